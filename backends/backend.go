@@ -1,0 +1,25 @@
+package backends
+
+import (
+	"context"
+
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// Backend makes one target agree with a snapshot. Its methods are called by one goroutine at a time.
+type Backend interface {
+	// Plan compares want with the target and writes nothing. With since zero it reads back everything the backend owns
+	// (start, drift check, after an error); otherwise it looks only at what changed after that revision, which must be
+	// the one that the last successful Apply reached.
+	Plan(ctx context.Context, want *intent.Snapshot, since intent.Revision) (*Plan, error)
+	// Apply writes p, in order, and stops at the first error. What was written before the error stays.
+	Apply(ctx context.Context, p *Plan) error
+	// Close releases the connection and leaves the target as it is.
+	Close() error
+}
+
+// Waker is a backend that can tell when the target changed by itself in a way that a plan would answer: a logical port
+// appeared, a connection came back. The channel has size one and carries no data.
+type Waker interface {
+	Wake() <-chan struct{}
+}

@@ -1,0 +1,45 @@
+package intent
+
+import "net/netip"
+
+// Revision numbers snapshots of one process, upwards from 1. Zero is before the first.
+type Revision uint64
+
+// Change is what became different between two snapshots.
+type Change struct {
+	Sets     []SetID    // created or dropped: look them up to learn which
+	Members  []SetDelta // of sets that stood before and still stand
+	Policies []PolicyID // created, rewritten or dropped
+	Families bool       // Snapshot.Families differs: everything that depends on it has to be looked at
+}
+
+// SetDelta is what one membership change did to a set.
+type SetDelta struct {
+	ID     SetID
+	Joined []Endpoint
+	Left   []Endpoint // as they were
+	// AddrsAdded and AddrsRemoved are the effect on the addresses of the set: an address that another member still holds
+	// is not removed, one that a member held already is not added.
+	AddrsAdded   []netip.Addr
+	AddrsRemoved []netip.Addr
+}
+
+// Families is a set of IP address families.
+type Families uint8
+
+// The two families.
+const (
+	IPv4 Families = 1 << iota
+	IPv6
+)
+
+// Has says whether every family of g is in f.
+func (f Families) Has(g Families) bool { return f&g == g }
+
+// FamilyOf is the family of a; an IPv4-mapped address is IPv6 here and must be unmapped before.
+func FamilyOf(a netip.Addr) Families {
+	if a.Is4() {
+		return IPv4
+	}
+	return IPv6
+}

@@ -1,0 +1,104 @@
+package intent
+
+import "net/netip"
+
+// Party is one end of a flow. A party without a key is whoever holds the address.
+type Party struct {
+	Key  Key // the zero key when it is not an endpoint, or not known to be one
+	Addr netip.Addr
+}
+
+// Flow is the first packet of a connection.
+type Flow struct {
+	Src, Dst Party
+	Protocol Protocol
+	Port     uint16 // destination port; ignored by protocols without ports
+}
+
+// Verdict is what a snapshot says of a flow.
+type Verdict struct {
+	Allowed bool
+	Egress  Decision // of the source's policies
+	Ingress Decision // of the destination's policies
+}
+
+// Decision is one direction of a verdict. The zero value denies.
+type Decision struct {
+	Isolated bool      // some policy isolates the subject in this direction
+	Allowed  bool      // not isolated, or some rule allows
+	By       []RuleRef // the rules that allow, or, when denied, the isolating policies (Rule -1)
+}
+
+// RuleRef points at a rule of a policy.
+type RuleRef struct {
+	Policy PolicyID
+	Rule   int // index in Policy.Rules; -1 is the policy's isolation itself
+}
+
+// Evaluate judges one flow. An endpoint that talks to itself by its own address is never filtered; otherwise the
+// source's egress and the destination's ingress must both allow.
+func (s *Snapshot) Evaluate(f Flow) Verdict {
+	if f.Src.Addr == f.Dst.Addr {
+		open := Decision{Allowed: true}
+		return Verdict{Allowed: true, Egress: open, Ingress: open}
+	}
+	v := Verdict{
+		Egress:  s.decide(Egress, f.Src, f.Dst.Addr, f),
+		Ingress: s.decide(Ingress, f.Dst, f.Src.Addr, f),
+	}
+	v.Allowed = v.Egress.Allowed && v.Ingress.Allowed
+	return v
+}
+
+func (s *Snapshot) decide(d Direction, subject Party, peer netip.Addr, f Flow) Decision {
+	var isolating, allowing []RuleRef
+	for p := range s.Policies() {
+		if p.Direction != d || !s.Set(p.Subject).selects(subject) {
+			continue
+		}
+		if p.Isolates {
+			isolating = append(isolating, RuleRef{p.ID, -1})
+		}
+		for i := range p.Rules {
+			if s.admits(&p.Rules[i], subject, peer, f) {
+				allowing = append(allowing, RuleRef{p.ID, i})
+			}
+		}
+	}
+	switch {
+	case len(isolating) == 0:
+		return Decision{Allowed: true}
+	case len(allowing) > 0:
+		return Decision{Isolated: true, Allowed: true, By: allowing}
+	default:
+		return Decision{Isolated: true, By: isolating}
+	}
+}
+
+func (s *Snapshot) admits(r *Rule, subject Party, peer netip.Addr, f Flow) bool {
+	if r.Action != Allow || !r.Ports.Has(f.Protocol, f.Port) {
+		return false
+	}
+	if r.Subject != "" && !s.Set(r.Subject).selects(subject) {
+		return false
+	}
+	switch r.Peer.Kind {
+	case PeerAnyone:
+		return true
+	case PeerSet:
+		return s.Set(r.Peer.Set).Contains(peer)
+	default:
+		return false
+	}
+}
+
+// selects says whether p is a member: by its key, or by its address when it has none.
+func (s *Set) selects(p Party) bool {
+	if s == nil || s.Members == nil {
+		return false
+	}
+	if p.Key != (Key{}) {
+		return s.Members.HasKey(p.Key)
+	}
+	return s.Members.HasAddr(p.Addr)
+}

@@ -1,0 +1,151 @@
+package intent
+
+import (
+	"fmt"
+	"strings"
+)
+
+// PolicyID names a policy: a function of the source object and the direction.
+type PolicyID string
+
+// Origin is the object that caused an intent.
+type Origin struct {
+	Cluster   string // "" is the only, unnamed cluster
+	Kind      string // such as NetworkPolicy or Node
+	Namespace string // "" for a cluster-scoped object
+	Name      string
+	UID       string // "" when the source has none, as in a directory of manifests
+}
+
+// String spells o as Kind/namespace/name or Kind/name.
+func (o Origin) String() string {
+	parts := []string{o.Kind}
+	if o.Cluster != "" {
+		parts = append([]string{o.Cluster}, parts...)
+	}
+	if o.Namespace != "" {
+		parts = append(parts, o.Namespace)
+	}
+	return strings.Join(append(parts, o.Name), "/")
+}
+
+// Direction is the side of the subject that a policy speaks of.
+type Direction uint8
+
+// Ingress is traffic towards the subject, Egress traffic from it.
+const (
+	Ingress Direction = iota
+	Egress
+)
+
+// Directions lists both directions in the order in which they are shown.
+var directions = [...]Direction{Ingress, Egress}
+
+// Directions lists both directions in the order in which they are shown.
+func Directions() []Direction { return directions[:] }
+
+// String is "ingress" or "egress".
+func (d Direction) String() string {
+	if d == Egress {
+		return "egress"
+	}
+	return "ingress"
+}
+
+// Action is what a rule does with traffic that it matches. The zero value denies.
+type Action uint8
+
+// Deny drops silently; Allow admits the connection with its replies and related traffic.
+const (
+	Deny Action = iota
+	Allow
+)
+
+// String is "allow" or "deny".
+func (a Action) String() string {
+	if a == Allow {
+		return "allow"
+	}
+	return "deny"
+}
+
+// Policy says what one source object wants in one direction of the endpoints it selects.
+//
+// Policies add up: a connection is admitted in a direction when the subject is isolated by none, or when a rule of any
+// of them allows it.
+type Policy struct {
+	ID        PolicyID
+	Origin    Origin
+	Direction Direction
+	Subject   SetID
+	Isolates  bool // what no rule of any policy allows is denied for the subject; its members are in IsolatedSet
+	Rules     []Rule
+	Log       Logging
+}
+
+// Rule is one thing a policy allows. The zero value matches nothing.
+type Rule struct {
+	Path    string // where in the source object it stands, such as "spec.ingress[0]"
+	Action  Action
+	Subject SetID // narrows the policy's subject, as a named port does; "" keeps it
+	Peer    Peer
+	Ports   Ports
+}
+
+// PeerKind says how a rule names the other side. The zero value is nobody.
+type PeerKind uint8
+
+// PeerNobody matches no address; PeerSet matches the addresses of a set; PeerAnyone matches every address of either
+// family.
+const (
+	PeerNobody PeerKind = iota
+	PeerSet
+	PeerAnyone
+)
+
+// Peer is the other side of a connection: the source for ingress, the destination for egress.
+type Peer struct {
+	Kind PeerKind
+	Set  SetID // with PeerSet only
+}
+
+// Severity is how loudly a matched packet is logged. The zero value does not log.
+// The names are those of syslog and of the ACL table in ovn-nb(5).
+type Severity uint8
+
+// The severities, quietest first.
+const (
+	SeverityNone Severity = iota
+	SeverityDebug
+	SeverityInfo
+	SeverityNotice
+	SeverityWarning
+	SeverityAlert
+)
+
+var severityNames = [...]string{"", "debug", "info", "notice", "warning", "alert"}
+
+// String is the severity's name, "" for none.
+func (s Severity) String() string {
+	if int(s) < len(severityNames) {
+		return severityNames[s]
+	}
+	return fmt.Sprintf("severity(%d)", uint8(s))
+}
+
+// ParseSeverity reads a severity's name. The empty string is SeverityNone.
+func ParseSeverity(s string) (Severity, error) {
+	for i, n := range severityNames {
+		if n == s {
+			return Severity(i), nil
+		}
+	}
+	return SeverityNone, fmt.Errorf("severity %q: expected alert, warning, notice, info or debug", s)
+}
+
+// Logging asks for an audit line for connections that a policy admits or refuses. The zero value asks for none.
+type Logging struct {
+	Allow Severity
+	Deny  Severity
+	Rate  uint32 // lines per second; 0 leaves the backend's default
+}

@@ -1,0 +1,57 @@
+package intent
+
+import "net/netip"
+
+// SetID names a set. It is a function of what the set means (canonical selectors and prefixes), never a counter.
+type SetID string
+
+// The two sets whose members are exactly the endpoints that some isolating policy selects in a direction. They always
+// exist in a snapshot that has such a policy.
+const (
+	IsolatedIngress SetID = "isolated/ingress"
+	IsolatedEgress  SetID = "isolated/egress"
+)
+
+// IsolatedSet is the set of endpoints isolated in direction d.
+func IsolatedSet(d Direction) SetID {
+	if d == Egress {
+		return IsolatedEgress
+	}
+	return IsolatedIngress
+}
+
+// Set is a group of endpoints and prefixes that policies name as subject or peer.
+//
+// The members of a set change from snapshot to snapshot under one ID; its prefixes do not.
+type Set struct {
+	ID       SetID
+	Members  Members        // nil holds no endpoint
+	Prefixes []netip.Prefix // sorted, masked, disjoint; only sets used as peers have any
+	Title    string         // what a person would call it, such as "pods app=web in shop"; carries no meaning
+}
+
+// Len counts the endpoints of s.
+func (s *Set) Len() int {
+	if s == nil || s.Members == nil {
+		return 0
+	}
+	return s.Members.Len()
+}
+
+// HasKey says whether the endpoint k is a member. Prefixes play no part.
+func (s *Set) HasKey(k Key) bool {
+	return s != nil && s.Members != nil && s.Members.HasKey(k)
+}
+
+// Contains says whether a is an address of a member or lies within a prefix of s. Nil contains nothing.
+func (s *Set) Contains(a netip.Addr) bool {
+	if s == nil {
+		return false
+	}
+	for _, p := range s.Prefixes {
+		if p.Contains(a) {
+			return true
+		}
+	}
+	return s.Members != nil && s.Members.HasAddr(a)
+}

@@ -1,0 +1,149 @@
+package intent
+
+import (
+	"iter"
+	"slices"
+
+	iradix "github.com/hashicorp/go-immutable-radix/v2"
+)
+
+// Snapshot is the whole desired state at one revision. It is immutable and safe for concurrent use.
+type Snapshot struct {
+	revision Revision
+	families Families
+	sets     *iradix.Tree[*Set]
+	policies *iradix.Tree[*Policy]
+	log      []Change // what led to the last len(log) revisions, oldest first
+}
+
+// NewSnapshot is the empty snapshot, of revision zero: nothing is isolated.
+func NewSnapshot() *Snapshot {
+	return &Snapshot{sets: iradix.New[*Set](), policies: iradix.New[*Policy]()}
+}
+
+// Revision numbers s.
+func (s *Snapshot) Revision() Revision { return s.revision }
+
+// Families are the address families that endpoints of the cluster hold. A backend may leave out what only concerns
+// endpoints of a family that no endpoint has; prefixes of either family stand whatever it says.
+func (s *Snapshot) Families() Families { return s.families }
+
+// Set finds a set, nil when there is none of that ID.
+func (s *Snapshot) Set(id SetID) *Set {
+	v, _ := s.sets.Get([]byte(id))
+	return v
+}
+
+// Policy finds a policy, nil when there is none of that ID.
+func (s *Snapshot) Policy(id PolicyID) *Policy {
+	v, _ := s.policies.Get([]byte(id))
+	return v
+}
+
+// Sets yields every set, ordered by ID.
+func (s *Snapshot) Sets() iter.Seq[*Set] { return values(s.sets) }
+
+// Policies yields every policy, ordered by ID.
+func (s *Snapshot) Policies() iter.Seq[*Policy] { return values(s.policies) }
+
+func values[T any](t *iradix.Tree[T]) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		t.Root().Walk(func(_ []byte, v T) bool { return !yield(v) })
+	}
+}
+
+// Since tells what became different after revision r, oldest change first. It is false when s does not remember that
+// far back, or r is not in its past: then everything has to be looked at.
+func (s *Snapshot) Since(r Revision) ([]Change, bool) {
+	if r == 0 || r > s.revision || s.revision-r > Revision(len(s.log)) {
+		return nil, false
+	}
+	return s.log[len(s.log)-int(s.revision-r):], true
+}
+
+// remembered is how many changes a snapshot keeps at least, once that many were made. A target that lags further behind
+// than that is planned from read-back.
+const remembered = 1024
+
+// Builder makes the successor of a snapshot. It is not safe for concurrent use, and a snapshot has one successor.
+type Builder struct {
+	from     *Snapshot
+	families Families
+	sets     *iradix.Txn[*Set]
+	policies *iradix.Txn[*Policy]
+	change   Change
+}
+
+// Next starts the successor of s.
+func (s *Snapshot) Next() *Builder {
+	return &Builder{from: s, families: s.families, sets: s.sets.Txn(), policies: s.policies.Txn()}
+}
+
+// SetFamilies says which families endpoints hold from now on.
+func (b *Builder) SetFamilies(f Families) {
+	b.families = f
+	b.change.Families = f != b.from.families
+}
+
+// CreateSet adds a set.
+func (b *Builder) CreateSet(set *Set) {
+	b.sets.Insert([]byte(set.ID), set)
+	b.change.Sets = append(b.change.Sets, set.ID)
+}
+
+// DropSet removes a set, if it is there.
+func (b *Builder) DropSet(id SetID) {
+	if _, ok := b.sets.Delete([]byte(id)); ok {
+		b.change.Sets = append(b.change.Sets, id)
+	}
+}
+
+// UpdateMembers gives the set of delta's ID its members anew and records what that changed.
+// It panics when there is no such set: whoever builds a snapshot creates a set before changing it.
+func (b *Builder) UpdateMembers(m Members, delta SetDelta) {
+	old, ok := b.sets.Get([]byte(delta.ID))
+	if !ok {
+		panic("intent: members of unknown set " + string(delta.ID))
+	}
+	set := *old
+	set.Members = m
+	b.sets.Insert([]byte(delta.ID), &set)
+	b.change.Members = append(b.change.Members, delta)
+}
+
+// PutPolicy adds a policy or rewrites the one of the same ID.
+func (b *Builder) PutPolicy(p *Policy) {
+	b.policies.Insert([]byte(p.ID), p)
+	b.change.Policies = append(b.change.Policies, p.ID)
+}
+
+// DropPolicy removes a policy, if it is there.
+func (b *Builder) DropPolicy(id PolicyID) {
+	if _, ok := b.policies.Delete([]byte(id)); ok {
+		b.change.Policies = append(b.change.Policies, id)
+	}
+}
+
+// Commit ends the builder. Where nothing changed it returns the snapshot it started from, with the same revision.
+func (b *Builder) Commit() *Snapshot {
+	c := b.change
+	if len(c.Sets) == 0 && len(c.Members) == 0 && len(c.Policies) == 0 && !c.Families {
+		return b.from
+	}
+	return &Snapshot{
+		revision: b.from.revision + 1,
+		families: b.families,
+		sets:     b.sets.Commit(),
+		policies: b.policies.Commit(),
+		log:      remember(b.from.log, c),
+	}
+}
+
+// remember appends c to log without touching what an older snapshot sees of it. Old changes are let go of only when
+// twice as many as needed have come together, so the cost is constant on average.
+func remember(log []Change, c Change) []Change {
+	if len(log) >= 2*remembered {
+		log = slices.Clone(log[len(log)-remembered+1:])
+	}
+	return append(log, c)
+}
