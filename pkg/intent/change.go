@@ -19,7 +19,7 @@ type SetDelta struct {
 	Joined []Endpoint
 	Left   []Endpoint // as they were
 	// AddrsAdded and AddrsRemoved are the effect on the addresses of the set: an address that another member still holds
-	// is not removed, one that a member held already is not added.
+	// is not removed, one that a member held already is not added. Addresses outside Set.Within are not among them.
 	AddrsAdded   []netip.Addr
 	AddrsRemoved []netip.Addr
 }

@@ -39,10 +39,7 @@ const (
 )
 
 // Directions lists both directions in the order in which they are shown.
-var directions = [...]Direction{Ingress, Egress}
-
-// Directions lists both directions in the order in which they are shown.
-func Directions() []Direction { return directions[:] }
+func Directions() [2]Direction { return [...]Direction{Ingress, Egress} }
 
 // String is "ingress" or "egress".
 func (d Direction) String() string {

@@ -1,6 +1,9 @@
 package intent
 
-import "net/netip"
+import (
+	"net/netip"
+	"slices"
+)
 
 // SetID names a set. It is a function of what the set means (canonical selectors and prefixes), never a counter.
 type SetID string
@@ -27,7 +30,10 @@ type Set struct {
 	ID       SetID
 	Members  Members        // nil holds no endpoint
 	Prefixes []netip.Prefix // sorted, masked, disjoint; only sets used as peers have any
-	Title    string         // what a person would call it, such as "pods app=web in shop"; carries no meaning
+	// Within, when not empty, narrows the members to their addresses inside these prefixes; only sets used as peers have
+	// it. Prefixes are not narrowed.
+	Within []netip.Prefix
+	Title     string         // what a person would call it, such as "pods app=web in shop"; carries no meaning
 }
 
 // Len counts the endpoints of s.
@@ -48,10 +54,35 @@ func (s *Set) Contains(a netip.Addr) bool {
 	if s == nil {
 		return false
 	}
-	for _, p := range s.Prefixes {
-		if p.Contains(a) {
-			return true
+	if covers(s.Prefixes, a) {
+		return true
+	}
+	return s.Members != nil && s.Counts(a) && s.Members.HasAddr(a)
+}
+
+// Counts says whether an address of a member is one that Within leaves.
+func (s *Set) Counts(a netip.Addr) bool {
+	return len(s.Within) == 0 || covers(s.Within, a)
+}
+
+// Addrs lists the addresses of the members that count, each once, in order. It looks at every member: backends use it
+// for a set that they see for the first time, and deltas afterwards.
+func (s *Set) Addrs() []netip.Addr {
+	if s == nil || s.Members == nil {
+		return nil
+	}
+	addrs := make([]netip.Addr, 0, s.Members.Len())
+	for e := range s.Members.All() {
+		for _, a := range e.Addrs {
+			if s.Counts(a) {
+				addrs = append(addrs, a)
+			}
 		}
 	}
-	return s.Members != nil && s.Members.HasAddr(a)
+	slices.SortFunc(addrs, netip.Addr.Compare)
+	return slices.Compact(addrs)
+}
+
+func covers(prefixes []netip.Prefix, a netip.Addr) bool {
+	return slices.ContainsFunc(prefixes, func(p netip.Prefix) bool { return p.Contains(a) })
 }
