@@ -33,7 +33,7 @@ type Set struct {
 	// Within, when not empty, narrows the members to their addresses inside these prefixes; only sets used as peers have
 	// it. Prefixes are not narrowed.
 	Within []netip.Prefix
-	Title     string         // what a person would call it, such as "pods app=web in shop"; carries no meaning
+	Title  string // what a person would call it, such as "pods app=web in shop"; carries no meaning
 }
 
 // Len counts the endpoints of s.
