@@ -1,0 +1,149 @@
+//go:build e2e
+
+package ovnlab
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Schemas of the installed OVN and Open vSwitch.
+const (
+	nbSchema  = "/usr/share/ovn/ovn-nb.ovsschema"
+	sbSchema  = "/usr/share/ovn/ovn-sb.ovsschema"
+	ovsSchema = "/usr/share/openvswitch/vswitch.ovsschema"
+)
+
+// Lab is an OVN control plane: the Northbound and Southbound databases in one ovsdb-server, and northd.
+// Its methods fail the test on any error, so they belong to the test's own goroutine.
+type Lab struct {
+	tb    testing.TB
+	dir   string
+	env   []string
+	port  int
+	db    *Process
+	north *Process
+	net   *Network // what Install put there
+}
+
+// Start brings up a control plane with empty databases.
+func Start(tb testing.TB) *Lab {
+	tb.Helper()
+	l := &Lab{tb: tb, dir: scratch(tb), port: freePort(tb)}
+	l.env = environment(l.dir)
+	l.ovsdbTool("create", "nb.db", nbSchema)
+	l.ovsdbTool("create", "sb.db", sbSchema)
+	l.startDB()
+	l.north = l.spawn("northd.log", "ovn-northd", "--no-chdir", "--unixctl="+l.path("northd.ctl"),
+		"--ovnnb-db="+l.NBUnix(), "--ovnsb-db="+l.SBUnix())
+	l.Sync()
+	return l
+}
+
+// scratch makes a directory with a path short enough for unix sockets, which that of testing.TB may not be.
+func scratch(tb testing.TB) string {
+	tb.Helper()
+	dir, err := os.MkdirTemp("", "ovnlab") //nolint:usetesting // the name of a subtest can exceed what a socket path may hold
+	if err != nil {
+		tb.Fatalf("scratch directory: %v", err)
+	}
+	tb.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// environment points every OVN and OVS program at dir.
+func environment(dir string) []string {
+	sock := "unix:" + filepath.Join(dir, "ovn.sock")
+	return []string{
+		"PATH=/usr/sbin:/usr/bin:/sbin:/bin:" + os.Getenv("PATH"),
+		"OVS_RUNDIR=" + dir, "OVN_RUNDIR=" + dir, "OVS_DBDIR=" + dir, "OVN_DBDIR=" + dir,
+		"OVS_LOGDIR=" + dir, "OVN_LOGDIR=" + dir, "OVN_NB_DB=" + sock, "OVN_SB_DB=" + sock,
+	}
+}
+
+func (l *Lab) startDB() {
+	l.tb.Helper()
+	l.db = l.spawn("ovsdb.log", "ovsdb-server", l.path("nb.db"), l.path("sb.db"), "--no-chdir",
+		"--unixctl="+l.path("ovsdb.ctl"), "--remote=punix:"+l.path("ovn.sock"),
+		fmt.Sprintf("--remote=ptcp:%d:127.0.0.1", l.port))
+	Eventually(l.tb, patience, "ovsdb-server listens", func() bool { return answers(l.tb.Context(), l.path("ovn.sock")) })
+}
+
+// StopDB ends the database server; what it held stays on disk.
+func (l *Lab) StopDB() { l.db.Stop() }
+
+// KillDB ends the database server without giving it a say.
+func (l *Lab) KillDB() { l.db.Kill() }
+
+// StartDB brings the database server back, on the same addresses, with what it held.
+func (l *Lab) StartDB() {
+	l.tb.Helper()
+	l.startDB()
+}
+
+func (l *Lab) path(name string) string { return filepath.Join(l.dir, name) }
+
+func (l *Lab) spawn(logName string, argv ...string) *Process {
+	l.tb.Helper()
+	return Spawn(l.tb, l.path(logName), l.env, argv...)
+}
+
+func (l *Lab) run(argv ...string) string {
+	l.tb.Helper()
+	out, err := run(l.tb.Context(), l.env, "", argv...)
+	if err != nil {
+		l.tb.Fatal(err)
+	}
+	return out
+}
+
+func (l *Lab) ovsdbTool(verb, db, schema string) {
+	l.tb.Helper()
+	l.run("ovsdb-tool", verb, l.path(db), schema)
+}
+
+// NBUnix is the Northbound database's address on a unix socket.
+func (l *Lab) NBUnix() string { return "unix:" + l.path("ovn.sock") }
+
+// NBTCP is the Northbound database's address on loopback.
+func (l *Lab) NBTCP() string { return fmt.Sprintf("tcp:127.0.0.1:%d", l.port) }
+
+// SBUnix is the Southbound database's address on a unix socket.
+func (l *Lab) SBUnix() string { return l.NBUnix() }
+
+// NBCtl runs ovn-nbctl and returns what it printed.
+func (l *Lab) NBCtl(args ...string) string {
+	l.tb.Helper()
+	return l.run(append([]string{"ovn-nbctl", "-t", "30"}, args...)...)
+}
+
+// Sync waits until northd has turned all of the Northbound database into logical flows.
+func (l *Lab) Sync() {
+	l.tb.Helper()
+	l.NBCtl("--wait=sb", "sync")
+}
+
+// Dump is the content of the Northbound database in a stable order, row for row, without the counters of NB_Global that
+// a sync moves.
+func (l *Lab) Dump() string {
+	l.tb.Helper()
+	out := ""
+	for _, table := range []string{"ACL", "Address_Set", "Logical_Switch", "Logical_Switch_Port", "Meter", "Port_Group"} {
+		out += l.run("ovsdb-client", "-f", "csv", "dump", l.NBUnix(), "OVN_Northbound", table)
+	}
+	return out
+}
+
+// Rows counts the rows of a Northbound table.
+func (l *Lab) Rows(table string) int {
+	l.tb.Helper()
+	return rowCount(l.NBCtl("--bare", "--no-headings", "--columns=_uuid", "list", table))
+}
+
+// RunProgram executes any program with the lab's environment and returns what it printed.
+func (l *Lab) RunProgram(ctx context.Context, argv ...string) (string, error) {
+	return run(ctx, l.env, "", argv...)
+}

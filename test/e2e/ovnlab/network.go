@@ -1,0 +1,225 @@
+//go:build e2e
+
+package ovnlab
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// Port is a logical switch port that some endpoint holds.
+type Port struct {
+	Name  string
+	Addrs []netip.Addr
+
+	mac string
+	sw  *segment
+}
+
+// World is the name of the port behind which every address lies that no port holds: nodes and the outside.
+const World = "world"
+
+// The switch between the router and the world.
+const (
+	worldSwitch = "outside"
+	worldMAC    = "0a:01:ff:ff:ff:ff"
+)
+
+// segment is one logical switch with its port on the router.
+type segment struct {
+	name      string
+	prefixes  []netip.Prefix
+	gateways  map[netip.Prefix]netip.Addr
+	routerMAC string
+}
+
+// gateway is the router's address of the family of a.
+func (s *segment) gateway(a netip.Addr) (netip.Addr, netip.Prefix, bool) {
+	for _, p := range s.prefixes {
+		if p.Contains(a) || (p.Addr().Is4() == a.Is4() && s.name == worldSwitch) {
+			return s.gateways[p], p, true
+		}
+	}
+	return netip.Addr{}, netip.Prefix{}, false
+}
+
+// Network is a set of logical switches joined by one router. Ports whose addresses share a /24 or a /64 are on one
+// switch; all others talk through the router.
+type Network struct {
+	Ports    []*Port
+	world    *Port
+	segments []*segment
+	byAddr   map[netip.Addr]*Port
+	hosts    []netip.Addr // of the world, inside a segment's prefix: these need a route of their own
+}
+
+// NewNetwork lays out ports. The addresses in world are reachable behind the router even where a port's neighbours use
+// the same prefix; every other address that no port holds is behind it as well.
+func NewNetwork(ports []Port, world []netip.Addr) (*Network, error) {
+	n := &Network{byAddr: map[netip.Addr]*Port{}}
+	owner := map[netip.Prefix]*segment{}
+	for i := range ports {
+		p := &Port{Name: ports[i].Name, Addrs: ports[i].Addrs, mac: fmt.Sprintf("0a:01:00:00:%02x:%02x", i>>8&0xff, i&0xff)}
+		for _, a := range p.Addrs {
+			if o := n.byAddr[a]; o != nil {
+				return nil, fmt.Errorf("ports %s and %s both hold %s", o.Name, p.Name, a)
+			}
+			n.byAddr[a] = p
+		}
+		join(owner, p.Addrs)
+		n.Ports = append(n.Ports, p)
+	}
+	n.number(owner)
+	for _, p := range n.Ports {
+		p.sw = owner[prefixOf(p.Addrs[0])]
+	}
+	out := &segment{name: worldSwitch, prefixes: []netip.Prefix{netip.MustParsePrefix("100.64.0.0/16"), netip.MustParsePrefix("fd98::/64")}}
+	n.close(out)
+	n.world = &Port{Name: World, mac: worldMAC, sw: out, Addrs: []netip.Addr{netip.MustParseAddr("100.64.0.1"), netip.MustParseAddr("fd98::1")}}
+	for _, a := range world {
+		if n.byAddr[a] == nil && owner[prefixOf(a)] != nil {
+			n.hosts = append(n.hosts, a)
+		}
+	}
+	return n, nil
+}
+
+func prefixOf(a netip.Addr) netip.Prefix {
+	bits := 64
+	if a.Is4() {
+		bits = 24
+	}
+	return netip.PrefixFrom(a, bits).Masked()
+}
+
+// join makes the prefixes of addrs belong to one segment, merging those that were apart.
+func join(owner map[netip.Prefix]*segment, addrs []netip.Addr) {
+	all := &segment{}
+	for _, a := range addrs {
+		if s := owner[prefixOf(a)]; s != nil {
+			all.prefixes = append(all.prefixes, s.prefixes...)
+		}
+		all.prefixes = append(all.prefixes, prefixOf(a))
+	}
+	slices.SortFunc(all.prefixes, netip.Prefix.Compare)
+	all.prefixes = slices.Compact(all.prefixes)
+	for _, p := range all.prefixes {
+		owner[p] = all
+	}
+}
+
+// number gives segments names and gateways in the order of their ports' prefixes.
+func (n *Network) number(owner map[netip.Prefix]*segment) {
+	for _, p := range n.Ports {
+		s := owner[prefixOf(p.Addrs[0])]
+		if s.name == "" {
+			s.name = fmt.Sprintf("ls%d", len(n.segments))
+			n.close(s)
+		}
+	}
+}
+
+// close chooses the router's addresses on s: the highest of each prefix that no port holds.
+func (n *Network) close(s *segment) {
+	i := len(n.segments)
+	s.routerMAC = fmt.Sprintf("0a:00:00:00:%02x:%02x", i>>8&0xff, i&0xff)
+	s.gateways = map[netip.Prefix]netip.Addr{}
+	for _, p := range s.prefixes {
+		b := p.Addr().AsSlice()
+		b[len(b)-1] = 0xfe
+		if p.Addr().Is6() {
+			b[len(b)-2] = 0xff
+		}
+		a, _ := netip.AddrFromSlice(b)
+		for n.byAddr[a] != nil {
+			a = a.Prev()
+		}
+		s.gateways[p] = a
+	}
+	n.segments = append(n.segments, s)
+}
+
+// Port finds a port by its name, nil when there is none.
+func (n *Network) Port(name string) *Port {
+	if name == World {
+		return n.world
+	}
+	for _, p := range n.Ports {
+		if p.Name == name {
+			return p
+		}
+	}
+	return nil
+}
+
+// holder is the port behind which a lies.
+func (n *Network) holder(a netip.Addr) *Port {
+	if p := n.byAddr[a]; p != nil {
+		return p
+	}
+	return n.world
+}
+
+// Install writes the network into the Northbound database and waits until northd has seen it.
+func (l *Lab) Install(n *Network) {
+	l.tb.Helper()
+	l.NBCtl(splice(n.commands())...)
+	l.net = n
+	l.Sync()
+}
+
+// commands are the ovn-nbctl commands that make the network.
+func (n *Network) commands() [][]string {
+	cmds := [][]string{{"lr-add", "lr"}}
+	for _, s := range n.segments {
+		cmds = append(cmds, []string{"ls-add", s.name})
+		lrp := []string{"lrp-add", "lr", "lr-" + s.name, s.routerMAC}
+		for _, p := range s.prefixes {
+			lrp = append(lrp, fmt.Sprintf("%s/%d", s.gateways[p], p.Bits()))
+		}
+		up := s.name + "-lr"
+		cmds = append(cmds, lrp, []string{"lsp-add", s.name, up}, []string{"lsp-set-type", up, "router"},
+			[]string{"lsp-set-addresses", up, "router"}, []string{"lsp-set-options", up, "router-port=lr-" + s.name})
+	}
+	for _, p := range n.Ports {
+		cmds = append(cmds, []string{"lsp-add", p.sw.name, p.Name},
+			[]string{"lsp-set-addresses", p.Name, p.bindings()}, []string{"lsp-set-port-security", p.Name, p.bindings()})
+	}
+	cmds = append(cmds, []string{"lsp-add", worldSwitch, World}, []string{"lsp-set-addresses", World, n.world.bindings()})
+	for i, dst := range []string{"0.0.0.0/0", "::/0"} {
+		cmds = append(cmds, []string{"lr-route-add", "lr", dst, n.world.Addrs[i].String()})
+	}
+	for _, a := range n.hosts {
+		via := n.world.Addrs[0]
+		if a.Is6() {
+			via = n.world.Addrs[1]
+		}
+		cmds = append(cmds, []string{"lr-route-add", "lr", netip.PrefixFrom(a, a.BitLen()).String(), via.String()})
+	}
+	return cmds
+}
+
+func (p *Port) bindings() string {
+	parts := []string{p.mac}
+	for _, a := range p.Addrs {
+		parts = append(parts, a.String())
+	}
+	return strings.Join(parts, " ")
+}
+
+// splice joins commands into the arguments of one ovn-nbctl or ovs-vsctl transaction.
+func splice(cmds [][]string) []string {
+	var args []string
+	for i, c := range cmds {
+		if i > 0 {
+			args = append(args, "--")
+		}
+		args = append(args, c...)
+	}
+	return args
+}
+
+// rowCount counts the values in the output of a --bare list of one column.
+func rowCount(out string) int { return len(strings.Fields(out)) }

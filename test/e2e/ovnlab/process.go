@@ -1,0 +1,156 @@
+//go:build e2e
+
+package ovnlab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience bounds every wait of the harness. It is long because the machine may be busy, and is only ever spent when
+// something is broken.
+const patience = 30 * time.Second
+
+// Process is a child of the test. It dies with the test at the latest.
+type Process struct {
+	name string
+	log  string
+	cmd  *exec.Cmd
+	done chan struct{}
+	err  error // of Wait; read after done
+}
+
+// Spawn starts a program in the foreground, its output going to logPath, and kills it when the test ends.
+func Spawn(tb testing.TB, logPath string, env []string, argv ...string) *Process {
+	tb.Helper()
+	out, err := os.OpenFile(logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		tb.Fatalf("log of %s: %v", argv[0], err)
+	}
+	cmd := exec.CommandContext(context.WithoutCancel(tb.Context()), argv[0], argv[1:]...)
+	cmd.Env = env
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		_ = out.Close()
+		tb.Fatalf("start %s: %v", argv[0], err)
+	}
+	p := &Process{name: filepath.Base(logPath), log: logPath, cmd: cmd, done: make(chan struct{})}
+	go func() {
+		p.err = cmd.Wait()
+		_ = out.Close()
+		close(p.done)
+	}()
+	tb.Cleanup(func() {
+		p.Stop()
+		if tb.Failed() {
+			tb.Logf("last lines of %s:\n%s", p.name, p.Tail(30))
+		}
+	})
+	return p
+}
+
+// Signal sends sig, as os.Process.Signal does. A process that is gone already is no error.
+func (p *Process) Signal(sig os.Signal) error {
+	if err := p.cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("signal %s: %w", p.name, err)
+	}
+	return nil
+}
+
+// Stop ends the process, politely at first, and waits for it.
+func (p *Process) Stop() {
+	_ = p.Signal(syscall.SIGCONT)
+	_ = p.Signal(syscall.SIGTERM)
+	select {
+	case <-p.done:
+	case <-time.After(5 * time.Second):
+		p.Kill()
+	}
+}
+
+// Kill ends the process without giving it a say, and waits for it.
+func (p *Process) Kill() {
+	_ = p.Signal(syscall.SIGKILL)
+	<-p.done
+}
+
+// Exited is closed when the process is gone.
+func (p *Process) Exited() <-chan struct{} { return p.done }
+
+// ExitCode is that of a process which has exited, -1 when a signal ended it.
+func (p *Process) ExitCode() int {
+	<-p.done
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// Tail is the last n lines that the process printed.
+func (p *Process) Tail(n int) string {
+	raw, err := os.ReadFile(p.log)
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimRight(string(raw), "\n"), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}
+
+// run executes a program to its end and returns what it printed.
+func run(ctx context.Context, env []string, stdin string, argv ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Env = env
+	if stdin != "" {
+		cmd.Stdin = strings.NewReader(stdin)
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		shown := strings.Join(argv, " ")
+		return string(out), fmt.Errorf("%.300s: %w: %s", shown, err, strings.TrimSpace(string(out)))
+	}
+	return string(out), nil
+}
+
+// Eventually polls cond until it holds and fails the test, saying what was waited for, when it does not in time.
+func Eventually(tb testing.TB, within time.Duration, what string, cond func() bool) {
+	tb.Helper()
+	deadline := time.Now().Add(within)
+	for pause := time.Millisecond; !cond(); pause = min(2*pause, 50*time.Millisecond) {
+		if time.Now().After(deadline) {
+			tb.Fatalf("not within %s: %s", within, what)
+		}
+		time.Sleep(pause)
+	}
+}
+
+// answers says whether something accepts connections on a unix socket.
+func answers(ctx context.Context, socket string) bool {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "unix", socket)
+	if err != nil {
+		return false
+	}
+	_ = conn.Close()
+	return true
+}
+
+// freePort finds a TCP port on loopback that nobody listens on.
+func freePort(tb testing.TB) int {
+	tb.Helper()
+	var lc net.ListenConfig
+	l, err := lc.Listen(tb.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatalf("find a free port: %v", err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().(*net.TCPAddr).Port
+}
