@@ -1,0 +1,12 @@
+// Package oracle says what a set of NetworkPolicies allows, by the words of the Kubernetes API documentation and nothing
+// else.
+//
+// It is what the translator and the backends are judged against, so it shares no code with them: it imports the API
+// types and the standard library, matches selectors itself, and prefers plain loops to speed. For many questions about
+// one state of a cluster, Freeze it once.
+//
+// Where the documentation is silent, the oracle takes the reading that admits less, with these exceptions, on which
+// implementations agree: a pod may always talk to itself by its own address, and pods on the host network are never the
+// subject of a policy. What the API server refuses (an unknown operator, a peer with both an ipBlock and a selector, an
+// endPort without a port, a CIDR that cannot be read) matches nothing.
+package oracle

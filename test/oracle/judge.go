@@ -1,0 +1,135 @@
+package oracle
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+)
+
+// Frozen is a cluster at one moment, ready for many questions.
+type Frozen struct {
+	byName     map[string]*corev1.Pod       // pods on the pod network only
+	byAddr     map[netip.Addr][]*corev1.Pod // the same; two pods may hold one address
+	namespaces map[string]map[string]string // labels
+	nodes      map[string][]netip.Addr
+	policies   map[string][]*networkingv1.NetworkPolicy // by namespace
+}
+
+// rule is an ingress or egress rule: both say which peers and which ports.
+type rule struct {
+	peers []networkingv1.NetworkPolicyPeer
+	ports []networkingv1.NetworkPolicyPort
+}
+
+// Allowed judges one flow.
+func (z *Frozen) Allowed(f Flow) Verdict {
+	f.Src.Addr = f.Src.Addr.Unmap().WithZone("")
+	f.Dst.Addr = f.Dst.Addr.Unmap().WithZone("")
+	if f.Src.Addr.IsValid() && f.Src.Addr == f.Dst.Addr {
+		return Verdict{true, true, true, []string{"a pod may talk to itself"}}
+	}
+	var v Verdict
+	var why []string
+	v.EgressAllowed, why = z.direction(networkingv1.PolicyTypeEgress, f)
+	v.Why = append(v.Why, why...)
+	v.IngressAllowed, why = z.direction(networkingv1.PolicyTypeIngress, f)
+	v.Why = append(v.Why, why...)
+	v.Allowed = v.EgressAllowed && v.IngressAllowed
+	return v
+}
+
+// direction judges one direction of f: no policy isolates the subject, or the source is the subject's own node, or at
+// least one rule of the policies that select the subject matches.
+func (z *Frozen) direction(d networkingv1.PolicyType, f Flow) (allowed bool, why []string) {
+	name, subject, peer := "ingress", f.Dst, f.Src
+	if d == networkingv1.PolicyTypeEgress {
+		name, subject, peer = "egress", f.Src, f.Dst
+	}
+	var isolating, allowing []string
+	for _, pod := range z.pods(subject) {
+		for _, p := range z.policies[pod.Namespace] {
+			if !slices.Contains(policyTypes(p), d) || !selects(&p.Spec.PodSelector, pod.Labels) {
+				continue
+			}
+			isolating = append(isolating, fmt.Sprintf("%s: isolated by %s/%s", name, p.Namespace, p.Name))
+			for i, r := range rules(p, d) {
+				if z.matches(d, p.Namespace, &r, pod, peer.Addr, f) {
+					allowing = append(allowing, fmt.Sprintf("%s: allowed by %s/%s spec.%s[%d]", name, p.Namespace, p.Name, name, i))
+				}
+			}
+		}
+		if d == networkingv1.PolicyTypeIngress && slices.Contains(z.nodes[pod.Spec.NodeName], peer.Addr) {
+			allowing = append(allowing, name+": from the pod's own node")
+		}
+	}
+	switch {
+	case len(isolating) == 0:
+		return true, []string{name + ": not isolated"}
+	case len(allowing) > 0:
+		return true, allowing
+	default:
+		return false, isolating
+	}
+}
+
+// pods lists the pods that policies see at one end of a flow.
+func (z *Frozen) pods(e End) []*corev1.Pod {
+	if e.Pod == "" {
+		return z.byAddr[e.Addr]
+	}
+	if p := z.byName[e.Pod]; p != nil {
+		return []*corev1.Pod{p}
+	}
+	return nil
+}
+
+// policyTypes is spec.policyTypes with its default: every policy affects ingress, one with egress rules egress too.
+func policyTypes(p *networkingv1.NetworkPolicy) []networkingv1.PolicyType {
+	if len(p.Spec.PolicyTypes) > 0 {
+		return p.Spec.PolicyTypes
+	}
+	types := []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}
+	if len(p.Spec.Egress) > 0 {
+		types = append(types, networkingv1.PolicyTypeEgress)
+	}
+	return types
+}
+
+// rules lists the rules of p in one direction.
+func rules(p *networkingv1.NetworkPolicy, d networkingv1.PolicyType) []rule {
+	var rs []rule
+	if d == networkingv1.PolicyTypeEgress {
+		for i := range p.Spec.Egress {
+			rs = append(rs, rule{p.Spec.Egress[i].To, p.Spec.Egress[i].Ports})
+		}
+		return rs
+	}
+	for i := range p.Spec.Ingress {
+		rs = append(rs, rule{p.Spec.Ingress[i].From, p.Spec.Ingress[i].Ports})
+	}
+	return rs
+}
+
+// matches says whether a rule matches both the peer and the port of f, for the subject pod.
+//
+// A named port is a name of the destination pod: of the subject for ingress, of the very pod that the peer list selects
+// for egress. An address that no pod holds has no names.
+func (z *Frozen) matches(
+	d networkingv1.PolicyType, ns string, r *rule, subject *corev1.Pod, peer netip.Addr, f Flow,
+) bool {
+	if d == networkingv1.PolicyTypeIngress {
+		return z.admitsPeer(ns, r, peer) && portMatches(r.ports, subject, f)
+	}
+	if z.admitsPeer(ns, r, peer) && portMatches(r.ports, nil, f) {
+		return true
+	}
+	for _, pod := range z.byAddr[peer] {
+		if z.admitsPod(ns, r, pod, peer) && portMatches(r.ports, pod, f) {
+			return true
+		}
+	}
+	return false
+}
