@@ -1,0 +1,117 @@
+//go:build e2e
+
+package ovnlab_test
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/test/e2e/ovnlab"
+)
+
+// TestPackets holds real packets against ACLs written by hand.
+func TestPackets(t *testing.T) {
+	lab := ovnlab.Start(t)
+	lab.Install(layout(t))
+	chassis := lab.StartChassis()
+	outside := addrs("192.0.2.7", "2001:db8::7")
+	hosts := chassis.Bind(outside, "a", "b", "c", ovnlab.World)
+	a, b, c, world := hosts[0], hosts[1], hosts[2], hosts[3]
+	for _, h := range hosts {
+		for _, protocol := range []string{"tcp", "udp"} {
+			h.Serve(protocol, 80)
+			h.Serve(protocol, 81)
+		}
+	}
+	before := chassis.Flows()
+	require.NotZero(t, before)
+	lab.NBCtl("pg-add", "b", "b", "--", "pg-add", "c", "c")
+	lab.NBCtl("--type=port-group", "acl-add", "b", "to-lport", "1001", "outport == @b && tcp.dst == 80", "allow-related", "--",
+		"--type=port-group", "acl-add", "b", "to-lport", "1001", "outport == @b && udp.dst == 81", "allow-related", "--",
+		"--type=port-group", "acl-add", "b", "to-lport", "1000", "outport == @b && ip", "drop", "--",
+		"--type=port-group", "acl-add", "c", "to-lport", "1000", "outport == @c && ip", "reject", "--",
+		// A switch without any allow-related ACL does not track connections, and would eat the replies to c.
+		"--type=port-group", "acl-add", "c", "to-lport", "1001", "outport == @c && tcp.dst == 7", "allow-related")
+	chassis.SyncHV()
+	require.Greater(t, chassis.Flows(), before)
+
+	tests := []struct {
+		name     string
+		from, to *ovnlab.Host
+		protocol string
+		port     uint16
+		want     ovnlab.Outcome
+	}{
+		{"same switch, allowed", a, b, "tcp", 80, ovnlab.Answered},
+		{"same switch, dropped", a, b, "tcp", 81, ovnlab.Timeout},
+		{"same switch, UDP allowed", a, b, "udp", 81, ovnlab.Answered},
+		{"same switch, UDP dropped", a, b, "udp", 80, ovnlab.Timeout},
+		{"routed, allowed", c, b, "tcp", 80, ovnlab.Answered},
+		{"routed, dropped", c, b, "tcp", 81, ovnlab.Timeout},
+		{"routed, rejected", a, c, "tcp", 80, ovnlab.Refused},
+		{"replies of the isolated", b, a, "tcp", 81, ovnlab.Answered},
+		{"nobody listens", b, a, "tcp", 9, ovnlab.Refused},
+		{"from the world", world, b, "tcp", 80, ovnlab.Answered},
+		{"from the world, dropped", world, b, "tcp", 81, ovnlab.Timeout},
+		{"to the world", b, world, "udp", 80, ovnlab.Answered},
+	}
+	for _, tc := range tests {
+		for i, family := range []string{"IPv4", "IPv6"} {
+			t.Run(tc.name+" over "+family, func(t *testing.T) {
+				src, dst := tc.from.Addr(i == 1), tc.to.Addr(i == 1)
+				if tc.from == world {
+					src = outside[i]
+				}
+				within := 10 * time.Second
+				if tc.want == ovnlab.Timeout {
+					within = 300 * time.Millisecond
+				}
+				got, err := tc.from.Connect(t.Context(), tc.protocol, src, netip.AddrPortFrom(dst, tc.port), within)
+				require.NoError(t, err)
+				require.Equal(t, tc.want, got)
+			})
+		}
+	}
+}
+
+// TestLoopSeesAWindow proves that a client in a loop notices a drop ACL that is gone for a moment, and one that is there
+// for a moment: the suites rely on it.
+func TestLoopSeesAWindow(t *testing.T) {
+	lab := ovnlab.Start(t)
+	lab.Install(layout(t))
+	chassis := lab.StartChassis()
+	hosts := chassis.Bind(nil, "a", "b")
+	a, b := hosts[0], hosts[1]
+	b.Serve("tcp", 80)
+	denied := b.Serve("udp", 81)
+	lab.NBCtl("pg-add", "b", "b")
+	drop := []string{"--type=port-group", "acl-add", "b", "to-lport", "1000", "outport == @b && udp.dst == 81", "drop"}
+	lab.NBCtl(drop...)
+	chassis.SyncHV()
+	to := func(port uint16) netip.AddrPort { return netip.AddrPortFrom(b.Addr(false), port) }
+	allowed := a.Loop("tcp", a.Addr(false), to(80), 900*time.Millisecond, 5*time.Millisecond)
+	refused := a.Loop("udp", a.Addr(false), to(81), 30*time.Millisecond, 5*time.Millisecond)
+	wait := func(n int) {
+		n1, n2 := allowed.Count()+n, refused.Count()+n
+		ovnlab.Eventually(t, 30*time.Second, "clients keep trying", func() bool { return allowed.Count() >= n1 && refused.Count() >= n2 })
+	}
+	wait(20)
+	require.Empty(t, ovnlab.Except(allowed.Attempts(), ovnlab.Answered))
+	require.Empty(t, ovnlab.Except(refused.Attempts(), ovnlab.Timeout))
+	require.Zero(t, denied.Received())
+
+	lab.NBCtl("acl-del", "b")
+	chassis.SyncHV()
+	lab.NBCtl(drop...)
+	chassis.SyncHV()
+	wait(5)
+	require.NotZero(t, denied.Received(), "the drop was gone for a moment")
+
+	lab.NBCtl("--type=port-group", "acl-add", "b", "to-lport", "1000", "outport == @b && tcp.dst == 80", "drop")
+	ovnlab.Eventually(t, 30*time.Second, "the client that was allowed meets the drop", func() bool {
+		return len(ovnlab.Except(allowed.Attempts(), ovnlab.Answered)) > 0
+	})
+}

@@ -1,0 +1,190 @@
+//go:build e2e
+
+package ovnlab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Host is an endpoint that can send and receive real packets: a network namespace behind a logical port.
+// Its methods may be called by several goroutines.
+type Host struct {
+	tb   testing.TB
+	port *Port
+	ns   *netns
+	link string // until it becomes eth0
+}
+
+// Outcome is how an attempt to talk to somebody ended. The zero value is Timeout.
+type Outcome int
+
+// Timeout got no answer, Refused an explicit no, Answered a reply of the other side.
+const (
+	Timeout Outcome = iota
+	Refused
+	Answered
+)
+
+// String is the outcome's lower-case name.
+func (o Outcome) String() string {
+	switch o {
+	case Answered:
+		return "answered"
+	case Refused:
+		return "refused"
+	default:
+		return "timeout"
+	}
+}
+
+// Name is that of the host's logical port.
+func (h *Host) Name() string { return h.port.Name }
+
+// Addr is the host's first address of a family.
+func (h *Host) Addr(v6 bool) netip.Addr {
+	for _, a := range h.port.Addrs {
+		if a.Is6() == v6 {
+			return a
+		}
+	}
+	return netip.Addr{}
+}
+
+// Server is a listener on a host that sends back what it receives.
+type Server struct {
+	received atomic.Int64
+	closer   io.Closer
+}
+
+// Received counts the connections accepted, with UDP the datagrams.
+func (s *Server) Received() int64 { return s.received.Load() }
+
+// Close stops listening.
+func (s *Server) Close() { _ = s.closer.Close() }
+
+// Serve echoes on a port of every address of the host, until the test ends.
+func (h *Host) Serve(protocol string, port uint16) *Server {
+	h.tb.Helper()
+	s := &Server{}
+	address := fmt.Sprintf("[::]:%d", port)
+	err := h.ns.do(func() error {
+		var lc net.ListenConfig
+		if protocol == "udp" {
+			pc, err := lc.ListenPacket(h.tb.Context(), "udp", address)
+			if err == nil {
+				s.closer = pc
+				go s.echoDatagrams(pc)
+			}
+			return err
+		}
+		l, err := lc.Listen(h.tb.Context(), "tcp", address)
+		if err == nil {
+			s.closer = l
+			go s.echoStreams(l)
+		}
+		return err
+	})
+	if err != nil {
+		h.tb.Fatalf("serve %s %s/%d: %v", h.Name(), protocol, port, err)
+	}
+	h.tb.Cleanup(s.Close)
+	return s
+}
+
+func (s *Server) echoDatagrams(pc net.PacketConn) {
+	buf := make([]byte, 2048)
+	for {
+		n, from, err := pc.ReadFrom(buf)
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err == nil {
+			s.received.Add(1)
+			_, _ = pc.WriteTo(buf[:n], from)
+		}
+	}
+}
+
+func (s *Server) echoStreams(l net.Listener) {
+	for {
+		conn, err := l.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err == nil {
+			s.received.Add(1)
+			go func() {
+				_, _ = io.Copy(conn, conn)
+				_ = conn.Close()
+			}()
+		}
+	}
+}
+
+// Dial opens a connection from one of the host's addresses, or with UDP a socket.
+func (h *Host) Dial(ctx context.Context, protocol string, from netip.Addr, to netip.AddrPort) (net.Conn, error) {
+	var d net.Dialer
+	if protocol == "udp" {
+		d.LocalAddr = net.UDPAddrFromAddrPort(netip.AddrPortFrom(from, 0))
+	} else {
+		d.LocalAddr = net.TCPAddrFromAddrPort(netip.AddrPortFrom(from, 0))
+	}
+	var conn net.Conn
+	err := h.ns.do(func() error {
+		var err error
+		conn, err = d.DialContext(ctx, protocol, to.String())
+		return err
+	})
+	return conn, err
+}
+
+// Connect tries to talk to a Server: it opens a connection, sends a few bytes and waits until they come back.
+func (h *Host) Connect(ctx context.Context, protocol string, from netip.Addr, to netip.AddrPort, within time.Duration) (Outcome, error) {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	conn, err := h.Dial(ctx, protocol, from, to)
+	if err != nil {
+		return outcome(err)
+	}
+	defer func() { _ = conn.Close() }()
+	deadline, _ := ctx.Deadline()
+	_ = conn.SetDeadline(deadline)
+	if err := Ping(conn); err != nil {
+		return outcome(err)
+	}
+	return Answered, nil
+}
+
+// Ping sends four bytes over conn and waits until they come back.
+func Ping(conn net.Conn) error {
+	if _, err := conn.Write([]byte("ping")); err != nil {
+		return fmt.Errorf("send: %w", err)
+	}
+	if _, err := io.ReadFull(conn, make([]byte, 4)); err != nil {
+		return fmt.Errorf("receive: %w", err)
+	}
+	return nil
+}
+
+// outcome reads what an error says of the network. What it cannot tell is an error of the test.
+func outcome(err error) (Outcome, error) {
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded), os.IsTimeout(err):
+		return Timeout, nil
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EHOSTUNREACH),
+		errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EACCES):
+		return Refused, nil
+	default:
+		return Timeout, err
+	}
+}
