@@ -1,0 +1,135 @@
+package backendtest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// prompt is how soon a backend has to come back from a context that is over, and to notice that its target changed.
+const prompt = 5 * time.Second
+
+// inexpressible asks for things that no intent of today means, and for a protocol without ports.
+func (c *contract) inexpressible(t *testing.T) {
+	gre := intent.Protocol(47)
+	anyPort := intent.Ports{Any: true}
+	rules := map[intent.PolicyID]intent.Rule{
+		"odd/action":   {Path: "r", Action: 77, Ports: anyPort, Peer: intent.Peer{Kind: intent.PeerAnyone}},
+		"odd/peer":     {Path: "r", Action: intent.Allow, Ports: anyPort, Peer: intent.Peer{Kind: 77, Set: "all"}},
+		"odd/protocol": {Path: "r", Action: intent.Allow, Peer: intent.Peer{Kind: intent.PeerAnyone}},
+	}
+	for policy, rule := range rules {
+		t.Run(string(policy), func(t *testing.T) {
+			if policy == "odd/protocol" {
+				rule.Ports.Ranges = []intent.PortRange{{Protocol: gre, Last: 65535}}
+			}
+			s := crowd(4)
+			s.Policies = append(s.Policies, intent.Policy{
+				ID: policy, Origin: intent.Origin{Kind: "Odd", Name: "odd"}, Subject: "all", Isolates: true,
+				Rules: []intent.Rule{rule},
+			})
+			flows := Probes(s)
+			for _, f := range Probes(s) {
+				if f.Port == 80 && f.Protocol == intent.TCP {
+					f.Protocol, f.Port = gre, 0
+					flows = append(flows, f)
+				}
+			}
+			target := c.fresh(t)
+			l, snap := start(t, target, "a"), s.Snapshot()
+			p := l.reconcile(t, s, snap)
+			judge(t, target, snap, p.Skips, flows)
+			if policy != "odd/protocol" {
+				require.NotEmpty(t, p.Skips, "nothing was told")
+			}
+			for _, skip := range p.Skips {
+				require.Equal(t, string(policy), skip.Intent)
+			}
+		})
+	}
+}
+
+func (c *contract) cancelled(t *testing.T) {
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	s := History(1, 3)[2]
+	target := c.fresh(t)
+	target.Prepare(t, s.Endpoints)
+	l, snap := start(t, target, "a"), s.Snapshot()
+	within(t, func() {
+		_, err := l.backend.Plan(over, snap, 0)
+		require.ErrorIs(t, err, context.Canceled)
+	})
+	p := l.plan(t, snap)
+	writes, dump := target.Writes(t), target.Dump(t)
+	within(t, func() { require.ErrorIs(t, l.backend.Apply(over, p), context.Canceled) })
+	require.Equal(t, writes, target.Writes(t))
+	require.Equal(t, dump, target.Dump(t))
+	l.reached = 0
+	l.reconcile(t, s, snap)
+	require.Equal(t, c.scratch(t, s), target.DumpOwner(t, "a"))
+	within(t, func() {
+		_, err := l.backend.Plan(over, snap, l.reached)
+		require.ErrorIs(t, err, context.Canceled)
+	})
+	require.Empty(t, spell(l.planSince(t, snap, 0)))
+}
+
+// within fails the test when f takes too long.
+func within(t *testing.T, f func()) {
+	t.Helper()
+	timer := time.AfterFunc(prompt, func() { t.Errorf("not back after %v", prompt) })
+	f()
+	timer.Stop()
+}
+
+// later makes what endpoints stand on only after the policies for them are in place.
+func (c *contract) later(t *testing.T) {
+	c.each(t, 4, func(t *testing.T, states []*State) {
+		s := states[len(states)-1]
+		snap := s.Snapshot()
+		target := c.fresh(t)
+		l := start(t, target, "a")
+		some := *s
+		for n := 1; n <= len(s.Endpoints); n++ {
+			some.Endpoints = s.Endpoints[:n]
+			alone := c.fresh(t)
+			start(t, alone, "a").reconcile(t, &some, snap)
+			l.awaken(t, &some, snap, alone.DumpOwner(t, "a"))
+			p := l.planSince(t, snap, 0)
+			require.Empty(t, spell(p), "the plan after waking left something")
+			judge(t, target, snap, p.Skips, Probes(&some))
+		}
+	})
+}
+
+// awaken prepares s and plans until the target holds what it should: again whenever the backend asks for it, and from
+// read-back when it cannot ask.
+func (l *loop) awaken(t *testing.T, s *State, want *intent.Snapshot, dump string) {
+	t.Helper()
+	w, can := l.backend.(backends.Waker)
+	if !can {
+		l.reached = 0
+		l.reconcile(t, s, want)
+		require.Equal(t, dump, l.target.DumpOwner(t, "a"))
+		return
+	}
+	timeout := time.After(prompt)
+	for {
+		l.reconcile(t, s, want)
+		if l.target.DumpOwner(t, "a") == dump {
+			return
+		}
+		select {
+		case <-w.Wake():
+		case <-timeout:
+			require.Equal(t, dump, l.target.DumpOwner(t, "a"), "the backend did not wake up")
+			return
+		}
+	}
+}

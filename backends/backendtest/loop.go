@@ -1,0 +1,172 @@
+package backendtest
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+var seedFlag = flag.Uint64("backendtest.seed", 0, "check the contract with this seed only")
+
+// seeds are two that never change and one that always does, or the one asked for.
+func seeds(t *testing.T) []uint64 {
+	t.Helper()
+	if *seedFlag != 0 {
+		return []uint64{*seedFlag}
+	}
+	fresh := rand.Uint64() //nolint:gosec // a test wants variety, it keeps no secret
+	t.Logf("repeat with -backendtest.seed=%d", fresh)
+	return []uint64{1, 2, fresh}
+}
+
+// contract is what every test of Run has at hand.
+type contract struct {
+	fresh Factory
+	seeds []uint64
+}
+
+// each runs f with every seed and a history of n states.
+func (c *contract) each(t *testing.T, n int, f func(t *testing.T, states []*State)) {
+	t.Helper()
+	for _, seed := range c.seeds {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { f(t, History(seed, n)) })
+	}
+}
+
+// scratch is what owner "a" holds in a target of its own that was brought to s at once.
+func (c *contract) scratch(t *testing.T, s *State) string {
+	t.Helper()
+	target := c.fresh(t)
+	start(t, target, "a").reconcile(t, s, s.Snapshot())
+	return target.DumpOwner(t, "a")
+}
+
+// loop drives one backend instance as the daemon does.
+type loop struct {
+	target  Target
+	backend backends.Backend
+	reached intent.Revision // zero asks for read-back
+}
+
+// start opens a backend that is closed with the test.
+func start(t *testing.T, target Target, owner string) *loop {
+	t.Helper()
+	b := target.Open(t, owner)
+	t.Cleanup(func() { require.NoError(t, b.Close()) })
+	return &loop{target: target, backend: b}
+}
+
+// reconcile brings the target to want, whose content is s, and returns the plan that did it.
+func (l *loop) reconcile(t *testing.T, s *State, want *intent.Snapshot) *backends.Plan {
+	t.Helper()
+	l.target.Prepare(t, s.Endpoints)
+	p := l.plan(t, want)
+	require.NoError(t, l.backend.Apply(t.Context(), p))
+	l.reached = want.Revision()
+	require.Empty(t, l.target.Dangling(t))
+	return p
+}
+
+// plan asks for the cheapest plan there is, and for one from read-back when the backend wants that.
+func (l *loop) plan(t *testing.T, want *intent.Snapshot) *backends.Plan {
+	t.Helper()
+	p := l.planSince(t, want, l.reached)
+	if p.Resync {
+		p = l.planSince(t, want, 0)
+		require.False(t, p.Resync, "a plan from read-back asks for read-back")
+	}
+	return p
+}
+
+func (l *loop) planSince(t *testing.T, want *intent.Snapshot, since intent.Revision) *backends.Plan {
+	t.Helper()
+	writes := l.target.Writes(t)
+	p, err := l.backend.Plan(t.Context(), want, since)
+	require.NoError(t, err)
+	require.Equal(t, writes, l.target.Writes(t), "planning wrote")
+	require.Equal(t, want.Revision(), p.Revision)
+	if since == 0 {
+		require.True(t, p.Full || p.Resync, "a plan since zero is full")
+	}
+	wellFormed(t, p)
+	return p
+}
+
+// wellFormed checks what every plan promises, whatever it is for.
+func wellFormed(t *testing.T, p *backends.Plan) {
+	t.Helper()
+	group := 0
+	for i := range p.Ops {
+		op := &p.Ops[i]
+		what := fmt.Sprintf("op %d: %s %s %q", i, op.Verb, op.Kind, op.Name)
+		require.NotEmpty(t, op.Kind, what)
+		require.NotEmpty(t, op.Name, what)
+		if i > 0 {
+			require.GreaterOrEqual(t, op.Group, group, "%s: groups descend", what)
+		}
+		group = op.Group
+		switch op.Verb {
+		case backends.Create:
+			require.Empty(t, op.Before, what)
+		case backends.Delete:
+			require.Empty(t, op.After, what)
+		case backends.Update, backends.Mutate:
+			require.NotZero(t, len(op.Before)+len(op.After), "%s: changes nothing", what)
+		default:
+			require.Fail(t, "no such verb", what)
+		}
+		for _, fields := range []backends.Fields{op.Before, op.After} {
+			for name, v := range fields {
+				plainValue(t, what+" field "+name, v)
+			}
+		}
+	}
+	for _, s := range p.Skips {
+		require.NotEmpty(t, s.Intent)
+		require.NotEmpty(t, s.Reason)
+	}
+}
+
+func plainValue(t *testing.T, what string, v any) {
+	t.Helper()
+	switch v := v.(type) {
+	case string, bool, int, map[string]string:
+	case []string:
+		require.True(t, slices.IsSorted(v), "%s is not sorted: %q", what, v)
+	default:
+		require.Failf(t, "no plain value", "%s is a %T", what, v)
+	}
+}
+
+// spell is a plan's ops as text, for comparing plans made in different processes.
+func spell(p *backends.Plan) []string {
+	var lines []string
+	for i := range p.Ops {
+		op := &p.Ops[i]
+		lines = append(lines, fmt.Sprintf("%d %s %s %q -%v +%v", op.Group, op.Verb, op.Kind, op.Name, op.Before, op.After))
+	}
+	return lines
+}
+
+// groups cuts a plan into one for each group.
+func groups(p *backends.Plan) []*backends.Plan {
+	var cut []*backends.Plan
+	for from := 0; from < len(p.Ops); {
+		to := from
+		for to < len(p.Ops) && p.Ops[to].Group == p.Ops[from].Group {
+			to++
+		}
+		part := *p
+		part.Ops = p.Ops[from:to]
+		cut = append(cut, &part)
+		from = to
+	}
+	return cut
+}

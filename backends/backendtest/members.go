@@ -1,0 +1,45 @@
+package backendtest
+
+import (
+	"iter"
+	"maps"
+	"net/netip"
+
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// Members is a plain intent.Members: endpoints by key, addresses counted.
+type Members struct {
+	byKey map[intent.Key]intent.Endpoint
+	held  map[netip.Addr]int
+}
+
+// NewMembers holds the endpoints given. One that is given twice counts once.
+func NewMembers(endpoints ...intent.Endpoint) *Members {
+	m := &Members{byKey: make(map[intent.Key]intent.Endpoint), held: make(map[netip.Addr]int)}
+	for _, e := range endpoints {
+		if _, twice := m.byKey[e.Key]; twice {
+			continue
+		}
+		m.byKey[e.Key] = e
+		for _, a := range e.Addrs {
+			m.held[a]++
+		}
+	}
+	return m
+}
+
+// Len counts the endpoints.
+func (m *Members) Len() int { return len(m.byKey) }
+
+// All yields each endpoint once, in no particular order.
+func (m *Members) All() iter.Seq[intent.Endpoint] { return maps.Values(m.byKey) }
+
+// HasKey says whether the endpoint k is a member.
+func (m *Members) HasKey(k intent.Key) bool {
+	_, ok := m.byKey[k]
+	return ok
+}
+
+// HasAddr says whether some member holds a.
+func (m *Members) HasAddr(a netip.Addr) bool { return m.held[a] > 0 }

@@ -1,0 +1,168 @@
+package backendtest
+
+import (
+	"maps"
+	"math/rand/v2"
+	"net/netip"
+	"reflect"
+	"slices"
+
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// State is the content of a snapshot as plain data. The isolated sets follow from the policies and are not in Sets.
+type State struct {
+	Endpoints []intent.Endpoint
+	Sets      []SetSpec
+	Policies  []intent.Policy
+}
+
+// SetSpec is a set of a State: its members by key.
+type SetSpec struct {
+	ID       intent.SetID
+	Keys     []intent.Key
+	Prefixes []netip.Prefix
+}
+
+// Snapshot builds s from nothing, in one revision.
+func (s *State) Snapshot() *intent.Snapshot { return Advance(intent.NewSnapshot(), s) }
+
+// Advance builds the successor of from that is s. It records in the change only what differs.
+func Advance(from *intent.Snapshot, s *State) *intent.Snapshot { return advance(from, s, nil) }
+
+// advance does what Advance does, in an order that shuffle decides; nil keeps that of s.
+func advance(from *intent.Snapshot, s *State, shuffle *rand.Rand) *intent.Snapshot {
+	b := from.Next()
+	b.SetFamilies(s.families())
+	sets, policies := s.sets(), slices.Clone(s.Policies)
+	if shuffle != nil {
+		shuffle.Shuffle(len(sets), func(i, j int) { sets[i], sets[j] = sets[j], sets[i] })
+		shuffle.Shuffle(len(policies), func(i, j int) { policies[i], policies[j] = policies[j], policies[i] })
+	}
+	wanted := make(map[string]bool)
+	for _, set := range sets {
+		wanted["set "+string(set.ID)] = true
+		advanceSet(b, from.Set(set.ID), set)
+	}
+	for i := range policies {
+		p := &policies[i]
+		wanted["policy "+string(p.ID)] = true
+		if old := from.Policy(p.ID); old == nil || !reflect.DeepEqual(old, p) {
+			b.PutPolicy(p)
+		}
+	}
+	for p := range from.Policies() {
+		if !wanted["policy "+string(p.ID)] {
+			b.DropPolicy(p.ID)
+		}
+	}
+	for set := range from.Sets() {
+		if !wanted["set "+string(set.ID)] {
+			b.DropSet(set.ID)
+		}
+	}
+	return b.Commit()
+}
+
+func advanceSet(b *intent.Builder, old, set *intent.Set) {
+	switch {
+	case old == nil:
+		b.CreateSet(set)
+	case !slices.Equal(old.Prefixes, set.Prefixes):
+		b.DropSet(old.ID)
+		b.CreateSet(set)
+	default:
+		if d := Delta(old, set); len(d.Joined)+len(d.Left) > 0 {
+			b.UpdateMembers(set.Members, d)
+		}
+	}
+}
+
+// Delta is what has to happen to the members of old to make them those of next. An endpoint that is in both but not
+// the same left as it was and joined as it is.
+func Delta(old, next *intent.Set) intent.SetDelta {
+	d := intent.SetDelta{ID: next.ID}
+	before, after := endpoints(old), endpoints(next)
+	for _, k := range sortedKeys(before) {
+		if e, stays := after[k]; !stays || !reflect.DeepEqual(before[k], e) {
+			d.Left = append(d.Left, before[k])
+		}
+	}
+	for _, k := range sortedKeys(after) {
+		if e, was := before[k]; !was || !reflect.DeepEqual(after[k], e) {
+			d.Joined = append(d.Joined, after[k])
+		}
+	}
+	d.AddrsAdded = missing(d.Joined, old)
+	d.AddrsRemoved = missing(d.Left, next)
+	return d
+}
+
+// missing lists the addresses of endpoints that no member of set holds.
+func missing(list []intent.Endpoint, set *intent.Set) []netip.Addr {
+	found := make(map[netip.Addr]bool)
+	for _, e := range list {
+		for _, a := range e.Addrs {
+			if set.Members == nil || !set.Members.HasAddr(a) {
+				found[a] = true
+			}
+		}
+	}
+	return slices.SortedFunc(maps.Keys(found), netip.Addr.Compare)
+}
+
+func endpoints(set *intent.Set) map[intent.Key]intent.Endpoint {
+	m := make(map[intent.Key]intent.Endpoint)
+	if set.Members != nil {
+		for e := range set.Members.All() {
+			m[e.Key] = e
+		}
+	}
+	return m
+}
+
+func sortedKeys(m map[intent.Key]intent.Endpoint) []intent.Key {
+	return slices.SortedFunc(maps.Keys(m), intent.Key.Compare)
+}
+
+func (s *State) families() intent.Families {
+	var f intent.Families
+	for _, e := range s.Endpoints {
+		for _, a := range e.Addrs {
+			f |= intent.FamilyOf(a)
+		}
+	}
+	return f
+}
+
+// sets resolves the sets of s and adds those of the isolated.
+func (s *State) sets() []*intent.Set {
+	byKey := make(map[intent.Key]intent.Endpoint)
+	for _, e := range s.Endpoints {
+		byKey[e.Key] = e
+	}
+	var sets []*intent.Set
+	members := make(map[intent.SetID][]intent.Endpoint)
+	for _, spec := range s.Sets {
+		for _, k := range spec.Keys {
+			if e, ok := byKey[k]; ok {
+				members[spec.ID] = append(members[spec.ID], e)
+			}
+		}
+		sets = append(sets, &intent.Set{ID: spec.ID, Members: NewMembers(members[spec.ID]...), Prefixes: spec.Prefixes})
+	}
+	for _, d := range intent.Directions() {
+		var isolated []intent.Endpoint
+		stands := false
+		for i := range s.Policies {
+			if p := &s.Policies[i]; p.Direction == d && p.Isolates {
+				stands = true
+				isolated = append(isolated, members[p.Subject]...)
+			}
+		}
+		if stands {
+			sets = append(sets, &intent.Set{ID: intent.IsolatedSet(d), Members: NewMembers(isolated...)})
+		}
+	}
+	return sets
+}

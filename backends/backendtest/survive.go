@@ -1,0 +1,180 @@
+package backendtest
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+func (c *contract) restart(t *testing.T) {
+	c.each(t, 6, func(t *testing.T, states []*State) {
+		target := c.fresh(t)
+		target.AddForeign(t)
+		other := states[len(states)-1]
+		start(t, target, "b").reconcile(t, other, other.Snapshot())
+		theirs := target.DumpOwner(t, "b")
+		for _, s := range states {
+			l := start(t, target, "a") // a new process: its revisions start anew
+			p := l.reconcile(t, s, s.Snapshot())
+			require.True(t, p.Full)
+			require.Equal(t, c.scratch(t, s), target.DumpOwner(t, "a"))
+			require.Equal(t, theirs, target.DumpOwner(t, "b"))
+			require.True(t, target.ForeignIntact(t), "foreign rows were touched")
+		}
+	})
+}
+
+func (c *contract) quietRestart(t *testing.T) {
+	c.each(t, 4, func(t *testing.T, states []*State) {
+		target := c.fresh(t)
+		s := states[len(states)-1]
+		start(t, target, "a").reconcile(t, s, s.Snapshot())
+		writes, dump := target.Writes(t), target.Dump(t)
+		p := start(t, target, "a").reconcile(t, s, Advance(Advance(intent.NewSnapshot(), states[0]), s))
+		require.Empty(t, spell(p))
+		require.Positive(t, p.Owned)
+		require.Equal(t, writes, target.Writes(t))
+		require.Equal(t, dump, target.Dump(t))
+	})
+}
+
+// owners takes turns between two owners that want different things and one that leaves.
+func (c *contract) owners(t *testing.T) {
+	c.each(t, 5, func(t *testing.T, states []*State) {
+		target := c.fresh(t)
+		target.AddForeign(t)
+		a, b := start(t, target, "a"), start(t, target, "b")
+		snapA, snapB := intent.NewSnapshot(), intent.NewSnapshot()
+		for i, s := range states {
+			other := states[len(states)-1-i]
+			snapA, snapB = Advance(snapA, s), Advance(snapB, other)
+			a.reconcile(t, s, snapA)
+			b.reconcile(t, other, snapB)
+			require.Equal(t, c.scratch(t, s), target.DumpOwner(t, "a"))
+			for _, l := range []*loop{a, b} {
+				want := snapA
+				if l == b {
+					want = snapB
+				}
+				require.Empty(t, spell(l.planSince(t, want, 0)), "an owner sees another's rows as its own")
+			}
+		}
+		theirs := target.DumpOwner(t, "b")
+		require.NotEmpty(t, theirs)
+		a.reconcile(t, &State{}, Advance(snapA, &State{}))
+		require.Equal(t, theirs, target.DumpOwner(t, "b"))
+		require.True(t, target.ForeignIntact(t), "foreign rows were touched")
+	})
+}
+
+func (c *contract) drift(t *testing.T) {
+	kinds, found := 0, 0
+	c.each(t, 6, func(t *testing.T, states []*State) {
+		target := c.fresh(t)
+		target.AddForeign(t)
+		s := states[len(states)-1]
+		l, snap := start(t, target, "a"), s.Snapshot()
+		l.reconcile(t, s, snap)
+		whole := target.Dump(t)
+		for n := 0; ; n++ {
+			harm, more := target.Damage(t, "a", n)
+			if !more {
+				kinds = n
+				break
+			}
+			if len(harm.Names) == 0 {
+				require.Equal(t, whole, target.Dump(t), "%s: harm that names nothing", harm.What)
+				continue
+			}
+			found++
+			require.NotEqual(t, whole, target.Dump(t), "%s: no harm done", harm.What)
+			p := l.planSince(t, snap, 0)
+			require.NotEmpty(t, p.Ops, "%s: not seen", harm.What)
+			for i := range p.Ops {
+				require.Contains(t, harm.Names, p.Ops[i].Name, "%s: the repair touches what was whole", harm.What)
+			}
+			require.NoError(t, l.backend.Apply(t.Context(), p))
+			require.Equal(t, whole, target.Dump(t), "%s: not repaired", harm.What)
+			require.True(t, target.ForeignIntact(t), "%s: foreign rows were touched", harm.What)
+			judge(t, target, snap, p.Skips, Probes(s))
+		}
+	})
+	require.Positive(t, kinds, "the target knows no harm")
+	require.GreaterOrEqual(t, found, kinds, "most kinds of harm found nothing to harm")
+}
+
+func (c *contract) faults(t *testing.T) {
+	c.each(t, 4, func(t *testing.T, states []*State) {
+		for from := range states {
+			before, after := &State{}, states[from]
+			if from > 0 {
+				before = states[from-1]
+			}
+			scratch := c.scratch(t, after)
+			for k := 1; c.failsAt(t, k, before, after, scratch); k++ {
+				require.Less(t, k, 1000, "writes never end")
+			}
+		}
+	})
+}
+
+// failsAt goes from one state to the next with the k-th write failing, and says whether there was such a write.
+func (c *contract) failsAt(t *testing.T, k int, before, after *State, scratch string) bool {
+	t.Helper()
+	target := c.fresh(t)
+	l := start(t, target, "a")
+	was := before.Snapshot()
+	l.reconcile(t, before, was)
+	target.Prepare(t, after.Endpoints)
+	will := Advance(was, after)
+	target.FailAt(k)
+	failure := l.backend.Apply(t.Context(), l.plan(t, will))
+	target.FailAt(0)
+	if failure == nil {
+		require.Equal(t, scratch, target.DumpOwner(t, "a"))
+		return false
+	}
+	require.Empty(t, target.Dangling(t), "after write %d failed", k)
+	between(t, target, was, will, Probes(before, after))
+	if k%2 == 0 { // the process does not survive it
+		l = start(t, target, "a")
+	}
+	l.reached = 0
+	l.reconcile(t, after, will)
+	require.Equal(t, scratch, target.DumpOwner(t, "a"), "after write %d failed", k)
+	require.Empty(t, spell(l.plan(t, will)))
+	return true
+}
+
+func (c *contract) lostTrack(t *testing.T) {
+	c.each(t, 4, func(t *testing.T, states []*State) {
+		s := states[len(states)-1]
+		scratch := c.scratch(t, s)
+		snap := intent.NewSnapshot()
+		var first *intent.Snapshot
+		for _, s := range states {
+			if snap = Advance(snap, s); first == nil {
+				first = snap
+			}
+		}
+		for _, since := range []intent.Revision{first.Revision(), snap.Revision(), snap.Revision() + 1} {
+			target := c.fresh(t)
+			target.Prepare(t, s.Endpoints)
+			l := start(t, target, "a") // never applied anything
+			l.reached = since
+			l.reconcile(t, s, snap)
+			require.Equal(t, scratch, target.DumpOwner(t, "a"), "since %d", since)
+		}
+		target := c.fresh(t)
+		l := start(t, target, "a")
+		l.reconcile(t, states[0], first)
+		for i := range 2500 { // more than a snapshot remembers
+			snap = Advance(snap, states[i%2])
+		}
+		snap = Advance(snap, s)
+		l.reconcile(t, s, snap)
+		require.Equal(t, scratch, target.DumpOwner(t, "a"), "since before what is remembered")
+	})
+}

@@ -1,0 +1,66 @@
+package backendtest
+
+import (
+	"testing"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// Target is one target system under test. What it holds survives the backends that write to it.
+type Target interface {
+	// Open makes a backend that writes as owner, like a new process would. The backends of one owner follow each other,
+	// those of different owners stand beside each other.
+	Open(t testing.TB, owner string) backends.Backend
+	// Dump spells all that the owners hold. Equal contents give equal bytes, however and whenever they were written.
+	Dump(t testing.TB) string
+	// DumpOwner spells what one owner holds, likewise.
+	DumpOwner(t testing.TB, owner string) string
+	// Verdict judges a flow from the native rows alone. Flows between equal addresses never reach a target: it is true.
+	Verdict(t testing.TB, f intent.Flow) bool
+	// Prepare makes sure that what endpoints stand on is there, such as their logical ports. It takes nothing away.
+	Prepare(t testing.TB, endpoints []intent.Endpoint)
+	// AddForeign adds rows that no backend may touch, as another network plugin would have them.
+	AddForeign(t testing.TB)
+	// ForeignIntact says whether these rows are as AddForeign made them.
+	ForeignIntact(t testing.TB) bool
+	// Damage does the n-th kind of harm, counted from 0, to rows of owner behind the backend's back. It is false when
+	// there are no more kinds. A kind that finds nothing to harm returns a Damage without names.
+	Damage(t testing.TB, owner string, n int) (Damage, bool)
+	// FailAt makes the k-th write transaction from now fail once, leaving no trace; 0 takes that back.
+	FailAt(k int)
+	// Dangling lists references to rows that are not there, where the target allows such a thing at all.
+	Dangling(t testing.TB) []string
+	// Writes counts the write transactions so far.
+	Writes(t testing.TB) int
+}
+
+// Damage is harm that was done to a target.
+type Damage struct {
+	What  string
+	Names []string // the names that the ops of a repair may carry, and no others
+}
+
+// Factory makes an empty target for one test.
+type Factory func(t testing.TB) Target
+
+// Run holds a backend against the contract.
+func Run(t *testing.T, fresh Factory) {
+	c := &contract{fresh: fresh, seeds: seeds(t)}
+	t.Run("a second plan is empty and writes nothing", c.idempotent)
+	t.Run("any order of input gives the same rows", c.anyOrder)
+	t.Run("every road to a state gives the same rows", c.roads)
+	t.Run("native rows judge every probe as the intents do", c.verdicts)
+	t.Run("no write opens or cuts what neither state does", c.windows)
+	t.Run("a restart sweeps its own orphans and nothing else", c.restart)
+	t.Run("a restart with everything in place writes nothing", c.quietRestart)
+	t.Run("owners do not touch each other", c.owners)
+	t.Run("drift is repaired and only drift", c.drift)
+	t.Run("a failure at any write is recovered from", c.faults)
+	t.Run("a plan from a revision that was not reached is refused or right", c.lostTrack)
+	t.Run("churn of members only mutates", c.churn)
+	t.Run("what cannot be expressed is denied and told", c.inexpressible)
+	t.Run("a cancelled context is obeyed", c.cancelled)
+	t.Run("an endpoint that appears later joins", c.later)
+	t.Run("emptiness takes everything away", c.emptied)
+}

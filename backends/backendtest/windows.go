@@ -1,0 +1,151 @@
+package backendtest
+
+import (
+	"fmt"
+	"net/netip"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// windows looks at the target after every group of every plan, over single steps, leaps and restarts.
+func (c *contract) windows(t *testing.T) {
+	for _, leap := range []struct {
+		name   string
+		length int
+		full   bool
+	}{
+		{name: "single steps", length: 1},
+		{name: "leaps", length: 4},
+		{name: "restarts", length: 2, full: true},
+	} {
+		t.Run(leap.name, func(t *testing.T) {
+			c.each(t, 9, func(t *testing.T, states []*State) {
+				target := c.fresh(t)
+				l, snap := start(t, target, "a"), intent.NewSnapshot()
+				before := &State{}
+				for i := 0; i < len(states); i += leap.length {
+					after := states[i]
+					if leap.full {
+						l.reached = 0
+					}
+					snap = c.cross(t, l, snap, before, after)
+					before = after
+				}
+			})
+		})
+	}
+}
+
+// cross applies a plan group by group and probes after each.
+func (c *contract) cross(t *testing.T, l *loop, was *intent.Snapshot, before, after *State) *intent.Snapshot {
+	t.Helper()
+	l.target.Prepare(t, after.Endpoints)
+	will := Advance(was, after)
+	p := l.plan(t, will)
+	flows := Probes(before, after)
+	for i, part := range groups(p) {
+		require.NoError(t, l.backend.Apply(t.Context(), part))
+		require.Empty(t, l.target.Dangling(t), "after group %d", i)
+		between(t, l.target, was, will, flows)
+	}
+	judge(t, l.target, will, p.Skips, Probes(after))
+	l.reached = 0 // a backend may take the parts of a plan for a plan that went astray
+	return will
+}
+
+// churn flips one endpoint of many from one set to another.
+func (c *contract) churn(t *testing.T) {
+	s := crowd(200)
+	target := c.fresh(t)
+	l, snap := start(t, target, "a"), s.Snapshot()
+	l.reconcile(t, s, snap)
+	for i := range 4 {
+		s = flip(s, i)
+		snap = Advance(snap, s)
+		changes, known := snap.Since(l.reached)
+		require.True(t, known)
+		require.Len(t, changes, 1)
+		budget, values := 0, 0
+		for _, d := range changes[0].Members {
+			for _, e := range append(d.Joined, d.Left...) {
+				budget += 2 * (1 + len(e.Addrs)) // each as a member and with its addresses, in two places at most
+			}
+		}
+		writes := target.Writes(t)
+		p := l.reconcile(t, s, snap)
+		require.Equal(t, writes+1, target.Writes(t), "one event, one transaction")
+		require.NotEmpty(t, p.Ops)
+		require.LessOrEqual(t, len(p.Ops), 4*len(changes[0].Members))
+		for j := range p.Ops {
+			op := &p.Ops[j]
+			require.Equal(t, backends.Mutate, op.Verb, "%s %q", op.Kind, op.Name)
+			for _, fields := range []backends.Fields{op.Before, op.After} {
+				for name, v := range fields {
+					list, ok := v.([]string)
+					require.True(t, ok, "%s of %q is mutated and is no list", name, op.Name)
+					values += len(list)
+				}
+			}
+		}
+		require.LessOrEqual(t, values, budget, "more is written than what joined and left")
+		require.Equal(t, c.scratch(t, s), target.DumpOwner(t, "a"))
+	}
+}
+
+// crowd is n endpoints, most of them in the set "web", which the set "db" admits.
+func crowd(n int) *State {
+	s := &State{Sets: []SetSpec{{ID: "all"}, {ID: "db"}, {ID: "web"}}}
+	for i := range n {
+		e := intent.Endpoint{
+			Key:  intent.Key{Namespace: "shop", Name: fmt.Sprintf("p-%03d", i)},
+			Node: "n1",
+			Addrs: []netip.Addr{
+				netip.AddrFrom4([4]byte{10, 244, 7, byte(i)}), //nolint:gosec // n is below 256
+				netip.MustParseAddr(fmt.Sprintf("fd00::%x", i+1)),
+			},
+		}
+		s.Endpoints = append(s.Endpoints, e)
+		s.Sets[0].Keys = append(s.Sets[0].Keys, e.Key)
+		role := 1
+		if i%4 > 0 {
+			role = 2
+		}
+		s.Sets[role].Keys = append(s.Sets[role].Keys, e.Key)
+	}
+	tcp := intent.Ports{Ranges: []intent.PortRange{{Protocol: intent.TCP, First: 5432, Last: 5432}}}
+	for _, d := range intent.Directions() {
+		peer, subject := intent.SetID("web"), intent.SetID("db")
+		if d == intent.Egress {
+			peer, subject = subject, peer
+		}
+		o := intent.Origin{Kind: "NetworkPolicy", Namespace: "shop", Name: "db"}
+		s.Policies = append(s.Policies, intent.Policy{
+			ID: intent.PolicyID(o.String() + "/" + d.String()), Origin: o, Direction: d, Subject: subject, Isolates: true,
+			Rules: []intent.Rule{{
+				Path: "rules[0]", Action: intent.Allow, Ports: tcp, Peer: intent.Peer{Kind: intent.PeerSet, Set: peer},
+			}},
+		})
+	}
+	return s
+}
+
+// flip moves the i-th endpoint between the sets "db" and "web".
+func flip(s *State, i int) *State {
+	next := *s
+	next.Sets = []SetSpec{s.Sets[0], {ID: "db"}, {ID: "web"}}
+	k := s.Endpoints[i].Key
+	for role := 1; role <= 2; role++ {
+		for _, member := range s.Sets[role].Keys {
+			to := role
+			if member == k {
+				to = 3 - role
+			}
+			next.Sets[to].Keys = append(next.Sets[to].Keys, member)
+		}
+	}
+	return &next
+}

@@ -1,0 +1,25 @@
+package memory
+
+import (
+	"strconv"
+
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// The kinds of rows.
+const (
+	kindSet       = "set"
+	kindRule      = "rule"
+	kindIsolation = "isolation"
+)
+
+// Rows are named by the IDs of what they hold, which may be any text: the store has no limits to obey.
+
+func setName(id intent.SetID) string { return string(id) }
+
+func ruleName(id intent.PolicyID, i int) string { return string(id) + "#" + strconv.Itoa(i) }
+
+func isolationName(d intent.Direction) string { return d.String() }
+
+// refusalName names the isolation that a policy has for the sake of its log. It cannot be mistaken for a direction's.
+func refusalName(id intent.PolicyID) string { return "policy " + string(id) }

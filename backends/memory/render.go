@@ -1,0 +1,127 @@
+package memory
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// renderSet spells a set as a row; nil has none.
+func renderSet(set *intent.Set) []Row {
+	if set == nil {
+		return nil
+	}
+	addresses, members, prefixes := []string{}, []string{}, []string{}
+	if set.Members != nil {
+		for e := range set.Members.All() {
+			members = append(members, e.Key.String())
+			for _, a := range e.Addrs {
+				addresses = append(addresses, a.String())
+			}
+		}
+	}
+	for _, p := range set.Prefixes {
+		prefixes = append(prefixes, p.String())
+	}
+	return []Row{{Kind: kindSet, Name: setName(set.ID), Fields: backends.Fields{
+		"addresses": canonical(addresses),
+		"members":   canonical(members),
+		"prefixes":  canonical(prefixes),
+	}}}
+}
+
+// renderPolicy spells a policy as rows for the rules that allow something, and one for its refusals when they are
+// logged. What has no row allows nothing; the skips say where that is more than the policy asked for.
+func renderPolicy(p *intent.Policy) ([]Row, []backends.Skip) {
+	if p == nil {
+		return nil, nil
+	}
+	var rows []Row
+	var skips []backends.Skip
+	for i := range p.Rules {
+		r := &p.Rules[i]
+		fields, err := renderRule(p, r)
+		if err != nil {
+			skips = append(skips, backends.Skip{Intent: string(p.ID), Reason: fmt.Sprintf("%s: %v", r.Path, err)})
+		}
+		if fields != nil {
+			rows = append(rows, Row{Kind: kindRule, Name: ruleName(p.ID, i), Fields: fields})
+		}
+	}
+	if p.Isolates && p.Log.Deny != intent.SeverityNone {
+		rows = append(rows, Row{Kind: kindIsolation, Name: refusalName(p.ID), Fields: backends.Fields{
+			"direction": p.Direction.String(),
+			"subject":   setName(p.Subject),
+			"origin":    p.Origin.String(),
+			"log":       logging(p.Log.Deny, p.Log.Rate),
+		}})
+	}
+	return rows, skips
+}
+
+// renderRule is the fields of a rule's row, nil when the rule can allow nothing.
+func renderRule(p *intent.Policy, r *intent.Rule) (backends.Fields, error) {
+	switch r.Action {
+	case intent.Allow:
+	case intent.Deny:
+		return nil, nil
+	default:
+		return nil, fmt.Errorf("unknown action %d", uint8(r.Action))
+	}
+	peer, set := "", ""
+	switch r.Peer.Kind {
+	case intent.PeerNobody:
+		return nil, nil
+	case intent.PeerAnyone:
+		peer = "anyone"
+	case intent.PeerSet:
+		peer, set = "set", setName(r.Peer.Set)
+	default:
+		return nil, fmt.Errorf("unknown kind of peer %d", uint8(r.Peer.Kind))
+	}
+	ports := []string{}
+	for _, pr := range r.Ports.Ranges {
+		ports = append(ports, fmt.Sprintf("%d/%d-%d", uint8(pr.Protocol), pr.First, pr.Last))
+	}
+	if !r.Ports.Any && len(ports) == 0 {
+		return nil, nil
+	}
+	return backends.Fields{
+		"direction": p.Direction.String(),
+		"subject":   setName(p.Subject),
+		"narrowed":  setName(r.Subject),
+		"peer":      peer,
+		"set":       set,
+		"any":       r.Ports.Any,
+		"ports":     canonical(ports),
+		"origin":    p.Origin.String(),
+		"path":      r.Path,
+		"log":       logging(p.Log.Allow, p.Log.Rate),
+	}, nil
+}
+
+// renderIsolation spells a direction's isolation, which stands as long as its set does.
+func renderIsolation(d intent.Direction, set *intent.Set) []Row {
+	if set == nil {
+		return nil
+	}
+	return []Row{{Kind: kindIsolation, Name: isolationName(d), Fields: backends.Fields{
+		"direction": d.String(),
+		"subject":   setName(set.ID),
+	}}}
+}
+
+func logging(s intent.Severity, rate uint32) string {
+	if s == intent.SeverityNone {
+		return ""
+	}
+	return fmt.Sprintf("%s/%d", s, rate)
+}
+
+// canonical sorts list and drops what is there twice.
+func canonical(list []string) []string {
+	slices.Sort(list)
+	return slices.Compact(list)
+}

@@ -1,0 +1,96 @@
+package memory
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/netloom/netloom/backends"
+)
+
+// Row is one native object of the target. Its fields are strings, booleans, integers and sorted []string.
+type Row struct {
+	Owner  string // "" belongs to nobody
+	Kind   string
+	Name   string
+	Fields backends.Fields
+}
+
+// id is what tells a row of one owner from the others.
+type id struct{ kind, name string }
+
+func (r Row) id() id { return id{r.Kind, r.Name} }
+
+func compareIDs(a, b id) int {
+	return cmp.Or(strings.Compare(a.kind, b.kind), strings.Compare(a.name, b.name))
+}
+
+// clone copies r so deeply that the copy's fields can be changed.
+func (r Row) clone() Row {
+	fields := make(backends.Fields, len(r.Fields))
+	for k, v := range r.Fields {
+		if list, ok := v.([]string); ok {
+			v = slices.Clone(list)
+		}
+		fields[k] = v
+	}
+	r.Fields = fields
+	return r
+}
+
+// text is the string in a field, "" when there is none.
+func (r Row) text(field string) string {
+	s, _ := r.Fields[field].(string)
+	return s
+}
+
+// list is the strings in a field, nil when there are none.
+func (r Row) list(field string) []string {
+	l, _ := r.Fields[field].([]string)
+	return l
+}
+
+// has says whether the sorted list in a field holds value.
+func (r Row) has(field, value string) bool {
+	_, ok := slices.BinarySearch(r.list(field), value)
+	return ok
+}
+
+// String spells r on one line, fields in order.
+func (r Row) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %q", r.Kind, r.Name)
+	for _, k := range slices.Sorted(maps.Keys(r.Fields)) {
+		fmt.Fprintf(&b, " %s=%v", k, r.Fields[k])
+	}
+	return b.String()
+}
+
+// equal compares two values of a field.
+func equal(a, b any) bool {
+	la, ok := a.([]string)
+	if !ok {
+		_, other := b.([]string)
+		return !other && a == b
+	}
+	lb, ok := b.([]string)
+	return ok && slices.Equal(la, lb)
+}
+
+// edit returns list without gone and with come. List and come are sorted, and so is the result.
+func edit(list, gone, come []string) []string {
+	next := slices.Clone(list)
+	for _, v := range gone {
+		if i, ok := slices.BinarySearch(next, v); ok {
+			next = slices.Delete(next, i, i+1)
+		}
+	}
+	for _, v := range come {
+		if i, ok := slices.BinarySearch(next, v); !ok {
+			next = slices.Insert(next, i, v)
+		}
+	}
+	return next
+}

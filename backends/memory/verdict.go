@@ -1,0 +1,98 @@
+package memory
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// Verdict says whether the rows of the target admit a flow. It looks at rows alone, those of every owner: a connection
+// is dropped when an isolation covers one of its ends and no rule of that direction matches.
+func (t *Target) Verdict(f intent.Flow) bool {
+	if f.Src.Addr == f.Dst.Addr {
+		return true
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.admits(intent.Egress, f.Src, f.Dst.Addr, f) && t.admits(intent.Ingress, f.Dst, f.Src.Addr, f)
+}
+
+func (t *Target) admits(d intent.Direction, subject intent.Party, peer netip.Addr, f intent.Flow) bool {
+	isolated := false
+	for _, rows := range t.rows {
+		for k, r := range rows {
+			if r.text("direction") != d.String() || !selects(rows, r.text("subject"), subject) {
+				continue
+			}
+			switch k.kind {
+			case kindIsolation:
+				isolated = true
+			case kindRule:
+				if matches(rows, r, subject, peer, f) {
+					return true
+				}
+			}
+		}
+	}
+	return !isolated
+}
+
+func matches(rows map[id]Row, r Row, subject intent.Party, peer netip.Addr, f intent.Flow) bool {
+	if narrowed := r.text("narrowed"); narrowed != "" && !selects(rows, narrowed, subject) {
+		return false
+	}
+	switch r.text("peer") {
+	case "anyone":
+	case "set":
+		if !contains(rows[id{kindSet, r.text("set")}], peer) {
+			return false
+		}
+	default:
+		return false
+	}
+	if everything, _ := r.Fields["any"].(bool); everything {
+		return true
+	}
+	for _, p := range r.list("ports") {
+		if covers(p, f.Protocol, f.Port) {
+			return true
+		}
+	}
+	return false
+}
+
+// selects says whether the set of that name has p as a member: by its key, or by its address when it has none.
+func selects(rows map[id]Row, set string, p intent.Party) bool {
+	r := rows[id{kindSet, set}]
+	if p.Key != (intent.Key{}) {
+		return r.has("members", p.Key.String())
+	}
+	return r.has("addresses", p.Addr.String())
+}
+
+func contains(set Row, a netip.Addr) bool {
+	if set.has("addresses", a.String()) {
+		return true
+	}
+	for _, p := range set.list("prefixes") {
+		if prefix, err := netip.ParsePrefix(p); err == nil && prefix.Contains(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// covers reads a run of ports, "protocol/first-last" in numbers. What it cannot read covers nothing.
+func covers(ports string, proto intent.Protocol, port uint16) bool {
+	run, ok := strings.CutPrefix(ports, fmt.Sprintf("%d/", uint8(proto)))
+	if !ok {
+		return false
+	}
+	first, last, _ := strings.Cut(run, "-")
+	lo, errLo := strconv.ParseUint(first, 10, 16)
+	hi, errHi := strconv.ParseUint(last, 10, 16)
+	return errLo == nil && errHi == nil && lo <= uint64(port) && uint64(port) <= hi
+}
