@@ -1,0 +1,191 @@
+package ovn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/ovsdb"
+)
+
+// Options says whose rows a backend writes and how it finds logical ports.
+type Options struct {
+	// Owner tells apart instances that share a database, 1 to 32 of a-z, 0-9 and dash.
+	Owner string
+	// Ports says how logical ports are found.
+	Ports PortNames
+	// LogRate is how many lines per second an audit log that names no rate may write; 0 is no limit.
+	LogRate uint32
+}
+
+// Backend makes one Northbound database agree with a snapshot. Make it with New.
+type Backend struct {
+	client *ovsdb.Client
+	names  namer
+	ports  portFinder
+	rate   uint32
+
+	model   *model   // nil when it is not known what the target holds
+	pending *pending // what the last plan would make of the model
+	// moved are logical ports that appeared, disappeared or changed, and that no applied plan has looked at yet.
+	moved map[string]bool
+}
+
+// pending is the effect of a plan on the model, once it is applied.
+type pending struct {
+	plan   *backends.Plan
+	commit func()
+}
+
+var ownerPattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$`)
+
+// New makes the backend of the database that client speaks to. Whoever made the client runs and ends it.
+func New(client *ovsdb.Client, opts Options) (*Backend, error) {
+	if !ownerPattern.MatchString(opts.Owner) {
+		return nil, fmt.Errorf("owner %q: expected 1 to 32 of a-z, 0-9 and, inside, dash", opts.Owner)
+	}
+	return &Backend{
+		client: client,
+		names:  newNamer(opts.Owner),
+		ports:  portFinder{client: client, names: opts.Ports},
+		rate:   opts.LogRate,
+		moved:  map[string]bool{},
+	}, nil
+}
+
+// Wake tells of logical ports and connections that came and went. It implements backends.Waker.
+func (b *Backend) Wake() <-chan struct{} { return b.client.Wake() }
+
+// Close implements backends.Backend. The client is its maker's to end.
+func (b *Backend) Close() error { return nil }
+
+// Plan implements backends.Backend.
+func (b *Backend) Plan(ctx context.Context, want *intent.Snapshot, since intent.Revision) (*backends.Plan, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	if !b.client.Connected() {
+		return nil, fmt.Errorf("plan: %w", ovsdb.ErrNotConnected)
+	}
+	for _, name := range b.client.PortChanges() {
+		b.moved[name] = true
+	}
+	b.pending = nil
+	if changes, ok := b.changesSince(want, since); ok {
+		return b.planChanges(want, changes), nil
+	}
+	return b.planAll(ctx, want)
+}
+
+// changesSince tells what to look at, where the model says what the target holds. It is false where everything has to be
+// read back.
+func (b *Backend) changesSince(want *intent.Snapshot, since intent.Revision) ([]intent.Change, bool) {
+	m := b.model
+	if since == 0 || m == nil || m.revision != since || m.epoch != b.client.Epoch() {
+		return nil, false
+	}
+	if b.ports.names.key != "" && len(b.moved) > 0 {
+		return nil, false // the ports' external_ids do not say whose they were
+	}
+	changes, ok := want.Since(since)
+	for _, c := range changes {
+		if c.Families {
+			return nil, false
+		}
+	}
+	return changes, ok
+}
+
+func (b *Backend) renderer(want *intent.Snapshot, schema ovsdb.Schema) *renderer {
+	return &renderer{names: b.names, want: want, rate: b.rate, schema: schema}
+}
+
+// planAll renders everything, reads back everything and compares.
+func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot) (*backends.Plan, error) {
+	epoch, schema := b.client.Epoch(), b.client.Schema()
+	have, err := b.observe(ctx, schema)
+	if err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	r := b.renderer(want, schema)
+	next := newModel()
+	next.revision, next.epoch = want.Revision(), epoch
+	rows := b.renderAll(r, next)
+
+	ops := arrange(diffRows(rows, have), len(have) == 0, b.isolating())
+	plan := &backends.Plan{Revision: want.Revision(), Full: true, Owned: len(have), Ops: ops}
+	moved := maps.Clone(b.moved)
+	b.pending = &pending{plan: plan, commit: func() {
+		b.model = next
+		b.settle(moved)
+	}}
+	return plan, nil
+}
+
+// renderAll renders every row and fills in the model that goes with them.
+func (b *Backend) renderAll(r *renderer, next *model) map[string]*row {
+	subjects := map[intent.SetID]bool{intent.IsolatedIngress: true, intent.IsolatedEgress: true}
+	for p := range r.want.Policies() {
+		next.putPolicy(p.ID, p)
+		for _, s := range subjectsOf(p) {
+			subjects[s] = true
+		}
+	}
+	rows := map[string]*row{}
+	for subject := range subjects {
+		g := r.group(subject, next.policiesOf(subject, r.want, nil))
+		if g == nil {
+			continue
+		}
+		next.putGroup(subject, g)
+		maps.Copy(rows, g.acls)
+		put(rows, r.portGroup(g, b.ports.of(r.want.Set(subject))))
+		b.wish(next.wishes, r.want.Set(subject))
+	}
+	for ref := range next.peers {
+		put(rows, r.addressSet(ref))
+	}
+	for rate := range next.meters {
+		put(rows, r.meter(rate)...)
+	}
+	return rows
+}
+
+func put(rows map[string]*row, list ...*row) {
+	for _, r := range list {
+		rows[r.uuid] = r
+	}
+}
+
+// wish notes the ports of all members of a set.
+func (b *Backend) wish(w wishes, set *intent.Set) {
+	if set == nil || set.Members == nil {
+		return
+	}
+	for e := range set.Members.All() {
+		w.add(b.ports.names.Names(e.Key), set.ID)
+	}
+}
+
+// isolating are the names of the port groups that isolate.
+func (b *Backend) isolating() map[string]bool {
+	out := map[string]bool{}
+	for _, d := range intent.Directions() {
+		out[b.names.portGroup(intent.IsolatedSet(d))] = true
+	}
+	return out
+}
+
+// settle forgets the moved ports that an applied plan has looked at.
+func (b *Backend) settle(moved map[string]bool) {
+	for name := range moved {
+		delete(b.moved, name)
+	}
+}
+
+// ErrDrift is what Apply returns when a row that was to change is not there any more. The next plan has to read back.
+var ErrDrift = errors.New("a row of ours is gone")

@@ -1,0 +1,35 @@
+// Package ovn renders intents as rows of an OVN Northbound database.
+//
+// # What becomes what
+//
+// Each set that is the subject of a policy becomes a Port_Group with the logical ports of its members, shared by all
+// policies of that subject. The group holds the ACLs: to-lport for ingress, from-lport with apply-after-lb for egress.
+// Each set that is the peer of a rule becomes one Address_Set for each address family, except that a few prefixes are
+// written into the match instead. Everything isolated in a direction is in one further port group, which holds the one
+// ACL that drops, and one that lets address resolution pass.
+//
+// A match names one address family and one address set, never a negation, and merges the ports of a protocol: so the
+// data plane needs as many flows as the set has addresses, not products of them.
+//
+// # Logical ports
+//
+// Logical ports are found, not made, by name or external_ids (PortNames). An endpoint without one is not in its groups
+// until the port appears, which wakes the backend.
+//
+// # Which order of writes is safe
+//
+// A plan is one transaction, and OVSDB transactions are atomic. Only a plan of more than maxGroup operations is split:
+// rows that nothing refers to yet come first, rows that nothing refers to any more go last, and all between is one
+// transaction still. Into a database that holds nothing of ours, the groups that isolate are written last.
+//
+// # How a restarted process knows its rows
+//
+// Every row carries external_ids netloom.io/owner and netloom.io/id, and its UUID is derived from the two (UUIDv5): to
+// insert a row twice is impossible. What carries our owner and is not wanted is removed; rows of other owners and of
+// nobody are never touched. ACLs are garbage-collected by the database with the group that holds them.
+//
+// # What is atomic, what is not expressible
+//
+// All of a snapshot can be expressed. ACLs of other owners on the same ports are not known here: where the database
+// holds such, OVN's own priorities and tiers decide.
+package ovn

@@ -1,0 +1,70 @@
+package ovn
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/netloom/netloom/backends"
+)
+
+// The most operations that go into one transaction, and into each of those that a larger plan may begin and end with.
+const (
+	maxGroup  = 4000
+	sideGroup = 1000
+)
+
+// arrange numbers the transactions of a plan. It is one, unless the plan is large: then rows that nothing refers to yet
+// go before and rows that nothing refers to any more go after, in portions, and the rest is one transaction, because
+// between two that each take half of a change a connection could pass that neither the old nor the new state allows.
+//
+// Into a database that holds nothing of ours (cold), groups that only allow are portioned too: as long as nothing is
+// isolated they change nothing. A group and its ACLs stay together, for the database removes ACLs that no group holds.
+func arrange(ops []backends.Op, cold bool, isolating map[string]bool) []backends.Op {
+	if len(ops) <= maxGroup {
+		return ops
+	}
+	var before, whole, after []backends.Op
+	for _, op := range ops {
+		switch {
+		case op.Kind == tableAddressSet && op.Verb == backends.Create:
+			before = append(before, op)
+		case op.Kind == tableAddressSet && op.Verb == backends.Delete:
+			after = append(after, op)
+		case cold && !isolating[unitOf(op)]:
+			before = append(before, op)
+		default:
+			whole = append(whole, op)
+		}
+	}
+	slices.SortStableFunc(before, func(a, b backends.Op) int { return cmp.Compare(unitOf(a), unitOf(b)) })
+
+	next := portion(before, 0)
+	for i := range whole {
+		whole[i].Group = next
+	}
+	if len(whole) > 0 {
+		next++
+	}
+	portion(after, next)
+	return slices.Concat(before, whole, after)
+}
+
+// portion numbers ops from first on, sideGroup or a little more to a transaction, and returns the next free number.
+func portion(ops []backends.Op, first int) int {
+	if len(ops) == 0 {
+		return first
+	}
+	used := 0
+	for i := range ops {
+		if used >= sideGroup && (unitOf(ops[i]) == "" || unitOf(ops[i]) != unitOf(ops[i-1])) {
+			first++
+			used = 0
+		}
+		used++
+		ops[i].Group = first
+	}
+	return first + 1
+}
+
+// unitOf is the port group with which an op has to stay, "" for none.
+func unitOf(op backends.Op) string { return op.Native.(nativeOp).unit } //nolint:forcetypeassert // only ops of ours come here

@@ -1,0 +1,285 @@
+package ovn
+
+import (
+	"maps"
+	"net/netip"
+	"slices"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// planner makes a plan from what changed since the model.
+type planner struct {
+	*Backend
+	r       *renderer
+	m       *model
+	changed map[intent.PolicyID]bool
+	groups  map[intent.SetID]*group // subjects rendered anew; nil where nothing hangs there any more
+	deltas  map[intent.SetID]*delta
+	ops     []backends.Op
+}
+
+// planChanges plans from changes alone. The model has to be what the target holds.
+func (b *Backend) planChanges(want *intent.Snapshot, changes []intent.Change) *backends.Plan {
+	p := &planner{
+		Backend: b, m: b.model, r: b.renderer(want, b.client.Schema()),
+		changed: map[intent.PolicyID]bool{}, groups: map[intent.SetID]*group{}, deltas: map[intent.SetID]*delta{},
+	}
+	p.collect(changes)
+	p.planGroups()
+	p.planReferents()
+	p.planMembers()
+	p.planMoved()
+	sortOps(p.ops)
+	plan := &backends.Plan{
+		Revision: want.Revision(), Owned: p.m.size(), Ops: arrange(p.ops, false, b.isolating()),
+	}
+	moved := maps.Clone(b.moved)
+	b.pending = &pending{plan: plan, commit: func() {
+		p.commit()
+		b.settle(moved)
+	}}
+	return plan
+}
+
+// collect gathers the changed policies, the subjects that have to be rendered for them, and the net membership changes.
+func (p *planner) collect(changes []intent.Change) {
+	subjects := map[intent.SetID]bool{}
+	for _, c := range changes {
+		for _, id := range c.Policies {
+			p.changed[id] = true
+		}
+		for _, id := range c.Sets {
+			if id == intent.IsolatedIngress || id == intent.IsolatedEgress {
+				subjects[id] = true
+			}
+		}
+		for i := range c.Members {
+			id := c.Members[i].ID
+			if p.deltas[id] == nil {
+				p.deltas[id] = newDelta()
+			}
+			p.deltas[id].add(&c.Members[i])
+		}
+	}
+	for id := range p.changed {
+		for _, policy := range []*intent.Policy{p.m.policies[id], p.r.want.Policy(id)} {
+			if policy != nil {
+				for _, s := range subjectsOf(policy) {
+					subjects[s] = true
+				}
+			}
+		}
+	}
+	for s := range subjects {
+		p.groups[s] = p.r.group(s, p.m.policiesOf(s, p.r.want, p.changed))
+	}
+}
+
+// planGroups compares the port groups and ACLs of the subjects rendered anew.
+func (p *planner) planGroups() {
+	want, have := map[string]*row{}, map[string]*row{}
+	for subject, g := range p.groups {
+		old := p.m.groups[subject]
+		if old != nil {
+			maps.Copy(have, old.acls)
+			put(have, withoutPorts(p.r.portGroup(old, nil)))
+		}
+		if g == nil {
+			continue
+		}
+		maps.Copy(want, g.acls)
+		pg := p.r.portGroup(g, nil)
+		if old == nil {
+			pg.sets["ports"] = p.ports.of(p.r.want.Set(subject))
+			put(want, pg)
+			continue
+		}
+		put(want, withoutPorts(pg))
+	}
+	p.ops = append(p.ops, diffRows(want, have)...)
+}
+
+// withoutPorts leaves the ports of a port group to planMembers.
+func withoutPorts(pg *row) *row {
+	delete(pg.sets, "ports")
+	return pg
+}
+
+// planReferents makes the address sets and meters that came into use and removes those that went out of it.
+func (p *planner) planReferents() {
+	peers, meters := map[addressSetRef]int{}, map[uint32]int{}
+	for subject, g := range p.groups {
+		if old := p.m.groups[subject]; old != nil {
+			count(peers, old.peers, -1)
+			count(meters, old.meters, -1)
+		}
+		if g != nil {
+			count(peers, g.peers, 1)
+			count(meters, g.meters, 1)
+		}
+	}
+	want, have := map[string]*row{}, map[string]*row{}
+	for ref, n := range peers {
+		switch was := p.m.peers[ref]; {
+		case was == 0 && n > 0:
+			put(want, p.r.addressSet(ref))
+		case was > 0 && was+n == 0:
+			put(have, p.r.emptyAddressSet(ref))
+		}
+	}
+	for rate, n := range meters {
+		switch was := p.m.meters[rate]; {
+		case was == 0 && n > 0:
+			put(want, p.r.meter(rate)...)
+		case was > 0 && was+n == 0:
+			put(have, p.r.meter(rate)...)
+		}
+	}
+	p.ops = append(p.ops, diffRows(want, have)...)
+}
+
+// planMembers adds and removes what joined and left, in groups and address sets that stood before and still stand.
+func (p *planner) planMembers() {
+	for id, d := range p.deltas {
+		if p.stands(id) {
+			var add, remove []string
+			for k, joined := range d.keys {
+				if joined {
+					add = append(add, p.ports.uuids(k)...)
+				} else {
+					remove = append(remove, p.ports.uuids(k)...)
+				}
+			}
+			p.mutate(p.r.portGroup(newGroup(id), nil), "ports", add, remove)
+		}
+		for _, f := range []intent.Families{intent.IPv4, intent.IPv6} {
+			ref := addressSetRef{id, f}
+			if p.m.peers[ref] == 0 {
+				continue
+			}
+			if p.r.want.Set(id) == nil {
+				continue
+			}
+			add, remove := d.addresses(f)
+			p.mutate(p.r.emptyAddressSet(ref), "addresses", add, remove)
+		}
+	}
+}
+
+// stands says whether the port group of a set was there before and stays.
+func (p *planner) stands(id intent.SetID) bool {
+	if p.m.groups[id] == nil {
+		return false
+	}
+	g, rendered := p.groups[id]
+	return !rendered || g != nil
+}
+
+// planMoved adds logical ports that appeared to the groups that wait for them. One that disappeared has left its groups
+// by itself: they hold it by a weak reference.
+func (p *planner) planMoved() {
+	add := map[intent.SetID][]string{}
+	for name := range p.moved {
+		uuid, ok := p.client.Port(name)
+		if !ok {
+			continue
+		}
+		for id := range p.m.wishes[name] {
+			if p.stands(id) {
+				add[id] = append(add[id], uuid)
+			}
+		}
+	}
+	for id, uuids := range add {
+		p.mutate(p.r.portGroup(newGroup(id), nil), "ports", uuids, nil)
+	}
+}
+
+func (p *planner) mutate(r *row, column string, add, remove []string) {
+	if len(add)+len(remove) == 0 {
+		return
+	}
+	slices.Sort(add)
+	slices.Sort(remove)
+	p.ops = append(p.ops, mutateRow(r, column, add, remove))
+}
+
+// commit brings the model to where the plan led.
+func (p *planner) commit() {
+	for id := range p.changed {
+		p.m.putPolicy(id, p.r.want.Policy(id))
+	}
+	for id, d := range p.deltas {
+		if !p.stands(id) {
+			continue
+		}
+		for k, joined := range d.keys {
+			if joined {
+				p.m.wishes.add(p.ports.names.Names(k), id)
+			} else {
+				p.m.wishes.remove(p.ports.names.Names(k), id)
+			}
+		}
+	}
+	for subject, g := range p.groups {
+		switch old := p.m.groups[subject]; {
+		case old == nil && g != nil:
+			p.wish(p.m.wishes, p.r.want.Set(subject))
+		case old != nil && g == nil:
+			p.m.wishes.drop(subject)
+		}
+		p.m.putGroup(subject, g)
+	}
+	p.m.revision = p.r.want.Revision()
+}
+
+// delta is the net effect of several membership changes of one set.
+type delta struct {
+	keys  map[intent.Key]bool // true joined, false left
+	addrs map[netip.Addr]bool // true came, false went
+}
+
+func newDelta() *delta {
+	return &delta{keys: map[intent.Key]bool{}, addrs: map[netip.Addr]bool{}}
+}
+
+// add takes one more change, later than those before. An endpoint that left and joined again, with other addresses say,
+// has the ports it had.
+func (d *delta) add(s *intent.SetDelta) {
+	for i := range s.Left {
+		net(d.keys, s.Left[i].Key, false)
+	}
+	for i := range s.Joined {
+		net(d.keys, s.Joined[i].Key, true)
+	}
+	for _, a := range s.AddrsRemoved {
+		net(d.addrs, a, false)
+	}
+	for _, a := range s.AddrsAdded {
+		net(d.addrs, a, true)
+	}
+}
+
+func net[K comparable](m map[K]bool, k K, came bool) {
+	if was, ok := m[k]; ok && was != came {
+		delete(m, k)
+		return
+	}
+	m[k] = came
+}
+
+// addresses spells the addresses of one family that came and went.
+func (d *delta) addresses(f intent.Families) (add, remove []string) {
+	for a, came := range d.addrs {
+		switch {
+		case intent.FamilyOf(a) != f:
+		case came:
+			add = append(add, a.String())
+		default:
+			remove = append(remove, a.String())
+		}
+	}
+	return add, remove
+}

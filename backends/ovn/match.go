@@ -1,0 +1,130 @@
+package ovn
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// inlinePrefixes is how many prefixes of a family are written into a match instead of into an address set of their own.
+// The data plane does not care; a row less to write and a match that still reads well do.
+const inlinePrefixes = 4
+
+// side spells the two ends of a match in one direction.
+type side struct{ port, address string }
+
+func sideOf(d intent.Direction) side {
+	if d == intent.Egress {
+		return side{port: "inport", address: "dst"}
+	}
+	return side{port: "outport", address: "src"}
+}
+
+// subjectMatch is the part of a match that names the subject.
+func subjectMatch(d intent.Direction, group string) string {
+	return sideOf(d).port + " == @" + group
+}
+
+// portMatches is one expression for each protocol of p, "" alone for any traffic. Ranges stay ranges; single ports
+// become one set.
+func portMatches(p intent.Ports) []string {
+	if p.Any {
+		return []string{""}
+	}
+	var out []string
+	for i := 0; i < len(p.Ranges); {
+		j := i
+		for j < len(p.Ranges) && p.Ranges[j].Protocol == p.Ranges[i].Protocol {
+			j++
+		}
+		out = append(out, protocolMatch(p.Ranges[i:j]))
+		i = j
+	}
+	return out
+}
+
+// protocolMatch is the expression for ranges of one protocol, which are not empty.
+func protocolMatch(ranges []intent.PortRange) string {
+	proto := ranges[0].Protocol.String()
+	field := proto + ".dst"
+	var single, runs []string
+	for _, r := range ranges {
+		switch {
+		case r.First == 0 && r.Last == 65535:
+			return proto
+		case r.First == r.Last:
+			single = append(single, fmt.Sprint(r.First))
+		default:
+			runs = append(runs, fmt.Sprintf("%d <= %s <= %d", r.First, field, r.Last))
+		}
+	}
+	switch {
+	case len(single) == 1:
+		runs = append([]string{field + " == " + single[0]}, runs...)
+	case len(single) > 1:
+		runs = append([]string{field + " == {" + strings.Join(single, ", ") + "}"}, runs...)
+	}
+	if len(runs) == 1 {
+		return runs[0]
+	}
+	return "(" + strings.Join(runs, " || ") + ")"
+}
+
+// peerMatch is one way to name the addresses of a peer.
+type peerMatch struct {
+	expr   string
+	set    intent.SetID    // the address set that expr refers to; "" for none
+	family intent.Families // of that address set
+}
+
+// peerMatches names a peer, one match for each address family that it can have addresses of: those of the cluster where
+// the set has members, and those of its prefixes.
+func (r *renderer) peerMatches(d intent.Direction, p intent.Peer) []peerMatch {
+	switch p.Kind {
+	case intent.PeerAnyone:
+		return []peerMatch{{}}
+	case intent.PeerSet:
+		return r.setMatches(d, r.want.Set(p.Set))
+	case intent.PeerNobody:
+		return nil
+	}
+	return nil
+}
+
+func (r *renderer) setMatches(d intent.Direction, set *intent.Set) []peerMatch {
+	if set == nil {
+		return nil
+	}
+	var out []peerMatch
+	for _, f := range []intent.Families{intent.IPv4, intent.IPv6} {
+		prefixes := prefixesOf(set, f)
+		members := set.Members != nil && r.want.Families().Has(f)
+		field := fmt.Sprintf("ip%s.%s", familyName(f)[1:], sideOf(d).address)
+		switch {
+		case !members && len(prefixes) == 0:
+		case !members && len(prefixes) == 1:
+			out = append(out, peerMatch{expr: field + " == " + prefixes[0]})
+		case !members && len(prefixes) <= inlinePrefixes:
+			out = append(out, peerMatch{expr: field + " == {" + strings.Join(prefixes, ", ") + "}"})
+		default:
+			out = append(out, peerMatch{expr: field + " == $" + r.names.addressSet(set.ID, f), set: set.ID, family: f})
+		}
+	}
+	return out
+}
+
+// prefixesOf spells the prefixes of one family as OVN does: an address alone where that is all the prefix holds.
+func prefixesOf(set *intent.Set, f intent.Families) []string {
+	var out []string
+	for _, p := range set.Prefixes {
+		switch {
+		case intent.FamilyOf(p.Addr()) != f:
+		case p.IsSingleIP():
+			out = append(out, p.Addr().String())
+		default:
+			out = append(out, p.String())
+		}
+	}
+	return out
+}

@@ -1,0 +1,107 @@
+package ovn
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// model is what the target holds, as of the last plan that was applied whole. It lets the next plan look only at what
+// changed.
+type model struct {
+	revision  intent.Revision
+	epoch     uint64 // of the connection; another one may lead to a database that was restored
+	rows      int    // how many rows are ours
+	policies  map[intent.PolicyID]*intent.Policy
+	bySubject map[intent.SetID]map[intent.PolicyID]bool
+	groups    map[intent.SetID]*group
+	peers     map[addressSetRef]int // how many groups refer to an address set
+	meters    map[uint32]int        // and to a meter
+	wishes    wishes
+}
+
+func newModel() *model {
+	return &model{
+		policies:  map[intent.PolicyID]*intent.Policy{},
+		bySubject: map[intent.SetID]map[intent.PolicyID]bool{},
+		groups:    map[intent.SetID]*group{},
+		peers:     map[addressSetRef]int{},
+		meters:    map[uint32]int{},
+		wishes:    wishes{},
+	}
+}
+
+// putPolicy takes note of a policy; nil takes the one of that ID out.
+func (m *model) putPolicy(id intent.PolicyID, p *intent.Policy) {
+	if old := m.policies[id]; old != nil {
+		for _, s := range subjectsOf(old) {
+			delete(m.bySubject[s], id)
+			if len(m.bySubject[s]) == 0 {
+				delete(m.bySubject, s)
+			}
+		}
+		delete(m.policies, id)
+	}
+	if p == nil {
+		return
+	}
+	m.policies[id] = p
+	for _, s := range subjectsOf(p) {
+		if m.bySubject[s] == nil {
+			m.bySubject[s] = map[intent.PolicyID]bool{}
+		}
+		m.bySubject[s][id] = true
+	}
+}
+
+// putGroup takes note of what hangs on a subject; nil takes it out.
+func (m *model) putGroup(subject intent.SetID, g *group) {
+	if old := m.groups[subject]; old != nil {
+		count(m.peers, old.peers, -1)
+		count(m.meters, old.meters, -1)
+		m.rows -= len(old.acls)
+	}
+	if g == nil {
+		delete(m.groups, subject)
+		return
+	}
+	m.groups[subject] = g
+	m.rows += len(g.acls)
+	count(m.peers, g.peers, 1)
+	count(m.meters, g.meters, 1)
+}
+
+func count[K comparable](uses map[K]int, by map[K]bool, step int) {
+	for k := range by {
+		uses[k] += step
+		if uses[k] == 0 {
+			delete(uses, k)
+		}
+	}
+}
+
+// size is how many rows are ours.
+func (m *model) size() int {
+	return m.rows + len(m.groups) + len(m.peers) + 2*len(m.meters)
+}
+
+// policiesOf lists the policies that hang ACLs on a subject, in order, as they will be: with those in changed replaced.
+func (m *model) policiesOf(subject intent.SetID, want *intent.Snapshot, changed map[intent.PolicyID]bool) []*intent.Policy {
+	ids := map[intent.PolicyID]bool{}
+	for id := range m.bySubject[subject] {
+		if !changed[id] {
+			ids[id] = true
+		}
+	}
+	for id := range changed {
+		if p := want.Policy(id); p != nil && slices.Contains(subjectsOf(p), subject) {
+			ids[id] = true
+		}
+	}
+	out := make([]*intent.Policy, 0, len(ids))
+	for _, id := range slices.Sorted(maps.Keys(ids)) {
+		out = append(out, want.Policy(id))
+	}
+	return out
+}

@@ -1,0 +1,315 @@
+package ovn
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/ovsdb"
+)
+
+// ACL priorities within OVN's 0 to 32767. Isolation drops, what a policy wants logged is dropped before, what a rule
+// allows is allowed before that, and address resolution before all.
+const (
+	priorityDrop       = 1000
+	priorityLoggedDrop = 1001
+	priorityAllow      = 1002
+	priorityResolution = 1003
+)
+
+// policyTier is the ACL tier for NetworkPolicy where the schema has tiers, between those for administrators and for
+// cluster-wide defaults, as other OVN controllers have it.
+const policyTier = 2
+
+// resolution matches what a host needs to find its neighbours: never filtered.
+const resolution = "(arp || nd || nd_rs || nd_ra || mldv1 || mldv2)"
+
+// defaultBurst lets a meter's first packets of a second through at once, in packets.
+const defaultBurst = 10
+
+// renderer turns intents into rows. It is pure: the rows depend on the snapshot, the names and the schema's tiers alone.
+type renderer struct {
+	names  namer
+	rate   uint32 // log lines per second where a policy names none; 0 is no limit
+	want   *intent.Snapshot
+	schema ovsdb.Schema // columns that it lacks are left out
+}
+
+// group is what hangs on one subject: the ACLs of its port group, and what they refer to.
+type group struct {
+	subject intent.SetID
+	acls    map[string]*row // by UUID
+	peers   map[addressSetRef]bool
+	meters  map[uint32]bool
+}
+
+// addressSetRef names one address set row.
+type addressSetRef struct {
+	set    intent.SetID
+	family intent.Families
+}
+
+func newGroup(subject intent.SetID) *group {
+	return &group{subject: subject, acls: map[string]*row{}, peers: map[addressSetRef]bool{}, meters: map[uint32]bool{}}
+}
+
+// subjectsOf lists the sets whose port groups hold ACLs of p.
+func subjectsOf(p *intent.Policy) []intent.SetID {
+	subjects := []intent.SetID{p.Subject}
+	for i := range p.Rules {
+		if s := p.Rules[i].Subject; s != "" && !slices.Contains(subjects, s) {
+			subjects = append(subjects, s)
+		}
+	}
+	return subjects
+}
+
+// group renders what policies hang on the group of subject. Nil where there is nothing.
+func (r *renderer) group(subject intent.SetID, policies []*intent.Policy) *group {
+	g := newGroup(subject)
+	for _, d := range intent.Directions() {
+		if subject == intent.IsolatedSet(d) && r.want.Set(subject) != nil {
+			r.isolate(g, d)
+		}
+	}
+	for _, p := range policies {
+		if p.Isolates && p.Subject == subject && p.Log.Deny != intent.SeverityNone {
+			r.logDrops(g, p)
+		}
+		for i := range p.Rules {
+			rule := &p.Rules[i]
+			if rule.Action == intent.Allow && subjectOf(p, rule) == subject {
+				r.allow(g, p, rule)
+			}
+		}
+	}
+	if len(g.acls) == 0 {
+		return nil
+	}
+	return g
+}
+
+func subjectOf(p *intent.Policy, rule *intent.Rule) intent.SetID {
+	if rule.Subject != "" {
+		return rule.Subject
+	}
+	return p.Subject
+}
+
+// isolate is the default deny of a direction. The second ACL also keeps connections tracked on every switch with a port
+// in the group: OVN tracks none on a switch that has no allow-related ACL, and would then drop replies too.
+func (r *renderer) isolate(g *group, d intent.Direction) {
+	subject := subjectMatch(d, r.names.portGroup(g.subject))
+	origin := map[string]string{KeyDirection: d.String()}
+	r.add(g, aclSpec{
+		direction: d, priority: priorityDrop, action: "drop", match: subject + " && ip",
+		name: "netloom default deny " + d.String(), ids: origin, origin: "default deny, " + d.String(),
+	})
+	r.add(g, aclSpec{
+		direction: d, priority: priorityResolution, action: "allow-related", match: subject + " && " + resolution,
+		name: "netloom neighbours " + d.String(), ids: origin, origin: "address resolution, " + d.String(),
+	})
+}
+
+// logDrops drops what isolation would drop, for one policy that wants it logged.
+func (r *renderer) logDrops(g *group, p *intent.Policy) {
+	r.add(g, aclSpec{
+		direction: p.Direction, priority: priorityLoggedDrop, action: "drop",
+		match:    subjectMatch(p.Direction, r.names.portGroup(g.subject)) + " && ip",
+		severity: p.Log.Deny, rate: r.rateOf(p.Log),
+		name: ruleName(p.Origin, p.Direction.String()), ids: originIDs(p.Origin, p.Direction, "isolation"),
+		origin: p.Origin.String() + " " + p.Direction.String() + " isolation",
+	})
+}
+
+// allow renders a rule: one ACL for each family of its peer and each protocol of its ports.
+func (r *renderer) allow(g *group, p *intent.Policy, rule *intent.Rule) {
+	subject := subjectMatch(p.Direction, r.names.portGroup(g.subject))
+	for _, peer := range r.peerMatches(p.Direction, rule.Peer) {
+		if peer.set != "" {
+			g.peers[addressSetRef{peer.set, peer.family}] = true
+		}
+		for _, ports := range portMatches(rule.Ports) {
+			terms := []string{subject}
+			for _, t := range []string{peer.expr, ports} {
+				if t != "" {
+					terms = append(terms, t)
+				}
+			}
+			if len(terms) == 1 {
+				terms = append(terms, "ip")
+			}
+			r.add(g, aclSpec{
+				direction: p.Direction, priority: priorityAllow, action: "allow-related", match: strings.Join(terms, " && "),
+				severity: p.Log.Allow, rate: r.rateOf(p.Log),
+				name: ruleName(p.Origin, shortRule(rule.Path)), ids: originIDs(p.Origin, p.Direction, rule.Path),
+				origin: p.Origin.String() + " " + rule.Path,
+			})
+		}
+	}
+}
+
+func (r *renderer) rateOf(l intent.Logging) uint32 {
+	if l.Rate != 0 {
+		return l.Rate
+	}
+	return r.rate
+}
+
+func ruleName(o intent.Origin, rule string) string {
+	name := o.Name
+	if o.Namespace != "" {
+		name = o.Namespace + "/" + o.Name
+	}
+	return aclName(name + " " + rule)
+}
+
+// aclSpec is an ACL before it has a row.
+type aclSpec struct {
+	direction intent.Direction
+	priority  int
+	action    string
+	match     string
+	severity  intent.Severity
+	rate      uint32 // of log lines; 0 is no meter
+	name      string
+	ids       map[string]string
+	origin    string
+}
+
+// add puts an ACL into the group. What it does is its identity: equal rules of several policies share the row, and every
+// one of them is named in it.
+func (r *renderer) add(g *group, s aclSpec) {
+	id := strings.Join([]string{
+		string(g.subject), s.direction.String(), fmt.Sprint(s.priority), s.action, s.match, s.severity.String(),
+		fmt.Sprint(s.rate),
+	}, "|")
+	uuid := r.names.uuid(tableACL, id)
+	if shared := g.acls[uuid]; shared != nil {
+		share(shared, s)
+		return
+	}
+	ids := maps.Clone(s.ids)
+	ids[KeyOwner] = r.names.owner
+	ids[KeyID] = uuid
+	fields := backends.Fields{
+		"action": s.action, "direction": "to-lport", "priority": s.priority, "match": s.match, "name": s.name,
+		"options": map[string]string{}, "external_ids": ids,
+		"log": s.severity != intent.SeverityNone, "severity": s.severity.String(), "meter": "",
+	}
+	if s.direction == intent.Egress {
+		fields["direction"] = "from-lport"
+		fields["options"] = map[string]string{"apply-after-lb": "true"}
+	}
+	if s.severity != intent.SeverityNone && s.rate != 0 {
+		fields["meter"] = r.names.meter(s.rate)
+		g.meters[s.rate] = true
+	}
+	fields["tier"] = policyTier
+	r.restrict(tableACL, fields)
+	g.acls[uuid] = &row{table: tableACL, uuid: uuid, name: s.name, fields: fields, origin: s.origin, unit: r.names.portGroup(g.subject)}
+}
+
+// share names one more source in a row. The first in order gives the row its name.
+func share(acl *row, s aclSpec) {
+	ids := acl.fields["external_ids"].(map[string]string) //nolint:forcetypeassert // made by add
+	also := strings.Split(ids[KeyAlso], "; ")
+	if ids[KeyAlso] == "" {
+		also = nil
+	}
+	if s.origin == acl.origin || slices.Contains(also, s.origin) {
+		return
+	}
+	also = append(also, s.origin)
+	slices.Sort(also)
+	ids[KeyAlso] = strings.Join(also, "; ")
+}
+
+// portGroup is the row of a group; ports are the UUIDs of the logical ports of its subject.
+func (r *renderer) portGroup(g *group, ports []string) *row {
+	name := r.names.portGroup(g.subject)
+	return &row{
+		table: tablePortGroup, uuid: r.names.uuid(tablePortGroup, string(g.subject)), name: name, unit: name,
+		fields: backends.Fields{"name": name, "external_ids": r.setIDs(g.subject)},
+		sets: map[string][]string{
+			"ports": ports,
+			"acls":  slices.Sorted(maps.Keys(g.acls)),
+		},
+		origin: r.title(g.subject),
+	}
+}
+
+// addressSet is the row of one family of a set: the addresses that count and the prefixes.
+func (r *renderer) addressSet(ref addressSetRef) *row {
+	as := r.emptyAddressSet(ref)
+	set := r.want.Set(ref.set)
+	var addrs []string
+	for _, a := range set.Addrs() {
+		if intent.FamilyOf(a) == ref.family {
+			addrs = append(addrs, a.String())
+		}
+	}
+	addrs = append(addrs, prefixesOf(set, ref.family)...)
+	slices.Sort(addrs)
+	as.sets = map[string][]string{"addresses": slices.Compact(addrs)}
+	return as
+}
+
+// emptyAddressSet is the row without its addresses.
+func (r *renderer) emptyAddressSet(ref addressSetRef) *row {
+	name := r.names.addressSet(ref.set, ref.family)
+	return &row{
+		table: tableAddressSet, uuid: r.names.uuid(tableAddressSet, ref.id()), name: name,
+		fields: backends.Fields{"name": name, "external_ids": r.setIDs(ref.set)},
+		origin: r.title(ref.set),
+	}
+}
+
+// restrict leaves out the columns that the database does not have: it may be older or newer than those known here.
+func (r *renderer) restrict(table string, fields backends.Fields) {
+	for column := range fields {
+		if !r.schema.HasColumn(table, column) {
+			delete(fields, column)
+		}
+	}
+}
+
+func (ref addressSetRef) id() string { return string(ref.set) + "/" + familyName(ref.family) }
+
+// meter is the row, with its band, that limits log lines to rate per second.
+func (r *renderer) meter(rate uint32) []*row {
+	name := r.names.meter(rate)
+	band := r.names.uuid(tableMeterBand, fmt.Sprint(rate))
+	ids := map[string]string{KeyOwner: r.names.owner, KeyID: fmt.Sprintf("meter/%d", rate)}
+	origin := fmt.Sprintf("audit log, %d lines per second", rate)
+	rows := []*row{{
+		table: tableMeterBand, uuid: band, name: name, origin: origin,
+		fields: backends.Fields{"action": "drop", "rate": int(rate), "burst_size": defaultBurst, "external_ids": ids},
+	}, {
+		table: tableMeter, uuid: r.names.uuid(tableMeter, fmt.Sprint(rate)), name: name, origin: origin,
+		fields: backends.Fields{"name": name, "unit": "pktps", "fair": true, "external_ids": ids},
+		sets:   map[string][]string{"bands": {band}},
+	}}
+	for _, m := range rows {
+		r.restrict(m.table, m.fields)
+	}
+	return rows
+}
+
+func (r *renderer) setIDs(id intent.SetID) map[string]string {
+	ids := map[string]string{KeyOwner: r.names.owner, KeyID: string(id)}
+	if t := r.title(id); t != "" {
+		ids[KeyTitle] = t
+	}
+	return ids
+}
+
+func (r *renderer) title(id intent.SetID) string {
+	if set := r.want.Set(id); set != nil {
+		return set.Title
+	}
+	return ""
+}

@@ -1,0 +1,101 @@
+package translator
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/netloom/netloom/labelcache"
+)
+
+// peerList is what a rule's from or to says: the union of its elements.
+type peerList struct {
+	anyone     bool // the list is empty: every address, outside the cluster too
+	selections []labelcache.Selection
+	prefixes   []netip.Prefix // canonical, of all ipBlocks together
+}
+
+// all is the list as a set; nil is everyone.
+func (l peerList) all() *setSpec {
+	if l.anyone {
+		return nil
+	}
+	spec := &setSpec{prefixes: l.prefixes}
+	for _, s := range l.selections {
+		spec.terms = append(spec.terms, labelcache.NewTerm(s))
+	}
+	return spec
+}
+
+// parsePeers reads the peers of a rule. An element that cannot be understood is reported and matches nobody.
+func (p *policyTranslation) parsePeers(r policyRule) peerList {
+	if len(r.peers) == 0 {
+		return peerList{anyone: true}
+	}
+	var list peerList
+	for i := range r.peers {
+		path := fmt.Sprintf("%s.%s[%d]", r.path, r.field, i)
+		peer := &r.peers[i]
+		switch {
+		case peer.IPBlock != nil && (peer.PodSelector != nil || peer.NamespaceSelector != nil):
+			p.add(path, "ipBlock may not stand beside a podSelector or namespaceSelector; the element matches nobody")
+		case peer.IPBlock != nil:
+			list.prefixes = append(list.prefixes, p.parseBlock(path+".ipBlock", peer.IPBlock)...)
+		case peer.PodSelector == nil && peer.NamespaceSelector == nil:
+			p.add(path, "expected a podSelector, a namespaceSelector or an ipBlock; the element matches nobody")
+		default:
+			if s, ok := p.parseSelectors(path, peer); ok {
+				list.selections = append(list.selections, s)
+			}
+		}
+	}
+	list.prefixes = mergePrefixes(list.prefixes)
+	return list
+}
+
+// parseSelectors reads a podSelector, a namespaceSelector or both, which must then hold together. Without a
+// namespaceSelector the policy's own namespace is meant.
+func (p *policyTranslation) parseSelectors(path string, peer *networkingv1.NetworkPolicyPeer) (labelcache.Selection, bool) {
+	s := labelcache.Selection{Cluster: p.cluster}
+	ok := true
+	parse := func(field string, ls *metav1.LabelSelector) labels.Selector {
+		parsed, err := metav1.LabelSelectorAsSelector(ls)
+		if err != nil {
+			p.add(path+"."+field, "%v; the element matches nobody", err)
+			ok = false
+		}
+		return parsed
+	}
+	if peer.PodSelector != nil {
+		s.Pods = parse("podSelector", peer.PodSelector)
+	}
+	if peer.NamespaceSelector != nil {
+		s.Namespaces = parse("namespaceSelector", peer.NamespaceSelector)
+	} else {
+		s.Namespace = p.np.Namespace
+	}
+	return s, ok
+}
+
+// parseBlock is an ipBlock as the prefixes that remain of its cidr without its excepts.
+func (p *policyTranslation) parseBlock(path string, b *networkingv1.IPBlock) []netip.Prefix {
+	block, err := parsePrefix(b.CIDR)
+	if err != nil {
+		p.add(path+".cidr", "%v; the element matches nobody", err)
+		return nil
+	}
+	var excepts []netip.Prefix
+	for i, s := range b.Except {
+		e, err := parsePrefix(s)
+		if err != nil {
+			p.add(fmt.Sprintf("%s.except[%d]", path, i), "%v; the element matches nobody", err)
+			return nil
+		}
+		excepts = append(excepts, e)
+	}
+	return slices.Clip(subtract(block, excepts))
+}

@@ -1,0 +1,105 @@
+package translator
+
+import (
+	"net/netip"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/netloom/netloom/labelcache"
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// putPod takes a pod into the label cache, or out of it when it cannot hold traffic of its own.
+func (t *Translator) putPod(pod *corev1.Pod) {
+	key := labelcache.Key{Cluster: t.cluster, Namespace: pod.Namespace, Name: pod.Name}
+	faults := problems{origin: t.origin("Pod", pod)}
+	endpoint, ok := endpointOfPod(key, pod, &faults)
+	t.setProblems(objectKey{"Pod", pod.Namespace, pod.Name}, faults.list)
+	if !ok {
+		t.cache.DeleteEndpoint(key)
+		return
+	}
+	t.cache.SetEndpoint(endpoint)
+}
+
+// endpointOfPod is the pod as the label cache knows it. It is false for a pod that is never subject nor peer: on the
+// host's network, finished (its address may belong to another already), or still without an address.
+func endpointOfPod(key labelcache.Key, pod *corev1.Pod, faults *problems) (labelcache.Endpoint, bool) {
+	if pod.Spec.HostNetwork || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+		return labelcache.Endpoint{}, false
+	}
+	addrs := podAddrs(pod, faults)
+	if len(addrs) == 0 {
+		return labelcache.Endpoint{}, false
+	}
+	return labelcache.Endpoint{
+		Key:    key,
+		Labels: pod.Labels,
+		Addrs:  addrs,
+		Ports:  namedPorts(pod),
+		Node:   pod.Spec.NodeName,
+	}, true
+}
+
+// podAddrs lists status.podIPs, and status.podIP where that list is empty.
+func podAddrs(pod *corev1.Pod, faults *problems) []netip.Addr {
+	ips := pod.Status.PodIPs
+	if len(ips) == 0 && pod.Status.PodIP != "" {
+		ips = []corev1.PodIP{{IP: pod.Status.PodIP}}
+	}
+	addrs := make([]netip.Addr, 0, len(ips))
+	for _, ip := range ips {
+		a, err := netip.ParseAddr(ip.IP)
+		if err != nil {
+			faults.add("status.podIPs", "%q is not an IP address", ip.IP)
+			continue
+		}
+		addrs = append(addrs, a.Unmap().WithZone(""))
+	}
+	return addrs
+}
+
+// namedPorts lists the ports with a name in the order in which the first of a name and protocol is the one meant:
+// containers, then init containers that keep running beside them.
+func namedPorts(pod *corev1.Pod) []labelcache.NamedPort {
+	var ports []labelcache.NamedPort
+	take := func(c *corev1.Container) {
+		for i := range c.Ports {
+			p := &c.Ports[i]
+			proto, ok := protocolOf(&p.Protocol)
+			if p.Name == "" || !ok || p.ContainerPort < 1 || p.ContainerPort > 65535 {
+				continue
+			}
+			ports = append(ports, labelcache.NamedPort{
+				Name: p.Name, Protocol: labelcache.Protocol(proto), Number: uint16(p.ContainerPort), //nolint:gosec // checked above
+			})
+		}
+	}
+	for i := range pod.Spec.Containers {
+		take(&pod.Spec.Containers[i])
+	}
+	for i := range pod.Spec.InitContainers {
+		c := &pod.Spec.InitContainers[i]
+		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			take(c)
+		}
+	}
+	return ports
+}
+
+// protocolOf is the protocol meant by a port's field: TCP when nil or empty, as the API documents.
+func protocolOf(p *corev1.Protocol) (intent.Protocol, bool) {
+	if p == nil {
+		return intent.TCP, true
+	}
+	switch *p {
+	case corev1.ProtocolTCP, "":
+		return intent.TCP, true
+	case corev1.ProtocolUDP:
+		return intent.UDP, true
+	case corev1.ProtocolSCTP:
+		return intent.SCTP, true
+	default:
+		return 0, false
+	}
+}

@@ -1,0 +1,156 @@
+package translator
+
+import (
+	"fmt"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/netloom/netloom/labelcache"
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// portList is what a rule's ports say: the union of its elements.
+type portList struct {
+	numeric intent.Ports
+	named   []labelcache.PortMatch // in the order written, each once
+}
+
+// parsePorts reads the ports of a rule. No port at all is every protocol and port; an element that cannot be understood
+// is reported and matches nothing.
+func (p *policyTranslation) parsePorts(r policyRule) portList {
+	if len(r.ports) == 0 {
+		return portList{numeric: intent.Ports{Any: true}}
+	}
+	var list portList
+	seen := map[labelcache.PortMatch]bool{}
+	for i := range r.ports {
+		path := fmt.Sprintf("%s.ports[%d]", r.path, i)
+		port := &r.ports[i]
+		proto, ok := protocolOf(port.Protocol)
+		if !ok {
+			p.add(path+".protocol", "%q: expected TCP, UDP or SCTP; the element matches nothing", *port.Protocol)
+			continue
+		}
+		if port.Port != nil && port.Port.Type == intstr.String {
+			match := labelcache.PortMatch{Name: port.Port.StrVal, Protocol: labelcache.Protocol(proto)}
+			if p.checkNamed(path, port) && !seen[match] {
+				seen[match] = true
+				list.named = append(list.named, match)
+			}
+			continue
+		}
+		if first, last, ok := p.parseRange(path, port); ok {
+			list.numeric.Ranges = append(list.numeric.Ranges, intent.PortRange{Protocol: proto, First: first, Last: last})
+		}
+	}
+	list.numeric.Ranges = intent.MergePorts(list.numeric.Ranges)
+	return list
+}
+
+func (p *policyTranslation) checkNamed(path string, port *networkingv1.NetworkPolicyPort) bool {
+	switch {
+	case port.Port.StrVal == "":
+		p.add(path+".port", "the empty string is no port name; the element matches nothing")
+	case port.EndPort != nil:
+		p.add(path+".endPort", "may not stand beside a named port; the element matches nothing")
+	default:
+		return true
+	}
+	return false
+}
+
+// parseRange reads port and endPort, both inclusive. Without a port every port of the protocol is meant.
+func (p *policyTranslation) parseRange(path string, port *networkingv1.NetworkPolicyPort) (first, last uint16, ok bool) {
+	if port.Port == nil {
+		if port.EndPort != nil {
+			p.add(path+".endPort", "needs a port; the element matches nothing")
+			return 0, 0, false
+		}
+		return 0, 65535, true
+	}
+	from, to := port.Port.IntVal, port.Port.IntVal
+	if port.EndPort != nil {
+		to = *port.EndPort
+	}
+	if from < 1 || from > 65535 {
+		p.add(path+".port", "%d: expected 1 to 65535; the element matches nothing", from)
+		return 0, 0, false
+	}
+	if to < from || to > 65535 {
+		p.add(path+".endPort", "%d: expected %d to 65535; the element matches nothing", to, from)
+		return 0, 0, false
+	}
+	return uint16(from), uint16(to), true //nolint:gosec // both are within 1 to 65535
+}
+
+// namedIngress resolves a named port on the pods that the policy selects: one rule for each number, for those of them
+// that declare the name with that number.
+func (p *policyTranslation) namedIngress(path string, peers peerList, name labelcache.PortMatch) []intent.Rule {
+	subject := []labelcache.Selection{p.subject}
+	var rules []intent.Rule
+	for _, n := range p.numbers(withPort(subject, name)) {
+		name.Number = n
+		rules = append(rules, intent.Rule{
+			Path: path, Action: intent.Allow,
+			Subject: p.hold(setSpec{terms: withPort(subject, name)}),
+			Peer:    p.peer(peers.all()),
+			Ports:   exactly(name),
+		})
+	}
+	return rules
+}
+
+// namedEgress resolves a named port on the peers: one rule for each number, towards those of them that declare the name
+// with that number. Addresses outside the cluster have no names; an ipBlock means the pods inside it.
+func (p *policyTranslation) namedEgress(path string, peers peerList, name labelcache.PortMatch) []intent.Rule {
+	selections := peers.selections
+	if peers.anyone {
+		selections = []labelcache.Selection{{Cluster: p.cluster}}
+	}
+	rules := p.namedEgressTo(path, setSpec{}, selections, name)
+	if len(peers.prefixes) > 0 {
+		everyPod := []labelcache.Selection{{Cluster: p.cluster}}
+		rules = append(rules, p.namedEgressTo(path, setSpec{within: peers.prefixes}, everyPod, name)...)
+	}
+	return rules
+}
+
+func (p *policyTranslation) namedEgressTo(
+	path string, spec setSpec, selections []labelcache.Selection, name labelcache.PortMatch,
+) []intent.Rule {
+	if len(selections) == 0 {
+		return nil
+	}
+	var rules []intent.Rule
+	for _, n := range p.numbers(withPort(selections, name)) {
+		name.Number = n
+		spec.terms = withPort(selections, name)
+		rules = append(rules, intent.Rule{Path: path, Action: intent.Allow, Peer: p.peer(&spec), Ports: exactly(name)})
+	}
+	return rules
+}
+
+// numbers are the port numbers that the name resolves to on the endpoints that terms select now. The object is
+// translated again when they change.
+func (p *policyTranslation) numbers(terms []labelcache.Term) []uint16 {
+	id := p.sets.holdNumbers(setSpec{terms: terms})
+	p.out.holds = append(p.out.holds, id)
+	p.out.watches = append(p.out.watches, id)
+	return p.view.Numbers(labelcache.SetID(id))
+}
+
+func withPort(selections []labelcache.Selection, port labelcache.PortMatch) []labelcache.Term {
+	terms := make([]labelcache.Term, len(selections))
+	for i, s := range selections {
+		s.Port = port
+		terms[i] = labelcache.NewTerm(s)
+	}
+	return terms
+}
+
+func exactly(port labelcache.PortMatch) intent.Ports {
+	return intent.Ports{Ranges: []intent.PortRange{{
+		Protocol: intent.Protocol(port.Protocol), First: port.Number, Last: port.Number,
+	}}}
+}

@@ -1,0 +1,42 @@
+package translator
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// Problem is something a source object says that could not be translated. The object fails closed: what could not be
+// understood allows nothing.
+type Problem struct {
+	Origin  intent.Origin
+	Field   string // path in the object, such as "spec.ingress[0].from[1].ipBlock.cidr"; "" for the whole object
+	Message string // what is wrong and what was expected
+}
+
+// Error spells p as object: field: message.
+func (p Problem) Error() string {
+	if p.Field == "" {
+		return fmt.Sprintf("%s: %s", p.Origin, p.Message)
+	}
+	return fmt.Sprintf("%s: %s: %s", p.Origin, p.Field, p.Message)
+}
+
+func (p Problem) compare(o Problem) int {
+	return cmp.Or(
+		cmp.Compare(p.Origin.String(), o.Origin.String()),
+		cmp.Compare(p.Field, o.Field),
+		cmp.Compare(p.Message, o.Message),
+	)
+}
+
+// problems collects the faults of one object.
+type problems struct {
+	origin intent.Origin
+	list   []Problem
+}
+
+func (p *problems) add(field, format string, args ...any) {
+	p.list = append(p.list, Problem{Origin: p.origin, Field: field, Message: fmt.Sprintf(format, args...)})
+}

@@ -1,0 +1,164 @@
+package translator
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"iter"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/netloom/netloom/labelcache"
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// setSpec is what a set means: endpoints that any term selects, and prefixes. The zero spec is nobody.
+type setSpec struct {
+	terms    []labelcache.Term
+	prefixes []netip.Prefix // canonical
+	within   []netip.Prefix // canonical; narrows the terms
+}
+
+func (s setSpec) empty() bool { return len(s.terms) == 0 && len(s.prefixes) == 0 }
+
+// canonical sorts the terms and drops repeated ones.
+func (s setSpec) canonical() setSpec {
+	terms := slices.Clone(s.terms)
+	slices.SortFunc(terms, func(a, b labelcache.Term) int { return strings.Compare(a.ID(), b.ID()) })
+	s.terms = slices.CompactFunc(terms, func(a, b labelcache.Term) bool { return a.ID() == b.ID() })
+	return s
+}
+
+// id is equal for specs that mean the same, whoever wrote them.
+func (s setSpec) id() intent.SetID {
+	h := sha256.New()
+	for _, t := range s.terms {
+		h.Write([]byte(t.ID()))
+		h.Write([]byte{0})
+	}
+	for _, list := range [][]netip.Prefix{s.prefixes, s.within} {
+		h.Write([]byte{1})
+		for _, p := range list {
+			h.Write([]byte(p.String()))
+			h.Write([]byte{0})
+		}
+	}
+	return intent.SetID("set/" + hex.EncodeToString(h.Sum(nil)[:16]))
+}
+
+// title is what a person would call the set.
+func (s setSpec) title() string {
+	var parts []string
+	for _, t := range s.terms {
+		parts = append(parts, t.String())
+	}
+	if len(s.within) > 0 {
+		parts = []string{strings.Join(parts, ", ") + " within " + joinPrefixes(s.within)}
+	}
+	if len(s.prefixes) > 0 {
+		parts = append(parts, joinPrefixes(s.prefixes))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func joinPrefixes(prefixes []netip.Prefix) string {
+	const shown = 4
+	var parts []string
+	for i, p := range prefixes {
+		if i == shown {
+			return strings.Join(parts, ", ") + ", …"
+		}
+		parts = append(parts, p.String())
+	}
+	return strings.Join(parts, ", ")
+}
+
+// heldSet is a set that some translated object uses.
+type heldSet struct {
+	spec    setSpec
+	holders int
+	numbers bool // held only to learn what a named port resolves to: not part of a snapshot
+}
+
+// setTable counts who holds which set and keeps the label cache in step.
+type setTable struct {
+	cache   *labelcache.Cache
+	held    map[intent.SetID]*heldSet
+	touched map[intent.SetID]bool // held for the first time, or no longer, since the last snapshot
+}
+
+func newSetTable(cache *labelcache.Cache) *setTable {
+	return &setTable{cache: cache, held: map[intent.SetID]*heldSet{}, touched: map[intent.SetID]bool{}}
+}
+
+// hold takes one hold of the set that spec means.
+func (t *setTable) hold(spec setSpec) intent.SetID {
+	spec = spec.canonical()
+	return t.take(spec.id(), spec, false)
+}
+
+// holdNumbers takes one hold of the set whose members declare a named port, for the numbers it resolves to.
+func (t *setTable) holdNumbers(spec setSpec) intent.SetID {
+	spec = spec.canonical()
+	return t.take("numbers/"+spec.id(), spec, true)
+}
+
+func (t *setTable) take(id intent.SetID, spec setSpec, numbers bool) intent.SetID {
+	s := t.held[id]
+	if s == nil {
+		s = &heldSet{spec: spec, numbers: numbers}
+		t.held[id] = s
+		t.touched[id] = true
+		for _, term := range spec.terms {
+			t.cache.AddTerm(labelcache.SetID(id), term)
+		}
+	}
+	s.holders++
+	return id
+}
+
+// release gives one hold back.
+func (t *setTable) release(id intent.SetID) {
+	s := t.held[id]
+	s.holders--
+	if s.holders > 0 {
+		return
+	}
+	delete(t.held, id)
+	t.touched[id] = true
+	for _, term := range s.spec.terms {
+		t.cache.RemoveTerm(labelcache.SetID(id), term)
+	}
+}
+
+// members shows a set of the label cache as intent.Members.
+type members struct{ labelcache.Members }
+
+// All implements intent.Members.
+func (m members) All() iter.Seq[intent.Endpoint] {
+	return func(yield func(intent.Endpoint) bool) {
+		for e := range m.Members.All() {
+			if !yield(endpointOf(e)) {
+				return
+			}
+		}
+	}
+}
+
+// HasKey implements intent.Members.
+func (m members) HasKey(k intent.Key) bool { return m.Members.HasKey(labelcache.Key(k)) }
+
+func endpointOf(e *labelcache.Endpoint) intent.Endpoint {
+	return intent.Endpoint{Key: intent.Key(e.Key), Addrs: e.Addrs, Node: e.Node}
+}
+
+func endpointsOf(list []*labelcache.Endpoint) []intent.Endpoint {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]intent.Endpoint, len(list))
+	for i, e := range list {
+		out[i] = endpointOf(e)
+	}
+	return out
+}

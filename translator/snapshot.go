@@ -1,0 +1,254 @@
+package translator
+
+import (
+	"maps"
+	"net/netip"
+	"reflect"
+	"slices"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/netloom/netloom/labelcache"
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// Snapshot is what the current objects ask of a network. Its cost depends on what changed since the last one; where
+// nothing did, it is the last one.
+func (t *Translator) Snapshot() *intent.Snapshot {
+	next := t.snapshot.Next()
+	var changes []labelcache.Change
+	var replaced []*translation
+	for {
+		replaced = append(replaced, t.translateDirty(next)...)
+		changes = append(changes, t.commit()...)
+		if len(t.dirty) == 0 {
+			break
+		}
+	}
+	// What the old translations held is let go of last: a set that a new one holds as well never leaves the cache.
+	for _, old := range replaced {
+		t.release(old)
+	}
+	changes = append(changes, t.commit()...)
+
+	t.applySets(next, changes)
+	next.SetFamilies(t.currentFamilies())
+	t.snapshot = next.Commit()
+	return t.snapshot
+}
+
+// translateDirty translates what changed and returns the translations that were replaced, still holding their sets.
+func (t *Translator) translateDirty(next *intent.Builder) []*translation {
+	var replaced []*translation
+	wasIsolating := t.isolating > 0
+	for len(t.dirty) > 0 {
+		keys := slices.SortedFunc(maps.Keys(t.dirty), objectKey.compare)
+		clear(t.dirty)
+		for _, key := range keys {
+			if old := t.retranslate(key, next); old != nil {
+				replaced = append(replaced, old)
+			}
+		}
+		if isolating := t.isolating > 0; isolating != wasIsolating {
+			wasIsolating = isolating
+			t.dirtyNodes()
+		}
+	}
+	return replaced
+}
+
+func (t *Translator) dirtyNodes() {
+	for key := range t.sources {
+		if key.kind == KindNode {
+			t.dirty[key] = true
+		}
+	}
+}
+
+func (t *Translator) retranslate(key objectKey, next *intent.Builder) (replaced *translation) {
+	old := t.translated[key]
+	var now *translation
+	var faults []Problem
+	switch o := t.sources[key].(type) {
+	case *networkingv1.NetworkPolicy:
+		now, faults = t.translatePolicy(o)
+	case *corev1.Node:
+		now, faults = t.translateNode(o)
+	}
+	t.setProblems(key, faults)
+	if now == nil {
+		delete(t.translated, key)
+	} else {
+		t.translated[key] = now
+		t.hold(key, now)
+	}
+	if old != nil {
+		t.forget(key, old, now)
+	}
+	putChanged(next, old, now)
+	return old
+}
+
+// hold makes the effects of a translation that its sets do not have by themselves.
+func (t *Translator) hold(key objectKey, now *translation) {
+	for _, id := range now.watches {
+		if t.watchers[id] == nil {
+			t.watchers[id] = map[objectKey]bool{}
+		}
+		t.watchers[id][key] = true
+	}
+	for _, i := range now.isolates {
+		t.cache.AddTerm(labelcache.SetID(intent.IsolatedSet(i.direction)), i.term)
+		if i.direction == intent.Ingress {
+			t.isolating++
+		}
+	}
+}
+
+// forget takes back what hold did for old, except what now does as well.
+func (t *Translator) forget(key objectKey, old, now *translation) {
+	for _, id := range old.watches {
+		if now != nil && slices.Contains(now.watches, id) {
+			continue
+		}
+		delete(t.watchers[id], key)
+		if len(t.watchers[id]) == 0 {
+			delete(t.watchers, id)
+		}
+	}
+	for _, i := range old.isolates {
+		if i.direction == intent.Ingress {
+			t.isolating--
+		}
+	}
+}
+
+// release lets go of the sets of a translation that was replaced.
+func (t *Translator) release(old *translation) {
+	for _, id := range old.holds {
+		t.sets.release(id)
+	}
+	for _, i := range old.isolates {
+		t.cache.RemoveTerm(labelcache.SetID(intent.IsolatedSet(i.direction)), i.term)
+	}
+}
+
+// putChanged writes the policies that differ. A policy that comes out as it was is left alone.
+func putChanged(next *intent.Builder, old, now *translation) {
+	before := map[intent.PolicyID]*intent.Policy{}
+	if old != nil {
+		for _, p := range old.policies {
+			before[p.ID] = p
+		}
+	}
+	if now != nil {
+		for _, p := range now.policies {
+			if was := before[p.ID]; was == nil || !reflect.DeepEqual(was, p) {
+				next.PutPolicy(p)
+			}
+			delete(before, p.ID)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(before)) {
+		next.DropPolicy(id)
+	}
+}
+
+// commit publishes the label cache and has those objects translated again whose named ports now resolve differently.
+func (t *Translator) commit() []labelcache.Change {
+	view, changes := t.cache.Commit()
+	t.view = view
+	for i := range changes {
+		c := &changes[i]
+		if !c.Numbers && !(c.Created && len(view.Numbers(c.ID)) > 0) {
+			continue
+		}
+		for key := range t.watchers[intent.SetID(c.ID)] {
+			t.dirty[key] = true
+		}
+	}
+	return changes
+}
+
+// applySets brings the sets of the next snapshot in step with the label cache.
+func (t *Translator) applySets(next *intent.Builder, changes []labelcache.Change) {
+	touched := t.sets.touched
+	t.sets.touched = map[intent.SetID]bool{}
+	for _, d := range intent.Directions() {
+		touched[intent.IsolatedSet(d)] = true
+	}
+	created := map[intent.SetID]bool{}
+	for _, id := range slices.Sorted(maps.Keys(touched)) {
+		was, now := t.snapshot.Set(id) != nil, t.currentSet(id)
+		switch {
+		case !was && now != nil:
+			next.CreateSet(now)
+			created[id] = true
+		case was && now == nil:
+			next.DropSet(id)
+		}
+	}
+	for i := range changes {
+		c := &changes[i]
+		id := intent.SetID(c.ID)
+		old := t.snapshot.Set(id)
+		if old == nil || created[id] || len(c.Joined)+len(c.Left) == 0 {
+			continue
+		}
+		m, ok := t.view.Set(c.ID)
+		if !ok {
+			continue // dropped
+		}
+		next.UpdateMembers(members{m}, intent.SetDelta{
+			ID:           id,
+			Joined:       endpointsOf(c.Joined),
+			Left:         endpointsOf(c.Left),
+			AddrsAdded:   counted(old, c.AddrsAdded),
+			AddrsRemoved: counted(old, c.AddrsRemoved),
+		})
+	}
+}
+
+// currentSet is a set as it is now, nil when nobody holds it.
+func (t *Translator) currentSet(id intent.SetID) *intent.Set {
+	held := t.sets.held[id]
+	m, ok := t.view.Set(labelcache.SetID(id))
+	if id == intent.IsolatedIngress || id == intent.IsolatedEgress {
+		if !ok {
+			return nil
+		}
+		return &intent.Set{ID: id, Members: members{m}, Title: "every pod with a policy for " + string(id[len("isolated/"):])}
+	}
+	if held == nil || held.numbers {
+		return nil
+	}
+	set := &intent.Set{ID: id, Prefixes: held.spec.prefixes, Within: held.spec.within, Title: held.spec.title()}
+	if ok {
+		set.Members = members{m}
+	}
+	return set
+}
+
+func counted(set *intent.Set, addrs []netip.Addr) []netip.Addr {
+	if len(set.Within) == 0 {
+		return addrs
+	}
+	return slices.DeleteFunc(slices.Clone(addrs), func(a netip.Addr) bool { return !set.Counts(a) })
+}
+
+func (t *Translator) currentFamilies() intent.Families {
+	if t.families != 0 {
+		return t.families
+	}
+	var f intent.Families
+	v4, v6 := t.view.Families()
+	if v4 {
+		f |= intent.IPv4
+	}
+	if v6 {
+		f |= intent.IPv6
+	}
+	return f
+}
