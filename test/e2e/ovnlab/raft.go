@@ -1,0 +1,150 @@
+//go:build e2e
+
+package ovnlab
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Raft is a Northbound database kept by three servers, without northd.
+type Raft struct {
+	tb      testing.TB
+	dir     string
+	env     []string
+	servers []*member
+}
+
+type member struct {
+	name   string
+	client int // port for clients
+	proc   *Process
+	hung   bool
+	down   bool
+}
+
+// members is how many servers a Raft has.
+const members = 3
+
+// StartRaft brings up an empty clustered Northbound database.
+func StartRaft(tb testing.TB) *Raft {
+	tb.Helper()
+	r := &Raft{tb: tb, dir: scratch(tb)}
+	r.env = environment(r.dir)
+	first := fmt.Sprintf("tcp:127.0.0.1:%d", freePort(tb))
+	for i := range members {
+		m := &member{name: fmt.Sprintf("nb%d", i), client: freePort(tb)}
+		argv := []string{"ovsdb-tool", "create-cluster", r.path(m.name + ".db"), nbSchema, first}
+		if i > 0 {
+			own := fmt.Sprintf("tcp:127.0.0.1:%d", freePort(tb))
+			argv = []string{"ovsdb-tool", "join-cluster", r.path(m.name + ".db"), "OVN_Northbound", own, first}
+		}
+		if _, err := run(tb.Context(), r.env, "", argv...); err != nil {
+			tb.Fatal(err)
+		}
+		r.servers = append(r.servers, m)
+		r.start(m)
+	}
+	return r
+}
+
+func (r *Raft) path(name string) string { return filepath.Join(r.dir, name) }
+
+func (r *Raft) start(m *member) {
+	r.tb.Helper()
+	m.proc = Spawn(r.tb, r.path(m.name+".log"), r.env, "ovsdb-server", r.path(m.name+".db"), "--no-chdir",
+		"--unixctl="+r.path(m.name+".ctl"), "--remote=punix:"+r.path(m.name+".sock"),
+		fmt.Sprintf("--remote=ptcp:%d:127.0.0.1", m.client))
+	m.down = false
+	sock := r.path(m.name + ".sock")
+	Eventually(r.tb, patience, m.name+" listens", func() bool { return answers(r.tb.Context(), sock) })
+	if _, err := run(r.tb.Context(), r.env, "", "ovsdb-client", "-t", "30", "wait", "unix:"+sock, "OVN_Northbound", "connected"); err != nil {
+		r.tb.Fatal(err)
+	}
+}
+
+// Endpoints is what a client is given: the addresses of all servers.
+func (r *Raft) Endpoints() string {
+	var all []string
+	for _, m := range r.servers {
+		all = append(all, fmt.Sprintf("tcp:127.0.0.1:%d", m.client))
+	}
+	return strings.Join(all, ",")
+}
+
+// Leader is the server that leads, among those that answer; it waits for an election to end.
+func (r *Raft) Leader() int {
+	r.tb.Helper()
+	found := -1
+	Eventually(r.tb, patience, "the cluster has a leader", func() bool {
+		found = r.leader(r.tb.Context())
+		return found >= 0
+	})
+	return found
+}
+
+func (r *Raft) leader(ctx context.Context) int {
+	for i, m := range r.servers {
+		if m.down || m.hung {
+			continue
+		}
+		out, err := run(ctx, r.env, "", "ovs-appctl", "-T", "5", "-t", r.path(m.name+".ctl"), "cluster/status", "OVN_Northbound")
+		if err == nil && strings.Contains(out, "\nRole: leader\n") {
+			return i
+		}
+	}
+	return -1
+}
+
+// Kill ends a server without giving it a say.
+func (r *Raft) Kill(i int) {
+	r.servers[i].down = true
+	r.servers[i].proc.Kill()
+}
+
+// Restart brings a killed server back with what it had on disk.
+func (r *Raft) Restart(i int) {
+	r.tb.Helper()
+	r.start(r.servers[i])
+}
+
+// Hang freezes a server: its connections stay up and it accepts new ones, but never answers.
+func (r *Raft) Hang(i int) {
+	r.tb.Helper()
+	r.servers[i].hung = true
+	if err := r.servers[i].proc.Signal(syscall.SIGSTOP); err != nil {
+		r.tb.Fatal(err)
+	}
+}
+
+// Resume lets a server that hangs go on.
+func (r *Raft) Resume(i int) {
+	r.tb.Helper()
+	r.servers[i].hung = false
+	if err := r.servers[i].proc.Signal(syscall.SIGCONT); err != nil {
+		r.tb.Fatal(err)
+	}
+}
+
+// NBCtl runs ovn-nbctl against the leader and returns what it printed. It tries again while there is none.
+func (r *Raft) NBCtl(args ...string) string {
+	r.tb.Helper()
+	var out string
+	var err error
+	for deadline := time.Now().Add(patience); ; {
+		if i := r.leader(r.tb.Context()); i >= 0 {
+			db := "--db=unix:" + r.path(r.servers[i].name+".sock")
+			if out, err = run(r.tb.Context(), r.env, "", append([]string{"ovn-nbctl", "-t", "10", db}, args...)...); err == nil {
+				return out
+			}
+		}
+		if time.Now().After(deadline) {
+			r.tb.Fatalf("no leader took the command: %v", err)
+		}
+	}
+}
