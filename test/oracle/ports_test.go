@@ -207,7 +207,7 @@ func TestNodesAndOutside(t *testing.T) {
 			red/a red/a tcp/80 allow
 			red/a/6 red/a/6 tcp/80 allow`},
 		{name: "46 ICMP passes only rules without ports", policies: map[string]string{
-			"red/ports": `{podSelector: {matchLabels: {app: a}}, ingress: [{ports: [{}, {protocol: UDP}, {protocol: SCTP}]}]}`,
+			"red/ports": `{podSelector: {matchLabels: {app: a}}, ingress: [{ports: [{}, {protocol: UDP}, {protocol: SCTP}, {protocol: ICMP}]}]}`,
 			"red/peers": `{podSelector: {matchLabels: {app: b}}, ingress: [{from: [{podSelector: {}}]}]}`,
 		}, want: `
 			red/b red/a icmp/ ingress

@@ -1,0 +1,145 @@
+package nbtrace
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// Expr is a parsed match. It holds no names of groups and sets resolved; see Tracer.
+type Expr struct{ root node }
+
+// String spells e in a canonical form that parses to the same expression.
+func (e *Expr) String() string { return e.root.spell(false) }
+
+// node is a part of an expression. Negations are pushed down to the comparisons while parsing, so none is left.
+type node interface {
+	// spell writes the node; nested asks for parentheses where they are needed inside another node.
+	spell(nested bool) string
+}
+
+type (
+	// boolean is 1 or 0.
+	boolean bool
+	// predicate is a word that holds or not, such as tcp.
+	predicate struct{ field *field }
+	// comparison relates a field to constants: == to any of them, != to none of them, the others to the only one.
+	comparison struct {
+		field  *field
+		op     string
+		values []value
+	}
+	// all is &&, anyOf is ||; both have at least two parts.
+	all   []node
+	anyOf []node
+)
+
+// value is a constant: exactly one of the fields that fit the comparison's field.
+type value struct {
+	number uint64
+	prefix netip.Prefix
+	text   string
+	set    string // name of an address set
+	group  string // name of a port group
+	kind   valueKind
+}
+
+type valueKind uint8
+
+const (
+	valueNumber valueKind = iota
+	valuePrefix
+	valueText
+	valueSet
+	valueGroup
+)
+
+func (v value) String() string {
+	switch v.kind {
+	case valueNumber:
+		return strconv.FormatUint(v.number, 10)
+	case valuePrefix:
+		if v.prefix.IsSingleIP() {
+			return v.prefix.Addr().String()
+		}
+		return v.prefix.String()
+	case valueText:
+		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(v.text) + `"`
+	case valueSet:
+		return "$" + v.set
+	case valueGroup:
+		return "@" + v.group
+	default:
+		return "?"
+	}
+}
+
+func (b boolean) spell(bool) string {
+	if b {
+		return "1"
+	}
+	return "0"
+}
+
+func (p predicate) spell(bool) string { return p.field.name }
+
+func (c *comparison) spell(bool) string {
+	if len(c.values) == 1 {
+		return fmt.Sprintf("%s %s %s", c.field.name, c.op, c.values[0])
+	}
+	words := make([]string, len(c.values))
+	for i, v := range c.values {
+		words[i] = v.String()
+	}
+	return fmt.Sprintf("%s %s {%s}", c.field.name, c.op, strings.Join(words, ", "))
+}
+
+func (a all) spell(nested bool) string   { return join(a, " && ", nested) }
+func (a anyOf) spell(nested bool) string { return join(a, " || ", nested) }
+
+func join(parts []node, with string, nested bool) string {
+	words := make([]string, len(parts))
+	for i, p := range parts {
+		words[i] = p.spell(true)
+	}
+	s := strings.Join(words, with)
+	if nested {
+		return "(" + s + ")"
+	}
+	return s
+}
+
+// opposite is the operator that holds when op does not.
+func opposite(op string) string {
+	switch op {
+	case "==":
+		return "!="
+	case "!=":
+		return "=="
+	case "<":
+		return ">="
+	case "<=":
+		return ">"
+	case ">":
+		return "<="
+	default:
+		return "<"
+	}
+}
+
+// mirrored is the operator with its two sides exchanged.
+func mirrored(op string) string {
+	switch op {
+	case "<":
+		return ">"
+	case "<=":
+		return ">="
+	case ">":
+		return "<"
+	case ">=":
+		return "<="
+	default:
+		return op
+	}
+}

@@ -1,0 +1,135 @@
+package nbtrace
+
+import "net/netip"
+
+// The EtherTypes and protocols that fields imply.
+const (
+	etherIPv4 = 0x0800
+	etherARP  = 0x0806
+	etherIPv6 = 0x86dd
+
+	protoICMP   = 1
+	protoIGMP   = 2
+	protoTCP    = 6
+	protoUDP    = 17
+	protoICMPv6 = 58
+	protoSCTP   = 132
+)
+
+type fieldType uint8
+
+const (
+	fieldPredicate fieldType = iota // holds or not
+	fieldNumber
+	fieldIPv4
+	fieldIPv6
+	fieldPort // the name of a logical port
+)
+
+// field is a word of the expression language.
+type field struct {
+	name  string
+	typ   fieldType
+	exact bool   // may only be tested for equality, not negated: OVN calls it nominal
+	limit uint64 // the largest value of a number
+	// holds is what the field implies: a comparison is false when it does not hold, whatever its operator. For a
+	// predicate it is the meaning. Nil holds always.
+	holds  func(*view) bool
+	number func(*view) uint64
+	addr   func(*view) netip.Addr
+	port   func(*view) string
+}
+
+// view is a packet as fields see it.
+type view struct {
+	Packet
+	ether   uint64
+	inport  string
+	outport string
+}
+
+func newView(p *Packet, inport, outport string) *view {
+	v := &view{Packet: *p, inport: inport, outport: outport}
+	v.Src, v.Dst = p.Src.Unmap().WithZone(""), p.Dst.Unmap().WithZone("")
+	switch {
+	case p.ARP:
+		v.ether = etherARP
+	case v.Src.Is4() && v.Dst.Is4():
+		v.ether = etherIPv4
+	case v.Src.Is6() && v.Dst.Is6():
+		v.ether = etherIPv6
+	}
+	return v
+}
+
+func (v *view) ip4() bool { return v.ether == etherIPv4 }
+func (v *view) ip6() bool { return v.ether == etherIPv6 }
+func (v *view) ip() bool  { return v.ip4() || v.ip6() }
+
+func (v *view) proto(n uint8) bool { return v.ip() && v.Protocol == n }
+func (v *view) icmp4() bool        { return v.ip4() && v.Protocol == protoICMP }
+func (v *view) icmp6() bool        { return v.ip6() && v.Protocol == protoICMPv6 }
+
+func (v *view) icmp6Type(types ...uint8) bool {
+	if !v.icmp6() {
+		return false
+	}
+	for _, t := range types {
+		if v.ICMPType == t {
+			return true
+		}
+	}
+	return false
+}
+
+// unblocked says whether v is a message that OVN lets pass every ACL of a switch that tracks connections: neighbour and
+// router discovery, and multicast listener reports.
+func (v *view) unblocked() bool { return v.icmp6Type(130, 131, 132, 133, 134, 135, 136, 143) }
+
+// vocabulary is every field by its name.
+func vocabulary() map[string]*field {
+	fields := map[string]*field{}
+	add := func(f *field) { fields[f.name] = f }
+	word := func(name string, holds func(*view) bool) {
+		add(&field{name: name, typ: fieldPredicate, exact: true, holds: holds})
+	}
+	word("ip", (*view).ip)
+	word("ip4", (*view).ip4)
+	word("ip6", (*view).ip6)
+	word("arp", func(v *view) bool { return v.ether == etherARP })
+	word("icmp4", (*view).icmp4)
+	word("icmp6", (*view).icmp6)
+	word("icmp", func(v *view) bool { return v.icmp4() || v.icmp6() })
+	word("igmp", func(v *view) bool { return v.ip4() && v.Protocol == protoIGMP })
+	word("nd", func(v *view) bool { return v.icmp6Type(135, 136) })
+	word("nd_ns", func(v *view) bool { return v.icmp6Type(135) })
+	word("nd_na", func(v *view) bool { return v.icmp6Type(136) })
+	word("nd_rs", func(v *view) bool { return v.icmp6Type(133) })
+	word("nd_ra", func(v *view) bool { return v.icmp6Type(134) })
+	word("mldv1", func(v *view) bool { return v.icmp6Type(130, 131, 132) })
+	word("mldv2", func(v *view) bool { return v.icmp6Type(143) })
+
+	add(&field{name: "inport", typ: fieldPort, exact: true, port: func(v *view) string { return v.inport }})
+	add(&field{name: "outport", typ: fieldPort, exact: true, port: func(v *view) string { return v.outport }})
+	number := func(name string, exact bool, limit uint64, holds func(*view) bool, get func(*view) uint64) {
+		add(&field{name: name, typ: fieldNumber, exact: exact, limit: limit, holds: holds, number: get})
+	}
+	number("eth.type", true, 0xffff, nil, func(v *view) uint64 { return v.ether })
+	number("ip.proto", true, 0xff, (*view).ip, func(v *view) uint64 { return uint64(v.Protocol) })
+	icmpType := func(v *view) uint64 { return uint64(v.ICMPType) }
+	number("icmp4.type", true, 0xff, (*view).icmp4, icmpType)
+	number("icmp6.type", true, 0xff, (*view).icmp6, icmpType)
+	for name, n := range map[string]uint8{"tcp": protoTCP, "udp": protoUDP, "sctp": protoSCTP} {
+		is := func(v *view) bool { return v.proto(n) }
+		word(name, is)
+		number(name+".src", false, 0xffff, is, func(v *view) uint64 { return uint64(v.SrcPort) })
+		number(name+".dst", false, 0xffff, is, func(v *view) uint64 { return uint64(v.DstPort) })
+	}
+	src := func(v *view) netip.Addr { return v.Src }
+	dst := func(v *view) netip.Addr { return v.Dst }
+	add(&field{name: "ip4.src", typ: fieldIPv4, holds: (*view).ip4, addr: src})
+	add(&field{name: "ip4.dst", typ: fieldIPv4, holds: (*view).ip4, addr: dst})
+	add(&field{name: "ip6.src", typ: fieldIPv6, holds: (*view).ip6, addr: src})
+	add(&field{name: "ip6.dst", typ: fieldIPv6, holds: (*view).ip6, addr: dst})
+	return fields
+}

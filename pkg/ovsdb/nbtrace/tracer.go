@@ -1,0 +1,190 @@
+package nbtrace
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Tracer judges packets on one state of a Northbound database. It is safe for concurrent use.
+type Tracer struct {
+	switchOf map[string]string // port name to switch name
+	// Rules in the order in which they are looked at, by stage: those that can only match at one port under it, the
+	// others under their switch.
+	byPort   [stages]map[string][]*rule
+	bySwitch [stages]map[string][]*rule
+	stateful map[string]bool // switches that track connections
+}
+
+// ACLError is an ACL that OVN would leave out because its match or one of its columns cannot be understood.
+type ACLError struct {
+	UUID  string
+	Match string
+	Err   error
+}
+
+// Error spells e with the ACL's UUID and match.
+func (e *ACLError) Error() string { return fmt.Sprintf("acl %s: match %q: %v", e.UUID, e.Match, e.Err) }
+
+// Unwrap is the cause, often a *SyntaxError.
+func (e *ACLError) Unwrap() error { return e.Err }
+
+// The stages in which ACLs are looked at.
+const (
+	stageFrom = iota
+	stageFromAfterLB
+	stageTo
+	stages
+)
+
+// rule is an ACL that can be looked at.
+type rule struct {
+	acl    ACL
+	match  matcher
+	stage  int
+	groups []string        // port groups it names
+	only   map[string]bool // ports outside of which it cannot match; nil is no limit
+}
+
+// New reads rows. The tracer is usable even when the error is not nil: the error lists the rows that cannot be
+// understood, as *ACLError where they are ACLs, and the tracer goes without them, as OVN does.
+func New(rows Rows) (*Tracer, error) {
+	t := &Tracer{switchOf: map[string]string{}, stateful: map[string]bool{}}
+	for i := range stages {
+		t.byPort[i], t.bySwitch[i] = map[string][]*rule{}, map[string][]*rule{}
+	}
+	for _, sw := range rows.Switches {
+		for _, p := range sw.Ports {
+			t.switchOf[p] = sw.Name
+		}
+	}
+	w, faults := newWorld(rows)
+	rules := map[string]*rule{}
+	for i := range rows.ACLs {
+		r, err := w.rule(rows.ACLs[i])
+		if err != nil {
+			faults = append(faults, &ACLError{rows.ACLs[i].UUID, rows.ACLs[i].Match, err})
+			continue
+		}
+		rules[r.acl.UUID] = r
+	}
+	t.place(rows, rules)
+	for i := range stages {
+		for _, list := range t.byPort[i] {
+			slices.SortFunc(list, compareRules)
+		}
+		for _, list := range t.bySwitch[i] {
+			slices.SortFunc(list, compareRules)
+		}
+	}
+	return t, errors.Join(faults...)
+}
+
+func newWorld(rows Rows) (*world, []error) {
+	var faults []error
+	w := &world{groups: map[string]map[string]bool{}, sets: map[string]*addressIndex{}, fields: vocabulary()}
+	for _, g := range rows.PortGroups {
+		ports := map[string]bool{}
+		for _, p := range g.Ports {
+			ports[p] = true
+		}
+		w.groups[g.Name] = ports
+	}
+	for _, s := range rows.AddressSets {
+		x, err := newAddressIndex(s.Addresses)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("address set %s: %w", s.Name, err))
+			continue
+		}
+		w.sets[s.Name] = x
+	}
+	return w, faults
+}
+
+// rule understands one ACL.
+func (w *world) rule(acl ACL) (*rule, error) {
+	r := &rule{acl: acl}
+	portField := "inport"
+	switch {
+	case acl.Direction == "to-lport":
+		r.stage, portField = stageTo, "outport"
+	case acl.Direction != "from-lport":
+		return nil, fmt.Errorf("unknown direction %q", acl.Direction)
+	case acl.Options["apply-after-lb"] == "true":
+		r.stage = stageFromAfterLB
+	}
+	if !slices.Contains([]string{"allow", "allow-related", "allow-stateless", "drop", "reject", "pass"}, acl.Action) {
+		return nil, fmt.Errorf("unknown action %q", acl.Action)
+	}
+	e, err := parse(acl.Match, w.fields)
+	if err != nil {
+		return nil, err
+	}
+	if r.match, err = w.compile(e.root); err != nil {
+		return nil, err
+	}
+	r.groups = groupsIn(e.root)
+	r.only = w.required(e.root, portField)
+	return r, nil
+}
+
+// place puts every rule under the ports or switches where it is looked at: those of its switch, or of every switch that
+// has a port of its group.
+func (t *Tracer) place(rows Rows, rules map[string]*rule) {
+	present := map[string]map[string]bool{} // port group to the switches on which it has a port
+	on := map[string]map[string]bool{}      // ACL to switches
+	add := func(m map[string]map[string]bool, key, sw string) {
+		if m[key] == nil {
+			m[key] = map[string]bool{}
+		}
+		m[key][sw] = true
+	}
+	for _, g := range rows.PortGroups {
+		for _, p := range g.Ports {
+			if sw, ok := t.switchOf[p]; ok {
+				add(present, g.Name, sw)
+			}
+		}
+		for _, uuid := range g.ACLs {
+			for sw := range present[g.Name] {
+				add(on, uuid, sw)
+			}
+		}
+	}
+	for _, sw := range rows.Switches {
+		for _, uuid := range sw.ACLs {
+			add(on, uuid, sw.Name)
+		}
+	}
+	for uuid, r := range rules {
+		for sw := range on[uuid] {
+			if r.acl.Action == "allow-related" {
+				t.stateful[sw] = true
+			}
+			// A group without a port on a switch does not exist there, and its name voids the ACL.
+			if slices.ContainsFunc(r.groups, func(g string) bool { return !present[g][sw] }) {
+				continue
+			}
+			if r.only == nil {
+				t.bySwitch[r.stage][sw] = append(t.bySwitch[r.stage][sw], r)
+				continue
+			}
+			for p := range r.only {
+				if t.switchOf[p] == sw {
+					t.byPort[r.stage][p] = append(t.byPort[r.stage][p], r)
+				}
+			}
+		}
+	}
+}
+
+// compareRules orders rules as they are looked at: by tier, then highest priority, then UUID.
+func compareRules(a, b *rule) int {
+	return cmp.Or(
+		cmp.Compare(a.acl.Tier, b.acl.Tier),
+		cmp.Compare(b.acl.Priority, a.acl.Priority),
+		strings.Compare(a.acl.UUID, b.acl.UUID),
+	)
+}
