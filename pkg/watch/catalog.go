@@ -1,0 +1,148 @@
+package watch
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// claim is an object in force and the document that gives it. An object without a path is a namespace that no document
+// declares.
+type claim struct {
+	object   object
+	path     string
+	document int
+}
+
+// declaration is one entry with the file it is in.
+type declaration struct {
+	entry
+	path string
+}
+
+func (d *declaration) String() string { return fmt.Sprintf("%s: document %d", d.path, d.document) }
+
+// settle decides which object is in force for every reference, given what was in force before and what the files say
+// now, and reports objects that are declared more than once. Objects that did not change keep their identity.
+func settle(before map[Ref]claim, files map[string]*manifest) (map[Ref]claim, []fault) {
+	declared := map[Ref][]declaration{}
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		for _, e := range files[path].entries {
+			declared[e.ref] = append(declared[e.ref], declaration{e, path})
+		}
+	}
+	now := make(map[Ref]claim, len(declared))
+	var faults []fault
+	for ref, all := range declared {
+		c, at := choose(before[ref], all)
+		if c.object != nil {
+			now[ref] = c
+		}
+		for i := range all {
+			if i != at {
+				faults = append(faults, duplicate(&all[i], &all[at], c.object != nil))
+			}
+		}
+	}
+	emptied := map[string]bool{}
+	for ref, c := range before {
+		if m := files[c.path]; m != nil && m.opaque && len(declared[ref]) == 0 {
+			now[ref] = c
+			if len(m.faults) == 0 && !emptied[c.path] {
+				emptied[c.path] = true
+				faults = append(faults, fault{
+					path:    c.path,
+					message: "the file is empty: what it declared stays in force until the file is removed",
+				})
+			}
+		}
+	}
+	addNamespaces(before, now)
+	return now, faults
+}
+
+// choose picks the declaration that counts, by index, and what it puts in force: nothing when no version of the object
+// was ever good.
+func choose(before claim, all []declaration) (claim, int) {
+	pick := func(i int) (claim, int) {
+		o := all[i].object
+		if before.object != nil && same(before.object, o) {
+			o = before.object
+		}
+		return claim{object: o, path: all[i].path, document: all[i].document}, i
+	}
+	holder := -1
+	for i, d := range all {
+		if before.path != d.path {
+			continue
+		}
+		if holder < 0 {
+			holder = i
+		}
+		if d.object != nil && (all[holder].object == nil || same(before.object, d.object)) {
+			holder = i
+		}
+	}
+	if holder >= 0 && all[holder].object != nil {
+		return pick(holder)
+	}
+	if holder < 0 {
+		for i, d := range all {
+			if d.object != nil {
+				return pick(i)
+			}
+		}
+		holder = 0
+	}
+	if before.path == "" {
+		return claim{}, holder // a namespace nobody declared is no previous version
+	}
+	return claim{object: before.object, path: all[holder].path, document: all[holder].document}, holder
+}
+
+func duplicate(d, chosen *declaration, inForce bool) fault {
+	message := "also declared in " + chosen.String()
+	if inForce {
+		message += ", which is in force"
+	}
+	return fault{path: d.path, document: d.document, ref: d.ref, message: message}
+}
+
+// addNamespaces gives every object in force a namespace to live in.
+func addNamespaces(before, now map[Ref]claim) {
+	missing := map[Ref]bool{}
+	for ref := range now {
+		ns := Ref{Kind: KindNamespace, Name: ref.Namespace}
+		if _, ok := now[ns]; !ok && ref.Namespace != "" {
+			missing[ns] = true
+		}
+	}
+	for ref := range missing {
+		n := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ref.Name}}
+		completeNamespace(n)
+		var o object = n
+		if was, ok := before[ref]; ok && same(was.object, o) {
+			o = was.object
+		}
+		now[ref] = claim{object: o}
+	}
+}
+
+// changed lists the references whose object appeared, changed or went.
+func changed(before, now map[Ref]claim) []Ref {
+	var refs []Ref
+	for ref, c := range now {
+		if before[ref].object != c.object {
+			refs = append(refs, ref)
+		}
+	}
+	for ref := range before {
+		if _, ok := now[ref]; !ok {
+			refs = append(refs, ref)
+		}
+	}
+	return refs
+}

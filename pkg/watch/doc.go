@@ -1,0 +1,37 @@
+// Package watch is where cluster objects come from: a Kubernetes API or a directory of manifests.
+//
+// Both are a Source. A source keeps the current objects and says which of them may have changed; it never says how. Its
+// reader waits on Wake, takes the dirty references with Drain and asks Get for what they are now. Nothing is queued: a
+// reader that was away for an hour finds each changed object once, in its present state.
+//
+// Objects are typed (*networkingv1.NetworkPolicy, *corev1.Pod, *corev1.Namespace, *corev1.Node), trimmed to what netloom
+// looks at, shared and read-only. Resource versions are kept, but a change that touches nothing of what is kept, such as
+// a heartbeat, is not reported.
+//
+// # Kubernetes
+//
+// Kubernetes lists and watches through client-go informers and reads from their stores. A resource that cannot be listed
+// or watched is a Problem until it can be again; what was known of it stays meanwhile.
+//
+// # Directory
+//
+// Directory reads every *.yaml, *.yml and *.json file below a directory, follows symbolic links and ignores everything
+// whose name starts with a dot, so a mounted ConfigMap or Secret reads as the files in it. Files hold any number of
+// documents and lists. Kinds that netloom does not know are passed over.
+//
+// What the API server would do with the manifests is done here: fields unknown to the type and fields given twice are
+// faults, values are validated, defaults are filled in. Beyond that, a namespace that objects live in but no manifest
+// declares exists with the one label the API server gives it, kubernetes.io/metadata.name; a pod with an address and no
+// phase runs; and a file's documents are numbered from 1.
+//
+// A fault costs the document it is in and no other. The object keeps the version that was in force before, when there
+// was one, until the document is repaired or removed:
+//
+//   - A document whose kind, namespace and name can be read holds the previous version of that object.
+//   - A document that cannot be read that far, such as a half-written one, holds every object of its file that no
+//     document declares any more, since any of them may be what it is about. So does a file that became empty.
+//   - A file or directory that cannot be read holds all it gave before.
+//   - Of two documents that declare one object the one in force stays in force, at the start the first by path.
+//
+// None of this survives a restart: then a faulty document gives nothing.
+package watch

@@ -1,0 +1,142 @@
+package watch
+
+import (
+	"context"
+	"reflect"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+)
+
+// object is what every delivered object can do.
+type object interface {
+	runtime.Object
+	metav1.Object
+}
+
+// resource says all there is to know about one kind: a new kind is a new row in resources.
+type resource struct {
+	kind       Kind
+	version    schema.GroupVersion
+	plural     string // as in an RBAC rule: resource, or resource.group
+	namespaced bool
+	empty      func() object
+	complete   func(object)                 // fills in what the API server would
+	validate   func(object) field.ErrorList // judges a completed object as the API server would
+	trim       func(object)                 // drops what netloom does not look at
+	listWatch  func(kubernetes.Interface) *cache.ListWatch
+}
+
+// resources lists the kinds that sources deliver.
+func resources() []resource {
+	return []resource{
+		{
+			kind: KindNetworkPolicy, version: networkingv1.SchemeGroupVersion,
+			plural: "networkpolicies.networking.k8s.io", namespaced: true,
+			empty:    func() object { return &networkingv1.NetworkPolicy{} },
+			complete: typed(completePolicy), validate: judged(validatePolicy), trim: typed(trimPolicy),
+			listWatch: func(c kubernetes.Interface) *cache.ListWatch {
+				return access(c.NetworkingV1().NetworkPolicies(metav1.NamespaceAll))
+			},
+		},
+		{
+			kind: KindPod, version: corev1.SchemeGroupVersion, plural: "pods", namespaced: true,
+			empty:    func() object { return &corev1.Pod{} },
+			complete: typed(completePod), validate: judged(validatePod), trim: typed(trimPod),
+			listWatch: func(c kubernetes.Interface) *cache.ListWatch {
+				return access(c.CoreV1().Pods(metav1.NamespaceAll))
+			},
+		},
+		{
+			kind: KindNamespace, version: corev1.SchemeGroupVersion, plural: "namespaces",
+			empty:    func() object { return &corev1.Namespace{} },
+			complete: typed(completeNamespace), validate: judged(validateNamespace), trim: typed(trimNamespace),
+			listWatch: func(c kubernetes.Interface) *cache.ListWatch { return access(c.CoreV1().Namespaces()) },
+		},
+		{
+			kind: KindNode, version: corev1.SchemeGroupVersion, plural: "nodes",
+			empty:    func() object { return &corev1.Node{} },
+			complete: func(object) {}, validate: judged(validateNode), trim: typed(trimNode),
+			listWatch: func(c kubernetes.Interface) *cache.ListWatch { return access(c.CoreV1().Nodes()) },
+		},
+	}
+}
+
+// resourceOf finds the row of a kind.
+func resourceOf(kind Kind) (resource, bool) {
+	for _, r := range resources() {
+		if r.kind == kind {
+			return r, true
+		}
+	}
+	return resource{}, false
+}
+
+// ref names o, an object of kind r.
+func (r *resource) ref(o metav1.Object) Ref {
+	return Ref{Kind: r.kind, Namespace: o.GetNamespace(), Name: o.GetName()}
+}
+
+// typed turns a function of one type into one of any object, which leaves other types alone.
+func typed[T object](f func(T)) func(object) {
+	return func(o object) {
+		if t, ok := o.(T); ok {
+			f(t)
+		}
+	}
+}
+
+func judged[T object](f func(T) field.ErrorList) func(object) field.ErrorList {
+	return func(o object) field.ErrorList {
+		t, ok := o.(T)
+		if !ok {
+			return nil
+		}
+		return f(t)
+	}
+}
+
+// lister is what the typed clients of all kinds have in common.
+type lister[L runtime.Object] interface {
+	List(ctx context.Context, opts metav1.ListOptions) (L, error)
+	Watch(ctx context.Context, opts metav1.ListOptions) (apiwatch.Interface, error)
+}
+
+func access[L runtime.Object](c lister[L]) *cache.ListWatch {
+	return &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+			return c.List(ctx, opts)
+		},
+		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (apiwatch.Interface, error) {
+			return c.Watch(ctx, opts)
+		},
+	}
+}
+
+// same says whether two trimmed objects differ in nothing but their resource version and generation.
+func same(a, b object) bool {
+	if a == b {
+		return true
+	}
+	if reflect.TypeOf(a) != reflect.TypeOf(b) {
+		return false
+	}
+	if a.GetResourceVersion() != b.GetResourceVersion() || a.GetGeneration() != b.GetGeneration() {
+		// The objects are shared: blank a copy's. Trimmed objects are small.
+		c, ok := b.DeepCopyObject().(object)
+		if !ok {
+			return false
+		}
+		c.SetResourceVersion(a.GetResourceVersion())
+		c.SetGeneration(a.GetGeneration())
+		b = c
+	}
+	return reflect.DeepEqual(a, b)
+}

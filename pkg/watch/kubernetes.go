@@ -1,0 +1,212 @@
+package watch
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/go-logr/logr"
+	"github.com/sirupsen/logrus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+)
+
+// KubernetesOptions narrow what a Kubernetes source delivers. The zero value delivers everything.
+type KubernetesOptions struct {
+	Kinds []Kind // nil is every kind
+}
+
+// Kubernetes is the source that reads from a Kubernetes API. NewKubernetes makes one.
+type Kubernetes struct {
+	*inbox
+	log       logrus.FieldLogger
+	resources map[Kind]*informed
+
+	mu       sync.Mutex
+	problems map[Kind]Problem
+	running  bool
+}
+
+// informed is one kind with the informer that keeps its objects.
+type informed struct {
+	resource
+	informer cache.SharedIndexInformer
+	handler  cache.ResourceEventHandlerRegistration // nil before Run
+}
+
+// NewKubernetes makes a source of the objects that client can see. Nothing is asked of the API before Run.
+func NewKubernetes(client kubernetes.Interface, opts KubernetesOptions, log logrus.FieldLogger) *Kubernetes {
+	k := &Kubernetes{
+		inbox:     newInbox(),
+		log:       log,
+		resources: map[Kind]*informed{},
+		problems:  map[Kind]Problem{},
+	}
+	for _, r := range resources() {
+		if opts.Kinds != nil && !slices.Contains(opts.Kinds, r.kind) {
+			continue
+		}
+		lw := k.noticing(&r, r.listWatch(client))
+		k.resources[r.kind] = &informed{
+			resource: r,
+			informer: cache.NewSharedIndexInformerWithOptions(
+				cache.ToListWatcherWithWatchListSemantics(lw, client), r.empty(), cache.SharedIndexInformerOptions{}),
+		}
+	}
+	return k
+}
+
+// noticing clears the problem of a resource once it can be watched: whoever watches it has listed it before.
+func (k *Kubernetes) noticing(r *resource, lw *cache.ListWatch) *cache.ListWatch {
+	inner := lw.WatchFuncWithContext
+	kind := r.kind
+	lw.WatchFuncWithContext = func(ctx context.Context, opts metav1.ListOptions) (apiwatch.Interface, error) {
+		w, err := inner(ctx, opts)
+		if err == nil {
+			k.recovered(kind)
+		}
+		return w, err
+	}
+	return lw
+}
+
+// Run lists and watches until ctx ends. An API that cannot be reached, or refuses, is a Problem and tried for ever.
+func (k *Kubernetes) Run(ctx context.Context) error {
+	ctx = logr.NewContext(ctx, logr.New(&logSink{log: k.log}))
+	var running sync.WaitGroup
+	defer running.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for _, kind := range slices.Sorted(maps.Keys(k.resources)) {
+		r := k.resources[kind]
+		if err := k.prepare(r); err != nil {
+			return fmt.Errorf("watch %s: %w", r.plural, err)
+		}
+	}
+	k.mu.Lock()
+	k.running = true
+	k.mu.Unlock()
+	for _, r := range k.resources {
+		running.Go(func() { r.informer.RunWithContext(ctx) })
+	}
+	for _, r := range k.resources {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-r.handler.HasSyncedChecker().Done():
+		}
+	}
+	k.log.Debug("cluster objects read")
+	k.ring()
+	<-ctx.Done()
+	return nil
+}
+
+// prepare connects an informer. It fails only when called twice.
+func (k *Kubernetes) prepare(r *informed) error {
+	if err := r.informer.SetTransform(func(o any) (any, error) {
+		if t, ok := o.(object); ok {
+			r.trim(t)
+		}
+		return o, nil
+	}); err != nil {
+		return err
+	}
+	err := r.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
+		k.failed(&r.resource, err)
+	})
+	if err != nil {
+		return err
+	}
+	r.handler, err = r.informer.AddEventHandler(k.handler(&r.resource))
+	return err
+}
+
+// handler marks what changes. It does not matter what the change was.
+func (k *Kubernetes) handler(r *resource) cache.ResourceEventHandler {
+	mark := func(o any) {
+		switch o := o.(type) {
+		case object:
+			k.mark(r.ref(o))
+		case cache.DeletedFinalStateUnknown: // went while the watch was down
+			if ns, name, err := cache.SplitMetaNamespaceKey(o.Key); err == nil {
+				k.mark(Ref{Kind: r.kind, Namespace: ns, Name: name})
+			}
+		}
+	}
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    mark,
+		DeleteFunc: mark,
+		UpdateFunc: func(before, after any) {
+			b, ok1 := before.(object)
+			a, ok2 := after.(object)
+			if !ok1 || !ok2 || !same(b, a) {
+				mark(after)
+			}
+		},
+	}
+}
+
+// failed notes that a resource cannot be listed or watched at present.
+func (k *Kubernetes) failed(r *resource, err error) {
+	p := Problem{Where: r.plural, Message: err.Error()}
+	k.mu.Lock()
+	news := k.problems[r.kind] != p
+	k.problems[r.kind] = p
+	k.mu.Unlock()
+	if news {
+		k.ring()
+	}
+}
+
+func (k *Kubernetes) recovered(kind Kind) {
+	k.mu.Lock()
+	_, was := k.problems[kind]
+	delete(k.problems, kind)
+	k.mu.Unlock()
+	if was {
+		k.ring()
+	}
+}
+
+// Synced says whether every kind has been listed once.
+func (k *Kubernetes) Synced() bool {
+	k.mu.Lock()
+	running := k.running
+	k.mu.Unlock()
+	if !running {
+		return false
+	}
+	for _, r := range k.resources {
+		if !r.handler.HasSynced() {
+			return false
+		}
+	}
+	return true
+}
+
+// Get is the object of that name as the API last told it.
+func (k *Kubernetes) Get(ref Ref) (runtime.Object, bool) {
+	r, ok := k.resources[ref.Kind]
+	if !ok {
+		return nil, false
+	}
+	o, found, err := r.informer.GetStore().GetByKey(ref.key())
+	if err != nil || !found {
+		return nil, false
+	}
+	typed, ok := o.(runtime.Object)
+	return typed, ok
+}
+
+// Problems lists the resources that cannot be watched at present.
+func (k *Kubernetes) Problems() []Problem {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.SortedFunc(maps.Values(k.problems), Problem.Compare)
+}

@@ -1,0 +1,285 @@
+package watch
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+	kjson "sigs.k8s.io/json"
+)
+
+// manifest is what one version of one file says.
+type manifest struct {
+	path    string
+	sum     [sha256.Size]byte
+	entries []entry
+	faults  []fault
+	opaque  bool // part of the file does not even say which object it is about
+	foreign int  // objects of kinds that sources do not deliver
+}
+
+// entry is one object that a file declares.
+type entry struct {
+	ref      Ref
+	document int
+	object   object // completed and trimmed; nil when the declaration is faulty
+}
+
+// maxNesting bounds lists within lists.
+const maxNesting = 8
+
+// parseManifest reads a file's content.
+func parseManifest(path string, content []byte) *manifest {
+	m := &manifest{path: path, sum: sha256.Sum256(content)}
+	if len(content) == 0 {
+		// Editors and shells empty a file before they write it.
+		m.opaque = true
+		return m
+	}
+	for _, d := range splitDocuments(content) {
+		raw, err := d.value()
+		r := reading{manifest: m, document: d.number}
+		switch {
+		case err != nil && raw == nil:
+			r.lost("", plain(err))
+		case err != nil:
+			r.reject(plain(err))
+			r.object(raw, "", metav1.TypeMeta{}, 0)
+		case raw != nil:
+			r.object(raw, "", metav1.TypeMeta{}, 0)
+		}
+	}
+	slices.SortFunc(m.faults, fault.compare)
+	return m
+}
+
+// plain is the text of a parser's error on one line, without the parser's name.
+func plain(err error) string {
+	s := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
+	s = strings.TrimPrefix(s, "yaml: ")
+	s = strings.TrimPrefix(s, "unmarshal errors:")
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// reading is the decoding of one document.
+type reading struct {
+	manifest *manifest
+	document int
+	rejected string // why no object of the document is taken, whatever its own merits
+}
+
+func (r *reading) fault(ref Ref, field, message string) {
+	r.manifest.faults = append(r.manifest.faults,
+		fault{path: r.manifest.path, document: r.document, ref: ref, field: field, message: message})
+}
+
+// lost reports a fault for which it cannot be told which object is concerned.
+func (r *reading) lost(field, message string) {
+	r.fault(Ref{}, field, message)
+	r.manifest.opaque = true
+}
+
+// reject makes every object of the document faulty.
+func (r *reading) reject(message string) { r.rejected = message }
+
+// object reads one object, at the given path of the document; what it does not say of its type, it takes from usual.
+func (r *reading) object(raw json.RawMessage, path string, usual metav1.TypeMeta, depth int) {
+	var is metav1.TypeMeta
+	if bad := misfits(raw, reflect.TypeFor[metav1.TypeMeta](), path); len(bad) > 0 {
+		for _, b := range bad {
+			r.lost(b.field, b.message)
+		}
+		return
+	}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &is); err != nil {
+		r.lost(path, err.Error())
+		return
+	}
+	if is == (metav1.TypeMeta{}) {
+		is = usual
+	}
+	if !r.typed(is, path) {
+		return
+	}
+	version, err := schema.ParseGroupVersion(is.APIVersion)
+	if err != nil {
+		r.lost(join(path, "apiVersion"), fmt.Sprintf("Invalid value: %q: %v", is.APIVersion, err))
+		return
+	}
+	if row, ok := resourceOf(Kind(is.Kind)); ok && row.version == version {
+		r.resource(&row, raw, path)
+		return
+	}
+	if item, ok := listed(version, is.Kind); ok {
+		r.list(raw, path, item, depth)
+		return
+	}
+	if scheme.Scheme.IsVersionRegistered(version) && (!scheme.Scheme.Recognizes(version.WithKind(is.Kind)) ||
+		isServed(is.Kind)) {
+		r.lost(join(path, "kind"), fmt.Sprintf("no matches for kind %q in version %q", is.Kind, is.APIVersion))
+		return
+	}
+	r.manifest.foreign++
+}
+
+// typed checks that an object says what it is. Files for kustomize need not.
+func (r *reading) typed(is metav1.TypeMeta, path string) bool {
+	base := strings.TrimSuffix(filepath.Base(r.manifest.path), filepath.Ext(r.manifest.path))
+	switch {
+	case is == (metav1.TypeMeta{}) && base == "kustomization":
+		return false
+	case is.Kind == "":
+		r.lost(join(path, "kind"), "Required value")
+		return false
+	case is.APIVersion == "":
+		r.lost(join(path, "apiVersion"), "Required value")
+		return false
+	default:
+		return true
+	}
+}
+
+// isServed says whether a kind of that name is delivered in some version.
+func isServed(kind string) bool {
+	_, ok := resourceOf(Kind(kind))
+	return ok
+}
+
+// listed says whether a kind is a list, and what its items are when they do not say so themselves.
+func listed(version schema.GroupVersion, kind string) (item metav1.TypeMeta, ok bool) {
+	if kind == "List" && version == (schema.GroupVersion{Version: "v1"}) {
+		return metav1.TypeMeta{}, true
+	}
+	name, ok := strings.CutSuffix(kind, "List")
+	if !ok {
+		return metav1.TypeMeta{}, false
+	}
+	row, ok := resourceOf(Kind(name))
+	if !ok || row.version != version {
+		return metav1.TypeMeta{}, false
+	}
+	return metav1.TypeMeta{APIVersion: version.String(), Kind: name}, true
+}
+
+// list reads every item of a list.
+func (r *reading) list(raw json.RawMessage, path string, item metav1.TypeMeta, depth int) {
+	type list struct {
+		metav1.TypeMeta `json:",inline"`
+		Metadata        metav1.ListMeta   `json:"metadata"`
+		Items           []json.RawMessage `json:"items"`
+	}
+	if depth >= maxNesting {
+		r.lost(path, "lists are nested too deeply")
+		return
+	}
+	var l list
+	faults := decode(raw, &l, path)
+	for _, f := range faults {
+		r.lost(f.field, f.message)
+	}
+	for i, raw := range l.Items {
+		r.object(raw, join(path, fmt.Sprintf("items[%d]", i)), item, depth+1)
+	}
+}
+
+// resource reads an object of a kind that is delivered.
+func (r *reading) resource(row *resource, raw json.RawMessage, path string) {
+	ref, faults := identify(row, raw, path)
+	if len(faults) > 0 {
+		for _, f := range faults {
+			r.lost(f.field, f.message)
+		}
+		return
+	}
+	if r.rejected != "" {
+		r.fault(ref, path, r.rejected)
+		r.declare(ref, nil)
+		return
+	}
+	o := row.empty()
+	faults = decode(raw, o, path)
+	if len(faults) == 0 {
+		if row.namespaced && o.GetNamespace() == "" {
+			o.SetNamespace(metav1.NamespaceDefault)
+		}
+		row.complete(o)
+		for _, err := range row.validate(o) {
+			faults = append(faults, misfit{join(path, err.Field), err.ErrorBody()})
+		}
+	}
+	if len(faults) > 0 {
+		for _, f := range faults {
+			r.fault(ref, f.field, f.message)
+		}
+		r.declare(ref, nil)
+		return
+	}
+	row.trim(o)
+	r.declare(ref, o)
+}
+
+func (r *reading) declare(ref Ref, o object) {
+	r.manifest.entries = append(r.manifest.entries, entry{ref: ref, document: r.document, object: o})
+}
+
+// identify finds out which object is declared, whatever else is wrong with it. A name that no object can have does not
+// identify one.
+func identify(row *resource, raw json.RawMessage, path string) (Ref, []misfit) {
+	type named struct {
+		Metadata struct {
+			Name      string `json:"name"`
+			Namespace string `json:"namespace"`
+		} `json:"metadata"`
+	}
+	var n named
+	if bad := misfits(raw, reflect.TypeFor[named](), path); len(bad) > 0 {
+		return Ref{}, bad
+	}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &n); err != nil {
+		return Ref{}, []misfit{{path, err.Error()}}
+	}
+	ref := Ref{Kind: row.kind, Namespace: n.Metadata.Namespace, Name: n.Metadata.Name}
+	if row.namespaced && ref.Namespace == "" {
+		ref.Namespace = metav1.NamespaceDefault
+	}
+	o := row.empty()
+	o.SetName(ref.Name)
+	o.SetNamespace(ref.Namespace)
+	var bad []misfit
+	for _, err := range row.validate(o) {
+		if err.Field == "metadata.name" || err.Field == "metadata.namespace" {
+			bad = append(bad, misfit{join(path, err.Field), err.ErrorBody()})
+		}
+	}
+	return ref, bad
+}
+
+// decode reads raw into target as strictly as the API server can be told to.
+func decode(raw json.RawMessage, target any, path string) []misfit {
+	strict, err := kjson.UnmarshalStrict(raw, target)
+	if err != nil {
+		if bad := misfits(raw, reflect.TypeOf(target).Elem(), path); len(bad) > 0 {
+			return bad
+		}
+		return []misfit{{path, err.Error()}}
+	}
+	bad := make([]misfit, 0, len(strict))
+	for _, err := range strict {
+		var at kjson.FieldError
+		if !errors.As(err, &at) {
+			bad = append(bad, misfit{path, err.Error()})
+			continue
+		}
+		what, _, _ := strings.Cut(err.Error(), ` "`)
+		bad = append(bad, misfit{join(path, at.FieldPath()), what})
+	}
+	return bad
+}

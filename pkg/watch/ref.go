@@ -1,0 +1,46 @@
+package watch
+
+import (
+	"cmp"
+	"strings"
+)
+
+// Kind names a kind of object the way its manifests do.
+type Kind string
+
+// The kinds that sources deliver.
+const (
+	KindNetworkPolicy Kind = "NetworkPolicy"
+	KindPod           Kind = "Pod"
+	KindNamespace     Kind = "Namespace"
+	KindNode          Kind = "Node"
+)
+
+// Ref names one object. It is comparable; the zero value names none.
+type Ref struct {
+	Kind      Kind
+	Namespace string // "" for a cluster-scoped object
+	Name      string
+}
+
+// String spells r as "Kind namespace/name" or "Kind name".
+func (r Ref) String() string {
+	return string(r.Kind) + " " + r.key()
+}
+
+// Compare orders references by kind, namespace and name.
+func (r Ref) Compare(o Ref) int {
+	return cmp.Or(
+		strings.Compare(string(r.Kind), string(o.Kind)),
+		strings.Compare(r.Namespace, o.Namespace),
+		strings.Compare(r.Name, o.Name),
+	)
+}
+
+// key is the name under which an informer's store keeps the object.
+func (r Ref) key() string {
+	if r.Namespace == "" {
+		return r.Name
+	}
+	return r.Namespace + "/" + r.Name
+}

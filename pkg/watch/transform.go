@@ -1,0 +1,114 @@
+package watch
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// lastApplied is a copy of the whole object that kubectl apply leaves on it.
+const lastApplied = corev1.LastAppliedConfigAnnotation
+
+// annotationPrefixes start the annotations of pods and nodes that are kept: netloom's own, and what the network plugins
+// built on OVN write there.
+func annotationPrefixes() []string {
+	return []string{"netloom.io/", "k8s.ovn.org/", "ovn.kubernetes.io/"}
+}
+
+func trimPolicy(p *networkingv1.NetworkPolicy) {
+	p.TypeMeta = metav1.TypeMeta{}
+	p.ManagedFields = nil
+	p.Annotations = withoutLastApplied(p.Annotations)
+}
+
+func trimNamespace(n *corev1.Namespace) {
+	*n = corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name:            n.Name,
+		UID:             n.UID,
+		ResourceVersion: n.ResourceVersion,
+		Labels:          n.Labels,
+		Annotations:     withoutLastApplied(n.Annotations),
+	}}
+}
+
+func trimPod(p *corev1.Pod) {
+	*p = corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:            p.Name,
+			Namespace:       p.Namespace,
+			UID:             p.UID,
+			ResourceVersion: p.ResourceVersion, // informers tell a change from a resync by it
+			Labels:          p.Labels,
+			Annotations:     networkAnnotations(p.Annotations),
+		},
+		Spec: corev1.PodSpec{
+			InitContainers: trimContainers(p.Spec.InitContainers, isSidecar),
+			Containers:     trimContainers(p.Spec.Containers, func(*corev1.Container) bool { return true }),
+			NodeName:       p.Spec.NodeName,
+			HostNetwork:    p.Spec.HostNetwork,
+		},
+		Status: corev1.PodStatus{Phase: p.Status.Phase, PodIP: p.Status.PodIP, PodIPs: p.Status.PodIPs},
+	}
+}
+
+func trimNode(n *corev1.Node) {
+	*n = corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:            n.Name,
+			UID:             n.UID,
+			ResourceVersion: n.ResourceVersion,
+			Labels:          n.Labels,
+			Annotations:     networkAnnotations(n.Annotations),
+		},
+		Spec:   corev1.NodeSpec{PodCIDR: n.Spec.PodCIDR, PodCIDRs: n.Spec.PodCIDRs},
+		Status: corev1.NodeStatus{Addresses: n.Status.Addresses},
+	}
+}
+
+// isSidecar says whether an init container goes on running beside the others, so that its ports count.
+func isSidecar(c *corev1.Container) bool {
+	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+}
+
+func trimContainers(all []corev1.Container, wanted func(*corev1.Container) bool) []corev1.Container {
+	var kept []corev1.Container
+	for i := range all {
+		if c := &all[i]; wanted(c) {
+			kept = append(kept, corev1.Container{Name: c.Name, Ports: c.Ports, RestartPolicy: c.RestartPolicy})
+		}
+	}
+	return kept
+}
+
+func networkAnnotations(all map[string]string) map[string]string {
+	var kept map[string]string
+	for k, v := range all {
+		for _, prefix := range annotationPrefixes() {
+			if strings.HasPrefix(k, prefix) {
+				if kept == nil {
+					kept = map[string]string{}
+				}
+				kept[k] = v
+			}
+		}
+	}
+	return kept
+}
+
+func withoutLastApplied(all map[string]string) map[string]string {
+	if _, ok := all[lastApplied]; !ok {
+		return all
+	}
+	kept := make(map[string]string, len(all)-1)
+	for k, v := range all {
+		if k != lastApplied {
+			kept[k] = v
+		}
+	}
+	if len(kept) == 0 {
+		return nil
+	}
+	return kept
+}
