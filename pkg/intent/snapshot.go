@@ -147,3 +147,9 @@ func remember(log []Change, c Change) []Change {
 	}
 	return append(log, c)
 }
+
+// SetCount counts the sets.
+func (s *Snapshot) SetCount() int { return s.sets.Len() }
+
+// PolicyCount counts the policies.
+func (s *Snapshot) PolicyCount() int { return s.policies.Len() }

@@ -1,0 +1,149 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/translator"
+)
+
+// Pipeline turns what a source delivers into snapshots. One goroutine runs it; Latest and Problems may be asked by any.
+type Pipeline struct {
+	source     watch.Source
+	translator *translator.Translator
+	log        logrus.FieldLogger
+	published  []func(Published)
+
+	mu       sync.RWMutex
+	latest   *intent.Snapshot
+	problems []error
+	stats    Stats
+}
+
+// Published is told to whoever asked for it after each snapshot.
+type Published struct {
+	Snapshot *intent.Snapshot
+	Events   []watch.Ref   // what was drained for it
+	Since    time.Time     // when the pipeline woke for it
+	Took     time.Duration // to translate
+	Problems int
+	Stats    Stats
+}
+
+// Stats counts what a snapshot holds.
+type Stats struct{ Endpoints, Sets, Policies int }
+
+// NewPipeline makes the pipeline from source to snapshots.
+func NewPipeline(source watch.Source, opts translator.Options, log logrus.FieldLogger) *Pipeline {
+	return &Pipeline{source: source, translator: translator.New(opts), log: log}
+}
+
+// OnPublish has f called after each snapshot, in the pipeline's goroutine. It has to be called before Run.
+func (p *Pipeline) OnPublish(f func(Published)) { p.published = append(p.published, f) }
+
+// Latest is the newest snapshot, nil until the source has synced.
+func (p *Pipeline) Latest() *intent.Snapshot {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.latest
+}
+
+// Problems lists what the source and the translator could not make sense of.
+func (p *Pipeline) Problems() []error {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return slices.Clone(p.problems)
+}
+
+// Stats counts what the newest snapshot holds.
+func (p *Pipeline) Stats() Stats {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.stats
+}
+
+// Run works until ctx ends. It does not run the source.
+func (p *Pipeline) Run(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-p.source.Wake():
+			p.Step()
+		}
+	}
+}
+
+// Step takes in what the source has and publishes a snapshot of it once the source has synced. Run calls it; so may
+// whoever has no need of Run.
+func (p *Pipeline) Step() {
+	began := time.Now()
+	synced := p.source.Synced() // asked first: what was listed by then is drained below
+	refs := p.source.Drain()
+	for _, ref := range refs {
+		p.take(ref)
+	}
+	if !synced {
+		return
+	}
+	snapshot := p.translator.Snapshot()
+	problems := p.collectProblems()
+	stats := p.count(snapshot)
+
+	p.mu.Lock()
+	p.latest, p.problems, p.stats = snapshot, problems, stats
+	p.mu.Unlock()
+	for _, f := range p.published {
+		f(Published{
+			Snapshot: snapshot, Events: refs, Since: began, Took: time.Since(began), Problems: len(problems), Stats: stats,
+		})
+	}
+}
+
+func (p *Pipeline) take(ref watch.Ref) {
+	object, ok := p.source.Get(ref)
+	if !ok {
+		p.translator.Remove(string(ref.Kind), ref.Namespace, ref.Name)
+		return
+	}
+	if err := p.translator.Put(object); err != nil {
+		p.log.WithError(err).WithField("object", ref.String()).Warn("object left out")
+	}
+}
+
+// collectProblems gathers the problems and logs those that are new.
+func (p *Pipeline) collectProblems() []error {
+	known := map[string]bool{}
+	for _, old := range p.Problems() {
+		known[old.Error()] = true
+	}
+	var all []error
+	for _, f := range p.source.Problems() {
+		all = append(all, f)
+	}
+	for _, f := range p.translator.Problems() {
+		all = append(all, f)
+	}
+	for _, f := range all {
+		if !known[f.Error()] {
+			p.log.WithError(f).Warn("problem in a source object")
+		}
+	}
+	return all
+}
+
+func (p *Pipeline) count(s *intent.Snapshot) Stats {
+	return Stats{Endpoints: p.translator.View().Endpoints(), Sets: s.SetCount(), Policies: s.PolicyCount()}
+}
+
+// String tells how much there is, for people.
+func (s Stats) String() string {
+	return fmt.Sprintf("%d endpoints, %d sets, %d policies", s.Endpoints, s.Sets, s.Policies)
+}
