@@ -126,6 +126,8 @@ func (w *World) peers() peerList {
 	}
 	if len(l.terms) == 0 || w.rng.IntN(4) == 0 {
 		l.prefixes = pick(w.rng, prefixMenu)
+	} else if w.rng.IntN(5) == 0 { // as a named port with an address block does
+		l.within = pick(w.rng, prefixMenu)
 	}
 	return l
 }

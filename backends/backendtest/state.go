@@ -22,6 +22,7 @@ type SetSpec struct {
 	ID       intent.SetID
 	Keys     []intent.Key
 	Prefixes []netip.Prefix
+	Within   []netip.Prefix
 }
 
 // Snapshot builds s from nothing, in one revision.
@@ -68,7 +69,7 @@ func advanceSet(b *intent.Builder, old, set *intent.Set) {
 	switch {
 	case old == nil:
 		b.CreateSet(set)
-	case !slices.Equal(old.Prefixes, set.Prefixes):
+	case !slices.Equal(old.Prefixes, set.Prefixes) || !slices.Equal(old.Within, set.Within):
 		b.DropSet(old.ID)
 		b.CreateSet(set)
 	default:
@@ -98,12 +99,12 @@ func Delta(old, next *intent.Set) intent.SetDelta {
 	return d
 }
 
-// missing lists the addresses of endpoints that no member of set holds.
+// missing lists the addresses of endpoints that set counts and no member of it holds.
 func missing(list []intent.Endpoint, set *intent.Set) []netip.Addr {
 	found := make(map[netip.Addr]bool)
 	for _, e := range list {
 		for _, a := range e.Addrs {
-			if set.Members == nil || !set.Members.HasAddr(a) {
+			if set.Counts(a) && (set.Members == nil || !set.Members.HasAddr(a)) {
 				found[a] = true
 			}
 		}
@@ -149,7 +150,9 @@ func (s *State) sets() []*intent.Set {
 				members[spec.ID] = append(members[spec.ID], e)
 			}
 		}
-		sets = append(sets, &intent.Set{ID: spec.ID, Members: NewMembers(members[spec.ID]...), Prefixes: spec.Prefixes})
+		sets = append(sets, &intent.Set{
+			ID: spec.ID, Members: NewMembers(members[spec.ID]...), Prefixes: spec.Prefixes, Within: spec.Within,
+		})
 	}
 	for _, d := range intent.Directions() {
 		var isolated []intent.Endpoint

@@ -106,7 +106,7 @@ func (c *contract) drift(t *testing.T) {
 }
 
 func (c *contract) faults(t *testing.T) {
-	c.each(t, 4, func(t *testing.T, states []*State) {
+	c.each(t, 5, func(t *testing.T, states []*State) {
 		for from := range states {
 			before, after := &State{}, states[from]
 			if from > 0 {
@@ -138,10 +138,13 @@ func (c *contract) failsAt(t *testing.T, k int, before, after *State, scratch st
 	}
 	require.Empty(t, target.Dangling(t), "after write %d failed", k)
 	between(t, target, was, will, Probes(before, after))
-	if k%2 == 0 { // the process does not survive it
+	switch k % 3 {
+	case 0: // a loop that takes the last success for what the target holds: refused or right
+	case 1: // one that reads back
+		l.reached = 0
+	default: // a process that does not survive it
 		l = start(t, target, "a")
 	}
-	l.reached = 0
 	l.reconcile(t, after, will)
 	require.Equal(t, scratch, target.DumpOwner(t, "a"), "after write %d failed", k)
 	require.Empty(t, spell(l.plan(t, will)))
@@ -164,6 +167,14 @@ func (c *contract) lostTrack(t *testing.T) {
 			target.Prepare(t, s.Endpoints)
 			l := start(t, target, "a") // never applied anything
 			l.reached = since
+			l.reconcile(t, s, snap)
+			require.Equal(t, scratch, target.DumpOwner(t, "a"), "since %d", since)
+		}
+		for _, since := range []intent.Revision{first.Revision() + 1, snap.Revision()} {
+			target := c.fresh(t)
+			l := start(t, target, "a")
+			l.reconcile(t, states[0], first)
+			l.reached = since // but only the first was applied
 			l.reconcile(t, s, snap)
 			require.Equal(t, scratch, target.DumpOwner(t, "a"), "since %d", since)
 		}

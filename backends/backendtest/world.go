@@ -152,7 +152,7 @@ func (w *World) State() *State {
 		}
 		seen[id] = true
 		list := w.terms[id]
-		spec := SetSpec{ID: id, Prefixes: list.prefixes}
+		spec := SetSpec{ID: id, Prefixes: list.prefixes, Within: list.within}
 		for _, p := range w.pods {
 			if list.selects(p) {
 				spec.Keys = append(spec.Keys, p.Key)
@@ -171,10 +171,11 @@ func (w *World) State() *State {
 	return s
 }
 
-// peerList is what a set means: the pods that any of its terms selects, and prefixes.
+// peerList is what a set means: the pods that any of its terms selects, as far as they are within, and prefixes.
 type peerList struct {
 	terms    []term
 	prefixes []netip.Prefix
+	within   []netip.Prefix
 }
 
 // term selects pods; an empty field accepts every value.
@@ -201,7 +202,11 @@ func (l peerList) id() intent.SetID {
 	for _, p := range l.prefixes {
 		parts = append(parts, p.String())
 	}
-	return intent.SetID(strings.Join(parts, " or "))
+	id := strings.Join(parts, " or ")
+	for _, p := range l.within {
+		id += " within " + p.String()
+	}
+	return intent.SetID(id)
 }
 
 // set notes what a list means and names it.

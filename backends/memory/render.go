@@ -17,10 +17,10 @@ func renderSet(set *intent.Set) []Row {
 	if set.Members != nil {
 		for e := range set.Members.All() {
 			members = append(members, e.Key.String())
-			for _, a := range e.Addrs {
-				addresses = append(addresses, a.String())
-			}
 		}
+	}
+	for _, a := range set.Addrs() {
+		addresses = append(addresses, a.String())
 	}
 	for _, p := range set.Prefixes {
 		prefixes = append(prefixes, p.String())
