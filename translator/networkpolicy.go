@@ -31,7 +31,7 @@ type policyRule struct {
 
 // translatePolicy turns a NetworkPolicy into one intent per direction that it isolates.
 func (t *Translator) translatePolicy(np *networkingv1.NetworkPolicy) (*translation, []Problem) {
-	p := &policyTranslation{Translator: t, problems: problems{origin: t.origin(KindNetworkPolicy, np)}, np: np}
+	p := &policyTranslation{Translator: t, problems: problems{of: t.origin(KindNetworkPolicy, np)}, np: np}
 	selector, err := metav1.LabelSelectorAsSelector(&np.Spec.PodSelector)
 	readable := err == nil
 	if !readable {
@@ -43,7 +43,7 @@ func (t *Translator) translatePolicy(np *networkingv1.NetworkPolicy) (*translati
 	logging := p.logging()
 	for _, d := range p.directions() {
 		policy := &intent.Policy{
-			ID: policyID(p.origin, d), Origin: p.origin, Direction: d, Isolates: true, Log: logging,
+			ID: policyID(p.of, d), Origin: p.of, Direction: d, Isolates: true, Log: logging,
 			Subject: p.hold(setSpec{terms: []labelcache.Term{subject}}),
 		}
 		if readable {

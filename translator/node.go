@@ -22,7 +22,7 @@ func (t *Translator) translateNode(node *corev1.Node) (*translation, []Problem) 
 	if t.isolating == 0 {
 		return nil, nil
 	}
-	faults := problems{origin: t.origin(KindNode, node)}
+	faults := problems{of: t.origin(KindNode, node)}
 	addrs := nodeAddrs(node, &faults)
 	if len(addrs) == 0 {
 		return nil, faults.list
@@ -34,7 +34,7 @@ func (t *Translator) translateNode(node *corev1.Node) (*translation, []Problem) 
 	return &translation{
 		holds: []intent.SetID{subject, peer},
 		policies: []*intent.Policy{{
-			ID: policyID(faults.origin, intent.Ingress), Origin: faults.origin, Direction: intent.Ingress, Subject: subject,
+			ID: policyID(faults.of, intent.Ingress), Origin: faults.of, Direction: intent.Ingress, Subject: subject,
 			Rules: []intent.Rule{{
 				Path: "status.addresses", Action: intent.Allow,
 				Peer: intent.Peer{Kind: intent.PeerSet, Set: peer}, Ports: intent.Ports{Any: true},

@@ -12,7 +12,7 @@ import (
 // putPod takes a pod into the label cache, or out of it when it cannot hold traffic of its own.
 func (t *Translator) putPod(pod *corev1.Pod) {
 	key := labelcache.Key{Cluster: t.cluster, Namespace: pod.Namespace, Name: pod.Name}
-	faults := problems{origin: t.origin("Pod", pod)}
+	faults := problems{of: t.origin("Pod", pod)}
 	endpoint, ok := endpointOfPod(key, pod, &faults)
 	t.setProblems(objectKey{"Pod", pod.Namespace, pod.Name}, faults.list)
 	if !ok {

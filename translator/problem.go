@@ -33,10 +33,10 @@ func (p Problem) compare(o Problem) int {
 
 // problems collects the faults of one object.
 type problems struct {
-	origin intent.Origin
-	list   []Problem
+	of   intent.Origin
+	list []Problem
 }
 
 func (p *problems) add(field, format string, args ...any) {
-	p.list = append(p.list, Problem{Origin: p.origin, Field: field, Message: fmt.Sprintf(format, args...)})
+	p.list = append(p.list, Problem{Origin: p.of, Field: field, Message: fmt.Sprintf(format, args...)})
 }

@@ -146,7 +146,7 @@ func (t *Translator) putNamespace(ns *corev1.Namespace) {
 	if old == nil || !sameLogging(old.Annotations, ns.Annotations) {
 		t.relog(ns.Name)
 	}
-	faults := problems{origin: t.origin(KindNamespace, ns)}
+	faults := problems{of: t.origin(KindNamespace, ns)}
 	loggingOf(ns.Annotations, &faults)
 	t.setProblems(objectKey{KindNamespace, "", ns.Name}, faults.list)
 }
