@@ -1,0 +1,148 @@
+//go:build e2e
+
+package e2e_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/test/e2e/ovnlab"
+)
+
+// patience bounds every wait for something that should happen soon. It is only ever spent when something is broken.
+const patience = 30 * time.Second
+
+var netloomFlag = flag.String("netloom", "", "test this binary instead of building one")
+
+// buildOnce is the binary under test and the directory to remove afterwards.
+var buildOnce = sync.OnceValues(func() (string, error) {
+	if *netloomFlag != "" {
+		return filepath.Abs(*netloomFlag)
+	}
+	bin := filepath.Join(os.TempDir(), fmt.Sprintf("netloom-e2e-%d", os.Getpid()))
+	out, err := exec.CommandContext(context.Background(), "go", "build", "-o", bin, "../../cmd/netloom").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("build netloom: %w\n%s", err, out)
+	}
+	return bin, nil
+})
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code := m.Run()
+	if bin, err := buildOnce(); err == nil && *netloomFlag == "" {
+		_ = os.Remove(bin)
+	}
+	os.Exit(code)
+}
+
+func binary(tb testing.TB) string {
+	tb.Helper()
+	bin, err := buildOnce()
+	require.NoError(tb, err)
+	return bin
+}
+
+// Exit codes of netloom apply.
+const (
+	agrees  = 0
+	differs = 2
+)
+
+// apply runs netloom apply to its end.
+func apply(tb testing.TB, dir, nb string, more ...string) (code int, output string) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), 2*patience)
+	defer cancel()
+	args := append([]string{"apply", "--manifests", dir, "--ovn-nb", nb}, more...)
+	out, err := exec.CommandContext(ctx, binary(tb), args...).CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		require.NoError(tb, err)
+	}
+	if exit != nil {
+		return exit.ExitCode(), string(out)
+	}
+	return 0, string(out)
+}
+
+// mustApply makes the database agree with dir.
+func mustApply(tb testing.TB, dir, nb string) {
+	tb.Helper()
+	code, out := apply(tb, dir, nb)
+	require.Equal(tb, agrees, code, "netloom apply:\n%s", out)
+}
+
+// agreesWith says whether the database is as dir wants it.
+func agreesWith(tb testing.TB, dir, nb string) bool {
+	tb.Helper()
+	code, _ := apply(tb, dir, nb, "--dry-run")
+	return code == agrees
+}
+
+// start runs the daemon and waits until it is ready.
+func start(tb testing.TB, dir, nb string) *ovnlab.Process {
+	tb.Helper()
+	var lc net.ListenConfig
+	l, err := lc.Listen(tb.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(tb, err)
+	listen := l.Addr().String()
+	require.NoError(tb, l.Close())
+	p := ovnlab.Spawn(tb, filepath.Join(tb.TempDir(), "netloom.log"), os.Environ(),
+		binary(tb), "run", "--manifests", dir, "--ovn-nb", nb, "--listen", listen)
+	ovnlab.Eventually(tb, patience, "netloom run is ready", func() bool {
+		select {
+		case <-p.Exited():
+			require.FailNow(tb, "netloom run exited", "code %d:\n%s", p.ExitCode(), p.Tail(30))
+		default:
+		}
+		return ready(tb.Context(), listen)
+	})
+	return p
+}
+
+func ready(ctx context.Context, listen string) bool {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+listen+"/readyz", http.NoBody)
+	if err != nil {
+		return false
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	_ = res.Body.Close()
+	return res.StatusCode == http.StatusOK
+}
+
+// running fails the test when the daemon is gone.
+func running(tb testing.TB, p *ovnlab.Process) {
+	tb.Helper()
+	select {
+	case <-p.Exited():
+		require.FailNow(tb, "netloom exited", "code %d:\n%s", p.ExitCode(), p.Tail(30))
+	default:
+	}
+}
+
+// put writes a manifest as editors do: to another name first, then over the old one.
+func put(tb testing.TB, dir, name, content string) {
+	tb.Helper()
+	tmp := filepath.Join(dir, "."+name+".tmp")
+	require.NoError(tb, os.WriteFile(tmp, []byte(strings.TrimSpace(content)+"\n"), 0o600))
+	require.NoError(tb, os.Rename(tmp, filepath.Join(dir, name)))
+}
