@@ -1,0 +1,92 @@
+package labelcache
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// Key names one endpoint. It is comparable; its order is that of Compare.
+type Key struct {
+	Cluster   string // "" is the only, unnamed cluster
+	Namespace string
+	Name      string
+}
+
+// String spells k as [cluster/]namespace/name.
+func (k Key) String() string {
+	if k.Cluster == "" {
+		return k.Namespace + "/" + k.Name
+	}
+	return k.Cluster + "/" + k.Namespace + "/" + k.Name
+}
+
+// Compare orders keys by cluster, namespace and name.
+func (k Key) Compare(o Key) int {
+	if c := strings.Compare(k.Cluster, o.Cluster); c != 0 {
+		return c
+	}
+	if c := strings.Compare(k.Namespace, o.Namespace); c != 0 {
+		return c
+	}
+	return strings.Compare(k.Name, o.Name)
+}
+
+// Protocol is an IANA protocol number.
+type Protocol uint8
+
+// The protocols that have ports in a NetworkPolicy.
+const (
+	TCP  Protocol = 6
+	UDP  Protocol = 17
+	SCTP Protocol = 132
+)
+
+// String is the protocol's lower-case name.
+func (p Protocol) String() string {
+	switch p {
+	case TCP:
+		return "tcp"
+	case UDP:
+		return "udp"
+	case SCTP:
+		return "sctp"
+	default:
+		return fmt.Sprintf("protocol(%d)", uint8(p))
+	}
+}
+
+// NamedPort is a port that an endpoint declares under a name.
+type NamedPort struct {
+	Name     string
+	Protocol Protocol
+	Number   uint16
+}
+
+// Endpoint is something that carries labels and holds addresses: a pod with its own network.
+//
+// It is read-only once it was given to a cache, and so are its map and slices: views refer to them. Addresses are
+// unmapped and without zone. An endpoint that holds no traffic any more, such as a finished pod, does not belong here.
+type Endpoint struct {
+	Key    Key
+	Labels map[string]string
+	Addrs  []netip.Addr
+	Ports  []NamedPort // in the order of declaration
+	Node   string      // where it runs; "" when unknown
+}
+
+// Number resolves the port that e declares under a name and protocol. Of several it is the first.
+func (e *Endpoint) Number(name string, p Protocol) (uint16, bool) {
+	for i := range e.Ports {
+		if e.Ports[i].Protocol == p && e.Ports[i].Name == name {
+			return e.Ports[i].Number, true
+		}
+	}
+	return 0, false
+}
+
+// moved says whether a reader of sets has to treat b as another endpoint than a.
+func moved(a, b *Endpoint) bool {
+	return a.Node != b.Node || !slices.Equal(a.Addrs, b.Addrs)
+}

@@ -1,0 +1,181 @@
+package labelcache
+
+// facetKind says what a facet is about. The first two are the kinds of tags.
+type facetKind uint8
+
+const (
+	podLabel       = facetKind(PodLabel)       // key, value
+	namespaceLabel = facetKind(NamespaceLabel) // key, value
+	podKey         = facetKind(iota + 1)       // key: endpoints with the label, whatever its value
+	namespaceKey                               // key: the same for namespaces
+	nodeName                                   // key: endpoints on a node
+	portName                                   // key and protocol: endpoints that declare a port
+	inNamespace                                // key: cluster, value: namespace
+	inCluster                                  // key: cluster
+	everything                                 // all there is; its holders are not kept
+)
+
+// facetKey identifies a facet.
+type facetKey struct {
+	kind       facetKind
+	protocol   Protocol
+	key, value string
+}
+
+// facet is something that objects can have in common: what terms are filed under, and where the members of a new term
+// are looked for. The holders of facets of namespace labels are namespaces, those of all others are endpoints.
+type facet struct {
+	facetKey
+	holders idset
+	parent  *facet // of a label: the facet of its key
+	pins    int    // how many terms, namespaces and children refer to the facet and keep it alive
+	filed   *filed // nil while no term refers to the facet
+	slot    uint32 // of a tag: where the published view has it, plus one
+	dirty   bool   // of a tag: the holders changed since the last commit
+}
+
+// filed is what terms have to do with a facet.
+type filed struct {
+	// under lists, by scope, the terms filed under the facet.
+	under map[*facet][]uint32
+	// scoping counts the entries of other facets' under that have this one as their scope.
+	scoping int
+	// watchers are the terms whose answer can change when a namespace gains or loses the facet.
+	watchers []uint32
+}
+
+// file is f.filed, made when needed.
+func (f *facet) file() *filed {
+	if f.filed == nil {
+		f.filed = &filed{}
+	}
+	return f.filed
+}
+
+// scopes says whether a term is filed within f.
+func (f *facet) scopes() bool { return f.filed != nil && f.filed.scoping > 0 }
+
+func (f *facet) isTag() bool { return f.kind == podLabel || f.kind == namespaceLabel }
+
+func (f *facet) tag() Tag { return Tag{Kind: TagKind(f.kind), Key: f.key, Value: f.value} }
+
+// facet finds or makes the facet of a key.
+func (c *Cache) facet(k facetKey) *facet {
+	if f := c.facets[k]; f != nil {
+		return f
+	}
+	f := &facet{facetKey: k}
+	switch k.kind {
+	case podLabel:
+		f.parent = c.facet(facetKey{kind: podKey, key: k.key})
+	case namespaceLabel:
+		f.parent = c.facet(facetKey{kind: namespaceKey, key: k.key})
+	case podKey, namespaceKey, nodeName, portName, inNamespace, inCluster, everything:
+	}
+	if f.parent != nil {
+		f.parent.pins++
+	}
+	c.facets[k] = f
+	return f
+}
+
+// pin finds or makes a facet and keeps it alive until unpin.
+func (c *Cache) pin(k facetKey) *facet {
+	f := c.facet(k)
+	f.pins++
+	return f
+}
+
+func (c *Cache) unpin(f *facet) {
+	f.pins--
+	c.release(f)
+}
+
+// release forgets f when nobody holds or needs it.
+func (c *Cache) release(f *facet) {
+	if f.pins > 0 || f.dirty || f.holders.len() > 0 {
+		return
+	}
+	delete(c.facets, f.facetKey)
+	if f.parent != nil {
+		c.unpin(f.parent)
+	}
+}
+
+// hold makes id a holder of the facet and of its parent.
+func (c *Cache) hold(k facetKey, id uint32) {
+	f := c.facet(k)
+	f.holders.add(id, c.claim(f))
+	if f.parent != nil {
+		f.parent.holders.add(id, private)
+	}
+}
+
+// drop undoes hold. The parent goes with it, as an object has one value for a key.
+func (c *Cache) drop(k facetKey, id uint32) {
+	f := c.facets[k]
+	if f == nil {
+		return
+	}
+	f.holders.remove(id, c.claim(f))
+	if f.parent != nil {
+		f.parent.holders.remove(id, private)
+	}
+	c.release(f)
+}
+
+// claim is the epoch under which the holders of f may be changed. Those of tags are published at the next commit.
+func (c *Cache) claim(f *facet) uint64 {
+	if !f.isTag() {
+		return private
+	}
+	if !f.dirty {
+		f.dirty = true
+		c.dirtyTags = append(c.dirtyTags, f)
+	}
+	return c.epoch
+}
+
+// relabel moves id from the facets of one label set to those of another. Either may be nil.
+func (c *Cache) relabel(kind facetKind, id uint32, before, after map[string]string) {
+	for k, v := range before {
+		if now, ok := after[k]; !ok || now != v {
+			c.drop(facetKey{kind: kind, key: k, value: v}, id)
+		}
+	}
+	for k, v := range after {
+		if was, ok := before[k]; !ok || was != v {
+			c.hold(facetKey{kind: kind, key: k, value: v}, id)
+		}
+	}
+}
+
+// equip moves an endpoint from the facets of what it was to those of what it is. Either may be nil, but not both.
+func (c *Cache) equip(id uint32, before, after *Endpoint) {
+	var was, is Endpoint
+	if before != nil {
+		was = *before
+	}
+	if after != nil {
+		is = *after
+	}
+	c.relabel(podLabel, id, was.Labels, is.Labels)
+	if was.Node != is.Node {
+		if was.Node != "" {
+			c.drop(facetKey{kind: nodeName, key: was.Node}, id)
+		}
+		if is.Node != "" {
+			c.hold(facetKey{kind: nodeName, key: is.Node}, id)
+		}
+	}
+	for _, p := range was.Ports {
+		if _, still := is.Number(p.Name, p.Protocol); !still {
+			c.drop(facetKey{kind: portName, protocol: p.Protocol, key: p.Name}, id)
+		}
+	}
+	for _, p := range is.Ports {
+		if _, already := was.Number(p.Name, p.Protocol); !already {
+			c.hold(facetKey{kind: portName, protocol: p.Protocol, key: p.Name}, id)
+		}
+	}
+}

@@ -1,0 +1,271 @@
+package labelcache
+
+import (
+	"cmp"
+	"slices"
+)
+
+// manyPlaces bounds under how many pairs of scope and facet one term is filed.
+const manyPlaces = 256
+
+// file puts t where the endpoints that can match it will find it: within a scope (the cluster, a namespace, or a label
+// of namespaces) and under a facet (a label, a node, a port, or everything). A term that names several values is filed
+// under each; an endpoint has only one of them, and comes across t once.
+func (c *Cache) file(t *term) {
+	if t.spec == nil {
+		return
+	}
+	scopes, facets := t.spec.scopes(), c.bestFacets(t.spec)
+	if len(scopes)*len(facets) > manyPlaces {
+		scopes = []facetKey{{kind: inCluster, key: t.spec.cluster}}
+	}
+	for _, k := range scopes {
+		t.scopes = append(t.scopes, c.pin(k))
+	}
+	for _, k := range facets {
+		t.facets = append(t.facets, c.pin(k))
+	}
+	for _, f := range t.facets {
+		file := f.file()
+		if file.under == nil {
+			file.under = map[*facet][]uint32{}
+		}
+		for _, s := range t.scopes {
+			file.under[s] = append(file.under[s], t.slot)
+			s.file().scoping++
+		}
+	}
+	for _, k := range t.spec.watched() {
+		f := c.pin(k)
+		f.file().watchers = append(f.filed.watchers, t.slot)
+		t.watched = append(t.watched, f)
+	}
+}
+
+// unfile undoes file.
+func (c *Cache) unfile(t *term) {
+	for _, f := range t.facets {
+		for _, s := range t.scopes {
+			s.filed.scoping--
+			if left := without(f.filed.under[s], t.slot); len(left) > 0 {
+				f.filed.under[s] = left
+			} else {
+				delete(f.filed.under, s)
+			}
+		}
+	}
+	for _, f := range t.watched {
+		f.filed.watchers = without(f.filed.watchers, t.slot)
+	}
+	for _, fs := range [][]*facet{t.facets, t.scopes, t.watched} {
+		for _, f := range fs {
+			c.unpin(f)
+		}
+	}
+}
+
+// without takes one v out of list, which is in no order.
+func without(list []uint32, v uint32) []uint32 {
+	if i := slices.Index(list, v); i >= 0 {
+		list[i] = list[len(list)-1]
+		list = list[:len(list)-1]
+	}
+	return list
+}
+
+// scopes are the narrowest facets of which a namespace must have one for its endpoints to match s.
+func (s *spec) scopes() []facetKey {
+	if s.namespace != "" {
+		return []facetKey{{kind: inNamespace, key: s.cluster, value: s.namespace}}
+	}
+	best := facetKey{kind: inCluster, key: s.cluster}
+	var values []string
+	for i := range s.namespaces {
+		cl := &s.namespaces[i]
+		switch {
+		case cl.in != nil && (values == nil || len(cl.in) < len(values)):
+			best, values = facetKey{kind: namespaceLabel, key: cl.key}, cl.in
+		case cl.present && values == nil:
+			best = facetKey{kind: namespaceKey, key: cl.key}
+		}
+	}
+	if values == nil {
+		return []facetKey{best}
+	}
+	return withValues(best, values)
+}
+
+func withValues(k facetKey, values []string) []facetKey {
+	keys := make([]facetKey, len(values))
+	for i, v := range values {
+		keys[i] = k
+		keys[i].value = v
+	}
+	return keys
+}
+
+// choice is a group of facets of which an endpoint must have one to match a term.
+type choice struct {
+	facets []facetKey
+	rank   int // facets of low rank are rare by nature
+}
+
+// choices lists the choices that s offers, the last of which is everything.
+func (s *spec) choices() []choice {
+	var cs []choice
+	if s.node != "" {
+		cs = append(cs, choice{[]facetKey{{kind: nodeName, key: s.node}}, 0})
+	}
+	for i := range s.pods {
+		switch cl := &s.pods[i]; {
+		case cl.in != nil:
+			cs = append(cs, choice{withValues(facetKey{kind: podLabel, key: cl.key}, cl.in), 0})
+		case cl.present:
+			cs = append(cs, choice{[]facetKey{{kind: podKey, key: cl.key}}, 2})
+		}
+	}
+	if s.port.Name != "" {
+		cs = append(cs, choice{[]facetKey{{kind: portName, protocol: s.port.Protocol, key: s.port.Name}}, 1})
+	}
+	return append(cs, choice{[]facetKey{{kind: everything}}, 3})
+}
+
+// bestFacets is the choice with the fewest holders, of those of lowest rank.
+func (c *Cache) bestFacets(s *spec) []facetKey {
+	return slices.MinFunc(s.choices(), func(a, b choice) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(c.holding(a.facets), c.holding(b.facets)),
+			cmp.Compare(len(a.facets), len(b.facets)))
+	}).facets
+}
+
+// holding counts the holders of facets.
+func (c *Cache) holding(keys []facetKey) int {
+	n := 0
+	for _, k := range keys {
+		if f := c.facets[k]; f != nil {
+			n += f.holders.len()
+		}
+	}
+	return n
+}
+
+// watched are the facets that can change the answer of s when a namespace gains or loses them. The facet of the cluster
+// stands for becoming known; a selector that asks for a label need not watch it.
+func (s *spec) watched() []facetKey {
+	if s.anyLabels {
+		return nil
+	}
+	var keys []facetKey
+	asks := false
+	for i := range s.namespaces {
+		cl := &s.namespaces[i]
+		asks = asks || cl.present
+		if cl.in != nil {
+			keys = append(keys, withValues(facetKey{kind: namespaceLabel, key: cl.key}, cl.in)...)
+			continue
+		}
+		keys = append(keys, withValues(facetKey{kind: namespaceLabel, key: cl.key}, cl.notIn)...)
+		if cl.present || cl.absent {
+			keys = append(keys, facetKey{kind: namespaceKey, key: cl.key})
+		}
+	}
+	if !asks {
+		keys = append(keys, facetKey{kind: inCluster, key: s.cluster})
+	}
+	return keys
+}
+
+// matching appends the terms that an endpoint matches to dst, sorted.
+func (c *Cache) matching(dst []uint32, e *Endpoint, ns *namespace) []uint32 {
+	scopes := c.scopes[:0]
+	for _, s := range ns.scopes {
+		if s.scopes() {
+			scopes = append(scopes, s)
+		}
+	}
+	c.scopes = scopes
+	dst = c.collect(dst, c.every, e, ns)
+	for k, v := range e.Labels {
+		if f := c.facets[facetKey{kind: podLabel, key: k, value: v}]; f != nil {
+			dst = c.collect(dst, f, e, ns)
+			dst = c.collect(dst, f.parent, e, ns)
+		}
+	}
+	if f := c.facets[facetKey{kind: nodeName, key: e.Node}]; f != nil {
+		dst = c.collect(dst, f, e, ns)
+	}
+	for _, p := range e.Ports {
+		if f := c.facets[facetKey{kind: portName, protocol: p.Protocol, key: p.Name}]; f != nil {
+			dst = c.collect(dst, f, e, ns)
+		}
+	}
+	slices.Sort(dst)
+	return slices.Compact(dst) // an endpoint may declare a port twice
+}
+
+// collect appends the terms filed under f that the endpoint matches.
+func (c *Cache) collect(dst []uint32, f *facet, e *Endpoint, ns *namespace) []uint32 {
+	if f.filed == nil || len(f.filed.under) == 0 {
+		return dst
+	}
+	for _, scope := range c.scopes {
+		for _, slot := range f.filed.under[scope] {
+			if s := c.terms[slot].spec; s.matchesPlace(e.Key.Cluster, e.Key.Namespace, ns.known, ns.labels) && s.matchesPod(e) {
+				dst = append(dst, slot)
+			}
+		}
+	}
+	return dst
+}
+
+// held counts the holders of facets.
+func held(fs []*facet) int {
+	n := 0
+	for _, f := range fs {
+		n += f.holders.len()
+	}
+	return n
+}
+
+// scan calls visit with the endpoints among which all that match t are: the holders of the facets that have the fewest.
+func (c *Cache) scan(t *term, visit func(id uint32)) {
+	if t.spec == nil {
+		return
+	}
+	best := []facetKey{{kind: inCluster, key: t.spec.cluster}}
+	if t.spec.namespace != "" {
+		best = []facetKey{{kind: inNamespace, key: t.spec.cluster, value: t.spec.namespace}}
+	}
+	least := c.holding(best)
+	for _, ch := range t.spec.choices() {
+		if ch.facets[0].kind == everything {
+			continue
+		}
+		if n := c.holding(ch.facets); n < least {
+			best, least = ch.facets, n
+		}
+	}
+	if t.spec.namespace == "" && !t.spec.anyLabels && least > len(c.namespaces) {
+		if spaces, n := c.spaces(t.spec); n < least {
+			best = spaces
+		}
+	}
+	for _, k := range best {
+		if f := c.facets[k]; f != nil {
+			f.holders.each(func(id uint32) bool { visit(id); return true })
+		}
+	}
+}
+
+// spaces lists the namespaces whose endpoints can match s, and counts those.
+func (c *Cache) spaces(s *spec) ([]facetKey, int) {
+	var keys []facetKey
+	n := 0
+	for _, ns := range c.namespaces {
+		if s.matchesPlace(ns.facet.key, ns.facet.value, ns.known, ns.labels) {
+			keys = append(keys, ns.facet.facetKey)
+			n += ns.facet.holders.len()
+		}
+	}
+	return keys, n
+}

@@ -1,0 +1,493 @@
+package labelcache_test
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+
+	"github.com/netloom/netloom/labelcache"
+)
+
+// seed repeats a random test: go test ./labelcache -run Random -seed N.
+var seed = flag.Uint64("seed", 0, "seed of random tests; 0 picks one")
+
+func newRand(t testing.TB) *rand.Rand {
+	t.Helper()
+	s := *seed
+	if s == 0 {
+		s = uint64(time.Now().UnixNano())
+	}
+	t.Logf("seed %d", s)
+	return rand.New(rand.NewPCG(s, 0))
+}
+
+type space struct{ cluster, name string }
+
+// wanted is a term and the selection it was made from: the model evaluates the selection.
+type wanted struct {
+	sel  labelcache.Selection
+	term labelcache.Term
+}
+
+// model is what a cache was told, and answers from scratch.
+type model struct {
+	pods   map[labelcache.Key]labelcache.Endpoint
+	spaces map[space]map[string]string
+	sets   map[labelcache.SetID][]wanted // one for each AddTerm
+}
+
+func newModel() *model {
+	return &model{
+		pods:   map[labelcache.Key]labelcache.Endpoint{},
+		spaces: map[space]map[string]string{},
+		sets:   map[labelcache.SetID][]wanted{},
+	}
+}
+
+func (m *model) clone() *model {
+	c := &model{maps.Clone(m.pods), maps.Clone(m.spaces), map[labelcache.SetID][]wanted{}}
+	for id, ws := range m.sets {
+		c.sets[id] = slices.Clone(ws)
+	}
+	return c
+}
+
+func (m *model) matches(s labelcache.Selection, e *labelcache.Endpoint) bool {
+	if s.Cluster != e.Key.Cluster || s.Namespace != "" && s.Namespace != e.Key.Namespace {
+		return false
+	}
+	if s.Namespaces != nil {
+		set, known := m.spaces[space{e.Key.Cluster, e.Key.Namespace}]
+		if !known || !s.Namespaces.Matches(labels.Set(set)) {
+			return false
+		}
+	}
+	if s.Pods != nil && !s.Pods.Matches(labels.Set(e.Labels)) || s.Node != "" && s.Node != e.Node {
+		return false
+	}
+	if s.Port.Name == "" {
+		return true
+	}
+	n, ok := resolve(e, s.Port)
+	return ok && (s.Port.Number == 0 || n == s.Port.Number)
+}
+
+func resolve(e *labelcache.Endpoint, p labelcache.PortMatch) (uint16, bool) {
+	for _, d := range e.Ports {
+		if d.Name == p.Name && d.Protocol == p.Protocol {
+			return d.Number, true
+		}
+	}
+	return 0, false
+}
+
+// members is who belongs to a set, and its open numbers.
+func (m *model) members(id labelcache.SetID) (map[labelcache.Key]labelcache.Endpoint, []uint16) {
+	out := map[labelcache.Key]labelcache.Endpoint{}
+	nums := map[uint16]bool{}
+	for k, e := range m.pods {
+		for _, w := range m.sets[id] {
+			if !m.matches(w.sel, &e) {
+				continue
+			}
+			out[k] = e
+			if w.sel.Port.Name != "" && w.sel.Port.Number == 0 {
+				n, _ := resolve(&e, w.sel.Port)
+				nums[n] = true
+			}
+		}
+	}
+	return out, slices.Sorted(maps.Keys(nums))
+}
+
+func addrsOf(es map[labelcache.Key]labelcache.Endpoint) map[netip.Addr]bool {
+	out := map[netip.Addr]bool{}
+	for _, e := range es {
+		for _, a := range e.Addrs {
+			out[a] = true
+		}
+	}
+	return out
+}
+
+func (m *model) tags() map[labelcache.Tag][]labelcache.Key {
+	out := map[labelcache.Tag][]labelcache.Key{}
+	for k, e := range m.pods {
+		for l, v := range e.Labels {
+			t := labelcache.Tag{Kind: labelcache.PodLabel, Key: l, Value: v}
+			out[t] = append(out[t], k)
+		}
+	}
+	for s, set := range m.spaces {
+		for l, v := range set {
+			t := labelcache.Tag{Kind: labelcache.NamespaceLabel, Key: l, Value: v}
+			out[t] = append(out[t], labelcache.Key{Cluster: s.cluster, Namespace: s.name})
+		}
+	}
+	for _, ks := range out {
+		slices.SortFunc(ks, labelcache.Key.Compare)
+	}
+	return out
+}
+
+// requireView compares all that a view says with the model.
+func (m *model) requireView(t testing.TB, v labelcache.View) {
+	t.Helper()
+	require.Len(t, maps.Collect(v.Sets()), len(m.sets))
+	all := addrsOf(m.pods)
+	for id := range m.sets {
+		want, nums := m.members(id)
+		got, ok := v.Set(id)
+		require.True(t, ok, "set %s", id)
+		require.Equal(t, len(want), got.Len(), "set %s", id)
+		seen := map[labelcache.Key]bool{}
+		for e := range got.All() {
+			require.Equal(t, want[e.Key], *e, "member of %s", id)
+			seen[e.Key] = true
+		}
+		require.Len(t, seen, len(want))
+		for k := range m.pods {
+			_, in := want[k]
+			require.Equal(t, in, got.HasKey(k), "%s in %s", k, id)
+		}
+		held := addrsOf(want)
+		for a := range all {
+			require.Equal(t, held[a], got.HasAddr(a), "%s in %s", a, id)
+		}
+		require.Equal(t, nums, v.Numbers(id), "numbers of %s", id)
+	}
+	m.requireObjects(t, v)
+}
+
+func (m *model) requireObjects(t testing.TB, v labelcache.View) {
+	t.Helper()
+	n := 0
+	for e := range v.Endpoints() {
+		require.Equal(t, m.pods[e.Key], *e)
+		n++
+	}
+	require.Equal(t, len(m.pods), n)
+	for k, e := range m.pods {
+		got, ok := v.Endpoint(k)
+		require.True(t, ok)
+		require.Equal(t, e, *got)
+	}
+	var v4, v6 bool
+	for a := range addrsOf(m.pods) {
+		v4, v6 = v4 || a.Is4(), v6 || a.Is6()
+	}
+	got4, got6 := v.Families()
+	require.Equal(t, []bool{v4, v6}, []bool{got4, got6}, "families")
+	want := m.tags()
+	require.ElementsMatch(t, slices.Collect(maps.Keys(want)), slices.Collect(v.Tags()))
+	for tag, keys := range want {
+		require.Equal(t, keys, slices.SortedFunc(v.Holders(tag), labelcache.Key.Compare), "holders of %s", tag)
+	}
+}
+
+// requireChanges checks that the changes are exactly the difference between two models.
+func requireChanges(t testing.TB, before, after *model, got []labelcache.Change) {
+	t.Helper()
+	require.True(t, slices.IsSortedFunc(got, func(a, b labelcache.Change) int { return cmp.Compare(a.ID, b.ID) }))
+	changes := map[labelcache.SetID]labelcache.Change{}
+	for _, ch := range got {
+		changes[ch.ID] = ch
+	}
+	require.Len(t, changes, len(got), "one change for a set")
+	ids := maps.Clone(before.sets)
+	maps.Copy(ids, after.sets)
+	for id := range ids {
+		_, was := before.sets[id]
+		_, is := after.sets[id]
+		want := difference(before, after, id)
+		if want == nil {
+			require.NotContains(t, changes, id)
+			continue
+		}
+		ch := changes[id]
+		require.Equal(t, is && !was, ch.Created, "created %s", id)
+		require.Equal(t, was && !is, ch.Dropped, "dropped %s", id)
+		require.Equal(t, want.ids, names(ch.Joined, ch.Left), "change of %s", id)
+		require.Equal(t, want.added, ch.AddrsAdded, "added to %s", id)
+		require.Equal(t, want.removed, ch.AddrsRemoved, "removed from %s", id)
+		require.Equal(t, want.numbers, ch.Numbers, "numbers of %s", id)
+		delete(changes, id)
+	}
+	require.Empty(t, changes)
+}
+
+type delta struct {
+	ids            []string
+	added, removed []netip.Addr
+	numbers        bool
+}
+
+// difference is what a change of a set should say, nil for nothing.
+func difference(before, after *model, id labelcache.SetID) *delta {
+	if len(before.sets[id]) == 0 || len(after.sets[id]) == 0 {
+		return &delta{}
+	}
+	was, oldNums := before.members(id)
+	is, newNums := after.members(id)
+	var joined, left []*labelcache.Endpoint
+	for k, e := range is {
+		old, stayed := was[k]
+		if stayed && old.Node == e.Node && slices.Equal(old.Addrs, e.Addrs) {
+			continue
+		}
+		joined = append(joined, &e)
+		if stayed {
+			left = append(left, &old)
+		}
+	}
+	for k, e := range was {
+		if _, stays := is[k]; !stays {
+			left = append(left, &e)
+		}
+	}
+	byKey := func(a, b *labelcache.Endpoint) int { return a.Key.Compare(b.Key) }
+	slices.SortFunc(joined, byKey)
+	slices.SortFunc(left, byKey)
+	d := &delta{ids: names(joined, left), numbers: !slices.Equal(oldNums, newNums)}
+	d.added = missing(addrsOf(is), addrsOf(was))
+	d.removed = missing(addrsOf(was), addrsOf(is))
+	if len(d.ids) == 0 && !d.numbers {
+		return nil
+	}
+	return d
+}
+
+func missing(from, in map[netip.Addr]bool) []netip.Addr {
+	var out []netip.Addr
+	for a := range from {
+		if !in[a] {
+			out = append(out, a)
+		}
+	}
+	slices.SortFunc(out, netip.Addr.Compare)
+	return out
+}
+
+func names(joined, left []*labelcache.Endpoint) []string {
+	var out []string
+	for _, e := range joined {
+		out = append(out, fmt.Sprint("+", *e))
+	}
+	for _, e := range left {
+		out = append(out, fmt.Sprint("-", *e))
+	}
+	return out
+}
+
+// world makes random objects from few words, so that they collide.
+type world struct {
+	*rand.Rand
+	names int
+}
+
+func (w world) one(words ...string) string { return words[w.IntN(len(words))] }
+
+func (w world) labels() map[string]string {
+	var out map[string]string
+	for range w.IntN(4) {
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[w.one("a", "b", "c")] = w.one("", "x", "y", "z", "1", "5", "9")
+	}
+	return out
+}
+
+func (w world) cluster() string {
+	if w.IntN(6) == 0 {
+		return "west"
+	}
+	return ""
+}
+
+func (w world) key() labelcache.Key {
+	return labelcache.Key{Cluster: w.cluster(), Namespace: w.one("n1", "n2", "n3"), Name: fmt.Sprint("p", w.IntN(w.names))}
+}
+
+func (w world) protocol() labelcache.Protocol {
+	return []labelcache.Protocol{labelcache.TCP, labelcache.UDP, labelcache.SCTP}[w.IntN(3)]
+}
+
+func (w world) endpoint() labelcache.Endpoint {
+	e := labelcache.Endpoint{Key: w.key(), Labels: w.labels(), Node: w.one("", "k1", "k2")}
+	for range w.IntN(3) {
+		a := netip.AddrFrom4([4]byte{10, 0, 0, byte(w.IntN(12))})
+		if w.IntN(3) == 0 {
+			a = netip.AddrFrom16([16]byte{0: 0xfd, 15: byte(w.IntN(8))})
+		}
+		e.Addrs = append(e.Addrs, a)
+	}
+	for range w.IntN(3) {
+		e.Ports = append(e.Ports, labelcache.NamedPort{Name: w.one("web", "dns"), Protocol: w.protocol(), Number: uint16(80 + w.IntN(3))})
+	}
+	return e
+}
+
+func (w world) selector() labels.Selector {
+	switch w.IntN(10) {
+	case 0:
+		return nil
+	case 1:
+		return labels.Nothing()
+	}
+	s := labels.NewSelector()
+	for range w.IntN(4) {
+		s = s.Add(w.requirement())
+	}
+	return s
+}
+
+func (w world) requirement() labels.Requirement {
+	ops := []selection.Operator{
+		selection.In, selection.In, selection.Equals, selection.DoubleEquals, selection.NotIn, selection.NotEquals,
+		selection.Exists, selection.DoesNotExist, selection.GreaterThan, selection.LessThan,
+	}
+	op := ops[w.IntN(len(ops))]
+	var vals []string
+	switch op {
+	case selection.In, selection.NotIn:
+		for range 1 + w.IntN(3) {
+			vals = append(vals, w.one("", "x", "y", "z", "1", "5", "9"))
+		}
+	case selection.Equals, selection.DoubleEquals, selection.NotEquals:
+		vals = []string{w.one("", "x", "y", "5")}
+	case selection.GreaterThan, selection.LessThan:
+		vals = []string{w.one("0", "1", "5", "6", "9")}
+	}
+	r, err := labels.NewRequirement(w.one("a", "b", "c"), op, vals)
+	if err != nil {
+		panic(err)
+	}
+	return *r
+}
+
+func (w world) selection() labelcache.Selection {
+	s := labelcache.Selection{Cluster: w.cluster(), Namespaces: w.selector(), Pods: w.selector()}
+	if w.IntN(2) == 0 {
+		s.Namespace = w.one("n1", "n2", "n3")
+	}
+	if w.IntN(2) == 0 {
+		s.Namespaces = nil
+	}
+	if w.IntN(8) == 0 {
+		s.Node = w.one("k1", "k2")
+	}
+	if w.IntN(4) == 0 {
+		s.Port = labelcache.PortMatch{Name: w.one("web", "dns"), Protocol: w.protocol(), Number: uint16([]int{0, 80, 81}[w.IntN(3)])}
+	}
+	return s
+}
+
+// step changes the cache and the model in the same random way.
+func (w world) step(c *labelcache.Cache, m *model) {
+	switch w.IntN(12) {
+	case 0, 1, 2:
+		e := w.endpoint()
+		if old, ok := m.pods[e.Key]; ok { // most changes change one thing
+			switch w.IntN(6) {
+			case 0:
+				e.Labels, e.Ports, e.Node = old.Labels, old.Ports, old.Node
+			case 1, 2:
+				e.Addrs, e.Ports, e.Node = old.Addrs, old.Ports, old.Node
+			case 3:
+				e.Addrs, e.Labels, e.Node = old.Addrs, old.Labels, old.Node
+			case 4:
+				e.Addrs, e.Labels, e.Ports = old.Addrs, old.Labels, old.Ports
+			}
+		}
+		c.SetEndpoint(e)
+		m.pods[e.Key] = e
+	case 3, 4:
+		k := w.key()
+		c.DeleteEndpoint(k)
+		delete(m.pods, k)
+	case 5, 6:
+		s, set := space{w.cluster(), w.one("n1", "n2", "n3", "n4")}, w.labels()
+		c.SetNamespace(s.cluster, s.name, set)
+		m.spaces[s] = set
+	case 7:
+		s := space{w.cluster(), w.one("n1", "n2", "n3", "n4")}
+		c.DeleteNamespace(s.cluster, s.name)
+		delete(m.spaces, s)
+	case 8, 9:
+		id, sel := labelcache.SetID(fmt.Sprint("s", w.IntN(8))), w.selection()
+		wanted := wanted{sel, labelcache.NewTerm(sel)}
+		if other := w.wanted(m); other != nil && w.IntN(2) == 0 {
+			wanted = *other
+		}
+		c.AddTerm(id, wanted.term)
+		m.sets[id] = append(m.sets[id], wanted)
+	default:
+		w.removeTerm(c, m)
+	}
+}
+
+// wanted picks a term that some set has.
+func (w world) wanted(m *model) *wanted {
+	for _, id := range slices.Sorted(maps.Keys(m.sets)) {
+		if w.IntN(len(m.sets)) == 0 {
+			return &m.sets[id][w.IntN(len(m.sets[id]))]
+		}
+	}
+	return nil
+}
+
+func (w world) removeTerm(c *labelcache.Cache, m *model) {
+	id := labelcache.SetID(fmt.Sprint("s", w.IntN(8)))
+	ws := m.sets[id]
+	if len(ws) == 0 || w.IntN(4) == 0 { // one that it has not
+		term := labelcache.NewTerm(w.selection())
+		if !slices.ContainsFunc(ws, func(x wanted) bool { return x.term.ID() == term.ID() }) {
+			c.RemoveTerm(id, term)
+		}
+		return
+	}
+	i := w.IntN(len(ws))
+	c.RemoveTerm(id, ws[i].term)
+	m.sets[id] = slices.Delete(ws, i, i+1)
+	if len(m.sets[id]) == 0 {
+		delete(m.sets, id)
+	}
+}
+
+func TestRandomHistoryAgreesWithTheModel(t *testing.T) {
+	rnd := newRand(t)
+	for run := range 40 {
+		w := world{rnd, 2 + run%8}
+		tags := map[labelcache.Tag]bool{}
+		c := labelcache.New(labelcache.OnTag(
+			func(tag labelcache.Tag) { require.False(t, tags[tag], tag); tags[tag] = true },
+			func(tag labelcache.Tag) { require.True(t, tags[tag], tag); delete(tags, tag) },
+		))
+		m := newModel()
+		before := m.clone()
+		old := c.View()
+		for range 60 {
+			for range w.IntN(10) {
+				w.step(c, m)
+			}
+			v, changes := c.Commit()
+			m.requireView(t, v)
+			require.Equal(t, v.Revision(), c.View().Revision())
+			requireChanges(t, before, m, changes)
+			before.requireView(t, old)
+			require.ElementsMatch(t, slices.Collect(v.Tags()), slices.Collect(maps.Keys(tags)))
+			before, old = m.clone(), v
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package labelcache
+
+import "maps"
+
+// namespace is what the cache knows of a namespace. It stands while it is known or endpoints are in it.
+type namespace struct {
+	facet  *facet // its holders are the endpoints in it; key and value say which namespace it is
+	known  bool
+	labels map[string]string
+	slot   uint32 // while known: which holder of tags it is
+	// scopes are the facets within which terms for its endpoints are filed: the cluster, itself, its labels and keys.
+	scopes []*facet
+}
+
+// spaceKey identifies a namespace.
+type spaceKey struct{ cluster, name string }
+
+// namespace finds or makes a namespace. The caller makes it known or puts an endpoint in it.
+func (c *Cache) namespace(k spaceKey) *namespace {
+	if ns := c.namespaces[k]; ns != nil {
+		return ns
+	}
+	ns := &namespace{facet: c.pin(facetKey{kind: inNamespace, key: k.cluster, value: k.name})}
+	ns.scopes = []*facet{c.pin(facetKey{kind: inCluster, key: k.cluster}), ns.facet}
+	c.namespaces[k] = ns
+	return ns
+}
+
+// leave forgets a namespace when it is not known and nobody is in it.
+func (c *Cache) leave(k spaceKey, ns *namespace) {
+	if ns.known || ns.facet.holders.len() > 0 {
+		return
+	}
+	delete(c.namespaces, k)
+	c.unpin(ns.scopes[0])
+	c.unpin(ns.facet)
+}
+
+// SetNamespace says that a namespace exists and which labels it carries. The map is read-only from now on.
+func (c *Cache) SetNamespace(cluster, name string, labels map[string]string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k := spaceKey{cluster, name}
+	ns := c.namespace(k)
+	if ns.known && maps.Equal(ns.labels, labels) {
+		return
+	}
+	if !ns.known {
+		ns.slot = c.spaceSlots.take()
+		c.spaceTable.set(ns.slot, &Key{Cluster: cluster, Namespace: name}, c.epoch)
+	}
+	c.turn(ns, true, labels)
+}
+
+// DeleteNamespace says that a namespace is gone. Endpoints in it stay until they are deleted, but match no selector of
+// namespaces any more.
+func (c *Cache) DeleteNamespace(cluster, name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k := spaceKey{cluster, name}
+	ns := c.namespaces[k]
+	if ns == nil || !ns.known {
+		return
+	}
+	c.turn(ns, false, nil)
+	c.spaceTable.set(ns.slot, nil, c.epoch)
+	c.goneSpaces = append(c.goneSpaces, ns.slot)
+	c.leave(k, ns)
+}
+
+// turn gives a namespace other labels and brings the endpoints in it in line. Only terms that could see the difference
+// are looked at, and each of them once for all endpoints.
+func (c *Cache) turn(ns *namespace, known bool, set map[string]string) {
+	c.changed = true
+	touched := c.touchedBy(ns, known, set)
+	cluster, name := ns.facet.key, ns.facet.value
+	var came, went []*term
+	for _, t := range touched {
+		was := t.spec.matchesPlace(cluster, name, ns.known, ns.labels)
+		is := t.spec.matchesPlace(cluster, name, known, set)
+		switch {
+		case is && !was:
+			came = append(came, t)
+		case was && !is:
+			went = append(went, t)
+		}
+	}
+	c.relabel(namespaceLabel, ns.slot, ns.labels, set)
+	ns.known, ns.labels = known, set
+	ns.scopes = ns.scopes[:2]
+	for k, v := range set {
+		f := c.facets[facetKey{kind: namespaceLabel, key: k, value: v}]
+		ns.scopes = append(ns.scopes, f, f.parent)
+	}
+	for _, t := range went {
+		c.within(t, ns, func(id uint32, p *pod) { c.quit(t, id, p, p.ep) })
+	}
+	for _, t := range came {
+		c.within(t, ns, func(id uint32, p *pod) {
+			if t.spec.matchesPod(p.ep) {
+				c.join(t, id, p)
+			}
+		})
+	}
+}
+
+// touchedBy lists the terms that watch a facet that the namespace gains or loses, once each.
+func (c *Cache) touchedBy(ns *namespace, known bool, set map[string]string) []*term {
+	c.stamp++
+	var out []*term
+	touch := func(k facetKey) {
+		f := c.facets[k]
+		if f == nil || f.filed == nil {
+			return
+		}
+		for _, slot := range f.filed.watchers {
+			if t := c.terms[slot]; t.stamp != c.stamp {
+				t.stamp = c.stamp
+				out = append(out, t)
+			}
+		}
+	}
+	if known != ns.known {
+		touch(ns.scopes[0].facetKey)
+	}
+	differing := func(a, b map[string]string) {
+		for k, v := range a {
+			if w, ok := b[k]; !ok || v != w {
+				touch(facetKey{kind: namespaceLabel, key: k, value: v})
+				touch(facetKey{kind: namespaceKey, key: k})
+			}
+		}
+	}
+	differing(ns.labels, set)
+	differing(set, ns.labels)
+	return out
+}
+
+// within calls visit with the endpoints of a namespace among which all that t can match there are.
+func (c *Cache) within(t *term, ns *namespace, visit func(id uint32, p *pod)) {
+	if held(t.facets) < ns.facet.holders.len() && t.facets[0] != c.every {
+		for _, f := range t.facets {
+			f.holders.each(func(id uint32) bool {
+				if p := &c.pods[id]; p.ns == ns {
+					visit(id, p)
+				}
+				return true
+			})
+		}
+		return
+	}
+	ns.facet.holders.each(func(id uint32) bool { visit(id, &c.pods[id]); return true })
+}

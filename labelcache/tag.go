@@ -1,0 +1,42 @@
+package labelcache
+
+import (
+	"cmp"
+	"fmt"
+)
+
+// TagKind says what kind of object carries a tag. A pod label never satisfies a selector of namespaces, nor the other
+// way round.
+type TagKind uint8
+
+// PodLabel is a label of an endpoint, NamespaceLabel one of a namespace.
+const (
+	PodLabel TagKind = iota + 1
+	NamespaceLabel
+)
+
+// String is the kind's name.
+func (k TagKind) String() string {
+	switch k {
+	case PodLabel:
+		return "pod"
+	case NamespaceLabel:
+		return "namespace"
+	default:
+		return fmt.Sprintf("kind(%d)", uint8(k))
+	}
+}
+
+// Tag is a label that at least one object carries.
+type Tag struct {
+	Kind       TagKind
+	Key, Value string
+}
+
+// String spells t as kind:key=value.
+func (t Tag) String() string { return t.Kind.String() + ":" + t.Key + "=" + t.Value }
+
+// Compare orders tags by kind, key and value.
+func (t Tag) Compare(o Tag) int {
+	return cmp.Or(cmp.Compare(t.Kind, o.Kind), cmp.Compare(t.Key, o.Key), cmp.Compare(t.Value, o.Value))
+}

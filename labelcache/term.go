@@ -1,0 +1,87 @@
+package labelcache
+
+import "k8s.io/apimachinery/pkg/labels"
+
+// Selection says which endpoints are meant. All parts have to hold. The zero value means every endpoint of the unnamed
+// cluster.
+type Selection struct {
+	Cluster   string
+	Namespace string // "" leaves it open
+	// Namespaces selects namespaces by their labels: labels.Everything() asks for a namespace that is known, whatever its
+	// labels, labels.Nothing() for none, and nil for nothing at all: not even that the namespace is known.
+	Namespaces labels.Selector
+	Pods       labels.Selector // nil leaves it open
+	Node       string          // "" leaves it open
+	Port       PortMatch
+}
+
+// Term is a Selection in canonical form. It is immutable. The zero value selects nobody.
+type Term struct{ spec *spec }
+
+// spec is what a term says. It is shared by all copies of the term.
+type spec struct {
+	id         string
+	never      bool // nothing can match, and nothing but id is set
+	cluster    string
+	namespace  string
+	anyLabels  bool // there was no selector of namespaces
+	namespaces []clause
+	pods       []clause
+	node       string
+	port       PortMatch
+}
+
+// NewTerm brings a selection into canonical form. A selection that contradicts itself selects nobody.
+func NewTerm(s Selection) Term {
+	ns, ok := clausesOf(s.Namespaces)
+	if !ok {
+		return Term{}
+	}
+	pods, ok := clausesOf(s.Pods)
+	if !ok {
+		return Term{}
+	}
+	p := &spec{
+		cluster: s.Cluster, namespace: s.Namespace, node: s.Node, port: s.Port.canonical(),
+		anyLabels: s.Namespaces == nil, namespaces: ns, pods: pods,
+	}
+	p.id = p.text()
+	return Term{spec: p}
+}
+
+// ID is the canonical text of t: equal selections have equal texts, whatever the order of their requirements and values
+// and whichever operators they were spelled with, and different texts never mean the same by accident of spelling.
+func (t Term) ID() string {
+	if t.spec == nil {
+		return nobody
+	}
+	return t.spec.id
+}
+
+// String says in words whom t selects. It carries no meaning.
+func (t Term) String() string {
+	if t.spec == nil {
+		return "no pods"
+	}
+	return t.spec.words()
+}
+
+// Matches says whether t selects an endpoint whose namespace carries the labels. Known is false for a namespace that is
+// not known, or not yet. It is the meaning of a term in one line; the cache gives the same answer for all terms at once.
+func (t Term) Matches(e *Endpoint, known bool, namespaceLabels map[string]string) bool {
+	return t.spec != nil && t.spec.matchesPlace(e.Key.Cluster, e.Key.Namespace, known, namespaceLabels) &&
+		t.spec.matchesPod(e)
+}
+
+// matchesPlace says whether endpoints of the namespace can match.
+func (s *spec) matchesPlace(cluster, namespace string, known bool, set map[string]string) bool {
+	if s.cluster != cluster || s.namespace != "" && s.namespace != namespace {
+		return false
+	}
+	return s.anyLabels || known && allMatch(s.namespaces, set)
+}
+
+// matchesPod says whether e matches, apart from its namespace.
+func (s *spec) matchesPod(e *Endpoint) bool {
+	return (s.node == "" || s.node == e.Node) && allMatch(s.pods, e.Labels) && s.port.matches(e)
+}

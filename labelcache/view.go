@@ -1,0 +1,184 @@
+package labelcache
+
+import (
+	"hash/maphash"
+	"iter"
+	"net/netip"
+	"slices"
+)
+
+// state is all that a view shows.
+type state struct {
+	revision  uint64
+	seed      maphash.Seed
+	endpoints table[Endpoint]
+	keys      hashes
+	addrs     hashes
+	v4, v6    bool
+	sets      table[setState]
+	setIndex  hashes
+	tags      table[tagState]
+	tagIndex  hashes
+	spaces    table[Key] // namespaces that are known; no name
+}
+
+// setState is a set as a view shows it.
+type setState struct {
+	id      SetID
+	members idset
+	numbers []uint16
+}
+
+// tagState is a tag as a view shows it. The holders are slots of endpoints or of namespaces.
+type tagState struct {
+	tag     Tag
+	holders idset
+}
+
+// hashOf is how the indexes of a cache hash what they find.
+func hashOf[T comparable](seed maphash.Seed, v T) uint32 {
+	return uint32(maphash.Comparable(seed, v) & (1<<32 - 1))
+}
+
+// holds says whether a member holds a.
+func (s *state) holds(members idset, a netip.Addr) bool {
+	for _, e := range s.addrs.find(hashOf(s.seed, a)) {
+		if id := slotOf(e); members.has(id) && slices.Contains(s.endpoints.get(id).Addrs, a) {
+			return true
+		}
+	}
+	return false
+}
+
+// slot finds an endpoint.
+func (s *state) slot(k Key) (uint32, bool) {
+	for _, e := range s.keys.find(hashOf(s.seed, k)) {
+		if id := slotOf(e); s.endpoints.get(id).Key == k {
+			return id, true
+		}
+	}
+	return 0, false
+}
+
+// set finds a set, nil when there is none.
+func (s *state) set(id SetID) *setState {
+	for _, e := range s.setIndex.find(hashOf(s.seed, id)) {
+		if set := s.sets.get(slotOf(e)); set.id == id {
+			return set
+		}
+	}
+	return nil
+}
+
+// View is what a cache said at one commit. It is immutable and safe for concurrent use. The zero value is empty.
+type View struct{ s *state }
+
+// state is what v shows, never nil.
+func (v View) state() *state {
+	if v.s == nil {
+		return &state{seed: maphash.MakeSeed()}
+	}
+	return v.s
+}
+
+// Revision numbers the views of a cache, upwards from zero, the empty one.
+func (v View) Revision() uint64 { return v.state().revision }
+
+// Set finds a set.
+func (v View) Set(id SetID) (Members, bool) {
+	s := v.state()
+	set := s.set(id)
+	if set == nil {
+		return Members{}, false
+	}
+	return Members{s, set.members}, true
+}
+
+// Sets yields every set, in no particular order.
+func (v View) Sets() iter.Seq2[SetID, Members] {
+	return func(yield func(SetID, Members) bool) {
+		s := v.state()
+		s.sets.each(func(set *setState) bool { return yield(set.id, Members{s, set.members}) })
+	}
+}
+
+// Numbers lists the distinct port numbers to which members resolve the terms of a set that leave the number open, in
+// ascending order. The slice is read-only.
+func (v View) Numbers(id SetID) []uint16 {
+	if set := v.state().set(id); set != nil {
+		return set.numbers
+	}
+	return nil
+}
+
+// Endpoint finds an endpoint.
+func (v View) Endpoint(k Key) (*Endpoint, bool) {
+	s := v.state()
+	id, ok := s.slot(k)
+	if !ok {
+		return nil, false
+	}
+	return s.endpoints.get(id), true
+}
+
+// Endpoints yields every endpoint, in no particular order.
+func (v View) Endpoints() iter.Seq[*Endpoint] {
+	return func(yield func(*Endpoint) bool) { v.state().endpoints.each(yield) }
+}
+
+// Families says whether any endpoint holds an address of the family.
+func (v View) Families() (v4, v6 bool) { return v.state().v4, v.state().v6 }
+
+// Tags yields every tag that has a holder, in no particular order.
+func (v View) Tags() iter.Seq[Tag] {
+	return func(yield func(Tag) bool) {
+		v.state().tags.each(func(t *tagState) bool { return yield(t.tag) })
+	}
+}
+
+// Holders yields the objects that carry t, in no particular order. For a namespace label they are namespaces: keys
+// without a name.
+func (v View) Holders(t Tag) iter.Seq[Key] {
+	return func(yield func(Key) bool) {
+		s := v.state()
+		for _, e := range s.tagIndex.find(hashOf(s.seed, t)) {
+			if ts := s.tags.get(slotOf(e)); ts.tag == t {
+				ts.holders.each(func(id uint32) bool {
+					if t.Kind == NamespaceLabel {
+						return yield(*s.spaces.get(id))
+					}
+					return yield(s.endpoints.get(id).Key)
+				})
+				return
+			}
+		}
+	}
+}
+
+// Members is who belongs to a set in one view. It is immutable and safe for concurrent use. The zero value is nobody.
+type Members struct {
+	s   *state
+	ids idset
+}
+
+// Len counts the endpoints.
+func (m Members) Len() int { return m.ids.len() }
+
+// All yields each endpoint once, in no particular order.
+func (m Members) All() iter.Seq[*Endpoint] {
+	return func(yield func(*Endpoint) bool) {
+		m.ids.each(func(id uint32) bool { return yield(m.s.endpoints.get(id)) })
+	}
+}
+
+// HasKey says whether the endpoint k is a member.
+func (m Members) HasKey(k Key) bool {
+	if m.s == nil {
+		return false
+	}
+	id, ok := m.s.slot(k)
+	return ok && m.ids.has(id)
+}
+
+// HasAddr says whether some member holds a.
+func (m Members) HasAddr(a netip.Addr) bool { return m.s != nil && m.s.holds(m.ids, a) }
