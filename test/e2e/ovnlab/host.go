@@ -157,6 +157,9 @@ func (h *Host) Connect(ctx context.Context, protocol string, from netip.Addr, to
 		return outcome(err)
 	}
 	defer func() { _ = conn.Close() }()
+	if c, ok := conn.(*net.TCPConn); ok {
+		_ = c.SetLinger(0) // a client in a loop would run out of ports that wait for stragglers
+	}
 	deadline, _ := ctx.Deadline()
 	_ = conn.SetDeadline(deadline)
 	if err := Ping(conn); err != nil {

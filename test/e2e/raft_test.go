@@ -1,0 +1,128 @@
+//go:build e2e
+
+package e2e_test
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/test/e2e/ovnlab"
+)
+
+// resumeWithin is how long after the cluster has a new leader a change that waited for it may take.
+const resumeWithin = 5 * time.Second
+
+// clustered is a daemon that writes to a cluster of databases, and the manifests it follows.
+type clustered struct {
+	raft     *ovnlab.Raft
+	dir      string
+	daemon   *ovnlab.Process
+	policies int // how many numbered policies there are
+}
+
+// numbered is the n-th policy of a test. It allows a port that no other policy names.
+func numbered(n int) string {
+	return fmt.Sprintf(`
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {namespace: e2e, name: p%d}
+spec:
+  podSelector: {matchLabels: {app: web}}
+  ingress: [{from: [{podSelector: {matchLabels: {app: client}}}], ports: [{port: %d}]}]
+`, n, numberedPort(n))
+}
+
+func numberedPort(n int) int { return 20_000 + 2*n }
+
+// more adds a policy and returns the port that it allows.
+func (c *clustered) more(t *testing.T) int {
+	t.Helper()
+	n := c.policies
+	c.policies++
+	put(t, c.dir, fmt.Sprintf("p%d.yaml", n), numbered(n))
+	return numberedPort(n)
+}
+
+var numberPattern = regexp.MustCompile(`\d{5}`)
+
+// written lists the numbered ports that ACLs in the database speak of.
+func (c *clustered) written(t *testing.T) map[int]bool {
+	t.Helper()
+	ports := map[int]bool{}
+	for _, m := range numberPattern.FindAllString(c.raft.NBCtl("--bare", "--columns=match", "list", "ACL"), -1) {
+		port, err := strconv.Atoi(m)
+		require.NoError(t, err)
+		ports[port] = true
+	}
+	return ports
+}
+
+// outage adds policies before, during and after the leader is taken away by the call, and checks that the daemon is
+// back at work soon after the cluster is.
+func (c *clustered) outage(t *testing.T, take func(leader int)) {
+	t.Helper()
+	leader := c.raft.Leader()
+	for range 5 {
+		c.more(t)
+	}
+	take(leader)
+	for range 5 {
+		c.more(t)
+	}
+	next := c.raft.Leader()
+	require.NotEqual(t, leader, next)
+	elected := time.Now()
+	last := c.more(t)
+	for !c.written(t)[last] {
+		running(t, c.daemon)
+		require.Less(t, time.Since(elected), patience, "the daemon does not come back:\n%s", c.daemon.Tail(20))
+		time.Sleep(10 * time.Millisecond)
+	}
+	took := time.Since(elected)
+	t.Logf("back at work %s after the election", took.Round(time.Millisecond))
+	require.LessOrEqual(t, took, resumeWithin, "%s", c.daemon.Tail(20))
+	c.complete(t)
+}
+
+// complete waits until everything that was ever added is written, and nothing else.
+func (c *clustered) complete(t *testing.T) {
+	t.Helper()
+	ovnlab.Eventually(t, patience, "the database agrees with the manifests", func() bool {
+		running(t, c.daemon)
+		return agreesWith(t, c.dir, c.raft.Endpoints())
+	})
+	want := map[int]bool{}
+	for n := range c.policies {
+		want[numberedPort(n)] = true
+	}
+	require.Equal(t, want, c.written(t))
+}
+
+// TestRaft takes the leader of a clustered Northbound database away, in two ways, while policies change.
+func TestRaft(t *testing.T) {
+	c := &clustered{raft: ovnlab.StartRaft(t), dir: gather(t, "testdata/packets") + "/packets"}
+	c.raft.NBCtl("ls-add", "s", "--", "lsp-add", "s", "e2e_web", "--", "lsp-add", "s", "e2e_client", "--",
+		"lsp-add", "s", "e2e_out", "--", "lsp-add", "s", "e2e_far")
+	c.more(t)
+	c.daemon = start(t, c.dir, c.raft.Endpoints())
+	c.complete(t)
+	for round := range 2 {
+		var gone int
+		ok := t.Run(fmt.Sprintf("killed %d", round), func(t *testing.T) {
+			c.outage(t, func(leader int) { gone = leader; c.raft.Kill(leader) })
+		})
+		require.True(t, ok)
+		c.raft.Restart(gone)
+		ok = t.Run(fmt.Sprintf("hung %d", round), func(t *testing.T) {
+			c.outage(t, func(leader int) { gone = leader; c.raft.Hang(leader) })
+		})
+		require.True(t, ok)
+		c.raft.Resume(gone)
+		c.complete(t)
+	}
+}
