@@ -1,0 +1,166 @@
+package ovsdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+
+	"github.com/sirupsen/logrus"
+)
+
+// Client talks to one database through whichever of its servers is right. It is safe for concurrent use.
+type Client struct {
+	opts      Options
+	endpoints []endpoint
+	wake      chan struct{}
+	ports     *portIndex
+	dial      func(ctx context.Context, network, address string) (net.Conn, error)
+
+	mu      sync.Mutex
+	running bool
+	session *session // nil while not connected
+	schema  Schema
+	epoch   uint64
+}
+
+// New makes a client. It starts nothing: see Run. The error names every fault of opts.
+func New(opts Options) (*Client, error) {
+	endpoints, err := opts.complete()
+	if err != nil {
+		return nil, fmt.Errorf("OVSDB client: %w", err)
+	}
+	return &Client{
+		opts:      opts,
+		endpoints: endpoints,
+		wake:      make(chan struct{}, 1),
+		ports:     newPortIndex(opts.PortIndexKeys),
+		dial:      new(net.Dialer).DialContext,
+	}, nil
+}
+
+// Run keeps a connection until ctx ends, and returns nil then, with everything closed. It fails only when it runs
+// already.
+func (c *Client) Run(ctx context.Context) error {
+	c.mu.Lock()
+	if c.running {
+		c.mu.Unlock()
+		return errors.New("OVSDB client: already running")
+	}
+	c.running = true
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		c.running = false
+		c.mu.Unlock()
+	}()
+	var pause backoff
+	told := make(map[string]string)
+	for at, refused, limit := 0, 0, longestPause; ; {
+		end := c.attempt(ctx, c.endpoints[at])
+		if ctx.Err() != nil {
+			return nil
+		}
+		c.report(c.endpoints[at], end, told)
+		if errors.Is(end.why, errFilesChanged) {
+			continue
+		}
+		at = (at + 1) % len(c.endpoints)
+		if end.settled {
+			pause = backoff{}
+		}
+		if end.answered {
+			limit = longestElection
+		}
+		if !end.established {
+			if refused++; refused < len(c.endpoints) {
+				continue
+			}
+		}
+		sleep(ctx, pause.next(limit))
+		refused, limit = 0, longestPause
+	}
+}
+
+// report logs the end of an attempt. What was told of an endpoint already is only told again on the debug level, and that
+// a server is not the leader is nothing to warn of.
+func (c *Client) report(at endpoint, end ending, told map[string]string) {
+	log := c.opts.Log.WithFields(logrus.Fields{"endpoint": at.text, "database": c.opts.Database}).WithError(end.why)
+	again := told[at.text] == end.why.Error()
+	told[at.text] = end.why.Error()
+	switch {
+	case errors.Is(end.why, errFilesChanged):
+		log.Info("renewing OVSDB connection")
+	case end.established:
+		delete(told, at.text)
+		log.Warn("lost OVSDB connection")
+	case again || errors.Is(end.why, errNotLeader):
+		log.Debug("cannot use OVSDB server")
+	default:
+		log.Warn("cannot use OVSDB server")
+	}
+}
+
+// Wake is a channel of size one that receives after the connection was established or lost and after logical ports
+// appeared, disappeared or changed.
+func (c *Client) Wake() <-chan struct{} { return c.wake }
+
+func (c *Client) wakeUp() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Connected says whether a transaction can be sent now.
+func (c *Client) Connected() bool { return c.current() != nil }
+
+// Endpoint is the address of the connected server as the options spell it, "" while there is none.
+func (c *Client) Endpoint() string {
+	if s := c.current(); s != nil {
+		return s.endpoint.text
+	}
+	return ""
+}
+
+// Epoch counts the connections made so far. When it moved, the database may have changed in any way.
+func (c *Client) Epoch() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.epoch
+}
+
+// Schema is that of the server connected last.
+func (c *Client) Schema() Schema {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.schema
+}
+
+func (c *Client) current() *session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.session
+}
+
+// establish makes s the session of c.
+func (c *Client) establish(s *session) {
+	c.mu.Lock()
+	c.session, c.schema = s, s.schema
+	c.epoch++
+	epoch := c.epoch
+	c.mu.Unlock()
+	c.opts.Log.WithFields(logrus.Fields{
+		"endpoint": s.endpoint.text, "database": c.opts.Database, "schema": s.schema.Version, "epoch": epoch,
+	}).Info("connected to OVSDB server")
+	c.wakeUp()
+}
+
+// abandon ends what establish began.
+func (c *Client) abandon() {
+	c.mu.Lock()
+	c.session = nil
+	c.mu.Unlock()
+	c.wakeUp()
+}

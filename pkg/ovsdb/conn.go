@@ -1,0 +1,228 @@
+package ovsdb
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"sync"
+	"sync/atomic"
+)
+
+// errClosed is why a connection ended when its owner closed it.
+var errClosed = errors.New("closed")
+
+// conn is one JSON-RPC connection. It is used once: after its end a new one is made.
+type conn struct {
+	nc     net.Conn
+	out    chan []byte
+	down   chan struct{} // closed when the connection ended
+	notify func(method string, params json.RawMessage)
+
+	received atomic.Uint64 // bytes
+	weight   atomic.Int64  // of the calls in flight
+
+	mu      sync.Mutex
+	err     error // why it ended
+	next    uint64
+	pending map[uint64]call
+}
+
+// call is a request that waits for its answer.
+type call struct {
+	method string
+	done   chan reply
+	// first, where set, is given the result by the reader before it reads on, so that no notification overtakes it.
+	first func(json.RawMessage)
+}
+
+type reply struct {
+	result json.RawMessage
+	err    error
+}
+
+// message is a request, a notification or a reply.
+type message struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+	Result json.RawMessage `json:"result"`
+	Error  json.RawMessage `json:"error"`
+}
+
+// newConn speaks JSON-RPC over nc, once its methods read and write run, which end with the connection. notify is called by the reader for each notification, in order.
+func newConn(nc net.Conn, notify func(string, json.RawMessage)) *conn {
+	return &conn{
+		nc:      nc,
+		out:     make(chan []byte, 64),
+		down:    make(chan struct{}),
+		notify:  notify,
+		pending: make(map[uint64]call),
+	}
+}
+
+// close ends the connection. The first reason counts.
+func (c *conn) close(why error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return
+	}
+	c.err = why
+	close(c.down)
+	nc := c.nc
+	if secure, ok := nc.(*tls.Conn); ok {
+		nc = secure.NetConn() // its own Close says goodbye first, and waits for a hung server to take it
+	}
+	_ = nc.Close() // nothing is lost by a failed close of a connection that is given up
+}
+
+// reason is why the connection ended, nil as long as it has not.
+func (c *conn) reason() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// Read counts what arrives.
+func (c *conn) Read(p []byte) (int, error) {
+	n, err := c.nc.Read(p)
+	c.received.Add(uint64(n)) //nolint:gosec // Read never returns a negative count.
+	return n, err
+}
+
+func (c *conn) read() {
+	decoder := json.NewDecoder(c)
+	for {
+		var m message
+		if err := decoder.Decode(&m); err != nil {
+			c.close(fmt.Errorf("read: %w", err))
+			return
+		}
+		switch {
+		case m.Method == "":
+			c.answer(&m)
+		case m.Method == "echo" && hasID(m.ID):
+			c.send(echoReply(&m))
+		default:
+			c.notify(m.Method, m.Params)
+		}
+	}
+}
+
+func hasID(id json.RawMessage) bool { return len(id) > 0 && !bytes.Equal(id, []byte("null")) }
+
+func echoReply(m *message) []byte {
+	b := append([]byte(`{"id":`), m.ID...)
+	params := m.Params
+	if len(params) == 0 {
+		params = json.RawMessage("[]")
+	}
+	b = append(append(b, `,"result":`...), params...)
+	return append(b, `,"error":null}`...)
+}
+
+// answer hands a reply to the call that waits for it. A reply that nobody waits for any more is dropped.
+func (c *conn) answer(m *message) {
+	id, err := strconv.ParseUint(string(m.ID), 10, 64)
+	if err != nil {
+		return
+	}
+	c.mu.Lock()
+	waiting, ok := c.pending[id]
+	delete(c.pending, id)
+	c.mu.Unlock()
+	if !ok {
+		return
+	}
+	r := reply{result: m.Result}
+	if hasID(m.Error) {
+		r.err = parseRPCError(waiting.method, m.Error)
+	} else if waiting.first != nil {
+		waiting.first(m.Result)
+	}
+	waiting.done <- r
+}
+
+// send queues bytes for the writer, and says whether it could.
+func (c *conn) send(b []byte) bool {
+	select {
+	case c.out <- b:
+		return true
+	case <-c.down:
+		return false
+	}
+}
+
+func (c *conn) write() {
+	for {
+		select {
+		case b := <-c.out:
+			if _, err := c.nc.Write(b); err != nil {
+				c.close(fmt.Errorf("write: %w", err))
+				return
+			}
+		case <-c.down:
+			return
+		}
+	}
+}
+
+// call sends a request and waits for its result. weight is how many bytes' worth of work it is for the server, which
+// gives it time before it is taken for hung. The error is ErrNotConnected when the request was not sent; after it was
+// sent it is ctx's, or says why the connection ended.
+func (c *conn) call(ctx context.Context, method string, params []byte, weight int64, first func(json.RawMessage)) (
+	json.RawMessage, error,
+) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w: %w", method, errUnsent, err)
+	}
+	done := make(chan reply, 1)
+	c.mu.Lock()
+	c.next++
+	id := c.next
+	c.pending[id] = call{method: method, done: done, first: first}
+	c.mu.Unlock()
+	c.weight.Add(weight)
+	defer c.forget(id, weight)
+
+	request := make([]byte, 0, len(params)+64)
+	request = appendString(append(request, `{"method":`...), method)
+	request = append(append(request, `,"params":`...), params...)
+	request = strconv.AppendUint(append(request, `,"id":`...), id, 10)
+	request = append(request, '}')
+	select {
+	case c.out <- request:
+	case <-c.down:
+		return nil, fmt.Errorf("%s: %w", method, ErrNotConnected)
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%s: %w: %w", method, errUnsent, ctx.Err())
+	}
+	select {
+	case r := <-done:
+		return r.result, r.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%s: %w", method, ctx.Err())
+	case <-c.down:
+	}
+	select {
+	case r := <-done: // it arrived just before the end
+		return r.result, r.err
+	default:
+		return nil, fmt.Errorf("%s: connection lost: %w", method, c.reason())
+	}
+}
+
+// errUnsent marks a request that was given up before it was sent.
+var errUnsent = errors.New("not sent")
+
+func (c *conn) forget(id uint64, weight int64) {
+	c.weight.Add(-weight)
+	c.mu.Lock()
+	delete(c.pending, id)
+	c.mu.Unlock()
+}

@@ -1,0 +1,18 @@
+// Package ovsdb is how netloom talks to a server of the Open vSwitch database protocol (RFC 7047) that holds
+// OVN_Northbound. It knows no intents.
+//
+// A Client keeps one connection for ever: it dials its endpoints one by one, each with a deadline of its own, follows the
+// leader of a RAFT cluster, leaves a server that stopped answering and comes back after every loss. Each connection is
+// a new Epoch; whoever holds state of the database reads it back when the epoch moved.
+//
+// Only the table Logical_Switch_Port is monitored, because ports are found, not made, and must be noticed when they
+// appear. Everything else is written with Transact and read back with Select. Monitoring what one writes is what makes
+// a mutation of a large set expensive for the usual clients: the server answers in a quarter of a millisecond, the
+// client then spends many on its cache.
+//
+// Types of the protocol (rows, operations, conditions) are those of libovsdb. Its client is not used: it shares one
+// context among all endpoints, so that a hung server that still accepts connections keeps it for ever, and it blocks
+// transactions while it is disconnected.
+//
+// Package ovsdbtest holds servers to test against, package schema the Northbound schemas of some OVN versions.
+package ovsdb

@@ -1,0 +1,153 @@
+package ovsdb
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sirupsen/logrus"
+)
+
+// DefaultDatabase is the database that a client speaks to unless told otherwise.
+const DefaultDatabase = "OVN_Northbound"
+
+const (
+	defaultDialTimeout   = 2 * time.Second
+	defaultProbeInterval = time.Second
+)
+
+// Options says what a client connects to and how.
+type Options struct {
+	// Endpoints lists the servers of one database, each unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT. At least one.
+	Endpoints []string
+	// Database is the name of the database; "" is DefaultDatabase.
+	Database string
+	// TLS names the files of ssl endpoints. They are read at every dial, and a change of them renews the connection.
+	TLS TLSFiles
+	// LeaderOnly refuses every member of a RAFT cluster but its leader. A standalone server counts as leader.
+	// A follower may answer a Select with what was true a moment ago.
+	LeaderOnly bool
+	// Log takes what happens to the connection; nil drops it.
+	Log logrus.FieldLogger
+	// DialTimeout is how long one endpoint may take until its first answer; 0 is two seconds.
+	DialTimeout time.Duration
+	// ProbeInterval is how long the connection may be silent before the server is probed; 0 is one second. A server
+	// that leaves a probe unanswered for one and a half intervals is left for the next, later when it is the only
+	// endpoint, and later by the size of what it was asked to do.
+	ProbeInterval time.Duration
+	// PortIndexKeys are the keys of Logical_Switch_Port.external_ids by which PortsByExternalID can look up ports.
+	// Without any, external_ids are not monitored.
+	PortIndexKeys []string
+}
+
+// TLSFiles names the PEM files of a TLS connection.
+//
+// The server's certificate must chain to CA. Its host name is not compared, as no tool of Open vSwitch does, because
+// the certificates of ovs-pki carry none; set ServerName to ask for one.
+type TLSFiles struct {
+	CA         string // certificates that may sign the server's; required for ssl endpoints
+	Cert, Key  string // what the client shows the server; both or none
+	ServerName string // a name that the server's certificate must carry; "" for any
+}
+
+// endpoint is a parsed address.
+type endpoint struct {
+	text    string // as given
+	network string // "unix" or "tcp"
+	address string // a path or host:port
+	secure  bool
+}
+
+// parseEndpoint reads unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT.
+func parseEndpoint(text string) (endpoint, error) {
+	scheme, rest, ok := strings.Cut(text, ":")
+	if !ok {
+		return endpoint{}, fmt.Errorf("endpoint %q: expected unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT", text)
+	}
+	switch scheme {
+	case "unix":
+		if rest == "" {
+			return endpoint{}, fmt.Errorf("endpoint %q: no path", text)
+		}
+		return endpoint{text: text, network: "unix", address: rest}, nil
+	case "tcp", "ssl":
+		host, port, err := net.SplitHostPort(rest)
+		if err != nil {
+			return endpoint{}, fmt.Errorf("endpoint %q: expected HOST:PORT after %s: (an IPv6 address in brackets)", text, scheme)
+		}
+		if host == "" {
+			return endpoint{}, fmt.Errorf("endpoint %q: no host", text)
+		}
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return endpoint{}, fmt.Errorf("endpoint %q: port %q is not a number from 1 to 65535", text, port)
+		}
+		return endpoint{text: text, network: "tcp", address: rest, secure: scheme == "ssl"}, nil
+	default:
+		return endpoint{}, fmt.Errorf("endpoint %q: unknown scheme %q: expected unix, tcp or ssl", text, scheme)
+	}
+}
+
+// complete checks o, fills in its defaults and returns its endpoints. The error names every fault.
+func (o *Options) complete() ([]endpoint, error) {
+	var faults []error
+	if len(o.Endpoints) == 0 {
+		faults = append(faults, errors.New("no endpoint"))
+	}
+	endpoints := make([]endpoint, 0, len(o.Endpoints))
+	for _, text := range o.Endpoints {
+		e, err := parseEndpoint(text)
+		if err == nil && slices.Contains(endpoints, e) {
+			err = fmt.Errorf("endpoint %q: listed twice", text)
+		}
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		endpoints = append(endpoints, e)
+	}
+	if slices.ContainsFunc(endpoints, func(e endpoint) bool { return e.secure }) {
+		faults = append(faults, o.TLS.check()...)
+	}
+	if o.DialTimeout < 0 {
+		faults = append(faults, fmt.Errorf("dial timeout %s: must not be negative", o.DialTimeout))
+	}
+	if o.ProbeInterval < 0 {
+		faults = append(faults, fmt.Errorf("probe interval %s: must not be negative", o.ProbeInterval))
+	}
+	if o.Database == "" {
+		o.Database = DefaultDatabase
+	}
+	if o.DialTimeout == 0 {
+		o.DialTimeout = defaultDialTimeout
+	}
+	if o.ProbeInterval == 0 {
+		o.ProbeInterval = defaultProbeInterval
+	}
+	if o.Log == nil {
+		o.Log = discard()
+	}
+	return endpoints, errors.Join(faults...)
+}
+
+// check reports what an ssl endpoint would miss. It opens no file: they may appear later.
+func (t TLSFiles) check() []error {
+	var faults []error
+	if t.CA == "" {
+		faults = append(faults, errors.New("ssl endpoint: no CA file"))
+	}
+	if (t.Cert == "") != (t.Key == "") {
+		faults = append(faults, errors.New("ssl endpoint: a certificate and its key are given together or not at all"))
+	}
+	return faults
+}
+
+// discard is a logger that drops everything.
+func discard() logrus.FieldLogger {
+	log := logrus.New()
+	log.SetLevel(logrus.PanicLevel)
+	return log
+}

@@ -1,0 +1,322 @@
+package ovsdbtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// txn is one transaction at work. Nothing of it is seen before commit.
+type txn struct {
+	db      *database
+	changes map[rowKey]*change
+	order   []*change
+	names   map[string]rowID
+	newUUID func() rowID
+}
+
+// change is what a transaction does to one row: old is nil for an inserted one, now for a deleted one.
+type change struct {
+	key rowKey
+	old *row
+	now *row
+}
+
+// operation is an operation as it arrives.
+type operation struct {
+	Op        string                     `json:"op"`
+	Table     string                     `json:"table"`
+	Row       map[string]json.RawMessage `json:"row"`
+	Rows      []map[string]any           `json:"rows"`
+	Columns   []string                   `json:"columns"`
+	Mutations []json.RawMessage          `json:"mutations"`
+	Where     []json.RawMessage          `json:"where"`
+	Until     string                     `json:"until"`
+	UUID      string                     `json:"uuid"`
+	UUIDName  string                     `json:"uuid-name"`
+}
+
+// transact runs operations, given as the parameters of the request behind the database's name. Results are those of the
+// reply. The changes are nil when nothing was committed.
+func (db *database) transact(raw []json.RawMessage, newUUID func() rowID) (results []json.RawMessage, changes []*change) {
+	x := &txn{db: db, changes: make(map[rowKey]*change), names: make(map[string]rowID), newUUID: newUUID}
+	ops, ids, f := x.parse(raw)
+	results = make([]json.RawMessage, len(raw))
+	for i := range results {
+		results[i] = json.RawMessage("null")
+	}
+	if f != nil {
+		results[len(ops)] = f.wire()
+		return results, nil
+	}
+	for i := range ops {
+		result, f := x.do(&ops[i], ids[i])
+		if f != nil {
+			results[i] = f.wire()
+			return results, nil
+		}
+		results[i] = result
+	}
+	changes, f = x.commit()
+	if f != nil {
+		return append(results, f.wire()), nil
+	}
+	db.apply(changes)
+	return results, changes
+}
+
+func (f *fault) wire() json.RawMessage {
+	b := appendAtom([]byte(`{"error":`), f.kind)
+	if f.details != "" {
+		b = appendAtom(append(b, `,"details":`...), f.details)
+	}
+	return append(b, '}')
+}
+
+// parse reads the operations and gives every row to be inserted its uuid, because any operation may refer to it.
+func (x *txn) parse(raw []json.RawMessage) ([]operation, []rowID, *fault) {
+	ops := make([]operation, 0, len(raw))
+	ids := make([]rowID, len(raw))
+	for i, text := range raw {
+		var op operation
+		if err := json.Unmarshal(text, &op); err != nil {
+			return ops, nil, faultf(syntaxError, "parsing operation %d: %v", i, err)
+		}
+		if op.Op == "insert" {
+			switch {
+			case op.UUID == "":
+				ids[i] = x.newUUID()
+			case uuidPattern.MatchString(op.UUID):
+				ids[i] = rowID(strings.ToLower(op.UUID))
+			default:
+				return ops, nil, faultf(syntaxError, "Parsing ovsdb operation %d of %d failed: bad uuid", i+1, len(raw))
+			}
+			if op.UUIDName != "" {
+				if _, taken := x.names[op.UUIDName]; taken {
+					return ops, nil, faultf("duplicate uuid-name", "This %q appeared as the \"uuid-name\" of an earlier insert.",
+						op.UUIDName)
+				}
+				x.names[op.UUIDName] = ids[i]
+			}
+		}
+		ops = append(ops, op)
+	}
+	return ops, ids, nil
+}
+
+// do runs one operation.
+func (x *txn) do(op *operation, id rowID) (json.RawMessage, *fault) {
+	switch op.Op {
+	case "comment", "commit":
+		return json.RawMessage("{}"), nil
+	case "abort":
+		return nil, &fault{kind: "aborted", details: "aborted by request"}
+	case "assert":
+		return nil, &fault{kind: "not owner", details: "Asserted lock is not held by this client."}
+	}
+	t := x.db.tables[op.Table]
+	if t == nil {
+		return nil, faultf(syntaxError, "No table named %s.", op.Table)
+	}
+	if op.Op == "insert" {
+		return x.insert(t, op, id)
+	}
+	where, f := x.conditions(t, op.Where)
+	if f != nil {
+		return nil, f
+	}
+	switch op.Op {
+	case "select":
+		return x.read(t, op, where)
+	case "update":
+		return x.update(t, op, where)
+	case "mutate":
+		return x.mutate(t, op, where)
+	case "delete":
+		found := x.find(t, where)
+		for _, r := range found {
+			x.set(rowKey{t, r.id}, nil)
+		}
+		return counted(len(found)), nil
+	case "wait":
+		return x.wait(t, op, where)
+	default:
+		return nil, faultf(syntaxError, "No operation %q", op.Op)
+	}
+}
+
+func counted(n int) json.RawMessage { return fmt.Appendf(nil, `{"count":%d}`, n) }
+
+// get is a row as the transaction sees it, nil when it is not there.
+func (x *txn) get(key rowKey) *row {
+	if ch, ok := x.changes[key]; ok {
+		return ch.now
+	}
+	return x.db.rows[key.table][key.id]
+}
+
+// set makes the transaction see r in place of what is there; nil deletes.
+func (x *txn) set(key rowKey, r *row) {
+	ch, ok := x.changes[key]
+	if !ok {
+		ch = &change{key: key, old: x.db.rows[key.table][key.id]}
+		x.changes[key] = ch
+		x.order = append(x.order, ch)
+	}
+	ch.now = r
+}
+
+func (x *txn) insert(t *table, op *operation, id rowID) (json.RawMessage, *fault) {
+	if op.Row == nil {
+		return nil, faultf(syntaxError, "Parsing ovsdb operation failed: Required 'row' member is missing.")
+	}
+	key := rowKey{t, id}
+	if _, seen := x.changes[key]; seen || x.db.rows[t][id] != nil {
+		return nil, &fault{duplicateUUID, "This UUID would duplicate a UUID already present within the table or deleted " +
+			"within the same transaction."}
+	}
+	r := &row{id: id, version: x.newUUID(), cells: make([]datum, len(t.columns))}
+	for _, c := range t.columns {
+		r.cells[c.at] = c.typ.zero()
+	}
+	if f := x.fill(t, r, op.Row, false); f != nil {
+		return nil, f
+	}
+	for _, c := range t.columns {
+		if _, given := op.Row[c.name]; given || c.typ.min == 0 || c.refKey != nil {
+			continue
+		}
+		if f := c.typ.key.check(r.cells[c.at].keys[0]); f != nil && len(c.typ.key.enum.keys) > 0 {
+			r.cells[c.at] = datum{keys: []any{c.typ.key.enum.keys[0]}}
+		}
+	}
+	x.set(key, r)
+	return append(appendAtom([]byte(`{"uuid":`), id), '}'), nil
+}
+
+// fill sets the given cells of r.
+func (x *txn) fill(t *table, r *row, cells map[string]json.RawMessage, update bool) *fault {
+	for _, name := range sortedKeys(cells) {
+		c := t.byName[name]
+		if c == nil {
+			return faultf(syntaxError, "No column %s in table %s.", name, t.name)
+		}
+		if update && !c.mutable {
+			return faultf(constraintViolation, "Cannot update immutable column %s in table %s.", name, t.name)
+		}
+		v, err := decodeWire(cells[name])
+		if err != nil {
+			return faultf(syntaxError, "%v", err)
+		}
+		d, f := parseDatum(v, &c.typ, x.names)
+		if f != nil {
+			return f
+		}
+		r.cells[c.at] = d
+	}
+	return nil
+}
+
+func (x *txn) update(t *table, op *operation, where []condition) (json.RawMessage, *fault) {
+	if op.Row == nil {
+		return nil, faultf(syntaxError, "Parsing ovsdb operation failed: Required 'row' member is missing.")
+	}
+	values := &row{cells: make([]datum, len(t.columns))}
+	if f := x.fill(t, values, op.Row, true); f != nil {
+		return nil, f
+	}
+	found := x.find(t, where)
+	for _, r := range found {
+		next := x.edit(r)
+		for name := range op.Row {
+			at := t.byName[name].at
+			next.cells[at] = values.cells[at]
+		}
+		x.set(rowKey{t, r.id}, next)
+	}
+	return counted(len(found)), nil
+}
+
+// edit is a copy of r to be changed.
+func (x *txn) edit(r *row) *row {
+	return &row{id: r.id, version: x.newUUID(), cells: slices.Clone(r.cells)}
+}
+
+// read runs a select.
+func (x *txn) read(t *table, op *operation, where []condition) (json.RawMessage, *fault) {
+	columns, extra := t.columns, []string{"_uuid", "_version"}
+	if op.Columns != nil {
+		columns, extra = nil, nil
+		for _, name := range op.Columns {
+			switch c := t.byName[name]; {
+			case c != nil:
+				columns = append(columns, c)
+			case name == "_uuid" || name == "_version":
+				extra = append(extra, name)
+			default:
+				return nil, faultf(syntaxError, "%s is not a valid column name", name)
+			}
+		}
+	}
+	b := []byte(`{"rows":[`)
+	for i, r := range x.find(t, where) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendCells(b, r, columns, extra...)
+	}
+	return append(b, "]}"...), nil
+}
+
+// wait compares at once: there is no one to wait for.
+func (x *txn) wait(t *table, op *operation, where []condition) (json.RawMessage, *fault) {
+	spell := func(cells map[string]any) (string, *fault) {
+		var b []byte
+		for _, name := range op.Columns {
+			c := t.byName[name]
+			if c == nil {
+				return "", faultf(syntaxError, "%s is not a valid column name", name)
+			}
+			d := c.typ.zero()
+			if v, given := cells[name]; given {
+				raw, err := json.Marshal(v)
+				if err != nil {
+					return "", faultf(syntaxError, "%v", err)
+				}
+				if v, err = decodeWire(raw); err != nil {
+					return "", faultf(syntaxError, "%v", err)
+				}
+				var f *fault
+				if d, f = parseDatum(v, &c.typ, x.names); f != nil {
+					return "", f
+				}
+			}
+			b = append(appendDatum(b, d, &c.typ), ',')
+		}
+		return string(b), nil
+	}
+	var want, have []string
+	for _, cells := range op.Rows {
+		text, f := spell(cells)
+		if f != nil {
+			return nil, f
+		}
+		want = append(want, text)
+	}
+	for _, r := range x.find(t, where) {
+		var b []byte
+		for _, name := range op.Columns {
+			if c := t.byName[name]; c != nil {
+				b = append(appendDatum(b, r.cells[c.at], &c.typ), ',')
+			}
+		}
+		have = append(have, string(b))
+	}
+	slices.Sort(want)
+	slices.Sort(have)
+	if slices.Equal(slices.Compact(want), slices.Compact(have)) != (op.Until == "==") {
+		return nil, &fault{kind: "timed out", details: "\"wait\" is not satisfied"}
+	}
+	return json.RawMessage("{}"), nil
+}

@@ -1,0 +1,183 @@
+package ovsdb
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+)
+
+const tableLogicalPort = "Logical_Switch_Port"
+
+// Port is a row of Logical_Switch_Port. It is read-only.
+type Port struct {
+	UUID string
+	Name string
+	// ExternalIDs holds those of the keys in Options.PortIndexKeys that the port has.
+	ExternalIDs map[string]string
+}
+
+// Port returns the uuid of the logical port of that name. After a lost connection it answers from what was last known.
+func (c *Client) Port(name string) (uuid string, ok bool) {
+	c.ports.mu.Lock()
+	defer c.ports.mu.Unlock()
+	uuid, ok = c.ports.byName[name]
+	return uuid, ok
+}
+
+// PortChanges returns, sorted, the names of the ports that appeared, disappeared, or got another uuid or other indexed
+// external_ids since the last call, and forgets them. At the first connection every port appears.
+func (c *Client) PortChanges() []string {
+	c.ports.mu.Lock()
+	defer c.ports.mu.Unlock()
+	names := slices.Sorted(maps.Keys(c.ports.changed))
+	clear(c.ports.changed)
+	return names
+}
+
+// PortsByExternalID returns the ports whose external_ids have value under key, ordered by name. The key must be one of
+// Options.PortIndexKeys: for any other there are none.
+func (c *Client) PortsByExternalID(key, value string) []Port {
+	c.ports.mu.Lock()
+	defer c.ports.mu.Unlock()
+	uuids := c.ports.byID[externalID{key, value}]
+	ports := make([]Port, 0, len(uuids))
+	for uuid := range uuids {
+		ports = append(ports, c.ports.byUUID[uuid])
+	}
+	slices.SortFunc(ports, func(a, b Port) int { return strings.Compare(a.Name, b.Name) })
+	return ports
+}
+
+type externalID struct{ key, value string }
+
+// portIndex is what the monitor told about logical ports.
+type portIndex struct {
+	keys []string
+
+	mu      sync.Mutex
+	byUUID  map[string]Port
+	byName  map[string]string
+	byID    map[externalID]map[string]struct{}
+	changed map[string]struct{}
+}
+
+func newPortIndex(keys []string) *portIndex {
+	return &portIndex{
+		keys:    slices.Clone(keys),
+		byUUID:  make(map[string]Port),
+		byName:  make(map[string]string),
+		byID:    make(map[externalID]map[string]struct{}),
+		changed: make(map[string]struct{}),
+	}
+}
+
+// portUpdate is what a monitor says of one row: New is nil for a deleted one.
+type portUpdate struct {
+	New *struct {
+		Name        string `json:"name"`
+		ExternalIDs any    `json:"external_ids"`
+	} `json:"new"`
+}
+
+func parsePorts(raw json.RawMessage) (map[string]portUpdate, error) {
+	if raw == nil {
+		return nil, nil
+	}
+	var tables map[string]map[string]portUpdate
+	if err := json.Unmarshal(raw, &tables); err != nil {
+		return nil, fmt.Errorf("read logical ports: %w", err)
+	}
+	return tables[tableLogicalPort], nil
+}
+
+// replace makes the index hold exactly the ports in raw, the first answer of a monitor, and notes what differs.
+func (x *portIndex) replace(raw json.RawMessage) error {
+	rows, err := parsePorts(raw)
+	if err != nil {
+		return err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for uuid := range x.byUUID {
+		if _, stays := rows[uuid]; !stays {
+			x.drop(uuid)
+		}
+	}
+	for uuid, row := range rows {
+		x.put(uuid, row)
+	}
+	return nil
+}
+
+// update applies what the monitor told next, and says whether anything changed. What leaves goes first: a name may pass
+// from one row to another in one transaction.
+func (x *portIndex) update(raw json.RawMessage) (changed bool, err error) {
+	rows, err := parsePorts(raw)
+	if err != nil {
+		return false, err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for uuid, row := range rows {
+		if row.New == nil {
+			x.drop(uuid)
+		}
+	}
+	for uuid, row := range rows {
+		if row.New != nil {
+			x.put(uuid, row)
+		}
+	}
+	return len(x.changed) > 0, nil
+}
+
+func (x *portIndex) put(uuid string, row portUpdate) {
+	port := Port{UUID: uuid, Name: row.New.Name}
+	if len(x.keys) > 0 {
+		all := StringMap(fromWire(row.New.ExternalIDs))
+		port.ExternalIDs = make(map[string]string)
+		for _, key := range x.keys {
+			if value, ok := all[key]; ok {
+				port.ExternalIDs[key] = value
+			}
+		}
+	}
+	if old, ok := x.byUUID[uuid]; ok {
+		if old.Name == port.Name && maps.Equal(old.ExternalIDs, port.ExternalIDs) {
+			return
+		}
+		x.drop(uuid)
+	}
+	x.changed[port.Name] = struct{}{}
+	x.byUUID[uuid] = port
+	x.byName[port.Name] = uuid
+	for key, value := range port.ExternalIDs {
+		id := externalID{key, value}
+		if x.byID[id] == nil {
+			x.byID[id] = make(map[string]struct{})
+		}
+		x.byID[id][uuid] = struct{}{}
+	}
+}
+
+func (x *portIndex) drop(uuid string) {
+	port, ok := x.byUUID[uuid]
+	if !ok {
+		return
+	}
+	x.changed[port.Name] = struct{}{}
+	delete(x.byUUID, uuid)
+	if x.byName[port.Name] == uuid {
+		delete(x.byName, port.Name)
+	}
+	for key, value := range port.ExternalIDs {
+		id := externalID{key, value}
+		delete(x.byID[id], uuid)
+		if len(x.byID[id]) == 0 {
+			delete(x.byID, id)
+		}
+	}
+}

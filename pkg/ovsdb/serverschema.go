@@ -1,0 +1,39 @@
+package ovsdb
+
+import (
+	"slices"
+
+	"github.com/ovn-kubernetes/libovsdb/ovsdb"
+)
+
+// Schema is what the connected server's database can hold. The zero value has nothing.
+type Schema struct {
+	Version string // such as 7.0.0, that of OVN 23.03; "" before the first connection
+	tables  map[string]ovsdb.TableSchema
+}
+
+// newSchema reads what get_schema returned.
+func newSchema(s *ovsdb.DatabaseSchema) Schema {
+	return Schema{Version: s.Version, tables: s.Tables}
+}
+
+// Has says whether there is such a table.
+func (s Schema) Has(table string) bool {
+	_, ok := s.tables[table]
+	return ok
+}
+
+// HasColumn says whether the table has such a column.
+func (s Schema) HasColumn(table, column string) bool {
+	_, ok := s.tables[table].Columns[column]
+	return ok
+}
+
+// Enum says whether the column may hold value and is limited to a list of values. A column without a list has no enum.
+func (s Schema) Enum(table, column, value string) bool {
+	c, ok := s.tables[table].Columns[column]
+	if !ok || c.TypeObj == nil || c.TypeObj.Key == nil {
+		return false
+	}
+	return slices.Contains(c.TypeObj.Key.Enum, any(value))
+}

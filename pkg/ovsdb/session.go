@@ -1,0 +1,274 @@
+package ovsdb
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/ovn-kubernetes/libovsdb/ovsdb"
+)
+
+var (
+	errNotLeader    = errors.New("not the leader of its cluster")
+	errNoQuorum     = errors.New("not in contact with the majority of its cluster")
+	errHung         = errors.New("no answer to a probe")
+	errFilesChanged = errors.New("TLS files changed")
+)
+
+// The names under which the two monitors of a session report.
+const (
+	monitorServer = "server"
+	monitorPorts  = "ports"
+)
+
+// session is one connection that may become the client's.
+type session struct {
+	conn     *conn
+	endpoint endpoint
+	schema   Schema
+	files    fingerprint
+}
+
+// ending is how an attempt at one endpoint went.
+type ending struct {
+	why         error
+	answered    bool // the server spoke
+	established bool // it became the client's session
+	settled     bool // and remained so for at least a tick of the probe
+}
+
+// attempt dials one endpoint and stays with it as long as it serves.
+func (c *Client) attempt(ctx context.Context, at endpoint) ending {
+	s := &session{endpoint: at}
+	nc, err := c.connect(ctx, s)
+	if err != nil {
+		return ending{why: err}
+	}
+	s.conn = newConn(nc, func(method string, params json.RawMessage) { c.notified(s, method, params) })
+	var group sync.WaitGroup
+	defer group.Wait()
+	defer s.conn.close(errClosed)
+	group.Go(s.conn.read)
+	group.Go(s.conn.write)
+	stop := context.AfterFunc(ctx, func() { s.conn.close(ctx.Err()) })
+	defer stop()
+
+	if err := c.greet(ctx, s); err != nil {
+		return ending{why: err, answered: errors.Is(err, errNotLeader) || errors.Is(err, errNoQuorum)}
+	}
+	end := ending{answered: true}
+	probed := make(chan struct{})
+	group.Go(func() {
+		defer close(probed)
+		end.settled = c.probe(s)
+	})
+	if err := c.prepare(ctx, s); err != nil {
+		s.conn.close(err)
+	} else {
+		c.establish(s)
+		end.established = true
+	}
+	<-probed
+	if end.established {
+		c.abandon()
+	}
+	end.why = s.conn.reason()
+	return end
+}
+
+// connect dials, with a deadline of this endpoint's own.
+func (c *Client) connect(ctx context.Context, s *session) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.opts.DialTimeout)
+	defer cancel()
+	var config *tls.Config
+	if s.endpoint.secure {
+		var err error
+		s.files = c.opts.TLS.stamp()
+		if config, err = c.opts.TLS.config(); err != nil {
+			return nil, err
+		}
+	}
+	nc, err := c.dial(ctx, s.endpoint.network, s.endpoint.address)
+	if err != nil || config == nil {
+		return nc, err
+	}
+	secure := tls.Client(nc, config)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		_ = nc.Close() // the failed handshake is the error worth telling
+		return nil, err
+	}
+	return secure, nil
+}
+
+// greet hears for the first time from the server, within the deadline of a dial: is it the one to speak to?
+func (c *Client) greet(ctx context.Context, s *session) error {
+	ctx, cancel := context.WithTimeout(ctx, c.opts.DialTimeout)
+	defer cancel()
+	request := `["_Server","` + monitorServer + `",{"Database":{"columns":["name","model","connected","leader"]}}]`
+	var verdict error
+	_, err := s.conn.call(ctx, "monitor", []byte(request), 0, func(result json.RawMessage) {
+		verdict = c.judge(result, true)
+	})
+	var refusal *rpcError
+	if errors.As(err, &refusal) {
+		return nil // a server without the database _Server is no member of a cluster
+	}
+	if err != nil {
+		return err
+	}
+	return verdict
+}
+
+// judge reads what the server says of the database: nil when it is fit to be used.
+func (c *Client) judge(update json.RawMessage, initial bool) error {
+	var tables map[string]map[string]struct {
+		New *struct {
+			Name      string `json:"name"`
+			Model     string `json:"model"`
+			Connected bool   `json:"connected"`
+			Leader    bool   `json:"leader"`
+		} `json:"new"`
+	}
+	if err := json.Unmarshal(update, &tables); err != nil {
+		return fmt.Errorf("read the state of the server: %w", err)
+	}
+	for _, row := range tables["Database"] {
+		switch {
+		case row.New == nil || row.New.Name != c.opts.Database:
+			continue
+		case !row.New.Connected:
+			return errNoQuorum
+		case c.opts.LeaderOnly && row.New.Model != "standalone" && !row.New.Leader:
+			return errNotLeader
+		default:
+			return nil
+		}
+	}
+	if initial {
+		return fmt.Errorf("the server has no database %s", c.opts.Database)
+	}
+	return nil
+}
+
+// prepare learns the schema and begins to watch the logical ports. The probe bounds how long it takes.
+func (c *Client) prepare(ctx context.Context, s *session) error {
+	name := appendString(nil, c.opts.Database)
+	raw, err := s.conn.call(ctx, "get_schema", append(append([]byte{'['}, name...), ']'), 0, nil)
+	if err != nil {
+		return err
+	}
+	var schema ovsdb.DatabaseSchema
+	if err := json.Unmarshal(raw, &schema); err != nil {
+		return fmt.Errorf("read schema: %w", err)
+	}
+	s.schema = newSchema(&schema)
+	if !s.schema.HasColumn(tableLogicalPort, "name") {
+		return c.ports.replace(nil)
+	}
+	columns := []string{"name"}
+	if len(c.opts.PortIndexKeys) > 0 && s.schema.HasColumn(tableLogicalPort, "external_ids") {
+		columns = append(columns, "external_ids")
+	}
+	b := append(append([]byte{'['}, name...), `,"`+monitorPorts+`",{"`+tableLogicalPort+`":{"columns":`...)
+	b = append(appendStrings(b, columns), "}}]"...)
+	var fault error
+	_, err = s.conn.call(ctx, "monitor", b, selectWeight, func(result json.RawMessage) {
+		fault = c.ports.replace(result)
+	})
+	if err != nil {
+		return err
+	}
+	return fault
+}
+
+// notified handles what the server says unasked. The reader of s calls it.
+func (c *Client) notified(s *session, method string, params json.RawMessage) {
+	if method != "update" {
+		return
+	}
+	var pair []json.RawMessage
+	var monitor string
+	if json.Unmarshal(params, &pair) != nil || len(pair) != 2 || json.Unmarshal(pair[0], &monitor) != nil {
+		s.conn.close(errors.New("update without a monitor"))
+		return
+	}
+	switch monitor {
+	case monitorServer:
+		if err := c.judge(pair[1], false); err != nil {
+			s.conn.close(err)
+		}
+	case monitorPorts:
+		changed, err := c.ports.update(pair[1])
+		if err != nil {
+			s.conn.close(err)
+		}
+		if changed {
+			c.wakeUp()
+		}
+	}
+}
+
+// patience is for how many intervals a probe may stay unanswered, in halves.
+const (
+	patienceHalves      = 3
+	patienceHalvesAlone = 20 // there is no better server to go to
+)
+
+// workPerByte is how long a server may be busy with one byte of a request before that counts against it. A server has one
+// thread: while it commits a transaction of some megabytes it answers no probe. One of 25,000 operations took 4.4 s.
+const workPerByte = 4 * time.Microsecond
+
+// probe returns when the connection ended, and ends it when the server falls silent or the TLS files changed. It says
+// whether the connection outlived the first tick.
+func (c *Client) probe(s *session) (settled bool) {
+	tick := max(c.opts.ProbeInterval/2, time.Millisecond)
+	patience := patienceHalves
+	if len(c.endpoints) == 1 {
+		patience = patienceHalvesAlone
+	}
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	var heard uint64
+	for silent := 0; ; {
+		select {
+		case <-s.conn.down:
+			return settled
+		case <-ticker.C:
+		}
+		settled = true
+		if s.endpoint.secure && c.renewed(s) {
+			s.conn.close(errFilesChanged)
+			return settled
+		}
+		if now := s.conn.received.Load(); now != heard {
+			heard, silent = now, 0
+			continue
+		}
+		if silent++; silent == 1 {
+			s.conn.send([]byte(`{"method":"echo","params":[],"id":"probe"}`))
+		}
+		work := time.Duration(s.conn.weight.Load()) * workPerByte
+		if silent > patience+int(work/tick) {
+			s.conn.close(errHung)
+			return settled
+		}
+	}
+}
+
+// renewed says whether the TLS files changed since s was dialed and can be used now. Half-written ones are left alone.
+func (c *Client) renewed(s *session) bool {
+	now := c.opts.TLS.stamp()
+	if now == s.files {
+		return false
+	}
+	if _, err := c.opts.TLS.config(); err != nil {
+		c.opts.Log.WithError(err).Debug("changed TLS files cannot be used yet")
+		return false
+	}
+	return true
+}

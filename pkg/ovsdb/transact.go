@@ -1,0 +1,87 @@
+package ovsdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ovn-kubernetes/libovsdb/ovsdb"
+)
+
+// selectWeight is the work that reading a table is taken for, in bytes of a transaction.
+const selectWeight = 500_000
+
+// Transact runs ops as one transaction, which is committed whole or not at all, and checks the result of each. It does
+// not wait for a connection.
+//
+// A refusal by the server is an OperationError: see IsDuplicate and IsConstraint. ErrNotConnected means that nothing was
+// sent. ErrUnknownOutcome, also when ctx ended while the server was at work, means that it may have been committed.
+func (c *Client) Transact(ctx context.Context, ops []ovsdb.Operation) ([]ovsdb.OperationResult, error) {
+	if len(ops) == 0 {
+		return nil, nil
+	}
+	s := c.current()
+	if s == nil {
+		return nil, ErrNotConnected
+	}
+	return c.transact(ctx, s, ops, 0)
+}
+
+func (c *Client) transact(ctx context.Context, s *session, ops []ovsdb.Operation, weight int64) (
+	[]ovsdb.OperationResult, error,
+) {
+	params, err := appendTransact(make([]byte, 0, 256*len(ops)), c.opts.Database, ops)
+	if err != nil {
+		return nil, fmt.Errorf("transact: %w", err)
+	}
+	raw, err := s.conn.call(ctx, "transact", params, weight+int64(len(params)), nil)
+	if err != nil {
+		return nil, outcome(err)
+	}
+	results, err := parseResults(raw)
+	if err != nil {
+		return nil, errors.Join(ErrUnknownOutcome, err)
+	}
+	return results, checkResults(results, ops)
+}
+
+// outcome adds to the error of a request what it says about the transaction.
+func outcome(err error) error {
+	var refusal *rpcError
+	switch {
+	case errors.Is(err, ErrNotConnected), errors.Is(err, errUnsent):
+		return err
+	case errors.As(err, &refusal) && refusal.Kind != kindCanceled:
+		return err
+	default:
+		return fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
+	}
+}
+
+// Select reads the rows of a table that meet all conditions, none of which means every row. Only ByUUID finds a row
+// without a scan. Columns that the server lacks are left out of the rows; naming none reads all there are. Rows always
+// have _uuid.
+func (c *Client) Select(ctx context.Context, table string, where []ovsdb.Condition, columns ...string) ([]ovsdb.Row, error) {
+	s := c.current()
+	if s == nil {
+		return nil, ErrNotConnected
+	}
+	if !s.schema.Has(table) {
+		return nil, fmt.Errorf("select from %s: no such table in schema %s", table, s.schema.Version)
+	}
+	op := ovsdb.Operation{Op: ovsdb.OperationSelect, Table: table, Where: where}
+	if len(columns) > 0 {
+		op.Columns = []string{"_uuid"}
+		for _, column := range columns {
+			if s.schema.HasColumn(table, column) && !slices.Contains(op.Columns, column) {
+				op.Columns = append(op.Columns, column)
+			}
+		}
+	}
+	results, err := c.transact(ctx, s, []ovsdb.Operation{op}, selectWeight)
+	if err != nil {
+		return nil, fmt.Errorf("select from %s: %w", table, err)
+	}
+	return results[0].Rows, nil
+}
