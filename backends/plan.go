@@ -10,7 +10,7 @@ import (
 type Plan struct {
 	Revision intent.Revision // the snapshot's
 	Full     bool            // made from read-back of everything owned
-	Owned    int             // rows or sections owned in the target before the plan, where Full
+	Owned    int             // rows or sections owned in the target before the plan
 	Ops      []Op            // in the order in which they are safe
 	Skips    []Skip          // what the target cannot express; it is denied there
 	// Resync asks for a plan from read-back before anything else: the backend lost track of the target.

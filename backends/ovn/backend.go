@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
+	"slices"
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
@@ -75,10 +76,27 @@ func (b *Backend) Plan(ctx context.Context, want *intent.Snapshot, since intent.
 		b.moved[name] = true
 	}
 	b.pending = nil
-	if changes, ok := b.changesSince(want, since); ok {
-		return b.planChanges(want, changes), nil
+	changes, ok := b.changesSince(want, since)
+	if !ok {
+		return b.planAll(ctx, want)
 	}
-	return b.planAll(ctx, want)
+	return b.planChanges(want, changes), nil
+}
+
+// propose remembers what a plan would make of the model. A plan without ops needs no Apply: it has its effect at once.
+func (b *Backend) propose(plan *backends.Plan, commit func()) *backends.Plan {
+	moved := maps.Clone(b.moved)
+	b.pending = &pending{plan: plan, commit: func() {
+		commit()
+		for name := range moved {
+			delete(b.moved, name)
+		}
+	}}
+	if plan.Empty() {
+		b.pending.commit()
+		b.pending = nil
+	}
+	return plan
 }
 
 // changesSince tells what to look at, where the model says what the target holds. It is false where everything has to be
@@ -117,13 +135,8 @@ func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot) (*backends
 	rows := b.renderAll(r, next)
 
 	ops := arrange(diffRows(rows, have), len(have) == 0, b.isolating())
-	plan := &backends.Plan{Revision: want.Revision(), Full: true, Owned: len(have), Ops: ops}
-	moved := maps.Clone(b.moved)
-	b.pending = &pending{plan: plan, commit: func() {
-		b.model = next
-		b.settle(moved)
-	}}
-	return plan, nil
+	plan := &backends.Plan{Revision: want.Revision(), Full: true, Owned: len(have), Ops: ops, Skips: r.skips}
+	return b.propose(plan, func() { b.model = next }), nil
 }
 
 // renderAll renders every row and fills in the model that goes with them.
@@ -180,12 +193,21 @@ func (b *Backend) isolating() map[string]bool {
 	return out
 }
 
-// settle forgets the moved ports that an applied plan has looked at.
-func (b *Backend) settle(moved map[string]bool) {
-	for name := range moved {
-		delete(b.moved, name)
-	}
-}
-
 // ErrDrift is what Apply returns when a row that was to change is not there any more. The next plan has to read back.
 var ErrDrift = errors.New("a row of ours is gone")
+
+// Waiting lists the names of logical ports that policies speak of and that are not in the database, in order. It speaks
+// of the last applied plan and is empty where ports are found by external_ids.
+func (b *Backend) Waiting() []string {
+	if b.model == nil {
+		return nil
+	}
+	var out []string
+	for name := range b.model.wishes {
+		if _, ok := b.client.Port(name); !ok {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}

@@ -33,14 +33,10 @@ func (b *Backend) planChanges(want *intent.Snapshot, changes []intent.Change) *b
 	p.planMoved()
 	sortOps(p.ops)
 	plan := &backends.Plan{
-		Revision: want.Revision(), Owned: p.m.size(), Ops: arrange(p.ops, false, b.isolating()),
+		Revision: want.Revision(), Owned: p.m.size(), Skips: p.r.skips,
+		Ops: arrange(p.ops, false, b.isolating()),
 	}
-	moved := maps.Clone(b.moved)
-	b.pending = &pending{plan: plan, commit: func() {
-		p.commit()
-		b.settle(moved)
-	}}
-	return plan
+	return b.propose(plan, p.commit)
 }
 
 // collect gathers the changed policies, the subjects that have to be rendered for them, and the net membership changes.

@@ -109,6 +109,9 @@ func decode(table string, native libovsdb.Row) *row {
 	r.name = ovsdb.String(native["name"])
 	if ids, ok := r.fields["external_ids"].(map[string]string); ok {
 		r.origin = originText(table, ids)
+		if r.name == "" {
+			r.name = ids[KeyID]
+		}
 	}
 	return r
 }

@@ -30,12 +30,13 @@ const resolution = "(arp || nd || nd_rs || nd_ra || mldv1 || mldv2)"
 // defaultBurst lets a meter's first packets of a second through at once, in packets.
 const defaultBurst = 10
 
-// renderer turns intents into rows. It is pure: the rows depend on the snapshot, the names and the schema's tiers alone.
+// renderer turns intents into rows. It is pure: the rows depend on the snapshot, the names and the schema alone.
 type renderer struct {
 	names  namer
 	rate   uint32 // log lines per second where a policy names none; 0 is no limit
 	want   *intent.Snapshot
-	schema ovsdb.Schema // columns that it lacks are left out
+	schema ovsdb.Schema    // columns that it lacks are left out
+	skips  []backends.Skip // what could not be expressed, collected while rendering
 }
 
 // group is what hangs on one subject: the ACLs of its port group, and what they refer to.
@@ -81,7 +82,14 @@ func (r *renderer) group(subject intent.SetID, policies []*intent.Policy) *group
 		}
 		for i := range p.Rules {
 			rule := &p.Rules[i]
-			if rule.Action == intent.Allow && subjectOf(p, rule) == subject {
+			if subjectOf(p, rule) != subject {
+				continue
+			}
+			if reason := inexpressible(rule); reason != "" {
+				r.skips = append(r.skips, backends.Skip{Intent: string(p.ID), Reason: rule.Path + ": " + reason})
+				continue
+			}
+			if rule.Action == intent.Allow {
 				r.allow(g, p, rule)
 			}
 		}
@@ -90,6 +98,24 @@ func (r *renderer) group(subject intent.SetID, policies []*intent.Policy) *group
 		return nil
 	}
 	return g
+}
+
+// inexpressible says what of a rule OVN has no match for, "" for nothing. Such a rule allows nothing.
+func inexpressible(rule *intent.Rule) string {
+	if rule.Action > intent.Allow {
+		return fmt.Sprintf("%s has no ACL action", rule.Action)
+	}
+	if rule.Peer.Kind > intent.PeerAnyone {
+		return fmt.Sprintf("peers of kind %d have no match", rule.Peer.Kind)
+	}
+	for _, ports := range rule.Ports.Ranges {
+		switch ports.Protocol {
+		case intent.TCP, intent.UDP, intent.SCTP:
+		default:
+			return fmt.Sprintf("%s has no ports in a match", ports.Protocol)
+		}
+	}
+	return ""
 }
 
 func subjectOf(p *intent.Policy, rule *intent.Rule) intent.SetID {

@@ -58,12 +58,16 @@ const (
 	Allow
 )
 
-// String is "allow" or "deny".
+// String is the action's lower-case name.
 func (a Action) String() string {
-	if a == Allow {
+	switch a {
+	case Allow:
 		return "allow"
+	case Deny:
+		return "deny"
+	default:
+		return fmt.Sprintf("action(%d)", uint8(a))
 	}
-	return "deny"
 }
 
 // Policy says what one source object wants in one direction of the endpoints it selects.

@@ -1,0 +1,85 @@
+package builtin
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/memory"
+	"github.com/netloom/netloom/backends/ovn"
+	"github.com/netloom/netloom/pkg/ovsdb"
+)
+
+// Target is a backend and what has to run beside it.
+type Target struct {
+	Name    string
+	Backend backends.Backend
+	// Run keeps what the backend stands on, such as a connection, until ctx ends. Nil where there is nothing to keep.
+	Run func(ctx context.Context) error
+	// Waiting lists what the target lacks for endpoints to be covered, such as logical ports; nil where nothing can lack.
+	// It speaks of the last applied plan.
+	Waiting func() []string
+}
+
+// Settings is all that constructors may ask for.
+type Settings struct {
+	Owner string
+	Log   logrus.FieldLogger
+	OVN   OVNSettings
+}
+
+// OVNSettings are those of the backend named ovn.
+type OVNSettings struct {
+	Endpoints []string // of the Northbound database, see ovsdb.Options
+	TLS       ovsdb.TLSFiles
+	PortNames string // see ovn.ParsePortNames
+	LogRate   uint32 // see ovn.Options
+}
+
+// Constructor makes a target from settings. It connects to nothing.
+type Constructor func(Settings) (*Target, error)
+
+// Constructors lists the backends by name.
+func Constructors() map[string]Constructor {
+	return map[string]Constructor{"memory": newMemory, "ovn": newOVN}
+}
+
+// New makes the target of a name.
+func New(name string, s Settings) (*Target, error) {
+	constructors := Constructors()
+	construct := constructors[name]
+	if construct == nil {
+		known := slices.Sorted(maps.Keys(constructors))
+		return nil, fmt.Errorf("backend %q: expected one of %s", name, strings.Join(known, ", "))
+	}
+	return construct(s)
+}
+
+func newOVN(s Settings) (*Target, error) {
+	ports, err := ovn.ParsePortNames(s.OVN.PortNames)
+	if err != nil {
+		return nil, err
+	}
+	opts := ovsdb.Options{Endpoints: s.OVN.Endpoints, TLS: s.OVN.TLS, LeaderOnly: true, Log: s.Log}
+	if key := ports.IndexKey(); key != "" {
+		opts.PortIndexKeys = []string{key}
+	}
+	client, err := ovsdb.New(opts)
+	if err != nil {
+		return nil, err
+	}
+	backend, err := ovn.New(client, ovn.Options{Owner: s.Owner, Ports: ports, LogRate: s.OVN.LogRate})
+	if err != nil {
+		return nil, err
+	}
+	return &Target{Name: "ovn", Backend: backend, Run: client.Run, Waiting: backend.Waiting}, nil
+}
+
+func newMemory(s Settings) (*Target, error) {
+	return &Target{Name: "memory", Backend: memory.New(memory.NewTarget(), s.Owner)}, nil
+}

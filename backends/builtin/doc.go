@@ -1,0 +1,2 @@
+// Package builtin is the one list of the backends that are compiled in.
+package builtin
