@@ -1,0 +1,144 @@
+package reconcile_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/pkg/reconcile"
+)
+
+func guarded() reconcile.Options {
+	return reconcile.Options{MaxDeleteFraction: 0.5, MaxInterval: time.Hour, RetryMin: time.Second}
+}
+
+func TestAPlanThatDeletesTooMuchWaitsUntilItIsForced(t *testing.T) {
+	play(t, guarded(), func(t *testing.T, s *scene) {
+		rows := names("r", 30)
+		s.put(rows...)
+		s.wake()
+		s.drop(rows[:20]...)
+		s.wake()
+		require.Len(t, s.target.names(), 30)
+		st := s.loop.Status()
+		require.True(t, st.Refused)
+		require.False(t, st.Converged)
+		require.True(t, reconcile.IsRefused(st.Err))
+		require.ErrorContains(t, st.Err, "refused to delete 20 of 30 owned rows of fake")
+		require.Equal(t, []string{"planned", "applied", "converged", "planned", "refused"}, s.diary.take())
+
+		before := len(s.target.sinces())
+		pass(10 * time.Hour) // it looks again at the drift interval, not in a hurry
+		require.Len(t, s.target.sinces(), before+10)
+		for range 100 {
+			s.wake()
+		}
+		pass(100 * time.Millisecond)
+		require.Len(t, s.target.sinces(), before+10)
+		pass(time.Second)
+		require.Len(t, s.target.sinces(), before+11)
+		require.Len(t, s.target.names(), 30)
+
+		s.loop.Force()
+		pass(time.Second)
+		require.Len(t, s.target.names(), 10)
+		st = s.loop.Status()
+		require.False(t, st.Refused)
+		require.True(t, st.Converged)
+		require.Equal(t, 10, st.Owned)
+
+		s.put(rows[:20]...) // the force is spent
+		s.wake()
+		s.drop(rows...)
+		s.wake()
+		require.Len(t, s.target.names(), 30)
+		require.True(t, s.loop.Status().Refused)
+	})
+}
+
+func TestARefusedTargetRecoversWithItsSources(t *testing.T) {
+	play(t, guarded(), func(t *testing.T, s *scene) {
+		rows := names("r", 30)
+		s.put(rows...)
+		s.wake()
+		s.drop(rows...)
+		s.wake()
+		require.True(t, s.loop.Status().Refused)
+		s.put(rows...)
+		s.put("new")
+		s.wake()
+		pass(time.Second)
+		require.Len(t, s.target.names(), 31)
+		require.True(t, s.loop.Status().Converged)
+	})
+}
+
+func TestTheGuardHoldsAtTheStartToo(t *testing.T) {
+	play(t, guarded(), func(t *testing.T, s *scene) {
+		for _, n := range names("old", 25) {
+			s.target.rows[n] = true
+		}
+		s.put("new")
+		s.wake()
+		require.Len(t, s.target.names(), 25)
+		require.True(t, s.loop.Status().Refused)
+	})
+}
+
+func TestAForceLastsUntilTheTargetConverged(t *testing.T) {
+	play(t, guarded(), func(t *testing.T, s *scene) {
+		for _, n := range names("old", 25) {
+			s.target.rows[n] = true
+		}
+		s.target.failApply = 1 // the forced plan is written in part, the rest is still a large share
+		s.loop.Force()
+		s.put("new")
+		s.wake()
+		pass(time.Minute)
+		require.Equal(t, []string{"new"}, s.target.names())
+	})
+}
+
+func TestGuardBounds(t *testing.T) {
+	for _, tc := range []struct {
+		name              string
+		fraction          float64
+		least, have, drop int
+		wantRefused       bool
+	}{
+		{"exactly the share passes", 0.5, 0, 40, 20, false},
+		{"one more than the share is refused", 0.5, 0, 40, 21, true},
+		{"few rows are not guarded", 0.5, 0, 19, 19, false},
+		{"the least number of rows is guarded", 0.5, 0, 20, 20, true},
+		{"the least number can be lowered", 0.5, 4, 4, 4, true},
+		{"zero refuses every delete", 0, 0, 40, 1, true},
+		{"one refuses none", 1, 0, 40, 40, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			opts := reconcile.Options{MaxDeleteFraction: tc.fraction, MinDeleteGuard: tc.least}
+			play(t, opts, func(t *testing.T, s *scene) {
+				rows := names("r", tc.have)
+				s.put(rows...)
+				s.wake()
+				s.drop(rows[:tc.drop]...)
+				s.wake()
+				require.Equal(t, tc.wantRefused, s.loop.Status().Refused)
+			})
+		})
+	}
+}
+
+func TestSkipsFollowTheIntentsThatCauseThem(t *testing.T) {
+	play(t, open, func(t *testing.T, s *scene) {
+		s.put("a", "odd")
+		s.wake()
+		require.Len(t, s.loop.Status().Skips, 1)
+		s.put("b")
+		s.wake()
+		require.Len(t, s.loop.Status().Skips, 1)
+		s.drop("odd")
+		s.wake()
+		require.Empty(t, s.loop.Status().Skips)
+	})
+}

@@ -1,0 +1,158 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// ErrRunning is what a second, simultaneous Run of one loop returns.
+var ErrRunning = errors.New("loop runs already")
+
+// Loop keeps one target in agreement with the newest snapshot. Make it with New.
+type Loop struct {
+	backend backends.Backend
+	latest  func() *intent.Snapshot
+	opts    Options
+
+	wake  chan struct{}   // size one: any number of wakes before a round are one
+	nudge <-chan struct{} // the backend's own; nil when it has none
+
+	// Only Run's goroutine touches these.
+	pace    pace
+	since   intent.Revision // what the next incremental plan starts from; zero reads back
+	settled bool            // the target agreed with revision since when last written or read
+
+	mu      sync.Mutex
+	running bool
+	status  Status
+	forced  uint64 // how often Force was called
+	spent   uint64 // how many of those calls have had their round
+}
+
+// New makes the loop that brings b to what latest returns. Latest is nil until every source has synced, and nothing is
+// planned before that; it must not block. The loop does nothing until Run.
+func New(b backends.Backend, latest func() *intent.Snapshot, opts Options) *Loop {
+	l := &Loop{backend: b, latest: latest, opts: opts.withDefaults(), wake: make(chan struct{}, 1)}
+	if w, ok := b.(backends.Waker); ok {
+		l.nudge = w.Wake()
+	}
+	l.pace = pace{opts: &l.opts, woken: true}
+	l.status.Target = opts.Target
+	return l
+}
+
+// Wake says that there is a new snapshot to look at. It never blocks and may be called at any time by anyone.
+func (l *Loop) Wake() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Force lets plans past the guard until the target has converged once, and wakes the loop.
+func (l *Loop) Force() {
+	l.mu.Lock()
+	l.forced++
+	l.mu.Unlock()
+	l.Wake()
+}
+
+// Status tells how the target stands.
+func (l *Loop) Status() Status {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.status
+}
+
+// Run works until ctx ends and then returns nil, once a write that was under way has stopped. It leaves the target as it
+// is and does not close the backend. It may be run again.
+func (l *Loop) Run(ctx context.Context) error {
+	if err := l.enter(); err != nil {
+		return err
+	}
+	defer l.leave()
+	for l.wait(ctx) {
+		l.pace.begin()
+		m := l.round(ctx)
+		if ctx.Err() != nil {
+			break
+		}
+		l.pace.end(m, time.Now())
+		l.note(func(s *Status) {
+			s.NextRetry = time.Time{}
+			if m == failed {
+				s.NextRetry = l.pace.ended.Add(l.pace.pause)
+			}
+		})
+	}
+	l.since, l.settled = 0, false
+	l.pace = pace{opts: &l.opts, woken: true}
+	return nil
+}
+
+func (l *Loop) enter() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.running {
+		return ErrRunning
+	}
+	l.running = true
+	return nil
+}
+
+func (l *Loop) leave() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.running = false
+}
+
+// wait returns true when a round is due, false when ctx has ended.
+func (l *Loop) wait(ctx context.Context) bool {
+	for ctx.Err() == nil {
+		var timer <-chan time.Time
+		if due, ok := l.pace.due(); ok {
+			left := time.Until(due)
+			if left <= 0 {
+				l.collect()
+				return true
+			}
+			timer = time.After(left)
+		}
+		select {
+		case <-ctx.Done():
+		case <-l.wake:
+			l.pace.woken = true
+		case _, open := <-l.nudge:
+			l.pace.nudged = true
+			if !open {
+				l.nudge = nil
+			}
+		case <-timer:
+		}
+	}
+	return false
+}
+
+// collect takes the wakes that came so far: the round that begins answers them.
+func (l *Loop) collect() {
+	select {
+	case <-l.wake:
+	default:
+	}
+	select {
+	case <-l.nudge:
+	default:
+	}
+}
+
+// note changes the status.
+func (l *Loop) note(change func(*Status)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	change(&l.status)
+}

@@ -1,0 +1,80 @@
+package reconcile
+
+import (
+	"time"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// Phase is the step of a round that failed.
+type Phase string
+
+// The two steps of a round.
+const (
+	PhasePlan  Phase = "plan"
+	PhaseApply Phase = "apply"
+)
+
+// Observer is told what loops do. Its methods are called from the goroutine of each loop, must be safe for concurrent
+// use, must not block, and must not change or keep the plan.
+type Observer interface {
+	// Planned: a plan was made. It says nothing about whether it will be applied.
+	Planned(target string, p *backends.Plan, took time.Duration)
+	// Applied: a plan with ops was written completely.
+	Applied(target string, p *backends.Plan, took time.Duration)
+	// Failed: the step gave an error, and a plan from read-back follows after a pause.
+	Failed(target string, phase Phase, err error)
+	// Refused: the guard held a plan back, which would have deleted so many of the rows owned.
+	Refused(target string, deletes, owned int)
+	// Drift: the target had been brought to this very revision, and so many ops are needed to bring it there again.
+	Drift(target string, ops int)
+	// Converged: the target agrees with the revision and holds so many owned rows. Called after every round that ends
+	// well, whether it wrote or not.
+	Converged(target string, rev intent.Revision, owned int)
+}
+
+// Observers tells each of several observers, in order.
+type Observers []Observer
+
+// Planned tells each.
+func (os Observers) Planned(target string, p *backends.Plan, took time.Duration) {
+	for _, o := range os {
+		o.Planned(target, p, took)
+	}
+}
+
+// Applied tells each.
+func (os Observers) Applied(target string, p *backends.Plan, took time.Duration) {
+	for _, o := range os {
+		o.Applied(target, p, took)
+	}
+}
+
+// Failed tells each.
+func (os Observers) Failed(target string, phase Phase, err error) {
+	for _, o := range os {
+		o.Failed(target, phase, err)
+	}
+}
+
+// Refused tells each.
+func (os Observers) Refused(target string, deletes, owned int) {
+	for _, o := range os {
+		o.Refused(target, deletes, owned)
+	}
+}
+
+// Drift tells each.
+func (os Observers) Drift(target string, ops int) {
+	for _, o := range os {
+		o.Drift(target, ops)
+	}
+}
+
+// Converged tells each.
+func (os Observers) Converged(target string, rev intent.Revision, owned int) {
+	for _, o := range os {
+		o.Converged(target, rev, owned)
+	}
+}

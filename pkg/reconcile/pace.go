@@ -1,0 +1,104 @@
+package reconcile
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// mood is what the last round came to; it decides what the next one waits for.
+type mood uint8
+
+const (
+	waiting   mood = iota // for the first snapshot
+	converged             // for a wake or the drift interval
+	refused               // likewise, but not faster than errors are retried
+	failed                // for the end of the pause
+	lost                  // for nothing: the backend asks for read-back
+)
+
+// pace decides when the next round is due. It holds times, never timers, so that it can be asked at any moment.
+type pace struct {
+	opts     *Options
+	mood     mood
+	woken    bool // somebody called Wake since the last round began
+	nudged   bool // the backend woke the loop since the last round began
+	ended    time.Time
+	readBack time.Time // when everything was read back last
+	failures int       // in a row
+	pause    time.Duration
+}
+
+// begin notes that a round starts, which will see everything that happened until now.
+func (p *pace) begin() { p.woken, p.nudged = false, false }
+
+// end notes how a round that ended now went.
+func (p *pace) end(m mood, now time.Time) {
+	p.mood, p.ended = m, now
+	if m != failed {
+		p.failures = 0
+		return
+	}
+	p.pause = jitter(backoff(p.opts.RetryMin, p.opts.RetryMax, p.failures))
+	p.failures++
+}
+
+// due is when the next round starts as things stand. It is false when only a wake can start one.
+//
+// A wake does not cut the pause after an error short, or every event would hammer a target that is down. A nudge does,
+// down to RetryMin: the backend saw its connection come back.
+func (p *pace) due() (time.Time, bool) {
+	switch p.mood {
+	case lost:
+		return p.ended, true
+	case failed:
+		pause := p.pause
+		if p.nudged {
+			pause = min(pause, p.opts.RetryMin)
+		}
+		return p.ended.Add(pause), true
+	case waiting:
+		return p.ended, p.woken
+	case refused:
+		return p.next(max(p.opts.MinInterval, p.opts.RetryMin), p.ended)
+	case converged:
+		return p.next(p.opts.MinInterval, p.readBack)
+	default:
+		return time.Time{}, false
+	}
+}
+
+// next is when a round is due that nothing went wrong before: gap after the last one when somebody asked for it, else
+// at the drift interval, counted from since.
+func (p *pace) next(gap time.Duration, since time.Time) (time.Time, bool) {
+	earliest := p.ended.Add(gap)
+	if p.woken || p.nudged {
+		return earliest, true
+	}
+	drift := since.Add(p.opts.MaxInterval)
+	if drift.Before(earliest) {
+		drift = earliest
+	}
+	return drift, p.opts.MaxInterval > 0
+}
+
+// checkDrift says whether everything has to be read back although nothing went wrong.
+func (p *pace) checkDrift(now time.Time) bool {
+	return p.opts.MaxInterval > 0 && now.Sub(p.readBack) >= p.opts.MaxInterval
+}
+
+// backoff is the pause after the given number of earlier failures in a row: it doubles from least to most.
+func backoff(least, most time.Duration, failures int) time.Duration {
+	d := least
+	for range failures {
+		if d >= most/2 {
+			return most
+		}
+		d *= 2
+	}
+	return min(d, most)
+}
+
+// jitter takes up to a quarter off d, so that many clients of one failed server do not come back as one.
+func jitter(d time.Duration) time.Duration {
+	return d - time.Duration(rand.Int64N(int64(d)/4+1)) //nolint:gosec // spreads load, hides nothing
+}

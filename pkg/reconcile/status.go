@@ -1,0 +1,64 @@
+package reconcile
+
+import (
+	"time"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// Status is how a target stands. It is a copy: nothing in it changes later.
+type Status struct {
+	Target   string
+	Wanted   intent.Revision // the newest snapshot that was looked at
+	Revision intent.Revision // the snapshot that the target agreed with last
+	// Converged says that the last round ended well: the target agrees with Revision, as far as is known.
+	Converged bool
+	Refused   bool  // the last plan was held back by the guard
+	Err       error // why the last round did not end well; nil when it did
+
+	LastPlan      time.Time // when the last plan was made; zero before the first
+	LastConverged time.Time
+	LastError     time.Time
+	NextRetry     time.Time // zero unless the last round failed
+
+	Plans, FullPlans, Applies, Ops uint64
+	Failures, Refusals, Drifts     uint64
+
+	Owned int             // rows owned in the target, by the last read-back and what was written since
+	Skips []backends.Skip // what the target cannot express; it is denied there
+}
+
+// Synced says whether the target has agreed with some snapshot since the loop began.
+func (s *Status) Synced() bool { return !s.LastConverged.IsZero() }
+
+// mergeSkips brings the skips known so far up to date with those of a plan for want. A plan from read-back knows all of
+// them; an incremental one only those of the intents it looked at.
+func mergeSkips(known []backends.Skip, p *backends.Plan, want *intent.Snapshot, since intent.Revision) []backends.Skip {
+	if p.Full || len(known) == 0 {
+		return p.Skips
+	}
+	changes, ok := want.Since(since)
+	if !ok && since != want.Revision() {
+		return p.Skips
+	}
+	looked := make(map[string]bool)
+	for i := range changes {
+		for _, id := range changes[i].Sets {
+			looked[string(id)] = true
+		}
+		for _, id := range changes[i].Policies {
+			looked[string(id)] = true
+		}
+	}
+	for _, s := range p.Skips {
+		looked[s.Intent] = true
+	}
+	var merged []backends.Skip
+	for _, s := range known {
+		if !looked[s.Intent] {
+			merged = append(merged, s)
+		}
+	}
+	return append(merged, p.Skips...)
+}
