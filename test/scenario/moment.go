@@ -1,0 +1,191 @@
+package scenario
+
+import (
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/netloom/netloom/pkg/watch"
+)
+
+// moment is the state after a step that changed something, and what is expected of it.
+type moment struct {
+	step     step
+	objects  map[watch.Ref][]byte // manifests
+	restart  bool                 // the processes start anew on the way here
+	fault    int                  // the write that fails on the way here; 0 none
+	writes   int                  // write transactions expected on the way here; -1 any number
+	problems []string
+	probes   []probe
+}
+
+// checked says whether the script looks at the moment.
+func (m *moment) checked() bool { return len(m.probes)+len(m.problems) > 0 || m.writes >= 0 }
+
+// stage is where a script's steps are played to find its moments.
+type stage struct {
+	script     *script
+	objects    map[watch.Ref][]byte
+	pods       map[string]*corev1.Pod       // by namespace/name
+	namespaces map[string]*corev1.Namespace // by name
+	fault      int
+	moments    []*moment
+}
+
+// play finds the moments of a script.
+func play(s *script) ([]*moment, error) {
+	st := &stage{
+		script: s, objects: make(map[watch.Ref][]byte),
+		pods: make(map[string]*corev1.Pod), namespaces: make(map[string]*corev1.Namespace),
+	}
+	for _, step := range s.steps {
+		if err := st.do(step); err != nil {
+			return nil, err
+		}
+	}
+	if len(st.moments) == 0 {
+		return nil, fmt.Errorf("the script does nothing")
+	}
+	return st.moments, nil
+}
+
+func (st *stage) do(s step) error {
+	args := s.words[1:]
+	switch s.words[0] {
+	case "probe", "writes", "problem":
+		return st.expect(s)
+	case "fault":
+		n, err := strconv.Atoi(strings.Join(args, " "))
+		if err != nil || n < 1 {
+			return s.errorf("expected the number of a write")
+		}
+		st.fault = n
+		return nil
+	case "restart":
+		st.enter(s).restart = true
+		return nil
+	}
+	if err := st.change(s.words[0], args); err != nil {
+		return s.errorf("%v", err)
+	}
+	st.enter(s)
+	return nil
+}
+
+// expect notes something about the last moment.
+func (st *stage) expect(s step) error {
+	if len(st.moments) == 0 {
+		return s.errorf("nothing has happened yet")
+	}
+	m := st.moments[len(st.moments)-1]
+	switch s.words[0] {
+	case "writes":
+		n, err := strconv.Atoi(strings.Join(s.words[1:], " "))
+		if err != nil || n < 0 {
+			return s.errorf("expected a number")
+		}
+		m.writes = n
+	case "problem":
+		m.problems = append(m.problems, strings.TrimSpace(strings.TrimPrefix(s.text, "problem")))
+	default:
+		p, err := parseProbe(s, st.pods)
+		if err != nil {
+			return s.errorf("%v", err)
+		}
+		m.probes = append(m.probes, p)
+	}
+	return nil
+}
+
+// enter makes the present state a moment.
+func (st *stage) enter(s step) *moment {
+	m := &moment{step: s, objects: maps.Clone(st.objects), fault: st.fault, writes: -1}
+	st.fault = 0
+	st.moments = append(st.moments, m)
+	return m
+}
+
+func (st *stage) change(verb string, args []string) error {
+	if len(args) == 0 {
+		return fmt.Errorf("expected a name")
+	}
+	switch verb {
+	case "namespace":
+		return st.putNamespace(args[0], args[1:])
+	case "node":
+		return st.putNode(args[0], args[1:])
+	case "pod":
+		return st.putPod(args[0], args[1:])
+	case "address", "finish":
+		return st.editPod(verb, args[0], args[1:])
+	case "label":
+		return st.label(args)
+	case "delete":
+		return st.remove(args)
+	case "apply":
+		for _, file := range args {
+			if err := st.apply(file); err != nil {
+				return err
+			}
+		}
+		return nil
+	default:
+		return fmt.Errorf("no such step")
+	}
+}
+
+// apply takes in every document of a file as it stands.
+func (st *stage) apply(file string) error {
+	content, ok := st.script.files[file]
+	if !ok {
+		return fmt.Errorf("the script has no file %q", file)
+	}
+	for _, doc := range strings.Split("\n"+content, "\n---\n") {
+		var is struct {
+			Kind     watch.Kind `json:"kind"`
+			Metadata struct {
+				Namespace string `json:"namespace"`
+				Name      string `json:"name"`
+			} `json:"metadata"`
+		}
+		if err := yaml.Unmarshal([]byte(doc), &is); err != nil {
+			return err
+		}
+		if is.Kind != watch.KindNetworkPolicy || is.Metadata.Name == "" || is.Metadata.Namespace == "" {
+			return fmt.Errorf("file %q: expected NetworkPolicies with namespace and name", file)
+		}
+		st.objects[watch.Ref{Kind: is.Kind, Namespace: is.Metadata.Namespace, Name: is.Metadata.Name}] = []byte(doc)
+	}
+	return nil
+}
+
+// remove deletes an object that is there.
+func (st *stage) remove(args []string) error {
+	kinds := map[string]watch.Kind{
+		"policy": watch.KindNetworkPolicy, "pod": watch.KindPod,
+		"namespace": watch.KindNamespace, "node": watch.KindNode,
+	}
+	if len(args) != 2 || kinds[args[0]] == "" {
+		return fmt.Errorf("expected policy, pod, namespace or node and a name")
+	}
+	ref := watch.Ref{Kind: kinds[args[0]], Name: args[1]}
+	if ns, name, ok := strings.Cut(args[1], "/"); ok {
+		ref.Namespace, ref.Name = ns, name
+	}
+	if st.objects[ref] == nil {
+		return fmt.Errorf("there is no %s", ref)
+	}
+	delete(st.objects, ref)
+	switch ref.Kind {
+	case watch.KindPod:
+		delete(st.pods, args[1])
+	case watch.KindNamespace:
+		delete(st.namespaces, args[1])
+	case watch.KindNetworkPolicy, watch.KindNode:
+	}
+	return nil
+}

@@ -1,0 +1,197 @@
+package scenario
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/netloom/netloom/pkg/watch"
+)
+
+// put writes an object as the manifest it would be applied with.
+func (st *stage) put(ref watch.Ref, object any) error {
+	manifest, err := yaml.Marshal(object)
+	if err != nil {
+		return err
+	}
+	st.objects[ref] = manifest
+	return nil
+}
+
+func (st *stage) putNamespace(name string, words []string) error {
+	n := &corev1.Namespace{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: string(watch.KindNamespace)},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}},
+	}
+	for _, w := range words {
+		if !relabel(n.Labels, w) {
+			return fmt.Errorf("%q is no label", w)
+		}
+	}
+	st.namespaces[name] = n
+	return st.put(watch.Ref{Kind: watch.KindNamespace, Name: name}, n)
+}
+
+func (st *stage) putNode(name string, words []string) error {
+	n := &corev1.Node{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: string(watch.KindNode)},
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+	}
+	for _, w := range words {
+		if _, err := netip.ParseAddr(w); err != nil {
+			return err
+		}
+		n.Status.Addresses = append(n.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: w})
+	}
+	return st.put(watch.Ref{Kind: watch.KindNode, Name: name}, n)
+}
+
+func (st *stage) putPod(fullName string, words []string) error {
+	ns, name, ok := strings.Cut(fullName, "/")
+	if !ok {
+		return fmt.Errorf("expected namespace/name")
+	}
+	p := &corev1.Pod{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: string(watch.KindPod)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, Labels: map[string]string{}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}}},
+	}
+	for _, w := range words {
+		if err := describe(p, w); err != nil {
+			return err
+		}
+	}
+	if p.Status.Phase == "" {
+		p.Status.Phase = corev1.PodPending
+		if p.Status.PodIP != "" {
+			p.Status.Phase = corev1.PodRunning
+		}
+	}
+	return st.keepPod(p)
+}
+
+func (st *stage) keepPod(p *corev1.Pod) error {
+	st.pods[p.Namespace+"/"+p.Name] = p
+	return st.put(watch.Ref{Kind: watch.KindPod, Namespace: p.Namespace, Name: p.Name}, p)
+}
+
+// describe adds to a pod what one word says.
+func describe(p *corev1.Pod, word string) error {
+	if a, err := netip.ParseAddr(word); err == nil {
+		address(p, a)
+		return nil
+	}
+	switch corev1.PodPhase(word) {
+	case corev1.PodPending, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed, corev1.PodUnknown:
+		p.Status.Phase = corev1.PodPhase(word)
+		return nil
+	}
+	if node, ok := strings.CutPrefix(word, "@"); ok {
+		p.Spec.NodeName = node
+		return nil
+	}
+	if port, ok := strings.CutPrefix(word, ":"); ok {
+		return declare(p, port)
+	}
+	if word == "hostnetwork" {
+		p.Spec.HostNetwork = true
+		return nil
+	}
+	if !relabel(p.Labels, word) {
+		return fmt.Errorf("%q says nothing about a pod", word)
+	}
+	return nil
+}
+
+func address(p *corev1.Pod, a netip.Addr) {
+	if p.Status.PodIP == "" {
+		p.Status.PodIP = a.String()
+	}
+	p.Status.PodIPs = append(p.Status.PodIPs, corev1.PodIP{IP: a.String()})
+}
+
+// declare adds a port to a pod's container: NAME=NUMBER/PROTOCOL.
+func declare(p *corev1.Pod, port string) error {
+	name, rest, _ := strings.Cut(port, "=")
+	number, protocol, ok := strings.Cut(rest, "/")
+	n, err := strconv.ParseInt(number, 10, 32)
+	if !ok || err != nil {
+		return fmt.Errorf("%q: expected NAME=NUMBER/PROTOCOL", port)
+	}
+	c := &p.Spec.Containers[0]
+	c.Ports = append(c.Ports, corev1.ContainerPort{
+		Name: name, ContainerPort: int32(n), Protocol: corev1.Protocol(strings.ToUpper(protocol)),
+	})
+	return nil
+}
+
+// relabel does KEY=VALUE or KEY- to labels; it is false for any other word.
+func relabel(labels map[string]string, word string) bool {
+	if k, v, ok := strings.Cut(word, "="); ok {
+		labels[k] = v
+		return true
+	}
+	k, ok := strings.CutSuffix(word, "-")
+	delete(labels, k)
+	return ok
+}
+
+func (st *stage) label(args []string) error {
+	if len(args) < 3 {
+		return fmt.Errorf("expected pod or namespace, a name and labels")
+	}
+	var labels map[string]string
+	var keep func() error
+	if args[0] == "pod" && st.pods[args[1]] != nil {
+		p := st.pods[args[1]].DeepCopy()
+		labels, keep = p.Labels, func() error { return st.keepPod(p) }
+	} else if args[0] == "namespace" && st.namespaces[args[1]] != nil {
+		n := st.namespaces[args[1]].DeepCopy()
+		labels, keep = n.Labels, func() error {
+			st.namespaces[args[1]] = n
+			return st.put(watch.Ref{Kind: watch.KindNamespace, Name: args[1]}, n)
+		}
+	} else {
+		return fmt.Errorf("there is no %s %s", args[0], args[1])
+	}
+	before := maps.Clone(labels)
+	for _, w := range args[2:] {
+		if !relabel(labels, w) {
+			return fmt.Errorf("%q is neither KEY=VALUE nor KEY-", w)
+		}
+	}
+	if maps.Equal(before, labels) {
+		return fmt.Errorf("that changes nothing")
+	}
+	return keep()
+}
+
+func (st *stage) editPod(verb, name string, words []string) error {
+	p := st.pods[name].DeepCopy()
+	if p == nil {
+		return fmt.Errorf("there is no pod %s", name)
+	}
+	if verb == "finish" {
+		p.Status.Phase = corev1.PodSucceeded
+		if len(words) > 0 {
+			p.Status.Phase = corev1.PodPhase(words[0])
+		}
+		return st.keepPod(p)
+	}
+	p.Status.PodIP, p.Status.PodIPs = "", nil
+	for _, w := range words {
+		a, err := netip.ParseAddr(w)
+		if err != nil {
+			return err
+		}
+		address(p, a)
+	}
+	p.Status.Phase = corev1.PodRunning
+	return st.keepPod(p)
+}

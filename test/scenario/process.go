@@ -1,0 +1,177 @@
+package scenario
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/backendtest"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/test/oracle"
+	"github.com/netloom/netloom/translator"
+)
+
+// owner is whom the rows of a scenario belong to.
+const owner = "scenario"
+
+// process is the pipeline from manifests to rows. The directory and the target survive its restarts.
+type process struct {
+	dir     string
+	target  backendtest.Target
+	written map[watch.Ref]string // what the directory holds
+
+	source   *watch.Directory
+	made     *translator.Translator
+	snapshot *intent.Snapshot
+	backend  backends.Backend
+	reached  intent.Revision
+}
+
+func newProcess(t *testing.T, target backendtest.Target) *process {
+	t.Helper()
+	p := &process{dir: t.TempDir(), target: target, written: make(map[watch.Ref]string)}
+	p.restart(t)
+	t.Cleanup(func() { require.NoError(t, p.backend.Close()) })
+	return p
+}
+
+// restart forgets everything but the directory and the target.
+func (p *process) restart(t *testing.T) {
+	t.Helper()
+	if p.backend != nil {
+		require.NoError(t, p.backend.Close())
+	}
+	log := logrus.New()
+	log.SetLevel(logrus.ErrorLevel)
+	p.source = watch.NewDirectory(p.dir, log)
+	p.made = translator.New(translator.Options{})
+	p.snapshot = nil
+	p.backend = p.target.Open(t, owner)
+	p.reached = 0
+}
+
+// write makes the directory hold exactly these manifests.
+func (p *process) write(t *testing.T, objects map[watch.Ref][]byte) {
+	t.Helper()
+	path := func(r watch.Ref) string {
+		return filepath.Join(p.dir, fmt.Sprintf("%s_%s_%s.yaml", r.Kind, r.Namespace, r.Name))
+	}
+	for r := range p.written {
+		if _, stays := objects[r]; !stays {
+			require.NoError(t, os.Remove(path(r)))
+			delete(p.written, r)
+		}
+	}
+	for r, manifest := range objects {
+		if p.written[r] != string(manifest) {
+			require.NoError(t, os.WriteFile(path(r), manifest, 0o600))
+			p.written[r] = string(manifest)
+		}
+	}
+}
+
+// translate takes in what changed in the directory. With again, every object is given to the translator once more.
+func (p *process) translate(t *testing.T, again bool) {
+	t.Helper()
+	require.NoError(t, p.source.ReadOnce())
+	refs := p.source.Drain()
+	if again {
+		refs = append(refs, p.source.Refs()...)
+	}
+	for _, r := range refs {
+		if o, ok := p.source.Get(r); ok {
+			require.NoError(t, p.made.Put(o))
+		} else {
+			p.made.Remove(string(r.Kind), r.Namespace, r.Name)
+		}
+	}
+	p.snapshot = p.made.Snapshot()
+}
+
+// reconcile makes the target agree with the last snapshot. A write that fails is answered as the daemon does, with a
+// plan from read-back.
+func (p *process) reconcile(t *testing.T) {
+	t.Helper()
+	p.target.Prepare(t, p.endpoints())
+	for try := 0; ; try++ {
+		require.Less(t, try, 10, "the target never agrees")
+		plan, err := p.backend.Plan(t.Context(), p.snapshot, p.reached)
+		require.NoError(t, err)
+		if plan.Resync {
+			require.NotZero(t, p.reached, "a plan from read-back asks for read-back")
+			p.reached = 0
+			continue
+		}
+		if err := p.backend.Apply(t.Context(), plan); err != nil {
+			p.reached = 0
+			continue
+		}
+		p.reached = p.snapshot.Revision()
+		require.Empty(t, plan.Skips)
+		require.Empty(t, p.target.Dangling(t))
+		return
+	}
+}
+
+// endpoints are the pods that stand on something in the target.
+func (p *process) endpoints() []intent.Endpoint {
+	var list []intent.Endpoint
+	for _, r := range p.source.Refs() {
+		o, _ := p.source.Get(r)
+		pod, ok := o.(*corev1.Pod)
+		if !ok {
+			continue
+		}
+		e := intent.Endpoint{Key: intent.Key{Namespace: pod.Namespace, Name: pod.Name}, Node: pod.Spec.NodeName}
+		if pod.Spec.HostNetwork || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+			continue
+		}
+		for _, ip := range pod.Status.PodIPs {
+			e.Addrs = append(e.Addrs, netip.MustParseAddr(ip.IP))
+		}
+		if len(e.Addrs) > 0 {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// cluster is the objects as the source has them, for the oracle.
+func (p *process) cluster() *oracle.Frozen {
+	var c oracle.Cluster
+	for _, r := range p.source.Refs() {
+		o, _ := p.source.Get(r)
+		switch o := o.(type) {
+		case *corev1.Pod:
+			c.Pods = append(c.Pods, o)
+		case *corev1.Namespace:
+			c.Namespaces = append(c.Namespaces, o)
+		case *corev1.Node:
+			c.Nodes = append(c.Nodes, o)
+		case *networkingv1.NetworkPolicy:
+			c.Policies = append(c.Policies, o)
+		}
+	}
+	return c.Freeze()
+}
+
+// problems is everything that is wrong with the present objects.
+func (p *process) problems() []string {
+	var list []string
+	for _, problem := range p.source.Problems() {
+		list = append(list, problem.Error())
+	}
+	for _, problem := range p.made.Problems() {
+		list = append(list, problem.Error())
+	}
+	return list
+}

@@ -1,0 +1,148 @@
+package scenario
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/pkg/watch"
+)
+
+// walk takes every road. The first one, as written, says what rows the others must end in.
+func (r *run) walk(t *testing.T) {
+	for _, road := range []struct {
+		name string
+		walk func(t *testing.T)
+	}{
+		{"as written", r.asWritten},
+		{"everything twice", r.twice},
+		{"restart after each step", r.restarts},
+		{"each state alone", r.alone},
+		{"steps squashed", r.squashed},
+		{"only the states that are looked at", r.leaps},
+		{"objects in reverse order", r.reverse},
+		{"states backwards", r.backwards},
+		{"every write fails once", r.faults},
+	} {
+		if !t.Run(road.name, road.walk) {
+			return // the other roads would only say it again
+		}
+	}
+}
+
+func (r *run) asWritten(t *testing.T) {
+	p := newProcess(t, r.fresh(t))
+	for i, m := range r.moments {
+		if m.restart {
+			p.restart(t)
+		}
+		p.write(t, m.objects)
+		p.translate(t, false)
+		writes := p.target.Writes(t)
+		p.target.FailAt(m.fault)
+		p.reconcile(t)
+		p.target.FailAt(0)
+		if m.writes >= 0 {
+			require.Equal(t, m.writes, p.target.Writes(t)-writes, "line %d: %s: writes", m.step.line, m.step.text)
+		}
+		r.check(t, p, i)
+	}
+}
+
+// to brings p to a moment in one go and looks at it.
+func (r *run) to(t *testing.T, p *process, i int) {
+	t.Helper()
+	p.write(t, r.moments[i].objects)
+	p.translate(t, false)
+	p.reconcile(t)
+	r.check(t, p, i)
+}
+
+func (r *run) twice(t *testing.T) {
+	p := newProcess(t, r.fresh(t))
+	for i := range r.moments {
+		r.to(t, p, i)
+		writes := p.target.Writes(t)
+		p.translate(t, true)
+		p.reconcile(t)
+		p.reached = 0
+		p.reconcile(t)
+		require.Equal(t, writes, p.target.Writes(t), "line %d: written again", r.moments[i].step.line)
+		r.check(t, p, i)
+	}
+}
+
+func (r *run) restarts(t *testing.T) {
+	p := newProcess(t, r.fresh(t))
+	for i := range r.moments {
+		p.restart(t)
+		r.to(t, p, i)
+	}
+}
+
+func (r *run) alone(t *testing.T) {
+	for i, m := range r.moments {
+		if m.checked() {
+			r.to(t, newProcess(t, r.fresh(t)), i)
+		}
+	}
+}
+
+// squashed shows the translator every state and the backend only those that are looked at.
+func (r *run) squashed(t *testing.T) {
+	p := newProcess(t, r.fresh(t))
+	for i, m := range r.moments {
+		p.write(t, m.objects)
+		p.translate(t, false)
+		if m.checked() {
+			p.reconcile(t)
+			r.check(t, p, i)
+		}
+	}
+}
+
+func (r *run) leaps(t *testing.T) {
+	p := newProcess(t, r.fresh(t))
+	for i, m := range r.moments {
+		if m.checked() {
+			r.to(t, p, i)
+		}
+	}
+}
+
+// reverse builds the last state of the script object by object, from the last in order to the first.
+func (r *run) reverse(t *testing.T) {
+	p := newProcess(t, r.fresh(t))
+	last := len(r.moments) - 1
+	all := r.moments[last].objects
+	refs := slices.SortedFunc(maps.Keys(all), watch.Ref.Compare)
+	some := make(map[watch.Ref][]byte)
+	for _, ref := range slices.Backward(refs) {
+		some[ref] = all[ref]
+		p.write(t, some)
+		p.translate(t, false)
+		p.reconcile(t)
+	}
+	r.to(t, p, last)
+}
+
+func (r *run) backwards(t *testing.T) {
+	p := newProcess(t, r.fresh(t))
+	for i := range slices.Backward(r.moments) {
+		r.to(t, p, i)
+	}
+}
+
+func (r *run) faults(t *testing.T) {
+	p := newProcess(t, r.fresh(t))
+	for i, m := range r.moments {
+		p.write(t, m.objects)
+		p.translate(t, false)
+		p.target.FailAt(1 + i%2)
+		p.reconcile(t)
+		p.target.FailAt(0)
+		r.check(t, p, i)
+	}
+}
