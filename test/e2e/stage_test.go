@@ -109,6 +109,7 @@ func (s *stage) watch(t *testing.T) *watch {
 	ctx, cancel := context.WithCancel(t.Context())
 	w := &watch{stage: s, always: map[string]*ovnlab.Loop{}, never: map[string]*ovnlab.Loop{}, cancel: cancel}
 	client, web := s.hosts["client"], s.hosts["web"]
+	s.expect(t, ovnlab.Answered, "client", "web", "tcp", steady) // and neighbours are known from now on
 	for _, v6 := range []bool{false, true} {
 		src, dst := client.Addr(v6), web.Addr(v6)
 		for _, protocol := range []string{"tcp", "udp"} {

@@ -23,6 +23,8 @@ type Host struct {
 	port *Port
 	ns   *netns
 	link string // until it becomes eth0
+
+	source atomic.Int64 // counts connections, to choose source ports
 }
 
 // Outcome is how an attempt to talk to somebody ended. The zero value is Timeout.
@@ -131,13 +133,29 @@ func (s *Server) echoStreams(l net.Listener) {
 	}
 }
 
+// Source ports that clients use, one after the other: OVS 3.1 in userspace loses packets of a connection whose ports were
+// those of another one shortly before, and can even fail an assertion then. The kernel would choose at random.
+const (
+	firstSource = 10_000
+	sources     = 55_000
+)
+
 // Dial opens a connection from one of the host's addresses, or with UDP a socket.
 func (h *Host) Dial(ctx context.Context, protocol string, from netip.Addr, to netip.AddrPort) (net.Conn, error) {
+	for {
+		conn, err := h.dial(ctx, protocol, netip.AddrPortFrom(from, uint16(firstSource+h.source.Add(1)%sources)), to)
+		if !errors.Is(err, syscall.EADDRINUSE) {
+			return conn, err
+		}
+	}
+}
+
+func (h *Host) dial(ctx context.Context, protocol string, from, to netip.AddrPort) (net.Conn, error) {
 	var d net.Dialer
 	if protocol == "udp" {
-		d.LocalAddr = net.UDPAddrFromAddrPort(netip.AddrPortFrom(from, 0))
+		d.LocalAddr = net.UDPAddrFromAddrPort(from)
 	} else {
-		d.LocalAddr = net.TCPAddrFromAddrPort(netip.AddrPortFrom(from, 0))
+		d.LocalAddr = net.TCPAddrFromAddrPort(from)
 	}
 	var conn net.Conn
 	err := h.ns.do(func() error {
@@ -157,9 +175,6 @@ func (h *Host) Connect(ctx context.Context, protocol string, from netip.Addr, to
 		return outcome(err)
 	}
 	defer func() { _ = conn.Close() }()
-	if c, ok := conn.(*net.TCPConn); ok {
-		_ = c.SetLinger(0) // a client in a loop would run out of ports that wait for stragglers
-	}
 	deadline, _ := ctx.Deadline()
 	_ = conn.SetDeadline(deadline)
 	if err := Ping(conn); err != nil {
