@@ -50,7 +50,7 @@ func suiteRows(t *testing.T, client *ovsdb.Client) {
 		}),
 		ovsdb.Insert("Address_Set", id2, nil),
 		ovsdb.Insert("ACL", id1, libovsdb.Row{"action": "drop", "direction": "to-lport", "match": "ip", "priority": 5, "log": true}),
-		ovsdb.Insert("Port_Group", id1, libovsdb.Row{"name": "pg1", "acls": ovsdb.UUIDs([]string{id1})}),
+		ovsdb.Insert("Port_Group", id2, libovsdb.Row{"name": "pg1", "acls": ovsdb.UUIDs([]string{id1})}),
 	})
 	require.NoError(t, err)
 	require.Equal(t, id1, results[0].UUID.GoUUID)
@@ -90,7 +90,7 @@ func suiteRows(t *testing.T, client *ovsdb.Client) {
 	_, err = client.Select(ctx, "Sample", nil)
 	require.ErrorContains(t, err, "no such table")
 
-	_, err = client.Transact(ctx, []libovsdb.Operation{ovsdb.Delete("Port_Group", id1)})
+	_, err = client.Transact(ctx, []libovsdb.Operation{ovsdb.Delete("Port_Group", id2)})
 	require.NoError(t, err)
 	rows, err = client.Select(ctx, "ACL", nil, "match")
 	require.NoError(t, err)
@@ -104,7 +104,7 @@ func suiteErrors(t *testing.T, client *ovsdb.Client) {
 			full[k] = v
 		}
 		return []libovsdb.Operation{
-			ovsdb.Insert("Port_Group", id3, libovsdb.Row{"name": "pg3", "acls": ovsdb.UUIDs([]string{id3})}),
+			ovsdb.Insert("Port_Group", id2, libovsdb.Row{"name": "pg3", "acls": ovsdb.UUIDs([]string{id3})}),
 			ovsdb.Insert("ACL", id3, full),
 		}
 	}
@@ -158,7 +158,7 @@ func suiteErrors(t *testing.T, client *ovsdb.Client) {
 func suitePorts(t *testing.T, client *ovsdb.Client, raw *ovsdbtest.Raw) {
 	require.Empty(t, client.PortChanges())
 	_, err := raw.Transact(
-		libovsdb.Operation{Op: "insert", Table: "Logical_Switch", UUID: id1, Row: libovsdb.Row{
+		libovsdb.Operation{Op: "insert", Table: "Logical_Switch", UUID: id3, Row: libovsdb.Row{
 			"name": "ls", "ports": ovsdb.UUIDs([]string{id1, id2}),
 		}},
 		libovsdb.Operation{Op: "insert", Table: "Logical_Switch_Port", UUID: id1, Row: libovsdb.Row{
@@ -185,11 +185,11 @@ func suitePorts(t *testing.T, client *ovsdb.Client, raw *ovsdbtest.Raw) {
 	require.Empty(t, client.PortsByExternalID("other", "x"))
 
 	_, err = client.Transact(t.Context(), []libovsdb.Operation{
-		ovsdb.Insert("Port_Group", id2, libovsdb.Row{"name": "pg2", "ports": ovsdb.UUIDs([]string{id1, id2})}),
+		ovsdb.Insert("Port_Group", id3, libovsdb.Row{"name": "pg2", "ports": ovsdb.UUIDs([]string{id1, id2})}),
 	})
 	require.NoError(t, err)
 	_, err = client.Transact(t.Context(), []libovsdb.Operation{
-		ovsdb.MutateSet("Logical_Switch", id1, "ports", nil, []libovsdb.UUID{{GoUUID: id1}}),
+		ovsdb.MutateSet("Logical_Switch", id3, "ports", nil, []libovsdb.UUID{{GoUUID: id1}}),
 		ovsdb.Update("Logical_Switch_Port", id2, libovsdb.Row{"external_ids": map[string]string{"pod": "a/c"}}),
 	})
 	require.NoError(t, err)

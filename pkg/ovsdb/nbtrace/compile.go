@@ -70,6 +70,8 @@ func (x *addressIndex) has(a netip.Addr) bool {
 	return false
 }
 
+func (x *addressIndex) empty() bool { return len(x.addrs) == 0 && len(x.prefixes) == 0 }
+
 // holdsOther says whether the set has something that is not of the family.
 func (x *addressIndex) holdsOther(ip4 bool) bool {
 	for a := range x.addrs {
@@ -134,7 +136,16 @@ func (w *world) compileComparison(c *comparison) (matcher, error) {
 	if err != nil || c.field.holds == nil {
 		return m, err
 	}
+	if w.comparesNothing(c) {
+		return func(*view) bool { return c.op == "!=" }, nil
+	}
 	return func(v *view) bool { return c.field.holds(v) && m(v) }, nil
+}
+
+// comparesNothing says whether c has only empty sets to compare with. OVN puts 0 or 1 in place of such a comparison,
+// before it adds what the field implies: `ip4.src != $empty' holds for IPv6 too.
+func (w *world) comparesNothing(c *comparison) bool {
+	return !slices.ContainsFunc(c.values, func(v value) bool { return v.kind != valueSet || !w.sets[v.set].empty() })
 }
 
 func (w *world) comparePort(c *comparison) (matcher, error) {

@@ -12,5 +12,6 @@
 // What is not: load balancers (ask with the backend's address), replies (ask about the first packet of a connection),
 // ACLs on packets that a router port sends or receives, allow-stateless overriding stateful ACLs, default_acl_drop,
 // and the address sets that OVN derives from port groups ("$group_ip4"): list them as address sets. The expression
-// language lacks subfields, masked integers and the fields that no policy uses; they are reported as unknown.
+// language lacks subfields, masked integers, integers in place of addresses, words compared with 0 or 1, and the fields
+// that no policy uses; they are reported as faults.
 package nbtrace

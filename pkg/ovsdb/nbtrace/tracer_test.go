@@ -47,7 +47,7 @@ func acl(uuid, spec string) nbtrace.ACL {
 }
 
 // packet reads "inport>outport source destination protocol port".
-func packet(t *testing.T, s string) nbtrace.Packet {
+func packet(t testing.TB, s string) nbtrace.Packet {
 	t.Helper()
 	f := strings.Fields(s)
 	require.GreaterOrEqual(t, len(f), 4, s)
@@ -93,6 +93,8 @@ func TestMatches(t *testing.T) {
 		{`ip4.src == $empty`, tcp80, false},
 		{`ip4.src != $some`, six, false},
 		{`ip4.src != $empty`, tcp80, true},
+		{`ip4.src != $empty`, arp, true}, // OVN forgets that the field implies IPv4
+		{`ip4.src != {$empty, 10.0.0.9}`, arp, false},
 		{`ip4.src == $some`, "b>a 10.1.77.1 10.0.0.1 tcp 80", true},
 		{`ip4.src == $some`, "b>a 10.2.0.1 10.0.0.1 tcp 80", false},
 		{`ip4.src == {$empty, 10.0.0.0/30}`, tcp80, true},
@@ -159,6 +161,9 @@ func TestStages(t *testing.T) {
 		{"the two from-lport stages both decide", "a>b 10.0.0.1 10.0.0.2 tcp 80", []string{
 			"from-lport 0.1 allow : inport == @g1", "from-lport+lb 0.1 drop : inport == @g1 && ip",
 		}, "drop 1 default"},
+		{"an earlier allow is reported when nothing follows", "a>b 10.0.0.1 10.0.0.2 tcp 80", []string{
+			"from-lport 0.1 allow : inport == @g1",
+		}, "allow 0 default"},
 		{"an allow after load balancing does not undo a drop before it", "a>b 10.0.0.1 10.0.0.2 tcp 80", []string{
 			"from-lport 0.1 drop : inport == @g1", "from-lport+lb 0.9 allow : inport == @g1",
 		}, "drop 0 default"},

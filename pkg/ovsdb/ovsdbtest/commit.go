@@ -55,8 +55,8 @@ func (x *txn) countStrong() (map[rowKey]int, *fault) {
 	var f *fault
 	for _, ch := range x.order {
 		ch.key.table.eachRef(ch.old, ch.now, false, func(c *column, to rowKey, sign int) {
-			if to == ch.key {
-				return
+			if to.id == ch.key.id {
+				return // see countRefs
 			}
 			delta[to] += sign
 			if sign > 0 && x.get(to) == nil && x.db.rows[to.table][to.id] == nil && f == nil {
@@ -86,7 +86,7 @@ func (x *txn) collect(delta map[rowKey]int) {
 			continue
 		}
 		key.table.eachRef(r, nil, false, func(_ *column, to rowKey, sign int) {
-			if to != key {
+			if to.id != key.id {
 				delta[to] += sign
 				doubtful = append(doubtful, to)
 			}

@@ -2,6 +2,7 @@ package ovsdbtest
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
 )
 
@@ -16,9 +17,6 @@ type condition struct {
 
 // conditions reads the clauses of a where.
 func (x *txn) conditions(t *table, raw []json.RawMessage) ([]condition, *fault) {
-	if raw == nil {
-		return nil, faultf(syntaxError, "Parsing ovsdb operation failed: Required 'where' member is missing.")
-	}
 	where := make([]condition, 0, len(raw))
 	for _, text := range raw {
 		column, function, value, f := triple(text)
@@ -32,14 +30,12 @@ func (x *txn) conditions(t *table, raw []json.RawMessage) ([]condition, *fault) 
 		case column == "_uuid" || column == "_version":
 			c.typ = &columnType{key: baseType{Kind: "uuid"}, min: 1, max: 1}
 		default:
-			return nil, faultf(syntaxError, "No column %s in table %s.", column, t.name)
+			return nil, faultf(unknownColumn, "No column %s in table %s.", column, t.name)
 		}
 		if f := c.checkFunction(); f != nil {
 			return nil, f
 		}
-		if c.function == "includes" || c.function == "excludes" {
-			c.typ = c.typ.relaxed()
-		}
+		c.typ = c.operand()
 		if c.value, f = parseDatum(value, c.typ, x.names); f != nil {
 			return nil, f
 		}
@@ -79,6 +75,24 @@ func (c *condition) checkFunction() *fault {
 	default:
 		return faultf("unknown function", "No function named %s.", c.function)
 	}
+}
+
+// operand is the type of the value that the column is compared with.
+func (c *condition) operand() *columnType {
+	typ := *c.typ
+	switch c.function {
+	case "<", "<=", ">", ">=":
+		typ.min = 1
+	case "includes", "excludes":
+		if typ.scalar() {
+			break
+		}
+		typ.min = 0
+		if c.function == "excludes" {
+			typ.max = math.MaxInt
+		}
+	}
+	return &typ
 }
 
 // holds says whether r meets c.

@@ -136,8 +136,8 @@ func (db *database) apply(changes []*change) {
 // countRefs brings up to date who is pointed at by whom.
 func (db *database) countRefs(ch *change) {
 	ch.key.table.eachRef(ch.old, ch.now, false, func(_ *column, to rowKey, sign int) {
-		if to == ch.key {
-			return // a reference to itself keeps no row
+		if to.id == ch.key.id {
+			return // A reference to itself keeps no row. The real server compares uuids alone, whatever the table.
 		}
 		if db.strong[to] += sign; db.strong[to] == 0 {
 			delete(db.strong, to)

@@ -33,6 +33,8 @@ const (
 	constraintViolation = "constraint violation"
 	referentialError    = "referential integrity violation"
 	duplicateUUID       = "duplicate uuid"
+	unknownColumn       = "unknown column"
+	otherError          = "ovsdb error"
 )
 
 // datum is the value of a column: atoms in order without repetition, each with a value when the column is a map. Atoms
@@ -40,6 +42,12 @@ const (
 type datum struct {
 	keys []any
 	vals []any
+}
+
+// symbols are the names that a transaction gives to rows.
+type symbols struct {
+	ids  map[string]rowID
+	next func() rowID
 }
 
 // compareAtoms orders atoms of one type.
@@ -73,7 +81,7 @@ func (d datum) equal(o datum) bool {
 	return slices.Equal(d.keys, o.keys) && slices.Equal(d.vals, o.vals)
 }
 
-// builder collects the elements of a datum.
+// with is d and those elements of o whose key d lacks.
 func (d datum) with(o datum) datum {
 	isMap := d.vals != nil || o.vals != nil
 	out := datum{keys: make([]any, 0, len(d.keys)+len(o.keys))}
@@ -162,7 +170,7 @@ func decodeWire(raw json.RawMessage) (any, error) {
 }
 
 // parseDatum reads a value of type t. names resolves named-uuid, and may be nil.
-func parseDatum(v any, t *columnType, names map[string]rowID) (datum, *fault) {
+func parseDatum(v any, t *columnType, names *symbols) (datum, *fault) {
 	var elements []any
 	tag, list := tagged(v)
 	switch {
@@ -219,9 +227,9 @@ func collect(pairs [][2]any, t *columnType) (datum, *fault) {
 	for i, p := range pairs {
 		if i > 0 && pairs[i-1][0] == p[0] {
 			if t.value == nil {
-				continue
+				return datum{}, faultf(otherError, "set contains duplicate")
 			}
-			return datum{}, faultf(constraintViolation, "map contains duplicate key")
+			return datum{}, faultf(otherError, "map contains duplicate key")
 		}
 		d.keys = append(d.keys, p[0])
 		if t.value != nil {
@@ -232,20 +240,28 @@ func collect(pairs [][2]any, t *columnType) (datum, *fault) {
 }
 
 func (d datum) checkSize(t *columnType) *fault {
-	if n := len(d.keys); n < t.min || n > t.max {
-		limit := strconv.Itoa(t.max)
-		if t.max > 1<<32 {
-			limit = "unlimited"
-		}
-		return faultf(syntaxError, "%d values where between %d and %s are required", n, t.min, limit)
+	n := len(d.keys)
+	if n >= t.min && n <= t.max {
+		return nil
 	}
-	return nil
+	noun := "set"
+	if t.value != nil {
+		noun = "map"
+	}
+	if t.min == 1 && t.max == 1 {
+		return faultf(syntaxError, "%s must have exactly one member but %d are present", noun, n)
+	}
+	limit := strconv.Itoa(t.max)
+	if t.max > 1<<32 {
+		limit = "unlimited"
+	}
+	return faultf(syntaxError, "%s must have %d to %s members but %d are present", noun, t.min, limit, n)
 }
 
 var uuidPattern = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
 // parseAtom reads one atom and checks it against its type.
-func parseAtom(v any, b *baseType, names map[string]rowID) (any, *fault) {
+func parseAtom(v any, b *baseType, names *symbols) (any, *fault) {
 	var atom any
 	switch x := v.(type) {
 	case string:
@@ -273,11 +289,13 @@ func parseAtom(v any, b *baseType, names map[string]rowID) (any, *fault) {
 				atom = rowID(strings.ToLower(text))
 			}
 		case "named-uuid":
-			id, ok := names[text]
-			if !ok {
-				return nil, faultf(syntaxError, "named-uuid %q names no row of this transaction", text)
+			if names == nil || text == "" {
+				break
 			}
-			atom = id
+			if names.ids[text] == "" { // a row that this transaction may still insert
+				names.ids[text] = names.next()
+			}
+			atom = names.ids[text]
 		}
 	}
 	if atom == nil {
@@ -290,7 +308,7 @@ func parseAtom(v any, b *baseType, names map[string]rowID) (any, *fault) {
 func (b *baseType) check(atom any) *fault {
 	if len(b.enum.keys) > 0 {
 		if _, ok := b.enum.find(atom); !ok {
-			return faultf(constraintViolation, "%s is not one of the allowed values (%s)", plain(atom), b.enum.list())
+			return faultf(constraintViolation, "%s is not one of the allowed values ([%s])", quoteEmpty(plain(atom)), b.enum.list())
 		}
 	}
 	switch x := atom.(type) {
@@ -323,6 +341,13 @@ func span[N any](from, to *N) string {
 		fmt.Fprintf(&b, " to %v", *to)
 	}
 	return b.String()
+}
+
+func quoteEmpty(s string) string {
+	if s == "" {
+		return `""`
+	}
+	return s
 }
 
 // plain spells an atom for people.

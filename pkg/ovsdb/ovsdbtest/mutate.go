@@ -43,7 +43,7 @@ func (x *txn) mutation(t *table, raw json.RawMessage) (mutation, *fault) {
 	}
 	m := mutation{column: t.byName[name], mutator: mutator}
 	if m.column == nil {
-		return m, faultf(syntaxError, "No column %s in table %s.", name, t.name)
+		return m, faultf(unknownColumn, "No column %s in table %s.", name, t.name)
 	}
 	if !m.column.mutable {
 		return m, faultf(constraintViolation, "Cannot mutate immutable column %s in table %s.", name, t.name)
@@ -55,11 +55,16 @@ func (x *txn) mutation(t *table, raw json.RawMessage) (mutation, *fault) {
 		if typ.scalar() {
 			return m, mismatch
 		}
-		operand := typ.relaxed()
-		if tag, _ := tagged(value); mutator == "delete" && typ.value != nil && tag != "map" {
-			operand.value, m.keys = nil, true
+		operand := *typ
+		operand.min = 0
+		if mutator == "delete" {
+			operand.max = math.MaxInt
 		}
-		m.value, f = parseDatum(value, operand, x.names)
+		m.value, f = parseDatum(value, &operand, x.names)
+		if f != nil && mutator == "delete" && typ.value != nil {
+			operand.value, m.keys = nil, true // a map is also deleted from by keys alone
+			m.value, f = parseDatum(value, &operand, x.names)
+		}
 		return m, f
 	case "+=", "-=", "*=", "/=", "%=":
 		real := typ.key.Kind == "real" && mutator != "%="

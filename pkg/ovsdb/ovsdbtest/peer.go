@@ -180,7 +180,7 @@ func (s *Server) database(params []json.RawMessage) (*database, *fault) {
 	case s.self.name:
 		return s.self, nil
 	}
-	return nil, &fault{kind: "unknown database"}
+	return nil, faultf("unknown database", "request specifies unknown database %s", name)
 }
 
 // transact runs what a client asked for. keep is false when its connection is to be dropped. s.mu is held.

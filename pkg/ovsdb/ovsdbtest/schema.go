@@ -97,13 +97,6 @@ func (t *columnType) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// relaxed is t without its limits on the number of elements, as the operands of mutations and conditions have it.
-func (t *columnType) relaxed() *columnType {
-	free := *t
-	free.min, free.max = 0, math.MaxInt
-	return &free
-}
-
 // scalar says whether there is always exactly one element.
 func (t *columnType) scalar() bool { return t.min == 1 && t.max == 1 && t.value == nil }
 

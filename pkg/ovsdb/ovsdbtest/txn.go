@@ -12,7 +12,8 @@ type txn struct {
 	db      *database
 	changes map[rowKey]*change
 	order   []*change
-	names   map[string]rowID
+	names   *symbols
+	taken   map[string]bool // names of inserts
 	newUUID func() rowID
 }
 
@@ -40,25 +41,23 @@ type operation struct {
 // transact runs operations, given as the parameters of the request behind the database's name. Results are those of the
 // reply. The changes are nil when nothing was committed.
 func (db *database) transact(raw []json.RawMessage, newUUID func() rowID) (results []json.RawMessage, changes []*change) {
-	x := &txn{db: db, changes: make(map[rowKey]*change), names: make(map[string]rowID), newUUID: newUUID}
-	ops, ids, f := x.parse(raw)
+	x := &txn{db: db, changes: make(map[rowKey]*change), newUUID: newUUID, taken: make(map[string]bool)}
+	x.names = &symbols{ids: make(map[string]rowID), next: newUUID}
 	results = make([]json.RawMessage, len(raw))
 	for i := range results {
 		results[i] = json.RawMessage("null")
 	}
-	if f != nil {
-		results[len(ops)] = f.wire()
-		return results, nil
-	}
-	for i := range ops {
-		result, f := x.do(&ops[i], ids[i])
+	for i, text := range raw {
+		op, f := x.parse(text)
+		if f == nil {
+			results[i], f = x.do(op)
+		}
 		if f != nil {
 			results[i] = f.wire()
 			return results, nil
 		}
-		results[i] = result
 	}
-	changes, f = x.commit()
+	changes, f := x.commit()
 	if f != nil {
 		return append(results, f.wire()), nil
 	}
@@ -74,39 +73,82 @@ func (f *fault) wire() json.RawMessage {
 	return append(b, '}')
 }
 
-// parse reads the operations and gives every row to be inserted its uuid, because any operation may refer to it.
-func (x *txn) parse(raw []json.RawMessage) ([]operation, []rowID, *fault) {
-	ops := make([]operation, 0, len(raw))
-	ids := make([]rowID, len(raw))
-	for i, text := range raw {
-		var op operation
-		if err := json.Unmarshal(text, &op); err != nil {
-			return ops, nil, faultf(syntaxError, "parsing operation %d: %v", i, err)
-		}
-		if op.Op == "insert" {
-			switch {
-			case op.UUID == "":
-				ids[i] = x.newUUID()
-			case uuidPattern.MatchString(op.UUID):
-				ids[i] = rowID(strings.ToLower(op.UUID))
-			default:
-				return ops, nil, faultf(syntaxError, "Parsing ovsdb operation %d of %d failed: bad uuid", i+1, len(raw))
-			}
-			if op.UUIDName != "" {
-				if _, taken := x.names[op.UUIDName]; taken {
-					return ops, nil, faultf("duplicate uuid-name", "This %q appeared as the \"uuid-name\" of an earlier insert.",
-						op.UUIDName)
-				}
-				x.names[op.UUIDName] = ids[i]
-			}
-		}
-		ops = append(ops, op)
+// members lists what an operation must have beside op, and what it may have.
+func members(op string) (must, may []string, known bool) {
+	switch op {
+	case "insert":
+		return []string{"table", "row"}, []string{"uuid", "uuid-name"}, true
+	case "select":
+		return []string{"table", "where"}, []string{"columns"}, true
+	case "update":
+		return []string{"table", "where", "row"}, nil, true
+	case "mutate":
+		return []string{"table", "where", "mutations"}, nil, true
+	case "delete":
+		return []string{"table", "where"}, nil, true
+	case "wait":
+		return []string{"table", "where", "columns", "until", "rows"}, []string{"timeout"}, true
+	case "commit":
+		return []string{"durable"}, nil, true
+	case "comment":
+		return []string{"comment"}, nil, true
+	case "assert":
+		return []string{"lock"}, nil, true
 	}
-	return ops, ids, nil
+	return nil, nil, op == "abort"
+}
+
+// parse reads one operation.
+func (x *txn) parse(raw json.RawMessage) (*operation, *fault) {
+	var given map[string]json.RawMessage
+	var op operation
+	if json.Unmarshal(raw, &given) != nil || json.Unmarshal(raw, &op) != nil {
+		return nil, faultf(syntaxError, "Parsing ovsdb operation failed: Object expected.")
+	}
+	must, may, known := members(op.Op)
+	if !known {
+		return nil, faultf(syntaxError, "Parsing ovsdb operation failed: No operation %q", op.Op)
+	}
+	for _, name := range must {
+		if _, ok := given[name]; !ok {
+			return nil, faultf(syntaxError, "Parsing ovsdb operation failed: Required '%s' member is missing.", name)
+		}
+	}
+	for _, name := range sortedKeys(given) {
+		if name != "op" && !slices.Contains(must, name) && !slices.Contains(may, name) {
+			return nil, faultf(syntaxError, "Parsing ovsdb operation failed: Member '%s' is present but not allowed here.", name)
+		}
+	}
+	return &op, nil
+}
+
+// identify chooses the uuid of the row that op inserts.
+func (x *txn) identify(op *operation) (rowID, *fault) {
+	named := x.names.ids[op.UUIDName] // another operation may have referred to it
+	var id rowID
+	switch {
+	case op.UUID != "" && !uuidPattern.MatchString(op.UUID):
+		return "", faultf(syntaxError, "bad uuid")
+	case op.UUID != "":
+		id = rowID(strings.ToLower(op.UUID))
+	case op.UUIDName != "" && named != "":
+		id = named
+	default:
+		id = x.newUUID()
+	}
+	if op.UUIDName == "" {
+		return id, nil
+	}
+	if x.taken[op.UUIDName] {
+		return "", faultf("duplicate uuid-name", "This %q appeared as the \"uuid-name\" of an earlier insert.", op.UUIDName)
+	}
+	x.taken[op.UUIDName] = true
+	x.names.ids[op.UUIDName] = id
+	return id, nil
 }
 
 // do runs one operation.
-func (x *txn) do(op *operation, id rowID) (json.RawMessage, *fault) {
+func (x *txn) do(op *operation) (json.RawMessage, *fault) {
 	switch op.Op {
 	case "comment", "commit":
 		return json.RawMessage("{}"), nil
@@ -120,7 +162,7 @@ func (x *txn) do(op *operation, id rowID) (json.RawMessage, *fault) {
 		return nil, faultf(syntaxError, "No table named %s.", op.Table)
 	}
 	if op.Op == "insert" {
-		return x.insert(t, op, id)
+		return x.insert(t, op)
 	}
 	where, f := x.conditions(t, op.Where)
 	if f != nil {
@@ -139,10 +181,8 @@ func (x *txn) do(op *operation, id rowID) (json.RawMessage, *fault) {
 			x.set(rowKey{t, r.id}, nil)
 		}
 		return counted(len(found)), nil
-	case "wait":
+	default: // what parse let through
 		return x.wait(t, op, where)
-	default:
-		return nil, faultf(syntaxError, "No operation %q", op.Op)
 	}
 }
 
@@ -165,11 +205,15 @@ func (x *txn) set(key rowKey, r *row) {
 		x.order = append(x.order, ch)
 	}
 	ch.now = r
+	if ch.old == nil && r == nil {
+		delete(x.changes, key) // as if it had never been inserted; what stays in order is void
+	}
 }
 
-func (x *txn) insert(t *table, op *operation, id rowID) (json.RawMessage, *fault) {
-	if op.Row == nil {
-		return nil, faultf(syntaxError, "Parsing ovsdb operation failed: Required 'row' member is missing.")
+func (x *txn) insert(t *table, op *operation) (json.RawMessage, *fault) {
+	id, f := x.identify(op)
+	if f != nil {
+		return nil, f
 	}
 	key := rowKey{t, id}
 	if _, seen := x.changes[key]; seen || x.db.rows[t][id] != nil {
@@ -183,12 +227,11 @@ func (x *txn) insert(t *table, op *operation, id rowID) (json.RawMessage, *fault
 	if f := x.fill(t, r, op.Row, false); f != nil {
 		return nil, f
 	}
-	for _, c := range t.columns {
-		if _, given := op.Row[c.name]; given || c.typ.min == 0 || c.refKey != nil {
-			continue
-		}
-		if f := c.typ.key.check(r.cells[c.at].keys[0]); f != nil && len(c.typ.key.enum.keys) > 0 {
-			r.cells[c.at] = datum{keys: []any{c.typ.key.enum.keys[0]}}
+	for _, c := range t.columns { // what no one may be without has to be given
+		if _, given := op.Row[c.name]; !given && c.typ.min > 0 {
+			if f := c.typ.key.check(r.cells[c.at].keys[0]); f != nil {
+				return nil, f
+			}
 		}
 	}
 	x.set(key, r)
@@ -200,7 +243,7 @@ func (x *txn) fill(t *table, r *row, cells map[string]json.RawMessage, update bo
 	for _, name := range sortedKeys(cells) {
 		c := t.byName[name]
 		if c == nil {
-			return faultf(syntaxError, "No column %s in table %s.", name, t.name)
+			return faultf(unknownColumn, "No column %s in table %s.", name, t.name)
 		}
 		if update && !c.mutable {
 			return faultf(constraintViolation, "Cannot update immutable column %s in table %s.", name, t.name)
@@ -219,9 +262,6 @@ func (x *txn) fill(t *table, r *row, cells map[string]json.RawMessage, update bo
 }
 
 func (x *txn) update(t *table, op *operation, where []condition) (json.RawMessage, *fault) {
-	if op.Row == nil {
-		return nil, faultf(syntaxError, "Parsing ovsdb operation failed: Required 'row' member is missing.")
-	}
 	values := &row{cells: make([]datum, len(t.columns))}
 	if f := x.fill(t, values, op.Row, true); f != nil {
 		return nil, f
@@ -316,7 +356,7 @@ func (x *txn) wait(t *table, op *operation, where []condition) (json.RawMessage,
 	slices.Sort(want)
 	slices.Sort(have)
 	if slices.Equal(slices.Compact(want), slices.Compact(have)) != (op.Until == "==") {
-		return nil, &fault{kind: "timed out", details: "\"wait\" is not satisfied"}
+		return nil, &fault{kind: "timed out", details: "\"where\" clause test failed"}
 	}
 	return json.RawMessage("{}"), nil
 }

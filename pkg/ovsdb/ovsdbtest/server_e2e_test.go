@@ -1,0 +1,292 @@
+//go:build e2e
+
+package ovsdbtest_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"sort"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
+	"github.com/netloom/netloom/pkg/ovsdb/schema"
+)
+
+var seed = flag.Uint64("seed", 0, "seed of the random transactions; 0 takes one from the clock")
+
+const database = "OVN_Northbound"
+
+// TestFakeIsLikeTheRealServer runs the same random transactions on both and compares every result, what every table
+// holds, and what a monitor was told.
+func TestFakeIsLikeTheRealServer(t *testing.T) {
+	if *seed == 0 {
+		*seed = uint64(time.Now().UnixNano())
+	}
+	t.Logf("-seed=%d", *seed)
+	fake, err := ovsdbtest.NewServer(schema.NB2303())
+	require.NoError(t, err)
+	require.NoError(t, fake.Start("unix:"+filepath.Join(t.TempDir(), "s")))
+	t.Cleanup(fake.Close)
+	process, err := ovsdbtest.StartProcess(t.Context(), t.TempDir(), schema.NB2303())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = process.Kill() })
+	ours, err := ovsdbtest.DialRaw(t.Context(), fake.Addr(), database)
+	require.NoError(t, err)
+	theirs, err := ovsdbtest.DialRaw(t.Context(), process.Addr(), database)
+	require.NoError(t, err)
+
+	g := &generator{Rand: rand.New(rand.NewPCG(*seed, 1))}
+	kinds := make(map[string]int)
+	for i := range 3000 {
+		ops := g.transaction()
+		text, err := json.Marshal(ops)
+		require.NoError(t, err)
+		want, got := call(t, theirs, ops), call(t, ours, ops)
+		forgive(ops, want, got)
+		require.Equal(t, want, got, "transaction %d: %s", i, text)
+		require.Equal(t, dump(t, theirs), dump(t, ours), "after transaction %d: %s", i, text)
+		for _, r := range want {
+			result, _ := r.(map[string]any)
+			kinds[fmt.Sprint(result["error"])]++
+		}
+	}
+	t.Logf("results by error: %v", kinds)
+	require.Greater(t, kinds["<nil>"], 3000)
+}
+
+// call runs a transaction and takes from the results what may differ: details, the offending syntax, versions.
+func call(t *testing.T, raw *ovsdbtest.Raw, ops []any) []any {
+	t.Helper()
+	text, err := raw.Call("transact", append([]any{database}, ops...)...)
+	require.NoError(t, err)
+	var results []any
+	require.NoError(t, json.Unmarshal(text, &results))
+	for _, r := range results {
+		result, ok := r.(map[string]any)
+		if !ok {
+			continue
+		}
+		delete(result, "details")
+		delete(result, "syntax")
+		if rows, ok := result["rows"].([]any); ok {
+			result["rows"] = lines(rows)
+		}
+	}
+	return results
+}
+
+// forgive makes an error like the expected one where an operation has several values: the real server looks at them in
+// the order of a hash, and reports the first that is at fault.
+func forgive(ops, want, got []any) {
+	for i := range min(len(ops), len(want), len(got)) {
+		op, _ := ops[i].(map[string]any)
+		row, _ := op["row"].(map[string]any)
+		mutations, _ := op["mutations"].([]any)
+		where, _ := op["where"].([]any)
+		expected, _ := want[i].(map[string]any)
+		result, _ := got[i].(map[string]any)
+		if len(row)+len(mutations)+len(where) > 1 && expected["error"] != nil && result["error"] != nil {
+			result["error"] = expected["error"]
+		}
+	}
+}
+
+func lines(rows []any) []string {
+	out := make([]string, len(rows))
+	for i, r := range rows {
+		row, _ := r.(map[string]any)
+		delete(row, "_version")
+		text, _ := json.Marshal(row)
+		out[i] = string(text)
+	}
+	sort.Strings(out)
+	return out
+}
+
+var tables = []string{"Logical_Switch", "Logical_Switch_Port", "Port_Group", "ACL", "Address_Set", "Meter", "Meter_Band"}
+
+func dump(t *testing.T, raw *ovsdbtest.Raw) []any {
+	t.Helper()
+	ops := make([]any, len(tables))
+	for i, table := range tables {
+		ops[i] = map[string]any{"op": "select", "table": table, "where": []any{}}
+	}
+	return call(t, raw, ops)
+}
+
+// generator makes transactions over so few uuids, names and values that they collide.
+type generator struct{ *rand.Rand }
+
+func (g *generator) one(all ...any) any { return all[g.IntN(len(all))] }
+
+func (g *generator) chance(percent int) bool { return g.IntN(100) < percent }
+
+// uuid is one of a few for each table; rarely one of another table.
+func (g *generator) uuid(table string) []any {
+	at := sort.SearchStrings(tables, table)
+	for i, name := range tables {
+		if name == table {
+			at = i
+		}
+	}
+	if g.chance(2) {
+		at = g.IntN(len(tables))
+	}
+	return []any{"uuid", fmt.Sprintf("%08d-0000-4000-8000-%012d", at, g.IntN(5))}
+}
+
+func (g *generator) set(max int, element func() any) any {
+	n := g.IntN(max + 1)
+	if n == 1 && g.chance(50) {
+		return element()
+	}
+	all := make([]any, n)
+	for i := range all {
+		all[i] = element()
+	}
+	return []any{"set", all}
+}
+
+func (g *generator) pairs() any {
+	all := make([]any, g.IntN(3))
+	for i := range all {
+		all[i] = []any{g.one("a", "b", "c"), g.one("x", "y")}
+	}
+	return []any{"map", all}
+}
+
+// cells are columns of a table with values of the right type, most of them allowed.
+func (g *generator) cells(table string) map[string]func() any {
+	name := func() any { return g.one("n1", "n2", "n3") }
+	refs := func(to string) func() any { return func() any { return g.set(3, func() any { return g.uuid(to) }) } }
+	ids := func() any { return g.pairs() }
+	switch table {
+	case "Logical_Switch":
+		return map[string]func() any{"name": name, "ports": refs("Logical_Switch_Port"), "acls": refs("ACL"), "external_ids": ids}
+	case "Logical_Switch_Port":
+		return map[string]func() any{
+			"name": name, "external_ids": ids, "type": name,
+			"tag":       func() any { return g.set(1, func() any { return g.one(0, 7, 4095, 4096) }) },
+			"addresses": func() any { return g.set(3, func() any { return g.one("a", "b", "c", "d") }) },
+		}
+	case "Port_Group":
+		return map[string]func() any{"name": name, "ports": refs("Logical_Switch_Port"), "acls": refs("ACL"), "external_ids": ids}
+	case "ACL":
+		return map[string]func() any{
+			"action":    func() any { return g.one("allow", "drop", "allow-related", "pass") },
+			"direction": func() any { return g.one("to-lport", "from-lport") },
+			"match":     name, "priority": func() any { return g.one(0, 1, 2, 32767, 32768, -1) },
+			"name": func() any { return g.set(2, name) }, "log": func() any { return g.one(true, false) },
+			"severity": func() any { return g.set(1, func() any { return g.one("alert", "info", "loud") }) },
+			"label":    func() any { return g.one(0, 4294967295, 4294967296) }, "external_ids": ids,
+		}
+	case "Address_Set":
+		return map[string]func() any{
+			"name":         func() any { return g.one("n1", "n2", "n3", "n4", 5) },
+			"external_ids": ids, "addresses": func() any { return g.set(4, func() any { return g.one("1", "2", "3", "4", "5") }) },
+		}
+	case "Meter":
+		return map[string]func() any{
+			"name": name, "unit": func() any { return g.one("kbps", "pktps") }, "bands": refs("Meter_Band"),
+			"fair": func() any { return g.set(1, func() any { return g.one(true, false) }) },
+		}
+	default:
+		return map[string]func() any{
+			"action": func() any { return "drop" }, "rate": func() any { return g.one(1, 2, 0) },
+			"burst_size": func() any { return g.one(0, 1, 2) }, "external_ids": ids,
+		}
+	}
+}
+
+func (g *generator) row(table string, all bool) map[string]any {
+	row := make(map[string]any)
+	cells := g.cells(table)
+	for _, name := range sorted(cells) {
+		if all && g.chance(85) || g.chance(20) {
+			row[name] = cells[name]()
+		}
+	}
+	if g.chance(1) {
+		row["nonsense"] = 1
+	}
+	return row
+}
+
+func sorted(m map[string]func() any) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
+}
+
+func (g *generator) where(table string) []any {
+	if g.chance(70) {
+		return []any{[]any{"_uuid", "==", g.uuid(table)}}
+	}
+	where := make([]any, 0, 2)
+	cells := g.cells(table)
+	names := sorted(cells)
+	for range g.IntN(3) {
+		name := names[g.IntN(len(names))]
+		function := g.one("==", "!=", "includes", "excludes", "==", "includes", "<", ">=", "~")
+		where = append(where, []any{name, function, cells[name]()})
+	}
+	return where
+}
+
+func (g *generator) mutations(table string) []any {
+	all := make([]any, 0, 2)
+	cells := g.cells(table)
+	names := sorted(cells)
+	for range 1 + g.IntN(2) {
+		name := names[g.IntN(len(names))]
+		value := cells[name]()
+		mutator := g.one("insert", "delete", "insert", "delete", "+=", "-=", "*=", "/=", "%=", "^=")
+		if name == "external_ids" && mutator == "delete" && g.chance(50) {
+			value = g.set(2, func() any { return g.one("a", "b", "c") })
+		}
+		all = append(all, []any{name, mutator, value})
+	}
+	return all
+}
+
+func (g *generator) transaction() []any {
+	ops := make([]any, 1+g.IntN(5))
+	for i := range ops {
+		ops[i] = g.operation(tables[g.IntN(len(tables))])
+	}
+	return ops
+}
+
+func (g *generator) operation(table string) map[string]any {
+	op := map[string]any{"table": table}
+	switch n := g.IntN(100); {
+	case n < 45:
+		op["op"], op["row"] = "insert", g.row(table, true)
+		op["uuid"] = g.uuid(table)[1]
+		if g.chance(1) {
+			delete(op, "row")
+		}
+	case n < 60:
+		op["op"], op["row"], op["where"] = "update", g.row(table, false), g.where(table)
+	case n < 85:
+		op["op"], op["mutations"], op["where"] = "mutate", g.mutations(table), g.where(table)
+	case n < 95:
+		op["op"], op["where"] = "delete", g.where(table)
+	case n < 98:
+		op["op"], op["where"] = "select", g.where(table)
+	case n < 99:
+		return map[string]any{"op": "comment", "comment": "x"}
+	default:
+		return map[string]any{"op": "abort"}
+	}
+	return op
+}
