@@ -68,7 +68,6 @@ func (g *generator) container(name string) corev1.Container {
 
 func portNames() []string     { return []string{"web", "dns", "api"} }
 func portNumbers() []int32    { return []int32{53, 80, 81, 443, 8000, 8080, 9000} }
-func longRange() (a, b int32) { return 1024, 65535 }
 
 func protocols() []corev1.Protocol {
 	return []corev1.Protocol{corev1.ProtocolTCP, corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP}

@@ -155,8 +155,8 @@ func (g *generator) port() networkingv1.NetworkPolicyPort {
 		p.EndPort = &end
 	case 6:
 		if g.chance(20) {
-			var end int32
-			number, end = longRange()
+			number = 1024
+			end := int32(65535)
 			p.EndPort = &end
 		}
 	}
