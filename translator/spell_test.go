@@ -1,0 +1,5 @@
+package translator_test
+
+import "fmt"
+
+func spell[T any](list []T) string { return fmt.Sprintf("%+v", list) }
