@@ -66,8 +66,8 @@ func (g *generator) container(name string) corev1.Container {
 	return c
 }
 
-func portNames() []string     { return []string{"web", "dns", "api"} }
-func portNumbers() []int32    { return []int32{53, 80, 81, 443, 8000, 8080, 9000} }
+func portNames() []string  { return []string{"web", "dns", "api"} }
+func portNumbers() []int32 { return []int32{53, 80, 81, 443, 8000, 8080, 9000} }
 
 func protocols() []corev1.Protocol {
 	return []corev1.Protocol{corev1.ProtocolTCP, corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP}

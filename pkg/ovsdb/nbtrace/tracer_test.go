@@ -47,17 +47,17 @@ func acl(uuid, spec string) nbtrace.ACL {
 }
 
 // packet reads "inport>outport source destination protocol port".
-func packet(t testing.TB, s string) nbtrace.Packet {
-	t.Helper()
+func packet(tb testing.TB, s string) nbtrace.Packet {
+	tb.Helper()
 	f := strings.Fields(s)
-	require.GreaterOrEqual(t, len(f), 4, s)
+	require.GreaterOrEqual(tb, len(f), 4, s)
 	var p nbtrace.Packet
 	p.Inport, p.Outport, _ = strings.Cut(f[0], ">")
 	p.Src, p.Dst = netip.MustParseAddr(f[1]), netip.MustParseAddr(f[2])
 	var n int
 	if len(f) > 4 {
 		_, err := fmt.Sscan(f[4], &n)
-		require.NoError(t, err)
+		require.NoError(tb, err)
 	}
 	switch f[3] {
 	case "tcp":
