@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"net/netip"
 	"os"
@@ -62,8 +63,8 @@ func (p *process) restart(t *testing.T) {
 // write makes the directory hold exactly these manifests.
 func (p *process) write(t *testing.T, objects map[watch.Ref][]byte) {
 	t.Helper()
-	path := func(r watch.Ref) string {
-		return filepath.Join(p.dir, fmt.Sprintf("%s_%s_%s.yaml", r.Kind, r.Namespace, r.Name))
+	path := func(r watch.Ref) string { // names of objects may be longer than those of files
+		return filepath.Join(p.dir, fmt.Sprintf("%x.yaml", sha256.Sum256([]byte(r.String()))))
 	}
 	for r := range p.written {
 		if _, stays := objects[r]; !stays {
