@@ -32,7 +32,7 @@ func misfits(raw json.RawMessage, t reflect.Type, path string) []misfit {
 		return []misfit{{path, err.Error()}}
 	}
 	var found []misfit
-	switch t.Kind() {
+	switch t.Kind() { //nolint:exhaustive // only these have values within
 	case reflect.Struct:
 		found = inMapping(raw, path, func(key string) (reflect.Type, string, bool) {
 			f, ok := fieldNamed(t, key)

@@ -38,21 +38,21 @@ func (t *tree) watch(dir string) {
 
 // directory lists path; above are the real paths of the directories it is in, which a link must not lead back to.
 func (t *tree) directory(path string, above []string) {
-	real, err := t.resolve(path)
+	place, err := t.resolve(path)
 	if err != nil {
 		t.unreadable(path, err, above)
 		return
 	}
-	if slices.Contains(above, real) {
+	if slices.Contains(above, place) {
 		return
 	}
-	t.watch(real)
-	entries, err := os.ReadDir(real)
+	t.watch(place)
+	entries, err := os.ReadDir(place)
 	if err != nil {
 		t.unreadable(path, err, above)
 		return
 	}
-	above = append(slices.Clip(above), real)
+	above = append(slices.Clip(above), place)
 	for _, e := range entries {
 		if !strings.HasPrefix(e.Name(), ".") {
 			t.entry(filepath.Join(path, e.Name()), e, above)
@@ -69,13 +69,13 @@ func (t *tree) unreadable(path string, err error, above []string) {
 
 func (t *tree) entry(path string, e fs.DirEntry, above []string) {
 	mode := e.Type()
-	real := filepath.Join(above[len(above)-1], e.Name())
+	place := filepath.Join(above[len(above)-1], e.Name())
 	if mode&fs.ModeSymlink != 0 {
 		target, err := t.resolve(path)
 		if err == nil {
 			var info fs.FileInfo
 			if info, err = os.Stat(target); err == nil {
-				mode, real = info.Mode().Type(), target
+				mode, place = info.Mode().Type(), target
 			}
 		}
 		if err != nil {
@@ -94,7 +94,7 @@ func (t *tree) entry(path string, e fs.DirEntry, above []string) {
 	case !isManifest(path):
 	case mode.IsRegular():
 		t.files = append(t.files, path)
-		t.real[real] = true
+		t.real[place] = true
 	default:
 		t.faults[path] = errors.New("not a regular file")
 	}
@@ -107,7 +107,7 @@ func (t *tree) resolve(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	real, rest := string(filepath.Separator), strings.Split(path, string(filepath.Separator))
+	place, rest := string(filepath.Separator), strings.Split(path, string(filepath.Separator))
 	for links := 0; len(rest) > 0; {
 		name := rest[0]
 		rest = rest[1:]
@@ -115,32 +115,32 @@ func (t *tree) resolve(path string) (string, error) {
 			continue
 		}
 		if name == ".." {
-			real = filepath.Dir(real)
+			place = filepath.Dir(place)
 			continue
 		}
-		next := filepath.Join(real, name)
+		next := filepath.Join(place, name)
 		info, err := os.Lstat(next)
 		if err != nil {
 			return "", err
 		}
 		if info.Mode()&fs.ModeSymlink == 0 {
-			real = next
+			place = next
 			continue
 		}
 		if links++; links > maxLinks {
 			return "", &fs.PathError{Op: "resolve", Path: path, Err: errors.New("too many links")}
 		}
-		t.watch(real)
+		t.watch(place)
 		target, err := os.Readlink(next)
 		if err != nil {
 			return "", err
 		}
 		if filepath.IsAbs(target) {
-			real = string(filepath.Separator)
+			place = string(filepath.Separator)
 		}
 		rest = append(strings.Split(target, string(filepath.Separator)), rest...)
 	}
-	return real, nil
+	return place, nil
 }
 
 // isManifest says whether a file's name is that of a manifest. Editors' own files (.a.yaml.swp, a.yaml~, #a.yaml#,
