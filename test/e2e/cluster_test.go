@@ -95,8 +95,9 @@ func live(c *oracle.Cluster) []*corev1.Pod {
 	return pods
 }
 
-// network lays out a logical port for every live pod, named as ovn-kubernetes names them. Nodes are part of the world.
-func network(tb testing.TB, c *oracle.Cluster) *ovnlab.Network {
+// network lays out a logical port for every live pod, named as ovn-kubernetes names them. Nodes are part of the world,
+// like every address of world.
+func network(tb testing.TB, c *oracle.Cluster, world ...netip.Addr) *ovnlab.Network {
 	tb.Helper()
 	var ports []ovnlab.Port
 	for _, p := range live(c) {
@@ -106,7 +107,7 @@ func network(tb testing.TB, c *oracle.Cluster) *ovnlab.Network {
 		}
 		ports = append(ports, port)
 	}
-	n, err := ovnlab.NewNetwork(ports, nodeAddrs(c))
+	n, err := ovnlab.NewNetwork(ports, append(nodeAddrs(c), world...))
 	require.NoError(tb, err)
 	return n
 }

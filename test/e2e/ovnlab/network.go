@@ -52,6 +52,7 @@ type Network struct {
 	world    *Port
 	segments []*segment
 	byAddr   map[netip.Addr]*Port
+	taken    map[netip.Addr]bool
 	hosts    []netip.Addr // of the world, inside a segment's prefix: these need a route of their own
 }
 
@@ -71,6 +72,10 @@ func NewNetwork(ports []Port, world []netip.Addr) (*Network, error) {
 		join(owner, p.Addrs)
 		n.Ports = append(n.Ports, p)
 	}
+	n.taken = map[netip.Addr]bool{}
+	for _, a := range world {
+		n.taken[a] = true
+	}
 	n.number(owner)
 	for _, p := range n.Ports {
 		p.sw = owner[prefixOf(p.Addrs[0])]
@@ -78,12 +83,28 @@ func NewNetwork(ports []Port, world []netip.Addr) (*Network, error) {
 	out := &segment{name: worldSwitch, prefixes: []netip.Prefix{netip.MustParsePrefix("100.64.0.0/16"), netip.MustParsePrefix("fd98::/64")}}
 	n.close(out)
 	n.world = &Port{Name: World, mac: worldMAC, sw: out, Addrs: []netip.Addr{netip.MustParseAddr("100.64.0.1"), netip.MustParseAddr("fd98::1")}}
-	for _, a := range world {
+	for a := range n.taken {
 		if n.byAddr[a] == nil && owner[prefixOf(a)] != nil {
 			n.hosts = append(n.hosts, a)
 		}
 	}
+	slices.SortFunc(n.hosts, netip.Addr.Compare)
 	return n, nil
+}
+
+// Blind says that the network cannot carry f whatever the policies say: the router drops packets from and to the network
+// and broadcast addresses of its own networks, and nobody sends to himself.
+func (n *Network) Blind(f Flow) bool {
+	for _, a := range []netip.Addr{f.Src, f.Dst} {
+		for _, s := range n.segments {
+			for _, p := range s.prefixes {
+				if last := a.As16()[15]; a.Is4() && p.Contains(a) && (last == 0 || last == 0xff) {
+					return true
+				}
+			}
+		}
+	}
+	return n.holder(f.Src) == n.holder(f.Dst)
 }
 
 func prefixOf(a netip.Addr) netip.Prefix {
@@ -133,7 +154,7 @@ func (n *Network) close(s *segment) {
 			b[len(b)-2] = 0xff
 		}
 		a, _ := netip.AddrFromSlice(b)
-		for n.byAddr[a] != nil {
+		for n.byAddr[a] != nil || n.taken[a] {
 			a = a.Prev()
 		}
 		s.gateways[p] = a
@@ -162,10 +183,14 @@ func (n *Network) holder(a netip.Addr) *Port {
 	return n.world
 }
 
-// Install writes the network into the Northbound database and waits until northd has seen it.
+// Install writes the network into the Northbound database and waits until northd has seen it. A second call replaces the
+// routes only: the ports must be those of the first.
 func (l *Lab) Install(n *Network) {
 	l.tb.Helper()
-	l.NBCtl(splice(n.commands())...)
+	if l.net == nil {
+		l.NBCtl(splice(n.commands())...)
+	}
+	l.NBCtl(splice(n.routes())...)
 	l.net = n
 	l.Sync()
 }
@@ -188,6 +213,12 @@ func (n *Network) commands() [][]string {
 			[]string{"lsp-set-addresses", p.Name, p.bindings()}, []string{"lsp-set-port-security", p.Name, p.bindings()})
 	}
 	cmds = append(cmds, []string{"lsp-add", worldSwitch, World}, []string{"lsp-set-addresses", World, n.world.bindings()})
+	return cmds
+}
+
+// routes are the ovn-nbctl commands that lead to the world.
+func (n *Network) routes() [][]string {
+	cmds := [][]string{{"lr-route-del", "lr"}}
 	for i, dst := range []string{"0.0.0.0/0", "::/0"} {
 		cmds = append(cmds, []string{"lr-route-add", "lr", dst, n.world.Addrs[i].String()})
 	}

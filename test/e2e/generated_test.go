@@ -1,0 +1,113 @@
+//go:build e2e
+
+package e2e_test
+
+import (
+	"flag"
+	"fmt"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/netloom/netloom/test/e2e/ovnlab"
+	"github.com/netloom/netloom/test/oracle"
+	"github.com/netloom/netloom/test/policygen"
+)
+
+var (
+	seedFlag  = flag.Uint64("seed", 0, "first seed of the generated clusters; 0 takes one from the clock")
+	seedsFlag = flag.Int("seeds", 25, "how many generated clusters to judge")
+)
+
+// probesEach is how many flows are asked about in every generated cluster.
+const probesEach = 600
+
+// TestGenerated judges clusters that a seed makes up, each with two generations of policies: the second is applied over
+// the first.
+func TestGenerated(t *testing.T) {
+	first := *seedFlag
+	if first == 0 {
+		first = uint64(time.Now().UnixNano()) % 1_000_000
+	}
+	for seed := first; seed < first+uint64(*seedsFlag); seed++ {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { judgeSeed(t, seed) })
+	}
+}
+
+func judgeSeed(t *testing.T, seed uint64) {
+	t.Helper()
+	cluster := policygen.Generate(seed, policygen.Size{Families: policygen.DualStack})
+	dropTwins(cluster)
+	rng := policygen.NewRand(seed)
+	dir := t.TempDir()
+	var lab *ovnlab.Lab
+	for generation := range 2 {
+		if generation == 1 {
+			next := policygen.Generate(seed+1<<32, policygen.Size{Families: policygen.DualStack})
+			cluster.Policies = append(cluster.Policies[:len(cluster.Policies)/2:len(cluster.Policies)/2], next.Policies...)
+			for i, p := range cluster.Policies {
+				p.Name = fmt.Sprintf("policy.%d", i) // one that stays may have the name of one that comes
+			}
+		}
+		text, err := policygen.YAML(cluster)
+		require.NoError(t, err)
+		put(t, dir, "cluster.yaml", string(text))
+		flows := policygen.Probes(cluster, rng, probesEach)
+		if lab == nil {
+			lab = ovnlab.Start(t)
+		}
+		n := generatedNetwork(t, cluster, flows)
+		lab.Install(n)
+		mustApply(t, dir, lab.NBUnix())
+		settled := lab.Dump()
+		lab.Sync()
+		if !compareFlows(t, lab, cluster, slices.DeleteFunc(flows, func(f oracle.Flow) bool {
+			return n.Blind(ovnlab.Flow{Src: f.Src.Addr, Dst: f.Dst.Addr})
+		})) {
+			t.Fatalf("repeat with -seed %d -seeds 1; generation %d:\n%s", seed, generation, text)
+		}
+		code, out := apply(t, dir, lab.NBUnix(), "--dry-run")
+		require.Equal(t, agrees, code, "the second plan is not empty:\n%s", out)
+		mustApply(t, dir, lab.NBUnix())
+		require.Equal(t, settled, lab.Dump(), "the second run wrote something")
+	}
+}
+
+// dropTwins removes live pods that hold an address of another: one port cannot have it from the other in one OVN.
+func dropTwins(c *oracle.Cluster) {
+	held := map[string]bool{}
+	for _, p := range live(c) {
+		for _, ip := range p.Status.PodIPs {
+			if held[ip.IP] {
+				c.Pods = slices.DeleteFunc(c.Pods, func(o *corev1.Pod) bool { return o == p })
+				break
+			}
+		}
+		for _, ip := range p.Status.PodIPs {
+			held[ip.IP] = true
+		}
+	}
+}
+
+// generatedNetwork is the cluster's network, in which every end of flows can be reached.
+func generatedNetwork(t *testing.T, c *oracle.Cluster, flows []oracle.Flow) *ovnlab.Network {
+	t.Helper()
+	world := map[netip.Addr]bool{}
+	for _, f := range flows {
+		for _, e := range []oracle.End{f.Src, f.Dst} {
+			if e.Pod == "" {
+				world[e.Addr] = true
+			}
+		}
+	}
+	var all []netip.Addr
+	for a := range world {
+		all = append(all, a)
+	}
+	slices.SortFunc(all, netip.Addr.Compare)
+	return network(t, c, all...)
+}
