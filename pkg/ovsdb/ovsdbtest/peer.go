@@ -109,6 +109,9 @@ func (p *peer) read() {
 		if pause := p.server.pause(); pause != nil {
 			<-pause
 		}
+		if r.Method != "" && r.Params == nil {
+			return // no request, and no peer to go on with
+		}
 		if r.Method == "" || len(r.ID) == 0 || string(r.ID) == "null" {
 			continue
 		}
@@ -128,9 +131,6 @@ func (p *peer) handle(r *request) bool {
 	switch r.Method {
 	case "echo":
 		result = marshal(r.Params)
-		if r.Params == nil {
-			result = json.RawMessage("[]")
-		}
 	case "list_dbs":
 		result = marshal([]string{s.self.name, s.db.name})
 	case "set_db_change_aware":

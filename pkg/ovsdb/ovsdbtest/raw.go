@@ -14,6 +14,9 @@ import (
 // Raw is the smallest client that can write: one connection, one request at a time, JSON in and out. It watches nothing,
 // follows no leader and never comes back. It is the floor that other clients are measured against.
 type Raw struct {
+	// Notify, where set, is given the notifications that arrive while a call waits for its answer.
+	Notify func(method string, params json.RawMessage)
+
 	nc       net.Conn
 	encoder  *json.Encoder
 	decoder  *json.Decoder
@@ -34,9 +37,12 @@ func DialRaw(ctx context.Context, endpoint, database string) (*Raw, error) {
 // Close ends the connection.
 func (r *Raw) Close() error { return r.nc.Close() }
 
-// Call sends one request and waits for its answer. Notifications that come before it are dropped.
+// Call sends one request and waits for its answer. Notifications that come before it go to Notify.
 func (r *Raw) Call(method string, params ...any) (json.RawMessage, error) {
 	r.next++
+	if params == nil {
+		params = []any{}
+	}
 	err := r.encoder.Encode(map[string]any{"method": method, "params": params, "id": r.next})
 	if err != nil {
 		return nil, err
@@ -58,6 +64,9 @@ func (r *Raw) Call(method string, params ...any) (json.RawMessage, error) {
 				return nil, err
 			}
 		case m.Method != "":
+			if r.Notify != nil {
+				r.Notify(m.Method, m.Params)
+			}
 		case m.Error != nil:
 			return nil, fmt.Errorf("%s: %v", method, m.Error)
 		default:

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"path/filepath"
 	"sort"
@@ -36,13 +37,11 @@ func TestFakeIsLikeTheRealServer(t *testing.T) {
 	process, err := ovsdbtest.StartProcess(t.Context(), t.TempDir(), schema.NB2303())
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = process.Kill() })
-	ours, err := ovsdbtest.DialRaw(t.Context(), fake.Addr(), database)
-	require.NoError(t, err)
-	theirs, err := ovsdbtest.DialRaw(t.Context(), process.Addr(), database)
-	require.NoError(t, err)
+	ours, theirs := dial(t, fake.Addr()), dial(t, process.Addr())
+	heard, expected := watch(t, fake.Addr()), watch(t, process.Addr())
 
 	g := &generator{Rand: rand.New(rand.NewPCG(*seed, 1))}
-	kinds := make(map[string]int)
+	kinds, told := make(map[string]int), 0
 	for i := range 3000 {
 		ops := g.transaction()
 		text, err := json.Marshal(ops)
@@ -51,6 +50,9 @@ func TestFakeIsLikeTheRealServer(t *testing.T) {
 		forgive(ops, want, got)
 		require.Equal(t, want, got, "transaction %d: %s", i, text)
 		require.Equal(t, dump(t, theirs), dump(t, ours), "after transaction %d: %s", i, text)
+		news := expected()
+		require.Equal(t, news, heard(), "monitors after transaction %d: %s", i, text)
+		told += len(news)
 		for _, r := range want {
 			result, _ := r.(map[string]any)
 			kinds[fmt.Sprint(result["error"])]++
@@ -58,6 +60,46 @@ func TestFakeIsLikeTheRealServer(t *testing.T) {
 	}
 	t.Logf("results by error: %v", kinds)
 	require.Greater(t, kinds["<nil>"], 3000)
+	require.Greater(t, told, 500)
+}
+
+func dial(t *testing.T, endpoint string) *ovsdbtest.Raw {
+	t.Helper()
+	raw, err := ovsdbtest.DialRaw(t.Context(), endpoint, database)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = raw.Close() })
+	return raw
+}
+
+// watch monitors every table in both ways. What it returns tells what was heard since it was called last.
+func watch(t *testing.T, endpoint string) func() map[string]any {
+	t.Helper()
+	raw := dial(t, endpoint)
+	heard := make(map[string]any)
+	raw.Notify = func(method string, params json.RawMessage) {
+		var pair []any
+		require.NoError(t, json.Unmarshal(params, &pair))
+		heard[method] = pair
+	}
+	for _, method := range []string{"monitor", "monitor_cond"} {
+		requests := make(map[string]any)
+		for table, columns := range map[string][]string{
+			"Logical_Switch": {"name", "ports"}, "Port_Group": {"name", "ports", "acls"}, "Logical_Switch_Port": {"name", "tag"},
+			"Address_Set": {"addresses", "external_ids"}, "ACL": {"priority", "match", "action", "severity", "log"},
+		} {
+			requests[table] = map[string]any{"columns": columns}
+		}
+		_, err := raw.Call(method, database, method, requests)
+		require.NoError(t, err)
+	}
+	return func() map[string]any {
+		clear(heard)
+		for range 2 { // the real server may answer the first before it tells the news
+			_, err := raw.Call("echo")
+			require.NoError(t, err)
+		}
+		return maps.Clone(heard)
+	}
 }
 
 // call runs a transaction and takes from the results what may differ: details, the offending syntax, versions.
