@@ -90,19 +90,22 @@ func (r *reading) lost(field, message string) {
 // reject makes every object of the document faulty.
 func (r *reading) reject(message string) { r.rejected = message }
 
+// head is what every object starts with.
+type head struct {
+	metav1.TypeMeta `json:",inline"`
+	Metadata        json.RawMessage `json:"metadata"`
+}
+
 // object reads one object, at the given path of the document; what it does not say of its type, it takes from usual.
 func (r *reading) object(raw json.RawMessage, path string, usual metav1.TypeMeta, depth int) {
-	var is metav1.TypeMeta
-	if bad := misfits(raw, reflect.TypeFor[metav1.TypeMeta](), path); len(bad) > 0 {
+	var h head
+	if bad := loose(raw, &h, path); len(bad) > 0 {
 		for _, b := range bad {
 			r.lost(b.field, b.message)
 		}
 		return
 	}
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &is); err != nil {
-		r.lost(path, err.Error())
-		return
-	}
+	is := h.TypeMeta
 	if is == (metav1.TypeMeta{}) {
 		is = usual
 	}
@@ -115,7 +118,7 @@ func (r *reading) object(raw json.RawMessage, path string, usual metav1.TypeMeta
 		return
 	}
 	if row, ok := resourceOf(Kind(is.Kind)); ok && row.version == version {
-		r.resource(&row, raw, path)
+		r.resource(&row, raw, h.Metadata, path)
 		return
 	}
 	if item, ok := listed(version, is.Kind); ok {
@@ -191,8 +194,8 @@ func (r *reading) list(raw json.RawMessage, path string, item metav1.TypeMeta, d
 }
 
 // resource reads an object of a kind that is delivered.
-func (r *reading) resource(row *resource, raw json.RawMessage, path string) {
-	ref, faults := identify(row, raw, path)
+func (r *reading) resource(row *resource, raw, metadata json.RawMessage, path string) {
+	ref, faults := identify(row, metadata, join(path, "metadata"))
 	if len(faults) > 0 {
 		for _, f := range faults {
 			r.lost(f.field, f.message)
@@ -232,21 +235,17 @@ func (r *reading) declare(ref Ref, o object) {
 
 // identify finds out which object is declared, whatever else is wrong with it. A name that no object can have does not
 // identify one.
-func identify(row *resource, raw json.RawMessage, path string) (Ref, []misfit) {
-	type named struct {
-		Metadata struct {
-			Name      string `json:"name"`
-			Namespace string `json:"namespace"`
-		} `json:"metadata"`
+func identify(row *resource, metadata json.RawMessage, path string) (Ref, []misfit) {
+	var named struct {
+		Name      string `json:"name"`
+		Namespace string `json:"namespace"`
 	}
-	var n named
-	if bad := misfits(raw, reflect.TypeFor[named](), path); len(bad) > 0 {
-		return Ref{}, bad
+	if len(metadata) > 0 {
+		if bad := loose(metadata, &named, path); len(bad) > 0 {
+			return Ref{}, bad
+		}
 	}
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &n); err != nil {
-		return Ref{}, []misfit{{path, err.Error()}}
-	}
-	ref := Ref{Kind: row.kind, Namespace: n.Metadata.Namespace, Name: n.Metadata.Name}
+	ref := Ref{Kind: row.kind, Namespace: named.Namespace, Name: named.Name}
 	if row.namespaced && ref.Namespace == "" {
 		ref.Namespace = metav1.NamespaceDefault
 	}
@@ -255,11 +254,23 @@ func identify(row *resource, raw json.RawMessage, path string) (Ref, []misfit) {
 	o.SetNamespace(ref.Namespace)
 	var bad []misfit
 	for _, err := range row.validate(o) {
-		if err.Field == "metadata.name" || err.Field == "metadata.namespace" {
-			bad = append(bad, misfit{join(path, err.Field), err.ErrorBody()})
+		if field, ok := strings.CutPrefix(err.Field, "metadata."); ok {
+			bad = append(bad, misfit{join(path, field), err.ErrorBody()})
 		}
 	}
 	return ref, bad
+}
+
+// loose reads of raw what goes into target and leaves the rest.
+func loose(raw json.RawMessage, target any, path string) []misfit {
+	err := kjson.UnmarshalCaseSensitivePreserveInts(raw, target)
+	if err == nil {
+		return nil
+	}
+	if bad := misfits(raw, reflect.TypeOf(target).Elem(), path); len(bad) > 0 {
+		return bad
+	}
+	return []misfit{{path, err.Error()}}
 }
 
 // decode reads raw into target as strictly as the API server can be told to.
