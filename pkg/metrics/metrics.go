@@ -1,0 +1,156 @@
+package metrics
+
+import (
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/version"
+)
+
+// Metrics holds every collector of one daemon. All methods may be called by anyone at any time.
+type Metrics struct {
+	registry *prometheus.Registry
+
+	events       *prometheus.CounterVec
+	translations prometheus.Counter
+	translation  prometheus.Histogram
+	problems     prometheus.Gauge
+	revision     prometheus.Gauge
+	sets         prometheus.Gauge
+	policies     prometheus.Gauge
+	endpoints    prometheus.Gauge
+
+	plan     *prometheus.HistogramVec
+	apply    *prometheus.HistogramVec
+	ops      *prometheus.CounterVec
+	latency  *prometheus.HistogramVec
+	failures *prometheus.CounterVec
+	refused  *prometheus.CounterVec
+	drift    *prometheus.CounterVec
+	up       *prometheus.GaugeVec
+	owned    *prometheus.GaugeVec
+	skips    *prometheus.GaugeVec
+	applied  *prometheus.GaugeVec
+
+	mu      sync.Mutex
+	pending []published                // oldest first
+	reached map[string]intent.Revision // by target
+}
+
+// New makes collectors that have counted nothing yet.
+func New() *Metrics {
+	m := &Metrics{registry: prometheus.NewRegistry(), reached: map[string]intent.Revision{}}
+	m.makePipeline()
+	m.makeTargets()
+	build := version.Current()
+	info := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "netloom_build_info", Help: "Which netloom this is. Always 1.",
+		ConstLabels: prometheus.Labels{"version": build.Version, "revision": build.Revision, "goversion": build.Go},
+	})
+	info.Set(1)
+	m.registry.MustRegister(info, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+func (m *Metrics) makePipeline() {
+	m.events = m.counter("netloom_events_total", "Changed objects taken from the sources, by kind.", "kind")
+	m.translations = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "netloom_translations_total", Help: "Snapshots made of what the sources hold.",
+	})
+	m.translation = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "netloom_translation_duration_seconds", Help: "Time to take in a batch of changes and make a snapshot of it.",
+		Buckets: buckets(),
+	})
+	m.registry.MustRegister(m.translations, m.translation)
+	m.problems = m.gauge("netloom_problems", "Source objects, or parts of them, that could not be made sense of. They are denied.")
+	m.revision = m.gauge("netloom_snapshot_revision", "Revision of the newest snapshot.")
+	m.sets = m.gauge("netloom_sets", "Sets in the newest snapshot.")
+	m.policies = m.gauge("netloom_policies", "Policies in the newest snapshot, one for each direction.")
+	m.endpoints = m.gauge("netloom_endpoints", "Endpoints in the label cache.")
+}
+
+func (m *Metrics) makeTargets() {
+	m.plan = m.histogram("netloom_plan_duration_seconds",
+		"Time to compare a snapshot with a target; full plans read back everything that is owned.", "target", "full")
+	m.apply = m.histogram("netloom_apply_duration_seconds", "Time to write a plan to a target.", "target")
+	m.latency = m.histogram("netloom_event_to_commit_seconds",
+		"Time from taking a change from a source until the target agrees with it.", "target")
+	m.ops = m.counter("netloom_ops_total", "Writes to a target, by verb and kind of object.", "target", "verb", "kind")
+	m.failures = m.counter("netloom_target_errors_total", "Rounds that ended in an error, by the step that failed.",
+		"target", "phase")
+	m.refused = m.counter("netloom_plan_refused_total", "Plans held back because they would have deleted too much.", "target")
+	m.drift = m.counter("netloom_drift_found_total", "Writes that were needed because someone else changed the target.",
+		"target")
+	m.up = m.gaugeVec("netloom_target_up", "Whether the target agrees with a snapshot, as far as is known: 1 or 0.")
+	m.owned = m.gaugeVec("netloom_owned_rows", "Rows or sections owned in the target.")
+	m.skips = m.gaugeVec("netloom_skips", "Intents that the target could not express in the last full plan. They are denied.")
+	m.applied = m.gaugeVec("netloom_target_revision", "Revision of the snapshot that the target agreed with last.")
+}
+
+// buckets go from 0.25 ms to 32 s.
+func buckets() []float64 { return prometheus.ExponentialBuckets(0.00025, 2, 18) }
+
+func (m *Metrics) counter(name, help string, labels ...string) *prometheus.CounterVec {
+	c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	m.registry.MustRegister(c)
+	return c
+}
+
+func (m *Metrics) gauge(name, help string) prometheus.Gauge {
+	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+	m.registry.MustRegister(g)
+	return g
+}
+
+func (m *Metrics) gaugeVec(name, help string) *prometheus.GaugeVec {
+	g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, []string{"target"})
+	m.registry.MustRegister(g)
+	return g
+}
+
+func (m *Metrics) histogram(name, help string, labels ...string) *prometheus.HistogramVec {
+	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets()}, labels)
+	m.registry.MustRegister(h)
+	return h
+}
+
+// Gatherer gives what was counted so far.
+func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
+
+// Handler serves what was counted so far in the formats that Prometheus reads.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{EnableOpenMetrics: true})
+}
+
+// Event counts a changed object of a kind.
+func (m *Metrics) Event(kind string) { m.events.WithLabelValues(kind).Inc() }
+
+// Snapshot is what is counted of a snapshot.
+type Snapshot struct {
+	Revision  intent.Revision
+	Since     time.Time     // when the first of the changes in it was taken from its source
+	Took      time.Duration // to make it
+	Endpoints int
+	Sets      int
+	Policies  int
+	Problems  int
+}
+
+// Published counts a snapshot that the loops can see from now on.
+func (m *Metrics) Published(s Snapshot) {
+	m.translations.Inc()
+	m.translation.Observe(s.Took.Seconds())
+	m.revision.Set(float64(s.Revision))
+	m.endpoints.Set(float64(s.Endpoints))
+	m.sets.Set(float64(s.Sets))
+	m.policies.Set(float64(s.Policies))
+	m.problems.Set(float64(s.Problems))
+	m.remember(published{s.Revision, s.Since})
+}

@@ -1,0 +1,67 @@
+package metrics
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/reconcile"
+)
+
+var _ reconcile.Observer = (*Metrics)(nil)
+
+// Target makes the metrics of a target exist, at zero, before anything happened to it.
+func (m *Metrics) Target(target string) {
+	m.up.WithLabelValues(target).Set(0)
+	m.owned.WithLabelValues(target).Set(0)
+	m.refused.WithLabelValues(target).Add(0)
+	m.drift.WithLabelValues(target).Add(0)
+	for _, phase := range []reconcile.Phase{reconcile.PhasePlan, reconcile.PhaseApply} {
+		m.failures.WithLabelValues(target, string(phase)).Add(0)
+	}
+}
+
+// Planned times a plan.
+func (m *Metrics) Planned(target string, p *backends.Plan, took time.Duration) {
+	m.plan.WithLabelValues(target, strconv.FormatBool(p.Full)).Observe(took.Seconds())
+	if p.Full {
+		m.owned.WithLabelValues(target).Set(float64(p.Owned))
+		m.skips.WithLabelValues(target).Set(float64(len(p.Skips)))
+	}
+}
+
+// Applied times a write and counts its ops.
+func (m *Metrics) Applied(target string, p *backends.Plan, took time.Duration) {
+	m.apply.WithLabelValues(target).Observe(took.Seconds())
+	for i := range p.Ops {
+		m.ops.WithLabelValues(target, p.Ops[i].Verb.String(), p.Ops[i].Kind).Inc()
+	}
+}
+
+// Failed counts an error. The target is out of step until a round ends well.
+func (m *Metrics) Failed(target string, phase reconcile.Phase, _ error) {
+	m.failures.WithLabelValues(target, string(phase)).Inc()
+	m.up.WithLabelValues(target).Set(0)
+}
+
+// Refused counts a plan that was held back. The target is out of step until a round ends well.
+func (m *Metrics) Refused(target string, _, _ int) {
+	m.refused.WithLabelValues(target).Inc()
+	m.up.WithLabelValues(target).Set(0)
+}
+
+// Drift counts the ops that undo what someone else did.
+func (m *Metrics) Drift(target string, ops int) {
+	m.drift.WithLabelValues(target).Add(float64(ops))
+}
+
+// Converged times the changes that the target has now.
+func (m *Metrics) Converged(target string, rev intent.Revision, owned int) {
+	m.up.WithLabelValues(target).Set(1)
+	m.applied.WithLabelValues(target).Set(float64(rev))
+	m.owned.WithLabelValues(target).Set(float64(owned))
+	for _, since := range m.reach(target, rev) {
+		m.latency.WithLabelValues(target).Observe(time.Since(since).Seconds())
+	}
+}

@@ -1,0 +1,2 @@
+// Package version says which netloom this is.
+package version
