@@ -94,6 +94,7 @@ spec: {podSelector: {}, policyTypes: [Ingress], ingress: %s}
 		{"a selector of 100 dual-stack peers and a port", `[{from: [{namespaceSelector: {matchLabels: {team: remote}}}], ports: [{port: 80}]}]`, 500},
 		{"the internet without private networks", `[{from: [{ipBlock: {cidr: 0.0.0.0/0, except: [10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16]}}]}]`, 110},
 	}
+	t.Cleanup(func() { require.Empty(t, lab.Complaints(), "OVN cannot read what was written") })
 	t.Logf("isolation alone: %d flows", isolated-bare)
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {

@@ -43,6 +43,7 @@ func newStage(t *testing.T) *stage {
 	cluster := load(t, s.dir)
 	s.lab = ovnlab.Start(t)
 	s.lab.Install(network(t, cluster))
+	t.Cleanup(func() { require.Empty(t, s.lab.Complaints(), "OVN cannot read what was written") })
 	s.chassis = s.lab.StartChassis()
 	names := []string{"client", "far", "out", "web"}
 	hosts := s.chassis.Bind(append(nodeAddrs(cluster), strangers[:]...), "e2e_client", "e2e_far", "e2e_out", "e2e_web", ovnlab.World)

@@ -138,7 +138,11 @@ func compareFlows(t *testing.T, lab *ovnlab.Lab, cluster *oracle.Cluster, flows 
 		t.Errorf("ovn-trace and the oracle differ on %d of %d probes, first:\n%s",
 			len(wrong), len(flows), strings.Join(wrong[:min(len(wrong), 20)], "\n"))
 	}
-	return len(wrong) == 0
+	complaints := lab.Complaints()
+	if len(complaints) > 0 {
+		t.Errorf("OVN cannot read what was written:\n%s", strings.Join(complaints, "\n"))
+	}
+	return len(wrong) == 0 && len(complaints) == 0
 }
 
 // pairs lists sources and destinations of which at least one is a pod.

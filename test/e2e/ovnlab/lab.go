@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -146,4 +147,27 @@ func (l *Lab) Rows(table string) int {
 // RunProgram executes any program with the lab's environment and returns what it printed.
 func (l *Lab) RunProgram(ctx context.Context, argv ...string) (string, error) {
 	return run(ctx, l.env, "", argv...)
+}
+
+// Complaints are the lines in which a program of the lab says that it could not read a match or an action. Such an ACL
+// is silently left out, which for a drop is a hole.
+func (l *Lab) Complaints() []string {
+	l.tb.Helper()
+	logs, err := filepath.Glob(l.path("*.log"))
+	if err != nil {
+		l.tb.Fatal(err)
+	}
+	var found []string
+	for _, name := range logs {
+		raw, err := os.ReadFile(name)
+		if err != nil {
+			l.tb.Fatal(err)
+		}
+		for line := range strings.Lines(string(raw)) {
+			if strings.Contains(line, "|WARN|") && (strings.Contains(line, "parsing") || strings.Contains(line, "yntax error")) {
+				found = append(found, filepath.Base(name)+": "+strings.TrimSpace(line))
+			}
+		}
+	}
+	return found
 }

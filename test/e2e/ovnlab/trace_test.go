@@ -87,6 +87,13 @@ func TestTrace(t *testing.T) {
 			require.Equal(t, tc.want, tracer.Verdict(f), "daemon: %s", f)
 		})
 	}
+	t.Run("a match that cannot be read is noticed", func(t *testing.T) {
+		require.Empty(t, lab.Complaints())
+		lab.NBCtl("--type=port-group", "acl-add", "b", "to-lport", "1002", "outport == @b && ip4.src == $no-such", "drop")
+		lab.Sync()
+		lab.Tracer()
+		require.NotEmpty(t, lab.Complaints())
+	})
 	t.Run("the queue of states never runs out", func(t *testing.T) {
 		f := ovnlab.Flow{Src: netip.MustParseAddr("fd00:1::1"), Dst: netip.MustParseAddr("fd00:2::1"), Protocol: "udp", Port: 53}
 		for range 10_000 {
