@@ -70,7 +70,7 @@ func (c *Client) Run(ctx context.Context) error {
 		if end.settled {
 			pause = backoff{}
 		}
-		if end.answered {
+		if end.answered && !end.established {
 			limit = longestElection
 		}
 		if !end.established {
