@@ -27,7 +27,6 @@ type Cache struct {
 	namespaces map[spaceKey]*namespace
 	spaceTable table[Key]
 	spaceSlots slots
-	goneSpaces []uint32 // slots to give back at the next commit
 
 	facets    map[facetKey]*facet
 	every     *facet

@@ -43,14 +43,11 @@ func (c *Cache) commit() (View, []Change) {
 	}
 	movers := c.settlePods(old)
 	next.keys = c.keys
+	next.live = c.podSlots.taken()
 	changes := c.settleSets(old, next, movers)
 	next.sets, next.setIndex = c.setTable, c.setIndex
 	c.settleTags()
 	next.tags, next.tagIndex = c.tags, c.tagIndex
-	for _, slot := range c.goneSpaces {
-		c.spaceSlots.give(slot)
-	}
-	c.goneSpaces = c.goneSpaces[:0]
 	c.epoch++
 	c.changed = false
 	c.view.Store(next)

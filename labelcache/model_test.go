@@ -491,3 +491,19 @@ func TestRandomHistoryAgreesWithTheModel(t *testing.T) {
 		}
 	}
 }
+
+// TestRandomHistoryOfManyPods is the same with sets that are too big for a single node.
+func TestRandomHistoryOfManyPods(t *testing.T) {
+	w := world{newRand(t), 1200}
+	c, m := labelcache.New(), newModel()
+	before := m.clone()
+	for _, steps := range []int{8000, 1, 3, 100, 1000, 1, 5000, 10, 10, 3000} {
+		for range steps {
+			w.step(c, m)
+		}
+		v, changes := c.Commit()
+		m.requireView(t, v)
+		requireChanges(t, before, m, changes)
+		before = m.clone()
+	}
+}

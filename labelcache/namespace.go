@@ -64,7 +64,7 @@ func (c *Cache) DeleteNamespace(cluster, name string) {
 	}
 	c.turn(ns, false, nil)
 	c.spaceTable.set(ns.slot, nil, c.epoch)
-	c.goneSpaces = append(c.goneSpaces, ns.slot)
+	c.spaceSlots.give(ns.slot)
 	c.leave(k, ns)
 }
 

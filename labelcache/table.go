@@ -113,3 +113,6 @@ func (s *slots) take() uint32 {
 }
 
 func (s *slots) give(slot uint32) { s.free = append(s.free, slot) }
+
+// taken counts the slots that were taken and not given back.
+func (s *slots) taken() int { return int(s.next) - len(s.free) }

@@ -12,6 +12,7 @@ type state struct {
 	revision  uint64
 	seed      maphash.Seed
 	endpoints table[Endpoint]
+	live      int // how many endpoints there are
 	keys      hashes
 	addrs     hashes
 	v4, v6    bool
@@ -125,6 +126,9 @@ func (v View) Endpoint(k Key) (*Endpoint, bool) {
 func (v View) Endpoints() iter.Seq[*Endpoint] {
 	return func(yield func(*Endpoint) bool) { v.state().endpoints.each(yield) }
 }
+
+// EndpointCount counts the endpoints.
+func (v View) EndpointCount() int { return v.state().live }
 
 // Families says whether any endpoint holds an address of the family.
 func (v View) Families() (v4, v6 bool) { return v.state().v4, v.state().v6 }
