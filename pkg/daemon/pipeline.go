@@ -140,7 +140,7 @@ func (p *Pipeline) collectProblems() []error {
 }
 
 func (p *Pipeline) count(s *intent.Snapshot) Stats {
-	return Stats{Endpoints: p.translator.View().Endpoints(), Sets: s.SetCount(), Policies: s.PolicyCount()}
+	return Stats{Endpoints: p.translator.View().EndpointCount(), Sets: s.SetCount(), Policies: s.PolicyCount()}
 }
 
 // String tells how much there is, for people.

@@ -80,3 +80,27 @@ func MergePorts(ranges []PortRange) []PortRange {
 	}
 	return merged
 }
+
+// String spells r as tcp/80 or tcp/8000-8100, and as tcp where it covers every port.
+func (r PortRange) String() string {
+	switch {
+	case r.First == r.Last:
+		return fmt.Sprintf("%s/%d", r.Protocol, r.First)
+	case r.First == 0 && r.Last == 65535:
+		return r.Protocol.String()
+	default:
+		return fmt.Sprintf("%s/%d-%d", r.Protocol, r.First, r.Last)
+	}
+}
+
+// Strings spells each range of p, or "any".
+func (p Ports) Strings() []string {
+	if p.Any {
+		return []string{"any"}
+	}
+	out := make([]string, len(p.Ranges))
+	for i, r := range p.Ranges {
+		out[i] = r.String()
+	}
+	return out
+}

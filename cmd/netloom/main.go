@@ -1,0 +1,71 @@
+// Command netloom keeps OVN Northbound databases in agreement with the NetworkPolicies of a cluster.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit codes that scripts can use.
+const (
+	exitOK         = 0
+	exitProblems   = 1 // something is wrong: every problem was printed
+	exitDifference = 2 // a dry run found something to write
+)
+
+// exitError ends the process with a code. An empty message has been printed already.
+type exitError struct {
+	code    int
+	message string
+}
+
+func (e *exitError) Error() string { return e.message }
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// run executes the command line and returns the exit code.
+func run(ctx context.Context, args []string) int {
+	root := newRoot()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	code := exitProblems
+	if exit := (*exitError)(nil); errors.As(err, &exit) {
+		code = exit.code
+	}
+	if text := err.Error(); text != "" {
+		_, _ = fmt.Fprintln(os.Stderr, "netloom:", text)
+	}
+	return code
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "netloom",
+		Short: "Translate Kubernetes NetworkPolicies into exact, minimal OVN rows",
+		Long: `netloom watches NetworkPolicies, Pods, Namespaces and Nodes, in a cluster or in a directory of manifests, and keeps
+an OVN Northbound database in agreement with them: port groups, address sets and ACLs, and nothing it does not own.
+
+  netloom demo                                        see it work, with nothing installed
+  netloom apply --manifests DIR --ovn-nb ADDR         bring a database in line once
+  netloom run --ovn-nb ADDR                           keep it in line, from inside a cluster`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+	}
+	root.AddCommand(newDemo())
+	return root
+}

@@ -1,0 +1,159 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/sirupsen/logrus"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/netloom/netloom/backends/builtin"
+	"github.com/netloom/netloom/pkg/metrics"
+	"github.com/netloom/netloom/pkg/reconcile"
+	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/translator"
+)
+
+// Daemon keeps targets in agreement with what a source says. Make it with New.
+type Daemon struct {
+	opts     Options
+	log      logrus.FieldLogger
+	source   watch.Source
+	pipeline *Pipeline
+	metrics  *metrics.Metrics
+	embedded *Embedded
+	targets  []*running
+	observe  reconcile.Observers
+}
+
+// running is a target with its loop.
+type running struct {
+	*builtin.Target
+	loop *reconcile.Loop
+}
+
+// New makes a daemon. Nothing is read or written before Run; Close has to be called.
+func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
+	source, err := newSource(opts, log)
+	if err != nil {
+		return nil, err
+	}
+	d := &Daemon{opts: opts, log: log, source: source, metrics: metrics.New()}
+	d.pipeline = NewPipeline(source, translator.Options{Cluster: opts.Cluster, Families: opts.Families}, log)
+	d.observe = reconcile.Observers{d.metrics}
+	if err := d.embed(); err != nil {
+		return nil, err
+	}
+	d.opts.Target.Log = log
+	target, err := builtin.New("ovn", d.opts.Target)
+	if err != nil {
+		d.Close()
+		return nil, err
+	}
+	d.targets = append(d.targets, &running{Target: target})
+	return d, nil
+}
+
+func newSource(opts Options, log logrus.FieldLogger) (watch.Source, error) {
+	if opts.Manifests != "" {
+		return watch.NewDirectory(opts.Manifests, log), nil
+	}
+	client, err := watch.KubernetesClient(opts.Kubeconfig, opts.KubeContext)
+	if err != nil {
+		return nil, err
+	}
+	return watch.NewKubernetes(client, watch.KubernetesOptions{}, log), nil
+}
+
+// embed starts the embedded database where the options ask for it.
+func (d *Daemon) embed() error {
+	if !slices.Equal(d.opts.Target.OVN.Endpoints, []string{EmbeddedAddress}) {
+		return nil
+	}
+	embedded, err := StartEmbedded(d.opts.Target.OVN.PortNames)
+	if err != nil {
+		return err
+	}
+	d.embedded = embedded
+	d.opts.Target.OVN.Endpoints = []string{embedded.Address()}
+	d.log.WithField("address", embedded.Address()).Info("embedded Northbound database is up")
+	d.pipeline.OnPublish(func(p Published) {
+		if err := embedded.Seed(d.source, p.Events); err != nil {
+			d.log.WithError(err).Error("embedded database: logical ports are missing")
+		}
+	})
+	return nil
+}
+
+// Pipeline is where the snapshots come from.
+func (d *Daemon) Pipeline() *Pipeline { return d.pipeline }
+
+// Observe adds an observer of the loops. It has to be called before Run.
+func (d *Daemon) Observe(o reconcile.Observer) { d.observe = append(d.observe, o) }
+
+// DatabaseAddress lists the endpoints of the OVN target, those of the embedded database where there is one.
+func (d *Daemon) DatabaseAddress() []string { return d.opts.Target.OVN.Endpoints }
+
+// Close ends what New started. Targets stay as they are.
+func (d *Daemon) Close() {
+	for _, t := range d.targets {
+		if err := t.Backend.Close(); err != nil {
+			d.log.WithError(err).WithField("target", t.Name).Warn("closing backend")
+		}
+	}
+	if d.embedded != nil {
+		d.embedded.Close()
+	}
+}
+
+// Run works until ctx ends, and leaves the targets as they are then. It fails when the source or the HTTP server cannot
+// work at all.
+func (d *Daemon) Run(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for _, t := range d.targets {
+		d.metrics.Target(t.Name)
+		opts := d.opts.Reconcile
+		opts.Target, opts.Log, opts.Observer = t.Name, d.log, d.observe
+		t.loop = reconcile.New(t.Backend, d.pipeline.Latest, opts)
+		if d.opts.Force {
+			t.loop.Force()
+		}
+		d.pipeline.OnPublish(func(Published) { t.loop.Wake() })
+		group.Go(func() error { return t.loop.Run(ctx) })
+		if t.Target.Run != nil {
+			group.Go(func() error { return t.Target.Run(ctx) })
+		}
+	}
+	d.pipeline.OnPublish(d.published)
+	if d.opts.Listen != "" {
+		group.Go(func() error { return d.serve(ctx) })
+	}
+	group.Go(func() error { return d.pipeline.Run(ctx) })
+	group.Go(func() error {
+		if err := d.source.Run(ctx); err != nil && !errors.Is(err, context.Canceled) {
+			return fmt.Errorf("source: %w", err)
+		}
+		return nil
+	})
+	return group.Wait()
+}
+
+// published feeds the metrics and the log.
+func (d *Daemon) published(p Published) {
+	d.metrics.Published(metrics.Snapshot{
+		Revision: p.Snapshot.Revision(), Since: p.Since, Took: p.Took, Problems: p.Problems,
+		Endpoints: p.Stats.Endpoints, Sets: p.Stats.Sets, Policies: p.Stats.Policies,
+	})
+	for _, ref := range p.Events {
+		d.metrics.Event(string(ref.Kind))
+	}
+	d.log.WithFields(logrus.Fields{
+		"revision": p.Snapshot.Revision(), "events": len(p.Events), "took": p.Took, "problems": p.Problems,
+	}).Debug("snapshot is ready")
+}
+
+// Object finds a source object as it is now.
+func (d *Daemon) Object(ref watch.Ref) (runtime.Object, bool) { return d.source.Get(ref) }

@@ -1,0 +1,112 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/netloom/netloom/backends/builtin"
+	"github.com/netloom/netloom/backends/ovn"
+	"github.com/netloom/netloom/examples"
+	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/ovsdb"
+	"github.com/netloom/netloom/pkg/reconcile"
+)
+
+// Options say what the demo shows.
+type Options struct {
+	Manifests string // directory; "" runs the examples that are built in
+	Once      bool   // ends after the first answers
+	Listen    string // address of the HTTP server; "" serves nothing
+	Color     bool
+}
+
+// patience is how long the first answer may take.
+const patience = 30 * time.Second
+
+// Run shows the demo on w until ctx ends, or until it has shown all with Once. It fails when a probe was not answered as
+// its file expects.
+func Run(ctx context.Context, opts Options, w io.Writer, log logrus.FieldLogger) error {
+	dir, clean, err := manifests(opts.Manifests)
+	if err != nil {
+		return err
+	}
+	defer clean()
+	d, err := daemon.New(daemon.Options{
+		Manifests: dir,
+		Target: builtin.Settings{Owner: "netloom-demo", OVN: builtin.OVNSettings{
+			Endpoints: []string{daemon.EmbeddedAddress}, PortNames: ovn.DefaultPortNames,
+		}},
+		Reconcile: reconcile.Options{MaxDeleteFraction: 1, MaxInterval: reconcile.DefaultMaxInterval},
+		Listen:    opts.Listen,
+	}, log)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	client, err := ovsdb.New(ovsdb.Options{Endpoints: d.DatabaseAddress(), Log: log})
+	if err != nil {
+		return err
+	}
+	s := &show{w: w, color: opts.Color, dir: dir, client: client, daemon: d, changes: make(chan change, 16)}
+	d.Observe(s)
+	return run(ctx, d, client, func(ctx context.Context) error { return s.play(ctx, opts.Once) })
+}
+
+// run runs the daemon and the client beside play, and ends them with it.
+func run(ctx context.Context, d *daemon.Daemon, client *ovsdb.Client, play func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 2)
+	go func() { ended <- d.Run(ctx) }()
+	go func() { ended <- client.Run(ctx) }()
+	played := make(chan error, 1)
+	go func() { played <- play(ctx) }()
+
+	var err error
+	left := 2
+	select {
+	case err = <-played:
+		cancel()
+	case err = <-ended:
+		left--
+		cancel()
+		err = errors.Join(err, <-played)
+	}
+	for range left {
+		err = errors.Join(err, <-ended)
+	}
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// manifests is the directory to run, a copy of the built-in examples where none is given.
+func manifests(dir string) (string, func(), error) {
+	if dir != "" {
+		return dir, func() {}, nil
+	}
+	const beside = "examples"
+	if _, err := os.Stat(filepath.Join(beside, "probes.txt")); err == nil {
+		return beside, func() {}, nil
+	}
+	dir, err := os.MkdirTemp("", "netloom-examples-")
+	if err != nil {
+		return "", nil, fmt.Errorf("examples: %w", err)
+	}
+	clean := func() { _ = os.RemoveAll(dir) }
+	if err := copyFS(dir, examples.Files); err != nil {
+		clean()
+		return "", nil, fmt.Errorf("examples: %w", err)
+	}
+	return dir, clean, nil
+}
+
+func copyFS(dir string, files fs.FS) error { return os.CopyFS(dir, files) }

@@ -1,0 +1,142 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/ovsdb"
+	"github.com/netloom/netloom/pkg/ovsdb/nbtrace"
+	"github.com/netloom/netloom/pkg/reconcile"
+)
+
+// show prints what the daemon does. It observes the loop and prints from its own goroutine.
+type show struct {
+	w       io.Writer
+	color   bool
+	dir     string
+	client  *ovsdb.Client
+	daemon  *daemon.Daemon
+	changes chan change
+}
+
+// change is a plan that was written.
+type change struct {
+	plan *backends.Plan
+	took time.Duration
+}
+
+// play prints the first state and then every change.
+func (s *show) play(ctx context.Context, once bool) error {
+	first, err := s.first(ctx)
+	if err != nil {
+		return err
+	}
+	s.printf("%s\n%s\n\n", s.bold("Written: "+first.plan.Summary()), s.daemon.Pipeline().Stats())
+	rows, err := nbtrace.Load(ctx, s.client)
+	if err != nil {
+		return err
+	}
+	s.printRows(rows)
+	wrong, err := s.printProbes(rows)
+	if err != nil {
+		return err
+	}
+	s.printProblems()
+	if once {
+		if wrong > 0 {
+			return fmt.Errorf("%d probes were not answered as expected", wrong)
+		}
+		return nil
+	}
+	dir, err := filepath.Abs(s.dir)
+	if err != nil {
+		dir = s.dir
+	}
+	s.printf("\n%s Edit a file in %s and see its rows change. Ctrl-C ends.\n", s.bold("Watching."), dir)
+	s.printf("The database: ovn-nbctl --db=%s list ACL\n", strings.Join(s.daemon.DatabaseAddress(), ","))
+	return s.follow(ctx)
+}
+
+// first waits for the first written plan.
+func (s *show) first(ctx context.Context) (change, error) {
+	timeout := time.After(patience)
+	for {
+		select {
+		case <-ctx.Done():
+			return change{}, ctx.Err()
+		case <-timeout:
+			return change{}, fmt.Errorf("nothing was written within %s: is there a NetworkPolicy in %s?", patience, s.dir)
+		case c := <-s.changes:
+			if c.plan != nil && s.client.Connected() {
+				return c, nil
+			}
+		}
+	}
+}
+
+func (s *show) follow(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case c := <-s.changes:
+			if c.plan == nil {
+				continue
+			}
+			s.printf("\n%s\n", s.bold(fmt.Sprintf("%s  revision %d, written in %s",
+				time.Now().Format(time.TimeOnly), c.plan.Revision, c.took.Round(time.Microsecond))))
+			if err := c.plan.Write(s.w, s.color); err != nil {
+				return err
+			}
+			s.printProblems()
+		}
+	}
+}
+
+func (s *show) printProblems() {
+	for _, p := range s.daemon.Pipeline().Problems() {
+		s.printf("! %s\n", p)
+	}
+}
+
+func (s *show) printf(format string, args ...any) { _, _ = fmt.Fprintf(s.w, format, args...) }
+
+func (s *show) bold(text string) string { return s.paint("1", text) }
+
+func (s *show) paint(code, text string) string {
+	if !s.color {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+// Applied hands a written plan to the printing goroutine. A printer that cannot follow loses some: it shows, it does not
+// keep books.
+func (s *show) Applied(_ string, p *backends.Plan, took time.Duration) {
+	select {
+	case s.changes <- change{plan: p, took: took}:
+	default:
+	}
+}
+
+// Planned is of no interest here, as is all below.
+func (s *show) Planned(string, *backends.Plan, time.Duration) {}
+
+// Failed is of no interest: the log says it.
+func (s *show) Failed(string, reconcile.Phase, error) {}
+
+// Refused is of no interest: the log says it.
+func (s *show) Refused(string, int, int) {}
+
+// Drift is of no interest.
+func (s *show) Drift(string, int) {}
+
+// Converged is of no interest.
+func (s *show) Converged(string, intent.Revision, int) {}

@@ -1,0 +1,108 @@
+package demo
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/netloom/netloom/backends/ovn"
+	"github.com/netloom/netloom/pkg/ovsdb/nbtrace"
+)
+
+// shownMembers is how many values of a long list stand in a table.
+const shownMembers = 4
+
+// printRows prints the native rows as a person asks for them: what they hold and where they come from.
+func (s *show) printRows(rows nbtrace.Rows) {
+	s.table("Port groups", "NAME\tLOGICAL PORTS\tACLS", len(rows.PortGroups), func(row func(...any)) {
+		slices.SortFunc(rows.PortGroups, func(a, b nbtrace.PortGroup) int { return cmp.Compare(a.Name, b.Name) })
+		for _, g := range rows.PortGroups {
+			row(short(g.Name), list(g.Ports), len(g.ACLs))
+		}
+	})
+	s.table("Address sets", "NAME\tADDRESSES", len(rows.AddressSets), func(row func(...any)) {
+		slices.SortFunc(rows.AddressSets, func(a, b nbtrace.AddressSet) int { return cmp.Compare(a.Name, b.Name) })
+		for _, a := range rows.AddressSets {
+			row(short(a.Name), list(a.Addresses))
+		}
+	})
+	s.table("ACLs", "FROM\tDIRECTION\tPRIO\tACTION\tMATCH", len(rows.ACLs), func(row func(...any)) {
+		slices.SortFunc(rows.ACLs, func(a, b nbtrace.ACL) int {
+			return cmp.Or(cmp.Compare(source(a), source(b)), cmp.Compare(a.Match, b.Match))
+		})
+		for _, a := range rows.ACLs {
+			row(source(a), a.Direction, a.Priority, a.Action, shortNames(a.Match))
+		}
+	})
+}
+
+// source is the policy and rule that an ACL came from.
+func source(a nbtrace.ACL) string {
+	ids := a.ExternalIDs
+	if ids[ovn.KeyKind] == "" {
+		return "(every policy)"
+	}
+	name := ids[ovn.KeyName]
+	if ns := ids[ovn.KeyNamespace]; ns != "" {
+		name = ns + "/" + name
+	}
+	return ids[ovn.KeyKind] + " " + name + " " + strings.TrimPrefix(ids[ovn.KeyRule], "spec.")
+}
+
+func (s *show) table(title, header string, n int, fill func(row func(...any))) {
+	s.printf("%s\n", s.bold(fmt.Sprintf("%s (%d)", title, n)))
+	t := tabwriter.NewWriter(s.w, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(t, "  "+header)
+	fill(func(cells ...any) {
+		texts := make([]string, len(cells))
+		for i, c := range cells {
+			texts[i] = fmt.Sprint(c)
+		}
+		_, _ = fmt.Fprintln(t, "  "+strings.Join(texts, "\t"))
+	})
+	_ = t.Flush()
+	s.printf("\n")
+}
+
+func list(values []string) string {
+	values = slices.Sorted(slices.Values(values))
+	if len(values) == 0 {
+		return "-"
+	}
+	if len(values) > shownMembers {
+		return strings.Join(values[:shownMembers], " ") + fmt.Sprintf(" … (%d)", len(values))
+	}
+	return strings.Join(values, " ")
+}
+
+// hashDigits is how much of a name's hash is enough to tell rows apart by eye.
+const hashDigits = 6
+
+// short cuts the hash in the middle of a name of ours.
+func short(name string) string {
+	kind, rest, ok := strings.Cut(name, "_")
+	hash, family, _ := strings.Cut(rest, "_")
+	if !ok || !strings.HasPrefix(kind, "nl") || len(hash) <= hashDigits {
+		return name
+	}
+	out := kind + "_" + hash[:hashDigits]
+	if family != "" {
+		out += "_" + family
+	}
+	return out
+}
+
+func shortNames(match string) string {
+	words := strings.Split(match, " ")
+	for i, w := range words {
+		if rest, ok := strings.CutPrefix(w, "@"); ok {
+			words[i] = "@" + short(rest)
+		}
+		if rest, ok := strings.CutPrefix(w, "$"); ok {
+			words[i] = "$" + short(rest)
+		}
+	}
+	return strings.Join(words, " ")
+}

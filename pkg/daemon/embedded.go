@@ -1,0 +1,109 @@
+package daemon
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/netloom/netloom/backends/ovn"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
+	"github.com/netloom/netloom/pkg/ovsdb/schema"
+	"github.com/netloom/netloom/pkg/watch"
+)
+
+// EmbeddedAddress is the address of a Northbound database that stands for one within the process.
+const EmbeddedAddress = "embedded"
+
+// Embedded is a Northbound database within the process, for a machine where no OVN is installed. It plays the part of
+// the network plugin too: every pod gets a logical port on the switch of its node.
+type Embedded struct {
+	server *ovsdbtest.Server
+	dir    string
+	names  ovn.PortNames
+	nodes  map[string]bool // that have a switch
+	placed map[watch.Ref]place
+}
+
+type place struct{ node, port string }
+
+// StartEmbedded starts an empty database of OVN 23.03's schema on a socket in a new directory.
+func StartEmbedded(portNames string) (*Embedded, error) {
+	names, err := ovn.ParsePortNames(portNames)
+	if err != nil {
+		return nil, err
+	}
+	if names.IndexKey() != "" {
+		return nil, fmt.Errorf("port names %q: the embedded database names its ports by a template", portNames)
+	}
+	server, err := ovsdbtest.NewServer(schema.NB2303())
+	if err != nil {
+		return nil, fmt.Errorf("embedded database: %w", err)
+	}
+	dir, err := os.MkdirTemp("", "netloom-")
+	if err != nil {
+		return nil, fmt.Errorf("embedded database: %w", err)
+	}
+	if err := server.Start("unix:" + filepath.Join(dir, "nb.sock")); err != nil {
+		_ = os.RemoveAll(dir)
+		return nil, fmt.Errorf("embedded database: %w", err)
+	}
+	return &Embedded{server: server, dir: dir, names: names, nodes: map[string]bool{}, placed: map[watch.Ref]place{}}, nil
+}
+
+// Address is where clients find the database.
+func (e *Embedded) Address() string { return e.server.Addr() }
+
+// Close ends the database and removes its directory.
+func (e *Embedded) Close() {
+	e.server.Close()
+	_ = os.RemoveAll(e.dir)
+}
+
+// Seed adds and removes the logical ports of the pods among refs.
+func (e *Embedded) Seed(source watch.Source, refs []watch.Ref) error {
+	for _, ref := range refs {
+		if ref.Kind != watch.KindPod {
+			continue
+		}
+		object, _ := source.Get(ref)
+		pod, _ := object.(*corev1.Pod)
+		if err := e.seedPod(ref, pod); err != nil {
+			return fmt.Errorf("seed %s: %w", ref, err)
+		}
+	}
+	return nil
+}
+
+func (e *Embedded) seedPod(ref watch.Ref, pod *corev1.Pod) error {
+	want := place{}
+	if pod != nil && !pod.Spec.HostNetwork {
+		want = place{node: pod.Spec.NodeName, port: e.names.Names(intent.Key{Namespace: ref.Namespace, Name: ref.Name})[0]}
+		if want.node == "" {
+			want.node = "unscheduled"
+		}
+	}
+	was := e.placed[ref]
+	if was == want {
+		return nil
+	}
+	if was.port != "" {
+		delete(e.placed, ref)
+		if err := e.server.DeletePort(was.node, was.port); err != nil {
+			return err
+		}
+	}
+	if want.port == "" {
+		return nil
+	}
+	if !e.nodes[want.node] {
+		if err := e.server.AddSwitch(want.node); err != nil {
+			return err
+		}
+		e.nodes[want.node] = true
+	}
+	e.placed[ref] = want
+	return e.server.AddPort(want.node, want.port, nil)
+}

@@ -1,0 +1,123 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"strings"
+	"time"
+
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// shutdownGrace is how long requests under way may take once the daemon stops.
+const shutdownGrace = 3 * time.Second
+
+// serve answers HTTP requests until ctx ends.
+func (d *Daemon) serve(ctx context.Context) error {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", d.opts.Listen)
+	if err != nil {
+		return fmt.Errorf("serve: %w", err)
+	}
+	server := &http.Server{Handler: d.Handler(), ReadHeaderTimeout: 10 * time.Second}
+	d.log.WithField("address", listener.Addr().String()).Info("serving health and metrics")
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		<-ctx.Done()
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
+		defer cancel()
+		_ = server.Shutdown(grace)
+	}()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve: %w", err)
+	}
+	<-stopped
+	return nil
+}
+
+// Handler answers for health, metrics and debugging.
+func (d *Daemon) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /readyz", d.ready)
+	mux.Handle("GET /metrics", d.metrics.Handler())
+	mux.HandleFunc("GET /debug/snapshot", d.debugSnapshot)
+	mux.HandleFunc("GET /debug/plan", d.debugPlan)
+	mux.HandleFunc("GET /debug/problems", d.debugProblems)
+	if d.opts.Pprof {
+		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+		mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+	}
+	return mux
+}
+
+// ready says yes once every source has synced and every target has agreed with a snapshot once.
+func (d *Daemon) ready(w http.ResponseWriter, _ *http.Request) {
+	var missing []string
+	if d.pipeline.Latest() == nil {
+		missing = append(missing, "the source has not synced")
+	}
+	for _, t := range d.targets {
+		if s := t.loop.Status(); !s.Synced() {
+			line := "target " + t.Name + " does not agree yet"
+			if s.Err != nil {
+				line += ": " + s.Err.Error()
+			}
+			missing = append(missing, line)
+		}
+	}
+	if len(missing) > 0 {
+		http.Error(w, strings.Join(missing, "\n"), http.StatusServiceUnavailable)
+		return
+	}
+	_, _ = fmt.Fprintln(w, "ok")
+}
+
+// latest answers 503 itself where there is no snapshot yet.
+func (d *Daemon) latest(w http.ResponseWriter) *intent.Snapshot {
+	s := d.pipeline.Latest()
+	if s == nil {
+		http.Error(w, "the source has not synced", http.StatusServiceUnavailable)
+	}
+	return s
+}
+
+func (d *Daemon) debugSnapshot(w http.ResponseWriter, _ *http.Request) {
+	s := d.latest(w)
+	if s == nil {
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	_ = encoder.Encode(dumpSnapshot(s))
+}
+
+// debugPlan says what would have to be written now, by a connection of its own.
+func (d *Daemon) debugPlan(w http.ResponseWriter, r *http.Request) {
+	s := d.latest(w)
+	if s == nil {
+		return
+	}
+	settings := d.opts.Target
+	plan, err := DryRun(r.Context(), settings, s)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
+	}
+	_ = plan.Write(w, false)
+}
+
+func (d *Daemon) debugProblems(w http.ResponseWriter, _ *http.Request) {
+	for _, p := range d.pipeline.Problems() {
+		_, _ = fmt.Fprintln(w, p)
+	}
+}

@@ -1,0 +1,101 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/builtin"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/ovsdb"
+)
+
+// connectWait is how long a command waits for the first connection.
+const connectWait = 10 * time.Second
+
+// retryPause is how long it waits between two looks.
+const retryPause = 20 * time.Millisecond
+
+// DryRun plans from read-back and writes nothing.
+func DryRun(ctx context.Context, settings builtin.Settings, want *intent.Snapshot) (*backends.Plan, error) {
+	var plan *backends.Plan
+	err := withTarget(ctx, settings, func(ctx context.Context, t *builtin.Target) error {
+		var err error
+		plan, err = planWhenConnected(ctx, t, want)
+		return err
+	})
+	return plan, err
+}
+
+// Applied is what ApplyOnce did.
+type Applied struct {
+	Plan    *backends.Plan
+	Waiting []string // what the target lacks, such as logical ports
+}
+
+// ErrNotAgreed is what ApplyOnce returns when the target is not as it was made: something else writes to it.
+var ErrNotAgreed = errors.New("the target does not agree after the plan was applied")
+
+// ApplyOnce makes the target agree with want and reads back whether it does.
+func ApplyOnce(ctx context.Context, settings builtin.Settings, want *intent.Snapshot) (Applied, error) {
+	var applied Applied
+	err := withTarget(ctx, settings, func(ctx context.Context, t *builtin.Target) error {
+		plan, err := planWhenConnected(ctx, t, want)
+		if err != nil {
+			return err
+		}
+		applied.Plan = plan
+		if !plan.Empty() {
+			if err := t.Backend.Apply(ctx, plan); err != nil {
+				return err
+			}
+		}
+		again, err := t.Backend.Plan(ctx, want, 0)
+		if err != nil {
+			return err
+		}
+		if !again.Empty() {
+			return fmt.Errorf("%w: %s", ErrNotAgreed, again.Summary())
+		}
+		if t.Waiting != nil {
+			applied.Waiting = t.Waiting()
+		}
+		return nil
+	})
+	return applied, err
+}
+
+// withTarget runs f beside a target of its own.
+func withTarget(ctx context.Context, settings builtin.Settings, f func(context.Context, *builtin.Target) error) error {
+	t, err := builtin.New("ovn", settings)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- t.Run(ctx) }()
+	err = f(ctx, t)
+	cancel()
+	return errors.Join(err, <-done, t.Backend.Close())
+}
+
+// planWhenConnected plans as soon as there is a connection.
+func planWhenConnected(ctx context.Context, t *builtin.Target, want *intent.Snapshot) (*backends.Plan, error) {
+	limit := time.Now().Add(connectWait)
+	for {
+		plan, err := t.Backend.Plan(ctx, want, 0)
+		if err == nil || !errors.Is(err, ovsdb.ErrNotConnected) {
+			return plan, err
+		}
+		if time.Now().After(limit) {
+			return nil, fmt.Errorf("no connection within %s: %w", connectWait, err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(retryPause):
+		}
+	}
+}

@@ -1,0 +1,24 @@
+package daemon
+
+import (
+	"github.com/netloom/netloom/backends/builtin"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/reconcile"
+)
+
+// Options says what a daemon reads, writes and serves.
+type Options struct {
+	Manifests   string // directory of manifests; "" reads from Kubernetes
+	Kubeconfig  string // "" is the cluster that the process runs in
+	KubeContext string // "" is the current context
+
+	Cluster  string          // name of the cluster; "" is the only one
+	Families intent.Families // 0 is those that pods hold
+
+	Target    builtin.Settings // of the OVN target; Log is filled in
+	Reconcile reconcile.Options
+	Force     bool // lets the first plan past the guard
+
+	Listen string // address of the HTTP server; "" serves nothing
+	Pprof  bool
+}
