@@ -80,7 +80,8 @@ func (p *process) write(t *testing.T, objects map[watch.Ref][]byte) {
 	}
 }
 
-// translate takes in what changed in the directory. With again, every object is given to the translator once more.
+// translate takes in what changed in the directory, and lets pods have what they stand on. With again, every object is
+// given to the translator once more.
 func (p *process) translate(t *testing.T, again bool) {
 	t.Helper()
 	require.NoError(t, p.source.ReadOnce())
@@ -96,13 +97,19 @@ func (p *process) translate(t *testing.T, again bool) {
 		}
 	}
 	p.snapshot = p.made.Snapshot()
+	p.target.Prepare(t, p.endpoints())
 }
 
-// reconcile makes the target agree with the last snapshot. A write that fails is answered as the daemon does, with a
-// plan from read-back.
+// reconcile makes the target agree with the last snapshot.
 func (p *process) reconcile(t *testing.T) {
 	t.Helper()
-	p.target.Prepare(t, p.endpoints())
+	p.reconcileFailing(t, 0)
+}
+
+// reconcileFailing makes the target agree with the last snapshot while a write fails, the n-th should there be so many.
+// That is answered as the daemon does, with a plan from read-back.
+func (p *process) reconcileFailing(t *testing.T, n int) {
+	t.Helper()
 	for try := 0; ; try++ {
 		require.Less(t, try, 10, "the target never agrees")
 		plan, err := p.backend.Plan(t.Context(), p.snapshot, p.reached)
@@ -112,15 +119,34 @@ func (p *process) reconcile(t *testing.T) {
 			p.reached = 0
 			continue
 		}
-		if err := p.backend.Apply(t.Context(), plan); err != nil {
+		fails := n > 0 && n <= transactions(plan)
+		if fails {
+			p.target.FailAt(n)
+			n = 0
+		}
+		err = p.backend.Apply(t.Context(), plan)
+		if fails {
+			require.Error(t, err, "a failed write went unnoticed")
 			p.reached = 0
 			continue
 		}
+		require.NoError(t, err)
 		p.reached = p.snapshot.Revision()
 		require.Empty(t, plan.Skips)
 		require.Empty(t, p.target.Dangling(t))
 		return
 	}
+}
+
+// transactions counts the groups of a plan.
+func transactions(p *backends.Plan) int {
+	n := 0
+	for i := range p.Ops {
+		if i == 0 || p.Ops[i].Group != p.Ops[i-1].Group {
+			n++
+		}
+	}
+	return n
 }
 
 // endpoints are the pods that stand on something in the target.

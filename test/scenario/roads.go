@@ -41,9 +41,7 @@ func (r *run) asWritten(t *testing.T) {
 		p.write(t, m.objects)
 		p.translate(t, false)
 		writes := p.target.Writes(t)
-		p.target.FailAt(m.fault)
-		p.reconcile(t)
-		p.target.FailAt(0)
+		p.reconcileFailing(t, m.fault)
 		if m.writes >= 0 {
 			require.Equal(t, m.writes, p.target.Writes(t)-writes, "line %d: %s: writes", m.step.line, m.step.text)
 		}
@@ -140,9 +138,7 @@ func (r *run) faults(t *testing.T) {
 	for i, m := range r.moments {
 		p.write(t, m.objects)
 		p.translate(t, false)
-		p.target.FailAt(1 + i%2)
-		p.reconcile(t)
-		p.target.FailAt(0)
+		p.reconcileFailing(t, 1+i%2)
 		r.check(t, p, i)
 	}
 }
