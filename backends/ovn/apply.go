@@ -17,16 +17,14 @@ func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
 		pending = nil
 		b.model = nil // a plan of unknown effect: read back next time
 	}
-	for start := 0; start < len(p.Ops); {
-		end := start
-		for end < len(p.Ops) && p.Ops[end].Group == p.Ops[start].Group {
-			end++
-		}
-		if err := b.transact(ctx, p.Ops[start:end]); err != nil {
+	rest := p.Ops
+	for len(rest) > 0 {
+		group := firstGroup(rest)
+		if err := b.transact(ctx, group); err != nil {
 			b.model = nil
 			return fmt.Errorf("apply: %w", err)
 		}
-		start = end
+		rest = rest[len(group):]
 	}
 	if pending != nil {
 		pending.commit()
@@ -34,14 +32,48 @@ func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
 	return nil
 }
 
-func (b *Backend) transact(ctx context.Context, ops []backends.Op) error {
+// firstGroup is the ops at the start that are one transaction.
+func firstGroup(ops []backends.Op) []backends.Op {
+	for i := range ops {
+		if ops[i].Group != ops[0].Group {
+			return ops[:i]
+		}
+	}
+	return ops
+}
+
+// Transactions spells a plan as the operations that Apply sends, transaction by transaction.
+func Transactions(p *backends.Plan) ([][]libovsdb.Operation, error) {
+	var out [][]libovsdb.Operation
+	rest := p.Ops
+	for len(rest) > 0 {
+		group := firstGroup(rest)
+		native, err := operations(group)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, native)
+		rest = rest[len(group):]
+	}
+	return out, nil
+}
+
+func operations(ops []backends.Op) ([]libovsdb.Operation, error) {
 	native := make([]libovsdb.Operation, len(ops))
 	for i := range ops {
 		n, ok := ops[i].Native.(nativeOp)
 		if !ok {
-			return fmt.Errorf("%s %s %s: not an op of this backend", ops[i].Verb, ops[i].Kind, ops[i].Name)
+			return nil, fmt.Errorf("%s %s %s: not an op of this backend", ops[i].Verb, ops[i].Kind, ops[i].Name)
 		}
 		native[i] = n.op
+	}
+	return native, nil
+}
+
+func (b *Backend) transact(ctx context.Context, ops []backends.Op) error {
+	native, err := operations(ops)
+	if err != nil {
+		return err
 	}
 	results, err := b.client.Transact(ctx, native)
 	if err != nil {

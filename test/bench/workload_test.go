@@ -1,0 +1,70 @@
+package bench
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
+	"github.com/netloom/netloom/pkg/ovsdb/schema"
+	"github.com/netloom/netloom/test/policygen"
+)
+
+func portUUID(name string) string { return uuid.NewSHA1(uuid.NameSpaceOID, []byte(name)).String() }
+
+// TestWorkloadBudget holds W(1000) to the rows and transactions that it may take. The bounds are far below what other
+// controllers need for it: 683 ACLs in 729 transactions are the fewest measured elsewhere.
+func TestWorkloadBudget(t *testing.T) {
+	server, err := ovsdbtest.NewServer(schema.NB2303())
+	require.NoError(t, err)
+	require.NoError(t, server.Start("unix:"+t.TempDir()+"/nb.sock"))
+	t.Cleanup(server.Close)
+	cluster := policygen.Workload(1000)
+	r := newRig(t, server.Addr())
+	makePorts(t, r.client, cluster)
+	r.load(t, cluster)
+
+	server.Reset()
+	plan := r.sync(t)
+	counts := created(plan)
+	t.Logf("W(1000): %v in %d transactions", counts, server.Transactions())
+	require.LessOrEqual(t, counts["ACL"], 500)
+	require.LessOrEqual(t, server.Transactions(), 20)
+
+	t.Run("a restart writes nothing", func(t *testing.T) {
+		server.Reset()
+		again := newRig(t, server.Addr())
+		again.load(t, cluster)
+		require.True(t, again.sync(t).Empty())
+		require.Zero(t, server.Transactions())
+	})
+	t.Run("a flipped label is one transaction without an ACL", func(t *testing.T) {
+		pod := cluster.Pods[17]
+		for key, value := range map[string]string{"app": "a3", "tier": "db"} {
+			server.Reset()
+			require.NoError(t, r.translator.Put(relabel(pod, key, value)))
+			flip := r.sync(t)
+			require.False(t, flip.Empty())
+			require.Equal(t, 1, server.Transactions())
+			for i := range flip.Ops {
+				require.Equal(t, backends.Mutate, flip.Ops[i].Verb)
+				require.NotEqual(t, "ACL", flip.Ops[i].Kind)
+			}
+			require.NoError(t, r.translator.Put(pod))
+			r.sync(t)
+		}
+	})
+}
+
+// created counts the rows that a plan creates, by table.
+func created(p *backends.Plan) map[string]int {
+	counts := map[string]int{}
+	for i := range p.Ops {
+		if p.Ops[i].Verb == backends.Create {
+			counts[p.Ops[i].Kind]++
+		}
+	}
+	return counts
+}
