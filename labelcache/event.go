@@ -46,16 +46,7 @@ func (c *Cache) queue(t Tag, created bool) {
 
 // deliver reports the queued events in order. While one goroutine does, others leave theirs to it.
 func (c *Cache) deliver() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.delivering {
-		return
-	}
-	c.delivering = true
-	for len(c.events) > 0 {
-		events := c.events
-		c.events = nil
-		c.mu.Unlock()
+	for events := c.take(false); len(events) > 0; events = c.take(true) {
 		for _, e := range events {
 			if e.created {
 				c.onCreated(e.tag)
@@ -63,7 +54,18 @@ func (c *Cache) deliver() {
 				c.onDropped(e.tag)
 			}
 		}
-		c.mu.Lock()
 	}
-	c.delivering = false
+}
+
+// take empties the queue, unless somebody else is delivering. The one who gets events delivers until there are none.
+func (c *Cache) take(delivering bool) []tagEvent {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.delivering != delivering {
+		return nil
+	}
+	events := c.events
+	c.events = nil
+	c.delivering = len(events) > 0
+	return events
 }

@@ -32,7 +32,7 @@ func (h hashes) find(hash uint32) []uint64 {
 	}
 	i, _ := slices.BinarySearch(n.items, uint64(hash)<<32)
 	k := i
-	for k < len(n.items) && uint32(n.items[k]>>32) == hash {
+	for k < len(n.items) && n.items[k]>>32 == uint64(hash) {
 		k++
 	}
 	return n.items[i:k]

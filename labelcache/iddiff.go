@@ -34,7 +34,7 @@ func diffNodes(a, b *idnode, level uint8, from uint32, f func(uint32, bool)) {
 			}
 		}
 	default:
-		diffSorted(a.appendTo(nil, level, from), b.appendTo(nil, level, from), f)
+		diffSorted(a.list(level, from), b.list(level, from), f)
 	}
 }
 

@@ -173,8 +173,7 @@ func (n *idnode) remove(level uint8, id uint32, epoch uint64) *idnode {
 		return n
 	}
 	if n.n <= flatMin {
-		flat := n.appendTo(make([]uint32, 0, n.n), level, base(id, level))
-		n.flat, n.kids, n.words = flat, nil, nil
+		n.flat, n.kids, n.words = n.list(level, base(id, level)), nil, nil
 	}
 	return n
 }
@@ -207,10 +206,17 @@ func (n *idnode) split(level uint8, epoch uint64) *idnode {
 	return c
 }
 
-// appendTo appends the ids below n in ascending order; from is the first id that n covers.
-func (n *idnode) appendTo(dst []uint32, level uint8, from uint32) []uint32 {
-	n.each(level, from, func(id uint32) bool { dst = append(dst, id); return true })
-	return dst
+// list is the ids below n in ascending order, read-only; from is the first id that n covers.
+func (n *idnode) list(level uint8, from uint32) []uint32 {
+	if n == nil {
+		return nil
+	}
+	if n.isFlat() {
+		return n.flat
+	}
+	ids := make([]uint32, 0, n.n)
+	n.each(level, from, func(id uint32) bool { ids = append(ids, id); return true })
+	return ids
 }
 
 // each calls f with every id below n in ascending order until it returns false, and says whether it never did.
