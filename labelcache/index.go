@@ -15,7 +15,7 @@ func (c *Cache) file(t *term) {
 	if t.spec == nil {
 		return
 	}
-	scopes, facets := t.spec.scopes(), c.bestFacets(t.spec)
+	scopes, facets := c.rarest(t.spec.places()), c.rarest(t.spec.choices())
 	if len(scopes)*len(facets) > manyPlaces {
 		scopes = []facetKey{{kind: inCluster, key: t.spec.cluster}}
 	}
@@ -73,41 +73,28 @@ func without(list []uint32, v uint32) []uint32 {
 	return list
 }
 
-// scopes are the narrowest facets of which a namespace must have one for its endpoints to match s.
-func (s *spec) scopes() []facetKey {
-	if s.namespace != "" {
-		return []facetKey{{kind: inNamespace, key: s.cluster, value: s.namespace}}
-	}
-	best := facetKey{kind: inCluster, key: s.cluster}
-	var values []string
-	for i := range s.namespaces {
-		cl := &s.namespaces[i]
-		switch {
-		case cl.in != nil && (values == nil || len(cl.in) < len(values)):
-			best, values = facetKey{kind: namespaceLabel, key: cl.key}, cl.in
-		case cl.present && values == nil:
-			best = facetKey{kind: namespaceKey, key: cl.key}
-		}
-	}
-	if values == nil {
-		return []facetKey{best}
-	}
-	return withValues(best, values)
-}
-
-func withValues(k facetKey, values []string) []facetKey {
-	keys := make([]facetKey, len(values))
-	for i, v := range values {
-		keys[i] = k
-		keys[i].value = v
-	}
-	return keys
-}
-
-// choice is a group of facets of which an endpoint must have one to match a term.
+// choice is a group of facets of which an endpoint, or its namespace, must have one to match a term.
 type choice struct {
 	facets []facetKey
 	rank   int // facets of low rank are rare by nature
+}
+
+// places lists the choices of scopes that s offers: facets of which a namespace must have one for its endpoints to match.
+// The last is the whole cluster.
+func (s *spec) places() []choice {
+	if s.namespace != "" {
+		return []choice{{[]facetKey{{kind: inNamespace, key: s.cluster, value: s.namespace}}, 0}}
+	}
+	var cs []choice
+	for i := range s.namespaces {
+		switch cl := &s.namespaces[i]; {
+		case cl.in != nil:
+			cs = append(cs, choice{withValues(facetKey{kind: namespaceLabel, key: cl.key}, cl.in), 0})
+		case cl.present:
+			cs = append(cs, choice{[]facetKey{{kind: namespaceKey, key: cl.key}}, 1})
+		}
+	}
+	return append(cs, choice{[]facetKey{{kind: inCluster, key: s.cluster}}, 2})
 }
 
 // choices lists the choices that s offers, the last of which is everything.
@@ -130,9 +117,19 @@ func (s *spec) choices() []choice {
 	return append(cs, choice{[]facetKey{{kind: everything}}, 3})
 }
 
-// bestFacets is the choice with the fewest holders, of those of lowest rank.
-func (c *Cache) bestFacets(s *spec) []facetKey {
-	return slices.MinFunc(s.choices(), func(a, b choice) int {
+// withValues is k with each of the values.
+func withValues(k facetKey, values []string) []facetKey {
+	keys := make([]facetKey, len(values))
+	for i, v := range values {
+		keys[i] = k
+		keys[i].value = v
+	}
+	return keys
+}
+
+// rarest is the choice with the fewest holders, of those of lowest rank.
+func (c *Cache) rarest(cs []choice) []facetKey {
+	return slices.MinFunc(cs, func(a, b choice) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(c.holding(a.facets), c.holding(b.facets)),
 			cmp.Compare(len(a.facets), len(b.facets)))
 	}).facets
