@@ -190,15 +190,24 @@ func (d *Directory) read(observe func(dir string)) *tree {
 			files[path] = parseManifest(path, content)
 		}
 	}
-	for path, m := range d.files { // keep what cannot be read now
-		for bad := range t.faults {
-			if path == bad || strings.HasPrefix(path, bad+string(filepath.Separator)) || bad == d.dir {
-				files[path] = m
+	for bad := range t.faults { // what it gave stays
+		gave := false
+		for path, m := range d.files {
+			if within(path, bad) {
+				files[path], gave = m, true
 			}
+		}
+		if t.dangling[bad] && !gave {
+			delete(t.faults, bad)
 		}
 	}
 	d.update(files, t.faults)
 	return t
+}
+
+// within says whether path is dir, or below it.
+func within(path, dir string) bool {
+	return path == dir || dir == "." || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
 // update puts what the files say in force and tells the reader.

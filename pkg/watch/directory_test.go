@@ -277,6 +277,36 @@ func TestUnreadablePathsKeepWhatTheyGave(t *testing.T) {
 	require.Empty(t, d.Problems())
 }
 
+func TestLinkedDirectoryThatIsAway(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "mounted/sub/a.yaml", pod("a", "v1"))
+	write(t, dir, "root/b.yaml", pod("b", "v1"))
+	t.Chdir(filepath.Join(dir, "root"))
+	require.NoError(t, os.Symlink("../mounted", "link"))
+	require.NoError(t, os.Symlink("nothing", "stray"))
+	d, err := LoadDirectory(".", quiet())
+	require.NoError(t, err)
+	require.Equal(t, []string{"a v1", "b v1"}, pods(d))
+	require.Empty(t, d.Problems())
+
+	remove(t, dir, "mounted")
+	require.NoError(t, d.ReadOnce())
+	require.Equal(t, []string{"a v1", "b v1"}, pods(d))
+	require.Len(t, d.Problems(), 1)
+	require.Equal(t, "link", d.Problems()[0].Where)
+
+	require.NoError(t, os.Remove("link"))
+	require.NoError(t, d.ReadOnce())
+	require.Equal(t, []string{"b v1"}, pods(d))
+	require.Empty(t, d.Problems())
+
+	require.NoError(t, os.Rename(filepath.Join(dir, "root"), filepath.Join(dir, "moved")))
+	remove(t, dir, "moved")
+	require.NoError(t, d.ReadOnce())
+	require.Equal(t, []string{"b v1"}, pods(d), "a directory that is gone says nothing")
+	require.Len(t, d.Problems(), 1)
+}
+
 func TestLinksInCirclesEnd(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "x/a.yaml", pod("a", "v1"))

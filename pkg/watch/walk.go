@@ -19,11 +19,17 @@ type tree struct {
 	real    map[string]bool  // real paths of the manifests
 	faults  map[string]error // what could not be read, by path
 	observe func(dir string) // told of each directory before it is listed, so that no change slips between
+
+	// dangling are the faults that are links to nothing and may never have concerned a manifest.
+	dangling map[string]bool
 }
 
 // walk finds the manifests below root, through symbolic links, in any order that stays the same.
 func walk(root string, observe func(dir string)) *tree {
-	t := &tree{dirs: map[string]bool{}, real: map[string]bool{}, faults: map[string]error{}, observe: observe}
+	t := &tree{
+		dirs: map[string]bool{}, real: map[string]bool{}, faults: map[string]error{}, dangling: map[string]bool{},
+		observe: observe,
+	}
 	t.directory(root, nil)
 	return t
 }
@@ -79,9 +85,8 @@ func (t *tree) entry(path string, e fs.DirEntry, above []string) {
 			}
 		}
 		if err != nil {
-			if isManifest(path) {
-				t.faults[path] = err
-			}
+			t.faults[path] = err
+			t.dangling[path] = !isManifest(path)
 			return
 		}
 		if mode.IsRegular() && isManifest(path) {
