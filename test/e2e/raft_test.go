@@ -48,7 +48,7 @@ func (c *clustered) more(t *testing.T) int {
 	return numberedPort(n)
 }
 
-var numberPattern = regexp.MustCompile(`\d{5}`)
+var numberPattern = regexp.MustCompile(`\b\d{5}\b`)
 
 // written lists the numbered ports that ACLs in the database speak of.
 func (c *clustered) written(t *testing.T) map[int]bool {
