@@ -40,14 +40,14 @@ func TestGenerated(t *testing.T) {
 
 func judgeSeed(t *testing.T, seed uint64) {
 	t.Helper()
-	cluster := policygen.Generate(seed, policygen.Size{Families: policygen.DualStack})
+	cluster := policygen.Generate(seed, policygen.Size{})
 	dropTwins(cluster)
 	rng := policygen.NewRand(seed)
 	dir := t.TempDir()
 	var lab *ovnlab.Lab
 	for generation := range 2 {
 		if generation == 1 {
-			next := policygen.Generate(seed+1<<32, policygen.Size{Families: policygen.DualStack})
+			next := policygen.Generate(seed+1<<32, policygen.Size{})
 			cluster.Policies = append(cluster.Policies[:len(cluster.Policies)/2:len(cluster.Policies)/2], next.Policies...)
 			for i, p := range cluster.Policies {
 				p.Name = fmt.Sprintf("policy.%d", i) // one that stays may have the name of one that comes
