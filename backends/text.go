@@ -38,7 +38,15 @@ func (p *Plan) Summary() string {
 	for _, what := range slices.Sorted(maps.Keys(counts)) {
 		parts = append(parts, fmt.Sprintf("%s ×%d", what, counts[what]))
 	}
-	return fmt.Sprintf("%d operations in %d transactions: %s", len(p.Ops), p.Groups(), strings.Join(parts, ", "))
+	return fmt.Sprintf("%s in %s: %s", plural(len(p.Ops), "operation"), plural(p.Groups(), "transaction"),
+		strings.Join(parts, ", "))
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // Groups counts the transactions of p.

@@ -17,7 +17,7 @@ func (w *World) addPolicy() {
 		w.allowNode(d)
 		return
 	}
-	o := intent.Origin{Kind: "NetworkPolicy", Namespace: pick(w.rng, namespaces), Name: fmt.Sprintf("np-%d", w.written)}
+	o := intent.Origin{Kind: "NetworkPolicy", Namespace: pick(w.rng, namespaces()), Name: fmt.Sprintf("np-%d", w.written)}
 	switch w.rng.IntN(6) {
 	case 0:
 		o.Namespace, o.Name = "a-b", fmt.Sprintf("c-%d", w.written)
@@ -33,16 +33,16 @@ func (w *World) addPolicy() {
 
 // allowNode writes what lets a node reach its own pods: it isolates nobody.
 func (w *World) allowNode(d intent.Direction) {
-	n := w.rng.IntN(len(nodes))
-	o := intent.Origin{Kind: "Node", Name: nodes[n]}
+	n := w.rng.IntN(len(nodes()))
+	o := intent.Origin{Kind: "Node", Name: nodes()[n]}
 	id := intent.PolicyID(fmt.Sprintf("%s/%s", o, d))
 	if slices.ContainsFunc(w.policies, func(p intent.Policy) bool { return p.ID == id }) {
 		return
 	}
-	address := netip.PrefixFrom(nodeAddrs[n], 32)
+	address := netip.PrefixFrom(nodeAddrs()[n], 32)
 	w.policies = append(w.policies, intent.Policy{
 		ID: id, Origin: o, Direction: d,
-		Subject: w.set(peerList{terms: []term{{node: nodes[n]}}}),
+		Subject: w.set(peerList{terms: []term{{node: nodes()[n]}}}),
 		Rules: []intent.Rule{{
 			Path: "status.addresses", Action: intent.Allow, Ports: intent.Ports{Any: true},
 			Peer: intent.Peer{Kind: intent.PeerSet, Set: w.set(peerList{prefixes: []netip.Prefix{address}})},
@@ -51,12 +51,12 @@ func (w *World) allowNode(d intent.Direction) {
 }
 
 func (w *World) policy(id intent.PolicyID, o intent.Origin, d intent.Direction) intent.Policy {
-	subject := term{namespace: pick(w.rng, namespaces)}
+	subject := term{namespace: pick(w.rng, namespaces())}
 	switch w.rng.IntN(4) {
 	case 0:
-		subject.app = pick(w.rng, apps)
+		subject.app = pick(w.rng, apps())
 	case 1:
-		subject.tier = pick(w.rng, tiers)
+		subject.tier = pick(w.rng, tiers())
 	}
 	p := intent.Policy{
 		ID: id, Origin: o, Direction: d, Isolates: o.Kind != "Node",
@@ -81,7 +81,7 @@ func (w *World) rule(d intent.Direction, i int, subject term) intent.Rule {
 		r.Action = intent.Deny
 	}
 	if w.rng.IntN(5) == 0 { // as a named port does
-		subject.web = pick(w.rng, webs[1:])
+		subject.web = pick(w.rng, webs()[1:])
 		r.Subject = w.set(peerList{terms: []term{subject}})
 		r.Ports = intent.Ports{Ranges: []intent.PortRange{{Protocol: intent.TCP, First: subject.web, Last: subject.web}}}
 	}
@@ -105,7 +105,7 @@ func (w *World) ports() intent.Ports {
 	}
 	var ranges []intent.PortRange
 	for range 1 + w.rng.IntN(3) {
-		ranges = append(ranges, pick(w.rng, portMenu))
+		ranges = append(ranges, pick(w.rng, portMenu()))
 	}
 	return intent.Ports{Ranges: intent.MergePorts(ranges)}
 }
@@ -113,28 +113,28 @@ func (w *World) ports() intent.Ports {
 func (w *World) peers() peerList {
 	var l peerList
 	if w.rng.IntN(4) > 0 {
-		t := term{namespace: pick(w.rng, append(namespaces, ""))}
+		t := term{namespace: pick(w.rng, append(namespaces(), ""))}
 		switch w.rng.IntN(4) {
 		case 0:
-			t.app = pick(w.rng, apps)
+			t.app = pick(w.rng, apps())
 		case 1:
-			t.tier = pick(w.rng, tiers)
+			t.tier = pick(w.rng, tiers())
 		case 2:
 			t.app = "nobody"
 		}
 		l.terms = append(l.terms, t)
 	}
 	if len(l.terms) == 0 || w.rng.IntN(4) == 0 {
-		l.prefixes = pick(w.rng, prefixMenu)
+		l.prefixes = pick(w.rng, prefixMenu())
 	} else if w.rng.IntN(5) == 0 { // as a named port with an address block does
-		l.within = pick(w.rng, prefixMenu)
+		l.within = pick(w.rng, prefixMenu())
 	}
 	return l
 }
 
-// What rules choose from. Probes look at the edges of it.
-var (
-	portMenu = []intent.PortRange{
+// portMenu is what rules choose ports from. Probes look at the edges of it.
+func portMenu() []intent.PortRange {
+	return []intent.PortRange{
 		{Protocol: intent.TCP, First: 80, Last: 80},
 		{Protocol: intent.TCP, First: 80, Last: 90},
 		{Protocol: intent.TCP, First: 91, Last: 8080},
@@ -144,7 +144,11 @@ var (
 		{Protocol: intent.SCTP, First: 80, Last: 80},
 		{Protocol: intent.SCTP, First: 0, Last: 65535},
 	}
-	prefixMenu = [][]netip.Prefix{
+}
+
+// prefixMenu is what peers choose prefixes from.
+func prefixMenu() [][]netip.Prefix {
+	return [][]netip.Prefix{
 		prefixes("0.0.0.0/0"),
 		prefixes("::/0"),
 		prefixes("10.244.0.0/16"),
@@ -152,12 +156,23 @@ var (
 		prefixes("0.0.0.0/1", "128.0.0.0/2", "fd00:10::/64"),
 		prefixes("198.51.100.7/32", "2001:db8::7/128"),
 	}
-	nodeAddrs = []netip.Addr{netip.MustParseAddr("172.18.0.2"), netip.MustParseAddr("172.18.0.3")}
-	outside   = []netip.Addr{
-		netip.MustParseAddr("203.0.113.9"), netip.MustParseAddr("198.51.100.7"),
-		netip.MustParseAddr("2001:db8::7"), netip.MustParseAddr("2001:db9::1"),
+}
+
+// nodeAddrs are the addresses of the nodes, in their order.
+func nodeAddrs() []netip.Addr { return addresses("172.18.0.2", "172.18.0.3") }
+
+// outside are addresses that neither endpoints nor nodes hold.
+func outside() []netip.Addr {
+	return addresses("203.0.113.9", "198.51.100.7", "2001:db8::7", "2001:db9::1")
+}
+
+func addresses(list ...string) []netip.Addr {
+	parsed := make([]netip.Addr, 0, len(list))
+	for _, a := range list {
+		parsed = append(parsed, netip.MustParseAddr(a))
 	}
-)
+	return parsed
+}
 
 func prefixes(list ...string) []netip.Prefix {
 	parsed := make([]netip.Prefix, 0, len(list))

@@ -1,7 +1,6 @@
 package backendtest
 
 import (
-	"net/netip"
 	"slices"
 
 	"github.com/netloom/netloom/pkg/intent"
@@ -13,9 +12,11 @@ type shot struct {
 	port     uint16
 }
 
-var shots = []shot{
-	{intent.TCP, 80}, {intent.TCP, 90}, {intent.TCP, 91}, {intent.TCP, 8080}, {intent.TCP, 65535},
-	{intent.UDP, 53}, {intent.UDP, 80}, {intent.SCTP, 80}, {intent.ICMP, 0},
+func shots() []shot {
+	return []shot{
+		{intent.TCP, 80}, {intent.TCP, 90}, {intent.TCP, 91}, {intent.TCP, 8080}, {intent.TCP, 65535},
+		{intent.UDP, 53}, {intent.UDP, 80}, {intent.SCTP, 80}, {intent.ICMP, 0},
+	}
 }
 
 // Probes lists flows between all endpoints of the states, and between them and a few addresses outside, at the edges of
@@ -29,7 +30,7 @@ func Probes(states ...*State) []intent.Flow {
 			if src.Key == dst.Key || src.Addr == dst.Addr || src.Addr.Is4() != dst.Addr.Is4() {
 				continue
 			}
-			for _, s := range shots {
+			for _, s := range shots() {
 				if s.protocol == intent.ICMP && src.Addr.Is6() {
 					s.protocol = intent.ICMPv6
 				}
@@ -52,7 +53,7 @@ func parties(states []*State) []intent.Party {
 			}
 		}
 	}
-	for _, a := range slices.Concat(outside, []netip.Addr(nodeAddrs)) {
+	for _, a := range slices.Concat(outside(), nodeAddrs()) {
 		list = append(list, intent.Party{Addr: a})
 	}
 	return list

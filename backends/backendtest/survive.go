@@ -105,7 +105,22 @@ func (c *contract) drift(t *testing.T) {
 	require.GreaterOrEqual(t, found, kinds, "most kinds of harm found nothing to harm")
 }
 
-func (c *contract) faults(t *testing.T) {
+func (c *contract) faults(t *testing.T) { c.failing(t, Target.FailAt) }
+
+func (c *contract) lostAnswers(t *testing.T) {
+	if _, can := c.fresh(t).(Loser); !can {
+		t.Log("the target cannot lose an answer")
+		return
+	}
+	c.failing(t, func(target Target, k int) {
+		if l, can := target.(Loser); can {
+			l.LoseAt(k)
+		}
+	})
+}
+
+// failing takes every step of a history with every write going wrong.
+func (c *contract) failing(t *testing.T, wrong func(target Target, k int)) {
 	c.each(t, 5, func(t *testing.T, states []*State) {
 		for from := range states {
 			before, after := &State{}, states[from]
@@ -113,15 +128,17 @@ func (c *contract) faults(t *testing.T) {
 				before = states[from-1]
 			}
 			scratch := c.scratch(t, after)
-			for k := 1; c.failsAt(t, k, before, after, scratch); k++ {
+			for k := 1; c.failsAt(t, k, wrong, before, after, scratch); k++ {
 				require.Less(t, k, 1000, "writes never end")
 			}
 		}
 	})
 }
 
-// failsAt goes from one state to the next with the k-th write failing, and says whether there was such a write.
-func (c *contract) failsAt(t *testing.T, k int, before, after *State, scratch string) bool {
+// failsAt goes from one state to the next with the k-th write going wrong, and says whether there was such a write.
+func (c *contract) failsAt(
+	t *testing.T, k int, wrong func(target Target, k int), before, after *State, scratch string,
+) bool {
 	t.Helper()
 	target := c.fresh(t)
 	l := start(t, target, "a")
@@ -129,9 +146,10 @@ func (c *contract) failsAt(t *testing.T, k int, before, after *State, scratch st
 	l.reconcile(t, before, was)
 	target.Prepare(t, after.Endpoints)
 	will := Advance(was, after)
-	target.FailAt(k)
-	failure := l.backend.Apply(t.Context(), l.plan(t, will))
-	target.FailAt(0)
+	p := l.plan(t, will)
+	wrong(target, k)
+	failure := l.backend.Apply(t.Context(), p)
+	wrong(target, 0)
 	if failure == nil {
 		require.Equal(t, scratch, target.DumpOwner(t, "a"))
 		return false

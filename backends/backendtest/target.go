@@ -35,6 +35,12 @@ type Target interface {
 	Writes(t testing.TB) int
 }
 
+// Loser is a target that can lose its answer to a write: the write is done and reported as failed.
+type Loser interface {
+	// LoseAt loses the answer to the k-th write transaction from now; 0 takes that back.
+	LoseAt(k int)
+}
+
 // Damage is harm that was done to a target.
 type Damage struct {
 	What  string
@@ -57,6 +63,7 @@ func Run(t *testing.T, fresh Factory) {
 	t.Run("owners do not touch each other", c.owners)
 	t.Run("drift is repaired and only drift", c.drift)
 	t.Run("a failure at any write is recovered from", c.faults)
+	t.Run("a lost answer to any write is recovered from", c.lostAnswers)
 	t.Run("a plan from a revision that was not reached is refused or right", c.lostTrack)
 	t.Run("churn of members only mutates", c.churn)
 	t.Run("what cannot be expressed is denied and told", c.inexpressible)

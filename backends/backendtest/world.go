@@ -94,17 +94,16 @@ func (w *World) Relabel() { w.relabel() }
 
 func (w *World) relabel() {
 	p := &w.pods[w.rng.IntN(len(w.pods))]
-	p.app, p.tier = pick(w.rng, apps), pick(w.rng, tiers)
-	p.web = pick(w.rng, webs)
+	p.app, p.tier = pick(w.rng, apps()), pick(w.rng, tiers())
+	p.web = pick(w.rng, webs())
 }
 
-var (
-	namespaces = []string{"red", "blue"}
-	apps       = []string{"web", "db", "api"}
-	tiers      = []string{"front", "back"}
-	nodes      = []string{"n1", "n2"}
-	webs       = []uint16{0, 80, 8080}
-)
+// What pods and terms choose from.
+func namespaces() []string { return []string{"red", "blue"} }
+func apps() []string       { return []string{"web", "db", "api"} }
+func tiers() []string      { return []string{"front", "back"} }
+func nodes() []string      { return []string{"n1", "n2"} }
+func webs() []uint16       { return []uint16{0, 80, 8080} }
 
 func pick[T any](rng *rand.Rand, from []T) T { return from[rng.IntN(len(from))] }
 
@@ -112,11 +111,11 @@ func (w *World) addPod() {
 	w.born++
 	w.pods = append(w.pods, pod{
 		Endpoint: intent.Endpoint{
-			Key:   intent.Key{Namespace: pick(w.rng, namespaces), Name: fmt.Sprintf("p-%d", w.born)},
+			Key:   intent.Key{Namespace: pick(w.rng, namespaces()), Name: fmt.Sprintf("p-%d", w.born)},
 			Addrs: w.addrs(),
-			Node:  pick(w.rng, nodes),
+			Node:  pick(w.rng, nodes()),
 		},
-		app: pick(w.rng, apps), tier: pick(w.rng, tiers), web: pick(w.rng, webs),
+		app: pick(w.rng, apps()), tier: pick(w.rng, tiers()), web: pick(w.rng, webs()),
 	})
 	slices.SortFunc(w.pods, func(a, b pod) int { return a.Key.Compare(b.Key) })
 }

@@ -21,6 +21,8 @@ type Target struct {
 	Backend backends.Backend
 	// Run keeps what the backend stands on, such as a connection, until ctx ends. Nil where there is nothing to keep.
 	Run func(ctx context.Context) error
+	// Up says whether the target can be reached now; nil where it always can.
+	Up func() bool
 	// Waiting lists what the target lacks for endpoints to be covered, such as logical ports; nil where nothing can lack.
 	// It speaks of the last applied plan.
 	Waiting func() []string
@@ -77,7 +79,7 @@ func newOVN(s Settings) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Target{Name: "ovn", Backend: backend, Run: client.Run, Waiting: backend.Waiting}, nil
+	return &Target{Name: "ovn", Backend: backend, Run: client.Run, Up: client.Connected, Waiting: backend.Waiting}, nil
 }
 
 func newMemory(s Settings) (*Target, error) {

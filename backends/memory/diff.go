@@ -18,7 +18,7 @@ const (
 )
 
 // mutable lists the fields of a set that are written by adding and removing values.
-var mutable = [...]string{"addresses", "members"}
+func mutable() [2]string { return [...]string{"addresses", "members"} }
 
 // diff lists the ops that turn actual into desired. Live holds the names of the sets that actual rows name.
 func diff(desired, actual map[id]Row, live map[string]bool) []backends.Op {
@@ -94,7 +94,8 @@ func change(have, want Row) (backends.Op, bool) {
 // onlyMutable says whether an update speaks of nothing but whole fields that can be mutated.
 func onlyMutable(op backends.Op) bool {
 	for f := range op.After {
-		if _, replaced := op.Before[f].([]string); !replaced || !slices.Contains(mutable[:], f) {
+		fields := mutable()
+		if _, replaced := op.Before[f].([]string); !replaced || !slices.Contains(fields[:], f) {
 			return false
 		}
 	}
@@ -115,7 +116,7 @@ func mutate(name string, before, after map[string][]string) backends.Op {
 		Verb: backends.Mutate, Kind: kindSet, Name: name, Group: groupSwitch,
 		Before: backends.Fields{}, After: backends.Fields{},
 	}
-	for _, f := range mutable {
+	for _, f := range mutable() {
 		if gone := edit(before[f], after[f], nil); len(gone) > 0 {
 			op.Before[f] = gone
 		}
@@ -174,14 +175,10 @@ func (c *churn) add(d intent.SetDelta) {
 
 // op is the Mutate that does what c holds, false when that is nothing.
 func (c *churn) op(set intent.SetID) (backends.Op, bool) {
-	var before, after [len(mutable)][]string
-	before[0], after[0] = c.addresses.lists()
-	before[1], after[1] = c.members.lists()
-	b, a := make(map[string][]string), make(map[string][]string)
-	for i, f := range mutable {
-		b[f], a[f] = before[i], after[i]
-	}
-	op := mutate(setName(set), b, a)
+	before, after := make(map[string][]string), make(map[string][]string)
+	before["addresses"], after["addresses"] = c.addresses.lists()
+	before["members"], after["members"] = c.members.lists()
+	op := mutate(setName(set), before, after)
 	return op, len(op.Before)+len(op.After) > 0
 }
 

@@ -21,6 +21,7 @@ type Target struct {
 	rows   map[string]map[id]Row // by owner
 	writes int
 	failAt int
+	loseAt int
 }
 
 // NewTarget is a store without rows.
@@ -33,6 +34,13 @@ func (t *Target) FailAt(k int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.failAt = k
+}
+
+// LoseAt makes the k-th write from now report a failure although it is done; 0 takes that back.
+func (t *Target) LoseAt(k int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.loseAt = k
 }
 
 // Writes counts the transactions committed so far.
@@ -112,6 +120,11 @@ func (t *Target) transact(owner string, ops []backends.Op) error {
 		}
 	}
 	t.writes++
+	if t.loseAt > 0 {
+		if t.loseAt--; t.loseAt == 0 {
+			return ErrInjected
+		}
+	}
 	return nil
 }
 
@@ -158,7 +171,7 @@ func rewrite(old Row, op *backends.Op) Row {
 		r.Fields[field] = v
 	}
 	if op.Verb == backends.Mutate {
-		for _, field := range mutable {
+		for _, field := range mutable() {
 			gone, _ := op.Before[field].([]string)
 			come, _ := op.After[field].([]string)
 			r.Fields[field] = edit(old.list(field), gone, come)

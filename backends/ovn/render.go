@@ -24,8 +24,9 @@ const (
 // cluster-wide defaults, as other OVN controllers have it.
 const policyTier = 2
 
-// resolution matches what a host needs to find its neighbours: never filtered.
-const resolution = "(arp || nd || nd_rs || nd_ra || mldv1 || mldv2)"
+// resolution matches what a host needs to find its neighbours over IPv4. Over IPv6 OVN itself lets neighbour and router
+// discovery and MLD pass on every switch that tracks connections (ovn-northd(8)).
+const resolution = "arp"
 
 // defaultBurst lets a meter's first packets of a second through at once, in packets.
 const defaultBurst = 10
@@ -125,8 +126,9 @@ func subjectOf(p *intent.Policy, rule *intent.Rule) intent.SetID {
 	return p.Subject
 }
 
-// isolate is the default deny of a direction. The second ACL also keeps connections tracked on every switch with a port
-// in the group: OVN tracks none on a switch that has no allow-related ACL, and would then drop replies too.
+// isolate is the default deny of a direction. The second ACL lets ARP pass whatever a drop matches, and has connections
+// tracked on every switch with a port in the group: OVN tracks none on a switch without an allow-related ACL, and would
+// drop replies and neighbour discovery there.
 func (r *renderer) isolate(g *group, d intent.Direction) {
 	subject := subjectMatch(d, r.names.portGroup(g.subject))
 	origin := map[string]string{KeyDirection: d.String()}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/sirupsen/logrus"
 	"golang.org/x/sync/errgroup"
@@ -122,7 +123,10 @@ func (d *Daemon) Run(ctx context.Context) error {
 			t.loop.Force()
 		}
 		d.pipeline.OnPublish(func(Published) { t.loop.Wake() })
-		group.Go(func() error { return t.loop.Run(ctx) })
+		group.Go(func() error {
+			t.awaitUp(ctx)
+			return t.loop.Run(ctx)
+		})
 		if t.Target.Run != nil {
 			group.Go(func() error { return t.Target.Run(ctx) })
 		}
@@ -139,6 +143,28 @@ func (d *Daemon) Run(ctx context.Context) error {
 		return nil
 	})
 	return group.Wait()
+}
+
+// startGrace is how long a loop waits for its target at the start before it begins to report that it cannot reach it.
+const startGrace = 2 * time.Second
+
+// awaitUp waits until the target can be reached, for a moment at the most.
+func (t *running) awaitUp(ctx context.Context) {
+	if t.Up == nil {
+		return
+	}
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	limit := time.After(startGrace)
+	for !t.Up() {
+		select {
+		case <-ctx.Done():
+			return
+		case <-limit:
+			return
+		case <-tick.C:
+		}
+	}
 }
 
 // published feeds the metrics and the log.

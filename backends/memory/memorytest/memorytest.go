@@ -84,43 +84,45 @@ const (
 	appear
 )
 
-var harms = []harm{
-	{"a set is deleted", "set", func(*memory.Row) verb { return vanish }},
-	{"a rule is deleted", "rule", func(*memory.Row) verb { return vanish }},
-	{"an isolation is deleted", "isolation", func(*memory.Row) verb { return vanish }},
-	{"a set loses a member", "set", func(r *memory.Row) verb { return shorten(r, "members") }},
-	{"a set loses an address", "set", func(r *memory.Row) verb { return shorten(r, "addresses") }},
-	{"a set gains an address", "set", func(r *memory.Row) verb {
-		r.Fields["addresses"] = []string{"192.0.2.66"}
-		return change
-	}},
-	{"a set gains a prefix", "set", func(r *memory.Row) verb {
-		r.Fields["prefixes"] = []string{"192.0.2.0/24"}
-		return change
-	}},
-	{"a rule opens its ports", "rule", func(r *memory.Row) verb {
-		if r.Fields["any"] == true {
-			return nothing
-		}
-		r.Fields["any"] = true
-		return change
-	}},
-	{"a rule loses a field", "rule", func(r *memory.Row) verb {
-		delete(r.Fields, "peer")
-		return change
-	}},
-	{"a rule gains a field", "rule", func(r *memory.Row) verb {
-		r.Fields["comment"] = "by hand"
-		return change
-	}},
-	{"a rule appears", "rule", func(r *memory.Row) verb {
-		r.Name = "by hand"
-		return appear
-	}},
-	{"a set appears", "set", func(r *memory.Row) verb {
-		r.Name = "by hand"
-		return appear
-	}},
+func harms() []harm {
+	return []harm{
+		{"a set is deleted", "set", func(*memory.Row) verb { return vanish }},
+		{"a rule is deleted", "rule", func(*memory.Row) verb { return vanish }},
+		{"an isolation is deleted", "isolation", func(*memory.Row) verb { return vanish }},
+		{"a set loses a member", "set", func(r *memory.Row) verb { return shorten(r, "members") }},
+		{"a set loses an address", "set", func(r *memory.Row) verb { return shorten(r, "addresses") }},
+		{"a set gains an address", "set", func(r *memory.Row) verb {
+			r.Fields["addresses"] = []string{"192.0.2.66"}
+			return change
+		}},
+		{"a set gains a prefix", "set", func(r *memory.Row) verb {
+			r.Fields["prefixes"] = []string{"192.0.2.0/24"}
+			return change
+		}},
+		{"a rule opens its ports", "rule", func(r *memory.Row) verb {
+			if r.Fields["any"] == true {
+				return nothing
+			}
+			r.Fields["any"] = true
+			return change
+		}},
+		{"a rule loses a field", "rule", func(r *memory.Row) verb {
+			delete(r.Fields, "peer")
+			return change
+		}},
+		{"a rule gains a field", "rule", func(r *memory.Row) verb {
+			r.Fields["comment"] = "by hand"
+			return change
+		}},
+		{"a rule appears", "rule", func(r *memory.Row) verb {
+			r.Name = "by hand"
+			return appear
+		}},
+		{"a set appears", "set", func(r *memory.Row) verb {
+			r.Name = "by hand"
+			return appear
+		}},
+	}
 }
 
 func shorten(r *memory.Row, field string) verb {
@@ -134,10 +136,10 @@ func shorten(r *memory.Row, field string) verb {
 
 // Damage does the n-th harm to the first row that it fits.
 func (t *Target) Damage(_ testing.TB, owner string, n int) (backendtest.Damage, bool) {
-	if n >= len(harms) {
+	if n >= len(harms()) {
 		return backendtest.Damage{}, false
 	}
-	h := harms[n]
+	h := harms()[n]
 	d := backendtest.Damage{What: h.what}
 	for _, r := range t.Rows(owner) {
 		if r.Kind != h.kind {

@@ -43,7 +43,11 @@ func (s *show) play(ctx context.Context, once bool) error {
 	if err != nil {
 		return err
 	}
-	s.printRows(rows)
+	titles, err := s.titles(ctx)
+	if err != nil {
+		return err
+	}
+	s.printRows(rows, titles)
 	wrong, err := s.printProbes(rows)
 	if err != nil {
 		return err

@@ -2,12 +2,14 @@ package demo
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/netloom/netloom/backends/ovn"
+	"github.com/netloom/netloom/pkg/ovsdb"
 	"github.com/netloom/netloom/pkg/ovsdb/nbtrace"
 )
 
@@ -15,17 +17,21 @@ import (
 const shownMembers = 4
 
 // printRows prints the native rows as a person asks for them: what they hold and where they come from.
-func (s *show) printRows(rows nbtrace.Rows) {
-	s.table("Port groups", "NAME\tLOGICAL PORTS\tACLS", len(rows.PortGroups), func(row func(...any)) {
-		slices.SortFunc(rows.PortGroups, func(a, b nbtrace.PortGroup) int { return cmp.Compare(a.Name, b.Name) })
+func (s *show) printRows(rows nbtrace.Rows, titles map[string]string) {
+	s.table("Port groups", "NAME\tHOLDS\tLOGICAL PORTS\tACLS", len(rows.PortGroups), func(row func(...any)) {
+		slices.SortFunc(rows.PortGroups, func(a, b nbtrace.PortGroup) int {
+			return cmp.Or(cmp.Compare(titles[a.Name], titles[b.Name]), cmp.Compare(a.Name, b.Name))
+		})
 		for _, g := range rows.PortGroups {
-			row(short(g.Name), list(g.Ports), len(g.ACLs))
+			row(short(g.Name), titles[g.Name], list(g.Ports), len(g.ACLs))
 		}
 	})
-	s.table("Address sets", "NAME\tADDRESSES", len(rows.AddressSets), func(row func(...any)) {
-		slices.SortFunc(rows.AddressSets, func(a, b nbtrace.AddressSet) int { return cmp.Compare(a.Name, b.Name) })
+	s.table("Address sets", "NAME\tHOLDS\tADDRESSES", len(rows.AddressSets), func(row func(...any)) {
+		slices.SortFunc(rows.AddressSets, func(a, b nbtrace.AddressSet) int {
+			return cmp.Or(cmp.Compare(titles[a.Name], titles[b.Name]), cmp.Compare(a.Name, b.Name))
+		})
 		for _, a := range rows.AddressSets {
-			row(short(a.Name), list(a.Addresses))
+			row(short(a.Name), titles[a.Name], list(a.Addresses))
 		}
 	})
 	s.table("ACLs", "FROM\tDIRECTION\tPRIO\tACTION\tMATCH", len(rows.ACLs), func(row func(...any)) {
@@ -36,6 +42,21 @@ func (s *show) printRows(rows nbtrace.Rows) {
 			row(source(a), a.Direction, a.Priority, a.Action, shortNames(a.Match))
 		}
 	})
+}
+
+// titles reads what a person would call each group and set.
+func (s *show) titles(ctx context.Context) (map[string]string, error) {
+	titles := map[string]string{}
+	for _, table := range []string{"Port_Group", "Address_Set"} {
+		rows, err := s.client.Select(ctx, table, nil, "name", "external_ids")
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			titles[ovsdb.String(r["name"])] = ovsdb.StringMap(r["external_ids"])[ovn.KeyTitle]
+		}
+	}
+	return titles, nil
 }
 
 // source is the policy and rule that an ACL came from.
