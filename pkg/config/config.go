@@ -1,0 +1,97 @@
+package config
+
+import (
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// Embedded is the value of ovn-nb that asks for a database within the process.
+const Embedded = "embedded"
+
+// LogFormat is how log lines are written.
+type LogFormat string
+
+// The formats of log lines. LogAuto is text on a terminal and JSON elsewhere.
+const (
+	LogAuto LogFormat = "auto"
+	LogText LogFormat = "text"
+	LogJSON LogFormat = "json"
+)
+
+// Config holds every setting, valid. Load makes it.
+type Config struct {
+	Manifests   string // directory; "" reads from Kubernetes
+	Kubeconfig  string // "" is the cluster that the process runs in
+	KubeContext string // "" is the file's current context
+	Cluster     string // "" is the only one
+	Owner       string
+
+	OVN      OVN
+	Families intent.Families // zero takes those that pods hold
+
+	MinInterval       time.Duration
+	DriftInterval     time.Duration // zero never checks
+	RetryMin          time.Duration
+	RetryMax          time.Duration
+	MaxDeleteFraction float64
+	Force             bool
+
+	Listen    string // "" serves nothing
+	Pprof     bool
+	LogLevel  logrus.Level
+	LogFormat LogFormat
+
+	origins map[string]Origin
+}
+
+// OVN says where the Northbound database is and how its rows are written.
+type OVN struct {
+	Northbound []string // endpoints of one database, or Embedded alone
+	CACert     string   // files
+	Cert       string
+	Key        string
+	PortNames  string // checked, not taken apart: see ovn.ParsePortNames
+	MeterRate  uint32 // zero is no limit
+}
+
+// Embedded says whether the database is to run within the process.
+func (o *OVN) Embedded() bool { return len(o.Northbound) == 1 && o.Northbound[0] == Embedded }
+
+// Origin says where the value of a setting came from. The zero value is the default.
+type Origin struct {
+	Kind OriginKind
+	Name string // the file, the variable or the flag
+}
+
+// OriginKind is a place that settings come from. The order is that in which they win.
+type OriginKind uint8
+
+// The places, the weakest first.
+const (
+	FromDefault OriginKind = iota
+	FromFile
+	FromEnv
+	FromFlag
+)
+
+// String tells a person where to look.
+func (o Origin) String() string {
+	switch o.Kind {
+	case FromFile:
+		return "file " + o.Name
+	case FromEnv:
+		return "environment " + o.Name
+	case FromFlag:
+		return "flag " + o.Name
+	case FromDefault:
+		return "default"
+	default:
+		return "unknown"
+	}
+}
+
+// Origin says where the value of the setting called key came from.
+func (c *Config) Origin(key string) Origin { return c.origins[key] }

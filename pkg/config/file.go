@@ -1,0 +1,93 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// settingsFile is what a configuration file says. The zero value says nothing.
+type settingsFile struct {
+	path   string
+	values map[string]string // by key, as a flag would spell it
+	faults []*Fault
+}
+
+// parseFile reads the keys and values of a YAML or JSON file.
+func parseFile(path string, content []byte) settingsFile {
+	f := settingsFile{path: path, values: map[string]string{}}
+	asJSON, err := yaml.YAMLToJSONStrict(content)
+	if err != nil {
+		f.fault(fileKey, strings.Join(strings.Fields(err.Error()), " "))
+		return f
+	}
+	var raw map[string]json.RawMessage
+	if err := json.Unmarshal(asJSON, &raw); err != nil {
+		f.fault(fileKey, "expected settings, each KEY: VALUE")
+		return f
+	}
+	settings := map[string]Setting{}
+	for _, s := range Settings() {
+		settings[s.Key] = s
+	}
+	for _, key := range slices.Sorted(maps.Keys(raw)) {
+		s, known := settings[key]
+		switch {
+		case !known:
+			f.fault(key, "there is no such setting"+suggest(key, settings))
+		case string(raw[key]) != "null": // a key without a value says nothing
+			if value, ok := s.Kind.unquote(raw[key]); ok {
+				f.values[key] = value
+			} else {
+				f.fault(key, fmt.Sprintf("%s: expected a %s: %s", raw[key], s.Kind, s.expected()))
+			}
+		}
+	}
+	return f
+}
+
+func (f *settingsFile) fault(key, reason string) {
+	f.faults = append(f.faults, &Fault{key, Origin{FromFile, f.path}, reason})
+}
+
+// unquote turns a JSON value of a kind into the text that a flag would take. It is false when the value is of another
+// kind: what YAML takes for a number is not taken for a name.
+func (k Kind) unquote(raw json.RawMessage) (string, bool) {
+	if k == List {
+		var items []string
+		if json.Unmarshal(raw, &items) == nil {
+			return strings.Join(items, ","), true
+		}
+	}
+	var v any
+	if json.Unmarshal(raw, &v) != nil {
+		return "", false
+	}
+	switch v := v.(type) {
+	case string:
+		return v, k == Text || k == List || k == Duration
+	case bool:
+		return string(raw), k == Bool
+	case float64:
+		return string(raw), k == Number || k == Duration && v == 0
+	default:
+		return "", false
+	}
+}
+
+// suggest names the setting that key may have been meant for.
+func suggest(key string, settings map[string]Setting) string {
+	plain := func(s string) string {
+		return strings.ToLower(strings.NewReplacer("-", "", "_", "", ".", "").Replace(s))
+	}
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		if plain(name) == plain(key) {
+			return "; did you mean " + name + "?"
+		}
+	}
+	return ""
+}

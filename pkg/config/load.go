@@ -1,0 +1,160 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// Fault is one thing that is wrong with the configuration.
+type Fault struct {
+	Key    string
+	From   Origin
+	Reason string
+}
+
+// Error names the key, where its value came from and what is wrong with it.
+func (f *Fault) Error() string { return fmt.Sprintf("%s (%s): %s", f.Key, f.From, f.Reason) }
+
+// Bind gives flags every setting, and --config. Values are looked at by Load, so that it can report all faults at once.
+func Bind(flags *pflag.FlagSet) {
+	flags.String(fileKey, "", "YAML file with settings, named as the flags are")
+	for _, s := range Settings() {
+		f := flags.VarPF(&rawFlag{kind: s.Kind, text: s.Default}, s.Key, "", s.Usage)
+		if s.Kind == Bool {
+			f.NoOptDefVal = "true"
+		}
+	}
+}
+
+// rawFlag is a flag that takes any text. A list that is given several times comes together.
+type rawFlag struct {
+	kind  Kind
+	text  string
+	given bool
+}
+
+// String is the text given, or the default.
+func (f *rawFlag) String() string { return f.text }
+
+// Type names the kind of value in help.
+func (f *rawFlag) Type() string { return f.kind.String() }
+
+// Set takes the text.
+func (f *rawFlag) Set(text string) error {
+	if f.kind == List && f.given {
+		text = f.text + "," + text
+	}
+	f.text, f.given = text, true
+	return nil
+}
+
+// Load reads the settings from flags that Bind was given, the environment and the file that either of them names. On
+// error there is no Config, and the error joins every Fault.
+func Load(
+	flags *pflag.FlagSet, env func(string) (string, bool), readFile func(string) ([]byte, error),
+) (*Config, error) {
+	c := &Config{origins: map[string]Origin{}}
+	file := readSettings(flags, env, readFile)
+	var faults []error
+	bad := map[string]bool{}
+	for _, s := range Settings() {
+		value, from := s.find(flags, env, file)
+		c.origins[s.Key] = from
+		if from.Kind == FromDefault && value == "" {
+			continue
+		}
+		if !s.parse(c, value) {
+			bad[s.Key] = true
+			faults = append(faults, &Fault{s.Key, from, fmt.Sprintf("%q: expected %s", value, s.expected())})
+		}
+	}
+	for _, f := range file.faults {
+		bad[f.Key] = true
+		faults = append(faults, f)
+	}
+	if !bad[fileKey] { // what is missing may stand in the file
+		faults = append(faults, c.contradictions(bad)...)
+	}
+	if len(faults) > 0 {
+		return nil, errors.Join(faults...)
+	}
+	return c, nil
+}
+
+// readSettings finds out which file to read, and reads it.
+func readSettings(
+	flags *pflag.FlagSet, env func(string) (string, bool), readFile func(string) ([]byte, error),
+) settingsFile {
+	path, from := "", Origin{FromFlag, "--" + fileKey}
+	if f := flags.Lookup(fileKey); f != nil && f.Changed {
+		path = f.Value.String()
+	} else if v, ok := env(fileEnv); ok {
+		path, from = v, Origin{FromEnv, fileEnv}
+	}
+	if path == "" {
+		return settingsFile{}
+	}
+	content, err := readFile(path)
+	if err != nil {
+		return settingsFile{faults: []*Fault{{fileKey, from, err.Error()}}}
+	}
+	return parseFile(path, content)
+}
+
+// find takes the value of a setting from the strongest place that has one.
+func (s *Setting) find(
+	flags *pflag.FlagSet, env func(string) (string, bool), file settingsFile,
+) (string, Origin) {
+	if f := flags.Lookup(s.Key); f != nil && f.Changed {
+		return f.Value.String(), Origin{FromFlag, s.Flag()}
+	}
+	if v, ok := env(s.Env()); ok {
+		return v, Origin{FromEnv, s.Env()}
+	}
+	if v, ok := file.values[s.Key]; ok {
+		return v, Origin{FromFile, file.path}
+	}
+	return s.Default, Origin{}
+}
+
+// contradictions looks for settings that are good alone and not together. It leaves out those that are bad alone.
+func (c *Config) contradictions(bad map[string]bool) []error {
+	var faults []error
+	fault := func(key, reason string) {
+		if !bad[key] {
+			faults = append(faults, &Fault{key, c.origins[key], reason})
+		}
+	}
+	if len(c.OVN.Northbound) == 0 {
+		fault("ovn-nb", "expected where the Northbound database is")
+	}
+	if c.Manifests != "" {
+		for _, key := range []string{"kubeconfig", "kube-context"} {
+			if c.origins[key].Kind != FromDefault {
+				fault(key, "cannot be given together with manifests ("+c.origins["manifests"].String()+")")
+			}
+		}
+	} else if c.KubeContext != "" && c.Kubeconfig == "" {
+		fault("kube-context", "needs kubeconfig")
+	}
+	if (c.OVN.Cert == "") != (c.OVN.Key == "") {
+		if c.OVN.Cert == "" {
+			fault("ovn-key", "needs ovn-cert")
+		} else {
+			fault("ovn-cert", "needs ovn-key")
+		}
+	}
+	for _, e := range c.OVN.Northbound {
+		if strings.HasPrefix(e, "ssl:") && c.OVN.CACert == "" {
+			fault("ovn-nb", "ssl endpoints need ovn-ca-cert")
+			break
+		}
+	}
+	if !bad["retry-min"] && c.RetryMax < c.RetryMin {
+		fault("retry-max", fmt.Sprintf("%s is less than retry-min (%s), %s", c.RetryMax, c.origins["retry-min"], c.RetryMin))
+	}
+	return faults
+}

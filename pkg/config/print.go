@@ -1,0 +1,80 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// Print writes every setting as a configuration file, each with a comment that says where its value came from.
+func (c *Config) Print(w io.Writer) error {
+	var lines [][2]string
+	width := 0
+	for _, s := range Settings() {
+		value := s.show(c)
+		if list, ok := value.([]string); ok {
+			value = strings.Join(list, ",")
+		}
+		entry, err := yaml.Marshal(map[string]any{s.Key: value})
+		if err != nil {
+			return fmt.Errorf("print %s: %w", s.Key, err)
+		}
+		line := strings.TrimSpace(string(entry))
+		width = max(width, len(line))
+		lines = append(lines, [2]string{line, c.origins[s.Key].String()})
+	}
+	for _, l := range lines {
+		if _, err := fmt.Fprintf(w, "%-*s  # %s\n", width, l[0], l[1]); err != nil {
+			return fmt.Errorf("print configuration: %w", err)
+		}
+	}
+	return nil
+}
+
+// Document writes the manual of all settings as Markdown.
+func Document(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString(`# Configuration
+
+<!-- Generated from pkg/config by "make generate". -->
+
+A setting comes from its default, the configuration file, the environment or a flag; the later wins over the earlier.
+The file is YAML, named by ` + "`--config`" + ` or ` + "`" + fileEnv + "`" + `, and its keys are the flags without their
+dashes. ` + "`netloom run --print-config`" + ` prints every value and where it came from, in the form of such a file;
+` + "`netloom run --check-config`" + ` names everything that is wrong with it and ends.
+
+| flag | variable | default | meaning |
+|---|---|---|---|
+`)
+	for _, s := range Settings() {
+		def := "none"
+		if s.Default != "" {
+			def = "`" + s.Default + "`"
+		}
+		usage := strings.ToUpper(s.Usage[:1]) + s.Usage[1:] + "."
+		if s.Kind != Bool && (s.Expect != "" || len(s.Choices) > 0) {
+			usage += " Expects " + s.expected() + "."
+		}
+		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", s.Flag(), s.Env(), def, strings.ReplaceAll(usage, "|", `\|`))
+	}
+	b.WriteString("\n## An example\n\n```yaml\n" + example + "```\n")
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return fmt.Errorf("document settings: %w", err)
+	}
+	return nil
+}
+
+// example is a file that a test loads.
+const example = `ovn-nb:
+  - ssl:[2001:db8::1]:6641
+  - ssl:[2001:db8::2]:6641
+  - ssl:[2001:db8::3]:6641
+ovn-ca-cert: /etc/netloom/tls/ca.crt
+ovn-cert: /etc/netloom/tls/tls.crt
+ovn-key: /etc/netloom/tls/tls.key
+ovn-port-names: kube-ovn
+drift-interval: 10m
+log-format: json
+`

@@ -1,0 +1,71 @@
+package config
+
+// Settings lists every setting, in the order in which they are shown.
+func Settings() []Setting {
+	var all []Setting
+	for _, group := range [][]Setting{sourceSettings(), ovnSettings(), loopSettings(), serverSettings()} {
+		all = append(all, group...)
+	}
+	return all
+}
+
+func sourceSettings() []Setting {
+	return []Setting{
+		text("manifests", "", "directory of manifests to read instead of a Kubernetes API",
+			func(c *Config) *string { return &c.Manifests }),
+		text("kubeconfig", "", "kubeconfig file of the cluster to read; without it and manifests, the cluster that netloom runs in",
+			func(c *Config) *string { return &c.Kubeconfig }),
+		text("kube-context", "", "context of the kubeconfig file, the current one unless given",
+			func(c *Config) *string { return &c.KubeContext }),
+		matching("cluster", "", "name of the cluster, part of the identity of every row; needed once several clusters share a database",
+			"up to 63 of a-z, 0-9, dash and dot", `^([a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?)?$`,
+			func(c *Config) *string { return &c.Cluster }),
+		matching("owner", "netloom", "mark on every row that is written; instances that share a database need different ones",
+			"1 to 32 of a-z, 0-9 and, inside, dash", `^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$`,
+			func(c *Config) *string { return &c.Owner }),
+	}
+}
+
+func ovnSettings() []Setting {
+	return []Setting{
+		endpoints("ovn-nb", "endpoints of the OVN Northbound database, all servers of a cluster, or "+Embedded+" for one within the process"),
+		text("ovn-ca-cert", "", "file of the certificates that may sign those of ssl endpoints",
+			func(c *Config) *string { return &c.OVN.CACert }),
+		text("ovn-cert", "", "file of the certificate to show to ssl endpoints",
+			func(c *Config) *string { return &c.OVN.Cert }),
+		text("ovn-key", "", "file of the private key of ovn-cert",
+			func(c *Config) *string { return &c.OVN.Key }),
+		portNames("ovn-port-names", "how the logical ports of pods are found"),
+		rate("ovn-meter-rate", "20", "lines per second of audit logs that name no rate; 0 is no limit",
+			func(c *Config) *uint32 { return &c.OVN.MeterRate }),
+		families("families", "address families to write rows for; auto is those that pods hold"),
+	}
+}
+
+func loopSettings() []Setting {
+	return []Setting{
+		interval("min-interval", "0s", 0, "least time between two writes to a target; changes in between are written together",
+			func(c *Config) *duration { return &c.MinInterval }),
+		interval("drift-interval", "5m0s", 0, "time between two read-backs of everything that is owned; 0 never reads back while all goes well",
+			func(c *Config) *duration { return &c.DriftInterval }),
+		interval("retry-min", "250ms", 1, "first pause after an error; it doubles with every further one",
+			func(c *Config) *duration { return &c.RetryMin }),
+		interval("retry-max", "30s", 1, "longest pause after an error",
+			func(c *Config) *duration { return &c.RetryMax }),
+		fraction("max-delete-fraction", "0.5", "largest share of the owned rows that one plan may delete; a larger one is refused",
+			func(c *Config) *float64 { return &c.MaxDeleteFraction }),
+		flag("force", "let plans past max-delete-fraction until the target agrees once",
+			func(c *Config) *bool { return &c.Force }),
+	}
+}
+
+func serverSettings() []Setting {
+	return []Setting{
+		listen("listen", ":8080", "address that health, metrics and debugging are served on; empty serves nothing"),
+		flag("pprof", "serve profiles under /debug/pprof/",
+			func(c *Config) *bool { return &c.Pprof }),
+		logLevel("log-level", "info", "least severe level that is logged"),
+		choice("log-format", "auto", "form of log lines; auto is text on a terminal and json elsewhere",
+			[]LogFormat{LogAuto, LogText, LogJSON}, func(c *Config) *LogFormat { return &c.LogFormat }),
+	}
+}
