@@ -4,6 +4,8 @@ package ovsdb_test
 
 import (
 	"context"
+	"os"
+	"regexp"
 	"testing"
 	"time"
 
@@ -109,4 +111,25 @@ func TestLeaderLost(t *testing.T) {
 			require.Len(t, rows, acked+1, "no acknowledged write is lost")
 		})
 	}
+}
+
+func TestTLSOnARealServer(t *testing.T) {
+	ca := newAuthority(t)
+	server := ca.issue(t, t.TempDir())
+	process := startProcess(t, "--remote=pssl:0:127.0.0.1",
+		"--ca-cert="+server.CA, "--certificate="+server.Cert, "--private-key="+server.Key)
+	text, err := os.ReadFile(process.Log())
+	require.NoError(t, err)
+	port := regexp.MustCompile(`0:127\.0\.0\.1: listening on port (\d+)`).FindStringSubmatch(string(text))
+	require.NotEmpty(t, port, "%s", text)
+
+	dir := t.TempDir()
+	client := connect(t, ovsdb.Options{
+		Endpoints: []string{"ssl:127.0.0.1:" + port[1]}, TLS: ca.issue(t, dir), LeaderOnly: true,
+		ProbeInterval: 20 * time.Millisecond,
+	})
+	suiteSchema(t, client)
+	ca.issue(t, dir)
+	await(t, client, "a connection with the new certificate", func() bool { return client.Connected() && client.Epoch() == 2 })
+	suiteRows(t, client)
 }

@@ -3,6 +3,7 @@ package ovsdb
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"slices"
 	"strings"
@@ -148,11 +149,9 @@ func TestBusyServerIsGivenTime(t *testing.T) {
 		require.Equal(t, "a", w.at())
 		w.servers["a"].Hang()
 		time.AfterFunc(5*time.Second, w.servers["a"].Resume)
-		// Ten bytes for each of 200,000 members: work for some seconds.
-		members := make([]string, 200_000)
+		members := make([]string, 4000) // of 500 bytes each: work for some seconds
 		for i := range members {
-			members[i] = "m" + strings.Repeat("0", 5) + string(rune('a'+i%26)) + string(rune('a'+i/26%26)) +
-				string(rune('a'+i/676%26)) + string(rune('a'+i/17576%26))
+			members[i] = fmt.Sprintf("%0500d", i)
 		}
 		_, err := w.client.Transact(t.Context(), []ovsdb.Operation{
 			Insert("Address_Set", "11111111-1111-4111-8111-111111111111", ovsdb.Row{"name": "big", "addresses": Set(members)}),
