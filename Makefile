@@ -1,0 +1,127 @@
+# What a person needs, one word each. `make` alone lists it.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+GO         ?= go
+BIN        := bin/netloom
+TOOLS      := .cache/bin
+LINT       := $(TOOLS)/golangci-lint
+RELEASE    := $(shell git describe --tags --exact-match --match 'v*' 2>/dev/null)
+LDFLAGS    := $(if $(RELEASE),-X github.com/netloom/netloom/pkg/version.release=$(RELEASE))
+
+ARGS       ?=
+FUZZTIME   ?= 20s
+BENCHTIME  ?= 1s
+BENCH      ?= .
+CLUSTERS   ?= 3000
+ROUNDS     ?= 20
+
+# What starts goroutines, or is called from several.
+RACE_ROOMS  := ./labelcache/... ./translator/... ./pkg/... ./backends/... ./test/scenario/...
+# The client's floor needs a server; the benchmarks of test/bench say themselves when there is none.
+BENCH_ROOMS := ./labelcache/... ./translator/... ./pkg/watch/... ./pkg/ovsdb/nbtrace/... ./test/bench/... \
+	$(if $(shell PATH=$$PATH:/usr/sbin command -v ovsdb-server),./pkg/ovsdb)
+E2E_ROOMS   := ./test/e2e/... ./pkg/ovsdb/... ./backends/...
+
+.PHONY: help
+help: ## List these targets
+	@awk -F ':.*## ' '/^##: / { printf "\n%s\n", substr($$0, 5) } \
+		/^[a-z0-9-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+
+##: a normal day
+
+.PHONY: build
+build: ## Build bin/netloom
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/netloom
+
+.PHONY: demo
+demo: ## Run the real daemon over examples/ and an embedded database (ARGS=--once)
+	$(GO) run ./cmd/netloom demo $(ARGS)
+
+.PHONY: test
+test: ## Run every test that needs nothing but Go
+	$(GO) test ./...
+
+.PHONY: lint
+lint: $(LINT) ## Run the linters that test/tools pins, on every file
+	$(LINT) run ./...
+
+.PHONY: fmt
+fmt: $(LINT) ## Format as the linters want it
+	$(LINT) fmt
+
+.PHONY: arch
+arch: ## Hold every import against the table of rooms
+	$(GO) test ./test/arch
+
+.PHONY: vet
+vet: ## Run go vet, with and without the end-to-end tests
+	$(GO) vet ./...
+	$(GO) vet -tags e2e ./...
+
+.PHONY: check
+check: build vet lint arch verify test ## Run what a change must pass before it is sent
+
+##: more proof
+
+.PHONY: race
+race: ## Run the tests of concurrent rooms under the race detector
+	$(GO) test -race $(RACE_ROOMS)
+
+.PHONY: fuzz
+fuzz: ## Fuzz every target for FUZZTIME (20s)
+	@grep -rlE --include='*_test.go' '^func Fuzz' . | sort | while read -r file; do \
+		for target in $$(sed -nE 's/^func (Fuzz[A-Za-z0-9_]+)\(.*/\1/p' "$$file"); do \
+			echo "== $$(dirname "$$file") $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")"; \
+		done; \
+	done
+
+.PHONY: soak
+soak: ## Run the random tests for longer (CLUSTERS=3000 ROUNDS=20)
+	$(GO) test -count=1 -timeout 60m -run TestAgreesWithOracle ./translator -translator.clusters=$(CLUSTERS)
+	$(GO) test -count=$(ROUNDS) -timeout 60m -run Random ./labelcache
+	$(GO) test -count=$(ROUNDS) -timeout 60m -run TestContract ./backends/...
+
+.PHONY: bench
+bench: ## Measure, beside the floor where there is one (BENCH=regexp BENCHTIME=1s)
+	$(GO) test -tags e2e -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem -timeout 60m -p 1 $(BENCH_ROOMS)
+
+.PHONY: e2e
+e2e: ## Run the tests on a real OVN (root, OVN and Open vSwitch installed)
+	$(GO) test -tags e2e -count=1 -p 1 -timeout 30m $(E2E_ROOMS)
+
+.PHONY: ci
+ci: ## Run everything the way the continuous integration does (root, Debian)
+	bash .ci/run
+
+##: files that are made
+
+.PHONY: generate
+generate: ## Rewrite the files that are generated
+	$(GO) generate ./...
+
+.PHONY: verify
+verify: ## Fail when go.mod or a generated file is not what its sources say
+	$(GO) mod tidy -diff
+	@tree() { git diff; git status --porcelain; }; \
+	before=$$(tree); $(MAKE) --no-print-directory generate; after=$$(tree); \
+	if [[ "$$before" != "$$after" ]]; then \
+		diff <(echo "$$before") <(echo "$$after") || true; \
+		echo "generated files are stale: run 'make generate' and commit the result" >&2; exit 1; \
+	fi
+
+.PHONY: golden
+golden: ## Rewrite what golden tests want; review the difference like code
+	@grep -rlE --include='*_test.go' 'flag\.Bool(Var)?\(.*"update"' . | xargs -r -n1 dirname | sort -u | while read -r room; do \
+		$(GO) test "$$room" -count=1 -update; \
+	done
+
+.PHONY: hooks
+hooks: ## Check each commit before it is made (.githooks)
+	git config core.hooksPath .githooks
+
+$(LINT): test/tools/go.mod test/tools/go.sum
+	$(GO) build -C test/tools -o $(CURDIR)/$(TOOLS)/ tool
