@@ -66,6 +66,6 @@ an OVN Northbound database in agreement with them: port groups, address sets and
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
 	}
-	root.AddCommand(newDemo())
+	root.AddCommand(newDemo(), newRun(), newApply(), newVersion())
 	return root
 }

@@ -38,8 +38,11 @@ type Applied struct {
 // ErrNotAgreed is what ApplyOnce returns when the target is not as it was made: something else writes to it.
 var ErrNotAgreed = errors.New("the target does not agree after the plan was applied")
 
-// ApplyOnce makes the target agree with want and reads back whether it does.
-func ApplyOnce(ctx context.Context, settings builtin.Settings, want *intent.Snapshot) (Applied, error) {
+// ApplyOnce makes the target agree with want and reads back whether it does. A plan that guard refuses is returned with
+// guard's error and not applied.
+func ApplyOnce(
+	ctx context.Context, settings builtin.Settings, want *intent.Snapshot, guard func(*backends.Plan) error,
+) (Applied, error) {
 	var applied Applied
 	err := withTarget(ctx, settings, func(ctx context.Context, t *builtin.Target) error {
 		plan, err := planWhenConnected(ctx, t, want)
@@ -47,6 +50,9 @@ func ApplyOnce(ctx context.Context, settings builtin.Settings, want *intent.Snap
 			return err
 		}
 		applied.Plan = plan
+		if err := guard(plan); err != nil {
+			return err
+		}
 		if !plan.Empty() {
 			if err := t.Backend.Apply(ctx, plan); err != nil {
 				return err

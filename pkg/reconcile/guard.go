@@ -27,6 +27,13 @@ func IsRefused(err error) bool {
 	return errors.As(err, &refused)
 }
 
+// Guard judges a plan that is applied without a loop, for a target that holds as many rows as the plan says. Nil lets it
+// through; otherwise IsRefused holds of the error.
+func (o Options) Guard(p *backends.Plan) error {
+	o = o.withDefaults()
+	return o.guard(p, p.Owned)
+}
+
 // guard judges a plan for a target that holds owned rows. Nil lets it through.
 func (o *Options) guard(p *backends.Plan, owned int) error {
 	deletes := p.Deletes()

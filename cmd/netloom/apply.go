@@ -1,0 +1,156 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/sirupsen/logrus"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"sigs.k8s.io/yaml"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/builtin"
+	"github.com/netloom/netloom/pkg/config"
+	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/translator"
+)
+
+func newApply() *cobra.Command {
+	var dryRun bool
+	var output string
+	cmd := &cobra.Command{
+		Use:   "apply --manifests DIR --ovn-nb ADDR",
+		Short: "Bring a database in agreement with a directory of manifests, once",
+		Long: `apply reads a directory of manifests (Namespaces, Pods with their status, Nodes, NetworkPolicies), makes the database
+agree with it and reads back whether it does. A second apply writes nothing.
+
+It exits with 0 when the database agrees, and with 1 when it does not or when a manifest could not be understood: every
+problem is printed, and what could be understood is in force. With --dry-run nothing is written: the plan is printed,
+and the exit code is 2 when there is a difference.`,
+		Example: `  netloom apply --manifests ./policies --ovn-nb unix:/var/run/ovn/ovnnb_db.sock --dry-run
+  netloom apply --manifests ./policies --ovn-nb unix:/var/run/ovn/ovnnb_db.sock`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := loadConfig(cmd)
+			if err != nil {
+				return err
+			}
+			return apply(cmd, cfg, dryRun, output)
+		},
+	}
+	config.Bind(cmd.Flags())
+	hideDaemonFlags(cmd.Flags())
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print the plan and write nothing; exit 2 when there is a difference")
+	cmd.Flags().StringVarP(&output, "output", "o", "table", "how the plan is printed: table, json or yaml")
+	return cmd
+}
+
+// hideDaemonFlags leaves out of the help what only a daemon uses. Given anyway, it does no harm: one file serves both.
+func hideDaemonFlags(flags *pflag.FlagSet) {
+	for _, name := range []string{
+		"listen", "pprof", "min-interval", "drift-interval", "retry-min", "retry-max", "kubeconfig", "kube-context",
+	} {
+		if f := flags.Lookup(name); f != nil {
+			f.Hidden = true
+		}
+	}
+}
+
+func apply(cmd *cobra.Command, cfg *config.Config, dryRun bool, output string) error {
+	if err := checkApply(cfg, output); err != nil {
+		return err
+	}
+	log := newLog(cmd, cfg)
+	want, problems, err := translate(cfg, log)
+	if err != nil {
+		return err
+	}
+	settings := optionsOf(cfg).Target
+	settings.Log = log
+	var waiting []string
+	var plan *backends.Plan
+	if dryRun {
+		plan, err = daemon.DryRun(cmd.Context(), settings, want)
+	} else {
+		plan, waiting, err = applyGuarded(cmd, cfg, settings, want)
+	}
+	if plan != nil {
+		err = errors.Join(err, printPlan(cmd, plan, output))
+	}
+	for _, p := range problems {
+		cmd.PrintErrln("problem:", p)
+	}
+	for _, name := range waiting {
+		cmd.PrintErrln("note: no logical port", name, "in the database yet: its pod is covered once it appears and apply runs again")
+	}
+	switch {
+	case err != nil:
+		return err
+	case len(problems) > 0:
+		return &exitError{exitProblems, fmt.Sprintf("%d problems in %s", len(problems), cfg.Manifests)}
+	case dryRun && !plan.Empty():
+		return &exitError{code: exitDifference}
+	}
+	return nil
+}
+
+func checkApply(cfg *config.Config, output string) error {
+	var faults []error
+	if cfg.Manifests == "" {
+		faults = append(faults, errors.New("--manifests: expected a directory"))
+	}
+	if cfg.OVN.Embedded() {
+		faults = append(faults, errors.New("--ovn-nb: expected the address of a database: an embedded one ends with the command"))
+	}
+	if output != "table" && output != "json" && output != "yaml" {
+		faults = append(faults, fmt.Errorf("--output: %q: expected table, json or yaml", output))
+	}
+	return errors.Join(faults...)
+}
+
+// translate reads the manifests once.
+func translate(cfg *config.Config, log logrus.FieldLogger) (*intent.Snapshot, []error, error) {
+	source, err := watch.LoadDirectory(cfg.Manifests, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	quiet := logrus.New()
+	quiet.SetLevel(logrus.PanicLevel) // problems are printed, not logged
+	pipeline := daemon.NewPipeline(source, translator.Options{Cluster: cfg.Cluster, Families: cfg.Families}, quiet)
+	pipeline.Step()
+	return pipeline.Latest(), pipeline.Problems(), nil
+}
+
+// applyGuarded applies unless the plan deletes more than the settings let it.
+func applyGuarded(
+	cmd *cobra.Command, cfg *config.Config, settings builtin.Settings, want *intent.Snapshot,
+) (*backends.Plan, []string, error) {
+	guard := optionsOf(cfg).Reconcile.Guard
+	if cfg.Force {
+		guard = func(*backends.Plan) error { return nil }
+	}
+	applied, err := daemon.ApplyOnce(cmd.Context(), settings, want, guard)
+	return applied.Plan, applied.Waiting, err
+}
+
+func printPlan(cmd *cobra.Command, plan *backends.Plan, output string) error {
+	out := cmd.OutOrStdout()
+	if output == "table" {
+		return plan.Write(out, isTerminal(out))
+	}
+	text, err := json.MarshalIndent(plan, "", "  ")
+	if err != nil {
+		return err
+	}
+	if output == "yaml" {
+		if text, err = yaml.JSONToYAML(text); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintln(out, string(text))
+	return err
+}

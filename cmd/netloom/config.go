@@ -1,0 +1,55 @@
+package main
+
+import (
+	"os"
+
+	"github.com/sirupsen/logrus"
+	"github.com/spf13/cobra"
+
+	"github.com/netloom/netloom/backends/builtin"
+	"github.com/netloom/netloom/pkg/config"
+	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/ovsdb"
+	"github.com/netloom/netloom/pkg/reconcile"
+)
+
+// loadConfig reads the settings of a command: defaults, file, environment, flags.
+func loadConfig(cmd *cobra.Command) (*config.Config, error) {
+	return config.Load(cmd.Flags(), os.LookupEnv, os.ReadFile)
+}
+
+// newLog makes the log that the settings ask for, on the command's error stream.
+func newLog(cmd *cobra.Command, cfg *config.Config) *logrus.Logger {
+	log := logrus.New()
+	log.SetOutput(cmd.ErrOrStderr())
+	log.SetLevel(cfg.LogLevel)
+	text := cfg.LogFormat == config.LogText
+	if cfg.LogFormat == config.LogAuto {
+		text = isTerminal(cmd.ErrOrStderr())
+	}
+	if text {
+		log.SetFormatter(&logrus.TextFormatter{FullTimestamp: true})
+	} else {
+		log.SetFormatter(&logrus.JSONFormatter{})
+	}
+	return log
+}
+
+// optionsOf are the settings as the daemon takes them.
+func optionsOf(cfg *config.Config) daemon.Options {
+	return daemon.Options{
+		Manifests: cfg.Manifests, Kubeconfig: cfg.Kubeconfig, KubeContext: cfg.KubeContext,
+		Cluster: cfg.Cluster, Families: cfg.Families,
+		Target: builtin.Settings{Owner: cfg.Owner, OVN: builtin.OVNSettings{
+			Endpoints: cfg.OVN.Northbound,
+			TLS:       ovsdb.TLSFiles{CA: cfg.OVN.CACert, Cert: cfg.OVN.Cert, Key: cfg.OVN.Key},
+			PortNames: cfg.OVN.PortNames,
+			LogRate:   cfg.OVN.MeterRate,
+		}},
+		Reconcile: reconcile.Options{
+			MinInterval: cfg.MinInterval, MaxInterval: cfg.DriftInterval,
+			RetryMin: cfg.RetryMin, RetryMax: cfg.RetryMax, MaxDeleteFraction: cfg.MaxDeleteFraction,
+		},
+		Force: cfg.Force, Listen: cfg.Listen, Pprof: cfg.Pprof,
+	}
+}
