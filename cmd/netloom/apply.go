@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
@@ -64,6 +65,9 @@ func apply(cmd *cobra.Command, cfg *config.Config, dryRun bool, output string) e
 	if err := checkApply(cfg, output); err != nil {
 		return err
 	}
+	if cfg.Origin("log-level").Kind == config.FromDefault {
+		cfg.LogLevel = logrus.WarnLevel // what a daemon tells along the way is in the way here
+	}
 	log := newLog(cmd, cfg)
 	want, problems, err := translate(cfg, log)
 	if err != nil {
@@ -84,9 +88,7 @@ func apply(cmd *cobra.Command, cfg *config.Config, dryRun bool, output string) e
 	for _, p := range problems {
 		cmd.PrintErrln("problem:", p)
 	}
-	for _, name := range waiting {
-		cmd.PrintErrln("note: no logical port", name, "in the database yet: its pod is covered once it appears and apply runs again")
-	}
+	noteWaiting(cmd, waiting)
 	switch {
 	case err != nil:
 		return err
@@ -96,6 +98,23 @@ func apply(cmd *cobra.Command, cfg *config.Config, dryRun bool, output string) e
 		return &exitError{code: exitDifference}
 	}
 	return nil
+}
+
+// shownWaiting is how many missing logical ports are named.
+const shownWaiting = 5
+
+// noteWaiting tells of pods that have no logical port.
+func noteWaiting(cmd *cobra.Command, names []string) {
+	if len(names) == 0 {
+		return
+	}
+	shown := strings.Join(names[:min(len(names), shownWaiting)], ", ")
+	if len(names) > shownWaiting {
+		shown += ", …"
+	}
+	cmd.PrintErrf("note: %d logical ports that policies speak of are not in the database: %s\n"+
+		"      their pods are covered when apply runs again after they appear, and at once by netloom run;\n"+
+		"      --ovn-port-names says how ports are named\n", len(names), shown)
 }
 
 func checkApply(cfg *config.Config, output string) error {

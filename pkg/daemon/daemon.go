@@ -177,7 +177,7 @@ func (d *Daemon) published(p Published) {
 		d.metrics.Event(string(ref.Kind))
 	}
 	d.log.WithFields(logrus.Fields{
-		"revision": p.Snapshot.Revision(), "events": len(p.Events), "took": p.Took, "problems": p.Problems,
+		"revision": p.Snapshot.Revision(), "events": len(p.Events), "took": p.Took.String(), "problems": p.Problems,
 	}).Debug("snapshot is ready")
 }
 

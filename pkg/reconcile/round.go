@@ -130,7 +130,7 @@ func (l *Loop) apply(ctx context.Context, p *backends.Plan) mood {
 		s.Owned = max(0, s.Owned+grown)
 	})
 	l.opts.Observer.Applied(l.opts.Target, p, took)
-	l.opts.Log.WithFields(logrus.Fields{"revision": p.Revision, "ops": len(p.Ops), "full": p.Full, "took": took}).
+	l.opts.Log.WithFields(logrus.Fields{"revision": p.Revision, "ops": len(p.Ops), "full": p.Full, "took": took.String()}).
 		Info("applied plan")
 	return converged
 }
