@@ -32,7 +32,10 @@ func TestForeignRows(t *testing.T) {
 	require.Equal(t, with, lab.Dump())
 
 	require.NoError(t, os.Remove(filepath.Join(dir, "sums", "policies.yaml")))
-	mustApply(t, dir, lab.NBUnix())
+	code, out := apply(t, dir, lab.NBUnix())
+	require.Equal(t, problems, code, "a plan that deletes everything was not refused:\n%s", out)
+	require.Equal(t, with, lab.Dump())
+	mustApply(t, dir, lab.NBUnix(), "--force")
 	require.Equal(t, before, lab.Dump())
 }
 

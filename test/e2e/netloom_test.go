@@ -58,8 +58,9 @@ func binary(tb testing.TB) string {
 
 // Exit codes of netloom apply.
 const (
-	agrees  = 0
-	differs = 2
+	agrees   = 0
+	problems = 1
+	differs  = 2
 )
 
 // apply runs netloom apply to its end.
@@ -80,9 +81,9 @@ func apply(tb testing.TB, dir, nb string, more ...string) (code int, output stri
 }
 
 // mustApply makes the database agree with dir.
-func mustApply(tb testing.TB, dir, nb string) {
+func mustApply(tb testing.TB, dir, nb string, more ...string) {
 	tb.Helper()
-	code, out := apply(tb, dir, nb)
+	code, out := apply(tb, dir, nb, more...)
 	require.Equal(tb, agrees, code, "netloom apply:\n%s", out)
 }
 
