@@ -1,0 +1,160 @@
+package arch_test
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/test/arch"
+)
+
+// TestTree judges the module that this test is part of.
+func TestTree(t *testing.T) {
+	sources, err := arch.Read(os.DirFS("../.."))
+	require.NoError(t, err)
+	require.True(t, slices.ContainsFunc(sources, func(s arch.Source) bool { return s.Path == "cmd/netloom/main.go" }),
+		"these are not the module's files")
+	for _, fault := range arch.Check(sources) {
+		t.Error(fault)
+	}
+}
+
+// TestReadLeavesOutWhatTheGoCommandPassesBy sees other modules, testdata and hidden directories left out.
+func TestReadLeavesOutWhatTheGoCommandPassesBy(t *testing.T) {
+	tree := fstest.MapFS{}
+	for _, p := range []string{
+		"go.mod", "a/a.go", "a/a.txt", "a/testdata/b.go", "a/.hidden/c.go", "_d/d.go", "tools/go.mod", "tools/e.go",
+	} {
+		tree[p] = &fstest.MapFile{}
+	}
+	sources, err := arch.Read(tree)
+	require.NoError(t, err)
+	require.Equal(t, []arch.Source{{Path: "a/a.go", Text: []byte{}}}, sources)
+}
+
+// long is a file of n lines.
+func long(n int) string {
+	return "// Package version is long.\npackage version\n" + strings.Repeat("\n", n-2)
+}
+
+// file is a file with a package comment that imports paths.
+func file(pkg string, imports ...string) string {
+	text := fmt.Sprintf("// Package %s is an example.\npackage %s\n", pkg, pkg)
+	for _, path := range imports {
+		text += fmt.Sprintf("import _ %q\n", path)
+	}
+	return text
+}
+
+const netloom = "github.com/netloom/netloom/"
+
+func TestImports(t *testing.T) {
+	const notAllowed = "does not allow it"
+	for _, tc := range []struct {
+		name, path, imports string
+		want                string // part of the only fault, or "" for none
+	}{
+		{"intents know no cluster objects", "pkg/intent/set.go", "k8s.io/api/core/v1", notAllowed},
+		{"intents stand on one map", "pkg/intent/set.go", "github.com/hashicorp/go-immutable-radix/v2", ""},
+		{"intents read no clock", "pkg/intent/set.go", "time", "a pure file"},
+		{"addresses are no input", "pkg/intent/set.go", "net/netip", ""},
+		{"the label cache is a leaf", "labelcache/cache.go", netloom + "pkg/intent", notAllowed},
+		{"the label cache knows selectors", "labelcache/term.go", "k8s.io/apimachinery/pkg/labels", ""},
+		{"the label cache knows no objects", "labelcache/term.go", "k8s.io/apimachinery/pkg/runtime", notAllowed},
+		{"the translator joins the leaves", "translator/sets.go", netloom + "labelcache", ""},
+		{"the translator reads no cluster", "translator/sets.go", "k8s.io/client-go/tools/cache", notAllowed},
+		{"the translator does not log", "translator/sets.go", "github.com/sirupsen/logrus", notAllowed},
+		{"the translator does not log plainly", "translator/sets.go", "log/slog", "a pure file"},
+		{"the translator looks no name up", "translator/sets.go", "net", "a pure file"},
+		{"the translator serves nothing", "translator/sets.go", "net/http", "a pure file"},
+		{"the translator opens nothing", "translator/sets.go", "os", "a pure file"},
+		{"the translator waits for nothing", "translator/sets.go", "context", "a pure file"},
+		{"the translator knows no backend", "translator/sets.go", netloom + "backends", notAllowed},
+		{"tests of the translator ask the oracle", "translator/oracle_test.go", netloom + "test/oracle", ""},
+		{"tests of the translator may look at the clock", "translator/oracle_test.go", "time", ""},
+		{"a plan knows no client", "backends/plan.go", netloom + "pkg/ovsdb", notAllowed},
+		{"a backend sees no cluster objects", "backends/ovn/apply.go", "k8s.io/api/core/v1", notAllowed},
+		{"a backend sees no labels", "backends/ovn/apply.go", netloom + "labelcache", notAllowed},
+		{"a backend sees no translator", "backends/ovn/apply.go", netloom + "translator", notAllowed},
+		{"a backend sees its client", "backends/ovn/apply.go", netloom + "pkg/ovsdb", ""},
+		{"a backend has no use for a test server", "backends/ovn/apply.go", netloom + "pkg/ovsdb/ovsdbtest", notAllowed},
+		{"a backend sees one client", "backends/openwrt/apply.go", netloom + "pkg/ovsdb", notAllowed},
+		{"a backend may wait", "backends/ovn/apply.go", "time", ""},
+		{"rendering reads no clock", "backends/ovn/render.go", "time", "a pure file"},
+		{"comparing opens nothing", "backends/memory/diff.go", "os", "a pure file"},
+		{"matches look no name up", "backends/ovn/match.go", "net", "a pure file"},
+		{"names log nothing", "backends/tungsten/names.go", "log", "a pure file"},
+		{"a client knows no intents", "pkg/ovsdb/client.go", netloom + "pkg/intent", notAllowed},
+		{"a client knows no plans", "pkg/ovsdb/nbtrace/trace.go", netloom + "backends", notAllowed},
+		{"a loop knows plans", "pkg/reconcile/loop.go", netloom + "backends", ""},
+		{"a loop knows no backend by name", "pkg/reconcile/loop.go", netloom + "backends/ovn", notAllowed},
+		{"a loop knows no cluster", "pkg/reconcile/loop.go", "k8s.io/client-go/kubernetes", notAllowed},
+		{"the daemon knows everything", "pkg/daemon/daemon.go", netloom + "pkg/reconcile", ""},
+		{"the daemon is made of no tests", "pkg/daemon/daemon.go", netloom + "test/oracle", "only tests import"},
+		{"the command starts the daemon", "cmd/netloom/run.go", netloom + "pkg/daemon", ""},
+		{"nobody else does", "pkg/metrics/metrics.go", netloom + "pkg/daemon", "only cmd imports the daemon"},
+		{"not even a test", "test/bench/bench_test.go", netloom + "pkg/daemon/demo", "only cmd imports the daemon"},
+		{"but the daemon's own", "pkg/daemon/daemon_test.go", netloom + "pkg/daemon", ""},
+		{"nobody imports a command", "test/bench/rig.go", netloom + "cmd/netloom", "nothing imports a command"},
+		{"the oracle knows the API", "test/oracle/judge.go", "k8s.io/api/networking/v1", ""},
+		{"the oracle knows nothing of netloom", "test/oracle/judge.go", netloom + "pkg/intent", notAllowed},
+		{"nor do its tests", "test/oracle/judge_test.go", netloom + "translator", notAllowed},
+		{"a room needs a row", "pkg/novel/novel.go", "fmt", "has no row"},
+		{"a part of a room needs one too", "translator/inner/inner.go", "fmt", "has no row"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			dir := tc.path[:strings.LastIndex(tc.path, "/")]
+			text := file(dir[strings.LastIndex(dir, "/")+1:], tc.imports)
+			if strings.HasPrefix(tc.path, "cmd/") {
+				text = strings.ReplaceAll(text, "package netloom", "package main")
+				text = strings.ReplaceAll(text, "Package", "Command")
+			}
+			requireFault(t, tc.want, arch.Source{Path: tc.path, Text: []byte(text)})
+		})
+	}
+}
+
+func TestFiles(t *testing.T) {
+	for _, tc := range []struct{ name, path, text, want string }{
+		{"a name says something", "test/bench/util/util.go", file("util"), "the name says nothing"},
+		{"a package says its job", "pkg/version/version.go", "package version\n", "no file of this package"},
+		{"a command says its job", "cmd/netloom/main.go", "// Starts.\npackage main\n", "no file of this package"},
+		{"a comment names the package", "pkg/version/version.go", "// All about it.\npackage version\n", "no file of this package"},
+		{"nothing happens at start", "pkg/version/version.go", file("version") + "func init() {}\n", "no init"},
+		{"a method may be called so", "pkg/version/version.go", file("version") + "func (t) init() {}\n", ""},
+		{"pure rooms start nothing", "translator/sets.go", file("translator") + "func f() { go f() }\n", "no goroutines"},
+		{"backends start nothing", "backends/ovn/apply.go", file("ovn") + "func f() { func() { go f() }() }\n", "no goroutines"},
+		{"the daemon starts what it needs", "pkg/daemon/daemon.go", file("daemon") + "func f() { go f() }\n", ""},
+		{"no dot imports", "pkg/version/version.go", file("version") + "import . \"fmt\"\n", "no dot imports"},
+		{"files end", "pkg/version/version.go", long(450), ""},
+		{"files end early", "pkg/version/version.go", long(451), "a second noun"},
+		{"tests may be longer", "pkg/version/version_test.go", long(451), ""},
+		{
+			"generated files may be longer", "pkg/version/zz_generated.go",
+			"// Code generated by hand. DO NOT EDIT.\n\n" + long(451), "",
+		},
+		{"files parse", "pkg/version/version.go", "package", "does not parse"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			requireFault(t, tc.want, arch.Source{Path: tc.path, Text: []byte(tc.text)})
+		})
+	}
+}
+
+// requireFault expects one fault that holds want, or none when want is "".
+func requireFault(t *testing.T, want string, source arch.Source) {
+	t.Helper()
+	faults := arch.Check([]arch.Source{source})
+	if want == "" {
+		require.Empty(t, faults)
+		return
+	}
+	require.Len(t, faults, 1)
+	require.Contains(t, faults[0].String(), want)
+	require.True(t, strings.HasPrefix(faults[0].String(), source.Path+":"))
+}

@@ -1,0 +1,113 @@
+package arch
+
+// module is the prefix of the module's own import paths; the table leaves it out.
+const module = "github.com/netloom/netloom/"
+
+// Libraries that several rooms share.
+const (
+	logrus   = "github.com/sirupsen/logrus"
+	libovsdb = "github.com/ovn-kubernetes/libovsdb/ovsdb"
+	uuid     = "github.com/google/uuid"
+	testify  = "github.com/stretchr/testify/..."
+	yaml     = "sigs.k8s.io/yaml"
+)
+
+// everything is the list of a room that may import whatever the doors let through.
+var everything = []string{"..."}
+
+// room is one row of the table: a directory and what its files may import beyond the standard library.
+//
+// Paths of this module are written without its prefix. "x/..." is x and all below it.
+type room struct {
+	dir   string   // the room; "x/..." is x with all below it that has no row of its own
+	may   []string // what files other than tests may import
+	tests []string // what tests may import besides; nil lets them import anything
+	pure  bool     // no clock, input or output, log, chance or goroutine
+}
+
+// rooms is the table. Each file is held against the row with the longest directory that matches.
+var rooms = []room{
+	{dir: "cmd/netloom", may: everything},
+	{dir: "examples"},
+
+	{dir: "pkg/intent", pure: true, may: []string{"github.com/hashicorp/go-immutable-radix/v2"}},
+	{dir: "labelcache", pure: true, may: []string{"k8s.io/apimachinery/pkg/labels", "k8s.io/apimachinery/pkg/selection"}},
+	{dir: "translator", pure: true, may: []string{
+		"labelcache", "pkg/intent", "pkg/apis/...", "k8s.io/api/...", "k8s.io/apimachinery/...",
+	}},
+
+	{dir: "backends", may: []string{"pkg/intent"}},
+	{dir: "backends/backendtest", may: []string{"backends", "pkg/intent", testify}},
+	{dir: "backends/builtin", may: []string{
+		"backends/...", "pkg/intent", "pkg/ovsdb", "pkg/openwrt", "pkg/tungsten", logrus,
+	}},
+	{dir: "backends/memory", may: []string{"backends", "pkg/intent"}},
+	{dir: "backends/memory/memorytest", may: []string{"backends", "backends/backendtest", "backends/memory", "pkg/intent"}},
+	{dir: "backends/ovn", may: []string{"backends", "pkg/intent", "pkg/ovsdb", libovsdb, uuid}},
+	{dir: "backends/ovn/ovntest", may: []string{
+		"backends", "backends/backendtest", "backends/ovn", "pkg/intent", "pkg/ovsdb/...", libovsdb, uuid, testify,
+	}},
+	{dir: "backends/openwrt", may: []string{"backends", "pkg/intent", "pkg/openwrt"}},
+	{dir: "backends/tungsten", may: []string{"backends", "pkg/intent", "pkg/tungsten", uuid}},
+
+	{dir: "pkg/ovsdb/...", may: []string{"pkg/ovsdb/...", libovsdb, uuid, logrus}},
+	{dir: "pkg/openwrt/...", may: []string{"pkg/openwrt/...", logrus}},
+	{dir: "pkg/tungsten/...", may: []string{"pkg/tungsten/...", uuid, logrus}},
+
+	{dir: "pkg/apis/...", may: []string{"pkg/apis/...", "k8s.io/api/...", "k8s.io/apimachinery/..."}},
+	{dir: "pkg/watch", may: []string{
+		"labelcache", "translator", "pkg/apis/...", "k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/...",
+		"sigs.k8s.io/json", yaml, "github.com/fsnotify/fsnotify", "github.com/go-logr/logr", logrus,
+	}},
+	{dir: "pkg/reconcile", may: []string{"backends", "pkg/intent", logrus}},
+	{dir: "pkg/metrics", may: []string{
+		"backends", "pkg/intent", "pkg/reconcile", "pkg/version", "github.com/prometheus/client_golang/...",
+	}},
+	{dir: "pkg/config", may: []string{"backends/ovn", "pkg/intent", "github.com/spf13/pflag", logrus, yaml}},
+	{dir: "pkg/version"},
+	{dir: "pkg/daemon/...", may: everything},
+
+	{dir: "test/arch", tests: []string{testify}},
+	{dir: "test/oracle", may: []string{"k8s.io/api/...", "k8s.io/apimachinery/..."}, tests: []string{testify, yaml}},
+	{dir: "test/...", may: everything},
+}
+
+// door says who may import a part of this module, whatever the rows say. It binds tests too.
+type door struct {
+	to      string   // the part
+	from    []string // the directories that may import it
+	tests   bool     // tests anywhere may as well
+	because string
+}
+
+// doors are the arrows that point one way for everybody.
+var doors = []door{
+	{to: "cmd/...", because: "nothing imports a command"},
+	{to: "pkg/daemon/...", from: []string{"cmd/...", "pkg/daemon/..."}, because: "only cmd imports the daemon"},
+	{to: "test/...", from: []string{"test/..."}, tests: true, because: "only tests import what is under test/"},
+	{
+		to: "backends/backendtest", tests: true, because: "only tests import the contract",
+		from: []string{"backends/...", "test/..."},
+	},
+}
+
+// impure is what a pure room does without: the clock, chance, logs, and everything that reads or writes.
+var impure = []string{
+	"context", "crypto/rand", "io/fs", "log/...", "math/rand/...", "net", "net/http/...", "net/rpc/...", "os/...", "syscall",
+	"testing/...", "time",
+}
+
+// pureFiles are the files of a backend that compute and do nothing else, in every room directly under backends.
+var pureFiles = []string{"diff.go", "match.go", "names.go", "render.go"}
+
+// starters are the rooms that may start goroutines: who starts one waits for it.
+var starters = []string{
+	"cmd/...", "pkg/daemon/...", "pkg/reconcile", "pkg/watch", "pkg/ovsdb/...", "pkg/openwrt/...", "pkg/tungsten/...",
+	"test/...",
+}
+
+// emptyNames are names of packages that say nothing.
+var emptyNames = []string{"base", "common", "helper", "helpers", "misc", "shared", "types", "util", "utils"}
+
+// maxLines is how long a file may be that is neither a test nor generated.
+const maxLines = 450
