@@ -156,8 +156,7 @@ func (b *Backend) renderAll(r *renderer, next *model) map[string]*row {
 		}
 		next.putGroup(subject, g)
 		maps.Copy(rows, g.acls)
-		put(rows, r.portGroup(g, b.ports.of(r.want.Set(subject))))
-		b.wish(next.wishes, r.want.Set(subject))
+		put(rows, r.portGroup(g, b.ports.cover(r.want.Set(subject), next.wishes)))
 	}
 	for ref := range next.peers {
 		put(rows, r.addressSet(ref))
@@ -171,16 +170,6 @@ func (b *Backend) renderAll(r *renderer, next *model) map[string]*row {
 func put(rows map[string]*row, list ...*row) {
 	for _, r := range list {
 		rows[r.uuid] = r
-	}
-}
-
-// wish notes the ports of all members of a set.
-func (b *Backend) wish(w wishes, set *intent.Set) {
-	if set == nil || set.Members == nil {
-		return
-	}
-	for e := range set.Members.All() {
-		w.add(b.ports.names.Names(e.Key), set.ID)
 	}
 }
 

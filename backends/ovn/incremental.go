@@ -17,6 +17,7 @@ type planner struct {
 	changed map[intent.PolicyID]bool
 	groups  map[intent.SetID]*group // subjects rendered anew; nil where nothing hangs there any more
 	deltas  map[intent.SetID]*delta
+	wishes  wishes // of the groups that are new
 	ops     []backends.Op
 }
 
@@ -25,6 +26,7 @@ func (b *Backend) planChanges(want *intent.Snapshot, changes []intent.Change) *b
 	p := &planner{
 		Backend: b, m: b.model, r: b.renderer(want, b.client.Schema()),
 		changed: map[intent.PolicyID]bool{}, groups: map[intent.SetID]*group{}, deltas: map[intent.SetID]*delta{},
+		wishes: wishes{},
 	}
 	p.collect(changes)
 	p.planGroups()
@@ -88,7 +90,7 @@ func (p *planner) planGroups() {
 		maps.Copy(want, g.acls)
 		pg := p.r.portGroup(g, nil)
 		if old == nil {
-			pg.sets["ports"] = p.ports.of(p.r.want.Set(subject))
+			pg.sets["ports"] = p.ports.cover(p.r.want.Set(subject), p.wishes)
 			put(want, pg)
 			continue
 		}
@@ -182,7 +184,7 @@ func (p *planner) planMoved() {
 		if !ok {
 			continue
 		}
-		for id := range p.m.wishes[name] {
+		for _, id := range p.m.wishes[name] {
 			if p.stands(id) {
 				add[id] = append(add[id], uuid)
 			}
@@ -212,21 +214,25 @@ func (p *planner) commit() {
 			continue
 		}
 		for k, joined := range d.keys {
-			if joined {
-				p.m.wishes.add(p.ports.names.Names(k), id)
-			} else {
-				p.m.wishes.remove(p.ports.names.Names(k), id)
+			for _, name := range p.ports.names.Names(k) {
+				if joined {
+					p.m.wishes.add(name, id)
+				} else {
+					p.m.wishes.remove(name, id)
+				}
 			}
 		}
 	}
 	for subject, g := range p.groups {
-		switch old := p.m.groups[subject]; {
-		case old == nil && g != nil:
-			p.wish(p.m.wishes, p.r.want.Set(subject))
-		case old != nil && g == nil:
+		if p.m.groups[subject] != nil && g == nil {
 			p.m.wishes.drop(subject)
 		}
 		p.m.putGroup(subject, g)
+	}
+	for name, sets := range p.wishes {
+		for _, id := range sets {
+			p.m.wishes.add(name, id)
+		}
 	}
 	p.m.revision = p.r.want.Revision()
 }

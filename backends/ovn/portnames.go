@@ -10,9 +10,9 @@ import (
 
 // PortNames says how the logical ports of an endpoint are found. Make it with ParsePortNames; the zero value finds none.
 type PortNames struct {
-	templates []string // of names; an endpoint may have a port for each
-	key       string   // of external_ids; "" to go by name
-	value     string   // template of the value under key
+	templates []template // of names; an endpoint may have a port for each
+	key       string     // of external_ids; "" to go by name
+	value     template   // of the value under key
 }
 
 // The names that other OVN controllers give to the logical port of a pod.
@@ -41,7 +41,8 @@ func ParsePortNames(s string) (PortNames, error) {
 		if key == "" {
 			return PortNames{}, fmt.Errorf("port names %q: expected a key after external-ids:", s)
 		}
-		return PortNames{key: key, value: value}, checkTemplate(value)
+		t, err := parseTemplate(value)
+		return PortNames{key: key, value: t}, err
 	}
 	var n PortNames
 	for part := range strings.SplitSeq(s, ",") {
@@ -53,38 +54,65 @@ func ParsePortNames(s string) (PortNames, error) {
 		case "nodus":
 			part = namesNodus
 		}
-		if err := checkTemplate(part); err != nil {
+		t, err := parseTemplate(part)
+		if err != nil {
 			return PortNames{}, err
 		}
-		n.templates = append(n.templates, part)
+		n.templates = append(n.templates, t)
 	}
 	return n, nil
 }
 
-func checkTemplate(t string) error {
-	for _, p := range placeholder.FindAllString(t, -1) {
-		if p != "{namespace}" && p != "{pod}" && p != "{cluster}" {
-			return fmt.Errorf("port names %q: unknown %s, expected {namespace}, {pod} or {cluster}", t, p)
+// template is literal text with placeholders between: text[0] field[0] text[1] field[1] … text[n].
+type template struct {
+	texts  []string
+	fields []func(intent.Key) string
+}
+
+func parseTemplate(s string) (template, error) {
+	known := map[string]func(intent.Key) string{
+		"{namespace}": func(k intent.Key) string { return k.Namespace },
+		"{pod}":       func(k intent.Key) string { return k.Name },
+		"{cluster}":   func(k intent.Key) string { return k.Cluster },
+	}
+	var t template
+	rest := s
+	for _, at := range placeholder.FindAllString(s, -1) {
+		if known[at] == nil {
+			return template{}, fmt.Errorf("port names %q: unknown %s, expected {namespace}, {pod} or {cluster}", s, at)
 		}
+		text, after, _ := strings.Cut(rest, at)
+		t.texts = append(t.texts, text)
+		t.fields = append(t.fields, known[at])
+		rest = after
 	}
-	if !strings.Contains(t, "{pod}") {
-		return fmt.Errorf("port names %q: expected ovn-kubernetes, kube-ovn, nodus, a template with {pod}, or external-ids:KEY", t)
+	t.texts = append(t.texts, rest)
+	if !strings.Contains(s, "{pod}") {
+		return template{}, fmt.Errorf(
+			"port names %q: expected ovn-kubernetes, kube-ovn, nodus, a template with {pod}, or external-ids:KEY", s)
 	}
-	return nil
+	return t, nil
+}
+
+// fill puts k into the placeholders.
+func (t template) fill(k intent.Key) string {
+	var b strings.Builder
+	for i, f := range t.fields {
+		b.WriteString(t.texts[i])
+		b.WriteString(f(k))
+	}
+	b.WriteString(t.texts[len(t.fields)])
+	return b.String()
 }
 
 // Names lists the names that k's logical ports have. It is empty where ports are found by external_ids.
 func (n PortNames) Names(k intent.Key) []string {
 	names := make([]string, len(n.templates))
 	for i, t := range n.templates {
-		names[i] = fill(t, k)
+		names[i] = t.fill(k)
 	}
 	return names
 }
 
 // IndexKey is the external_ids key by which ports are found, "" where they are found by name.
 func (n PortNames) IndexKey() string { return n.key }
-
-func fill(template string, k intent.Key) string {
-	return strings.NewReplacer("{namespace}", k.Namespace, "{pod}", k.Name, "{cluster}", k.Cluster).Replace(template)
-}

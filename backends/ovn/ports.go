@@ -17,7 +17,7 @@ type portFinder struct {
 func (f portFinder) uuids(k intent.Key) []string {
 	if f.names.key != "" {
 		var out []string
-		for _, p := range f.client.PortsByExternalID(f.names.key, fill(f.names.value, k)) {
+		for _, p := range f.client.PortsByExternalID(f.names.key, f.names.value.fill(k)) {
 			out = append(out, p.UUID)
 		}
 		slices.Sort(out)
@@ -33,43 +33,52 @@ func (f portFinder) uuids(k intent.Key) []string {
 	return out
 }
 
-// of lists the logical ports of all members of a set, sorted.
-func (f portFinder) of(set *intent.Set) []string {
+// cover lists the logical ports of all members of a set, sorted, and notes in w the names that members may yet appear
+// under.
+func (f portFinder) cover(set *intent.Set, w wishes) []string {
 	if set == nil || set.Members == nil {
 		return nil
 	}
 	out := make([]string, 0, set.Len())
 	for e := range set.Members.All() {
-		out = append(out, f.uuids(e.Key)...)
+		if f.names.key != "" {
+			out = append(out, f.uuids(e.Key)...)
+			continue
+		}
+		for _, t := range f.names.templates {
+			name := t.fill(e.Key)
+			w.add(name, set.ID)
+			if uuid, ok := f.client.Port(name); ok {
+				out = append(out, uuid)
+			}
+		}
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
 }
 
-// wishes says in which groups a logical port belongs once it appears. Only ports found by name are in it.
-type wishes map[string]map[intent.SetID]bool
+// wishes says in which groups a logical port belongs once it appears. Only ports found by name are in it. A port is in
+// few groups.
+type wishes map[string][]intent.SetID
 
-func (w wishes) add(names []string, set intent.SetID) {
-	for _, n := range names {
-		if w[n] == nil {
-			w[n] = map[intent.SetID]bool{}
-		}
-		w[n][set] = true
+func (w wishes) add(name string, set intent.SetID) {
+	if !slices.Contains(w[name], set) {
+		w[name] = append(w[name], set)
 	}
 }
 
-func (w wishes) remove(names []string, set intent.SetID) {
-	for _, n := range names {
-		delete(w[n], set)
-		if len(w[n]) == 0 {
-			delete(w, n)
-		}
+func (w wishes) remove(name string, set intent.SetID) {
+	left := slices.DeleteFunc(w[name], func(id intent.SetID) bool { return id == set })
+	if len(left) == 0 {
+		delete(w, name)
+		return
 	}
+	w[name] = left
 }
 
 // drop forgets a group altogether.
 func (w wishes) drop(set intent.SetID) {
-	for n := range w {
-		w.remove([]string{n}, set)
+	for name := range w {
+		w.remove(name, set)
 	}
 }

@@ -77,7 +77,30 @@ func (g *Target) Open(t testing.TB, owner string) backends.Backend {
 	g.clients = append(g.clients, client)
 	backend, err := ovn.New(client, ovn.Options{Owner: owner, Ports: names})
 	require.NoError(t, err)
-	return backend
+	return &patient{backend, client}
+}
+
+// patient plans once there is a connection, as a loop that tries again would.
+type patient struct {
+	*ovn.Backend
+	client *ovsdb.Client
+}
+
+// Plan waits for the connection first.
+func (p *patient) Plan(ctx context.Context, want *intent.Snapshot, since intent.Revision) (*backends.Plan, error) {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	limit := time.After(patience)
+	for !p.client.Connected() {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-limit:
+			return nil, ovsdb.ErrNotConnected
+		case <-tick.C:
+		}
+	}
+	return p.Backend.Plan(ctx, want, since)
 }
 
 // Prepare adds a logical port for each endpoint that has none and waits until every client has seen it.
@@ -147,6 +170,9 @@ func portOf(p intent.Party) string {
 
 // FailAt implements backendtest.Target.
 func (g *Target) FailAt(k int) { g.server.FailAt(k, ovsdbtest.BeforeCommit) }
+
+// LoseAt makes the k-th write transaction from now be done and its answer be lost, with the connection; 0 takes that back.
+func (g *Target) LoseAt(k int) { g.server.FailAt(k, ovsdbtest.AfterCommit) }
 
 // Writes implements backendtest.Target.
 func (g *Target) Writes(testing.TB) int { return g.server.Transactions() }

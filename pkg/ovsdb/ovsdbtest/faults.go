@@ -26,10 +26,15 @@ type Stats struct {
 	BytesOut     int64
 }
 
-// FailAt makes the n-th writing transaction of a client from now on fail, counted from 1.
+// FailAt makes the n-th writing transaction of a client from now on fail, counted from 1. Zero takes back every failure
+// that has not happened yet.
 func (s *Server) FailAt(n int, stage Stage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if n <= 0 {
+		s.faults = nil
+		return
+	}
 	s.faults = append(s.faults, injected{left: n, stage: stage})
 }
 
