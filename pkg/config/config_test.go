@@ -143,32 +143,39 @@ func TestFaults(t *testing.T) {
 		{"no database", place{}, "ovn-nb (default): expected where the Northbound database is"},
 		{"a file that is not there", place{args: "--config x.yaml"}, "config (flag --config): open x.yaml: file does not exist"},
 		{
-			"a file that is no YAML", place{args: "--config x", files: map[string]string{"x": "a: [b"}},
+			"a file that is no YAML",
+			place{args: "--config x", files: map[string]string{"x": "a: [b"}},
 			"config (file x): yaml: line 1: did not find expected ',' or ']'",
 		},
 		{
-			"a file that is a list", place{args: "--config x", files: map[string]string{"x": "- a"}},
+			"a file that is a list",
+			place{args: "--config x", files: map[string]string{"x": "- a"}},
 			"config (file x): expected settings, each KEY: VALUE",
 		},
 		{
-			"a key given twice", place{args: "--config x", files: map[string]string{"x": "owner: a\nowner: b\n"}},
+			"a key given twice",
+			place{args: "--config x", files: map[string]string{"x": "owner: a\nowner: b\n"}},
 			`config (file x): yaml: unmarshal errors: line 2: key "owner" already set in map`,
 		},
 		{
-			"a certificate without a key", place{args: "--ovn-nb ssl:a:1 --ovn-ca-cert a --ovn-cert b"},
+			"a certificate without a key",
+			place{args: "--ovn-nb ssl:a:1 --ovn-ca-cert a --ovn-cert b"},
 			"ovn-cert (flag --ovn-cert): needs ovn-key",
 		},
 		{"ssl without an authority", place{args: "--ovn-nb ssl:a:1"}, "ovn-nb (flag --ovn-nb): ssl endpoints need ovn-ca-cert"},
 		{
-			"a context of no file", place{args: "--ovn-nb embedded --kube-context a"},
+			"a context of no file",
+			place{args: "--ovn-nb embedded --kube-context a"},
 			"kube-context (flag --kube-context): needs kubeconfig",
 		},
 		{
-			"the embedded database beside another", place{args: "--ovn-nb embedded,tcp:a:1"},
+			"the embedded database beside another",
+			place{args: "--ovn-nb embedded,tcp:a:1"},
 			`ovn-nb (flag --ovn-nb): "embedded,tcp:a:1": expected unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT, joined by commas, or embedded`,
 		},
 		{
-			"a pause of nothing", place{args: "--ovn-nb embedded --retry-min 0s"},
+			"a pause of nothing",
+			place{args: "--ovn-nb embedded --retry-min 0s"},
 			`retry-min (flag --retry-min): "0s": expected a duration such as 500ms or 2m, more than 0`,
 		},
 	} {

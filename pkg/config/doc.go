@@ -5,3 +5,5 @@
 // variables, keys of the file, help, completion and docs/config.md are all made from it. Load reports every fault at
 // once, each with the key, where the value came from and what was expected.
 package config
+
+//go:generate go test . -run TestDocumentation -update
