@@ -59,6 +59,9 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 }
 
 func newSource(opts Options, log logrus.FieldLogger) (watch.Source, error) {
+	if opts.Source != nil {
+		return opts.Source, nil
+	}
 	if opts.Manifests != "" {
 		return watch.NewDirectory(opts.Manifests, log), nil
 	}

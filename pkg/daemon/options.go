@@ -4,13 +4,15 @@ import (
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/reconcile"
+	"github.com/netloom/netloom/pkg/watch"
 )
 
 // Options says what a daemon reads, writes and serves.
 type Options struct {
-	Manifests   string // directory of manifests; "" reads from Kubernetes
-	Kubeconfig  string // "" is the cluster that the process runs in
-	KubeContext string // "" is the current context
+	Source      watch.Source // what to read; nil is what the next three say
+	Manifests   string       // directory of manifests; "" reads from Kubernetes
+	Kubeconfig  string       // "" is the cluster that the process runs in
+	KubeContext string       // "" is the current context
 
 	Cluster  string          // name of the cluster; "" is the only one
 	Families intent.Families // 0 is those that pods hold
