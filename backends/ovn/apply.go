@@ -11,6 +11,9 @@ import (
 
 // Apply implements backends.Backend: one transaction for each group of ops.
 func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
+	if p.Empty() {
+		return nil // it had its effect when it was planned
+	}
 	pending := b.pending
 	b.pending = nil
 	if pending == nil || pending.plan != p {

@@ -178,6 +178,10 @@ func (p *planner) stands(id intent.SetID) bool {
 // planMoved adds logical ports that appeared to the groups that wait for them. One that disappeared has left its groups
 // by itself: they hold it by a weak reference.
 func (p *planner) planMoved() {
+	if len(p.moved) == 0 {
+		return
+	}
+	leaving := p.leaving()
 	add := map[intent.SetID][]string{}
 	for name := range p.moved {
 		uuid, ok := p.client.Port(name)
@@ -185,7 +189,7 @@ func (p *planner) planMoved() {
 			continue
 		}
 		for _, id := range p.m.wishes[name] {
-			if p.stands(id) {
+			if p.stands(id) && !leaving[wish{name, id}] {
 				add[id] = append(add[id], uuid)
 			}
 		}
@@ -193,6 +197,28 @@ func (p *planner) planMoved() {
 	for id, uuids := range add {
 		p.mutate(p.r.portGroup(newGroup(id), nil), "ports", uuids, nil)
 	}
+}
+
+// wish is one entry of wishes.
+type wish struct {
+	name string
+	set  intent.SetID
+}
+
+// leaving are the wishes that this plan ends, because their endpoint left the set.
+func (p *planner) leaving() map[wish]bool {
+	out := map[wish]bool{}
+	for id, d := range p.deltas {
+		for k, joined := range d.keys {
+			if joined {
+				continue
+			}
+			for _, name := range p.ports.names.Names(k) {
+				out[wish{name, id}] = true
+			}
+		}
+	}
+	return out
 }
 
 func (p *planner) mutate(r *row, column string, add, remove []string) {
