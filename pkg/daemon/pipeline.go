@@ -20,6 +20,7 @@ type Pipeline struct {
 	translator *translator.Translator
 	log        logrus.FieldLogger
 	published  []func(Published)
+	untold     []watch.Ref // drained before the source had synced
 
 	mu       sync.RWMutex
 	latest   *intent.Snapshot
@@ -30,7 +31,7 @@ type Pipeline struct {
 // Published is told to whoever asked for it after each snapshot.
 type Published struct {
 	Snapshot *intent.Snapshot
-	Events   []watch.Ref   // what was drained for it
+	Events   []watch.Ref   // what was drained for it, the first time since the start
 	Since    time.Time     // when the pipeline woke for it
 	Took     time.Duration // to translate
 	Problems int
@@ -91,8 +92,10 @@ func (p *Pipeline) Step() {
 		p.take(ref)
 	}
 	if !synced {
+		p.untold = append(p.untold, refs...)
 		return
 	}
+	refs, p.untold = append(p.untold, refs...), nil
 	snapshot := p.translator.Snapshot()
 	problems := p.collectProblems()
 	stats := p.count(snapshot)
