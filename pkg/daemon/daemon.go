@@ -54,8 +54,20 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 		d.Close()
 		return nil, err
 	}
-	d.targets = append(d.targets, &running{Target: target})
+	d.add(target)
 	return d, nil
+}
+
+// add gives a target its loop.
+func (d *Daemon) add(target *builtin.Target) {
+	opts := d.opts.Reconcile
+	opts.Target, opts.Log, opts.Observer = target.Name, d.log, &d.observe
+	loop := reconcile.New(target.Backend, d.pipeline.Latest, opts)
+	if d.opts.Force {
+		loop.Force()
+	}
+	d.metrics.Target(target.Name)
+	d.targets = append(d.targets, &running{Target: target, loop: loop})
 }
 
 func newSource(opts Options, log logrus.FieldLogger) (watch.Source, error) {
@@ -118,13 +130,6 @@ func (d *Daemon) Close() {
 func (d *Daemon) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, t := range d.targets {
-		d.metrics.Target(t.Name)
-		opts := d.opts.Reconcile
-		opts.Target, opts.Log, opts.Observer = t.Name, d.log, d.observe
-		t.loop = reconcile.New(t.Backend, d.pipeline.Latest, opts)
-		if d.opts.Force {
-			t.loop.Force()
-		}
 		d.pipeline.OnPublish(func(Published) { t.loop.Wake() })
 		group.Go(func() error {
 			t.awaitUp(ctx)
