@@ -10,7 +10,7 @@ import (
 type Backend interface {
 	// Plan compares want with the target and writes nothing. With since zero it reads back everything the backend owns
 	// (start, drift check, after an error); otherwise it looks only at what changed after that revision, which must be
-	// the one that the last successful Apply reached.
+	// the one of the last plan that was applied whole, or that had nothing to apply.
 	Plan(ctx context.Context, want *intent.Snapshot, since intent.Revision) (*Plan, error)
 	// Apply writes p, in order, and stops at the first error. What was written before the error stays.
 	Apply(ctx context.Context, p *Plan) error

@@ -68,7 +68,7 @@ func (p *policyTranslation) hold(spec setSpec) intent.SetID {
 }
 
 // directions are the effective policy types: where the list is empty, Ingress always and Egress if there is an egress
-// rule (NetworkPolicySpec.policyTypes).
+// rule (NetworkPolicySpec.policyTypes). A type that is not known may mean either.
 func (p *policyTranslation) directions() []intent.Direction {
 	types := p.np.Spec.PolicyTypes
 	if len(types) == 0 {
@@ -85,7 +85,8 @@ func (p *policyTranslation) directions() []intent.Direction {
 		case networkingv1.PolicyTypeEgress:
 			out = append(out, intent.Egress)
 		default:
-			p.add(fmt.Sprintf("spec.policyTypes[%d]", i), "%q: expected Ingress or Egress", pt)
+			p.add(fmt.Sprintf("spec.policyTypes[%d]", i), "%q: expected Ingress or Egress; both are isolated", pt)
+			out = append(out, intent.Ingress, intent.Egress)
 		}
 	}
 	slices.Sort(out)

@@ -111,8 +111,8 @@ func (b *Backend) changesSince(want *intent.Snapshot, since intent.Revision) ([]
 	}
 	changes, ok := want.Since(since)
 	for _, c := range changes {
-		if c.Families {
-			return nil, false
+		if c.Families || slices.ContainsFunc(c.Sets, func(id intent.SetID) bool { return m.holds(id) && want.Set(id) != nil }) {
+			return nil, false // a set that went and came back does not say who joined and left meanwhile
 		}
 	}
 	return changes, ok

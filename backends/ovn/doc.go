@@ -26,7 +26,7 @@
 //
 // Every row carries external_ids netloom.io/owner and netloom.io/id, and its UUID is derived from the two (UUIDv5): to
 // insert a row twice is impossible. What carries our owner and is not wanted is removed; rows of other owners and of
-// nobody are never touched. ACLs are garbage-collected by the database with the group that holds them.
+// nobody are never touched.
 //
 // # What is atomic, what is not expressible
 //

@@ -16,6 +16,7 @@ import (
 	"github.com/netloom/netloom/pkg/config"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/watch"
 	"github.com/netloom/netloom/translator"
 )
@@ -81,6 +82,9 @@ func apply(cmd *cobra.Command, cfg *config.Config, dryRun bool, output string) e
 		plan, err = daemon.DryRun(cmd.Context(), settings, want)
 	} else {
 		plan, waiting, err = applyGuarded(cmd, cfg, settings, want)
+	}
+	if reconcile.IsRefused(err) {
+		return fmt.Errorf("%w (--dry-run shows the plan, --force applies it)", err)
 	}
 	if plan != nil {
 		err = errors.Join(err, printPlan(cmd, plan, output))

@@ -47,6 +47,7 @@ func optionsOf(cfg *config.Config) daemon.Options {
 			LogRate:   cfg.OVN.MeterRate,
 		}},
 		Reconcile: reconcile.Options{
+			Target:      "the database",
 			MinInterval: cfg.MinInterval, MaxInterval: cfg.DriftInterval,
 			RetryMin: cfg.RetryMin, RetryMax: cfg.RetryMax, MaxDeleteFraction: cfg.MaxDeleteFraction,
 		},
