@@ -123,8 +123,11 @@ func suiteErrors(t *testing.T, client *ovsdb.Client) {
 		wantTable                           string
 	}{
 		{"a uuid that is taken", []libovsdb.Operation{named(id1, "x")}, true, false, false, 0, "Address_Set"},
-		{"a uuid deleted in the same transaction", []libovsdb.Operation{ovsdb.Delete("Address_Set", id1), named(id1, "x")},
-			true, false, false, 1, "Address_Set"},
+		{
+			"a uuid deleted in the same transaction",
+			[]libovsdb.Operation{ovsdb.Delete("Address_Set", id1), named(id1, "x")},
+			true, false, false, 1, "Address_Set",
+		},
 		{"a name that is taken", []libovsdb.Operation{named(id2, "as1")}, true, true, false, -1, ""},
 		{"not in the enum", acl(libovsdb.Row{"action": "pass"}), false, true, false, 1, "ACL"},
 		{"out of range", acl(libovsdb.Row{"priority": 32768}), false, true, false, 1, "ACL"},
@@ -254,7 +257,7 @@ func TestUnknownOutcome(t *testing.T) {
 	var refused *ovsdb.OperationError
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, -1, refused.Index, "a commit error comes behind the results of all operations")
-	require.Equal(t, "", server.Dump("Address_Set"))
+	require.Empty(t, server.Dump("Address_Set"))
 
 	server.FailAt(1, ovsdbtest.AfterCommit)
 	_, err = client.Transact(t.Context(), insert)

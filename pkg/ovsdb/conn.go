@@ -148,13 +148,11 @@ func (c *conn) answer(m *message) {
 	waiting.done <- r
 }
 
-// send queues bytes for the writer, and says whether it could.
-func (c *conn) send(b []byte) bool {
+// send queues bytes for the writer. After the end they are dropped.
+func (c *conn) send(b []byte) {
 	select {
 	case c.out <- b:
-		return true
 	case <-c.down:
-		return false
 	}
 }
 

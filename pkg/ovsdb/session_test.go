@@ -57,11 +57,11 @@ func (w *network) dial(ctx context.Context, _, address string) (net.Conn, error)
 	case silent:
 		<-ctx.Done()
 		return nil, ctx.Err()
-	default:
-		ours, theirs := net.Pipe()
-		w.servers[address].Serve(theirs)
-		return ours, nil
+	case reachable:
 	}
+	ours, theirs := net.Pipe()
+	w.servers[address].Serve(theirs)
+	return ours, nil
 }
 
 // dialed lists when the client dialed.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,7 +34,8 @@ func TestAgreesWithOVN(t *testing.T) {
 		Switches:   []nbtrace.Switch{{Name: "ls0", Ports: []string{"a", "b"}}, {Name: "ls1", Ports: []string{"c", "d"}}},
 		PortGroups: []nbtrace.PortGroup{{Name: "p1", Ports: []string{"a", "c"}}, {Name: "p2", Ports: []string{"b", "c"}}, {Name: "p3", Ports: []string{"d"}}},
 		AddressSets: []nbtrace.AddressSet{
-			{Name: "empty"}, {Name: "four", Addresses: []string{"10.0.1.1", "10.0.2.0/24", "198.51.100.0/25"}},
+			{Name: "empty"},
+			{Name: "four", Addresses: []string{"10.0.1.1", "10.0.2.0/24", "198.51.100.0/25"}},
 			{Name: "six", Addresses: []string{"fd00:1::1", "fd00:2::/64"}},
 		},
 	}
@@ -147,7 +149,7 @@ func randomTerm(rng *rand.Rand, negated bool, direction string) string {
 	if negated {
 		return ordinal[rng.IntN(len(ordinal))]
 	}
-	all := append(ordinal, nominal...)
+	all := slices.Concat(ordinal, nominal)
 	return all[rng.IntN(len(all))]
 }
 

@@ -238,9 +238,9 @@ func (p *parser) constants() ([]token, error) {
 		switch p.peek().kind {
 		case tokenNumber, tokenString, tokenSet, tokenGroup:
 			return p.take(), nil
-		default:
-			return token{}, p.unexpected("constant")
+		case tokenEnd, tokenSymbol, tokenName:
 		}
+		return token{}, p.unexpected("constant")
 	}
 	if _, ok := p.accept("{"); !ok {
 		t, err := constant()

@@ -1,7 +1,6 @@
 package nbtrace_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -14,8 +13,10 @@ func TestParseSpellsCanonically(t *testing.T) {
 	for _, tc := range []struct{ name, match, want string }{
 		{"a drop", `outport == @pg && ip`, `outport == @pg && ip`},
 		{"an allow with a set", `outport==@pg&&ip4.src==$as&&tcp`, `outport == @pg && ip4.src == $as && tcp`},
-		{"ports and ranges", `tcp && (tcp.dst=={80,443} || 1000<=tcp.dst<=2000)`,
-			`tcp && (tcp.dst == {80, 443} || (tcp.dst >= 1000 && tcp.dst <= 2000))`},
+		{
+			"ports and ranges", `tcp && (tcp.dst=={80,443} || 1000<=tcp.dst<=2000)`,
+			`tcp && (tcp.dst == {80, 443} || (tcp.dst >= 1000 && tcp.dst <= 2000))`,
+		},
 		{"a range downwards", `2000 > udp.dst >= 1000`, `udp.dst < 2000 && udp.dst >= 1000`},
 		{"commas may be left out", `tcp.dst == {80 443}`, `tcp.dst == {80, 443}`},
 		{"a comma may end a set", `tcp.dst == {80,}`, `tcp.dst == 80`},
@@ -76,7 +77,7 @@ func TestParseRefuses(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := nbtrace.Parse(tc.match)
 			var syntax *nbtrace.SyntaxError
-			require.True(t, errors.As(err, &syntax), "%v", err)
+			require.ErrorAs(t, err, &syntax)
 			require.Contains(t, syntax.Reason, tc.wantReason)
 			require.Equal(t, tc.wantOffset, syntax.Offset, syntax.Reason)
 		})

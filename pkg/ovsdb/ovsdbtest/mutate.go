@@ -67,8 +67,8 @@ func (x *txn) mutation(t *table, raw json.RawMessage) (mutation, *fault) {
 		}
 		return m, f
 	case "+=", "-=", "*=", "/=", "%=":
-		real := typ.key.Kind == "real" && mutator != "%="
-		if typ.key.Kind != "integer" && !real || typ.value != nil {
+		fits := typ.key.Kind == "integer" || typ.key.Kind == "real" && mutator != "%="
+		if !fits || typ.value != nil {
 			return m, mismatch
 		}
 		m.value, f = parseDatum(value, &columnType{key: baseType{Kind: typ.key.Kind}, min: 1, max: 1}, nil)

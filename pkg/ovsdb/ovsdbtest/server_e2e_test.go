@@ -9,7 +9,10 @@ import (
 	"maps"
 	"math/rand/v2"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"sort"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,43 +27,78 @@ var seed = flag.Uint64("seed", 0, "seed of the random transactions; 0 takes one 
 const database = "OVN_Northbound"
 
 // TestFakeIsLikeTheRealServer runs the same random transactions on both and compares every result, what every table
-// holds, and what a monitor was told.
+// holds, and what monitors were told.
 func TestFakeIsLikeTheRealServer(t *testing.T) {
 	if *seed == 0 {
 		*seed = uint64(time.Now().UnixNano())
 	}
 	t.Logf("-seed=%d", *seed)
+	total := make(map[string]int)
+	for i := range uint64(12) {
+		compare(t, &generator{Rand: rand.New(rand.NewPCG(*seed, i))}, total)
+	}
+	t.Logf("results by error, and more: %v", total)
+	require.Greater(t, total["<nil>"], 2000)
+	require.Greater(t, total["notifications"], 500)
+}
+
+// compare starts both servers anew and runs some hundred transactions.
+func compare(t *testing.T, g *generator, total map[string]int) {
+	t.Helper()
 	fake, err := ovsdbtest.NewServer(schema.NB2303())
 	require.NoError(t, err)
 	require.NoError(t, fake.Start("unix:"+filepath.Join(t.TempDir(), "s")))
-	t.Cleanup(fake.Close)
+	defer fake.Close()
 	process, err := ovsdbtest.StartProcess(t.Context(), t.TempDir(), schema.NB2303())
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = process.Kill() })
+	defer func() { _ = process.Kill() }()
 	ours, theirs := dial(t, fake.Addr()), dial(t, process.Addr())
 	heard, expected := watch(t, fake.Addr()), watch(t, process.Addr())
-
-	g := &generator{Rand: rand.New(rand.NewPCG(*seed, 1))}
-	kinds, told := make(map[string]int), 0
-	for i := range 3000 {
+	for i := range 300 {
 		ops := g.transaction()
 		text, err := json.Marshal(ops)
 		require.NoError(t, err)
 		want, got := call(t, theirs, ops), call(t, ours, ops)
 		forgive(ops, want, got)
 		require.Equal(t, want, got, "transaction %d: %s", i, text)
-		require.Equal(t, dump(t, theirs), dump(t, ours), "after transaction %d: %s", i, text)
+		tables := dump(t, theirs)
+		if dangles(tables) {
+			total["rounds ended by a dangling reference"]++
+			return
+		}
+		require.Equal(t, tables, dump(t, ours), "after transaction %d: %s", i, text)
 		news := expected()
 		require.Equal(t, news, heard(), "monitors after transaction %d: %s", i, text)
-		told += len(news)
+		total["notifications"] += len(news)
 		for _, r := range want {
 			result, _ := r.(map[string]any)
-			kinds[fmt.Sprint(result["error"])]++
+			total[fmt.Sprint(result["error"])]++
 		}
 	}
-	t.Logf("results by error: %v", kinds)
-	require.Greater(t, kinds["<nil>"], 3000)
-	require.Greater(t, told, 500)
+}
+
+// dangles says whether a port group holds a port that is not there. ovsdb-server 3.1 leaves it there when the group is
+// changed in the same transaction in which the port is collected. The fake does not follow it in that.
+func dangles(results []any) bool {
+	ports := make(map[string]bool)
+	rows := func(at int) []string {
+		result, _ := results[at].(map[string]any)
+		lines, _ := result["rows"].([]string)
+		return lines
+	}
+	uuids := regexp.MustCompile(`"(` + strings.Repeat("[0-9a-f-]", 36) + `)"`)
+	for _, line := range rows(slices.Index(tables, "Logical_Switch_Port")) {
+		ports[uuids.FindStringSubmatch(line)[1]] = true
+	}
+	for _, line := range rows(slices.Index(tables, "Port_Group")) {
+		_, held, _ := strings.Cut(line, `"ports":`)
+		for _, match := range uuids.FindAllStringSubmatch(held, -1) {
+			if !ports[match[1]] {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func dial(t *testing.T, endpoint string) *ovsdbtest.Raw {
@@ -167,6 +205,14 @@ type generator struct{ *rand.Rand }
 
 func (g *generator) one(all ...any) any { return all[g.IntN(len(all))] }
 
+// mostly is one of good, and rarely bad.
+func (g *generator) mostly(bad any, good ...any) any {
+	if g.chance(3) {
+		return bad
+	}
+	return g.one(good...)
+}
+
 func (g *generator) chance(percent int) bool { return g.IntN(100) < percent }
 
 // uuid is one of a few for each table; rarely one of another table.
@@ -183,22 +229,28 @@ func (g *generator) uuid(table string) []any {
 	return []any{"uuid", fmt.Sprintf("%08d-0000-4000-8000-%012d", at, g.IntN(5))}
 }
 
-func (g *generator) set(max int, element func() any) any {
-	n := g.IntN(max + 1)
+func (g *generator) set(most int, element func() any) any {
+	n := g.IntN(most + 1)
 	if n == 1 && g.chance(50) {
 		return element()
 	}
-	all := make([]any, n)
-	for i := range all {
-		all[i] = element()
+	all, seen := make([]any, 0, n), make(map[string]bool)
+	for range n {
+		e := element()
+		if text := fmt.Sprint(e); !seen[text] || g.chance(2) {
+			all, seen[text] = append(all, e), true
+		}
 	}
 	return []any{"set", all}
 }
 
 func (g *generator) pairs() any {
-	all := make([]any, g.IntN(3))
+	all, first := make([]any, g.IntN(3)), g.IntN(3)
 	for i := range all {
-		all[i] = []any{g.one("a", "b", "c"), g.one("x", "y")}
+		all[i] = []any{[]string{"a", "b", "c"}[(i+first)%3], g.one("x", "y")}
+		if g.chance(2) {
+			all[i] = []any{"a", "x"}
+		}
 	}
 	return []any{"map", all}
 }
@@ -206,7 +258,7 @@ func (g *generator) pairs() any {
 // cells are columns of a table with values of the right type, most of them allowed.
 func (g *generator) cells(table string) map[string]func() any {
 	name := func() any { return g.one("n1", "n2", "n3") }
-	refs := func(to string) func() any { return func() any { return g.set(3, func() any { return g.uuid(to) }) } }
+	refs := func(to string) func() any { return func() any { return g.set(2, func() any { return g.uuid(to) }) } }
 	ids := func() any { return g.pairs() }
 	switch table {
 	case "Logical_Switch":
@@ -214,23 +266,23 @@ func (g *generator) cells(table string) map[string]func() any {
 	case "Logical_Switch_Port":
 		return map[string]func() any{
 			"name": name, "external_ids": ids, "type": name,
-			"tag":       func() any { return g.set(1, func() any { return g.one(0, 7, 4095, 4096) }) },
+			"tag":       func() any { return g.set(1, func() any { return g.mostly(4096, 0, 7, 4095) }) },
 			"addresses": func() any { return g.set(3, func() any { return g.one("a", "b", "c", "d") }) },
 		}
 	case "Port_Group":
 		return map[string]func() any{"name": name, "ports": refs("Logical_Switch_Port"), "acls": refs("ACL"), "external_ids": ids}
 	case "ACL":
 		return map[string]func() any{
-			"action":    func() any { return g.one("allow", "drop", "allow-related", "pass") },
+			"action":    func() any { return g.mostly("pass", "allow", "drop", "allow-related") },
 			"direction": func() any { return g.one("to-lport", "from-lport") },
-			"match":     name, "priority": func() any { return g.one(0, 1, 2, 32767, 32768, -1) },
-			"name": func() any { return g.set(2, name) }, "log": func() any { return g.one(true, false) },
-			"severity": func() any { return g.set(1, func() any { return g.one("alert", "info", "loud") }) },
-			"label":    func() any { return g.one(0, 4294967295, 4294967296) }, "external_ids": ids,
+			"match":     name, "priority": func() any { return g.mostly(-1, 0, 1, 2, 32767) },
+			"name": func() any { return g.set(1, name) }, "log": func() any { return g.one(true, false) },
+			"severity": func() any { return g.set(1, func() any { return g.mostly("loud", "alert", "info") }) },
+			"label":    func() any { return g.mostly(4294967296, 0, 4294967295) }, "external_ids": ids,
 		}
 	case "Address_Set":
 		return map[string]func() any{
-			"name":         func() any { return g.one("n1", "n2", "n3", "n4", 5) },
+			"name":         func() any { return g.mostly(5, "n1", "n2", "n3", "n4") },
 			"external_ids": ids, "addresses": func() any { return g.set(4, func() any { return g.one("1", "2", "3", "4", "5") }) },
 		}
 	case "Meter":
@@ -240,7 +292,7 @@ func (g *generator) cells(table string) map[string]func() any {
 		}
 	default:
 		return map[string]func() any{
-			"action": func() any { return "drop" }, "rate": func() any { return g.one(1, 2, 0) },
+			"action": func() any { return "drop" }, "rate": func() any { return g.mostly(0, 1, 2) },
 			"burst_size": func() any { return g.one(0, 1, 2) }, "external_ids": ids,
 		}
 	}
@@ -250,7 +302,7 @@ func (g *generator) row(table string, all bool) map[string]any {
 	row := make(map[string]any)
 	cells := g.cells(table)
 	for _, name := range sorted(cells) {
-		if all && g.chance(85) || g.chance(20) {
+		if all && g.chance(97) || g.chance(20) {
 			row[name] = cells[name]()
 		}
 	}
@@ -278,7 +330,10 @@ func (g *generator) where(table string) []any {
 	names := sorted(cells)
 	for range g.IntN(3) {
 		name := names[g.IntN(len(names))]
-		function := g.one("==", "!=", "includes", "excludes", "==", "includes", "<", ">=", "~")
+		function := g.one("==", "!=", "includes", "excludes", "==", "includes")
+		if g.chance(5) {
+			function = g.mostly("~", "<", ">=", "<=", ">")
+		}
 		where = append(where, []any{name, function, cells[name]()})
 	}
 	return where
@@ -290,8 +345,16 @@ func (g *generator) mutations(table string) []any {
 	names := sorted(cells)
 	for range 1 + g.IntN(2) {
 		name := names[g.IntN(len(names))]
+		for range 3 { // scalars of strings can only be mutated wrongly
+			if slices.Contains([]string{"name", "type", "match", "action", "direction", "unit", "log"}, name) {
+				name = names[g.IntN(len(names))]
+			}
+		}
 		value := cells[name]()
-		mutator := g.one("insert", "delete", "insert", "delete", "+=", "-=", "*=", "/=", "%=", "^=")
+		mutator := g.one("insert", "delete")
+		if _, number := value.(int); number || g.chance(3) {
+			mutator = g.mostly("^=", "+=", "-=", "*=", "/=", "%=")
+		}
 		if name == "external_ids" && mutator == "delete" && g.chance(50) {
 			value = g.set(2, func() any { return g.one("a", "b", "c") })
 		}
@@ -300,8 +363,29 @@ func (g *generator) mutations(table string) []any {
 	return all
 }
 
+// family is rows that hold together: a parent and a child that only lives by it.
+func (g *generator) family() []any {
+	pair := [][3]string{
+		{"Port_Group", "ACL", "acls"}, {"Logical_Switch", "Logical_Switch_Port", "ports"}, {"Meter", "Meter_Band", "bands"},
+	}[g.IntN(3)]
+	child := g.uuid(pair[1])
+	parent := map[string]any{"op": "insert", "table": pair[0], "uuid": g.uuid(pair[0])[1], "row": g.row(pair[0], true)}
+	parent["row"].(map[string]any)[pair[2]] = child
+	if g.chance(60) {
+		parent = map[string]any{
+			"op": "mutate", "table": pair[0], "where": []any{}, "mutations": []any{[]any{pair[2], "insert", child}},
+		}
+	}
+	return []any{
+		parent, map[string]any{"op": "insert", "table": pair[1], "uuid": child[1], "row": g.row(pair[1], true)},
+	}
+}
+
 func (g *generator) transaction() []any {
-	ops := make([]any, 1+g.IntN(5))
+	if g.chance(40) {
+		return g.family()
+	}
+	ops := make([]any, 1+g.IntN(4))
 	for i := range ops {
 		ops[i] = g.operation(tables[g.IntN(len(tables))])
 	}
@@ -311,7 +395,7 @@ func (g *generator) transaction() []any {
 func (g *generator) operation(table string) map[string]any {
 	op := map[string]any{"table": table}
 	switch n := g.IntN(100); {
-	case n < 45:
+	case n < 40:
 		op["op"], op["row"] = "insert", g.row(table, true)
 		op["uuid"] = g.uuid(table)[1]
 		if g.chance(1) {

@@ -36,8 +36,8 @@ func where(id string) []ovsdb.Condition {
 	return []ovsdb.Condition{{Column: "_uuid", Function: ovsdb.ConditionEqual, Value: ovsdb.UUID{GoUUID: id}}}
 }
 
-// seed makes a switch with two ports, both in a group with one access control list.
-func seed(t *testing.T, server *ovsdbtest.Server) {
+// populate makes a switch with two ports, both in a group with one access control list.
+func populate(t *testing.T, server *ovsdbtest.Server) {
 	t.Helper()
 	require.NoError(t, server.AddSwitch("ls"))
 	require.NoError(t, server.AddPort("ls", "p1", map[string]string{"pod": "shop/web 1"}))
@@ -56,7 +56,7 @@ func seed(t *testing.T, server *ovsdbtest.Server) {
 
 func TestDump(t *testing.T) {
 	server := newServer(t, schema.NB2303())
-	seed(t, server)
+	populate(t, server)
 	require.Equal(t, `Logical_Switch ls
     ports: p1, p2
 Port_Group pg
@@ -77,7 +77,7 @@ no table Nonsense
 
 func TestReferences(t *testing.T) {
 	server := newServer(t, schema.NB2303())
-	seed(t, server)
+	populate(t, server)
 	require.NoError(t, server.DeletePort("ls", "p1"))
 	require.Contains(t, server.Dump("Port_Group"), "ports: p2\n", "a weak reference goes with its row")
 
@@ -102,7 +102,7 @@ func TestNewerSchemaHasMore(t *testing.T) {
 func TestCountersCountWhatClientsDo(t *testing.T) {
 	server := newServer(t, schema.NB2303())
 	require.NoError(t, server.Start("tcp:127.0.0.1:0"))
-	seed(t, server)
+	populate(t, server)
 	raw, err := ovsdbtest.DialRaw(t.Context(), server.Addr(), "OVN_Northbound")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = raw.Close() })
@@ -167,7 +167,7 @@ func FuzzTransact(f *testing.F) {
 			return
 		}
 		server := newServer(t, schema.NB2303())
-		seed(t, server)
+		populate(t, server)
 		require.NoError(t, server.Start("tcp:127.0.0.1:0"))
 		raw, err := ovsdbtest.DialRaw(t.Context(), server.Addr(), "OVN_Northbound")
 		require.NoError(t, err)
