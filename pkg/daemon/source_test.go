@@ -2,6 +2,7 @@ package daemon_test
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 
@@ -151,4 +152,11 @@ func policy(name, from, to string) *networkingv1.NetworkPolicy {
 			Ingress:     []networkingv1.NetworkPolicyIngressRule{{From: []networkingv1.NetworkPolicyPeer{{PodSelector: &peer}}}},
 		},
 	}
+}
+
+// dirtyNow lists what has not been drained.
+func (f *fakeSource) dirtyNow() []watch.Ref {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Collect(maps.Keys(f.dirty))
 }
