@@ -106,7 +106,7 @@ func (c *Cluster) Transfer() error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(c.ctx, program, "-t", leader.file(".ctl"), //nolint:gosec // Our own arguments.
+	cmd := exec.CommandContext(c.ctx, program, "-t", leader.file(".ctl"),
 		"cluster/failure-test", "transfer-leadership")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("transfer leadership: %w: %s", err, out)

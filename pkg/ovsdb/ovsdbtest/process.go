@@ -86,7 +86,7 @@ func (p *Process) tool(args ...string) error {
 	if err != nil {
 		return err
 	}
-	out, err := exec.CommandContext(p.ctx, program, args...).CombinedOutput() //nolint:gosec // Our own arguments.
+	out, err := exec.CommandContext(p.ctx, program, args...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("ovsdb-tool %s: %w: %s", args[0], err, bytes.TrimSpace(out))
 	}
@@ -116,7 +116,7 @@ func (p *Process) launch() error {
 		p.file(".db"), "--no-chdir", "--unixctl=" + p.file(".ctl"), "--log-file=" + p.Log(),
 		"--verbose=file:info", "--verbose=console:off", "--verbose=syslog:off",
 	}, p.extra...)
-	p.cmd = exec.CommandContext(p.ctx, program, args...) //nolint:gosec // Our own arguments.
+	p.cmd = exec.CommandContext(p.ctx, program, args...)
 	if err := p.cmd.Start(); err != nil {
 		return fmt.Errorf("start ovsdb-server: %w", err)
 	}
