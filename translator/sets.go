@@ -3,6 +3,7 @@ package translator
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"iter"
 	"net/netip"
 	"slices"
@@ -46,29 +47,32 @@ func (s setSpec) id() intent.SetID {
 	return intent.SetID("set/" + hex.EncodeToString(h.Sum(nil)[:16]))
 }
 
+// shownParts is how many selectors or prefixes of a set its title names.
+const shownParts = 4
+
 // title is what a person would call the set.
 func (s setSpec) title() string {
 	var parts []string
-	for _, t := range s.terms {
-		parts = append(parts, t.String())
+	if len(s.terms) > 0 {
+		parts = append(parts, joinSome(s.terms, labelcache.Term.String))
 	}
 	if len(s.within) > 0 {
-		parts = []string{strings.Join(parts, ", ") + " within " + joinPrefixes(s.within)}
+		parts = append(parts, "within "+joinSome(s.within, netip.Prefix.String))
 	}
 	if len(s.prefixes) > 0 {
-		parts = append(parts, joinPrefixes(s.prefixes))
+		parts = append(parts, joinSome(s.prefixes, netip.Prefix.String))
 	}
 	return strings.Join(parts, ", ")
 }
 
-func joinPrefixes(prefixes []netip.Prefix) string {
-	const shown = 4
+// joinSome spells the first few of a list.
+func joinSome[T any](list []T, spell func(T) string) string {
 	var parts []string
-	for i, p := range prefixes {
-		if i == shown {
-			return strings.Join(parts, ", ") + ", …"
-		}
-		parts = append(parts, p.String())
+	for _, v := range list[:min(len(list), shownParts)] {
+		parts = append(parts, spell(v))
+	}
+	if more := len(list) - shownParts; more > 0 {
+		parts = append(parts, fmt.Sprintf("… (%d more)", more))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -85,12 +85,9 @@ func (b *Backend) Plan(ctx context.Context, want *intent.Snapshot, since intent.
 
 // propose remembers what a plan would make of the model. A plan without ops needs no Apply: it has its effect at once.
 func (b *Backend) propose(plan *backends.Plan, commit func()) *backends.Plan {
-	moved := maps.Clone(b.moved)
 	b.pending = &pending{plan: plan, commit: func() {
 		commit()
-		for name := range moved {
-			delete(b.moved, name)
-		}
+		b.moved = map[string]bool{} // nothing was added since: another plan would have replaced this one
 	}}
 	if plan.Empty() {
 		b.pending.commit()
