@@ -177,3 +177,37 @@ func send[T any](b *testing.B, wire *ovsdbtest.Raw, ops []T) {
 	_, err := wire.Transact(list...)
 	require.NoError(b, err)
 }
+
+// BenchmarkReadBack measures a plan from read-back that finds nothing to do, beside the raw selects it needs.
+func BenchmarkReadBack(b *testing.B) {
+	for _, pods := range []int{1000, 10000} {
+		b.Run(fmt.Sprintf("pods=%d", pods), func(b *testing.B) {
+			cluster := policygen.Workload(pods)
+			cluster.Policies = cluster.Policies[:min(len(cluster.Policies), 1000)]
+			r := newRig(b, startServer(b))
+			makePorts(b, r.client, cluster)
+			r.load(b, cluster)
+			r.sync(b)
+			wire := dial(b, r.client.Endpoint())
+			var ours, floor time.Duration
+			for b.Loop() {
+				r.reached = 0
+				began := time.Now()
+				require.True(b, r.sync(b).Empty())
+				ours += time.Since(began)
+
+				b.StopTimer()
+				began = time.Now()
+				for _, table := range []string{"ACL", "Address_Set", "Port_Group"} {
+					_, err := wire.Select(table, nil)
+					require.NoError(b, err)
+				}
+				floor += time.Since(began)
+				b.StartTimer()
+			}
+			b.ReportMetric(ours.Seconds()*1000/float64(b.N), "ms/plan")
+			b.ReportMetric(floor.Seconds()*1000/float64(b.N), "ms/raw")
+			b.ReportMetric(ours.Seconds()/floor.Seconds(), "x/raw")
+		})
+	}
+}
