@@ -228,7 +228,6 @@ func BenchmarkLoad(b *testing.B) {
 	}
 	objects := weigh() - before
 	runtime.KeepAlive(endpoint)
-	endpoint = nil
 	var held int64
 	var members int
 	for b.Loop() {

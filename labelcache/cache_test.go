@@ -151,7 +151,8 @@ func TestPortsDecideMembershipAndNumbers(t *testing.T) {
 	c.AddTerm("at80", match(80))
 	e := pod(t, "p", "", "10.0.0.1")
 	e.Ports = []labelcache.NamedPort{
-		{Name: "web", Protocol: labelcache.UDP, Number: 53}, {Name: "web", Protocol: labelcache.TCP, Number: 80},
+		{Name: "web", Protocol: labelcache.UDP, Number: 53},
+		{Name: "web", Protocol: labelcache.TCP, Number: 80},
 		{Name: "web", Protocol: labelcache.TCP, Number: 81},
 	}
 	c.SetEndpoint(e)

@@ -106,8 +106,14 @@ func FuzzTermIDIsUnambiguous(f *testing.F) {
 		of := func(k, v string) []Selection {
 			set := labels.SelectorFromSet(labels.Set{k: v})
 			return []Selection{
-				{Namespace: k, Node: v}, {Namespace: v, Node: k}, {Cluster: k, Namespace: v}, {Namespace: k, Pods: set},
-				{Namespaces: set}, {Pods: set}, {Port: PortMatch{Name: k}, Node: v}, {Pods: set, Node: k},
+				{Namespace: k, Node: v},
+				{Namespace: v, Node: k},
+				{Cluster: k, Namespace: v},
+				{Namespace: k, Pods: set},
+				{Namespaces: set},
+				{Pods: set},
+				{Port: PortMatch{Name: k}, Node: v},
+				{Pods: set, Node: k},
 			}
 		}
 		for i, s := range of(a, b) {

@@ -24,7 +24,7 @@ func diffNodes(a, b *idnode, level uint8, from uint32, f func(uint32, bool)) {
 	case a == b:
 	case a != nil && b != nil && a.kids != nil && b.kids != nil:
 		for i := range a.kids {
-			diffNodes(a.kids[i], b.kids[i], level-1, from+uint32(i)<<shift(level), f) //nolint:gosec // G115: below 16.
+			diffNodes(a.kids[i], b.kids[i], level-1, from+uint32(i)<<shift(level), f)
 		}
 	case a != nil && b != nil && a.words != nil && b.words != nil:
 		for i, w := range a.words {

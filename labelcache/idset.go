@@ -233,7 +233,7 @@ func (n *idnode) each(level uint8, from uint32, f func(uint32) bool) bool {
 		}
 	case n.kids != nil:
 		for i, k := range n.kids {
-			if k != nil && !k.each(level-1, from+uint32(i)<<shift(level), f) { //nolint:gosec // G115: below 16.
+			if k != nil && !k.each(level-1, from+uint32(i)<<shift(level), f) {
 				return false
 			}
 		}

@@ -37,7 +37,8 @@ func (c *Cache) file(t *term) {
 	}
 	for _, k := range t.spec.watched() {
 		f := c.pin(k)
-		f.file().watchers = append(f.filed.watchers, t.slot)
+		file := f.file()
+		file.watchers = append(file.watchers, t.slot)
 		t.watched = append(t.watched, f)
 	}
 }

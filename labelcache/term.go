@@ -21,7 +21,6 @@ type Term struct{ spec *spec }
 // spec is what a term says. It is shared by all copies of the term.
 type spec struct {
 	id         string
-	never      bool // nothing can match, and nothing but id is set
 	cluster    string
 	namespace  string
 	anyLabels  bool // there was no selector of namespaces

@@ -30,10 +30,22 @@ func TestEqualSelectionsHaveOneID(t *testing.T) {
 	}
 	ids := map[string]bool{}
 	for _, s := range []labelcache.Selection{
-		{}, {Namespace: "a"}, {Cluster: "a"}, {Node: "a"}, {Namespaces: labels.Everything()}, {Namespaces: labels.Nothing()},
-		{Namespaces: selector(t, "a")}, {Pods: selector(t, "a")}, {Pods: selector(t, "!a")}, {Pods: selector(t, "a!=x")},
-		{Pods: selector(t, "a,a!=x")}, {Pods: selector(t, "a>1")}, {Pods: selector(t, "a<1")}, {Pods: selector(t, "a=1")},
-		{Port: labelcache.PortMatch{Name: "a"}}, {Port: labelcache.PortMatch{Name: "a", Number: 1}},
+		{},
+		{Namespace: "a"},
+		{Cluster: "a"},
+		{Node: "a"},
+		{Namespaces: labels.Everything()},
+		{Namespaces: labels.Nothing()},
+		{Namespaces: selector(t, "a")},
+		{Pods: selector(t, "a")},
+		{Pods: selector(t, "!a")},
+		{Pods: selector(t, "a!=x")},
+		{Pods: selector(t, "a,a!=x")},
+		{Pods: selector(t, "a>1")},
+		{Pods: selector(t, "a<1")},
+		{Pods: selector(t, "a=1")},
+		{Port: labelcache.PortMatch{Name: "a"}},
+		{Port: labelcache.PortMatch{Name: "a", Number: 1}},
 		{Port: labelcache.PortMatch{Name: "a", Protocol: 1}},
 	} {
 		ids[labelcache.NewTerm(s).ID()] = true

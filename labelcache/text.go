@@ -13,10 +13,9 @@ const nobody = "nobody"
 func (s *spec) text() string {
 	var b strings.Builder
 	b.WriteString("ns=")
-	switch {
-	case s.namespace == "":
+	if s.namespace == "" {
 		b.WriteByte('*')
-	default:
+	} else {
 		b.WriteString(word(s.namespace))
 	}
 	if !s.anyLabels {
@@ -52,14 +51,15 @@ func (s *spec) words() string {
 			b.WriteString(" at " + strconv.Itoa(int(s.port.Number)))
 		}
 	}
-	if s.namespace != "" {
+	switch {
+	case s.namespace != "":
 		b.WriteString(" in namespace " + s.namespace)
 		if len(s.namespaces) > 0 {
 			b.WriteString(" if it is " + spell(s.namespaces))
 		}
-	} else if len(s.namespaces) > 0 {
+	case len(s.namespaces) > 0:
 		b.WriteString(" in namespaces " + spell(s.namespaces))
-	} else if len(s.pods) > 0 || s.node == "" {
+	case len(s.pods) > 0 || s.node == "":
 		b.WriteString(" in all namespaces")
 	}
 	if s.node != "" {

@@ -92,6 +92,7 @@ func (w world) requirement() labels.Requirement {
 		vals = []string{w.one("", "x", "y", "5")}
 	case selection.GreaterThan, selection.LessThan:
 		vals = []string{w.one("0", "1", "5", "6", "9")}
+	case selection.Exists, selection.DoesNotExist:
 	}
 	r, err := labels.NewRequirement(w.one("a", "b", "c"), op, vals)
 	if err != nil {

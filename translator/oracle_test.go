@@ -30,10 +30,10 @@ const probesPerState = 300
 func TestAgreesWithOracle(t *testing.T) {
 	seed := *seedFlag
 	if seed == 0 {
-		seed = uint64(time.Now().UnixNano()) //nolint:gosec // any number will do
+		seed = uint64(time.Now().UnixNano())
 	}
 	t.Logf("repeat with -translator.seed=%d", seed)
-	for i := range uint64(*clusters) { //nolint:gosec // not negative
+	for i := range uint64(*clusters) {
 		cluster := policygen.Generate(seed+i, policygen.Size{Odd: i%3 == 0})
 		rng := policygen.NewRand(seed + i)
 		tr := translator.New(translator.Options{})
@@ -102,7 +102,7 @@ func flowOf(f oracle.Flow) intent.Flow {
 	}
 	return intent.Flow{
 		Src: partyOf(f.Src), Dst: partyOf(f.Dst), Protocol: protocols[f.Protocol],
-		Port: uint16(f.Port), //nolint:gosec // a port
+		Port: uint16(f.Port),
 	}
 }
 

@@ -71,7 +71,7 @@ func namedPorts(pod *corev1.Pod) []labelcache.NamedPort {
 				continue
 			}
 			ports = append(ports, labelcache.NamedPort{
-				Name: p.Name, Protocol: labelcache.Protocol(proto), Number: uint16(p.ContainerPort), //nolint:gosec // checked above
+				Name: p.Name, Protocol: labelcache.Protocol(proto), Number: uint16(p.ContainerPort),
 			})
 		}
 	}

@@ -81,7 +81,7 @@ func (p *policyTranslation) parseRange(path string, port *networkingv1.NetworkPo
 		p.add(path+".endPort", "%d: expected %d to 65535; the element matches nothing", to, from)
 		return 0, 0, false
 	}
-	return uint16(from), uint16(to), true //nolint:gosec // both are within 1 to 65535
+	return uint16(from), uint16(to), true
 }
 
 // namedIngress resolves a named port on the pods that the policy selects: one rule for each number, for those of them

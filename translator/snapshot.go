@@ -162,7 +162,7 @@ func (t *Translator) commit() []labelcache.Change {
 	t.view = view
 	for i := range changes {
 		c := &changes[i]
-		if !c.Numbers && !(c.Created && len(view.Numbers(c.ID)) > 0) {
+		if !c.Numbers && (!c.Created || len(view.Numbers(c.ID)) == 0) {
 			continue
 		}
 		for key := range t.watchers[intent.SetID(c.ID)] {

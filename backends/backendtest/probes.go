@@ -14,8 +14,15 @@ type shot struct {
 
 func shots() []shot {
 	return []shot{
-		{intent.TCP, 80}, {intent.TCP, 90}, {intent.TCP, 91}, {intent.TCP, 8080}, {intent.TCP, 65535},
-		{intent.UDP, 53}, {intent.UDP, 80}, {intent.SCTP, 80}, {intent.ICMP, 0},
+		{intent.TCP, 80},
+		{intent.TCP, 90},
+		{intent.TCP, 91},
+		{intent.TCP, 8080},
+		{intent.TCP, 65535},
+		{intent.UDP, 53},
+		{intent.UDP, 80},
+		{intent.SCTP, 80},
+		{intent.ICMP, 0},
 	}
 }
 

@@ -104,7 +104,7 @@ func crowd(n int) *State {
 			Key:  intent.Key{Namespace: "shop", Name: fmt.Sprintf("p-%03d", i)},
 			Node: "n1",
 			Addrs: []netip.Addr{
-				netip.AddrFrom4([4]byte{10, 244, 7, byte(i)}), //nolint:gosec // n is below 256
+				netip.AddrFrom4([4]byte{10, 244, 7, byte(i)}),
 				netip.MustParseAddr(fmt.Sprintf("fd00::%x", i+1)),
 			},
 		}

@@ -125,8 +125,8 @@ func (w *World) addrs() []netip.Addr {
 	if len(w.pods) > 0 && w.rng.IntN(6) == 0 {
 		return slices.Clone(w.pods[w.rng.IntN(len(w.pods))].Addrs)
 	}
-	host := byte(1 + w.rng.IntN(40))
-	v4 := netip.AddrFrom4([4]byte{10, 244, byte(w.rng.IntN(2)), host})
+	host := byte(1 + w.rng.IntN(40))                                   //nolint:gosec // below 41
+	v4 := netip.AddrFrom4([4]byte{10, 244, byte(w.rng.IntN(2)), host}) //nolint:gosec // below 2
 	v6 := netip.MustParseAddr(fmt.Sprintf("fd00:10:%x::%x", w.rng.IntN(2), host))
 	switch n := w.rng.IntN(6); {
 	case w.ticks < w.dual || n < 2:

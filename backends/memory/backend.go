@@ -84,7 +84,7 @@ func (b *Backend) planSome(p *backends.Plan, want *intent.Snapshot, t *touched) 
 	// A set that the applied snapshot does not have is named by no row: nothing is live.
 	p.Ops = diff(desired, actual, nil)
 	for set, c := range t.churn {
-		if op, any := c.op(set); any {
+		if op, ok := c.op(set); ok {
 			p.Ops = append(p.Ops, op)
 		}
 	}

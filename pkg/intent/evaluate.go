@@ -87,9 +87,9 @@ func (s *Snapshot) admits(r *Rule, subject Party, peer netip.Addr, f Flow) bool 
 		return true
 	case PeerSet:
 		return s.Set(r.Peer.Set).Contains(peer)
-	default:
-		return false
+	case PeerNobody:
 	}
+	return false
 }
 
 // selects says whether p is a member: by its key, or by its address when it has none.

@@ -58,7 +58,7 @@ func (s *Snapshot) Since(r Revision) ([]Change, bool) {
 	if r == 0 || r > s.revision || s.revision-r > Revision(len(s.log)) {
 		return nil, false
 	}
-	return s.log[len(s.log)-int(s.revision-r):], true
+	return s.log[len(s.log)-int(s.revision-r):], true //nolint:gosec // at most the length of the log, as just seen
 }
 
 // remembered is how many changes a snapshot keeps at least, once that many were made. A target that lags further behind

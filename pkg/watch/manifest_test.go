@@ -199,16 +199,19 @@ func TestWhichObjectsAFileDeclares(t *testing.T) {
 			"documents, numbered as a person counts them",
 			"# head\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n---\n# none\n--- # third\n" +
 				"apiVersion: v1\nkind: Namespace\nmetadata: {name: b}\n...\n# tail\n",
-			0, []string{"1 Namespace a", "3 Namespace b"},
+			0,
+			[]string{"1 Namespace a", "3 Namespace b"},
 		},
 		{
 			"lines that end in CRLF, behind a byte order mark",
 			"\xef\xbb\xbf---\r\napiVersion: v1\r\nkind: Namespace\r\nmetadata: {name: a}\r\n---\r\napiVersion: v1\r\nkind: Node\r\nmetadata: {name: b}\r\n",
-			0, []string{"1 Namespace a", "2 Node b"},
+			0,
+			[]string{"1 Namespace a", "2 Node b"},
 		},
 		{
 			"dashes within text", "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: a\n  annotations:\n    x: |\n      ---\n      b\n",
-			0, []string{"1 Namespace a"},
+			0,
+			[]string{"1 Namespace a"},
 		},
 		{
 			"a stream of JSON values", `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"a"}}` + "\n" +
@@ -224,7 +227,8 @@ func TestWhichObjectsAFileDeclares(t *testing.T) {
 			"lists of one kind, whose items need not name it",
 			"apiVersion: v1\nkind: PodList\nitems: [{metadata: {name: a, namespace: x}}]\n---\n" +
 				"apiVersion: networking.k8s.io/v1\nkind: NetworkPolicyList\nitems: [{metadata: {name: b}, spec: {podSelector: {}}}]\n",
-			0, []string{"1 Pod x/a", "2 NetworkPolicy default/b"},
+			0,
+			[]string{"1 Pod x/a", "2 NetworkPolicy default/b"},
 		},
 		{
 			"kinds of no concern, known or not",

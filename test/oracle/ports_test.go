@@ -67,18 +67,21 @@ func TestPorts(t *testing.T) {
 			blue/c red/s1 tcp/80 allow
 			blue/c red/s2 tcp/8080 egress
 			blue/c 192.0.2.1 tcp/80 egress`},
-		{name: "26 names follow the containers of the pod that is there now", policies: web,
+		{
+			name: "26 names follow the containers of the pod that is there now", policies: web,
 			change: func(t *testing.T, c *oracle.Cluster) {
 				t.Helper()
 				find(t, c, "red/s1").Spec.Containers[0].Ports[0].ContainerPort = 81
 			}, want: `
 			blue/a red/s1 tcp/80 deny
-			blue/a red/s1 tcp/81 allow`},
+			blue/a red/s1 tcp/81 allow`,
+		},
 		{name: "27 numbers need no declared containerPort", policies: map[string]string{
 			"red/in": `{podSelector: {}, ingress: [{ports: [{port: 12345}]}]}`,
 		}, want: `
 			blue/a red/s1 tcp/12345 allow`},
-		{name: "the first container wins, then init containers that keep running", policies: web,
+		{
+			name: "the first container wins, then init containers that keep running", policies: web,
 			change: func(t *testing.T, c *oracle.Cluster) {
 				t.Helper()
 				always := corev1.ContainerRestartPolicyAlways
@@ -94,14 +97,16 @@ func TestPorts(t *testing.T) {
 			blue/a red/s1 tcp/8 deny
 			blue/a red/s1 tcp/9 deny
 			blue/a red/s2 tcp/9 allow
-			blue/a red/s2 tcp/7 deny`},
+			blue/a red/s2 tcp/7 deny`,
+		},
 	})
 }
 
 func TestLife(t *testing.T) {
 	fromB := map[string]string{"red/p": `{podSelector: {matchLabels: {app: a}}, ingress: [{from: [{podSelector: {matchLabels: {app: b}}}]}]}`}
 	run(t, []row{
-		{name: "28 labels count as they are now, on subject, peer and namespace", policies: fromB,
+		{
+			name: "28 labels count as they are now, on subject, peer and namespace", policies: fromB,
 			change: func(t *testing.T, c *oracle.Cluster) {
 				t.Helper()
 				find(t, c, "red/a").Labels["app"] = "b"
@@ -109,7 +114,8 @@ func TestLife(t *testing.T) {
 			}, want: `
 			blue/a red/a tcp/80 allow
 			red/a red/s1 tcp/80 allow
-			red/s2 red/s1 tcp/80 ingress`},
+			red/s2 red/s1 tcp/80 ingress`,
+		},
 		{name: "29 a namespaceSelector sees namespaces and pods that came later", policies: map[string]string{
 			"red/p": `{podSelector: {}, ingress: [{from: [{namespaceSelector: {matchLabels: {team: green}}}]}]}`,
 		}, change: func(t *testing.T, c *oracle.Cluster) {
@@ -118,14 +124,17 @@ func TestLife(t *testing.T) {
 			c.Pods = append(c.Pods, pod(t, "green/a n1 app=a 10.244.3.1"))
 		}, want: `
 			green/a red/a tcp/80 allow`},
-		{name: "30 a reused address carries only its new owner's labels", policies: fromB,
+		{
+			name: "30 a reused address carries only its new owner's labels", policies: fromB,
 			change: func(t *testing.T, c *oracle.Cluster) {
 				t.Helper()
 				find(t, c, "red/b").Status = find(t, c, "red/s1").Status
 				finish(t, c, "red/b", corev1.PodFailed)
 			}, want: `
-			red/s1 red/a tcp/80 ingress`},
-		{name: "31 finished pods are no subjects and no peers", policies: fromB,
+			red/s1 red/a tcp/80 ingress`,
+		},
+		{
+			name: "31 finished pods are no subjects and no peers", policies: fromB,
 			change: func(t *testing.T, c *oracle.Cluster) {
 				t.Helper()
 				finish(t, c, "red/b", corev1.PodSucceeded)
@@ -135,34 +144,43 @@ func TestLife(t *testing.T) {
 			10.244.1.20 red/a2 tcp/80 ingress
 			red/b red/a2 tcp/80 ingress
 			blue/a red/a tcp/80 allow
-			blue/a red/new tcp/80 allow`},
-		{name: "32 a pod without an address is nobody", policies: fromB,
+			blue/a red/new tcp/80 allow`,
+		},
+		{
+			name: "32 a pod without an address is nobody", policies: fromB,
 			change: func(t *testing.T, c *oracle.Cluster) {
 				t.Helper()
 				find(t, c, "red/b").Status = corev1.PodStatus{Phase: corev1.PodPending}
 			}, want: `
-			10.244.1.20 red/a tcp/80 ingress`},
-		{name: "33 a pod that came back elsewhere counts by its new address", policies: fromB,
+			10.244.1.20 red/a tcp/80 ingress`,
+		},
+		{
+			name: "33 a pod that came back elsewhere counts by its new address", policies: fromB,
 			change: func(t *testing.T, c *oracle.Cluster) {
 				t.Helper()
 				find(t, c, "red/b").Status.PodIPs = []corev1.PodIP{{IP: "10.244.9.9"}}
 				find(t, c, "red/b").Status.PodIP = "10.244.9.9"
 			}, want: `
 			10.244.9.9 red/a tcp/80 allow
-			10.244.1.20 red/a tcp/80 ingress`},
+			10.244.1.20 red/a tcp/80 ingress`,
+		},
 		{name: "34 every address of a pod counts", policies: fromB, want: `
 			red/b/6 red/a/6 tcp/80 allow
 			blue/a/6 red/a/6 tcp/80 ingress`},
-		{name: "35 a policy may come before its pods and namespaces", policies: fromB,
+		{
+			name: "35 a policy may come before its pods and namespaces", policies: fromB,
 			change: func(_ *testing.T, c *oracle.Cluster) { c.Namespaces = nil }, want: `
 			red/b red/a tcp/80 allow
-			blue/a red/a tcp/80 ingress`},
-		{name: "36 a changed policy is judged as it is now", policies: fromB,
+			blue/a red/a tcp/80 ingress`,
+		},
+		{
+			name: "36 a changed policy is judged as it is now", policies: fromB,
 			change: func(_ *testing.T, c *oracle.Cluster) {
 				c.Policies[0].Spec.PodSelector.MatchLabels["app"] = "s"
 			}, want: `
 			blue/a red/a tcp/80 allow
-			blue/a red/s1 tcp/80 ingress`},
+			blue/a red/s1 tcp/80 ingress`,
+		},
 		{name: "37 the twin of a deleted policy still stands", policies: map[string]string{
 			"red/p": fromB["red/p"], "red/twin": fromB["red/p"],
 		}, change: func(_ *testing.T, c *oracle.Cluster) { c.Policies = c.Policies[1:] }, want: `

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/netloom/netloom/test/oracle"
@@ -250,7 +249,7 @@ func (g *generator) deletePolicy() (Change, bool) {
 		return Change{}, false
 	}
 	i := g.rng.IntN(len(g.c.Policies))
-	var p *networkingv1.NetworkPolicy = g.c.Policies[i]
+	p := g.c.Policies[i]
 	g.c.Policies = slices.Delete(slices.Clone(g.c.Policies), i, i+1)
 	return Change{Deleted, "NetworkPolicy", p, "gone"}, true
 }

@@ -20,7 +20,7 @@ func (g *generator) pod(ns, name string) *corev1.Pod {
 	case g.chance(8):
 		p.Spec.HostNetwork = true
 		g.setAddrs(p, nodeAddrs(g.c.Nodes[node]))
-	case g.chance(8):
+	case g.chance(8): //nolint:gocritic // another draw
 		p.Status.Phase = corev1.PodPending
 		if g.chance(50) {
 			p.Spec.NodeName = ""

@@ -44,9 +44,9 @@ func (o Outcome) String() string {
 		return "answered"
 	case Refused:
 		return "refused"
-	default:
-		return "timeout"
+	case Timeout:
 	}
+	return "timeout"
 }
 
 // Name is that of the host's logical port.

@@ -48,9 +48,9 @@ func (v Verdict) String() string {
 		return "allow"
 	case Reject:
 		return "reject"
-	default:
-		return "drop"
+	case Drop:
 	}
+	return "drop"
 }
 
 // microflow is the packet of f as ovn-trace wants it, the switch on which it starts and the port where it should end.
