@@ -36,7 +36,7 @@ func (b *Backend) planChanges(want *intent.Snapshot, changes []intent.Change) *b
 	sortOps(p.ops)
 	plan := &backends.Plan{
 		Revision: want.Revision(), Owned: p.m.size(), Skips: p.r.skips,
-		Ops: arrange(p.ops, false, b.isolating()),
+		Ops: arrange(p.ops, false),
 	}
 	return b.propose(plan, p.commit)
 }
@@ -227,7 +227,8 @@ func (p *planner) mutate(r *row, column string, add, remove []string) {
 	}
 	slices.Sort(add)
 	slices.Sort(remove)
-	p.ops = append(p.ops, mutateRow(r, column, add, remove))
+	// Two endpoints may share a port; the database takes no value twice.
+	p.ops = append(p.ops, mutateRow(r, column, slices.Compact(add), slices.Compact(remove)))
 }
 
 // commit brings the model to where the plan led.
