@@ -131,7 +131,7 @@ func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot) (*backends
 	next.revision, next.epoch = want.Revision(), epoch
 	rows := b.renderAll(r, next)
 
-	ops := arrange(diffRows(rows, have), len(have) == 0, b.isolating())
+	ops := arrange(diffRows(rows, have), len(have) == 0)
 	plan := &backends.Plan{Revision: want.Revision(), Full: true, Owned: len(have), Ops: ops, Skips: r.skips}
 	return b.propose(plan, func() { b.model = next }), nil
 }
@@ -168,15 +168,6 @@ func put(rows map[string]*row, list ...*row) {
 	for _, r := range list {
 		rows[r.uuid] = r
 	}
-}
-
-// isolating are the names of the port groups that isolate.
-func (b *Backend) isolating() map[string]bool {
-	out := map[string]bool{}
-	for _, d := range intent.Directions() {
-		out[b.names.portGroup(intent.IsolatedSet(d))] = true
-	}
-	return out
 }
 
 // ErrDrift is what Apply returns when a row that was to change is not there any more. The next plan has to read back.

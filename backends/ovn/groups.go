@@ -18,11 +18,12 @@ const (
 // between two that each take half of a change a connection could pass that neither the old nor the new state allows.
 //
 // Into a database that holds nothing of ours (cold), groups that only allow are portioned too: as long as nothing is
-// isolated they change nothing. A group and its ACLs stay together, for the database removes ACLs that no group holds.
-func arrange(ops []backends.Op, cold bool, isolating map[string]bool) []backends.Op {
+// dropped they change nothing. A group and its ACLs stay together, for the database removes ACLs that no group holds.
+func arrange(ops []backends.Op, cold bool) []backends.Op {
 	if len(ops) <= maxGroup {
 		return ops
 	}
+	dropping := droppingUnits(ops)
 	var before, whole, after []backends.Op
 	for _, op := range ops {
 		switch {
@@ -30,7 +31,7 @@ func arrange(ops []backends.Op, cold bool, isolating map[string]bool) []backends
 			before = append(before, op)
 		case op.Kind == tableAddressSet && op.Verb == backends.Delete:
 			after = append(after, op)
-		case cold && !isolating[unitOf(op)]:
+		case cold && !dropping[unitOf(op)]:
 			before = append(before, op)
 		default:
 			whole = append(whole, op)
@@ -47,6 +48,18 @@ func arrange(ops []backends.Op, cold bool, isolating map[string]bool) []backends
 	}
 	portion(after, next)
 	return slices.Concat(before, whole, after)
+}
+
+// droppingUnits are the port groups that ops give an ACL that drops: those that isolate, and those of policies that have
+// drops logged.
+func droppingUnits(ops []backends.Op) map[string]bool {
+	out := map[string]bool{}
+	for _, op := range ops {
+		if op.Kind == tableACL && op.After["action"] == actionDrop {
+			out[unitOf(op)] = true
+		}
+	}
+	return out
 }
 
 // portion numbers ops from first on, sideGroup or a little more to a transaction, and returns the next free number.

@@ -20,6 +20,9 @@ const (
 	priorityResolution = 1003
 )
 
+// actionDrop is the ACL action that drops without an answer.
+const actionDrop = "drop"
+
 // policyTier is the ACL tier for NetworkPolicy where the schema has tiers, between those for administrators and for
 // cluster-wide defaults, as other OVN controllers have it.
 const policyTier = 2
@@ -133,7 +136,7 @@ func (r *renderer) isolate(g *group, d intent.Direction) {
 	subject := subjectMatch(d, r.names.portGroup(g.subject))
 	origin := map[string]string{KeyDirection: d.String()}
 	r.add(g, aclSpec{
-		direction: d, priority: priorityDrop, action: "drop", match: subject + " && ip",
+		direction: d, priority: priorityDrop, action: actionDrop, match: subject + " && ip",
 		name: "netloom default deny " + d.String(), ids: origin, origin: "default deny, " + d.String(),
 	})
 	r.add(g, aclSpec{
@@ -145,7 +148,7 @@ func (r *renderer) isolate(g *group, d intent.Direction) {
 // logDrops drops what isolation would drop, for one policy that wants it logged.
 func (r *renderer) logDrops(g *group, p *intent.Policy) {
 	r.add(g, aclSpec{
-		direction: p.Direction, priority: priorityLoggedDrop, action: "drop",
+		direction: p.Direction, priority: priorityLoggedDrop, action: actionDrop,
 		match:    subjectMatch(p.Direction, r.names.portGroup(g.subject)) + " && ip",
 		severity: p.Log.Deny, rate: r.rateOf(p.Log),
 		name: ruleName(p.Origin, p.Direction.String()), ids: originIDs(p.Origin, p.Direction, "isolation"),
