@@ -123,6 +123,12 @@ func start(t *testing.T, opts daemon.Options) *running {
 	t.Helper()
 	d, err := daemon.New(opts, testLog(t))
 	require.NoError(t, err)
+	return startMade(t, d)
+}
+
+// startMade runs a daemon that a test has made.
+func startMade(t *testing.T, d *daemon.Daemon) *running {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- d.Run(ctx) }()

@@ -1,0 +1,46 @@
+package daemon_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/netloom/netloom/pkg/watch"
+)
+
+func TestACluster(t *testing.T) {
+	p := newPlace(t)
+	client := fake.NewClientset(namespace("shop"),
+		pod("web-0", "web", "n1", "10.0.0.1"), pod("web-1", "old", "n1", "10.0.0.2"), pod("db-0", "db", "n2", "10.0.0.3"),
+		policy("db", "web", "db"))
+	opts := p.options()
+	opts.Manifests = ""
+	opts.Source = watch.NewKubernetes(client, watch.KubernetesOptions{}, testLog(t))
+	r := startReady(t, opts)
+	require.Contains(t, p.rows(), "addresses: 10.0.0.1\n")
+	require.Contains(t, p.rows(), "ports: shop_db-0\n")
+	require.GreaterOrEqual(t, r.metric("netloom_events_total"), 5.0)
+
+	p.server.Reset()
+	r.edit(func() {
+		_, err := client.CoreV1().Pods("shop").Update(t.Context(), pod("web-1", "web", "n1", "10.0.0.2"), metav1.UpdateOptions{})
+		require.NoError(t, err)
+	})
+	require.Contains(t, p.rows(), "addresses: 10.0.0.1, 10.0.0.2\n")
+	require.Equal(t, 1, p.server.Transactions())
+	require.NotContains(t, p.server.Stats().Ops, "ACL")
+
+	r.edit(func() {
+		_, err := client.NetworkingV1().NetworkPolicies("shop").Create(t.Context(), policy("web", "db", "web"), metav1.CreateOptions{})
+		require.NoError(t, err)
+	})
+	require.Contains(t, p.rows(), "netloom.io/name=web")
+	r.edit(func() {
+		err := client.NetworkingV1().NetworkPolicies("shop").Delete(t.Context(), "db", metav1.DeleteOptions{})
+		require.NoError(t, err)
+	})
+	require.False(t, strings.Contains(p.rows(), "netloom.io/name=db"), p.rows())
+}
