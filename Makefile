@@ -106,11 +106,10 @@ generate: ## Rewrite the files that are generated
 .PHONY: verify
 verify: ## Fail when go.mod or a generated file is not what its sources say
 	$(GO) mod tidy -diff
-	@tree() { git diff; git status --porcelain; }; \
-	before=$$(tree); $(MAKE) --no-print-directory generate; after=$$(tree); \
-	if [[ "$$before" != "$$after" ]]; then \
-		diff <(echo "$$before") <(echo "$$after") || true; \
-		echo "generated files are stale: run 'make generate' and commit the result" >&2; exit 1; \
+	@tree() { git ls-files -cmo --exclude-standard -z | sort -zu | xargs -0 sha256sum 2>/dev/null || true; }; \
+	before=$$(tree); $(MAKE) --no-print-directory generate; \
+	if ! diff <(echo "$$before") <(tree); then \
+		echo "these generated files were stale; 'make generate' has rewritten them: commit them" >&2; exit 1; \
 	fi
 
 .PHONY: golden
