@@ -20,7 +20,7 @@
 //
 // A plan is one transaction, and OVSDB transactions are atomic. Only a plan of more than maxGroup operations is split:
 // rows that nothing refers to yet come first, rows that nothing refers to any more go last, and all between is one
-// transaction still. Into a database that holds nothing of ours, the groups that isolate are written last.
+// transaction still. Into a database that holds nothing of ours, the groups that drop are written last.
 //
 // # How a restarted process knows its rows
 //
