@@ -43,5 +43,5 @@ Nothing but this program is needed: no root, no cluster, no OVN.`,
 // isTerminal says whether a person reads w directly.
 func isTerminal(w any) bool {
 	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd())) //nolint:gosec // a file descriptor fits
+	return ok && term.IsTerminal(int(f.Fd()))
 }

@@ -48,13 +48,17 @@ func edits(t *testing.T) []edit {
 	return []edit{
 		{"another port", file, base, one(web, client, portFresh)},
 		{"another selector for the same peer", file, base, one(web, "{podSelector: {matchLabels: {role: user}}}", portFresh)},
-		{"a block instead of a selector", file, base,
-			one(web, `{ipBlock: {cidr: 10.244.1.0/24}}, {ipBlock: {cidr: "fd00:10:1::/64"}}`, portFresh)},
+		{
+			"a block instead of a selector", file, base,
+			one(web, `{ipBlock: {cidr: 10.244.1.0/24}}, {ipBlock: {cidr: "fd00:10:1::/64"}}`, portFresh),
+		},
 		{"everybody instead of a selector", file, base, policySpec("  podSelector: {matchLabels: {app: web}}\n  ingress: [{ports: [" + portFresh + "]}]\n")},
 		{"another selector for the same subject", file, base, one("tier: front", client, portFresh)},
 		{"names instead of numbers", file, base, one(web, client, "{port: steady}, {port: steady-udp, protocol: UDP}, {port: 81}")},
-		{"a range instead of a number", file, base,
-			one(web, client, "{port: 6990, endPort: 7010}, {port: 6000, endPort: 8000, protocol: UDP}, {port: 81}")},
+		{
+			"a range instead of a number", file, base,
+			one(web, client, "{port: 6990, endPort: 7010}, {port: 6000, endPort: 8000, protocol: UDP}, {port: 81}"),
+		},
 		{"two rules instead of one", file, base, policySpec("  podSelector: {matchLabels: {app: web}}\n  ingress:\n" +
 			"  - {from: [" + client + "], ports: [{port: 81}, {port: 7000}]}\n  - {from: [" + client + "], ports: [{port: 7000, protocol: UDP}]}\n")},
 		{"a second policy beside it", file, base, one(web, client, both+"{port: 81}") + "---\n" +

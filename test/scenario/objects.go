@@ -148,16 +148,17 @@ func (st *stage) label(args []string) error {
 	}
 	var labels map[string]string
 	var keep func() error
-	if args[0] == "pod" && st.pods[args[1]] != nil {
+	switch {
+	case args[0] == "pod" && st.pods[args[1]] != nil:
 		p := st.pods[args[1]].DeepCopy()
 		labels, keep = p.Labels, func() error { return st.keepPod(p) }
-	} else if args[0] == "namespace" && st.namespaces[args[1]] != nil {
+	case args[0] == "namespace" && st.namespaces[args[1]] != nil:
 		n := st.namespaces[args[1]].DeepCopy()
 		labels, keep = n.Labels, func() error {
 			st.namespaces[args[1]] = n
 			return st.put(watch.Ref{Kind: watch.KindNamespace, Name: args[1]}, n)
 		}
-	} else {
+	default:
 		return fmt.Errorf("there is no %s %s", args[0], args[1])
 	}
 	before := maps.Clone(labels)
