@@ -22,7 +22,7 @@ func loggingOf(annotations map[string]string, faults *problems) (intent.Logging,
 		}
 		l, err := parseLogging(value)
 		if err != nil {
-			faults.add("metadata.annotations["+key+"]", "%v; nothing is logged", err)
+			faults.add("metadata.annotations["+key+"]", "%v; the annotation is ignored", err)
 			return intent.Logging{}, false
 		}
 		return l, true
