@@ -68,21 +68,29 @@ func (s *show) play(ctx context.Context, once bool) error {
 	return s.follow(ctx)
 }
 
-// first waits for the first written plan.
+// first waits for the first written plan, and for the connection to read what became of it.
 func (s *show) first(ctx context.Context) (change, error) {
 	timeout := time.After(patience)
-	for {
+	var c change
+	select {
+	case <-ctx.Done():
+		return change{}, ctx.Err()
+	case <-timeout:
+		return change{}, fmt.Errorf("nothing was written within %s: is there a NetworkPolicy in %s?", patience, s.dir)
+	case c = <-s.changes:
+	}
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !s.client.Connected() {
 		select {
 		case <-ctx.Done():
 			return change{}, ctx.Err()
 		case <-timeout:
-			return change{}, fmt.Errorf("nothing was written within %s: is there a NetworkPolicy in %s?", patience, s.dir)
-		case c := <-s.changes:
-			if c.plan != nil && s.client.Connected() {
-				return c, nil
-			}
+			return change{}, fmt.Errorf("no connection to the embedded database within %s", patience)
+		case <-tick.C:
 		}
 	}
+	return c, nil
 }
 
 func (s *show) follow(ctx context.Context) error {
@@ -91,9 +99,6 @@ func (s *show) follow(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case c := <-s.changes:
-			if c.plan == nil {
-				continue
-			}
 			s.printf("\n%s\n", s.bold(fmt.Sprintf("%s  revision %d, written in %s",
 				time.Now().Format(time.TimeOnly), c.plan.Revision, c.took.Round(time.Microsecond))))
 			if err := c.plan.Write(s.w, s.color); err != nil {
