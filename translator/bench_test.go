@@ -1,0 +1,63 @@
+package translator_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/netloom/netloom/test/oracle"
+	"github.com/netloom/netloom/test/policygen"
+	"github.com/netloom/netloom/translator"
+)
+
+func loadCluster(b *testing.B, c *oracle.Cluster) *translator.Translator {
+	b.Helper()
+	tr := translator.New(translator.Options{})
+	for _, o := range c.Namespaces {
+		put(b, tr, o)
+	}
+	for _, o := range c.Nodes {
+		put(b, tr, o)
+	}
+	for _, o := range c.Policies {
+		put(b, tr, o)
+	}
+	for _, o := range c.Pods {
+		put(b, tr, o)
+	}
+	tr.Snapshot()
+	return tr
+}
+
+// BenchmarkTranslate takes 5000 pods and 1000 policies from nothing to the first snapshot.
+func BenchmarkTranslate(b *testing.B) {
+	c := policygen.Workload(5000)
+	b.Run(fmt.Sprintf("policies=%d", len(c.Policies)), func(b *testing.B) {
+		for b.Loop() {
+			loadCluster(b, c)
+		}
+		b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*len(c.Policies)), "µs/policy")
+	})
+}
+
+// BenchmarkSnapshotAfterFlip changes the label of one pod and takes the snapshot, with 200 policies and ever more pods
+// that they do not select: the cost should not depend on them.
+func BenchmarkSnapshotAfterFlip(b *testing.B) {
+	for _, pods := range []int{1000, 10_000, 100_000} {
+		b.Run(fmt.Sprintf("pods=%d", pods), func(b *testing.B) {
+			c := policygen.Workload(pods)
+			c.Policies = policygen.Workload(1000).Policies
+			tr := loadCluster(b, c)
+			here, there := c.Pods[0], c.Pods[0].DeepCopy()
+			there.Labels["app"] = "a1"
+			n := 0
+			for b.Loop() {
+				if n++; n%2 == 0 {
+					put(b, tr, here)
+				} else {
+					put(b, tr, there)
+				}
+				tr.Snapshot()
+			}
+		})
+	}
+}
