@@ -82,7 +82,7 @@ func (o *Op) write(b *strings.Builder, color bool) {
 		case o.Verb == Mutate:
 			fmt.Fprintf(b, "    %s:%s%s\n", column, signed(" +", after, has), signed(" -", before, had))
 		case o.Verb == Update:
-			fmt.Fprintf(b, "    %s: %s → %s\n", column, formatValue(before), formatValue(after))
+			fmt.Fprintf(b, "    %s: %s → %s\n", column, orNone(formatValue(before)), orNone(formatValue(after)))
 		case has && formatValue(after) != "":
 			fmt.Fprintf(b, "    %s: %s\n", column, formatValue(after))
 		}
@@ -114,6 +114,14 @@ func signed(sign string, value any, has bool) string {
 		return sign + formatValue(value)
 	}
 	return sign + strings.Join(shorten(list), sign)
+}
+
+// orNone makes an empty value visible.
+func orNone(s string) string {
+	if s == "" {
+		return "–"
+	}
+	return s
 }
 
 func formatValue(value any) string {
