@@ -8,6 +8,7 @@ import (
 	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
@@ -108,7 +109,7 @@ func decode(table string, native libovsdb.Row) *row {
 	}
 	r.name = ovsdb.String(native["name"])
 	if ids, ok := r.fields["external_ids"].(map[string]string); ok {
-		r.origin = originText(table, ids)
+		r.origin = originText(table, r.fields, ids)
 		if r.name == "" {
 			r.name = ids[KeyID]
 		}
@@ -117,14 +118,18 @@ func decode(table string, native libovsdb.Row) *row {
 }
 
 // originText spells the source that external_ids name, as the renderer does.
-func originText(table string, ids map[string]string) string {
-	if table != tableACL {
+func originText(table string, fields backends.Fields, ids map[string]string) string {
+	switch {
+	case table != tableACL:
 		return ids[KeyTitle]
+	case ids[KeyKind] != "":
+		o := intent.Origin{Cluster: ids[KeyCluster], Kind: ids[KeyKind], Namespace: ids[KeyNamespace], Name: ids[KeyName]}
+		return o.String() + " " + ids[KeyRule]
+	case fields["action"] == actionDrop:
+		return originDeny + ids[KeyDirection]
+	default:
+		return originResolution + ids[KeyDirection]
 	}
-	if ids[KeyKind] == "" {
-		return "default, " + ids[KeyDirection]
-	}
-	return ids[KeyKind] + "/" + ids[KeyNamespace] + "/" + ids[KeyName] + " " + ids[KeyRule]
 }
 
 // encode spells columns as the database wants them.

@@ -23,6 +23,12 @@ const (
 // actionDrop is the ACL action that drops without an answer.
 const actionDrop = "drop"
 
+// How the ACLs that isolate are explained; the direction follows.
+const (
+	originDeny       = "default deny, "
+	originResolution = "address resolution, "
+)
+
 // policyTier is the ACL tier for NetworkPolicy where the schema has tiers, between those for administrators and for
 // cluster-wide defaults, as other OVN controllers have it.
 const policyTier = 2
@@ -137,11 +143,11 @@ func (r *renderer) isolate(g *group, d intent.Direction) {
 	origin := map[string]string{KeyDirection: d.String()}
 	r.add(g, aclSpec{
 		direction: d, priority: priorityDrop, action: actionDrop, match: subject + " && ip",
-		name: "netloom default deny " + d.String(), ids: origin, origin: "default deny, " + d.String(),
+		name: "netloom default deny " + d.String(), ids: origin, origin: originDeny + d.String(),
 	})
 	r.add(g, aclSpec{
 		direction: d, priority: priorityResolution, action: "allow-related", match: subject + " && " + resolution,
-		name: "netloom neighbours " + d.String(), ids: origin, origin: "address resolution, " + d.String(),
+		name: "netloom neighbours " + d.String(), ids: origin, origin: originResolution + d.String(),
 	})
 }
 
@@ -152,7 +158,7 @@ func (r *renderer) logDrops(g *group, p *intent.Policy) {
 		match:    subjectMatch(p.Direction, r.names.portGroup(g.subject)) + " && ip",
 		severity: p.Log.Deny, rate: r.rateOf(p.Log),
 		name: ruleName(p.Origin, p.Direction.String()), ids: originIDs(p.Origin, p.Direction, "isolation"),
-		origin: p.Origin.String() + " " + p.Direction.String() + " isolation",
+		origin: p.Origin.String() + " isolation",
 	})
 }
 
@@ -314,10 +320,10 @@ func (ref addressSetRef) id() string { return string(ref.set) + "/" + familyName
 func (r *renderer) meter(rate uint32) []*row {
 	name := r.names.meter(rate)
 	band := r.names.uuid(tableMeterBand, fmt.Sprint(rate))
-	ids := map[string]string{KeyOwner: r.names.owner, KeyID: fmt.Sprintf("meter/%d", rate)}
 	origin := fmt.Sprintf("audit log, %d lines per second", rate)
+	ids := map[string]string{KeyOwner: r.names.owner, KeyID: fmt.Sprintf("meter/%d", rate), KeyTitle: origin}
 	rows := []*row{{
-		table: tableMeterBand, uuid: band, name: name, origin: origin,
+		table: tableMeterBand, uuid: band, name: ids[KeyID], origin: origin,
 		fields: backends.Fields{"action": "drop", "rate": int(rate), "burst_size": defaultBurst, "external_ids": ids},
 	}, {
 		table: tableMeter, uuid: r.names.uuid(tableMeter, fmt.Sprint(rate)), name: name, origin: origin,
