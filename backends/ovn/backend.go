@@ -85,6 +85,7 @@ func (b *Backend) Plan(ctx context.Context, want *intent.Snapshot, since intent.
 
 // propose remembers what a plan would make of the model. A plan without ops needs no Apply: it has its effect at once.
 func (b *Backend) propose(plan *backends.Plan, commit func()) *backends.Plan {
+	b.ports.showNames(plan.Ops)
 	b.pending = &pending{plan: plan, commit: func() {
 		commit()
 		b.moved = map[string]bool{} // nothing was added since: another plan would have replaced this one

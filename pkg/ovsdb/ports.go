@@ -27,6 +27,14 @@ func (c *Client) Port(name string) (uuid string, ok bool) {
 	return uuid, ok
 }
 
+// PortName returns the name of the logical port of that uuid.
+func (c *Client) PortName(uuid string) (name string, ok bool) {
+	c.ports.mu.Lock()
+	defer c.ports.mu.Unlock()
+	p, ok := c.ports.byUUID[uuid]
+	return p.Name, ok
+}
+
 // PortChanges returns, sorted, the names of the ports that appeared, disappeared, or got another uuid or other indexed
 // external_ids since the last call, and forgets them. At the first connection every port appears.
 func (c *Client) PortChanges() []string {
