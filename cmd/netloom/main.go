@@ -64,7 +64,6 @@ an OVN Northbound database in agreement with them: port groups, address sets and
   netloom run --ovn-nb ADDR                           keep it in line, from inside a cluster`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
 	}
 	root.AddCommand(newDemo(), newRun(), newApply(), newVersion())
 	return root
