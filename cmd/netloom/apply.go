@@ -44,10 +44,11 @@ and the exit code is 2 when there is a difference.`,
 			return apply(cmd, cfg, dryRun, output)
 		},
 	}
-	config.Bind(cmd.Flags())
+	bindConfig(cmd)
 	hideDaemonFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print the plan and write nothing; exit 2 when there is a difference")
 	cmd.Flags().StringVarP(&output, "output", "o", "table", "how the plan is printed: table, json or yaml")
+	complete(cmd, "output", "table", "json", "yaml")
 	return cmd
 }
 
@@ -74,6 +75,9 @@ func apply(cmd *cobra.Command, cfg *config.Config, dryRun bool, output string) e
 	if err != nil {
 		return err
 	}
+	for _, p := range problems {
+		cmd.PrintErrln("problem:", p)
+	}
 	settings := optionsOf(cfg).Target
 	settings.Log = log
 	var waiting []string
@@ -88,9 +92,6 @@ func apply(cmd *cobra.Command, cfg *config.Config, dryRun bool, output string) e
 	}
 	if plan != nil {
 		err = errors.Join(err, printPlan(cmd, plan, output))
-	}
-	for _, p := range problems {
-		cmd.PrintErrln("problem:", p)
 	}
 	noteWaiting(cmd, waiting)
 	switch {

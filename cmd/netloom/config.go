@@ -18,6 +18,22 @@ func loadConfig(cmd *cobra.Command) (*config.Config, error) {
 	return config.Load(cmd.Flags(), os.LookupEnv, os.ReadFile)
 }
 
+// bindConfig gives a command a flag for every setting, and has shells complete their values.
+func bindConfig(cmd *cobra.Command) {
+	config.Bind(cmd.Flags())
+	for _, s := range config.Settings() {
+		if len(s.Choices) > 0 {
+			complete(cmd, s.Key, s.Choices...)
+		}
+	}
+}
+
+// complete has shells complete a flag's values.
+func complete(cmd *cobra.Command, flag string, values ...string) {
+	// It fails only for a flag that is not there, or that has completions already.
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+}
+
 // newLog makes the log that the settings ask for, on the command's error stream.
 func newLog(cmd *cobra.Command, cfg *config.Config) *logrus.Logger {
 	log := logrus.New()

@@ -39,7 +39,7 @@ Settings come from flags, from NETLOOM_… variables and from a file; docs/confi
 			return runDaemon(cmd, cfg)
 		},
 	}
-	config.Bind(cmd.Flags())
+	bindConfig(cmd)
 	cmd.Flags().BoolVar(&printConfig, "print-config", false, "print every setting and where it came from, and end")
 	cmd.Flags().BoolVar(&checkConfig, "check-config", false, "check the settings, and end")
 	return cmd
