@@ -1,0 +1,319 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/yaml"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
+	"github.com/netloom/netloom/pkg/ovsdb/schema"
+)
+
+// outcome is what a command did.
+type outcome struct {
+	code        int
+	out, errout string
+}
+
+// netloom runs a command line within this process.
+func netloom(t *testing.T, args ...string) outcome {
+	t.Helper()
+	for _, setting := range os.Environ() {
+		if name, value, _ := strings.Cut(setting, "="); strings.HasPrefix(name, "NETLOOM_") {
+			t.Setenv(name, value) // so that it comes back
+			require.NoError(t, os.Unsetenv(name))
+		}
+	}
+	read := redirect(t, &os.Stdout)
+	readErr := redirect(t, &os.Stderr)
+	code := run(t.Context(), args)
+	return outcome{code, read(), readErr()}
+}
+
+// redirect makes a stream a file until what came is read.
+func redirect(t *testing.T, stream **os.File) func() string {
+	t.Helper()
+	file, err := os.Create(filepath.Join(t.TempDir(), "stream"))
+	require.NoError(t, err)
+	before := *stream
+	*stream = file
+	restore := func() { *stream = before }
+	t.Cleanup(restore)
+	return func() string {
+		restore()
+		_, err := file.Seek(0, io.SeekStart)
+		require.NoError(t, err)
+		text, err := io.ReadAll(file)
+		require.NoError(t, err)
+		require.NoError(t, file.Close())
+		return string(text)
+	}
+}
+
+// write puts a file into a directory.
+func write(t *testing.T, dir, name, content string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
+}
+
+// manifests is a directory with two pods and policies for them.
+func manifests(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	write(t, dir, "pods.yaml", `
+apiVersion: v1
+kind: Pod
+metadata: {name: web-0, namespace: shop, labels: {app: web}}
+status: {podIP: 10.244.0.10}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: db-0, namespace: shop, labels: {app: db}}
+status: {podIP: 10.244.0.20}
+`)
+	write(t, dir, "policies.yaml", policies(20))
+	return dir
+}
+
+// policies spells n policies for the database, each for a client of its own and a port of its own.
+func policies(n int) string {
+	var b strings.Builder
+	for i := range n {
+		name := "client-" + string(rune('a'+i))
+		b.WriteString(strings.ReplaceAll(`
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: db-NAME, namespace: shop}
+spec:
+  podSelector: {matchLabels: {app: db}}
+  ingress:
+  - from: [{podSelector: {matchExpressions: [{key: app, operator: In, values: [web, NAME]}]}}]
+    ports: [{port: 5432}]
+---
+`, "NAME", name))
+	}
+	return b.String()
+}
+
+// database is a Northbound database with ports for the pods of manifests.
+func database(t *testing.T) *ovsdbtest.Server {
+	t.Helper()
+	server, err := ovsdbtest.NewServer(schema.NB2303())
+	require.NoError(t, err)
+	t.Cleanup(server.Close)
+	require.NoError(t, server.AddSwitch("sw"))
+	require.NoError(t, server.AddPort("sw", "shop_web-0", nil))
+	require.NoError(t, server.AddPort("sw", "shop_db-0", nil))
+	require.NoError(t, server.Start("unix:"+filepath.Join(t.TempDir(), "nb")))
+	return server
+}
+
+func TestApply(t *testing.T) {
+	dir, server := manifests(t), database(t)
+	args := []string{"apply", "--manifests", dir, "--ovn-nb", server.Addr()}
+
+	got := netloom(t, append(args, "--dry-run")...)
+	require.Equal(t, exitDifference, got.code)
+	require.Empty(t, got.errout, "that there is a difference is no error")
+	require.Contains(t, got.out, "\n+ ACL ")
+	require.Regexp(t, `\n\d+ operations in 1 transaction: create ACL ×\d+, `, got.out)
+	require.Zero(t, server.Transactions())
+
+	got = netloom(t, args...)
+	require.Equal(t, outcome{exitOK, got.out, ""}, got)
+	require.Regexp(t, `\n\d+ operations in 1 transaction: create ACL ×\d+, `, got.out)
+	require.Equal(t, 1, server.Transactions())
+	rows := server.Dump()
+	require.Contains(t, rows, "addresses: 10.244.0.10\n")
+
+	require.Equal(t, outcome{exitOK, "nothing to do\n", ""}, netloom(t, args...))
+	require.Equal(t, outcome{exitOK, "nothing to do\n", ""}, netloom(t, append(args, "--dry-run")...))
+	require.Equal(t, 1, server.Transactions())
+	require.Equal(t, rows, server.Dump())
+}
+
+func TestApplyPrintsEveryProblem(t *testing.T) {
+	dir, server := manifests(t), database(t)
+	bad := strings.Replace(policies(2), "operator: In", "operator: Resembles", 1)
+	write(t, dir, "policies.yaml", strings.Replace(bad, "port: 5432", "port: 99999", 2))
+	write(t, dir, "torn.yaml", "a: [b\n")
+	for _, extra := range [][]string{nil, {"--dry-run"}} {
+		got := netloom(t, append([]string{"apply", "--manifests", dir, "--ovn-nb", server.Addr()}, extra...)...)
+		require.Equal(t, exitProblems, got.code)
+		for _, want := range []string{
+			"policies.yaml: document 1: NetworkPolicy shop/db-client-a: spec.ingress[0].from[0].podSelector.matchExpressions[0].operator: ",
+			"policies.yaml: document 1: NetworkPolicy shop/db-client-a: spec.ingress[0].ports[0].port: ",
+			"policies.yaml: document 2: NetworkPolicy shop/db-client-b: spec.ingress[0].ports[0].port: ",
+			"torn.yaml: document 1: ",
+		} {
+			require.Contains(t, got.errout, want)
+		}
+		problems := strings.Count(got.errout, "problem: ")
+		require.GreaterOrEqual(t, problems, 4)
+		require.Contains(t, got.errout, "problems in "+dir)
+	}
+}
+
+func TestApplyLoadsTheRestBesideAProblem(t *testing.T) {
+	dir, server := manifests(t), database(t)
+	write(t, dir, "policies.yaml", strings.Replace(policies(2), "port: 5432", "port: 99999", 1))
+	got := netloom(t, "apply", "--manifests", dir, "--ovn-nb", server.Addr())
+	require.Equal(t, exitProblems, got.code)
+	require.Contains(t, server.Dump(), "netloom.io/name=db-client-b")
+	require.NotContains(t, server.Dump(), "netloom.io/name=db-client-a")
+}
+
+func TestApplyTellsOfMissingPorts(t *testing.T) {
+	dir, server := manifests(t), database(t)
+	require.NoError(t, server.DeletePort("sw", "shop_db-0"))
+	got := netloom(t, "apply", "--manifests", dir, "--ovn-nb", server.Addr())
+	require.Equal(t, exitOK, got.code)
+	require.Contains(t, got.errout, "note: 1 logical ports that policies speak of are not in the database: shop_db-0\n")
+}
+
+func TestApplyRefusesToDeleteTooMuch(t *testing.T) {
+	dir, server := manifests(t), database(t)
+	args := []string{"apply", "--manifests", dir, "--ovn-nb", server.Addr()}
+	require.Equal(t, exitOK, netloom(t, args...).code)
+	rows := server.Dump()
+	server.Reset()
+	require.NoError(t, os.Remove(filepath.Join(dir, "policies.yaml")))
+
+	got := netloom(t, args...)
+	require.Equal(t, exitProblems, got.code)
+	require.Regexp(t, `netloom: refused to delete \d+ of \d+ owned rows of the database: more than 0.5 of them; `, got.errout)
+	require.Zero(t, server.Transactions())
+	require.Equal(t, rows, server.Dump())
+	looked := netloom(t, append(args, "--dry-run")...)
+	require.Equal(t, exitDifference, looked.code)
+	require.Contains(t, looked.out, "\n- Port_Group ", "what was refused can be looked at")
+
+	write(t, dir, "policies.yaml", strings.ReplaceAll(policies(20), "port: 5432", "port: 99999"))
+	got = netloom(t, args...)
+	require.Equal(t, exitProblems, got.code)
+	require.Contains(t, got.errout, "refused to delete")
+	require.Equal(t, 20, strings.Count(got.errout, "problem: "), "why so much is missing is told")
+	require.NoError(t, os.Remove(filepath.Join(dir, "policies.yaml")))
+
+	require.Equal(t, exitOK, netloom(t, append(args, "--force")...).code)
+	require.NotContains(t, server.Dump(), "netloom.io")
+}
+
+func TestPlansAreDataToo(t *testing.T) {
+	dir, server := manifests(t), database(t)
+	args := []string{"apply", "--manifests", dir, "--ovn-nb", server.Addr(), "--dry-run", "-o"}
+	var fromJSON, fromYAML backends.Plan
+	got := netloom(t, append(args, "json")...)
+	require.Equal(t, exitDifference, got.code)
+	require.NoError(t, json.Unmarshal([]byte(got.out), &fromJSON), got.out)
+	got = netloom(t, append(args, "yaml")...)
+	require.Equal(t, exitDifference, got.code)
+	require.NoError(t, yaml.UnmarshalStrict([]byte(got.out), &fromYAML), got.out)
+	require.NotEmpty(t, fromJSON.Ops)
+	require.Equal(t, fromJSON, fromYAML)
+}
+
+func TestApplySaysAllThatIsWrongWithItsCall(t *testing.T) {
+	got := netloom(t, "apply", "--ovn-nb", "embedded", "-o", "xml")
+	require.Equal(t, exitProblems, got.code)
+	require.Equal(t, "netloom: --manifests: expected a directory\n"+
+		"--ovn-nb: expected the address of a database: an embedded one ends with the command\n"+
+		"--output: \"xml\": expected table, json or yaml\n", got.errout)
+	require.Empty(t, got.out)
+
+	got = netloom(t, "apply", "--manifests", filepath.Join(t.TempDir(), "none"), "--ovn-nb", "unix:/none")
+	require.Equal(t, exitProblems, got.code)
+	require.Contains(t, got.errout, "none")
+}
+
+func TestSettingsArePrintedAndChecked(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "netloom.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("owner: blue\nretry-max: 5s\n"), 0o600))
+	t.Setenv("OUT_OF_SIGHT", "x")
+	got := netloom(t, "run", "--config", file, "--ovn-nb", "tcp:127.0.0.1:6641", "--print-config")
+	require.Equal(t, exitOK, got.code, got.errout)
+	require.Regexp(t, `(?m)^owner: blue +# file .*netloom.yaml$`, got.out)
+	require.Regexp(t, `(?m)^drift-interval: 5m0s +# default$`, got.out)
+	require.Contains(t, got.out, "# flag --ovn-nb")
+	var settings map[string]any
+	require.NoError(t, yaml.Unmarshal([]byte(got.out), &settings))
+	require.Equal(t, "5s", settings["retry-max"])
+
+	require.Equal(t, outcome{exitOK, "the configuration is good\n", ""},
+		netloom(t, "run", "--ovn-nb", "embedded", "--manifests", "x", "--check-config"))
+
+	got = netloom(t, "run", "--owner", "A B", "--retry-min", "soon", "--max-delete-fraction", "7", "--check-config")
+	require.Equal(t, exitProblems, got.code)
+	require.Empty(t, got.out)
+	for _, key := range []string{"owner (flag --owner): ", "retry-min (flag --retry-min): ", "max-delete-fraction (flag ", "ovn-nb (default): "} {
+		require.Contains(t, got.errout, key)
+	}
+	require.Len(t, strings.Split(strings.TrimSpace(got.errout), "\n"), 4)
+}
+
+func TestCommandLines(t *testing.T) {
+	for _, tc := range []struct {
+		name      string
+		args      []string
+		code      int
+		out, eout string
+	}{
+		{"version", []string{"version"}, exitOK, "go1.", ""},
+		{"help", []string{"--help"}, exitOK, "netloom demo", ""},
+		{"completion", []string{"completion", "bash"}, exitOK, "__start_netloom", ""},
+		{"completion of values", []string{"__complete", "run", "--families", ""}, exitOK, "dual", "Completion ended"},
+		{"completion of formats", []string{"__complete", "apply", "-o", ""}, exitOK, "yaml", "Completion ended"},
+		{"an unknown flag", []string{"run", "--frobnicate"}, exitProblems, "", "netloom: unknown flag: --frobnicate"},
+		{"an unknown command", []string{"frobnicate"}, exitProblems, "", `netloom: unknown command "frobnicate" for "netloom"`},
+		{"a stray argument", []string{"version", "now"}, exitProblems, "", `netloom: unknown command "now"`},
+		{"run without a database", []string{"run"}, exitProblems, "", "ovn-nb (default): "},
+		{"apply without a database", []string{"apply"}, exitProblems, "", "ovn-nb (default): "},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := netloom(t, tc.args...)
+			require.Equal(t, tc.code, got.code, got.errout)
+			require.Contains(t, got.out, tc.out)
+			require.Contains(t, got.errout, tc.eout)
+			require.NotContains(t, got.errout, "Usage:")
+		})
+	}
+}
+
+func TestDemoOnce(t *testing.T) {
+	got := netloom(t, "demo", "--once", "--manifests", filepath.Join("..", "..", "examples"))
+	require.Equal(t, exitOK, got.code, got.errout)
+	require.Contains(t, got.out, "Can A reach B?")
+	require.NotContains(t, got.out, "\x1b[", "a file is no terminal")
+
+	dir := manifests(t)
+	write(t, dir, "probes.txt", "shop/web-0 -> shop/db-0 tcp/5432 deny\n")
+	got = netloom(t, "demo", "--once", "--manifests", dir)
+	require.Equal(t, exitProblems, got.code)
+	require.Contains(t, got.errout, "netloom: 1 probes were not answered as expected\n")
+}
+
+func TestLogLinesAreJSONWhereNobodyReadsThem(t *testing.T) {
+	taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { _ = taken.Close() }()
+	got := netloom(t, "run", "--ovn-nb", "embedded", "--manifests", t.TempDir(), "--listen", taken.Addr().String())
+	require.Equal(t, exitProblems, got.code)
+	for line := range strings.Lines(got.errout) {
+		if strings.HasPrefix(line, "netloom: ") {
+			require.Contains(t, line, "serve: ")
+			continue
+		}
+		var entry map[string]any
+		require.NoError(t, json.Unmarshal([]byte(line), &entry), line)
+		require.NotEmpty(t, entry[logrus.FieldKeyMsg])
+	}
+}
