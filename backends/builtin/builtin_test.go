@@ -1,0 +1,77 @@
+package builtin_test
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/backends/builtin"
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+func settings(change func(*builtin.Settings)) builtin.Settings {
+	log := logrus.New()
+	log.SetLevel(logrus.PanicLevel)
+	s := builtin.Settings{Owner: "netloom", Log: log, OVN: builtin.OVNSettings{
+		Endpoints: []string{"unix:/nowhere/nb.sock"}, PortNames: "ovn-kubernetes",
+	}}
+	if change != nil {
+		change(&s)
+	}
+	return s
+}
+
+func TestEveryBackendCanBeMade(t *testing.T) {
+	require.Equal(t, []string{"memory", "ovn"}, slices.Sorted(maps.Keys(builtin.Constructors())))
+	for name := range builtin.Constructors() {
+		target, err := builtin.New(name, settings(nil))
+		require.NoError(t, err)
+		require.Equal(t, name, target.Name)
+		require.NoError(t, target.Backend.Close())
+	}
+}
+
+func TestMemoryIsThereAtOnce(t *testing.T) {
+	target, err := builtin.New("memory", settings(nil))
+	require.NoError(t, err)
+	plan, err := target.Backend.Plan(t.Context(), intent.NewSnapshot(), 0)
+	require.NoError(t, err)
+	require.True(t, plan.Full)
+}
+
+func TestOVNIsDownUntilItsServerAnswers(t *testing.T) {
+	target, err := builtin.New("ovn", settings(nil))
+	require.NoError(t, err)
+	require.False(t, target.Up())
+	require.Empty(t, target.Waiting())
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, target.Run(ctx))
+}
+
+func TestSettingsThatAreNone(t *testing.T) {
+	for _, tc := range []struct {
+		name, backend string
+		change        func(*builtin.Settings)
+		want          string
+	}{
+		{"a backend that is not compiled in", "iptables", nil, `backend "iptables": expected one of memory, ovn`},
+		{"an owner", "ovn", func(s *builtin.Settings) { s.Owner = "" }, `owner ""`},
+		{"no endpoints", "ovn", func(s *builtin.Settings) { s.OVN.Endpoints = nil }, "endpoint"},
+		{"port names", "ovn", func(s *builtin.Settings) { s.OVN.PortNames = "{what}" }, "{what}"},
+		{
+			"a certificate that is not there", "ovn",
+			func(s *builtin.Settings) { s.OVN.Endpoints, s.OVN.TLS.CA = []string{"ssl:h:1"}, "/nowhere/ca" },
+			"/nowhere/ca",
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := builtin.New(tc.backend, settings(tc.change))
+			require.ErrorContains(t, err, tc.want)
+		})
+	}
+}
