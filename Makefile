@@ -32,6 +32,9 @@ help: ## List these targets
 
 ##: a normal day
 
+# What the linters remember holds paths, and is wrong in another clone.
+export GOLANGCI_LINT_CACHE := $(CURDIR)/.cache/golangci-lint
+
 .PHONY: build
 build: ## Build bin/netloom
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/netloom

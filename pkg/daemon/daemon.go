@@ -135,8 +135,8 @@ func (d *Daemon) Run(ctx context.Context) error {
 			t.awaitUp(ctx)
 			return t.loop.Run(ctx)
 		})
-		if t.Target.Run != nil {
-			group.Go(func() error { return t.Target.Run(ctx) })
+		if t.Run != nil {
+			group.Go(func() error { return t.Run(ctx) })
 		}
 	}
 	d.pipeline.OnPublish(d.published)

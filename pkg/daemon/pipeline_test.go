@@ -144,7 +144,7 @@ func TestProblemsOfSourceAndTranslator(t *testing.T) {
 	require.ErrorContains(t, problems[1], "spec.ingress[0].from[0]")
 	require.Equal(t, 2, counted)
 	problems[0] = nil
-	require.NotNil(t, p.Problems()[0], "the list is a copy")
+	require.Error(t, p.Problems()[0], "the list is a copy")
 
 	source.complain()
 	source.put(policy("db", "web", "db"))

@@ -104,7 +104,7 @@ func TestOnceShowsRowsAndAnswers(t *testing.T) {
 		`\n  deny   shop/web-0 -> shop/api-1 tcp/9000 +egress: `,
 		`\n  allow  node-b -> shop/db-0 tcp/5432 `,
 	} {
-		require.Regexp(t, regexp.MustCompile(want), text)
+		require.Regexp(t, want, text)
 	}
 	require.NotContains(t, text, "expected otherwise")
 	require.NotContains(t, text, "\x1b[")
