@@ -114,6 +114,27 @@ func TestSetIsMadeAnewBetweenTwoPlans(t *testing.T) {
 	r.requireSettled(t, again)
 }
 
+// TestThereAndBackBetweenTwoPlans has a pod leave and join again before the next plan.
+func TestThereAndBackBetweenTwoPlans(t *testing.T) {
+	r := newRig(t, "ovn-kubernetes")
+	r.addPort(t, "shop_a", nil)
+	first := shop("a", "b").Snapshot()
+	r.reconcile(t, first)
+	back := backendtest.Advance(backendtest.Advance(first, shop("b")), shop("a", "b"))
+	require.Empty(t, text(t, r.reconcile(t, back), "nothing to do\n"))
+	requireGroup(t, r, []string{"shop_a"})
+
+	t.Run("nobody waits for what nobody speaks of", func(t *testing.T) {
+		require.Equal(t, []string{"shop_b"}, r.backend.Waiting())
+		nothing := shop()
+		nothing.Sets, nothing.Policies = nil, nil
+		gone := backendtest.Advance(back, nothing)
+		require.False(t, r.reconcile(t, gone).Full)
+		require.Empty(t, r.backend.Waiting())
+		r.requireSettled(t, gone)
+	})
+}
+
 func TestPortsOfTwoTemplates(t *testing.T) {
 	r := newRig(t, "ovn-kubernetes,{pod}.{namespace}.net1")
 	r.addPort(t, "shop_a", nil)

@@ -33,7 +33,9 @@ func (r *rig) acls(t *testing.T) []libovsdb.Row {
 func TestEqualRulesShareARow(t *testing.T) {
 	r := newRig(t, "ovn-kubernetes")
 	both := shop("a")
-	both.Policies = append(both.Policies, admit("zz", "db", "web", 5432))
+	twice := admit("zz", "db", "web", 5432)
+	twice.Rules = append(twice.Rules, twice.Rules[0])
+	both.Policies = append(both.Policies, twice)
 	snap := both.Snapshot()
 	r.reconcile(t, snap)
 	rows := r.acls(t)
