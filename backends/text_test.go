@@ -47,7 +47,7 @@ func TestWrite(t *testing.T) {
 			require.NoError(t, os.MkdirAll("testdata/plan", 0o750))
 			require.NoError(t, os.WriteFile(file, []byte(b.String()), 0o600))
 		}
-		want, err := os.ReadFile(file) //nolint:gosec // a file of this test
+		want, err := os.ReadFile(file)
 		require.NoError(t, err)
 		require.Equal(t, string(want), b.String(), "rewrite with -update")
 	}

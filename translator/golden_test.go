@@ -38,7 +38,7 @@ func TestGolden(t *testing.T) {
 			if *update {
 				require.NoError(t, os.WriteFile(want, []byte(got), 0o600))
 			}
-			text, err := os.ReadFile(want) //nolint:gosec // a file of this test
+			text, err := os.ReadFile(want)
 			require.NoError(t, err)
 			require.Equal(t, string(text), got, "rewrite with -update")
 		})
@@ -48,7 +48,7 @@ func TestGolden(t *testing.T) {
 // load reads the objects of a file of YAML documents.
 func load(t testing.TB, path string) []any {
 	t.Helper()
-	text, err := os.ReadFile(path) //nolint:gosec // a file of this test
+	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	var objects []any
 	for doc := range strings.SplitSeq(string(text), "\n---\n") {
@@ -139,8 +139,10 @@ func setText(set *intent.Set) string {
 	}
 	slices.Sort(members)
 	for _, line := range []struct{ what, list string }{
-		{"pods", strings.Join(members, " ")}, {"addresses", join(set.Addrs())},
-		{"prefixes", join(set.Prefixes)}, {"within", join(set.Within)},
+		{"pods", strings.Join(members, " ")},
+		{"addresses", join(set.Addrs())},
+		{"prefixes", join(set.Prefixes)},
+		{"within", join(set.Within)},
 	} {
 		if line.list != "" {
 			fmt.Fprintf(&b, "  %s: %s\n", line.what, line.list)

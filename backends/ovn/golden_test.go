@@ -51,7 +51,7 @@ func TestGolden(t *testing.T) {
 				if *update {
 					require.NoError(t, os.WriteFile(want, []byte(got), 0o600))
 				}
-				text, err := os.ReadFile(want) //nolint:gosec // a file of this test
+				text, err := os.ReadFile(want)
 				require.NoError(t, err)
 				require.Equal(t, string(text), got, "rewrite with -update")
 			})
@@ -64,7 +64,7 @@ func byKey(a, b intent.Endpoint) int { return a.Key.Compare(b.Key) }
 // translated is the snapshot of a file of YAML documents.
 func translated(t *testing.T, path string) *intent.Snapshot {
 	t.Helper()
-	text, err := os.ReadFile(path) //nolint:gosec // a file of this test
+	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	tr := translator.New(translator.Options{})
 	for doc := range strings.SplitSeq(string(text), "\n---\n") {

@@ -29,7 +29,7 @@ func large(policies, shift int) *backendtest.State {
 		keys := []intent.Key{s.Endpoints[1+n/2%crowdSize].Key}
 		subject, peer := intent.SetID(fmt.Sprintf("subject-%d", n)), intent.SetID(fmt.Sprintf("web-%d", n))
 		s.Sets = append(s.Sets, backendtest.SetSpec{ID: subject, Keys: keys})
-		p := admit(fmt.Sprintf("np-%d", n), subject, peer, uint16(5000+n/2/crowdSize)) //nolint:gosec // small
+		p := admit(fmt.Sprintf("np-%d", n), subject, peer, uint16(5000+n/2/crowdSize))
 		if n%2 == 0 {
 			p.Rules, p.Log.Deny = nil, intent.SeverityInfo
 		} else {

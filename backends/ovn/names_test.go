@@ -110,8 +110,8 @@ func TestParsePortNames(t *testing.T) {
 		{in: "{pod", err: "a template with {pod}"},
 		{in: "{pod}_{node}", err: "unknown {node}, expected {namespace}, {pod} or {cluster}"},
 		{in: "nodus,", err: "a template with {pod}"},
-		{in: "external-ids:", err: "expected a key after external-ids:"},
-		{in: "external-ids:=x{pod}", err: "expected a key after external-ids:"},
+		{in: "external-ids:", err: "expected external-ids:KEY or"},
+		{in: "external-ids:=x{pod}", err: "expected external-ids:KEY or"},
 		{in: "external-ids:k=", err: "a template with {pod}"},
 	} {
 		t.Run(tc.in, func(t *testing.T) {

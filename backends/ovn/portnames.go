@@ -39,7 +39,7 @@ func ParsePortNames(s string) (PortNames, error) {
 			value = "{namespace}/{pod}"
 		}
 		if key == "" {
-			return PortNames{}, fmt.Errorf("port names %q: expected a key after external-ids:", s)
+			return PortNames{}, fmt.Errorf("port names %q: expected external-ids:KEY or external-ids:KEY=TEMPLATE", s)
 		}
 		t, err := parseTemplate(value)
 		return PortNames{key: key, value: t}, err

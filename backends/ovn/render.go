@@ -121,6 +121,8 @@ func inexpressible(rule *intent.Rule) string {
 	for _, ports := range rule.Ports.Ranges {
 		switch ports.Protocol {
 		case intent.TCP, intent.UDP, intent.SCTP:
+		case intent.ICMP, intent.ICMPv6:
+			fallthrough
 		default:
 			return fmt.Sprintf("%s has no ports in a match", ports.Protocol)
 		}
