@@ -11,8 +11,11 @@ type Plan struct {
 	Revision intent.Revision // the snapshot's
 	Full     bool            // made from read-back of everything owned
 	Owned    int             // rows or sections owned in the target before the plan
-	Ops      []Op            // in the order in which they are safe
-	Skips    []Skip          // what the target cannot express; it is denied there
+	// Isolated is how many endpoints the target isolates before the plan, and Leaving how many of them the plan opens:
+	// memberships that go without a row going. A backend that cannot tell leaves both zero.
+	Isolated, Leaving int
+	Ops               []Op   // in the order in which they are safe
+	Skips             []Skip // what the target cannot express; it is denied there
 	// Resync asks for a plan from read-back before anything else: the backend lost track of the target.
 	Resync bool
 }
