@@ -2,6 +2,7 @@ package reconcile_test
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -140,5 +141,59 @@ func TestSkipsFollowTheIntentsThatCauseThem(t *testing.T) {
 		s.drop("odd")
 		s.wake()
 		require.Empty(t, s.loop.Status().Skips)
+	})
+}
+
+func TestARefusedReadBackIsNotForgotten(t *testing.T) {
+	opts := guarded()
+	opts.MinDeleteGuard, opts.MaxInterval = 1, time.Minute
+	play(t, opts, func(t *testing.T, s *scene) {
+		rows, strays := names("r", 5), names("stray", 10)
+		s.put(rows...)
+		s.wake()
+		s.target.stray(strays...)
+		pass(time.Minute)
+		require.True(t, s.loop.Status().Refused)
+		for _, id := range []string{"", "new"} { // a wake without a change, and one with
+			if id != "" {
+				s.put(id)
+			}
+			s.wake()
+			pass(10 * time.Second)
+			st := s.loop.Status()
+			require.True(t, st.Refused)
+			require.False(t, st.Converged)
+			require.Len(t, s.target.names(), 15)
+		}
+		require.EqualValues(t, 1, s.loop.Status().Drifts)
+
+		s.put(strays...) // what was too much is wanted again
+		s.wake()
+		pass(time.Minute)
+		require.True(t, s.loop.Status().Converged)
+		require.Len(t, s.target.names(), 16)
+	})
+}
+
+func TestRefusedReadBacksAreNotRepeatedInAHurry(t *testing.T) {
+	opts := guarded()
+	opts.RetryMax = 10 * time.Second
+	play(t, opts, func(t *testing.T, s *scene) {
+		s.target.stray(names("stray", 30)...)
+		s.put("a")
+		s.wake()
+		for range 600 { // woken every 100 ms
+			pass(100 * time.Millisecond)
+			s.wake()
+		}
+		gaps := s.target.gaps()
+		require.Less(t, len(gaps), 12)
+		for i, want := range []time.Duration{1, 2, 4, 8, 10, 10} {
+			require.LessOrEqual(t, gaps[i], want*time.Second+100*time.Millisecond, "pause %d", i)
+			require.GreaterOrEqual(t, gaps[i], want*time.Second*3/4, "pause %d", i)
+		}
+		s.loop.Force() // waits for nothing
+		synctest.Wait()
+		require.Equal(t, []string{"a"}, s.target.names())
 	})
 }

@@ -20,6 +20,7 @@ type Loop struct {
 	opts    Options
 
 	wake  chan struct{}   // size one: any number of wakes before a round are one
+	urge  chan struct{}   // likewise, of Force
 	nudge <-chan struct{} // the backend's own; nil when it has none
 
 	// Only Run's goroutine touches these.
@@ -37,7 +38,7 @@ type Loop struct {
 // New makes the loop that brings b to what latest returns. Latest is nil until every source has synced, and nothing is
 // planned before that; it must not block. The loop does nothing until Run.
 func New(b backends.Backend, latest func() *intent.Snapshot, opts Options) *Loop {
-	l := &Loop{backend: b, latest: latest, opts: opts.withDefaults(), wake: make(chan struct{}, 1)}
+	l := &Loop{backend: b, latest: latest, opts: opts.withDefaults(), wake: make(chan struct{}, 1), urge: make(chan struct{}, 1)}
 	if w, ok := b.(backends.Waker); ok {
 		l.nudge = w.Wake()
 	}
@@ -47,19 +48,23 @@ func New(b backends.Backend, latest func() *intent.Snapshot, opts Options) *Loop
 }
 
 // Wake says that there is a new snapshot to look at. It never blocks and may be called at any time by anyone.
-func (l *Loop) Wake() {
+func (l *Loop) Wake() { ring(l.wake) }
+
+// ring leaves a word in c, unless there is one.
+func ring(c chan<- struct{}) {
 	select {
-	case l.wake <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }
 
-// Force lets plans past the guard until the target has converged once, and wakes the loop.
+// Force lets plans past the guard until the target has converged once, and wakes the loop. What was refused is planned
+// again without a pause.
 func (l *Loop) Force() {
 	l.mu.Lock()
 	l.forced++
 	l.mu.Unlock()
-	l.Wake()
+	ring(l.urge)
 }
 
 // Status tells how the target stands.
@@ -127,6 +132,8 @@ func (l *Loop) wait(ctx context.Context) bool {
 		case <-ctx.Done():
 		case <-l.wake:
 			l.pace.woken = true
+		case <-l.urge:
+			l.pace.urged = true
 		case _, open := <-l.nudge:
 			l.pace.nudged = true
 			if !open {
@@ -140,13 +147,11 @@ func (l *Loop) wait(ctx context.Context) bool {
 
 // collect takes the wakes that came so far: the round that begins answers them.
 func (l *Loop) collect() {
-	select {
-	case <-l.wake:
-	default:
-	}
-	select {
-	case <-l.nudge:
-	default:
+	for _, c := range []<-chan struct{}{l.wake, l.urge, l.nudge} {
+		select {
+		case <-c:
+		default:
+		}
 	}
 }
 

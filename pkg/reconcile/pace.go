@@ -11,7 +11,8 @@ type mood uint8
 const (
 	waiting   mood = iota // for the first snapshot
 	converged             // for a wake or the drift interval
-	refused               // likewise, but not faster than errors are retried
+	refused               // likewise, but not before the shortest pause after an error
+	withheld              // likewise, but not before the end of the pause: what was read back was refused
 	failed                // for the end of the pause
 	lost                  // for nothing: the backend asks for read-back
 )
@@ -22,19 +23,20 @@ type pace struct {
 	mood     mood
 	woken    bool // somebody called Wake since the last round began
 	nudged   bool // the backend woke the loop since the last round began
+	urged    bool // somebody called Force since the last round began
 	ended    time.Time
 	readBack time.Time // when everything was read back last
-	failures int       // in a row
+	failures int       // in a row, refused read-backs included
 	pause    time.Duration
 }
 
 // begin notes that a round starts, which will see everything that happened until now.
-func (p *pace) begin() { p.woken, p.nudged = false, false }
+func (p *pace) begin() { p.woken, p.nudged, p.urged = false, false, false }
 
 // end notes how a round that ended now went.
 func (p *pace) end(m mood, now time.Time) {
 	p.mood, p.ended = m, now
-	if m != failed {
+	if m != failed && m != withheld {
 		p.failures = 0
 		return
 	}
@@ -45,7 +47,7 @@ func (p *pace) end(m mood, now time.Time) {
 // due is when the next round starts as things stand. It is false when only a wake can start one.
 //
 // A wake does not cut the pause after an error short, or every event would hammer a target that is down. A nudge does,
-// down to RetryMin: the backend saw its connection come back.
+// down to RetryMin: the backend saw its connection come back. Force waits for no refusal.
 func (p *pace) due() (time.Time, bool) {
 	switch p.mood {
 	case lost:
@@ -57,9 +59,9 @@ func (p *pace) due() (time.Time, bool) {
 		}
 		return p.ended.Add(pause), true
 	case waiting:
-		return p.ended, p.woken
-	case refused:
-		return p.next(max(p.opts.MinInterval, p.opts.RetryMin), p.ended)
+		return p.ended, p.woken || p.urged
+	case refused, withheld:
+		return p.next(max(p.opts.MinInterval, p.refusalPause()), p.ended)
 	case converged:
 		return p.next(p.opts.MinInterval, p.readBack)
 	default:
@@ -67,11 +69,24 @@ func (p *pace) due() (time.Time, bool) {
 	}
 }
 
+// refusalPause is the least time between a refused plan and the next. A plan from read-back is dear, and what made it
+// too large rarely goes within a moment.
+func (p *pace) refusalPause() time.Duration {
+	switch {
+	case p.urged:
+		return 0
+	case p.mood == withheld:
+		return p.pause
+	default:
+		return p.opts.RetryMin
+	}
+}
+
 // next is when a round is due that nothing went wrong before: gap after the last one when somebody asked for it, else
 // at the drift interval, counted from since.
 func (p *pace) next(gap time.Duration, since time.Time) (time.Time, bool) {
 	earliest := p.ended.Add(gap)
-	if p.woken || p.nudged {
+	if p.woken || p.nudged || p.urged {
 		return earliest, true
 	}
 	drift := since.Add(p.opts.MaxInterval)

@@ -149,7 +149,8 @@ func (l *Loop) converge(p *backends.Plan, want *intent.Snapshot, since intent.Re
 	l.opts.Observer.Converged(l.opts.Target, want.Revision(), owned)
 }
 
-// refuse notes that the guard held p back. What the backend knows of the target stays good: nothing was written.
+// refuse notes that the guard held p back. What the backend knows of the target stays good, as nothing was written; but
+// what only a read-back shows is forgotten by a plan of what changed, so after a read-back the next plan is one too.
 func (l *Loop) refuse(p *backends.Plan, err error) mood {
 	var owned int
 	var again bool
@@ -162,6 +163,10 @@ func (l *Loop) refuse(p *backends.Plan, err error) mood {
 	if !again {
 		l.opts.Log.WithFields(logrus.Fields{"deletes": p.Deletes(), "owned": owned}).
 			Error("refused a plan that deletes too much; nothing is written until it is forced or the sources recover")
+	}
+	if p.Full {
+		l.settled = false
+		return withheld
 	}
 	return refused
 }
