@@ -2,9 +2,14 @@ package backends
 
 import (
 	"context"
+	"errors"
 
 	"github.com/netloom/netloom/pkg/intent"
 )
+
+// ErrUnreachable is in the error of a plan that found no way to its target. Once there is one, the backend wakes its
+// loop, where it is a Waker.
+var ErrUnreachable = errors.New("target cannot be reached")
 
 // Backend makes one target agree with a snapshot. Its methods are called by one goroutine at a time.
 type Backend interface {

@@ -19,7 +19,8 @@ var errDown = errors.New("target is down")
 type target struct {
 	mu        sync.Mutex
 	rows      map[string]bool
-	failPlan  int // so many plans to come fail
+	failPlan  int // so many plans to come fail, with fault
+	fault     error
 	failApply int // so many applies to come fail after the first op
 	resync    int // so many plans to come ask for read-back
 	slow      time.Duration
@@ -34,7 +35,9 @@ type planned struct {
 	since intent.Revision
 }
 
-func newTarget() *target { return &target{rows: map[string]bool{}, nudge: make(chan struct{}, 1)} }
+func newTarget() *target {
+	return &target{rows: map[string]bool{}, fault: errDown, nudge: make(chan struct{}, 1)}
+}
 
 func (t *target) Wake() <-chan struct{} { return t.nudge }
 
@@ -47,7 +50,7 @@ func (t *target) Plan(ctx context.Context, want *intent.Snapshot, since intent.R
 	t.plans = append(t.plans, planned{time.Now(), since})
 	if t.failPlan > 0 {
 		t.failPlan--
-		return nil, errDown
+		return nil, t.fault
 	}
 	p := &backends.Plan{Revision: want.Revision()}
 	if t.resync > 0 {
@@ -117,6 +120,14 @@ func (t *target) stray(names ...string) {
 	defer t.mu.Unlock()
 	for _, n := range names {
 		t.rows[n] = true
+	}
+}
+
+// poke is what a port that appears does.
+func (t *target) poke() {
+	select {
+	case t.nudge <- struct{}{}:
+	default:
 	}
 }
 

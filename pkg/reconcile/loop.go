@@ -90,7 +90,7 @@ func (l *Loop) Run(ctx context.Context) error {
 		l.pace.end(m, time.Now())
 		l.note(func(s *Status) {
 			s.NextRetry = time.Time{}
-			if m == failed {
+			if m == failed || m == cutOff {
 				s.NextRetry = l.pace.ended.Add(l.pace.pause)
 			}
 		})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/reconcile"
 )
@@ -165,7 +166,7 @@ func TestErrorsAreRetriedForEverWithGrowingPauses(t *testing.T) {
 func TestABackendThatComesBackCutsThePauseShort(t *testing.T) {
 	opts := reconcile.Options{RetryMin: time.Second, RetryMax: time.Hour}
 	play(t, opts, func(t *testing.T, s *scene) {
-		s.target.failPlan = 12
+		s.target.failPlan, s.target.fault = 12, fmt.Errorf("dial: %w", backends.ErrUnreachable)
 		s.put("a")
 		s.wake()
 		pass(time.Hour) // 11 failures by now, the next pause is long
@@ -178,6 +179,20 @@ func TestABackendThatComesBackCutsThePauseShort(t *testing.T) {
 		s.target.nudge <- struct{}{}
 		synctest.Wait()
 		require.Equal(t, []string{"a"}, s.target.names())
+	})
+}
+
+func TestABackendThatIsThereDoesNotCutThePauseShort(t *testing.T) {
+	play(t, open, func(t *testing.T, s *scene) {
+		s.target.failPlan = 1 << 30
+		s.put("a")
+		s.wake()
+		for range 600 { // ports come and go all the time
+			pass(100 * time.Millisecond)
+			s.target.poke()
+		}
+		require.Less(t, len(s.target.sinces()), 12)
+		require.Positive(t, s.loop.Status().Failures)
 	})
 }
 

@@ -14,6 +14,7 @@ const (
 	refused               // likewise, but not before the shortest pause after an error
 	withheld              // likewise, but not before the end of the pause: what was read back was refused
 	failed                // for the end of the pause
+	cutOff                // likewise, or for the backend to find a way to the target
 	lost                  // for nothing: the backend asks for read-back
 )
 
@@ -31,30 +32,37 @@ type pace struct {
 }
 
 // begin notes that a round starts, which will see everything that happened until now.
-func (p *pace) begin() { p.woken, p.nudged, p.urged = false, false, false }
+func (p *pace) begin() {
+	if p.mood == cutOff && p.nudged {
+		p.failures = 0 // a connection that came back is a new start
+	}
+	p.woken, p.nudged, p.urged = false, false, false
+}
 
 // end notes how a round that ended now went.
 func (p *pace) end(m mood, now time.Time) {
 	p.mood, p.ended = m, now
-	if m != failed && m != withheld {
+	switch m {
+	case failed, cutOff, withheld:
+		p.pause = jitter(backoff(p.opts.RetryMin, p.opts.RetryMax, p.failures))
+		p.failures++
+	case waiting, converged, refused, lost:
 		p.failures = 0
-		return
 	}
-	p.pause = jitter(backoff(p.opts.RetryMin, p.opts.RetryMax, p.failures))
-	p.failures++
 }
 
 // due is when the next round starts as things stand. It is false when only a wake can start one.
 //
-// A wake does not cut the pause after an error short, or every event would hammer a target that is down. A nudge does,
-// down to RetryMin: the backend saw its connection come back. Force waits for no refusal.
+// A wake does not cut the pause after an error short, or every event would hammer a target that is down. Nor does a
+// nudge, which comes for every logical port too, unless the target could not be reached: then it says that the connection
+// came back, and the pause goes down to RetryMin. Force waits for no refusal.
 func (p *pace) due() (time.Time, bool) {
 	switch p.mood {
 	case lost:
 		return p.ended, true
-	case failed:
+	case failed, cutOff:
 		pause := p.pause
-		if p.nudged {
+		if p.mood == cutOff && p.nudged {
 			pause = min(pause, p.opts.RetryMin)
 		}
 		return p.ended.Add(pause), true

@@ -184,5 +184,8 @@ func (l *Loop) fail(ctx context.Context, phase Phase, err error) mood {
 	})
 	l.opts.Observer.Failed(l.opts.Target, phase, err)
 	l.opts.Log.WithError(err).Warn("target is out of step, trying again")
+	if errors.Is(err, backends.ErrUnreachable) {
+		return cutOff
+	}
 	return failed
 }
