@@ -70,7 +70,7 @@ func (b *Backend) Plan(ctx context.Context, want *intent.Snapshot, since intent.
 		return nil, fmt.Errorf("plan: %w", err)
 	}
 	if !b.client.Connected() {
-		return nil, fmt.Errorf("plan: %w", ovsdb.ErrNotConnected)
+		return nil, fmt.Errorf("plan: %w: %w", backends.ErrUnreachable, ovsdb.ErrNotConnected)
 	}
 	for _, name := range b.client.PortChanges() {
 		b.moved[name] = true
