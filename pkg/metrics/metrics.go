@@ -85,7 +85,7 @@ func (m *Metrics) makeTargets() {
 	m.ops = m.counter("netloom_ops_total", "Writes to a target, by verb and kind of object.", "target", "verb", "kind")
 	m.failures = m.counter("netloom_target_errors_total", "Rounds that ended in an error, by the step that failed.",
 		"target", "phase")
-	m.refused = m.counter("netloom_plan_refused_total", "Plans held back because they would have deleted too much.", "target")
+	m.refused = m.counter("netloom_plan_refused_total", "Plans held back because they would have deleted or opened too much.", "target")
 	m.drift = m.counter("netloom_drift_found_total", "Writes that were needed because someone else changed the target.",
 		"target")
 	m.up = m.gaugeVec("netloom_target_up", "Whether the target agrees with a snapshot, as far as is known: 1 or 0.")

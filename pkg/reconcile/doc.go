@@ -7,5 +7,6 @@
 // or broken one delays no other.
 //
 // Two things are never done: nothing is written before there is a snapshot (before every source has synced), and a plan
-// that would delete too large a share of what is owned is refused until someone forces it.
+// that would delete too large a share of what is owned, or open too large a share of what is isolated, is refused until
+// someone forces it.
 package reconcile

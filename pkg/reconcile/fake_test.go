@@ -28,6 +28,8 @@ type target struct {
 	plans     []planned
 	applies   int
 	closed    bool
+
+	isolated, leaving int // what plans say
 }
 
 type planned struct {
@@ -52,7 +54,7 @@ func (t *target) Plan(ctx context.Context, want *intent.Snapshot, since intent.R
 		t.failPlan--
 		return nil, t.fault
 	}
-	p := &backends.Plan{Revision: want.Revision()}
+	p := &backends.Plan{Revision: want.Revision(), Isolated: t.isolated, Leaving: t.leaving}
 	if t.resync > 0 {
 		t.resync--
 		p.Resync = true

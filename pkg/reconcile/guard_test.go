@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/reconcile"
 )
 
@@ -195,5 +196,55 @@ func TestRefusedReadBacksAreNotRepeatedInAHurry(t *testing.T) {
 		s.loop.Force() // waits for nothing
 		synctest.Wait()
 		require.Equal(t, []string{"a"}, s.target.names())
+	})
+}
+
+func TestAPlanThatOpensTooMuchIsRefused(t *testing.T) {
+	for _, tc := range []struct {
+		name              string
+		fraction          float64
+		isolated, leaving int
+		owned, deletes    int
+		want              string // "" lets it through
+	}{
+		{"exactly the share passes", 0.5, 40, 20, 0, 0, ""},
+		{"more is refused", 0.5, 1000, 990, 3000, 1, "refused to open 990 of 1000 isolated endpoints of ovn: more than 0.5"},
+		{"few endpoints are not guarded", 0.5, 19, 19, 0, 0, ""},
+		{"the least number is guarded", 0.5, 20, 20, 0, 0, "refused to open 20 of 20 isolated endpoints of ovn"},
+		{"deletes are told alone", 0.5, 40, 20, 30, 20, "refused to delete 20 of 30 owned rows of ovn: more than 0.5"},
+		{"both are told", 0.5, 40, 30, 30, 20, "refused to delete 20 of 30 owned rows and to open 30 of 40 isolated endpoints of ovn"},
+		{"zero refuses to open any", 0, 40, 1, 0, 0, "refused to open 1 of 40"},
+		{"one refuses none", 1, 40, 40, 0, 0, ""},
+		{"what cannot tell is not guarded", 0, 0, 0, 0, 0, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p := &backends.Plan{Owned: tc.owned, Isolated: tc.isolated, Leaving: tc.leaving}
+			for range tc.deletes {
+				p.Ops = append(p.Ops, backends.Op{Verb: backends.Delete})
+			}
+			err := reconcile.Options{Target: "ovn", MaxDeleteFraction: tc.fraction}.Guard(p)
+			if tc.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.True(t, reconcile.IsRefused(err))
+			require.ErrorContains(t, err, tc.want)
+			require.ErrorContains(t, err, "check that the sources are complete, then force it")
+		})
+	}
+}
+
+func TestALoopOpensTooMuchOnlyWhenForced(t *testing.T) {
+	play(t, guarded(), func(t *testing.T, s *scene) {
+		s.put("a")
+		s.wake()
+		s.target.isolated, s.target.leaving = 100, 99
+		s.put("b")
+		s.wake()
+		require.ErrorContains(t, s.loop.Status().Err, "refused to open 99 of 100 isolated endpoints of fake")
+		require.Equal(t, []string{"a"}, s.target.names())
+		s.loop.Force()
+		synctest.Wait()
+		require.Equal(t, []string{"a", "b"}, s.target.names())
 	})
 }

@@ -25,7 +25,8 @@ type Observer interface {
 	Applied(target string, p *backends.Plan, took time.Duration)
 	// Failed: the step gave an error, and a plan from read-back follows after a pause.
 	Failed(target string, phase Phase, err error)
-	// Refused: the guard held a plan back, which would have deleted so many of the rows owned.
+	// Refused: the guard held a plan back, which would have deleted so many of the rows owned. Few of them mean that it
+	// would have opened too many endpoints.
 	Refused(target string, deletes, owned int)
 	// Drift: the target had been brought to this very revision, and so many ops are needed to bring it there again.
 	Drift(target string, ops int)

@@ -29,10 +29,12 @@ type Options struct {
 	// the default.
 	RetryMin, RetryMax time.Duration
 
-	// MaxDeleteFraction is the largest share of the owned rows that one plan may delete, 0 to 1. A larger plan is
-	// refused, because lost permissions look like an empty cluster. Zero refuses every plan that deletes, 1 none.
+	// MaxDeleteFraction is the largest share of the owned rows that one plan may delete, and of the isolated endpoints
+	// that it may open, 0 to 1. A larger plan is refused, because lost permissions look like an empty cluster. Zero
+	// refuses every plan that deletes or opens, 1 none.
 	MaxDeleteFraction float64
-	// MinDeleteGuard is how many rows have to be owned for the guard to look at a plan at all. Zero takes the default.
+	// MinDeleteGuard is how many rows have to be owned, or endpoints isolated, for the guard to look at them at all.
+	// Zero takes the default.
 	MinDeleteGuard int
 
 	Log      logrus.FieldLogger // nil discards

@@ -82,7 +82,8 @@ func (l *Loop) attempt(ctx context.Context, want *intent.Snapshot, since intent.
 		if !force {
 			return l.refuse(p, err)
 		}
-		l.opts.Log.WithFields(logrus.Fields{"deletes": p.Deletes()}).Warn("deleting past the guard, as forced")
+		l.opts.Log.WithFields(logrus.Fields{"deletes": p.Deletes(), "leaving": p.Leaving}).
+			Warn("writing past the guard, as forced")
 	}
 	if !p.Empty() {
 		if m := l.apply(ctx, p); m != converged {
@@ -161,8 +162,9 @@ func (l *Loop) refuse(p *backends.Plan, err error) mood {
 	})
 	l.opts.Observer.Refused(l.opts.Target, p.Deletes(), owned)
 	if !again {
-		l.opts.Log.WithFields(logrus.Fields{"deletes": p.Deletes(), "owned": owned}).
-			Error("refused a plan that deletes too much; nothing is written until it is forced or the sources recover")
+		l.opts.Log.WithFields(logrus.Fields{
+			"deletes": p.Deletes(), "owned": owned, "leaving": p.Leaving, "isolated": p.Isolated,
+		}).Error("refused a plan that deletes or opens too much; nothing is written until it is forced or the sources recover")
 	}
 	if p.Full {
 		l.settled = false
