@@ -8,16 +8,17 @@ import (
 
 // Plan is what has to be written to make a target agree with a snapshot. It is data: print it, count it, refuse it.
 type Plan struct {
-	Revision intent.Revision // the snapshot's
-	Full     bool            // made from read-back of everything owned
-	Owned    int             // rows or sections owned in the target before the plan
-	// Isolated is how many endpoints the target isolates before the plan, and Leaving how many of them the plan opens:
-	// memberships that go without a row going. A backend that cannot tell leaves both zero.
-	Isolated, Leaving int
-	Ops               []Op   // in the order in which they are safe
-	Skips             []Skip // what the target cannot express; it is denied there
+	Revision intent.Revision `json:"revision"` // the snapshot's
+	Full     bool            `json:"full"`     // made from read-back of everything owned
+	Owned    int             `json:"owned"`    // rows or sections owned in the target before the plan
+	// Isolated is how many endpoints the target isolates before the plan, and Leaving how many of them are no endpoints
+	// any more although the target still has them: what lost permissions look like. Zero where a backend cannot tell.
+	Isolated int    `json:"isolated"`
+	Leaving  int    `json:"leaving"`
+	Ops      []Op   `json:"ops"`             // in the order in which they are safe
+	Skips    []Skip `json:"skips,omitempty"` // what the target cannot express; it is denied there
 	// Resync asks for a plan from read-back before anything else: the backend lost track of the target.
-	Resync bool
+	Resync bool `json:"resync,omitempty"`
 }
 
 // Empty says that nothing has to be written.
@@ -62,28 +63,42 @@ func (v Verb) String() string {
 	}
 }
 
+// MarshalText spells a verb by its name, in JSON too.
+func (v Verb) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// UnmarshalText reads what MarshalText writes.
+func (v *Verb) UnmarshalText(text []byte) error {
+	for _, known := range []Verb{Create, Update, Mutate, Delete} {
+		if known.String() == string(text) {
+			*v = known
+			return nil
+		}
+	}
+	return fmt.Errorf("verb %q: expected create, update, mutate or delete", text)
+}
+
 // Fields are named values of a native object. Values are strings, integers, booleans, []string (sorted) or
 // map[string]string.
 type Fields map[string]any
 
 // Op is one write to one native object.
 type Op struct {
-	Verb  Verb
-	Kind  string // the target's own word, such as a table
-	Name  string
-	Group int // ops of one group are one transaction; groups are applied in ascending order
+	Verb  Verb   `json:"verb"`
+	Kind  string `json:"kind"` // the target's own word, such as a table
+	Name  string `json:"name"`
+	Group int    `json:"group"` // ops of one group are one transaction; groups are applied in ascending order
 	// Before and After hold the fields that change: After alone for a Create, Before alone for a Delete. For a Mutate
 	// they hold the values that go and the values that come.
-	Before Fields `json:",omitempty"`
-	After  Fields `json:",omitempty"`
+	Before Fields `json:"before,omitempty"`
+	After  Fields `json:"after,omitempty"`
 	// Origin says which source objects caused the object, for people.
-	Origin string `json:",omitempty"`
+	Origin string `json:"origin,omitempty"`
 	// Native is what Apply sends; only the backend that made the plan understands it.
 	Native any `json:"-"`
 }
 
 // Skip is an intent that the target cannot express. The backend denies what it would have allowed.
 type Skip struct {
-	Intent string // the ID of a policy or set
-	Reason string
+	Intent string `json:"intent"` // the ID of a policy or set
+	Reason string `json:"reason"`
 }

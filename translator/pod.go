@@ -23,19 +23,16 @@ func (t *Translator) putPod(pod *corev1.Pod) {
 }
 
 // endpointOfPod is the pod as the label cache knows it. It is false for a pod that is never subject nor peer: on the
-// host's network, finished (its address may belong to another already), or still without an address.
+// host's network, or finished (its address may belong to another already). A pod without an address yet is nobody's peer,
+// but a subject: what isolates it is in place before it speaks.
 func endpointOfPod(key labelcache.Key, pod *corev1.Pod, faults *problems) (labelcache.Endpoint, bool) {
 	if pod.Spec.HostNetwork || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
-		return labelcache.Endpoint{}, false
-	}
-	addrs := podAddrs(pod, faults)
-	if len(addrs) == 0 {
 		return labelcache.Endpoint{}, false
 	}
 	return labelcache.Endpoint{
 		Key:    key,
 		Labels: pod.Labels,
-		Addrs:  addrs,
+		Addrs:  podAddrs(pod, faults),
 		Ports:  namedPorts(pod),
 		Node:   pod.Spec.NodeName,
 	}, true

@@ -35,6 +35,7 @@ func (t *Translator) Snapshot() *intent.Snapshot {
 
 	t.applySets(next, changes)
 	next.SetFamilies(t.currentFamilies())
+	next.SetEndpoints(t.view.EndpointCount())
 	t.snapshot = next.Commit()
 	return t.snapshot
 }

@@ -7,6 +7,7 @@ import (
 	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
 // Apply implements backends.Backend: one transaction for each group of ops.
@@ -25,10 +26,12 @@ func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
 		group := firstGroup(rest)
 		if err := b.transact(ctx, group); err != nil {
 			b.model = nil
+			b.adopt = ovsdb.IsDuplicate(err)
 			return fmt.Errorf("apply: %w", err)
 		}
 		rest = rest[len(group):]
 	}
+	b.adopt = false
 	if pending != nil {
 		pending.commit()
 	}

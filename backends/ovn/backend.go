@@ -32,6 +32,7 @@ type Backend struct {
 
 	model   *model   // nil when it is not known what the target holds
 	pending *pending // what the last plan would make of the model
+	adopt   bool     // the last write met a row of ours that was not read back
 	// moved are logical ports that appeared, disappeared or changed, and that no applied plan has looked at yet.
 	moved map[string]bool
 }
@@ -123,18 +124,33 @@ func (b *Backend) renderer(want *intent.Snapshot, schema ovsdb.Schema) *renderer
 // planAll renders everything, reads back everything and compares.
 func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot) (*backends.Plan, error) {
 	epoch, schema := b.client.Epoch(), b.client.Schema()
-	have, err := b.observe(ctx, schema)
+	r := b.renderer(want, schema)
+	next := newModel()
+	next.revision, next.epoch, next.isolated = want.Revision(), epoch, isolatedBy(want)
+	rows := b.renderAll(r, next)
+	have, err := b.observe(ctx, schema, rows, b.adopt)
+	if err == nil && !b.adopt && len(have) > 0 && missing(rows, have) {
+		have, err = b.observe(ctx, schema, rows, true)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
-	r := b.renderer(want, schema)
-	next := newModel()
-	next.revision, next.epoch = want.Revision(), epoch
-	rows := b.renderAll(r, next)
 
 	ops := arrange(diffRows(rows, have), len(have) == 0)
 	plan := &backends.Plan{Revision: want.Revision(), Full: true, Owned: len(have), Ops: ops, Skips: r.skips}
+	plan.Isolated = b.isolatedIn(have)
+	plan.Leaving = leaving(plan.Isolated, want)
 	return b.propose(plan, func() { b.model = next }), nil
+}
+
+// missing says whether a wanted row was not read back.
+func missing(want, have map[string]*row) bool {
+	for uuid := range want {
+		if have[uuid] == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // renderAll renders every row and fills in the model that goes with them.

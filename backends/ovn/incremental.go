@@ -18,6 +18,7 @@ type planner struct {
 	groups  map[intent.SetID]*group // subjects rendered anew; nil where nothing hangs there any more
 	deltas  map[intent.SetID]*delta
 	wishes  wishes // of the groups that are new
+	opened  int    // logical ports, still there, that leave the isolated, in the direction where they are more
 	ops     []backends.Op
 }
 
@@ -38,6 +39,8 @@ func (b *Backend) planChanges(want *intent.Snapshot, changes []intent.Change) *b
 		Revision: want.Revision(), Owned: p.m.size(), Skips: p.r.skips,
 		Ops: arrange(p.ops, false),
 	}
+	plan.Isolated = b.model.isolated
+	plan.Leaving = min(leaving(plan.Isolated, want), p.opened)
 	return b.propose(plan, p.commit)
 }
 
@@ -150,6 +153,9 @@ func (p *planner) planMembers() {
 					remove = append(remove, p.ports.uuids(k)...)
 				}
 			}
+			if id == intent.IsolatedIngress || id == intent.IsolatedEgress {
+				p.opened = max(p.opened, len(remove))
+			}
 			p.mutate(p.r.portGroup(newGroup(id), nil), "ports", add, remove)
 		}
 		for _, f := range []intent.Families{intent.IPv4, intent.IPv6} {
@@ -161,9 +167,15 @@ func (p *planner) planMembers() {
 				continue
 			}
 			add, remove := d.addresses(f)
-			p.mutate(p.r.emptyAddressSet(ref), "addresses", add, remove)
+			listed := prefixesOf(p.r.want.Set(id), f) // these stay, whether or not a member holds the same address
+			p.mutate(p.r.emptyAddressSet(ref), "addresses", without(add, listed), without(remove, listed))
 		}
 	}
+}
+
+// without leaves out what is listed.
+func without(values, listed []string) []string {
+	return slices.DeleteFunc(values, func(v string) bool { return slices.Contains(listed, v) })
 }
 
 // stands says whether the port group of a set was there before and stays.
@@ -176,7 +188,7 @@ func (p *planner) stands(id intent.SetID) bool {
 }
 
 // planMoved adds logical ports that appeared to the groups that wait for them. One that disappeared has left its groups
-// by itself: they hold it by a weak reference.
+// by itself: they hold it by a weak reference. One that was renamed stays in its old groups until the next read-back.
 func (p *planner) planMoved() {
 	if len(p.moved) == 0 {
 		return
@@ -262,6 +274,7 @@ func (p *planner) commit() {
 		}
 	}
 	p.m.revision = p.r.want.Revision()
+	p.m.isolated = isolatedBy(p.r.want)
 }
 
 // delta is the net effect of several membership changes of one set.

@@ -57,10 +57,16 @@ func tables() []string {
 	return []string{tableMeterBand, tableMeter, tableAddressSet, tableACL, tablePortGroup}
 }
 
-// observe reads back every row that carries our owner, by UUID.
-func (b *Backend) observe(ctx context.Context, schema ovsdb.Schema) (map[string]*row, error) {
+// observe reads back every row that carries our owner, by UUID. With adopt it looks at all rows and takes those with a
+// UUID that is wanted as well: only we derive it, so the row is ours and lost its mark.
+func (b *Backend) observe(
+	ctx context.Context, schema ovsdb.Schema, want map[string]*row, adopt bool,
+) (map[string]*row, error) {
 	have := map[string]*row{}
-	owner := ovsdb.WithExternalID(map[string]string{KeyOwner: b.names.owner})
+	where := ovsdb.WithExternalID(map[string]string{KeyOwner: b.names.owner})
+	if adopt {
+		where = nil
+	}
 	for _, table := range tables() {
 		if !schema.Has(table) {
 			continue
@@ -72,16 +78,24 @@ func (b *Backend) observe(ctx context.Context, schema ovsdb.Schema) (map[string]
 			}
 		}
 		slices.Sort(columns)
-		rows, err := b.client.Select(ctx, table, owner, columns...)
+		rows, err := b.client.Select(ctx, table, where, columns...)
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", table, err)
 		}
 		for _, native := range rows {
 			r := decode(table, native)
-			have[r.uuid] = r
+			if ownerOf(r) == b.names.owner || adopt && want[r.uuid] != nil {
+				have[r.uuid] = r
+			}
 		}
 	}
 	return have, nil
+}
+
+// ownerOf is whose mark a row carries, "" for nobody's.
+func ownerOf(r *row) string {
+	ids, _ := r.fields["external_ids"].(map[string]string)
+	return ids[KeyOwner]
 }
 
 // decode reads a row as the database returns it.

@@ -87,9 +87,10 @@ func parseTemplate(s string) (template, error) {
 		rest = after
 	}
 	t.texts = append(t.texts, rest)
-	if !strings.Contains(s, "{pod}") {
-		return template{}, fmt.Errorf(
-			"port names %q: expected ovn-kubernetes, kube-ovn, nodus, a template with {pod}, or external-ids:KEY", s)
+	if !strings.Contains(s, "{pod}") || !strings.Contains(s, "{namespace}") {
+		// Without both, pods would share a port, and one that goes would take it out of the groups of the other.
+		return template{}, fmt.Errorf("port names %q: expected ovn-kubernetes, kube-ovn, nodus, "+
+			"a template with {namespace} and {pod}, or external-ids:KEY", s)
 	}
 	return t, nil
 }

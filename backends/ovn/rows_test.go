@@ -163,3 +163,64 @@ func origins(p *backends.Plan, verb backends.Verb) []string {
 	slices.Sort(out)
 	return out
 }
+
+// TestRowsWithoutTheirMarkAreAdopted takes the owner's mark off every row: nothing is recognised then, the first write
+// meets a row that is there, and the next plan takes them all back.
+func TestRowsWithoutTheirMarkAreAdopted(t *testing.T) {
+	r := newRig(t, "ovn-kubernetes")
+	snap := shop("a").Snapshot()
+	r.reconcile(t, snap)
+	for _, table := range []string{"ACL", "Address_Set", "Port_Group"} {
+		rows, err := r.client.Select(t.Context(), table, nil, "_uuid")
+		require.NoError(t, err)
+		for _, row := range rows {
+			_, err := r.client.Transact(t.Context(), []libovsdb.Operation{
+				ovsdb.Update(table, ovsdb.String(row["_uuid"]), libovsdb.Row{"external_ids": ovsdb.Map(nil)}),
+			})
+			require.NoError(t, err)
+		}
+	}
+	p, err := r.backend.Plan(t.Context(), snap, 0)
+	require.NoError(t, err)
+	require.True(t, ovsdb.IsDuplicate(r.backend.Apply(t.Context(), p)))
+	p, err = r.backend.Plan(t.Context(), snap, 0)
+	require.NoError(t, err)
+	for i := range p.Ops {
+		require.Equal(t, backends.Update, p.Ops[i].Verb)
+	}
+	require.NoError(t, r.backend.Apply(t.Context(), p))
+	p, err = r.backend.Plan(t.Context(), snap, 0)
+	require.NoError(t, err)
+	require.True(t, p.Empty())
+}
+
+// TestVanishedEndpointsAreCounted empties a cluster whose ports are still there, which is what lost permissions look
+// like, and takes a policy away, which is not.
+func TestVanishedEndpointsAreCounted(t *testing.T) {
+	counted := func(s *intent.Snapshot, n int) *intent.Snapshot {
+		b := s.Next()
+		b.SetEndpoints(n)
+		b.PutPolicy(&intent.Policy{ID: "nobody", Subject: "none"})
+		return b.Commit()
+	}
+	r := newRig(t, "ovn-kubernetes")
+	full := shop("a", "b", "c")
+	for _, e := range full.Endpoints {
+		r.addPort(t, e.Key.Namespace+"_"+e.Key.Name, nil)
+	}
+	snap := counted(full.Snapshot(), len(full.Endpoints))
+	r.reconcile(t, snap)
+
+	without := *full
+	without.Policies = nil
+	p, err := r.backend.Plan(t.Context(), counted(without.Snapshot(), len(full.Endpoints)), 0)
+	require.NoError(t, err)
+	require.Zero(t, p.Leaving, "the pods are all there")
+
+	gone := *full
+	gone.Endpoints, gone.Sets = nil, []backendtest.SetSpec{{ID: "db"}, {ID: "web"}}
+	p, err = r.backend.Plan(t.Context(), counted(gone.Snapshot(), 0), 0)
+	require.NoError(t, err)
+	require.Positive(t, p.Isolated)
+	require.Equal(t, p.Isolated, p.Leaving)
+}

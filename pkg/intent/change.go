@@ -13,6 +13,16 @@ type Change struct {
 	Families bool       // Snapshot.Families differs: everything that depends on it has to be looked at
 }
 
+// weight is how many endpoints and addresses c speaks of, which is what it costs to remember.
+func (c *Change) weight() int {
+	n := 1
+	for i := range c.Members {
+		d := &c.Members[i]
+		n += len(d.Joined) + len(d.Left) + len(d.AddrsAdded) + len(d.AddrsRemoved)
+	}
+	return n
+}
+
 // SetDelta is what one membership change did to a set.
 type SetDelta struct {
 	ID     SetID

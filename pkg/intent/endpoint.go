@@ -36,7 +36,7 @@ func (k Key) Compare(o Key) int {
 // It is read-only: the slices are shared.
 type Endpoint struct {
 	Key   Key
-	Addrs []netip.Addr // every address the endpoint holds, unmapped and without zone; never empty
+	Addrs []netip.Addr // every address the endpoint holds, unmapped and without zone; empty while none is known
 	Node  string       // where it runs; "" when unknown
 }
 

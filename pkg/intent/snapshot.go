@@ -14,11 +14,14 @@ type Snapshot struct {
 	sets     *iradix.Tree[*Set]
 	policies *iradix.Tree[*Policy]
 	log      []Change // what led to the last len(log) revisions, oldest first
+	weight   int      // of the log
+	// endpoints counts those of the cluster, in a set or not; -1 when nobody has counted.
+	endpoints int
 }
 
 // NewSnapshot is the empty snapshot, of revision zero: nothing is isolated.
 func NewSnapshot() *Snapshot {
-	return &Snapshot{sets: iradix.New[*Set](), policies: iradix.New[*Policy]()}
+	return &Snapshot{sets: iradix.New[*Set](), policies: iradix.New[*Policy](), endpoints: -1}
 }
 
 // Revision numbers s.
@@ -27,6 +30,9 @@ func (s *Snapshot) Revision() Revision { return s.revision }
 // Families are the address families that endpoints of the cluster hold. A backend may leave out what only concerns
 // endpoints of a family that no endpoint has; prefixes of either family stand whatever it says.
 func (s *Snapshot) Families() Families { return s.families }
+
+// Endpoints counts the endpoints of the cluster, whether or not a set holds them. It is false when nobody has counted.
+func (s *Snapshot) Endpoints() (n int, counted bool) { return s.endpoints, s.endpoints >= 0 }
 
 // Set finds a set, nil when there is none of that ID.
 func (s *Snapshot) Set(id SetID) *Set {
@@ -61,22 +67,28 @@ func (s *Snapshot) Since(r Revision) ([]Change, bool) {
 	return s.log[len(s.log)-int(s.revision-r):], true //nolint:gosec // at most the length of the log, as just seen
 }
 
-// remembered is how many changes a snapshot keeps at least, once that many were made. A target that lags further behind
-// than that is planned from read-back.
-const remembered = 1024
+// A snapshot remembers at least so many changes, once that many were made, unless together they speak of more than
+// maxWeight endpoints and addresses. A target that lags further behind is planned from read-back.
+const (
+	remembered = 1024
+	maxWeight  = 100_000
+)
 
 // Builder makes the successor of a snapshot. It is not safe for concurrent use, and a snapshot has one successor.
 type Builder struct {
-	from     *Snapshot
-	families Families
-	sets     *iradix.Txn[*Set]
-	policies *iradix.Txn[*Policy]
-	change   Change
+	from      *Snapshot
+	families  Families
+	endpoints int
+	sets      *iradix.Txn[*Set]
+	policies  *iradix.Txn[*Policy]
+	change    Change
 }
 
 // Next starts the successor of s.
 func (s *Snapshot) Next() *Builder {
-	return &Builder{from: s, families: s.families, sets: s.sets.Txn(), policies: s.policies.Txn()}
+	return &Builder{
+		from: s, families: s.families, endpoints: s.endpoints, sets: s.sets.Txn(), policies: s.policies.Txn(),
+	}
 }
 
 // SetFamilies says which families endpoints hold from now on.
@@ -84,6 +96,9 @@ func (b *Builder) SetFamilies(f Families) {
 	b.families = f
 	b.change.Families = f != b.from.families
 }
+
+// SetEndpoints says how many endpoints the cluster has. It alone makes no new revision.
+func (b *Builder) SetEndpoints(n int) { b.endpoints = n }
 
 // CreateSet adds a set.
 func (b *Builder) CreateSet(set *Set) {
@@ -130,22 +145,30 @@ func (b *Builder) Commit() *Snapshot {
 	if len(c.Sets) == 0 && len(c.Members) == 0 && len(c.Policies) == 0 && !c.Families {
 		return b.from
 	}
-	return &Snapshot{
-		revision: b.from.revision + 1,
-		families: b.families,
-		sets:     b.sets.Commit(),
-		policies: b.policies.Commit(),
-		log:      remember(b.from.log, c),
+	next := &Snapshot{
+		revision:  b.from.revision + 1,
+		families:  b.families,
+		endpoints: b.endpoints,
+		sets:      b.sets.Commit(),
+		policies:  b.policies.Commit(),
 	}
+	next.log, next.weight = remember(b.from.log, b.from.weight, c)
+	return next
 }
 
-// remember appends c to log without touching what an older snapshot sees of it. Old changes are let go of only when
-// twice as many as needed have come together, so the cost is constant on average.
-func remember(log []Change, c Change) []Change {
-	if len(log) >= 2*remembered {
-		log = slices.Clone(log[len(log)-remembered+1:])
+// remember appends c to log without touching what an older snapshot sees of it, and returns the weight of all. Old changes
+// are let go of only when twice as many as needed have come together, so the cost is constant on average.
+func remember(log []Change, weight int, c Change) ([]Change, int) {
+	weight += c.weight()
+	if len(log) < 2*remembered && weight <= maxWeight {
+		return append(log, c), weight
 	}
-	return append(log, c)
+	keep, kept := len(log), c.weight()
+	for keep > 0 && len(log)-keep < remembered-1 && kept+log[keep-1].weight() <= maxWeight/2 {
+		keep--
+		kept += log[keep].weight()
+	}
+	return append(slices.Clone(log[keep:]), c), kept
 }
 
 // SetCount counts the sets.

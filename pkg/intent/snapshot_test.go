@@ -146,6 +146,28 @@ func TestSince(t *testing.T) {
 	require.LessOrEqual(t, len(s.log), 2*remembered, "the log does not grow for ever")
 }
 
+// TestHeavyHistoryIsForgotten has each change speak of many endpoints: fewer changes are remembered then.
+func TestHeavyHistoryIsForgotten(t *testing.T) {
+	b := NewSnapshot().Next()
+	b.CreateSet(&Set{ID: "a"})
+	s := b.Commit()
+	joined := make([]Endpoint, maxWeight/10)
+	for range 40 {
+		b := s.Next()
+		b.UpdateMembers(people{}, SetDelta{ID: "a", Joined: joined})
+		s = b.Commit()
+		_, known := s.Since(s.Revision() - 1)
+		require.True(t, known, "the last change is remembered however heavy")
+		require.LessOrEqual(t, len(s.log), 11)
+	}
+	_, known := s.Since(1)
+	require.False(t, known)
+	b = s.Next()
+	b.UpdateMembers(people{}, SetDelta{ID: "a", Joined: make([]Endpoint, 2*maxWeight)})
+	s = b.Commit()
+	require.Len(t, s.log, 1)
+}
+
 func TestSetWithin(t *testing.T) {
 	s := &Set{
 		Members:  people{someone("a", "10.0.0.1", "fd00::1"), someone("b", "10.0.1.1"), someone("c", "10.0.0.1")},

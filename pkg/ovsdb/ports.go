@@ -36,7 +36,8 @@ func (c *Client) PortName(uuid string) (name string, ok bool) {
 }
 
 // PortChanges returns, sorted, the names of the ports that appeared, disappeared, or got another uuid or other indexed
-// external_ids since the last call, and forgets them. At the first connection every port appears.
+// external_ids since the last call, and forgets them. At the first connection every port appears. With
+// Options.PortIndexKeys only ports that have one of the keys are told of.
 func (c *Client) PortChanges() []string {
 	c.ports.mu.Lock()
 	defer c.ports.mu.Unlock()
@@ -159,7 +160,7 @@ func (x *portIndex) put(uuid string, row portUpdate) {
 		}
 		x.drop(uuid)
 	}
-	x.changed[port.Name] = struct{}{}
+	x.note(port)
 	x.byUUID[uuid] = port
 	x.byName[port.Name] = uuid
 	for key, value := range port.ExternalIDs {
@@ -171,12 +172,19 @@ func (x *portIndex) put(uuid string, row portUpdate) {
 	}
 }
 
+// note remembers that a port changed. Where ports are found by external_ids, those without any of the keys are nobody's.
+func (x *portIndex) note(port Port) {
+	if len(x.keys) == 0 || len(port.ExternalIDs) > 0 {
+		x.changed[port.Name] = struct{}{}
+	}
+}
+
 func (x *portIndex) drop(uuid string) {
 	port, ok := x.byUUID[uuid]
 	if !ok {
 		return
 	}
-	x.changed[port.Name] = struct{}{}
+	x.note(port)
 	delete(x.byUUID, uuid)
 	if x.byName[port.Name] == uuid {
 		delete(x.byName, port.Name)

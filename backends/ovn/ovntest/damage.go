@@ -41,6 +41,9 @@ func harms() []harm {
 			ids[ovn.KeyTitle] = "by hand"
 			return []libovsdb.Operation{ovsdb.Update("Address_Set", uuid, libovsdb.Row{"external_ids": ovsdb.Map(ids)})}
 		}},
+		{"an address set loses the mark of its owner", "Address_Set", func(uuid string, _ libovsdb.Row) []libovsdb.Operation {
+			return []libovsdb.Operation{ovsdb.Update("Address_Set", uuid, libovsdb.Row{"external_ids": ovsdb.Map(nil)})}
+		}},
 		{"a group loses its ports", "Port_Group", func(uuid string, r libovsdb.Row) []libovsdb.Operation {
 			if len(ovsdb.Strings(r["ports"])) == 0 {
 				return nil
