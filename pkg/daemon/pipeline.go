@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -20,7 +21,7 @@ type Pipeline struct {
 	translator *translator.Translator
 	log        logrus.FieldLogger
 	published  []func(Published)
-	untold     []watch.Ref // drained before the source had synced
+	untold     map[watch.Ref]bool // drained before the source had synced
 
 	mu       sync.RWMutex
 	latest   *intent.Snapshot
@@ -31,7 +32,7 @@ type Pipeline struct {
 // Published is told to whoever asked for it after each snapshot.
 type Published struct {
 	Snapshot *intent.Snapshot
-	Events   []watch.Ref   // what was drained for it, the first time since the start
+	Events   []watch.Ref   // what was drained for it, the first time since the start; each once
 	Since    time.Time     // when the pipeline woke for it
 	Took     time.Duration // to translate
 	Problems int
@@ -43,7 +44,7 @@ type Stats struct{ Endpoints, Sets, Policies int }
 
 // NewPipeline makes the pipeline from source to snapshots.
 func NewPipeline(source watch.Source, opts translator.Options, log logrus.FieldLogger) *Pipeline {
-	return &Pipeline{source: source, translator: translator.New(opts), log: log}
+	return &Pipeline{source: source, translator: translator.New(opts), log: log, untold: map[watch.Ref]bool{}}
 }
 
 // OnPublish has f called after each snapshot, in the pipeline's goroutine. It has to be called before Run.
@@ -91,11 +92,9 @@ func (p *Pipeline) Step() {
 	for _, ref := range refs {
 		p.take(ref)
 	}
-	if !synced {
-		p.untold = append(p.untold, refs...)
+	if refs = p.toTell(refs, synced); !synced {
 		return
 	}
-	refs, p.untold = append(p.untold, refs...), nil
 	snapshot := p.translator.Snapshot()
 	problems := p.collectProblems()
 	stats := p.count(snapshot)
@@ -108,6 +107,27 @@ func (p *Pipeline) Step() {
 			Snapshot: snapshot, Events: refs, Since: began, Took: time.Since(began), Problems: len(problems), Stats: stats,
 		})
 	}
+}
+
+// toTell returns what to tell of, each ref once: what was drained now, with what was drained while the source had not
+// synced.
+func (p *Pipeline) toTell(refs []watch.Ref, synced bool) []watch.Ref {
+	if synced && len(p.untold) == 0 {
+		return refs
+	}
+	for _, ref := range refs {
+		if _, ok := p.source.Get(ref); ok || p.latest != nil {
+			p.untold[ref] = true
+		} else {
+			delete(p.untold, ref) // it came and went before anybody could hear of it
+		}
+	}
+	if !synced {
+		return nil
+	}
+	refs = slices.SortedFunc(maps.Keys(p.untold), watch.Ref.Compare)
+	clear(p.untold)
+	return refs
 }
 
 func (p *Pipeline) take(ref watch.Ref) {

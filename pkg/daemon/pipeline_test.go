@@ -92,6 +92,27 @@ func TestSnapshotsFollowEvents(t *testing.T) {
 	require.Zero(t, p.Latest().PolicyCount())
 }
 
+func TestWhatChangesOftenBeforeTheSourceSyncedIsToldOnce(t *testing.T) {
+	source := newFakeSource()
+	p := newPipeline(t, source)
+	var events []watch.Ref
+	p.OnPublish(func(got daemon.Published) { events = append(events, got.Events...) })
+	web, gone := pod("web", "web", "n", "10.0.0.1"), pod("gone", "web", "n", "10.0.0.2")
+	for range 3 {
+		source.put(web, gone)
+		p.Step()
+	}
+	source.remove(gone)
+	p.Step()
+	source.put(web)
+	source.sync()
+	p.Step()
+	require.Equal(t, []watch.Ref{refOf(web)}, events, "what came and went before anybody was told is nobody's concern")
+	source.remove(web)
+	p.Step()
+	require.Equal(t, []watch.Ref{refOf(web), refOf(web)}, events)
+}
+
 func TestWhoAskedIsToldOfEachSnapshotInOrder(t *testing.T) {
 	source := newFakeSource()
 	p := newPipeline(t, source)
@@ -116,8 +137,8 @@ func TestWhoAskedIsToldOfEachSnapshotInOrder(t *testing.T) {
 	require.Equal(t, []string{"first", "second", "first", "second"}, order)
 	require.Equal(t, []watch.Ref{
 		{Kind: watch.KindNamespace, Name: "shop"},
-		{Kind: watch.KindPod, Namespace: "shop", Name: "web"},
 		{Kind: watch.KindPod, Namespace: "shop", Name: "db"},
+		{Kind: watch.KindPod, Namespace: "shop", Name: "web"},
 	}, told[0].Events, "the first is told all that was drained for it, before the source synced too")
 	require.Equal(t, []watch.Ref{{Kind: watch.KindPod, Namespace: "shop", Name: "web"}}, told[1].Events)
 	require.Equal(t, 2, told[0].Stats.Endpoints)
