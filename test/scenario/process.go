@@ -149,7 +149,7 @@ func transactions(p *backends.Plan) int {
 	return n
 }
 
-// endpoints are the pods that stand on something in the target.
+// endpoints are the pods that stand on something in the target, which they do before they have an address.
 func (p *process) endpoints() []intent.Endpoint {
 	var list []intent.Endpoint
 	for _, r := range p.source.Refs() {
@@ -165,9 +165,7 @@ func (p *process) endpoints() []intent.Endpoint {
 		for _, ip := range pod.Status.PodIPs {
 			e.Addrs = append(e.Addrs, netip.MustParseAddr(ip.IP))
 		}
-		if len(e.Addrs) > 0 {
-			list = append(list, e)
-		}
+		list = append(list, e)
 	}
 	return list
 }
