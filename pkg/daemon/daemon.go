@@ -89,7 +89,7 @@ func (d *Daemon) embed() error {
 	if !slices.Equal(d.opts.Target.OVN.Endpoints, []string{EmbeddedAddress}) {
 		return nil
 	}
-	embedded, err := StartEmbedded(d.opts.Target.OVN.PortNames)
+	embedded, err := StartEmbedded(d.opts.Target.OVN.PortNames, d.opts.Cluster)
 	if err != nil {
 		return err
 	}

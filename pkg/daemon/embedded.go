@@ -1,9 +1,11 @@
 package daemon
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -18,19 +20,25 @@ import (
 const EmbeddedAddress = "embedded"
 
 // Embedded is a Northbound database within the process, for a machine where no OVN is installed. It plays the part of
-// the network plugin too: every pod gets a logical port on the switch of its node.
+// the network plugin too: every pod gets a logical port on the switch of its node, one for each name that a port is
+// looked for by.
 type Embedded struct {
-	server *ovsdbtest.Server
-	dir    string
-	names  ovn.PortNames
-	nodes  map[string]bool // that have a switch
-	placed map[watch.Ref]place
+	server  *ovsdbtest.Server
+	dir     string
+	cluster string
+	names   ovn.PortNames
+	nodes   map[string]bool // that have a switch
+	placed  map[watch.Ref]place
 }
 
-type place struct{ node, port string }
+// place is where the ports of a pod are. The zero value is nowhere.
+type place struct {
+	node  string
+	ports []string // sorted
+}
 
-// StartEmbedded starts an empty database of OVN 23.03's schema on a socket in a new directory.
-func StartEmbedded(portNames string) (*Embedded, error) {
+// StartEmbedded starts an empty database of OVN 23.03's schema on a socket in a new directory, for the pods of cluster.
+func StartEmbedded(portNames, cluster string) (*Embedded, error) {
 	names, err := ovn.ParsePortNames(portNames)
 	if err != nil {
 		return nil, err
@@ -50,7 +58,10 @@ func StartEmbedded(portNames string) (*Embedded, error) {
 		_ = os.RemoveAll(dir)
 		return nil, fmt.Errorf("embedded database: %w", err)
 	}
-	return &Embedded{server: server, dir: dir, names: names, nodes: map[string]bool{}, placed: map[watch.Ref]place{}}, nil
+	return &Embedded{
+		server: server, dir: dir, cluster: cluster, names: names,
+		nodes: map[string]bool{}, placed: map[watch.Ref]place{},
+	}, nil
 }
 
 // Address is where clients find the database.
@@ -78,24 +89,17 @@ func (e *Embedded) Seed(source watch.Source, refs []watch.Ref) error {
 }
 
 func (e *Embedded) seedPod(ref watch.Ref, pod *corev1.Pod) error {
-	want := place{}
-	if pod != nil && !pod.Spec.HostNetwork {
-		want = place{node: pod.Spec.NodeName, port: e.names.Names(intent.Key{Namespace: ref.Namespace, Name: ref.Name})[0]}
-		if want.node == "" {
-			want.node = "unscheduled"
-		}
-	}
-	was := e.placed[ref]
-	if was == want {
+	want, was := e.placeOf(ref, pod), e.placed[ref]
+	if was.node == want.node && slices.Equal(was.ports, want.ports) {
 		return nil
 	}
-	if was.port != "" {
-		delete(e.placed, ref)
-		if err := e.server.DeletePort(was.node, was.port); err != nil {
+	delete(e.placed, ref)
+	for _, port := range was.ports {
+		if err := e.server.DeletePort(was.node, port); err != nil {
 			return err
 		}
 	}
-	if want.port == "" {
+	if len(want.ports) == 0 {
 		return nil
 	}
 	if !e.nodes[want.node] {
@@ -104,6 +108,21 @@ func (e *Embedded) seedPod(ref watch.Ref, pod *corev1.Pod) error {
 		}
 		e.nodes[want.node] = true
 	}
-	e.placed[ref] = want
-	return e.server.AddPort(want.node, want.port, nil)
+	for i, port := range want.ports {
+		if err := e.server.AddPort(want.node, port, nil); err != nil {
+			return err
+		}
+		e.placed[ref] = place{node: want.node, ports: want.ports[:i+1]}
+	}
+	return nil
+}
+
+// placeOf says where the ports of a pod belong; nil has none.
+func (e *Embedded) placeOf(ref watch.Ref, pod *corev1.Pod) place {
+	if pod == nil || pod.Spec.HostNetwork {
+		return place{}
+	}
+	names := e.names.Names(intent.Key{Cluster: e.cluster, Namespace: ref.Namespace, Name: ref.Name})
+	slices.Sort(names)
+	return place{node: cmp.Or(pod.Spec.NodeName, "unscheduled"), ports: slices.Compact(names)}
 }

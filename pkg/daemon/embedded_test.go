@@ -73,6 +73,23 @@ func TestPodsGetPortsInAnEmbeddedDatabase(t *testing.T) {
 	r.awaitPorts("shop_db-0", "shop_web-0")
 }
 
+func TestPodsGetPortsOfEveryNameTheyAreLookedForBy(t *testing.T) {
+	source := newFakeSource()
+	opts := embeddedOptions(source)
+	opts.Cluster = "east"
+	opts.Target.OVN.PortNames = "{cluster}_{namespace}_{pod},kube-ovn,{pod}.{namespace}"
+	web := pod("web-0", "web", "n1", "10.0.0.1")
+	source.put(namespace("shop"), web, policy("web", "web", "web"))
+	source.sync()
+	r := start(t, opts)
+	r.awaitPorts("east_shop_web-0", "web-0.shop")
+	source.put(pod("web-0", "web", "n2", "10.0.0.1"))
+	r.await("the other switch", func() bool { return slices.Equal(r.names("Logical_Switch"), []string{"n1", "n2"}) })
+	r.awaitPorts("east_shop_web-0", "web-0.shop")
+	source.remove(web)
+	r.awaitPorts()
+}
+
 func TestAnEmbeddedDatabaseGoesWithItsDaemon(t *testing.T) {
 	source := newFakeSource()
 	d, err := daemon.New(embeddedOptions(source), testLog(t))
