@@ -45,6 +45,7 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 	d := &Daemon{opts: opts, log: log, source: source, metrics: metrics.New()}
 	d.pipeline = NewPipeline(source, translator.Options{Cluster: opts.Cluster, Families: opts.Families}, log)
 	d.observe = reconcile.Observers{d.metrics}
+	d.pipeline.OnPublish(d.published) // first: a quick target is timed from what the metrics know by then
 	if err := d.embed(); err != nil {
 		return nil, err
 	}
@@ -130,7 +131,7 @@ func (d *Daemon) Close() {
 func (d *Daemon) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, t := range d.targets {
-		d.pipeline.OnPublish(func(Published) { t.loop.Wake() })
+		d.pipeline.OnPublish(func(Published) { t.loop.Wake() }) // last: whoever asked before has been told
 		group.Go(func() error {
 			t.awaitUp(ctx)
 			return t.loop.Run(ctx)
@@ -139,7 +140,6 @@ func (d *Daemon) Run(ctx context.Context) error {
 			group.Go(func() error { return t.Run(ctx) })
 		}
 	}
-	d.pipeline.OnPublish(d.published)
 	if d.opts.Listen != "" {
 		group.Go(func() error { return d.serve(ctx) })
 	}

@@ -180,3 +180,20 @@ func TestNothingIsWrittenBeforeTheSourceSynced(t *testing.T) {
 	require.Equal(t, 1, p.server.Transactions())
 	require.InDelta(t, 4, r.metric("netloom_events_total"), 0)
 }
+
+func TestTheMetricsKnowASnapshotBeforeAnybodyElse(t *testing.T) {
+	source := newFakeSource()
+	source.put(namespace("shop"), pod("web-0", "web", "n1", "10.0.0.1"), policy("web", "web", "db"))
+	source.sync()
+	d, err := daemon.New(embeddedOptions(source), testLog(t))
+	require.NoError(t, err)
+	t.Cleanup(d.Close)
+	r := &running{Daemon: d, t: t, handler: d.Handler()}
+	told := false
+	d.Pipeline().OnPublish(func(p daemon.Published) { // as Run has each loop woken
+		told = true
+		require.InDelta(t, float64(p.Snapshot.Revision()), r.metric("netloom_snapshot_revision"), 0)
+	})
+	d.Pipeline().Step()
+	require.True(t, told)
+}
