@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -28,6 +29,7 @@ type Daemon struct {
 	embedded *Embedded
 	targets  []*running
 	observe  reconcile.Observers
+	planning sync.Mutex // held while a plan is made for a request
 }
 
 // running is a target with its loop.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
 )
 
@@ -101,19 +102,33 @@ func (d *Daemon) debugSnapshot(w http.ResponseWriter, _ *http.Request) {
 	_ = encoder.Encode(dumpSnapshot(s))
 }
 
-// debugPlan says what would have to be written now, by a connection of its own.
+// debugPlan says what would have to be written now, by a connection of its own. One at a time: each reads everything.
 func (d *Daemon) debugPlan(w http.ResponseWriter, r *http.Request) {
 	s := d.latest(w)
 	if s == nil {
 		return
 	}
-	settings := d.opts.Target
-	plan, err := DryRun(r.Context(), settings, s)
-	if err != nil {
+	plan, err := d.planAlone(r.Context(), s)
+	switch {
+	case errors.Is(err, errBusy):
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+	case err != nil:
 		http.Error(w, err.Error(), http.StatusBadGateway)
-		return
+	default:
+		_ = plan.Write(w, false)
 	}
-	_ = plan.Write(w, false)
+}
+
+// errBusy is the answer to all but one of the requests that come at the same time.
+var errBusy = errors.New("another request is being answered with a plan; try again when it is")
+
+// planAlone makes a plan unless one is being made.
+func (d *Daemon) planAlone(ctx context.Context, s *intent.Snapshot) (*backends.Plan, error) {
+	if !d.planning.TryLock() {
+		return nil, errBusy
+	}
+	defer d.planning.Unlock()
+	return DryRun(ctx, d.opts.Target, s)
 }
 
 func (d *Daemon) debugProblems(w http.ResponseWriter, _ *http.Request) {

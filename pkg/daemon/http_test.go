@@ -1,9 +1,11 @@
 package daemon_test
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -102,6 +104,30 @@ func TestDebugSnapshot(t *testing.T) {
 		return
 	}
 	require.Fail(t, "no policy of shop/db", body)
+}
+
+func TestOnePlanIsMadeAtATime(t *testing.T) {
+	p := newSilentPlace(t)
+	r := start(t, p.options())
+	r.await("a snapshot", func() bool { return r.Pipeline().Latest() != nil })
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	answers := make(chan *httptest.ResponseRecorder, 2)
+	for range 2 { // each would wait for the database
+		go func() {
+			w := httptest.NewRecorder()
+			r.handler.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/debug/plan", http.NoBody))
+			answers <- w
+		}()
+	}
+	first := <-answers
+	require.Equal(t, http.StatusServiceUnavailable, first.Code)
+	require.Equal(t, "another request is being answered with a plan; try again when it is\n", first.Body.String())
+	cancel()
+	require.Equal(t, http.StatusBadGateway, (<-answers).Code)
+	require.NoError(t, p.server.Start(p.socket))
+	code, _ := r.get("/debug/plan")
+	require.Equal(t, http.StatusOK, code, "the next is welcome")
 }
 
 func TestProfilesAreServedOnlyWhenAskedFor(t *testing.T) {
