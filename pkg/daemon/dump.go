@@ -18,6 +18,7 @@ type setDump struct {
 	Title    string   `json:"title,omitempty"`
 	Members  []string `json:"members,omitempty"`
 	Prefixes []string `json:"prefixes,omitempty"`
+	Within   []string `json:"within,omitempty"`
 }
 
 type policyDump struct {
@@ -26,7 +27,14 @@ type policyDump struct {
 	Direction string     `json:"direction"`
 	Subject   string     `json:"subject"`
 	Isolates  bool       `json:"isolates"`
+	Log       *logDump   `json:"log,omitempty"`
 	Rules     []ruleDump `json:"rules,omitempty"`
+}
+
+type logDump struct {
+	Allow string `json:"allow,omitempty"`
+	Deny  string `json:"deny,omitempty"`
+	Rate  uint32 `json:"rate,omitempty"`
 }
 
 type ruleDump struct {
@@ -59,6 +67,9 @@ func dumpSet(set *intent.Set) setDump {
 	for _, p := range set.Prefixes {
 		d.Prefixes = append(d.Prefixes, p.String())
 	}
+	for _, p := range set.Within {
+		d.Within = append(d.Within, p.String())
+	}
 	return d
 }
 
@@ -66,6 +77,9 @@ func dumpPolicy(p *intent.Policy) policyDump {
 	d := policyDump{
 		ID: string(p.ID), Origin: p.Origin.String(), Direction: p.Direction.String(), Subject: string(p.Subject),
 		Isolates: p.Isolates,
+	}
+	if p.Log != (intent.Logging{}) {
+		d.Log = &logDump{Allow: p.Log.Allow.String(), Deny: p.Log.Deny.String(), Rate: p.Log.Rate}
 	}
 	for i := range p.Rules {
 		r := &p.Rules[i]
