@@ -28,12 +28,19 @@ const switchName = "sw0"
 
 // Target is a Northbound database with one logical switch. Make it with New.
 type Target struct {
-	server  *ovsdbtest.Server
+	server  server
 	admin   *ovsdb.Client
 	clients []*ovsdb.Client
-	tracer  *nbtrace.Tracer // of the rows as of the write count below
+	tracer  *nbtrace.Tracer // of the rows as of the write count below; the target's own writes make it -1
 	traced  int
 	foreign string
+}
+
+// server is what holds the database, counts the writes of backends and fails them on demand.
+type server interface {
+	Addr() string
+	FailAt(n int, stage ovsdbtest.Stage)
+	Transactions() int
 }
 
 // New starts a server of schema within the process and makes it a target.
@@ -42,6 +49,10 @@ func New(t testing.TB, schema []byte) *Target {
 	require.NoError(t, err)
 	require.NoError(t, server.Start("unix:"+t.TempDir()+"/nb.sock"))
 	t.Cleanup(server.Close)
+	return newTarget(t, server)
+}
+
+func newTarget(t testing.TB, server server) *Target {
 	target := &Target{server: server, traced: -1}
 	target.admin = target.connect(t)
 	target.transact(t, ovsdb.Insert("Logical_Switch", id("switch", switchName), libovsdb.Row{"name": switchName}))
@@ -67,6 +78,7 @@ func (g *Target) transact(t testing.TB, ops ...libovsdb.Operation) {
 	t.Helper()
 	_, err := g.admin.Transact(t.Context(), ops)
 	require.NoError(t, err)
+	g.traced = -1
 }
 
 // Open implements backendtest.Target.
@@ -77,13 +89,22 @@ func (g *Target) Open(t testing.TB, owner string) backends.Backend {
 	g.clients = append(g.clients, client)
 	backend, err := ovn.New(client, ovn.Options{Owner: owner, Ports: names})
 	require.NoError(t, err)
-	return &patient{backend, client}
+	return &patient{backend, client, g.server}
 }
 
 // patient plans once there is a connection, as a loop that tries again would.
 type patient struct {
 	*ovn.Backend
 	client *ovsdb.Client
+	server server
+}
+
+// Apply lets a real server fail where it is due; one within the process does so itself.
+func (p *patient) Apply(ctx context.Context, plan *backends.Plan) error {
+	if r, ok := p.server.(*real); ok {
+		return r.apply(ctx, p.Backend, plan)
+	}
+	return p.Backend.Apply(ctx, plan)
 }
 
 // Plan waits for the connection first.

@@ -1,0 +1,16 @@
+//go:build e2e
+
+package ovn_test
+
+import (
+	"testing"
+
+	"github.com/netloom/netloom/backends/backendtest"
+	"github.com/netloom/netloom/backends/ovn/ovntest"
+	"github.com/netloom/netloom/pkg/ovsdb/schema"
+)
+
+// TestContractOnRealServer holds the backend to the contract on the ovsdb-server that is installed.
+func TestContractOnRealServer(t *testing.T) {
+	backendtest.Run(t, func(t testing.TB) backendtest.Target { return ovntest.NewReal(t, schema.NB2303()) })
+}

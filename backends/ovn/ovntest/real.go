@@ -1,0 +1,76 @@
+package ovntest
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
+)
+
+// errInjected is the failure of a write to a real server, which cannot be asked to fail.
+var errInjected = errors.New("injected failure")
+
+// NewReal starts a real ovsdb-server and makes it a target. Failures are injected between the backend and the server.
+func NewReal(t testing.TB, schema []byte) *Target {
+	process, err := ovsdbtest.StartProcess(t.Context(), t.TempDir(), schema)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = process.Stop() })
+	return newTarget(t, &real{Process: process})
+}
+
+// real is a server that counts and fails what the backends of a target write.
+type real struct {
+	*ovsdbtest.Process
+	writes int
+	failAt int
+	stage  ovsdbtest.Stage
+}
+
+// FailAt makes the n-th transaction from now fail; zero takes that back.
+func (r *real) FailAt(n int, stage ovsdbtest.Stage) { r.failAt, r.stage = n, stage }
+
+// Transactions counts the transactions so far.
+func (r *real) Transactions() int { return r.writes }
+
+// apply sends a plan through b, up to where a failure is due.
+func (r *real) apply(ctx context.Context, b backends.Backend, p *backends.Plan) error {
+	groups := p.Groups()
+	if r.failAt == 0 || r.failAt > groups {
+		r.failAt = max(0, r.failAt-groups)
+		return r.send(ctx, b, p)
+	}
+	due := r.failAt
+	r.failAt = 0
+	if r.stage == ovsdbtest.AfterCommit {
+		due++
+	}
+	part := *p
+	part.Ops = upTo(p.Ops, due-1)
+	return errors.Join(r.send(ctx, b, &part), errInjected)
+}
+
+// send counts what got through; what failed by itself was refused.
+func (r *real) send(ctx context.Context, b backends.Backend, p *backends.Plan) error {
+	err := b.Apply(ctx, p)
+	if err == nil {
+		r.writes += p.Groups()
+	}
+	return err
+}
+
+// upTo is the ops of the first groups.
+func upTo(ops []backends.Op, groups int) []backends.Op {
+	for i := range ops {
+		if i == 0 || ops[i].Group != ops[i-1].Group {
+			if groups == 0 {
+				return ops[:i]
+			}
+			groups--
+		}
+	}
+	return ops
+}
