@@ -52,7 +52,7 @@ func loopSettings() []Setting {
 			func(c *Config) *duration { return &c.RetryMin }),
 		interval("retry-max", "30s", 1, "longest pause after an error",
 			func(c *Config) *duration { return &c.RetryMax }),
-		fraction("max-delete-fraction", "0.5", "largest share of the owned rows that one plan may delete; a larger one is refused",
+		fraction("max-delete-fraction", "0.5", "largest share of the owned rows that one plan may delete, and of the isolated endpoints that it may open; a larger one is refused",
 			func(c *Config) *float64 { return &c.MaxDeleteFraction }),
 		flag("force", "let plans past max-delete-fraction until the target agrees once",
 			func(c *Config) *bool { return &c.Force }),
