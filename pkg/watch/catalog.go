@@ -15,6 +15,7 @@ type claim struct {
 	object   object
 	path     string
 	document int
+	effect   string // of a stand-in for a version that was never good; "" for the object itself
 }
 
 // declaration is one entry with the file it is in.
@@ -37,9 +38,16 @@ func settle(before map[Ref]claim, files map[string]*manifest) (map[Ref]claim, []
 	now := make(map[Ref]claim, len(declared))
 	var faults []fault
 	for ref, all := range declared {
-		c, at := choose(before[ref], all)
-		if c.object != nil {
+		was := before[ref]
+		if was.effect != "" {
+			was = claim{} // a stand-in is no previous version
+		}
+		c, at := choose(was, all)
+		switch {
+		case c.object != nil:
 			now[ref] = c
+		case all[at].standIn != nil:
+			now[ref] = standFor(before[ref], &all[at])
 		}
 		for i := range all {
 			if i != at {

@@ -221,6 +221,7 @@ func (d *Directory) update(files map[string]*manifest, unreadable map[string]err
 	for path, err := range unreadable {
 		faults = append(faults, fault{path: path, message: err.Error()})
 	}
+	explain(faults, force)
 	slices.SortFunc(faults, fault.compare)
 	problems := make([]Problem, len(faults))
 	for i, f := range faults {

@@ -33,5 +33,8 @@
 //   - A file or directory that cannot be read holds all it gave before.
 //   - Of two documents that declare one object the one in force stays in force, at the start the first by path.
 //
-// None of this survives a restart: then a faulty document gives nothing.
+// None of this survives a restart. A faulty policy of which no good version was in force since the start is stood in for,
+// lest its pods open: the stand-in isolates whom the document says, or every pod of its namespace where that cannot be
+// read, and allows nothing. Any other faulty document, and one of which not even kind, namespace and name can be read,
+// gives nothing then.
 package watch

@@ -30,7 +30,8 @@ type manifest struct {
 type entry struct {
 	ref      Ref
 	document int
-	object   object // completed and trimmed; nil when the declaration is faulty
+	object   object   // completed and trimmed; nil when the declaration is faulty
+	standIn  *standIn // for a faulty policy
 }
 
 // maxNesting bounds lists within lists.
@@ -204,7 +205,7 @@ func (r *reading) resource(row *resource, raw, metadata json.RawMessage, path st
 	}
 	if r.rejected != "" {
 		r.fault(ref, path, r.rejected)
-		r.declare(ref, nil)
+		r.faulty(ref, raw)
 		return
 	}
 	o := row.empty()
@@ -222,7 +223,7 @@ func (r *reading) resource(row *resource, raw, metadata json.RawMessage, path st
 		for _, f := range faults {
 			r.fault(ref, f.field, f.message)
 		}
-		r.declare(ref, nil)
+		r.faulty(ref, raw)
 		return
 	}
 	row.trim(o)
@@ -231,6 +232,12 @@ func (r *reading) resource(row *resource, raw, metadata json.RawMessage, path st
 
 func (r *reading) declare(ref Ref, o object) {
 	r.manifest.entries = append(r.manifest.entries, entry{ref: ref, document: r.document, object: o})
+}
+
+// faulty declares an object that cannot be taken.
+func (r *reading) faulty(ref Ref, raw json.RawMessage) {
+	r.manifest.entries = append(r.manifest.entries,
+		entry{ref: ref, document: r.document, standIn: newStandIn(ref, raw, r.rejected)})
 }
 
 // identify finds out which object is declared, whatever else is wrong with it. A name that no object can have does not
