@@ -19,11 +19,11 @@ func NewReal(t testing.TB, schema []byte) *Target {
 	process, err := ovsdbtest.StartProcess(t.Context(), t.TempDir(), schema)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = process.Stop() })
-	return newTarget(t, &real{Process: process})
+	return newTarget(t, &realServer{Process: process})
 }
 
-// real is a server that counts and fails what the backends of a target write.
-type real struct {
+// realServer is a server that counts and fails what the backends of a target write.
+type realServer struct {
 	*ovsdbtest.Process
 	writes int
 	failAt int
@@ -31,13 +31,13 @@ type real struct {
 }
 
 // FailAt makes the n-th transaction from now fail; zero takes that back.
-func (r *real) FailAt(n int, stage ovsdbtest.Stage) { r.failAt, r.stage = n, stage }
+func (r *realServer) FailAt(n int, stage ovsdbtest.Stage) { r.failAt, r.stage = n, stage }
 
 // Transactions counts the transactions so far.
-func (r *real) Transactions() int { return r.writes }
+func (r *realServer) Transactions() int { return r.writes }
 
 // apply sends a plan through b, up to where a failure is due.
-func (r *real) apply(ctx context.Context, b backends.Backend, p *backends.Plan) error {
+func (r *realServer) apply(ctx context.Context, b backends.Backend, p *backends.Plan) error {
 	groups := p.Groups()
 	if r.failAt == 0 || r.failAt > groups {
 		r.failAt = max(0, r.failAt-groups)
@@ -54,7 +54,7 @@ func (r *real) apply(ctx context.Context, b backends.Backend, p *backends.Plan) 
 }
 
 // send counts what got through; what failed by itself was refused.
-func (r *real) send(ctx context.Context, b backends.Backend, p *backends.Plan) error {
+func (r *realServer) send(ctx context.Context, b backends.Backend, p *backends.Plan) error {
 	err := b.Apply(ctx, p)
 	if err == nil {
 		r.writes += p.Groups()

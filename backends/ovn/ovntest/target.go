@@ -101,7 +101,7 @@ type patient struct {
 
 // Apply lets a real server fail where it is due; one within the process does so itself.
 func (p *patient) Apply(ctx context.Context, plan *backends.Plan) error {
-	if r, ok := p.server.(*real); ok {
+	if r, ok := p.server.(*realServer); ok {
 		return r.apply(ctx, p.Backend, plan)
 	}
 	return p.Backend.Apply(ctx, plan)
