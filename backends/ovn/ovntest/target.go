@@ -2,6 +2,7 @@ package ovntest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -89,13 +90,12 @@ func (g *Target) Open(t testing.TB, owner string) backends.Backend {
 	g.clients = append(g.clients, client)
 	backend, err := ovn.New(client, ovn.Options{Owner: owner, Ports: names})
 	require.NoError(t, err)
-	return &patient{backend, client, g.server}
+	return &patient{backend, g.server}
 }
 
-// patient plans once there is a connection, as a loop that tries again would.
+// patient plans until it reaches the server, as a loop would.
 type patient struct {
 	*ovn.Backend
-	client *ovsdb.Client
 	server server
 }
 
@@ -107,21 +107,25 @@ func (p *patient) Apply(ctx context.Context, plan *backends.Plan) error {
 	return p.Backend.Apply(ctx, plan)
 }
 
-// Plan waits for the connection first.
+// Plan tries again while there is no connection, and when one is lost on the way.
 func (p *patient) Plan(ctx context.Context, want *intent.Snapshot, since intent.Revision) (*backends.Plan, error) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	limit := time.After(patience)
-	for !p.client.Connected() {
+	for {
+		plan, err := p.Backend.Plan(ctx, want, since)
+		lost := errors.Is(err, ovsdb.ErrNotConnected) || errors.Is(err, ovsdb.ErrUnknownOutcome)
+		if !lost || ctx.Err() != nil {
+			return plan, err
+		}
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-limit:
-			return nil, ovsdb.ErrNotConnected
+			return nil, err
 		case <-tick.C:
 		}
 	}
-	return p.Backend.Plan(ctx, want, since)
 }
 
 // Prepare adds a logical port for each endpoint that has none and waits until every client has seen it.
