@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
@@ -41,21 +42,41 @@ func TestWorkloadBudget(t *testing.T) {
 		require.Zero(t, server.Transactions())
 	})
 	t.Run("a flipped label is one transaction without an ACL", func(t *testing.T) {
-		pod := cluster.Pods[17]
-		for key, value := range map[string]string{"app": "a3", "tier": "db"} {
-			server.Reset()
-			require.NoError(t, r.translator.Put(relabel(pod, key, value)))
-			flip := r.sync(t)
-			require.False(t, flip.Empty())
-			require.Equal(t, 1, server.Transactions())
-			for i := range flip.Ops {
-				require.Equal(t, backends.Mutate, flip.Ops[i].Verb)
-				require.NotEqual(t, "ACL", flip.Ops[i].Kind)
-			}
-			require.NoError(t, r.translator.Put(pod))
-			r.sync(t)
-		}
+		requireCheapFlips(t, server, r, cluster.Pods[17])
 	})
+}
+
+// TestLargeClusterFlip flips a label among 10,000 pods and 1,000 policies: what is written must not grow with them.
+func TestLargeClusterFlip(t *testing.T) {
+	server, err := ovsdbtest.NewServer(schema.NB2303())
+	require.NoError(t, err)
+	require.NoError(t, server.Start("unix:"+t.TempDir()+"/nb.sock"))
+	t.Cleanup(server.Close)
+	cluster := policygen.Workload(10000)
+	cluster.Policies = cluster.Policies[:1000]
+	r := newRig(t, server.Addr())
+	makePorts(t, r.client, cluster)
+	r.load(t, cluster)
+	r.sync(t)
+	requireCheapFlips(t, server, r, cluster.Pods[17])
+}
+
+// requireCheapFlips flips labels of a pod that is subject and peer, and back.
+func requireCheapFlips(t *testing.T, server *ovsdbtest.Server, r *rig, pod *corev1.Pod) {
+	t.Helper()
+	for key, value := range map[string]string{"app": "a3", "tier": "db"} {
+		server.Reset()
+		require.NoError(t, r.translator.Put(relabel(pod, key, value)))
+		flip := r.sync(t)
+		require.False(t, flip.Empty())
+		require.Equal(t, 1, server.Transactions())
+		for i := range flip.Ops {
+			require.Equal(t, backends.Mutate, flip.Ops[i].Verb)
+			require.NotEqual(t, "ACL", flip.Ops[i].Kind)
+		}
+		require.NoError(t, r.translator.Put(pod))
+		r.sync(t)
+	}
 }
 
 // created counts the rows that a plan creates, by table.
