@@ -26,10 +26,11 @@
 //
 // Every row carries external_ids netloom.io/owner and netloom.io/id, and its UUID is derived from the two (UUIDv5): to
 // insert a row twice is impossible. What carries our owner and is not wanted is removed; rows of other owners and of
-// nobody are never touched.
+// nobody are never touched. A row that lost its mark is known by its UUID, which only we derive, and is marked again.
 //
 // # What is atomic, what is not expressible
 //
-// All of a snapshot can be expressed. ACLs of other owners on the same ports are not known here: where the database
-// holds such, OVN's own priorities and tiers decide.
+// All that a NetworkPolicy can say is expressible; rules with ports of other protocols than TCP, UDP and SCTP are skipped,
+// which denies them. ACLs of other owners on the same ports are not known here: where the database holds such, OVN's own
+// priorities and tiers decide.
 package ovn
