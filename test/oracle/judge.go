@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 )
 
@@ -16,6 +17,9 @@ type Frozen struct {
 	namespaces map[string]map[string]string // labels
 	nodes      map[string][]netip.Addr
 	policies   map[string][]*networkingv1.NetworkPolicy // by namespace
+	zones      map[string]string                        // of nodes
+	slices     map[string][]*discoveryv1.EndpointSlice  // by namespace/name of their Service
+	frontends  map[frontendKey]frontend
 }
 
 // rule is an ingress or egress rule: both say which peers and which ports.
@@ -28,8 +32,16 @@ type rule struct {
 func (z *Frozen) Allowed(f Flow) Verdict {
 	f.Src.Addr = f.Src.Addr.Unmap().WithZone("")
 	f.Dst.Addr = f.Dst.Addr.Unmap().WithZone("")
+	if fe, ok := z.frontends[keyOf(f)]; ok {
+		return z.serve(f, &fe)
+	}
+	return z.judge(f)
+}
+
+// judge asks the policies about a flow whose destination is meant as it stands.
+func (z *Frozen) judge(f Flow) Verdict {
 	if f.Src.Addr.IsValid() && f.Src.Addr == f.Dst.Addr {
-		return Verdict{true, true, true, []string{"a pod may talk to itself"}}
+		return Verdict{Allowed: true, EgressAllowed: true, IngressAllowed: true, Why: []string{"a pod may talk to itself"}}
 	}
 	var v Verdict
 	var why []string

@@ -1,0 +1,149 @@
+package oracle
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// What the Kubernetes API has no field for.
+const (
+	// A Service with this label is the business of another proxy, whatever the value.
+	labelProxyName = "service.kubernetes.io/service-proxy-name"
+	// The logical network that a Service is in, and its older spelling.
+	annotationNetwork      = "netloom.io/network"
+	annotationNetworkAlias = "ovn.kubernetes.io/vpc"
+)
+
+// kind is how a Service is exposed at an address.
+type kind int
+
+const (
+	clusterIP kind = iota
+	externalIP
+	loadBalancerIP
+	nodePort
+)
+
+// frontendKey is what one Service only can have.
+type frontendKey struct {
+	network  string
+	addr     netip.Addr
+	protocol corev1.Protocol
+	port     int32
+}
+
+func keyOf(f Flow) frontendKey { return frontendKey{f.Network, f.Dst.Addr, f.Protocol, f.Port} }
+
+// frontend is where one port of a Service is exposed.
+type frontend struct {
+	service *corev1.Service
+	port    *corev1.ServicePort
+	kind    kind
+	node    string // whose address it is; only for node ports
+}
+
+// frontends finds who serves what. Of several Services that claim the same, the oldest has it.
+func frontends(c *Cluster) map[frontendKey]frontend {
+	all := map[frontendKey]frontend{}
+	for _, s := range slices.SortedFunc(slices.Values(c.Services), older) {
+		if !served(s) {
+			continue
+		}
+		for i := range s.Spec.Ports {
+			p := &s.Spec.Ports[i]
+			claim := func(a netip.Addr, number int32, k kind, node string) {
+				key := frontendKey{network(s), a, protocolOf(p.Protocol), number}
+				if _, taken := all[key]; !taken && hasFamily(s, a) {
+					all[key] = frontend{s, p, k, node}
+				}
+			}
+			expose(c, s, p, claim)
+		}
+	}
+	return all
+}
+
+// expose claims every address at which a port of s is to be had.
+func expose(c *Cluster, s *corev1.Service, p *corev1.ServicePort, claim func(netip.Addr, int32, kind, string)) {
+	for _, a := range clusterIPs(s) {
+		claim(a, p.Port, clusterIP, "")
+	}
+	for _, text := range s.Spec.ExternalIPs {
+		if a, ok := parseAddr(text); ok {
+			claim(a, p.Port, externalIP, "")
+		}
+	}
+	if s.Spec.Type == corev1.ServiceTypeLoadBalancer {
+		for _, in := range s.Status.LoadBalancer.Ingress {
+			// In mode Proxy traffic arrives with another destination.
+			proxied := in.IPMode != nil && *in.IPMode == corev1.LoadBalancerIPModeProxy
+			if a, ok := parseAddr(in.IP); ok && !proxied {
+				claim(a, p.Port, loadBalancerIP, "")
+			}
+		}
+	}
+	// LoadBalancer builds on NodePort.
+	onNodes := s.Spec.Type == corev1.ServiceTypeNodePort || s.Spec.Type == corev1.ServiceTypeLoadBalancer
+	if p.NodePort == 0 || !onNodes {
+		return
+	}
+	byName := func(a, b *corev1.Node) int { return cmp.Compare(a.Name, b.Name) }
+	for _, n := range slices.SortedFunc(slices.Values(c.Nodes), byName) {
+		for _, a := range nodeAddrs(n) {
+			claim(a, p.NodePort, nodePort, n.Name)
+		}
+	}
+}
+
+// older orders Services by age, and those of one age by name.
+func older(a, b *corev1.Service) int {
+	if !a.CreationTimestamp.Equal(&b.CreationTimestamp) {
+		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
+	}
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}
+
+// served says whether s has an address of its own and is nobody else's business.
+func served(s *corev1.Service) bool {
+	_, others := s.Labels[labelProxyName]
+	_, headless := s.Labels[corev1.IsHeadlessService]
+	return !others && !headless && s.Spec.Type != corev1.ServiceTypeExternalName && len(clusterIPs(s)) > 0
+}
+
+// clusterIPs is spec.clusterIPs, which is initialised from spec.clusterIP. "None" and "" are no addresses.
+func clusterIPs(s *corev1.Service) []netip.Addr {
+	texts := s.Spec.ClusterIPs
+	if len(texts) == 0 {
+		texts = []string{s.Spec.ClusterIP}
+	}
+	var addrs []netip.Addr
+	for _, text := range texts {
+		if a, ok := parseAddr(text); ok {
+			addrs = append(addrs, a)
+		}
+	}
+	return addrs
+}
+
+// hasFamily says whether s is of the family of a. The cluster IPs correspond to spec.ipFamilies.
+func hasFamily(s *corev1.Service, a netip.Addr) bool {
+	return slices.ContainsFunc(clusterIPs(s), func(own netip.Addr) bool { return own.Is4() == a.Is4() })
+}
+
+func network(s *corev1.Service) string {
+	if n, ok := s.Annotations[annotationNetwork]; ok {
+		return n
+	}
+	return s.Annotations[annotationNetworkAlias]
+}
+
+// protocolOf is p with its default.
+func protocolOf(p corev1.Protocol) corev1.Protocol {
+	if p == "" {
+		return corev1.ProtocolTCP
+	}
+	return p
+}
