@@ -16,6 +16,7 @@ type Client struct {
 	endpoints []endpoint
 	wake      chan struct{}
 	ports     *portIndex
+	topology  *topology
 	dial      func(ctx context.Context, network, address string) (net.Conn, error)
 
 	mu      sync.Mutex
@@ -36,6 +37,7 @@ func New(opts Options) (*Client, error) {
 		endpoints: endpoints,
 		wake:      make(chan struct{}, 1),
 		ports:     newPortIndex(opts.PortIndexKeys),
+		topology:  newTopology(),
 		dial:      new(net.Dialer).DialContext,
 	}, nil
 }
@@ -102,8 +104,8 @@ func (c *Client) report(at endpoint, end ending, told map[string]string) {
 	}
 }
 
-// Wake is a channel of size one that receives after the connection was established or lost and after logical ports
-// appeared, disappeared or changed.
+// Wake is a channel of size one that receives after the connection was established or lost and after logical
+// ports, switches or routers appeared, disappeared or changed.
 func (c *Client) Wake() <-chan struct{} { return c.wake }
 
 func (c *Client) wakeUp() {

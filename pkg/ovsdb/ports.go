@@ -17,6 +17,8 @@ type Port struct {
 	Name string
 	// ExternalIDs holds those of the keys in Options.PortIndexKeys that the port has.
 	ExternalIDs map[string]string
+
+	router bool // it leads to a router
 }
 
 // Port returns the uuid of the logical port of that name. After a lost connection it answers from what was last known.
@@ -71,6 +73,16 @@ type portIndex struct {
 	byName  map[string]string
 	byID    map[externalID]map[string]struct{}
 	changed map[string]struct{}
+	linked  bool // a port that leads to a router came, went or changed since takeLinked
+}
+
+// takeLinked says whether a connection between a switch and a router may have changed since the last call.
+func (x *portIndex) takeLinked() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	was := x.linked
+	x.linked = false
+	return was
 }
 
 func newPortIndex(keys []string) *portIndex {
@@ -83,10 +95,26 @@ func newPortIndex(keys []string) *portIndex {
 	}
 }
 
+// request is the columns to monitor, nil where the schema has no logical ports.
+func (x *portIndex) request(schema Schema) []byte {
+	if !schema.HasColumn(tableLogicalPort, "name") {
+		return nil
+	}
+	columns := []string{"name"}
+	if schema.HasColumn(tableLogicalPort, "type") {
+		columns = append(columns, "type")
+	}
+	if len(x.keys) > 0 && schema.HasColumn(tableLogicalPort, "external_ids") {
+		columns = append(columns, "external_ids")
+	}
+	return append(appendStrings([]byte(`{"`+tableLogicalPort+`":{"columns":`), columns), "}}"...)
+}
+
 // portUpdate is what a monitor says of one row: New is nil for a deleted one.
 type portUpdate struct {
 	New *struct {
 		Name        string `json:"name"`
+		Type        string `json:"type"`
 		ExternalIDs any    `json:"external_ids"`
 	} `json:"new"`
 }
@@ -144,7 +172,7 @@ func (x *portIndex) update(raw json.RawMessage) (changed bool, err error) {
 }
 
 func (x *portIndex) put(uuid string, row portUpdate) {
-	port := Port{UUID: uuid, Name: row.New.Name}
+	port := Port{UUID: uuid, Name: row.New.Name, router: row.New.Type == typeRouter}
 	if len(x.keys) > 0 {
 		all := StringMap(fromWire(row.New.ExternalIDs))
 		port.ExternalIDs = make(map[string]string)
@@ -155,7 +183,7 @@ func (x *portIndex) put(uuid string, row portUpdate) {
 		}
 	}
 	if old, ok := x.byUUID[uuid]; ok {
-		if old.Name == port.Name && maps.Equal(old.ExternalIDs, port.ExternalIDs) {
+		if old.Name == port.Name && old.router == port.router && maps.Equal(old.ExternalIDs, port.ExternalIDs) {
 			return
 		}
 		x.drop(uuid)
@@ -174,6 +202,7 @@ func (x *portIndex) put(uuid string, row portUpdate) {
 
 // note remembers that a port changed. Where ports are found by external_ids, those without any of the keys are nobody's.
 func (x *portIndex) note(port Port) {
+	x.linked = x.linked || port.router
 	if len(x.keys) == 0 || len(port.ExternalIDs) > 0 {
 		x.changed[port.Name] = struct{}{}
 	}

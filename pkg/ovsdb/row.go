@@ -1,6 +1,11 @@
 package ovsdb
 
-import "github.com/ovn-kubernetes/libovsdb/ovsdb"
+import (
+	"maps"
+	"slices"
+
+	"github.com/ovn-kubernetes/libovsdb/ovsdb"
+)
 
 // Insert is the operation that adds a row under a uuid of the caller's choice. It is refused when the uuid is taken, also
 // by a row deleted in the same transaction.
@@ -30,6 +35,25 @@ func MutateSet[E string | ovsdb.UUID](table, uuid, column string, add, remove []
 	if len(add) > 0 {
 		op.Mutations = append(op.Mutations, ovsdb.Mutation{
 			Column: column, Mutator: ovsdb.MutateOperationInsert, Value: Set(add),
+		})
+	}
+	return op
+}
+
+// MutateMap is the operation that takes the keys of remove out of a map and sets those of put, whatever value they had.
+// Other keys stay.
+func MutateMap(table, uuid, column string, put map[string]string, remove []string) ovsdb.Operation {
+	op := ovsdb.Operation{Op: ovsdb.OperationMutate, Table: table, Where: ByUUID(uuid)}
+	gone := slices.Concat(remove, slices.Collect(maps.Keys(put))) // an insertion leaves a key alone that is there
+	slices.Sort(gone)
+	if gone = slices.Compact(gone); len(gone) > 0 {
+		op.Mutations = append(op.Mutations, ovsdb.Mutation{
+			Column: column, Mutator: ovsdb.MutateOperationDelete, Value: Set(gone),
+		})
+	}
+	if len(put) > 0 {
+		op.Mutations = append(op.Mutations, ovsdb.Mutation{
+			Column: column, Mutator: ovsdb.MutateOperationInsert, Value: Map(put),
 		})
 	}
 	return op

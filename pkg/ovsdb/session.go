@@ -20,10 +20,11 @@ var (
 	errFilesChanged = errors.New("TLS files changed")
 )
 
-// The names under which the two monitors of a session report.
+// The names under which the monitors of a session report.
 const (
-	monitorServer = "server"
-	monitorPorts  = "ports"
+	monitorServer   = "server"
+	monitorPorts    = "ports"
+	monitorTopology = "topology"
 )
 
 // session is one connection that may become the client's.
@@ -155,10 +156,10 @@ func (c *Client) judge(update json.RawMessage, initial bool) error {
 	return nil
 }
 
-// prepare learns the schema and begins to watch the logical ports. The probe bounds how long it takes.
+// prepare learns the schema and begins to watch the logical ports, switches and routers. The probe bounds how long it
+// takes.
 func (c *Client) prepare(ctx context.Context, s *session) error {
-	name := appendString(nil, c.opts.Database)
-	raw, err := s.conn.call(ctx, "get_schema", append(append([]byte{'['}, name...), ']'), 0, nil)
+	raw, err := s.conn.call(ctx, "get_schema", append(appendString([]byte{'['}, c.opts.Database), ']'), 0, nil)
 	if err != nil {
 		return err
 	}
@@ -167,18 +168,34 @@ func (c *Client) prepare(ctx context.Context, s *session) error {
 		return fmt.Errorf("read schema: %w", err)
 	}
 	s.schema = newSchema(&schema)
-	if !s.schema.HasColumn(tableLogicalPort, "name") {
-		return c.ports.replace(nil)
+	err = c.monitor(ctx, s, monitorTopology, c.topology.request(s.schema), func(result json.RawMessage) error {
+		_, err := c.topology.take(result, true)
+		return err
+	})
+	if err != nil {
+		return err
 	}
-	columns := []string{"name"}
-	if len(c.opts.PortIndexKeys) > 0 && s.schema.HasColumn(tableLogicalPort, "external_ids") {
-		columns = append(columns, "external_ids")
+	return c.monitor(ctx, s, monitorPorts, c.ports.request(s.schema), func(result json.RawMessage) error {
+		err := c.ports.replace(result)
+		if c.ports.takeLinked() {
+			c.topology.bump()
+		}
+		return err
+	})
+}
+
+// monitor begins to watch what request names and hands over all there is now; nil requests watch nothing.
+func (c *Client) monitor(
+	ctx context.Context, s *session, name string, request []byte, all func(json.RawMessage) error,
+) error {
+	if request == nil {
+		return all(nil)
 	}
-	b := append(append([]byte{'['}, name...), `,"`+monitorPorts+`",{"`+tableLogicalPort+`":{"columns":`...)
-	b = append(appendStrings(b, columns), "}}]"...)
+	b := append(appendString([]byte{'['}, c.opts.Database), ',')
+	b = append(append(appendString(b, name), ','), request...)
 	var fault error
-	_, err = s.conn.call(ctx, "monitor", b, selectWeight, func(result json.RawMessage) {
-		fault = c.ports.replace(result)
+	_, err := s.conn.call(ctx, "monitor", append(b, ']'), selectWeight, func(result json.RawMessage) {
+		fault = all(result)
 	})
 	if err != nil {
 		return err
@@ -204,12 +221,24 @@ func (c *Client) notified(s *session, method string, params json.RawMessage) {
 		}
 	case monitorPorts:
 		changed, err := c.ports.update(pair[1])
-		if err != nil {
-			s.conn.close(err)
-		}
-		if changed {
+		c.heard(s, changed, err)
+		if c.ports.takeLinked() {
+			c.topology.bump()
 			c.wakeUp()
 		}
+	case monitorTopology:
+		changed, err := c.topology.take(pair[1], false)
+		c.heard(s, changed, err)
+	}
+}
+
+// heard rings after an update that changed something, and ends a session whose update could not be read.
+func (c *Client) heard(s *session, changed bool, err error) {
+	if err != nil {
+		s.conn.close(err)
+	}
+	if changed {
+		c.wakeUp()
 	}
 }
 
