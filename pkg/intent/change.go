@@ -11,11 +11,19 @@ type Change struct {
 	Members  []SetDelta // of sets that stood before and still stand
 	Policies []PolicyID // created, rewritten or dropped
 	Families bool       // Snapshot.Families differs: everything that depends on it has to be looked at
+
+	LoadBalancers []LoadBalancerID // created, rewritten or dropped
+	Nodes         []string         // names of nodes created, rewritten or dropped
 }
 
-// weight is how many endpoints and addresses c speaks of, which is what it costs to remember.
+// empty says that nothing became different.
+func (c *Change) empty() bool {
+	return len(c.Sets)+len(c.Members)+len(c.Policies)+len(c.LoadBalancers)+len(c.Nodes) == 0 && !c.Families
+}
+
+// weight is how many endpoints, addresses and load balancers c speaks of, which is what it costs to remember.
 func (c *Change) weight() int {
-	n := 1
+	n := 1 + len(c.LoadBalancers) + len(c.Nodes)
 	for i := range c.Members {
 		d := &c.Members[i]
 		n += len(d.Joined) + len(d.Left) + len(d.AddrsAdded) + len(d.AddrsRemoved)

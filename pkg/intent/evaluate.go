@@ -13,13 +13,21 @@ type Flow struct {
 	Src, Dst Party
 	Protocol Protocol
 	Port     uint16 // destination port; ignored by protocols without ports
+	// Node is where the flow enters the network: the node of the source when it is an endpoint. "" is not known, and no
+	// node has backends for it.
+	Node    string
+	Network string // the logical network it enters; "" is the default one
 }
 
-// Verdict is what a snapshot says of a flow.
+// Verdict is what a snapshot says of a flow. The zero value denies.
 type Verdict struct {
 	Allowed bool
 	Egress  Decision // of the source's policies
 	Ingress Decision // of the destination's policies
+	// Balanced is what became of a flow to a frontend, nil for any other. Allowed then says that it gets through
+	// whichever backend it is sent to, and Egress and Ingress are those of the first choice that is denied, or of the
+	// first choice.
+	Balanced *Balanced
 }
 
 // Decision is one direction of a verdict. The zero value denies.
@@ -35,9 +43,18 @@ type RuleRef struct {
 	Rule   int // index in Policy.Rules; -1 is the policy's isolation itself
 }
 
-// Evaluate judges one flow. An endpoint that talks to itself by its own address is never filtered; otherwise the
-// source's egress and the destination's ingress must both allow.
+// Evaluate judges one flow. One to a frontend is balanced first: policies see the backend and its port. An endpoint that
+// talks to itself by its own address, or through a frontend, is never filtered; otherwise the source's egress and the
+// destination's ingress must both allow.
 func (s *Snapshot) Evaluate(f Flow) Verdict {
+	if lb, front := s.Frontend(f.Network, f.Protocol, netip.AddrPortFrom(f.Dst.Addr, f.Port)); front != nil {
+		return s.balance(f, lb, front)
+	}
+	return s.judge(f)
+}
+
+// judge says what policies say of a flow between two parties.
+func (s *Snapshot) judge(f Flow) Verdict {
 	if f.Src.Addr == f.Dst.Addr {
 		open := Decision{Allowed: true}
 		return Verdict{Allowed: true, Egress: open, Ingress: open}

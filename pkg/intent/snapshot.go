@@ -9,19 +9,24 @@ import (
 
 // Snapshot is the whole desired state at one revision. It is immutable and safe for concurrent use.
 type Snapshot struct {
-	revision Revision
-	families Families
-	sets     *iradix.Tree[*Set]
-	policies *iradix.Tree[*Policy]
-	log      []Change // what led to the last len(log) revisions, oldest first
-	weight   int      // of the log
+	revision  Revision
+	families  Families
+	sets      *iradix.Tree[*Set]
+	policies  *iradix.Tree[*Policy]
+	balancers balancers
+	nodes     *iradix.Tree[*Node]
+	log       []Change // what led to the last len(log) revisions, oldest first
+	weight    int      // of the log
 	// endpoints counts those of the cluster, in a set or not; -1 when nobody has counted.
 	endpoints int
 }
 
 // NewSnapshot is the empty snapshot, of revision zero: nothing is isolated.
 func NewSnapshot() *Snapshot {
-	return &Snapshot{sets: iradix.New[*Set](), policies: iradix.New[*Policy](), endpoints: -1}
+	return &Snapshot{
+		sets: iradix.New[*Set](), policies: iradix.New[*Policy](), balancers: newBalancers(), nodes: iradix.New[*Node](),
+		endpoints: -1,
+	}
 }
 
 // Revision numbers s.
@@ -45,6 +50,15 @@ func (s *Snapshot) Policy(id PolicyID) *Policy {
 	v, _ := s.policies.Get([]byte(id))
 	return v
 }
+
+// Node finds a node, nil when there is none of that name.
+func (s *Snapshot) Node(name string) *Node {
+	v, _ := s.nodes.Get([]byte(name))
+	return v
+}
+
+// Nodes yields every node, ordered by name.
+func (s *Snapshot) Nodes() iter.Seq[*Node] { return values(s.nodes) }
 
 // Sets yields every set, ordered by ID.
 func (s *Snapshot) Sets() iter.Seq[*Set] { return values(s.sets) }
@@ -81,6 +95,8 @@ type Builder struct {
 	endpoints int
 	sets      *iradix.Txn[*Set]
 	policies  *iradix.Txn[*Policy]
+	balancers *balancersTxn
+	nodes     *iradix.Txn[*Node]
 	change    Change
 }
 
@@ -88,6 +104,7 @@ type Builder struct {
 func (s *Snapshot) Next() *Builder {
 	return &Builder{
 		from: s, families: s.families, endpoints: s.endpoints, sets: s.sets.Txn(), policies: s.policies.Txn(),
+		balancers: s.balancers.txn(), nodes: s.nodes.Txn(),
 	}
 }
 
@@ -139,10 +156,23 @@ func (b *Builder) DropPolicy(id PolicyID) {
 	}
 }
 
+// PutNode adds a node or rewrites the one of the same name.
+func (b *Builder) PutNode(n *Node) {
+	b.nodes.Insert([]byte(n.Name), n)
+	b.change.Nodes = append(b.change.Nodes, n.Name)
+}
+
+// DropNode removes a node, if it is there.
+func (b *Builder) DropNode(name string) {
+	if _, ok := b.nodes.Delete([]byte(name)); ok {
+		b.change.Nodes = append(b.change.Nodes, name)
+	}
+}
+
 // Commit ends the builder. Where nothing changed it returns the snapshot it started from, with the same revision.
 func (b *Builder) Commit() *Snapshot {
 	c := b.change
-	if len(c.Sets) == 0 && len(c.Members) == 0 && len(c.Policies) == 0 && !c.Families {
+	if c.empty() {
 		return b.from
 	}
 	next := &Snapshot{
@@ -151,6 +181,8 @@ func (b *Builder) Commit() *Snapshot {
 		endpoints: b.endpoints,
 		sets:      b.sets.Commit(),
 		policies:  b.policies.Commit(),
+		balancers: b.balancers.commit(),
+		nodes:     b.nodes.Commit(),
 	}
 	next.log, next.weight = remember(b.from.log, b.from.weight, c)
 	return next

@@ -1,0 +1,86 @@
+package intent
+
+// Outcome is what becomes of a flow to a frontend. The zero value is none.
+type Outcome uint8
+
+// SentOn goes to one of the choices. Refused is answered at once: there is no backend anywhere. Unserved is dropped:
+// there is no backend for this flow. Barred is dropped: the frontend does not take flows from that source.
+const (
+	SentOn Outcome = iota + 1
+	Refused
+	Unserved
+	Barred
+)
+
+// String is the outcome's lower-case name.
+func (o Outcome) String() string {
+	switch o {
+	case SentOn:
+		return "sent on"
+	case Refused:
+		return "refused"
+	case Unserved:
+		return "unserved"
+	case Barred:
+		return "barred"
+	default:
+		return "no outcome"
+	}
+}
+
+// Balanced is what became of a flow to a frontend.
+type Balanced struct {
+	LoadBalancer *LoadBalancer
+	Frontend     *Frontend
+	Outcome      Outcome
+	Choices      []Choice // the backends one of which the flow is sent to; with SentOn only
+}
+
+// Choice is a backend that a flow may be sent to, and what policies say then.
+type Choice struct {
+	Backend Backend
+	Allowed bool
+	Egress  Decision // of the source's policies, on the backend's address and port
+	Ingress Decision // of the backend's policies
+}
+
+// balance judges a flow to a frontend by each backend that it may be sent to.
+func (s *Snapshot) balance(f Flow, lb *LoadBalancer, front *Frontend) Verdict {
+	b := &Balanced{LoadBalancer: lb, Frontend: front}
+	v := Verdict{Balanced: b}
+	if covers(front.Denied, f.Src.Addr) {
+		b.Outcome = Barred
+		return v
+	}
+	backends := front.Choose(s.entry(f.Node), f.Src.Key != Key{})
+	switch {
+	case len(backends) > 0:
+		b.Outcome = SentOn
+	case len(front.Backends) == 0 && lb.RejectEmpty:
+		b.Outcome = Refused
+		return v
+	default:
+		b.Outcome = Unserved
+		return v
+	}
+	v.Allowed = true
+	for i := range backends {
+		to := f
+		to.Dst, to.Port = Party{Key: backends[i].Key, Addr: backends[i].Addr}, backends[i].Port
+		one := s.judge(to)
+		b.Choices = append(b.Choices, Choice{backends[i], one.Allowed, one.Egress, one.Ingress})
+		if i == 0 || v.Allowed && !one.Allowed {
+			v.Egress, v.Ingress = one.Egress, one.Ingress
+		}
+		v.Allowed = v.Allowed && one.Allowed
+	}
+	return v
+}
+
+// entry is the node of a name; one that nothing is known of but its name where the snapshot has none, nil for no name.
+func (s *Snapshot) entry(name string) *Node {
+	if n := s.Node(name); n != nil || name == "" {
+		return n
+	}
+	return &Node{Name: name}
+}

@@ -1,0 +1,139 @@
+package intent
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+)
+
+// LoadBalancerID names a load balancer: a function of the source object.
+type LoadBalancerID string
+
+// LoadBalancer says to whom traffic goes that is sent to the frontends of one source object. It is read-only, and the
+// slices of its parts may be shared.
+type LoadBalancer struct {
+	ID      LoadBalancerID
+	Origin  Origin
+	Network string // the logical network whose endpoints it serves; "" is the default one
+	// Affinity is for how many seconds after its last connection a client is sent to the same backend; 0 does not care.
+	Affinity uint32
+	// RejectEmpty has flows refused at once while the frontend has no backend at all; otherwise they are dropped.
+	RejectEmpty bool
+	// HealthCheckPort is where nodes tell an outer load balancer whether they have a backend; 0 is nowhere. It is
+	// recorded, nobody listens there.
+	HealthCheckPort uint16
+	Frontends       []Frontend // ordered by Compare, no two equal
+}
+
+// FrontendKind says where the address of a frontend comes from. The zero value is none.
+type FrontendKind uint8
+
+// The kinds of frontends: a ServiceSpec.clusterIPs entry, a node's address with a node port, an entry of
+// ServiceSpec.externalIPs, an entry of ServiceStatus.loadBalancer.ingress.
+const (
+	ClusterAddress FrontendKind = iota + 1
+	NodePort
+	ExternalAddress
+	IngressAddress
+)
+
+// String is the kind's lower-case name.
+func (k FrontendKind) String() string {
+	switch k {
+	case ClusterAddress:
+		return "cluster"
+	case NodePort:
+		return "nodeport"
+	case ExternalAddress:
+		return "external"
+	case IngressAddress:
+		return "ingress"
+	default:
+		return fmt.Sprintf("frontend(%d)", uint8(k))
+	}
+}
+
+// Locality says which of its backends a frontend uses. The zero value is Anywhere.
+type Locality uint8
+
+// Anywhere is any backend, but those meant for the flow's node or its zone where hints say so. NodeOfFlow is those on
+// the node where the flow enters. NodeOfFrontend is those on the node that holds the frontend's address.
+// NodeOfOutsideFlow is NodeOfFlow for a flow whose source is no endpoint and Anywhere for all others.
+const (
+	Anywhere Locality = iota
+	NodeOfFlow
+	NodeOfFrontend
+	NodeOfOutsideFlow
+)
+
+// String is the locality's name.
+func (l Locality) String() string {
+	switch l {
+	case Anywhere:
+		return "anywhere"
+	case NodeOfFlow:
+		return "node of flow"
+	case NodeOfFrontend:
+		return "node of frontend"
+	case NodeOfOutsideFlow:
+		return "node of outside flow"
+	default:
+		return fmt.Sprintf("locality(%d)", uint8(l))
+	}
+}
+
+// KeepsSource says whether the backend has to see who sent the flow: externalTrafficPolicy Local asks for it.
+func (l Locality) KeepsSource() bool { return l == NodeOfFrontend || l == NodeOfOutsideFlow }
+
+// Frontend is one address, protocol and port that traffic is sent to. The zero value leads nowhere.
+type Frontend struct {
+	Addr     netip.Addr
+	Protocol Protocol // TCP, UDP or SCTP
+	Port     uint16   // 1 to 65535
+	Kind     FrontendKind
+	Path     string // where in the source object it stands, such as "spec.ports[0]"
+	Node     string // of a NodePort, whose address it is; "" for the other kinds
+	Locality Locality
+	// Denied are sources whose flows are dropped before they are balanced; sorted, masked, disjoint.
+	Denied   []netip.Prefix
+	Backends []Backend // ordered by Backend.Compare, no two of one address and port; of the frontend's family
+}
+
+// Compare orders frontends by address, protocol and port, which together name them.
+func (f *Frontend) Compare(o *Frontend) int {
+	return cmp.Or(f.Addr.Compare(o.Addr), cmp.Compare(f.Protocol, o.Protocol), cmp.Compare(f.Port, o.Port))
+}
+
+// String spells f as tcp/10.96.0.1:80.
+func (f *Frontend) String() string {
+	return f.Protocol.String() + "/" + netip.AddrPortFrom(f.Addr, f.Port).String()
+}
+
+// Backend is one address and port that a flow may be sent on to.
+type Backend struct {
+	Addr     netip.Addr
+	Port     uint16   // 1 to 65535
+	Key      Key      // the endpoint that holds the address; the zero key when it is none, or not known to be one
+	Node     string   // where it runs; "" when unknown
+	ForNodes []string // hint: the nodes it is meant for, sorted; empty is no hint
+	ForZones []string // hint: the zones it is meant for, sorted; empty is no hint
+	// Draining says that it ends and still serves: it is used only where no other can be.
+	Draining bool
+}
+
+// Compare orders backends by address and port.
+func (b *Backend) Compare(o *Backend) int {
+	return cmp.Or(b.Addr.Compare(o.Addr), cmp.Compare(b.Port, o.Port))
+}
+
+// AddrPort is where b listens.
+func (b *Backend) AddrPort() netip.AddrPort { return netip.AddrPortFrom(b.Addr, b.Port) }
+
+// Node is a machine that endpoints run on and that flows enter the network at.
+type Node struct {
+	Name string
+	Zone string // topology zone; "" when unknown
+	// SystemID is what the switch of the node calls itself, where that is known and not the node's name.
+	SystemID string
+	Addrs    []netip.Addr // its own addresses, sorted
+}
