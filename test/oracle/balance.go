@@ -49,14 +49,14 @@ func (z *Frozen) serve(f Flow, fe *frontend) Verdict {
 	return v
 }
 
-// choose picks the endpoints that a flow may go to. A traffic policy Local leaves those of one node; otherwise hints are
-// heeded. Endpoints that drain are for when there would be no others.
+// choose picks the endpoints that a flow may go to. A traffic policy Local leaves those of one node; otherwise the hints
+// for where the client is are heeded. Endpoints that drain are for when there would be no others.
 func (z *Frozen) choose(f Flow, fe *frontend, all []endpoint) []endpoint {
 	at := z.entry(f)
-	if fe.kind == nodePort {
-		at = fe.node
-	}
 	if z.local(f, fe) {
+		if fe.kind == nodePort {
+			at = fe.node
+		}
 		var here []endpoint
 		for _, e := range all {
 			if at != "" && e.node == at {

@@ -384,7 +384,7 @@ func TestHints(t *testing.T) {
 			192.0.2.1@n1 10.96.0.1 tcp/80 10.0.0.1:1 10.0.0.2:1
 			blue/c 10.96.0.1 tcp/80 10.0.0.1:1 10.0.0.2:1 10.0.0.4:1
 			192.0.2.1 10.96.0.1 tcp/80 10.0.0.1:1 10.0.0.2:1 10.0.0.4:1
-			blue/c 10.0.1.1 tcp/30080 10.0.0.1:1 10.0.0.2:1`,
+			blue/a 10.0.1.2 tcp/30080 10.0.0.1:1 10.0.0.2:1`,
 		},
 		{
 			name: "one endpoint without a hint and they mean nothing", services: services,
