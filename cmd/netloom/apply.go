@@ -138,7 +138,7 @@ func checkApply(cfg *config.Config, output string) error {
 
 // translate reads the manifests once.
 func translate(cfg *config.Config, log logrus.FieldLogger) (*intent.Snapshot, []error, error) {
-	source, err := watch.LoadDirectory(cfg.Manifests, log)
+	source, err := watch.LoadDirectory(cfg.Manifests, watchOptions(cfg), log)
 	if err != nil {
 		return nil, nil, err
 	}

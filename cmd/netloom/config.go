@@ -11,6 +11,7 @@ import (
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/ovsdb"
 	"github.com/netloom/netloom/pkg/reconcile"
+	"github.com/netloom/netloom/pkg/watch"
 )
 
 // loadConfig reads the settings of a command: defaults, file, environment, flags.
@@ -55,6 +56,7 @@ func newLog(cmd *cobra.Command, cfg *config.Config) *logrus.Logger {
 func optionsOf(cfg *config.Config) daemon.Options {
 	return daemon.Options{
 		Manifests: cfg.Manifests, Kubeconfig: cfg.Kubeconfig, KubeContext: cfg.KubeContext,
+		Watch:   watchOptions(cfg),
 		Cluster: cfg.Cluster, Families: cfg.Families,
 		Target: builtin.Settings{Owner: cfg.Owner, OVN: builtin.OVNSettings{
 			Endpoints: cfg.OVN.Northbound,
@@ -69,4 +71,9 @@ func optionsOf(cfg *config.Config) daemon.Options {
 		},
 		Force: cfg.Force, Listen: cfg.Listen, Pprof: cfg.Pprof,
 	}
+}
+
+// watchOptions are the settings of what is read, of a cluster or a directory.
+func watchOptions(cfg *config.Config) watch.Options {
+	return watch.Options{NoServices: !cfg.Services, Endpoints: watch.EndpointsAPI(cfg.EndpointsAPI)}
 }

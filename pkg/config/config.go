@@ -21,13 +21,25 @@ const (
 	LogJSON LogFormat = "json"
 )
 
+// EndpointsAPI is the kind of object that the endpoints of services are read from.
+type EndpointsAPI string
+
+// The kinds to read endpoints from: EndpointSlice, Endpoints, or whichever there is. See watch.EndpointsAPI.
+const (
+	EndpointsAuto    EndpointsAPI = "auto"
+	EndpointsSlices  EndpointsAPI = "slices"
+	EndpointsClassic EndpointsAPI = "endpoints"
+)
+
 // Config holds every setting, valid. Load makes it.
 type Config struct {
-	Manifests   string // directory; "" reads from Kubernetes
-	Kubeconfig  string // "" is the cluster that the process runs in
-	KubeContext string // "" is the file's current context
-	Cluster     string // "" is the only one
-	Owner       string
+	Manifests    string // directory; "" reads from Kubernetes
+	Kubeconfig   string // "" is the cluster that the process runs in
+	KubeContext  string // "" is the file's current context
+	Services     bool   // whether services are read, with their endpoints
+	EndpointsAPI EndpointsAPI
+	Cluster      string // "" is the only one
+	Owner        string
 
 	OVN      OVN
 	Families intent.Families // zero takes those that pods hold

@@ -58,6 +58,8 @@ func TestDefaults(t *testing.T) {
 	require.Equal(t, logrus.InfoLevel, c.LogLevel)
 	require.Equal(t, config.LogAuto, c.LogFormat)
 	require.False(t, c.Force)
+	require.True(t, c.Services)
+	require.Equal(t, config.EndpointsAuto, c.EndpointsAPI)
 	require.False(t, c.OVN.Embedded())
 }
 
@@ -228,8 +230,8 @@ func values(printed string) []string {
 
 func TestNamesDoNotMeetThoseOfServiceLinks(t *testing.T) {
 	for _, s := range config.Settings() {
-		// A Service called netloom puts NETLOOM_PORT… and NETLOOM_SERVICE_… into the environment of pods.
-		require.NotRegexp(t, `^NETLOOM_(PORT|SERVICE)`, s.Env())
+		// A Service called netloom puts NETLOOM_PORT, NETLOOM_PORT_… and NETLOOM_SERVICE_… into the environment of pods.
+		require.NotRegexp(t, `^NETLOOM_(PORT|SERVICE)(_|$)`, s.Env())
 	}
 }
 

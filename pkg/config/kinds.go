@@ -44,9 +44,9 @@ func choice[T ~string](key, def, usage string, values []T, field func(*Config) *
 	return s
 }
 
-func flag(key, usage string, field func(*Config) *bool) Setting {
+func flag(key, def, usage string, field func(*Config) *bool) Setting {
 	return Setting{
-		Key: key, Kind: Bool, Default: "false", Usage: usage, Expect: "true or false",
+		Key: key, Kind: Bool, Default: def, Usage: usage, Expect: "true or false",
 		parse: func(c *Config, v string) bool {
 			b, err := strconv.ParseBool(v)
 			*field(c) = b

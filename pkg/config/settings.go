@@ -17,6 +17,11 @@ func sourceSettings() []Setting {
 			func(c *Config) *string { return &c.Kubeconfig }),
 		text("kube-context", "", "context of the kubeconfig file, the current one unless given",
 			func(c *Config) *string { return &c.KubeContext }),
+		flag("services", "true", "read services and their endpoints; false leaves them out and needs no right to read them",
+			func(c *Config) *bool { return &c.Services }),
+		choice("endpoints-api", string(EndpointsAuto), "kind of object that endpoints of services are read from, EndpointSlice or Endpoints; "+
+			"auto is slices, and Endpoints where an API has none or, in a directory, for services without one",
+			[]EndpointsAPI{EndpointsAuto, EndpointsSlices, EndpointsClassic}, func(c *Config) *EndpointsAPI { return &c.EndpointsAPI }),
 		matching("cluster", "", "name of the cluster, part of the identity of every row; needed once several clusters share a database",
 			"up to 63 of a-z, 0-9, dash and dot", `^([a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?)?$`,
 			func(c *Config) *string { return &c.Cluster }),
@@ -54,7 +59,7 @@ func loopSettings() []Setting {
 			func(c *Config) *duration { return &c.RetryMax }),
 		fraction("max-delete-fraction", "0.5", "largest share of the owned rows that one plan may delete, and of the isolated endpoints that it may open; a larger one is refused",
 			func(c *Config) *float64 { return &c.MaxDeleteFraction }),
-		flag("force", "let plans past max-delete-fraction until the target agrees once",
+		flag("force", "false", "let plans past max-delete-fraction until the target agrees once",
 			func(c *Config) *bool { return &c.Force }),
 	}
 }
@@ -62,7 +67,7 @@ func loopSettings() []Setting {
 func serverSettings() []Setting {
 	return []Setting{
 		listen("listen", ":8080", "address that health, metrics and debugging are served on; empty serves nothing"),
-		flag("pprof", "serve profiles under /debug/pprof/",
+		flag("pprof", "false", "serve profiles under /debug/pprof/",
 			func(c *Config) *bool { return &c.Pprof }),
 		logLevel("log-level", "info", "least severe level that is logged"),
 		choice("log-format", "auto", "form of log lines; auto is text on a terminal and json elsewhere",

@@ -78,13 +78,13 @@ func newSource(opts Options, log logrus.FieldLogger) (watch.Source, error) {
 		return opts.Source, nil
 	}
 	if opts.Manifests != "" {
-		return watch.NewDirectory(opts.Manifests, log), nil
+		return watch.NewDirectory(opts.Manifests, opts.Watch, log), nil
 	}
 	client, err := watch.KubernetesClient(opts.Kubeconfig, opts.KubeContext)
 	if err != nil {
 		return nil, err
 	}
-	return watch.NewKubernetes(client, watch.KubernetesOptions{}, log), nil
+	return watch.NewKubernetes(client, opts.Watch, log), nil
 }
 
 // embed starts the embedded database where the options ask for it.

@@ -17,7 +17,7 @@ func TestACluster(t *testing.T) {
 		policy("db", "web", "db"))
 	opts := p.options()
 	opts.Manifests = ""
-	opts.Source = watch.NewKubernetes(client, watch.KubernetesOptions{}, testLog(t))
+	opts.Source = watch.NewKubernetes(client, watch.Options{}, testLog(t))
 	r := startReady(t, opts)
 	require.Contains(t, p.rows(), "addresses: 10.0.0.1\n")
 	require.Contains(t, p.rows(), "ports: shop_db-0\n")

@@ -9,10 +9,11 @@ import (
 
 // Options says what a daemon reads, writes and serves.
 type Options struct {
-	Source      watch.Source // what to read; nil is what the next three say
-	Manifests   string       // directory of manifests; "" reads from Kubernetes
-	Kubeconfig  string       // "" is the cluster that the process runs in
-	KubeContext string       // "" is the current context
+	Source      watch.Source  // what to read; nil is what the next four say
+	Manifests   string        // directory of manifests; "" reads from Kubernetes
+	Kubeconfig  string        // "" is the cluster that the process runs in
+	KubeContext string        // "" is the current context
+	Watch       watch.Options // what is read of it
 
 	Cluster  string          // name of the cluster; "" is the only one
 	Families intent.Families // 0 is those that pods hold

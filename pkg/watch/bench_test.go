@@ -22,10 +22,10 @@ func BenchmarkEditAmong10kPods(b *testing.B) {
 		}
 		require.NoError(b, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.yaml", f)), []byte(s.String()), 0o600))
 	}
-	d := NewDirectory(dir, quiet())
+	d := NewDirectory(dir, Options{}, quiet())
 	b.Run("first", func(b *testing.B) {
 		for b.Loop() {
-			d = NewDirectory(dir, quiet())
+			d = NewDirectory(dir, Options{}, quiet())
 			require.NoError(b, d.ReadOnce())
 		}
 	})

@@ -2,7 +2,9 @@ package watch
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // completePolicy fills in policy types and protocols.
@@ -64,6 +66,107 @@ func completePod(p *corev1.Pod) {
 		s.Phase = corev1.PodPending
 		if s.PodIP != "" {
 			s.Phase = corev1.PodRunning
+		}
+	}
+}
+
+// completeService fills in what the API server does without allocating anything. The older and the newer field for
+// cluster IPs agree, whichever is given.
+func completeService(s *corev1.Service) {
+	spec := &s.Spec
+	if spec.Type == "" {
+		spec.Type = corev1.ServiceTypeClusterIP
+	}
+	for i := range spec.Ports {
+		p := &spec.Ports[i]
+		if p.Protocol == "" {
+			p.Protocol = corev1.ProtocolTCP
+		}
+		if p.TargetPort == intstr.FromInt32(0) || p.TargetPort == intstr.FromString("") {
+			p.TargetPort = intstr.FromInt32(p.Port)
+		}
+	}
+	completeAffinity(spec)
+	if isExternal(s) && spec.ExternalTrafficPolicy == "" {
+		spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyCluster
+	}
+	if spec.InternalTrafficPolicy == nil && spec.Type != corev1.ServiceTypeExternalName {
+		everywhere := corev1.ServiceInternalTrafficPolicyCluster
+		spec.InternalTrafficPolicy = &everywhere
+	}
+	completeClusterIPs(spec)
+	completeFamilies(spec)
+	for i := range s.Status.LoadBalancer.Ingress {
+		if in := &s.Status.LoadBalancer.Ingress[i]; in.IP != "" && in.IPMode == nil {
+			vip := corev1.LoadBalancerIPModeVIP
+			in.IPMode = &vip
+		}
+	}
+}
+
+func completeAffinity(spec *corev1.ServiceSpec) {
+	switch spec.SessionAffinity {
+	case "":
+		spec.SessionAffinity, spec.SessionAffinityConfig = corev1.ServiceAffinityNone, nil
+	case corev1.ServiceAffinityNone:
+		spec.SessionAffinityConfig = nil
+	case corev1.ServiceAffinityClientIP:
+		c := spec.SessionAffinityConfig
+		if c == nil || c.ClientIP == nil || c.ClientIP.TimeoutSeconds == nil {
+			timeout := corev1.DefaultClientIPServiceAffinitySeconds
+			spec.SessionAffinityConfig = &corev1.SessionAffinityConfig{
+				ClientIP: &corev1.ClientIPConfig{TimeoutSeconds: &timeout},
+			}
+		}
+	}
+}
+
+// completeClusterIPs makes the two spellings of a service's addresses agree. An empty address is none.
+func completeClusterIPs(spec *corev1.ServiceSpec) {
+	if len(spec.ClusterIPs) == 1 && spec.ClusterIPs[0] == "" {
+		spec.ClusterIPs = nil
+	}
+	switch {
+	case spec.ClusterIP != "" && len(spec.ClusterIPs) == 0:
+		spec.ClusterIPs = []string{spec.ClusterIP}
+	case spec.ClusterIP == "" && len(spec.ClusterIPs) > 0:
+		spec.ClusterIP = spec.ClusterIPs[0]
+	}
+}
+
+// completeFamilies derives families from addresses. A service without addresses has those that a server would choose,
+// which cannot be known here.
+func completeFamilies(spec *corev1.ServiceSpec) {
+	if spec.Type == corev1.ServiceTypeExternalName {
+		return
+	}
+	if len(spec.IPFamilies) == 0 {
+		for _, ip := range spec.ClusterIPs {
+			if f := familyOf(ip); f != "" {
+				spec.IPFamilies = append(spec.IPFamilies, f)
+			}
+		}
+	}
+	if spec.IPFamilyPolicy == nil && len(spec.IPFamilies) > 0 {
+		policy := corev1.IPFamilyPolicySingleStack
+		if len(spec.IPFamilies) > 1 {
+			policy = corev1.IPFamilyPolicyRequireDualStack
+		}
+		spec.IPFamilyPolicy = &policy
+	}
+}
+
+// completeSlice fills in names and protocols of ports. Conditions that are not given stay so: that means something.
+func completeSlice(s *discoveryv1.EndpointSlice) {
+	for i := range s.Ports {
+		p := &s.Ports[i]
+		if p.Name == nil {
+			name := ""
+			p.Name = &name
+		}
+		if p.Protocol == nil {
+			tcp := corev1.ProtocolTCP
+			p.Protocol = &tcp
 		}
 	}
 }

@@ -28,8 +28,9 @@ const (
 // Directory is the source that reads manifests from a directory. NewDirectory makes one.
 type Directory struct {
 	*inbox
-	dir string
-	log logrus.FieldLogger
+	dir  string
+	opts Options
+	log  logrus.FieldLogger
 
 	reading sync.Mutex // held while the directory is read
 	watched error      // why changes go unnoticed; nil when they do not
@@ -38,25 +39,28 @@ type Directory struct {
 	mu       sync.RWMutex // guards what follows
 	files    map[string]*manifest
 	force    map[Ref]claim
+	given    map[Ref]claim // force, with Endpoints as the slices they are delivered as
 	problems []Problem
 	synced   bool
 }
 
 // NewDirectory makes a source of the manifests below dir. Nothing is read before Run or ReadOnce.
-func NewDirectory(dir string, log logrus.FieldLogger) *Directory {
+func NewDirectory(dir string, opts Options, log logrus.FieldLogger) *Directory {
 	return &Directory{
 		inbox: newInbox(),
 		dir:   filepath.Clean(dir),
+		opts:  opts,
 		log:   log.WithField("manifests", dir),
 		files: map[string]*manifest{},
 		force: map[Ref]claim{},
+		given: map[Ref]claim{},
 	}
 }
 
 // LoadDirectory reads the manifests below dir once. The source it returns is synced and stays as it is: Drain lists
 // every object, Problems every fault. It fails when dir is no directory that can be read.
-func LoadDirectory(dir string, log logrus.FieldLogger) (*Directory, error) {
-	d := NewDirectory(dir, log)
+func LoadDirectory(dir string, opts Options, log logrus.FieldLogger) (*Directory, error) {
+	d := NewDirectory(dir, opts, log)
 	if err := d.ReadOnce(); err != nil {
 		return nil, err
 	}
@@ -187,7 +191,7 @@ func (d *Directory) read(observe func(dir string)) *tree {
 		case old != nil && old.sum == sha256.Sum256(content):
 			files[path] = old
 		default:
-			files[path] = parseManifest(path, content)
+			files[path] = parseManifest(path, content, d.opts)
 		}
 	}
 	for bad := range t.faults { // what it gave stays
@@ -228,11 +232,12 @@ func (d *Directory) update(files map[string]*manifest, unreadable map[string]err
 		problems[i] = f.problem()
 	}
 	problems = slices.Compact(problems)
-	dirty := changed(d.force, force)
+	given := withSlices(d.given, force)
+	dirty := changed(d.given, given)
 
 	d.mu.Lock()
 	news := !d.synced || !slices.Equal(d.problems, problems)
-	d.files, d.force, d.problems, d.synced = files, force, problems, true
+	d.files, d.force, d.given, d.problems, d.synced = files, force, given, problems, true
 	d.mark(dirty...) // before anyone can see that d is synced
 	d.mu.Unlock()
 	if news {
@@ -240,7 +245,7 @@ func (d *Directory) update(files map[string]*manifest, unreadable map[string]err
 	}
 	if news || len(dirty) > 0 {
 		d.log.WithFields(logrus.Fields{
-			"files": len(files), "objects": len(force), "ignored": foreign,
+			"files": len(files), "objects": len(given), "ignored": foreign,
 			"changed": len(dirty), "problems": len(problems),
 		}).Debug("manifests read")
 	}
@@ -257,7 +262,7 @@ func (d *Directory) Synced() bool {
 func (d *Directory) Get(ref Ref) (runtime.Object, bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	c, ok := d.force[ref]
+	c, ok := d.given[ref]
 	if !ok {
 		return nil, false
 	}
@@ -275,5 +280,5 @@ func (d *Directory) Problems() []Problem {
 func (d *Directory) Refs() []Ref {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	return slices.SortedFunc(maps.Keys(d.force), Ref.Compare)
+	return slices.SortedFunc(maps.Keys(d.given), Ref.Compare)
 }

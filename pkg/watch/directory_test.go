@@ -183,7 +183,7 @@ func TestDirectoryOverTime(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := t.TempDir()
-			d := NewDirectory(dir, quiet())
+			d := NewDirectory(dir, Options{}, quiet())
 			require.False(t, d.Synced())
 			for i, s := range tc.steps {
 				s.do(t, dir)
@@ -212,7 +212,7 @@ func TestNamespacesNobodyDeclares(t *testing.T) {
 		return o.(object).GetLabels()
 	}
 	write(t, dir, "a.yaml", pod("a", "v1"))
-	d, err := LoadDirectory(dir, quiet())
+	d, err := LoadDirectory(dir, Options{}, quiet())
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"kubernetes.io/metadata.name": "shop"}, labels(d))
 	require.Contains(t, d.Drain(), shop)
@@ -239,10 +239,10 @@ func TestNamespacesNobodyDeclares(t *testing.T) {
 
 func TestDirectoryThatIsNone(t *testing.T) {
 	dir := t.TempDir()
-	_, err := LoadDirectory(filepath.Join(dir, "none"), quiet())
+	_, err := LoadDirectory(filepath.Join(dir, "none"), Options{}, quiet())
 	require.ErrorIs(t, err, os.ErrNotExist)
 	write(t, dir, "a.yaml", pod("a", "v1"))
-	require.Error(t, NewDirectory(filepath.Join(dir, "a.yaml"), quiet()).Run(t.Context()))
+	require.Error(t, NewDirectory(filepath.Join(dir, "a.yaml"), Options{}, quiet()).Run(t.Context()))
 }
 
 func TestUnreadablePathsKeepWhatTheyGave(t *testing.T) {
@@ -252,7 +252,7 @@ func TestUnreadablePathsKeepWhatTheyGave(t *testing.T) {
 	write(t, root, "b.yaml", pod("b", "v1"))
 	write(t, dir, "other.yaml", pod("c", "v1"))
 	require.NoError(t, os.Symlink(filepath.Join(dir, "other.yaml"), filepath.Join(root, "c.yaml")))
-	d, err := LoadDirectory(root, quiet())
+	d, err := LoadDirectory(root, Options{}, quiet())
 	require.NoError(t, err)
 	require.Equal(t, []string{"a v1", "b v1", "c v1"}, pods(d))
 
@@ -282,7 +282,7 @@ func TestLinkedDirectoryThatIsAway(t *testing.T) {
 	t.Chdir(filepath.Join(dir, "root"))
 	require.NoError(t, os.Symlink("../mounted", "link"))
 	require.NoError(t, os.Symlink("nothing", "stray"))
-	d, err := LoadDirectory(".", quiet())
+	d, err := LoadDirectory(".", Options{}, quiet())
 	require.NoError(t, err)
 	require.Equal(t, []string{"a v1", "b v1"}, pods(d))
 	require.Empty(t, d.Problems())
@@ -310,7 +310,7 @@ func TestLinksInCirclesEnd(t *testing.T) {
 	write(t, dir, "x/a.yaml", pod("a", "v1"))
 	require.NoError(t, os.Symlink("..", filepath.Join(dir, "x", "up")))
 	require.NoError(t, os.Symlink("self.yaml", filepath.Join(dir, "self.yaml")))
-	d, err := LoadDirectory(dir, quiet())
+	d, err := LoadDirectory(dir, Options{}, quiet())
 	require.NoError(t, err)
 	require.Equal(t, []string{"a v1"}, pods(d))
 	require.Len(t, d.Problems(), 1)

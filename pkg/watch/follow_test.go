@@ -46,7 +46,7 @@ func awaitPods(t *testing.T, d *Directory, want ...string) {
 func TestWatchedDirectory(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.yaml", pod("a", "v1"))
-	d := NewDirectory(dir, quiet())
+	d := NewDirectory(dir, Options{}, quiet())
 	running(t, d)
 	await(t, d, 5*time.Second, d.Synced)
 	require.Equal(t, []string{"a v1"}, pods(d))
@@ -82,7 +82,7 @@ func TestMountedConfigMap(t *testing.T) {
 	for _, name := range []string{"a.yaml", "b.yaml"} {
 		require.NoError(t, os.Symlink(filepath.Join("..data", name), filepath.Join(dir, name)))
 	}
-	d := NewDirectory(dir, quiet())
+	d := NewDirectory(dir, Options{}, quiet())
 	running(t, d)
 	awaitPods(t, d, "a v1", "b v1")
 
@@ -105,7 +105,7 @@ func TestDirectoryBehindLinks(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "links"), 0o755))
 	link := filepath.Join(dir, "links", "current")
 	require.NoError(t, os.Symlink(filepath.Join("..", "work", "1"), link))
-	d := NewDirectory(link, quiet())
+	d := NewDirectory(link, Options{}, quiet())
 	running(t, d)
 	awaitPods(t, d, "a v1", "b v1")
 
@@ -121,7 +121,7 @@ func TestDirectoryBehindLinks(t *testing.T) {
 func TestProblemsWake(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.yaml", pod("a", "v1"))
-	d := NewDirectory(dir, quiet())
+	d := NewDirectory(dir, Options{}, quiet())
 	running(t, d)
 	awaitPods(t, d, "a v1")
 	write(t, dir, "a.yaml", pod("a", "v1")+"---\n[")
@@ -135,7 +135,7 @@ func TestProblemsWake(t *testing.T) {
 func TestEditIsSeenInUnrest(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.yaml", pod("a", "v1"))
-	d := NewDirectory(dir, quiet())
+	d := NewDirectory(dir, Options{}, quiet())
 	running(t, d)
 	awaitPods(t, d, "a v1")
 	stop := make(chan struct{})

@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -34,7 +35,7 @@ type resource struct {
 	listWatch  func(kubernetes.Interface) *cache.ListWatch
 }
 
-// resources lists the kinds that sources deliver.
+// resources lists the kinds that sources deliver, and Endpoints, which they deliver as slices.
 func resources() []resource {
 	return []resource{
 		{
@@ -66,6 +67,24 @@ func resources() []resource {
 			complete: func(object) {}, validate: judged(validateNode), trim: typed(trimNode),
 			listWatch: func(c kubernetes.Interface) *cache.ListWatch { return access(c.CoreV1().Nodes()) },
 		},
+		{
+			kind: KindService, version: corev1.SchemeGroupVersion, plural: "services", namespaced: true,
+			empty:    func() object { return &corev1.Service{} },
+			complete: typed(completeService), validate: judged(validateService), trim: typed(trimService),
+			listWatch: func(c kubernetes.Interface) *cache.ListWatch {
+				return access(c.CoreV1().Services(metav1.NamespaceAll))
+			},
+		},
+		{
+			kind: KindEndpointSlice, version: discoveryv1.SchemeGroupVersion,
+			plural: "endpointslices.discovery.k8s.io", namespaced: true,
+			empty:    func() object { return &discoveryv1.EndpointSlice{} },
+			complete: typed(completeSlice), validate: judged(validateSlice), trim: typed(trimSlice),
+			listWatch: func(c kubernetes.Interface) *cache.ListWatch {
+				return access(c.DiscoveryV1().EndpointSlices(metav1.NamespaceAll))
+			},
+		},
+		endpointsResource(),
 	}
 }
 

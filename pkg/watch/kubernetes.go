@@ -16,20 +16,19 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// KubernetesOptions narrow what a Kubernetes source delivers. The zero value delivers everything.
-type KubernetesOptions struct {
-	Kinds []Kind // nil is every kind
-}
-
 // Kubernetes is the source that reads from a Kubernetes API. NewKubernetes makes one.
 type Kubernetes struct {
 	*inbox
 	log       logrus.FieldLogger
+	client    kubernetes.Interface
 	resources map[Kind]*informed
+	adapter   *adapter // of what is read as Endpoints
 
 	mu       sync.Mutex
 	problems map[Kind]Problem
 	running  bool
+	unused   Kind // of the two that endpoints may be read from; "" when it is neither
+	chosen   bool // between the two
 }
 
 // informed is one kind with the informer that keeps its objects.
@@ -40,15 +39,17 @@ type informed struct {
 }
 
 // NewKubernetes makes a source of the objects that client can see. Nothing is asked of the API before Run.
-func NewKubernetes(client kubernetes.Interface, opts KubernetesOptions, log logrus.FieldLogger) *Kubernetes {
+func NewKubernetes(client kubernetes.Interface, opts Options, log logrus.FieldLogger) *Kubernetes {
 	k := &Kubernetes{
 		inbox:     newInbox(),
 		log:       log,
+		client:    client,
 		resources: map[Kind]*informed{},
+		adapter:   newAdapter(),
 		problems:  map[Kind]Problem{},
 	}
 	for _, r := range resources() {
-		if opts.Kinds != nil && !slices.Contains(opts.Kinds, r.kind) {
+		if !opts.wants(r.kind) {
 			continue
 		}
 		lw := k.noticing(&r, r.listWatch(client))
@@ -91,10 +92,21 @@ func (k *Kubernetes) Run(ctx context.Context) error {
 	k.mu.Lock()
 	k.running = true
 	k.mu.Unlock()
-	for _, r := range k.resources {
-		running.Go(func() { r.informer.RunWithContext(ctx) })
+	start := func(r *informed) { running.Go(func() { r.informer.RunWithContext(ctx) }) }
+	for kind, r := range k.resources {
+		if !k.mayChoose(kind) {
+			start(r)
+		}
 	}
-	for _, r := range k.resources {
+	if !k.chooseEndpoints(ctx) {
+		return nil
+	}
+	for kind, r := range k.inUse() {
+		if k.mayChoose(kind) {
+			start(r)
+		}
+	}
+	for _, r := range k.inUse() {
 		select {
 		case <-ctx.Done():
 			return nil
@@ -129,6 +141,9 @@ func (k *Kubernetes) prepare(r *informed) error {
 
 // handler marks what changes. It does not matter what the change was.
 func (k *Kubernetes) handler(r *resource) cache.ResourceEventHandler {
+	if r.kind == kindEndpoints {
+		return k.adapter.handler(k.mark)
+	}
 	mark := func(o any) {
 		switch o := o.(type) {
 		case object:
@@ -177,12 +192,12 @@ func (k *Kubernetes) recovered(kind Kind) {
 // Synced says whether every kind has been listed once.
 func (k *Kubernetes) Synced() bool {
 	k.mu.Lock()
-	running := k.running
+	ready := k.running && k.chosen
 	k.mu.Unlock()
-	if !running {
+	if !ready {
 		return false
 	}
-	for _, r := range k.resources {
+	for _, r := range k.inUse() {
 		if !r.handler.HasSynced() {
 			return false
 		}
@@ -192,8 +207,14 @@ func (k *Kubernetes) Synced() bool {
 
 // Get is the object of that name as the API last told it.
 func (k *Kubernetes) Get(ref Ref) (runtime.Object, bool) {
+	if ref.Kind == KindEndpointSlice && !k.uses(ref.Kind) {
+		if s, ok := k.adapter.get(ref); ok {
+			return s, true
+		}
+		return nil, false
+	}
 	r, ok := k.resources[ref.Kind]
-	if !ok {
+	if !ok || ref.Kind == kindEndpoints {
 		return nil, false
 	}
 	o, found, err := r.informer.GetStore().GetByKey(ref.key())

@@ -140,7 +140,7 @@ func TestKubernetesDelivers(t *testing.T) {
 		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}},
 		&networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "shop"}},
 	)
-	k := NewKubernetes(client, KubernetesOptions{}, quiet())
+	k := NewKubernetes(client, Options{}, quiet())
 	require.False(t, k.Synced())
 	_, found := k.Get(podA)
 	require.False(t, found)
@@ -186,7 +186,7 @@ func TestKubernetesDelivers(t *testing.T) {
 
 func TestKindsThatAreNotWanted(t *testing.T) {
 	client := fake.NewClientset(clusterPod("a", "1"), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}})
-	k := NewKubernetes(client, KubernetesOptions{Kinds: []Kind{KindPod}}, quiet())
+	k := NewKubernetes(client, Options{Kinds: []Kind{KindPod}}, quiet())
 	running(t, k)
 	await(t, k, 5*time.Second, k.Synced)
 	require.Equal(t, []Ref{podA}, k.Drain())
@@ -195,7 +195,7 @@ func TestKindsThatAreNotWanted(t *testing.T) {
 }
 
 func TestObjectThatWentUnseenIsDirty(t *testing.T) {
-	k := NewKubernetes(fake.NewClientset(), KubernetesOptions{}, quiet())
+	k := NewKubernetes(fake.NewClientset(), Options{}, quiet())
 	row, _ := resourceOf(KindPod)
 	k.handler(&row).OnDelete(cache.DeletedFinalStateUnknown{Key: "shop/a", Obj: clusterPod("a", "1")})
 	row, _ = resourceOf(KindNamespace)
@@ -228,7 +228,7 @@ func TestUpdatesThatMatter(t *testing.T) {
 		{"a port", func(p *corev1.Pod) { p.Spec.Containers[0].Ports[0].ContainerPort = 81 }, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			k := NewKubernetes(fake.NewClientset(), KubernetesOptions{}, quiet())
+			k := NewKubernetes(fake.NewClientset(), Options{}, quiet())
 			row, _ := resourceOf(KindPod)
 			before, after := trimmed(nil), trimmed(tc.edit)
 			revision := after.ResourceVersion
@@ -266,7 +266,7 @@ func TestRefusedResourceIsAProblemUntilItIsNot(t *testing.T) {
 			return forbidden("pods")
 		}
 	})
-	k := NewKubernetes(client, KubernetesOptions{}, quiet())
+	k := NewKubernetes(client, Options{}, quiet())
 	running(t, k)
 	await(t, k, 5*time.Second, func() bool { return len(k.Problems()) == 1 })
 	require.Equal(t, "pods", k.Problems()[0].Where)
@@ -301,7 +301,7 @@ func TestLostPermissionDeletesNothing(t *testing.T) {
 	client.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return isDenied(), nil, forbidden("pods")
 	})
-	k := NewKubernetes(client, KubernetesOptions{Kinds: []Kind{KindPod}}, quiet())
+	k := NewKubernetes(client, Options{Kinds: []Kind{KindPod}}, quiet())
 	running(t, k)
 	await(t, k, 5*time.Second, k.Synced)
 	require.Equal(t, []Ref{podA, podB}, k.Drain())
@@ -331,7 +331,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	client := fake.NewClientset()
 	refusing(client, "nodes", func() error { return forbidden("nodes") })
 	ctx, cancel := context.WithCancel(t.Context())
-	k := NewKubernetes(client, KubernetesOptions{}, quiet())
+	k := NewKubernetes(client, Options{}, quiet())
 	done := make(chan error, 1)
 	go func() { done <- k.Run(ctx) }()
 	await(t, k, 5*time.Second, func() bool { return len(k.Problems()) == 1 })

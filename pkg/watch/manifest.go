@@ -37,8 +37,8 @@ type entry struct {
 // maxNesting bounds lists within lists.
 const maxNesting = 8
 
-// parseManifest reads a file's content.
-func parseManifest(path string, content []byte) *manifest {
+// parseManifest reads a file's content, of the kinds that opts ask for.
+func parseManifest(path string, content []byte, opts Options) *manifest {
 	m := &manifest{path: path, sum: sha256.Sum256(content)}
 	if len(content) == 0 {
 		// Editors and shells empty a file before they write it.
@@ -47,7 +47,7 @@ func parseManifest(path string, content []byte) *manifest {
 	}
 	for _, d := range splitDocuments(content) {
 		raw, err := d.value()
-		r := reading{manifest: m, document: d.number}
+		r := reading{manifest: m, opts: opts, document: d.number}
 		switch {
 		case err != nil && raw == nil:
 			r.lost("", plain(err))
@@ -73,6 +73,7 @@ func plain(err error) string {
 // reading is the decoding of one document.
 type reading struct {
 	manifest *manifest
+	opts     Options
 	document int
 	rejected string // why no object of the document is taken, whatever its own merits
 }
@@ -118,16 +119,16 @@ func (r *reading) object(raw json.RawMessage, path string, usual metav1.TypeMeta
 		r.lost(join(path, "apiVersion"), fmt.Sprintf("Invalid value: %q: %v", is.APIVersion, err))
 		return
 	}
-	if row, ok := resourceOf(Kind(is.Kind)); ok && row.version == version {
+	if row, ok := resourceOf(Kind(is.Kind)); ok && row.version == version && r.opts.wants(row.kind) {
 		r.resource(&row, raw, h.Metadata, path)
 		return
 	}
-	if item, ok := listed(version, is.Kind); ok {
+	if item, ok := r.listed(version, is.Kind); ok {
 		r.list(raw, path, item, depth)
 		return
 	}
 	if scheme.Scheme.IsVersionRegistered(version) && (!scheme.Scheme.Recognizes(version.WithKind(is.Kind)) ||
-		isServed(is.Kind)) {
+		r.isServed(is.Kind)) {
 		r.lost(join(path, "kind"), fmt.Sprintf("no matches for kind %q in version %q", is.Kind, is.APIVersion))
 		return
 	}
@@ -151,14 +152,14 @@ func (r *reading) typed(is metav1.TypeMeta, path string) bool {
 	}
 }
 
-// isServed says whether a kind of that name is delivered in some version.
-func isServed(kind string) bool {
+// isServed says whether a kind of that name is wanted in some version.
+func (r *reading) isServed(kind string) bool {
 	_, ok := resourceOf(Kind(kind))
-	return ok
+	return ok && r.opts.wants(Kind(kind))
 }
 
 // listed says whether a kind is a list, and what its items are when they do not say so themselves.
-func listed(version schema.GroupVersion, kind string) (item metav1.TypeMeta, ok bool) {
+func (r *reading) listed(version schema.GroupVersion, kind string) (item metav1.TypeMeta, ok bool) {
 	if kind == "List" && version == (schema.GroupVersion{Version: "v1"}) {
 		return metav1.TypeMeta{}, true
 	}
@@ -167,7 +168,7 @@ func listed(version schema.GroupVersion, kind string) (item metav1.TypeMeta, ok 
 		return metav1.TypeMeta{}, false
 	}
 	row, ok := resourceOf(Kind(name))
-	if !ok || row.version != version {
+	if !ok || row.version != version || !r.opts.wants(row.kind) {
 		return metav1.TypeMeta{}, false
 	}
 	return metav1.TypeMeta{APIVersion: version.String(), Kind: name}, true

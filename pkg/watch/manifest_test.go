@@ -178,7 +178,7 @@ func TestFaultyDocuments(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			m := parseManifest("a.yaml", []byte(tc.content))
+			m := parseManifest("a.yaml", []byte(tc.content), Options{})
 			require.Equal(t, tc.want, problems(m))
 			for _, e := range m.entries {
 				require.True(t, e.object == nil || e.ref.Name == "ok", "%s was taken", e.ref)
@@ -221,7 +221,7 @@ func TestWhichObjectsAFileDeclares(t *testing.T) {
 		{
 			"lists, one within the other", "apiVersion: v1\nkind: List\nmetadata: {resourceVersion: \"\"}\nitems:\n" +
 				"- {apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Pod, metadata: {name: a}}]}\n" +
-				"- {apiVersion: v1, kind: Service, metadata: {name: a}}\n", 1, []string{"1 Pod default/a"},
+				"- {apiVersion: v1, kind: Secret, metadata: {name: a}}\n", 1, []string{"1 Pod default/a"},
 		},
 		{
 			"lists of one kind, whose items need not name it",
@@ -237,7 +237,7 @@ func TestWhichObjectsAFileDeclares(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			m := parseManifest("a.yaml", []byte(tc.content))
+			m := parseManifest("a.yaml", []byte(tc.content), Options{})
 			require.Empty(t, problems(m))
 			var got []string
 			for _, e := range m.entries {
@@ -253,12 +253,12 @@ func TestWhichObjectsAFileDeclares(t *testing.T) {
 }
 
 func TestKustomizationIsNoManifest(t *testing.T) {
-	require.Empty(t, problems(parseManifest("x/kustomization.yaml", []byte("resources: [a.yaml]\n"))))
+	require.Empty(t, problems(parseManifest("x/kustomization.yaml", []byte("resources: [a.yaml]\n"), Options{})))
 }
 
 func only[T object](t *testing.T, content string) T {
 	t.Helper()
-	m := parseManifest("a.yaml", []byte(content))
+	m := parseManifest("a.yaml", []byte(content), Options{})
 	require.Empty(t, problems(m))
 	require.Len(t, m.entries, 1)
 	o, ok := m.entries[0].object.(T)
@@ -351,7 +351,7 @@ func FuzzParseManifest(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
-		m := parseManifest("a.yaml", content)
+		m := parseManifest("a.yaml", content, Options{})
 		for _, e := range m.entries {
 			row, ok := resourceOf(e.ref.Kind)
 			require.True(t, ok)

@@ -14,6 +14,8 @@ const (
 	KindPod           Kind = "Pod"
 	KindNamespace     Kind = "Namespace"
 	KindNode          Kind = "Node"
+	KindService       Kind = "Service"
+	KindEndpointSlice Kind = "EndpointSlice"
 )
 
 // Ref names one object. It is comparable; the zero value names none.

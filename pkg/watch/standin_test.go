@@ -69,7 +69,7 @@ func TestStandIns(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := t.TempDir()
 			write(t, dir, "a.yaml", tc.content)
-			d, err := LoadDirectory(dir, quiet())
+			d, err := LoadDirectory(dir, Options{}, quiet())
 			require.NoError(t, err)
 			p := policyInForce(t, d)
 			require.Equal(t, tc.want, whom(p))
@@ -94,7 +94,7 @@ func TestStandInsOverTime(t *testing.T) {
 	spec := "  podSelector: {matchLabels: {app: web}}\n"
 	bad, good := policy("web", spec+"  ingres: [{}]\n"), policy("web", spec+"  ingress: [{}]\n")
 	dir := t.TempDir()
-	d := NewDirectory(dir, quiet())
+	d := NewDirectory(dir, Options{}, quiet())
 	step := func(path, content, want string, rules int, problems ...string) {
 		t.Helper()
 		write(t, dir, path, content)
@@ -127,7 +127,7 @@ func TestOfTwoFaultyDocumentsOneStandsIn(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.yaml", policy("web", "  podSelector: {matchLabels: {v: a}}\n  policyTypes: [Ingress]\n  ingres: []\n"))
 	write(t, dir, "b.yaml", policy("web", "  podSelector: {matchLabels: {v: b}}\n  policyTypes: [Ingress]\n  ingres: []\n"))
-	d, err := LoadDirectory(dir, quiet())
+	d, err := LoadDirectory(dir, Options{}, quiet())
 	require.NoError(t, err)
 	require.Equal(t, "v=a Ingress", whom(policyInForce(t, d)))
 	require.Equal(t, []string{

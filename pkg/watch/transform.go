@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -11,7 +12,7 @@ import (
 // lastApplied is a copy of the whole object that kubectl apply leaves on it.
 const lastApplied = corev1.LastAppliedConfigAnnotation
 
-// annotationPrefixes start the annotations of pods and nodes that are kept: netloom's own, and what the network plugins
+// annotationPrefixes start the annotations that are kept, of policies and namespaces aside: netloom's own, and what the network plugins
 // built on OVN write there.
 func annotationPrefixes() []string {
 	return []string{"netloom.io/", "k8s.ovn.org/", "ovn.kubernetes.io/"}
@@ -111,4 +112,62 @@ func withoutLastApplied(all map[string]string) map[string]string {
 		return nil
 	}
 	return kept
+}
+
+// trimMeta keeps what names an object, its labels, and the annotations of the network.
+func trimMeta(m *metav1.ObjectMeta) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion,
+		Labels: m.Labels, Annotations: networkAnnotations(m.Annotations),
+	}
+}
+
+// trimService keeps the creation time as well: of two services with one address the older counts. A server older than
+// Kubernetes 1.20 knows one cluster IP only; it is found where the others are.
+func trimService(s *corev1.Service) {
+	meta, spec := trimMeta(&s.ObjectMeta), &s.Spec
+	meta.CreationTimestamp = s.CreationTimestamp
+	completeClusterIPs(spec)
+	for i := range spec.Ports {
+		spec.Ports[i].AppProtocol = nil
+	}
+	*s = corev1.Service{
+		ObjectMeta: meta,
+		Spec: corev1.ServiceSpec{
+			Type: spec.Type, Ports: spec.Ports,
+			ClusterIP: spec.ClusterIP, ClusterIPs: spec.ClusterIPs,
+			IPFamilies: spec.IPFamilies, IPFamilyPolicy: spec.IPFamilyPolicy,
+			ExternalIPs: spec.ExternalIPs, LoadBalancerSourceRanges: spec.LoadBalancerSourceRanges,
+			SessionAffinity: spec.SessionAffinity, SessionAffinityConfig: spec.SessionAffinityConfig,
+			ExternalTrafficPolicy: spec.ExternalTrafficPolicy, InternalTrafficPolicy: spec.InternalTrafficPolicy,
+			HealthCheckNodePort: spec.HealthCheckNodePort, PublishNotReadyAddresses: spec.PublishNotReadyAddresses,
+			TrafficDistribution: spec.TrafficDistribution,
+		},
+		Status: corev1.ServiceStatus{LoadBalancer: s.Status.LoadBalancer},
+	}
+}
+
+func trimSlice(s *discoveryv1.EndpointSlice) {
+	*s = discoveryv1.EndpointSlice{
+		ObjectMeta:  trimMeta(&s.ObjectMeta),
+		AddressType: s.AddressType, Endpoints: s.Endpoints, Ports: s.Ports,
+	}
+	for i := range s.Endpoints {
+		e := &s.Endpoints[i]
+		s.Endpoints[i] = discoveryv1.Endpoint{
+			Addresses: e.Addresses, Conditions: e.Conditions, TargetRef: trimTarget(e.TargetRef),
+			NodeName: e.NodeName, Zone: e.Zone, Hints: e.Hints,
+		}
+	}
+	for i := range s.Ports {
+		s.Ports[i].AppProtocol = nil
+	}
+}
+
+// trimTarget keeps which object an endpoint is.
+func trimTarget(ref *corev1.ObjectReference) *corev1.ObjectReference {
+	if ref == nil {
+		return nil
+	}
+	return &corev1.ObjectReference{Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}
 }

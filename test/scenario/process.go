@@ -53,7 +53,7 @@ func (p *process) restart(t *testing.T) {
 	}
 	log := logrus.New()
 	log.SetLevel(logrus.ErrorLevel)
-	p.source = watch.NewDirectory(p.dir, log)
+	p.source = watch.NewDirectory(p.dir, watch.Options{}, log)
 	p.made = translator.New(translator.Options{})
 	p.snapshot = nil
 	p.backend = p.target.Open(t, owner)

@@ -1,0 +1,43 @@
+package watch
+
+import "slices"
+
+// Options narrow what a source delivers. The zero value delivers everything.
+type Options struct {
+	Kinds      []Kind       // nil is every kind
+	NoServices bool         // leaves out services and their endpoints
+	Endpoints  EndpointsAPI // zero is EndpointsAuto
+}
+
+// EndpointsAPI says which kind of object the endpoints of services are read from. They are delivered as EndpointSlices
+// whatever they are read from.
+type EndpointsAPI string
+
+// The kinds to read endpoints from. EndpointsAuto is slices where there are any to be had: from a Kubernetes API that
+// serves them, else Endpoints; from a directory both, and Endpoints count for services that no slice is about.
+const (
+	EndpointsAuto    EndpointsAPI = "auto"
+	EndpointsSlices  EndpointsAPI = "slices"
+	EndpointsClassic EndpointsAPI = "endpoints"
+)
+
+// wants says whether objects of a kind are to be read.
+func (o *Options) wants(kind Kind) bool {
+	given := kind
+	if kind == kindEndpoints {
+		given = KindEndpointSlice
+	}
+	if o.Kinds != nil && !slices.Contains(o.Kinds, given) {
+		return false
+	}
+	switch kind {
+	case KindService:
+		return !o.NoServices
+	case KindEndpointSlice:
+		return !o.NoServices && o.Endpoints != EndpointsClassic
+	case kindEndpoints:
+		return !o.NoServices && o.Endpoints != EndpointsSlices
+	default:
+		return true
+	}
+}
