@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,6 +28,8 @@ const (
 type Size struct {
 	Namespaces, Nodes, Pods, Policies int
 	Families                          Families
+	// Services counts Services with their EndpointSlices. Zero is none: then nodes have no zones either.
+	Services int
 	// Odd adds what an API server of today refuses but files and old objects may hold: IPv4 octets with leading zeros,
 	// peers and ranges that say nothing, exceptions as large as their block.
 	Odd bool
@@ -71,6 +74,15 @@ func Generate(seed uint64, size Size) *oracle.Cluster {
 	for i := range size.Policies {
 		ns := g.c.Namespaces[g.rng.IntN(len(g.c.Namespaces))].Name
 		g.c.Policies = append(g.c.Policies, g.policy(ns, fmt.Sprintf("policy.%d", i)))
+	}
+	if size.Services > 0 {
+		for _, n := range g.c.Nodes {
+			g.zone(n)
+		}
+	}
+	for i := range size.Services {
+		ns := g.c.Namespaces[g.rng.IntN(len(g.c.Namespaces))].Name
+		g.serve(ns, fmt.Sprintf("svc-%d", i))
 	}
 	return g.c
 }
@@ -150,9 +162,30 @@ func (g *generator) node(i int) *corev1.Node {
 		add(corev1.NodeInternalIP, fmt.Sprintf("fd00:0:0:1::%d", i+1))
 	}
 	if g.families != IPv6Only && g.chance(40) {
-		add(corev1.NodeExternalIP, fmt.Sprintf("203.0.113.%d", g.rng.IntN(250)+1))
+		add(corev1.NodeExternalIP, g.nodeExternalIP("203.0.113.%d"))
 	}
 	return n
+}
+
+// nodeExternalIP is an address of that form that no node has.
+func (g *generator) nodeExternalIP(form string) string {
+	for {
+		a := fmt.Sprintf(form, g.rng.IntN(250)+1)
+		has := func(n *corev1.Node) bool {
+			return slices.ContainsFunc(n.Status.Addresses, func(o corev1.NodeAddress) bool { return o.Address == a })
+		}
+		if !slices.ContainsFunc(g.c.Nodes, has) {
+			return a
+		}
+	}
+}
+
+// zone puts a node into a zone, or into none.
+func (g *generator) zone(n *corev1.Node) {
+	n.Labels = nil
+	if g.chance(85) {
+		n.Labels = map[string]string{corev1.LabelTopologyZone: pick(g, zones())}
+	}
 }
 
 // nodeAddrs is the addresses of a node that are addresses.

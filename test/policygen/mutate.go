@@ -24,7 +24,7 @@ const (
 // Change is one thing that happened to a cluster.
 type Change struct {
 	Verb   Verb
-	Kind   string        // Pod, Namespace, Node or NetworkPolicy
+	Kind   string        // Pod, Namespace, Node, NetworkPolicy, Service or EndpointSlice
 	Object metav1.Object // as it is now, or as it was when it was deleted
 	What   string        // for people, such as "relabel"
 }
@@ -34,7 +34,7 @@ func (c Change) String() string {
 	return fmt.Sprintf("%s %s/%s %s (%s)", c.Kind, c.Object.GetNamespace(), c.Object.GetName(), c.Verb, c.What)
 }
 
-// Mutate makes one random change to c and says which. Objects are replaced, never written to, so whoever holds the old
+// Mutate makes one random change to c and says which; Services and their like change only where there are some. Objects are replaced, never written to, so whoever holds the old
 // ones keeps them as they were.
 func Mutate(c *oracle.Cluster, rng *rand.Rand) Change {
 	g := &generator{rng: rng, c: c, families: familiesOf(c)}
@@ -42,6 +42,9 @@ func Mutate(c *oracle.Cluster, rng *rand.Rand) Change {
 		g.relabelPod, g.relabelPod, g.relabelPod, g.addPod, g.addPod, g.deletePod, g.finishPod, g.moveAddress,
 		g.recreatePod, g.relabelNamespace, g.relabelNamespace, g.addNamespace, g.deleteNamespace,
 		g.addPolicy, g.editPolicy, g.editPolicy, g.deletePolicy, g.changeNode,
+	}
+	if len(c.Services)+len(c.Slices) > 0 {
+		moves = append(moves, g.serviceMoves()...)
 	}
 	for {
 		if change, ok := pick(g, moves)(); ok {
@@ -264,9 +267,9 @@ func (g *generator) changeNode() (Change, bool) {
 	external := func(a corev1.NodeAddress) bool { return a.Type == corev1.NodeExternalIP }
 	n.Status.Addresses = slices.DeleteFunc(n.Status.Addresses, external)
 	if g.chance(70) {
-		a := corev1.NodeAddress{Type: corev1.NodeExternalIP, Address: fmt.Sprintf("203.0.113.%d", g.rng.IntN(250)+1)}
+		a := corev1.NodeAddress{Type: corev1.NodeExternalIP, Address: g.nodeExternalIP("203.0.113.%d")}
 		if g.families == IPv6Only {
-			a.Address = fmt.Sprintf("2001:db8::%d", g.rng.IntN(250)+1)
+			a.Address = g.nodeExternalIP("2001:db8::%d")
 		}
 		n.Status.Addresses = append(n.Status.Addresses, a)
 	}

@@ -13,7 +13,8 @@ import (
 
 // Probes makes n flows worth asking about: between pods, nodes and addresses outside, at the edges of the blocks and
 // port ranges that the policies name. Both ends are of one family. An end names a pod exactly when it is a live pod of
-// the pod network; a pod on the host network is an address of its node. Nil means that no two ends exist.
+// the pod network; a pod on the host network is an address of its node. Where there are Services, many flows go to their
+// frontends or beside them, and every flow has a node where it enters. Nil means that no two ends exist.
 func Probes(c *oracle.Cluster, rng *rand.Rand, n int) []oracle.Flow {
 	g := &generator{rng: rng, c: c}
 	var pods, others [2][]oracle.End // by family
@@ -47,6 +48,7 @@ func Probes(c *oracle.Cluster, rng *rand.Rand, n int) []oracle.Flow {
 		return nil
 	}
 	numbers := interestingPorts(c)
+	targets := g.targets()
 	flows := make([]oracle.Flow, 0, n)
 	for range n {
 		f := pick(g, families)
@@ -63,6 +65,10 @@ func Probes(c *oracle.Cluster, rng *rand.Rand, n int) []oracle.Flow {
 		if flow.Protocol != oracle.ICMP {
 			flow.Port = pick(g, numbers)
 		}
+		if len(targets[f]) > 0 && g.chance(60) {
+			g.aim(&flow, pick(g, targets[f]), numbers)
+		}
+		g.enter(&flow)
 		flows = append(flows, flow)
 	}
 	return flows

@@ -9,7 +9,8 @@ import (
 	"github.com/netloom/netloom/test/oracle"
 )
 
-// YAML prints a cluster as a stream of manifests: namespaces, nodes, pods with their status, policies.
+// YAML prints a cluster as a stream of manifests: namespaces, nodes, pods with their status, policies,
+// Services, slices.
 func YAML(c *oracle.Cluster) ([]byte, error) {
 	var b bytes.Buffer
 	add := func(o any) error {
@@ -46,6 +47,20 @@ func YAML(c *oracle.Cluster) ([]byte, error) {
 		p = p.DeepCopy()
 		p.APIVersion, p.Kind = "networking.k8s.io/v1", "NetworkPolicy"
 		if err := add(p); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range c.Services {
+		s = s.DeepCopy()
+		s.APIVersion, s.Kind = "v1", "Service"
+		if err := add(s); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range c.Slices {
+		s = s.DeepCopy()
+		s.APIVersion, s.Kind = "discovery.k8s.io/v1", "EndpointSlice"
+		if err := add(s); err != nil {
 			return nil, err
 		}
 	}
