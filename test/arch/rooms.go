@@ -59,6 +59,7 @@ var rooms = []room{
 		"labelcache", "translator", "pkg/apis/...", "k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/...",
 		"sigs.k8s.io/json", yaml, "github.com/fsnotify/fsnotify", "github.com/go-logr/logr", logrus,
 	}},
+	{dir: "pkg/reach", pure: true, may: []string{"pkg/intent"}},
 	{dir: "pkg/reconcile", may: []string{"backends", "pkg/intent", logrus}},
 	{dir: "pkg/metrics", may: []string{
 		"backends", "pkg/intent", "pkg/reconcile", "pkg/version", "github.com/prometheus/client_golang/...",

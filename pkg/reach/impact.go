@@ -1,0 +1,45 @@
+package reach
+
+import (
+	"maps"
+
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// Change is what a new state lets pass between two classes and the old one did not, and the reverse.
+type Change struct {
+	From, To *Class
+	Opened   Traffic
+	Closed   Traffic
+}
+
+// Impact lists what differs between two states, for places that exist in both: each pair of classes between which other
+// traffic passes, in the order of the classes. Pairs of places outside are not of interest.
+func Impact(before, after *intent.Snapshot, places []Place) []Change {
+	classes := Classify(places, before, after)
+	var out []Change
+	for _, from := range classes {
+		for _, to := range classes {
+			if from.Family != to.Family || from.outside() && to.outside() || from == to && len(from.Places) == 1 ||
+				!from.differs(intent.Egress) && !to.differs(intent.Ingress) && !from.moved() && !to.moved() {
+				continue
+			}
+			was, now := from.Traffic(0, to), from.Traffic(1, to)
+			if c := (Change{from, to, now.Minus(was), was.Minus(now)}); !c.Opened.Empty() || !c.Closed.Empty() {
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
+
+func (c *Class) outside() bool { return c.Places[0].Standing.IsValid() }
+
+// differs says whether the policies of the class in a direction are others in the second state.
+func (c *Class) differs(d intent.Direction) bool {
+	a, b := &c.views[0], &c.views[1]
+	return a.bound[d] != b.bound[d] || !a.any[d].Equal(b.any[d]) || !maps.EqualFunc(a.peers[d], b.peers[d], Traffic.Equal)
+}
+
+// moved says whether the class is in other sets in the second state.
+func (c *Class) moved() bool { return !maps.Equal(c.views[0].sets, c.views[1].sets) }

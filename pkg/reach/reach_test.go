@@ -1,0 +1,130 @@
+package reach_test
+
+import (
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/reach"
+	"github.com/netloom/netloom/test/oracle"
+	"github.com/netloom/netloom/test/policygen"
+	"github.com/netloom/netloom/translator"
+)
+
+// translate is what a cluster means.
+func translate(t testing.TB, c *oracle.Cluster) *intent.Snapshot {
+	t.Helper()
+	tr := translator.New(translator.Options{})
+	for _, o := range c.Namespaces {
+		require.NoError(t, tr.Put(o.DeepCopy()))
+	}
+	for _, o := range c.Nodes {
+		require.NoError(t, tr.Put(o.DeepCopy()))
+	}
+	for _, o := range c.Pods {
+		require.NoError(t, tr.Put(o.DeepCopy()))
+	}
+	for _, o := range c.Policies {
+		require.NoError(t, tr.Put(o.DeepCopy()))
+	}
+	return tr.Snapshot()
+}
+
+// placesOf are the pods' addresses of a cluster, and everything outside that snapshots tell apart.
+func placesOf(c *oracle.Cluster, snapshots ...*intent.Snapshot) []reach.Place {
+	var endpoints []intent.Endpoint
+	taken := map[netip.Addr]bool{}
+	for _, p := range c.Pods {
+		if p.Spec.HostNetwork || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
+			continue
+		}
+		e := intent.Endpoint{Key: intent.Key{Namespace: p.Namespace, Name: p.Name}}
+		for _, ip := range p.Status.PodIPs {
+			if a := netip.MustParseAddr(ip.IP); !taken[a] {
+				taken[a] = true
+				e.Addrs = append(e.Addrs, a)
+			}
+		}
+		endpoints = append(endpoints, e)
+	}
+	outside := reach.Outside(func(a netip.Addr) bool { return taken[a] }, snapshots...)
+	return append(reach.PlacesOf(endpoints), outside...)
+}
+
+// ports are those at which rules may begin and end.
+func ports() []uint16 {
+	return []uint16{0, 1, 52, 53, 54, 79, 80, 81, 82, 443, 8000, 8080, 8081, 9000, 30000, 65535}
+}
+
+func TestTrafficIsWhatEvaluateSays(t *testing.T) {
+	for seed := range uint64(25) {
+		c := policygen.Generate(seed, policygen.Size{})
+		s := translate(t, c)
+		classes := reach.Classify(placesOf(c, s), s)
+		for _, from := range classes {
+			for _, to := range classes {
+				compare(t, seed, s, from, to, policygen.NewRand(seed))
+			}
+		}
+	}
+}
+
+// compare judges any two places of two classes.
+func compare(t *testing.T, seed uint64, s *intent.Snapshot, from, to *reach.Class, rng *rand.Rand) {
+	t.Helper()
+	src, dst := from.Places[rng.IntN(len(from.Places))], to.Places[rng.IntN(len(to.Places))]
+	if src == dst || from.Family != to.Family {
+		require.True(t, from.Family == to.Family || from.Traffic(0, to).Empty())
+		return
+	}
+	traffic := from.Traffic(0, to)
+	for _, proto := range []intent.Protocol{intent.TCP, intent.UDP, intent.SCTP, intent.ICMP} {
+		for _, port := range ports() {
+			want := s.Evaluate(intent.Flow{Src: src.Party, Dst: dst.Party, Protocol: proto, Port: port}).Allowed
+			require.Equal(t, want, traffic.Has(proto, port), "seed %d: %s -> %s %s/%d: %s", seed, src, dst, proto, port, traffic)
+		}
+	}
+}
+
+func TestImpactIsTheDifference(t *testing.T) {
+	changed := 0
+	for seed := range uint64(150) {
+		c := policygen.Generate(seed, policygen.Size{})
+		before := translate(t, c)
+		rng := policygen.NewRand(seed)
+		edited := *c // objects are replaced, never written to
+		edited.Policies, edited.Pods = slices.Clone(c.Policies), slices.Clone(c.Pods)
+		edited.Namespaces, edited.Nodes = slices.Clone(c.Namespaces), slices.Clone(c.Nodes)
+		policygen.Mutate(&edited, rng)
+		after := translate(t, &edited)
+		places := placesOf(c, before, after)
+		later := placesOf(&edited, before, after)
+		places = slices.DeleteFunc(places, func(p reach.Place) bool { return !slices.Contains(later, p) })
+		type pair struct{ from, to reach.Place }
+		opened, closed := map[pair]reach.Traffic{}, map[pair]reach.Traffic{}
+		for _, change := range reach.Impact(before, after, places) {
+			changed++
+			for _, from := range change.From.Places {
+				for _, to := range change.To.Places {
+					opened[pair{from, to}], closed[pair{from, to}] = change.Opened, change.Closed
+				}
+			}
+		}
+		for range 1000 {
+			src, dst := places[rng.IntN(len(places))], places[rng.IntN(len(places))]
+			if src == dst || src.Party.Addr.Is4() != dst.Party.Addr.Is4() || src.Standing.IsValid() && dst.Standing.IsValid() {
+				continue
+			}
+			f := intent.Flow{Src: src.Party, Dst: dst.Party, Protocol: intent.TCP, Port: ports()[rng.IntN(len(ports()))]}
+			was, is := before.Evaluate(f).Allowed, after.Evaluate(f).Allowed
+			require.Equal(t, !was && is, opened[pair{src, dst}].Has(f.Protocol, f.Port), "seed %d: %+v opens", seed, f)
+			require.Equal(t, was && !is, closed[pair{src, dst}].Has(f.Protocol, f.Port), "seed %d: %+v closes", seed, f)
+		}
+	}
+	require.Greater(t, changed, 20, "few edits had an effect: the test shows little")
+}
