@@ -149,7 +149,7 @@ func completeFamilies(spec *corev1.ServiceSpec) {
 	}
 	if spec.IPFamilyPolicy == nil && len(spec.IPFamilies) > 0 {
 		policy := corev1.IPFamilyPolicySingleStack
-		if len(spec.IPFamilies) > 1 {
+		if len(spec.IPFamilies) > 1 || len(spec.ClusterIPs) > 1 {
 			policy = corev1.IPFamilyPolicyRequireDualStack
 		}
 		spec.IPFamilyPolicy = &policy
