@@ -3,6 +3,7 @@ package nbtrace
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
 
@@ -11,52 +12,100 @@ import (
 
 // Selecter reads rows, as ovsdb.Client does.
 type Selecter interface {
+	Schema() ovsdb.Schema
 	Select(ctx context.Context, table string, where []libovsdb.Condition, columns ...string) ([]libovsdb.Row, error)
 }
 
-// Load reads the rows that decide on packets from a database, whoever owns them. The tables are read one after another:
-// rows that change meanwhile may be seen half.
+// Load reads the rows that decide on packets from a database, whoever owns them. Tables that an older
+// schema does not have are empty. The tables are read one after another: rows that change meanwhile may be seen half.
 func Load(ctx context.Context, db Selecter) (Rows, error) {
 	var rows Rows
-	portNames := map[string]string{}
-	for _, t := range []struct {
-		table   string
-		columns []string
-		take    func(libovsdb.Row)
-	}{
-		{"Logical_Switch_Port", []string{"_uuid", "name"}, func(r libovsdb.Row) {
-			portNames[ovsdb.String(r["_uuid"])] = ovsdb.String(r["name"])
-		}},
-		{"Logical_Switch", []string{"name", "ports", "acls"}, func(r libovsdb.Row) {
-			rows.Switches = append(rows.Switches, Switch{
-				Name: ovsdb.String(r["name"]), Ports: named(portNames, r["ports"]), ACLs: ovsdb.Strings(r["acls"]),
-			})
-		}},
-		{"Port_Group", []string{"name", "ports", "acls"}, func(r libovsdb.Row) {
-			rows.PortGroups = append(rows.PortGroups, PortGroup{
-				Name: ovsdb.String(r["name"]), Ports: named(portNames, r["ports"]), ACLs: ovsdb.Strings(r["acls"]),
-			})
-		}},
-		{"Address_Set", []string{"name", "addresses"}, func(r libovsdb.Row) {
-			rows.AddressSets = append(rows.AddressSets, AddressSet{
-				Name: ovsdb.String(r["name"]), Addresses: ovsdb.Strings(r["addresses"]),
-			})
-		}},
-		{
-			"ACL",
-			[]string{"_uuid", "direction", "priority", "tier", "match", "action", "name", "options", "external_ids"},
-			func(r libovsdb.Row) { rows.ACLs = append(rows.ACLs, aclOf(r)) },
-		},
-	} {
-		found, err := db.Select(ctx, t.table, nil, t.columns...)
+	for _, t := range slices.Concat(policyTables(&rows), balancerTables(&rows)) {
+		if t.late && !db.Schema().Has(t.name) {
+			continue
+		}
+		found, err := db.Select(ctx, t.name, nil, t.columns...)
 		if err != nil {
-			return Rows{}, fmt.Errorf("read %s: %w", t.table, err)
+			return Rows{}, fmt.Errorf("read %s: %w", t.name, err)
 		}
 		for _, r := range found {
 			t.take(r)
 		}
 	}
 	return rows, nil
+}
+
+// table is what is read of a table, and where it goes.
+type table struct {
+	name    string
+	columns []string
+	take    func(libovsdb.Row)
+	late    bool // not every schema has it
+}
+
+// policyTables lists what ACLs and their subjects are in, in the order in which it has to be read.
+func policyTables(rows *Rows) []table {
+	portNames := map[string]string{}
+	uuids := ovsdb.Strings
+	return []table{
+		{name: "Logical_Switch_Port", columns: []string{"name", "addresses", "dynamic_addresses"}, take: func(r libovsdb.Row) {
+			p := Port{Name: ovsdb.String(r["name"])}
+			p.Addresses = append(ovsdb.Strings(r["addresses"]), ovsdb.Strings(r["dynamic_addresses"])...)
+			rows.Ports = append(rows.Ports, p)
+			portNames[ovsdb.String(r["_uuid"])] = p.Name
+		}},
+		{name: "Logical_Switch", columns: []string{"name", "ports", "acls", "load_balancer", "load_balancer_group"}, take: func(r libovsdb.Row) {
+			rows.Switches = append(rows.Switches, Switch{
+				Name: ovsdb.String(r["name"]), Ports: named(portNames, r["ports"]), ACLs: uuids(r["acls"]),
+				LoadBalancers: uuids(r["load_balancer"]), LoadBalancerGroups: uuids(r["load_balancer_group"]),
+			})
+		}},
+		{name: "Port_Group", columns: []string{"name", "ports", "acls"}, take: func(r libovsdb.Row) {
+			rows.PortGroups = append(rows.PortGroups, PortGroup{
+				Name: ovsdb.String(r["name"]), Ports: named(portNames, r["ports"]), ACLs: uuids(r["acls"]),
+			})
+		}},
+		{name: "Address_Set", columns: []string{"name", "addresses"}, take: func(r libovsdb.Row) {
+			rows.AddressSets = append(rows.AddressSets, AddressSet{
+				Name: ovsdb.String(r["name"]), Addresses: ovsdb.Strings(r["addresses"]),
+			})
+		}},
+		{
+			name:    "ACL",
+			columns: []string{"direction", "priority", "tier", "match", "action", "name", "options", "external_ids"},
+			take:    func(r libovsdb.Row) { rows.ACLs = append(rows.ACLs, aclOf(r)) },
+		},
+	}
+}
+
+// balancerTables lists what load balancers are in.
+func balancerTables(rows *Rows) []table {
+	uuids := ovsdb.Strings
+	return []table{
+		{name: "Logical_Router", columns: []string{"name", "load_balancer", "load_balancer_group"}, take: func(r libovsdb.Row) {
+			rows.Routers = append(rows.Routers, Router{
+				Name:          ovsdb.String(r["name"]),
+				LoadBalancers: uuids(r["load_balancer"]), LoadBalancerGroups: uuids(r["load_balancer_group"]),
+			})
+		}},
+		{name: "Load_Balancer", columns: []string{"name", "vips", "protocol", "options", "external_ids"}, take: func(r libovsdb.Row) {
+			rows.LoadBalancers = append(rows.LoadBalancers, LoadBalancer{
+				UUID: ovsdb.String(r["_uuid"]), Name: ovsdb.String(r["name"]), VIPs: ovsdb.StringMap(r["vips"]),
+				Protocol: ovsdb.String(r["protocol"]), Options: ovsdb.StringMap(r["options"]),
+				ExternalIDs: ovsdb.StringMap(r["external_ids"]),
+			})
+		}},
+		{late: true, name: "Load_Balancer_Group", columns: []string{"name", "load_balancer"}, take: func(r libovsdb.Row) {
+			rows.LoadBalancerGroups = append(rows.LoadBalancerGroups, LoadBalancerGroup{
+				UUID: ovsdb.String(r["_uuid"]), Name: ovsdb.String(r["name"]), LoadBalancers: uuids(r["load_balancer"]),
+			})
+		}},
+		{late: true, name: "Chassis_Template_Var", columns: []string{"chassis", "variables"}, take: func(r libovsdb.Row) {
+			rows.TemplateVars = append(rows.TemplateVars, TemplateVars{
+				Chassis: ovsdb.String(r["chassis"]), Variables: ovsdb.StringMap(r["variables"]),
+			})
+		}},
+	}
 }
 
 func aclOf(r libovsdb.Row) ACL {

@@ -1,13 +1,16 @@
 package nbtrace
 
-import "net/netip"
-
 // Rows is the part of a Northbound database that decides on packets, whoever read it.
 type Rows struct {
-	ACLs        []ACL
-	PortGroups  []PortGroup
-	AddressSets []AddressSet
-	Switches    []Switch
+	ACLs               []ACL
+	PortGroups         []PortGroup
+	AddressSets        []AddressSet
+	Switches           []Switch
+	Routers            []Router
+	Ports              []Port // only what is behind an address is looked up here
+	LoadBalancers      []LoadBalancer
+	LoadBalancerGroups []LoadBalancerGroup
+	TemplateVars       []TemplateVars
 }
 
 // ACL is a row of the ACL table.
@@ -38,53 +41,45 @@ type AddressSet struct {
 
 // Switch is a row of the Logical_Switch table.
 type Switch struct {
-	Name  string
-	Ports []string // names of logical switch ports
-	ACLs  []string // UUIDs
+	Name               string
+	Ports              []string // names of logical switch ports
+	ACLs               []string // UUIDs
+	LoadBalancers      []string // UUIDs
+	LoadBalancerGroups []string // UUIDs
 }
 
-// Packet is the first packet of a connection, as it meets the ACLs: after load balancing.
-type Packet struct {
-	// Inport and Outport are logical switch ports. The stages of an empty one are skipped: the packet comes from, or
-	// goes to, a router or the outside.
-	Inport, Outport string
-	Src, Dst        netip.Addr
-	Protocol        uint8 // IP protocol number
-	SrcPort         uint16
-	DstPort         uint16
-	ICMPType        uint8 // with protocol 1 and 58
-	ARP             bool  // an ARP packet: no IP at all, whatever the addresses say
+// Router is a row of the Logical_Router table.
+type Router struct {
+	Name               string
+	LoadBalancers      []string // UUIDs
+	LoadBalancerGroups []string // UUIDs
 }
 
-// Verdict is what one direction says of a packet. The zero value is a port that is on no switch: nothing passes it.
-type Verdict string
-
-// The verdicts.
-const (
-	NoPort  Verdict = ""        // the port is on no switch; denies
-	Skipped Verdict = "skipped" // no port to ask about; allows
-	Default Verdict = "default" // no ACL matched; allows
-	Allow   Verdict = "allow"
-	Drop    Verdict = "drop"
-	Reject  Verdict = "reject" // denies, and says so to the sender
-)
-
-// Allows says whether v lets a packet pass.
-func (v Verdict) Allows() bool { return v == Skipped || v == Default || v == Allow }
-
-// Step is one direction of a result.
-type Step struct {
-	Verdict  Verdict
-	ACL      *ACL // the row that decided; nil when none did
-	Priority int  // of that row
-	// Ambiguous says that another ACL of the same tier and priority matched with another verdict. OVN then does as it
-	// likes; the step holds the verdict that denies.
-	Ambiguous bool
+// Port is a row of the Logical_Switch_Port table.
+type Port struct {
+	Name      string
+	Addresses []string // MAC and IP addresses, several in one string; what is no IP address is left out
 }
 
-// Result is what the rows say of a packet. The zero value denies.
-type Result struct {
-	Allowed bool
-	Egress  Step // from-lport, at Inport
-	Ingress Step // to-lport, at Outport
+// LoadBalancer is a row of the Load_Balancer table.
+type LoadBalancer struct {
+	UUID        string
+	Name        string
+	VIPs        map[string]string // address:port to backends, separated by commas
+	Protocol    string            // tcp, udp or sctp; "" is tcp
+	Options     map[string]string // template, address-family, reject and hairpin_snat_ip are looked at
+	ExternalIDs map[string]string
+}
+
+// LoadBalancerGroup is a row of the Load_Balancer_Group table.
+type LoadBalancerGroup struct {
+	UUID          string
+	Name          string
+	LoadBalancers []string // UUIDs
+}
+
+// TemplateVars is a row of the Chassis_Template_Var table.
+type TemplateVars struct {
+	Chassis   string // its system-id
+	Variables map[string]string
 }

@@ -1,31 +1,104 @@
 package nbtrace
 
+import "net/netip"
+
 // Trace judges one packet. A packet from an address to itself never reaches a switch and is allowed.
 func (t *Tracer) Trace(p Packet) Result {
 	skip := Step{Verdict: Skipped}
 	if !p.ARP && p.Src.IsValid() && p.Src == p.Dst {
 		return Result{Allowed: true, Egress: skip, Ingress: skip}
 	}
-	r := Result{Egress: skip, Ingress: skip}
+	egress := skip
 	if p.Inport != "" {
 		// The output port is not known yet, so that no match can name it.
-		v := newView(&p, p.Inport, "")
-		r.Egress = t.stage(stageFrom, p.Inport, v)
-		if r.Egress.Verdict.Allows() {
-			if after := t.stage(stageFromAfterLB, p.Inport, v); after.Verdict != Default {
-				r.Egress = after
+		egress = t.stage(stageFrom, p.Inport, newView(&p, p.Inport, ""))
+		if sw, ok := t.switchOf[p.Inport]; ok && egress.Verdict.Allows() {
+			if b, v := t.balanced(t.onSwitch[sw], &p); b != nil {
+				return t.viaSwitch(&p, egress, b, v)
 			}
 		}
+		egress = t.afterLB(&p, egress)
 	}
-	if p.Outport != "" {
-		v := newView(&p, "", p.Outport)
-		if t.switchOf[p.Inport] == t.switchOf[p.Outport] {
-			v.inport = p.Inport // otherwise a router port of the other switch
+	if p.Router != "" && egress.Verdict.Allows() {
+		if b, _ := t.balanced(t.onRouter[p.Router], &p); b != nil {
+			return t.sendOn(&p, egress, b, func(*Packet, *Backend) Step { return egress })
 		}
-		r.Ingress = t.stage(stageTo, p.Outport, v)
 	}
+	r := Result{Egress: egress, Ingress: t.arrive(&p, p.Outport)}
 	r.Allowed = r.Egress.Verdict.Allows() && r.Ingress.Verdict.Allows()
 	return r
+}
+
+// afterLB runs the stage after load balancing, unless the one before it has dropped the packet.
+func (t *Tracer) afterLB(p *Packet, before Step) Step {
+	if !before.Verdict.Allows() {
+		return before
+	}
+	if after := t.stage(stageFromAfterLB, p.Inport, newView(p, p.Inport, "")); after.Verdict != Default {
+		return after
+	}
+	return before
+}
+
+// arrive runs the stage of the switch that a packet leaves.
+func (t *Tracer) arrive(p *Packet, outport string) Step {
+	if outport == "" {
+		return Step{Verdict: Skipped}
+	}
+	v := newView(p, "", outport)
+	if t.switchOf[p.Inport] == t.switchOf[outport] {
+		v.inport = p.Inport // otherwise a router port of the other switch
+	}
+	return t.stage(stageTo, outport, v)
+}
+
+// viaSwitch judges a packet that the switch of its input port balances: ACLs see the backend from then on.
+func (t *Tracer) viaSwitch(p *Packet, before Step, b *Balanced, v *vip) Result {
+	return t.sendOn(p, before, b, func(to *Packet, at *Backend) Step {
+		if at.Hairpin = at.Addr.Addr() == to.Src; at.Hairpin {
+			to.Src = v.of.returns(p.Dst)
+			return before
+		}
+		return t.afterLB(to, before)
+	})
+}
+
+// returns is the source of a packet to a VIP that comes back to its sender.
+func (b *balancer) returns(vip netip.Addr) netip.Addr {
+	for _, a := range b.hairpin {
+		if a.Is4() == vip.Is4() {
+			return a
+		}
+	}
+	return vip
+}
+
+// sendOn judges a packet by each backend that it may be sent to. Leave is what from-lport says of it then, and may
+// change its source.
+func (t *Tracer) sendOn(p *Packet, before Step, b *Balanced, leave func(to *Packet, at *Backend) Step) Result {
+	r := Result{Balanced: b, Egress: before, Allowed: b.Outcome == SentOn}
+	for i := range b.Backends {
+		at := &b.Backends[i]
+		at.Port = t.holder(p, at.Addr.Addr())
+		to := *p
+		to.Dst, to.DstPort = at.Addr.Addr(), at.Addr.Port()
+		at.Egress = leave(&to, at)
+		at.Ingress = t.arrive(&to, at.Port)
+		at.Allowed = at.Egress.Verdict.Allows() && at.Ingress.Verdict.Allows()
+		if i == 0 || r.Allowed && !at.Allowed {
+			r.Egress, r.Ingress = at.Egress, at.Ingress
+		}
+		r.Allowed = r.Allowed && at.Allowed
+	}
+	return r
+}
+
+// holder is the port behind which a backend is.
+func (t *Tracer) holder(p *Packet, a netip.Addr) string {
+	if p.PortOf != nil {
+		return p.PortOf(a)
+	}
+	return t.portOf[a]
 }
 
 // stage runs one stage at one port: tier by tier, the first rule that matches decides, unless it passes to the next

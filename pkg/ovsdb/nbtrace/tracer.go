@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 )
@@ -16,6 +17,8 @@ type Tracer struct {
 	byPort   [stages]map[string][]*rule
 	bySwitch [stages]map[string][]*rule
 	stateful map[string]bool // switches that track connections
+	balancing
+	portOf map[netip.Addr]string // what Rows.Ports says
 }
 
 // ACLError is an ACL that OVN would leave out because its match or one of its columns cannot be understood.
@@ -49,7 +52,8 @@ type rule struct {
 }
 
 // New reads rows. The tracer is usable even when the error is not nil: the error lists the rows that cannot be
-// understood, as *ACLError where they are ACLs, and the tracer goes without them, as OVN does.
+// understood, as *ACLError where they are ACLs and as *BalancerError where they are load balancers, and the tracer goes
+// without them, as OVN does.
 func New(rows Rows) (*Tracer, error) {
 	t := &Tracer{switchOf: map[string]string{}, stateful: map[string]bool{}}
 	for i := range stages {
@@ -60,6 +64,7 @@ func New(rows Rows) (*Tracer, error) {
 			t.switchOf[p] = sw.Name
 		}
 	}
+	t.portOf = holders(rows.Ports)
 	w, faults := newWorld(rows)
 	rules := map[string]*rule{}
 	for i := range rows.ACLs {
@@ -71,6 +76,7 @@ func New(rows Rows) (*Tracer, error) {
 		rules[r.acl.UUID] = r
 	}
 	t.place(rows, rules)
+	faults = append(faults, t.balance(rows)...)
 	for i := range stages {
 		for _, list := range t.byPort[i] {
 			slices.SortFunc(list, compareRules)

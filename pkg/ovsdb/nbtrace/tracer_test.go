@@ -64,6 +64,8 @@ func packet(tb testing.TB, s string) nbtrace.Packet {
 		p.Protocol, p.DstPort = 6, uint16(n)
 	case "udp":
 		p.Protocol, p.DstPort = 17, uint16(n)
+	case "sctp":
+		p.Protocol, p.DstPort = 132, uint16(n)
 	case "icmp":
 		p.Protocol, p.ICMPType = 1, 8
 	case "icmp6":
