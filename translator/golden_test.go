@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
@@ -21,8 +22,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestGolden translates testdata/<case>/in.yaml and compares with want.txt: the policies and what their sets hold, then
-// what could not be translated. The objects come in the order written and in the opposite one.
+// TestGolden translates testdata/<case>/in.yaml and compares with want.txt: the policies and what their sets hold, the
+// nodes and the load balancers, then what could not be translated. The objects come in the order written and in the opposite one.
 func TestGolden(t *testing.T) {
 	cases, err := filepath.Glob("testdata/*/in.yaml")
 	require.NoError(t, err)
@@ -72,6 +73,10 @@ func parse(t testing.TB, doc string) any {
 		object = &corev1.Node{}
 	case translator.KindNetworkPolicy:
 		object = &networkingv1.NetworkPolicy{}
+	case translator.KindService:
+		object = &corev1.Service{}
+	case translator.KindEndpointSlice:
+		object = &discoveryv1.EndpointSlice{}
 	default:
 		require.Fail(t, "no such kind", doc)
 	}
@@ -96,6 +101,12 @@ func translate(t testing.TB, objects []any) string {
 	}
 	slices.Sort(sets)
 	b.WriteString(strings.Join(sets, ""))
+	for n := range s.Nodes() {
+		b.WriteString(nodeText(n))
+	}
+	for lb := range s.LoadBalancers() {
+		b.WriteString(balancerText(lb))
+	}
 	for _, p := range tr.Problems() {
 		fmt.Fprintf(&b, "problem %s\n", p.Error())
 	}

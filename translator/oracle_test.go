@@ -132,5 +132,11 @@ func dump(s *intent.Snapshot) []string {
 	for p := range s.Policies() {
 		lines = append(lines, spell([]intent.Policy{*p}))
 	}
+	for n := range s.Nodes() {
+		lines = append(lines, nodeText(n))
+	}
+	for lb := range s.LoadBalancers() {
+		lines = append(lines, spell([]intent.LoadBalancer{*lb}))
+	}
 	return lines
 }

@@ -154,3 +154,12 @@ func exactly(port labelcache.PortMatch) intent.Ports {
 		Protocol: intent.Protocol(port.Protocol), First: port.Number, Last: port.Number,
 	}}}
 }
+
+// portNumber reads a number that has to be a port.
+func (p *problems) portNumber(field string, n int32) (uint16, bool) {
+	if n < 1 || n > 65535 {
+		p.add(field, "%d: expected 1 to 65535; it is left out", n)
+		return 0, false
+	}
+	return uint16(n), true
+}

@@ -25,9 +25,27 @@ func parsePrefix(s string) (netip.Prefix, error) {
 	return p.Masked(), nil
 }
 
+// parseAddr reads an address as stored objects hold them: leading zeros in IPv4 are decimal, an IPv4-mapped address is
+// the IPv4 address it maps, and a zone means nothing.
+func parseAddr(s string) (netip.Addr, error) {
+	a, err := netip.ParseAddr(s)
+	if err != nil {
+		a, err = netip.ParseAddr(decimalOctets(s))
+	}
+	if err != nil {
+		return netip.Addr{}, fmt.Errorf("%q is not an IP address", s)
+	}
+	return a.Unmap().WithZone(""), nil
+}
+
 func withoutLeadingZeros(s string) string {
 	addr, bits, _ := strings.Cut(s, "/")
-	octets := strings.Split(addr, ".")
+	return decimalOctets(addr) + "/" + bits
+}
+
+// decimalOctets is an IPv4 address without leading zeros, and anything else as it is.
+func decimalOctets(s string) string {
+	octets := strings.Split(s, ".")
 	for i, o := range octets {
 		n, err := strconv.ParseUint(o, 10, 8)
 		if err != nil {
@@ -35,7 +53,7 @@ func withoutLeadingZeros(s string) string {
 		}
 		octets[i] = strconv.FormatUint(n, 10)
 	}
-	return strings.Join(octets, ".") + "/" + bits
+	return strings.Join(octets, ".")
 }
 
 // subtract is block without the excepts, as disjoint prefixes. Excepts may overlap, nest, lie outside or be of the other

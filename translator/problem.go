@@ -3,6 +3,7 @@ package translator
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/netloom/netloom/pkg/intent"
 )
@@ -39,4 +40,12 @@ type problems struct {
 
 func (p *problems) add(field, format string, args ...any) {
 	p.list = append(p.list, Problem{Origin: p.of, Field: field, Message: fmt.Sprintf(format, args...)})
+}
+
+// addOnce is add for a fault that may be met several times.
+func (p *problems) addOnce(field, format string, args ...any) {
+	p.add(field, format, args...)
+	if last := len(p.list) - 1; slices.Contains(p.list[:last], p.list[last]) {
+		p.list = p.list[:last]
+	}
 }

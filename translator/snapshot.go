@@ -33,6 +33,7 @@ func (t *Translator) Snapshot() *intent.Snapshot {
 	}
 	changes = append(changes, t.commit()...)
 
+	t.translateServices(next)
 	t.applySets(next, changes)
 	next.SetFamilies(t.currentFamilies())
 	next.SetEndpoints(t.view.EndpointCount())
@@ -61,10 +62,8 @@ func (t *Translator) translateDirty(next *intent.Builder) []*translation {
 }
 
 func (t *Translator) dirtyNodes() {
-	for key := range t.sources {
-		if key.kind == KindNode {
-			t.dirty[key] = true
-		}
+	for name := range t.nodes.byName {
+		t.dirty[objectKey{KindNode, "", name}] = true
 	}
 }
 
@@ -136,8 +135,9 @@ func (t *Translator) release(old *translation) {
 	}
 }
 
-// putChanged writes the policies that differ. A policy that comes out as it was is left alone.
+// putChanged writes the policies and the node that differ. What comes out as it was is left alone.
 func putChanged(next *intent.Builder, old, now *translation) {
+	putNode(next, old, now)
 	before := map[intent.PolicyID]*intent.Policy{}
 	if old != nil {
 		for _, p := range old.policies {
@@ -154,6 +154,17 @@ func putChanged(next *intent.Builder, old, now *translation) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(before)) {
 		next.DropPolicy(id)
+	}
+}
+
+func putNode(next *intent.Builder, old, now *translation) {
+	switch {
+	case now != nil && now.node != nil:
+		if old == nil || !reflect.DeepEqual(old.node, now.node) {
+			next.PutNode(now.node)
+		}
+	case old != nil && old.node != nil:
+		next.DropNode(old.node.Name)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -15,10 +16,12 @@ import (
 
 // The kinds of objects that are translated, as Remove spells them.
 const (
+	KindEndpointSlice = "EndpointSlice"
 	KindNamespace     = "Namespace"
 	KindNetworkPolicy = "NetworkPolicy"
 	KindNode          = "Node"
 	KindPod           = "Pod"
+	KindService       = "Service"
 )
 
 // Options says what a translator cannot learn from the objects.
@@ -41,6 +44,8 @@ type Translator struct {
 
 	sources    map[objectKey]metav1.Object // policies and nodes
 	namespaces map[string]*corev1.Namespace
+	nodes      nodeTable
+	services   *serviceTable
 	translated map[objectKey]*translation
 	dirty      map[objectKey]bool
 	watchers   map[intent.SetID]map[objectKey]bool // who splits rules by the numbers of a named-port set
@@ -67,6 +72,7 @@ type translation struct {
 	holds    []intent.SetID
 	watches  []intent.SetID // named-port sets, held too
 	isolates []isolation
+	node     *intent.Node // of a node
 }
 
 // isolation is a term in one of the two sets of isolated endpoints.
@@ -94,6 +100,8 @@ func New(opts Options) *Translator {
 		snapshot:   intent.NewSnapshot(),
 		sources:    map[objectKey]metav1.Object{},
 		namespaces: map[string]*corev1.Namespace{},
+		nodes:      nodeTable{byName: map[string]*intent.Node{}},
+		services:   newServiceTable(),
 		translated: map[objectKey]*translation{},
 		dirty:      map[objectKey]bool{},
 		watchers:   map[intent.SetID]map[objectKey]bool{},
@@ -110,11 +118,16 @@ func (t *Translator) Put(object any) error {
 	case *corev1.Namespace:
 		t.putNamespace(o)
 	case *corev1.Node:
-		t.putSource(objectKey{KindNode, "", o.Name}, o)
+		t.putNode(o)
 	case *networkingv1.NetworkPolicy:
 		t.putSource(objectKey{KindNetworkPolicy, o.Namespace, o.Name}, o)
+	case *corev1.Service:
+		t.services.at(objectKey{KindService, o.Namespace, o.Name}).object = o
+	case *discoveryv1.EndpointSlice:
+		t.putSlice(o)
 	default:
-		return fmt.Errorf("%T is not translated: expected a Pod, Namespace, Node or NetworkPolicy", object)
+		return fmt.Errorf("%T is not translated: expected a Pod, Namespace, Node, NetworkPolicy, Service or EndpointSlice",
+			object)
 	}
 	return nil
 }
@@ -128,14 +141,24 @@ func (t *Translator) Remove(kind, namespace, name string) {
 		t.setProblems(key, nil)
 	case KindNamespace:
 		t.removeNamespace(name)
+	case KindNode:
+		t.removeNode(name)
+	case KindService:
+		t.services.at(key).object = nil
+	case KindEndpointSlice:
+		t.removeSlice(key)
 	default:
-		delete(t.sources, key)
-		t.dirty[key] = true
+		t.removeSource(key)
 	}
 }
 
 func (t *Translator) putSource(key objectKey, object metav1.Object) {
 	t.sources[key] = object
+	t.dirty[key] = true
+}
+
+func (t *Translator) removeSource(key objectKey) {
+	delete(t.sources, key)
 	t.dirty[key] = true
 }
 

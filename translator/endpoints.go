@@ -1,0 +1,201 @@
+package translator
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// endpointSlice is what an EndpointSlice says of the backends of its Service.
+type endpointSlice struct {
+	name      string
+	service   objectKey
+	family    intent.Families // of the endpoints; 0 when they have no addresses
+	ports     []slicePort
+	endpoints []intent.Backend // without ports; those that are of no use are left out
+}
+
+// slicePort is a port that every endpoint of a slice has.
+type slicePort struct {
+	name     string
+	protocol intent.Protocol
+	number   uint16
+}
+
+func (s *endpointSlice) compare(o *endpointSlice) int { return strings.Compare(s.name, o.name) }
+
+// pool names the backends of one port of a Service in one family.
+type pool struct {
+	port     string // its name
+	protocol intent.Protocol
+	family   intent.Families
+}
+
+// putSlice takes in an EndpointSlice. One that is not a Service's, or a headless one's, means nothing.
+func (t *Translator) putSlice(o *discoveryv1.EndpointSlice) {
+	key := objectKey{KindEndpointSlice, o.Namespace, o.Name}
+	owner := o.Labels[discoveryv1.LabelServiceName]
+	if _, headless := o.Labels[corev1.IsHeadlessService]; headless || owner == "" {
+		t.removeSlice(key)
+		return
+	}
+	faults := problems{of: t.origin(KindEndpointSlice, o)}
+	s := &endpointSlice{name: o.Name, service: objectKey{KindService, o.Namespace, owner}}
+	switch o.AddressType {
+	case discoveryv1.AddressTypeIPv4:
+		s.family = intent.IPv4
+	case discoveryv1.AddressTypeIPv6:
+		s.family = intent.IPv6
+	case discoveryv1.AddressTypeFQDN: // names have no meaning here
+	default:
+		faults.add("addressType", "%q: expected IPv4, IPv6 or FQDN; the slice is left out", o.AddressType)
+	}
+	if s.family != 0 {
+		s.readPorts(o, &faults)
+		s.readEndpoints(o, t.cluster, &faults)
+	}
+	t.setProblems(key, faults.list)
+	t.services.putSlice(key, s)
+}
+
+func (t *Translator) removeSlice(key objectKey) {
+	t.setProblems(key, nil)
+	t.services.putSlice(key, nil)
+}
+
+func (s *endpointSlice) readPorts(o *discoveryv1.EndpointSlice, faults *problems) {
+	for i := range o.Ports {
+		p := &o.Ports[i]
+		proto, ok := protocolOf(p.Protocol)
+		if !ok {
+			faults.add(fmt.Sprintf("ports[%d].protocol", i), "%q: expected TCP, UDP or SCTP; the port is left out", *p.Protocol)
+			continue
+		}
+		if p.Port == nil {
+			continue // every port: slices that are not for Services say so
+		}
+		number, ok := faults.portNumber(fmt.Sprintf("ports[%d].port", i), *p.Port)
+		if !ok {
+			continue
+		}
+		s.ports = append(s.ports, slicePort{valueOf(p.Name), proto, number})
+	}
+}
+
+func (s *endpointSlice) readEndpoints(o *discoveryv1.EndpointSlice, cluster string, faults *problems) {
+	s.endpoints = make([]intent.Backend, 0, len(o.Endpoints))
+	for i := range o.Endpoints {
+		e := &o.Endpoints[i]
+		if len(e.Addresses) == 0 {
+			faults.add(fmt.Sprintf("endpoints[%d].addresses", i), "expected an address; the endpoint is left out")
+			continue
+		}
+		a, err := parseAddr(e.Addresses[0]) // further ones have no meaning (discovery/v1 Endpoint.addresses)
+		if err != nil || intent.FamilyOf(a) != s.family {
+			faults.add(fmt.Sprintf("endpoints[%d].addresses[0]", i), "%q: expected an %s address; the endpoint is left out",
+				e.Addresses[0], o.AddressType)
+			continue
+		}
+		b := intent.Backend{Addr: a, Key: keyOf(e.TargetRef, cluster, o.Namespace), Node: valueOf(e.NodeName)}
+		switch c := &e.Conditions; {
+		case met(c.Ready, true):
+		case met(c.Serving, true) && met(c.Terminating, false):
+			b.Draining = true
+		default:
+			continue
+		}
+		if e.Hints != nil {
+			b.ForNodes = namesOf(e.Hints.ForNodes, func(n discoveryv1.ForNode) string { return n.Name })
+			b.ForZones = namesOf(e.Hints.ForZones, func(z discoveryv1.ForZone) string { return z.Name })
+		}
+		s.endpoints = append(s.endpoints, b)
+	}
+}
+
+// keyOf is the pod that an endpoint says it is.
+func keyOf(ref *corev1.ObjectReference, cluster, namespace string) intent.Key {
+	if ref == nil || ref.Kind != KindPod || ref.Name == "" {
+		return intent.Key{}
+	}
+	return intent.Key{Cluster: cluster, Namespace: cmp.Or(ref.Namespace, namespace), Name: ref.Name}
+}
+
+// met is a condition, or what stands for it where it is not given.
+func met(condition *bool, otherwise bool) bool {
+	if condition == nil {
+		return otherwise
+	}
+	return *condition
+}
+
+func valueOf(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// namesOf lists names in order, each once.
+func namesOf[T any](list []T, name func(T) string) []string {
+	var out []string
+	for _, v := range list {
+		if n := name(v); n != "" {
+			out = append(out, n)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// backends are those of a pool: of all slices, each address and port once. One that is ready goes before one that is
+// not, and otherwise that of the first slice by name. A list that comes out as it was is the one from before, so that
+// load balancers are quickly compared.
+func (s *serviceTranslation) backends(of pool) []intent.Backend {
+	if list, ok := s.pools[of]; ok {
+		return list
+	}
+	var list []intent.Backend
+	for _, slice := range s.service.slices {
+		if slice.family != of.family {
+			continue
+		}
+		for _, p := range slice.ports {
+			if p.name != of.port || p.protocol != of.protocol {
+				continue
+			}
+			list = slices.Grow(list, len(slice.endpoints))
+			for _, b := range slice.endpoints {
+				b.Port = p.number
+				list = append(list, b)
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b intent.Backend) int {
+		return cmp.Or(a.Compare(&b), compareBools(a.Draining, b.Draining))
+	})
+	list = slices.CompactFunc(list, func(a, b intent.Backend) bool { return a.Compare(&b) == 0 })
+	if old, ok := s.service.pools[of]; ok && reflect.DeepEqual(old, list) {
+		list = old
+	}
+	s.pools[of] = list
+	return list
+}
+
+// compareBools orders false before true.
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	default:
+		return 1
+	}
+}

@@ -1,0 +1,321 @@
+package translator
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// NetworkAnnotation names the logical network that a Service is in; without it, and when it is empty, that is the
+// default network. The spelling of kube-ovn is understood too.
+const NetworkAnnotation = "netloom.io/network"
+
+const (
+	kubeOVNNetwork = "ovn.kubernetes.io/vpc"
+	// proxyName is the label of Services that another proxy serves (well-known labels of Kubernetes), whatever its value.
+	proxyName = "service.kubernetes.io/service-proxy-name"
+	// defaultAffinity is for how many seconds a client is remembered where the Service does not say
+	// (ClientIPConfig.timeoutSeconds).
+	defaultAffinity = corev1.DefaultClientIPServiceAffinitySeconds
+	maxAffinity     = 86400 // of the same documentation
+)
+
+// serviceTranslation is one Service on its way to frontends. The zero value leads nowhere.
+type serviceTranslation struct {
+	problems
+	*Translator
+	service  *service
+	object   *corev1.Service
+	cluster  []netip.Addr // its cluster IPs
+	families intent.Families
+	out      []intent.Frontend
+	pools    map[pool][]intent.Backend
+	onNodes  bool // has node ports
+}
+
+// frontends translates a Service. One without an address of its own, and one that is another proxy's business, has none.
+func (t *Translator) frontends(s *service) serviceTranslation {
+	o := s.object
+	tr := serviceTranslation{
+		problems: problems{of: t.origin(KindService, o)}, Translator: t, service: s, object: o,
+		pools: map[pool][]intent.Backend{},
+	}
+	_, others := o.Labels[proxyName]
+	_, headless := o.Labels[corev1.IsHeadlessService]
+	if others || headless || o.Spec.Type == corev1.ServiceTypeExternalName {
+		return tr
+	}
+	tr.readClusterIPs()
+	if len(tr.cluster) == 0 {
+		return tr
+	}
+	tr.expose()
+	tr.collapse()
+	return tr
+}
+
+// readClusterIPs reads spec.clusterIPs, which spec.clusterIP stands for where it is empty. "None" is a headless Service,
+// and none at all one that waits for an address.
+func (s *serviceTranslation) readClusterIPs() {
+	field, texts := "spec.clusterIPs[%d]", s.object.Spec.ClusterIPs
+	if len(texts) == 0 {
+		field, texts = "spec.clusterIP", []string{s.object.Spec.ClusterIP}
+	}
+	for i, text := range texts {
+		if text == "" || text == corev1.ClusterIPNone {
+			continue
+		}
+		a, err := parseAddr(text)
+		if err != nil {
+			s.add(strings.Replace(field, "%d", fmt.Sprint(i), 1), "%v; it is left out", err)
+			continue
+		}
+		s.cluster = append(s.cluster, a)
+		s.families |= intent.FamilyOf(a)
+	}
+}
+
+// expose lists the frontends of every port.
+func (s *serviceTranslation) expose() {
+	spec := &s.object.Spec
+	s.checkType()
+	at := exposure{inside: intent.Anywhere, outside: intent.Anywhere, onNode: intent.Anywhere}
+	if p := spec.InternalTrafficPolicy; p != nil && s.local("spec.internalTrafficPolicy", string(*p)) {
+		at.inside = intent.NodeOfFlow
+	}
+	if s.local("spec.externalTrafficPolicy", string(spec.ExternalTrafficPolicy)) {
+		at.outside, at.onNode = intent.NodeOfOutsideFlow, intent.NodeOfFrontend
+	}
+	at.external, at.ingress = s.externalIPs(), s.ingressIPs()
+	if len(at.ingress) > 0 {
+		at.denied = s.denied()
+	}
+	for i := range spec.Ports {
+		s.exposePort(fmt.Sprintf("spec.ports[%d]", i), &spec.Ports[i], &at)
+	}
+}
+
+// exposure is where the ports of a Service are there, besides its cluster IPs, and for whom.
+type exposure struct {
+	external, ingress       []netip.Addr
+	inside, outside, onNode intent.Locality // of cluster IPs, of external and ingress IPs, of node ports
+	denied                  map[intent.Families][]netip.Prefix
+}
+
+func (s *serviceTranslation) exposePort(path string, p *corev1.ServicePort, at *exposure) {
+	proto, ok := protocolOf(&p.Protocol)
+	if !ok {
+		s.add(path+".protocol", "%q: expected TCP, UDP or SCTP; the port is left out", p.Protocol)
+		return
+	}
+	add := func(a netip.Addr, f intent.Frontend) {
+		f.Addr, f.Protocol, f.Path = a, proto, path
+		f.Backends = s.backends(pool{p.Name, proto, intent.FamilyOf(a)})
+		s.out = append(s.out, f)
+	}
+	if port, ok := s.portNumber(path+".port", p.Port); ok {
+		for _, a := range s.cluster {
+			add(a, intent.Frontend{Port: port, Kind: intent.ClusterAddress, Locality: at.inside})
+		}
+		for _, a := range at.external {
+			add(a, intent.Frontend{Port: port, Kind: intent.ExternalAddress, Locality: at.outside})
+		}
+		for _, a := range at.ingress {
+			add(a, intent.Frontend{
+				Port: port, Kind: intent.IngressAddress, Locality: at.outside, Denied: at.denied[intent.FamilyOf(a)],
+			})
+		}
+	}
+	if p.NodePort == 0 || !hasNodePorts(s.object.Spec.Type) {
+		return
+	}
+	port, ok := s.portNumber(path+".nodePort", p.NodePort)
+	if !ok {
+		return
+	}
+	s.onNodes = true
+	for _, n := range s.nodes.list() {
+		for _, a := range n.Addrs {
+			if s.families.Has(intent.FamilyOf(a)) {
+				add(a, intent.Frontend{Port: port, Kind: intent.NodePort, Node: n.Name, Locality: at.onNode})
+			}
+		}
+	}
+}
+
+// hasNodePorts says whether the nodes serve a Service: LoadBalancer builds on NodePort.
+func hasNodePorts(t corev1.ServiceType) bool {
+	return t == corev1.ServiceTypeNodePort || t == corev1.ServiceTypeLoadBalancer
+}
+
+func (s *serviceTranslation) checkType() {
+	switch t := s.object.Spec.Type; t {
+	case "", corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer:
+	default:
+		s.add("spec.type", "%q: expected ClusterIP, NodePort, LoadBalancer or ExternalName; ClusterIP is assumed", t)
+	}
+}
+
+// local says whether a traffic policy is Local.
+func (s *serviceTranslation) local(field, policy string) bool {
+	switch policy {
+	case "", "Cluster":
+	case "Local":
+		return true
+	default:
+		s.add(field, "%q: expected Cluster or Local; Cluster is assumed", policy)
+	}
+	return false
+}
+
+// externalIPs reads spec.externalIPs.
+func (s *serviceTranslation) externalIPs() []netip.Addr {
+	var out []netip.Addr
+	for i, text := range s.object.Spec.ExternalIPs {
+		out = s.take(out, fmt.Sprintf("spec.externalIPs[%d]", i), text)
+	}
+	return out
+}
+
+// ingressIPs reads status.loadBalancer of a Service of that type. What is reached through a proxy, or by name, arrives
+// with another destination.
+func (s *serviceTranslation) ingressIPs() []netip.Addr {
+	if s.object.Spec.Type != corev1.ServiceTypeLoadBalancer {
+		return nil
+	}
+	var out []netip.Addr
+	for i, in := range s.object.Status.LoadBalancer.Ingress {
+		field := fmt.Sprintf("status.loadBalancer.ingress[%d]", i)
+		if in.IPMode != nil && *in.IPMode != corev1.LoadBalancerIPModeVIP {
+			if *in.IPMode != corev1.LoadBalancerIPModeProxy {
+				s.add(field+".ipMode", "%q: expected VIP or Proxy; it is left out", *in.IPMode)
+			}
+			continue
+		}
+		if in.IP != "" {
+			out = s.take(out, field+".ip", in.IP)
+		}
+	}
+	return out
+}
+
+// take appends an address. One of a family in which the Service has no cluster IP leads nowhere.
+func (s *serviceTranslation) take(to []netip.Addr, field, text string) []netip.Addr {
+	a, err := parseAddr(text)
+	switch {
+	case err != nil:
+		s.add(field, "%v; it is left out", err)
+	case !s.families.Has(intent.FamilyOf(a)):
+		s.add(field, "%s is of a family that the Service has no cluster IP of; it is left out", a)
+	default:
+		return append(to, a)
+	}
+	return to
+}
+
+// denied is whom spec.loadBalancerSourceRanges leaves out, by family: where there are ranges, everybody else. A range
+// that cannot be read admits nobody.
+func (s *serviceTranslation) denied() map[intent.Families][]netip.Prefix {
+	texts := s.object.Spec.LoadBalancerSourceRanges
+	if len(texts) == 0 {
+		return nil
+	}
+	var admitted []netip.Prefix
+	for i, text := range texts {
+		p, err := parsePrefix(strings.TrimSpace(text)) // blanks around them have always been allowed
+		if err != nil {
+			s.add(fmt.Sprintf("spec.loadBalancerSourceRanges[%d]", i), "%v; it admits nobody", err)
+			continue
+		}
+		admitted = append(admitted, p)
+	}
+	return map[intent.Families][]netip.Prefix{
+		intent.IPv4: subtract(netip.PrefixFrom(netip.IPv4Unspecified(), 0), admitted),
+		intent.IPv6: subtract(netip.PrefixFrom(netip.IPv6Unspecified(), 0), admitted),
+	}
+}
+
+// collapse puts the frontends in order, each once. Where an address is there in two ways the first counts: as cluster
+// IP, external IP, ingress and then node; but whom any of them leaves out stays out.
+func (s *serviceTranslation) collapse() {
+	slices.SortStableFunc(s.out, func(a, b intent.Frontend) int { return a.Compare(&b) })
+	out := s.out[:0]
+	for i := range s.out {
+		f := s.out[i]
+		if n := len(out); n == 0 || out[n-1].Compare(&f) != 0 {
+			out = append(out, f)
+			continue
+		}
+		first := &out[len(out)-1]
+		if first.Path != f.Path {
+			s.addOnce(f.Path, "%s/%d is that of %s already; it is left out there", f.Protocol, f.Port, first.Path)
+			continue
+		}
+		if len(f.Denied) > 0 {
+			first.Denied = mergePrefixes(append(slices.Clone(first.Denied), f.Denied...))
+		}
+	}
+	s.out = out
+}
+
+// balancer is the intent with all frontends, nil when there is none.
+func (s *serviceTranslation) balancer() *intent.LoadBalancer {
+	if len(s.out) == 0 {
+		return nil
+	}
+	return &intent.LoadBalancer{
+		ID:              intent.LoadBalancerID(s.of.String()),
+		Origin:          s.of,
+		Network:         networkOf(s.object.Annotations),
+		Affinity:        s.affinity(),
+		RejectEmpty:     true,
+		HealthCheckPort: s.healthCheckPort(),
+		Frontends:       s.out,
+	}
+}
+
+func networkOf(annotations map[string]string) string {
+	if n, ok := annotations[NetworkAnnotation]; ok {
+		return n
+	}
+	return annotations[kubeOVNNetwork]
+}
+
+func (s *serviceTranslation) affinity() uint32 {
+	spec := &s.object.Spec
+	switch spec.SessionAffinity {
+	case "", corev1.ServiceAffinityNone:
+		return 0
+	case corev1.ServiceAffinityClientIP:
+	default:
+		s.add("spec.sessionAffinity", "%q: expected ClientIP or None; None is assumed", spec.SessionAffinity)
+		return 0
+	}
+	c := spec.SessionAffinityConfig
+	if c == nil || c.ClientIP == nil || c.ClientIP.TimeoutSeconds == nil {
+		return uint32(defaultAffinity)
+	}
+	seconds := *c.ClientIP.TimeoutSeconds
+	if seconds < 1 || seconds > maxAffinity {
+		s.add("spec.sessionAffinityConfig.clientIP.timeoutSeconds", "%d: expected 1 to %d; %d is assumed",
+			seconds, maxAffinity, defaultAffinity)
+		return uint32(defaultAffinity)
+	}
+	return uint32(seconds)
+}
+
+// healthCheckPort is spec.healthCheckNodePort, which only a LoadBalancer with externalTrafficPolicy Local has.
+func (s *serviceTranslation) healthCheckPort() uint16 {
+	spec := &s.object.Spec
+	local := spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
+	if spec.Type != corev1.ServiceTypeLoadBalancer || !local || spec.HealthCheckNodePort == 0 {
+		return 0
+	}
+	port, _ := s.portNumber("spec.healthCheckNodePort", spec.HealthCheckNodePort)
+	return port
+}
