@@ -1,6 +1,8 @@
 package ovsdb
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/ovn-kubernetes/libovsdb/ovsdb"
@@ -10,6 +12,15 @@ import (
 type Schema struct {
 	Version string // such as 7.0.0, that of OVN 23.03; "" before the first connection
 	tables  map[string]ovsdb.TableSchema
+}
+
+// ParseSchema reads a schema file, such as those of package schema, for whoever works without a server.
+func ParseSchema(text []byte) (Schema, error) {
+	var s ovsdb.DatabaseSchema
+	if err := json.Unmarshal(text, &s); err != nil {
+		return Schema{}, fmt.Errorf("read schema: %w", err)
+	}
+	return newSchema(&s), nil
 }
 
 // newSchema reads what get_schema returned.

@@ -9,8 +9,6 @@ import (
 	"net"
 	"sync"
 	"time"
-
-	"github.com/ovn-kubernetes/libovsdb/ovsdb"
 )
 
 var (
@@ -163,11 +161,9 @@ func (c *Client) prepare(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	var schema ovsdb.DatabaseSchema
-	if err := json.Unmarshal(raw, &schema); err != nil {
-		return fmt.Errorf("read schema: %w", err)
+	if s.schema, err = ParseSchema(raw); err != nil {
+		return err
 	}
-	s.schema = newSchema(&schema)
 	err = c.monitor(ctx, s, monitorTopology, c.topology.request(s.schema), func(result json.RawMessage) error {
 		_, err := c.topology.take(result, true)
 		return err

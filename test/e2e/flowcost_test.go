@@ -4,13 +4,21 @@ package e2e_test
 
 import (
 	"fmt"
+	"io"
 	"net/netip"
 	"strings"
 	"testing"
 
+	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/require"
 
+	"github.com/netloom/netloom/backends/ovn"
+	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/ovsdb"
+	"github.com/netloom/netloom/pkg/ovsdb/schema"
+	sources "github.com/netloom/netloom/pkg/watch"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
+	"github.com/netloom/netloom/translator"
 )
 
 // The dual-stack policy whose cost is measured: so many pods of the subject on this chassis, so many peers elsewhere.
@@ -92,6 +100,7 @@ spec: {podSelector: {}, policyTypes: [Ingress], ingress: %s}
 		most    int
 	}{
 		{"a selector of 100 dual-stack peers and a port", `[{from: [{namespaceSelector: {matchLabels: {team: remote}}}], ports: [{port: 80}]}]`, 500},
+		{"ranges and ports beside each other", `[{from: [{podSelector: {}}], ports: [{port: 80}, {port: 8000, endPort: 8100}]}, {ports: [{port: 53, protocol: UDP}, {port: 54, protocol: UDP}]}]`, 700},
 		{"the internet without private networks", `[{from: [{ipBlock: {cidr: 0.0.0.0/0, except: [10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16]}}]}]`, 110},
 	}
 	t.Cleanup(func() { require.Empty(t, lab.Complaints(), "OVN cannot read what was written") })
@@ -104,7 +113,24 @@ spec: {podSelector: {}, policyTypes: [Ingress], ingress: %s}
 				t.Log(lab.NBCtl("--format=table", "--columns=direction,priority,match,action,options", "list", "ACL"))
 			}
 			require.Greater(t, with, isolated)
+			requireEstimate(t, dir, with-bare)
 			require.LessOrEqual(t, with-isolated, tc.most)
 		})
 	}
+}
+
+// requireEstimate holds what netloom expects the policies of dir to cost node n1 against a count.
+func requireEstimate(t *testing.T, dir string, counted int) {
+	t.Helper()
+	quiet := logrus.New()
+	quiet.SetOutput(io.Discard)
+	source, err := sources.LoadDirectory(dir, sources.Options{}, quiet)
+	require.NoError(t, err)
+	pipeline := daemon.NewPipeline(source, translator.Options{}, quiet)
+	pipeline.Step()
+	nb, err := ovsdb.ParseSchema(schema.NB2303())
+	require.NoError(t, err)
+	estimate := ovn.EstimateFlows(pipeline.Latest(), nb).Flows["n1"]
+	t.Logf("estimate: %d flows, counted: %d", estimate, counted)
+	require.InEpsilon(t, counted, estimate, 0.15)
 }

@@ -1,0 +1,181 @@
+package ovn
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/ovsdb"
+)
+
+// trackingFlows is what connection tracking costs a chassis by itself, once a switch of it has an ACL that allows:
+// measured on OVN 23.03, the same for any number of ports.
+const trackingFlows = 65
+
+// Estimate is what the policies of a snapshot cost a data plane. Load balancers are not counted.
+type Estimate struct {
+	ACLs int
+	// Flows is about how many OpenFlow flows the ACLs cost on the chassis of each node, by its name; endpoints of an
+	// unknown node are under "".
+	Flows map[string]int
+}
+
+// EstimateFlows works out what a database with that schema would cost its chassis, if each node had one switch.
+//
+// ovn-controller makes two logical flows of an ACL, and of one that names no address family two OpenFlow matches each.
+// Ports, addresses and port numbers of a match are dimensions: where more than one has several values, a conjunctive
+// match costs their sum and one, otherwise their product. Measured on OVN 23.03 over 96 shapes, exact on all.
+func EstimateFlows(want *intent.Snapshot, schema ovsdb.Schema) Estimate {
+	r := &renderer{names: newNamer("estimate"), want: want, schema: schema}
+	bySubject := map[intent.SetID][]*intent.Policy{intent.IsolatedIngress: nil, intent.IsolatedEgress: nil}
+	for p := range want.Policies() {
+		for _, s := range subjectsOf(p) {
+			bySubject[s] = append(bySubject[s], p)
+		}
+	}
+	e := Estimate{Flows: map[string]int{}}
+	sizes := map[string]int{}
+	for subject, policies := range bySubject {
+		g := r.group(subject, policies)
+		if g == nil {
+			continue
+		}
+		e.ACLs += len(g.acls)
+		for ref := range g.peers {
+			if name := r.names.addressSet(ref.set, ref.family); sizes[name] == 0 {
+				sizes[name] = len(r.addressSet(ref).sets["addresses"])
+			}
+		}
+		ports := portsByNode(want.Set(subject))
+		for _, acl := range g.acls {
+			match, _ := acl.fields["match"].(string)
+			for node, n := range ports {
+				e.Flows[node] += aclFlows(match, n, sizes)
+			}
+		}
+	}
+	for node := range e.Flows {
+		e.Flows[node] += trackingFlows
+	}
+	return e
+}
+
+func portsByNode(set *intent.Set) map[string]int {
+	out := map[string]int{}
+	if set == nil || set.Members == nil {
+		return out
+	}
+	for m := range set.Members.All() {
+		out[m.Node]++
+	}
+	return out
+}
+
+// aclFlows is how many flows an ACL with a match of ours costs a chassis that has n ports of its port group. Sizes are
+// those of address sets by name.
+func aclFlows(match string, n int, sizes map[string]int) int {
+	families, addresses, numbers := 1, 1, 1
+	for term := range strings.SplitSeq(match, " && ") {
+		field, value, _ := strings.Cut(term, " == ")
+		switch {
+		case field == "inport" || field == "outport":
+		case strings.HasPrefix(field, "ip4.") || strings.HasPrefix(field, "ip6."):
+			families = 1
+			addresses = valuesIn(value, sizes)
+		case term == resolution:
+		default: // ip, a protocol, or its ports
+			if addressed := strings.Contains(match, "ip4.") || strings.Contains(match, "ip6."); !addressed {
+				families = 2
+			}
+			numbers = portValues(term)
+		}
+	}
+	if addresses == 0 {
+		return 0 // a match with an empty set matches nothing
+	}
+	return 2 * families * conjunction(n, addresses, numbers)
+}
+
+// conjunction is how many flows a match of several dimensions costs.
+func conjunction(dimensions ...int) int {
+	product, sum, several := 1, 0, 0
+	for _, d := range dimensions {
+		product *= d
+		if d > 1 {
+			sum += d
+			several++
+		}
+	}
+	if several > 1 {
+		return sum + 1
+	}
+	return product
+}
+
+// valuesIn counts the constants on the right of a comparison.
+func valuesIn(value string, sizes map[string]int) int {
+	if set, ok := strings.CutPrefix(value, "$"); ok {
+		return sizes[set]
+	}
+	return strings.Count(value, ",") + 1
+}
+
+// portValues counts the masked port numbers that an expression of portMatches becomes; 1 for any port.
+func portValues(expr string) int {
+	n := 0
+	for part := range strings.SplitSeq(strings.Trim(expr, "()"), " || ") {
+		if first, rest, ok := strings.Cut(part, " <= "); ok {
+			_, last, _ := strings.Cut(rest, " <= ")
+			n += rangeValues(number(first), number(last))
+			continue
+		}
+		n += strings.Count(part, ",") + 1
+	}
+	return n
+}
+
+func number(s string) uint16 {
+	n, err := strconv.ParseUint(s, 10, 16)
+	if err != nil {
+		panic(fmt.Sprintf("ovn: %q in a match of ours: %v", s, err))
+	}
+	return uint16(n)
+}
+
+// masked is the numbers that equal value in the bits of mask.
+type masked struct{ value, mask uint16 }
+
+// rangeValues is how many masked values OVN makes of first <= field <= last: it takes both bounds apart and combines
+// what agrees (expr.c), which is more than the fewest there could be.
+func rangeValues(first, last uint16) int {
+	low, high := []masked{{}}, []masked{{}}
+	if first > 0 {
+		low = bound(first, 0)
+	}
+	if last < 65535 {
+		high = bound(last, 1)
+	}
+	found := map[masked]bool{}
+	for _, a := range low {
+		for _, b := range high {
+			if (a.value^b.value)&a.mask&b.mask == 0 {
+				found[masked{a.value | b.value, a.mask | b.mask}] = true
+			}
+		}
+	}
+	return len(found)
+}
+
+// bound takes apart all numbers not below limit, or with bit 1 not above it: the limit itself, and for each of its bits
+// that is the given one, the numbers that differ there and agree before.
+func bound(limit, bit uint16) []masked {
+	out := []masked{{limit, 65535}}
+	for i := range 16 {
+		if limit>>i&1 == bit {
+			mask := ^uint16(0) << i
+			out = append(out, masked{(limit ^ 1<<i) & mask, mask})
+		}
+	}
+	return out
+}
