@@ -98,12 +98,23 @@ func expose(c *Cluster, s *corev1.Service, p *corev1.ServicePort, claim func(net
 	}
 }
 
-// older orders Services by age, and those of one age by name.
+// older orders Services by age, and those of one age by name. One that has no age yet is younger than those that have.
 func older(a, b *corev1.Service) int {
+	if a.CreationTimestamp.IsZero() != b.CreationTimestamp.IsZero() {
+		return boolOrder(a.CreationTimestamp.IsZero())
+	}
 	if !a.CreationTimestamp.Equal(&b.CreationTimestamp) {
 		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
 	}
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}
+
+// boolOrder is 1 when the first of two comes last.
+func boolOrder(last bool) int {
+	if last {
+		return 1
+	}
+	return -1
 }
 
 // served says whether s has an address of its own and is nobody else's business.

@@ -200,6 +200,7 @@ func TestFrontends(t *testing.T) {
 				"red/z":  `{spec: {clusterIP: 10.96.0.1, externalIPs: [192.0.2.1], ports: [{port: 80}]}}`,
 				"red/a":  `{spec: {clusterIP: 10.96.0.2, externalIPs: [192.0.2.1, 192.0.2.2], ports: [{port: 80}, {name: x, port: 81}]}}`,
 				"red/b":  `{spec: {clusterIP: 10.96.0.3, externalIPs: [192.0.2.2], ports: [{port: 80}]}}`,
+				"red/0":  `{spec: {clusterIP: 10.96.0.4, externalIPs: [192.0.2.2], ports: [{port: 80}]}}`,
 				"blue/c": `{metadata: {namespace: blue, name: c, annotations: {netloom.io/network: other}}, spec: {clusterIP: 10.96.0.3, externalIPs: [192.0.2.1], ports: [{port: 80}]}}`,
 			},
 			slices: map[string]string{
@@ -210,8 +211,11 @@ func TestFrontends(t *testing.T) {
 			change: func(c *oracle.Cluster) {
 				for _, s := range c.Services {
 					s.CreationTimestamp = metav1.NewTime(time.Unix(2000, 0))
-					if s.Name == "z" {
+					switch s.Name {
+					case "z":
 						s.CreationTimestamp = metav1.NewTime(time.Unix(1000, 0))
+					case "0":
+						s.CreationTimestamp = metav1.Time{}
 					}
 				}
 			},

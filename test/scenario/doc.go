@@ -4,22 +4,49 @@
 // manifests it applies, each under a line like "-- web.yaml --". The steps:
 //
 //	namespace NAME [KEY=VALUE ...]       a namespace with these labels is created or replaced
-//	node NAME [ADDRESS ...]              a node with these addresses
+//	node NAME [WORD ...]                 a node; the words are addresses, external=ADDRESS and zone=ZONE
 //	pod NS/NAME [WORD ...]               a pod; the words are labels KEY=VALUE, addresses, @NODE, :PORT=NUMBER/PROTOCOL
 //	                                     for a named port, hostnetwork, and a phase when it is not Running
-//	apply FILE ...                       every document of the files is created or replaced, at once
+//	service NS/NAME [WORD ...]           a Service: see below
+//	endpoints NS/SERVICE[/SLICE] [WORD ...]
+//	                                     what slices say: see below
+//	apply FILE ...                       every document of the files is created or replaced, at once: NetworkPolicies,
+//	                                     Services, EndpointSlices and Endpoints
 //	label pod|namespace NAME KEY=VALUE KEY-
 //	address NS/NAME [ADDRESS ...]        the pod has these addresses now
 //	finish NS/NAME [PHASE]               the pod has ended, Succeeded unless said otherwise, and keeps its addresses
-//	delete policy|pod|namespace|node NAME
+//	delete policy|pod|namespace|node|service|slice|endpoints NAME
 //	restart                              every process starts anew; the target keeps what it has
 //	fault N                              on the way to the next state, the N-th write fails
 //	writes N                             the last step took so many write transactions
 //	problem TEXT                         the state has a problem that contains the text
-//	probe FROM -> TO [v4|v6] PORTS allow|deny
+//	skip TEXT                            some backend cannot express all of the state, and says why with the text
+//	rows TEXT                            what the target holds contains the text
+//	probe FROM -> TO [v4|v6] [in NETWORK] PORTS OUTCOME [via BACKEND,...]
+//	probe FROM -> NS/SERVICE:PORT [v4|v6] [in NETWORK] OUTCOME [via BACKEND,...]
+//
+// The words of a Service are its cluster IPs, its ports :[NAME=]NUMBER[:NODEPORT]/PROTOCOL, its type, headless, publish
+// for publishNotReadyAddresses, and
+//
+//	external=ADDRESS    an external IP           internal=Local     internalTrafficPolicy
+//	ingress=ADDRESS     a load balancer's IP     outside=Local      externalTrafficPolicy
+//	ingress=ADDRESS/Proxy   with its ipMode      affinity=SECONDS   sessionAffinity ClientIP
+//	from=PREFIX         a source range           health=PORT        healthCheckNodePort
+//	network=NAME vpc=NAME   the annotation       distribution=WORD  trafficDistribution
+//	created=YEAR        its age                  KEY=VALUE          a label
+//
+// The words of endpoints are ports :[NAME=]NUMBER/PROTOCOL and POD|ADDRESS[@NODE][!CONDITION][~HINT+...]. A pod is on its
+// node, with all its addresses; there is a slice for each family. The conditions are notready, draining, gone
+// (terminating, not serving) and unknown (none is told); without one the endpoint is ready. Hints are names of nodes or
+// zones. A line replaces what the line of the same name said before.
 //
 // FROM and TO are pods NS/NAME or addresses, PORTS are like tcp/80 or icmp; each may be several, with commas between.
-// Pods are probed by every address of the families both ends have.
+// Pods are probed by every address of the families both ends have. A flow enters at the node of the pod that sends; an
+// address says where: ADDRESS@NODE. A Service stands for its cluster IPs and one of its ports, by name or number.
+//
+// OUTCOME is allow or deny. To a frontend of a Service, these speak of every backend that the flow may be sent on to;
+// some says that policies allow a part of them, refuse that there is no backend at all, drop that there is none for this
+// flow. The backends named are all that there are, [!]POD|ADDRESS[:PORT] each, with ! before those that policies deny.
 //
 // Each probe is judged by four: what the script expects, the oracle, the intents and the native rows must agree. And
 // each script runs on every backend along many roads, which must all end in the same rows: as written, every object

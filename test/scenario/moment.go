@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,11 +21,15 @@ type moment struct {
 	fault    int                  // the write that fails on the way here; 0 none
 	writes   int                  // write transactions expected on the way here; -1 any number
 	problems []string
+	skips    []string
+	rows     []string
 	probes   []probe
 }
 
 // checked says whether the script looks at the moment.
-func (m *moment) checked() bool { return len(m.probes)+len(m.problems) > 0 || m.writes >= 0 }
+func (m *moment) checked() bool {
+	return len(m.probes)+len(m.problems)+len(m.skips)+len(m.rows) > 0 || m.writes >= 0
+}
 
 // stage is where a script's steps are played to find its moments.
 type stage struct {
@@ -32,6 +37,7 @@ type stage struct {
 	objects    map[watch.Ref][]byte
 	pods       map[string]*corev1.Pod       // by namespace/name
 	namespaces map[string]*corev1.Namespace // by name
+	services   map[string]*corev1.Service   // by namespace/name
 	fault      int
 	moments    []*moment
 }
@@ -41,6 +47,7 @@ func play(s *script) ([]*moment, error) {
 	st := &stage{
 		script: s, objects: make(map[watch.Ref][]byte),
 		pods: make(map[string]*corev1.Pod), namespaces: make(map[string]*corev1.Namespace),
+		services: make(map[string]*corev1.Service),
 	}
 	for _, step := range s.steps {
 		if err := st.do(step); err != nil {
@@ -56,7 +63,7 @@ func play(s *script) ([]*moment, error) {
 func (st *stage) do(s step) error {
 	args := s.words[1:]
 	switch s.words[0] {
-	case "probe", "writes", "problem":
+	case "probe", "writes", "problem", "skip", "rows":
 		return st.expect(s)
 	case "fault":
 		n, err := strconv.Atoi(strings.Join(args, " "))
@@ -82,6 +89,7 @@ func (st *stage) expect(s step) error {
 		return s.errorf("nothing has happened yet")
 	}
 	m := st.moments[len(st.moments)-1]
+	rest := strings.TrimSpace(strings.TrimPrefix(s.text, s.words[0]))
 	switch s.words[0] {
 	case "writes":
 		n, err := strconv.Atoi(strings.Join(s.words[1:], " "))
@@ -90,9 +98,13 @@ func (st *stage) expect(s step) error {
 		}
 		m.writes = n
 	case "problem":
-		m.problems = append(m.problems, strings.TrimSpace(strings.TrimPrefix(s.text, "problem")))
+		m.problems = append(m.problems, rest)
+	case "skip":
+		m.skips = append(m.skips, rest)
+	case "rows":
+		m.rows = append(m.rows, rest)
 	default:
-		p, err := parseProbe(s, st.pods)
+		p, err := st.parseProbe(s)
 		if err != nil {
 			return s.errorf("%v", err)
 		}
@@ -120,6 +132,10 @@ func (st *stage) change(verb string, args []string) error {
 		return st.putNode(args[0], args[1:])
 	case "pod":
 		return st.putPod(args[0], args[1:])
+	case "service":
+		return st.putService(args[0], args[1:])
+	case "endpoints":
+		return st.putEndpoints(args[0], args[1:])
 	case "address", "finish":
 		return st.editPod(verb, args[0], args[1:])
 	case "label":
@@ -155,22 +171,40 @@ func (st *stage) apply(file string) error {
 		if err := yaml.Unmarshal([]byte(doc), &is); err != nil {
 			return err
 		}
-		if is.Kind != watch.KindNetworkPolicy || is.Metadata.Name == "" || is.Metadata.Namespace == "" {
-			return fmt.Errorf("file %q: expected NetworkPolicies with namespace and name", file)
+		if !slices.Contains(applied(), is.Kind) || is.Metadata.Name == "" || is.Metadata.Namespace == "" {
+			return fmt.Errorf("file %q: expected objects of %v with namespace and name", file, applied())
+		}
+		if is.Kind == watch.KindService {
+			s := &corev1.Service{}
+			if err := yaml.Unmarshal([]byte(doc), s); err != nil {
+				return err
+			}
+			st.services[is.Metadata.Namespace+"/"+is.Metadata.Name] = s
 		}
 		st.objects[watch.Ref{Kind: is.Kind, Namespace: is.Metadata.Namespace, Name: is.Metadata.Name}] = []byte(doc)
 	}
 	return nil
 }
 
+// kindEndpoints is given to a source, which delivers slices for it.
+const kindEndpoints watch.Kind = "Endpoints"
+
+// applied are the kinds that files may hold.
+func applied() []watch.Kind {
+	return []watch.Kind{watch.KindNetworkPolicy, watch.KindService, watch.KindEndpointSlice, kindEndpoints}
+}
+
 // remove deletes an object that is there.
 func (st *stage) remove(args []string) error {
 	kinds := map[string]watch.Kind{
-		"policy": watch.KindNetworkPolicy, "pod": watch.KindPod,
-		"namespace": watch.KindNamespace, "node": watch.KindNode,
+		"policy": watch.KindNetworkPolicy, "pod": watch.KindPod, "namespace": watch.KindNamespace, "node": watch.KindNode,
+		"service": watch.KindService, "slice": watch.KindEndpointSlice,
+	}
+	if len(args) == 2 && args[0] == "endpoints" {
+		return st.removeEndpoints(args[1])
 	}
 	if len(args) != 2 || kinds[args[0]] == "" {
-		return fmt.Errorf("expected policy, pod, namespace or node and a name")
+		return fmt.Errorf("expected policy, pod, namespace, node, service, slice or endpoints and a name")
 	}
 	ref := watch.Ref{Kind: kinds[args[0]], Name: args[1]}
 	if ns, name, ok := strings.Cut(args[1], "/"); ok {
@@ -185,7 +219,27 @@ func (st *stage) remove(args []string) error {
 		delete(st.pods, args[1])
 	case watch.KindNamespace:
 		delete(st.namespaces, args[1])
-	case watch.KindNetworkPolicy, watch.KindNode:
+	case watch.KindService:
+		delete(st.services, args[1])
+	case watch.KindNetworkPolicy, watch.KindNode, watch.KindEndpointSlice:
+	}
+	return nil
+}
+
+// removeEndpoints deletes what a line of endpoints made, or the Endpoints of that name.
+func (st *stage) removeEndpoints(fullName string) error {
+	ns, name, _ := strings.Cut(fullName, "/")
+	refs := []watch.Ref{{Kind: kindEndpoints, Namespace: ns, Name: name}}
+	for _, ref := range sliceRefs(fullName) {
+		refs = append(refs, ref)
+	}
+	found := false
+	for _, ref := range refs {
+		found = found || st.objects[ref] != nil
+		delete(st.objects, ref)
+	}
+	if !found {
+		return fmt.Errorf("there are no endpoints %s", fullName)
 	}
 	return nil
 }

@@ -44,10 +44,18 @@ func (st *stage) putNode(name string, words []string) error {
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 	}
 	for _, w := range words {
-		if _, err := netip.ParseAddr(w); err != nil {
+		if zone, ok := strings.CutPrefix(w, "zone="); ok {
+			n.Labels = map[string]string{corev1.LabelTopologyZone: zone}
+			continue
+		}
+		a := corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: w}
+		if external, ok := strings.CutPrefix(w, "external="); ok {
+			a = corev1.NodeAddress{Type: corev1.NodeExternalIP, Address: external}
+		}
+		if _, err := netip.ParseAddr(a.Address); err != nil {
 			return err
 		}
-		n.Status.Addresses = append(n.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: w})
+		n.Status.Addresses = append(n.Status.Addresses, a)
 	}
 	return st.put(watch.Ref{Kind: watch.KindNode, Name: name}, n)
 }

@@ -3,125 +3,185 @@ package scenario
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/netloom/netloom/pkg/intent"
-	"github.com/netloom/netloom/test/oracle"
 )
+
+const probeForm = "expected FROM -> TO [v4|v6] [in NETWORK] PORTS OUTCOME [via BACKEND,...]"
 
 // probe is a line of the script that expects something of flows.
 type probe struct {
-	step  step
-	flows []intent.Flow
-	allow bool
+	step    step
+	flows   []intent.Flow
+	outcome outcome
+	via     []via // the backends that the flows may be sent on to; nil does not say
 }
 
-// parseProbe reads FROM -> TO [v4|v6] PORTS allow|deny, where pods are those of the moment.
-func parseProbe(s step, pods map[string]*corev1.Pod) (probe, error) {
+// site is one end of a flow and the node where it is; "" when it does not matter.
+type site struct {
+	intent.Party
+	node string
+}
+
+// aim is what a probe says of its flows beside the ends.
+type aim struct {
+	family, network, ports string
+}
+
+// parseProbe reads a line like "FROM -> TO tcp/80 allow" at the present moment.
+func (st *stage) parseProbe(s step) (probe, error) {
 	w := s.words[1:]
-	if len(w) < 5 || w[1] != "->" {
-		return probe{}, fmt.Errorf("expected FROM -> TO [v4|v6] PORTS allow|deny")
+	if len(w) < 3 || w[1] != "->" {
+		return probe{}, fmt.Errorf(probeForm)
 	}
-	from, to, family, rest := w[0], w[2], "", w[3:]
-	if rest[0] == "v4" || rest[0] == "v6" {
-		family, rest = rest[0], rest[1:]
+	from, to, rest := w[0], w[2], w[3:]
+	var a aim
+	if len(rest) > 0 && (rest[0] == "v4" || rest[0] == "v6") {
+		a.family, rest = rest[0], rest[1:]
 	}
-	if len(rest) != 2 || rest[1] != "allow" && rest[1] != "deny" {
-		return probe{}, fmt.Errorf("expected ports and then allow or deny")
+	if len(rest) > 1 && rest[0] == "in" {
+		a.network, rest = rest[1], rest[2:]
 	}
-	p := probe{step: s, allow: rest[1] == "allow"}
+	if service, port, ok := st.servicePort(to); ok {
+		to, a.ports = service, port
+	} else if len(rest) > 0 {
+		a.ports, rest = rest[0], rest[1:]
+	}
+	p := probe{step: s}
+	if len(rest) != 1 && (len(rest) != 3 || rest[1] != "via") || !isOutcome(rest[0]) {
+		return probe{}, fmt.Errorf("%s, where the outcome is one of %v", probeForm, outcomes())
+	}
+	p.outcome = outcome(rest[0])
+	if len(rest) == 3 {
+		var err error
+		if p.via, err = st.vias(rest[2]); err != nil {
+			return probe{}, err
+		}
+	}
 	for src := range strings.SplitSeq(from, ",") {
 		for dst := range strings.SplitSeq(to, ",") {
-			pairs, err := ends(src, dst, family, pods)
+			flows, err := st.flows(src, dst, a)
 			if err != nil {
 				return probe{}, err
 			}
-			for _, pair := range pairs {
-				flows, err := shots(pair, rest[0])
-				if err != nil {
-					return probe{}, err
-				}
-				p.flows = append(p.flows, flows...)
-			}
+			p.flows = append(p.flows, flows...)
 		}
+	}
+	if len(p.flows) == 0 {
+		return probe{}, fmt.Errorf("%s and %s have no address family in common", from, to)
 	}
 	return p, nil
 }
 
-// ends pairs the addresses of both ends that have a family in common. A pod meets itself at one address.
-func ends(src, dst, family string, pods map[string]*corev1.Pod) ([][2]intent.Party, error) {
-	from, err := parties(src, pods)
-	if err != nil {
-		return nil, err
+// servicePort reads NAMESPACE/SERVICE:PORT as the cluster IPs of the Service and what to send there, where PORT is the
+// name or the number of one of its ports. It is false for what means no Service.
+func (st *stage) servicePort(to string) (addrs, ports string, ok bool) {
+	name, port, ok := strings.Cut(to, ":")
+	s := st.services[name]
+	if !ok || s == nil {
+		return "", "", false
 	}
-	to, err := parties(dst, pods)
-	if err != nil {
-		return nil, err
-	}
-	var pairs [][2]intent.Party
-	for _, a := range from {
-		for _, b := range to {
-			v4 := a.Addr.Is4()
-			if v4 != b.Addr.Is4() || family == "v4" && !v4 || family == "v6" && v4 || src == dst && a != b {
-				continue
-			}
-			pairs = append(pairs, [2]intent.Party{a, b})
+	for i := range s.Spec.Ports {
+		p := &s.Spec.Ports[i]
+		if p.Name == port || strconv.Itoa(int(p.Port)) == port {
+			return strings.Join(s.Spec.ClusterIPs, ","), fmt.Sprintf("%s/%d", strings.ToLower(string(p.Protocol)), p.Port), true
 		}
 	}
-	if len(pairs) == 0 {
-		return nil, fmt.Errorf("%s and %s have no address family in common", src, dst)
-	}
-	return pairs, nil
+	return "", "", false
 }
 
-// parties is who one end of a probe may be: a pod with each of its addresses, or an address that no pod holds. A pod on
-// the host's network is known by its address alone.
-func parties(end string, pods map[string]*corev1.Pod) ([]intent.Party, error) {
-	if a, err := netip.ParseAddr(end); err == nil {
+// flows are those between the addresses of both ends that have a family in common. A pod meets itself at one address.
+// Addresses of a Service in a family that the sender has not are left out.
+func (st *stage) flows(src, dst string, a aim) ([]intent.Flow, error) {
+	from, err := sites(src, st.pods)
+	if err != nil {
+		return nil, err
+	}
+	to, err := sites(dst, st.pods)
+	if err != nil {
+		return nil, err
+	}
+	var flows []intent.Flow
+	for _, f := range from {
+		for _, t := range to {
+			v4 := f.Addr.Is4()
+			if v4 != t.Addr.Is4() || a.family == "v4" && !v4 || a.family == "v6" && v4 || src == dst && f != t {
+				continue
+			}
+			shot := intent.Flow{Src: f.Party, Dst: t.Party, Node: f.node, Network: a.network}
+			fired, err := shots(shot, a.ports)
+			if err != nil {
+				return nil, err
+			}
+			flows = append(flows, fired...)
+		}
+	}
+	if len(flows) == 0 && !st.isClusterIP(dst) {
+		return nil, fmt.Errorf("%s and %s have no address family in common", src, dst)
+	}
+	return flows, nil
+}
+
+func (st *stage) isClusterIP(addr string) bool {
+	for _, s := range st.services {
+		if slices.Contains(s.Spec.ClusterIPs, addr) {
+			return true
+		}
+	}
+	return false
+}
+
+// sites is who one end of a probe may be: a pod with each of its addresses, or an address that no pod holds, perhaps
+// with the node where it enters: ADDRESS@NODE. A pod on the host's network is known by its address alone.
+func sites(end string, pods map[string]*corev1.Pod) ([]site, error) {
+	text, node, _ := strings.Cut(end, "@")
+	if a, err := netip.ParseAddr(text); err == nil {
 		for name, p := range pods {
-			for _, held := range podParties(p) {
+			for _, held := range podSites(p) {
 				if held.Addr == a && held.Key != (intent.Key{}) {
 					return nil, fmt.Errorf("%s is pod %s: probe it by name", a, name)
 				}
 			}
 		}
-		return []intent.Party{{Addr: a}}, nil
+		return []site{{Party: intent.Party{Addr: a}, node: node}}, nil
 	}
 	p := pods[end]
 	if p == nil {
 		return nil, fmt.Errorf("%q is neither a pod nor an address", end)
 	}
-	list := podParties(p)
+	list := podSites(p)
 	if len(list) == 0 {
 		return nil, fmt.Errorf("pod %s has no address that is its own", end)
 	}
 	return list, nil
 }
 
-func podParties(p *corev1.Pod) []intent.Party {
+func podSites(p *corev1.Pod) []site {
 	if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
 		return nil
 	}
-	var list []intent.Party
+	var list []site
 	for _, ip := range p.Status.PodIPs {
-		party := intent.Party{Addr: netip.MustParseAddr(ip.IP)}
+		s := site{Party: intent.Party{Addr: netip.MustParseAddr(ip.IP)}, node: p.Spec.NodeName}
 		if !p.Spec.HostNetwork {
-			party.Key = intent.Key{Namespace: p.Namespace, Name: p.Name}
+			s.Key = intent.Key{Namespace: p.Namespace, Name: p.Name}
 		}
-		list = append(list, party)
+		list = append(list, s)
 	}
 	return list
 }
 
-// shots sends what ports says from one end to the other.
-func shots(pair [2]intent.Party, ports string) ([]intent.Flow, error) {
+// shots sends what ports says from one end of f to the other.
+func shots(f intent.Flow, ports string) ([]intent.Flow, error) {
 	protocols := map[string]intent.Protocol{"tcp": intent.TCP, "udp": intent.UDP, "sctp": intent.SCTP}
 	var flows []intent.Flow
 	for port := range strings.SplitSeq(ports, ",") {
-		f := intent.Flow{Src: pair[0], Dst: pair[1], Protocol: intent.ICMP}
+		f.Protocol, f.Port = intent.ICMP, 0
 		if f.Src.Addr.Is6() {
 			f.Protocol = intent.ICMPv6
 		}
@@ -136,26 +196,4 @@ func shots(pair [2]intent.Party, ports string) ([]intent.Flow, error) {
 		flows = append(flows, f)
 	}
 	return flows, nil
-}
-
-// oracleFlow is f in the words of the oracle.
-func oracleFlow(f intent.Flow) oracle.Flow {
-	end := func(p intent.Party) oracle.End {
-		if p.Key == (intent.Key{}) {
-			return oracle.End{Addr: p.Addr}
-		}
-		return oracle.End{Pod: p.Key.Namespace + "/" + p.Key.Name, Addr: p.Addr}
-	}
-	o := oracle.Flow{Src: end(f.Src), Dst: end(f.Dst), Port: int32(f.Port)}
-	switch f.Protocol {
-	case intent.TCP:
-		o.Protocol = corev1.ProtocolTCP
-	case intent.UDP:
-		o.Protocol = corev1.ProtocolUDP
-	case intent.SCTP:
-		o.Protocol = corev1.ProtocolSCTP
-	case intent.ICMP, intent.ICMPv6:
-		o.Protocol = oracle.ICMP
-	}
-	return o
 }

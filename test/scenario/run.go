@@ -33,14 +33,22 @@ func Run(t *testing.T, dir string, backends ...Backend) {
 			require.NoError(t, err)
 			moments, err := play(s)
 			require.NoError(t, err)
+			skipped := map[string]bool{}
 			for _, b := range backends {
 				t.Run(b.Name, func(t *testing.T) {
-					r := &run{title: s.title, moments: moments, fresh: b.Fresh, dumps: make([]string, len(moments))}
+					r := &run{
+						title: s.title, moments: moments, fresh: b.Fresh, dumps: make([]string, len(moments)), skipped: skipped,
+					}
 					for _, m := range moments {
 						r.problematic = r.problematic || len(m.problems) > 0
 					}
 					r.walk(t)
 				})
+			}
+			for _, m := range moments {
+				for _, want := range m.skips {
+					require.True(t, skipped[want] || t.Failed(), "no backend skips %q", want)
+				}
 			}
 		})
 	}
@@ -53,6 +61,8 @@ type run struct {
 	fresh       backendtest.Factory
 	problematic bool     // some moment expects a problem
 	dumps       []string // what the target held at each moment on the road as written
+	// skipped is which of the skips that the script speaks of some backend has told; shared by the runs of a script.
+	skipped map[string]bool
 }
 
 // check looks at a moment that p has reached.
@@ -71,17 +81,25 @@ func (r *run) check(t *testing.T, p *process, i int) {
 	for _, want := range m.problems {
 		require.Contains(t, strings.Join(problems, "\n"), want)
 	}
-	cluster := p.cluster()
+	r.checkSkips(t, p, m)
+	for _, want := range m.rows {
+		require.Contains(t, p.target.Dump(t), want, "line %d: %s", m.step.line, m.step.text)
+	}
+	cluster := p.cluster(t)
 	var wrong []string
-	for _, probe := range m.probes {
+	for i := range m.probes {
+		probe := &m.probes[i]
 		for _, f := range probe.flows {
-			o, v, native := cluster.Allowed(oracleFlow(f)), p.snapshot.Evaluate(f), p.target.Verdict(t, f)
-			if o.Allowed == probe.allow && v.Allowed == probe.allow && native == probe.allow {
+			v := p.snapshot.Evaluate(f)
+			o := cluster.Allowed(oracleFlow(f))
+			byOracle, byIntents, native := ofOracle(o), ofIntents(v), p.target.Verdict(t, f)
+			agree := byOracle.equal(byIntents) && probe.meets(byOracle) && native == (probe.outcome == allow)
+			if agree {
 				continue
 			}
-			wrong = append(wrong, fmt.Sprintf("line %d: %s: %s: expected %s, the oracle says %s %q, the intents %s %v %v, the rows %s",
-				probe.step.line, probe.step.text, backendtest.FlowText(f), word(probe.allow),
-				word(o.Allowed), o.Why, word(v.Allowed), v.Egress.By, v.Ingress.By, word(native)))
+			wrong = append(wrong, fmt.Sprintf("line %d: %s: %s: the oracle says %s %q, the intents %s %v %v, the rows %v",
+				probe.step.line, probe.step.text, backendtest.FlowText(f), byOracle, o.Why, byIntents,
+				v.Egress.By, v.Ingress.By, plain(native)))
 		}
 	}
 	if len(wrong) > 0 {
@@ -89,9 +107,25 @@ func (r *run) check(t *testing.T, p *process, i int) {
 	}
 }
 
-func word(allow bool) string {
-	if allow {
-		return "allow"
+// checkSkips looks at what the backend said it cannot express: nothing, or what the script expects. A backend may be able
+// to do what another one skips.
+func (r *run) checkSkips(t *testing.T, p *process, m *moment) {
+	t.Helper()
+	if len(r.expectedSkips()) == 0 {
+		require.Empty(t, p.skips)
 	}
-	return "deny"
+	for _, want := range m.skips {
+		if strings.Contains(strings.Join(p.skips, "\n"), want) {
+			r.skipped[want] = true
+		}
+	}
+}
+
+// expectedSkips is every skip that the script speaks of.
+func (r *run) expectedSkips() []string {
+	var all []string
+	for _, m := range r.moments {
+		all = append(all, m.skips...)
+	}
+	return all
 }
