@@ -32,23 +32,17 @@ func slicesByService(c *Cluster) map[string][]*discoveryv1.EndpointSlice {
 		key := s.Namespace + "/" + s.Labels[discoveryv1.LabelServiceName]
 		joined[key] = append(joined[key], s)
 	}
-	services := map[string]*corev1.Service{}
-	for _, s := range c.Services {
-		services[s.Namespace+"/"+s.Name] = s
-	}
 	for _, e := range c.Endpoints {
 		key := e.Namespace + "/" + e.Name
-		_, headless := e.Labels[corev1.IsHeadlessService]
-		if s := services[key]; s != nil && len(joined[key]) == 0 && !headless {
-			joined[key] = slicesOf(e, s.Spec.PublishNotReadyAddresses)
+		if _, headless := e.Labels[corev1.IsHeadlessService]; len(joined[key]) == 0 && !headless {
+			joined[key] = slicesOf(e)
 		}
 	}
 	return joined
 }
 
-// slicesOf reads Endpoints as slices, two for each subset. Addresses that are not ready count when the Service wants
-// them published.
-func slicesOf(e *corev1.Endpoints, publish bool) []*discoveryv1.EndpointSlice { //nolint:staticcheck // SA1019: clusters still have them.
+// slicesOf reads Endpoints as slices, two for each subset.
+func slicesOf(e *corev1.Endpoints) []*discoveryv1.EndpointSlice { //nolint:staticcheck // SA1019: clusters still have them.
 	var list []*discoveryv1.EndpointSlice
 	for i := range e.Subsets {
 		subset := &e.Subsets[i]
@@ -68,7 +62,7 @@ func slicesOf(e *corev1.Endpoints, publish bool) []*discoveryv1.EndpointSlice { 
 				}
 			}
 			add(subset.Addresses, true)
-			add(subset.NotReadyAddresses, publish)
+			add(subset.NotReadyAddresses, false)
 			list = append(list, s)
 		}
 	}
@@ -77,7 +71,7 @@ func slicesOf(e *corev1.Endpoints, publish bool) []*discoveryv1.EndpointSlice { 
 
 // endpoints lists those of one port of a service in one family, in order, each address and port once: of duplicates the
 // most useful counts, of equal ones that of the first slice by name. Those that are neither ready nor draining are left
-// out.
+// out, unless the Service wants any indication of that disregarded.
 func (z *Frozen) endpoints(s *corev1.Service, p *corev1.ServicePort, v4 bool) []endpoint {
 	family := discoveryv1.AddressTypeIPv6
 	if v4 {
@@ -95,6 +89,9 @@ func (z *Frozen) endpoints(s *corev1.Service, p *corev1.ServicePort, v4 bool) []
 			}
 			for j := range slice.Endpoints {
 				e, ok := endpointOf(&slice.Endpoints[j], number)
+				if s.Spec.PublishNotReadyAddresses {
+					e.ready, e.draining = true, false
+				}
 				if ok && e.addr.Is4() == v4 && (e.ready || e.draining) {
 					all = append(all, e)
 				}

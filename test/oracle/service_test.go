@@ -269,6 +269,13 @@ func TestEndpoints(t *testing.T) {
 			want: `blue/a 10.96.0.1 tcp/80 10.0.0.4:1`,
 		},
 		{
+			name:     "what is said of readiness is disregarded where not ready addresses are published",
+			services: map[string]string{"red/web": `{spec: {clusterIP: 10.96.0.1, publishNotReadyAddresses: true, ports: [{port: 80}]}}`},
+			slices: map[string]string{"red/web/1": `{ports: [{port: 1}], endpoints: [{addresses: [10.0.0.3], conditions: {ready: false, serving: false}},
+				{addresses: [10.0.0.4], conditions: {ready: false, terminating: true}}]}`},
+			want: `blue/a 10.96.0.1 tcp/80 10.0.0.3:1 10.0.0.4:1`,
+		},
+		{
 			name: "neither ready nor draining is nobody", services: services,
 			slices: map[string]string{"red/web/1": `{ports: [{port: 1}], endpoints: [{addresses: [10.0.0.3], conditions: {ready: false}}]}`},
 			want:   `blue/a 10.96.0.1 tcp/80 refuse`,
