@@ -19,6 +19,9 @@ import (
 // This file is all that knows of core/v1 Endpoints. Each is delivered as EndpointSlices, one for each of its subsets and
 // address families, named endpoints/NAME/SUBSET-FAMILY: no object of a cluster has a slash in its name.
 
+// classicEndpoints is what servers had before EndpointSlices, and still have.
+type classicEndpoints = corev1.Endpoints //nolint:staticcheck // deprecated, and all there is before Kubernetes 1.21
+
 // kindEndpoints is read and never delivered.
 const kindEndpoints Kind = "Endpoints"
 
@@ -28,7 +31,7 @@ const managedBy = "endpoints.netloom.io"
 func endpointsResource() resource {
 	return resource{
 		kind: kindEndpoints, version: corev1.SchemeGroupVersion, plural: "endpoints", namespaced: true,
-		empty:    func() object { return &corev1.Endpoints{} },
+		empty:    func() object { return &classicEndpoints{} },
 		complete: typed(completeEndpoints), validate: judged(validateEndpoints), trim: typed(trimEndpoints),
 		listWatch: func(c kubernetes.Interface) *cache.ListWatch {
 			return access(c.CoreV1().Endpoints(metav1.NamespaceAll))
@@ -37,7 +40,7 @@ func endpointsResource() resource {
 }
 
 // completeEndpoints fills in protocols.
-func completeEndpoints(e *corev1.Endpoints) {
+func completeEndpoints(e *classicEndpoints) {
 	for i := range e.Subsets {
 		for j := range e.Subsets[i].Ports {
 			if p := &e.Subsets[i].Ports[j]; p.Protocol == "" {
@@ -47,7 +50,7 @@ func completeEndpoints(e *corev1.Endpoints) {
 	}
 }
 
-func validateEndpoints(e *corev1.Endpoints) field.ErrorList {
+func validateEndpoints(e *classicEndpoints) field.ErrorList {
 	faults := validateMeta(&e.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
 	for i := range e.Subsets {
 		s, at := &e.Subsets[i], field.NewPath("subsets").Index(i)
@@ -77,8 +80,8 @@ func validateEndpointAddresses(all []corev1.EndpointAddress, at *field.Path) fie
 	return faults
 }
 
-func trimEndpoints(e *corev1.Endpoints) {
-	*e = corev1.Endpoints{ObjectMeta: trimMeta(&e.ObjectMeta), Subsets: e.Subsets}
+func trimEndpoints(e *classicEndpoints) {
+	*e = classicEndpoints{ObjectMeta: trimMeta(&e.ObjectMeta), Subsets: e.Subsets}
 	for i := range e.Subsets {
 		s := &e.Subsets[i]
 		for _, all := range [][]corev1.EndpointAddress{s.Addresses, s.NotReadyAddresses} {
@@ -94,7 +97,7 @@ func trimEndpoints(e *corev1.Endpoints) {
 
 // slicesOf says in slices what e says, in the order of the subsets. An address that is not ready is neither ready nor
 // serving; whether that keeps it from being used is for the Service to say. What is no address is left out.
-func slicesOf(e *corev1.Endpoints) []*discoveryv1.EndpointSlice {
+func slicesOf(e *classicEndpoints) []*discoveryv1.EndpointSlice {
 	var all []*discoveryv1.EndpointSlice
 	for i := range e.Subsets {
 		s := &e.Subsets[i]
@@ -160,7 +163,7 @@ func withSlices(before, force map[Ref]claim) map[Ref]claim {
 	sliced := map[Ref]bool{}
 	for _, c := range force {
 		switch o := c.object.(type) {
-		case *corev1.Endpoints:
+		case *classicEndpoints:
 			classic = append(classic, c)
 		case *discoveryv1.EndpointSlice:
 			sliced[Ref{Kind: kindEndpoints, Namespace: o.Namespace, Name: o.Labels[discoveryv1.LabelServiceName]}] = true
@@ -173,7 +176,7 @@ func withSlices(before, force map[Ref]claim) map[Ref]claim {
 	for _, c := range classic {
 		ref := Ref{Kind: kindEndpoints, Namespace: c.object.GetNamespace(), Name: c.object.GetName()}
 		delete(given, ref)
-		e, ok := c.object.(*corev1.Endpoints)
+		e, ok := c.object.(*classicEndpoints)
 		if !ok || sliced[ref] {
 			continue
 		}
@@ -237,7 +240,7 @@ func (a *adapter) put(key string, now []*discoveryv1.EndpointSlice) []Ref {
 // handler keeps a in step with an informer of Endpoints and marks the slices that change.
 func (a *adapter) handler(mark func(...Ref)) cache.ResourceEventHandler {
 	put := func(o any) {
-		if e, ok := o.(*corev1.Endpoints); ok {
+		if e, ok := o.(*classicEndpoints); ok {
 			mark(a.put(e.Namespace+"/"+e.Name, slicesOf(e))...)
 		}
 	}

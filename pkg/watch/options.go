@@ -30,14 +30,11 @@ func (o *Options) wants(kind Kind) bool {
 	if o.Kinds != nil && !slices.Contains(o.Kinds, given) {
 		return false
 	}
-	switch kind {
-	case KindService:
-		return !o.NoServices
-	case KindEndpointSlice:
-		return !o.NoServices && o.Endpoints != EndpointsClassic
-	case kindEndpoints:
-		return !o.NoServices && o.Endpoints != EndpointsSlices
-	default:
-		return true
+	if o.NoServices && (given == KindService || given == KindEndpointSlice) {
+		return false
 	}
+	if kind == KindEndpointSlice {
+		return o.Endpoints != EndpointsClassic
+	}
+	return kind != kindEndpoints || o.Endpoints != EndpointsSlices
 }

@@ -1,0 +1,253 @@
+package watch
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+var webService = Ref{Kind: KindService, Namespace: "shop", Name: "web"}
+
+func clusterService(revision string) *corev1.Service {
+	return &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "web", Namespace: "shop", ResourceVersion: revision, CreationTimestamp: metav1.Unix(1, 0),
+			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}},
+		},
+		Spec: corev1.ServiceSpec{ClusterIP: "10.96.0.1", Selector: map[string]string{"app": "web"}},
+	}
+}
+
+func clusterSlice(revision string, ips ...string) *discoveryv1.EndpointSlice {
+	s := &discoveryv1.EndpointSlice{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "web-1", Namespace: "shop", ResourceVersion: revision,
+			Labels: map[string]string{discoveryv1.LabelServiceName: "web"},
+		},
+		AddressType: discoveryv1.AddressTypeIPv4,
+	}
+	for _, ip := range ips {
+		s.Endpoints = append(s.Endpoints, discoveryv1.Endpoint{Addresses: []string{ip}})
+	}
+	return s
+}
+
+// balancedCluster has a service with endpoints of both kinds.
+func balancedCluster() *fake.Clientset {
+	return fake.NewClientset(clusterService("1"), clusterSlice("1", "10.0.0.1"), classic("web", "1", "10.0.0.1"))
+}
+
+// asked says which of the resources of services the API was asked for.
+func asked(client *fake.Clientset) map[string]bool {
+	got := map[string]bool{}
+	for _, a := range client.Actions() {
+		switch r := a.GetResource().Resource; r {
+		case "services", "endpointslices", "endpoints":
+			got[r] = true
+		}
+	}
+	return got
+}
+
+// unknown is what an API says of what it does not serve.
+func unknown() error {
+	return apierrors.NewGenericServerResponse(http.StatusNotFound, "list", discoveryv1.Resource("endpointslices"), "", "404 page not found", 0, true)
+}
+
+// knowing makes the API say, of what it serves, that it has EndpointSlices.
+func knowing(client *fake.Clientset) {
+	client.Resources = append(client.Resources, &metav1.APIResourceList{GroupVersion: "discovery.k8s.io/v1"})
+}
+
+func TestServicesOfACluster(t *testing.T) {
+	client := balancedCluster()
+	k := NewKubernetes(client, Options{}, quiet())
+	running(t, k)
+	await(t, k, 5*time.Second, k.Synced)
+	require.Equal(t, []Ref{sliceNamed("web-1"), webService}, k.Drain())
+	require.Equal(t, map[string]bool{"services": true, "endpointslices": true}, asked(client))
+	o, _ := k.Get(webService)
+	require.Equal(t, []string{"10.96.0.1"}, o.(*corev1.Service).Spec.ClusterIPs)
+	require.Empty(t, o.(*corev1.Service).Spec.Selector)
+	require.Equal(t, metav1.Unix(1, 0), o.(*corev1.Service).CreationTimestamp)
+	_, found := k.Get(sliceNamed("web-1"))
+	require.True(t, found)
+	_, found = k.Get(sliceNamed("endpoints/web/0-ipv4"))
+	require.False(t, found)
+	_, found = k.Get(Ref{Kind: kindEndpoints, Namespace: "shop", Name: "web"})
+	require.False(t, found)
+
+	_, err := client.DiscoveryV1().EndpointSlices("shop").Update(t.Context(), clusterSlice("2", "10.0.0.2"), metav1.UpdateOptions{})
+	require.NoError(t, err)
+	awaitDirty(t, k, sliceNamed("web-1"))
+	require.NoError(t, client.CoreV1().Services("shop").Delete(t.Context(), "web", metav1.DeleteOptions{}))
+	awaitDirty(t, k, webService)
+	_, found = k.Get(webService)
+	require.False(t, found)
+}
+
+func TestWhichEndpointsAreRead(t *testing.T) {
+	refusal := func() error { return forbidden("endpointslices") }
+	both := []string{"services", "endpointslices", "endpoints"}
+	newer, older := []string{"services", "endpointslices"}, []string{"services", "endpoints"}
+	for _, tc := range []struct {
+		name   string
+		opts   Options
+		answer func() error // of a list of slices; nil lists them
+		knows  bool         // whether discovery knows of slices
+		asked  []string
+		want   []Ref // of endpoints; nil when the source does not sync
+	}{
+		{name: "slices where there are any", asked: newer, want: []Ref{sliceNamed("web-1")}},
+		{name: "Endpoints where there are none", answer: unknown, asked: both, want: []Ref{sliceNamed("endpoints/web/0-ipv4")}},
+		{name: "Endpoints where slices are refused and not known", answer: refusal, asked: both, want: []Ref{sliceNamed("endpoints/web/0-ipv4")}},
+		{name: "nothing where slices are known and refused", answer: refusal, knows: true, asked: newer},
+		{name: "nothing where slices are asked for and not known", opts: Options{Endpoints: EndpointsSlices}, answer: unknown, asked: newer},
+		{name: "slices where they are asked for", opts: Options{Endpoints: EndpointsSlices}, asked: newer, want: []Ref{sliceNamed("web-1")}},
+		{name: "Endpoints where they are asked for", opts: Options{Endpoints: EndpointsClassic}, asked: older, want: []Ref{sliceNamed("endpoints/web/0-ipv4")}},
+		{name: "auto by its name", opts: Options{Endpoints: EndpointsAuto}, answer: unknown, asked: both, want: []Ref{sliceNamed("endpoints/web/0-ipv4")}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			client := balancedCluster()
+			if tc.answer != nil {
+				refusing(client, "endpointslices", tc.answer)
+			}
+			if tc.knows {
+				knowing(client)
+			}
+			k := NewKubernetes(client, tc.opts, quiet())
+			running(t, k)
+			if tc.want == nil {
+				await(t, k, 5*time.Second, func() bool { return len(k.Problems()) == 1 })
+				require.Equal(t, "endpointslices.discovery.k8s.io", k.Problems()[0].Where)
+				require.False(t, k.Synced())
+			} else {
+				await(t, k, 5*time.Second, k.Synced)
+				require.Empty(t, k.Problems())
+				require.Equal(t, append(tc.want, webService), k.Drain())
+				o, found := k.Get(tc.want[0])
+				require.True(t, found)
+				require.Equal(t, "web", o.(*discoveryv1.EndpointSlice).Labels[discoveryv1.LabelServiceName])
+			}
+			for _, r := range both {
+				if !asked(client)[r] && tc.want == nil {
+					continue // the others are read at the same time
+				}
+				require.Equal(t, slices.Contains(tc.asked, r), asked(client)[r], r)
+			}
+		})
+	}
+}
+
+func TestEndpointsOfAClusterChange(t *testing.T) {
+	client := balancedCluster()
+	k := NewKubernetes(client, Options{Endpoints: EndpointsClassic}, quiet())
+	running(t, k)
+	await(t, k, 5*time.Second, k.Synced)
+	k.Drain()
+	all := client.CoreV1().Endpoints("shop")
+	_, err := all.Update(t.Context(), classic("web", "2", "10.0.0.1", "fd00::1"), metav1.UpdateOptions{})
+	require.NoError(t, err)
+	awaitDirty(t, k, sliceNamed("endpoints/web/0-ipv6"))
+	require.NoError(t, all.Delete(t.Context(), "web", metav1.DeleteOptions{}))
+	awaitDirty(t, k, sliceNamed("endpoints/web/0-ipv4"), sliceNamed("endpoints/web/0-ipv6"))
+	_, found := k.Get(sliceNamed("endpoints/web/0-ipv4"))
+	require.False(t, found)
+}
+
+func TestRefusedSlicesAreReadOnceTheyAreNot(t *testing.T) {
+	client := balancedCluster()
+	knowing(client)
+	var allowed atomic.Bool
+	refusing(client, "endpointslices", func() error {
+		if allowed.Load() {
+			return nil
+		}
+		return forbidden("endpointslices")
+	})
+	k := NewKubernetes(client, Options{}, quiet())
+	running(t, k)
+	await(t, k, 5*time.Second, func() bool { return len(k.Problems()) == 1 })
+	var got []Ref
+	await(t, k, 5*time.Second, func() bool { got = append(got, k.Drain()...); return len(got) == 1 })
+	require.Equal(t, []Ref{webService}, got, "the rest is read meanwhile")
+	allowed.Store(true)
+	await(t, k, 10*time.Second, k.Synced)
+	require.Empty(t, k.Problems())
+	require.Equal(t, []Ref{sliceNamed("web-1")}, k.Drain())
+}
+
+func TestSourceWithoutServices(t *testing.T) {
+	client := balancedCluster()
+	require.NoError(t, client.Tracker().Add(clusterPod("a", "1")))
+	k := NewKubernetes(client, Options{NoServices: true}, quiet())
+	running(t, k)
+	await(t, k, 5*time.Second, k.Synced)
+	require.Equal(t, []Ref{podA}, k.Drain())
+	require.Empty(t, asked(client))
+	for _, ref := range []Ref{webService, sliceNamed("web-1"), sliceNamed("endpoints/web/0-ipv4")} {
+		_, found := k.Get(ref)
+		require.False(t, found)
+	}
+}
+
+func TestLostPermissionKeepsServices(t *testing.T) {
+	client := balancedCluster()
+	first := apiwatch.NewFake()
+	var denied atomic.Bool
+	client.PrependReactor("list", "services", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return denied.Load(), nil, forbidden("services")
+	})
+	client.PrependWatchReactor("services", func(clienttesting.Action) (bool, apiwatch.Interface, error) {
+		if denied.Load() {
+			return true, nil, forbidden("services")
+		}
+		return true, first, nil
+	})
+	k := NewKubernetes(client, Options{}, quiet())
+	running(t, k)
+	await(t, k, 5*time.Second, k.Synced)
+	k.Drain()
+
+	denied.Store(true)
+	first.Error(&metav1.Status{Status: metav1.StatusFailure, Code: http.StatusGone, Reason: metav1.StatusReasonExpired})
+	await(t, k, 10*time.Second, func() bool { return len(k.Problems()) == 1 })
+	require.Equal(t, "services", k.Problems()[0].Where)
+	require.True(t, k.Synced())
+	require.Empty(t, k.Drain())
+	_, found := k.Get(webService)
+	require.True(t, found, "what was known stays")
+	_, err := client.CoreV1().Pods("shop").Create(t.Context(), clusterPod("a", "2"), metav1.CreateOptions{})
+	require.NoError(t, err)
+	awaitDirty(t, k, podA)
+}
+
+func TestRunEndsBeforeItKnowsWhatToRead(t *testing.T) {
+	client := balancedCluster()
+	refusing(client, "endpointslices", func() error { return apierrors.NewServiceUnavailable("not now") })
+	ctx, cancel := context.WithCancel(t.Context())
+	k := NewKubernetes(client, Options{}, quiet())
+	done := make(chan error, 1)
+	go func() { done <- k.Run(ctx) }()
+	await(t, k, 5*time.Second, func() bool { return len(k.Problems()) == 1 })
+	cancel()
+	select {
+	case err := <-done:
+		require.NoError(t, err)
+	case <-time.After(5 * time.Second):
+		require.FailNow(t, "it goes on")
+	}
+}

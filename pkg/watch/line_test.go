@@ -1,0 +1,76 @@
+package watch
+
+import (
+	"testing"
+
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/require"
+)
+
+const twoDocuments = `# a comment
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop}
+---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata:
+  name: db
+  namespace: shop
+spec:
+  podSelector: {}
+  ingress:
+  - ports:
+    - port: 80
+    - port: 99999
+`
+
+func TestLine(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		document int
+		field    string
+		message  string
+		want     int
+	}{
+		{"a document", 2, "", "", 6},
+		{"the first one begins after its comments", 1, "", "", 2},
+		{"a field", 2, "spec.ingress[0].ports[1].port", "", 16},
+		{"an element", 2, "spec.ingress[0].ports[0]", "", 15},
+		{"the nearest parent of what is missing", 2, "spec.ingress[0].from[3].ipBlock", "", 14},
+		{"a key in brackets", 2, "metadata[name]", "", 9},
+		{"a line that the parser names", 2, "", "did not find expected node content on line 7", 7},
+		{"no such document", 3, "spec", "", 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			require.Equal(t, tc.want, Line([]byte(twoDocuments), tc.document, tc.field, tc.message))
+		})
+	}
+	require.Equal(t, 1, Line([]byte("a: [b\n"), 1, "spec", ""), "a document that is none")
+}
+
+func TestAStreamIsADirectory(t *testing.T) {
+	d := LoadManifest("-", []byte(twoDocuments), Options{}, logrus.New())
+	require.True(t, d.Synced())
+	require.Len(t, d.Refs(), 2)
+	path, document, ok := d.Place(Ref{Kind: KindNamespace, Name: "shop"})
+	require.True(t, ok)
+	require.Equal(t, "-", path)
+	require.Equal(t, 1, document)
+	_, _, ok = d.Place(Ref{Kind: KindPod, Namespace: "shop", Name: "web"})
+	require.False(t, ok)
+
+	require.Len(t, d.Problems(), 1)
+	path, document, object := d.Problems()[0].Place()
+	require.Equal(t, "-", path)
+	require.Equal(t, 2, document)
+	require.Equal(t, "NetworkPolicy/shop/db", object)
+	path, document, object = Problem{Where: "a: b.yaml: document 3", Message: "torn"}.Place()
+	require.Equal(t, "a: b.yaml", path)
+	require.Equal(t, 3, document)
+	require.Empty(t, object)
+	path, document, object = Problem{Where: "pods", Message: "forbidden"}.Place()
+	require.Equal(t, "pods", path)
+	require.Zero(t, document)
+	require.Empty(t, object)
+}
