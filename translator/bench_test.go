@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/test/oracle"
 	"github.com/netloom/netloom/test/policygen"
 	"github.com/netloom/netloom/translator"
@@ -59,5 +60,58 @@ func BenchmarkSnapshotAfterFlip(b *testing.B) {
 				tr.Snapshot()
 			}
 		})
+	}
+}
+
+// endpointChange is a translator of so many Services and a change of one endpoint of one of them, there and back, with
+// the snapshot.
+func endpointChange(tb testing.TB, services int) func() {
+	tb.Helper()
+	c := policygen.Services(services)
+	tr := translator.New(translator.Options{})
+	for _, o := range c.Nodes {
+		put(tb, tr, o)
+	}
+	for _, o := range c.Services {
+		put(tb, tr, o)
+	}
+	for _, o := range c.Slices {
+		put(tb, tr, o)
+	}
+	tr.Snapshot()
+	here, there := c.Slices[services/2], c.Slices[services/2].DeepCopy()
+	there.Endpoints = there.Endpoints[1:]
+	n := 0
+	return func() {
+		if n++; n%2 == 0 {
+			put(tb, tr, here)
+		} else {
+			put(tb, tr, there)
+		}
+		was := tr.Snapshot().Revision()
+		if was != intent.Revision(n+1) {
+			tb.Fatal("the change did not show")
+		}
+	}
+}
+
+// BenchmarkEndpointChange takes an endpoint out of a Service and puts it back, with ever more Services: the cost should
+// not depend on them.
+func BenchmarkEndpointChange(b *testing.B) {
+	for _, services := range []int{100, 1000, 10_000} {
+		b.Run(fmt.Sprintf("services=%d", services), func(b *testing.B) {
+			change := endpointChange(b, services)
+			b.ReportAllocs()
+			for b.Loop() {
+				change()
+			}
+		})
+	}
+}
+
+// BenchmarkTranslateServices takes 10000 Services with 5 endpoints each from nothing to the first snapshot.
+func BenchmarkTranslateServices(b *testing.B) {
+	for b.Loop() {
+		endpointChange(b, 10_000)
 	}
 }

@@ -1,8 +1,11 @@
 package translator_test
 
 import (
+	"cmp"
 	"flag"
+	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/netloom/netloom/labelcache"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/test/oracle"
 	"github.com/netloom/netloom/test/policygen"
@@ -34,26 +38,30 @@ func TestAgreesWithOracle(t *testing.T) {
 	}
 	t.Logf("repeat with -translator.seed=%d", seed)
 	for i := range uint64(*clusters) {
-		cluster := policygen.Generate(seed+i, policygen.Size{Odd: i%3 == 0})
+		size := policygen.Size{Odd: i%3 == 0}
+		if i%2 == 1 {
+			size.Services, size.Nodes = 8, 3
+		}
+		cluster := policygen.Generate(seed+i, size)
 		rng := policygen.NewRand(seed + i)
 		tr := translator.New(translator.Options{})
-		known := feed(t, tr, nil, cluster)
+		fed := feed(t, tr, nil, cluster)
 		for step := range 6 {
-			compare(t, seed+i, step, cluster, tr.Snapshot(), rng)
+			compare(t, fmt.Sprintf("seed %d step %d", seed+i, step), cluster, tr, rng)
 			fresh := translator.New(translator.Options{})
 			feed(t, fresh, nil, cluster)
 			require.Equal(t, dump(fresh.Snapshot()), dump(tr.Snapshot()), "seed %d step %d: history shows", seed+i, step)
 			require.Equal(t, fresh.Problems(), tr.Problems())
 			policygen.Mutate(cluster, rng)
-			known = feed(t, tr, known, cluster)
+			fed = feed(t, tr, fed, cluster)
 		}
 	}
 }
 
 type key struct{ kind, namespace, name string }
 
-// feed brings tr from the objects in known to those of the cluster, and returns those.
-func feed(t *testing.T, tr *translator.Translator, known map[key]bool, c *oracle.Cluster) map[key]bool {
+// feed brings tr from the objects in before to those of the cluster, and returns those.
+func feed(t *testing.T, tr *translator.Translator, before map[key]bool, c *oracle.Cluster) map[key]bool {
 	t.Helper()
 	now := map[key]bool{}
 	put := func(kind, namespace, name string, object any) {
@@ -72,7 +80,13 @@ func feed(t *testing.T, tr *translator.Translator, known map[key]bool, c *oracle
 	for _, o := range c.Namespaces {
 		put(translator.KindNamespace, "", o.Name, o.DeepCopy())
 	}
-	for k := range known {
+	for _, o := range c.Services {
+		put(translator.KindService, o.Namespace, o.Name, o.DeepCopy())
+	}
+	for _, o := range c.Slices {
+		put(translator.KindEndpointSlice, o.Namespace, o.Name, o.DeepCopy())
+	}
+	for k := range before {
 		if !now[k] {
 			tr.Remove(k.kind, k.namespace, k.name)
 		}
@@ -80,19 +94,84 @@ func feed(t *testing.T, tr *translator.Translator, known map[key]bool, c *oracle
 	return now
 }
 
-func compare(t *testing.T, seed uint64, step int, c *oracle.Cluster, s *intent.Snapshot, rng *rand.Rand) {
+func compare(t *testing.T, when string, c *oracle.Cluster, tr *translator.Translator, rng *rand.Rand) {
 	t.Helper()
 	frozen := c.Freeze()
+	s, view := tr.Snapshot(), tr.View()
 	for _, f := range policygen.Probes(c, rng, probesPerState) {
+		flow := flowOf(f)
+		if _, front := s.Frontend(flow.Network, flow.Protocol, netip.AddrPortFrom(flow.Dst.Addr, flow.Port)); front != nil {
+			f = known(view, f)
+			flow = flowOf(f)
+		}
 		want := frozen.Allowed(f)
-		got := s.Evaluate(flowOf(f))
-		if got.Allowed != want.Allowed {
+		got := s.Evaluate(flow)
+		if got.Allowed != want.Allowed || balanced(got) != served(want) {
 			text, err := policygen.YAML(c)
 			require.NoError(t, err)
-			require.Failf(t, "wrong verdict", "seed %d step %d: %+v\noracle: %v %s\nintents: %+v\n%s",
-				seed, step, f, want.Allowed, strings.Join(want.Why, "; "), got, text)
+			require.Failf(t, "wrong verdict", "%s: %+v\noracle: %v %s %s\nintents: %+v %s\n%s",
+				when, f, want.Allowed, served(want), strings.Join(want.Why, "; "), got, balanced(got), text)
 		}
 	}
+}
+
+// known has the sender of a flow say who it is and where, as far as the label cache knows: a flow to a frontend asks
+// whether it comes from an endpoint, and from which node, and an intent.Flow has to say so.
+func known(view labelcache.View, f oracle.Flow) oracle.Flow {
+	var holder *labelcache.Endpoint
+	for e := range view.Endpoints() {
+		named := f.Src.Pod == e.Key.String()
+		if named || holder == nil && slices.Contains(e.Addrs, f.Src.Addr) {
+			holder = e
+		}
+		if named {
+			break
+		}
+	}
+	f.Src.Pod = ""
+	if holder != nil {
+		f.Src.Pod = holder.Key.String()
+		f.Node = cmp.Or(f.Node, holder.Node)
+	}
+	return f
+}
+
+// balanced spells what became of a flow to a frontend.
+func balanced(v intent.Verdict) string {
+	b := v.Balanced
+	if b == nil {
+		return ""
+	}
+	text := b.LoadBalancer.Origin.Namespace + "/" + b.LoadBalancer.Origin.Name
+	switch b.Outcome {
+	case intent.Refused:
+		return text + " refused"
+	case intent.Unserved, intent.Barred:
+		return text + " dropped"
+	case intent.SentOn:
+	}
+	for _, c := range b.Choices {
+		text += fmt.Sprintf(" %s egress=%v ingress=%v", c.Backend.AddrPort(), c.Egress.Allowed, c.Ingress.Allowed)
+	}
+	return text
+}
+
+// served spells the same of the oracle.
+func served(v oracle.Verdict) string {
+	switch {
+	case v.Service == "":
+		return ""
+	case v.Refused:
+		return v.Service + " refused"
+	case len(v.Backends) == 0:
+		return v.Service + " dropped"
+	}
+	text := v.Service
+	for _, b := range v.Backends {
+		at := netip.AddrPortFrom(b.Addr, uint16(b.Port))
+		text += fmt.Sprintf(" %s egress=%v ingress=%v", at, b.EgressAllowed, b.IngressAllowed)
+	}
+	return text
 }
 
 func flowOf(f oracle.Flow) intent.Flow {
@@ -102,7 +181,7 @@ func flowOf(f oracle.Flow) intent.Flow {
 	}
 	return intent.Flow{
 		Src: partyOf(f.Src), Dst: partyOf(f.Dst), Protocol: protocols[f.Protocol],
-		Port: uint16(f.Port),
+		Port: uint16(f.Port), Node: f.Node, Network: f.Network,
 	}
 }
 

@@ -155,7 +155,8 @@ func hasNodePorts(t corev1.ServiceType) bool {
 
 func (s *serviceTranslation) checkType() {
 	switch t := s.object.Spec.Type; t {
-	case "", corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer:
+	case "", corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer,
+		corev1.ServiceTypeExternalName:
 	default:
 		s.add("spec.type", "%q: expected ClusterIP, NodePort, LoadBalancer or ExternalName; ClusterIP is assumed", t)
 	}

@@ -2,6 +2,7 @@ package translator_test
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 
 	"github.com/netloom/netloom/pkg/intent"
@@ -69,3 +70,5 @@ func backendText(b *intent.Backend) string {
 	}
 	return text
 }
+
+func addr(s string) netip.Addr { return netip.MustParseAddr(s) }

@@ -66,7 +66,8 @@ func (s *Snapshot) balance(f Flow, lb *LoadBalancer, front *Frontend) Verdict {
 	v.Allowed = true
 	for i := range backends {
 		to := f
-		to.Dst, to.Port = Party{Key: backends[i].Key, Addr: backends[i].Addr}, backends[i].Port
+		// Whoever holds the address gets the flow: the key is what the source object says of it, perhaps not up to date.
+		to.Dst, to.Port = Party{Addr: backends[i].Addr}, backends[i].Port
 		one := s.judge(to)
 		b.Choices = append(b.Choices, Choice{backends[i], one.Allowed, one.Egress, one.Ingress})
 		if i == 0 || v.Allowed && !one.Allowed {

@@ -113,7 +113,7 @@ func (f *Frontend) String() string {
 type Backend struct {
 	Addr     netip.Addr
 	Port     uint16   // 1 to 65535
-	Key      Key      // the endpoint that holds the address; the zero key when it is none, or not known to be one
+	Key      Key      // the endpoint that the source object says it is, for people; the zero key when it names none
 	Node     string   // where it runs; "" when unknown
 	ForNodes []string // hint: the nodes it is meant for, sorted; empty is no hint
 	ForZones []string // hint: the zones it is meant for, sorted; empty is no hint

@@ -1,0 +1,318 @@
+package translator_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/test/policygen"
+	"github.com/netloom/netloom/translator"
+)
+
+// newService is a Service of the namespace shop, created at an hour; 0 is without an age. Its spec is YAML.
+func newService(t testing.TB, name string, hour int, spec string) *corev1.Service {
+	t.Helper()
+	s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}}
+	if hour > 0 {
+		s.CreationTimestamp = metav1.Date(2026, time.March, 1, hour, 0, 0, 0, time.UTC)
+	}
+	require.NoError(t, yaml.UnmarshalStrict([]byte(spec), &s.Spec))
+	return s
+}
+
+// newSlice is an IPv4 slice of the namespace shop with port 8080 and these addresses.
+func newSlice(name, service string, addrs ...string) *discoveryv1.EndpointSlice {
+	port := int32(8080)
+	s := &discoveryv1.EndpointSlice{
+		ObjectMeta:  metav1.ObjectMeta{Namespace: "shop", Name: name, Labels: map[string]string{discoveryv1.LabelServiceName: service}},
+		AddressType: discoveryv1.AddressTypeIPv4,
+		Ports:       []discoveryv1.EndpointPort{{Port: &port}},
+	}
+	for _, a := range addrs {
+		s.Endpoints = append(s.Endpoints, discoveryv1.Endpoint{Addresses: []string{a}})
+	}
+	return s
+}
+
+func newNode(name string, addrs ...string) *corev1.Node {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	for _, a := range addrs {
+		n.Status.Addresses = append(n.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: a})
+	}
+	return n
+}
+
+const (
+	plain  = `{clusterIP: 10.96.0.1, ports: [{port: 80}]}`
+	other  = `{clusterIP: 10.96.0.2, ports: [{port: 80}]}`
+	onNode = `{type: NodePort, clusterIP: 10.96.0.3, ports: [{port: 80, nodePort: 30080}]}`
+	both   = `{clusterIPs: [10.96.0.4, "fd00::4"], externalIPs: [192.0.2.1], ports: [{port: 80}, {name: b, port: 81}]}`
+)
+
+// backends spells who is behind the first frontend of a Service, "-" when there is no such Service.
+func backends(s *intent.Snapshot, name string) string {
+	lb := s.LoadBalancer(intent.LoadBalancerID("Service/shop/" + name))
+	if lb == nil {
+		return "-"
+	}
+	var parts []string
+	for _, b := range lb.Frontends[0].Backends {
+		parts = append(parts, b.Addr.String())
+	}
+	return strings.Join(parts, " ")
+}
+
+// TestSlicesFollowTheirService moves endpoints about and looks at which Services were written.
+func TestSlicesFollowTheirService(t *testing.T) {
+	unlabelled, headless := newSlice("w1", "", "10.0.0.1"), newSlice("w1", "web", "10.0.0.1")
+	headless.Labels[corev1.IsHeadlessService] = ""
+	tr, s := start(t, newService(t, "web", 0, plain), newService(t, "db", 0, other), newSlice("d1", "db", "10.0.1.1"))
+	for _, step := range []struct {
+		name    string
+		do      func()
+		web, db string
+		wrote   string
+	}{
+		{"a slice", func() { put(t, tr, newSlice("w1", "web", "10.0.0.1")) }, "10.0.0.1", "10.0.1.1", "web"},
+		{"an endpoint", func() { put(t, tr, newSlice("w1", "web", "10.0.0.2", "10.0.0.1")) }, "10.0.0.1 10.0.0.2", "10.0.1.1", "web"},
+		{"the same in another order", func() { put(t, tr, newSlice("w1", "web", "10.0.0.1", "10.0.0.2")) }, "10.0.0.1 10.0.0.2", "10.0.1.1", ""},
+		{"one endpoint twice", func() { put(t, tr, newSlice("w2", "web", "10.0.0.2")) }, "10.0.0.1 10.0.0.2", "10.0.1.1", ""},
+		{"once again", func() { tr.Remove(translator.KindEndpointSlice, "shop", "w2") }, "10.0.0.1 10.0.0.2", "10.0.1.1", ""},
+		{"to another Service", func() { put(t, tr, newSlice("w1", "db", "10.0.0.1")) }, "", "10.0.0.1 10.0.1.1", "db web"},
+		{"to one that is not there", func() { put(t, tr, newSlice("w1", "cache", "10.0.0.1")) }, "", "10.0.1.1", "db"},
+		{"back", func() { put(t, tr, newSlice("w1", "web", "10.0.0.1")) }, "10.0.0.1", "10.0.1.1", "web"},
+		{"no label", func() { put(t, tr, unlabelled) }, "", "10.0.1.1", "web"},
+		{"a label", func() { put(t, tr, newSlice("w1", "web", "10.0.0.1")) }, "10.0.0.1", "10.0.1.1", "web"},
+		{"the label of headless ones", func() { put(t, tr, headless) }, "", "10.0.1.1", "web"},
+		{"a slice before its Service", func() {
+			tr.Remove(translator.KindService, "shop", "db")
+			put(t, tr, newSlice("d1", "db", "10.0.1.2"))
+		}, "", "-", "db"},
+		{"and the Service", func() { put(t, tr, newService(t, "db", 0, other)) }, "", "10.0.1.2", "db"},
+		{"the last slice goes", func() { tr.Remove(translator.KindEndpointSlice, "shop", "d1") }, "", "", "db"},
+		{"the Services go", func() {
+			tr.Remove(translator.KindService, "shop", "db")
+			tr.Remove(translator.KindService, "shop", "web")
+			tr.Remove(translator.KindEndpointSlice, "shop", "never-was")
+		}, "-", "-", "db web"},
+	} {
+		was := s
+		step.do()
+		s = tr.Snapshot()
+		require.Equal(t, step.web, backends(s, "web"), step.name)
+		require.Equal(t, step.db, backends(s, "db"), step.name)
+		require.Equal(t, step.wrote, written(t, was, s), step.name)
+	}
+	require.Zero(t, s.LoadBalancerCount())
+}
+
+// written names the Services that differ between a snapshot and its successor.
+func written(t *testing.T, was, now *intent.Snapshot) string {
+	t.Helper()
+	if was == now {
+		return ""
+	}
+	var names []string
+	for _, id := range only(t, was, now).LoadBalancers {
+		names = append(names, strings.TrimPrefix(string(id), "Service/shop/"))
+	}
+	return strings.Join(names, " ")
+}
+
+// TestNodesMatterToNodePorts changes nodes and looks at which Services were written.
+func TestNodesMatterToNodePorts(t *testing.T) {
+	tr, s := start(t, newService(t, "web", 0, plain), newService(t, "np", 0, onNode), newNode("n1", "172.18.0.1"))
+	labelled := newNode("n1", "172.18.0.1")
+	labelled.Labels = map[string]string{corev1.LabelTopologyZone: "a"}
+	for _, step := range []struct {
+		name         string
+		do           func()
+		addrs, wrote string
+		nodes        []string
+	}{
+		{"a heartbeat", func() {
+			n := newNode("n1", "172.18.0.1")
+			n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady}}
+			put(t, tr, n)
+		}, "172.18.0.1", "", nil},
+		{"a zone", func() { put(t, tr, labelled) }, "172.18.0.1", "", []string{"n1"}},
+		{"a node", func() { put(t, tr, newNode("n2", "172.18.0.2")) }, "172.18.0.1 172.18.0.2", "np", []string{"n2"}},
+		{"a node without addresses", func() { put(t, tr, newNode("n3")) }, "172.18.0.1 172.18.0.2", "", []string{"n3"}},
+		{"addresses", func() { put(t, tr, newNode("n3", "fc00::3", "172.18.0.3")) }, "172.18.0.1 172.18.0.2 172.18.0.3", "np", []string{"n3"}},
+		{"of another family", func() { put(t, tr, newNode("n3", "fc00::33", "172.18.0.3")) }, "172.18.0.1 172.18.0.2 172.18.0.3", "", []string{"n3"}},
+		{"a node goes", func() { tr.Remove(translator.KindNode, "", "n1") }, "172.18.0.2 172.18.0.3", "np", []string{"n1"}},
+		{"no node port any more", func() { put(t, tr, newService(t, "np", 0, `{clusterIP: 10.96.0.3, ports: [{port: 80}]}`)) }, "", "np", nil},
+		{"a node for nobody", func() { tr.Remove(translator.KindNode, "", "n2") }, "", "", []string{"n2"}},
+		{"node ports again", func() { put(t, tr, newService(t, "np", 0, onNode)) }, "172.18.0.3", "np", nil},
+	} {
+		was := s
+		step.do()
+		s = tr.Snapshot()
+		var addrs []string
+		for _, f := range s.LoadBalancer("Service/shop/np").Frontends {
+			if f.Kind == intent.NodePort {
+				addrs = append(addrs, f.Addr.String())
+			}
+		}
+		require.Equal(t, step.addrs, strings.Join(addrs, " "), step.name)
+		require.Equal(t, step.wrote, written(t, was, s), step.name)
+		if was != s {
+			require.Equal(t, step.nodes, only(t, was, s).Nodes, step.name)
+		}
+	}
+	require.Nil(t, s.Node("n1"))
+	require.NotNil(t, s.Node("n3"))
+}
+
+// TestClaims follows who has 10.96.0.1:80 while those who want it come, age and go.
+func TestClaims(t *testing.T) {
+	tr, s := start(t, newService(t, "bystander", 1, other))
+	remove := func(name string) func() { return func() { tr.Remove(translator.KindService, "shop", name) } }
+	add := func(name string, hour int) func() { return func() { put(t, tr, newService(t, name, hour, plain)) } }
+	inNetwork := newService(t, "b", 1, plain)
+	inNetwork.Annotations = map[string]string{translator.NetworkAnnotation: "blue"}
+	ported := `{clusterIP: 10.96.0.1, ports: [{port: 81}]}`
+	for _, step := range []struct {
+		name     string
+		do       func()
+		has      string
+		problems string // who was told that somebody else has it
+		wrote    string
+	}{
+		{"the first", add("b", 2), "b", "", "b"},
+		{"a younger one", add("a", 3), "b", "a<b", ""},
+		{"one without an age", add("0", 0), "b", "0<b a<b", ""},
+		{"an older one", add("c", 1), "c", "0<c a<c b<c", "b c"},
+		{"it goes", remove("c"), "b", "0<b a<b", "b c"},
+		{"it lets go of the port", func() { put(t, tr, newService(t, "b", 2, ported)) }, "a", "0<a", "a b"},
+		{"and wants it again", add("b", 2), "b", "0<b a<b", "a b"},
+		{"made anew it is the youngest", add("b", 4), "a", "0<a b<a", "a b"},
+		{"of one age the first by name", add("b", 3), "a", "0<a b<a", ""},
+		{"older again, in another network", func() { put(t, tr, inNetwork) }, "a", "0<a", "b"},
+		{"back in this one", add("b", 1), "b", "0<b a<b", "a b"},
+		{"all but one go", func() { remove("a")(); remove("b")() }, "0", "", "0 b"},
+		{"changing places", func() { add("a", 5)(); put(t, tr, newService(t, "0", 0, ported)) }, "a", "", "0 a"},
+	} {
+		was := s
+		step.do()
+		s = tr.Snapshot()
+		flow := intent.Flow{Protocol: intent.TCP, Port: 80}
+		flow.Dst.Addr = addr("10.96.0.1")
+		require.Equal(t, "Service/shop/"+step.has, string(s.Evaluate(flow).Balanced.LoadBalancer.ID), step.name)
+		var problems []string
+		for _, p := range tr.Problems() {
+			loser, _ := strings.CutPrefix(p.Origin.String(), "Service/shop/")
+			_, rest, _ := strings.Cut(p.Message, "belongs to Service/shop/")
+			winner, _, _ := strings.Cut(rest, ",")
+			problems = append(problems, loser+"<"+winner)
+		}
+		require.Equal(t, step.problems, strings.Join(problems, " "), step.name)
+		require.Equal(t, step.wrote, written(t, was, s), step.name)
+	}
+}
+
+// TestBackendsAreShared has frontends of one port and family point at one list, which stays where it was while it is as
+// it was.
+func TestBackendsAreShared(t *testing.T) {
+	tr, s := start(t, newService(t, "web", 0, both), newSlice("w1", "web", "10.0.0.1", "10.0.0.2"))
+	lb := s.LoadBalancer("Service/shop/web")
+	require.Len(t, lb.Frontends, 6)
+	pools := map[*intent.Backend]int{}
+	for i := range lb.Frontends {
+		if list := lb.Frontends[i].Backends; len(list) > 0 {
+			pools[&list[0]]++
+		}
+	}
+	require.Len(t, pools, 1, "IPv4 of the port without a name")
+	require.Equal(t, 2, pools[&lb.Frontends[0].Backends[0]], "the cluster IP and the external IP")
+
+	put(t, tr, newService(t, "web", 0, strings.Replace(both, "192.0.2.1", "192.0.2.2", 1)))
+	now := tr.Snapshot().LoadBalancer("Service/shop/web")
+	require.Same(t, &lb.Frontends[0].Backends[0], &now.Frontends[0].Backends[0])
+}
+
+// TestServiceProblemsGo has problems of Services, slices and nodes go with their cause.
+func TestServiceProblemsGo(t *testing.T) {
+	tr, _ := start(t, newService(t, "web", 0, `{clusterIP: x, ports: [{port: 80}]}`), newService(t, "db", 0, plain),
+		newService(t, "later", 0, plain), newSlice("w1", "web", "y"), newSlice("d1", "db", "y"), newNode("n1", "z"))
+	require.Len(t, tr.Problems(), 5, fmt.Sprint(tr.Problems()))
+	put(t, tr, newService(t, "web", 0, other), newSlice("w1", "web", "10.0.0.1"), newNode("n1"))
+	tr.Snapshot()
+	require.Len(t, tr.Problems(), 2, fmt.Sprint(tr.Problems()))
+	tr.Remove(translator.KindService, "shop", "db")
+	tr.Remove(translator.KindEndpointSlice, "shop", "d1")
+	tr.Snapshot()
+	require.Empty(t, tr.Problems())
+
+	put(t, tr, newService(t, "web", 0, `{clusterIP: x}`), newSlice("w1", "web", "y"))
+	tr.Snapshot()
+	require.Len(t, tr.Problems(), 2)
+	tr.Remove(translator.KindService, "shop", "web")
+	put(t, tr, newSlice("w1", "", "y"))
+	tr.Snapshot()
+	require.Empty(t, tr.Problems())
+}
+
+// TestServicesInAnyOrder puts the objects of a crowded cluster in random orders, with snapshots in between.
+func TestServicesInAnyOrder(t *testing.T) {
+	seed := *seedFlag
+	if seed == 0 {
+		seed = uint64(time.Now().UnixNano())
+	}
+	t.Logf("repeat with -translator.seed=%d", seed)
+	for i := range uint64(10) {
+		c := policygen.Generate(seed+i, policygen.Size{Services: 20, Nodes: 3})
+		var objects []any
+		for _, o := range c.Services {
+			objects = append(objects, o)
+		}
+		for _, o := range c.Slices {
+			objects = append(objects, o)
+		}
+		for _, o := range c.Nodes {
+			objects = append(objects, o)
+		}
+		rng := policygen.NewRand(seed + i)
+		var want []string
+		for round := range 10 {
+			tr := translator.New(translator.Options{})
+			for _, o := range objects {
+				put(t, tr, o)
+				if round > 0 && rng.IntN(3) == 0 {
+					tr.Snapshot()
+				}
+			}
+			got := dump(tr.Snapshot())
+			for _, p := range tr.Problems() {
+				got = append(got, p.Error())
+			}
+			if round == 0 {
+				want = got
+			}
+			require.Equal(t, want, got, "seed %d round %d", seed+i, round)
+			shuffle(rng, objects)
+		}
+	}
+}
+
+func shuffle[T any](rng *rand.Rand, list []T) {
+	rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+}
+
+// TestEndpointChangeLooksAtOneService compares what one endpoint's change allocates with few Services and with many.
+func TestEndpointChangeLooksAtOneService(t *testing.T) {
+	few, many := endpointChange(t, 100), endpointChange(t, 10_000)
+	cost := func(change func()) float64 { return testing.AllocsPerRun(200, change) }
+	a, b := cost(few), cost(many)
+	t.Logf("%v allocations with 100 Services, %v with 10000", a, b)
+	require.LessOrEqual(t, b, 1.5*a)
+}
