@@ -21,6 +21,8 @@ type Options struct {
 	Ports PortNames
 	// LogRate is how many lines per second an audit log that names no rate may write; 0 is no limit.
 	LogRate uint32
+	// LoadBalancing says where load balancers are put.
+	LoadBalancing LoadBalancing
 }
 
 // Backend makes one Northbound database agree with a snapshot. Make it with New.
@@ -29,6 +31,9 @@ type Backend struct {
 	names  namer
 	ports  portFinder
 	rate   uint32
+
+	balancing balancing
+	seen      *topology // nil before the first look
 
 	model   *model   // nil when it is not known what the target holds
 	pending *pending // what the last plan would make of the model
@@ -50,12 +55,17 @@ func New(client *ovsdb.Client, opts Options) (*Backend, error) {
 	if !ownerPattern.MatchString(opts.Owner) {
 		return nil, fmt.Errorf("owner %q: expected 1 to 32 of a-z, 0-9 and, inside, dash", opts.Owner)
 	}
+	balancing, err := opts.LoadBalancing.read(opts.Owner)
+	if err != nil {
+		return nil, err
+	}
 	return &Backend{
-		client: client,
-		names:  newNamer(opts.Owner),
-		ports:  portFinder{client: client, names: opts.Ports},
-		rate:   opts.LogRate,
-		moved:  map[string]bool{},
+		client:    client,
+		names:     newNamer(opts.Owner),
+		ports:     portFinder{client: client, names: opts.Ports},
+		rate:      opts.LogRate,
+		balancing: balancing,
+		moved:     map[string]bool{},
 	}, nil
 }
 
@@ -81,7 +91,7 @@ func (b *Backend) Plan(ctx context.Context, want *intent.Snapshot, since intent.
 	if !ok {
 		return b.planAll(ctx, want)
 	}
-	return b.planChanges(want, changes), nil
+	return b.planChanges(ctx, want, changes)
 }
 
 // propose remembers what a plan would make of the model. A plan without ops needs no Apply: it has its effect at once.
@@ -118,7 +128,10 @@ func (b *Backend) changesSince(want *intent.Snapshot, since intent.Revision) ([]
 }
 
 func (b *Backend) renderer(want *intent.Snapshot, schema ovsdb.Schema) *renderer {
-	return &renderer{names: b.names, want: want, rate: b.rate, schema: schema}
+	return &renderer{
+		names: b.names, want: want, rate: b.rate, schema: schema,
+		balancing: b.balancing, known: map[string]hosts{},
+	}
 }
 
 // planAll renders everything, reads back everything and compares.
@@ -127,20 +140,36 @@ func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot) (*backends
 	r := b.renderer(want, schema)
 	next := newModel()
 	next.revision, next.epoch, next.isolated = want.Revision(), epoch, isolatedBy(want)
+	balance, err := b.balanceAll(ctx, r, next.balances)
+	if err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
 	rows := b.renderAll(r, next)
+	maps.Copy(rows, balance.bars)
 	have, err := b.observe(ctx, schema, rows, b.adopt)
 	if err == nil && !b.adopt && len(have) > 0 && missing(rows, have) {
 		have, err = b.observe(ctx, schema, rows, true)
+	}
+	if err == nil {
+		err = b.readHosts(ctx, schema, balance, have)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
 
-	ops := arrange(diffRows(rows, have), len(have) == 0)
-	plan := &backends.Plan{Revision: want.Revision(), Full: true, Owned: len(have), Ops: ops, Skips: r.skips}
+	owned := len(have) + balance.owned()
+	ops := balance.compare(rows, have)
+	ops = append(ops, diffRows(rows, have)...)
+	showReferences(ops, names(have, rows))
+	sortOps(ops)
+	ops = arrange(ops, owned == 0)
+	plan := &backends.Plan{Revision: want.Revision(), Full: true, Owned: owned, Ops: ops, Skips: r.skips}
 	plan.Isolated = b.isolatedIn(have)
 	plan.Leaving = leaving(plan.Isolated, want)
-	return b.propose(plan, func() { b.model = next }), nil
+	return b.propose(plan, func() {
+		balance.commit()
+		b.model = next
+	}), nil
 }
 
 // missing says whether a wanted row was not read back.

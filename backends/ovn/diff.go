@@ -39,20 +39,30 @@ func createRow(w *row) backends.Op {
 	for k, v := range w.sets {
 		after[k] = v
 	}
+	for k, v := range w.maps {
+		after[k] = v
+	}
 	return backends.Op{
 		Verb: backends.Create, Kind: w.table, Name: w.name, After: after, Origin: w.origin,
-		Native: nativeOp{w.uuid, w.unit, ovsdb.Insert(w.table, w.uuid, encode(w.table, w.fields, w.sets))},
+		Native: nativeOp{w.uuid, w.unit, ovsdb.Insert(w.table, w.uuid, encode(w.table, after))},
 	}
 }
 
 func deleteRow(h *row) backends.Op {
+	native := ovsdb.Delete(h.table, h.uuid)
+	if h.table == tableTemplateVars {
+		// Others may write into the row. Then it stays, and the next plan finds out.
+		native.Where = append(native.Where, libovsdb.Condition{
+			Column: columnVariables, Function: libovsdb.ConditionEqual, Value: ovsdb.Map(h.maps[columnVariables]),
+		})
+	}
 	return backends.Op{
 		Verb: backends.Delete, Kind: h.table, Name: h.name, Before: h.fields, Origin: h.origin,
-		Native: nativeOp{h.uuid, h.unit, ovsdb.Delete(h.table, h.uuid)},
+		Native: nativeOp{h.uuid, h.unit, native},
 	}
 }
 
-// changeRow rewrites the fields that differ and adds to and removes from the sets that differ.
+// changeRow rewrites the fields that differ, and adds to and removes from the sets and maps that differ.
 func changeRow(w, h *row) []backends.Op {
 	var ops []backends.Op
 	before, after := backends.Fields{}, backends.Fields{}
@@ -64,7 +74,7 @@ func changeRow(w, h *row) []backends.Op {
 	if len(after) > 0 {
 		ops = append(ops, backends.Op{
 			Verb: backends.Update, Kind: w.table, Name: w.name, Before: before, After: after, Origin: w.origin,
-			Native: nativeOp{w.uuid, w.unit, ovsdb.Update(w.table, w.uuid, encode(w.table, after, nil))},
+			Native: nativeOp{w.uuid, w.unit, ovsdb.Update(w.table, w.uuid, encode(w.table, after))},
 		})
 	}
 	for column, values := range w.sets {
@@ -73,7 +83,44 @@ func changeRow(w, h *row) []backends.Op {
 			ops = append(ops, mutateRow(w, column, add, remove))
 		}
 	}
+	for column, pairs := range w.maps {
+		put, cut := differing(pairs, h.maps[column]), differing(h.maps[column], pairs)
+		if len(put)+len(cut) > 0 {
+			ops = append(ops, mutatePairs(w, column, put, cut))
+		}
+	}
 	return ops
+}
+
+// differing are the pairs of a that b does not have, or has with another value.
+func differing(a, b map[string]string) map[string]string {
+	out := map[string]string{}
+	for k, v := range a {
+		if other, ok := b[k]; !ok || other != v {
+			out[k] = v
+		}
+	}
+	return out
+}
+
+// mutatePairs puts pairs into a map column and cuts others out of it. A key in both changes its value.
+func mutatePairs(r *row, column string, put, cut map[string]string) backends.Op {
+	op := backends.Op{Verb: backends.Mutate, Kind: r.table, Name: r.name, Origin: r.origin}
+	if len(cut) > 0 {
+		op.Before = backends.Fields{column: cut}
+	}
+	if len(put) > 0 {
+		op.After = backends.Fields{column: put}
+	}
+	var gone []string
+	for k := range cut {
+		if _, stays := put[k]; !stays {
+			gone = append(gone, k)
+		}
+	}
+	slices.Sort(gone)
+	op.Native = nativeOp{r.uuid, r.unit, ovsdb.MutateMap(r.table, r.uuid, column, put, gone)}
+	return op
 }
 
 // mutateRow adds values to a set column and removes others.

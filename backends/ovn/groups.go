@@ -27,11 +27,11 @@ func arrange(ops []backends.Op, cold bool) []backends.Op {
 	var before, whole, after []backends.Op
 	for _, op := range ops {
 		switch {
-		case op.Kind == tableAddressSet && op.Verb == backends.Create:
+		case alone(op.Kind) && op.Verb == backends.Create:
 			before = append(before, op)
-		case op.Kind == tableAddressSet && op.Verb == backends.Delete:
+		case alone(op.Kind) && op.Verb == backends.Delete:
 			after = append(after, op)
-		case cold && !dropping[unitOf(op)]:
+		case cold && !attaches(op) && !dropping[unitOf(op)]:
 			before = append(before, op)
 		default:
 			whole = append(whole, op)
@@ -50,12 +50,25 @@ func arrange(ops []backends.Op, cold bool) []backends.Op {
 	return slices.Concat(before, whole, after)
 }
 
+// alone says whether a row of the table does nothing, and needs nothing, before another refers to it.
+func alone(table string) bool { return table == tableAddressSet || table == tableBalancer }
+
+// attaches says whether an op makes load balancers take effect, or keeps sources from them: that happens at once.
+func attaches(op backends.Op) bool {
+	switch op.Kind {
+	case tableBalancers, tableTemplateVars, tableSwitch, tableRouter:
+		return true
+	default:
+		return op.Kind == tableACL && unitOf(op) == ""
+	}
+}
+
 // droppingUnits are the port groups that ops give an ACL that drops: those that isolate, and those of policies that have
 // drops logged.
 func droppingUnits(ops []backends.Op) map[string]bool {
 	out := map[string]bool{}
 	for _, op := range ops {
-		if op.Kind == tableACL && op.After["action"] == actionDrop {
+		if op.Kind == tableACL && op.After["action"] == actionDrop && unitOf(op) != "" {
 			out[unitOf(op)] = true
 		}
 	}

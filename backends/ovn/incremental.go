@@ -1,6 +1,8 @@
 package ovn
 
 import (
+	"context"
+	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
@@ -19,29 +21,37 @@ type planner struct {
 	deltas  map[intent.SetID]*delta
 	wishes  wishes // of the groups that are new
 	opened  int    // logical ports, still there, that leave the isolated, in the direction where they are more
+	balance *rebalance
 	ops     []backends.Op
 }
 
 // planChanges plans from changes alone. The model has to be what the target holds.
-func (b *Backend) planChanges(want *intent.Snapshot, changes []intent.Change) *backends.Plan {
+func (b *Backend) planChanges(ctx context.Context, want *intent.Snapshot, changes []intent.Change) (*backends.Plan, error) {
 	p := &planner{
 		Backend: b, m: b.model, r: b.renderer(want, b.client.Schema()),
 		changed: map[intent.PolicyID]bool{}, groups: map[intent.SetID]*group{}, deltas: map[intent.SetID]*delta{},
 		wishes: wishes{},
+	}
+	var err error
+	if p.balance, err = b.rebalance(ctx, p.r, p.m.balances, changes); err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
 	}
 	p.collect(changes)
 	p.planGroups()
 	p.planReferents()
 	p.planMembers()
 	p.planMoved()
+	if p.balance != nil {
+		p.ops = append(p.ops, p.balance.ops()...)
+	}
 	sortOps(p.ops)
 	plan := &backends.Plan{
-		Revision: want.Revision(), Owned: p.m.size(), Skips: p.r.skips,
+		Revision: want.Revision(), Owned: p.m.size(p.r), Skips: p.r.skips,
 		Ops: arrange(p.ops, false),
 	}
 	plan.Isolated = b.model.isolated
 	plan.Leaving = min(leaving(plan.Isolated, want), p.opened)
-	return b.propose(plan, p.commit)
+	return b.propose(plan, p.commit), nil
 }
 
 // collect gathers the changed policies, the subjects that have to be rendered for them, and the net membership changes.
@@ -72,6 +82,9 @@ func (p *planner) collect(changes []intent.Change) {
 				}
 			}
 		}
+	}
+	if (len(p.m.balances.balancers) > 0) != (p.r.want.LoadBalancerCount() > 0) && p.r.want.Set(intent.IsolatedIngress) != nil {
+		subjects[intent.IsolatedIngress] = true // it lets pods reach themselves through load balancers
 	}
 	for s := range subjects {
 		p.groups[s] = p.r.group(s, p.m.policiesOf(s, p.r.want, p.changed))
@@ -272,6 +285,9 @@ func (p *planner) commit() {
 		for _, id := range sets {
 			p.m.wishes.add(name, id)
 		}
+	}
+	if p.balance != nil {
+		p.balance.commit()
 	}
 	p.m.revision = p.r.want.Revision()
 	p.m.isolated = isolatedBy(p.r.want)

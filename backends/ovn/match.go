@@ -2,6 +2,7 @@ package ovn
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 
 	"github.com/netloom/netloom/pkg/intent"
@@ -118,13 +119,16 @@ func (r *renderer) setMatches(d intent.Direction, set *intent.Set) []peerMatch {
 func prefixesOf(set *intent.Set, f intent.Families) []string {
 	var out []string
 	for _, p := range set.Prefixes {
-		switch {
-		case intent.FamilyOf(p.Addr()) != f:
-		case p.IsSingleIP():
-			out = append(out, p.Addr().String())
-		default:
-			out = append(out, p.String())
+		if intent.FamilyOf(p.Addr()) == f {
+			out = append(out, spellPrefix(p))
 		}
 	}
 	return out
+}
+
+func spellPrefix(p netip.Prefix) string {
+	if p.IsSingleIP() {
+		return p.Addr().String()
+	}
+	return p.String()
 }

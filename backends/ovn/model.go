@@ -20,6 +20,7 @@ type model struct {
 	meters    map[uint32]int        // and to a meter
 	wishes    wishes
 	isolated  int // how many endpoints are isolated, in the direction where they are more
+	balances  *balances
 }
 
 func newModel() *model {
@@ -30,6 +31,7 @@ func newModel() *model {
 		peers:     map[addressSetRef]int{},
 		meters:    map[uint32]int{},
 		wishes:    wishes{},
+		balances:  newBalances(),
 	}
 }
 
@@ -88,8 +90,8 @@ func (m *model) holds(id intent.SetID) bool {
 }
 
 // size is how many rows are ours.
-func (m *model) size() int {
-	return m.rows + len(m.groups) + len(m.peers) + 2*len(m.meters)
+func (m *model) size(r *renderer) int {
+	return m.rows + len(m.groups) + len(m.peers) + 2*len(m.meters) + m.balances.size(r)
 }
 
 // policiesOf lists the policies that hang ACLs on a subject, in order, as they will be: with those in changed replaced.

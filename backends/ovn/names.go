@@ -14,14 +14,23 @@ import (
 
 // The tables that hold rows of ours.
 const (
-	tableACL        = "ACL"
-	tableAddressSet = "Address_Set"
-	tableMeter      = "Meter"
-	tableMeterBand  = "Meter_Band"
-	tablePortGroup  = "Port_Group"
+	tableACL          = "ACL"
+	tableAddressSet   = "Address_Set"
+	tableBalancer     = "Load_Balancer"
+	tableBalancers    = "Load_Balancer_Group"
+	tableMeter        = "Meter"
+	tableMeterBand    = "Meter_Band"
+	tablePortGroup    = "Port_Group"
+	tableTemplateVars = "Chassis_Template_Var"
 )
 
-// The external_ids that every row of ours carries, and those that lead an ACL back to its source.
+// The tables whose rows are others' and refer to rows of ours.
+const (
+	tableRouter = "Logical_Router"
+	tableSwitch = "Logical_Switch"
+)
+
+// The external_ids that rows of ours carry, and those that lead an ACL or a load balancer back to its source.
 const (
 	KeyOwner     = "netloom.io/owner"
 	KeyID        = "netloom.io/id"
@@ -34,6 +43,8 @@ const (
 	KeyDirection = "netloom.io/direction"
 	KeyRule      = "netloom.io/rule"
 	KeyAlso      = "netloom.io/also" // further policies and rules that share the row
+	KeyScope     = "netloom.io/scope"
+	KeyHealth    = "netloom.io/health-check-port"
 )
 
 // maxACLName is the longest ACL.name (ovn-nb.ovsschema).
@@ -70,6 +81,15 @@ func (n namer) addressSet(set intent.SetID, f intent.Families) string {
 
 func (n namer) meter(rate uint32) string { return n.symbol("nlmeter", fmt.Sprint(rate)) }
 
+// variable is the name of a template variable: it has to be a symbol too. What variables starts with tells ours apart.
+func (n namer) variable(id string) string { return n.symbol(n.variables(), id) }
+
+// variables is what the names of all template variables of the owner start with.
+func (n namer) variables() string {
+	sum := sha256.Sum256([]byte(n.owner))
+	return "nlv_" + hex.EncodeToString(sum[:4])
+}
+
 func familyName(f intent.Families) string {
 	if f == intent.IPv6 {
 		return "v6"
@@ -94,9 +114,18 @@ func aclName(s string) string {
 
 // originIDs are the external_ids that lead back to a rule of a source object.
 func originIDs(o intent.Origin, d intent.Direction, rule string) map[string]string {
+	ids := sourceIDs(o)
+	ids[KeyDirection] = d.String()
+	if rule != "" {
+		ids[KeyRule] = rule
+	}
+	return ids
+}
+
+// sourceIDs are the external_ids that lead back to a source object.
+func sourceIDs(o intent.Origin) map[string]string {
 	ids := map[string]string{
 		KeyKind: o.Kind, KeyNamespace: o.Namespace, KeyName: o.Name, KeyUID: o.UID, KeyCluster: o.Cluster,
-		KeyDirection: d.String(), KeyRule: rule,
 	}
 	for k, v := range ids {
 		if v == "" {

@@ -22,6 +22,7 @@ const (
 	columnBool
 	columnMap
 	columnSet
+	columnPairs // a map whose pairs are written one by one
 )
 
 // columnsOf lists the columns of ours in each table, with their kinds (ovn-nb.ovsschema).
@@ -35,6 +36,21 @@ func columnsOf(table string) map[string]columnKind {
 		}
 	case tableAddressSet:
 		return map[string]columnKind{"name": columnString, "external_ids": columnMap, "addresses": columnSet}
+	case tableBalancer:
+		return map[string]columnKind{
+			"name": columnString, "protocol": columnOptional, "options": columnMap, "external_ids": columnMap,
+			"vips": columnPairs, columnSelection: columnSet,
+		}
+	case tableBalancers:
+		return map[string]columnKind{"name": columnString, columnBalancer: columnSet}
+	case tableTemplateVars:
+		return map[string]columnKind{"chassis": columnString, "external_ids": columnMap, columnVariables: columnPairs}
+	case tableRouter:
+		return map[string]columnKind{"name": columnString, columnBalancer: columnSet, columnBalancers: columnSet}
+	case tableSwitch:
+		return map[string]columnKind{
+			"name": columnString, columnBalancer: columnSet, columnBalancers: columnSet, columnACLs: columnSet,
+		}
 	case tableMeter:
 		return map[string]columnKind{
 			"name": columnString, "unit": columnString, "fair": columnBool, "bands": columnSet, "external_ids": columnMap,
@@ -53,11 +69,17 @@ func columnsOf(table string) map[string]columnKind {
 }
 
 // tables lists the tables that hold rows of ours, those first that others refer to.
-func tables() []string {
+func tables() []string { return append(policyTables(), balancingTables()...) }
+
+// policyTables lists those for policies.
+func policyTables() []string {
 	return []string{tableMeterBand, tableMeter, tableAddressSet, tableACL, tablePortGroup}
 }
 
-// observe reads back every row that carries our owner, by UUID. With adopt it looks at all rows and takes those with a
+// balancingTables lists those for load balancers.
+func balancingTables() []string { return []string{tableTemplateVars, tableBalancer, tableBalancers} }
+
+// observe reads back every row for policies that carries our owner, by UUID. With adopt it looks at all rows and takes those with a
 // UUID that is wanted as well: only we derive it, so the row is ours and lost its mark.
 func (b *Backend) observe(
 	ctx context.Context, schema ovsdb.Schema, want map[string]*row, adopt bool,
@@ -67,20 +89,10 @@ func (b *Backend) observe(
 	if adopt {
 		where = nil
 	}
-	for _, table := range tables() {
-		if !schema.Has(table) {
-			continue
-		}
-		columns := []string{"_uuid"}
-		for c := range columnsOf(table) {
-			if schema.HasColumn(table, c) {
-				columns = append(columns, c)
-			}
-		}
-		slices.Sort(columns)
-		rows, err := b.client.Select(ctx, table, where, columns...)
+	for _, table := range policyTables() {
+		rows, err := b.read(ctx, schema, table, where)
 		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", table, err)
+			return nil, err
 		}
 		for _, native := range rows {
 			r := decode(table, native)
@@ -92,6 +104,27 @@ func (b *Backend) observe(
 	return have, nil
 }
 
+// read selects the columns of ours from a table; there are no rows where the schema has no such table.
+func (b *Backend) read(
+	ctx context.Context, schema ovsdb.Schema, table string, where []libovsdb.Condition,
+) ([]libovsdb.Row, error) {
+	if !schema.Has(table) {
+		return nil, nil
+	}
+	columns := []string{"_uuid"}
+	for c := range columnsOf(table) {
+		if schema.HasColumn(table, c) {
+			columns = append(columns, c)
+		}
+	}
+	slices.Sort(columns)
+	rows, err := b.client.Select(ctx, table, where, columns...)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", table, err)
+	}
+	return rows, nil
+}
+
 // ownerOf is whose mark a row carries, "" for nobody's.
 func ownerOf(r *row) string {
 	ids, _ := r.fields["external_ids"].(map[string]string)
@@ -100,7 +133,10 @@ func ownerOf(r *row) string {
 
 // decode reads a row as the database returns it.
 func decode(table string, native libovsdb.Row) *row {
-	r := &row{table: table, uuid: ovsdb.String(native["_uuid"]), fields: backends.Fields{}, sets: map[string][]string{}}
+	r := &row{
+		table: table, uuid: ovsdb.String(native["_uuid"]), fields: backends.Fields{},
+		sets: map[string][]string{}, maps: map[string]map[string]string{},
+	}
 	for column, kind := range columnsOf(table) {
 		value, ok := native[column]
 		if !ok {
@@ -119,6 +155,8 @@ func decode(table string, native libovsdb.Row) *row {
 			values := ovsdb.Strings(value)
 			slices.Sort(values)
 			r.sets[column] = values
+		case columnPairs:
+			r.maps[column] = ovsdb.StringMap(value)
 		}
 	}
 	r.name = ovsdb.String(native["name"])
@@ -133,11 +171,13 @@ func decode(table string, native libovsdb.Row) *row {
 
 // originText spells the source that external_ids name, as the renderer does.
 func originText(table string, fields backends.Fields, ids map[string]string) string {
+	o := intent.Origin{Cluster: ids[KeyCluster], Kind: ids[KeyKind], Namespace: ids[KeyNamespace], Name: ids[KeyName]}
 	switch {
-	case table != tableACL:
+	case table == tableBalancer:
+		return o.String()
+	case table != tableACL || ids[KeyTitle] != "":
 		return ids[KeyTitle]
 	case ids[KeyKind] != "":
-		o := intent.Origin{Cluster: ids[KeyCluster], Kind: ids[KeyKind], Namespace: ids[KeyNamespace], Name: ids[KeyName]}
 		return o.String() + " " + ids[KeyRule]
 	case fields["action"] == actionDrop:
 		return originDeny + ids[KeyDirection]
@@ -147,29 +187,26 @@ func originText(table string, fields backends.Fields, ids map[string]string) str
 }
 
 // encode spells columns as the database wants them.
-func encode(table string, fields backends.Fields, sets map[string][]string) libovsdb.Row {
+func encode(table string, fields backends.Fields) libovsdb.Row {
 	kinds := columnsOf(table)
 	native := libovsdb.Row{}
 	for column, value := range fields {
 		switch v := value.(type) {
 		case map[string]string:
 			native[column] = ovsdb.Map(v)
+		case []string:
+			native[column] = ovsdb.Set(v)
+			if refSet(column) {
+				native[column] = ovsdb.UUIDs(v)
+			}
 		case string:
+			native[column] = v
 			if v == "" && kinds[column] == columnOptional {
 				native[column] = libovsdb.OvsSet{GoSet: []any{}}
-				continue
 			}
-			native[column] = v
 		default:
 			native[column] = v
 		}
-	}
-	for column, values := range sets {
-		if refSet(column) {
-			native[column] = ovsdb.UUIDs(values)
-			continue
-		}
-		native[column] = ovsdb.Set(values)
 	}
 	return native
 }

@@ -12,12 +12,14 @@ import (
 )
 
 // ACL priorities within OVN's 0 to 32767. Isolation drops, what a policy wants logged is dropped before, what a rule
-// allows is allowed before that, and address resolution before all.
+// allows is allowed before that, and address resolution before all. Sources that a load balancer denies are dropped in a
+// stage of their own.
 const (
 	priorityDrop       = 1000
 	priorityLoggedDrop = 1001
 	priorityAllow      = 1002
 	priorityResolution = 1003
+	prioritySource     = 1003
 )
 
 // actionDrop is the ACL action that drops without an answer.
@@ -27,6 +29,7 @@ const actionDrop = "drop"
 const (
 	originDeny       = "default deny, "
 	originResolution = "address resolution, "
+	originHairpin    = "a pod's own service, "
 )
 
 // policyTier is the ACL tier for NetworkPolicy where the schema has tiers, between those for administrators and for
@@ -47,6 +50,13 @@ type renderer struct {
 	want   *intent.Snapshot
 	schema ovsdb.Schema    // columns that it lacks are left out
 	skips  []backends.Skip // what could not be expressed, collected while rendering
+
+	balancing balancing
+	foreign   map[vip]string  // the VIPs of others and the names of their rows
+	taken     map[string]bool // the names of others' groups of load balancers
+	topology  *topology
+	known     map[string]hosts // by network, those that were asked for
+	nodes     []chassis        // nil until asked for
 }
 
 // group is what hangs on one subject: the ACLs of its port group, and what they refer to.
@@ -151,6 +161,24 @@ func (r *renderer) isolate(g *group, d intent.Direction) {
 		direction: d, priority: priorityResolution, action: "allow-related", match: subject + " && " + resolution,
 		name: "netloom neighbours " + d.String(), ids: origin, origin: originResolution + d.String(),
 	})
+	if d == intent.Ingress && r.want.LoadBalancerCount() > 0 {
+		r.hairpin(g, subject)
+	}
+}
+
+// hairpin lets a pod reach itself through a load balancer. OVN gives such packets a source that nobody else has; they
+// skip the stage of egress rules by themselves.
+func (r *renderer) hairpin(g *group, subject string) {
+	origin := originHairpin + intent.Ingress.String()
+	for _, a := range r.balancing.hairpin {
+		f := familyName(intent.FamilyOf(a))
+		r.add(g, aclSpec{
+			direction: intent.Ingress, priority: priorityAllow, action: "allow-related",
+			match: fmt.Sprintf("%s && ip%s.src == %s", subject, f[1:], a),
+			name:  "netloom own service " + f,
+			ids:   map[string]string{KeyDirection: intent.Ingress.String(), KeyTitle: origin}, origin: origin,
+		})
+	}
 }
 
 // logDrops drops what isolation would drop, for one policy that wants it logged.
@@ -217,20 +245,32 @@ type aclSpec struct {
 	name      string
 	ids       map[string]string
 	origin    string
+	early     bool // of egress: judged before load balancing, where the address of a Service is seen
+}
+
+// id is what an ACL on something does, which is its identity.
+func (s *aclSpec) id(on string) string {
+	return strings.Join([]string{
+		on, s.direction.String(), fmt.Sprint(s.priority), s.action, s.match, s.severity.String(), fmt.Sprint(s.rate),
+	}, "|")
 }
 
 // add puts an ACL into the group. What it does is its identity: equal rules of several policies share the row, and every
 // one of them is named in it.
 func (r *renderer) add(g *group, s aclSpec) {
-	id := strings.Join([]string{
-		string(g.subject), s.direction.String(), fmt.Sprint(s.priority), s.action, s.match, s.severity.String(),
-		fmt.Sprint(s.rate),
-	}, "|")
-	uuid := r.names.uuid(tableACL, id)
+	uuid := r.names.uuid(tableACL, s.id(string(g.subject)))
 	if shared := g.acls[uuid]; shared != nil {
 		share(shared, s)
 		return
 	}
+	if s.severity != intent.SeverityNone && s.rate != 0 {
+		g.meters[s.rate] = true
+	}
+	g.acls[uuid] = r.acl(uuid, s, r.names.portGroup(g.subject))
+}
+
+// acl is the row of an ACL that is written together with its unit.
+func (r *renderer) acl(uuid string, s aclSpec, unit string) *row {
 	ids := maps.Clone(s.ids)
 	ids[KeyOwner] = r.names.owner
 	ids[KeyID] = uuid
@@ -241,15 +281,16 @@ func (r *renderer) add(g *group, s aclSpec) {
 	}
 	if s.direction == intent.Egress {
 		fields["direction"] = "from-lport"
-		fields["options"] = map[string]string{"apply-after-lb": "true"}
+		if !s.early {
+			fields["options"] = map[string]string{"apply-after-lb": "true"}
+		}
 	}
 	if s.severity != intent.SeverityNone && s.rate != 0 {
 		fields["meter"] = r.names.meter(s.rate)
-		g.meters[s.rate] = true
 	}
 	fields["tier"] = policyTier
 	r.restrict(tableACL, fields)
-	g.acls[uuid] = &row{table: tableACL, uuid: uuid, name: s.name, fields: fields, origin: s.origin, unit: r.names.portGroup(g.subject)}
+	return &row{table: tableACL, uuid: uuid, name: s.name, fields: fields, origin: s.origin, unit: unit}
 }
 
 // share names one more source in a row. The first in order gives the row its name.

@@ -1,0 +1,261 @@
+package ovn
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/ovsdb"
+)
+
+// The columns that refer to load balancers, of Logical_Switch and Logical_Router and of Load_Balancer_Group.
+const (
+	columnBalancer  = "load_balancer"
+	columnBalancers = "load_balancer_group"
+	columnACLs      = "acls"
+)
+
+// columnSelection is Load_Balancer.selection_fields.
+const columnSelection = "selection_fields"
+
+// reach says what of a network balances.
+type reach uint8
+
+const (
+	onBoth reach = iota
+	onSwitches
+	onRouters
+)
+
+// suffix is what the name of a group says of its reach.
+func (r reach) suffix() string { return [...]string{"", "-switch", "-router"}[r] }
+
+// place is where load balancers are put.
+type place struct {
+	network string
+	reach   reach
+	node    string // on this node's own switch and router alone; "" is on all
+}
+
+// topology is what load balancers can be put on. It is read-only.
+type topology struct {
+	version           uint64
+	switches, routers []ovsdb.Datapath
+	links             []ovsdb.Link
+	linked            bool // links were looked at
+}
+
+func uuidsOf(list []ovsdb.Datapath) []string {
+	out := make([]string, len(list))
+	for i := range list {
+		out[i] = list[i].UUID
+	}
+	return out
+}
+
+// hosts are the switches and routers of a network, in order.
+type hosts struct {
+	switches, routers []ovsdb.Datapath
+	// doors are the switches through which packets come to any of them.
+	doors []ovsdb.Datapath
+	// blind says that one of the routers has no switch, so that nobody knows where packets to it come from.
+	blind bool
+}
+
+// hosts finds what belongs to a network: what is configured, or else the router of its name and the switches there.
+func (b *balancing) hosts(network string, t *topology) hosts {
+	var h hosts
+	named := map[string]bool{} // routers of the network's name
+	for i := range t.routers {
+		r := &t.routers[i]
+		named[r.UUID] = network != "" && r.Name == network
+		if b.routers.selects(network, r) || named[r.UUID] && !b.routers.names(network) {
+			h.routers = append(h.routers, *r)
+		}
+	}
+	linked, doors := map[string]bool{}, map[string]bool{}
+	seen := map[string]bool{}
+	for _, l := range t.links {
+		linked[l.Switch] = linked[l.Switch] || named[l.Router]
+		if has(h.routers, l.Router) {
+			doors[l.Switch], seen[l.Router] = true, true
+		}
+	}
+	for i := range t.switches {
+		s := &t.switches[i]
+		selected := b.switches.selects(network, s) || linked[s.UUID] && !b.switches.names(network)
+		if selected {
+			h.switches = append(h.switches, *s)
+		}
+		if selected || doors[s.UUID] {
+			h.doors = append(h.doors, *s)
+		}
+	}
+	h.blind = len(seen) < len(h.routers)
+	return h
+}
+
+func has(list []ovsdb.Datapath, uuid string) bool {
+	return slices.ContainsFunc(list, func(d ovsdb.Datapath) bool { return d.UUID == uuid })
+}
+
+// needsLinks says whether hosts of a network looks at links between switches and routers.
+func (b *balancing) needsLinks(network string) bool {
+	return network != "" && !b.switches.names(network)
+}
+
+// at narrows hosts to those of a place.
+func (b *balancing) at(p place, h hosts) (switches, routers []ovsdb.Datapath) {
+	if p.reach != onRouters {
+		switches = h.switches
+	}
+	if p.reach != onSwitches {
+		routers = h.routers
+	}
+	if p.node == "" {
+		return switches, routers
+	}
+	return called(switches, strings.ReplaceAll(b.nodeSwitch, placeNode, p.node)),
+		called(routers, strings.ReplaceAll(b.nodeRouter, placeNode, p.node))
+}
+
+func called(list []ovsdb.Datapath, name string) []ovsdb.Datapath {
+	var out []ovsdb.Datapath
+	for _, d := range list {
+		if d.Name == name {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// hairpinOption is Load_Balancer.options:hairpin_snat_ip.
+func (b *balancing) hairpinOption() string {
+	parts := make([]string, len(b.hairpin))
+	for i, a := range b.hairpin {
+		parts[i] = a.String()
+	}
+	return strings.Join(parts, " ")
+}
+
+// grouped says whether what is put in a place is in a group there, which switches and routers refer to.
+func (r *renderer) grouped(p place) bool {
+	return p.node == "" && r.schema.HasColumn(tableBalancers, columnBalancer) &&
+		r.schema.HasColumn(tableSwitch, columnBalancers) && r.schema.HasColumn(tableRouter, columnBalancers)
+}
+
+// groupName is the name of the group of a place. One that another has taken is left to it.
+func (r *renderer) groupName(p place) string {
+	name := r.balancing.group + p.reach.suffix()
+	if p.network != "" {
+		name += "_" + p.network
+	}
+	if r.taken[name] {
+		name = r.names.symbol(name, name)
+	}
+	return name
+}
+
+// balancerGroup is the row of the group of a place. The table has no external_ids: its UUID, which only we derive from its
+// name, says that it is ours.
+func (r *renderer) balancerGroup(p place, members []string) *row {
+	name := r.groupName(p)
+	return &row{
+		table: tableBalancers, uuid: r.names.uuid(tableBalancers, name), name: name,
+		fields: backends.Fields{"name": name}, sets: map[string][]string{columnBalancer: members},
+	}
+}
+
+// hosts finds what belongs to a network, once.
+func (r *renderer) hosts(network string) hosts {
+	h, ok := r.known[network]
+	if !ok {
+		h = r.balancing.hosts(network, r.topology)
+		r.known[network] = h
+	}
+	return h
+}
+
+// enforceable says whether sources can be kept away from the frontends of a network.
+func (r *renderer) enforceable(network string) bool { return !r.hosts(network).blind }
+
+// attachments are the references to rows of ours that switches and routers ought to have: rows of others, by UUID, with
+// nothing in them but these; and the places for which there is none. Members are the load balancers of each place, where
+// no group stands for them, and bars the ACLs of each network.
+func (r *renderer) attachments(members map[place][]string, bars map[string][]string) (map[string]*row, map[place]bool) {
+	out, homeless := map[string]*row{}, map[place]bool{}
+	for p, uuids := range members {
+		column := columnBalancer
+		if r.grouped(p) {
+			column, uuids = columnBalancers, []string{r.balancerGroup(p, nil).uuid}
+		}
+		switches, routers := r.balancing.at(p, r.hosts(p.network))
+		if len(switches)+len(routers) == 0 {
+			homeless[p] = true
+		}
+		refer(out, tableSwitch, switches, column, uuids)
+		refer(out, tableRouter, routers, column, uuids)
+	}
+	for network, uuids := range bars {
+		refer(out, tableSwitch, r.hosts(network).doors, columnACLs, uuids)
+	}
+	for _, host := range out {
+		for column, uuids := range host.sets {
+			slices.Sort(uuids)
+			host.sets[column] = slices.Compact(uuids)
+		}
+	}
+	return out, homeless
+}
+
+// refer adds references to the rows of a list.
+func refer(out map[string]*row, table string, list []ovsdb.Datapath, column string, uuids []string) {
+	if len(uuids) == 0 {
+		return
+	}
+	for _, d := range list {
+		host := out[d.UUID]
+		if host == nil {
+			host = &row{table: table, uuid: d.UUID, name: d.Name, sets: map[string][]string{}}
+			out[d.UUID] = host
+		}
+		host.sets[column] = append(host.sets[column], uuids...)
+	}
+}
+
+// diffAttachments lists what makes have into want. Rows of others are neither made nor removed.
+func diffAttachments(want, have map[string]*row) []backends.Op {
+	var ops []backends.Op
+	hosts := maps.Clone(have)
+	maps.Copy(hosts, want)
+	for uuid, host := range hosts {
+		columns := map[string]bool{}
+		for _, side := range []*row{want[uuid], have[uuid]} {
+			if side != nil {
+				for c := range side.sets {
+					columns[c] = true
+				}
+			}
+		}
+		for c := range columns {
+			wanted, there := setOf(want[uuid], c), setOf(have[uuid], c)
+			add, remove := difference(wanted, there), difference(there, wanted)
+			if len(add)+len(remove) > 0 {
+				ops = append(ops, mutateRow(host, c, add, remove))
+			}
+		}
+	}
+	slices.SortFunc(ops, func(a, b backends.Op) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
+	return ops
+}
+
+func setOf(r *row, column string) []string {
+	if r == nil {
+		return nil
+	}
+	return r.sets[column]
+}

@@ -1,0 +1,110 @@
+package ovn
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"regexp"
+	"strings"
+)
+
+// LoadBalancing says where load balancers are put. The zero value is what the settings have as defaults.
+type LoadBalancing struct {
+	// Group is the name of the Load_Balancer_Group that holds them, and the start of the names of further ones; "" is the
+	// owner.
+	Group string
+	// Switches and Routers are those that balance, see ParseSelection. "" is DefaultSwitches, and no router.
+	Switches, Routers string
+	// NodeSwitch and NodeRouter are the names of a node's own switch and router, with {node} in it, for databases without
+	// template variables. "" is DefaultNodeSwitch and DefaultNodeRouter.
+	NodeSwitch, NodeRouter string
+	// Hairpin is an address of each family, with a space between, that stands for the client where that is the backend
+	// itself. "" is DefaultHairpin.
+	Hairpin string
+}
+
+// What is meant where nothing is configured. The addresses are those that other OVN controllers use.
+const (
+	DefaultSwitches   = "*"
+	DefaultNodeSwitch = "{node}"
+	DefaultNodeRouter = "GR_{node}"
+	DefaultHairpin    = "169.254.169.5 fd69::5"
+)
+
+// placeNode is what stands for the node's name in NodeSwitch and NodeRouter.
+const placeNode = "{node}"
+
+// balancing is LoadBalancing, read.
+type balancing struct {
+	group      string
+	switches   Selection
+	routers    Selection
+	nodeSwitch string
+	nodeRouter string
+	hairpin    []netip.Addr // one of IPv4, one of IPv6
+}
+
+var groupPattern = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+
+// read checks l and names every fault.
+func (l LoadBalancing) read(owner string) (balancing, error) {
+	or := func(value, otherwise string) string {
+		if value == "" {
+			return otherwise
+		}
+		return value
+	}
+	b := balancing{
+		group:      or(l.Group, owner),
+		nodeSwitch: or(l.NodeSwitch, DefaultNodeSwitch),
+		nodeRouter: or(l.NodeRouter, DefaultNodeRouter),
+	}
+	var errs []error
+	note := func(what string, err error) {
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", what, err))
+		}
+	}
+	note("load balancer group", CheckGroup(b.group))
+	note("node switch", CheckNodeName(b.nodeSwitch))
+	note("node router", CheckNodeName(b.nodeRouter))
+	var err error
+	b.switches, err = ParseSelection(or(l.Switches, DefaultSwitches))
+	note("switches", err)
+	b.routers, err = ParseSelection(l.Routers)
+	note("routers", err)
+	b.hairpin, err = ParseHairpin(or(l.Hairpin, DefaultHairpin))
+	note("hairpin addresses", err)
+	return b, errors.Join(errs...)
+}
+
+// CheckGroup says what is wrong with the name of a load balancer group.
+func CheckGroup(name string) error {
+	if !groupPattern.MatchString(name) {
+		return fmt.Errorf("%q: expected 1 to 64 letters, digits, dots, dashes and underscores", name)
+	}
+	return nil
+}
+
+// CheckNodeName says what is wrong with the name of the switches or routers of nodes.
+func CheckNodeName(name string) error {
+	if !strings.Contains(name, placeNode) {
+		return fmt.Errorf("%q: expected a name with %s in it", name, placeNode)
+	}
+	return nil
+}
+
+// ParseHairpin reads an IPv4 and an IPv6 address with a space between, as Load_Balancer.options:hairpin_snat_ip has them.
+func ParseHairpin(s string) ([]netip.Addr, error) {
+	fault := fmt.Errorf("%q: expected an IPv4 and an IPv6 address with a space between", s)
+	parts := strings.Fields(s)
+	if len(parts) != 2 {
+		return nil, fault
+	}
+	v4, err4 := netip.ParseAddr(parts[0])
+	v6, err6 := netip.ParseAddr(parts[1])
+	if err4 != nil || err6 != nil || !v4.Is4() || !v6.Is6() || v6.Is4In6() || v6.Zone() != "" || v4.IsUnspecified() || v6.IsUnspecified() {
+		return nil, fault
+	}
+	return []netip.Addr{v4, v6}, nil
+}

@@ -1,0 +1,135 @@
+package ovn
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/ovsdb"
+)
+
+// vip is an address, protocol and port that is balanced. OVN does as it likes where a switch has two load balancers of one.
+type vip struct {
+	protocol intent.Protocol
+	at       netip.AddrPort
+}
+
+func vipOf(f *intent.Frontend) vip { return vip{f.Protocol, netip.AddrPortFrom(f.Addr, f.Port)} }
+
+// surroundings is what a read-back found about load balancing: rows of ours, and what of others concerns us.
+type surroundings struct {
+	ours    map[string]*row   // of Load_Balancer, Load_Balancer_Group and Chassis_Template_Var, by UUID
+	others  []*row            // of Load_Balancer
+	taken   map[string]bool   // the names of others' groups
+	chassis map[string]string // others' rows of template variables, by chassis
+	shared  map[string]*row   // what of ours is in them, by UUID
+	mixed   map[string]bool   // chassis whose row is ours and has variables of others as well
+	hosts   map[string]*row   // what of ours switches and routers refer to, by UUID
+}
+
+// surround reads back what there is about load balancing, but for hosts.
+func (b *Backend) surround(ctx context.Context, schema ovsdb.Schema) (*surroundings, error) {
+	s := &surroundings{
+		ours: map[string]*row{}, taken: map[string]bool{}, chassis: map[string]string{},
+		shared: map[string]*row{}, mixed: map[string]bool{}, hosts: map[string]*row{},
+	}
+	for _, table := range balancingTables() {
+		rows, err := b.read(ctx, schema, table, nil)
+		if err != nil {
+			return nil, err
+		}
+		for _, native := range rows {
+			s.sort(b.names, decode(table, native))
+		}
+	}
+	return s, nil
+}
+
+// sort puts a row where it belongs.
+func (s *surroundings) sort(names namer, r *row) {
+	switch r.table {
+	case tableBalancer:
+		if ownerOf(r) == names.owner {
+			s.ours[r.uuid] = r
+			return
+		}
+		s.others = append(s.others, r)
+	case tableBalancers:
+		if r.uuid == names.uuid(tableBalancers, r.name) {
+			s.ours[r.uuid] = r
+			return
+		}
+		s.taken[r.name] = true
+	case tableTemplateVars:
+		s.sortVars(names, r)
+	}
+}
+
+// sortVars tells our variables from others'. A row of ours is known by its UUID.
+func (s *surroundings) sortVars(names namer, r *row) {
+	vars := map[string]string{}
+	for name, value := range r.maps[columnVariables] {
+		if strings.HasPrefix(name, names.variables()+"_") {
+			vars[name] = value
+		}
+	}
+	mixed := len(vars) < len(r.maps[columnVariables])
+	r.maps[columnVariables] = vars
+	r.name, _ = r.fields["chassis"].(string)
+	if r.uuid == names.uuid(tableTemplateVars, r.name) {
+		s.ours[r.uuid] = r
+		s.mixed[r.name] = mixed
+		return
+	}
+	s.chassis[r.name] = r.uuid
+	r.fields = backends.Fields{}
+	s.shared[r.uuid] = r
+}
+
+// derived says whether some row that is not marked as ours has a UUID of the kind that ours have, and others' seldom.
+func (s *surroundings) derived() bool {
+	const version, name = 14, '5' // where a UUID says how it was made, and what it says of one made from a name (RFC 9562)
+	return slices.ContainsFunc(s.others, func(r *row) bool { return len(r.uuid) > version && r.uuid[version] == name })
+}
+
+// claims settles whose the VIPs are that are not marked as ours: those of rows in want are, for only we derive their
+// UUIDs, and lost their mark. It returns the VIPs of all others, and the names of their rows.
+func (s *surroundings) claims(want map[intent.LoadBalancerID]*balancer) map[vip]string {
+	known := map[string]bool{}
+	for _, b := range want {
+		for uuid := range b.rows {
+			known[uuid] = true
+		}
+	}
+	foreign := map[vip]string{}
+	for _, r := range s.others {
+		if known[r.uuid] {
+			s.ours[r.uuid] = r
+			continue
+		}
+		for key := range r.maps["vips"] {
+			at, err := netip.ParseAddrPort(key)
+			if err != nil {
+				continue
+			}
+			v := vip{protocolNamed(r.fields["protocol"]), at}
+			if name, ok := foreign[v]; !ok || r.name < name {
+				foreign[v] = r.name
+			}
+		}
+	}
+	return foreign
+}
+
+// protocolNamed reads Load_Balancer.protocol, where nothing is TCP.
+func protocolNamed(name any) intent.Protocol {
+	for _, p := range []intent.Protocol{intent.UDP, intent.SCTP} {
+		if name == p.String() {
+			return p
+		}
+	}
+	return intent.TCP
+}

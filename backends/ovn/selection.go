@@ -1,0 +1,110 @@
+package ovn
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/netloom/netloom/pkg/ovsdb"
+)
+
+// Selection says which logical switches, or which routers, belong to which logical network. Make it with ParseSelection;
+// the zero value selects nothing.
+type Selection struct {
+	entries map[string][]pattern // by network; "" is the default one
+}
+
+// pattern selects rows by name or by a key of external_ids.
+type pattern struct {
+	excludes bool
+	key      string // of external_ids; "" goes by the name
+	value    *regexp.Regexp
+}
+
+// externalIDs begins a pattern that goes by external_ids.
+const externalIDs = "external_ids:"
+
+// ParseSelection reads which switches or routers to take, entries with commas between:
+//
+//	ovn-default, node-*            names; * stands for any text and ? for any character
+//	external_ids:KEY=VALUE         those with that pair in external_ids; * and ? may be in the value
+//	!join                          not these, whatever else takes them
+//	vpc1=vpc1-*                    for the logical network vpc1 instead of the default one
+//
+// Nothing but exclusions is everything else.
+func ParseSelection(s string) (Selection, error) {
+	sel := Selection{entries: map[string][]pattern{}}
+	if strings.TrimSpace(s) == "" {
+		return sel, nil
+	}
+	for entry := range strings.SplitSeq(s, ",") {
+		network, p, err := parsePattern(strings.TrimSpace(entry))
+		if err != nil {
+			return Selection{}, err
+		}
+		sel.entries[network] = append(sel.entries[network], p)
+	}
+	return sel, nil
+}
+
+func parsePattern(entry string) (network string, p pattern, err error) {
+	text, excludes := strings.CutPrefix(entry, "!")
+	if !strings.HasPrefix(text, externalIDs) {
+		if before, after, named := strings.Cut(text, "="); named {
+			network, text = before, after
+			if network == "" {
+				return "", p, fmt.Errorf("%q: expected the name of a network before the equals sign", entry)
+			}
+			if rest, also := strings.CutPrefix(text, "!"); also {
+				text, excludes = rest, true
+			}
+		}
+	}
+	p.excludes = excludes
+	if pair, ok := strings.CutPrefix(text, externalIDs); ok {
+		key, value, found := strings.Cut(pair, "=")
+		if key == "" || !found {
+			return "", p, fmt.Errorf("%q: expected %sKEY=VALUE", entry, externalIDs)
+		}
+		p.key, text = key, value
+	} else if text == "" || strings.Contains(text, "=") {
+		return "", p, fmt.Errorf("%q: expected a name with or without *, %sKEY=VALUE, !PATTERN or NETWORK=PATTERN", entry, externalIDs)
+	}
+	p.value = glob(text)
+	return network, p, nil
+}
+
+// glob matches a whole text, in which * is any text and ? any character.
+func glob(text string) *regexp.Regexp {
+	expr := regexp.QuoteMeta(text)
+	expr = strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(expr)
+	return regexp.MustCompile("(?s)^" + expr + "$")
+}
+
+// names says whether anything is said of a network.
+func (s Selection) names(network string) bool { return len(s.entries[network]) > 0 }
+
+// selects says whether a switch or router belongs to a network.
+func (s Selection) selects(network string, d *ovsdb.Datapath) bool {
+	taken, only := false, true // only exclusions were seen
+	for _, p := range s.entries[network] {
+		hit := p.matches(d)
+		if p.excludes {
+			if hit {
+				return false
+			}
+			continue
+		}
+		only = false
+		taken = taken || hit
+	}
+	return taken || only && s.names(network)
+}
+
+func (p *pattern) matches(d *ovsdb.Datapath) bool {
+	if p.key == "" {
+		return p.value.MatchString(d.Name)
+	}
+	value, ok := d.ExternalIDs[p.key]
+	return ok && p.value.MatchString(value)
+}

@@ -1,0 +1,175 @@
+package ovn
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/netip"
+	"reflect"
+	"slices"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// columnVariables is Chassis_Template_Var.variables.
+const columnVariables = "variables"
+
+// chassis is a node as OVN knows it.
+type chassis struct {
+	name string
+	node *intent.Node
+}
+
+// templates says whether the database can hold values that differ by chassis.
+func (r *renderer) templates() bool { return r.schema.HasColumn(tableTemplateVars, columnVariables) }
+
+// chassis lists the nodes by the names of their chassis, each name once.
+func (r *renderer) chassis() []chassis {
+	if r.nodes == nil {
+		r.nodes = []chassis{}
+		for n := range r.want.Nodes() {
+			r.nodes = append(r.nodes, chassis{cmp.Or(n.SystemID, n.Name), n})
+		}
+		slices.SortStableFunc(r.nodes, func(a, b chassis) int { return cmp.Compare(a.name, b.name) })
+		r.nodes = slices.CompactFunc(r.nodes, func(a, b chassis) bool { return a.name == b.name })
+	}
+	return r.nodes
+}
+
+// pool is the backends of frontends that share a variable.
+type pool struct {
+	backends []intent.Backend
+	locality intent.Locality
+	variable string
+}
+
+// pool is the variable that holds, on each chassis, the backends for clients there. Frontends of equal backends share it:
+// a node port has as many frontends as there are nodes.
+func (w *balancerWriter) pool(f *intent.Frontend, inside bool) string {
+	id := fmt.Sprintf("%s|%s/%d|%s|%s|inside=%t", w.lb.ID, f.Protocol, f.Port, f.Kind, familyName(intent.FamilyOf(f.Addr)), inside)
+	for _, p := range w.pools[id] {
+		if p.locality == f.Locality && sameBackends(p.backends, f.Backends) {
+			return p.variable
+		}
+	}
+	p := pool{f.Backends, f.Locality, w.names.variable(fmt.Sprintf("%s#%d", id, len(w.pools[id])))}
+	w.pools[id] = append(w.pools[id], p)
+	for _, c := range w.chassis() {
+		w.set(c.name, p.variable, w.value(f, f.Choose(c.node, inside)))
+	}
+	return p.variable
+}
+
+func sameBackends(a, b []intent.Backend) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	return len(a) == 0 || &a[0] == &b[0] || reflect.DeepEqual(a, b)
+}
+
+// templateVIP is the key of a frontend in a row with variables. There OVN reads no literal address of IPv6.
+func (w *balancerWriter) templateVIP(f *intent.Frontend) string {
+	if f.Addr.Is4() {
+		return netip.AddrPortFrom(f.Addr, f.Port).String()
+	}
+	name := w.names.variable(fmt.Sprintf("%s|address|%s", w.lb.ID, f.Addr))
+	for _, c := range w.chassis() {
+		w.set(c.name, name, f.Addr.String())
+	}
+	return fmt.Sprintf("^%s:%d", name, f.Port)
+}
+
+// set gives a variable its value on a chassis.
+func (w *balancerWriter) set(chassis, variable, value string) {
+	if w.vars == nil {
+		w.vars = map[string]map[string]string{}
+	}
+	if w.vars[chassis] == nil {
+		w.vars[chassis] = map[string]string{}
+	}
+	w.vars[chassis][variable] = value
+}
+
+// templateVars is the row of a chassis with variables of ours. Where another has made one, uuid is that row's: a chassis
+// has one row. "" is a row of our own.
+func (r *renderer) templateVars(chassis, uuid string, vars map[string]string) *row {
+	out := &row{
+		table: tableTemplateVars, uuid: uuid, name: chassis, origin: "backends by node",
+		fields: backends.Fields{}, maps: map[string]map[string]string{columnVariables: vars},
+	}
+	if uuid != "" {
+		return out
+	}
+	out.uuid = r.names.uuid(tableTemplateVars, chassis)
+	ids := map[string]string{KeyOwner: r.names.owner, KeyID: "chassis/" + chassis, KeyTitle: out.origin}
+	out.fields = backends.Fields{"chassis": chassis, "external_ids": ids}
+	r.restrict(tableTemplateVars, out.fields)
+	return out
+}
+
+// varsAfter are the template variables that a chassis will have.
+func (p *rebalance) varsAfter(chassis string) map[string]string {
+	out := maps.Clone(p.m.vars[chassis])
+	if out == nil {
+		out = map[string]string{}
+	}
+	for name := range p.cut[chassis] {
+		delete(out, name)
+	}
+	maps.Copy(out, p.put[chassis])
+	return out
+}
+
+// changedChassis are those some of whose template variables come or go.
+func (p *rebalance) changedChassis() map[string]bool {
+	out := map[string]bool{}
+	for _, m := range []map[string]map[string]string{p.put, p.cut} {
+		for chassis, vars := range m {
+			if len(vars) > 0 {
+				out[chassis] = true
+			}
+		}
+	}
+	return out
+}
+
+// varOps changes the template variables of chassis.
+func (p *rebalance) varOps() []backends.Op {
+	var ops []backends.Op
+	for chassis := range p.changedChassis() {
+		uuid, after := p.m.chassis[chassis], p.varsAfter(chassis)
+		stood, stands := len(p.m.vars[chassis]) > 0, len(after) > 0
+		vars := p.r.templateVars(chassis, uuid, after)
+		switch {
+		case uuid == "" && !stood:
+			ops = append(ops, createRow(vars))
+		case uuid == "" && !stands && p.m.mixed[chassis]:
+			ops = append(ops, leaveVars(p.r.templateVars(chassis, "", p.m.vars[chassis]))...)
+		case uuid == "" && !stands:
+			ops = append(ops, deleteRow(p.r.templateVars(chassis, "", p.m.vars[chassis])))
+		default:
+			ops = append(ops, mutatePairs(vars, columnVariables, p.put[chassis], p.cut[chassis]))
+		}
+	}
+	return ops
+}
+
+// leaveVars takes what is ours out of a row of ours in which others have written, and leaves it to them.
+func leaveVars(h *row) []backends.Op {
+	var ops []backends.Op
+	if vars := h.maps[columnVariables]; len(vars) > 0 {
+		ops = append(ops, mutatePairs(h, columnVariables, nil, vars))
+	}
+	ids, _ := h.fields["external_ids"].(map[string]string)
+	marks := map[string]string{}
+	for _, key := range []string{KeyOwner, KeyID, KeyTitle} {
+		if value, ok := ids[key]; ok {
+			marks[key] = value
+		}
+	}
+	if len(marks) > 0 {
+		ops = append(ops, mutatePairs(h, "external_ids", nil, marks))
+	}
+	return ops
+}
