@@ -46,7 +46,7 @@ func (k *Kubernetes) chooseEndpoints(ctx context.Context) bool {
 		}
 	}
 	k.mu.Lock()
-	k.unused, k.chosen = unused, true
+	k.unused = unused
 	k.mu.Unlock()
 	k.recovered(KindEndpointSlice)
 	return true
@@ -76,7 +76,7 @@ func (k *Kubernetes) uses(kind Kind) bool {
 	return ok && kind != k.unused
 }
 
-// inUse are the resources that are read.
+// inUse are the resources that are read, and both of the two until it is known which: so the source does not sync before.
 func (k *Kubernetes) inUse() map[Kind]*informed {
 	used := make(map[Kind]*informed, len(k.resources))
 	for kind, r := range k.resources {

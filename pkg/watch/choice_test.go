@@ -141,6 +141,8 @@ func TestWhichEndpointsAreRead(t *testing.T) {
 				o, found := k.Get(tc.want[0])
 				require.True(t, found)
 				require.Equal(t, "web", o.(*discoveryv1.EndpointSlice).Labels[discoveryv1.LabelServiceName])
+				_, found = k.Get(Ref{Kind: kindEndpoints, Namespace: "shop", Name: "web"})
+				require.False(t, found, "Endpoints are not delivered as such")
 			}
 			for _, r := range both {
 				if !asked(client)[r] && tc.want == nil {
@@ -188,6 +190,24 @@ func TestRefusedSlicesAreReadOnceTheyAreNot(t *testing.T) {
 	await(t, k, 10*time.Second, k.Synced)
 	require.Empty(t, k.Problems())
 	require.Equal(t, []Ref{sliceNamed("web-1")}, k.Drain())
+}
+
+func TestEndpointsAreReadOnceSlicesAreKnownNotToBe(t *testing.T) {
+	client := balancedCluster()
+	var up atomic.Bool
+	refusing(client, "endpointslices", func() error {
+		if up.Load() {
+			return unknown()
+		}
+		return apierrors.NewServiceUnavailable("not now")
+	})
+	k := NewKubernetes(client, Options{}, quiet())
+	running(t, k)
+	await(t, k, 5*time.Second, func() bool { return len(k.Problems()) == 1 })
+	up.Store(true)
+	await(t, k, 10*time.Second, k.Synced)
+	require.Empty(t, k.Problems())
+	require.Equal(t, []Ref{sliceNamed("endpoints/web/0-ipv4"), webService}, k.Drain())
 }
 
 func TestSourceWithoutServices(t *testing.T) {

@@ -4,14 +4,27 @@
 // reader waits on Wake, takes the dirty references with Drain and asks Get for what they are now. Nothing is queued: a
 // reader that was away for an hour finds each changed object once, in its present state.
 //
-// Objects are typed (*networkingv1.NetworkPolicy, *corev1.Pod, *corev1.Namespace, *corev1.Node), trimmed to what netloom
-// looks at, shared and read-only. Resource versions are kept, but a change that touches nothing of what is kept, such as
-// a heartbeat, is not reported.
+// Objects are typed (*networkingv1.NetworkPolicy, *corev1.Pod, *corev1.Namespace, *corev1.Node, *corev1.Service,
+// *discoveryv1.EndpointSlice), trimmed to what netloom looks at, shared and read-only. Resource versions are kept, but a
+// change that touches nothing of what is kept, such as a heartbeat, is not reported.
+//
+// # Endpoints
+//
+// Whose addresses are behind a service is read from EndpointSlices or from the older core/v1 Endpoints, and delivered as
+// EndpointSlices in either case, never from both for one service. Endpoints become one slice for each of their subsets
+// and address families, named endpoints/NAME/SUBSET-FAMILY, such as endpoints/web/0-ipv4: a name that no object of a
+// cluster can have. It carries the labels of the Endpoints, kubernetes.io/service-name, and as
+// endpointslice.kubernetes.io/managed-by the value endpoints.netloom.io. Addresses that are not ready are in it, neither
+// ready nor serving, since only the Service says whether that matters. Zones and hints there are none.
 //
 // # Kubernetes
 //
 // Kubernetes lists and watches through client-go informers and reads from their stores. A resource that cannot be listed
 // or watched is a Problem until it can be again; what was known of it stays meanwhile.
+//
+// With EndpointsAuto it lists EndpointSlices once before it watches anything of the two. Where the API has none (404, or
+// 403 and discovery does not know discovery.k8s.io/v1 either) it reads Endpoints, until it is restarted. Any other error
+// is a Problem and tried for ever, and the source does not sync before.
 //
 // # Directory
 //
@@ -22,7 +35,11 @@
 // What the API server would do with the manifests is done here: fields unknown to the type and fields given twice are
 // faults, values are validated, defaults are filled in. Beyond that, a namespace that objects live in but no manifest
 // declares exists with the one label the API server gives it, kubernetes.io/metadata.name; a pod with an address and no
-// phase runs; and a file's documents are numbered from 1.
+// phase runs; and a file's documents are numbered from 1. Nothing is allocated: a service without a cluster IP has none,
+// and one without node ports neither.
+//
+// With EndpointsAuto the Endpoints of a service count as long as no slice in force is labelled with its name. Kinds that
+// are not to be read, by the options, are passed over like kinds that netloom does not know.
 //
 // A fault costs the document it is in and no other. The object keeps the version that was in force before, when there
 // was one, until the document is repaired or removed:
@@ -36,5 +53,5 @@
 // None of this survives a restart. A faulty policy of which no good version was in force since the start is stood in for,
 // lest its pods open: the stand-in isolates whom the document says, or every pod of its namespace where that cannot be
 // read, and allows nothing. Any other faulty document, and one of which not even kind, namespace and name can be read,
-// gives nothing then.
+// gives nothing then. No service and no slice is stood in for: without them nothing opens.
 package watch

@@ -27,8 +27,7 @@ type Kubernetes struct {
 	mu       sync.Mutex
 	problems map[Kind]Problem
 	running  bool
-	unused   Kind // of the two that endpoints may be read from; "" when it is neither
-	chosen   bool // between the two
+	unused   Kind // of the two that endpoints may be read from; "" when it is neither, or not known yet
 }
 
 // informed is one kind with the informer that keeps its objects.
@@ -192,9 +191,9 @@ func (k *Kubernetes) recovered(kind Kind) {
 // Synced says whether every kind has been listed once.
 func (k *Kubernetes) Synced() bool {
 	k.mu.Lock()
-	ready := k.running && k.chosen
+	running := k.running
 	k.mu.Unlock()
-	if !ready {
+	if !running {
 		return false
 	}
 	for _, r := range k.inUse() {
