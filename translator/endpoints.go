@@ -19,7 +19,13 @@ type endpointSlice struct {
 	service   objectKey
 	family    intent.Families // of the endpoints; 0 when they have no addresses
 	ports     []slicePort
-	endpoints []intent.Backend // without ports; those that are of no use are left out
+	endpoints []sliceEndpoint
+}
+
+// sliceEndpoint is a backend without its port.
+type sliceEndpoint struct {
+	intent.Backend
+	unready bool // of no use, unless its Service disregards that
 }
 
 // slicePort is a port that every endpoint of a slice has.
@@ -90,7 +96,7 @@ func (s *endpointSlice) readPorts(o *discoveryv1.EndpointSlice, faults *problems
 }
 
 func (s *endpointSlice) readEndpoints(o *discoveryv1.EndpointSlice, cluster string, faults *problems) {
-	s.endpoints = make([]intent.Backend, 0, len(o.Endpoints))
+	s.endpoints = make([]sliceEndpoint, 0, len(o.Endpoints))
 	for i := range o.Endpoints {
 		e := &o.Endpoints[i]
 		if len(e.Addresses) == 0 {
@@ -103,13 +109,12 @@ func (s *endpointSlice) readEndpoints(o *discoveryv1.EndpointSlice, cluster stri
 				e.Addresses[0], o.AddressType)
 			continue
 		}
-		b := intent.Backend{Addr: a, Key: keyOf(e.TargetRef, cluster, o.Namespace), Node: valueOf(e.NodeName)}
-		switch c := &e.Conditions; {
-		case met(c.Ready, true):
-		case met(c.Serving, true) && met(c.Terminating, false):
-			b.Draining = true
-		default:
-			continue
+		b := sliceEndpoint{Backend: intent.Backend{
+			Addr: a, Key: keyOf(e.TargetRef, cluster, o.Namespace), Node: valueOf(e.NodeName),
+		}}
+		if c := &e.Conditions; !met(c.Ready, true) {
+			b.Draining = met(c.Serving, true) && met(c.Terminating, false)
+			b.unready = !b.Draining
 		}
 		if e.Hints != nil {
 			b.ForNodes = namesOf(e.Hints.ForNodes, func(n discoveryv1.ForNode) string { return n.Name })
@@ -167,13 +172,8 @@ func (s *serviceTranslation) backends(of pool) []intent.Backend {
 			continue
 		}
 		for _, p := range slice.ports {
-			if p.name != of.port || p.protocol != of.protocol {
-				continue
-			}
-			list = slices.Grow(list, len(slice.endpoints))
-			for _, b := range slice.endpoints {
-				b.Port = p.number
-				list = append(list, b)
+			if p.name == of.port && p.protocol == of.protocol {
+				list = slice.appendTo(list, p.number, s.object.Spec.PublishNotReadyAddresses)
 			}
 		}
 	}
@@ -181,10 +181,29 @@ func (s *serviceTranslation) backends(of pool) []intent.Backend {
 		return cmp.Or(a.Compare(&b), compareBools(a.Draining, b.Draining))
 	})
 	list = slices.CompactFunc(list, func(a, b intent.Backend) bool { return a.Compare(&b) == 0 })
+	if len(list) == 0 {
+		list = nil
+	}
 	if old, ok := s.service.pools[of]; ok && reflect.DeepEqual(old, list) {
 		list = old
 	}
 	s.pools[of] = list
+	return list
+}
+
+// appendTo appends the backends of one port. With unready, readiness plays no part: who deals with the endpoints of a
+// Service has to disregard it then (ServiceSpec.publishNotReadyAddresses).
+func (s *endpointSlice) appendTo(list []intent.Backend, port uint16, unready bool) []intent.Backend {
+	list = slices.Grow(list, len(s.endpoints))
+	for i := range s.endpoints {
+		e := &s.endpoints[i]
+		if e.unready && !unready {
+			continue
+		}
+		b := e.Backend
+		b.Port, b.Draining = port, b.Draining && !unready
+		list = append(list, b)
+	}
 	return list
 }
 
