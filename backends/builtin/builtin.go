@@ -41,6 +41,8 @@ type OVNSettings struct {
 	TLS       ovsdb.TLSFiles
 	PortNames string // see ovn.ParsePortNames
 	LogRate   uint32 // see ovn.Options
+
+	LoadBalancing ovn.LoadBalancing
 }
 
 // Constructor makes a target from settings. It connects to nothing.
@@ -75,7 +77,9 @@ func newOVN(s Settings) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	backend, err := ovn.New(client, ovn.Options{Owner: s.Owner, Ports: ports, LogRate: s.OVN.LogRate})
+	backend, err := ovn.New(client, ovn.Options{
+		Owner: s.Owner, Ports: ports, LogRate: s.OVN.LogRate, LoadBalancing: s.OVN.LoadBalancing,
+	})
 	if err != nil {
 		return nil, err
 	}

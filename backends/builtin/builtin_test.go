@@ -63,6 +63,7 @@ func TestSettingsThatAreNone(t *testing.T) {
 		{"an owner", "ovn", func(s *builtin.Settings) { s.Owner = "" }, `owner ""`},
 		{"no endpoints", "ovn", func(s *builtin.Settings) { s.OVN.Endpoints = nil }, "endpoint"},
 		{"port names", "ovn", func(s *builtin.Settings) { s.OVN.PortNames = "{what}" }, "{what}"},
+		{"switches that balance", "ovn", func(s *builtin.Settings) { s.OVN.LoadBalancing.Switches = "a," }, `switches: ""`},
 		{"ssl without an authority", "ovn", func(s *builtin.Settings) { s.OVN.Endpoints = []string{"ssl:h:1"} }, "ssl"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

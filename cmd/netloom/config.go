@@ -63,6 +63,8 @@ func optionsOf(cfg *config.Config) daemon.Options {
 			TLS:       ovsdb.TLSFiles{CA: cfg.OVN.CACert, Cert: cfg.OVN.Cert, Key: cfg.OVN.Key},
 			PortNames: cfg.OVN.PortNames,
 			LogRate:   cfg.OVN.MeterRate,
+
+			LoadBalancing: cfg.OVN.LoadBalancing,
 		}},
 		Reconcile: reconcile.Options{
 			Target:      "the database",

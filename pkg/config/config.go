@@ -5,6 +5,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/intent"
 )
 
@@ -67,6 +68,8 @@ type OVN struct {
 	Key        string
 	PortNames  string // checked, not taken apart: see ovn.ParsePortNames
 	MeterRate  uint32 // zero is no limit
+
+	LoadBalancing ovn.LoadBalancing // checked, not taken apart
 }
 
 // Embedded says whether the database is to run within the process.

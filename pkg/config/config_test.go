@@ -189,6 +189,29 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+func TestWhereLoadBalancersGo(t *testing.T) {
+	for _, good := range []string{
+		"--ovn-lb-switches ovn-default,node-*", "--ovn-lb-switches !*", "--ovn-lb-switches vpc1=external_ids:vpc=vpc1,!join",
+		"--ovn-lb-routers=", "--ovn-lb-routers GR_*", "--ovn-lb-group=", "--ovn-lb-group k8s.lbs", "--ovn-lb-node-switch n-{node}-a",
+	} {
+		_, err := place{args: "--ovn-nb embedded " + good}.load(t)
+		require.NoError(t, err, good)
+	}
+	for _, bad := range []string{
+		"--ovn-lb-switches=", "--ovn-lb-switches a,", "--ovn-lb-switches =a", "--ovn-lb-routers external_ids:a", "--ovn-lb-routers a=b=c",
+		"--ovn-lb-group a/b", "--ovn-lb-node-switch node", "--ovn-lb-node-router GR_", "--ovn-lb-hairpin 169.254.169.5",
+		"--ovn-lb-hairpin=",
+	} {
+		_, err := place{args: "--ovn-nb embedded " + bad}.load(t)
+		var fault *config.Fault
+		require.ErrorAs(t, err, &fault, bad)
+	}
+	c, err := place{env: map[string]string{"NETLOOM_OVN_NB": "embedded", "NETLOOM_OVN_LB_HAIRPIN": "169.254.1.1 fd00::1"}}.load(t)
+	require.NoError(t, err)
+	require.Equal(t, "169.254.1.1 fd00::1", c.OVN.LoadBalancing.Hairpin)
+	require.Equal(t, "*", c.OVN.LoadBalancing.Switches)
+}
+
 func TestEndpoints(t *testing.T) {
 	for _, good := range []string{"unix:/run/nb.sock", "tcp:h:1", "tcp:[::1]:6641", "tcp:a:1,tcp:b:1", "embedded"} {
 		_, err := place{args: "--ovn-nb " + good}.load(t)

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"net"
 	"regexp"
 	"slices"
@@ -149,6 +150,33 @@ func portNames(key, usage string) Setting {
 		return err == nil
 	}
 	return s
+}
+
+// lbHosts says what names switches and routers.
+const lbHosts = "names with or without *, external_ids:KEY=VALUE, !PATTERN, NETWORK=PATTERN, joined by commas"
+
+// parsed is a text that somebody else takes apart. Nothing is the default of whoever does.
+func parsed(key, def, usage, expect string, check func(string) error, field func(*Config) *string) Setting {
+	s := text(key, def, usage, field)
+	s.Expect = expect
+	s.parse = func(c *Config, v string) bool {
+		*field(c) = v
+		return v == "" && def == "" || check(v) == nil
+	}
+	return s
+}
+
+func checkSelection(v string) error {
+	if v == "" {
+		return errors.New("empty")
+	}
+	_, err := ovn.ParseSelection(v)
+	return err
+}
+
+func checkHairpin(v string) error {
+	_, err := ovn.ParseHairpin(v)
+	return err
 }
 
 func endpoints(key, usage string) Setting {

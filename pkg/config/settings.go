@@ -1,5 +1,7 @@
 package config
 
+import "github.com/netloom/netloom/backends/ovn"
+
 // Settings lists every setting, in the order in which they are shown.
 func Settings() []Setting {
 	var all []Setting
@@ -43,6 +45,22 @@ func ovnSettings() []Setting {
 		portNames("ovn-port-names", "how the logical ports of pods are found"),
 		rate("ovn-meter-rate", "20", "lines per second of audit logs that name no rate; 0 is no limit",
 			func(c *Config) *uint32 { return &c.OVN.MeterRate }),
+		parsed("ovn-lb-group", "", "name of the group that holds the load balancers of Services, and start of the names of further ones; the owner's unless given",
+			"up to 64 letters, digits, dots, dashes and underscores", ovn.CheckGroup,
+			func(c *Config) *string { return &c.OVN.LoadBalancing.Group }),
+		parsed("ovn-lb-switches", ovn.DefaultSwitches, "logical switches that balance", lbHosts+", or !* for none", checkSelection,
+			func(c *Config) *string { return &c.OVN.LoadBalancing.Switches }),
+		parsed("ovn-lb-routers", "", "logical routers that balance", lbHosts+", or nothing", checkSelection,
+			func(c *Config) *string { return &c.OVN.LoadBalancing.Routers }),
+		parsed("ovn-lb-node-switch", ovn.DefaultNodeSwitch, "name of a node's own logical switch; used where the database has no template variables",
+			"a name with {node} in it", ovn.CheckNodeName,
+			func(c *Config) *string { return &c.OVN.LoadBalancing.NodeSwitch }),
+		parsed("ovn-lb-node-router", ovn.DefaultNodeRouter, "name of a node's own logical router; used where the database has no template variables",
+			"a name with {node} in it", ovn.CheckNodeName,
+			func(c *Config) *string { return &c.OVN.LoadBalancing.NodeRouter }),
+		parsed("ovn-lb-hairpin", ovn.DefaultHairpin, "addresses that stand for a pod that reaches itself through a Service; nobody else may have them",
+			"an IPv4 and an IPv6 address with a space between", checkHairpin,
+			func(c *Config) *string { return &c.OVN.LoadBalancing.Hairpin }),
 		families("families", "address families to write rows for; auto is those that pods hold"),
 	}
 }
