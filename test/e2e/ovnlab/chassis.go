@@ -6,7 +6,9 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -15,42 +17,90 @@ import (
 // ovn-controller.
 type Chassis struct {
 	lab        *Lab
+	name       string
+	dir        string
+	env        []string
 	ns         *netns
 	vswitchd   *Process
 	controller *Process
-	hosts      int
 }
 
-// StartChassis adds a hypervisor to the lab. A lab has at most one.
+// StartChassis adds a hypervisor to the lab, for tests that need only one.
 func (l *Lab) StartChassis() *Chassis {
 	l.tb.Helper()
-	c := &Chassis{lab: l, ns: newNetns(l.tb, "sw")}
-	l.ovsdbTool("create", "conf.db", ovsSchema)
-	l.spawn("confdb.log", "ovsdb-server", l.path("conf.db"), "--no-chdir", "--unixctl="+l.path("confdb.ctl"),
-		"--remote=punix:"+l.path("db.sock"))
-	Eventually(l.tb, patience, "the local database listens", func() bool { return answers(l.tb.Context(), l.path("db.sock")) })
-	c.vsctl("--no-wait", "init", "--", "set", "Open_vSwitch", ".", "external_ids:system-id=ch1", "external_ids:hostname=ch1",
-		"external_ids:ovn-remote="+l.SBUnix(), "external_ids:ovn-encap-type=geneve", "external_ids:ovn-encap-ip=127.0.0.1",
+	return l.StartNode("ch1")
+}
+
+// StartNode adds a hypervisor that OVN knows by name. Packets travel between two of them by Geneve; a third is alone.
+func (l *Lab) StartNode(name string) *Chassis {
+	l.tb.Helper()
+	l.chassis++
+	c := &Chassis{lab: l, name: name, dir: l.path(name), ns: newNetns(l.tb, "sw"+name)}
+	if err := os.Mkdir(c.dir, 0o700); err != nil {
+		l.tb.Fatalf("chassis %s: %v", name, err)
+	}
+	c.env = environment(c.dir)
+	l.ovsdbTool("create", filepath.Join(name, "conf.db"), ovsSchema)
+	c.spawn("confdb", "ovsdb-server", c.path("conf.db"), "--no-chdir", "--unixctl="+c.path("confdb.ctl"), "--remote=punix:"+c.path("db.sock"))
+	Eventually(l.tb, patience, "the local database listens", func() bool { return answers(l.tb.Context(), c.path("db.sock")) })
+	c.vsctl("--no-wait", "init", "--", "set", "Open_vSwitch", ".", "external_ids:system-id="+name, "external_ids:hostname="+name,
+		"external_ids:ovn-remote="+l.SBUnix(), "external_ids:ovn-encap-type=geneve", "external_ids:ovn-encap-ip="+tunnelAddr(l.chassis),
 		"external_ids:ovn-bridge-datapath-type=netdev")
-	c.vswitchd = l.spawn("vswitchd.log", "ip", "netns", "exec", c.ns.name, "ovs-vswitchd", "unix:"+l.path("db.sock"),
-		"--no-chdir", "--disable-system", "--unixctl="+l.path("vswitchd.ctl"), "--pidfile="+l.path("ovs-vswitchd.pid"))
+	c.vswitchd = c.spawn("vswitchd", "ip", "netns", "exec", c.ns.name, "ovs-vswitchd", "unix:"+c.path("db.sock"),
+		"--no-chdir", "--disable-system", "--unixctl="+c.path("vswitchd.ctl"), "--pidfile="+c.path("ovs-vswitchd.pid"))
 	l.tb.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(l.tb.Context()), 10*time.Second)
 		defer cancel()
-		_, _ = run(ctx, l.env, "", "ovs-appctl", "-T", "5", "-t", l.path("vswitchd.ctl"), "exit", "--cleanup")
+		_, _ = run(ctx, c.env, "", "ovs-appctl", "-T", "5", "-t", c.path("vswitchd.ctl"), "exit", "--cleanup")
 	})
 	c.vsctl("add-br", "br-int", "--", "set", "Bridge", "br-int", "datapath_type=netdev", "fail-mode=secure")
-	c.controller = l.spawn("controller.log", "ovn-controller", "unix:"+l.path("db.sock"), "--no-chdir",
-		"--pidfile="+l.path("ovn-controller.pid"))
+	c.tunnel()
+	c.controller = c.spawn("controller", "ovn-controller", "unix:"+c.path("db.sock"), "--no-chdir",
+		"--pidfile="+c.path("ovn-controller.pid"))
 	Eventually(l.tb, patience, "the chassis registers", func() bool {
-		return strings.TrimSpace(l.run("ovn-sbctl", "-t", "30", "--bare", "--columns=name", "list", "Chassis")) != ""
+		return slices.Contains(strings.Fields(l.run("ovn-sbctl", "-t", "30", "--bare", "--columns=name", "list", "Chassis")), name)
 	})
 	return c
 }
 
+// tunnelAddr is from where the nth chassis of a lab sends what goes to another.
+func tunnelAddr(n int) string { return fmt.Sprintf("172.31.0.%d", n) }
+
+// tunnel gives the chassis a bridge that holds its tunnel address, and the first two a cable between them.
+func (c *Chassis) tunnel() {
+	c.lab.tb.Helper()
+	const bridge = "br-tun"
+	c.vsctl("add-br", bridge, "--", "set", "Bridge", bridge, "datapath_type=netdev")
+	lines := []string{"link set lo up", fmt.Sprintf("addr add %s/24 dev %s", tunnelAddr(c.lab.chassis), bridge), "link set " + bridge + " up"}
+	switch c.lab.chassis {
+	case 1:
+		c.lab.first = c
+	case 2:
+		first := c.lab.first
+		c.lab.run("ip", "link", "add", "cable", "netns", first.ns.name, "type", "veth", "peer", "name", "cable", "netns", c.ns.name)
+		for _, end := range []*Chassis{first, c} {
+			c.lab.run("ip", "-n", end.ns.name, "link", "set", "cable", "up")
+			end.vsctl("add-port", bridge, "cable")
+		}
+	}
+	if _, err := run(c.lab.tb.Context(), c.env, strings.Join(lines, "\n")+"\n", "ip", "-n", c.ns.name, "-batch", "-"); err != nil {
+		c.lab.tb.Fatal(err)
+	}
+}
+
+func (c *Chassis) path(name string) string { return filepath.Join(c.dir, name) }
+
+// spawn starts a program of the chassis. Its log lies beside those of the lab.
+func (c *Chassis) spawn(what string, argv ...string) *Process {
+	c.lab.tb.Helper()
+	return Spawn(c.lab.tb, c.lab.path(c.name+"-"+what+".log"), c.env, argv...)
+}
+
 func (c *Chassis) vsctl(args ...string) {
 	c.lab.tb.Helper()
-	c.lab.run(append([]string{"ovs-vsctl", "-t", "30"}, args...)...)
+	if _, err := run(c.lab.tb.Context(), c.env, "", append([]string{"ovs-vsctl", "-t", "30"}, args...)...); err != nil {
+		c.lab.tb.Fatal(err)
+	}
 }
 
 // SyncHV waits until the chassis has installed the flows of all that is in the Northbound database.
@@ -62,7 +112,7 @@ func (c *Chassis) SyncHV() {
 // Flows counts the OpenFlow flows of the chassis.
 func (c *Chassis) Flows() int {
 	c.lab.tb.Helper()
-	out := c.lab.run("ovs-ofctl", "-O", "OpenFlow13", "dump-aggregate", "unix:"+c.lab.path("br-int.mgmt"))
+	out := c.lab.run("ovs-ofctl", "-O", "OpenFlow13", "dump-aggregate", "unix:"+c.path("br-int.mgmt"))
 	_, rest, ok := strings.Cut(out, "flow_count=")
 	var n int
 	if _, err := fmt.Sscan(rest, &n); !ok || err != nil {
@@ -82,8 +132,8 @@ func (c *Chassis) Bind(extra []netip.Addr, names ...string) []*Host {
 		if p == nil {
 			c.lab.tb.Fatalf("bind %s: no such port", name)
 		}
-		c.hosts++
-		h := &Host{tb: c.lab.tb, port: p, ns: newNetns(c.lab.tb, fmt.Sprintf("h%d", c.hosts)), link: fmt.Sprintf("tap%d", c.hosts)}
+		c.lab.hosts++
+		h := &Host{tb: c.lab.tb, port: p, ns: newNetns(c.lab.tb, fmt.Sprintf("h%d", c.lab.hosts)), link: fmt.Sprintf("tap%d", c.lab.hosts)}
 		hosts[i] = h
 		add = append(add, []string{"add-port", "br-int", h.link},
 			[]string{"set", "Interface", h.link, "type=internal", "external_ids:iface-id=" + name})

@@ -115,3 +115,45 @@ func TestLoopSeesAWindow(t *testing.T) {
 		return len(ovnlab.Except(allowed.Attempts(), ovnlab.Answered)) > 0
 	})
 }
+
+// TestTwoChassis sends packets between hypervisors, and through a load balancer that is another on each of them.
+func TestTwoChassis(t *testing.T) {
+	lab := ovnlab.Start(t)
+	lab.Install(layout(t))
+	first, second := lab.StartNode("n1"), lab.StartNode("n2")
+	here := first.Bind(nil, "a", "b")
+	there := second.Bind(nil, "c")
+	a, b, c := here[0], here[1], there[0]
+	for _, h := range []*ovnlab.Host{a, b, c} {
+		h.Greet("tcp", 80)
+		h.Greet("udp", 80)
+	}
+	lab.NBCtl("create", "Chassis_Template_Var", "chassis=n1", `variables={pool="10.0.1.2:80"}`)
+	lab.NBCtl("create", "Chassis_Template_Var", "chassis=n2", `variables={pool="10.0.1.1:80"}`)
+	lab.NBCtl("--id=@lb", "create", "Load_Balancer", "name=own", "protocol=tcp", `vips={"10.96.0.1:80"="^pool"}`, "options:template=true", "options:address-family=ipv4",
+		"--", "add", "Logical_Switch", "ls0", "load_balancer", "@lb", "--", "add", "Logical_Switch", "ls1", "load_balancer", "@lb")
+	first.SyncHV()
+	vip := netip.MustParseAddr("10.96.0.1")
+	tests := []struct {
+		name     string
+		from     *ovnlab.Host
+		to       netip.Addr
+		protocol string
+		want     string
+	}{
+		{"TCP through the tunnel", a, c.Addr(false), "tcp", "c"},
+		{"UDP through the tunnel", c, a.Addr(false), "udp", "a"},
+		{"IPv6 through the tunnel", a, c.Addr(true), "tcp", "c"},
+		{"one's own template", a, vip, "tcp", "b"},
+		{"the other's template, through the tunnel", c, vip, "tcp", "a"},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			src := tc.from.Addr(tc.to.Is6())
+			got, outcome, err := tc.from.Ask(t.Context(), tc.protocol, src, netip.AddrPortFrom(tc.to, 80), 10*time.Second)
+			require.NoError(t, err)
+			require.Equal(t, ovnlab.Answered, outcome)
+			require.Equal(t, ovnlab.Greeting{By: tc.want, From: src}, got)
+		})
+	}
+}

@@ -62,8 +62,9 @@ func (h *Host) Addr(v6 bool) netip.Addr {
 	return netip.Addr{}
 }
 
-// Server is a listener on a host that sends back what it receives.
+// Server is a listener on a host that answers what it receives.
 type Server struct {
+	answer   func(message []byte, from net.Addr) []byte
 	received atomic.Int64
 	closer   io.Closer
 }
@@ -77,7 +78,13 @@ func (s *Server) Close() { _ = s.closer.Close() }
 // Serve echoes on a port of every address of the host, until the test ends.
 func (h *Host) Serve(protocol string, port uint16) *Server {
 	h.tb.Helper()
-	s := &Server{}
+	return h.serve(protocol, port, func(message []byte, _ net.Addr) []byte { return message })
+}
+
+// serve answers every message on a port of every address of the host.
+func (h *Host) serve(protocol string, port uint16, answer func(message []byte, from net.Addr) []byte) *Server {
+	h.tb.Helper()
+	s := &Server{answer: answer}
 	address := fmt.Sprintf("[::]:%d", port)
 	err := h.ns.do(func() error {
 		var lc net.ListenConfig
@@ -85,14 +92,14 @@ func (h *Host) Serve(protocol string, port uint16) *Server {
 			pc, err := lc.ListenPacket(h.tb.Context(), "udp", address)
 			if err == nil {
 				s.closer = pc
-				go s.echoDatagrams(pc)
+				go s.datagrams(pc)
 			}
 			return err
 		}
 		l, err := lc.Listen(h.tb.Context(), "tcp", address)
 		if err == nil {
 			s.closer = l
-			go s.echoStreams(l)
+			go s.streams(l)
 		}
 		return err
 	})
@@ -103,7 +110,7 @@ func (h *Host) Serve(protocol string, port uint16) *Server {
 	return s
 }
 
-func (s *Server) echoDatagrams(pc net.PacketConn) {
+func (s *Server) datagrams(pc net.PacketConn) {
 	buf := make([]byte, 2048)
 	for {
 		n, from, err := pc.ReadFrom(buf)
@@ -112,12 +119,12 @@ func (s *Server) echoDatagrams(pc net.PacketConn) {
 		}
 		if err == nil {
 			s.received.Add(1)
-			_, _ = pc.WriteTo(buf[:n], from)
+			_, _ = pc.WriteTo(s.answer(buf[:n], from), from)
 		}
 	}
 }
 
-func (s *Server) echoStreams(l net.Listener) {
+func (s *Server) streams(l net.Listener) {
 	for {
 		conn, err := l.Accept()
 		if errors.Is(err, net.ErrClosed) {
@@ -125,10 +132,21 @@ func (s *Server) echoStreams(l net.Listener) {
 		}
 		if err == nil {
 			s.received.Add(1)
-			go func() {
-				_, _ = io.Copy(conn, conn)
-				_ = conn.Close()
-			}()
+			go s.stream(conn)
+		}
+	}
+}
+
+func (s *Server) stream(conn net.Conn) {
+	defer func() { _ = conn.Close() }()
+	buf := make([]byte, 2048)
+	for {
+		n, err := conn.Read(buf)
+		if err != nil {
+			return
+		}
+		if _, err := conn.Write(s.answer(buf[:n], conn.RemoteAddr())); err != nil {
+			return
 		}
 	}
 }

@@ -28,6 +28,10 @@ type Lab struct {
 	db    *Process
 	north *Process
 	net   *Network // what Install put there
+
+	chassis int      // started so far
+	first   *Chassis // the other end of the second one's cable
+	hosts   int      // bound so far
 }
 
 // Start brings up a control plane with empty databases.

@@ -63,6 +63,11 @@ func (n *Network) microflow(f Flow) (datapath, expr, want string, err error) {
 	if src.sw != dst.sw {
 		mac = src.sw.routerMAC
 	}
+	return src.sw.name, src.packet(f, mac), dst.Name, nil
+}
+
+// packet is the packet of f as ovn-trace wants it, sent by p to the Ethernet address mac.
+func (p *Port) packet(f Flow, mac string) string {
 	ip, icmp := "ip4", "icmp4.type == 8 && icmp4.code == 0"
 	if f.Src.Is6() {
 		ip, icmp = "ip6", "icmp6.type == 128 && icmp6.code == 0"
@@ -71,9 +76,8 @@ func (n *Network) microflow(f Flow) (datapath, expr, want string, err error) {
 	if f.Protocol != "icmp" {
 		l4 = fmt.Sprintf("%s.src == 40000 && %s.dst == %d", f.Protocol, f.Protocol, f.Port)
 	}
-	expr = fmt.Sprintf("inport == %q && eth.src == %s && eth.dst == %s && %s.src == %s && %s.dst == %s && ip.ttl == 64 && %s",
-		src.Name, src.mac, mac, ip, f.Src, ip, f.Dst, l4)
-	return src.sw.name, expr, dst.Name, nil
+	return fmt.Sprintf("inport == %q && eth.src == %s && eth.dst == %s && %s.src == %s && %s.dst == %s && ip.ttl == 64 && %s",
+		p.Name, p.mac, mac, ip, f.Src, ip, f.Dst, l4)
 }
 
 // readTrace reads the output of ovn-trace --minimal: Allow when the packet leaves by the port want, outside the blocks

@@ -1,0 +1,74 @@
+//go:build e2e
+
+package ovnlab
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// Balanced is what load balancers on the sender's switch, or on the router behind it, make of a packet. The zero value is
+// that none of them took it.
+type Balanced struct {
+	Refused  bool             // somebody answered in place of a backend
+	Backends []netip.AddrPort // from which one is chosen, sorted
+	// Delivered is the port that got the packet, which went to one of the backends by chance; "" when it was dropped.
+	Delivered string
+}
+
+// Balance says what becomes of f when its destination is no port's address but one of a load balancer. Templates are
+// beyond ovn-trace: where there is one, nobody takes the packet.
+func (t *Tracer) Balance(f Flow) Balanced {
+	t.tb.Helper()
+	if t.left == 0 {
+		t.restart()
+	}
+	t.left--
+	src := t.net.holder(f.Src)
+	out, err := t.call(t.tb.Context(), "trace", "--summary", src.sw.name, src.packet(f, src.sw.routerMAC))
+	if err != nil {
+		t.tb.Fatalf("trace %s: %v", f, err)
+	}
+	b, err := readBalanced(out)
+	if err != nil {
+		t.tb.Fatalf("trace %s: %v", f, err)
+	}
+	return b
+}
+
+// readBalanced reads the output of ovn-trace --summary.
+func readBalanced(out string) (Balanced, error) {
+	var b Balanced
+	if !strings.HasPrefix(out, "#") {
+		return b, fmt.Errorf("cannot read trace:\n%s", out)
+	}
+	for line := range strings.Lines(out) {
+		line = strings.TrimSpace(line)
+		if name, ok := strings.CutSuffix(line, " {"); ok && madeUp([]string{name}) {
+			b.Refused = true
+		}
+		if port, ok := strings.CutPrefix(line, `/* output to "`); ok && !b.Refused {
+			// Those of another type are the ends of the wires between switches and routers.
+			if port, ok = strings.CutSuffix(port, `", type "" */;`); ok {
+				b.Delivered = port
+			}
+		}
+		list, ok := strings.CutPrefix(line, "ct_lb_mark(backends=")
+		if !ok || b.Backends != nil {
+			continue
+		}
+		list, _, _ = strings.Cut(list, ")")
+		list, _, _ = strings.Cut(list, ";")
+		for text := range strings.SplitSeq(list, ",") {
+			ap, err := netip.ParseAddrPort(text)
+			if err != nil {
+				return b, fmt.Errorf("backend %q: %w:\n%s", text, err, out)
+			}
+			b.Backends = append(b.Backends, ap)
+		}
+		slices.SortFunc(b.Backends, netip.AddrPort.Compare)
+	}
+	return b, nil
+}

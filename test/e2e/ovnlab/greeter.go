@@ -1,0 +1,70 @@
+//go:build e2e
+
+package ovnlab
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"time"
+)
+
+// Greeting is what a host that greets says of a connection: who answers, and from whom he thinks it comes.
+type Greeting struct {
+	By   string // the name of the logical port
+	From netip.Addr
+}
+
+// Greet answers every message on a port of every address of the host with a Greeting, until the test ends.
+func (h *Host) Greet(protocol string, port uint16) *Server {
+	h.tb.Helper()
+	return h.serve(protocol, port, func(_ []byte, from net.Addr) []byte {
+		var a netip.Addr
+		if ap, err := netip.ParseAddrPort(from.String()); err == nil {
+			a = ap.Addr().Unmap()
+		}
+		return fmt.Appendf(nil, "%s %s\n", h.Name(), a)
+	})
+}
+
+// Ask talks to whoever greets at an address. The kernel takes an answer only if it comes from the address that was asked:
+// one whose translation is not undone on the way back is a Timeout.
+func (h *Host) Ask(ctx context.Context, protocol string, from netip.Addr, to netip.AddrPort, within time.Duration) (Greeting, Outcome, error) {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	conn, err := h.Dial(ctx, protocol, from, to)
+	if err != nil {
+		o, err := outcome(err)
+		return Greeting{}, o, err
+	}
+	defer func() { _ = conn.Close() }()
+	deadline, _ := ctx.Deadline()
+	_ = conn.SetDeadline(deadline)
+	g, err := AskOn(conn)
+	if err != nil {
+		o, err := outcome(err)
+		return Greeting{}, o, err
+	}
+	return g, Answered, nil
+}
+
+// AskOn sends a message over conn and reads the greeting.
+func AskOn(conn net.Conn) (Greeting, error) {
+	if _, err := conn.Write([]byte("who?")); err != nil {
+		return Greeting{}, fmt.Errorf("send: %w", err)
+	}
+	line, err := bufio.NewReaderSize(conn, 256).ReadString('\n')
+	if err != nil {
+		return Greeting{}, fmt.Errorf("receive: %w", err)
+	}
+	by, addr, _ := strings.Cut(strings.TrimSpace(line), " ")
+	from, err := netip.ParseAddr(addr)
+	if err != nil {
+		return Greeting{}, errors.Join(fmt.Errorf("greeting %q", line), err)
+	}
+	return Greeting{By: by, From: from}, nil
+}
