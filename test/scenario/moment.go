@@ -179,6 +179,9 @@ func (st *stage) apply(file string) error {
 			if err := yaml.Unmarshal([]byte(doc), s); err != nil {
 				return err
 			}
+			if len(s.Spec.ClusterIPs) == 0 {
+				s.Spec.ClusterIPs = []string{s.Spec.ClusterIP}
+			}
 			st.services[is.Metadata.Namespace+"/"+is.Metadata.Name] = s
 		}
 		st.objects[watch.Ref{Kind: is.Kind, Namespace: is.Metadata.Namespace, Name: is.Metadata.Name}] = []byte(doc)

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -89,7 +90,8 @@ func (st *stage) servicePort(to string) (addrs, ports string, ok bool) {
 	for i := range s.Spec.Ports {
 		p := &s.Spec.Ports[i]
 		if p.Name == port || strconv.Itoa(int(p.Port)) == port {
-			return strings.Join(s.Spec.ClusterIPs, ","), fmt.Sprintf("%s/%d", strings.ToLower(string(p.Protocol)), p.Port), true
+			protocol := strings.ToLower(string(cmp.Or(p.Protocol, corev1.ProtocolTCP)))
+			return strings.Join(s.Spec.ClusterIPs, ","), fmt.Sprintf("%s/%d", protocol, p.Port), true
 		}
 	}
 	return "", "", false
