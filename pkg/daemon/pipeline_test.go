@@ -195,13 +195,13 @@ func TestAnObjectThatIsNotTranslatedIsLeftOut(t *testing.T) {
 	log, hook := logtest.NewNullLogger()
 	source := newFakeSource()
 	p := daemon.NewPipeline(source, translator.Options{}, log)
-	source.put(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db"}})
+	source.put(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db"}})
 	source.put(pod("db", "db", "n", "10.0.0.2"))
 	source.sync()
 	p.Step()
 	require.Equal(t, 1, p.Stats().Endpoints)
 	require.Len(t, hook.AllEntries(), 1)
-	require.Equal(t, "Service shop/db", hook.LastEntry().Data["object"])
+	require.Equal(t, "Secret shop/db", hook.LastEntry().Data["object"])
 }
 
 func TestRunStepsWhenWoken(t *testing.T) {

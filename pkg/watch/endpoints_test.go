@@ -43,6 +43,8 @@ func TestEndpointsAsSlices(t *testing.T) {
 		"  ports: [{name: a, port: 80, appProtocol: http}, {name: b, port: 53, protocol: UDP}]\n"+
 		"- notReadyAddresses: [{ip: 10.0.0.3}]\n"+
 		"  ports: [{port: 80}]\n")
+	require.Empty(t, e.Subsets[0].Addresses[0].Hostname, "what nobody looks at is not kept")
+	require.Nil(t, e.Subsets[0].Ports[0].AppProtocol)
 	meta := func(name string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{
 			Name: name, Namespace: "shop", UID: "u", Annotations: map[string]string{"netloom.io/network": "net"},

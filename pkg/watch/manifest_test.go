@@ -347,6 +347,9 @@ func FuzzParseManifest(f *testing.F) {
 		"", "---", "--- {a: b}\n...\n", "a: &a [*a]", "{}", "[]", "null", "? [a]: b", "kind: List\napiVersion: v1\nitems: [null, 1, {}]",
 		policy("web", "  podSelector: {matchLabels: {a: 1}}\n  ingress: [{ports: [{port: x}]}]\n"),
 		`{"apiVersion":"v1","kind":"PodList","items":[{"metadata":{"name":"a"}},{"metadata":[]}]}{`,
+		service("web", "  type: NodePort\n  clusterIPs: [10.96.0.1, 'fd00::1']\n  ports: [{port: 80, nodePort: 1}]\n  sessionAffinity: ClientIP\n"),
+		slice("web-1", "addressType: IPv4\nports: [{port: 80}]\nendpoints: [{addresses: [10.0.0.1], hints: {forZones: [{name: a}]}}]\n"),
+		endpoints("web", "subsets: [{addresses: [{ip: 10.0.0.1}], ports: [{port: 80}]}]\n"),
 	} {
 		f.Add([]byte(seed))
 	}
