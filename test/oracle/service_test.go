@@ -95,7 +95,7 @@ func serviceProbe(t *testing.T, c *oracle.Cluster, line string) {
 	got := []string{}
 	allowed := len(v.Backends) > 0
 	for _, b := range v.Backends {
-		text := netip.AddrPortFrom(b.Addr, uint16(b.Port)).String() //nolint:gosec // G115: a port.
+		text := netip.AddrPortFrom(b.Addr, uint16(b.Port)).String()
 		if !b.Allowed {
 			allowed, text = false, "!"+text
 		}
@@ -305,9 +305,9 @@ func TestEndpoints(t *testing.T) {
 			slices: map[string]string{"red/old/1": `{ports: [{port: 2}], endpoints: [{addresses: [10.0.0.2]}]}`},
 			change: func(c *oracle.Cluster) {
 				subset := corev1.EndpointSubset{ //nolint:staticcheck // SA1019: clusters still have them.
-					Addresses:         []corev1.EndpointAddress{{IP: "10.0.0.1"}}, //nolint:staticcheck // SA1019: the same.
-					NotReadyAddresses: []corev1.EndpointAddress{{IP: "10.0.0.2"}}, //nolint:staticcheck // SA1019: the same.
-					Ports:             []corev1.EndpointPort{{Port: 1}},           //nolint:staticcheck // SA1019: the same.
+					Addresses:         []corev1.EndpointAddress{{IP: "10.0.0.1"}},
+					NotReadyAddresses: []corev1.EndpointAddress{{IP: "10.0.0.2"}},
+					Ports:             []corev1.EndpointPort{{Port: 1}},
 				}
 				for _, name := range []string{"web", "pub", "old"} {
 					e := &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Namespace: "red", Name: name}} //nolint:staticcheck // SA1019: the same.

@@ -58,7 +58,7 @@ func (g *generator) expose(s *corev1.Service) {
 	case g.chance(4):
 		spec.Type, spec.ExternalName, spec.Ports = corev1.ServiceTypeExternalName, "example.com", nil
 		return
-	case g.chance(4):
+	case g.chance(4): //nolint:gocritic // another draw
 		spec.Type, spec.ClusterIP, spec.ClusterIPs = corev1.ServiceTypeClusterIP, corev1.ClusterIPNone, []string{corev1.ClusterIPNone}
 		dropNodePorts(s)
 		return
