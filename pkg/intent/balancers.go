@@ -114,8 +114,9 @@ func (s *Snapshot) Frontend(network string, proto Protocol, at netip.AddrPort) (
 	return lb, &lb.Frontends[ref.index]
 }
 
-// PutLoadBalancer adds a load balancer or rewrites the one of the same ID. No two may have a frontend of one network,
-// address, protocol and port: of such the last one put is found.
+// PutLoadBalancer adds a load balancer or rewrites the one of the same ID. When the builder commits, no two may have a
+// frontend of one network, address, protocol and port. One may take a frontend over before the other is put without it;
+// a builder takes each load balancer once.
 func (b *Builder) PutLoadBalancer(lb *LoadBalancer) {
 	b.balancers.put(lb)
 	b.change.LoadBalancers = append(b.change.LoadBalancers, lb.ID)
