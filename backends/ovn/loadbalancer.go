@@ -48,13 +48,13 @@ type part struct {
 	inside bool
 }
 
-// partsOf lists the ways in which f is rendered. While it has no backend at all it refuses everybody everywhere.
+// partsOf lists the ways in which f is rendered.
 func partsOf(f *intent.Frontend) []part {
 	external := f.Kind == intent.ExternalAddress || f.Kind == intent.IngressAddress
 	switch {
 	case f.Locality == intent.NodeOfFrontend:
 		return []part{{scopeLocal, true}}
-	case f.Locality == intent.NodeOfOutsideFlow && len(f.Backends) > 0:
+	case f.Locality == intent.NodeOfOutsideFlow:
 		return []part{{scopeSwitch, true}, {scopeRouter, false}}
 	case external:
 		return []part{{scopeExternal, true}}
@@ -106,6 +106,7 @@ type balancerWriter struct {
 	lb    *intent.LoadBalancer
 	byKey map[rowKey]*row
 	pools map[string][]pool
+	loose bool // affinity is less than asked for
 }
 
 // balancer renders a load balancer; nil is none.
@@ -137,6 +138,9 @@ func (r *renderer) balancer(lb *intent.LoadBalancer) *balancer {
 		if len(f.Denied) > 0 {
 			barred = append(barred, f)
 		}
+	}
+	if w.loose {
+		w.skip("session affinity of what is served by node holds only while its backends stay the same")
 	}
 	w.bar(barred)
 	return w.balancer
@@ -173,7 +177,7 @@ func (w *balancerWriter) frontend(f *intent.Frontend, p part) {
 	at := place{network: w.lb.Network, reach: p.scope.reach()}
 	vip := netip.AddrPortFrom(f.Addr, f.Port).String()
 	switch {
-	case len(f.Backends) == 0 || !f.PerNode(p.inside):
+	case !f.PerNode(p.inside):
 		w.put(key, at, vip, w.value(f, f.Choose(nil, p.inside)))
 	case w.templates():
 		w.nodal = true
@@ -181,7 +185,11 @@ func (w *balancerWriter) frontend(f *intent.Frontend, p part) {
 		if len(w.chassis()) == 0 {
 			w.skip("%s: it is served by node, and no node is known", f)
 		}
-		w.put(key, at, w.templateVIP(f), "^"+w.pool(f, p.inside))
+		value := w.value(f, nil) // with no backend at all it is the same everywhere
+		if len(f.Backends) > 0 {
+			value = "^" + w.pool(f, p.inside)
+		}
+		w.put(key, at, w.templateVIP(f), value)
 	default:
 		w.nodal = true
 		for n := range w.want.Nodes() {
@@ -257,7 +265,7 @@ func (w *balancerWriter) row(key rowKey) *row {
 		if w.lb.Affinity > 0 {
 			// affinity_timeout with template variables makes flows that chassis cannot read (measured on 23.03).
 			out.sets[columnSelection] = []string{"ip_dst", "ip_src"}
-			w.skip("session affinity of what is served by node holds only while its backends stay the same")
+			w.loose = true
 		}
 	}
 	w.restrict(tableBalancer, out.fields)

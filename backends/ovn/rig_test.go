@@ -32,7 +32,13 @@ type rig struct {
 
 func newRig(t testing.TB, ports string) *rig {
 	t.Helper()
-	server, err := ovsdbtest.NewServer(schema.NB2503())
+	return newRigOn(t, schema.NB2503(), ports, ovn.LoadBalancing{})
+}
+
+// newRigOn is a rig with a database of a schema and with load balancers put somewhere.
+func newRigOn(t testing.TB, nb []byte, ports string, balancing ovn.LoadBalancing) *rig {
+	t.Helper()
+	server, err := ovsdbtest.NewServer(nb)
 	require.NoError(t, err)
 	require.NoError(t, server.Start("unix:"+t.TempDir()+"/nb.sock"))
 	t.Cleanup(server.Close)
@@ -41,7 +47,7 @@ func newRig(t testing.TB, ports string) *rig {
 	names, err := ovn.ParsePortNames(ports)
 	require.NoError(t, err)
 	r.client = r.connect(t, names)
-	r.backend, err = ovn.New(r.client, ovn.Options{Owner: "a", Ports: names})
+	r.backend, err = ovn.New(r.client, ovn.Options{Owner: "a", Ports: names, LoadBalancing: balancing})
 	require.NoError(t, err)
 	return r
 }
