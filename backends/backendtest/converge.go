@@ -86,7 +86,7 @@ func (c *contract) roads(t *testing.T) {
 				l, snap := start(t, target, "a"), intent.NewSnapshot()
 				via := road.via(states)
 				for i, s := range via {
-					target.Prepare(t, s.Endpoints)
+					target.Prepare(t, s.Endpoints, s.nodes())
 					snap = Advance(snap, s)
 					if (i+1)%road.gap != 0 && i < len(via)-1 {
 						continue

@@ -2,6 +2,7 @@ package backendtest
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -13,7 +14,14 @@ import (
 
 // FlowText spells a flow for people.
 func FlowText(f intent.Flow) string {
-	return fmt.Sprintf("%s -> %s %s/%d", partyText(f.Src), partyText(f.Dst), f.Protocol, f.Port)
+	text := fmt.Sprintf("%s -> %s %s/%d", partyText(f.Src), partyText(f.Dst), f.Protocol, f.Port)
+	if f.Node != "" {
+		text += " at " + f.Node
+	}
+	if f.Network != "" {
+		text += " in " + f.Network
+	}
+	return text
 }
 
 func partyText(p intent.Party) string {
@@ -46,24 +54,65 @@ func (w *wrongs) require(t *testing.T, target Target) {
 // should be allowed, never the other way round.
 func judge(t *testing.T, target Target, want *intent.Snapshot, skips []backends.Skip, flows []intent.Flow) {
 	t.Helper()
-	skipped := make(map[string]bool)
-	for _, s := range skips {
-		skipped[s.Intent] = true
-	}
+	skipped := skippedBy(skips)
 	var w wrongs
 	for _, f := range flows {
 		v, native := want.Evaluate(f), target.Verdict(t, f)
-		if native == v.Allowed || v.Allowed && excused(want, v, skipped) {
+		if v.Balanced != nil {
+			judgeBalanced(&w, f, want, v.Balanced, native, skipped)
 			continue
 		}
-		w.add(f, "rows say %v, intents %+v", native, v)
+		agree := native.Allowed == v.Allowed || v.Allowed && excused(want, v.Egress, v.Ingress, skipped)
+		if !agree || native.Refused || native.Backends != nil {
+			w.add(f, "rows say %v, intents %+v", native, v)
+		}
 	}
 	w.require(t, target)
 }
 
-// excused says whether one of the rules that allow v belongs to a skipped policy or names a skipped set.
-func excused(s *intent.Snapshot, v intent.Verdict, skipped map[string]bool) bool {
-	for _, d := range []intent.Decision{v.Egress, v.Ingress} {
+func skippedBy(skips []backends.Skip) map[string]bool {
+	skipped := make(map[string]bool)
+	for _, s := range skips {
+		skipped[s.Intent] = true
+	}
+	return skipped
+}
+
+// judgeBalanced compares what became of a flow to a frontend. Whether it is unserved or barred a target need not tell.
+func judgeBalanced(
+	w *wrongs, f intent.Flow, s *intent.Snapshot, want *intent.Balanced, native Verdict, skipped map[string]bool,
+) {
+	lax := skipped[string(want.LoadBalancer.ID)]
+	if native.Refused != (want.Outcome == intent.Refused) && !lax {
+		w.add(f, "rows say %v, intents %s", native, want.Outcome)
+		return
+	}
+	choices := make(map[netip.AddrPort]bool)
+	for i := range want.Choices {
+		c := &want.Choices[i]
+		at := c.Backend.AddrPort()
+		choices[at] = true
+		got, chosen := native.Backends[at]
+		switch {
+		case !chosen && !lax:
+			w.add(f, "rows do not send it to %s", at)
+		case chosen && got != c.Allowed && !(c.Allowed && excused(s, c.Egress, c.Ingress, skipped)):
+			w.add(f, "by %s rows say %v, intents %+v", at, got, *c)
+		}
+	}
+	for at := range native.Backends {
+		if !choices[at] {
+			w.add(f, "rows send it to %s, intents %s", at, want.Outcome)
+		}
+	}
+	if len(native.Backends) == 0 && native.Allowed && !lax {
+		w.add(f, "rows let it through to nobody, intents %s", want.Outcome)
+	}
+}
+
+// excused says whether one of the rules that allow a flow belongs to a skipped policy or names a skipped set.
+func excused(s *intent.Snapshot, egress, ingress intent.Decision, skipped map[string]bool) bool {
+	for _, d := range []intent.Decision{egress, ingress} {
 		for _, ref := range d.By {
 			p := s.Policy(ref.Policy)
 			if skipped[string(p.ID)] || skipped[string(p.Subject)] {
@@ -79,17 +128,62 @@ func excused(s *intent.Snapshot, v intent.Verdict, skipped map[string]bool) bool
 
 // between checks that the target, on its way from one snapshot to the next, allows nothing that both deny and denies
 // nothing that both allow.
-func between(t *testing.T, target Target, before, after *intent.Snapshot, flows []intent.Flow) {
+func between(
+	t *testing.T, target Target, before, after *intent.Snapshot, skips []backends.Skip, flows []intent.Flow,
+) {
 	t.Helper()
+	skipped := skippedBy(skips)
 	var w wrongs
 	for _, f := range flows {
-		was, will := before.Evaluate(f).Allowed, after.Evaluate(f).Allowed
-		if was != will {
+		was, will, native := before.Evaluate(f), after.Evaluate(f), target.Verdict(t, f)
+		if was.Balanced != nil || will.Balanced != nil {
+			betweenBalanced(&w, f, was, will, native, skipped)
 			continue
 		}
-		if native := target.Verdict(t, f); native != was {
-			w.add(f, "rows say %v, both states %v", native, was)
+		if was.Allowed == will.Allowed && native.Allowed != was.Allowed {
+			w.add(f, "rows say %v, both states %v", native, was.Allowed)
 		}
 	}
 	w.require(t, target)
+}
+
+// betweenBalanced checks a flow that is balanced in one state or in both: a backend that neither state allows is never
+// reachable, one that both allow always is, and a frontend that both serve is never without backends.
+func betweenBalanced(w *wrongs, f intent.Flow, was, will intent.Verdict, native Verdict, skipped map[string]bool) {
+	old, next := reachable(was), reachable(will)
+	for at, allowed := range native.Backends {
+		if allowed && !old[at] && !next[at] {
+			w.add(f, "rows let it through to %s, which neither state allows", at)
+		}
+	}
+	if was.Balanced == nil || will.Balanced == nil || skipped[string(was.Balanced.LoadBalancer.ID)] ||
+		skipped[string(will.Balanced.LoadBalancer.ID)] {
+		return
+	}
+	for at, allowed := range old {
+		if allowed && next[at] && !native.Backends[at] {
+			w.add(f, "rows say %v, both states allow %s", native, at)
+		}
+	}
+	if len(old) > 0 && len(next) > 0 && len(native.Backends) == 0 {
+		w.add(f, "rows say %v, both states serve it", native)
+	}
+	if was.Balanced.Outcome == intent.Refused && will.Balanced.Outcome == intent.Refused && !native.Refused {
+		w.add(f, "rows say %v, both states refuse it", native)
+	}
+	if len(old)+len(next) == 0 && len(native.Backends) > 0 {
+		w.add(f, "rows send it to %v, both states to nobody", native.Backends)
+	}
+}
+
+// reachable is the backends that a flow may be sent to, and whether it arrives there.
+func reachable(v intent.Verdict) map[netip.AddrPort]bool {
+	m := make(map[netip.AddrPort]bool)
+	if v.Balanced != nil {
+		for i := range v.Balanced.Choices {
+			c := &v.Balanced.Choices[i]
+			m[c.Backend.AddrPort()] = c.Allowed
+		}
+	}
+	return m
 }

@@ -59,7 +59,7 @@ func (c *contract) cancelled(t *testing.T) {
 	cancel()
 	s := History(1, 3)[2]
 	target := c.fresh(t)
-	target.Prepare(t, s.Endpoints)
+	target.Prepare(t, s.Endpoints, s.nodes())
 	l, snap := start(t, target, "a"), s.Snapshot()
 	within(t, func() {
 		_, err := l.backend.Plan(over, snap, 0)

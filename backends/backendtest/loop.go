@@ -66,7 +66,7 @@ func start(t *testing.T, target Target, owner string) *loop {
 // reconcile brings the target to want, whose content is s, and returns the plan that did it.
 func (l *loop) reconcile(t *testing.T, s *State, want *intent.Snapshot) *backends.Plan {
 	t.Helper()
-	l.target.Prepare(t, s.Endpoints)
+	l.target.Prepare(t, s.Endpoints, s.nodes())
 	p := l.plan(t, want)
 	require.NoError(t, l.backend.Apply(t.Context(), p))
 	l.reached = want.Revision()

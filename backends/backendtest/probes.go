@@ -1,6 +1,7 @@
 package backendtest
 
 import (
+	"net/netip"
 	"slices"
 
 	"github.com/netloom/netloom/pkg/intent"
@@ -27,8 +28,7 @@ func shots() []shot {
 }
 
 // Probes lists flows between all endpoints of the states, and between them and a few addresses outside, at the edges of
-// what the rules of a World speak of. Both ends have one family and different addresses, and one of them is an
-// endpoint.
+// what the rules of a World speak of, and flows to frontends. Both ends have one family and different addresses.
 func Probes(states ...*State) []intent.Flow {
 	parties := parties(states)
 	var flows []intent.Flow
@@ -41,27 +41,135 @@ func Probes(states ...*State) []intent.Flow {
 				if s.protocol == intent.ICMP && src.Addr.Is6() {
 					s.protocol = intent.ICMPv6
 				}
-				flows = append(flows, intent.Flow{Src: src, Dst: dst, Protocol: s.protocol, Port: s.port})
+				flows = append(flows, intent.Flow{
+					Src: src.Party, Dst: dst.Party, Protocol: s.protocol, Port: s.port, Node: src.node,
+				})
 			}
+		}
+	}
+	return append(flows, frontendProbes(states, parties)...)
+}
+
+// frontendProbes lists flows to every frontend of the states and close by: from each party, and from those outside by way
+// of each node. Nobody inside sends to another network.
+func frontendProbes(states []*State, parties []party) []intent.Flow {
+	var flows []intent.Flow
+	nodes := commonNodes(states)
+	targets, unclear := aims(states)
+	for _, to := range targets {
+		near := []intent.Flow{to, to, to}
+		near[1].Port++
+		near[2].Protocol = map[intent.Protocol]intent.Protocol{intent.TCP: intent.UDP, intent.UDP: intent.SCTP, intent.SCTP: intent.TCP}[to.Protocol]
+		missed := map[bool]bool{} // one sender inside and one outside show that the frontend ends there
+		for _, src := range parties {
+			inside := src.Party.Key != intent.Key{}
+			if src.Addr.Is4() != to.Dst.Addr.Is4() || src.Addr == to.Dst.Addr || inside && to.Network != "" {
+				continue
+			}
+			from := nodes
+			if inside {
+				from = []string{src.node}
+			}
+			for i, f := range near {
+				if i > 0 && missed[inside] || unclear[f] {
+					continue
+				}
+				for _, node := range from {
+					f.Src, f.Node = src.Party, node
+					flows = append(flows, f)
+				}
+			}
+			missed[inside] = true
 		}
 	}
 	return flows
 }
 
-// parties lists every endpoint with each address it holds in one of the states, and the outside.
-func parties(states []*State) []intent.Party {
-	var list []intent.Party
+// aims lists where the frontends of the states are, once each, and those of another network in the default one too. Unclear
+// are frontends with a backend of which it is not clear who holds it; they are not asked about.
+func aims(states []*State) (list []intent.Flow, unclear map[intent.Flow]bool) {
+	unclear = make(map[intent.Flow]bool)
+	held := holders(states)
+	for _, s := range states {
+		here := holders([]*State{s})
+		for i := range s.LoadBalancers {
+			lb := &s.LoadBalancers[i]
+			for j := range lb.Frontends {
+				f := &lb.Frontends[j]
+				to := intent.Flow{Dst: intent.Party{Addr: f.Addr}, Protocol: f.Protocol, Port: f.Port, Network: lb.Network}
+				list = append(list, to)
+				for k := range f.Backends {
+					b := &f.Backends[k]
+					if len(held[b.Addr]) > 1 || b.Key != (intent.Key{}) && !here[b.Addr][b.Key] {
+						unclear[to] = true
+					}
+				}
+				if to.Network = ""; lb.Network != "" {
+					list = append(list, to)
+				}
+			}
+		}
+	}
+	seen := make(map[intent.Flow]bool)
+	list = slices.DeleteFunc(list, func(to intent.Flow) bool {
+		twice := seen[to]
+		seen[to] = true
+		return twice || unclear[to]
+	})
+	return list, unclear
+}
+
+// holders says which endpoints hold an address.
+func holders(states []*State) map[netip.Addr]map[intent.Key]bool {
+	held := make(map[netip.Addr]map[intent.Key]bool)
 	for _, s := range states {
 		for _, e := range s.Endpoints {
 			for _, a := range e.Addrs {
-				if p := (intent.Party{Key: e.Key, Addr: a}); !slices.Contains(list, p) {
+				if held[a] == nil {
+					held[a] = make(map[intent.Key]bool)
+				}
+				held[a][e.Key] = true
+			}
+		}
+	}
+	return held
+}
+
+// commonNodes lists the nodes that every state has.
+func commonNodes(states []*State) []string {
+	count := make(map[string]int)
+	var names []string
+	for _, s := range states {
+		for i := range s.Nodes {
+			n := s.Nodes[i].Name
+			if count[n]++; count[n] == len(states) {
+				names = append(names, n)
+			}
+		}
+	}
+	return names
+}
+
+// party is one end of a flow, and the node it runs on when it is an endpoint.
+type party struct {
+	intent.Party
+	node string
+}
+
+// parties lists every endpoint with each address it holds in one of the states, and the outside.
+func parties(states []*State) []party {
+	var list []party
+	for _, s := range states {
+		for _, e := range s.Endpoints {
+			for _, a := range e.Addrs {
+				if p := (party{intent.Party{Key: e.Key, Addr: a}, e.Node}); !slices.Contains(list, p) {
 					list = append(list, p)
 				}
 			}
 		}
 	}
 	for _, a := range slices.Concat(outside(), nodeAddrs()) {
-		list = append(list, intent.Party{Addr: a})
+		list = append(list, party{Party: intent.Party{Addr: a}})
 	}
 	return list
 }

@@ -15,6 +15,9 @@ type State struct {
 	Endpoints []intent.Endpoint
 	Sets      []SetSpec
 	Policies  []intent.Policy
+
+	LoadBalancers []intent.LoadBalancer
+	Nodes         []intent.Node
 }
 
 // SetSpec is a set of a State: its members by key.
@@ -40,6 +43,7 @@ func advance(from *intent.Snapshot, s *State, shuffle *rand.Rand) *intent.Snapsh
 		shuffle.Shuffle(len(sets), func(i, j int) { sets[i], sets[j] = sets[j], sets[i] })
 		shuffle.Shuffle(len(policies), func(i, j int) { policies[i], policies[j] = policies[j], policies[i] })
 	}
+	advanceBalancers(b, from, s, shuffle)
 	wanted := make(map[string]bool)
 	for _, set := range sets {
 		wanted["set "+string(set.ID)] = true

@@ -12,7 +12,7 @@ func (c *contract) restart(t *testing.T) {
 	c.each(t, 6, func(t *testing.T, states []*State) {
 		target := c.fresh(t)
 		target.AddForeign(t)
-		other := states[len(states)-1]
+		other := states[len(states)-1].elsewhere()
 		start(t, target, "b").reconcile(t, other, other.Snapshot())
 		theirs := target.DumpOwner(t, "b")
 		for _, s := range states {
@@ -48,7 +48,7 @@ func (c *contract) owners(t *testing.T) {
 		a, b := start(t, target, "a"), start(t, target, "b")
 		snapA, snapB := intent.NewSnapshot(), intent.NewSnapshot()
 		for i, s := range states {
-			other := states[len(states)-1-i]
+			other := states[len(states)-1-i].elsewhere()
 			snapA, snapB = Advance(snapA, s), Advance(snapB, other)
 			a.reconcile(t, s, snapA)
 			b.reconcile(t, other, snapB)
@@ -144,7 +144,7 @@ func (c *contract) failsAt(
 	l := start(t, target, "a")
 	was := before.Snapshot()
 	l.reconcile(t, before, was)
-	target.Prepare(t, after.Endpoints)
+	target.Prepare(t, after.Endpoints, after.nodes())
 	will := Advance(was, after)
 	p := l.plan(t, will)
 	wrong(target, k)
@@ -155,7 +155,7 @@ func (c *contract) failsAt(
 		return false
 	}
 	require.Empty(t, target.Dangling(t), "after write %d failed", k)
-	between(t, target, was, will, Probes(before, after))
+	between(t, target, was, will, p.Skips, Probes(before, after))
 	switch (k + len(after.Policies)) % 3 { // who goes on
 	case 0: // a loop that takes the last success for what the target holds: refused or right
 	case 1: // one that reads back
@@ -182,7 +182,7 @@ func (c *contract) lostTrack(t *testing.T) {
 		}
 		for _, since := range []intent.Revision{first.Revision(), snap.Revision(), snap.Revision() + 1} {
 			target := c.fresh(t)
-			target.Prepare(t, s.Endpoints)
+			target.Prepare(t, s.Endpoints, s.nodes())
 			l := start(t, target, "a") // never applied anything
 			l.reached = since
 			l.reconcile(t, s, snap)

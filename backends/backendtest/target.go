@@ -1,6 +1,7 @@
 package backendtest
 
 import (
+	"net/netip"
 	"testing"
 
 	"github.com/netloom/netloom/backends"
@@ -16,10 +17,15 @@ type Target interface {
 	Dump(t testing.TB) string
 	// DumpOwner spells what one owner holds, likewise.
 	DumpOwner(t testing.TB, owner string) string
-	// Verdict judges a flow from the native rows alone. Flows between equal addresses never reach a target: it is true.
-	Verdict(t testing.TB, f intent.Flow) bool
-	// Prepare makes sure that what endpoints stand on is there, such as their logical ports. It takes nothing away.
-	Prepare(t testing.TB, endpoints []intent.Endpoint)
+	// Verdict judges a flow from the native rows alone. Flows between equal addresses never reach a target: they are
+	// allowed. A flow that is balanced arrives at whoever holds the backend's address, as of the last Prepare.
+	//
+	// Flow.Node is always a node that was prepared and that the rows know, or "" where no choice depends on it. A target
+	// that knows nothing of nodes ignores it: its backend skips the load balancers whose choice depends on the node.
+	Verdict(t testing.TB, f intent.Flow) Verdict
+	// Prepare makes sure that what endpoints and nodes stand on is there, such as their logical ports, and notes which
+	// endpoint holds an address from now on. It takes nothing away. A target that does not need nodes ignores them.
+	Prepare(t testing.TB, endpoints []intent.Endpoint, nodes []*intent.Node)
 	// AddForeign adds rows that no backend may touch, as another network plugin would have them.
 	AddForeign(t testing.TB)
 	// ForeignIntact says whether these rows are as AddForeign made them.
@@ -33,6 +39,16 @@ type Target interface {
 	Dangling(t testing.TB) []string
 	// Writes counts the write transactions so far.
 	Writes(t testing.TB) int
+}
+
+// Verdict is what native rows say of a flow. The zero value denies.
+type Verdict struct {
+	Allowed bool // it arrives, whichever backend it is sent to
+	// Refused says that it is answered at once, because nothing is behind its destination. What is neither allowed nor
+	// refused nor sent to a backend is dropped; why is not asked.
+	Refused bool
+	// Backends says of each backend that the flow may be sent to whether it arrives there; nil when it is sent to none.
+	Backends map[netip.AddrPort]bool
 }
 
 // Loser is a target that can lose its answer to a write: the write is done and reported as failed.
@@ -66,6 +82,8 @@ func Run(t *testing.T, fresh Factory) {
 	t.Run("a lost answer to any write is recovered from", c.lostAnswers)
 	t.Run("a plan from a revision that was not reached is refused or right", c.lostTrack)
 	t.Run("churn of members only mutates", c.churn)
+	t.Run("churn of backends only mutates", c.backendChurn)
+	t.Run("owners do not fight for a VIP", c.contested)
 	t.Run("what cannot be expressed is denied and told", c.inexpressible)
 	t.Run("a cancelled context is obeyed", c.cancelled)
 	t.Run("an endpoint that appears later joins", c.later)

@@ -43,14 +43,14 @@ func (c *contract) windows(t *testing.T) {
 // cross applies a plan group by group and probes after each.
 func (c *contract) cross(t *testing.T, l *loop, was *intent.Snapshot, before, after *State) *intent.Snapshot {
 	t.Helper()
-	l.target.Prepare(t, after.Endpoints)
+	l.target.Prepare(t, after.Endpoints, after.nodes())
 	will := Advance(was, after)
 	p := l.plan(t, will)
 	flows := Probes(before, after)
 	for i, part := range groups(p) {
 		require.NoError(t, l.backend.Apply(t.Context(), part))
 		require.Empty(t, l.target.Dangling(t), "after group %d", i)
-		between(t, l.target, was, will, flows)
+		between(t, l.target, was, will, p.Skips, flows)
 	}
 	judge(t, l.target, will, p.Skips, Probes(after))
 	l.reached = 0 // a backend may take the parts of a plan for a plan that went astray

@@ -20,6 +20,12 @@ type World struct {
 	written  int                       // policies ever made
 	ticks    int
 	dual     int // the tick from which on there is IPv6
+
+	chance   *rand.Rand // of services and nodes, so that pods and policies do not depend on them
+	services []service
+	offered  int  // services ever made
+	zones    int  // how often a node changed its zone
+	third    bool // there is a third node
 }
 
 // pod is an endpoint with what selectors look at.
@@ -27,13 +33,16 @@ type pod struct {
 	intent.Endpoint
 	app, tier string
 	web       uint16 // the number behind its port named web; 0 has none
+	ending    bool   // it drains
 }
 
-// NewWorld makes a world with a few pods and policies.
+// NewWorld makes a world with a few pods, policies and services.
 func NewWorld(seed uint64) *World {
 	w := &World{
 		rng:   rand.New(rand.NewPCG(seed, 0x6e65746c6f6f6d)), //nolint:gosec // a test repeats, it keeps no secret
 		terms: make(map[intent.SetID]peerList),
+
+		chance: rand.New(rand.NewPCG(seed, 0x73657276696365)), //nolint:gosec // likewise
 	}
 	w.dual = w.rng.IntN(3) * 3
 	for range 5 {
@@ -41,6 +50,9 @@ func NewWorld(seed uint64) *World {
 	}
 	for range 3 {
 		w.addPolicy()
+	}
+	for range 2 {
+		w.addService()
 	}
 	return w
 }
@@ -56,11 +68,14 @@ func History(seed uint64, n int) []*State {
 	return states
 }
 
-// Step changes one to three things.
+// Step changes one to three things about pods and policies, and often one about services and nodes.
 func (w *World) Step() {
 	w.ticks++
 	for range 1 + w.rng.IntN(3) {
 		w.change()
+	}
+	if w.chance.IntN(3) > 0 {
+		w.changeService()
 	}
 }
 
@@ -140,7 +155,7 @@ func (w *World) addrs() []netip.Addr {
 
 // State is the world as plain data, with the sets that its policies name.
 func (w *World) State() *State {
-	s := &State{Policies: slices.Clone(w.policies)}
+	s := &State{Policies: slices.Clone(w.policies), LoadBalancers: w.balancers(), Nodes: w.nodeList()}
 	for _, p := range w.pods {
 		s.Endpoints = append(s.Endpoints, p.Endpoint)
 	}

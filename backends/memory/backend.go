@@ -57,6 +57,9 @@ func (b *Backend) planAll(p *backends.Plan, want *intent.Snapshot) {
 		merge(desired, index(rows))
 		p.Skips = append(p.Skips, skips...)
 	}
+	for lb := range want.LoadBalancers() {
+		merge(desired, index(renderBalancer(lb, want)))
+	}
 	p.Owned = len(actual)
 	p.Ops = diff(desired, actual, named(actual))
 }
@@ -81,6 +84,10 @@ func (b *Backend) planSome(p *backends.Plan, want *intent.Snapshot, t *touched) 
 		rows, _ = renderPolicy(b.applied.Policy(policy))
 		merge(actual, index(rows))
 	}
+	for lb := range t.balancers {
+		merge(desired, index(renderBalancer(want.LoadBalancer(lb), want)))
+		merge(actual, index(renderBalancer(b.applied.LoadBalancer(lb), b.applied)))
+	}
 	// A set that the applied snapshot does not have is named by no row: nothing is live.
 	p.Ops = diff(desired, actual, nil)
 	for set, c := range t.churn {
@@ -96,6 +103,8 @@ type touched struct {
 	sets     map[intent.SetID]bool // to be compared whole
 	churn    map[intent.SetID]*churn
 	policies map[intent.PolicyID]bool
+
+	balancers map[intent.LoadBalancerID]bool
 }
 
 // touch sums up changes. A set that was there before and after without being made anew has churn only.
@@ -104,8 +113,18 @@ func touch(from, to *intent.Snapshot, changes []intent.Change) *touched {
 		sets:     make(map[intent.SetID]bool),
 		churn:    make(map[intent.SetID]*churn),
 		policies: make(map[intent.PolicyID]bool),
+
+		balancers: make(map[intent.LoadBalancerID]bool),
 	}
 	for _, c := range changes {
+		if len(c.Nodes) > 0 { // any load balancer may depend on them
+			for lb := range to.LoadBalancers() {
+				t.balancers[lb.ID] = true
+			}
+		}
+		for _, lb := range c.LoadBalancers {
+			t.balancers[lb] = true
+		}
 		for _, set := range c.Sets {
 			t.sets[set] = true
 		}

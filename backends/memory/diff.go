@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"net/netip"
+	"reflect"
 	"slices"
 
 	"github.com/netloom/netloom/backends"
@@ -17,8 +18,17 @@ const (
 	groupSweep          // sets that no row names any more
 )
 
-// mutable lists the fields of a set that are written by adding and removing values.
-func mutable() [2]string { return [...]string{"addresses", "members"} }
+// mutable lists the fields of a kind of row that are written by adding and removing values.
+func mutable(kind string) []string {
+	switch kind {
+	case kindSet:
+		return []string{"addresses", "members"}
+	case kindBalancer:
+		return []string{"vips"}
+	default:
+		return nil
+	}
+}
 
 // diff lists the ops that turn actual into desired. Live holds the names of the sets that actual rows name.
 func diff(desired, actual map[id]Row, live map[string]bool) []backends.Op {
@@ -61,7 +71,8 @@ func remove(have Row) backends.Op {
 	return op
 }
 
-// change rewrites the fields of have that are not as in want. Where only members of a set differ it is a Mutate.
+// change rewrites the fields of have that are not as in want. Where only members of a set or entries for a VIP differ it
+// is a Mutate.
 func change(have, want Row) (backends.Op, bool) {
 	op := backends.Op{
 		Verb: backends.Update, Kind: want.Kind, Name: want.Name, Group: groupSwitch,
@@ -85,46 +96,58 @@ func change(have, want Row) (backends.Op, bool) {
 	if len(op.Before)+len(op.After) == 0 {
 		return op, false
 	}
-	if want.Kind == kindSet && onlyMutable(op) {
-		return mutate(want.Name, lists(op.Before), lists(op.After)), true
+	if onlyMutable(op) {
+		return mutate(op), true
 	}
 	return op, true
 }
 
 // onlyMutable says whether an update speaks of nothing but whole fields that can be mutated.
 func onlyMutable(op backends.Op) bool {
-	for f := range op.After {
-		fields := mutable()
-		if _, replaced := op.Before[f].([]string); !replaced || !slices.Contains(fields[:], f) {
+	for f, v := range op.After {
+		if !slices.Contains(mutable(op.Kind), f) || reflect.TypeOf(op.Before[f]) != reflect.TypeOf(v) {
 			return false
 		}
 	}
 	return len(op.Before) == len(op.After)
 }
 
-func lists(fields backends.Fields) map[string][]string {
-	m := make(map[string][]string)
-	for f, v := range fields {
-		m[f], _ = v.([]string)
-	}
-	return m
-}
-
-// mutate is the op that takes the values of before out of a set and puts those of after in. What is in both stays.
-func mutate(name string, before, after map[string][]string) backends.Op {
-	op := backends.Op{
-		Verb: backends.Mutate, Kind: kindSet, Name: name, Group: groupSwitch,
-		Before: backends.Fields{}, After: backends.Fields{},
-	}
-	for _, f := range mutable() {
-		if gone := edit(before[f], after[f], nil); len(gone) > 0 {
-			op.Before[f] = gone
-		}
-		if come := edit(after[f], before[f], nil); len(come) > 0 {
-			op.After[f] = come
+// mutate is an update of whole fields as an op that takes out the values of Before and puts in those of After. What is
+// in both stays.
+func mutate(op backends.Op) backends.Op {
+	before, after := op.Before, op.After
+	op.Verb, op.Before, op.After = backends.Mutate, backends.Fields{}, backends.Fields{}
+	for _, f := range mutable(op.Kind) {
+		switch old := before[f].(type) {
+		case []string:
+			next, _ := after[f].([]string)
+			if gone := edit(old, next, nil); len(gone) > 0 {
+				op.Before[f] = gone
+			}
+			if come := edit(next, old, nil); len(come) > 0 {
+				op.After[f] = come
+			}
+		case map[string]string:
+			next, _ := after[f].(map[string]string)
+			if gone := without(old, next); len(gone) > 0 {
+				op.Before[f] = gone
+			}
+			if come := without(next, old); len(come) > 0 {
+				op.After[f] = come
+			}
 		}
 	}
 	return op
+}
+
+// without is the entries of m that are not in o.
+func without(m, o map[string]string) map[string]string {
+	rest := maps.Clone(m)
+	maps.DeleteFunc(rest, func(k, v string) bool {
+		other, ok := o[k]
+		return ok && other == v
+	})
+	return rest
 }
 
 // tally adds up what several changes did to the values of one field. A value that went and came back did nothing.
@@ -175,10 +198,19 @@ func (c *churn) add(d intent.SetDelta) {
 
 // op is the Mutate that does what c holds, false when that is nothing.
 func (c *churn) op(set intent.SetID) (backends.Op, bool) {
-	before, after := make(map[string][]string), make(map[string][]string)
-	before["addresses"], after["addresses"] = c.addresses.lists()
-	before["members"], after["members"] = c.members.lists()
-	op := mutate(setName(set), before, after)
+	op := backends.Op{
+		Verb: backends.Mutate, Kind: kindSet, Name: setName(set), Group: groupSwitch,
+		Before: backends.Fields{}, After: backends.Fields{},
+	}
+	for f, t := range map[string]tally{"addresses": c.addresses, "members": c.members} {
+		gone, come := t.lists()
+		if len(gone) > 0 {
+			op.Before[f] = gone
+		}
+		if len(come) > 0 {
+			op.After[f] = come
+		}
+	}
 	return op, len(op.Before)+len(op.After) > 0
 }
 

@@ -1,4 +1,5 @@
-// Package memory is a backend whose target lives in the process: plain rows, one for each set, rule and isolation.
+// Package memory is a backend whose target lives in the process: plain rows, one for each set, rule, isolation
+// and load balancer.
 //
 // It exists to show what a backend is, with nothing of a real system in the way, and to run scenarios. Everything an
 // intent can say has a row here, so its skips hold only what intents do not define (an action or a kind of peer of
@@ -6,7 +7,9 @@
 //
 // Rows. A "set" holds the addresses, member keys and prefixes of one intent.Set. A "rule" holds one rule of one policy
 // that allows something. An "isolation" denies what no rule allows: one for each direction, whose subject is the
-// intent.IsolatedSet, and one for each policy that wants its refusals logged.
+// intent.IsolatedSet, and one for each policy that wants its refusals logged. A "balancer" says for each frontend of one
+// load balancer which backends a flow is sent to, with further entries for senders and nodes that have a choice of their
+// own; an endpoint that comes or goes changes those entries and nothing else.
 //
 // Ownership. Every row carries the owner it was written for. A backend reads, writes and sweeps rows of its owner only,
 // so a new process recognises what an earlier one left, and rows of other owners or of nobody stay.

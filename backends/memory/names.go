@@ -11,6 +11,7 @@ const (
 	kindSet       = "set"
 	kindRule      = "rule"
 	kindIsolation = "isolation"
+	kindBalancer  = "balancer"
 )
 
 // Rows are named by the IDs of what they hold, which may be any text: the store has no limits to obey.
@@ -23,3 +24,5 @@ func isolationName(d intent.Direction) string { return d.String() }
 
 // refusalName names the isolation that a policy has for the sake of its log. It cannot be mistaken for a direction's.
 func refusalName(id intent.PolicyID) string { return "policy " + string(id) }
+
+func balancerName(id intent.LoadBalancerID) string { return string(id) }

@@ -4,13 +4,15 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/netloom/netloom/backends"
 )
 
-// Row is one native object of the target. Its fields are strings, booleans, integers and sorted []string.
+// Row is one native object of the target. Its fields are strings, booleans, integers, sorted []string and
+// map[string]string.
 type Row struct {
 	Owner  string // "" belongs to nobody
 	Kind   string
@@ -31,8 +33,11 @@ func compareIDs(a, b id) int {
 func (r Row) clone() Row {
 	fields := make(backends.Fields, len(r.Fields))
 	for k, v := range r.Fields {
-		if list, ok := v.([]string); ok {
-			v = slices.Clone(list)
+		switch many := v.(type) {
+		case []string:
+			v = slices.Clone(many)
+		case map[string]string:
+			v = maps.Clone(many)
 		}
 		fields[k] = v
 	}
@@ -52,6 +57,12 @@ func (r Row) list(field string) []string {
 	return l
 }
 
+// entries is the map in a field, nil when there is none.
+func (r Row) entries(field string) map[string]string {
+	m, _ := r.Fields[field].(map[string]string)
+	return m
+}
+
 // has says whether the sorted list in a field holds value.
 func (r Row) has(field, value string) bool {
 	_, ok := slices.BinarySearch(r.list(field), value)
@@ -69,14 +80,16 @@ func (r Row) String() string {
 }
 
 // equal compares two values of a field.
-func equal(a, b any) bool {
-	la, ok := a.([]string)
-	if !ok {
-		_, other := b.([]string)
-		return !other && a == b
+func equal(a, b any) bool { return reflect.DeepEqual(a, b) }
+
+// replace returns m without the keys of gone and with the entries of come.
+func replace(m, gone, come map[string]string) map[string]string {
+	next := maps.Clone(m)
+	for k := range gone {
+		delete(next, k)
 	}
-	lb, ok := b.([]string)
-	return ok && slices.Equal(la, lb)
+	maps.Copy(next, come)
+	return next
 }
 
 // edit returns list without gone and with come. List and come are sorted, and so is the result.

@@ -170,11 +170,19 @@ func rewrite(old Row, op *backends.Op) Row {
 	for field, v := range op.After {
 		r.Fields[field] = v
 	}
-	if op.Verb == backends.Mutate {
-		for _, field := range mutable() {
+	if op.Verb != backends.Mutate {
+		return r
+	}
+	for _, field := range mutable(op.Kind) {
+		switch have := old.Fields[field].(type) {
+		case []string:
 			gone, _ := op.Before[field].([]string)
 			come, _ := op.After[field].([]string)
-			r.Fields[field] = edit(old.list(field), gone, come)
+			r.Fields[field] = edit(have, gone, come)
+		case map[string]string:
+			gone, _ := op.Before[field].(map[string]string)
+			come, _ := op.After[field].(map[string]string)
+			r.Fields[field] = replace(have, gone, come)
 		}
 	}
 	return r

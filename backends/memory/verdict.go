@@ -9,15 +9,43 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// Verdict says whether the rows of the target admit a flow. It looks at rows alone, those of every owner: a connection
-// is dropped when an isolation covers one of its ends and no rule of that direction matches.
-func (t *Target) Verdict(f intent.Flow) bool {
-	if f.Src.Addr == f.Dst.Addr {
-		return true
-	}
+// Verdict is what rows say of a flow. The zero value denies.
+type Verdict struct {
+	Allowed bool // it arrives, whichever backend it is sent to
+	Refused bool // it is answered at once, because nothing is behind its destination
+	// Backends says of each backend that the flow may be sent to whether it arrives there; nil when it is sent to none.
+	Backends map[netip.AddrPort]bool
+}
+
+// Verdict judges a flow. It looks at rows alone, those of every owner: one to a VIP is sent to the backends in its entry,
+// and a connection is dropped when an isolation covers one of its ends and no rule of that direction matches.
+func (t *Target) Verdict(f intent.Flow) Verdict {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.admits(intent.Egress, f.Src, f.Dst.Addr, f) && t.admits(intent.Ingress, f.Dst, f.Src.Addr, f)
+	vip, found := t.balance(f)
+	if !found {
+		return Verdict{Allowed: t.passes(f)}
+	}
+	v := Verdict{Refused: vip == vipRefused}
+	for text := range strings.FieldsSeq(strings.TrimPrefix(vip, vipRefused)) {
+		at, err := netip.ParseAddrPort(text)
+		if err != nil {
+			continue
+		}
+		if v.Backends == nil {
+			v.Allowed, v.Backends = true, make(map[netip.AddrPort]bool)
+		}
+		f.Dst, f.Port = intent.Party{Addr: at.Addr()}, at.Port()
+		v.Backends[at] = t.passes(f)
+		v.Allowed = v.Allowed && v.Backends[at]
+	}
+	return v
+}
+
+// passes says whether rules admit a flow between two parties.
+func (t *Target) passes(f intent.Flow) bool {
+	return f.Src.Addr == f.Dst.Addr ||
+		t.admits(intent.Egress, f.Src, f.Dst.Addr, f) && t.admits(intent.Ingress, f.Dst, f.Src.Addr, f)
 }
 
 func (t *Target) admits(d intent.Direction, subject intent.Party, peer netip.Addr, f intent.Flow) bool {

@@ -41,7 +41,7 @@ func TestGolden(t *testing.T) {
 				snap := translated(t, in)
 				for set := range snap.Sets() {
 					if set.Members != nil {
-						target.Prepare(t, slices.SortedFunc(set.Members.All(), byKey))
+						target.Prepare(t, slices.SortedFunc(set.Members.All(), byKey), nil)
 					}
 				}
 				p, err := target.Open(t, "netloom").Plan(t.Context(), snap, 0)

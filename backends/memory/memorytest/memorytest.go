@@ -3,6 +3,7 @@ package memorytest
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -40,10 +41,12 @@ func (t *Target) DumpOwner(_ testing.TB, owner string) string {
 }
 
 // Verdict judges a flow from the rows.
-func (t *Target) Verdict(_ testing.TB, f intent.Flow) bool { return t.Target.Verdict(f) }
+func (t *Target) Verdict(_ testing.TB, f intent.Flow) backendtest.Verdict {
+	return backendtest.Verdict(t.Target.Verdict(f))
+}
 
 // Prepare does nothing: endpoints stand on nothing here.
-func (t *Target) Prepare(testing.TB, []intent.Endpoint) {}
+func (t *Target) Prepare(testing.TB, []intent.Endpoint, []*intent.Node) {}
 
 // AddForeign adds rows that belong to nobody and one that looks like a backend's own.
 func (t *Target) AddForeign(testing.TB) {
@@ -114,6 +117,31 @@ func harms() []harm {
 			r.Fields["comment"] = "by hand"
 			return change
 		}},
+		{"a balancer is deleted", "balancer", func(*memory.Row) verb { return vanish }},
+		{"a balancer appears", "balancer", func(r *memory.Row) verb {
+			r.Name = "by hand"
+			return appear
+		}},
+		{"a VIP goes", "balancer", func(r *memory.Row) verb {
+			return respell(r, "vips", func(m map[string]string, vip string) { delete(m, vip) })
+		}},
+		{"a VIP leads elsewhere", "balancer", func(r *memory.Row) verb {
+			return respell(r, "vips", func(m map[string]string, vip string) { m[vip] = "192.0.2.66:80" })
+		}},
+		{"a VIP appears", "balancer", func(r *memory.Row) verb {
+			return respell(r, "vips", func(m map[string]string, _ string) { m["tcp/192.0.2.66:80"] = "10.244.0.1:80" })
+		}},
+		{"a VIP admits everybody", "balancer", func(r *memory.Row) verb {
+			return respell(r, "denied", func(m map[string]string, vip string) { delete(m, vip) })
+		}},
+		{"a balancer forgets its affinity", "balancer", func(r *memory.Row) verb {
+			delete(r.Fields, "affinity")
+			return change
+		}},
+		{"a balancer serves another network", "balancer", func(r *memory.Row) verb {
+			r.Fields["network"] = "elsewhere"
+			return change
+		}},
 		{"a rule appears", "rule", func(r *memory.Row) verb {
 			r.Name = "by hand"
 			return appear
@@ -131,6 +159,16 @@ func shorten(r *memory.Row, field string) verb {
 		return nothing
 	}
 	r.Fields[field] = list[1:]
+	return change
+}
+
+// respell changes an entry of a map, the first in order; nothing when there is none.
+func respell(r *memory.Row, field string, spoil func(m map[string]string, first string)) verb {
+	m, _ := r.Fields[field].(map[string]string)
+	if len(m) == 0 {
+		return nothing
+	}
+	spoil(m, slices.Sorted(maps.Keys(m))[0])
 	return change
 }
 

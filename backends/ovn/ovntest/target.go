@@ -1,9 +1,10 @@
 package ovntest
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -24,17 +25,17 @@ import (
 // patience is how long a server on the same machine may take for anything.
 const patience = 20 * time.Second
 
-// switchName is the one logical switch, on which all ports are.
-const switchName = "sw0"
-
-// Target is a Northbound database with one logical switch. Make it with New.
+// Target is a Northbound database with a few logical networks. Make it with New.
 type Target struct {
 	server  server
 	admin   *ovsdb.Client
 	clients []*ovsdb.Client
-	tracer  *nbtrace.Tracer // of the rows as of the write count below; the target's own writes make it -1
-	traced  int
+	tracers map[string]*nbtrace.Tracer // by network, of the rows as of the write count below
+	traced  int                        // the target's own writes make it -1
 	foreign string
+	owners  []string              // those that were opened
+	holders map[netip.Addr]string // which port holds an address
+	chassis map[string]string     // what a node is called
 }
 
 // server is what holds the database, counts the writes of backends and fails them on demand.
@@ -54,9 +55,11 @@ func New(t testing.TB, schema []byte) *Target {
 }
 
 func newTarget(t testing.TB, server server) *Target {
-	target := &Target{server: server, traced: -1}
+	target := &Target{server: server, traced: -1, holders: map[netip.Addr]string{}, chassis: map[string]string{}}
 	target.admin = target.connect(t)
-	target.transact(t, ovsdb.Insert("Logical_Switch", id("switch", switchName), libovsdb.Row{"name": switchName}))
+	for _, n := range networks() {
+		target.transact(t, n.rows()...)
+	}
 	return target
 }
 
@@ -87,8 +90,11 @@ func (g *Target) Open(t testing.TB, owner string) backends.Backend {
 	names, err := ovn.ParsePortNames(ovn.DefaultPortNames)
 	require.NoError(t, err)
 	client := g.connect(t)
+	if !slices.Contains(g.owners, owner) {
+		g.owners = append(g.owners, owner)
+	}
 	g.clients = append(g.clients, client)
-	backend, err := ovn.New(client, ovn.Options{Owner: owner, Ports: names})
+	backend, err := ovn.New(client, ovn.Options{Owner: owner, Ports: names, LoadBalancing: loadBalancing()})
 	require.NoError(t, err)
 	return &patient{backend, g.server}
 }
@@ -129,13 +135,19 @@ func (p *patient) Plan(ctx context.Context, want *intent.Snapshot, since intent.
 }
 
 // Prepare adds a logical port for each endpoint that has none and waits until every client has seen it.
-func (g *Target) Prepare(t testing.TB, endpoints []intent.Endpoint) {
+func (g *Target) Prepare(t testing.TB, endpoints []intent.Endpoint, nodes []*intent.Node) {
 	names, err := ovn.ParsePortNames(ovn.DefaultPortNames)
 	require.NoError(t, err)
+	for _, n := range nodes {
+		g.chassis[n.Name] = cmp.Or(n.SystemID, n.Name)
+	}
 	var ops []libovsdb.Operation
 	var added []string
 	for _, e := range endpoints {
 		name := names.Names(e.Key)[0]
+		for _, a := range e.Addrs {
+			g.holders[a] = name
+		}
 		if _, ok := g.admin.Port(name); ok || slices.Contains(added, name) {
 			continue
 		}
@@ -143,7 +155,7 @@ func (g *Target) Prepare(t testing.TB, endpoints []intent.Endpoint) {
 		port := id("port", name)
 		ops = append(ops,
 			ovsdb.Insert("Logical_Switch_Port", port, libovsdb.Row{"name": name}),
-			ovsdb.MutateSet("Logical_Switch", id("switch", switchName), "ports", []libovsdb.UUID{{GoUUID: port}}, nil))
+			ovsdb.MutateSet("Logical_Switch", id("switch", networks()[0].pods), "ports", []libovsdb.UUID{{GoUUID: port}}, nil))
 	}
 	if len(ops) == 0 {
 		return
@@ -157,40 +169,6 @@ func (g *Target) Prepare(t testing.TB, endpoints []intent.Endpoint) {
 			}, patience, time.Millisecond)
 		}
 	}
-}
-
-// Verdict judges a flow from the rows in the database.
-func (g *Target) Verdict(t testing.TB, f intent.Flow) bool {
-	if n := g.Writes(t); n != g.traced {
-		rows, err := nbtrace.Load(t.Context(), g.admin)
-		require.NoError(t, err)
-		g.tracer, err = nbtrace.New(rows)
-		require.NoError(t, err)
-		g.traced = n
-	}
-	return g.tracer.Trace(Packet(f)).Allowed
-}
-
-// Packet is the first packet of a flow between endpoints with the names that are the default.
-func Packet(f intent.Flow) nbtrace.Packet {
-	return nbtrace.Packet{
-		Inport: portOf(f.Src), Outport: portOf(f.Dst), Src: f.Src.Addr, Dst: f.Dst.Addr,
-		Protocol: uint8(f.Protocol), DstPort: f.Port, SrcPort: 40000, ICMPType: echoRequest(f.Protocol),
-	}
-}
-
-func echoRequest(p intent.Protocol) uint8 {
-	if p == intent.ICMPv6 {
-		return 128
-	}
-	return 8
-}
-
-func portOf(p intent.Party) string {
-	if p.Key == (intent.Key{}) {
-		return ""
-	}
-	return p.Key.Namespace + "_" + p.Key.Name
 }
 
 // FailAt implements backendtest.Target.
@@ -212,7 +190,8 @@ func (g *Target) Dangling(t testing.TB) []string {
 	return nil
 }
 
-// AddForeign adds a port group with ACLs, an address set and a switch ACL as another controller has them.
+// AddForeign adds a port group with ACLs, an address set, a switch ACL, load balancers on a switch and in a group, and
+// template variables of a chassis as another controller has them.
 func (g *Target) AddForeign(t testing.TB) {
 	acl := func(name string) libovsdb.Operation {
 		return ovsdb.Insert("ACL", id("foreign acl", name), libovsdb.Row{
@@ -220,6 +199,13 @@ func (g *Target) AddForeign(t testing.TB) {
 			"external_ids": ovsdb.Map(map[string]string{"vendor": "another"}),
 		})
 	}
+	balancer := func(name, vip string) libovsdb.Operation {
+		return ovsdb.Insert("Load_Balancer", id("foreign lb", name), libovsdb.Row{
+			"name": name, "vips": ovsdb.Map(map[string]string{vip: "10.0.0.1:80"}),
+			"external_ids": ovsdb.Map(map[string]string{"vendor": "another"}),
+		})
+	}
+	home := id("switch", networks()[0].pods)
 	g.transact(t,
 		acl("on a group"), acl("on a switch"),
 		ovsdb.Insert("Port_Group", id("foreign", "pg"), libovsdb.Row{
@@ -228,8 +214,17 @@ func (g *Target) AddForeign(t testing.TB) {
 		ovsdb.Insert("Address_Set", id("foreign", "as"), libovsdb.Row{
 			"name": "another", "addresses": ovsdb.Set([]string{"10.0.0.1"}),
 		}),
-		ovsdb.MutateSet("Logical_Switch", id("switch", switchName), "acls",
+		ovsdb.MutateSet("Logical_Switch", home, "acls",
 			[]libovsdb.UUID{{GoUUID: id("foreign acl", "on a switch")}}, nil),
+		balancer("on a switch", "192.0.2.250:80"), balancer("in a group", "192.0.2.251:80"),
+		ovsdb.Insert("Load_Balancer_Group", id("foreign", "lbg"), libovsdb.Row{
+			"name": "another", "load_balancer": ovsdb.UUIDs([]string{id("foreign lb", "in a group")}),
+		}),
+		ovsdb.MutateSet("Logical_Switch", home, "load_balancer", []libovsdb.UUID{{GoUUID: id("foreign lb", "on a switch")}}, nil),
+		ovsdb.MutateSet("Logical_Switch", home, "load_balancer_group", []libovsdb.UUID{{GoUUID: id("foreign", "lbg")}}, nil),
+		ovsdb.Insert("Chassis_Template_Var", id("foreign", "vars"), libovsdb.Row{
+			"chassis": "n1", "variables": ovsdb.Map(map[string]string{"theirs": "10.0.0.1"}),
+		}),
 	)
 	g.foreign = g.dumpForeign(t)
 }
@@ -240,87 +235,4 @@ func (g *Target) ForeignIntact(t testing.TB) bool { return g.foreign == g.dumpFo
 // id is a UUID that is the same in every test.
 func id(kind, name string) string {
 	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(kind+"\x00"+name)).String()
-}
-
-// Dump implements backendtest.Target.
-func (g *Target) Dump(t testing.TB) string {
-	return g.dump(t, func(owner string) bool { return owner != "" })
-}
-
-// DumpOwner implements backendtest.Target.
-func (g *Target) DumpOwner(t testing.TB, owner string) string {
-	return g.dump(t, func(o string) bool { return o == owner })
-}
-
-func (g *Target) dumpForeign(t testing.TB) string {
-	return g.dump(t, func(owner string) bool { return owner == "" })
-}
-
-// dump spells the rows of the tables that backends write, those of the owners asked for, in order. Ports go by name.
-func (g *Target) dump(t testing.TB, take func(owner string) bool) string {
-	ports := map[string]string{}
-	for _, r := range g.rows(t, "Logical_Switch_Port", "_uuid", "name") {
-		ports[ovsdb.String(r["_uuid"])] = ovsdb.String(r["name"])
-	}
-	var lines []string
-	for table, columns := range tables() {
-		for _, r := range g.rows(t, table, columns...) {
-			if !take(ovsdb.StringMap(r["external_ids"])[ovn.KeyOwner]) {
-				continue
-			}
-			line := table
-			for _, c := range columns {
-				if v := spell(r[c], ports); v != "" {
-					line += fmt.Sprintf(" %s=%s", c, v)
-				}
-			}
-			lines = append(lines, line)
-		}
-	}
-	slices.Sort(lines)
-	return strings.Join(lines, "\n") + "\n"
-}
-
-func (g *Target) rows(t testing.TB, table string, columns ...string) []libovsdb.Row {
-	t.Helper()
-	rows, err := g.admin.Select(t.Context(), table, nil, columns...)
-	require.NoError(t, err)
-	return rows
-}
-
-// tables lists the columns that are dumped.
-func tables() map[string][]string {
-	return map[string][]string{
-		"ACL": {
-			"_uuid", "name", "direction", "priority", "match", "action", "tier", "log", "severity", "meter", "options",
-			"external_ids",
-		},
-		"Address_Set": {"_uuid", "name", "addresses", "external_ids"},
-		"Meter":       {"_uuid", "name", "unit", "fair", "bands", "external_ids"},
-		"Meter_Band":  {"_uuid", "action", "rate", "burst_size", "external_ids"},
-		"Port_Group":  {"_uuid", "name", "ports", "acls", "external_ids"},
-	}
-}
-
-func spell(value any, ports map[string]string) string {
-	switch v := value.(type) {
-	case libovsdb.OvsMap:
-		var parts []string
-		for k, e := range ovsdb.StringMap(v) {
-			parts = append(parts, k+"="+e)
-		}
-		slices.Sort(parts)
-		return strings.Join(parts, ",")
-	case libovsdb.OvsSet, libovsdb.UUID:
-		parts := ovsdb.Strings(v)
-		for i, u := range parts {
-			if name := ports[u]; name != "" {
-				parts[i] = name
-			}
-		}
-		slices.Sort(parts)
-		return strings.Join(parts, ",")
-	default:
-		return fmt.Sprint(v)
-	}
 }

@@ -1,0 +1,149 @@
+package ovntest
+
+import (
+	"net/netip"
+	"testing"
+
+	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/backends/backendtest"
+	"github.com/netloom/netloom/backends/ovn"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/ovsdb"
+	"github.com/netloom/netloom/pkg/ovsdb/nbtrace"
+)
+
+// network is a logical network: a switch for pods and a router, through which the outside comes.
+type network struct {
+	name   string // as intents have it
+	pods   string // a switch
+	router string
+	uplink string // the switch before the router, "" for none
+}
+
+// networks are those of every target. All pods have their logical ports on the switch of the first; the others are judged
+// as if the pods were theirs.
+func networks() []network {
+	return []network{
+		{"", "sw0", "lr0", "ext"},
+		{"blue", "blue", "blue", "ext-blue"},
+		{"green", "green", "green", ""},
+	}
+}
+
+// loadBalancing puts load balancers on all switches and routers but the uplinks. For green it says nothing, which means
+// the router of that name and the switches that are connected to it.
+func loadBalancing() ovn.LoadBalancing {
+	return ovn.LoadBalancing{Switches: "sw0,blue=blue", Routers: "lr0,blue=blue"}
+}
+
+// world is the logical port that the outside is behind.
+func (n *network) world() string { return "world-" + n.uplink }
+
+// rows are the operations that make a network.
+func (n *network) rows() []libovsdb.Operation {
+	ops := []libovsdb.Operation{ovsdb.Insert("Logical_Router", id("router", n.router), libovsdb.Row{"name": n.router})}
+	for _, sw := range []string{n.pods, n.uplink} {
+		if sw == "" {
+			continue
+		}
+		link := n.router + "-" + sw
+		ports := []string{id("port", "to-"+link)}
+		ops = append(ops,
+			ovsdb.Insert("Logical_Router_Port", id("router port", link), libovsdb.Row{"name": link, "mac": "0a:00:00:00:00:01"}),
+			ovsdb.MutateSet("Logical_Router", id("router", n.router), "ports",
+				[]libovsdb.UUID{{GoUUID: id("router port", link)}}, nil),
+			ovsdb.Insert("Logical_Switch_Port", ports[0], libovsdb.Row{
+				"name": "to-" + link, "type": "router", "options": ovsdb.Map(map[string]string{"router-port": link}),
+			}))
+		if sw == n.uplink {
+			ports = append(ports, id("port", n.world()))
+			ops = append(ops, ovsdb.Insert("Logical_Switch_Port", ports[1], libovsdb.Row{"name": n.world()}))
+		}
+		ops = append(ops, ovsdb.Insert("Logical_Switch", id("switch", sw), libovsdb.Row{"name": sw, "ports": ovsdb.UUIDs(ports)}))
+	}
+	return ops
+}
+
+// Verdict judges a flow from the rows in the database.
+func (g *Target) Verdict(t testing.TB, f intent.Flow) backendtest.Verdict {
+	r := g.tracer(t, f.Network).Trace(g.packet(f))
+	v := backendtest.Verdict{Allowed: r.Allowed}
+	if r.Balanced == nil {
+		return v
+	}
+	v.Refused = r.Balanced.Outcome == nbtrace.Refused
+	for _, b := range r.Balanced.Backends {
+		if v.Backends == nil {
+			v.Backends = map[netip.AddrPort]bool{}
+		}
+		v.Backends[b.Addr] = b.Allowed
+	}
+	return v
+}
+
+// tracer judges what is in the database now, with the pods in a network.
+func (g *Target) tracer(t testing.TB, of string) *nbtrace.Tracer {
+	if n := g.Writes(t); n != g.traced {
+		g.tracers, g.traced = map[string]*nbtrace.Tracer{}, n
+	}
+	if g.tracers[of] == nil {
+		rows, err := nbtrace.Load(t.Context(), g.admin)
+		require.NoError(t, err)
+		moveIn(&rows, of)
+		g.tracers[of], err = nbtrace.New(rows)
+		require.NoError(t, err)
+	}
+	return g.tracers[of]
+}
+
+// moveIn puts the ports of the first network on the switch for pods of another.
+func moveIn(rows *nbtrace.Rows, of string) {
+	home := networks()[0].pods
+	var ports []string
+	for i := range rows.Switches {
+		if sw := &rows.Switches[i]; of != "" && sw.Name == home {
+			ports, sw.Ports = sw.Ports, nil
+		}
+	}
+	for i := range rows.Switches {
+		if sw := &rows.Switches[i]; of != "" && sw.Name == of {
+			sw.Ports = append(sw.Ports, ports...)
+		}
+	}
+}
+
+// packet is the first packet of a flow between endpoints with the names that are the default. What no endpoint sends
+// comes through the uplink and the router of the network.
+func (g *Target) packet(f intent.Flow) nbtrace.Packet {
+	p := nbtrace.Packet{
+		Inport: portOf(f.Src), Outport: portOf(f.Dst), Src: f.Src.Addr, Dst: f.Dst.Addr,
+		Protocol: uint8(f.Protocol), DstPort: f.Port, SrcPort: 40000, ICMPType: echoRequest(f.Protocol),
+		Chassis: g.chassis[f.Node], PortOf: func(a netip.Addr) string { return g.holders[a] },
+	}
+	for _, n := range networks() {
+		if n.name != f.Network || p.Inport != "" {
+			continue
+		}
+		p.Router = n.router
+		if n.uplink != "" {
+			p.Inport = n.world()
+		}
+	}
+	return p
+}
+
+func echoRequest(p intent.Protocol) uint8 {
+	if p == intent.ICMPv6 {
+		return 128
+	}
+	return 8
+}
+
+func portOf(p intent.Party) string {
+	if p.Key == (intent.Key{}) {
+		return ""
+	}
+	return p.Key.Namespace + "_" + p.Key.Name
+}
