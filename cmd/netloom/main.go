@@ -16,7 +16,7 @@ import (
 const (
 	exitOK         = 0
 	exitProblems   = 1 // something is wrong: every problem was printed
-	exitDifference = 2 // a dry run found something to write
+	exitDifference = 2 // a dry run found something to write, a probe something that is not allowed
 )
 
 // exitError ends the process with a code. An empty message has been printed already.
@@ -65,6 +65,6 @@ an OVN Northbound database in agreement with them: port groups, address sets and
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newDemo(), newRun(), newApply(), newVersion())
+	root.AddCommand(newDemo(), newRun(), newApply(), newProbe(), newVersion())
 	return root
 }

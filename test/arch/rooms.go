@@ -57,7 +57,7 @@ var rooms = []room{
 	{dir: "pkg/apis/...", may: []string{"pkg/apis/...", "k8s.io/api/...", "k8s.io/apimachinery/..."}},
 	{dir: "pkg/watch", may: []string{
 		"labelcache", "translator", "pkg/apis/...", "k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/...",
-		"sigs.k8s.io/json", yaml, "github.com/fsnotify/fsnotify", "github.com/go-logr/logr", logrus,
+		"sigs.k8s.io/json", yaml, "go.yaml.in/yaml/v3", "github.com/fsnotify/fsnotify", "github.com/go-logr/logr", logrus,
 	}},
 	{dir: "pkg/reach", pure: true, may: []string{"pkg/intent"}},
 	{dir: "pkg/reconcile", may: []string{"backends", "pkg/intent", logrus}},
@@ -65,6 +65,9 @@ var rooms = []room{
 		"backends", "pkg/intent", "pkg/reconcile", "pkg/version", "github.com/prometheus/client_golang/...",
 	}},
 	{dir: "pkg/config", may: []string{"backends/ovn", "pkg/intent", "github.com/spf13/pflag", logrus, yaml}},
+	{dir: "pkg/query", pure: true, may: []string{
+		"labelcache", "pkg/intent", "pkg/reach", "k8s.io/api/...", "k8s.io/apimachinery/...", yaml,
+	}},
 	{dir: "pkg/version"},
 	{dir: "pkg/daemon/...", may: everything},
 

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/netloom/netloom/pkg/query"
+)
+
+// shownRules is how many rules and endpoints of an answer are spelled out for people.
+const shownRules = 8
+
+// answerText spells one answer for people, over several lines.
+func answerText(a *query.Answer, i ink) string {
+	w := &answerWriter{ink: i}
+	w.line("%s  %s", w.verdict(a.Verdict), i.bold(a.Question))
+	for _, n := range a.Notes {
+		w.line("       %s", i.dim(n))
+	}
+	for _, group := range alike(a.Flows) {
+		f := group[0]
+		if len(a.Flows) > len(group) {
+			w.line("  %s  over %s, %s -> %s", w.verdict(f.Verdict), f.Family, f.Source, f.Destination)
+		}
+		if f.Service != nil {
+			w.service(f)
+		} else {
+			w.sides("  ", f.Egress, f.Ingress)
+		}
+		w.change("  ", f.Verdict, f.Change)
+	}
+	return w.String()
+}
+
+// alike groups flows that are judged alike in all but their addresses.
+func alike(flows []query.Flow) [][]*query.Flow {
+	var groups [][]*query.Flow
+next:
+	for i := range flows {
+		f := &flows[i]
+		for g := range groups {
+			first := *groups[g][0]
+			first.Family, first.Source, first.Destination = f.Family, f.Source, f.Destination
+			if reflect.DeepEqual(&first, f) {
+				groups[g] = append(groups[g], f)
+				continue next
+			}
+		}
+		groups = append(groups, []*query.Flow{f})
+	}
+	return groups
+}
+
+// answerWriter gathers the lines of an answer.
+type answerWriter struct {
+	strings.Builder
+	ink ink
+}
+
+func (w *answerWriter) line(format string, args ...any) {
+	_, _ = w.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " ") + "\n") // it never fails
+}
+
+// verdict is a verdict in its colour, of one width.
+func (w *answerWriter) verdict(v query.Verdict) string {
+	text := fmt.Sprintf("%-6s", v)
+	switch v {
+	case query.Allow:
+		return w.ink.good(text)
+	case query.Deny, query.Refuse:
+		return w.ink.bad(text)
+	case query.Mixed:
+		return w.ink.odd(text)
+	default:
+		return text
+	}
+}
+
+// service tells what a service made of a flow.
+func (w *answerWriter) service(f *query.Flow) {
+	w.line("  %s, %s: %s", f.Service.Frontend, f.Service.Service, f.Service.Outcome)
+	choices := f.Service.Choices
+	for i := range choices[:min(len(choices), shownRules)] {
+		c := &choices[i]
+		name := c.Address
+		if c.Pod != "" {
+			name += "  " + c.Pod
+		}
+		if c.Node != "" {
+			name += " on " + c.Node
+		}
+		w.line("  %s  %s", w.verdict(c.Verdict), name)
+		w.sides("    ", c.Egress, c.Ingress)
+		w.change("    ", c.Verdict, c.Change)
+	}
+	if more := len(choices) - shownRules; more > 0 {
+		w.line("  … and %d more endpoints: -o json lists them", more)
+	}
+}
+
+// sides tells what the policies of both ends say.
+func (w *answerWriter) sides(indent string, egress, ingress *query.Side) {
+	for _, s := range []struct {
+		*query.Side
+		name string
+	}{{egress, "egress"}, {ingress, "ingress"}} {
+		head := fmt.Sprintf("%s%-8s %s  ", indent, s.name, w.verdict(s.Verdict))
+		switch {
+		case s.Itself:
+			w.line("%sit talks to itself, which no policy sees", head)
+		case len(s.IsolatedBy) == 0:
+			w.line("%sno policy selects it", head)
+		case s.Verdict == query.Allow:
+			w.line("%s%s", head, some(s.AllowedBy, query.Rule.String))
+		default:
+			w.line("%sno rule of %s", head, some(s.IsolatedBy, func(p string) string { return p }))
+			for _, r := range s.Nearly[:min(len(s.Nearly), shownRules)] {
+				w.line("%s         nearly  %s, but %s", indent, r, r.But)
+			}
+		}
+	}
+}
+
+// change tells what would have to be otherwise.
+func (w *answerWriter) change(indent string, v query.Verdict, lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	head := "to allow it:"
+	if v == query.Allow {
+		head = "to deny it, one of:"
+	}
+	w.line("%s%s", indent, w.ink.dim(head))
+	for _, l := range lines {
+		w.line("%s  - %s", indent, l)
+	}
+}
+
+// some spells the first few of a list.
+func some[T any](list []T, spell func(T) string) string {
+	var words []string
+	for _, v := range list[:min(len(list), shownRules)] {
+		words = append(words, spell(v))
+	}
+	if more := len(list) - shownRules; more > 0 {
+		words = append(words, fmt.Sprintf("… (%d more)", more))
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/query"
+)
+
+// manifestsFlag is where a question's manifests are.
+type manifestsFlag struct{ path string }
+
+// bindManifests gives a command the flag -f.
+func bindManifests(cmd *cobra.Command) *manifestsFlag {
+	f := &manifestsFlag{}
+	cmd.Flags().StringVarP(&f.path, "filename", "f", "", "directory of manifests, a file, or - for the standard input")
+	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json") // it fails only for a flag that is not there
+	return f
+}
+
+// load reads and translates the manifests.
+func (f *manifestsFlag) load(cmd *cobra.Command) (query.State, error) {
+	if f.path == "" {
+		return query.State{}, errors.New("-f: expected a directory of manifests, a file, or - for the standard input")
+	}
+	return daemon.LoadState(daemon.Offline{Path: f.path, Stdin: cmd.InOrStdin()})
+}
+
+// ask is load, with the problems told on the error stream: what could not be understood bears on every answer.
+func (f *manifestsFlag) ask(cmd *cobra.Command) (*query.Inventory, error) {
+	state, err := f.load(cmd)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range state.Problems {
+		cmd.PrintErrln("problem:", p)
+	}
+	return query.NewInventory(state), nil
+}
+
+// names lists what shells complete: the objects of some kinds in the manifests that the command line names so far, each
+// behind its kind. Of several kinds, plain is the one whose names stand alone; "" is none.
+func (f *manifestsFlag) names(cmd *cobra.Command, plain query.Kind, kinds ...query.Kind) []string {
+	if f.path == "" || f.path == "-" {
+		return nil
+	}
+	state, err := f.load(cmd)
+	if err != nil {
+		return nil
+	}
+	inv := query.NewInventory(state)
+	var all []string
+	for _, k := range kinds {
+		for _, n := range inv.Names(k) {
+			if k != plain {
+				n = string(k) + "/" + n
+			}
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+// startingWith are the names that begin as typed.
+func startingWith(typed string, names []string) []string {
+	return slices.DeleteFunc(names, func(n string) bool { return !strings.HasPrefix(n, typed) })
+}

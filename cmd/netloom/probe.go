@@ -1,0 +1,160 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/netloom/netloom/pkg/query"
+)
+
+// probeOptions is what a call of probe says.
+type probeOptions struct {
+	where    query.Where
+	from, to string
+	port     string
+	expect   string
+}
+
+func newProbe() *cobra.Command {
+	opts := &probeOptions{}
+	cmd := &cobra.Command{
+		Use:   "probe -f DIR 'SRC->DST:tcp/80'...",
+		Short: "Say whether A reaches B, by which rules, and what would change it",
+		Long: `probe judges connections by the policies of a directory of manifests: for each direction by which policy and rule, and
+what would have to change for the opposite verdict. A connection to a Service is judged by every endpoint that may be
+chosen.
+
+SRC and DST are pods (NAMESPACE/NAME), addresses, node/NAME or, as DST, svc/NAMESPACE/NAME:PORT. A pod's name may be a
+pattern such as 'web-*' or a selector such as 'app=web', NAMESPACE may be '*': every pair is judged. The port is tcp/80,
+udp/53, sctp/9999, icmp, or tcp/NAME for a port that the destination names. Quote the probe, or the shell takes > for
+itself; --from, --to and --port say the same without quotes.
+
+It exits with 0 when everything is allowed, with 2 when something is not, and with 1 when it cannot tell. With --expect,
+0 says that every answer is the expected one.`,
+		Example: `  netloom probe -f examples 'shop/web-0->shop/db-0:tcp/5432'
+  netloom probe -f examples -n shop 'web-*->api-0:tcp/api' '203.0.113.7->web-0:80'
+  netloom probe -f examples --from shop/web-0 --to shop/db-0 --port 5432 --expect deny`,
+		Args: cobra.ArbitraryArgs,
+	}
+	manifests := bindManifests(cmd)
+	output := bindOutput(cmd, "table", "json", "yaml")
+	flags := cmd.Flags()
+	flags.StringVarP(&opts.where.Namespace, "namespace", "n", "", "namespace of pods and services that name none")
+	flags.StringVar(&opts.where.Node, "node", "", "node where connections from outside enter the network")
+	flags.StringVar(&opts.where.Network, "network", "", "logical network to ask in (default: that of the service, or the default one)")
+	flags.StringVar(&opts.from, "from", "", "source, instead of SRC")
+	flags.StringVar(&opts.to, "to", "", "destination, instead of DST")
+	flags.StringVar(&opts.port, "port", "", "port, instead of the one behind DST")
+	flags.StringVar(&opts.expect, "expect", "", "exit with 0 when every verdict is this one: allow, deny or refuse")
+	complete(cmd, "expect", string(query.Allow), string(query.Deny), string(query.Refuse))
+	completeObjects(cmd, manifests, "from", query.KindPod)
+	completeObjects(cmd, manifests, "to", query.KindPod, query.KindService, query.KindNode)
+	completeObjects(cmd, manifests, "node", query.KindNode)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		questions, err := opts.questions(args)
+		if err := errors.Join(err, output.check()); err != nil {
+			return err
+		}
+		inv, err := manifests.ask(cmd)
+		if err != nil {
+			return err
+		}
+		return probe(cmd, inv, questions, opts, output.form)
+	}
+	return cmd
+}
+
+// completeObjects has shells complete the names of objects in the manifests. Those of the first kind stand alone.
+func completeObjects(cmd *cobra.Command, manifests *manifestsFlag, flag string, kinds ...query.Kind) {
+	// It fails only for a flag that is not there, or that has completions already.
+	_ = cmd.RegisterFlagCompletionFunc(flag,
+		func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+			names := startingWith(typed, manifests.names(cmd, kinds[0], kinds...))
+			return names, cobra.ShellCompDirectiveNoFileComp
+		})
+}
+
+// questions reads what is asked, and reports all that is wrong with it.
+func (o *probeOptions) questions(args []string) ([]query.Question, error) {
+	var faults []error
+	var out []query.Question
+	for _, text := range args {
+		q, err := query.ParseQuestion(text)
+		out, faults = append(out, q), append(faults, err)
+	}
+	switch {
+	case o.from != "" && o.to != "":
+		q, err := query.ParseQuestion(o.from + "->" + o.to)
+		if err == nil && o.port != "" {
+			q.Port = o.port
+		}
+		out, faults = append(out, q), append(faults, err)
+	case o.from != "" || o.to != "" || o.port != "":
+		faults = append(faults, errors.New("--from, --to and --port belong together"))
+	case len(args) == 0:
+		faults = append(faults, errors.New("which connection? Say one, such as 'shop/web-0->shop/db-0:tcp/5432'"))
+	}
+	switch query.Verdict(o.expect) {
+	case "", query.Allow, query.Deny, query.Refuse:
+	case query.Mixed:
+		fallthrough
+	default:
+		faults = append(faults, fmt.Errorf("--expect: %q: expected allow, deny or refuse", o.expect))
+	}
+	return out, errors.Join(faults...)
+}
+
+func probe(cmd *cobra.Command, inv *query.Inventory, questions []query.Question, o *probeOptions, form string) error {
+	var report struct {
+		Answers []query.Answer `json:"answers"`
+	}
+	var faults []error
+	for _, q := range questions {
+		answers, err := inv.Probe(q, o.where)
+		report.Answers, faults = append(report.Answers, answers...), append(faults, err)
+	}
+	if err := errors.Join(faults...); err != nil {
+		return err
+	}
+	want := query.Allow
+	if o.expect != "" {
+		want = query.Verdict(o.expect)
+	}
+	others := 0
+	for i := range report.Answers {
+		if report.Answers[i].Verdict != want {
+			others++
+		}
+	}
+	out := cmd.OutOrStdout()
+	if form != "table" {
+		if err := printData(out, form, report); err != nil {
+			return err
+		}
+	} else if _, err := fmt.Fprint(out, answersText(report.Answers, inkFor(out))); err != nil {
+		return err
+	}
+	switch {
+	case others == 0:
+		return nil
+	case o.expect == "":
+		return &exitError{code: exitDifference}
+	default:
+		return &exitError{exitDifference, fmt.Sprintf("%d of %d verdicts are not %s", others, len(report.Answers), o.expect)}
+	}
+}
+
+// answersText spells answers for people.
+func answersText(answers []query.Answer, i ink) string {
+	var b strings.Builder
+	for n := range answers {
+		if n > 0 {
+			b.WriteString("\n")
+		}
+		b.WriteString(answerText(&answers[n], i))
+	}
+	return b.String()
+}

@@ -1,0 +1,145 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/sirupsen/logrus"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"github.com/netloom/netloom/pkg/query"
+	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/translator"
+)
+
+// Offline says what LoadState reads.
+type Offline struct {
+	Path  string    // a directory of manifests, a file, or "-" for Stdin
+	Stdin io.Reader // with "-" only
+
+	Translator translator.Options
+}
+
+// LoadState reads manifests once and translates them. It fails when they cannot be read at all; what is wrong inside
+// them is among the problems of the state.
+func LoadState(opts Offline) (query.State, error) {
+	content, err := opts.content()
+	if err != nil {
+		return query.State{}, err
+	}
+	source, err := readOffline(opts, content)
+	if err != nil {
+		return query.State{}, err
+	}
+	state := query.State{Cluster: opts.Translator.Cluster}
+	t := translator.New(opts.Translator)
+	for _, ref := range source.Refs() {
+		object, ok := source.Get(ref)
+		if !ok {
+			continue
+		}
+		if err := t.Put(object); err != nil {
+			state.Problems = append(state.Problems, problemOf(source, ref, "", err.Error()))
+		}
+		switch o := object.(type) {
+		case *corev1.Pod:
+			state.Objects.Pods = append(state.Objects.Pods, o)
+		case *corev1.Node:
+			state.Objects.Nodes = append(state.Objects.Nodes, o)
+		case *corev1.Service:
+			state.Objects.Services = append(state.Objects.Services, o)
+		case *networkingv1.NetworkPolicy:
+			state.Objects.Policies = append(state.Objects.Policies, o)
+		}
+	}
+	state.Snapshot, state.View = t.Snapshot(), t.View()
+	for _, p := range source.Problems() {
+		state.Problems = append(state.Problems, sourceProblem(p))
+	}
+	for _, p := range t.Problems() {
+		ref := watch.Ref{Kind: watch.Kind(p.Origin.Kind), Namespace: p.Origin.Namespace, Name: p.Origin.Name}
+		state.Problems = append(state.Problems, problemOf(source, ref, p.Field, p.Message))
+	}
+	findLines(state.Problems, content)
+	slices.SortFunc(state.Problems, query.Problem.Compare)
+	return state, nil
+}
+
+// streamName is what the standard input is called among paths.
+const streamName = "stdin"
+
+// content is what a file or the standard input holds; nil for a directory.
+func (o *Offline) content() (map[string][]byte, error) {
+	path := o.Path
+	var content []byte
+	switch path {
+	case "":
+		return nil, errors.New("expected a directory of manifests, a file, or - for the standard input")
+	case "-":
+		path = streamName
+		var err error
+		if content, err = io.ReadAll(o.Stdin); err != nil {
+			return nil, fmt.Errorf("read manifests: %w", err)
+		}
+	default:
+		info, err := os.Stat(path)
+		if err == nil && !info.IsDir() {
+			content, err = os.ReadFile(path) //nolint:gosec // the file that the caller names is the one to read
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read manifests: %w", err)
+		}
+		if info.IsDir() {
+			return nil, nil
+		}
+	}
+	return map[string][]byte{path: content}, nil
+}
+
+func readOffline(opts Offline, content map[string][]byte) (*watch.Directory, error) {
+	quiet := logrus.New()
+	quiet.SetOutput(io.Discard) // what is wrong is among the problems
+	for path, text := range content {
+		return watch.LoadManifest(path, text, watch.Options{}, quiet), nil
+	}
+	return watch.LoadDirectory(opts.Path, watch.Options{}, quiet)
+}
+
+func problemOf(source *watch.Directory, ref watch.Ref, field, message string) query.Problem {
+	p := query.Problem{Object: strings.Replace(ref.String(), " ", "/", 1), Field: field, Message: message}
+	if path, document, ok := source.Place(ref); ok {
+		p.Place = query.Place{Path: path, Document: document}
+	}
+	return p
+}
+
+func sourceProblem(p watch.Problem) query.Problem {
+	path, document, object := p.Place()
+	return query.Problem{
+		Object: object, Field: p.Field, Message: p.Message, Place: query.Place{Path: path, Document: document},
+	}
+}
+
+// findLines finds the lines of problems in their files, as far as these can still be read.
+func findLines(problems []query.Problem, content map[string][]byte) {
+	if content == nil {
+		content = map[string][]byte{}
+	}
+	for i := range problems {
+		place := &problems[i].Place
+		if place.Document == 0 {
+			continue
+		}
+		text, ok := content[place.Path]
+		if !ok {
+			text, _ = os.ReadFile(place.Path) // gone meanwhile: then it has no lines
+			content[place.Path] = text
+		}
+		place.Line = watch.Line(text, place.Document, problems[i].Field, problems[i].Message)
+	}
+}

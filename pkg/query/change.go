@@ -1,0 +1,87 @@
+package query
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// change says what would have to change for the opposite verdict: all of the lines for a connection that is denied, any
+// of them for one that is allowed. Policies bind pods only: of other ends there is nothing to say.
+func (inv *Inventory) change(c *connection, egress, ingress *Side) []string {
+	if egress.Itself {
+		return nil
+	}
+	var lines []string
+	for _, side := range []struct {
+		*Side
+		direction         intent.Direction
+		party             intent.Party
+		subject, peer, of string
+	}{{egress, intent.Egress, c.Src, c.from, c.to, "to"}, {ingress, intent.Ingress, c.Dst, c.to, c.from, "from"}} {
+		if side.party.Key == (intent.Key{}) && len(inv.byAddr[side.party.Addr]) == 0 {
+			continue
+		}
+		d, what := side.direction.String(), side.of+" "+side.peer+" at "+portText(&c.Flow)
+		switch {
+		case egress.Verdict == Allow && ingress.Verdict == Allow:
+			lines = append(lines, closing(side.Side, d, side.subject, what))
+		case side.Verdict == Deny:
+			lines = append(lines, fmt.Sprintf("%s of %s needs a rule %s, in %s or in another policy that selects it",
+				d, side.subject, what, joinOr(side.IsolatedBy)))
+		}
+	}
+	return lines
+}
+
+// closing says how a direction that allows a connection would come to deny it.
+func closing(s *Side, direction, subject, what string) string {
+	if len(s.IsolatedBy) == 0 {
+		return fmt.Sprintf("%s of %s: no policy selects it; one that does, and has no rule %s, would cut it",
+			direction, subject, what)
+	}
+	rules := make([]string, len(s.AllowedBy))
+	for i, r := range s.AllowedBy {
+		if strings.HasPrefix(r.Policy, "Node/") {
+			return fmt.Sprintf("%s of %s: nothing can cut it: a node always reaches its own pods", direction, subject)
+		}
+		rules[i] = r.String()
+	}
+	if len(rules) == 1 {
+		return fmt.Sprintf("%s of %s: %s would have to go", direction, subject, rules[0])
+	}
+	return fmt.Sprintf("%s of %s: %s would all have to go", direction, subject, joinAnd(rules))
+}
+
+// changeOfService says what would have to change for a service to send a flow on.
+func changeOfService(f *intent.Flow, b *intent.Balanced) []string {
+	service := b.LoadBalancer.Origin.String()
+	switch b.Outcome {
+	case intent.Refused:
+		return []string{service + " has no endpoint: it needs a pod that is ready"}
+	case intent.Unserved:
+		at := "the node where the connection enters, which is not known"
+		switch {
+		case b.Frontend.Locality == intent.NodeOfFrontend:
+			at = "node " + b.Frontend.Node
+		case f.Node != "":
+			at = "node " + f.Node
+		}
+		if len(b.Frontend.Backends) == 0 {
+			return []string{service + " has no endpoint: it needs a pod that is ready"}
+		}
+		return []string{service + " keeps to the endpoints of one node: it needs one on " + at}
+	case intent.Barred:
+		return []string{fmt.Sprintf("loadBalancerSourceRanges of %s would have to contain %s", service, f.Src.Addr)}
+	case intent.SentOn:
+	}
+	return nil
+}
+
+func portText(f *intent.Flow) string {
+	if f.Protocol == intent.ICMP || f.Protocol == intent.ICMPv6 {
+		return f.Protocol.String()
+	}
+	return fmt.Sprintf("%s/%d", f.Protocol, f.Port)
+}

@@ -1,0 +1,85 @@
+package query
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// shownNames is how many names an error proposes.
+const shownNames = 3
+
+// closest lists the names that somebody who wrote name may have meant, the likeliest first.
+func closest(name string, names []string) []string {
+	type guess struct {
+		name     string
+		distance int
+	}
+	_, bare, _ := strings.Cut(name, "/")
+	var guesses []guess
+	for _, n := range names {
+		d := distance(name, n)
+		if _, other, ok := strings.Cut(n, "/"); ok && (other == name || other == bare) {
+			d = 1 // the right name in another namespace
+		}
+		if d <= max(2, len(name)/3) {
+			guesses = append(guesses, guess{n, d})
+		}
+	}
+	slices.SortFunc(guesses, func(a, b guess) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), strings.Compare(a.name, b.name))
+	})
+	var out []string
+	for _, g := range guesses[:min(len(guesses), shownNames)] {
+		out = append(out, g.name)
+	}
+	return out
+}
+
+// distance counts the characters to insert, to delete or to replace on the way from a to b.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		corner := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			step := corner
+			if a[i] != b[j] {
+				step++
+			}
+			corner = row[j+1]
+			row[j+1] = min(step, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// hint proposes names, or says where to find them.
+func hint(name string, names []string) string {
+	if near := closest(name, names); len(near) > 0 {
+		return "; did you mean " + joinOr(near) + "?"
+	}
+	switch {
+	case len(names) == 0:
+		return "; there is none"
+	case len(names) <= shownNames:
+		return "; there is " + joinOr(names)
+	default:
+		return ""
+	}
+}
+
+func joinOr(words []string) string  { return joinWith(words, "or") }
+func joinAnd(words []string) string { return joinWith(words, "and") }
+
+// joinWith spells a list as "a, b and c".
+func joinWith(words []string, last string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	n := len(words) - 1
+	return strings.Join(words[:n], ", ") + " " + last + " " + words[n]
+}

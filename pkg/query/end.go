@@ -1,0 +1,198 @@
+package query
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"path"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/netloom/netloom/labelcache"
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// end is one end of a connection: a pod, a node, a service or an address.
+type end struct {
+	name    string // as answers call it
+	kind    Kind
+	key     intent.Key // of the endpoint that policies see; zero when they see an address
+	addrs   []netip.Addr
+	node    string // where it runs; "" when unknown or anywhere
+	note    string // what policies see of it, when that is not what its name says
+	ports   []labelcache.NamedPort
+	service *service
+}
+
+// ends finds what a text of a question means. Without a namespace of its own it is in the given one, "" is none.
+//
+// A text is an address; [pod/]NAMESPACE/NAME; node/NAME; svc/NAMESPACE/NAME, with :PORT where the service has several.
+// A pod's name may be a pattern such as web-*, or a label selector such as app=web; NAMESPACE may be *. These mean every
+// pod that matches, at least one.
+func (inv *Inventory) ends(text, namespace string) ([]end, error) {
+	if a, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil {
+		return []end{inv.address(a.Unmap().WithZone(""))}, nil
+	}
+	kind, rest := KindPod, text
+	if word, after, ok := strings.Cut(text, "/"); ok {
+		if k, known := kindOf(word); known && (strings.Contains(after, "/") || k == KindNode || namespace != "") {
+			kind, rest = k, after
+		}
+	}
+	if kind == KindNode {
+		e, err := inv.node(rest)
+		return []end{e}, err
+	}
+	if kind == KindPolicy {
+		return nil, fmt.Errorf("%s: a policy is no end of a connection: expected a pod, a service, a node or an address", text)
+	}
+	if !strings.Contains(rest, "/") {
+		if namespace == "" {
+			return nil, fmt.Errorf("%q: expected NAMESPACE/NAME, node/NAME, svc/NAMESPACE/NAME or an address%s",
+				text, nearOnly(text, inv.Names(KindPod)))
+		}
+		rest = namespace + "/" + rest
+	}
+	if kind == KindService {
+		e, err := inv.service(rest)
+		return []end{e}, err
+	}
+	return inv.podsLike(rest)
+}
+
+// nearOnly is a hint, where there is a name that is near.
+func nearOnly(name string, names []string) string {
+	if near := closest(name, names); len(near) > 0 {
+		return "; did you mean " + joinOr(near) + "?"
+	}
+	return ""
+}
+
+// podsLike are the pods that namespace/name means: one, or those that match.
+func (inv *Inventory) podsLike(text string) ([]end, error) {
+	namespace, name, _ := strings.Cut(text, "/")
+	if !strings.ContainsAny(text, "*?[=!") {
+		e, err := inv.pod(text)
+		return []end{e}, err
+	}
+	matches := func(n string, _ labels.Set) (bool, error) { return path.Match(name, n) }
+	if strings.ContainsAny(name, "=!") {
+		selector, err := labels.Parse(name)
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", text, err)
+		}
+		matches = func(_ string, set labels.Set) (bool, error) { return selector.Matches(set), nil }
+	}
+	var found []end
+	for _, e := range inv.endpoints {
+		in, err := path.Match(namespace, e.Key.Namespace)
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", text, err)
+		}
+		if !in {
+			continue
+		}
+		ok, err := matches(e.Key.Name, e.Labels)
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", text, err)
+		}
+		if ok && len(e.Addrs) > 0 {
+			found = append(found, inv.endpoint(e))
+		}
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("%q: no pod with an address matches", text)
+	}
+	return found, nil
+}
+
+// endpoint is a pod with a network of its own.
+func (inv *Inventory) endpoint(e *labelcache.Endpoint) end {
+	return end{
+		name: e.Key.Namespace + "/" + e.Key.Name, kind: KindPod, key: intent.Key(e.Key), addrs: e.Addrs, node: e.Node,
+		ports: e.Ports,
+	}
+}
+
+// pod finds the pod namespace/name.
+func (inv *Inventory) pod(name string) (end, error) {
+	ns, short, _ := strings.Cut(name, "/")
+	if e, ok := inv.state.View.Endpoint(inv.key(ns, short)); ok {
+		if len(e.Addrs) == 0 {
+			return end{}, fmt.Errorf("pod %s has no address: its manifest needs status.podIPs", name)
+		}
+		return inv.endpoint(e), nil
+	}
+	p := inv.pods[name]
+	switch {
+	case p == nil:
+		return end{}, notFound(KindPod, name, inv.Names(KindPod))
+	case p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed:
+		return end{}, fmt.Errorf("pod %s has finished (%s): it sends and receives nothing", name, p.Status.Phase)
+	}
+	out := end{name: name, kind: KindPod, node: p.Spec.NodeName, addrs: podAddrs(p)}
+	if len(out.addrs) == 0 {
+		out.addrs = inv.nodes[p.Spec.NodeName]
+	}
+	if len(out.addrs) == 0 {
+		return end{}, fmt.Errorf("pod %s is on the host network of a node whose addresses are not known", name)
+	}
+	out.note = "on the host network: policies see node " + p.Spec.NodeName
+	return out, nil
+}
+
+func podAddrs(p *corev1.Pod) []netip.Addr {
+	ips := p.Status.PodIPs
+	if len(ips) == 0 {
+		ips = []corev1.PodIP{{IP: p.Status.PodIP}}
+	}
+	var addrs []netip.Addr
+	for _, ip := range ips {
+		if a, err := netip.ParseAddr(ip.IP); err == nil {
+			addrs = append(addrs, a.Unmap().WithZone(""))
+		}
+	}
+	return addrs
+}
+
+// node finds a node.
+func (inv *Inventory) node(name string) (end, error) {
+	addrs, ok := inv.nodes[name]
+	if !ok {
+		return end{}, notFound(KindNode, name, inv.Names(KindNode))
+	}
+	if len(addrs) == 0 {
+		return end{}, fmt.Errorf("node %s has no address: its manifest needs status.addresses", name)
+	}
+	return end{name: "node/" + name, kind: KindNode, addrs: addrs, node: name}, nil
+}
+
+// address is an address, and whose it is.
+func (inv *Inventory) address(a netip.Addr) end {
+	out := end{name: a.String(), kind: kindAddress, addrs: []netip.Addr{a}, node: inv.nodeOf[a]}
+	holders := inv.byAddr[a]
+	switch {
+	case len(holders) == 1:
+		e := holders[0]
+		out.key, out.node, out.ports = intent.Key(e.Key), e.Node, e.Ports
+		out.note = "the address of pod " + e.Key.String()
+	case len(holders) > 1:
+		names := make([]string, len(holders))
+		for i, e := range holders {
+			names[i] = e.Key.String()
+		}
+		out.note = "the address of pods " + joinAnd(names) + ": the policies of all of them count"
+	case out.node != "":
+		out.note = "an address of node " + out.node
+	}
+	return out
+}
+
+// ErrNotFound is what errors about a name are that nothing has.
+var ErrNotFound = errors.New("not found")
+
+func notFound(kind Kind, name string, names []string) error {
+	return fmt.Errorf("%s %s: %w%s", kind, name, ErrNotFound, hint(name, names))
+}

@@ -1,0 +1,164 @@
+package query
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"github.com/netloom/netloom/labelcache"
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// Inventory knows who is where in a State. It is immutable and safe for concurrent use.
+type Inventory struct {
+	state     State
+	endpoints []*labelcache.Endpoint // by key
+	byAddr    map[netip.Addr][]*labelcache.Endpoint
+	pods      map[string]*corev1.Pod // by namespace/name; finished ones and those on the host network too
+	policies  map[string]*networkingv1.NetworkPolicy
+	services  map[string]*corev1.Service
+	balancers map[string][]*intent.LoadBalancer // by namespace/name of their service
+	nodes     map[string][]netip.Addr
+	nodeOf    map[netip.Addr]string
+	subjects  [2]map[intent.Key][]*intent.Policy // by direction: the policies that select an endpoint
+}
+
+// NewInventory looks through a state once.
+func NewInventory(state State) *Inventory {
+	inv := &Inventory{
+		state:     state,
+		byAddr:    map[netip.Addr][]*labelcache.Endpoint{},
+		pods:      map[string]*corev1.Pod{},
+		policies:  map[string]*networkingv1.NetworkPolicy{},
+		services:  map[string]*corev1.Service{},
+		balancers: map[string][]*intent.LoadBalancer{},
+		nodes:     map[string][]netip.Addr{},
+		nodeOf:    map[netip.Addr]string{},
+	}
+	for e := range state.View.Endpoints() {
+		inv.endpoints = append(inv.endpoints, e)
+	}
+	slices.SortFunc(inv.endpoints, func(a, b *labelcache.Endpoint) int { return a.Key.Compare(b.Key) })
+	for _, e := range inv.endpoints {
+		for _, a := range e.Addrs {
+			inv.byAddr[a] = append(inv.byAddr[a], e)
+		}
+	}
+	inv.fileObjects()
+	for lb := range state.Snapshot.LoadBalancers() {
+		name := lb.Origin.Namespace + "/" + lb.Origin.Name
+		inv.balancers[name] = append(inv.balancers[name], lb)
+	}
+	inv.fileSubjects()
+	return inv
+}
+
+func (inv *Inventory) fileObjects() {
+	for _, p := range inv.state.Objects.Pods {
+		inv.pods[p.Namespace+"/"+p.Name] = p
+	}
+	for _, p := range inv.state.Objects.Policies {
+		inv.policies[p.Namespace+"/"+p.Name] = p
+	}
+	for _, s := range inv.state.Objects.Services {
+		inv.services[s.Namespace+"/"+s.Name] = s
+	}
+	nodes := slices.Clone(inv.state.Objects.Nodes)
+	slices.SortFunc(nodes, func(a, b *corev1.Node) int { return cmp.Compare(a.Name, b.Name) })
+	for _, n := range nodes {
+		addrs := nodeAddrs(n)
+		inv.nodes[n.Name] = addrs
+		for _, a := range addrs {
+			if _, taken := inv.nodeOf[a]; !taken {
+				inv.nodeOf[a] = n.Name
+			}
+		}
+	}
+}
+
+// fileSubjects finds the policies of every endpoint by going through the members of each policy's subject.
+func (inv *Inventory) fileSubjects() {
+	for d := range inv.subjects {
+		inv.subjects[d] = map[intent.Key][]*intent.Policy{}
+	}
+	for p := range inv.state.Snapshot.Policies() {
+		set := inv.state.Snapshot.Set(p.Subject)
+		if set == nil || set.Members == nil {
+			continue
+		}
+		of := inv.subjects[p.Direction]
+		for e := range set.Members.All() {
+			of[e.Key] = append(of[e.Key], p)
+		}
+	}
+}
+
+// policiesOf lists the policies that select a party in a direction, ordered by ID. A party without a key is whoever
+// holds the address.
+func (inv *Inventory) policiesOf(d intent.Direction, p intent.Party) []*intent.Policy {
+	if p.Key != (intent.Key{}) {
+		return inv.subjects[d][p.Key]
+	}
+	var all []*intent.Policy
+	for _, e := range inv.byAddr[p.Addr] {
+		all = append(all, inv.subjects[d][intent.Key(e.Key)]...)
+	}
+	slices.SortFunc(all, func(a, b *intent.Policy) int { return cmp.Compare(a.ID, b.ID) })
+	return slices.Compact(all)
+}
+
+// key names a pod of the state's cluster.
+func (inv *Inventory) key(namespace, name string) labelcache.Key {
+	return labelcache.Key{Cluster: inv.state.Cluster, Namespace: namespace, Name: name}
+}
+
+// Names lists what a kind of object is called, sorted: pods, policies and services as namespace/name, nodes by name.
+// An unknown kind has no names.
+func (inv *Inventory) Names(kind Kind) []string {
+	switch kind {
+	case KindPod:
+		return sortedKeys(inv.pods)
+	case KindPolicy:
+		return sortedKeys(inv.policies)
+	case KindService:
+		names := map[string]bool{}
+		for name := range inv.services {
+			names[name] = true
+		}
+		for name := range inv.balancers {
+			names[name] = true
+		}
+		return sortedKeys(names)
+	case KindNode:
+		return sortedKeys(inv.nodes)
+	case kindAddress:
+	}
+	return nil
+}
+
+// nodeAddrs are the addresses under which a node is known in the network.
+func nodeAddrs(n *corev1.Node) []netip.Addr {
+	var addrs []netip.Addr
+	for _, a := range n.Status.Addresses {
+		if a.Type != corev1.NodeInternalIP && a.Type != corev1.NodeExternalIP {
+			continue
+		}
+		if addr, err := netip.ParseAddr(a.Address); err == nil {
+			addrs = append(addrs, addr.Unmap().WithZone(""))
+		}
+	}
+	return addrs
+}
+
+func sortedKeys[T any](m map[string]T) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, strings.Compare)
+	return keys
+}

@@ -1,0 +1,207 @@
+package query_test
+
+import (
+	"flag"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/netloom/netloom/pkg/query"
+	"github.com/netloom/netloom/test/oracle"
+	"github.com/netloom/netloom/test/policygen"
+)
+
+var (
+	seedFlag = flag.Uint64("query.seed", 0, "repeat the run of this seed; 0 takes a new one")
+	clusters = flag.Int("query.clusters", 30, "how many random clusters are compared with the oracle")
+)
+
+// probesPerCluster is how many questions are asked about each cluster.
+const probesPerCluster = 300
+
+// TestProbeAgreesWithOracle asks, in words, about random clusters, and compares the verdict, the policies that isolate,
+// the rules that allow and the endpoints of Services with what the oracle says.
+func TestProbeAgreesWithOracle(t *testing.T) {
+	seed := *seedFlag
+	if seed == 0 {
+		seed = uint64(time.Now().UnixNano())
+	}
+	t.Logf("repeat with -query.seed=%d", seed)
+	served := 0
+	for i := range uint64(*clusters) {
+		size := policygen.Size{Odd: (seed+i)%3 == 0} // by the seed, so that it repeats alone
+		if (seed+i)%2 == 1 {
+			size.Services, size.Nodes = 8, 3
+		}
+		cluster := policygen.Generate(seed+i, size)
+		inv := query.NewInventory(stateOf(t, objectsIn(cluster)))
+		frozen := cluster.Freeze()
+		for _, f := range policygen.Probes(cluster, policygen.NewRand(seed+i), probesPerCluster) {
+			f, ok := known(cluster, f)
+			if !ok || f.Dst.Addr.Is4In6() || f.Src.Addr.Is4In6() {
+				continue
+			}
+			want := frozen.Allowed(f)
+			if want.Service != "" {
+				served++
+			}
+			got, err := answerTo(inv, f)
+			require.NoError(t, err, "seed %d: %+v", seed+i, f)
+			require.Equal(t, spellWanted(want), spellAnswer(got), "seed %d: %+v: %v", seed+i, f, want.Why)
+		}
+	}
+	require.NotZero(t, served, "no flow went to a Service")
+}
+
+func objectsIn(c *oracle.Cluster) []runtime.Object {
+	var all []runtime.Object
+	for _, o := range c.Namespaces {
+		all = append(all, o.DeepCopy())
+	}
+	for _, o := range c.Nodes {
+		all = append(all, o.DeepCopy())
+	}
+	for _, o := range c.Pods {
+		all = append(all, o.DeepCopy())
+	}
+	for _, o := range c.Policies {
+		all = append(all, o.DeepCopy())
+	}
+	for _, o := range c.Services {
+		all = append(all, o.DeepCopy())
+	}
+	for _, o := range c.Slices {
+		all = append(all, o.DeepCopy())
+	}
+	return all
+}
+
+// known is the flow as a question understands it: an address that one pod holds is that pod, and so is on its node. A
+// flow from an address that several hold is passed over, since the oracle does not say where it enters.
+func known(c *oracle.Cluster, f oracle.Flow) (oracle.Flow, bool) {
+	if f.Src.Pod != "" {
+		f.Node = ""
+		return f, true
+	}
+	var holders []string
+	for _, p := range c.Pods {
+		if p.Spec.HostNetwork || p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed" {
+			continue
+		}
+		for _, ip := range p.Status.PodIPs {
+			if a, err := netip.ParseAddr(ip.IP); err == nil && a == f.Src.Addr {
+				holders = append(holders, p.Namespace+"/"+p.Name)
+			}
+		}
+	}
+	if len(holders) == 1 {
+		f.Src.Pod, f.Node = holders[0], ""
+	}
+	if len(holders) == 0 {
+		for _, n := range slices.Backward(c.Nodes) {
+			for _, a := range n.Status.Addresses {
+				if a.Address == f.Src.Addr.String() {
+					f.Node = n.Name
+				}
+			}
+		}
+	}
+	return f, len(holders) < 2
+}
+
+// answerTo asks for f in words and returns what the answer says of its very addresses.
+func answerTo(inv *query.Inventory, f oracle.Flow) (*query.Flow, error) {
+	name := func(e oracle.End) string {
+		if e.Pod != "" {
+			return e.Pod
+		}
+		return e.Addr.String()
+	}
+	port := strings.ToLower(string(f.Protocol))
+	if f.Protocol != oracle.ICMP {
+		port += fmt.Sprintf("/%d", f.Port)
+	}
+	q, err := query.ParseQuestion(name(f.Src) + " -> " + name(f.Dst) + " " + port)
+	if err != nil {
+		return nil, err
+	}
+	answers, err := inv.Probe(q, query.Where{Node: f.Node, Network: f.Network})
+	if err != nil {
+		return nil, err
+	}
+	for i := range answers[0].Flows {
+		flow := &answers[0].Flows[i]
+		if flow.Source == f.Src.Addr.String() && strings.HasPrefix(flow.Destination, f.Dst.Addr.String()+" ") {
+			return flow, nil
+		}
+	}
+	return nil, fmt.Errorf("no answer speaks of these addresses: %+v", answers)
+}
+
+// spellWanted spells what the oracle says of a flow.
+func spellWanted(v oracle.Verdict) []string {
+	out := []string{fmt.Sprintf("allowed %v refused %v service %q", v.Allowed, v.Refused, v.Service)}
+	for _, b := range v.Backends {
+		out = append(out, fmt.Sprintf("%s %v %v", netip.AddrPortFrom(b.Addr, uint16(b.Port)), b.EgressAllowed, b.IngressAllowed))
+	}
+	if v.Service != "" {
+		return out
+	}
+	for _, why := range v.Why {
+		why = strings.ReplaceAll(why, "from the pod's own node", "allowed by its own node")
+		if !slices.Contains(out, why) {
+			out = append(out, why)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// spellAnswer spells an answer in the oracle's words.
+func spellAnswer(f *query.Flow) []string {
+	allowed, refused, service := f.Verdict == query.Allow, f.Verdict == query.Refuse, ""
+	if f.Service != nil {
+		service = strings.TrimPrefix(f.Service.Service, "Service/")
+	}
+	out := []string{fmt.Sprintf("allowed %v refused %v service %q", allowed, refused, service)}
+	if f.Service != nil {
+		for _, b := range f.Service.Choices {
+			out = append(out, fmt.Sprintf("%s %v %v", b.Address, b.Egress.Verdict == query.Allow, b.Ingress.Verdict == query.Allow))
+		}
+		return out
+	}
+	if f.Egress.Itself {
+		return append([]string{"a pod may talk to itself"}, out...)
+	}
+	for _, side := range []struct {
+		name string
+		*query.Side
+	}{{"egress", f.Egress}, {"ingress", f.Ingress}} {
+		switch {
+		case len(side.IsolatedBy) == 0:
+			out = append(out, side.name+": not isolated")
+		case side.Verdict == query.Allow:
+			for _, r := range side.AllowedBy {
+				line := side.name + ": allowed by its own node"
+				if policy, ok := strings.CutPrefix(r.Policy, "NetworkPolicy/"); ok {
+					line = side.name + ": allowed by " + policy + " " + r.Path
+				}
+				if !slices.Contains(out, line) {
+					out = append(out, line)
+				}
+			}
+		default:
+			for _, p := range side.IsolatedBy {
+				out = append(out, side.name+": isolated by "+strings.TrimPrefix(p, "NetworkPolicy/"))
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,182 @@
+package query
+
+import (
+	"cmp"
+	"net/netip"
+
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// Verdict is what becomes of a connection.
+type Verdict string
+
+// The verdicts. Deny is silence, Refuse an answer that nobody is there. Mixed depends: on the address family, or on the
+// endpoint of a service that is chosen.
+const (
+	Allow  Verdict = "allow"
+	Deny   Verdict = "deny"
+	Refuse Verdict = "refuse"
+	Mixed  Verdict = "mixed"
+)
+
+// Answer says what becomes of the connections from one place to another.
+type Answer struct {
+	Question string  `json:"question"` // such as "shop/web-0 -> shop/db-0 tcp/5432"
+	From     string  `json:"from"`
+	To       string  `json:"to"`
+	Port     string  `json:"port"`
+	Verdict  Verdict `json:"verdict"`
+	// Notes say what policies see of an end, when that is not what its name says.
+	Notes []string `json:"notes,omitempty"`
+	Flows []Flow   `json:"flows"` // one for each two addresses of one family
+}
+
+// Flow is a connection between two addresses.
+type Flow struct {
+	Family      string     `json:"family"` // ipv4 or ipv6
+	Source      string     `json:"source"`
+	Destination string     `json:"destination"` // with the port, where the protocol has ports
+	Verdict     Verdict    `json:"verdict"`
+	Service     *Balancing `json:"service,omitempty"` // what a Service made of it; then it has no sides of its own
+	Egress      *Side      `json:"egress,omitempty"`
+	Ingress     *Side      `json:"ingress,omitempty"`
+	Change      []string   `json:"change,omitempty"` // what would have to change for the opposite verdict
+}
+
+// Balancing is what a Service makes of a connection to one of its frontends.
+type Balancing struct {
+	Service  string          `json:"service"`  // such as Service/shop/db
+	Frontend string          `json:"frontend"` // such as tcp/10.96.0.10:5432
+	Kind     string          `json:"kind"`     // cluster, nodeport, external or ingress
+	Outcome  string          `json:"outcome"`  // sent on, refused, unserved or barred
+	Choices  []BackendAnswer `json:"backends,omitempty"`
+}
+
+// BackendAnswer is what becomes of a connection that is sent on to one backend.
+type BackendAnswer struct {
+	Address string   `json:"address"`
+	Pod     string   `json:"pod,omitempty"`
+	Node    string   `json:"node,omitempty"`
+	Verdict Verdict  `json:"verdict"`
+	Egress  *Side    `json:"egress,omitempty"`
+	Ingress *Side    `json:"ingress,omitempty"`
+	Change  []string `json:"change,omitempty"`
+}
+
+// Probe answers a question: one answer for each two places that it names. It fails when the question names what is not
+// there.
+func (inv *Inventory) Probe(q Question, w Where) ([]Answer, error) {
+	pairs, err := inv.pairs(q, w)
+	if err != nil {
+		return nil, err
+	}
+	answers := make([]Answer, 0, len(pairs))
+	for i := range pairs {
+		a, err := inv.answer(&pairs[i], w)
+		if err != nil {
+			return nil, err
+		}
+		answers = append(answers, a)
+	}
+	return answers, nil
+}
+
+// answer judges every connection of a pair.
+func (inv *Inventory) answer(p *pair, w Where) (Answer, error) {
+	flows, err := p.flows(w)
+	if err != nil {
+		return Answer{}, err
+	}
+	a := Answer{Question: p.String(), From: p.from.name, To: p.to.name, Port: p.port.String()}
+	for _, e := range []*end{p.from, p.to} {
+		if e.note != "" {
+			a.Notes = append(a.Notes, e.name+" is "+e.note)
+		}
+	}
+	for i := range flows {
+		a.Flows = append(a.Flows, inv.judge(&flows[i], p))
+	}
+	a.Verdict = a.Flows[0].Verdict
+	for i := range a.Flows {
+		a.Verdict = a.Verdict.with(a.Flows[i].Verdict)
+	}
+	return a, nil
+}
+
+// with is the verdict of two together.
+func (v Verdict) with(o Verdict) Verdict {
+	if v == o {
+		return v
+	}
+	return Mixed
+}
+
+// verdictOf is allow or deny.
+func verdictOf(allowed bool) Verdict {
+	if allowed {
+		return Allow
+	}
+	return Deny
+}
+
+// judge asks the snapshot and says why it answers as it does.
+func (inv *Inventory) judge(f *intent.Flow, p *pair) Flow {
+	v := inv.state.Snapshot.Evaluate(*f)
+	out := Flow{
+		Family: familyOf(f.Dst.Addr), Source: f.Src.Addr.String(), Destination: f.Dst.Addr.String() + " " + portText(f),
+		Verdict: verdictOf(v.Allowed),
+	}
+	if v.Balanced == nil {
+		c := &connection{*f, p.from.name, p.to.name}
+		out.Egress, out.Ingress = inv.sides(c, v.Egress, v.Ingress)
+		out.Change = inv.change(c, out.Egress, out.Ingress)
+		return out
+	}
+	b := v.Balanced
+	out.Service = &Balancing{
+		Service: b.LoadBalancer.Origin.String(), Frontend: b.Frontend.String(), Kind: b.Frontend.Kind.String(),
+		Outcome: b.Outcome.String(),
+	}
+	for i := range b.Choices {
+		out.Service.Choices = append(out.Service.Choices, inv.choice(f, &b.Choices[i], p))
+	}
+	for i := range out.Service.Choices {
+		if i == 0 {
+			out.Verdict = out.Service.Choices[0].Verdict
+		}
+		out.Verdict = out.Verdict.with(out.Service.Choices[i].Verdict)
+	}
+	if b.Outcome == intent.Refused {
+		out.Verdict = Refuse
+	}
+	out.Change = changeOfService(f, b)
+	return out
+}
+
+// choice says what becomes of a flow that is sent on to one backend. Whoever holds the address gets it.
+func (inv *Inventory) choice(f *intent.Flow, c *intent.Choice, p *pair) BackendAnswer {
+	b := &c.Backend
+	out := BackendAnswer{
+		Address: b.AddrPort().String(), Pod: inv.holder(b.Addr), Node: b.Node, Verdict: verdictOf(c.Allowed),
+	}
+	to := &connection{*f, p.from.name, cmp.Or(out.Pod, out.Address)}
+	to.Dst, to.Port = intent.Party{Addr: b.Addr}, b.Port
+	out.Egress, out.Ingress = inv.sides(to, c.Egress, c.Ingress)
+	out.Change = inv.change(to, out.Egress, out.Ingress)
+	return out
+}
+
+// holder is the pod that holds an address, the first of several; "" when none does.
+func (inv *Inventory) holder(a netip.Addr) string {
+	if holders := inv.byAddr[a]; len(holders) > 0 {
+		return holders[0].Key.Namespace + "/" + holders[0].Key.Name
+	}
+	return ""
+}
+
+func familyOf(a netip.Addr) string {
+	if a.Is4() {
+		return "ipv4"
+	}
+	return "ipv6"
+}

@@ -1,0 +1,186 @@
+package query
+
+import (
+	"fmt"
+	"net/netip"
+	"regexp"
+	"strings"
+
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// Question asks whether connections get through. Its ends are texts: see ParseQuestion.
+type Question struct {
+	From, To string
+	Port     string // such as tcp/80; "" where To is a port of a service
+}
+
+// String spells q as people write it.
+func (q Question) String() string {
+	if q.Port == "" {
+		return q.From + " -> " + q.To
+	}
+	return q.From + " -> " + q.To + " " + q.Port
+}
+
+// Where says what the texts of a question leave open.
+type Where struct {
+	Namespace string // of pods and services that name none; "" asks for one
+	// Node is where connections from outside enter the network, as far as that decides which endpoint of a service is
+	// chosen; "" is not known.
+	Node    string
+	Network string // the logical network; "" is that of the service that is asked for, or the default one
+}
+
+// withPort is a destination with its port behind a colon or a space.
+var withPort = regexp.MustCompile(`^(.*\S)(?:\s*:\s*|\s+)((?:(?i:tcp|udp|sctp)/[\w-]+)|(?i:icmp))$`)
+
+// ParseQuestion reads "shop/web-0 -> shop/db-0:tcp/5432": two ends and a port, with or without spaces. An end is a pod
+// (namespace/name), an address, node/NAME or, as destination, svc/namespace/name:port. A pod's name may be a pattern
+// such as web-*, or a selector such as app=web. The port is tcp/80, udp/53, sctp/9999, tcp/NAME or icmp; behind an
+// IPv4 address, an IPv6 address in brackets or a pod a bare number is TCP.
+func ParseQuestion(text string) (Question, error) {
+	from, to, ok := strings.Cut(text, "->")
+	from, to = strings.TrimSpace(from), strings.TrimSpace(to)
+	switch {
+	case !ok && strings.HasSuffix(from, "-"):
+		return Question{}, fmt.Errorf("%q: expected SRC->DST:tcp/80; quote it, or the shell takes > for itself", text)
+	case !ok || from == "" || to == "":
+		return Question{}, fmt.Errorf("%q: expected SRC->DST:tcp/80, such as shop/web-0->shop/db-0:tcp/5432", text)
+	}
+	q := Question{From: from, To: to}
+	if m := withPort.FindStringSubmatch(to); m != nil {
+		q.To, q.Port = m[1], m[2]
+		return q, nil
+	}
+	if at, err := netip.ParseAddrPort(to); err == nil {
+		q.To, q.Port = at.Addr().String(), fmt.Sprint(at.Port())
+		return q, nil
+	}
+	_, err := netip.ParseAddr(to)
+	if end, number, found := strings.Cut(to, ":"); found && err != nil && !isService(to) {
+		q.To, q.Port = end, number
+	}
+	return q, nil
+}
+
+func isService(text string) bool {
+	word, _, _ := strings.Cut(text, "/")
+	kind, ok := kindOf(word)
+	return ok && kind == KindService
+}
+
+// pair is one source and one destination of a question.
+type pair struct {
+	from, to *end
+	port     port
+}
+
+func (p *pair) String() string {
+	if p.to.service != nil {
+		return p.from.name + " -> svc/" + p.to.service.name + " " + p.port.String()
+	}
+	return p.from.name + " -> " + p.to.name + " " + p.port.String()
+}
+
+// maxPairs is how many pairs a question with patterns may mean.
+const maxPairs = 100_000
+
+// pairs finds who is asked about.
+func (inv *Inventory) pairs(q Question, w Where) ([]pair, error) {
+	from, err := inv.ends(q.From, w.Namespace)
+	if err != nil {
+		return nil, fmt.Errorf("from %w", err)
+	}
+	to, err := inv.ends(q.To, w.Namespace)
+	if err != nil {
+		return nil, fmt.Errorf("to %w", err)
+	}
+	if from[0].service != nil {
+		return nil, fmt.Errorf("from %s: a service sends nothing: ask about its pods", q.From)
+	}
+	if len(from)*len(to) > maxPairs {
+		return nil, fmt.Errorf("%s: that is %d pairs, more than %d: narrow the patterns", q, len(from)*len(to), maxPairs)
+	}
+	var asked port
+	if q.Port != "" {
+		if asked, err = parsePort(q.Port); err != nil {
+			return nil, err
+		}
+	}
+	out := make([]pair, 0, len(from)*len(to))
+	for i := range to {
+		resolved, err := portAt(asked, &to[i])
+		if err != nil {
+			return nil, err
+		}
+		for j := range from {
+			if from[j].kind == KindPod && from[j].name == to[i].name && len(from)*len(to) > 1 {
+				continue // patterns do not ask whether a pod reaches itself
+			}
+			out = append(out, pair{&from[j], &to[i], resolved})
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%s: the patterns match one pod only", q)
+	}
+	return out, nil
+}
+
+// portAt is the port that is asked for at a destination.
+func portAt(asked port, to *end) (port, error) {
+	switch {
+	case to.service != nil && asked == (port{}):
+		return to.service.onlyPort()
+	case to.service != nil:
+		return to.service.port(asked)
+	case asked == (port{}):
+		return port{}, fmt.Errorf("%s: which port? Say %s:tcp/80", to.name, to.name)
+	default:
+		return asked.of(to)
+	}
+}
+
+// flows lists the connections that a pair can have: one for each two addresses of one family.
+func (p *pair) flows(w Where) ([]intent.Flow, error) {
+	var out []intent.Flow
+	for _, dst := range p.targets() {
+		for _, src := range p.from.addrs {
+			if src.Is4() != dst.Is4() {
+				continue
+			}
+			f := intent.Flow{
+				Src: intent.Party{Key: p.from.key, Addr: src}, Dst: intent.Party{Key: p.to.key, Addr: dst},
+				Protocol: p.port.protocol, Port: p.port.number, Node: p.from.node, Network: w.Network,
+			}
+			if f.Protocol == intent.ICMP && !dst.Is4() {
+				f.Protocol = intent.ICMPv6
+			}
+			if f.Node == "" {
+				f.Node = w.Node
+			}
+			if f.Network == "" && p.to.service != nil {
+				f.Network = p.to.service.balancer.Network
+			}
+			out = append(out, f)
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%s and %s have no address family in common", p.from.name, p.to.name)
+	}
+	return out, nil
+}
+
+// targets are the addresses to send to.
+func (p *pair) targets() []netip.Addr {
+	if p.to.service == nil {
+		return p.to.addrs
+	}
+	var addrs []netip.Addr
+	for _, f := range p.to.service.frontends {
+		if f.Protocol == p.port.protocol && f.Port == p.port.number {
+			addrs = append(addrs, f.Addr)
+		}
+	}
+	return addrs
+}

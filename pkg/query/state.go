@@ -1,0 +1,72 @@
+package query
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"github.com/netloom/netloom/labelcache"
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// State is what is asked about, at one moment. It is read-only: its parts are shared.
+type State struct {
+	Cluster  string // name of the cluster that the objects are of; "" is the only one
+	Snapshot *intent.Snapshot
+	View     labelcache.View // the endpoints that the snapshot was made with
+	Objects  Objects
+	Problems []Problem // what could not be understood of the objects, in order
+}
+
+// Objects are those of a cluster that questions may name, in any order.
+type Objects struct {
+	Pods     []*corev1.Pod
+	Nodes    []*corev1.Node
+	Policies []*networkingv1.NetworkPolicy
+	Services []*corev1.Service
+}
+
+// Place is where a manifest stands. The zero value is nowhere.
+type Place struct {
+	Path     string `json:"path,omitempty"`
+	Document int    `json:"document,omitempty"` // from 1; 0 is the whole file
+	Line     int    `json:"line,omitempty"`     // from 1; 0 is not known
+}
+
+// String spells p as path:line, or as path alone.
+func (p Place) String() string {
+	if p.Line == 0 {
+		return p.Path
+	}
+	return fmt.Sprintf("%s:%d", p.Path, p.Line)
+}
+
+// Problem is something that could not be understood. What it concerns allows nothing.
+type Problem struct {
+	Object  string `json:"object,omitempty"` // such as NetworkPolicy/shop/db; "" when it cannot be told
+	Field   string `json:"field,omitempty"`  // such as spec.ingress[0].ports[0].port; "" is the whole object
+	Message string `json:"message"`
+	Place   Place  `json:"place,omitzero"`
+}
+
+// String spells p on one line.
+func (p Problem) String() string {
+	parts := make([]string, 0, 4)
+	for _, s := range []string{p.Place.String(), p.Object, p.Field, p.Message} {
+		if s != "" {
+			parts = append(parts, s)
+		}
+	}
+	return strings.Join(parts, ": ")
+}
+
+// Compare orders problems by place, object, field and message.
+func (p Problem) Compare(o Problem) int {
+	return cmp.Or(
+		strings.Compare(p.Place.Path, o.Place.Path), cmp.Compare(p.Place.Document, o.Place.Document),
+		strings.Compare(p.Object, o.Object), strings.Compare(p.Field, o.Field), strings.Compare(p.Message, o.Message),
+	)
+}

@@ -1,0 +1,73 @@
+package query_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/netloom/netloom/pkg/query"
+	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/translator"
+)
+
+// stateOf is the state that objects make.
+func stateOf(t testing.TB, objects []runtime.Object) query.State {
+	t.Helper()
+	tr := translator.New(translator.Options{})
+	var state query.State
+	for _, o := range objects {
+		require.NoError(t, tr.Put(o))
+		switch o := o.(type) {
+		case *corev1.Pod:
+			state.Objects.Pods = append(state.Objects.Pods, o)
+		case *corev1.Node:
+			state.Objects.Nodes = append(state.Objects.Nodes, o)
+		case *corev1.Service:
+			state.Objects.Services = append(state.Objects.Services, o)
+		case *networkingv1.NetworkPolicy:
+			state.Objects.Policies = append(state.Objects.Policies, o)
+		}
+	}
+	state.Snapshot, state.View = tr.Snapshot(), tr.View()
+	for _, p := range tr.Problems() {
+		state.Problems = append(state.Problems, query.Problem{Object: p.Origin.String(), Field: p.Field, Message: p.Message})
+	}
+	return state
+}
+
+// objectsOf reads manifests.
+func objectsOf(t testing.TB, manifests string) []runtime.Object {
+	t.Helper()
+	source := watch.LoadManifest("test.yaml", []byte(manifests), watch.Options{}, logrus.New())
+	require.Empty(t, source.Problems())
+	var objects []runtime.Object
+	for _, ref := range source.Refs() {
+		o, ok := source.Get(ref)
+		require.True(t, ok)
+		objects = append(objects, o)
+	}
+	return objects
+}
+
+// examples is the state of the example manifests.
+func examples(t testing.TB) query.State {
+	t.Helper()
+	var all []string
+	for _, pattern := range []string{"*.yaml", "*/*.yaml"} {
+		files, err := filepath.Glob(filepath.Join("..", "..", "examples", pattern))
+		require.NoError(t, err)
+		for _, f := range files {
+			text, err := os.ReadFile(f)
+			require.NoError(t, err)
+			all = append(all, string(text))
+		}
+	}
+	return stateOf(t, objectsOf(t, strings.Join(all, "\n---\n")))
+}
