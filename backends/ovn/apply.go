@@ -86,7 +86,8 @@ func (b *Backend) transact(ctx context.Context, ops []backends.Op) error {
 		return err
 	}
 	for i := range ops {
-		if ops[i].Verb != backends.Create && i < len(results) && results[i].Count == 0 {
+		native, _ := ops[i].Native.(nativeOp)
+		if ops[i].Verb != backends.Create && !native.maybe && i < len(results) && results[i].Count == 0 {
 			return fmt.Errorf("%s %s %s: %w", ops[i].Verb, ops[i].Kind, ops[i].Name, ErrDrift)
 		}
 	}

@@ -78,7 +78,27 @@ func (b *Backend) rebalance(
 	p.render(ids)
 	p.attach()
 	p.strand()
+	if p.comesUp() {
+		return p, b.findVars(ctx, p)
+	}
 	return p, nil
+}
+
+// findVars looks which chassis have rows of template variables now.
+func (b *Backend) findVars(ctx context.Context, p *rebalance) error {
+	rows, err := b.read(ctx, p.r.schema, tableTemplateVars, nil)
+	if err != nil {
+		return err
+	}
+	s := newSurroundings()
+	for _, native := range rows {
+		s.sort(b.names, decode(tableTemplateVars, native))
+	}
+	p.chassis, p.found = s.chassis, map[string]*row{}
+	for _, r := range s.ours {
+		p.found[r.name] = r
+	}
+	return nil
 }
 
 // fullBalance is a rebalance from nothing, to be compared with what was read back.
@@ -106,7 +126,7 @@ func (b *Backend) balanceAll(ctx context.Context, r *renderer, m *balances) (*fu
 			known[id] = r.balancer(r.want.LoadBalancer(id))
 		}
 	}
-	m.foreign, m.taken, m.chassis, m.mixed = around.claims(known), around.taken, around.chassis, around.mixed
+	m.foreign, m.taken, m.chassis = around.claims(known), around.taken, around.chassis
 	p := newRebalance(r, m)
 	p.render(ids)
 	p.attach()
@@ -150,7 +170,7 @@ func (b *Backend) readHosts(ctx context.Context, schema ovsdb.Schema, p *fullBal
 func (p *fullBalance) owned() int {
 	n := 0
 	for _, r := range p.around.ours {
-		if r.table != tableTemplateVars || len(r.maps[columnVariables]) > 0 || !p.around.mixed[r.name] {
+		if r.table != tableTemplateVars || !p.around.abandoned(r) {
 			n++
 		}
 	}
@@ -172,7 +192,7 @@ func (p *fullBalance) compare(want, have map[string]*row) []backends.Op {
 	}
 	shared := map[string]*row{}
 	for chassis := range p.changedChassis() {
-		uuid := p.m.chassis[chassis]
+		uuid := p.chassis[chassis]
 		vars := p.r.templateVars(chassis, uuid, p.varsAfter(chassis))
 		if uuid == "" {
 			put(want, vars)
@@ -189,11 +209,12 @@ func (p *fullBalance) compare(want, have map[string]*row) []backends.Op {
 		ops = append(ops, changeRow(w, h)...)
 	}
 	for uuid, h := range p.around.ours {
-		if h.table == tableTemplateVars && want[uuid] == nil && p.around.mixed[h.name] {
-			ops = append(ops, leaveVars(h)...)
-			continue
+		switch {
+		case h.table != tableTemplateVars || want[uuid] != nil:
+			have[uuid] = h
+		case !p.around.abandoned(h):
+			ops = append(append(ops, leaveVars(h)...), deleteUnused(h))
 		}
-		have[uuid] = h
 	}
 	ops = append(ops, diffAttachments(p.hosts, p.around.hosts)...)
 	return ops

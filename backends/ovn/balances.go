@@ -25,7 +25,6 @@ type balances struct {
 	foreign map[vip]string    // VIPs and the names of their rows
 	taken   map[string]bool   // names of groups
 	chassis map[string]string // the rows of template variables by chassis
-	mixed   map[string]bool   // chassis whose row is ours, with variables of theirs
 }
 
 func newBalances() *balances {

@@ -115,7 +115,9 @@ func (w *wander) dump(r *rig) string {
 func (w *wander) grouped() bool { return bytes.Contains(w.nb, []byte(`"Load_Balancer_Group"`)) }
 
 // linked are the routers that a switch is connected to.
-func linked(name string) []string { return map[string][]string{"blue1": {"blue"}, "join1": {"GR_n1"}}[name] }
+func linked(name string) []string {
+	return map[string][]string{"blue1": {"blue"}, "join1": {"GR_n1"}}[name]
+}
 
 func (w *wander) addForeign(t *testing.T, r *rig, key string) {
 	r.transact(t, ovsdb.Insert("Load_Balancer", ovsdbtest.UUIDOf("Load_Balancer", key), libovsdb.Row{

@@ -44,21 +44,14 @@ func createRow(w *row) backends.Op {
 	}
 	return backends.Op{
 		Verb: backends.Create, Kind: w.table, Name: w.name, After: after, Origin: w.origin,
-		Native: nativeOp{w.uuid, w.unit, ovsdb.Insert(w.table, w.uuid, encode(w.table, after))},
+		Native: nativeOp{uuid: w.uuid, unit: w.unit, op: ovsdb.Insert(w.table, w.uuid, encode(w.table, after))},
 	}
 }
 
 func deleteRow(h *row) backends.Op {
-	native := ovsdb.Delete(h.table, h.uuid)
-	if h.table == tableTemplateVars {
-		// Others may write into the row. Then it stays, and the next plan finds out.
-		native.Where = append(native.Where, libovsdb.Condition{
-			Column: columnVariables, Function: libovsdb.ConditionEqual, Value: ovsdb.Map(h.maps[columnVariables]),
-		})
-	}
 	return backends.Op{
 		Verb: backends.Delete, Kind: h.table, Name: h.name, Before: h.fields, Origin: h.origin,
-		Native: nativeOp{h.uuid, h.unit, native},
+		Native: nativeOp{uuid: h.uuid, unit: h.unit, op: ovsdb.Delete(h.table, h.uuid)},
 	}
 }
 
@@ -74,7 +67,7 @@ func changeRow(w, h *row) []backends.Op {
 	if len(after) > 0 {
 		ops = append(ops, backends.Op{
 			Verb: backends.Update, Kind: w.table, Name: w.name, Before: before, After: after, Origin: w.origin,
-			Native: nativeOp{w.uuid, w.unit, ovsdb.Update(w.table, w.uuid, encode(w.table, after))},
+			Native: nativeOp{uuid: w.uuid, unit: w.unit, op: ovsdb.Update(w.table, w.uuid, encode(w.table, after))},
 		})
 	}
 	for column, values := range w.sets {
@@ -119,7 +112,7 @@ func mutatePairs(r *row, column string, put, cut map[string]string) backends.Op 
 		}
 	}
 	slices.Sort(gone)
-	op.Native = nativeOp{r.uuid, r.unit, ovsdb.MutateMap(r.table, r.uuid, column, put, gone)}
+	op.Native = nativeOp{uuid: r.uuid, unit: r.unit, op: ovsdb.MutateMap(r.table, r.uuid, column, put, gone)}
 	return op
 }
 
@@ -166,6 +159,8 @@ type nativeOp struct {
 	uuid string
 	unit string // the row's unit
 	op   libovsdb.Operation
+	// maybe says that it is no fault when nothing was there to be done.
+	maybe bool
 }
 
 // sortOps puts ops into a safe order: what is referred to is made before what refers to it, and removed after it.

@@ -26,16 +26,24 @@ type surroundings struct {
 	taken   map[string]bool   // the names of others' groups
 	chassis map[string]string // others' rows of template variables, by chassis
 	shared  map[string]*row   // what of ours is in them, by UUID
-	mixed   map[string]bool   // chassis whose row is ours and has variables of others as well
 	hosts   map[string]*row   // what of ours switches and routers refer to, by UUID
+}
+
+func newSurroundings() *surroundings {
+	return &surroundings{
+		ours: map[string]*row{}, taken: map[string]bool{}, chassis: map[string]string{},
+		shared: map[string]*row{}, hosts: map[string]*row{},
+	}
+}
+
+// abandoned says whether a row of template variables that we made was left to others: nothing in it is ours any more.
+func (s *surroundings) abandoned(r *row) bool {
+	return ownerOf(r) == "" && len(r.maps[columnVariables]) == 0
 }
 
 // surround reads back what there is about load balancing, but for hosts.
 func (b *Backend) surround(ctx context.Context, schema ovsdb.Schema) (*surroundings, error) {
-	s := &surroundings{
-		ours: map[string]*row{}, taken: map[string]bool{}, chassis: map[string]string{},
-		shared: map[string]*row{}, mixed: map[string]bool{}, hosts: map[string]*row{},
-	}
+	s := newSurroundings()
 	for _, table := range balancingTables() {
 		rows, err := b.read(ctx, schema, table, nil)
 		if err != nil {
@@ -76,12 +84,10 @@ func (s *surroundings) sortVars(names namer, r *row) {
 			vars[name] = value
 		}
 	}
-	mixed := len(vars) < len(r.maps[columnVariables])
 	r.maps[columnVariables] = vars
 	r.name, _ = r.fields["chassis"].(string)
 	if r.uuid == names.uuid(tableTemplateVars, r.name) {
 		s.ours[r.uuid] = r
-		s.mixed[r.name] = mixed
 		return
 	}
 	s.chassis[r.name] = r.uuid

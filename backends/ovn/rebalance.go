@@ -14,6 +14,9 @@ type rebalance struct {
 	r *renderer
 	m *balances // what stands
 
+	chassis map[string]string // others' rows of template variables
+	found   map[string]*row   // and rows of ours, by chassis, that were there before they were wanted
+
 	rendered     map[intent.LoadBalancerID]*balancer // nil where nothing is any more
 	joined, left map[place]map[string]bool           // rows that come to a place and go from it, by UUID
 	put, cut     map[string]map[string]string        // template variables that come and go, by chassis
@@ -25,7 +28,7 @@ type rebalance struct {
 func newRebalance(r *renderer, m *balances) *rebalance {
 	r.foreign, r.taken = m.foreign, m.taken
 	return &rebalance{
-		r: r, m: m,
+		r: r, m: m, chassis: m.chassis,
 		rendered: map[intent.LoadBalancerID]*balancer{},
 		joined:   map[place]map[string]bool{}, left: map[place]map[string]bool{},
 		put: map[string]map[string]string{}, cut: map[string]map[string]string{},
@@ -276,12 +279,12 @@ func (p *rebalance) commit() {
 		p.m.vars[chassis] = vars
 		if len(vars) == 0 {
 			delete(p.m.vars, chassis)
-			delete(p.m.mixed, chassis)
 		}
 	}
 	for id, b := range p.rendered {
 		p.m.put(id, b)
 	}
+	p.m.chassis = p.chassis
 	p.m.move(p.joined, p.left)
 	p.m.hosts, p.m.bars, p.m.topology, p.m.homeless = p.hosts, p.bars, p.r.topology.version, p.homeless
 }

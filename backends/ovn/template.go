@@ -8,8 +8,11 @@ import (
 	"reflect"
 	"slices"
 
+	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
+
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
 // columnVariables is Chassis_Template_Var.variables.
@@ -138,24 +141,35 @@ func (p *rebalance) changedChassis() map[string]bool {
 func (p *rebalance) varOps() []backends.Op {
 	var ops []backends.Op
 	for chassis := range p.changedChassis() {
-		uuid, after := p.m.chassis[chassis], p.varsAfter(chassis)
+		uuid, after := p.chassis[chassis], p.varsAfter(chassis)
 		stood, stands := len(p.m.vars[chassis]) > 0, len(after) > 0
 		vars := p.r.templateVars(chassis, uuid, after)
 		switch {
-		case uuid == "" && !stood:
-			ops = append(ops, createRow(vars))
-		case uuid == "" && !stands && p.m.mixed[chassis]:
-			ops = append(ops, leaveVars(p.r.templateVars(chassis, "", p.m.vars[chassis]))...)
-		case uuid == "" && !stands:
-			ops = append(ops, deleteRow(p.r.templateVars(chassis, "", p.m.vars[chassis])))
-		default:
+		case uuid != "" || stood && stands:
 			ops = append(ops, mutatePairs(vars, columnVariables, p.put[chassis], p.cut[chassis]))
+		case stood:
+			gone := p.r.templateVars(chassis, "", p.m.vars[chassis])
+			ops = append(append(ops, leaveVars(gone)...), deleteUnused(gone))
+		case p.found[chassis] != nil:
+			ops = append(ops, changeRow(vars, p.found[chassis])...)
+		default:
+			ops = append(ops, createRow(vars))
 		}
 	}
 	return ops
 }
 
-// leaveVars takes what is ours out of a row of ours in which others have written, and leaves it to them.
+// comesUp says whether some chassis gets its first variables. Then it matters whether others have made its row meanwhile.
+func (p *rebalance) comesUp() bool {
+	for chassis := range p.changedChassis() {
+		if p.chassis[chassis] == "" && len(p.m.vars[chassis]) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// leaveVars takes what is ours out of a row that may be others' as well.
 func leaveVars(h *row) []backends.Op {
 	var ops []backends.Op
 	if vars := h.maps[columnVariables]; len(vars) > 0 {
@@ -172,4 +186,15 @@ func leaveVars(h *row) []backends.Op {
 		ops = append(ops, mutatePairs(h, "external_ids", nil, marks))
 	}
 	return ops
+}
+
+// deleteUnused removes a row of template variables if it holds none any more: others may have written into it.
+func deleteUnused(h *row) backends.Op {
+	op := deleteRow(h)
+	native := ovsdb.Delete(h.table, h.uuid)
+	native.Where = append(native.Where, libovsdb.Condition{
+		Column: columnVariables, Function: libovsdb.ConditionEqual, Value: ovsdb.Map(nil),
+	})
+	op.Native = nativeOp{uuid: h.uuid, op: native, maybe: true}
+	return op
 }
