@@ -1,6 +1,9 @@
 package ovntest
 
 import (
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 
 	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
@@ -50,6 +53,26 @@ func harms() []harm {
 			}
 			return []libovsdb.Operation{ovsdb.Update("Port_Group", uuid, libovsdb.Row{"ports": ovsdb.UUIDs(nil)})}
 		}},
+		{"a load balancer is deleted", "Load_Balancer", func(uuid string, r libovsdb.Row) []libovsdb.Operation {
+			return []libovsdb.Operation{ovsdb.Delete("Load_Balancer", uuid)}
+		}},
+		{"a load balancer has another protocol", "Load_Balancer", func(uuid string, r libovsdb.Row) []libovsdb.Operation {
+			if ovsdb.String(r["protocol"]) == "sctp" {
+				return nil
+			}
+			return []libovsdb.Operation{ovsdb.Update("Load_Balancer", uuid, libovsdb.Row{"protocol": "sctp"})}
+		}},
+		{"a load balancer gains an option", "Load_Balancer", respell("options", func(m map[string]string, _ string) { m["event"] = "true" })},
+		{"a load balancer loses an option", "Load_Balancer", respell("options", func(m map[string]string, first string) { delete(m, first) })},
+		{"a VIP goes", "Load_Balancer", respell("vips", func(m map[string]string, first string) { delete(m, first) })},
+		{"a VIP leads elsewhere", "Load_Balancer", respell("vips", func(m map[string]string, first string) { m[first] = "" })},
+		{"a VIP appears", "Load_Balancer", respell("vips", func(m map[string]string, _ string) { m["192.0.2.66:80"] = "10.0.0.1:80" })},
+		{"a group of load balancers is emptied", "Load_Balancer_Group", func(uuid string, r libovsdb.Row) []libovsdb.Operation {
+			if len(ovsdb.Strings(r["load_balancer"])) == 0 {
+				return nil
+			}
+			return []libovsdb.Operation{ovsdb.Update("Load_Balancer_Group", uuid, libovsdb.Row{"load_balancer": ovsdb.UUIDs(nil)})}
+		}},
 		{"an ACL is opened", "ACL", update("ACL", "action", "allow")},
 		{"an ACL matches everything", "ACL", update("ACL", "match", "ip")},
 		{"an ACL has another priority", "ACL", update("ACL", "priority", 7)},
@@ -59,26 +82,114 @@ func harms() []harm {
 	}
 }
 
+// respell changes the pairs of a map column, with the first key in order at hand.
+func respell(column string, spoil func(m map[string]string, first string)) func(string, libovsdb.Row) []libovsdb.Operation {
+	return func(uuid string, r libovsdb.Row) []libovsdb.Operation {
+		m := ovsdb.StringMap(r[column])
+		if len(m) == 0 {
+			return nil
+		}
+		before := maps.Clone(m)
+		if spoil(m, slices.Sorted(maps.Keys(m))[0]); maps.Equal(before, m) {
+			return nil
+		}
+		return []libovsdb.Operation{ovsdb.Update("Load_Balancer", uuid, libovsdb.Row{column: ovsdb.Map(m)})}
+	}
+}
+
+// loss is a switch or a router that loses a reference to a row of an owner's.
+type loss struct{ what, table, column string }
+
+func losses() []loss {
+	return []loss{
+		{"a switch loses its group of load balancers", "Logical_Switch", "load_balancer_group"},
+		{"a router loses its group of load balancers", "Logical_Router", "load_balancer_group"},
+		{"a switch loses an ACL against sources", "Logical_Switch", "acls"},
+	}
+}
+
 // Damage does the n-th harm to the first row of owner that it fits. A kind that concerns several rows at once, as the
 // loss of an ACL from its group, is done by the tests of the backend itself.
 func (g *Target) Damage(t testing.TB, owner string, n int) (backendtest.Damage, bool) {
-	all := harms()
-	if n >= len(all) {
+	all, refs := harms(), losses()
+	switch {
+	case n < len(all):
+		return g.harm(t, owner, all[n]), true
+	case n < len(all)+len(refs):
+		return g.lose(t, owner, refs[n-len(all)]), true
+	case n == len(all)+len(refs):
+		return g.forget(t, owner), true
+	default:
 		return backendtest.Damage{}, false
 	}
-	h := all[n]
+}
+
+func (g *Target) harm(t testing.TB, owner string, h harm) backendtest.Damage {
 	d := backendtest.Damage{What: h.what}
 	for _, r := range g.rows(t, h.table) {
-		if ovsdb.StringMap(r["external_ids"])[ovn.KeyOwner] != owner {
+		if g.ownerOf(h.table, r) != owner {
 			continue
 		}
-		ops := h.ops(ovsdb.String(r["_uuid"]), r)
-		if len(ops) == 0 {
-			continue
+		uuid := ovsdb.String(r["_uuid"])
+		if ops := h.ops(uuid, r); len(ops) > 0 {
+			d.Names = append(g.groupsOf(t, uuid), ovsdb.String(r["name"]))
+			g.transact(t, ops...)
+			break
 		}
-		g.transact(t, ops...)
-		d.Names = []string{ovsdb.String(r["name"])}
-		break
 	}
-	return d, true
+	return d
+}
+
+// groupsOf lists the groups that a load balancer is in: they lose it when it goes.
+func (g *Target) groupsOf(t testing.TB, uuid string) []string {
+	var names []string
+	for _, r := range g.rows(t, "Load_Balancer_Group") {
+		if slices.Contains(ovsdb.Strings(r["load_balancer"]), uuid) {
+			names = append(names, ovsdb.String(r["name"]))
+		}
+	}
+	return names
+}
+
+// lose takes the first reference to a row of the owner's away. An ACL goes with the last reference, and comes back.
+func (g *Target) lose(t testing.TB, owner string, l loss) backendtest.Damage {
+	d := backendtest.Damage{What: l.what}
+	mine := map[string]string{} // names by UUID
+	for table := range tables() {
+		for _, r := range g.rows(t, table) {
+			if g.ownerOf(table, r) == owner {
+				mine[ovsdb.String(r["_uuid"])] = ovsdb.String(r["name"])
+			}
+		}
+	}
+	for _, r := range g.rows(t, l.table) {
+		for _, to := range ovsdb.Strings(r[l.column]) {
+			name, ours := mine[to]
+			if !ours {
+				continue
+			}
+			g.transact(t, ovsdb.MutateSet(l.table, ovsdb.String(r["_uuid"]), l.column, nil, []libovsdb.UUID{{GoUUID: to}}))
+			d.Names = []string{ovsdb.String(r["name"]), name}
+			return d
+		}
+	}
+	return d
+}
+
+// forget takes a template variable of the owner's away.
+func (g *Target) forget(t testing.TB, owner string) backendtest.Damage {
+	d := backendtest.Damage{What: "a chassis loses a template variable"}
+	for _, r := range g.rows(t, "Chassis_Template_Var") {
+		vars := ovsdb.StringMap(r["variables"])
+		for _, name := range slices.Sorted(maps.Keys(vars)) {
+			if !strings.HasPrefix(name, variables(owner)) {
+				continue
+			}
+			delete(vars, name)
+			g.transact(t, ovsdb.Update("Chassis_Template_Var", ovsdb.String(r["_uuid"]), libovsdb.Row{"variables": ovsdb.Map(vars)}))
+			d.Names = []string{ovsdb.String(r["chassis"])}
+			return d
+		}
+	}
+	return d
 }

@@ -2,6 +2,7 @@ package ovntest
 
 import (
 	"net/netip"
+	"slices"
 	"testing"
 
 	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
@@ -83,35 +84,52 @@ func (g *Target) Verdict(t testing.TB, f intent.Flow) backendtest.Verdict {
 	return v
 }
 
-// tracer judges what is in the database now, with the pods in a network.
-func (g *Target) tracer(t testing.TB, of string) *nbtrace.Tracer {
-	if n := g.Writes(t); n != g.traced {
-		g.tracers, g.traced = map[string]*nbtrace.Tracer{}, n
-	}
-	if g.tracers[of] == nil {
+// sight is the rows of a moment, and what judges them, by network.
+type sight struct {
+	rows    nbtrace.Rows
+	tracers map[string]*nbtrace.Tracer
+	faults  error // of the rows as they are
+}
+
+// look is what is in the database now. It reads once for each state.
+func (g *Target) look(t testing.TB) *sight {
+	if n := g.Writes(t); g.seen == nil || n != g.traced {
 		rows, err := nbtrace.Load(t.Context(), g.admin)
 		require.NoError(t, err)
-		moveIn(&rows, of)
-		g.tracers[of], err = nbtrace.New(rows)
+		tracer, faults := nbtrace.New(rows)
+		g.seen, g.traced = &sight{rows, map[string]*nbtrace.Tracer{"": tracer}, faults}, n
+	}
+	return g.seen
+}
+
+// tracer judges what is in the database now, with the pods in a network.
+func (g *Target) tracer(t testing.TB, of string) *nbtrace.Tracer {
+	s := g.look(t)
+	require.NoError(t, s.faults)
+	if s.tracers[of] == nil {
+		var err error
+		s.tracers[of], err = nbtrace.New(moveIn(s.rows, of))
 		require.NoError(t, err)
 	}
-	return g.tracers[of]
+	return s.tracers[of]
 }
 
 // moveIn puts the ports of the first network on the switch for pods of another.
-func moveIn(rows *nbtrace.Rows, of string) {
+func moveIn(rows nbtrace.Rows, of string) nbtrace.Rows {
 	home := networks()[0].pods
+	rows.Switches = slices.Clone(rows.Switches)
 	var ports []string
 	for i := range rows.Switches {
-		if sw := &rows.Switches[i]; of != "" && sw.Name == home {
+		if sw := &rows.Switches[i]; sw.Name == home {
 			ports, sw.Ports = sw.Ports, nil
 		}
 	}
 	for i := range rows.Switches {
-		if sw := &rows.Switches[i]; of != "" && sw.Name == of {
-			sw.Ports = append(sw.Ports, ports...)
+		if sw := &rows.Switches[i]; sw.Name == of {
+			sw.Ports = slices.Concat(sw.Ports, ports)
 		}
 	}
+	return rows
 }
 
 // packet is the first packet of a flow between endpoints with the names that are the default. What no endpoint sends

@@ -18,7 +18,6 @@ import (
 	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/ovsdb/nbtrace"
 	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
 )
 
@@ -30,8 +29,8 @@ type Target struct {
 	server  server
 	admin   *ovsdb.Client
 	clients []*ovsdb.Client
-	tracers map[string]*nbtrace.Tracer // by network, of the rows as of the write count below
-	traced  int                        // the target's own writes make it -1
+	seen    *sight // as of the write count below
+	traced  int    // the target's own writes make it -1
 	foreign string
 	owners  []string              // those that were opened
 	holders map[netip.Addr]string // which port holds an address
@@ -180,11 +179,9 @@ func (g *Target) LoseAt(k int) { g.server.FailAt(k, ovsdbtest.AfterCommit) }
 // Writes implements backendtest.Target.
 func (g *Target) Writes(testing.TB) int { return g.server.Transactions() }
 
-// Dangling lists address sets and port groups that ACLs name and that are not there.
+// Dangling lists address sets and port groups that ACLs name and that are not there, and load balancers that OVN refuses.
 func (g *Target) Dangling(t testing.TB) []string {
-	rows, err := nbtrace.Load(t.Context(), g.admin)
-	require.NoError(t, err)
-	if _, err := nbtrace.New(rows); err != nil {
+	if err := g.look(t).faults; err != nil {
 		return strings.Split(err.Error(), "\n")
 	}
 	return nil

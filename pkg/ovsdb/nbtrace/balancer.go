@@ -195,6 +195,9 @@ var variable = regexp.MustCompile(`\^[A-Za-z_.][A-Za-z_.0-9]*`)
 
 // expand puts the values of a chassis in place of the variables in text.
 func expand(text string, vars map[string]string) (string, error) {
+	if !strings.Contains(text, "^") {
+		return text, nil
+	}
 	var missing error
 	out := variable.ReplaceAllStringFunc(text, func(name string) string {
 		value := vars[name[1:]]
@@ -238,7 +241,7 @@ func (d datapath) find(p *Packet, vars map[string]string) []*vip {
 		for _, x := range d {
 			found = append(found, x.literal[k]...)
 			for _, v := range x.variables {
-				if at, _, _ := v.on(vars); v.keyOf(at) == k {
+				if at, err := v.where(vars); err == nil && v.keyOf(at) == k {
 					found = append(found, v)
 				}
 			}
