@@ -228,7 +228,7 @@ func TestServicesOfADirectory(t *testing.T) {
 			},
 		}},
 		{"no services", Options{NoServices: true}, []step{
-			{files: service("web", faulty) + endpoints("web", broken) + slice("web-1", wrong) + "---\napiVersion: v1\nkind: ServiceList\nitems: [{}]\n"},
+			{files: service("web", faulty) + endpoints("web", broken) + slice("web-1", wrong) + "---\napiVersion: v1\nkind: ServiceList\nitems: 17\n"},
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
