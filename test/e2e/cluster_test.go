@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
@@ -61,6 +62,10 @@ func add(tb testing.TB, c *oracle.Cluster, path string, doc []byte) {
 		c.Nodes = append(c.Nodes, decode[corev1.Node](tb, path, doc))
 	case "NetworkPolicy":
 		c.Policies = append(c.Policies, decode[networkingv1.NetworkPolicy](tb, path, doc))
+	case "Service":
+		c.Services = append(c.Services, decode[corev1.Service](tb, path, doc))
+	case "EndpointSlice":
+		c.Slices = append(c.Slices, decode[discoveryv1.EndpointSlice](tb, path, doc))
 	default:
 		require.FailNow(tb, "manifest of unknown kind", "%s: %q", path, meta.Kind)
 	}
