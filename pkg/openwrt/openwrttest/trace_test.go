@@ -1,0 +1,140 @@
+package openwrttest_test
+
+import (
+	"net/netip"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/pkg/openwrt/openwrttest"
+)
+
+const (
+	pod     = "172.16.70.5"  // behind net0
+	peer    = "10.10.20.9"   // behind net2
+	outside = "8.8.8.8"      // behind net1, where the default route goes
+	ours    = "172.16.70.39" // the device on net0
+	ours1   = "10.10.10.15"  // the device on net1
+)
+
+func packet(in, src, dst, proto string, port uint16) openwrttest.Packet {
+	return openwrttest.Packet{
+		In: in, Src: netip.MustParseAddr(src), Dst: netip.MustParseAddr(dst), Proto: proto, SrcPort: 40000, DstPort: port,
+	}
+}
+
+// TestTrace asks what becomes of packets, given objects that are made on a device with the zones lan and wan.
+func TestTrace(t *testing.T) {
+	type made [][2]string
+	rule := func(fields string) [2]string { return [2]string{"firewall/v1/rules", `{"name":"r",` + fields + `}`} }
+	redirect := func(fields string) [2]string {
+		return [2]string{"firewall/v1/redirects", `{"name":"x",` + fields + `}`}
+	}
+	forwarding := [2]string{"firewall/v1/forwardings", `{"name":"out","src":"lan","dest":"wan"}`}
+	out := packet("net0", pod, outside, "tcp", 80)
+	for _, tc := range []struct {
+		name      string
+		made      made
+		packet    openwrttest.Packet
+		want      openwrttest.Verdict
+		wantOut   string
+		wantSrc   string // "" for the packet's
+		wantDst   string
+		wantPort  uint16 // 0 for the packet's
+		wantSteps []string
+	}{
+		{"a zone lets nothing pass to another", nil, out, openwrttest.Reject, "net1", "", "", 0, []string{"defaults: forward"}},
+		{"a forwarding does, and wan masquerades", made{forwarding}, out, openwrttest.Accept, "net1", ours1, "", 0, []string{"forwarding out", "zone wan: masquerade"}},
+		{"a rule comes before a forwarding", made{forwarding, rule(`"src":"lan","dest":"wan","proto":"tcp","dest_port":"80","target":"DROP"`)}, out, openwrttest.Drop, "net1", "", "", 0, []string{"rule r"}},
+		{"a rule for another port does not", made{forwarding, rule(`"src":"lan","dest":"wan","dest_port":"81","target":"DROP"`)}, out, openwrttest.Accept, "net1", ours1, "", 0, nil},
+		{"a rule without protocol means tcp and udp", made{forwarding, rule(`"src":"lan","dest":"wan","target":"DROP"`)}, packet("net0", pod, outside, "icmp", 0), openwrttest.Accept, "net1", ours1, "", 0, nil},
+		{"a rule without target rejects", made{forwarding, rule(`"src":"lan","dest":"wan"`)}, out, openwrttest.Reject, "net1", "", "", 0, nil},
+		{"the first rule decides", made{rule(`"src":"lan","dest":"wan","target":"ACCEPT"`), rule(`"src":"lan","dest":"wan","target":"DROP"`)}, out, openwrttest.Accept, "net1", ours1, "", 0, nil},
+		{"a rule without dest is about the device", made{rule(`"src":"lan","target":"ACCEPT"`)}, out, openwrttest.Reject, "net1", "", "", 0, nil},
+		{"a source that does not fit", made{rule(`"src":"lan","dest":"wan","src_ip":"172.16.70.0/30","target":"ACCEPT"`)}, out, openwrttest.Reject, "net1", "", "", 0, nil},
+		{"a rule with more than is modelled", made{rule(`"src":"lan","dest":"wan","extra":"-m time","target":"ACCEPT"`)}, out, openwrttest.Reject, "net1", "", "", 0, nil},
+		{"lan takes packets for the device", nil, packet("net0", pod, ours, "tcp", 22), openwrttest.Accept, "", "", "", 0, []string{"zone lan: input"}},
+		{"wan does not", nil, packet("net1", outside, ours1, "tcp", 22), openwrttest.Reject, "", "", "", 0, []string{"zone wan: input"}},
+		{"unless a rule lets it", made{rule(`"src":"wan","dest_port":"22","target":"ACCEPT"`)}, packet("net1", outside, ours1, "tcp", 22), openwrttest.Accept, "", "", "", 0, nil},
+		{"an interface without a zone has the defaults", nil, packet("net2", peer, "10.10.20.15", "tcp", 22), openwrttest.Accept, "", "", "", 0, []string{"defaults: input"}},
+		{"and is not forwarded", nil, packet("net2", peer, outside, "tcp", 22), openwrttest.Reject, "net1", "", "", 0, nil},
+		{"what the device sends may go", nil, packet("", ours1, outside, "tcp", 22), openwrttest.Accept, "net1", ours1, "", 0, []string{"zone wan: output", "zone wan: masquerade"}},
+		{"a redirect needs no forwarding", made{redirect(`"src":"wan","src_dip":"10.10.10.15","src_dport":"80","dest":"lan","dest_ip":"172.16.70.5","dest_port":"8080","target":"DNAT"`)}, packet("net1", outside, ours1, "tcp", 80), openwrttest.Accept, "net0", "", pod, 8080, []string{"redirect x", "zone wan: translated"}},
+		{"a redirect elsewhere changes nothing", made{redirect(`"src":"wan","src_dport":"81","dest":"lan","dest_ip":"172.16.70.5","target":"DNAT"`)}, packet("net1", outside, ours1, "tcp", 80), openwrttest.Reject, "", "", "", 0, nil},
+		{"a source redirect comes before masquerading", made{forwarding, redirect(`"src":"lan","dest":"wan","src_ip":"172.16.70.5","src_dip":"10.10.10.99","target":"SNAT"`)}, out, openwrttest.Accept, "net1", "10.10.10.99", "", 0, []string{"forwarding out", "redirect x"}},
+		{"nat at once needs a forwarding", made{forwarding, {"nat/v1/nats", `{"name":"n","src":"net1","proto":"tcp","src_dport":"80","dest_ip":"10.10.20.9","dest_port":"8080","target":"DNAT"}`}}, packet("net1", outside, ours1, "tcp", 80), openwrttest.Reject, "net2", "", peer, 8080, nil},
+		{"a policy of mwan3 chooses the way out", made{forwarding, {"mwan3/v1/policies", `{"name":"p","members":[{"interface":"net2","metric":"1","weight":"1"},{"interface":"net1","metric":"2","weight":"1"}]}`}, {"mwan3/v1/rules", `{"name":"m","policy":"p","dest_ip":"8.8.0.0/16"}`}}, out, openwrttest.Reject, "net2", "", "", 0, []string{"rule m: policy p", "defaults: forward"}},
+		{"an application looks up its own table", made{forwarding, {"route/v1/routes", `{"name":"r","dst":"default","dev":"net2","table":"cnf"}`}, {"application/v1/applications", `{"name":"a","iplist":"172.16.70.5"}`}}, out, openwrttest.Reject, "net2", "", "", 0, nil},
+		{"a tunnel carries it", made{forwarding, {"ipsec/v1/remotes", `{"name":"hub","authentication_method":"psk","pre_shared_key":"k","connections":[{"name":"c","conn_type":"tunnel","local_subnet":"172.16.70.0/24","remote_subnet":"8.8.8.0/24"}]}`}}, out, openwrttest.Accept, "net1", ours1, "", 0, []string{"forwarding out", "tunnel hub/c", "zone wan: masquerade"}},
+		{"a rule between interfaces older than the service's", made{forwarding, {"networkfirewall/v1/rules", `{"name":"n","src":"net0","dest":"net1","target":"DROP"}`}}, out, openwrttest.Drop, "net1", "", "", 0, []string{"-i net0 -o net1 -j DROP"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			d := newDevice(t, openwrttest.Options{})
+			must(t, d, "POST", "firewall/v1/zones", zoneLAN)
+			must(t, d, "POST", "firewall/v1/zones", zoneWAN)
+			for _, m := range tc.made {
+				must(t, d, "POST", m[0], m[1])
+			}
+			for _, service := range []string{"firewall", "mwan3", "ipsec"} {
+				must(t, d, "PUT", "v1/service/"+service, `{"action":"reload"}`)
+			}
+			got := d.Trace(tc.packet)
+			require.Equal(t, tc.want, got.Verdict, "%v", got.Steps)
+			require.Equal(t, tc.wantOut, got.Out)
+			want := tc.packet
+			if tc.wantSrc != "" {
+				want.Src = netip.MustParseAddr(tc.wantSrc)
+			}
+			if tc.wantDst != "" {
+				want.Dst = netip.MustParseAddr(tc.wantDst)
+			}
+			if tc.wantPort != 0 {
+				want.DstPort = tc.wantPort
+			}
+			require.Equal(t, []any{want.Src, want.Dst, want.DstPort}, []any{got.Src, got.Dst, got.DstPort})
+			if tc.wantSteps != nil {
+				require.Equal(t, tc.wantSteps, got.Steps)
+			}
+		})
+	}
+}
+
+// TestTraceWaitsForReload sees what is written take effect when its service is reloaded.
+func TestTraceWaitsForReload(t *testing.T) {
+	d := newDevice(t, openwrttest.Options{})
+	in := packet("net1", outside, ours1, "tcp", 22)
+	require.Equal(t, openwrttest.Accept, d.Trace(in).Verdict)
+	must(t, d, "POST", "firewall/v1/zones", zoneWAN)
+	require.Equal(t, openwrttest.Accept, d.Trace(in).Verdict)
+	must(t, d, "PUT", "v1/service/firewall", `{"action":"reload"}`)
+	require.Equal(t, openwrttest.Reject, d.Trace(in).Verdict)
+
+	// A rule made at once stands behind those of the service until the service starts anew.
+	must(t, d, "POST", "networkfirewall/v1/rules", `{"name":"n","src":"net1","target":"ACCEPT"}`)
+	require.Equal(t, openwrttest.Reject, d.Trace(in).Verdict)
+	must(t, d, "PUT", "v1/service/firewall", `{"action":"restart"}`)
+	require.Equal(t, openwrttest.Accept, d.Trace(in).Verdict)
+	must(t, d, "DELETE", "networkfirewall/v1/rules/n", "")
+	require.Equal(t, openwrttest.Reject, d.Trace(in).Verdict)
+	must(t, d, "PUT", "v1/service/firewall", `{"action":"stop"}`)
+	require.Equal(t, openwrttest.Accept, d.Trace(in).Verdict)
+}
+
+// TestTraceSpreads sees a policy use the interfaces of the lowest metric through which something is reached.
+func TestTraceSpreads(t *testing.T) {
+	d := newDevice(t, openwrttest.Options{})
+	must(t, d, "POST", "mwan3/v1/policies", `{"name":"p","members":[{"interface":"net2","metric":"2","weight":"1"},`+
+		`{"interface":"net1","metric":"1","weight":"1"},{"interface":"net0","metric":"1","weight":"3"}]}`)
+	must(t, d, "POST", "mwan3/v1/rules", `{"name":"m","policy":"p"}`)
+	must(t, d, "PUT", "v1/service/mwan3", `{"action":"restart"}`)
+	p := packet("net2", peer, outside, "udp", 53)
+	require.Equal(t, []string{"net1", "net0"}, d.Trace(p).WANs)
+	d.SetDown("net1", true)
+	require.Equal(t, []string{"net0"}, d.Trace(p).WANs)
+	d.SetDown("net0", true)
+	require.Equal(t, []string{"net2"}, d.Trace(p).WANs)
+	d.SetDown("net2", true)
+	require.Empty(t, d.Trace(p).WANs)
+	require.Equal(t, openwrttest.Reject, d.Trace(p).Verdict)
+	require.Empty(t, d.Trace(packet("net0", pod, peer, "udp", 53)).WANs, "what is next to the device is not spread")
+}
