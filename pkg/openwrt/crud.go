@@ -1,0 +1,128 @@
+package openwrt
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+// List reads every object of a kind, canonical, in the device's order. Several may have one name where Kind.Named is
+// false.
+func (c *Client) List(ctx context.Context, k Kind) ([]Object, error) {
+	s, err := c.spec(k)
+	if err != nil {
+		return nil, err
+	}
+	a, err := c.call(ctx, request{method: http.MethodGet, path: s.path(), limit: c.opts.MaxAnswer}, c.opts.Timeout, nil)
+	if err != nil {
+		return nil, err
+	}
+	var all map[string]json.RawMessage
+	var raw []json.RawMessage
+	if json.Unmarshal(a.body, &all) != nil || json.Unmarshal(all[s.collection], &raw) != nil || raw == nil {
+		return nil, fmt.Errorf("GET %s: %w", s.path(), errNotJSON)
+	}
+	out := make([]Object, 0, len(raw))
+	for _, one := range raw {
+		o, err := parse(s, one)
+		if err != nil || o == nil {
+			return nil, fmt.Errorf("GET %s: %w", s.path(), errNotJSON)
+		}
+		out = append(out, o)
+	}
+	return out, nil
+}
+
+// Get reads one object, canonical: the first of its name. See IsNotFound.
+func (c *Client) Get(ctx context.Context, k Kind, name string) (Object, error) {
+	s, err := c.item(k, name)
+	if err != nil {
+		return nil, err
+	}
+	path := s.path() + "/" + name
+	a, err := c.call(ctx, request{method: http.MethodGet, path: path, limit: c.opts.MaxAnswer}, c.opts.Timeout, nil)
+	if err != nil {
+		return nil, err
+	}
+	o, err := parse(s, a.body)
+	if err != nil || o == nil {
+		return nil, fmt.Errorf("GET %s: %w", path, errNotJSON)
+	}
+	return o, nil
+}
+
+// Create makes an object of o, which has a name. It returns what the device kept, with a *LossError when that is not all;
+// nil and a *LossError when it is nothing. A kind that is not Named gets a second object of the name when there is one
+// already: use Put there.
+func (c *Client) Create(ctx context.Context, k Kind, o Object) (Object, error) {
+	s, err := c.spec(k)
+	if err != nil {
+		return nil, err
+	}
+	return c.send(ctx, k, http.MethodPost, s.path(), Canonical(k, o))
+}
+
+// Put makes the object of o's name what o says, whether or not there is one, and one where there were several. It returns
+// what Create does. A device deletes the object first: after any error the object may be gone, so read it back.
+func (c *Client) Put(ctx context.Context, k Kind, o Object) (Object, error) {
+	s, err := c.item(k, o.Name())
+	if err != nil {
+		return nil, err
+	}
+	return c.send(ctx, k, http.MethodPut, s.path()+"/"+o.Name(), Canonical(k, o))
+}
+
+// Delete removes every object of a name. See IsNotFound and IsInUse.
+func (c *Client) Delete(ctx context.Context, k Kind, name string) error {
+	s, err := c.item(k, name)
+	if err != nil {
+		return err
+	}
+	_, err = c.call(ctx, request{method: http.MethodDelete, path: s.path() + "/" + name, limit: c.opts.MaxAnswer}, c.opts.Timeout, nil)
+	return err
+}
+
+// send writes a canonical object and compares what the device kept of it.
+func (c *Client) send(ctx context.Context, k Kind, method, path string, o Object) (Object, error) {
+	s, _ := k.spec()
+	body, err := wire(o)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	a, err := c.call(ctx, request{
+		method: method, path: path, body: body, kind: "application/json", limit: c.opts.MaxAnswer,
+	}, c.opts.Timeout, secretsOf(o))
+	if err != nil {
+		return nil, err
+	}
+	kept, err := parse(s, a.body)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w: %w", method, path, ErrUnknownOutcome, err)
+	}
+	if kept == nil {
+		return nil, &LossError{Kind: k, Name: o.Name()}
+	}
+	if lost := Diff(k, o, kept); len(lost) > 0 {
+		return kept, &LossError{Kind: k, Name: o.Name(), Fields: lost}
+	}
+	return kept, nil
+}
+
+func (c *Client) spec(k Kind) (spec, error) {
+	s, ok := k.spec()
+	if !ok {
+		return spec{}, errors.New("OpenWRT client: no such kind of object")
+	}
+	return s, nil
+}
+
+// item is spec for an address that ends in a name.
+func (c *Client) item(k Kind, name string) (spec, error) {
+	s, err := c.spec(k)
+	if err == nil {
+		err = addressable(k, name)
+	}
+	return s, err
+}

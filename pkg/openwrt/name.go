@@ -1,0 +1,68 @@
+package openwrt
+
+import "fmt"
+
+// longestZone is how many characters of a zone's name the device takes.
+const longestZone = 11
+
+// NameError says that a device cannot hold, or cannot be asked for, an object of a name.
+type NameError struct {
+	Kind Kind
+	Name string
+	Why  string
+}
+
+// Error spells e.
+func (e *NameError) Error() string { return fmt.Sprintf("%s: name %q: %s", e.Kind, e.Name, e.Why) }
+
+// CheckName says whether the device keeps an object of kind k under name as it stands. The error is a *NameError. A
+// device itself says nothing of most such names: it answers that all went well and keeps nothing.
+func CheckName(k Kind, name string) error {
+	if err := addressable(k, name); err != nil {
+		return err
+	}
+	if k == Zones && len(name) > longestZone {
+		return &NameError{k, name, "longer than 11 characters"}
+	}
+	if k.Named() && !isSectionName(name) {
+		return &NameError{k, name, "not made of letters, digits and underscores alone"}
+	}
+	return nil
+}
+
+// CheckConnection is CheckName for a connection of a remote. Connections share the names of their module.
+func CheckConnection(name string) error {
+	if !isSectionName(name) {
+		return &NameError{Remotes, name, "a connection's name is made of letters, digits and underscores alone"}
+	}
+	return nil
+}
+
+// addressable says whether a name can stand in an address. The device decodes nothing in one.
+func addressable(k Kind, name string) error {
+	if name == "" {
+		return &NameError{k, name, "empty"}
+	}
+	if name == "." || name == ".." {
+		return &NameError{k, name, "cannot stand in an address"}
+	}
+	for _, c := range []byte(name) {
+		if !isWord(c) && c != '-' && c != '.' && c != '~' {
+			return &NameError{k, name, "cannot stand in an address"}
+		}
+	}
+	return nil
+}
+
+func isSectionName(name string) bool {
+	for _, c := range []byte(name) {
+		if !isWord(c) {
+			return false
+		}
+	}
+	return name != ""
+}
+
+func isWord(c byte) bool {
+	return c == '_' || '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
+}

@@ -1,0 +1,122 @@
+package openwrt
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/sirupsen/logrus"
+)
+
+// DefaultUser is who logs in unless told otherwise.
+const DefaultUser = "root"
+
+const (
+	defaultTimeout        = 10 * time.Second
+	defaultServiceTimeout = time.Minute
+	defaultMaxAnswer      = 8 << 20
+	defaultMaxStatus      = 1 << 20
+	defaultConnections    = 2
+	// idle is how long a connection is kept for the next request: less than the 20 s after which a device ends it, so that
+	// no write is sent into a connection that is about to end.
+	idle = 12 * time.Second
+)
+
+// Options says which device a client talks to and how.
+type Options struct {
+	// URL is https://HOST or http://HOST, with a port when it is not the usual one, and without a path.
+	URL string
+	// CA holds the certificates, in PEM, that may sign the device's. Required for https: those of the system are not used.
+	CA []byte
+	// ServerName is what the device's certificate must be made out for; "" is the host of URL.
+	ServerName string
+	// User is who logs in; "" is DefaultUser.
+	User string
+	// Password is asked at every login, so that a changed one is used; nil never logs in. It must return soon.
+	Password func(ctx context.Context) (string, error)
+	// Timeout is how long a request may take, login included; 0 is 10 s.
+	Timeout time.Duration
+	// ServiceTimeout is how long acting on a service may take; 0 is a minute.
+	ServiceTimeout time.Duration
+	// MaxAnswer is how long an answer may be, in bytes; 0 is 8 MiB.
+	MaxAnswer int64
+	// MaxStatus is how long the status of all modules together, or of one, may be, in bytes; 0 is 1 MiB.
+	MaxStatus int64
+	// Connections is how many requests are under way at once; 0 is 2. A device starts a process for each.
+	Connections int
+	// Dial opens connections; nil uses the network.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Log takes what happens to the session; nil drops it.
+	Log logrus.FieldLogger
+}
+
+// complete checks o and fills in its defaults. The error names every fault.
+func (o *Options) complete() (base *url.URL, config *tls.Config, err error) {
+	var faults []error
+	base, err = url.Parse(o.URL)
+	switch {
+	case err != nil:
+		faults = append(faults, errors.New("URL: cannot be parsed")) // it may hold a password
+	case base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.User != nil,
+		strings.Trim(base.Path, "/") != "" || base.RawQuery != "" || base.Fragment != "":
+		faults = append(faults, fmt.Errorf("URL %q: expected http://HOST or https://HOST", base.Redacted()))
+	case base.Scheme == "https":
+		roots := x509.NewCertPool()
+		if !roots.AppendCertsFromPEM(o.CA) {
+			faults = append(faults, errors.New("CA: no certificate in it"))
+		}
+		config = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots, ServerName: o.ServerName}
+		if config.ServerName == "" {
+			config.ServerName = base.Hostname()
+		}
+	}
+	for _, d := range []struct {
+		name string
+		n    int64
+	}{
+		{"timeout", int64(o.Timeout)},
+		{"service timeout", int64(o.ServiceTimeout)},
+		{"longest answer", o.MaxAnswer},
+		{"longest status", o.MaxStatus},
+		{"connections", int64(o.Connections)},
+	} {
+		if d.n < 0 {
+			faults = append(faults, fmt.Errorf("%s: must not be negative", d.name))
+		}
+	}
+	setDefault(&o.User, DefaultUser)
+	setDefault(&o.Timeout, defaultTimeout)
+	setDefault(&o.ServiceTimeout, defaultServiceTimeout)
+	setDefault(&o.MaxAnswer, defaultMaxAnswer)
+	setDefault(&o.MaxStatus, defaultMaxStatus)
+	setDefault(&o.Connections, defaultConnections)
+	dial := o.Dial
+	if dial == nil {
+		dial = new(net.Dialer).DialContext
+	}
+	o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+		nc, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, &dialError{err}
+		}
+		return nc, nil
+	}
+	if o.Log == nil {
+		log := logrus.New()
+		log.SetLevel(logrus.PanicLevel)
+		o.Log = log
+	}
+	return base, config, errors.Join(faults...)
+}
+
+func setDefault[T comparable](v *T, def T) {
+	if zero := *new(T); *v == zero {
+		*v = def
+	}
+}

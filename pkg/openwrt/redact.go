@@ -1,0 +1,127 @@
+package openwrt
+
+import (
+	"cmp"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// longestMessage is how much of a device's message is passed on, in bytes.
+const longestMessage = 300
+
+// secrets are texts that must not leave the client.
+type secrets []string
+
+// secretsOf lists the secrets in a canonical object.
+func secretsOf(o Object) secrets {
+	var out secrets
+	for _, v := range o {
+		switch v := v.(type) {
+		case Secret:
+			out = append(out, string(v))
+		case []Object:
+			for _, inner := range v {
+				out = append(out, secretsOf(inner)...)
+			}
+		}
+	}
+	return out
+}
+
+// hide replaces every secret in text, however JSON or the device's serializer may have spelled it, and what looks like
+// one.
+func (s secrets) hide(text string) string {
+	var all []string
+	for _, one := range s {
+		if one == "" {
+			continue
+		}
+		quoted, _ := json.Marshal(one) // text always can be spelled
+		inner := string(quoted[1 : len(quoted)-1])
+		all = append(all, one, inner, strings.ReplaceAll(inner, "/", `\/`))
+	}
+	slices.SortFunc(all, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // a secret may hold another
+	for _, one := range all {
+		text = strings.ReplaceAll(text, one, redacted)
+	}
+	text = secretMember().ReplaceAllString(text, `${1}"`+redacted+`"`)
+	return pemBlock().ReplaceAllString(text, redacted)
+}
+
+// secretMember finds members of JSON whose names say that their values are secret, cut short ones included.
+func secretMember() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)("[^"]*(?:` + secretWords + `)[^"]*"\s*:\s*)"(?:\\.|[^"\\])*"?`)
+}
+
+func pemBlock() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)-----BEGIN [A-Z ]+-----.*?(?:-----END [A-Z ]+-----|$)`)
+}
+
+// secretWords are parts of the names of members that are to be hidden.
+const secretWords = `pre_shared|psk|secret|passw|private|token|sysauth` //nolint:gosec // These are words, not secrets.
+
+// isSecretName says whether a member of that name is to be hidden.
+func isSecretName(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc(strings.Split(secretWords, "|"), func(w string) bool { return strings.Contains(name, w) })
+}
+
+// message is what the body of an answer other than success says, without secrets and not longer than longestMessage.
+func (s secrets) message(code int, body []byte) string {
+	text := string(body)
+	if inner, ok := strings.CutPrefix(text, `{"message":"`); ok {
+		text = strings.TrimSuffix(inner, `"}`) // not quite JSON: the device escapes nothing
+	} else if strings.HasPrefix(strings.TrimSpace(text), "<") {
+		return "" // a page for people
+	}
+	text = s.hide(text)
+	if code == 500 {
+		text = cause(text)
+	}
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")
+	if len(text) > longestMessage {
+		text = strings.ToValidUTF8(text[:longestMessage], "") + "…"
+	}
+	return text
+}
+
+// cause is the line of a script's last words that says why, without the place.
+func cause(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, "The called action terminated") && i+1 < len(lines) {
+			_, why, found := strings.Cut(lines[i+1], ".lua:")
+			if found {
+				return strings.TrimSpace(why)
+			}
+			return lines[i+1]
+		}
+	}
+	return lines[0]
+}
+
+// hideIn replaces secrets in a decoded JSON value.
+func (s secrets) hideIn(v any) any {
+	switch v := v.(type) {
+	case string:
+		return s.hide(v)
+	case []any:
+		for i := range v {
+			v[i] = s.hideIn(v[i])
+		}
+		return v
+	case map[string]any:
+		for name := range v {
+			if _, isText := v[name].(string); isText && isSecretName(name) {
+				v[name] = redacted
+				continue
+			}
+			v[name] = s.hideIn(v[name])
+		}
+		return v
+	default:
+		return v
+	}
+}

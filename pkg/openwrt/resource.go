@@ -1,0 +1,258 @@
+package openwrt
+
+import "reflect"
+
+// Resource is a typed object: one of the structs of this package.
+type Resource interface {
+	// Kind is what kind of object it is.
+	Kind() Kind
+}
+
+// ObjectOf is r as an Object, canonical.
+func ObjectOf(r Resource) Object { return Canonical(r.Kind(), fieldsOf(reflect.ValueOf(r))) }
+
+// fieldsOf reads the fields of a struct by their tags.
+func fieldsOf(v reflect.Value) Object {
+	v = reflect.Indirect(v)
+	out := Object{}
+	for i := range v.NumField() {
+		name := v.Type().Field(i).Tag.Get("wire")
+		if name == "" {
+			continue
+		}
+		f := v.Field(i)
+		if f.Kind() != reflect.Slice || f.Type().Elem().Kind() != reflect.Struct {
+			out[name] = f.Interface()
+			continue
+		}
+		inner := make([]Object, 0, f.Len())
+		for j := range f.Len() {
+			inner = append(inner, fieldsOf(f.Index(j)))
+		}
+		out[name] = inner
+	}
+	return out
+}
+
+// Policy is a policy of mwan3: by which interfaces traffic leaves.
+type Policy struct {
+	Name    string   `wire:"name"`
+	Members []Member `wire:"members"`
+}
+
+// Member is an interface of a policy. Those of the lowest metric are used, in proportion to their weights.
+type Member struct {
+	Interface string `wire:"interface"`
+	Metric    string `wire:"metric"` // a number from 1
+	Weight    string `wire:"weight"` // a number from 1
+}
+
+// PolicyRule says which traffic follows which policy; the first that fits decides.
+type PolicyRule struct {
+	Name     string `wire:"name"`
+	Policy   string `wire:"policy"`
+	SrcIP    string `wire:"src_ip"`
+	SrcPort  string `wire:"src_port"`
+	DestIP   string `wire:"dest_ip"`
+	DestPort string `wire:"dest_port"`
+	Proto    string `wire:"proto"`  // tcp, udp, icmp or all
+	Family   string `wire:"family"` // ipv4, ipv6 or all
+	Sticky   string `wire:"sticky"` // 0 or 1
+	Timeout  string `wire:"timeout"`
+}
+
+// Zone is a zone of the firewall.
+type Zone struct {
+	Name             string   `wire:"name"` // at most 11 characters
+	Network          []string `wire:"network"`
+	Masq             string   `wire:"masq"` // 0 or 1
+	MasqSrc          []string `wire:"masq_src"`
+	MasqDest         []string `wire:"masq_dest"`
+	MasqAllowInvalid string   `wire:"masq_allow_invalid"`
+	MTUFix           string   `wire:"mtu_fix"`
+	Input            string   `wire:"input"` // ACCEPT, REJECT or DROP
+	Forward          string   `wire:"forward"`
+	Output           string   `wire:"output"`
+	Family           string   `wire:"family"` // ipv4, ipv6 or any
+	Subnet           []string `wire:"subnet"`
+	ExtraSrc         string   `wire:"extra_src"`
+	ExtraDest        string   `wire:"etra_dest"` // spelled so on the device
+}
+
+// Redirect translates addresses between zones.
+type Redirect struct {
+	Name     string `wire:"name"`
+	Src      string `wire:"src"`
+	SrcIP    string `wire:"src_ip"`
+	SrcDIP   string `wire:"src_dip"`
+	SrcMAC   string `wire:"src_mac"`
+	SrcPort  string `wire:"src_port"`
+	SrcDPort string `wire:"src_dport"`
+	Proto    string `wire:"proto"`
+	Dest     string `wire:"dest"`
+	DestIP   string `wire:"dest_ip"`
+	DestPort string `wire:"dest_port"`
+	Mark     string `wire:"mark"`
+	Target   string `wire:"target"` // DNAT or SNAT
+	Family   string `wire:"family"`
+}
+
+// Filter is what rules of the firewall and between interfaces have in common.
+type Filter struct {
+	Name     string   `wire:"name"`
+	Src      string   `wire:"src"`
+	SrcIP    string   `wire:"src_ip"`
+	SrcMAC   string   `wire:"src_mac"`
+	SrcPort  string   `wire:"src_port"`
+	Proto    string   `wire:"proto"`
+	ICMPType []string `wire:"icmp_type"`
+	Dest     string   `wire:"dest"`
+	DestIP   string   `wire:"dest_ip"`
+	DestPort string   `wire:"dest_port"`
+	Mark     string   `wire:"mark"`
+	Target   string   `wire:"target"` // ACCEPT, REJECT, DROP, MARK or NOTRACK
+	SetMark  string   `wire:"set_mark"`
+	SetXMark string   `wire:"set_xmark"`
+	Family   string   `wire:"family"`
+	Extra    string   `wire:"extra"`
+}
+
+// FirewallRule is a rule between zones.
+type FirewallRule Filter
+
+// NetworkRule is a rule between interfaces, made at once. Places are interfaces, #default or # and an address.
+type NetworkRule Filter
+
+// Forwarding lets one zone reach another.
+type Forwarding struct {
+	Name   string `wire:"name"`
+	Src    string `wire:"src"`
+	Dest   string `wire:"dest"`
+	Family string `wire:"family"`
+}
+
+// Proposal is a choice of algorithms for ipsec.
+type Proposal struct {
+	Name       string `wire:"name"`
+	Encryption string `wire:"encryption_algorithm"`
+	Hash       string `wire:"hash_algorithm"`
+	DHGroup    string `wire:"dh_group"`
+}
+
+// Remote is a peer of ipsec.
+type Remote struct {
+	Name             string       `wire:"name"`
+	Type             string       `wire:"type"`
+	Gateway          string       `wire:"gateway"`
+	Enabled          string       `wire:"enabled"`               // "" is 1
+	Authentication   string       `wire:"authentication_method"` // psk or pubkey
+	PreSharedKey     Secret       `wire:"pre_shared_key"`
+	LocalIdentifier  string       `wire:"local_identifier"`
+	RemoteIdentifier string       `wire:"remote_identifier"`
+	CryptoProposal   []string     `wire:"crypto_proposal"`
+	ForceProposal    string       `wire:"force_crypto_proposal"` // 0 or 1
+	PublicCert       string       `wire:"local_public_cert"`     // base64 of PEM; several joined by three underscores
+	PrivateKey       Secret       `wire:"local_private_cert"`
+	SharedCA         string       `wire:"shared_ca"`
+	Connections      []Connection `wire:"connections"`
+}
+
+// Connection is a tunnel or transport to a remote.
+type Connection struct {
+	Name           string   `wire:"name"`      // shares its space with remotes and proposals
+	Type           string   `wire:"conn_type"` // tunnel or transport
+	Mode           string   `wire:"mode"`      // start, add or route
+	LocalSubnet    string   `wire:"local_subnet"`
+	LocalNAT       string   `wire:"local_nat"`
+	LocalSourceIP  string   `wire:"local_sourceip"`
+	LocalUpDown    string   `wire:"local_updown"`
+	LocalFirewall  string   `wire:"local_firewall"` // yes or no
+	RemoteSubnet   string   `wire:"remote_subnet"`
+	RemoteSourceIP string   `wire:"remote_sourceip"`
+	RemoteUpDown   string   `wire:"remote_updown"`
+	RemoteFirewall string   `wire:"remote_firewall"`
+	CryptoProposal []string `wire:"crypto_proposal"`
+	Mark           string   `wire:"mark"`
+}
+
+// NAT translates addresses between interfaces, at once. Places are interfaces, #default or #source.
+type NAT struct {
+	Name     string `wire:"name"`
+	Src      string `wire:"src"`
+	SrcIP    string `wire:"src_ip"`
+	SrcDIP   string `wire:"src_dip"`
+	SrcPort  string `wire:"src_port"`
+	SrcDPort string `wire:"src_dport"`
+	Proto    string `wire:"proto"`
+	Dest     string `wire:"dest"`
+	DestIP   string `wire:"dest_ip"`
+	DestPort string `wire:"dest_port"`
+	Target   string `wire:"target"` // DNAT, SNAT or MASQUERADE
+	Index    string `wire:"index"`  // place in the chain from 1; 0 or "" is the end
+}
+
+// Route is a route, made at once.
+type Route struct {
+	Name  string `wire:"name"`
+	Dst   string `wire:"dst"` // a prefix, or default
+	Src   string `wire:"src"`
+	GW    string `wire:"gw"`
+	Dev   string `wire:"dev"`   // an interface, #default or # and an address
+	Table string `wire:"table"` // default or cnf
+}
+
+// RouteRule says which traffic looks up which table, at once.
+type RouteRule struct {
+	Name   string `wire:"name"`
+	Src    string `wire:"src"`
+	Dst    string `wire:"dst"`
+	Prio   string `wire:"prio"`
+	Table  string `wire:"table"` // main, local, default or a number; "" is main
+	FWMark string `wire:"fwmark"`
+	Not    bool   `wire:"flag"` // all traffic but this
+}
+
+// Application is a list of addresses whose traffic looks up the table cnf, at once.
+type Application struct {
+	Name   string `wire:"name"`
+	IPList string `wire:"iplist"` // addresses with commas between them
+}
+
+// Kind is Policies.
+func (Policy) Kind() Kind { return Policies }
+
+// Kind is PolicyRules.
+func (PolicyRule) Kind() Kind { return PolicyRules }
+
+// Kind is Zones.
+func (Zone) Kind() Kind { return Zones }
+
+// Kind is Redirects.
+func (Redirect) Kind() Kind { return Redirects }
+
+// Kind is FirewallRules.
+func (FirewallRule) Kind() Kind { return FirewallRules }
+
+// Kind is NetworkRules.
+func (NetworkRule) Kind() Kind { return NetworkRules }
+
+// Kind is Forwardings.
+func (Forwarding) Kind() Kind { return Forwardings }
+
+// Kind is Proposals.
+func (Proposal) Kind() Kind { return Proposals }
+
+// Kind is Remotes.
+func (Remote) Kind() Kind { return Remotes }
+
+// Kind is NATs.
+func (NAT) Kind() Kind { return NATs }
+
+// Kind is Routes.
+func (Route) Kind() Kind { return Routes }
+
+// Kind is RouteRules.
+func (RouteRule) Kind() Kind { return RouteRules }
+
+// Kind is Applications.
+func (Application) Kind() Kind { return Applications }

@@ -1,0 +1,47 @@
+package openwrt
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+)
+
+// Action is what can be done to a service.
+type Action string
+
+// What can be done to a service. Reloading mwan3 or ipsec restarts it; reloading the firewall keeps connections.
+const (
+	Start   Action = "start"
+	Stop    Action = "stop"
+	Restart Action = "restart"
+	Reload  Action = "reload"
+)
+
+// Services lists the services that can be acted on.
+func (c *Client) Services(ctx context.Context) ([]string, error) {
+	const path = "sdewan/v1/services"
+	a, err := c.call(ctx, request{method: http.MethodGet, path: path, limit: c.opts.MaxAnswer}, c.opts.Timeout, nil)
+	if err != nil {
+		return nil, err
+	}
+	var answer struct{ Services []string }
+	if json.Unmarshal(a.body, &answer) != nil {
+		return nil, fmt.Errorf("GET %s: %w", path, errNotJSON)
+	}
+	return answer.Services, nil
+}
+
+// Act does something to a service, such as Reload to firewall, so that it does what is configured. The device waits for
+// it, and does not tell whether it went well.
+func (c *Client) Act(ctx context.Context, service string, a Action) error {
+	if !isSectionName(service) || !slices.Contains([]Action{Start, Stop, Restart, Reload}, a) {
+		return fmt.Errorf("service %q: action %q: no such service or action", service, string(a))
+	}
+	_, err := c.call(ctx, request{
+		method: http.MethodPut, path: "sdewan/v1/service/" + service, body: []byte(`{"action":"` + string(a) + `"}`),
+		kind: "application/json", limit: c.opts.MaxAnswer,
+	}, c.opts.ServiceTimeout, nil)
+	return err
+}
