@@ -135,7 +135,7 @@ func nodePrefixes(node *corev1.Node, own []netip.Addr, faults *problems) []netip
 	for _, a := range addrs {
 		out = append(out, netip.PrefixFrom(a, a.BitLen()))
 	}
-	slices.SortFunc(out, comparePrefixes)
+	slices.SortFunc(out, intent.ComparePrefixes)
 	return slices.Compact(out)
 }
 

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/netloom/netloom/labelcache"
+	"github.com/netloom/netloom/pkg/intent"
 )
 
 // peerList is what a rule's from or to says: the union of its elements.
@@ -53,7 +54,7 @@ func (p *policyTranslation) parsePeers(r policyRule) peerList {
 			}
 		}
 	}
-	list.prefixes = mergePrefixes(list.prefixes)
+	list.prefixes = intent.MergePrefixes(list.prefixes)
 	return list
 }
 
@@ -97,5 +98,5 @@ func (p *policyTranslation) parseBlock(path string, b *networkingv1.IPBlock) []n
 		}
 		excepts = append(excepts, e)
 	}
-	return slices.Clip(subtract(block, excepts))
+	return slices.Clip(intent.SubtractPrefixes(block, excepts))
 }

@@ -236,8 +236,8 @@ func (s *serviceTranslation) denied() map[intent.Families][]netip.Prefix {
 		admitted = append(admitted, p)
 	}
 	return map[intent.Families][]netip.Prefix{
-		intent.IPv4: subtract(netip.PrefixFrom(netip.IPv4Unspecified(), 0), admitted),
-		intent.IPv6: subtract(netip.PrefixFrom(netip.IPv6Unspecified(), 0), admitted),
+		intent.IPv4: intent.SubtractPrefixes(netip.PrefixFrom(netip.IPv4Unspecified(), 0), admitted),
+		intent.IPv6: intent.SubtractPrefixes(netip.PrefixFrom(netip.IPv6Unspecified(), 0), admitted),
 	}
 }
 
@@ -258,7 +258,7 @@ func (s *serviceTranslation) collapse() {
 			continue
 		}
 		if len(f.Denied) > 0 {
-			first.Denied = mergePrefixes(append(slices.Clone(first.Denied), f.Denied...))
+			first.Denied = intent.MergePrefixes(append(slices.Clone(first.Denied), f.Denied...))
 		}
 	}
 	s.out = out
