@@ -106,6 +106,9 @@ func TestFrontendKeysAreApart(t *testing.T) {
 		}
 	}
 	require.Len(t, seen, 5*3*4)
+	long := frontendKey("", TCP, netip.MustParseAddrPort("[fd00::6:50:a60:1]:80"))
+	require.NotEqual(t, string(long), string(frontendKey("\x06\x00\x50\xfd\x00\x00\x00\x00\x00\x00\x00\x00", TCP, at)),
+		"a network's name that looks like the start of an address")
 	s := shop(Frontend{})
 	lb, f := s.Frontend("", TCP, netip.MustParseAddrPort("[::ffff:10.96.0.1]:80"))
 	require.Nil(t, lb)
