@@ -14,9 +14,21 @@ const shownRules = 8
 // answerText spells one answer for people, over several lines.
 func answerText(a *query.Answer, i ink) string {
 	w := &answerWriter{ink: i}
-	w.line("%s  %s", w.verdict(a.Verdict), i.bold(a.Question))
+	w.answer(a)
+	return w.String()
+}
+
+// verdictText is answerText without what would change the verdict.
+func verdictText(a *query.Answer, i ink) string {
+	w := &answerWriter{ink: i, brief: true}
+	w.answer(a)
+	return w.String()
+}
+
+func (w *answerWriter) answer(a *query.Answer) {
+	w.line("%s  %s", w.verdict(a.Verdict), w.ink.bold(a.Question))
 	for _, n := range a.Notes {
-		w.line("       %s", i.dim(n))
+		w.line("        %s", w.ink.dim(n))
 	}
 	for _, group := range alike(a.Flows) {
 		f := group[0]
@@ -30,7 +42,6 @@ func answerText(a *query.Answer, i ink) string {
 		}
 		w.change("  ", f.Verdict, f.Change)
 	}
-	return w.String()
 }
 
 // alike groups flows that are judged alike in all but their addresses.
@@ -55,7 +66,8 @@ next:
 // answerWriter gathers the lines of an answer.
 type answerWriter struct {
 	strings.Builder
-	ink ink
+	ink   ink
+	brief bool // leaves out what would change a verdict
 }
 
 func (w *answerWriter) line(format string, args ...any) {
@@ -124,7 +136,7 @@ func (w *answerWriter) sides(indent string, egress, ingress *query.Side) {
 
 // change tells what would have to be otherwise.
 func (w *answerWriter) change(indent string, v query.Verdict, lines []string) {
-	if len(lines) == 0 {
+	if len(lines) == 0 || w.brief {
 		return
 	}
 	head := "to allow it:"

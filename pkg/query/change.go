@@ -2,6 +2,7 @@ package query
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/netloom/netloom/pkg/intent"
@@ -28,8 +29,8 @@ func (inv *Inventory) change(c *connection, egress, ingress *Side) []string {
 		case egress.Verdict == Allow && ingress.Verdict == Allow:
 			lines = append(lines, closing(side.Side, d, side.subject, what))
 		case side.Verdict == Deny:
-			lines = append(lines, fmt.Sprintf("%s of %s needs a rule %s, in %s or in another policy that selects it",
-				d, side.subject, what, joinOr(side.IsolatedBy)))
+			policies := append(slices.Clone(side.IsolatedBy), "another policy that selects it")
+			lines = append(lines, fmt.Sprintf("%s of %s needs a rule %s, in %s", d, side.subject, what, joinOr(policies)))
 		}
 	}
 	return lines

@@ -115,7 +115,8 @@ func known(c *oracle.Cluster, f oracle.Flow) (oracle.Flow, bool) {
 	return f, len(holders) < 2
 }
 
-// answerTo asks for f in words and returns what the answer says of its very addresses.
+// answerTo asks for f in words and returns what the answer says of its very addresses. An expectation of that answer
+// must be met.
 func answerTo(inv *query.Inventory, f oracle.Flow) (*query.Flow, error) {
 	name := func(e oracle.End) string {
 		if e.Pod != "" {
@@ -134,6 +135,13 @@ func answerTo(inv *query.Inventory, f oracle.Flow) (*query.Flow, error) {
 	answers, err := inv.Probe(q, query.Where{Node: f.Node, Network: f.Network})
 	if err != nil {
 		return nil, err
+	}
+	met := inv.Check(&query.Expectations{List: []query.Expectation{{
+		From: query.Words{q.From}, To: query.Words{q.To}, Ports: query.Words{q.Port}, Expect: answers[0].Verdict,
+		Node: f.Node, Network: f.Network,
+	}}})
+	if met.Passed != 1 {
+		return nil, fmt.Errorf("the answer is no expectation that is met: %+v", met)
 	}
 	for i := range answers[0].Flows {
 		flow := &answers[0].Flows[i]

@@ -119,6 +119,22 @@ func verdictOf(allowed bool) Verdict {
 	return Deny
 }
 
+// verdictOfBalanced is the verdict of all choices together.
+func verdictOfBalanced(b *intent.Balanced) Verdict {
+	if b.Outcome == intent.Refused {
+		return Refuse
+	}
+	v := Deny
+	for i := range b.Choices {
+		one := verdictOf(b.Choices[i].Allowed)
+		if i == 0 {
+			v = one
+		}
+		v = v.with(one)
+	}
+	return v
+}
+
 // judge asks the snapshot and says why it answers as it does.
 func (inv *Inventory) judge(f *intent.Flow, p *pair) Flow {
 	v := inv.state.Snapshot.Evaluate(*f)
@@ -140,15 +156,7 @@ func (inv *Inventory) judge(f *intent.Flow, p *pair) Flow {
 	for i := range b.Choices {
 		out.Service.Choices = append(out.Service.Choices, inv.choice(f, &b.Choices[i], p))
 	}
-	for i := range out.Service.Choices {
-		if i == 0 {
-			out.Verdict = out.Service.Choices[0].Verdict
-		}
-		out.Verdict = out.Verdict.with(out.Service.Choices[i].Verdict)
-	}
-	if b.Outcome == intent.Refused {
-		out.Verdict = Refuse
-	}
+	out.Verdict = verdictOfBalanced(b)
 	out.Change = changeOfService(f, b)
 	return out
 }

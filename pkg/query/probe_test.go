@@ -110,8 +110,8 @@ func TestDeniedSaysWhatIsMissing(t *testing.T) {
 			Nearly: []query.Rule{{Policy: "NetworkPolicy/shop/api", Path: "spec.ingress[0]", But: "it allows tcp/9001 only"}},
 		},
 		Change: []string{
-			"egress of shop/web-0 needs a rule to shop/api-1 at tcp/9000, in NetworkPolicy/shop/default-deny or NetworkPolicy/shop/web or in another policy that selects it",
-			"ingress of shop/api-1 needs a rule from shop/web-0 at tcp/9000, in NetworkPolicy/shop/api or NetworkPolicy/shop/default-deny or in another policy that selects it",
+			"egress of shop/web-0 needs a rule to shop/api-1 at tcp/9000, in NetworkPolicy/shop/default-deny, NetworkPolicy/shop/web or another policy that selects it",
+			"ingress of shop/api-1 needs a rule from shop/web-0 at tcp/9000, in NetworkPolicy/shop/api, NetworkPolicy/shop/default-deny or another policy that selects it",
 		},
 	}
 	require.Equal(t, want, a.Flows[0])

@@ -95,7 +95,7 @@ func TestAServiceIsJudgedByItsEndpoints(t *testing.T) {
 		require.Equal(t, query.Deny, b.Choices[1].Verdict)
 		require.Equal(t, []string{"NetworkPolicy/shop/locked"}, b.Choices[1].Ingress.IsolatedBy)
 		require.Equal(t, []string{
-			"ingress of shop/db-1 needs a rule from shop/web at tcp/15432, in NetworkPolicy/shop/locked or in another policy that selects it",
+			"ingress of shop/db-1 needs a rule from shop/web at tcp/15432, in NetworkPolicy/shop/locked or another policy that selects it",
 		}, b.Choices[1].Change)
 	}
 	require.Equal(t, "svc/shop/db:sql", ask(t, inv, "web -> svc/db:sql", query.Where{Namespace: "shop"})[0].To[:15])

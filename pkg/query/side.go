@@ -38,6 +38,14 @@ type connection struct {
 	from, to string
 }
 
+// parties are whom the policies of a direction select, and the other side.
+func (c *connection) parties(d intent.Direction) (subject, peer intent.Party) {
+	if d == intent.Ingress {
+		return c.Dst, c.Src
+	}
+	return c.Src, c.Dst
+}
+
 // sides puts both directions of a verdict in words.
 func (inv *Inventory) sides(c *connection, egress, ingress intent.Decision) (*Side, *Side) {
 	if c.Src.Addr == c.Dst.Addr {
@@ -51,10 +59,7 @@ func (inv *Inventory) side(d intent.Direction, c *connection, decision intent.De
 	if !decision.Isolated {
 		return s
 	}
-	subject := c.Src
-	if d == intent.Ingress {
-		subject = c.Dst
-	}
+	subject, _ := c.parties(d)
 	policies := inv.policiesOf(d, subject)
 	for _, p := range policies {
 		if p.Isolates {
@@ -89,32 +94,44 @@ func (s *Side) addAllowing(r Rule) {
 	}
 }
 
-// misses says why a rule does not match, if there is one reason only.
-func (inv *Inventory) misses(r *intent.Rule, d intent.Direction, c *connection) string {
+// matching says which parts of a rule match a connection.
+type matching struct{ subject, peer, ports bool }
+
+func (m matching) all() bool { return m.subject && m.peer && m.ports }
+
+// match holds a rule of a policy that selects the subject against a connection.
+func (inv *Inventory) match(r *intent.Rule, d intent.Direction, c *connection) matching {
 	if r.Action != intent.Allow {
-		return ""
+		return matching{}
 	}
-	subject, peer, name := c.Src, c.Dst, c.to
+	s := inv.state.Snapshot
+	subject, peer := c.parties(d)
+	m := matching{ports: r.Ports.Has(c.Protocol, c.Port), subject: r.Subject == "" || selects(s.Set(r.Subject), subject)}
+	switch r.Peer.Kind {
+	case intent.PeerAnyone:
+		m.peer = true
+	case intent.PeerSet:
+		m.peer = s.Set(r.Peer.Set).Contains(peer.Addr)
+	case intent.PeerNobody:
+	}
+	return m
+}
+
+// misses says why a rule does not match, if there is one reason only. That it speaks of a named port which the subject
+// has under another number, or not at all, is none.
+func (inv *Inventory) misses(r *intent.Rule, d intent.Direction, c *connection) string {
+	name := c.to
 	if d == intent.Ingress {
-		subject, peer, name = c.Dst, c.Src, c.from
+		name = c.from
 	}
-	var reasons []string
-	if !r.Ports.Has(c.Protocol, c.Port) {
-		reasons = append(reasons, "it allows "+strings.Join(r.Ports.Strings(), ", ")+" only")
-	}
-	if r.Subject != "" && !selects(inv.state.Snapshot.Set(r.Subject), subject) {
-		return "" // of a named port that the subject has under another number, or not at all
-	}
-	if r.Peer.Kind == intent.PeerSet {
-		set := inv.state.Snapshot.Set(r.Peer.Set)
-		if !set.Contains(peer.Addr) {
-			reasons = append(reasons, fmt.Sprintf("it means %s, and %s is not among them", titleOf(set), name))
-		}
-	}
-	if len(reasons) != 1 {
+	switch inv.match(r, d, c) {
+	case matching{subject: true, peer: true}:
+		return "it allows " + strings.Join(r.Ports.Strings(), ", ") + " only"
+	case matching{subject: true, ports: true}:
+		return fmt.Sprintf("it means %s, and %s is not among them", titleOf(inv.state.Snapshot.Set(r.Peer.Set)), name)
+	default:
 		return ""
 	}
-	return reasons[0]
 }
 
 // mergeNearly joins what one rule became of: one for each number of a named port, say. That it misses by the port

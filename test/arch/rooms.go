@@ -66,7 +66,8 @@ var rooms = []room{
 	}},
 	{dir: "pkg/config", may: []string{"backends/ovn", "pkg/intent", "github.com/spf13/pflag", logrus, yaml}},
 	{dir: "pkg/query", pure: true, may: []string{
-		"labelcache", "pkg/intent", "pkg/reach", "k8s.io/api/...", "k8s.io/apimachinery/...", yaml,
+		"labelcache", "pkg/intent", "pkg/reach", "k8s.io/api/...", "k8s.io/apimachinery/...",
+		"sigs.k8s.io/json", yaml,
 	}},
 	{dir: "pkg/version"},
 	{dir: "pkg/daemon/...", may: everything},

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/netloom/netloom/pkg/query"
+)
+
+// junitSuites is a report in the form of JUnit, which every CI reads: https://github.com/testmoapp/junitxml.
+type junitSuites struct {
+	XMLName  xml.Name     `xml:"testsuites"`
+	Name     string       `xml:"name,attr"`
+	Tests    int          `xml:"tests,attr"`
+	Failures int          `xml:"failures,attr"`
+	Suites   []junitSuite `xml:"testsuite"`
+}
+
+type junitSuite struct {
+	Name     string      `xml:"name,attr"`
+	Tests    int         `xml:"tests,attr"`
+	Failures int         `xml:"failures,attr"`
+	Cases    []junitCase `xml:"testcase"`
+}
+
+type junitCase struct {
+	Name      string        `xml:"name,attr"`
+	Classname string        `xml:"classname,attr"`
+	File      string        `xml:"file,attr,omitempty"`
+	Line      int           `xml:"line,attr,omitempty"`
+	Failure   *junitFailure `xml:"failure,omitempty"`
+}
+
+type junitFailure struct {
+	Message string `xml:"message,attr"`
+	Type    string `xml:"type,attr"`
+	Text    string `xml:",cdata"`
+}
+
+func (s *junitSuite) add(c *junitCase) {
+	s.Tests++
+	if c.Failure != nil {
+		s.Failures++
+	}
+	s.Cases = append(s.Cases, *c)
+}
+
+func writeJUnit(w io.Writer, suites []junitSuite) error {
+	all := junitSuites{Name: "netloom", Suites: suites}
+	for i := range suites {
+		all.Tests += suites[i].Tests
+		all.Failures += suites[i].Failures
+	}
+	text, err := xml.MarshalIndent(all, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, text)
+	return err
+}
+
+// suitesOf are the results of files of expectations: a suite for each file, a case for each expectation.
+func suitesOf(all []checked) []junitSuite {
+	suites := make([]junitSuite, len(all))
+	for i := range all {
+		suites[i].Name = all[i].File
+		for n := range all[i].Results.Results {
+			r := &all[i].Results.Results[n]
+			c := &junitCase{Name: r.Name, Classname: all[i].File, File: all[i].File}
+			switch {
+			case r.Error != "":
+				c.Failure = &junitFailure{Message: r.Error, Type: "error", Text: r.Text}
+			case !r.Passed:
+				var text strings.Builder
+				text.WriteString("\n" + r.Text + "\n")
+				for k := range r.Failures {
+					text.WriteString(verdictText(&r.Failures[k], false))
+				}
+				message := fmt.Sprintf("expected %s, but of %d answers %d are otherwise", r.Expect, r.Answers, r.Wrong)
+				c.Failure = &junitFailure{Message: message, Type: "expectation", Text: text.String()}
+			}
+			suites[i].add(c)
+		}
+	}
+	return suites
+}
+
+// suiteOfProblems are the problems of manifests as failed cases; without any it is one case that passed.
+func suiteOfProblems(path string, problems []query.Problem) junitSuite {
+	suite := junitSuite{Name: path}
+	if len(problems) == 0 {
+		suite.add(&junitCase{Name: "every manifest is understood", Classname: path})
+	}
+	for _, p := range problems {
+		name := p.Object
+		if name == "" {
+			name = p.Place.Path
+		}
+		if p.Field != "" {
+			name += " " + p.Field
+		}
+		suite.add(&junitCase{
+			Name: name, Classname: path, File: p.Place.Path, Line: p.Place.Line,
+			Failure: &junitFailure{Message: p.Message, Type: "problem", Text: p.String()},
+		})
+	}
+	return suite
+}

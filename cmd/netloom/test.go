@@ -1,0 +1,148 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/netloom/netloom/pkg/query"
+)
+
+// checked is a file of expectations and what became of them.
+type checked struct {
+	File string `json:"file"`
+	query.Results
+}
+
+func newTest() *cobra.Command {
+	var quiet bool
+	cmd := &cobra.Command{
+		Use:   "test -f DIR EXPECTATIONS...",
+		Short: "Hold policies against a file of expectations, like a unit test",
+		Long: `test reads expectations, such as "the web tier reaches the API", and says of each whether the policies of a directory of
+manifests meet it, and of those that fail why. docs/commands/test.md tells what a file of expectations says.
+
+It exits with 0 when all are met, and with 1 when one is not or cannot be judged.`,
+		Example: `  netloom test -f examples examples/expectations.yaml
+  netloom test -f policies -o junit tests/*.yaml > report.xml`,
+		Args: cobra.ArbitraryArgs,
+	}
+	manifests := bindManifests(cmd)
+	output := bindOutput(cmd, "table", "json", "yaml", "junit")
+	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "leave out of the table what is met")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		files, err := readExpectations(args)
+		if err := errors.Join(err, output.check()); err != nil {
+			return err
+		}
+		inv, err := manifests.ask(cmd)
+		if err != nil {
+			return err
+		}
+		all := make([]checked, 0, len(files))
+		failed, count := 0, 0
+		for i, file := range files {
+			results := inv.Check(file)
+			all = append(all, checked{args[i], results})
+			failed, count = failed+results.Failed, count+len(results.Results)
+		}
+		if err := printChecked(cmd.OutOrStdout(), output.form, all, quiet); err != nil {
+			return err
+		}
+		if failed > 0 {
+			return &exitError{exitProblems, fmt.Sprintf("%d of %d expectations are not met", failed, count)}
+		}
+		return nil
+	}
+	return cmd
+}
+
+// readExpectations reads every file and reports all that is wrong with them.
+func readExpectations(paths []string) ([]*query.Expectations, error) {
+	if len(paths) == 0 {
+		return nil, errors.New("which expectations? Name a file: docs/commands/test.md tells what it says")
+	}
+	var files []*query.Expectations
+	var faults []error
+	for _, path := range paths {
+		content, err := os.ReadFile(path) //nolint:gosec // the file that the user names is the one to read
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		file, err := query.ParseExpectations(content)
+		if err != nil {
+			for _, line := range strings.Split(err.Error(), "\n") {
+				faults = append(faults, fmt.Errorf("%s: %s", path, line))
+			}
+		}
+		files = append(files, file)
+	}
+	return files, errors.Join(faults...)
+}
+
+func printChecked(w io.Writer, form string, all []checked, quiet bool) error {
+	switch form {
+	case "table":
+		_, err := fmt.Fprint(w, checkedText(all, quiet, inkFor(w)))
+		return err
+	case "junit":
+		return writeJUnit(w, suitesOf(all))
+	default:
+		return printData(w, form, struct {
+			Files []checked `json:"files"`
+		}{all})
+	}
+}
+
+// checkedText spells results for people: a line for each expectation, and the answers that are otherwise.
+func checkedText(all []checked, quiet bool, i ink) string {
+	w := &answerWriter{ink: i}
+	passed, failed, connections := 0, 0, 0
+	for n := range all {
+		file := &all[n]
+		passed, failed, connections = passed+file.Passed, failed+file.Failed, connections+file.Connections
+		for k := range file.Results.Results {
+			r := &file.Results.Results[k]
+			if r.Passed && !quiet {
+				w.line("%s  %s", i.good("pass"), r.Name)
+			}
+			if !r.Passed {
+				w.failure(r)
+			}
+		}
+	}
+	total := fmt.Sprintf("%d met, %d not, %d connections judged", passed, failed, connections)
+	if failed == 0 {
+		total = i.good(total)
+	} else {
+		total = i.bad(total)
+	}
+	w.line("%s", total)
+	return w.String()
+}
+
+// failure tells why an expectation is not met.
+func (w *answerWriter) failure(r *query.Result) {
+	w.line("%s  %s", w.ink.bad("FAIL"), w.ink.bold(r.Name))
+	if r.Error != "" {
+		w.line("      cannot be judged: %s", r.Error)
+		return
+	}
+	if r.Name != r.Text {
+		w.line("      %s", r.Text)
+	}
+	w.line("      expected %s, but of %d answers %d are otherwise:", r.Expect, r.Answers, r.Wrong)
+	for i := range r.Failures {
+		for line := range strings.Lines(verdictText(&r.Failures[i], w.ink)) {
+			w.line("      %s", strings.TrimRight(line, "\n"))
+		}
+	}
+	if more := r.Wrong - len(r.Failures); more > 0 {
+		w.line("      … and %d more", more)
+	}
+}

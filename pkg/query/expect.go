@@ -1,0 +1,122 @@
+package query
+
+import (
+	"net/netip"
+
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// Results is what became of expectations.
+type Results struct {
+	Passed      int      `json:"passed"`
+	Failed      int      `json:"failed"`
+	Connections int      `json:"connections"` // judged altogether
+	Results     []Result `json:"results"`     // one for each expectation, in order
+	// Looked counts the policies that were looked at, as a measure of the work.
+	Looked int `json:"-"`
+}
+
+// Result is what became of one expectation.
+type Result struct {
+	Name    string  `json:"name"`
+	Text    string  `json:"text"` // what is expected, such as "shop/web-0 -> shop/db-0 tcp/5432 deny"
+	Expect  Verdict `json:"expect"`
+	Passed  bool    `json:"passed"`
+	Error   string  `json:"error,omitempty"` // why it cannot be judged; then it has failed
+	Answers int     `json:"answers"`         // pairs of places that were asked about
+	Wrong   int     `json:"wrong,omitempty"` // of them are judged otherwise
+	// Failures are the first maxFailures answers that are wrong.
+	Failures []Answer `json:"failures,omitempty"`
+}
+
+// maxFailures is how many wrong answers of an expectation are explained.
+const maxFailures = 3
+
+// Check holds expectations against the state.
+func (inv *Inventory) Check(file *Expectations) Results {
+	out := Results{Results: []Result{}}
+	for i := range file.List {
+		e := &file.List[i]
+		r := Result{Name: e.Title(), Text: e.Text(), Expect: e.Expect}
+		where := Where{Namespace: file.Namespace, Node: e.Node, Network: e.Network}
+		for _, q := range e.questions() {
+			if err := inv.check(q, where, &r, &out); err != nil {
+				r.Error = err.Error()
+				break
+			}
+		}
+		r.Passed = r.Error == "" && r.Wrong == 0
+		if r.Passed {
+			out.Passed++
+		} else {
+			out.Failed++
+		}
+		out.Results = append(out.Results, r)
+	}
+	return out
+}
+
+// check judges what one question of an expectation asks.
+func (inv *Inventory) check(q Question, w Where, r *Result, all *Results) error {
+	pairs, err := inv.pairs(q, w)
+	if err != nil {
+		return err
+	}
+	for i := range pairs {
+		flows, err := pairs[i].flows(w)
+		if err != nil {
+			return err
+		}
+		r.Answers++
+		all.Connections += len(flows)
+		verdict := inv.verdict(&flows[0], &all.Looked)
+		for n := range flows[1:] {
+			verdict = verdict.with(inv.verdict(&flows[1+n], &all.Looked))
+		}
+		if verdict == r.Expect {
+			continue
+		}
+		r.Wrong++
+		if len(r.Failures) == maxFailures {
+			continue
+		}
+		a, err := inv.answer(&pairs[i], w)
+		if err != nil {
+			return err
+		}
+		r.Failures = append(r.Failures, a)
+	}
+	return nil
+}
+
+// verdict is what judge says of a flow, without the reasons. Only the policies of both ends are looked at, unless the
+// flow is to a frontend.
+func (inv *Inventory) verdict(f *intent.Flow, looked *int) Verdict {
+	s := inv.state.Snapshot
+	if _, front := s.Frontend(f.Network, f.Protocol, netip.AddrPortFrom(f.Dst.Addr, f.Port)); front != nil {
+		v := s.Evaluate(*f)
+		*looked += s.PolicyCount() * len(v.Balanced.Choices)
+		return verdictOfBalanced(v.Balanced)
+	}
+	if f.Src.Addr == f.Dst.Addr {
+		return Allow
+	}
+	c := &connection{Flow: *f}
+	return verdictOf(inv.lets(intent.Egress, c, looked) && inv.lets(intent.Ingress, c, looked))
+}
+
+// lets says whether the policies of one end let a connection pass.
+func (inv *Inventory) lets(d intent.Direction, c *connection, looked *int) bool {
+	subject, _ := c.parties(d)
+	isolated := false
+	for _, p := range inv.policiesOf(d, subject) {
+		*looked++
+		isolated = isolated || p.Isolates
+		for i := range p.Rules {
+			if inv.match(&p.Rules[i], d, c).all() {
+				return true
+			}
+		}
+	}
+	return !isolated
+}

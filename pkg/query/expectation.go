@@ -1,0 +1,148 @@
+package query
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+)
+
+// What a file of expectations may say it is. Manifests beside it are told apart by that.
+const (
+	ExpectationsVersion = "netloom.io/v1alpha1"
+	ExpectationsKind    = "Expectations"
+)
+
+// Expectations is a file of them.
+type Expectations struct {
+	APIVersion string        `json:"apiVersion,omitempty"` // ExpectationsVersion, or "" with Kind
+	Kind       string        `json:"kind,omitempty"`       // ExpectationsKind
+	Namespace  string        `json:"namespace,omitempty"`  // of pods and services that name none
+	List       []Expectation `json:"expectations"`
+}
+
+// Expectation says what should become of connections: those from each source to each destination on each port.
+type Expectation struct {
+	Name    string  `json:"name,omitempty"` // "" is named by what it says
+	From    Words   `json:"from"`           // pods, patterns, nodes and addresses: see ParseQuestion
+	To      Words   `json:"to"`             // the same, and services
+	Ports   Words   `json:"ports,omitempty"`
+	Expect  Verdict `json:"expect"` // allow, deny or refuse
+	Node    string  `json:"node,omitempty"`
+	Network string  `json:"network,omitempty"`
+}
+
+// Words is a list of words that may be written as a single one. Numbers are words too.
+type Words []string
+
+// UnmarshalJSON reads a word or a list of words.
+func (w *Words) UnmarshalJSON(text []byte) error {
+	var many []json.RawMessage
+	if json.Unmarshal(text, &many) != nil {
+		many = []json.RawMessage{text}
+	}
+	*w = nil
+	for _, raw := range many {
+		var word string
+		if json.Unmarshal(raw, &word) != nil {
+			var number json.Number
+			if err := json.Unmarshal(raw, &number); err != nil {
+				return fmt.Errorf("%s: expected a word or a list of words", text)
+			}
+			word = number.String()
+		}
+		*w = append(*w, word)
+	}
+	return nil
+}
+
+// String spells w as a list.
+func (w Words) String() string { return strings.Join(w, ", ") }
+
+// Title is the expectation's name, or what it says.
+func (e *Expectation) Title() string {
+	if e.Name != "" {
+		return e.Name
+	}
+	return e.Text()
+}
+
+// Text is what e says, such as "shop/web-0 -> shop/db-0 tcp/5432 deny".
+func (e *Expectation) Text() string {
+	parts := []string{e.From.String(), "->", e.To.String()}
+	if len(e.Ports) > 0 {
+		parts = append(parts, e.Ports.String())
+	}
+	return strings.Join(append(parts, string(e.Expect)), " ")
+}
+
+// ParseExpectations reads a file of expectations, in YAML or JSON, and reports all that is wrong with it.
+func ParseExpectations(content []byte) (*Expectations, error) {
+	var file Expectations
+	text, err := yaml.YAMLToJSONStrict(content)
+	if err != nil {
+		return nil, errors.New(strings.TrimPrefix(err.Error(), "error converting YAML to JSON: "))
+	}
+	faults, err := kjson.UnmarshalStrict(text, &file)
+	if err != nil {
+		return nil, errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	}
+	add := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	if (file.APIVersion != "" || file.Kind != "") &&
+		(file.APIVersion != ExpectationsVersion || file.Kind != ExpectationsKind) {
+		add("%s %s: expected apiVersion: %s and kind: %s, or neither",
+			file.APIVersion, file.Kind, ExpectationsVersion, ExpectationsKind)
+	}
+	if len(file.List) == 0 {
+		add("expectations: expected at least one")
+	}
+	for i := range file.List {
+		for _, fault := range file.List[i].faults() {
+			add("expectations[%d].%s", i, fault)
+		}
+	}
+	return &file, errors.Join(faults...)
+}
+
+// faults lists what is wrong with e by itself.
+func (e *Expectation) faults() []string {
+	var out []string
+	for _, f := range []struct {
+		name  string
+		words Words
+	}{{"from", e.From}, {"to", e.To}} {
+		if len(f.words) == 0 || slices.Contains(f.words, "") {
+			out = append(out, f.name+": expected a pod, a pattern, a node, a service or an address")
+		}
+	}
+	for _, p := range e.Ports {
+		if _, err := parsePort(p); err != nil {
+			out = append(out, "ports: "+err.Error())
+		}
+	}
+	if !slices.Contains([]Verdict{Allow, Deny, Refuse}, e.Expect) {
+		out = append(out, fmt.Sprintf("expect: %q: expected allow, deny or refuse", e.Expect))
+	}
+	return out
+}
+
+// questions are what e asks.
+func (e *Expectation) questions() []Question {
+	ports := e.Ports
+	if len(ports) == 0 {
+		ports = Words{""}
+	}
+	var out []Question
+	for _, from := range e.From {
+		for _, to := range e.To {
+			for _, p := range ports {
+				out = append(out, Question{From: from, To: to, Port: p})
+			}
+		}
+	}
+	return out
+}
