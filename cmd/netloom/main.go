@@ -65,6 +65,6 @@ an OVN Northbound database in agreement with them: port groups, address sets and
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newDemo(), newRun(), newApply(), newProbe(), newTest(), newVersion())
+	root.AddCommand(newDemo(), newRun(), newApply(), newImpact(), newProbe(), newTest(), newVersion())
 	return root
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/query"
+	"github.com/netloom/netloom/pkg/watch"
 )
 
 // manifestsFlag is where a question's manifests are.
@@ -28,6 +29,20 @@ func (f *manifestsFlag) load(cmd *cobra.Command) (query.State, error) {
 		return query.State{}, errors.New("-f: expected a directory of manifests, a file, or - for the standard input")
 	}
 	return daemon.LoadState(daemon.Offline{Path: f.path, Stdin: cmd.InOrStdin()})
+}
+
+// edited is load with the objects of further files and directories in the place of those of the same name, and without
+// some, which are named like networkpolicy/shop/db.
+func (f *manifestsFlag) edited(cmd *cobra.Command, with, without []string) (query.State, error) {
+	opts := daemon.Offline{Path: f.path, Stdin: cmd.InOrStdin(), Over: with}
+	for _, name := range without {
+		ref, err := watch.ParseRef(name)
+		if err != nil {
+			return query.State{}, err
+		}
+		opts.Without = append(opts.Without, ref)
+	}
+	return daemon.LoadState(opts)
 }
 
 // ask is load, with the problems told on the error stream: what could not be understood bears on every answer.

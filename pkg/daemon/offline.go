@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -21,6 +22,11 @@ import (
 type Offline struct {
 	Path  string    // a directory of manifests, a file, or "-" for Stdin
 	Stdin io.Reader // with "-" only
+	// Over are further directories and files, whose objects replace those of Path or come beside them; of several that
+	// have an object the last counts.
+	Over []string
+	// Without are objects that are left out, whoever declares them. One that nobody declares is an error.
+	Without []watch.Ref
 
 	Translator translator.Options
 }
@@ -28,23 +34,19 @@ type Offline struct {
 // LoadState reads manifests once and translates them. It fails when they cannot be read at all; what is wrong inside
 // them is among the problems of the state.
 func LoadState(opts Offline) (query.State, error) {
-	content, err := opts.content()
-	if err != nil {
-		return query.State{}, err
-	}
-	source, err := readOffline(opts, content)
+	m, err := readManifests(opts)
 	if err != nil {
 		return query.State{}, err
 	}
 	state := query.State{Cluster: opts.Translator.Cluster}
 	t := translator.New(opts.Translator)
-	for _, ref := range source.Refs() {
-		object, ok := source.Get(ref)
+	for _, ref := range slices.SortedFunc(maps.Keys(m.force), watch.Ref.Compare) {
+		object, ok := m.force[ref].Get(ref)
 		if !ok {
 			continue
 		}
 		if err := t.Put(object); err != nil {
-			state.Problems = append(state.Problems, problemOf(source, ref, "", err.Error()))
+			state.Problems = append(state.Problems, m.problem(ref, "", err.Error()))
 		}
 		switch o := object.(type) {
 		case *corev1.Pod:
@@ -58,16 +60,66 @@ func LoadState(opts Offline) (query.State, error) {
 		}
 	}
 	state.Snapshot, state.View = t.Snapshot(), t.View()
-	for _, p := range source.Problems() {
-		state.Problems = append(state.Problems, sourceProblem(p))
+	for _, source := range m.sources {
+		for _, p := range source.Problems() {
+			state.Problems = append(state.Problems, sourceProblem(p))
+		}
 	}
 	for _, p := range t.Problems() {
 		ref := watch.Ref{Kind: watch.Kind(p.Origin.Kind), Namespace: p.Origin.Namespace, Name: p.Origin.Name}
-		state.Problems = append(state.Problems, problemOf(source, ref, p.Field, p.Message))
+		state.Problems = append(state.Problems, m.problem(ref, p.Field, p.Message))
 	}
-	findLines(state.Problems, content)
+	findLines(state.Problems, m.content)
 	slices.SortFunc(state.Problems, query.Problem.Compare)
 	return state, nil
+}
+
+// manifests are the objects of several directories and files.
+type manifests struct {
+	sources []*watch.Directory
+	force   map[watch.Ref]*watch.Directory // whose object is in force
+	content map[string][]byte              // of the files that were read whole, by path
+}
+
+func readManifests(opts Offline) (*manifests, error) {
+	m := &manifests{force: map[watch.Ref]*watch.Directory{}, content: map[string][]byte{}}
+	for _, path := range append([]string{opts.Path}, opts.Over...) {
+		layer := Offline{Path: path, Stdin: opts.Stdin}
+		content, err := layer.content()
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(m.content, content)
+		source, err := readOffline(layer, content)
+		if err != nil {
+			return nil, err
+		}
+		m.sources = append(m.sources, source)
+		for _, ref := range source.Refs() {
+			// A namespace that only is because objects live in it does not replace one that is declared.
+			if _, _, declared := source.Place(ref); declared || m.force[ref] == nil {
+				m.force[ref] = source
+			}
+		}
+	}
+	for _, ref := range opts.Without {
+		if m.force[ref] == nil {
+			return nil, fmt.Errorf("%s cannot be left out: no manifest declares it", ref)
+		}
+		delete(m.force, ref)
+	}
+	return m, nil
+}
+
+// problem is one of the object in force under ref.
+func (m *manifests) problem(ref watch.Ref, field, message string) query.Problem {
+	p := query.Problem{Object: strings.Replace(ref.String(), " ", "/", 1), Field: field, Message: message}
+	if source := m.force[ref]; source != nil {
+		if path, document, ok := source.Place(ref); ok {
+			p.Place = query.Place{Path: path, Document: document}
+		}
+	}
+	return p
 }
 
 // streamName is what the standard input is called among paths.
@@ -110,14 +162,6 @@ func readOffline(opts Offline, content map[string][]byte) (*watch.Directory, err
 	return watch.LoadDirectory(opts.Path, watch.Options{}, quiet)
 }
 
-func problemOf(source *watch.Directory, ref watch.Ref, field, message string) query.Problem {
-	p := query.Problem{Object: strings.Replace(ref.String(), " ", "/", 1), Field: field, Message: message}
-	if path, document, ok := source.Place(ref); ok {
-		p.Place = query.Place{Path: path, Document: document}
-	}
-	return p
-}
-
 func sourceProblem(p watch.Problem) query.Problem {
 	path, document, object := p.Place()
 	return query.Problem{
@@ -127,9 +171,6 @@ func sourceProblem(p watch.Problem) query.Problem {
 
 // findLines finds the lines of problems in their files, as far as these can still be read.
 func findLines(problems []query.Problem, content map[string][]byte) {
-	if content == nil {
-		content = map[string][]byte{}
-	}
 	for i := range problems {
 		place := &problems[i].Place
 		if place.Document == 0 {

@@ -60,12 +60,7 @@ func Outside(taken func(netip.Addr) bool, snapshots ...*intent.Snapshot) []Place
 			}
 		}
 	}
-	all := slices.SortedFunc(maps.Keys(found), func(a, b netip.Prefix) int {
-		if c := a.Addr().Compare(b.Addr()); c != 0 {
-			return c
-		}
-		return a.Bits() - b.Bits()
-	})
+	all := slices.SortedFunc(maps.Keys(found), intent.ComparePrefixes)
 	var out []Place
 	for i, p := range all {
 		if a, ok := spare(p, all[i+1:], taken); ok {
@@ -73,6 +68,25 @@ func Outside(taken func(netip.Addr) bool, snapshots ...*intent.Snapshot) []Place
 		}
 	}
 	return out
+}
+
+// Standings lists the addresses outside that some of the places of all stand for, as the fewest prefixes: those of each
+// without what narrower ones of all hold.
+func Standings(all, some []Place) []netip.Prefix {
+	var out []netip.Prefix
+	for _, p := range some {
+		if !p.Standing.IsValid() {
+			continue
+		}
+		var narrower []netip.Prefix
+		for _, q := range all {
+			if q.Standing.IsValid() && q.Standing.Bits() > p.Standing.Bits() && p.Standing.Contains(q.Standing.Addr()) {
+				narrower = append(narrower, q.Standing)
+			}
+		}
+		out = append(out, intent.SubtractPrefixes(p.Standing, narrower)...)
+	}
+	return intent.MergePrefixes(out)
 }
 
 // spare finds an address of p that none of the narrower prefixes holds and nobody took. Those follow p in order.

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 )
 
@@ -28,6 +29,31 @@ type Ref struct {
 // String spells r as "Kind namespace/name" or "Kind name".
 func (r Ref) String() string {
 	return string(r.Kind) + " " + r.key()
+}
+
+// ParseRef reads kind/namespace/name or, for a cluster-scoped kind, kind/name. The case of the kind does not matter.
+func ParseRef(s string) (Ref, error) {
+	kind, name, _ := strings.Cut(s, "/")
+	for _, r := range resources() {
+		if !strings.EqualFold(kind, string(r.kind)) {
+			continue
+		}
+		ref := Ref{Kind: r.kind, Name: name}
+		form := "name"
+		if r.namespaced {
+			form = "namespace/name"
+			ref.Namespace, ref.Name, _ = strings.Cut(name, "/")
+		}
+		if ref.Name == "" || r.namespaced && ref.Namespace == "" || strings.Contains(ref.Name, "/") {
+			return Ref{}, fmt.Errorf("%q: expected %s/%s", s, strings.ToLower(kind), form)
+		}
+		return ref, nil
+	}
+	var kinds []string
+	for _, r := range resources() {
+		kinds = append(kinds, strings.ToLower(string(r.kind)))
+	}
+	return Ref{}, fmt.Errorf("%q: expected one of %s, a slash and a name", s, strings.Join(kinds, ", "))
 }
 
 // Compare orders references by kind, namespace and name.

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/query"
+)
+
+func newImpact() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "impact -f DIR --with FILE",
+		Short: "List the connections that a changed policy opens and closes",
+		Long: `impact compares what two states of the manifests let pass, for every pair of pods and for the outside, on every port. The
+second state is that of -f with the objects of --with put in their place, or added, and those of --without left out; or
+the two are given with --from and --to. Pods that no policy tells apart are listed together.
+
+It exits with 0 when every connection is judged as before, with 2 when some are not, and with 1 when it cannot tell.`,
+		Example: `  netloom impact -f examples --without networkpolicy/shop/db-from-api
+  netloom impact -f policies --with changed.yaml
+  netloom impact --from main/policies --to branch/policies -o json`,
+		Args: cobra.NoArgs,
+	}
+	states := bindStates(cmd)
+	output := bindOutput(cmd, "table", "json", "yaml")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := output.check(); err != nil {
+			return err
+		}
+		before, after, err := states.load(cmd)
+		if err != nil {
+			return err
+		}
+		for _, p := range after.Problems {
+			cmd.PrintErrln("problem:", p)
+		}
+		impact := query.Compare(before, after)
+		out := cmd.OutOrStdout()
+		if output.form != "table" {
+			err = printData(out, output.form, impact)
+		} else {
+			_, err = fmt.Fprint(out, impactText(&impact, inkFor(out)))
+		}
+		if err == nil && len(impact.Changes) > 0 {
+			return &exitError{code: exitDifference}
+		}
+		return err
+	}
+	return cmd
+}
+
+// statesFlag is two states of the manifests.
+type statesFlag struct {
+	manifests     *manifestsFlag
+	with, without []string
+	from, to      string
+}
+
+func bindStates(cmd *cobra.Command) *statesFlag {
+	f := &statesFlag{manifests: bindManifests(cmd)}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.with, "with", nil, "file or directory whose objects replace those of -f, or come beside them; may be repeated")
+	flags.StringArrayVar(&f.without, "without", nil, "object of -f that is left out, such as networkpolicy/shop/db; may be repeated")
+	flags.StringVar(&f.from, "from", "", "directory or file of the first state, instead of -f")
+	flags.StringVar(&f.to, "to", "", "directory or file of the second state")
+	return f
+}
+
+// load reads both states.
+func (f *statesFlag) load(cmd *cobra.Command) (before, after query.State, err error) {
+	edited := len(f.with)+len(f.without) > 0
+	switch {
+	case f.from != "" && f.to != "" && f.manifests.path == "" && !edited:
+		if before, err = (&manifestsFlag{path: f.from}).load(cmd); err != nil {
+			return before, after, err
+		}
+		after, err = (&manifestsFlag{path: f.to}).load(cmd)
+		return before, after, err
+	case f.from != "" || f.to != "":
+		return before, after, errors.New("--from and --to belong together, and without -f, --with and --without")
+	case f.manifests.path == "-":
+		return before, after, errors.New("-f: the standard input can be read once only: expected a directory or a file")
+	case !edited:
+		return before, after, errors.New("which change? Say --with FILE, --without KIND/NAMESPACE/NAME, or --from and --to")
+	}
+	if before, err = f.manifests.load(cmd); err != nil {
+		return before, after, err
+	}
+	after, err = f.manifests.edited(cmd, f.with, f.without)
+	return before, after, err
+}
+
+// impactText spells an impact for people.
+func impactText(impact *query.Impact, i ink) string {
+	w := &answerWriter{ink: i}
+	for n := range impact.Changes {
+		e := &impact.Changes[n]
+		head := groupText(&e.From) + " -> " + groupText(&e.To)
+		if e.Family != "" && !e.Outward() {
+			head += "  " + i.dim("("+e.Family+")")
+		}
+		if e.Opened != "" {
+			w.line("%s %s: %s", i.good("+"), head, e.Opened)
+		}
+		if e.Closed != "" {
+			w.line("%s %s: %s", i.bad("-"), head, e.Closed)
+		}
+	}
+	if len(impact.Changes) == 0 {
+		w.line("every connection of %s is judged as before", counted(impact.Pods, "pod"))
+	}
+	for _, list := range []struct {
+		names []string
+		what  string
+	}{{impact.Appeared, "new"}, {impact.Vanished, "gone"}} {
+		if len(list.names) > 0 {
+			w.line("%s", i.dim("not compared, because "+list.what+": "+some(list.names, strings.Clone)))
+		}
+	}
+	return w.String()
+}
+
+func groupText(g *query.Group) string {
+	var parts []string
+	if len(g.Pods) > 0 {
+		parts = append(parts, some(g.Pods, strings.Clone))
+	}
+	if len(g.Outside) > 0 {
+		parts = append(parts, "outside "+prefixesText(g.Outside))
+	}
+	return strings.Join(parts, " and ")
+}
+
+// prefixesText spells prefixes, those of a family by what is missing from it where that is shorter.
+func prefixesText(list []netip.Prefix) string {
+	var parts []string
+	for _, whole := range []netip.Prefix{
+		netip.PrefixFrom(netip.IPv4Unspecified(), 0), netip.PrefixFrom(netip.IPv6Unspecified(), 0),
+	} {
+		var own []netip.Prefix
+		for _, p := range list {
+			if whole.Overlaps(p) {
+				own = append(own, p)
+			}
+		}
+		missing := intent.MergePrefixes(intent.SubtractPrefixes(whole, own))
+		switch {
+		case len(own) == 0:
+		case len(missing) > 0 && len(missing) < len(own):
+			parts = append(parts, whole.String()+" except "+some(missing, netip.Prefix.String))
+		default:
+			parts = append(parts, some(own, netip.Prefix.String))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// counted is a number with its noun.
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"encoding/json"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/pkg/query"
+)
+
+// wider lets every pod of the shop reach the database, on more ports.
+const wider = `apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: db, namespace: shop}
+spec:
+  podSelector: {matchLabels: {app: db}}
+  policyTypes: [Ingress]
+  ingress:
+  - from: [{namespaceSelector: {}}]
+    ports: [{port: 5432}, {port: 8000, endPort: 8010}]
+`
+
+func TestImpact(t *testing.T) {
+	changed := filepath.Join(t.TempDir(), "db.yaml")
+	require.NoError(t, os.WriteFile(changed, []byte(wider), 0o600))
+	for _, tc := range []struct {
+		name string
+		args []string
+		code int
+		out  string
+		eout string
+	}{
+		{
+			"a policy that goes",
+			[]string{"-f", exampleDir, "--without", "networkpolicy/shop/db"},
+			exitDifference,
+			"- shop/api-0, shop/api-1 -> shop/db-0: tcp/5432\n",
+			"",
+		},
+		{
+			"a policy that changes",
+			[]string{"-f", exampleDir, "--with", changed},
+			exitDifference,
+			"+ monitoring/prometheus-0 -> shop/db-0: tcp/5432, tcp/8000-8010\n",
+			"",
+		},
+		{
+			"the outside",
+			[]string{"-f", exampleDir, "--without", "networkpolicy/shop/web"},
+			exitDifference,
+			"- shop/web-0, shop/web-1 -> shop/api-0: tcp/9000\n- shop/web-0, shop/web-1 -> shop/api-1: tcp/9001\n" +
+				"- outside 0.0.0.0/0 except 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, ::/0 except fc00::/7" +
+				" -> shop/web-0, shop/web-1: tcp/8080\n",
+			"",
+		},
+		{
+			"nothing", []string{"--from", exampleDir, "--to", exampleDir}, exitOK,
+			"every connection of 6 pods is judged as before\n", "",
+		},
+		{
+			"a pod that goes", []string{"-f", exampleDir, "--without", "pod/shop/web-1"}, exitOK,
+			"every connection of 5 pods is judged as before\nnot compared, because gone: shop/web-1\n", "",
+		},
+		{"no change", []string{"-f", exampleDir}, exitProblems, "", "which change? Say --with FILE"},
+		{"one end", []string{"--from", exampleDir}, exitProblems, "", "--from and --to belong together"},
+		{
+			"nobody's object", []string{"-f", exampleDir, "--without", "networkpolicy/shop/dbb"}, exitProblems, "",
+			"NetworkPolicy shop/dbb cannot be left out: no manifest declares it",
+		},
+		{
+			"no object", []string{"-f", exampleDir, "--without", "db"}, exitProblems, "",
+			"expected one of networkpolicy, pod",
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := netloom(t, append([]string{"impact"}, tc.args...)...)
+			require.Equal(t, tc.code, got.code, got.errout)
+			require.Equal(t, tc.out, got.out)
+			require.Contains(t, got.errout, tc.eout)
+		})
+	}
+	t.Run("as data", func(t *testing.T) {
+		answer := netloom(t, "impact", "-f", exampleDir, "--without", "networkpolicy/shop/default-deny", "-o", "json")
+		require.Equal(t, exitDifference, answer.code)
+		var got query.Impact
+		require.NoError(t, json.Unmarshal([]byte(answer.out), &got))
+		require.Equal(t, query.Impact{Pods: 6, Changes: []query.Effect{{
+			From:   query.Group{Pods: []string{"shop/db-0"}},
+			To:     query.Group{Outside: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}},
+			Opened: "everything",
+		}}}, got)
+	})
+}

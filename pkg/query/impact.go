@@ -1,0 +1,174 @@
+package query
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/netloom/netloom/labelcache"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/reach"
+)
+
+// Impact is what differs between two states, for pods that are in both with the same addresses.
+type Impact struct {
+	Changes []Effect `json:"changes"` // empty when every connection is judged as before
+	Pods    int      `json:"pods"`    // how many are in both
+	// Appeared and Vanished are pods of one state only, and those whose addresses differ are both. They are not compared.
+	Appeared []string `json:"appeared,omitempty"`
+	Vanished []string `json:"vanished,omitempty"`
+}
+
+// Effect is the same difference for all connections from some ends to others.
+type Effect struct {
+	From Group `json:"from"`
+	To   Group `json:"to"`
+	// Opened is allowed now and was denied, Closed the reverse: protocols and ports as reach.Traffic spells them; "" is
+	// nothing.
+	Opened string `json:"opened,omitempty"`
+	Closed string `json:"closed,omitempty"`
+	Family string `json:"family,omitempty"` // "IPv4" or "IPv6" where it concerns one family of ends that have both
+}
+
+// Group is ends of connections that policies treat alike.
+type Group struct {
+	Pods    []string       `json:"pods,omitempty"`    // as namespace/name
+	Outside []netip.Prefix `json:"outside,omitempty"` // addresses that no pod holds; the fewest prefixes, in order
+}
+
+// Compare finds out what the step from one state to another means for connections.
+func Compare(before, after State) Impact {
+	out := Impact{Changes: []Effect{}}
+	old, now := endpointsOf(before.View), endpointsOf(after.View)
+	var both []intent.Endpoint
+	for key, e := range now {
+		if was, ok := old[key]; ok && slices.Equal(was.Addrs, e.Addrs) {
+			both = append(both, intent.Endpoint{Key: intent.Key(key), Addrs: e.Addrs, Node: e.Node})
+			continue
+		}
+		out.Appeared = append(out.Appeared, podName(intent.Key(key)))
+	}
+	for key, e := range old {
+		if is, ok := now[key]; !ok || !slices.Equal(is.Addrs, e.Addrs) {
+			out.Vanished = append(out.Vanished, podName(intent.Key(key)))
+		}
+	}
+	slices.Sort(out.Appeared)
+	slices.Sort(out.Vanished)
+	out.Pods = len(both)
+
+	places := append(reach.PlacesOf(both), reach.Outside(heldIn(old, now), before.Snapshot, after.Snapshot)...)
+	for _, c := range reach.Impact(before.Snapshot, after.Snapshot, places) {
+		out.Changes = append(out.Changes, Effect{
+			From: groupOf(c.From, places), To: groupOf(c.To, places), Opened: spell(c.Opened), Closed: spell(c.Closed),
+			Family: familyName(c.From.Family),
+		})
+	}
+	out.Changes = joined(out.Changes)
+	return out
+}
+
+func endpointsOf(v labelcache.View) map[labelcache.Key]*labelcache.Endpoint {
+	out := map[labelcache.Key]*labelcache.Endpoint{}
+	for e := range v.Endpoints() {
+		out[e.Key] = e
+	}
+	return out
+}
+
+// heldIn says whether a pod of either state holds an address.
+func heldIn(states ...map[labelcache.Key]*labelcache.Endpoint) func(netip.Addr) bool {
+	held := map[netip.Addr]bool{}
+	for _, s := range states {
+		for _, e := range s {
+			for _, a := range e.Addrs {
+				held[a] = true
+			}
+		}
+	}
+	return func(a netip.Addr) bool { return held[a] }
+}
+
+func podName(k intent.Key) string { return k.Namespace + "/" + k.Name }
+
+func groupOf(c *reach.Class, all []reach.Place) Group {
+	g := Group{Outside: reach.Standings(all, c.Places)}
+	for _, p := range c.Places {
+		if !p.Standing.IsValid() {
+			g.Pods = append(g.Pods, podName(p.Party.Key))
+		}
+	}
+	g.Pods = slices.Compact(g.Pods)
+	return g
+}
+
+// Outward says whether an end of e is outside.
+func (e *Effect) Outward() bool { return len(e.From.Pods) == 0 || len(e.To.Pods) == 0 }
+
+func spell(t reach.Traffic) string {
+	if t.Empty() {
+		return ""
+	}
+	return t.String()
+}
+
+func familyName(f intent.Families) string {
+	if f == intent.IPv6 {
+		return "IPv6"
+	}
+	return "IPv4"
+}
+
+// joined makes one of effects that differ in one end only, or in the family, and sorts by who is concerned.
+func joined(effects []Effect) []Effect {
+	effects = join(effects, func(e *Effect) string { return e.To.key() + e.Family }, func(e, o *Effect) { e.From.add(&o.From) })
+	effects = join(effects, func(e *Effect) string { return e.From.key() + e.Family }, func(e, o *Effect) { e.To.add(&o.To) })
+	effects = join(effects, func(e *Effect) string {
+		return strings.Join(e.From.Pods, " ") + "->" + strings.Join(e.To.Pods, " ") // prefixes tell their family themselves
+	}, func(e, o *Effect) {
+		e.Family = ""
+		e.From.add(&o.From)
+		e.To.add(&o.To)
+	})
+	slices.SortStableFunc(effects, func(a, b Effect) int {
+		return cmp.Or(cmp.Compare(a.From.first(), b.From.first()), cmp.Compare(a.To.first(), b.To.first()))
+	})
+	return effects
+}
+
+// join adds each effect to the first one with which it shares its key and what it opens and closes.
+func join(effects []Effect, key func(*Effect) string, add func(to, from *Effect)) []Effect {
+	at := map[string]int{}
+	out := []Effect{}
+	for i := range effects {
+		e := &effects[i]
+		k := strings.Join([]string{key(e), e.Opened, e.Closed}, "|")
+		if n, seen := at[k]; seen {
+			add(&out[n], e)
+			continue
+		}
+		at[k] = len(out)
+		out = append(out, *e)
+	}
+	return out
+}
+
+// add takes in the ends of o.
+func (g *Group) add(o *Group) {
+	g.Pods = slices.Concat(g.Pods, o.Pods)
+	slices.Sort(g.Pods)
+	g.Pods = slices.Compact(g.Pods)
+	g.Outside = intent.MergePrefixes(slices.Concat(g.Outside, o.Outside))
+}
+
+func (g *Group) key() string { return strings.Join(g.Pods, " ") + fmt.Sprint(g.Outside) }
+
+// first sorts groups: those with pods before those outside.
+func (g *Group) first() string {
+	if len(g.Pods) > 0 {
+		return g.Pods[0]
+	}
+	return fmt.Sprint("~", g.Outside)
+}

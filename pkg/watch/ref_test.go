@@ -1,0 +1,33 @@
+package watch
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestParseRef(t *testing.T) {
+	for in, want := range map[string]Ref{
+		"networkpolicy/shop/db": {KindNetworkPolicy, "shop", "db"},
+		"NetworkPolicy/shop/db": {KindNetworkPolicy, "shop", "db"},
+		"node/n1":               {KindNode, "", "n1"},
+		"Service/shop/web":      {KindService, "shop", "web"},
+	} {
+		got, err := ParseRef(in)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	for in, fault := range map[string]string{
+		"db":                  "expected one of networkpolicy, pod,",
+		"deployment/shop/web": "expected one of networkpolicy, pod,",
+		"networkpolicy/db":    "expected networkpolicy/namespace/name",
+		"networkpolicy//db":   "expected networkpolicy/namespace/name",
+		"node/a/b":            "expected node/name",
+		"node/":               "expected node/name",
+		"networkpolicy/a/b/c": "expected networkpolicy/namespace/name",
+		"networkpolicy/shop/": "expected networkpolicy/namespace/name",
+	} {
+		_, err := ParseRef(in)
+		require.ErrorContains(t, err, fault, in)
+	}
+}
