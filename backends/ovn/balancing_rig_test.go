@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 
 	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
@@ -15,20 +16,31 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
 )
 
+// without is a schema that lacks tables, and the columns that refer to them from switches and routers.
+func without(t testing.TB, text []byte, missing ...string) []byte {
+	t.Helper()
+	var nb struct {
+		Name    string                    `json:"name"`
+		Version string                    `json:"version"`
+		Tables  map[string]map[string]any `json:"tables"`
+	}
+	require.NoError(t, json.Unmarshal(text, &nb))
+	for _, table := range missing {
+		delete(nb.Tables, table)
+		for _, host := range []string{"Logical_Switch", "Logical_Router"} {
+			columns, ok := nb.Tables[host]["columns"].(map[string]any)
+			require.True(t, ok)
+			delete(columns, strings.ToLower(table))
+		}
+	}
+	out, err := json.Marshal(nb)
+	require.NoError(t, err)
+	return out
+}
+
 // withoutGroups is an older schema: it has neither groups of load balancers nor template variables.
 func withoutGroups(t testing.TB) []byte {
-	t.Helper()
-	var nb map[string]any
-	require.NoError(t, json.Unmarshal(schema.NB2303(), &nb))
-	tables := nb["tables"].(map[string]any)
-	delete(tables, "Load_Balancer_Group")
-	delete(tables, "Chassis_Template_Var")
-	for _, table := range []string{"Logical_Switch", "Logical_Router"} {
-		delete(tables[table].(map[string]any)["columns"].(map[string]any), "load_balancer_group")
-	}
-	text, err := json.Marshal(nb)
-	require.NoError(t, err)
-	return text
+	return without(t, schema.NB2303(), "Load_Balancer_Group", "Chassis_Template_Var")
 }
 
 // schemas are those that load balancers are tested with.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
@@ -73,6 +74,7 @@ func translated(t *testing.T, path string) *intent.Snapshot {
 		object := map[string]any{
 			translator.KindPod: &corev1.Pod{}, translator.KindNamespace: &corev1.Namespace{},
 			translator.KindNode: &corev1.Node{}, translator.KindNetworkPolicy: &networkingv1.NetworkPolicy{},
+			translator.KindService: &corev1.Service{}, translator.KindEndpointSlice: &discoveryv1.EndpointSlice{},
 		}[is.Kind]
 		require.NotNil(t, object, doc)
 		require.NoError(t, yaml.UnmarshalStrict([]byte(doc), object))
