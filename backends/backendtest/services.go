@@ -42,7 +42,7 @@ type servicePort struct {
 const otherNetwork = "blue"
 
 // maxServices is how many services a World has at most.
-const maxServices = 5
+const maxServices = 6
 
 // addService writes a new service, at the lowest number that is free. Its name is now and then one that is hard to keep
 // apart from another.
@@ -70,11 +70,11 @@ func (w *World) service(o intent.Origin, number int) service {
 	one := func(in int) bool { return w.chance.IntN(in) == 0 }
 	s := service{
 		origin: o, number: number, pods: term{namespace: pick(w.chance, namespaces()), app: pick(w.chance, apps())},
-		stray: one(5), families: pick(w.chance, []intent.Families{intent.IPv4, intent.IPv6, intent.IPv4 | intent.IPv6}),
+		stray: one(6), families: pick(w.chance, []intent.Families{intent.IPv4, intent.IPv6, intent.IPv4 | intent.IPv6}),
 		localInside: one(4), localOutside: one(2), nodePorts: one(2), external: one(3), ingress: one(2),
-		forNodes: one(5), forZones: one(3), notEveryHinted: one(4), reject: !one(5), ports: pick(w.chance, servicePorts()),
+		forNodes: one(4), forZones: one(2), notEveryHinted: one(6), reject: !one(4), ports: pick(w.chance, servicePorts()),
 	}
-	if one(3) {
+	if one(4) {
 		s.affinity = 10800
 	}
 	if one(3) {
@@ -86,7 +86,7 @@ func (w *World) service(o intent.Origin, number int) service {
 	if s.localOutside && s.ingress {
 		s.healthCheck = 32000
 	}
-	if one(3) {
+	if one(2) {
 		s.pods.app = "" // the whole namespace
 	}
 	return s

@@ -51,7 +51,7 @@ func NewWorld(seed uint64) *World {
 	for range 3 {
 		w.addPolicy()
 	}
-	for range 2 {
+	for range 4 {
 		w.addService()
 	}
 	return w
@@ -68,13 +68,13 @@ func History(seed uint64, n int) []*State {
 	return states
 }
 
-// Step changes one to three things about pods and policies, and often one about services and nodes.
+// Step changes one to three things about pods and policies, and one or two about services and nodes.
 func (w *World) Step() {
 	w.ticks++
 	for range 1 + w.rng.IntN(3) {
 		w.change()
 	}
-	if w.chance.IntN(3) > 0 {
+	for range 1 + w.chance.IntN(2) {
 		w.changeService()
 	}
 }
@@ -131,6 +131,7 @@ func (w *World) addPod() {
 			Node:  pick(w.rng, nodes()),
 		},
 		app: pick(w.rng, apps()), tier: pick(w.rng, tiers()), web: pick(w.rng, webs()),
+		ending: w.chance.IntN(5) == 0,
 	})
 	slices.SortFunc(w.pods, func(a, b pod) int { return a.Key.Compare(b.Key) })
 }
