@@ -17,6 +17,7 @@ const (
 	exitOK         = 0
 	exitProblems   = 1 // something is wrong: every problem was printed
 	exitDifference = 2 // a dry run found something to write, a probe something that is not allowed
+	exitFaulty     = 3 // translate found manifests that could not be understood
 )
 
 // exitError ends the process with a code. An empty message has been printed already.
@@ -65,6 +66,6 @@ an OVN Northbound database in agreement with them: port groups, address sets and
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newDemo(), newRun(), newApply(), newImpact(), newProbe(), newTest(), newVersion())
+	root.AddCommand(newDemo(), newRun(), newApply(), newImpact(), newProbe(), newTest(), newTranslate(), newVersion())
 	return root
 }

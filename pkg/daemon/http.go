@@ -13,6 +13,7 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/query"
 )
 
 // shutdownGrace is how long requests under way may take once the daemon stops.
@@ -99,7 +100,7 @@ func (d *Daemon) debugSnapshot(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
-	_ = encoder.Encode(dumpSnapshot(s))
+	_ = encoder.Encode(query.IntentsOf(s))
 }
 
 // debugPlan says what would have to be written now, by a connection of its own. One at a time: each reads everything.

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// table is rows of cells in columns.
+type table struct {
+	head []string
+	rows [][]string
+}
+
+func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
+
+// text lines the columns up. The last one is as wide as it likes.
+func (t *table) text(indent string, i ink) string {
+	all := append([][]string{t.head}, t.rows...)
+	width := make([]int, len(t.head))
+	for _, row := range all {
+		for n, cell := range row {
+			width[n] = max(width[n], utf8.RuneCountInString(cell))
+		}
+	}
+	var b strings.Builder
+	for n, row := range all {
+		var line strings.Builder
+		for k, cell := range row {
+			line.WriteString(cell)
+			if k < len(row)-1 {
+				line.WriteString(strings.Repeat(" ", width[k]-utf8.RuneCountInString(cell)+2))
+			}
+		}
+		text := strings.TrimRight(line.String(), " ")
+		if n == 0 {
+			text = i.bold(text)
+		}
+		b.WriteString(indent + text + "\n")
+	}
+	return b.String()
+}

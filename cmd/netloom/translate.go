@@ -1,0 +1,146 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/netloom/netloom/pkg/query"
+)
+
+// translation is what manifests mean.
+type translation struct {
+	Intents  query.Intents   `json:"intents"`
+	Problems []query.Problem `json:"problems"`
+}
+
+func newTranslate() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "translate -f DIR|FILE|-",
+		Short: "Show what manifests mean, and what in them is wrong",
+		Long: `translate reads manifests and shows what they ask of a network: whom each policy isolates and what its rules allow, what
+the addresses of each Service lead to, and every problem with its file and line. It is made for the CI of a repository
+of policies: -o sarif and -o junit are reports of the problems alone.
+
+It exits with 0 when everything is understood, with 3 when there are problems, and with 1 when nothing can be read.`,
+		Example: `  netloom translate -f policies
+  kubectl get networkpolicies,pods,namespaces -A -o yaml | netloom translate -f -
+  netloom translate -f policies -o sarif > netloom.sarif`,
+		Args: cobra.NoArgs,
+	}
+	manifests := bindManifests(cmd)
+	output := bindOutput(cmd, "table", "yaml", "json", "sarif", "junit")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := output.check(); err != nil {
+			return err
+		}
+		state, err := manifests.load(cmd)
+		if err != nil {
+			return err
+		}
+		t := translation{Intents: query.IntentsOf(state.Snapshot), Problems: state.Problems}
+		if t.Problems == nil {
+			t.Problems = []query.Problem{}
+		}
+		if output.form == "table" {
+			for _, p := range t.Problems {
+				cmd.PrintErrln("problem:", p)
+			}
+		}
+		if err := printTranslation(cmd.OutOrStdout(), output.form, manifests.path, &t); err != nil {
+			return err
+		}
+		if n := len(t.Problems); n > 0 {
+			return &exitError{exitFaulty, fmt.Sprintf("%d problems in %s", n, manifests.path)}
+		}
+		return nil
+	}
+	return cmd
+}
+
+func printTranslation(w io.Writer, form, path string, t *translation) error {
+	switch form {
+	case "table":
+		_, err := fmt.Fprint(w, translationText(&t.Intents, inkFor(w)))
+		return err
+	case "sarif":
+		return printData(w, "json", sarifOf(t.Problems))
+	case "junit":
+		return writeJUnit(w, []junitSuite{suiteOfProblems(path, t.Problems)})
+	case "yaml", "json":
+		return printData(w, form, t)
+	default:
+		return errors.New("no such form: " + form)
+	}
+}
+
+// translationText spells intents for people: a line for each rule, and for each frontend.
+func translationText(d *query.Intents, i ink) string {
+	sets := map[string]*query.SetIntent{}
+	for n := range d.Sets {
+		sets[d.Sets[n].ID] = &d.Sets[n]
+	}
+	policies := table{head: []string{"POLICY", "DIRECTION", "PODS", "PORTS", "PEERS"}}
+	for n := range d.Policies {
+		p := &d.Policies[n]
+		pods := 0
+		if s := sets[p.Subject]; s != nil {
+			pods = len(s.Members)
+		}
+		origin, direction, count := p.Origin, p.Direction, strconv.Itoa(pods)
+		if len(p.Rules) == 0 {
+			policies.add(origin, direction, count, "none", "nobody")
+		}
+		for k := range p.Rules {
+			r := &p.Rules[k]
+			if s := sets[r.Subject]; s != nil {
+				count = fmt.Sprintf("%d of %d", len(s.Members), pods)
+			}
+			policies.add(origin, direction, count, strings.Join(r.Ports, ", "), peerTitle(sets, r.Peer))
+			origin, direction, count = "", "", ""
+		}
+	}
+	balancers := table{head: []string{"SERVICE", "KIND", "FRONTEND", "ENDPOINTS"}}
+	for n := range d.LoadBalancers {
+		lb := &d.LoadBalancers[n]
+		origin := lb.Origin
+		for k := range lb.Frontends {
+			f := &lb.Frontends[k]
+			ends := some(f.Backends, func(b query.BackendIntent) string { return b.Address })
+			if len(f.Backends) == 0 {
+				ends = "none"
+			}
+			balancers.add(origin, f.Kind, f.Address, ends)
+			origin = ""
+		}
+	}
+	var parts []string
+	for _, t := range []*table{&policies, &balancers} {
+		if len(t.rows) > 0 {
+			parts = append(parts, t.text("", i))
+		}
+	}
+	if len(parts) == 0 {
+		return "no policies and no services: everything is allowed\n"
+	}
+	return strings.Join(parts, "\n")
+}
+
+func peerTitle(sets map[string]*query.SetIntent, peer string) string {
+	s := sets[peer]
+	if s == nil {
+		return peer
+	}
+	title := s.Title
+	if title == "" {
+		title = s.ID
+	}
+	if len(s.Prefixes) > 0 && len(s.Members) == 0 {
+		return title
+	}
+	return fmt.Sprintf("%s (%d)", title, len(s.Members))
+}

@@ -1,0 +1,177 @@
+package query
+
+import (
+	"slices"
+
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// Intents is a snapshot as data: everything in order of its ID.
+type Intents struct {
+	Revision      intent.Revision  `json:"revision"`
+	Sets          []SetIntent      `json:"sets"`
+	Policies      []PolicyIntent   `json:"policies"`
+	LoadBalancers []BalancerIntent `json:"loadBalancers,omitempty"`
+}
+
+// SetIntent is a set with its members.
+type SetIntent struct {
+	ID       string   `json:"id"`
+	Title    string   `json:"title,omitempty"`
+	Members  []string `json:"members,omitempty"` // as [cluster/]namespace/name
+	Prefixes []string `json:"prefixes,omitempty"`
+	Within   []string `json:"within,omitempty"` // narrows the members' addresses
+}
+
+// PolicyIntent is what one object says in one direction.
+type PolicyIntent struct {
+	ID        string         `json:"id"`
+	Origin    string         `json:"origin"` // such as NetworkPolicy/shop/db
+	Direction string         `json:"direction"`
+	Subject   string         `json:"subject"` // ID of a set
+	Isolates  bool           `json:"isolates"`
+	Log       *LoggingIntent `json:"log,omitempty"`
+	Rules     []RuleIntent   `json:"rules,omitempty"`
+}
+
+// LoggingIntent is the severities that connections are logged with, and how often at most in a second.
+type LoggingIntent struct {
+	Allow string `json:"allow,omitempty"`
+	Deny  string `json:"deny,omitempty"`
+	Rate  uint32 `json:"rate,omitempty"`
+}
+
+// RuleIntent is one thing that a policy allows.
+type RuleIntent struct {
+	Path    string   `json:"path"` // where in the object it stands
+	Action  string   `json:"action"`
+	Subject string   `json:"subject,omitempty"` // ID of a set that narrows the policy's subject
+	Peer    string   `json:"peer"`              // ID of a set, anyone or nobody
+	Ports   []string `json:"ports"`
+}
+
+// BalancerIntent is what one Service says.
+type BalancerIntent struct {
+	ID              string           `json:"id"`
+	Origin          string           `json:"origin"`
+	Network         string           `json:"network,omitempty"`
+	Affinity        uint32           `json:"affinitySeconds,omitempty"`
+	RejectEmpty     bool             `json:"rejectEmpty,omitempty"`
+	HealthCheckPort uint16           `json:"healthCheckPort,omitempty"`
+	Frontends       []FrontendIntent `json:"frontends"`
+}
+
+// FrontendIntent is an address that connections are balanced at.
+type FrontendIntent struct {
+	Address  string          `json:"address"` // such as tcp/10.96.0.1:80
+	Kind     string          `json:"kind"`
+	Path     string          `json:"path"`
+	Node     string          `json:"node,omitempty"`
+	Locality string          `json:"locality"`
+	Denied   []string        `json:"denied,omitempty"`
+	Backends []BackendIntent `json:"backends,omitempty"`
+}
+
+// BackendIntent is where a connection may be sent on to.
+type BackendIntent struct {
+	Address  string   `json:"address"`
+	Pod      string   `json:"pod,omitempty"`
+	Node     string   `json:"node,omitempty"`
+	ForNodes []string `json:"forNodes,omitempty"`
+	ForZones []string `json:"forZones,omitempty"`
+	Draining bool     `json:"draining,omitempty"`
+}
+
+// IntentsOf is all that a snapshot says.
+func IntentsOf(s *intent.Snapshot) Intents {
+	d := Intents{Revision: s.Revision(), Sets: []SetIntent{}, Policies: []PolicyIntent{}}
+	for set := range s.Sets() {
+		d.Sets = append(d.Sets, setIntent(set))
+	}
+	for p := range s.Policies() {
+		d.Policies = append(d.Policies, policyIntent(p))
+	}
+	for lb := range s.LoadBalancers() {
+		d.LoadBalancers = append(d.LoadBalancers, balancerIntent(lb))
+	}
+	return d
+}
+
+func setIntent(set *intent.Set) SetIntent {
+	d := SetIntent{ID: string(set.ID), Title: set.Title, Prefixes: texts(set.Prefixes), Within: texts(set.Within)}
+	if set.Members != nil {
+		for e := range set.Members.All() {
+			d.Members = append(d.Members, e.Key.String())
+		}
+		slices.Sort(d.Members)
+	}
+	return d
+}
+
+func policyIntent(p *intent.Policy) PolicyIntent {
+	d := PolicyIntent{
+		ID: string(p.ID), Origin: p.Origin.String(), Direction: p.Direction.String(), Subject: string(p.Subject),
+		Isolates: p.Isolates,
+	}
+	if p.Log != (intent.Logging{}) {
+		d.Log = &LoggingIntent{Allow: p.Log.Allow.String(), Deny: p.Log.Deny.String(), Rate: p.Log.Rate}
+	}
+	for i := range p.Rules {
+		r := &p.Rules[i]
+		d.Rules = append(d.Rules, RuleIntent{
+			Path: r.Path, Action: r.Action.String(), Subject: string(r.Subject), Peer: peerText(r.Peer), Ports: r.Ports.Strings(),
+		})
+	}
+	return d
+}
+
+func peerText(p intent.Peer) string {
+	switch p.Kind {
+	case intent.PeerAnyone:
+		return "anyone"
+	case intent.PeerSet:
+		return string(p.Set)
+	case intent.PeerNobody:
+		return "nobody"
+	default:
+		return "unknown"
+	}
+}
+
+func balancerIntent(lb *intent.LoadBalancer) BalancerIntent {
+	d := BalancerIntent{
+		ID: string(lb.ID), Origin: lb.Origin.String(), Network: lb.Network, Affinity: lb.Affinity,
+		RejectEmpty: lb.RejectEmpty, HealthCheckPort: lb.HealthCheckPort, Frontends: []FrontendIntent{},
+	}
+	for i := range lb.Frontends {
+		f := &lb.Frontends[i]
+		front := FrontendIntent{
+			Address: f.String(), Kind: f.Kind.String(), Path: f.Path, Node: f.Node, Locality: f.Locality.String(),
+			Denied: texts(f.Denied),
+		}
+		for n := range f.Backends {
+			front.Backends = append(front.Backends, backendIntent(&f.Backends[n]))
+		}
+		d.Frontends = append(d.Frontends, front)
+	}
+	return d
+}
+
+func backendIntent(b *intent.Backend) BackendIntent {
+	d := BackendIntent{
+		Address: b.AddrPort().String(), Node: b.Node, ForNodes: b.ForNodes, ForZones: b.ForZones, Draining: b.Draining,
+	}
+	if b.Key != (intent.Key{}) {
+		d.Pod = b.Key.String()
+	}
+	return d
+}
+
+// texts spells each of a list.
+func texts[T interface{ String() string }](list []T) []string {
+	var out []string
+	for _, v := range list {
+		out = append(out, v.String())
+	}
+	return out
+}
