@@ -21,6 +21,23 @@ type LoadBalancing struct {
 	// Hairpin is an address of each family, with a space between, that stands for the client where that is the backend
 	// itself. "" is DefaultHairpin.
 	Hairpin string
+	// Affinity is how clients stay with a backend where a Service wants that; "" is AffinityTimeout.
+	Affinity string
+}
+
+// The ways in which a client stays with a backend. OVN remembers clients for a time, and drops the first packet of each
+// that it remembers; or it goes by the hash of the client's address, and some clients move when backends change.
+const (
+	AffinityTimeout = "timeout"
+	AffinityHash    = "hash"
+)
+
+// checkAffinity says what is wrong with a way to stay with a backend.
+func checkAffinity(s string) error {
+	if s != AffinityTimeout && s != AffinityHash {
+		return fmt.Errorf("%q: expected %s or %s", s, AffinityTimeout, AffinityHash)
+	}
+	return nil
 }
 
 // What is meant where nothing is configured. The addresses are those that other OVN controllers use.
@@ -42,6 +59,7 @@ type balancing struct {
 	nodeSwitch string
 	nodeRouter string
 	hairpin    []netip.Addr // one of IPv4, one of IPv6
+	affinity   string
 }
 
 var groupPattern = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
@@ -58,6 +76,7 @@ func (l LoadBalancing) read(owner string) (balancing, error) {
 		group:      or(l.Group, owner),
 		nodeSwitch: or(l.NodeSwitch, DefaultNodeSwitch),
 		nodeRouter: or(l.NodeRouter, DefaultNodeRouter),
+		affinity:   or(l.Affinity, AffinityTimeout),
 	}
 	var errs []error
 	note := func(what string, err error) {
@@ -68,6 +87,7 @@ func (l LoadBalancing) read(owner string) (balancing, error) {
 	note("load balancer group", CheckGroup(b.group))
 	note("node switch", CheckNodeName(b.nodeSwitch))
 	note("node router", CheckNodeName(b.nodeRouter))
+	note("affinity", checkAffinity(b.affinity))
 	var err error
 	b.switches, err = ParseSelection(or(l.Switches, DefaultSwitches))
 	note("switches", err)

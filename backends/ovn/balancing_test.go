@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 
 	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
@@ -247,6 +248,38 @@ func TestOwnedRowsAreCounted(t *testing.T) {
 			p, err = r.backend.Plan(t.Context(), intent.NewSnapshot(), 0)
 			require.NoError(t, err)
 			require.Equal(t, p.Owned, p.Deletes())
+		})
+	}
+}
+
+// TestClientsStayByTimeOrByHash asks for session affinity in the two ways there are.
+func TestClientsStayByTimeOrByHash(t *testing.T) {
+	for _, tc := range []struct {
+		way      string
+		locality intent.Locality
+		want     string
+		skips    int
+	}{
+		{ovn.AffinityTimeout, intent.Anywhere, "affinity_timeout=65535", 1},
+		{ovn.AffinityTimeout, intent.NodeOfFlow, "selection_fields: ip_dst, ip_src", 2},
+		{ovn.AffinityHash, intent.Anywhere, "selection_fields: ip_dst, ip_src", 1},
+	} {
+		t.Run(fmt.Sprint(tc.way, " ", tc.locality), func(t *testing.T) {
+			r := newRigOn(t, schema.NB2303(), "ovn-kubernetes", ovn.LoadBalancing{Affinity: tc.way})
+			lb := web(intent.ClusterAddress, func(f *intent.Frontend) { f.Locality = tc.locality })
+			lb.Affinity = 86400
+			snap := balanced(lb)
+			require.Len(t, r.reconcile(t, snap).Skips, tc.skips)
+			dump := r.server.Dump("Load_Balancer")
+			require.Contains(t, dump, tc.want)
+			require.False(t, strings.Contains(dump, "affinity_timeout") && strings.Contains(dump, "selection_fields"))
+			none := *lb
+			none.Affinity = 0
+			snap = with(snap, &none)
+			require.Empty(t, r.reconcile(t, snap).Skips)
+			require.NotContains(t, r.server.Dump("Load_Balancer"), tc.want)
+			require.Empty(t, r.plan(t, snap).Ops)
+			r.requireSettled(t, snap)
 		})
 	}
 }

@@ -122,7 +122,7 @@ func (r *renderer) balancer(lb *intent.LoadBalancer) *balancer {
 		w.skip("the database has no load balancers")
 		return w.balancer
 	}
-	if lb.Affinity > maxAffinity {
+	if lb.Affinity > maxAffinity && r.balancing.affinity == AffinityTimeout {
 		w.skip("session affinity of %d s is kept for %d s, the longest there is", lb.Affinity, maxAffinity)
 	}
 	var barred []*intent.Frontend
@@ -140,7 +140,7 @@ func (r *renderer) balancer(lb *intent.LoadBalancer) *balancer {
 		}
 	}
 	if w.loose {
-		w.skip("session affinity of what is served by node holds only while its backends stay the same")
+		w.skip("session affinity by the hash of the client's address holds only while the backends stay the same")
 	}
 	w.bar(barred)
 	return w.balancer
@@ -260,16 +260,21 @@ func (w *balancerWriter) row(key rowKey) *row {
 		},
 		maps: map[string]map[string]string{"vips": {}},
 	}
-	if key.family != 0 && w.schema.HasColumn(tableBalancer, columnSelection) {
+	if w.schema.HasColumn(tableBalancer, columnSelection) {
 		out.sets = map[string][]string{columnSelection: nil}
-		if w.lb.Affinity > 0 {
-			// affinity_timeout with template variables makes flows that chassis cannot read (measured on 23.03).
+		if w.hashes(key) {
 			out.sets[columnSelection] = []string{"ip_dst", "ip_src"}
 			w.loose = true
 		}
 	}
 	w.restrict(tableBalancer, out.fields)
 	return out
+}
+
+// hashes says whether a client stays with a backend by the hash of its address, instead of being remembered for a time.
+// With template variables the latter makes flows that chassis cannot read (measured on 23.03).
+func (w *balancerWriter) hashes(key rowKey) bool {
+	return w.lb.Affinity > 0 && (key.family != 0 || w.balancing.affinity == AffinityHash)
 }
 
 // options are Load_Balancer.options. Those that an older OVN does not know it ignores.
@@ -292,7 +297,8 @@ func (w *balancerWriter) options(key rowKey) map[string]string {
 	}
 	if key.family != 0 {
 		out["template"], out["address-family"] = "true", "ipv"+familyName(key.family)[1:]
-	} else if w.lb.Affinity > 0 {
+	}
+	if w.lb.Affinity > 0 && !w.hashes(key) {
 		out["affinity_timeout"] = fmt.Sprint(min(w.lb.Affinity, maxAffinity))
 	}
 	return out

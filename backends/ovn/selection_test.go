@@ -117,9 +117,9 @@ func TestLoadBalancingIsChecked(t *testing.T) {
 	require.Equal(t, "owner", b.group)
 	require.Equal(t, "169.254.169.5 fd69::5", b.hairpinOption())
 	_, err = LoadBalancing{
-		Group: "a b", Switches: "a,", Routers: "=", NodeSwitch: "x", NodeRouter: "y", Hairpin: "fd69::5 169.254.169.5",
+		Group: "a b", Switches: "a,", Routers: "=", NodeSwitch: "x", NodeRouter: "y", Hairpin: "fd69::5 169.254.169.5", Affinity: "forever",
 	}.read("owner")
-	for _, want := range []string{"group", "switches", "routers", "node switch", "node router", "hairpin"} {
+	for _, want := range []string{"group", "switches", "routers", "node switch", "node router", "hairpin", "affinity"} {
 		require.ErrorContains(t, err, want)
 	}
 	for _, bad := range []string{"", "1.2.3.4", "1.2.3.4 fd00::1 fd00::2", "1.2.3.4 ::ffff:1.2.3.4", "0.0.0.0 fd00::1", "1.2.3.4 fe80::1%eth0"} {

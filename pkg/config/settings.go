@@ -61,6 +61,8 @@ func ovnSettings() []Setting {
 		parsed("ovn-lb-hairpin", ovn.DefaultHairpin, "addresses that stand for a pod that reaches itself through a Service; nobody else may have them",
 			"an IPv4 and an IPv6 address with a space between", checkHairpin,
 			func(c *Config) *string { return &c.OVN.LoadBalancing.Hairpin }),
+		choice("ovn-lb-affinity", ovn.AffinityTimeout, "how a client stays with a backend where a Service wants that: OVN remembers it for a time and drops its first packet, or goes by the hash of its address",
+			[]string{ovn.AffinityTimeout, ovn.AffinityHash}, func(c *Config) *string { return &c.OVN.LoadBalancing.Affinity }),
 		families("families", "address families to write rows for; auto is those that pods hold"),
 	}
 }
