@@ -153,14 +153,18 @@ func TestNodesMatterToNodePorts(t *testing.T) {
 		{"no node port any more", func() { put(t, tr, newService(t, "np", 0, `{clusterIP: 10.96.0.3, ports: [{port: 80}]}`)) }, "", "np", nil},
 		{"a node for nobody", func() { tr.Remove(translator.KindNode, "", "n2") }, "", "", []string{"n2"}},
 		{"node ports again", func() { put(t, tr, newService(t, "np", 0, onNode)) }, "172.18.0.3", "np", nil},
+		{"the Service goes", func() { tr.Remove(translator.KindService, "shop", "np") }, "", "np", nil},
+		{"and a node moves", func() { put(t, tr, newNode("n3", "172.18.0.4")) }, "", "", []string{"n3"}},
 	} {
 		was := s
 		step.do()
 		s = tr.Snapshot()
 		var addrs []string
-		for _, f := range s.LoadBalancer("Service/shop/np").Frontends {
-			if f.Kind == intent.NodePort {
-				addrs = append(addrs, f.Addr.String())
+		if lb := s.LoadBalancer("Service/shop/np"); lb != nil {
+			for _, f := range lb.Frontends {
+				if f.Kind == intent.NodePort {
+					addrs = append(addrs, f.Addr.String())
+				}
 			}
 		}
 		require.Equal(t, step.addrs, strings.Join(addrs, " "), step.name)
