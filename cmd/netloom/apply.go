@@ -1,15 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
-	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"sigs.k8s.io/yaml"
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/builtin"
@@ -17,8 +14,6 @@ import (
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/reconcile"
-	"github.com/netloom/netloom/pkg/watch"
-	"github.com/netloom/netloom/translator"
 )
 
 func newApply() *cobra.Command {
@@ -52,11 +47,20 @@ and the exit code is 2 when there is a difference.`,
 	return cmd
 }
 
-// hideDaemonFlags leaves out of the help what only a daemon uses. Given anyway, it does no harm: one file serves both.
+// hideDaemonFlags leaves out of the help what apply has no use for. Given anyway, it does no harm: one file serves all
+// commands.
 func hideDaemonFlags(flags *pflag.FlagSet) {
-	for _, name := range []string{
-		"listen", "pprof", "min-interval", "drift-interval", "retry-min", "retry-max", "kubeconfig", "kube-context",
-	} {
+	hideRunFlags(flags)
+	hideFlags(flags, "kubeconfig", "kube-context")
+}
+
+// hideRunFlags leaves out of the help what only a daemon uses.
+func hideRunFlags(flags *pflag.FlagSet) {
+	hideFlags(flags, "listen", "pprof", "min-interval", "drift-interval", "retry-min", "retry-max")
+}
+
+func hideFlags(flags *pflag.FlagSet, names ...string) {
+	for _, name := range names {
 		if f := flags.Lookup(name); f != nil {
 			f.Hidden = true
 		}
@@ -67,11 +71,8 @@ func apply(cmd *cobra.Command, cfg *config.Config, dryRun bool, output string) e
 	if err := checkApply(cfg, output); err != nil {
 		return err
 	}
-	if cfg.Origin("log-level").Kind == config.FromDefault {
-		cfg.LogLevel = logrus.WarnLevel // what a daemon tells along the way is in the way here
-	}
-	log := newLog(cmd, cfg)
-	want, problems, err := translate(cfg, log)
+	log := quietLog(cmd, cfg)
+	want, problems, err := daemon.ReadOnce(cmd.Context(), optionsOf(cfg), log)
 	if err != nil {
 		return err
 	}
@@ -136,19 +137,6 @@ func checkApply(cfg *config.Config, output string) error {
 	return errors.Join(faults...)
 }
 
-// translate reads the manifests once.
-func translate(cfg *config.Config, log logrus.FieldLogger) (*intent.Snapshot, []error, error) {
-	source, err := watch.LoadDirectory(cfg.Manifests, watchOptions(cfg), log)
-	if err != nil {
-		return nil, nil, err
-	}
-	quiet := logrus.New()
-	quiet.SetLevel(logrus.PanicLevel) // problems are printed, not logged
-	pipeline := daemon.NewPipeline(source, translator.Options{Cluster: cfg.Cluster, Families: cfg.Families}, quiet)
-	pipeline.Step()
-	return pipeline.Latest(), pipeline.Problems(), nil
-}
-
 // applyGuarded applies unless the plan deletes more than the settings let it.
 func applyGuarded(
 	cmd *cobra.Command, cfg *config.Config, settings builtin.Settings, want *intent.Snapshot,
@@ -164,17 +152,7 @@ func applyGuarded(
 func printPlan(cmd *cobra.Command, plan *backends.Plan, output string) error {
 	out := cmd.OutOrStdout()
 	if output == "table" {
-		return plan.Write(out, isTerminal(out))
+		return plan.Write(out, bool(inkFor(out)))
 	}
-	text, err := json.MarshalIndent(plan, "", "  ")
-	if err != nil {
-		return err
-	}
-	if output == "yaml" {
-		if text, err = yaml.JSONToYAML(text); err != nil {
-			return err
-		}
-	}
-	_, err = fmt.Fprintln(out, string(text))
-	return err
+	return printData(out, output, plan)
 }

@@ -71,6 +71,11 @@ func bindStates(cmd *cobra.Command) *statesFlag {
 	return f
 }
 
+// edited says whether the command line speaks of a second state.
+func (f *statesFlag) edited() bool {
+	return len(f.with)+len(f.without) > 0 || f.from != "" || f.to != ""
+}
+
 // load reads both states.
 func (f *statesFlag) load(cmd *cobra.Command) (before, after query.State, err error) {
 	edited := len(f.with)+len(f.without) > 0

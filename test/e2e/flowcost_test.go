@@ -3,22 +3,16 @@
 package e2e_test
 
 import (
+	"encoding/json"
 	"fmt"
-	"io"
 	"net/netip"
+	"os/exec"
 	"strings"
 	"testing"
 
-	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/backends/ovn"
-	"github.com/netloom/netloom/pkg/daemon"
-	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/ovsdb/schema"
-	sources "github.com/netloom/netloom/pkg/watch"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
-	"github.com/netloom/netloom/translator"
 )
 
 // The dual-stack policy whose cost is measured: so many pods of the subject on this chassis, so many peers elsewhere.
@@ -113,24 +107,23 @@ spec: {podSelector: {}, policyTypes: [Ingress], ingress: %s}
 				t.Log(lab.NBCtl("--format=table", "--columns=direction,priority,match,action,options", "list", "ACL"))
 			}
 			require.Greater(t, with, isolated)
-			requireEstimate(t, dir, with-bare)
+			requireEstimate(t, dir, lab.NBUnix(), with-bare)
 			require.LessOrEqual(t, with-isolated, tc.most)
 		})
 	}
 }
 
 // requireEstimate holds what netloom expects the policies of dir to cost node n1 against a count.
-func requireEstimate(t *testing.T, dir string, counted int) {
+func requireEstimate(t *testing.T, dir, nb string, counted int) {
 	t.Helper()
-	quiet := logrus.New()
-	quiet.SetOutput(io.Discard)
-	source, err := sources.LoadDirectory(dir, sources.Options{}, quiet)
+	out, err := exec.CommandContext(t.Context(), binary(t), "plan", "-f", dir, "--ovn-nb", nb, "-o", "json").Output()
 	require.NoError(t, err)
-	pipeline := daemon.NewPipeline(source, translator.Options{}, quiet)
-	pipeline.Step()
-	nb, err := ovsdb.ParseSchema(schema.NB2303())
-	require.NoError(t, err)
-	estimate := ovn.EstimateFlows(pipeline.Latest(), nb).Flows["n1"]
-	t.Logf("estimate: %d flows, counted: %d", estimate, counted)
-	require.InEpsilon(t, counted, estimate, 0.15)
+	var report struct {
+		Cost struct {
+			Flows map[string]int `json:"flows"`
+		} `json:"cost"`
+	}
+	require.NoError(t, json.Unmarshal(out, &report))
+	t.Logf("estimate: %d flows, counted: %d", report.Cost.Flows["n1"], counted)
+	require.InEpsilon(t, counted, report.Cost.Flows["n1"], 0.15)
 }

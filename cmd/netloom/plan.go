@@ -1,0 +1,183 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/sirupsen/logrus"
+	"github.com/spf13/cobra"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/ovn"
+	"github.com/netloom/netloom/pkg/config"
+	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/ovsdb"
+	"github.com/netloom/netloom/pkg/ovsdb/schema"
+)
+
+func newPlan() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "plan --ovn-nb ADDR",
+		Short: "Show what would be written, and what it costs the data plane",
+		Long: `plan shows the operations that would make a database agree with a directory of manifests, or with a cluster, and about
+how many OpenFlow flows the policies then cost the nodes. It writes nothing. With --from and --to, or with -f and
+--with or --without, no database is needed: the plan is the step from one state of the manifests to another.
+
+It exits with 0 when there is nothing to write, with 2 when there is, and with 1 when it cannot tell.`,
+		Example: `  netloom plan -f ./policies --ovn-nb unix:/var/run/ovn/ovnnb_db.sock
+  netloom plan --kubeconfig ~/.kube/config --ovn-nb tcp:10.0.0.1:6641
+  netloom plan -f examples --without networkpolicy/shop/db`,
+		Args: cobra.NoArgs,
+	}
+	bindConfig(cmd)
+	hideRunFlags(cmd.Flags())
+	states := bindStates(cmd)
+	output := bindOutput(cmd, "table", "json", "yaml")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if states.edited() && !cmd.Flags().Changed("ovn-nb") {
+			if err := cmd.Flags().Set("ovn-nb", config.Embedded); err != nil {
+				return err
+			}
+		}
+		cfg, err := loadConfig(cmd)
+		if err := errors.Join(err, output.check()); err != nil {
+			return err
+		}
+		report, err := makePlan(cmd, cfg, states)
+		if err != nil {
+			return err
+		}
+		return report.print(cmd, output.form)
+	}
+	return cmd
+}
+
+// planReport is what plan answers.
+type planReport struct {
+	Plan *backends.Plan `json:"plan"`
+	// Cost is that of the wanted state, Before that of the first of two.
+	Cost   cost  `json:"cost"`
+	Before *cost `json:"before,omitempty"`
+}
+
+// cost is what the policies of a state cost a data plane.
+type cost struct {
+	ACLs  int            `json:"acls"`
+	Flows map[string]int `json:"flows"` // OpenFlow flows by node, about
+}
+
+func makePlan(cmd *cobra.Command, cfg *config.Config, states *statesFlag) (*planReport, error) {
+	if states.edited() {
+		return planBetween(cmd, cfg, states)
+	}
+	cfg.Manifests = cmp.Or(states.manifests.path, cfg.Manifests)
+	if err := checkTarget(cfg); err != nil {
+		return nil, err
+	}
+	log := quietLog(cmd, cfg)
+	opts := optionsOf(cfg)
+	want, problems, err := daemon.ReadOnce(cmd.Context(), opts, log)
+	for _, p := range problems {
+		cmd.PrintErrln("problem:", p)
+	}
+	if err != nil {
+		return nil, err
+	}
+	opts.Target.Log = log
+	plan, err := daemon.DryRun(cmd.Context(), opts.Target, want)
+	if err != nil {
+		return nil, err
+	}
+	c, err := costOf(want)
+	return &planReport{Plan: plan, Cost: c}, err
+}
+
+// checkTarget says what is missing to look at a database.
+func checkTarget(cfg *config.Config) error {
+	if cfg.OVN.Embedded() {
+		return errors.New("--ovn-nb: expected the address of a database, or two states with -f and --with, or --from and --to")
+	}
+	return nil
+}
+
+// quietLog is the log of a command that answers: what a daemon tells along the way is in the way there.
+func quietLog(cmd *cobra.Command, cfg *config.Config) *logrus.Logger {
+	if cfg.Origin("log-level").Kind == config.FromDefault {
+		cfg.LogLevel = logrus.WarnLevel
+	}
+	return newLog(cmd, cfg)
+}
+
+func planBetween(cmd *cobra.Command, cfg *config.Config, states *statesFlag) (*planReport, error) {
+	before, after, err := states.load(cmd)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range after.Problems {
+		cmd.PrintErrln("problem:", p)
+	}
+	settings := optionsOf(cfg).Target
+	settings.Log = quietLog(cmd, cfg)
+	plan, err := daemon.PlanBetween(cmd.Context(), settings, before, after)
+	if err != nil {
+		return nil, err
+	}
+	was, err := costOf(before.Snapshot)
+	now, err2 := costOf(after.Snapshot)
+	return &planReport{Plan: plan, Cost: now, Before: &was}, errors.Join(err, err2)
+}
+
+// costOf estimates for OVN 23.03; newer versions differ little.
+func costOf(s *intent.Snapshot) (cost, error) {
+	nb, err := ovsdb.ParseSchema(schema.NB2303())
+	if err != nil {
+		return cost{}, err
+	}
+	e := ovn.EstimateFlows(s, nb)
+	return cost{e.ACLs, e.Flows}, nil
+}
+
+func (r *planReport) print(cmd *cobra.Command, form string) error {
+	out := cmd.OutOrStdout()
+	var err error
+	if form != "table" {
+		err = printData(out, form, r)
+	} else if err = r.Plan.Write(out, bool(inkFor(out))); err == nil {
+		_, err = fmt.Fprintln(out, r.costText())
+	}
+	if err == nil && !r.Plan.Empty() {
+		return &exitError{code: exitDifference}
+	}
+	return err
+}
+
+// costText spells the cost for people: the node that bears the most, and what changes there.
+func (r *planReport) costText() string {
+	nodes := slices.SortedFunc(maps.Keys(r.Cost.Flows), func(a, b string) int {
+		return cmp.Or(cmp.Compare(r.Cost.Flows[b], r.Cost.Flows[a]), cmp.Compare(a, b))
+	})
+	text := "cost: " + counted(r.Cost.ACLs, "ACL")
+	if r.Before != nil {
+		text += fmt.Sprintf(" (%+d)", r.Cost.ACLs-r.Before.ACLs)
+	}
+	if len(nodes) == 0 {
+		return text + ", no flows"
+	}
+	most := nodes[0]
+	text += fmt.Sprintf(", about %d flows", r.Cost.Flows[most])
+	if r.Before != nil {
+		text += fmt.Sprintf(" (%+d)", r.Cost.Flows[most]-r.Before.Flows[most])
+	}
+	if most == "" {
+		most = "the node of pods that name none"
+	}
+	text += " on " + most
+	if len(nodes) > 1 {
+		text += ", fewer on the others"
+	}
+	return text
+}

@@ -1,0 +1,34 @@
+package daemon
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/builtin"
+	"github.com/netloom/netloom/pkg/query"
+	"github.com/netloom/netloom/pkg/watch"
+)
+
+// PlanBetween says what would be written to a database that agrees with one state to make it agree with another. The
+// database is an embedded one with a logical port for every pod.
+func PlanBetween(ctx context.Context, settings builtin.Settings, before, after query.State) (*backends.Plan, error) {
+	embedded, err := StartEmbedded(settings.OVN.PortNames, before.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	defer embedded.Close()
+	settings.OVN.Endpoints = []string{embedded.Address()}
+	for _, pod := range append(append([]*corev1.Pod(nil), before.Objects.Pods...), after.Objects.Pods...) {
+		ref := watch.Ref{Kind: watch.KindPod, Namespace: pod.Namespace, Name: pod.Name}
+		if err := embedded.seedPod(ref, pod); err != nil {
+			return nil, err
+		}
+	}
+	allowed := func(*backends.Plan) error { return nil }
+	if _, err := ApplyOnce(ctx, settings, before.Snapshot, allowed); err != nil {
+		return nil, err
+	}
+	return DryRun(ctx, settings, after.Snapshot)
+}

@@ -1,0 +1,63 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/translator"
+)
+
+// syncWait is how long a command waits until a cluster has been listed.
+const syncWait = 30 * time.Second
+
+// ReadOnce translates what the source of opts holds now, and tells the problems it has.
+func ReadOnce(ctx context.Context, opts Options, log logrus.FieldLogger) (*intent.Snapshot, []error, error) {
+	quiet := logrus.New()
+	quiet.SetOutput(io.Discard) // problems are returned, not logged
+	translate := func(source watch.Source) (*intent.Snapshot, []error, error) {
+		p := NewPipeline(source, translator.Options{Cluster: opts.Cluster, Families: opts.Families}, quiet)
+		p.Step()
+		return p.Latest(), p.Problems(), nil
+	}
+	if opts.Manifests != "" && opts.Source == nil {
+		source, err := watch.LoadDirectory(opts.Manifests, opts.Watch, log)
+		if err != nil {
+			return nil, nil, err
+		}
+		return translate(source)
+	}
+	source, err := newSource(opts, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, syncWait)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- source.Run(ctx) }()
+	for !source.Synced() {
+		select {
+		case <-source.Wake():
+		case err := <-ended:
+			return nil, nil, errors.Join(notSynced(source), err)
+		}
+	}
+	snapshot, problems, err := translate(source)
+	cancel()
+	return snapshot, problems, errors.Join(err, <-ended)
+}
+
+// notSynced says what a source could not list in time.
+func notSynced(source watch.Source) error {
+	faults := []error{fmt.Errorf("the cluster was not listed within %s", syncWait)}
+	for _, p := range source.Problems() {
+		faults = append(faults, p)
+	}
+	return errors.Join(faults...)
+}
