@@ -31,7 +31,7 @@ func TestEveryRoadOfLoadBalancersEndsAlike(t *testing.T) {
 	for name, nb := range schemas(t) {
 		for _, s := range seeds {
 			t.Run(fmt.Sprintf("%s/%d", name, s), func(t *testing.T) {
-				w := &wander{chance: rand.New(rand.NewPCG(s, 0)), nb: nb, lbs: map[int]*intent.LoadBalancer{}} //nolint:gosec // repeatable
+				w := &wander{chance: rand.New(rand.NewPCG(s, 0)), nb: nb, lbs: map[int]*intent.LoadBalancer{}}
 				w.walk(t, 40)
 			})
 		}
@@ -230,7 +230,7 @@ func (w *wander) balancer(i int) *intent.LoadBalancer {
 	}
 	if one(2) {
 		for n := range w.nodes {
-			f := intent.Frontend{Addr: nodeAddr(n, family), Port: uint16(30000 + i), Kind: intent.NodePort, Node: fmt.Sprintf("n%d", n+1)} //nolint:gosec // small
+			f := intent.Frontend{Addr: nodeAddr(n, family), Port: uint16(30000 + i), Kind: intent.NodePort, Node: fmt.Sprintf("n%d", n+1)}
 			if lb.Affinity > 0 {
 				f.Locality = intent.NodeOfFrontend
 			}

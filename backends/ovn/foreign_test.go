@@ -168,7 +168,7 @@ func TestSourcesAreKeptAwayAtEveryDoor(t *testing.T) {
 	})
 	snap := balanced(barred)
 	p := r.reconcile(t, snap)
-	require.Len(t, p.Skips, 0)
+	require.Empty(t, p.Skips)
 	require.Empty(t, r.server.Dump("ACL"), "there is no switch for it")
 	r.requireSettled(t, snap)
 

@@ -10,7 +10,9 @@ import (
 
 func TestSelection(t *testing.T) {
 	all := []ovsdb.Datapath{
-		{UUID: "1", Name: "node-1"}, {UUID: "2", Name: "node-2"}, {UUID: "3", Name: "join"},
+		{UUID: "1", Name: "node-1"},
+		{UUID: "2", Name: "node-2"},
+		{UUID: "3", Name: "join"},
 		{UUID: "4", Name: "a/b", ExternalIDs: map[string]string{"vpc": "blue"}},
 	}
 	for _, tc := range []struct {
