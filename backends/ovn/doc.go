@@ -11,6 +11,10 @@
 // A match names one address family and one address set, never a negation, and merges the ports of a protocol: so the
 // data plane needs as many flows as the set has addresses, not products of them.
 //
+// Each load balancer becomes one Load_Balancer for each protocol and scope, a scope being a set of options and a place.
+// The rows are in a Load_Balancer_Group that the switches and routers of their network refer to. Where the backends of a
+// frontend depend on the node, its value is a template variable, which has its own value on each chassis.
+//
 // # Logical ports
 //
 // Logical ports are found, not made, by name or external_ids (PortNames). An endpoint without one is not in its groups
@@ -27,10 +31,15 @@
 // Every row carries external_ids netloom.io/owner and netloom.io/id, and its UUID is derived from the two (UUIDv5): to
 // insert a row twice is impossible. What carries our owner and is not wanted is removed; rows of other owners and of
 // nobody are never touched. A row that lost its mark is known by its UUID, which only we derive, and is marked again.
+// Load_Balancer_Group has no external_ids, and a Chassis_Template_Var may hold what others wrote: there the UUID alone says
+// that the row is ours, and the name that a variable is. In switches and routers, ours are the references to rows of ours.
 //
 // # What is atomic, what is not expressible
 //
 // All that a NetworkPolicy can say is expressible; rules with ports of other protocols than TCP, UDP and SCTP are skipped,
 // which denies them. ACLs of other owners on the same ports are not known here: where the database holds such, OVN's own
 // priorities and tiers decide.
+//
+// Of load balancers, VIPs that others have are left to them; session affinity is limited; sources are kept away by ACLs on
+// switches, or the frontend is left out. Skips say so each time.
 package ovn
