@@ -99,6 +99,6 @@ type Op struct {
 
 // Skip is an intent that the target cannot express. The backend denies what it would have allowed.
 type Skip struct {
-	Intent string `json:"intent"` // the ID of a policy or set
+	Intent string `json:"intent"` // the ID of a policy, set or load balancer
 	Reason string `json:"reason"`
 }
