@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/netloom/netloom/backends/backendtest"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/test/oracle"
 )
@@ -115,6 +116,30 @@ func ofIntents(v intent.Verdict) judgement {
 		choices = append(choices, choice{c.Backend.AddrPort(), c.Allowed})
 	}
 	return balanced(choices)
+}
+
+// ofRows is the judgement of native rows.
+func ofRows(v backendtest.Verdict) judgement {
+	switch {
+	case v.Refused:
+		return judgement{outcome: refuse}
+	case len(v.Backends) == 0:
+		return plain(v.Allowed)
+	}
+	var choices []choice
+	for at, allowed := range v.Backends {
+		choices = append(choices, choice{at, allowed})
+	}
+	slices.SortFunc(choices, func(a, b choice) int { return a.at.Compare(b.at) })
+	return balanced(choices)
+}
+
+// agrees says whether rows that say native do what j says. Rows do not tell why a flow is dropped.
+func (j judgement) agrees(native judgement) bool {
+	if j.outcome == drop {
+		j.outcome = deny
+	}
+	return j.equal(native)
 }
 
 // oracleFlow is f in the words of the oracle.

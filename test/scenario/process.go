@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -101,7 +102,7 @@ func (p *process) translate(t *testing.T, again bool) {
 		}
 	}
 	p.snapshot = p.made.Snapshot()
-	p.target.Prepare(t, p.endpoints())
+	p.target.Prepare(t, p.endpoints(), slices.Collect(p.snapshot.Nodes()))
 }
 
 // reconcile makes the target agree with the last snapshot.
