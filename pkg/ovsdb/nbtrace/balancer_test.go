@@ -3,6 +3,7 @@ package nbtrace_test
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -152,8 +153,12 @@ func TestPoliciesOfBalancedPackets(t *testing.T) {
 			[]string{"to-lport 0.1 drop : ip", "to-lport 0.2 allow : ip4.src == 169.254.169.5"}, "default/drop 0 default/allow 1", false,
 		},
 		{
-			"from the VIP where the row has no address of the family", "b> 10.0.0.2 10.96.0.3 tcp 80",
-			[]string{"to-lport 0.1 drop : ip4.src != 169.254.169.5"}, "default/default", true,
+			"of its own family", "a> fd00::1 fd96::1 tcp 80",
+			[]string{"to-lport 0.1 drop : ip", "to-lport 0.2 allow : ip6.src == fd69::5"}, "default/allow 1", true,
+		},
+		{
+			"from the VIP where the row names no address", "b> 10.0.0.3 10.96.0.1 udp 53",
+			[]string{"to-lport 0.1 drop : ip", "to-lport 0.2 allow : ip4.src == 10.96.0.1"}, "default/allow 1", true,
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -174,6 +179,9 @@ func TestPoliciesOfBalancedPackets(t *testing.T) {
 				got = append(got, spell(b.Egress)+"/"+spell(b.Ingress))
 				require.Equal(t, b.Egress.Verdict.Allows() && b.Ingress.Verdict.Allows(), b.Allowed)
 			}
+			i := slices.IndexFunc(r.Balanced.Backends, func(b nbtrace.Backend) bool { return !b.Allowed })
+			shown := r.Balanced.Backends[max(i, 0)]
+			require.Equal(t, []nbtrace.Step{shown.Egress, shown.Ingress}, []nbtrace.Step{r.Egress, r.Ingress})
 			require.Equal(t, tc.want, strings.Join(got, " "))
 		})
 	}
