@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/netloom/netloom/backends"
@@ -21,18 +22,19 @@ func vipOf(f *intent.Frontend) vip { return vip{f.Protocol, netip.AddrPortFrom(f
 
 // surroundings is what a read-back found about load balancing: rows of ours, and what of others concerns us.
 type surroundings struct {
-	ours    map[string]*row   // of Load_Balancer, Load_Balancer_Group and Chassis_Template_Var, by UUID
-	others  []*row            // of Load_Balancer
-	taken   map[string]bool   // the names of others' groups
-	chassis map[string]string // others' rows of template variables, by chassis
-	shared  map[string]*row   // what of ours is in them, by UUID
-	hosts   map[string]*row   // what of ours switches and routers refer to, by UUID
+	ours    map[string]*row     // of Load_Balancer, Load_Balancer_Group and Chassis_Template_Var, by UUID
+	others  []*row              // of Load_Balancer
+	taken   map[string]bool     // the names of others' groups
+	chassis map[string]string   // others' rows of template variables, by chassis
+	shared  map[string]*row     // what of ours is in them, by UUID
+	hosts   map[string]*row     // what of ours switches and routers refer to, by UUID
+	values  map[string][]string // what template variables of others hold, on one chassis or another
 }
 
 func newSurroundings() *surroundings {
 	return &surroundings{
 		ours: map[string]*row{}, taken: map[string]bool{}, chassis: map[string]string{},
-		shared: map[string]*row{}, hosts: map[string]*row{},
+		shared: map[string]*row{}, hosts: map[string]*row{}, values: map[string][]string{},
 	}
 }
 
@@ -80,8 +82,11 @@ func (s *surroundings) sort(names namer, r *row) {
 func (s *surroundings) sortVars(names namer, r *row) {
 	vars := map[string]string{}
 	for name, value := range r.maps[columnVariables] {
-		if strings.HasPrefix(name, names.variables()+"_") {
+		switch {
+		case strings.HasPrefix(name, names.variables()+"_"):
 			vars[name] = value
+		case !slices.Contains(s.values[name], value):
+			s.values[name] = append(s.values[name], value)
 		}
 	}
 	r.maps[columnVariables] = vars
@@ -117,17 +122,46 @@ func (s *surroundings) claims(want map[intent.LoadBalancerID]*balancer) map[vip]
 			continue
 		}
 		for key := range r.maps["vips"] {
-			at, err := netip.ParseAddrPort(key)
-			if err != nil {
-				continue
-			}
-			v := vip{protocolNamed(r.fields["protocol"]), at}
-			if name, ok := foreign[v]; !ok || r.name < name {
-				foreign[v] = r.name
+			for _, at := range s.addresses(key) {
+				v := vip{protocolNamed(r.fields["protocol"]), at}
+				if name, ok := foreign[v]; !ok || r.name < name {
+					foreign[v] = r.name
+				}
 			}
 		}
 	}
 	return foreign
+}
+
+// addresses are what the key of a VIP stands for: one address and port, or those that variables have on some chassis. It
+// is nothing where the key has no port or cannot be read.
+func (s *surroundings) addresses(key string) []netip.AddrPort {
+	if at, err := netip.ParseAddrPort(key); err == nil {
+		return []netip.AddrPort{at}
+	}
+	i := strings.LastIndexByte(key, ':')
+	if !strings.HasPrefix(key, "^") || i < 0 {
+		return nil
+	}
+	var out []netip.AddrPort
+	for _, host := range s.expand(key[:i]) {
+		for _, port := range s.expand(key[i+1:]) {
+			a, err := netip.ParseAddr(strings.Trim(host, "[]"))
+			n, err2 := strconv.ParseUint(port, 10, 16)
+			if err == nil && err2 == nil {
+				out = append(out, netip.AddrPortFrom(a, uint16(n)))
+			}
+		}
+	}
+	return out
+}
+
+// expand is what a text or a variable stands for.
+func (s *surroundings) expand(text string) []string {
+	if name, ok := strings.CutPrefix(text, "^"); ok {
+		return s.values[name]
+	}
+	return []string{text}
 }
 
 // protocolNamed reads Load_Balancer.protocol, where nothing is TCP.

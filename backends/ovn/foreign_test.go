@@ -1,6 +1,7 @@
 package ovn_test
 
 import (
+	"fmt"
 	"net/netip"
 	"testing"
 
@@ -25,7 +26,10 @@ func TestVIPsOfOthersAreTheirs(t *testing.T) {
 		{"the same, without a protocol", "10.96.0.1:80", "", false},
 		{"another protocol", "10.96.0.1:80", "udp", true},
 		{"another port", "10.96.0.1:81", "tcp", true},
-		{"a template", "^vip:80", "tcp", true},
+		{"a variable of another value", "^other:80", "tcp", true},
+		{"a variable of that value on some chassis", "^vip:80", "tcp", false},
+		{"a variable for the port too", "^vip:^port", "tcp", false},
+		{"a variable that nobody knows", "^what:80", "tcp", true},
 		{"something unreadable", "10.96.0.1", "tcp", true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -36,6 +40,12 @@ func TestVIPsOfOthersAreTheirs(t *testing.T) {
 			}
 			uuid := ovsdbtest.UUIDOf("Load_Balancer", "theirs")
 			r.transact(t, ovsdb.Insert("Load_Balancer", uuid, theirs))
+			for i, vip := range []string{"10.96.0.2", "10.96.0.1"} {
+				chassis := fmt.Sprintf("c%d", i)
+				r.transact(t, ovsdb.Insert("Chassis_Template_Var", ovsdbtest.UUIDOf("Chassis_Template_Var", chassis), libovsdb.Row{
+					"chassis": chassis, "variables": ovsdb.Map(map[string]string{"vip": vip, "port": "80", "other": "10.96.0.3"}),
+				}))
+			}
 			web := web(intent.ClusterAddress, func(f *intent.Frontend) { f.Backends = f.Backends[:1] })
 			snap := balanced(web)
 			p := r.reconcile(t, snap)
