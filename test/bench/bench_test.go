@@ -33,52 +33,57 @@ func startServer(b *testing.B) string {
 // operations sent raw to another empty database.
 func BenchmarkColdStart(b *testing.B) {
 	for _, size := range []struct{ pods, policies int }{{1000, 200}, {10000, 1000}} {
-		b.Run(fmt.Sprintf("pods=%d/policies=%d", size.pods, size.policies), func(b *testing.B) {
-			cluster := policygen.Workload(size.pods)
-			cluster.Policies = cluster.Policies[:size.policies]
-			var ours, floor, quiet time.Duration
-			var transactions, ops int
-			for b.Loop() {
-				b.StopTimer()
-				r := newRig(b, startServer(b))
-				makePorts(b, r.client, cluster)
-				raw := newRig(b, startServer(b))
-				makePorts(b, raw.client, cluster)
-				runtime.GC()
-				b.StartTimer()
-
-				began := time.Now()
-				r.load(b, cluster)
-				plan := r.sync(b)
-				ours += time.Since(began)
-
-				b.StopTimer()
-				native, err := ovn.Transactions(plan)
-				require.NoError(b, err)
-				transactions, ops = len(native), len(plan.Ops)
-				wire := dial(b, raw.client.Endpoint())
-				began = time.Now()
-				for _, group := range native {
-					send(b, wire, group)
-				}
-				floor += time.Since(began)
-
-				began = time.Now()
-				again := newRig(b, r.client.Endpoint())
-				again.load(b, cluster)
-				require.True(b, again.sync(b).Empty())
-				quiet += time.Since(began)
-				b.StartTimer()
-			}
-			n := float64(b.N)
-			b.ReportMetric(ours.Seconds()*1000/n, "ms/cold")
-			b.ReportMetric(floor.Seconds()*1000/n, "ms/raw")
-			b.ReportMetric(ours.Seconds()/floor.Seconds(), "x/raw")
-			b.ReportMetric(quiet.Seconds()*1000/n, "ms/restart")
-			b.ReportMetric(float64(transactions), "txns")
-			b.ReportMetric(float64(ops), "ops")
-		})
+		cluster := policygen.Workload(size.pods)
+		cluster.Policies = cluster.Policies[:size.policies]
+		b.Run(fmt.Sprintf("pods=%d/policies=%d", size.pods, size.policies), func(b *testing.B) { coldStart(b, cluster) })
 	}
+	b.Run("services=1000", func(b *testing.B) { coldStart(b, policygen.Services(1000)) })
+}
+
+// coldStart times a pipeline from the objects of a cluster on.
+func coldStart(b *testing.B, cluster *oracle.Cluster) {
+	b.Helper()
+	var ours, floor, quiet time.Duration
+	var transactions, ops int
+	for b.Loop() {
+		b.StopTimer()
+		r := newRig(b, startServer(b))
+		makePorts(b, r.client, cluster)
+		raw := newRig(b, startServer(b))
+		makePorts(b, raw.client, cluster)
+		runtime.GC()
+		b.StartTimer()
+
+		began := time.Now()
+		r.load(b, cluster)
+		plan := r.sync(b)
+		ours += time.Since(began)
+
+		b.StopTimer()
+		native, err := ovn.Transactions(plan)
+		require.NoError(b, err)
+		transactions, ops = len(native), len(plan.Ops)
+		wire := dial(b, raw.client.Endpoint())
+		began = time.Now()
+		for _, group := range native {
+			send(b, wire, group)
+		}
+		floor += time.Since(began)
+
+		began = time.Now()
+		again := newRig(b, r.client.Endpoint())
+		again.load(b, cluster)
+		require.True(b, again.sync(b).Empty())
+		quiet += time.Since(began)
+		b.StartTimer()
+	}
+	n := float64(b.N)
+	b.ReportMetric(ours.Seconds()*1000/n, "ms/cold")
+	b.ReportMetric(floor.Seconds()*1000/n, "ms/raw")
+	b.ReportMetric(ours.Seconds()/floor.Seconds(), "x/raw")
+	b.ReportMetric(quiet.Seconds()*1000/n, "ms/restart")
+	b.ReportMetric(float64(transactions), "txns")
+	b.ReportMetric(float64(ops), "ops")
 }
 
 // BenchmarkLabelFlip measures from a changed pod to the committed transaction, beside the same operations sent raw.
@@ -116,6 +121,24 @@ func BenchmarkLargeSet(b *testing.B) {
 	}
 }
 
+// BenchmarkEndpoint measures an endpoint that leaves a Service and comes back, from the changed slice to the committed
+// transaction.
+func BenchmarkEndpoint(b *testing.B) {
+	for _, services := range []int{100, 1000, 10000} {
+		b.Run(fmt.Sprintf("services=%d", services), func(b *testing.B) {
+			cluster := policygen.Services(services)
+			r := newRig(b, startServer(b))
+			makePorts(b, r.client, cluster)
+			r.load(b, cluster)
+			plan := r.sync(b)
+			slice := cluster.Slices[17]
+			less := without(slice)
+			joinAndLeave(b, r, mirror(b, cluster, plan), func() { require.NoError(b, r.translator.Put(slice)) },
+				func() { require.NoError(b, r.translator.Put(less)) })
+		})
+	}
+}
+
 // mirror is a raw connection to a second database with the same rows, where the same changes cost what they must.
 func mirror(b *testing.B, cluster *oracle.Cluster, plan *backends.Plan) *ovsdbtest.Raw {
 	b.Helper()
@@ -134,17 +157,17 @@ func mirror(b *testing.B, cluster *oracle.Cluster, plan *backends.Plan) *ovsdbte
 func joinAndLeave(b *testing.B, r *rig, wire *ovsdbtest.Raw, join, leave func()) {
 	b.Helper()
 	var ours, floor time.Duration
-	ops := 0
+	ops, bytes := 0, 0
 	for b.Loop() {
 		for _, change := range []func(){leave, join} {
 			began := time.Now()
 			change()
 			plan := r.sync(b)
 			ours += time.Since(began)
-			require.False(b, plan.Empty())
-			ops = len(plan.Ops)
 
 			b.StopTimer()
+			require.False(b, plan.Empty())
+			ops, bytes = len(plan.Ops), size(b, plan)
 			native, err := ovn.Transactions(plan)
 			require.NoError(b, err)
 			began = time.Now()
@@ -158,6 +181,7 @@ func joinAndLeave(b *testing.B, r *rig, wire *ovsdbtest.Raw, join, leave func())
 	b.ReportMetric(float64(floor.Microseconds())/n, "µs/raw")
 	b.ReportMetric(ours.Seconds()/floor.Seconds(), "x/raw")
 	b.ReportMetric(float64(ops), "ops")
+	b.ReportMetric(float64(bytes), "B/event")
 }
 
 func dial(b *testing.B, endpoint string) *ovsdbtest.Raw {

@@ -2,12 +2,14 @@ package bench
 
 import (
 	"context"
+	"encoding/json"
 	"testing"
 	"time"
 
 	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/ovn"
@@ -63,6 +65,12 @@ func (r *rig) load(tb testing.TB, c *oracle.Cluster) {
 	for _, o := range c.Policies {
 		require.NoError(tb, r.translator.Put(o))
 	}
+	for _, o := range c.Services {
+		require.NoError(tb, r.translator.Put(o))
+	}
+	for _, o := range c.Slices {
+		require.NoError(tb, r.translator.Put(o))
+	}
 }
 
 // sync brings the database to the current objects and returns what was written.
@@ -83,6 +91,27 @@ func relabel(pod *corev1.Pod, key, value string) *corev1.Pod {
 	pod = pod.DeepCopy()
 	pod.Labels[key] = value
 	return pod
+}
+
+// without is a slice that lost its last endpoint.
+func without(slice *discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice {
+	slice = slice.DeepCopy()
+	slice.Endpoints = slice.Endpoints[:len(slice.Endpoints)-1]
+	return slice
+}
+
+// size is how many bytes the operations of a plan are as JSON.
+func size(tb testing.TB, plan *backends.Plan) int {
+	tb.Helper()
+	native, err := ovn.Transactions(plan)
+	require.NoError(tb, err)
+	n := 0
+	for _, group := range native {
+		text, err := json.Marshal(group)
+		require.NoError(tb, err)
+		n += len(text)
+	}
+	return n
 }
 
 // makePorts adds the logical ports of all pods to one switch, in portions.
@@ -106,6 +135,9 @@ func makePorts(tb testing.TB, client *ovsdb.Client, c *oracle.Cluster) {
 		}
 		_, err := client.Transact(tb.Context(), append(ops, ovsdb.MutateSet("Logical_Switch", sw, "ports", ports, nil)))
 		require.NoError(tb, err)
+	}
+	if len(c.Pods) == 0 {
+		return
 	}
 	last := c.Pods[len(c.Pods)-1]
 	require.Eventually(tb, func() bool {
