@@ -75,6 +75,8 @@ func backends(s *intent.Snapshot, name string) string {
 func TestSlicesFollowTheirService(t *testing.T) {
 	unlabelled, headless := newSlice("w1", "", "10.0.0.1"), newSlice("w1", "web", "10.0.0.1")
 	headless.Labels[corev1.IsHeadlessService] = ""
+	unready, no := newSlice("w2", "web", "10.0.0.9"), false
+	unready.Endpoints[0].Conditions.Ready = &no
 	tr, s := start(t, newService(t, "web", 0, plain), newService(t, "db", 0, other), newSlice("d1", "db", "10.0.1.1"))
 	for _, step := range []struct {
 		name    string
@@ -93,6 +95,7 @@ func TestSlicesFollowTheirService(t *testing.T) {
 		{"no label", func() { put(t, tr, unlabelled) }, "", "10.0.1.1", "web"},
 		{"a label", func() { put(t, tr, newSlice("w1", "web", "10.0.0.1")) }, "10.0.0.1", "10.0.1.1", "web"},
 		{"the label of headless ones", func() { put(t, tr, headless) }, "", "10.0.1.1", "web"},
+		{"an endpoint that is of no use", func() { put(t, tr, unready) }, "", "10.0.1.1", ""},
 		{"a slice before its Service", func() {
 			tr.Remove(translator.KindService, "shop", "db")
 			put(t, tr, newSlice("d1", "db", "10.0.1.2"))
