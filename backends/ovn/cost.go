@@ -9,8 +9,8 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
-// trackingFlows is what connection tracking costs a chassis by itself, once a switch of it has an ACL that allows:
-// measured on OVN 23.03, the same for any number of ports.
+// trackingFlows is what connection tracking costs every chassis for each switch that has an ACL which allows, its own or
+// one that routers connect it to: measured on OVN 23.03, the same for any number of ports.
 const trackingFlows = 65
 
 // Estimate is what the policies of a snapshot cost a data plane. Load balancers are not counted.
@@ -21,7 +21,8 @@ type Estimate struct {
 	Flows map[string]int
 }
 
-// EstimateFlows works out what a database with that schema would cost its chassis, if each node had one switch.
+// EstimateFlows works out what a database with that schema would cost its chassis, if each node had one switch and
+// routers connected them all.
 //
 // ovn-controller makes two logical flows of an ACL, and of one that names no address family two OpenFlow matches each.
 // Ports, addresses and port numbers of a match are dimensions: where more than one has several values, a conjunctive
@@ -55,8 +56,9 @@ func EstimateFlows(want *intent.Snapshot, schema ovsdb.Schema) Estimate {
 			}
 		}
 	}
+	switches := len(e.Flows)
 	for node := range e.Flows {
-		e.Flows[node] += trackingFlows
+		e.Flows[node] += trackingFlows * switches
 	}
 	return e
 }

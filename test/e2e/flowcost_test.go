@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -107,14 +108,14 @@ spec: {podSelector: {}, policyTypes: [Ingress], ingress: %s}
 				t.Log(lab.NBCtl("--format=table", "--columns=direction,priority,match,action,options", "list", "ACL"))
 			}
 			require.Greater(t, with, isolated)
-			requireEstimate(t, dir, lab.NBUnix(), with-bare)
+			requireEstimate(t, dir, lab.NBUnix(), "n1", with-bare)
 			require.LessOrEqual(t, with-isolated, tc.most)
 		})
 	}
 }
 
-// requireEstimate holds what netloom expects the policies of dir to cost node n1 against a count.
-func requireEstimate(t *testing.T, dir, nb string, counted int) {
+// requireEstimate holds what netloom expects the policies of dir to cost a node against a count.
+func requireEstimate(t *testing.T, dir, nb, node string, counted int) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), binary(t), "plan", "-f", dir, "--ovn-nb", nb, "-o", "json").Output()
 	require.NoError(t, err)
@@ -124,6 +125,33 @@ func requireEstimate(t *testing.T, dir, nb string, counted int) {
 		} `json:"cost"`
 	}
 	require.NoError(t, json.Unmarshal(out, &report))
-	t.Logf("estimate: %d flows, counted: %d", report.Cost.Flows["n1"], counted)
-	require.InEpsilon(t, counted, report.Cost.Flows["n1"], 0.15)
+	t.Logf("estimate: %d flows, counted: %d", report.Cost.Flows[node], counted)
+	require.InEpsilon(t, counted, report.Cost.Flows[node], 0.15)
+}
+
+// TestExampleCost counts what the policies of the examples cost each of their nodes.
+func TestExampleCost(t *testing.T) {
+	dir := gather(t, "../../examples/shop", "../../examples/monitoring")
+	nodes, err := os.ReadFile("../../examples/nodes.yaml")
+	require.NoError(t, err)
+	put(t, dir, "nodes.yaml", string(nodes))
+	cluster := load(t, dir)
+	for _, node := range cluster.Nodes {
+		t.Run(node.Name, func(t *testing.T) {
+			lab := ovnlab.Start(t)
+			lab.Install(network(t, cluster))
+			chassis := lab.StartChassis()
+			var names []string
+			for _, p := range live(cluster) {
+				if p.Spec.NodeName == node.Name {
+					names = append(names, p.Namespace+"_"+p.Name)
+				}
+			}
+			chassis.Bind(nil, names...)
+			bare := chassis.Flows()
+			mustApply(t, dir, lab.NBUnix(), "--services=false")
+			chassis.SyncHV()
+			requireEstimate(t, dir, lab.NBUnix(), node.Name, chassis.Flows()-bare)
+		})
+	}
 }
