@@ -53,6 +53,8 @@ type loop struct {
 	target  Target
 	backend backends.Backend
 	reached intent.Revision // zero asks for read-back
+	// skips are those of the last plan from read-back and of all since: a plan of changes tells of what it looked at.
+	skips []backends.Skip
 }
 
 // start opens a backend that is closed with the test.
@@ -92,6 +94,10 @@ func (l *loop) planSince(t *testing.T, want *intent.Snapshot, since intent.Revis
 	require.NoError(t, err)
 	require.Equal(t, writes, l.target.Writes(t), "planning wrote")
 	require.Equal(t, want.Revision(), p.Revision)
+	if p.Full {
+		l.skips = nil
+	}
+	l.skips = append(l.skips, p.Skips...)
 	if since == 0 {
 		require.True(t, p.Full || p.Resync, "a plan since zero is full")
 	}

@@ -35,7 +35,7 @@ func (c *contract) backendChurn(t *testing.T) {
 				}
 				require.Equal(t, writes+1, target.Writes(t), "one event, one transaction")
 				onlyEntries(t, p, locality != intent.Anywhere, len(next.LoadBalancers[17].Frontends))
-				judge(t, target, snap, p.Skips, Probes(&next))
+				judge(t, target, snap, l.skips, Probes(&next))
 				require.Equal(t, c.scratch(t, &next), target.DumpOwner(t, "a"))
 			}
 		})

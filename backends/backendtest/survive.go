@@ -99,7 +99,7 @@ func (c *contract) drift(t *testing.T) {
 			require.Equal(t, whole, target.Dump(t), "%s: not repaired", harm.What)
 			require.True(t, target.ForeignIntact(t), "%s: foreign rows were touched", harm.What)
 		}
-		judge(t, target, snap, l.planSince(t, snap, 0).Skips, Probes(s))
+		judge(t, target, snap, l.skips, Probes(s))
 	})
 	require.Positive(t, kinds, "the target knows no harm")
 	require.Greater(t, len(found), kinds*3/4, "of %d kinds of harm only these found something to harm: %v", kinds, found)
@@ -155,7 +155,7 @@ func (c *contract) failsAt(
 		return false
 	}
 	require.Empty(t, target.Dangling(t), "after write %d failed", k)
-	between(t, target, was, will, p.Skips, Probes(before, after))
+	between(t, target, was, will, l.skips, Probes(before, after))
 	switch (k + len(after.Policies)) % 3 { // who goes on
 	case 0: // a loop that takes the last success for what the target holds: refused or right
 	case 1: // one that reads back
