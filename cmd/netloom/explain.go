@@ -1,0 +1,261 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/netloom/netloom/pkg/query"
+)
+
+func newExplain() *cobra.Command {
+	var namespace string
+	cmd := &cobra.Command{
+		Use:   "explain -f DIR KIND/NAMESPACE/NAME",
+		Short: "Tell all there is to know of a policy, a pod or a service",
+		Long: `explain tells of a NetworkPolicy whom it isolates and what each rule allows to whom; of a pod what isolates it, who may
+reach it and whom it may reach; of a Service who is behind each of its addresses, at each node where that differs.
+
+KIND is networkpolicy (netpol), pod or service (svc).`,
+		Example: `  netloom explain -f examples pod/shop/api-0
+  netloom explain -f examples netpol/shop/db -o yaml`,
+		Args: cobra.ArbitraryArgs,
+	}
+	manifests := bindManifests(cmd)
+	output := bindOutput(cmd, "table", "json", "yaml")
+	cmd.Flags().StringVarP(&namespace, "namespace", "n", "", "namespace of an object that names none")
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		names := manifests.names(cmd, "", query.KindPolicy, query.KindPod, query.KindService)
+		return startingWith(typed, names), cobra.ShellCompDirectiveNoFileComp
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		var err error
+		if len(args) != 1 {
+			err = errors.New("which object? Say one, such as pod/shop/web-0 or networkpolicy/shop/db")
+		}
+		if err := errors.Join(err, output.check()); err != nil {
+			return err
+		}
+		inv, err := manifests.ask(cmd)
+		if err != nil {
+			return err
+		}
+		e, err := inv.Explain(args[0], namespace)
+		if err != nil {
+			return err
+		}
+		out := cmd.OutOrStdout()
+		if output.form != "table" {
+			return printData(out, output.form, e)
+		}
+		_, err = fmt.Fprint(out, explanationText(&e, inkFor(out)))
+		return err
+	}
+	return cmd
+}
+
+// explanationText spells an explanation for people.
+func explanationText(e *query.Explanation, i ink) string {
+	w := &answerWriter{ink: i}
+	switch {
+	case e.Policy != nil:
+		w.policy(e.Policy)
+	case e.Pod != nil:
+		w.pod(e.Pod)
+	case e.Service != nil:
+		w.serviceFrontends(e.Service)
+	}
+	return w.String()
+}
+
+func (w *answerWriter) problems(list []query.Problem) {
+	for _, p := range list {
+		w.line("%s %s", w.ink.bad("problem:"), p)
+	}
+}
+
+func (w *answerWriter) policy(p *query.PolicyExplanation) {
+	w.line("%s", w.ink.bold("networkpolicy "+p.Name))
+	w.problems(p.Problems)
+	for i := range p.Directions {
+		d := &p.Directions[i]
+		w.line("")
+		w.line("%s: isolates %s", d.Direction, membersText(&d.Subject))
+		if d.Log != nil {
+			w.line("  logs     %s", logText(d.Log))
+		}
+		if len(d.Rules) == 0 {
+			w.line("  allows nothing")
+			continue
+		}
+		peers := map[bool]string{true: "FROM", false: "TO"}[d.Direction == "ingress"]
+		rules := table{head: []string{"RULE", "PORTS", peers}}
+		for k := range d.Rules {
+			r := &d.Rules[k]
+			text := membersText(&r.Peers)
+			if r.Subject != nil {
+				text += ", for " + membersText(r.Subject)
+			}
+			rules.add(r.Path, strings.Join(r.Ports, ", "), text)
+		}
+		_, _ = w.WriteString(rules.text("  ", w.ink)) // it never fails
+	}
+}
+
+func logText(l *query.LoggingIntent) string {
+	var parts []string
+	if l.Allow != "" {
+		parts = append(parts, "what it allows as "+l.Allow)
+	}
+	if l.Deny != "" {
+		parts = append(parts, "what is denied as "+l.Deny)
+	}
+	if l.Rate > 0 {
+		parts = append(parts, fmt.Sprintf("at most %d lines a second", l.Rate))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// membersText spells who is in a set: its title, and whom that means now.
+func membersText(m *query.Members) string {
+	switch {
+	case m.Count > 0:
+		names := some(m.Pods, strings.Clone)
+		if more := m.Count - len(m.Pods); more > 0 && len(m.Pods) <= shownRules {
+			names += fmt.Sprintf(", … (%d more)", more)
+		} else if m.Count > shownRules {
+			names = strings.Join(m.Pods[:shownRules], ", ") + fmt.Sprintf(", … (%d more)", m.Count-shownRules)
+		}
+		return m.Title + ": " + names
+	case len(m.Prefixes) > 0 || m.Title == "anyone" || m.Title == "nobody":
+		return m.Title
+	default:
+		return m.Title + ": none at present"
+	}
+}
+
+func (w *answerWriter) pod(p *query.PodExplanation) {
+	head := "pod " + p.Name
+	w.line("%s", w.ink.bold(head))
+	w.problems(p.Problems)
+	labels := make([]string, 0, len(p.Labels))
+	for k, v := range p.Labels {
+		labels = append(labels, k+"="+v)
+	}
+	slices.Sort(labels)
+	for _, field := range []struct{ name, text string }{
+		{"node", p.Node},
+		{"addresses", strings.Join(p.Addresses, ", ")},
+		{"labels", strings.Join(labels, ", ")},
+		{"ports", strings.Join(p.Ports, ", ")},
+		{"services", strings.Join(p.Services, ", ")},
+		{"note", p.Note},
+	} {
+		if field.text != "" {
+			w.line("  %-9s  %s", field.name, field.text)
+		}
+	}
+	if p.Ingress != nil {
+		w.podSide("ingress", "FROM", p.Ingress)
+	}
+	if p.Egress != nil {
+		w.podSide("egress", "TO", p.Egress)
+	}
+}
+
+func (w *answerWriter) podSide(direction, peers string, s *query.PodSide) {
+	w.line("")
+	if len(s.IsolatedBy) == 0 {
+		w.line("%s: no policy isolates it", direction)
+	} else {
+		w.line("%s: isolated by %s", direction, some(s.IsolatedBy, strings.Clone))
+	}
+	if len(s.Reach) == 0 {
+		w.line("  nothing passes")
+		return
+	}
+	rows := table{head: []string{"PORTS", peers, "BY"}}
+	for i := range s.Reach {
+		r := &s.Reach[i]
+		by := some(r.By, query.Rule.String)
+		if by == "" {
+			by = "not isolated"
+		}
+		who := []string{}
+		if text := groupText(&r.Group); text != "" {
+			who = append(who, text)
+		}
+		for _, n := range r.Nodes {
+			who = append(who, "node/"+n)
+		}
+		text := strings.Join(who, " and ")
+		if r.Family != "" && len(r.Pods)+len(r.Nodes) > 0 {
+			text += " over " + r.Family
+		}
+		rows.add(r.Ports, text, by)
+	}
+	_, _ = w.WriteString(rows.text("  ", w.ink)) // it never fails
+}
+
+// shownFrontends is how many addresses of a service are spelled out for people.
+const shownFrontends = 20
+
+func (w *answerWriter) serviceFrontends(s *query.ServiceExplanation) {
+	w.line("%s", w.ink.bold("service "+s.Name))
+	w.problems(s.Problems)
+	if s.Network != "" {
+		w.line("  network  %s", s.Network)
+	}
+	if s.Note != "" {
+		w.line("  %s", s.Note)
+	}
+	for i := range s.Frontends[:min(len(s.Frontends), shownFrontends)] {
+		f := &s.Frontends[i]
+		w.line("")
+		w.line("%s", strings.Join(slices.DeleteFunc([]string{
+			f.Address, f.Kind, f.Port, f.Node, map[bool]string{true: "", false: "(" + f.Locality + ")"}[f.Locality == "anywhere"],
+		}, func(s string) bool { return s == "" }), "  "))
+		if len(f.Denied) > 0 {
+			w.line("  drops what comes from %s", some(f.Denied, strings.Clone))
+		}
+		if len(f.Backends) == 0 {
+			w.line("  no endpoint: connections are %s", f.Empty)
+		}
+		for k := range f.Backends[:min(len(f.Backends), shownRules)] {
+			w.line("  %s", backendText(&f.Backends[k]))
+		}
+		if more := len(f.Backends) - shownRules; more > 0 {
+			w.line("  … and %d more: -o json lists them", more)
+		}
+		for _, c := range f.PerNode {
+			ends := some(c.Backends, strings.Clone)
+			if ends == "" {
+				ends = "dropped"
+			}
+			w.line("  from %s at node %s: %s", c.Sender, c.Node, ends)
+		}
+	}
+	if more := len(s.Frontends) - shownFrontends; more > 0 {
+		w.line("\n… and %d more addresses: -o json lists them", more)
+	}
+}
+
+func backendText(b *query.BackendIntent) string {
+	text := b.Address
+	if b.Pod != "" {
+		text += "  " + b.Pod
+	}
+	if b.Node != "" {
+		text += " on " + b.Node
+	}
+	if b.Draining {
+		text += "  draining: used only where no other can be"
+	}
+	if hints := append(slices.Clone(b.ForNodes), b.ForZones...); len(hints) > 0 {
+		text += "  meant for " + strings.Join(hints, ", ")
+	}
+	return text
+}

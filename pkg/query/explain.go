@@ -1,0 +1,96 @@
+package query
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// Explanation is what there is to know of one object. One field is set.
+type Explanation struct {
+	Policy  *PolicyExplanation  `json:"networkPolicy,omitempty"`
+	Pod     *PodExplanation     `json:"pod,omitempty"`
+	Service *ServiceExplanation `json:"service,omitempty"`
+}
+
+// Explain says what there is to know of KIND/NAMESPACE/NAME, a policy, a pod or a service; a namespace that is left out
+// is the given one. It fails when there is no such object.
+func (inv *Inventory) Explain(text, namespace string) (Explanation, error) {
+	parts := strings.Split(text, "/")
+	if len(parts) == 2 && namespace != "" {
+		parts = []string{parts[0], namespace, parts[1]}
+	}
+	kind, ok := kindOf(parts[0])
+	if !ok || len(parts) != 3 || kind == KindNode {
+		return Explanation{}, fmt.Errorf("%q: expected networkpolicy/NAMESPACE/NAME, pod/NAMESPACE/NAME or service/NAMESPACE/NAME%s",
+			text, nearOnly(text, inv.everyName()))
+	}
+	name := parts[1] + "/" + parts[2]
+	if !slices.Contains(inv.Names(kind), name) {
+		return Explanation{}, notFound(kind, name, inv.Names(kind))
+	}
+	switch kind {
+	case KindPolicy:
+		return Explanation{Policy: inv.explainPolicy(name)}, nil
+	case KindPod:
+		return Explanation{Pod: inv.explainPod(name)}, nil
+	case KindService:
+		return Explanation{Service: inv.explainService(name)}, nil
+	case KindNode, kindAddress:
+	}
+	return Explanation{}, nil
+}
+
+// everyName lists all that can be explained.
+func (inv *Inventory) everyName() []string {
+	var all []string
+	for _, k := range []Kind{KindPolicy, KindPod, KindService} {
+		for _, n := range inv.Names(k) {
+			all = append(all, string(k)+"/"+n)
+		}
+	}
+	return all
+}
+
+// problemsOf are those of one object.
+func (inv *Inventory) problemsOf(kind, name string) []Problem {
+	var out []Problem
+	for _, p := range inv.state.Problems {
+		if p.Object == kind+"/"+name {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// maxMembers is how many members of a set are listed.
+const maxMembers = 20
+
+// Members is who is meant by a policy's selectors and blocks.
+type Members struct {
+	Title    string   `json:"title"`              // such as "pods app=web in namespace shop"
+	Count    int      `json:"count"`              // of pods
+	Pods     []string `json:"pods,omitempty"`     // the first maxMembers of them, as namespace/name
+	Prefixes []string `json:"prefixes,omitempty"` // addresses besides
+}
+
+// membersOf is who is in a set; nil is everybody.
+func membersOf(set *intent.Set) Members {
+	m := Members{Title: titleOf(set)}
+	if set == nil {
+		return m
+	}
+	m.Prefixes = texts(set.Prefixes)
+	if set.Members == nil {
+		return m
+	}
+	for e := range set.Members.All() {
+		m.Pods = append(m.Pods, podName(e.Key))
+	}
+	slices.Sort(m.Pods)
+	m.Count = len(m.Pods)
+	m.Pods = m.Pods[:min(len(m.Pods), maxMembers)]
+	return m
+}

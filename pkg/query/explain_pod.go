@@ -1,0 +1,248 @@
+package query
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/netloom/netloom/labelcache"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/reach"
+)
+
+// PodExplanation is what policies mean for a pod.
+type PodExplanation struct {
+	Name      string            `json:"name"` // namespace/name
+	Node      string            `json:"node,omitempty"`
+	Addresses []string          `json:"addresses,omitempty"`
+	Labels    map[string]string `json:"labels,omitempty"`
+	Ports     []string          `json:"ports,omitempty"` // those with a name, such as "http tcp/8080"
+	Services  []string          `json:"services,omitempty"`
+	// Note says why policies do not see it; then it has no sides.
+	Note     string    `json:"note,omitempty"`
+	Ingress  *PodSide  `json:"ingress,omitempty"`
+	Egress   *PodSide  `json:"egress,omitempty"`
+	Problems []Problem `json:"problems,omitempty"`
+}
+
+// PodSide is one direction of a pod's traffic.
+type PodSide struct {
+	IsolatedBy []string `json:"isolatedBy,omitempty"` // the policies that select it; without any, it is open
+	// Reach are the ends with which traffic passes, both their policies and those of the pod considered. Who is not
+	// among them is cut off.
+	Reach []Reach `json:"reach"`
+}
+
+// Reach is ends that the same traffic passes to, or from.
+type Reach struct {
+	Group
+	Nodes  []string `json:"nodes,omitempty"`
+	Ports  string   `json:"ports"`            // as people would say, such as "tcp/80, udp/53" or "everything"
+	By     []Rule   `json:"by,omitempty"`     // the pod's own rules that mean these ends
+	Family string   `json:"family,omitempty"` // ipv4 or ipv6 where it is so for one of them only
+
+	traffic reach.Traffic
+	ofNodes []netip.Prefix // the addresses of Nodes
+}
+
+func (inv *Inventory) explainPod(name string) *PodExplanation {
+	out := &PodExplanation{Name: name, Problems: inv.problemsOf("Pod", name)}
+	namespace, short, _ := strings.Cut(name, "/")
+	e, ok := inv.state.View.Endpoint(inv.key(namespace, short))
+	if !ok {
+		p := inv.pods[name]
+		out.Node, out.Labels, out.Addresses = p.Spec.NodeName, p.Labels, texts(podAddrs(p))
+		out.Note = "it is on the host network: policies see its node " + p.Spec.NodeName
+		if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
+			out.Note = "it has finished: policies do not count it any more"
+		}
+		return out
+	}
+	out.Node, out.Labels, out.Addresses = e.Node, e.Labels, texts(e.Addrs)
+	if len(e.Addrs) == 0 {
+		out.Note = "it has no address yet: nobody can reach it, and what isolates it is in place"
+	}
+	for _, p := range e.Ports {
+		out.Ports = append(out.Ports, fmt.Sprintf("%s %s/%d", p.Name, p.Protocol, p.Number))
+	}
+	out.Services = inv.servicesOf(e.Addrs)
+	r := inv.newReacher(e)
+	out.Ingress, out.Egress = r.side(intent.Ingress), r.side(intent.Egress)
+	return out
+}
+
+// servicesOf are the Services that send to one of some addresses.
+func (inv *Inventory) servicesOf(addrs []netip.Addr) []string {
+	var out []string
+	for lb := range inv.state.Snapshot.LoadBalancers() {
+		if slices.ContainsFunc(lb.Frontends, func(f intent.Frontend) bool {
+			return slices.ContainsFunc(f.Backends, func(b intent.Backend) bool { return slices.Contains(addrs, b.Addr) })
+		}) {
+			out = append(out, lb.Origin.String())
+		}
+	}
+	return out
+}
+
+// reacher finds out whom one pod reaches and who reaches it.
+type reacher struct {
+	inv     *Inventory
+	e       *labelcache.Endpoint
+	places  []reach.Place
+	classes []*reach.Class
+}
+
+func (inv *Inventory) newReacher(e *labelcache.Endpoint) *reacher {
+	s := inv.state.Snapshot
+	all := make([]intent.Endpoint, len(inv.endpoints))
+	for i, o := range inv.endpoints {
+		all[i] = intent.Endpoint{Key: intent.Key(o.Key), Addrs: o.Addrs, Node: o.Node}
+	}
+	held := func(a netip.Addr) bool { return len(inv.byAddr[a]) > 0 }
+	places := append(reach.PlacesOf(all), reach.Outside(held, s)...)
+	return &reacher{inv: inv, e: e, places: places, classes: reach.Classify(places, s)}
+}
+
+// own is the class of the pod's first address of a family, and the address; nil when it has none.
+func (r *reacher) own(family intent.Families) (*reach.Class, netip.Addr) {
+	for _, c := range r.classes {
+		for _, p := range c.Places {
+			if c.Family == family && p.Party.Key == intent.Key(r.e.Key) {
+				return c, p.Party.Addr
+			}
+		}
+	}
+	return nil, netip.Addr{}
+}
+
+func (r *reacher) side(d intent.Direction) *PodSide {
+	out := &PodSide{Reach: []Reach{}}
+	for _, p := range r.inv.policiesOf(d, intent.Party{Key: intent.Key(r.e.Key)}) {
+		if p.Isolates {
+			out.IsolatedBy = append(out.IsolatedBy, p.Origin.String())
+		}
+	}
+	families := 0
+	for _, family := range []intent.Families{intent.IPv4, intent.IPv6} {
+		own, addr := r.own(family)
+		if own == nil {
+			continue
+		}
+		families++
+		for _, c := range r.classes {
+			if found, ok := r.between(d, own, addr, c); ok {
+				out.add(found)
+			}
+		}
+	}
+	out.settle(families)
+	return out
+}
+
+// between is the traffic between the pod and a class; false when there is none, or nobody else in the class.
+func (r *reacher) between(d intent.Direction, own *reach.Class, addr netip.Addr, c *reach.Class) (Reach, bool) {
+	from, to := own, c
+	if d == intent.Ingress {
+		from, to = c, own
+	}
+	t := from.Traffic(0, to)
+	if c.Family != own.Family || t.Empty() {
+		return Reach{}, false
+	}
+	out := Reach{Ports: t.String(), Family: familyOf(addr), traffic: t}
+	var peer netip.Addr
+	var outside []reach.Place
+	for _, p := range c.Places {
+		if p.Party.Key == intent.Key(r.e.Key) {
+			continue
+		}
+		peer = p.Party.Addr
+		node := r.inv.nodeOf[p.Standing.Addr()]
+		switch {
+		case !p.Standing.IsValid():
+			out.Pods = append(out.Pods, podName(p.Party.Key))
+		case p.Standing.IsSingleIP() && node != "":
+			out.Nodes, out.ofNodes = append(out.Nodes, node), append(out.ofNodes, p.Standing)
+		default:
+			outside = append(outside, p)
+		}
+	}
+	out.Outside = reach.Standings(r.places, outside)
+	if len(out.Pods)+len(out.Nodes)+len(out.Outside) == 0 {
+		return Reach{}, false
+	}
+	out.By = r.rulesFor(d, addr, peer)
+	return out, true
+}
+
+// rulesFor are the pod's own rules that mean a peer, whatever the port.
+func (r *reacher) rulesFor(d intent.Direction, own, peer netip.Addr) []Rule {
+	me, other := intent.Party{Key: intent.Key(r.e.Key), Addr: own}, intent.Party{Addr: peer}
+	c := &connection{Flow: intent.Flow{Src: me, Dst: other}}
+	if d == intent.Ingress {
+		c.Src, c.Dst = other, me
+	}
+	var out []Rule
+	for _, p := range r.inv.policiesOf(d, me) {
+		for i := range p.Rules {
+			m := r.inv.match(&p.Rules[i], d, c)
+			rule := Rule{Policy: p.Origin.String(), Path: p.Rules[i].Path}
+			if m.subject && m.peer && !slices.Contains(out, rule) {
+				out = append(out, rule)
+			}
+		}
+	}
+	return out
+}
+
+// add joins ends of one family that the same traffic passes to, by the same rules.
+func (s *PodSide) add(found Reach) {
+	for i := range s.Reach {
+		if r := &s.Reach[i]; r.Family == found.Family && r.Ports == found.Ports && slices.Equal(r.By, found.By) {
+			r.join(&found)
+			return
+		}
+	}
+	s.Reach = append(s.Reach, found)
+}
+
+func (r *Reach) join(o *Reach) {
+	r.add(&o.Group)
+	r.Nodes = append(r.Nodes, o.Nodes...)
+	slices.Sort(r.Nodes)
+	r.Nodes = slices.Compact(r.Nodes)
+	r.ofNodes = append(r.ofNodes, o.ofNodes...)
+}
+
+// settle joins what is so in both families, and puts the pods first.
+func (s *PodSide) settle(families int) {
+	var out []Reach
+	for _, r := range s.Reach {
+		if len(r.Outside) > 0 && len(r.Nodes) > 0 { // they are nothing apart
+			r.Outside, r.Nodes = intent.MergePrefixes(slices.Concat(r.Outside, r.ofNodes)), nil
+		}
+		i := slices.IndexFunc(out, func(o Reach) bool {
+			return o.Ports == r.Ports && slices.Equal(o.By, r.By) && slices.Equal(o.Pods, r.Pods) &&
+				slices.Equal(o.Nodes, r.Nodes)
+		})
+		if i >= 0 {
+			out[i].join(&r)
+			out[i].Family = ""
+			continue
+		}
+		if families == 1 {
+			r.Family = ""
+		}
+		out = append(out, r)
+	}
+	slices.SortStableFunc(out, func(a, b Reach) int {
+		return cmp.Or(cmp.Compare(a.first(), b.first()), cmp.Compare(a.Ports, b.Ports))
+	})
+	if out != nil {
+		s.Reach = out
+	}
+}

@@ -1,0 +1,59 @@
+package query
+
+import (
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// PolicyExplanation is what a NetworkPolicy does.
+type PolicyExplanation struct {
+	Name       string            `json:"name"`       // namespace/name
+	Directions []PolicyDirection `json:"directions"` // those that it isolates
+	Problems   []Problem         `json:"problems,omitempty"`
+}
+
+// PolicyDirection is what a policy does in one direction.
+type PolicyDirection struct {
+	Direction string         `json:"direction"`
+	Subject   Members        `json:"subject"` // whom it isolates
+	Rules     []PolicyRule   `json:"rules,omitempty"`
+	Log       *LoggingIntent `json:"log,omitempty"`
+}
+
+// PolicyRule is one thing that a policy allows. A rule of the manifest becomes several where a named port has several
+// numbers, and none where it means nobody.
+type PolicyRule struct {
+	Path  string   `json:"path"` // such as spec.ingress[0]
+	Ports []string `json:"ports"`
+	Peers Members  `json:"peers"`
+	// Subject is for whom it counts, when that is not every pod that the policy selects.
+	Subject *Members `json:"subject,omitempty"`
+}
+
+func (inv *Inventory) explainPolicy(name string) *PolicyExplanation {
+	out := &PolicyExplanation{Name: name, Directions: []PolicyDirection{}, Problems: inv.problemsOf("NetworkPolicy", name)}
+	s := inv.state.Snapshot
+	for p := range s.Policies() {
+		if p.Origin.Kind != "NetworkPolicy" || p.Origin.Namespace+"/"+p.Origin.Name != name {
+			continue
+		}
+		d := PolicyDirection{Direction: p.Direction.String(), Subject: membersOf(s.Set(p.Subject))}
+		d.Log = policyIntent(p).Log
+		for i := range p.Rules {
+			d.Rules = append(d.Rules, policyRule(s, &p.Rules[i]))
+		}
+		out.Directions = append(out.Directions, d)
+	}
+	return out
+}
+
+func policyRule(s *intent.Snapshot, r *intent.Rule) PolicyRule {
+	out := PolicyRule{Path: r.Path, Ports: r.Ports.Strings(), Peers: Members{Title: "anyone"}}
+	if r.Peer.Kind != intent.PeerAnyone {
+		out.Peers = membersOf(s.Set(r.Peer.Set))
+	}
+	if r.Subject != "" {
+		subject := membersOf(s.Set(r.Subject))
+		out.Subject = &subject
+	}
+	return out
+}
