@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -38,7 +39,7 @@ type aim struct {
 func (st *stage) parseProbe(s step) (probe, error) {
 	w := s.words[1:]
 	if len(w) < 3 || w[1] != "->" {
-		return probe{}, fmt.Errorf(probeForm)
+		return probe{}, errors.New(probeForm)
 	}
 	from, to, rest := w[0], w[2], w[3:]
 	var a aim
