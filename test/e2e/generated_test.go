@@ -28,13 +28,17 @@ const probesEach = 600
 
 // TestGenerated judges clusters that a seed makes up, each with two generations of policies: the second is applied over
 // the first.
-func TestGenerated(t *testing.T) {
+func TestGenerated(t *testing.T) { eachSeed(t, *seedsFlag, judgeSeed) }
+
+// eachSeed runs judge for n seeds.
+func eachSeed(t *testing.T, n int, judge func(*testing.T, uint64)) {
+	t.Helper()
 	first := *seedFlag
 	if first == 0 {
 		first = uint64(time.Now().UnixNano()) % 1_000_000
 	}
-	for seed := first; seed < first+uint64(*seedsFlag); seed++ {
-		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { judgeSeed(t, seed) })
+	for seed := first; seed < first+uint64(n); seed++ {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { judge(t, seed) })
 	}
 }
 

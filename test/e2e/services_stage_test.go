@@ -21,7 +21,8 @@ import (
 // tests may edit.
 type mall struct {
 	lab     *ovnlab.Lab
-	chassis *ovnlab.Chassis
+	chassis *ovnlab.Chassis // any
+	nodes   map[string]*ovnlab.Chassis
 	dir     string
 	hosts   map[string]*ovnlab.Host // by pod name
 	greets  map[string][]*ovnlab.Server
@@ -35,15 +36,16 @@ var mallNodes = map[string][]string{
 
 func newMall(t *testing.T) *mall {
 	t.Helper()
-	m := &mall{dir: gather(t, "testdata/services") + "/services", hosts: map[string]*ovnlab.Host{}, greets: map[string][]*ovnlab.Server{}}
+	m := &mall{
+		dir: gather(t, "testdata/services") + "/services", nodes: map[string]*ovnlab.Chassis{},
+		hosts: map[string]*ovnlab.Host{}, greets: map[string][]*ovnlab.Server{},
+	}
 	m.lab = ovnlab.Start(t)
 	m.lab.Install(network(t, load(t, m.dir)))
 	t.Cleanup(func() { require.Empty(t, m.lab.Complaints(), "OVN cannot read what was written") })
 	for _, node := range []string{"n1", "n2"} {
 		chassis := m.lab.StartNode(node)
-		if m.chassis == nil {
-			m.chassis = chassis
-		}
+		m.chassis, m.nodes[node] = chassis, chassis
 		for _, h := range chassis.Bind(strangers[:], mallNodes[node]...) {
 			name := podOf(h.Name())
 			m.hosts[name] = h

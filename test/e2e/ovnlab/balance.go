@@ -14,6 +14,7 @@ import (
 type Balanced struct {
 	Refused  bool             // somebody answered in place of a backend
 	Backends []netip.AddrPort // from which one is chosen, sorted
+	Learned  bool             // and is kept in mind for the client: OVN drops the packet that it learns from
 	// Delivered is the port that got the packet, which went to one of the backends by chance; "" when it was dropped.
 	Delivered string
 }
@@ -46,8 +47,11 @@ func readBalanced(out string) (Balanced, error) {
 	}
 	for line := range strings.Lines(out) {
 		line = strings.TrimSpace(line)
-		if name, ok := strings.CutSuffix(line, " {"); ok && madeUp([]string{name}) {
+		switch line {
+		case "tcp_reset {", "icmp4 {", "icmp6 {", "sctp_abort {":
 			b.Refused = true
+		case "arp {", "nd_ns {":
+			return b, nil // the packet waits until somebody answers, which nobody does here
 		}
 		if port, ok := strings.CutPrefix(line, `/* output to "`); ok && !b.Refused {
 			// Those of another type are the ends of the wires between switches and routers.
@@ -55,6 +59,7 @@ func readBalanced(out string) (Balanced, error) {
 				b.Delivered = port
 			}
 		}
+		b.Learned = b.Learned || strings.HasPrefix(line, "commit_lb_aff(")
 		list, ok := strings.CutPrefix(line, "ct_lb_mark(backends=")
 		if !ok || b.Backends != nil {
 			continue

@@ -21,11 +21,10 @@ type Port struct {
 // World is the name of the port behind which every address lies that no port holds: nodes and the outside.
 const World = "world"
 
-// The switch between the router and the world.
-const (
-	worldSwitch = "outside"
-	worldMAC    = "0a:01:ff:ff:ff:ff"
-)
+// WorldSwitch is between the router and the world.
+const WorldSwitch = "outside"
+
+const worldMAC = "0a:01:ff:ff:ff:ff"
 
 // segment is one logical switch with its port on the router.
 type segment struct {
@@ -38,7 +37,7 @@ type segment struct {
 // gateway is the router's address of the family of a.
 func (s *segment) gateway(a netip.Addr) (netip.Addr, netip.Prefix, bool) {
 	for _, p := range s.prefixes {
-		if p.Contains(a) || (p.Addr().Is4() == a.Is4() && s.name == worldSwitch) {
+		if p.Contains(a) || (p.Addr().Is4() == a.Is4() && s.name == WorldSwitch) {
 			return s.gateways[p], p, true
 		}
 	}
@@ -54,6 +53,7 @@ type Network struct {
 	byAddr   map[netip.Addr]*Port
 	taken    map[netip.Addr]bool
 	hosts    []netip.Addr // of the world, inside a segment's prefix: these need a route of their own
+	gateways []*Port
 }
 
 // NewNetwork lays out ports. The addresses in world are reachable behind the router even where a port's neighbours use
@@ -80,7 +80,7 @@ func NewNetwork(ports []Port, world []netip.Addr) (*Network, error) {
 	for _, p := range n.Ports {
 		p.sw = owner[prefixOf(p.Addrs[0])]
 	}
-	out := &segment{name: worldSwitch, prefixes: []netip.Prefix{netip.MustParsePrefix("100.64.0.0/16"), netip.MustParsePrefix("fd98::/64")}}
+	out := &segment{name: WorldSwitch, prefixes: []netip.Prefix{netip.MustParsePrefix("100.64.0.0/16"), netip.MustParsePrefix("fd98::/64")}}
 	n.close(out)
 	n.world = &Port{Name: World, mac: worldMAC, sw: out, Addrs: []netip.Addr{netip.MustParseAddr("100.64.0.1"), netip.MustParseAddr("fd98::1")}}
 	for a := range n.taken {
@@ -92,19 +92,22 @@ func NewNetwork(ports []Port, world []netip.Addr) (*Network, error) {
 	return n, nil
 }
 
-// Blind says that the network cannot carry f whatever the policies say: the router drops packets from and to the network
-// and broadcast addresses of its own networks, and nobody sends to himself.
+// Blind says that the network cannot carry f whatever the policies say: the router drops packets from and to Edge
+// addresses, and nobody sends to himself.
 func (n *Network) Blind(f Flow) bool {
-	for _, a := range []netip.Addr{f.Src, f.Dst} {
-		for _, s := range n.segments {
-			for _, p := range s.prefixes {
-				if last := a.As16()[15]; a.Is4() && p.Contains(a) && (last == 0 || last == 0xff) {
-					return true
-				}
+	return n.Edge(f.Src) || n.Edge(f.Dst) || n.holder(f.Src) == n.holder(f.Dst)
+}
+
+// Edge says that a is the network or the broadcast address of one of the router's own networks.
+func (n *Network) Edge(a netip.Addr) bool {
+	for _, s := range n.segments {
+		for _, p := range s.prefixes {
+			if last := a.As16()[15]; a.Is4() && p.Contains(a) && (last == 0 || last == 0xff) {
+				return true
 			}
 		}
 	}
-	return n.holder(f.Src) == n.holder(f.Dst)
+	return false
 }
 
 func prefixOf(a netip.Addr) netip.Prefix {
@@ -167,7 +170,7 @@ func (n *Network) Port(name string) *Port {
 	if name == World {
 		return n.world
 	}
-	for _, p := range n.Ports {
+	for _, p := range slices.Concat(n.Ports, n.gateways) {
 		if p.Name == name {
 			return p
 		}
@@ -183,6 +186,9 @@ func (n *Network) holder(a netip.Addr) *Port {
 	return n.world
 }
 
+// SwitchOf is the name of the switch from which whoever holds a sends.
+func (n *Network) SwitchOf(a netip.Addr) string { return n.holder(a).sw.name }
+
 // Install writes the network into the Northbound database and waits until northd has seen it. A second call replaces the
 // routes only: the ports must be those of the first.
 func (l *Lab) Install(n *Network) {
@@ -195,24 +201,25 @@ func (l *Lab) Install(n *Network) {
 	l.Sync()
 }
 
+// Network is what Install put into the database, nil before.
+func (l *Lab) Network() *Network { return l.net }
+
 // commands are the ovn-nbctl commands that make the network.
 func (n *Network) commands() [][]string {
 	cmds := [][]string{{"lr-add", "lr"}}
 	for _, s := range n.segments {
 		cmds = append(cmds, []string{"ls-add", s.name})
-		lrp := []string{"lrp-add", "lr", "lr-" + s.name, s.routerMAC}
+		var networks []string
 		for _, p := range s.prefixes {
-			lrp = append(lrp, fmt.Sprintf("%s/%d", s.gateways[p], p.Bits()))
+			networks = append(networks, fmt.Sprintf("%s/%d", s.gateways[p], p.Bits()))
 		}
-		up := s.name + "-lr"
-		cmds = append(cmds, lrp, []string{"lsp-add", s.name, up}, []string{"lsp-set-type", up, "router"},
-			[]string{"lsp-set-addresses", up, "router"}, []string{"lsp-set-options", up, "router-port=lr-" + s.name})
+		cmds = append(cmds, wire("lr", s.name, s.routerMAC, networks...)...)
 	}
 	for _, p := range n.Ports {
 		cmds = append(cmds, []string{"lsp-add", p.sw.name, p.Name},
 			[]string{"lsp-set-addresses", p.Name, p.bindings()}, []string{"lsp-set-port-security", p.Name, p.bindings()})
 	}
-	cmds = append(cmds, []string{"lsp-add", worldSwitch, World}, []string{"lsp-set-addresses", World, n.world.bindings()})
+	cmds = append(cmds, []string{"lsp-add", WorldSwitch, World}, []string{"lsp-set-addresses", World, n.world.bindings()})
 	return cmds
 }
 

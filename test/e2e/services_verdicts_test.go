@@ -1,0 +1,253 @@
+//go:build e2e
+
+package e2e_test
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/netloom/netloom/test/e2e/ovnlab"
+	"github.com/netloom/netloom/test/oracle"
+	"github.com/netloom/netloom/test/policygen"
+)
+
+// With these a packet from a pod is balanced on its switch and one from the world on the router, which is a gateway.
+var gatewayFlags = []string{"--ovn-lb-switches", "!" + ovnlab.WorldSwitch, "--ovn-lb-routers", "lr"}
+
+// TestServiceVerdicts compares what ovn-trace says of packets to Services with what the oracle says.
+func TestServiceVerdicts(t *testing.T) {
+	dir := gather(t, "testdata/services")
+	cluster := load(t, dir)
+	lab := ovnlab.Start(t)
+	lab.Install(network(t, cluster, vips(cluster)...))
+	lab.NBCtl("set", "Logical_Router", "lr", "options:chassis=n1")
+	mustApply(t, dir, lab.NBUnix(), gatewayFlags...)
+	settled := lab.Dump()
+	lab.Sync()
+	require.True(t, compareServices(t, lab, cluster, serviceFlows(cluster)))
+
+	code, out := apply(t, dir, lab.NBUnix(), append([]string{"--dry-run"}, gatewayFlags...)...)
+	require.Equal(t, agrees, code, "the second plan is not empty:\n%s", out)
+	mustApply(t, dir, lab.NBUnix(), gatewayFlags...)
+	require.Equal(t, settled, lab.Dump(), "the second run wrote something")
+}
+
+// vips are the addresses of every Service.
+func vips(c *oracle.Cluster) []netip.Addr {
+	var all []netip.Addr
+	for _, s := range c.Services {
+		texts := slices.Concat(s.Spec.ClusterIPs, s.Spec.ExternalIPs)
+		for _, in := range s.Status.LoadBalancer.Ingress {
+			texts = append(texts, in.IP)
+		}
+		for _, text := range texts {
+			if a, err := netip.ParseAddr(text); err == nil {
+				all = append(all, a)
+			}
+		}
+	}
+	return all
+}
+
+// serviceFlows go from everybody to every port of every Service.
+func serviceFlows(c *oracle.Cluster) []oracle.Flow {
+	var flows []oracle.Flow
+	asked := map[oracle.Flow]bool{}
+	for _, v6 := range []bool{false, true} {
+		pods, world := ends(c, v6)
+		for _, src := range slices.Concat(pods, world) {
+			for _, s := range c.Services {
+				for _, p := range s.Spec.Ports {
+					for _, a := range slices.Concat(vips(&oracle.Cluster{Services: []*corev1.Service{s}}), nodeAddrs(c)) {
+						if a.Is6() != v6 {
+							continue
+						}
+						number := p.Port
+						if slices.Contains(nodeAddrs(c), a) {
+							number = p.NodePort
+						}
+						f := oracle.Flow{Src: src, Dst: oracle.End{Addr: a}, Protocol: p.Protocol, Port: number, Node: entry(c, src)}
+						if number > 0 && !asked[f] {
+							asked[f] = true
+							flows = append(flows, f)
+						}
+					}
+				}
+			}
+		}
+	}
+	return flows
+}
+
+// entry is the node where packets of an end come in: that of the pod, or the one with the gateway.
+func entry(c *oracle.Cluster, e oracle.End) string {
+	for _, p := range live(c) {
+		if p.Namespace+"/"+p.Name == e.Pod {
+			return p.Spec.NodeName
+		}
+	}
+	return "n1"
+}
+
+// judge of services: what the database and ovn-trace say of flows to Services.
+type serviceJudge struct {
+	lab       *ovnlab.Lab
+	net       *ovnlab.Network
+	tracer    *ovnlab.Tracer
+	direct    map[ovnlab.Flow]ovnlab.Verdict // of flows to backends
+	templates *templates
+	nowhere   []netip.AddrPort // stand for backends that there are not
+}
+
+// compareServices asks about every flow, reports those on which ovn-trace and the oracle differ and says whether there was
+// none. Flows that are to no Service are for compareFlows.
+func compareServices(t *testing.T, lab *ovnlab.Lab, cluster *oracle.Cluster, flows []oracle.Flow) bool {
+	t.Helper()
+	j := &serviceJudge{lab: lab, net: lab.Network(), tracer: lab.Tracer(), direct: map[ovnlab.Flow]ovnlab.Verdict{}, templates: readTemplates(t, lab), nowhere: []netip.AddrPort{
+		netip.MustParseAddrPort("127.0.0.9:9"), netip.MustParseAddrPort("[fe80::9]:9"),
+	}}
+	defer j.tracer.Close()
+	frozen := cluster.Freeze()
+	counts := map[string]int{}
+	var wrong []string
+	var others []oracle.Flow
+	for _, f := range flows {
+		want := frozen.Allowed(f)
+		if j.net.Edge(f.Src.Addr) {
+			continue
+		}
+		if want.Service == "" {
+			others = append(others, f)
+			continue
+		}
+		what, fault := j.judge(t, f, want)
+		counts[what]++
+		if fault != "" {
+			wrong = append(wrong, fmt.Sprintf("%s (%s on %s, service %s): %s; the oracle: %s", asked(f), f.Src.Pod, f.Node, want.Service, fault, strings.Join(want.Why, ", ")))
+		}
+	}
+	t.Logf("to services: %v", counts)
+	if len(wrong) > 0 {
+		t.Errorf("ovn-trace and the oracle differ on %d of %d flows to services, first:\n%s",
+			len(wrong), len(flows)-len(others), strings.Join(wrong[:min(len(wrong), 20)], "\n"))
+	}
+	return compareFlows(t, lab, cluster, slices.DeleteFunc(others, func(f oracle.Flow) bool { return j.net.Blind(asked(f)) })) && len(wrong) == 0
+}
+
+func asked(f oracle.Flow) ovnlab.Flow {
+	return ovnlab.Flow{Src: f.Src.Addr, Dst: f.Dst.Addr, Protocol: strings.ToLower(string(f.Protocol)), Port: uint16(f.Port)}
+}
+
+// judge compares one flow: from whom a backend is chosen, and what becomes of the packet at each of them.
+func (j *serviceJudge) judge(t *testing.T, f oracle.Flow, want oracle.Verdict) (what, fault string) {
+	t.Helper()
+	flow := asked(f)
+	host := j.net.SwitchOf(flow.Src)
+	if host == ovnlab.WorldSwitch {
+		host = "lr"
+	}
+	got := j.tracer.Balance(flow)
+	pool, varies := j.templates.backends(t, host, f.Node, flow)
+	if !varies {
+		pool = got.Backends
+	}
+	nowhere := len(pool) == 1 && slices.Contains(j.nowhere, pool[0])
+	if nowhere {
+		pool = nil
+	}
+	var wanted []netip.AddrPort
+	all, none, self := true, true, false
+	for _, b := range want.Backends {
+		at := netip.AddrPortFrom(b.Addr, uint16(b.Port))
+		wanted = append(wanted, at)
+		all, none, self = all && b.Allowed, none && !b.Allowed, self || b.Addr == flow.Src
+		if !j.agrees(ovnlab.Flow{Src: flow.Src, Dst: b.Addr, Protocol: flow.Protocol, Port: at.Port()}, b.Allowed) {
+			return "faulty", fmt.Sprintf("policies at %s are against the oracle", at)
+		}
+	}
+	switch {
+	case want.Refused:
+		if !got.Refused && !varies || len(pool) > 0 {
+			return "faulty", fmt.Sprintf("not refused: %+v %v", got, pool)
+		}
+		return "refused", ""
+	case got.Refused:
+		return "faulty", "refused"
+	case varies && len(wanted) == 0 && got.Delivered == "":
+		return "dropped", "" // before it was balanced
+	case !slices.Equal(pool, wanted):
+		return "faulty", fmt.Sprintf("chosen from %v, want %v", pool, wanted)
+	case len(wanted) == 0:
+		switch {
+		case varies, got.Delivered == "":
+			return "dropped", ""
+		case nowhere && got.Delivered == ovnlab.World:
+			return "dropped outside", "" // a gateway router sends what is for nowhere to its default route
+		default:
+			return "faulty", "delivered to " + got.Delivered
+		}
+	case varies:
+		return "by chassis", ""
+	case got.Learned:
+		return "with affinity", ""
+	case self: // ovn-trace does not know who a packet that comes back seems to be from
+		return "to oneself too", ""
+	case all && got.Delivered == "":
+		return "faulty", "dropped"
+	case none && got.Delivered != "":
+		return "faulty", "delivered to " + got.Delivered
+	case all:
+		return "allowed", ""
+	case none:
+		return "denied", ""
+	default:
+		return "allowed or denied", ""
+	}
+}
+
+// agrees asks what becomes of a flow straight to a backend, unless the network cannot say.
+func (j *serviceJudge) agrees(f ovnlab.Flow, allowed bool) bool {
+	if j.net.Blind(f) {
+		return true
+	}
+	v, known := j.direct[f]
+	if !known {
+		v = j.tracer.Verdict(f)
+		j.direct[f] = v
+	}
+	return (v == ovnlab.Allow) == allowed
+}
+
+// TestGeneratedServices judges generated clusters with Services.
+func TestGeneratedServices(t *testing.T) {
+	eachSeed(t, *seedsFlag/3, func(t *testing.T, seed uint64) {
+		cluster := policygen.Generate(seed, policygen.Size{Services: 12})
+		dropTwins(cluster)
+		text, err := policygen.YAML(cluster)
+		require.NoError(t, err)
+		dir := t.TempDir()
+		put(t, dir, "cluster.yaml", string(text))
+		flows := slices.DeleteFunc(policygen.Probes(cluster, policygen.NewRand(seed), probesEach/2), func(f oracle.Flow) bool {
+			// Networks other than the default one have no switches here.
+			return f.Network != "" || f.Node == ""
+		})
+		lab := ovnlab.Start(t)
+		lab.Install(generatedNetwork(t, cluster, flows))
+		lab.NBCtl("set", "Logical_Router", "lr", "options:chassis=gateway")
+		for range 2 {
+			code, out := apply(t, dir, lab.NBUnix(), gatewayFlags...)
+			// Services may claim what others have, and networks that are not there.
+			require.Contains(t, []int{agrees, problems}, code, out)
+		}
+		lab.Sync()
+		if !compareServices(t, lab, cluster, flows) {
+			t.Fatalf("repeat with -run TestGeneratedServices -seed %d -seeds 3:\n%s", seed, text)
+		}
+	})
+}
