@@ -126,7 +126,7 @@ func (b *Backend) balanceAll(ctx context.Context, r *renderer, m *balances) (*fu
 			known[id] = r.balancer(r.want.LoadBalancer(id))
 		}
 	}
-	m.foreign, m.taken, m.chassis = around.claims(known), around.taken, around.chassis
+	m.foreign, m.taken, m.chassis = around.claims(b.names.owner, known), around.taken, around.chassis
 	p := newRebalance(r, m)
 	p.render(ids)
 	p.attach()

@@ -28,7 +28,7 @@ type surroundings struct {
 	chassis map[string]string   // others' rows of template variables, by chassis
 	shared  map[string]*row     // what of ours is in them, by UUID
 	hosts   map[string]*row     // what of ours switches and routers refer to, by UUID
-	values  map[string][]string // what template variables of others hold, on one chassis or another
+	values  map[string][]string // what template variables hold, on one chassis or another
 }
 
 func newSurroundings() *surroundings {
@@ -82,10 +82,14 @@ func (s *surroundings) sort(names namer, r *row) {
 func (s *surroundings) sortVars(names namer, r *row) {
 	vars := map[string]string{}
 	for name, value := range r.maps[columnVariables] {
-		switch {
-		case strings.HasPrefix(name, names.variables()+"_"):
+		ours := strings.HasPrefix(name, names.variables()+"_")
+		if ours {
 			vars[name] = value
-		case !slices.Contains(s.values[name], value):
+		}
+		if _, err := netip.ParseAddr(value); ours && err != nil {
+			continue // backends, which differ by chassis: no VIP is made of them
+		}
+		if !slices.Contains(s.values[name], value) {
 			s.values[name] = append(s.values[name], value)
 		}
 	}
@@ -108,11 +112,20 @@ func (s *surroundings) derived() bool {
 
 // claims settles whose the VIPs are that are not marked as ours: those of rows in want are, for only we derive their
 // UUIDs, and lost their mark. It returns the VIPs of all others, and the names of their rows.
-func (s *surroundings) claims(want map[intent.LoadBalancerID]*balancer) map[vip]string {
+//
+// Of two owners that have written one VIP at the same time the first by name keeps it: they would both give it up, and
+// both take it again.
+func (s *surroundings) claims(owner string, want map[intent.LoadBalancerID]*balancer) map[vip]string {
 	known := map[string]bool{}
 	for _, b := range want {
 		for uuid := range b.rows {
 			known[uuid] = true
+		}
+	}
+	held := map[vip]bool{}
+	for _, r := range s.ours {
+		for _, v := range s.vips(r) {
+			held[v] = true
 		}
 	}
 	foreign := map[vip]string{}
@@ -121,16 +134,25 @@ func (s *surroundings) claims(want map[intent.LoadBalancerID]*balancer) map[vip]
 			s.ours[r.uuid] = r
 			continue
 		}
-		for key := range r.maps["vips"] {
-			for _, at := range s.addresses(key) {
-				v := vip{protocolNamed(r.fields["protocol"]), at}
-				if name, ok := foreign[v]; !ok || r.name < name {
-					foreign[v] = r.name
-				}
+		rival := ownerOf(r)
+		for _, v := range s.vips(r) {
+			if name, ok := foreign[v]; (!ok || r.name < name) && !(held[v] && rival > owner) {
+				foreign[v] = r.name
 			}
 		}
 	}
 	return foreign
+}
+
+// vips lists the VIPs of a row.
+func (s *surroundings) vips(r *row) []vip {
+	var out []vip
+	for key := range r.maps["vips"] {
+		for _, at := range s.addresses(key) {
+			out = append(out, vip{protocolNamed(r.fields["protocol"]), at})
+		}
+	}
+	return out
 }
 
 // addresses are what the key of a VIP stands for: one address and port, or those that variables have on some chassis. It

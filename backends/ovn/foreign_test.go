@@ -82,6 +82,52 @@ func TestAVIPIsYielded(t *testing.T) {
 	require.NotNil(t, r.pairs(t, "Load_Balancer", "theirs", "vips"))
 }
 
+// TestOfTwoOwnersTheFirstKeepsAVIP has both write at the same time, and both look again.
+func TestOfTwoOwnersTheFirstKeepsAVIP(t *testing.T) {
+	r := newRigOn(t, schema.NB2303(), "ovn-kubernetes", ovn.LoadBalancing{})
+	names, err := ovn.ParsePortNames("ovn-kubernetes")
+	require.NoError(t, err)
+	second, err := ovn.New(r.client, ovn.Options{Owner: "b", Ports: names})
+	require.NoError(t, err)
+	snap := balanced(web(intent.ClusterAddress, nil))
+	ones, err := r.backend.Plan(t.Context(), snap, 0)
+	require.NoError(t, err)
+	others, err := second.Plan(t.Context(), snap, 0)
+	require.NoError(t, err)
+	require.NoError(t, r.backend.Apply(t.Context(), ones))
+	require.NoError(t, second.Apply(t.Context(), others))
+
+	p, err := r.backend.Plan(t.Context(), snap, 0)
+	require.NoError(t, err)
+	require.Empty(t, p.Ops, "the first keeps what it has: %s", text(t, p, ""))
+	require.Empty(t, p.Skips)
+	p, err = second.Plan(t.Context(), snap, 0)
+	require.NoError(t, err)
+	require.Len(t, p.Skips, 1, "the second yields")
+	require.NoError(t, second.Apply(t.Context(), p))
+	require.Equal(t, 1, r.attached(t))
+}
+
+// TestVIPsOfAnotherOwnerThatAreVariables has another owner have an address of IPv6 that depends on the node.
+func TestVIPsOfAnotherOwnerThatAreVariables(t *testing.T) {
+	r := newRigOn(t, schema.NB2303(), "ovn-kubernetes", ovn.LoadBalancing{})
+	names, err := ovn.ParsePortNames("ovn-kubernetes")
+	require.NoError(t, err)
+	snap := balanced(web(intent.ClusterAddress, func(f *intent.Frontend) {
+		f.Addr, f.Backends, f.Locality = netip.MustParseAddr("fd96::1"), []intent.Backend{backend("[fd00::1]:80", "n1")}, intent.NodeOfFlow
+	}))
+	r.reconcile(t, snap)
+	for _, owner := range []string{"0", "b"} {
+		other, err := ovn.New(r.client, ovn.Options{Owner: owner, Ports: names})
+		require.NoError(t, err)
+		p, err := other.Plan(t.Context(), snap, 0)
+		require.NoError(t, err)
+		require.Empty(t, p.Ops)
+		require.Len(t, p.Skips, 1)
+	}
+	r.requireSettled(t, snap)
+}
+
 // TestLoadBalancersWithoutTheirMarkAreAdopted takes the mark off a row: it is not another's now, and its VIP is ours still.
 func TestLoadBalancersWithoutTheirMarkAreAdopted(t *testing.T) {
 	r := newRigOn(t, schema.NB2303(), "ovn-kubernetes", ovn.LoadBalancing{})
