@@ -83,6 +83,9 @@ func judgeBalanced(
 	w *wrongs, f intent.Flow, s *intent.Snapshot, want *intent.Balanced, native Verdict, skipped map[string]bool,
 ) {
 	lax := skipped[string(want.LoadBalancer.ID)]
+	agrees := func(got bool, c *intent.Choice) bool {
+		return got == c.Allowed || c.Allowed && excused(s, c.Egress, c.Ingress, skipped)
+	}
 	if native.Refused != (want.Outcome == intent.Refused) && !lax {
 		w.add(f, "rows say %v, intents %s", native, want.Outcome)
 		return
@@ -96,7 +99,7 @@ func judgeBalanced(
 		switch {
 		case !chosen && !lax:
 			w.add(f, "rows do not send it to %s", at)
-		case chosen && got != c.Allowed && !(c.Allowed && excused(s, c.Egress, c.Ingress, skipped)):
+		case chosen && !agrees(got, c):
 			w.add(f, "by %s rows say %v, intents %+v", at, got, *c)
 		}
 	}

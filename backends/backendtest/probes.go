@@ -62,7 +62,7 @@ func frontendProbes(states []*State, parties []party) []intent.Flow {
 		near[2].Protocol = map[intent.Protocol]intent.Protocol{intent.TCP: intent.UDP, intent.UDP: intent.SCTP, intent.SCTP: intent.TCP}[to.Protocol]
 		missed := map[bool]bool{} // one sender inside and one outside show that the frontend ends there
 		for _, src := range parties {
-			inside := src.Party.Key != intent.Key{}
+			inside := src.Key != intent.Key{}
 			if src.Addr.Is4() != to.Dst.Addr.Is4() || src.Addr == to.Dst.Addr || inside && to.Network != "" {
 				continue
 			}

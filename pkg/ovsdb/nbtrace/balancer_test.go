@@ -126,39 +126,48 @@ func TestPoliciesOfBalancedPackets(t *testing.T) {
 	}{
 		{
 			"the first stage sees the VIP", "b> 10.0.0.2 10.96.0.1 tcp 80",
-			[]string{"from-lport 0.1 drop : inport == @g2 && ip4.dst == 10.96.0.1"}, "", false,
+			[]string{"from-lport 0.1 drop : inport == @g2 && ip4.dst == 10.96.0.1"},
+			"", false,
 		},
 		{
 			"the first stage does not see the backend", "b> 10.0.0.9 10.96.0.1 tcp 80",
-			[]string{"from-lport 0.1 drop : inport == @g2 && tcp.dst == 8080"}, "default/default default/default", true,
+			[]string{"from-lport 0.1 drop : inport == @g2 && tcp.dst == 8080"},
+			"default/default default/default", true,
 		},
 		{
 			"after load balancing the backend is seen", "b> 10.0.0.9 10.96.0.1 tcp 80",
-			[]string{"from-lport+lb 0.1 drop : inport == @g2 && tcp.dst == 8081"}, "default/default drop 0/default", false,
+			[]string{"from-lport+lb 0.1 drop : inport == @g2 && tcp.dst == 8081"},
+			"default/default drop 0/default", false,
 		},
 		{
 			"after load balancing the VIP is not seen", "b> 10.0.0.9 10.96.0.1 tcp 80",
-			[]string{"from-lport+lb 0.1 drop : inport == @g2 && ip4.dst == 10.96.0.0/16"}, "default/default default/default", true,
+			[]string{"from-lport+lb 0.1 drop : inport == @g2 && ip4.dst == 10.96.0.0/16"},
+			"default/default default/default", true,
 		},
 		{
 			"the backend's port decides", "b> 10.0.0.9 10.96.0.1 tcp 80",
-			[]string{"to-lport 0.1 drop : outport == @g1 && tcp.dst == 8080"}, "default/drop 0 default/default", false,
+			[]string{"to-lport 0.1 drop : outport == @g1 && tcp.dst == 8080"},
+			"default/drop 0 default/default", false,
 		},
 		{
 			"a packet that comes back skips the second stage", "b> 10.0.0.2 10.96.0.1 tcp 80",
-			[]string{"from-lport+lb 0.1 drop : inport == @g2 && ip"}, "drop 0/default default/default", false,
+			[]string{"from-lport+lb 0.1 drop : inport == @g2 && ip"},
+			"drop 0/default default/default", false,
 		},
 		{
 			"and has another source", "b> 10.0.0.2 10.96.0.1 tcp 80",
-			[]string{"to-lport 0.1 drop : ip", "to-lport 0.2 allow : ip4.src == 169.254.169.5"}, "default/drop 0 default/allow 1", false,
+			[]string{"to-lport 0.1 drop : ip", "to-lport 0.2 allow : ip4.src == 169.254.169.5"},
+			"default/drop 0 default/allow 1", false,
 		},
 		{
 			"of its own family", "a> fd00::1 fd96::1 tcp 80",
-			[]string{"to-lport 0.1 drop : ip", "to-lport 0.2 allow : ip6.src == fd69::5"}, "default/allow 1", true,
+			[]string{"to-lport 0.1 drop : ip", "to-lport 0.2 allow : ip6.src == fd69::5"},
+			"default/allow 1", true,
 		},
 		{
 			"from the VIP where the row names no address", "b> 10.0.0.3 10.96.0.1 udp 53",
-			[]string{"to-lport 0.1 drop : ip", "to-lport 0.2 allow : ip4.src == 10.96.0.1"}, "default/allow 1", true,
+			[]string{"to-lport 0.1 drop : ip", "to-lport 0.2 allow : ip4.src == 10.96.0.1"},
+			"default/allow 1", true,
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
