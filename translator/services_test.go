@@ -323,3 +323,24 @@ func TestEndpointChangeLooksAtOneService(t *testing.T) {
 	t.Logf("%v allocations with 100 Services, %v with 10000", a, b)
 	require.LessOrEqual(t, b, 1.5*a)
 }
+
+// TestHeartbeatLooksAtNoService compares what a node that stays where it is allocates with few Services on node ports
+// and with many.
+func TestHeartbeatLooksAtNoService(t *testing.T) {
+	cost := func(services int) float64 {
+		tr, _ := start(t, newNode("n1", "172.18.0.1"))
+		for i := range services {
+			s := newService(t, fmt.Sprint("np-", i), 0, onNode)
+			s.Spec.ClusterIP, s.Spec.Ports[0].NodePort = fmt.Sprint("10.96.1.", i), int32(30000+i)
+			put(t, tr, s)
+		}
+		tr.Snapshot()
+		return testing.AllocsPerRun(100, func() {
+			put(t, tr, newNode("n1", "172.18.0.1"))
+			tr.Snapshot()
+		})
+	}
+	few, many := cost(2), cost(200)
+	t.Logf("%v allocations with 2 Services, %v with 200", few, many)
+	require.LessOrEqual(t, many, 1.5*few)
+}
