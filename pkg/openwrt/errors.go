@@ -77,7 +77,7 @@ func IsDependencyMissing(err error) bool {
 	if !errors.As(err, &e) {
 		return false
 	}
-	return e.Code == 428 || e.Code == 400 && (strings.Contains(e.Message, notDefined) || strings.Contains(e.Message, "[428:"))
+	return e.Code == 428 || e.Code == 400 && strings.Contains(e.Message, notDefined)
 }
 
 // IsInUse says whether an object was not deleted because others refer to it: a matter of order.
@@ -86,10 +86,12 @@ func IsInUse(err error) bool {
 	return errors.As(err, &e) && e.Code == 400 && e.Method == http.MethodDelete && strings.HasSuffix(e.Message, " is used")
 }
 
-// IsRefused says whether the device refused a request for what it says, which will not be better next time.
+// IsRefused says whether the device refused a request for what it says, which will not be better next time: none of the
+// other questions fits.
 func IsRefused(err error) bool {
 	var e *StatusError
-	return errors.As(err, &e) && e.Code >= 400 && e.Code < 500 && e.Code != 403 && e.Code != 404 && !IsDependencyMissing(err) && !IsInUse(err)
+	return errors.As(err, &e) && e.Code >= 400 && e.Code < 500 && !IsNotFound(err) && !IsConflict(err) &&
+		!IsDependencyMissing(err) && !IsInUse(err)
 }
 
 // notDefined is how the device spells that something does not exist.

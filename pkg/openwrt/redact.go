@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// longestMessage is how much of a device's message is passed on, in bytes.
-const longestMessage = 300
+// longestMessage is how much of a device's message is passed on, in bytes: enough for one that holds a name of any length.
+const longestMessage = 600
 
 // secrets are texts that must not leave the client.
 type secrets []string

@@ -27,7 +27,7 @@ func TestMessage(t *testing.T) {
 		{"a script's last words", 500, "/a.lua:1: Failed\nThe called action terminated with an exception:\n/b/mwan3_rest.lua:3: why it is\nstack", "3: why it is"},
 		{"a page", 404, "<!DOCTYPE html><p>test", ""},
 		{"nothing", 400, "", ""},
-		{"long", 400, strings.Repeat("ä", 300), strings.Repeat("ä", 150) + "…"},
+		{"long", 400, strings.Repeat("ä", 500), strings.Repeat("ä", 300) + "…"},
 		{"not UTF-8", 400, "a\xffb", "a?b"},
 	} {
 		t.Run(tc.name, func(t *testing.T) { require.Equal(t, tc.want, own.message(tc.code, []byte(tc.body))) })

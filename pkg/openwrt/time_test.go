@@ -79,7 +79,7 @@ func TestHungWrite(t *testing.T) {
 				unknown++
 			}
 		}
-		require.Equal(t, 2, unknown, "as many as may be under way")
+		require.GreaterOrEqual(t, unknown, 2, "as many as may be under way")
 		require.Equal(t, 10*time.Second, time.Since(begin))
 
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

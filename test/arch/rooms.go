@@ -51,7 +51,8 @@ var rooms = []room{
 	{dir: "backends/tungsten", may: []string{"backends", "pkg/intent", "pkg/tungsten", uuid}},
 
 	{dir: "pkg/ovsdb/...", may: []string{"pkg/ovsdb/...", libovsdb, uuid, logrus}},
-	{dir: "pkg/openwrt/...", may: []string{"pkg/openwrt/...", logrus}},
+	{dir: "pkg/openwrt", may: []string{logrus}},
+	{dir: "pkg/openwrt/openwrttest"},
 	{dir: "pkg/tungsten/...", may: []string{"pkg/tungsten/...", uuid, logrus}},
 
 	{dir: "pkg/apis/...", may: []string{"pkg/apis/...", "k8s.io/api/...", "k8s.io/apimachinery/..."}},

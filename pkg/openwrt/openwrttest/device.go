@@ -59,8 +59,9 @@ type Device struct {
 	record   record
 
 	listener net.Listener
-	conns    map[net.Conn]struct{}
+	conns    map[net.Conn]struct{} // below TLS
 	closed   bool
+	done     chan struct{} // closed by Close
 	work     sync.WaitGroup
 }
 
@@ -76,7 +77,7 @@ func New(opts Options) (*Device, error) {
 			{Name: "net2", Address: netip.MustParsePrefix("10.10.20.15/24")},
 		}
 	}
-	d := &Device{opts: opts, conns: map[net.Conn]struct{}{}}
+	d := &Device{opts: opts, conns: map[net.Conn]struct{}{}, done: make(chan struct{})}
 	if opts.TLS {
 		certs, err := newCertificate(opts.Names)
 		if err != nil {
@@ -138,6 +139,9 @@ func (d *Device) CA() []byte {
 // Close ends every connection and waits for the device's goroutines. Its configuration stays readable.
 func (d *Device) Close() {
 	d.mu.Lock()
+	if !d.closed {
+		close(d.done)
+	}
 	d.closed = true
 	if d.listener != nil {
 		_ = d.listener.Close() // a listener that cannot be closed is none any more

@@ -80,7 +80,7 @@ func (d *Device) Hang() {
 	}
 }
 
-// Resume ends Hang. What came in meanwhile is done and answered now, unless its client has gone.
+// Resume ends Hang. What came in meanwhile is done now, whether or not its client still waits.
 func (d *Device) Resume() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -131,7 +131,13 @@ func (d *Device) pause() bool {
 			<-hung
 			continue
 		case delay > 0:
-			time.Sleep(delay)
+			timer := time.NewTimer(delay)
+			defer timer.Stop()
+			select {
+			case <-timer.C:
+			case <-d.done:
+				return false
+			}
 		}
 		return true
 	}

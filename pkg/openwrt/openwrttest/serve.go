@@ -53,14 +53,15 @@ func (d *Device) Serve(nc net.Conn) bool {
 		_ = nc.Close() // the client notices
 		return false
 	}
-	if d.certs != nil {
-		nc = tls.Server(nc, d.certs.config)
-	}
 	d.conns[nc] = struct{}{}
 	d.record.connections++
+	spoken := nc
+	if d.certs != nil {
+		spoken = tls.Server(nc, d.certs.config)
+	}
 	d.work.Go(func() {
-		d.speak(nc)
-		_ = nc.Close() // the client notices
+		d.speak(spoken)
+		_ = spoken.Close() // the client notices
 		d.mu.Lock()
 		delete(d.conns, nc)
 		d.mu.Unlock()

@@ -207,6 +207,7 @@ func TestImpossibleCommandsGoUnnoticed(t *testing.T) {
 		"no protocol": `"src_dport":"80","dest_ip":"10.0.0.1","target":"DNAT"`,
 		"two at once": `"proto":"tcpudp","dest_ip":"10.0.0.1","target":"DNAT"`,
 		"no target":   `"proto":"tcp"`,
+		"no place":    `"proto":"tcpudp","dest_ip":"10.0.0.1","target":"DNAT","index":"1"`,
 		"too far":     `"proto":"tcp","dest_ip":"10.0.0.1","target":"DNAT","index":"9"`,
 	} {
 		must(t, d, "POST", "nat/v1/nats", `{"name":"`+name+`",`+fields+`}`)
@@ -220,6 +221,25 @@ func TestImpossibleCommandsGoUnnoticed(t *testing.T) {
 	require.Contains(t, d.Kernel(), "ip rule add from 10.1.1.1 lookup 40", "nobody can delete it any more")
 }
 
+// TestPlaceInAChain counts the rules that the service has there: a hook for people and one for each zone.
+func TestPlaceInAChain(t *testing.T) {
+	d := newDevice(t, openwrttest.Options{})
+	must(t, d, "POST", "firewall/v1/zones", zoneLAN)
+	must(t, d, "POST", "firewall/v1/zones", zoneWAN)
+	must(t, d, "PUT", "v1/service/firewall", `{"action":"reload"}`)
+	nat := func(index string) {
+		must(t, d, "POST", "nat/v1/nats", `{"name":"n","proto":"tcp","dest_ip":"10.0.0.`+index+`","target":"DNAT","index":"`+index+`"}`)
+	}
+	nat("5")
+	require.Empty(t, d.Kernel())
+	nat("4")
+	nat("5")
+	nat("1")
+	require.Equal(t, "iptables -t nat -A PREROUTING -p tcp -j DNAT --to-destination 10.0.0.1\n"+
+		"iptables -t nat -A PREROUTING -p tcp -j DNAT --to-destination 10.0.0.4\n"+
+		"iptables -t nat -A PREROUTING -p tcp -j DNAT --to-destination 10.0.0.5\n", d.Kernel())
+}
+
 func TestLogin(t *testing.T) {
 	d := newDevice(t, openwrttest.Options{Strict: true, Password: "p&q"})
 	login := func(kind, form string) string {
@@ -230,6 +250,7 @@ func TestLogin(t *testing.T) {
 	for name, answer := range map[string]string{
 		"wrong":    login(form, "luci_username=root&luci_password=x"),
 		"unquoted": login(form, "luci_username=root&luci_password=p&q"),
+		"no form":  login("text/plain", "luci_username=root&luci_password=p%26q"),
 		"JSON":     login("application/json", `{"luci_username":"root","luci_password":"p&q"}`),
 	} {
 		require.True(t, strings.HasPrefix(answer, "HTTP/1.1 403 Forbidden\r\n"), name)
@@ -248,6 +269,16 @@ func TestLogin(t *testing.T) {
 	require.Equal(t, "403 Forbidden", status)
 	require.Contains(t, with("/cgi-bin/luci/admin/logout"), "302 Found")
 	require.Contains(t, with(base+"v1/services"), "403 Forbidden")
+}
+
+// TestFormsTakeTheBody sends objects as browsers send forms.
+func TestFormsTakeTheBody(t *testing.T) {
+	d := newDevice(t, openwrttest.Options{})
+	for _, kind := range []string{"application/x-www-form-urlencoded", "multipart/form-data; boundary=x"} {
+		require.Contains(t, talk(t, d, "POST "+base+"firewall/v1/zones HTTP/1.1\r\nHost: d\r\nConnection: close\r\nContent-Type: "+kind+
+			"\r\nContent-Length: 12\r\n\r\n"+`{"name":"z"}`), "HTTP/1.1 500 Internal Server Error\r\n")
+	}
+	require.JSONEq(t, `{"zones":[]}`, must(t, d, "GET", "firewall/v1/zones", ""))
 }
 
 func TestStatusLeaksIntoTheHeaders(t *testing.T) {

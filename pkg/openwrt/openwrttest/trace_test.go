@@ -61,6 +61,15 @@ func TestTrace(t *testing.T) {
 		{"what the device sends may go", nil, packet("", ours1, outside, "tcp", 22), openwrttest.Accept, "net1", ours1, "", 0, []string{"zone wan: output", "zone wan: masquerade"}},
 		{"a redirect needs no forwarding", made{redirect(`"src":"wan","src_dip":"10.10.10.15","src_dport":"80","dest":"lan","dest_ip":"172.16.70.5","dest_port":"8080","target":"DNAT"`)}, packet("net1", outside, ours1, "tcp", 80), openwrttest.Accept, "net0", "", pod, 8080, []string{"redirect x", "zone wan: translated"}},
 		{"a redirect elsewhere changes nothing", made{redirect(`"src":"wan","src_dport":"81","dest":"lan","dest_ip":"172.16.70.5","target":"DNAT"`)}, packet("net1", outside, ours1, "tcp", 80), openwrttest.Reject, "", "", "", 0, nil},
+		{"a redirect of another zone changes nothing", made{redirect(`"src":"lan","src_dport":"80","dest_ip":"172.16.70.5","target":"DNAT"`)}, packet("net1", outside, ours1, "tcp", 80), openwrttest.Reject, "", "", "", 0, nil},
+		{"a rule about another zone is not about the device", made{rule(`"src":"wan","dest":"lan","target":"ACCEPT"`)}, packet("net1", outside, ours1, "tcp", 22), openwrttest.Reject, "", "", "", 0, nil},
+		{"a redirect to the device itself", made{redirect(`"src":"wan","src_dport":"80","dest_port":"8080","target":"DNAT"`)}, packet("net1", outside, ours1, "tcp", 80), openwrttest.Accept, "", "", "", 8080, []string{"redirect x", "zone wan: translated"}},
+		{"the same at once is not let in", made{{"nat/v1/nats", `{"name":"n","proto":"tcp","src_dport":"80","dest_port":"8080","target":"DNAT"}`}}, packet("net1", outside, ours1, "tcp", 80), openwrttest.Reject, "", "", "", 8080, nil},
+		{"the longest route decides", made{{"route/v1/routes", `{"name":"a","dst":"8.8.0.0/16","dev":"net2"}`}, {"route/v1/routes", `{"name":"b","dst":"8.8.8.0/24","dev":"net0"}`}, {"route/v1/routes", `{"name":"c","dst":"8.0.0.0/8","dev":"net2"}`}}, packet("", ours1, outside, "tcp", 80), openwrttest.Accept, "net0", "", "", 0, nil},
+		{"a mark is asked for", made{rule(`"src":"lan","proto":"all","target":"MARK","set_mark":"0x10/0xff"`), {"firewall/v1/rules", `{"name":"m","src":"lan","dest":"wan","mark":"0x10/0xf0","target":"ACCEPT"}`}}, out, openwrttest.Accept, "net1", ours1, "", 0, []string{"rule r: mark 0x10", "rule m", "zone wan: masquerade"}},
+		{"and is not there", made{{"firewall/v1/rules", `{"name":"m","src":"lan","dest":"wan","mark":"0x10/0xf0","target":"ACCEPT"}`}}, out, openwrttest.Reject, "net1", "", "", 0, []string{"defaults: forward"}},
+		{"another mark chooses nothing", made{{"networkfirewall/v1/rules", `{"name":"m","src":"net0","target":"MARK","set_mark":"0x111"}`}, {"rule/v1/rules", `{"name":"r","fwmark":"0x110","table":"40"}`}, {"route/v1/routes", `{"name":"r","dst":"default","dev":"net2","table":"cnf"}`}}, out, openwrttest.Reject, "net1", "", "", 0, nil},
+		{"a mark chooses a table", made{{"networkfirewall/v1/rules", `{"name":"m","src":"net0","target":"MARK","set_mark":"0x110"}`}, {"rule/v1/rules", `{"name":"r","fwmark":"0x110","table":"40"}`}, {"route/v1/routes", `{"name":"r","dst":"default","dev":"net2","table":"cnf"}`}}, out, openwrttest.Reject, "net2", "", "", 0, nil},
 		{"a source redirect comes before masquerading", made{forwarding, redirect(`"src":"lan","dest":"wan","src_ip":"172.16.70.5","src_dip":"10.10.10.99","target":"SNAT"`)}, out, openwrttest.Accept, "net1", "10.10.10.99", "", 0, []string{"forwarding out", "redirect x"}},
 		{"nat at once needs a forwarding", made{forwarding, {"nat/v1/nats", `{"name":"n","src":"net1","proto":"tcp","src_dport":"80","dest_ip":"10.10.20.9","dest_port":"8080","target":"DNAT"}`}}, packet("net1", outside, ours1, "tcp", 80), openwrttest.Reject, "net2", "", peer, 8080, nil},
 		{"a policy of mwan3 chooses the way out", made{forwarding, {"mwan3/v1/policies", `{"name":"p","members":[{"interface":"net2","metric":"1","weight":"1"},{"interface":"net1","metric":"2","weight":"1"}]}`}, {"mwan3/v1/rules", `{"name":"m","policy":"p","dest_ip":"8.8.0.0/16"}`}}, out, openwrttest.Reject, "net2", "", "", 0, []string{"rule m: policy p", "defaults: forward"}},
@@ -109,6 +118,13 @@ func TestTraceWaitsForReload(t *testing.T) {
 	must(t, d, "PUT", "v1/service/firewall", `{"action":"reload"}`)
 	require.Equal(t, openwrttest.Reject, d.Trace(in).Verdict)
 
+	// What the defaults reject ends there, whatever was added at once behind the service's rules.
+	through := packet("net2", peer, outside, "tcp", 22)
+	must(t, d, "POST", "networkfirewall/v1/rules", `{"name":"f","src":"net2","dest":"net1","target":"ACCEPT"}`)
+	require.Equal(t, openwrttest.Reject, d.Trace(through).Verdict)
+	must(t, d, "PUT", "v1/service/firewall", `{"action":"restart"}`)
+	require.Equal(t, openwrttest.Accept, d.Trace(through).Verdict)
+
 	// A rule made at once stands behind those of the service until the service starts anew.
 	must(t, d, "POST", "networkfirewall/v1/rules", `{"name":"n","src":"net1","target":"ACCEPT"}`)
 	require.Equal(t, openwrttest.Reject, d.Trace(in).Verdict)
@@ -128,7 +144,7 @@ func TestTraceSpreads(t *testing.T) {
 	must(t, d, "POST", "mwan3/v1/rules", `{"name":"m","policy":"p"}`)
 	must(t, d, "PUT", "v1/service/mwan3", `{"action":"restart"}`)
 	p := packet("net2", peer, outside, "udp", 53)
-	require.Equal(t, []string{"net1", "net0"}, d.Trace(p).WANs)
+	require.Equal(t, []string{"net1", "net0"}, d.Trace(p).WANs, "whatever comes first")
 	d.SetDown("net1", true)
 	require.Equal(t, []string{"net0"}, d.Trace(p).WANs)
 	d.SetDown("net0", true)
@@ -136,5 +152,10 @@ func TestTraceSpreads(t *testing.T) {
 	d.SetDown("net2", true)
 	require.Empty(t, d.Trace(p).WANs)
 	require.Equal(t, openwrttest.Reject, d.Trace(p).Verdict)
+	d.SetDown("net1", false)
+	d.SetDown("net2", false)
+	must(t, d, "PUT", "mwan3/v1/policies/p", `{"members":[{"interface":"net1","metric":"1"},{"interface":"net2","metric":"2"}]}`)
+	must(t, d, "PUT", "v1/service/mwan3", `{"action":"restart"}`)
+	require.Equal(t, []string{"net1"}, d.Trace(p).WANs)
 	require.Empty(t, d.Trace(packet("net0", pod, peer, "udp", 53)).WANs, "what is next to the device is not spread")
 }
