@@ -195,6 +195,10 @@ var variable = regexp.MustCompile(`\^[A-Za-z_.][A-Za-z_.0-9]*`)
 
 // expand puts the values of a chassis in place of the variables in text.
 func expand(text string, vars map[string]string) (string, error) {
+	name, found := strings.CutPrefix(text, "^")
+	if value := vars[name]; found && value != "" {
+		return value, nil
+	}
 	if !strings.Contains(text, "^") {
 		return text, nil
 	}
