@@ -116,7 +116,8 @@ func (c *Client) exchange(ctx context.Context, r request) (reply, error) {
 	default:
 		err = transportError(err)
 	}
-	if r.writes() && sent.Load() {
+	// When a new connection was needed after all, nothing went out on the old one: writes are not repeated otherwise.
+	if r.writes() && sent.Load() && !errors.As(err, new(*dialError)) {
 		return reply{}, fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
 	}
 	return reply{}, err

@@ -238,6 +238,7 @@ func TestManyAtOnce(t *testing.T) {
 	list, err = c.List(t.Context(), openwrt.Forwardings)
 	require.NoError(t, err)
 	require.Empty(t, list, "a device that starts anew is empty")
+	c.Close() // a write on a connection that is ending may have an unknown outcome
 	require.NoError(t, all())
 	require.Equal(t, int64(2), c.Stats().Logins)
 }

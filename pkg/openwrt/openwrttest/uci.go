@@ -208,13 +208,15 @@ func (t *tx) replace(old, with *section) {
 	}
 }
 
-// commit makes the changes what the package says. The sections of t are copied, so that t may go on.
+// commit makes the changes what the package says. The sections that t made are copied, so that t may go on.
 func (t *tx) commit() {
-	t.p.sections = make([]*section, len(t.work))
-	for i, s := range t.work {
-		c := *s
-		c.options = slices.Clone(s.options)
-		t.p.sections[i] = &c
+	t.p.sections = slices.Clone(t.work)
+	for _, s := range t.fresh {
+		if i := slices.Index(t.work, s); i >= 0 {
+			c := *s
+			c.options = slices.Clone(s.options)
+			t.p.sections[i] = &c
+		}
 	}
 	t.p.staged = nil
 }
