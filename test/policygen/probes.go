@@ -106,9 +106,9 @@ func otherAddrs(c *oracle.Cluster) []netip.Addr {
 	return addrs
 }
 
-// usable says whether a host can send from a: no network of zeros, loopback, multicast or broadcast.
+// usable says whether a host can send from a: no network of zeros, loopback, multicast, broadcast, nor IPv4 within IPv6.
 func usable(a netip.Addr) bool {
-	if !a.IsValid() || a.IsUnspecified() || a.IsLoopback() || a.IsMulticast() || a.IsLinkLocalUnicast() {
+	if !a.IsValid() || a.IsUnspecified() || a.IsLoopback() || a.IsMulticast() || a.IsLinkLocalUnicast() || a.Is4In6() {
 		return false
 	}
 	return !a.Is4() || (a.As4()[0] != 0 && a.As4()[0] < 224)

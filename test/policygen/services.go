@@ -12,7 +12,7 @@ import (
 )
 
 // otherNetwork is a logical network that some Services are in.
-const otherNetwork = "other"
+const otherNetwork = "blue"
 
 // serve adds a Service with its slices. Now and then the slices come without it.
 func (g *generator) serve(ns, name string) {
