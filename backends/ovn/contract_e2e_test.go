@@ -14,3 +14,10 @@ import (
 func TestContractOnRealServer(t *testing.T) {
 	backendtest.Run(t, func(t testing.TB) backendtest.Target { return ovntest.NewReal(t, schema.NB2303()) })
 }
+
+// TestContractWithoutTemplates holds the backend to the contract on a database of an OVN that knows neither groups of load
+// balancers nor template variables.
+func TestContractWithoutTemplates(t *testing.T) {
+	nb := withoutGroups(t)
+	backendtest.Run(t, func(t testing.TB) backendtest.Target { return ovntest.NewByNode(t, nb) })
+}

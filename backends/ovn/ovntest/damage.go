@@ -104,6 +104,7 @@ func losses() []loss {
 	return []loss{
 		{"a switch loses its group of load balancers", "Logical_Switch", "load_balancer_group"},
 		{"a router loses its group of load balancers", "Logical_Router", "load_balancer_group"},
+		{"a switch loses a load balancer", "Logical_Switch", "load_balancer"},
 		{"a switch loses an ACL against sources", "Logical_Switch", "acls"},
 	}
 }
@@ -132,7 +133,7 @@ func (g *Target) harm(t testing.TB, owner string, h harm) backendtest.Damage {
 		}
 		uuid := ovsdb.String(r["_uuid"])
 		if ops := h.ops(uuid, r); len(ops) > 0 {
-			d.Names = append(g.groupsOf(t, uuid), ovsdb.String(r["name"]))
+			d.Names = append(g.holdersOf(t, uuid), ovsdb.String(r["name"]))
 			g.transact(t, ops...)
 			break
 		}
@@ -140,12 +141,14 @@ func (g *Target) harm(t testing.TB, owner string, h harm) backendtest.Damage {
 	return d
 }
 
-// groupsOf lists the groups that a load balancer is in: they lose it when it goes.
-func (g *Target) groupsOf(t testing.TB, uuid string) []string {
+// holdersOf lists what has a load balancer: groups, switches and routers lose it when it goes.
+func (g *Target) holdersOf(t testing.TB, uuid string) []string {
 	var names []string
-	for _, r := range g.rows(t, "Load_Balancer_Group") {
-		if slices.Contains(ovsdb.Strings(r["load_balancer"]), uuid) {
-			names = append(names, ovsdb.String(r["name"]))
+	for _, table := range []string{"Load_Balancer_Group", "Logical_Switch", "Logical_Router"} {
+		for _, r := range g.rows(t, table) {
+			if slices.Contains(ovsdb.Strings(r["load_balancer"]), uuid) {
+				names = append(names, ovsdb.String(r["name"]))
+			}
 		}
 	}
 	return names

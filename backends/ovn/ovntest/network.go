@@ -3,6 +3,7 @@ package ovntest
 import (
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 
 	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
@@ -15,28 +16,59 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb/nbtrace"
 )
 
-// network is a logical network: a switch for pods and a router, through which the outside comes.
+// network is a logical network, or what belongs to one node there: a switch for pods and a router, through which the
+// outside comes.
 type network struct {
 	name   string // as intents have it
+	node   string // "" for what serves every node that has nothing of its own
 	pods   string // a switch
 	router string
 	uplink string // the switch before the router, "" for none
 }
 
-// networks are those of every target. All pods have their logical ports on the switch of the first; the others are judged
-// as if the pods were theirs.
+// networks are those of every target, the default one first. All pods have their logical ports there; in the others they
+// are judged as if they had them there.
 func networks() []network {
 	return []network{
-		{"", "sw0", "lr0", "ext"},
-		{"blue", "blue", "blue", "ext-blue"},
-		{"green", "green", "green", ""},
+		{"", "", "sw0", "lr0", "ext"},
+		{"blue", "", "blue", "blue", "ext-blue"},
+		{"green", "", "green", "green", ""},
 	}
+}
+
+// byNode is what nodes have of their own in the default network, where load balancers differ by switch and router.
+func byNode() []network {
+	list := networks()
+	for _, n := range []string{"n1", "n2", "n3"} {
+		list = append(list, network{"", n, n, "GR_" + n, "ext-" + n})
+	}
+	return list
 }
 
 // loadBalancing puts load balancers on all switches and routers but the uplinks. For green it says nothing, which means
 // the router of that name and the switches that are connected to it.
-func loadBalancing() ovn.LoadBalancing {
-	return ovn.LoadBalancing{Switches: "sw0,blue=blue", Routers: "lr0,blue=blue"}
+func (g *Target) loadBalancing() ovn.LoadBalancing {
+	var switches, routers []string
+	for _, n := range g.networks {
+		switch n.name {
+		case "":
+			switches, routers = append(switches, n.pods), append(routers, n.router)
+		case "blue":
+			switches, routers = append(switches, "blue="+n.pods), append(routers, "blue="+n.router)
+		}
+	}
+	return ovn.LoadBalancing{Switches: strings.Join(switches, ","), Routers: strings.Join(routers, ",")}
+}
+
+// network is what flows of a network enter by at a node.
+func (g *Target) network(name, node string) network {
+	found := network{}
+	for _, n := range g.networks {
+		if n.name == name && (n.node == node || n.node == "" && found.pods == "") {
+			found = n
+		}
+	}
+	return found
 }
 
 // world is the logical port that the outside is behind.
@@ -108,24 +140,27 @@ func (g *Target) tracer(t testing.TB, of string) *nbtrace.Tracer {
 	require.NoError(t, s.faults)
 	if s.tracers[of] == nil {
 		var err error
-		s.tracers[of], err = nbtrace.New(moveIn(s.rows, of))
+		s.tracers[of], err = nbtrace.New(g.moveIn(s.rows, of))
 		require.NoError(t, err)
 	}
 	return s.tracers[of]
 }
 
-// moveIn puts the ports of the first network on the switch for pods of another.
-func moveIn(rows nbtrace.Rows, of string) nbtrace.Rows {
-	home := networks()[0].pods
+// moveIn puts the ports of the default network on the switch for pods of another.
+func (g *Target) moveIn(rows nbtrace.Rows, of string) nbtrace.Rows {
 	rows.Switches = slices.Clone(rows.Switches)
+	homes := map[string]bool{}
+	for _, n := range g.networks {
+		homes[n.pods] = n.name == ""
+	}
 	var ports []string
 	for i := range rows.Switches {
-		if sw := &rows.Switches[i]; sw.Name == home {
-			ports, sw.Ports = sw.Ports, nil
+		if sw := &rows.Switches[i]; homes[sw.Name] {
+			ports, sw.Ports = append(ports, sw.Ports...), nil
 		}
 	}
 	for i := range rows.Switches {
-		if sw := &rows.Switches[i]; sw.Name == of {
+		if sw := &rows.Switches[i]; sw.Name == g.network(of, "").pods {
 			sw.Ports = slices.Concat(sw.Ports, ports)
 		}
 	}
@@ -140,14 +175,13 @@ func (g *Target) packet(f intent.Flow) nbtrace.Packet {
 		Protocol: uint8(f.Protocol), DstPort: f.Port, SrcPort: 40000, ICMPType: echoRequest(f.Protocol),
 		Chassis: g.chassis[f.Node], PortOf: func(a netip.Addr) string { return g.holders[a] },
 	}
-	for _, n := range networks() {
-		if n.name != f.Network || p.Inport != "" {
-			continue
-		}
-		p.Router = n.router
-		if n.uplink != "" {
-			p.Inport = n.world()
-		}
+	if p.Inport != "" {
+		return p
+	}
+	n := g.network(f.Network, f.Node)
+	p.Router = n.router
+	if n.uplink != "" {
+		p.Inport = n.world()
 	}
 	return p
 }

@@ -19,7 +19,7 @@ func NewReal(t testing.TB, schema []byte) *Target {
 	process, err := ovsdbtest.StartProcess(t.Context(), t.TempDir(), schema)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = process.Stop() })
-	return newTarget(t, &realServer{Process: process})
+	return newTarget(t, &realServer{Process: process}, networks())
 }
 
 // realServer is a server that counts and fails what the backends of a target write.

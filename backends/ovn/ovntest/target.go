@@ -26,15 +26,16 @@ const patience = 20 * time.Second
 
 // Target is a Northbound database with a few logical networks. Make it with New.
 type Target struct {
-	server  server
-	admin   *ovsdb.Client
-	clients []*ovsdb.Client
-	seen    *sight // as of the write count below
-	traced  int    // the target's own writes make it -1
-	foreign string
-	owners  []string              // those that were opened
-	holders map[netip.Addr]string // which port holds an address
-	chassis map[string]string     // what a node is called
+	server   server
+	networks []network
+	admin    *ovsdb.Client
+	clients  []*ovsdb.Client
+	seen     *sight // as of the write count below
+	traced   int    // the target's own writes make it -1
+	foreign  string
+	owners   []string              // those that were opened
+	holders  map[netip.Addr]string // which port holds an address
+	chassis  map[string]string     // what a node is called
 }
 
 // server is what holds the database, counts the writes of backends and fails them on demand.
@@ -45,18 +46,27 @@ type server interface {
 }
 
 // New starts a server of schema within the process and makes it a target.
-func New(t testing.TB, schema []byte) *Target {
+func New(t testing.TB, schema []byte) *Target { return newTarget(t, newServer(t, schema), networks()) }
+
+// NewByNode is New with a switch and a router for each node, as databases without template variables need them.
+func NewByNode(t testing.TB, schema []byte) *Target {
+	return newTarget(t, newServer(t, schema), byNode())
+}
+
+func newServer(t testing.TB, schema []byte) *ovsdbtest.Server {
 	server, err := ovsdbtest.NewServer(schema)
 	require.NoError(t, err)
 	require.NoError(t, server.Start("unix:"+t.TempDir()+"/nb.sock"))
 	t.Cleanup(server.Close)
-	return newTarget(t, server)
+	return server
 }
 
-func newTarget(t testing.TB, server server) *Target {
-	target := &Target{server: server, traced: -1, holders: map[netip.Addr]string{}, chassis: map[string]string{}}
+func newTarget(t testing.TB, server server, networks []network) *Target {
+	target := &Target{
+		server: server, networks: networks, traced: -1, holders: map[netip.Addr]string{}, chassis: map[string]string{},
+	}
 	target.admin = target.connect(t)
-	for _, n := range networks() {
+	for _, n := range networks {
 		target.transact(t, n.rows()...)
 	}
 	return target
@@ -93,7 +103,7 @@ func (g *Target) Open(t testing.TB, owner string) backends.Backend {
 		g.owners = append(g.owners, owner)
 	}
 	g.clients = append(g.clients, client)
-	backend, err := ovn.New(client, ovn.Options{Owner: owner, Ports: names, LoadBalancing: loadBalancing()})
+	backend, err := ovn.New(client, ovn.Options{Owner: owner, Ports: names, LoadBalancing: g.loadBalancing()})
 	require.NoError(t, err)
 	return &patient{backend, g.server}
 }
@@ -154,7 +164,7 @@ func (g *Target) Prepare(t testing.TB, endpoints []intent.Endpoint, nodes []*int
 		port := id("port", name)
 		ops = append(ops,
 			ovsdb.Insert("Logical_Switch_Port", port, libovsdb.Row{"name": name}),
-			ovsdb.MutateSet("Logical_Switch", id("switch", networks()[0].pods), "ports", []libovsdb.UUID{{GoUUID: port}}, nil))
+			ovsdb.MutateSet("Logical_Switch", id("switch", g.network("", e.Node).pods), "ports", []libovsdb.UUID{{GoUUID: port}}, nil))
 	}
 	if len(ops) == 0 {
 		return
@@ -185,45 +195,6 @@ func (g *Target) Dangling(t testing.TB) []string {
 		return strings.Split(err.Error(), "\n")
 	}
 	return nil
-}
-
-// AddForeign adds a port group with ACLs, an address set, a switch ACL, load balancers on a switch and in a group, and
-// template variables of a chassis as another controller has them.
-func (g *Target) AddForeign(t testing.TB) {
-	acl := func(name string) libovsdb.Operation {
-		return ovsdb.Insert("ACL", id("foreign acl", name), libovsdb.Row{
-			"action": "allow-related", "direction": "to-lport", "priority": 900, "match": "ip4 && tcp.dst == 22", "name": name,
-			"external_ids": ovsdb.Map(map[string]string{"vendor": "another"}),
-		})
-	}
-	balancer := func(name, vip string) libovsdb.Operation {
-		return ovsdb.Insert("Load_Balancer", id("foreign lb", name), libovsdb.Row{
-			"name": name, "vips": ovsdb.Map(map[string]string{vip: "10.0.0.1:80"}),
-			"external_ids": ovsdb.Map(map[string]string{"vendor": "another"}),
-		})
-	}
-	home := id("switch", networks()[0].pods)
-	g.transact(t,
-		acl("on a group"), acl("on a switch"),
-		ovsdb.Insert("Port_Group", id("foreign", "pg"), libovsdb.Row{
-			"name": "another", "acls": ovsdb.UUIDs([]string{id("foreign acl", "on a group")}),
-		}),
-		ovsdb.Insert("Address_Set", id("foreign", "as"), libovsdb.Row{
-			"name": "another", "addresses": ovsdb.Set([]string{"10.0.0.1"}),
-		}),
-		ovsdb.MutateSet("Logical_Switch", home, "acls",
-			[]libovsdb.UUID{{GoUUID: id("foreign acl", "on a switch")}}, nil),
-		balancer("on a switch", "192.0.2.250:80"), balancer("in a group", "192.0.2.251:80"),
-		ovsdb.Insert("Load_Balancer_Group", id("foreign", "lbg"), libovsdb.Row{
-			"name": "another", "load_balancer": ovsdb.UUIDs([]string{id("foreign lb", "in a group")}),
-		}),
-		ovsdb.MutateSet("Logical_Switch", home, "load_balancer", []libovsdb.UUID{{GoUUID: id("foreign lb", "on a switch")}}, nil),
-		ovsdb.MutateSet("Logical_Switch", home, "load_balancer_group", []libovsdb.UUID{{GoUUID: id("foreign", "lbg")}}, nil),
-		ovsdb.Insert("Chassis_Template_Var", id("foreign", "vars"), libovsdb.Row{
-			"chassis": "n1", "variables": ovsdb.Map(map[string]string{"theirs": "10.0.0.1"}),
-		}),
-	)
-	g.foreign = g.dumpForeign(t)
 }
 
 // ForeignIntact implements backendtest.Target.
