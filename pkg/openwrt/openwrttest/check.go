@@ -111,7 +111,7 @@ func isAddress(s string) bool {
 	bytes := parts(s, ".")
 	for _, b := range bytes {
 		n, err := strconv.Atoi(b)
-		if err != nil || len(b) > 3 || n < 0 || n > 255 || len(b) == 3 && b[0] == '0' && n > 199 || strings.ContainsAny(b, "+-") {
+		if err != nil || len(b) > 3 || n < 0 || n > 255 || strings.ContainsAny(b, "+-") {
 			return false
 		}
 	}

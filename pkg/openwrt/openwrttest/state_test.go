@@ -267,8 +267,35 @@ func TestLogin(t *testing.T) {
 	require.Contains(t, with(base+"v1/services"), "200 OK")
 	status, _ := ask(t, d, "GET", "v1/services", "")
 	require.Equal(t, "403 Forbidden", status)
+	wrong := "luci_username=root&luci_password=x"
+	require.Contains(t, talk(t, d, fmt.Sprintf("POST /cgi-bin/luci/ HTTP/1.0\r\nHost: d\r\nCookie: sysauth=%s\r\nContent-Type: %s\r\n"+
+		"Connection: close\r\nContent-Length: %d\r\n\r\n%s", token[:32], form, len(wrong), wrong)), "200 OK", "who has a session needs no password")
 	require.Contains(t, with("/cgi-bin/luci/admin/logout"), "302 Found")
 	require.Contains(t, with(base+"v1/services"), "403 Forbidden")
+}
+
+// TestCommands holds objects against the commands that the device runs for them.
+func TestCommands(t *testing.T) {
+	for _, tc := range []struct{ name, path, body, want string }{
+		{"tcp and udp", "networkfirewall/v1/rules", `"src":"net0","dest":"net1","proto":"tcpudp","dest_port":"53","target":"ACCEPT"`, "iptables -t filter -A FORWARD -i net0 -o net1 -p tcp --dport 53 -j ACCEPT\niptables -t filter -A FORWARD -i net0 -o net1 -p udp --dport 53 -j ACCEPT\n"},
+		{"types of ICMP", "networkfirewall/v1/rules", `"src":"net0","proto":"icmp","icmp_type":["ping","pong"],"target":"DROP"`, "iptables -t filter -A INPUT -i net0 -p icmp --icmp-type ping -j DROP\niptables -t filter -A INPUT -i net0 -p icmp --icmp-type pong -j DROP\n"},
+		{"ports of no port", "networkfirewall/v1/rules", `"src":"net0","proto":"esp","dest_port":"9","mark":"0x1","src_mac":"00:11:22:33:44:55","target":"DROP"`, "iptables -t filter -A INPUT -i net0 -p esp -m mac --mac-source 00:11:22:33:44:55 -m mark --mark 0x1 -j DROP\n"},
+		{"a mark", "networkfirewall/v1/rules", `"src":"net0","dest":"net1","target":"MARK","set_xmark":"0x2"`, "iptables -t mangle -A PREROUTING -i net0 -j MARK --set-mark 0x2\n"},
+		{"no track", "networkfirewall/v1/rules", `"src":"net0","target":"NOTRACK"`, ""},
+		{"a source", "nat/v1/nats", `"dest":"#source","src_dip":"10.10.10.15","src_ip":"172.16.70.0/24","proto":"udp","dest_port":"53","src_dport":"5353","target":"SNAT"`, "iptables -t nat -A POSTROUTING -o net1 -p udp -s 172.16.70.0/24 --dport 53 -j SNAT --to-source 10.10.10.15:5353\n"},
+		{"whatever source", "nat/v1/nats", `"dest":"#default","dest_ip":"8.8.8.8","target":"MASQUERADE"`, "iptables -t nat -A POSTROUTING -o net1 -d 8.8.8.8 -j MASQUERADE\n"},
+		{"the device", "nat/v1/nats", `"src":"#default","proto":"tcp","src_dport":"80","dest_port":"8080","target":"DNAT"`, "iptables -t nat -A PREROUTING -i net1 -p tcp --dport 80 -j REDIRECT --to-port 8080\n"},
+		{"a route", "route/v1/routes", `"dst":"default","gw":"10.10.10.1","dev":"net1","src":"10.10.10.15"`, "ip route add default via 10.10.10.1 dev net1 src 10.10.10.15\n"},
+		{"a rule", "rule/v1/rules", `"src":"10.0.0.0/8","dst":"1.2.3.4","flag":true,"prio":"7"`, "ip rule add not prio 7 from 10.0.0.0/8 to 1.2.3.4 lookup main\n"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			d := newDevice(t, openwrttest.Options{})
+			must(t, d, "POST", tc.path, `{"name":"x",`+tc.body+`}`)
+			require.Equal(t, tc.want, d.Kernel())
+			must(t, d, "DELETE", tc.path+"/x", "")
+			require.Empty(t, d.Kernel())
+		})
+	}
 }
 
 // TestFormsTakeTheBody sends objects as browsers send forms.
