@@ -39,68 +39,6 @@ type place struct {
 	node    string // on this node's own switch and router alone; "" is on all
 }
 
-// topology is what load balancers can be put on. It is read-only.
-type topology struct {
-	version           uint64
-	switches, routers []ovsdb.Datapath
-	links             []ovsdb.Link
-	linked            bool // links were looked at
-}
-
-func uuidsOf(list []ovsdb.Datapath) []string {
-	out := make([]string, len(list))
-	for i := range list {
-		out[i] = list[i].UUID
-	}
-	return out
-}
-
-// hosts are the switches and routers of a network, in order.
-type hosts struct {
-	switches, routers []ovsdb.Datapath
-	// doors are the switches through which packets come to any of them.
-	doors []ovsdb.Datapath
-	// blind says that one of the routers has no switch, so that nobody knows where packets to it come from.
-	blind bool
-}
-
-// hosts finds what belongs to a network: what is configured, or else the router of its name and the switches there.
-func (b *balancing) hosts(network string, t *topology) hosts {
-	var h hosts
-	named := map[string]bool{} // routers of the network's name
-	for i := range t.routers {
-		r := &t.routers[i]
-		named[r.UUID] = network != "" && r.Name == network
-		if b.routers.selects(network, r) || named[r.UUID] && !b.routers.names(network) {
-			h.routers = append(h.routers, *r)
-		}
-	}
-	linked, doors := map[string]bool{}, map[string]bool{}
-	seen := map[string]bool{}
-	for _, l := range t.links {
-		linked[l.Switch] = linked[l.Switch] || named[l.Router]
-		if has(h.routers, l.Router) {
-			doors[l.Switch], seen[l.Router] = true, true
-		}
-	}
-	for i := range t.switches {
-		s := &t.switches[i]
-		selected := b.switches.selects(network, s) || linked[s.UUID] && !b.switches.names(network)
-		if selected {
-			h.switches = append(h.switches, *s)
-		}
-		if selected || doors[s.UUID] {
-			h.doors = append(h.doors, *s)
-		}
-	}
-	h.blind = len(seen) < len(h.routers)
-	return h
-}
-
-func has(list []ovsdb.Datapath, uuid string) bool {
-	return slices.ContainsFunc(list, func(d ovsdb.Datapath) bool { return d.UUID == uuid })
-}
-
 // needsLinks says whether hosts of a network looks at links between switches and routers.
 func (b *balancing) needsLinks(network string) bool {
 	return network != "" && !b.switches.names(network)
