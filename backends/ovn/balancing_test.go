@@ -205,6 +205,22 @@ func TestNodesMatterOnlyToWhatDependsOnThem(t *testing.T) {
 	r.requireSettled(t, snap)
 }
 
+// TestFrontendsOfEqualBackendsShareAVariable has addresses of one port lead to the same pods, and another to others.
+func TestFrontendsOfEqualBackendsShareAVariable(t *testing.T) {
+	r := newRigOn(t, schema.NB2303(), "ovn-kubernetes", ovn.LoadBalancing{})
+	one := web(intent.ExternalAddress, func(f *intent.Frontend) { f.Locality = intent.NodeOfFlow }).Frontends[0]
+	same, other := one, one
+	same.Addr, other.Addr = netip.MustParseAddr("10.96.0.2"), netip.MustParseAddr("10.96.0.3")
+	same.Backends, other.Backends = slices.Clone(one.Backends), []intent.Backend{backend("10.0.0.9:8080", "n1")}
+	r.reconcile(t, balanced(service("web", one, same, other)))
+	vips := r.pairs(t, "Load_Balancer", "shop/web:tcp:external:node:v4", "vips")
+	require.Equal(t, vips["10.96.0.1:80"], vips["10.96.0.2:80"])
+	require.NotEqual(t, vips["10.96.0.1:80"], vips["10.96.0.3:80"])
+	vars := r.pairs(t, "Chassis_Template_Var", "n1", "variables")
+	require.Len(t, vars, 2)
+	require.Equal(t, "10.0.0.9:8080", vars[vips["10.96.0.3:80"][1:]])
+}
+
 // TestPodsReachThemselvesThroughServices has the rules of isolation follow the first and the last service.
 func TestPodsReachThemselvesThroughServices(t *testing.T) {
 	r := newRig(t, "ovn-kubernetes")

@@ -202,6 +202,33 @@ func TestTemplateVariablesShareTheirRow(t *testing.T) {
 	r.requireSettled(t, snap)
 }
 
+// TestOwnersShareARowOfVariables has two owners serve different Services by node, and one of them leave.
+func TestOwnersShareARowOfVariables(t *testing.T) {
+	r := newRigOn(t, schema.NB2303(), "ovn-kubernetes", ovn.LoadBalancing{})
+	names, err := ovn.ParsePortNames("ovn-kubernetes")
+	require.NoError(t, err)
+	other, err := ovn.New(r.client, ovn.Options{Owner: "b", Ports: names})
+	require.NoError(t, err)
+	local := func(addr string) *intent.Snapshot {
+		return balanced(web(intent.ClusterAddress, func(f *intent.Frontend) {
+			f.Addr, f.Locality = netip.MustParseAddr(addr), intent.NodeOfFlow
+		}))
+	}
+	ours, theirs := local("10.96.0.1"), local("10.96.0.2")
+	r.reconcile(t, ours)
+	p, err := other.Plan(t.Context(), theirs, 0)
+	require.NoError(t, err)
+	require.NoError(t, other.Apply(t.Context(), p))
+	require.Len(t, r.pairs(t, "Chassis_Template_Var", "n1", "variables"), 2)
+	r.requireSettled(t, ours)
+	r.reached = 0
+	r.reconcile(t, intent.NewSnapshot())
+	require.Len(t, r.pairs(t, "Chassis_Template_Var", "n1", "variables"), 1)
+	p, err = other.Plan(t.Context(), theirs, 0)
+	require.NoError(t, err)
+	require.Empty(t, p.Ops, text(t, p, ""))
+}
+
 // TestARowOfVariablesThatOthersMade has another controller make the row of a chassis before we need it.
 func TestARowOfVariablesThatOthersMade(t *testing.T) {
 	r := newRigOn(t, schema.NB2303(), "ovn-kubernetes", ovn.LoadBalancing{})
