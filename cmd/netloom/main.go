@@ -66,6 +66,6 @@ an OVN Northbound database in agreement with them: port groups, address sets and
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newDemo(), newRun(), newApply(), newExplain(), newDrift(), newImpact(), newPlan(), newProbe(), newTest(), newTranslate(), newVersion())
+	root.AddCommand(newDemo(), newDeviceSim(), newRun(), newApply(), newDrift(), newExplain(), newImpact(), newPlan(), newProbe(), newTest(), newTranslate(), newVersion())
 	return root
 }

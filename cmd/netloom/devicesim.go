@@ -1,0 +1,63 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/netloom/netloom/pkg/openwrt/openwrttest"
+)
+
+func newDeviceSim() *cobra.Command {
+	var listen, caFile string
+	var opts openwrttest.Options
+	cmd := &cobra.Command{
+		Use:   "device-sim --listen ADDR",
+		Short: "Serve a simulated OpenWRT network function, to try things on",
+		Long: `device-sim serves the SD-WAN REST interface of an OpenWRT network function, with a configuration of its own and the
+wrong turns of the real one. It keeps everything in memory and, when it is interrupted, prints what is configured, as
+"uci export" does.`,
+		Example: `  netloom device-sim --listen 127.0.0.1:8080 &
+  curl -X POST -d '{"name": "lan", "network": ["net0"]}' http://127.0.0.1:8080/cgi-bin/luci/sdewan/firewall/v1/zones`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			opts.TLS = opts.TLS || caFile != ""
+			device, err := openwrttest.New(opts)
+			if err != nil {
+				return err
+			}
+			defer device.Close()
+			if err := device.Start(listen); err != nil {
+				return err
+			}
+			if caFile != "" {
+				if err := os.WriteFile(caFile, device.CA(), 0o600); err != nil {
+					return err
+				}
+			}
+			out := cmd.OutOrStdout()
+			if _, err := fmt.Fprintf(out, "serving %s/cgi-bin/luci/, user root, password %s\n", device.URL(), passwordText(&opts)); err != nil {
+				return err
+			}
+			<-cmd.Context().Done()
+			_, err = fmt.Fprint(out, device.Export())
+			return err
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&listen, "listen", "127.0.0.1:0", "address to serve on; port 0 takes a free one")
+	flags.BoolVar(&opts.TLS, "tls", false, "serve HTTPS")
+	flags.StringVar(&caFile, "ca-file", "", "write the certificate that signs the device's to this file; serves HTTPS")
+	flags.StringVar(&opts.Password, "password", "", "password of root (default "+openwrttest.DefaultPassword+")")
+	flags.BoolVar(&opts.Strict, "strict", false, "refuse calls without a session, which the real device does not")
+	return cmd
+}
+
+// passwordText tells the default password; one that was given is known already.
+func passwordText(opts *openwrttest.Options) string {
+	if opts.Password == "" {
+		return openwrttest.DefaultPassword
+	}
+	return "as given"
+}
