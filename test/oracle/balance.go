@@ -13,7 +13,7 @@ import (
 // see the backend and its port, never the frontend.
 func (z *Frozen) serve(f Flow, fe *frontend) Verdict {
 	v := Verdict{Service: fe.service.Namespace + "/" + fe.service.Name}
-	if fe.kind == loadBalancerIP && !inSourceRanges(fe.service, f.Src.Addr) {
+	if fe.guarded && !inSourceRanges(fe.service, f.Src.Addr) {
 		v.Why = []string{"service: not in loadBalancerSourceRanges"}
 		return v
 	}

@@ -43,6 +43,7 @@ type frontend struct {
 	port    *corev1.ServicePort
 	kind    kind
 	node    string // whose address it is; only for node ports
+	guarded bool   // the source ranges hold: it is a load balancer's IP, whatever else it is
 }
 
 // frontends finds who serves what. Of several Services that claim the same, the oldest has it.
@@ -56,8 +57,14 @@ func frontends(c *Cluster) map[frontendKey]frontend {
 			p := &s.Spec.Ports[i]
 			claim := func(a netip.Addr, number int32, k kind, node string) {
 				key := frontendKey{network(s), a, protocolOf(p.Protocol), number}
-				if _, taken := all[key]; !taken && hasFamily(s, a) {
-					all[key] = frontend{s, p, k, node}
+				was, taken := all[key]
+				switch {
+				case !hasFamily(s, a):
+				case !taken:
+					all[key] = frontend{s, p, k, node, k == loadBalancerIP}
+				case was.service == s && was.port == p && k == loadBalancerIP:
+					was.guarded = true
+					all[key] = was
 				}
 			}
 			expose(c, s, p, claim)

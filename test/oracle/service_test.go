@@ -239,6 +239,15 @@ func TestFrontends(t *testing.T) {
 			blue/a 10.96.0.2 tcp/80 refuse`,
 		},
 		{
+			name: "an external IP that is a load balancer's too is guarded by the source ranges",
+			services: map[string]string{"red/web": `{spec: {type: LoadBalancer, clusterIP: 10.96.0.1, externalIPs: [192.0.2.8], loadBalancerSourceRanges: [10.244.2.0/28],
+				ports: [{port: 80}]}, status: {loadBalancer: {ingress: [{ip: 192.0.2.8}]}}}`},
+			slices: map[string]string{"red/web/1": `{ports: [{port: 8080}], endpoints: [{addresses: [10.244.1.81]}]}`},
+			want: `
+			blue/a 192.0.2.8 tcp/80 10.244.1.81:8080
+			blue/c 192.0.2.8 tcp/80 drop`,
+		},
+		{
 			name: "source ranges are for load balancer IPs, whoever sends",
 			services: map[string]string{"red/web": `{spec: {type: LoadBalancer, clusterIP: 10.96.0.1, externalIPs: [192.0.2.7], loadBalancerSourceRanges: [10.244.2.0/28, nonsense],
 				ports: [{port: 80, nodePort: 30080}]}, status: {loadBalancer: {ingress: [{ip: 192.0.2.8}]}}}`},
