@@ -92,7 +92,7 @@ func TestOnceShowsRowsAndAnswers(t *testing.T) {
 	text := out.String()
 	for _, want := range []string{
 		`^Written: \d+ operations in 1 transaction: create ACL ×\d+, create Address_Set ×\d+, `,
-		`\n6 endpoints, \d+ sets, 10 policies\n`,
+		`\n6 endpoints, \d+ sets, 10 policies, 4 load balancers\n`,
 		`\nPort groups \(\d+\)\n  NAME +HOLDS +LOGICAL PORTS +ACLS\n`,
 		`\nAddress sets \(\d+\)\n  NAME +HOLDS +ADDRESSES\n`,
 		`\nACLs \(\d+\)\n  FROM +DIRECTION +PRIO +ACTION +MATCH\n`,
@@ -103,6 +103,13 @@ func TestOnceShowsRowsAndAnswers(t *testing.T) {
 		`\n  allow  2001:db8::7 -> shop/web-0 tcp/8080 `,
 		`\n  deny   shop/web-0 -> shop/api-1 tcp/9000 +egress: `,
 		`\n  allow  node-b -> shop/db-0 tcp/5432 `,
+		`\nLoad balancers \(4\)\n  NAME +VIP +BACKENDS\n`,
+		`\n  shop/api:tcp:cluster +10\.96\.0\.20:80 +10\.244\.1\.20:9000 10\.244\.2\.20:9001\n`,
+		`\n  shop/cache:tcp:cluster +10\.96\.0\.40:6379 +-\n`,
+		`\n  allow  shop/web-0 -> svc/shop/api tcp/80 +to 10\.244\.1\.20:9000 or 10\.244\.2\.20:9001; ingress: shop/api ingress\[0\]\n`,
+		`\n  deny   shop/web-1 -> svc/shop/db tcp/5432 +to 10\.244\.2\.30:5432; egress: netloom default deny egress\n`,
+		`\n  deny   monitoring/prometheus-0 -> svc/shop/web tcp/80 +to [0-9.:]+ or [0-9.:]+; ingress: netloom default deny ingress\n`,
+		`\n  refuse shop/web-0 -> svc/shop/cache tcp/6379 +shop/cache:tcp:cluster has no backend\n`,
 	} {
 		require.Regexp(t, want, text)
 	}
@@ -111,7 +118,7 @@ func TestOnceShowsRowsAndAnswers(t *testing.T) {
 	require.NotContains(t, text, "Watching.")
 	probes, err := readProbes(copyOfExamples(t))
 	require.NoError(t, err)
-	require.Len(t, regexp.MustCompile(`\n  (allow|deny ) `).FindAllString(text, -1), len(probes))
+	require.Len(t, regexp.MustCompile(`\n  (allow |deny  |refuse) `).FindAllString(text, -1), len(probes))
 	left, err := os.ReadDir(os.TempDir())
 	require.NoError(t, err)
 	require.Empty(t, left, "nothing is left behind")
@@ -120,8 +127,8 @@ func TestOnceShowsRowsAndAnswers(t *testing.T) {
 func TestColorsAreForTerminals(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, Run(t.Context(), Options{Once: true, Color: true}, &out, testLog(t)))
-	require.Contains(t, out.String(), "\x1b[31mdeny \x1b[0m")
-	require.Contains(t, out.String(), "\x1b[32mallow\x1b[0m")
+	require.Contains(t, out.String(), "\x1b[31mdeny  \x1b[0m")
+	require.Contains(t, out.String(), "\x1b[32mallow \x1b[0m")
 }
 
 func TestAnAnswerThatWasNotExpectedFails(t *testing.T) {
@@ -135,12 +142,13 @@ func TestAnAnswerThatWasNotExpectedFails(t *testing.T) {
 
 func TestProbesThatCannotBeAsked(t *testing.T) {
 	for _, tc := range []struct{ name, line, want string }{
-		{"a pod that is not there", "shop/web-0 -> shop/nobody tcp/80 deny", "shop/nobody is no pod, node or address known here"},
+		{"a pod that is not there", "shop/web-0 -> shop/nobody tcp/80 deny", "shop/nobody is no pod, service, node or address known here"},
+		{"a service that is not there", "shop/web-0 -> svc/shop/nobody tcp/80 deny", "svc/shop/nobody is no pod, service, node or address known here"},
 		{"no family in common", "203.0.113.7 -> 2001:db8::7 tcp/80 deny", "the ends have no address family in common"},
-		{"too few words", "shop/web-0 shop/db-0 tcp/80", `"shop/web-0 shop/db-0 tcp/80": expected FROM -> TO PROTOCOL/PORT allow|deny`},
+		{"too few words", "shop/web-0 shop/db-0 tcp/80", `"shop/web-0 shop/db-0 tcp/80": expected FROM -> TO PROTOCOL/PORT allow|deny|refuse`},
 		{"a protocol that is none", "a -> b http/80 deny", `"http/80": expected a protocol and port such as tcp/80`},
 		{"a port that is none", "a -> b tcp/99999 deny", `"tcp/99999": expected a protocol and port such as tcp/80`},
-		{"an answer that is none", "a -> b tcp/80 maybe", `"maybe": expected allow or deny`},
+		{"an answer that is none", "a -> b tcp/80 maybe", `"maybe": expected allow, deny or refuse`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := copyOfExamples(t)
@@ -183,8 +191,11 @@ func TestAnEditIsShownWithItsRows(t *testing.T) {
 		t.Logf("%s: shown after %s", what, took)
 		require.Less(t, took, 5*time.Second)
 	}
+	shows("an endpoint is not ready any more", "services.yaml", "[10.244.2.20], nodeName: node-b, conditions: {ready: true}",
+		"[10.244.2.20], nodeName: node-b, conditions: {ready: false}", "revision 2, written in ", "~ Load_Balancer shop/api:tcp:cluster",
+		"    vips: +10.96.0.20:80=10.244.1.20:9000 -10.96.0.20:80=10.244.1.20:9000,10.244.2.20:9001\n", "1 operation in 1 transaction: mutate Load_Balancer ×1")
 	shows("a pod leaves its set", "pods.yaml", "name: web-1, namespace: shop, labels: {app: web}", "name: web-1, namespace: shop, labels: {app: old}",
-		"revision 2, written in ", "~ Address_Set ", "(pods app=web in namespace shop)", "addresses: -10.244.2.10", "ports: -",
+		"revision 3, written in ", "~ Address_Set ", "(pods app=web in namespace shop)", "addresses: -10.244.2.10", "ports: -",
 		"4 operations in 1 transaction: mutate Address_Set ×2, mutate Port_Group ×2")
 	shows("a policy names another port", "policies.yaml", "ports: [{port: 5432}]", "ports: [{port: 5433}]", "+ ACL ", "tcp.dst == 5433", "delete ACL ×")
 	shows("a document goes bad", "policies.yaml", "policyTypes: [Ingress, Egress]", "policyTypes: [Sideways]")

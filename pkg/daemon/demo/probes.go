@@ -24,14 +24,22 @@ type probe struct {
 	src, dst string
 	protocol intent.Protocol
 	port     uint16
-	allow    bool
+	want     string
 }
 
-// parseProbe reads "shop/web-0 -> shop/api-0 tcp/9000 allow". An end is a pod, a node or an address.
+// The answers to a probe: it arrives, it is dropped, or it is answered at once because a service has nobody to send it to.
+const (
+	allow  = "allow"
+	deny   = "deny"
+	refuse = "refuse"
+)
+
+// parseProbe reads "shop/web-0 -> shop/api-0 tcp/9000 allow". An end is a pod, a node or an address; one may ask for a
+// service, such as svc/shop/api.
 func parseProbe(line string) (probe, error) {
 	fields := strings.Fields(line)
 	if len(fields) != 5 || fields[1] != "->" {
-		return probe{}, fmt.Errorf("%q: expected FROM -> TO PROTOCOL/PORT allow|deny", line)
+		return probe{}, fmt.Errorf("%q: expected FROM -> TO PROTOCOL/PORT allow|deny|refuse", line)
 	}
 	proto, number, _ := strings.Cut(fields[3], "/")
 	protocols := map[string]intent.Protocol{"tcp": intent.TCP, "udp": intent.UDP, "sctp": intent.SCTP}
@@ -39,12 +47,12 @@ func parseProbe(line string) (probe, error) {
 	if protocols[proto] == 0 || err != nil {
 		return probe{}, fmt.Errorf("%q: expected a protocol and port such as tcp/80", fields[3])
 	}
-	if fields[4] != "allow" && fields[4] != "deny" {
-		return probe{}, fmt.Errorf("%q: expected allow or deny", fields[4])
+	if want := fields[4]; want != allow && want != deny && want != refuse {
+		return probe{}, fmt.Errorf("%q: expected allow, deny or refuse", want)
 	}
 	return probe{
 		text: strings.Join(fields[:4], " "), src: fields[0], dst: fields[2],
-		protocol: protocols[proto], port: uint16(port), allow: fields[4] == "allow",
+		protocol: protocols[proto], port: uint16(port), want: fields[4],
 	}, nil
 }
 
@@ -91,22 +99,41 @@ func (s *show) printProbes(rows nbtrace.Rows) (wrong int, err error) {
 			return wrong, fmt.Errorf("probe %q: %w", p.text, err)
 		}
 		result := tracer.Trace(packet)
-		answer, code := "deny ", "31"
-		if result.Allowed {
-			answer, code = "allow", "32"
+		got, code := deny, "31"
+		switch {
+		case result.Allowed:
+			got, code = allow, "32"
+		case result.Balanced != nil && result.Balanced.Outcome == nbtrace.Refused:
+			got, code = refuse, "33"
 		}
 		note := ""
-		if result.Allowed != p.allow {
+		if got != p.want {
 			wrong++
 			note = "  ← expected otherwise"
 		}
-		s.printf("  %s  %-58s %s%s\n", s.paint(code, answer), p.text, because(result), note)
+		s.printf("  %s %-58s %s%s\n", s.paint(code, fmt.Sprintf("%-6s", got)), p.text, because(result), note)
 	}
 	return wrong, nil
 }
 
-// because names the row that decided.
+// because names the row that decided, and where a service sends to.
 func because(r nbtrace.Result) string {
+	b := r.Balanced
+	switch {
+	case b == nil:
+		return decided(r)
+	case b.Outcome != nbtrace.SentOn:
+		return b.LoadBalancer.Name + " has no backend"
+	}
+	backends := make([]string, len(b.Backends))
+	for i := range b.Backends {
+		backends[i] = b.Backends[i].Addr.String()
+	}
+	return "to " + strings.Join(backends, " or ") + "; " + decided(r)
+}
+
+// decided names the ACL that decided.
+func decided(r nbtrace.Result) string {
 	for _, step := range []struct {
 		side string
 		nbtrace.Step
@@ -126,19 +153,19 @@ func because(r nbtrace.Result) string {
 
 // packet is the first packet of a probe, in the family that both ends have.
 func (s *show) packet(p probe) (nbtrace.Packet, error) {
-	inport, sources, err := s.end(p.src)
+	src, err := s.end(p.src)
 	if err != nil {
 		return nbtrace.Packet{}, err
 	}
-	outport, targets, err := s.end(p.dst)
+	dst, err := s.end(p.dst)
 	if err != nil {
 		return nbtrace.Packet{}, err
 	}
-	for _, src := range sources {
-		for _, dst := range targets {
-			if src.Is4() == dst.Is4() {
+	for _, from := range src.addrs {
+		for _, to := range dst.addrs {
+			if from.Is4() == to.Is4() {
 				return nbtrace.Packet{
-					Inport: inport, Outport: outport, Src: src, Dst: dst,
+					Inport: src.port, Outport: dst.port, Chassis: src.node, PortOf: s.holders.port, Src: from, Dst: to,
 					Protocol: uint8(p.protocol), SrcPort: 40000, DstPort: p.port,
 				}, nil
 			}
@@ -147,34 +174,39 @@ func (s *show) packet(p probe) (nbtrace.Packet, error) {
 	return nbtrace.Packet{}, errors.New("the ends have no address family in common")
 }
 
-// end is the logical port and the addresses of a pod, the addresses of a node, or an address.
-func (s *show) end(name string) (port string, addrs []netip.Addr, err error) {
+// end is who sends or receives a probe.
+type end struct {
+	port  string // the logical port of a pod
+	node  string // where a pod runs
+	addrs []netip.Addr
+}
+
+// end finds a pod, a service, a node or an address.
+func (s *show) end(name string) (end, error) {
 	if a, err := netip.ParseAddr(name); err == nil {
-		return "", []netip.Addr{a}, nil
+		return end{addrs: []netip.Addr{a}}, nil
 	}
 	ref := watch.Ref{Kind: watch.KindNode, Name: name}
-	if ns, pod, ok := strings.Cut(name, "/"); ok {
-		ref = watch.Ref{Kind: watch.KindPod, Namespace: ns, Name: pod}
-		port = ns + "_" + pod
+	rest, service := strings.CutPrefix(name, "svc/")
+	if ns, short, ok := strings.Cut(rest, "/"); ok {
+		ref = watch.Ref{Kind: watch.KindPod, Namespace: ns, Name: short}
+		if service {
+			ref.Kind = watch.KindService
+		}
 	}
 	object, _ := s.daemon.Object(ref)
-	var texts []string
 	switch o := object.(type) {
 	case *corev1.Pod:
-		for _, ip := range o.Status.PodIPs {
-			texts = append(texts, ip.IP)
-		}
+		return end{port: portName(o.Namespace, o.Name), node: o.Spec.NodeName, addrs: podAddrs(o)}, nil
+	case *corev1.Service:
+		return end{addrs: addrs(o.Spec.ClusterIPs)}, nil
 	case *corev1.Node:
+		var texts []string
 		for _, a := range o.Status.Addresses {
 			texts = append(texts, a.Address)
 		}
+		return end{addrs: addrs(texts)}, nil
 	default:
-		return "", nil, fmt.Errorf("%s is no pod, node or address known here", name)
+		return end{}, fmt.Errorf("%s is no pod, service, node or address known here", name)
 	}
-	for _, t := range texts {
-		if a, err := netip.ParseAddr(t); err == nil {
-			addrs = append(addrs, a)
-		}
-	}
-	return port, addrs, nil
 }

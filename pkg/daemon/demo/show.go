@@ -23,6 +23,7 @@ type show struct {
 	dir     string
 	client  *ovsdb.Client
 	daemon  *daemon.Daemon
+	holders *holders
 	changes chan change
 }
 
@@ -38,7 +39,8 @@ func (s *show) play(ctx context.Context, once bool) error {
 	if err != nil {
 		return err
 	}
-	s.printf("%s\n%s\n\n", s.bold("Written: "+first.plan.Summary()), s.daemon.Pipeline().Stats())
+	s.printf("%s\n%s, %d load balancers\n\n", s.bold("Written: "+first.plan.Summary()),
+		s.daemon.Pipeline().Stats(), s.daemon.Pipeline().Latest().LoadBalancerCount())
 	rows, err := nbtrace.Load(ctx, s.client)
 	if err != nil {
 		return err
@@ -64,6 +66,9 @@ func (s *show) play(ctx context.Context, once bool) error {
 		dir = s.dir
 	}
 	s.printf("\n%s Edit a file in %s and see its rows change. Ctrl-C ends.\n", s.bold("Watching."), dir)
+	if page := s.daemon.UIAddress(); page != "" {
+		s.printf("The web page: %s\n", page)
+	}
 	s.printf("The database: ovn-nbctl --db=%s list ACL\n", strings.Join(s.daemon.DatabaseAddress(), ","))
 	return s.follow(ctx)
 }
@@ -76,7 +81,7 @@ func (s *show) first(ctx context.Context) (change, error) {
 	case <-ctx.Done():
 		return change{}, ctx.Err()
 	case <-timeout:
-		return change{}, fmt.Errorf("nothing was written within %s: is there a NetworkPolicy in %s?", patience, s.dir)
+		return change{}, fmt.Errorf("nothing was written within %s: is there a NetworkPolicy or a Service in %s?", patience, s.dir)
 	case c = <-s.changes:
 	}
 	tick := time.NewTicker(5 * time.Millisecond)

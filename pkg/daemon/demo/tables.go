@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -40,6 +41,14 @@ func (s *show) printRows(rows nbtrace.Rows, titles map[string]string) {
 		})
 		for _, a := range rows.ACLs {
 			row(source(a), a.Direction, a.Priority, a.Action, shortNames(a.Match))
+		}
+	})
+	s.table("Load balancers", "NAME\tVIP\tBACKENDS", len(rows.LoadBalancers), func(row func(...any)) {
+		slices.SortFunc(rows.LoadBalancers, func(a, b nbtrace.LoadBalancer) int { return cmp.Compare(a.Name, b.Name) })
+		for _, lb := range rows.LoadBalancers {
+			for _, vip := range slices.Sorted(maps.Keys(lb.VIPs)) {
+				row(lb.Name, vip, list(strings.FieldsFunc(lb.VIPs[vip], func(r rune) bool { return r == ',' })))
+			}
 		}
 	})
 }

@@ -1,0 +1,76 @@
+package demo
+
+import (
+	"net/netip"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/netloom/netloom/pkg/watch"
+)
+
+// holders knows which logical port holds an address. The embedded database does not say: its ports have names only.
+type holders struct {
+	mu    sync.Mutex
+	ports map[netip.Addr]string
+	addrs map[watch.Ref][]netip.Addr
+}
+
+func newHolders() *holders {
+	return &holders{ports: map[netip.Addr]string{}, addrs: map[watch.Ref][]netip.Addr{}}
+}
+
+// take looks at the pods among refs, which came, changed or went.
+func (h *holders) take(refs []watch.Ref, get func(watch.Ref) (runtime.Object, bool)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, ref := range refs {
+		if ref.Kind != watch.KindPod {
+			continue
+		}
+		port := portName(ref.Namespace, ref.Name)
+		for _, a := range h.addrs[ref] {
+			if h.ports[a] == port {
+				delete(h.ports, a)
+			}
+		}
+		delete(h.addrs, ref)
+		object, _ := get(ref)
+		if pod, ok := object.(*corev1.Pod); ok && !pod.Spec.HostNetwork {
+			h.addrs[ref] = podAddrs(pod)
+			for _, a := range h.addrs[ref] {
+				h.ports[a] = port
+			}
+		}
+	}
+}
+
+// port is the logical port that holds a, "" for none.
+func (h *holders) port(a netip.Addr) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.ports[a]
+}
+
+// portName is how the embedded database names the port of a pod.
+func portName(namespace, name string) string { return namespace + "_" + name }
+
+func podAddrs(pod *corev1.Pod) []netip.Addr {
+	texts := make([]string, len(pod.Status.PodIPs))
+	for i, ip := range pod.Status.PodIPs {
+		texts[i] = ip.IP
+	}
+	return addrs(texts)
+}
+
+// addrs are those of texts that are addresses.
+func addrs(texts []string) []netip.Addr {
+	var all []netip.Addr
+	for _, t := range texts {
+		if a, err := netip.ParseAddr(t); err == nil {
+			all = append(all, a)
+		}
+	}
+	return all
+}
