@@ -136,7 +136,10 @@ func (s *surroundings) claims(owner string, want map[intent.LoadBalancerID]*bala
 		}
 		rival := ownerOf(r)
 		for _, v := range s.vips(r) {
-			if name, ok := foreign[v]; (!ok || r.name < name) && !(held[v] && rival > owner) {
+			if held[v] && rival > owner {
+				continue
+			}
+			if name, ok := foreign[v]; !ok || r.name < name {
 				foreign[v] = r.name
 			}
 		}
