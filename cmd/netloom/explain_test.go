@@ -12,7 +12,7 @@ import (
 )
 
 func TestExplain(t *testing.T) {
-	services := filepath.Join("testdata", "service.yaml")
+	services := filepath.Join("..", "..", "docs", "commands", "services.yaml")
 	for _, tc := range []struct {
 		name string
 		args []string

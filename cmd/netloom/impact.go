@@ -3,12 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/query"
 )
 
@@ -136,33 +134,9 @@ func groupText(g *query.Group) string {
 		parts = append(parts, some(g.Pods, strings.Clone))
 	}
 	if len(g.Outside) > 0 {
-		parts = append(parts, "outside "+prefixesText(g.Outside))
+		parts = append(parts, "outside "+query.PrefixText(g.Outside))
 	}
 	return strings.Join(parts, " and ")
-}
-
-// prefixesText spells prefixes, those of a family by what is missing from it where that is shorter.
-func prefixesText(list []netip.Prefix) string {
-	var parts []string
-	for _, whole := range []netip.Prefix{
-		netip.PrefixFrom(netip.IPv4Unspecified(), 0), netip.PrefixFrom(netip.IPv6Unspecified(), 0),
-	} {
-		var own []netip.Prefix
-		for _, p := range list {
-			if whole.Overlaps(p) {
-				own = append(own, p)
-			}
-		}
-		missing := intent.MergePrefixes(intent.SubtractPrefixes(whole, own))
-		switch {
-		case len(own) == 0:
-		case len(missing) > 0 && len(missing) < len(own):
-			parts = append(parts, whole.String()+" except "+some(missing, netip.Prefix.String))
-		default:
-			parts = append(parts, some(own, netip.Prefix.String))
-		}
-	}
-	return strings.Join(parts, ", ")
 }
 
 // counted is a number with its noun.

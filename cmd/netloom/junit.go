@@ -78,7 +78,7 @@ func suitesOf(all []checked) []junitSuite {
 				for k := range r.Failures {
 					text.WriteString(verdictText(&r.Failures[k], false))
 				}
-				message := fmt.Sprintf("expected %s, but of %d answers %d are otherwise", r.Expect, r.Answers, r.Wrong)
+				message := fmt.Sprintf("expected %s, but otherwise in %d of %s", r.Expect, r.Wrong, counted(r.Answers, "answer"))
 				c.Failure = &junitFailure{Message: message, Type: "expectation", Text: text.String()}
 			}
 			suites[i].add(c)

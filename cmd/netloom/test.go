@@ -136,7 +136,7 @@ func (w *answerWriter) failure(r *query.Result) {
 	if r.Name != r.Text {
 		w.line("      %s", r.Text)
 	}
-	w.line("      expected %s, but of %d answers %d are otherwise:", r.Expect, r.Answers, r.Wrong)
+	w.line("      expected %s, but otherwise in %d of %s:", r.Expect, r.Wrong, counted(r.Answers, "answer"))
 	for i := range r.Failures {
 		for line := range strings.Lines(verdictText(&r.Failures[i], w.ink)) {
 			w.line("      %s", strings.TrimRight(line, "\n"))

@@ -36,7 +36,7 @@ expectations:
 	require.Equal(t, "netloom: 2 of 9 expectations are not met\n", got.errout)
 	require.Contains(t, got.out, `FAIL  is <wrong>
       shop/api-0 -> shop/db-0 5432 deny
-      expected deny, but of 1 answers 1 are otherwise:
+      expected deny, but otherwise in 1 of 1 answer:
       allow   shop/api-0 -> shop/db-0 tcp/5432
         egress   allow   NetworkPolicy/shop/api spec.egress[0]
         ingress  allow   NetworkPolicy/shop/db spec.ingress[0]

@@ -55,7 +55,7 @@ It exits with 0 when everything is understood, with 3 when there are problems, a
 			return err
 		}
 		if n := len(t.Problems); n > 0 {
-			return &exitError{exitFaulty, fmt.Sprintf("%d problems in %s", n, manifests.path)}
+			return &exitError{exitFaulty, counted(n, "problem") + " in " + manifests.path}
 		}
 		return nil
 	}
@@ -139,8 +139,8 @@ func peerTitle(sets map[string]*query.SetIntent, peer string) string {
 	if title == "" {
 		title = s.ID
 	}
-	if len(s.Prefixes) > 0 && len(s.Members) == 0 {
-		return title
+	if len(s.Prefixes) > 0 && strings.HasPrefix(s.Title, s.Prefixes[0].String()) { // there are no pods among them
+		return query.PrefixText(s.Prefixes)
 	}
 	return fmt.Sprintf("%s (%d)", title, len(s.Members))
 }

@@ -21,6 +21,7 @@ func TestTranslate(t *testing.T) {
 	require.Regexp(t, `(?m)^NetworkPolicy/shop/db +ingress +1 +tcp/5432 +pods app=api in namespace shop \(2\)$`, got.out)
 	require.Regexp(t, `(?m)^NetworkPolicy/shop/default-deny +egress +5 +none +nobody$`, got.out)
 	require.Regexp(t, `(?m)^NetworkPolicy/shop/api +ingress +1 of 2 +tcp/9000 +pods app=web in namespace shop \(2\)$`, got.out)
+	require.Regexp(t, `(?m)^NetworkPolicy/shop/web +ingress +2 of 2 +tcp/8080 +0.0.0.0/0 except 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, ::/0 except fc00::/7$`, got.out)
 
 	var fromJSON, fromYAML translation
 	require.NoError(t, json.Unmarshal([]byte(netloom(t, "translate", "-f", exampleDir, "-o", "json").out), &fromJSON))
@@ -37,7 +38,7 @@ func TestTranslate(t *testing.T) {
 }
 
 func TestTranslateReadsServicesFromAStream(t *testing.T) {
-	in, err := os.Open(filepath.Join("testdata", "service.yaml"))
+	in, err := os.Open(filepath.Join("..", "..", "docs", "commands", "services.yaml"))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, in.Close()) }()
 	before := os.Stdin

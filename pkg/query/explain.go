@@ -2,6 +2,7 @@ package query
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -70,10 +71,10 @@ const maxMembers = 20
 
 // Members is who is meant by a policy's selectors and blocks.
 type Members struct {
-	Title    string   `json:"title"`              // such as "pods app=web in namespace shop"
-	Count    int      `json:"count"`              // of pods
-	Pods     []string `json:"pods,omitempty"`     // the first maxMembers of them, as namespace/name
-	Prefixes []string `json:"prefixes,omitempty"` // addresses besides
+	Title    string         `json:"title"`              // such as "pods app=web in namespace shop"
+	Count    int            `json:"count"`              // of pods
+	Pods     []string       `json:"pods,omitempty"`     // the first maxMembers of them, as namespace/name
+	Prefixes []netip.Prefix `json:"prefixes,omitempty"` // addresses besides
 }
 
 // membersOf is who is in a set; nil is everybody.
@@ -82,7 +83,7 @@ func membersOf(set *intent.Set) Members {
 	if set == nil {
 		return m
 	}
-	m.Prefixes = texts(set.Prefixes)
+	m.Prefixes = set.Prefixes
 	if set.Members == nil {
 		return m
 	}

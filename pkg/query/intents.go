@@ -1,6 +1,7 @@
 package query
 
 import (
+	"net/netip"
 	"slices"
 
 	"github.com/netloom/netloom/pkg/intent"
@@ -16,11 +17,11 @@ type Intents struct {
 
 // SetIntent is a set with its members.
 type SetIntent struct {
-	ID       string   `json:"id"`
-	Title    string   `json:"title,omitempty"`
-	Members  []string `json:"members,omitempty"` // as [cluster/]namespace/name
-	Prefixes []string `json:"prefixes,omitempty"`
-	Within   []string `json:"within,omitempty"` // narrows the members' addresses
+	ID       string         `json:"id"`
+	Title    string         `json:"title,omitempty"`
+	Members  []string       `json:"members,omitempty"` // as [cluster/]namespace/name
+	Prefixes []netip.Prefix `json:"prefixes,omitempty"`
+	Within   []netip.Prefix `json:"within,omitempty"` // narrows the members' addresses
 }
 
 // PolicyIntent is what one object says in one direction.
@@ -98,7 +99,7 @@ func IntentsOf(s *intent.Snapshot) Intents {
 }
 
 func setIntent(set *intent.Set) SetIntent {
-	d := SetIntent{ID: string(set.ID), Title: set.Title, Prefixes: texts(set.Prefixes), Within: texts(set.Within)}
+	d := SetIntent{ID: string(set.ID), Title: set.Title, Prefixes: set.Prefixes, Within: set.Within}
 	if set.Members != nil {
 		for e := range set.Members.All() {
 			d.Members = append(d.Members, e.Key.String())

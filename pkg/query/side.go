@@ -159,6 +159,8 @@ func titleOf(set *intent.Set) string {
 	switch {
 	case set == nil:
 		return "nobody"
+	case set.Members == nil && len(set.Prefixes) > 0:
+		return PrefixText(set.Prefixes)
 	case set.Title == "":
 		return string(set.ID)
 	default:

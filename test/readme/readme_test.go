@@ -51,8 +51,11 @@ func TestCommands(t *testing.T) {
 				shell(t, env, "make -n test")
 			case line == "make demo":
 				require.Contains(t, shell(t, env, "make -s demo ARGS=--once"), "Can A reach B?")
+			case strings.HasPrefix(line, "git clone "): // what it fetches is here
 			case strings.HasSuffix(line, "--dry-run"):
 				shell(t, env, line+"; test $? = 2")
+			case strings.HasPrefix(line, "bin/netloom probe "):
+				require.Contains(t, shell(t, env, line+"; test $? = 2"), "to allow it:")
 			case strings.HasPrefix(line, "bin/netloom run") && !strings.HasSuffix(line, "-config"):
 				require.Contains(t, shell(t, env, "timeout -s INT 3 "+line+" 2>&1; test $? = 124"), "has stopped")
 			default:

@@ -1,0 +1,45 @@
+package query
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// shownPrefixes is how many prefixes of a list are spelled out.
+const shownPrefixes = 8
+
+// PrefixText spells prefixes for people: those of a family by what is missing from it where that is shorter.
+func PrefixText(list []netip.Prefix) string {
+	var parts []string
+	for _, whole := range []netip.Prefix{
+		netip.PrefixFrom(netip.IPv4Unspecified(), 0), netip.PrefixFrom(netip.IPv6Unspecified(), 0),
+	} {
+		var own []netip.Prefix
+		for _, p := range list {
+			if whole.Overlaps(p) {
+				own = append(own, p)
+			}
+		}
+		missing := intent.MergePrefixes(intent.SubtractPrefixes(whole, own))
+		switch {
+		case len(own) == 0:
+		case len(missing) > 0 && len(missing) < len(own):
+			parts = append(parts, whole.String()+" except "+firstPrefixes(missing))
+		default:
+			parts = append(parts, firstPrefixes(own))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// firstPrefixes spells the first few of a list.
+func firstPrefixes(list []netip.Prefix) string {
+	words := texts(list[:min(len(list), shownPrefixes)])
+	if more := len(list) - shownPrefixes; more > 0 {
+		words = append(words, fmt.Sprintf("… (%d more)", more))
+	}
+	return strings.Join(words, ", ")
+}
