@@ -126,9 +126,9 @@ func TestExplainKnowsWhatIsMeant(t *testing.T) {
 	inv := query.NewInventory(examples(t))
 	for _, tc := range []struct{ text, err string }{
 		{"pod/shop/api", "pod shop/api: not found; did you mean shop/api-0 or shop/api-1?"},
-		{"policy/shop/web", `"policy/shop/web": expected networkpolicy/NAMESPACE/NAME, pod/NAMESPACE/NAME or service/NAMESPACE/NAME; did you mean networkpolicy/shop/web?`},
+		{"policy/shop/web", `"policy/shop/web": expected networkpolicy/NAMESPACE/NAME, pod/NAMESPACE/NAME or service/NAMESPACE/NAME; did you mean networkpolicy/shop/web or service/shop/web?`},
 		{"node/node-a", `"node/node-a": expected networkpolicy/NAMESPACE/NAME, pod/NAMESPACE/NAME or service/NAMESPACE/NAME`},
-		{"svc/shop/db", "service shop/db: not found; there is none"},
+		{"svc/shop/dbs", "service shop/dbs: not found; did you mean shop/db?"},
 	} {
 		_, err := inv.Explain(tc.text, "")
 		require.EqualError(t, err, tc.err)
