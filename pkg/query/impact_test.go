@@ -2,32 +2,25 @@ package query_test
 
 import (
 	"net/netip"
-	"os"
-	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/query"
 )
 
 func TestCompareTellsFamiliesApartWhereTheyDiffer(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "all.yaml")
-	require.NoError(t, os.WriteFile(file, []byte(dualPods), 0o600))
-	before, err := daemon.LoadState(daemon.Offline{Path: file})
-	require.NoError(t, err)
-	changed := filepath.Join(t.TempDir(), "changed.yaml")
-	require.NoError(t, os.WriteFile(changed, []byte(`
+	pods, _, _ := strings.Cut(dualPods, "---\napiVersion: networking")
+	before := stateOf(t, objectsOf(t, dualPods))
+	after := stateOf(t, objectsOf(t, pods+`---
 apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
 metadata: {name: b, namespace: shop}
 spec:
   podSelector: {matchLabels: {app: b}}
   ingress: [{from: [{podSelector: {}}]}]
-`), 0o600))
-	after, err := daemon.LoadState(daemon.Offline{Path: file, Over: []string{changed}})
-	require.NoError(t, err)
+`))
 	require.Equal(t, query.Impact{Pods: 2, Changes: []query.Effect{
 		{
 			From: query.Group{Pods: []string{"shop/a"}}, To: query.Group{Pods: []string{"shop/b"}},
