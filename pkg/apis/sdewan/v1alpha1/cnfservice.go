@@ -1,0 +1,84 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// CNFService offers a service of the cluster on a port of the CNF: what comes to the port is sent on to the service.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:path=cnfservices,singular=cnfservice,scope=Namespaced,shortName=csvc,categories=sdewan
+// +kubebuilder:printcolumn:name=CNF,type=string,JSONPath=`.metadata.labels.sdewanPurpose`
+// +kubebuilder:printcolumn:name=State,type=string,JSONPath=`.status.state`
+// +kubebuilder:printcolumn:name=Age,type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name=Message,type=string,JSONPath=`.status.message`,priority=1
+type CNFService struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// What is wanted.
+	Spec CNFServiceSpec `json:"spec"`
+
+	// What has become of it. Written by the controller only.
+	// +optional
+	Status CNFServiceStatus `json:"status,omitzero"`
+}
+
+// CNFServiceList is a list of CNFService.
+//
+// +kubebuilder:object:root=true
+type CNFServiceList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []CNFService `json:"items"`
+}
+
+// CNFServiceSpec is the service, and the ports. They are as the design document has them; upstream's controller mixes them
+// up.
+type CNFServiceSpec struct {
+	// DNS name of the service, such as httpd.default.svc.cluster.local.
+	// +kubebuilder:validation:MinLength=1
+	FullName Domain `json:"fullname"`
+
+	// TCP port of the CNF. Empty is every port.
+	// +optional
+	Port Port `json:"port,omitempty"`
+
+	// TCP port of the service. Empty is the one that packets came to.
+	// +optional
+	DPort Port `json:"dport,omitempty"`
+
+	// Without effect, here and upstream.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	CIDR string `json:"cidr,omitempty"`
+}
+
+// CNFServiceStatus is what the translation was made of.
+type CNFServiceStatus struct {
+	// Address of the service. Empty while it is not known.
+	// +optional
+	SIP string `json:"sip,omitempty"`
+
+	// TCP port of the CNF.
+	// +optional
+	Port string `json:"port,omitempty"`
+
+	// TCP port of the service.
+	// +optional
+	DPort string `json:"dport,omitempty"`
+
+	// How far the object has come. Empty means that nobody has looked at it yet. Upstream has it in one of its manifests only.
+	// +optional
+	State State `json:"state,omitempty"`
+
+	// What is wrong, for people. Empty if nothing is.
+	// +optional
+	Message string `json:"message,omitempty"`
+
+	// The same for programs: Accepted, and Ready. observedGeneration is the generation they speak of.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}

@@ -1,0 +1,64 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// Mwan3Policy says over which networks traffic leaves, when an Mwan3Rule sends it here: mwan3 uses the reachable members of
+// the lowest metric, in proportion to their weights.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:path=mwan3policies,singular=mwan3policy,scope=Namespaced,shortName=mwp,categories=sdewan
+// +kubebuilder:printcolumn:name=CNF,type=string,JSONPath=`.metadata.labels.sdewanPurpose`
+// +kubebuilder:printcolumn:name=State,type=string,JSONPath=`.status.state`
+// +kubebuilder:printcolumn:name=Age,type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name=Message,type=string,JSONPath=`.status.message`,priority=1
+type Mwan3Policy struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// What is wanted.
+	Spec Mwan3PolicySpec `json:"spec"`
+
+	// What has become of it. Written by the controller only.
+	// +optional
+	Status SdewanStatus `json:"status,omitzero"`
+}
+
+// Mwan3PolicyList is a list of Mwan3Policy.
+//
+// +kubebuilder:object:root=true
+type Mwan3PolicyList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []Mwan3Policy `json:"items"`
+}
+
+// Mwan3PolicySpec is what a policy is made of.
+type Mwan3PolicySpec struct {
+	// The networks to choose from, each once. The device refuses an empty list, and two members of one interface.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=map
+	// +listMapKey=network
+	Members []Mwan3Member `json:"members"`
+}
+
+// Mwan3Member is a network of a policy.
+type Mwan3Member struct {
+	// Name of a network of the CNF's pods, as their annotation k8s.plugin.opnfv.org/nfn-network has it.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Network string `json:"network"`
+
+	// Order among the members: those of the lowest metric that are reachable are used. 1 to 256: the device wants more than
+	// 0, and mwan3 passes over members above 256.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=256
+	Metric int `json:"metric"`
+
+	// Share among the members of one metric. 1 to 1000: the device wants more than 0, and 1000 is mwan3's documented limit.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	Weight int `json:"weight"`
+}
