@@ -55,7 +55,7 @@ func TestBalancingAgreesWithOVN(t *testing.T) {
 			}
 			want := traceBalanced(t, lab, f, p)
 			outcomes[want]++
-			require.Equal(t, want, becomes(p, got), "%+v: %+v", p, got)
+			require.Equal(t, want, becomes(got), "%+v: %+v", p, got)
 		}
 	}
 	t.Logf("%v", outcomes)
@@ -63,7 +63,7 @@ func TestBalancingAgreesWithOVN(t *testing.T) {
 }
 
 // becomes spells a result as traceBalanced does.
-func becomes(p nbtrace.Packet, r nbtrace.Result) string {
+func becomes(r nbtrace.Result) string {
 	switch b := r.Balanced; {
 	case b != nil && b.Outcome == nbtrace.Refused:
 		return "refused"
@@ -262,4 +262,39 @@ func TestHairpinSkipsAStageInOVN(t *testing.T) {
 	lab.Sync()
 	p := nbtrace.Packet{Src: ports[0].Addrs[0], Dst: netip.MustParseAddr("10.96.0.1"), Protocol: 6, DstPort: 80}
 	require.Equal(t, "dropped", traceBalanced(t, lab, "a", p))
+}
+
+// TestSwitchBalancesBeforeTheRouterInOVN sends packets in through a switch and a router that both have the VIP.
+func TestSwitchBalancesBeforeTheRouterInOVN(t *testing.T) {
+	network, ports := crossing(t)
+	lab := ovnlab.Start(t)
+	lab.Install(network)
+	lab.NBCtl("set", "Logical_Router", "lr", "options:chassis=ch0", "--",
+		"lsp-set-type", ovnlab.World, "localnet", "--", "lsp-set-addresses", ovnlab.World, "unknown")
+	lab.NBCtl("lb-add", "sw", "10.96.0.1:80", "10.0.1.1:8080", "--", "ls-lb-add", "outside", "sw")
+	lab.NBCtl("lb-add", "rt", "10.96.0.1:80", "10.0.2.1:8080", "--", "lr-lb-add", "lr", "rt")
+	lab.Sync()
+	r := nbtrace.Rows{
+		Switches: []nbtrace.Switch{{Name: "outside", Ports: []string{ovnlab.World}, LoadBalancers: []string{"sw"}}},
+		Routers:  []nbtrace.Router{{Name: "lr", LoadBalancers: []string{"rt"}}},
+		Ports:    []nbtrace.Port{{Name: "a", Addresses: []string{"10.0.1.1"}}, {Name: "c", Addresses: []string{"10.0.2.1"}}},
+		LoadBalancers: []nbtrace.LoadBalancer{
+			{UUID: "sw", VIPs: map[string]string{"10.96.0.1:80": "10.0.1.1:8080"}},
+			{UUID: "rt", VIPs: map[string]string{"10.96.0.1:80": "10.0.2.1:8080"}},
+		},
+	}
+	r.Switches = append(r.Switches, nbtrace.Switch{Name: "pods", Ports: []string{"a", "c"}})
+	p := nbtrace.Packet{
+		Inport: ovnlab.World, Router: "lr", Src: netip.MustParseAddr("198.51.100.9"), Dst: netip.MustParseAddr("10.96.0.1"),
+		Protocol: 6, DstPort: 80,
+	}
+	for _, want := range []string{ports[0].Name, ports[2].Name} {
+		tracer, err := nbtrace.New(r)
+		require.NoError(t, err)
+		require.Equal(t, want, traceBalanced(t, lab, ovnlab.World, p))
+		require.Equal(t, want, becomes(tracer.Trace(p)))
+		lab.NBCtl("ls-lb-del", "outside")
+		lab.Sync()
+		r.Switches[0].LoadBalancers = nil
+	}
 }
