@@ -1,7 +1,10 @@
 package scenario_test
 
 import (
+	"encoding/json"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/backends/backendtest"
 	"github.com/netloom/netloom/backends/memory/memorytest"
@@ -18,5 +21,29 @@ func TestScenarios(t *testing.T) {
 		scenario.Backend{Name: "memory", Fresh: memorytest.New},
 		scenario.Backend{Name: "OVN 23.03", Fresh: ovn(schema.NB2303())},
 		scenario.Backend{Name: "OVN 25.03, with tiers", Fresh: ovn(schema.NB2503())},
+		scenario.Backend{Name: "OVN without template variables", Scripts: "service-*", Fresh: func(t testing.TB) backendtest.Target {
+			return ovntest.NewByNode(t, older(t))
+		}},
 	)
+}
+
+// older is a schema of before groups of load balancers and template variables: what is served by node is on the switches
+// and routers of the nodes then.
+func older(t testing.TB) []byte {
+	var nb struct {
+		Name    string                    `json:"name"`
+		Version string                    `json:"version"`
+		Tables  map[string]map[string]any `json:"tables"`
+	}
+	require.NoError(t, json.Unmarshal(schema.NB2303(), &nb))
+	delete(nb.Tables, "Load_Balancer_Group")
+	delete(nb.Tables, "Chassis_Template_Var")
+	for _, table := range []string{"Logical_Switch", "Logical_Router"} {
+		columns, ok := nb.Tables[table]["columns"].(map[string]any)
+		require.True(t, ok)
+		delete(columns, "load_balancer_group")
+	}
+	text, err := json.Marshal(nb)
+	require.NoError(t, err)
+	return text
 }
