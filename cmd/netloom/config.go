@@ -71,7 +71,7 @@ func optionsOf(cfg *config.Config) daemon.Options {
 			MinInterval: cfg.MinInterval, MaxInterval: cfg.DriftInterval,
 			RetryMin: cfg.RetryMin, RetryMax: cfg.RetryMax, MaxDeleteFraction: cfg.MaxDeleteFraction,
 		},
-		Force: cfg.Force, Listen: cfg.Listen, Pprof: cfg.Pprof,
+		Force: cfg.Force, Listen: cfg.Listen, Pprof: cfg.Pprof, UIListen: cfg.UIListen,
 	}
 }
 

@@ -53,6 +53,7 @@ type Config struct {
 	Force             bool
 
 	Listen    string // "" serves nothing
+	UIListen  string // "" serves no web page
 	Pprof     bool
 	LogLevel  logrus.Level
 	LogFormat LogFormat

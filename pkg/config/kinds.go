@@ -97,11 +97,11 @@ func rate(key, def, usage string, field func(*Config) *uint32) Setting {
 	}
 }
 
-func listen(key, def, usage string) Setting {
-	s := text(key, def, usage, func(c *Config) *string { return &c.Listen })
+func listen(key, def, usage string, field func(*Config) *string) Setting {
+	s := text(key, def, usage, field)
 	s.Expect = "[HOST]:PORT, or nothing"
 	s.parse = func(c *Config, v string) bool {
-		c.Listen = v
+		*field(c) = v
 		return v == "" || isAddress(v)
 	}
 	return s

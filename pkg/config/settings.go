@@ -86,7 +86,10 @@ func loopSettings() []Setting {
 
 func serverSettings() []Setting {
 	return []Setting{
-		listen("listen", ":8080", "address that health, metrics and debugging are served on; empty serves nothing"),
+		listen("listen", ":8080", "address that health, metrics and debugging are served on; empty serves nothing",
+			func(c *Config) *string { return &c.Listen }),
+		listen("ui-listen", "", "address that the web page is served on, without authentication; empty serves none",
+			func(c *Config) *string { return &c.UIListen }),
 		flag("pprof", "false", "serve profiles under /debug/pprof/",
 			func(c *Config) *bool { return &c.Pprof }),
 		logLevel("log-level", "info", "least severe level that is logged"),

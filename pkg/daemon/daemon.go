@@ -30,6 +30,7 @@ type Daemon struct {
 	targets  []*running
 	observe  reconcile.Observers
 	planning sync.Mutex // held while a plan is made for a request
+	ui       *ui        // nil where no web page is served
 }
 
 // running is a target with its loop.
@@ -48,7 +49,13 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 	d.pipeline = NewPipeline(source, translator.Options{Cluster: opts.Cluster, Families: opts.Families}, log)
 	d.observe = reconcile.Observers{d.metrics}
 	d.pipeline.OnPublish(d.published) // first: a quick target is timed from what the metrics know by then
+	if opts.UIListen != "" {
+		if d.ui, err = newUI(d); err != nil {
+			return nil, err
+		}
+	}
 	if err := d.embed(); err != nil {
+		d.Close()
 		return nil, err
 	}
 	d.opts.Target.Log = log
@@ -126,6 +133,9 @@ func (d *Daemon) Close() {
 	if d.embedded != nil {
 		d.embedded.Close()
 	}
+	if d.ui != nil {
+		_ = d.ui.listener.Close() // closed already, where it was served
+	}
 }
 
 // Run works until ctx ends, and leaves the targets as they are then. It fails when the source or the HTTP server cannot
@@ -144,6 +154,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 	}
 	if d.opts.Listen != "" {
 		group.Go(func() error { return d.serve(ctx) })
+	}
+	if d.ui != nil {
+		group.Go(func() error { return d.ui.serve(ctx) })
 	}
 	group.Go(func() error { return d.pipeline.Run(ctx) })
 	group.Go(func() error {

@@ -24,4 +24,6 @@ type Options struct {
 
 	Listen string // address of the HTTP server; "" serves nothing
 	Pprof  bool
+
+	UIListen string // address of the web page; "" serves none
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/netloom/netloom/labelcache"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/watch"
 	"github.com/netloom/netloom/translator"
@@ -32,9 +33,10 @@ type Pipeline struct {
 // Published is told to whoever asked for it after each snapshot.
 type Published struct {
 	Snapshot *intent.Snapshot
-	Events   []watch.Ref   // what was drained for it, the first time since the start; each once
-	Since    time.Time     // when the pipeline woke for it
-	Took     time.Duration // to translate
+	View     labelcache.View // the endpoints that it was made with
+	Events   []watch.Ref     // what was drained for it, the first time since the start; each once
+	Since    time.Time       // when the pipeline woke for it
+	Took     time.Duration   // to translate
 	Problems int
 	Stats    Stats
 }
@@ -104,7 +106,8 @@ func (p *Pipeline) Step() {
 	p.mu.Unlock()
 	for _, f := range p.published {
 		f(Published{
-			Snapshot: snapshot, Events: refs, Since: began, Took: time.Since(began), Problems: len(problems), Stats: stats,
+			Snapshot: snapshot, View: p.translator.View(), Events: refs, Since: began, Took: time.Since(began),
+			Problems: len(problems), Stats: stats,
 		})
 	}
 }

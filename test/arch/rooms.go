@@ -70,6 +70,9 @@ var rooms = []room{
 		"labelcache", "pkg/intent", "pkg/reach", "k8s.io/api/...", "k8s.io/apimachinery/...",
 		"sigs.k8s.io/json", yaml,
 	}},
+	{dir: "pkg/webui", may: []string{
+		"labelcache", "pkg/intent", "pkg/query", "pkg/reach", "k8s.io/apimachinery/pkg/labels",
+	}},
 	{dir: "pkg/version"},
 	{dir: "pkg/daemon/...", may: everything},
 

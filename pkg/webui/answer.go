@@ -1,0 +1,102 @@
+package webui
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/netloom/netloom/pkg/query"
+)
+
+// Why a request cannot be answered, apart from what is wrong with what it asks.
+var (
+	errNotSynced = errors.New("the source has not synced: there is no snapshot yet; try again in a moment")
+	errMethod    = errors.New("only GET and HEAD: nothing can be changed here")
+	errHost      = errors.New("this host name is not served: use localhost or a loopback address")
+	errNoPath    = errors.New("no such path; docs/ui.md lists those there are")
+	errStreams   = errors.New("too many event streams are open")
+)
+
+// fail answers with an error, as JSON with the name "error".
+func fail(w http.ResponseWriter, r *http.Request, err error) {
+	status := http.StatusBadRequest
+	switch {
+	case errors.Is(err, errNotSynced), errors.Is(err, errStreams):
+		status = http.StatusServiceUnavailable
+	case errors.Is(err, errMethod):
+		status = http.StatusMethodNotAllowed
+	case errors.Is(err, errHost):
+		status = http.StatusMisdirectedRequest
+	case errors.Is(err, errNoPath), errors.Is(err, query.ErrNotFound):
+		status = http.StatusNotFound
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	send(w, r, status, map[string]string{"error": err.Error()})
+}
+
+// minZipped is how many bytes an answer has at least that is compressed: less fits a packet anyway.
+const minZipped = 1400
+
+// send writes data as JSON, compressed where that is worth it and wanted.
+func send(w http.ResponseWriter, r *http.Request, status int, data any) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(data); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	header := w.Header()
+	header.Set("Content-Type", "application/json; charset=utf-8")
+	header.Add("Vary", "Accept-Encoding")
+	if b.Len() < minZipped || !takesZip(r) {
+		w.WriteHeader(status)
+		_, _ = w.Write(b.Bytes())
+		return
+	}
+	header.Set("Content-Encoding", "gzip")
+	w.WriteHeader(status)
+	_, _ = w.Write(zipped(b.Bytes()))
+}
+
+// zipped is b, compressed.
+func zipped(b []byte) []byte {
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	_, _ = z.Write(b) // a buffer takes everything
+	_ = z.Close()
+	return out.Bytes()
+}
+
+// takesZip says whether a client understands gzip.
+func takesZip(r *http.Request) bool {
+	for part := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
+		coding, quality, _ := strings.Cut(strings.TrimSpace(part), ";")
+		q := strings.ReplaceAll(quality, " ", "")
+		if strings.EqualFold(coding, "gzip") && q != "q=0" && q != "q=0.0" {
+			return true
+		}
+	}
+	return false
+}
+
+// matches says whether an If-None-Match header names the tag.
+func matches(header, tag string) bool {
+	for part := range strings.SplitSeq(header, ",") {
+		if p := strings.TrimPrefix(strings.TrimSpace(part), "W/"); p == tag || p == "*" {
+			return true
+		}
+	}
+	return false
+}
+
+// cut is the first of a list, and how many are left out.
+func cut[T any](list []T, most int) (first []T, more int) {
+	if len(list) <= most {
+		return list, 0
+	}
+	return list[:most], len(list) - most
+}

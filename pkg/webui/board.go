@@ -1,0 +1,168 @@
+package webui
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"sync"
+
+	"github.com/netloom/netloom/labelcache"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/query"
+	"github.com/netloom/netloom/pkg/reach"
+)
+
+// newest keeps what was worked out of the newest state that somebody asked about.
+type newest struct {
+	mu sync.Mutex
+	of *board
+}
+
+// board is what there is for a state. An older one than there is already is made for its asker alone.
+func (n *newest) board(s State) *board {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.of == nil || n.of.state.Number != s.Number {
+		n.of = &board{state: s}
+		n.of.inventory = sync.OnceValue(func() *query.Inventory { return query.NewInventory(s.State) })
+		n.of.ground = sync.OnceValue(func() *ground { return newGround(s.State) })
+		n.of.policyList = sync.OnceValue(n.of.listPolicies)
+	}
+	return n.of
+}
+
+// board is what answers are made from: a state, and what was worked out of it, each when first asked for.
+type board struct {
+	state      State
+	inventory  func() *query.Inventory
+	ground     func() *ground
+	policyList func() []PolicyLine
+	matrices   memory
+}
+
+// memory keeps answers by what was asked, a few of them. The zero value is empty.
+type memory struct {
+	mu   sync.Mutex
+	kept map[string]any
+}
+
+// maxKept is how many answers a memory keeps.
+const maxKept = 16
+
+// answer is what work makes of it, or made before. Only one is made at a time: who asks the same meanwhile gets the same.
+func (m *memory) answer(asked string, work func() (any, error)) (any, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if known := m.kept[asked]; known != nil {
+		return known, nil
+	}
+	answer, err := work()
+	if err != nil {
+		return nil, err
+	}
+	if m.kept == nil || len(m.kept) >= maxKept {
+		m.kept = map[string]any{}
+	}
+	m.kept[asked] = answer
+	return answer, nil
+}
+
+// ground is who there is in a state, by classes that policies treat alike. Nodes are left out, and what policies say of
+// them: that a node reaches its own pods would make a class of every pod and node.
+type ground struct {
+	classes []*reach.Class
+	// pods are the endpoints with an address, by key, each with the numbers of the classes of its addresses.
+	pods    []groundPod
+	outside []groundOutside
+}
+
+type groundPod struct {
+	*labelcache.Endpoint
+	classes []int // in order, each once
+}
+
+// groundOutside is addresses that nobody of the cluster holds and that policies treat alike.
+type groundOutside struct {
+	class    int
+	example  netip.Addr
+	titles   []string // as policies spell them, what narrower ones hold included
+	prefixes []netip.Prefix
+}
+
+// familiar are addresses that documentation uses: the first of a class of them is its example.
+func familiar() []netip.Addr {
+	return []netip.Addr{
+		netip.AddrFrom4([4]byte{203, 0, 113, 7}), netip.AddrFrom16([16]byte{0x20, 0x01, 0x0d, 0xb8, 15: 7}),
+	}
+}
+
+// kindNode is the kind of the objects that speak of nodes.
+const kindNode = "Node"
+
+func newGround(s query.State) *ground {
+	snapshot := withoutNodes(s.Snapshot)
+	g := &ground{}
+	var endpoints []intent.Endpoint
+	held := map[netip.Addr]bool{}
+	for e := range s.View.Endpoints() {
+		if len(e.Addrs) == 0 {
+			continue
+		}
+		g.pods = append(g.pods, groundPod{Endpoint: e})
+		endpoints = append(endpoints, intent.Endpoint{Key: intent.Key(e.Key), Addrs: e.Addrs, Node: e.Node})
+		for _, a := range e.Addrs {
+			held[a] = true
+		}
+	}
+	slices.SortFunc(g.pods, func(a, b groundPod) int { return a.Key.Compare(b.Key) })
+	places := append(reach.PlacesOf(endpoints), reach.Outside(func(a netip.Addr) bool { return held[a] }, snapshot)...)
+	g.classes = reach.Classify(places, snapshot)
+	at := map[intent.Key][]int{}
+	for i, c := range g.classes {
+		out := groundOutside{class: i, prefixes: reach.Standings(places, c.Places)}
+		for _, p := range c.Places {
+			if p.Standing.IsValid() {
+				out.example = cmp.Or(out.example, p.Party.Addr)
+				out.titles = append(out.titles, p.Standing.String())
+				continue
+			}
+			if in := at[p.Party.Key]; len(in) == 0 || in[len(in)-1] != i {
+				at[p.Party.Key] = append(in, i)
+			}
+		}
+		for _, a := range familiar() {
+			if slices.ContainsFunc(out.prefixes, func(p netip.Prefix) bool { return p.Contains(a) && !held[a] }) {
+				out.example = a
+			}
+		}
+		if out.example.IsValid() {
+			g.outside = append(g.outside, out)
+		}
+	}
+	for i := range g.pods {
+		g.pods[i].classes = at[intent.Key(g.pods[i].Key)]
+	}
+	return g
+}
+
+// withoutNodes is a snapshot without what it says of nodes.
+func withoutNodes(s *intent.Snapshot) *intent.Snapshot {
+	next := s.Next()
+	used := map[intent.SetID]bool{}
+	for p := range s.Policies() {
+		if p.Origin.Kind == kindNode {
+			next.DropPolicy(p.ID)
+			continue
+		}
+		used[p.Subject] = true
+		for i := range p.Rules {
+			used[p.Rules[i].Subject], used[p.Rules[i].Peer.Set] = true, true
+		}
+	}
+	for set := range s.Sets() {
+		if !used[set.ID] {
+			next.DropSet(set.ID)
+		}
+	}
+	return next.Commit()
+}

@@ -1,0 +1,77 @@
+package webui
+
+import (
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// Event is something that happened, for people who watch.
+type Event struct {
+	ID       uint64          `json:"id"` // upwards from 1
+	At       time.Time       `json:"at"`
+	Kind     EventKind       `json:"kind"`
+	Target   string          `json:"target,omitempty"`
+	Revision intent.Revision `json:"revision,omitempty"`
+	Text     string          `json:"text"` // what happened, in words
+}
+
+// EventKind is what an Event is about.
+type EventKind string
+
+// The kinds of events.
+const (
+	SnapshotPublished EventKind = "snapshot"        // there is a new state
+	PlanApplied       EventKind = "plan"            // a target was written to
+	TargetChanged     EventKind = "target"          // a target came in step, fell out of step, or was changed by someone
+	ProblemAppeared   EventKind = "problem"         // something cannot be understood
+	ProblemCleared    EventKind = "problem-cleared" // and now it is gone, or can
+)
+
+// keptEvents is how many events a Feed remembers.
+const keptEvents = 256
+
+// Feed remembers the last events and wakes who waits for the next. It is safe for concurrent use. Make it with NewFeed.
+type Feed struct {
+	epoch string
+
+	mu   sync.Mutex
+	kept []Event // the newest last
+	last uint64
+	news chan struct{} // closed by the next event
+}
+
+// NewFeed makes an empty feed. The time tells its events from those of a process before.
+func NewFeed(now time.Time) *Feed {
+	return &Feed{epoch: strconv.FormatInt(now.UnixNano(), 36), news: make(chan struct{})}
+}
+
+// Epoch names the process that numbers the events and the states.
+func (f *Feed) Epoch() string { return f.epoch }
+
+// Add tells an event. It gives it its ID and does not wait for anybody.
+func (f *Feed) Add(e Event) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.last++
+	e.ID = f.last
+	if len(f.kept) == keptEvents {
+		f.kept = append(f.kept[:0:0], f.kept[keptEvents/4:]...)
+	}
+	f.kept = append(f.kept, e)
+	close(f.news)
+	f.news = make(chan struct{})
+}
+
+// After lists the events that are remembered of those after an ID, and what is closed when there is another.
+func (f *Feed) After(id uint64) ([]Event, <-chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	first := len(f.kept)
+	for first > 0 && f.kept[first-1].ID > id {
+		first--
+	}
+	return append([]Event(nil), f.kept[first:]...), f.news
+}

@@ -1,0 +1,140 @@
+package webui_test
+
+import (
+	"context"
+	"flag"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/netloom/netloom/pkg/query"
+	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/pkg/webui"
+	"github.com/netloom/netloom/translator"
+)
+
+var update = flag.Bool("update", false, "rewrite what the golden tests want")
+
+// moment is when everything happened.
+var moment = time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// source is a Source that shows what it is given.
+type source struct {
+	state   webui.State
+	targets []webui.Target
+	rows    []webui.TargetRows
+}
+
+func (s *source) Newest() (webui.State, bool) { return s.state, s.state.Number > 0 }
+
+func (s *source) Targets() []webui.Target { return append([]webui.Target(nil), s.targets...) }
+
+func (s *source) Rows(_ context.Context, kind, namespace, name string) []webui.TargetRows {
+	if kind+"/"+namespace+"/"+name == "NetworkPolicy/shop/db" {
+		return s.rows
+	}
+	return nil
+}
+
+// stateOf is what objects mean.
+func stateOf(t testing.TB, objects []runtime.Object) query.State {
+	t.Helper()
+	tr := translator.New(translator.Options{})
+	state := query.State{}
+	for _, object := range objects {
+		require.NoError(t, tr.Put(object))
+		switch o := object.(type) {
+		case *corev1.Pod:
+			state.Objects.Pods = append(state.Objects.Pods, o)
+		case *corev1.Node:
+			state.Objects.Nodes = append(state.Objects.Nodes, o)
+		case *corev1.Service:
+			state.Objects.Services = append(state.Objects.Services, o)
+		case *networkingv1.NetworkPolicy:
+			state.Objects.Policies = append(state.Objects.Policies, o)
+		}
+	}
+	state.Snapshot, state.View = tr.Snapshot(), tr.View()
+	for _, p := range tr.Problems() {
+		state.Problems = append(state.Problems, query.Problem{Object: p.Origin.String(), Field: p.Field, Message: p.Message})
+	}
+	return state
+}
+
+// shop is the state of testdata/shop.yaml, with a target that agrees.
+func shop(t testing.TB) *source {
+	t.Helper()
+	text, err := os.ReadFile("testdata/shop.yaml")
+	require.NoError(t, err)
+	log := logrus.New()
+	log.SetOutput(t.Output())
+	manifests := watch.LoadManifest("shop.yaml", text, watch.Options{}, log)
+	var objects []runtime.Object
+	for _, ref := range manifests.Refs() {
+		object, ok := manifests.Get(ref)
+		require.True(t, ok)
+		objects = append(objects, object)
+	}
+	state := stateOf(t, objects)
+	for _, p := range manifests.Problems() {
+		path, document, object := p.Place()
+		state.Problems = append(state.Problems, query.Problem{
+			Object: object, Field: p.Field, Message: p.Message, Place: query.Place{Path: path, Document: document},
+		})
+	}
+	up := true
+	plan := &webui.Plan{
+		At: moment, Revision: 1, Full: true, Summary: "1 operation in 1 transaction: create ACL ×1", Planned: 1.5, Applied: 2.25,
+		Ops: []webui.Op{{Verb: "create", Kind: "ACL", Name: "shop/db ingress[0]", Origin: "NetworkPolicy/shop/db spec.ingress[0]"}},
+	}
+	return &source{
+		state: webui.State{State: state, Number: 3, At: moment},
+		targets: []webui.Target{{
+			Name: "ovn", Health: webui.InStep, Up: &up, Revision: 1, Wanted: 1, Owned: 9, LastConverged: moment, LastPlan: plan,
+			LastWrite: plan, Latency: 4, Writes: 1, Skips: []webui.Skip{{Intent: "NetworkPolicy/shop/db/ingress", Reason: "no SCTP here"}},
+		}},
+		rows: []webui.TargetRows{{Target: "ovn", Counts: map[string]int{"ACL": 1}, Rows: []webui.Row{{
+			Table: "ACL", UUID: "u", Rule: "ingress[0]", Text: "outport == @a && ip4", Action: "to-lport 1002 allow-related",
+		}}}},
+	}
+}
+
+// server is a handler to ask.
+type server struct {
+	*webui.Handler
+	feed *webui.Feed
+}
+
+func serve(s webui.Source) *server {
+	feed := webui.NewFeed(moment)
+	return &server{webui.New(webui.Options{Source: s, Feed: feed}), feed}
+}
+
+// get asks for a path; headers are pairs of names and values.
+func (s *server) get(t testing.TB, path string, headers ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	return s.ask(t, http.MethodGet, path, headers...)
+}
+
+func (s *server) ask(t testing.TB, method, path string, headers ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, path, http.NoBody)
+	for i := 0; i < len(headers); i += 2 {
+		if headers[i] == "Host" {
+			r.Host = headers[i+1]
+			continue
+		}
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return w
+}

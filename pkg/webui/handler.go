@@ -1,0 +1,138 @@
+package webui
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+)
+
+// Options say what a Handler serves.
+type Options struct {
+	Source Source
+	Feed   *Feed
+	// Loopback says that only this machine is to be served: requests for another host name than localhost and loopback
+	// addresses are refused, so that no foreign page comes in by a name of its own that resolves to here.
+	Loopback bool
+}
+
+// Handler is the page with all behind it.
+type Handler struct {
+	opts   Options
+	mux    *http.ServeMux
+	newest newest
+	// busy holds a word for each request that computes: as many at a time as it has room for.
+	busy    chan struct{}
+	streams atomic.Int32 // of events that are open
+}
+
+// maxBusy is how many requests compute at a time, beside what the daemon has to do.
+const maxBusy = 2
+
+// New makes the handler.
+func New(opts Options) *Handler {
+	h := &Handler{opts: opts, mux: http.NewServeMux(), busy: make(chan struct{}, maxBusy)}
+	for path, asset := range loadAssets() {
+		h.mux.Handle(path, asset)
+	}
+	for path, answer := range map[string]func(*http.Request, *board) (any, error){
+		"overview":                    h.overview,
+		"matrix":                      h.matrix,
+		"policies":                    h.policies,
+		"policies/{namespace}/{name}": h.policy,
+		"why":                         h.why,
+		"names":                       h.names,
+	} {
+		h.mux.HandleFunc("/api/v1/"+path, h.ofState(answer))
+	}
+	h.mux.HandleFunc("/api/v1/policies/{namespace}/{name}/rows", h.rows)
+	h.mux.HandleFunc("/api/v1/targets", h.targets)
+	h.mux.HandleFunc("/api/v1/events", h.events)
+	h.mux.HandleFunc("/api/v1/", func(w http.ResponseWriter, r *http.Request) {
+		fail(w, r, fmt.Errorf("%s: %w", r.URL.Path, errNoPath))
+	})
+	return h
+}
+
+// policyOfContent lets the page load what this server has, and nothing else.
+const policyOfContent = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
+
+// ServeHTTP answers one request.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	header := w.Header()
+	header.Set("Content-Security-Policy", policyOfContent)
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("X-Content-Type-Options", "nosniff")
+	if strings.HasPrefix(r.URL.Path, "/api/") {
+		header.Set("Cache-Control", "no-store")
+	}
+	switch {
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		header.Set("Allow", "GET, HEAD")
+		fail(w, r, errMethod)
+	case h.opts.Loopback && !isLoopback(r.Host):
+		fail(w, r, fmt.Errorf("%q: %w", r.Host, errHost))
+	default:
+		h.mux.ServeHTTP(w, r)
+	}
+}
+
+// isLoopback says whether a Host header means this machine.
+func isLoopback(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	if strings.EqualFold(strings.TrimSuffix(host, "."), "localhost") {
+		return true
+	}
+	a, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return err == nil && a.Unmap().IsLoopback()
+}
+
+// ofState answers from the newest state, to whoever has not the answer yet.
+func (h *Handler) ofState(answer func(*http.Request, *board) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		state, ok := h.opts.Source.Newest()
+		if !ok {
+			fail(w, r, errNotSynced)
+			return
+		}
+		tag := fmt.Sprintf(`"%s-%d"`, h.opts.Feed.Epoch(), state.Number)
+		w.Header().Set("ETag", tag)
+		if matches(r.Header.Get("If-None-Match"), tag) {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		select {
+		case h.busy <- struct{}{}:
+			defer func() { <-h.busy }()
+		case <-r.Context().Done():
+			return
+		}
+		data, err := answer(r, h.newest.board(state))
+		if err != nil {
+			w.Header().Del("ETag")
+			fail(w, r, err)
+			return
+		}
+		send(w, r, http.StatusOK, data)
+	}
+}
+
+func (h *Handler) targets(w http.ResponseWriter, r *http.Request) {
+	list := h.opts.Source.Targets()
+	for i := range list {
+		if more := len(list[i].Skips) - maxSkips; more > 0 {
+			list[i].Skips, list[i].MoreSkips = list[i].Skips[:maxSkips], more
+		}
+	}
+	send(w, r, http.StatusOK, map[string]any{"targets": list})
+}
+
+func (h *Handler) rows(w http.ResponseWriter, r *http.Request) {
+	list := h.opts.Source.Rows(r.Context(), kindPolicy, r.PathValue("namespace"), r.PathValue("name"))
+	send(w, r, http.StatusOK, map[string]any{"targets": list})
+}

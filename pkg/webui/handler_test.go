@@ -1,0 +1,128 @@
+package webui_test
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/pkg/webui"
+)
+
+func TestThePageIsServedWithItsParts(t *testing.T) {
+	s := serve(shop(t))
+	for path, kind := range map[string]string{
+		"/": "text/html; charset=utf-8", "/app.js": "text/javascript; charset=utf-8", "/style.css": "text/css; charset=utf-8",
+		"/icon.svg": "image/svg+xml",
+	} {
+		w := s.get(t, path)
+		require.Equal(t, http.StatusOK, w.Code, path)
+		require.Equal(t, kind, w.Header().Get("Content-Type"))
+		require.Equal(t, "no-cache", w.Header().Get("Cache-Control"))
+		again := s.get(t, path, "If-None-Match", w.Header().Get("ETag"))
+		require.Equal(t, http.StatusNotModified, again.Code)
+		require.Empty(t, again.Body.Bytes())
+	}
+	require.Equal(t, http.StatusNotFound, s.get(t, "/index.html").Code)
+	require.Equal(t, http.StatusNotFound, s.get(t, "/static/").Code)
+}
+
+func TestEveryAnswerGuardsThePage(t *testing.T) {
+	s := serve(shop(t))
+	for _, path := range []string{"/", "/app.js", "/api/v1/overview", "/api/v1/nothing", "/nothing"} {
+		h := s.get(t, path, "Origin", "https://example.com").Header()
+		require.Contains(t, h.Get("Content-Security-Policy"), "default-src 'self'; ", path)
+		require.NotContains(t, h.Get("Content-Security-Policy"), "unsafe", path)
+		require.Equal(t, "nosniff", h.Get("X-Content-Type-Options"), path)
+		require.Equal(t, "same-origin", h.Get("Cross-Origin-Resource-Policy"), path)
+		require.Empty(t, h.Get("Access-Control-Allow-Origin"), path)
+	}
+	require.Equal(t, "no-store", s.get(t, "/api/v1/overview").Header().Get("Cache-Control"))
+	require.Equal(t, "no-store", s.get(t, "/api/v1/nothing").Header().Get("Cache-Control"))
+}
+
+func TestNothingCanBeChanged(t *testing.T) {
+	s := serve(shop(t))
+	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions} {
+		for _, path := range []string{"/", "/api/v1/overview", "/api/v1/events"} {
+			w := s.ask(t, method, path)
+			require.Equal(t, http.StatusMethodNotAllowed, w.Code, "%s %s", method, path)
+			require.Equal(t, "GET, HEAD", w.Header().Get("Allow"))
+		}
+	}
+	require.Equal(t, http.StatusOK, s.ask(t, http.MethodHead, "/api/v1/overview").Code)
+	require.Equal(t, http.StatusOK, s.ask(t, http.MethodHead, "/api/v1/events").Code)
+}
+
+func TestAnAnswerIsSentOnce(t *testing.T) {
+	source := shop(t)
+	s := serve(source)
+	first := s.get(t, "/api/v1/matrix")
+	tag := first.Header().Get("ETag")
+	require.NotEmpty(t, tag)
+	again := s.get(t, "/api/v1/matrix", "If-None-Match", tag)
+	require.Equal(t, http.StatusNotModified, again.Code)
+	require.Empty(t, again.Body.Bytes())
+
+	source.state.Number++
+	require.Equal(t, http.StatusOK, s.get(t, "/api/v1/matrix", "If-None-Match", tag).Code, "another state")
+	other := webui.New(webui.Options{Source: source, Feed: webui.NewFeed(moment.AddDate(0, 0, 1))})
+	source.state.Number--
+	require.Equal(t, http.StatusOK, (&server{other, nil}).get(t, "/api/v1/matrix", "If-None-Match", tag).Code, "another process")
+	require.Empty(t, s.get(t, "/api/v1/matrix?port=x").Header().Get("ETag"), "a fault has no tag")
+}
+
+func TestLargeAnswersAreCompressed(t *testing.T) {
+	s := serve(shop(t))
+	plain := s.get(t, "/api/v1/why?from=shop/web-*&to=svc/shop/db")
+	require.Empty(t, plain.Header().Get("Content-Encoding"))
+	zipped := s.get(t, "/api/v1/why?from=shop/web-*&to=svc/shop/db", "Accept-Encoding", "br, gzip;q=0.8")
+	require.Equal(t, "gzip", zipped.Header().Get("Content-Encoding"))
+	require.Less(t, zipped.Body.Len(), plain.Body.Len())
+	z, err := gzip.NewReader(zipped.Body)
+	require.NoError(t, err)
+	text, err := io.ReadAll(z)
+	require.NoError(t, err)
+	require.Equal(t, plain.Body.String(), string(text))
+	require.Empty(t, s.get(t, "/api/v1/overview", "Accept-Encoding", "gzip").Header().Get("Content-Encoding"), "a small one is not")
+	require.Empty(t, s.get(t, "/api/v1/why?from=shop/web-*&to=svc/shop/db", "Accept-Encoding", "gzip;q=0").Header().Get("Content-Encoding"))
+	require.Equal(t, "gzip", s.get(t, "/app.js", "Accept-Encoding", "gzip").Header().Get("Content-Encoding"))
+}
+
+func TestOnLoopbackForeignNamesAreRefused(t *testing.T) {
+	h := webui.New(webui.Options{Source: shop(t), Feed: webui.NewFeed(moment), Loopback: true})
+	s := &server{h, nil}
+	for host, want := range map[string]int{
+		"localhost:8081": http.StatusOK, "127.0.0.1:1": http.StatusOK, "[::1]:80": http.StatusOK, "LOCALHOST": http.StatusOK,
+		"127.9.9.9": http.StatusOK, "evil.example": http.StatusMisdirectedRequest, "localhost.evil.example:8081": http.StatusMisdirectedRequest,
+		"192.0.2.1:80": http.StatusMisdirectedRequest, "": http.StatusMisdirectedRequest,
+	} {
+		require.Equal(t, want, s.get(t, "/api/v1/overview", "Host", host).Code, host)
+		require.Equal(t, want, s.get(t, "/", "Host", host).Code, host)
+	}
+	require.Equal(t, http.StatusOK, serve(shop(t)).get(t, "/", "Host", "netloom.example").Code, "elsewhere any name is good")
+}
+
+func TestThereIsNothingToSeeBeforeTheFirstState(t *testing.T) {
+	s := serve(&source{})
+	for _, path := range []string{"overview", "matrix", "policies", "why?from=a&to=b"} {
+		w := s.get(t, "/api/v1/"+path)
+		require.Equal(t, http.StatusServiceUnavailable, w.Code)
+		require.Contains(t, w.Body.String(), "the source has not synced")
+	}
+	require.Equal(t, http.StatusOK, s.get(t, "/api/v1/targets").Code)
+	require.Equal(t, http.StatusOK, s.get(t, "/").Code)
+}
+
+func TestSkipsAreBounded(t *testing.T) {
+	source := shop(t)
+	source.targets[0].Skips = make([]webui.Skip, 80)
+	var got struct{ Targets []webui.Target }
+	require.NoError(t, json.Unmarshal(serve(source).get(t, "/api/v1/targets").Body.Bytes(), &got))
+	require.Len(t, got.Targets[0].Skips, 50)
+	require.Equal(t, 30, got.Targets[0].MoreSkips)
+	require.Len(t, source.targets[0].Skips, 80)
+}

@@ -1,0 +1,38 @@
+package webui
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/query"
+)
+
+// maxProblems is how many problems are listed.
+const maxProblems = 100
+
+// Overview is a state at a glance.
+type Overview struct {
+	Cluster      string          `json:"cluster,omitempty"`
+	Revision     intent.Revision `json:"revision"`
+	Number       uint64          `json:"number"`
+	At           time.Time       `json:"at"` // when the snapshot was made
+	Pods         int             `json:"pods"`
+	Policies     int             `json:"policies"`
+	Sets         int             `json:"sets"`
+	Services     int             `json:"services"`
+	Problems     []query.Problem `json:"problems"`
+	MoreProblems int             `json:"moreProblems,omitempty"`
+}
+
+func (h *Handler) overview(_ *http.Request, b *board) (any, error) {
+	s := &b.state
+	out := &Overview{
+		Cluster: s.Cluster, Revision: s.Snapshot.Revision(), Number: s.Number, At: s.At, Pods: s.View.EndpointCount(),
+		Policies: len(s.Objects.Policies), Sets: s.Snapshot.SetCount(), Services: len(s.Objects.Services),
+		Problems: []query.Problem{},
+	}
+	shown, more := cut(s.Problems, maxProblems)
+	out.Problems, out.MoreProblems = append(out.Problems, shown...), more
+	return out, nil
+}

@@ -1,0 +1,127 @@
+package webui
+
+import (
+	"context"
+	"time"
+
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/query"
+)
+
+// Source is what the page shows. Its methods are called from the goroutine of each request.
+type Source interface {
+	// Newest is the newest state; false until there is one.
+	Newest() (State, bool)
+	// Targets tells how each target stands, always in the same order.
+	Targets() []Target
+	// Rows reads from every target what an object became there: kind such as NetworkPolicy, namespace and name. What
+	// cannot be read says so itself.
+	Rows(ctx context.Context, kind, namespace, name string) []TargetRows
+}
+
+// State is a state with its number. Two states of equal numbers are the same.
+type State struct {
+	query.State
+	Number uint64
+	At     time.Time // when it was made
+}
+
+// Target is how a target stands.
+type Target struct {
+	Name     string          `json:"name"`
+	Health   Health          `json:"health"`
+	Up       *bool           `json:"up,omitempty"` // whether it can be reached now; nil where that is not known
+	Revision intent.Revision `json:"revision"`     // that the target agreed with last; 0 before the first
+	Wanted   intent.Revision `json:"wanted"`       // the newest that was looked at
+	Owned    int             `json:"ownedRows"`
+
+	LastConverged time.Time `json:"lastConverged,omitzero"`
+	NextRetry     time.Time `json:"nextRetry,omitzero"`
+	Error         string    `json:"error,omitempty"` // why it is not in step now
+	LastError     *Mishap   `json:"lastError,omitempty"`
+	LastPlan      *Plan     `json:"lastPlan,omitempty"`  // the last that was made, empty or not
+	LastWrite     *Plan     `json:"lastWrite,omitempty"` // the last that had something to write, and was written
+	// Latency is how long it took, the last time, from the first change of a state until the target agreed with it; 0 is
+	// not known.
+	Latency Millis `json:"latencyMs,omitempty"`
+
+	Writes   uint64 `json:"writes"` // plans that were written
+	Failures uint64 `json:"failures"`
+	Refusals uint64 `json:"refusals"`
+	Drifts   uint64 `json:"drifts"`
+
+	Skips     []Skip `json:"skips,omitempty"` // what the target cannot express, the first maxSkips
+	MoreSkips int    `json:"moreSkips,omitempty"`
+}
+
+// Health is how a target stands, in a word.
+type Health string
+
+// What Health can be. Waiting is before the first plan.
+const (
+	InStep    Health = "in step"
+	OutOfStep Health = "out of step"
+	Refused   Health = "refused"
+	Waiting   Health = "waiting"
+)
+
+// Millis is a duration in milliseconds.
+type Millis float64
+
+// MillisOf is a duration in milliseconds, to the microsecond.
+func MillisOf(d time.Duration) Millis { return Millis(float64(d.Microseconds()) / 1000) }
+
+// Mishap is an error that happened.
+type Mishap struct {
+	At      time.Time `json:"at"`
+	Message string    `json:"message"`
+}
+
+// Plan is what is told of a plan.
+type Plan struct {
+	At       time.Time       `json:"at"`
+	Revision intent.Revision `json:"revision"`
+	Full     bool            `json:"full"` // made from read-back of everything
+	Summary  string          `json:"summary"`
+	Planned  Millis          `json:"planMs"`
+	Applied  Millis          `json:"applyMs,omitempty"` // 0 where nothing was written
+	Ops      []Op            `json:"ops,omitempty"`     // the first of them
+	MoreOps  int             `json:"moreOps,omitempty"`
+}
+
+// Op is one write to a target.
+type Op struct {
+	Verb   string `json:"verb"`
+	Kind   string `json:"kind"`
+	Name   string `json:"name"`
+	Origin string `json:"origin,omitempty"` // which objects caused it
+}
+
+// Skip is an intent that a target cannot express.
+type Skip struct {
+	Intent string `json:"intent"` // ID of a policy or set
+	Reason string `json:"reason"`
+}
+
+// maxSkips is how many skips of a target are listed.
+const maxSkips = 50
+
+// TargetRows is what an object became in a target.
+type TargetRows struct {
+	Target string         `json:"target"`
+	Error  string         `json:"error,omitempty"`  // why the rows are not known
+	Counts map[string]int `json:"counts,omitempty"` // by table
+	Rows   []Row          `json:"rows,omitempty"`   // the first of them
+	More   int            `json:"moreRows,omitempty"`
+}
+
+// Row is a row of a target.
+type Row struct {
+	Table  string `json:"table"`
+	Name   string `json:"name,omitempty"`
+	UUID   string `json:"uuid,omitempty"`
+	Rule   string `json:"rule,omitempty"` // the place in the object that it came from, such as ingress[0]
+	Also   string `json:"also,omitempty"` // what else it came from
+	Text   string `json:"text,omitempty"` // what it says, such as a match
+	Action string `json:"action,omitempty"`
+}

@@ -1,0 +1,86 @@
+// The page: which view is shown, and that it stays current.
+
+import { get } from './api.js';
+import { count, fault, h } from './dom.js';
+import { follow, paced } from './live.js';
+import { events } from './events.js';
+import { matrix } from './matrix.js';
+import { policies, policy } from './policy.js';
+import { targets } from './targets.js';
+import { why } from './why.js';
+
+// A view takes the element to fill, the parts of the path behind its name and the parameters. It returns its title and
+// refresh, which asks the server again.
+const views = { matrix, policies, policy, why, targets, events };
+
+const main = document.getElementById('main');
+let shown = null;
+
+// place reads the address behind the #.
+function place() {
+  const [path, query] = location.hash.replace(/^#\/?/, '').split('?');
+  const [name, ...rest] = path.split('/').map(decodeURIComponent);
+  return { name: views[name] ? name : 'matrix', rest, parameters: new URLSearchParams(query ?? '') };
+}
+
+async function show() {
+  const { name, rest, parameters } = place();
+  const first = shown === null; // then nobody has gone anywhere yet
+  const again = shown?.name === name; // then a view's own links or forms led here
+  const root = h('div');
+  let view;
+  try {
+    view = views[name](root, rest, parameters);
+  } catch (error) {
+    view = { title: 'Error', refresh: async () => root.replaceChildren(fault(error)) };
+  }
+  shown = { name, ...view };
+  const mine = shown;
+  const title = h('h1', { id: 'title', tabindex: '-1' }, view.title);
+  document.title = view.title + ' – netloom';
+  for (const link of document.querySelectorAll('header nav a')) {
+    const to = link.getAttribute('href').slice(2);
+    if (to === name || to === 'policies' && name === 'policy') link.setAttribute('aria-current', 'page');
+    else link.removeAttribute('aria-current');
+  }
+  main.replaceChildren(title, root);
+  await refresh();
+  if (shown === mine && !first && !root.contains(document.activeElement)) ((again && view.focus?.()) || title).focus({ preventScroll: true });
+  root.dataset.ready = 'true';
+}
+
+async function refresh() {
+  const now = shown;
+  try {
+    await now.refresh();
+  } catch (error) {
+    if (shown === now) now.failed(error);
+  }
+}
+
+async function glance() {
+  const line = document.getElementById('glance');
+  try {
+    const o = await get('overview');
+    line.replaceChildren(
+      (o.cluster ? o.cluster + ': ' : '') + `revision ${o.revision}, ${count(o.pods, 'pod')}, ${count(o.policies, 'policy', 'policies')}`,
+      o.problems.length ? h('span', {}, ', ', h('a', { href: '#/policies' }, h('strong', {}, count(o.problems.length + (o.moreProblems ?? 0), 'problem')))) : ', no problems');
+  } catch (error) {
+    line.textContent = error.message;
+  }
+}
+
+const news = paced(async () => { await Promise.all([glance(), refresh()]); });
+
+addEventListener('hashchange', show);
+document.querySelector('.skip').addEventListener('click', (event) => {
+  event.preventDefault(); // the address behind the # is the view's
+  main.focus();
+});
+await Promise.all([show(), glance()]);
+follow(news, (open) => {
+  const live = document.getElementById('live');
+  live.textContent = open ? 'live' : 'not connected: what is shown may be old';
+  live.classList.toggle('off', !open);
+  if (open) news();
+});

@@ -1,0 +1,113 @@
+// The list of policies, and the page of one.
+
+import { get } from './api.js';
+import { count, fault, h, href, object, replace, table } from './dom.js';
+import { badge } from './targets.js';
+
+export function policies(root, _, parameters) {
+  const q = parameters.get('q') ?? '';
+  const out = h('div');
+  const form = h('form', {
+    role: 'search',
+    'aria-label': 'Find policies',
+    onsubmit: (event) => {
+      event.preventDefault();
+      location.hash = href('policies', Object.fromEntries(new FormData(form)));
+    },
+  }, h('label', {}, 'Name', h('input', { name: 'q', value: q, autocomplete: 'off', 'data-key': 'q' })), h('button', { type: 'submit' }, 'Find'));
+  root.append(form, out);
+  return {
+    title: 'Policies',
+    failed: (error) => replace(out, fault(error)),
+    refresh: async () => {
+      const [{ policies: list, morePolicies }, overview] = await Promise.all([get('policies', { q }), get('overview')]);
+      replace(out,
+        table('Policies', ['Policy', 'Isolates for', 'Pods', 'Rules', 'Problems'], list.map((p) => [
+          h('a', { href: page(p) }, p.namespace + '/' + p.name), (p.directions ?? []).join(', ') || '–', String(p.pods), String(p.rules),
+          p.problems ? h('strong', { class: 'denied' }, String(p.problems)) : 'none'])),
+        !list.length && h('p', {}, 'No policy is called so.'),
+        morePolicies > 0 && h('p', { class: 'note' }, `and ${morePolicies} more: look for a name`),
+        h('h2', {}, 'Problems'), problems(overview.problems),
+        overview.moreProblems > 0 && h('p', { class: 'note' }, `and ${overview.moreProblems} more`));
+    },
+  };
+}
+
+function page(p) {
+  return href(['policy', encodeURIComponent(p.namespace), encodeURIComponent(p.name)].join('/'));
+}
+
+export function policy(root, [namespace, name]) {
+  const path = ['policies', encodeURIComponent(namespace), encodeURIComponent(name)].join('/');
+  const out = h('div'), rows = h('div');
+  root.append(out, rows);
+  return {
+    title: `NetworkPolicy ${namespace}/${name}`,
+    failed: (error) => replace(out, fault(error)),
+    refresh: async () => {
+      const [p, { targets }] = await Promise.all([get(path), get('targets')]);
+      replace(out, said(p), who(p), state(p, targets));
+      const { targets: found } = await get(path + '/rows');
+      replace(rows, h('h2', {}, 'Rows'), found.map(target));
+    },
+  };
+}
+
+function said(p) {
+  const titles = Object.fromEntries(p.sets.map((s) => [s.id, s]));
+  const called = (id) => titles[id] ? `${titles[id].title} (${size(titles[id])})` : id;
+  return [
+    h('h2', {}, 'Problems'), problems(p.problems),
+    h('h2', {}, 'What it says'),
+    !p.intents.length && h('p', {}, 'Nothing: no intent came of it.'),
+    p.intents.map((i) => h('section', { class: 'card', 'aria-label': i.direction },
+      h('h3', {}, i.direction),
+      h('p', {}, i.isolates ? 'Isolates ' : 'Is about ', h('strong', {}, called(i.subject)), ', and allows ',
+        i.rules.length ? `what ${count(i.rules.length + (i.moreRules ?? 0), 'rule')} say${i.rules.length === 1 ? 's' : ''}.` : 'nothing.',
+        i.logAllow ? ` Logs what is allowed (${i.logAllow}).` : '', i.logDeny ? ` Logs what is denied (${i.logDeny}).` : ''),
+      i.rules.length > 0 && table(`${i.direction} rules`, ['Rule', i.direction === 'ingress' ? 'From' : 'To', 'Ports'], i.rules.map((r) => [
+        h('code', {}, r.path), [called(r.peer), r.subject ? `, for ${called(r.subject)}` : ''], r.ports.join(', ')])),
+      i.moreRules > 0 && h('p', { class: 'note' }, `and ${i.moreRules} more`))),
+  ];
+}
+
+function size(set) {
+  return [count(set.count, 'pod'), set.prefixes?.length && count(set.prefixes.length + (set.morePrefixes ?? 0), 'prefix', 'prefixes')].filter(Boolean).join(', ');
+}
+
+function who(p) {
+  return [h('h2', {}, 'Who is meant'),
+    p.sets.map((s) => h('details', {}, h('summary', {}, s.title, ': ', size(s)),
+      h('ul', { class: 'flat mono' }, (s.members ?? []).map((m) => h('li', {}, m)), s.moreMembers ? h('li', {}, `and ${s.moreMembers} more`) : null,
+        (s.prefixes ?? []).map((x) => h('li', {}, x)), s.morePrefixes ? h('li', {}, `and ${s.morePrefixes} more prefixes`) : null,
+        s.within?.length > 0 && h('li', {}, 'only addresses within ' + s.within.join(', ')))))];
+}
+
+function state(p, targets) {
+  const ids = new Set(p.intents.map((i) => i.id));
+  return [h('h2', {}, 'In the targets'),
+    h('ul', { class: 'flat' }, targets.map((t) => h('li', {}, h('a', { href: '#/targets' }, t.name), ' ', badge(t), ` revision ${t.revision} of ${p.revision}`,
+      (t.skips ?? []).filter((s) => ids.has(s.intent)).map((s) => h('p', { class: 'fault' }, `cannot be expressed, and is denied: ${s.reason}`)))))];
+}
+
+function target(t) {
+  if (t.error) return h('p', { class: 'fault' }, `${t.target}: ${t.error}`);
+  const counts = Object.entries(t.counts ?? {}).map(([kind, n]) => `${n} ${kind}`).join(', ') || 'none';
+  return h('section', { 'aria-label': 'rows in ' + t.target },
+    h('p', {}, h('strong', {}, t.target), ': ', counts, t.moreRows ? `; the first ${t.rows.length} are shown` : ''),
+    t.rows?.length > 0 && table('Rows in ' + t.target, ['Table', 'From', 'What it says', 'Action'], t.rows.map((r) => [
+      r.table, [r.rule && h('code', {}, r.rule), r.also ? [' shared with ', shared(r.also)] : ''], h('code', {}, r.text || r.name), r.action ?? ''])));
+}
+
+function shared(text) {
+  return text.split('; ').flatMap((one, i) => {
+    const [name, rule] = one.split(' ');
+    return [i ? '; ' : '', object(name), rule ? ' ' + rule : ''];
+  });
+}
+
+function problems(list) {
+  if (!list.length) return h('p', {}, 'None.');
+  return h('ul', {}, list.map((p) => h('li', { class: 'denied' },
+    [p.place?.path && p.place.path + (p.place.line ? ':' + p.place.line : '') + ': ', p.object && object(p.object), p.field && ': ' + p.field, ': ', p.message])));
+}

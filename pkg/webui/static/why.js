@@ -1,0 +1,96 @@
+// The view that says why a connection passes or does not.
+
+import { get } from './api.js';
+import { count, fault, h, href, object, replace, verdict } from './dom.js';
+
+export function why(root, _, parameters) {
+  const asked = Object.fromEntries(['from', 'to', 'port'].map((name) => [name, parameters.get(name) ?? '']));
+  const out = h('div', { 'aria-live': 'polite', id: 'answer', tabindex: '-1' });
+  const form = h('form', {
+    role: 'search',
+    'aria-label': 'Ask about a connection',
+    onsubmit: (event) => {
+      event.preventDefault();
+      const to = href('why', Object.fromEntries(new FormData(form)));
+      if (to === location.hash) view.refresh().catch(view.failed);
+      else location.hash = to;
+    },
+  },
+  end('From', 'from', asked.from, 'shop/web-0, 203.0.113.7 or node/a'),
+  end('To', 'to', asked.to, 'shop/db-0, svc/shop/db:5432 or an address'),
+  h('label', {}, 'Port', h('input', { name: 'port', value: asked.port, class: 'short', autocomplete: 'off', placeholder: 'tcp/80' })),
+  h('button', { type: 'submit' }, 'Ask why'));
+  root.append(form,
+    h('p', { class: 'note' }, 'A pod’s name may be a pattern such as shop/web-*, or a selector such as shop/app=web. The port is tcp/80, udp/53, tcp/NAME or icmp; a service may name its own, as in svc/shop/db:5432.'),
+    out);
+  const view = {
+    title: 'Why?',
+    focus: () => out,
+    failed: (error) => replace(out, fault(error)),
+    refresh: async () => {
+      if (!asked.from || !asked.to) return;
+      const { answers, moreAnswers, counts } = await get('why', asked);
+      replace(out,
+        answers.length > 1 && h('p', {}, Object.entries(counts).map(([word, n]) => [verdict(word), ` ${n} `])),
+        answers.map(answer),
+        moreAnswers && h('p', { class: 'note' }, `and ${count(moreAnswers, 'answer')} more: narrow the pattern to see them`));
+    },
+  };
+  return view;
+}
+
+// end is an input that proposes names.
+function end(label, name, value, placeholder) {
+  const list = h('datalist', { id: 'names-' + name });
+  let asking = 0;
+  const propose = async (event) => {
+    const mine = ++asking;
+    const { names } = await get('names', { q: event.target.value, end: name }).catch(() => ({ names: [] }));
+    if (mine === asking) list.replaceChildren(...names.map((n) => h('option', { value: n })));
+  };
+  return h('label', {}, label, h('input', { name, value, placeholder, list: list.id, autocomplete: 'off', spellcheck: 'false', required: true, oninput: propose, onfocus: propose }), list);
+}
+
+function answer(a) {
+  return h('section', { class: 'card', 'aria-label': a.question },
+    h('h2', {}, verdict(a.verdict), ' ', h('span', { class: 'mono' }, a.question)),
+    a.notes?.map((note) => h('p', { class: 'note' }, note)),
+    a.flows.map((f) => flow(f, a)));
+}
+
+function flow(f, a) {
+  return h('div', {},
+    h('h3', {}, verdict(f.verdict), ' ', h('span', { class: 'mono' }, `${f.family}: ${f.source} → ${f.destination}`)),
+    f.service && h('p', {}, `${f.service.service} balances it at ${f.service.frontend} (${f.service.kind}): ${f.service.outcome}`),
+    f.service?.backends?.map((b) => h('div', { class: 'card' },
+      h('h4', {}, verdict(b.verdict), ' ', h('span', { class: 'mono' }, [b.address, b.pod, b.node && 'on ' + b.node].filter(Boolean).join(' '))),
+      sides(b, a), changes(b))),
+    sides(f, a), changes(f));
+}
+
+function sides(f, a) {
+  if (!f.egress && !f.ingress) return null;
+  return h('div', { class: 'sides' }, side('Out of ' + a.from, f.egress), side('Into ' + a.to, f.ingress));
+}
+
+function side(title, s) {
+  if (!s) return null;
+  return h('div', {},
+    h('p', {}, verdict(s.verdict), ' ', title),
+    h('ul', {},
+      s.itself && h('li', {}, 'it talks to itself, which no policy sees'),
+      !s.itself && !s.isolatedBy?.length && h('li', {}, 'no policy selects it: everything is allowed'),
+      s.isolatedBy?.length > 0 && h('li', {}, 'isolated by ', separated(s.isolatedBy.map(object))),
+      s.allowedBy?.map((r) => h('li', {}, 'allowed by ', object(r.policy), ' ', h('code', {}, r.path))),
+      s.verdict === 'deny' && !s.allowedBy?.length && h('li', {}, 'no rule allows it'),
+      s.nearly?.map((r) => h('li', {}, 'nearly allowed by ', object(r.policy), ' ', h('code', {}, r.path), ', but ', r.but))));
+}
+
+function changes(f) {
+  if (!f.change?.length) return null;
+  return [h('h4', {}, f.verdict === 'allow' ? 'To cut it, any of' : 'To allow it'), h('ul', {}, f.change.map((line) => h('li', {}, line)))];
+}
+
+function separated(list) {
+  return list.flatMap((item, i) => i ? [', ', item] : [item]);
+}

@@ -1,0 +1,77 @@
+package webui
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/netloom/netloom/pkg/query"
+)
+
+const (
+	maxAnswers = 50 // of a question with patterns
+	maxNames   = 20 // that are proposed
+)
+
+// Why answers a question: what netloom probe answers.
+type Why struct {
+	Answers []query.Answer        `json:"answers"` // the first of them
+	More    int                   `json:"moreAnswers,omitempty"`
+	Counts  map[query.Verdict]int `json:"counts"` // of all answers, by verdict
+}
+
+func (h *Handler) why(r *http.Request, b *board) (any, error) {
+	q := r.URL.Query()
+	from, to, port := strings.TrimSpace(q.Get("from")), strings.TrimSpace(q.Get("to")), strings.TrimSpace(q.Get("port"))
+	if from == "" || to == "" {
+		return nil, errors.New("from and to: expected a pod such as shop/web-0, a service such as svc/shop/web:80, node/NAME or an address")
+	}
+	question, err := query.ParseQuestion(from + "->" + to)
+	if err != nil {
+		return nil, err
+	}
+	if port != "" {
+		question.Port = port
+	}
+	answers, err := b.inventory().Probe(question, query.Where{
+		Namespace: q.Get("namespace"), Node: q.Get("node"), Network: q.Get("network"),
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &Why{Counts: map[query.Verdict]int{}}
+	for i := range answers {
+		out.Counts[answers[i].Verdict]++
+	}
+	out.Answers, out.More = cut(answers, maxAnswers)
+	return out, nil
+}
+
+// names proposes ends of connections that hold a text: pods, services and nodes, as questions name them.
+func (h *Handler) names(r *http.Request, b *board) (any, error) {
+	text := strings.ToLower(strings.TrimSpace(r.URL.Query().Get("q")))
+	kinds := []struct {
+		kind   query.Kind
+		prefix string
+	}{{query.KindPod, ""}, {query.KindNode, "node/"}}
+	if r.URL.Query().Get("end") == "to" {
+		kinds = append(kinds, struct {
+			kind   query.Kind
+			prefix string
+		}{query.KindService, "svc/"})
+	}
+	begin, hold := []string{}, []string{} // those that begin with the text are likelier meant
+	for _, k := range kinds {
+		for _, name := range b.inventory().Names(k.kind) {
+			name = k.prefix + name
+			switch lower := strings.ToLower(name); {
+			case strings.HasPrefix(lower, text):
+				begin = append(begin, name)
+			case strings.Contains(lower, text):
+				hold = append(hold, name)
+			}
+		}
+	}
+	names, more := cut(append(begin, hold...), maxNames)
+	return map[string]any{"names": names, "moreNames": more}, nil
+}
