@@ -25,6 +25,7 @@ type Options struct {
 	Manifests string // directory; "" runs the examples that are built in
 	Once      bool   // ends after the first answers
 	Listen    string // address of the HTTP server; "" serves nothing
+	UIListen  string // address of the web page; "" serves none
 	Color     bool
 }
 
@@ -34,6 +35,9 @@ const patience = 30 * time.Second
 // Run shows the demo on w until ctx ends, or until it has shown all with Once. It fails when a probe was not answered as
 // its file expects.
 func Run(ctx context.Context, opts Options, w io.Writer, log logrus.FieldLogger) error {
+	if opts.Once {
+		opts.UIListen = "" // nobody has the time to look
+	}
 	dir, clean, err := manifests(opts.Manifests)
 	if err != nil {
 		return err
@@ -46,6 +50,7 @@ func Run(ctx context.Context, opts Options, w io.Writer, log logrus.FieldLogger)
 		}},
 		Reconcile: reconcile.Options{MaxDeleteFraction: 1, MaxInterval: reconcile.DefaultMaxInterval},
 		Listen:    opts.Listen,
+		UIListen:  opts.UIListen,
 	}, log)
 	if err != nil {
 		return err

@@ -66,6 +66,9 @@ func (s *show) play(ctx context.Context, once bool) error {
 		dir = s.dir
 	}
 	s.printf("\n%s Edit a file in %s and see its rows change. Ctrl-C ends.\n", s.bold("Watching."), dir)
+	if page := s.daemon.UIAddress(); page != "" {
+		s.printf("The web page: %s\n", page)
+	}
 	s.printf("The database: ovn-nbctl --db=%s list ACL\n", strings.Join(s.daemon.DatabaseAddress(), ","))
 	return s.follow(ctx)
 }
