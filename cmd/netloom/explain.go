@@ -24,7 +24,7 @@ KIND is networkpolicy (netpol), pod or service (svc).`,
   netloom explain -f examples netpol/shop/db -o yaml`,
 		Args: cobra.ArbitraryArgs,
 	}
-	manifests := bindManifests(cmd)
+	manifests := bindSources(cmd)
 	output := bindOutput(cmd, "table", "json", "yaml")
 	cmd.Flags().StringVarP(&namespace, "namespace", "n", "", "namespace of an object that names none")
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {

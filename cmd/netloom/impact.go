@@ -25,6 +25,7 @@ It exits with 0 when every connection is judged as before, with 2 when some are 
 		Args: cobra.NoArgs,
 	}
 	states := bindStates(cmd)
+	states.manifests.bindLive(cmd)
 	output := bindOutput(cmd, "table", "json", "yaml")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := output.check(); err != nil {

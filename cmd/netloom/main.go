@@ -66,6 +66,13 @@ an OVN Northbound database in agreement with them: port groups, address sets and
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newDemo(), newDeviceSim(), newRun(), newApply(), newDrift(), newExplain(), newImpact(), newPlan(), newProbe(), newTest(), newTranslate(), newVersion())
+	if isPlugin() {
+		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl netloom"}
+	}
+	root.AddCommand(
+		newDemo(), newRun(), newApply(),
+		newTranslate(), newProbe(), newTest(), newExplain(), newImpact(), newPlan(), newDrift(),
+		newDeviceSim(), newVersion(),
+	)
 	return root
 }

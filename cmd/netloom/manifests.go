@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"slices"
 	"strings"
@@ -13,7 +14,11 @@ import (
 )
 
 // manifestsFlag is where a question's manifests are.
-type manifestsFlag struct{ path string }
+type manifestsFlag struct {
+	path string
+	liveFlag
+	fetched []byte // of a daemon or a cluster, once it was asked
+}
 
 // bindManifests gives a command the flag -f.
 func bindManifests(cmd *cobra.Command) *manifestsFlag {
@@ -23,18 +28,50 @@ func bindManifests(cmd *cobra.Command) *manifestsFlag {
 	return f
 }
 
+// bindSources gives a command -f and the flags of bindLive.
+func bindSources(cmd *cobra.Command) *manifestsFlag {
+	f := bindManifests(cmd)
+	f.bindLive(cmd)
+	return f
+}
+
+// source is what to read.
+func (f *manifestsFlag) source(cmd *cobra.Command) (daemon.Offline, error) {
+	switch {
+	case f.path != "" && (f.server != "" || f.kubeconfig != ""):
+		return daemon.Offline{}, errors.New("-f, --server and --kubeconfig: expected one of them")
+	case f.path != "":
+		return daemon.Offline{Path: f.path, Stdin: cmd.InOrStdin()}, nil
+	case !f.given():
+		return daemon.Offline{}, errors.New("-f: expected a directory of manifests, a file, or - for the standard input;" +
+			" --server asks a daemon, --kubeconfig reads a cluster")
+	}
+	if f.fetched == nil {
+		var err error
+		if f.fetched, err = f.fetch(cmd); err != nil {
+			return daemon.Offline{}, err
+		}
+	}
+	return daemon.Offline{Path: "-", Stdin: bytes.NewReader(f.fetched)}, nil
+}
+
 // load reads and translates the manifests.
 func (f *manifestsFlag) load(cmd *cobra.Command) (query.State, error) {
-	if f.path == "" {
-		return query.State{}, errors.New("-f: expected a directory of manifests, a file, or - for the standard input")
+	opts, err := f.source(cmd)
+	if err != nil {
+		return query.State{}, err
 	}
-	return daemon.LoadState(daemon.Offline{Path: f.path, Stdin: cmd.InOrStdin()})
+	return daemon.LoadState(opts)
 }
 
 // edited is load with the objects of further files and directories in the place of those of the same name, and without
 // some, which are named like networkpolicy/shop/db.
 func (f *manifestsFlag) edited(cmd *cobra.Command, with, without []string) (query.State, error) {
-	opts := daemon.Offline{Path: f.path, Stdin: cmd.InOrStdin(), Over: with}
+	opts, err := f.source(cmd)
+	if err != nil {
+		return query.State{}, err
+	}
+	opts.Over = with
 	for _, name := range without {
 		ref, err := watch.ParseRef(name)
 		if err != nil {

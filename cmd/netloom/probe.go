@@ -39,7 +39,7 @@ It exits with 0 when everything is allowed, with 2 when something is not, and wi
   netloom probe -f examples --from shop/web-0 --to shop/db-0 --port 5432 --expect deny`,
 		Args: cobra.ArbitraryArgs,
 	}
-	manifests := bindManifests(cmd)
+	manifests := bindSources(cmd)
 	output := bindOutput(cmd, "table", "json", "yaml")
 	flags := cmd.Flags()
 	flags.StringVarP(&opts.where.Namespace, "namespace", "n", "", "namespace of pods and services that name none")

@@ -31,7 +31,7 @@ It exits with 0 when all are met, and with 1 when one is not or cannot be judged
   netloom test -f policies -o junit tests/*.yaml > report.xml`,
 		Args: cobra.ArbitraryArgs,
 	}
-	manifests := bindManifests(cmd)
+	manifests := bindSources(cmd)
 	output := bindOutput(cmd, "table", "json", "yaml", "junit")
 	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "leave out of the table what is met")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

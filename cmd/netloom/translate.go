@@ -32,7 +32,7 @@ It exits with 0 when everything is understood, with 3 when there are problems, a
   netloom translate -f policies -o sarif > netloom.sarif`,
 		Args: cobra.NoArgs,
 	}
-	manifests := bindManifests(cmd)
+	manifests := bindSources(cmd)
 	output := bindOutput(cmd, "table", "yaml", "json", "sarif", "junit")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := output.check(); err != nil {

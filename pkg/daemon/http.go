@@ -49,6 +49,7 @@ func (d *Daemon) Handler() http.Handler {
 	mux.HandleFunc("GET /readyz", d.ready)
 	mux.Handle("GET /metrics", d.metrics.Handler())
 	mux.HandleFunc("GET /debug/snapshot", d.debugSnapshot)
+	mux.HandleFunc("GET /debug/manifests", d.debugManifests)
 	mux.HandleFunc("GET /debug/plan", d.debugPlan)
 	mux.HandleFunc("GET /debug/problems", d.debugProblems)
 	if d.opts.Pprof {
@@ -101,6 +102,20 @@ func (d *Daemon) debugSnapshot(w http.ResponseWriter, _ *http.Request) {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	_ = encoder.Encode(query.IntentsOf(s))
+}
+
+// debugManifests lists the objects that were translated, so that questions about them can be asked elsewhere.
+func (d *Daemon) debugManifests(w http.ResponseWriter, _ *http.Request) {
+	if d.latest(w) == nil {
+		return
+	}
+	list, err := d.pipeline.Manifests()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(list)
 }
 
 // debugPlan says what would have to be written now, by a connection of its own. One at a time: each reads everything.

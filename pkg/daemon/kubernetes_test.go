@@ -1,12 +1,14 @@
 package daemon_test
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 
+	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/watch"
 )
 
@@ -42,4 +44,26 @@ func TestACluster(t *testing.T) {
 		require.NoError(t, err)
 	})
 	require.NotContains(t, p.rows(), "netloom.io/name=db")
+}
+
+func TestManifestsOfAClusterReadAsTheCluster(t *testing.T) {
+	client := fake.NewClientset(namespace("shop"),
+		pod("web-0", "web", "n1", "10.0.0.1"), pod("db-0", "db", "n2", "10.0.0.3"), policy("db", "web", "db"))
+	opts := daemon.Options{Source: watch.NewKubernetes(client, watch.Options{}, testLog(t))}
+	list, err := daemon.ManifestsOnce(t.Context(), opts, testLog(t))
+	require.NoError(t, err)
+	state, err := daemon.LoadState(daemon.Offline{Path: "-", Stdin: bytes.NewReader(list)})
+	require.NoError(t, err)
+	require.Empty(t, state.Problems)
+	require.Len(t, state.Objects.Pods, 2)
+	require.Len(t, state.Objects.Policies, 1)
+
+	opts.Source = watch.NewKubernetes(client, watch.Options{}, testLog(t))
+	want, problems, err := daemon.ReadOnce(t.Context(), opts, testLog(t))
+	require.NoError(t, err)
+	require.Empty(t, problems)
+	for p := range want.Policies() {
+		require.Equal(t, p, state.Snapshot.Policy(p.ID))
+	}
+	require.Equal(t, want.SetCount(), state.Snapshot.SetCount())
 }

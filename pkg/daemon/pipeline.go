@@ -28,6 +28,7 @@ type Pipeline struct {
 	latest   *intent.Snapshot
 	problems []error
 	stats    Stats
+	refs     map[watch.Ref]bool // of the objects that were taken in
 }
 
 // Published is told to whoever asked for it after each snapshot.
@@ -46,7 +47,9 @@ type Stats struct{ Endpoints, Sets, Policies int }
 
 // NewPipeline makes the pipeline from source to snapshots.
 func NewPipeline(source watch.Source, opts translator.Options, log logrus.FieldLogger) *Pipeline {
-	return &Pipeline{source: source, translator: translator.New(opts), log: log, untold: map[watch.Ref]bool{}}
+	return &Pipeline{
+		source: source, translator: translator.New(opts), log: log, untold: map[watch.Ref]bool{}, refs: map[watch.Ref]bool{},
+	}
 }
 
 // OnPublish has f called after each snapshot, in the pipeline's goroutine. It has to be called before Run.
@@ -71,6 +74,15 @@ func (p *Pipeline) Stats() Stats {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	return p.stats
+}
+
+// Manifests spells every object that was taken in, as it is now, as one List in JSON. Fields that netloom does not look
+// at are left out.
+func (p *Pipeline) Manifests() ([]byte, error) {
+	p.mu.RLock()
+	refs := slices.SortedFunc(maps.Keys(p.refs), watch.Ref.Compare)
+	p.mu.RUnlock()
+	return watch.Manifests(p.source, refs)
 }
 
 // Run works until ctx ends. It does not run the source.
@@ -135,6 +147,13 @@ func (p *Pipeline) toTell(refs []watch.Ref, synced bool) []watch.Ref {
 
 func (p *Pipeline) take(ref watch.Ref) {
 	object, ok := p.source.Get(ref)
+	p.mu.Lock()
+	if ok {
+		p.refs[ref] = true
+	} else {
+		delete(p.refs, ref)
+	}
+	p.mu.Unlock()
 	if !ok {
 		p.translator.Remove(string(ref.Kind), ref.Namespace, ref.Name)
 		return

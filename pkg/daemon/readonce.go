@@ -19,23 +19,41 @@ const syncWait = 30 * time.Second
 
 // ReadOnce translates what the source of opts holds now, and tells the problems it has.
 func ReadOnce(ctx context.Context, opts Options, log logrus.FieldLogger) (*intent.Snapshot, []error, error) {
+	p, err := translateOnce(ctx, opts, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	return p.Latest(), p.Problems(), nil
+}
+
+// ManifestsOnce lists what the source of opts holds now: see Pipeline.Manifests.
+func ManifestsOnce(ctx context.Context, opts Options, log logrus.FieldLogger) ([]byte, error) {
+	p, err := translateOnce(ctx, opts, log)
+	if err != nil {
+		return nil, err
+	}
+	return p.Manifests()
+}
+
+// translateOnce runs a pipeline for one step, after the source has synced.
+func translateOnce(ctx context.Context, opts Options, log logrus.FieldLogger) (*Pipeline, error) {
 	quiet := logrus.New()
 	quiet.SetOutput(io.Discard) // problems are returned, not logged
-	translate := func(source watch.Source) (*intent.Snapshot, []error, error) {
+	step := func(source watch.Source) *Pipeline {
 		p := NewPipeline(source, translator.Options{Cluster: opts.Cluster, Families: opts.Families}, quiet)
 		p.Step()
-		return p.Latest(), p.Problems(), nil
+		return p
 	}
 	if opts.Manifests != "" && opts.Source == nil {
 		source, err := watch.LoadDirectory(opts.Manifests, opts.Watch, log)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		return translate(source)
+		return step(source), nil
 	}
 	source, err := newSource(opts, log)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, syncWait)
 	defer cancel()
@@ -45,12 +63,12 @@ func ReadOnce(ctx context.Context, opts Options, log logrus.FieldLogger) (*inten
 		select {
 		case <-source.Wake():
 		case err := <-ended:
-			return nil, nil, errors.Join(notSynced(source), err)
+			return nil, errors.Join(notSynced(source), err)
 		}
 	}
-	snapshot, problems, err := translate(source)
+	p := step(source)
 	cancel()
-	return snapshot, problems, errors.Join(err, <-ended)
+	return p, <-ended
 }
 
 // notSynced says what a source could not list in time.

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/netloom/netloom/pkg/daemon"
+)
+
+// pluginPrefix starts the name of a binary that kubectl runs as a command of its own.
+const pluginPrefix = "kubectl-"
+
+// autoServer asks for the daemon that runs in the cluster.
+const autoServer = "auto"
+
+// fetchWait is how long a daemon may take to list its objects.
+const fetchWait = 30 * time.Second
+
+// liveFlag is a cluster in the place of manifests.
+type liveFlag struct{ server, kubeconfig, context string }
+
+// bindLive gives a command the flags that name a running daemon or a cluster.
+func (f *liveFlag) bindLive(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.server, "server", "", "ask the daemon at this address for what it reads; auto finds it in the cluster of --kubeconfig")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig file of a cluster to read instead of manifests; KUBECONFIG or ~/.kube/config when kubectl runs this")
+	flags.StringVar(&f.context, "context", "", "context of the kubeconfig file, the current one unless given")
+}
+
+// isPlugin says whether kubectl runs this.
+func isPlugin() bool { return strings.HasPrefix(filepath.Base(os.Args[0]), pluginPrefix) }
+
+// given says whether a daemon or a cluster is to be asked.
+func (f *liveFlag) given() bool {
+	return f.server != "" || f.kubeconfig != "" || f.context != "" || isPlugin()
+}
+
+// file is the kubeconfig that is meant.
+func (f *liveFlag) file() string {
+	if f.kubeconfig != "" {
+		return f.kubeconfig
+	}
+	return clientcmd.NewDefaultClientConfigLoadingRules().GetDefaultFilename()
+}
+
+// fetch lists the objects of a daemon or a cluster as manifests.
+func (f *liveFlag) fetch(cmd *cobra.Command) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(cmd.Context(), fetchWait)
+	defer cancel()
+	switch f.server {
+	case "":
+		log := logrus.New()
+		log.SetOutput(cmd.ErrOrStderr())
+		log.SetLevel(logrus.WarnLevel)
+		return daemon.ManifestsOnce(ctx, daemon.Options{Kubeconfig: f.file(), KubeContext: f.context}, log)
+	case autoServer:
+		return daemon.FetchManifests(ctx, f.file(), f.context)
+	}
+	url := f.server
+	if !strings.Contains(url, "://") {
+		url = "http://" + url
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(url, "/")+"/debug/manifests", nil)
+	if err != nil {
+		return nil, fmt.Errorf("--server: %w", err)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("--server: %w (in a cluster, --server auto or kubectl port-forward reach it)", err)
+	}
+	defer answer.Body.Close() //nolint:errcheck // read to its end
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return nil, fmt.Errorf("--server: %w", err)
+	}
+	if answer.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("--server: %s: %s", answer.Status, bytes.TrimSpace(body))
+	}
+	return body, nil
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/reconcile"
+)
+
+// running is a daemon over the manifests of dir, and where it answers.
+func running(t *testing.T, dir string) string {
+	t.Helper()
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	opts := daemon.Options{Manifests: dir, Reconcile: reconcile.Options{MaxDeleteFraction: 1, RetryMin: time.Millisecond, RetryMax: time.Second}}
+	opts.Target.Owner, opts.Target.OVN.Endpoints = "netloom", []string{daemon.EmbeddedAddress}
+	opts.Target.OVN.PortNames = "{namespace}_{pod}"
+	d, err := daemon.New(opts, log)
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- d.Run(ctx) }()
+	server := httptest.NewServer(d.Handler())
+	t.Cleanup(func() {
+		server.Close()
+		stop()
+		require.NoError(t, <-ended)
+		d.Close()
+	})
+	require.Eventually(t, func() bool { return d.Pipeline().Latest() != nil }, 10*time.Second, time.Millisecond)
+	return server.URL
+}
+
+func TestAnswersOfADaemonAreThoseOfItsManifests(t *testing.T) {
+	url := running(t, exampleDir)
+	for _, args := range [][]string{
+		{"probe", "shop/web-0->shop/db-0:5432", "shop/api-0->shop/db-0:5432", "203.0.113.7->shop/web-0:8080"},
+		{"probe", "shop/web-0->svc/shop/api:http", "-o", "json"},
+		{"explain", "networkpolicy/shop/db"},
+		{"explain", "pod/shop/web-0"},
+		{"impact", "--without", "networkpolicy/shop/web"},
+		{"translate", "-o", "json"},
+	} {
+		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			want := netloom(t, append(args, "-f", exampleDir)...)
+			got := netloom(t, append(args, "--server", url)...)
+			require.NotEmpty(t, want.out+want.errout)
+			require.Equal(t, want, got)
+		})
+	}
+	t.Run("nobody answers", func(t *testing.T) {
+		got := netloom(t, "probe", "--server", "127.0.0.1:1", "shop/web-0->shop/db-0:5432")
+		require.Equal(t, exitProblems, got.code)
+		require.Contains(t, got.errout, "--server auto or kubectl port-forward")
+	})
+	t.Run("two sources", func(t *testing.T) {
+		got := netloom(t, "probe", "--server", url, "-f", exampleDir, "shop/web-0->shop/db-0:5432")
+		require.Contains(t, got.errout, "expected one of them")
+	})
+}
+
+// api serves as much of a Kubernetes API as finding a daemon takes: a pod of it, and the proxy to that.
+func api(t *testing.T, daemonURL string) (kubeconfig string) {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/api/v1/pods":
+			require.Equal(t, "app.kubernetes.io/name=netloom", r.URL.Query().Get("labelSelector"))
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(map[string]any{"kind": "PodList", "apiVersion": "v1", "items": []any{
+				map[string]any{"metadata": map[string]any{"namespace": "net", "name": "old"}, "status": map[string]any{"phase": "Failed"}},
+				map[string]any{
+					"metadata": map[string]any{"namespace": "net", "name": "netloom-0"}, "status": map[string]any{"phase": "Running"},
+					"spec": map[string]any{"containers": []any{map[string]any{"name": "netloom", "ports": []any{
+						map[string]any{"name": "http", "containerPort": 9090},
+					}}}},
+				},
+			}})
+		case "/api/v1/namespaces/net/pods/http:netloom-0:9090/proxy/debug/manifests":
+			answer, err := http.Get(daemonURL + "/debug/manifests") //nolint:noctx // within the process
+			if err != nil {
+				http.Error(w, err.Error(), http.StatusBadGateway)
+				return
+			}
+			defer answer.Body.Close() //nolint:errcheck // read to its end
+			_, _ = io.Copy(w, answer.Body)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(server.Close)
+	kubeconfig = filepath.Join(t.TempDir(), "config")
+	require.NoError(t, os.WriteFile(kubeconfig, []byte(strings.ReplaceAll(`apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "URL"}}]
+users: [{name: u, user: {token: t}}]
+contexts: [{name: x, context: {cluster: c, user: u}}]
+current-context: x
+`, "URL", server.URL)), 0o600))
+	return kubeconfig
+}
+
+func TestADaemonIsFoundInItsCluster(t *testing.T) {
+	kubeconfig := api(t, running(t, exampleDir))
+	args := []string{"probe", "shop/web-0->shop/db-0:5432"}
+	want := netloom(t, append(args, "-f", exampleDir)...)
+	require.Equal(t, want, netloom(t, append(args, "--server", "auto", "--kubeconfig", kubeconfig)...))
+}
+
+func TestAsAPluginOfKubectl(t *testing.T) {
+	was := os.Args[0]
+	t.Cleanup(func() { os.Args[0] = was })
+	os.Args[0] = "/usr/local/bin/kubectl-netloom"
+	require.Contains(t, netloom(t, "probe", "--help").out, "\n  kubectl netloom probe ")
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	got := netloom(t, "probe", "shop/web-0->shop/db-0:5432")
+	require.Equal(t, exitProblems, got.code)
+	require.Contains(t, got.errout, "none", "it looks for the cluster that kubectl would")
+}
