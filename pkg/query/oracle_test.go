@@ -42,8 +42,8 @@ func TestProbeAgreesWithOracle(t *testing.T) {
 		cluster := policygen.Generate(seed+i, size)
 		inv := query.NewInventory(stateOf(t, objectsIn(cluster)))
 		frozen := cluster.Freeze()
-		for _, f := range policygen.Probes(cluster, policygen.NewRand(seed+i), probesPerCluster) {
-			f, ok := known(cluster, f)
+		for _, asked := range policygen.Probes(cluster, policygen.NewRand(seed+i), probesPerCluster) {
+			f, ok := known(cluster, asked)
 			if !ok || f.Dst.Addr.Is4In6() || f.Src.Addr.Is4In6() {
 				continue
 			}
@@ -51,7 +51,7 @@ func TestProbeAgreesWithOracle(t *testing.T) {
 			if want.Service != "" {
 				served++
 			}
-			got, err := answerTo(inv, f)
+			got, err := answerTo(inv, asked, f)
 			require.NoError(t, err, "seed %d: %+v", seed+i, f)
 			require.Equal(t, spellWanted(want), spellAnswer(got), "seed %d: %+v: %v", seed+i, f, want.Why)
 		}
@@ -115,9 +115,9 @@ func known(c *oracle.Cluster, f oracle.Flow) (oracle.Flow, bool) {
 	return f, len(holders) < 2
 }
 
-// answerTo asks for f in words and returns what the answer says of its very addresses. An expectation of that answer
-// must be met.
-func answerTo(inv *query.Inventory, f oracle.Flow) (*query.Flow, error) {
+// answerTo asks in words and returns what the answer says of the very addresses of f, which is the same flow with all
+// that is known of it. An expectation of that answer must be met.
+func answerTo(inv *query.Inventory, asked, f oracle.Flow) (*query.Flow, error) {
 	name := func(e oracle.End) string {
 		if e.Pod != "" {
 			return e.Pod
@@ -128,7 +128,7 @@ func answerTo(inv *query.Inventory, f oracle.Flow) (*query.Flow, error) {
 	if f.Protocol != oracle.ICMP {
 		port += fmt.Sprintf("/%d", f.Port)
 	}
-	q, err := query.ParseQuestion(name(f.Src) + " -> " + name(f.Dst) + " " + port)
+	q, err := query.ParseQuestion(name(asked.Src) + " -> " + name(asked.Dst) + " " + port)
 	if err != nil {
 		return nil, err
 	}

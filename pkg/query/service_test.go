@@ -1,6 +1,7 @@
 package query_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -136,6 +137,7 @@ func TestErrorsAboutServices(t *testing.T) {
 	for _, tc := range []struct{ text, err string }{
 		{"shop/web -> svc/shop/db", "service shop/db has several ports: say which, as in svc/shop/db:5432"},
 		{"shop/web -> svc/shop/db:81", "to service shop/db has no port 81; it has tcp/5432 (sql) and tcp/8080 (admin)"},
+		{"shop/web -> svc/shop/db:30432", "to service shop/db has no port 30432; it has tcp/5432 (sql) and tcp/8080 (admin)"},
 		{"shop/web -> svc/shop/db:udp/5432", "service shop/db has no port udp/5432; it has tcp/5432 (sql) and tcp/8080 (admin)"},
 		{"shop/web -> svc/shop/dc:80", "to service shop/dc: not found; did you mean shop/db?"},
 		{"shop/web -> svc/shop/headless:80", "to service shop/headless has no address of its own: ask about its pods"},
@@ -148,4 +150,31 @@ func TestErrorsAboutServices(t *testing.T) {
 			require.EqualError(t, err, tc.err)
 		})
 	}
+}
+
+func TestAServiceIsAskedInItsNetwork(t *testing.T) {
+	blue := strings.Replace(shop, "{name: empty, namespace: shop}",
+		"{name: empty, namespace: shop, annotations: {netloom.io/network: blue}}", 1)
+	inv := query.NewInventory(stateOf(t, objectsOf(t, blue)))
+	require.Equal(t, query.Refuse, ask(t, inv, "shop/web -> svc/shop/empty", query.Where{})[0].Verdict)
+	require.Equal(t, query.Refuse, ask(t, inv, "shop/web -> 10.96.0.11:80", query.Where{Network: "blue"})[0].Verdict)
+	require.Equal(t, query.Allow, ask(t, inv, "shop/web -> 10.96.0.11:80", query.Where{})[0].Verdict, "it is not known there")
+}
+
+func TestAnAddressIsWhereItsPodIs(t *testing.T) {
+	local := strings.Replace(shop, "  type: NodePort\n", "  type: NodePort\n  internalTrafficPolicy: Local\n", 1)
+	inv := query.NewInventory(stateOf(t, objectsOf(t, local)))
+	for _, from := range []string{"shop/web", "10.0.0.1"} {
+		got := ask(t, inv, from+" -> svc/shop/db:sql", query.Where{})[0]
+		require.Equal(t, query.Allow, got.Verdict)
+		require.Len(t, got.Flows[0].Service.Choices, 1)
+		require.Equal(t, "shop/db-0", got.Flows[0].Service.Choices[0].Pod, "the one on its node")
+	}
+	got := ask(t, inv, "8.8.8.8 -> svc/shop/db:sql", query.Where{})[0]
+	require.Equal(t, query.Deny, got.Verdict)
+	require.Equal(t, []string{
+		"Service/shop/db keeps to the endpoints of one node: it needs one on the node where the connection enters, which is not known",
+	}, got.Flows[0].Change)
+	got = ask(t, inv, "8.8.8.8 -> svc/shop/db:sql", query.Where{Node: "n2"})[0]
+	require.Equal(t, "shop/db-1", got.Flows[0].Service.Choices[0].Pod)
 }
