@@ -74,8 +74,11 @@ func (m *mall) sticks(t *testing.T, to [2]string, pool ...string) {
 			at := netip.AddrPortFrom(netip.MustParseAddr(text), 80)
 			src := host.Addr(i == 1)
 			// OVN drops what it learns from: the first connection of a client to a service with affinity.
-			_, _, err := host.Ask(t.Context(), protocol, src, at, 200*time.Millisecond)
-			require.NoError(t, err)
+			ovnlab.Eventually(t, patience, "a first answer", func() bool {
+				_, outcome, err := host.Ask(t.Context(), protocol, src, at, 200*time.Millisecond)
+				require.NoError(t, err)
+				return outcome == ovnlab.Answered
+			})
 			first := ""
 			for range 20 {
 				got, outcome, err := host.Ask(t.Context(), protocol, src, at, 3*time.Second)

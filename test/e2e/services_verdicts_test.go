@@ -238,7 +238,7 @@ func TestGeneratedServices(t *testing.T) {
 			return f.Network != "" || f.Node == ""
 		})
 		lab := ovnlab.Start(t)
-		lab.Install(generatedNetwork(t, cluster, flows))
+		lab.Install(generatedNetwork(t, cluster, slices.Concat(flows, toEndpoints(cluster))))
 		lab.NBCtl("set", "Logical_Router", "lr", "options:chassis=gateway")
 		for range 2 {
 			code, out := apply(t, dir, lab.NBUnix(), gatewayFlags...)
@@ -250,4 +250,26 @@ func TestGeneratedServices(t *testing.T) {
 			t.Fatalf("repeat with -run TestGeneratedServices -seed %d -seeds 3:\n%s", seed, text)
 		}
 	})
+}
+
+// toEndpoints are flows to every endpoint of a slice, whoever holds its address: some are of no pod, and have to be
+// reached too.
+func toEndpoints(c *oracle.Cluster) []oracle.Flow {
+	held := map[netip.Addr]bool{}
+	for _, p := range live(c) {
+		for _, ip := range p.Status.PodIPs {
+			held[netip.MustParseAddr(ip.IP)] = true
+		}
+	}
+	var flows []oracle.Flow
+	for _, s := range c.Slices {
+		for i := range s.Endpoints {
+			for _, text := range s.Endpoints[i].Addresses {
+				if a, err := netip.ParseAddr(text); err == nil && !held[a] {
+					flows = append(flows, oracle.Flow{Src: oracle.End{Addr: a}, Dst: oracle.End{Addr: a}})
+				}
+			}
+		}
+	}
+	return flows
 }
