@@ -57,16 +57,19 @@ type SecretReference struct {
 // IpsecPeer is what IpsecSite and IpsecHost have in common.
 //
 // The device refuses psk without a key, and pubkey without all of certificate, private key and CA. A secret may be given
-// in the object or by reference to a Secret, but not both.
+// in the object or by reference to a Secret, but not both. Rules about secrets stand here and not at the fields, because
+// a server quotes the value of a field in what it says about it.
 //
-// +kubebuilder:validation:XValidation:rule="self.authentication_method != 'psk' || (has(self.pre_shared_key) && size(self.pre_shared_key) > 0) || has(self.pre_shared_key_secret)",message="psk needs pre_shared_key_secret or pre_shared_key"
-// +kubebuilder:validation:XValidation:rule="self.authentication_method != 'pubkey' || (has(self.local_public_cert) && size(self.local_public_cert) > 0) || has(self.local_public_cert_secret)",message="pubkey needs local_public_cert_secret or local_public_cert"
-// +kubebuilder:validation:XValidation:rule="self.authentication_method != 'pubkey' || (has(self.local_private_cert) && size(self.local_private_cert) > 0) || has(self.local_private_cert_secret)",message="pubkey needs local_private_cert_secret or local_private_cert"
-// +kubebuilder:validation:XValidation:rule="self.authentication_method != 'pubkey' || (has(self.shared_ca) && size(self.shared_ca) > 0) || has(self.shared_ca_secret)",message="pubkey needs shared_ca_secret or shared_ca"
-// +kubebuilder:validation:XValidation:rule="!has(self.pre_shared_key_secret) || !has(self.pre_shared_key) || size(self.pre_shared_key) == 0",message="pre_shared_key and pre_shared_key_secret exclude each other"
-// +kubebuilder:validation:XValidation:rule="!has(self.local_public_cert_secret) || !has(self.local_public_cert) || size(self.local_public_cert) == 0",message="local_public_cert and local_public_cert_secret exclude each other"
-// +kubebuilder:validation:XValidation:rule="!has(self.local_private_cert_secret) || !has(self.local_private_cert) || size(self.local_private_cert) == 0",message="local_private_cert and local_private_cert_secret exclude each other"
-// +kubebuilder:validation:XValidation:rule="!has(self.shared_ca_secret) || !has(self.shared_ca) || size(self.shared_ca) == 0",message="shared_ca and shared_ca_secret exclude each other"
+// +kubebuilder:validation:XValidation:rule="!has(self.pre_shared_key) || self.pre_shared_key.matches('^[^\"\\\\x00-\\\\x1f]*$')",message="must be one line without quotation marks",fieldPath=.pre_shared_key
+// +kubebuilder:validation:XValidation:rule="!has(self.local_private_cert) || self.local_private_cert.matches('^[A-Za-z0-9+/=_^]*$')",message="must be base64 of a PEM file; three underscores join several",fieldPath=.local_private_cert
+// +kubebuilder:validation:XValidation:rule="self.authentication_method != 'psk' || (has(self.pre_shared_key) && size(self.pre_shared_key) > 0) || has(self.pre_shared_key_secret)",message="psk needs pre_shared_key_secret or pre_shared_key",reason=FieldValueRequired,fieldPath=.pre_shared_key_secret
+// +kubebuilder:validation:XValidation:rule="self.authentication_method != 'pubkey' || (has(self.local_public_cert) && size(self.local_public_cert) > 0) || has(self.local_public_cert_secret)",message="pubkey needs local_public_cert_secret or local_public_cert",reason=FieldValueRequired,fieldPath=.local_public_cert_secret
+// +kubebuilder:validation:XValidation:rule="self.authentication_method != 'pubkey' || (has(self.local_private_cert) && size(self.local_private_cert) > 0) || has(self.local_private_cert_secret)",message="pubkey needs local_private_cert_secret or local_private_cert",reason=FieldValueRequired,fieldPath=.local_private_cert_secret
+// +kubebuilder:validation:XValidation:rule="self.authentication_method != 'pubkey' || (has(self.shared_ca) && size(self.shared_ca) > 0) || has(self.shared_ca_secret)",message="pubkey needs shared_ca_secret or shared_ca",reason=FieldValueRequired,fieldPath=.shared_ca_secret
+// +kubebuilder:validation:XValidation:rule="!has(self.pre_shared_key_secret) || !has(self.pre_shared_key) || size(self.pre_shared_key) == 0",message="pre_shared_key and pre_shared_key_secret exclude each other",reason=FieldValueForbidden,fieldPath=.pre_shared_key
+// +kubebuilder:validation:XValidation:rule="!has(self.local_public_cert_secret) || !has(self.local_public_cert) || size(self.local_public_cert) == 0",message="local_public_cert and local_public_cert_secret exclude each other",reason=FieldValueForbidden,fieldPath=.local_public_cert
+// +kubebuilder:validation:XValidation:rule="!has(self.local_private_cert_secret) || !has(self.local_private_cert) || size(self.local_private_cert) == 0",message="local_private_cert and local_private_cert_secret exclude each other",reason=FieldValueForbidden,fieldPath=.local_private_cert
+// +kubebuilder:validation:XValidation:rule="!has(self.shared_ca_secret) || !has(self.shared_ca) || size(self.shared_ca) == 0",message="shared_ca and shared_ca_secret exclude each other",reason=FieldValueForbidden,fieldPath=.shared_ca
 type IpsecPeer struct {
 	// Without effect: an object is known by metadata.name. Upstream overwrote it with that.
 	// +optional
@@ -106,7 +109,8 @@ type IpsecPeer struct {
 
 	// The key of psk in clear, for everybody who may read this object. Better give pre_shared_key_secret.
 	// +optional
-	PreSharedKey IpsecText `json:"pre_shared_key,omitempty"`
+	// +kubebuilder:validation:MaxLength=1024
+	PreSharedKey string `json:"pre_shared_key,omitempty"`
 
 	// The key of psk. An empty key of the reference is pre_shared_key.
 	// +optional
@@ -123,7 +127,8 @@ type IpsecPeer struct {
 	// The private key of this side for pubkey, for everybody who may read this object. Better give
 	// local_private_cert_secret.
 	// +optional
-	LocalPrivateCert IpsecCertificate `json:"local_private_cert,omitempty"`
+	// +kubebuilder:validation:MaxLength=131072
+	LocalPrivateCert string `json:"local_private_cert,omitempty"`
 
 	// The private key of this side for pubkey, as a PEM file. An empty key of the reference is tls.key.
 	// +optional
