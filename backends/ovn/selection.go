@@ -3,6 +3,7 @@ package ovn
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/netloom/netloom/pkg/ovsdb"
@@ -17,6 +18,7 @@ type Selection struct {
 // pattern selects rows by name or by a key of external_ids.
 type pattern struct {
 	excludes bool
+	exact    bool   // it has no * and no ?
 	key      string // of external_ids; "" goes by the name
 	value    *regexp.Regexp
 }
@@ -31,7 +33,8 @@ const externalIDs = "external_ids:"
 //	!join                          not these, whatever else takes them
 //	vpc1=vpc1-*                    for the logical network vpc1 instead of the default one
 //
-// Nothing but exclusions is everything else.
+// Nothing but exclusions is everything else. Switches with a port to the outside are taken only by entries without *
+// and ?.
 func ParseSelection(s string) (Selection, error) {
 	sel := Selection{entries: map[string][]pattern{}}
 	if strings.TrimSpace(s) == "" {
@@ -70,7 +73,7 @@ func parsePattern(entry string) (network string, p pattern, err error) {
 	} else if text == "" || strings.Contains(text, "=") {
 		return "", p, fmt.Errorf("%q: expected a name with or without *, %sKEY=VALUE, !PATTERN or NETWORK=PATTERN", entry, externalIDs)
 	}
-	p.value = glob(text)
+	p.exact, p.value = !strings.ContainsAny(text, "*?"), glob(text)
 	return network, p, nil
 }
 
@@ -99,6 +102,11 @@ func (s Selection) selects(network string, d *ovsdb.Datapath) bool {
 		taken = taken || hit
 	}
 	return taken || only && s.names(network)
+}
+
+// spells says whether an entry means just this switch or router: by its whole name or external_ids.
+func (s Selection) spells(network string, d *ovsdb.Datapath) bool {
+	return slices.ContainsFunc(s.entries[network], func(p pattern) bool { return p.exact && !p.excludes && p.matches(d) })
 }
 
 func (p *pattern) matches(d *ovsdb.Datapath) bool {

@@ -71,9 +71,13 @@ func TestSelectionsThatAreNone(t *testing.T) {
 
 func TestHostsOfANetwork(t *testing.T) {
 	top := &topology{
-		switches: []ovsdb.Datapath{{UUID: "s1", Name: "s1"}, {UUID: "s2", Name: "s2"}, {UUID: "x", Name: "ext"}},
-		routers:  []ovsdb.Datapath{{UUID: "r1", Name: "blue"}, {UUID: "r2", Name: "gw"}},
-		links:    []ovsdb.Link{{Switch: "s2", Router: "r1"}, {Switch: "x", Router: "r2"}},
+		switches: []ovsdb.Datapath{
+			{UUID: "s1", Name: "s1"}, {UUID: "s2", Name: "s2"}, {UUID: "x", Name: "ext"},
+			{UUID: "u", Name: "uplink", ExternalIDs: map[string]string{"role": "outer"}},
+		},
+		routers: []ovsdb.Datapath{{UUID: "r1", Name: "blue"}, {UUID: "r2", Name: "gw"}},
+		links:   []ovsdb.Link{{Switch: "s2", Router: "r1"}, {Switch: "u", Router: "r1"}, {Switch: "x", Router: "r2"}},
+		uplinks: []string{"u"},
 	}
 	for _, tc := range []struct {
 		name, switches, routers, network     string
@@ -87,8 +91,16 @@ func TestHostsOfANetwork(t *testing.T) {
 		},
 		{
 			name: "a network that nobody speaks of", switches: "*", network: "blue",
-			wantSwitches: []string{"s2"}, wantRouters: []string{"r1"}, wantDoors: []string{"s2"},
+			wantSwitches: []string{"s2"}, wantRouters: []string{"r1"}, wantDoors: []string{"s2", "u"},
 		},
+		{
+			name: "a switch to the outside by its name", switches: "s1,uplink",
+			wantSwitches: []string{"s1", "u"}, wantDoors: []string{"s1", "u"},
+		},
+		{
+			name: "and by its external_ids", switches: "external_ids:role=outer", wantSwitches: []string{"u"}, wantDoors: []string{"u"},
+		},
+		{name: "but not by part of those", switches: "u*,external_ids:role=out*"},
 		{
 			name: "a network that is spelled out", switches: "*,blue=s1", routers: "blue=!*", network: "blue",
 			wantSwitches: []string{"s1"}, wantDoors: []string{"s1"},

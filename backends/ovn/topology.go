@@ -12,7 +12,8 @@ type topology struct {
 	version           uint64
 	switches, routers []ovsdb.Datapath
 	links             []ovsdb.Link
-	linked            bool // links were looked at
+	linked            bool     // links were looked at
+	uplinks           []string // UUIDs of switches with a port to the outside, in order
 }
 
 func uuidsOf(list []ovsdb.Datapath) []string {
@@ -30,8 +31,11 @@ func (b *Backend) look(ctx context.Context, links bool) (*topology, error) {
 		return t, nil
 	}
 	t := &topology{version: version, switches: b.client.Switches(), routers: b.client.Routers(), linked: links}
+	var err error
+	if t.uplinks, err = b.client.Uplinks(ctx); err != nil {
+		return nil, err
+	}
 	if links {
-		var err error
 		if t.links, err = b.client.Links(ctx); err != nil {
 			return nil, err
 		}
@@ -70,7 +74,10 @@ func (b *balancing) hosts(network string, t *topology) hosts {
 	}
 	for i := range t.switches {
 		s := &t.switches[i]
-		selected := b.switches.selects(network, s) || linked[s.UUID] && !b.switches.names(network)
+		// A switch to the outside would balance what comes in before the router does, which may have to choose otherwise.
+		_, uplink := slices.BinarySearch(t.uplinks, s.UUID)
+		selected := b.switches.selects(network, s) && (!uplink || b.switches.spells(network, s)) ||
+			linked[s.UUID] && !uplink && !b.switches.names(network)
 		if selected {
 			h.switches = append(h.switches, *s)
 		}

@@ -18,7 +18,7 @@ type Port struct {
 	// ExternalIDs holds those of the keys in Options.PortIndexKeys that the port has.
 	ExternalIDs map[string]string
 
-	router bool // it leads to a router
+	kind string // its type; "" is that of a pod or a machine
 }
 
 // Port returns the uuid of the logical port of that name. After a lost connection it answers from what was last known.
@@ -73,10 +73,18 @@ type portIndex struct {
 	byName  map[string]string
 	byID    map[externalID]map[string]struct{}
 	changed map[string]struct{}
-	linked  bool // a port that leads to a router came, went or changed since takeLinked
+	linked  bool                // a port to a router or the outside came, went or changed since takeLinked
+	outside map[string]struct{} // ports to the outside, by UUID
 }
 
-// takeLinked says whether a connection between a switch and a router may have changed since the last call.
+// uplinks lists the ports to the outside, in order.
+func (x *portIndex) uplinks() []string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.Sorted(maps.Keys(x.outside))
+}
+
+// takeLinked says whether a connection of a switch to a router or the outside may have changed since the last call.
 func (x *portIndex) takeLinked() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -92,6 +100,7 @@ func newPortIndex(keys []string) *portIndex {
 		byName:  make(map[string]string),
 		byID:    make(map[externalID]map[string]struct{}),
 		changed: make(map[string]struct{}),
+		outside: make(map[string]struct{}),
 	}
 }
 
@@ -172,7 +181,7 @@ func (x *portIndex) update(raw json.RawMessage) (changed bool, err error) {
 }
 
 func (x *portIndex) put(uuid string, row portUpdate) {
-	port := Port{UUID: uuid, Name: row.New.Name, router: row.New.Type == typeRouter}
+	port := Port{UUID: uuid, Name: row.New.Name, kind: row.New.Type}
 	if len(x.keys) > 0 {
 		all := StringMap(fromWire(row.New.ExternalIDs))
 		port.ExternalIDs = make(map[string]string)
@@ -183,12 +192,15 @@ func (x *portIndex) put(uuid string, row portUpdate) {
 		}
 	}
 	if old, ok := x.byUUID[uuid]; ok {
-		if old.Name == port.Name && old.router == port.router && maps.Equal(old.ExternalIDs, port.ExternalIDs) {
+		if old.Name == port.Name && old.kind == port.kind && maps.Equal(old.ExternalIDs, port.ExternalIDs) {
 			return
 		}
 		x.drop(uuid)
 	}
 	x.note(port)
+	if port.kind == typeLocalnet {
+		x.outside[uuid] = struct{}{}
+	}
 	x.byUUID[uuid] = port
 	x.byName[port.Name] = uuid
 	for key, value := range port.ExternalIDs {
@@ -202,7 +214,7 @@ func (x *portIndex) put(uuid string, row portUpdate) {
 
 // note remembers that a port changed. Where ports are found by external_ids, those without any of the keys are nobody's.
 func (x *portIndex) note(port Port) {
-	x.linked = x.linked || port.router
+	x.linked = x.linked || port.kind == typeRouter || port.kind == typeLocalnet
 	if len(x.keys) == 0 || len(port.ExternalIDs) > 0 {
 		x.changed[port.Name] = struct{}{}
 	}
@@ -215,6 +227,7 @@ func (x *portIndex) drop(uuid string) {
 	}
 	x.note(port)
 	delete(x.byUUID, uuid)
+	delete(x.outside, uuid)
 	if x.byName[port.Name] == uuid {
 		delete(x.byName, port.Name)
 	}

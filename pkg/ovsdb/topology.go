@@ -16,8 +16,9 @@ const (
 	tableSwitch     = "Logical_Switch"
 	tableRouter     = "Logical_Router"
 	tableRouterPort = "Logical_Router_Port"
-	// typeRouter is the type of a logical switch port that leads to a router (ovn-nb(5)).
-	typeRouter = "router"
+	// The types of logical switch ports that lead to a router and to a physical network (ovn-nb(5)).
+	typeRouter   = "router"
+	typeLocalnet = "localnet"
 )
 
 // Datapath is a row of Logical_Switch or Logical_Router. It is read-only.
@@ -37,8 +38,8 @@ func (c *Client) Switches() []Datapath { return c.topology.list(tableSwitch) }
 // Routers lists the logical routers likewise.
 func (c *Client) Routers() []Datapath { return c.topology.list(tableRouter) }
 
-// TopologyVersion grows whenever a switch, a router or a connection between two appears, disappears or changes. Wake
-// receives then.
+// TopologyVersion grows whenever a switch, a router or a connection between two or to the outside appears, disappears or
+// changes. Wake receives then.
 func (c *Client) TopologyVersion() uint64 {
 	c.topology.mu.Lock()
 	defer c.topology.mu.Unlock()
@@ -62,20 +63,45 @@ func (c *Client) Links(ctx context.Context) ([]Link, error) {
 		if !ok {
 			continue
 		}
-		holds := []ovsdb.Condition{{
-			Column: "ports", Function: ovsdb.ConditionIncludes, Value: UUIDs([]string{String(p["_uuid"])}),
-		}}
-		switches, err := c.Select(ctx, tableSwitch, holds, "_uuid")
+		switches, err := c.switchesOf(ctx, String(p["_uuid"]))
 		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", tableSwitch, err)
+			return nil, err
 		}
 		for _, s := range switches {
-			found[Link{String(s["_uuid"]), router}] = true
+			found[Link{s, router}] = true
 		}
 	}
 	return slices.SortedFunc(maps.Keys(found), func(a, b Link) int {
 		return strings.Compare(a.Switch+a.Router, b.Switch+b.Router)
 	}), nil
+}
+
+// Uplinks reads the UUIDs of the switches with a port to the outside, in order.
+func (c *Client) Uplinks(ctx context.Context) ([]string, error) {
+	var found []string
+	for _, port := range c.ports.uplinks() {
+		switches, err := c.switchesOf(ctx, port)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, switches...)
+	}
+	slices.Sort(found)
+	return slices.Compact(found), nil
+}
+
+// switchesOf finds the switch that has a port, by UUIDs.
+func (c *Client) switchesOf(ctx context.Context, port string) ([]string, error) {
+	holds := []ovsdb.Condition{{Column: "ports", Function: ovsdb.ConditionIncludes, Value: UUIDs([]string{port})}}
+	rows, err := c.Select(ctx, tableSwitch, holds, "_uuid")
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", tableSwitch, err)
+	}
+	out := make([]string, len(rows))
+	for i := range rows {
+		out[i] = String(rows[i]["_uuid"])
+	}
+	return out, nil
 }
 
 // routersByPort finds the router of each router port by the port's name.

@@ -73,12 +73,29 @@ func TestTopology(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []ovsdb.Link{{Switch: uuid("Logical_Switch", "b"), Router: uuid("Logical_Router", "r")}}, links)
 
+	uplinks, err := client.Uplinks(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, uplinks)
+	version = client.TopologyVersion()
+	transact(t, writer, insert("Logical_Switch_Port", "out", libovsdb.Row{"type": "localnet"}),
+		ovsdb.Update("Logical_Switch", uuid("Logical_Switch", "a"), libovsdb.Row{"ports": refs("Logical_Switch_Port", "out")}))
+	await(t, client, "the port to the outside", grown)
+	uplinks, err = client.Uplinks(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{uuid("Logical_Switch", "a")}, uplinks)
+
 	version = client.TopologyVersion()
 	transact(t, writer, ovsdb.Update("Logical_Switch", uuid("Logical_Switch", "a"), libovsdb.Row{
 		"other_config": ovsdb.Map(map[string]string{"subnet": "10.0.0.0/24"}),
 	}), ovsdb.Delete("Logical_Switch", uuid("Logical_Switch", "b")))
 	await(t, client, "the switch to go", grown)
 	require.Len(t, client.Switches(), 1)
+	version = client.TopologyVersion()
+	transact(t, writer, ovsdb.Update("Logical_Switch", uuid("Logical_Switch", "a"), libovsdb.Row{"ports": refs("Logical_Switch_Port")}))
+	await(t, client, "the port to the outside to go", grown)
+	uplinks, err = client.Uplinks(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, uplinks)
 	links, err = client.Links(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, links)
