@@ -64,8 +64,12 @@ vet: ## Run go vet, with and without the end-to-end tests
 	$(GO) vet ./...
 	$(GO) vet -tags e2e ./...
 
+.PHONY: crds
+crds: ## Judge deploy/crds and what users write by an API server's own code
+	$(GO) test -C test/crds ./...
+
 .PHONY: check
-check: build vet lint arch verify test ## Run what a change must pass before it is sent
+check: build vet lint arch verify test crds ## Run what a change must pass before it is sent
 
 ##: more proof
 
