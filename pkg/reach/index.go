@@ -2,6 +2,7 @@ package reach
 
 import (
 	"encoding/binary"
+	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
@@ -18,8 +19,14 @@ type index struct {
 	number     map[intent.SetID]int // its place in subjects or peers, for marks
 	bySubject  map[intent.Key][]intent.SetID
 	byAddr     map[netip.Addr][]intent.SetID
-	prefixed   []intent.SetID // peers with prefixes
+	prefixed   []prefixed // the prefixes of peers
 	ofSubjects map[intent.SetID][]*intent.Policy
+}
+
+// prefixed is a list of prefixes with the sets that have it: rules often name the same blocks.
+type prefixed struct {
+	prefixes []netip.Prefix
+	sets     []intent.SetID
 }
 
 func newIndex(s *intent.Snapshot) *index {
@@ -44,6 +51,7 @@ func newIndex(s *intent.Snapshot) *index {
 	for _, id := range x.subjects {
 		x.eachMember(id, func(e intent.Endpoint) { x.bySubject[e.Key] = append(x.bySubject[e.Key], id) })
 	}
+	lists := map[string]int{}
 	for i, id := range x.peers {
 		x.number[id] = i
 		set := s.Set(id)
@@ -51,7 +59,13 @@ func newIndex(s *intent.Snapshot) *index {
 			x.byAddr[a] = append(x.byAddr[a], id)
 		}
 		if set != nil && len(set.Prefixes) > 0 {
-			x.prefixed = append(x.prefixed, id)
+			list := fmt.Sprint(set.Prefixes)
+			n, known := lists[list]
+			if !known {
+				n = len(x.prefixed)
+				lists[list], x.prefixed = n, append(x.prefixed, prefixed{prefixes: set.Prefixes})
+			}
+			x.prefixed[n].sets = append(x.prefixed[n].sets, id)
 		}
 	}
 	for i, id := range x.subjects {
@@ -83,9 +97,9 @@ func (x *index) subjectsOf(p intent.Party) []intent.SetID {
 // peersOf lists the peer sets that contain a party's address, in order.
 func (x *index) peersOf(p intent.Party) []intent.SetID {
 	out := slices.Clone(x.byAddr[p.Addr])
-	for _, id := range x.prefixed {
-		if x.snapshot.Set(id).Contains(p.Addr) {
-			out = append(out, id)
+	for i := range x.prefixed {
+		if slices.ContainsFunc(x.prefixed[i].prefixes, func(prefix netip.Prefix) bool { return prefix.Contains(p.Addr) }) {
+			out = append(out, x.prefixed[i].sets...)
 		}
 	}
 	slices.Sort(out)
