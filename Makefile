@@ -17,6 +17,7 @@ BENCHTIME  ?= 1s
 BENCH      ?= .
 CLUSTERS   ?= 3000
 ROUNDS     ?= 20
+SHOTS      ?=
 
 # What starts goroutines, or is called from several.
 RACE_ROOMS  := ./labelcache/... ./translator/... ./pkg/... ./backends/... ./test/scenario/...
@@ -28,7 +29,7 @@ E2E_ROOMS   := ./test/e2e/... ./pkg/ovsdb/... ./backends/...
 .PHONY: help
 help: ## List these targets
 	@awk -F ':.*## ' '/^##: / { printf "\n%s\n", substr($$0, 5) } \
-		/^[a-z0-9-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+		/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 ##: a normal day
 
@@ -99,6 +100,11 @@ bench: ## Measure, beside the floor where there is one (BENCH=regexp BENCHTIME=1
 .PHONY: e2e
 e2e: ## Run the tests on a real OVN (root, OVN and Open vSwitch installed)
 	$(GO) test -tags e2e -count=1 -p 1 -timeout 30m $(E2E_ROOMS)
+
+.PHONY: e2e-browser
+e2e-browser: ## Open the demo's page in Chromium, which has to be installed (SHOTS=docs/img takes its pictures)
+	$(GO) vet -C test/browser ./...
+	$(GO) test -C test/browser -count=1 -timeout 10m ./... $(if $(SHOTS),-shots $(abspath $(SHOTS)))
 
 .PHONY: ci
 ci: ## Run everything the way the continuous integration does (root, Debian)

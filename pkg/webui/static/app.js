@@ -44,8 +44,9 @@ async function show() {
     else link.removeAttribute('aria-current');
   }
   main.replaceChildren(title, root);
+  if (!first && !again) title.focus({ preventScroll: true });
   await refresh();
-  if (shown === mine && !first && !root.contains(document.activeElement)) ((again && view.focus?.()) || title).focus({ preventScroll: true });
+  if (shown === mine && again && !main.contains(document.activeElement)) (view.focus?.() ?? title).focus({ preventScroll: true });
   root.dataset.ready = 'true';
 }
 

@@ -13,7 +13,7 @@ export function events(root) {
     failed: () => {},
     refresh: async () => {
       const rows = [...list].reverse().map((e) => [when(e.at), words[e.kind] ?? e.kind, h('span', { class: e.kind === 'problem' ? 'denied' : '' }, e.text)]);
-      replace(out, rows.length ? table('Events', ['When', 'What', ''], rows) : h('p', {}, 'Nothing has happened yet.'));
+      replace(out, rows.length ? table('Events', ['When', 'What', 'Told'], rows) : h('p', {}, 'Nothing has happened yet.'));
     },
   };
 }

@@ -1,0 +1,142 @@
+package daemon_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/webui"
+)
+
+// uiOf asks the web page of a daemon for a path of its API, and reads the answer.
+func uiOf[T any](t *testing.T, r *running, path string) (out T) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.UIAddress()+"api/v1/"+path, http.NoBody)
+	require.NoError(t, err)
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	require.NoError(t, json.NewDecoder(response.Body).Decode(&out))
+	return out
+}
+
+// withUI are options with a web page on any free port.
+func (p *place) withUI() daemon.Options {
+	opts := p.options()
+	opts.UIListen = "127.0.0.1:0"
+	return opts
+}
+
+func TestThePageIsServedOnlyWhenAskedFor(t *testing.T) {
+	p := newSilentPlace(t)
+	d, err := daemon.New(p.options(), testLog(t))
+	require.NoError(t, err)
+	defer d.Close()
+	require.Empty(t, d.UIAddress())
+
+	taken, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // for a moment
+	require.NoError(t, err)
+	defer taken.Close()
+	opts := p.options()
+	opts.UIListen = taken.Addr().String()
+	_, err = daemon.New(opts, testLog(t))
+	require.ErrorContains(t, err, "web page: listen tcp")
+}
+
+func TestThePageShowsWhatTheDaemonDoes(t *testing.T) {
+	p := newPlace(t)
+	r := startReady(t, p.withUI())
+	overview := uiOf[webui.Overview](t, r, "overview")
+	require.Equal(t, 3, overview.Pods)
+	require.Equal(t, 2, overview.Policies)
+	require.Empty(t, overview.Problems)
+
+	var targets struct{ Targets []webui.Target }
+	targets = uiOf[struct{ Targets []webui.Target }](t, r, "targets")
+	require.Len(t, targets.Targets, 1)
+	target := targets.Targets[0]
+	require.Equal(t, "ovn", target.Name)
+	require.Equal(t, webui.InStep, target.Health)
+	require.True(t, *target.Up)
+	require.Equal(t, p.owned(t, "netloom"), target.Owned)
+	require.Equal(t, overview.Revision, target.Revision)
+	require.Positive(t, target.Latency)
+	require.Contains(t, target.LastWrite.Summary, "create ACL")
+	require.NotEmpty(t, target.LastWrite.Ops)
+	require.Positive(t, target.LastWrite.Applied)
+
+	rows := uiOf[struct{ Targets []webui.TargetRows }](t, r, "policies/shop/db/rows").Targets[0]
+	require.Empty(t, rows.Error)
+	require.Positive(t, rows.Counts["ACL"])
+	require.Positive(t, rows.Counts["Port_Group"])
+	require.Positive(t, rows.Counts["Address_Set"])
+	for _, row := range rows.Rows {
+		require.NotContains(t, row.Name, "foreign")
+		require.NotEmpty(t, row.UUID)
+	}
+	why := uiOf[webui.Why](t, r, "why?from=shop/web-0&to=shop/db-0&port=5432")
+	require.Equal(t, "allow", string(why.Answers[0].Verdict))
+}
+
+func TestThePageFollowsAnEdit(t *testing.T) {
+	p := newPlace(t)
+	r := startReady(t, p.withUI())
+	before := uiOf[webui.Overview](t, r, "overview")
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.UIAddress()+"api/v1/events", http.NoBody)
+	require.NoError(t, err)
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	lines := bufio.NewScanner(response.Body)
+	// until reads events until one of a kind, and returns its text.
+	until := func(kind webui.EventKind, text string) {
+		t.Helper()
+		for lines.Scan() {
+			if lines.Text() == "event: "+string(kind) && lines.Scan() && strings.Contains(lines.Text(), text) {
+				return
+			}
+		}
+		require.Fail(t, "the stream ended", "before %s with %q", kind, text)
+	}
+	until(webui.SnapshotPublished, "revision 1 from")
+	until(webui.PlanApplied, "create ACL")
+	until(webui.TargetChanged, "ovn is in step with revision 1")
+	p.write(t, "bad.yaml", "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: bad, namespace: shop}\n"+
+		"spec: {podSelector: {}, ingress: [{from: [{ipBlock: {cidr: none}}]}]}\n")
+	until(webui.ProblemAppeared, "NetworkPolicy/shop/bad")
+	after := uiOf[webui.Overview](t, r, "overview")
+	require.Greater(t, after.Number, before.Number)
+	require.Len(t, after.Problems, 1)
+	require.Equal(t, "NetworkPolicy/shop/bad", after.Problems[0].Object)
+	p.remove(t, "bad.yaml")
+	until(webui.ProblemCleared, "NetworkPolicy/shop/bad")
+	p.server.Close()
+	until(webui.TargetChanged, "ovn is out of step")
+
+	began := time.Now()
+	r.stop()
+	require.Less(t, time.Since(began), 2*time.Second, "open streams hold nothing up")
+	for lines.Scan() { // to its end
+	}
+}
+
+func TestRowsSayWhyTheyAreNotKnown(t *testing.T) {
+	p := newSilentPlace(t)
+	r := start(t, p.withUI())
+	r.await("a state", func() bool { return r.Pipeline().Latest() != nil })
+	r.await("a policy", func() bool {
+		return uiOf[webui.PolicyPage](t, r, "policies/shop/db").Object != ""
+	})
+	rows := uiOf[struct{ Targets []webui.TargetRows }](t, r, "policies/shop/db/rows").Targets[0]
+	require.Contains(t, rows.Error, "no connection")
+	target := uiOf[struct{ Targets []webui.Target }](t, r, "targets").Targets[0]
+	require.NotEqual(t, webui.InStep, target.Health)
+	require.False(t, *target.Up)
+}
