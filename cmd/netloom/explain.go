@@ -19,11 +19,12 @@ func newExplain() *cobra.Command {
 		Long: `explain tells of a NetworkPolicy whom it isolates and what each rule allows to whom; of a pod what isolates it, who may
 reach it and whom it may reach; of a Service who is behind each of its addresses, at each node where that differs.
 
-KIND is networkpolicy (netpol), pod or service (svc).`,
+KIND is networkpolicy (netpol), pod or service (svc). What a row of the database is there for, "explain row" tells.`,
 		Example: `  netloom explain -f examples pod/shop/api-0
   netloom explain -f examples netpol/shop/db -o yaml`,
 		Args: cobra.ArbitraryArgs,
 	}
+	cmd.AddCommand(newExplainRow())
 	manifests := bindSources(cmd)
 	output := bindOutput(cmd, "table", "json", "yaml")
 	cmd.Flags().StringVarP(&namespace, "namespace", "n", "", "namespace of an object that names none")

@@ -89,18 +89,29 @@ func withTarget(ctx context.Context, settings builtin.Settings, f func(context.C
 
 // planWhenConnected plans as soon as there is a connection.
 func planWhenConnected(ctx context.Context, t *builtin.Target, want *intent.Snapshot) (*backends.Plan, error) {
+	var plan *backends.Plan
+	err := whenConnected(ctx, func() error {
+		var err error
+		plan, err = t.Backend.Plan(ctx, want, 0)
+		return err
+	})
+	return plan, err
+}
+
+// whenConnected does f until it has found a connection.
+func whenConnected(ctx context.Context, f func() error) error {
 	limit := time.Now().Add(connectWait)
 	for {
-		plan, err := t.Backend.Plan(ctx, want, 0)
+		err := f()
 		if err == nil || !errors.Is(err, ovsdb.ErrNotConnected) {
-			return plan, err
+			return err
 		}
 		if time.Now().After(limit) {
-			return nil, fmt.Errorf("no connection within %s: %w", connectWait, err)
+			return fmt.Errorf("no connection within %s: %w", connectWait, err)
 		}
 		select {
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return ctx.Err()
 		case <-time.After(retryPause):
 		}
 	}

@@ -1,0 +1,173 @@
+package ovn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/ovsdb"
+)
+
+// Trail leads from a row of the database back to the source objects.
+type Trail struct {
+	Table string `json:"table"`
+	UUID  string `json:"uuid"`
+	Name  string `json:"name,omitempty"`
+	Owner string `json:"owner,omitempty"` // "" where the row does not say
+	Title string `json:"title,omitempty"` // what the row stands for
+	// Origins are the source objects, with the rule where one is known, that need the row, sorted.
+	Origins []string       `json:"origins"`
+	Row     map[string]any `json:"row"` // its columns
+}
+
+// ErrNoRow is what Trails returns where nothing of netloom's is called that.
+var ErrNoRow = errors.New("no row of netloom's")
+
+// shortestUUID is how much of a UUID, from its start, names a row.
+const shortestUUID = 8
+
+// Trails finds the rows of that UUID, or the start of one, or that name, whichever owner of netloom's they have, and
+// what they are there for. It reads the tables whole.
+func (b *Backend) Trails(ctx context.Context, what string) ([]Trail, error) {
+	if !b.client.Connected() {
+		return nil, fmt.Errorf("look for %s: %w: %w", what, backends.ErrUnreachable, ovsdb.ErrNotConnected)
+	}
+	all := map[string]*row{}
+	schema := b.client.Schema()
+	for _, table := range tables() {
+		rows, err := b.read(ctx, schema, table, nil)
+		if err != nil {
+			return nil, err
+		}
+		for _, native := range rows {
+			r := decode(table, native)
+			all[r.uuid] = r
+		}
+	}
+	users := usersOf(all)
+	var out []Trail
+	for _, uuid := range slices.Sorted(maps.Keys(all)) {
+		r := all[uuid]
+		if r.name != what && !(len(what) >= shortestUUID && strings.HasPrefix(uuid, what)) {
+			continue
+		}
+		if origins := originsOf(uuid, all, users); ownerOf(r) != "" || len(origins) > 0 {
+			out = append(out, trailOf(r, origins))
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%w: nothing is called %q, and no UUID begins like that", ErrNoRow, what)
+	}
+	return out, nil
+}
+
+func trailOf(r *row, origins []string) Trail {
+	t := Trail{
+		Table: r.table, UUID: r.uuid, Name: r.name, Owner: ownerOf(r), Title: r.origin, Origins: origins,
+		Row: map[string]any{},
+	}
+	for column, value := range r.fields {
+		t.Row[column] = value
+	}
+	for column, values := range r.sets {
+		t.Row[column] = values
+	}
+	for column, pairs := range r.maps {
+		t.Row[column] = pairs
+	}
+	if slices.Contains(origins, t.Title) {
+		t.Title = ""
+	}
+	return t
+}
+
+// usersOf finds for each row those that refer to it: port groups are needed by their ACLs, the other way round than they
+// refer, and address sets, meters and template variables are referred to by name.
+func usersOf(all map[string]*row) map[string][]string {
+	users := map[string][]string{}
+	named := map[string]string{} // address sets as in a match, meters, variables, to UUIDs
+	for uuid, r := range all {
+		switch r.table {
+		case tableAddressSet:
+			named["$"+r.name] = uuid
+		case tableMeter:
+			named[r.name] = uuid
+		}
+		for variable := range r.maps[columnVariables] {
+			named["^"+variable+" "+uuid] = uuid
+		}
+	}
+	for uuid, r := range all {
+		switch r.table {
+		case tablePortGroup:
+			users[uuid] = append(users[uuid], r.sets["acls"]...)
+		case tableMeter:
+			for _, band := range r.sets["bands"] {
+				users[band] = append(users[band], uuid)
+			}
+		case tableBalancers:
+			users[uuid] = append(users[uuid], r.sets[columnBalancer]...)
+		case tableBalancer:
+			for _, word := range wordsOf(r.maps["vips"]) {
+				for key, vars := range named {
+					if strings.HasPrefix(key, word+" ") {
+						users[vars] = append(users[vars], uuid)
+					}
+				}
+			}
+		case tableACL:
+			match, _ := r.fields["match"].(string)
+			meter, _ := r.fields["meter"].(string)
+			for _, name := range append(strings.Fields(match), meter) {
+				if referred := named[name]; referred != "" {
+					users[referred] = append(users[referred], uuid)
+				}
+			}
+		}
+	}
+	return users
+}
+
+// wordsOf lists the variables, with their ^, that VIPs and their backends name.
+func wordsOf(vips map[string]string) []string {
+	var out []string
+	for vip, backend := range vips {
+		for _, text := range []string{vip, backend} {
+			if rest, ok := strings.CutPrefix(text, "^"); ok {
+				name, _, _ := strings.Cut(rest, ":")
+				out = append(out, "^"+name)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// originsOf follows users to the rows that name source objects.
+func originsOf(uuid string, all map[string]*row, users map[string][]string) []string {
+	found, seen := map[string]bool{}, map[string]bool{}
+	var follow func(string)
+	follow = func(uuid string) {
+		r := all[uuid]
+		if r == nil || seen[uuid] {
+			return
+		}
+		seen[uuid] = true
+		if ids, _ := r.fields["external_ids"].(map[string]string); ownerOf(r) != "" && (r.table == tableACL || r.table == tableBalancer) {
+			found[r.origin] = true
+			for also := range strings.SplitSeq(ids[KeyAlso], "; ") {
+				found[also] = true
+			}
+		}
+		for _, u := range users[uuid] {
+			follow(u)
+		}
+	}
+	follow(uuid)
+	delete(found, "")
+	return slices.Sorted(maps.Keys(found))
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/netloom/netloom/backends/ovn"
+	"github.com/netloom/netloom/pkg/daemon"
+)
+
+func newExplainRow() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "row UUID|NAME --ovn-nb ADDR",
+		Short: "Say which policies and services a row of the database is there for",
+		Long: `explain row finds a row that netloom wrote, by its UUID, the start of one, or its name, and says which rules of which
+objects need it. The objects are named in the database: no manifests are read.`,
+		Example: `  netloom explain row 0d1f8a52 --ovn-nb unix:/var/run/ovn/ovnnb_db.sock
+  netloom explain row 'shop/db ingress[0]' --ovn-nb tcp:10.0.0.1:6641 -o yaml`,
+		Args: cobra.ArbitraryArgs,
+	}
+	bindConfig(cmd)
+	hideRunFlags(cmd.Flags())
+	hideFlags(cmd.Flags(), "manifests", "kubeconfig", "kube-context", "cluster", "families", "force", "max-delete-fraction",
+		"services", "endpoints-api")
+	output := bindOutput(cmd, "table", "json", "yaml")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		var err error
+		if len(args) != 1 {
+			err = errors.New("which row? Say its UUID, the first eight characters of it, or its name")
+		}
+		cfg, err2 := loadConfig(cmd)
+		if err := errors.Join(err, err2, output.check()); err != nil {
+			return err
+		}
+		if err := checkTarget(cfg); err != nil {
+			return err
+		}
+		settings := optionsOf(cfg).Target
+		settings.Log = quietLog(cmd, cfg)
+		trails, err := daemon.Trails(cmd.Context(), settings, args[0])
+		if err != nil {
+			return err
+		}
+		out := cmd.OutOrStdout()
+		if output.form != "table" {
+			return printData(out, output.form, trails)
+		}
+		w := &answerWriter{ink: inkFor(out)}
+		for i := range trails {
+			w.trail(&trails[i])
+		}
+		_, err = fmt.Fprint(out, w.String())
+		return err
+	}
+	return cmd
+}
+
+// trail tells of one row.
+func (w *answerWriter) trail(t *ovn.Trail) {
+	w.line("%s  %s", w.ink.bold(t.Table+" "+cmp.Or(t.Name, t.UUID)), w.ink.dim(t.UUID))
+	if t.Title != "" {
+		w.line("  %s", t.Title)
+	}
+	if t.Owner != "" {
+		w.line("  owner %s", t.Owner)
+	}
+	w.line("  needed by %s", cmp.Or(strings.Join(t.Origins, ", "), "nothing that is known"))
+	for _, column := range slices.Sorted(maps.Keys(t.Row)) {
+		if text := columnText(t.Row[column]); text != "" && column != "external_ids" && column != "name" {
+			w.line("    %s: %s", column, text)
+		}
+	}
+}
+
+// columnText spells a column for people, "" where it is empty.
+func columnText(value any) string {
+	switch v := value.(type) {
+	case []string:
+		return some(v, strings.Clone)
+	case map[string]string:
+		var pairs []string
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			pairs = append(pairs, k+"="+v[k])
+		}
+		return some(pairs, strings.Clone)
+	default:
+		return fmt.Sprint(v)
+	}
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"encoding/json"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/backends/ovn"
+)
+
+// TestEveryRowLeadsToItsOrigin asks for every row that the examples become.
+func TestEveryRowLeadsToItsOrigin(t *testing.T) {
+	server := database(t)
+	require.NoError(t, server.AddSwitch("node-a"))
+	nb := []string{"--ovn-nb", server.Addr()}
+	require.Equal(t, exitOK, netloom(t, append([]string{"apply", "--manifests", exampleDir}, nb...)...).code)
+
+	plan := netloom(t, append([]string{"apply", "--dry-run", "--force", "--manifests", t.TempDir(), "-o", "json"}, nb...)...)
+	var deletions struct {
+		Ops []struct{ Verb, Kind, Name string }
+	}
+	require.NoError(t, json.Unmarshal([]byte(plan.out), &deletions), plan.errout)
+	kinds := map[string]bool{}
+	for _, op := range deletions.Ops {
+		if op.Verb != "delete" {
+			continue
+		}
+		kinds[op.Kind] = true
+		got := netloom(t, append([]string{"explain", "row", op.Name, "-o", "json"}, nb...)...)
+		require.Equal(t, exitOK, got.code, got.errout)
+		var trails []ovn.Trail
+		require.NoError(t, json.Unmarshal([]byte(got.out), &trails))
+		for _, trail := range trails {
+			require.Equal(t, op.Name, trail.Name)
+			require.NotEmpty(t, trail.Origins, "%+v", trail)
+			byUUID := netloom(t, append([]string{"explain", "row", trail.UUID[:13], "-o", "json"}, nb...)...)
+			require.Contains(t, byUUID.out, trail.UUID)
+		}
+	}
+	for _, kind := range []string{"ACL", "Address_Set", "Port_Group", "Meter", "Meter_Band", "Load_Balancer", "Load_Balancer_Group"} {
+		require.True(t, kinds[kind], "no %s among the rows", kind)
+	}
+
+	got := netloom(t, append([]string{"explain", "row", "shop/db ingress[0]"}, nb...)...)
+	require.Equal(t, exitOK, got.code, got.errout)
+	require.Regexp(t, regexp.MustCompile(`(?m)^ACL shop/db ingress\[0\]  [0-9a-f-]{36}$`), got.out)
+	require.Contains(t, got.out, "\n  needed by NetworkPolicy/shop/db spec.ingress[0]\n    action: allow-related\n")
+
+	got = netloom(t, append([]string{"explain", "row", "nothing"}, nb...)...)
+	require.Equal(t, exitProblems, got.code)
+	require.Contains(t, got.errout, `nothing is called "nothing", and no UUID begins like that`)
+	got = netloom(t, append([]string{"explain", "row"}, nb...)...)
+	require.Contains(t, got.errout, "which row?")
+}
