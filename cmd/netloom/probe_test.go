@@ -132,7 +132,8 @@ func TestManifestsMayBeAFile(t *testing.T) {
 	require.Equal(t, exitProblems, got.code)
 	require.Contains(t, got.errout, "netloom: read manifests: ")
 	got = netloom(t, "probe", "shop/web-0->shop/db-0:5432")
-	require.Equal(t, "netloom: -f: expected a directory of manifests, a file, or - for the standard input\n", got.errout)
+	require.Equal(t, "netloom: -f: expected a directory of manifests, a file, or - for the standard input; "+
+		"--server asks a daemon, --kubeconfig reads a cluster\n", got.errout)
 }
 
 func TestShellsCompleteObjects(t *testing.T) {
