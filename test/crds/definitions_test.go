@@ -1,6 +1,7 @@
 package crds_test
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -64,7 +65,7 @@ const sdewanStatus = "appliedVersion appliedTime inSync state appliedGeneration 
 
 func load(t *testing.T) map[string]*crds.Definition {
 	t.Helper()
-	all, err := crds.Load("../../deploy/crds")
+	all, err := crds.Load(os.DirFS("../../deploy/crds"))
 	require.NoError(t, err)
 	return all
 }

@@ -3,8 +3,8 @@ package crds
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
+	"io/fs"
+	"slices"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -31,15 +31,15 @@ type Definition struct {
 	cel        *cel.Validator
 }
 
-// Load reads every CRD in dir, by kind.
-func Load(dir string) (map[string]*Definition, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+// Load reads every CRD at the top of dir, by kind.
+func Load(dir fs.FS) (map[string]*Definition, error) {
+	files, err := fs.Glob(dir, "*.yaml")
 	if err != nil {
 		return nil, err
 	}
 	out := map[string]*Definition{}
 	for _, f := range files {
-		text, err := os.ReadFile(f)
+		text, err := fs.ReadFile(dir, f)
 		if err != nil {
 			return nil, err
 		}
@@ -102,13 +102,9 @@ func (d *Definition) Admit(ctx context.Context, o map[string]any) []string {
 
 // blocking says whether an API server looks no further, and leaves the rules in CEL alone.
 func blocking(errs field.ErrorList) bool {
-	for _, e := range errs {
-		switch e.Type {
-		case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany,
-			field.ErrorTypeTypeInvalid:
-			return true
-		default:
-		}
+	types := []field.ErrorType{
+		field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany,
+		field.ErrorTypeTypeInvalid,
 	}
-	return false
+	return slices.ContainsFunc(errs, func(e *field.Error) bool { return slices.Contains(types, e.Type) })
 }
