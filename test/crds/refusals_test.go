@@ -7,13 +7,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each row is a sample with a mistake in it, and what the user reads.
-func TestMistakesAreRefused(t *testing.T) {
+// mistake is a sample with something wrong in its spec, and what the user reads.
+type mistake struct{ name, sample, spec, want string }
+
+func mistakes() []mistake {
 	const (
 		address = "must be an IPv4 address such as 10.0.0.1, or a prefix such as 10.0.0.0/24"
 		port    = "must be a port, 1 to 65535"
 	)
-	tests := []struct{ name, sample, spec, want string }{
+	return []mistake{
 		{
 			"a policy of nothing", "mwan3policy", `{members: []}`,
 			`spec.members: Invalid value: 0: spec.members in body should have at least 1 items`,
@@ -316,8 +318,11 @@ func TestMistakesAreRefused(t *testing.T) {
 		},
 		{"a wish in a status", "cnfstatus", `{x: y}`, `unknown field "spec.x"`},
 	}
+}
+
+func TestMistakesAreRefused(t *testing.T) {
 	all := load(t)
-	for _, tc := range tests {
+	for _, tc := range mistakes() {
 		t.Run(tc.name, func(t *testing.T) {
 			o := changed(t, tc.sample, tc.spec)
 			require.Equal(t, tc.want, strings.Join(admit(t, all, o), "\n"))
@@ -334,9 +339,11 @@ func TestMistakesAreRefused(t *testing.T) {
 	})
 }
 
-func TestUnusualButRightPasses(t *testing.T) {
-	all := load(t)
-	tests := []struct{ name, sample, spec string }{
+// unusual is what is right and looks wrong: a sample with something changed in its spec.
+type unusual struct{ name, sample, spec string }
+
+func unusuals() []unusual {
+	return []unusual{
 		{"a zone of subnets alone", "firewallzone", `{network: [], subnet: [10.0.0.0/8], family: any, etra_dest: "-m x", masq: "1"}`},
 		{"a zone of the device", "firewallrule", `{src: lan, dest: WAN_1}`},
 		{"a rule for everything", "firewallrule", `{src: null, src_ip: null, src_port: null, proto: null, target: null}`},
@@ -365,7 +372,11 @@ func TestUnusualButRightPasses(t *testing.T) {
 			[{key: app, operator: In, values: [a, b]}]}}`},
 		{"every pod", "sdewanapplication", `{podSelector: {}}`},
 	}
-	for _, tc := range tests {
+}
+
+func TestUnusualButRightPasses(t *testing.T) {
+	all := load(t)
+	for _, tc := range unusuals() {
 		t.Run(tc.name, func(t *testing.T) {
 			require.Empty(t, admit(t, all, changed(t, tc.sample, tc.spec)))
 		})
