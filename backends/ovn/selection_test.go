@@ -72,7 +72,9 @@ func TestSelectionsThatAreNone(t *testing.T) {
 func TestHostsOfANetwork(t *testing.T) {
 	top := &topology{
 		switches: []ovsdb.Datapath{
-			{UUID: "s1", Name: "s1"}, {UUID: "s2", Name: "s2"}, {UUID: "x", Name: "ext"},
+			{UUID: "s1", Name: "s1"},
+			{UUID: "s2", Name: "s2"},
+			{UUID: "x", Name: "ext"},
 			{UUID: "u", Name: "uplink", ExternalIDs: map[string]string{"role": "outer"}},
 		},
 		routers: []ovsdb.Datapath{{UUID: "r1", Name: "blue"}, {UUID: "r2", Name: "gw"}},

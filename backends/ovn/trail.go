@@ -52,7 +52,7 @@ func (b *Backend) Trails(ctx context.Context, what string) ([]Trail, error) {
 	var out []Trail
 	for _, uuid := range slices.Sorted(maps.Keys(all)) {
 		r := all[uuid]
-		if r.name != what && !(len(what) >= shortestUUID && strings.HasPrefix(uuid, what)) {
+		if begins := len(what) >= shortestUUID && strings.HasPrefix(uuid, what); r.name != what && !begins {
 			continue
 		}
 		if origins := originsOf(uuid, all, users); ownerOf(r) != "" || len(origins) > 0 {

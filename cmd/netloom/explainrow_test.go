@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -45,7 +44,7 @@ func TestEveryRowLeadsToItsOrigin(t *testing.T) {
 
 	got := netloom(t, append([]string{"explain", "row", "shop/db ingress[0]"}, nb...)...)
 	require.Equal(t, exitOK, got.code, got.errout)
-	require.Regexp(t, regexp.MustCompile(`(?m)^ACL shop/db ingress\[0\]  [0-9a-f-]{36}$`), got.out)
+	require.Regexp(t, `(?m)^ACL shop/db ingress\[0\]  [0-9a-f-]{36}$`, got.out)
 	require.Contains(t, got.out, "\n  needed by NetworkPolicy/shop/db spec.ingress[0]\n    action: allow-related\n")
 
 	got = netloom(t, append([]string{"explain", "row", "nothing"}, nb...)...)

@@ -58,21 +58,29 @@ func TestImpact(t *testing.T) {
 			"",
 		},
 		{
-			"nothing", []string{"--from", exampleDir, "--to", exampleDir}, exitOK,
+			"nothing",
+			[]string{"--from", exampleDir, "--to", exampleDir},
+			exitOK,
 			"every connection of 6 pods is judged as before\n", "",
 		},
 		{
-			"a pod that goes", []string{"-f", exampleDir, "--without", "pod/shop/web-1"}, exitOK,
+			"a pod that goes",
+			[]string{"-f", exampleDir, "--without", "pod/shop/web-1"},
+			exitOK,
 			"every connection of 5 pods is judged as before\nnot compared, because gone: shop/web-1\n", "",
 		},
 		{"no change", []string{"-f", exampleDir}, exitProblems, "", "which change? Say --with FILE"},
 		{"one end", []string{"--from", exampleDir}, exitProblems, "", "--from and --to belong together"},
 		{
-			"nobody's object", []string{"-f", exampleDir, "--without", "networkpolicy/shop/dbb"}, exitProblems, "",
+			"nobody's object",
+			[]string{"-f", exampleDir, "--without", "networkpolicy/shop/dbb"},
+			exitProblems, "",
 			"NetworkPolicy shop/dbb cannot be left out: no manifest declares it",
 		},
 		{
-			"no object", []string{"-f", exampleDir, "--without", "db"}, exitProblems, "",
+			"no object",
+			[]string{"-f", exampleDir, "--without", "db"},
+			exitProblems, "",
 			"expected one of networkpolicy, pod",
 		},
 	} {

@@ -87,12 +87,12 @@ func (t Traffic) complement() Traffic {
 				continue
 			}
 			if int(r.First) > next {
-				out.Ranges = append(out.Ranges, intent.PortRange{Protocol: p, First: uint16(next), Last: r.First - 1}) //nolint:gosec // at most 65535
+				out.Ranges = append(out.Ranges, intent.PortRange{Protocol: p, First: uint16(next), Last: r.First - 1})
 			}
 			next = int(r.Last) + 1
 		}
 		if next <= lastPort {
-			out.Ranges = append(out.Ranges, intent.PortRange{Protocol: p, First: uint16(next), Last: lastPort}) //nolint:gosec // at most 65535
+			out.Ranges = append(out.Ranges, intent.PortRange{Protocol: p, First: uint16(next), Last: lastPort})
 		}
 	}
 	return out
