@@ -10,8 +10,6 @@ import (
 	"strings"
 
 	"github.com/sirupsen/logrus"
-	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 
 	"github.com/netloom/netloom/pkg/query"
 	"github.com/netloom/netloom/pkg/watch"
@@ -48,16 +46,7 @@ func LoadState(opts Offline) (query.State, error) {
 		if err := t.Put(object); err != nil {
 			state.Problems = append(state.Problems, m.problem(ref, "", err.Error()))
 		}
-		switch o := object.(type) {
-		case *corev1.Pod:
-			state.Objects.Pods = append(state.Objects.Pods, o)
-		case *corev1.Node:
-			state.Objects.Nodes = append(state.Objects.Nodes, o)
-		case *corev1.Service:
-			state.Objects.Services = append(state.Objects.Services, o)
-		case *networkingv1.NetworkPolicy:
-			state.Objects.Policies = append(state.Objects.Policies, o)
-		}
+		state.Objects.Add(object)
 	}
 	state.Snapshot, state.View = t.Snapshot(), t.View()
 	for _, source := range m.sources {

@@ -179,16 +179,7 @@ func (u *ui) Newest() (webui.State, bool) {
 	u.whole = u.state
 	objects := &u.whole.Objects
 	for _, object := range u.objects {
-		switch o := object.(type) {
-		case *corev1.Pod:
-			objects.Pods = append(objects.Pods, o)
-		case *corev1.Node:
-			objects.Nodes = append(objects.Nodes, o)
-		case *corev1.Service:
-			objects.Services = append(objects.Services, o)
-		case *networkingv1.NetworkPolicy:
-			objects.Policies = append(objects.Policies, o)
-		}
+		objects.Add(object)
 	}
 	return u.whole, true
 }

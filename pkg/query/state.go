@@ -29,6 +29,23 @@ type Objects struct {
 	Services []*corev1.Service
 }
 
+// Add takes in an object of a kind that questions may name, and says whether it is one.
+func (o *Objects) Add(object any) bool {
+	switch v := object.(type) {
+	case *corev1.Pod:
+		o.Pods = append(o.Pods, v)
+	case *corev1.Node:
+		o.Nodes = append(o.Nodes, v)
+	case *corev1.Service:
+		o.Services = append(o.Services, v)
+	case *networkingv1.NetworkPolicy:
+		o.Policies = append(o.Policies, v)
+	default:
+		return false
+	}
+	return true
+}
+
 // Place is where a manifest stands. The zero value is nowhere.
 type Place struct {
 	Path     string `json:"path,omitempty"`

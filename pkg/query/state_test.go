@@ -8,8 +8,6 @@ import (
 
 	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/require"
-	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/netloom/netloom/pkg/query"
@@ -24,16 +22,7 @@ func stateOf(t testing.TB, objects []runtime.Object) query.State {
 	var state query.State
 	for _, o := range objects {
 		require.NoError(t, tr.Put(o))
-		switch o := o.(type) {
-		case *corev1.Pod:
-			state.Objects.Pods = append(state.Objects.Pods, o)
-		case *corev1.Node:
-			state.Objects.Nodes = append(state.Objects.Nodes, o)
-		case *corev1.Service:
-			state.Objects.Services = append(state.Objects.Services, o)
-		case *networkingv1.NetworkPolicy:
-			state.Objects.Policies = append(state.Objects.Policies, o)
-		}
+		state.Objects.Add(o)
 	}
 	state.Snapshot, state.View = tr.Snapshot(), tr.View()
 	for _, p := range tr.Problems() {
