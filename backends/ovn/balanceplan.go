@@ -50,7 +50,11 @@ func (b *Backend) rebalance(
 	if r.topology, err = b.look(ctx, b.needsLinks(r.want, ids, m)); err != nil {
 		return nil, err
 	}
-	if r.topology.version != m.topology {
+	moved := r.topology.version != m.topology
+	if len(ids) == 0 && !moved {
+		return nil, nil
+	}
+	if moved {
 		for id := range m.barred {
 			ids[id] = true // whether sources can be kept away may have changed
 		}

@@ -3,6 +3,7 @@ package ovn_test
 import (
 	"fmt"
 	"net/netip"
+	"strings"
 	"testing"
 
 	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
@@ -287,4 +288,30 @@ func TestSourcesAreKeptAwayAtEveryDoor(t *testing.T) {
 	r.reconcile(t, intent.NewSnapshot())
 	require.NotContains(t, r.server.Dump("Logical_Switch", "Logical_Router"), "load_balancer")
 	require.NotContains(t, r.server.Dump("Logical_Switch"), "acls")
+}
+
+// TestAConnectionThatNobodyTellsOf has a port lead to a router only after it has become one that does: options of ports
+// are not watched. The next read-back finds the door.
+func TestAConnectionThatNobodyTellsOf(t *testing.T) {
+	r := newRigOn(t, schema.NB2303(), "ovn-kubernetes", ovn.LoadBalancing{Switches: "sw0", Routers: "gw"})
+	r.addRouter(t, "gw")
+	r.addSwitch(t, "pods", "gw")
+	r.addSwitch(t, "outside", "gw")
+	port := ovsdbtest.UUIDOf("Logical_Switch_Port", "outside-gw")
+	options := func(of map[string]string) {
+		r.transact(t, ovsdb.Update("Logical_Switch_Port", port, libovsdb.Row{"options": ovsdb.Map(of)}))
+	}
+	options(nil)
+	snap := balanced(web(intent.IngressAddress, func(f *intent.Frontend) {
+		f.Denied = []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}
+	}))
+	r.reconcile(t, snap)
+	doors := func() int { return strings.Count(r.server.Dump("Logical_Switch"), "shop/web source ranges") }
+	require.Equal(t, 2, doors(), "the switch that balances, and the one that leads to the router")
+
+	options(map[string]string{"router-port": "outside-gw"})
+	r.reached = 0
+	require.True(t, r.reconcile(t, snap).Full)
+	require.Equal(t, 3, doors())
+	r.requireSettled(t, snap)
 }

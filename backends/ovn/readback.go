@@ -25,6 +25,7 @@ func (b *Backend) balanceAll(ctx context.Context, r *renderer, m *balances) (*fu
 	for lb := range r.want.LoadBalancers() {
 		ids[lb.ID] = true
 	}
+	b.seen = nil // nobody tells of a port that leads to another router than before
 	if r.topology, err = b.look(ctx, b.needsLinks(r.want, ids, m)); err != nil {
 		return nil, err
 	}

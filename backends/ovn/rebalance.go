@@ -23,6 +23,7 @@ type rebalance struct {
 	hosts        map[string]*row                     // what switches and routers are to refer to
 	bars         map[string]*row                     // the ACLs that they then have
 	homeless     map[place]bool                      // places with rows that no switch and no router is in
+	attached     bool                                // hosts and bars were worked out anew
 }
 
 func newRebalance(r *renderer, m *balances) *rebalance {
@@ -141,6 +142,7 @@ func (p *rebalance) attach() {
 	if !p.moved() {
 		return
 	}
+	p.attached = true
 	members := map[place][]string{}
 	for at := range p.places() {
 		switch n := p.standing(at); {
@@ -211,19 +213,23 @@ func (p *rebalance) ops() []backends.Op {
 			}
 		}
 	}
-	stand := p.standingHosts()
-	maps.Copy(want, p.bars)
-	for uuid := range referred(stand, columnACLs) {
-		have[uuid] = p.m.bars[uuid]
+	var attachments []backends.Op
+	groups := map[string]*row{}
+	if p.attached { // otherwise switches and routers refer to what they did
+		stand := p.standingHosts()
+		maps.Copy(want, p.bars)
+		for uuid := range referred(stand, columnACLs) {
+			have[uuid] = p.m.bars[uuid]
+		}
+		attachments = diffAttachments(p.hosts, stand)
+		for at := range p.places() {
+			put(groups, p.r.balancerGroup(at, nil))
+		}
 	}
 	ops := diffRows(want, have)
 	ops = append(ops, p.groupOps()...)
 	ops = append(ops, p.varOps()...)
-	ops = append(ops, diffAttachments(p.hosts, stand)...)
-	groups := map[string]*row{}
-	for at := range p.places() {
-		put(groups, p.r.balancerGroup(at, nil))
-	}
+	ops = append(ops, attachments...)
 	showReferences(ops, names(have, want, groups))
 	return ops
 }
@@ -271,12 +277,12 @@ func (p *rebalance) groupOps() []backends.Op {
 
 // commit brings the model to where the plan led.
 func (p *rebalance) commit() {
-	after := map[string]map[string]string{}
 	for chassis := range p.changedChassis() {
-		after[chassis] = p.varsAfter(chassis)
-	}
-	for chassis, vars := range after {
-		p.m.vars[chassis] = vars
+		vars := within(p.m.vars, chassis)
+		for name := range p.cut[chassis] {
+			delete(vars, name)
+		}
+		maps.Copy(vars, p.put[chassis])
 		if len(vars) == 0 {
 			delete(p.m.vars, chassis)
 		}

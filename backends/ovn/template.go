@@ -124,6 +124,24 @@ func (p *rebalance) varsAfter(chassis string) map[string]string {
 	return out
 }
 
+// varsStanding is how many template variables a chassis will have.
+func (p *rebalance) varsStanding(chassis string) int {
+	stood := p.m.vars[chassis]
+	n := len(stood)
+	for name := range p.cut[chassis] {
+		_, was := stood[name]
+		if _, stays := p.put[chassis][name]; was && !stays {
+			n--
+		}
+	}
+	for name := range p.put[chassis] {
+		if _, was := stood[name]; !was {
+			n++
+		}
+	}
+	return n
+}
+
 // changedChassis are those some of whose template variables come or go.
 func (p *rebalance) changedChassis() map[string]bool {
 	out := map[string]bool{}
@@ -137,23 +155,23 @@ func (p *rebalance) changedChassis() map[string]bool {
 	return out
 }
 
-// varOps changes the template variables of chassis.
+// varOps changes the template variables of chassis. What else a chassis has it looks at only where that comes or goes.
 func (p *rebalance) varOps() []backends.Op {
 	var ops []backends.Op
 	for chassis := range p.changedChassis() {
-		uuid, after := p.chassis[chassis], p.varsAfter(chassis)
-		stood, stands := len(p.m.vars[chassis]) > 0, len(after) > 0
-		vars := p.r.templateVars(chassis, uuid, after)
+		uuid := p.chassis[chassis]
+		stood, stands := len(p.m.vars[chassis]) > 0, p.varsStanding(chassis) > 0
 		switch {
 		case uuid != "" || stood && stands:
+			vars := p.r.templateVars(chassis, uuid, nil)
 			ops = append(ops, mutatePairs(vars, columnVariables, p.put[chassis], p.cut[chassis]))
 		case stood:
-			gone := p.r.templateVars(chassis, "", p.m.vars[chassis])
+			gone := p.r.templateVars(chassis, "", maps.Clone(p.m.vars[chassis]))
 			ops = append(append(ops, leaveVars(gone)...), deleteUnused(gone))
 		case p.found[chassis] != nil:
-			ops = append(ops, changeRow(vars, p.found[chassis])...)
+			ops = append(ops, changeRow(p.r.templateVars(chassis, "", p.varsAfter(chassis)), p.found[chassis])...)
 		default:
-			ops = append(ops, createRow(vars))
+			ops = append(ops, createRow(p.r.templateVars(chassis, "", p.varsAfter(chassis))))
 		}
 	}
 	return ops
