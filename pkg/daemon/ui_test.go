@@ -22,7 +22,7 @@ func uiOf[T any](t *testing.T, r *running, path string) (out T) {
 	require.NoError(t, err)
 	response, err := http.DefaultClient.Do(request)
 	require.NoError(t, err)
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	require.NoError(t, json.NewDecoder(response.Body).Decode(&out))
 	return out
 }
@@ -43,7 +43,7 @@ func TestThePageIsServedOnlyWhenAskedFor(t *testing.T) {
 
 	taken, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // for a moment
 	require.NoError(t, err)
-	defer taken.Close()
+	defer func() { _ = taken.Close() }()
 	opts := p.options()
 	opts.UIListen = taken.Addr().String()
 	_, err = daemon.New(opts, testLog(t))
@@ -58,8 +58,7 @@ func TestThePageShowsWhatTheDaemonDoes(t *testing.T) {
 	require.Equal(t, 2, overview.Policies)
 	require.Empty(t, overview.Problems)
 
-	var targets struct{ Targets []webui.Target }
-	targets = uiOf[struct{ Targets []webui.Target }](t, r, "targets")
+	targets := uiOf[struct{ Targets []webui.Target }](t, r, "targets")
 	require.Len(t, targets.Targets, 1)
 	target := targets.Targets[0]
 	require.Equal(t, "ovn", target.Name)
@@ -75,14 +74,30 @@ func TestThePageShowsWhatTheDaemonDoes(t *testing.T) {
 	rows := uiOf[struct{ Targets []webui.TargetRows }](t, r, "policies/shop/db/rows").Targets[0]
 	require.Empty(t, rows.Error)
 	require.Positive(t, rows.Counts["ACL"])
-	require.Positive(t, rows.Counts["Port_Group"])
-	require.Positive(t, rows.Counts["Address_Set"])
+	require.Equal(t, 1, rows.Counts["Port_Group"], "its own, not that of the other policy")
+	require.Equal(t, 1, rows.Counts["Address_Set"])
 	for _, row := range rows.Rows {
 		require.NotContains(t, row.Name, "foreign")
 		require.NotEmpty(t, row.UUID)
 	}
 	why := uiOf[webui.Why](t, r, "why?from=shop/web-0&to=shop/db-0&port=5432")
 	require.Equal(t, "allow", string(why.Answers[0].Verdict))
+}
+
+func TestARowThatPoliciesShareIsShownForEach(t *testing.T) {
+	p := newPlace(t)
+	p.write(t, "twin.yaml", strings.Replace(policiesFile[strings.Index(policiesFile, "---")+4:], "name: db,", "name: twin,", 1))
+	r := startReady(t, p.withUI())
+	for name, other := range map[string]string{"db": "NetworkPolicy/shop/twin", "twin": "NetworkPolicy/shop/db"} {
+		rows := uiOf[struct{ Targets []webui.TargetRows }](t, r, "policies/shop/"+name+"/rows").Targets[0]
+		var also []string
+		for _, row := range rows.Rows {
+			if row.Rule == "ingress[0]" {
+				also = append(also, row.Also)
+			}
+		}
+		require.Equal(t, []string{other + " spec.ingress[0]"}, also, name)
+	}
 }
 
 func TestThePageFollowsAnEdit(t *testing.T) {
@@ -93,7 +108,7 @@ func TestThePageFollowsAnEdit(t *testing.T) {
 	require.NoError(t, err)
 	response, err := http.DefaultClient.Do(request)
 	require.NoError(t, err)
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	lines := bufio.NewScanner(response.Body)
 	// until reads events until one of a kind, and returns its text.
 	until := func(kind webui.EventKind, text string) {

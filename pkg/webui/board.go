@@ -18,17 +18,21 @@ type newest struct {
 	of *board
 }
 
-// board is what there is for a state. An older one than there is already is made for its asker alone.
+// board is what there is for a state. That of an older state than the newest is made for its asker alone.
 func (n *newest) board(s State) *board {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.of == nil || n.of.state.Number != s.Number {
-		n.of = &board{state: s}
-		n.of.inventory = sync.OnceValue(func() *query.Inventory { return query.NewInventory(s.State) })
-		n.of.ground = sync.OnceValue(func() *ground { return newGround(s.State) })
-		n.of.policyList = sync.OnceValue(n.of.listPolicies)
+	if n.of != nil && n.of.state.Number == s.Number {
+		return n.of
 	}
-	return n.of
+	b := &board{state: s}
+	b.inventory = sync.OnceValue(func() *query.Inventory { return query.NewInventory(s.State) })
+	b.ground = sync.OnceValue(func() *ground { return newGround(s.State) })
+	b.policyList = sync.OnceValue(b.listPolicies)
+	if n.of == nil || n.of.state.Number < s.Number {
+		n.of = b
+	}
+	return b
 }
 
 // board is what answers are made from: a state, and what was worked out of it, each when first asked for.

@@ -101,7 +101,7 @@ func requireCell(t *testing.T, s *source, from, to, port string, got webui.CellV
 		flows[0] = intent.Flow{Protocol: intent.ICMP}
 	case "":
 		for range 4 {
-			flows = append(flows, intent.Flow{Protocol: intent.UDP, Port: uint16(rng.IntN(65536))}) //nolint:gosec // a port
+			flows = append(flows, intent.Flow{Protocol: intent.UDP, Port: uint16(rng.IntN(65536))})
 		}
 	}
 	allowed, denied := 0, 0
