@@ -2,6 +2,7 @@ package daemon_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"net"
 	"net/http"
@@ -104,7 +105,9 @@ func TestThePageFollowsAnEdit(t *testing.T) {
 	p := newPlace(t)
 	r := startReady(t, p.withUI())
 	before := uiOf[webui.Overview](t, r, "overview")
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.UIAddress()+"api/v1/events", http.NoBody)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.UIAddress()+"api/v1/events", http.NoBody)
 	require.NoError(t, err)
 	response, err := http.DefaultClient.Do(request)
 	require.NoError(t, err)
