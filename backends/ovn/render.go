@@ -166,7 +166,8 @@ func (r *renderer) isolate(g *group, d intent.Direction) {
 	}
 }
 
-// hairpin lets a pod reach itself through a load balancer. OVN gives such packets a source that nobody else has; they
+// hairpin lets a pod reach itself through a load balancer. OVN gives such packets a source of their own and sends them
+// back to the port that they came from, which the flag says: whoever else claims that source is not let through. They
 // skip the stage of egress rules by themselves.
 func (r *renderer) hairpin(g *group, subject string) {
 	origin := originHairpin + intent.Ingress.String()
@@ -174,7 +175,7 @@ func (r *renderer) hairpin(g *group, subject string) {
 		f := familyName(intent.FamilyOf(a))
 		r.add(g, aclSpec{
 			direction: intent.Ingress, priority: priorityAllow, action: "allow-related",
-			match: fmt.Sprintf("%s && ip%s.src == %s", subject, f[1:], a),
+			match: fmt.Sprintf("%s && flags.loopback == 1 && ip%s.src == %s", subject, f[1:], a),
 			name:  "netloom own service " + f,
 			ids:   map[string]string{KeyDirection: intent.Ingress.String(), KeyTitle: origin}, origin: origin,
 		})

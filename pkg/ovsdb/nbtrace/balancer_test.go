@@ -160,6 +160,11 @@ func TestPoliciesOfBalancedPackets(t *testing.T) {
 			"default/drop 0 default/allow 1", false,
 		},
 		{
+			"and a flag", "b> 10.0.0.2 10.96.0.1 tcp 80",
+			[]string{"to-lport 0.1 drop : ip", "to-lport 0.2 allow : flags.loopback == 1"},
+			"default/drop 0 default/allow 1", false,
+		},
+		{
 			"of its own family", "a> fd00::1 fd96::1 tcp 80",
 			[]string{"to-lport 0.1 drop : ip", "to-lport 0.2 allow : ip6.src == fd69::5"},
 			"default/allow 1", true,

@@ -114,6 +114,12 @@ func vocabulary() map[string]*field {
 	number := func(name string, exact bool, limit uint64, holds func(*view) bool, get func(*view) uint64) {
 		add(&field{name: name, typ: fieldNumber, exact: exact, limit: limit, holds: holds, number: get})
 	}
+	number("flags.loopback", true, 1, nil, func(v *view) uint64 {
+		if v.loopback {
+			return 1
+		}
+		return 0
+	})
 	number("eth.type", true, 0xffff, nil, func(v *view) uint64 { return v.ether })
 	number("ip.proto", true, 0xff, (*view).ip, func(v *view) uint64 { return uint64(v.Protocol) })
 	icmpType := func(v *view) uint64 { return uint64(v.ICMPType) }

@@ -21,6 +21,8 @@ type Packet struct {
 	DstPort  uint16
 	ICMPType uint8 // with protocol 1 and 58
 	ARP      bool  // an ARP packet: no IP at all, whatever the addresses say
+
+	loopback bool // it comes back to its sender
 }
 
 // Verdict is what one direction says of a packet. The zero value is a port that is on no switch: nothing passes it.

@@ -56,7 +56,7 @@ func (t *Tracer) arrive(p *Packet, outport string) Step {
 func (t *Tracer) viaSwitch(p *Packet, before Step, b *Balanced, v *vip) Result {
 	return t.sendOn(p, before, b, func(to *Packet, at *Backend) Step {
 		if at.Hairpin = at.Addr.Addr() == to.Src; at.Hairpin {
-			to.Src = v.of.returns(p.Dst)
+			to.Src, to.loopback = v.of.returns(p.Dst), true
 			return before
 		}
 		return t.afterLB(to, before)
