@@ -56,9 +56,10 @@ func run(ctx context.Context, args []string) int {
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "netloom",
-		Short: "Translate Kubernetes NetworkPolicies into exact, minimal OVN rows",
-		Long: `netloom watches NetworkPolicies, Pods, Namespaces and Nodes, in a cluster or in a directory of manifests, and keeps
-an OVN Northbound database in agreement with them: port groups, address sets and ACLs, and nothing it does not own.
+		Short: "Translate Kubernetes NetworkPolicies and Services into exact, minimal OVN rows",
+		Long: `netloom watches NetworkPolicies and Services with all that they speak of, in a cluster or in a directory of manifests,
+and keeps an OVN Northbound database in agreement with them: port groups, address sets, ACLs and load balancers, and
+nothing it does not own.
 
   netloom demo                                        see it work, with nothing installed
   netloom apply --manifests DIR --ovn-nb ADDR         bring a database in line once
