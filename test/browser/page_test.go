@@ -2,6 +2,10 @@ package browser
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/accessibility"
@@ -118,6 +122,28 @@ func TestTheMatrixCanBeFiltered(t *testing.T) {
 	p.await(`location.hash.includes('from=shop') && document.querySelectorAll('.grid tbody tr').length === 4`)
 	require.Equal(t, []string{"allowed", "allowed", "itself", "denied"},
 		eval[[]string](p, `[...document.querySelectorAll('.grid td')].map((e) => e.dataset.verdict)`))
+}
+
+func TestAWideMatrixKeepsItsHeadsInSight(t *testing.T) {
+	d := startDemo(t)
+	var manifest strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&manifest, "---\napiVersion: v1\nkind: Pod\nmetadata: {name: one, namespace: ns%02[1]d, labels: {app: one}}\n"+
+			"status: {podIP: 10.9.0.%[1]d}\n", i)
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(d.dir, "many.yaml"), []byte(manifest.String()), 0o600))
+	p := openTab(t, d)
+	p.await(`document.querySelectorAll('.grid tbody tr').length === 43`)
+	require.True(t, eval[bool](p, `document.querySelector('.scroll').scrollWidth > document.querySelector('.scroll').clientWidth + 500`))
+	require.Greater(t, eval[float64](p, `document.querySelector('.grid tbody th').getBoundingClientRect().width`), 100.0)
+	require.False(t, eval[bool](p, `document.documentElement.scrollWidth > innerWidth`), "the page itself is not wide")
+	p.do(chromedp.Focus(`td[data-key="monitoring → monitoring"]`, chromedp.ByQuery))
+	p.press(kb.PageDown, kb.PageDown, kb.End)
+	require.True(t, eval[bool](p, `(() => {
+		const inside = (e) => { const a = e.getBoundingClientRect(), b = document.querySelector('.scroll').getBoundingClientRect(); return a.left >= b.left - 1 && a.right <= b.right + 1 && a.top >= b.top - 1; };
+		const cell = document.activeElement, row = cell.parentElement;
+		return cell.dataset.key === 'ns19 → (outside)' && inside(cell) && inside(row.firstElementChild) && inside(document.querySelector('.grid thead th:last-child'));
+	})()`), "the cell and both its heads are to be seen")
 }
 
 func TestThePageFollowsChanges(t *testing.T) {

@@ -137,7 +137,7 @@ function open(element) {
 function size(g) {
   switch (g.kind) {
     case 'namespace': return `${count(g.pods, 'pod')}, ${count(g.classes, 'class', 'classes')}`;
-    case 'class': return [count(g.pods, 'pod'), g.labels].filter(Boolean).join(', ');
+    case 'class': return [count(g.pods, 'pod'), g.labels && !g.title.includes(g.labels) && g.labels].filter(Boolean).join(', ');
     default: return 'addresses that no pod holds';
   }
 }
