@@ -64,7 +64,7 @@ func startDemo(t *testing.T) *demo {
 	require.NoError(t, err)
 	d := &demo{dir: t.TempDir()}
 	require.NoError(t, os.CopyFS(d.dir, os.DirFS(filepath.Join(root, "examples"))))
-	command := exec.Command(path, "demo", "--manifests", d.dir)
+	command := exec.CommandContext(context.Background(), path, "demo", "--manifests", d.dir)
 	command.Stderr = os.Stderr
 	out, err := command.StdoutPipe()
 	require.NoError(t, err)
@@ -102,9 +102,9 @@ func (d *demo) edit(t *testing.T, name, old, replacement string) {
 
 // tab is a browser with one page in it, and what was wrong there.
 type tab struct {
-	context.Context
-	t    *testing.T
-	demo *demo
+	context.Context //nolint:containedctx // it is the browser
+	t               *testing.T
+	demo            *demo
 
 	mu     sync.Mutex
 	faults []string

@@ -13,9 +13,10 @@ import (
 func TestTheDemoSaysWhereItsPageIs(t *testing.T) {
 	out := newScreen()
 	ctx, cancel := context.WithCancel(t.Context())
+	dir := copyOfExamples(t)
 	done := make(chan error, 1)
 	go func() {
-		done <- Run(ctx, Options{Manifests: copyOfExamples(t), UIListen: "127.0.0.1:0"}, out, testLog(t))
+		done <- Run(ctx, Options{Manifests: dir, UIListen: "127.0.0.1:0"}, out, testLog(t))
 	}()
 	out.await(t, 0, "The database: ")
 	said := regexp.MustCompile(`\nThe web page: (http://127\.0\.0\.1:\d+/)\n`).FindStringSubmatch(out.String())
