@@ -9,16 +9,19 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// claim is what one service of a network only can have.
+// claim is what one service of a network only can have, and one of the cluster where it is a cluster IP or a node port.
 type claim struct {
-	network  string
 	addr     netip.Addr
 	protocol intent.Protocol
 	port     uint16
 }
 
-func claimOf(lb *intent.LoadBalancer, f *intent.Frontend) claim {
-	return claim{lb.Network, f.Addr, f.Protocol, f.Port}
+func claimOf(f *intent.Frontend) claim { return claim{f.Addr, f.Protocol, f.Port} }
+
+// onceOnly says whether the cluster has a frontend of f's kind once, whatever networks there are: who may make a Service
+// in a network of its own takes no other's cluster IP.
+func onceOnly(f *intent.Frontend) bool {
+	return f.Kind == intent.ClusterAddress || f.Kind == intent.NodePort
 }
 
 // claims lists for each claim who makes it, the one who has it first.
@@ -46,28 +49,28 @@ func (c claims) replace(s *service, was *intent.LoadBalancer, created metav1.Tim
 	if was != nil && now != nil && was.Network == now.Network && s.created.Equal(&created) {
 		c.difference(was, now, func(gone, came *intent.Frontend) {
 			if gone != nil {
-				rivals = append(rivals, c.withdraw(s, claimOf(was, gone))...)
+				rivals = append(rivals, c.withdraw(s, claimOf(gone))...)
 			} else {
-				rivals = append(rivals, c.enter(s, claimOf(now, came))...)
+				rivals = append(rivals, c.enter(s, claimOf(came))...)
 			}
 		})
 		return rivals
 	}
 	if was != nil {
 		for i := range was.Frontends {
-			rivals = append(rivals, c.withdraw(s, claimOf(was, &was.Frontends[i]))...)
+			rivals = append(rivals, c.withdraw(s, claimOf(&was.Frontends[i]))...)
 		}
 	}
 	s.created = created
 	if now != nil {
 		for i := range now.Frontends {
-			rivals = append(rivals, c.enter(s, claimOf(now, &now.Frontends[i]))...)
+			rivals = append(rivals, c.enter(s, claimOf(&now.Frontends[i]))...)
 		}
 	}
 	return rivals
 }
 
-// difference visits the frontends that only one of two load balancers has.
+// difference visits the frontends that only one of two load balancers has, or has as one that the cluster has once.
 func (claims) difference(was, now *intent.LoadBalancer, visit func(gone, came *intent.Frontend)) {
 	a, b := was.Frontends, now.Frontends
 	for len(a)+len(b) > 0 {
@@ -79,9 +82,40 @@ func (claims) difference(was, now *intent.LoadBalancer, visit func(gone, came *i
 			visit(nil, &b[0])
 			b = b[1:]
 		default:
+			if onceOnly(&a[0]) != onceOnly(&b[0]) {
+				visit(&a[0], nil)
+				visit(nil, &b[0])
+			}
 			a, b = a[1:], b[1:]
 		}
 	}
+}
+
+// holder is who has a claim of s: s itself, or an older service that has it and leaves nothing for s.
+func (c claims) holder(s *service, key claim) *service {
+	var holders []*service
+	for _, r := range c[key] {
+		own := r.frontend(key)
+		at := slices.IndexFunc(holders, func(h *service) bool {
+			return h.wanted.Network == r.wanted.Network || onceOnly(own) || onceOnly(h.frontend(key))
+		})
+		switch {
+		case at < 0 && r == s:
+			return s
+		case at < 0:
+			holders = append(holders, r)
+		case r == s:
+			return holders[at]
+		}
+	}
+	return s
+}
+
+// frontend is the one with which s makes a claim.
+func (s *service) frontend(key claim) *intent.Frontend {
+	f := intent.Frontend{Addr: key.addr, Protocol: key.protocol, Port: key.port}
+	i, _ := slices.BinarySearchFunc(s.wanted.Frontends, f, func(a, b intent.Frontend) int { return a.Compare(&b) })
+	return &s.wanted.Frontends[i]
 }
 
 // enter makes a claim for s and returns the others that make it.
@@ -117,7 +151,7 @@ func (c claims) settle(s *service) (*intent.LoadBalancer, []Problem) {
 	won, intact := wanted, true
 	for i := range wanted {
 		f := &wanted[i]
-		holder := c[claimOf(s.wanted, f)][0]
+		holder := c.holder(s, claimOf(f))
 		switch {
 		case holder != s && intact:
 			won, intact = slices.Clone(wanted[:i]), false

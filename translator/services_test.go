@@ -3,6 +3,7 @@ package translator_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -191,7 +192,7 @@ func TestClaims(t *testing.T) {
 	for _, step := range []struct {
 		name     string
 		do       func()
-		has      string
+		has      string // in the default network
 		problems string // who was told that somebody else has it
 		wrote    string
 	}{
@@ -204,8 +205,8 @@ func TestClaims(t *testing.T) {
 		{"and wants it again", add("b", 2), "b", "0<b a<b", "a b"},
 		{"made anew it is the youngest", add("b", 4), "a", "0<a b<a", "a b"},
 		{"of one age the first by name", add("b", 3), "a", "0<a b<a", ""},
-		{"older again, in another network", func() { put(t, tr, inNetwork) }, "a", "0<a", "b"},
-		{"back in this one", add("b", 1), "b", "0<b a<b", "a b"},
+		{"older again, in another network", func() { put(t, tr, inNetwork) }, "", "0<b a<b", "a b"},
+		{"back in this one", add("b", 1), "b", "0<b a<b", "b"},
 		{"all but one go", func() { remove("a")(); remove("b")() }, "0", "", "0 b"},
 		{"changing places", func() { add("a", 5)(); put(t, tr, newService(t, "0", 0, ported)) }, "a", "", "0 a"},
 	} {
@@ -214,7 +215,11 @@ func TestClaims(t *testing.T) {
 		s = tr.Snapshot()
 		flow := intent.Flow{Protocol: intent.TCP, Port: 80}
 		flow.Dst.Addr = addr("10.96.0.1")
-		require.Equal(t, "Service/shop/"+step.has, string(s.Evaluate(flow).Balanced.LoadBalancer.ID), step.name)
+		has := ""
+		if b := s.Evaluate(flow).Balanced; b != nil {
+			has = b.LoadBalancer.Origin.Name
+		}
+		require.Equal(t, step.has, has, step.name)
 		var problems []string
 		for _, p := range tr.Problems() {
 			loser, _ := strings.CutPrefix(p.Origin.String(), "Service/shop/")
@@ -343,4 +348,34 @@ func TestHeartbeatLooksAtNoService(t *testing.T) {
 	few, many := cost(2), cost(200)
 	t.Logf("%v allocations with 2 Services, %v with 200", few, many)
 	require.LessOrEqual(t, many, 1.5*few)
+}
+
+// TestNetworksShareNoClusterIP has a Service in a network of its own claim what others have in theirs.
+func TestNetworksShareNoClusterIP(t *testing.T) {
+	tr, _ := start(t,
+		newService(t, "dns", 2, `{clusterIP: 10.96.0.10, externalIPs: [192.0.2.1], ports: [{port: 53}]}`))
+	thief := newService(t, "thief", 3, `{clusterIP: 10.96.0.9, externalIPs: [10.96.0.10, 192.0.2.1], ports: [{port: 53}]}`)
+	thief.Annotations = map[string]string{translator.NetworkAnnotation: "blue"}
+	put(t, tr, thief)
+	s := tr.Snapshot()
+	front := func(network, at string) string {
+		lb, _ := s.Frontend(network, intent.TCP, netip.AddrPortFrom(addr(at), 53))
+		if lb == nil {
+			return ""
+		}
+		return lb.Origin.Name
+	}
+	require.Equal(t, "dns", front("", "10.96.0.10"))
+	require.Empty(t, front("blue", "10.96.0.10"))
+	require.Equal(t, "dns", front("", "192.0.2.1"), "external addresses may be in several networks")
+	require.Equal(t, "thief", front("blue", "192.0.2.1"))
+	require.Len(t, tr.Problems(), 1)
+	require.Contains(t, tr.Problems()[0].Error(), "tcp/10.96.0.10:53 belongs to Service/shop/dns, which came first")
+
+	// What was an external address becomes a cluster IP, and the other way round.
+	put(t, tr, newService(t, "dns", 2, `{clusterIP: 192.0.2.1, externalIPs: [10.96.0.10], ports: [{port: 53}]}`))
+	s = tr.Snapshot()
+	require.Equal(t, "dns", front("", "192.0.2.1"))
+	require.Empty(t, front("blue", "192.0.2.1"))
+	require.Equal(t, "thief", front("blue", "10.96.0.10"))
 }

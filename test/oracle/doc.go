@@ -14,6 +14,6 @@
 // all, with what the policies say of each. Where the documentation of Services is silent, kube-proxy is followed: a
 // frontend needs a cluster IP of its family, endpoints that drain serve where no ready one does, hints count when every
 // ready endpoint has them and one is meant. Of two Services that claim one address, port and protocol in one network,
-// the older has it; an address that one Service has in two ways is what comes first of cluster IP, external IP, load
+// or in any two when it is a cluster IP or a node port of either, the older has it; an address that one Service has in two ways is what comes first of cluster IP, external IP, load
 // balancer IP and node port, but its source ranges hold.
 package oracle

@@ -46,9 +46,11 @@ type frontend struct {
 	guarded bool   // the source ranges hold: it is a load balancer's IP, whatever else it is
 }
 
-// frontends finds who serves what. Of several Services that claim the same, the oldest has it.
+// frontends finds who serves what. Of several Services that claim the same, the oldest has it. Networks are apart, but for
+// cluster IPs and node ports: the cluster has each of those once.
 func frontends(c *Cluster) map[frontendKey]frontend {
 	all := map[frontendKey]frontend{}
+	elsewhere := map[frontendKey][]frontend{} // by the key without its network
 	for _, s := range slices.SortedFunc(slices.Values(c.Services), older) {
 		if !served(s) {
 			continue
@@ -58,10 +60,15 @@ func frontends(c *Cluster) map[frontendKey]frontend {
 			claim := func(a netip.Addr, number int32, k kind, node string) {
 				key := frontendKey{network(s), a, protocolOf(p.Protocol), number}
 				was, taken := all[key]
+				place := frontendKey{"", a, key.protocol, number}
+				barred := slices.ContainsFunc(elsewhere[place], func(f frontend) bool {
+					return f.service != s && (once(f.kind) || once(k))
+				})
 				switch {
 				case !hasFamily(s, a):
-				case !taken:
+				case !taken && !barred:
 					all[key] = frontend{s, p, k, node, k == loadBalancerIP}
+					elsewhere[place] = append(elsewhere[place], all[key])
 				case was.service == s && was.port == p && k == loadBalancerIP:
 					was.guarded = true
 					all[key] = was
@@ -72,6 +79,9 @@ func frontends(c *Cluster) map[frontendKey]frontend {
 	}
 	return all
 }
+
+// once says whether the cluster has a frontend of that kind once, whatever networks there are.
+func once(k kind) bool { return k == clusterIP || k == nodePort }
 
 // expose claims every address at which a port of s is to be had.
 func expose(c *Cluster, s *corev1.Service, p *corev1.ServicePort, claim func(netip.Addr, int32, kind, string)) {

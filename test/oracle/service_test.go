@@ -223,7 +223,7 @@ func TestFrontends(t *testing.T) {
 			blue/a 192.0.2.1 tcp/80 refuse
 			blue/a 192.0.2.1 tcp/81 10.244.1.81:1
 			blue/a 192.0.2.2 tcp/80 10.244.1.81:1
-			blue/a 10.96.0.3 tcp/80 10.244.1.81:2
+			blue/a 10.96.0.3 tcp/80 direct
 			blue/a%other 10.96.0.3 tcp/80 10.244.1.81:3
 			blue/a%other 192.0.2.1 tcp/80 10.244.1.81:3
 			blue/a%third 192.0.2.1 tcp/80 direct`,
