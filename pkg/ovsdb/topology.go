@@ -52,6 +52,10 @@ func (c *Client) Links(ctx context.Context) ([]Link, error) {
 	if err != nil || len(routerOf) == 0 {
 		return nil, err
 	}
+	switchOf, err := c.switchesByPort(ctx)
+	if err != nil {
+		return nil, err
+	}
 	isRouter := []ovsdb.Condition{{Column: "type", Function: ovsdb.ConditionEqual, Value: typeRouter}}
 	ports, err := c.Select(ctx, tableLogicalPort, isRouter, "_uuid", "options")
 	if err != nil {
@@ -59,16 +63,9 @@ func (c *Client) Links(ctx context.Context) ([]Link, error) {
 	}
 	found := map[Link]bool{}
 	for _, p := range ports {
-		router, ok := routerOf[StringMap(p["options"])["router-port"]]
-		if !ok {
-			continue
-		}
-		switches, err := c.switchesOf(ctx, String(p["_uuid"]))
-		if err != nil {
-			return nil, err
-		}
-		for _, s := range switches {
-			found[Link{s, router}] = true
+		router, sw := routerOf[StringMap(p["options"])["router-port"]], switchOf[String(p["_uuid"])]
+		if router != "" && sw != "" {
+			found[Link{sw, router}] = true
 		}
 	}
 	return slices.SortedFunc(maps.Keys(found), func(a, b Link) int {
@@ -78,30 +75,38 @@ func (c *Client) Links(ctx context.Context) ([]Link, error) {
 
 // Uplinks reads the UUIDs of the switches with a port to the outside, in order.
 func (c *Client) Uplinks(ctx context.Context) ([]string, error) {
+	ports := c.ports.uplinks()
+	if len(ports) == 0 {
+		return nil, nil
+	}
+	switchOf, err := c.switchesByPort(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var found []string
-	for _, port := range c.ports.uplinks() {
-		switches, err := c.switchesOf(ctx, port)
-		if err != nil {
-			return nil, err
+	for _, port := range ports {
+		if sw := switchOf[port]; sw != "" {
+			found = append(found, sw)
 		}
-		found = append(found, switches...)
 	}
 	slices.Sort(found)
 	return slices.Compact(found), nil
 }
 
-// switchesOf finds the switch that has a port, by UUIDs.
-func (c *Client) switchesOf(ctx context.Context, port string) ([]string, error) {
-	holds := []ovsdb.Condition{{Column: "ports", Function: ovsdb.ConditionIncludes, Value: UUIDs([]string{port})}}
-	rows, err := c.Select(ctx, tableSwitch, holds, "_uuid")
+// switchesByPort finds the switch of each switch port, by UUIDs. It reads the table whole: one answer, where a
+// question for each port would have the server look through all switches each time.
+func (c *Client) switchesByPort(ctx context.Context) (map[string]string, error) {
+	rows, err := c.Select(ctx, tableSwitch, nil, "_uuid", "ports")
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", tableSwitch, err)
 	}
-	out := make([]string, len(rows))
-	for i := range rows {
-		out[i] = String(rows[i]["_uuid"])
+	switchOf := map[string]string{}
+	for _, r := range rows {
+		for _, port := range Strings(r["ports"]) {
+			switchOf[port] = String(r["_uuid"])
+		}
 	}
-	return out, nil
+	return switchOf, nil
 }
 
 // routersByPort finds the router of each router port by the port's name.
