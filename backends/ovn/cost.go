@@ -43,11 +43,7 @@ func EstimateFlows(want *intent.Snapshot, schema ovsdb.Schema) Estimate {
 			continue
 		}
 		e.ACLs += len(g.acls)
-		for ref := range g.peers {
-			if name := r.names.addressSet(ref.set, ref.family); sizes[name] == 0 {
-				sizes[name] = len(r.addressSet(ref).sets["addresses"])
-			}
-		}
+		r.addSizes(sizes, g)
 		ports := portsByNode(want.Set(subject))
 		for _, acl := range g.acls {
 			match, _ := acl.fields["match"].(string)

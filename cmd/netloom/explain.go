@@ -48,11 +48,17 @@ KIND is networkpolicy (netpol), pod or service (svc). What a row of the database
 		if err != nil {
 			return err
 		}
+		full := explained{Explanation: e}
+		if e.Policy != nil {
+			if full.Rows, err = policyRows(inv, e.Policy.Name); err != nil {
+				return err
+			}
+		}
 		out := cmd.OutOrStdout()
 		if output.form != "table" {
-			return printData(out, output.form, e)
+			return printData(out, output.form, full)
 		}
-		_, err = fmt.Fprint(out, explanationText(&e, inkFor(out)))
+		_, err = fmt.Fprint(out, explanationText(&e, inkFor(out))+rowsText(full.Rows, inkFor(out)))
 		return err
 	}
 	return cmd

@@ -42,6 +42,16 @@ func TestEveryRowLeadsToItsOrigin(t *testing.T) {
 		require.True(t, kinds[kind], "no %s among the rows", kind)
 	}
 
+	// What explain says of a policy without a database is what is in the database.
+	var policy explained
+	offline := netloom(t, "explain", "-f", exampleDir, "networkpolicy/shop/web", "-o", "json")
+	require.NoError(t, json.Unmarshal([]byte(offline.out), &policy), offline.errout)
+	require.Len(t, policy.Rows, 6)
+	for _, row := range policy.Rows {
+		require.Contains(t, server.Dump(), `match: "`+row.Match+`"`)
+		require.Positive(t, row.Flows["node-a"])
+	}
+
 	got := netloom(t, append([]string{"explain", "row", "shop/db ingress[0]"}, nb...)...)
 	require.Equal(t, exitOK, got.code, got.errout)
 	require.Regexp(t, `(?m)^ACL shop/db ingress\[0\]  [0-9a-f-]{36}$`, got.out)

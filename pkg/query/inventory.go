@@ -80,6 +80,9 @@ func (inv *Inventory) fileObjects() {
 	}
 }
 
+// Snapshot is what the inventory was made from.
+func (inv *Inventory) Snapshot() *intent.Snapshot { return inv.state.Snapshot }
+
 // fileSubjects finds the policies of every endpoint by going through the members of each policy's subject.
 func (inv *Inventory) fileSubjects() {
 	for d := range inv.subjects {

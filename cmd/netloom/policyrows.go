@@ -1,0 +1,62 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/netloom/netloom/backends/ovn"
+	"github.com/netloom/netloom/pkg/ovsdb"
+	"github.com/netloom/netloom/pkg/ovsdb/schema"
+	"github.com/netloom/netloom/pkg/query"
+	"github.com/netloom/netloom/translator"
+)
+
+// defaultOwner is whose rows are shown where no database is asked.
+const defaultOwner = "netloom"
+
+// explained is an explanation with what it comes to in OVN.
+type explained struct {
+	query.Explanation
+	Rows []ovn.PolicyRow `json:"rows,omitempty"` // of a policy
+}
+
+// policyRows are the ACLs of a policy in a database of OVN 23.03.
+func policyRows(inv *query.Inventory, name string) ([]ovn.PolicyRow, error) {
+	nb, err := ovsdb.ParseSchema(schema.NB2303())
+	if err != nil {
+		return nil, err
+	}
+	namespace, name, _ := strings.Cut(name, "/")
+	for p := range inv.Snapshot().Policies() {
+		o := p.Origin
+		if o.Kind == translator.KindNetworkPolicy && o.Namespace == namespace && o.Name == name {
+			return ovn.RowsOf(inv.Snapshot(), nb, defaultOwner, o), nil
+		}
+	}
+	return nil, nil
+}
+
+// rowsText spells ACLs for people, with what they cost the node that bears most.
+func rowsText(rows []ovn.PolicyRow, i ink) string {
+	if len(rows) == 0 {
+		return ""
+	}
+	t := table{head: []string{"RULE", "FLOWS", "ACTION", "MATCH"}}
+	total := map[string]int{}
+	for n := range rows {
+		r := &rows[n]
+		most := 0
+		for node, flows := range r.Flows {
+			total[node] += flows
+			most = max(most, flows)
+		}
+		t.add(r.Rule, fmt.Sprint(most), r.Action, r.Match)
+	}
+	text := "\nin OVN: " + counted(len(rows), "ACL") + ", beside those that isolate"
+	if nodes := slices.Collect(maps.Values(total)); len(nodes) > 0 {
+		text += fmt.Sprintf("; about %d flows on the node that bears most", slices.Max(nodes))
+	}
+	return text + "\n" + t.text("  ", i)
+}
