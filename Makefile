@@ -75,8 +75,8 @@ check: build vet lint arch verify test crds ## Run what a change must pass befor
 ##: more proof
 
 .PHONY: race
-race: ## Run the tests of concurrent rooms under the race detector
-	$(GO) test -race $(RACE_ROOMS)
+race: ## Run the tests of concurrent rooms under the race detector; scenarios take one road
+	$(GO) test -race -short -timeout 20m $(RACE_ROOMS)
 
 .PHONY: fuzz
 fuzz: ## Fuzz every target for FUZZTIME (20s)
