@@ -58,7 +58,9 @@ func drift(cmd *cobra.Command, cfg *config.Config, repair bool, form string) err
 	}
 	log := quietLog(cmd, cfg)
 	opts := optionsOf(cfg)
+	done := progress(cmd, "comparing")
 	want, problems, err := daemon.ReadOnce(cmd.Context(), opts, log)
+	done()
 	for _, p := range problems {
 		cmd.PrintErrln("problem:", p)
 	}

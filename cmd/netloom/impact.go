@@ -38,7 +38,9 @@ It exits with 0 when every connection is judged as before, with 2 when some are 
 		for _, p := range after.Problems {
 			cmd.PrintErrln("problem:", p)
 		}
+		done := progress(cmd, "comparing")
 		impact := query.Compare(before, after)
+		done()
 		out := cmd.OutOrStdout()
 		if output.form != "table" {
 			err = printData(out, output.form, impact)

@@ -58,6 +58,7 @@ func (f *liveFlag) file() string {
 func (f *liveFlag) fetch(cmd *cobra.Command) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), fetchWait)
 	defer cancel()
+	defer progress(cmd, "reading the cluster")()
 	switch f.server {
 	case "":
 		log := logrus.New()

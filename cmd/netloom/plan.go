@@ -80,7 +80,9 @@ func makePlan(cmd *cobra.Command, cfg *config.Config, states *statesFlag) (*plan
 	}
 	log := quietLog(cmd, cfg)
 	opts := optionsOf(cfg)
+	done := progress(cmd, "reading")
 	want, problems, err := daemon.ReadOnce(cmd.Context(), opts, log)
+	done()
 	for _, p := range problems {
 		cmd.PrintErrln("problem:", p)
 	}
@@ -88,6 +90,7 @@ func makePlan(cmd *cobra.Command, cfg *config.Config, states *statesFlag) (*plan
 		return nil, err
 	}
 	opts.Target.Log = log
+	defer progress(cmd, "planning")()
 	plan, err := daemon.DryRun(cmd.Context(), opts.Target, want)
 	if err != nil {
 		return nil, err
@@ -122,6 +125,7 @@ func planBetween(cmd *cobra.Command, cfg *config.Config, states *statesFlag) (*p
 	}
 	settings := optionsOf(cfg).Target
 	settings.Log = quietLog(cmd, cfg)
+	defer progress(cmd, "planning")()
 	plan, err := daemon.PlanBetween(cmd.Context(), settings, before, after)
 	if err != nil {
 		return nil, err
