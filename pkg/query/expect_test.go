@@ -107,7 +107,7 @@ expectations[1].expect: "": expected allow, deny or refuse`,
 // crowd is the regular cluster of n pods and n/5 policies, and as many expectations about it as asked for.
 func crowd(t testing.TB, pods, asked int) (query.State, *query.Expectations) {
 	t.Helper()
-	state := stateOf(t, objectsIn(policygen.Workload(pods)))
+	state := stateOf(t, policygen.Objects(policygen.Workload(pods)))
 	var b strings.Builder
 	b.WriteString("expectations:\n")
 	for i := range asked {

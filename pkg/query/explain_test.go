@@ -140,7 +140,7 @@ func TestReachIsWhatEvaluateSays(t *testing.T) {
 	numbers := []uint16{1, 53, 79, 80, 81, 443, 8000, 8080, 9000, 65535}
 	for seed := range uint64(8) {
 		cluster := policygen.Generate(seed, policygen.Size{Odd: seed%3 == 0})
-		state := stateOf(t, objectsIn(cluster))
+		state := stateOf(t, policygen.Objects(cluster))
 		inv := query.NewInventory(state)
 		rng := policygen.NewRand(seed)
 		for e := range state.View.Endpoints() {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/netloom/netloom/pkg/query"
 	"github.com/netloom/netloom/test/oracle"
@@ -40,7 +39,7 @@ func TestProbeAgreesWithOracle(t *testing.T) {
 			size.Services, size.Nodes = 8, 3
 		}
 		cluster := policygen.Generate(seed+i, size)
-		inv := query.NewInventory(stateOf(t, objectsIn(cluster)))
+		inv := query.NewInventory(stateOf(t, policygen.Objects(cluster)))
 		frozen := cluster.Freeze()
 		for _, asked := range policygen.Probes(cluster, policygen.NewRand(seed+i), probesPerCluster) {
 			f, ok := known(cluster, asked)
@@ -57,29 +56,6 @@ func TestProbeAgreesWithOracle(t *testing.T) {
 		}
 	}
 	require.NotZero(t, served, "no flow went to a Service")
-}
-
-func objectsIn(c *oracle.Cluster) []runtime.Object {
-	var all []runtime.Object
-	for _, o := range c.Namespaces {
-		all = append(all, o.DeepCopy())
-	}
-	for _, o := range c.Nodes {
-		all = append(all, o.DeepCopy())
-	}
-	for _, o := range c.Pods {
-		all = append(all, o.DeepCopy())
-	}
-	for _, o := range c.Policies {
-		all = append(all, o.DeepCopy())
-	}
-	for _, o := range c.Services {
-		all = append(all, o.DeepCopy())
-	}
-	for _, o := range c.Slices {
-		all = append(all, o.DeepCopy())
-	}
-	return all
 }
 
 // known is the flow as a question understands it: an address that one pod holds is that pod, and so is on its node. A

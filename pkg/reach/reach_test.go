@@ -20,17 +20,8 @@ import (
 func translate(t testing.TB, c *oracle.Cluster) *intent.Snapshot {
 	t.Helper()
 	tr := translator.New(translator.Options{})
-	for _, o := range c.Namespaces {
-		require.NoError(t, tr.Put(o.DeepCopy()))
-	}
-	for _, o := range c.Nodes {
-		require.NoError(t, tr.Put(o.DeepCopy()))
-	}
-	for _, o := range c.Pods {
-		require.NoError(t, tr.Put(o.DeepCopy()))
-	}
-	for _, o := range c.Policies {
-		require.NoError(t, tr.Put(o.DeepCopy()))
+	for _, o := range policygen.Objects(c) {
+		require.NoError(t, tr.Put(o))
 	}
 	return tr.Snapshot()
 }

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/webui"
@@ -18,20 +17,7 @@ import (
 // clusterOf is a source with the state of a made-up cluster.
 func clusterOf(t testing.TB, c *oracle.Cluster) *source {
 	t.Helper()
-	var objects []runtime.Object
-	for _, o := range c.Namespaces {
-		objects = append(objects, o.DeepCopy())
-	}
-	for _, o := range c.Nodes {
-		objects = append(objects, o.DeepCopy())
-	}
-	for _, o := range c.Pods {
-		objects = append(objects, o.DeepCopy())
-	}
-	for _, o := range c.Policies {
-		objects = append(objects, o.DeepCopy())
-	}
-	return &source{state: webui.State{State: stateOf(t, objects), Number: 1, At: moment}}
+	return &source{state: webui.State{State: stateOf(t, policygen.Objects(c)), Number: 1, At: moment}}
 }
 
 func (s *server) matrix(t testing.TB, query string) (m webui.Matrix, bytes int) {

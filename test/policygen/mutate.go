@@ -195,13 +195,7 @@ func (g *generator) addNamespace() (Change, bool) {
 
 // deleteNamespace takes a namespace away. What is in it stays for now, as watches may tell.
 func (g *generator) deleteNamespace() (Change, bool) {
-	if len(g.c.Namespaces) < 2 {
-		return Change{}, false
-	}
-	i := g.rng.IntN(len(g.c.Namespaces))
-	n := g.c.Namespaces[i]
-	g.c.Namespaces = slices.Delete(slices.Clone(g.c.Namespaces), i, i+1)
-	return Change{Deleted, "Namespace", n, "gone"}, true
+	return takeAway(g, &g.c.Namespaces, "Namespace")
 }
 
 func (g *generator) addPolicy() (Change, bool) {
@@ -275,4 +269,15 @@ func (g *generator) changeNode() (Change, bool) {
 	}
 	g.c.Nodes[i] = n
 	return Change{Changed, "Node", n, "external address"}, true
+}
+
+// takeAway deletes one of several objects of a kind; the last one stays.
+func takeAway[T metav1.Object](g *generator, from *[]T, kind string) (Change, bool) {
+	if len(*from) < 2 {
+		return Change{}, false
+	}
+	i := g.rng.IntN(len(*from))
+	gone := (*from)[i]
+	*from = slices.Delete(slices.Clone(*from), i, i+1)
+	return Change{Deleted, kind, gone, "gone"}, true
 }

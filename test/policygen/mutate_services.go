@@ -137,13 +137,7 @@ func (g *generator) addService() (Change, bool) {
 
 // deleteService takes a Service away. Its slices stay for now, as watches may tell.
 func (g *generator) deleteService() (Change, bool) {
-	if len(g.c.Services) < 2 {
-		return Change{}, false
-	}
-	i := g.rng.IntN(len(g.c.Services))
-	s := g.c.Services[i]
-	g.c.Services = slices.Delete(slices.Clone(g.c.Services), i, i+1)
-	return Change{Deleted, "Service", s, "gone"}, true
+	return takeAway(g, &g.c.Services, "Service")
 }
 
 // changeService rewrites a copy of a random Service.
@@ -223,11 +217,5 @@ func (g *generator) addNode() (Change, bool) {
 
 // deleteNode takes a node away. What runs there stays for now.
 func (g *generator) deleteNode() (Change, bool) {
-	if len(g.c.Nodes) < 2 {
-		return Change{}, false
-	}
-	i := g.rng.IntN(len(g.c.Nodes))
-	n := g.c.Nodes[i]
-	g.c.Nodes = slices.Delete(slices.Clone(g.c.Nodes), i, i+1)
-	return Change{Deleted, "Node", n, "gone"}, true
+	return takeAway(g, &g.c.Nodes, "Node")
 }

@@ -4,65 +4,46 @@ import (
 	"bytes"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
 	"github.com/netloom/netloom/test/oracle"
 )
 
-// YAML prints a cluster as a stream of manifests: namespaces, nodes, pods with their status, policies,
-// Services, slices.
+// Objects copies what is in a cluster, each object with its kind: namespaces, nodes, pods, policies, Services, slices.
+func Objects(c *oracle.Cluster) []runtime.Object {
+	var all []runtime.Object
+	all = copied(all, c.Namespaces, corev1.SchemeGroupVersion.WithKind("Namespace"))
+	all = copied(all, c.Nodes, corev1.SchemeGroupVersion.WithKind("Node"))
+	all = copied(all, c.Pods, corev1.SchemeGroupVersion.WithKind("Pod"))
+	all = copied(all, c.Policies, networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"))
+	all = copied(all, c.Services, corev1.SchemeGroupVersion.WithKind("Service"))
+	return copied(all, c.Slices, discoveryv1.SchemeGroupVersion.WithKind("EndpointSlice"))
+}
+
+func copied[T runtime.Object](to []runtime.Object, list []T, kind schema.GroupVersionKind) []runtime.Object {
+	for _, o := range list {
+		o := o.DeepCopyObject()
+		o.GetObjectKind().SetGroupVersionKind(kind)
+		to = append(to, o)
+	}
+	return to
+}
+
+// YAML prints a cluster as a stream of manifests, in the order of Objects, pods with their status.
 func YAML(c *oracle.Cluster) ([]byte, error) {
 	var b bytes.Buffer
-	add := func(o any) error {
+	for _, o := range Objects(c) {
 		text, err := yaml.Marshal(o)
 		if err != nil {
-			return fmt.Errorf("print %T: %w", o, err)
+			return nil, fmt.Errorf("print %T: %w", o, err)
 		}
 		b.WriteString("---\n")
 		b.Write(text)
-		return nil
-	}
-	for _, n := range c.Namespaces {
-		n = n.DeepCopy()
-		n.APIVersion, n.Kind = "v1", "Namespace"
-		if err := add(n); err != nil {
-			return nil, err
-		}
-	}
-	for _, n := range c.Nodes {
-		n = n.DeepCopy()
-		n.APIVersion, n.Kind = "v1", "Node"
-		if err := add(n); err != nil {
-			return nil, err
-		}
-	}
-	for _, p := range c.Pods {
-		p = p.DeepCopy()
-		p.APIVersion, p.Kind = "v1", "Pod"
-		if err := add(p); err != nil {
-			return nil, err
-		}
-	}
-	for _, p := range c.Policies {
-		p = p.DeepCopy()
-		p.APIVersion, p.Kind = "networking.k8s.io/v1", "NetworkPolicy"
-		if err := add(p); err != nil {
-			return nil, err
-		}
-	}
-	for _, s := range c.Services {
-		s = s.DeepCopy()
-		s.APIVersion, s.Kind = "v1", "Service"
-		if err := add(s); err != nil {
-			return nil, err
-		}
-	}
-	for _, s := range c.Slices {
-		s = s.DeepCopy()
-		s.APIVersion, s.Kind = "discovery.k8s.io/v1", "EndpointSlice"
-		if err := add(s); err != nil {
-			return nil, err
-		}
 	}
 	return b.Bytes(), nil
 }
