@@ -166,15 +166,18 @@ type nativeOp struct {
 // sortOps puts ops into a safe order: what is referred to is made before what refers to it, and removed after it.
 func sortOps(ops []backends.Op) {
 	slices.SortFunc(ops, func(a, b backends.Op) int {
-		return cmp.Or(
-			cmp.Compare(phase(a), phase(b)),
-			cmp.Compare(a.Name, b.Name),
-			cmp.Compare(a.Verb, b.Verb),
-			cmp.Compare(a.Native.(nativeOp).uuid, b.Native.(nativeOp).uuid), //nolint:forcetypeassert // made here
-			slices.Compare(columnNames(a), columnNames(b)),
-		)
+		if c := cmp.Or(
+			cmp.Compare(phase(a), phase(b)), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Verb, b.Verb),
+			cmp.Compare(nativeOf(a).uuid, nativeOf(b).uuid),
+		); c != 0 {
+			return c
+		}
+		return slices.Compare(columnNames(a), columnNames(b))
 	})
 }
+
+// nativeOf is what Apply sends for an op that this package made.
+func nativeOf(op backends.Op) nativeOp { return op.Native.(nativeOp) } //nolint:forcetypeassert // only ops of ours are asked
 
 func columnNames(op backends.Op) []string {
 	var names []string

@@ -93,4 +93,4 @@ func portion(ops []backends.Op, first int) int {
 }
 
 // unitOf is the port group with which an op has to stay, "" for none.
-func unitOf(op backends.Op) string { return op.Native.(nativeOp).unit } //nolint:forcetypeassert // only ops of ours come here
+func unitOf(op backends.Op) string { return nativeOf(op).unit }
