@@ -41,8 +41,8 @@ build: ## Build bin/netloom
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/netloom
 
 .PHONY: demo
-demo: ## Run the real daemon over examples/ and an embedded database (ARGS=--once)
-	$(GO) run ./cmd/netloom demo $(ARGS)
+demo: build ## Run the real daemon over examples/ and an embedded database (ARGS=--once)
+	@$(BIN) demo $(ARGS)
 
 .PHONY: test
 test: ## Run every test that needs nothing but Go

@@ -1,4 +1,7 @@
-// Command netloom keeps OVN Northbound databases in agreement with the NetworkPolicies of a cluster.
+// Command netloom keeps OVN Northbound databases in agreement with the NetworkPolicies and Services of a cluster, and
+// answers what people ask of them: why, who, what if.
+//
+// Each command is a file here, and thin: it reads flags, asks pkg/daemon or pkg/query, and prints.
 package main
 
 import (
