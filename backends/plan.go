@@ -39,12 +39,13 @@ func (p *Plan) Deletes() int {
 type Verb uint8
 
 // Create makes an object, Update rewrites fields of one, Mutate adds to and removes from a field that holds many values,
-// Delete removes an object.
+// Delete removes an object. Reload makes what was written take effect, where writing alone does not.
 const (
 	Create Verb = iota + 1
 	Update
 	Mutate
 	Delete
+	Reload
 )
 
 // String is the verb's lower-case name.
@@ -58,6 +59,8 @@ func (v Verb) String() string {
 		return "mutate"
 	case Delete:
 		return "delete"
+	case Reload:
+		return "reload"
 	default:
 		return fmt.Sprintf("verb(%d)", uint8(v))
 	}
@@ -68,13 +71,13 @@ func (v Verb) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
 // UnmarshalText reads what MarshalText writes.
 func (v *Verb) UnmarshalText(text []byte) error {
-	for _, known := range []Verb{Create, Update, Mutate, Delete} {
+	for _, known := range []Verb{Create, Update, Mutate, Delete, Reload} {
 		if known.String() == string(text) {
 			*v = known
 			return nil
 		}
 	}
-	return fmt.Errorf("verb %q: expected create, update, mutate or delete", text)
+	return fmt.Errorf("verb %q: expected create, update, mutate, delete or reload", text)
 }
 
 // Fields are named values of a native object. Values are strings, integers, booleans, []string (sorted) or
@@ -99,6 +102,6 @@ type Op struct {
 
 // Skip is an intent that the target cannot express. The backend denies what it would have allowed.
 type Skip struct {
-	Intent string `json:"intent"` // the ID of a policy, set or load balancer
+	Intent string `json:"intent"` // the ID of a policy, set, load balancer or edge intent
 	Reason string `json:"reason"`
 }

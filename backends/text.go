@@ -65,6 +65,8 @@ func (o *Op) write(b *strings.Builder, color bool) {
 		sign, paint = "+", "\x1b[32m"
 	case Delete:
 		sign, paint = "-", "\x1b[31m"
+	case Reload:
+		sign, paint = "*", "\x1b[36m"
 	case Update, Mutate:
 	}
 	line := fmt.Sprintf("%s %s %s", sign, o.Kind, o.Name)

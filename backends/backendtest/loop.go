@@ -123,7 +123,7 @@ func wellFormed(t *testing.T, p *backends.Plan) {
 			require.Empty(t, op.Before, what)
 		case backends.Delete:
 			require.Empty(t, op.After, what)
-		case backends.Update, backends.Mutate:
+		case backends.Update, backends.Mutate, backends.Reload:
 			require.NotZero(t, len(op.Before)+len(op.After), "%s: changes nothing", what)
 		default:
 			require.Fail(t, "no such verb", what)

@@ -26,6 +26,8 @@ type Target struct {
 	// Waiting lists what the target lacks for endpoints to be covered, such as logical ports; nil where nothing can lack.
 	// It speaks of the last applied plan.
 	Waiting func() []string
+	// HasPort says whether a logical port of that name has been seen; nil where there are no such ports. Anybody may ask.
+	HasPort func(name string) bool
 }
 
 // Settings is all that constructors may ask for.
@@ -83,7 +85,13 @@ func newOVN(s Settings) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Target{Name: "ovn", Backend: backend, Run: client.Run, Up: client.Connected, Waiting: backend.Waiting}, nil
+	return &Target{
+		Name: "ovn", Backend: backend, Run: client.Run, Up: client.Connected, Waiting: backend.Waiting,
+		HasPort: func(name string) bool {
+			_, ok := client.Port(name)
+			return ok
+		},
+	}, nil
 }
 
 func newMemory(s Settings) (*Target, error) {

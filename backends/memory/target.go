@@ -142,6 +142,8 @@ func (t *Target) stage(owner string, staged map[id]*Row, op *backends.Op) error 
 		}
 		r := Row{Owner: owner, Kind: op.Kind, Name: op.Name, Fields: op.After}.clone()
 		staged[k] = &r
+	case backends.Reload:
+		return errors.New("rows need no reload")
 	case backends.Update, backends.Mutate:
 		if !exists {
 			return errors.New("no such row")

@@ -196,7 +196,7 @@ func phase(op backends.Op) int {
 	switch op.Verb {
 	case backends.Create:
 		return order
-	case backends.Update, backends.Mutate:
+	case backends.Update, backends.Mutate, backends.Reload:
 		return len(tables())
 	case backends.Delete:
 		return 2*len(tables()) - order

@@ -110,8 +110,22 @@ func (d *Daemon) embed() error {
 		if err := embedded.Seed(d.source, p.Events); err != nil {
 			d.log.WithError(err).Error("embedded database: logical ports are missing")
 		}
+		d.awaitPorts(embedded.Ports())
 	})
 	return nil
+}
+
+// awaitPorts waits until targets have seen logical ports that are there, for a moment at the most: what is planned next is
+// whole then.
+func (d *Daemon) awaitPorts(names []string) {
+	limit := time.Now().Add(startGrace)
+	for _, t := range d.targets {
+		for _, name := range names {
+			for t.HasPort != nil && !t.HasPort(name) && time.Now().Before(limit) {
+				time.Sleep(time.Millisecond)
+			}
+		}
+	}
 }
 
 // Pipeline is where the snapshots come from.

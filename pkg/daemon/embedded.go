@@ -73,6 +73,15 @@ func (e *Embedded) Close() {
 	_ = os.RemoveAll(e.dir)
 }
 
+// Ports lists the names of the logical ports, in no order.
+func (e *Embedded) Ports() []string {
+	var names []string
+	for _, p := range e.placed {
+		names = append(names, p.ports...)
+	}
+	return names
+}
+
 // Seed adds and removes the logical ports of the pods among refs.
 func (e *Embedded) Seed(source watch.Source, refs []watch.Ref) error {
 	for _, ref := range refs {

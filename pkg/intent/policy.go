@@ -82,6 +82,8 @@ type Policy struct {
 	Isolates  bool // what no rule of any policy allows is denied for the subject; its members are in IsolatedSet
 	Rules     []Rule
 	Log       Logging
+	// Edge names the gateways that enforce the policy too, on traffic that crosses them; zero for none.
+	Edge Scope
 }
 
 // Rule is one thing a policy allows. The zero value matches nothing.

@@ -15,6 +15,8 @@ type Snapshot struct {
 	policies  *iradix.Tree[*Policy]
 	balancers balancers
 	nodes     *iradix.Tree[*Node]
+	edges     edgeTable
+	unknown   Areas
 	log       []Change // what led to the last len(log) revisions, oldest first
 	weight    int      // of the log
 	// endpoints counts those of the cluster, in a set or not; -1 when nobody has counted.
@@ -25,7 +27,7 @@ type Snapshot struct {
 func NewSnapshot() *Snapshot {
 	return &Snapshot{
 		sets: iradix.New[*Set](), policies: iradix.New[*Policy](), balancers: newBalancers(), nodes: iradix.New[*Node](),
-		endpoints: -1,
+		edges: newEdges(), endpoints: -1,
 	}
 }
 
@@ -97,6 +99,8 @@ type Builder struct {
 	policies  *iradix.Txn[*Policy]
 	balancers *balancersTxn
 	nodes     *iradix.Txn[*Node]
+	edges     *edgesTxn
+	unknown   Areas
 	change    Change
 }
 
@@ -104,7 +108,7 @@ type Builder struct {
 func (s *Snapshot) Next() *Builder {
 	return &Builder{
 		from: s, families: s.families, endpoints: s.endpoints, sets: s.sets.Txn(), policies: s.policies.Txn(),
-		balancers: s.balancers.txn(), nodes: s.nodes.Txn(),
+		balancers: s.balancers.txn(), nodes: s.nodes.Txn(), edges: s.edges.txn(), unknown: s.unknown,
 	}
 }
 
@@ -183,6 +187,8 @@ func (b *Builder) Commit() *Snapshot {
 		policies:  b.policies.Commit(),
 		balancers: b.balancers.commit(),
 		nodes:     b.nodes.Commit(),
+		edges:     b.edges.commit(),
+		unknown:   b.unknown,
 	}
 	next.log, next.weight = remember(b.from.log, b.from.weight, c)
 	return next

@@ -122,7 +122,7 @@ func (l *Loop) apply(ctx context.Context, p *backends.Plan) mood {
 			grown++
 		case backends.Delete:
 			grown--
-		case backends.Update, backends.Mutate:
+		case backends.Update, backends.Mutate, backends.Reload:
 		}
 	}
 	l.note(func(s *Status) {

@@ -53,6 +53,9 @@ func mergeSkips(known []backends.Skip, p *backends.Plan, want *intent.Snapshot, 
 		for _, id := range changes[i].LoadBalancers {
 			looked[string(id)] = true
 		}
+		for _, id := range changes[i].Edges {
+			looked[string(id)] = true
+		}
 	}
 	for _, s := range p.Skips {
 		looked[s.Intent] = true

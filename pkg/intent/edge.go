@@ -1,0 +1,117 @@
+package intent
+
+import "fmt"
+
+// EdgeID names an edge intent: its scope, then the source object, then, where one object has several, a part. It is made by
+// NewEdgeID alone.
+type EdgeID string
+
+// NewEdgeID spells the ID of what a source object wants of the gateways of s. The part tells several intents of one object
+// apart; "" is the only one.
+func NewEdgeID(s Scope, of Origin, part string) EdgeID {
+	id := edgePrefix(s) + of.Kind + "/" + of.Namespace + "/" + of.Name
+	if part != "" {
+		id += "/" + part
+	}
+	return EdgeID(id)
+}
+
+func edgePrefix(s Scope) string { return s.Namespace + "/" + s.Purpose + "/" }
+
+// EdgeIntent is one thing that the gateways of a scope must hold. It is read-only.
+type EdgeIntent struct {
+	ID         EdgeID
+	Scope      Scope
+	Origin     Origin
+	Generation int64 // of the source object, which grows with what it wants; 0 when it has none
+	// Needs lists the intents of the same scope that must be in place before this one, and go after it, sorted.
+	Needs []EdgeID
+	// Gone says that it must not be there any more, and that its source waits for that. Spec tells what it was.
+	Gone bool
+	// Adopts is the target's own name of an object, made by hand, that this intent takes over; "" takes over none.
+	Adopts string
+	Spec   EdgeSpec
+}
+
+// EdgeSpec is what an edge intent wants: a pointer to Zone, Forwarding, FirewallRule, ZoneNAT, LinkRule, LinkNAT, WANPolicy,
+// WANRule, Proposal, Tunnel, Route, RouteRule or Application.
+type EdgeSpec interface{ EdgeKind() EdgeKind }
+
+// EdgeKind tells what an edge intent is about. A kind refers to those before it only. The zero value is none.
+type EdgeKind uint8
+
+// The kinds of edge intents.
+const (
+	EdgeZone EdgeKind = iota + 1
+	EdgeForwarding
+	EdgeFirewallRule
+	EdgeZoneNAT
+	EdgeLinkRule
+	EdgeLinkNAT
+	EdgeWANPolicy
+	EdgeWANRule
+	EdgeProposal
+	EdgeTunnel
+	EdgeRoute
+	EdgeRouteRule
+	EdgeApplication
+)
+
+var edgeKindNames = [...]string{
+	"", "zone", "forwarding", "firewall rule", "NAT between zones", "rule between links", "NAT between links", "WAN policy",
+	"WAN rule", "proposal", "tunnel", "route", "route rule", "application",
+}
+
+// String is the kind in words.
+func (k EdgeKind) String() string {
+	if int(k) < len(edgeKindNames) {
+		return edgeKindNames[k]
+	}
+	return fmt.Sprintf("edge kind %d", uint8(k))
+}
+
+// EdgeRef points at what another intent makes, or at something that a person made on the gateway. The zero value points at
+// nothing.
+type EdgeRef struct {
+	ID   EdgeID // of an intent of the same scope; "" when Name says it
+	Name string // the gateway's own name for what is not an intent
+}
+
+// Set says whether r points at something.
+func (r EdgeRef) Set() bool { return r != EdgeRef{} }
+
+// Toggle is a switch that may be left as it is. The zero value leaves it.
+type Toggle uint8
+
+// The positions of a switch.
+const (
+	Unset Toggle = iota
+	Off
+	On
+)
+
+// Secret is text that must not be seen: it prints as a fixed word.
+type Secret string
+
+const redacted = "(redacted)"
+
+// String hides s.
+func (s Secret) String() string { return redacted }
+
+// GoString hides s.
+func (s Secret) GoString() string { return redacted }
+
+// MarshalText hides s.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+
+// SecretValue is a secret as it stands or where to find it. The zero value is none; at most one field is set.
+type SecretValue struct {
+	Value Secret
+	From  SecretRef
+}
+
+// Set says whether there is a secret.
+func (v SecretValue) Set() bool { return v != SecretValue{} }
+
+// SecretRef is a key of a Secret.
+type SecretRef struct{ Namespace, Name, Key string }

@@ -1,0 +1,69 @@
+package intent_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+func edgeOf(s intent.Scope, name string) *intent.EdgeIntent {
+	o := intent.Origin{Kind: "FirewallZone", Namespace: s.Namespace, Name: name}
+	return &intent.EdgeIntent{ID: intent.NewEdgeID(s, o, ""), Scope: s, Origin: o, Spec: &intent.Zone{}}
+}
+
+func TestEdgeIntentsAreFoundByScope(t *testing.T) {
+	a, b := intent.Scope{Namespace: "shop", Purpose: "cnf"}, intent.Scope{Namespace: "shop", Purpose: "cnf1"}
+	first := intent.NewSnapshot().Next()
+	for _, e := range []*intent.EdgeIntent{edgeOf(a, "wan"), edgeOf(a, "lan"), edgeOf(b, "lan")} {
+		first.PutEdgeIntent(e)
+	}
+	first.PutGateway(&intent.Gateway{ID: "shop/cnf-0", Scope: a})
+	one := first.Commit()
+	require.EqualValues(t, 1, one.Revision())
+	names := func(s *intent.Snapshot, of intent.Scope) (out []string) {
+		for e := range s.EdgeIntentsOf(of) {
+			out = append(out, e.Origin.Name)
+		}
+		return out
+	}
+	require.Equal(t, []string{"lan", "wan"}, names(one, a))
+	require.Equal(t, []string{"lan"}, names(one, b))
+	require.Len(t, slices.Collect(one.EdgeIntents()), 3)
+	require.Equal(t, a, one.Gateway("shop/cnf-0").Scope)
+
+	next := one.Next()
+	next.DropEdgeIntent(edgeOf(a, "wan").ID)
+	next.DropEdgeIntent(edgeOf(a, "nothing").ID)
+	next.DropGateway("shop/cnf-0")
+	next.DropGateway("shop/cnf-1")
+	next.SetUnknown(intent.AreaEdges)
+	two := next.Commit()
+	require.Equal(t, []string{"lan"}, names(two, a))
+	require.Equal(t, []string{"lan", "wan"}, names(one, a), "an older snapshot stays as it is")
+	require.Nil(t, two.Gateway("shop/cnf-0"))
+	require.True(t, two.Unknown().Has(intent.AreaEdges))
+	changes, ok := two.Since(1)
+	require.True(t, ok)
+	require.Equal(t, []intent.Change{{
+		Edges: []intent.EdgeID{edgeOf(a, "wan").ID}, Gateways: []intent.GatewayID{"shop/cnf-0"}, Unknown: true,
+	}}, changes)
+
+	again := two.Next()
+	again.SetUnknown(intent.AreaEdges)
+	require.Same(t, two, again.Commit(), "nothing changed")
+}
+
+func TestSecretsAreNotPrinted(t *testing.T) {
+	v := intent.SecretValue{Value: "hush"}
+	require.True(t, v.Set())
+	for _, text := range []string{v.Value.String(), v.Value.GoString()} {
+		require.NotContains(t, text, "hush")
+	}
+	spelled, err := v.Value.MarshalText()
+	require.NoError(t, err)
+	require.NotContains(t, string(spelled), "hush")
+	require.False(t, intent.SecretValue{}.Set())
+}
