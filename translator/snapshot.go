@@ -35,6 +35,7 @@ func (t *Translator) Snapshot() *intent.Snapshot {
 
 	t.translateServices(next)
 	t.applySets(next, changes)
+	next.SetUnknown(t.unknown)
 	next.SetFamilies(t.currentFamilies())
 	next.SetEndpoints(t.view.EndpointCount())
 	t.snapshot = next.Commit()

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/netloom/netloom/labelcache"
+	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/intent"
 )
 
@@ -30,6 +31,7 @@ type Options struct {
 	Families intent.Families // address families in use; 0 takes those that pods hold
 	// OnTag is told of every label of pods and namespaces that came into use or went out of it; nil is told nothing.
 	OnTag func(tag labelcache.Tag, inUse bool)
+	Edges EdgeOptions // what is done at the edge of the cluster
 }
 
 // Translator holds the current objects and what they translate to. It is not safe for concurrent use; the snapshots it
@@ -50,6 +52,7 @@ type Translator struct {
 	dirty      map[objectKey]bool
 	watchers   map[intent.SetID]map[objectKey]bool // who splits rules by the numbers of a named-port set
 	isolating  int                                 // translations that isolate ingress
+	unknown    intent.Areas
 	problems   map[objectKey][]Problem
 }
 
@@ -126,8 +129,12 @@ func (t *Translator) Put(object any) error {
 	case *discoveryv1.EndpointSlice:
 		t.putSlice(o)
 	default:
-		return fmt.Errorf("%T is not translated: expected a Pod, Namespace, Node, NetworkPolicy, Service or EndpointSlice",
-			object)
+		kind, resource, ok := edgeObject(object)
+		if !ok {
+			return fmt.Errorf("%T is not translated: expected a Pod, Namespace, Node, NetworkPolicy, Service, EndpointSlice "+
+				"or a resource of %s", object, v1alpha1.GroupVersion)
+		}
+		t.putSource(objectKey{kind, resource.GetNamespace(), resource.GetName()}, resource)
 	}
 	return nil
 }
