@@ -22,6 +22,7 @@ type fakeSource struct {
 	objects  map[watch.Ref]runtime.Object
 	dirty    map[watch.Ref]bool
 	problems []watch.Problem
+	withheld []watch.Kind
 	fail     error // of Run
 }
 
@@ -104,6 +105,15 @@ func (f *fakeSource) Problems() []watch.Problem {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.problems)
+}
+
+// withhold says which kinds cannot be read from now on.
+func (f *fakeSource) withhold(kinds ...watch.Kind) { f.do(func() { f.withheld = kinds }) }
+
+func (f *fakeSource) Withheld() []watch.Kind {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.withheld)
 }
 
 func refOf(o runtime.Object) watch.Ref {

@@ -282,3 +282,6 @@ func (d *Directory) Refs() []Ref {
 	defer d.mu.RUnlock()
 	return slices.SortedFunc(maps.Keys(d.given), Ref.Compare)
 }
+
+// Withheld is always empty: who can read a directory can read every kind in it.
+func (d *Directory) Withheld() []Kind { return nil }

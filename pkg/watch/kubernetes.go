@@ -230,3 +230,6 @@ func (k *Kubernetes) Problems() []Problem {
 	defer k.mu.Unlock()
 	return slices.SortedFunc(maps.Values(k.problems), Problem.Compare)
 }
+
+// Withheld lists the kinds that the API refused from the start.
+func (k *Kubernetes) Withheld() []Kind { return nil }

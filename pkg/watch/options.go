@@ -1,12 +1,19 @@
 package watch
 
-import "slices"
+import (
+	"slices"
+
+	"k8s.io/client-go/dynamic"
+)
 
 // Options narrow what a source delivers. The zero value delivers everything.
 type Options struct {
 	Kinds      []Kind       // nil is every kind
 	NoServices bool         // leaves out services and their endpoints
 	Endpoints  EndpointsAPI // zero is EndpointsAuto
+
+	// SDWAN reads the SD-WAN kinds from a Kubernetes API; nil reads none of them there. A directory always has them.
+	SDWAN dynamic.Interface
 }
 
 // EndpointsAPI says which kind of object the endpoints of services are read from. They are delivered as EndpointSlices

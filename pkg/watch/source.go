@@ -25,6 +25,10 @@ type Source interface {
 	Get(ref Ref) (runtime.Object, bool)
 	// Problems lists the present faults, sorted.
 	Problems() []Problem
+	// Withheld lists the kinds that could not be read even once, because the right to is missing or the API does not
+	// have them, sorted. Synced does not wait for them: that none of their objects is delivered means nothing. Only kinds
+	// without which nothing opens and nothing is deleted can be withheld.
+	Withheld() []Kind
 }
 
 var (

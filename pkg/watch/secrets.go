@@ -1,0 +1,152 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+)
+
+// Secrets reads Secrets by name. A Secret is no object of a Source: it is asked for where it is needed, and what is in it
+// goes nowhere else.
+type Secrets interface {
+	// Secret is the data of a Secret. The error names the Secret and never its data; IsSecretMissing tells whether there
+	// is none. The caller may change what it is given.
+	Secret(ctx context.Context, namespace, name string) (map[string][]byte, error)
+}
+
+var (
+	_ Secrets = (*SecretReader)(nil)
+	_ Secrets = (*Directory)(nil)
+)
+
+// kindSecret is read from directories and never delivered.
+const kindSecret Kind = "Secret"
+
+// errNoSecret is why a Secret that does not exist has no data.
+var errNoSecret = errors.New("there is no such Secret")
+
+// IsSecretMissing says whether err of Secrets means that there is no such Secret.
+func IsSecretMissing(err error) bool { return errors.Is(err, errNoSecret) }
+
+// SecretReader reads Secrets from a Kubernetes API, one at a time, which takes no right but to get those. NewSecretReader
+// makes one.
+type SecretReader struct {
+	client kubernetes.Interface
+	ttl    time.Duration
+
+	mu    sync.Mutex
+	known map[types.NamespacedName]*secretAnswer
+}
+
+// secretAnswer is what the API said of one Secret, or is about to say.
+type secretAnswer struct {
+	done  chan struct{} // closed when the API has said it
+	until time.Time
+	data  map[string][]byte
+	err   error
+}
+
+// NewSecretReader makes a reader that asks client for a Secret at most once every ttl, whether there is one or not. An
+// answer that is neither is not kept.
+func NewSecretReader(client kubernetes.Interface, ttl time.Duration) *SecretReader {
+	return &SecretReader{client: client, ttl: ttl, known: map[types.NamespacedName]*secretAnswer{}}
+}
+
+// Secret asks the API, or says what the API said lately. Who asks for one while it is being asked for waits for the same
+// answer.
+func (r *SecretReader) Secret(ctx context.Context, namespace, name string) (map[string][]byte, error) {
+	key := types.NamespacedName{Namespace: namespace, Name: name}
+	for {
+		a, mine := r.answer(key)
+		if mine {
+			r.ask(ctx, key, a)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("read Secret %s: %w", key, ctx.Err())
+		case <-a.done:
+		}
+		if !mine && isOver(a.err) && ctx.Err() == nil {
+			continue // it was another caller who had no more time
+		}
+		return copyData(a.data), a.err
+	}
+}
+
+// answer is what is known of a Secret, or the place for what will be; mine says that the caller has to ask.
+func (r *SecretReader) answer(key types.NamespacedName) (a *secretAnswer, mine bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if a = r.known[key]; a != nil && (a.until.IsZero() || time.Now().Before(a.until)) {
+		return a, false
+	}
+	a = &secretAnswer{done: make(chan struct{})}
+	r.known[key] = a
+	return a, true
+}
+
+// ask fills a in.
+func (r *SecretReader) ask(ctx context.Context, key types.NamespacedName, a *secretAnswer) {
+	s, err := r.client.CoreV1().Secrets(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	defer close(a.done)
+	a.until = time.Now().Add(r.ttl)
+	switch {
+	case err == nil:
+		a.data = s.Data
+	case apierrors.IsNotFound(err):
+		a.err = fmt.Errorf("read Secret %s: %w", key, errNoSecret)
+	default:
+		a.err = fmt.Errorf("read Secret %s: %w", key, err)
+		delete(r.known, key)
+	}
+}
+
+// isOver says whether err is that of a context that ended.
+func isOver(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// copyData copies the data of a Secret, so that no caller changes what another one is given.
+func copyData(data map[string][]byte) map[string][]byte {
+	if data == nil {
+		return nil
+	}
+	c := make(map[string][]byte, len(data))
+	for k, v := range data {
+		c[k] = append([]byte{}, v...)
+	}
+	return c
+}
+
+// secretData is the data of a Secret as a server keeps it: stringData is written over data.
+func secretData(s *corev1.Secret) map[string][]byte {
+	data := copyData(s.Data)
+	if data == nil {
+		data = map[string][]byte{}
+	}
+	for k, v := range s.StringData {
+		data[k] = []byte(v)
+	}
+	return data
+}
+
+// Secret is the data of the Secret that a manifest declares.
+func (d *Directory) Secret(_ context.Context, namespace, name string) (map[string][]byte, error) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	s, ok := d.force[Ref{Kind: kindSecret, Namespace: namespace, Name: name}].object.(*corev1.Secret)
+	if !ok {
+		return nil, fmt.Errorf("read Secret %s/%s: %w", namespace, name, errNoSecret)
+	}
+	return copyData(s.Data), nil
+}
