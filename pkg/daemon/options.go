@@ -26,4 +26,6 @@ type Options struct {
 	Pprof  bool
 
 	UIListen string // address of the web page; "" serves none
+
+	SDWAN SDWAN // what is made of SD-WAN resources
 }

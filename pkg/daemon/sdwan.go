@@ -1,0 +1,62 @@
+package daemon
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"time"
+
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/netloom/netloom/backends/builtin"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/openwrt"
+	"github.com/netloom/netloom/pkg/watch"
+)
+
+// What SDWAN does where its fields say nothing.
+const (
+	DefaultEdgeInterval    = 30 * time.Second
+	DefaultStatusInterval  = 30 * time.Second
+	DefaultStatusNamespace = "sdewan-system"
+	DefaultResolveInterval = 30 * time.Second
+)
+
+// SDWAN says what is made of SD-WAN resources. The zero value makes nothing of them.
+type SDWAN struct {
+	Enabled bool
+
+	// Dynamic writes status and finalizers; nil writes none, as with a directory. New makes one where it reads from an API.
+	Dynamic dynamic.Interface
+	// Secrets finds passwords, keys and certificates; nil finds none. New makes one where it makes the source.
+	Secrets watch.Secrets
+	// Events tells people what happens; nil tells nobody. New makes one where it reads from an API, unless NoEvents.
+	Events   record.EventRecorder
+	NoEvents bool
+
+	Interval        time.Duration // between two read-backs of a gateway; 0 is DefaultEdgeInterval
+	StatusInterval  time.Duration // between two collections of what gateways report; 0 collects nothing
+	StatusNamespace string        // where CNFStatus objects show the gateways of all namespaces; "" is the default
+	ResolveInterval time.Duration // between two looks at DNS; 0 is DefaultResolveInterval
+
+	ClusterWide    bool   // resources are for the gateways of their purpose in every namespace
+	ServiceRules   string // off, labelled or all: which Services gateways offer; "" is off
+	ServicePurpose string // of the gateways that offer Services without a label of their own
+	PlainHTTP      bool   // talks HTTP to gateways that name no certificate; false leaves them alone
+
+	// Resolve finds the addresses of a DNS name, as net.Resolver.LookupNetIP does; nil asks the system.
+	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
+	// Dial opens connections to gateways; nil uses the network.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Target makes the target of a gateway; nil is the backend openwrt.
+	Target func(Device) (*builtin.Target, error)
+}
+
+// Device is a gateway to be configured, and how to talk to it.
+type Device struct {
+	Target  string // its name in logs, metrics and status: openwrt/NAMESPACE/POD
+	Gateway intent.GatewayID
+	Client  openwrt.Options
+	Secret  func(ctx context.Context, ref intent.SecretRef) ([]byte, error)
+}
