@@ -13,6 +13,7 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/openwrt"
 	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/translator"
 )
 
 // What SDWAN does where its fields say nothing.
@@ -40,10 +41,8 @@ type SDWAN struct {
 	StatusNamespace string        // where CNFStatus objects show the gateways of all namespaces; "" is the default
 	ResolveInterval time.Duration // between two looks at DNS; 0 is DefaultResolveInterval
 
-	ClusterWide    bool   // resources are for the gateways of their purpose in every namespace
-	ServiceRules   string // off, labelled or all: which Services gateways offer; "" is off
-	ServicePurpose string // of the gateways that offer Services without a label of their own
-	PlainHTTP      bool   // talks HTTP to gateways that name no certificate; false leaves them alone
+	Edges     translator.EdgeOptions // which gateways objects are for, and which Services those offer
+	PlainHTTP bool                   // talks HTTP to gateways that name no certificate; false leaves them alone
 
 	// Resolve finds the addresses of a DNS name, as net.Resolver.LookupNetIP does; nil asks the system.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
