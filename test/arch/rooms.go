@@ -73,6 +73,16 @@ var rooms = []room{
 	{dir: "pkg/webui", may: []string{
 		"labelcache", "pkg/intent", "pkg/query", "pkg/reach", "k8s.io/apimachinery/pkg/labels",
 	}},
+	{dir: "pkg/webhook", may: []string{
+		"pkg/apis/...", "pkg/ovsdb", "pkg/ovsdb/schema", "pkg/version", "pkg/webhook/...", "k8s.io/api/...", "k8s.io/apimachinery/...",
+		"k8s.io/client-go/...", "github.com/go-logr/logr", "github.com/prometheus/client_golang/...", logrus,
+	}},
+	{dir: "pkg/webhook/advice", pure: true, may: []string{
+		"backends/ovn", "pkg/intent", "pkg/ovsdb", "translator", "k8s.io/api/...", "k8s.io/apimachinery/...",
+	}},
+	{dir: "pkg/webhook/bucket", pure: true, may: []string{"pkg/apis/...", "k8s.io/api/..."}},
+	{dir: "pkg/webhook/certs", may: []string{"k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/kubernetes", logrus}},
+	{dir: "pkg/webhook/consistency", pure: true, may: []string{"pkg/apis/...", "k8s.io/apimachinery/..."}},
 	{dir: "pkg/version"},
 	{dir: "pkg/daemon/...", may: everything},
 
@@ -111,7 +121,8 @@ var pureFiles = []string{"diff.go", "match.go", "names.go", "render.go"}
 
 // starters are the rooms that may start goroutines: who starts one waits for it.
 var starters = []string{
-	"cmd/...", "pkg/daemon/...", "pkg/reconcile", "pkg/watch", "pkg/ovsdb/...", "pkg/openwrt/...", "pkg/tungsten/...",
+	"cmd/...", "pkg/daemon/...", "pkg/reconcile", "pkg/watch", "pkg/webhook", "pkg/ovsdb/...", "pkg/openwrt/...",
+	"pkg/tungsten/...",
 	"test/...",
 }
 

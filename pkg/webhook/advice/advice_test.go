@@ -1,0 +1,156 @@
+package advice_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/netloom/netloom/pkg/ovsdb"
+	"github.com/netloom/netloom/pkg/ovsdb/schema"
+	"github.com/netloom/netloom/pkg/webhook/advice"
+	"github.com/netloom/netloom/translator"
+)
+
+// pod is a pod of node n1 in namespace shop that declares port web, 8080.
+func pod(name, app, addr string) *corev1.Pod {
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Labels: map[string]string{"app": app}}}
+	p.Spec.NodeName = "n1"
+	p.Spec.Containers = []corev1.Container{{Ports: []corev1.ContainerPort{{Name: "web", ContainerPort: 8080, Protocol: corev1.ProtocolTCP}}}}
+	p.Status.PodIP, p.Status.PodIPs = addr, []corev1.PodIP{{IP: addr}}
+	return p
+}
+
+func adviser(t *testing.T, maxFlows int) *advice.Adviser {
+	t.Helper()
+	nb, err := ovsdb.ParseSchema(schema.NB2303())
+	require.NoError(t, err)
+	a := advice.New(advice.Options{MaxFlows: maxFlows, Schema: nb})
+	require.NoError(t, a.Put(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop", Labels: map[string]string{"team": "shop"}}}))
+	require.NoError(t, a.Put(pod("db-0", "db", "10.0.0.1")))
+	require.NoError(t, a.Put(pod("api-0", "api", "10.0.0.2")))
+	return a
+}
+
+func policy(t *testing.T, spec string) *networkingv1.NetworkPolicy {
+	t.Helper()
+	np := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "p"}}
+	require.NoError(t, yaml.UnmarshalStrict([]byte(spec), &np.Spec))
+	return np
+}
+
+func TestAdvise(t *testing.T) {
+	for _, tc := range []struct {
+		name, spec string
+		want       []string
+	}{
+		{
+			name: "nothing to say",
+			spec: `{podSelector: {matchLabels: {app: db}}, ingress: [{from: [{podSelector: {matchLabels: {app: api}}}], ports: [{port: web}]}]}`,
+		},
+		{
+			name: "a policy for everybody that allows nothing",
+			spec: `{podSelector: {}, policyTypes: [Ingress, Egress]}`,
+		},
+		{
+			name: "selects nobody, and so no named port is missed",
+			spec: `{podSelector: {matchLabels: {app: bd}}, ingress: [{ports: [{port: web}]}]}`,
+			want: []string{"spec.podSelector: selects no pod at present"},
+		},
+		{
+			name: "a port that no selected pod declares",
+			spec: `{podSelector: {matchLabels: {app: db}}, ingress: [{ports: [{port: web}, {port: wbe}, {port: web, protocol: UDP}]}]}`,
+			want: []string{
+				`spec.ingress[0].ports[1].port: no selected pod declares a port "wbe" at present`,
+				`spec.ingress[0].ports[2].port: no selected pod declares a port "web" at present`,
+			},
+		},
+		{
+			name: "a port that no peer declares",
+			spec: `{podSelector: {matchLabels: {app: api}}, policyTypes: [Egress],
+				egress: [{to: [{podSelector: {matchLabels: {app: db}}}], ports: [{port: web}, {port: sql}]}]}`,
+			want: []string{`spec.egress[0].ports[1].port: no pod of the peers declares a port "sql" at present`},
+		},
+		{
+			name: "peers that nobody is",
+			spec: `{podSelector: {matchLabels: {app: db}}, ingress: [
+				{from: [{podSelector: {matchLabels: {app: ipa}}}]},
+				{from: [{podSelector: {matchLabels: {app: ipa}}}, {ipBlock: {cidr: 10.0.0.0/8}}]},
+				{from: [{namespaceSelector: {matchLabels: {team: pohs}}}]}]}`,
+			want: []string{"spec.ingress[0].from: matches nobody at present", "spec.ingress[2].from: matches nobody at present"},
+		},
+		{
+			name: "excepts outside, and excepts that leave nothing",
+			spec: `{podSelector: {matchLabels: {app: db}}, ingress: [{from: [
+				{ipBlock: {cidr: 10.0.0.0/8, except: [192.168.0.0/16, 10.1.0.0/16]}},
+				{ipBlock: {cidr: 10.2.0.0/24, except: [10.2.0.0/25, 10.2.0.128/25]}}]}]}`,
+			want: []string{
+				"spec.ingress[0].from[0].ipBlock.except[0]: 192.168.0.0/16 is outside of 10.0.0.0/8 and takes nothing away",
+				"spec.ingress[0].from[1].ipBlock.except: leaves nothing of 10.2.0.0/24",
+			},
+		},
+		{
+			name: "what the translator makes nothing of",
+			spec: `{podSelector: {matchLabels: {app: db}}, ingress: [{from: [{ipBlock: {cidr: nonsense}}]}]}`,
+			want: []string{`spec.ingress[0].from[0].ipBlock.cidr: "nonsense" is not a CIDR such as 10.0.0.0/8 or 2001:db8::/32; the element matches nobody`},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			a := adviser(t, 1000)
+			require.Equal(t, tc.want, a.Advise(policy(t, tc.spec)))
+			require.Equal(t, tc.want, a.Advise(policy(t, tc.spec)), "nothing stays of it")
+		})
+	}
+}
+
+func TestAdviceFollowsPods(t *testing.T) {
+	a := adviser(t, 0)
+	np := policy(t, `{podSelector: {matchLabels: {app: new}}}`)
+	require.Len(t, a.Advise(np), 1)
+	require.NoError(t, a.Put(pod("new-0", "new", "10.0.0.3")))
+	require.Empty(t, a.Advise(np))
+	a.Remove(translator.KindPod, "shop", "new-0")
+	require.Len(t, a.Advise(np), 1)
+}
+
+func TestCostIsThatOfTheNodeThatBearsMost(t *testing.T) {
+	const spec = `{podSelector: {matchLabels: {app: db}}, ingress: [{from: [{podSelector: {matchLabels: {app: many}}}], ports: [{port: 80, endPort: 90}]}]}`
+	a := adviser(t, 50)
+	for i := range 200 {
+		require.NoError(t, a.Put(pod(fmt.Sprint("many-", i), "many", fmt.Sprintf("10.1.0.%d", i+1))))
+	}
+	got := a.Advise(policy(t, spec))
+	require.Len(t, got, 1)
+	require.Regexp(t, `^spec: costs n1 about \d{3} OpenFlow flows, more than 50$`, got[0])
+}
+
+func TestAtMostSoMuchIsSaid(t *testing.T) {
+	np := policy(t, `{podSelector: {}}`)
+	for range 30 {
+		np.Spec.Ingress = append(np.Spec.Ingress, networkingv1.NetworkPolicyIngressRule{From: []networkingv1.NetworkPolicyPeer{{
+			PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "nobody"}},
+		}}})
+	}
+	got := adviser(t, 0).Advise(np)
+	require.Len(t, got, 11)
+	require.Equal(t, "and 20 more", got[10])
+}
+
+func BenchmarkAdvise(b *testing.B) {
+	a := advice.New(advice.Options{})
+	for i := range 10000 {
+		if err := a.Put(pod(fmt.Sprint("p", i), fmt.Sprint("app", i%100), fmt.Sprintf("10.%d.%d.1", i/250, i%250))); err != nil {
+			b.Fatal(err)
+		}
+	}
+	np := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "p"}}
+	np.Spec.PodSelector.MatchLabels = map[string]string{"app": "app7"}
+	a.Advise(np)
+	for b.Loop() {
+		a.Advise(np)
+	}
+}

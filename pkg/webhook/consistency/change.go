@@ -1,0 +1,143 @@
+package consistency
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+)
+
+// Change is what somebody is about to do to an object. Old is nil when it is created, New when it is deleted.
+type Change struct {
+	Kind     string
+	Old, New metav1.Object
+}
+
+// Check finds what is wrong with a change of an SD-WAN object of pkg/apis/sdewan/v1alpha1.
+func (x *Index) Check(c Change) []Finding {
+	if c.New == nil {
+		return x.checkDeletion(keyOf(c.Kind, c.Old), c.Old)
+	}
+	found := CheckPurpose(c)
+	for _, f := range plainSecrets(c.New) {
+		text := fmt.Sprintf("%s: stands in clear for everybody who may read the object; %s points at a Secret instead", f[0], f[1])
+		found = append(found, Finding{Check: PlainSecrets, Text: text, Old: c.Old != nil && slices.Contains(plainSecrets(c.Old), f)})
+	}
+	return append(found, x.checkReferences(c)...)
+}
+
+// CheckPurpose finds a label sdewanPurpose that changes or goes. One that comes changes nothing that was in force: an
+// object without it is for no CNF.
+func CheckPurpose(c Change) []Finding {
+	if c.Old == nil || c.New == nil {
+		return nil
+	}
+	was, is := c.Old.GetLabels()[v1alpha1.LabelPurpose], c.New.GetLabels()[v1alpha1.LabelPurpose]
+	if was == "" || was == is {
+		return nil
+	}
+	return []Finding{{Check: Purpose, Text: ImmutablePurpose}}
+}
+
+// CheckWorkload finds what is wrong with a change of a Deployment or another kind that makes pods. Only its metadata is
+// looked at.
+func (x *Index) CheckWorkload(c Change) []Finding {
+	if c.New == nil || c.New.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	found := CheckPurpose(c)
+	key, purpose := keyOf(c.Kind, c.New), c.New.GetLabels()[v1alpha1.LabelPurpose]
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	var others []Key
+	for other := range x.works[scope{key.Namespace, purpose}] {
+		if other != key {
+			others = append(others, other)
+		}
+	}
+	if len(others) == 0 {
+		return found
+	}
+	slices.SortFunc(others, Key.compare)
+	return append(found, Finding{
+		Check: DuplicateCNF,
+		Text: fmt.Sprintf("metadata.labels[%s]: %s is the CNF %q of namespace %s already; expected one workload",
+			v1alpha1.LabelPurpose, some(others), purpose, key.Namespace),
+		Old: c.Old != nil && c.Old.GetLabels()[v1alpha1.LabelPurpose] == purpose,
+	})
+}
+
+// checkDeletion finds who still needs what goes.
+func (x *Index) checkDeletion(key Key, old metav1.Object) []Finding {
+	purpose := old.GetLabels()[v1alpha1.LabelPurpose]
+	if purpose == "" {
+		return nil // it is for no CNF
+	}
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	users := x.usersOf(key, purpose)
+	if len(users) == 0 {
+		return nil
+	}
+	return []Finding{{Check: Dependencies, Text: fmt.Sprintf("%s is still used by %s", key, some(users))}}
+}
+
+// checkReferences finds what an object refers to and is not there.
+func (x *Index) checkReferences(c Change) []Finding {
+	purpose := c.New.GetLabels()[v1alpha1.LabelPurpose]
+	if purpose == "" || c.New.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	var before []reference
+	if c.Old != nil && c.Old.GetLabels()[v1alpha1.LabelPurpose] == purpose {
+		before = referencesOf(c.Old)
+	}
+	byHand := namesOf(c.New.GetAnnotations()[OnDevice])
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	var found []Finding
+	for _, r := range referencesOf(c.New) {
+		if x.unknown[r.kind] || slices.Contains(byHand, r.name) || slices.Contains(byHand, "*") {
+			continue
+		}
+		missing := x.missing(Key{r.kind, c.New.GetNamespace(), r.name}, purpose)
+		if missing == "" {
+			continue
+		}
+		found = append(found, Finding{
+			Check: Dependencies,
+			Text:  fmt.Sprintf("%s: %s; if it was made on the device by hand, say so in the annotation %s", r.field, missing, OnDevice),
+			Old:   slices.ContainsFunc(before, func(b reference) bool { return b.kind == r.kind && b.name == r.name }),
+		})
+	}
+	return found
+}
+
+// missing says why a CNF does not have an object; "" if it has. The caller holds the lock.
+func (x *Index) missing(target Key, purpose string) string {
+	switch e := x.objects[target]; {
+	case e == nil:
+		return "there is no " + target.String()
+	case e.purpose == "":
+		return fmt.Sprintf("%s is for no CNF; it has no label %s", target, v1alpha1.LabelPurpose)
+	case e.purpose != purpose:
+		return fmt.Sprintf("%s is for the CNF %q and not for %q", target, e.purpose, purpose)
+	case e.going:
+		return target.String() + " is being deleted"
+	}
+	return ""
+}
+
+// namesOf takes a list with commas apart.
+func namesOf(text string) []string {
+	var names []string
+	for n := range strings.SplitSeq(text, ",") {
+		if n = strings.TrimSpace(n); n != "" {
+			names = append(names, n)
+		}
+	}
+	return names
+}

@@ -1,0 +1,52 @@
+package consistency
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Check is one thing that is looked at.
+type Check string
+
+// The checks.
+const (
+	Dependencies Check = "dependencies"    // what an object refers to is there, and what others refer to stays
+	DuplicateCNF Check = "duplicate-cnf"   // one workload for a purpose in a namespace
+	Purpose      Check = "immutable-label" // the label sdewanPurpose stays what it is
+	PlainSecrets Check = "plain-secrets"   // keys stand in Secrets
+)
+
+// OnDevice is the annotation of an object that refers to what somebody made on the device by hand: names with commas
+// between them, or * for all.
+const OnDevice = "netloom.io/on-device"
+
+// ImmutablePurpose is what is told of a changed label, in the words of ICN SD-EWAN.
+const ImmutablePurpose = "Label 'sdewanPurpose' is immutable"
+
+// Finding is something that is wrong with a change. It never holds the value of a secret.
+type Finding struct {
+	Check Check
+	Text  string // names the field and what was expected
+	// Old says that the object was no better before the change, so that refusing the change would mend nothing.
+	Old bool
+}
+
+// Key names an object.
+type Key struct{ Kind, Namespace, Name string }
+
+// String spells k as Kind namespace/name.
+func (k Key) String() string { return k.Kind + " " + k.Namespace + "/" + k.Name }
+
+// some spells the first of many keys.
+func some(keys []Key) string {
+	const shown = 3
+	var parts []string
+	for _, k := range keys[:min(len(keys), shown)] {
+		parts = append(parts, k.String())
+	}
+	text := strings.Join(parts, ", ")
+	if more := len(keys) - shown; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}

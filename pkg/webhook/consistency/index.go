@@ -1,0 +1,133 @@
+package consistency
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+)
+
+// Index is the objects that are there, as far as changes are held against them. NewIndex makes one. All methods may be called
+// by anyone at any time.
+type Index struct {
+	mu      sync.RWMutex
+	objects map[Key]*entry
+	users   map[Key]map[Key]bool   // who refers to a name, whether it is there or not
+	works   map[scope]map[Key]bool // workloads by what they are for
+	unknown map[string]bool        // kinds of which nobody can tell what is there
+}
+
+// entry is what is remembered of an object.
+type entry struct {
+	purpose    string
+	going      bool // it is being deleted, so it needs nothing, and nothing should be built on it
+	references []reference
+}
+
+// scope is a CNF: the workload with a purpose in a namespace.
+type scope struct{ namespace, purpose string }
+
+// NewIndex makes an empty Index.
+func NewIndex() *Index {
+	return &Index{
+		objects: map[Key]*entry{}, users: map[Key]map[Key]bool{}, works: map[scope]map[Key]bool{}, unknown: map[string]bool{},
+	}
+}
+
+// Put takes in an SD-WAN object of pkg/apis/sdewan/v1alpha1.
+func (x *Index) Put(kind string, object metav1.Object) {
+	key := keyOf(kind, object)
+	e := &entry{
+		purpose: object.GetLabels()[v1alpha1.LabelPurpose], going: object.GetDeletionTimestamp() != nil,
+		references: referencesOf(object),
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.drop(key)
+	x.objects[key] = e
+	for _, r := range e.references {
+		target := Key{r.kind, key.Namespace, r.name}
+		if x.users[target] == nil {
+			x.users[target] = map[Key]bool{}
+		}
+		x.users[target][key] = true
+	}
+}
+
+// PutWorkload takes in a Deployment or another kind that makes pods. Only its metadata is looked at.
+func (x *Index) PutWorkload(kind string, object metav1.Object) {
+	key := keyOf(kind, object)
+	purpose := object.GetLabels()[v1alpha1.LabelPurpose]
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.drop(key)
+	if purpose == "" || object.GetDeletionTimestamp() != nil {
+		return
+	}
+	x.objects[key] = &entry{purpose: purpose}
+	s := scope{key.Namespace, purpose}
+	if x.works[s] == nil {
+		x.works[s] = map[Key]bool{}
+	}
+	x.works[s][key] = true
+}
+
+// Remove forgets an object or a workload.
+func (x *Index) Remove(key Key) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.drop(key)
+}
+
+// SetUnknown says whether nobody can tell which objects of a kind are there, as when the right to list them is missing.
+// Nothing is found missing of such a kind.
+func (x *Index) SetUnknown(kind string, unknown bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.unknown[kind] = unknown
+}
+
+// drop forgets an object. The caller holds the lock.
+func (x *Index) drop(key Key) {
+	e := x.objects[key]
+	if e == nil {
+		return
+	}
+	delete(x.objects, key)
+	for _, r := range e.references {
+		target := Key{r.kind, key.Namespace, r.name}
+		delete(x.users[target], key)
+		if len(x.users[target]) == 0 {
+			delete(x.users, target)
+		}
+	}
+	s := scope{key.Namespace, e.purpose}
+	delete(x.works[s], key)
+	if len(x.works[s]) == 0 {
+		delete(x.works, s)
+	}
+}
+
+// usersOf lists who of a CNF needs an object, in order. The caller holds the lock.
+func (x *Index) usersOf(key Key, purpose string) []Key {
+	var found []Key
+	for user := range x.users[key] {
+		if e := x.objects[user]; e.purpose == purpose && !e.going {
+			found = append(found, user)
+		}
+	}
+	slices.SortFunc(found, Key.compare)
+	return found
+}
+
+func keyOf(kind string, o metav1.Object) Key { return Key{kind, o.GetNamespace(), o.GetName()} }
+
+func (k Key) compare(o Key) int {
+	return cmp.Or(
+		strings.Compare(k.Namespace, o.Namespace), strings.Compare(k.Kind, o.Kind), strings.Compare(k.Name, o.Name),
+	)
+}
