@@ -14,8 +14,10 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
+	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/translator"
 )
@@ -23,7 +25,8 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // TestGolden translates testdata/<case>/in.yaml and compares with want.txt: the policies and what their sets hold, the
-// nodes and the load balancers, then what could not be translated. The objects come in the order written and in the opposite one.
+// nodes, the load balancers, the gateways and what they hold, then what could not be translated. The objects come in the
+// order written and in the opposite one.
 func TestGolden(t *testing.T) {
 	cases, err := filepath.Glob("testdata/*/in.yaml")
 	require.NoError(t, err)
@@ -78,7 +81,11 @@ func parse(t testing.TB, doc string) any {
 	case translator.KindEndpointSlice:
 		object = &discoveryv1.EndpointSlice{}
 	default:
-		require.Fail(t, "no such kind", doc)
+		scheme := runtime.NewScheme()
+		require.NoError(t, v1alpha1.AddToScheme(scheme))
+		o, err := scheme.New(v1alpha1.GroupVersion.WithKind(is.Kind))
+		require.NoError(t, err)
+		object = o
 	}
 	require.NoError(t, yaml.UnmarshalStrict([]byte(doc), object), doc)
 	return object
@@ -107,6 +114,12 @@ func translate(t testing.TB, objects []any) string {
 	for lb := range s.LoadBalancers() {
 		b.WriteString(balancerText(lb))
 	}
+	for g := range s.Gateways() {
+		b.WriteString(gatewayText(g))
+	}
+	for e := range s.EdgeIntents() {
+		b.WriteString(edgeText(e))
+	}
 	for _, p := range tr.Problems() {
 		fmt.Fprintf(&b, "problem %s\n", p.Error())
 	}
@@ -120,6 +133,9 @@ func policyText(s *intent.Snapshot, p *intent.Policy) string {
 	fmt.Fprintf(&b, "policy %s of %s", p.ID, title(p.Subject))
 	if p.Isolates {
 		b.WriteString(", isolates")
+	}
+	if p.Edge != (intent.Scope{}) {
+		fmt.Fprintf(&b, ", at %s", p.Edge)
 	}
 	if p.Log != (intent.Logging{}) {
 		fmt.Fprintf(&b, ", logs allow=%q deny=%q rate=%d", p.Log.Allow, p.Log.Deny, p.Log.Rate)

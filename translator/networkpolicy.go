@@ -41,10 +41,11 @@ func (t *Translator) translatePolicy(np *networkingv1.NetworkPolicy) (*translati
 	p.subject = labelcache.Selection{Cluster: t.cluster, Namespace: np.Namespace, Pods: selector}
 	subject := labelcache.NewTerm(p.subject)
 	logging := p.logging()
+	edge, _ := t.labelledScope(np, &p.problems)
 	for _, d := range p.directions() {
 		policy := &intent.Policy{
 			ID: policyID(p.of, d), Origin: p.of, Direction: d, Isolates: true, Log: logging,
-			Subject: p.hold(setSpec{terms: []labelcache.Term{subject}}),
+			Subject: p.hold(setSpec{terms: []labelcache.Term{subject}}), Edge: edge,
 		}
 		if readable {
 			for _, r := range rulesOf(np, d) {

@@ -9,12 +9,14 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// putPod takes a pod into the label cache, or out of it when it cannot hold traffic of its own.
+// putPod takes a pod into the label cache, or out of it when it cannot hold traffic of its own. One that is a gateway is kept
+// as that besides.
 func (t *Translator) putPod(pod *corev1.Pod) {
 	key := labelcache.Key{Cluster: t.cluster, Namespace: pod.Namespace, Name: pod.Name}
 	faults := problems{of: t.origin("Pod", pod)}
 	endpoint, ok := endpointOfPod(key, pod, &faults)
 	t.setProblems(objectKey{"Pod", pod.Namespace, pod.Name}, faults.list)
+	t.putGateway(pod)
 	if !ok {
 		t.cache.DeleteEndpoint(key)
 		return

@@ -34,8 +34,9 @@ func (t *Translator) Snapshot() *intent.Snapshot {
 	changes = append(changes, t.commit()...)
 
 	t.translateServices(next)
+	t.settleGateways(next)
 	t.applySets(next, changes)
-	next.SetUnknown(t.unknown)
+	next.SetUnknown(t.unknownAreas())
 	next.SetFamilies(t.currentFamilies())
 	next.SetEndpoints(t.view.EndpointCount())
 	t.snapshot = next.Commit()
@@ -47,7 +48,7 @@ func (t *Translator) translateDirty(next *intent.Builder) []*translation {
 	var replaced []*translation
 	wasIsolating := t.isolating > 0
 	for len(t.dirty) > 0 {
-		keys := slices.SortedFunc(maps.Keys(t.dirty), objectKey.compare)
+		keys := slices.SortedFunc(maps.Keys(t.dirty), objectKey.compareRank)
 		clear(t.dirty)
 		for _, key := range keys {
 			if old := t.retranslate(key, next); old != nil {
@@ -77,6 +78,11 @@ func (t *Translator) retranslate(key objectKey, next *intent.Builder) (replaced 
 		now, faults = t.translatePolicy(o)
 	case *corev1.Node:
 		now, faults = t.translateNode(o)
+	case *corev1.Service:
+		now, faults = t.translateServiceRule(key, o)
+	case nil:
+	default:
+		now, faults = t.translateEdge(key, o)
 	}
 	t.setProblems(key, faults)
 	if now == nil {
@@ -88,6 +94,7 @@ func (t *Translator) retranslate(key objectKey, next *intent.Builder) (replaced 
 	if old != nil {
 		t.forget(key, old, now)
 	}
+	t.track(key, old, now)
 	putChanged(next, old, now)
 	return old
 }
@@ -139,6 +146,7 @@ func (t *Translator) release(old *translation) {
 // putChanged writes the policies and the node that differ. What comes out as it was is left alone.
 func putChanged(next *intent.Builder, old, now *translation) {
 	putNode(next, old, now)
+	putEdges(next, old, now)
 	before := map[intent.PolicyID]*intent.Policy{}
 	if old != nil {
 		for _, p := range old.policies {

@@ -38,6 +38,7 @@ type Options struct {
 // hands out are.
 type Translator struct {
 	cluster  string
+	options  EdgeOptions
 	families intent.Families
 	cache    *labelcache.Cache
 	view     labelcache.View // of the last commit
@@ -52,12 +53,17 @@ type Translator struct {
 	dirty      map[objectKey]bool
 	watchers   map[intent.SetID]map[objectKey]bool // who splits rules by the numbers of a named-port set
 	isolating  int                                 // translations that isolate ingress
-	unknown    intent.Areas
+	edges      edgeTable
+	gateways   gatewayTable
+	unknown    intent.Areas // that cannot be read
 	problems   map[objectKey][]Problem
 }
 
 // objectKey names a source object within the translator's cluster.
 type objectKey struct{ kind, namespace, name string }
+
+// String spells k as kind namespace/name.
+func (k objectKey) String() string { return k.kind + " " + k.namespace + "/" + k.name }
 
 func (k objectKey) compare(o objectKey) int {
 	if c := strings.Compare(k.kind, o.kind); c != 0 {
@@ -76,6 +82,11 @@ type translation struct {
 	watches  []intent.SetID // named-port sets, held too
 	isolates []isolation
 	node     *intent.Node // of a node
+
+	edges  []*intent.EdgeIntent
+	looks  []objectKey // what an edge depends on besides its own object
+	claims []madeClaim
+	offer  offer
 }
 
 // isolation is a term in one of the two sets of isolated endpoints.
@@ -96,6 +107,7 @@ func New(opts Options) *Translator {
 	cache := labelcache.New(cacheOpts...)
 	return &Translator{
 		cluster:    opts.Cluster,
+		options:    opts.Edges,
 		families:   opts.Families,
 		cache:      cache,
 		view:       cache.View(),
@@ -108,6 +120,8 @@ func New(opts Options) *Translator {
 		translated: map[objectKey]*translation{},
 		dirty:      map[objectKey]bool{},
 		watchers:   map[intent.SetID]map[objectKey]bool{},
+		edges:      newEdgeTable(),
+		gateways:   newGatewayTable(),
 		problems:   map[objectKey][]Problem{},
 	}
 }
@@ -125,7 +139,7 @@ func (t *Translator) Put(object any) error {
 	case *networkingv1.NetworkPolicy:
 		t.putSource(objectKey{KindNetworkPolicy, o.Namespace, o.Name}, o)
 	case *corev1.Service:
-		t.services.at(objectKey{KindService, o.Namespace, o.Name}).object = o
+		t.putService(o)
 	case *discoveryv1.EndpointSlice:
 		t.putSlice(o)
 	default:
@@ -146,12 +160,13 @@ func (t *Translator) Remove(kind, namespace, name string) {
 	case KindPod:
 		t.cache.DeleteEndpoint(labelcache.Key{Cluster: t.cluster, Namespace: namespace, Name: name})
 		t.setProblems(key, nil)
+		t.removeGateway(objectKey{kindGateway, namespace, name})
 	case KindNamespace:
 		t.removeNamespace(name)
 	case KindNode:
 		t.removeNode(name)
 	case KindService:
-		t.services.at(key).object = nil
+		t.removeService(key)
 	case KindEndpointSlice:
 		t.removeSlice(key)
 	default:
