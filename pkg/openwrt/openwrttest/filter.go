@@ -12,7 +12,8 @@ func (f *flight) sections(typ string) []*section {
 		if s.typ != typ {
 			continue
 		}
-		if s.text("extra") != "" || s.text("extra_src") != "" || s.text("etra_dest") != "" {
+		_, modelled := parseExtra(s.text("extra"))
+		if !modelled || s.text("extra_src") != "" || s.text("etra_dest") != "" {
 			if !slices.Contains(f.result.Unknown, named(s)) {
 				f.result.Unknown = append(f.result.Unknown, named(s))
 			}
@@ -70,7 +71,8 @@ func (f *flight) zoneCovers(name, iface string, beyond netip.Addr) bool {
 
 // ruleCovers says whether the packet is what a rule of the service asks for, its zones aside.
 func (f *flight) ruleCovers(s *section) bool {
-	return matchOf(s, "dest_ip", "dest_port", "tcpudp").covers(f)
+	further, _ := parseExtra(s.text("extra"))
+	return matchOf(s, "dest_ip", "dest_port", "tcpudp").covers(f) && further.covers(f)
 }
 
 // filter walks a chain: rules made at once, and those of the service at their place. The service says nothing with ok

@@ -65,8 +65,12 @@ type flight struct {
 // forwarding from a zone with redirects. Rules made at once stand before the service's when they are older than its last start, else behind them:
 // the service takes its own rules away and adds them at the end.
 //
-// Not modelled are replies, connections that live already, limits, schedules, sets, helpers, and everything in the fields
-// extra, extra_src and etra_dest: a rule with one of them is passed over and listed in Unknown.
+// Rules of the service that mark stand where OpenWRT 21.02 puts them: one from a zone to a zone is asked between the way
+// out and the filter, when the destination is translated already, one from a zone alone only about packets for the device.
+//
+// Of the field extra the words -s, -d, --sport, --dport, and those of multiport, mark, conntrack's states and comments are
+// modelled. A rule with other words, or with something in extra_src or etra_dest, is passed over and listed in Unknown.
+// Not modelled are replies, connections that live already, limits, schedules, sets and helpers.
 func (d *Device) Trace(p Packet) Result {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -77,14 +81,17 @@ func (d *Device) Trace(p Packet) Result {
 	switch {
 	case p.In == "":
 		if f.route() {
+			f.marks(markOutput)
 			verdict = f.filter("", f.serviceOutput, "output")
 		} else {
 			verdict = Reject
 		}
 	case f.local || d.ifaceOf(f.Dst.String()) != "":
 		f.local = true
+		f.marks(markInput)
 		verdict = f.filter(filterIn, f.serviceInput, "input")
 	case f.route():
+		f.marks(markForward)
 		verdict = f.filter(filterFw, f.serviceForward, "forward")
 	default:
 		verdict = Reject
@@ -118,11 +125,7 @@ func (f *flight) setMarks() {
 	}
 	for _, r := range f.d.kernel.chains[mangle] {
 		if r.service {
-			for _, s := range f.sections("rule") {
-				if s.text("target") == "MARK" && f.ruleCovers(s) && f.zoneCovers(s.text("src"), f.In, f.Src) {
-					f.setMark(s.text("set_mark"), s.text("set_xmark"), named(s))
-				}
-			}
+			f.marks(markAtOnce)
 			continue
 		}
 		if r.match().covers(f) {
