@@ -23,6 +23,7 @@ type Pipeline struct {
 	log        logrus.FieldLogger
 	published  []func(Published)
 	untold     map[watch.Ref]bool // drained before the source had synced
+	tasks      *tasks
 
 	mu       sync.RWMutex
 	latest   *intent.Snapshot
@@ -49,6 +50,7 @@ type Stats struct{ Endpoints, Sets, Policies int }
 func NewPipeline(source watch.Source, opts translator.Options, log logrus.FieldLogger) *Pipeline {
 	return &Pipeline{
 		source: source, translator: translator.New(opts), log: log, untold: map[watch.Ref]bool{}, refs: map[watch.Ref]bool{},
+		tasks: newTasks(),
 	}
 }
 
@@ -93,6 +95,8 @@ func (p *Pipeline) Run(ctx context.Context) error {
 			return nil
 		case <-p.source.Wake():
 			p.Step()
+		case <-p.tasks.wake:
+			p.Step()
 		}
 	}
 }
@@ -101,6 +105,7 @@ func (p *Pipeline) Run(ctx context.Context) error {
 // whoever has no need of Run.
 func (p *Pipeline) Step() {
 	began := time.Now()
+	p.tasks.run(p.translator)
 	synced := p.source.Synced() // asked first: what was listed by then is drained below
 	refs := p.source.Drain()
 	for _, ref := range refs {
