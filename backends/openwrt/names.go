@@ -10,14 +10,42 @@ import (
 )
 
 const (
-	// ownerDigits, zoneDigits and idDigits are how many digits of a hash are in a name: of the owner's, of a zone's, and of
-	// that of any other object.
+	// How many digits of a hash are in a name: of the owner's, of a zone's, of that of any other object, and of what was
+	// sealed.
 	ownerDigits = 4
 	zoneDigits  = 6
 	idDigits    = 10
+	sealDigits  = 20
 	// readableLength is how many characters of a name are for people.
 	readableLength = 40
 )
+
+// key is what an object of the device is found by.
+type key struct {
+	kind openwrt.Kind
+	name string
+}
+
+// String is the key as people are told of it.
+func (k key) String() string { return k.kind.String() + " " + k.name }
+
+// compare orders keys by kind and name.
+func (k key) compare(o key) int {
+	if k.kind != o.kind {
+		return int(k.kind) - int(o.kind)
+	}
+	return strings.Compare(k.name, o.name)
+}
+
+// space is where no two objects may have one name: a package of the device where names are those of sections, otherwise
+// the kind.
+func (k key) space() string {
+	if !k.kind.Named() {
+		return k.kind.String()
+	}
+	module, _, _ := strings.Cut(k.kind.String(), "/")
+	return module
+}
 
 // namer makes the names of an owner's objects on the device. A name depends on the owner, the kind and the ID alone.
 type namer struct {
@@ -33,14 +61,14 @@ func newNamer(owner string) namer {
 // which is for the caller to find out. Readable is for people; where names are short it is left out: mwan3 passes over
 // policies and rules of more than 15 characters, and a zone has 11.
 func (n namer) object(k openwrt.Kind, id, readable string) string {
-	switch k {
-	case openwrt.Zones:
+	if k == openwrt.Zones {
 		return n.mark + digits(zoneDigits, n.owner, k.String(), id)
-	case openwrt.Policies, openwrt.PolicyRules:
-		return n.mark + digits(idDigits, n.owner, k.String(), id)
-	default:
-		return n.long(digits(idDigits, n.owner, k.String(), id), readable)
 	}
+	hash := digits(idDigits, n.owner, k.String(), id)
+	if k == openwrt.Policies || k == openwrt.PolicyRules {
+		return n.mark + hash
+	}
+	return n.long(hash, readable)
 }
 
 // connection names a connection of the tunnel that stands for id. Connections share their names with remotes and
@@ -63,15 +91,29 @@ func (n namer) mine(k openwrt.Kind, name string) bool {
 	if !ok {
 		return false
 	}
-	switch k {
-	case openwrt.Zones:
+	if k == openwrt.Zones {
 		return len(rest) == zoneDigits && areDigits(rest)
-	case openwrt.Policies, openwrt.PolicyRules:
-		return len(rest) == idDigits && areDigits(rest)
-	default:
-		return len(rest) > idDigits && rest[0] == '_' && areDigits(rest[1:1+idDigits]) &&
-			(len(rest) == 1+idDigits || rest[1+idDigits] == '_')
 	}
+	if k == openwrt.Policies || k == openwrt.PolicyRules {
+		return len(rest) == idDigits && areDigits(rest)
+	}
+	return len(rest) > idDigits && rest[0] == '_' && areDigits(rest[1:1+idDigits]) &&
+		(len(rest) == 1+idDigits || rest[1+idDigits] == '_')
+}
+
+// Notes are proposals that nothing refers to and that exist for their names. See the package's documentation.
+
+// pending names the note that a service has something written that it has not read.
+func (n namer) pending(service string) string { return n.mark + "_pending_" + service }
+
+// seal names the note that the device shows for a remote what it showed after such certificates were written.
+func (n namer) seal(remote, written, shown string) string {
+	return n.mark + "_seal_" + digits(sealDigits, n.owner, remote, written, shown)
+}
+
+// note says whether name is that of a note of the owner.
+func (n namer) note(name string) bool {
+	return strings.HasPrefix(name, n.mark+"_pending_") || strings.HasPrefix(name, n.mark+"_seal_")
 }
 
 // word is text without what a name cannot hold, and not longer than people need.
@@ -85,20 +127,19 @@ func word(text string) string {
 	return strings.Trim(text[:min(len(text), readableLength)], "_")
 }
 
-// digits is the hash of words as n digits of base 36.
+// digits is the hash of words as n digits of base 36, 24 at most.
 func digits(n int, words ...string) string {
 	h := sha256.New()
 	for _, w := range words {
-		var size [8]byte
-		binary.BigEndian.PutUint64(size[:], uint64(len(w)))
-		h.Write(size[:])
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(w))))
 		h.Write([]byte(w))
 	}
 	sum := h.Sum(nil)
 	out := ""
-	for len(out) < n { // eight bytes are twelve digits
+	for len(out) < n { // twelve digits hold less than eight bytes do
 		text := strconv.FormatUint(binary.BigEndian.Uint64(sum), 36)
-		out += strings.Repeat("0", 13-len(text)) + text[:len(text)]
+		text = strings.Repeat("0", 12) + text
+		out += text[len(text)-12:]
 		sum = sum[8:]
 	}
 	return out[len(out)-n:]

@@ -1,10 +1,35 @@
 package openwrt
 
 import (
+	"fmt"
+	"maps"
+	"math/bits"
+	"slices"
+	"strings"
+
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/openwrt"
 )
+
+// Policies at the edge. Rules of the device stand in an order that nobody can choose: to write one again moves it to the
+// end. So no rule here depends on another's place:
+//
+//   - Rules that mark only set bits. They stand in the table mangle, where a packet from zone to zone comes by when its
+//     way is found and its destination translated, and before any filter. One bit for each direction says that a policy
+//     isolates the packet's subject, another that some rule allows the packet.
+//   - Rules of the filter drop what is for an isolated address, or from one, and has not the bit that allows it. They name
+//     the address again: while the service reloads, the filter is there a moment before the marks are.
+//   - Rules that a person wrote to accept packets would be asked before those that happen to stand behind them. They are
+//     made to ask for the bits too: see guarded.
+//
+// Packets of a known connection do not get as far as the rules of zones, so that replies pass.
+
+// policyMask holds the bits for policies. It is clear of what mwan3 (0x3F00) and usual marks of ipsec take.
+const policyMask uint32 = 0x0F000000
+
+// maxAllowing is how many rules may say what policies allow, on one device. A device takes about 50 ms to write one.
+const maxAllowing = 2000
 
 // policyRule is a rule of the firewall that enforces policies.
 type policyRule struct {
@@ -15,7 +40,136 @@ type policyRule struct {
 
 // policyRules are the rules that enforce policies between zones, which are all that the device has, by name and in order:
 // our own and those made by hand. Where an error would let something pass that a policy denies, it denies and says so in a
-// skip.
-func policyRules(*intent.Snapshot, []*intent.Policy, []string, namer) ([]policyRule, []backends.Skip) {
-	return nil, nil
+// skip. There are fewer rules when policyZone is among the zones.
+func policyRules(
+	s *intent.Snapshot, policies []*intent.Policy, zones []string, names namer,
+) ([]policyRule, []backends.Skip) {
+	if len(policies) == 0 {
+		return nil, nil
+	}
+	w := newPolicyWriter(names, policyBitsIn(policyMask), zones)
+	if len(w.crossed) == 0 {
+		for _, p := range policies {
+			w.skip(p, "the gateway has no zone: only its defaults say what passes")
+		}
+		return w.done()
+	}
+	var allowances []*allowance
+	for _, d := range intent.Directions() {
+		isolated := isolatedAddrs(s, policies, d)
+		w.isolate(d, isolated)
+		for _, p := range policies {
+			if p.Direction == d {
+				allowances = append(allowances, w.allowances(s, p, isolated)...)
+			}
+		}
+	}
+	for _, a := range w.affordable(allowances) {
+		w.allow(a)
+	}
+	return w.done()
+}
+
+// policyZone is a zone without interfaces. A rule that marks and names it is for packets between any two interfaces, so
+// that one stands for a rule between each two zones. It must be there before the rules, and go after them.
+func policyZone(names namer) openwrt.Zone {
+	return openwrt.Zone{Name: names.object(openwrt.Zones, "policies", ""), Input: "REJECT", Forward: "REJECT", Output: "REJECT"}
+}
+
+// guarded is a rule that a person wants, made to accept only what policies allow when it is one that accepts packets
+// between zones: it may stand before the rules of policies. It is for devices that have such rules.
+func guarded(r openwrt.FirewallRule) openwrt.FirewallRule {
+	if r.Target == "ACCEPT" && r.Src != "" && r.Dest != "" {
+		r.Extra = strings.TrimSpace(r.Extra + " " + policyBitsIn(policyMask).guard())
+	}
+	return r
+}
+
+// policyBits are the bits of a packet's mark by direction.
+type policyBits struct{ isolated, allowed [2]uint32 }
+
+// policyBitsIn takes the four lowest bits of a mask, which must have as many.
+func policyBitsIn(mask uint32) policyBits {
+	next := func() uint32 {
+		bit := uint32(1) << bits.TrailingZeros32(mask)
+		mask &^= bit
+		return bit
+	}
+	var b policyBits
+	for _, d := range intent.Directions() {
+		b.isolated[d], b.allowed[d] = next(), next()
+	}
+	return b
+}
+
+// guard is, in words of iptables, that a packet is isolated in no direction in which it is not allowed.
+func (b policyBits) guard() string {
+	var words []string
+	for _, d := range intent.Directions() {
+		words = append(words, fmt.Sprintf("-m mark ! --mark %#x/%#x", b.isolated[d], b.isolated[d]|b.allowed[d]))
+	}
+	return strings.Join(words, " ")
+}
+
+// policyWriter collects rules. Equal ones are one.
+type policyWriter struct {
+	names   namer
+	bits    policyBits
+	marked  []zonePair // between which packets are marked
+	crossed []zonePair // between which packets are dropped
+	rules   map[string]*policyRule
+	origins map[string]map[string]bool // by rule
+	skips   []backends.Skip
+}
+
+// zonePair is where a packet comes from and where it goes.
+type zonePair struct{ from, to string }
+
+func newPolicyWriter(names namer, b policyBits, zones []string) *policyWriter {
+	w := &policyWriter{names: names, bits: b, rules: make(map[string]*policyRule), origins: make(map[string]map[string]bool)}
+	every := policyZone(names).Name
+	zones = slices.Compact(slices.Sorted(slices.Values(zones)))
+	for _, from := range zones {
+		for _, to := range zones {
+			if from != every && to != every {
+				w.crossed = append(w.crossed, zonePair{from, to})
+			}
+		}
+	}
+	w.marked = w.crossed
+	if slices.Contains(zones, every) {
+		w.marked = []zonePair{{every, every}}
+	}
+	return w
+}
+
+// add takes a rule that is for some policies.
+func (w *policyWriter) add(r openwrt.FirewallRule, readable string, policies ...*intent.Policy) {
+	content := openwrt.ObjectOf(r)
+	r.Name = w.names.object(openwrt.FirewallRules, fmt.Sprintf("policies %v", content), readable)
+	known := w.rules[r.Name]
+	if known == nil {
+		known = &policyRule{rule: r, intent: string(policies[0].ID)}
+		w.rules[r.Name], w.origins[r.Name] = known, make(map[string]bool)
+	}
+	for _, p := range policies {
+		known.intent = min(known.intent, string(p.ID))
+		w.origins[r.Name][p.Origin.String()] = true
+	}
+}
+
+func (w *policyWriter) skip(p *intent.Policy, format string, args ...any) {
+	w.skips = append(w.skips, backends.Skip{Intent: string(p.ID), Reason: fmt.Sprintf(format, args...)})
+}
+
+// done lists the rules by name.
+func (w *policyWriter) done() ([]policyRule, []backends.Skip) {
+	var out []policyRule
+	for _, name := range slices.Sorted(maps.Keys(w.rules)) {
+		r := w.rules[name]
+		r.origin = strings.Join(slices.Sorted(maps.Keys(w.origins[name])), ", ")
+		out = append(out, *r)
+	}
+	slices.SortStableFunc(w.skips, func(a, b backends.Skip) int { return strings.Compare(a.Intent, b.Intent) })
+	return out, w.skips
 }

@@ -47,7 +47,7 @@ var rooms = []room{
 	{dir: "backends/ovn/ovntest", may: []string{
 		"backends", "backends/backendtest", "backends/ovn", "pkg/intent", "pkg/ovsdb/...", libovsdb, uuid, testify,
 	}},
-	{dir: "backends/openwrt", may: []string{"backends", "pkg/intent", "pkg/openwrt"}},
+	{dir: "backends/openwrt", may: []string{"backends", "pkg/intent", "pkg/openwrt", logrus}},
 	{dir: "backends/tungsten", may: []string{"backends", "pkg/intent", "pkg/tungsten", uuid}},
 
 	{dir: "pkg/ovsdb/...", may: []string{"pkg/ovsdb/...", libovsdb, uuid, logrus}},
@@ -66,6 +66,9 @@ var rooms = []room{
 		"backends", "pkg/intent", "pkg/reconcile", "pkg/version", "github.com/prometheus/client_golang/...",
 	}},
 	{dir: "pkg/config", may: []string{"backends/ovn", "pkg/intent", "github.com/spf13/pflag", logrus, yaml}},
+	{dir: "pkg/status", pure: true, may: []string{
+		"backends", "pkg/apis/...", "pkg/intent", "k8s.io/apimachinery/...",
+	}},
 	{dir: "pkg/query", pure: true, may: []string{
 		"labelcache", "pkg/intent", "pkg/reach", "k8s.io/api/...", "k8s.io/apimachinery/...",
 		"sigs.k8s.io/json", yaml,

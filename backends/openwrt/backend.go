@@ -1,0 +1,249 @@
+package openwrt
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/openwrt"
+)
+
+// Options says whose objects a backend writes, and which gateway the device is.
+type Options struct {
+	// Owner tells apart instances that write to one device, 1 to 32 of a-z, 0-9 and dash.
+	Owner string
+	// Gateway is the device's ID in snapshots.
+	Gateway intent.GatewayID
+	// Enforces says which policies the gateway enforces; nil is those for its scope.
+	Enforces func(*intent.Policy) bool
+	// Secret reads a key of a Secret; nil knows none. Its errors must not hold what it read.
+	Secret func(context.Context, intent.SecretRef) ([]byte, error)
+	// Log takes what the device refuses; nil drops it.
+	Log logrus.FieldLogger
+}
+
+// Backend makes one device agree with a snapshot. Make it with New.
+type Backend struct {
+	client *openwrt.Client
+	opts   Options
+	names  namer
+
+	model   *model   // nil when it is not known what the device holds
+	pending *pending // what the last plan would make of the model
+	refused map[key]refusal
+	begun   bool // something was applied since New
+}
+
+// model is what the device holds, and what it was made from.
+type model struct {
+	revision intent.Revision
+	scope    intent.Scope
+	run      string
+	networks map[string]string
+	edges    *wishes
+	policies *wishes
+	enforced map[intent.PolicyID]bool
+	have     *holdings
+	skips    []backends.Skip
+}
+
+// refusal is what the device said of an object. It is not asked again until everything is read back, or the object is
+// another.
+type refusal struct {
+	of     string // digest of the object; "" for its deletion
+	reason string
+}
+
+var errNoSecrets = errors.New("nobody reads Secrets here")
+
+// New makes a backend on a client, which stays its maker's to close.
+func New(client *openwrt.Client, opts Options) (*Backend, error) {
+	if !regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$`).MatchString(opts.Owner) {
+		return nil, fmt.Errorf("owner %q: expected 1 to 32 of a-z, 0-9 and, inside, dash", opts.Owner)
+	}
+	if opts.Gateway == "" {
+		return nil, errors.New("gateway: none is given")
+	}
+	if opts.Log == nil {
+		log := logrus.New()
+		log.SetOutput(io.Discard)
+		opts.Log = log
+	}
+	return &Backend{client: client, opts: opts, names: newNamer(opts.Owner), refused: map[key]refusal{}}, nil
+}
+
+// Close implements backends.Backend. The client is its maker's to end.
+func (b *Backend) Close() error { return nil }
+
+// Plan implements backends.Backend. While nothing is known of edge intents it asks for nothing. For a gateway that must
+// not be written now it is an error.
+func (b *Backend) Plan(ctx context.Context, want *intent.Snapshot, since intent.Revision) (*backends.Plan, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	b.pending = nil
+	if want.Unknown().Has(intent.AreaEdges) {
+		b.model = nil
+		return &backends.Plan{Revision: want.Revision(), Full: since == 0}, nil
+	}
+	g := want.Gateway(b.opts.Gateway)
+	if err := writable(g); err != nil {
+		b.model = nil
+		return nil, fmt.Errorf("plan: gateway %s: %w", b.opts.Gateway, err)
+	}
+	if since == 0 {
+		return b.planAll(ctx, want, g)
+	}
+	changes, ok := b.changesSince(want, since, g)
+	if !ok {
+		b.model = nil
+		return &backends.Plan{Revision: want.Revision(), Resync: true}, nil
+	}
+	return b.planChanges(ctx, want, g, changes)
+}
+
+// writable says why a gateway must not be written now, nil when it may.
+func writable(g *intent.Gateway) error {
+	switch {
+	case g == nil:
+		return errors.New("it does not exist")
+	case g.Conflict != "":
+		return errors.New(g.Conflict)
+	case g.Leaving:
+		return errors.New("it is going away")
+	case !g.Writable():
+		return errors.New("it is not ready")
+	default:
+		return nil
+	}
+}
+
+// planAll renders everything, reads back everything and compares.
+func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot, g *intent.Gateway) (*backends.Plan, error) {
+	b.model = nil
+	next := &model{}
+	if err := b.renderEdges(ctx, next, want, g); err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	var err error
+	if next.have, err = observe(ctx, b.client, b.names, next.edges.speaksOf); err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	b.renderPolicies(next, want, g)
+	plan := b.compare(next, want, true)
+	plan.Full = true
+	return b.propose(plan, next), nil
+}
+
+// renderEdges fills in what edge intents ask for.
+func (b *Backend) renderEdges(ctx context.Context, m *model, want *intent.Snapshot, g *intent.Gateway) error {
+	secrets, err := readSecrets(ctx, want, g.Scope, b.opts.Secret)
+	if err != nil {
+		return err
+	}
+	m.scope, m.run, m.networks = g.Scope, g.Run, g.Networks
+	m.edges = render(want, g, b.names, secrets)
+	return nil
+}
+
+// renderPolicies fills in what policies ask for.
+func (b *Backend) renderPolicies(m *model, want *intent.Snapshot, g *intent.Gateway) {
+	m.enforced = map[intent.PolicyID]bool{}
+	var enforced []*intent.Policy
+	for p := range want.Policies() {
+		if b.enforces(p, g) {
+			enforced = append(enforced, p)
+			m.enforced[p.ID] = true
+		}
+	}
+	m.policies = renderPolicies(want, enforced, m.edges, m.have.zones, b.names)
+}
+
+func (b *Backend) enforces(p *intent.Policy, g *intent.Gateway) bool {
+	if b.opts.Enforces != nil {
+		return b.opts.Enforces(p)
+	}
+	return p.Edge == g.Scope && p.Edge != intent.Scope{}
+}
+
+// compare makes a plan of what m asks for. With retry the device is asked again what it refused.
+func (b *Backend) compare(m *model, want *intent.Snapshot, retry bool) *backends.Plan {
+	all := newWishes()
+	all.keep, all.gone = m.edges.keep, m.edges.gone
+	maps.Copy(all.objects, m.edges.objects)
+	maps.Copy(all.objects, m.policies.objects)
+	c := &comparison{want: all, have: m.have, names: b.names, refused: b.refused}
+	if retry {
+		c.refused = nil
+	}
+	c.diff()
+	run := &pending{model: m, wrote: map[string]bool{}}
+	for i := range c.ops {
+		s := stepOf(&c.ops[i])
+		s.run = run
+		if r, again := b.refused[s.key]; again && retry {
+			c.skips = append(c.skips, backends.Skip{Intent: s.intent, Reason: r.reason})
+		}
+	}
+	plan := &backends.Plan{Revision: want.Revision(), Owned: len(m.have.objects), Ops: append(c.ops, b.reloads(c.ops, m.have, run)...)}
+	for i := range plan.Ops {
+		plan.Ops[i].Group = i // nothing on the device is a transaction
+	}
+	plan.Skips = slices.Concat(m.edges.skips, m.policies.skips, c.skips)
+	slices.SortFunc(plan.Skips, func(x, y backends.Skip) int {
+		return cmp.Or(cmp.Compare(x.Intent, y.Intent), cmp.Compare(x.Reason, y.Reason))
+	})
+	plan.Skips = slices.Compact(plan.Skips)
+	m.revision, m.skips = want.Revision(), plan.Skips
+	run.plan = plan
+	return plan
+}
+
+// reloads lists the services that have to read anew: where something is written, where a note says that something was
+// and nobody could tell them, and, with the first writes of a process, wherever there is something of ours.
+func (b *Backend) reloads(ops []backends.Op, have *holdings, run *pending) []backends.Op {
+	services, must := map[string]bool{}, map[string]bool{}
+	for i := range ops {
+		services[stepOf(&ops[i]).service()] = true
+	}
+	for k := range have.objects {
+		if len(ops) > 0 && !b.begun {
+			must[k.kind.Service()] = true
+		}
+	}
+	var out []backends.Op
+	seen := map[string]bool{"": true}
+	for _, kind := range openwrt.Kinds() {
+		s := kind.Service()
+		must[s] = must[s] || have.notes[b.names.pending(s)]
+		if seen[s] || !services[s] && !must[s] {
+			continue
+		}
+		seen[s] = true
+		out = append(out, backends.Op{
+			Verb: backends.Reload, Kind: "service", Name: s, After: backends.Fields{"action": string(openwrt.Reload)},
+			Native: &step{stage: reload, key: key{name: s}, must: must[s], run: run},
+		})
+	}
+	return out
+}
+
+// propose remembers what a plan would make of the model. A plan without ops has its effect at once.
+func (b *Backend) propose(plan *backends.Plan, next *model) *backends.Plan {
+	b.pending = nil
+	if plan.Empty() {
+		b.model = next
+		return plan
+	}
+	b.pending = stepOf(&plan.Ops[0]).run
+	return plan
+}

@@ -1,0 +1,258 @@
+package openwrt
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/openwrt"
+)
+
+// stage is when an op is done. Stages follow each other.
+type stage int
+
+const (
+	release stage = iota // deletes what the kernel has room for once, so that another may have it
+	place                // creates and updates, what is referred to first
+	sweep                // deletes, what refers first
+	reload
+)
+
+// step is what an op is to Apply.
+type step struct {
+	stage stage
+	key   key
+	want  *wanted // nil for what goes
+	// intent is what to name when the device refuses; of what goes without an intent it is the object itself.
+	intent string
+	clear  bool // what it holds in the kernel goes to another: delete it before anything is written
+	must   bool // of a reload: even when nothing is written now
+	run    *pending
+}
+
+// comparison is what the device shall hold against what it holds.
+type comparison struct {
+	want    *wishes
+	have    *holdings
+	names   namer
+	refused map[key]refusal // what the device refused, and is not to be asked again now
+	ops     []backends.Op
+	skips   []backends.Skip
+	missing map[key]string // what will not be there, and why
+}
+
+// diff lists what has to be written, without reloads, in a safe order.
+func (c *comparison) diff() {
+	c.missing = map[key]string{}
+	for _, k := range sorted(c.want.objects) { // a kind refers to those before it only
+		c.object(c.want.objects[k])
+	}
+	c.move()
+	for _, k := range sorted(c.have.objects) {
+		if c.want.objects[k] == nil && !c.want.keep[k] {
+			c.remove(k)
+		}
+	}
+	c.staleNotes()
+	c.handOver()
+	c.order()
+}
+
+// object compares one object.
+func (c *comparison) object(w *wanted) {
+	for _, need := range w.needs {
+		if why, gone := c.missing[need]; gone {
+			c.leaveOut(w, "needs "+need.String()+", which is not there: "+why)
+			return
+		}
+	}
+	have := c.have.objects[w.key]
+	if r, ok := c.refused[w.key]; ok && r.of == digestOf(w.object) {
+		c.leaveOut(w, r.reason)
+		return
+	}
+	op := backends.Op{Verb: backends.Update, Kind: w.kind.String(), Name: w.name, Origin: w.origin}
+	if have == nil {
+		op.Verb, op.After = backends.Create, fields(w.object)
+	} else if op.Before, op.After = c.changes(w, have); len(op.Before)+len(op.After) == 0 {
+		return
+	}
+	op.Native = &step{stage: place, key: w.key, want: w, intent: w.intent}
+	c.ops = append(c.ops, op)
+}
+
+func (c *comparison) leaveOut(w *wanted, reason string) {
+	c.skips = append(c.skips, backends.Skip{Intent: w.intent, Reason: reason})
+	if c.have.objects[w.key] == nil {
+		c.missing[w.key] = reason
+	}
+}
+
+// changes are the fields in which an object differs.
+func (c *comparison) changes(w *wanted, have *held) (before, after backends.Fields) {
+	before, after = backends.Fields{}, backends.Fields{}
+	old, next := fields(have.object), fields(w.object)
+	differ := openwrt.Diff(w.kind, w.object, have.object)
+	if !c.sealedAs(w, have) {
+		differ = append(differ, blindFields()...)
+	}
+	for _, name := range differ {
+		for f, v := range old {
+			if f == name || strings.HasPrefix(f, name+".") {
+				before[f] = v
+			}
+		}
+		for f, v := range next {
+			if f == name || strings.HasPrefix(f, name+".") {
+				after[f] = v
+			}
+		}
+	}
+	if have.copies > 1 {
+		before["copies"], after["copies"] = have.copies, 1
+	}
+	return before, after
+}
+
+// sealedAs says whether the device is known to hold the certificates of w: a note says so.
+func (c *comparison) sealedAs(w *wanted, have *held) bool {
+	if w.kind != openwrt.Remotes {
+		return true
+	}
+	written := sealed(w.object)
+	return written == "" || c.have.notes[c.names.seal(w.name, written, shown(have.object))]
+}
+
+// move puts what others say of packets behind what enforces policies: the firewall takes the first rule that fits, and
+// the device puts what it writes at the end.
+func (c *comparison) move() {
+	isPolicy := func(name string) bool {
+		w := c.want.objects[key{openwrt.FirewallRules, name}]
+		return w != nil && w.policy
+	}
+	changed, last := map[string]bool{}, -1
+	for i := range c.ops {
+		if s := stepOf(&c.ops[i]); s.key.kind == openwrt.FirewallRules {
+			changed[s.key.name] = true
+			if s.want.policy {
+				last = len(c.have.rules)
+			}
+		}
+	}
+	for i, name := range c.have.rules {
+		if isPolicy(name) && !changed[name] {
+			last = max(last, i)
+		}
+	}
+	for i, name := range c.have.rules {
+		w := c.want.objects[key{openwrt.FirewallRules, name}]
+		if i >= last || changed[name] || w == nil || w.policy || c.refused[w.key].of != "" {
+			continue
+		}
+		c.ops = append(c.ops, backends.Op{
+			Verb: backends.Update, Kind: w.kind.String(), Name: w.name, Origin: w.origin,
+			Before: backends.Fields{"place": "before policies"}, After: backends.Fields{"place": "behind policies"},
+			Native: &step{stage: place, key: w.key, want: w, intent: w.intent},
+		})
+	}
+}
+
+// remove deletes an object that nobody wants any more.
+func (c *comparison) remove(k key) {
+	if r, ok := c.refused[k]; ok && r.of == "" {
+		c.skips = append(c.skips, backends.Skip{Intent: cmp.Or(c.want.gone[k], k.String()), Reason: r.reason})
+		return
+	}
+	when := sweep
+	if k.kind == openwrt.Routes || k.kind == openwrt.RouteRules || k.kind == openwrt.Applications {
+		when = release
+	}
+	c.ops = append(c.ops, backends.Op{
+		Verb: backends.Delete, Kind: k.kind.String(), Name: k.name, Before: fields(c.have.objects[k].object),
+		Native: &step{stage: when, key: k, intent: cmp.Or(c.want.gone[k], k.String())},
+	})
+}
+
+// staleNotes deletes notes of certificates that nobody wrote or that somebody changed. While it cannot be told what a
+// remote should be, neither can which notes are its.
+func (c *comparison) staleNotes() {
+	known := map[string]bool{}
+	for k := range c.want.keep {
+		if k.kind == openwrt.Remotes {
+			return
+		}
+	}
+	for k, w := range c.want.objects {
+		if have := c.have.objects[k]; have != nil && k.kind == openwrt.Remotes {
+			known[c.names.seal(k.name, sealed(w.object), shown(have.object))] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.have.notes)) {
+		if !known[name] && strings.HasPrefix(name, c.names.mark+"_seal_") {
+			c.ops = append(c.ops, backends.Op{
+				Verb: backends.Delete, Kind: openwrt.Proposals.String(), Name: name, Before: backends.Fields{"note": "of certificates"},
+				Native: &step{stage: sweep, key: key{openwrt.Proposals, name}, intent: name},
+			})
+		}
+	}
+}
+
+// handOver has those objects deleted first whose place in the kernel goes to another.
+func (c *comparison) handOver() {
+	gains := map[string]key{}
+	for i := range c.ops {
+		if s := stepOf(&c.ops[i]); s.want != nil {
+			for _, p := range places(s.key.kind, s.want.object) {
+				gains[p] = s.key
+			}
+		}
+	}
+	for i := range c.ops {
+		s := stepOf(&c.ops[i])
+		have := c.have.objects[s.key]
+		if s.want == nil || have == nil {
+			continue
+		}
+		for _, p := range places(s.key.kind, have.object) {
+			if to, goes := gains[p]; goes && to != s.key {
+				s.clear = true
+			}
+		}
+	}
+}
+
+// order sorts ops by stage, and so that what is referred to is there.
+func (c *comparison) order() {
+	slices.SortStableFunc(c.ops, func(a, b backends.Op) int {
+		x, y := stepOf(&a), stepOf(&b)
+		if x.stage != y.stage {
+			return cmp.Compare(x.stage, y.stage)
+		}
+		if x.stage == sweep {
+			return cmp.Or(cmp.Compare(y.key.kind, x.key.kind), strings.Compare(x.key.name, y.key.name))
+		}
+		return cmp.Or(cmp.Compare(x.key.kind, y.key.kind), cmp.Compare(x.rank(), y.rank()), x.key.compare(y.key))
+	})
+}
+
+// rank orders objects of one kind: policies before others, and translations by their place in the chain, so that one that
+// is put in does not push an earlier one on.
+func (s *step) rank() int {
+	if s.want == nil || s.want.policy {
+		return -1
+	}
+	index, _ := s.want.object["index"].(string)
+	n, _ := strconv.Atoi(index)
+	return n
+}
+
+func stepOf(op *backends.Op) *step {
+	s, _ := op.Native.(*step)
+	return s
+}
+
+// sorted are the keys of a map in order.
+func sorted[V any](m map[key]V) []key { return slices.SortedFunc(maps.Keys(m), key.compare) }

@@ -1,0 +1,129 @@
+package openwrt
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/openwrt"
+)
+
+// changesSince tells what to look at, where the model says what the device holds. It is false where everything has to be
+// read back: the device may have forgotten everything between two runs.
+func (b *Backend) changesSince(want *intent.Snapshot, since intent.Revision, g *intent.Gateway) ([]intent.Change, bool) {
+	m := b.model
+	if m == nil || m.revision != since || m.run != g.Run || m.scope != g.Scope {
+		return nil, false
+	}
+	return want.Since(since)
+}
+
+// planChanges compares what changed with the model. Nothing is asked of the device. When nothing concerns it, nothing is
+// rendered either.
+func (b *Backend) planChanges(
+	ctx context.Context, want *intent.Snapshot, g *intent.Gateway, changes []intent.Change,
+) (*backends.Plan, error) {
+	m := b.model
+	t := m.touched(want, g, changes, func(p *intent.Policy) bool { return b.enforces(p, g) })
+	if !t.edges && !t.policies {
+		m.revision = want.Revision()
+		return &backends.Plan{Revision: m.revision}, nil
+	}
+	next := *m
+	if t.edges {
+		if err := b.renderEdges(ctx, &next, want, g); err != nil {
+			return nil, fmt.Errorf("plan: %w", err)
+		}
+	}
+	if t.policies || len(m.enforced) > 0 && !slices.Equal(m.edges.zones(), next.edges.zones()) {
+		b.renderPolicies(&next, want, g)
+	}
+	if t.edges && adopts(m.edges, next.edges, m.have, b.names) {
+		b.model = nil // what is adopted was not read back
+		return &backends.Plan{Revision: want.Revision(), Resync: true}, nil
+	}
+	plan := b.compare(&next, want, false)
+	if forgets(m.skips, plan.Skips, changes) {
+		b.model = nil // a plan of changes cannot tell that an intent that did not change is not skipped any more
+		return &backends.Plan{Revision: want.Revision(), Resync: true}, nil
+	}
+	return b.propose(plan, &next), nil
+}
+
+// touched is which parts of the wishes changes concern.
+type touched struct{ edges, policies bool }
+
+func (m *model) touched(
+	want *intent.Snapshot, g *intent.Gateway, changes []intent.Change, enforces func(*intent.Policy) bool,
+) touched {
+	t := touched{edges: !maps.Equal(m.networks, g.Networks)}
+	prefix := g.Scope.String() + "/"
+	set := func(id intent.SetID) {
+		t.edges = t.edges || m.edges.sets[id]
+		t.policies = t.policies || m.policies.sets[id]
+	}
+	for i := range changes {
+		c := &changes[i]
+		t.edges = t.edges || c.Unknown || slices.ContainsFunc(c.Edges, func(id intent.EdgeID) bool {
+			return strings.HasPrefix(string(id), prefix)
+		})
+		t.policies = t.policies || c.Families && len(m.enforced) > 0
+		for _, id := range c.Policies {
+			p := want.Policy(id)
+			t.policies = t.policies || m.enforced[id] || p != nil && enforces(p)
+		}
+		for _, id := range c.Sets {
+			set(id)
+		}
+		for j := range c.Members {
+			set(c.Members[j].ID)
+		}
+	}
+	return t
+}
+
+// zones are the zones that w asks for.
+func (w *wishes) zones() []string {
+	var out []string
+	for _, k := range slices.Concat(sorted(w.objects), sorted(w.keep)) {
+		if k.kind == openwrt.Zones {
+			out = append(out, k.name)
+		}
+	}
+	return out
+}
+
+// adopts says whether next speaks of an object made by hand that last did not speak of, and that is not in h.
+func adopts(last, next *wishes, h *holdings, names namer) bool {
+	return slices.ContainsFunc(next.keys(), func(k key) bool {
+		return !names.mine(k.kind, k.name) && h.objects[k] == nil && !last.speaksOf(k)
+	})
+}
+
+func (w *wishes) keys() []key {
+	return slices.Concat(sorted(w.objects), sorted(w.keep), sorted(w.gone))
+}
+
+// speaksOf says whether an intent has, had or keeps the object.
+func (w *wishes) speaksOf(k key) bool { return w.objects[k] != nil || w.keep[k] || w.gone[k] != "" }
+
+// forgets says whether an intent was skipped and is not any more, although nothing in changes says that it changed.
+func forgets(before, now []backends.Skip, changes []intent.Change) bool {
+	told := map[string]bool{}
+	for _, s := range now {
+		told[s.Intent] = true
+	}
+	for i := range changes {
+		for _, id := range changes[i].Edges {
+			told[string(id)] = true
+		}
+		for _, id := range changes[i].Policies {
+			told[string(id)] = true
+		}
+	}
+	return slices.ContainsFunc(before, func(s backends.Skip) bool { return !told[s.Intent] })
+}

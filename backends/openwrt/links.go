@@ -1,0 +1,127 @@
+package openwrt
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/openwrt"
+)
+
+// What stands between interfaces. The device makes it with iptables at once, does not look whether that worked, and passes
+// over conditions: so whatever it would pass over is refused here.
+
+// linkWord spells an interface, "" for none.
+func linkWord(field string, l intent.Link) (string, error) {
+	if l.Holder.IsValid() {
+		text, err := addrWord(field, l.Holder)
+		return "#" + text, err
+	}
+	switch {
+	case l.Default:
+		return "#default", nil
+	case l.Source:
+		return "#source", nil
+	case l.Name == "" || isPlainWord(l.Name):
+		return l.Name, nil
+	default:
+		return "", fmt.Errorf("%s: %q is no interface", field, l.Name)
+	}
+}
+
+// isPlainWord says whether a shell takes text for one word that is no option.
+func isPlainWord(text string) bool {
+	for i, c := range []byte(text) {
+		letter := '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z' || c == '_'
+		if !letter && (i == 0 || !slices.Contains([]byte(".-:@"), c)) {
+			return false
+		}
+	}
+	return text != ""
+}
+
+func linkRule(name string, s *intent.LinkRule) (openwrt.Resource, error) {
+	src, errSrc := linkWord("from", s.From)
+	dst, errDst := linkWord("to", s.To)
+	c, errMatch := read(&s.Match, "", "any", "tcp", "udp", "tcpudp")
+	f, errVerdict := decide(s.Decides, s.SetMark, s.XorMark)
+	f.Name, f.Src, f.Dest = name, src, dst
+	f.SrcIP, f.DestIP, f.SrcPort, f.DestPort, f.Proto = c.src, c.dst, c.srcPort, c.dstPort, c.proto
+	f.SrcMAC, f.ICMPType, f.Mark, f.Extra, f.Family = s.Match.SrcMAC, s.Match.ICMPTypes, s.Match.Mark, s.Raw, c.family
+	var errRest error
+	switch {
+	case src == "" || s.From.Source || s.To.Source:
+		errRest = errors.New("from: a rule is about packets that come in by an interface")
+	case s.Decides == intent.Undecided || s.Decides == intent.NoTrack:
+		errRest = errors.New("the device cannot do that to packets between interfaces")
+	case s.Decides == intent.Mark && dst != "":
+		errRest = errors.New("to: the device marks packets wherever they go")
+	case s.Match.Protocol == "icmp" && len(s.Match.ICMPTypes) == 0:
+		errRest = errors.New("ICMP types: at least one is needed, such as any")
+	case s.Match.Protocol != "icmp" && len(s.Match.ICMPTypes) > 0:
+		errRest = errors.New("ICMP types: the device passes over them unless the protocol is icmp")
+	case s.Match.Family == intent.IPv6:
+		errRest = errors.New("the device has no such rules for IPv6")
+	}
+	return openwrt.NetworkRule(f), errors.Join(errSrc, errDst, errMatch, errVerdict, errRest,
+		markWord("mark", s.Match.Mark), rawWord("further conditions", s.Raw))
+}
+
+// portedLinks are the protocols for which iptables has ports.
+func portedLinks() []string { return []string{"tcp", "udp", "udplite", "sctp"} }
+
+func linkNAT(name string, s *intent.LinkNAT) (openwrt.Resource, error) {
+	src, errSrc := linkWord("from", s.From)
+	dst, errDst := linkWord("to", s.To)
+	c, errMatch := read(&s.Match, "", "", portedLinks()...)
+	addr, errAddr := addrWord("new address", s.Addr)
+	n := openwrt.NAT{Name: name, Src: src, Dest: dst, SrcIP: c.src, SrcPort: c.srcPort, Proto: c.proto}
+	n.Index = number(s.Place)
+	n.DestIP, n.DestPort = c.dst, c.dstPort
+	var errKind error
+	leaves := func() {
+		switch {
+		case src != "":
+			errKind = errors.New("from: the device passes over it where packets leave")
+		case dst == "":
+			errKind = errors.New("to: a new source needs the interface that packets leave by")
+		}
+	}
+	switch s.Kind {
+	case intent.SourceNAT:
+		n.Target, n.SrcDIP, n.SrcDPort = "SNAT", addr, number(s.Port)
+		if leaves(); addr == "" {
+			errKind = errors.New("a new source needs an address")
+		}
+	case intent.Masquerade:
+		n.Target = "MASQUERADE"
+		if leaves(); addr != "" || s.Port != 0 || s.To.Source {
+			errKind = errors.New("what masquerades has no new address or port of its own")
+		}
+	case intent.DestinationNAT:
+		n.Target, n.SrcDIP, n.SrcDPort, n.DestIP, n.DestPort = "DNAT", c.dst, c.dstPort, addr, number(s.Port)
+		switch {
+		case dst != "":
+			errKind = errors.New("to: the device passes over it where packets come in")
+		case addr == "" && s.Port == 0:
+			errKind = errors.New("a new destination needs an address or a port")
+		}
+	default:
+		errKind = errors.New("the device cannot translate so")
+	}
+	var errRest error
+	switch {
+	case s.From.Holder.IsValid() || s.To.Holder.IsValid():
+		errRest = errors.New("the interface that has an address: the device finds only that of the new source")
+	case s.Match.Protocol == "tcpudp":
+		errRest = errors.New("protocol tcpudp: the device needs one translation for each")
+	case s.Port != 0 && !slices.Contains(portedLinks(), s.Match.Protocol):
+		errRest = errors.New("new port: the protocol has none")
+	case s.Match.Family == intent.IPv6:
+		errRest = errors.New("the device translates no IPv6")
+	case s.Place < 0:
+		errRest = fmt.Errorf("place %d: expected one from 1", s.Place)
+	}
+	return n, errors.Join(errSrc, errDst, errMatch, errAddr, errKind, errRest, without(&s.Match))
+}

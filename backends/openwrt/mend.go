@@ -1,0 +1,139 @@
+package openwrt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/openwrt"
+)
+
+// The device puts by deleting and creating. What follows sees to it that a write that went wrong leaves no less than there
+// was before, and nothing by halves.
+
+// needError says that an object was not written because another is not there.
+type needError struct {
+	need key
+	why  string
+}
+
+func (e *needError) Error() string {
+	return fmt.Sprintf("needs %s, which is not there: %s", e.need, e.why)
+}
+
+// noteError says that a note could not be left. It is no refusal of an object.
+type noteError struct{ err error }
+
+func (e *noteError) Error() string { return "leave a note on the device: " + e.err.Error() }
+
+func (e *noteError) Unwrap() error { return e.err }
+
+// refuses says whether an error is about the object that was written, and not about the device.
+func refuses(err error) bool {
+	var note *noteError
+	var need *needError
+	var name *openwrt.NameError
+	var status *openwrt.StatusError
+	switch {
+	case errors.As(err, &note):
+		return false
+	case errors.As(err, &need), errors.As(err, &name), openwrt.IsLoss(err):
+		return true
+	default:
+		return errors.As(err, &status) && status.Code >= 400 && status.Code < 500
+	}
+}
+
+// mend notes a refusal and puts back what was there before it.
+func (w *writer) mend(ctx context.Context, s *step, cause error) error {
+	reason := cause.Error()
+	var need *needError
+	wanting := errors.As(cause, &need)
+	if s.want != nil && !wanting {
+		lost, err := w.putBack(ctx, s)
+		if err != nil {
+			return err
+		}
+		if lost {
+			reason += "; what was there before is lost"
+		}
+	}
+	w.refuse(s, reason, !wanting)
+	return nil
+}
+
+// putBack makes an object what it was before a write that was refused. It says whether that was not possible.
+func (w *writer) putBack(ctx context.Context, s *step) (lost bool, err error) {
+	now, err := w.b.client.Get(ctx, s.key.kind, s.key.name)
+	if openwrt.IsNotFound(err) {
+		now, err = nil, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look at %s after a refusal: %w", s.key, reached(err))
+	}
+	before := w.have.objects[s.key]
+	switch {
+	case before == nil && now == nil:
+		return false, nil
+	case before == nil: // half of it is there
+		if err := w.b.client.Delete(ctx, s.key.kind, s.key.name); err != nil && !openwrt.IsNotFound(err) {
+			return false, fmt.Errorf("take away what is left of %s: %w", s.key, reached(err))
+		}
+		return false, nil
+	case now != nil && len(openwrt.Diff(s.key.kind, before.object, now)) == 0 && shown(before.object) == shown(now):
+		return false, nil
+	}
+	old := before.sent
+	if old == nil {
+		old = before.object
+		if shown(old) != "" {
+			old = nil // what the device shows of certificates is not what they are
+		}
+	}
+	if old == nil {
+		w.have.drop(s.key)
+		return true, nil
+	}
+	w.run.wrote[s.service()] = true
+	kept, err := w.b.client.Put(ctx, s.key.kind, old)
+	switch {
+	case err == nil:
+		w.have.put(s.key, kept, before.sent)
+		return false, nil
+	case refuses(err):
+		w.have.drop(s.key)
+		return true, nil
+	default:
+		return false, fmt.Errorf("put back %s: %w", s.key, reached(err))
+	}
+}
+
+// rescue writes an object once more when the device broke off after it had deleted what was there. Its error says that
+// this was of no use; the one that led here is told in any case.
+func (w *writer) rescue(ctx context.Context, s *step, cause error) error {
+	if s.want == nil || s.stage != place || !openwrt.IsFault(cause) || w.have.objects[s.key] == nil {
+		return nil
+	}
+	if _, err := w.b.client.Get(ctx, s.key.kind, s.key.name); !openwrt.IsNotFound(err) {
+		return nil
+	}
+	if _, err := w.b.client.Put(ctx, s.key.kind, s.want.object); err != nil {
+		return fmt.Errorf("write %s again: %w", s.key, err)
+	}
+	return nil
+}
+
+// reached marks an error that says nothing of what was asked: the device was not reached, or did not answer.
+func reached(err error) error {
+	var status *openwrt.StatusError
+	var name *openwrt.NameError
+	switch {
+	case err == nil, errors.As(err, &status), errors.As(err, &name), openwrt.IsLoss(err), errors.Is(err, openwrt.ErrUnauthorized),
+		errors.Is(err, openwrt.ErrTooLarge), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded),
+		errors.Is(err, ErrForeignPlan):
+		return err
+	default:
+		return fmt.Errorf("%w: %w", backends.ErrUnreachable, err)
+	}
+}

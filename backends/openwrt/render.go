@@ -1,0 +1,305 @@
+package openwrt
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/openwrt"
+)
+
+// wanted is one object that the device shall hold.
+type wanted struct {
+	key
+	object openwrt.Object // canonical, with secrets
+	intent string         // the ID of the edge intent or policy that it stands for
+	origin string         // the source object, for people
+	needs  []key          // what it refers to
+	policy bool           // it enforces policies, and so stands before what others say
+}
+
+// wishes is what the device shall hold. It is not changed once it is made.
+type wishes struct {
+	objects map[key]*wanted
+	keep    map[key]bool   // must stay as they are, because what they should be cannot be told now
+	gone    map[key]string // what an intent had that is to go, and which one
+	skips   []backends.Skip
+	sets    map[intent.SetID]bool // whose members it depends on
+}
+
+func newWishes() *wishes {
+	return &wishes{
+		objects: map[key]*wanted{}, keep: map[key]bool{}, gone: map[key]string{}, sets: map[intent.SetID]bool{},
+	}
+}
+
+// errKeep says that what was last written for an intent is to stay.
+type errKeep struct{ reason string }
+
+func (e *errKeep) Error() string { return e.reason }
+
+// renderer turns the edge intents of one gateway into objects.
+type renderer struct {
+	names   namer
+	gateway *intent.Gateway
+	want    *intent.Snapshot
+	secrets map[intent.SecretRef]secret
+	out     *wishes
+	placed  map[intent.EdgeID]key
+	failed  map[intent.EdgeID]string // why an intent has no object
+	taken   map[string]string        // who has a name, or a place in the kernel that only one can have
+}
+
+// secret is what a reference to a Secret led to.
+type secret struct {
+	value []byte
+	err   error
+}
+
+// render spells every edge intent of the gateway's scope.
+func render(want *intent.Snapshot, gateway *intent.Gateway, names namer, secrets map[intent.SecretRef]secret) *wishes {
+	r := &renderer{
+		names: names, gateway: gateway, want: want, secrets: secrets, out: newWishes(),
+		placed: map[intent.EdgeID]key{}, failed: map[intent.EdgeID]string{}, taken: map[string]string{},
+	}
+	intents := slices.Collect(want.EdgeIntentsOf(gateway.Scope))
+	slices.SortStableFunc(intents, func(a, b *intent.EdgeIntent) int { return cmp.Compare(kindOf(a), kindOf(b)) })
+	for _, e := range intents { // a kind refers to those before it only
+		r.add(e)
+	}
+	return r.out
+}
+
+func kindOf(e *intent.EdgeIntent) intent.EdgeKind {
+	if e.Spec == nil {
+		return 0
+	}
+	return e.Spec.EdgeKind()
+}
+
+// add spells one intent, or says why it has no object.
+func (r *renderer) add(e *intent.EdgeIntent) {
+	if e.Gone {
+		r.failed[e.ID] = "it is being deleted"
+		if k, ok := deviceKind(e.Spec); ok {
+			r.out.gone[r.keyOf(k, e)] = string(e.ID)
+		}
+		return
+	}
+	w, err := r.object(e)
+	var keep *errKeep
+	switch {
+	case err == nil && w == nil: // nothing to say is no fault
+	case err == nil:
+		r.out.objects[w.key] = w
+		r.placed[e.ID] = w.key
+	case errors.As(err, &keep) && w != nil:
+		r.out.keep[w.key] = true
+		r.placed[e.ID] = w.key
+		r.skip(e, err.Error()+"; what was written before stays")
+	default:
+		r.failed[e.ID] = err.Error()
+		r.skip(e, err.Error())
+	}
+}
+
+func (r *renderer) skip(e *intent.EdgeIntent, reason string) {
+	r.out.skips = append(r.out.skips, backends.Skip{Intent: string(e.ID), Reason: reason})
+}
+
+// object spells an intent. It is nil for an intent that asks for nothing; with an *errKeep it has a key alone.
+func (r *renderer) object(e *intent.EdgeIntent) (*wanted, error) {
+	w := &wanted{intent: string(e.ID), origin: e.Origin.String()}
+	for _, id := range e.Needs {
+		k, err := r.find(id)
+		if err != nil {
+			return nil, err
+		}
+		w.needs = append(w.needs, k)
+	}
+	kind, ok := deviceKind(e.Spec)
+	if !ok {
+		return nil, errors.New("nothing is known of its kind")
+	}
+	w.key = r.keyOf(kind, e)
+	if err := openwrt.CheckName(kind, w.name); err != nil {
+		return nil, err
+	}
+	resource, err := r.resource(e, w)
+	var keep *errKeep
+	if err != nil && !errors.As(err, &keep) || resource == nil && err == nil {
+		return nil, err
+	}
+	claims := []string{w.space() + " name " + w.name}
+	if err == nil {
+		w.object = openwrt.ObjectOf(resource)
+		if err := printable(w.object); err != nil {
+			return nil, err
+		}
+		claims = append(claims, r.claims(w)...)
+	}
+	if rival := r.claim(e, claims); rival != nil {
+		return nil, rival
+	}
+	slices.SortFunc(w.needs, key.compare)
+	w.needs = slices.Compact(w.needs)
+	return w, err
+}
+
+// keyOf is where an intent's object is.
+func (r *renderer) keyOf(k openwrt.Kind, e *intent.EdgeIntent) key {
+	return key{k, cmp.Or(e.Adopts, r.names.object(k, string(e.ID), e.Origin.Name))}
+}
+
+// resource spells what an intent is about, nil for what needs no object.
+func (r *renderer) resource(e *intent.EdgeIntent, w *wanted) (openwrt.Resource, error) {
+	switch s := e.Spec.(type) {
+	case *intent.Zone:
+		return r.zone(w, s)
+	case *intent.Forwarding:
+		return r.forwarding(w, s)
+	case *intent.FirewallRule:
+		return r.firewallRule(w, s)
+	case *intent.ZoneNAT:
+		return r.zoneNAT(w, s)
+	case *intent.LinkRule:
+		return linkRule(w.name, s)
+	case *intent.LinkNAT:
+		return linkNAT(w.name, s)
+	case *intent.WANPolicy:
+		return r.wanPolicy(w, s)
+	case *intent.WANRule:
+		return r.wanRule(w, s)
+	case *intent.Proposal:
+		return openwrt.Proposal{Name: w.name, Encryption: s.Encryption, Hash: s.Hash, DHGroup: s.DHGroup}, nil
+	case *intent.Tunnel:
+		return r.tunnel(w, s)
+	case *intent.Route:
+		return route(w.name, s)
+	case *intent.RouteRule:
+		return routeRule(w.name, s)
+	case *intent.Application:
+		return r.application(w, s)
+	default:
+		return nil, errors.New("nothing is known of its kind")
+	}
+}
+
+// deviceKind is what the device calls a kind of intent.
+func deviceKind(s intent.EdgeSpec) (openwrt.Kind, bool) {
+	if s == nil {
+		return 0, false
+	}
+	kinds := map[intent.EdgeKind]openwrt.Kind{
+		intent.EdgeZone: openwrt.Zones, intent.EdgeForwarding: openwrt.Forwardings,
+		intent.EdgeFirewallRule: openwrt.FirewallRules, intent.EdgeZoneNAT: openwrt.Redirects,
+		intent.EdgeLinkRule: openwrt.NetworkRules, intent.EdgeLinkNAT: openwrt.NATs,
+		intent.EdgeWANPolicy: openwrt.Policies, intent.EdgeWANRule: openwrt.PolicyRules,
+		intent.EdgeProposal: openwrt.Proposals, intent.EdgeTunnel: openwrt.Remotes,
+		intent.EdgeRoute: openwrt.Routes, intent.EdgeRouteRule: openwrt.RouteRules, intent.EdgeApplication: openwrt.Applications,
+	}
+	k, ok := kinds[s.EdgeKind()]
+	return k, ok
+}
+
+// find is the object of an intent that another needs.
+func (r *renderer) find(id intent.EdgeID) (key, error) {
+	if k, ok := r.placed[id]; ok {
+		return k, nil
+	}
+	if why, ok := r.failed[id]; ok {
+		return key{}, fmt.Errorf("needs %s, which is left out: %s", id, why)
+	}
+	return key{}, fmt.Errorf("needs %s, which does not exist", id)
+}
+
+// refer is the name of what a reference means, "" when it means nothing.
+func (r *renderer) refer(w *wanted, k openwrt.Kind, to intent.EdgeRef) (string, error) {
+	if !to.Set() {
+		return "", nil
+	}
+	if to.ID == "" {
+		if err := openwrt.CheckName(k, to.Name); err != nil {
+			return "", err
+		}
+		return to.Name, nil
+	}
+	found, err := r.find(to.ID)
+	if err != nil {
+		return "", err
+	}
+	if found.kind != k {
+		return "", fmt.Errorf("refers to %s, which is of another kind", to.ID)
+	}
+	w.needs = append(w.needs, found)
+	return found.name, nil
+}
+
+// claims are the things that an object has for itself, besides its name.
+func (r *renderer) claims(w *wanted) []string {
+	var out []string
+	name := func(section string) { out = append(out, w.space()+" name "+section) }
+	for _, m := range list(w.object["members"]) {
+		s, _ := m["interface"].(string)
+		name(w.name + "_" + s)
+	}
+	for _, c := range list(w.object["connections"]) {
+		name(c.Name())
+	}
+	return append(out, places(w.kind, w.object)...)
+}
+
+// claim notes what an intent has for itself. The error says that another has some of it.
+func (r *renderer) claim(e *intent.EdgeIntent, claims []string) error {
+	seen := map[string]bool{}
+	for _, c := range claims {
+		if rival, taken := r.taken[c]; taken {
+			return fmt.Errorf("%s is that of %s", c, rival)
+		}
+		if seen[c] {
+			return fmt.Errorf("%s would be there twice", c)
+		}
+		seen[c] = true
+	}
+	for c := range seen {
+		r.taken[c] = string(e.ID)
+	}
+	return nil
+}
+
+// printable says whether an object holds nothing that would end a value where the device keeps it.
+func printable(o openwrt.Object) error {
+	control := func(c rune) bool { return c < ' ' || c == 0x7f }
+	for _, field := range slices.Sorted(maps.Keys(o)) {
+		bad := false
+		switch v := o[field].(type) {
+		case string:
+			bad = strings.ContainsFunc(v, control)
+		case openwrt.Secret:
+			bad = strings.ContainsFunc(string(v), control)
+		case []string:
+			bad = slices.ContainsFunc(v, func(s string) bool { return strings.ContainsFunc(s, control) })
+		case []openwrt.Object:
+			for _, inner := range v {
+				if err := printable(inner); err != nil {
+					return fmt.Errorf("%s: %w", field, err)
+				}
+			}
+		}
+		if bad {
+			return fmt.Errorf("%s: holds a control character", field)
+		}
+	}
+	return nil
+}
+
+// list is the objects in a field, nil when there are none.
+func list(v any) []openwrt.Object {
+	out, _ := v.([]openwrt.Object)
+	return out
+}

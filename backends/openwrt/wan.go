@@ -1,0 +1,131 @@
+package openwrt
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/openwrt"
+)
+
+// What says which way traffic leaves: policies and rules of mwan3, routes, and who looks them up.
+
+func (r *renderer) wanPolicy(w *wanted, s *intent.WANPolicy) (openwrt.Resource, error) {
+	p := openwrt.Policy{Name: w.name}
+	if len(s.Members) == 0 {
+		return nil, errors.New("a policy needs a network")
+	}
+	for _, m := range s.Members {
+		iface, err := r.network(m.Network)
+		if err != nil {
+			return nil, err
+		}
+		if m.Metric < 1 || m.Weight < 1 {
+			return nil, fmt.Errorf("network %q: metric %d and weight %d: expected numbers from 1", m.Network, m.Metric, m.Weight)
+		}
+		p.Members = append(p.Members, openwrt.Member{Interface: iface, Metric: number(m.Metric), Weight: number(m.Weight)})
+	}
+	return p, nil
+}
+
+func (r *renderer) wanRule(w *wanted, s *intent.WANRule) (openwrt.Resource, error) {
+	policy, err := r.refer(w, openwrt.Policies, s.Policy)
+	if err == nil && policy == "" {
+		err = errors.New("a rule needs a policy")
+	}
+	c, errMatch := read(&s.Match, "", "all", "tcp", "udp")
+	sticky, errSticky := toggle(s.Sticky)
+	switch s.Match.Protocol {
+	case "", "tcp", "udp", "icmp", "all":
+	default:
+		errMatch = errors.Join(errMatch, fmt.Errorf("protocol %s: the device knows tcp, udp, icmp and all here", s.Match.Protocol))
+	}
+	if s.Timeout < 0 {
+		errSticky = errors.Join(errSticky, fmt.Errorf("timeout of %d s: must not be negative", s.Timeout))
+	}
+	return openwrt.PolicyRule{
+		Name: w.name, Policy: policy, SrcIP: c.src, SrcPort: c.srcPort, DestIP: c.dst, DestPort: c.dstPort, Proto: c.proto,
+		Family: c.family, Sticky: sticky, Timeout: number(s.Timeout),
+	}, errors.Join(err, errMatch, errSticky, without(&s.Match))
+}
+
+func route(name string, s *intent.Route) (openwrt.Resource, error) {
+	dst, errDst := prefixWord("destination", s.Dst)
+	via, errVia := addrWord("next hop", s.Via)
+	dev, errDev := linkWord("interface", s.Dev)
+	if s.Dst.IsValid() && s.Dst.Bits() == 0 {
+		dst = "default"
+	}
+	tables := map[string]string{intent.TableMain: "default", intent.TableEdge: "cnf"}
+	var errRest error
+	switch {
+	case !s.Dst.IsValid():
+		errRest = errors.New("destination: none is given")
+	case dev == "" || s.Dev.Source:
+		errRest = errors.New("interface: none is given")
+	case tables[s.Table] == "":
+		errRest = fmt.Errorf("table %q: the device has routes in the main table and in %s", s.Table, intent.TableEdge)
+	}
+	return openwrt.Route{Name: name, Dst: dst, GW: via, Dev: dev, Table: tables[s.Table]},
+		errors.Join(errDst, errVia, errDev, errRest)
+}
+
+func routeRule(name string, s *intent.RouteRule) (openwrt.Resource, error) {
+	src, errSrc := prefixWord("source", s.Src)
+	dst, errDst := prefixWord("destination", s.Dst)
+	var errRest error
+	if s.Priority < 0 {
+		errRest = fmt.Errorf("priority %d: expected one from 1", s.Priority)
+	}
+	return openwrt.RouteRule{
+		Name: name, Src: src, Dst: dst, Prio: number(s.Priority), Table: s.Table, FWMark: s.Mark, Not: s.Not,
+	}, errors.Join(errSrc, errDst, errRest, markWord("mark", s.Mark))
+}
+
+// application lists the IPv4 addresses of a set. One without any has no object. The kernel keeps one rule for an address:
+// where two applications hold one, it stands in the first, and goes on to the other when the first lets it go.
+func (r *renderer) application(w *wanted, s *intent.Application) (openwrt.Resource, error) {
+	r.out.sets[s.Sources] = true
+	set := r.want.Set(s.Sources)
+	if set == nil {
+		return nil, fmt.Errorf("set %s does not exist", s.Sources)
+	}
+	var addrs []string
+	for _, a := range set.Addrs() {
+		if text := a.String(); a.Is4() && r.taken[addressPlace(text)] == "" {
+			addrs = append(addrs, text)
+		}
+	}
+	if len(addrs) == 0 {
+		return nil, nil
+	}
+	return openwrt.Application{Name: w.name, IPList: strings.Join(addrs, ",")}, nil
+}
+
+func addressPlace(addr string) string { return "rule of " + addr }
+
+// places are what only one object can have in the kernel, which takes the same route or rule once, and loses it when
+// either object goes.
+func places(k openwrt.Kind, o openwrt.Object) []string {
+	text := func(field string) string {
+		s, _ := o[field].(string)
+		return s
+	}
+	var out []string
+	switch k {
+	case openwrt.Routes:
+		out = append(out, "route to "+text("dst")+" in table "+text("table"))
+	case openwrt.RouteRules:
+		not, _ := o["flag"].(bool)
+		table := orWord(text("table"), "main")
+		out = append(out, strings.Join([]string{"rule", fmt.Sprint(not), text("prio"), text("src"), text("dst"), text("fwmark"), table}, " "))
+	case openwrt.Applications:
+		for _, a := range strings.Split(text("iplist"), ",") {
+			out = append(out, addressPlace(a))
+		}
+	case openwrt.Policies, openwrt.PolicyRules, openwrt.Zones, openwrt.Redirects, openwrt.FirewallRules, openwrt.Forwardings,
+		openwrt.Proposals, openwrt.Remotes, openwrt.NATs, openwrt.NetworkRules:
+	}
+	return out
+}
