@@ -11,6 +11,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/metrics"
@@ -31,6 +32,7 @@ type Daemon struct {
 	observe  reconcile.Observers
 	planning sync.Mutex // held while a plan is made for a request
 	ui       *ui        // nil where no web page is served
+	sdwan    *sdwan     // nil where it is switched off
 }
 
 // running is a target with its loop.
@@ -41,12 +43,15 @@ type running struct {
 
 // New makes a daemon. Nothing is read or written before Run; Close has to be called.
 func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
-	source, err := newSource(opts, log)
+	if _, err := translator.ParseServiceRules(opts.SDWAN.ServiceRules); err != nil {
+		return nil, fmt.Errorf("service rules %w", err)
+	}
+	source, err := newSource(&opts, log)
 	if err != nil {
 		return nil, err
 	}
 	d := &Daemon{opts: opts, log: log, source: source, metrics: metrics.New()}
-	d.pipeline = NewPipeline(source, translator.Options{Cluster: opts.Cluster, Families: opts.Families}, log)
+	d.pipeline = NewPipeline(source, opts.translation(), log)
 	d.observe = reconcile.Observers{d.metrics}
 	d.pipeline.OnPublish(d.published) // first: a quick target is timed from what the metrics know by then
 	if opts.UIListen != "" {
@@ -57,6 +62,12 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 	if err := d.embed(); err != nil {
 		d.Close()
 		return nil, err
+	}
+	if opts.SDWAN.Enabled {
+		d.sdwan = newSDWAN(d)
+		if len(d.opts.Target.OVN.Endpoints) == 0 {
+			return d, nil // there are gateways alone
+		}
 	}
 	d.opts.Target.Log = log
 	target, err := builtin.New("ovn", d.opts.Target)
@@ -80,16 +91,31 @@ func (d *Daemon) add(target *builtin.Target) {
 	d.targets = append(d.targets, &running{Target: target, loop: loop})
 }
 
-func newSource(opts Options, log logrus.FieldLogger) (watch.Source, error) {
+// newSource makes the source that opts ask for, and the clients that SD-WAN lacks.
+func newSource(opts *Options, log logrus.FieldLogger) (watch.Source, error) {
 	if opts.Source != nil {
 		return opts.Source, nil
 	}
 	if opts.Manifests != "" {
-		return watch.NewDirectory(opts.Manifests, opts.Watch, log), nil
+		directory := watch.NewDirectory(opts.Manifests, opts.Watch, log)
+		if opts.SDWAN.Secrets == nil {
+			opts.SDWAN.Secrets = directory
+		}
+		return directory, nil
 	}
-	client, err := watch.KubernetesClient(opts.Kubeconfig, opts.KubeContext)
+	config, err := watch.KubernetesConfig(opts.Kubeconfig, opts.KubeContext)
 	if err != nil {
 		return nil, err
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("connect to Kubernetes: %w", err)
+	}
+	if err := opts.SDWAN.clients(config, client); err != nil {
+		return nil, err
+	}
+	if opts.SDWAN.Enabled && opts.Watch.SDWAN == nil {
+		opts.Watch.SDWAN = opts.SDWAN.Dynamic
 	}
 	return watch.NewKubernetes(client, opts.Watch, log), nil
 }
@@ -147,6 +173,9 @@ func (d *Daemon) Close() {
 	if d.embedded != nil {
 		d.embedded.Close()
 	}
+	if d.opts.SDWAN.endEvents != nil {
+		d.opts.SDWAN.endEvents()
+	}
 	if d.ui != nil {
 		_ = d.ui.listener.Close() // closed already, where it was served
 	}
@@ -165,6 +194,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 		if t.Run != nil {
 			group.Go(func() error { return t.Run(ctx) })
 		}
+	}
+	if d.sdwan != nil {
+		d.sdwan.run(ctx, group)
 	}
 	if d.opts.Listen != "" {
 		group.Go(func() error { return d.serve(ctx) })

@@ -5,6 +5,7 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/translator"
 )
 
 // Options says what a daemon reads, writes and serves.
@@ -28,4 +29,12 @@ type Options struct {
 	UIListen string // address of the web page; "" serves none
 
 	SDWAN SDWAN // what is made of SD-WAN resources
+}
+
+// translation is what the translator is told. Rules for Services that are none are off; New refuses them.
+func (o *Options) translation() translator.Options {
+	rules, _ := translator.ParseServiceRules(o.SDWAN.ServiceRules)
+	return translator.Options{Cluster: o.Cluster, Families: o.Families, Edges: translator.EdgeOptions{
+		ClusterWide: o.SDWAN.ClusterWide, ServiceRules: rules, ServicePurpose: o.SDWAN.ServicePurpose,
+	}}
 }

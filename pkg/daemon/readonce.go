@@ -11,7 +11,6 @@ import (
 
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/watch"
-	"github.com/netloom/netloom/translator"
 )
 
 // syncWait is how long a command waits until a cluster has been listed.
@@ -40,7 +39,7 @@ func translateOnce(ctx context.Context, opts Options, log logrus.FieldLogger) (*
 	quiet := logrus.New()
 	quiet.SetOutput(io.Discard) // problems are returned, not logged
 	step := func(source watch.Source) *Pipeline {
-		p := NewPipeline(source, translator.Options{Cluster: opts.Cluster, Families: opts.Families}, quiet)
+		p := NewPipeline(source, opts.translation(), quiet)
 		p.Step()
 		return p
 	}
@@ -51,7 +50,7 @@ func translateOnce(ctx context.Context, opts Options, log logrus.FieldLogger) (*
 		}
 		return step(source), nil
 	}
-	source, err := newSource(opts, log)
+	source, err := newSource(&opts, log)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/netip"
@@ -13,7 +14,6 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/openwrt"
 	"github.com/netloom/netloom/pkg/watch"
-	"github.com/netloom/netloom/translator"
 )
 
 // What SDWAN does where its fields say nothing.
@@ -36,13 +36,17 @@ type SDWAN struct {
 	Events   record.EventRecorder
 	NoEvents bool
 
+	endEvents func() // ends what New made for Events; nil where it made nothing
+
 	Interval        time.Duration // between two read-backs of a gateway; 0 is DefaultEdgeInterval
 	StatusInterval  time.Duration // between two collections of what gateways report; 0 collects nothing
 	StatusNamespace string        // where CNFStatus objects show the gateways of all namespaces; "" is the default
 	ResolveInterval time.Duration // between two looks at DNS; 0 is DefaultResolveInterval
 
-	Edges     translator.EdgeOptions // which gateways objects are for, and which Services those offer
-	PlainHTTP bool                   // talks HTTP to gateways that name no certificate; false leaves them alone
+	ClusterWide    bool   // objects are for the gateways of their purpose in every namespace
+	ServiceRules   string // which Services gateways offer, see translator.ParseServiceRules; "" is off
+	ServicePurpose string // of the gateways that offer Services without a label of their own
+	PlainHTTP      bool   // talks HTTP to gateways that name no certificate; false leaves them alone
 
 	// Resolve finds the addresses of a DNS name, as net.Resolver.LookupNetIP does; nil asks the system.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
@@ -50,6 +54,17 @@ type SDWAN struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Target makes the target of a gateway; nil is the backend openwrt.
 	Target func(Device) (*builtin.Target, error)
+}
+
+// withDefaults fills in what the zero value leaves open.
+func (o SDWAN) withDefaults() SDWAN {
+	o.Interval = cmp.Or(o.Interval, DefaultEdgeInterval)
+	o.ResolveInterval = cmp.Or(o.ResolveInterval, DefaultResolveInterval)
+	o.StatusNamespace = cmp.Or(o.StatusNamespace, DefaultStatusNamespace)
+	if o.Target == nil {
+		o.Target = deviceTarget
+	}
+	return o
 }
 
 // Device is a gateway to be configured, and how to talk to it.

@@ -28,6 +28,11 @@ func TestTheManualListsEveryMetric(t *testing.T) {
 		m.Applied("ovn", p, time.Millisecond)
 		m.Converged("ovn", rev, 1)
 	}
+	m.Gateways(nil)
+	m.Reported("ovn", true)
+	m.Tunnels("ovn", 1, 0, true)
+	m.Wrote("ok")
+	m.LookedUp("found")
 	families, err := m.Gatherer().Gather()
 	require.NoError(t, err)
 	var have []string
@@ -41,4 +46,34 @@ func TestTheManualListsEveryMetric(t *testing.T) {
 	listed := metricName.FindAllString(string(manual), -1)
 	slices.Sort(listed)
 	require.Equal(t, have, slices.Compact(listed))
+}
+
+func TestForgottenTargetsLeaveNothing(t *testing.T) {
+	m := metrics.New()
+	for _, target := range []string{"openwrt/a/b", "openwrt/a/c"} {
+		m.Target(target)
+		p := &backends.Plan{Full: true, Ops: []backends.Op{{Verb: backends.Create, Kind: "zone"}}, Revision: 1}
+		m.Planned(target, p, time.Millisecond)
+		m.Applied(target, p, time.Millisecond)
+		m.Converged(target, 1, 1)
+		m.Reported(target, false)
+		m.Tunnels(target, 1, 1, false)
+	}
+	m.Forget("openwrt/a/b")
+	m.NoTunnels("openwrt/a/c")
+	families, err := m.Gatherer().Gather()
+	require.NoError(t, err)
+	kept := 0
+	for _, f := range families {
+		for _, one := range f.GetMetric() {
+			for _, l := range one.GetLabel() {
+				require.NotEqual(t, "openwrt/a/b", l.GetValue(), f.GetName())
+				if l.GetValue() == "openwrt/a/c" {
+					require.NotContains(t, f.GetName(), "tunnels")
+					kept++
+				}
+			}
+		}
+	}
+	require.Positive(t, kept)
 }

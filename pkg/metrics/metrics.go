@@ -38,6 +38,8 @@ type Metrics struct {
 	skips    *prometheus.GaugeVec
 	applied  *prometheus.GaugeVec
 
+	edges edgeMetrics
+
 	mu      sync.Mutex
 	pending []published                // oldest first
 	reached map[string]intent.Revision // by target
@@ -48,6 +50,7 @@ func New() *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry(), reached: map[string]intent.Revision{}}
 	m.makePipeline()
 	m.makeTargets()
+	m.makeEdges()
 	build := version.Current()
 	info := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "netloom_build_info", Help: "Which netloom this is. Always 1.",

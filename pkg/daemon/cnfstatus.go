@@ -1,0 +1,203 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/metrics"
+	"github.com/netloom/netloom/pkg/openwrt"
+	"github.com/netloom/netloom/pkg/status"
+	"github.com/netloom/netloom/pkg/watch"
+)
+
+// CNFStatusName is what the CNFStatus is called that is made where there is none.
+const CNFStatusName = "cnf-status"
+
+// reportTimeout is how long a gateway may take to report, at the most.
+const reportTimeout = 10 * time.Second
+
+// reporter is a gateway to be asked for a report.
+type reporter struct {
+	gateway *intent.Gateway
+	target  string
+	client  *openwrt.Client // nil where it cannot be asked now
+}
+
+// reports collects what gateways report of themselves and shows it in CNFStatus objects. It changes nothing on a gateway: a
+// tunnel that is down may come up by itself.
+type reports struct {
+	interval  time.Duration
+	namespace string // whose CNFStatus objects show all gateways
+	reporters func() []reporter
+	source    watch.Source
+	writer    *statusWriter // nil writes nothing
+	metrics   *metrics.Metrics
+	log       logrus.FieldLogger
+
+	mu    sync.Mutex
+	known map[watch.Ref]bool // CNFStatus objects
+}
+
+// Published notes CNFStatus objects. It is called by the pipeline's goroutine.
+func (r *reports) Published(p Published) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, ref := range p.Events {
+		if ref.Kind != watch.KindCNFStatus {
+			continue
+		}
+		if _, ok := r.source.Get(ref); ok {
+			r.known[ref] = true
+		} else {
+			delete(r.known, ref)
+		}
+	}
+}
+
+// Run collects reports until ctx ends, one round after the other.
+func (r *reports) Run(ctx context.Context) error {
+	for wait(ctx, r.interval) {
+		gathered := r.collect(ctx)
+		if ctx.Err() == nil && r.writer != nil {
+			r.show(ctx, gathered)
+		}
+	}
+	return nil
+}
+
+// gathered is what one gateway reported; nothing where it did not.
+type gathered struct {
+	reporter
+	report status.Report
+}
+
+// collect asks all gateways at the same time.
+func (r *reports) collect(ctx context.Context) []gathered {
+	all := r.reporters()
+	out := make([]gathered, len(all))
+	ctx, cancel := context.WithTimeout(ctx, min(reportTimeout, r.interval))
+	defer cancel()
+	var work sync.WaitGroup
+	for i, one := range all {
+		out[i].reporter = one
+		if one.client == nil {
+			r.metrics.NoTunnels(one.target)
+			continue
+		}
+		work.Go(func() { out[i].report = r.ask(ctx, one) })
+	}
+	work.Wait()
+	return out
+}
+
+// ask asks one gateway; nil when it gives no report.
+func (r *reports) ask(ctx context.Context, one reporter) status.Report {
+	modules, err := one.client.Status(ctx)
+	r.metrics.Reported(one.target, err == nil)
+	if err != nil {
+		r.metrics.NoTunnels(one.target)
+		r.log.WithError(err).WithField("target", one.target).Debug("gateway gives no report")
+		return nil
+	}
+	report := make(status.Report, len(modules))
+	for i, m := range modules {
+		report[i] = status.Module{Name: m.Name, Status: m.Status}
+		if m.TooLarge {
+			report[i].Omitted = "all of it: too long"
+		}
+	}
+	if t, ok := report.Tunnels(); ok {
+		r.metrics.Tunnels(one.target, t.Up, t.Connecting, t.Complete)
+	} else {
+		r.metrics.NoTunnels(one.target)
+	}
+	return report
+}
+
+// show writes every CNFStatus, and makes one where there should be one. What goes wrong is tried again next time.
+func (r *reports) show(ctx context.Context, all []gathered) {
+	r.mu.Lock()
+	refs := make([]watch.Ref, 0, len(r.known))
+	for ref := range r.known {
+		refs = append(refs, ref)
+	}
+	r.mu.Unlock()
+	slices.SortFunc(refs, watch.Ref.Compare)
+	if !slices.ContainsFunc(refs, func(ref watch.Ref) bool { return ref.Namespace == r.namespace }) {
+		ref := watch.Ref{Kind: watch.KindCNFStatus, Namespace: r.namespace, Name: CNFStatusName}
+		if err := r.create(ctx, ref); err != nil {
+			r.log.WithError(err).Debug("no CNFStatus shows all gateways")
+		} else {
+			refs = append(refs, ref)
+		}
+	}
+	for _, ref := range refs {
+		if err := r.write(ctx, ref, all); err != nil {
+			r.log.WithError(err).WithField("object", ref.String()).Warn("reports cannot be shown")
+		}
+	}
+}
+
+func (r *reports) create(ctx context.Context, ref watch.Ref) error {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	o := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": v1alpha1.GroupVersion.String(), "kind": string(ref.Kind),
+		"metadata": map[string]any{"namespace": ref.Namespace, "name": ref.Name}, "spec": map[string]any{},
+	}}
+	_, err := r.writer.of(ref).Create(ctx, o, metav1.CreateOptions{FieldManager: fieldManager})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("create %s: %w", ref, err)
+	}
+	return nil
+}
+
+// write shows in one CNFStatus what concerns it. The object is read anew: nobody else writes its status, and it is large.
+func (r *reports) write(ctx context.Context, ref watch.Ref, all []gathered) error {
+	o, err := r.writer.Read(ctx, ref)
+	cnf, ok := o.(*v1alpha1.CNFStatus)
+	if err != nil || !ok {
+		return err
+	}
+	concerns := slices.DeleteFunc(slices.Clone(all), func(g gathered) bool {
+		return ref.Namespace != r.namespace && g.gateway.Origin.Namespace != ref.Namespace
+	})
+	now := metav1.NewTime(time.Now().UTC().Truncate(time.Second))
+	return r.writer.Replace(ctx, ref, cnf, status.Shown(&cnf.Status, cnf.Generation, information(concerns), now))
+}
+
+// information is what a CNFStatus says of gateways, ordered by namespace and name.
+func information(of []gathered) []v1alpha1.CNFInformation {
+	out := make([]v1alpha1.CNFInformation, 0, len(of))
+	for _, g := range of {
+		i := v1alpha1.CNFInformation{
+			Name: g.gateway.Origin.Name, Namespace: g.gateway.Origin.Namespace, Node: g.gateway.Node,
+			Purpose: g.gateway.Scope.Purpose, Status: status.NotAvailable,
+		}
+		if g.gateway.Addr.IsValid() {
+			i.IP = g.gateway.Addr.String()
+		}
+		if g.report != nil {
+			i.Status = g.report.Text(status.Limit(len(of)))
+		}
+		out = append(out, i)
+	}
+	slices.SortFunc(out, func(a, b v1alpha1.CNFInformation) int {
+		if c := strings.Compare(a.Namespace, b.Namespace); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return out
+}

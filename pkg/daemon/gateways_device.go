@@ -1,0 +1,77 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// The keys of the Secrets that the labels of a gateway's pod name.
+const (
+	passwordKey  = "password"
+	authorityKey = "ca.crt"
+)
+
+// device says how to talk to a gateway. It reads the Secret of the certificate; that of the account is read at each login.
+func (m *gateways) device(ctx context.Context, g *intent.Gateway) (Device, error) {
+	d := Device{Target: targetName(g), Gateway: g.ID, Secret: m.secret}
+	c := &d.Client
+	c.Dial, c.Log = m.opts.Dial, m.log.WithField("target", d.Target)
+	switch {
+	case g.Certificate != "":
+		ca, err := m.authority(ctx, g)
+		if err != nil {
+			return Device{}, err
+		}
+		c.URL, c.CA, c.ServerName = "https://"+hostOf(g.Addr), ca, podName(g.Addr, g.Origin.Namespace)
+	case m.opts.PlainHTTP:
+		c.URL = "http://" + hostOf(g.Addr)
+	default:
+		return Device{}, errors.New("the pod names no Secret with a certificate, and plain HTTP is switched off")
+	}
+	if g.Account != "" {
+		c.Password = func(ctx context.Context) (string, error) {
+			p, err := m.secret(ctx, intent.SecretRef{Namespace: g.Origin.Namespace, Name: g.Account, Key: passwordKey})
+			return string(p), err
+		}
+	}
+	return d, nil
+}
+
+// authority is the CA of a gateway's certificate, in PEM.
+func (m *gateways) authority(ctx context.Context, g *intent.Gateway) ([]byte, error) {
+	return m.secret(ctx, intent.SecretRef{Namespace: g.Origin.Namespace, Name: g.Certificate, Key: authorityKey})
+}
+
+// secret reads one key of a Secret.
+func (m *gateways) secret(ctx context.Context, ref intent.SecretRef) ([]byte, error) {
+	if m.opts.Secrets == nil {
+		return nil, fmt.Errorf("read Secret %s/%s: no Secrets can be read", ref.Namespace, ref.Name)
+	}
+	data, err := m.opts.Secrets.Secret(ctx, ref.Namespace, ref.Name)
+	if err != nil {
+		return nil, err
+	}
+	value, ok := data[ref.Key]
+	if !ok || len(value) == 0 {
+		return nil, fmt.Errorf("read Secret %s/%s: it has no key %s", ref.Namespace, ref.Name, ref.Key)
+	}
+	return value, nil
+}
+
+// hostOf spells an address as the host of a URL.
+func hostOf(a netip.Addr) string {
+	if a.Is6() {
+		return "[" + a.String() + "]"
+	}
+	return a.String()
+}
+
+// podName is the name that the cluster's DNS has for a pod, which its certificate is made out for.
+func podName(a netip.Addr, namespace string) string {
+	return strings.NewReplacer(".", "-", ":", "-").Replace(a.String()) + "." + namespace + ".pod.cluster.local"
+}

@@ -1,0 +1,142 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/netloom/netloom/backends/builtin"
+	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/reconcile"
+	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/translator"
+)
+
+// secretTTL is for how long what an API said of a Secret is good.
+const secretTTL = 10 * time.Second
+
+// sdwan is what runs for SD-WAN beside the pipeline.
+type sdwan struct {
+	gateways *gateways
+	hosts    *hosts
+	statuses *statuses // nil where nothing is written
+	reports  *reports  // nil where nothing is collected
+}
+
+// newSDWAN puts together what runs for SD-WAN.
+func newSDWAN(d *Daemon) *sdwan {
+	opts := d.opts.SDWAN.withDefaults()
+	s := &sdwan{gateways: newGateways(opts, d.pipeline.Latest, d.log), hosts: newHosts(opts, d.pipeline.Do, d.metrics, d.log)}
+	g := s.gateways
+	g.metrics, g.observe, g.force, g.loops = d.metrics, &d.observe, d.opts.Force, edgeLoops(d.opts.Reconcile, opts)
+	var writer *statusWriter
+	if opts.Dynamic != nil {
+		writer = newStatusWriter(opts.Dynamic, d.metrics, opts.Events)
+		s.statuses = newStatuses(d.source, writer, d.log)
+		s.statuses.latest, s.statuses.problems, s.statuses.loops = d.pipeline.Latest, d.pipeline.Problems, g.Loops
+		s.statuses.clusterWide = opts.ClusterWide
+		g.changed = s.statuses.Changed
+	}
+	if opts.Events != nil {
+		g.drifted = func(of *intent.Gateway, ops int) { tellDrift(opts.Events, of, ops) }
+	}
+	if opts.StatusInterval > 0 {
+		s.reports = &reports{
+			interval: opts.StatusInterval, namespace: opts.StatusNamespace, reporters: g.Reporters, source: d.source,
+			writer: writer, metrics: d.metrics, log: d.log, known: map[watch.Ref]bool{},
+		}
+	}
+	d.pipeline.OnPublish(func(p Published) { s.published(d.pipeline.translator, p) })
+	return s
+}
+
+// published passes a snapshot on. It is called by the pipeline's goroutine.
+func (s *sdwan) published(t *translator.Translator, p Published) {
+	s.hosts.Want(t.Hosts())
+	if s.reports != nil {
+		s.reports.Published(p)
+	}
+	if s.statuses != nil {
+		s.statuses.Published(p)
+	}
+	s.gateways.Wake()
+}
+
+// run works in group until ctx ends.
+func (s *sdwan) run(ctx context.Context, group *errgroup.Group) {
+	group.Go(func() error { return s.gateways.Run(ctx) })
+	group.Go(func() error { return s.hosts.Run(ctx) })
+	if s.statuses != nil {
+		group.Go(func() error { return s.statuses.Run(ctx) })
+	}
+	if s.reports != nil {
+		group.Go(func() error { return s.reports.Run(ctx) })
+	}
+}
+
+// edgeLoops are the options of gateways' loops. Where finalizers are written, nothing goes unasked: an object stays, marked,
+// until no gateway holds it. So no share of deletions is too large there.
+func edgeLoops(opts reconcile.Options, edges SDWAN) reconcile.Options {
+	if opts.RetryMin <= 0 {
+		opts.RetryMin = reconcile.DefaultRetryMin
+	}
+	if opts.RetryMax <= 0 {
+		opts.RetryMax = reconcile.DefaultRetryMax
+	}
+	opts.RetryMax = max(opts.RetryMin, min(opts.RetryMax, edges.Interval))
+	if edges.Dynamic != nil {
+		opts.MaxDeleteFraction = 1
+	}
+	return opts
+}
+
+// tellDrift makes an Event of a gateway's pod.
+func tellDrift(events record.EventRecorder, g *intent.Gateway, ops int) {
+	pod := &corev1.ObjectReference{
+		APIVersion: "v1", Kind: "Pod", Namespace: g.Origin.Namespace, Name: g.Origin.Name,
+	}
+	events.Event(pod, corev1.EventTypeWarning, "DriftRepaired",
+		fmt.Sprintf("the configuration was changed by someone else; %d operations put it right", ops))
+}
+
+// deviceTarget makes the target of a gateway.
+func deviceTarget(Device) (*builtin.Target, error) {
+	return nil, errors.New("no backend for OpenWRT is compiled in")
+}
+
+// clients makes the clients of an API that the options do not have yet.
+func (o *SDWAN) clients(config *rest.Config, client kubernetes.Interface) error {
+	if !o.Enabled {
+		return nil
+	}
+	if o.Dynamic == nil {
+		made, err := dynamic.NewForConfig(config)
+		if err != nil {
+			return fmt.Errorf("connect to Kubernetes: %w", err)
+		}
+		o.Dynamic = made
+	}
+	if o.Secrets == nil {
+		o.Secrets = watch.NewSecretReader(client, secretTTL)
+	}
+	if o.Events == nil && !o.NoEvents {
+		scheme := runtime.NewScheme()
+		_ = v1alpha1.AddToScheme(scheme) // neither fails
+		_ = corev1.AddToScheme(scheme)
+		broadcaster := record.NewBroadcaster()
+		broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
+		o.Events, o.endEvents = broadcaster.NewRecorder(scheme, corev1.EventSource{Component: fieldManager}), broadcaster.Shutdown
+	}
+	return nil
+}

@@ -1,0 +1,345 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/status"
+	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/translator"
+)
+
+// How statuses are written.
+const (
+	statusGather   = 250 * time.Millisecond // what happens within is written together
+	statusFresh    = time.Second            // for how long one look at the world is good
+	statusRetryMin = time.Second
+	statusRetryMax = 5 * time.Minute
+)
+
+// statuses keeps the status and the finalizers of SD-WAN objects what they should be. One goroutine judges and writes.
+type statuses struct {
+	source      watch.Source
+	latest      func() *intent.Snapshot
+	problems    func() []error
+	loops       func() map[intent.GatewayID]status.Loop
+	clusterWide bool
+	writer      *statusWriter
+	log         logrus.FieldLogger
+
+	wake    chan struct{}
+	touched intent.Revision // by the last snapshot; the pipeline's goroutine alone asks
+
+	mu     sync.Mutex
+	known  map[watch.Ref]intent.Scope
+	dirty  map[watch.Ref]bool
+	open   map[watch.Ref]bool // that some gateway may not hold
+	faults []status.Problem   // as of the last snapshot
+
+	// Only Run's goroutine touches these.
+	seen  map[watch.Ref]*written
+	later map[watch.Ref]*retry
+}
+
+// written is an object as it came back from the last write, which the source may not have delivered yet.
+type written struct {
+	object status.Object
+	older  []string // resource versions that it replaces
+}
+
+// retry is when an object is looked at again after a write that failed.
+type retry struct {
+	due   time.Time
+	pause time.Duration
+}
+
+func newStatuses(source watch.Source, writer *statusWriter, log logrus.FieldLogger) *statuses {
+	return &statuses{
+		source: source, writer: writer, log: log, wake: make(chan struct{}, 1),
+		known: map[watch.Ref]intent.Scope{}, dirty: map[watch.Ref]bool{}, open: map[watch.Ref]bool{},
+		seen: map[watch.Ref]*written{}, later: map[watch.Ref]*retry{},
+	}
+}
+
+// Published takes in what a snapshot was made of. It is called by the pipeline's goroutine.
+func (s *statuses) Published(p Published) {
+	faults := edgeFaults(s.problems())
+	s.mu.Lock()
+	for _, ref := range p.Events {
+		s.take(ref)
+	}
+	changed := map[status.Key]bool{}
+	for _, list := range [][]status.Problem{s.faults, faults} {
+		for _, f := range list {
+			if !slices.Contains(s.faults, f) || !slices.Contains(faults, f) {
+				changed[f.Of] = true
+			}
+		}
+	}
+	for key := range changed {
+		ref := watch.Ref{Kind: watch.Kind(key.Kind), Namespace: key.Namespace, Name: key.Name}
+		if _, ok := s.known[ref]; ok {
+			s.dirty[ref] = true
+		}
+	}
+	s.faults = faults
+	s.mu.Unlock()
+	s.touch(p.Snapshot)
+}
+
+// take notes an object that may have changed. The lock is held.
+func (s *statuses) take(ref watch.Ref) {
+	if status.Finalizer(string(ref.Kind)) == "" {
+		return
+	}
+	object, _ := s.source.Get(ref)
+	o, ok := object.(status.Object)
+	if !ok {
+		delete(s.known, ref)
+		delete(s.open, ref)
+		s.dirty[ref] = true // so that it is forgotten
+		return
+	}
+	scope, _ := status.ScopeOf(o, s.clusterWide)
+	s.known[ref], s.dirty[ref] = scope, true
+}
+
+// touch marks the objects that the changes since the last snapshot concern.
+func (s *statuses) touch(snapshot *intent.Snapshot) {
+	changes, ok := snapshot.Since(s.touched)
+	s.touched = snapshot.Revision()
+	scopes := map[intent.Scope]bool{}
+	all := !ok
+	for i := range changes {
+		all = all || changes[i].Unknown || len(changes[i].Gateways) > 0
+		for _, id := range changes[i].Edges {
+			if e := snapshot.EdgeIntent(id); e != nil {
+				scopes[e.Scope] = true
+			} else {
+				all = true
+			}
+		}
+	}
+	s.mark(func(_ watch.Ref, scope intent.Scope) bool { return all || scopes[scope] })
+}
+
+// Changed marks the objects of a scope: all of them, or those that some gateway may not hold.
+func (s *statuses) Changed(scope intent.Scope, all bool) {
+	s.mark(func(ref watch.Ref, of intent.Scope) bool { return of == scope && (all || s.open[ref]) })
+}
+
+func (s *statuses) mark(which func(watch.Ref, intent.Scope) bool) {
+	s.mu.Lock()
+	for ref, scope := range s.known {
+		if which(ref, scope) {
+			s.dirty[ref] = true
+		}
+	}
+	some := len(s.dirty) > 0
+	s.mu.Unlock()
+	if !some {
+		return
+	}
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run works until ctx ends.
+func (s *statuses) Run(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.wake:
+		case <-s.nextRetry():
+		}
+		if wait(ctx, statusGather) {
+			s.settle(ctx)
+		}
+	}
+}
+
+// nextRetry receives when the next object is to be looked at again; it is nil when there is none.
+func (s *statuses) nextRetry() <-chan time.Time {
+	var first time.Time
+	for _, r := range s.later {
+		if first.IsZero() || r.due.Before(first) {
+			first = r.due
+		}
+	}
+	if first.IsZero() {
+		return nil
+	}
+	return time.After(time.Until(first))
+}
+
+// settle judges every object that is dirty or due, until none is left.
+func (s *statuses) settle(ctx context.Context) {
+	now := time.Now()
+	s.mu.Lock()
+	for ref, r := range s.later {
+		if !r.due.After(now) {
+			s.dirty[ref] = true
+		}
+	}
+	s.mu.Unlock()
+	for ctx.Err() == nil {
+		world := s.world()
+		made := time.Now()
+		for ctx.Err() == nil && world != nil && time.Since(made) < statusFresh {
+			ref, ok := s.next()
+			if !ok {
+				return
+			}
+			s.judge(ctx, world, ref)
+		}
+		if world == nil {
+			return
+		}
+	}
+}
+
+// next takes a dirty object.
+func (s *statuses) next() (watch.Ref, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.dirty) == 0 {
+		return watch.Ref{}, false
+	}
+	ref := slices.MinFunc(slices.Collect(maps.Keys(s.dirty)), watch.Ref.Compare)
+	delete(s.dirty, ref)
+	return ref, true
+}
+
+// world is what is known now; nil before the first snapshot.
+func (s *statuses) world() *status.World {
+	loops := s.loops() // first: the snapshot is not older then
+	snapshot := s.latest()
+	if snapshot == nil {
+		return nil
+	}
+	s.mu.Lock()
+	faults := s.faults
+	s.mu.Unlock()
+	return status.NewWorld(status.Facts{
+		Snapshot: snapshot, Loops: loops, Problems: faults, ClusterWide: s.clusterWide,
+		Now: metav1.NewTime(time.Now().UTC().Truncate(time.Second)),
+	})
+}
+
+// judge brings one object to what it should say. Whatever goes wrong is tried again later.
+func (s *statuses) judge(ctx context.Context, world *status.World, ref watch.Ref) {
+	if r := s.later[ref]; r != nil && r.due.After(time.Now()) {
+		return // it is looked at then
+	}
+	object := s.current(ref)
+	if object == nil {
+		delete(s.seen, ref)
+		delete(s.later, ref)
+		return
+	}
+	fresh, err := s.write(ctx, world, ref, object)
+	if errors.Is(err, errConflict) {
+		if object, err = s.writer.Read(ctx, ref); err == nil && object != nil {
+			fresh, err = s.write(ctx, world, ref, object)
+		}
+	}
+	if fresh != nil {
+		s.remember(ref, fresh)
+	}
+	if err == nil || ctx.Err() != nil {
+		delete(s.later, ref)
+		return
+	}
+	r := s.later[ref]
+	if r == nil {
+		r = &retry{pause: statusRetryMin / 2}
+		s.later[ref] = r
+		s.log.WithError(err).WithField("object", ref.String()).Warn("status cannot be written, trying again")
+	}
+	r.pause = min(2*r.pause, statusRetryMax)
+	r.due = time.Now().Add(r.pause)
+}
+
+// write writes what the world makes of an object, if that is anything new.
+func (s *statuses) write(ctx context.Context, world *status.World, ref watch.Ref, o status.Object) (*written, error) {
+	verdict, ok := world.Of(o)
+	s.mu.Lock()
+	if _, known := s.known[ref]; known && !verdict.Settled {
+		s.open[ref] = true
+	} else {
+		delete(s.open, ref)
+	}
+	s.mu.Unlock()
+	if !ok {
+		return nil, nil //nolint:nilnil // There is nothing to say.
+	}
+	return s.writer.Write(ctx, ref, o, &verdict)
+}
+
+// current is an object as it is now, as far as is known; nil when it is gone.
+func (s *statuses) current(ref watch.Ref) status.Object {
+	found, _ := s.source.Get(ref)
+	object, ok := found.(status.Object)
+	if !ok {
+		return nil
+	}
+	mine := s.seen[ref]
+	if mine != nil && mine.object.GetUID() == object.GetUID() && slices.Contains(mine.older, object.GetResourceVersion()) {
+		return mine.object
+	}
+	delete(s.seen, ref)
+	return object
+}
+
+// remembered is how many resource versions of an object are remembered.
+const remembered = 8
+
+// remember keeps what a write gave until the source delivers it.
+func (s *statuses) remember(ref watch.Ref, w *written) {
+	if before := s.seen[ref]; before != nil {
+		w.older = append(before.older, w.older...)
+	}
+	w.older = w.older[max(0, len(w.older)-remembered):]
+	s.seen[ref] = w
+}
+
+// edgeFaults are the problems of SD-WAN objects among all.
+func edgeFaults(all []error) []status.Problem {
+	var out []status.Problem
+	for _, err := range all {
+		var p translator.Problem
+		if !errors.As(err, &p) || status.Finalizer(p.Origin.Kind) == "" {
+			continue
+		}
+		text := p.Message
+		if p.Field != "" {
+			text = p.Field + ": " + text
+		}
+		out = append(out, status.Problem{
+			Of: status.Key{Kind: p.Origin.Kind, Namespace: p.Origin.Namespace, Name: p.Origin.Name}, Message: text,
+		})
+	}
+	return out
+}
+
+// pluralOf is how addresses of the API spell a kind.
+func pluralOf(kind watch.Kind) string {
+	for _, r := range v1alpha1.Resources() {
+		if r.Kind == string(kind) {
+			return r.Plural
+		}
+	}
+	return ""
+}

@@ -1,0 +1,196 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/metrics"
+	"github.com/netloom/netloom/pkg/status"
+	"github.com/netloom/netloom/pkg/watch"
+)
+
+const (
+	// fieldManager is who writes, in the managed fields of objects.
+	fieldManager = "netloom"
+	// writeTimeout is how long one write may take.
+	writeTimeout = 10 * time.Second
+)
+
+// errConflict says that an object has changed since it was judged.
+var errConflict = errors.New("the object has changed meanwhile")
+
+// statusWriter writes what a verdict says. Every write is bound to the version of the object that was judged.
+type statusWriter struct {
+	client  dynamic.Interface
+	metrics *metrics.Metrics
+	events  record.EventRecorder // nil tells nobody
+	scheme  *runtime.Scheme
+}
+
+func newStatusWriter(client dynamic.Interface, m *metrics.Metrics, events record.EventRecorder) *statusWriter {
+	scheme := runtime.NewScheme()
+	_ = v1alpha1.AddToScheme(scheme) // never fails
+	return &statusWriter{client: client, metrics: m, events: events, scheme: scheme}
+}
+
+// Write has an object be as the verdict about it says, and returns it as it is then; nil where nothing was written.
+func (w *statusWriter) Write(ctx context.Context, ref watch.Ref, o status.Object, verdict *status.Verdict) (*written, error) {
+	out := &written{}
+	statusDiffers, finalizersDiffer := verdict.Differs(o)
+	if finalizersDiffer {
+		fresh, err := w.patch(ctx, ref, o, map[string]any{"metadata": map[string]any{
+			"resourceVersion": o.GetResourceVersion(), "finalizers": verdict.Finalizers,
+		}})
+		if err != nil || fresh == nil {
+			return nil, err
+		}
+		out.object, out.older = fresh, append(out.older, o.GetResourceVersion())
+		if o = fresh; len(verdict.Finalizers) == 0 && o.GetDeletionTimestamp() != nil {
+			return out, nil // it is gone
+		}
+	}
+	if !statusDiffers {
+		return out.orNil(), nil
+	}
+	fields, err := statusPatch(o, verdict.Status)
+	if err != nil {
+		return out.orNil(), err
+	}
+	fresh, err := w.patch(ctx, ref, o, map[string]any{
+		"metadata": map[string]any{"resourceVersion": o.GetResourceVersion()}, "status": fields,
+	}, "status")
+	if err != nil || fresh == nil {
+		return out.orNil(), err
+	}
+	out.object, out.older = fresh, append(out.older, o.GetResourceVersion())
+	w.tell(fresh, verdict.Notes)
+	return out, nil
+}
+
+// orNil is nil where nothing was written.
+func (w *written) orNil() *written {
+	if w.object == nil {
+		return nil
+	}
+	return w
+}
+
+// Replace has the status of an object be now.
+func (w *statusWriter) Replace(ctx context.Context, ref watch.Ref, o status.Object, now any) error {
+	fields, err := statusPatch(o, now)
+	if err != nil {
+		return err
+	}
+	_, err = w.patch(ctx, ref, o, map[string]any{
+		"metadata": map[string]any{"resourceVersion": o.GetResourceVersion()}, "status": fields,
+	}, "status")
+	return err
+}
+
+// tell makes Events.
+func (w *statusWriter) tell(o runtime.Object, notes []status.Note) {
+	if w.events == nil {
+		return
+	}
+	for _, n := range notes {
+		kind := corev1.EventTypeNormal
+		if n.Warning {
+			kind = corev1.EventTypeWarning
+		}
+		w.events.Event(o, kind, n.Reason, n.Message)
+	}
+}
+
+// patch sends a merge patch and returns the object as it is then; nil when there is none any more.
+func (w *statusWriter) patch(
+	ctx context.Context, ref watch.Ref, o status.Object, change map[string]any, subresources ...string,
+) (status.Object, error) {
+	data, err := json.Marshal(change)
+	if err != nil {
+		return nil, fmt.Errorf("write %s: %w", ref, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	answer, err := w.of(ref).Patch(ctx, ref.Name, types.MergePatchType, data,
+		metav1.PatchOptions{FieldManager: fieldManager}, subresources...)
+	switch {
+	case err == nil:
+		w.metrics.Wrote("ok")
+		return w.decode(ref, answer)
+	case apierrors.IsNotFound(err):
+		return nil, nil //nolint:nilnil // It is gone, which is as good.
+	case apierrors.IsConflict(err):
+		w.metrics.Wrote("conflict")
+		return nil, fmt.Errorf("write %s at version %s: %w", ref, o.GetResourceVersion(), errConflict)
+	case apierrors.IsForbidden(err):
+		w.metrics.Wrote("forbidden")
+	default:
+		w.metrics.Wrote("failed")
+	}
+	return nil, fmt.Errorf("write %s: %w", ref, err)
+}
+
+// Read reads an object anew; nil when there is none any more.
+func (w *statusWriter) Read(ctx context.Context, ref watch.Ref) (status.Object, error) {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	answer, err := w.of(ref).Get(ctx, ref.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil //nolint:nilnil // It is gone.
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", ref, err)
+	}
+	return w.decode(ref, answer)
+}
+
+func (w *statusWriter) of(ref watch.Ref) dynamic.ResourceInterface {
+	return w.client.Resource(v1alpha1.GroupVersion.WithResource(pluralOf(ref.Kind))).Namespace(ref.Namespace)
+}
+
+func (w *statusWriter) decode(ref watch.Ref, u *unstructured.Unstructured) (status.Object, error) {
+	made, err := w.scheme.New(v1alpha1.GroupVersion.WithKind(string(ref.Kind)))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", ref, err)
+	}
+	o, ok := made.(status.Object)
+	if !ok {
+		return nil, fmt.Errorf("read %s: %T is no object", ref, made)
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, o); err != nil {
+		return nil, fmt.Errorf("read %s: %w", ref, err)
+	}
+	return o, nil
+}
+
+// statusPatch is what to merge into the status of o: the fields of now, and null for those that now has not.
+func statusPatch(o status.Object, now any) (map[string]any, error) {
+	whole, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	if err != nil {
+		return nil, fmt.Errorf("status of %s/%s: %w", o.GetNamespace(), o.GetName(), err)
+	}
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(now)
+	if err != nil {
+		return nil, fmt.Errorf("status of %s/%s: %w", o.GetNamespace(), o.GetName(), err)
+	}
+	had, _, _ := unstructured.NestedMap(whole, "status")
+	for name := range had {
+		if _, ok := fields[name]; !ok {
+			fields[name] = nil
+		}
+	}
+	return fields, nil
+}

@@ -1,0 +1,229 @@
+package status
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// Verdict is what is to be written into an object.
+type Verdict struct {
+	Status     any      // a pointer to the status of the object's kind
+	Finalizers []string // in the order in which the object has them
+	Notes      []Note   // what to tell people once it is written
+	// Settled says that the gateways hold the object: as long as none of them stands differently, the verdict is the same.
+	Settled bool
+}
+
+// Note is something that people should hear about an object.
+type Note struct {
+	Warning bool
+	Reason  string // one word, for programs
+	Message string
+}
+
+// ScopeOf is the scope that an object is for; false when it names none.
+func ScopeOf(o Object, clusterWide bool) (intent.Scope, bool) {
+	purpose := o.GetLabels()[v1alpha1.LabelPurpose]
+	if purpose == "" {
+		return intent.Scope{}, false
+	}
+	if clusterWide {
+		return intent.Scope{Purpose: purpose}, true
+	}
+	return intent.Scope{Namespace: o.GetNamespace(), Purpose: purpose}, true
+}
+
+// Differs says whether an object has to be written to become what v says.
+func (v *Verdict) Differs(o Object) (status, finalizers bool) {
+	_, has := look(o)
+	return !equality.Semantic.DeepEqual(has, v.Status), !slices.Equal(o.GetFinalizers(), v.Finalizers)
+}
+
+// Of judges an object. It is false for an object that the snapshot does not know as it is now, and for kinds that no
+// gateway holds: there is nothing to say about them.
+func (w *World) Of(o Object) (Verdict, bool) {
+	kind, had := look(o)
+	finalizer := Finalizer(kind)
+	if finalizer == "" {
+		return Verdict{}, false
+	}
+	s := w.standing(o, kind)
+	if s == nil {
+		return Verdict{}, false
+	}
+	v := Verdict{Finalizers: o.GetFinalizers(), Settled: s.state == v1alpha1.InSync}
+	has := slices.Contains(v.Finalizers, finalizer)
+	switch leaving := o.GetDeletionTimestamp() != nil; {
+	case leaving && has && s.released:
+		v.Finalizers = slices.DeleteFunc(slices.Clone(v.Finalizers), func(f string) bool { return f == finalizer })
+	case !leaving && !has && len(s.gateways) > 0:
+		v.Finalizers = append(slices.Clone(v.Finalizers), finalizer)
+	}
+	v.Status = w.spell(o, had, s)
+	v.Notes = notes(had, v.Status, s)
+	return v, true
+}
+
+// standing is how an object stands, before it is put into the words of its kind.
+type standing struct {
+	scope    intent.Scope
+	intents  []*intent.EdgeIntent
+	gateways []*gateway // those that are not leaving
+	faults   []string   // why it could not be understood
+	plain    []string   // its fields that hold a secret
+	released bool       // it goes, and no gateway holds it
+
+	state           v1alpha1.State
+	reason, message string // of the condition Ready
+	pods            []v1alpha1.PodStatus
+}
+
+// standing judges an object of a kind; nil when the snapshot does not know it as it is now.
+func (w *World) standing(o Object, kind string) *standing {
+	s := &standing{plain: plainSecrets(o)}
+	key := Key{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName()}
+	s.faults = w.problems[key]
+	scope, ok := w.scope(o)
+	leaving := o.GetDeletionTimestamp() != nil
+	if !ok {
+		s.reason, s.message, s.released = ReasonNoPurpose, "the label "+v1alpha1.LabelPurpose+" is missing", leaving
+		return s.deleting(leaving)
+	}
+	s.scope, s.intents = scope, w.intentsOf(scope, key)
+	for _, e := range s.intents {
+		if e.Gone != leaving || e.Generation != 0 && e.Generation != o.GetGeneration() {
+			return nil
+		}
+	}
+	for _, g := range w.gateways[scope] {
+		if !g.Leaving {
+			s.gateways = append(s.gateways, g)
+		}
+	}
+	if len(s.gateways) == 0 {
+		s.reason, s.message, s.released = ReasonNoCNF, "no CNF has the purpose "+scope.Purpose+where(scope), leaving
+		return s.deleting(leaving)
+	}
+	origin := intent.Origin{Kind: kind, Namespace: key.Namespace, Name: key.Name}
+	w.judge(o, s, intent.NewEdgeID(scope, origin, ""), leaving)
+	return s
+}
+
+// deleting has the state say that the object goes, if it does.
+func (s *standing) deleting(leaving bool) *standing {
+	if leaving {
+		s.state, s.reason = v1alpha1.Deleting, ReasonDeleting
+	}
+	return s
+}
+
+func where(s intent.Scope) string {
+	if s.Namespace == "" {
+		return ""
+	}
+	return " in namespace " + s.Namespace
+}
+
+// judge looks at every gateway.
+func (w *World) judge(o Object, s *standing, base intent.EdgeID, leaving bool) {
+	had := podsOf(o)
+	var behind []v1alpha1.PodStatus
+	conflict, reason := "", ""
+	for _, g := range s.gateways {
+		p, why := w.pod(o, g, s, base, leaving)
+		if p.State == v1alpha1.InSync {
+			p.AppliedTime = w.since(had, p.Name, o)
+		} else {
+			behind = append(behind, p)
+			reason = graver(reason, why)
+		}
+		if g.Conflict != "" {
+			conflict = g.Conflict
+		}
+		s.pods = append(s.pods, p)
+	}
+	slices.SortFunc(s.pods, func(a, b v1alpha1.PodStatus) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(behind, func(a, b v1alpha1.PodStatus) int { return strings.Compare(a.Name, b.Name) })
+	switch {
+	case leaving && len(behind) == 0:
+		s.state, s.reason, s.released = v1alpha1.Deleting, ReasonDeleting, true
+	case leaving:
+		s.state, s.reason, s.message = v1alpha1.Deleting, ReasonDeleting, "waiting for "+summary(behind)
+	case conflict != "":
+		s.state, s.reason, s.message = v1alpha1.Unknown, ReasonConflict, conflict
+	case len(s.faults) > 0:
+		s.state, s.reason, s.message = v1alpha1.Applying, ReasonNotAccepted, strings.Join(s.faults, "; ")
+	case len(behind) > 0:
+		s.state, s.reason, s.message = v1alpha1.Applying, reason, summary(behind)
+	default:
+		s.state, s.reason = v1alpha1.InSync, ReasonInSync
+	}
+}
+
+// pod says how one gateway stands with an object, and why it lacks it. An object that goes is in sync where it is gone.
+func (w *World) pod(o Object, g *gateway, s *standing, base intent.EdgeID, leaving bool) (p v1alpha1.PodStatus, why string) {
+	p = v1alpha1.PodStatus{Name: g.Origin.Name}
+	if g.Origin.Namespace != o.GetNamespace() {
+		p.Name = g.Origin.Namespace + "/" + g.Origin.Name
+	}
+	if g.Addr.IsValid() {
+		p.IP = g.Addr.String()
+	}
+	p.State = v1alpha1.Applying
+	if leaving {
+		p.State = v1alpha1.Deleting
+	}
+	refused := g.refused(s.intents)
+	switch {
+	case g.Conflict != "":
+		p.State, p.Message, why = v1alpha1.Unknown, g.Conflict, ReasonConflict
+	case !g.Ready:
+		p.Message, why = "the pod is not ready", ReasonNotReady
+	case !g.Addr.IsValid():
+		p.Message, why = "the pod has no address", ReasonNotReady
+	case refused != "":
+		p.Message, why = refused, ReasonRefused
+	case g.lacking(base, s.intents), g.loop.Stale && !leaving:
+		p.Message, why = g.loop.Trouble, ReasonTrouble
+		if p.Message == "" {
+			p.Message, why = "not written yet", ReasonWriting
+		}
+	case !leaving && len(s.intents) == 0:
+		p.Message, why = "nothing of the object is known yet", ReasonWriting
+	default:
+		p.State = v1alpha1.InSync
+	}
+	return p, why
+}
+
+// since is when a pod came to hold an object: what the object says already, or now.
+func (w *World) since(had []v1alpha1.PodStatus, name string, o Object) *metav1.Time {
+	i := slices.IndexFunc(had, func(p v1alpha1.PodStatus) bool { return p.Name == name })
+	if i >= 0 && had[i].State == v1alpha1.InSync && had[i].AppliedTime != nil && observed(o) == o.GetGeneration() {
+		return had[i].AppliedTime
+	}
+	now := w.now
+	return &now
+}
+
+// shownPods is how many pods a message names.
+const shownPods = 3
+
+// summary says what is wrong with pods.
+func summary(pods []v1alpha1.PodStatus) string {
+	var parts []string
+	for i, p := range pods {
+		if i == shownPods {
+			parts = append(parts, "…")
+			break
+		}
+		parts = append(parts, "pod "+p.Name+": "+p.Message)
+	}
+	return strings.Join(parts, "; ")
+}

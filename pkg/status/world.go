@@ -1,0 +1,155 @@
+package status
+
+import (
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// Loop is how the target of a gateway stands. The zero value is a gateway without one, or one that has agreed with nothing
+// yet.
+type Loop struct {
+	Revision intent.Revision // the snapshot that it agreed with last
+	// Trouble says why the last round did not end well, or why there is no target although there should be one; "" if
+	// nothing is wrong.
+	Trouble string
+	// Stale says that it has been in trouble for so long that what the gateway holds is not known any more.
+	Stale bool
+	Skips []backends.Skip // what the gateway does not take
+}
+
+// Problem is what could not be understood of an object.
+type Problem struct {
+	Of      Key
+	Message string
+}
+
+// World is what is known at one moment. It is read-only once it is made, but not safe for concurrent use: it remembers
+// what it has worked out.
+type World struct {
+	snapshot    *intent.Snapshot
+	now         metav1.Time
+	clusterWide bool
+	gateways    map[intent.Scope][]*gateway // by ID
+	problems    map[Key][]string
+	intents     map[intent.Scope]map[Key][]*intent.EdgeIntent // of the scopes that were asked for
+}
+
+// Facts is what a World is made of.
+type Facts struct {
+	Snapshot *intent.Snapshot // not older than any revision in Loops
+	Loops    map[intent.GatewayID]Loop
+	Problems []Problem
+	// Now is the time to write down, in whole seconds as the API keeps it.
+	Now metav1.Time
+	// ClusterWide has an object mean the gateways of its purpose in every namespace.
+	ClusterWide bool
+}
+
+// gateway is a gateway with what it may not hold yet.
+type gateway struct {
+	*intent.Gateway
+	loop  Loop
+	all   bool // it may lack anything
+	lacks map[intent.EdgeID]bool
+	sets  map[intent.SetID]bool
+	skips map[string]string // reasons by intent
+}
+
+// NewWorld puts facts in order.
+func NewWorld(f Facts) *World {
+	w := &World{
+		snapshot: f.Snapshot, now: f.Now, clusterWide: f.ClusterWide, gateways: map[intent.Scope][]*gateway{},
+		problems: map[Key][]string{}, intents: map[intent.Scope]map[Key][]*intent.EdgeIntent{},
+	}
+	for g := range f.Snapshot.Gateways() {
+		w.gateways[g.Scope] = append(w.gateways[g.Scope], newGateway(g, f.Loops[g.ID], f.Snapshot))
+	}
+	for _, p := range f.Problems {
+		w.problems[p.Of] = append(w.problems[p.Of], p.Message)
+	}
+	return w
+}
+
+func newGateway(g *intent.Gateway, loop Loop, s *intent.Snapshot) *gateway {
+	out := &gateway{
+		Gateway: g, loop: loop, lacks: map[intent.EdgeID]bool{}, sets: map[intent.SetID]bool{}, skips: map[string]string{},
+	}
+	for _, skip := range loop.Skips {
+		out.skips[skip.Intent] = skip.Reason
+	}
+	if loop.Revision >= s.Revision() && loop.Revision > 0 {
+		return out
+	}
+	changes, ok := s.Since(loop.Revision)
+	if !ok {
+		out.all = true
+		return out
+	}
+	for i := range changes {
+		c := &changes[i]
+		for _, id := range c.Edges {
+			out.lacks[id] = true
+		}
+		for _, id := range c.Sets {
+			out.sets[id] = true
+		}
+		for j := range c.Members {
+			out.sets[c.Members[j].ID] = true
+		}
+		out.all = out.all || c.Unknown || slices.Contains(c.Gateways, g.ID)
+	}
+	return out
+}
+
+// lacking says whether the gateway may not hold the intents of an object as the snapshot has them.
+func (g *gateway) lacking(base intent.EdgeID, of []*intent.EdgeIntent) bool {
+	if g.all {
+		return true
+	}
+	for _, e := range of {
+		app, ok := e.Spec.(*intent.Application)
+		if g.lacks[e.ID] || ok && g.sets[app.Sources] {
+			return true
+		}
+	}
+	for id := range g.lacks { // what was there and is not any more
+		if id == base || strings.HasPrefix(string(id), string(base)+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// refused is the reason why the gateway does not take one of the intents of an object; "" when it takes all.
+func (g *gateway) refused(of []*intent.EdgeIntent) string {
+	for _, e := range of {
+		if reason, ok := g.skips[string(e.ID)]; ok {
+			return reason
+		}
+	}
+	return ""
+}
+
+// scope is the scope of an object; false when it has none.
+func (w *World) scope(o Object) (intent.Scope, bool) {
+	return ScopeOf(o, w.clusterWide)
+}
+
+// intentsOf lists the intents of an object, by ID.
+func (w *World) intentsOf(scope intent.Scope, key Key) []*intent.EdgeIntent {
+	of, ok := w.intents[scope]
+	if !ok {
+		of = map[Key][]*intent.EdgeIntent{}
+		for e := range w.snapshot.EdgeIntentsOf(scope) {
+			from := Key{Kind: e.Origin.Kind, Namespace: e.Origin.Namespace, Name: e.Origin.Name}
+			of[from] = append(of[from], e)
+		}
+		w.intents[scope] = of
+	}
+	return of[key]
+}
