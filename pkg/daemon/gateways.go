@@ -20,6 +20,7 @@ type gateways struct {
 	opts    SDWAN
 	loops   reconcile.Options // of every loop, but for target and observer
 	force   bool
+	owner   string
 	latest  func() *intent.Snapshot
 	metrics *metrics.Metrics
 	observe reconcile.Observer

@@ -18,7 +18,7 @@ const (
 
 // device says how to talk to a gateway. It reads the Secret of the certificate; that of the account is read at each login.
 func (m *gateways) device(ctx context.Context, g *intent.Gateway) (Device, error) {
-	d := Device{Target: targetName(g), Gateway: g.ID, Secret: m.secret}
+	d := Device{Target: targetName(g), Owner: m.owner, Gateway: g.ID, Secret: m.secret}
 	c := &d.Client
 	c.Dial, c.Log = m.opts.Dial, m.log.WithField("target", d.Target)
 	switch {

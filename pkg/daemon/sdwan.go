@@ -70,6 +70,7 @@ func (o SDWAN) withDefaults() SDWAN {
 // Device is a gateway to be configured, and how to talk to it.
 type Device struct {
 	Target  string // its name in logs, metrics and status: openwrt/NAMESPACE/POD
+	Owner   string // mark on all that is written
 	Gateway intent.GatewayID
 	Client  openwrt.Options
 	Secret  func(ctx context.Context, ref intent.SecretRef) ([]byte, error)

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -16,8 +15,10 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/netloom/netloom/backends/builtin"
+	backend "github.com/netloom/netloom/backends/openwrt"
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/openwrt"
 	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/watch"
 	"github.com/netloom/netloom/translator"
@@ -39,7 +40,8 @@ func newSDWAN(d *Daemon) *sdwan {
 	opts := d.opts.SDWAN.withDefaults()
 	s := &sdwan{gateways: newGateways(opts, d.pipeline.Latest, d.log), hosts: newHosts(opts, d.pipeline.Do, d.metrics, d.log)}
 	g := s.gateways
-	g.metrics, g.observe, g.force, g.loops = d.metrics, &d.observe, d.opts.Force, edgeLoops(d.opts.Reconcile, opts)
+	g.metrics, g.observe, g.force, g.owner = d.metrics, &d.observe, d.opts.Force, d.opts.Target.Owner
+	g.loops = edgeLoops(d.opts.Reconcile, opts)
 	var writer *statusWriter
 	if opts.Dynamic != nil {
 		writer = newStatusWriter(opts.Dynamic, d.metrics, opts.Events)
@@ -111,8 +113,16 @@ func tellDrift(events record.EventRecorder, g *intent.Gateway, ops int) {
 }
 
 // deviceTarget makes the target of a gateway.
-func deviceTarget(Device) (*builtin.Target, error) {
-	return nil, errors.New("no backend for OpenWRT is compiled in")
+func deviceTarget(d Device) (*builtin.Target, error) {
+	client, err := openwrt.New(d.Client)
+	if err != nil {
+		return nil, err
+	}
+	backend, err := backend.New(client, backend.Options{Owner: d.Owner, Gateway: d.Gateway, Secret: d.Secret, Log: d.Client.Log})
+	if err != nil {
+		return nil, err
+	}
+	return &builtin.Target{Name: d.Target, Backend: backend}, nil
 }
 
 // clients makes the clients of an API that the options do not have yet.
