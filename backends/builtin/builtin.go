@@ -11,7 +11,10 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/memory"
+	edge "github.com/netloom/netloom/backends/openwrt"
 	"github.com/netloom/netloom/backends/ovn"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/openwrt"
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
@@ -32,9 +35,18 @@ type Target struct {
 
 // Settings is all that constructors may ask for.
 type Settings struct {
-	Owner string
-	Log   logrus.FieldLogger
-	OVN   OVNSettings
+	Owner   string
+	Log     logrus.FieldLogger
+	OVN     OVNSettings
+	OpenWRT OpenWRTSettings
+}
+
+// OpenWRTSettings are those of the backend named openwrt: which gateway, and how to talk to it.
+type OpenWRTSettings struct {
+	Client  openwrt.Options
+	Gateway intent.GatewayID
+	// Secret reads a key of a Secret; see the backend's own Options.
+	Secret func(context.Context, intent.SecretRef) ([]byte, error)
 }
 
 // OVNSettings are those of the backend named ovn.
@@ -52,7 +64,7 @@ type Constructor func(Settings) (*Target, error)
 
 // Constructors lists the backends by name.
 func Constructors() map[string]Constructor {
-	return map[string]Constructor{"memory": newMemory, "ovn": newOVN}
+	return map[string]Constructor{"memory": newMemory, "openwrt": newOpenWRT, "ovn": newOVN}
 }
 
 // New makes the target of a name.
@@ -92,6 +104,28 @@ func newOVN(s Settings) (*Target, error) {
 			return ok
 		},
 	}, nil
+}
+
+func newOpenWRT(s Settings) (*Target, error) {
+	opts := s.OpenWRT.Client
+	if opts.Log == nil {
+		opts.Log = s.Log
+	}
+	client, err := openwrt.New(opts)
+	if err != nil {
+		return nil, err
+	}
+	backend, err := edge.New(client, edge.Options{
+		Owner: s.Owner, Gateway: s.OpenWRT.Gateway, Secret: s.OpenWRT.Secret, Log: s.Log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Target{Name: "openwrt", Backend: backend, Run: func(ctx context.Context) error {
+		<-ctx.Done()
+		client.Close()
+		return nil
+	}}, nil
 }
 
 func newMemory(s Settings) (*Target, error) {

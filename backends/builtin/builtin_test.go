@@ -11,6 +11,7 @@ import (
 
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/openwrt"
 )
 
 func settings(change func(*builtin.Settings)) builtin.Settings {
@@ -18,7 +19,7 @@ func settings(change func(*builtin.Settings)) builtin.Settings {
 	log.SetLevel(logrus.PanicLevel)
 	s := builtin.Settings{Owner: "netloom", Log: log, OVN: builtin.OVNSettings{
 		Endpoints: []string{"unix:/nowhere/nb.sock"}, PortNames: "ovn-kubernetes",
-	}}
+	}, OpenWRT: builtin.OpenWRTSettings{Client: openwrt.Options{URL: "http://192.0.2.1"}, Gateway: "shop/cnf-0"}}
 	if change != nil {
 		change(&s)
 	}
@@ -26,7 +27,7 @@ func settings(change func(*builtin.Settings)) builtin.Settings {
 }
 
 func TestEveryBackendCanBeMade(t *testing.T) {
-	require.Equal(t, []string{"memory", "ovn"}, slices.Sorted(maps.Keys(builtin.Constructors())))
+	require.Equal(t, []string{"memory", "openwrt", "ovn"}, slices.Sorted(maps.Keys(builtin.Constructors())))
 	for name := range builtin.Constructors() {
 		target, err := builtin.New(name, settings(nil))
 		require.NoError(t, err)
@@ -53,17 +54,30 @@ func TestOVNIsDownUntilItsServerAnswers(t *testing.T) {
 	require.NoError(t, target.Run(ctx))
 }
 
+func TestOpenWRTIsAskedNothingUntilItIsPlannedFor(t *testing.T) {
+	target, err := builtin.New("openwrt", settings(nil))
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, target.Run(ctx))
+	_, err = target.Backend.Plan(t.Context(), intent.NewSnapshot(), 0)
+	require.ErrorContains(t, err, "gateway shop/cnf-0: it does not exist")
+}
+
 func TestSettingsThatAreNone(t *testing.T) {
 	for _, tc := range []struct {
 		name, backend string
 		change        func(*builtin.Settings)
 		want          string
 	}{
-		{"a backend that is not compiled in", "iptables", nil, `backend "iptables": expected one of memory, ovn`},
+		{"a backend that is not compiled in", "iptables", nil, `backend "iptables": expected one of memory, openwrt, ovn`},
 		{"an owner", "ovn", func(s *builtin.Settings) { s.Owner = "" }, `owner ""`},
 		{"no endpoints", "ovn", func(s *builtin.Settings) { s.OVN.Endpoints = nil }, "endpoint"},
 		{"port names", "ovn", func(s *builtin.Settings) { s.OVN.PortNames = "{what}" }, "{what}"},
 		{"switches that balance", "ovn", func(s *builtin.Settings) { s.OVN.LoadBalancing.Switches = "a," }, `switches: ""`},
+		{"no gateway", "openwrt", func(s *builtin.Settings) { s.OpenWRT.Gateway = "" }, "gateway"},
+		{"an owner of a gateway", "openwrt", func(s *builtin.Settings) { s.Owner = "A" }, `owner "A"`},
+		{"no device", "openwrt", func(s *builtin.Settings) { s.OpenWRT.Client.URL = "" }, "URL"},
 		{"ssl without an authority", "ovn", func(s *builtin.Settings) { s.OVN.Endpoints = []string{"ssl:h:1"} }, "ssl"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
