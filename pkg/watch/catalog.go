@@ -124,7 +124,7 @@ func addNamespaces(before, now map[Ref]claim) {
 	missing := map[Ref]bool{}
 	for ref := range now {
 		ns := Ref{Kind: KindNamespace, Name: ref.Namespace}
-		if _, ok := now[ns]; !ok && ref.Namespace != "" {
+		if _, ok := now[ns]; !ok && ref.Namespace != "" && ref.Kind != kindSecret {
 			missing[ns] = true
 		}
 	}

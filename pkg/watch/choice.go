@@ -46,7 +46,7 @@ func (k *Kubernetes) chooseEndpoints(ctx context.Context) bool {
 		}
 	}
 	k.mu.Lock()
-	k.unused = unused
+	k.unused, k.chosen = unused, true
 	k.mu.Unlock()
 	k.recovered(KindEndpointSlice)
 	return true

@@ -44,7 +44,7 @@ func completeNamespace(n *corev1.Namespace) {
 }
 
 // completePod fills in container protocols and makes the two spellings of a pod's addresses agree. A pod that has an
-// address and does not say its phase runs.
+// address and does not say its phase runs; one that runs and does not say whether it is ready is.
 func completePod(p *corev1.Pod) {
 	for _, containers := range [][]corev1.Container{p.Spec.InitContainers, p.Spec.Containers} {
 		for i := range containers {
@@ -67,6 +67,9 @@ func completePod(p *corev1.Pod) {
 		if s.PodIP != "" {
 			s.Phase = corev1.PodRunning
 		}
+	}
+	if s.Phase == corev1.PodRunning && s.PodIP != "" {
+		completeReadiness(s)
 	}
 }
 

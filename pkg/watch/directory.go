@@ -232,7 +232,7 @@ func (d *Directory) update(files map[string]*manifest, unreadable map[string]err
 		problems[i] = f.problem()
 	}
 	problems = slices.Compact(problems)
-	given := withSlices(d.given, force)
+	given := withoutHidden(withSlices(d.given, force))
 	dirty := changed(d.given, given)
 
 	d.mu.Lock()

@@ -12,7 +12,6 @@ import (
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -33,7 +32,7 @@ func endpointsResource() resource {
 		kind: kindEndpoints, version: corev1.SchemeGroupVersion, plural: "endpoints", namespaced: true,
 		empty:    func() object { return &classicEndpoints{} },
 		complete: typed(completeEndpoints), validate: judged(validateEndpoints), trim: typed(trimEndpoints),
-		listWatch: func(c kubernetes.Interface) *cache.ListWatch {
+		listWatch: func(c clients) *cache.ListWatch {
 			return access(c.CoreV1().Endpoints(metav1.NamespaceAll))
 		},
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // Manifests spells objects of a source as one List in JSON, which a directory or LoadManifest reads again: what is not
-// there any more is left out, and so is what netloom does not look at.
+// there any more is left out, and so is what netloom does not look at. Secrets that stand in objects are not shown.
 func Manifests(source Source, refs []Ref) ([]byte, error) {
 	list := struct {
 		APIVersion string           `json:"apiVersion"`
@@ -27,6 +27,9 @@ func Manifests(source Source, refs []Ref) ([]byte, error) {
 			continue
 		}
 		o = o.DeepCopyObject()
+		if copied, ok := o.(object); ok {
+			withoutSecrets(copied)
+		}
 		o.GetObjectKind().SetGroupVersionKind(r.version.WithKind(string(r.kind)))
 		if m, ok := o.(metav1.Object); ok {
 			m.SetResourceVersion("")

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"encoding/json"
 	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 )
@@ -28,22 +30,32 @@ type resource struct {
 	version    schema.GroupVersion
 	plural     string // as in an RBAC rule: resource, or resource.group
 	namespaced bool
+	sdwan      bool // it is read through the dynamic client
 	empty      func() object
-	complete   func(object)                 // fills in what the API server would
-	validate   func(object) field.ErrorList // judges a completed object as the API server would
-	trim       func(object)                 // drops what netloom does not look at
-	listWatch  func(kubernetes.Interface) *cache.ListWatch
+	complete   func(object)                          // fills in what the API server would
+	judge      func(json.RawMessage) field.ErrorList // holds what is written against a schema; nil where there is none
+	validate   func(object) field.ErrorList          // judges a completed object as the API server would
+	trim       func(object)                          // drops what netloom does not look at
+	listWatch  func(clients) *cache.ListWatch        // nil for what is read from directories only
+}
+
+// clients are how an API is asked.
+type clients struct {
+	kubernetes.Interface
+	sdwan dynamic.Interface // nil to read no SD-WAN kinds
 }
 
 // resources lists the kinds that sources deliver, and Endpoints, which they deliver as slices.
-func resources() []resource {
+func resources() []resource { return append(coreResources(), sdwanResources()...) }
+
+func coreResources() []resource {
 	return []resource{
 		{
 			kind: KindNetworkPolicy, version: networkingv1.SchemeGroupVersion,
 			plural: "networkpolicies.networking.k8s.io", namespaced: true,
 			empty:    func() object { return &networkingv1.NetworkPolicy{} },
 			complete: typed(completePolicy), validate: judged(validatePolicy), trim: typed(trimPolicy),
-			listWatch: func(c kubernetes.Interface) *cache.ListWatch {
+			listWatch: func(c clients) *cache.ListWatch {
 				return access(c.NetworkingV1().NetworkPolicies(metav1.NamespaceAll))
 			},
 		},
@@ -51,7 +63,7 @@ func resources() []resource {
 			kind: KindPod, version: corev1.SchemeGroupVersion, plural: "pods", namespaced: true,
 			empty:    func() object { return &corev1.Pod{} },
 			complete: typed(completePod), validate: judged(validatePod), trim: typed(trimPod),
-			listWatch: func(c kubernetes.Interface) *cache.ListWatch {
+			listWatch: func(c clients) *cache.ListWatch {
 				return access(c.CoreV1().Pods(metav1.NamespaceAll))
 			},
 		},
@@ -59,19 +71,19 @@ func resources() []resource {
 			kind: KindNamespace, version: corev1.SchemeGroupVersion, plural: "namespaces",
 			empty:    func() object { return &corev1.Namespace{} },
 			complete: typed(completeNamespace), validate: judged(validateNamespace), trim: typed(trimNamespace),
-			listWatch: func(c kubernetes.Interface) *cache.ListWatch { return access(c.CoreV1().Namespaces()) },
+			listWatch: func(c clients) *cache.ListWatch { return access(c.CoreV1().Namespaces()) },
 		},
 		{
 			kind: KindNode, version: corev1.SchemeGroupVersion, plural: "nodes",
 			empty:    func() object { return &corev1.Node{} },
 			complete: func(object) {}, validate: judged(validateNode), trim: typed(trimNode),
-			listWatch: func(c kubernetes.Interface) *cache.ListWatch { return access(c.CoreV1().Nodes()) },
+			listWatch: func(c clients) *cache.ListWatch { return access(c.CoreV1().Nodes()) },
 		},
 		{
 			kind: KindService, version: corev1.SchemeGroupVersion, plural: "services", namespaced: true,
 			empty:    func() object { return &corev1.Service{} },
 			complete: typed(completeService), validate: judged(validateService), trim: typed(trimService),
-			listWatch: func(c kubernetes.Interface) *cache.ListWatch {
+			listWatch: func(c clients) *cache.ListWatch {
 				return access(c.CoreV1().Services(metav1.NamespaceAll))
 			},
 		},
@@ -80,7 +92,7 @@ func resources() []resource {
 			plural: "endpointslices.discovery.k8s.io", namespaced: true,
 			empty:    func() object { return &discoveryv1.EndpointSlice{} },
 			complete: typed(completeSlice), validate: judged(validateSlice), trim: typed(trimSlice),
-			listWatch: func(c kubernetes.Interface) *cache.ListWatch {
+			listWatch: func(c clients) *cache.ListWatch {
 				return access(c.DiscoveryV1().EndpointSlices(metav1.NamespaceAll))
 			},
 		},
@@ -88,9 +100,16 @@ func resources() []resource {
 	}
 }
 
-// resourceOf finds the row of a kind.
+// resourceOf finds the row of a kind that manifests may have.
 func resourceOf(kind Kind) (resource, bool) {
-	for _, r := range resources() {
+	rows := coreResources
+	switch {
+	case kind == kindSecret:
+		return secretResource(), true
+	case isSDWAN(kind):
+		rows = sdwanResources
+	}
+	for _, r := range rows() {
 		if r.kind == kind {
 			return r, true
 		}

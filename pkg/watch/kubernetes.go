@@ -26,7 +26,10 @@ type Kubernetes struct {
 
 	mu       sync.Mutex
 	problems map[Kind]Problem
+	garbled  map[Ref]Problem // objects that do not go into their type
+	refused  map[Kind]bool   // kinds that the API would not list, and has not listed since
 	running  bool
+	chosen   bool // it is known which of the two endpoints are read from
 	unused   Kind // of the two that endpoints may be read from; "" when it is neither, or not known yet
 }
 
@@ -46,16 +49,22 @@ func NewKubernetes(client kubernetes.Interface, opts Options, log logrus.FieldLo
 		resources: map[Kind]*informed{},
 		adapter:   newAdapter(),
 		problems:  map[Kind]Problem{},
+		garbled:   map[Ref]Problem{},
+		refused:   map[Kind]bool{},
 	}
+	c := clients{Interface: client, sdwan: opts.SDWAN}
 	for _, r := range resources() {
-		if !opts.wants(r.kind) {
+		if !opts.wants(r.kind) || r.sdwan && opts.SDWAN == nil {
 			continue
 		}
-		lw := k.noticing(&r, r.listWatch(client))
+		example, asked := runtime.Object(r.empty()), any(client)
+		if r.sdwan {
+			example, asked = untyped(&r), opts.SDWAN
+		}
+		lw := cache.ToListWatcherWithWatchListSemantics(k.noticing(&r, r.listWatch(c)), asked)
 		k.resources[r.kind] = &informed{
 			resource: r,
-			informer: cache.NewSharedIndexInformerWithOptions(
-				cache.ToListWatcherWithWatchListSemantics(lw, client), r.empty(), cache.SharedIndexInformerOptions{}),
+			informer: cache.NewSharedIndexInformerWithOptions(lw, example, cache.SharedIndexInformerOptions{}),
 		}
 	}
 	return k
@@ -91,7 +100,10 @@ func (k *Kubernetes) Run(ctx context.Context) error {
 	k.mu.Lock()
 	k.running = true
 	k.mu.Unlock()
-	start := func(r *informed) { running.Go(func() { r.informer.RunWithContext(ctx) }) }
+	start := func(r *informed) {
+		running.Go(func() { r.informer.RunWithContext(ctx) })
+		running.Go(func() { k.await(ctx, r) })
+	}
 	for kind, r := range k.resources {
 		if !k.mayChoose(kind) {
 			start(r)
@@ -105,27 +117,27 @@ func (k *Kubernetes) Run(ctx context.Context) error {
 			start(r)
 		}
 	}
-	for _, r := range k.inUse() {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-r.handler.HasSyncedChecker().Done():
-		}
-	}
-	k.log.Debug("cluster objects read")
-	k.ring()
 	<-ctx.Done()
 	return nil
 }
 
+// await rings when a resource has been listed once.
+func (k *Kubernetes) await(ctx context.Context, r *informed) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-r.handler.HasSyncedChecker().Done():
+	}
+	k.mu.Lock()
+	delete(k.refused, r.kind)
+	k.mu.Unlock()
+	k.log.WithField("resource", r.plural).Debug("cluster objects read")
+	k.ring()
+}
+
 // prepare connects an informer. It fails only when called twice.
 func (k *Kubernetes) prepare(r *informed) error {
-	if err := r.informer.SetTransform(func(o any) (any, error) {
-		if t, ok := o.(object); ok {
-			r.trim(t)
-		}
-		return o, nil
-	}); err != nil {
+	if err := r.informer.SetTransform(k.transform(r)); err != nil {
 		return err
 	}
 	err := r.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
@@ -143,23 +155,34 @@ func (k *Kubernetes) handler(r *resource) cache.ResourceEventHandler {
 	if r.kind == kindEndpoints {
 		return k.adapter.handler(k.mark)
 	}
-	mark := func(o any) {
+	refOf := func(o any) (Ref, bool) {
 		switch o := o.(type) {
 		case object:
-			k.mark(r.ref(o))
+			return r.ref(o), true
 		case cache.DeletedFinalStateUnknown: // went while the watch was down
-			if ns, name, err := cache.SplitMetaNamespaceKey(o.Key); err == nil {
-				k.mark(Ref{Kind: r.kind, Namespace: ns, Name: name})
-			}
+			ns, name, err := cache.SplitMetaNamespaceKey(o.Key)
+			return Ref{Kind: r.kind, Namespace: ns, Name: name}, err == nil
+		default:
+			return Ref{}, false
+		}
+	}
+	mark := func(o any) {
+		if ref, ok := refOf(o); ok {
+			k.mark(ref)
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc:    mark,
-		DeleteFunc: mark,
+		AddFunc: mark,
+		DeleteFunc: func(o any) {
+			if ref, ok := refOf(o); ok {
+				k.readable(ref)
+				k.mark(ref)
+			}
+		},
 		UpdateFunc: func(before, after any) {
 			b, ok1 := before.(object)
 			a, ok2 := after.(object)
-			if !ok1 || !ok2 || !same(b, a) {
+			if !ok1 || !ok2 || !same(b, a) || r.sdwan && a.GetGeneration() != b.GetGeneration() {
 				mark(after)
 			}
 		},
@@ -170,6 +193,10 @@ func (k *Kubernetes) handler(r *resource) cache.ResourceEventHandler {
 func (k *Kubernetes) failed(r *resource, err error) {
 	p := Problem{Where: r.plural, Message: err.Error()}
 	k.mu.Lock()
+	k.refuse(r, err)
+	if k.isWithheld(r.kind) {
+		p.Message += "; what was written for such objects stays as it is until they can be read"
+	}
 	news := k.problems[r.kind] != p
 	k.problems[r.kind] = p
 	k.mu.Unlock()
@@ -188,7 +215,7 @@ func (k *Kubernetes) recovered(kind Kind) {
 	}
 }
 
-// Synced says whether every kind has been listed once.
+// Synced says whether every kind has been listed once, those that are withheld aside.
 func (k *Kubernetes) Synced() bool {
 	k.mu.Lock()
 	running := k.running
@@ -196,8 +223,8 @@ func (k *Kubernetes) Synced() bool {
 	if !running {
 		return false
 	}
-	for _, r := range k.inUse() {
-		if !r.handler.HasSynced() {
+	for kind, r := range k.inUse() {
+		if !r.handler.HasSynced() && !k.withholds(kind) {
 			return false
 		}
 	}
@@ -220,16 +247,18 @@ func (k *Kubernetes) Get(ref Ref) (runtime.Object, bool) {
 	if err != nil || !found {
 		return nil, false
 	}
+	if _, unknown := o.(*metav1.PartialObjectMetadata); unknown {
+		return nil, false
+	}
 	typed, ok := o.(runtime.Object)
 	return typed, ok
 }
 
-// Problems lists the resources that cannot be watched at present.
+// Problems lists the resources that cannot be watched at present, and the objects that do not go into their type.
 func (k *Kubernetes) Problems() []Problem {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return slices.SortedFunc(maps.Values(k.problems), Problem.Compare)
+	all := slices.AppendSeq(slices.Collect(maps.Values(k.problems)), maps.Values(k.garbled))
+	slices.SortFunc(all, Problem.Compare)
+	return all
 }
-
-// Withheld lists the kinds that the API refused from the start.
-func (k *Kubernetes) Withheld() []Kind { return nil }

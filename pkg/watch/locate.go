@@ -17,6 +17,9 @@ type misfit struct {
 	message string
 }
 
+// found stands in a message before what is there instead.
+const found = ", found "
+
 // misfits finds every value in raw that does not go into a t, with the path at which it stands. The decoder only names
 // the first, without indices.
 func misfits(raw json.RawMessage, t reflect.Type, path string) []misfit {
@@ -31,39 +34,39 @@ func misfits(raw json.RawMessage, t reflect.Type, path string) []misfit {
 	if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
 		return []misfit{{path, err.Error()}}
 	}
-	var found []misfit
+	var inside []misfit
 	switch t.Kind() { //nolint:exhaustive // only these have values within
 	case reflect.Struct:
-		found = inMapping(raw, path, func(key string) (reflect.Type, string, bool) {
+		inside = inMapping(raw, path, func(key string) (reflect.Type, string, bool) {
 			f, ok := fieldNamed(t, key)
 			return f, join(path, key), ok
 		})
 	case reflect.Map:
-		found = inMapping(raw, path, func(key string) (reflect.Type, string, bool) {
+		inside = inMapping(raw, path, func(key string) (reflect.Type, string, bool) {
 			return t.Elem(), fmt.Sprintf("%s[%s]", path, key), true
 		})
 	case reflect.Slice:
-		found = inList(raw, path, t)
+		inside = inList(raw, path, t)
 	default:
 	}
-	if len(found) == 0 {
-		return []misfit{{path, fmt.Sprintf("expected %s, found %s", wanted(t), shape(raw))}}
+	if len(inside) == 0 {
+		return []misfit{{path, "expected " + wanted(t) + found + shape(raw)}}
 	}
-	return found
+	return inside
 }
 
 func inMapping(raw json.RawMessage, path string, child func(key string) (reflect.Type, string, bool)) []misfit {
 	var values map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &values); err != nil {
-		return []misfit{{path, "expected a mapping, found " + shape(raw)}}
+		return []misfit{{path, "expected a mapping" + found + shape(raw)}}
 	}
-	var found []misfit
+	var inside []misfit
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if t, at, ok := child(key); ok {
-			found = append(found, misfits(values[key], t, at)...)
+			inside = append(inside, misfits(values[key], t, at)...)
 		}
 	}
-	return found
+	return inside
 }
 
 func inList(raw json.RawMessage, path string, t reflect.Type) []misfit {
@@ -72,13 +75,13 @@ func inList(raw json.RawMessage, path string, t reflect.Type) []misfit {
 		return nil // base64 text, not a list
 	}
 	if err := json.Unmarshal(raw, &values); err != nil {
-		return []misfit{{path, "expected a list, found " + shape(raw)}}
+		return []misfit{{path, "expected a list" + found + shape(raw)}}
 	}
-	var found []misfit
+	var inside []misfit
 	for i, v := range values {
-		found = append(found, misfits(v, t.Elem(), fmt.Sprintf("%s[%d]", path, i))...)
+		inside = append(inside, misfits(v, t.Elem(), fmt.Sprintf("%s[%d]", path, i))...)
 	}
-	return found
+	return inside
 }
 
 // fieldNamed finds the type of the field that JSON calls name, in t or in what t embeds.
@@ -106,6 +109,9 @@ func wanted(t reflect.Type) string {
 	case reflect.Struct, reflect.Map:
 		return "a mapping"
 	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return "text in base64"
+		}
 		return "a list"
 	case reflect.Int, reflect.Int32, reflect.Int64, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		return "an integer (" + t.Kind().String() + ")"

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -14,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 	kjson "sigs.k8s.io/json"
+
+	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 )
 
 // manifest is what one version of one file says.
@@ -62,12 +65,15 @@ func parseManifest(path string, content []byte, opts Options) *manifest {
 	return m
 }
 
-// plain is the text of a parser's error on one line, without the parser's name.
+// anchor is where YAML's parser quotes a value: one that begins with an asterisk.
+var anchor = regexp.MustCompile(`unknown anchor '.*' referenced`)
+
+// plain is the text of a parser's error on one line, without the parser's name, and without what may be a secret.
 func plain(err error) string {
 	s := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
 	s = strings.TrimPrefix(s, "yaml: ")
 	s = strings.TrimPrefix(s, "unmarshal errors:")
-	return strings.Join(strings.Fields(s), " ")
+	return anchor.ReplaceAllLiteralString(strings.Join(strings.Fields(s), " "), "unknown anchor referenced")
 }
 
 // reading is the decoding of one document.
@@ -119,16 +125,18 @@ func (r *reading) object(raw json.RawMessage, path string, usual metav1.TypeMeta
 		r.lost(join(path, "apiVersion"), fmt.Sprintf("Invalid value: %q: %v", is.APIVersion, err))
 		return
 	}
+	if version == oldGroupVersion {
+		version, raw = v1alpha1.GroupVersion, respell(is.Kind, raw)
+	}
 	if row, ok := resourceOf(Kind(is.Kind)); ok && row.version == version && r.opts.wants(row.kind) {
 		r.resource(&row, raw, h.Metadata, path)
 		return
 	}
-	if item, ok := r.listed(version, is.Kind); ok {
+	if item, ok := r.listed(version, is.APIVersion, is.Kind); ok {
 		r.list(raw, path, item, depth)
 		return
 	}
-	if scheme.Scheme.IsVersionRegistered(version) && (!scheme.Scheme.Recognizes(version.WithKind(is.Kind)) ||
-		r.isServed(is.Kind)) {
+	if r.isUnheardOf(version, is.Kind) {
 		r.lost(join(path, "kind"), fmt.Sprintf("no matches for kind %q in version %q", is.Kind, is.APIVersion))
 		return
 	}
@@ -152,14 +160,19 @@ func (r *reading) typed(is metav1.TypeMeta, path string) bool {
 	}
 }
 
-// isServed says whether a kind of that name is wanted in some version.
-func (r *reading) isServed(kind string) bool {
-	_, ok := resourceOf(Kind(kind))
-	return ok && r.opts.wants(Kind(kind))
+// isUnheardOf says whether a kind cannot be what its author meant: a server that has the version does not have the kind
+// in it, or not the one that is read.
+func (r *reading) isUnheardOf(version schema.GroupVersion, kind string) bool {
+	_, served := resourceOf(Kind(kind))
+	served = served && r.opts.wants(Kind(kind))
+	if isSDWANGroup(version.Group) {
+		return served || version != v1alpha1.GroupVersion || !isSDWAN(Kind(kind))
+	}
+	return scheme.Scheme.IsVersionRegistered(version) && (!scheme.Scheme.Recognizes(version.WithKind(kind)) || served)
 }
 
 // listed says whether a kind is a list, and what its items are when they do not say so themselves.
-func (r *reading) listed(version schema.GroupVersion, kind string) (item metav1.TypeMeta, ok bool) {
+func (r *reading) listed(version schema.GroupVersion, written, kind string) (item metav1.TypeMeta, ok bool) {
 	if kind == "List" && version == (schema.GroupVersion{Version: "v1"}) {
 		return metav1.TypeMeta{}, true
 	}
@@ -171,7 +184,7 @@ func (r *reading) listed(version schema.GroupVersion, kind string) (item metav1.
 	if !ok || row.version != version || !r.opts.wants(row.kind) {
 		return metav1.TypeMeta{}, false
 	}
-	return metav1.TypeMeta{APIVersion: version.String(), Kind: name}, true
+	return metav1.TypeMeta{APIVersion: written, Kind: name}, true
 }
 
 // list reads every item of a list.
@@ -211,13 +224,21 @@ func (r *reading) resource(row *resource, raw, metadata json.RawMessage, path st
 	}
 	o := row.empty()
 	faults = decode(raw, o, path)
+	for i := range faults {
+		faults[i] = discreet(row.kind, faults[i])
+	}
 	if len(faults) == 0 {
 		if row.namespaced && o.GetNamespace() == "" {
 			o.SetNamespace(metav1.NamespaceDefault)
 		}
 		row.complete(o)
-		for _, err := range row.validate(o) {
-			faults = append(faults, misfit{join(path, err.Field), err.ErrorBody()})
+		wrong := row.validate(o)
+		if row.judge != nil {
+			wrong = append(wrong, row.judge(raw)...)
+		}
+		for _, err := range wrong {
+			m := discreetError(row.kind, err)
+			faults = append(faults, misfit{join(path, m.field), m.message})
 		}
 	}
 	if len(faults) > 0 {

@@ -221,7 +221,7 @@ func TestWhichObjectsAFileDeclares(t *testing.T) {
 		{
 			"lists, one within the other", "apiVersion: v1\nkind: List\nmetadata: {resourceVersion: \"\"}\nitems:\n" +
 				"- {apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Pod, metadata: {name: a}}]}\n" +
-				"- {apiVersion: v1, kind: Secret, metadata: {name: a}}\n", 1, []string{"1 Pod default/a"},
+				"- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n", 1, []string{"1 Pod default/a"},
 		},
 		{
 			"lists of one kind, whose items need not name it",

@@ -8,7 +8,7 @@ import (
 
 // Options narrow what a source delivers. The zero value delivers everything.
 type Options struct {
-	Kinds      []Kind       // nil is every kind
+	Kinds      []Kind       // nil is every kind, and Secrets in directories
 	NoServices bool         // leaves out services and their endpoints
 	Endpoints  EndpointsAPI // zero is EndpointsAuto
 
@@ -31,6 +31,9 @@ const (
 // wants says whether objects of a kind are to be read.
 func (o *Options) wants(kind Kind) bool {
 	given := kind
+	if kind == kindSecret {
+		return o.Kinds == nil
+	}
 	if kind == kindEndpoints {
 		given = KindEndpointSlice
 	}

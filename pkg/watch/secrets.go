@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -26,9 +27,6 @@ var (
 	_ Secrets = (*SecretReader)(nil)
 	_ Secrets = (*Directory)(nil)
 )
-
-// kindSecret is read from directories and never delivered.
-const kindSecret Kind = "Secret"
 
 // errNoSecret is why a Secret that does not exist has no data.
 var errNoSecret = errors.New("there is no such Secret")
@@ -53,6 +51,9 @@ type secretAnswer struct {
 	data  map[string][]byte
 	err   error
 }
+
+// isStale says whether the API has to be asked anew. The caller holds the lock.
+func (a *secretAnswer) isStale() bool { return !a.until.IsZero() && !time.Now().Before(a.until) }
 
 // NewSecretReader makes a reader that asks client for a Secret at most once every ttl, whether there is one or not. An
 // answer that is neither is not kept.
@@ -85,9 +86,10 @@ func (r *SecretReader) Secret(ctx context.Context, namespace, name string) (map[
 func (r *SecretReader) answer(key types.NamespacedName) (a *secretAnswer, mine bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if a = r.known[key]; a != nil && (a.until.IsZero() || time.Now().Before(a.until)) {
+	if a = r.known[key]; a != nil && !a.isStale() {
 		return a, false
 	}
+	maps.DeleteFunc(r.known, func(_ types.NamespacedName, old *secretAnswer) bool { return old.isStale() })
 	a = &secretAnswer{done: make(chan struct{})}
 	r.known[key] = a
 	return a, true
@@ -126,18 +128,6 @@ func copyData(data map[string][]byte) map[string][]byte {
 		c[k] = append([]byte{}, v...)
 	}
 	return c
-}
-
-// secretData is the data of a Secret as a server keeps it: stringData is written over data.
-func secretData(s *corev1.Secret) map[string][]byte {
-	data := copyData(s.Data)
-	if data == nil {
-		data = map[string][]byte{}
-	}
-	for k, v := range s.StringData {
-		data[k] = []byte(v)
-	}
-	return data
 }
 
 // Secret is the data of the Secret that a manifest declares.

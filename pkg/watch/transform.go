@@ -7,6 +7,8 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 )
 
 // lastApplied is a copy of the whole object that kubectl apply leaves on it.
@@ -35,6 +37,7 @@ func trimNamespace(n *corev1.Namespace) {
 }
 
 func trimPod(p *corev1.Pod) {
+	was := *p
 	*p = corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:            p.Name,
@@ -51,6 +54,9 @@ func trimPod(p *corev1.Pod) {
 			HostNetwork:    p.Spec.HostNetwork,
 		},
 		Status: corev1.PodStatus{Phase: p.Status.Phase, PodIP: p.Status.PodIP, PodIPs: p.Status.PodIPs},
+	}
+	if _, ok := p.Labels[v1alpha1.LabelPurpose]; ok {
+		keepGateway(p, &was)
 	}
 }
 

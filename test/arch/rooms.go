@@ -57,9 +57,12 @@ var rooms = []room{
 
 	{dir: "pkg/apis/...", may: []string{"pkg/apis/...", "k8s.io/api/...", "k8s.io/apimachinery/..."}},
 	{dir: "pkg/watch", may: []string{
-		"labelcache", "translator", "pkg/apis/...", "k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/...",
+		"labelcache", "translator", "pkg/apis/...", "pkg/crdschema", "deploy/crds",
+		"k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/...",
 		"sigs.k8s.io/json", yaml, "go.yaml.in/yaml/v3", "github.com/fsnotify/fsnotify", "github.com/go-logr/logr", logrus,
 	}},
+	{dir: "pkg/crdschema", pure: true, may: []string{"k8s.io/apimachinery/...", yaml}},
+	{dir: "deploy/crds"},
 	{dir: "pkg/reach", pure: true, may: []string{"pkg/intent"}},
 	{dir: "pkg/reconcile", may: []string{"backends", "pkg/intent", logrus}},
 	{dir: "pkg/metrics", may: []string{

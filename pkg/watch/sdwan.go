@@ -1,0 +1,180 @@
+package watch
+
+import (
+	"bytes"
+	"encoding/json"
+	"io/fs"
+	"sync"
+
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/netloom/netloom/deploy/crds"
+	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/crdschema"
+)
+
+// sdwanTypes makes an empty object of each SD-WAN kind.
+func sdwanTypes() map[Kind]func() object {
+	return map[Kind]func() object{
+		KindCNFHubSite:          func() object { return &v1alpha1.CNFHubSite{} },
+		KindCNFLocalService:     func() object { return &v1alpha1.CNFLocalService{} },
+		KindCNFNAT:              func() object { return &v1alpha1.CNFNAT{} },
+		KindCNFRoute:            func() object { return &v1alpha1.CNFRoute{} },
+		KindCNFRouteRule:        func() object { return &v1alpha1.CNFRouteRule{} },
+		KindCNFService:          func() object { return &v1alpha1.CNFService{} },
+		KindCNFStatus:           func() object { return &v1alpha1.CNFStatus{} },
+		KindFirewallDNAT:        func() object { return &v1alpha1.FirewallDNAT{} },
+		KindFirewallForwarding:  func() object { return &v1alpha1.FirewallForwarding{} },
+		KindFirewallRule:        func() object { return &v1alpha1.FirewallRule{} },
+		KindFirewallSNAT:        func() object { return &v1alpha1.FirewallSNAT{} },
+		KindFirewallZone:        func() object { return &v1alpha1.FirewallZone{} },
+		KindIpsecHost:           func() object { return &v1alpha1.IpsecHost{} },
+		KindIpsecProposal:       func() object { return &v1alpha1.IpsecProposal{} },
+		KindIpsecSite:           func() object { return &v1alpha1.IpsecSite{} },
+		KindMwan3Policy:         func() object { return &v1alpha1.Mwan3Policy{} },
+		KindMwan3Rule:           func() object { return &v1alpha1.Mwan3Rule{} },
+		KindNetworkFirewallRule: func() object { return &v1alpha1.NetworkFirewallRule{} },
+		KindSdewanApplication:   func() object { return &v1alpha1.SdewanApplication{} },
+	}
+}
+
+// sdwanResources are the rows of the SD-WAN kinds.
+func sdwanResources() []resource {
+	var rows []resource
+	types := sdwanTypes()
+	for _, r := range v1alpha1.Resources() {
+		kind, gvr := Kind(r.Kind), v1alpha1.GroupVersion.WithResource(r.Plural)
+		rows = append(rows, resource{
+			kind: kind, version: v1alpha1.GroupVersion, plural: gvr.GroupResource().String(), namespaced: true,
+			sdwan: true, empty: types[kind],
+			complete: func(object) {}, validate: validateSDWAN, trim: trimSDWAN,
+			judge: func(raw json.RawMessage) field.ErrorList { return judgeSDWAN(kind, raw) },
+			listWatch: func(c clients) *cache.ListWatch {
+				return access(c.sdwan.Resource(gvr).Namespace(metav1.NamespaceAll))
+			},
+		})
+	}
+	return rows
+}
+
+// isSDWAN says whether a kind is one of SD-WAN resources.
+func isSDWAN(kind Kind) bool {
+	for _, r := range v1alpha1.Resources() {
+		if r.Kind == string(kind) {
+			return true
+		}
+	}
+	return false
+}
+
+// trimSDWAN drops who wrote which field, and the copy of the object that kubectl leaves.
+func trimSDWAN(o object) {
+	o.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+	o.SetManagedFields(nil)
+	o.SetSelfLink("")
+	o.SetGenerateName("")
+	o.SetOwnerReferences(nil)
+	o.SetAnnotations(withoutLastApplied(o.GetAnnotations()))
+}
+
+func validateSDWAN(o object) field.ErrorList {
+	return apivalidation.ValidateObjectMetaAccessor(o, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+}
+
+// sdwanDefinitions are the schemas by which an API server admits the kinds. They are read once, when the first object is
+// judged.
+var sdwanDefinitions = sync.OnceValues(func() (map[Kind]*crdschema.Definition, error) {
+	all := map[Kind]*crdschema.Definition{}
+	files, err := fs.Glob(crds.Definitions, "*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range files {
+		text, err := fs.ReadFile(crds.Definitions, name)
+		if err != nil {
+			return nil, err
+		}
+		d, err := crdschema.Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		all[Kind(d.Kind)] = d
+	}
+	return all, nil
+})
+
+// judgeSDWAN holds an object, as it is written, against the schema of its kind.
+func judgeSDWAN(kind Kind, raw json.RawMessage) field.ErrorList {
+	all, err := sdwanDefinitions()
+	if err != nil {
+		return field.ErrorList{field.InternalError(nil, err)}
+	}
+	var written map[string]any
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(&written); err != nil {
+		return field.ErrorList{field.InternalError(nil, err)}
+	}
+	return all[kind].Validate(written)
+}
+
+// oldGroupVersion is what some manifests of the design document say.
+var oldGroupVersion = schema.GroupVersion{Group: "sdewan.akraino.org", Version: v1alpha1.Version}
+
+// isSDWANGroup says whether the kinds of a group are those of SD-WAN resources and no others.
+func isSDWANGroup(group string) bool {
+	return group == v1alpha1.Group || group == oldGroupVersion.Group
+}
+
+// respell turns an object of the older group into one of the newer: connections of IPsec had other names for two fields.
+// What it cannot read stays for the decoder to complain of.
+func respell(kind string, raw json.RawMessage) json.RawMessage {
+	if kind != string(KindIpsecSite) && kind != string(KindIpsecHost) {
+		return raw
+	}
+	return inField(raw, "spec", func(spec json.RawMessage) json.RawMessage {
+		return inField(spec, "connections", func(list json.RawMessage) json.RawMessage {
+			var all []json.RawMessage
+			if json.Unmarshal(list, &all) != nil {
+				return list
+			}
+			for i := range all {
+				all[i] = renamed(renamed(all[i], "connection_name", "name"), "type", "conn_type")
+			}
+			return spelled(all, list)
+		})
+	})
+}
+
+// inField has change applied to one field of a mapping.
+func inField(raw json.RawMessage, name string, change func(json.RawMessage) json.RawMessage) json.RawMessage {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(raw, &m) != nil || m[name] == nil {
+		return raw
+	}
+	m[name] = change(m[name])
+	return spelled(m, raw)
+}
+
+// renamed gives a field of a mapping another name, unless there is one of that name.
+func renamed(raw json.RawMessage, from, to string) json.RawMessage {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(raw, &m) != nil || m[from] == nil || m[to] != nil {
+		return raw
+	}
+	m[to] = m[from]
+	delete(m, from)
+	return spelled(m, raw)
+}
+
+// spelled is v in JSON, or what it was made of.
+func spelled(v any, was json.RawMessage) json.RawMessage {
+	if text, err := json.Marshal(v); err == nil {
+		return text
+	}
+	return was
+}
