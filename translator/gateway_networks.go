@@ -61,9 +61,9 @@ func requestedNetworks(pod *corev1.Pod, faults *problems) []attachment {
 	var asked struct {
 		Interface []attachment `json:"interface"`
 	}
-	if err := json.Unmarshal([]byte(text), &asked); err != nil {
+	if err := json.Unmarshal([]byte(text), &asked); err != nil { // whose text is about types of Go
 		faults.add("metadata.annotations["+NFNAnnotation+"]",
-			"%v: expected JSON such as {\"interface\":[{\"name\":\"net-a\",\"interface\":\"net1\"}]}; it is ignored", err)
+			`expected JSON such as {"interface":[{"name":"net-a","interface":"net1"}]}; the annotation is ignored`)
 		return nil
 	}
 	return named(asked.Interface)
@@ -79,9 +79,9 @@ func reportedNetworks(pod *corev1.Pod, faults *problems) []attachment {
 		return nil
 	}
 	var list []attachment
-	if err := json.Unmarshal([]byte(text), &list); err != nil {
+	if err := json.Unmarshal([]byte(text), &list); err != nil { // whose text is about types of Go
 		faults.add("metadata.annotations["+key+"]",
-			"%v: expected JSON such as [{\"name\":\"default/net-a\",\"interface\":\"net1\"}]; it is ignored", err)
+			`expected JSON such as [{"name":"default/net-a","interface":"net1"}]; the annotation is ignored`)
 		return nil
 	}
 	return named(list)
