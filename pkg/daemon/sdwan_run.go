@@ -15,10 +15,8 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/netloom/netloom/backends/builtin"
-	backend "github.com/netloom/netloom/backends/openwrt"
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/intent"
-	"github.com/netloom/netloom/pkg/openwrt"
 	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/watch"
 	"github.com/netloom/netloom/translator"
@@ -114,15 +112,10 @@ func tellDrift(events record.EventRecorder, g *intent.Gateway, ops int) {
 
 // deviceTarget makes the target of a gateway.
 func deviceTarget(d Device) (*builtin.Target, error) {
-	client, err := openwrt.New(d.Client)
-	if err != nil {
-		return nil, err
-	}
-	backend, err := backend.New(client, backend.Options{Owner: d.Owner, Gateway: d.Gateway, Secret: d.Secret, Log: d.Client.Log})
-	if err != nil {
-		return nil, err
-	}
-	return &builtin.Target{Name: d.Target, Backend: backend}, nil
+	return builtin.New("openwrt", builtin.Settings{
+		Owner: d.Owner, Log: d.Client.Log,
+		OpenWRT: builtin.OpenWRTSettings{Client: d.Client, Gateway: d.Gateway, Secret: d.Secret},
+	})
 }
 
 // clients makes the clients of an API that the options do not have yet.
