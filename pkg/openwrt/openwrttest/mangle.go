@@ -37,8 +37,8 @@ func markChain(src, dest string) string {
 func (f *flight) marks(chain string) {
 	for _, s := range f.sections("rule") {
 		src, dest := s.text("src"), s.text("dest")
-		if s.text("target") == "MARK" && markChain(src, dest) == chain && f.markZone(src, f.In, f.Src) &&
-			f.markZone(dest, f.out, f.Dst) && f.ruleCovers(s) {
+		if s.text("target") == "MARK" && markChain(src, dest) == chain && f.ruleCovers(s) &&
+			f.markZone(src, f.In, f.Src) && f.markZone(dest, f.out, f.Dst) {
 			f.setMark(s.text("set_mark"), s.text("set_xmark"), named(s))
 		}
 	}

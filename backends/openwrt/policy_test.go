@@ -1,0 +1,356 @@
+package openwrt
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/backends/backendtest"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/openwrt"
+	"github.com/netloom/netloom/pkg/openwrt/openwrttest"
+)
+
+var policySeed = flag.Uint64("policyseed", 0, "the seed of the first history; 0 is 1")
+
+// TestPoliciesAtTheEdge holds random policies against their meaning, with the rules in several orders, and with a zone to
+// mark in and without.
+func TestPoliciesAtTheEdge(t *testing.T) {
+	first := max(1, *policySeed)
+	denied := 0
+	for seed := first; seed < first+8; seed++ {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			history := backendtest.History(seed, 9)
+			state := edgeState(history[len(history)-1])
+			s, names := state.Snapshot(), newNamer("a")
+			zones := zoneNames()
+			if seed%3 > 0 {
+				zones = append(zones, policyZone(names).Name)
+			}
+			rules, skips := policyRules(s, policiesOf(s), zones, names)
+			require.Empty(t, skips)
+			rng := rand.New(rand.NewPCG(seed, 0))
+			flows := edgeFlows(state)
+			for _, most := range []int{3000, 300, 300} {
+				rng.Shuffle(len(flows), func(i, j int) { flows[i], flows[j] = flows[j], flows[i] })
+				e := newEdge(t)
+				e.put(t, policyZone(names))
+				e.hold(t, rules)
+				e.judge(t, s, flows[:min(len(flows), most)], nil)
+				rng.Shuffle(len(rules), func(i, j int) { rules[i], rules[j] = rules[j], rules[i] })
+			}
+			for _, f := range flows {
+				if !s.Evaluate(f).Allowed {
+					denied++
+				}
+			}
+		})
+	}
+	require.Greater(t, denied, 500, "the histories deny nothing, so that nothing was seen")
+}
+
+// cell is a snapshot with sets of single addresses, and some policies.
+func cell(sets map[intent.SetID][]string, policies ...intent.Policy) *intent.Snapshot {
+	s := &backendtest.State{Policies: policies}
+	for id, addrs := range sets {
+		spec := backendtest.SetSpec{ID: id}
+		for _, a := range addrs {
+			if p, err := netip.ParsePrefix(a); err == nil {
+				spec.Prefixes = append(spec.Prefixes, p)
+				continue
+			}
+			e := intent.Endpoint{Key: intent.Key{Namespace: string(id), Name: a}, Addrs: []netip.Addr{netip.MustParseAddr(a)}}
+			s.Endpoints, spec.Keys = append(s.Endpoints, e), append(spec.Keys, e.Key)
+		}
+		s.Sets = append(s.Sets, spec)
+	}
+	return s.Snapshot()
+}
+
+func tcp(ranges ...uint16) intent.Ports {
+	var p intent.Ports
+	for i := 0; i < len(ranges); i += 2 {
+		p.Ranges = append(p.Ranges, intent.PortRange{Protocol: intent.TCP, First: ranges[i], Last: ranges[i+1]})
+	}
+	return p
+}
+
+func peer(set intent.SetID) intent.Peer { return intent.Peer{Kind: intent.PeerSet, Set: set} }
+
+func ingress(name string, rules ...intent.Rule) intent.Policy {
+	for i := range rules {
+		rules[i].Action, rules[i].Path = max(rules[i].Action, intent.Allow), fmt.Sprintf("spec.ingress[%d]", i)
+	}
+	return intent.Policy{
+		ID: intent.PolicyID(name), Origin: intent.Origin{Kind: "NetworkPolicy", Namespace: "shop", Name: name},
+		Subject: "db", Isolates: true, Rules: rules,
+	}
+}
+
+const (
+	db  = "10.244.0.10"
+	web = "10.244.1.20"
+)
+
+// shop is a database that web alone may ask, on one port.
+func shop() *intent.Snapshot {
+	return cell(map[intent.SetID][]string{"db": {db}, "web": {web}},
+		ingress("db", intent.Rule{Peer: peer("web"), Ports: tcp(5432, 5432)}))
+}
+
+func flow(src, dst string, proto intent.Protocol, port uint16) intent.Flow {
+	return intent.Flow{
+		Src: intent.Party{Addr: netip.MustParseAddr(src)}, Dst: intent.Party{Addr: netip.MustParseAddr(dst)}, Protocol: proto, Port: port,
+	}
+}
+
+// TestPolicyRuleOrder tries every order of the rules of one policy together with one that a person wrote, and one written
+// by hand.
+func TestPolicyRuleOrder(t *testing.T) {
+	s, names := shop(), newNamer("a")
+	zone := policyZone(names)
+	rules, skips := policyRules(s, policiesOf(s), []string{"red", "blue", zone.Name}, names)
+	require.Empty(t, skips)
+	var list []openwrt.FirewallRule
+	for _, r := range rules {
+		if r.rule.Target == "MARK" || r.rule.Src == "blue" && r.rule.Dest == "red" {
+			list = append(list, r.rule)
+		}
+	}
+	person := openwrt.FirewallRule{Name: "person", Src: "blue", Dest: "red", Proto: "all", Target: "ACCEPT", Extra: "-m comment --comment x"}
+	list = append(list, guarded(person), openwrt.FirewallRule{Name: "hand", Src: "blue", Dest: "red", Proto: "udp", DestPort: "9", Target: "REJECT"})
+	require.Len(t, list, 5)
+	flows := []intent.Flow{
+		flow(web, db, intent.TCP, 5432), flow(web, db, intent.TCP, 5433), flow("10.244.1.21", db, intent.TCP, 5432),
+		flow("10.244.1.21", "10.244.0.11", intent.TCP, 22), flow(web, "10.244.0.11", intent.ICMP, 0),
+	}
+	orders := 0
+	permute(list, 0, func(list []openwrt.FirewallRule) {
+		e := newEdge(t)
+		e.put(t, zone)
+		for _, r := range list {
+			e.put(t, r)
+		}
+		e.reload(t)
+		e.judge(t, s, flows, nil)
+		orders++
+	})
+	require.Equal(t, 120, orders)
+
+	e := newEdge(t)
+	e.put(t, person)
+	e.hold(t, rules[:0])
+	for _, r := range rules {
+		if r.rule.Dest != zone.Name {
+			e.put(t, r.rule)
+		}
+	}
+	e.reload(t)
+	require.Equal(t, openwrttest.Accept, e.device.Trace(e.packet(flows[1])).Verdict, "what guarded is for")
+}
+
+func permute[T any](list []T, from int, do func([]T)) {
+	if from == len(list) {
+		do(list)
+		return
+	}
+	for i := from; i < len(list); i++ {
+		list[from], list[i] = list[i], list[from]
+		permute(list, from+1, do)
+		list[from], list[i] = list[i], list[from]
+	}
+}
+
+// TestPolicyBeforeMarks sees what is isolated denied while the service has not made the marks yet.
+func TestPolicyBeforeMarks(t *testing.T) {
+	s := shop()
+	rules, _ := policyRules(s, policiesOf(s), zoneNames(), newNamer("a"))
+	e := newEdge(t)
+	e.hold(t, slices.DeleteFunc(rules, func(r policyRule) bool { return r.rule.Target == "MARK" }))
+	for _, port := range []uint16{5432, 5433} {
+		require.Equal(t, openwrttest.Drop, e.device.Trace(e.packet(flow(web, db, intent.TCP, port))).Verdict)
+	}
+	require.Equal(t, openwrttest.Accept, e.device.Trace(e.packet(flow(db, web, intent.TCP, 80))).Verdict)
+}
+
+// TestPolicyTranslated sees policies look at where a packet goes after its destination is translated.
+func TestPolicyTranslated(t *testing.T) {
+	s, names := cell(map[intent.SetID][]string{"db": {db}, "office": {"203.0.113.0/24"}, "other": {"10.244.0.11"}},
+		ingress("db", intent.Rule{Peer: peer("office"), Ports: tcp(5432, 5432)})), newNamer("a")
+	rules, _ := policyRules(s, policiesOf(s), append(zoneNames(), policyZone(names).Name), names)
+	e := newEdge(t)
+	e.put(t, policyZone(names),
+		openwrt.Redirect{Name: "db", Src: "out", SrcDIP: "192.0.2.2", SrcDPort: "15432", Proto: "tcp", Dest: "red", DestIP: db, DestPort: "5432", Target: "DNAT"},
+		openwrt.Redirect{Name: "ssh", Src: "out", SrcDIP: "192.0.2.2", SrcDPort: "5432", Proto: "tcp", Dest: "red", DestIP: db, DestPort: "22", Target: "DNAT"})
+	e.hold(t, rules)
+	for _, tc := range []struct {
+		src  string
+		port uint16
+		want openwrttest.Verdict
+	}{
+		{"203.0.113.9", 15432, openwrttest.Accept},
+		{"203.0.113.9", 5432, openwrttest.Drop},
+		{"198.51.100.7", 15432, openwrttest.Drop},
+	} {
+		got := e.device.Trace(e.packet(flow(tc.src, "192.0.2.2", intent.TCP, tc.port)))
+		require.Equal(t, db, got.Dst.String())
+		require.Equal(t, tc.want, got.Verdict, "%+v: %v", tc, got.Steps)
+	}
+}
+
+// TestPolicySkips sees what cannot be said allow nothing, and be told.
+func TestPolicySkips(t *testing.T) {
+	names := newNamer("a")
+	anyone := intent.Peer{Kind: intent.PeerAnyone}
+	odd := cell(map[intent.SetID][]string{"db": {db}},
+		ingress("action", intent.Rule{Action: 77, Peer: anyone, Ports: tcp(80, 80)}),
+		ingress("peer", intent.Rule{Peer: intent.Peer{Kind: 77, Set: "db"}, Ports: tcp(80, 80)}),
+		ingress("protocol", intent.Rule{Peer: anyone, Ports: tcp(81, 81)},
+			intent.Rule{Peer: anyone, Ports: intent.Ports{Ranges: []intent.PortRange{{Protocol: 47, Last: 65535}}}}))
+	rules, skips := policyRules(odd, policiesOf(odd), zoneNames(), names)
+	var told []string
+	for _, s := range skips {
+		told = append(told, s.Intent+": "+s.Reason)
+	}
+	require.Equal(t, []string{
+		"action: spec.ingress[0] allows nothing: the device knows no action action(77)",
+		"peer: spec.ingress[0] allows nothing: the device knows no kind 77 of peer",
+		"protocol: spec.ingress[1] allows nothing: the device knows no protocol(47)",
+	}, told)
+	e := newEdge(t)
+	e.hold(t, rules)
+	for port, want := range map[uint16]openwrttest.Verdict{80: openwrttest.Drop, 81: openwrttest.Accept, 82: openwrttest.Drop} {
+		require.Equal(t, want, e.device.Trace(e.packet(flow(web, db, intent.TCP, port))).Verdict)
+	}
+
+	rules, skips = policyRules(odd, policiesOf(odd), nil, names)
+	require.Empty(t, rules)
+	require.Len(t, skips, 3)
+	require.Contains(t, skips[0].Reason, "no zone")
+	rules, skips = policyRules(odd, nil, zoneNames(), names)
+	require.Empty(t, rules)
+	require.Empty(t, skips)
+}
+
+// TestPolicyTooLarge sees the policy that needs most allow nothing, when all of them need too much.
+func TestPolicyTooLarge(t *testing.T) {
+	var many, few []string
+	for i := range 60 {
+		many = append(many, fmt.Sprintf("172.16.%d.1", i))
+	}
+	few = many[:2]
+	var subjects []string
+	for i := range 20 {
+		subjects = append(subjects, fmt.Sprintf("10.244.0.%d", 2*i+1))
+	}
+	s := cell(map[intent.SetID][]string{"db": subjects, "many": many, "few": few},
+		ingress("large", intent.Rule{Peer: peer("many"), Ports: tcp(80, 80)}, intent.Rule{Peer: peer("many"), Ports: tcp(90, 90)}),
+		ingress("small", intent.Rule{Peer: peer("few"), Ports: tcp(443, 443)}))
+	names := newNamer("a")
+	zone := policyZone(names)
+	rules, skips := policyRules(s, policiesOf(s), append(zoneNames(), zone.Name), names)
+	require.Len(t, skips, 1)
+	require.Equal(t, "large", skips[0].Intent)
+	require.Contains(t, skips[0].Reason, "2400 rules")
+	require.Len(t, rules, 20*(1+9+2), "one mark and nine drops for an address, and what small allows")
+	e := newEdge(t)
+	e.put(t, zone)
+	e.hold(t, rules)
+	require.Equal(t, openwrttest.Drop, e.device.Trace(e.packet(flow(many[0], subjects[0], intent.TCP, 80))).Verdict)
+	require.Equal(t, openwrttest.Accept, e.device.Trace(e.packet(flow(many[0], subjects[0], intent.TCP, 443))).Verdict)
+}
+
+// TestPolicyRuleNames sees a rule keep its name while it says the same, whatever else changes.
+func TestPolicyRuleNames(t *testing.T) {
+	names, zones := newNamer("a"), []string{"red", "blue"}
+	rulesOf := func(s *intent.Snapshot) map[string]policyRule {
+		out := map[string]policyRule{}
+		rules, skips := policyRules(s, policiesOf(s), zones, names)
+		require.Empty(t, skips)
+		for _, r := range rules {
+			require.True(t, names.mine(openwrt.FirewallRules, r.rule.Name))
+			require.NoError(t, openwrt.CheckName(openwrt.FirewallRules, r.rule.Name))
+			require.NotContains(t, out, r.rule.Name)
+			out[r.rule.Name] = r
+		}
+		return out
+	}
+	before := rulesOf(shop())
+	require.Equal(t, before, rulesOf(shop()))
+	after := rulesOf(cell(map[intent.SetID][]string{"db": {db}, "web": {web}, "more": {"203.0.113.0/24"}},
+		ingress("db", intent.Rule{Peer: peer("web"), Ports: tcp(5432, 5432)}),
+		ingress("again", intent.Rule{Peer: peer("web"), Ports: tcp(5432, 5432)}, intent.Rule{Peer: peer("more"), Ports: tcp(5432, 5432)})))
+	require.Len(t, after, len(before)+len(zones)*len(zones))
+	for name, r := range before {
+		require.Equal(t, r.rule, after[name].rule)
+		require.Equal(t, "NetworkPolicy/shop/db", r.origin)
+		require.Equal(t, "NetworkPolicy/shop/again, NetworkPolicy/shop/db", after[name].origin)
+		require.Equal(t, "again", after[name].intent)
+	}
+}
+
+func TestPortMatches(t *testing.T) {
+	const both = intent.IPv4 | intent.IPv6
+	var sixteen []uint16
+	for i := range uint16(16) {
+		sixteen = append(sixteen, 2*i+10, 2*i+10)
+	}
+	at := func(p intent.Protocol, first, last uint16) intent.PortRange {
+		return intent.PortRange{Protocol: p, First: first, Last: last}
+	}
+	for _, tc := range []struct {
+		name string
+		in   intent.Ports
+		want []portMatch
+	}{
+		{"nothing", intent.Ports{}, nil},
+		{"everything", intent.Ports{Any: true}, []portMatch{{proto: "all", family: both}}},
+		{"one port has the device's own field", tcp(80, 80), []portMatch{{proto: "tcp", port: "80", family: both}}},
+		{"port 0 has not", tcp(0, 0), []portMatch{{proto: "tcp", words: "-m multiport --dports 0", family: both}}},
+		{"a range", tcp(80, 90), []portMatch{{proto: "tcp", words: "-m multiport --dports 80:90", family: both}}},
+		{"every port", tcp(0, 65535), []portMatch{{proto: "tcp", family: both}}},
+		{"all but port 0", tcp(1, 65535), []portMatch{{proto: "tcp", words: "-m multiport --dports 1:65535", family: both}}},
+		{"more than fit", tcp(sixteen...), []portMatch{
+			{proto: "tcp", words: "-m multiport --dports 10,12,14,16,18,20,22,24,26,28,30,32,34,36,38", family: both}, {proto: "tcp", port: "40", family: both},
+		}},
+		{"both protocols alike", intent.Ports{Ranges: []intent.PortRange{at(6, 53, 53), at(17, 53, 53)}}, []portMatch{{proto: "tcpudp", port: "53", family: both}}},
+		{"both protocols", intent.Ports{Ranges: []intent.PortRange{at(6, 53, 53), at(17, 53, 54)}}, []portMatch{
+			{proto: "tcp", port: "53", family: both}, {proto: "udp", words: "-m multiport --dports 53:54", family: both},
+		}},
+		{"SCTP", intent.Ports{Ranges: []intent.PortRange{at(132, 80, 80)}}, []portMatch{{proto: "sctp", words: "-m multiport --dports 80", family: both}}},
+		{"protocols without ports", intent.Ports{Ranges: []intent.PortRange{at(1, 0, 65535), at(50, 0, 0), at(51, 1, 9), at(58, 0, 0)}}, []portMatch{
+			{proto: "icmp", family: intent.IPv4}, {proto: "esp", family: both}, {proto: "icmp", family: intent.IPv6},
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, why := portMatches(tc.in)
+			require.Empty(t, why)
+			require.Equal(t, tc.want, got)
+		})
+	}
+}
+
+// BenchmarkPolicyRules counts what a policy for so many subjects, peers and ports takes.
+func BenchmarkPolicyRules(b *testing.B) {
+	for _, n := range []int{1, 10, 30} {
+		b.Run(fmt.Sprintf("%dx%dx2", n, n), func(b *testing.B) {
+			var subjects, peers []string
+			for i := range n {
+				subjects, peers = append(subjects, fmt.Sprintf("10.244.%d.10", i)), append(peers, fmt.Sprintf("10.245.%d.10", i))
+			}
+			s := cell(map[intent.SetID][]string{"db": subjects, "web": peers}, ingress("p", intent.Rule{Peer: peer("web"), Ports: tcp(80, 80, 443, 443)}))
+			names := newNamer("a")
+			zones := []string{"lan", "wan", policyZone(names).Name}
+			var rules []policyRule
+			for b.Loop() {
+				rules, _ = policyRules(s, policiesOf(s), zones, names)
+			}
+			b.ReportMetric(float64(len(rules)), "rules")
+		})
+	}
+}

@@ -1,0 +1,146 @@
+package openwrt
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/backends/backendtest"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/openwrt"
+	"github.com/netloom/netloom/pkg/openwrt/openwrttest"
+)
+
+// edge is a device between the pods of a World, which are behind the zones red and blue, and the rest, behind out. Without
+// policies everything passes.
+type edge struct {
+	device *openwrttest.Device
+	client *openwrt.Client
+}
+
+// edgeInterfaces are those of an edge by zone. Each zone has both families, and out has the default route.
+func edgeInterfaces() map[string][]openwrttest.Interface {
+	return map[string][]openwrttest.Interface{
+		"red":  {{Name: "net0", Address: netip.MustParsePrefix("10.244.0.254/24")}, {Name: "net1", Address: netip.MustParsePrefix("fd00:10::ffff/64")}},
+		"blue": {{Name: "net2", Address: netip.MustParsePrefix("10.244.1.254/24")}, {Name: "net3", Address: netip.MustParsePrefix("fd00:10:1::ffff/64")}},
+		"out":  {{Name: "net4", Address: netip.MustParsePrefix("192.0.2.2/24"), Default: true}},
+	}
+}
+
+func zoneNames() []string { return []string{"red", "blue", "out"} }
+
+func newEdge(t testing.TB) *edge {
+	t.Helper()
+	var interfaces []openwrttest.Interface
+	for _, zone := range zoneNames() {
+		interfaces = append(interfaces, edgeInterfaces()[zone]...)
+	}
+	d, err := openwrttest.New(openwrttest.Options{Interfaces: interfaces})
+	require.NoError(t, err)
+	t.Cleanup(d.Close)
+	c, err := openwrt.New(openwrt.Options{
+		URL: d.URL(), Dial: d.Dial,
+		Password: func(context.Context) (string, error) { return openwrttest.DefaultPassword, nil },
+	})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	e := &edge{d, c}
+	for _, zone := range zoneNames() {
+		z := openwrt.Zone{Name: zone, Input: "ACCEPT", Output: "ACCEPT", Forward: "ACCEPT"}
+		for _, i := range edgeInterfaces()[zone] {
+			z.Network = append(z.Network, i.Name)
+		}
+		e.put(t, z)
+		for _, to := range zoneNames() {
+			if zone < to || to < zone {
+				defer e.put(t, openwrt.Forwarding{Name: zone + to, Src: zone, Dest: to})
+			}
+		}
+	}
+	return e
+}
+
+func (e *edge) put(t testing.TB, resources ...openwrt.Resource) {
+	t.Helper()
+	for _, r := range resources {
+		_, err := e.client.Put(t.Context(), r.Kind(), openwrt.ObjectOf(r))
+		require.NoError(t, err)
+	}
+}
+
+func (e *edge) reload(t testing.TB) {
+	t.Helper()
+	require.NoError(t, e.client.Act(t.Context(), "firewall", openwrt.Reload))
+}
+
+// hold makes the edge hold rules of policies in their order.
+func (e *edge) hold(t testing.TB, rules []policyRule) {
+	t.Helper()
+	for _, r := range rules {
+		e.put(t, r.rule)
+	}
+	e.reload(t)
+}
+
+// packet is the first packet of a flow as it comes to the edge.
+func (e *edge) packet(f intent.Flow) openwrttest.Packet {
+	p := openwrttest.Packet{
+		In: "net4", Src: f.Src.Addr, Dst: f.Dst.Addr, Proto: strings.Replace(f.Protocol.String(), "icmp6", "icmp", 1),
+		SrcPort: 40000, DstPort: f.Port,
+	}
+	for _, zone := range zoneNames() {
+		for _, i := range edgeInterfaces()[zone] {
+			if i.Address.Masked().Contains(f.Src.Addr) {
+				p.In = i.Name
+			}
+		}
+	}
+	return p
+}
+
+// judge compares what becomes of flows with what policies say of the addresses alone, which is all that the edge knows.
+// What a skip names may be denied although it should be allowed.
+func (e *edge) judge(t testing.TB, s *intent.Snapshot, flows []intent.Flow, skipped map[string]bool) {
+	t.Helper()
+	var wrong []string
+	for _, f := range flows {
+		f.Src.Key, f.Dst.Key, f.Node = intent.Key{}, intent.Key{}, ""
+		want, got := s.Evaluate(f), e.device.Trace(e.packet(f))
+		require.Empty(t, got.Unknown)
+		require.False(t, got.Local)
+		allowed := got.Verdict == openwrttest.Accept
+		lax := slices.ContainsFunc(slices.Concat(want.Egress.By, want.Ingress.By), func(r intent.RuleRef) bool {
+			return skipped[string(r.Policy)]
+		})
+		if allowed != want.Allowed && (allowed || !lax) && len(wrong) < 8 {
+			wrong = append(wrong, fmt.Sprintf("%+v: policies say %+v, the edge %s: %v", f, want, got.Verdict, got.Steps))
+		}
+	}
+	require.Empty(t, wrong, "%s\n%s", strings.Join(wrong, "\n"), e.device.Export("firewall"))
+}
+
+// edgeFlows are the probes of a state that come by the edge.
+func edgeFlows(s *backendtest.State) []intent.Flow {
+	alone := *s
+	alone.LoadBalancers = nil
+	return backendtest.Probes(&alone)
+}
+
+// edgeState is a state without what an edge does not see.
+func edgeState(s *backendtest.State) *backendtest.State {
+	alone := *s
+	alone.LoadBalancers, alone.Nodes = nil, nil
+	return &alone
+}
+
+func policiesOf(s *intent.Snapshot) (list []*intent.Policy) {
+	for p := range s.Policies() {
+		list = append(list, p)
+	}
+	return list
+}
