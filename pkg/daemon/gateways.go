@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/sirupsen/logrus"
 
@@ -73,18 +74,42 @@ func (m *gateways) Wake() {
 	}
 }
 
+// A burst of changes is one plan, and so one reload of each service: snapshots are gathered until none came for a while, but
+// not for ever.
+const (
+	edgeQuiet  = 200 * time.Millisecond
+	edgeGather = time.Second
+)
+
 // Run works until ctx ends, and until every target has been left as it is then.
 func (m *gateways) Run(ctx context.Context) error {
+	for m.gather(ctx) {
+		if s := m.latest(); s != nil {
+			m.compare(ctx, s)
+		}
+	}
+	m.stopAll()
+	m.edges.Wait()
+	return nil
+}
+
+// gather waits for a wake and for those that follow it closely. It is false when ctx has ended.
+func (m *gateways) gather(ctx context.Context) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-m.wake:
+	}
+	limit := time.After(edgeGather)
 	for {
 		select {
 		case <-ctx.Done():
-			m.stopAll()
-			m.edges.Wait()
-			return nil
+			return false
+		case <-limit:
+			return true
+		case <-time.After(edgeQuiet):
+			return true
 		case <-m.wake:
-			if s := m.latest(); s != nil {
-				m.compare(ctx, s)
-			}
 		}
 	}
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"strings"
+	"time"
 
 	"github.com/netloom/netloom/pkg/intent"
 )
@@ -20,7 +22,7 @@ const (
 func (m *gateways) device(ctx context.Context, g *intent.Gateway) (Device, error) {
 	d := Device{Target: targetName(g), Owner: m.owner, Gateway: g.ID, Secret: m.secret}
 	c := &d.Client
-	c.Dial, c.Log = m.opts.Dial, m.log.WithField("target", d.Target)
+	c.Dial, c.Log = m.dial, m.log.WithField("target", d.Target)
 	switch {
 	case g.Certificate != "":
 		ca, err := m.authority(ctx, g)
@@ -40,6 +42,20 @@ func (m *gateways) device(ctx context.Context, g *intent.Gateway) (Device, error
 		}
 	}
 	return d, nil
+}
+
+// dialTimeout is how long a connection may take to be made. Without it one that nobody waits for any more would be tried for
+// as long as the system does.
+const dialTimeout = 10 * time.Second
+
+// dial opens a connection.
+func (m *gateways) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	if m.opts.Dial != nil {
+		return m.opts.Dial(ctx, network, address)
+	}
+	return new(net.Dialer).DialContext(ctx, network, address)
 }
 
 // authority is the CA of a gateway's certificate, in PEM.

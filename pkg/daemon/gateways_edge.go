@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"hash/fnv"
 	"regexp"
 	"slices"
 	"sync"
@@ -97,7 +96,7 @@ func (e *edge) serve(ctx context.Context, device Device) error {
 	}
 	opts := e.m.loops
 	opts.Target, opts.Log, opts.Observer = device.Target, e.m.log, reconcile.Observers{e.m.observe, &edgeWatcher{edge: e}}
-	opts.MaxInterval = spread(e.m.opts.Interval, device.Target)
+	opts.MaxInterval = e.m.opts.Interval
 	loop := reconcile.New(target.Backend, e.m.latest, opts)
 	if e.m.force {
 		loop.Force()
@@ -195,14 +194,6 @@ func plainly(err error) string {
 		return ""
 	}
 	return regexp.MustCompile(`[^ ]+->`).ReplaceAllString(err.Error(), "")
-}
-
-// spread takes up to an eighth off an interval, as much for one name every time, so that not all gateways are read back at
-// the same moment.
-func spread(interval time.Duration, name string) time.Duration {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(name)) // never fails
-	return interval - time.Duration(int64(interval)/8*int64(h.Sum32()%1024)/1024)
 }
 
 // wait waits; it is false when ctx ended first.
