@@ -2,15 +2,19 @@ package watch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"sync"
 
 	"github.com/go-logr/logr"
 	"github.com/sirupsen/logrus"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
@@ -70,18 +74,30 @@ func NewKubernetes(client kubernetes.Interface, opts Options, log logrus.FieldLo
 	return k
 }
 
-// noticing clears the problem of a resource once it can be watched: whoever watches it has listed it before.
+// noticing clears the problem of a resource once it can be watched: whoever watches it has listed it before. It makes one of
+// a server that cannot be reached or is too busy, which the informer tries again without a word.
 func (k *Kubernetes) noticing(r *resource, lw *cache.ListWatch) *cache.ListWatch {
 	inner := lw.WatchFuncWithContext
 	kind := r.kind
 	lw.WatchFuncWithContext = func(ctx context.Context, opts metav1.ListOptions) (apiwatch.Interface, error) {
 		w, err := inner(ctx, opts)
-		if err == nil {
+		switch {
+		case err == nil:
 			k.recovered(kind)
+		case utilnet.IsConnectionRefused(err) || apierrors.IsTooManyRequests(err):
+			k.failed(r, withoutURL(err))
 		}
 		return w, err
 	}
 	return lw
+}
+
+// withoutURL is err without the address that was asked, which differs at each try.
+func withoutURL(err error) error {
+	if asked := new(url.Error); errors.As(err, &asked) {
+		return asked.Err
+	}
+	return err
 }
 
 // Run lists and watches until ctx ends. An API that cannot be reached, or refuses, is a Problem and tried for ever.
