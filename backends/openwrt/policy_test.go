@@ -265,6 +265,21 @@ func TestPolicyTooLarge(t *testing.T) {
 	require.Equal(t, openwrttest.Accept, e.device.Trace(e.packet(flow(many[0], subjects[0], intent.TCP, 443))).Verdict)
 }
 
+// TestPolicyOpens sees who may be asked everything by everybody cost no rules, whoever else isolates it.
+func TestPolicyOpens(t *testing.T) {
+	anyone := intent.Peer{Kind: intent.PeerAnyone}
+	s := cell(map[intent.SetID][]string{"db": {db, web}, "open": {web}},
+		ingress("db", intent.Rule{Peer: peer("open"), Ports: tcp(80, 80)}),
+		ingress("open", intent.Rule{Subject: "open", Peer: anyone, Ports: intent.Ports{Any: true}}))
+	names := newNamer("a")
+	rules, skips := policyRules(s, policiesOf(s), append(zoneNames(), policyZone(names).Name), names)
+	require.Empty(t, skips)
+	require.Len(t, rules, 1+9+1)
+	for _, r := range rules {
+		require.Equal(t, db+"/32", r.rule.DestIP)
+	}
+}
+
 // TestPolicyRuleNames sees a rule keep its name while it says the same, whatever else changes.
 func TestPolicyRuleNames(t *testing.T) {
 	names, zones := newNamer("a"), []string{"red", "blue"}
