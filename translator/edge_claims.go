@@ -92,8 +92,12 @@ func (e *edgeTranslation) claim(field string, of portClaim) bool {
 			continue // as it was before
 		}
 		if first.compare(own.by) < 0 {
+			holder := first.key
+			if holder.kind == kindServiceRule {
+				holder.kind = KindService
+			}
 			e.add(field, "%s/%d of the gateways of %s belongs to %s, which comes first; it is left out",
-				of.protocol, of.port, of.scope, first.key)
+				of.protocol, of.port, of.scope, holder)
 			return false
 		}
 		break

@@ -73,7 +73,7 @@ func (e *edgeTranslation) resolve(field, name string) []netip.Addr {
 		return e.clusterAddr(field, s.object)
 	}
 	if sure && !e.unknown.Has(intent.AreaBalancers) {
-		e.add(field, "%s %s/%s does not exist", KindService, key.namespace, key.name)
+		e.add(field, "%s does not exist", key)
 		return nil
 	}
 	return e.lookUp(field, name)
@@ -107,7 +107,7 @@ func (e *edgeTranslation) clusterAddr(field string, o *corev1.Service) []netip.A
 	if o.Spec.ClusterIP == corev1.ClusterIPNone {
 		what = "is headless: it has no address of its own"
 	}
-	e.add(field, "%s %s/%s %s", KindService, o.Namespace, o.Name, what)
+	e.add(field, "%s %s", objectKey{KindService, o.Namespace, o.Name}, what)
 	return nil
 }
 

@@ -182,7 +182,7 @@ func (e *edgeTranslation) refer(kind, field, name string) intent.EdgeRef {
 	case to.scope != e.scope || to.gone && !e.gone:
 		return intent.EdgeRef{Name: name}
 	case to.broken:
-		e.refuse(field, "%s %s/%s cannot be understood itself", kind, key.namespace, name)
+		e.refuse(field, "%s cannot be understood itself", key)
 		return intent.EdgeRef{}
 	}
 	id := intent.NewEdgeID(e.scope, intent.Origin{Cluster: e.cluster, Kind: kind, Namespace: key.namespace, Name: name}, "")

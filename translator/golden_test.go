@@ -99,6 +99,16 @@ func translate(t testing.TB, objects []any) string {
 	}
 	s := tr.Snapshot()
 	var b strings.Builder
+	b.WriteString(snapshotText(s))
+	for _, p := range tr.Problems() {
+		fmt.Fprintf(&b, "problem %s\n", p.Error())
+	}
+	return b.String()
+}
+
+// snapshotText spells everything that a snapshot holds.
+func snapshotText(s *intent.Snapshot) string {
+	var b strings.Builder
 	for p := range s.Policies() {
 		b.WriteString(policyText(s, p))
 	}
@@ -119,9 +129,6 @@ func translate(t testing.TB, objects []any) string {
 	}
 	for e := range s.EdgeIntents() {
 		b.WriteString(edgeText(e))
-	}
-	for _, p := range tr.Problems() {
-		fmt.Fprintf(&b, "problem %s\n", p.Error())
 	}
 	return b.String()
 }

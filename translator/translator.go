@@ -62,8 +62,8 @@ type Translator struct {
 // objectKey names a source object within the translator's cluster.
 type objectKey struct{ kind, namespace, name string }
 
-// String spells k as kind namespace/name.
-func (k objectKey) String() string { return k.kind + " " + k.namespace + "/" + k.name }
+// String spells k as kind/namespace/name.
+func (k objectKey) String() string { return k.kind + "/" + k.namespace + "/" + k.name }
 
 func (k objectKey) compare(o objectKey) int {
 	if c := strings.Compare(k.kind, o.kind); c != 0 {
