@@ -32,17 +32,26 @@ type Process struct {
 // Spawn starts a program in the foreground, its output going to logPath, and kills it when the test ends.
 func Spawn(tb testing.TB, logPath string, env []string, argv ...string) *Process {
 	tb.Helper()
-	out, err := os.OpenFile(logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		tb.Fatalf("log of %s: %v", argv[0], err)
-	}
 	cmd := exec.CommandContext(context.WithoutCancel(tb.Context()), argv[0], argv[1:]...)
 	cmd.Env = env
+	return Launch(tb, logPath, cmd)
+}
+
+// Launch is Spawn for a command that is made already.
+func Launch(tb testing.TB, logPath string, cmd *exec.Cmd) *Process {
+	tb.Helper()
+	out, err := os.OpenFile(logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		tb.Fatalf("log of %s: %v", cmd.Path, err)
+	}
 	cmd.Stdout, cmd.Stderr = out, out
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	if err := cmd.Start(); err != nil {
 		_ = out.Close()
-		tb.Fatalf("start %s: %v", argv[0], err)
+		tb.Fatalf("start %s: %v", cmd.Path, err)
 	}
 	p := &Process{name: filepath.Base(logPath), log: logPath, cmd: cmd, done: make(chan struct{})}
 	go func() {

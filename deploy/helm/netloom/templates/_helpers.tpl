@@ -1,0 +1,48 @@
+{{- define "netloom.name" -}}
+{{- if .Values.nameOverride -}}{{ .Values.nameOverride | trunc 52 | trimSuffix "-" }}
+{{- else if contains "netloom" .Release.Name -}}{{ .Release.Name | trunc 52 | trimSuffix "-" }}
+{{- else -}}{{ printf "%s-netloom" .Release.Name | trunc 52 | trimSuffix "-" }}
+{{- end -}}
+{{- end -}}
+
+{{- define "netloom.account" -}}
+{{- .Values.serviceAccount.name | default (include "netloom.name" .) -}}
+{{- end -}}
+
+{{- define "netloom.selector" -}}
+app.kubernetes.io/name: netloom
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "netloom.labels" -}}
+{{ include "netloom.selector" . }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end -}}
+
+{{- /* A cluster role with its binding. Call it with a dict of root, feature and rules. */ -}}
+{{- define "netloom.role" -}}
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: {{ include "netloom.name" .root }}-{{ .feature }}
+  labels:
+    {{- include "netloom.labels" .root | nindent 4 }}
+rules:
+{{ .rules }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata:
+  name: {{ include "netloom.name" .root }}-{{ .feature }}
+  labels:
+    {{- include "netloom.labels" .root | nindent 4 }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: ClusterRole
+  name: {{ include "netloom.name" .root }}-{{ .feature }}
+subjects:
+- kind: ServiceAccount
+  name: {{ include "netloom.account" .root }}
+  namespace: {{ .root.Release.Namespace }}
+{{- end -}}

@@ -1,0 +1,2 @@
+// Package deployment renders what lies in deploy/, as kubectl and helm would, without either.
+package deployment

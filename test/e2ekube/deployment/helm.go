@@ -1,0 +1,44 @@
+package deployment
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/engine"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Helm renders the chart in a directory for a release, as `helm template` does. Values are those that a person gives; the
+// schema of the chart judges them.
+func Helm(dir, release, namespace string, values map[string]any) ([]*unstructured.Unstructured, error) {
+	what := "helm " + dir
+	chart, err := loader.LoadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	all, err := chartutil.ToRenderValues(chart, values,
+		chartutil.ReleaseOptions{Name: release, Namespace: namespace, IsInstall: true, Revision: 1}, chartutil.DefaultCapabilities)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	files, err := engine.Engine{Strict: true}.Render(chart, all)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	var objects []*unstructured.Unstructured
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if !strings.HasSuffix(name, ".yaml") {
+			continue // notes for a person, and what others include
+		}
+		found, err := parse(what+": "+name, []byte(files[name]))
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, found...)
+	}
+	return objects, nil
+}

@@ -1,0 +1,69 @@
+package deployment
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/pkg/config"
+)
+
+const chart = "../../../deploy/helm/netloom"
+
+var update = flag.Bool("update", false, "rewrite what the schema of the chart says of the settings")
+
+// fixed are the settings that the chart decides itself.
+var fixed = []string{"manifests", "kubeconfig", "kube-context", "listen"}
+
+// TestSchemaKnowsEverySetting holds the schema of the chart against the settings that there are.
+func TestSchemaKnowsEverySetting(t *testing.T) {
+	path := filepath.Join(chart, "values.schema.json")
+	raw, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var schema map[string]any
+	require.NoError(t, json.Unmarshal(raw, &schema))
+	properties := map[string]any{}
+	for _, s := range config.Settings() {
+		if !slices.Contains(fixed, s.Key) {
+			properties[s.Key] = property(&s)
+		}
+	}
+	settings := schema["properties"].(map[string]any)["config"].(map[string]any)
+	if *update {
+		settings["properties"] = properties
+		text, err := json.MarshalIndent(schema, "", "  ")
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(path, append(text, '\n'), 0o644))
+		return
+	}
+	want, err := json.MarshalIndent(properties, "", "  ")
+	require.NoError(t, err)
+	got, err := json.MarshalIndent(settings["properties"], "", "  ")
+	require.NoError(t, err)
+	require.Equal(t, string(want), string(got), "go test ./deployment -update rewrites it")
+}
+
+// property is the schema of a setting. What is a number or a truth may be written as a text, as in the environment.
+func property(s *config.Setting) map[string]any {
+	p := map[string]any{"description": s.Usage + "."}
+	switch s.Kind {
+	case config.List:
+		p["type"] = []string{"string", "array"}
+		p["items"] = map[string]any{"type": "string"}
+	case config.Bool:
+		p["enum"] = []any{true, false, "true", "false"}
+	case config.Number:
+		p["type"] = []string{"number", "string"}
+	case config.Text, config.Duration:
+		p["type"] = "string"
+		if len(s.Choices) > 0 {
+			p["enum"] = s.Choices
+		}
+	}
+	return p
+}

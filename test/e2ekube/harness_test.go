@@ -1,0 +1,149 @@
+//go:build e2e
+
+package e2ekube_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/netloom/netloom/test/e2e/ovnlab"
+	"github.com/netloom/netloom/test/e2ekube/deployment"
+	"github.com/netloom/netloom/test/e2ekube/kubelab"
+)
+
+const (
+	root      = "../.."
+	home      = "netloom-system" // namespace of the manifests
+	account   = "system:serviceaccount:netloom-system:netloom"
+	patience  = 60 * time.Second
+	deployDir = root + "/deploy/kustomize"
+)
+
+var (
+	kubeapiFlag = flag.String("kubeapi", "", "program that `make kubeapi` builds")
+	netloomFlag = flag.String("netloom", "", "test this static binary instead of building one")
+)
+
+// buildOnce builds netloom as deploy/Dockerfile does.
+var buildOnce = sync.OnceValues(func() (string, error) {
+	if *netloomFlag != "" {
+		return filepath.Abs(*netloomFlag)
+	}
+	bin := filepath.Join(os.TempDir(), fmt.Sprintf("netloom-e2ekube-%d", os.Getpid()))
+	build := exec.CommandContext(context.Background(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", bin, "./cmd/netloom")
+	build.Dir = root
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build netloom: %w\n%s", err, out)
+	}
+	return bin, nil
+})
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	log.SetOutput(io.Discard) // the loader of charts tells of each link
+	code := m.Run()
+	if bin, err := buildOnce(); err == nil && *netloomFlag == "" {
+		_ = os.Remove(bin)
+	}
+	os.Exit(code)
+}
+
+// startKube brings up a control plane.
+func startKube(t *testing.T, features ...string) *kubelab.Lab {
+	t.Helper()
+	program, err := filepath.Abs(*kubeapiFlag)
+	require.NoError(t, err)
+	return kubelab.Start(t, kubelab.Options{Program: program, Features: features})
+}
+
+// central renders the overlay of that name as a person would use it: from an overlay of his own, with his own settings.
+func central(t *testing.T, components ...string) (render func(settings string) []*unstructured.Unstructured) {
+	t.Helper()
+	return func(settings string) []*unstructured.Unstructured {
+		from, err := filepath.Abs(deployDir)
+		require.NoError(t, err)
+		dir, err := filepath.EvalSymlinks(t.TempDir())
+		require.NoError(t, err)
+		from, err = filepath.Rel(dir, from)
+		require.NoError(t, err)
+		var b strings.Builder
+		fmt.Fprintf(&b, "resources: [%s/overlays/central]\n", from)
+		for i, c := range components {
+			if i == 0 {
+				b.WriteString("components:\n")
+			}
+			fmt.Fprintf(&b, "- %s/components/%s\n", from, c)
+		}
+		b.WriteString("configMapGenerator:\n- {name: netloom, namespace: netloom-system, behavior: replace, files: [netloom.yaml]}\n")
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(b.String()), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "netloom.yaml"), []byte(settings), 0o600))
+		objects, err := deployment.Kustomize(dir)
+		require.NoError(t, err)
+		return objects
+	}
+}
+
+// settingsFor point netloom at the database of a lab, and at the ports as the lab names them.
+func settingsFor(ovn *ovnlab.Lab) string {
+	return fmt.Sprintf("ovn-nb: [%q]\novn-lb-switches: \"!%s\"\nretry-max: 1s\nlog-level: debug\n", ovn.NBTCP(), ovnlab.WorldSwitch)
+}
+
+// run runs the one container of a Deployment that the API server holds.
+func run(t *testing.T, kube *kubelab.Lab, namespace, name string, env ...string) *kubelab.Pod {
+	t.Helper()
+	deployment, err := kube.Client().AppsV1().Deployments(namespace).Get(t.Context(), name, metav1.GetOptions{})
+	require.NoError(t, err)
+	return runTemplate(t, kube, deployment, name, env...)
+}
+
+func runTemplate(t *testing.T, kube *kubelab.Lab, d *appsv1.Deployment, name string, env ...string) *kubelab.Pod {
+	t.Helper()
+	program, err := buildOnce()
+	require.NoError(t, err)
+	listen := freeAddress(t)
+	return kube.RunPod(d.Namespace, name, &d.Spec.Template.Spec, program, listen, append(env, "NETLOOM_LISTEN="+listen)...)
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, l.Close()) }()
+	return l.Addr().String()
+}
+
+// install applies the overlay and runs what it says.
+func install(t *testing.T, kube *kubelab.Lab, ovn *ovnlab.Lab) *kubelab.Pod {
+	t.Helper()
+	kube.ApplyObjects(central(t)(settingsFor(ovn)))
+	p := run(t, kube, home, "netloom")
+	p.AwaitReady()
+	return p
+}
+
+// requireNothingForbidden holds that netloom never asked for what it may not have.
+func requireNothingForbidden(t *testing.T, kube *kubelab.Lab) {
+	t.Helper()
+	requests := kube.Audit(account)
+	require.NotEmpty(t, requests, "the audit log knows netloom")
+	for _, r := range requests {
+		require.False(t, r.Forbidden, "forbidden: %+v", r)
+	}
+}

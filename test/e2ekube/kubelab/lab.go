@@ -1,0 +1,207 @@
+//go:build e2e
+
+package kubelab
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+
+	"github.com/netloom/netloom/test/e2e/ovnlab"
+)
+
+// patience bounds every wait of the harness. It is only ever spent when something is broken.
+const patience = 60 * time.Second
+
+// Ranges of cluster IPs.
+const (
+	ServiceRange4 = "10.96.0.0/16"
+	ServiceRange6 = "fd00:96::/112"
+)
+
+// auditPolicy has one line for each request, without what was sent. Requests that others make of their own accord, such
+// as those of the controllers, are there as well.
+const auditPolicy = `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules: [{level: Metadata}]
+`
+
+// Options choose what a lab does otherwise than a cluster of today.
+type Options struct {
+	Program  string   // built by `make kubeapi`
+	Features []string // feature gates of the API server, such as WatchList=false
+}
+
+// Lab is a control plane. Its methods fail the test on any error, so they belong to the test's own goroutine.
+type Lab struct {
+	tb       testing.TB
+	opts     Options
+	dir      string
+	etcdPort int
+	peerPort int
+	port     int
+	etcd     *ovnlab.Process
+	api      *ovnlab.Process
+	manager  *ovnlab.Process
+	client   kubernetes.Interface
+	objects  dynamic.Interface
+	mapper   *restmapper.DeferredDiscoveryRESTMapper
+}
+
+// Start brings up a control plane without objects, but for those that it makes itself.
+func Start(tb testing.TB, opts Options) *Lab {
+	tb.Helper()
+	if _, err := os.Stat(opts.Program); err != nil {
+		tb.Fatalf("kube-apiserver: %v; `make kubeapi` builds it", err)
+	}
+	l := &Lab{tb: tb, opts: opts, dir: tb.TempDir()}
+	ports := freePorts(tb, 3)
+	l.etcdPort, l.peerPort, l.port = ports[0], ports[1], ports[2]
+	if err := makeFiles(l.dir); err != nil {
+		tb.Fatal(err)
+	}
+	l.write("audit.yaml", auditPolicy)
+	l.etcd = l.spawn("etcd", l.etcdFlags()...)
+	l.StartAPI()
+	l.manager = l.spawn("kube-controller-manager", l.managerFlags()...)
+	l.connect()
+	return l
+}
+
+// StartAPI brings the API server up, again after StopAPI or KillAPI, and waits until it is ready.
+func (l *Lab) StartAPI() {
+	l.tb.Helper()
+	l.api = l.spawn("kube-apiserver", l.apiFlags()...)
+	config := l.Config()
+	config.Timeout = time.Second
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		l.tb.Fatal(err)
+	}
+	ovnlab.Eventually(l.tb, patience, "kube-apiserver is ready", func() bool {
+		select {
+		case <-l.api.Exited():
+			l.tb.Fatalf("kube-apiserver exited with code %d", l.api.ExitCode())
+		default:
+		}
+		_, err := client.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(l.tb.Context())
+		return err == nil
+	})
+}
+
+// KillAPI ends the API server without giving it a say. What it held is in etcd.
+func (l *Lab) KillAPI() { l.api.Kill() }
+
+// PauseAPI lets the API server take connections and answer nothing until the function returned is called.
+func (l *Lab) PauseAPI() (resume func()) {
+	l.tb.Helper()
+	l.signal(l.api, syscall.SIGSTOP)
+	return func() { l.signal(l.api, syscall.SIGCONT) }
+}
+
+func (l *Lab) signal(p *ovnlab.Process, sig os.Signal) {
+	l.tb.Helper()
+	if err := p.Signal(sig); err != nil {
+		l.tb.Fatal(err)
+	}
+}
+
+func (l *Lab) path(name string) string { return filepath.Join(l.dir, name) }
+
+func (l *Lab) write(name, content string) {
+	l.tb.Helper()
+	if err := os.WriteFile(l.path(name), []byte(content), 0o600); err != nil {
+		l.tb.Fatal(err)
+	}
+}
+
+func (l *Lab) spawn(program string, flags ...string) *ovnlab.Process {
+	l.tb.Helper()
+	return ovnlab.Spawn(l.tb, l.path(program+".log"), os.Environ(), append([]string{l.opts.Program, program}, flags...)...)
+}
+
+func (l *Lab) etcdFlags() []string {
+	client, peer := fmt.Sprintf("https://127.0.0.1:%d", l.etcdPort), fmt.Sprintf("http://127.0.0.1:%d", l.peerPort)
+	return []string{
+		"--data-dir=" + l.path("etcd"), "--listen-client-urls=" + client, "--advertise-client-urls=" + client,
+		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster=default=" + peer,
+		"--cert-file=" + l.path("etcd.crt"), "--key-file=" + l.path("etcd.key"),
+		"--trusted-ca-file=" + l.path("ca.crt"), "--client-cert-auth",
+		"--unsafe-no-fsync", "--log-level=warn",
+	}
+}
+
+func (l *Lab) apiFlags() []string {
+	flags := []string{
+		fmt.Sprintf("--etcd-servers=https://127.0.0.1:%d", l.etcdPort), "--etcd-cafile=" + l.path("ca.crt"),
+		"--etcd-certfile=" + l.path("etcd.crt"), "--etcd-keyfile=" + l.path("etcd.key"),
+		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", l.port),
+		"--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none",
+		"--tls-cert-file=" + l.path("server.crt"), "--tls-private-key-file=" + l.path("server.key"),
+		"--client-ca-file=" + l.path("ca.crt"),
+		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file=" + l.path("sa.key"),
+		"--service-account-signing-key-file=" + l.path("sa.key"),
+		"--service-cluster-ip-range=" + ServiceRange4 + "," + ServiceRange6,
+		"--authorization-mode=RBAC", "--allow-privileged=true",
+		"--audit-policy-file=" + l.path("audit.yaml"), "--audit-log-path=" + l.path("audit.log"),
+	}
+	if len(l.opts.Features) > 0 {
+		flags = append(flags, "--feature-gates="+strings.Join(l.opts.Features, ","))
+	}
+	return flags
+}
+
+// controllers are those that a cluster without nodes can do with. Others would take the nodes for dead and clear them.
+var controllers = []string{
+	"namespace-controller", "serviceaccount-controller", "root-ca-certificate-publisher-controller",
+	"endpointslice-controller", "garbage-collector-controller", "deployment-controller", "replicaset-controller",
+	"daemonset-controller", "disruption-controller",
+}
+
+func (l *Lab) managerFlags() []string {
+	return []string{
+		"--kubeconfig=" + l.kubeconfig("manager"), "--use-service-account-credentials=true", "--leader-elect=false",
+		"--secure-port=0", "--service-account-private-key-file=" + l.path("sa.key"), "--root-ca-file=" + l.path("ca.crt"),
+		"--kube-api-qps=500", "--kube-api-burst=1000", "--controllers=" + strings.Join(controllers, ","),
+	}
+}
+
+// freePorts finds TCP ports on loopback that nobody listens on.
+func freePorts(tb testing.TB, n int) []int {
+	tb.Helper()
+	var ports []int
+	for range n {
+		l, err := new(net.ListenConfig).Listen(context.WithoutCancel(tb.Context()), "tcp", "127.0.0.1:0")
+		if err != nil {
+			tb.Fatalf("find a free port: %v", err)
+		}
+		defer func() { _ = l.Close() }() // only once all are found, so that none is found twice
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	}
+	return ports
+}
+
+// Port is where the API server listens.
+func (l *Lab) Port() int { return l.port }
+
+// Config is that of an administrator.
+func (l *Lab) Config() *rest.Config {
+	return &rest.Config{
+		Host: fmt.Sprintf("https://127.0.0.1:%d", l.port), QPS: -1,
+		TLSClientConfig: rest.TLSClientConfig{
+			CAFile: l.path("ca.crt"), CertFile: l.path("admin.crt"), KeyFile: l.path("admin.key"),
+		},
+	}
+}

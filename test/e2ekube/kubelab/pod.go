@@ -1,0 +1,257 @@
+//go:build e2e
+
+package kubelab
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/netloom/netloom/test/e2e/ovnlab"
+)
+
+// accountDir is where a container finds its service account.
+const accountDir = "/var/run/secrets/kubernetes.io/serviceaccount"
+
+// Pod is a container that runs as a cluster would run it, as far as a process on its own can: alone in a directory that
+// holds the program and the pod's volumes and in which it may write nothing, as the user of its security context, without
+// a capability, with the token of its service account. Its network is that of the test.
+type Pod struct {
+	*ovnlab.Process
+	lab       *Lab
+	container *corev1.Container
+	address   string // of the probes
+	log       string
+	command   *exec.Cmd // as it was started
+}
+
+// RunPod runs the only container of a pod. The program stands for the image; listen is where its probes are answered, in
+// place of the address that the manifests say. Settings in env win over those of the manifests.
+func (l *Lab) RunPod(namespace, name string, spec *corev1.PodSpec, program, listen string, env ...string) *Pod {
+	l.tb.Helper()
+	if len(spec.Containers) != 1 || len(spec.InitContainers) != 0 {
+		l.tb.Fatalf("pod %s: one container can be run, not %d", name, len(spec.Containers)+len(spec.InitContainers))
+	}
+	p := &Pod{lab: l, container: &spec.Containers[0], address: listen}
+	root := l.path("root-" + name)
+	command := p.container.Command
+	if len(command) == 0 {
+		command = []string{"/netloom"} // the entrypoint of the image
+	}
+	if err := p.fill(root, command[0], program, namespace, spec); err != nil {
+		l.tb.Fatalf("pod %s: %v", name, err)
+	}
+	user, group := int64(0), int64(0)
+	if s := spec.SecurityContext; s != nil && s.RunAsUser != nil && s.RunAsGroup != nil {
+		user, group = *s.RunAsUser, *s.RunAsGroup
+	}
+	if user == 0 || group == 0 {
+		l.tb.Fatalf("pod %s: the security context names no user and group other than root", name)
+	}
+	cmd := exec.CommandContext(context.WithoutCancel(l.tb.Context()), command[0], append(command[1:], p.container.Args...)...)
+	cmd.Dir = "/"
+	cmd.Env = append(p.environment(namespace, name), env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Chroot:     root,
+		Credential: &syscall.Credential{Uid: uint32(user), Gid: uint32(group)},
+	}
+	p.command, p.log = cmd, l.path(name+".log")
+	p.Process = ovnlab.Launch(l.tb, p.log, cmd)
+	return p
+}
+
+// Restart starts a container again that has ended, as a kubelet would: what is in its file system is what it was.
+func (p *Pod) Restart() {
+	p.lab.tb.Helper()
+	again := exec.CommandContext(context.WithoutCancel(p.lab.tb.Context()), p.command.Path, p.command.Args[1:]...)
+	again.Dir, again.Env, again.SysProcAttr = p.command.Dir, p.command.Env, p.command.SysProcAttr
+	p.command = again
+	p.Process = ovnlab.Launch(p.lab.tb, p.log, again)
+}
+
+// environment is what a cluster tells a container.
+func (p *Pod) environment(namespace, name string) []string {
+	env := []string{"KUBERNETES_SERVICE_HOST=127.0.0.1", "KUBERNETES_SERVICE_PORT=" + strconv.Itoa(p.lab.port)}
+	for _, e := range p.container.Env {
+		value := e.Value
+		if e.ValueFrom != nil && e.ValueFrom.FieldRef != nil {
+			switch e.ValueFrom.FieldRef.FieldPath {
+			case "metadata.name":
+				value = name
+			case "metadata.namespace":
+				value = namespace
+			default:
+				p.lab.tb.Fatalf("environment %s: field %s is not known here", e.Name, e.ValueFrom.FieldRef.FieldPath)
+			}
+		}
+		env = append(env, e.Name+"="+value)
+	}
+	return env
+}
+
+// fill lays out the root directory of the container.
+func (p *Pod) fill(root, command, program, namespace string, spec *corev1.PodSpec) error {
+	if err := os.RemoveAll(root); err != nil {
+		return err
+	}
+	if err := os.Mkdir(root, 0o755); err != nil {
+		return err
+	}
+	if err := copyFile(filepath.Join(root, command), program); err != nil {
+		return err
+	}
+	if spec.AutomountServiceAccountToken == nil || *spec.AutomountServiceAccountToken {
+		for name, content := range map[string][]byte{
+			"token":     []byte(p.lab.Token(namespace, spec.ServiceAccountName)),
+			"ca.crt":    p.lab.authorityCertificate(),
+			"namespace": []byte(namespace),
+		} {
+			if err := place(filepath.Join(root, accountDir, name), content); err != nil {
+				return err
+			}
+		}
+	}
+	for _, mount := range p.container.VolumeMounts {
+		if err := p.mount(root, namespace, mount, spec.Volumes); err != nil {
+			return fmt.Errorf("volume %s: %w", mount.Name, err)
+		}
+	}
+	return nil
+}
+
+// mount copies what a volume holds.
+func (p *Pod) mount(root, namespace string, mount corev1.VolumeMount, volumes []corev1.Volume) error {
+	ctx := p.lab.tb.Context()
+	for _, v := range volumes {
+		if v.Name != mount.Name {
+			continue
+		}
+		content := map[string][]byte{}
+		switch {
+		case v.ConfigMap != nil:
+			got, err := p.lab.client.CoreV1().ConfigMaps(namespace).Get(ctx, v.ConfigMap.Name, metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			for name, text := range got.Data {
+				content[name] = []byte(text)
+			}
+		case v.Secret != nil:
+			got, err := p.lab.client.CoreV1().Secrets(namespace).Get(ctx, v.Secret.SecretName, metav1.GetOptions{})
+			if apierrors.IsNotFound(err) && v.Secret.Optional != nil && *v.Secret.Optional {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			content = got.Data
+		default:
+			return fmt.Errorf("its kind cannot be mounted here")
+		}
+		for name, raw := range content {
+			if err := place(filepath.Join(root, mount.MountPath, name), raw); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return fmt.Errorf("the pod has none of this name")
+}
+
+// place writes a file that everybody may read and nobody else write.
+func place(path string, content []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, content, 0o644)
+}
+
+func copyFile(to, from string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o755)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(out, in); err != nil {
+		_ = out.Close()
+		return err
+	}
+	return out.Close()
+}
+
+// Alive says whether the liveness probe of the container succeeds.
+func (p *Pod) Alive() bool { return p.probe(p.container.LivenessProbe) == nil }
+
+// Ready says whether the readiness probe of the container succeeds.
+func (p *Pod) Ready() bool { return p.probe(p.container.ReadinessProbe) == nil }
+
+// AwaitReady waits until the readiness probe succeeds.
+func (p *Pod) AwaitReady() {
+	p.lab.tb.Helper()
+	var err error
+	ovnlab.Eventually(p.lab.tb, patience, "the readiness probe succeeds", func() bool {
+		p.Running()
+		err = p.probe(p.container.ReadinessProbe)
+		return err == nil
+	})
+}
+
+// Running fails the test when the container has ended.
+func (p *Pod) Running() {
+	p.lab.tb.Helper()
+	select {
+	case <-p.Exited():
+		p.lab.tb.Fatalf("the container ended with code %d:\n%s", p.ExitCode(), p.Tail(30))
+	default:
+	}
+}
+
+func (p *Pod) probe(probe *corev1.Probe) error {
+	if probe == nil || probe.HTTPGet == nil {
+		return fmt.Errorf("the container has no such probe")
+	}
+	_, err := p.Get(probe.HTTPGet.Path)
+	return err
+}
+
+// Get asks the container for a page, and fails unless the answer is 200.
+func (p *Pod) Get(path string) (string, error) {
+	ctx, cancel := context.WithTimeout(p.lab.tb.Context(), 2*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.address+path, http.NoBody)
+	if err != nil {
+		return "", err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return "", err
+	}
+	if response.StatusCode != http.StatusOK {
+		return "", fmt.Errorf("%s: %s: %s", path, response.Status, strings.TrimSpace(string(body)))
+	}
+	return string(body), nil
+}
+
+// Log is all that the container printed.
+func (p *Pod) Log() string { return p.Tail(1 << 20) }

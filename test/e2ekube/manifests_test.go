@@ -1,0 +1,268 @@
+//go:build e2e
+
+package e2ekube_test
+
+import (
+	"encoding/json"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/netloom/netloom/test/e2e/ovnlab"
+	"github.com/netloom/netloom/test/e2ekube/deployment"
+	"github.com/netloom/netloom/test/e2ekube/kubelab"
+)
+
+const chart = root + "/deploy/helm/netloom"
+
+// operatorKinds stand for those of the Prometheus operator: the server takes anything for their spec.
+const operatorKinds = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: servicemonitors.monitoring.coreos.com}
+spec:
+  group: monitoring.coreos.com
+  scope: Namespaced
+  names: {kind: ServiceMonitor, plural: servicemonitors}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, x-kubernetes-preserve-unknown-fields: true}}}}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: prometheusrules.monitoring.coreos.com}
+spec:
+  group: monitoring.coreos.com
+  scope: Namespaced
+  names: {kind: PrometheusRule, plural: prometheusrules}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, x-kubernetes-preserve-unknown-fields: true}}}}
+`
+
+// everything are values that switch on all that the chart can make.
+var everything = map[string]any{
+	"serviceMonitor": map[string]any{"enabled": true}, "prometheusRule": map[string]any{"enabled": true},
+	"dashboard": map[string]any{"enabled": true}, "podLabels": map[string]any{"a": "b"}, "podAnnotations": map[string]any{"c": "d"},
+	"imagePullSecrets": []any{map[string]any{"name": "registry"}},
+}
+
+// helm renders the chart with settings, and values besides.
+func helm(t *testing.T, namespace string, settings map[string]any, values map[string]any) []*unstructured.Unstructured {
+	t.Helper()
+	all := map[string]any{"config": settings}
+	for k, v := range values {
+		all[k] = v
+	}
+	objects, err := deployment.Helm(chart, "netloom", namespace, all)
+	require.NoError(t, err)
+	return objects
+}
+
+// TestManifests applies all that deploy/ can be rendered to, as a dry run and for real, and a second time, which changes
+// nothing. The pods of the Deployments are admitted to a namespace that is restricted.
+func TestManifests(t *testing.T) {
+	kube := startKube(t)
+	kube.Apply(operatorKinds)
+	awaitKinds(t, kube)
+	nb := map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}}
+	plain, err := deployment.Kustomize(deployDir + "/overlays/central")
+	require.NoError(t, err)
+	for _, tc := range []struct {
+		name      string
+		namespace string
+		objects   []*unstructured.Unstructured
+	}{
+		{"the overlay as it is", home, plain},
+		{"the overlay with monitoring", home, central(t, "monitoring")("ovn-nb: [tcp:127.0.0.1:6641]\n")},
+		{"the chart", "chart", helm(t, "chart", nb, nil)},
+		{"the chart with everything", "chart", helm(t, "chart", nb, everything)},
+	} {
+		kube.Apply(`{apiVersion: v1, kind: Namespace, metadata: {name: ` + tc.namespace + `, labels: {pod-security.kubernetes.io/enforce: restricted}}}`)
+		for _, o := range tc.objects {
+			_, err := kube.TryApply(o, true)
+			require.NoError(t, err, "%s, dry run", tc.name)
+		}
+		kube.ApplyObjects(tc.objects)
+		for _, o := range tc.objects {
+			if o.GetKind() == "Deployment" {
+				continue // its controller writes its status meanwhile
+			}
+			before, err := kube.TryApply(o, false)
+			require.NoError(t, err, tc.name)
+			after, err := kube.TryApply(o, false)
+			require.NoError(t, err, tc.name)
+			require.Equal(t, before.GetResourceVersion(), after.GetResourceVersion(), "%s: %s %s", tc.name, o.GetKind(), o.GetName())
+		}
+		ovnlab.Eventually(t, patience, tc.name+": pods are made", func() bool {
+			pods, err := kube.Client().CoreV1().Pods(tc.namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=netloom"})
+			require.NoError(t, err)
+			return len(pods.Items) > 0
+		})
+	}
+}
+
+// awaitKinds waits until the server serves the kinds of the Prometheus operator.
+func awaitKinds(t *testing.T, kube *kubelab.Lab) {
+	t.Helper()
+	ovnlab.Eventually(t, patience, "the kinds of the Prometheus operator are served", func() bool {
+		list, err := kube.Client().Discovery().ServerResourcesForGroupVersion("monitoring.coreos.com/v1")
+		return err == nil && len(list.APIResources) == 2
+	})
+}
+
+// TestChartIsTheOverlay holds that the chart and the overlay run the same container with the same rights.
+func TestChartIsTheOverlay(t *testing.T) {
+	overlay := central(t)("ovn-nb: [tcp:127.0.0.1:6641]\n")
+	objects := helm(t, home, map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}}, nil)
+	require.Equal(t, rightsOf(t, overlay), rightsOf(t, objects))
+
+	a, b := deploymentOf(t, overlay), deploymentOf(t, objects)
+	settings := a.Template.Spec.Volumes[0].ConfigMap.Name
+	require.True(t, strings.HasPrefix(settings, "netloom-"), "a change of the settings changes the pod")
+	a.Template.Spec.Volumes[0].ConfigMap.Name = "netloom"
+	require.NotEmpty(t, b.Template.Annotations["checksum/config"], "a change of the settings changes the pod")
+	delete(b.Template.Annotations, "checksum/config")
+	b.Template.Spec.Containers[0].ImagePullPolicy = a.Template.Spec.Containers[0].ImagePullPolicy
+	require.Equal(t, a, b)
+
+	for _, kind := range []string{"ServiceAccount", "Service", "PodDisruptionBudget"} {
+		one, other := deployment.Find(overlay, kind, "netloom"), deployment.Find(objects, kind, "netloom")
+		require.NotNil(t, one, kind)
+		require.NotNil(t, other, kind)
+		require.Equal(t, one.Object["spec"], other.Object["spec"], kind)
+	}
+}
+
+func deploymentOf(t *testing.T, objects []*unstructured.Unstructured) *appsv1.DeploymentSpec {
+	t.Helper()
+	o := deployment.Find(objects, "Deployment", "netloom")
+	require.NotNil(t, o)
+	var d appsv1.Deployment
+	require.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &d))
+	return &d.Spec
+}
+
+// TestChartRuns runs what the chart makes, without Services, under rights that hold none for them.
+func TestChartRuns(t *testing.T) {
+	kube, ovn := startKube(t), startOVN(t)
+	kube.Apply(nodes + namespaces + `{apiVersion: v1, kind: Namespace, metadata: {name: chart}}`)
+	objects := helm(t, "chart", map[string]any{"ovn-nb": []any{ovn.NBTCP()}, "services": false, "drift-interval": "1m"}, nil)
+	require.NotContains(t, resourcesOf(rightsOf(t, objects)), "services")
+	kube.ApplyObjects(objects)
+	w := &world{t: t, kube: kube, ovn: ovn, netloom: run(t, kube, "chart", "netloom")}
+	w.netloom.AwaitReady()
+	require.True(t, w.netloom.Alive())
+	w.peopled()
+	kube.Apply(policies + "---" + service)
+	w.agree()
+	require.Zero(t, ovn.Rows("Load_Balancer"))
+	for _, r := range kube.Audit("system:serviceaccount:chart:netloom") {
+		require.False(t, r.Forbidden, "forbidden: %+v", r)
+	}
+}
+
+func resourcesOf(rights []right) []string {
+	var all []string
+	for _, r := range rights {
+		all = append(all, r.resource)
+	}
+	return all
+}
+
+// TestChartRefuses lists values that the schema of the chart does not let pass.
+func TestChartRefuses(t *testing.T) {
+	nb := map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}}
+	for name, tc := range map[string]struct {
+		values map[string]any
+		want   string
+	}{
+		"no database":            {nil, "ovn-nb"},
+		"a setting misspelt":     {map[string]any{"config": map[string]any{"ovn-nb": "tcp:127.0.0.1:6641", "onwer": "x"}}, "onwer"},
+		"a value misspelt":       {map[string]any{"config": nb, "imagee": map[string]any{}}, "imagee"},
+		"a truth that is none":   {map[string]any{"config": nb, "dashboard": map[string]any{"enabled": "perhaps"}}, "enabled"},
+		"what the chart decides": {map[string]any{"config": map[string]any{"ovn-nb": "tcp:127.0.0.1:6641", "kubeconfig": "x"}}, "kubeconfig"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := deployment.Helm(chart, "netloom", "chart", tc.values)
+			require.ErrorContains(t, err, tc.want)
+		})
+	}
+}
+
+// TestImageIsWhatPodsRun holds the Dockerfile against the container that the manifests describe.
+func TestImageIsWhatPodsRun(t *testing.T) {
+	raw, err := os.ReadFile(root + "/deploy/Dockerfile")
+	require.NoError(t, err)
+	text := string(raw)
+	spec := deploymentOf(t, central(t)("ovn-nb: [tcp:127.0.0.1:6641]\n")).Template.Spec
+	require.Contains(t, text, "FROM scratch\n")
+	require.Contains(t, text, "CGO_ENABLED=0 ")
+	require.Contains(t, text, `ENTRYPOINT ["/netloom"]`)
+	require.Contains(t, text, "USER 65532:65532\n")
+	require.Equal(t, int64(65532), *spec.SecurityContext.RunAsUser)
+	require.Equal(t, int64(65532), *spec.SecurityContext.RunAsGroup)
+	require.Equal(t, corev1.SeccompProfileTypeRuntimeDefault, spec.SecurityContext.SeccompProfile.Type)
+	require.True(t, *spec.SecurityContext.RunAsNonRoot)
+	inside := spec.Containers[0].SecurityContext
+	require.True(t, *inside.ReadOnlyRootFilesystem)
+	require.False(t, *inside.AllowPrivilegeEscalation)
+	require.Equal(t, []corev1.Capability{"ALL"}, inside.Capabilities.Drop)
+	require.Empty(t, inside.Capabilities.Add)
+}
+
+// TestMonitoringNamesMetrics holds that the dashboard and the alerts ask for metrics that there are.
+func TestMonitoringNamesMetrics(t *testing.T) {
+	raw, err := os.ReadFile(root + "/docs/operations.md")
+	require.NoError(t, err)
+	known := map[string]bool{"go_memstats_heap_inuse_bytes": true, "process_resident_memory_bytes": true}
+	for _, m := range regexp.MustCompile("(?m)^\\| `(netloom_[a-z_]+)` \\| (\\w+)").FindAllStringSubmatch(string(raw), -1) {
+		known[m[1]] = true
+		if m[2] == "histogram" {
+			known[m[1]+"_bucket"] = true
+		}
+	}
+	objects := central(t, "monitoring")("ovn-nb: [tcp:127.0.0.1:6641]\n")
+	var asked []string
+	rules := deployment.Find(objects, "PrometheusRule", "netloom")
+	groups, _, err := unstructured.NestedSlice(rules.Object, "spec", "groups")
+	require.NoError(t, err)
+	for _, g := range groups {
+		for _, r := range g.(map[string]any)["rules"].([]any) {
+			asked = append(asked, r.(map[string]any)["expr"].(string))
+		}
+	}
+	require.Len(t, asked, 8)
+	text, _, err := unstructured.NestedString(deployment.Find(objects, "ConfigMap", "netloom-dashboard").Object, "data", "netloom.json")
+	require.NoError(t, err)
+	var dashboard struct {
+		Panels []struct {
+			Targets []struct{ Expr string }
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(text), &dashboard))
+	for _, p := range dashboard.Panels {
+		for _, target := range p.Targets {
+			asked = append(asked, target.Expr)
+		}
+	}
+	for _, expr := range asked {
+		names := regexp.MustCompile(`\b(netloom|go|process)_[a-z_]+\b`).FindAllString(expr, -1)
+		require.NotEmpty(t, names, expr)
+		for _, name := range names {
+			require.True(t, known[name], "%s in %s", name, expr)
+		}
+	}
+}
