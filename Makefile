@@ -26,6 +26,11 @@ BENCH_ROOMS := ./labelcache/... ./translator/... ./pkg/watch/... ./pkg/ovsdb/nbt
 	$(if $(shell PATH=$$PATH:/usr/sbin command -v ovsdb-server),./pkg/ovsdb)
 E2E_ROOMS   := ./test/e2e/... ./pkg/ovsdb/... ./backends/...
 
+# A Kubernetes control plane in one program. What it is made of names the place where it is kept.
+KUBE        := v1.36.3
+KUBEAPI     := .cache/kubeapi-$(firstword $(shell cat test/kubeapi/go.mod test/kubeapi/go.sum test/kubeapi/*.go | sha256sum | cut -c1-12))/kubeapi
+KUBEVERSION := k8s.io/component-base/version
+
 .PHONY: help
 help: ## List these targets
 	@awk -F ':.*## ' '/^##: / { printf "\n%s\n", substr($$0, 5) } \
@@ -100,6 +105,25 @@ bench: ## Measure, beside the floor where there is one (BENCH=regexp BENCHTIME=1
 .PHONY: e2e
 e2e: ## Run the tests on a real OVN (root, OVN and Open vSwitch installed)
 	$(GO) test -tags e2e -count=1 -p 1 -timeout 30m $(E2E_ROOMS)
+
+.PHONY: kubeapi
+kubeapi: $(KUBEAPI) ## Build kube-apiserver, its controllers and etcd for the tests (ten minutes at first, then cached)
+
+$(KUBEAPI):
+	CGO_ENABLED=0 $(GO) build -C test/kubeapi -trimpath -ldflags '-s -w -X $(KUBEVERSION).gitVersion=$(KUBE) \
+		-X $(KUBEVERSION).gitMajor=1 -X $(KUBEVERSION).gitMinor=$(word 2,$(subst ., ,$(KUBE))) \
+		-X $(KUBEVERSION).gitTreeState=clean' -o $(CURDIR)/$@ .
+
+.PHONY: e2e-kube
+e2e-kube: $(KUBEAPI) ## Run the manifests of deploy/ on a real API server and a real OVN (root, OVN installed)
+	$(GO) vet -C test/kubeapi ./...
+	$(GO) vet -C test/e2ekube -tags e2e ./...
+	$(GO) test -C test/e2ekube -count=1 ./deployment
+	$(GO) test -C test/e2ekube -tags e2e -count=1 -timeout 20m . -kubeapi $(CURDIR)/$(KUBEAPI)
+
+.PHONY: cluster
+cluster: $(KUBEAPI) ## Run an API server, OVN, netloom and the examples until Ctrl-C (root, OVN installed)
+	@$(GO) run -C test/e2ekube -tags e2e ./cluster -kubeapi $(CURDIR)/$(KUBEAPI)
 
 .PHONY: e2e-browser
 e2e-browser: ## Open the demo's page in Chromium, which has to be installed (SHOTS=docs/img takes its pictures)
