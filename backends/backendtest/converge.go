@@ -120,7 +120,7 @@ func (c *contract) verdicts(t *testing.T) {
 		for _, s := range states {
 			snap = Advance(snap, s)
 			l.reconcile(t, s, snap)
-			judge(t, target, snap, l.skips, Probes(s))
+			judge(t, target, snap, l.skips, c.probes(s))
 		}
 	})
 }
@@ -129,8 +129,8 @@ func (c *contract) emptied(t *testing.T) {
 	c.each(t, 3, func(t *testing.T, states []*State) {
 		for _, full := range []bool{false, true} {
 			target := c.fresh(t)
-			nothing := &State{}
-			l, snap := start(t, target, "a"), intent.NewSnapshot()
+			nothing := c.see(&State{})
+			l, snap := start(t, target, "a"), nothing.Snapshot()
 			l.reconcile(t, nothing, snap)
 			clean := target.DumpOwner(t, "a")
 			for _, s := range append(states, nothing) {

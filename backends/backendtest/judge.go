@@ -57,6 +57,7 @@ func judge(t *testing.T, target Target, want *intent.Snapshot, skips []backends.
 	skipped := skippedBy(skips)
 	var w wrongs
 	for _, f := range flows {
+		f = anonymous(target, f)
 		v, native := want.Evaluate(f), target.Verdict(t, f)
 		if v.Balanced != nil {
 			judgeBalanced(&w, f, want, v.Balanced, native, skipped)
@@ -138,6 +139,7 @@ func between(
 	skipped := skippedBy(skips)
 	var w wrongs
 	for _, f := range flows {
+		f = anonymous(target, f)
 		was, will, native := before.Evaluate(f), after.Evaluate(f), target.Verdict(t, f)
 		if was.Balanced != nil || will.Balanced != nil {
 			betweenBalanced(&w, f, was, will, native, skipped)

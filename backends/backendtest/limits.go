@@ -33,8 +33,9 @@ func (c *contract) inexpressible(t *testing.T) {
 				ID: policy, Origin: intent.Origin{Kind: "Odd", Name: "odd"}, Subject: "all", Isolates: true,
 				Rules: []intent.Rule{rule},
 			})
-			flows := Probes(s)
-			for _, f := range Probes(s) {
+			s = c.see(s)
+			flows := c.probes(s)
+			for _, f := range c.probes(s) {
 				if f.Port == 80 && f.Protocol == intent.TCP {
 					f.Protocol, f.Port = gre, 0
 					flows = append(flows, f)
@@ -57,7 +58,7 @@ func (c *contract) inexpressible(t *testing.T) {
 func (c *contract) cancelled(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	s := History(1, 3)[2]
+	s := c.history(1, 3)[2]
 	target := c.fresh(t)
 	target.Prepare(t, s.Endpoints, s.nodes())
 	l, snap := start(t, target, "a"), s.Snapshot()
@@ -103,7 +104,7 @@ func (c *contract) later(t *testing.T) {
 			l.awaken(t, &some, snap, alone.DumpOwner(t, "a"))
 			p := l.planSince(t, snap, 0)
 			require.Empty(t, spell(p), "the plan after waking left something")
-			judge(t, target, snap, l.skips, Probes(&some))
+			judge(t, target, snap, l.skips, c.probes(&some))
 		}
 	})
 }

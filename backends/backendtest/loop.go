@@ -30,14 +30,24 @@ func seeds(t *testing.T) []uint64 {
 type contract struct {
 	fresh Factory
 	seeds []uint64
+	edge  Edge // what the target is besides; nil when it is none
 }
 
 // each runs f with every seed and a history of n states.
 func (c *contract) each(t *testing.T, n int, f func(t *testing.T, states []*State)) {
 	t.Helper()
 	for _, seed := range c.seeds {
-		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { f(t, History(seed, n)) })
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { f(t, c.history(seed, n)) })
 	}
+}
+
+// history is History as the target can be asked for it.
+func (c *contract) history(seed uint64, n int) []*State {
+	states := History(seed, n)
+	for i, s := range states {
+		states[i] = c.see(s)
+	}
+	return states
 }
 
 // scratch is what owner "a" holds in a target of its own that was brought to s at once.

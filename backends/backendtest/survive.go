@@ -63,7 +63,7 @@ func (c *contract) owners(t *testing.T) {
 		}
 		theirs := target.DumpOwner(t, "b")
 		require.NotEmpty(t, theirs)
-		a.reconcile(t, &State{}, Advance(snapA, &State{}))
+		a.reconcile(t, c.see(&State{}), Advance(snapA, c.see(&State{})))
 		require.Equal(t, theirs, target.DumpOwner(t, "b"))
 		require.True(t, target.ForeignIntact(t), "foreign rows were touched")
 	})
@@ -99,7 +99,7 @@ func (c *contract) drift(t *testing.T) {
 			require.Equal(t, whole, target.Dump(t), "%s: not repaired", harm.What)
 			require.True(t, target.ForeignIntact(t), "%s: foreign rows were touched", harm.What)
 		}
-		judge(t, target, snap, l.skips, Probes(s))
+		judge(t, target, snap, l.skips, c.probes(s))
 	})
 	require.Positive(t, kinds, "the target knows no harm")
 	require.Greater(t, len(found), kinds*3/4, "of %d kinds of harm only these found something to harm: %v", kinds, found)
@@ -123,7 +123,7 @@ func (c *contract) lostAnswers(t *testing.T) {
 func (c *contract) failing(t *testing.T, wrong func(target Target, k int)) {
 	c.each(t, 5, func(t *testing.T, states []*State) {
 		for from := range states {
-			before, after := &State{}, states[from]
+			before, after := c.see(&State{}), states[from]
 			if from > 0 {
 				before = states[from-1]
 			}
@@ -155,7 +155,7 @@ func (c *contract) failsAt(
 		return false
 	}
 	require.Empty(t, target.Dangling(t), "after write %d failed", k)
-	between(t, target, was, will, l.skips, Probes(before, after))
+	between(t, target, was, will, l.skips, c.probes(before, after))
 	switch (k + len(after.Policies)) % 3 { // who goes on
 	case 0: // a loop that takes the last success for what the target holds: refused or right
 	case 1: // one that reads back

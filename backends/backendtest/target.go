@@ -68,7 +68,7 @@ type Factory func(t testing.TB) Target
 
 // Run holds a backend against the contract.
 func Run(t *testing.T, fresh Factory) {
-	c := &contract{fresh: fresh, seeds: seeds(t)}
+	c := &contract{fresh: fresh, seeds: seeds(t), edge: edgeOf(t, fresh)}
 	t.Run("a second plan is empty and writes nothing", c.idempotent)
 	t.Run("any order of input gives the same rows", c.anyOrder)
 	t.Run("every road to a state gives the same rows", c.roads)
@@ -82,8 +82,11 @@ func Run(t *testing.T, fresh Factory) {
 	t.Run("a lost answer to any write is recovered from", c.lostAnswers)
 	t.Run("a plan from a revision that was not reached is refused or right", c.lostTrack)
 	t.Run("churn of members only mutates", c.churn)
-	t.Run("churn of backends only mutates", c.backendChurn)
-	t.Run("owners do not fight for a VIP", c.contested)
+	if c.edge == nil {
+		t.Run("churn of backends only mutates", c.backendChurn)
+		t.Run("owners do not fight for a VIP", c.contested)
+		t.Run("load balancers of which nothing is known stay", c.unknownBalancers)
+	}
 	t.Run("what cannot be expressed is denied and told", c.inexpressible)
 	t.Run("a cancelled context is obeyed", c.cancelled)
 	t.Run("an endpoint that appears later joins", c.later)

@@ -35,7 +35,7 @@ func (b *Backend) Plan(ctx context.Context, want *intent.Snapshot, since intent.
 		return p, nil
 	}
 	changes, known := want.Since(since)
-	if !known || b.applied == nil || b.applied.Revision() != since {
+	if !known || b.applied == nil || b.applied.Revision() != since || isUnknown(want) != isUnknown(b.applied) {
 		p.Resync = true
 		return p, nil
 	}
@@ -61,8 +61,15 @@ func (b *Backend) planAll(p *backends.Plan, want *intent.Snapshot) {
 		merge(desired, index(renderBalancer(lb, want)))
 	}
 	p.Owned = len(actual)
+	if isUnknown(want) {
+		maps.DeleteFunc(actual, func(k id, _ Row) bool { return k.kind == kindBalancer })
+		maps.DeleteFunc(desired, func(k id, _ Row) bool { return k.kind == kindBalancer })
+	}
 	p.Ops = diff(desired, actual, named(actual))
 }
+
+// isUnknown says whether a snapshot knows nothing of load balancers. Their rows stay as they are then.
+func isUnknown(s *intent.Snapshot) bool { return s.Unknown().Has(intent.AreaBalancers) }
 
 // planSome compares the two snapshots in what touched names. Its skips are those of the policies it looks at.
 func (b *Backend) planSome(p *backends.Plan, want *intent.Snapshot, t *touched) {
@@ -85,6 +92,9 @@ func (b *Backend) planSome(p *backends.Plan, want *intent.Snapshot, t *touched) 
 		merge(actual, index(rows))
 	}
 	for lb := range t.balancers {
+		if isUnknown(want) {
+			break
+		}
 		merge(desired, index(renderBalancer(want.LoadBalancer(lb), want)))
 		merge(actual, index(renderBalancer(b.applied.LoadBalancer(lb), b.applied)))
 	}

@@ -14,6 +14,8 @@
 // Ownership. Every row carries the owner it was written for. A backend reads, writes and sweeps rows of its owner only,
 // so a new process recognises what an earlier one left, and rows of other owners or of nobody stay.
 //
+// What is unknown. While a snapshot knows nothing of load balancers, the rows of balancers stay as they are.
+//
 // Order of writes. A group is atomic. The first creates sets that no row names yet, the second does everything that
 // changes a verdict, the third deletes sets that no row names any more. So no verdict is ever seen that neither the old
 // nor the new state gives, and no row names a set that is not there.

@@ -115,6 +115,9 @@ func (b *Backend) changesSince(want *intent.Snapshot, since intent.Revision) ([]
 	if since == 0 || m == nil || m.revision != since || m.epoch != b.client.Epoch() {
 		return nil, false
 	}
+	if (m.kept != nil) != isUnknown(want) {
+		return nil, false
+	}
 	if b.ports.names.key != "" && len(b.moved) > 0 {
 		return nil, false // the ports' external_ids do not say whose they were
 	}
@@ -140,16 +143,16 @@ func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot) (*backends
 	r := b.renderer(want, schema)
 	next := newModel()
 	next.revision, next.epoch, next.isolated = want.Revision(), epoch, isolatedBy(want)
+	if isUnknown(want) {
+		return b.planRest(ctx, r, next)
+	}
 	balance, err := b.balanceAll(ctx, r, next.balances)
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
 	rows := b.renderAll(r, next)
 	maps.Copy(rows, balance.bars)
-	have, err := b.observe(ctx, schema, rows, b.adopt)
-	if err == nil && !b.adopt && len(have) > 0 && missing(rows, have) {
-		have, err = b.observe(ctx, schema, rows, true)
-	}
+	have, err := b.readBack(ctx, schema, rows)
 	if err == nil {
 		err = b.readHosts(ctx, schema, balance, have)
 	}
@@ -161,15 +164,33 @@ func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot) (*backends
 	ops := balance.compare(rows, have)
 	ops = append(ops, diffRows(rows, have)...)
 	showReferences(ops, names(have, rows))
+	return b.proposeAll(r, next, have, ops, owned, balance.commit), nil
+}
+
+// readBack reads every row for policies that is ours: those of our mark and, where a wanted one is not among them, those
+// that may have lost it.
+func (b *Backend) readBack(ctx context.Context, schema ovsdb.Schema, rows map[string]*row) (map[string]*row, error) {
+	have, err := b.observe(ctx, schema, rows, b.adopt)
+	if err == nil && !b.adopt && len(have) > 0 && missing(rows, have) {
+		have, err = b.observe(ctx, schema, rows, true)
+	}
+	return have, err
+}
+
+// proposeAll makes a full plan of ops and remembers that it leads to next.
+func (b *Backend) proposeAll(
+	r *renderer, next *model, have map[string]*row, ops []backends.Op, owned int, commit func(),
+) *backends.Plan {
 	sortOps(ops)
-	ops = arrange(ops, owned == 0)
-	plan := &backends.Plan{Revision: want.Revision(), Full: true, Owned: owned, Ops: ops, Skips: r.skips}
+	plan := &backends.Plan{
+		Revision: next.revision, Full: true, Owned: owned, Ops: arrange(ops, owned == 0), Skips: r.skips,
+	}
 	plan.Isolated = b.isolatedIn(have)
-	plan.Leaving = leaving(plan.Isolated, want)
+	plan.Leaving = leaving(plan.Isolated, r.want)
 	return b.propose(plan, func() {
-		balance.commit()
+		commit()
 		b.model = next
-	}), nil
+	})
 }
 
 // missing says whether a wanted row was not read back.

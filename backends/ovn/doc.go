@@ -40,6 +40,9 @@
 // which denies them. ACLs of other owners on the same ports are not known here: where the database holds such, OVN's own
 // priorities and tiers decide.
 //
+// While nothing is known of load balancers (Snapshot.Unknown), all that stands for them stays as it is: their rows, groups
+// and template variables, what switches and routers refer to, and their ACLs.
+//
 // Of load balancers, VIPs that others have are left to them; session affinity is limited; sources are kept away by ACLs on
 // switches, or the frontend is left out. Skips say so each time.
 package ovn

@@ -32,9 +32,11 @@ func (b *Backend) planChanges(ctx context.Context, want *intent.Snapshot, change
 		changed: map[intent.PolicyID]bool{}, groups: map[intent.SetID]*group{}, deltas: map[intent.SetID]*delta{},
 		wishes: wishes{},
 	}
-	var err error
-	if p.balance, err = b.rebalance(ctx, p.r, p.m.balances, changes); err != nil {
-		return nil, fmt.Errorf("plan: %w", err)
+	if p.r.kept = p.m.kept; p.r.kept == nil {
+		var err error
+		if p.balance, err = b.rebalance(ctx, p.r, p.m.balances, changes); err != nil {
+			return nil, fmt.Errorf("plan: %w", err)
+		}
 	}
 	p.collect(changes)
 	p.planGroups()
@@ -83,7 +85,8 @@ func (p *planner) collect(changes []intent.Change) {
 			}
 		}
 	}
-	if (len(p.m.balances.balancers) > 0) != (p.r.want.LoadBalancerCount() > 0) && p.r.want.Set(intent.IsolatedIngress) != nil {
+	comesOrGoes := (len(p.m.balances.balancers) > 0) != (p.r.want.LoadBalancerCount() > 0)
+	if p.r.kept == nil && comesOrGoes && p.r.want.Set(intent.IsolatedIngress) != nil {
 		subjects[intent.IsolatedIngress] = true // it lets pods reach themselves through load balancers
 	}
 	for s := range subjects {

@@ -21,6 +21,7 @@ type model struct {
 	wishes    wishes
 	isolated  int // how many endpoints are isolated, in the direction where they are more
 	balances  *balances
+	kept      *kept // nil while load balancers are known
 }
 
 func newModel() *model {
@@ -91,7 +92,7 @@ func (m *model) holds(id intent.SetID) bool {
 
 // size is how many rows are ours.
 func (m *model) size(r *renderer) int {
-	return m.rows + len(m.groups) + len(m.peers) + 2*len(m.meters) + m.balances.size(r)
+	return m.rows + len(m.groups) + len(m.peers) + 2*len(m.meters) + m.balances.size(r) + m.kept.size()
 }
 
 // policiesOf lists the policies that hang ACLs on a subject, in order, as they will be: with those in changed replaced.

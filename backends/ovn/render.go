@@ -56,6 +56,7 @@ type renderer struct {
 	taken     map[string]bool // the names of others' groups of load balancers
 	topology  *topology
 	known     map[string]hosts // by network, those that were asked for
+	kept      *kept            // what stands while nothing is known of load balancers; nil while they are known
 	nodes     []chassis        // nil until asked for
 }
 
@@ -161,7 +162,11 @@ func (r *renderer) isolate(g *group, d intent.Direction) {
 		direction: d, priority: priorityResolution, action: "allow-related", match: subject + " && " + resolution,
 		name: "netloom neighbours " + d.String(), ids: origin, origin: originResolution + d.String(),
 	})
-	if d == intent.Ingress && r.want.LoadBalancerCount() > 0 {
+	switch {
+	case d != intent.Ingress:
+	case r.kept != nil:
+		r.keepHairpins(g, subject)
+	case r.want.LoadBalancerCount() > 0:
 		r.hairpin(g, subject)
 	}
 }

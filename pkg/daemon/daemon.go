@@ -240,7 +240,7 @@ func (t *running) awaitUp(ctx context.Context) {
 func (d *Daemon) published(p Published) {
 	d.metrics.Published(metrics.Snapshot{
 		Revision: p.Snapshot.Revision(), Since: p.Since, Took: p.Took, Problems: p.Problems,
-		Endpoints: p.Stats.Endpoints, Sets: p.Stats.Sets, Policies: p.Stats.Policies,
+		Endpoints: p.Stats.Endpoints, Sets: p.Stats.Sets, Policies: p.Stats.Policies, Withheld: names(p.Withheld),
 	})
 	for _, ref := range p.Events {
 		d.metrics.Event(string(ref.Kind))

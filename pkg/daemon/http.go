@@ -62,7 +62,8 @@ func (d *Daemon) Handler() http.Handler {
 	return mux
 }
 
-// ready says yes once every source has synced and every target has agreed with a snapshot once.
+// ready says yes once every source has synced and every target has agreed with a snapshot once. What is left as it is
+// for want of objects that cannot be read is told besides: without netloom it would fare no better.
 func (d *Daemon) ready(w http.ResponseWriter, _ *http.Request) {
 	var missing []string
 	if d.pipeline.Latest() == nil {
@@ -81,7 +82,7 @@ func (d *Daemon) ready(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, strings.Join(missing, "\n"), http.StatusServiceUnavailable)
 		return
 	}
-	_, _ = fmt.Fprintln(w, "ok")
+	_, _ = fmt.Fprintln(w, strings.Join(append([]string{"ok"}, degraded(d.pipeline.Withheld())...), "\n"))
 }
 
 // latest answers 503 itself where there is no snapshot yet.

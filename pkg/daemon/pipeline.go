@@ -28,6 +28,7 @@ type Pipeline struct {
 	mu       sync.RWMutex
 	latest   *intent.Snapshot
 	problems []error
+	withheld []watch.Kind
 	stats    Stats
 	refs     map[watch.Ref]bool // of the objects that were taken in
 }
@@ -40,6 +41,7 @@ type Published struct {
 	Since    time.Time       // when the pipeline woke for it
 	Took     time.Duration   // to translate
 	Problems int
+	Withheld []watch.Kind // kinds that cannot be read
 	Stats    Stats
 }
 
@@ -106,7 +108,8 @@ func (p *Pipeline) Run(ctx context.Context) error {
 func (p *Pipeline) Step() {
 	began := time.Now()
 	p.tasks.run(p.translator)
-	synced := p.source.Synced() // asked first: what was listed by then is drained below
+	// Asked first: what was listed by then is drained below.
+	synced, withheld := p.source.Synced(), p.source.Withheld()
 	refs := p.source.Drain()
 	for _, ref := range refs {
 		p.take(ref)
@@ -114,17 +117,18 @@ func (p *Pipeline) Step() {
 	if refs = p.toTell(refs, synced); !synced {
 		return
 	}
+	p.translator.SetUnknown(unknown(withheld))
 	snapshot := p.translator.Snapshot()
 	problems := p.collectProblems()
 	stats := p.count(snapshot)
 
 	p.mu.Lock()
-	p.latest, p.problems, p.stats = snapshot, problems, stats
+	p.latest, p.problems, p.withheld, p.stats = snapshot, problems, withheld, stats
 	p.mu.Unlock()
 	for _, f := range p.published {
 		f(Published{
 			Snapshot: snapshot, View: p.translator.View(), Events: refs, Since: began, Took: time.Since(began),
-			Problems: len(problems), Stats: stats,
+			Problems: len(problems), Withheld: withheld, Stats: stats,
 		})
 	}
 }

@@ -21,6 +21,7 @@ type Metrics struct {
 	translations prometheus.Counter
 	translation  prometheus.Histogram
 	problems     prometheus.Gauge
+	withheld     *prometheus.GaugeVec
 	revision     prometheus.Gauge
 	sets         prometheus.Gauge
 	policies     prometheus.Gauge
@@ -73,6 +74,10 @@ func (m *Metrics) makePipeline() {
 	})
 	m.registry.MustRegister(m.translations, m.translation)
 	m.problems = m.gauge("netloom_problems", "Source objects, or parts of them, that could not be made sense of. They are denied.")
+	m.withheld = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "netloom_source_withheld", Help: "Kinds that cannot be read for want of a right or a definition. Always 1.",
+	}, []string{"kind"})
+	m.registry.MustRegister(m.withheld)
 	m.revision = m.gauge("netloom_snapshot_revision", "Revision of the newest snapshot.")
 	m.sets = m.gauge("netloom_sets", "Sets in the newest snapshot.")
 	m.policies = m.gauge("netloom_policies", "Policies in the newest snapshot, one for each direction.")
@@ -144,6 +149,7 @@ type Snapshot struct {
 	Sets      int
 	Policies  int
 	Problems  int
+	Withheld  []string // kinds that could not be read
 }
 
 // Published counts a snapshot that the loops can see from now on.
@@ -155,5 +161,9 @@ func (m *Metrics) Published(s Snapshot) {
 	m.sets.Set(float64(s.Sets))
 	m.policies.Set(float64(s.Policies))
 	m.problems.Set(float64(s.Problems))
+	m.withheld.Reset()
+	for _, kind := range s.Withheld {
+		m.withheld.WithLabelValues(kind).Set(1)
+	}
 	m.remember(published{s.Revision, s.Since})
 }

@@ -1,0 +1,67 @@
+package backendtest
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// without is the successor of from that is s and knows nothing of load balancers.
+func without(from *intent.Snapshot, s *State) *intent.Snapshot {
+	blind := *s
+	blind.LoadBalancers = nil
+	b := Advance(from, &blind).Next()
+	b.SetUnknown(intent.AreaBalancers)
+	return b.Commit()
+}
+
+// knowing is the successor of from, which knew nothing of load balancers, that is s.
+func knowing(from *intent.Snapshot, s *State) *intent.Snapshot {
+	b := Advance(from, s).Next()
+	b.SetUnknown(0)
+	return b.Commit()
+}
+
+// balancedAs is s with the load balancers and nodes of another state.
+func (s *State) balancedAs(o *State) *State {
+	mixed := *s
+	mixed.LoadBalancers, mixed.Nodes = o.LoadBalancers, o.Nodes
+	return &mixed
+}
+
+// unknownBalancers restarts a process that may not read services any more. Policies go on, what stands for load balancers
+// stays, in plans from read-back and in those from changes; and once services can be read they are as they should be.
+func (c *contract) unknownBalancers(t *testing.T) {
+	c.each(t, 6, func(t *testing.T, states []*State) {
+		target := c.fresh(t)
+		target.AddForeign(t)
+		first, last := states[0], states[len(states)-1]
+		l := start(t, target, "a")
+		known := first.Snapshot()
+		l.reconcile(t, first, known)
+		owned := l.planSince(t, known, 0).Owned
+
+		l = start(t, target, "a")
+		snap := intent.NewSnapshot()
+		for i, s := range states {
+			snap = without(snap, s)
+			mixed := s.balancedAs(first)
+			p := l.reconcile(t, mixed, snap)
+			if i == 0 {
+				require.Equal(t, owned, p.Owned, "rows that stay count as ours")
+			}
+			require.Equal(t, c.scratch(t, mixed), target.DumpOwner(t, "a"), "state %d", i)
+			require.Empty(t, spell(l.planSince(t, snap, 0)), "state %d: read-back finds something else", i)
+		}
+		snap = knowing(snap, last)
+		l.reconcile(t, last, snap)
+		require.Equal(t, c.scratch(t, last), target.DumpOwner(t, "a"))
+
+		snap = without(snap, first)
+		l.reconcile(t, first.balancedAs(last), snap)
+		require.Equal(t, c.scratch(t, first.balancedAs(last)), target.DumpOwner(t, "a"), "nothing is known any more")
+		require.True(t, target.ForeignIntact(t))
+	})
+}
