@@ -72,6 +72,16 @@ func optionsOf(cfg *config.Config) daemon.Options {
 			RetryMin: cfg.RetryMin, RetryMax: cfg.RetryMax, MaxDeleteFraction: cfg.MaxDeleteFraction,
 		},
 		Force: cfg.Force, Listen: cfg.Listen, Pprof: cfg.Pprof, UIListen: cfg.UIListen,
+		SDWAN: sdwanOptions(&cfg.SDWAN),
+	}
+}
+
+// sdwanOptions are the settings of SD-WAN as the daemon takes them.
+func sdwanOptions(s *config.SDWAN) daemon.SDWAN {
+	return daemon.SDWAN{
+		Enabled: s.Enabled, Interval: s.Interval, StatusInterval: s.StatusInterval, StatusNamespace: s.StatusNamespace,
+		PlainHTTP: s.PlainHTTP, NoEvents: !s.Events,
+		ClusterWide: s.ClusterWide, ServiceRules: string(s.ServiceRules), ServicePurpose: s.ServicePurpose,
 	}
 }
 

@@ -19,10 +19,14 @@ func newRun() *cobra.Command {
 It writes nothing before everything has been listed, touches no row that is not its own, and leaves the database as it
 is when it ends.
 
+With --sdewan it also configures the OpenWRT network functions of the cluster, as its SD-WAN resources say, and writes their
+status. Without --ovn-nb it does that alone.
+
 Settings come from flags, from NETLOOM_… variables and from a file; docs/config.md lists them.`,
 		Example: `  netloom run --ovn-nb tcp:10.0.0.1:6641,tcp:10.0.0.2:6641,tcp:10.0.0.3:6641      # in a cluster
   netloom run --kubeconfig ~/.kube/config --ovn-nb unix:/var/run/ovn/ovnnb_db.sock
-  netloom run --manifests ./policies --ovn-nb embedded                            # with nothing installed`,
+  netloom run --manifests ./policies --ovn-nb embedded                            # with nothing installed
+  netloom run --sdewan                                                            # SD-WAN alone`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := loadConfig(cmd)

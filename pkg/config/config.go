@@ -52,6 +52,8 @@ type Config struct {
 	MaxDeleteFraction float64
 	Force             bool
 
+	SDWAN SDWAN
+
 	Listen    string // "" serves nothing
 	UIListen  string // "" serves no web page
 	Pprof     bool

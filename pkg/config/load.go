@@ -128,7 +128,7 @@ func (c *Config) contradictions(bad map[string]bool) []error {
 			faults = append(faults, &Fault{key, c.origins[key], reason})
 		}
 	}
-	if len(c.OVN.Northbound) == 0 {
+	if len(c.OVN.Northbound) == 0 && !c.SDWAN.Enabled {
 		fault("ovn-nb", "expected where the Northbound database is")
 	}
 	if c.Manifests != "" {
@@ -139,6 +139,9 @@ func (c *Config) contradictions(bad map[string]bool) []error {
 		}
 	} else if c.KubeContext != "" && c.Kubeconfig == "" {
 		fault("kube-context", "needs kubeconfig")
+	}
+	if c.SDWAN.ServicePurpose != "" && c.SDWAN.ServiceRules != ServiceRulesAll {
+		fault("sdewan-service-purpose", "needs sdewan-service-rules all")
 	}
 	if (c.OVN.Cert == "") != (c.OVN.Key == "") {
 		if c.OVN.Cert == "" {

@@ -36,6 +36,7 @@ func ManifestsOnce(ctx context.Context, opts Options, log logrus.FieldLogger) ([
 
 // translateOnce runs a pipeline for one step, after the source has synced.
 func translateOnce(ctx context.Context, opts Options, log logrus.FieldLogger) (*Pipeline, error) {
+	opts.SDWAN.NoEvents = true
 	quiet := logrus.New()
 	quiet.SetOutput(io.Discard) // problems are returned, not logged
 	step := func(source watch.Source) *Pipeline {
