@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/test/oracle"
 	"github.com/netloom/netloom/test/policygen"
@@ -113,5 +116,83 @@ func BenchmarkEndpointChange(b *testing.B) {
 func BenchmarkTranslateServices(b *testing.B) {
 	for b.Loop() {
 		endpointChange(b, 10_000)
+	}
+}
+
+// ruleEdit is a translator of so many rules of one gateway's scope that follow ten policies, and an edit of one of them,
+// there and back, with the snapshot.
+func ruleEdit(tb testing.TB, rules int) func() {
+	tb.Helper()
+	tr := translator.New(translator.Options{})
+	for i := range 10 {
+		p := &v1alpha1.Mwan3Policy{ObjectMeta: purposed(fmt.Sprint("policy-", i))}
+		p.Spec.Members = []v1alpha1.Mwan3Member{{Network: "net-a", Metric: 1, Weight: 1}}
+		put(tb, tr, p)
+	}
+	rule := func(i int, port string) *v1alpha1.Mwan3Rule {
+		r := &v1alpha1.Mwan3Rule{ObjectMeta: purposed(fmt.Sprint("rule-", i))}
+		r.Spec.Policy, r.Spec.Proto, r.Spec.DestPort = v1alpha1.Reference(fmt.Sprint("policy-", i%10)), "tcp", v1alpha1.Port(port)
+		return r
+	}
+	for i := range rules {
+		put(tb, tr, rule(i, "80"))
+	}
+	tr.Snapshot()
+	here, there := rule(rules/2, "80"), rule(rules/2, "81")
+	n := 0
+	return func() {
+		if n++; n%2 == 0 {
+			put(tb, tr, here)
+		} else {
+			put(tb, tr, there)
+		}
+		if was := tr.Snapshot().Revision(); was != intent.Revision(n+1) {
+			tb.Fatal("the edit did not show")
+		}
+	}
+}
+
+// BenchmarkRuleEdit edits one Mwan3Rule of ever more: the cost should not depend on them.
+func BenchmarkRuleEdit(b *testing.B) {
+	for _, rules := range []int{100, 1000, 10_000} {
+		b.Run(fmt.Sprintf("rules=%d", rules), func(b *testing.B) {
+			edit := ruleEdit(b, rules)
+			b.ReportAllocs()
+			for b.Loop() {
+				edit()
+			}
+		})
+	}
+}
+
+// TestRuleEditCostsTheSame counts what an edit allocates among few rules and among many.
+func TestRuleEditCostsTheSame(t *testing.T) {
+	few, many := testing.AllocsPerRun(200, ruleEdit(t, 100)), testing.AllocsPerRun(200, ruleEdit(t, 10_000))
+	require.Less(t, many, 2*few)
+}
+
+// BenchmarkTranslateRules takes 10000 Mwan3Rules from nothing to the first snapshot.
+func BenchmarkTranslateRules(b *testing.B) {
+	for b.Loop() {
+		ruleEdit(b, 10_000)
+	}
+}
+
+// BenchmarkServicesOfOnePort adds a Service to so many that want the port of the gateways that it wants, and takes it away.
+func BenchmarkServicesOfOnePort(b *testing.B) {
+	for _, services := range []int{100, 1000} {
+		b.Run(fmt.Sprintf("services=%d", services), func(b *testing.B) {
+			tr := translator.New(translator.Options{Edges: translator.EdgeOptions{ServiceRules: translator.ServiceRulesLabelled}})
+			for i := range services {
+				put(b, tr, labelled(newClusterService(fmt.Sprint("s", i), fmt.Sprintf("10.96.%d.%d", i/250, i%250), 80), "cnf1"))
+			}
+			tr.Snapshot()
+			for b.Loop() {
+				put(b, tr, labelled(newClusterService("z", "10.97.0.1", 80), "cnf1"))
+				tr.Snapshot()
+				tr.Remove(translator.KindService, "shop", "z")
+				tr.Snapshot()
+			}
+		})
 	}
 }

@@ -51,12 +51,18 @@ type madeClaim struct {
 // which another has from now on.
 func (c portClaims) replace(was, now []madeClaim) []objectKey {
 	var rivals []objectKey
-	change := func(of portClaim, list []claimant) {
-		before := c[of]
-		if c[of] = list; len(list) == 0 {
-			delete(c, of)
+	change := func(of portClaim, edit func([]claimant) []claimant) {
+		list := c[of]
+		var first claimant
+		if len(list) > 0 {
+			first = list[0]
 		}
-		if len(before) > 0 && len(list) > 0 && before[0] == list[0] {
+		if list = edit(list); len(list) == 0 {
+			delete(c, of)
+			return
+		}
+		c[of] = list
+		if list[0] == first {
 			return
 		}
 		for _, r := range list {
@@ -65,12 +71,17 @@ func (c portClaims) replace(was, now []madeClaim) []objectKey {
 	}
 	for _, m := range was {
 		if !slices.Contains(now, m) {
-			change(m.portClaim, slices.DeleteFunc(slices.Clone(c[m.portClaim]), func(o claimant) bool { return o == m.by }))
+			change(m.portClaim, func(list []claimant) []claimant {
+				return slices.DeleteFunc(list, func(o claimant) bool { return o == m.by })
+			})
 		}
 	}
 	for _, m := range now {
-		if i, there := slices.BinarySearchFunc(c[m.portClaim], m.by, claimant.compare); !there {
-			change(m.portClaim, slices.Insert(slices.Clone(c[m.portClaim]), i, m.by))
+		if !slices.Contains(was, m) {
+			change(m.portClaim, func(list []claimant) []claimant {
+				i, _ := slices.BinarySearchFunc(list, m.by, claimant.compare)
+				return slices.Insert(list, i, m.by)
+			})
 		}
 	}
 	return rivals

@@ -46,13 +46,15 @@ func TestServiceRules(t *testing.T) {
 	}{
 		{"off", translator.EdgeOptions{ServicePurpose: "cnf2"}, nil, ""},
 		{
-			"labelled", translator.EdgeOptions{ServiceRules: translator.ServiceRulesLabelled, ServicePurpose: "cnf2"},
+			"labelled",
+			translator.EdgeOptions{ServiceRules: translator.ServiceRulesLabelled, ServicePurpose: "cnf2"},
 			[]string{"shop/cnf1/Service/shop/web/tcp/443", "shop/cnf1/Service/shop/web/tcp/80"},
 			"Service/shop/headless: spec.clusterIP: expected an IPv4 address, which ports of gateways can lead to\n" +
 				`Service/shop/odd: metadata.labels[sdewanPurpose]: "a b": expected the value of a label; it is for no gateway`,
 		},
 		{
-			"all", translator.EdgeOptions{ServiceRules: translator.ServiceRulesAll, ServicePurpose: "cnf2"},
+			"all",
+			translator.EdgeOptions{ServiceRules: translator.ServiceRulesAll, ServicePurpose: "cnf2"},
 			[]string{
 				"shop/cnf1/Service/shop/web/tcp/443", "shop/cnf1/Service/shop/web/tcp/80",
 				"shop/cnf2/Service/shop/dns/tcp/53", "shop/cnf2/Service/shop/dns/udp/53",
@@ -60,12 +62,16 @@ func TestServiceRules(t *testing.T) {
 			`Service/shop/dns: spec.ports[2].protocol: "SCTP": expected TCP or UDP; gateways leave the port out`,
 		},
 		{
-			"all without a purpose for the rest", translator.EdgeOptions{ServiceRules: translator.ServiceRulesAll},
-			[]string{"shop/cnf1/Service/shop/web/tcp/443", "shop/cnf1/Service/shop/web/tcp/80"}, "",
+			"all without a purpose for the rest",
+			translator.EdgeOptions{ServiceRules: translator.ServiceRulesAll},
+			[]string{"shop/cnf1/Service/shop/web/tcp/443", "shop/cnf1/Service/shop/web/tcp/80"},
+			"",
 		},
 		{
-			"of every namespace", translator.EdgeOptions{ServiceRules: translator.ServiceRulesLabelled, ClusterWide: true},
-			[]string{"/cnf1/Service/shop/web/tcp/443", "/cnf1/Service/shop/web/tcp/80"}, "",
+			"of every namespace",
+			translator.EdgeOptions{ServiceRules: translator.ServiceRulesLabelled, ClusterWide: true},
+			[]string{"/cnf1/Service/shop/web/tcp/443", "/cnf1/Service/shop/web/tcp/80"},
+			"",
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -179,7 +179,7 @@ func (t *Translator) settleGateways(next *intent.Builder) {
 	for _, key := range slices.SortedFunc(maps.Keys(table.removed), objectKey.compare) {
 		next.DropGateway(table.removed[key])
 	}
-	clear(table.removed)
+	table.removed = map[objectKey]intent.GatewayID{}
 	for _, scope := range slices.SortedFunc(maps.Keys(table.dirty), intent.Scope.Compare) {
 		conflict := conflictOf(scope, table.scopes[scope])
 		for _, key := range slices.SortedFunc(maps.Keys(table.scopes[scope]), objectKey.compare) {
@@ -195,7 +195,7 @@ func (t *Translator) settleGateways(next *intent.Builder) {
 			}
 		}
 	}
-	clear(table.dirty)
+	table.dirty = map[intent.Scope]bool{}
 }
 
 // conflictOf says why nothing may be written to the gateways of a scope; "" when it may. Those that leave do not count.

@@ -49,7 +49,7 @@ func (t *Translator) translateDirty(next *intent.Builder) []*translation {
 	wasIsolating := t.isolating > 0
 	for len(t.dirty) > 0 {
 		keys := slices.SortedFunc(maps.Keys(t.dirty), objectKey.compareRank)
-		clear(t.dirty)
+		t.dirty = map[objectKey]bool{} // not cleared: that costs what the largest burst cost
 		for _, key := range keys {
 			if old := t.retranslate(key, next); old != nil {
 				replaced = append(replaced, old)
