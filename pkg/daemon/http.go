@@ -68,6 +68,9 @@ func (d *Daemon) ready(w http.ResponseWriter, _ *http.Request) {
 	var missing []string
 	if d.pipeline.Latest() == nil {
 		missing = append(missing, "the source has not synced")
+		for _, problem := range d.pipeline.Problems() {
+			missing = append(missing, problem.Error())
+		}
 	}
 	for _, t := range d.targets {
 		if s := t.loop.Status(); !s.Synced() {

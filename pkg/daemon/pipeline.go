@@ -115,11 +115,12 @@ func (p *Pipeline) Step() {
 		p.take(ref)
 	}
 	if refs = p.toTell(refs, synced); !synced {
+		p.setProblems(p.collectProblems(nil)) // what may be why
 		return
 	}
 	p.translator.SetUnknown(unknown(withheld))
 	snapshot := p.translator.Snapshot()
-	problems := p.collectProblems()
+	problems := p.collectProblems(p.translator.Problems())
 	stats := p.count(snapshot)
 
 	p.mu.Lock()
@@ -172,8 +173,15 @@ func (p *Pipeline) take(ref watch.Ref) {
 	}
 }
 
-// collectProblems gathers the problems and logs those that are new.
-func (p *Pipeline) collectProblems() []error {
+// setProblems remembers what is wrong while there is no snapshot yet.
+func (p *Pipeline) setProblems(problems []error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.problems = problems
+}
+
+// collectProblems gathers the problems of the source and what the translator found, and logs those that are new.
+func (p *Pipeline) collectProblems(found []translator.Problem) []error {
 	known := map[string]bool{}
 	for _, old := range p.Problems() {
 		known[old.Error()] = true
@@ -182,7 +190,7 @@ func (p *Pipeline) collectProblems() []error {
 	for _, f := range p.source.Problems() {
 		all = append(all, f)
 	}
-	for _, f := range p.translator.Problems() {
+	for _, f := range found {
 		all = append(all, f)
 	}
 	for _, f := range all {

@@ -174,6 +174,26 @@ func TestProblemsOfSourceAndTranslator(t *testing.T) {
 	require.Zero(t, counted)
 }
 
+func TestWhatKeepsTheSourceFromSyncingIsTold(t *testing.T) {
+	log, hook := logtest.NewNullLogger()
+	source := newFakeSource()
+	p := daemon.NewPipeline(source, translator.Options{}, log)
+	source.complain(watch.Problem{Where: "pods", Message: "forbidden"})
+	for range 2 {
+		p.Step()
+	}
+	require.Nil(t, p.Latest())
+	require.Len(t, p.Problems(), 1)
+	require.EqualError(t, p.Problems()[0], "pods: forbidden")
+	require.Len(t, hook.AllEntries(), 1)
+
+	source.complain()
+	source.sync()
+	p.Step()
+	require.NotNil(t, p.Latest())
+	require.Empty(t, p.Problems())
+}
+
 func TestProblemsAreLoggedOnce(t *testing.T) {
 	log, hook := logtest.NewNullLogger()
 	source := newFakeSource()
