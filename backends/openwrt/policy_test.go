@@ -280,6 +280,27 @@ func TestPolicyOpens(t *testing.T) {
 	}
 }
 
+// TestPolicyFamilies sees an endpoint of both families isolated in both, and what one family alone has allowed there alone.
+func TestPolicyFamilies(t *testing.T) {
+	const db6, office6 = "fd00:10::10", "2001:db8::7"
+	s := cell(map[intent.SetID][]string{"db": {db, db6}, "office": {"203.0.113.0/24", "2001:db8::/32"}},
+		ingress("db", intent.Rule{Peer: peer("office"), Ports: tcp(80, 90)}, intent.Rule{
+			Peer:  intent.Peer{Kind: intent.PeerAnyone},
+			Ports: intent.Ports{Ranges: []intent.PortRange{{Protocol: intent.ICMP, Last: 65535}}},
+		}))
+	names := newNamer("a")
+	rules, skips := policyRules(s, policiesOf(s), append(zoneNames(), policyZone(names).Name), names)
+	require.Empty(t, skips)
+	e := newEdge(t)
+	e.put(t, policyZone(names))
+	e.hold(t, rules)
+	e.judge(t, s, []intent.Flow{
+		flow("203.0.113.9", db, intent.TCP, 85), flow("203.0.113.9", db, intent.TCP, 91), flow(web, db, intent.ICMP, 0),
+		flow(office6, db6, intent.TCP, 85), flow(office6, db6, intent.TCP, 91), flow("2001:db9::1", db6, intent.TCP, 85),
+		flow(office6, db6, intent.ICMPv6, 0), flow(db6, office6, intent.TCP, 1),
+	}, nil)
+}
+
 // TestPolicyRuleNames sees a rule keep its name while it says the same, whatever else changes.
 func TestPolicyRuleNames(t *testing.T) {
 	names, zones := newNamer("a"), []string{"red", "blue"}
