@@ -17,17 +17,34 @@ const kindHost = "Host"
 // clusterDomains are what may follow <service>.<namespace> in the DNS name of a Service.
 var clusterDomains = [...]string{".svc.cluster.local", ".svc"}
 
-// host is what is known of a DNS name.
-type host struct {
-	asked bool         // somebody has looked it up
-	addrs []netip.Addr // of IPv4, in order
+// keptAnswers is how many names nobody wants are remembered with what DNS said of them.
+const keptAnswers = 1000
+
+// hostTable holds the DNS names that objects speak of, and what DNS said. An answer outlives the wish for it: whoever asks
+// DNS has no reason to repeat one.
+type hostTable struct {
+	wanted  map[string]bool
+	answers map[string][]netip.Addr // of IPv4, in order; of a name that nobody has looked up there is none
 }
 
-// SetHost says which addresses a DNS name of Hosts has; none says that it does not resolve. Of a name that nobody wants it
-// takes no note, and a name that has been out of Hosts has to be told anew.
+func newHostTable() hostTable {
+	return hostTable{wanted: map[string]bool{}, answers: map[string][]netip.Addr{}}
+}
+
+func (t *hostTable) want(name string) { t.wanted[name] = true }
+
+func (t *hostTable) unwant(name string) {
+	delete(t.wanted, name)
+	if len(t.answers) > len(t.wanted)+keptAnswers {
+		maps.DeleteFunc(t.answers, func(name string, _ []netip.Addr) bool { return !t.wanted[name] })
+	}
+}
+
+// SetHost says which addresses a DNS name of Hosts has; none says that it does not resolve. It takes no note of a name that
+// was never among them.
 func (t *Translator) SetHost(name string, addrs []netip.Addr) {
-	h := t.edges.hosts[name]
-	if h == nil {
+	was, told := t.edges.hosts.answers[name]
+	if !told && !t.edges.hosts.wanted[name] {
 		return
 	}
 	var now []netip.Addr
@@ -38,17 +55,17 @@ func (t *Translator) SetHost(name string, addrs []netip.Addr) {
 	}
 	slices.SortFunc(now, netip.Addr.Compare)
 	now = slices.Compact(now)
-	if h.asked && slices.Equal(h.addrs, now) {
+	if told && slices.Equal(was, now) {
 		return
 	}
-	*h = host{asked: true, addrs: now}
+	t.edges.hosts.answers[name] = now
 	t.touch(objectKey{kindHost, "", name})
 }
 
 // Hosts lists the DNS names that objects speak of and the API does not know, sorted. It speaks of the objects as of the last
 // Snapshot. While a name has not been told by SetHost, what depends on it is a Problem and not in the snapshot; so a
 // snapshot is handed on only when every name has been told once, or gateways would lose for a moment what they hold.
-func (t *Translator) Hosts() []string { return slices.Sorted(maps.Keys(t.edges.hosts)) }
+func (t *Translator) Hosts() []string { return slices.Sorted(maps.Keys(t.edges.hosts.wanted)) }
 
 // resolve finds the IPv4 addresses of a name, in order: of a Service that is known, and otherwise what DNS says. It is
 // empty, and reported, where there are none.
@@ -129,14 +146,12 @@ func clusterIPv4(o *corev1.Service) netip.Addr {
 func (e *edgeTranslation) lookUp(field, name string) []netip.Addr {
 	key := objectKey{kindHost, "", name}
 	e.look(key)
-	h := e.edges.hosts[name]
+	addrs, told := e.edges.hosts.answers[name]
 	switch {
-	case h == nil || !h.asked:
+	case !told:
 		e.add(field, "%s has not been looked up yet", name)
-	case len(h.addrs) == 0:
+	case len(addrs) == 0:
 		e.add(field, "%s does not resolve to an IPv4 address", name)
-	default:
-		return h.addrs
 	}
-	return nil
+	return addrs
 }

@@ -63,12 +63,12 @@ func ParseServiceRules(text string) (ServiceRules, error) {
 // edgeTable holds what translations for gateways depend on besides their own object.
 type edgeTable struct {
 	lookers map[objectKey]map[objectKey]bool // who looks at an object or a host, whether or not it exists
-	hosts   map[string]*host                 // those that somebody looks at
+	hosts   hostTable
 	claims  portClaims
 }
 
 func newEdgeTable() edgeTable {
-	return edgeTable{lookers: map[objectKey]map[objectKey]bool{}, hosts: map[string]*host{}, claims: portClaims{}}
+	return edgeTable{lookers: map[objectKey]map[objectKey]bool{}, hosts: newHostTable(), claims: portClaims{}}
 }
 
 // add notes that an object looks at another.
@@ -76,7 +76,7 @@ func (e *edgeTable) add(looker, at objectKey) {
 	if e.lookers[at] == nil {
 		e.lookers[at] = map[objectKey]bool{}
 		if at.kind == kindHost {
-			e.hosts[at.name] = &host{}
+			e.hosts.want(at.name)
 		}
 	}
 	e.lookers[at][looker] = true
@@ -87,7 +87,9 @@ func (e *edgeTable) drop(looker, at objectKey) {
 	delete(e.lookers[at], looker)
 	if len(e.lookers[at]) == 0 {
 		delete(e.lookers, at)
-		delete(e.hosts, at.name)
+		if at.kind == kindHost {
+			e.hosts.unwant(at.name)
+		}
 	}
 }
 

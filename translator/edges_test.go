@@ -193,8 +193,20 @@ func TestHostsAreAskedFor(t *testing.T) {
 	tr.Snapshot()
 	require.Empty(t, tr.Hosts())
 	put(t, tr, local)
-	tr.Snapshot()
-	require.Contains(t, messages(tr), "has not been looked up yet", "it has to be told anew")
+	require.NotNil(t, edge[intent.LinkNAT](t, tr.Snapshot(), "CNFLocalService/shop/stay/192.0.2.1"), "what was told stands")
+}
+
+// TestAnswersThatNobodyWants are not kept for ever.
+func TestAnswersThatNobodyWants(t *testing.T) {
+	tr := translator.New(translator.Options{})
+	for i := range 3000 {
+		put(t, tr, newCNFService("front", fmt.Sprintf("host-%d.example.com", i), "80"))
+		tr.Snapshot()
+		require.Len(t, tr.Hosts(), 1)
+		tr.SetHost(tr.Hosts()[0], []netip.Addr{netip.MustParseAddr("192.0.2.1")})
+	}
+	require.Less(t, translator.Answers(tr), 1100)
+	require.NotNil(t, edge[intent.LinkNAT](t, tr.Snapshot(), "CNFService/shop/front"))
 }
 
 // TestUnknownServices has DNS answer for Services that nobody may list.
