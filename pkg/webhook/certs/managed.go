@@ -1,0 +1,185 @@
+package certs
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+)
+
+// The label that says whose a Secret is.
+const (
+	ownerLabel = "app.kubernetes.io/managed-by"
+	owner      = "netloom"
+)
+
+// Options say what certificates are for and how long they last.
+type Options struct {
+	Namespace string   // of the Secret
+	Secret    string   // its name
+	Names     []string // DNS names under which the API server calls
+	// Configurations are the ValidatingWebhookConfigurations whose webhooks are told which authorities to trust.
+	Configurations []string
+
+	Validity    time.Duration // of a certificate; 0 is 90 days
+	RenewBefore time.Duration // its end it is renewed; 0 is a third of Validity
+	Overlap     time.Duration // between the new authority's being trusted and the new certificate's being served; 0 is an hour
+	Interval    time.Duration // between looks at the Secret; 0 is a minute
+}
+
+// retry is how long after a failure the next try comes; each further failure doubles it.
+const retry = time.Second
+
+// Managed makes certificates, keeps them in a Secret and renews them. NewManaged makes one.
+type Managed struct {
+	client kubernetes.Interface
+	opts   Options
+	log    logrus.FieldLogger
+	now    atomic.Pointer[tls.Certificate]
+}
+
+// NewManaged makes a Managed that has no certificate before it runs.
+func NewManaged(client kubernetes.Interface, opts Options, log logrus.FieldLogger) *Managed {
+	opts.Validity = cmp.Or(opts.Validity, 90*24*time.Hour)
+	opts.RenewBefore = cmp.Or(opts.RenewBefore, opts.Validity/3)
+	opts.Overlap = cmp.Or(opts.Overlap, time.Hour)
+	opts.Interval = cmp.Or(opts.Interval, time.Minute)
+	return &Managed{client: client, opts: opts, log: log}
+}
+
+// errNone is the error of a handshake that comes too early.
+var errNone = errors.New("there is no certificate yet")
+
+// Certificate is the one to serve now. It fails before the first one is there.
+func (m *Managed) Certificate() (*tls.Certificate, error) {
+	if c := m.now.Load(); c != nil {
+		return c, nil
+	}
+	return nil, errNone
+}
+
+// Run keeps the certificate until ctx ends. What fails is logged and tried again.
+func (m *Managed) Run(ctx context.Context) error {
+	failed := ""
+	pause := retry
+	for {
+		wait := m.opts.Interval
+		err := m.round(ctx)
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // it was told to stop
+		}
+		switch {
+		case apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err):
+			wait = min(retry, wait) // another replica was faster: take what it wrote
+		case err != nil:
+			wait = min(pause, wait)
+			pause = min(2*pause, m.opts.Interval)
+			if err.Error() != failed {
+				failed = err.Error()
+				m.log.WithError(err).Warn("the webhook's certificate could not be looked after")
+			}
+		default:
+			failed, pause = "", retry
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(wait):
+		}
+	}
+}
+
+// round reads the Secret, has the API server trust its authorities, and takes a step if one is due.
+func (m *Managed) round(ctx context.Context) error {
+	secrets := m.client.CoreV1().Secrets(m.opts.Namespace)
+	secret, err := secrets.Get(ctx, m.opts.Secret, metav1.GetOptions{})
+	missing := apierrors.IsNotFound(err)
+	switch {
+	case missing:
+		secret = &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: m.opts.Namespace, Name: m.opts.Secret, Labels: map[string]string{ownerLabel: owner},
+			},
+			Type: corev1.SecretTypeTLS,
+		}
+	case err != nil:
+		return fmt.Errorf("read Secret %s/%s: %w", m.opts.Namespace, m.opts.Secret, err)
+	case secret.Labels[ownerLabel] != owner:
+		return fmt.Errorf("read Secret %s/%s: expected the label %s=%s; it is somebody else's and is left alone",
+			m.opts.Namespace, m.opts.Secret, ownerLabel, owner)
+	}
+	s := stateOf(secret.Data)
+	var failed error
+	if !missing {
+		failed = m.trust(ctx, s.authorities)
+	}
+	news, err := m.opts.step(&s, time.Now(), failed == nil)
+	if err != nil {
+		return err
+	}
+	if news != "" {
+		secret.Data = s.data()
+		if missing {
+			_, err = secrets.Create(ctx, secret, metav1.CreateOptions{})
+		} else {
+			_, err = secrets.Update(ctx, secret, metav1.UpdateOptions{})
+		}
+		if err != nil {
+			return fmt.Errorf("write Secret %s/%s: %w", m.opts.Namespace, m.opts.Secret, err)
+		}
+		m.log.WithFields(logrus.Fields{"secret": m.opts.Namespace + "/" + m.opts.Secret, "until": s.serving.end()}).Info(news)
+		failed = m.trust(ctx, s.authorities)
+	}
+	c, err := s.serving.load()
+	if err != nil {
+		return fmt.Errorf("read Secret %s/%s: %w", m.opts.Namespace, m.opts.Secret, err) // step made one
+	}
+	m.now.Store(c)
+	return failed
+}
+
+// trust has the webhooks of the configurations trust authorities.
+func (m *Managed) trust(ctx context.Context, authorities []byte) error {
+	var errs []error
+	for _, name := range m.opts.Configurations {
+		if err := m.trustIn(ctx, name, authorities); err != nil {
+			errs = append(errs, fmt.Errorf("ValidatingWebhookConfiguration %s: %w", name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (m *Managed) trustIn(ctx context.Context, name string, authorities []byte) error {
+	configurations := m.client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	c, err := configurations.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	var changes []map[string]any
+	for i := range c.Webhooks {
+		if w := &c.Webhooks[i]; !bytes.Equal(w.ClientConfig.CABundle, authorities) {
+			changes = append(changes, map[string]any{"name": w.Name, "clientConfig": map[string]any{"caBundle": authorities}})
+		}
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	patch, err := json.Marshal(map[string]any{"webhooks": changes})
+	if err != nil {
+		return err
+	}
+	_, err = configurations.Patch(ctx, name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
+	return err
+}
