@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
@@ -112,10 +111,16 @@ func (l *Lab) ApplyObjects(objects []*unstructured.Unstructured) {
 	}
 }
 
-// Status replaces the status of an object that exists.
-func (l *Lab) Status(manifest string) {
+// Status merges into the status of objects that exist.
+func (l *Lab) Status(manifests string) {
 	l.tb.Helper()
-	for _, o := range Parse(l.tb, manifest) {
+	l.StatusObjects(Parse(l.tb, manifests))
+}
+
+// StatusObjects merges into the status of objects that exist.
+func (l *Lab) StatusObjects(objects []*unstructured.Unstructured) {
+	l.tb.Helper()
+	for _, o := range objects {
 		resource, err := l.resource(o)
 		if err != nil {
 			l.tb.Fatal(err)
@@ -148,19 +153,6 @@ func Parse(tb interface {
 		}
 	}
 	return all
-}
-
-// Object is an object of the API's own types as it would be applied.
-func Object(kind, apiVersion string, from runtime.Object) (*unstructured.Unstructured, error) {
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(from)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", kind, err)
-	}
-	o := &unstructured.Unstructured{Object: content}
-	o.SetKind(kind)
-	o.SetAPIVersion(apiVersion)
-	unstructured.RemoveNestedField(o.Object, "metadata", "creationTimestamp")
-	return o, nil
 }
 
 // Token is one that the API server issues for a service account.

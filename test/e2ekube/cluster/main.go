@@ -1,0 +1,55 @@
+//go:build e2e
+
+// Command cluster runs a Kubernetes API server with its controllers, an OVN control plane, the examples and netloom as
+// deploy/ installs it, all on loopback, until it is told to stop; then it leaves nothing behind. `make cluster` runs it.
+//
+// There is no kubelet: the pods of the examples have the addresses that the examples give them, and those that a person
+// adds have none until he gives them a status and a logical port.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	kubeapi := flag.String("kubeapi", "", "program that `make kubeapi` builds")
+	netloom := flag.String("netloom", "", "static binary of netloom")
+	overlay := flag.String("overlay", "", "kustomization to install")
+	flag.Parse()
+	log.SetOutput(io.Discard) // of libraries
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, settings{kubeapi: *kubeapi, netloom: *netloom, overlay: *overlay, out: os.Stdout}); err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, "cluster:", err)
+		os.Exit(1)
+	}
+}
+
+// settings say what is run.
+type settings struct {
+	kubeapi, netloom, overlay string
+	out                       io.Writer
+}
+
+// run works until ctx ends.
+func run(ctx context.Context, s settings) (err error) {
+	stage := newStage(ctx)
+	defer stage.close()
+	defer func() {
+		if failure, ok := recover().(stageFailure); ok {
+			err = failure
+		}
+	}()
+	p := raise(stage, s)
+	p.tell(s.out)
+	<-ctx.Done()
+	_, _ = fmt.Fprintln(s.out, "\nTaking everything down.")
+	return nil
+}

@@ -1,0 +1,181 @@
+//go:build e2e
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/netloom/netloom/examples"
+	"github.com/netloom/netloom/test/e2e/ovnlab"
+	"github.com/netloom/netloom/test/e2ekube/deployment"
+	"github.com/netloom/netloom/test/e2ekube/kubelab"
+)
+
+const namespace = "netloom-system"
+
+// play is a cluster to play with.
+type play struct {
+	kube       *kubelab.Lab
+	ovn        *ovnlab.Lab
+	kubeconfig string
+	http, page string // addresses of netloom
+}
+
+// raise starts everything.
+func raise(s *stage, opts settings) *play {
+	p := &play{kube: kubelab.Start(s, kubelab.Options{Program: opts.kubeapi}), ovn: ovnlab.Start(s)}
+	p.kubeconfig = p.kube.Kubeconfig()
+	pods := p.examples(s)
+	p.ovn.Install(network(s, pods))
+	p.http, p.page = freeAddress(s), freeAddress(s)
+	p.install(s, opts)
+	return p
+}
+
+// examples applies what the demo shows, and returns the pods. Slices are left to the controller that makes them.
+func (p *play) examples(s *stage) []*corev1.Pod {
+	var objects []*unstructured.Unstructured
+	err := fs.WalkDir(examples.Files, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".yaml") {
+			return err
+		}
+		text, err := fs.ReadFile(examples.Files, path)
+		if err != nil {
+			return err
+		}
+		objects = append(objects, kubelab.Parse(s, string(text))...)
+		return nil
+	})
+	if err != nil {
+		s.Fatal(err)
+	}
+	var pods []*corev1.Pod
+	for _, kinds := range [][]string{{"Namespace", "Node"}, {"Pod"}, {"NetworkPolicy", "Service"}} {
+		for _, o := range objects {
+			if !slices.Contains(kinds, o.GetKind()) {
+				continue
+			}
+			if o.GetKind() == "Pod" {
+				pods = append(pods, complete(s, o))
+			}
+			p.apply(o)
+		}
+	}
+	return pods
+}
+
+// complete gives a pod of the examples what an API server wants of it and what a kubelet would say of it.
+func complete(s *stage, o *unstructured.Unstructured) *corev1.Pod {
+	pod := &corev1.Pod{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, pod); err != nil {
+		s.Fatal(err)
+	}
+	for _, c := range o.Object["spec"].(map[string]any)["containers"].([]any) {
+		c.(map[string]any)["image"] = "example.test/none"
+	}
+	status := o.Object["status"].(map[string]any)
+	status["podIP"] = pod.Status.PodIPs[0].IP
+	status["conditions"] = []any{map[string]any{"type": "Ready", "status": "True"}}
+	return pod
+}
+
+// apply applies an object, and its status after that: a server takes no status from who applies the rest.
+func (p *play) apply(o *unstructured.Unstructured) {
+	status, ok := o.Object["status"]
+	delete(o.Object, "status")
+	p.kube.ApplyObjects([]*unstructured.Unstructured{o})
+	if ok {
+		o.Object["status"] = status
+		delete(o.Object, "spec")
+		p.kube.StatusObjects([]*unstructured.Unstructured{o})
+	}
+}
+
+// network has a logical port for each pod, named as ovn-kubernetes names them.
+func network(s *stage, pods []*corev1.Pod) *ovnlab.Network {
+	var ports []ovnlab.Port
+	for _, pod := range pods {
+		port := ovnlab.Port{Name: pod.Namespace + "_" + pod.Name}
+		for _, ip := range pod.Status.PodIPs {
+			port.Addrs = append(port.Addrs, netip.MustParseAddr(ip.IP))
+		}
+		ports = append(ports, port)
+	}
+	n, err := ovnlab.NewNetwork(ports, nil)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return n
+}
+
+// install applies the overlay with settings of its own, and runs what it says.
+func (p *play) install(s *stage, opts settings) {
+	overlay, err := filepath.Abs(opts.overlay)
+	if err != nil {
+		s.Fatal(err)
+	}
+	dir := s.TempDir()
+	overlay, err = filepath.Rel(dir, overlay)
+	if err != nil {
+		s.Fatal(err)
+	}
+	config := fmt.Sprintf("ovn-nb: [%q]\novn-lb-switches: \"!%s\"\nui-listen: %q\n", p.ovn.NBTCP(), ovnlab.WorldSwitch, p.page)
+	for name, text := range map[string]string{
+		"netloom.yaml": config,
+		"kustomization.yaml": "resources: [" + overlay + "]\nconfigMapGenerator:\n" +
+			"- {name: netloom, namespace: " + namespace + ", behavior: replace, files: [netloom.yaml]}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			s.Fatal(err)
+		}
+	}
+	objects, err := deployment.Kustomize(dir)
+	if err != nil {
+		s.Fatal(err)
+	}
+	p.kube.ApplyObjects(objects)
+	d, err := p.kube.Client().AppsV1().Deployments(namespace).Get(s.Context(), "netloom", metav1.GetOptions{})
+	if err != nil {
+		s.Fatal(err)
+	}
+	p.kube.RunPod(namespace, "netloom", &d.Spec.Template.Spec, opts.netloom, p.http, "NETLOOM_LISTEN="+p.http).AwaitReady()
+}
+
+func freeAddress(s *stage) string {
+	l, err := new(net.ListenConfig).Listen(s.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+// tell says where everything is.
+func (p *play) tell(out io.Writer) {
+	_, _ = fmt.Fprintf(out, `A cluster is up: the API server of Kubernetes, OVN, the examples, and netloom as deploy/ installs it.
+
+  export KUBECONFIG=%s
+  export OVN_NB_DB=%s OVN_SB_DB=%s
+
+  kubectl get networkpolicies -A
+  ovn-nbctl list ACL
+  bin/netloom probe --server http://%s 'shop/web-0->shop/api-0:tcp/api'
+  http://%s/          who may reach whom, and why
+  http://%s/readyz
+
+Ctrl-C takes it down.
+`, p.kubeconfig, p.ovn.NBUnix(), p.ovn.SBUnix(), p.http, p.page, p.http)
+}

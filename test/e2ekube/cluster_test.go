@@ -1,0 +1,56 @@
+//go:build e2e
+
+package e2ekube_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/netloom/netloom/test/e2e/ovnlab"
+)
+
+// TestClusterToPlayWith raises what `make cluster` raises, uses it by what it printed, and takes it down by a signal.
+func TestClusterToPlayWith(t *testing.T) {
+	netloom, err := buildOnce()
+	require.NoError(t, err)
+	dir := t.TempDir()
+	program := filepath.Join(dir, "cluster")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-tags", "e2e", "-o", program, "./cluster").CombinedOutput()
+	require.NoError(t, err, string(out))
+	p := ovnlab.Spawn(t, filepath.Join(dir, "cluster.log"), append(os.Environ(), "TMPDIR="+dir), program,
+		"-kubeapi", *kubeapiFlag, "-netloom", netloom, "-overlay", deployDir+"/overlays/central")
+	ovnlab.Eventually(t, 2*patience, "the cluster is up", func() bool {
+		select {
+		case <-p.Exited():
+			require.FailNow(t, "the cluster ended", p.Tail(30))
+		default:
+		}
+		return strings.Contains(p.Tail(100), "Ctrl-C takes it down.")
+	})
+	said := regexp.MustCompile(`KUBECONFIG=(\S+)`).FindStringSubmatch(p.Tail(100))
+	require.Len(t, said, 2)
+	config, err := clientcmd.BuildConfigFromFlags("", said[1])
+	require.NoError(t, err)
+	client, err := kubernetes.NewForConfig(config)
+	require.NoError(t, err)
+	policies, err := client.NetworkingV1().NetworkPolicies("shop").List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	require.NotEmpty(t, policies.Items)
+
+	require.NoError(t, p.Signal(syscall.SIGINT))
+	<-p.Exited()
+	require.Zero(t, p.ExitCode(), p.Tail(30))
+	left, err := filepath.Glob(filepath.Join(dir, "*"))
+	require.NoError(t, err)
+	require.Equal(t, []string{program, filepath.Join(dir, "cluster.log")}, left, "nothing is left behind")
+}
