@@ -123,7 +123,9 @@ e2e-kube: $(KUBEAPI) ## Run the manifests of deploy/ on a real API server and a 
 
 .PHONY: cluster
 cluster: $(KUBEAPI) ## Run an API server, OVN, netloom and the examples until Ctrl-C (root, OVN installed)
-	@$(GO) run -C test/e2ekube -tags e2e ./cluster -kubeapi $(CURDIR)/$(KUBEAPI)
+	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o .cache/netloom-static ./cmd/netloom
+	@$(GO) build -C test/e2ekube -tags e2e -o $(CURDIR)/.cache/cluster ./cluster
+	@.cache/cluster -kubeapi $(KUBEAPI) -netloom .cache/netloom-static -overlay deploy/kustomize/overlays/central
 
 .PHONY: e2e-browser
 e2e-browser: ## Open the demo's page in Chromium, which has to be installed (SHOTS=docs/img takes its pictures)
