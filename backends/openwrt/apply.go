@@ -139,7 +139,7 @@ func (w *writer) remove(ctx context.Context, s *step) error {
 		delete(w.have.notes, s.key.name)
 		return nil
 	}
-	w.have.drop(s.key)
+	delete(w.have.objects, s.key)
 	w.run.wrote[s.service()] = true
 	return nil
 }
@@ -158,7 +158,7 @@ func (w *writer) put(ctx context.Context, s *step) error {
 	if err != nil {
 		return err
 	}
-	w.have.put(s.key, kept, s.want.object)
+	w.have.objects[s.key] = &held{object: kept, sent: s.want.object, copies: 1}
 	w.run.wrote[s.service()] = true
 	if written := sealed(s.want.object); written != "" {
 		return w.leaveNote(ctx, w.b.names.seal(s.key.name, written, shown(kept)))

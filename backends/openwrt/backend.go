@@ -51,7 +51,7 @@ type model struct {
 	networks map[string]string
 	edges    *wishes
 	policies *wishes
-	enforced map[intent.PolicyID]bool
+	enforced []*intent.Policy
 	have     *holdings
 	skips    []backends.Skip
 }
@@ -130,7 +130,7 @@ func writable(g *intent.Gateway) error {
 // planAll renders everything, reads back everything and compares.
 func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot, g *intent.Gateway) (*backends.Plan, error) {
 	b.model = nil
-	next := &model{}
+	next := &model{enforced: b.enforced(want, g)}
 	if err := b.renderEdges(ctx, next, want, g); err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
@@ -138,7 +138,7 @@ func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot, g *intent.
 	if next.have, err = observe(ctx, b.client, b.names, next.edges.speaksOf); err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
-	b.renderPolicies(next, want, g)
+	next.policies = renderPolicies(want, next.enforced, next.edges, next.have.zones, b.names)
 	plan := b.compare(next, want, true)
 	plan.Full = true
 	return b.propose(plan, next), nil
@@ -151,21 +151,19 @@ func (b *Backend) renderEdges(ctx context.Context, m *model, want *intent.Snapsh
 		return err
 	}
 	m.scope, m.run, m.networks = g.Scope, g.Run, g.Networks
-	m.edges = render(want, g, b.names, secrets)
+	m.edges = render(want, g, b.names, secrets, len(m.enforced) > 0)
 	return nil
 }
 
-// renderPolicies fills in what policies ask for.
-func (b *Backend) renderPolicies(m *model, want *intent.Snapshot, g *intent.Gateway) {
-	m.enforced = map[intent.PolicyID]bool{}
-	var enforced []*intent.Policy
+// enforced lists the policies that the gateway enforces.
+func (b *Backend) enforced(want *intent.Snapshot, g *intent.Gateway) []*intent.Policy {
+	var out []*intent.Policy
 	for p := range want.Policies() {
 		if b.enforces(p, g) {
-			enforced = append(enforced, p)
-			m.enforced[p.ID] = true
+			out = append(out, p)
 		}
 	}
-	m.policies = renderPolicies(want, enforced, m.edges, m.have.zones, b.names)
+	return out
 }
 
 func (b *Backend) enforces(p *intent.Policy, g *intent.Gateway) bool {

@@ -50,7 +50,6 @@ func (c *comparison) diff() {
 	for _, k := range sorted(c.want.objects) { // a kind refers to those before it only
 		c.object(c.want.objects[k])
 	}
-	c.move()
 	for _, k := range sorted(c.have.objects) {
 		if c.want.objects[k] == nil && !c.want.keep[k] {
 			c.remove(k)
@@ -124,40 +123,6 @@ func (c *comparison) sealedAs(w *wanted, have *held) bool {
 	}
 	written := sealed(w.object)
 	return written == "" || c.have.notes[c.names.seal(w.name, written, shown(have.object))]
-}
-
-// move puts what others say of packets behind what enforces policies: the firewall takes the first rule that fits, and
-// the device puts what it writes at the end.
-func (c *comparison) move() {
-	isPolicy := func(name string) bool {
-		w := c.want.objects[key{openwrt.FirewallRules, name}]
-		return w != nil && w.policy
-	}
-	changed, last := map[string]bool{}, -1
-	for i := range c.ops {
-		if s := stepOf(&c.ops[i]); s.key.kind == openwrt.FirewallRules {
-			changed[s.key.name] = true
-			if s.want.policy {
-				last = len(c.have.rules)
-			}
-		}
-	}
-	for i, name := range c.have.rules {
-		if isPolicy(name) && !changed[name] {
-			last = max(last, i)
-		}
-	}
-	for i, name := range c.have.rules {
-		w := c.want.objects[key{openwrt.FirewallRules, name}]
-		if i >= last || changed[name] || w == nil || w.policy || c.refused[w.key].of != "" {
-			continue
-		}
-		c.ops = append(c.ops, backends.Op{
-			Verb: backends.Update, Kind: w.kind.String(), Name: w.name, Origin: w.origin,
-			Before: backends.Fields{"place": "before policies"}, After: backends.Fields{"place": "behind policies"},
-			Native: &step{stage: place, key: w.key, want: w, intent: w.intent},
-		})
-	}
 }
 
 // remove deletes an object that nobody wants any more.
@@ -238,11 +203,10 @@ func (c *comparison) order() {
 	})
 }
 
-// rank orders objects of one kind: policies before others, and translations by their place in the chain, so that one that
-// is put in does not push an earlier one on.
+// rank orders translations by their place in the chain, so that one that is put in does not push an earlier one on.
 func (s *step) rank() int {
-	if s.want == nil || s.want.policy {
-		return -1
+	if s.want == nil {
+		return 0
 	}
 	index, _ := s.want.object["index"].(string)
 	n, _ := strconv.Atoi(index)

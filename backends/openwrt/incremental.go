@@ -34,13 +34,17 @@ func (b *Backend) planChanges(
 		return &backends.Plan{Revision: m.revision}, nil
 	}
 	next := *m
+	if t.policies {
+		next.enforced = b.enforced(want, g)
+		t.edges = t.edges || len(m.enforced) > 0 != (len(next.enforced) > 0) // no rule accepts what policies deny
+	}
 	if t.edges {
 		if err := b.renderEdges(ctx, &next, want, g); err != nil {
 			return nil, fmt.Errorf("plan: %w", err)
 		}
 	}
 	if t.policies || len(m.enforced) > 0 && !slices.Equal(m.edges.zones(), next.edges.zones()) {
-		b.renderPolicies(&next, want, g)
+		next.policies = renderPolicies(want, next.enforced, next.edges, next.have.zones, b.names)
 	}
 	if t.edges && adopts(m.edges, next.edges, m.have, b.names) {
 		b.model = nil // what is adopted was not read back
@@ -74,7 +78,8 @@ func (m *model) touched(
 		t.policies = t.policies || c.Families && len(m.enforced) > 0
 		for _, id := range c.Policies {
 			p := want.Policy(id)
-			t.policies = t.policies || m.enforced[id] || p != nil && enforces(p)
+			was := slices.ContainsFunc(m.enforced, func(old *intent.Policy) bool { return old.ID == id })
+			t.policies = t.policies || was || p != nil && enforces(p)
 		}
 		for _, id := range c.Sets {
 			set(id)

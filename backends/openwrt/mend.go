@@ -92,17 +92,17 @@ func (w *writer) putBack(ctx context.Context, s *step) (lost bool, err error) {
 		}
 	}
 	if old == nil {
-		w.have.drop(s.key)
+		delete(w.have.objects, s.key)
 		return true, nil
 	}
 	w.run.wrote[s.service()] = true
 	kept, err := w.b.client.Put(ctx, s.key.kind, old)
 	switch {
 	case err == nil:
-		w.have.put(s.key, kept, before.sent)
+		w.have.objects[s.key] = &held{object: kept, sent: before.sent, copies: 1}
 		return false, nil
 	case refuses(err):
-		w.have.drop(s.key)
+		delete(w.have.objects, s.key)
 		return true, nil
 	default:
 		return false, fmt.Errorf("put back %s: %w", s.key, reached(err))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/openwrt"
 )
@@ -19,7 +18,6 @@ type held struct {
 // holdings is what the device holds, as far as it concerns this owner.
 type holdings struct {
 	objects map[key]*held   // ours, and those that intents adopt
-	rules   []string        // names of the firewall's rules among them, in the device's order
 	zones   []string        // names of the zones that are not ours
 	notes   map[string]bool // by name
 }
@@ -51,32 +49,9 @@ func (h *holdings) note(k key, o openwrt.Object, names namer, adopted func(key) 
 			return
 		}
 		h.objects[k] = &held{object: o, copies: 1}
-		if k.kind == openwrt.FirewallRules {
-			h.rules = append(h.rules, k.name)
-		}
-	case k.kind == openwrt.Zones && k.name != "":
+	case k.kind == openwrt.Zones && k.name != "" && !isPolicyZone(o):
 		h.zones = append(h.zones, k.name)
 	}
-}
-
-// put notes that an object was written, which puts it behind all others of its kind.
-func (h *holdings) put(k key, kept, sent openwrt.Object) {
-	h.objects[k] = &held{object: kept, sent: sent, copies: 1}
-	if k.kind == openwrt.FirewallRules {
-		h.rules = append(except(h.rules, k.name), k.name)
-	}
-}
-
-// drop notes that an object is gone.
-func (h *holdings) drop(k key) {
-	delete(h.objects, k)
-	if k.kind == openwrt.FirewallRules {
-		h.rules = except(h.rules, k.name)
-	}
-}
-
-func except(list []string, s string) []string {
-	return slices.DeleteFunc(slices.Clone(list), func(have string) bool { return have == s })
 }
 
 // readSecrets resolves what the tunnels of a scope refer to. What cannot be resolved is in the answer with its error.
@@ -105,48 +80,4 @@ func readSecrets(
 		}
 	}
 	return out, nil
-}
-
-// policySets are the sets that policies depend on.
-func policySets(enforced []*intent.Policy) map[intent.SetID]bool {
-	out := map[intent.SetID]bool{}
-	for _, p := range enforced {
-		out[p.Subject], out[intent.IsolatedSet(p.Direction)] = true, true
-		for i := range p.Rules {
-			out[p.Rules[i].Subject], out[p.Rules[i].Peer.Set] = true, true
-		}
-	}
-	delete(out, "")
-	return out
-}
-
-// renderPolicies spells the policies that the gateway enforces, between all zones that the device has or will have.
-func renderPolicies(want *intent.Snapshot, enforced []*intent.Policy, edges *wishes, foreign []string, names namer) *wishes {
-	out := newWishes()
-	out.sets = policySets(enforced)
-	zones := slices.Clone(foreign)
-	for _, k := range slices.Concat(sorted(edges.objects), sorted(edges.keep)) {
-		if k.kind == openwrt.Zones {
-			zones = append(zones, k.name)
-		}
-	}
-	slices.Sort(zones)
-	rules, skips := policyRules(want, enforced, slices.Compact(zones), names)
-	out.skips = skips
-	for i := range rules {
-		r := &rules[i]
-		w := &wanted{key: key{openwrt.FirewallRules, r.rule.Name}, intent: r.intent, origin: r.origin, policy: true}
-		w.object = openwrt.ObjectOf(r.rule)
-		if out.objects[w.key] != nil || edges.objects[w.key] != nil {
-			out.skips = append(out.skips, backends.Skip{Intent: r.intent, Reason: w.String() + ": two rules have one name"})
-			continue
-		}
-		for _, zone := range []string{r.rule.Src, r.rule.Dest} {
-			if k := (key{openwrt.Zones, zone}); edges.objects[k] != nil {
-				w.needs = append(w.needs, k)
-			}
-		}
-		out.objects[w.key] = w
-	}
-	return out
 }

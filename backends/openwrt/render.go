@@ -20,7 +20,6 @@ type wanted struct {
 	intent string         // the ID of the edge intent or policy that it stands for
 	origin string         // the source object, for people
 	needs  []key          // what it refers to
-	policy bool           // it enforces policies, and so stands before what others say
 }
 
 // wishes is what the device shall hold. It is not changed once it is made.
@@ -49,6 +48,7 @@ type renderer struct {
 	gateway *intent.Gateway
 	want    *intent.Snapshot
 	secrets map[intent.SecretRef]secret
+	guard   bool // there are policies to enforce
 	out     *wishes
 	placed  map[intent.EdgeID]key
 	failed  map[intent.EdgeID]string // why an intent has no object
@@ -61,10 +61,13 @@ type secret struct {
 	err   error
 }
 
-// render spells every edge intent of the gateway's scope.
-func render(want *intent.Snapshot, gateway *intent.Gateway, names namer, secrets map[intent.SecretRef]secret) *wishes {
+// render spells every edge intent of the gateway's scope. With guard, which is for gateways that enforce policies, no rule
+// accepts what a policy denies.
+func render(
+	want *intent.Snapshot, gateway *intent.Gateway, names namer, secrets map[intent.SecretRef]secret, guard bool,
+) *wishes {
 	r := &renderer{
-		names: names, gateway: gateway, want: want, secrets: secrets, out: newWishes(),
+		names: names, gateway: gateway, want: want, secrets: secrets, guard: guard, out: newWishes(),
 		placed: map[intent.EdgeID]key{}, failed: map[intent.EdgeID]string{}, taken: map[string]string{},
 	}
 	intents := slices.Collect(want.EdgeIntentsOf(gateway.Scope))

@@ -1,0 +1,68 @@
+package openwrt
+
+import (
+	"slices"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/openwrt"
+)
+
+// policySets are the sets that policies depend on.
+func policySets(enforced []*intent.Policy) map[intent.SetID]bool {
+	out := map[intent.SetID]bool{}
+	for _, p := range enforced {
+		out[p.Subject], out[intent.IsolatedSet(p.Direction)] = true, true
+		for i := range p.Rules {
+			out[p.Rules[i].Subject], out[p.Rules[i].Peer.Set] = true, true
+		}
+	}
+	delete(out, "")
+	return out
+}
+
+// renderPolicies spells the policies that the gateway enforces, between all zones that the device has or will have.
+func renderPolicies(want *intent.Snapshot, enforced []*intent.Policy, edges *wishes, foreign []string, names namer) *wishes {
+	out := newWishes()
+	out.sets = policySets(enforced)
+	zones := slices.Clone(foreign)
+	for _, k := range slices.Concat(sorted(edges.objects), sorted(edges.keep)) {
+		if k.kind == openwrt.Zones {
+			zones = append(zones, k.name)
+		}
+	}
+	every := policyZone(names)
+	slices.Sort(zones)
+	rules, skips := policyRules(want, enforced, append(slices.Compact(zones), every.Name), names)
+	out.skips = skips
+	if len(rules) > 0 {
+		w := &wanted{key: key{openwrt.Zones, every.Name}, intent: rules[0].intent, origin: rules[0].origin}
+		w.object = openwrt.ObjectOf(every)
+		out.objects[w.key] = w
+	}
+	for i := range rules {
+		r := &rules[i]
+		w := &wanted{key: key{openwrt.FirewallRules, r.rule.Name}, intent: r.intent, origin: r.origin}
+		w.object = openwrt.ObjectOf(r.rule)
+		if out.objects[w.key] != nil || edges.objects[w.key] != nil {
+			out.skips = append(out.skips, backends.Skip{Intent: r.intent, Reason: w.String() + ": two rules have one name"})
+			continue
+		}
+		for _, zone := range []string{r.rule.Src, r.rule.Dest} {
+			if k := (key{openwrt.Zones, zone}); edges.objects[k] != nil || out.objects[k] != nil {
+				w.needs = append(w.needs, k)
+			}
+		}
+		out.objects[w.key] = w
+	}
+	return out
+}
+
+// isPolicyZone says whether a zone that is not ours is the policyZone of some owner, in which no packet ever is.
+func isPolicyZone(o openwrt.Object) bool {
+	name := o.Name()
+	made := len(name) == 1+ownerDigits+zoneDigits && name[0] == 'n' && areDigits(name)
+	return made && len(openwrt.Diff(openwrt.Zones, o, openwrt.ObjectOf(openwrt.Zone{
+		Name: name, Input: "REJECT", Forward: "REJECT", Output: "REJECT",
+	}))) == 0
+}
