@@ -109,8 +109,8 @@ func flow(src, dst string, proto intent.Protocol, port uint16) intent.Flow {
 	}
 }
 
-// TestPolicyRuleOrder tries every order of the rules of one policy together with one that a person wrote, and one written
-// by hand.
+// TestPolicyRuleOrder tries every order of the rules of one policy together with one that a person wrote, without which
+// nothing would pass, and one written by hand.
 func TestPolicyRuleOrder(t *testing.T) {
 	s, names := shop(), newNamer("a")
 	zone := policyZone(names)
@@ -132,6 +132,7 @@ func TestPolicyRuleOrder(t *testing.T) {
 	orders := 0
 	permute(list, 0, func(list []openwrt.FirewallRule) {
 		e := newEdge(t)
+		require.NoError(t, e.client.Delete(t.Context(), openwrt.Forwardings, "bluered"))
 		e.put(t, zone)
 		for _, r := range list {
 			e.put(t, r)
@@ -327,6 +328,19 @@ func TestPolicyRuleNames(t *testing.T) {
 		require.Equal(t, "NetworkPolicy/shop/db", r.origin)
 		require.Equal(t, "NetworkPolicy/shop/again, NetworkPolicy/shop/db", after[name].origin)
 		require.Equal(t, "again", after[name].intent)
+	}
+}
+
+// TestPolicyRuleIntent sees a rule for several policies named after one of them whatever the order of their addresses.
+func TestPolicyRuleIntent(t *testing.T) {
+	second := ingress("a")
+	second.Subject = "second"
+	s := cell(map[intent.SetID][]string{"db": {db}, "second": {"10.244.0.11"}}, ingress("b"), second)
+	rules, _ := policyRules(s, policiesOf(s), zoneNames(), newNamer("a"))
+	require.Len(t, rules, 2*9)
+	for _, r := range rules {
+		require.Equal(t, db+"/31", r.rule.DestIP)
+		require.Equal(t, "a", r.intent)
 	}
 }
 
