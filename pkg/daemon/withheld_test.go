@@ -1,0 +1,143 @@
+package daemon_test
+
+import (
+	"net/http"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/translator"
+)
+
+// service is a service of the namespace shop that is served by the pod at ip, and from some sources only.
+func service(ip string) []runtime.Object {
+	port, name := int32(8080), ""
+	return []runtime.Object{
+		&corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db"},
+			Spec: corev1.ServiceSpec{
+				Type: corev1.ServiceTypeLoadBalancer, ClusterIP: "10.96.0.1", ClusterIPs: []string{"10.96.0.1"},
+				Ports:                    []corev1.ServicePort{{Port: 80, Protocol: corev1.ProtocolTCP}},
+				LoadBalancerSourceRanges: []string{"192.0.2.0/24"},
+			},
+			Status: corev1.ServiceStatus{LoadBalancer: corev1.LoadBalancerStatus{Ingress: []corev1.LoadBalancerIngress{{IP: "198.51.100.1"}}}},
+		},
+		&discoveryv1.EndpointSlice{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: "shop", Name: "db-1", Labels: map[string]string{discoveryv1.LabelServiceName: "db"},
+			},
+			AddressType: discoveryv1.AddressTypeIPv4, Endpoints: []discoveryv1.Endpoint{{Addresses: []string{ip}}},
+			Ports: []discoveryv1.EndpointPort{{Name: &name, Port: &port}},
+		},
+	}
+}
+
+// shop is a cluster with a service, one policy and pods.
+func shop(objects ...runtime.Object) *fake.Clientset {
+	return fake.NewClientset(append(objects, namespace("shop"),
+		pod("web-0", "web", "n1", "10.0.0.1"), pod("db-0", "db", "n2", "10.0.0.3"))...)
+}
+
+// TestServicesThatMayNotBeRead starts without the right to list services where an earlier run had it: policies go on,
+// what stands for services stays as it is, and is as it should be once the right is there.
+func TestServicesThatMayNotBeRead(t *testing.T) {
+	p := newPlace(t)
+	balancers := func() string { return p.server.Dump("Load_Balancer", "Load_Balancer_Group", "Logical_Switch") }
+	begin := func(client *fake.Clientset) *running {
+		opts := p.options()
+		opts.Manifests, opts.Source = "", watch.NewKubernetes(client, watch.Options{}, testLog(t))
+		return startReady(t, opts)
+	}
+	r := begin(shop(append(service("10.0.0.3"), policy("db", "web", "db"))...))
+	owned := r.metric("netloom_owned_rows")
+	r.stop()
+	stood := balancers()
+	require.Contains(t, stood, "10.96.0.1:80=10.0.0.3:8080")
+	require.Contains(t, p.rows(), "spec.ingress[0]")
+
+	client := shop(append(service("10.0.0.9"), policy("web", "db", "web"))...)
+	var granted atomic.Bool
+	client.PrependReactor("list", "services", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return !granted.Load(), nil, apierrors.NewForbidden(corev1.Resource("services"), "", nil)
+	})
+	r = begin(client)
+	_, body := r.get("/readyz")
+	require.Equal(t, "ok\ndegraded: Service cannot be read, so that load balancers stay as they are\n", body)
+	_, problems := r.get("/debug/problems")
+	require.Contains(t, problems, "services: ")
+	require.Contains(t, problems, "what was written for such objects stays as it is until they can be read")
+	require.InDelta(t, 1, r.metric(`netloom_source_withheld{kind="Service"}`), 0)
+	require.Contains(t, p.rows(), "netloom.io/name=web", "the new policy is written")
+	require.NotContains(t, p.rows(), "netloom.io/name=db", "the old one is gone")
+	require.Equal(t, stood, balancers())
+	require.InDelta(t, owned, r.metric("netloom_owned_rows"), 0)
+	_, plan := r.get("/debug/plan")
+	require.Equal(t, "nothing to do\n", plan)
+
+	r.edit(func() { // a plan from changes
+		err := client.NetworkingV1().NetworkPolicies("shop").Delete(t.Context(), "web", metav1.DeleteOptions{})
+		require.NoError(t, err)
+	})
+	require.NotContains(t, p.rows(), "netloom.io/name=web")
+	require.Equal(t, stood, balancers())
+
+	granted.Store(true)
+	r.await("services to be read", func() bool { _, body := r.get("/readyz"); return body == "ok\n" })
+	r.await("the balancers to change", func() bool { return balancers() != stood })
+	require.Contains(t, balancers(), "10.96.0.1:80=10.0.0.9:8080")
+	_, body = r.get("/metrics")
+	require.NotContains(t, body, "netloom_source_withheld{")
+}
+
+func TestReadyTellsWhatIsWithheld(t *testing.T) {
+	source := newFakeSource()
+	source.put(namespace("shop"))
+	source.withhold(watch.KindEndpointSlice, watch.KindFirewallZone, watch.KindIpsecSite, watch.KindService)
+	source.sync()
+	d, err := daemon.New(embeddedOptions(source), testLog(t))
+	require.NoError(t, err)
+	r := startMade(t, d)
+	r.await("ready", func() bool { code, _ := r.get("/readyz"); return code == http.StatusOK })
+	_, body := r.get("/readyz")
+	require.Equal(t, "ok\ndegraded: EndpointSlice, Service cannot be read, so that load balancers stay as they are\n"+
+		"degraded: FirewallZone, IpsecSite cannot be read, so that settings of gateways stay as they are\n", body)
+}
+
+// TestWithheldKindsAreUnknownAreas says for each kind what is unknown without it.
+func TestWithheldKindsAreUnknownAreas(t *testing.T) {
+	source := newFakeSource()
+	source.put(namespace("shop"), pod("web-0", "web", "n1", "10.0.0.1"), policy("db", "web", "db"))
+	source.sync()
+	p := daemon.NewPipeline(source, translator.Options{}, testLog(t))
+	p.Step()
+	require.Zero(t, p.Latest().Unknown())
+	before := p.Latest()
+	for _, kind := range slices.Concat(watch.SDWANKinds(), []watch.Kind{watch.KindService, watch.KindEndpointSlice}) {
+		want := intent.AreaEdges
+		if kind == watch.KindService || kind == watch.KindEndpointSlice {
+			want = intent.AreaBalancers
+		}
+		source.withhold(kind)
+		p.Step()
+		require.Equal(t, want, p.Latest().Unknown(), kind)
+		require.Equal(t, []watch.Kind{kind}, p.Withheld())
+	}
+	changes, known := p.Latest().Since(before.Revision())
+	require.True(t, known)
+	require.True(t, changes[0].Unknown)
+	source.withhold()
+	p.Step()
+	require.Zero(t, p.Latest().Unknown())
+}
