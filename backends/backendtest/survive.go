@@ -34,7 +34,9 @@ func (c *contract) quietRestart(t *testing.T) {
 		writes, dump := target.Writes(t), target.Dump(t)
 		p := start(t, target, "a").reconcile(t, s, Advance(Advance(intent.NewSnapshot(), states[0]), s))
 		require.Empty(t, spell(p))
-		require.Positive(t, p.Owned)
+		if c.edge == nil || target.DumpOwner(t, "a") != "" { // where nobody has an address that it sees, an edge holds nothing
+			require.Positive(t, p.Owned)
+		}
 		require.Equal(t, writes, target.Writes(t))
 		require.Equal(t, dump, target.Dump(t))
 	})
@@ -62,7 +64,9 @@ func (c *contract) owners(t *testing.T) {
 			}
 		}
 		theirs := target.DumpOwner(t, "b")
-		require.NotEmpty(t, theirs)
+		if c.edge == nil {
+			require.NotEmpty(t, theirs)
+		}
 		a.reconcile(t, c.see(&State{}), Advance(snapA, c.see(&State{})))
 		require.Equal(t, theirs, target.DumpOwner(t, "b"))
 		require.True(t, target.ForeignIntact(t), "foreign rows were touched")
@@ -135,14 +139,6 @@ func (c *contract) failing(t *testing.T, wrong func(target Target, k int)) {
 	})
 }
 
-// following is which write goes wrong after the k-th did: the next, or of an edge's many, that are alike, one further on.
-func (c *contract) following(k int) int {
-	if c.edge != nil {
-		return k + 1 + k*k/8
-	}
-	return k + 1
-}
-
 // failsAt goes from one state to the next with the k-th write going wrong, and says whether there was such a write.
 func (c *contract) failsAt(
 	t *testing.T, k int, wrong func(target Target, k int), before, after *State, scratch string,
@@ -163,7 +159,7 @@ func (c *contract) failsAt(
 		return false
 	}
 	require.Empty(t, target.Dangling(t), "after write %d failed", k)
-	between(t, target, was, will, l.skips, c.probes(before, after))
+	between(t, target, was, will, l.skips, c.some(c.probes(before, after), k))
 	switch (k + len(after.Policies)) % 3 { // who goes on
 	case 0: // a loop that takes the last success for what the target holds: refused or right
 	case 1: // one that reads back

@@ -50,7 +50,7 @@ func (c *contract) cross(t *testing.T, l *loop, was *intent.Snapshot, before, af
 	for i, part := range groups(p) {
 		require.NoError(t, l.backend.Apply(t.Context(), part))
 		require.Empty(t, l.target.Dangling(t), "after group %d", i)
-		between(t, l.target, was, will, l.skips, flows)
+		between(t, l.target, was, will, l.skips, c.some(flows, i))
 	}
 	judge(t, l.target, will, l.skips, c.probes(after))
 	l.reached = 0 // a backend may take the parts of a plan for a plan that went astray

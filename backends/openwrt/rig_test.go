@@ -3,6 +3,7 @@ package openwrt_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
@@ -197,7 +198,7 @@ func verbs(p *backends.Plan) map[backends.Verb]int {
 func (r *rig) writes() int {
 	n := 0
 	for _, q := range r.device.Requests() {
-		if q.Method != "GET" && !q.Login {
+		if q.Method != http.MethodGet && !q.Login {
 			n++
 		}
 	}

@@ -122,6 +122,29 @@ func (r *rig) fill() *everything {
 	r.secrets[certRef("tls.key")] = []byte("-----BEGIN PRIVATE KEY-----\nc2VjcmV0IHByaXZhdGUga2V5IQ==\n-----END PRIVATE KEY-----\n")
 	r.secrets[certRef("ca.crt")] = []byte(testPEM)
 	r.set("pods", "172.16.70.8", "172.16.70.7", "fd00::7")
+	r.set("fewer", "172.16.70.8")
 	r.put(e.list()...)
 	return e
+}
+
+// changes are other forms of some intents, one of each kind that the device has.
+func (e *everything) changes() []*intent.EdgeIntent {
+	other := func(e *intent.EdgeIntent, spec intent.EdgeSpec) *intent.EdgeIntent {
+		c := *e
+		c.Spec = spec
+		return &c
+	}
+	zone, forwarding, rule := *e.lan.Spec.(*intent.Zone), *e.forwarding.Spec.(*intent.Forwarding), *e.rule.Spec.(*intent.FirewallRule)
+	zone.Input, forwarding.Family, rule.Decides = intent.Reject, intent.IPv4, intent.Drop
+	snat, linkRule, linkNAT := *e.snat.Spec.(*intent.ZoneNAT), *e.linkRule.Spec.(*intent.LinkRule), *e.linkNAT.Spec.(*intent.LinkNAT)
+	snat.Addr, linkRule.Match.DstPort, linkNAT.Port = addr("1.2.3.6"), 54, 81
+	policy, wanRule, proposal := *e.policy.Spec.(*intent.WANPolicy), *e.wanRule.Spec.(*intent.WANRule), *e.proposal.Spec.(*intent.Proposal)
+	policy.Members, wanRule.Timeout, proposal.Hash = policy.Members[:1], 300, "sha512"
+	site, route, routeRule := *e.site.Spec.(*intent.Tunnel), *e.route.Spec.(*intent.Route), *e.routeRule.Spec.(*intent.RouteRule)
+	site.Connections, route.Via, routeRule.Priority = site.Connections[1:], addr("172.16.70.2"), 889
+	return []*intent.EdgeIntent{
+		other(e.lan, &zone), other(e.forwarding, &forwarding), other(e.rule, &rule), other(e.snat, &snat), other(e.linkRule, &linkRule),
+		other(e.linkNAT, &linkNAT), other(e.policy, &policy), other(e.wanRule, &wanRule), other(e.proposal, &proposal),
+		other(e.site, &site), other(e.route, &route), other(e.routeRule, &routeRule), other(e.application, &intent.Application{Sources: "fewer"}),
+	}
 }
