@@ -73,7 +73,7 @@ func (c *contract) probes(states ...*State) []intent.Flow {
 // An edge's writes are many and alike, and to ask it about a packet is to walk through its rules. So of either only some are
 // looked at, others each time.
 const (
-	fewerFlows  = 16
+	fewerFlows  = 41
 	fewerWrites = 4
 )
 
@@ -94,7 +94,7 @@ func (c *contract) following(k int) int {
 	if c.edge == nil || k < fewerWrites {
 		return k + 1
 	}
-	return k + k*k/fewerWrites/2
+	return k + k*k/fewerWrites
 }
 
 // advanceGateways makes the gateways of b those of s.

@@ -17,6 +17,7 @@ type pending struct {
 	plan  *backends.Plan
 	model *model
 	wrote map[string]bool // services that have something to read
+	left  map[string]bool // notes that hold, whatever was thought of them before
 }
 
 // ErrForeignPlan is what Apply returns for a plan that another backend made.
@@ -38,6 +39,7 @@ func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
 		return fmt.Errorf("apply: %w", err)
 	}
 	b.begun = true
+	p.Skips = inOrder(p.Skips)
 	if pending != nil && pending.plan == p {
 		pending.model.skips = p.Skips
 		b.model = pending.model
@@ -127,6 +129,9 @@ func (w *writer) do(ctx context.Context, s *step) error {
 // remove deletes what is there under a name. A note takes effect nowhere.
 func (w *writer) remove(ctx context.Context, s *step) error {
 	note := s.key.kind == openwrt.Proposals && w.b.names.note(s.key.name)
+	if note && w.run.left[s.key.name] {
+		return nil
+	}
 	if !note {
 		if err := w.begin(ctx, s.service()); err != nil {
 			return err
@@ -176,6 +181,7 @@ func (w *writer) begin(ctx context.Context, service string) error {
 }
 
 func (w *writer) leaveNote(ctx context.Context, name string) error {
+	w.run.left[name] = true
 	if w.have.notes[name] {
 		return nil
 	}

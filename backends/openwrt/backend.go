@@ -184,7 +184,7 @@ func (b *Backend) compare(m *model, want *intent.Snapshot, retry bool) *backends
 		c.refused = nil
 	}
 	c.diff()
-	run := &pending{model: m, wrote: map[string]bool{}}
+	run := &pending{model: m, wrote: map[string]bool{}, left: map[string]bool{}}
 	for i := range c.ops {
 		s := stepOf(&c.ops[i])
 		s.run = run
@@ -196,14 +196,18 @@ func (b *Backend) compare(m *model, want *intent.Snapshot, retry bool) *backends
 	for i := range plan.Ops {
 		plan.Ops[i].Group = i // nothing on the device is a transaction
 	}
-	plan.Skips = slices.Concat(m.edges.skips, m.policies.skips, c.skips)
-	slices.SortFunc(plan.Skips, func(x, y backends.Skip) int {
-		return cmp.Or(cmp.Compare(x.Intent, y.Intent), cmp.Compare(x.Reason, y.Reason))
-	})
-	plan.Skips = slices.Compact(plan.Skips)
+	plan.Skips = inOrder(slices.Concat(m.edges.skips, m.policies.skips, c.skips))
 	m.revision, m.skips = want.Revision(), plan.Skips
 	run.plan = plan
 	return plan
+}
+
+// inOrder sorts skips; what is there twice is there once.
+func inOrder(skips []backends.Skip) []backends.Skip {
+	slices.SortFunc(skips, func(x, y backends.Skip) int {
+		return cmp.Or(cmp.Compare(x.Intent, y.Intent), cmp.Compare(x.Reason, y.Reason))
+	})
+	return slices.Compact(skips)
 }
 
 // reloads lists the services that have to read anew: where something is written, where a note says that something was

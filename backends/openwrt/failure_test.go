@@ -1,0 +1,315 @@
+package openwrt_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/openwrt"
+	"github.com/netloom/netloom/pkg/openwrt/openwrttest"
+)
+
+// secretTexts are parts of secrets that must be seen nowhere.
+func secretTexts() []string {
+	return []string{"test_key", "c2VjcmV0", "secret private", openwrttest.DefaultPassword}
+}
+
+func requireNoSecret(t testing.TB, text string) {
+	t.Helper()
+	for _, s := range secretTexts() {
+		require.NotContains(t, text, s)
+	}
+}
+
+// TestEveryWriteFails has every write of a change go wrong in every way, and lets the same process or another go on.
+func TestEveryWriteFails(t *testing.T) {
+	for name, fail := range map[string]func(d *openwrttest.Device, k int){
+		"before it":      func(d *openwrttest.Device, k int) { d.FailAt(k, openwrttest.BeforeWrite) },
+		"between halves": func(d *openwrttest.Device, k int) { d.FailAt(k, openwrttest.BetweenHalves) },
+		"after it":       func(d *openwrttest.Device, k int) { d.FailAt(k, openwrttest.AfterWrite) },
+		"for good":       func(d *openwrttest.Device, k int) { d.FailAfter(k - 1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := changed(t, newRig(t))
+			for k := 1; ; k++ {
+				r := newRig(t)
+				e := r.fill()
+				r.reconcile(t)
+				r.put(e.changes()...)
+				r.drop(e.mark, e.masquerade)
+				r.put(of("CNFNAT", "new", &intent.LinkNAT{To: intent.Link{Default: true}, Translation: intent.Translation{Kind: intent.Masquerade}}))
+				before := count(t, r)
+				r.device.Reset()
+				p := r.plan(t)
+				fail(r.device, k)
+				err := r.backend.Apply(t.Context(), p)
+				r.device.FailAt(0, 0)
+				r.device.FailAfter(-1)
+				if err == nil {
+					require.Greater(t, k, 20)
+					break
+				}
+				requireNoSecret(t, err.Error())
+				if name == "between halves" {
+					require.GreaterOrEqual(t, count(t, r), before-2, "write %d left less than there was", k)
+				}
+				if k%2 == 0 {
+					r.restart(t, "a")
+				}
+				r.reconcileFully(t)
+				require.Equal(t, want, dump(t, r), "write %d", k)
+				require.Equal(t, "reload", r.device.Actions()[len(r.device.Actions())-1].Verb)
+				requireRead(t, r)
+				r.requireSettled(t)
+			}
+		})
+	}
+}
+
+// changed is what a device holds after the change of TestEveryWriteFails.
+func changed(t *testing.T, r *rig) string {
+	t.Helper()
+	e := r.fill()
+	r.put(e.changes()...)
+	r.drop(e.mark, e.masquerade)
+	r.put(of("CNFNAT", "new", &intent.LinkNAT{To: intent.Link{Default: true}, Translation: intent.Translation{Kind: intent.Masquerade}}))
+	require.Empty(t, r.reconcile(t).Skips)
+	return dump(t, r)
+}
+
+// count is how many objects a device holds that are no notes.
+func count(t testing.TB, r *rig) int {
+	t.Helper()
+	n := 0
+	for _, line := range strings.Split(dump(t, r), "\n") {
+		if strings.Contains(line, " map[") && !strings.Contains(line, "_pending_") && !strings.Contains(line, "_seal_") {
+			n++
+		}
+	}
+	return n
+}
+
+// requireRead demands that the firewall does what it is told: the rule of lan to wan is another after the change.
+func requireRead(t testing.TB, r *rig) {
+	t.Helper()
+	got := r.device.Trace(openwrttest.Packet{
+		In: "net0", Src: addr("172.16.70.7"), Dst: addr("9.9.9.9"), Proto: "tcp", SrcPort: 1, DstPort: 80,
+	})
+	require.Equal(t, openwrttest.Drop, got.Verdict, "%v", got.Steps)
+}
+
+func TestProcessThatDiesBeforeItReloads(t *testing.T) {
+	r := newRig(t)
+	r.fill()
+	p := r.plan(t)
+	for i := range p.Ops {
+		if p.Ops[i].Verb == backends.Reload {
+			p.Ops = p.Ops[:i]
+			break
+		}
+	}
+	require.NoError(t, r.backend.Apply(t.Context(), p))
+	require.Empty(t, r.reloads())
+	r.restart(t, "a")
+	p = r.reconcile(t)
+	require.Equal(t, map[backends.Verb]int{backends.Reload: 3}, verbs(p))
+	require.Equal(t, []string{"mwan3 reload", "firewall reload", "ipsec reload"}, r.reloads())
+	r.requireSettled(t)
+}
+
+func TestReloadsAreFew(t *testing.T) {
+	r := newRig(t)
+	var rules []*intent.EdgeIntent
+	zone := of("FirewallZone", "lan", &intent.Zone{Networks: []string{"lan"}})
+	for i := range 100 {
+		rules = append(rules, of("FirewallRule", fmt.Sprintf("r-%d", i), &intent.FirewallRule{
+			From: ref(zone), Decides: intent.Drop, Match: intent.Match{Protocol: "tcp", DstPort: uint16(i + 1)},
+		}, zone))
+	}
+	r.put(append(rules, zone)...)
+	r.reconcile(t)
+	require.Equal(t, 101+3, r.writes(), "the objects, a note that comes and goes, and a reload")
+	require.Equal(t, []string{"firewall reload"}, r.reloads())
+	r.drop(rules...)
+	r.reconcile(t)
+	require.Equal(t, 100+3, r.writes())
+	require.Equal(t, []string{"firewall reload"}, r.reloads())
+}
+
+func TestFirstWriteOfAProcessHasAllServicesRead(t *testing.T) {
+	r := newRig(t)
+	e := r.fill()
+	r.reconcile(t)
+	r.restart(t, "a")
+	require.Empty(t, r.reconcile(t).Ops)
+	r.reloads()
+	r.drop(e.routeRule)
+	r.reconcile(t)
+	require.Equal(t, []string{"mwan3 reload", "firewall reload", "ipsec reload"}, r.reloads())
+	r.put(e.routeRule)
+	r.reconcile(t)
+	require.Empty(t, r.reloads(), "a rule of routing is there at once")
+}
+
+// TestRefusals has the device refuse an object: the rest is written, what needs it waits, and it is tried again.
+func TestRefusals(t *testing.T) {
+	r := newRig(t)
+	e := r.fill()
+	bad := of("IpsecProposal", "strong", &intent.Proposal{Encryption: "rot13"})
+	r.put(bad)
+	p := r.reconcile(t)
+	require.Len(t, p.Skips, 3)
+	require.Equal(t, string(e.host.ID), p.Skips[0].Intent)
+	require.Contains(t, skipOf(p, e.proposal), "400: Field[encryption_algorithm] checked failed: invalid encryption_algorithm")
+	require.Contains(t, skipOf(p, e.site), "needs ipsec/proposals n13a6_8luw83t00n_strong, which is not there: PUT")
+	require.Equal(t, len(e.list())-3, count(t, r))
+	for _, s := range p.Skips {
+		requireNoSecret(t, s.Reason)
+	}
+	r.device.Reset()
+	r.put(of("CNFRoute", "other", &intent.Route{Dst: prefix("10.0.0.0/8"), Dev: intent.Link{Default: true}}))
+	next := r.reconcile(t)
+	require.Equal(t, map[backends.Verb]int{backends.Create: 1}, verbs(next), "what was refused is left alone")
+	require.Equal(t, p.Skips, next.Skips)
+	again := r.reconcileFully(t)
+	require.Equal(t, 3, verbs(again)[backends.Create], "it is tried again")
+	require.Equal(t, p.Skips, again.Skips)
+	require.NotContains(t, r.reloads(), "ipsec reload", "nothing was written")
+	r.put(newEverything().proposal)
+	require.Empty(t, r.reconcile(t).Skips)
+	r.requireSettled(t)
+	require.Equal(t, len(e.list())+1, count(t, r))
+}
+
+func skipOf(p *backends.Plan, e *intent.EdgeIntent) string {
+	for _, s := range p.Skips {
+		if s.Intent == string(e.ID) {
+			return s.Reason
+		}
+	}
+	return ""
+}
+
+// TestRefusedUpdateKeepsWhatWasThere has the device refuse the second half of a write.
+func TestRefusedUpdateKeepsWhatWasThere(t *testing.T) {
+	r := newRig(t)
+	e := r.fill()
+	r.reconcile(t)
+	before := r.object(t, openwrt.Remotes, "u8mspgkft2_hub")
+	site := *e.site.Spec.(*intent.Tunnel)
+	site.Connections = append(site.Connections, intent.Connection{Name: "third", Start: "add"})
+	next := *e.site
+	next.Spec = &site
+	r.put(&next)
+	name := ""
+	p := r.plan(t)
+	for field := range p.Ops[0].After {
+		if strings.HasPrefix(field, "connections[") {
+			name, _, _ = strings.Cut(strings.TrimPrefix(field, "connections["), "]")
+		}
+	}
+	require.NoError(t, r.device.AddSection("ipsec", "tunnel", name, nil)) // somebody else has the name
+	require.NoError(t, r.backend.Apply(t.Context(), p))
+	require.Contains(t, skipOf(p, e.site), "409: Conflict")
+	require.NotContains(t, skipOf(p, e.site), "lost")
+	require.Equal(t, before, r.object(t, openwrt.Remotes, "u8mspgkft2_hub"))
+	require.Equal(t, 1, r.device.RemoveSection("ipsec", "tunnel", name))
+	require.Empty(t, r.reconcileFully(t).Skips)
+	r.requireSettled(t)
+}
+
+// TestLossIsNoSuccess has the device answer that all is well and keep something else.
+func TestLossIsNoSuccess(t *testing.T) {
+	r := newRig(t)
+	g := gateway()
+	g.Networks["odd"] = "net-0" // the section of a member cannot be called so
+	r.change(func(b *intent.Builder) { b.PutGateway(g) })
+	require.NoError(t, r.device.AddSection("mwan3", "interface", "x", nil))
+	empty := r.device.Export("mwan3")
+	policy := of("Mwan3Policy", "p", &intent.WANPolicy{Members: []intent.WANMember{{Network: "odd", Metric: 1, Weight: 1}}})
+	rule := of("Mwan3Rule", "r", &intent.WANRule{Policy: ref(policy)}, policy)
+	r.put(policy, rule)
+	p := r.reconcile(t)
+	require.NotEmpty(t, skipOf(p, policy))
+	require.Contains(t, skipOf(p, rule), "needs mwan3/policies")
+	require.Equal(t, empty, r.device.Export("mwan3"))
+}
+
+func TestSecretsThatCannotBeRead(t *testing.T) {
+	r := newRig(t)
+	e := r.fill()
+	r.reconcile(t)
+	whole := r.device.Export("ipsec")
+	delete(r.secrets, pskRef)
+	r.secrets[certRef("ca.crt")] = []byte("no certificate")
+	site := *e.site.Spec.(*intent.Tunnel)
+	site.LocalID = "other"
+	next := *e.site
+	next.Spec = &site
+	r.put(&next)
+	p := r.reconcileFully(t)
+	require.Empty(t, p.Ops)
+	require.Equal(t, "pre-shared key: Secret shop/branch, key psk: not found; what was written before stays", skipOf(p, e.site))
+	require.Equal(t, "CA: Secret shop/certs, key ca.crt: no PEM in it; what was written before stays", skipOf(p, e.host))
+	require.Equal(t, whole, r.device.Export("ipsec"))
+	r.secrets[pskRef] = []byte("another")
+	r.secrets[certRef("ca.crt")] = []byte(testPEM)
+	p = r.reconcileFully(t)
+	require.Equal(t, map[backends.Verb]int{backends.Update: 1, backends.Reload: 1}, verbs(p))
+	require.Equal(t, "(redacted)", p.Ops[0].After["pre_shared_key"])
+	r.requireSettled(t)
+}
+
+func TestCertificates(t *testing.T) {
+	r := newRig(t)
+	e := r.fill()
+	r.reconcile(t)
+	r.secrets[certRef("tls.key")] = []byte("-----BEGIN PRIVATE KEY-----\nc2VjcmV0IG90aGVyIGtleSEhIQ==\n-----END PRIVATE KEY-----\n")
+	p := r.reconcileFully(t)
+	require.Equal(t, map[backends.Verb]int{backends.Update: 1, backends.Delete: 1, backends.Reload: 1}, verbs(p), "the remote and its note")
+	requireNoSecret(t, text(t, p))
+	r.requireSettled(t)
+
+	remote := r.object(t, openwrt.Remotes, "cfendcffwz_hub") // somebody else writes another certificate
+	for _, f := range []string{"local_public_cert", "local_private_cert", "shared_ca"} {
+		remote[f] = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t"
+	}
+	_, err := r.client.Put(t.Context(), openwrt.Remotes, remote)
+	require.NoError(t, err)
+	r.restart(t, "a")
+	p = r.reconcile(t)
+	require.Equal(t, 1, verbs(p)[backends.Update], text(t, p))
+	r.requireSettled(t)
+	r.drop(e.host)
+	r.reconcile(t)
+	require.NotContains(t, r.device.Export(), "_seal_")
+}
+
+func TestUnreachable(t *testing.T) {
+	r := newRig(t)
+	r.fill()
+	p := r.plan(t)
+	r.device.Close()
+	_, err := r.backend.Plan(t.Context(), r.snap, 0)
+	require.ErrorIs(t, err, backends.ErrUnreachable)
+	err = r.backend.Apply(t.Context(), p)
+	require.ErrorIs(t, err, backends.ErrUnreachable)
+	requireNoSecret(t, err.Error())
+}
+
+func TestWrongPasswordIsNotUnreachable(t *testing.T) {
+	d := newDevice(t, openwrttest.Options{Strict: true})
+	r := newRig(t)
+	c, err := openwrt.New(openwrt.Options{URL: d.URL(), Dial: d.Dial, Password: func(context.Context) (string, error) { return "wrong", nil }})
+	require.NoError(t, err)
+	r.client = c
+	r.restart(t, "a")
+	_, err = r.backend.Plan(t.Context(), r.snap, 0)
+	require.ErrorIs(t, err, openwrt.ErrUnauthorized)
+	require.NotErrorIs(t, err, backends.ErrUnreachable)
+}
