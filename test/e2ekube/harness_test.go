@@ -7,7 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log"
+	"log" //nolint:depguard // the loader of charts logs there
 	"net"
 	"os"
 	"os/exec"

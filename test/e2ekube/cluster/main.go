@@ -12,7 +12,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log"
+	"log" //nolint:depguard // the loader of charts logs there
 	"os"
 	"os/signal"
 	"syscall"
@@ -25,8 +25,9 @@ func main() {
 	flag.Parse()
 	log.SetOutput(io.Discard) // of libraries
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, settings{kubeapi: *kubeapi, netloom: *netloom, overlay: *overlay, out: os.Stdout}); err != nil {
+	err := run(ctx, settings{kubeapi: *kubeapi, netloom: *netloom, overlay: *overlay, out: os.Stdout})
+	stop()
+	if err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, "cluster:", err)
 		os.Exit(1)
 	}

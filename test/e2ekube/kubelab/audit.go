@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Request is one request as the audit log has it, without what tells one time from another.
@@ -26,7 +27,8 @@ type Request struct {
 	GrantedBy   string // the role that allowed it
 }
 
-// Audit lists the distinct requests of a user since the lab was started, sorted.
+// Audit lists the distinct requests of a user since the lab was started, sorted. Those that a server answered before it was
+// ready are left out: it refuses everything until it has read its roles.
 func (l *Lab) Audit(user string) []Request {
 	l.tb.Helper()
 	file, err := os.Open(l.path("audit.log"))
@@ -41,7 +43,7 @@ func (l *Lab) Audit(user string) []Request {
 		if err != nil {
 			break // the last line may be under way
 		}
-		if r, ok := readRequest(line); ok && r.User == user {
+		if r, at, ok := readRequest(line); ok && r.User == user && !l.wasStarting(at) {
 			seen[r] = true
 		}
 	}
@@ -57,7 +59,13 @@ func (l *Lab) Audit(user string) []Request {
 	return all
 }
 
-func readRequest(line []byte) (Request, bool) {
+// wasStarting says whether the API server was not ready yet at a time.
+func (l *Lab) wasStarting(at time.Time) bool {
+	return slices.ContainsFunc(l.starts, func(s start) bool { return at.After(s.began) && at.Before(s.ready) })
+}
+
+// readRequest reads a line of the log, and when the request came.
+func readRequest(line []byte) (Request, time.Time, bool) {
 	var event struct {
 		Verb       string `json:"verb"`
 		RequestURI string `json:"requestURI"`
@@ -69,9 +77,10 @@ func readRequest(line []byte) (Request, bool) {
 			Resource, Namespace, Name, APIGroup, Subresource string
 		} `json:"objectRef"`
 		Annotations map[string]string `json:"annotations"`
+		Received    time.Time         `json:"requestReceivedTimestamp"`
 	}
 	if err := json.Unmarshal(line, &event); err != nil {
-		return Request{}, false
+		return Request{}, time.Time{}, false
 	}
 	r := Request{
 		User: event.User.Username, Agent: event.UserAgent, Verb: event.Verb,
@@ -88,5 +97,5 @@ func readRequest(line []byte) (Request, bool) {
 			r.GrantedBy = parts[1]
 		}
 	}
-	return r, true
+	return r, event.Received, true
 }

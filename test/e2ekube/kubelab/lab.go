@@ -58,7 +58,11 @@ type Lab struct {
 	client   kubernetes.Interface
 	objects  dynamic.Interface
 	mapper   *restmapper.DeferredDiscoveryRESTMapper
+	starts   []start
 }
+
+// start is a time in which the API server was starting.
+type start struct{ began, ready time.Time }
 
 // Start brings up a control plane without objects, but for those that it makes itself.
 func Start(tb testing.TB, opts Options) *Lab {
@@ -83,6 +87,7 @@ func Start(tb testing.TB, opts Options) *Lab {
 // StartAPI brings the API server up, again after StopAPI or KillAPI, and waits until it is ready.
 func (l *Lab) StartAPI() {
 	l.tb.Helper()
+	began := time.Now()
 	l.api = l.spawn("kube-apiserver", l.apiFlags()...)
 	config := l.Config()
 	config.Timeout = time.Second
@@ -99,6 +104,7 @@ func (l *Lab) StartAPI() {
 		_, err := client.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(l.tb.Context())
 		return err == nil
 	})
+	l.starts = append(l.starts, start{began, time.Now()})
 }
 
 // KillAPI ends the API server without giving it a say. What it held is in etcd.
