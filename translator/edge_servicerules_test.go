@@ -141,6 +141,10 @@ func TestAPortLeadsToOneService(t *testing.T) {
 	}{
 		{"the first", func() { put(t, tr, service("m", 2020)) }, []string{"Service/shop/m/tcp/80"}, 0},
 		{"a younger one", func() { put(t, tr, service("a", 2021)) }, []string{"Service/shop/m/tcp/80"}, 1},
+		{"one of unknown age", func() {
+			put(t, tr, labelled(newClusterService("0", "10.96.1.0", 80), "cnf1"))
+		}, []string{"Service/shop/m/tcp/80"}, 2},
+		{"it goes", func() { tr.Remove(translator.KindService, "shop", "0") }, []string{"Service/shop/m/tcp/80"}, 1},
 		{"an older one", func() { put(t, tr, service("z", 2019)) }, []string{"Service/shop/z/tcp/80"}, 2},
 		{"a resource", func() { put(t, tr, asked) }, []string{"CNFService/shop/asked"}, 3},
 		{"it moves away", func() { put(t, tr, moved) }, []string{"CNFService/shop/asked", "Service/shop/z/tcp/80"}, 2},

@@ -228,6 +228,18 @@ func TestUnknownServices(t *testing.T) {
 	require.Equal(t, intent.AreaBalancers|intent.AreaEdges, rules.Snapshot().Unknown(), "edges are made of Services")
 }
 
+// TestASiteThatIsItsSubnet is led into the tunnel once.
+func TestASiteThatIsItsSubnet(t *testing.T) {
+	site := &v1alpha1.CNFHubSite{ObjectMeta: purposed("site")}
+	site.Spec = v1alpha1.CNFHubSiteSpec{Type: "Device", Site: "192.0.2.8", Subnet: "192.0.2.8/32", DevicePIP: "10.0.0.1"}
+	tr, was := start(t, newZone("lan"))
+	put(t, tr, site)
+	c := only(t, was, tr.Snapshot())
+	require.Equal(t, []intent.EdgeID{
+		"shop/cnf1/CNFHubSite/shop/site/route/192.0.2.8", "shop/cnf1/CNFHubSite/shop/site/nat/192.0.2.8",
+	}, c.Edges)
+}
+
 func TestApplicationsFollowPods(t *testing.T) {
 	app := &v1alpha1.SdewanApplication{ObjectMeta: purposed("app")}
 	app.Spec.PodSelector.MatchLabels = map[string]string{"app": "web"}
