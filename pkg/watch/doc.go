@@ -5,7 +5,8 @@
 // reader that was away for an hour finds each changed object once, in its present state.
 //
 // Objects are typed (*networkingv1.NetworkPolicy, *corev1.Pod, *corev1.Namespace, *corev1.Node, *corev1.Service,
-// *discoveryv1.EndpointSlice), trimmed to what netloom looks at, shared and read-only. Resource versions are kept, but a
+// *discoveryv1.EndpointSlice, and the SD-WAN kinds of pkg/apis/sdewan/v1alpha1), trimmed to what netloom looks at, shared and
+// read-only. Resource versions are kept, but a
 // change that touches nothing of what is kept, such as a heartbeat, is not reported.
 //
 // # Endpoints
@@ -17,14 +18,30 @@
 // endpointslice.kubernetes.io/managed-by the value endpoints.netloom.io. Addresses that are not ready are in it, neither
 // ready nor serving, since only the Service says whether that matters. Zones and hints there are none.
 //
+// # SD-WAN
+//
+// SD-WAN resources keep their spec, status and metadata, but for who wrote which field. From an API they are read through
+// the dynamic client, from directories in any case. Manifests of the older group sdewan.akraino.org are read as those of
+// the newer. Of pods that are gateways, which the label sdewanPurpose says, more is kept than of others: networks,
+// readiness, restarts, controller and whether they are going.
+//
+// # Secrets
+//
+// Secrets are no objects of a source. Who needs one asks for it by name (Secrets): an API through SecretReader, a
+// directory itself. What is in them, or stands in fields of SD-WAN resources that are secret, is in no Problem and not
+// among what Manifests spells.
+//
 // # Kubernetes
 //
 // Kubernetes lists and watches through client-go informers and reads from their stores. A resource that cannot be listed
 // or watched is a Problem until it can be again; what was known of it stays meanwhile.
 //
+// A kind of services or of SD-WAN that an API refuses from the start, because the right is missing or the kind, is
+// withheld until it can be read: the source syncs without it. All other kinds hold it back.
+//
 // With EndpointsAuto it lists EndpointSlices once before it watches anything of the two. Where the API has none (404, or
 // 403 and discovery does not know discovery.k8s.io/v1 either) it reads Endpoints, until it is restarted. Any other error
-// is a Problem and tried for ever, and the source does not sync before.
+// is a Problem and tried for ever; unless it is a refusal, the source does not sync before.
 //
 // # Directory
 //
@@ -33,9 +50,10 @@
 // documents and lists. Kinds that netloom does not know are passed over.
 //
 // What the API server would do with the manifests is done here: fields unknown to the type and fields given twice are
-// faults, values are validated, defaults are filled in. Beyond that, a namespace that objects live in but no manifest
+// faults, values are validated, defaults are filled in; SD-WAN resources are held against the definitions in deploy/crds,
+// where "" means the default. Beyond that, a namespace that objects live in but no manifest
 // declares exists with the one label the API server gives it, kubernetes.io/metadata.name; a pod with an address and no
-// phase runs; and a file's documents are numbered from 1. Nothing is allocated: a service without a cluster IP has none,
+// phase runs, and one that runs is ready, where it does not say; and a file's documents are numbered from 1. Nothing is allocated: a service without a cluster IP has none,
 // and one without node ports neither.
 //
 // With EndpointsAuto the Endpoints of a service count as long as no slice in force is labelled with its name. Kinds that
