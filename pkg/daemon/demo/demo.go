@@ -27,6 +27,8 @@ type Options struct {
 	Listen    string // address of the HTTP server; "" serves nothing
 	UIListen  string // address of the web page; "" serves none
 	Color     bool
+
+	edgeInterval time.Duration // between two read-backs of a simulated device; 0 is the usual one
 }
 
 // patience is how long the first answer may take.
@@ -43,7 +45,9 @@ func Run(ctx context.Context, opts Options, w io.Writer, log logrus.FieldLogger)
 		return err
 	}
 	defer clean()
-	d, err := daemon.New(daemon.Options{
+	functions := newDevices()
+	defer functions.close()
+	settings := daemon.Options{
 		Manifests: dir,
 		Target: builtin.Settings{Owner: "netloom-demo", OVN: builtin.OVNSettings{
 			Endpoints: []string{daemon.EmbeddedAddress}, PortNames: ovn.DefaultPortNames,
@@ -51,7 +55,11 @@ func Run(ctx context.Context, opts Options, w io.Writer, log logrus.FieldLogger)
 		Reconcile: reconcile.Options{MaxDeleteFraction: 1, MaxInterval: reconcile.DefaultMaxInterval},
 		Listen:    opts.Listen,
 		UIListen:  opts.UIListen,
-	}, log)
+	}
+	if opts.Manifests != "" {
+		settings.SDWAN = sdwanOptions(functions, opts)
+	}
+	d, err := daemon.New(settings, log)
 	if err != nil {
 		return err
 	}
@@ -63,20 +71,33 @@ func Run(ctx context.Context, opts Options, w io.Writer, log logrus.FieldLogger)
 	s := &show{w: w, color: opts.Color, dir: dir, client: client, daemon: d, holders: newHolders(), changes: make(chan change, 16)}
 	d.Observe(s)
 	d.Pipeline().OnPublish(func(p daemon.Published) { s.holders.take(p.Events, d.Object) })
-	return run(ctx, d, client, func(ctx context.Context) error { return s.play(ctx, opts.Once) })
+	running := []func(context.Context) error{d.Run, client.Run}
+	if opts.Manifests != "" {
+		s.edges = newEdges(s, d, dir, functions)
+	} else {
+		branch, where, end, err := newBranch(opts, functions, log)
+		if err != nil {
+			return err
+		}
+		defer end()
+		s.edges = newEdges(s, branch, where, functions)
+		running = append(running, branch.Run)
+	}
+	return run(ctx, running, func(ctx context.Context) error { return s.play(ctx, opts.Once) })
 }
 
-// run runs the daemon and the client beside play, and ends them with it.
-func run(ctx context.Context, d *daemon.Daemon, client *ovsdb.Client, play func(context.Context) error) error {
+// run runs daemons and a client beside play, and ends them with it.
+func run(ctx context.Context, beside []func(context.Context) error, play func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
-	ended := make(chan error, 2)
-	go func() { ended <- d.Run(ctx) }()
-	go func() { ended <- client.Run(ctx) }()
+	ended := make(chan error, len(beside))
+	for _, f := range beside {
+		go func() { ended <- f(ctx) }()
+	}
 	played := make(chan error, 1)
 	go func() { played <- play(ctx) }()
 
 	var err error
-	left := 2
+	left := len(beside)
 	select {
 	case err = <-played:
 		cancel()
@@ -99,20 +120,23 @@ func manifests(dir string) (string, func(), error) {
 	if dir != "" {
 		return dir, func() {}, nil
 	}
-	const beside = "examples"
-	if _, err := os.Stat(filepath.Join(beside, "probes.txt")); err == nil {
+	return unpacked("examples", "probes.txt", examples.Files)
+}
+
+// unpacked is a directory of examples: the one in the working directory, known by a file in it, or a copy of those that are
+// built in.
+func unpacked(beside, file string, files fs.FS) (string, func(), error) {
+	if _, err := os.Stat(filepath.Join(beside, file)); err == nil {
 		return beside, func() {}, nil
 	}
-	dir, err := os.MkdirTemp("", "netloom-examples-")
+	dir, err := os.MkdirTemp("", "netloom-"+beside+"-")
 	if err != nil {
 		return "", nil, fmt.Errorf("examples: %w", err)
 	}
 	clean := func() { _ = os.RemoveAll(dir) }
-	if err := copyFS(dir, examples.Files); err != nil {
+	if err := os.CopyFS(dir, files); err != nil {
 		clean()
 		return "", nil, fmt.Errorf("examples: %w", err)
 	}
 	return dir, clean, nil
 }
-
-func copyFS(dir string, files fs.FS) error { return os.CopyFS(dir, files) }

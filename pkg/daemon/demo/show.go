@@ -25,6 +25,7 @@ type show struct {
 	daemon  *daemon.Daemon
 	holders *holders
 	changes chan change
+	edges   *edges
 }
 
 // change is a plan that was written.
@@ -55,17 +56,17 @@ func (s *show) play(ctx context.Context, once bool) error {
 		return err
 	}
 	s.printProblems()
+	if err := s.edges.first(ctx); err != nil {
+		return err
+	}
 	if once {
 		if wrong > 0 {
 			return fmt.Errorf("%d probes were not answered as expected", wrong)
 		}
 		return nil
 	}
-	dir, err := filepath.Abs(s.dir)
-	if err != nil {
-		dir = s.dir
-	}
-	s.printf("\n%s Edit a file in %s and see its rows change. Ctrl-C ends.\n", s.bold("Watching."), dir)
+	s.printf("\n%s Edit a file in %s and see its rows change. Ctrl-C ends.\n", s.bold("Watching."), absolute(s.dir))
+	s.edges.invite()
 	if page := s.daemon.UIAddress(); page != "" {
 		s.printf("The web page: %s\n", page)
 	}
@@ -110,8 +111,20 @@ func (s *show) follow(ctx context.Context) error {
 				return err
 			}
 			s.printProblems()
+		case c := <-s.edges.changes:
+			if err := s.edges.written(c); err != nil {
+				return err
+			}
 		}
 	}
+}
+
+// absolute is where a path is, for people.
+func absolute(path string) string {
+	if whole, err := filepath.Abs(path); err == nil {
+		return whole
+	}
+	return path
 }
 
 func (s *show) printProblems() {
@@ -133,7 +146,10 @@ func (s *show) paint(code, text string) string {
 
 // Applied hands a written plan to the printing goroutine. A printer that cannot follow loses some: it shows, it does not
 // keep books.
-func (s *show) Applied(_ string, p *backends.Plan, took time.Duration) {
+func (s *show) Applied(target string, p *backends.Plan, took time.Duration) {
+	if target != "ovn" {
+		return
+	}
 	select {
 	case s.changes <- change{plan: p, took: took}:
 	default:

@@ -1,0 +1,119 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/netloom/netloom/backends/builtin"
+	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/openwrt/openwrttest"
+)
+
+// devices simulates the network functions that manifests speak of: one device for each pod, which forgets everything when
+// the pod says that its container started anew.
+type devices struct {
+	latest func() *intent.Snapshot
+
+	mu   sync.Mutex
+	list map[intent.GatewayID]*simulated
+}
+
+// simulated is the device of one gateway.
+type simulated struct {
+	*openwrttest.Device
+	run string
+}
+
+func newDevices() *devices { return &devices{list: map[intent.GatewayID]*simulated{}} }
+
+// target makes the target of a gateway, with a device behind it.
+func (d *devices) target(to daemon.Device) (*builtin.Target, error) {
+	g := d.latest().Gateway(to.Gateway)
+	if g == nil {
+		return nil, fmt.Errorf("gateway %s is gone", to.Gateway)
+	}
+	device, err := d.at(g, to)
+	if err != nil {
+		return nil, err
+	}
+	to.Client.URL, to.Client.CA, to.Client.Dial = device.URL(), device.CA(), device.Dial
+	return builtin.New("openwrt", builtin.Settings{
+		Owner: to.Owner, Log: to.Client.Log,
+		OpenWRT: builtin.OpenWRTSettings{Client: to.Client, Gateway: to.Gateway, Secret: to.Secret},
+	})
+}
+
+// at is the device of a gateway as the gateway is now: a new one, or one that has just started anew.
+func (d *devices) at(g *intent.Gateway, to daemon.Device) (*simulated, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if s := d.list[g.ID]; s != nil {
+		if s.run != g.Run {
+			s.run = g.Run
+			s.Restart()
+		}
+		return s, nil
+	}
+	opts := openwrttest.Options{Interfaces: interfaces(g.Networks)}
+	if to.Client.Password != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		var err error
+		if opts.Password, err = to.Client.Password(ctx); err != nil {
+			return nil, err
+		}
+		opts.Strict = true
+	}
+	device, err := openwrttest.New(opts)
+	if err != nil {
+		return nil, err
+	}
+	d.list[g.ID] = &simulated{Device: device, run: g.Run}
+	return d.list[g.ID], nil
+}
+
+// of is the device of a gateway, nil for none.
+func (d *devices) of(id intent.GatewayID) *simulated {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.list[id]
+}
+
+func (d *devices) close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, s := range d.list {
+		s.Close()
+	}
+}
+
+// interfaces are those that networks are reached by, with addresses of their own. The second has the default route.
+func interfaces(networks map[string]string) []openwrttest.Interface {
+	names := slices.Compact(slices.Sorted(maps.Values(networks)))
+	out := make([]openwrttest.Interface, len(names))
+	for i, name := range names {
+		const bits = 24
+		out[i] = openwrttest.Interface{
+			Name: name, Address: netip.PrefixFrom(netip.AddrFrom4([4]byte{172, 16, byte(i), 2}), bits), Default: i == 1,
+		}
+	}
+	return out
+}
+
+// hidden is what a device exports, without keys.
+func hidden(export string) string {
+	lines := strings.Split(export, "\n")
+	for i, line := range lines {
+		if before, _, ok := strings.Cut(line, "pre_shared_key "); ok {
+			lines[i] = before + "pre_shared_key (hidden)"
+		}
+	}
+	return strings.Join(lines, "\n")
+}
