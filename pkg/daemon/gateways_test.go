@@ -1,6 +1,7 @@
 package daemon_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -8,10 +9,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/openwrt/openwrttest"
 )
 
@@ -277,5 +281,40 @@ func TestATargetThatCannotBeMadeIsTriedAgain(t *testing.T) {
 		broken = nil
 		r.after(time.Minute)
 		require.Equal(t, 1, holds(d, "10.1.0.0/24"))
+	})
+}
+
+// slow is a backend that finishes what it has begun, however long that takes, and is on no device while another one is.
+type slow struct{ at *int }
+
+func (s slow) Plan(context.Context, *intent.Snapshot, intent.Revision) (*backends.Plan, error) {
+	*s.at++
+	if *s.at > 1 {
+		panic("two targets are at one device")
+	}
+	time.Sleep(10 * time.Second)
+	*s.at--
+	return &backends.Plan{Full: true}, nil
+}
+
+func (slow) Apply(context.Context, *backends.Plan) error { return nil }
+
+func (slow) Close() error { return nil }
+
+func TestTwoTargetsAreNeverAtOneDevice(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		at, made := 0, 0
+		r.opts.SDWAN.Target = func(d daemon.Device) (*builtin.Target, error) {
+			made++
+			return &builtin.Target{Name: d.Target, Backend: slow{&at}}, nil
+		}
+		r.cnf("cnf-0", "10.0.0.1")
+		r.start()
+		for i := range 3 {
+			r.pod("cnf-0", "10.0.0.1", func(p *corev1.Pod) { p.UID = types.UID(strings.Repeat("x", i+1)) })
+			r.after(2 * time.Second)
+		}
+		r.after(time.Minute)
+		require.Positive(t, made)
 	})
 }

@@ -59,6 +59,8 @@ type rig struct {
 	hosts   map[string][]netip.Addr // that DNS knows
 	deaf    error                   // what DNS says of all others; nil is that there are none
 	fails   func(clienttesting.PatchAction) error
+	late    time.Duration // how long after a write the source sees it
+	latest  int           // counts what it saw late
 	version int
 	patches []string // kind of object and subresource of each write
 }
@@ -252,7 +254,15 @@ func (r *rig) deliver(ref watch.Ref, u *unstructured.Unstructured) {
 	_ = v1alpha1.AddToScheme(scheme)
 	o, _ := scheme.New(v1alpha1.GroupVersion.WithKind(string(ref.Kind)))
 	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, o)
-	r.source.do(func() { r.source.objects[ref], r.source.dirty[ref] = o, true })
+	see := func() { r.source.do(func() { r.source.objects[ref], r.source.dirty[ref] = o, true }) }
+	if r.late == 0 {
+		see()
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.latest++ // what is delivered at one moment comes in order
+	time.AfterFunc(r.late+time.Duration(r.latest), see)
 }
 
 // patch is what the API makes of a merge patch.

@@ -130,16 +130,36 @@ func TestAWriteThatComesTooLateIsDoneAnew(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.cnf("cnf-0", "10.0.0.1")
 		r.apply(wanPolicy("both"))
+		r.start()
 		conflicts := 0
-		r.fail(func(p clienttesting.PatchAction) error {
-			if conflicts++; conflicts > 1 || p.GetName() != "web" {
+		r.fail(func(clienttesting.PatchAction) error {
+			if conflicts++; conflicts > 1 {
 				return nil
 			}
 			return apierrors.NewConflict(schema.GroupResource{}, "web", errors.New("changed"))
 		})
 		r.apply(wanRule("web", "10.1.0.0/24"))
+		r.after(700 * time.Millisecond)
+		require.Equal(t, v1alpha1.InSync, r.rule("web").Status.State, "at once, not after a pause")
+		require.Positive(t, r.metric("netloom_status_writes_total", "conflict"))
+	})
+}
+
+func TestWhatTheSourceHasNotDeliveredYetIsNotWrittenTwice(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.late = time.Second
+		r.cnf("cnf-0", "10.0.0.1")
+		r.apply(wanPolicy("both"))
 		r.start()
+		r.writes()
+		r.apply(wanRule("web", "10.1.0.0/24"))
+		r.after(5 * time.Second)
+		r.pod("cnf-0", "10.0.0.1", notReady)
+		r.after(500 * time.Millisecond)
+		r.pod("cnf-0", "10.0.0.1")
+		r.after(5 * time.Second)
 		require.Equal(t, v1alpha1.InSync, r.rule("web").Status.State)
+		require.Zero(t, r.metric("netloom_status_writes_total", "conflict"))
 	})
 }
 

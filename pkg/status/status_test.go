@@ -173,6 +173,10 @@ func TestWhatTheSnapshotDoesNotKnowYetIsNotJudged(t *testing.T) {
 	p.edit()
 	_, ok := p.world().Of(p.rule)
 	require.False(t, ok)
+	p = newPlace(t, "a")
+	p.rule.DeletionTimestamp = &later
+	_, ok = p.world().Of(p.rule)
+	require.False(t, ok, "nobody has been told to take it away yet")
 	_, ok = p.world().Of(&v1alpha1.CNFStatus{})
 	require.False(t, ok)
 }

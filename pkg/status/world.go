@@ -82,7 +82,7 @@ func newGateway(g *intent.Gateway, loop Loop, s *intent.Snapshot) *gateway {
 	for _, skip := range loop.Skips {
 		out.skips[skip.Intent] = skip.Reason
 	}
-	if loop.Revision >= s.Revision() && loop.Revision > 0 {
+	if loop.Revision >= s.Revision() {
 		return out
 	}
 	changes, ok := s.Since(loop.Revision)
