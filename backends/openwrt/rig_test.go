@@ -165,10 +165,10 @@ func (r *rig) readBack(t testing.TB) *backends.Plan {
 func (r *rig) requireSettled(t testing.TB) {
 	t.Helper()
 	require.Empty(t, text(t, r.readBack(t)))
-	mine := r.backend
+	mine, reached := r.backend, r.reached
 	r.restart(t, "a")
 	require.Empty(t, text(t, r.readBack(t)), "after a restart")
-	r.backend = mine
+	r.backend, r.reached = mine, reached
 	require.NotContains(t, r.device.Export(), "_pending_")
 }
 

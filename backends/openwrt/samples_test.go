@@ -8,6 +8,8 @@ import (
 
 func prefix(s string) netip.Prefix { return netip.MustParsePrefix(s) }
 
+func prefixes(list ...netip.Prefix) []netip.Prefix { return list }
+
 func addr(s string) netip.Addr { return netip.MustParseAddr(s) }
 
 // of makes an edge intent of the gateway's scope.

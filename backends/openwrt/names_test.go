@@ -1,0 +1,68 @@
+package openwrt
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/pkg/openwrt"
+)
+
+func TestNamesAreTheOwners(t *testing.T) {
+	a, b := newNamer("a"), newNamer("b")
+	for _, k := range openwrt.Kinds() {
+		seen := map[string]bool{}
+		for i := range 1000 {
+			name := a.object(k, fmt.Sprintf("shop/cnf/Kind/shop/x-%d", i), "x-1.y")
+			require.NoError(t, openwrt.CheckName(k, name))
+			require.False(t, seen[name], "%s: %s is there twice", k, name)
+			seen[name] = true
+			require.True(t, a.mine(k, name), name)
+			require.False(t, b.mine(k, name), name)
+			require.False(t, a.note(name), name)
+		}
+	}
+	for _, name := range []string{a.pending("firewall"), a.seal("r", "w", "s")} {
+		require.NoError(t, openwrt.CheckName(openwrt.Proposals, name))
+		require.True(t, a.note(name))
+		require.False(t, b.note(name))
+		require.False(t, a.mine(openwrt.Proposals, name))
+	}
+	require.NoError(t, openwrt.CheckConnection(a.connection("shop/cnf/IpsecSite/shop/hub", "conn-a")))
+	require.NotEqual(t, a.connection("x", "yz"), a.connection("xy", "z"))
+}
+
+// TestNamesThatServicesTake holds names against what mwan3 and the firewall pass over without a word.
+func TestNamesThatServicesTake(t *testing.T) {
+	n := newNamer("a")
+	require.Len(t, n.object(openwrt.Policies, "id", "readable"), 15)
+	require.Len(t, n.object(openwrt.PolicyRules, "id", "readable"), 15)
+	require.Len(t, n.object(openwrt.Zones, "id", "readable"), 11)
+	require.Len(t, n.object(openwrt.Routes, "id", strings.Repeat("long", 100)), 5+1+10+1+40)
+}
+
+func TestNamesStay(t *testing.T) {
+	n := newNamer("netloom")
+	require.Equal(t, "noftnu21bbk", n.object(openwrt.Zones, "shop/cnf/FirewallZone/shop/lan", "lan"))
+	require.Equal(t, "noftn_mie76q1fme_web_1", n.object(openwrt.Redirects, "shop/cnf/FirewallDNAT/shop/web.1", "web.1"))
+}
+
+func FuzzNames(f *testing.F) {
+	f.Add("shop/cnf/FirewallRule/shop/x", "x")
+	f.Add("", "__")
+	f.Add("\xff", "höß\x00.-")
+	f.Fuzz(func(t *testing.T, id, readable string) {
+		n := newNamer("a")
+		for _, k := range openwrt.Kinds() {
+			name := n.object(k, id, readable)
+			if err := openwrt.CheckName(k, name); err != nil || !n.mine(k, name) || n.note(name) {
+				t.Fatalf("%s: %q of %q: %v", k, name, id, err)
+			}
+		}
+		if err := openwrt.CheckConnection(n.connection(id, readable)); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
