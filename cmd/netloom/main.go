@@ -76,7 +76,7 @@ nothing it does not own.
 	root.AddCommand(
 		newDemo(), newRun(), newApply(),
 		newTranslate(), newProbe(), newTest(), newExplain(), newImpact(), newPlan(), newDrift(),
-		newDeviceSim(), newVersion(),
+		newWebhook(), newDeviceSim(), newVersion(),
 	)
 	return root
 }

@@ -1,0 +1,114 @@
+package webhook
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kjson "k8s.io/apimachinery/pkg/util/json"
+)
+
+// maxBody is how much of a request is read: an object of the largest size that a server stores, twice, with room to spare.
+const maxBody = 8 << 20
+
+// endpoint is a path, with what its reviews are judged by.
+type endpoint struct {
+	path  string
+	judge judge
+	needs []*feed
+}
+
+// review answers those of an endpoint. An error of HTTP has the API server do what failurePolicy says.
+func (s *Server) review(e *endpoint) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		if text := missing(e.needs); text != "" {
+			s.metrics.count(e.path, "", "not ready", start)
+			http.Error(w, "not ready: "+text, http.StatusServiceUnavailable)
+			return
+		}
+		review, code, err := readReview(w, r)
+		if err != nil {
+			s.metrics.count(e.path, "", "unreadable", start)
+			http.Error(w, err.Error(), code)
+			return
+		}
+		response, result := s.respond(e, review.Request)
+		s.metrics.count(e.path, string(review.Request.Operation), result, start)
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(&admissionv1.AdmissionReview{TypeMeta: review.TypeMeta, Response: response}) // to the API server
+	}
+}
+
+// missing says what of feeds is not known yet.
+func missing(feeds []*feed) string {
+	var list []string
+	for _, f := range feeds {
+		if text := f.missing(); text != "" {
+			list = append(list, text)
+		}
+	}
+	return strings.Join(list, "; ")
+}
+
+// readReview reads the request of a review.
+func readReview(w http.ResponseWriter, r *http.Request) (*admissionv1.AdmissionReview, int, error) {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return nil, http.StatusUnsupportedMediaType, errors.New("expected Content-Type application/json")
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		code := http.StatusBadRequest
+		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+			code = http.StatusRequestEntityTooLarge
+		}
+		return nil, code, err
+	}
+	review := &admissionv1.AdmissionReview{}
+	if err := kjson.Unmarshal(body, review); err != nil {
+		return nil, http.StatusBadRequest, err
+	}
+	want := metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "AdmissionReview"}
+	if review.TypeMeta != want || review.Request == nil {
+		return nil, http.StatusBadRequest, errors.New("expected an AdmissionReview of admission.k8s.io/v1 with a request")
+	}
+	return review, http.StatusOK, nil
+}
+
+// respond judges a request.
+func (s *Server) respond(e *endpoint, r *admissionv1.AdmissionRequest) (response *admissionv1.AdmissionResponse, result string) {
+	a, err := e.judge(r)
+	response = &admissionv1.AdmissionResponse{UID: r.UID, Allowed: err == nil && a.denial == "", Warnings: a.warnings}
+	if a.why != "" {
+		response.AuditAnnotations = map[string]string{"why": a.why}
+	}
+	result = "allowed"
+	switch {
+	case err != nil:
+		result = "error"
+		response.Result = &metav1.Status{
+			Status: metav1.StatusFailure, Code: http.StatusBadRequest, Reason: metav1.StatusReasonBadRequest, Message: err.Error(),
+		}
+	case a.denial != "":
+		result = "denied"
+		response.Result = &metav1.Status{
+			Status: metav1.StatusFailure, Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: a.denial,
+		}
+	case len(a.warnings) > 0:
+		result = "warned"
+	}
+	if result == "denied" || result == "error" {
+		s.log.WithFields(logrus.Fields{
+			"path": e.path, "user": r.UserInfo.Username, "operation": r.Operation, "resource": r.Resource.Resource,
+			"object": r.Namespace + "/" + r.Name, "message": response.Result.Message, "why": a.why,
+		}).Info("refused")
+	}
+	return response, result
+}

@@ -1,0 +1,107 @@
+package webhook_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"math/big"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/require"
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+	metadatafake "k8s.io/client-go/metadata/fake"
+
+	"github.com/netloom/netloom/pkg/webhook"
+)
+
+// selfSigned is a certificate for 127.0.0.1, and those who trust it.
+func selfSigned(t *testing.T) (*tls.Certificate, *x509.CertPool) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, NotAfter: time.Now().Add(time.Hour),
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	require.NoError(t, err)
+	leaf, err := x509.ParseCertificate(der)
+	require.NoError(t, err)
+	pool := x509.NewCertPool()
+	pool.AddCert(leaf)
+	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}, pool
+}
+
+// TestServeAnswersOverTLSAndFinishes asks a running server over TLS, tells it to stop, and is still answered until it has.
+func TestServeAnswersOverTLSAndFinishes(t *testing.T) {
+	cert, pool := selfSigned(t)
+	log := logrus.New()
+	log.SetOutput(&bytes.Buffer{})
+	scheme := metadatafake.NewTestScheme()
+	require.NoError(t, metav1.AddMetaToScheme(scheme))
+	const delay = 300 * time.Millisecond
+	server, err := webhook.New(webhook.Clients{Kubernetes: fake.NewClientset(), Metadata: metadatafake.NewSimpleMetadataClient(scheme)},
+		webhook.Options{Certificate: func() (*tls.Certificate, error) { return cert, nil }, ShutdownDelay: delay}, log)
+	require.NoError(t, err)
+	reviews, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	health, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(ctx, reviews, health) }()
+
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: true}}
+	defer client.CloseIdleConnections()
+	ask := func() (*http.Response, error) {
+		body, err := json.Marshal(&admissionv1.AdmissionReview{
+			TypeMeta: metav1.TypeMeta{APIVersion: "admission.k8s.io/v1", Kind: "AdmissionReview"},
+			Request:  request(t, "ann", "mwan3policies", policyText, policyText),
+		})
+		require.NoError(t, err)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://"+reviews.Addr().String()+webhook.PathLabel, bytes.NewReader(body))
+		require.NoError(t, err)
+		r.Header.Set("Content-Type", "application/json")
+		return client.Do(r)
+	}
+	answer, err := ask()
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	require.Equal(t, http.StatusOK, answer.StatusCode)
+	require.Equal(t, "HTTP/2.0", answer.Proto)
+
+	old := &tls.Dialer{Config: &tls.Config{RootCAs: pool, MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10}}
+	_, err = old.DialContext(t.Context(), "tcp", reviews.Addr().String())
+	require.ErrorContains(t, err, "protocol version")
+
+	ready := func() int {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+health.Addr().String()+"/readyz", http.NoBody)
+		require.NoError(t, err)
+		answer, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		return answer.StatusCode
+	}
+	require.Eventually(t, func() bool { return ready() == http.StatusOK }, 10*time.Second, 10*time.Millisecond)
+	stopped := time.Now()
+	stop()
+	require.Eventually(t, func() bool { return ready() == http.StatusServiceUnavailable }, delay, time.Millisecond)
+	answer, err = ask()
+	require.NoError(t, err, "it is still answered")
+	require.NoError(t, answer.Body.Close())
+	require.NoError(t, <-done)
+	require.GreaterOrEqual(t, time.Since(stopped), delay)
+	_, err = ask() //nolint:bodyclose // there is none
+	require.Error(t, err)
+}
