@@ -128,7 +128,7 @@ func TestNetloomAgreesWithAServerAboutAnything(t *testing.T) {
 // mutateItem puts a value into an item of a list, or in its place.
 func mutateItem(random *rand.Rand, list []any, value any) {
 	item, ok := list[0].(map[string]any)
-	if !ok || random.IntN(4) == 0 {
+	if !ok || len(item) == 0 || random.IntN(4) == 0 {
 		list[0] = value
 		return
 	}

@@ -306,6 +306,10 @@ func mistakes() []mistake {
 			`spec.fullname: Invalid value: "a;reboot": ` + "must be a DNS name or an IPv4 address",
 		},
 		{"a port of the service that is none", "cnfservice", `{dport: http}`, `spec.dport: Invalid value: "http": ` + port},
+		{
+			"a service without any port", "cnfservice", `{port: "", dport: ""}`,
+			"spec.port: Required value: needs port or dport: without a port every packet for the CNF would go to the service",
+		},
 		{"no remote service", "cnflocalservice", `{remoteservice: null}`, `spec.remoteservice: Required value`},
 		{"a site without any address", "cnfhubsite", `{subnet: null}`, "spec.subnet: Required value: site or subnet is needed"},
 		{"a hub without tunnel", "cnfhubsite", `{type: Hub}`, "spec.hubip: Required value: type Hub needs hubip"},
@@ -366,7 +370,7 @@ func unusuals() []unusual {
 		{"a route over the interface of an address", "cnfroute", `{dev: "#192.168.1.5"}`},
 		{"a rule about marks alone", "cnfrouterule", `{src: "", prio: "", fwmark: "16", table: local}`},
 		{"a service by address", "cnflocalservice", `{remoteservice: 192.0.2.1, localport: "", remoteport: ""}`},
-		{"a name with a dot at its end", "cnfservice", `{fullname: foo.example.com., port: "", dport: "", cidr: 10.0.0.0/8}`},
+		{"a name with a dot at its end", "cnfservice", `{fullname: foo.example.com., port: "", dport: "80", cidr: 10.0.0.0/8}`},
 		{"a hub", "cnfhubsite", `{type: Hub, site: branch.example.com, subnet: "", hubip: 10.10.10.35}`},
 		{"pods by expressions", "sdewanapplication", `{appNamespace: "", podSelector: {matchExpressions:
 			[{key: app, operator: In, values: [a, b]}]}}`},

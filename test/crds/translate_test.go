@@ -65,14 +65,12 @@ func TestTranslatorRefusesMistakes(t *testing.T) {
 // TestTranslatorTakesWhatPasses holds the translator to what the schemas take.
 func TestTranslatorTakesWhatPasses(t *testing.T) {
 	// Names that are not Services need DNS.
-	unresolved := map[string]bool{"a hub": true, "a service by address": true}
+	unresolved := map[string]bool{"a hub": true, "a service by address": true, "a name with a dot at its end": true}
 	for _, tc := range unusuals() {
 		t.Run(tc.name, func(t *testing.T) {
 			intents, problems, readable := translated(t, changed(t, tc.sample, tc.spec))
 			require.True(t, readable)
 			switch {
-			case tc.name == "a name with a dot at its end":
-				require.Contains(t, strings.Join(problems, "\n"), "without port and dport", "it would cut the gateway off")
 			case unresolved[tc.name]:
 				require.Zero(t, intents)
 				require.NotEmpty(t, problems)

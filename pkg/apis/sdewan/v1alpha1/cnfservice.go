@@ -35,16 +35,18 @@ type CNFServiceList struct {
 
 // CNFServiceSpec is the service, and the ports. They are as the design document has them; upstream's controller mixes them
 // up.
+//
+// +kubebuilder:validation:XValidation:rule="(has(self.port) && size(self.port) > 0) || (has(self.dport) && size(self.dport) > 0)",message="needs port or dport: without a port every packet for the CNF would go to the service",reason=FieldValueRequired,fieldPath=.port
 type CNFServiceSpec struct {
 	// DNS name of the service, such as httpd.default.svc.cluster.local.
 	// +kubebuilder:validation:MinLength=1
 	FullName Domain `json:"fullname"`
 
-	// TCP port of the CNF. Empty is every port.
+	// TCP port of the CNF. Empty is that of dport; one of the two is needed.
 	// +optional
 	Port Port `json:"port,omitempty"`
 
-	// TCP port of the service. Empty is the one that packets came to.
+	// TCP port of the service. Empty is that of port.
 	// +optional
 	DPort Port `json:"dport,omitempty"`
 
