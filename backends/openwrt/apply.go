@@ -163,7 +163,7 @@ func (w *writer) put(ctx context.Context, s *step) error {
 	if err != nil {
 		return err
 	}
-	w.have.objects[s.key] = &held{object: kept, sent: s.want.object, copies: 1}
+	w.have.objects[s.key] = &held{object: kept, sent: s.want.object, copies: 1, as: s.want}
 	w.run.wrote[s.service()] = true
 	if written := sealed(s.want.object); written != "" {
 		return w.leaveNote(ctx, w.b.names.seal(s.key.name, written, shown(kept)))

@@ -131,7 +131,7 @@ func writable(g *intent.Gateway) error {
 func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot, g *intent.Gateway) (*backends.Plan, error) {
 	b.model = nil
 	next := &model{enforced: b.enforced(want, g)}
-	if err := b.renderEdges(ctx, next, want, g); err != nil {
+	if err := b.renderEdges(ctx, next, want, g, nil); err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
 	var err error
@@ -144,14 +144,14 @@ func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot, g *intent.
 	return b.propose(plan, next), nil
 }
 
-// renderEdges fills in what edge intents ask for.
-func (b *Backend) renderEdges(ctx context.Context, m *model, want *intent.Snapshot, g *intent.Gateway) error {
+// renderEdges fills in what edge intents ask for; last is what they asked for before, see render.
+func (b *Backend) renderEdges(ctx context.Context, m *model, want *intent.Snapshot, g *intent.Gateway, last *wishes) error {
 	secrets, err := readSecrets(ctx, want, g.Scope, b.opts.Secret)
 	if err != nil {
 		return err
 	}
 	m.scope, m.run, m.networks = g.Scope, g.Run, g.Networks
-	m.edges = render(want, g, b.names, secrets, len(m.enforced) > 0)
+	m.edges = render(want, g, b.names, secrets, len(m.enforced) > 0, last)
 	return nil
 }
 

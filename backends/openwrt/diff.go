@@ -69,6 +69,9 @@ func (c *comparison) object(w *wanted) {
 		}
 	}
 	have := c.have.objects[w.key]
+	if have != nil && have.as == w {
+		return
+	}
 	if r, ok := c.refused[w.key]; ok && r.of == digestOf(w.object) {
 		c.leaveOut(w, r.reason)
 		return
@@ -77,6 +80,7 @@ func (c *comparison) object(w *wanted) {
 	if have == nil {
 		op.Verb, op.After = backends.Create, fields(w.object)
 	} else if op.Before, op.After = c.changes(w, have); len(op.Before)+len(op.After) == 0 {
+		have.as = w
 		return
 	}
 	op.Native = &step{stage: place, key: w.key, want: w, intent: w.intent}
@@ -92,12 +96,15 @@ func (c *comparison) leaveOut(w *wanted, reason string) {
 
 // changes are the fields in which an object differs.
 func (c *comparison) changes(w *wanted, have *held) (before, after backends.Fields) {
-	before, after = backends.Fields{}, backends.Fields{}
-	old, next := fields(have.object), fields(w.object)
 	differ := openwrt.Diff(w.kind, w.object, have.object)
 	if !c.sealedAs(w, have) {
 		differ = append(differ, blindFields()...)
 	}
+	if len(differ) == 0 && have.copies == 1 {
+		return nil, nil
+	}
+	before, after = backends.Fields{}, backends.Fields{}
+	old, next := fields(have.object), fields(w.object)
 	for _, name := range differ {
 		for f, v := range old {
 			if f == name || strings.HasPrefix(f, name+".") {

@@ -39,7 +39,11 @@ func (b *Backend) planChanges(
 		t.edges = t.edges || len(m.enforced) > 0 != (len(next.enforced) > 0) // no rule accepts what policies deny
 	}
 	if t.edges {
-		if err := b.renderEdges(ctx, &next, want, g); err != nil {
+		last := m.edges
+		if !maps.Equal(m.networks, g.Networks) || len(m.enforced) > 0 != (len(next.enforced) > 0) {
+			last = nil
+		}
+		if err := b.renderEdges(ctx, &next, want, g, last); err != nil {
 			return nil, fmt.Errorf("plan: %w", err)
 		}
 	}

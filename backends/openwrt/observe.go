@@ -13,6 +13,7 @@ type held struct {
 	object openwrt.Object // as the device shows it
 	sent   openwrt.Object // as this process wrote it; nil when another did
 	copies int            // how many objects have the name
+	as     *wanted        // what it is known to be as; nil when it is not known, or not so
 }
 
 // holdings is what the device holds, as far as it concerns this owner.

@@ -20,6 +20,7 @@ type wanted struct {
 	intent string         // the ID of the edge intent or policy that it stands for
 	origin string         // the source object, for people
 	needs  []key          // what it refers to
+	claims []string       // what it has for itself
 }
 
 // wishes is what the device shall hold. It is not changed once it is made.
@@ -29,11 +30,13 @@ type wishes struct {
 	gone    map[key]string // what an intent had that is to go, and which one
 	skips   []backends.Skip
 	sets    map[intent.SetID]bool // whose members it depends on
+	from    map[*intent.EdgeIntent]*wanted
 }
 
 func newWishes() *wishes {
 	return &wishes{
 		objects: map[key]*wanted{}, keep: map[key]bool{}, gone: map[key]string{}, sets: map[intent.SetID]bool{},
+		from: map[*intent.EdgeIntent]*wanted{},
 	}
 }
 
@@ -49,6 +52,7 @@ type renderer struct {
 	want    *intent.Snapshot
 	secrets map[intent.SecretRef]secret
 	guard   bool // there are policies to enforce
+	last    *wishes
 	out     *wishes
 	placed  map[intent.EdgeID]key
 	failed  map[intent.EdgeID]string // why an intent has no object
@@ -62,12 +66,13 @@ type secret struct {
 }
 
 // render spells every edge intent of the gateway's scope. With guard, which is for gateways that enforce policies, no rule
-// accepts what a policy denies.
+// accepts what a policy denies. Last is what it came to before, with the same networks and guard, or nil: what cannot have
+// become different is taken from there.
 func render(
-	want *intent.Snapshot, gateway *intent.Gateway, names namer, secrets map[intent.SecretRef]secret, guard bool,
+	want *intent.Snapshot, gateway *intent.Gateway, names namer, secrets map[intent.SecretRef]secret, guard bool, last *wishes,
 ) *wishes {
 	r := &renderer{
-		names: names, gateway: gateway, want: want, secrets: secrets, guard: guard, out: newWishes(),
+		names: names, gateway: gateway, want: want, secrets: secrets, guard: guard, last: last, out: newWishes(),
 		placed: map[intent.EdgeID]key{}, failed: map[intent.EdgeID]string{}, taken: map[string]string{},
 	}
 	intents := slices.Collect(want.EdgeIntentsOf(gateway.Scope))
@@ -100,6 +105,7 @@ func (r *renderer) add(e *intent.EdgeIntent) {
 	case err == nil && w == nil: // nothing to say is no fault
 	case err == nil:
 		r.out.objects[w.key] = w
+		r.out.from[e] = w
 		r.placed[e.ID] = w.key
 	case errors.As(err, &keep) && w != nil:
 		r.out.keep[w.key] = true
@@ -125,6 +131,12 @@ func (r *renderer) object(e *intent.EdgeIntent) (*wanted, error) {
 		}
 		w.needs = append(w.needs, k)
 	}
+	if old := r.reuse(e, w.needs); old != nil {
+		if err := r.claim(e, old.claims); err != nil {
+			return nil, err
+		}
+		return old, nil
+	}
 	kind, ok := deviceKind(e.Spec)
 	if !ok {
 		return nil, errors.New("nothing is known of its kind")
@@ -138,20 +150,36 @@ func (r *renderer) object(e *intent.EdgeIntent) (*wanted, error) {
 	if err != nil && !errors.As(err, &keep) || resource == nil && err == nil {
 		return nil, err
 	}
-	claims := []string{w.space() + " name " + w.name}
+	w.claims = []string{w.space() + " name " + w.name}
 	if err == nil {
 		w.object = openwrt.ObjectOf(resource)
 		if err := printable(w.object); err != nil {
 			return nil, err
 		}
-		claims = append(claims, r.claims(w)...)
+		w.claims = append(w.claims, r.claims(w)...)
 	}
-	if rival := r.claim(e, claims); rival != nil {
+	if rival := r.claim(e, w.claims); rival != nil {
 		return nil, rival
 	}
 	slices.SortFunc(w.needs, key.compare)
 	w.needs = slices.Compact(w.needs)
 	return w, err
+}
+
+// reuse finds what an intent came to before; nil when that may depend on more than the intent and what it needs.
+func (r *renderer) reuse(e *intent.EdgeIntent, needs []key) *wanted {
+	if r.last == nil {
+		return nil
+	}
+	old := r.last.from[e]
+	if old == nil || old.kind == openwrt.Remotes || old.kind == openwrt.Applications {
+		return nil
+	}
+	slices.SortFunc(needs, key.compare)
+	if !slices.Equal(slices.Compact(needs), old.needs) {
+		return nil
+	}
+	return old
 }
 
 // keyOf is where an intent's object is.
