@@ -17,7 +17,7 @@ func many(n, port int) []*intent.EdgeIntent {
 	for i := range n {
 		out = append(out, of("FirewallRule", fmt.Sprintf("r-%d", i), &intent.FirewallRule{
 			From: ref(lan), To: ref(wan), Decides: intent.Drop,
-			Match: intent.Match{Protocol: "tcp", DstPort: uint16(port + i)}, //nolint:gosec // small numbers
+			Match: intent.Match{Protocol: "tcp", DstPort: uint16(port + i)},
 		}, lan, wan))
 	}
 	return out
