@@ -87,7 +87,9 @@ func TestManifests(t *testing.T) {
 	}{
 		{"the overlay as it is", home, plain},
 		{"the overlay with monitoring", home, central(t, "monitoring")("ovn-nb: [tcp:127.0.0.1:6641]\n")},
+		{"the overlay with SD-WAN", home, central(t, "sdewan")("sdewan: true\n")},
 		{"the chart", "chart", helm(t, "chart", nb, nil)},
+		{"the chart with SD-WAN alone", "chart", helm(t, "chart", map[string]any{"sdewan": true}, nil)},
 		{"the chart with everything", "chart", helm(t, "chart", nb, everything)},
 	} {
 		kube.Apply(`{apiVersion: v1, kind: Namespace, metadata: {name: ` + tc.namespace + `, labels: {pod-security.kubernetes.io/enforce: restricted}}}`)
@@ -135,6 +137,8 @@ func TestChartIsTheOverlay(t *testing.T) {
 	overlay := central(t)("ovn-nb: [tcp:127.0.0.1:6641]\n")
 	objects := helm(t, home, map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}}, nil)
 	require.Equal(t, rightsOf(t, overlay), rightsOf(t, objects))
+	edge := map[string]any{"sdewan": true}
+	require.Equal(t, rightsOf(t, central(t, "sdewan")("sdewan: true\n")), rightsOf(t, helm(t, home, edge, nil)))
 
 	a, b := deploymentOf(t, overlay), deploymentOf(t, objects)
 	settings := a.Template.Spec.Volumes[0].ConfigMap.Name

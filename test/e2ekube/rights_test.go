@@ -108,13 +108,10 @@ func TestRights(t *testing.T) {
 	t.Logf("%d rights, %d kinds of requests", len(rights), len(requests))
 
 	for _, r := range rights {
-		giveBack := r.without(t, w.kube)
-		ovnlab.Eventually(t, patience, "the server knows that the right is gone", func() bool { return !w.may(r) })
+		giveBack := w.take(r)
 		w.netloom.Kill()
 		w.netloom.Restart()
-		ovnlab.Eventually(t, patience, fmt.Sprintf("netloom misses %+v", r), func() bool {
-			return slices.ContainsFunc(w.kube.Audit(account), func(q kubelab.Request) bool { return r.uses(q) && q.Forbidden })
-		})
+		w.awaitMissed(r)
 		if r.verb == "list" {
 			w.awaitProblem(r.resource)
 			w.awaitReadiness(map[string]string{
@@ -127,6 +124,23 @@ func TestRights(t *testing.T) {
 		w.awaitReadiness("ok\n")
 		require.Equal(t, settled, w.ovn.Dump())
 	}
+}
+
+// take takes a right away and waits until the server knows.
+func (w *world) take(r right) (giveBack func()) {
+	w.t.Helper()
+	giveBack = r.without(w.t, w.kube)
+	ovnlab.Eventually(w.t, patience, "the server knows that the right is gone", func() bool { return !w.may(r) })
+	return giveBack
+}
+
+// awaitMissed waits until netloom has asked in vain for what it has no right to.
+func (w *world) awaitMissed(r right) {
+	w.t.Helper()
+	ovnlab.Eventually(w.t, patience, fmt.Sprintf("netloom misses %+v", r), func() bool {
+		w.netloom.Running()
+		return slices.ContainsFunc(w.kube.Audit(account), func(q kubelab.Request) bool { return r.uses(q) && q.Forbidden })
+	})
 }
 
 // awaitReadiness waits until netloom says this of itself: "ok" and nothing else, or what it contains.
@@ -145,11 +159,12 @@ func (w *world) awaitReadiness(want string) {
 // may says whether the server would let netloom use a right.
 func (w *world) may(r right) bool {
 	w.t.Helper()
+	resource, subresource, _ := strings.Cut(r.resource, "/")
 	review, err := w.kube.Client().AuthorizationV1().SubjectAccessReviews().Create(w.t.Context(), &authorizationv1.SubjectAccessReview{
 		Spec: authorizationv1.SubjectAccessReviewSpec{
 			User:               account,
 			Groups:             []string{"system:serviceaccounts", "system:serviceaccounts:" + home, "system:authenticated"},
-			ResourceAttributes: &authorizationv1.ResourceAttributes{Group: r.group, Resource: r.resource, Verb: r.verb},
+			ResourceAttributes: &authorizationv1.ResourceAttributes{Group: r.group, Resource: resource, Subresource: subresource, Verb: r.verb},
 		},
 	}, metav1.CreateOptions{})
 	require.NoError(w.t, err)

@@ -1,0 +1,255 @@
+//go:build e2e
+
+package e2ekube_test
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+
+	sdwan "github.com/netloom/netloom/examples-sdwan"
+	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/test/e2e/ovnlab"
+	"github.com/netloom/netloom/test/e2ekube/kubelab"
+)
+
+// edgeNamespaces are those that SD-WAN needs besides.
+const edgeNamespaces = `
+apiVersion: v1
+kind: Namespace
+metadata: {name: edge}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: sdewan-system}
+---
+`
+
+// TestEdge configures a simulated network function as the SD-WAN resources of an API server say, under the rights of the
+// component for it: each is used, and each is missed.
+func TestEdge(t *testing.T) {
+	w, objects := newEdge(t)
+	names := w.inSync(objects)
+	require.Greater(t, len(names), 5)
+	t.Logf("%d objects are in sync", len(names))
+
+	t.Log("an object is deleted, and goes when the device does not hold it any more")
+	rule := w.edge("firewallrules")
+	require.NoError(t, rule.Delete(t.Context(), "no-mail-from-desks", metav1.DeleteOptions{}))
+	ovnlab.Eventually(t, patience, "the finalizer is taken away", func() bool {
+		_, err := rule.Get(t.Context(), "no-mail-from-desks", metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
+	w.kube.Apply(edgeRule("25"))
+
+	t.Log("somebody else is quicker to write")
+	rights := rightsOf(t, central(t, "sdewan")("sdewan: true\n"))
+	reread := right{"netloom-sdewan", v1alpha1.GroupVersion.Group, "firewallrules", "get"}
+	require.Contains(t, rights, reread)
+	port := 1000
+	ovnlab.Eventually(t, patience, "a status is written anew after a conflict", func() bool {
+		port++
+		w.kube.Apply(edgeRule(fmt.Sprint(port)))
+		w.kube.Apply(strings.Replace(edgeRule(fmt.Sprint(port)), "labels:", "annotations: {a: b"+fmt.Sprint(port)+"}, labels:", 1))
+		return w.used(reread)
+	})
+
+	t.Log("the same happens twice, which is one Event")
+	again := right{"netloom-sdewan", "", "events", "patch"}
+	require.Contains(t, rights, again)
+	for range 2 {
+		w.kube.Apply(strings.Replace(edgeRule("25"), "src: office", "src: nowhere", 1))
+		ovnlab.Eventually(t, patience, "a zone that is not there is told", func() bool { return w.ruleState() != "In Sync" })
+		w.kube.Apply(edgeRule("25"))
+		w.inSync(objects)
+	}
+	ovnlab.Eventually(t, patience, "an Event is counted up", func() bool { return w.used(again) })
+
+	requireNothingForbidden(t, w.kube)
+	for _, r := range rights {
+		if r.role == "netloom-sdewan" && (r.verb == "list" || r.verb == "watch" || r.group == "") {
+			require.True(t, w.used(r), "nobody uses %+v", r)
+		}
+	}
+	for _, r := range rights { // of rights that all kinds have, it is enough that one is used
+		require.True(t, slices.ContainsFunc(rights, func(o right) bool {
+			_, sub, _ := strings.Cut(r.resource, "/")
+			_, other, _ := strings.Cut(o.resource, "/")
+			return r.role == o.role && r.group == o.group && r.verb == o.verb && sub == other && w.used(o)
+		}), "nobody uses anything like %+v", r)
+	}
+	w.edgeRightsAreMissed()
+}
+
+// edgeRightsAreMissed takes rights away that SD-WAN needs, those of one kind standing for all, and has each be felt.
+func (w *world) edgeRightsAreMissed() {
+	w.t.Helper()
+	group := v1alpha1.GroupVersion.Group
+	changed := 2000
+	change := func() {
+		changed++
+		w.kube.Apply(edgeRule(fmt.Sprint(changed)))
+	}
+	restart := func() {
+		w.netloom.Kill()
+		w.netloom.Restart()
+	}
+	for _, tc := range []struct {
+		right
+		trigger func()
+	}{
+		{right{"", group, "firewallrules", "list"}, restart},
+		{right{"", group, "firewallrules", "watch"}, restart},
+		{right{"", group, "firewallrules/status", "patch"}, change},
+		{right{"", group, "firewallrules", "patch"}, func() {
+			w.kube.Apply(strings.Replace(edgeRule("25"), "no-mail-from-desks", "another", 1))
+		}},
+		{right{"", group, "cnfstatuses", "get"}, func() {}},
+		{right{"", group, "cnfstatuses/status", "patch"}, restart},
+		{right{"", group, "cnfstatuses", "create"}, func() {
+			require.NoError(w.t, w.kube.Objects().Resource(v1alpha1.GroupVersion.WithResource("cnfstatuses")).Namespace("sdewan-system").
+				DeleteCollection(w.t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
+		}},
+		{right{"", "", "secrets", "get"}, restart},
+		{right{"", "", "events", "create"}, change},
+	} {
+		tc.role = "netloom-sdewan"
+		giveBack := w.take(tc.right)
+		tc.trigger()
+		w.awaitMissed(tc.right)
+		giveBack()
+		w.awaitReadiness("ok\n")
+	}
+}
+
+// newEdge installs netloom with the component for SD-WAN, and the examples with a device behind them.
+func newEdge(t *testing.T) (*world, []*unstructured.Unstructured) {
+	t.Helper()
+	w := &world{t: t, kube: startKube(t, "WatchList=false"), ovn: startOVN(t)}
+	w.kube.Apply(nodes + namespaces + edgeNamespaces)
+	w.installDefinitions()
+	address := fmt.Sprintf("127.66.%d.%d", os.Getpid()>>8&0x7f, 1+os.Getpid()&0x7f) // of this test alone
+	netloom, err := buildOnce()
+	require.NoError(t, err)
+	device := ovnlab.Spawn(t, filepath.Join(t.TempDir(), "device.log"), os.Environ(), netloom, "device-sim", "--listen", address+":80", "--password", "only-for-the-demo")
+	ovnlab.Eventually(t, patience, "the device serves", func() bool { return strings.Contains(device.Tail(5), "serving") })
+	w.kube.ApplyObjects(central(t, "sdewan")(settingsFor(w.ovn) +
+		"sdewan: true\nsdewan-plain-http: true\nsdewan-interval: 1s\nsdewan-status-interval: 1s\n"))
+	objects := w.edgeExamples(address)
+	w.netloom = run(t, w.kube, home, "netloom")
+	w.netloom.AwaitReady()
+	return w, objects
+}
+
+// installDefinitions applies deploy/crds and waits until they are served.
+func (w *world) installDefinitions() {
+	w.t.Helper()
+	files, err := filepath.Glob(root + "/deploy/crds/*.yaml")
+	require.NoError(w.t, err)
+	require.Len(w.t, files, 19)
+	for _, f := range files {
+		raw, err := os.ReadFile(f)
+		require.NoError(w.t, err)
+		w.kube.Apply(string(raw))
+	}
+	ovnlab.Eventually(w.t, patience, "the SD-WAN kinds are served", func() bool {
+		list, err := w.kube.Client().Discovery().ServerResourcesForGroupVersion(v1alpha1.GroupVersion.String())
+		return err == nil && len(list.APIResources) == 2*len(files)
+	})
+}
+
+// edgeExamples applies the examples for SD-WAN. Their pod gets the address of a device.
+func (w *world) edgeExamples(address string) []*unstructured.Unstructured {
+	w.t.Helper()
+	files, err := fs.Glob(sdwan.Files, "*.yaml")
+	require.NoError(w.t, err)
+	var all []*unstructured.Unstructured
+	for _, f := range files {
+		raw, err := fs.ReadFile(sdwan.Files, f)
+		require.NoError(w.t, err)
+		for _, o := range kubelab.Parse(w.t, strings.ReplaceAll(string(raw), "10.244.1.60", address)) {
+			status, ok := o.Object["status"]
+			delete(o.Object, "status")
+			w.kube.ApplyObjects([]*unstructured.Unstructured{o})
+			if ok {
+				o.Object["status"] = status
+				w.kube.StatusObjects([]*unstructured.Unstructured{o})
+			}
+			if o.GroupVersionKind().Group == v1alpha1.GroupVersion.Group {
+				all = append(all, o)
+			}
+		}
+	}
+	return all
+}
+
+// inSync waits until all objects that are for a device say that it holds them, and names them.
+func (w *world) inSync(objects []*unstructured.Unstructured) []string {
+	w.t.Helper()
+	var names []string
+	missing := ""
+	ovnlab.Eventually(w.t, patience, "everything is in sync", func() bool {
+		w.netloom.Running()
+		names, missing = nil, ""
+		for _, o := range objects {
+			plural := strings.ToLower(o.GetKind()) + "s"
+			if strings.HasSuffix(plural, "ys") {
+				plural = strings.TrimSuffix(plural, "ys") + "ies"
+			}
+			if plural == "cnfstatuss" {
+				continue
+			}
+			got, err := w.edge(plural).Get(w.t.Context(), o.GetName(), metav1.GetOptions{})
+			require.NoError(w.t, err)
+			if state, _, _ := unstructured.NestedString(got.Object, "status", "state"); state != "In Sync" {
+				missing = fmt.Sprintf("%s %s: %v", o.GetKind(), o.GetName(), got.Object["status"])
+				return false
+			}
+			names = append(names, o.GetKind()+"/"+o.GetName())
+		}
+		return true
+	})
+	require.Empty(w.t, missing)
+	return names
+}
+
+// ruleState is how the rule of the examples stands.
+func (w *world) ruleState() string {
+	w.t.Helper()
+	got, err := w.edge("firewallrules").Get(w.t.Context(), "no-mail-from-desks", metav1.GetOptions{})
+	require.NoError(w.t, err)
+	state, _, err := unstructured.NestedString(got.Object, "status", "state")
+	require.NoError(w.t, err)
+	return state
+}
+
+// edge are the objects of an SD-WAN kind.
+func (w *world) edge(plural string) dynamic.ResourceInterface {
+	return w.kube.Objects().Resource(v1alpha1.GroupVersion.WithResource(plural)).Namespace("edge")
+}
+
+// edgeRule is the rule of the examples with a port.
+func edgeRule(port string) string {
+	return `
+apiVersion: batch.sdewan.akraino.org/v1alpha1
+kind: FirewallRule
+metadata: {name: no-mail-from-desks, namespace: edge, labels: {sdewanPurpose: branch}}
+spec: {src: office, dest: internet, proto: tcp, dest_port: "` + port + `", target: REJECT}
+`
+}
+
+// used says whether netloom has used a right.
+func (w *world) used(r right) bool {
+	w.t.Helper()
+	return slices.ContainsFunc(w.kube.Audit(account), func(q kubelab.Request) bool { return r.uses(q) && !q.Forbidden })
+}
