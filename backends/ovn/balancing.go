@@ -15,6 +15,9 @@ type LoadBalancing struct {
 	Group string
 	// Switches and Routers are those that balance, see ParseSelection. "" is DefaultSwitches, and no router.
 	Switches, Routers string
+	// Networks are the logical networks, with commas between, that Services may name besides the default one; AllNetworks is
+	// every one, and "" none: who may write a Service would reach into everybody's network otherwise.
+	Networks string
 	// NodeSwitch and NodeRouter are the names of a node's own switch and router, with {node} in it, for databases without
 	// template variables. "" is DefaultNodeSwitch and DefaultNodeRouter.
 	NodeSwitch, NodeRouter string
@@ -60,6 +63,7 @@ type balancing struct {
 	nodeRouter string
 	hairpin    []netip.Addr // one of IPv4, one of IPv6
 	affinity   string
+	networks   networks
 }
 
 var groupPattern = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
@@ -95,6 +99,8 @@ func (l LoadBalancing) read(owner string) (balancing, error) {
 	note("routers", err)
 	b.hairpin, err = ParseHairpin(or(l.Hairpin, DefaultHairpin))
 	note("hairpin addresses", err)
+	b.networks, err = parseNetworks(l.Networks)
+	note("networks", err)
 	return b, errors.Join(errs...)
 }
 

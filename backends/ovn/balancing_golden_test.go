@@ -27,7 +27,7 @@ func TestGoldenServices(t *testing.T) {
 		for file, nb := range map[string][]byte{"want.rows": schema.NB2303(), "want.older.rows": withoutGroups(t)} {
 			t.Run(filepath.Base(dir)+"/"+file, func(t *testing.T) {
 				r := newRigOn(t, nb, "ovn-kubernetes", ovn.LoadBalancing{
-					Switches: "*,!join,!blue*", Routers: "GR_*", Group: "services",
+					Switches: "*,!join,!blue*", Routers: "GR_*", Group: "services", Networks: ovn.AllNetworks,
 				})
 				r.addRouter(t, "GR_n1")
 				r.addRouter(t, "GR_n2")

@@ -122,6 +122,11 @@ func (r *renderer) balancer(lb *intent.LoadBalancer) *balancer {
 		w.skip("the database has no load balancers")
 		return w.balancer
 	}
+	if !r.balancing.networks.allow(lb.Network) {
+		w.network = "" // nobody has to look for its switches and routers
+		w.skip("logical network %q is not among those that Services may name (setting ovn-service-networks)", lb.Network)
+		return w.balancer
+	}
 	if lb.Affinity > maxAffinity && r.balancing.affinity == AffinityTimeout {
 		w.skip("session affinity of %d s is kept for %d s, the longest there is", lb.Affinity, maxAffinity)
 	}

@@ -193,6 +193,7 @@ func TestWhereLoadBalancersGo(t *testing.T) {
 	for _, good := range []string{
 		"--ovn-lb-switches ovn-default,node-*", "--ovn-lb-switches !*", "--ovn-lb-switches vpc1=external_ids:vpc=vpc1,!join",
 		"--ovn-lb-routers=", "--ovn-lb-routers GR_*", "--ovn-lb-group=", "--ovn-lb-group k8s.lbs", "--ovn-lb-node-switch n-{node}-a",
+		"--ovn-service-networks=", "--ovn-service-networks *", "--ovn-service-networks blue,red",
 	} {
 		_, err := place{args: "--ovn-nb embedded " + good}.load(t)
 		require.NoError(t, err, good)
@@ -200,7 +201,7 @@ func TestWhereLoadBalancersGo(t *testing.T) {
 	for _, bad := range []string{
 		"--ovn-lb-switches=", "--ovn-lb-switches a,", "--ovn-lb-switches =a", "--ovn-lb-routers external_ids:a", "--ovn-lb-routers a=b=c",
 		"--ovn-lb-group a/b", "--ovn-lb-node-switch node", "--ovn-lb-node-router GR_", "--ovn-lb-hairpin 169.254.169.5",
-		"--ovn-lb-hairpin=",
+		"--ovn-lb-hairpin=", "--ovn-service-networks blue,",
 	} {
 		_, err := place{args: "--ovn-nb embedded " + bad}.load(t)
 		var fault *config.Fault

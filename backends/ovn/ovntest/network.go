@@ -57,7 +57,9 @@ func (g *Target) loadBalancing() ovn.LoadBalancing {
 			switches, routers = append(switches, "blue="+n.pods), append(routers, "blue="+n.router)
 		}
 	}
-	return ovn.LoadBalancing{Switches: strings.Join(switches, ","), Routers: strings.Join(routers, ",")}
+	return ovn.LoadBalancing{
+		Switches: strings.Join(switches, ","), Routers: strings.Join(routers, ","), Networks: ovn.AllNetworks,
+	}
 }
 
 // network is what flows of a network enter by at a node.
