@@ -67,7 +67,7 @@ func (w *writer) all(ctx context.Context) error {
 		if s := stepOf(&w.plan.Ops[i]); s.clear {
 			w.use(s)
 			if err := w.remove(ctx, s); err != nil {
-				return err
+				return fmt.Errorf("clear %s: %w", s.key, reached(err))
 			}
 		}
 	}

@@ -3,6 +3,9 @@ package openwrt_test
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
 	"strings"
 	"testing"
 
@@ -312,4 +315,38 @@ func TestWrongPasswordIsNotUnreachable(t *testing.T) {
 	_, err = r.backend.Plan(t.Context(), r.snap, 0)
 	require.ErrorIs(t, err, openwrt.ErrUnauthorized)
 	require.NotErrorIs(t, err, backends.ErrUnreachable)
+}
+
+// TestDeviceWithoutAModule has the rest written where a device lacks a part of its interface.
+func TestDeviceWithoutAModule(t *testing.T) {
+	r := newRig(t)
+	to := &httputil.ReverseProxy{
+		Transport: &http.Transport{DialContext: r.device.Dial, DisableKeepAlives: true},
+		Rewrite: func(q *httputil.ProxyRequest) {
+			q.Out.URL.Scheme, q.Out.URL.Host = "http", "device"
+		},
+	}
+	lacks := "/sdewan/"
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		if strings.Contains(q.URL.Path, lacks) {
+			http.NotFound(w, q)
+			return
+		}
+		to.ServeHTTP(w, q)
+	}))
+	defer front.Close()
+	c, err := openwrt.New(openwrt.Options{URL: front.URL})
+	require.NoError(t, err)
+	defer c.Close()
+	r.client = c
+	r.restart(t, "a")
+	e := r.fill()
+	_, err = r.backend.Plan(t.Context(), r.snap, 0)
+	require.True(t, openwrt.IsNotFound(err), "a device without any is not up yet")
+	lacks = "/sdewan/nat/"
+	p := r.reconcile(t)
+	require.Len(t, p.Skips, 2)
+	require.Contains(t, skipOf(p, e.linkNAT), "404")
+	require.Contains(t, r.device.Export(), "config remote 'n")
+	require.NotContains(t, r.device.Export(), "config nat")
 }

@@ -26,8 +26,13 @@ type holdings struct {
 // observe reads back every kind. Adopted are the objects that are ours although others made them.
 func observe(ctx context.Context, client *openwrt.Client, names namer, adopted func(key) bool) (*holdings, error) {
 	h := &holdings{objects: map[key]*held{}, notes: map[string]bool{}}
+	lacking := 0
 	for _, kind := range openwrt.Kinds() {
 		all, err := client.List(ctx, kind)
+		if openwrt.IsNotFound(err) && lacking < len(openwrt.Kinds())-1 {
+			lacking++
+			continue // a device without that module holds nothing there, and refuses what is written
+		}
 		if err != nil {
 			return nil, reached(err)
 		}
