@@ -41,6 +41,8 @@
 //	applied KIND NS/NAME never|earlier|now|since=TIME
 //	                       which generation has been applied, and when
 //	finalizer KIND NS/NAME WORD|none
+//	says KIND NS/NAME [!]TEXT
+//	                       the whole object, as JSON
 //	exists, gone, going KIND NS/NAME ...
 //	problem TEXT|none
 //	reloads NS/POD none|SERVICE=N ...; writes NS/POD N

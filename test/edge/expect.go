@@ -20,7 +20,7 @@ func (s *stage) expectation(verb string) func([]string) error {
 	return map[string]func([]string) error{
 		"device": s.device, "same": s.same, "as-booted": s.asBooted, "status": s.status, "exists": s.exists, "gone": s.gone,
 		"going": s.going, "finalizer": s.finalizer, "applied": s.applied, "problem": s.problem, "reloads": s.reloads,
-		"writes": s.writes, "quiet": s.quiet, "log": s.logged,
+		"writes": s.writes, "quiet": s.quiet, "log": s.logged, "says": s.says,
 	}[verb]
 }
 
@@ -300,6 +300,27 @@ func (s *stage) quiet(words []string) error {
 		if n := writes(r.device); n > 0 {
 			return fmt.Errorf("%s: %d writes: %v", r.key(), n, r.device.Requests())
 		}
+	}
+	return nil
+}
+
+// says expects: says KIND NS/NAME [!]TEXT. It looks at the whole object as JSON.
+func (s *stage) says(words []string) error {
+	if len(words) < 3 {
+		return errWords
+	}
+	namespace, name := two(words[1])
+	o := s.cluster.API.Get(plural(words[0]), namespace, name)
+	if o == nil {
+		return errors.New("there is no such object")
+	}
+	text, err := o.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	unwanted, not := strings.CutPrefix(strings.Join(words[2:], " "), "!")
+	if strings.Contains(string(text), unwanted) == not {
+		return fmt.Errorf("it says %s", text)
 	}
 	return nil
 }
