@@ -38,6 +38,7 @@ type webhookFlags struct {
 
 	cert, key       string
 	secret, service string // namespace/name
+	names           []string
 	configurations  []string
 
 	logLevel, logFormat string
@@ -74,6 +75,7 @@ func (f *webhookFlags) bind(cmd *cobra.Command) {
 	flags.StringVar(&f.key, "tls-key", "", "file of the certificate's key")
 	flags.StringVar(&f.secret, "tls-secret", "", "NAMESPACE/NAME of the Secret to keep certificates of its own in, instead of files")
 	flags.StringVar(&f.service, "tls-service", "", "NAMESPACE/NAME of the Service it is called by, with --tls-secret")
+	flags.StringSliceVar(&f.names, "tls-name", nil, "further DNS names it is called by, with --tls-secret")
 	flags.StringSliceVar(&f.configurations, "webhook-configuration", []string{"netloom"},
 		"ValidatingWebhookConfigurations that are told which authority to trust, with --tls-secret")
 	flags.StringSliceVar(&f.opts.Bucket.ExemptGroups, "exempt-group", bucket.DefaultExemptGroups(), "groups that may write every bucket")
@@ -195,7 +197,7 @@ func (f *webhookFlags) certificate(
 	serviceNamespace, service, _ := strings.Cut(f.service, "/")
 	managed := certs.NewManaged(client, certs.Options{
 		Namespace: namespace, Secret: name, Configurations: f.configurations,
-		Names: []string{service + "." + serviceNamespace + ".svc", service + "." + serviceNamespace + ".svc.cluster.local"},
+		Names: append([]string{service + "." + serviceNamespace + ".svc"}, f.names...),
 	}, log)
 	group.Go(func() error { return managed.Run(cmd.Context()) })
 	return managed.Certificate, nil
