@@ -226,6 +226,37 @@ func TestRefusedUpdateKeepsWhatWasThere(t *testing.T) {
 	r.requireSettled(t)
 }
 
+// TestRefusedCreateLeavesNothing has the device refuse a remote when half of it is there.
+func TestRefusedCreateLeavesNothing(t *testing.T) {
+	r := newRig(t)
+	e := r.fill()
+	r.drop(e.site)
+	r.reconcile(t)
+	before := r.object(t, openwrt.Remotes, "hub")
+	r.put(e.site)
+	p := r.plan(t)
+	require.NoError(t, r.device.AddSection("ipsec", "tunnel", "n13a6_p17pvrl08g_conn_a", nil))
+	require.NoError(t, r.backend.Apply(t.Context(), p))
+	require.Contains(t, skipOf(p, e.site), "409: Conflict")
+	all, err := r.client.List(t.Context(), openwrt.Remotes)
+	require.NoError(t, err)
+	require.Equal(t, []openwrt.Object{before}, all)
+}
+
+// TestBreakingOffLosesNothing has the device break off when it has deleted what it is to replace.
+func TestBreakingOffLosesNothing(t *testing.T) {
+	r := newRig(t)
+	e := r.fill()
+	r.reconcile(t)
+	r.put(e.changes()[0])
+	p := r.plan(t)
+	r.device.FailAt(2, openwrttest.BetweenHalves) // the first leaves a note
+	require.ErrorContains(t, r.backend.Apply(t.Context(), p), "500: no space left on device")
+	require.Equal(t, "REJECT", r.object(t, openwrt.Zones, "n13a6y8rhfh")["input"])
+	require.Equal(t, map[backends.Verb]int{backends.Reload: 1}, verbs(r.reconcile(t)))
+	r.requireSettled(t)
+}
+
 // TestLossIsNoSuccess has the device answer that all is well and keep something else.
 func TestLossIsNoSuccess(t *testing.T) {
 	r := newRig(t)

@@ -1,6 +1,7 @@
 package openwrt_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -76,10 +77,14 @@ func TestTranslationsByTheirPlace(t *testing.T) {
 			Kind: intent.DestinationNAT, Addr: addr(to), Match: intent.Match{Protocol: "tcp"},
 		}})
 	}
-	r.put(nat("a", 2, "10.0.0.2"), nat("b", 1, "10.0.0.1"), nat("c", 0, "10.0.0.9"))
+	want := ""
+	for place := 1; place <= 7; place++ {
+		to := fmt.Sprintf("10.0.0.%d", place)
+		r.put(nat(fmt.Sprintf("n-%d", place), place, to))
+		want += "iptables -t nat -A PREROUTING -p tcp -j DNAT --to-destination " + to + "\n"
+	}
+	r.put(nat("end", 0, "10.0.0.9"))
 	r.reconcile(t)
-	require.Equal(t, "iptables -t nat -A PREROUTING -p tcp -j DNAT --to-destination 10.0.0.1\n"+
-		"iptables -t nat -A PREROUTING -p tcp -j DNAT --to-destination 10.0.0.2\n"+
-		"iptables -t nat -A PREROUTING -p tcp -j DNAT --to-destination 10.0.0.9\n", r.device.Kernel())
+	require.Equal(t, want+"iptables -t nat -A PREROUTING -p tcp -j DNAT --to-destination 10.0.0.9\n", r.device.Kernel())
 	r.requireSettled(t)
 }
