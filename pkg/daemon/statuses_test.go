@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clienttesting "k8s.io/client-go/testing"
 
@@ -145,7 +146,7 @@ func TestAWriteThatComesTooLateIsDoneAnew(t *testing.T) {
 	})
 }
 
-func TestWhatTheSourceHasNotDeliveredYetIsNotWrittenTwice(t *testing.T) {
+func TestWhatTheSourceHasNotDeliveredYetIsKnown(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.late = time.Second
 		r.cnf("cnf-0", "10.0.0.1")
@@ -157,6 +158,10 @@ func TestWhatTheSourceHasNotDeliveredYetIsNotWrittenTwice(t *testing.T) {
 		r.pod("cnf-0", "10.0.0.1", notReady)
 		r.after(500 * time.Millisecond)
 		r.pod("cnf-0", "10.0.0.1")
+		r.after(500 * time.Millisecond)
+		stored := r.stored(watch.Ref{Kind: watch.KindMwan3Rule, Namespace: "site", Name: "web"})
+		state, _, _ := unstructured.NestedString(stored.Object, "status", "state")
+		require.Equal(t, string(v1alpha1.InSync), state, "what was written is known before it comes back")
 		r.after(5 * time.Second)
 		require.Equal(t, v1alpha1.InSync, r.rule("web").Status.State)
 		require.Zero(t, r.metric("netloom_status_writes_total", "conflict"))
@@ -264,5 +269,38 @@ func TestADirtyAPIIsNotFloodedByABurst(t *testing.T) {
 		}
 		r.after(3 * time.Second)
 		require.Len(t, r.writes(), 100, "a finalizer and a status each")
+	})
+}
+
+func TestASlowPodIsWaitedFor(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		d := r.cnf("cnf-0", "10.0.0.1")
+		r.apply(wanPolicy("both"))
+		r.start()
+		d.Delay(2 * time.Second)
+		r.apply(wanRule("web", "10.1.0.0/24"))
+		r.after(2 * time.Second)
+		require.Equal(t, v1alpha1.Applying, r.rule("web").Status.State)
+		require.Equal(t, "pod cnf-0: not written yet", r.rule("web").Status.Message)
+		r.after(20 * time.Second)
+		require.Equal(t, v1alpha1.InSync, r.rule("web").Status.State)
+	})
+}
+
+func TestWhatTheAPIDeletesIsDeletedHoweverMuchItIs(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.cnf("cnf-0", "10.0.0.1")
+		r.apply(wanPolicy("both"))
+		for i := range 30 {
+			r.apply(wanRule("web-"+strings.Repeat("x", i+1), "10.1.0.0/24"))
+		}
+		r.start()
+		require.Equal(t, 30, holds(r.devices["10.0.0.1"], "10.1.0.0/24"))
+		for i := range 30 {
+			r.remove("Mwan3Rule", "web-"+strings.Repeat("x", i+1))
+		}
+		r.after(5 * time.Second)
+		require.Zero(t, holds(r.devices["10.0.0.1"], "10.1.0.0/24"))
+		require.Nil(t, r.rule("web-x"))
 	})
 }

@@ -314,6 +314,23 @@ func TestAnObjectThatWasNeverUnderstoodGoesOnceNothingOfItIsLeft(t *testing.T) {
 	require.Empty(t, p.rule.Finalizers)
 }
 
+func TestEveryPartOfAnObjectHasToGo(t *testing.T) {
+	p := newPlace(t, "a")
+	p.write()
+	part := intent.EdgeID("site/cnf/Mwan3Rule/site/web/1")
+	p.change(func(b *intent.Builder) {
+		b.PutEdgeIntent(&intent.EdgeIntent{ID: part, Scope: scope, Spec: &intent.WANRule{}})
+	})
+	p.remove()
+	p.reach("a")
+	p.change(func(b *intent.Builder) { b.DropEdgeIntent(part) })
+	p.write()
+	require.Equal(t, []string{finalizer}, p.rule.Finalizers)
+	p.reach("a")
+	p.write()
+	require.Empty(t, p.rule.Finalizers)
+}
+
 func TestWithoutACNFAnObjectGoesAtOnce(t *testing.T) {
 	for name, change := range map[string]func(*place){
 		"no pod": func(p *place) { p.change(func(b *intent.Builder) { b.DropGateway("site/a") }) },
