@@ -73,7 +73,7 @@ func (c *Cluster) Start() {
 			Endpoints: []string{"unix:/nowhere/nb.sock"}, PortNames: "ovn-kubernetes",
 		}},
 		Reconcile: reconcile.Options{
-			MinInterval: 100 * time.Millisecond, MaxInterval: reconcile.DefaultMaxInterval, MaxDeleteFraction: 1,
+			MinInterval: 100 * time.Millisecond, MaxInterval: reconcile.DefaultMaxInterval, MaxDeleteFraction: reconcile.DefaultMaxDeleteFraction,
 		},
 		SDWAN: daemon.SDWAN{
 			Enabled: true, Dynamic: dyn, Secrets: watch.NewSecretReader(kube, Interval), NoEvents: true, PlainHTTP: true,
