@@ -204,6 +204,26 @@ func TestAdoption(t *testing.T) {
 	require.NotContains(t, r.device.Export("firewall"), "lan")
 }
 
+// TestAdoptionThatEnds leaves what was adopted, and has what refers to it refer to an object of our own.
+func TestAdoptionThatEnds(t *testing.T) {
+	r := newRig(t)
+	zone := of("FirewallZone", "lan", &intent.Zone{Networks: []string{"lan"}})
+	zone.Adopts = "lan"
+	rule := of("FirewallRule", "r", &intent.FirewallRule{From: ref(zone), Decides: intent.Drop}, zone)
+	r.put(zone, rule)
+	r.reconcile(t)
+	require.Equal(t, "lan", r.object(t, openwrt.FirewallRules, "r")["src"])
+	own := *zone
+	own.Adopts = ""
+	r.put(&own)
+	p := r.reconcile(t)
+	require.Empty(t, p.Skips)
+	require.Zero(t, p.Deletes(), "it was made by hand")
+	require.Equal(t, "n13a6y8rhfh", r.object(t, openwrt.FirewallRules, "r")["src"])
+	require.Equal(t, "lan", r.object(t, openwrt.Zones, "lan").Name())
+	r.requireSettled(t)
+}
+
 func TestPlansAreOfWhatChanged(t *testing.T) {
 	r := newRig(t)
 	e := r.fill()

@@ -51,7 +51,7 @@ func (b *Backend) planChanges(
 		next.policies = renderPolicies(want, next.enforced, next.edges, next.have.zones, b.names)
 	}
 	if t.edges && adopts(m.edges, next.edges, m.have, b.names) {
-		b.model = nil // what is adopted was not read back
+		b.model = nil // what is adopted was not read back, or is others' again
 		return &backends.Plan{Revision: want.Revision(), Resync: true}, nil
 	}
 	plan := b.compare(&next, want, false)
@@ -106,15 +106,31 @@ func (w *wishes) zones() []string {
 	return out
 }
 
-// adopts says whether next speaks of an object made by hand that last did not speak of, and that is not in h.
+// adopts says whether next speaks of an object made by hand that last did not speak of, and that is not in h; or no more of
+// one that is.
 func adopts(last, next *wishes, h *holdings, names namer) bool {
-	return slices.ContainsFunc(next.keys(), func(k key) bool {
-		return !names.mine(k.kind, k.name) && h.objects[k] == nil && !last.speaksOf(k)
-	})
-}
-
-func (w *wishes) keys() []key {
-	return slices.Concat(sorted(w.objects), sorted(w.keep), sorted(w.gone))
+	comes := func(k key) bool { return !names.mine(k.kind, k.name) && h.objects[k] == nil && !last.speaksOf(k) }
+	for k := range next.objects {
+		if comes(k) {
+			return true
+		}
+	}
+	for k := range next.keep {
+		if comes(k) {
+			return true
+		}
+	}
+	for k := range next.gone {
+		if comes(k) {
+			return true
+		}
+	}
+	for k := range h.objects {
+		if !names.mine(k.kind, k.name) && !next.speaksOf(k) {
+			return true
+		}
+	}
+	return false
 }
 
 // speaksOf says whether an intent has, had or keeps the object.
