@@ -116,7 +116,6 @@ $(KUBEAPI):
 
 .PHONY: e2e-kube
 e2e-kube: $(KUBEAPI) ## Run the manifests of deploy/ on a real API server and a real OVN (root, OVN installed)
-	$(GO) vet -C test/kubeapi ./...
 	$(GO) vet -C test/e2ekube -tags e2e ./...
 	$(GO) test -C test/e2ekube -count=1 ./deployment
 	$(GO) test -C test/e2ekube -tags e2e -count=1 -timeout 20m . -kubeapi $(CURDIR)/$(KUBEAPI)
