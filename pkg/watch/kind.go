@@ -16,6 +16,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 )
 
 // object is what every delivered object can do.
@@ -102,16 +104,19 @@ func coreResources() []resource {
 
 // resourceOf finds the row of a kind that manifests may have.
 func resourceOf(kind Kind) (resource, bool) {
-	rows := coreResources
-	switch {
-	case kind == kindSecret:
-		return secretResource(), true
-	case isSDWAN(kind):
-		rows = sdwanResources
-	}
-	for _, r := range rows() {
+	for _, r := range coreResources() {
 		if r.kind == kind {
 			return r, true
+		}
+	}
+	if kind == kindSecret {
+		return secretResource(), true
+	}
+	if isSDWAN(kind) {
+		for _, r := range v1alpha1.Resources() {
+			if r.Kind == string(kind) {
+				return sdwanResource(r), true
+			}
 		}
 	}
 	return resource{}, false

@@ -17,58 +17,75 @@ import (
 	"github.com/netloom/netloom/pkg/crdschema"
 )
 
-// sdwanTypes makes an empty object of each SD-WAN kind.
-func sdwanTypes() map[Kind]func() object {
-	return map[Kind]func() object{
-		KindCNFHubSite:          func() object { return &v1alpha1.CNFHubSite{} },
-		KindCNFLocalService:     func() object { return &v1alpha1.CNFLocalService{} },
-		KindCNFNAT:              func() object { return &v1alpha1.CNFNAT{} },
-		KindCNFRoute:            func() object { return &v1alpha1.CNFRoute{} },
-		KindCNFRouteRule:        func() object { return &v1alpha1.CNFRouteRule{} },
-		KindCNFService:          func() object { return &v1alpha1.CNFService{} },
-		KindCNFStatus:           func() object { return &v1alpha1.CNFStatus{} },
-		KindFirewallDNAT:        func() object { return &v1alpha1.FirewallDNAT{} },
-		KindFirewallForwarding:  func() object { return &v1alpha1.FirewallForwarding{} },
-		KindFirewallRule:        func() object { return &v1alpha1.FirewallRule{} },
-		KindFirewallSNAT:        func() object { return &v1alpha1.FirewallSNAT{} },
-		KindFirewallZone:        func() object { return &v1alpha1.FirewallZone{} },
-		KindIpsecHost:           func() object { return &v1alpha1.IpsecHost{} },
-		KindIpsecProposal:       func() object { return &v1alpha1.IpsecProposal{} },
-		KindIpsecSite:           func() object { return &v1alpha1.IpsecSite{} },
-		KindMwan3Policy:         func() object { return &v1alpha1.Mwan3Policy{} },
-		KindMwan3Rule:           func() object { return &v1alpha1.Mwan3Rule{} },
-		KindNetworkFirewallRule: func() object { return &v1alpha1.NetworkFirewallRule{} },
-		KindSdewanApplication:   func() object { return &v1alpha1.SdewanApplication{} },
+// emptySDWAN is an empty object of an SD-WAN kind, nil for any other kind.
+func emptySDWAN(kind Kind) object {
+	switch kind { //nolint:exhaustive // the others are none of these
+	case KindCNFHubSite:
+		return &v1alpha1.CNFHubSite{}
+	case KindCNFLocalService:
+		return &v1alpha1.CNFLocalService{}
+	case KindCNFNAT:
+		return &v1alpha1.CNFNAT{}
+	case KindCNFRoute:
+		return &v1alpha1.CNFRoute{}
+	case KindCNFRouteRule:
+		return &v1alpha1.CNFRouteRule{}
+	case KindCNFService:
+		return &v1alpha1.CNFService{}
+	case KindCNFStatus:
+		return &v1alpha1.CNFStatus{}
+	case KindFirewallDNAT:
+		return &v1alpha1.FirewallDNAT{}
+	case KindFirewallForwarding:
+		return &v1alpha1.FirewallForwarding{}
+	case KindFirewallRule:
+		return &v1alpha1.FirewallRule{}
+	case KindFirewallSNAT:
+		return &v1alpha1.FirewallSNAT{}
+	case KindFirewallZone:
+		return &v1alpha1.FirewallZone{}
+	case KindIpsecHost:
+		return &v1alpha1.IpsecHost{}
+	case KindIpsecProposal:
+		return &v1alpha1.IpsecProposal{}
+	case KindIpsecSite:
+		return &v1alpha1.IpsecSite{}
+	case KindMwan3Policy:
+		return &v1alpha1.Mwan3Policy{}
+	case KindMwan3Rule:
+		return &v1alpha1.Mwan3Rule{}
+	case KindNetworkFirewallRule:
+		return &v1alpha1.NetworkFirewallRule{}
+	case KindSdewanApplication:
+		return &v1alpha1.SdewanApplication{}
+	default:
+		return nil
 	}
 }
+
+// isSDWAN says whether a kind is one of SD-WAN resources.
+func isSDWAN(kind Kind) bool { return emptySDWAN(kind) != nil }
 
 // sdwanResources are the rows of the SD-WAN kinds.
 func sdwanResources() []resource {
 	var rows []resource
-	types := sdwanTypes()
 	for _, r := range v1alpha1.Resources() {
-		kind, gvr := Kind(r.Kind), v1alpha1.GroupVersion.WithResource(r.Plural)
-		rows = append(rows, resource{
-			kind: kind, version: v1alpha1.GroupVersion, plural: gvr.GroupResource().String(), namespaced: true,
-			sdwan: true, empty: types[kind],
-			complete: func(object) {}, validate: validateSDWAN, trim: trimSDWAN,
-			judge: func(raw json.RawMessage) field.ErrorList { return judgeSDWAN(kind, raw) },
-			listWatch: func(c clients) *cache.ListWatch {
-				return access(c.sdwan.Resource(gvr).Namespace(metav1.NamespaceAll))
-			},
-		})
+		rows = append(rows, sdwanResource(r))
 	}
 	return rows
 }
 
-// isSDWAN says whether a kind is one of SD-WAN resources.
-func isSDWAN(kind Kind) bool {
-	for _, r := range v1alpha1.Resources() {
-		if r.Kind == string(kind) {
-			return true
-		}
+func sdwanResource(r v1alpha1.Resource) resource {
+	kind, gvr := Kind(r.Kind), v1alpha1.GroupVersion.WithResource(r.Plural)
+	return resource{
+		kind: kind, version: v1alpha1.GroupVersion, plural: gvr.GroupResource().String(), namespaced: true,
+		sdwan: true, empty: func() object { return emptySDWAN(kind) },
+		complete: func(object) {}, validate: validateSDWAN, trim: trimSDWAN,
+		judge: func(raw json.RawMessage) field.ErrorList { return judgeSDWAN(kind, raw) },
+		listWatch: func(c clients) *cache.ListWatch {
+			return access(c.sdwan.Resource(gvr).Namespace(metav1.NamespaceAll))
+		},
 	}
-	return false
 }
 
 // trimSDWAN drops who wrote which field, and the copy of the object that kubectl leaves.

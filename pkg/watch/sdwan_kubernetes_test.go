@@ -68,7 +68,7 @@ func TestSDWANResourcesOfACluster(t *testing.T) {
 			kinds = append(kinds, ref.Kind)
 			o, ok := k.Get(ref)
 			require.True(t, ok)
-			require.IsType(t, sdwanTypes()[ref.Kind](), o)
+			require.IsType(t, emptySDWAN(ref.Kind), o)
 		}
 		require.Equal(t, SDWANKinds(), kinds)
 

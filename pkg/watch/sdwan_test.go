@@ -38,7 +38,7 @@ func TestSamplesOfSDWANResources(t *testing.T) {
 			kinds[ref.Kind] = true
 			o, ok := d.Get(ref)
 			require.True(t, ok)
-			require.IsType(t, sdwanTypes()[ref.Kind](), o)
+			require.IsType(t, emptySDWAN(ref.Kind), o)
 		}
 	}
 	require.Len(t, kinds, len(SDWANKinds()))
