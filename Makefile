@@ -30,6 +30,8 @@ E2E_ROOMS   := ./test/e2e/... ./pkg/ovsdb/... ./backends/...
 KUBE        := v1.36.3
 KUBEAPI     := .cache/kubeapi-$(firstword $(shell cat test/kubeapi/go.mod test/kubeapi/go.sum test/kubeapi/*.go | sha256sum | cut -c1-12))/kubeapi
 KUBEVERSION := k8s.io/component-base/version
+KUBEFLAGS   := -s -w -X $(KUBEVERSION).gitVersion=$(KUBE) -X $(KUBEVERSION).gitTreeState=clean \
+	-X $(KUBEVERSION).gitMajor=1 -X $(KUBEVERSION).gitMinor=$(word 2,$(subst ., ,$(KUBE)))
 
 .PHONY: help
 help: ## List these targets
@@ -110,9 +112,7 @@ e2e: ## Run the tests on a real OVN (root, OVN and Open vSwitch installed)
 kubeapi: $(KUBEAPI) ## Build kube-apiserver, its controllers and etcd for the tests (ten minutes at first, then cached)
 
 $(KUBEAPI):
-	CGO_ENABLED=0 $(GO) build -C test/kubeapi -trimpath -ldflags '-s -w -X $(KUBEVERSION).gitVersion=$(KUBE) \
-		-X $(KUBEVERSION).gitMajor=1 -X $(KUBEVERSION).gitMinor=$(word 2,$(subst ., ,$(KUBE))) \
-		-X $(KUBEVERSION).gitTreeState=clean' -o $(CURDIR)/$@ .
+	CGO_ENABLED=0 $(GO) build -C test/kubeapi -trimpath -ldflags '$(KUBEFLAGS)' -o $(CURDIR)/$@ .
 
 .PHONY: e2e-kube
 e2e-kube: $(KUBEAPI) ## Run the manifests of deploy/ on a real API server and a real OVN (root, OVN installed)
