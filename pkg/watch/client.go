@@ -5,7 +5,6 @@ import (
 	"runtime/debug"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -26,19 +25,6 @@ func KubernetesClient(kubeconfig, contextName string) (kubernetes.Interface, err
 		return nil, err
 	}
 	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("connect to Kubernetes: %w", err)
-	}
-	return client, nil
-}
-
-// DynamicClient connects to the same API as KubernetesClient, for kinds that are not built in.
-func DynamicClient(kubeconfig, contextName string) (dynamic.Interface, error) {
-	config, err := KubernetesConfig(kubeconfig, contextName)
-	if err != nil {
-		return nil, err
-	}
-	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("connect to Kubernetes: %w", err)
 	}
