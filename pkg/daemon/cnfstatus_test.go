@@ -79,7 +79,7 @@ func TestAReportIsBoundedAndShowsNoSecret(t *testing.T) {
 		r.opts.SDWAN.StatusInterval = 30 * time.Second
 		d, err := openwrttest.New(openwrttest.Options{}) // prints its keys where headers belong
 		require.NoError(t, err)
-		r.devices["10.0.0.1"] = d
+		r.place("10.0.0.1", d)
 		r.cnf("cnf-0", "10.0.0.1")
 		require.NoError(t, d.SetStatus("conntrack", "["+strings.Repeat(`{"protocol":"tcp","state":"ESTABLISHED"},`, 5000)+`{}]`))
 		require.NoError(t, d.SetStatus("wan", `{"pre_shared_key":"hush"}`))

@@ -134,10 +134,17 @@ func (r *rig) cnf(name, addr string, change ...func(*corev1.Pod)) *openwrttest.D
 	if r.devices[addr] == nil {
 		device, err := openwrttest.New(openwrttest.Options{NoLeak: true})
 		require.NoError(r, err)
-		r.devices[addr] = device
+		r.place(addr, device)
 	}
 	r.pod(name, addr, change...)
 	return r.devices[addr]
+}
+
+// place has a device answer at an address.
+func (r *rig) place(addr string, d *openwrttest.Device) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.devices[addr] = d
 }
 
 // pod puts the pod of a network function.
@@ -357,7 +364,9 @@ func (r *rig) secret(name, key, value string) {
 
 func (r *rig) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	host, _, _ := net.SplitHostPort(address)
+	r.mu.Lock()
 	d := r.devices[host]
+	r.mu.Unlock()
 	if d == nil {
 		return nil, io.ErrUnexpectedEOF
 	}

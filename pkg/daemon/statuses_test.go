@@ -3,6 +3,7 @@ package daemon_test
 import (
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -132,9 +133,9 @@ func TestAWriteThatComesTooLateIsDoneAnew(t *testing.T) {
 		r.cnf("cnf-0", "10.0.0.1")
 		r.apply(wanPolicy("both"))
 		r.start()
-		conflicts := 0
+		var conflicts atomic.Int32
 		r.fail(func(clienttesting.PatchAction) error {
-			if conflicts++; conflicts > 1 {
+			if conflicts.Add(1) > 1 {
 				return nil
 			}
 			return apierrors.NewConflict(schema.GroupResource{}, "web", errors.New("changed"))
@@ -190,9 +191,9 @@ func TestSomebodyElsesWriteStands(t *testing.T) {
 func TestWithoutThePermissionToWriteAllElseGoesOn(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		d := r.cnf("cnf-0", "10.0.0.1")
-		tries := 0
+		var tries atomic.Int64
 		r.fail(func(clienttesting.PatchAction) error {
-			tries++
+			tries.Add(1)
 			return apierrors.NewForbidden(schema.GroupResource{}, "web", errors.New("no"))
 		})
 		r.apply(wanPolicy("both"))
@@ -200,9 +201,9 @@ func TestWithoutThePermissionToWriteAllElseGoesOn(t *testing.T) {
 		r.start()
 		require.Equal(t, 1, holds(d, "10.1.0.0/24"))
 		require.Positive(t, r.metric("netloom_status_writes_total", "forbidden"))
-		before := tries
+		before := tries.Load()
 		r.after(time.Hour)
-		require.Less(t, tries-before, 60, "it is tried more and more rarely")
+		require.Less(t, tries.Load()-before, int64(60), "it is tried more and more rarely")
 		r.fail(nil)
 		r.after(10 * time.Minute)
 		require.Equal(t, v1alpha1.InSync, r.rule("web").Status.State)
