@@ -140,6 +140,7 @@ ci: ## Run everything the way the continuous integration does (root, Debian)
 .PHONY: generate
 generate: ## Rewrite the files that are generated
 	$(GO) generate ./...
+	$(GO) test -C test/e2ekube -count=1 -run TestSchemaKnowsEverySetting ./deployment -update
 
 .PHONY: verify
 verify: ## Fail when go.mod or a generated file is not what its sources say
