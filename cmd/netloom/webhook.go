@@ -76,7 +76,7 @@ func (f *webhookFlags) bind(cmd *cobra.Command) {
 	flags.StringVar(&f.secret, "tls-secret", "", "NAMESPACE/NAME of the Secret to keep certificates of its own in, instead of files")
 	flags.StringVar(&f.service, "tls-service", "", "NAMESPACE/NAME of the Service it is called by, with --tls-secret")
 	flags.StringSliceVar(&f.names, "tls-name", nil, "further DNS names it is called by, with --tls-secret")
-	flags.StringSliceVar(&f.configurations, "webhook-configuration", []string{"netloom"},
+	flags.StringSliceVar(&f.configurations, "webhook-configuration", []string{"netloom-webhook"},
 		"ValidatingWebhookConfigurations that are told which authority to trust, with --tls-secret")
 	flags.StringSliceVar(&f.opts.Bucket.ExemptGroups, "exempt-group", bucket.DefaultExemptGroups(), "groups that may write every bucket")
 	flags.StringSliceVar(&f.opts.Bucket.ExemptUsers, "exempt-user", nil,

@@ -42,6 +42,7 @@ func TestConfigurationAsksOfWhatIsServed(t *testing.T) {
 		"warn-networkpolicy.netloom.io":      {webhook.PathPolicy, admissionregistrationv1.Ignore},
 		"warn-role.netloom.io":               {webhook.PathRole, admissionregistrationv1.Ignore},
 	}
+	require.Equal(t, "netloom-webhook", c.Name, "it is what the role lets be changed")
 	var plurals []string
 	for _, r := range v1alpha1.Resources() {
 		plurals = append(plurals, r.Plural)
@@ -88,4 +89,5 @@ func TestRoleLetsEverythingBeListedThatIsKept(t *testing.T) {
 		got[rule.APIGroups[0]] = rule.Resources
 	}
 	require.Equal(t, want, got)
+	require.Equal(t, []string{"netloom-webhook"}, role.Rules[4].ResourceNames)
 }
