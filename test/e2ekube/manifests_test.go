@@ -5,6 +5,7 @@ package e2ekube_test
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -232,6 +233,29 @@ func TestImageIsWhatPodsRun(t *testing.T) {
 	require.False(t, *inside.AllowPrivilegeEscalation)
 	require.Equal(t, []corev1.Capability{"ALL"}, inside.Capabilities.Drop)
 	require.Empty(t, inside.Capabilities.Add)
+}
+
+// TestImageHasItsSources holds that what the program is built from is not kept from the build of the image.
+func TestImageHasItsSources(t *testing.T) {
+	raw, err := os.ReadFile(root + "/deploy/Dockerfile.dockerignore")
+	require.NoError(t, err)
+	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{if .Main}}{{$.ImportPath}}{{end}}{{end}}", "./cmd/netloom")
+	list.Dir = root
+	out, err := list.Output()
+	require.NoError(t, err)
+	rooms := strings.Fields(string(out))
+	require.Contains(t, rooms, "github.com/netloom/netloom/cmd/netloom")
+	for _, room := range rooms {
+		dir := strings.TrimPrefix(room, "github.com/netloom/netloom") + "/"
+		kept := true // the last line that matches decides
+		for line := range strings.Lines(string(raw)) {
+			pattern, back := strings.CutPrefix(strings.TrimSpace(line), "!")
+			if strings.HasPrefix(pattern, "/") && strings.HasPrefix(dir, pattern+"/") {
+				kept = back
+			}
+		}
+		require.True(t, kept, "%s is not in the image's build", room)
+	}
 }
 
 // TestMonitoringNamesMetrics holds that the dashboard and the alerts ask for metrics that there are.
