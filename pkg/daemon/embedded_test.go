@@ -65,8 +65,10 @@ func TestPodsGetPortsInAnEmbeddedDatabase(t *testing.T) {
 
 	moved, waiting := pod("web-0", "web", "n3", "10.0.0.1"), pod("new-0", "web", "", "10.0.0.4")
 	source.put(moved, waiting)
+	r.await("the switches", func() bool {
+		return slices.Equal(r.names("Logical_Switch"), []string{"n1", "n2", "n3", "unscheduled"})
+	})
 	r.awaitPorts("shop_db-0", "shop_new-0", "shop_web-0")
-	require.Equal(t, []string{"n1", "n2", "n3", "unscheduled"}, r.names("Logical_Switch"))
 	source.remove(moved, waiting)
 	r.awaitPorts("shop_db-0")
 	source.put(pod("web-0", "web", "n1", "10.0.0.1"))

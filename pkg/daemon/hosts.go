@@ -19,6 +19,9 @@ import (
 const (
 	lookupTimeout = 5 * time.Second
 	lookupsAtOnce = 8
+	// A name of which nothing is known yet is asked for again so soon, and so often, before it counts as without addresses.
+	firstPause    = 2 * time.Second
+	firstAttempts = 5
 )
 
 // hosts finds the addresses of the DNS names that the translator wants to know, over and over, and tells it of changes.
@@ -31,8 +34,10 @@ type hosts struct {
 
 	wake chan struct{}
 
-	mu     sync.Mutex
-	wanted []string
+	mu      sync.Mutex
+	wanted  []string
+	told    map[string]bool // the translator has been told of them
+	settled bool            // all names that were wanted at once have been told
 
 	// Only Run's goroutine touches these.
 	known map[string]*host
@@ -42,13 +47,14 @@ type hosts struct {
 type host struct {
 	addrs []netip.Addr
 	told  bool // the translator knows addrs
+	tries int  // that failed before it was told
 	due   time.Time
 }
 
 func newHosts(opts SDWAN, do func(func(*translator.Translator)), m *metrics.Metrics, log logrus.FieldLogger) *hosts {
 	h := &hosts{
 		interval: opts.ResolveInterval, resolve: opts.Resolve, do: do, metrics: m, log: log,
-		wake: make(chan struct{}, 1), known: map[string]*host{},
+		wake: make(chan struct{}, 1), told: map[string]bool{}, known: map[string]*host{},
 	}
 	if h.resolve == nil {
 		h.resolve = func(ctx context.Context, host string) ([]netip.Addr, error) {
@@ -58,9 +64,18 @@ func newHosts(opts SDWAN, do func(func(*translator.Translator)), m *metrics.Metr
 	return h
 }
 
+// Settled says whether a snapshot has been made that knows of every name what DNS says of it. What was made of names
+// before a restart is not to be taken away only because nobody has asked yet.
+func (h *hosts) Settled() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.settled
+}
+
 // Want says which names are wanted from now on. It never blocks.
 func (h *hosts) Want(names []string) {
 	h.mu.Lock()
+	h.settled = h.settled || !slices.ContainsFunc(names, func(name string) bool { return !h.told[name] })
 	same := slices.Equal(h.wanted, names)
 	h.wanted = slices.Clone(names)
 	h.mu.Unlock()
@@ -147,7 +162,10 @@ func (h *hosts) ask(ctx context.Context, name string, one *host) {
 	default:
 		h.metrics.LookedUp("failed")
 		h.log.WithError(err).WithField("host", name).Debug("DNS name cannot be looked up")
-		if one.told {
+		if one.tries++; one.told || one.tries < firstAttempts {
+			if !one.told {
+				one.due = time.Now().Add(firstPause)
+			}
 			return
 		}
 		addrs = nil
@@ -161,5 +179,10 @@ func (h *hosts) ask(ctx context.Context, name string, one *host) {
 		return
 	}
 	one.addrs, one.told = addrs, true
-	h.do(func(t *translator.Translator) { t.SetHost(name, addrs) })
+	h.do(func(t *translator.Translator) {
+		h.mu.Lock()
+		h.told[name] = true
+		h.mu.Unlock()
+		t.SetHost(name, addrs)
+	})
 }

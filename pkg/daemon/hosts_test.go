@@ -68,3 +68,35 @@ func TestNamesAreLookedUpOverAndOver(t *testing.T) {
 		require.InDelta(t, before, r.metric("netloom_host_lookups_total", ""), 0, "nobody wants it any more")
 	})
 }
+
+// What an earlier process made of names must not go only because this one has not asked yet.
+func TestNothingIsPlannedForGatewaysBeforeDNSWasAsked(t *testing.T) {
+	const name = "shop.example.org"
+	for _, tc := range []struct {
+		title  string
+		mended bool
+	}{{"DNS answers at last", true}, {"DNS never answers", false}} {
+		t.Run(tc.title, func(t *testing.T) {
+			inBubble(t, func(r *rig) {
+				device := r.cnf("cnf-0", "10.0.0.1")
+				for full, named := range map[string]string{name: "shop", "10.9.9.9": "plain"} {
+					r.apply(&v1alpha1.CNFService{ObjectMeta: metav1.ObjectMeta{Name: named}, Spec: v1alpha1.CNFServiceSpec{
+						FullName: v1alpha1.Domain(full), Port: v1alpha1.Port(map[string]string{"shop": "2288", "plain": "2289"}[named]), DPort: "8080",
+					}})
+				}
+				r.dns(errors.New("no server answers"), name)
+				r.start()
+				r.after(3 * time.Second)
+				require.Empty(t, device.Requests(), "it was asked for before DNS had answered")
+				if tc.mended {
+					r.dns(nil, name, "192.0.2.7")
+				}
+				r.after(20 * time.Second)
+				require.Contains(t, device.Kernel(), "10.9.9.9:8080", "one name holds up the others for a while only")
+				if tc.mended {
+					require.Contains(t, device.Kernel(), "192.0.2.7:8080")
+				}
+			})
+		})
+	}
+}

@@ -36,7 +36,13 @@ type sdwan struct {
 // newSDWAN puts together what runs for SD-WAN.
 func newSDWAN(d *Daemon) *sdwan {
 	opts := d.opts.SDWAN.withDefaults()
-	s := &sdwan{gateways: newGateways(opts, d.pipeline.Latest, d.log), hosts: newHosts(opts, d.pipeline.Do, d.metrics, d.log)}
+	s := &sdwan{hosts: newHosts(opts, d.pipeline.Do, d.metrics, d.log)}
+	s.gateways = newGateways(opts, func() *intent.Snapshot {
+		if !s.hosts.Settled() {
+			return nil
+		}
+		return d.pipeline.Latest()
+	}, d.log)
 	g := s.gateways
 	g.metrics, g.observe, g.force, g.owner = d.metrics, &d.observe, d.opts.Force, d.opts.Target.Owner
 	g.loops = edgeLoops(d.opts.Reconcile, opts)
