@@ -159,14 +159,13 @@ func (s *Server) Serve(ctx context.Context, reviews, health net.Listener) error 
 	defer running.Wait()
 	running.Go(func() { s.Feed(lasting) })
 
-	servers := []*http.Server{s.server(s.Handler())}
+	answering, telling := s.server(s.Handler()), s.server(s.Health())
 	failed := make(chan error, 2)
 	s.log.WithField("address", reviews.Addr().String()).Info("answering admission reviews")
-	running.Go(func() { failed <- servers[0].ServeTLS(reviews, "", "") })
+	running.Go(func() { failed <- answering.ServeTLS(reviews, "", "") })
 	if health != nil {
-		servers = append(servers, s.server(s.Health()))
 		s.log.WithField("address", health.Addr().String()).Info("serving health and metrics")
-		running.Go(func() { failed <- servers[1].Serve(health) })
+		running.Go(func() { failed <- telling.Serve(health) })
 	}
 	var err error
 	select {
@@ -180,7 +179,7 @@ func (s *Server) Serve(ctx context.Context, reviews, health net.Listener) error 
 	}
 	stopping, done := context.WithTimeout(lasting, grace)
 	defer done()
-	for _, server := range servers {
+	for _, server := range []*http.Server{answering, telling} {
 		_ = server.Shutdown(stopping) // who is not done by then is cut off
 		_ = server.Close()
 	}

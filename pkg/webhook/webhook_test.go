@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -335,9 +336,10 @@ func TestDependencies(t *testing.T) {
 func TestKindsThatCannotBeListedAreNotMissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, deny())
-		refused := true
+		var refused atomic.Bool
+		refused.Store(true)
 		r.dynamic.PrependReactor("list", "mwan3policies", func(clienttesting.Action) (bool, runtime.Object, error) {
-			return refused, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "mwan3policies"}, "", errors.New("no right"))
+			return refused.Load(), nil, apierrors.NewForbidden(schema.GroupResource{Resource: "mwan3policies"}, "", errors.New("no right"))
 		})
 		done := make(chan struct{})
 		go func() {
@@ -352,7 +354,7 @@ func TestKindsThatCannotBeListedAreNotMissed(t *testing.T) {
 		code, _ := get(t, r.Health(), "/readyz")
 		require.Equal(t, http.StatusOK, code)
 		require.Contains(t, r.log.String(), "mwan3policies is forbidden")
-		refused = false
+		refused.Store(false)
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
 		require.Contains(t, r.verdict(t, webhook.PathObject, other), "there is no Mwan3Policy default/other")

@@ -8,6 +8,7 @@ import (
 	"io"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -150,17 +151,18 @@ func TestNoMomentWithoutTrust(t *testing.T) {
 func TestRenewalWaitsUntilItsAuthorityIsTrusted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := api()
+		var broken atomic.Bool
+		client.PrependReactor("patch", "validatingwebhookconfigurations", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return broken.Load(), nil, apierrors.NewForbidden(schema.GroupResource{Resource: "validatingwebhookconfigurations"}, "netloom", nil)
+		})
 		m, stop := start(t, client, options())
 		synctest.Wait()
 		before := served(t, m)
-		broken := true
-		client.PrependReactor("patch", "validatingwebhookconfigurations", func(clienttesting.Action) (bool, runtime.Object, error) {
-			return broken, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "validatingwebhookconfigurations"}, "netloom", nil)
-		})
+		broken.Store(true)
 		time.Sleep(8 * 24 * time.Hour) // a new pair has been made two days ago
 		synctest.Wait()
 		require.Equal(t, before, served(t, m))
-		broken = false
+		broken.Store(false)
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
 		require.NotEqual(t, before.Leaf.SerialNumber, served(t, m).Leaf.SerialNumber)
