@@ -35,6 +35,17 @@ func (p *Plan) Deletes() int {
 	return n
 }
 
+// Drift counts the ops of a plan for a target that agreed with the snapshot before: zero when they only try again what the
+// target refused.
+func (p *Plan) Drift() int {
+	for i := range p.Ops {
+		if !p.Ops[i].Again && p.Ops[i].Verb != Reload {
+			return len(p.Ops)
+		}
+	}
+	return 0
+}
+
 // Verb is what an op does to an object. The zero value is none.
 type Verb uint8
 
@@ -96,6 +107,8 @@ type Op struct {
 	After  Fields `json:"after,omitempty"`
 	// Origin says which source objects caused the object, for people.
 	Origin string `json:"origin,omitempty"`
+	// Again says that the target refused the very op before: it is no sign that somebody changed the target.
+	Again bool `json:"again,omitempty"`
 	// Native is what Apply sends; only the backend that made the plan understands it.
 	Native any `json:"-"`
 }

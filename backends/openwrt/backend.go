@@ -185,12 +185,16 @@ func (b *Backend) compare(m *model, want *intent.Snapshot, retry bool) *backends
 	}
 	c.diff()
 	run := &pending{model: m, wrote: map[string]bool{}, left: map[string]bool{}}
+	again := map[key]bool{} // what was refused, and what needs it
 	for i := range c.ops {
 		s := stepOf(&c.ops[i])
 		s.run = run
-		if r, again := b.refused[s.key]; again && retry {
+		r, refused := b.refused[s.key]
+		if refused && retry {
 			c.skips = append(c.skips, backends.Skip{Intent: s.intent, Reason: r.reason})
 		}
+		again[s.key] = retry && (refused || s.want != nil && slices.ContainsFunc(s.want.needs, func(k key) bool { return again[k] }))
+		c.ops[i].Again = again[s.key]
 	}
 	plan := &backends.Plan{Revision: want.Revision(), Owned: len(m.have.objects), Ops: append(c.ops, b.reloads(c.ops, m.have, run)...)}
 	for i := range plan.Ops {

@@ -181,6 +181,7 @@ func TestRefusals(t *testing.T) {
 	require.Equal(t, p.Skips, next.Skips)
 	again := r.reconcileFully(t)
 	require.Equal(t, 3, verbs(again)[backends.Create], "it is tried again")
+	require.Zero(t, again.Drift(), "nobody changed the device")
 	require.Equal(t, p.Skips, again.Skips)
 	require.NotContains(t, r.reloads(), "ipsec reload", "nothing was written")
 	r.put(newEverything().proposal)

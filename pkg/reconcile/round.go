@@ -72,9 +72,9 @@ func (l *Loop) attempt(ctx context.Context, want *intent.Snapshot, since intent.
 		l.pace.readBack = time.Now()
 	}
 	l.planned(p, took)
-	if p.Full && l.settled && since == 0 && want.Revision() == l.since && !p.Empty() {
+	if p.Full && l.settled && since == 0 && want.Revision() == l.since && p.Drift() > 0 {
 		l.note(func(s *Status) { s.Drifts++ })
-		l.opts.Observer.Drift(l.opts.Target, len(p.Ops))
+		l.opts.Observer.Drift(l.opts.Target, p.Drift())
 		l.opts.Log.WithFields(logrus.Fields{"revision": want.Revision(), "ops": len(p.Ops)}).
 			Warn("target was changed by someone else")
 	}
