@@ -29,7 +29,7 @@ type room struct {
 var rooms = []room{
 	{dir: "cmd/netloom", may: everything},
 	{dir: "examples"},
-	{dir: "examples-sdwan"},
+	{dir: "deploy/examples/sdwan"},
 
 	{dir: "pkg/intent", pure: true, may: []string{"github.com/hashicorp/go-immutable-radix/v2"}},
 	{dir: "labelcache", pure: true, may: []string{"k8s.io/apimachinery/pkg/labels", "k8s.io/apimachinery/pkg/selection"}},

@@ -11,7 +11,7 @@ import (
 	"github.com/netloom/netloom/pkg/openwrt/openwrttest"
 )
 
-// TestTheExampleDoesWhatItSays applies the manifests of examples-sdwan, and sends packets through the device.
+// TestTheExampleDoesWhatItSays applies the manifests of deploy/examples/sdwan, and sends packets through the device.
 func TestTheExampleDoesWhatItSays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := NewCluster(t)
@@ -21,7 +21,7 @@ func TestTheExampleDoesWhatItSays(t *testing.T) {
 		}, 2))
 		st := &stage{cluster: c}
 		for _, file := range []string{"cnf", "tunnel", "wan", "firewall"} {
-			for _, o := range read(t, "../../examples-sdwan/"+file+".yaml") {
+			for _, o := range read(t, "../../deploy/examples/sdwan/"+file+".yaml") {
 				switch o.GetKind() {
 				case "Pod":
 				case "Secret": // an API server encodes what is given as text
@@ -40,7 +40,7 @@ func TestTheExampleDoesWhatItSays(t *testing.T) {
 		c.Start()
 		time.Sleep(rest)
 		for _, file := range []string{"tunnel", "wan", "firewall"} {
-			for _, o := range read(t, "../../examples-sdwan/"+file+".yaml") {
+			for _, o := range read(t, "../../deploy/examples/sdwan/"+file+".yaml") {
 				require.NoError(t, st.status([]string{o.GetKind(), "edge/" + o.GetName(), "insync"}), c.log.recent())
 			}
 		}

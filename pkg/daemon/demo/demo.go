@@ -129,7 +129,7 @@ func unpacked(beside, file string, files fs.FS) (string, func(), error) {
 	if _, err := os.Stat(filepath.Join(beside, file)); err == nil {
 		return beside, func() {}, nil
 	}
-	dir, err := os.MkdirTemp("", "netloom-"+beside+"-")
+	dir, err := os.MkdirTemp("", "netloom-"+filepath.Base(beside)+"-")
 	if err != nil {
 		return "", nil, fmt.Errorf("examples: %w", err)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/backends/ovn"
-	sdwan "github.com/netloom/netloom/examples-sdwan"
+	sdwan "github.com/netloom/netloom/deploy/examples/sdwan"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/reconcile"
@@ -64,7 +64,7 @@ func newEdges(s *show, d *daemon.Daemon, dir string, devices *devices) *edges {
 // newBranch makes the daemon that runs the built-in SD-WAN example. It has an embedded database of its own, with nothing in
 // it, so that the two examples have nothing to do with each other.
 func newBranch(opts Options, devices *devices, log logrus.FieldLogger) (*daemon.Daemon, string, func(), error) {
-	dir, clean, err := unpacked("examples-sdwan", "cnf.yaml", sdwan.Files)
+	dir, clean, err := unpacked("deploy/examples/sdwan", "cnf.yaml", sdwan.Files)
 	if err != nil {
 		return nil, "", nil, err
 	}

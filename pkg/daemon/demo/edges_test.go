@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	sdwan "github.com/netloom/netloom/examples-sdwan"
+	sdwan "github.com/netloom/netloom/deploy/examples/sdwan"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
