@@ -17,10 +17,11 @@ BENCHTIME  ?= 1s
 BENCH      ?= .
 CLUSTERS   ?= 3000
 ROUNDS     ?= 20
+FUNCTIONS  ?= 20
 SHOTS      ?=
 
 # What starts goroutines, or is called from several.
-RACE_ROOMS  := ./labelcache/... ./translator/... ./pkg/... ./backends/... ./test/scenario/...
+RACE_ROOMS  := ./labelcache/... ./translator/... ./pkg/... ./backends/... ./test/scenario/... ./test/edge/...
 # The client's floor needs a server; the benchmarks of test/bench say themselves when there is none.
 BENCH_ROOMS := ./labelcache/... ./translator/... ./pkg/watch/... ./pkg/ovsdb/nbtrace/... ./test/bench/... \
 	$(if $(shell PATH=$$PATH:/usr/sbin command -v ovsdb-server),./pkg/ovsdb)
@@ -95,10 +96,11 @@ fuzz: ## Fuzz every target for FUZZTIME (20s)
 	done
 
 .PHONY: soak
-soak: ## Run the random tests for longer (CLUSTERS=3000 ROUNDS=20)
+soak: ## Run the random tests for longer (CLUSTERS=3000 ROUNDS=20 FUNCTIONS=20)
 	$(GO) test -count=1 -timeout 60m -run TestAgreesWithOracle ./translator -translator.clusters=$(CLUSTERS)
 	$(GO) test -count=$(ROUNDS) -timeout 60m -run Random ./labelcache
 	$(GO) test -count=$(ROUNDS) -timeout 60m -run TestContract ./backends/...
+	$(GO) test -count=1 -timeout 60m -run TestSoak ./test/edge -edge.functions=$(FUNCTIONS) -edge.replicas=3 -edge.resources=200
 
 .PHONY: bench
 bench: ## Measure, beside the floor where there is one (BENCH=regexp BENCHTIME=1s)
