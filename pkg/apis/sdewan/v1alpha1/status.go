@@ -9,11 +9,11 @@ type State string
 
 // The states.
 const (
-	// InSync means that every ready pod of the CNF holds the object.
+	// InSync means that every pod of the CNF is ready and holds the object.
 	InSync State = "In Sync"
 	// Idle is a word of upstream's that nothing says.
 	Idle State = "Idle"
-	// Applying means that at least one ready pod lacks the object.
+	// Applying means that at least one pod is not ready or lacks the object.
 	Applying State = "Trying to apply"
 	// Deleting means that the object goes, and that at least one pod still holds it.
 	Deleting State = "Being delete"
@@ -37,20 +37,20 @@ type SdewanStatus struct {
 	// +optional
 	State State `json:"state,omitempty"`
 
-	// Whether every ready pod of the CNF holds the object as it was when it had appliedVersion.
+	// Whether every pod of the CNF is ready and holds the object as it was when it had appliedVersion.
 	// +optional
 	InSync bool `json:"inSync"`
 
-	// metadata.resourceVersion of the object that all pods were last seen to hold. Empty means none yet.
+	// metadata.resourceVersion of the object that all pods hold. Empty while not all do.
 	// +optional
 	AppliedVersion string `json:"appliedVersion,omitempty"`
 
-	// metadata.generation of the object that all pods were last seen to hold. 0 means none yet.
+	// metadata.generation of the object that all pods hold. 0 while not all do.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	AppliedGeneration int64 `json:"appliedGeneration,omitempty"`
 
-	// When all pods came to hold it. Absent means never.
+	// When all pods came to hold it. Absent while not all do.
 	// +optional
 	AppliedTime *metav1.Time `json:"appliedTime,omitempty"`
 
