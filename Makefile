@@ -100,7 +100,7 @@ soak: ## Run the random tests for longer (CLUSTERS=3000 ROUNDS=20 FUNCTIONS=20)
 	$(GO) test -count=1 -timeout 60m -run TestAgreesWithOracle ./translator -translator.clusters=$(CLUSTERS)
 	$(GO) test -count=$(ROUNDS) -timeout 60m -run Random ./labelcache
 	$(GO) test -count=$(ROUNDS) -timeout 60m -run TestContract ./backends/...
-	$(GO) test -count=1 -timeout 60m -run TestSoak ./test/edge -edge.functions=$(FUNCTIONS) -edge.replicas=3 -edge.resources=200
+	$(GO) test -count=1 -timeout 60m -run TestSoak ./test/edge -edge.functions=$(FUNCTIONS) -edge.replicas=3 -edge.resources=200 -edge.rounds=4
 
 .PHONY: bench
 bench: ## Measure, beside the floor where there is one (BENCH=regexp BENCHTIME=1s)
