@@ -217,14 +217,12 @@ func (st *stage) remove(args []string) error {
 		return fmt.Errorf("there is no %s", ref)
 	}
 	delete(st.objects, ref)
-	switch ref.Kind {
-	case watch.KindPod:
-		delete(st.pods, args[1])
-	case watch.KindNamespace:
-		delete(st.namespaces, args[1])
-	case watch.KindService:
-		delete(st.services, args[1])
-	case watch.KindNetworkPolicy, watch.KindNode, watch.KindEndpointSlice:
+	if forget, kept := map[watch.Kind]func(){
+		watch.KindPod:       func() { delete(st.pods, args[1]) },
+		watch.KindNamespace: func() { delete(st.namespaces, args[1]) },
+		watch.KindService:   func() { delete(st.services, args[1]) },
+	}[ref.Kind]; kept {
+		forget()
 	}
 	return nil
 }
