@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -45,6 +46,7 @@ type Settings struct {
 type OpenWRTSettings struct {
 	Client  openwrt.Options
 	Gateway intent.GatewayID
+	Addr    netip.Addr // where Client finds it
 	// Secret reads a key of a Secret; see the backend's own Options.
 	Secret func(context.Context, intent.SecretRef) ([]byte, error)
 }
@@ -116,7 +118,7 @@ func newOpenWRT(s Settings) (*Target, error) {
 		return nil, err
 	}
 	backend, err := edge.New(client, edge.Options{
-		Owner: s.Owner, Gateway: s.OpenWRT.Gateway, Secret: s.OpenWRT.Secret, Log: s.Log,
+		Owner: s.Owner, Gateway: s.OpenWRT.Gateway, Addr: s.OpenWRT.Addr, Secret: s.OpenWRT.Secret, Log: s.Log,
 	})
 	if err != nil {
 		return nil, err

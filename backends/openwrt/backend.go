@@ -3,10 +3,12 @@ package openwrt
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"net/netip"
 	"regexp"
 	"slices"
 
@@ -23,6 +25,8 @@ type Options struct {
 	Owner string
 	// Gateway is the device's ID in snapshots.
 	Gateway intent.GatewayID
+	// Addr is where the client finds the device; while the gateway is elsewhere nothing is written. Invalid is anywhere.
+	Addr netip.Addr
 	// Enforces says which policies the gateway enforces; nil is those for its scope.
 	Enforces func(*intent.Policy) bool
 	// Secret reads a key of a Secret; nil knows none. Its errors must not hold what it read.
@@ -40,7 +44,8 @@ type Backend struct {
 	model   *model   // nil when it is not known what the device holds
 	pending *pending // what the last plan would make of the model
 	refused map[key]refusal
-	begun   bool // something was applied since New
+	begun   bool                                   // something was applied since New
+	seen    map[intent.SecretRef][sha256.Size]byte // digests of what Secrets said last; nil before they were read
 }
 
 // model is what the device holds, and what it was made from.
@@ -54,6 +59,7 @@ type model struct {
 	enforced []*intent.Policy
 	have     *holdings
 	skips    []backends.Skip
+	rotated  bool // a Secret says something else than when it was read before
 }
 
 // refusal is what the device said of an object. It is not asked again until everything is read back, or the object is
@@ -96,7 +102,7 @@ func (b *Backend) Plan(ctx context.Context, want *intent.Snapshot, since intent.
 		return &backends.Plan{Revision: want.Revision(), Full: since == 0}, nil
 	}
 	g := want.Gateway(b.opts.Gateway)
-	if err := writable(g); err != nil {
+	if err := b.writable(g); err != nil {
 		b.model = nil
 		return nil, fmt.Errorf("plan: gateway %s: %w", b.opts.Gateway, err)
 	}
@@ -112,7 +118,7 @@ func (b *Backend) Plan(ctx context.Context, want *intent.Snapshot, since intent.
 }
 
 // writable says why a gateway must not be written now, nil when it may.
-func writable(g *intent.Gateway) error {
+func (b *Backend) writable(g *intent.Gateway) error {
 	switch {
 	case g == nil:
 		return errors.New("it does not exist")
@@ -120,6 +126,8 @@ func writable(g *intent.Gateway) error {
 		return errors.New(g.Conflict)
 	case g.Leaving:
 		return errors.New("it is going away")
+	case b.opts.Addr.IsValid() && g.Addr != b.opts.Addr:
+		return errors.New("it has another address now")
 	case !g.Writable():
 		return errors.New("it is not ready")
 	default:
@@ -151,8 +159,21 @@ func (b *Backend) renderEdges(ctx context.Context, m *model, want *intent.Snapsh
 		return err
 	}
 	m.scope, m.run, m.networks = g.Scope, g.Run, g.Networks
+	m.rotated = b.rotated(secrets)
 	m.edges = render(want, g, b.names, secrets, len(m.enforced) > 0, last)
 	return nil
+}
+
+// rotated says whether a Secret says something else than when it was read last: to write that is no repair.
+func (b *Backend) rotated(now map[intent.SecretRef]secret) bool {
+	before := b.seen
+	b.seen = map[intent.SecretRef][sha256.Size]byte{}
+	differs := false
+	for ref, s := range now {
+		b.seen[ref] = sha256.Sum256(s.value)
+		differs = differs || before != nil && before[ref] != b.seen[ref]
+	}
+	return differs
 }
 
 // enforced lists the policies that the gateway enforces.
@@ -193,8 +214,8 @@ func (b *Backend) compare(m *model, want *intent.Snapshot, retry bool) *backends
 		if refused && retry {
 			c.skips = append(c.skips, backends.Skip{Intent: s.intent, Reason: r.reason})
 		}
-		again[s.key] = retry && (refused || s.want != nil && slices.ContainsFunc(s.want.needs, func(k key) bool { return again[k] }))
-		c.ops[i].Again = again[s.key]
+		again[s.key] = m.rotated && s.key.kind == openwrt.Remotes || retry && (refused || s.want != nil && slices.ContainsFunc(s.want.needs, func(k key) bool { return again[k] }))
+		c.ops[i].Again = c.ops[i].Again || again[s.key]
 	}
 	plan := &backends.Plan{Revision: want.Revision(), Owned: len(m.have.objects), Ops: append(c.ops, b.reloads(c.ops, m.have, run)...)}
 	for i := range plan.Ops {

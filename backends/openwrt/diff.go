@@ -47,6 +47,11 @@ type comparison struct {
 // diff lists what has to be written, without reloads, in a safe order.
 func (c *comparison) diff() {
 	c.missing = map[key]string{}
+	for k := range c.want.keep {
+		if c.have.objects[k] == nil {
+			c.missing[k] = "it cannot be written now"
+		}
+	}
 	for _, k := range sorted(c.want.objects) { // a kind refers to those before it only
 		c.object(c.want.objects[k])
 	}
@@ -166,6 +171,7 @@ func (c *comparison) staleNotes() {
 		if !known[name] && strings.HasPrefix(name, c.names.mark+"_seal_") {
 			c.ops = append(c.ops, backends.Op{
 				Verb: backends.Delete, Kind: openwrt.Proposals.String(), Name: name, Before: backends.Fields{"note": "of certificates"},
+				Again: true, // our own affair
 				Native: &step{stage: sweep, key: key{openwrt.Proposals, name}, intent: name},
 			})
 		}

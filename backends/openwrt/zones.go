@@ -13,13 +13,14 @@ import (
 
 // What stands between zones: the kinds of the package firewall.
 
-// network is the gateway's interface in a network.
+// network is the gateway's interface in a network. Where it has none, what was written stays: an interface that loses its
+// zone for a misspelt name would be open.
 func (r *renderer) network(name string) (string, error) {
 	if iface := r.gateway.Networks[name]; iface != "" {
 		return iface, nil
 	}
 	known := strings.Join(slices.Sorted(maps.Keys(r.gateway.Networks)), ", ")
-	return "", fmt.Errorf("network %q: the gateway has %s", name, orWord(known, "none"))
+	return "", &errKeep{fmt.Sprintf("network %q: the gateway has %s", name, orWord(known, "none"))}
 }
 
 func (r *renderer) zone(w *wanted, s *intent.Zone) (openwrt.Resource, error) {

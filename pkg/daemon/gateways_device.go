@@ -20,7 +20,7 @@ const (
 
 // device says how to talk to a gateway. It reads the Secret of the certificate; that of the account is read at each login.
 func (m *gateways) device(ctx context.Context, g *intent.Gateway) (Device, error) {
-	d := Device{Target: targetName(g), Owner: m.owner, Gateway: g.ID, Secret: m.secret}
+	d := Device{Target: targetName(g), Owner: m.owner, Gateway: g.ID, Addr: g.Addr, Secret: m.secret}
 	c := &d.Client
 	c.Dial, c.Log = m.dial, m.log.WithField("target", d.Target)
 	switch {

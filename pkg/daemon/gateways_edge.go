@@ -188,12 +188,13 @@ func (e *edge) stands() status.Loop {
 	return out
 }
 
-// plainly spells an error without what differs each time that it is met: the ports of clients.
+// plainly spells an error without what differs each time that it is met: the ports of clients, and the time at which a
+// certificate was looked at.
 func plainly(err error) string {
 	if err == nil {
 		return ""
 	}
-	return regexp.MustCompile(`[^ ]+->`).ReplaceAllString(err.Error(), "")
+	return regexp.MustCompile(`[^ ]+->|current time \S+ `).ReplaceAllString(err.Error(), "")
 }
 
 // wait waits; it is false when ctx ended first.

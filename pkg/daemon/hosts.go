@@ -20,8 +20,8 @@ const (
 	lookupTimeout = 5 * time.Second
 	lookupsAtOnce = 8
 	// A name of which nothing is known yet is asked for again so soon, and so often, before it counts as without addresses.
-	firstPause    = 2 * time.Second
-	firstAttempts = 5
+	firstPause    = 5 * time.Second
+	firstAttempts = 20
 )
 
 // hosts finds the addresses of the DNS names that the translator wants to know, over and over, and tells it of changes.
@@ -75,7 +75,9 @@ func (h *hosts) Settled() bool {
 // Want says which names are wanted from now on. It never blocks.
 func (h *hosts) Want(names []string) {
 	h.mu.Lock()
-	h.settled = h.settled || !slices.ContainsFunc(names, func(name string) bool { return !h.told[name] })
+	if h.settled = h.settled || !slices.ContainsFunc(names, func(name string) bool { return !h.told[name] }); h.settled {
+		clear(h.told) // nobody asks again
+	}
 	same := slices.Equal(h.wanted, names)
 	h.wanted = slices.Clone(names)
 	h.mu.Unlock()
@@ -181,7 +183,9 @@ func (h *hosts) ask(ctx context.Context, name string, one *host) {
 	one.addrs, one.told = addrs, true
 	h.do(func(t *translator.Translator) {
 		h.mu.Lock()
-		h.told[name] = true
+		if !h.settled {
+			h.told[name] = true
+		}
 		h.mu.Unlock()
 		t.SetHost(name, addrs)
 	})

@@ -91,7 +91,7 @@ func TestNothingIsPlannedForGatewaysBeforeDNSWasAsked(t *testing.T) {
 				if tc.mended {
 					r.dns(nil, name, "192.0.2.7")
 				}
-				r.after(20 * time.Second)
+				r.after(2 * time.Minute)
 				require.Contains(t, device.Kernel(), "10.9.9.9:8080", "one name holds up the others for a while only")
 				if tc.mended {
 					require.Contains(t, device.Kernel(), "192.0.2.7:8080")

@@ -72,6 +72,7 @@ type Device struct {
 	Target  string // its name in logs, metrics and status: openwrt/NAMESPACE/POD
 	Owner   string // mark on all that is written
 	Gateway intent.GatewayID
+	Addr    netip.Addr // where Client finds it
 	Client  openwrt.Options
 	Secret  func(ctx context.Context, ref intent.SecretRef) ([]byte, error)
 }

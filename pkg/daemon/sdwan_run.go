@@ -120,7 +120,7 @@ func tellDrift(events record.EventRecorder, g *intent.Gateway, ops int) {
 func deviceTarget(d Device) (*builtin.Target, error) {
 	return builtin.New("openwrt", builtin.Settings{
 		Owner: d.Owner, Log: d.Client.Log,
-		OpenWRT: builtin.OpenWRTSettings{Client: d.Client, Gateway: d.Gateway, Secret: d.Secret},
+		OpenWRT: builtin.OpenWRTSettings{Client: d.Client, Gateway: d.Gateway, Addr: d.Addr, Secret: d.Secret},
 	})
 }
 

@@ -187,11 +187,14 @@ func (w *World) pod(o Object, g *gateway, s *standing, base intent.EdgeID, leavi
 		p.Message, why = "the pod is not ready", ReasonNotReady
 	case !g.Addr.IsValid():
 		p.Message, why = "the pod has no address", ReasonNotReady
-	case refused != "":
+	case refused != "" && !g.blind:
 		p.Message, why = refused, ReasonRefused
 	case g.lacking(base, s.intents), g.loop.Stale && !leaving:
 		p.Message, why = g.loop.Trouble, ReasonTrouble
-		if p.Message == "" {
+		switch {
+		case g.blind:
+			p.Message, why = "nothing is written while kinds that SD-WAN needs cannot be read", ReasonWriting
+		case p.Message == "":
 			p.Message, why = "not written yet", ReasonWriting
 		}
 	case !leaving && len(s.intents) == 0:

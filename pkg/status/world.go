@@ -55,6 +55,7 @@ type gateway struct {
 	*intent.Gateway
 	loop  Loop
 	all   bool // it may lack anything
+	blind bool // nothing is written, because some kind cannot be read
 	lacks map[intent.EdgeID]bool
 	sets  map[intent.SetID]bool
 	skips map[string]string // reasons by intent
@@ -81,6 +82,10 @@ func newGateway(g *intent.Gateway, loop Loop, s *intent.Snapshot) *gateway {
 	}
 	for _, skip := range loop.Skips {
 		out.skips[skip.Intent] = skip.Reason
+	}
+	if s.Unknown().Has(intent.AreaEdges) { // what its loop agrees with is no more than that
+		out.all, out.blind = true, true
+		return out
 	}
 	if loop.Revision >= s.Revision() {
 		return out
