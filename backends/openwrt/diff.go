@@ -171,7 +171,7 @@ func (c *comparison) staleNotes() {
 		if !known[name] && strings.HasPrefix(name, c.names.mark+"_seal_") {
 			c.ops = append(c.ops, backends.Op{
 				Verb: backends.Delete, Kind: openwrt.Proposals.String(), Name: name, Before: backends.Fields{"note": "of certificates"},
-				Again: true, // our own affair
+				Again:  true, // our own affair
 				Native: &step{stage: sweep, key: key{openwrt.Proposals, name}, intent: name},
 			})
 		}
