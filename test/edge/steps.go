@@ -13,6 +13,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/openwrt/openwrttest"
+	"github.com/netloom/netloom/test/script"
 )
 
 // stage is where a script plays.
@@ -24,8 +25,8 @@ type stage struct {
 var errWords = errors.New("the words are not what the step takes: see the package's documentation")
 
 // do does a step, lets everything come to rest, or looks whether what it expects is so.
-func (s *stage) do(step step) error {
-	verb, words := step.words[0], step.words[1:]
+func (s *stage) do(step script.Step) error {
+	verb, words := step.Words[0], step.Words[1:]
 	if expect := s.expectation(verb); expect != nil {
 		return expect(words)
 	}

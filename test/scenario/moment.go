@@ -11,11 +11,12 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/test/script"
 )
 
 // moment is the state after a step that changed something, and what is expected of it.
 type moment struct {
-	step     step
+	step     script.Step
 	objects  map[watch.Ref][]byte // manifests
 	restart  bool                 // the processes start anew on the way here
 	fault    int                  // the write that fails on the way here; 0 none
@@ -33,7 +34,7 @@ func (m *moment) checked() bool {
 
 // stage is where a script's steps are played to find its moments.
 type stage struct {
-	script     *script
+	script     *script.Script
 	objects    map[watch.Ref][]byte
 	pods       map[string]*corev1.Pod       // by namespace/name
 	namespaces map[string]*corev1.Namespace // by name
@@ -43,13 +44,13 @@ type stage struct {
 }
 
 // play finds the moments of a script.
-func play(s *script) ([]*moment, error) {
+func play(s *script.Script) ([]*moment, error) {
 	st := &stage{
 		script: s, objects: make(map[watch.Ref][]byte),
 		pods: make(map[string]*corev1.Pod), namespaces: make(map[string]*corev1.Namespace),
 		services: make(map[string]*corev1.Service),
 	}
-	for _, step := range s.steps {
+	for _, step := range s.Steps {
 		if err := st.do(step); err != nil {
 			return nil, err
 		}
@@ -60,15 +61,15 @@ func play(s *script) ([]*moment, error) {
 	return st.moments, nil
 }
 
-func (st *stage) do(s step) error {
-	args := s.words[1:]
-	switch s.words[0] {
+func (st *stage) do(s script.Step) error {
+	args := s.Words[1:]
+	switch s.Words[0] {
 	case "probe", "writes", "problem", "skip", "rows":
 		return st.expect(s)
 	case "fault":
 		n, err := strconv.Atoi(strings.Join(args, " "))
 		if err != nil || n < 1 {
-			return s.errorf("expected the number of a write")
+			return s.Errorf("expected the number of a write")
 		}
 		st.fault = n
 		return nil
@@ -76,25 +77,25 @@ func (st *stage) do(s step) error {
 		st.enter(s).restart = true
 		return nil
 	}
-	if err := st.change(s.words[0], args); err != nil {
-		return s.errorf("%v", err)
+	if err := st.change(s.Words[0], args); err != nil {
+		return s.Errorf("%v", err)
 	}
 	st.enter(s)
 	return nil
 }
 
 // expect notes something about the last moment.
-func (st *stage) expect(s step) error {
+func (st *stage) expect(s script.Step) error {
 	if len(st.moments) == 0 {
-		return s.errorf("nothing has happened yet")
+		return s.Errorf("nothing has happened yet")
 	}
 	m := st.moments[len(st.moments)-1]
-	rest := strings.TrimSpace(strings.TrimPrefix(s.text, s.words[0]))
-	switch s.words[0] {
+	rest := strings.TrimSpace(strings.TrimPrefix(s.Text, s.Words[0]))
+	switch s.Words[0] {
 	case "writes":
-		n, err := strconv.Atoi(strings.Join(s.words[1:], " "))
+		n, err := strconv.Atoi(strings.Join(s.Words[1:], " "))
 		if err != nil || n < 0 {
-			return s.errorf("expected a number")
+			return s.Errorf("expected a number")
 		}
 		m.writes = n
 	case "problem":
@@ -106,7 +107,7 @@ func (st *stage) expect(s step) error {
 	default:
 		p, err := st.parseProbe(s)
 		if err != nil {
-			return s.errorf("%v", err)
+			return s.Errorf("%v", err)
 		}
 		m.probes = append(m.probes, p)
 	}
@@ -114,7 +115,7 @@ func (st *stage) expect(s step) error {
 }
 
 // enter makes the present state a moment.
-func (st *stage) enter(s step) *moment {
+func (st *stage) enter(s script.Step) *moment {
 	m := &moment{step: s, objects: maps.Clone(st.objects), fault: st.fault, writes: -1}
 	st.fault = 0
 	st.moments = append(st.moments, m)
@@ -156,7 +157,7 @@ func (st *stage) change(verb string, args []string) error {
 
 // apply takes in every document of a file as it stands.
 func (st *stage) apply(file string) error {
-	content, ok := st.script.files[file]
+	content, ok := st.script.Files[file]
 	if !ok {
 		return fmt.Errorf("the script has no file %q", file)
 	}

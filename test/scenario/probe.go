@@ -12,13 +12,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/test/script"
 )
 
 const probeForm = "expected FROM -> TO [v4|v6] [in NETWORK] PORTS OUTCOME [via BACKEND,...]"
 
 // probe is a line of the script that expects something of flows.
 type probe struct {
-	step    step
+	step    script.Step
 	flows   []intent.Flow
 	outcome outcome
 	via     []via // the backends that the flows may be sent on to; nil does not say
@@ -36,8 +37,8 @@ type aim struct {
 }
 
 // parseProbe reads a line like "FROM -> TO tcp/80 allow" at the present moment.
-func (st *stage) parseProbe(s step) (probe, error) {
-	w := s.words[1:]
+func (st *stage) parseProbe(s script.Step) (probe, error) {
+	w := s.Words[1:]
 	if len(w) < 3 || w[1] != "->" {
 		return probe{}, errors.New(probeForm)
 	}

@@ -46,7 +46,7 @@ func (r *run) asWritten(t *testing.T) {
 		writes := p.target.Writes(t)
 		p.reconcileFailing(t, m.fault)
 		if m.writes >= 0 {
-			require.Equal(t, m.writes, p.target.Writes(t)-writes, "line %d: %s: writes", m.step.line, m.step.text)
+			require.Equal(t, m.writes, p.target.Writes(t)-writes, "line %d: %s: writes", m.step.Line, m.step.Text)
 		}
 		r.check(t, p, i)
 	}
@@ -70,7 +70,7 @@ func (r *run) twice(t *testing.T) {
 		p.reconcile(t)
 		p.reached = 0
 		p.reconcile(t)
-		require.Equal(t, writes, p.target.Writes(t), "line %d: written again", r.moments[i].step.line)
+		require.Equal(t, writes, p.target.Writes(t), "line %d: written again", r.moments[i].step.Line)
 		r.check(t, p, i)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/backends/backendtest"
+	"github.com/netloom/netloom/test/script"
 )
 
 // Backend is a backend that scripts run on.
@@ -38,7 +39,7 @@ func Run(t *testing.T, dir string, backends ...Backend) {
 		t.Run(name, func(t *testing.T) {
 			content, err := os.ReadFile(file) //nolint:gosec // the directory's own files
 			require.NoError(t, err)
-			s, err := parse(string(content))
+			s, err := script.Parse(string(content))
 			require.NoError(t, err)
 			moments, err := play(s)
 			require.NoError(t, err)
@@ -51,7 +52,7 @@ func Run(t *testing.T, dir string, backends ...Backend) {
 				t.Run(b.Name, func(t *testing.T) {
 					missed--
 					r := &run{
-						title: s.title, moments: moments, fresh: b.Fresh, dumps: make([]string, len(moments)), skipped: skipped,
+						title: s.Title, moments: moments, fresh: b.Fresh, dumps: make([]string, len(moments)), skipped: skipped,
 					}
 					for _, m := range moments {
 						r.problematic = r.problematic || len(m.problems) > 0
@@ -90,7 +91,7 @@ func (r *run) check(t *testing.T, p *process, i int) {
 		r.dumps[i] = p.target.Dump(t) + "."
 	}
 	require.Equal(t, r.dumps[i], p.target.Dump(t)+".", "line %d: %s: other rows than on the road as written",
-		m.step.line, m.step.text)
+		m.step.Line, m.step.Text)
 	problems := p.problems()
 	if !r.problematic {
 		require.Empty(t, problems)
@@ -100,7 +101,7 @@ func (r *run) check(t *testing.T, p *process, i int) {
 	}
 	r.checkSkips(t, p, m)
 	for _, want := range m.rows {
-		require.Contains(t, p.target.Dump(t), want, "line %d: %s", m.step.line, m.step.text)
+		require.Contains(t, p.target.Dump(t), want, "line %d: %s", m.step.Line, m.step.Text)
 	}
 	cluster := p.cluster(t)
 	var wrong []string
@@ -114,7 +115,7 @@ func (r *run) check(t *testing.T, p *process, i int) {
 				continue
 			}
 			wrong = append(wrong, fmt.Sprintf("line %d: %s: %s: the oracle says %s %q, the intents %s %v %v, the rows %v",
-				probe.step.line, probe.step.text, backendtest.FlowText(f), byOracle, o.Why, byIntents,
+				probe.step.Line, probe.step.Text, backendtest.FlowText(f), byOracle, o.Why, byIntents,
 				v.Egress.By, v.Ingress.By, byRows))
 		}
 	}
@@ -130,7 +131,7 @@ func (r *run) checkSkips(t *testing.T, p *process, m *moment) {
 	for _, told := range p.skips {
 		expected := func(want string) bool { return strings.Contains(told, want) }
 		require.True(t, slices.ContainsFunc(r.expectedSkips(), expected), "line %d: %s: nobody expects %s",
-			m.step.line, m.step.text, told)
+			m.step.Line, m.step.Text, told)
 	}
 	for _, want := range m.skips {
 		if strings.Contains(strings.Join(p.skips, "\n"), want) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/test/script"
 )
 
 func TestFaultyScriptsAreRefused(t *testing.T) {
@@ -55,7 +56,7 @@ func TestFaultyScriptsAreRefused(t *testing.T) {
 		{name: "fault that is no number", content: pods + "fault x\n", wantErr: "number of a write"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s, err := parse(tc.content)
+			s, err := script.Parse(tc.content)
 			if err == nil {
 				_, err = play(s)
 			}
@@ -65,7 +66,7 @@ func TestFaultyScriptsAreRefused(t *testing.T) {
 }
 
 func TestProbesTryEveryAddressTheEndsHaveInCommon(t *testing.T) {
-	s, err := parse("# x\npod red/a 10.0.0.1 fd00::1\npod red/b 10.0.0.2 fd00::2\n" +
+	s, err := script.Parse("# x\npod red/a 10.0.0.1 fd00::1\npod red/b 10.0.0.2 fd00::2\n" +
 		"probe red/a,red/b -> red/b,203.0.113.9 tcp/80,icmp allow\nprobe red/a -> red/b v6 udp/53 deny\n")
 	require.NoError(t, err)
 	moments, err := play(s)
@@ -83,7 +84,7 @@ func TestProbesTryEveryAddressTheEndsHaveInCommon(t *testing.T) {
 }
 
 func TestServicesAndEndpointsAsWritten(t *testing.T) {
-	s, err := parse(`# x
+	s, err := script.Parse(`# x
 node n1 10.0.0.1 zone=east
 pod red/a @n1 10.0.1.1 fd00::1
 service red/web 10.96.0.1 fd00:96::1 :http=80:30080/TCP :dns=53/UDP NodePort outside=Local internal=Local affinity=60 created=2001 x=y network=blue
