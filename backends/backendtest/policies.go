@@ -67,9 +67,9 @@ func (w *World) policy(id intent.PolicyID, o intent.Origin, d intent.Direction) 
 	}
 	if w.rng.IntN(5) == 0 {
 		p.Log = intent.Logging{
-			Allow: intent.Severity(w.rng.IntN(6)), //nolint:gosec // below 6
-			Deny:  intent.Severity(w.rng.IntN(6)), //nolint:gosec // below 6
-			Rate:  uint32(w.rng.IntN(2)) * 10,     //nolint:gosec // below 2
+			Allow: intent.Severity(w.rng.IntN(6)),
+			Deny:  intent.Severity(w.rng.IntN(6)),
+			Rate:  uint32(w.rng.IntN(2)) * 10,
 		}
 	}
 	return p

@@ -243,7 +243,7 @@ func (s *service) frontends(port int, family intent.Families, backends []intent.
 				continue
 			}
 			f := front(intent.NodePort, a)
-			f.Node, f.Port = nodes[i].Name, uint16(30000+8*s.number+port) //nolint:gosec // small numbers
+			f.Node, f.Port = nodes[i].Name, uint16(30000+8*s.number+port)
 			if s.localOutside {
 				f.Locality = intent.NodeOfFrontend
 			}

@@ -39,10 +39,10 @@ type pod struct {
 // NewWorld makes a world with a few pods, policies and services.
 func NewWorld(seed uint64) *World {
 	w := &World{
-		rng:   rand.New(rand.NewPCG(seed, 0x6e65746c6f6f6d)), //nolint:gosec // a test repeats, it keeps no secret
+		rng:   rand.New(rand.NewPCG(seed, 0x6e65746c6f6f6d)),
 		terms: make(map[intent.SetID]peerList),
 
-		chance: rand.New(rand.NewPCG(seed, 0x73657276696365)), //nolint:gosec // likewise
+		chance: rand.New(rand.NewPCG(seed, 0x73657276696365)),
 	}
 	w.dual = w.rng.IntN(3) * 3
 	for range 5 {
@@ -141,8 +141,8 @@ func (w *World) addrs() []netip.Addr {
 	if len(w.pods) > 0 && w.rng.IntN(6) == 0 {
 		return slices.Clone(w.pods[w.rng.IntN(len(w.pods))].Addrs)
 	}
-	host := byte(1 + w.rng.IntN(40))                                   //nolint:gosec // below 41
-	v4 := netip.AddrFrom4([4]byte{10, 244, byte(w.rng.IntN(2)), host}) //nolint:gosec // below 2
+	host := byte(1 + w.rng.IntN(40))
+	v4 := netip.AddrFrom4([4]byte{10, 244, byte(w.rng.IntN(2)), host})
 	v6 := netip.MustParseAddr(fmt.Sprintf("fd00:10:%x::%x", w.rng.IntN(2), host))
 	switch n := w.rng.IntN(6); {
 	case w.ticks < w.dual || n < 2:
