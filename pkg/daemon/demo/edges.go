@@ -88,6 +88,9 @@ func (e *edges) first(ctx context.Context) error {
 	timeout := time.After(patience)
 	for {
 		if s := e.daemon.Pipeline().Latest(); s != nil && e.done(s) {
+			for len(e.changes) > 0 {
+				<-e.changes // what is shown now is what they made
+			}
 			e.print(s)
 			return nil
 		}

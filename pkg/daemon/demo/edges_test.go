@@ -83,7 +83,7 @@ func TestADeviceThatForgetsInSilence(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- branch.Run(ctx) }()
 	require.NoError(t, e.first(ctx))
-	<-e.changes
+	require.Empty(t, e.changes, "what is shown is not told again")
 
 	device := onlyOne(t, branch, functions)
 	before := device.Export()
