@@ -11,7 +11,6 @@ import (
 	"github.com/sirupsen/logrus"
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/metrics"
@@ -33,6 +32,7 @@ type Daemon struct {
 	planning sync.Mutex // held while a plan is made for a request
 	ui       *ui        // nil where no web page is served
 	sdwan    *sdwan     // nil where it is switched off
+	clients  *clients   // nil where nothing is read from a Kubernetes API
 }
 
 // running is a target with its loop.
@@ -46,11 +46,11 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 	if _, err := translator.ParseServiceRules(opts.SDWAN.ServiceRules); err != nil {
 		return nil, fmt.Errorf("service rules %w", err)
 	}
-	source, err := newSource(&opts, log)
+	source, clients, err := newSource(&opts, log)
 	if err != nil {
 		return nil, err
 	}
-	d := &Daemon{opts: opts, log: log, source: source, metrics: metrics.New()}
+	d := &Daemon{opts: opts, log: log, source: source, clients: clients, metrics: metrics.New()}
 	d.pipeline = NewPipeline(source, opts.translation(), log)
 	d.observe = reconcile.Observers{d.metrics}
 	d.pipeline.OnPublish(d.published) // first: a quick target is timed from what the metrics know by then
@@ -89,35 +89,6 @@ func (d *Daemon) add(target *builtin.Target) {
 	}
 	d.metrics.Target(target.Name)
 	d.targets = append(d.targets, &running{Target: target, loop: loop})
-}
-
-// newSource makes the source that opts ask for, and the clients that SD-WAN lacks.
-func newSource(opts *Options, log logrus.FieldLogger) (watch.Source, error) {
-	if opts.Source != nil {
-		return opts.Source, nil
-	}
-	if opts.Manifests != "" {
-		directory := watch.NewDirectory(opts.Manifests, opts.Watch, log)
-		if opts.SDWAN.Secrets == nil {
-			opts.SDWAN.Secrets = directory
-		}
-		return directory, nil
-	}
-	config, err := watch.KubernetesConfig(opts.Kubeconfig, opts.KubeContext)
-	if err != nil {
-		return nil, err
-	}
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("connect to Kubernetes: %w", err)
-	}
-	if err := opts.SDWAN.clients(config, client); err != nil {
-		return nil, err
-	}
-	if opts.SDWAN.Enabled && opts.Watch.SDWAN == nil {
-		opts.Watch.SDWAN = opts.SDWAN.Dynamic
-	}
-	return watch.NewKubernetes(client, opts.Watch, log), nil
 }
 
 // embed starts the embedded database where the options ask for it.
@@ -187,17 +158,11 @@ func (d *Daemon) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, t := range d.targets {
 		d.pipeline.OnPublish(func(Published) { t.loop.Wake() }) // last: whoever asked before has been told
-		group.Go(func() error {
-			t.awaitUp(ctx)
-			return t.loop.Run(ctx)
-		})
 		if t.Run != nil {
 			group.Go(func() error { return t.Run(ctx) })
 		}
 	}
-	if d.sdwan != nil {
-		d.sdwan.run(ctx, group)
-	}
+	group.Go(func() error { return d.work(ctx) })
 	if d.opts.Listen != "" {
 		group.Go(func() error { return d.serve(ctx) })
 	}
@@ -212,28 +177,6 @@ func (d *Daemon) Run(ctx context.Context) error {
 		return nil
 	})
 	return group.Wait()
-}
-
-// startGrace is how long a loop waits for its target at the start before it begins to report that it cannot reach it.
-const startGrace = 2 * time.Second
-
-// awaitUp waits until the target can be reached, for a moment at the most.
-func (t *running) awaitUp(ctx context.Context) {
-	if t.Up == nil {
-		return
-	}
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	limit := time.After(startGrace)
-	for !t.Up() {
-		select {
-		case <-ctx.Done():
-			return
-		case <-limit:
-			return
-		case <-tick.C:
-		}
-	}
 }
 
 // published feeds the metrics and the log.

@@ -51,7 +51,7 @@ func translateOnce(ctx context.Context, opts Options, log logrus.FieldLogger) (*
 		}
 		return step(source), nil
 	}
-	source, err := newSource(&opts, log)
+	source, _, err := newSource(&opts, log)
 	if err != nil {
 		return nil, err
 	}
