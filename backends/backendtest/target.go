@@ -92,6 +92,7 @@ func Run(t *testing.T, fresh Factory) {
 	}
 	t.Run("what cannot be expressed is denied and told", c.inexpressible)
 	t.Run("a cancelled context is obeyed", c.cancelled)
+	t.Run("only the last to claim writes", c.claims)
 	t.Run("an endpoint that appears later joins", c.later)
 	t.Run("emptiness takes everything away", c.emptied)
 }

@@ -94,7 +94,7 @@ func newOVN(s Settings) (*Target, error) {
 		return nil, err
 	}
 	backend, err := ovn.New(client, ovn.Options{
-		Owner: s.Owner, Ports: ports, LogRate: s.OVN.LogRate, LoadBalancing: s.OVN.LoadBalancing,
+		Owner: s.Owner, Ports: ports, LogRate: s.OVN.LogRate, LoadBalancing: s.OVN.LoadBalancing, Log: s.Log,
 	})
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
 		for to < len(p.Ops) && p.Ops[to].Group == p.Ops[from].Group {
 			to++
 		}
-		if err := b.target.transact(b.owner, p.Ops[from:to]); err != nil {
+		if err := b.target.transact(b, p.Ops[from:to]); err != nil {
 			return fmt.Errorf("apply group %d: %w", p.Ops[from].Group, err)
 		}
 		from = to

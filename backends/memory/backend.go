@@ -15,6 +15,9 @@ type Backend struct {
 	owner   string
 	applied *intent.Snapshot // what the target holds, as far as this backend knows; nil when it does not
 	planned *intent.Snapshot // what the last plan was made from
+
+	claim   Claim // the newest that was this backend's; zero before the first
+	deposed error // why nothing may be written before the next claim
 }
 
 // New is a backend for the rows of owner in target. It knows nothing of what an earlier backend wrote.

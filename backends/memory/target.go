@@ -19,6 +19,7 @@ var ErrInjected = errors.New("write failed on demand")
 type Target struct {
 	mu     sync.Mutex
 	rows   map[string]map[id]Row // by owner
+	claims map[string]Claim      // likewise
 	writes int
 	failAt int
 	loseAt int
@@ -26,7 +27,7 @@ type Target struct {
 
 // NewTarget is a store without rows.
 func NewTarget() *Target {
-	return &Target{rows: make(map[string]map[id]Row)}
+	return &Target{rows: make(map[string]map[id]Row), claims: make(map[string]Claim)}
 }
 
 // FailAt makes the k-th write from now fail once, leaving no trace; 0 takes that back.
@@ -96,10 +97,15 @@ func (t *Target) table(owner string) map[id]Row {
 	return t.rows[owner]
 }
 
-// transact does all of ops to the rows of one owner, or none when one of them does not fit what is there.
-func (t *Target) transact(owner string, ops []backends.Op) error {
+// transact does all of ops to the rows of b's owner, or none when one of them does not fit what is there, or when b must
+// not write.
+func (t *Target) transact(b *Backend, ops []backends.Op) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	owner := b.owner
+	if err := b.allowed(); err != nil {
+		return err
+	}
 	if t.failAt > 0 {
 		if t.failAt--; t.failAt == 0 {
 			return ErrInjected

@@ -2,6 +2,7 @@ package ovn
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
@@ -54,7 +55,7 @@ func Transactions(p *backends.Plan) ([][]libovsdb.Operation, error) {
 	rest := p.Ops
 	for len(rest) > 0 {
 		group := firstGroup(rest)
-		native, err := operations(group)
+		native, err := operations(nil, group)
 		if err != nil {
 			return nil, err
 		}
@@ -64,27 +65,34 @@ func Transactions(p *backends.Plan) ([][]libovsdb.Operation, error) {
 	return out, nil
 }
 
-func operations(ops []backends.Op) ([]libovsdb.Operation, error) {
-	native := make([]libovsdb.Operation, len(ops))
+// operations is what ops send, behind what is before them.
+func operations(before []libovsdb.Operation, ops []backends.Op) ([]libovsdb.Operation, error) {
+	native := make([]libovsdb.Operation, len(before), len(before)+len(ops))
+	copy(native, before)
 	for i := range ops {
 		n, ok := ops[i].Native.(nativeOp)
 		if !ok {
 			return nil, fmt.Errorf("%s %s %s: not an op of this backend", ops[i].Verb, ops[i].Kind, ops[i].Name)
 		}
-		native[i] = n.op
+		native = append(native, n.op)
 	}
 	return native, nil
 }
 
 func (b *Backend) transact(ctx context.Context, ops []backends.Op) error {
-	native, err := operations(ops)
+	guard, err := b.guard()
+	if err != nil {
+		return err
+	}
+	native, err := operations(guard, ops)
 	if err != nil {
 		return err
 	}
 	results, err := b.client.Transact(ctx, native)
 	if err != nil {
-		return err
+		return b.refused(ctx, behind(len(guard), err))
 	}
+	results = results[len(guard):]
 	for i := range ops {
 		native, _ := ops[i].Native.(nativeOp)
 		if ops[i].Verb != backends.Create && !native.maybe && i < len(results) && results[i].Count == 0 {
@@ -92,4 +100,13 @@ func (b *Backend) transact(ctx context.Context, ops []backends.Op) error {
 		}
 	}
 	return nil
+}
+
+// behind makes a refusal count operations as the plan does, which knows nothing of those before.
+func behind(before int, err error) error {
+	var refused *ovsdb.OperationError
+	if errors.As(err, &refused) && refused.Index >= before {
+		refused.Index -= before
+	}
+	return err
 }

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"regexp"
 	"slices"
+
+	"github.com/sirupsen/logrus"
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
@@ -23,6 +26,8 @@ type Options struct {
 	LogRate uint32
 	// LoadBalancing says where load balancers are put.
 	LoadBalancing LoadBalancing
+	// Log takes what is odd about claims; nil drops it.
+	Log logrus.FieldLogger
 }
 
 // Backend makes one Northbound database agree with a snapshot. Make it with New.
@@ -31,6 +36,8 @@ type Backend struct {
 	names  namer
 	ports  portFinder
 	rate   uint32
+	log    logrus.FieldLogger
+	fence  fence
 
 	balancing balancing
 	seen      *topology // nil before the first look
@@ -59,8 +66,16 @@ func New(client *ovsdb.Client, opts Options) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
+	log := opts.Log
+	if log == nil {
+		quiet := logrus.New()
+		quiet.SetOutput(io.Discard)
+		log = quiet
+	}
 	return &Backend{
 		client:    client,
+		log:       log,
+		fence:     fence{key: KeyClaim + opts.Owner},
 		names:     newNamer(opts.Owner),
 		ports:     portFinder{client: client, names: opts.Ports},
 		rate:      opts.LogRate,

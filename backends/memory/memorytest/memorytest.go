@@ -64,6 +64,12 @@ func (t *Target) ForeignIntact(testing.TB) bool {
 	return slices.EqualFunc(t.Rows(""), t.foreign, func(a, b memory.Row) bool { return a.String() == b.String() })
 }
 
+// SaveClaim notes the record of an owner's claims.
+func (t *Target) SaveClaim(_ testing.TB, owner string) (restore func()) {
+	was := t.ClaimOf(owner)
+	return func() { t.SetClaim(owner, was) }
+}
+
 // Writes counts the transactions.
 func (t *Target) Writes(testing.TB) int { return t.Target.Writes() }
 

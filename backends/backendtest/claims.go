@@ -1,0 +1,212 @@
+package backendtest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// Keeper is a target that keeps a record of claims. Its backends are Claimers.
+type Keeper interface {
+	// SaveClaim notes what the target says of the claims of owner, and returns what sets it back to that.
+	SaveClaim(t testing.TB, owner string) (restore func())
+}
+
+// claims holds backends that can hold their target to what Claimer promises.
+func (c *contract) claims(t *testing.T) {
+	if _, keeps := c.fresh(t).(Keeper); !keeps {
+		_, claims := c.fresh(t).Open(t, "a").(backends.Claimer)
+		require.False(t, claims, "a target of claimers has to be a Keeper")
+		t.Log("the backend cannot hold its target")
+		return
+	}
+	t.Run("nobody writes who was claimed over", c.deposed)
+	t.Run("nobody writes on who was claimed over half way", c.deposedHalfWay)
+	t.Run("a claim that was lost is put back", c.setBack)
+	t.Run("claims of owners are their own", c.claimsOfOwners)
+	t.Run("a claim shows in no plan", c.claimUnseen)
+	t.Run("a claim that failed is none", c.claimFails)
+}
+
+// claim makes l the only one that may write, and checks the number.
+func (l *loop) claim(t *testing.T, holder string, want uint64) {
+	t.Helper()
+	claimer, can := l.backend.(backends.Claimer)
+	require.True(t, can, "a backend of a Keeper has to be a Claimer")
+	generation, err := claimer.Claim(t.Context(), holder)
+	require.NoError(t, err)
+	require.Equal(t, want, generation)
+	l.reached = 0
+}
+
+// refused checks that l cannot write and leaves no trace, whatever it tries.
+func (l *loop) refused(t *testing.T, s *State, want *intent.Snapshot) {
+	t.Helper()
+	l.target.Prepare(t, s.Endpoints, s.nodes())
+	for range 2 {
+		whole := l.target.Dump(t)
+		p := l.planSince(t, want, 0)
+		require.NotEmpty(t, p.Ops, "there is nothing to be refused")
+		require.ErrorIs(t, l.backend.Apply(t.Context(), p), backends.ErrDeposed)
+		require.Equal(t, whole, l.target.Dump(t), "a deposed backend left a trace")
+	}
+	l.reached = 0
+}
+
+// deposed lets two backends of one owner take the target from each other, with a third that claims nothing beside them.
+func (c *contract) deposed(t *testing.T) {
+	c.each(t, 5, func(t *testing.T, states []*State) {
+		target := c.fresh(t)
+		target.AddForeign(t)
+		a, b := start(t, target, "a"), start(t, target, "a")
+		snap := states[0].Snapshot()
+		a.reconcile(t, states[0], snap) // unclaimed as yet
+		for i, l := range []*loop{a, b, a, b, b} {
+			l.claim(t, fmt.Sprintf("holder-%d", i), uint64(i+1))
+			other := map[*loop]*loop{a: b, b: a}[l]
+			s := states[(i+1)%len(states)]
+			snap = Advance(snap, s)
+			if i > 0 {
+				other.refused(t, s, snap)
+			}
+			l.reconcile(t, s, snap)
+			require.Equal(t, c.scratch(t, s), target.DumpOwner(t, "a"))
+			require.Empty(t, spell(other.planSince(t, snap, 0)), "who may not write can read")
+		}
+		unclaimed := start(t, target, "a")
+		snap = Advance(snap, states[1])
+		unclaimed.reconcile(t, states[1], snap)
+		require.Equal(t, c.scratch(t, states[1]), target.DumpOwner(t, "a"), "who never claimed writes unchecked")
+		require.True(t, target.ForeignIntact(t))
+	})
+}
+
+// deposedHalfWay takes the target from a backend between its plan, or a transaction of it, and the next transaction.
+func (c *contract) deposedHalfWay(t *testing.T) {
+	s := c.history(1, 3)[2]
+	target := c.fresh(t)
+	a, b := start(t, target, "a"), start(t, target, "a")
+	a.claim(t, "first", 1)
+	target.Prepare(t, s.Endpoints, s.nodes())
+	snap := s.Snapshot()
+	parts := groups(a.plan(t, snap))
+	require.NotEmpty(t, parts)
+	for i, part := range parts[:len(parts)-1] {
+		require.NoError(t, a.backend.Apply(t.Context(), part), "group %d", i)
+	}
+	b.claim(t, "second", 2)
+	whole := target.Dump(t)
+	err := a.backend.Apply(t.Context(), parts[len(parts)-1])
+	require.ErrorIs(t, err, backends.ErrDeposed)
+	require.ErrorContains(t, err, "second", "the error does not say who")
+	require.Equal(t, whole, target.Dump(t))
+	b.reconcile(t, s, snap)
+	require.Equal(t, c.scratch(t, s), target.DumpOwner(t, "a"))
+}
+
+// setBack lets the target forget claims. Who held it has it again, and who did not hold it does not get it.
+func (c *contract) setBack(t *testing.T) {
+	states := c.history(1, 4)
+	for name, upTo := range map[string]int{"to nothing": 0, "to the claim before": 1, "to the claim that is": 2} {
+		t.Run(name, func(t *testing.T) {
+			target := c.fresh(t)
+			keeper, _ := target.(Keeper)
+			var restore func()
+			a, b := start(t, target, "a"), start(t, target, "a")
+			for i, l := range []*loop{nil, a, b} {
+				if l != nil {
+					l.claim(t, fmt.Sprintf("holder-%d", i), uint64(i))
+				}
+				if i == upTo {
+					restore = keeper.SaveClaim(t, "a")
+				}
+			}
+			snap := states[0].Snapshot()
+			b.reconcile(t, states[0], snap)
+			restore()
+			snap = Advance(snap, states[1])
+			b.recover(t, states[1], snap, upTo < 2)
+			require.Equal(t, c.scratch(t, states[1]), target.DumpOwner(t, "a"))
+			snap = Advance(snap, states[2])
+			a.refused(t, states[2], snap)
+			a.claim(t, "again", 3)
+			a.reconcile(t, states[2], snap)
+			b.refused(t, states[3], Advance(snap, states[3]))
+		})
+	}
+}
+
+// recover brings the target to want by a write that fails, with an error that is worth another try, and one that does not.
+func (l *loop) recover(t *testing.T, s *State, want *intent.Snapshot, fails bool) {
+	t.Helper()
+	l.target.Prepare(t, s.Endpoints, s.nodes())
+	if fails {
+		whole := l.target.Dump(t)
+		p := l.planSince(t, want, 0)
+		require.NotEmpty(t, p.Ops)
+		err := l.backend.Apply(t.Context(), p)
+		require.Error(t, err)
+		require.NotErrorIs(t, err, backends.ErrDeposed)
+		require.Equal(t, whole, l.target.Dump(t))
+		l.reached = 0
+	}
+	l.reconcile(t, s, want)
+}
+
+// claimsOfOwners lets owners claim one target.
+func (c *contract) claimsOfOwners(t *testing.T) {
+	states := c.history(2, 2)
+	target := c.fresh(t)
+	a, b := start(t, target, "a"), start(t, target, "b")
+	a.claim(t, "one", 1)
+	b.claim(t, "two", 1)
+	snap := states[0].Snapshot()
+	a.reconcile(t, states[0], snap)
+	b.reconcile(t, &State{}, (&State{}).Snapshot())
+	a.reconcile(t, states[1], Advance(snap, states[1]))
+	require.Equal(t, c.scratch(t, states[1]), target.DumpOwner(t, "a"))
+}
+
+// claimUnseen checks that plans of any backend see nothing of a claim.
+func (c *contract) claimUnseen(t *testing.T) {
+	s := c.see(&State{})
+	target := c.fresh(t)
+	a := start(t, target, "a")
+	snap := s.Snapshot()
+	a.reconcile(t, s, snap)
+	whole := target.Dump(t)
+	a.claim(t, "one", 1)
+	require.Equal(t, whole, target.Dump(t))
+	for _, l := range []*loop{a, start(t, target, "a"), start(t, target, "b")} {
+		p := l.planSince(t, snap, 0)
+		for i := range p.Ops {
+			require.NotEqual(t, backends.Delete, p.Ops[i].Verb, "%v", spell(p))
+		}
+	}
+	require.Empty(t, spell(a.planSince(t, snap, 0)))
+}
+
+// claimFails checks that a claim that did not come about takes the right to write until one does.
+func (c *contract) claimFails(t *testing.T) {
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	s := c.history(1, 2)[1]
+	target := c.fresh(t)
+	a, snap := start(t, target, "a"), s.Snapshot()
+	a.claim(t, "one", 1)
+	claimer, _ := a.backend.(backends.Claimer)
+	_, err := claimer.Claim(over, "one")
+	require.ErrorIs(t, err, context.Canceled)
+	target.Prepare(t, s.Endpoints, s.nodes())
+	whole := target.Dump(t)
+	require.Error(t, a.backend.Apply(t.Context(), a.planSince(t, snap, 0)))
+	require.Equal(t, whole, target.Dump(t))
+	a.claim(t, "one", 2)
+	a.reconcile(t, s, snap)
+	require.Equal(t, c.scratch(t, s), target.DumpOwner(t, "a"))
+}

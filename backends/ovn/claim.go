@@ -1,0 +1,185 @@
+package ovn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
+	"github.com/sirupsen/logrus"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/ovsdb"
+)
+
+// KeyClaim and an owner are the key of NB_Global.external_ids under which the owner's newest claim is.
+const KeyClaim = "netloom-claim:"
+
+const (
+	tableGlobal       = "NB_Global"
+	columnExternalIDs = "external_ids"
+)
+
+// claimAttempts is how often Claim looks anew when others claim at the same time. One of them wins each time.
+const claimAttempts = 20
+
+var (
+	// errReclaimed is the error of a transaction that came to a database without our claim, which has it again now.
+	errReclaimed = errors.New("the database had lost our claim and has it again")
+	errUnclaimed = errors.New("the database is not claimed: the last attempt failed")
+)
+
+// fence keeps a backend from writing when another instance has claimed the database. The zero value keeps from nothing.
+type fence struct {
+	key     string // in NB_Global.external_ids
+	holder  string // "" as long as nobody asked for a claim
+	held    record // the newest claim that was ours, if any
+	deposed error  // why nothing may be written before the next claim
+}
+
+// Claim implements backends.Claimer. What other instances wrote meanwhile is not known: the next plan reads back.
+func (b *Backend) Claim(ctx context.Context, holder string) (uint64, error) {
+	b.model, b.pending = nil, nil
+	f := &b.fence
+	f.holder, f.deposed = holderText(holder), errUnclaimed
+	for range claimAttempts {
+		found, err := b.readClaim(ctx)
+		if err != nil {
+			return 0, fmt.Errorf("claim the database: %w", err)
+		}
+		next := record{generation: max(found.generation, f.held.generation) + 1, holder: f.holder}
+		if next.generation > maxGeneration {
+			next.generation = 1
+		}
+		err = b.writeClaim(ctx, found, next, "claims")
+		if err == nil {
+			f.held, f.deposed = next, nil
+			return next.generation, nil
+		}
+		if !lostRace(err) {
+			return 0, fmt.Errorf("claim the database: %w", err)
+		}
+	}
+	return 0, fmt.Errorf("claim the database: others were faster %d times", claimAttempts)
+}
+
+// recorded is the record of an owner's claims as it was read.
+type recorded struct {
+	record
+	row   string // of NB_Global, "" where there is none
+	value string // as it is written there
+	known bool   // there is one
+}
+
+func (b *Backend) readClaim(ctx context.Context) (recorded, error) {
+	rows, err := b.client.Select(ctx, tableGlobal, nil, columnExternalIDs)
+	if errors.Is(err, ovsdb.ErrNotConnected) {
+		err = fmt.Errorf("%w: %w", backends.ErrUnreachable, err)
+	}
+	if err != nil || len(rows) == 0 {
+		return recorded{}, err
+	}
+	found := recorded{row: ovsdb.String(rows[0]["_uuid"])}
+	found.value, found.known = ovsdb.StringMap(rows[0][columnExternalIDs])[b.fence.key]
+	if !found.known {
+		return found, nil
+	}
+	var ok bool
+	if found.record, ok = parseRecord(found.value); !ok {
+		b.log.WithFields(logrus.Fields{"key": b.fence.key, "value": shortened(found.value)}).
+			Warn("the record of claims cannot be read and counts as older than any")
+	}
+	return found, nil
+}
+
+// writeClaim replaces the record found by the next one. It fails with an error of lostRace when another is there by now.
+func (b *Backend) writeClaim(ctx context.Context, found recorded, next record, verb string) error {
+	value := libovsdb.Row{columnExternalIDs: ovsdb.Map(map[string]string{b.fence.key: next.String()})}
+	ops := []libovsdb.Operation{comment(b.names.owner + " " + next.holder + " " + verb + " " + next.number())}
+	if found.row == "" { // the table takes one row at most
+		ops = append(ops, libovsdb.Operation{Op: libovsdb.OperationInsert, Table: tableGlobal, Row: value})
+	} else {
+		// What is found goes only if it is there still, and what comes leaves alone what is there.
+		change := libovsdb.Operation{Op: libovsdb.OperationMutate, Table: tableGlobal, Where: ovsdb.ByUUID(found.row)}
+		if found.known {
+			change.Mutations = append(change.Mutations, libovsdb.Mutation{
+				Column: columnExternalIDs, Mutator: libovsdb.MutateOperationDelete,
+				Value: ovsdb.Map(map[string]string{b.fence.key: found.value}),
+			})
+		}
+		change.Mutations = append(change.Mutations, libovsdb.Mutation{
+			Column: columnExternalIDs, Mutator: libovsdb.MutateOperationInsert, Value: value[columnExternalIDs],
+		})
+		ops = append(ops, change)
+	}
+	durable := true
+	ops = append(ops, b.fence.holds(next), libovsdb.Operation{Op: libovsdb.OperationCommit, Durable: &durable})
+	_, err := b.client.Transact(ctx, ops)
+	return err
+}
+
+// lostRace says whether a claim came after that of another instance.
+func lostRace(err error) bool { return notHeld(err) || ovsdb.IsConstraint(err) }
+
+// notHeld says whether a transaction was refused because a claim is not in the database.
+func notHeld(err error) bool {
+	var refused *ovsdb.OperationError
+	return errors.As(err, &refused) && refused.Verb == libovsdb.OperationWait
+}
+
+// holds is the operation that fails, at once, when the database does not hold a claim.
+func (f *fence) holds(claim record) libovsdb.Operation {
+	now := 0
+	return libovsdb.Operation{
+		Op: libovsdb.OperationWait, Table: tableGlobal, Timeout: &now,
+		Where:   ovsdb.WithExternalID(map[string]string{f.key: claim.String()}),
+		Columns: []string{"_uuid"}, Until: string(libovsdb.WaitConditionNotEqual), Rows: []libovsdb.Row{},
+	}
+}
+
+// guard is what each transaction begins with: that the claim is held, where one was asked for, and whose it is.
+func (b *Backend) guard() ([]libovsdb.Operation, error) {
+	f := &b.fence
+	switch {
+	case f.deposed != nil:
+		return nil, f.deposed
+	case f.holder == "":
+		return []libovsdb.Operation{comment(b.names.owner)}, nil
+	default:
+		return []libovsdb.Operation{
+			f.holds(f.held), comment(b.names.owner + " " + f.held.holder + " claim " + f.held.number()),
+		}, nil
+	}
+}
+
+// comment is the operation that writes a line into the database's log.
+func comment(text string) libovsdb.Operation {
+	text = "netloom " + text
+	return libovsdb.Operation{Op: libovsdb.OperationComment, Comment: &text}
+}
+
+// refused says why a transaction was: where our claim is not in the database, a later one is, or the database was set
+// back, and then it is given our claim again.
+func (b *Backend) refused(ctx context.Context, err error) error {
+	if !notHeld(err) {
+		return err
+	}
+	f := &b.fence
+	found, err := b.readClaim(ctx)
+	if err != nil {
+		return fmt.Errorf("our claim is not in the database: %w", err)
+	}
+	if found.after(f.held) {
+		f.deposed = fmt.Errorf("%w: claim %s of %s came after claim %s of %s",
+			backends.ErrDeposed, found.number(), found.holder, f.held.number(), f.held.holder)
+		return f.deposed
+	}
+	if found.record != f.held {
+		if err := b.writeClaim(ctx, found, f.held, "claims again"); err != nil {
+			return fmt.Errorf("claim the database again: %w", err)
+		}
+		b.log.WithFields(logrus.Fields{"generation": f.held.generation, "found": shortened(found.value)}).
+			Warn("the database was set back to before our claim and has it again")
+	}
+	return errReclaimed
+}

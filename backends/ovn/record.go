@@ -1,0 +1,68 @@
+package ovn
+
+import (
+	"strconv"
+	"strings"
+)
+
+const (
+	// maxGeneration is the largest number that a claim may have. Nobody gets there who counts from 1.
+	maxGeneration = 1 << 62
+	maxHolder     = 128
+	// nobody is the holder without a name.
+	nobody = "-"
+)
+
+// record is a claim as the database holds it. The zero value is older than every claim.
+type record struct {
+	generation uint64
+	holder     string
+}
+
+// String is the value in the database: what parseRecord reads.
+func (r record) String() string { return r.number() + " " + r.holder }
+
+func (r record) number() string { return strconv.FormatUint(r.generation, 10) }
+
+// after says whether r was claimed after o. Two of one number by different holders can only be where the database was set
+// back in between, and then the one that is there stands.
+func (r record) after(o record) bool {
+	return r.generation > o.generation || r.generation == o.generation && r.holder != o.holder
+}
+
+// parseRecord reads a claim. It takes only what String writes.
+func parseRecord(text string) (record, bool) {
+	number, holder, _ := strings.Cut(text, " ")
+	generation, err := strconv.ParseUint(number, 10, 64)
+	r := record{generation: generation, holder: holder}
+	if err != nil || generation == 0 || generation > maxGeneration || holderText(holder) != holder || r.String() != text {
+		return record{}, false
+	}
+	return r, true
+}
+
+// holderText is the name of a holder as a claim spells it: printable ASCII without spaces, never empty. Of a long one the
+// end stays, which tells instances apart.
+func holderText(name string) string {
+	if len(name) > maxHolder {
+		name = name[len(name)-maxHolder:]
+	}
+	if name == "" {
+		return nobody
+	}
+	b := []byte(name)
+	for i, c := range b {
+		if c <= ' ' || c > '~' {
+			b[i] = '_'
+		}
+	}
+	return string(b)
+}
+
+// shortened is a value of others for a log.
+func shortened(value string) string {
+	if len(value) > maxHolder {
+		return value[:maxHolder] + "…"
+	}
+	return value
+}
