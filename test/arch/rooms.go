@@ -44,7 +44,7 @@ var rooms = []room{
 	}},
 	{dir: "backends/memory", may: []string{"backends", "pkg/intent"}},
 	{dir: "backends/memory/memorytest", may: []string{"backends", "backends/backendtest", "backends/memory", "pkg/intent"}},
-	{dir: "backends/ovn", may: []string{"backends", "pkg/intent", "pkg/ovsdb", libovsdb, uuid}},
+	{dir: "backends/ovn", may: []string{"backends", "pkg/intent", "pkg/ovsdb", libovsdb, logrus, uuid}},
 	{dir: "backends/ovn/ovntest", may: []string{
 		"backends", "backends/backendtest", "backends/ovn", "pkg/intent", "pkg/ovsdb/...", libovsdb, uuid, testify,
 	}},
@@ -90,6 +90,7 @@ var rooms = []room{
 	{dir: "pkg/webhook/bucket", pure: true, may: []string{"pkg/apis/...", "k8s.io/api/..."}},
 	{dir: "pkg/webhook/certs", may: []string{"k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/kubernetes", logrus}},
 	{dir: "pkg/webhook/consistency", pure: true, may: []string{"pkg/apis/...", "k8s.io/apimachinery/..."}},
+	{dir: "pkg/httpauth", may: []string{"k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/kubernetes", logrus}},
 	{dir: "pkg/version"},
 	{dir: "pkg/daemon/...", may: everything},
 
