@@ -73,6 +73,10 @@ func optionsOf(cfg *config.Config) daemon.Options {
 		},
 		Force: cfg.Force, Listen: cfg.Listen, Pprof: cfg.Pprof, UIListen: cfg.UIListen,
 		SDWAN: sdwanOptions(&cfg.SDWAN),
+		Leader: daemon.Leader{
+			Enabled: cfg.Leader.Elect, Namespace: cfg.Leader.Namespace, Name: cfg.Leader.Name,
+			LeaseDuration: cfg.Leader.LeaseDuration, RenewDeadline: cfg.Leader.RenewDeadline, RetryPeriod: cfg.Leader.RetryPeriod,
+		},
 	}
 }
 

@@ -52,7 +52,8 @@ type Config struct {
 	MaxDeleteFraction float64
 	Force             bool
 
-	SDWAN SDWAN
+	SDWAN  SDWAN
+	Leader Leader
 
 	Listen    string // "" serves nothing
 	UIListen  string // "" serves no web page

@@ -159,5 +159,6 @@ func (c *Config) contradictions(bad map[string]bool) []error {
 	if !bad["retry-min"] && c.RetryMax < c.RetryMin {
 		fault("retry-max", fmt.Sprintf("%s is less than retry-min (%s), %s", c.RetryMax, c.origins["retry-min"], c.RetryMin))
 	}
+	c.leaderContradictions(bad, fault)
 	return faults
 }

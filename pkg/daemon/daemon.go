@@ -33,12 +33,15 @@ type Daemon struct {
 	ui       *ui        // nil where no web page is served
 	sdwan    *sdwan     // nil where it is switched off
 	clients  *clients   // nil where nothing is read from a Kubernetes API
+	webhook  *admission // nil where no admission reviews are answered
+	election *election  // nil where this instance writes and no other does
 }
 
 // running is a target with its loop.
 type running struct {
 	*builtin.Target
-	loop *reconcile.Loop
+	loop     *reconcile.Loop
+	claiming trouble // what keeps it from being claimed
 }
 
 // New makes a daemon. Nothing is read or written before Run; Close has to be called.
@@ -63,8 +66,18 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 		d.Close()
 		return nil, err
 	}
+	if err := d.admit(); err != nil {
+		d.Close()
+		return nil, err
+	}
 	if opts.SDWAN.Enabled {
 		d.sdwan = newSDWAN(d)
+	}
+	if err := d.elect(); err != nil {
+		d.Close()
+		return nil, err
+	}
+	if opts.SDWAN.Enabled {
 		if len(d.opts.Target.OVN.Endpoints) == 0 {
 			return d, nil // there are gateways alone
 		}
@@ -87,7 +100,9 @@ func (d *Daemon) add(target *builtin.Target) {
 	if d.opts.Force {
 		loop.Force()
 	}
-	d.metrics.Target(target.Name)
+	if d.election == nil {
+		d.metrics.Target(target.Name)
+	}
 	d.targets = append(d.targets, &running{Target: target, loop: loop})
 }
 
@@ -152,9 +167,12 @@ func (d *Daemon) Close() {
 	}
 }
 
-// Run works until ctx ends, and leaves the targets as they are then. It fails when the source or the HTTP server cannot
-// work at all.
+// Run works until ctx ends, and leaves the targets as they are then. It fails when the source or a server of it cannot work
+// at all.
 func (d *Daemon) Run(ctx context.Context) error {
+	if err := d.webhook.listen(ctx); err != nil {
+		return err
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	for _, t := range d.targets {
 		d.pipeline.OnPublish(func(Published) { t.loop.Wake() }) // last: whoever asked before has been told
@@ -162,13 +180,17 @@ func (d *Daemon) Run(ctx context.Context) error {
 			group.Go(func() error { return t.Run(ctx) })
 		}
 	}
-	group.Go(func() error { return d.work(ctx) })
+	group.Go(func() error { return d.lead(ctx) })
+	if d.sdwan != nil {
+		group.Go(func() error { return d.sdwan.hosts.Run(ctx) })
+	}
 	if d.opts.Listen != "" {
 		group.Go(func() error { return d.serve(ctx) })
 	}
 	if d.ui != nil {
 		group.Go(func() error { return d.ui.serve(ctx) })
 	}
+	group.Go(func() error { return d.webhook.run(ctx) })
 	group.Go(func() error { return d.pipeline.Run(ctx) })
 	group.Go(func() error {
 		if err := d.source.Run(ctx); err != nil && !errors.Is(err, context.Canceled) {

@@ -81,8 +81,9 @@ const (
 	edgeGather = time.Second
 )
 
-// Run works until ctx ends, and until every target has been left as it is then.
+// Run works until ctx ends, and until every target has been left as it is then. It may be called again.
 func (m *gateways) Run(ctx context.Context) error {
+	m.Wake()
 	for m.gather(ctx) {
 		if s := m.latest(); s != nil {
 			m.compare(ctx, s)
@@ -90,6 +91,7 @@ func (m *gateways) Run(ctx context.Context) error {
 	}
 	m.stopAll()
 	m.edges.Wait()
+	m.forgetAll()
 	return nil
 }
 
@@ -177,6 +179,17 @@ func (m *gateways) stopAll() {
 	for _, p := range m.known {
 		p.stop()
 	}
+}
+
+// forgetAll drops what is known of gateways. No target is left.
+func (m *gateways) forgetAll() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, p := range m.known {
+		m.metrics.Forget(targetName(p.gateway))
+	}
+	clear(m.known)
+	m.metrics.Gateways(nil)
 }
 
 // stop tells the target of a gateway to end, if it has one.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,7 +63,8 @@ func (d *Daemon) Handler() http.Handler {
 	return mux
 }
 
-// ready says yes once every source has synced and every target has agreed with a snapshot once. What is left as it is
+// ready says yes once every source has synced and every target has agreed with a snapshot once, or somebody else sees to
+// that. What is left as it is
 // for want of objects that cannot be read is told besides: without netloom it would fare no better.
 func (d *Daemon) ready(w http.ResponseWriter, _ *http.Request) {
 	var missing []string
@@ -72,20 +74,12 @@ func (d *Daemon) ready(w http.ResponseWriter, _ *http.Request) {
 			missing = append(missing, problem.Error())
 		}
 	}
-	for _, t := range d.targets {
-		if s := t.loop.Status(); !s.Synced() {
-			line := "target " + t.Name + " does not agree yet"
-			if s.Err != nil {
-				line += ": " + s.Err.Error()
-			}
-			missing = append(missing, line)
-		}
-	}
-	if len(missing) > 0 {
+	told, lacking := d.duty()
+	if missing = append(missing, lacking...); len(missing) > 0 {
 		http.Error(w, strings.Join(missing, "\n"), http.StatusServiceUnavailable)
 		return
 	}
-	_, _ = fmt.Fprintln(w, strings.Join(append([]string{"ok"}, degraded(d.pipeline.Withheld())...), "\n"))
+	_, _ = fmt.Fprintln(w, strings.Join(slices.Concat([]string{"ok"}, told, degraded(d.pipeline.Withheld())), "\n"))
 }
 
 // latest answers 503 itself where there is no snapshot yet.

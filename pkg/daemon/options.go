@@ -28,7 +28,11 @@ type Options struct {
 
 	UIListen string // address of the web page; "" serves none
 
+	Leader Leader // how one of several instances is chosen to write
+
 	SDWAN SDWAN // what is made of SD-WAN resources
+
+	Webhook Webhook // which admission reviews are answered
 }
 
 // translation is what the translator is told. Rules for Services that are none are off; New refuses them.

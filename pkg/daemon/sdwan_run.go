@@ -79,10 +79,16 @@ func (s *sdwan) published(t *translator.Translator, p Published) {
 	s.gateways.Wake()
 }
 
-// run works in group until ctx ends.
+// rest has nothing pile up until run is called.
+func (s *sdwan) rest() {
+	if s.statuses != nil {
+		s.statuses.rest()
+	}
+}
+
+// run does in group what writes, until ctx ends. It may be called again.
 func (s *sdwan) run(ctx context.Context, group *errgroup.Group) {
 	group.Go(func() error { return s.gateways.Run(ctx) })
-	group.Go(func() error { return s.hosts.Run(ctx) })
 	if s.statuses != nil {
 		group.Go(func() error { return s.statuses.Run(ctx) })
 	}

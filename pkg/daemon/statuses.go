@@ -39,11 +39,12 @@ type statuses struct {
 	wake    chan struct{}
 	touched intent.Revision // by the last snapshot; the pipeline's goroutine alone asks
 
-	mu     sync.Mutex
-	known  map[watch.Ref]intent.Scope
-	dirty  map[watch.Ref]bool
-	open   map[watch.Ref]bool // that some gateway may not hold
-	faults []status.Problem   // as of the last snapshot
+	mu      sync.Mutex
+	known   map[watch.Ref]intent.Scope
+	dirty   map[watch.Ref]bool
+	open    map[watch.Ref]bool // that some gateway may not hold
+	faults  []status.Problem   // as of the last snapshot
+	resting bool               // nothing is noted: Run will look at everything
 
 	// Only Run's goroutine touches these.
 	seen  map[watch.Ref]*written
@@ -88,7 +89,7 @@ func (s *statuses) Published(p Published) {
 	for key := range changed {
 		ref := watch.Ref{Kind: watch.Kind(key.Kind), Namespace: key.Namespace, Name: key.Name}
 		if _, ok := s.known[ref]; ok {
-			s.dirty[ref] = true
+			s.note(ref)
 		}
 	}
 	s.faults = faults
@@ -106,11 +107,11 @@ func (s *statuses) take(ref watch.Ref) {
 	if !ok {
 		delete(s.known, ref)
 		delete(s.open, ref)
-		s.dirty[ref] = true // so that it is forgotten
+		s.note(ref) // so that it is forgotten
 		return
 	}
-	scope, _ := status.ScopeOf(o, s.clusterWide)
-	s.known[ref], s.dirty[ref] = scope, true
+	s.known[ref], _ = status.ScopeOf(o, s.clusterWide)
+	s.note(ref)
 }
 
 // touch marks the objects that the changes since the last snapshot concern.
@@ -141,7 +142,7 @@ func (s *statuses) mark(which func(watch.Ref, intent.Scope) bool) {
 	s.mu.Lock()
 	for ref, scope := range s.known {
 		if which(ref, scope) {
-			s.dirty[ref] = true
+			s.note(ref)
 		}
 	}
 	some := len(s.dirty) > 0
@@ -155,8 +156,36 @@ func (s *statuses) mark(which func(watch.Ref, intent.Scope) bool) {
 	}
 }
 
-// Run works until ctx ends.
+// note has an object looked at. The lock is held.
+func (s *statuses) note(ref watch.Ref) {
+	if !s.resting {
+		s.dirty[ref] = true
+	}
+}
+
+// rest forgets what is to be done and was done, until Run is called, which looks at everything.
+func (s *statuses) rest() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.resting = true
+	clear(s.dirty)
+	clear(s.open)
+	clear(s.seen)
+	clear(s.later)
+}
+
+// rise ends a rest.
+func (s *statuses) rise() {
+	s.mu.Lock()
+	s.resting = false
+	s.mu.Unlock()
+	s.mark(func(watch.Ref, intent.Scope) bool { return true })
+}
+
+// Run works until ctx ends. It may be called again.
 func (s *statuses) Run(ctx context.Context) error {
+	s.rise()
+	defer s.rest()
 	for {
 		select {
 		case <-ctx.Done():

@@ -13,7 +13,10 @@ func (d *Daemon) work(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, t := range d.targets {
 		group.Go(func() error {
-			t.awaitUp(ctx)
+			t.awaitUp(ctx, startGrace)
+			if !d.claim(ctx, t) {
+				return nil
+			}
 			return t.loop.Run(ctx)
 		})
 	}
@@ -27,14 +30,14 @@ func (d *Daemon) work(ctx context.Context) error {
 // startGrace is how long a loop waits for its target at the start before it begins to report that it cannot reach it.
 const startGrace = 2 * time.Second
 
-// awaitUp waits until the target can be reached, for a moment at the most.
-func (t *running) awaitUp(ctx context.Context) {
+// awaitUp waits until the target can be reached, for so long at the most.
+func (t *running) awaitUp(ctx context.Context, most time.Duration) {
 	if t.Up == nil {
 		return
 	}
-	tick := time.NewTicker(5 * time.Millisecond)
+	tick := time.NewTicker(max(5*time.Millisecond, most/400))
 	defer tick.Stop()
-	limit := time.After(startGrace)
+	limit := time.After(most)
 	for !t.Up() {
 		select {
 		case <-ctx.Done():

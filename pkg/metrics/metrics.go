@@ -39,7 +39,8 @@ type Metrics struct {
 	skips    *prometheus.GaugeVec
 	applied  *prometheus.GaugeVec
 
-	edges edgeMetrics
+	edges  edgeMetrics
+	leader leaderMetrics
 
 	mu      sync.Mutex
 	pending []published                // oldest first
@@ -52,6 +53,7 @@ func New() *Metrics {
 	m.makePipeline()
 	m.makeTargets()
 	m.makeEdges()
+	m.makeLeader()
 	build := version.Current()
 	info := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "netloom_build_info", Help: "Which netloom this is. Always 1.",
