@@ -405,10 +405,12 @@ func (g *generator) operation(table string) map[string]any {
 		op["op"], op["row"], op["where"] = "update", g.row(table, false), g.where(table)
 	case n < 85:
 		op["op"], op["mutations"], op["where"] = "mutate", g.mutations(table), g.where(table)
-	case n < 95:
+	case n < 92:
 		op["op"], op["where"] = "delete", g.where(table)
-	case n < 98:
+	case n < 95:
 		op["op"], op["where"] = "select", g.where(table)
+	case n < 98:
+		g.wait(op, table)
 	case n < 99:
 		return map[string]any{"op": "comment", "comment": "x"}
 	default:

@@ -26,16 +26,16 @@ type change struct {
 
 // operation is an operation as it arrives.
 type operation struct {
-	Op        string                     `json:"op"`
-	Table     string                     `json:"table"`
-	Row       map[string]json.RawMessage `json:"row"`
-	Rows      []map[string]any           `json:"rows"`
-	Columns   []string                   `json:"columns"`
-	Mutations []json.RawMessage          `json:"mutations"`
-	Where     []json.RawMessage          `json:"where"`
-	Until     string                     `json:"until"`
-	UUID      string                     `json:"uuid"`
-	UUIDName  string                     `json:"uuid-name"`
+	Op        string                       `json:"op"`
+	Table     string                       `json:"table"`
+	Row       map[string]json.RawMessage   `json:"row"`
+	Rows      []map[string]json.RawMessage `json:"rows"`
+	Columns   []string                     `json:"columns"`
+	Mutations []json.RawMessage            `json:"mutations"`
+	Where     []json.RawMessage            `json:"where"`
+	Until     string                       `json:"until"`
+	UUID      string                       `json:"uuid"`
+	UUIDName  string                       `json:"uuid-name"`
 }
 
 // transact runs operations, given as the parameters of the request behind the database's name. Results are those of the
@@ -307,56 +307,4 @@ func (x *txn) read(t *table, op *operation, where []condition) (json.RawMessage,
 		b = appendCells(b, r, columns, extra...)
 	}
 	return append(b, "]}"...), nil
-}
-
-// wait compares at once: there is no one to wait for.
-func (x *txn) wait(t *table, op *operation, where []condition) (json.RawMessage, *fault) {
-	spell := func(cells map[string]any) (string, *fault) {
-		var b []byte
-		for _, name := range op.Columns {
-			c := t.byName[name]
-			if c == nil {
-				return "", faultf(syntaxError, "%s is not a valid column name", name)
-			}
-			d := c.typ.zero()
-			if v, given := cells[name]; given {
-				raw, err := json.Marshal(v)
-				if err != nil {
-					return "", faultf(syntaxError, "%v", err)
-				}
-				if v, err = decodeWire(raw); err != nil {
-					return "", faultf(syntaxError, "%v", err)
-				}
-				var f *fault
-				if d, f = parseDatum(v, &c.typ, x.names); f != nil {
-					return "", f
-				}
-			}
-			b = append(appendDatum(b, d, &c.typ), ',')
-		}
-		return string(b), nil
-	}
-	var want, have []string
-	for _, cells := range op.Rows {
-		text, f := spell(cells)
-		if f != nil {
-			return nil, f
-		}
-		want = append(want, text)
-	}
-	for _, r := range x.find(t, where) {
-		var b []byte
-		for _, name := range op.Columns {
-			if c := t.byName[name]; c != nil {
-				b = append(appendDatum(b, r.cells[c.at], &c.typ), ',')
-			}
-		}
-		have = append(have, string(b))
-	}
-	slices.Sort(want)
-	slices.Sort(have)
-	if slices.Equal(slices.Compact(want), slices.Compact(have)) != (op.Until == "==") {
-		return nil, &fault{kind: "timed out", details: "\"where\" clause test failed"}
-	}
-	return json.RawMessage("{}"), nil
 }
