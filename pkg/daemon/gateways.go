@@ -36,6 +36,8 @@ type gateways struct {
 
 	mu    sync.Mutex
 	known map[intent.GatewayID]*post
+
+	unasked unasked
 }
 
 // edgeKey is what a target is made for: where one of these differs, it is another device, or one that may have forgotten
@@ -83,6 +85,7 @@ const (
 
 // Run works until ctx ends, and until every target has been left as it is then. It may be called again.
 func (m *gateways) Run(ctx context.Context) error {
+	m.unasked.Begin()
 	m.Wake()
 	for m.gather(ctx) {
 		if s := m.latest(); s != nil {
@@ -120,6 +123,7 @@ func (m *gateways) gather(ctx context.Context) bool {
 func (m *gateways) compare(ctx context.Context, s *intent.Snapshot) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.unasked.Are(s)
 	counts := map[string]int{}
 	seen := map[intent.GatewayID]bool{}
 	for g := range s.Gateways() {
@@ -133,6 +137,9 @@ func (m *gateways) compare(ctx context.Context, s *intent.Snapshot) {
 		}
 		was := p.gateway
 		p.gateway = g
+		if !g.Writable() || was != nil && keyOf(was) != keyOf(g) {
+			m.unasked.Drop(g.ID) // it may have forgotten everything by the time that it is asked
+		}
 		switch {
 		case !g.Writable():
 			p.stop()
@@ -148,6 +155,7 @@ func (m *gateways) compare(ctx context.Context, s *intent.Snapshot) {
 			p.stop()
 			m.forget(p)
 			delete(m.known, id)
+			m.unasked.Drop(id)
 		}
 	}
 	m.metrics.Gateways(counts)

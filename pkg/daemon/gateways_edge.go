@@ -79,6 +79,7 @@ func (e *edge) blame(err error) {
 	if !told {
 		e.log.WithError(err).Warn("gateway cannot be configured, trying again")
 	}
+	e.m.unasked.Drop(e.gateway.ID)
 	e.m.changed(e.gateway.Scope, true)
 }
 
@@ -236,6 +237,7 @@ func (w *edgeWatcher) Refused(string, int, int) { w.bad() }
 
 func (w *edgeWatcher) bad() {
 	w.good = false
+	w.edge.m.unasked.Drop(w.edge.gateway.ID)
 	w.edge.m.changed(w.edge.gateway.Scope, true)
 }
 
@@ -247,5 +249,6 @@ func (w *edgeWatcher) Converged(string, intent.Revision, int) {
 	skips := w.edge.stands().Skips
 	all := !w.good || !slices.Equal(w.skips, skips)
 	w.good, w.skips = true, skips
+	w.edge.m.unasked.Drop(w.edge.gateway.ID)
 	w.edge.m.changed(w.edge.gateway.Scope, all)
 }

@@ -107,6 +107,7 @@ func inBubble(t *testing.T, f func(*rig)) {
 // start runs the daemon and lets a moment pass.
 func (r *rig) start() {
 	r.Helper()
+	r.source.again()
 	d, err := daemon.New(r.opts, r.log)
 	require.NoError(r, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))

@@ -51,6 +51,7 @@ func newSDWAN(d *Daemon) *sdwan {
 		writer = newStatusWriter(opts.Dynamic, d.metrics, opts.Events)
 		s.statuses = newStatuses(d.source, writer, d.log)
 		s.statuses.latest, s.statuses.problems, s.statuses.loops = d.pipeline.Latest, d.pipeline.Problems, g.Loops
+		s.statuses.unasked = g.unasked.Has
 		s.statuses.clusterWide = opts.ClusterWide
 		g.changed = s.statuses.Changed
 	}

@@ -62,6 +62,15 @@ func (f *fakeSource) remove(objects ...runtime.Object) {
 	})
 }
 
+// again delivers every object once more, as to a process that has just started.
+func (f *fakeSource) again() {
+	f.do(func() {
+		for ref := range f.objects {
+			f.dirty[ref] = true
+		}
+	})
+}
+
 func (f *fakeSource) sync() { f.do(func() { f.synced = true }) }
 
 func (f *fakeSource) complain(problems ...watch.Problem) { f.do(func() { f.problems = problems }) }

@@ -32,6 +32,7 @@ type statuses struct {
 	latest      func() *intent.Snapshot
 	problems    func() []error
 	loops       func() map[intent.GatewayID]status.Loop
+	unasked     func(intent.GatewayID) bool
 	clusterWide bool
 	writer      *statusWriter
 	log         logrus.FieldLogger
@@ -262,7 +263,7 @@ func (s *statuses) world() *status.World {
 	faults := s.faults
 	s.mu.Unlock()
 	return status.NewWorld(status.Facts{
-		Snapshot: snapshot, Loops: loops, Problems: faults, ClusterWide: s.clusterWide,
+		Snapshot: snapshot, Loops: loops, Unasked: s.unasked, Problems: faults, ClusterWide: s.clusterWide,
 		Now: metav1.NewTime(time.Now().UTC().Truncate(time.Second)),
 	})
 }

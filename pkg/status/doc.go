@@ -10,4 +10,7 @@
 //
 // A finalizer keeps an object until every such gateway agrees with a snapshot in which the object is gone. A gateway that
 // is not ready is waited for: what it holds is not known. Where there is no gateway, nothing is waited for.
+//
+// A process that has just begun to write has asked no gateway yet. Of such a gateway what an object says of it stands, if
+// the object and the pod are the same since: otherwise every start would take In Sync back for a moment.
 package status

@@ -179,6 +179,9 @@ func (w *World) pod(o Object, g *gateway, s *standing, base intent.EdgeID, leavi
 	if leaving {
 		p.State = v1alpha1.Deleting
 	}
+	if before, lacks, ok := g.said(o, &p); ok && !leaving && len(s.faults) == 0 {
+		return before, lacks
+	}
 	refused := g.refused(s.intents)
 	switch {
 	case g.Conflict != "":

@@ -43,6 +43,8 @@ type World struct {
 type Facts struct {
 	Snapshot *intent.Snapshot // not older than any revision in Loops
 	Loops    map[intent.GatewayID]Loop
+	// Unasked says which gateways nobody has asked for anything since the process began; nil is none.
+	Unasked  func(intent.GatewayID) bool
 	Problems []Problem
 	// Now is the time to write down, in whole seconds as the API keeps it.
 	Now metav1.Time
@@ -56,9 +58,11 @@ type gateway struct {
 	loop  Loop
 	all   bool // it may lack anything
 	blind bool // nothing is written, because some kind cannot be read
-	lacks map[intent.EdgeID]bool
-	sets  map[intent.SetID]bool
-	skips map[string]string // reasons by intent
+	// unasked: nobody has asked it for anything since the process began.
+	unasked bool
+	lacks   map[intent.EdgeID]bool
+	sets    map[intent.SetID]bool
+	skips   map[string]string // reasons by intent
 }
 
 // NewWorld puts facts in order.
@@ -68,7 +72,9 @@ func NewWorld(f Facts) *World {
 		problems: map[Key][]string{}, intents: map[intent.Scope]map[Key][]*intent.EdgeIntent{},
 	}
 	for g := range f.Snapshot.Gateways() {
-		w.gateways[g.Scope] = append(w.gateways[g.Scope], newGateway(g, f.Loops[g.ID], f.Snapshot))
+		made := newGateway(g, f.Loops[g.ID], f.Snapshot)
+		made.unasked = f.Unasked != nil && f.Unasked(g.ID)
+		w.gateways[g.Scope] = append(w.gateways[g.Scope], made)
 	}
 	for _, p := range f.Problems {
 		w.problems[p.Of] = append(w.problems[p.Of], p.Message)

@@ -1,0 +1,97 @@
+package daemon_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/watch"
+)
+
+// A process that starts has asked no gateway yet. What was said before stands until it has.
+func TestARestartTakesNothingBack(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.cnf("cnf-0", "10.0.0.1")
+		b := r.cnf("cnf-1", "10.0.0.2")
+		r.apply(wanPolicy("both"))
+		r.apply(wanRule("web", "10.1.0.0/24"))
+		r.apply(&v1alpha1.CNFService{ObjectMeta: metav1.ObjectMeta{Name: "shop"}, Spec: v1alpha1.CNFServiceSpec{
+			FullName: "10.9.9.9", Port: "2288", DPort: "8080",
+		}})
+		refused := wanRule("lost", "10.2.0.0/24")
+		refused.Spec.Policy = "missing"
+		r.apply(refused)
+		r.start()
+		require.Equal(t, v1alpha1.InSync, r.rule("web").Status.State)
+		require.Equal(t, v1alpha1.InSync, r.service().State)
+		require.Equal(t, "Refused", r.rule("lost").Status.Conditions[1].Reason)
+
+		for _, delay := range []time.Duration{0, 2 * time.Second} {
+			r.stop()
+			b.Delay(delay)
+			r.writes()
+			r.start()
+			require.Empty(t, r.writes(), "while nobody has been asked")
+			r.after(2 * time.Minute)
+			require.Empty(t, r.writes(), "nothing has changed")
+		}
+		b.Delay(0)
+
+		r.stop()
+		r.pod("cnf-1", "10.0.0.2", notReady)
+		r.start()
+		require.Equal(t, "pod cnf-1: the pod is not ready", r.rule("web").Status.Message, "what is known is told")
+		r.pod("cnf-1", "10.0.0.2")
+		r.after(2 * time.Second)
+		require.Equal(t, v1alpha1.InSync, r.rule("web").Status.State)
+
+		r.stop()
+		r.apply(wanRule("web", "10.3.0.0/24"))
+		b.Delay(2 * time.Second)
+		r.start()
+		require.Equal(t, v1alpha1.Applying, r.rule("web").Status.State, "it was said of another generation")
+		b.Delay(0)
+		r.after(time.Minute)
+		require.Equal(t, v1alpha1.InSync, r.rule("web").Status.State)
+	})
+}
+
+func TestAGatewayThatDoesNotAnswerAfterARestartIsTold(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		a := r.cnf("cnf-0", "10.0.0.1")
+		r.apply(wanPolicy("both"))
+		r.start()
+		r.stop()
+		a.Hang()
+		r.start()
+		r.after(3 * time.Minute)
+		require.Equal(t, v1alpha1.Applying, r.policy("both").Status.State)
+	})
+}
+
+// A pod that starts anew while the process runs has been asked before: it may have forgotten everything.
+func TestAPodThatStartsAnewTakesBackWhatWasSaid(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		a := r.cnf("cnf-0", "10.0.0.1")
+		r.apply(wanPolicy("both"))
+		r.start()
+		require.Equal(t, v1alpha1.InSync, r.policy("both").Status.State)
+		a.Delay(2 * time.Second)
+		r.pod("cnf-0", "10.0.0.1", restarted)
+		r.after(2 * time.Second)
+		require.Equal(t, v1alpha1.Applying, r.policy("both").Status.State)
+	})
+}
+
+// policy is a Mwan3Policy as the API has it.
+func (r *rig) policy(name string) *v1alpha1.Mwan3Policy {
+	r.Helper()
+	o, ok := r.source.Get(watch.Ref{Kind: watch.KindMwan3Policy, Namespace: "site", Name: name})
+	require.True(r, ok)
+	p, ok := o.(*v1alpha1.Mwan3Policy)
+	require.True(r, ok)
+	return p
+}

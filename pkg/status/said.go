@@ -1,0 +1,45 @@
+package status
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+)
+
+// A process that starts knows what objects said before, and not yet what gateways hold. To say that would take back, for a
+// moment, what is true as a rule: so of a gateway that has not been asked yet, what was said before stands.
+
+// silent says whether nothing can be said of a gateway yet.
+func (g *gateway) silent() bool {
+	return g.unasked && !g.blind && g.Writable() && g.loop.Revision == 0 && g.loop.Trouble == "" && !g.loop.Stale
+}
+
+// said is what an object says of a pod that has not been asked yet, and why it lacks the object. It is false where the
+// object says nothing that may stand: it has changed since, or the pod is another.
+func (g *gateway) said(o Object, pod *v1alpha1.PodStatus) (v1alpha1.PodStatus, string, bool) {
+	none := v1alpha1.PodStatus{}
+	if !g.silent() || observed(o) != o.GetGeneration() {
+		return none, "", false
+	}
+	_, had := look(o)
+	ready := find(conditionsOf(had), v1alpha1.ConditionReady)
+	if _, lists := had.(*v1alpha1.SdewanStatus); !lists { // all pods hold it, or it is not known which
+		p := *pod
+		p.State = v1alpha1.InSync
+		return p, "", ready.Status == metav1.ConditionTrue
+	}
+	pods := podsOf(o)
+	i := slices.IndexFunc(pods, func(p v1alpha1.PodStatus) bool { return p.Name == pod.Name && p.IP == pod.IP })
+	switch {
+	case i < 0:
+		return none, "", false
+	case pods[i].State == v1alpha1.InSync:
+		return pods[i], "", true
+	case pods[i].State == v1alpha1.Applying && (ready.Reason == ReasonRefused || ready.Reason == ReasonTrouble):
+		return pods[i], ready.Reason, true
+	default:
+		return none, "", false
+	}
+}
