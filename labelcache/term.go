@@ -57,6 +57,20 @@ func (t Term) ID() string {
 	return t.spec.id
 }
 
+// On narrows t to the endpoints on a node. A term that names another node selects nobody then.
+func (t Term) On(node string) Term {
+	if t.spec == nil || t.spec.node == node {
+		return t
+	}
+	if t.spec.node != "" {
+		return Term{}
+	}
+	p := *t.spec
+	p.node = node
+	p.id = p.text()
+	return Term{spec: &p}
+}
+
 // String says in words whom t selects. It carries no meaning.
 func (t Term) String() string {
 	if t.spec == nil {

@@ -71,3 +71,13 @@ func TestTermsSayWhomTheySelect(t *testing.T) {
 		Namespace: "shop", Namespaces: selector(t, "team in (red)"), Pods: selector(t, "c,a>1,b!=x,a"),
 	}).ID())
 }
+
+func TestTermOnANode(t *testing.T) {
+	web := labelcache.NewTerm(labelcache.Selection{Namespace: "shop", Pods: labels.SelectorFromSet(labels.Set{"app": "web"})})
+	there := labelcache.NewTerm(labelcache.Selection{Namespace: "shop", Pods: labels.SelectorFromSet(labels.Set{"app": "web"}), Node: "n1"})
+	require.Equal(t, there.ID(), web.On("n1").ID())
+	require.Equal(t, there.String(), web.On("n1").String())
+	require.Equal(t, there.ID(), there.On("n1").ID())
+	require.Equal(t, labelcache.Term{}, there.On("n2"), "nobody is on two nodes")
+	require.Equal(t, labelcache.Term{}, labelcache.Term{}.On("n1"))
+}

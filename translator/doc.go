@@ -12,6 +12,18 @@
 // them translates that Service anew and looks at no other. Which of several Services has an address and port is decided
 // once all of them have said what they want.
 //
+// # One node
+//
+// With Options.Node only the pods on that node are subjects of policies; pods anywhere are peers, and Services have all of
+// their backends. A pod that names no node yet is nobody's subject. That is for a network whose nodes have a database each:
+// a connection then passes when the translator of its source's node lets it out and that of its destination's node lets it
+// in, which together is the verdict of a translator for all nodes.
+//
+// A subject is its selector and the node, which the label cache keeps like any set, so a pod that comes to the node or goes
+// away costs the sets that it is in. Policies are translated all the same, but a snapshot shows only those that select a pod
+// here, with the sets that these need: what happens elsewhere and concerns nobody here makes no new snapshot. No ID names the
+// node. Of the nodes only the own one is shown: no flow enters at another.
+//
 // # Gateways
 //
 // A pod with the label sdewanPurpose is a gateway as well as an endpoint, and an SD-WAN resource with the same value, in the

@@ -45,15 +45,16 @@ func (t *Translator) translatePolicy(np *networkingv1.NetworkPolicy) (*translati
 	for _, d := range p.directions() {
 		policy := &intent.Policy{
 			ID: policyID(p.of, d), Origin: p.of, Direction: d, Isolates: true, Log: logging,
-			Subject: p.hold(setSpec{terms: []labelcache.Term{subject}}), Edge: edge,
+			Subject: p.hold(p.subjects([]labelcache.Term{subject})), Edge: edge,
 		}
+		p.out.gate = p.gateOf(policy.Subject)
 		if readable {
 			for _, r := range rulesOf(np, d) {
 				policy.Rules = append(policy.Rules, p.translateRule(d, r)...)
 			}
 		}
 		p.out.policies = append(p.out.policies, policy)
-		p.out.isolates = append(p.out.isolates, isolation{d, subject})
+		p.out.isolates = append(p.out.isolates, isolation{d, p.own(subject)})
 	}
 	return &p.out, p.list
 }

@@ -88,10 +88,13 @@ func nodeOf(node *corev1.Node, faults *problems) *intent.Node {
 
 // translateNode lets a node reach the pods that run on it, whatever policies say: traffic from the pod's local node is
 // always admitted (NetworkPolicySpec.ingress), kubelet's probes for one. Where nothing is isolated there is nothing to
-// admit.
+// admit. Where there is an own node, others have no pods that are subjects, and no flow enters at them.
 func (t *Translator) translateNode(node *corev1.Node) (*translation, []Problem) {
 	faults := problems{of: t.origin(KindNode, node)}
-	out := &translation{node: nodeOf(node, &faults)}
+	out := &translation{node: nodeOf(node, &faults), gate: t.gateOf(intent.IsolatedIngress)}
+	if !t.isOwn(node.Name) {
+		return &translation{}, faults.list
+	}
 	addrs := nodePrefixes(node, out.node.Addrs, &faults)
 	if t.isolating == 0 || len(addrs) == 0 {
 		return out, faults.list

@@ -87,13 +87,16 @@ func (p *policyTranslation) parseRange(path string, port *networkingv1.NetworkPo
 // namedIngress resolves a named port on the pods that the policy selects: one rule for each number, for those of them
 // that declare the name with that number.
 func (p *policyTranslation) namedIngress(path string, peers peerList, name labelcache.PortMatch) []intent.Rule {
+	if all := peers.all(); all != nil && all.empty() {
+		return nil // for nobody: there is no need to know the subjects
+	}
 	subject := []labelcache.Selection{p.subject}
 	var rules []intent.Rule
-	for _, n := range p.numbers(withPort(subject, name)) {
+	for _, n := range p.numbers(p.subjects(withPort(subject, name))) {
 		name.Number = n
 		rules = append(rules, intent.Rule{
 			Path: path, Action: intent.Allow,
-			Subject: p.hold(setSpec{terms: withPort(subject, name)}),
+			Subject: p.hold(p.subjects(withPort(subject, name))),
 			Peer:    p.peer(peers.all()),
 			Ports:   exactly(name),
 		})
@@ -123,7 +126,7 @@ func (p *policyTranslation) namedEgressTo(
 		return nil
 	}
 	var rules []intent.Rule
-	for _, n := range p.numbers(withPort(selections, name)) {
+	for _, n := range p.numbers(setSpec{terms: withPort(selections, name)}) {
 		name.Number = n
 		spec.terms = withPort(selections, name)
 		rules = append(rules, intent.Rule{Path: path, Action: intent.Allow, Peer: p.peer(&spec), Ports: exactly(name)})
@@ -131,10 +134,10 @@ func (p *policyTranslation) namedEgressTo(
 	return rules
 }
 
-// numbers are the port numbers that the name resolves to on the endpoints that terms select now. The object is
-// translated again when they change.
-func (p *policyTranslation) numbers(terms []labelcache.Term) []uint16 {
-	id := p.sets.holdNumbers(setSpec{terms: terms})
+// numbers are the port numbers that the name resolves to on the endpoints that spec selects now. The object is translated
+// again when they change.
+func (p *policyTranslation) numbers(spec setSpec) []uint16 {
+	id := p.sets.holdNumbers(spec)
 	p.out.holds = append(p.out.holds, id)
 	p.out.watches = append(p.out.watches, id)
 	return p.view.Numbers(labelcache.SetID(id))

@@ -18,6 +18,7 @@ type setSpec struct {
 	terms    []labelcache.Term
 	prefixes []netip.Prefix // canonical
 	within   []netip.Prefix // canonical; narrows the terms
+	local    bool           // of the terms only endpoints on the translator's own node: subjects, where it has one
 }
 
 func (s setSpec) empty() bool { return len(s.terms) == 0 && len(s.prefixes) == 0 }
@@ -30,7 +31,7 @@ func (s setSpec) canonical() setSpec {
 	return s
 }
 
-// id is equal for specs that mean the same, whoever wrote them.
+// id is equal for specs that mean the same, whoever wrote them. It does not say which node is the own one.
 func (s setSpec) id() intent.SetID {
 	h := sha256.New()
 	for _, t := range s.terms {
@@ -44,7 +45,11 @@ func (s setSpec) id() intent.SetID {
 			h.Write([]byte{0})
 		}
 	}
-	return intent.SetID("set/" + hex.EncodeToString(h.Sum(nil)[:16]))
+	kind := "set/"
+	if s.local {
+		kind = "local/"
+	}
+	return intent.SetID(kind + hex.EncodeToString(h.Sum(nil)[:16]))
 }
 
 // shownParts is how many selectors or prefixes of a set its title names.
@@ -55,6 +60,9 @@ func (s setSpec) title() string {
 	var parts []string
 	if len(s.terms) > 0 {
 		parts = append(parts, joinSome(s.terms, labelcache.Term.String))
+	}
+	if s.local {
+		parts = append(parts, onThisNode)
 	}
 	if len(s.within) > 0 {
 		parts = append(parts, "within "+joinSome(s.within, netip.Prefix.String))
@@ -81,18 +89,32 @@ func joinSome[T any](list []T, spell func(T) string) string {
 type heldSet struct {
 	spec    setSpec
 	holders int
+	shown   int  // holders that a snapshot shows; it has the set as long as there is one
 	numbers bool // held only to learn what a named port resolves to: not part of a snapshot
 }
 
 // setTable counts who holds which set and keeps the label cache in step.
 type setTable struct {
 	cache   *labelcache.Cache
+	node    string // whose endpoints are local
 	held    map[intent.SetID]*heldSet
-	touched map[intent.SetID]bool // held for the first time, or no longer, since the last snapshot
+	touched map[intent.SetID]bool // held or shown for the first time, or no longer, since the last snapshot
 }
 
-func newSetTable(cache *labelcache.Cache) *setTable {
-	return &setTable{cache: cache, held: map[intent.SetID]*heldSet{}, touched: map[intent.SetID]bool{}}
+func newSetTable(cache *labelcache.Cache, node string) *setTable {
+	return &setTable{cache: cache, node: node, held: map[intent.SetID]*heldSet{}, touched: map[intent.SetID]bool{}}
+}
+
+// cached are the terms of spec as the label cache gets them.
+func (t *setTable) cached(spec setSpec) []labelcache.Term {
+	if !spec.local {
+		return spec.terms
+	}
+	terms := make([]labelcache.Term, len(spec.terms))
+	for i, term := range spec.terms {
+		terms[i] = term.On(t.node)
+	}
+	return terms
 }
 
 // hold takes one hold of the set that spec means.
@@ -113,7 +135,7 @@ func (t *setTable) take(id intent.SetID, spec setSpec, numbers bool) intent.SetI
 		s = &heldSet{spec: spec, numbers: numbers}
 		t.held[id] = s
 		t.touched[id] = true
-		for _, term := range spec.terms {
+		for _, term := range t.cached(spec) {
 			t.cache.AddTerm(labelcache.SetID(id), term)
 		}
 	}
@@ -130,8 +152,18 @@ func (t *setTable) release(id intent.SetID) {
 	}
 	delete(t.held, id)
 	t.touched[id] = true
-	for _, term := range s.spec.terms {
+	for _, term := range t.cached(s.spec) {
 		t.cache.RemoveTerm(labelcache.SetID(id), term)
+	}
+}
+
+// show says that so many more of the holders are shown in snapshots, or fewer.
+func (t *setTable) show(id intent.SetID, by int) {
+	s := t.held[id]
+	was := s.shown > 0
+	s.shown += by
+	if was != (s.shown > 0) {
+		t.touched[id] = true
 	}
 }
 

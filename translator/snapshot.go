@@ -32,13 +32,15 @@ func (t *Translator) Snapshot() *intent.Snapshot {
 		t.release(old)
 	}
 	changes = append(changes, t.commit()...)
+	t.settlePolicies(next, changes)
 
 	t.translateServices(next)
 	t.settleGateways(next)
 	t.applySets(next, changes)
 	next.SetUnknown(t.unknownAreas())
 	next.SetFamilies(t.currentFamilies())
-	next.SetEndpoints(t.view.EndpointCount())
+	next.SetEndpoints(t.endpointCount())
+	t.missNode()
 	t.snapshot = next.Commit()
 	return t.snapshot
 }
@@ -95,17 +97,19 @@ func (t *Translator) retranslate(key objectKey, next *intent.Builder) (replaced 
 		t.forget(key, old, now)
 	}
 	t.track(key, old, now)
-	putChanged(next, old, now)
+	t.unsettled[key] = true
+	putNode(next, old, now)
+	putEdges(next, old, now)
 	return old
 }
 
 // hold makes the effects of a translation that its sets do not have by themselves.
 func (t *Translator) hold(key objectKey, now *translation) {
 	for _, id := range now.watches {
-		if t.watchers[id] == nil {
-			t.watchers[id] = map[objectKey]bool{}
-		}
-		t.watchers[id][key] = true
+		file(t.watchers, id, key)
+	}
+	if now.gate != "" {
+		file(t.gated, now.gate, key)
 	}
 	for _, i := range now.isolates {
 		t.cache.AddTerm(labelcache.SetID(intent.IsolatedSet(i.direction)), i.term)
@@ -118,13 +122,12 @@ func (t *Translator) hold(key objectKey, now *translation) {
 // forget takes back what hold did for old, except what now does as well.
 func (t *Translator) forget(key objectKey, old, now *translation) {
 	for _, id := range old.watches {
-		if now != nil && slices.Contains(now.watches, id) {
-			continue
+		if now == nil || !slices.Contains(now.watches, id) {
+			unfile(t.watchers, id, key)
 		}
-		delete(t.watchers[id], key)
-		if len(t.watchers[id]) == 0 {
-			delete(t.watchers, id)
-		}
+	}
+	if old.gate != "" && (now == nil || now.gate != old.gate) {
+		unfile(t.gated, old.gate, key)
 	}
 	for _, i := range old.isolates {
 		if i.direction == intent.Ingress {
@@ -133,36 +136,30 @@ func (t *Translator) forget(key objectKey, old, now *translation) {
 	}
 }
 
+// file enters a key under a set.
+func file(index map[intent.SetID]map[objectKey]bool, id intent.SetID, key objectKey) {
+	if index[id] == nil {
+		index[id] = map[objectKey]bool{}
+	}
+	index[id][key] = true
+}
+
+// unfile undoes file.
+func unfile(index map[intent.SetID]map[objectKey]bool, id intent.SetID, key objectKey) {
+	delete(index[id], key)
+	if len(index[id]) == 0 {
+		delete(index, id)
+	}
+}
+
 // release lets go of the sets of a translation that was replaced.
 func (t *Translator) release(old *translation) {
+	t.show(old, false)
 	for _, id := range old.holds {
 		t.sets.release(id)
 	}
 	for _, i := range old.isolates {
 		t.cache.RemoveTerm(labelcache.SetID(intent.IsolatedSet(i.direction)), i.term)
-	}
-}
-
-// putChanged writes the policies and the node that differ. What comes out as it was is left alone.
-func putChanged(next *intent.Builder, old, now *translation) {
-	putNode(next, old, now)
-	putEdges(next, old, now)
-	before := map[intent.PolicyID]*intent.Policy{}
-	if old != nil {
-		for _, p := range old.policies {
-			before[p.ID] = p
-		}
-	}
-	if now != nil {
-		for _, p := range now.policies {
-			if was := before[p.ID]; was == nil || !reflect.DeepEqual(was, p) {
-				next.PutPolicy(p)
-			}
-			delete(before, p.ID)
-		}
-	}
-	for _, id := range slices.Sorted(maps.Keys(before)) {
-		next.DropPolicy(id)
 	}
 }
 
@@ -200,28 +197,26 @@ func (t *Translator) applySets(next *intent.Builder, changes []labelcache.Change
 	for _, d := range intent.Directions() {
 		touched[intent.IsolatedSet(d)] = true
 	}
-	created := map[intent.SetID]bool{}
+	whole := map[intent.SetID]bool{} // created, or dropped
 	for _, id := range slices.Sorted(maps.Keys(touched)) {
 		was, now := t.snapshot.Set(id) != nil, t.currentSet(id)
 		switch {
 		case !was && now != nil:
 			next.CreateSet(now)
-			created[id] = true
+			whole[id] = true
 		case was && now == nil:
 			next.DropSet(id)
+			whole[id] = true
 		}
 	}
 	for i := range changes {
 		c := &changes[i]
 		id := intent.SetID(c.ID)
 		old := t.snapshot.Set(id)
-		if old == nil || created[id] || len(c.Joined)+len(c.Left) == 0 {
+		if old == nil || whole[id] || len(c.Joined)+len(c.Left) == 0 {
 			continue
 		}
-		m, ok := t.view.Set(c.ID)
-		if !ok {
-			continue // dropped
-		}
+		m, _ := t.view.Set(c.ID)
 		next.UpdateMembers(members{m}, intent.SetDelta{
 			ID:           id,
 			Joined:       endpointsOf(c.Joined),
@@ -232,17 +227,17 @@ func (t *Translator) applySets(next *intent.Builder, changes []labelcache.Change
 	}
 }
 
-// currentSet is a set as it is now, nil when nobody holds it.
+// currentSet is a set as it is now, nil when nobody who is shown holds it.
 func (t *Translator) currentSet(id intent.SetID) *intent.Set {
 	held := t.sets.held[id]
 	m, ok := t.view.Set(labelcache.SetID(id))
 	if id == intent.IsolatedIngress || id == intent.IsolatedEgress {
-		if !ok {
+		if !ok || t.node != "" && m.Len() == 0 {
 			return nil
 		}
-		return &intent.Set{ID: id, Members: members{m}, Title: "every pod with a policy for " + string(id[len("isolated/"):])}
+		return &intent.Set{ID: id, Members: members{m}, Title: t.isolatedTitle(id)}
 	}
-	if held == nil || held.numbers {
+	if held == nil || held.numbers || held.shown == 0 {
 		return nil
 	}
 	set := &intent.Set{ID: id, Prefixes: held.spec.prefixes, Within: held.spec.within, Title: held.spec.title()}

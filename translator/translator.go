@@ -29,6 +29,8 @@ const (
 type Options struct {
 	Cluster  string          // name of the cluster that the objects come from; "" is the only one
 	Families intent.Families // address families in use; 0 takes those that pods hold
+	// Node is the name of the node whose pods are subjects of policies; "" is all nodes. See the package's documentation.
+	Node string
 	// OnTag is told of every label of pods and namespaces that came into use or went out of it; nil is told nothing.
 	OnTag func(tag labelcache.Tag, inUse bool)
 	Edges EdgeOptions // what is done at the edge of the cluster
@@ -38,6 +40,7 @@ type Options struct {
 // hands out are.
 type Translator struct {
 	cluster  string
+	node     string // whose pods are subjects; "" is all nodes
 	options  EdgeOptions
 	families intent.Families
 	cache    *labelcache.Cache
@@ -51,6 +54,8 @@ type Translator struct {
 	services   *serviceTable
 	translated map[objectKey]*translation
 	dirty      map[objectKey]bool
+	unsettled  map[objectKey]bool                  // translated since the last snapshot
+	gated      map[intent.SetID]map[objectKey]bool // what is shown only while the set has a member
 	watchers   map[intent.SetID]map[objectKey]bool // who splits rules by the numbers of a named-port set
 	isolating  int                                 // translations that isolate ingress
 	edges      edgeTable
@@ -80,6 +85,8 @@ type translation struct {
 	policies []*intent.Policy
 	holds    []intent.SetID
 	watches  []intent.SetID // named-port sets, held too
+	gate     intent.SetID   // the set that has to have a member for snapshots to show it; "" is shown always
+	shown    bool           // in the last snapshot, policies and sets
 	isolates []isolation
 	node     *intent.Node // of a node
 
@@ -105,13 +112,15 @@ func New(opts Options) *Translator {
 		))
 	}
 	cache := labelcache.New(cacheOpts...)
+	countLocal(cache, opts)
 	return &Translator{
 		cluster:    opts.Cluster,
+		node:       opts.Node,
 		options:    opts.Edges,
 		families:   opts.Families,
 		cache:      cache,
 		view:       cache.View(),
-		sets:       newSetTable(cache),
+		sets:       newSetTable(cache, opts.Node),
 		snapshot:   intent.NewSnapshot(),
 		sources:    map[objectKey]metav1.Object{},
 		namespaces: map[string]*corev1.Namespace{},
@@ -119,6 +128,8 @@ func New(opts Options) *Translator {
 		services:   newServiceTable(),
 		translated: map[objectKey]*translation{},
 		dirty:      map[objectKey]bool{},
+		unsettled:  map[objectKey]bool{},
+		gated:      map[intent.SetID]map[objectKey]bool{},
 		watchers:   map[intent.SetID]map[objectKey]bool{},
 		edges:      newEdgeTable(),
 		gateways:   newGatewayTable(),
