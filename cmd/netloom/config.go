@@ -72,7 +72,7 @@ func optionsOf(cfg *config.Config) daemon.Options {
 			RetryMin: cfg.RetryMin, RetryMax: cfg.RetryMax, MaxDeleteFraction: cfg.MaxDeleteFraction,
 		},
 		Force: cfg.Force, Listen: cfg.Listen, Pprof: cfg.Pprof, UIListen: cfg.UIListen,
-		SDWAN: sdwanOptions(&cfg.SDWAN),
+		SDWAN: sdwanOptions(&cfg.SDWAN), Webhook: webhookOptions(&cfg.Webhook),
 		Leader: daemon.Leader{
 			Enabled: cfg.Leader.Elect, Namespace: cfg.Leader.Namespace, Name: cfg.Leader.Name,
 			LeaseDuration: cfg.Leader.LeaseDuration, RenewDeadline: cfg.Leader.RenewDeadline, RetryPeriod: cfg.Leader.RetryPeriod,

@@ -52,8 +52,9 @@ type Config struct {
 	MaxDeleteFraction float64
 	Force             bool
 
-	SDWAN  SDWAN
-	Leader Leader
+	SDWAN   SDWAN
+	Leader  Leader
+	Webhook Webhook
 
 	Listen    string // "" serves nothing
 	UIListen  string // "" serves no web page

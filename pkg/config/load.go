@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -19,10 +20,12 @@ type Fault struct {
 func (f *Fault) Error() string { return fmt.Sprintf("%s (%s): %s", f.Key, f.From, f.Reason) }
 
 // Bind gives flags every setting, and --config. Values are looked at by Load, so that it can report all faults at once.
-func Bind(flags *pflag.FlagSet) {
-	flags.String(fileKey, "", "YAML file with settings, named as the flags are")
-	for _, s := range Settings() {
-		f := flags.VarPF(&rawFlag{kind: s.Kind, text: s.Default}, s.Key, "", s.Usage)
+func Bind(flags *pflag.FlagSet) { bind(flags, Settings()) }
+
+func bind(flags *pflag.FlagSet, settings []Setting) {
+	flags.String(fileKey, "", "YAML file with settings, named as the flags of netloom run are")
+	for _, s := range settings {
+		f := flags.VarPF(&rawFlag{kind: s.Kind, text: s.Default}, s.flagName(), "", s.Usage)
 		if s.Kind == Bool {
 			f.NoOptDefVal = "true"
 		}
@@ -56,11 +59,19 @@ func (f *rawFlag) Set(text string) error {
 func Load(
 	flags *pflag.FlagSet, env func(string) (string, bool), readFile func(string) ([]byte, error),
 ) (*Config, error) {
+	return load(Settings(), flags, env, readFile, (*Config).contradictions)
+}
+
+// load is Load of some settings.
+func load(
+	settings []Setting, flags *pflag.FlagSet, env func(string) (string, bool), readFile func(string) ([]byte, error),
+	contradictions func(*Config, map[string]bool) []error,
+) (*Config, error) {
 	c := &Config{origins: map[string]Origin{}}
 	file := readSettings(flags, env, readFile)
 	var faults []error
 	bad := map[string]bool{}
-	for _, s := range Settings() {
+	for _, s := range settings {
 		value, from := s.find(flags, env, file)
 		c.origins[s.Key] = from
 		if from.Kind == FromDefault && value == "" {
@@ -76,7 +87,7 @@ func Load(
 		faults = append(faults, f)
 	}
 	if !bad[fileKey] { // what is missing may stand in the file
-		faults = append(faults, c.contradictions(bad)...)
+		faults = append(faults, contradictions(c, bad)...)
 	}
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)
@@ -108,7 +119,7 @@ func readSettings(
 func (s *Setting) find(
 	flags *pflag.FlagSet, env func(string) (string, bool), file settingsFile,
 ) (string, Origin) {
-	if f := flags.Lookup(s.Key); f != nil && f.Changed {
+	if f := flags.Lookup(s.flagName()); f != nil && f.Changed {
 		return f.Value.String(), Origin{FromFlag, s.Flag()}
 	}
 	if v, ok := env(s.Env()); ok {
@@ -131,15 +142,6 @@ func (c *Config) contradictions(bad map[string]bool) []error {
 	if len(c.OVN.Northbound) == 0 && !c.SDWAN.Enabled {
 		fault("ovn-nb", "expected where the Northbound database is")
 	}
-	if c.Manifests != "" {
-		for _, key := range []string{"kubeconfig", "kube-context"} {
-			if c.origins[key].Kind != FromDefault {
-				fault(key, "cannot be given together with manifests ("+c.origins["manifests"].String()+")")
-			}
-		}
-	} else if c.KubeContext != "" && c.Kubeconfig == "" {
-		fault("kube-context", "needs kubeconfig")
-	}
 	if c.SDWAN.ServicePurpose != "" && c.SDWAN.ServiceRules != ServiceRulesAll {
 		fault("sdewan-service-purpose", "needs sdewan-service-rules all")
 	}
@@ -160,5 +162,20 @@ func (c *Config) contradictions(bad map[string]bool) []error {
 		fault("retry-max", fmt.Sprintf("%s is less than retry-min (%s), %s", c.RetryMax, c.origins["retry-min"], c.RetryMin))
 	}
 	c.leaderContradictions(bad, fault)
+	return slices.Concat(faults, c.kubeContradictions(bad), c.webhookContradictions(bad))
+}
+
+// kubeContradictions looks at what says which cluster it is.
+func (c *Config) kubeContradictions(bad map[string]bool) []error {
+	var faults []error
+	for _, key := range []string{"kubeconfig", "kube-context"} {
+		switch {
+		case bad[key]:
+		case c.Manifests != "" && c.origins[key].Kind != FromDefault:
+			faults = append(faults, &Fault{key, c.origins[key], "cannot be given together with manifests (" + c.origins["manifests"].String() + ")"})
+		case c.Manifests == "" && key == "kube-context" && c.KubeContext != "" && c.Kubeconfig == "":
+			faults = append(faults, &Fault{key, c.origins[key], "needs kubeconfig"})
+		}
+	}
 	return faults
 }

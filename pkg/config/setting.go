@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"strings"
 )
 
@@ -43,6 +44,7 @@ type Setting struct {
 	Choices []string // the values that are good, where they can be listed
 	Usage   string   // what it does, in one sentence without a full stop
 
+	flag  string // "" is Key
 	parse func(c *Config, text string) bool
 	show  func(c *Config) any
 }
@@ -53,7 +55,9 @@ func (s *Setting) Env() string {
 }
 
 // Flag is the flag of the setting, with its dashes.
-func (s *Setting) Flag() string { return "--" + s.Key }
+func (s *Setting) Flag() string { return "--" + s.flagName() }
+
+func (s *Setting) flagName() string { return cmp.Or(s.flag, s.Key) }
 
 const envPrefix = "NETLOOM_"
 

@@ -48,7 +48,7 @@ func (d *Daemon) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", d.ready)
-	mux.Handle("GET /metrics", d.metrics.Handler())
+	mux.Handle("GET /metrics", d.metrics.Handler(d.webhook.gatherers()...))
 	mux.HandleFunc("GET /debug/snapshot", d.debugSnapshot)
 	mux.HandleFunc("GET /debug/manifests", d.debugManifests)
 	mux.HandleFunc("GET /debug/plan", d.debugPlan)
@@ -75,11 +75,11 @@ func (d *Daemon) ready(w http.ResponseWriter, _ *http.Request) {
 		}
 	}
 	told, lacking := d.duty()
-	if missing = append(missing, lacking...); len(missing) > 0 {
+	if missing = slices.Concat(missing, lacking, d.webhook.unready()); len(missing) > 0 {
 		http.Error(w, strings.Join(missing, "\n"), http.StatusServiceUnavailable)
 		return
 	}
-	_, _ = fmt.Fprintln(w, strings.Join(slices.Concat([]string{"ok"}, told, degraded(d.pipeline.Withheld())), "\n"))
+	_, _ = fmt.Fprintln(w, strings.Join(slices.Concat([]string{"ok"}, told, degraded(d.pipeline.Withheld()), d.webhook.degraded()), "\n"))
 }
 
 // latest answers 503 itself where there is no snapshot yet.

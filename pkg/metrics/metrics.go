@@ -134,9 +134,9 @@ func (m *Metrics) histogram(name, help string, labels ...string) *prometheus.His
 // Gatherer gives what was counted so far.
 func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
 
-// Handler serves what was counted so far in the formats that Prometheus reads.
-func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{EnableOpenMetrics: true})
+// Handler serves what was counted so far in the formats that Prometheus reads, and what others counted beside it.
+func (m *Metrics) Handler(others ...prometheus.Gatherer) http.Handler {
+	return promhttp.HandlerFor(append(prometheus.Gatherers{m.registry}, others...), promhttp.HandlerOpts{EnableOpenMetrics: true})
 }
 
 // Event counts a changed object of a kind.

@@ -9,11 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic/dynamicinformer"
-	coreinformers "k8s.io/client-go/informers/core/v1"
-	rbacinformers "k8s.io/client-go/informers/rbac/v1"
-	"k8s.io/client-go/metadata/metadatainformer"
-	"k8s.io/client-go/tools/cache"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/webhook/bucket"
@@ -26,9 +21,8 @@ func (s *Server) roleFeeds(c Clients) []*feed {
 	for resource, kind := range map[string]string{"roles": "Role", "clusterroles": "ClusterRole"} {
 		feeds = append(feeds, &feed{
 			resource: resource, kind: kind,
-			informer: metadatainformer.NewFilteredMetadataInformer(c.Metadata,
-				rbacv1.SchemeGroupVersion.WithResource(resource), "", 0, cache.Indexers{}, nil).Informer(),
-			trim: trimRole,
+			reads: objectsOf(c.Metadata.Resource(rbacv1.SchemeGroupVersion.WithResource(resource)), c.Metadata, &metav1.PartialObjectMetadata{}, ""),
+			trim:  trimRole,
 			put: func(o metav1.Object) {
 				if err := s.grants.PutRole(o.GetNamespace(), o.GetName(), o.GetAnnotations()); err != nil {
 					s.log.WithError(err).WithField("role", kind+" "+o.GetNamespace()+"/"+o.GetName()).Warn("a role grants no bucket")
@@ -39,7 +33,7 @@ func (s *Server) roleFeeds(c Clients) []*feed {
 	}
 	bindings := &feed{
 		resource: "rolebindings", kind: "RoleBinding",
-		informer: rbacinformers.NewRoleBindingInformer(c.Kubernetes, "", 0, cache.Indexers{}),
+		reads: objectsOf(c.Kubernetes.RbacV1().RoleBindings(""), c.Kubernetes, &rbacv1.RoleBinding{}, ""),
 		put: func(o metav1.Object) {
 			if b, ok := o.(*rbacv1.RoleBinding); ok {
 				s.grants.PutBinding(b.Namespace, b.Name, b.RoleRef, b.Subjects)
@@ -49,7 +43,7 @@ func (s *Server) roleFeeds(c Clients) []*feed {
 	}
 	clusterBindings := &feed{
 		resource: "clusterrolebindings", kind: "ClusterRoleBinding",
-		informer: rbacinformers.NewClusterRoleBindingInformer(c.Kubernetes, 0, cache.Indexers{}),
+		reads: objectsOf(c.Kubernetes.RbacV1().ClusterRoleBindings(), c.Kubernetes, &rbacv1.ClusterRoleBinding{}, ""),
 		put: func(o metav1.Object) {
 			if b, ok := o.(*rbacv1.ClusterRoleBinding); ok {
 				s.grants.PutBinding("", b.Name, b.RoleRef, b.Subjects)
@@ -70,10 +64,9 @@ func (s *Server) objectFeeds(c Clients) []*feed {
 	for _, kind := range consistency.Kinds() {
 		feeds = append(feeds, &feed{
 			resource: plurals[kind], kind: kind, optional: true,
-			informer: dynamicinformer.NewFilteredDynamicInformer(c.Dynamic,
-				v1alpha1.GroupVersion.WithResource(plurals[kind]), "", 0, cache.Indexers{}, nil).Informer(),
-			trim: s.typed,
-			put:  func(o metav1.Object) { s.index.Put(kind, o) },
+			reads: objectsOf(c.Dynamic.Resource(v1alpha1.GroupVersion.WithResource(plurals[kind])), c.Dynamic, &unstructured.Unstructured{}, ""),
+			trim:  s.typed,
+			put:   func(o metav1.Object) { s.index.Put(kind, o) },
 			remove: func(namespace, name string) {
 				s.index.Remove(consistency.Key{Kind: kind, Namespace: namespace, Name: name})
 			},
@@ -86,12 +79,11 @@ func (s *Server) objectFeeds(c Clients) []*feed {
 func (s *Server) workloadFeeds(c Clients) []*feed {
 	var feeds []*feed
 	for resource, kind := range map[string]string{"deployments": "Deployment", "statefulsets": "StatefulSet", "daemonsets": "DaemonSet"} {
-		labelled := func(o *metav1.ListOptions) { o.LabelSelector = v1alpha1.LabelPurpose }
+		of := c.Metadata.Resource(schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: resource})
 		feeds = append(feeds, &feed{
 			resource: resource, kind: kind,
-			informer: metadatainformer.NewFilteredMetadataInformer(c.Metadata,
-				schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: resource}, "", 0, cache.Indexers{}, labelled).Informer(),
-			put: func(o metav1.Object) { s.index.PutWorkload(kind, o) },
+			reads: objectsOf(of, c.Metadata, &metav1.PartialObjectMetadata{}, v1alpha1.LabelPurpose),
+			put:   func(o metav1.Object) { s.index.PutWorkload(kind, o) },
 			remove: func(namespace, name string) {
 				s.index.Remove(consistency.Key{Kind: kind, Namespace: namespace, Name: name})
 			},
@@ -113,11 +105,11 @@ func (s *Server) podFeeds(c Clients) []*feed {
 	return []*feed{
 		{
 			resource: "pods", kind: "Pod", trim: trimPod, put: put, remove: remove("Pod"),
-			informer: coreinformers.NewPodInformer(c.Kubernetes, "", 0, cache.Indexers{}),
+			reads: objectsOf(c.Kubernetes.CoreV1().Pods(""), c.Kubernetes, &corev1.Pod{}, ""),
 		},
 		{
 			resource: "namespaces", kind: "Namespace", put: put, remove: remove("Namespace"),
-			informer: coreinformers.NewNamespaceInformer(c.Kubernetes, 0, cache.Indexers{}),
+			reads: objectsOf(c.Kubernetes.CoreV1().Namespaces(), c.Kubernetes, &corev1.Namespace{}, ""),
 		},
 	}
 }

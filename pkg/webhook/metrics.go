@@ -39,8 +39,7 @@ func newMeters(certificate func() (*tls.Certificate, error)) *meters {
 		}
 		return float64(c.Leaf.NotAfter.Unix())
 	})
-	m.registry.MustRegister(m.requests, m.duration, end, collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(m.requests, m.duration, end)
 	return m
 }
 
@@ -49,6 +48,9 @@ func (m *meters) count(path, operation, result string, start time.Time) {
 	m.duration.WithLabelValues(path).Observe(time.Since(start).Seconds())
 }
 
+// handler serves the meters of a process that has no others.
 func (m *meters) handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+	process := prometheus.NewRegistry()
+	process.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return promhttp.HandlerFor(prometheus.Gatherers{m.registry, process}, promhttp.HandlerOpts{})
 }

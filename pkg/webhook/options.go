@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"crypto/tls"
-	"fmt"
 	"time"
 
 	"k8s.io/client-go/dynamic"
@@ -24,24 +23,14 @@ const (
 	Deny Mode = "deny" // the change is refused, unless it was as bad before
 )
 
-// ParseMode reads a Mode: off, warn or deny.
-func ParseMode(text string) (Mode, error) {
-	switch text {
-	case "off":
-		return Off, nil
-	case string(Warn), string(Deny):
-		return Mode(text), nil
-	default:
-		return Off, fmt.Errorf("%q: expected deny, warn or off", text)
-	}
-}
-
 // Options say what is judged, and how.
 type Options struct {
 	Listen       string // where reviews are answered, over TLS
 	HealthListen string // where health and metrics are served; "" serves none
 	// Certificate is asked at every handshake, and by /readyz.
 	Certificate func() (*tls.Certificate, error)
+	// Trouble says what is wrong with the certificate though one may be served, for people; nil has nothing to say.
+	Trouble func() error
 	// ShutdownDelay is how long reviews are still answered after Run was told to stop, so that the API server hears of it
 	// before there is nobody to ask.
 	ShutdownDelay time.Duration

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -105,18 +107,18 @@ func (s *Server) Health() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if text := s.unready(); text != "" {
+		if text := s.Unready(); text != "" {
 			http.Error(w, text, http.StatusServiceUnavailable)
 			return
 		}
-		_, _ = fmt.Fprintln(w, "ok")
+		_, _ = fmt.Fprintln(w, strings.Join(append([]string{"ok"}, s.Degraded()...), "\n"))
 	})
 	mux.Handle("GET /metrics", s.metrics.handler())
 	return mux
 }
 
-// unready says why no review should be sent here; "" if they may.
-func (s *Server) unready() string {
+// Unready says why no review should be sent here; "" if they may.
+func (s *Server) Unready() string {
 	if s.draining.Load() {
 		return "stopping"
 	}
@@ -125,6 +127,25 @@ func (s *Server) unready() string {
 	}
 	return missing(s.feeds)
 }
+
+// Degraded says what is not as it should be while reviews are answered, a line for each.
+func (s *Server) Degraded() []string {
+	var lines []string
+	if s.opts.Trouble != nil {
+		if err := s.opts.Trouble(); err != nil {
+			lines = append(lines, "degraded: the certificate cannot be looked after: "+err.Error())
+		}
+	}
+	for _, f := range s.feeds {
+		if text := f.degraded(); text != "" {
+			lines = append(lines, text)
+		}
+	}
+	return lines
+}
+
+// Gatherer has the metrics, without those of the process.
+func (s *Server) Gatherer() prometheus.Gatherer { return s.metrics.registry }
 
 // Feed keeps what reviews are judged by until ctx ends. Run does it by itself.
 func (s *Server) Feed(ctx context.Context) {
@@ -154,11 +175,17 @@ func (s *Server) Run(ctx context.Context) error {
 // Serve is Run with listeners, which it closes; health may be nil.
 func (s *Server) Serve(ctx context.Context, reviews, health net.Listener) error {
 	lasting, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
 	var running sync.WaitGroup
 	defer running.Wait()
+	defer cancel()
 	running.Go(func() { s.Feed(lasting) })
+	return s.Answer(ctx, reviews, health)
+}
 
+// Answer is Serve without Feed, which has to run besides and somewhat longer.
+func (s *Server) Answer(ctx context.Context, reviews, health net.Listener) error {
+	var running sync.WaitGroup
+	defer running.Wait()
 	answering, telling := s.server(s.Handler()), s.server(s.Health())
 	failed := make(chan error, 2)
 	s.log.WithField("address", reviews.Addr().String()).Info("answering admission reviews")
@@ -177,13 +204,12 @@ func (s *Server) Serve(ctx context.Context, reviews, health net.Listener) error 
 		case <-time.After(s.opts.ShutdownDelay):
 		}
 	}
-	stopping, done := context.WithTimeout(lasting, grace)
+	stopping, done := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer done()
 	for _, server := range []*http.Server{answering, telling} {
 		_ = server.Shutdown(stopping) // who is not done by then is cut off
 		_ = server.Close()
 	}
-	cancel()
 	if err != nil && !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve: %w", err)
 	}

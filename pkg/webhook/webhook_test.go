@@ -351,13 +351,16 @@ func TestKindsThatCannotBeListedAreNotMissed(t *testing.T) {
 		synctest.Wait()
 		other := request(t, "ann", "mwan3rules", "", strings.Replace(ruleText, "policy: balance", "policy: other", 1))
 		require.Equal(t, "allowed", r.verdict(t, webhook.PathObject, other))
-		code, _ := get(t, r.Health(), "/readyz")
+		code, text := get(t, r.Health(), "/readyz")
 		require.Equal(t, http.StatusOK, code)
+		require.Equal(t, "ok\ndegraded: mwan3policies are not missed where something refers to them: mwan3policies is forbidden: no right\n", text)
 		require.Contains(t, r.log.String(), "mwan3policies is forbidden")
 		refused.Store(false)
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
 		require.Contains(t, r.verdict(t, webhook.PathObject, other), "there is no Mwan3Policy default/other")
+		_, text = get(t, r.Health(), "/readyz")
+		require.Equal(t, "ok\n", text, "it is forgotten once there is a watch")
 	})
 }
 

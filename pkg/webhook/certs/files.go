@@ -10,13 +10,13 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// Files is a certificate and its key in PEM files. NewFiles makes one.
+// Files is a certificate and its key in PEM files, read again when they change. NewFiles makes one.
 type Files struct {
 	cert, key string
 	log       logrus.FieldLogger
 
 	mu     sync.Mutex
-	read   [2]stamp // of the files that pair was read from
+	stamps [2]stamp // of the files that pair was read from
 	pair   *tls.Certificate
 	failed string // what was logged last
 }
@@ -27,27 +27,43 @@ type stamp struct {
 	size     int64
 }
 
-// NewFiles reads the files, and fails if they hold no certificate and its key.
-func NewFiles(cert, key string, log logrus.FieldLogger) (*Files, error) {
-	f := &Files{cert: cert, key: key, log: log}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f, f.load()
+// NewFiles takes files that may come later.
+func NewFiles(cert, key string, log logrus.FieldLogger) *Files {
+	return &Files{cert: cert, key: key, log: log}
 }
 
-// Certificate is the one that the files hold now, or held when they last could be read.
+// Certificate is the one that the files hold now, or held when they last could be read. It fails before they could be.
 func (f *Files) Certificate() (*tls.Certificate, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := f.load(); err != nil && err.Error() != f.failed {
-		f.failed = err.Error()
-		f.log.WithError(err).Warn("serving with the certificate read before")
+	err := f.load()
+	if f.pair == nil {
+		return nil, err
 	}
 	return f.pair, nil
 }
 
-// load reads the files if they changed since they were read. The caller holds the lock.
+// Trouble says why the files cannot be read while the certificate of before is served; nil if they can.
+func (f *Files) Trouble() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.load()
+}
+
+// load reads the files if they changed since they were read, and logs what is new. The caller holds the lock.
 func (f *Files) load() error {
+	err := f.read()
+	switch {
+	case err == nil:
+		f.failed = ""
+	case err.Error() != f.failed:
+		f.failed = err.Error()
+		f.log.WithError(err).Warn("the webhook's certificate cannot be read; one that was read before is served on")
+	}
+	return err
+}
+
+func (f *Files) read() error {
 	var now [2]stamp
 	for i, name := range []string{f.cert, f.key} {
 		info, err := os.Stat(name)
@@ -56,13 +72,13 @@ func (f *Files) load() error {
 		}
 		now[i] = stamp{info.ModTime(), info.Size()}
 	}
-	if f.pair != nil && now == f.read {
+	if f.pair != nil && now == f.stamps {
 		return nil
 	}
 	pair, err := tls.LoadX509KeyPair(f.cert, f.key)
 	if err != nil {
 		return fmt.Errorf("read certificate and key: %w", err)
 	}
-	f.read, f.pair, f.failed = now, &pair, ""
+	f.stamps, f.pair = now, &pair
 	return nil
 }

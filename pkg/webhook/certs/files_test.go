@@ -38,16 +38,16 @@ func TestFilesAreReadAgainWhenTheyChange(t *testing.T) {
 		age -= time.Minute // file systems tell time in steps
 		require.NoError(t, os.Chtimes(name, time.Time{}, time.Now().Add(-age)))
 	}
-	_, err := certs.NewFiles(certFile, keyFile, quiet())
-	require.Error(t, err, "there are none")
+	f := certs.NewFiles(certFile, keyFile, quiet())
+	_, err := f.Certificate()
+	require.ErrorContains(t, err, "read certificate and key: ", "there are none yet")
 
 	cert, key := pem(t)
 	write(certFile, cert)
 	write(keyFile, key)
-	f, err := certs.NewFiles(certFile, keyFile, quiet())
-	require.NoError(t, err)
 	first, err := f.Certificate()
 	require.NoError(t, err)
+	require.NoError(t, f.Trouble())
 	again, err := f.Certificate()
 	require.NoError(t, err)
 	require.Same(t, first, again, "nothing changed")
@@ -66,4 +66,5 @@ func TestFilesAreReadAgainWhenTheyChange(t *testing.T) {
 	last, err := f.Certificate()
 	require.NoError(t, err)
 	require.Same(t, second, last)
+	require.ErrorContains(t, f.Trouble(), "read certificate and key: ")
 }

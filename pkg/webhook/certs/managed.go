@@ -48,6 +48,7 @@ type Managed struct {
 	opts   Options
 	log    logrus.FieldLogger
 	now    atomic.Pointer[tls.Certificate]
+	failed atomic.Pointer[error] // what the last look came to; nil while all is well
 }
 
 // NewManaged makes a Managed that has no certificate before it runs.
@@ -62,12 +63,23 @@ func NewManaged(client kubernetes.Interface, opts Options, log logrus.FieldLogge
 // errNone is the error of a handshake that comes too early.
 var errNone = errors.New("there is no certificate yet")
 
-// Certificate is the one to serve now. It fails before the first one is there.
+// Certificate is the one to serve now. It fails before the first one is there, and says what is in its way.
 func (m *Managed) Certificate() (*tls.Certificate, error) {
 	if c := m.now.Load(); c != nil {
 		return c, nil
 	}
+	if err := m.Trouble(); err != nil {
+		return nil, fmt.Errorf("%w: %w", errNone, err)
+	}
 	return nil, errNone
+}
+
+// Trouble says why the certificate cannot be looked after at present, though one may be served; nil if it can.
+func (m *Managed) Trouble() error {
+	if err := m.failed.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // Run keeps the certificate until ctx ends. What fails is logged and tried again.
@@ -84,6 +96,7 @@ func (m *Managed) Run(ctx context.Context) error {
 		case apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err):
 			wait = min(retry, wait) // another replica was faster: take what it wrote
 		case err != nil:
+			m.failed.Store(&err)
 			wait = min(pause, wait)
 			pause = min(2*pause, m.opts.Interval)
 			if err.Error() != failed {
@@ -91,6 +104,7 @@ func (m *Managed) Run(ctx context.Context) error {
 				m.log.WithError(err).Warn("the webhook's certificate could not be looked after")
 			}
 		default:
+			m.failed.Store(nil)
 			failed, pause = "", retry
 		}
 		select {

@@ -1,0 +1,217 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// Webhook says how the admission reviews of a cluster are answered. `netloom run` answers them beside all else, and
+// `netloom webhook` does nothing else.
+type Webhook struct {
+	Listen        string // "" answers none
+	ShutdownDelay time.Duration
+
+	TLSCert, TLSKey       string   // files; "" has certificates of its own
+	TLSSecret, TLSService string   // NAMESPACE/NAME
+	TLSNames              []string // beside that of the Service
+	Configurations        []string // ValidatingWebhookConfigurations that are told which authority to trust
+
+	ExemptGroups, ExemptUsers []string
+	DefaultBucket             string // "" lets everybody write objects without the label
+
+	Dependencies, DuplicateCNF, ImmutableLabel, PlainSecrets WebhookMode
+	NetworkPolicies                                          WebhookMode // off or warn
+	MaxFlows                                                 int         // 0 does not look
+}
+
+// WebhookMode is what becomes of what admission finds.
+type WebhookMode string
+
+// The modes of admission.
+const (
+	WebhookDeny WebhookMode = "deny"
+	WebhookWarn WebhookMode = "warn"
+	WebhookOff  WebhookMode = "off"
+)
+
+// webhookPrefix starts the settings of admission. The flags of `netloom webhook` go without it.
+const webhookPrefix = "webhook-"
+
+func webhookSettings() []Setting {
+	modes := []WebhookMode{WebhookDeny, WebhookWarn, WebhookOff}
+	of := func(field func(*Webhook) *WebhookMode) func(*Config) *WebhookMode {
+		return func(c *Config) *WebhookMode { return field(&c.Webhook) }
+	}
+	return append(webhookServing(),
+		list("webhook-exempt-group", "system:masters", "groups that may write every bucket",
+			func(c *Config) *[]string { return &c.Webhook.ExemptGroups }),
+		list("webhook-exempt-user", "", "users that may write every bucket, besides the garbage collector and the other controllers that clean up",
+			func(c *Config) *[]string { return &c.Webhook.ExemptUsers }),
+		matching("webhook-default-bucket", "", "bucket of SD-WAN objects without the label; empty lets everybody write them",
+			"the value of a label", `^([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?$`,
+			func(c *Config) *string { return &c.Webhook.DefaultBucket }),
+		choice("webhook-dependencies", "warn", "what becomes of SD-WAN objects that refer to what is not there, or go while they are needed", modes,
+			of(func(w *Webhook) *WebhookMode { return &w.Dependencies })),
+		choice("webhook-duplicate-cnf", "deny", "what becomes of a second workload with the same sdewanPurpose in a namespace", modes,
+			of(func(w *Webhook) *WebhookMode { return &w.DuplicateCNF })),
+		choice("webhook-immutable-label", "deny", "what becomes of a label sdewanPurpose that changes or goes", modes,
+			of(func(w *Webhook) *WebhookMode { return &w.ImmutableLabel })),
+		choice("webhook-plain-secrets", "warn", "what becomes of keys that stand in SD-WAN objects", modes,
+			of(func(w *Webhook) *WebhookMode { return &w.PlainSecrets })),
+		choice("webhook-network-policies", "warn", "what becomes of NetworkPolicies that may not be meant so", []WebhookMode{WebhookWarn, WebhookOff},
+			of(func(w *Webhook) *WebhookMode { return &w.NetworkPolicies })),
+		whole("webhook-max-flows", "10000", "number of OpenFlow flows that a NetworkPolicy may cost a node before its author is told; 0 does not look",
+			func(c *Config) *int { return &c.Webhook.MaxFlows }),
+	)
+}
+
+// webhookServing are the settings of how it is reached.
+func webhookServing() []Setting {
+	namespaced := func(key, usage string, field func(*Config) *string) Setting {
+		return matching(key, "", usage, "NAMESPACE/NAME", `^([a-z0-9][a-z0-9.-]*/[a-z0-9][a-z0-9.-]*)?$`, field)
+	}
+	return []Setting{
+		listen("webhook-listen", "", "address that admission reviews are answered on, over TLS; empty answers none",
+			func(c *Config) *string { return &c.Webhook.Listen }),
+		interval("webhook-shutdown-delay", "5s", 0, "how long admission reviews are answered after netloom was told to stop",
+			func(c *Config) *duration { return &c.Webhook.ShutdownDelay }),
+		text("webhook-tls-cert", "", "file of the certificate for admission reviews, with webhook-tls-key; it is read again when it changes",
+			func(c *Config) *string { return &c.Webhook.TLSCert }),
+		text("webhook-tls-key", "", "file of the private key of webhook-tls-cert",
+			func(c *Config) *string { return &c.Webhook.TLSKey }),
+		namespaced("webhook-tls-secret", "name of a Secret to keep certificates of its own in, instead of files",
+			func(c *Config) *string { return &c.Webhook.TLSSecret }),
+		namespaced("webhook-tls-service", "name of the Service that the API server calls, with webhook-tls-secret",
+			func(c *Config) *string { return &c.Webhook.TLSService }),
+		list("webhook-tls-name", "", "further DNS names that the API server calls, with webhook-tls-secret",
+			func(c *Config) *[]string { return &c.Webhook.TLSNames }),
+		list("webhook-configuration", "netloom-webhook", "names of ValidatingWebhookConfigurations that are told which authority to trust, with webhook-tls-secret",
+			func(c *Config) *[]string { return &c.Webhook.Configurations }),
+	}
+}
+
+// aloneFlags are the flags of `netloom webhook` that are called otherwise than their settings.
+var aloneFlags = map[string]string{
+	"kubeconfig": "kubeconfig", "kube-context": "context", "listen": "health-listen", "log-level": "log-level", "log-format": "log-format",
+}
+
+// webhookAlone lists the settings that `netloom webhook` takes, with the flags that they have there.
+func webhookAlone() []Setting {
+	var all []Setting
+	for _, s := range Settings() {
+		name, ok := aloneFlags[s.Key]
+		if short, is := strings.CutPrefix(s.Key, webhookPrefix); is {
+			name, ok = short, true
+		}
+		switch {
+		case !ok:
+			continue
+		case s.Key == "webhook-listen":
+			s.Default = ":9443"
+			s.Usage = "address that admission reviews are answered on, over TLS"
+			s.Expect = "[HOST]:PORT"
+			s.parse = func(c *Config, v string) bool { c.Webhook.Listen = v; return isAddress(v) }
+		case s.Key == "listen":
+			s.Usage = "address that health and metrics are served on; empty serves none"
+		case s.Key == "kubeconfig":
+			s.Usage = "kubeconfig file of the cluster; without it, the one that it runs in"
+		}
+		s.flag = name
+		s.Usage = strings.NewReplacer("with "+webhookPrefix, "with --", "key of "+webhookPrefix, "key of --").Replace(s.Usage)
+		all = append(all, s)
+	}
+	return all
+}
+
+// WebhookSettings lists the settings of `netloom webhook`. Flag is what they are called there.
+func WebhookSettings() []Setting { return webhookAlone() }
+
+// BindWebhook gives the flags of `netloom webhook` its settings, and --config.
+func BindWebhook(flags *pflag.FlagSet) { bind(flags, webhookAlone()) }
+
+// LoadWebhook is Load for `netloom webhook`. It takes the same variables and files, and looks at its own settings alone.
+func LoadWebhook(
+	flags *pflag.FlagSet, env func(string) (string, bool), readFile func(string) ([]byte, error),
+) (*Config, error) {
+	return load(webhookAlone(), flags, env, readFile, func(c *Config, bad map[string]bool) []error {
+		return slices.Concat(c.kubeContradictions(bad), c.webhookContradictions(bad))
+	})
+}
+
+// webhookContradictions looks for settings of admission that are not good together.
+func (c *Config) webhookContradictions(bad map[string]bool) []error {
+	w := &c.Webhook
+	if w.Listen == "" {
+		return nil
+	}
+	for _, s := range webhookServing() {
+		if bad[s.Key] {
+			return nil
+		}
+	}
+	var faults []error
+	fault := func(key, reason string) { faults = append(faults, &Fault{key, c.origins[key], reason}) }
+	files, own := w.TLSCert != "" || w.TLSKey != "", w.TLSSecret != "" || w.TLSService != ""
+	switch {
+	case files == own:
+		fault("webhook-listen", "needs either webhook-tls-cert and webhook-tls-key, or webhook-tls-secret and webhook-tls-service")
+	case files && w.TLSKey == "":
+		fault("webhook-tls-cert", "needs webhook-tls-key")
+	case files && w.TLSCert == "":
+		fault("webhook-tls-key", "needs webhook-tls-cert")
+	case own && w.TLSService == "":
+		fault("webhook-tls-secret", "needs webhook-tls-service")
+	case own && w.TLSSecret == "":
+		fault("webhook-tls-service", "needs webhook-tls-secret")
+	}
+	if c.Manifests != "" {
+		fault("webhook-listen", fmt.Sprintf("cannot be given together with manifests (%s): reviews come from a Kubernetes API", c.origins["manifests"]))
+	}
+	return faults
+}
+
+// list is a setting of several texts.
+func list(key, def, usage string, field func(*Config) *[]string) Setting {
+	return Setting{
+		Key: key, Kind: List, Default: def, Usage: usage, Expect: "names, joined by commas",
+		parse: func(c *Config, v string) bool {
+			all, err := splitList(v)
+			*field(c) = all
+			return err == nil
+		},
+		show: func(c *Config) any { return *field(c) },
+	}
+}
+
+func splitList(v string) ([]string, error) {
+	var all []string
+	if v == "" {
+		return nil, nil
+	}
+	for part := range strings.SplitSeq(v, ",") {
+		if part = strings.TrimSpace(part); part == "" {
+			return nil, errors.New("an empty name")
+		}
+		all = append(all, part)
+	}
+	return all, nil
+}
+
+// whole is a setting that is a number from 0.
+func whole(key, def, usage string, field func(*Config) *int) Setting {
+	return Setting{
+		Key: key, Kind: Number, Default: def, Usage: usage, Expect: "a whole number from 0",
+		parse: func(c *Config, v string) bool {
+			n, err := strconv.ParseUint(v, 10, 31)
+			*field(c) = int(n)
+			return err == nil
+		},
+		show: func(c *Config) any { return *field(c) },
+	}
+}

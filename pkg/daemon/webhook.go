@@ -1,0 +1,198 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/sirupsen/logrus"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+
+	"github.com/netloom/netloom/pkg/ovsdb"
+	"github.com/netloom/netloom/pkg/ovsdb/schema"
+	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/pkg/webhook"
+	"github.com/netloom/netloom/pkg/webhook/advice"
+	"github.com/netloom/netloom/pkg/webhook/certs"
+)
+
+// relisten is how long after the listener of reviews failed it is opened anew.
+const relisten = time.Second
+
+// Webhook says how the admission reviews of the cluster are answered. The zero value answers none.
+type Webhook struct {
+	webhook.Options // Listen "" answers none; Certificate, Trouble and Advice are filled in
+
+	NetworkPolicies bool // warns of those that may not be meant so
+	MaxFlows        int  // that one may cost a node before its author is told; 0 does not look
+
+	CertFile, KeyFile string        // "" has certificates of its own
+	Managed           certs.Options // those of its own
+}
+
+// admission answers reviews beside all else that a daemon does. Neither waits for the other.
+type admission struct {
+	server  *webhook.Server
+	managed *certs.Managed // nil where certificates come from files
+	address string
+	log     logrus.FieldLogger
+
+	listener net.Listener
+	failed   atomic.Pointer[error] // why nobody listens; nil while somebody does
+}
+
+// admit makes what answers admission reviews, where some are to be answered.
+func (d *Daemon) admit() (err error) {
+	switch {
+	case d.opts.Webhook.Listen == "":
+		return nil
+	case d.clients == nil:
+		return errors.New("admission reviews come from a Kubernetes API, and none is read")
+	}
+	d.webhook, err = newAdmission(d.clients.config, d.opts.Webhook, d.log)
+	return err
+}
+
+// newAdmission makes an admission that asks nothing of the API before it runs.
+func newAdmission(config *rest.Config, opts Webhook, log logrus.FieldLogger) (*admission, error) {
+	c, err := webhookClients(config)
+	if err != nil {
+		return nil, err
+	}
+	return admissionWith(c, opts, log)
+}
+
+func admissionWith(c webhook.Clients, opts Webhook, log logrus.FieldLogger) (*admission, error) {
+	a := &admission{address: opts.Listen, log: log}
+	if opts.CertFile != "" {
+		files := certs.NewFiles(opts.CertFile, opts.KeyFile, log)
+		opts.Certificate, opts.Trouble = files.Certificate, files.Trouble
+	} else {
+		a.managed = certs.NewManaged(c.Kubernetes, opts.Managed, log)
+		opts.Certificate, opts.Trouble = a.managed.Certificate, a.managed.Trouble
+	}
+	if opts.NetworkPolicies {
+		nb, err := ovsdb.ParseSchema(schema.NB2303())
+		if err != nil {
+			return nil, fmt.Errorf("the schema that comes with netloom: %w", err)
+		}
+		opts.Advice = &advice.Options{MaxFlows: opts.MaxFlows, Schema: nb}
+	}
+	var err error
+	a.server, err = webhook.New(c, opts.Options, log)
+	return a, err
+}
+
+// webhookClients connects to the API for whoever answers its reviews.
+func webhookClients(config *rest.Config) (webhook.Clients, error) {
+	var c webhook.Clients
+	var errs [3]error
+	c.Kubernetes, errs[0] = kubernetes.NewForConfig(config)
+	c.Metadata, errs[1] = metadata.NewForConfig(config)
+	config = rest.CopyConfig(config)
+	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, "" // resources of one's own have no other
+	c.Dynamic, errs[2] = dynamic.NewForConfig(config)
+	if err := errors.Join(errs[:]...); err != nil {
+		return webhook.Clients{}, fmt.Errorf("connect to Kubernetes: %w", err)
+	}
+	return c, nil
+}
+
+// listen opens the address for reviews. That it is taken, or not of this machine, is for a person to mend.
+func (a *admission) listen(ctx context.Context) (err error) {
+	if a == nil {
+		return nil
+	}
+	if a.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", a.address); err != nil {
+		return fmt.Errorf("serve admission reviews: %w", err)
+	}
+	return nil
+}
+
+// run answers reviews until ctx ends, and for a while after that. What goes wrong is told, and tried again.
+func (a *admission) run(ctx context.Context) error {
+	if a == nil {
+		return nil
+	}
+	lasting, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel()
+	running.Go(func() { a.server.Feed(lasting) })
+	if a.managed != nil {
+		running.Go(func() { _ = a.managed.Run(lasting) }) // it only ever ends with its context
+	}
+	for {
+		err := a.server.Answer(ctx, a.listener, nil)
+		for ctx.Err() == nil && err != nil {
+			a.failed.Store(&err)
+			a.log.WithError(err).Error("admission reviews are not answered, trying again")
+			if wait(ctx, relisten) {
+				err = a.listen(ctx)
+			}
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		a.failed.Store(nil)
+	}
+}
+
+// unready says why no review should be sent here; nothing if they may, and where none are answered.
+func (a *admission) unready() []string {
+	if a == nil {
+		return nil
+	}
+	if err := a.failed.Load(); err != nil {
+		return []string{"admission: " + (*err).Error()}
+	}
+	if text := a.server.Unready(); text != "" {
+		return []string{"admission: " + text}
+	}
+	return nil
+}
+
+// degraded says what is not as it should be while reviews are answered.
+func (a *admission) degraded() []string {
+	if a == nil {
+		return nil
+	}
+	return a.server.Degraded()
+}
+
+// gatherers have the metrics of reviews.
+func (a *admission) gatherers() []prometheus.Gatherer {
+	if a == nil {
+		return nil
+	}
+	return []prometheus.Gatherer{a.server.Gatherer()}
+}
+
+// RunWebhook answers the admission reviews of a cluster until ctx ends, and does nothing else. Without a kubeconfig it is the
+// cluster that the process runs in.
+func RunWebhook(ctx context.Context, kubeconfig, kubeContext string, opts Webhook, log logrus.FieldLogger) error {
+	config, err := watch.KubernetesConfig(kubeconfig, kubeContext)
+	if err != nil {
+		return err
+	}
+	a, err := newAdmission(config, opts, log)
+	if err != nil {
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	if a.managed != nil {
+		group.Go(func() error { return a.managed.Run(ctx) })
+	}
+	group.Go(func() error { return a.server.Run(ctx) })
+	return group.Wait()
+}
