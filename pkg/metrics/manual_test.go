@@ -33,6 +33,7 @@ func TestTheManualListsEveryMetric(t *testing.T) {
 	m.Tunnels("ovn", 1, 0, true)
 	m.Wrote("ok")
 	m.LookedUp("found")
+	m.Judged("allowed")
 	families, err := m.Gatherer().Gather()
 	require.NoError(t, err)
 	var have []string

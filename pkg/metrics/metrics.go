@@ -53,6 +53,7 @@ func New() *Metrics {
 	m.makePipeline()
 	m.makeTargets()
 	m.makeEdges()
+	m.makeHTTP()
 	m.makeLeader()
 	build := version.Current()
 	info := prometheus.NewGauge(prometheus.GaugeOpts{

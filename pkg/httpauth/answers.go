@@ -1,0 +1,90 @@
+package httpauth
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"sync"
+	"time"
+)
+
+// digest stands for something that is not kept.
+type digest [sha256.Size]byte
+
+// sealer makes digests that mean nothing outside this process.
+type sealer struct{ key []byte }
+
+func newSealer() sealer {
+	key := make([]byte, sha256.Size)
+	_, _ = rand.Read(key) // it never fails
+	return sealer{key}
+}
+
+// digest is that of a list of texts, of any bytes. No two lists have the same.
+func (s sealer) digest(parts ...string) digest {
+	mac := hmac.New(sha256.New, s.key)
+	for _, part := range parts {
+		mac.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
+		mac.Write([]byte(part))
+	}
+	return digest(mac.Sum(nil))
+}
+
+// answers are what was found out a short time ago.
+type answers[T any] struct {
+	lasts time.Duration
+
+	mu   sync.Mutex
+	kept map[digest]answer[T]
+}
+
+type answer[T any] struct {
+	value T
+	until time.Time
+}
+
+func newAnswers[T any](lasts time.Duration) *answers[T] {
+	return &answers[T]{lasts: lasts, kept: map[digest]answer[T]{}}
+}
+
+// find returns what was kept under key and still counts.
+func (a *answers[T]) find(key digest) (value T, ok bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	got, ok := a.kept[key]
+	if !ok || !time.Now().Before(got.until) {
+		delete(a.kept, key)
+		return value, false
+	}
+	return got.value, true
+}
+
+// keep remembers an answer. Where there are too many the oldest goes.
+func (a *answers[T]) keep(key digest, value T) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := time.Now()
+	if _, again := a.kept[key]; !again && len(a.kept) >= keptAtMost {
+		a.makeRoom(now)
+	}
+	a.kept[key] = answer[T]{value, now.Add(a.lasts)}
+}
+
+// makeRoom drops what no longer counts, or else what will stop to do so first. The caller holds the lock.
+func (a *answers[T]) makeRoom(now time.Time) {
+	var oldest digest
+	var at time.Time
+	for key, one := range a.kept {
+		if !now.Before(one.until) {
+			delete(a.kept, key)
+			continue
+		}
+		if at.IsZero() || one.until.Before(at) {
+			oldest, at = key, one.until
+		}
+	}
+	if len(a.kept) >= keptAtMost {
+		delete(a.kept, oldest)
+	}
+}

@@ -1,0 +1,162 @@
+package httpauth
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/sirupsen/logrus"
+	"k8s.io/client-go/kubernetes"
+)
+
+// The results that are counted.
+const (
+	Allowed         = "allowed"
+	Unauthenticated = "unauthenticated" // no token, or one that the API does not accept
+	Forbidden       = "forbidden"       // a known user without the right
+	Failed          = "failed"          // the API did not answer
+)
+
+// Results lists all of them.
+func Results() []string { return []string{Allowed, Unauthenticated, Forbidden, Failed} }
+
+// Options say how a Guard asks.
+type Options struct {
+	Client kubernetes.Interface // what the reviews are made with; its limits should be its own
+	Public []string             // paths that anybody may ask for
+	Log    logrus.FieldLogger
+	Count  func(result string) // told of every request to another path; nil tells nobody
+
+	Timeout time.Duration // of one review, waiting for its turn included; 0 is 5 seconds
+	Reviews int           // at the same time; 0 is 4
+}
+
+// Guard decides about requests. New makes one.
+type Guard struct {
+	opts  Options
+	turn  chan struct{} // holds a word for each review under way
+	seal  sealer
+	users *answers[user] // by the digest of a token
+	// Strangers have a place of their own, so that made-up tokens drive out no good one.
+	strangers *answers[struct{}]
+	may       *answers[struct{}] // by the digest of a question
+	mayNot    *answers[struct{}]
+
+	mu       sync.Mutex
+	lastWord time.Time // when a failure was logged last
+}
+
+const (
+	maxToken   = 16 << 10    // bytes; those of service accounts have a thousand or two
+	goodFor    = time.Minute // how long a yes counts
+	badFor     = 10 * time.Second
+	quietFor   = time.Minute // between two lines that say that the API does not answer
+	keptAtMost = 1024        // answers of one sort
+)
+
+// New makes a Guard that has asked nothing yet.
+func New(opts Options) *Guard {
+	if opts.Timeout <= 0 {
+		opts.Timeout = 5 * time.Second
+	}
+	if opts.Reviews <= 0 {
+		opts.Reviews = 4
+	}
+	if opts.Count == nil {
+		opts.Count = func(string) {}
+	}
+	return &Guard{
+		opts: opts, turn: make(chan struct{}, opts.Reviews), seal: newSealer(),
+		users: newAnswers[user](goodFor), strangers: newAnswers[struct{}](badFor),
+		may: newAnswers[struct{}](goodFor), mayNot: newAnswers[struct{}](badFor),
+	}
+}
+
+// Wrap has next answer the requests that may be made, and answers all others itself.
+func (g *Guard) Wrap(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if slices.Contains(g.opts.Public, r.URL.Path) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		result := g.decide(r)
+		g.opts.Count(result)
+		switch result {
+		case Allowed:
+			r.Header.Del("Authorization") // nobody behind this has a use for it
+			next.ServeHTTP(w, r)
+		case Unauthenticated:
+			w.Header().Set("WWW-Authenticate", `Bearer realm="netloom"`)
+			http.Error(w, "a bearer token that the cluster accepts is needed", http.StatusUnauthorized)
+		case Forbidden:
+			http.Error(w, "the cluster does not allow this user this path", http.StatusForbidden)
+		default:
+			http.Error(w, "the cluster could not be asked who may do this", http.StatusInternalServerError)
+		}
+	})
+}
+
+// decide says what becomes of a request.
+func (g *Guard) decide(r *http.Request) string {
+	token, ok := bearer(r)
+	if !ok {
+		return Unauthenticated
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), g.opts.Timeout)
+	defer cancel()
+	who, known, err := g.authenticate(ctx, token)
+	switch {
+	case err != nil:
+		g.tell(err, token)
+		return Failed
+	case !known:
+		return Unauthenticated
+	case !utf8.ValidString(r.URL.Path): // a review would ask for another
+		return Forbidden
+	}
+	allowed, err := g.authorize(ctx, who, r.URL.Path, verb(r))
+	switch {
+	case err != nil:
+		g.tell(err, token)
+		return Failed
+	case !allowed:
+		return Forbidden
+	}
+	return Allowed
+}
+
+// bearer is the token of a request.
+func bearer(r *http.Request) (string, bool) {
+	values := r.Header.Values("Authorization")
+	if len(values) != 1 {
+		return "", false
+	}
+	scheme, token, _ := strings.Cut(values[0], " ")
+	token = strings.TrimSpace(token)
+	return token, strings.EqualFold(scheme, "Bearer") && token != "" && len(token) <= maxToken
+}
+
+// verb is what a role calls the method of a request. What a HEAD tells, a GET tells too.
+func verb(r *http.Request) string {
+	if r.Method == http.MethodHead {
+		return "get"
+	}
+	return strings.ToLower(r.Method)
+}
+
+// tell logs that the API could not be asked, not more often than once in a while.
+func (g *Guard) tell(err error, token string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := time.Now()
+	if !g.lastWord.IsZero() && now.Sub(g.lastWord) < quietFor {
+		return
+	}
+	g.lastWord = now
+	text := strings.ReplaceAll(err.Error(), token, "(redacted)") // a server may quote what it was sent
+	g.opts.Log.WithField("error", text).Warn("requests are refused: the cluster cannot be asked who may make them")
+}
