@@ -3,72 +3,105 @@ package daemon
 import (
 	"cmp"
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/reconcile"
 )
 
-// lead works while this instance leads, or always where nobody is elected.
-func (d *Daemon) lead(ctx context.Context) error {
-	if d.election == nil {
-		return d.work(ctx)
-	}
-	return d.election.Run(ctx)
+// claiming is how it stands with the claim on a target.
+type claiming struct {
+	mu    sync.Mutex
+	fault error                   // why the target is not claimed
+	stop  context.CancelCauseFunc // stops the loop; nil while there is nothing to stop
 }
 
-// term does the work of a leader until ctx ends. A target that cannot be claimed yet keeps nothing else from working.
-func (d *Daemon) term(ctx context.Context) error {
-	for _, t := range d.targets {
-		d.metrics.Target(t.Name)
+func (c *claiming) set(fault error, stop context.CancelCauseFunc) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fault, c.stop = fault, stop
+}
+
+func (c *claiming) why() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.fault
+}
+
+// deposed stops the loop, once it is not in the middle of a round.
+func (c *claiming) deposed(why error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stop != nil {
+		c.stop(why)
 	}
-	defer func() {
-		for _, t := range d.targets {
-			d.metrics.Rest(t.Name)
+}
+
+// deposition stops the loop of a target which says that another instance has claimed it. Anything else is nothing to it.
+type deposition struct {
+	reconcile.Observers
+	daemon *Daemon
+}
+
+// Failed stops the loop.
+func (d deposition) Failed(target string, _ reconcile.Phase, err error) {
+	if !errors.Is(err, backends.ErrDeposed) {
+		return
+	}
+	for _, t := range d.daemon.targets {
+		if t.Name == target {
+			t.claim.deposed(err)
 		}
-	}()
-	return d.work(ctx)
+	}
 }
 
-// trouble is why a target could not be claimed.
-type trouble struct {
-	mu  sync.Mutex
-	err error
-}
-
-func (t *trouble) set(err error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.err = err
-}
-
-func (t *trouble) get() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.err
-}
-
-// claim makes this instance the only one that may write to a target, if the target can be held and instances are elected.
-// It tries until it can; it is false when ctx ended first.
-func (d *Daemon) claim(ctx context.Context, t *running) bool {
+// tend keeps a target in step until ctx ends. Where instances are elected and the target can be held, it is claimed first;
+// if somebody else claims it, then again, unless that was the next leader.
+func (d *Daemon) tend(ctx context.Context, t *running) error {
 	claimer, ok := t.Backend.(backends.Claimer)
 	if !ok || d.election == nil {
-		return true
+		return t.loop.Run(ctx)
 	}
-	defer t.claiming.set(nil)
-	log := d.log.WithField("target", t.Name)
+	defer t.claim.set(nil, nil)
+	for d.claim(ctx, t, claimer) {
+		held, stop := context.WithCancelCause(ctx)
+		t.claim.set(nil, stop)
+		err := t.loop.Run(held)
+		why := context.Cause(held)
+		stop(nil)
+		t.claim.set(why, nil)
+		if err != nil || ctx.Err() != nil {
+			return err
+		}
+		d.log.WithError(why).WithField("target", t.Name).Warn("another instance has claimed the target")
+		if d.election.confirm(ctx) {
+			wait(ctx, d.election.opts.LeaseDuration) // it does not go by this Lease, or had it and does not know
+		}
+	}
+	return nil
+}
+
+// claim makes this instance the only one that may write to a target. It tries until it can; it is false when ctx ended
+// first, or when this instance does not lead any more.
+//
+// That is asked for after the claim. Whoever leads from then on claims later, and so each write of this instance is refused
+// that comes after that claim. Asked for before, this process could be stopped between answer and claim, and be the last to
+// claim when it goes on.
+func (d *Daemon) claim(ctx context.Context, t *running, claimer backends.Claimer) bool {
 	least := cmp.Or(d.opts.Reconcile.RetryMin, reconcile.DefaultRetryMin)
 	most := max(least, cmp.Or(d.opts.Reconcile.RetryMax, reconcile.DefaultRetryMax))
-	for pause := least; ; pause = min(2*pause, most) {
+	log := d.log.WithField("target", t.Name)
+	for pause := least; ctx.Err() == nil; pause = min(2*pause, most) {
 		number, err := claimer.Claim(ctx, d.election.opts.Identity)
-		switch {
-		case ctx.Err() != nil:
-			return false
-		case err == nil:
+		if err == nil {
 			log.WithField("claim", number).Info("target is claimed")
-			return true
+			return d.election.confirm(ctx)
 		}
-		t.claiming.set(err)
+		if ctx.Err() != nil {
+			break
+		}
+		t.claim.set(err, nil)
 		d.observe.Failed(t.Name, reconcile.PhaseApply, err)
 		log.WithError(err).Warn("target cannot be claimed, trying again")
 		if t.Up == nil || t.Up() {
@@ -77,28 +110,5 @@ func (d *Daemon) claim(ctx context.Context, t *running) bool {
 			t.awaitUp(ctx, pause)
 		}
 	}
-}
-
-// duty says what there is to tell of what this instance has to do, and what of it is not done yet: targets have to agree if
-// it writes, and somebody else has to lead if it does not.
-func (d *Daemon) duty() (told, lacking []string) {
-	if d.election != nil && !d.election.Leading() {
-		line, err := d.election.standby()
-		if err != nil {
-			return nil, []string{err.Error()}
-		}
-		return []string{line}, nil
-	}
-	for _, t := range d.targets {
-		s := t.loop.Status()
-		if s.Synced() {
-			continue
-		}
-		line := "target " + t.Name + " does not agree yet"
-		if err := cmp.Or(t.claiming.get(), s.Err); err != nil {
-			line += ": " + err.Error()
-		}
-		lacking = append(lacking, line)
-	}
-	return nil, lacking
+	return false
 }

@@ -40,8 +40,8 @@ type Daemon struct {
 // running is a target with its loop.
 type running struct {
 	*builtin.Target
-	loop     *reconcile.Loop
-	claiming trouble // what keeps it from being claimed
+	loop  *reconcile.Loop
+	claim claiming
 }
 
 // New makes a daemon. Nothing is read or written before Run; Close has to be called.

@@ -15,9 +15,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
-	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/metrics"
-	"github.com/netloom/netloom/pkg/reconcile"
 )
 
 // What Leader does where its fields say nothing. They are what the components of Kubernetes take.
@@ -58,7 +56,7 @@ type election struct {
 	log     logrus.FieldLogger
 
 	mu      sync.Mutex
-	stop    context.CancelCauseFunc // ends the term; nil while there is none
+	stop    context.CancelCauseFunc // ends the last term that has begun
 	leading bool
 }
 
@@ -79,22 +77,18 @@ func newElection(opts Leader, work func(context.Context) error, m *metrics.Metri
 // Run stands for election until ctx ends, and works as long as this instance leads.
 func (e *election) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
-		why, err := e.stand(ctx)
-		released := e.release(ctx)
+		err := e.stand(ctx)
+		e.release(ctx)
 		if err != nil {
 			return err
-		}
-		if released && errors.Is(why, backends.ErrDeposed) {
-			// Whoever it was does not go by this Lease. Somebody else may try before this instance does again.
-			wait(ctx, e.opts.LeaseDuration)
 		}
 	}
 	return nil
 }
 
-// stand waits to be elected, and then works until the term is over; why says what ended it. The Lease is kept for as long as
-// the work takes to end: only then may the next leader begin.
-func (e *election) stand(ctx context.Context) (why, err error) {
+// stand waits to be elected, and then works until the term is over. The Lease is kept for as long as the work takes to end:
+// only then may the next leader begin.
+func (e *election) stand(ctx context.Context) error {
 	elected := make(chan struct{}, 1)
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: e.lease, Name: e.opts.Name,
@@ -105,7 +99,7 @@ func (e *election) stand(ctx context.Context) (why, err error) {
 		},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("leader election: %w", err)
+		return fmt.Errorf("leader election: %w", err)
 	}
 	// It outlives ctx. What it would log in a form of its own is told by the log of the daemon.
 	standing, resign := context.WithCancel(logr.NewContext(context.WithoutCancel(ctx), logr.Discard()))
@@ -117,25 +111,25 @@ func (e *election) stand(ctx context.Context) (why, err error) {
 	select {
 	case <-ctx.Done():
 	case <-elected:
-		why, err = e.serve(ctx, over)
+		err = e.serve(ctx, over)
 	}
 	resign()
 	<-over
-	return why, err
+	return err
 }
 
-// serve is one term. It is over when ctx ends, when the Lease is lost, or when somebody calls depose.
-func (e *election) serve(ctx context.Context, over <-chan struct{}) (why, err error) {
+// serve is one term. It is over when ctx ends or when the Lease is lost.
+func (e *election) serve(ctx context.Context, over <-chan struct{}) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	e.begin(stop)
 	var watch sync.WaitGroup
 	watch.Go(func() { stop(e.lease.untilLost(ctx, over, e.opts.RenewDeadline)) })
-	err = e.work(ctx)
-	why = context.Cause(ctx)
+	err := e.work(ctx)
+	why := context.Cause(ctx)
 	stop(nil)
 	watch.Wait()
 	e.end(why)
-	return why, err
+	return err
 }
 
 func (e *election) begin(stop context.CancelCauseFunc) {
@@ -148,7 +142,7 @@ func (e *election) begin(stop context.CancelCauseFunc) {
 
 func (e *election) end(why error) {
 	e.mu.Lock()
-	e.stop, e.leading = nil, false
+	e.leading = false
 	e.mu.Unlock()
 	e.metrics.Leading(false)
 	if why == nil || errors.Is(why, context.Canceled) {
@@ -158,27 +152,37 @@ func (e *election) end(why error) {
 	e.log.WithError(why).Warn("this instance leads no more")
 }
 
-// depose ends the term, if there is one. It does not wait for that.
-func (e *election) depose(why error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.stop != nil {
-		e.stop(why)
+// confirm asks the API server whether the Lease is this instance's now, until it is answered. If it is not, the term ends. It
+// is false then, and where ctx ended first.
+func (e *election) confirm(ctx context.Context) bool {
+	for ctx.Err() == nil {
+		holder, err := holderOf(ctx, e.opts.Leases.Leases(e.opts.Namespace), e.opts.Name)
+		switch {
+		case err != nil:
+			e.log.WithError(err).Warn("the Lease cannot be read, trying again")
+			wait(ctx, e.opts.RetryPeriod)
+		case holder != e.opts.Identity:
+			e.mu.Lock()
+			e.stop(errReplaced)
+			e.mu.Unlock()
+			return false
+		default:
+			return true
+		}
 	}
+	return false
 }
 
 // releaseTimeout is how long giving up the Lease may take. It falls to the next leader without, if later.
 const releaseTimeout = 3 * time.Second
 
 // release gives up the Lease, if this instance has it.
-func (e *election) release(ctx context.Context) bool {
+func (e *election) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
-	released, err := e.lease.release(ctx)
-	if err != nil {
+	if err := e.lease.release(ctx); err != nil {
 		e.log.WithError(err).Warn("the Lease cannot be given up; it runs out")
 	}
-	return released
 }
 
 // seen is told of each new holder of the Lease.
@@ -213,19 +217,6 @@ func (e *election) standby() (string, error) {
 		return "", errors.New("standby: about to lead" + reason)
 	default:
 		return "standby: " + holder + " leads" + reason, nil
-	}
-}
-
-// deposition ends the term when a target says that another instance has claimed it. Anything else is nothing to it.
-type deposition struct {
-	reconcile.Observers
-	end func(why error)
-}
-
-// Failed tells of the end.
-func (d deposition) Failed(_ string, _ reconcile.Phase, err error) {
-	if errors.Is(err, backends.ErrDeposed) {
-		d.end(err)
 	}
 }
 

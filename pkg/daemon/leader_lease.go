@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
@@ -107,27 +108,36 @@ func (l *lease) untilLost(ctx context.Context, over <-chan struct{}, deadline ti
 	}
 }
 
-// release gives the Lease up if it is ours, and says whether it was.
-func (l *lease) release(ctx context.Context) (bool, error) {
+// holderOf reads who holds a Lease. Unlike the methods of lease, which an elector calls, it may be called at any time.
+func holderOf(ctx context.Context, leases coordinationv1.LeaseInterface, name string) (string, error) {
+	got, err := leases.Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err), err == nil && got.Spec.HolderIdentity == nil:
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("read the Lease: %w", err)
+	}
+	return *got.Spec.HolderIdentity, nil
+}
+
+// release gives the Lease up if it is ours.
+func (l *lease) release(ctx context.Context) error {
 	if holder, _ := l.state(); holder != l.Identity() {
-		return false, nil
+		return nil
 	}
 	record, _, err := l.Get(ctx)
-	if apierrors.IsNotFound(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("read the Lease: %w", err)
-	}
-	if record.HolderIdentity != l.Identity() {
-		return false, nil
+	switch {
+	case apierrors.IsNotFound(err), err == nil && record.HolderIdentity != l.Identity():
+		return nil
+	case err != nil:
+		return fmt.Errorf("read the Lease: %w", err)
 	}
 	now := metav1.Now()
 	err = l.Update(ctx, resourcelock.LeaderElectionRecord{
 		LeaseDurationSeconds: 1, AcquireTime: now, RenewTime: now, LeaderTransitions: record.LeaderTransitions,
 	})
 	if err != nil {
-		return false, fmt.Errorf("write the Lease: %w", err)
+		return fmt.Errorf("write the Lease: %w", err)
 	}
-	return true, nil
+	return nil
 }

@@ -47,7 +47,7 @@ func (d *Daemon) elect() error {
 		}
 	}
 	d.election = newElection(opts, d.term, d.metrics, d.log)
-	d.observe = append(d.observe, deposition{end: d.election.depose})
+	d.observe = append(d.observe, deposition{daemon: d})
 	if d.sdwan != nil {
 		d.sdwan.rest()
 	}

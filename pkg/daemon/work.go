@@ -7,22 +7,20 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// work does all that writes: the loops of the targets, and what runs for SD-WAN. It returns once all of it has ended. It
+// work does all that writes: the loops of the targets, what runs for SD-WAN, and what tells people of policies. It returns once all of it has ended. It
 // may be called again.
 func (d *Daemon) work(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, t := range d.targets {
 		group.Go(func() error {
 			t.awaitUp(ctx, startGrace)
-			if !d.claim(ctx, t) {
-				return nil
-			}
-			return t.loop.Run(ctx)
+			return d.tend(ctx, t)
 		})
 	}
 	if d.sdwan != nil {
 		d.sdwan.run(ctx, group)
 	}
+	d.feedback.run(ctx, group)
 	<-ctx.Done()
 	return group.Wait()
 }
