@@ -71,12 +71,19 @@ func optionsOf(cfg *config.Config) daemon.Options {
 			MinInterval: cfg.MinInterval, MaxInterval: cfg.DriftInterval,
 			RetryMin: cfg.RetryMin, RetryMax: cfg.RetryMax, MaxDeleteFraction: cfg.MaxDeleteFraction,
 		},
-		Force: cfg.Force, Listen: cfg.Listen, Pprof: cfg.Pprof, UIListen: cfg.UIListen,
+		Force: cfg.Force, Serving: servingOptions(&cfg.Serving), Listen: cfg.Listen, Pprof: cfg.Pprof, UIListen: cfg.UIListen,
 		SDWAN: sdwanOptions(&cfg.SDWAN), Webhook: webhookOptions(&cfg.Webhook),
 		Leader: daemon.Leader{
 			Enabled: cfg.Leader.Elect, Namespace: cfg.Leader.Namespace, Name: cfg.Leader.Name,
 			LeaseDuration: cfg.Leader.LeaseDuration, RenewDeadline: cfg.Leader.RenewDeadline, RetryPeriod: cfg.Leader.RetryPeriod,
 		},
+	}
+}
+
+// servingOptions are the settings of the HTTP servers as the daemon takes them.
+func servingOptions(s *config.Serving) daemon.Serving {
+	return daemon.Serving{
+		TLS: s.TLS != config.ServingClear, Cert: s.Cert, Key: s.Key, Kubernetes: s.Auth == config.ServingKubernetes,
 	}
 }
 

@@ -59,6 +59,7 @@ type Config struct {
 	Listen    string // "" serves nothing
 	UIListen  string // "" serves no web page
 	Pprof     bool
+	Serving   Serving
 	LogLevel  logrus.Level
 	LogFormat LogFormat
 

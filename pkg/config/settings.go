@@ -5,7 +5,7 @@ import "github.com/netloom/netloom/backends/ovn"
 // Settings lists every setting, in the order in which they are shown.
 func Settings() []Setting {
 	var all []Setting
-	for _, group := range [][]Setting{sourceSettings(), ovnSettings(), loopSettings(), leaderSettings(), sdwanSettings(), webhookSettings(), serverSettings()} {
+	for _, group := range [][]Setting{sourceSettings(), ovnSettings(), loopSettings(), leaderSettings(), sdwanSettings(), webhookSettings(), serverSettings(), servingSettings()} {
 		all = append(all, group...)
 	}
 	return all
@@ -91,7 +91,7 @@ func serverSettings() []Setting {
 	return []Setting{
 		listen("listen", ":8080", "address that health, metrics and debugging are served on; empty serves nothing",
 			func(c *Config) *string { return &c.Listen }),
-		listen("ui-listen", "", "address that the web page is served on, without authentication; empty serves none",
+		listen("ui-listen", "", "address that the web page is served on, to anybody unless listen-auth says otherwise; empty serves none",
 			func(c *Config) *string { return &c.UIListen }),
 		flag("pprof", "false", "serve profiles under /debug/pprof/",
 			func(c *Config) *bool { return &c.Pprof }),

@@ -34,6 +34,7 @@ type Daemon struct {
 	sdwan    *sdwan     // nil where it is switched off
 	clients  *clients   // nil where nothing is read from a Kubernetes API
 	webhook  *admission // nil where no admission reviews are answered
+	door     *door      // where requests come in
 	election *election  // nil where this instance writes and no other does
 }
 
@@ -57,6 +58,9 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 	d.pipeline = NewPipeline(source, opts.translation(), log)
 	d.observe = reconcile.Observers{d.metrics}
 	d.pipeline.OnPublish(d.published) // first: a quick target is timed from what the metrics know by then
+	if d.door, err = newDoor(d); err != nil {
+		return nil, err
+	}
 	if opts.UIListen != "" {
 		if d.ui, err = newUI(d); err != nil {
 			return nil, err

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sirupsen/logrus"
+
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/query"
@@ -26,20 +28,12 @@ func (d *Daemon) serve(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("serve: %w", err)
 	}
-	server := &http.Server{Handler: d.Handler(), ReadHeaderTimeout: 10 * time.Second}
-	d.log.WithField("address", listener.Addr().String()).Info("serving health and metrics")
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
-		<-ctx.Done()
-		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
-		defer cancel()
-		_ = server.Shutdown(grace)
-	}()
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+	d.log.WithFields(logrus.Fields{
+		"address": listener.Addr().String(), "tls": d.opts.Serving.TLS, "authentication": d.opts.Serving.Kubernetes,
+	}).Info("serving health and metrics")
+	if err := d.door.serve(ctx, d.door.server(d.Handler()), listener); err != nil {
 		return fmt.Errorf("serve: %w", err)
 	}
-	<-stopped
 	return nil
 }
 

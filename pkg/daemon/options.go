@@ -28,6 +28,8 @@ type Options struct {
 
 	UIListen string // address of the web page; "" serves none
 
+	Serving Serving // how Listen and UIListen are served
+
 	Leader Leader // how one of several instances is chosen to write
 
 	SDWAN SDWAN // what is made of SD-WAN resources

@@ -25,6 +25,7 @@ import (
 type ui struct {
 	daemon   *Daemon
 	listener net.Listener
+	door     *door
 	feed     *webui.Feed
 	handler  http.Handler
 	notes    *targetNotes
@@ -48,7 +49,9 @@ func newUI(d *Daemon) (*ui, error) {
 	}
 	u.notes = newTargetNotes(u.feed)
 	at, ok := listener.Addr().(*net.TCPAddr)
-	u.handler = webui.New(webui.Options{Source: u, Feed: u.feed, Loopback: ok && at.IP.IsLoopback()})
+	loopback := ok && at.IP.IsLoopback()
+	u.door = d.door.of(loopback)
+	u.handler = webui.New(webui.Options{Source: u, Feed: u.feed, Loopback: loopback})
 	d.observe = append(d.observe, u.notes)
 	d.pipeline.OnPublish(u.published)
 	return u, nil
@@ -59,28 +62,21 @@ func (d *Daemon) UIAddress() string {
 	if d.ui == nil {
 		return ""
 	}
-	return "http://" + d.ui.listener.Addr().String() + "/"
+	scheme := "http://"
+	if d.ui.door.certificate != nil {
+		scheme = "https://"
+	}
+	return scheme + d.ui.listener.Addr().String() + "/"
 }
 
 // serve answers requests until ctx ends. Streams of events end with it.
 func (u *ui) serve(ctx context.Context) error {
-	server := &http.Server{
-		Handler: u.handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
-		BaseContext: func(net.Listener) context.Context { return ctx },
-	}
 	u.daemon.log.WithField("address", u.daemon.UIAddress()).Info("serving the web page")
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
-		<-ctx.Done()
-		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
-		defer cancel()
-		_ = server.Shutdown(grace)
-	}()
-	if err := server.Serve(u.listener); !errors.Is(err, http.ErrServerClosed) {
+	server := u.door.server(u.handler)
+	server.BaseContext = func(net.Listener) context.Context { return ctx }
+	if err := u.door.serve(ctx, server, u.listener); err != nil {
 		return fmt.Errorf("web page: %w", err)
 	}
-	<-stopped
 	return nil
 }
 

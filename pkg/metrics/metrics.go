@@ -42,6 +42,8 @@ type Metrics struct {
 	edges  edgeMetrics
 	leader leaderMetrics
 
+	requests *prometheus.CounterVec // judged by their sender
+
 	mu      sync.Mutex
 	pending []published                // oldest first
 	reached map[string]intent.Revision // by target

@@ -1,0 +1,92 @@
+package config
+
+import (
+	"net"
+	"net/netip"
+)
+
+// Serving says how requests to listen and ui-listen are answered.
+type Serving struct {
+	TLS  ServingTLS
+	Cert string // files, with ServingFiles
+	Key  string
+	Auth ServingAuth
+}
+
+// ServingTLS is where the certificate comes from that requests are answered with.
+type ServingTLS string
+
+// The sources of a certificate.
+const (
+	ServingClear ServingTLS = "off"   // there is none: requests are answered in clear
+	ServingSelf  ServingTLS = "self"  // one is made, which nobody can check
+	ServingFiles ServingTLS = "files" // somebody else keeps it
+)
+
+// ServingAuth is who decides about requests.
+type ServingAuth string
+
+// The choices of who decides.
+const (
+	ServingAnybody    ServingAuth = "none"
+	ServingKubernetes ServingAuth = "kubernetes"
+)
+
+func servingSettings() []Setting {
+	return []Setting{
+		choice("listen-tls", string(ServingClear), "certificate to serve listen and ui-listen with, over TLS 1.2 and up: none, one that netloom makes itself and nobody can check, or that of listen-cert; "+
+			"a ui-listen that is a loopback address stays in clear",
+			[]ServingTLS{ServingClear, ServingSelf, ServingFiles}, func(c *Config) *ServingTLS { return &c.Serving.TLS }),
+		text("listen-cert", "", "file of the certificate to serve with listen-tls files; read again when it changes",
+			func(c *Config) *string { return &c.Serving.Cert }),
+		text("listen-key", "", "file of the private key of listen-cert",
+			func(c *Config) *string { return &c.Serving.Key }),
+		choice("listen-auth", string(ServingAnybody), "who decides about requests to listen, those to /healthz and /readyz left out, and to a ui-listen that is no loopback address: "+
+			"nobody, or the Kubernetes API by the bearer token (TokenReview) and the path (SubjectAccessReview, verb get)",
+			[]ServingAuth{ServingAnybody, ServingKubernetes}, func(c *Config) *ServingAuth { return &c.Serving.Auth }),
+	}
+}
+
+// servingContradictions looks for settings of the HTTP servers that are good alone and not together.
+func (c *Config) servingContradictions(bad map[string]bool, fault func(key, reason string)) {
+	s := &c.Serving
+	if !bad["listen-tls"] {
+		switch {
+		case s.TLS == ServingFiles && (s.Cert == "" || s.Key == ""):
+			fault("listen-tls", "files needs listen-cert and listen-key")
+		case s.TLS != ServingFiles && s.Cert != "":
+			fault("listen-cert", "needs listen-tls files")
+		case s.TLS != ServingFiles && s.Key != "":
+			fault("listen-key", "needs listen-tls files")
+		}
+	}
+	if bad["listen-auth"] || s.Auth != ServingKubernetes {
+		return
+	}
+	if c.Manifests != "" {
+		fault("listen-auth", "kubernetes cannot be given together with manifests ("+c.origins["manifests"].String()+"): there is no API to ask")
+	}
+	if bad["listen-tls"] || s.TLS != ServingClear {
+		return
+	}
+	for _, at := range []struct{ key, address string }{{"listen", c.Listen}, {"ui-listen", c.UIListen}} {
+		if at.address != "" && !bad[at.key] && !IsLoopback(at.address) {
+			fault("listen-auth", "kubernetes needs listen-tls self or files unless "+at.key+" ("+c.origins[at.key].String()+
+				") is a loopback address: others could read the tokens on their way")
+			return
+		}
+	}
+}
+
+// IsLoopback says whether HOST:PORT can be reached from the same machine only.
+func IsLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	if host == "localhost" {
+		return true
+	}
+	a, err := netip.ParseAddr(host)
+	return err == nil && a.Unmap().IsLoopback()
+}

@@ -1,0 +1,166 @@
+package daemon_test
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	logtest "github.com/sirupsen/logrus/hooks/test"
+	"github.com/stretchr/testify/require"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/netloom/netloom/pkg/daemon"
+)
+
+// reviewer is an API that knows the token "prometheus", whose owner may get /metrics and the overview of the page.
+func reviewer() *fake.Clientset {
+	client := fake.NewClientset()
+	client.PrependReactor("create", "tokenreviews", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		review := a.(clienttesting.CreateAction).GetObject().(*authenticationv1.TokenReview)
+		review.Status.Authenticated = review.Spec.Token == "prometheus"
+		review.Status.User.Username = review.Spec.Token
+		return true, review, nil
+	})
+	client.PrependReactor("create", "subjectaccessreviews", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		review := a.(clienttesting.CreateAction).GetObject().(*authorizationv1.SubjectAccessReview)
+		path := review.Spec.NonResourceAttributes.Path
+		review.Status.Allowed = path == "/metrics" || path == "/api/v1/overview"
+		return true, review, nil
+	})
+	return client
+}
+
+// served is a daemon whose addresses are asked over the network.
+type served struct {
+	*testing.T
+	health, page string // URLs without a path
+	hook         *logtest.Hook
+}
+
+// serve starts a daemon and waits until it says where it listens.
+func serve(t *testing.T, change func(*daemon.Options)) *served {
+	t.Helper()
+	opts := newPlace(t).options()
+	opts.Listen, opts.Pprof = "127.0.0.1:0", true
+	change(&opts)
+	log, hook := logtest.NewNullLogger()
+	log.SetLevel(logrus.DebugLevel)
+	d, err := daemon.New(opts, log)
+	require.NoError(t, err)
+	t.Cleanup(d.Close)
+	r := startMade(t, d)
+	s := &served{T: t, hook: hook, page: strings.TrimSuffix(d.UIAddress(), "/")}
+	scheme := "http://"
+	if opts.Serving.TLS {
+		scheme = "https://"
+	}
+	r.await("the server", func() bool {
+		for _, e := range hook.AllEntries() {
+			if a, ok := e.Data["address"].(string); ok && e.Message == "serving health and metrics" {
+				s.health = scheme + a
+			}
+		}
+		return s.health != ""
+	})
+	return s
+}
+
+// get is the status of a page. The certificate is looked at by nobody.
+func (s *served) get(url, token string) int {
+	s.Helper()
+	request, err := http.NewRequestWithContext(s.Context(), http.MethodGet, url, http.NoBody)
+	require.NoError(s, err)
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	client := &http.Client{Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}, DisableKeepAlives: true, //nolint:gosec // nobody can check it
+	}}
+	response, err := client.Do(request)
+	require.NoError(s, err)
+	_, _ = io.Copy(io.Discard, response.Body)
+	require.NoError(s, response.Body.Close())
+	return response.StatusCode
+}
+
+// TestWhoIsAskedForAToken asks for every page without a token, with one that opens some, and with one of nobody.
+func TestWhoIsAskedForAToken(t *testing.T) {
+	s := serve(t, func(o *daemon.Options) {
+		o.Serving = daemon.Serving{TLS: true, Kubernetes: true, Client: reviewer()}
+		o.UIListen = "0.0.0.0:0"
+	})
+	require.Equal(t, 200, s.get(s.health+"/healthz", ""))
+	require.NotEqual(t, 401, s.get(s.health+"/readyz", ""), "probes have no token")
+	page := strings.Replace(s.page, "[::]", "127.0.0.1", 1)
+	require.True(t, strings.HasPrefix(page, "https://"), page)
+	for _, url := range []string{
+		s.health + "/metrics", s.health + "/debug/snapshot", s.health + "/debug/manifests", s.health + "/debug/plan",
+		s.health + "/debug/problems", s.health + "/debug/pprof/", s.health + "/debug/pprof/heap", s.health + "/debug/pprof/cmdline",
+		s.health + "/debug/pprof/profile", s.health + "/debug/pprof/trace", s.health + "/debug/pprof/symbol", s.health + "/", s.health + "/healthz/",
+		page + "/", page + "/api/v1/overview", page + "/api/v1/events", page + "/healthz/x",
+	} {
+		require.Equal(t, 401, s.get(url, ""), url)
+		require.Equal(t, 401, s.get(url, "nobody"), url)
+		want := 403
+		if strings.HasSuffix(url, "/metrics") || strings.HasSuffix(url, "/overview") {
+			want = 200
+		}
+		require.Equal(t, want, s.get(url, "prometheus"), url)
+	}
+}
+
+// TestThePageOnLoopbackNeedsNoToken holds what a browser gets through a forwarded port.
+func TestThePageOnLoopbackNeedsNoToken(t *testing.T) {
+	s := serve(t, func(o *daemon.Options) {
+		o.Serving = daemon.Serving{TLS: true, Kubernetes: true, Client: reviewer()}
+		o.UIListen = "127.0.0.1:0"
+	})
+	require.True(t, strings.HasPrefix(s.page, "http://"), s.page)
+	require.Equal(t, 200, s.get(s.page+"/", ""))
+	require.Equal(t, 401, s.get(s.health+"/metrics", ""))
+}
+
+func TestThereHasToBeSomebodyToAsk(t *testing.T) {
+	opts := newPlace(t).options()
+	opts.Serving.Kubernetes = true
+	_, err := daemon.New(opts, testLog(t))
+	require.EqualError(t, err, "requests cannot be authenticated: no Kubernetes API is read that could be asked")
+}
+
+// TestTLSBegins holds which versions are spoken, that HTTP in clear is not, and that what fails is told in the log alone.
+func TestTLSBegins(t *testing.T) {
+	s := serve(t, func(o *daemon.Options) { o.Serving.TLS = true })
+	at := strings.TrimPrefix(s.health, "https://")
+	for version, good := range map[uint16]bool{
+		tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true,
+	} {
+		dialer := &tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, MinVersion: version, MaxVersion: version}} //nolint:gosec // nobody can check it
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		connection, err := dialer.DialContext(ctx, "tcp", at)
+		cancel()
+		require.Equal(t, good, err == nil, "%s: %v", tls.VersionName(version), err)
+		if good {
+			require.NoError(t, connection.Close())
+		}
+	}
+	require.Equal(t, 400, s.get("http://"+at+"/metrics", ""))
+	require.Equal(t, 200, s.get(s.health+"/metrics", ""), "nobody asked for tokens")
+	require.Contains(t, s.messages(), "a connection failed")
+}
+
+func (s *served) messages() []string {
+	var all []string
+	for _, e := range s.hook.AllEntries() {
+		all = append(all, e.Message)
+	}
+	return all
+}
