@@ -33,6 +33,8 @@ const relisten = time.Second
 type Webhook struct {
 	webhook.Options // Listen "" answers none; Certificate, Trouble and Advice are filled in
 
+	Clients *webhook.Clients // nil connects to the cluster that is read
+
 	NetworkPolicies bool // warns of those that may not be meant so
 	MaxFlows        int  // that one may cost a node before its author is told; 0 does not look
 
@@ -47,7 +49,7 @@ type admission struct {
 	address string
 	log     logrus.FieldLogger
 
-	listener net.Listener
+	listener atomic.Pointer[net.Listener]
 	failed   atomic.Pointer[error] // why nobody listens; nil while somebody does
 }
 
@@ -56,6 +58,9 @@ func (d *Daemon) admit() (err error) {
 	switch {
 	case d.opts.Webhook.Listen == "":
 		return nil
+	case d.opts.Webhook.Clients != nil:
+		d.webhook, err = admissionWith(*d.opts.Webhook.Clients, d.opts.Webhook, d.log)
+		return err
 	case d.clients == nil:
 		return errors.New("admission reviews come from a Kubernetes API, and none is read")
 	}
@@ -109,13 +114,15 @@ func webhookClients(config *rest.Config) (webhook.Clients, error) {
 }
 
 // listen opens the address for reviews. That it is taken, or not of this machine, is for a person to mend.
-func (a *admission) listen(ctx context.Context) (err error) {
+func (a *admission) listen(ctx context.Context) error {
 	if a == nil {
 		return nil
 	}
-	if a.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", a.address); err != nil {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", a.address)
+	if err != nil {
 		return fmt.Errorf("serve admission reviews: %w", err)
 	}
+	a.listener.Store(&l)
 	return nil
 }
 
@@ -133,7 +140,7 @@ func (a *admission) run(ctx context.Context) error {
 		running.Go(func() { _ = a.managed.Run(lasting) }) // it only ever ends with its context
 	}
 	for {
-		err := a.server.Answer(ctx, a.listener, nil)
+		err := a.server.Answer(ctx, *a.listener.Load(), nil)
 		for ctx.Err() == nil && err != nil {
 			a.failed.Store(&err)
 			a.log.WithError(err).Error("admission reviews are not answered, trying again")

@@ -1,0 +1,144 @@
+package daemon_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/fake"
+	metadatafake "k8s.io/client-go/metadata/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/webhook"
+	"github.com/netloom/netloom/pkg/webhook/certs"
+)
+
+// reviewed is a daemon that answers reviews, of an API that refuses to show its Secrets while secretive is true.
+func reviewed(t *testing.T, p *place, source *fakeSource, secretive bool) (daemon.Options, *fake.Clientset, *atomic.Bool) {
+	t.Helper()
+	client := fake.NewClientset(&admissionv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: "netloom-webhook"}, Webhooks: []admissionv1.ValidatingWebhook{{Name: "a.netloom.io"}},
+	})
+	refuse := new(atomic.Bool)
+	refuse.Store(secretive)
+	client.PrependReactor("get", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return refuse.Load(), nil, apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "webhook", errors.New("no right"))
+	})
+	scheme := metadatafake.NewTestScheme()
+	require.NoError(t, metav1.AddMetaToScheme(scheme))
+	opts := p.options()
+	opts.Source = source
+	opts.Webhook = daemon.Webhook{
+		Options: webhook.Options{Listen: "127.0.0.1:0"},
+		Clients: &webhook.Clients{Kubernetes: client, Metadata: metadatafake.NewSimpleMetadataClient(scheme)},
+		Managed: certs.Options{Namespace: "netloom-system", Secret: "webhook", Names: []string{"localhost"}, Configurations: []string{"netloom-webhook"}},
+	}
+	return opts, client, refuse
+}
+
+// review asks for the review of a deletion by somebody who may do nothing, and returns the code of HTTP.
+func review(t *testing.T, d *running, client *fake.Clientset) (int, error) {
+	t.Helper()
+	c, err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), "netloom-webhook", metav1.GetOptions{})
+	require.NoError(t, err)
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(c.Webhooks[0].ClientConfig.CABundle)
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: "localhost", MinVersion: tls.VersionTLS12}}
+	defer transport.CloseIdleConnections()
+	body := `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "1", "operation": "DELETE", "namespace": "default",
+		"resource": {"group": "batch.sdewan.akraino.org", "version": "v1alpha1", "resource": "mwan3rules"},
+		"userInfo": {"username": "bob"}, "oldObject": {"metadata": {"name": "r"}}}}`
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://"+d.ReviewsAt()+webhook.PathBucket, strings.NewReader(body))
+	require.NoError(t, err)
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := (&http.Client{Transport: transport, Timeout: patience}).Do(r)
+	if err != nil {
+		return 0, err
+	}
+	return answer.StatusCode, answer.Body.Close()
+}
+
+func TestReviewsDoNotWaitForTranslation(t *testing.T) {
+	p := newPlace(t)
+	source := newFakeSource()
+	opts, client, _ := reviewed(t, p, source, false)
+	r := start(t, opts)
+	answered := func() bool {
+		code, err := review(t, r, client)
+		return err == nil && code == http.StatusOK
+	}
+	r.await("reviews to be answered", answered)
+	code, body := r.get("/readyz")
+	require.Equal(t, http.StatusServiceUnavailable, code)
+	require.Equal(t, "the source has not synced\ntarget ovn does not agree yet\n", body)
+	require.GreaterOrEqual(t, r.metric("netloom_admission_requests_total"), 1.0, "among the other metrics")
+	_, body = r.get("/metrics")
+	require.Equal(t, 1, strings.Count(body, "# TYPE go_goroutines "))
+
+	source.sync()
+	r.await("ready", func() bool { code, _ := r.get("/readyz"); return code == http.StatusOK })
+	before := r.ReviewsAt()
+	require.NoError(t, r.BreakReviews())
+	r.await("somebody listens again", func() bool { return r.ReviewsAt() != before && answered() })
+	code, body = r.get("/readyz")
+	require.Equal(t, http.StatusOK, code, body)
+}
+
+func TestTranslationDoesNotWaitForReviews(t *testing.T) {
+	p := newPlace(t)
+	source := newFakeSource()
+	source.put(namespace("shop"), pod("web-0", "web", "n", "10.0.0.1"), pod("db-0", "db", "n", "10.0.0.2"), policy("db", "web", "db"))
+	source.sync()
+	opts, _, refuse := reviewed(t, p, source, true)
+	r := start(t, opts)
+	r.await("rows", func() bool { return p.server.Transactions() > 0 })
+	var body string
+	r.await("what is missing", func() bool {
+		_, body = r.get("/readyz")
+		return strings.HasPrefix(body, "admission: there is no certificate yet: read Secret netloom-system/webhook: ")
+	})
+	require.Contains(t, body, "no right")
+	refuse.Store(false)
+	r.await("ready", func() bool { code, _ := r.get("/readyz"); return code == http.StatusOK })
+}
+
+func TestAnAddressThatIsTakenEndsTheDaemon(t *testing.T) {
+	taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, taken.Close()) }()
+	p := newPlace(t)
+	source := newFakeSource()
+	source.sync()
+	opts, _, _ := reviewed(t, p, source, false)
+	opts.Webhook.Listen = taken.Addr().String()
+	d, err := daemon.New(opts, testLog(t))
+	require.NoError(t, err)
+	defer d.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	require.EqualError(t, d.Run(ctx), "serve admission reviews: listen tcp "+taken.Addr().String()+": bind: address already in use")
+	require.Zero(t, p.server.Transactions())
+}
+
+func TestReviewsNeedAnAPI(t *testing.T) {
+	p := newPlace(t)
+	opts := p.options()
+	opts.Source = newFakeSource()
+	opts.Webhook.Listen = "127.0.0.1:0"
+	_, err := daemon.New(opts, testLog(t))
+	require.EqualError(t, err, "admission reviews come from a Kubernetes API, and none is read")
+}
