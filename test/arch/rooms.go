@@ -73,6 +73,9 @@ var rooms = []room{
 	{dir: "pkg/status", pure: true, may: []string{
 		"backends", "pkg/apis/...", "pkg/intent", "k8s.io/apimachinery/...",
 	}},
+	{dir: "pkg/report", pure: true, may: []string{
+		"backends", "pkg/apis/...", "pkg/intent", "k8s.io/apimachinery/...",
+	}},
 	{dir: "pkg/query", pure: true, may: []string{
 		"labelcache", "pkg/intent", "pkg/reach", "k8s.io/api/...", "k8s.io/apimachinery/...",
 		"sigs.k8s.io/json", yaml,

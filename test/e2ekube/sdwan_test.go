@@ -154,7 +154,7 @@ func newEdge(t *testing.T) (*world, []*unstructured.Unstructured) {
 // installDefinitions applies deploy/crds and waits until they are served.
 func (w *world) installDefinitions() {
 	w.t.Helper()
-	files, err := filepath.Glob(root + "/deploy/crds/*.yaml")
+	files, err := filepath.Glob(root + "/deploy/crds/" + v1alpha1.Group + "_*.yaml")
 	require.NoError(w.t, err)
 	require.Len(w.t, files, 19)
 	for _, f := range files {

@@ -1,0 +1,172 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// Types of the conditions of a PolicyStatus.
+const (
+	// ConditionTranslated is true for a policy of which everything could be understood.
+	ConditionTranslated = "Translated"
+	// ConditionEnforced is true while every target enforces the policy as it is now, false while one does not, and unknown
+	// while one cannot be asked.
+	ConditionEnforced = "Enforced"
+)
+
+// PolicyStatus says what has become of the NetworkPolicy of the same namespace and name: whether it is enforced now, and at
+// which generation. netloom writes it and nobody else; it goes with its policy.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:path=policystatuses,singular=policystatus,scope=Namespaced,shortName=pols;npstatus,categories=netloom
+// +kubebuilder:printcolumn:name=Enforced,type=string,JSONPath=`.status.conditions[?(@.type=="Enforced")].status`
+// +kubebuilder:printcolumn:name=Generation,type=integer,JSONPath=`.status.enforcedGeneration`
+// +kubebuilder:printcolumn:name=Targets,type=string,JSONPath=`.status.enforcedTargets`
+// +kubebuilder:printcolumn:name=Subjects,type=integer,JSONPath=`.status.subjects`
+// +kubebuilder:printcolumn:name=Problems,type=integer,JSONPath=`.status.problemCount`
+// +kubebuilder:printcolumn:name=Age,type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name=Message,type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Enforced")].message`
+type PolicyStatus struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// What has become of the policy.
+	// +optional
+	Status PolicyStatusStatus `json:"status,omitzero"`
+}
+
+// PolicyStatusList is a list of PolicyStatus.
+//
+// +kubebuilder:object:root=true
+type PolicyStatusList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []PolicyStatus `json:"items"`
+}
+
+// PolicyStatusStatus is what has become of a policy.
+type PolicyStatusStatus struct {
+	// metadata.generation of the policy as it was last translated.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// metadata.generation of the policy that is in force: the lowest of those of all targets, as far as is known. 0 means
+	// that some target has never enforced it.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	EnforcedGeneration int64 `json:"enforcedGeneration"`
+
+	// How many targets enforce the policy as it was last translated, of how many: such as 1/1.
+	// +optional
+	EnforcedTargets string `json:"enforcedTargets,omitempty"`
+
+	// How many pods the policy selects.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Subjects int32 `json:"subjects"`
+
+	// How many problems there are.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	ProblemCount int32 `json:"problemCount"`
+
+	// What could not be understood, the first 32 problems. It allows nothing.
+	// +optional
+	// +listType=atomic
+	Problems []PolicyProblem `json:"problems,omitempty"`
+
+	// Whom the rules speak of, the first 64 peers that are selected by labels or blocks.
+	// +optional
+	// +listType=atomic
+	Peers []PolicyPeer `json:"peers,omitempty"`
+
+	// How each target stands. Each netloom writes the targets that it keeps.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	Targets []PolicyTarget `json:"targets,omitempty"`
+
+	// The same for programs: Translated and Enforced. observedGeneration is the generation they speak of.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// PolicyProblem is something that could not be understood.
+type PolicyProblem struct {
+	// Path of the field in the policy, such as spec.ingress[0].from[1].ipBlock.cidr. Empty means the whole policy.
+	// +optional
+	Field string `json:"field,omitempty"`
+
+	// What is wrong, and what was expected.
+	Message string `json:"message"`
+}
+
+// PolicyPeer is the other side of a rule, as it is resolved now.
+type PolicyPeer struct {
+	// The rule, such as spec.ingress[0].
+	Rule string `json:"rule"`
+
+	// What the peer is, for people.
+	// +optional
+	Selects string `json:"selects,omitempty"`
+
+	// How many pods it is.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Pods int32 `json:"pods"`
+
+	// How many addresses these pods have.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Addresses int32 `json:"addresses"`
+
+	// How many blocks of addresses it is besides.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Blocks int32 `json:"blocks"`
+}
+
+// PolicyTarget says how one target stands with a policy.
+type PolicyTarget struct {
+	// Name of the target, such as ovn, or ovn/node-a where each node has its own.
+	// +kubebuilder:validation:MinLength=1
+	Name string `json:"name"`
+
+	// Whether the target enforces the policy as it was last translated.
+	// +optional
+	Enforced bool `json:"enforced"`
+
+	// metadata.generation of the policy that the target enforces, as far as is known. 0 means none yet.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Generation int64 `json:"generation"`
+
+	// When the target came to enforce that generation. Absent means never.
+	// +optional
+	Since *metav1.Time `json:"since,omitempty"`
+
+	// Revision of the snapshot with which it did, as in the log of the netloom that wrote it.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Revision int64 `json:"revision,omitempty"`
+
+	// Why enforced is what it is, in one word: Enforced, Writing, Trouble, Refused, Skipped or Unreachable.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+
+	// The same for people. Empty while the policy is enforced.
+	// +optional
+	Message string `json:"message,omitempty"`
+
+	// How many rows of the target the policy is in need of, alone or with others.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Rows int32 `json:"rows"`
+
+	// How many pods of the target the policy selects.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Subjects int32 `json:"subjects"`
+}

@@ -1,0 +1,117 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/netloom/netloom/pkg/apis/netloom/v1alpha1"
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// Note is something that people should hear about an object.
+type Note struct {
+	Warning bool
+	Reason  string // one word, for programs
+	Message string
+}
+
+// Notes is what people should hear when the status of a policy becomes another. What stays as it was is not told again.
+func (w *World) Notes(was, now *v1alpha1.PolicyStatusStatus) []Note {
+	var out []Note
+	out = append(out, problemNotes(was.Problems, now.Problems)...)
+	if now.ObservedGeneration != was.ObservedGeneration && now.ProblemCount == 0 {
+		out = append(out, Note{Reason: ReasonTranslated, Message: fmt.Sprintf("generation %d is translated", now.ObservedGeneration)})
+	}
+	for _, t := range w.Own(now) {
+		var old v1alpha1.PolicyTarget
+		if i := slices.IndexFunc(was.Targets, func(o v1alpha1.PolicyTarget) bool { return o.Name == t.Name }); i >= 0 {
+			old = was.Targets[i]
+		}
+		switch {
+		case t.Reason == ReasonSkipped && old.Message != t.Message:
+			out = append(out, Note{Warning: true, Reason: ReasonSkipped, Message: t.Name + ": " + t.Message})
+		case t.Enforced && (old.Generation != t.Generation || old.Reason == ReasonSkipped):
+			out = append(out, Note{Reason: ReasonEnforced, Message: fmt.Sprintf("generation %d is enforced by %s", t.Generation, t.Name)})
+		}
+	}
+	return out
+}
+
+func problemNotes(was, now []v1alpha1.PolicyProblem) []Note {
+	var out []Note
+	for _, p := range now {
+		if !slices.Contains(was, p) {
+			out = append(out, Note{Warning: true, Reason: ReasonProblem, Message: cut(spell(p))})
+		}
+	}
+	return out
+}
+
+// Service is what is told of a Service.
+type Service struct {
+	Problems []v1alpha1.PolicyProblem
+	Balanced []string // by target: where it is balanced
+}
+
+// Service is what can be told of a Service now, given what was told. That a target lags behind is not told: what it balanced
+// before it still does.
+func (w *World) Service(key Key, was Service) Service {
+	out := Service{Problems: w.problems[key]}
+	origin := intent.Origin{Cluster: w.Cluster, Kind: KindService, Namespace: key.Namespace, Name: key.Name}
+	id := intent.LoadBalancerID(origin.String())
+	balancer := w.Snapshot.LoadBalancer(id)
+	if balancer == nil || len(balancer.Frontends) == 0 {
+		return out
+	}
+	for i := range w.targets {
+		t := &w.targets[i]
+		if _, skipped := t.skips[string(id)]; skipped {
+			continue
+		}
+		if t.all || t.balancers[id] || t.Stale {
+			out.Balanced = append(out.Balanced, slices.DeleteFunc(slices.Clone(was.Balanced), func(old string) bool {
+				return !strings.HasPrefix(old, t.Name+" ")
+			})...)
+			continue
+		}
+		out.Balanced = append(out.Balanced, t.Name+" balances "+frontends(balancer))
+	}
+	return out
+}
+
+// shownFrontends is how many frontends a message names.
+const shownFrontends = 8
+
+// frontends spells where traffic for a load balancer goes, but for the nodes' addresses.
+func frontends(b *intent.LoadBalancer) string {
+	var parts []string
+	nodePorts := map[string]bool{}
+	for i := range b.Frontends {
+		f := &b.Frontends[i]
+		text := f.String()
+		if f.Kind == intent.NodePort {
+			text = fmt.Sprintf("%s port %d of the nodes", f.Protocol, f.Port)
+		}
+		if nodePorts[text] {
+			continue
+		}
+		nodePorts[text] = true
+		if len(parts) == shownFrontends {
+			return strings.Join(parts, ", ") + " and more"
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Notes is what people should hear when what can be told of a Service was something else.
+func (s Service) Notes(was Service) []Note {
+	out := problemNotes(was.Problems, s.Problems)
+	for _, text := range s.Balanced {
+		if !slices.Contains(was.Balanced, text) {
+			out = append(out, Note{Reason: ReasonBalanced, Message: text})
+		}
+	}
+	return out
+}

@@ -1,0 +1,254 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/netloom/netloom/pkg/apis/netloom/v1alpha1"
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// Reasons of conditions, of targets and of notes.
+const (
+	ReasonUnderstood = "Understood"
+	ReasonProblem    = "Problem" // something could not be understood
+
+	ReasonEnforced    = "Enforced"
+	ReasonWriting     = "Writing"     // it is about to be written
+	ReasonTrouble     = "Trouble"     // it cannot be written
+	ReasonRefused     = "Refused"     // the guard holds it back
+	ReasonSkipped     = "Skipped"     // the target cannot express it
+	ReasonUnreachable = "Unreachable" // what the target holds is not known
+	ReasonNoTarget    = "NoTarget"
+
+	ReasonTranslated = "Translated" // of a note
+	ReasonBalanced   = "Balanced"   // of a note
+)
+
+// How much of a policy is shown.
+const (
+	shownProblems = 32
+	shownPeers    = 64
+	shownText     = 1024 // bytes of a message
+)
+
+// Policy is a NetworkPolicy as it was translated last.
+type Policy struct {
+	Namespace, Name string
+	Generation      int64
+}
+
+// Key names p.
+func (p Policy) Key() Key { return Key{KindNetworkPolicy, p.Namespace, p.Name} }
+
+// Status is what a status of p says of p, given what it says already: its own targets anew, those of others as they are.
+// Of the others, those that counts holds for have a say in what is said in one.
+func (w *World) Status(p Policy, had *v1alpha1.PolicyStatusStatus, counts func(name string) bool) v1alpha1.PolicyStatusStatus {
+	var out v1alpha1.PolicyStatusStatus
+	intents := w.intentsOf(p)
+	out.ObservedGeneration = p.Generation
+	problems := w.problems[p.Key()]
+	out.ProblemCount = count(len(problems))
+	out.Problems = slices.Clone(problems[:min(len(problems), shownProblems)])
+	out.Peers = w.peers(intents)
+	for i := range w.targets {
+		out.Targets = append(out.Targets, w.target(&w.targets[i], p, intents, had))
+	}
+	for _, other := range had.Targets {
+		if !w.owns(other.Name) {
+			out.Targets = append(out.Targets, other)
+		}
+	}
+	slices.SortFunc(out.Targets, func(a, b v1alpha1.PolicyTarget) int { return strings.Compare(a.Name, b.Name) })
+	w.summarize(&out, had, counts)
+	return out
+}
+
+// Own lists the targets of s that w speaks of.
+func (w *World) Own(s *v1alpha1.PolicyStatusStatus) []v1alpha1.PolicyTarget {
+	var own []v1alpha1.PolicyTarget
+	for i := range s.Targets {
+		if w.owns(s.Targets[i].Name) {
+			own = append(own, s.Targets[i])
+		}
+	}
+	return own
+}
+
+// owns says whether w speaks of a target of that name.
+func (w *World) owns(name string) bool {
+	return slices.ContainsFunc(w.targets, func(t target) bool { return t.Name == name })
+}
+
+// intentsOf lists what a policy became, ingress first.
+func (w *World) intentsOf(p Policy) []*intent.Policy {
+	var out []*intent.Policy
+	for _, id := range w.ids(p) {
+		if found := w.Snapshot.Policy(id); found != nil {
+			out = append(out, found)
+		}
+	}
+	return out
+}
+
+// ids are those that the intents of a policy have or had.
+func (w *World) ids(p Policy) [2]intent.PolicyID {
+	origin := intent.Origin{Cluster: w.Cluster, Kind: KindNetworkPolicy, Namespace: p.Namespace, Name: p.Name}.String()
+	var out [2]intent.PolicyID
+	for i, d := range intent.Directions() {
+		out[i] = intent.PolicyID(origin + "/" + d.String())
+	}
+	return out
+}
+
+// target is how one target stands with a policy.
+func (w *World) target(t *target, p Policy, intents []*intent.Policy, had *v1alpha1.PolicyStatusStatus) v1alpha1.PolicyTarget {
+	out := v1alpha1.PolicyTarget{Name: t.Name}
+	if i := slices.IndexFunc(had.Targets, func(o v1alpha1.PolicyTarget) bool { return o.Name == t.Name }); i >= 0 {
+		out = had.Targets[i]
+	}
+	out.Reason, out.Message = t.judge(w.ids(p), intents)
+	out.Enforced = out.Reason == ReasonEnforced
+	if (out.Enforced || out.Reason == ReasonSkipped) && (out.Generation != p.Generation || out.Since == nil) {
+		now := w.Now
+		out.Generation, out.Since, out.Revision = p.Generation, &now, int64(t.Revision) //nolint:gosec // not in a lifetime
+	}
+	out.Subjects = 0
+	for _, i := range intents {
+		out.Subjects = max(out.Subjects, count(w.Snapshot.Set(i.Subject).Len()))
+	}
+	if t.Rows != nil && len(intents) > 0 {
+		out.Rows = count(t.Rows(w.Snapshot, intents[0].Origin))
+	}
+	return out
+}
+
+// judge says whether a target enforces the intents that a policy became, which have or had these IDs, and why not.
+func (t *target) judge(ids [2]intent.PolicyID, intents []*intent.Policy) (reason, message string) {
+	lacks := t.all || t.policies[ids[0]] || t.policies[ids[1]] || t.Trouble != "" && t.lacksMembers(intents)
+	skipped := ""
+	for _, i := range intents {
+		if why, ok := t.skips[string(i.ID)]; ok && skipped == "" {
+			skipped = cut("it cannot express this and denies it: " + why)
+		}
+	}
+	switch {
+	case t.Stale:
+		return ReasonUnreachable, cut("what it holds is not known: " + t.Trouble)
+	case lacks && t.Refused:
+		return ReasonRefused, cut(t.Trouble)
+	case lacks && t.Trouble != "":
+		return ReasonTrouble, cut(t.Trouble)
+	case lacks:
+		return ReasonWriting, "not written yet"
+	case skipped != "":
+		return ReasonSkipped, skipped
+	default:
+		return ReasonEnforced, ""
+	}
+}
+
+// lacksMembers says whether the target may not hold who belongs to the sets of intents.
+func (t *target) lacksMembers(intents []*intent.Policy) bool {
+	for _, i := range intents {
+		if t.sets[i.Subject] {
+			return true
+		}
+		for j := range i.Rules {
+			if r := &i.Rules[j]; t.sets[r.Subject] || t.sets[r.Peer.Set] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// peers lists whom the rules of intents speak of.
+func (w *World) peers(intents []*intent.Policy) []v1alpha1.PolicyPeer {
+	type place struct {
+		rule string
+		set  intent.SetID
+	}
+	var out []v1alpha1.PolicyPeer
+	seen := map[place]bool{}
+	for _, i := range intents {
+		for j := range i.Rules {
+			r := &i.Rules[j]
+			set := w.Snapshot.Set(r.Peer.Set)
+			at := place{r.Path, r.Peer.Set}
+			if r.Peer.Kind != intent.PeerSet || set == nil || seen[at] || len(out) == shownPeers {
+				continue
+			}
+			seen[at] = true
+			out = append(out, v1alpha1.PolicyPeer{
+				Rule: r.Path, Selects: cut(set.Title), Pods: count(set.Len()), Addresses: w.addresses(set),
+				Blocks: count(len(set.Prefixes)),
+			})
+		}
+	}
+	return out
+}
+
+// Sets lists the sets whose sizes a status of p tells.
+func (w *World) Sets(p Policy) []intent.SetID {
+	var out []intent.SetID
+	for _, i := range w.intentsOf(p) {
+		out = append(out, i.Subject)
+		for j := range i.Rules {
+			if i.Rules[j].Peer.Kind == intent.PeerSet {
+				out = append(out, i.Rules[j].Peer.Set)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// Settled says whether s stays as it is as long as nothing but sizes changes and every target of w stands as it does.
+func (w *World) Settled(s *v1alpha1.PolicyStatusStatus) bool {
+	return !slices.ContainsFunc(w.Own(s), func(t v1alpha1.PolicyTarget) bool { return !t.Enforced && t.Reason != ReasonSkipped })
+}
+
+// Difference tells how much two statuses differ.
+type Difference uint8
+
+// Same is not at all; Sizes is in how many there are; Meaning is in anything else.
+const (
+	Same Difference = iota
+	Sizes
+	Meaning
+)
+
+// Compare tells how much two statuses differ.
+func Compare(a, b *v1alpha1.PolicyStatusStatus) Difference {
+	if equality.Semantic.DeepEqual(a, b) {
+		return Same
+	}
+	if equality.Semantic.DeepEqual(unsized(a), unsized(b)) {
+		return Sizes
+	}
+	return Meaning
+}
+
+// unsized is a status without what changes as pods come and go.
+func unsized(s *v1alpha1.PolicyStatusStatus) *v1alpha1.PolicyStatusStatus {
+	out := s.DeepCopy()
+	out.Subjects = 0
+	for i := range out.Peers {
+		out.Peers[i].Pods, out.Peers[i].Addresses = 0, 0
+	}
+	for i := range out.Targets {
+		out.Targets[i].Rows, out.Targets[i].Subjects = 0, 0
+	}
+	return out
+}
+
+// cut keeps the beginning of a text that is too long.
+func cut(text string) string {
+	if len(text) <= shownText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:shownText], "") + "…"
+}

@@ -1,0 +1,141 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/netloom/netloom/pkg/apis/netloom/v1alpha1"
+)
+
+// summarize says in one what the targets of s say, its own and those that count, given the status before.
+func (w *World) summarize(s, had *v1alpha1.PolicyStatusStatus, counts func(name string) bool) {
+	var voices []*v1alpha1.PolicyTarget
+	enforced := 0
+	for i := range s.Targets {
+		t := &s.Targets[i]
+		if !w.owns(t.Name) && !counts(t.Name) {
+			continue
+		}
+		if current(t, s) {
+			enforced++
+		}
+		if len(voices) == 0 || t.Generation < s.EnforcedGeneration {
+			s.EnforcedGeneration = t.Generation
+		}
+		s.Subjects += t.Subjects
+		voices = append(voices, t)
+	}
+	s.EnforcedTargets = fmt.Sprintf("%d/%d", enforced, len(voices))
+	s.Conditions = []metav1.Condition{translated(s), enforcing(s, voices, enforced)}
+	for i := range s.Conditions {
+		c := &s.Conditions[i]
+		c.ObservedGeneration, c.LastTransitionTime = s.ObservedGeneration, w.Now
+		if old := find(had.Conditions, c.Type); old != nil && old.Status == c.Status {
+			c.LastTransitionTime = old.LastTransitionTime
+		}
+	}
+}
+
+// current says whether a target enforces the generation that s speaks of.
+func current(t *v1alpha1.PolicyTarget, s *v1alpha1.PolicyStatusStatus) bool {
+	return t.Enforced && t.Generation >= s.ObservedGeneration
+}
+
+// translated is the condition of that name.
+func translated(s *v1alpha1.PolicyStatusStatus) metav1.Condition {
+	if s.ProblemCount == 0 {
+		return metav1.Condition{Type: v1alpha1.ConditionTranslated, Status: metav1.ConditionTrue, Reason: ReasonUnderstood}
+	}
+	var parts []string
+	for _, p := range s.Problems {
+		parts = append(parts, spell(p))
+	}
+	return metav1.Condition{
+		Type: v1alpha1.ConditionTranslated, Status: metav1.ConditionFalse, Reason: ReasonProblem,
+		Message: cut(strings.Join(parts, "; ")),
+	}
+}
+
+// spell puts a problem on a line.
+func spell(p v1alpha1.PolicyProblem) string {
+	if p.Field == "" {
+		return p.Message
+	}
+	return p.Field + ": " + p.Message
+}
+
+// shownTargets is how many targets a message names.
+const shownTargets = 3
+
+// enforcing is the condition Enforced. A policy that could not be understood whole is not enforced as it is written, so it
+// is false then, though each target holds what was understood.
+func enforcing(s *v1alpha1.PolicyStatusStatus, voices []*v1alpha1.PolicyTarget, enforced int) metav1.Condition {
+	out := metav1.Condition{Type: v1alpha1.ConditionEnforced, Status: metav1.ConditionFalse}
+	worst := worstOf(s, voices)
+	switch {
+	case len(voices) == 0:
+		out.Reason, out.Message = ReasonNoTarget, "there is no target"
+	case enforced < len(voices):
+		out.Reason, out.Message = worst, behind(s, voices)
+		if worst == ReasonUnreachable {
+			out.Status = metav1.ConditionUnknown
+		}
+	case s.ProblemCount > 0:
+		out.Reason, out.Message = ReasonProblem, "enforced without what could not be understood, which allows nothing"
+	default:
+		out.Status, out.Reason = metav1.ConditionTrue, ReasonEnforced
+		out.Message = fmt.Sprintf("generation %d is enforced", s.EnforcedGeneration)
+	}
+	return out
+}
+
+// gravity orders the reasons why targets do not enforce a policy. That it is not known comes first: every other reason says
+// for certain that the policy is not enforced.
+var gravity = [...]string{ReasonEnforced, ReasonUnreachable, ReasonWriting, ReasonTrouble, ReasonRefused, ReasonSkipped}
+
+// worstOf is the gravest reason of all targets.
+func worstOf(s *v1alpha1.PolicyStatusStatus, voices []*v1alpha1.PolicyTarget) string {
+	worst := ReasonEnforced
+	for _, t := range voices {
+		reason := t.Reason
+		if reason == ReasonEnforced && !current(t, s) {
+			reason = ReasonWriting // its netloom has not seen this generation yet
+		}
+		if slices.Index(gravity[:], reason) > slices.Index(gravity[:], worst) {
+			worst = reason
+		}
+	}
+	return worst
+}
+
+// behind says for people which targets do not enforce a policy, and why.
+func behind(s *v1alpha1.PolicyStatusStatus, voices []*v1alpha1.PolicyTarget) string {
+	var parts []string
+	for _, t := range voices {
+		if current(t, s) {
+			continue
+		}
+		if len(parts) == shownTargets {
+			parts = append(parts, "…")
+			break
+		}
+		text := t.Message
+		if text == "" {
+			text = fmt.Sprintf("enforces generation %d", t.Generation)
+		}
+		parts = append(parts, t.Name+": "+text)
+	}
+	return cut(strings.Join(parts, "; "))
+}
+
+// find is the condition of a type; nil when there is none.
+func find(in []metav1.Condition, typ string) *metav1.Condition {
+	i := slices.IndexFunc(in, func(c metav1.Condition) bool { return c.Type == typ })
+	if i < 0 {
+		return nil
+	}
+	return &in[i]
+}

@@ -1,0 +1,148 @@
+package report
+
+import (
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/apis/netloom/v1alpha1"
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// Kinds of objects that something is told of.
+const (
+	KindNetworkPolicy = "NetworkPolicy"
+	KindService       = "Service"
+)
+
+// Key names an object of either kind.
+type Key struct{ Kind, Namespace, Name string }
+
+// KeyOfPolicy is the NetworkPolicy that an intent came from; false for one of another kind.
+func KeyOfPolicy(id intent.PolicyID) (Key, bool) {
+	parts := strings.Split(string(id), "/") // [cluster/]kind/namespace/name/direction
+	if n := len(parts); n >= 4 && parts[n-4] == KindNetworkPolicy {
+		return Key{KindNetworkPolicy, parts[n-3], parts[n-2]}, true
+	}
+	return Key{}, false
+}
+
+// Target is how a target stands. Revision is zero for one that has agreed with nothing yet.
+type Target struct {
+	Name     string
+	Revision intent.Revision // the snapshot that it agreed with last
+	// Trouble says why the last round did not end well; "" when it did.
+	Trouble string
+	Refused bool // the guard holds back what is to be written
+	// Stale says that it has been in trouble for so long that what it holds is not known any more.
+	Stale bool
+	Skips []backends.Skip // what it cannot express
+	// Rows counts the rows that the policies of an origin are in need of; nil where nobody counts.
+	Rows func(*intent.Snapshot, intent.Origin) int
+}
+
+// Problem is something that could not be understood of an object.
+type Problem struct {
+	Of    Key
+	Field string
+	What  string
+}
+
+// Facts is what a World is made of.
+type Facts struct {
+	Snapshot *intent.Snapshot // not older than any revision in Targets
+	Targets  []Target
+	Problems []Problem
+	Cluster  string // of the snapshot's origins
+	// Now is the time to write down, in whole seconds as the API keeps it.
+	Now metav1.Time
+}
+
+// World is what is known at one moment. It is not safe for concurrent use: it remembers what it has worked out.
+type World struct {
+	Facts
+	targets  []target
+	problems map[Key][]v1alpha1.PolicyProblem
+	sizes    map[intent.SetID]int32 // addresses of the sets that were asked for
+}
+
+// target is a target with what it may not hold yet.
+type target struct {
+	Target
+	all       bool // it may lack anything
+	policies  map[intent.PolicyID]bool
+	sets      map[intent.SetID]bool // created, dropped or with other members
+	balancers map[intent.LoadBalancerID]bool
+	skips     map[string]string // reasons by intent
+}
+
+// NewWorld puts facts in order.
+func NewWorld(f Facts) *World {
+	w := &World{Facts: f, problems: map[Key][]v1alpha1.PolicyProblem{}, sizes: map[intent.SetID]int32{}}
+	for _, t := range f.Targets {
+		w.targets = append(w.targets, newTarget(t, f.Snapshot))
+	}
+	for _, p := range f.Problems {
+		w.problems[p.Of] = append(w.problems[p.Of], v1alpha1.PolicyProblem{Field: p.Field, Message: p.What})
+	}
+	return w
+}
+
+func newTarget(t Target, s *intent.Snapshot) target {
+	out := target{
+		Target: t, policies: map[intent.PolicyID]bool{}, sets: map[intent.SetID]bool{},
+		balancers: map[intent.LoadBalancerID]bool{}, skips: map[string]string{},
+	}
+	for _, skip := range t.Skips {
+		out.skips[skip.Intent] = skip.Reason
+	}
+	if t.Revision >= s.Revision() && t.Revision > 0 {
+		return out
+	}
+	changes, ok := s.Since(t.Revision)
+	if !ok {
+		out.all = true
+		return out
+	}
+	for i := range changes {
+		c := &changes[i]
+		for _, id := range c.Policies {
+			out.policies[id] = true
+		}
+		for _, id := range c.Sets {
+			out.sets[id] = true
+		}
+		for j := range c.Members {
+			out.sets[c.Members[j].ID] = true
+		}
+		for _, id := range c.LoadBalancers {
+			out.balancers[id] = true
+		}
+		out.all = out.all || c.Families && t.Trouble != ""
+	}
+	return out
+}
+
+// Pending says whether nothing can be told yet, because some target has not been asked and may still answer soon.
+func (w *World) Pending() bool {
+	for i := range w.targets {
+		if t := &w.targets[i]; t.Revision == 0 && !t.Stale {
+			return true
+		}
+	}
+	return false
+}
+
+// addresses counts the addresses of the members of a set.
+func (w *World) addresses(set *intent.Set) int32 {
+	n, ok := w.sizes[set.ID]
+	if !ok {
+		n = count(len(set.Addrs()))
+		w.sizes[set.ID] = n
+	}
+	return n
+}
+
+// count is n as the API keeps it.
+func count(n int) int32 { return int32(min(n, 1<<30)) } //nolint:gosec // it fits, as just seen
