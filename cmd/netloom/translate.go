@@ -23,8 +23,9 @@ func newTranslate() *cobra.Command {
 		Use:   "translate -f DIR|FILE|-",
 		Short: "Show what manifests mean, and what in them is wrong",
 		Long: `translate reads manifests and shows what they ask of a network: whom each policy isolates and what its rules allow, what
-the addresses of each Service lead to, and every problem with its file and line. It is made for the CI of a repository
-of policies: -o sarif and -o junit are reports of the problems alone.
+the addresses of each Service lead to, which gateways there are and what SD-WAN resources ask of them, and every problem
+with its file and line. It is made for the CI of a repository of policies: -o sarif and -o junit are reports of the
+problems alone. Secrets that stand in resources are never shown.
 
 It exits with 0 when everything is understood, with 3 when there are problems, and with 1 when nothing can be read.`,
 		Example: `  netloom translate -f policies
@@ -119,7 +120,7 @@ func translationText(d *query.Intents, i ink) string {
 		}
 	}
 	var parts []string
-	for _, t := range []*table{&policies, &balancers} {
+	for _, t := range append([]*table{&policies, &balancers}, edgeTables(d)...) {
 		if len(t.rows) > 0 {
 			parts = append(parts, t.text("", i))
 		}

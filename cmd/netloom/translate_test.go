@@ -37,6 +37,33 @@ func TestTranslate(t *testing.T) {
 	require.Equal(t, "netloom: --output: \"xml\": expected table, yaml, json, sarif or junit\n", got.errout)
 }
 
+const sdwanDir = "../../deploy/examples/sdwan"
+
+func TestTranslateShowsGatewaysAndWhatTheyShallHold(t *testing.T) {
+	got := netloom(t, "translate", "-f", sdwanDir)
+	require.Equal(t, exitOK, got.code, got.errout)
+	require.Regexp(t, `(?m)^openwrt/edge/cnf-0 +edge/branch +Pod +10.244.1.60 +ready$`, got.out)
+	require.Regexp(t, `(?m)^FirewallForwarding/edge/office-to-internet +edge/branch +forwarding +`+
+		`from=FirewallZone/edge/office to=FirewallZone/edge/internet$`, got.out)
+
+	dir := t.TempDir()
+	write(t, dir, "site.yaml", `apiVersion: batch.sdewan.akraino.org/v1alpha1
+kind: IpsecSite
+metadata: {name: peer, namespace: edge, labels: {sdewanPurpose: branch}}
+spec:
+  remote: 203.0.113.50
+  authentication_method: psk
+  pre_shared_key: not-for-eyes
+  crypto_proposal: [none]
+  connections: [{name: c, conn_type: tunnel, mode: start, local_subnet: 10.0.0.0/24, remote_subnet: 10.1.0.0/24, crypto_proposal: [none]}]
+`)
+	for _, form := range []string{"table", "json", "yaml"} {
+		got = netloom(t, "translate", "-f", dir, "-o", form)
+		require.Contains(t, got.out, "tunnel", got.errout)
+		require.NotContains(t, got.out+got.errout, "not-for-eyes")
+	}
+}
+
 func TestTranslateReadsServicesFromAStream(t *testing.T) {
 	in, err := os.Open(filepath.Join("..", "..", "docs", "commands", "services.yaml"))
 	require.NoError(t, err)

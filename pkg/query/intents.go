@@ -13,6 +13,10 @@ type Intents struct {
 	Sets          []SetIntent      `json:"sets"`
 	Policies      []PolicyIntent   `json:"policies"`
 	LoadBalancers []BalancerIntent `json:"loadBalancers,omitempty"`
+	Gateways      []GatewayIntent  `json:"gateways,omitempty"`
+	Edges         []EdgeIntent     `json:"edgeIntents,omitempty"`
+	// Unknown says of what nothing is known, because it could not be read: what there is above is not all.
+	Unknown []string `json:"unknown,omitempty"`
 }
 
 // SetIntent is a set with its members.
@@ -95,6 +99,13 @@ func IntentsOf(s *intent.Snapshot) Intents {
 	for lb := range s.LoadBalancers() {
 		d.LoadBalancers = append(d.LoadBalancers, balancerIntent(lb))
 	}
+	for g := range s.Gateways() {
+		d.Gateways = append(d.Gateways, gatewayIntent(g))
+	}
+	for e := range s.EdgeIntents() {
+		d.Edges = append(d.Edges, edgeIntent(e))
+	}
+	d.Unknown = Unknown(s)
 	return d
 }
 

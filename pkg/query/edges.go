@@ -1,0 +1,70 @@
+package query
+
+import (
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// GatewayIntent is a replica of a network function at the edge of the cluster.
+type GatewayIntent struct {
+	ID       string            `json:"id"`
+	Target   string            `json:"target"` // what it is called among targets
+	Scope    string            `json:"scope"`  // NAMESPACE/PURPOSE, of what it is configured with; /PURPOSE is of every namespace
+	Group    string            `json:"group,omitempty"`
+	Node     string            `json:"node,omitempty"`
+	Address  string            `json:"address,omitempty"`
+	State    string            `json:"state"` // ready, not ready, leaving or conflict
+	Conflict string            `json:"conflict,omitempty"`
+	Networks map[string]string `json:"networks,omitempty"` // interfaces by network
+}
+
+// EdgeIntent is one thing that the gateways of a scope must hold.
+type EdgeIntent struct {
+	ID         string   `json:"id"`
+	Origin     string   `json:"origin"`
+	Scope      string   `json:"scope"`
+	Kind       string   `json:"kind"` // such as "WAN rule"
+	Generation int64    `json:"generation,omitempty"`
+	Needs      []string `json:"needs,omitempty"` // IDs
+	Gone       bool     `json:"gone,omitempty"`  // it must not be there any more
+	Adopts     string   `json:"adopts,omitempty"`
+	// Wants is what is set of it, by field. Secrets are named, never shown.
+	Wants map[string]string `json:"wants,omitempty"`
+}
+
+// GatewayTarget is what the target of a gateway is called.
+func GatewayTarget(g *intent.Gateway) string {
+	return "openwrt/" + g.Origin.Namespace + "/" + g.Origin.Name
+}
+
+func gatewayIntent(g *intent.Gateway) GatewayIntent {
+	d := GatewayIntent{
+		ID: string(g.ID), Target: GatewayTarget(g), Scope: g.Scope.String(), Group: g.Group, Node: g.Node, State: "ready",
+		Conflict: g.Conflict, Networks: g.Networks,
+	}
+	if g.Addr.IsValid() {
+		d.Address = g.Addr.String()
+	}
+	switch {
+	case g.Leaving:
+		d.State = "leaving"
+	case g.Conflict != "":
+		d.State = "conflict"
+	case !g.Writable():
+		d.State = "not ready"
+	}
+	return d
+}
+
+func edgeIntent(e *intent.EdgeIntent) EdgeIntent {
+	d := EdgeIntent{
+		ID: string(e.ID), Origin: e.Origin.String(), Scope: e.Scope.String(), Generation: e.Generation, Gone: e.Gone,
+		Adopts: e.Adopts,
+	}
+	for _, id := range e.Needs {
+		d.Needs = append(d.Needs, string(id))
+	}
+	if e.Spec != nil {
+		d.Kind, d.Wants = e.Spec.EdgeKind().String(), wants(e.Spec)
+	}
+	return d
+}
