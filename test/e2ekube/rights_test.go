@@ -22,30 +22,50 @@ import (
 // right is the least that a role can give: one verb on one resource.
 type right struct {
 	role, group, resource, verb string
+
+	namespace string // of a Role; "" is a ClusterRole
+	name      string // of the only object that it is for; "" is all
 }
 
-// rightsOf takes the cluster roles of manifests apart.
+// rightsOf takes the roles of manifests apart.
 func rightsOf(t *testing.T, objects []*unstructured.Unstructured) []right {
 	t.Helper()
 	var all []right
 	for _, o := range objects {
-		if o.GetKind() != "ClusterRole" {
+		if o.GetKind() != "ClusterRole" && o.GetKind() != "Role" {
 			continue
 		}
-		var role rbacv1.ClusterRole
+		var role rbacv1.Role // a ClusterRole has the same fields that matter
 		require.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &role))
 		for _, rule := range role.Rules {
 			require.Empty(t, rule.NonResourceURLs)
 			require.Len(t, rule.APIGroups, 1)
-			for _, resource := range rule.Resources {
-				for _, verb := range rule.Verbs {
-					require.NotContains(t, []string{rule.APIGroups[0], resource, verb}, "*", "role %s", role.Name)
-					all = append(all, right{role.Name, rule.APIGroups[0], resource, verb})
+			all = append(all, rightsOfRule(right{role: role.Name, namespace: o.GetNamespace()}, &rule)...)
+		}
+	}
+	require.NotEmpty(t, all)
+	for _, r := range all {
+		require.NotContains(t, []string{r.group, r.resource, r.verb}, "*", "role %s", r.role)
+	}
+	return all
+}
+
+// rightsOfRule lists what a rule gives; what does not depend on it is taken from like.
+func rightsOfRule(like right, rule *rbacv1.PolicyRule) []right {
+	var all []right
+	names := rule.ResourceNames
+	if len(names) == 0 {
+		names = []string{""}
+	}
+	for _, like.group = range rule.APIGroups {
+		for _, like.resource = range rule.Resources {
+			for _, like.name = range names {
+				for _, like.verb = range rule.Verbs {
+					all = append(all, like)
 				}
 			}
 		}
 	}
-	require.NotEmpty(t, all)
 	return all
 }
 
@@ -54,35 +74,104 @@ func (r right) uses(request kubelab.Request) bool {
 	if request.Subresource != "" {
 		resource += "/" + request.Subresource
 	}
-	return request.Verb == r.verb && request.Group == r.group && resource == r.resource
+	return request.Verb == r.verb && request.Group == r.group && resource == r.resource &&
+		(r.namespace == "" || request.Namespace == r.namespace) && (r.name == "" || request.Name == r.name)
 }
 
-// without takes the right away from its role, and nothing else.
-func (r right) without(t *testing.T, kube *kubelab.Lab) (giveBack func()) {
+// without takes rights away from their roles, and nothing else, and waits until the server lets a user have them no more.
+func without(t *testing.T, kube *kubelab.Lab, user string, rights ...right) (giveBack func()) {
 	t.Helper()
-	roles := kube.Client().RbacV1().ClusterRoles()
-	before, err := roles.Get(t.Context(), r.role, metav1.GetOptions{})
-	require.NoError(t, err)
-	after := before.DeepCopy()
-	after.Rules = nil
-	for _, rule := range before.Rules {
-		for _, resource := range rule.Resources {
-			verbs := slices.Clone(rule.Verbs)
-			if resource == r.resource && rule.APIGroups[0] == r.group {
-				verbs = slices.DeleteFunc(verbs, func(v string) bool { return v == r.verb })
-			}
-			if len(verbs) > 0 {
-				after.Rules = append(after.Rules, rbacv1.PolicyRule{APIGroups: rule.APIGroups, Resources: []string{resource}, Verbs: verbs})
-			}
+	roles := map[[2]string][]right{}
+	for _, r := range rights {
+		roles[[2]string{r.namespace, r.role}] = append(roles[[2]string{r.namespace, r.role}], r)
+	}
+	var back []func()
+	for role, gone := range roles {
+		back = append(back, shrink(t, kube, role[0], role[1], gone))
+	}
+	ovnlab.Eventually(t, patience, "the server knows that rights are gone", func() bool {
+		rights = slices.DeleteFunc(slices.Clone(rights), func(r right) bool { return !may(t, kube, user, r) })
+		return len(rights) == 0
+	})
+	return func() {
+		for _, f := range back {
+			f()
 		}
 	}
-	after, err = roles.Update(t.Context(), after, metav1.UpdateOptions{})
-	require.NoError(t, err)
-	return func() {
-		before.ResourceVersion = after.ResourceVersion
-		_, err := roles.Update(t.Context(), before, metav1.UpdateOptions{})
-		require.NoError(t, err)
+}
+
+// shrink takes rights away from one role.
+func shrink(t *testing.T, kube *kubelab.Lab, namespace, role string, gone []right) (giveBack func()) {
+	t.Helper()
+	kept := func(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
+		var all []rbacv1.PolicyRule
+		for i := range rules {
+			for _, r := range rightsOfRule(right{role: role, namespace: namespace}, &rules[i]) {
+				if slices.Contains(gone, r) {
+					continue
+				}
+				rule := rbacv1.PolicyRule{APIGroups: []string{r.group}, Resources: []string{r.resource}, Verbs: []string{r.verb}}
+				if r.name != "" {
+					rule.ResourceNames = []string{r.name}
+				}
+				all = append(all, rule)
+			}
+		}
+		return all
 	}
+	set := func(change func([]rbacv1.PolicyRule) []rbacv1.PolicyRule) (before []rbacv1.PolicyRule) {
+		if namespace == "" {
+			roles := kube.Client().RbacV1().ClusterRoles()
+			o, err := roles.Get(t.Context(), role, metav1.GetOptions{})
+			require.NoError(t, err)
+			before, o.Rules = o.Rules, change(o.Rules)
+			_, err = roles.Update(t.Context(), o, metav1.UpdateOptions{})
+			require.NoError(t, err)
+			return before
+		}
+		roles := kube.Client().RbacV1().Roles(namespace)
+		o, err := roles.Get(t.Context(), role, metav1.GetOptions{})
+		require.NoError(t, err)
+		before, o.Rules = o.Rules, change(o.Rules)
+		_, err = roles.Update(t.Context(), o, metav1.UpdateOptions{})
+		require.NoError(t, err)
+		return before
+	}
+	before := set(kept)
+	return func() { set(func([]rbacv1.PolicyRule) []rbacv1.PolicyRule { return before }) }
+}
+
+// may says whether the server would let a service account of the manifests use a right.
+func may(t *testing.T, kube *kubelab.Lab, user string, r right) bool {
+	t.Helper()
+	resource, subresource, _ := strings.Cut(r.resource, "/")
+	review, err := kube.Client().AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{
+		Spec: authorizationv1.SubjectAccessReviewSpec{
+			User:   user,
+			Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + home, "system:authenticated"},
+			ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Group: r.group, Resource: resource, Subresource: subresource, Verb: r.verb, Namespace: r.namespace, Name: r.name,
+			},
+		},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	return review.Status.Allowed
+}
+
+// missing are those of rights that a user has not asked for in vain since the lab was started.
+func missing(kube *kubelab.Lab, user string, rights []right) []right {
+	requests := kube.Audit(user)
+	return slices.DeleteFunc(slices.Clone(rights), func(r right) bool {
+		return slices.ContainsFunc(requests, func(q kubelab.Request) bool { return r.uses(q) && q.Forbidden })
+	})
+}
+
+// unused are those of rights that a user has not made use of by their own role since the lab was started.
+func unused(kube *kubelab.Lab, user string, rights []right) []right {
+	requests := kube.Audit(user)
+	return slices.DeleteFunc(slices.Clone(rights), func(r right) bool {
+		return slices.ContainsFunc(requests, func(q kubelab.Request) bool { return r.uses(q) && q.GrantedBy == r.role })
+	})
 }
 
 // TestRights holds that every right of the shipped roles is used, and that each is asked for in vain when it is missing.
@@ -100,12 +189,8 @@ func TestRights(t *testing.T) {
 	settled := w.ovn.Dump()
 	rights := rightsOf(t, central(t)(settingsFor(w.ovn)))
 	requireNothingForbidden(t, w.kube)
-	requests := w.kube.Audit(account)
-	for _, r := range rights {
-		require.True(t, slices.ContainsFunc(requests, func(q kubelab.Request) bool { return r.uses(q) && q.GrantedBy == r.role }),
-			"nobody uses %+v", r)
-	}
-	t.Logf("%d rights, %d kinds of requests", len(rights), len(requests))
+	require.Empty(t, unused(w.kube, account, rights), "nobody uses them")
+	t.Logf("%d rights, %d kinds of requests", len(rights), len(w.kube.Audit(account)))
 
 	for _, r := range rights {
 		giveBack := w.take(r)
@@ -126,20 +211,19 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// take takes a right away and waits until the server knows.
-func (w *world) take(r right) (giveBack func()) {
+// take takes rights away and waits until the server knows.
+func (w *world) take(rights ...right) (giveBack func()) {
 	w.t.Helper()
-	giveBack = r.without(w.t, w.kube)
-	ovnlab.Eventually(w.t, patience, "the server knows that the right is gone", func() bool { return !w.may(r) })
-	return giveBack
+	return without(w.t, w.kube, account, rights...)
 }
 
-// awaitMissed waits until netloom has asked in vain for what it has no right to.
-func (w *world) awaitMissed(r right) {
+// awaitMissed waits until netloom has asked in vain for each that it has no right to.
+func (w *world) awaitMissed(rights ...right) {
 	w.t.Helper()
-	ovnlab.Eventually(w.t, patience, fmt.Sprintf("netloom misses %+v", r), func() bool {
+	ovnlab.Eventually(w.t, patience, fmt.Sprintf("netloom misses %+v", rights), func() bool {
 		w.netloom.Running()
-		return slices.ContainsFunc(w.kube.Audit(account), func(q kubelab.Request) bool { return r.uses(q) && q.Forbidden })
+		rights = missing(w.kube, account, rights)
+		return len(rights) == 0
 	})
 }
 
@@ -154,19 +238,4 @@ func (w *world) awaitReadiness(want string) {
 		}
 		return answer == want || want != "ok\n" && strings.Contains(answer, want)
 	})
-}
-
-// may says whether the server would let netloom use a right.
-func (w *world) may(r right) bool {
-	w.t.Helper()
-	resource, subresource, _ := strings.Cut(r.resource, "/")
-	review, err := w.kube.Client().AuthorizationV1().SubjectAccessReviews().Create(w.t.Context(), &authorizationv1.SubjectAccessReview{
-		Spec: authorizationv1.SubjectAccessReviewSpec{
-			User:               account,
-			Groups:             []string{"system:serviceaccounts", "system:serviceaccounts:" + home, "system:authenticated"},
-			ResourceAttributes: &authorizationv1.ResourceAttributes{Group: r.group, Resource: resource, Subresource: subresource, Verb: r.verb},
-		},
-	}, metav1.CreateOptions{})
-	require.NoError(w.t, err)
-	return review.Status.Allowed
 }

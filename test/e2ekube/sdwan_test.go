@@ -54,7 +54,7 @@ func TestEdge(t *testing.T) {
 
 	t.Log("somebody else is quicker to write")
 	rights := rightsOf(t, central(t, "sdewan")("sdewan: true\n"))
-	reread := right{"netloom-sdewan", v1alpha1.GroupVersion.Group, "firewallrules", "get"}
+	reread := right{role: "netloom-sdewan", group: v1alpha1.GroupVersion.Group, resource: "firewallrules", verb: "get"}
 	require.Contains(t, rights, reread)
 	port := 1000
 	ovnlab.Eventually(t, patience, "a status is written anew after a conflict", func() bool {
@@ -65,7 +65,7 @@ func TestEdge(t *testing.T) {
 	})
 
 	t.Log("the same happens twice, which is one Event")
-	again := right{"netloom-sdewan", "", "events", "patch"}
+	again := right{role: "netloom-sdewan", group: "", resource: "events", verb: "patch"}
 	require.Contains(t, rights, again)
 	for range 2 {
 		w.kube.Apply(strings.Replace(edgeRule("25"), "src: office", "src: nowhere", 1))
@@ -108,20 +108,20 @@ func (w *world) edgeRightsAreMissed() {
 		right
 		trigger func()
 	}{
-		{right{"", group, "firewallrules", "list"}, restart},
-		{right{"", group, "firewallrules", "watch"}, restart},
-		{right{"", group, "firewallrules/status", "patch"}, change},
-		{right{"", group, "firewallrules", "patch"}, func() {
+		{right{role: "", group: group, resource: "firewallrules", verb: "list"}, restart},
+		{right{role: "", group: group, resource: "firewallrules", verb: "watch"}, restart},
+		{right{role: "", group: group, resource: "firewallrules/status", verb: "patch"}, change},
+		{right{role: "", group: group, resource: "firewallrules", verb: "patch"}, func() {
 			w.kube.Apply(strings.Replace(edgeRule("25"), "no-mail-from-desks", "another", 1))
 		}},
-		{right{"", group, "cnfstatuses", "get"}, func() {}},
-		{right{"", group, "cnfstatuses/status", "patch"}, restart},
-		{right{"", group, "cnfstatuses", "create"}, func() {
+		{right{role: "", group: group, resource: "cnfstatuses", verb: "get"}, func() {}},
+		{right{role: "", group: group, resource: "cnfstatuses/status", verb: "patch"}, restart},
+		{right{role: "", group: group, resource: "cnfstatuses", verb: "create"}, func() {
 			require.NoError(w.t, w.kube.Objects().Resource(v1alpha1.GroupVersion.WithResource("cnfstatuses")).Namespace("sdewan-system").
 				DeleteCollection(w.t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
 		}},
-		{right{"", "", "secrets", "get"}, restart},
-		{right{"", "", "events", "create"}, change},
+		{right{role: "", group: "", resource: "secrets", verb: "get"}, restart},
+		{right{role: "", group: "", resource: "events", verb: "create"}, change},
 	} {
 		tc.role = "netloom-sdewan"
 		giveBack := w.take(tc.right)
