@@ -28,6 +28,8 @@ func (c *contract) claims(t *testing.T) {
 	t.Run("nobody writes who was claimed over", c.deposed)
 	t.Run("nobody writes on who was claimed over half way", c.deposedHalfWay)
 	t.Run("a claim that was lost is put back", c.setBack)
+	t.Run("claims that were lost are not mistaken for others", c.mistaken)
+	t.Run("a claim forgets what was known of the target", c.claimForgets)
 	t.Run("claims of owners are their own", c.claimsOfOwners)
 	t.Run("a claim shows in no plan", c.claimUnseen)
 	t.Run("a claim that failed is none", c.claimFails)
@@ -156,6 +158,52 @@ func (l *loop) recover(t *testing.T, s *State, want *intent.Snapshot, fails bool
 		l.reached = 0
 	}
 	l.reconcile(t, s, want)
+}
+
+// mistaken lets others claim a target that has lost its record of two claims.
+func (c *contract) mistaken(t *testing.T) {
+	states := c.history(1, 5)
+	target := c.fresh(t)
+	keeper, _ := target.(Keeper)
+	restore := keeper.SaveClaim(t, "a")
+	first, second, third := start(t, target, "a"), start(t, target, "a"), start(t, target, "a")
+	first.claim(t, "first", 1)
+	second.claim(t, "second", 2)
+	snap := states[0].Snapshot()
+	second.reconcile(t, states[0], snap)
+	restore()
+	third.claim(t, "third", 1)
+	snap = Advance(snap, states[1])
+	third.reconcile(t, states[1], snap)
+	snap = Advance(snap, states[2])
+	first.refused(t, states[2], snap) // which had a claim of that number
+	second.recover(t, states[2], snap, true)
+	snap = Advance(snap, states[3])
+	third.refused(t, states[3], snap)
+	restore()
+	second.claim(t, "second", 3)
+	second.reconcile(t, states[3], snap)
+	third.claim(t, "third", 4)
+	snap = Advance(snap, states[4])
+	third.reconcile(t, states[4], snap)
+	require.Equal(t, c.scratch(t, states[4]), target.DumpOwner(t, "a"))
+}
+
+// claimForgets lets a backend claim the target again in which another one wrote meanwhile, and plan from what it did before.
+func (c *contract) claimForgets(t *testing.T) {
+	states := c.history(3, 3)
+	target := c.fresh(t)
+	a, b := start(t, target, "a"), start(t, target, "a")
+	a.claim(t, "one", 1)
+	first := states[0].Snapshot()
+	a.reconcile(t, states[0], first)
+	reached := a.reached
+	b.claim(t, "two", 2)
+	b.reconcile(t, states[1], Advance(first, states[1]))
+	a.claim(t, "one", 3)
+	a.reached = reached
+	a.reconcile(t, states[2], Advance(first, states[2]))
+	require.Equal(t, c.scratch(t, states[2]), target.DumpOwner(t, "a"))
 }
 
 // claimsOfOwners lets owners claim one target.
