@@ -18,7 +18,7 @@ type ServingTLS string
 
 // The sources of a certificate.
 const (
-	ServingClear ServingTLS = "off"   // there is none: requests are answered in clear
+	ServingClear ServingTLS = "none"  // there is none: requests are answered in clear
 	ServingSelf  ServingTLS = "self"  // one is made, which nobody can check
 	ServingFiles ServingTLS = "files" // somebody else keeps it
 )

@@ -24,7 +24,7 @@ func TestServing(t *testing.T) {
 		{"tokens that go nowhere", "--listen-auth kubernetes --listen 127.0.0.1:8080", ""},
 		{"nor by their other names", "--listen-auth kubernetes --listen localhost:8080 --ui-listen [::1]:8081", ""},
 		{"tokens for nothing", "--listen-auth kubernetes --listen=", ""},
-		{"no such certificate", "--listen-tls on", tls + `"on": expected one of off, self, files`},
+		{"no such certificate", "--listen-tls on", tls + `"on": expected one of none, self, files`},
 		{"nobody of that name", "--listen-auth basic", `listen-auth (flag --listen-auth): "basic": expected one of none, kubernetes`},
 		{"files without a key", "--listen-tls files --listen-cert a", tls + "files needs listen-cert and listen-key"},
 		{"a certificate for nothing", "--listen-tls self --listen-cert a", "listen-cert (flag --listen-cert): needs listen-tls files"},

@@ -14,6 +14,14 @@ app.kubernetes.io/name: netloom
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 
+{{- /* "true" where requests are answered over TLS, and where a token is asked for. */ -}}
+{{- define "netloom.tls" -}}
+{{- has (toString (index .Values.config "listen-tls")) (list "self" "files") -}}
+{{- end -}}
+{{- define "netloom.auth" -}}
+{{- eq (toString (index .Values.config "listen-auth")) "kubernetes" -}}
+{{- end -}}
+
 {{- define "netloom.labels" -}}
 {{ include "netloom.selector" . }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
