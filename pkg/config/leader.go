@@ -28,7 +28,7 @@ func leaderSettings() []Setting {
 		matching("leader-elect-name", "", "name of the Lease, the owner unless given",
 			"up to 63 of a-z, 0-9, dash and dot, or nothing", `^([a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?)?$`,
 			func(c *Config) *string { return &c.Leader.Name }),
-		interval("leader-elect-lease-duration", "15s", time.Second, "for how long the Lease is good that its holder does not renew; then a standby takes over",
+		wholeSeconds("leader-elect-lease-duration", "15s", "for how long the Lease is good that its holder does not renew; then a standby takes over",
 			func(c *Config) *duration { return &c.Leader.LeaseDuration }),
 		interval("leader-elect-renew-deadline", "10s", 1, "for how long a leader goes on writing that cannot renew the Lease; less than its duration",
 			func(c *Config) *duration { return &c.Leader.RenewDeadline }),
@@ -46,10 +46,6 @@ func (c *Config) leaderContradictions(bad map[string]bool, fault func(key, reaso
 	if c.Manifests != "" {
 		fault("leader-elect", "cannot be given together with manifests ("+c.origins["manifests"].String()+"): the Lease is held by a Kubernetes API")
 	}
-	// Of a Lease, whole seconds are written.
-	if l.LeaseDuration%time.Second != 0 {
-		fault("leader-elect-lease-duration", l.LeaseDuration.String()+": expected whole seconds")
-	}
 	if !bad["leader-elect-lease-duration"] && l.RenewDeadline >= l.LeaseDuration {
 		fault("leader-elect-renew-deadline", fmt.Sprintf("%s is not less than leader-elect-lease-duration (%s), %s",
 			l.RenewDeadline, c.origins["leader-elect-lease-duration"], l.LeaseDuration))
@@ -58,4 +54,13 @@ func (c *Config) leaderContradictions(bad map[string]bool, fault func(key, reaso
 		fault("leader-elect-retry-period", fmt.Sprintf("%s and a fifth is not less than leader-elect-renew-deadline (%s), %s",
 			l.RetryPeriod, c.origins["leader-elect-renew-deadline"], l.RenewDeadline))
 	}
+}
+
+// wholeSeconds is a setting that takes what can be written into a Lease.
+func wholeSeconds(key, def, usage string, field func(*Config) *duration) Setting {
+	s := interval(key, def, time.Second, usage, field)
+	s.Expect = "whole seconds, such as 15s or 1m, more than 0"
+	parse := s.parse
+	s.parse = func(c *Config, v string) bool { return parse(c, v) && *field(c)%time.Second == 0 }
+	return s
 }

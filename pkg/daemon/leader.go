@@ -214,7 +214,7 @@ func (e *election) standby() (string, error) {
 	case "":
 		return "", errors.New("standby: nobody leads" + reason)
 	case e.opts.Identity:
-		return "", errors.New("standby: about to lead" + reason)
+		return "", errors.New("standby: nobody else is known to lead" + reason)
 	default:
 		return "standby: " + holder + " leads" + reason, nil
 	}
