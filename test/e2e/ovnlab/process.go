@@ -68,6 +68,9 @@ func Launch(tb testing.TB, logPath string, cmd *exec.Cmd) *Process {
 	return p
 }
 
+// PID is the process's id.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
 // Signal sends sig, as os.Process.Signal does. A process that is gone already is no error.
 func (p *Process) Signal(sig os.Signal) error {
 	if err := p.cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {

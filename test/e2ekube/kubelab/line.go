@@ -1,0 +1,182 @@
+//go:build e2e
+
+package kubelab
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Line is a way to the API server that can be cut, frozen and slowed. A pod takes it by its environment, see Env.
+type Line struct {
+	lab      *Lab
+	listener net.Listener
+	running  sync.WaitGroup
+
+	mu       sync.Mutex
+	rate     int // bytes per second from the API server, on each connection; 0 is as fast as it goes
+	cut      bool
+	accepted int
+	open     map[*call]struct{}
+}
+
+// call is one connection through a line.
+type call struct {
+	near, far net.Conn
+	frozen    bool // guarded by the line's mu
+}
+
+// NewLine opens a line, which ends with the test.
+func (l *Lab) NewLine() *Line {
+	l.tb.Helper()
+	listener, err := new(net.ListenConfig).Listen(l.tb.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		l.tb.Fatalf("line to the API server: %v", err)
+	}
+	w := &Line{lab: l, listener: listener, open: map[*call]struct{}{}}
+	w.running.Go(w.serve)
+	l.tb.Cleanup(func() {
+		_ = listener.Close()
+		w.Cut()
+		w.running.Wait()
+	})
+	return w
+}
+
+// Env leads a pod through the line.
+func (w *Line) Env() string {
+	return "KUBERNETES_SERVICE_PORT=" + strconv.Itoa(w.listener.Addr().(*net.TCPAddr).Port)
+}
+
+// Cut ends every connection and takes no more until Mend.
+func (w *Line) Cut() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cut = true
+	for c := range w.open {
+		c.end()
+	}
+}
+
+// Mend ends what Cut began.
+func (w *Line) Mend() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cut = false
+}
+
+// Freeze has the connections that are open carry nothing any more, without a word to either side, as when something on
+// the way has forgotten them. New connections are as good as ever.
+func (w *Line) Freeze() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for c := range w.open {
+		c.frozen = true
+	}
+}
+
+// Slow limits what each connection brings from the API server to so many bytes in a second; 0 lifts the limit.
+func (w *Line) Slow(rate int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.rate = rate
+}
+
+// Accepted is how many connections there have been.
+func (w *Line) Accepted() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.accepted
+}
+
+// Frozen is how many connections are open that carry nothing.
+func (w *Line) Frozen() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := 0
+	for c := range w.open {
+		if c.frozen {
+			n++
+		}
+	}
+	return n
+}
+
+func (w *Line) serve() {
+	for {
+		near, err := w.listener.Accept()
+		if err != nil {
+			return
+		}
+		w.running.Go(func() { w.carry(near) })
+	}
+}
+
+// carry connects one caller.
+func (w *Line) carry(near net.Conn) {
+	defer func() { _ = near.Close() }()
+	w.mu.Lock()
+	cut := w.cut
+	w.mu.Unlock()
+	if cut {
+		return
+	}
+	far, err := new(net.Dialer).DialContext(context.Background(), "tcp", fmt.Sprintf("127.0.0.1:%d", w.lab.port))
+	if err != nil {
+		return
+	}
+	c := &call{near: near, far: far}
+	w.mu.Lock()
+	w.accepted++
+	w.open[c] = struct{}{}
+	w.mu.Unlock()
+	var both sync.WaitGroup
+	both.Go(func() { w.pump(c, far, near, false) })
+	both.Go(func() { w.pump(c, near, far, true) })
+	both.Wait()
+	w.mu.Lock()
+	delete(w.open, c)
+	w.mu.Unlock()
+}
+
+// end closes both sides.
+func (c *call) end() {
+	_ = c.near.Close()
+	_ = c.far.Close()
+}
+
+// pump copies one way until either side ends. On a frozen connection it reads on and throws away, so that it notices when
+// the caller gives up.
+func (w *Line) pump(c *call, to io.Writer, from io.Reader, slowed bool) {
+	defer func() {
+		w.mu.Lock()
+		frozen := c.frozen
+		w.mu.Unlock()
+		if !frozen || !slowed { // the API server's end of a frozen connection says nothing to the caller
+			c.end()
+		}
+	}()
+	chunk := make([]byte, 1024)
+	for {
+		n, err := from.Read(chunk)
+		w.mu.Lock()
+		frozen, rate := c.frozen, w.rate
+		w.mu.Unlock()
+		if !frozen && n > 0 {
+			if slowed && rate > 0 {
+				time.Sleep(time.Second * time.Duration(n) / time.Duration(rate))
+			}
+			if _, err := to.Write(chunk[:n]); err != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,91 @@
+//go:build e2e
+
+package kubelab
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/netloom/netloom/test/e2e/ovnlab"
+)
+
+// KillControlPlane ends etcd and the API server at the same moment, without giving either a say. What etcd wrote is in
+// its directory.
+func (l *Lab) KillControlPlane() {
+	l.etcd.Kill()
+	l.api.Kill()
+}
+
+// StartControlPlane brings etcd back with what it held, and then the API server.
+func (l *Lab) StartControlPlane() {
+	l.tb.Helper()
+	l.etcd = l.spawn("etcd", l.etcdFlags()...)
+	l.StartAPI()
+}
+
+// APIServer is the process that runs now.
+func (l *Lab) APIServer() *ovnlab.Process { return l.api }
+
+// Compact has etcd forget all but the newest state of every object, and says which revision that is.
+func (l *Lab) Compact() (revision int64) {
+	l.tb.Helper()
+	ctx := l.tb.Context()
+	var now struct {
+		Header struct {
+			Revision int64 `json:"revision,string"`
+		} `json:"header"`
+	}
+	if err := l.askEtcd(ctx, "range", map[string]any{"key": []byte("/")}, &now); err != nil {
+		l.tb.Fatal(err)
+	}
+	err := l.askEtcd(ctx, "compaction", map[string]any{"revision": now.Header.Revision, "physical": true}, nil)
+	if err != nil {
+		l.tb.Fatal(err)
+	}
+	return now.Header.Revision
+}
+
+// askEtcd calls a method of etcd's key-value service by its gateway, which speaks JSON.
+func (l *Lab) askEtcd(ctx context.Context, method string, ask, answer any) error {
+	pair, err := tls.LoadX509KeyPair(l.path("etcd.crt"), l.path("etcd.key"))
+	if err != nil {
+		return fmt.Errorf("etcd %s: %w", method, err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(l.authorityCertificate())
+	transport := &http.Transport{TLSClientConfig: &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: roots, MinVersion: tls.VersionTLS12}}
+	defer transport.CloseIdleConnections()
+	body, err := json.Marshal(ask)
+	if err != nil {
+		return fmt.Errorf("etcd %s: %w", method, err)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, fmt.Sprintf("https://127.0.0.1:%d/v3/kv/%s", l.etcdPort, method), bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("etcd %s: %w", method, err)
+	}
+	response, err := (&http.Client{Transport: transport}).Do(request)
+	if err != nil {
+		return fmt.Errorf("etcd %s: %w", method, err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return fmt.Errorf("etcd %s: %w", method, err)
+	}
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("etcd %s: %s: %s", method, response.Status, text)
+	}
+	if answer == nil {
+		return nil
+	}
+	if err := json.Unmarshal(text, answer); err != nil {
+		return fmt.Errorf("etcd %s: %w", method, err)
+	}
+	return nil
+}
