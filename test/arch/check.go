@@ -79,6 +79,7 @@ func (c *checker) source(s Source) {
 	f := &file{File: parsed, path: s.Path, dir: path.Dir(s.Path), test: strings.HasSuffix(s.Path, "_test.go"), set: set}
 	c.imports(f)
 	c.statements(f)
+	c.tlsConfigs(f)
 	c.describe(f)
 	if name := strings.TrimSuffix(f.Name.Name, "_test"); slices.Contains(emptyNames, name) {
 		c.fault(f.path, f.line(f.Name), "package %s: the name says nothing; name it after what it holds", name)

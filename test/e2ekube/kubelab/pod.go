@@ -3,7 +3,9 @@
 package kubelab
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net/http"
@@ -226,31 +228,46 @@ func (p *Pod) probe(probe *corev1.Probe) error {
 	if probe == nil || probe.HTTPGet == nil {
 		return fmt.Errorf("the container has no such probe")
 	}
-	_, err := p.Get(probe.HTTPGet.Path)
+	_, err := p.get(probe.HTTPGet.Scheme, probe.HTTPGet.Path)
 	return err
 }
 
 // Get asks the container for a page, and fails unless the answer is 200.
-func (p *Pod) Get(path string) (string, error) {
-	ctx, cancel := context.WithTimeout(p.lab.tb.Context(), 2*time.Second)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.address+path, http.NoBody)
+func (p *Pod) Get(path string) (string, error) { return p.get(corev1.URISchemeHTTP, path) }
+
+func (p *Pod) get(scheme corev1.URIScheme, path string) (string, error) {
+	status, body, err := p.Ask(scheme, path, "")
+	if err == nil && status != http.StatusOK {
+		err = fmt.Errorf("%s: %d: %s", path, status, strings.TrimSpace(body))
+	}
 	if err != nil {
 		return "", err
 	}
-	response, err := http.DefaultClient.Do(request)
+	return body, nil
+}
+
+// Ask asks the container for a page with a bearer token, "" for none. As with kubelets nobody looks at its certificate.
+func (p *Pod) Ask(scheme corev1.URIScheme, path, token string) (status int, body string, err error) {
+	ctx, cancel := context.WithTimeout(p.lab.tb.Context(), 5*time.Second)
+	defer cancel()
+	url := strings.ToLower(string(cmp.Or(scheme, corev1.URISchemeHTTP))) + "://" + p.address + path
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
-		return "", err
+		return 0, "", err
+	}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	client := &http.Client{Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}, DisableKeepAlives: true,
+	}}
+	response, err := client.Do(request)
+	if err != nil {
+		return 0, "", err
 	}
 	defer func() { _ = response.Body.Close() }()
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		return "", err
-	}
-	if response.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("%s: %s: %s", path, response.Status, strings.TrimSpace(string(body)))
-	}
-	return string(body), nil
+	raw, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(raw), err
 }
 
 // Log is all that the container printed.
