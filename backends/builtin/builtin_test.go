@@ -9,6 +9,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/require"
 
+	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/openwrt"
@@ -34,6 +35,17 @@ func TestEveryBackendCanBeMade(t *testing.T) {
 		require.Equal(t, name, target.Name)
 		require.NoError(t, target.Backend.Close())
 	}
+}
+
+// TestWhoCanBeClaimed looks through the target at its backend, as the daemon does.
+func TestWhoCanBeClaimed(t *testing.T) {
+	claimers := map[string]bool{}
+	for name := range builtin.Constructors() {
+		target, err := builtin.New(name, settings(nil))
+		require.NoError(t, err)
+		_, claimers[name] = target.Backend.(backends.Claimer)
+	}
+	require.Equal(t, map[string]bool{"memory": true, "openwrt": false, "ovn": true}, claimers)
 }
 
 func TestMemoryIsThereAtOnce(t *testing.T) {

@@ -80,10 +80,10 @@ func operations(before []libovsdb.Operation, ops []backends.Op) ([]libovsdb.Oper
 }
 
 func (b *Backend) transact(ctx context.Context, ops []backends.Op) error {
-	guard, err := b.guard()
-	if err != nil {
-		return err
+	if b.fence.deposed != nil {
+		return b.fence.deposed
 	}
+	guard := b.fence.guard
 	native, err := operations(guard, ops)
 	if err != nil {
 		return err

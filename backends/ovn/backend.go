@@ -75,7 +75,7 @@ func New(client *ovsdb.Client, opts Options) (*Backend, error) {
 	return &Backend{
 		client:    client,
 		log:       log,
-		fence:     fence{key: KeyClaim + opts.Owner},
+		fence:     newFence(opts.Owner),
 		names:     newNamer(opts.Owner),
 		ports:     portFinder{client: client, names: opts.Ports},
 		rate:      opts.LogRate,

@@ -29,31 +29,38 @@ var (
 	errUnclaimed = errors.New("the database is not claimed: the last attempt failed")
 )
 
-// fence keeps a backend from writing when another instance has claimed the database. The zero value keeps from nothing.
+// fence keeps a backend from writing when another instance has claimed the database. One without a claim keeps from
+// nothing.
 type fence struct {
 	key     string // in NB_Global.external_ids
-	holder  string // "" as long as nobody asked for a claim
 	held    record // the newest claim that was ours, if any
 	deposed error  // why nothing may be written before the next claim
+	// guard is what each transaction begins with: that the claim is held, where there is one, and whose it is.
+	guard []libovsdb.Operation
+}
+
+func newFence(owner string) fence {
+	return fence{key: KeyClaim + owner, guard: []libovsdb.Operation{comment(owner)}}
 }
 
 // Claim implements backends.Claimer. What other instances wrote meanwhile is not known: the next plan reads back.
 func (b *Backend) Claim(ctx context.Context, holder string) (uint64, error) {
 	b.model, b.pending = nil, nil
 	f := &b.fence
-	f.holder, f.deposed = holderText(holder), errUnclaimed
+	f.deposed = errUnclaimed
 	for range claimAttempts {
 		found, err := b.readClaim(ctx)
 		if err != nil {
 			return 0, fmt.Errorf("claim the database: %w", err)
 		}
-		next := record{generation: max(found.generation, f.held.generation) + 1, holder: f.holder}
+		next := record{generation: max(found.generation, f.held.generation) + 1, holder: holderText(holder)}
 		if next.generation > maxGeneration {
 			next.generation = 1
 		}
 		err = b.writeClaim(ctx, found, next, "claims")
 		if err == nil {
 			f.held, f.deposed = next, nil
+			f.guard = []libovsdb.Operation{f.holds(next), comment(b.names.owner + " " + next.holder + " claim " + next.number())}
 			return next.generation, nil
 		}
 		if !lostRace(err) {
@@ -134,21 +141,6 @@ func (f *fence) holds(claim record) libovsdb.Operation {
 		Op: libovsdb.OperationWait, Table: tableGlobal, Timeout: &now,
 		Where:   ovsdb.WithExternalID(map[string]string{f.key: claim.String()}),
 		Columns: []string{"_uuid"}, Until: string(libovsdb.WaitConditionNotEqual), Rows: []libovsdb.Row{},
-	}
-}
-
-// guard is what each transaction begins with: that the claim is held, where one was asked for, and whose it is.
-func (b *Backend) guard() ([]libovsdb.Operation, error) {
-	f := &b.fence
-	switch {
-	case f.deposed != nil:
-		return nil, f.deposed
-	case f.holder == "":
-		return []libovsdb.Operation{comment(b.names.owner)}, nil
-	default:
-		return []libovsdb.Operation{
-			f.holds(f.held), comment(b.names.owner + " " + f.held.holder + " claim " + f.held.number()),
-		}, nil
 	}
 }
 
