@@ -15,13 +15,16 @@ func newExplain() *cobra.Command {
 	var namespace string
 	cmd := &cobra.Command{
 		Use:   "explain -f DIR KIND/NAMESPACE/NAME",
-		Short: "Tell all there is to know of a policy, a pod or a service",
+		Short: "Tell all there is to know of a policy, a pod, a service or an SD-WAN resource",
 		Long: `explain tells of a NetworkPolicy whom it isolates and what each rule allows to whom; of a pod what isolates it, who may
-reach it and whom it may reach; of a Service who is behind each of its addresses, at each node where that differs.
+reach it and whom it may reach; of a Service who is behind each of its addresses, at each node where that differs; of an
+SD-WAN resource which gateways shall hold it, what it becomes on each, and what its status says.
 
-KIND is networkpolicy (netpol), pod or service (svc). What a row of the database is there for, "explain row" tells.`,
+KIND is networkpolicy (netpol), pod, service (svc), or a kind of SD-WAN such as mwan3rule. What a row of the database is
+there for, "explain row" tells.`,
 		Example: `  netloom explain -f examples pod/shop/api-0
-  netloom explain -f examples netpol/shop/db -o yaml`,
+  netloom explain -f examples netpol/shop/db -o yaml
+  netloom explain -f deploy/examples/sdwan mwan3rule/edge/web`,
 		Args: cobra.ArbitraryArgs,
 	}
 	cmd.AddCommand(newExplainRow())
@@ -30,6 +33,7 @@ KIND is networkpolicy (netpol), pod or service (svc). What a row of the database
 	cmd.Flags().StringVarP(&namespace, "namespace", "n", "", "namespace of an object that names none")
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		names := manifests.names(cmd, "", query.KindPolicy, query.KindPod, query.KindService)
+		names = append(names, manifests.edgeNames(cmd)...)
 		return startingWith(typed, names), cobra.ShellCompDirectiveNoFileComp
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -49,6 +53,9 @@ KIND is networkpolicy (netpol), pod or service (svc). What a row of the database
 			return err
 		}
 		full := explained{Explanation: e}
+		if e.Edge != nil {
+			full.Sections = edgeSections(inv, e.Edge)
+		}
 		if e.Policy != nil {
 			if full.Rows, err = policyRows(inv, e.Policy.Name); err != nil {
 				return err
@@ -58,7 +65,8 @@ KIND is networkpolicy (netpol), pod or service (svc). What a row of the database
 		if output.form != "table" {
 			return printData(out, output.form, full)
 		}
-		_, err = fmt.Fprint(out, explanationText(&e, inkFor(out))+rowsText(full.Rows, inkFor(out)))
+		_, err = fmt.Fprint(out, explanationText(&e, inkFor(out))+rowsText(full.Rows, inkFor(out))+
+			sectionsText(full.Sections, inkFor(out)))
 		return err
 	}
 	return cmd
@@ -74,6 +82,8 @@ func explanationText(e *query.Explanation, i ink) string {
 		w.pod(e.Pod)
 	case e.Service != nil:
 		w.serviceFrontends(e.Service)
+	case e.Edge != nil:
+		w.edge(e.Edge)
 	}
 	return w.String()
 }

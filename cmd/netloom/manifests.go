@@ -91,7 +91,23 @@ func (f *manifestsFlag) ask(cmd *cobra.Command) (*query.Inventory, error) {
 	for _, p := range state.Problems {
 		cmd.PrintErrln("problem:", p)
 	}
-	return query.NewInventory(state), nil
+	inv := query.NewInventory(state)
+	for _, what := range inv.Unknown() {
+		cmd.PrintErrln("note:", what)
+	}
+	return inv, nil
+}
+
+// edgeNames lists the SD-WAN resources that shells complete.
+func (f *manifestsFlag) edgeNames(cmd *cobra.Command) []string {
+	if f.path == "" || f.path == "-" {
+		return nil
+	}
+	state, err := f.load(cmd)
+	if err != nil {
+		return nil
+	}
+	return query.NewInventory(state).EdgeNames()
 }
 
 // names lists what shells complete: the objects of some kinds in the manifests that the command line names so far, each

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netloom/netloom/backends/openwrt"
 	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/ovsdb"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
@@ -16,10 +17,12 @@ import (
 // defaultOwner is whose rows are shown where no database is asked.
 const defaultOwner = "netloom"
 
-// explained is an explanation with what it comes to in OVN.
+// explained is an explanation with what it comes to in OVN and on gateways.
 type explained struct {
 	query.Explanation
 	Rows []ovn.PolicyRow `json:"rows,omitempty"` // of a policy
+	// Sections are what an SD-WAN object becomes, by gateway.
+	Sections map[string][]openwrt.Section `json:"sections,omitempty"`
 }
 
 // policyRows are the ACLs of a policy in a database of OVN 23.03.

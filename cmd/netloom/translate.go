@@ -51,6 +51,9 @@ It exits with 0 when everything is understood, with 3 when there are problems, a
 			for _, p := range t.Problems {
 				cmd.PrintErrln("problem:", p)
 			}
+			for _, what := range t.Intents.Unknown {
+				cmd.PrintErrln("note:", what)
+			}
 		}
 		if err := printTranslation(cmd.OutOrStdout(), output.form, manifests.path, &t); err != nil {
 			return err

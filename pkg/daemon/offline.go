@@ -10,8 +10,11 @@ import (
 	"strings"
 
 	"github.com/sirupsen/logrus"
+	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/query"
+	"github.com/netloom/netloom/pkg/status"
 	"github.com/netloom/netloom/pkg/watch"
 	"github.com/netloom/netloom/translator"
 )
@@ -38,6 +41,7 @@ func LoadState(opts Offline) (query.State, error) {
 	}
 	state := query.State{Cluster: opts.Translator.Cluster}
 	t := translator.New(opts.Translator)
+	t.SetUnknown(m.unknown())
 	for _, ref := range slices.SortedFunc(maps.Keys(m.force), watch.Ref.Compare) {
 		object, ok := m.force[ref].Get(ref)
 		if !ok {
@@ -46,7 +50,7 @@ func LoadState(opts Offline) (query.State, error) {
 		if err := t.Put(object); err != nil {
 			state.Problems = append(state.Problems, m.problem(ref, "", err.Error()))
 		}
-		state.Objects.Add(object)
+		addObject(&state.Objects, object)
 	}
 	state.Snapshot, state.View = t.Snapshot(), t.View()
 	for _, source := range m.sources {
@@ -98,6 +102,31 @@ func readManifests(opts Offline) (*manifests, error) {
 		delete(m.force, ref)
 	}
 	return m, nil
+}
+
+// unknown are the areas of which the files say that they could not be read.
+func (m *manifests) unknown() (areas intent.Areas) {
+	for _, content := range m.content {
+		areas |= unknown(watch.WithheldOf(content))
+	}
+	return areas
+}
+
+// addObject takes in an object of a kind that questions may name.
+func addObject(to *query.Objects, object runtime.Object) {
+	o, ok := object.(status.Object)
+	kind := ""
+	if ok {
+		kind = status.KindOf(o)
+	}
+	if kind == "" {
+		to.Add(object)
+		return
+	}
+	state, message := status.Said(o)
+	to.Add(query.EdgeObject{
+		Kind: kind, Plural: pluralOf(watch.Kind(kind)), Namespace: o.GetNamespace(), Name: o.GetName(), State: state, Message: message,
+	})
 }
 
 // problem is one of the object in force under ref.

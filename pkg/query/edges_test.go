@@ -60,8 +60,10 @@ func TestEdgeIntentsSayWhatTheyWant(t *testing.T) {
 		"nat": {&intent.LinkNAT{To: intent.Link{Default: true}, Translation: intent.Translation{
 			Kind: intent.SourceNAT, Addr: netip.MustParseAddr("192.0.2.1"),
 		}}, "addr=192.0.2.1 kind=source to=the default route's"},
-		"policy": {&intent.WANPolicy{Members: []intent.WANMember{{Network: "wan", Metric: 1, Weight: 2}}},
-			"members=(metric=1 network=wan weight=2)"},
+		"policy": {
+			&intent.WANPolicy{Members: []intent.WANMember{{Network: "wan", Metric: 1, Weight: 2}}},
+			"members=(metric=1 network=wan weight=2)",
+		},
 		"tunnel": {&intent.Tunnel{
 			Remote: "192.0.2.9", Authentication: intent.PreSharedKey, Key: intent.SecretValue{Value: "hunter2"},
 			CA:          intent.SecretValue{From: intent.SecretRef{Namespace: "branch", Name: "peer", Key: "ca"}},

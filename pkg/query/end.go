@@ -57,7 +57,7 @@ func (inv *Inventory) ends(text, namespace string) ([]end, error) {
 	}
 	if kind == KindService {
 		e, err := inv.service(rest)
-		return []end{e}, err
+		return []end{e}, inv.orUnknown(err)
 	}
 	return inv.podsLike(rest)
 }

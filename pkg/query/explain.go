@@ -9,28 +9,47 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// Explanation is what there is to know of one object. One field is set.
+// Explanation is what there is to know of one object. One of the pointers is set.
 type Explanation struct {
 	Policy  *PolicyExplanation  `json:"networkPolicy,omitempty"`
 	Pod     *PodExplanation     `json:"pod,omitempty"`
 	Service *ServiceExplanation `json:"service,omitempty"`
+	Edge    *EdgeExplanation    `json:"edge,omitempty"` // of an SD-WAN object
+	// Unknown says what the answer lacks because it cannot be read; see the function of that name.
+	Unknown []string `json:"unknown,omitempty"`
 }
 
-// Explain says what there is to know of KIND/NAMESPACE/NAME, a policy, a pod or a service; a namespace that is left out
-// is the given one. It fails when there is no such object.
+// Explain says what there is to know of KIND/NAMESPACE/NAME, a policy, a pod, a service or an SD-WAN object; a namespace
+// that is left out is the given one. It fails when there is no such object.
 func (inv *Inventory) Explain(text, namespace string) (Explanation, error) {
+	e, err := inv.explain(text, namespace)
+	if err != nil {
+		return Explanation{}, err
+	}
+	e.Unknown = inv.Unknown()
+	return e, nil
+}
+
+func (inv *Inventory) explain(text, namespace string) (Explanation, error) {
 	parts := strings.Split(text, "/")
 	if len(parts) == 2 && namespace != "" {
 		parts = []string{parts[0], namespace, parts[1]}
 	}
 	kind, ok := kindOf(parts[0])
+	if edge := inv.edgeKind(parts[0]); edge != "" && len(parts) == 3 {
+		return inv.explainEdge(edge, parts[1]+"/"+parts[2])
+	}
 	if !ok || len(parts) != 3 || kind == KindNode {
-		return Explanation{}, fmt.Errorf("%q: expected networkpolicy/NAMESPACE/NAME, pod/NAMESPACE/NAME or service/NAMESPACE/NAME%s",
-			text, nearOnly(text, inv.everyName()))
+		return Explanation{}, fmt.Errorf("%q: expected networkpolicy/NAMESPACE/NAME, pod/NAMESPACE/NAME, service/NAMESPACE/NAME"+
+			" or the kind of an SD-WAN object that is there%s", text, nearOnly(text, inv.everyName()))
 	}
 	name := parts[1] + "/" + parts[2]
 	if !slices.Contains(inv.Names(kind), name) {
-		return Explanation{}, notFound(kind, name, inv.Names(kind))
+		err := notFound(kind, name, inv.Names(kind))
+		if kind == KindService {
+			err = inv.orUnknown(err)
+		}
+		return Explanation{}, err
 	}
 	switch kind {
 	case KindPolicy:
@@ -52,7 +71,7 @@ func (inv *Inventory) everyName() []string {
 			all = append(all, string(k)+"/"+n)
 		}
 	}
-	return all
+	return append(all, inv.EdgeNames()...)
 }
 
 // problemsOf are those of one object.

@@ -126,8 +126,8 @@ func TestExplainKnowsWhatIsMeant(t *testing.T) {
 	inv := query.NewInventory(examples(t))
 	for _, tc := range []struct{ text, err string }{
 		{"pod/shop/api", "pod shop/api: not found; did you mean shop/api-0 or shop/api-1?"},
-		{"policy/shop/web", `"policy/shop/web": expected networkpolicy/NAMESPACE/NAME, pod/NAMESPACE/NAME or service/NAMESPACE/NAME; did you mean networkpolicy/shop/web or service/shop/web?`},
-		{"node/node-a", `"node/node-a": expected networkpolicy/NAMESPACE/NAME, pod/NAMESPACE/NAME or service/NAMESPACE/NAME`},
+		{"policy/shop/web", `"policy/shop/web": expected networkpolicy/NAMESPACE/NAME, pod/NAMESPACE/NAME, service/NAMESPACE/NAME or the kind of an SD-WAN object that is there; did you mean networkpolicy/shop/web or service/shop/web?`},
+		{"node/node-a", `"node/node-a": expected networkpolicy/NAMESPACE/NAME, pod/NAMESPACE/NAME, service/NAMESPACE/NAME or the kind of an SD-WAN object that is there`},
 		{"svc/shop/dbs", "service shop/dbs: not found; did you mean shop/db?"},
 	} {
 		_, err := inv.Explain(tc.text, "")

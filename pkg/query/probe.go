@@ -93,6 +93,9 @@ func (inv *Inventory) answer(p *pair, w Where) (Answer, error) {
 			a.Notes = append(a.Notes, e.name+" is "+e.note)
 		}
 	}
+	if note := inv.servicesUnknown(); note != "" && (p.to.kind == KindService || p.to.kind == kindAddress) {
+		a.Notes = append(a.Notes, p.to.name+": "+note)
+	}
 	for i := range flows {
 		a.Flows = append(a.Flows, inv.judge(&flows[i], p))
 	}

@@ -1,6 +1,10 @@
 package query
 
-import "github.com/netloom/netloom/pkg/intent"
+import (
+	"fmt"
+
+	"github.com/netloom/netloom/pkg/intent"
+)
 
 // Unknown says of what a snapshot knows nothing because it could not be read, a line each, and what that does to answers.
 func Unknown(s *intent.Snapshot) []string {
@@ -14,4 +18,23 @@ func Unknown(s *intent.Snapshot) []string {
 			" have")
 	}
 	return out
+}
+
+// Unknown says of what the state knows nothing: see the function of that name.
+func (inv *Inventory) Unknown() []string { return Unknown(inv.state.Snapshot) }
+
+// servicesUnknown is the note of answers that services bear on; "" where services are known.
+func (inv *Inventory) servicesUnknown() string {
+	if !inv.state.Snapshot.Unknown().Has(intent.AreaBalancers) {
+		return ""
+	}
+	return "services cannot be read: whether that is an address of one is unknown"
+}
+
+// orUnknown says of an error about a service that it may come from what cannot be read.
+func (inv *Inventory) orUnknown(err error) error {
+	if err == nil || inv.servicesUnknown() == "" {
+		return err
+	}
+	return fmt.Errorf("%w; services cannot be read", err)
 }

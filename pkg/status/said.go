@@ -43,3 +43,20 @@ func (g *gateway) said(o Object, pod *v1alpha1.PodStatus) (v1alpha1.PodStatus, s
 		return none, "", false
 	}
 }
+
+// Said is the state that an object's status says, with its message; "" where it says none.
+func Said(o Object) (state, message string) {
+	_, had := look(o)
+	switch s := had.(type) {
+	case *v1alpha1.SdewanStatus:
+		return string(s.State), s.Message
+	case *v1alpha1.CNFServiceStatus:
+		return string(s.State), s.Message
+	case *v1alpha1.CNFLocalServiceStatus:
+		return string(s.State), s.Message
+	case *v1alpha1.CNFHubSiteStatus:
+		return string(s.State), s.Message
+	default:
+		return "", ""
+	}
+}

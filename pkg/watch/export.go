@@ -15,8 +15,9 @@ func Manifests(source Source, refs []Ref) ([]byte, error) {
 	list := struct {
 		APIVersion string           `json:"apiVersion"`
 		Kind       string           `json:"kind"`
+		Withheld   []Kind           `json:"withheld,omitempty"` // that cannot be read: see WithheldOf
 		Items      []runtime.Object `json:"items"`
-	}{"v1", "List", []runtime.Object{}}
+	}{"v1", "List", source.Withheld(), []runtime.Object{}}
 	for _, ref := range refs {
 		o, ok := source.Get(ref)
 		if !ok {

@@ -192,6 +192,7 @@ func (r *reading) list(raw json.RawMessage, path string, item metav1.TypeMeta, d
 	type list struct {
 		metav1.TypeMeta `json:",inline"`
 		Metadata        metav1.ListMeta   `json:"metadata"`
+		Withheld        []Kind            `json:"withheld"` // see WithheldOf
 		Items           []json.RawMessage `json:"items"`
 	}
 	if depth >= maxNesting {

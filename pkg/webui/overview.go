@@ -23,6 +23,10 @@ type Overview struct {
 	Services     int             `json:"services"`
 	Problems     []query.Problem `json:"problems"`
 	MoreProblems int             `json:"moreProblems,omitempty"`
+	Gateways     int             `json:"gateways,omitempty"`
+	Edges        int             `json:"edgeIntents,omitempty"`
+	// Unknown says of what nothing is known because it cannot be read.
+	Unknown []string `json:"unknown,omitempty"`
 }
 
 func (h *Handler) overview(_ *http.Request, b *board) (any, error) {
@@ -30,7 +34,13 @@ func (h *Handler) overview(_ *http.Request, b *board) (any, error) {
 	out := &Overview{
 		Cluster: s.Cluster, Revision: s.Snapshot.Revision(), Number: s.Number, At: s.At, Pods: s.View.EndpointCount(),
 		Policies: len(s.Objects.Policies), Sets: s.Snapshot.SetCount(), Services: len(s.Objects.Services),
-		Problems: []query.Problem{},
+		Problems: []query.Problem{}, Unknown: query.Unknown(s.Snapshot),
+	}
+	for range s.Snapshot.Gateways() {
+		out.Gateways++
+	}
+	for range s.Snapshot.EdgeIntents() {
+		out.Edges++
 	}
 	shown, more := cut(s.Problems, maxProblems)
 	out.Problems, out.MoreProblems = append(out.Problems, shown...), more

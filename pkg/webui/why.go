@@ -17,7 +17,8 @@ const (
 type Why struct {
 	Answers []query.Answer        `json:"answers"` // the first of them
 	More    int                   `json:"moreAnswers,omitempty"`
-	Counts  map[query.Verdict]int `json:"counts"` // of all answers, by verdict
+	Counts  map[query.Verdict]int `json:"counts"`            // of all answers, by verdict
+	Unknown []string              `json:"unknown,omitempty"` // what could not be read and may bear on them
 }
 
 func (h *Handler) why(r *http.Request, b *board) (any, error) {
@@ -39,7 +40,7 @@ func (h *Handler) why(r *http.Request, b *board) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Why{Counts: map[query.Verdict]int{}}
+	out := &Why{Counts: map[query.Verdict]int{}, Unknown: b.inventory().Unknown()}
 	for i := range answers {
 		out.Counts[answers[i].Verdict]++
 	}

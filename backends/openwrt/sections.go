@@ -1,0 +1,79 @@
+package openwrt
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// Section is one object of a gateway's device that a source object becomes.
+type Section struct {
+	Kind   string          `json:"kind"`             // such as mwan3/rules
+	Name   string          `json:"name"`             // on the device
+	Fields backends.Fields `json:"fields,omitempty"` // without secrets
+	Needs  []string        `json:"needs,omitempty"`  // what it refers to
+	// Reason says why it is not written, or what it lacks here.
+	Reason string `json:"reason,omitempty"`
+}
+
+// errNotHere stands for secrets where nobody reads them.
+var errNotHere = errors.New("what it holds depends on a Secret, which is not read for this")
+
+// SectionsOf is what the edge intents of a source object become on the device of a gateway, by kind and name. It asks
+// nobody: Secrets are not read, and what the device holds is not known. The owner is the one of Options.
+func SectionsOf(s *intent.Snapshot, g *intent.Gateway, owner string, of intent.Origin) []Section {
+	secrets := map[intent.SecretRef]secret{}
+	for e := range s.EdgeIntentsOf(g.Scope) {
+		if t, ok := e.Spec.(*intent.Tunnel); ok {
+			for _, v := range []intent.SecretValue{t.Key, t.Certificate, t.PrivateKey, t.CA} {
+				secrets[v.From] = secret{err: errNotHere}
+			}
+		}
+	}
+	guard := false
+	for p := range s.Policies() {
+		guard = guard || p.Edge == g.Scope && p.Edge != intent.Scope{}
+	}
+	names := newNamer(owner)
+	w := render(s, g, names, secrets, guard, nil)
+	var out []Section
+	for _, k := range sorted(w.objects) {
+		o := w.objects[k]
+		if o.origin != of.String() {
+			continue
+		}
+		section := Section{Kind: k.kind.String(), Name: k.name, Fields: fields(o.object)}
+		for _, need := range o.needs {
+			section.Needs = append(section.Needs, need.String())
+		}
+		out = append(out, section)
+	}
+	for _, skip := range w.skips {
+		if e := s.EdgeIntent(intent.EdgeID(skip.Intent)); e != nil && e.Origin == of {
+			out = append(out, skipped(e, names, skip.Reason))
+		}
+	}
+	return out
+}
+
+// skipped is what an intent would become.
+func skipped(e *intent.EdgeIntent, names namer, reason string) Section {
+	section := Section{Reason: strings.TrimSuffix(reason, "; what was written before stays")}
+	if k, ok := deviceKind(e.Spec); ok {
+		at := (&renderer{names: names}).keyOf(k, e)
+		section.Kind, section.Name = k.String(), at.name
+	}
+	return section
+}
+
+// String is a section on one line.
+func (s *Section) String() string {
+	text := fmt.Sprintf("%s %s", s.Kind, s.Name)
+	if s.Reason != "" {
+		text += ": " + s.Reason
+	}
+	return text
+}
