@@ -34,6 +34,12 @@
 // Load_Balancer_Group has no external_ids, and a Chassis_Template_Var may hold what others wrote: there the UUID alone says
 // that the row is ours, and the name that a variable is. In switches and routers, ours are the references to rows of ours.
 //
+// # Who may write
+//
+// Who claimed the database (NB_Global.external_ids, KeyClaim) begins each transaction with a wait that no later claim was
+// made, so that a late one is refused by the database, whole. A claim is no row of ours: plans know nothing of it. Each
+// transaction has a comment that says whose it is.
+//
 // # What is atomic, what is not expressible
 //
 // All that a NetworkPolicy can say is expressible; rules with ports of other protocols than TCP, UDP and SCTP are skipped,
