@@ -57,7 +57,7 @@ func optionsOf(cfg *config.Config) daemon.Options {
 	return daemon.Options{
 		Manifests: cfg.Manifests, Kubeconfig: cfg.Kubeconfig, KubeContext: cfg.KubeContext,
 		Watch:   watchOptions(cfg),
-		Cluster: cfg.Cluster, Families: cfg.Families,
+		Cluster: cfg.Cluster, Families: cfg.Families, Node: cfg.ZoneNode,
 		Target: builtin.Settings{Owner: cfg.Owner, OVN: builtin.OVNSettings{
 			Endpoints: cfg.OVN.Northbound,
 			TLS:       ovsdb.TLSFiles{CA: cfg.OVN.CACert, Cert: cfg.OVN.Cert, Key: cfg.OVN.Key},

@@ -41,6 +41,7 @@ type Config struct {
 	EndpointsAPI EndpointsAPI
 	Cluster      string // "" is the only one
 	Owner        string
+	ZoneNode     string // whose pods are subjects; "" is every node
 
 	OVN      OVN
 	Families intent.Families // zero takes those that pods hold

@@ -30,6 +30,7 @@ func sourceSettings() []Setting {
 		matching("owner", "netloom", "mark on every row that is written; instances that share a database need different ones",
 			"1 to 32 of a-z, 0-9 and, inside, dash", `^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$`,
 			func(c *Config) *string { return &c.Owner }),
+		zoneNode(),
 	}
 }
 

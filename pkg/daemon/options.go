@@ -17,6 +17,7 @@ type Options struct {
 	Watch       watch.Options // what is read of it
 
 	Cluster  string          // name of the cluster; "" is the only one
+	Node     string          // whose pods are subjects of policies; "" is every node
 	Families intent.Families // 0 is those that pods hold
 
 	Target    builtin.Settings // of the OVN target; Log is filled in
@@ -40,7 +41,7 @@ type Options struct {
 // translation is what the translator is told. Rules for Services that are none are off; New refuses them.
 func (o *Options) translation() translator.Options {
 	rules, _ := translator.ParseServiceRules(o.SDWAN.ServiceRules)
-	return translator.Options{Cluster: o.Cluster, Families: o.Families, Edges: translator.EdgeOptions{
+	return translator.Options{Cluster: o.Cluster, Families: o.Families, Node: o.Node, Edges: translator.EdgeOptions{
 		ClusterWide: o.SDWAN.ClusterWide, ServiceRules: rules, ServicePurpose: o.SDWAN.ServicePurpose,
 	}}
 }

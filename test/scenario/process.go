@@ -32,6 +32,7 @@ const owner = "scenario"
 type process struct {
 	dir     string
 	target  backendtest.Target
+	node    string               // whose pods are subjects and have ports; "" is every node
 	written map[watch.Ref]string // what the directory holds
 
 	source   *watch.Directory
@@ -59,7 +60,7 @@ func (p *process) restart(t *testing.T) {
 	log := logrus.New()
 	log.SetLevel(logrus.ErrorLevel)
 	p.source = watch.NewDirectory(p.dir, watch.Options{}, log)
-	p.made = translator.New(translator.Options{})
+	p.made = translator.New(translator.Options{Node: p.node})
 	p.snapshot = nil
 	p.backend = p.target.Open(t, owner)
 	p.reached = 0
@@ -168,6 +169,9 @@ func (p *process) endpoints() []intent.Endpoint {
 		}
 		e := intent.Endpoint{Key: intent.Key{Namespace: pod.Namespace, Name: pod.Name}, Node: pod.Spec.NodeName}
 		if pod.Spec.HostNetwork || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+			continue
+		}
+		if p.node != "" && e.Node != p.node {
 			continue
 		}
 		for _, ip := range pod.Status.PodIPs {

@@ -1,0 +1,30 @@
+package config_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestZoneNode(t *testing.T) {
+	inZone := func(args string) place {
+		return place{
+			args: "--ovn-nb unix:/run/ovn/ovnnb_db.sock " + args,
+			env:  map[string]string{"NETLOOM_ZONE_NODE": "ip-10-0-0-1.example"},
+		}
+	}
+	c, err := inZone("").load(t)
+	require.NoError(t, err)
+	require.Equal(t, "ip-10-0-0-1.example", c.ZoneNode)
+	for args, want := range map[string]string{
+		"--sdewan":                    "sdewan (flag --sdewan): cannot be given together with zone-node (environment NETLOOM_ZONE_NODE): every",
+		"--leader-elect":              "leader-elect (flag --leader-elect): cannot be given together with zone-node",
+		"--ui-listen 127.0.0.1:8081":  "ui-listen (flag --ui-listen): cannot be given together with zone-node",
+		"--zone-node Node_A --sdewan": `zone-node (flag --zone-node): "Node_A": expected the name of a node`,
+	} {
+		_, err := inZone(args).load(t)
+		require.ErrorContains(t, err, want)
+	}
+	_, err = inZone("--zone-node= --sdewan --leader-elect").load(t)
+	require.NoError(t, err)
+}
