@@ -49,6 +49,7 @@ type rig struct {
 	events  *record.FakeRecorder
 	opts    daemon.Options
 	daemon  *daemon.Daemon
+	page    http.Handler // of the daemon, where it has one
 	stop    func() // ends the daemon and waits for it
 	log     *logrus.Logger
 	devices map[string]*openwrttest.Device // by address
@@ -110,6 +111,9 @@ func (r *rig) start() {
 	r.source.again()
 	d, err := daemon.New(r.opts, r.log)
 	require.NoError(r, err)
+	if r.opts.UIListen != "" {
+		r.page = d.HushUI()
+	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- d.Run(ctx) }()

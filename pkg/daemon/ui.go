@@ -104,6 +104,7 @@ func (u *ui) published(p Published) {
 		Number: before.Number + 1, At: time.Now(),
 	}
 	u.tell(p, before.Problems, problems)
+	u.notes.keep(p.Snapshot)
 	u.notes.wanted(p.Snapshot.Revision(), p.Since)
 }
 

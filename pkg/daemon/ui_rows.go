@@ -25,6 +25,9 @@ const (
 // Rows reads the rows of an object from the OVN target, by a connection of its own. One request at a time: each reads
 // all ACLs of the owner, since a row may be shared.
 func (u *ui) Rows(ctx context.Context, kind, namespace, name string) []webui.TargetRows {
+	if len(u.daemon.targets) == 0 {
+		return []webui.TargetRows{} // there are gateways alone
+	}
 	out := webui.TargetRows{Target: u.daemon.targets[0].Name}
 	ctx, cancel := context.WithTimeout(ctx, rowsWait)
 	defer cancel()

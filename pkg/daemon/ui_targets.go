@@ -2,11 +2,14 @@ package daemon
 
 import (
 	"fmt"
+	"maps"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/query"
 	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/webui"
 )
@@ -45,6 +48,17 @@ func (n *targetNotes) target(name string) *targetNote {
 		n.of[name] = t
 	}
 	return t
+}
+
+// keep drops what is known of gateways that are gone.
+func (n *targetNotes) keep(s *intent.Snapshot) {
+	there := map[string]bool{}
+	for g := range s.Gateways() {
+		there[query.GatewayTarget(g)] = true
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	maps.DeleteFunc(n.of, func(name string, _ *targetNote) bool { return strings.HasPrefix(name, gatewayTargets) && !there[name] })
 }
 
 // wanted notes that there is a revision to come to.
@@ -139,31 +153,33 @@ func (n *targetNotes) Converged(target string, r intent.Revision, _ int) {
 func (u *ui) Targets() []webui.Target {
 	out := make([]webui.Target, 0, len(u.daemon.targets))
 	for _, t := range u.daemon.targets {
-		out = append(out, u.target(t))
+		s := t.loop.Status()
+		target := u.target(t.Name, &s)
+		if t.Up != nil {
+			up := t.Up()
+			target.Up = &up
+		}
+		out = append(out, target)
 	}
-	return out
+	return append(out, u.gateways()...)
 }
 
-func (u *ui) target(t *running) webui.Target {
-	s := t.loop.Status()
+// target is what the page says of a target whose loop stands so.
+func (u *ui) target(name string, s *reconcile.Status) webui.Target {
 	out := webui.Target{
-		Name: t.Name, Health: healthOf(&s), Revision: s.Revision, Wanted: s.Wanted, Owned: s.Owned,
+		Name: name, Health: healthOf(s), Revision: s.Revision, Wanted: s.Wanted, Owned: s.Owned,
 		LastConverged: s.LastConverged, NextRetry: s.NextRetry,
 		Writes: s.Applies, Failures: s.Failures, Refusals: s.Refusals, Drifts: s.Drifts,
 	}
 	if s.Err != nil {
 		out.Error = s.Err.Error()
 	}
-	if t.Up != nil {
-		up := t.Up()
-		out.Up = &up
-	}
 	for _, skip := range s.Skips {
 		out.Skips = append(out.Skips, webui.Skip(skip))
 	}
 	u.notes.mu.Lock()
 	defer u.notes.mu.Unlock()
-	note := u.notes.target(t.Name)
+	note := u.notes.target(name)
 	out.LastPlan, out.LastWrite, out.LastError = note.plan, note.write, note.mishap
 	out.Latency = webui.MillisOf(note.latency)
 	return out

@@ -50,19 +50,30 @@ type Target struct {
 	Refusals uint64 `json:"refusals"`
 	Drifts   uint64 `json:"drifts"`
 
+	Gateway *Gateway `json:"gateway,omitempty"` // of a target that is one
+
 	Skips     []Skip `json:"skips,omitempty"` // what the target cannot express, the first maxSkips
 	MoreSkips int    `json:"moreSkips,omitempty"`
+}
+
+// Gateway is what a target is that is a replica of a network function at the edge of the cluster.
+type Gateway struct {
+	Scope   string `json:"scope"` // NAMESPACE/PURPOSE
+	Group   string `json:"group,omitempty"`
+	Node    string `json:"node,omitempty"`
+	Address string `json:"address,omitempty"`
 }
 
 // Health is how a target stands, in a word.
 type Health string
 
-// What Health can be. Waiting is before the first plan.
+// What Health can be. Waiting is before the first plan. NotReady is a gateway that is not to be written to now.
 const (
 	InStep    Health = "in step"
 	OutOfStep Health = "out of step"
 	Refused   Health = "refused"
 	Waiting   Health = "waiting"
+	NotReady  Health = "not ready"
 )
 
 // Millis is a duration in milliseconds.
@@ -99,7 +110,7 @@ type Op struct {
 
 // Skip is an intent that a target cannot express.
 type Skip struct {
-	Intent string `json:"intent"` // ID of a policy or set
+	Intent string `json:"intent"` // ID of a policy, a set or an edge intent
 	Reason string `json:"reason"`
 }
 

@@ -65,7 +65,9 @@ async function glance() {
     const o = await get('overview');
     line.replaceChildren(
       (o.cluster ? o.cluster + ': ' : '') + `revision ${o.revision}, ${count(o.pods, 'pod')}, ${count(o.policies, 'policy', 'policies')}`,
-      o.problems.length ? h('span', {}, ', ', h('a', { href: '#/policies' }, h('strong', {}, count(o.problems.length + (o.moreProblems ?? 0), 'problem')))) : ', no problems');
+      o.gateways ? ', ' + count(o.gateways, 'gateway') : '',
+      o.problems.length ? h('span', {}, ', ', h('a', { href: '#/policies' }, h('strong', {}, count(o.problems.length + (o.moreProblems ?? 0), 'problem')))) : ', no problems',
+      ...(o.unknown ?? []).map((text) => h('strong', { class: 'fault' }, ' – ' + text)));
   } catch (error) {
     line.textContent = error.message;
   }

@@ -3,7 +3,7 @@
 import { get } from './api.js';
 import { count, fault, h, object, replace, table, when } from './dom.js';
 
-const health = { 'in step': 'allow', 'out of step': 'deny', refused: 'deny', waiting: 'mixed' };
+const health = { 'in step': 'allow', 'out of step': 'deny', refused: 'deny', waiting: 'mixed', 'not ready': 'mixed' };
 
 export function targets(root) {
   const out = h('div');
@@ -27,12 +27,13 @@ function card(t) {
     h('h2', {}, t.name, ' ', badge(t)),
     t.error && h('p', { class: 'fault' }, t.error),
     h('dl', {},
-      term('Connection', t.up === undefined ? '–' : t.up ? 'up' : 'down'),
+      t.gateway && [term('Gateway of', t.gateway.scope), term('Runs', [t.gateway.group, t.gateway.node && 'on ' + t.gateway.node, t.gateway.address && 'at ' + t.gateway.address].filter(Boolean).join(' '))],
+      !t.gateway && term('Connection', t.up === undefined ? '–' : t.up ? 'up' : 'down'),
       term('Revision', `${t.revision}${t.revision === t.wanted ? ', the newest' : ' of ' + t.wanted}`),
       term('Agreed last', when(t.lastConverged)),
       t.nextRetry && term('Next try', when(t.nextRetry)),
       term('Latency', t.latencyMs ? `${t.latencyMs} ms from the change until the target agreed` : '–'),
-      term('Owned rows', String(t.ownedRows)),
+      term(t.gateway ? 'Owned sections' : 'Owned rows', String(t.ownedRows)),
       term('So far', [count(t.writes, 'write'), count(t.failures, 'failure'), count(t.refusals, 'refusal'), count(t.drifts, 'drift')].join(', ')),
       term('Last error', t.lastError ? [when(t.lastError.at), ' ', t.lastError.message] : 'none')),
     plan('Last plan', t.lastPlan),

@@ -29,8 +29,9 @@ export function why(root, _, parameters) {
     failed: (error) => replace(out, fault(error)),
     refresh: async () => {
       if (!asked.from || !asked.to) return;
-      const { answers, moreAnswers, counts } = await get('why', asked);
+      const { answers, moreAnswers, counts, unknown } = await get('why', asked);
       replace(out,
+        unknown?.map((text) => h('p', { class: 'fault', role: 'note' }, text)),
         answers.length > 1 && h('p', {}, Object.entries(counts).map(([word, n]) => [verdict(word), ` ${n} `])),
         answers.map(answer),
         moreAnswers && h('p', { class: 'note' }, `and ${count(moreAnswers, 'answer')} more: narrow the pattern to see them`));
