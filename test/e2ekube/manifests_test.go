@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -81,25 +82,22 @@ func TestManifests(t *testing.T) {
 	nb := map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}}
 	plain, err := deployment.Kustomize(deployDir + "/overlays/central")
 	require.NoError(t, err)
-	for _, tc := range []struct {
-		name      string
-		namespace string
-		objects   []*unstructured.Unstructured
-	}{
+	for _, tc := range append([]manifestCase{
 		{"the overlay as it is", home, plain},
 		{"the overlay with monitoring", home, central(t, "monitoring")("ovn-nb: [tcp:127.0.0.1:6641]\n")},
 		{"the overlay with SD-WAN", home, central(t, "sdewan")("sdewan: true\n")},
 		{"the chart", "chart", helm(t, "chart", nb, nil)},
 		{"the chart with SD-WAN alone", "chart", helm(t, "chart", map[string]any{"sdewan": true}, nil)},
 		{"the chart with everything", "chart", helm(t, "chart", nb, everything)},
-	} {
+	}, webhookManifests(t)...) {
 		kube.Apply(`{apiVersion: v1, kind: Namespace, metadata: {name: ` + tc.namespace + `, labels: {pod-security.kubernetes.io/enforce: restricted}}}`)
 		for _, o := range tc.objects {
 			_, err := kube.TryApply(o, true)
 			require.NoError(t, err, "%s, dry run", tc.name)
 		}
-		kube.ApplyObjects(tc.objects)
-		for _, o := range tc.objects {
+		hooks, others := split(tc.objects, "ValidatingWebhookConfiguration")
+		kube.ApplyObjects(others)
+		for _, o := range slices.Concat(others, hooks) {
 			before, err := kube.TryApply(o, false)
 			require.NoError(t, err, tc.name)
 			after, err := kube.TryApply(o, false)
@@ -111,7 +109,29 @@ func TestManifests(t *testing.T) {
 			require.NoError(t, err)
 			return len(pods.Items) > 0
 		})
+		for _, o := range hooks { // nobody answers here
+			require.NoError(t, kube.Client().AdmissionregistrationV1().ValidatingWebhookConfigurations().Delete(t.Context(), o.GetName(), metav1.DeleteOptions{}))
+		}
 	}
+}
+
+// manifestCase is something that can be made of deploy/.
+type manifestCase struct {
+	name      string
+	namespace string
+	objects   []*unstructured.Unstructured
+}
+
+// split sets the objects of a kind apart.
+func split(objects []*unstructured.Unstructured, kind string) (of, others []*unstructured.Unstructured) {
+	for _, o := range objects {
+		if o.GetKind() == kind {
+			of = append(of, o)
+		} else {
+			others = append(others, o)
+		}
+	}
+	return of, others
 }
 
 // withoutStatus is an object without what its controllers write meanwhile.
@@ -279,7 +299,7 @@ func TestMonitoringNamesMetrics(t *testing.T) {
 			asked = append(asked, r.(map[string]any)["expr"].(string))
 		}
 	}
-	require.Len(t, asked, 8)
+	require.Len(t, asked, 10)
 	text, _, err := unstructured.NestedString(deployment.Find(objects, "ConfigMap", "netloom-dashboard").Object, "data", "netloom.json")
 	require.NoError(t, err)
 	var dashboard struct {
