@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/sirupsen/logrus"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	coordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/tools/leaderelection"
@@ -56,7 +57,7 @@ type election struct {
 	log     logrus.FieldLogger
 
 	mu      sync.Mutex
-	stop    context.CancelCauseFunc // ends the last term that has begun
+	stop    context.CancelCauseFunc // ends the last term that has begun; nil before the first
 	leading bool
 }
 
@@ -203,21 +204,27 @@ func (e *election) Leading() bool {
 	return e.leading
 }
 
-// standby says of an instance that does not lead who does. It fails where nobody is known to, as nothing is written then.
+// standby says of an instance that does not lead who does. It fails where this instance is not fit to take over, or nobody
+// has been seen to lead yet. One that had to stop because the API does not answer is fit.
 func (e *election) standby() (string, error) {
 	holder, trouble := e.lease.state()
-	var reason string
-	if trouble != nil {
-		reason = ": " + trouble.Error()
-	}
+	e.mu.Lock()
+	led := e.stop != nil
+	e.mu.Unlock()
+	line, fit := "standby: "+holder+" leads", true
 	switch holder {
 	case "":
-		return "", errors.New("standby: nobody leads" + reason)
+		line, fit = "standby: nobody leads", false
 	case e.opts.Identity:
-		return "", errors.New("standby: nobody else is known to lead" + reason)
-	default:
-		return "standby: " + holder + " leads" + reason, nil
+		line, fit = "standby: nobody leads", led
 	}
+	if trouble != nil {
+		line += ": " + trouble.Error()
+	}
+	if !fit || apierrors.IsForbidden(trouble) {
+		return "", errors.New(line)
+	}
+	return line, nil
 }
 
 // withDefaults fills in what the zero value leaves open.

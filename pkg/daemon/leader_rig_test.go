@@ -47,8 +47,10 @@ type leaseState struct {
 
 func newLeases() *leases { return &leases{Clientset: fake.NewClientset(), state: &leaseState{}} }
 
-// client is another client of the same API.
-func (l *leases) client() *leases { return &leases{Clientset: l.Clientset, state: l.state} }
+// client is another client of the same API, which fares as this one does now.
+func (l *leases) client() *leases {
+	return &leases{Clientset: l.Clientset, state: l.state, fault: l.fault}
+}
 
 func (l *leases) set(change func()) {
 	l.mu.Lock()
@@ -173,7 +175,6 @@ type replica struct {
 
 // diary is what happened, and when.
 type diary struct {
-	began time.Time
 	mu    sync.Mutex
 	lines []string
 }

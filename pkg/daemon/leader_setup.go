@@ -16,7 +16,7 @@ import (
 const (
 	podNameEnv      = "POD_NAME"
 	podNamespaceEnv = "POD_NAMESPACE"
-	namespaceFile   = "/var/run/secrets/kubernetes.io/serviceaccount/namespace" //nolint:gosec // it holds no credential
+	namespaceFile   = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 )
 
 // elect makes the election, where the options ask for one.

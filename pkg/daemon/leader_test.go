@@ -82,13 +82,16 @@ func TestALeaderThatCannotRenewEndsByTheDeadline(t *testing.T) {
 				pass(daemon.DefaultRenewDeadline)
 				require.Equal(t, []string{"a ends: the Lease could not be renewed in time"}, d.read())
 				require.False(t, a.Leading())
+				line, err := a.Standby()
+				require.NoError(t, err, "it is no less fit than anybody else")
+				require.Contains(t, line, "standby: nobody leads")
 				pass(daemon.DefaultLeaseDuration - daemon.DefaultRenewDeadline + 2*longest) // to see the last renewal, and that none came
 				require.Equal(t, []string{"b begins"}, d.read())
 				require.Equal(t, []string{"a", "b"}, api.holders(), "what cannot be reached cannot be given up")
 
 				a.leases.set(func() { a.leases.fault, a.leases.hangs = nil, false })
 				pass(2 * deafness)
-				line, err := a.Standby()
+				line, err = a.Standby()
 				require.NoError(t, err)
 				require.Equal(t, "standby: b leads", line)
 				require.Empty(t, d.read(), "it stands by, and nobody is disturbed")
@@ -122,14 +125,13 @@ func TestClocksMayDiffer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				api, d := newLeases(), &diary{}
-				renew := func(*coordinationv1.LeaseSpec) {}
 				holder, seconds := "elsewhere", int32(daemon.DefaultLeaseDuration/time.Second)
 				_, err := api.Leases(leaseSpace).Create(t.Context(), &coordinationv1.Lease{
 					ObjectMeta: metav1.ObjectMeta{Namespace: leaseSpace, Name: leaseName},
 					Spec:       coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &seconds},
 				}, metav1.CreateOptions{})
 				require.NoError(t, err)
-				renew = func(s *coordinationv1.LeaseSpec) {
+				renew := func(s *coordinationv1.LeaseSpec) {
 					at := metav1.NewMicroTime(time.Now().Add(skew))
 					s.RenewTime = &at
 				}
@@ -167,13 +169,25 @@ func TestNobodyLeadsWithoutTheRight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api, d := newLeases(), &diary{}
 		forbidden := apierrors.NewForbidden(coordinationv1.Resource("leases"), leaseName, errors.New("no such right"))
-		api.fault = forbidden
+		api.fault = forbidden // before it asks for the first time
 		a := newReplica(t, "a", api, d)
-		a.leases.set(func() { a.leases.fault = forbidden })
+		api.fault = nil
 		pass(time.Minute)
 		require.Empty(t, d.read())
 		_, err := a.Standby()
 		require.EqualError(t, err, fmt.Sprintf("standby: nobody leads: %v", forbidden))
+
+		api.give(t, "somebody")
+		a.leases.set(func() { a.leases.fault = nil })
+		pass(longest)
+		line, err := a.Standby()
+		require.NoError(t, err)
+		require.Equal(t, "standby: somebody leads", line)
+		a.leases.set(func() { a.leases.fault = forbidden })
+		pass(longest)
+		_, err = a.Standby()
+		require.EqualError(t, err, fmt.Sprintf("standby: somebody leads: %v", forbidden), "it could not take over")
+		api.give(t, "")
 		a.leases.set(func() { a.leases.fault = nil })
 		pass(longest)
 		require.Equal(t, []string{"a begins"}, d.read())

@@ -100,9 +100,12 @@ func central(t *testing.T, components ...string) (render func(settings string) [
 	}
 }
 
+// shortLease has what a leader that was killed leaves behind run out soon.
+const shortLease = "leader-elect-lease-duration: 5s\nleader-elect-renew-deadline: 4s\nleader-elect-retry-period: 500ms\n"
+
 // settingsFor point netloom at the database of a lab, and at the ports as the lab names them.
 func settingsFor(ovn *ovnlab.Lab) string {
-	return fmt.Sprintf("ovn-nb: [%q]\novn-lb-switches: \"!%s\"\nretry-max: 1s\nlog-level: debug\n", ovn.NBTCP(), ovnlab.WorldSwitch)
+	return fmt.Sprintf("ovn-nb: [%q]\novn-lb-switches: \"!%s\"\nretry-max: 1s\nlog-level: debug\n%s", ovn.NBTCP(), ovnlab.WorldSwitch, shortLease)
 }
 
 // run runs the one container of a Deployment that the API server holds.

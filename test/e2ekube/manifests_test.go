@@ -223,6 +223,7 @@ func TestChartRefuses(t *testing.T) {
 	}{
 		"no database":            {nil, "ovn-nb"},
 		"a setting misspelt":     {map[string]any{"config": map[string]any{"ovn-nb": "tcp:127.0.0.1:6641", "onwer": "x"}}, "onwer"},
+		"two that write":         {map[string]any{"config": nb, "leaderElection": false}, "replicas: expected 1 without leaderElection"},
 		"a value misspelt":       {map[string]any{"config": nb, "imagee": map[string]any{}}, "imagee"},
 		"a truth that is none":   {map[string]any{"config": nb, "dashboard": map[string]any{"enabled": "perhaps"}}, "enabled"},
 		"what the chart decides": {map[string]any{"config": map[string]any{"ovn-nb": "tcp:127.0.0.1:6641", "kubeconfig": "x"}}, "kubeconfig"},
