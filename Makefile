@@ -20,6 +20,8 @@ CLUSTERS   ?= 3000
 ROUNDS     ?= 20
 FUNCTIONS  ?= 20
 SHOTS      ?=
+PODS       ?= 10000
+POLICIES   ?= 1000
 
 # What starts goroutines, or is called from several.
 RACE_ROOMS  := ./labelcache/... ./translator/... ./pkg/... ./backends/... ./test/scenario/... ./test/edge/...
@@ -107,6 +109,11 @@ soak: ## Run the random tests for longer (CLUSTERS=3000 ROUNDS=20 FUNCTIONS=20)
 bench: ## Measure, beside the floor where there is one (BENCH=regexp BENCHTIME=1s)
 	$(GO) test -tags e2e -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem -timeout 60m -p 1 $(BENCH_ROOMS)
 
+.PHONY: bench-kube
+bench-kube: $(KUBEAPI) ## Measure on a real API server and ovsdb-server (PODS=10000 POLICIES=1000; root, OVN installed)
+	$(GO) test -C test/e2ekube -tags e2e -count=1 -timeout 60m -v -run '^TestScale$$' . \
+		-kubeapi $(CURDIR)/$(KUBEAPI) -pods $(PODS) -policies $(POLICIES)
+
 .PHONY: e2e
 e2e: ## Run the tests on a real OVN (root, OVN and Open vSwitch installed)
 	$(GO) test -tags e2e -count=1 -p 1 -timeout 30m $(E2E_ROOMS)
@@ -120,7 +127,7 @@ $(KUBEAPI):
 .PHONY: e2e-kube
 e2e-kube: $(KUBEAPI) ## Run the manifests of deploy/ on a real API server and a real OVN (root, OVN installed)
 	$(GO) vet -C test/e2ekube -tags e2e ./...
-	$(GO) test -C test/e2ekube -count=1 ./deployment
+	$(GO) test -C test/e2ekube -count=1 ./deployment ./nbwatch
 	$(GO) test -C test/e2ekube -tags e2e -count=1 -timeout 20m . -kubeapi $(CURDIR)/$(KUBEAPI)
 
 .PHONY: cluster

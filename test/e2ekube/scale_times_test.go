@@ -1,0 +1,156 @@
+//go:build e2e
+
+package e2ekube_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/netloom/netloom/test/e2e/ovnlab"
+	"github.com/netloom/netloom/test/e2ekube/kubelab"
+	"github.com/netloom/netloom/test/e2ekube/nbwatch"
+)
+
+// change is one request and what came of it, by this process's clock.
+type change struct {
+	sent      time.Time
+	answered  time.Time
+	told      time.Time // the plain watch had the event; zero while nobody watched
+	committed time.Time // the database told of a row with the change's mark
+	version   string    // of the object, by the answer
+	event     string    // by the event
+}
+
+// stopwatch takes the times of changes that are under way. A change carries a mark that no other has: an address that its
+// rows will hold, or the object's own name for rows that name it.
+type stopwatch struct {
+	mu      sync.Mutex
+	kinds   map[string][]*change
+	marks   map[string]*change // not committed yet
+	objects map[string]*change // not told yet
+	rows    int                // changes of rows so far
+}
+
+func newStopwatch() *stopwatch {
+	return &stopwatch{kinds: map[string][]*change{}, marks: map[string]*change{}, objects: map[string]*change{}}
+}
+
+// begin notes that a change is about to be requested. The function returned is called with its answer.
+func (s *stopwatch) begin(kind, object, mark string) (done func(version string)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := &change{}
+	s.kinds[kind] = append(s.kinds[kind], c)
+	s.marks[mark], s.objects[object] = c, c
+	c.sent = time.Now()
+	return func(version string) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		c.answered, c.version = time.Now(), version
+	}
+}
+
+// row takes a change of the database.
+func (s *stopwatch) row(c nbwatch.Change) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rows++
+	marks := c.Strings("addresses")
+	if c.Table == "ACL" && c.Verb == nbwatch.Inserted {
+		marks = []string{c.ExternalIDs["netloom.io/namespace"] + "/" + c.ExternalIDs["netloom.io/name"]}
+	}
+	for _, mark := range marks {
+		if pending := s.marks[mark]; pending != nil {
+			pending.committed = c.At
+			delete(s.marks, mark)
+		}
+	}
+}
+
+// seen is how many changes of rows there have been.
+func (s *stopwatch) seen() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rows
+}
+
+// watch follows pods and policies from now on by a plain watch each, of the kind and the encoding that netloom uses.
+func (s *stopwatch) watch(t *testing.T, kube *kubelab.Lab) (stop func()) {
+	t.Helper()
+	config := kube.Config()
+	config.ContentType = runtime.ContentTypeProtobuf
+	client, err := kubernetes.NewForConfig(config)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	follow := func(w watch.Interface, err error) {
+		require.NoError(t, err)
+		running.Go(func() {
+			defer w.Stop()
+			for e := range w.ResultChan() {
+				s.event(e, time.Now())
+			}
+		})
+	}
+	pods, err := client.CoreV1().Pods("").List(ctx, metav1.ListOptions{Limit: 1})
+	require.NoError(t, err)
+	from := metav1.ListOptions{ResourceVersion: pods.ResourceVersion}
+	follow(client.CoreV1().Pods("").Watch(ctx, from))
+	follow(client.NetworkingV1().NetworkPolicies("").Watch(ctx, from))
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}
+
+// event takes the first event of an object since its change began.
+func (s *stopwatch) event(e watch.Event, at time.Time) {
+	o, ok := e.Object.(metav1.Object)
+	if !ok {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.objects[key(o)]; c != nil {
+		c.told, c.event = at, o.GetResourceVersion()
+		delete(s.objects, key(o))
+	}
+}
+
+// await waits until every change of these kinds is committed.
+func (s *stopwatch) await(t *testing.T, netloom *kubelab.Pod, kinds ...string) {
+	t.Helper()
+	ovnlab.Eventually(t, scalePatience, "every change has its rows", func() bool {
+		netloom.Running()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return !slices.ContainsFunc(kinds, func(kind string) bool {
+			return slices.ContainsFunc(s.kinds[kind], func(c *change) bool { return c.committed.IsZero() })
+		})
+	})
+}
+
+// of are the changes of a kind, for those who read them when all is over.
+func (s *stopwatch) of(kind string) []*change {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.kinds[kind])
+}
+
+// quantile is the time below which the share q of all is.
+func quantile(all []time.Duration, q float64) time.Duration {
+	if len(all) == 0 {
+		return 0
+	}
+	all = slices.Sorted(slices.Values(all))
+	return all[min(int(q*float64(len(all))), len(all)-1)]
+}
