@@ -18,7 +18,7 @@ const chart = "../../../deploy/helm/netloom"
 var update = flag.Bool("update", false, "rewrite what the schema of the chart says of the settings")
 
 // fixed are the settings that the chart decides itself.
-var fixed = []string{"manifests", "kubeconfig", "kube-context", "listen", "leader-elect", "leader-elect-namespace"}
+var fixed = []string{
 	"manifests", "kubeconfig", "kube-context", "listen", "leader-elect", "leader-elect-namespace",
 	"webhook-listen", "webhook-tls-cert", "webhook-tls-key", "webhook-tls-secret", "webhook-tls-service", "webhook-tls-name",
 	"webhook-configuration", "webhook-exempt-group", "webhook-exempt-user",
