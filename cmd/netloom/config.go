@@ -73,6 +73,7 @@ func optionsOf(cfg *config.Config) daemon.Options {
 		},
 		Force: cfg.Force, Serving: servingOptions(&cfg.Serving), Listen: cfg.Listen, Pprof: cfg.Pprof, UIListen: cfg.UIListen,
 		SDWAN: sdwanOptions(&cfg.SDWAN), Webhook: webhookOptions(&cfg.Webhook),
+		Feedback: daemon.Feedback{PolicyStatus: cfg.Feedback.PolicyStatus, Events: cfg.Feedback.Events},
 		Leader: daemon.Leader{
 			Enabled: cfg.Leader.Elect, Namespace: cfg.Leader.Namespace, Name: cfg.Leader.Name,
 			LeaseDuration: cfg.Leader.LeaseDuration, RenewDeadline: cfg.Leader.RenewDeadline, RetryPeriod: cfg.Leader.RetryPeriod,

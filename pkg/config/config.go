@@ -53,9 +53,10 @@ type Config struct {
 	MaxDeleteFraction float64
 	Force             bool
 
-	SDWAN   SDWAN
-	Leader  Leader
-	Webhook Webhook
+	SDWAN    SDWAN
+	Feedback Feedback
+	Leader   Leader
+	Webhook  Webhook
 
 	Listen    string // "" serves nothing
 	UIListen  string // "" serves no web page

@@ -5,7 +5,7 @@ import "github.com/netloom/netloom/backends/ovn"
 // Settings lists every setting, in the order in which they are shown.
 func Settings() []Setting {
 	var all []Setting
-	for _, group := range [][]Setting{sourceSettings(), ovnSettings(), loopSettings(), leaderSettings(), sdwanSettings(), webhookSettings(), serverSettings(), servingSettings()} {
+	for _, group := range [][]Setting{sourceSettings(), ovnSettings(), loopSettings(), leaderSettings(), sdwanSettings(), feedbackSettings(), webhookSettings(), serverSettings(), servingSettings()} {
 		all = append(all, group...)
 	}
 	return all

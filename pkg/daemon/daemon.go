@@ -35,6 +35,7 @@ type Daemon struct {
 	clients  *clients   // nil where nothing is read from a Kubernetes API
 	webhook  *admission // nil where no admission reviews are answered
 	door     *door      // where requests come in
+	feedback *feedback  // nil where nobody is told of policies
 	election *election  // nil where this instance writes and no other does
 }
 
@@ -93,6 +94,10 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 		return nil, err
 	}
 	d.add(target)
+	if d.feedback, err = newFeedback(d); err != nil {
+		d.Close()
+		return nil, err
+	}
 	return d, nil
 }
 
@@ -163,6 +168,7 @@ func (d *Daemon) Close() {
 	if d.embedded != nil {
 		d.embedded.Close()
 	}
+	d.opts.Feedback.close()
 	if d.opts.SDWAN.endEvents != nil {
 		d.opts.SDWAN.endEvents()
 	}

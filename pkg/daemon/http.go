@@ -73,7 +73,7 @@ func (d *Daemon) ready(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, strings.Join(missing, "\n"), http.StatusServiceUnavailable)
 		return
 	}
-	_, _ = fmt.Fprintln(w, strings.Join(slices.Concat([]string{"ok"}, told, degraded(d.pipeline.Withheld()), d.webhook.degraded()), "\n"))
+	_, _ = fmt.Fprintln(w, strings.Join(slices.Concat([]string{"ok"}, told, degraded(d.pipeline.Withheld()), d.webhook.degraded(), d.feedback.degraded()), "\n"))
 }
 
 // latest answers 503 itself where there is no snapshot yet.

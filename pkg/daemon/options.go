@@ -18,6 +18,7 @@ type Options struct {
 
 	Cluster  string          // name of the cluster; "" is the only one
 	Node     string          // whose pods are subjects of policies; "" is every node
+	Node     string          // whose pods are subjects of policies; "" is every node
 	Families intent.Families // 0 is those that pods hold
 
 	Target    builtin.Settings // of the OVN target; Log is filled in
@@ -34,6 +35,8 @@ type Options struct {
 	Leader Leader // how one of several instances is chosen to write
 
 	SDWAN SDWAN // what is made of SD-WAN resources
+
+	Feedback Feedback // what people are told of policies
 
 	Webhook Webhook // which admission reviews are answered
 }

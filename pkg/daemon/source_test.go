@@ -135,6 +135,8 @@ func refOf(o runtime.Object) watch.Ref {
 		return watch.Ref{Kind: watch.KindNode, Name: o.Name}
 	case *networkingv1.NetworkPolicy:
 		return watch.Ref{Kind: watch.KindNetworkPolicy, Namespace: o.Namespace, Name: o.Name}
+	case *corev1.Service:
+		return watch.Ref{Kind: watch.KindService, Namespace: o.Namespace, Name: o.Name}
 	case *corev1.Secret:
 		return watch.Ref{Kind: "Secret", Namespace: o.Namespace, Name: o.Name}
 	default:

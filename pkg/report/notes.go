@@ -55,14 +55,14 @@ type Service struct {
 }
 
 // Service is what can be told of a Service now, given what was told. That a target lags behind is not told: what it balanced
-// before it still does.
-func (w *World) Service(key Key, was Service) Service {
-	out := Service{Problems: w.problems[key]}
+// before it still does. It is not settled then.
+func (w *World) Service(key Key, was Service) (out Service, settled bool) {
+	out, settled = Service{Problems: w.problems[key]}, true
 	origin := intent.Origin{Cluster: w.Cluster, Kind: KindService, Namespace: key.Namespace, Name: key.Name}
 	id := intent.LoadBalancerID(origin.String())
 	balancer := w.Snapshot.LoadBalancer(id)
 	if balancer == nil || len(balancer.Frontends) == 0 {
-		return out
+		return out, settled
 	}
 	for i := range w.targets {
 		t := &w.targets[i]
@@ -70,6 +70,7 @@ func (w *World) Service(key Key, was Service) Service {
 			continue
 		}
 		if t.all || t.balancers[id] || t.Stale {
+			settled = false
 			out.Balanced = append(out.Balanced, slices.DeleteFunc(slices.Clone(was.Balanced), func(old string) bool {
 				return !strings.HasPrefix(old, t.Name+" ")
 			})...)
@@ -77,7 +78,7 @@ func (w *World) Service(key Key, was Service) Service {
 		}
 		out.Balanced = append(out.Balanced, t.Name+" balances "+frontends(balancer))
 	}
-	return out
+	return out, settled
 }
 
 // shownFrontends is how many frontends a message names.

@@ -14,6 +14,7 @@ import (
 func (w *World) summarize(s, had *v1alpha1.PolicyStatusStatus, counts func(name string) bool) {
 	var voices []*v1alpha1.PolicyTarget
 	enforced := 0
+	s.Subjects, s.EnforcedGeneration = 0, 0
 	for i := range s.Targets {
 		t := &s.Targets[i]
 		if !w.owns(t.Name) && !counts(t.Name) {
@@ -37,6 +38,20 @@ func (w *World) summarize(s, had *v1alpha1.PolicyStatusStatus, counts func(name 
 			c.LastTransitionTime = old.LastTransitionTime
 		}
 	}
+}
+
+// Adopt has s say of the policy itself what had says, which another netloom wrote, and of the targets what they say: two that
+// understand a policy otherwise, such as while one is newer, do not write over each other for ever.
+func (w *World) Adopt(s, had *v1alpha1.PolicyStatusStatus, counts func(name string) bool) {
+	s.ObservedGeneration, s.Problems, s.ProblemCount = had.ObservedGeneration, had.Problems, had.ProblemCount
+	s.Peers = had.Peers
+	w.summarize(s, had, counts)
+}
+
+// SameView says whether two statuses say the same of the policy itself, whatever its targets say.
+func SameView(a, b *v1alpha1.PolicyStatusStatus) bool {
+	return a.ObservedGeneration == b.ObservedGeneration && a.ProblemCount == b.ProblemCount &&
+		slices.Equal(a.Problems, b.Problems) && slices.Equal(a.Peers, b.Peers)
 }
 
 // current says whether a target enforces the generation that s speaks of.

@@ -1,0 +1,154 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/netloom/netloom/backends/ovn"
+	"github.com/netloom/netloom/pkg/reconcile"
+	"github.com/netloom/netloom/pkg/report"
+)
+
+// Feedback says what people are told of NetworkPolicies and Services. The zero value tells nothing.
+type Feedback struct {
+	PolicyStatus bool // writes a PolicyStatus for each NetworkPolicy
+	Events       bool // makes Events of NetworkPolicies and Services
+
+	Dynamic  dynamic.Interface    // writes PolicyStatus objects; New makes one where it reads from an API
+	Recorder record.EventRecorder // New makes one where it reads from an API
+
+	endEvents func() // ends what New made for Recorder; nil where it made nothing
+}
+
+// How many requests for feedback an API gets: so many each second, and so many at once.
+const (
+	feedbackRate  = 40
+	feedbackBurst = 80
+)
+
+// clients makes the clients of an API that the options do not have yet.
+func (o *Feedback) clients(config *rest.Config) error {
+	config = rest.CopyConfig(config)
+	config.QPS, config.Burst = feedbackRate, feedbackBurst
+	if o.PolicyStatus && o.Dynamic == nil {
+		made, err := dynamic.NewForConfig(config)
+		if err != nil {
+			return fmt.Errorf("connect to Kubernetes: %w", err)
+		}
+		o.Dynamic = made
+	}
+	if o.Events && o.Recorder == nil {
+		client, err := kubernetes.NewForConfig(config)
+		if err != nil {
+			return fmt.Errorf("connect to Kubernetes: %w", err)
+		}
+		o.Recorder, o.endEvents = newRecorder(client)
+	}
+	return nil
+}
+
+// newFeedback puts together what tells people of policies; nil where nothing is to be told.
+func newFeedback(d *Daemon) (*feedback, error) {
+	opts := &d.opts.Feedback
+	if !opts.PolicyStatus && !opts.Events {
+		return nil, nil //nolint:nilnil // It is switched off.
+	}
+	if d.clients != nil {
+		if err := opts.clients(d.clients.config); err != nil {
+			return nil, err
+		}
+	}
+	if opts.PolicyStatus && opts.Dynamic == nil || opts.Events && opts.Recorder == nil {
+		return nil, errors.New("policy-status and policy-events: expected a Kubernetes API to write to, not a directory of manifests")
+	}
+	f := &feedback{
+		book: newBook(), source: d.source, latest: d.pipeline.Latest, cluster: d.opts.Cluster, node: d.opts.Node,
+		events: opts.Recorder, log: d.log,
+	}
+	if opts.PolicyStatus {
+		f.objects = newPolicyObjects(opts.Dynamic, d.opts.Node, d.metrics, f.book.mark, d.log)
+	}
+	f.book.source = d.source
+	f.book.policyOf = func(key report.Key) *networkingv1.NetworkPolicy {
+		return d.pipeline.translator.Policy(key.Namespace, key.Name)
+	}
+	f.targets = func(began time.Time) []report.Target { return d.reportTargets(began, f.book) }
+	d.observe = append(d.observe, f.book)
+	d.pipeline.OnPublish(func(p Published) { f.book.published(p, d.pipeline.Problems()) })
+	return f, nil
+}
+
+// run works in group until ctx ends.
+func (f *feedback) run(ctx context.Context, group *errgroup.Group) {
+	if f == nil {
+		return
+	}
+	group.Go(func() error { return f.Run(ctx) })
+	if f.objects != nil {
+		group.Go(func() error { return f.objects.Run(ctx) })
+	}
+}
+
+// degraded says for people what they are not told, and why; a line for each.
+func (f *feedback) degraded() []string {
+	if f == nil || f.objects == nil {
+		return nil
+	}
+	return f.objects.degraded()
+}
+
+// close ends what was made for feedback.
+func (o *Feedback) close() {
+	if o.endEvents != nil {
+		o.endEvents()
+	}
+}
+
+// staleAfter is for how long a target may be in trouble before what it holds is taken for unknown.
+const staleAfter = 2 * time.Minute
+
+// reportTargets tells how the targets stand, by what they have done since a time.
+func (d *Daemon) reportTargets(began time.Time, b *book) []report.Target {
+	var out []report.Target
+	for _, t := range d.targets {
+		s := t.loop.Status()
+		one := report.Target{Name: reportName(t.Name, d.opts.Node)}
+		if s.Synced() && !s.LastConverged.Before(began) {
+			one.Revision, one.Skips = s.Revision, s.Skips
+		}
+		if !s.Converged {
+			one.Trouble = "it has not answered yet"
+			if s.Err != nil {
+				one.Trouble = plainly(errors.Unwrap(s.Err))
+			}
+			if one.Refused = reconcile.IsRefused(s.Err); one.Refused {
+				one.Trouble = plainly(s.Err)
+			}
+		}
+		if since, ok := b.troubleSince(t.Name, one.Revision == 0, began); ok {
+			one.Stale = time.Since(since) >= staleAfter
+		}
+		if counter, ok := t.Backend.(*ovn.Backend); ok {
+			one.Rows = counter.CountRows
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// reportName is how a target is called in a PolicyStatus.
+func reportName(name, node string) string {
+	if node == "" {
+		return name
+	}
+	return name + "/" + node
+}

@@ -1,0 +1,27 @@
+package daemon
+
+import (
+	"github.com/sirupsen/logrus"
+
+	"github.com/netloom/netloom/backends/builtin"
+	"github.com/netloom/netloom/pkg/metrics"
+	"github.com/netloom/netloom/pkg/reconcile"
+)
+
+// NewOver makes a daemon that keeps a target that a test has made, and tells people of policies.
+func NewOver(opts Options, target *builtin.Target, log logrus.FieldLogger) (*Daemon, error) {
+	d := &Daemon{opts: opts, log: log, source: opts.Source, metrics: metrics.New()}
+	d.pipeline = NewPipeline(opts.Source, opts.translation(), log)
+	d.observe = reconcile.Observers{d.metrics}
+	d.add(target)
+	var err error
+	d.feedback, err = newFeedback(d)
+	return d, err
+}
+
+// Intervals of feedback.
+const (
+	SizeInterval = sizeInterval
+	StaleAfter   = staleAfter
+	FeedbackRate = feedbackRate
+)

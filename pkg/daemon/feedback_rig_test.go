@@ -1,0 +1,368 @@
+package daemon_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/builtin"
+	"github.com/netloom/netloom/backends/memory"
+	"github.com/netloom/netloom/pkg/apis/netloom/v1alpha1"
+	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/reconcile"
+)
+
+// desk is a cluster with policies, an API that keeps PolicyStatus objects, and a daemon that writes them.
+type desk struct {
+	*testing.T
+	source  *fakeSource
+	client  *dynamicfake.FakeDynamicClient
+	events  *record.FakeRecorder
+	rows    *memory.Target
+	backend *faulty
+	opts    daemon.Options
+	daemon  *daemon.Daemon
+	stop    func() // ends the daemon and waits for it
+
+	api *applied
+}
+
+// applied is what a server keeps of what is applied: who owns which targets, and a version for all objects.
+type applied struct {
+	mu      sync.Mutex
+	version int
+	owns    map[string]map[string][]string // by object and manager: targets
+	patches []string                       // each that was asked for: object, subresource, manager
+	fails   func(clienttesting.Action) error
+}
+
+// faulty is a backend that fails when it is told to.
+type faulty struct {
+	backends.Backend
+	mu    sync.Mutex
+	err   error
+	skips []backends.Skip
+}
+
+func (f *faulty) set(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.err = err
+}
+
+func (f *faulty) Plan(ctx context.Context, want *intent.Snapshot, since intent.Revision) (*backends.Plan, error) {
+	f.mu.Lock()
+	err, skips := f.err, f.skips
+	f.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	p, err := f.Backend.Plan(ctx, want, since)
+	if err == nil {
+		p.Skips = append(p.Skips, skips...)
+	}
+	return p, err
+}
+
+var policyStatuses = v1alpha1.GroupVersion.WithResource(v1alpha1.PluralPolicyStatus)
+
+func newDesk(t *testing.T) *desk {
+	d := &desk{
+		T: t, source: newFakeSource(), events: record.NewFakeRecorder(10_000), rows: memory.NewTarget(),
+		client: dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
+			policyStatuses: v1alpha1.KindPolicyStatus + "List",
+		}),
+		api: &applied{version: 100, owns: map[string]map[string][]string{}},
+	}
+	d.client.PrependReactor("patch", "*", d.patch)
+	d.client.PrependReactor("*", "*", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		d.api.mu.Lock()
+		defer d.api.mu.Unlock()
+		if d.api.fails != nil {
+			if err := d.api.fails(a); err != nil {
+				return true, nil, err
+			}
+		}
+		return false, nil, nil
+	})
+	d.client.PrependWatchReactor("*", func(a clienttesting.Action) (bool, watchInterface, error) {
+		d.api.mu.Lock()
+		defer d.api.mu.Unlock()
+		if d.api.fails != nil {
+			if err := d.api.fails(a); err != nil {
+				return true, nil, err
+			}
+		}
+		return false, nil, nil
+	})
+	d.source.put(namespace("shop"), pod("db-0", "db", "n1", "10.0.0.1"), pod("web-0", "web", "n1", "10.0.0.2"))
+	d.source.sync()
+	d.opts = daemon.Options{
+		Source: d.source,
+		Reconcile: reconcile.Options{
+			RetryMin: 250 * time.Millisecond, RetryMax: 5 * time.Second, MaxInterval: 5 * time.Minute, MaxDeleteFraction: 1,
+		},
+		Feedback: daemon.Feedback{PolicyStatus: true, Events: true, Dynamic: d.client, Recorder: d.events},
+	}
+	return d
+}
+
+// atDesk runs f with a desk, where time passes when nothing else can happen.
+func atDesk(t *testing.T, f func(*desk)) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		defer func() {
+			if d.stop != nil {
+				d.stop()
+			}
+		}()
+		f(d)
+	})
+}
+
+// start runs a daemon, and lets a moment pass.
+func (d *desk) start() {
+	d.Helper()
+	d.backend = &faulty{Backend: memory.New(d.rows, "netloom")}
+	made, err := daemon.NewOver(d.opts, &builtin.Target{Name: "ovn", Backend: d.backend}, testLog(d.T))
+	require.NoError(d, err)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(d.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- made.Run(ctx) }()
+	d.daemon = made
+	d.stop = func() {
+		cancel()
+		require.NoError(d, <-ended)
+		d.stop = nil
+	}
+	d.after(2 * time.Second)
+}
+
+// after lets time pass.
+func (*desk) after(t time.Duration) {
+	time.Sleep(t)
+	synctest.Wait()
+}
+
+// policy puts a policy of a generation, with the port that it opens.
+func (d *desk) policy(name string, generation int64, port int, change ...func(*networkingv1.NetworkPolicy)) {
+	p := policy(name, "web", "db")
+	p.Namespace, p.Generation, p.UID = "shop", generation, types.UID("uid-of-"+name)
+	p.Spec.Ingress[0].Ports = []networkingv1.NetworkPolicyPort{{Port: portNumber(port)}}
+	for _, f := range change {
+		f(p)
+	}
+	d.source.put(p)
+}
+
+// status is what the object of a policy says; nil where there is none.
+func (d *desk) status(name string) *v1alpha1.PolicyStatus {
+	d.Helper()
+	o, err := d.client.Tracker().Get(policyStatuses, "shop", name)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	require.NoError(d, err)
+	u, ok := o.(*unstructured.Unstructured)
+	require.True(d, ok)
+	out := &v1alpha1.PolicyStatus{}
+	require.NoError(d, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, out))
+	return out
+}
+
+// says is the condition Enforced of a policy and the generation that is, in short.
+func (d *desk) says(name string) string {
+	d.Helper()
+	s := d.status(name)
+	if s == nil {
+		return "nothing"
+	}
+	for _, c := range s.Status.Conditions {
+		if c.Type == v1alpha1.ConditionEnforced {
+			return fmt.Sprintf("%s %s %d", c.Status, c.Reason, s.Status.EnforcedGeneration)
+		}
+	}
+	return "no condition"
+}
+
+// writes takes what was asked for since the last call.
+func (d *desk) writes() []string {
+	d.api.mu.Lock()
+	defer d.api.mu.Unlock()
+	out := d.api.patches
+	d.api.patches = nil
+	return out
+}
+
+// told takes the Events that were made since the last call.
+func (d *desk) told() []string {
+	var out []string
+	for {
+		select {
+		case e := <-d.events.Events:
+			out = append(out, e)
+		default:
+			return out
+		}
+	}
+}
+
+func (d *desk) fail(f func(clienttesting.Action) error) {
+	d.api.mu.Lock()
+	defer d.api.mu.Unlock()
+	d.api.fails = f
+}
+
+func (d *desk) ready() string {
+	w := httptest.NewRecorder()
+	d.daemon.Handler().ServeHTTP(w, httptest.NewRequestWithContext(d.Context(), "GET", "/readyz", nil))
+	return w.Body.String()
+}
+
+// remove deletes the object of a policy, as the garbage collector does.
+func (d *desk) remove(name string) {
+	d.Helper()
+	require.NoError(d, d.client.Tracker().Delete(policyStatuses, "shop", name))
+	d.api.mu.Lock()
+	delete(d.api.owns, name)
+	d.api.mu.Unlock()
+}
+
+// patch applies on the server's side, as far as a PolicyStatus needs it: each manager owns its targets, and the manager
+// called netloom all else. What changes nothing leaves the version.
+func (d *desk) patch(a clienttesting.Action) (bool, runtime.Object, error) {
+	p, ok := a.(clienttesting.PatchActionImpl)
+	if !ok || p.GetPatchType() != types.ApplyPatchType {
+		return true, nil, errors.New("expected what is applied")
+	}
+	manager := p.PatchOptions.FieldManager
+	d.api.mu.Lock()
+	defer d.api.mu.Unlock()
+	d.api.patches = append(d.api.patches, strings.TrimSpace(p.GetName()+" "+p.GetSubresource()+" by "+manager))
+	var content map[string]any
+	if err := json.Unmarshal(p.GetPatch(), &content); err != nil {
+		return true, nil, err
+	}
+	want := &unstructured.Unstructured{Object: content}
+	found, err := d.client.Tracker().Get(policyStatuses, p.GetNamespace(), p.GetName())
+	if err != nil && p.GetSubresource() != "" {
+		return true, nil, apierrors.NewNotFound(policyStatuses.GroupResource(), p.GetName())
+	}
+	missing := err != nil
+	var now *unstructured.Unstructured
+	if missing {
+		now = &unstructured.Unstructured{Object: map[string]any{"apiVersion": content["apiVersion"], "kind": content["kind"]}}
+		now.SetNamespace(p.GetNamespace())
+		now.SetName(p.GetName())
+		now.SetUID(types.UID("object-" + strconv.Itoa(d.api.version)))
+	} else if was, ok := found.(*unstructured.Unstructured); ok {
+		now = was.DeepCopy()
+	}
+	if v := want.GetResourceVersion(); v != "" && v != now.GetResourceVersion() {
+		return true, nil, apierrors.NewConflict(policyStatuses.GroupResource(), p.GetName(), errors.New("changed"))
+	}
+	before := now.DeepCopy()
+	if p.GetSubresource() == "" {
+		now.SetOwnerReferences(want.GetOwnerReferences())
+	} else {
+		d.api.merge(p.GetName(), manager, now, want)
+	}
+	if missing || fmt.Sprint(before.Object) != fmt.Sprint(now.Object) {
+		d.api.version++
+		now.SetResourceVersion(strconv.Itoa(d.api.version))
+		if missing {
+			err = d.client.Tracker().Create(policyStatuses, now, p.GetNamespace())
+		} else {
+			err = d.client.Tracker().Update(policyStatuses, now, p.GetNamespace())
+		}
+		if err != nil {
+			return true, nil, err
+		}
+	}
+	return true, now.DeepCopy(), nil
+}
+
+// merge has the status of an object be what a manager applies of it.
+func (a *applied) merge(name, manager string, now, want *unstructured.Unstructured) {
+	had, _, _ := unstructured.NestedMap(now.Object, "status")
+	wanted, _, _ := unstructured.NestedMap(want.Object, "status")
+	targets := map[string]any{}
+	list, _ := had["targets"].([]any)
+	for _, t := range list {
+		targets[fmt.Sprint(t.(map[string]any)["name"])] = t
+	}
+	if a.owns[name] == nil {
+		a.owns[name] = map[string][]string{}
+	}
+	for _, gone := range a.owns[name][manager] {
+		delete(targets, gone)
+	}
+	a.owns[name][manager] = nil
+	list, _ = wanted["targets"].([]any)
+	for _, t := range list {
+		called := fmt.Sprint(t.(map[string]any)["name"])
+		targets[called] = t
+		a.owns[name][manager] = append(a.owns[name][manager], called)
+	}
+	out := had
+	if manager == "netloom" {
+		out = wanted
+	}
+	if out == nil {
+		out = map[string]any{}
+	}
+	delete(out, "targets")
+	if len(targets) > 0 {
+		var all []any
+		for _, called := range slices.Sorted(maps.Keys(targets)) {
+			all = append(all, targets[called])
+		}
+		out["targets"] = all
+	}
+	_ = unstructured.SetNestedField(now.Object, out, "status")
+}
+
+// newRows is an empty target.
+func newRows() *memory.Target { return memory.NewTarget() }
+
+// put has an object be as somebody else writes it.
+func (d *desk) put(o *v1alpha1.PolicyStatus) {
+	d.Helper()
+	o.APIVersion, o.Kind = v1alpha1.GroupVersion.String(), v1alpha1.KindPolicyStatus
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	require.NoError(d, err)
+	require.NoError(d, d.client.Tracker().Update(policyStatuses, &unstructured.Unstructured{Object: fields}, "shop"))
+}
+
+// podAt is a pod with an address, as pod makes it.
+func podAt(name, app, addr string) *corev1.Pod { return pod(name, app, "n1", addr) }
+
+// nodeNamed is a node.
+func nodeNamed(name string) *corev1.Node {
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+}

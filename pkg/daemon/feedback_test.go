@@ -1,0 +1,355 @@
+package daemon_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/apis/netloom/v1alpha1"
+	"github.com/netloom/netloom/pkg/daemon"
+)
+
+type watchInterface = apiwatch.Interface
+
+func portNumber(n int) *intstr.IntOrString {
+	out := intstr.FromInt(n)
+	return &out
+}
+
+var errDown = fmt.Errorf("dial: connection refused: %w", backends.ErrUnreachable)
+
+func TestAPolicySaysWhetherItIsEnforced(t *testing.T) {
+	atDesk(t, func(d *desk) {
+		d.policy("db", 1, 80)
+		d.start()
+		require.Equal(t, "True Enforced 1", d.says("db"))
+		s := d.status("db")
+		require.EqualValues(t, 1, s.Status.Subjects)
+		require.Equal(t, "1/1", s.Status.EnforcedTargets)
+		require.Equal(t, "ovn", s.Status.Targets[0].Name)
+		require.Len(t, s.OwnerReferences, 1)
+		require.EqualValues(t, "uid-of-db", s.OwnerReferences[0].UID)
+		require.Equal(t, "NetworkPolicy", s.OwnerReferences[0].Kind)
+		require.Equal(t, []string{"db  by netloom", "db status by netloom"}, d.writes())
+
+		d.after(time.Hour)
+		require.Empty(t, d.writes(), "nothing changes, nothing is written")
+
+		d.policy("db", 2, 81)
+		d.after(time.Second)
+		require.Equal(t, "True Enforced 2", d.says("db"))
+		require.Equal(t, []string{"db status by netloom"}, d.writes(), "one write: it was written before anybody looked")
+	})
+}
+
+func TestAChangedPolicyIsEnforcedOnceItIsWritten(t *testing.T) {
+	atDesk(t, func(d *desk) {
+		d.policy("db", 1, 80)
+		d.policy("other", 1, 80)
+		d.start()
+		d.writes()
+		d.backend.set(errDown)
+		d.policy("db", 2, 81)
+		d.after(10 * time.Second)
+		require.Equal(t, "False Trouble 1", d.says("db"))
+		require.EqualValues(t, 2, d.status("db").Status.ObservedGeneration)
+		require.EqualValues(t, 1, d.status("db").Status.Targets[0].Generation)
+		require.Contains(t, d.status("db").Status.Targets[0].Message, "connection refused")
+		require.Equal(t, "True Enforced 1", d.says("other"), "it is in force as long as nobody knows better")
+		require.Equal(t, []string{"db status by netloom"}, d.writes(), "however often it was tried")
+
+		d.after(daemon.StaleAfter)
+		require.Equal(t, "Unknown Unreachable 1", d.says("other"))
+		require.Equal(t, "Unknown Unreachable 1", d.says("db"))
+		d.backend.set(nil)
+		d.after(10 * time.Second)
+		require.Equal(t, "True Enforced 2", d.says("db"))
+		require.Equal(t, "True Enforced 1", d.says("other"))
+	})
+}
+
+func TestARestartWritesNothing(t *testing.T) {
+	atDesk(t, func(d *desk) {
+		d.policy("db", 1, 80)
+		d.start()
+		d.after(time.Minute)
+		before := d.status("db")
+		d.writes()
+		d.told()
+		d.stop()
+		d.source.again()
+		d.start()
+		d.after(time.Minute)
+		require.Empty(t, d.writes())
+		require.Empty(t, d.told())
+		require.Equal(t, before, d.status("db"))
+
+		d.stop()
+		d.policy("db", 2, 81)
+		d.source.again()
+		d.start()
+		require.Equal(t, "True Enforced 2", d.says("db"))
+		require.Equal(t, []string{"Normal Translated generation 2 is translated", "Normal Enforced generation 2 is enforced by ovn"}, d.told())
+	})
+}
+
+func TestSizesAreToldOnceInAWhile(t *testing.T) {
+	atDesk(t, func(d *desk) {
+		for i := range 20 {
+			d.policy(fmt.Sprintf("db-%d", i), 1, 80+i)
+		}
+		d.start()
+		d.after(time.Minute)
+		d.writes()
+		for i := range 400 { // 40 s
+			d.source.put(podAt(fmt.Sprintf("web-%d", 1+i), "web", fmt.Sprintf("10.0.%d.%d", 1+i/200, 1+i%200)))
+			d.after(100 * time.Millisecond)
+		}
+		n := len(d.writes())
+		require.LessOrEqual(t, n, 20*5, "each policy once in %s", daemon.SizeInterval)
+		require.GreaterOrEqual(t, n, 20*3)
+		d.after(daemon.SizeInterval + time.Second)
+		require.EqualValues(t, 401, d.status("db-7").Status.Peers[0].Pods)
+		require.EqualValues(t, 401, d.status("db-7").Status.Peers[0].Addresses)
+		d.writes()
+		d.after(time.Hour)
+		require.Empty(t, d.writes())
+	})
+}
+
+func TestAThousandPoliciesDoNotFloodTheServer(t *testing.T) {
+	atDesk(t, func(d *desk) {
+		const policies = 1000
+		for i := range policies {
+			d.policy(fmt.Sprintf("p-%d", i), 1, 1000+i)
+		}
+		d.start()
+		seen := len(d.writes())
+		for range 30 {
+			d.after(time.Second)
+			n := len(d.writes())
+			require.LessOrEqual(t, n, daemon.FeedbackRate+1)
+			seen += n
+		}
+		d.policy("p-500", 2, 7)
+		d.after(time.Second)
+		require.Equal(t, "True Enforced 2", d.says("p-500"), "what is new comes first")
+		d.after(time.Minute)
+		seen += len(d.writes())
+		require.InDelta(t, 2*policies, seen, 1, "two for each, and one for the edit if it was not its first")
+		d.after(time.Hour)
+		require.Empty(t, d.writes())
+		require.LessOrEqual(t, len(d.told()), 2, "what was there at the start is no news")
+	})
+}
+
+func TestADeletedStatusComesBack(t *testing.T) {
+	atDesk(t, func(d *desk) {
+		d.policy("db", 1, 80)
+		d.start()
+		since := d.status("db").Status.Targets[0].Since
+		d.after(time.Minute)
+		d.remove("db")
+		d.after(2 * time.Second)
+		require.Equal(t, "True Enforced 1", d.says("db"))
+		require.Equal(t, since, d.status("db").Status.Targets[0].Since)
+
+		d.writes()
+		d.source.remove(&networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db"}})
+		d.after(time.Minute)
+		require.Empty(t, d.writes(), "the garbage collector takes it away")
+		d.remove("db")
+		d.after(time.Minute)
+		require.Empty(t, d.writes())
+	})
+}
+
+func TestAPolicyOfTheSameNameIsAnother(t *testing.T) {
+	atDesk(t, func(d *desk) {
+		d.policy("db", 7, 80)
+		d.start()
+		require.Equal(t, "True Enforced 7", d.says("db"))
+		d.source.remove(&networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db"}})
+		d.after(2 * time.Second)
+		d.policy("db", 1, 80, func(p *networkingv1.NetworkPolicy) { p.UID = "another" })
+		d.after(2 * time.Second)
+		require.Equal(t, "True Enforced 1", d.says("db"))
+		require.Len(t, d.status("db").OwnerReferences, 1)
+		require.EqualValues(t, "another", d.status("db").OwnerReferences[0].UID)
+	})
+}
+
+func TestWhatSomebodyElseWritesIsWrittenOver(t *testing.T) {
+	atDesk(t, func(d *desk) {
+		d.policy("db", 1, 80)
+		d.start()
+		o := d.status("db")
+		o.Status.EnforcedGeneration = 99
+		o.ResourceVersion = "7777"
+		d.put(o)
+		d.after(2 * time.Second)
+		require.Equal(t, "True Enforced 1", d.says("db"))
+	})
+}
+
+func TestARightThatIsMissingDegrades(t *testing.T) {
+	for what, tc := range map[string]struct {
+		fails func(clienttesting.Action) error
+		want  string
+	}{
+		"to patch": {func(a clienttesting.Action) error {
+			if a.GetVerb() == "patch" {
+				return apierrors.NewForbidden(policyStatuses.GroupResource(), "db", nil)
+			}
+			return nil
+		}, "degraded: PolicyStatus objects cannot be written: "},
+		"to read, or the CRD": {func(a clienttesting.Action) error {
+			if a.GetVerb() != "patch" {
+				return apierrors.NewNotFound(policyStatuses.GroupResource(), "")
+			}
+			return nil
+		}, "degraded: PolicyStatus objects cannot be read, so that none is written: "},
+	} {
+		t.Run(what, func(t *testing.T) {
+			atDesk(t, func(d *desk) {
+				d.policy("db", 1, 80)
+				d.fail(tc.fails)
+				d.start()
+				d.after(time.Minute)
+				require.Contains(t, d.ready(), "ok\n"+tc.want)
+				require.NotEmpty(t, d.rows.Rows("netloom"), "policies are enforced all the same")
+				require.Nil(t, d.status("db"))
+				d.policy("db", 2, 81)
+				d.after(2 * time.Second)
+				require.Contains(t, d.told(), "Normal Enforced generation 2 is enforced by ovn")
+				d.writes()
+				d.after(10 * time.Minute)
+				require.LessOrEqual(t, len(d.writes()), 25, "it is tried again with pauses")
+				d.fail(nil)
+				d.after(2 * time.Minute)
+				require.Equal(t, "True Enforced 2", d.says("db"))
+				require.Equal(t, "ok\n", d.ready())
+			})
+		})
+	}
+}
+
+func TestPolicyEventsAreToldOnce(t *testing.T) {
+	atDesk(t, func(d *desk) {
+		faulty := func(p *networkingv1.NetworkPolicy) {
+			p.Annotations = map[string]string{"netloom.io/acl-logging": "nonsense"}
+		}
+		d.policy("db", 1, 80)
+		d.policy("odd", 1, 80, faulty)
+		d.start()
+		told := d.told()
+		require.Len(t, told, 1, "of what was there at the start its problems alone")
+		require.Contains(t, told[0], "Warning Problem metadata.annotations[netloom.io/acl-logging]: ")
+		require.Equal(t, "False Problem 1", d.says("odd"))
+		require.Equal(t, "metadata.annotations[netloom.io/acl-logging]", d.status("odd").Status.Problems[0].Field)
+
+		d.policy("odd", 1, 80) // which makes no new generation
+		d.after(2 * time.Second)
+		require.Equal(t, "True Enforced 1", d.says("odd"))
+		d.policy("odd", 1, 80, faulty)
+		d.after(2 * time.Second)
+		require.Len(t, d.told(), 1)
+		d.policy("db", 2, 81)
+		d.policy("new", 1, 80)
+		d.after(2 * time.Second)
+		require.ElementsMatch(t, []string{
+			"Normal Translated generation 2 is translated", "Normal Enforced generation 2 is enforced by ovn",
+			"Normal Translated generation 1 is translated", "Normal Enforced generation 1 is enforced by ovn",
+		}, d.told())
+		d.backend.set(errDown)
+		d.after(10 * time.Minute)
+		d.backend.set(nil)
+		d.after(10 * time.Minute)
+		require.Empty(t, d.told())
+	})
+}
+
+func TestEventsNeedNoPolicyStatus(t *testing.T) {
+	atDesk(t, func(d *desk) {
+		d.opts.Feedback.PolicyStatus, d.opts.Feedback.Dynamic = false, nil
+		d.start()
+		d.policy("db", 1, 80)
+		d.source.put(&corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
+			Spec: corev1.ServiceSpec{
+				Type: corev1.ServiceTypeClusterIP, ClusterIP: "10.96.0.1", ClusterIPs: []string{"10.96.0.1"},
+				Ports: []corev1.ServicePort{{Port: 80, Protocol: corev1.ProtocolTCP}},
+			},
+		})
+		d.after(2 * time.Second)
+		require.ElementsMatch(t, []string{
+			"Normal Translated generation 1 is translated", "Normal Enforced generation 1 is enforced by ovn",
+			"Normal Balanced ovn balances tcp/10.96.0.1:80",
+		}, d.told())
+		d.after(time.Hour)
+		require.Empty(t, d.told())
+		require.Empty(t, d.writes())
+	})
+}
+
+func TestTheNetloomsOfNodesWriteOneObject(t *testing.T) {
+	atDesk(t, func(d *desk) {
+		d.source.put(nodeNamed("n1"), nodeNamed("n2"))
+		d.policy("db", 1, 80)
+		d.opts.Node = "n1"
+		d.start()
+		require.Equal(t, "True Enforced 1", d.says("db"))
+		require.Equal(t, []string{"db  by netloom", "db status by netloom/n1", "db status by netloom"}, d.writes())
+		other := &desk{T: t, source: newFakeSource(), client: d.client, events: d.events, rows: d.rows, api: d.api, opts: d.opts}
+		other.rows = newRows()
+		other.source.put(namespace("shop"), nodeNamed("n1"), nodeNamed("n2"), podAt("db-0", "db", "10.0.0.1"))
+		other.source.sync()
+		other.policy("db", 1, 80)
+		other.opts.Source, other.opts.Node = other.source, "n2"
+		other.start()
+		defer func() { other.stop() }()
+		d.after(5 * time.Second)
+		s := d.status("db").Status
+		require.Len(t, s.Targets, 2)
+		require.Equal(t, "2/2", s.EnforcedTargets)
+		d.writes()
+		d.after(time.Hour)
+		require.Empty(t, d.writes(), "they do not quarrel")
+
+		other.backend.set(errDown)
+		d.policy("db", 2, 81)
+		other.policy("db", 2, 81)
+		d.after(5 * time.Second)
+		s = d.status("db").Status
+		require.Equal(t, "1/2", s.EnforcedTargets)
+		require.Equal(t, "False Trouble 1", d.says("db"))
+		require.True(t, strings.HasPrefix(condition(&s).Message, "ovn/n2: "), condition(&s).Message)
+		other.backend.set(nil)
+		d.after(10 * time.Second)
+		require.Equal(t, "True Enforced 2", d.says("db"))
+		require.Equal(t, "2/2", d.status("db").Status.EnforcedTargets)
+		d.writes()
+		d.after(time.Hour)
+		require.Empty(t, d.writes())
+	})
+}
+
+func condition(s *v1alpha1.PolicyStatusStatus) metav1.Condition {
+	for _, c := range s.Conditions {
+		if c.Type == v1alpha1.ConditionEnforced {
+			return c
+		}
+	}
+	return metav1.Condition{}
+}

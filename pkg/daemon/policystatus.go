@@ -1,0 +1,298 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/sirupsen/logrus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/flowcontrol"
+
+	"github.com/netloom/netloom/pkg/apis/netloom/v1alpha1"
+	"github.com/netloom/netloom/pkg/metrics"
+	"github.com/netloom/netloom/pkg/report"
+)
+
+// policyObjects are the PolicyStatus objects of an API: it watches them and writes them. Nothing is written before all that
+// there are have been read, nor while they cannot be read.
+type policyObjects struct {
+	client  dynamic.NamespaceableResourceInterface
+	asked   any    // the client, as the informer wants to know it
+	node    string // whose netloom this is, where each node has one; "" is the only one
+	limit   flowcontrol.RateLimiter
+	metrics *metrics.Metrics
+	changed func(report.Key, urgency) // the object of a policy is another, or gone
+	log     logrus.FieldLogger
+
+	mu       sync.Mutex
+	store    cache.Store // nil while nothing is watched
+	synced   bool
+	readErr  error // why they cannot be read; nil when they can, or when it is not known yet
+	writeErr error // why the last one could not be written
+	echoes   map[report.Key]*echo[*v1alpha1.PolicyStatus]
+	waiting  map[report.Key]bool // looked for before they could be read
+}
+
+func newPolicyObjects(
+	client dynamic.Interface, node string, m *metrics.Metrics, changed func(report.Key, urgency), log logrus.FieldLogger,
+) *policyObjects {
+	return &policyObjects{
+		client: client.Resource(v1alpha1.GroupVersion.WithResource(v1alpha1.PluralPolicyStatus)), asked: client, node: node,
+		limit: flowcontrol.NewTokenBucketRateLimiter(feedbackRate, feedbackBurst), metrics: m, changed: changed, log: log,
+		echoes: map[report.Key]*echo[*v1alpha1.PolicyStatus]{}, waiting: map[report.Key]bool{},
+	}
+}
+
+// Run watches until ctx ends. It may be run again.
+func (o *policyObjects) Run(ctx context.Context) error {
+	ctx = logr.NewContext(ctx, logr.Discard()) // what goes wrong is told once, by failed
+	lw := &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+			return o.client.List(ctx, opts)
+		},
+		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (apiwatch.Interface, error) {
+			w, err := o.client.Watch(ctx, opts)
+			if err == nil {
+				o.failed(nil)
+			}
+			return w, err
+		},
+	}
+	informer := cache.NewSharedIndexInformerWithOptions(
+		cache.ToListWatcherWithWatchListSemantics(lw, o.asked), &unstructured.Unstructured{}, cache.SharedIndexInformerOptions{})
+	if err := informer.SetTransform(policyStatusOf); err != nil {
+		return fmt.Errorf("watch %s: %w", v1alpha1.PluralPolicyStatus, err)
+	}
+	err := informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) { o.failed(err) })
+	if err != nil {
+		return fmt.Errorf("watch %s: %w", v1alpha1.PluralPolicyStatus, err)
+	}
+	handler, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    o.delivered,
+		UpdateFunc: func(_, now any) { o.delivered(now) },
+		DeleteFunc: o.deleted,
+	})
+	if err != nil {
+		return fmt.Errorf("watch %s: %w", v1alpha1.PluralPolicyStatus, err)
+	}
+	o.begin(informer.GetStore())
+	var running sync.WaitGroup
+	running.Go(func() {
+		select {
+		case <-ctx.Done():
+		case <-handler.HasSyncedChecker().Done():
+			o.read()
+		}
+	})
+	informer.RunWithContext(ctx)
+	running.Wait()
+	return nil
+}
+
+// begin starts from what a new watch delivers.
+func (o *policyObjects) begin(store cache.Store) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.store, o.synced, o.readErr, o.writeErr = store, false, nil, nil
+	clear(o.echoes)
+}
+
+// read notes that all objects that there are have been read.
+func (o *policyObjects) read() {
+	o.mu.Lock()
+	o.synced = true
+	o.mu.Unlock()
+	o.lookAgain()
+}
+
+// lookAgain has the policies looked at whose objects could not be written.
+func (o *policyObjects) lookAgain() {
+	o.mu.Lock()
+	waiting := o.waiting
+	o.waiting = map[report.Key]bool{}
+	o.mu.Unlock()
+	for key := range waiting {
+		o.changed(key, calm)
+	}
+	o.changed(report.Key{}, calm) // rings
+}
+
+// failed notes why the objects cannot be read; nil when they can.
+func (o *policyObjects) failed(err error) {
+	o.mu.Lock()
+	was := o.readErr
+	o.readErr = err
+	o.mu.Unlock()
+	switch {
+	case err != nil && was == nil:
+		o.log.WithError(err).Warn("PolicyStatus objects cannot be read; nothing is written into them until they can")
+		o.lookAgain() // Events are made all the same
+	case err == nil && was != nil:
+		o.log.Info("PolicyStatus objects can be read again")
+		o.lookAgain()
+	}
+}
+
+// settled says whether it is known whether the objects can be read.
+func (o *policyObjects) settled() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.synced || o.readErr != nil
+}
+
+// writable says whether the object of a policy may be written now. Where it may not, it is looked at again once it may.
+func (o *policyObjects) writable(key report.Key) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.synced && o.readErr == nil {
+		return true
+	}
+	o.waiting[key] = true
+	return false
+}
+
+// degraded says for people what is not written, and why.
+func (o *policyObjects) degraded() []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case o.readErr != nil:
+		return []string{"degraded: PolicyStatus objects cannot be read, so that none is written: " + plainly(o.readErr)}
+	case o.writeErr != nil:
+		return []string{"degraded: PolicyStatus objects cannot be written: " + plainly(o.writeErr)}
+	}
+	return nil
+}
+
+func keyOfObject(o metav1.Object) report.Key {
+	return report.Key{Kind: report.KindNetworkPolicy, Namespace: o.GetNamespace(), Name: o.GetName()}
+}
+
+func (o *policyObjects) delivered(now any) {
+	s, ok := now.(*v1alpha1.PolicyStatus)
+	if !ok {
+		return
+	}
+	key := keyOfObject(s)
+	o.mu.Lock()
+	mine := o.echoes[key]
+	expected := mine != nil && (mine.outdates(s) || mine.object.ResourceVersion == s.ResourceVersion)
+	o.mu.Unlock()
+	if !expected {
+		o.changed(key, calm)
+	}
+}
+
+func (o *policyObjects) deleted(was any) {
+	var key report.Key
+	var uid string
+	switch was := was.(type) {
+	case *v1alpha1.PolicyStatus:
+		key, uid = keyOfObject(was), string(was.UID)
+	case cache.DeletedFinalStateUnknown:
+		ns, name, err := cache.SplitMetaNamespaceKey(was.Key)
+		if err != nil {
+			return
+		}
+		key = report.Key{Kind: report.KindNetworkPolicy, Namespace: ns, Name: name}
+	default:
+		return
+	}
+	o.mu.Lock()
+	if mine := o.echoes[key]; mine != nil && (uid == "" || string(mine.object.UID) == uid) {
+		delete(o.echoes, key)
+	}
+	o.mu.Unlock()
+	o.changed(key, news)
+}
+
+// current is the object of a policy, as far as is known; nil when there is none.
+func (o *policyObjects) current(key report.Key) *v1alpha1.PolicyStatus {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.store == nil {
+		return nil
+	}
+	mine := o.echoes[key]
+	found, ok, err := o.store.GetByKey(key.Namespace + "/" + key.Name)
+	delivered, typed := found.(*v1alpha1.PolicyStatus)
+	if err != nil || !ok || !typed {
+		if mine != nil && mine.fresh {
+			return mine.object
+		}
+		return nil
+	}
+	if mine.outdates(delivered) {
+		return mine.object
+	}
+	delete(o.echoes, key)
+	return delivered
+}
+
+// forget lets go of what is known of the object of a policy that is gone.
+func (o *policyObjects) forget(key report.Key) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.echoes, key)
+	delete(o.waiting, key)
+}
+
+// remember keeps what a write made of an object with that resource version.
+func (o *policyObjects) remember(key report.Key, now *v1alpha1.PolicyStatus, version string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.echoes[key] = o.echoes[key].after(now, version)
+}
+
+// policyStatusOf makes of what a watch delivers an object of its type, without what nobody looks at.
+func policyStatusOf(delivered any) (any, error) {
+	u, ok := delivered.(*unstructured.Unstructured)
+	if !ok {
+		return delivered, nil
+	}
+	u.SetManagedFields(nil)
+	out := &v1alpha1.PolicyStatus{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, out); err != nil {
+		out = &v1alpha1.PolicyStatus{ObjectMeta: metav1.ObjectMeta{ // somebody wrote nonsense: it is written over
+			Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(),
+			OwnerReferences: u.GetOwnerReferences(),
+		}}
+	}
+	return out, nil
+}
+
+// ownedBy says whether an object goes with the policy of that UID, and with no other.
+func ownedBy(s *v1alpha1.PolicyStatus, uid string) bool {
+	return len(s.OwnerReferences) == 1 && slices.ContainsFunc(s.OwnerReferences, func(r metav1.OwnerReference) bool {
+		return string(r.UID) == uid && r.Kind == report.KindNetworkPolicy
+	})
+}
+
+// nodeOf is the node that the name of a target ends in; "" when it names none.
+func nodeOf(target string) string {
+	_, node, _ := strings.Cut(target, "/")
+	return node
+}
+
+// managerOf is the field manager of the targets of a node's netloom.
+func managerOf(node string) string {
+	const longest = 128 // that an API takes
+	name := fieldManager
+	if node != "" {
+		name += "/" + node
+	}
+	return name[:min(len(name), longest)]
+}
+
+// feedbackTimeout is how long one write may take.
+const feedbackTimeout = 10 * time.Second

@@ -1,0 +1,214 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/netloom/netloom/pkg/apis/netloom/v1alpha1"
+	"github.com/netloom/netloom/pkg/report"
+)
+
+// write has the object of a policy say what now says. object is what there is; nil is nothing.
+//
+// All is applied on the server's side. Where each node has a netloom of its own, each applies its own targets under its own
+// name, and what all say in one under the name that they share, against the version that its own targets came back with: of
+// two that do so at the same time the second is refused and looks again.
+//
+// compose says what the object is to say, given what it says. It is false where nothing may be written now.
+func (o *policyObjects) write(
+	ctx context.Context, world *report.World, key report.Key, uid string, object *v1alpha1.PolicyStatus,
+	now *v1alpha1.PolicyStatusStatus, compose func(*v1alpha1.PolicyStatusStatus) v1alpha1.PolicyStatusStatus,
+) (written bool, err error) {
+	if !o.writable(key) {
+		return false, nil
+	}
+	err = o.ensure(ctx, key, uid, object)
+	own := now.DeepCopy()
+	own.Targets = world.Own(now)
+	switch {
+	case err != nil:
+	case o.node == "":
+		_, err = o.applyStatus(ctx, key, fieldManager, "", own)
+	default:
+		err = o.writePart(ctx, key, own.Targets, compose)
+	}
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) { // somebody was quicker: what there is has another version
+		o.forget(key)
+	}
+	o.wrote(err)
+	return err == nil, err
+}
+
+// ensure makes the object of a policy, or has it go with the policy that there is now.
+func (o *policyObjects) ensure(ctx context.Context, key report.Key, uid string, object *v1alpha1.PolicyStatus) error {
+	if object != nil && ownedBy(object, uid) {
+		return nil
+	}
+	_, err := o.apply(ctx, key, fieldManager, map[string]any{"metadata": map[string]any{
+		"ownerReferences": []any{map[string]any{
+			"apiVersion": networkingv1.SchemeGroupVersion.String(), "kind": report.KindNetworkPolicy, "name": key.Name, "uid": uid,
+		}},
+	}})
+	return err
+}
+
+// partAttempts is how often the summary is written anew when others write at the same time.
+const partAttempts = 3
+
+// writePart writes the targets of one node, and then what all targets say in one.
+func (o *policyObjects) writePart(
+	ctx context.Context, key report.Key, targets []v1alpha1.PolicyTarget,
+	compose func(*v1alpha1.PolicyStatusStatus) v1alpha1.PolicyStatusStatus,
+) error {
+	got, err := o.applyFields(ctx, key, managerOf(o.node), "", map[string]any{"targets": targets})
+	for range partAttempts {
+		if err != nil {
+			return err
+		}
+		whole := compose(&got.Status)
+		if report.Compare(&got.Status, &whole) == report.Same {
+			return nil
+		}
+		whole.Targets = nil // each is its own netloom's
+		_, err = o.applyStatus(ctx, key, fieldManager, got.ResourceVersion, &whole)
+		if !apierrors.IsConflict(err) {
+			return err
+		}
+		if got, err = o.get(ctx, key); err == nil {
+			o.remember(key, got, "")
+		}
+	}
+	return err
+}
+
+// applyStatus applies a status, if version is not "" to that version of the object.
+func (o *policyObjects) applyStatus(
+	ctx context.Context, key report.Key, manager, version string, s *v1alpha1.PolicyStatusStatus,
+) (*v1alpha1.PolicyStatus, error) {
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(s)
+	if err != nil {
+		return nil, fmt.Errorf("status of %s/%s: %w", key.Namespace, key.Name, err)
+	}
+	return o.applyFields(ctx, key, manager, version, fields)
+}
+
+func (o *policyObjects) applyFields(
+	ctx context.Context, key report.Key, manager, version string, fields map[string]any,
+) (*v1alpha1.PolicyStatus, error) {
+	content := map[string]any{"status": fields}
+	if version != "" {
+		content["metadata"] = map[string]any{"resourceVersion": version}
+	}
+	return o.apply(ctx, key, manager, content, "status")
+}
+
+// apply applies fields on the server's side, and returns the object as it is then.
+func (o *policyObjects) apply(
+	ctx context.Context, key report.Key, manager string, content map[string]any, subresources ...string,
+) (*v1alpha1.PolicyStatus, error) {
+	if err := o.limit.Wait(ctx); err != nil {
+		return nil, fmt.Errorf("write PolicyStatus %s/%s: %w", key.Namespace, key.Name, err)
+	}
+	content["apiVersion"], content["kind"] = v1alpha1.GroupVersion.String(), v1alpha1.KindPolicyStatus
+	metadata, _ := content["metadata"].(map[string]any)
+	if metadata == nil {
+		metadata = map[string]any{}
+		content["metadata"] = metadata
+	}
+	metadata["namespace"], metadata["name"] = key.Namespace, key.Name
+	raw, err := json.Marshal(content)
+	if err != nil {
+		return nil, fmt.Errorf("write PolicyStatus %s/%s: %w", key.Namespace, key.Name, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, feedbackTimeout)
+	defer cancel()
+	before := ""
+	if had := o.current(key); had != nil {
+		before = had.ResourceVersion
+	}
+	force := true
+	got, err := o.client.Namespace(key.Namespace).Patch(ctx, key.Name, types.ApplyPatchType, raw,
+		metav1.PatchOptions{FieldManager: manager, Force: &force}, subresources...)
+	if err != nil {
+		return nil, fmt.Errorf("write PolicyStatus %s/%s: %w", key.Namespace, key.Name, err)
+	}
+	now, err := asPolicyStatus(got)
+	if err != nil {
+		return nil, err
+	}
+	o.remember(key, now, before)
+	return now, nil
+}
+
+// get reads an object anew.
+func (o *policyObjects) get(ctx context.Context, key report.Key) (*v1alpha1.PolicyStatus, error) {
+	ctx, cancel := context.WithTimeout(ctx, feedbackTimeout)
+	defer cancel()
+	got, err := o.client.Namespace(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("read PolicyStatus %s/%s: %w", key.Namespace, key.Name, err)
+	}
+	return asPolicyStatus(got)
+}
+
+func asPolicyStatus(got any) (*v1alpha1.PolicyStatus, error) {
+	made, err := policyStatusOf(got)
+	if err != nil {
+		return nil, err
+	}
+	s, ok := made.(*v1alpha1.PolicyStatus)
+	if !ok {
+		return nil, fmt.Errorf("read PolicyStatus: %T is none", made)
+	}
+	return s, nil
+}
+
+// wrote counts a write by what came of it, and remembers what keeps all others from being written.
+func (o *policyObjects) wrote(err error) {
+	result := "ok"
+	switch {
+	case err == nil:
+	case apierrors.IsConflict(err):
+		result = "conflict"
+	case apierrors.IsForbidden(err):
+		result = "forbidden"
+	default:
+		result = "failed"
+	}
+	o.metrics.Wrote(result)
+	if err != nil && !concernsAll(err) {
+		return
+	}
+	if errors.Is(err, context.Canceled) {
+		return
+	}
+	o.mu.Lock()
+	was := o.writeErr
+	o.writeErr = err
+	o.mu.Unlock()
+	if err == nil && was != nil {
+		o.log.Info("PolicyStatus objects can be written again")
+	}
+}
+
+// concernsAll says whether an error is no matter of the one object that was written: a right is missing, the API does not
+// answer.
+func concernsAll(err error) bool {
+	switch {
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return false
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		return false
+	default:
+		return err != nil
+	}
+}
