@@ -18,7 +18,6 @@ type Options struct {
 
 	Cluster  string          // name of the cluster; "" is the only one
 	Node     string          // whose pods are subjects of policies; "" is every node
-	Node     string          // whose pods are subjects of policies; "" is every node
 	Families intent.Families // 0 is those that pods hold
 
 	Target    builtin.Settings // of the OVN target; Log is filled in
