@@ -68,11 +68,16 @@ func (f *liveFlag) fetch(cmd *cobra.Command) ([]byte, error) {
 	case autoServer:
 		return daemon.FetchManifests(ctx, f.file(), f.context)
 	}
+	return f.get(ctx, "/debug/manifests")
+}
+
+// get asks the daemon for a path.
+func (f *liveFlag) get(ctx context.Context, path string) ([]byte, error) {
 	url := f.server
 	if !strings.Contains(url, "://") {
 		url = "http://" + url
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(url, "/")+"/debug/manifests", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(url, "/")+path, nil)
 	if err != nil {
 		return nil, fmt.Errorf("--server: %w", err)
 	}

@@ -27,17 +27,28 @@ func newPlan() *cobra.Command {
 how many OpenFlow flows the policies then cost the nodes. It writes nothing. With --from and --to, or with -f and
 --with or --without, no database is needed: the plan is the step from one state of the manifests to another.
 
+With --server a running daemon makes the plans, for its database and for each gateway of SD-WAN: it reads the devices, one
+after the other, which takes what they take. Gateways are planned for in no other way.
+
 It exits with 0 when there is nothing to write, with 2 when there is, and with 1 when it cannot tell.`,
 		Example: `  netloom plan -f ./policies --ovn-nb unix:/var/run/ovn/ovnnb_db.sock
   netloom plan --kubeconfig ~/.kube/config --ovn-nb tcp:10.0.0.1:6641
-  netloom plan -f examples --without networkpolicy/shop/db`,
+  netloom plan -f examples --without networkpolicy/shop/db
+  netloom plan --server 127.0.0.1:8080`,
 		Args: cobra.NoArgs,
 	}
 	bindConfig(cmd)
 	hideRunFlags(cmd.Flags())
 	states := bindStates(cmd)
 	output := bindOutput(cmd, "table", "json", "yaml")
+	server := cmd.Flags().String("server", "", "ask the daemon at this address what it would have to write, to gateways too")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *server != "" {
+			if err := errors.Join(output.check(), aloneWithServer(cmd)); err != nil {
+				return err
+			}
+			return planOfServer(cmd, *server, output.form)
+		}
 		if states.edited() && !cmd.Flags().Changed("ovn-nb") {
 			if err := cmd.Flags().Set("ovn-nb", config.Embedded); err != nil {
 				return err
@@ -54,6 +65,16 @@ It exits with 0 when there is nothing to write, with 2 when there is, and with 1
 		return report.print(cmd, output.form)
 	}
 	return cmd
+}
+
+// aloneWithServer says which flags do not go with --server.
+func aloneWithServer(cmd *cobra.Command) error {
+	for _, name := range []string{"filename", "with", "without", "from", "to", "ovn-nb", "kubeconfig", "manifests"} {
+		if cmd.Flags().Changed(name) {
+			return fmt.Errorf("--server and --%s: expected one of them", name)
+		}
+	}
+	return nil
 }
 
 // planReport is what plan answers.

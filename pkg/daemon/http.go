@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/query"
 )
@@ -73,7 +71,7 @@ func (d *Daemon) ready(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, strings.Join(missing, "\n"), http.StatusServiceUnavailable)
 		return
 	}
-	_, _ = fmt.Fprintln(w, strings.Join(slices.Concat([]string{"ok"}, told, degraded(d.pipeline.Withheld()), d.webhook.degraded(), d.feedback.degraded()), "\n"))
+	_, _ = fmt.Fprintln(w, strings.Join(slices.Concat([]string{"ok"}, told, degraded(d.pipeline.Withheld()), d.opts.SDWAN.refused.degraded(), d.webhook.degraded(), d.feedback.degraded()), "\n"))
 }
 
 // latest answers 503 itself where there is no snapshot yet.
@@ -108,35 +106,6 @@ func (d *Daemon) debugManifests(w http.ResponseWriter, _ *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(list)
-}
-
-// debugPlan says what would have to be written now, by a connection of its own. One at a time: each reads everything.
-func (d *Daemon) debugPlan(w http.ResponseWriter, r *http.Request) {
-	s := d.latest(w)
-	if s == nil {
-		return
-	}
-	plan, err := d.planAlone(r.Context(), s)
-	switch {
-	case errors.Is(err, errBusy):
-		http.Error(w, err.Error(), http.StatusServiceUnavailable)
-	case err != nil:
-		http.Error(w, err.Error(), http.StatusBadGateway)
-	default:
-		_ = plan.Write(w, false)
-	}
-}
-
-// errBusy is the answer to all but one of the requests that come at the same time.
-var errBusy = errors.New("another request is being answered with a plan; try again when it is")
-
-// planAlone makes a plan unless one is being made.
-func (d *Daemon) planAlone(ctx context.Context, s *intent.Snapshot) (*backends.Plan, error) {
-	if !d.planning.TryLock() {
-		return nil, errBusy
-	}
-	defer d.planning.Unlock()
-	return DryRun(ctx, d.opts.Target, s)
 }
 
 func (d *Daemon) debugProblems(w http.ResponseWriter, _ *http.Request) {

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/daemon"
+)
+
+// planOfServer shows what a running daemon would have to write, to its database and to each gateway.
+func planOfServer(cmd *cobra.Command, server, form string) error {
+	live := &liveFlag{server: server}
+	done := progress(cmd, "planning")
+	body, err := live.get(cmd.Context(), "/debug/plan?output=json")
+	done()
+	if err != nil {
+		return err
+	}
+	var plans daemon.Plans
+	if err := json.Unmarshal(body, &plans); err != nil {
+		return fmt.Errorf("--server: it answers something else than plans: %w", err)
+	}
+	unknown := 0
+	for i := range plans.Targets {
+		if plans.Targets[i].Plan == nil {
+			unknown++
+			continue
+		}
+		plain(plans.Targets[i].Plan)
+	}
+	out := cmd.OutOrStdout()
+	if form == "table" {
+		err = plans.Write(out, bool(inkFor(out)))
+	} else {
+		err = printData(out, form, plans)
+	}
+	switch {
+	case err != nil:
+		return err
+	case unknown > 0:
+		return &exitError{exitProblems, fmt.Sprintf("%s of %d cannot be planned for", counted(unknown, "target"), len(plans.Targets))}
+	case !plans.Empty():
+		return &exitError{code: exitDifference}
+	}
+	return nil
+}
+
+// plain gives the values of fields the types that they had before they were JSON.
+func plain(p *backends.Plan) {
+	for i := range p.Ops {
+		for _, f := range []backends.Fields{p.Ops[i].Before, p.Ops[i].After} {
+			for name, value := range f {
+				f[name] = plainValue(value)
+			}
+		}
+	}
+}
+
+func plainValue(value any) any {
+	switch v := value.(type) {
+	case []any:
+		list := make([]string, len(v))
+		for i := range v {
+			list[i] = fmt.Sprint(v[i])
+		}
+		return list
+	case map[string]any:
+		named := make(map[string]string, len(v))
+		for k := range v {
+			named[k] = fmt.Sprint(v[k])
+		}
+		return named
+	default:
+		return v
+	}
+}

@@ -1,0 +1,153 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/query"
+)
+
+// Asking every gateway takes at most edgePlanWait for each, and edgePlansWait in all.
+const (
+	edgePlanWait  = 10 * time.Second
+	edgePlansWait = time.Minute
+)
+
+// TargetPlan is what would have to be written to a target now, or why that cannot be told.
+type TargetPlan struct {
+	Target string         `json:"target"`
+	Plan   *backends.Plan `json:"plan,omitempty"`
+	Error  string         `json:"error,omitempty"`
+}
+
+// Plans is what would have to be written to each target now.
+type Plans struct {
+	Targets []TargetPlan `json:"targets"`
+}
+
+// Empty says that every target is known to need nothing.
+func (p *Plans) Empty() bool {
+	for i := range p.Targets {
+		if t := &p.Targets[i]; t.Plan == nil || !t.Plan.Empty() {
+			return false
+		}
+	}
+	return true
+}
+
+// Write prints p for people. With color it is for a terminal.
+func (p *Plans) Write(w io.Writer, color bool) error {
+	for i := range p.Targets {
+		t := &p.Targets[i]
+		if _, err := fmt.Fprintf(w, "%s:\n", t.Target); err != nil {
+			return err
+		}
+		if t.Plan == nil {
+			if _, err := fmt.Fprintf(w, "error: %s\n", t.Error); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := t.Plan.Write(w, color); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// debugPlan says what would have to be written now, by connections of its own. One request at a time: each reads
+// everything. With target=NAME it asks one target only, and with output=json it answers for programs.
+func (d *Daemon) debugPlan(w http.ResponseWriter, r *http.Request) {
+	s := d.latest(w)
+	if s == nil {
+		return
+	}
+	plans, err := d.planAlone(r.Context(), s, r.URL.Query().Get("target"))
+	switch {
+	case errors.Is(err, errBusy):
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusBadGateway)
+	case r.URL.Query().Get("output") == "json":
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(plans)
+	case len(plans.Targets) == 1 && plans.Targets[0].Plan != nil:
+		_ = plans.Targets[0].Plan.Write(w, false)
+	default:
+		_ = plans.Write(w, false)
+	}
+}
+
+// errBusy is the answer to all but one of the requests that come at the same time.
+var errBusy = errors.New("another request is being answered with a plan; try again when it is")
+
+// planAlone makes plans unless some are being made: for the target of a name, "" is all. An error of the only target that is
+// asked is one of the whole.
+func (d *Daemon) planAlone(ctx context.Context, s *intent.Snapshot, name string) (*Plans, error) {
+	if !d.planning.TryLock() {
+		return nil, errBusy
+	}
+	defer d.planning.Unlock()
+	out := &Plans{Targets: []TargetPlan{}}
+	var last error
+	add := func(target string, plan *backends.Plan, err error) {
+		p := TargetPlan{Target: target, Plan: plan}
+		if last = err; err != nil {
+			p.Plan, p.Error = nil, err.Error()
+		}
+		out.Targets = append(out.Targets, p)
+	}
+	for _, t := range d.targets {
+		if name == "" || name == t.Name {
+			plan, err := DryRun(ctx, d.opts.Target, s)
+			add(t.Name, plan, err)
+		}
+	}
+	if d.sdwan != nil {
+		ctx, cancel := context.WithTimeout(ctx, edgePlansWait)
+		defer cancel()
+		for g := range s.Gateways() {
+			if target := query.GatewayTarget(g); name == "" || name == target {
+				plan, err := d.sdwan.gateways.Plan(ctx, g)
+				add(target, plan, err)
+			}
+		}
+	}
+	switch {
+	case len(out.Targets) == 0 && name != "":
+		return nil, fmt.Errorf("there is no target %s", name)
+	case len(out.Targets) == 1 && last != nil:
+		return nil, last
+	}
+	return out, nil
+}
+
+// Plan says what would have to be written to a gateway now. It asks the device by a connection of its own and writes nothing.
+func (m *gateways) Plan(ctx context.Context, g *intent.Gateway) (plan *backends.Plan, err error) {
+	if err := whyNotWritten(g); err != nil {
+		return nil, err
+	}
+	want := m.latest()
+	if want == nil {
+		return nil, errors.New("DNS has not been asked yet")
+	}
+	ctx, cancel := context.WithTimeout(ctx, edgePlanWait)
+	defer cancel()
+	device, err := m.device(ctx, g)
+	if err != nil {
+		return nil, err
+	}
+	target, err := m.opts.Target(device)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, target.Backend.Close()) }()
+	return target.Backend.Plan(ctx, want, 0)
+}
