@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "rewrite what the schema of the chart sa
 
 // fixed are the settings that the chart decides itself.
 var fixed = []string{
-	"manifests", "kubeconfig", "kube-context", "listen", "leader-elect", "leader-elect-namespace",
+	"manifests", "kubeconfig", "kube-context", "listen", "leader-elect", "leader-elect-namespace", "zone-node",
 	"webhook-listen", "webhook-tls-cert", "webhook-tls-key", "webhook-tls-secret", "webhook-tls-service", "webhook-tls-name",
 	"webhook-configuration", "webhook-exempt-group", "webhook-exempt-user",
 }
