@@ -157,6 +157,7 @@ func (r *reports) create(ctx context.Context, ref watch.Ref) error {
 		"metadata": map[string]any{"namespace": ref.Namespace, "name": ref.Name}, "spec": map[string]any{},
 	}}
 	_, err := r.writer.of(ref).Create(ctx, o, metav1.CreateOptions{FieldManager: fieldManager})
+	r.writer.refused.note("create "+pluralOf(ref.Kind), err)
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("create %s: %w", ref, err)
 	}

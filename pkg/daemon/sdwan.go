@@ -36,7 +36,8 @@ type SDWAN struct {
 	Events   record.EventRecorder
 	NoEvents bool
 
-	endEvents func() // ends what New made for Events; nil where it made nothing
+	endEvents func()    // ends what New made for Events; nil where it made nothing
+	refused   *refusals // what New's clients may not do; nil where it made none
 
 	Interval        time.Duration // between two read-backs of a gateway; 0 is DefaultEdgeInterval
 	StatusInterval  time.Duration // between two collections of what gateways report; 0 collects nothing

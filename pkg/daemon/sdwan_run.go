@@ -49,6 +49,7 @@ func newSDWAN(d *Daemon) *sdwan {
 	var writer *statusWriter
 	if opts.Dynamic != nil {
 		writer = newStatusWriter(opts.Dynamic, d.metrics, opts.Events)
+		writer.refused = opts.refused
 		s.statuses = newStatuses(d.source, writer, d.log)
 		s.statuses.latest, s.statuses.problems, s.statuses.loops = d.pipeline.Latest, d.pipeline.Problems, g.Loops
 		s.statuses.unasked = g.unasked.Has
@@ -136,6 +137,7 @@ func (o *SDWAN) clients(config *rest.Config, client kubernetes.Interface) error 
 	if !o.Enabled {
 		return nil
 	}
+	o.refused = &refusals{}
 	if o.Dynamic == nil {
 		made, err := dynamic.NewForConfig(config)
 		if err != nil {
@@ -144,14 +146,14 @@ func (o *SDWAN) clients(config *rest.Config, client kubernetes.Interface) error 
 		o.Dynamic = made
 	}
 	if o.Secrets == nil {
-		o.Secrets = watch.NewSecretReader(client, secretTTL)
+		o.Secrets = &secretSource{watch.NewSecretReader(client, secretTTL), o.refused}
 	}
 	if o.Events == nil && !o.NoEvents {
 		scheme := runtime.NewScheme()
 		_ = v1alpha1.AddToScheme(scheme) // neither fails
 		_ = corev1.AddToScheme(scheme)
 		broadcaster := record.NewBroadcaster()
-		broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
+		broadcaster.StartRecordingToSink(&eventSink{&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")}, o.refused})
 		o.Events, o.endEvents = broadcaster.NewRecorder(scheme, corev1.EventSource{Component: fieldManager}), broadcaster.Shutdown
 	}
 	return nil

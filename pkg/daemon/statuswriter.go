@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -38,6 +39,7 @@ type statusWriter struct {
 	metrics *metrics.Metrics
 	events  record.EventRecorder // nil tells nobody
 	scheme  *runtime.Scheme
+	refused *refusals // nil remembers nothing
 }
 
 func newStatusWriter(client dynamic.Interface, m *metrics.Metrics, events record.EventRecorder) *statusWriter {
@@ -126,9 +128,11 @@ func (w *statusWriter) patch(
 	defer cancel()
 	answer, err := w.of(ref).Patch(ctx, ref.Name, types.MergePatchType, data,
 		metav1.PatchOptions{FieldManager: fieldManager}, subresources...)
+	w.refused.note("patch "+strings.Join(append([]string{pluralOf(ref.Kind)}, subresources...), "/"), err)
 	switch {
 	case err == nil:
 		w.metrics.Wrote("ok")
+		w.refused.note("get "+pluralOf(ref.Kind), nil) // what it was to be read for is done
 		return w.decode(ref, answer)
 	case apierrors.IsNotFound(err):
 		return nil, nil //nolint:nilnil // It is gone, which is as good.
@@ -148,6 +152,7 @@ func (w *statusWriter) Read(ctx context.Context, ref watch.Ref) (status.Object, 
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	answer, err := w.of(ref).Get(ctx, ref.Name, metav1.GetOptions{})
+	w.refused.note("get "+pluralOf(ref.Kind), err)
 	if apierrors.IsNotFound(err) {
 		return nil, nil //nolint:nilnil // It is gone.
 	}

@@ -1,0 +1,86 @@
+package daemon
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/netloom/netloom/pkg/watch"
+)
+
+// refusals remember what the API does not let netloom do at present, for people. The zero value is ready, and nil remembers
+// nothing.
+type refusals struct {
+	mu  sync.Mutex
+	not map[string]string // the answer, by what was asked for
+}
+
+// note takes in what became of a request. Any answer but a refusal shows that the right is there.
+func (r *refusals) note(what string, err error) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case apierrors.IsForbidden(err):
+		if r.not == nil {
+			r.not = map[string]string{}
+		}
+		r.not[what] = err.Error()
+	case err == nil || apierrors.ReasonForError(err) != "":
+		delete(r.not, what)
+	}
+}
+
+// degraded says what is refused, a line for each.
+func (r *refusals) degraded() []string {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var lines []string
+	for _, what := range slices.Sorted(maps.Keys(r.not)) {
+		lines = append(lines, "degraded: when it last tried, netloom was not allowed to "+what+": "+r.not[what])
+	}
+	return lines
+}
+
+// eventSink notes whether Events may be made.
+type eventSink struct {
+	record.EventSink
+	refused *refusals
+}
+
+// Create makes an Event.
+func (s *eventSink) Create(e *corev1.Event) (*corev1.Event, error) {
+	made, err := s.EventSink.Create(e)
+	s.refused.note("create events", err)
+	return made, err
+}
+
+// Patch counts an Event up.
+func (s *eventSink) Patch(e *corev1.Event, data []byte) (*corev1.Event, error) {
+	made, err := s.EventSink.Patch(e, data)
+	s.refused.note("patch events", err)
+	return made, err
+}
+
+// secretSource notes whether Secrets may be read.
+type secretSource struct {
+	watch.Secrets
+	refused *refusals
+}
+
+// Secret reads one.
+func (s *secretSource) Secret(ctx context.Context, namespace, name string) (map[string][]byte, error) {
+	data, err := s.Secrets.Secret(ctx, namespace, name)
+	s.refused.note("get secrets", err)
+	return data, err
+}
