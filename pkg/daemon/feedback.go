@@ -70,20 +70,21 @@ func newFeedback(d *Daemon) (*feedback, error) {
 	if opts.PolicyStatus && opts.Dynamic == nil || opts.Events && opts.Recorder == nil {
 		return nil, errors.New("policy-status and policy-events: expected a Kubernetes API to write to, not a directory of manifests")
 	}
+	book := newBook()
+	book.source = d.source
+	book.policyOf = func(key report.Key) *networkingv1.NetworkPolicy {
+		return d.pipeline.translator.Policy(key.Namespace, key.Name)
+	}
 	f := &feedback{
-		book: newBook(), source: d.source, latest: d.pipeline.Latest, cluster: d.opts.Cluster, node: d.opts.Node,
+		book: book, latest: d.pipeline.Latest, cluster: d.opts.Cluster, node: d.opts.Node,
 		events: opts.Recorder, log: d.log,
 	}
 	if opts.PolicyStatus {
-		f.objects = newPolicyObjects(opts.Dynamic, d.opts.Node, d.metrics, f.book.mark, d.log)
+		f.objects = newPolicyObjects(opts.Dynamic, d.opts.Node, d.metrics, book.mark, d.log)
 	}
-	f.book.source = d.source
-	f.book.policyOf = func(key report.Key) *networkingv1.NetworkPolicy {
-		return d.pipeline.translator.Policy(key.Namespace, key.Name)
-	}
-	f.targets = func(began time.Time) []report.Target { return d.reportTargets(began, f.book) }
-	d.observe = append(d.observe, f.book)
-	d.pipeline.OnPublish(func(p Published) { f.book.published(p, d.pipeline.Problems()) })
+	f.targets = func(began time.Time) []report.Target { return d.reportTargets(began, book) }
+	d.observe = append(d.observe, book)
+	d.pipeline.OnPublish(func(p Published) { book.published(p, d.pipeline.Problems()) })
 	return f, nil
 }
 

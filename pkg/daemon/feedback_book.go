@@ -100,12 +100,12 @@ func (b *book) published(p Published, problems []error) {
 func (b *book) take(ref watch.Ref, first bool) {
 	key := report.Key{Kind: string(ref.Kind), Namespace: ref.Namespace, Name: ref.Name}
 	var o metav1.Object
-	switch ref.Kind {
-	case watch.KindNetworkPolicy:
+	switch key.Kind {
+	case report.KindNetworkPolicy:
 		if p := b.policyOf(key); p != nil {
 			o = p
 		}
-	case watch.KindService:
+	case report.KindService:
 		found, _ := b.source.Get(ref)
 		o, _ = found.(metav1.Object)
 	default:

@@ -21,7 +21,6 @@ const sizeInterval = 10 * time.Second
 // feedback tells people what becomes of NetworkPolicies and Services. One goroutine judges, writes and tells.
 type feedback struct {
 	*book
-	source  watch.Source
 	latest  func() *intent.Snapshot
 	targets func(began time.Time) []report.Target
 	cluster string

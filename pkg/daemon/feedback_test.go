@@ -313,7 +313,7 @@ func TestTheNetloomsOfNodesWriteOneObject(t *testing.T) {
 		require.Equal(t, []string{"db  by netloom", "db status by netloom/n1", "db status by netloom"}, d.writes())
 		other := &desk{T: t, source: newFakeSource(), client: d.client, events: d.events, rows: d.rows, api: d.api, opts: d.opts}
 		other.rows = newRows()
-		other.source.put(namespace("shop"), nodeNamed("n1"), nodeNamed("n2"), podAt("db-0", "db", "10.0.0.1"))
+		other.source.put(namespace("shop"), nodeNamed("n1"), nodeNamed("n2"), podAt("db-0", "db", "10.0.0.1"), pod("db-1", "db", "n2", "10.0.0.3"))
 		other.source.sync()
 		other.policy("db", 1, 80)
 		other.opts.Source, other.opts.Node = other.source, "n2"

@@ -37,7 +37,7 @@ func (o *policyObjects) write(
 	switch {
 	case err != nil:
 	case o.node == "":
-		_, err = o.applyStatus(ctx, key, fieldManager, "", own)
+		err = o.applyStatus(ctx, key, "", own)
 	default:
 		err = o.writePart(ctx, key, own.Targets, compose)
 	}
@@ -69,9 +69,10 @@ func (o *policyObjects) writePart(
 	ctx context.Context, key report.Key, targets []v1alpha1.PolicyTarget,
 	compose func(*v1alpha1.PolicyStatusStatus) v1alpha1.PolicyStatusStatus,
 ) error {
-	got, err := o.applyFields(ctx, key, managerOf(o.node), "", map[string]any{"targets": targets})
+	var err error
 	for range partAttempts {
-		if err != nil {
+		var got *v1alpha1.PolicyStatus
+		if got, err = o.applyFields(ctx, key, managerOf(o.node), "", map[string]any{"targets": targets}); err != nil {
 			return err
 		}
 		whole := compose(&got.Status)
@@ -79,26 +80,23 @@ func (o *policyObjects) writePart(
 			return nil
 		}
 		whole.Targets = nil // each is its own netloom's
-		_, err = o.applyStatus(ctx, key, fieldManager, got.ResourceVersion, &whole)
-		if !apierrors.IsConflict(err) {
+		if err = o.applyStatus(ctx, key, got.ResourceVersion, &whole); !apierrors.IsConflict(err) {
 			return err
-		}
-		if got, err = o.get(ctx, key); err == nil {
-			o.remember(key, got, "")
 		}
 	}
 	return err
 }
 
-// applyStatus applies a status, if version is not "" to that version of the object.
+// applyStatus applies a status under the name that all netlooms share, if version is not "" to that version of the object.
 func (o *policyObjects) applyStatus(
-	ctx context.Context, key report.Key, manager, version string, s *v1alpha1.PolicyStatusStatus,
-) (*v1alpha1.PolicyStatus, error) {
+	ctx context.Context, key report.Key, version string, s *v1alpha1.PolicyStatusStatus,
+) error {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(s)
 	if err != nil {
-		return nil, fmt.Errorf("status of %s/%s: %w", key.Namespace, key.Name, err)
+		return fmt.Errorf("status of %s/%s: %w", key.Namespace, key.Name, err)
 	}
-	return o.applyFields(ctx, key, manager, version, fields)
+	_, err = o.applyFields(ctx, key, fieldManager, version, fields)
+	return err
 }
 
 func (o *policyObjects) applyFields(
@@ -147,17 +145,6 @@ func (o *policyObjects) apply(
 	}
 	o.remember(key, now, before)
 	return now, nil
-}
-
-// get reads an object anew.
-func (o *policyObjects) get(ctx context.Context, key report.Key) (*v1alpha1.PolicyStatus, error) {
-	ctx, cancel := context.WithTimeout(ctx, feedbackTimeout)
-	defer cancel()
-	got, err := o.client.Namespace(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("read PolicyStatus %s/%s: %w", key.Namespace, key.Name, err)
-	}
-	return asPolicyStatus(got)
 }
 
 func asPolicyStatus(got any) (*v1alpha1.PolicyStatus, error) {

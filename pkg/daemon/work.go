@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// work does all that writes: the loops of the targets, what runs for SD-WAN, and what tells people of policies. It returns once all of it has ended. It
-// may be called again.
+// work does all that writes: the loops of the targets, what runs for SD-WAN, and what tells people of policies. It returns
+// once all of it has ended. It may be called again.
 func (d *Daemon) work(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, t := range d.targets {

@@ -1,0 +1,272 @@
+//go:build e2e
+
+package e2ekube_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/netloom/netloom/pkg/apis/netloom/v1alpha1"
+	"github.com/netloom/netloom/test/e2e/ovnlab"
+)
+
+// feedbackRole is the role of the component.
+const feedbackRole = "netloom-feedback"
+
+// TestPolicyStatus asks whether policies are enforced as people do, of a netloom that has the rights of the component for it
+// and no other: each is used, and each is missed.
+func TestPolicyStatus(t *testing.T) {
+	w := &world{t: t, kube: startKube(t, "WatchList=false"), ovn: startOVN(t)}
+	w.kube.Apply(nodes + namespaces)
+	objects := central(t, "feedback")(settingsFor(w.ovn))
+	w.kube.ApplyObjects(objects)
+	w.netloom = run(t, w.kube, home, "netloom")
+	w.netloom.AwaitReady()
+	w.peopled()
+	w.kube.Apply(policies + "---" + service)
+	w.agree()
+
+	t.Log("the CRD is missing, and comes")
+	w.awaitReadiness("degraded: PolicyStatus objects cannot be read")
+	definition, err := os.ReadFile(root + "/deploy/crds/netloom.io_policystatuses.yaml")
+	require.NoError(t, err)
+	w.kube.Apply(string(definition))
+	w.awaitRow("web", "True", 1)
+	w.awaitReadiness("ok\n")
+	for _, name := range []string{"default-deny", "api", "db", "watched"} {
+		w.awaitRow(name, "True", 1)
+	}
+	row := w.rows()["web"]
+	require.Equal(t, "1/1", row["Targets"])
+	require.EqualValues(t, 2, row["Subjects"])
+	require.EqualValues(t, 0, row["Problems"])
+	s := w.policyStatus("web")
+	require.Equal(t, "spec.egress[0]", s.Status.Peers[0].Rule)
+	require.EqualValues(t, 1, s.Status.Peers[0].Pods)
+	require.EqualValues(t, 2, s.Status.Peers[0].Addresses)
+	require.Positive(t, s.Status.Targets[0].Rows)
+
+	w.enforcedOnceWritten()
+	w.problemsAreNamed()
+
+	t.Log("a restart writes nothing")
+	before := w.versions()
+	w.netloom.Kill()
+	w.netloom.Restart()
+	w.netloom.AwaitReady()
+	w.kube.Apply(webReaches("80"))
+	w.awaitRow("web", "True", w.generation("web"))
+	after := w.versions()
+	delete(before, "web")
+	delete(after, "web")
+	require.Equal(t, before, after)
+
+	t.Log("what somebody deletes comes back, and goes with its policy")
+	require.NoError(t, w.statuses().Delete(t.Context(), "db", metav1.DeleteOptions{}))
+	w.awaitRow("db", "True", 1)
+	require.NoError(t, w.kube.Client().NetworkingV1().NetworkPolicies("shop").Delete(t.Context(), "watched", metav1.DeleteOptions{}))
+	ovnlab.Eventually(t, patience, "the garbage collector takes it away", func() bool {
+		_, err := w.statuses().Get(t.Context(), "watched", metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
+	requireNothingForbidden(t, w.kube)
+	w.feedbackRightsAreNeeded()
+}
+
+// enforcedOnceWritten stops the database under a policy that changes.
+func (w *world) enforcedOnceWritten() {
+	w.t.Helper()
+	w.t.Log("a policy changes while the database does not answer")
+	old := w.generation("web")
+	w.netloom.Running()
+	w.ovn.StopDB()
+	w.kube.Apply(webReaches("5432"))
+	require.Equal(w.t, old+1, w.generation("web"))
+	w.awaitRow("web", "False", old)
+	s := w.policyStatus("web")
+	require.Equal(w.t, old+1, s.Status.ObservedGeneration)
+	require.Equal(w.t, old, s.Status.Targets[0].Generation)
+	require.False(w.t, s.Status.Targets[0].Enforced)
+	w.awaitRow("db", "True", 1)
+	w.ovn.StartDB()
+	w.awaitRow("web", "True", old+1)
+	require.False(w.t, w.connects(web, api, 80))
+	w.awaitEvent("web", corev1.EventTypeNormal, "Enforced", fmt.Sprintf("generation %d is enforced by ovn", old+1))
+}
+
+// problemsAreNamed has a policy that cannot be understood whole.
+func (w *world) problemsAreNamed() {
+	w.t.Helper()
+	w.t.Log("a policy cannot be understood whole")
+	const field = "metadata.annotations[netloom.io/acl-logging]"
+	faulty := strings.Replace(webReaches("5432"), "name: web}", `name: web, annotations: {netloom.io/acl-logging: nonsense}}`, 1)
+	for range 2 { // which is one Event, counted up
+		w.kube.Apply(faulty)
+		w.awaitRow("web", "False", w.generation("web"))
+		s := w.policyStatus("web")
+		require.EqualValues(w.t, 1, w.rows()["web"]["Problems"])
+		require.Equal(w.t, field, s.Status.Problems[0].Field)
+		w.kube.Apply(webReaches("5432"))
+		w.awaitRow("web", "True", w.generation("web"))
+	}
+	w.awaitEvent("web", corev1.EventTypeWarning, "Problem", field+": ")
+}
+
+// feedbackRightsAreNeeded holds that each right of the role is used, and takes each away: that is told, and nothing goes.
+func (w *world) feedbackRightsAreNeeded() {
+	w.t.Helper()
+	rights := slices.DeleteFunc(rightsOf(w.t, central(w.t, "feedback")(settingsFor(w.ovn))), func(r right) bool { return r.role != feedbackRole })
+	require.Len(w.t, rights, 7)
+	settled := w.ovn.Dump()
+	for _, r := range rights {
+		if r.verb != "create" || r.group == "" { // a patch that makes an object is no request of its own
+			ovnlab.Eventually(w.t, patience, fmt.Sprintf("somebody uses %+v", r), func() bool { return w.used(r) })
+		}
+	}
+	edits := 9000
+	edit := func() {
+		edits++
+		w.kube.Apply(webReaches(fmt.Sprint(edits)))
+	}
+	restart := func() {
+		w.netloom.Kill()
+		w.netloom.Restart()
+	}
+	group := v1alpha1.Group
+	for _, tc := range []struct {
+		right
+		trigger func()
+		told    string // in readiness; "" where clients tell nobody
+	}{
+		{right{"", group, "policystatuses", "list"}, restart, "degraded: PolicyStatus objects cannot be read"},
+		{right{"", group, "policystatuses", "watch"}, restart, "degraded: PolicyStatus objects cannot be read"},
+		{right{"", group, "policystatuses/status", "patch"}, edit, "degraded: PolicyStatus objects cannot be written"},
+		{right{"", group, "policystatuses", "patch"}, w.dropStatus, "degraded: PolicyStatus objects cannot be written"},
+		{right{"", group, "policystatuses", "create"}, w.dropStatus, "degraded: PolicyStatus objects cannot be written"},
+		{right{"", "", "events", "create"}, edit, ""},
+	} {
+		tc.role = feedbackRole
+		require.Contains(w.t, rights, tc.right)
+		w.t.Logf("without %+v", tc.right)
+		had := len(w.rows())
+		giveBack := w.take(tc.right)
+		tc.trigger()
+		if tc.verb != "create" || tc.group == "" {
+			w.awaitMissed(tc.right)
+		}
+		if tc.told != "" {
+			w.awaitReadiness(tc.told)
+		}
+		require.GreaterOrEqual(w.t, len(w.rows()), had-1, "nothing is deleted, but by the test")
+		require.Equal(w.t, countRows(settled), countRows(w.ovn.Dump()))
+		giveBack()
+		w.awaitReadiness("ok\n")
+		w.awaitRow("web", "True", w.generation("web"))
+		w.awaitRow("db", "True", 1)
+	}
+}
+
+// countRows counts the lines of a dump, which are as many whatever port a policy opens.
+func countRows(dump string) int { return strings.Count(dump, "\n") }
+
+// dropStatus deletes the object of a policy.
+func (w *world) dropStatus() {
+	w.t.Helper()
+	require.NoError(w.t, w.statuses().Delete(w.t.Context(), "db", metav1.DeleteOptions{}))
+}
+
+func (w *world) statuses() dynamic.ResourceInterface {
+	return w.kube.Objects().Resource(v1alpha1.GroupVersion.WithResource(v1alpha1.PluralPolicyStatus)).Namespace("shop")
+}
+
+func (w *world) policyStatus(name string) *v1alpha1.PolicyStatus {
+	w.t.Helper()
+	got, err := w.statuses().Get(w.t.Context(), name, metav1.GetOptions{})
+	require.NoError(w.t, err)
+	out := &v1alpha1.PolicyStatus{}
+	require.NoError(w.t, runtime.DefaultUnstructuredConverter.FromUnstructured(got.Object, out))
+	return out
+}
+
+// versions are the resource versions of all objects, by name.
+func (w *world) versions() map[string]string {
+	w.t.Helper()
+	list, err := w.statuses().List(w.t.Context(), metav1.ListOptions{})
+	require.NoError(w.t, err)
+	out := map[string]string{}
+	for i := range list.Items {
+		out[list.Items[i].GetName()] = list.Items[i].GetResourceVersion()
+	}
+	return out
+}
+
+// generation is that of a policy.
+func (w *world) generation(name string) int64 {
+	w.t.Helper()
+	p, err := w.kube.Client().NetworkingV1().NetworkPolicies("shop").Get(w.t.Context(), name, metav1.GetOptions{})
+	require.NoError(w.t, err)
+	return p.Generation
+}
+
+// rows are what `kubectl get policystatuses` shows: by the name of the object, by the name of the column.
+func (w *world) rows() map[string]map[string]any {
+	w.t.Helper()
+	raw, err := w.kube.Client().Discovery().RESTClient().Get().
+		AbsPath("/apis", v1alpha1.Group, v1alpha1.Version, "namespaces", "shop", v1alpha1.PluralPolicyStatus).
+		SetHeader("Accept", "application/json;as=Table;g=meta.k8s.io;v=v1").DoRaw(w.t.Context())
+	require.NoError(w.t, err)
+	var table metav1.Table
+	require.NoError(w.t, json.Unmarshal(raw, &table))
+	out := map[string]map[string]any{}
+	for _, row := range table.Rows {
+		cells := map[string]any{}
+		for i, c := range table.ColumnDefinitions {
+			cells[c.Name] = row.Cells[i]
+		}
+		out[fmt.Sprint(cells["Name"])] = cells
+	}
+	return out
+}
+
+// awaitRow waits until the row of a policy says whether it is enforced, and which generation is.
+func (w *world) awaitRow(name, enforced string, generation int64) {
+	w.t.Helper()
+	var last map[string]any
+	defer func() {
+		if w.t.Failed() {
+			w.t.Logf("%s: %v", name, last)
+		}
+	}()
+	ovnlab.Eventually(w.t, patience, fmt.Sprintf("%s: enforced %s at %d", name, enforced, generation), func() bool {
+		w.netloom.Running()
+		if _, err := w.kube.Client().Discovery().ServerResourcesForGroupVersion(v1alpha1.GroupVersion.String()); err != nil {
+			return false
+		}
+		last = w.rows()[name]
+		return last != nil && last["Enforced"] == enforced && fmt.Sprint(last["Generation"]) == fmt.Sprint(generation)
+	})
+}
+
+// awaitEvent waits until people were told of a policy.
+func (w *world) awaitEvent(name, kind, reason, message string) {
+	w.t.Helper()
+	ovnlab.Eventually(w.t, patience, reason+" of "+name+": "+message, func() bool {
+		list, err := w.kube.Client().CoreV1().Events("shop").List(w.t.Context(), metav1.ListOptions{})
+		require.NoError(w.t, err)
+		return slices.ContainsFunc(list.Items, func(e corev1.Event) bool {
+			return e.InvolvedObject.Kind == "NetworkPolicy" && e.InvolvedObject.Name == name && e.Type == kind &&
+				e.Reason == reason && strings.Contains(e.Message, message)
+		})
+	})
+}
