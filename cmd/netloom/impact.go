@@ -26,6 +26,7 @@ It exits with 0 when every connection is judged as before, with 2 when some are 
 	}
 	states := bindStates(cmd)
 	states.manifests.bindLive(cmd)
+	refuseZone(cmd)
 	output := bindOutput(cmd, "table", "json", "yaml")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := output.check(); err != nil {
@@ -82,10 +83,10 @@ func (f *statesFlag) load(cmd *cobra.Command) (before, after query.State, err er
 	edited := len(f.with)+len(f.without) > 0
 	switch {
 	case f.from != "" && f.to != "" && f.manifests.path == "" && !edited:
-		if before, err = (&manifestsFlag{path: f.from}).load(cmd); err != nil {
+		if before, err = (&manifestsFlag{path: f.from, node: f.manifests.node}).load(cmd); err != nil {
 			return before, after, err
 		}
-		after, err = (&manifestsFlag{path: f.to}).load(cmd)
+		after, err = (&manifestsFlag{path: f.to, node: f.manifests.node}).load(cmd)
 		return before, after, err
 	case f.from != "" || f.to != "":
 		return before, after, errors.New("--from and --to belong together, and without -f, --with and --without")

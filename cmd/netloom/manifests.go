@@ -18,6 +18,7 @@ type manifestsFlag struct {
 	path string
 	liveFlag
 	fetched []byte // of a daemon or a cluster, once it was asked
+	node    string // whose pods are subjects; "" is every node
 }
 
 // bindManifests gives a command the flag -f.
@@ -32,6 +33,7 @@ func bindManifests(cmd *cobra.Command) *manifestsFlag {
 func bindSources(cmd *cobra.Command) *manifestsFlag {
 	f := bindManifests(cmd)
 	f.bindLive(cmd)
+	refuseZone(cmd)
 	return f
 }
 
@@ -61,6 +63,7 @@ func (f *manifestsFlag) load(cmd *cobra.Command) (query.State, error) {
 	if err != nil {
 		return query.State{}, err
 	}
+	opts.Translator.Node = f.node
 	return daemon.LoadState(opts)
 }
 
@@ -71,7 +74,7 @@ func (f *manifestsFlag) edited(cmd *cobra.Command, with, without []string) (quer
 	if err != nil {
 		return query.State{}, err
 	}
-	opts.Over = with
+	opts.Over, opts.Translator.Node = with, f.node
 	for _, name := range without {
 		ref, err := watch.ParseRef(name)
 		if err != nil {

@@ -137,6 +137,7 @@ func quietLog(cmd *cobra.Command, cfg *config.Config) *logrus.Logger {
 }
 
 func planBetween(cmd *cobra.Command, cfg *config.Config, states *statesFlag) (*planReport, error) {
+	states.manifests.node = cfg.ZoneNode
 	before, after, err := states.load(cmd)
 	if err != nil {
 		return nil, err
