@@ -12,7 +12,7 @@ const retryJitter = 1.2
 type Leader struct {
 	Elect         bool
 	Namespace     string // "" is that of the pod
-	Name          string // "" is the owner
+	Name          string // "" is the owner's
 	LeaseDuration time.Duration
 	RenewDeadline time.Duration
 	RetryPeriod   time.Duration
@@ -25,7 +25,7 @@ func leaderSettings() []Setting {
 		matching("leader-elect-namespace", "", "namespace of the Lease, that of the pod unless given",
 			"up to 63 of a-z, 0-9 and, inside, dash, or nothing", `^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)?$`,
 			func(c *Config) *string { return &c.Leader.Namespace }),
-		matching("leader-elect-name", "", "name of the Lease, the owner unless given",
+		matching("leader-elect-name", "", "name of the Lease, that of the owner and -leader unless given",
 			"up to 63 of a-z, 0-9, dash and dot, or nothing", `^([a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?)?$`,
 			func(c *Config) *string { return &c.Leader.Name }),
 		wholeSeconds("leader-elect-lease-duration", "15s", "for how long the Lease is good that its holder does not renew; then a standby takes over",

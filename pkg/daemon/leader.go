@@ -32,7 +32,7 @@ type Leader struct {
 	Enabled bool
 
 	Namespace string // of the Lease; "" is that of the pod
-	Name      string // of the Lease; "" is the owner
+	Name      string // of the Lease; "" is the owner's, as netloom-leader
 	Identity  string // of this instance in the Lease; "" is made of the pod's name
 
 	LeaseDuration time.Duration // for how long a Lease is good that is not renewed; 0 is the default
@@ -70,7 +70,7 @@ func newElection(opts Leader, work func(context.Context) error, m *metrics.Metri
 		LeaseMeta:  metav1.ObjectMeta{Namespace: opts.Namespace, Name: opts.Name},
 		Client:     opts.Leases,
 		LockConfig: resourcelock.ResourceLockConfig{Identity: opts.Identity},
-	}, e.seen)
+	}, e.seen, e.told)
 	m.Leading(false)
 	return e
 }
@@ -197,6 +197,11 @@ func (e *election) seen(holder string) {
 	}
 }
 
+// told is told of what goes wrong with the Lease, once until it goes well.
+func (e *election) told(trouble error) {
+	e.log.WithError(trouble).Warn("the Lease cannot be read or written, trying again")
+}
+
 // Leading says whether this instance leads.
 func (e *election) Leading() bool {
 	e.mu.Lock()
@@ -229,7 +234,7 @@ func (e *election) standby() (string, error) {
 
 // withDefaults fills in what the zero value leaves open.
 func (o Leader) withDefaults(owner string) Leader {
-	o.Name = cmp.Or(o.Name, owner)
+	o.Name = cmp.Or(o.Name, owner+"-leader")
 	o.LeaseDuration = cmp.Or(o.LeaseDuration, DefaultLeaseDuration)
 	o.RenewDeadline = cmp.Or(o.RenewDeadline, DefaultRenewDeadline)
 	o.RetryPeriod = cmp.Or(o.RetryPeriod, DefaultRetryPeriod)

@@ -16,7 +16,9 @@ import (
 // from when a request was sent, and what others write into the record as times is not looked at.
 type lease struct {
 	resourcelock.Interface
-	seen func(holder string) // told of each new holder; must not ask back
+	// Both must not ask back.
+	seen func(holder string) // told of each new holder
+	tell func(trouble error) // told of trouble that is another than before
 
 	changed chan struct{} // of size 1: the next fields may have
 
@@ -26,8 +28,8 @@ type lease struct {
 	trouble error     // of the last request; nil when it was answered
 }
 
-func newLease(lock resourcelock.Interface, seen func(string)) *lease {
-	return &lease{Interface: lock, seen: seen, changed: make(chan struct{}, 1)}
+func newLease(lock resourcelock.Interface, seen func(string), tell func(error)) *lease {
+	return &lease{Interface: lock, seen: seen, tell: tell, changed: make(chan struct{}, 1)}
 }
 
 // Get reads the record.
@@ -57,6 +59,7 @@ func (l *lease) Update(ctx context.Context, record resourcelock.LeaderElectionRe
 func (l *lease) note(record *resourcelock.LeaderElectionRecord, sent time.Time, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	before := l.trouble
 	l.trouble = nil
 	switch {
 	case err == nil:
@@ -70,7 +73,9 @@ func (l *lease) note(record *resourcelock.LeaderElectionRecord, sent time.Time, 
 	case apierrors.IsNotFound(err) && sent.IsZero(): // it is made next
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err): // somebody was quicker
 	default:
-		l.trouble = err
+		if l.trouble = err; before == nil || before.Error() != err.Error() {
+			l.tell(err)
+		}
 	}
 	select {
 	case l.changed <- struct{}{}:

@@ -169,6 +169,22 @@ func TestADeposedLeaderStandsBy(t *testing.T) {
 	require.Contains(t, p.claims(), "netloom-claim:netloom=2 b")
 }
 
+// TestAClaimThatComesTooLateIsNotUsed has a leader lose the Lease while it waits for the database: it claims, asks who has the
+// Lease, and does not write.
+func TestAClaimThatComesTooLateIsNotUsed(t *testing.T) {
+	p, api := newSilentPlace(t), newLeases()
+	rows := p.rows()
+	opts := p.electing(api, "a")
+	opts.Leader.LeaseDuration, opts.Leader.RenewDeadline, opts.Leader.RetryPeriod = 3*time.Hour, 2*time.Hour, time.Hour
+	a := start(t, opts)
+	a.await("it leads", func() bool { return a.metric("netloom_leader") == 1 })
+	api.give(t, "b")
+	require.NoError(t, p.server.Start(p.socket))
+	a.await("it stands by", func() bool { _, text := a.get("/readyz"); return text == "ok\nstandby: b leads\n" })
+	require.Contains(t, p.claims(), "netloom-claim:netloom=1 a")
+	require.Equal(t, rows, p.rows())
+}
+
 // TestALeaderThatIsDeposedClaimsAgain has somebody claim the database who does not go by the Lease.
 func TestALeaderThatIsDeposedClaimsAgain(t *testing.T) {
 	p, api := newPlace(t), newLeases()

@@ -38,10 +38,10 @@ func TestOneLeadsAndTheNextTakesOverWhenItStops(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "standby: a leads", line)
 
-		a.ending = 4 * time.Second
+		a.ending = 3 * daemon.DefaultLeaseDuration
 		began := time.Now()
 		a.stop()
-		require.Equal(t, 4*time.Second, time.Since(began), "nothing else is waited for")
+		require.Equal(t, a.ending, time.Since(began), "nothing else is waited for")
 		require.Equal(t, []string{"a ends: context canceled"}, d.read())
 		require.Equal(t, []string{"a", ""}, api.holders(), "the Lease is given up after the work has ended, not before")
 		pass(longest)

@@ -229,7 +229,7 @@ func (w *world) end() {
 // forgetLease removes the Lease.
 func (w *world) forgetLease() {
 	w.t.Helper()
-	require.NoError(w.t, w.kube.Client().CoordinationV1().Leases(home).Delete(w.t.Context(), "netloom", metav1.DeleteOptions{}))
+	require.NoError(w.t, w.kube.Client().CoordinationV1().Leases(home).Delete(w.t.Context(), "netloom-leader", metav1.DeleteOptions{}))
 }
 
 // take takes rights away and waits until the server knows.

@@ -1,0 +1,21 @@
+//go:build e2e
+
+package ovnlab
+
+import (
+	"regexp"
+	"strings"
+)
+
+// NBComments are the comments of all transactions that the Northbound database has committed, in that order; "" where there
+// is none. They are read from its file.
+func (l *Lab) NBComments() []string {
+	l.tb.Helper()
+	out := l.run("ovsdb-tool", "show-log", "-m", l.path("nb.db"))
+	var all []string
+	for _, head := range regexp.MustCompile(`(?m)^record \d+: .*$`).FindAllString(out, -1) {
+		_, comment, _ := strings.Cut(head, ` "`)
+		all = append(all, strings.TrimSuffix(comment, `"`))
+	}
+	return all
+}

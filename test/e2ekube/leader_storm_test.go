@@ -1,0 +1,123 @@
+//go:build e2e
+
+package e2ekube_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// storm changes objects of the namespace shop again and again: labels of pods, pods that come and go, policies that come, go
+// and change.
+type storm struct {
+	w      *world
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+	began  time.Time
+	done   atomic.Int64
+	turns  chan int
+}
+
+// stormHands is how many requests of a storm are under way at a time.
+const stormHands = 16
+
+// storm begins to make so many changes a second. end has to be called.
+func (w *world) storm(rate int) *storm {
+	ctx, cancel := context.WithCancel(w.t.Context())
+	s := &storm{w: w, cancel: cancel, began: time.Now(), turns: make(chan int, rate)}
+	s.work.Go(func() {
+		tick := time.NewTicker(time.Second / time.Duration(rate))
+		defer tick.Stop()
+		defer close(s.turns)
+		for i := 0; ; i++ {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			select {
+			case s.turns <- i:
+			default: // the server is behind
+			}
+		}
+	})
+	for range stormHands {
+		s.work.Go(func() {
+			for i := range s.turns {
+				switch err := s.change(context.WithoutCancel(ctx), i); {
+				case err == nil:
+					s.done.Add(1)
+				case apierrors.IsNotFound(err), apierrors.IsAlreadyExists(err), apierrors.IsConflict(err): // another turn was quicker
+				default:
+					w.t.Errorf("change %d: %v", i, err)
+				}
+			}
+		})
+	}
+	return s
+}
+
+// end stops the changes and tells how many there were.
+func (s *storm) end() {
+	s.w.t.Helper()
+	s.cancel()
+	s.work.Wait()
+	took := time.Since(s.began)
+	s.w.t.Logf("%d changes in %s, %.0f a second", s.done.Load(), took.Round(time.Second), float64(s.done.Load())/took.Seconds())
+}
+
+// change makes one change.
+func (s *storm) change(ctx context.Context, i int) error {
+	pods, nets := s.w.kube.Client().CoreV1().Pods("shop"), s.w.kube.Client().NetworkingV1().NetworkPolicies("shop")
+	name := fmt.Sprintf("passing-%d", i/4%20)
+	var err error
+	switch i % 8 {
+	case 0:
+		_, err = pods.Create(ctx, passing(name), metav1.CreateOptions{})
+	case 3:
+		now := int64(0)
+		err = pods.Delete(ctx, name, metav1.DeleteOptions{GracePeriodSeconds: &now})
+	case 5:
+		_, err = nets.Create(ctx, passingPolicy(name), metav1.CreateOptions{})
+	case 6:
+		patch := fmt.Sprintf(`{"spec": {"ingress": [{"ports": [{"port": %d}]}]}}`, 1000+rand.N(1000))
+		_, err = nets.Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	case 7:
+		err = nets.Delete(ctx, fmt.Sprintf("passing-%d", rand.N(20)), metav1.DeleteOptions{})
+	default:
+		place := []pod{web, web2, api, db}[rand.N(4)]
+		app := []string{"web", "api", "db", "other"}[rand.N(4)]
+		_, err = pods.Patch(ctx, place.name, types.MergePatchType, fmt.Appendf(nil, `{"metadata": {"labels": {"app": %q}}}`, app), metav1.PatchOptions{})
+	}
+	return err
+}
+
+// passing is a pod that never gets an address.
+func passing(name string) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Labels: map[string]string{"app": "web"}},
+		Spec:       corev1.PodSpec{NodeName: web.node, Containers: []corev1.Container{{Name: "main", Image: "example.test/none"}}},
+	}
+}
+
+// passingPolicy opens a port of the api to all.
+func passingPolicy(name string) *networkingv1.NetworkPolicy {
+	return &networkingv1.NetworkPolicy{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name},
+		Spec: networkingv1.NetworkPolicySpec{
+			PodSelector: metav1.LabelSelector{MatchLabels: map[string]string{"app": "api"}},
+			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
+			Ingress:     []networkingv1.NetworkPolicyIngressRule{{}},
+		},
+	}
+}

@@ -1,0 +1,199 @@
+//go:build e2e
+
+package e2ekube_test
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/netloom/netloom/test/e2e/ovnlab"
+	"github.com/netloom/netloom/test/e2ekube/kubelab"
+)
+
+// What shortLease says.
+const (
+	shortDuration = 5 * time.Second
+	shortRetry    = 500 * time.Millisecond
+	// slack is what a busy machine may add.
+	slack = 10 * time.Second
+)
+
+// spread is how much longer than asked for a standby may wait between two attempts.
+const spread = 2.2
+
+// replicas are the pods of the Deployment, as many as it says.
+type replicas struct {
+	*world
+	pods []*kubelab.Pod
+}
+
+// newReplicas installs netloom and runs all replicas. The world's netloom is the one that leads.
+func newReplicas(t *testing.T, settings string) *replicas {
+	t.Helper()
+	r := &replicas{world: &world{t: t, kube: startKube(t), ovn: startOVN(t)}}
+	r.kube.Apply(nodes + namespaces)
+	r.kube.ApplyObjects(central(t)(strings.Replace(settingsFor(r.ovn), shortLease, settings, 1)))
+	d, err := r.kube.Client().AppsV1().Deployments(home).Get(t.Context(), "netloom", metav1.GetOptions{})
+	require.NoError(t, err)
+	require.EqualValues(t, 2, *d.Spec.Replicas)
+	for i := range int(*d.Spec.Replicas) {
+		p := runTemplate(t, r.kube, d, fmt.Sprintf("netloom-%d", i))
+		p.AwaitReady()
+		r.pods = append(r.pods, p)
+	}
+	r.netloom = r.pods[0]
+	for _, p := range r.pods[1:] {
+		answer, err := p.Get("/readyz")
+		require.NoError(t, err)
+		require.Regexp(t, `^ok\nstandby: netloom-0_\w+ leads\n$`, answer)
+	}
+	t.Cleanup(func() { requireNothingForbidden(t, r.kube) })
+	return r
+}
+
+// claim is the number of the newest claim on the database, and who made it.
+func (r *replicas) claim() (number int, holder string) {
+	r.t.Helper()
+	found := regexp.MustCompile(`"?netloom-claim:netloom"?="(\d+) ([^"]*)"`).FindStringSubmatch(r.ovn.NBCtl("get", "NB_Global", ".", "external_ids"))
+	require.Len(r.t, found, 3)
+	number, err := strconv.Atoi(found[1])
+	require.NoError(r.t, err)
+	return number, found[2]
+}
+
+// awaitClaim waits until the database was claimed so often, last by a pod, and says how long that took.
+func (r *replicas) awaitClaim(want int, pod string) time.Duration {
+	r.t.Helper()
+	began := time.Now()
+	ovnlab.Eventually(r.t, patience, fmt.Sprintf("%s makes claim %d", pod, want), func() bool {
+		number, holder := r.claim()
+		require.LessOrEqual(r.t, number, want)
+		return number == want && strings.HasPrefix(holder, pod+"_")
+	})
+	return time.Since(began)
+}
+
+// requireOneWriter holds by the database's own log that nobody wrote after the next one had claimed, and that everybody
+// who claimed wrote.
+func (r *replicas) requireOneWriter(claims int) {
+	r.t.Helper()
+	ours := regexp.MustCompile(`^netloom netloom (\S+) (claims|claim) (\d+)$`)
+	now, writes := 0, make([]int, claims+1)
+	holder := ""
+	for i, comment := range r.ovn.NBComments() {
+		if !strings.HasPrefix(comment, "netloom ") {
+			continue
+		}
+		found := ours.FindStringSubmatch(comment)
+		require.Len(r.t, found, 4, "record %d: %s", i, comment)
+		number, err := strconv.Atoi(found[3])
+		require.NoError(r.t, err)
+		if found[2] == "claims" {
+			require.Equal(r.t, now+1, number, "record %d: %s", i, comment)
+			now, holder = number, found[1]
+			continue
+		}
+		require.Equal(r.t, now, number, "record %d: %s, after a later claim", i, comment)
+		require.Equal(r.t, holder, found[1], "record %d: %s", i, comment)
+		writes[number]++
+	}
+	require.Equal(r.t, claims, now)
+	for number, n := range writes[1:] {
+		require.Positive(r.t, n, "claim %d", number+1)
+	}
+	r.t.Logf("transactions by claim: %v", writes[1:])
+}
+
+// TestLeaderIsKilled kills the leader in the middle of 200 changes a second. The other replica takes over within the Lease,
+// the rows come to be what the objects say, and the database's log shows that never two of them wrote.
+func TestLeaderIsKilled(t *testing.T) {
+	r := newReplicas(t, shortLease)
+	r.peopled()
+	r.kube.Apply(policies)
+	r.agree()
+
+	s := r.storm(200)
+	time.Sleep(3 * time.Second) // of changes
+	r.pods[0].Kill()
+	r.netloom = r.pods[1]
+	took := r.awaitClaim(2, "netloom-1")
+	t.Logf("takeover after %s", took.Round(10*time.Millisecond))
+	require.Less(t, took, shortDuration+2*time.Duration(spread*float64(shortRetry))+slack)
+	time.Sleep(3 * time.Second)
+	s.end()
+	r.awaitReadiness("ok\n")
+	r.agree()
+	r.requireNothingToDo()
+
+	t.Log("the first comes back and stands by")
+	r.pods[0].Restart()
+	r.pods[0].AwaitReady()
+	answer, err := r.pods[0].Get("/readyz")
+	require.NoError(t, err)
+	require.Regexp(t, `^ok\nstandby: netloom-1_\w+ leads\n$`, answer)
+	r.kube.Apply(webReaches("5432"))
+	r.agree()
+	r.requireOneWriter(2)
+}
+
+// TestLeaderSleeps stops the leader for longer than its Lease is good, among changes, and wakes it up once the other one
+// leads: whatever it still writes is refused, and it stands by. Then it takes over again.
+func TestLeaderSleeps(t *testing.T) {
+	r := newReplicas(t, shortLease)
+	r.peopled()
+	r.kube.Apply(policies)
+	r.agree()
+
+	s := r.storm(100)
+	time.Sleep(time.Second) // of changes
+	require.NoError(t, r.pods[0].Signal(syscall.SIGSTOP))
+	r.netloom = r.pods[1]
+	t.Logf("takeover after %s", r.awaitClaim(2, "netloom-1").Round(10*time.Millisecond))
+	time.Sleep(time.Second)
+	require.NoError(t, r.pods[0].Signal(syscall.SIGCONT))
+	ovnlab.Eventually(t, patience, "it stands by", func() bool {
+		r.pods[0].Running()
+		answer, err := r.pods[0].Get("/readyz")
+		return err == nil && strings.HasPrefix(answer, "ok\nstandby: netloom-1_")
+	})
+	time.Sleep(time.Second)
+	s.end()
+	r.agree()
+	r.requireNothingToDo()
+	t.Logf("the sleeper was refused %d times", strings.Count(r.pods[0].Log(), "another instance has claimed the target: claim 2"))
+	r.requireOneWriter(2)
+
+	t.Log("the sleeper leads again, in the same process")
+	require.NoError(t, r.pods[1].Signal(syscall.SIGTERM))
+	r.netloom = r.pods[0]
+	r.awaitClaim(3, "netloom-0")
+	r.kube.Apply(webReaches("5432"))
+	r.agree()
+	r.requireNothingToDo()
+	r.requireOneWriter(3)
+}
+
+// TestLeaderStops ends the leader as a kubelet does. The other one need not wait for a Lease of the default length.
+func TestLeaderStops(t *testing.T) {
+	r := newReplicas(t, "")
+	r.peopled()
+	r.kube.Apply(policies)
+	r.agree()
+	r.end()
+	r.netloom = r.pods[1]
+	took := r.awaitClaim(2, "netloom-1")
+	t.Logf("takeover after %s", took.Round(10*time.Millisecond))
+	require.Less(t, took, 10*time.Second, "the Lease would be good for 15")
+	r.kube.Apply(webReaches("5432"))
+	r.agree()
+	r.requireNothingToDo()
+	r.requireOneWriter(2)
+}
