@@ -63,8 +63,8 @@ func (t *Translator) SetHost(name string, addrs []netip.Addr) {
 }
 
 // Hosts lists the DNS names that objects speak of and the API does not know, sorted. It speaks of the objects as of the last
-// Snapshot. While a name has not been told by SetHost, what depends on it is a Problem and not in the snapshot; so a
-// snapshot is handed on only when every name has been told once, or gateways would lose for a moment what they hold.
+// Snapshot. While a name has not been told by SetHost, what depends on it is a Problem, and in the snapshot it is Unknown:
+// gateways keep what they may hold of it.
 func (t *Translator) Hosts() []string { return slices.Sorted(maps.Keys(t.edges.hosts.wanted)) }
 
 // resolve finds the IPv4 addresses of a name, in order: of a Service that is known, and otherwise what DNS says. It is
@@ -149,6 +149,7 @@ func (e *edgeTranslation) lookUp(field, name string) []netip.Addr {
 	addrs, told := e.edges.hosts.answers[name]
 	switch {
 	case !told:
+		e.open = true
 		e.add(field, "%s has not been looked up yet", name)
 	case len(addrs) == 0:
 		e.add(field, "%s does not resolve to an IPv4 address", name)

@@ -40,6 +40,9 @@ func edgeText(e *intent.EdgeIntent) string {
 	if e.Gone {
 		b.WriteString(", gone")
 	}
+	if e.Unknown {
+		b.WriteString(", unknown")
+	}
 	if e.Adopts != "" {
 		fmt.Fprintf(&b, ", adopts %s", e.Adopts)
 	}

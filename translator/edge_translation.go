@@ -19,6 +19,7 @@ type edgeTranslation struct {
 	scope  intent.Scope
 	gone   bool
 	broken bool // something of it cannot be read: it yields nothing
+	open   bool // some name of it has not been looked up: what depends on that is missing from its parts
 	needs  []intent.EdgeID
 	parts  []edgePart
 	out    translation
@@ -68,6 +69,7 @@ func (t *Translator) translateEdge(key objectKey, o metav1.Object) (*translation
 	e.read()
 	if !e.broken {
 		e.emit(e.adopts())
+		e.leaveOpen()
 	}
 	out := e.out
 	out.offer = offer{scope: e.scope, gone: e.gone, broken: e.broken}
@@ -91,6 +93,28 @@ func (e *edgeTranslation) emit(adopts string) {
 			Needs:      needs,
 			Gone:       e.gone,
 			Adopts:     adopts,
+			Spec:       p.spec,
+		})
+	}
+}
+
+// leaveOpen says of which kinds the object may ask for more than its parts, while a name of it has not been looked up. Of
+// one that goes everything goes.
+func (e *edgeTranslation) leaveOpen() {
+	if !e.open || e.gone {
+		return
+	}
+	parts := []edgePart{{"unknown/nat", &intent.LinkNAT{}}}
+	if _, ok := e.object.(*v1alpha1.CNFHubSite); ok {
+		parts = append(parts, edgePart{"unknown/route", &intent.Route{}})
+	}
+	for _, p := range parts {
+		e.out.edges = append(e.out.edges, &intent.EdgeIntent{
+			ID:         intent.NewEdgeID(e.scope, e.of, p.name),
+			Scope:      e.scope,
+			Origin:     e.of,
+			Generation: e.object.GetGeneration(),
+			Unknown:    true,
 			Spec:       p.spec,
 		})
 	}

@@ -165,7 +165,10 @@ func TestHostsAreAskedFor(t *testing.T) {
 	local.Spec.LocalService, local.Spec.RemoteService = "10.0.0.1", "Cache.example.com"
 	tr, s := start(t, local, newCNFService("front", "cache.example.com", "8080"), newCNFService("back", "com.pany", "81"))
 	require.Equal(t, []string{"cache.example.com", "com.pany"}, tr.Hosts(), "the second could be a Service and is none")
-	require.Empty(t, slices.Collect(s.EdgeIntents()))
+	require.Len(t, slices.Collect(s.EdgeIntents()), 3)
+	for e := range s.EdgeIntents() {
+		require.True(t, e.Unknown, e.ID)
+	}
 	require.Contains(t, messages(tr), "cache.example.com has not been looked up yet")
 
 	tr.SetHost("nobody.asked.com", []netip.Addr{v4})
@@ -173,6 +176,9 @@ func TestHostsAreAskedFor(t *testing.T) {
 	tr.SetHost("cache.example.com", []netip.Addr{v6, v4, low, v4})
 	tr.SetHost("com.pany", nil)
 	s = tr.Snapshot()
+	for e := range s.EdgeIntents() {
+		require.False(t, e.Unknown, e.ID)
+	}
 	require.Equal(t, low, edge[intent.LinkNAT](t, s, "CNFService/shop/front").Addr, "the lowest, whatever their order")
 	require.NotNil(t, edge[intent.LinkNAT](t, s, "CNFLocalService/shop/stay/192.0.2.0"))
 	require.NotNil(t, edge[intent.LinkNAT](t, s, "CNFLocalService/shop/stay/192.0.2.1"))

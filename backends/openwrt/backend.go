@@ -197,7 +197,7 @@ func (b *Backend) enforces(p *intent.Policy, g *intent.Gateway) bool {
 // compare makes a plan of what m asks for. With retry the device is asked again what it refused.
 func (b *Backend) compare(m *model, want *intent.Snapshot, retry bool) *backends.Plan {
 	all := newWishes()
-	all.keep, all.gone = m.edges.keep, m.edges.gone
+	all.keep, all.gone, all.spare = m.edges.keep, m.edges.gone, m.edges.spare
 	maps.Copy(all.objects, m.edges.objects)
 	maps.Copy(all.objects, m.policies.objects)
 	c := &comparison{want: all, have: m.have, names: b.names, refused: b.refused}

@@ -56,7 +56,7 @@ func (c *comparison) diff() {
 		c.object(c.want.objects[k])
 	}
 	for _, k := range sorted(c.have.objects) {
-		if c.want.objects[k] == nil && !c.want.keep[k] {
+		if c.want.objects[k] == nil && !c.want.keep[k] && !c.spared(k) {
 			c.remove(k)
 		}
 	}
@@ -64,6 +64,9 @@ func (c *comparison) diff() {
 	c.handOver()
 	c.order()
 }
+
+// spared says whether an object that nobody wants stays, because it may be that of an intent of which nothing is known yet.
+func (c *comparison) spared(k key) bool { return c.want.spare[k.kind] && c.want.gone[k] == "" }
 
 // object compares one object.
 func (c *comparison) object(w *wanted) {

@@ -6,6 +6,9 @@
 // and an application whose set has no IPv4 address is none. Policies that the gateway enforces become rules of the firewall,
 // see policyRules. Load balancers are not for a gateway: nothing is said of them.
 //
+// Of an intent that is Unknown only the kind is known. What is ours of that kind and nobody wants may be what it asks for:
+// so nothing of the kind is swept while there is such an intent, except what an intent says is Gone.
+//
 // Networks are the gateway's interfaces in them. Secrets are read when a plan is made; one that cannot be read is a skip that
 // names it, and what was written for it before stays. A Secret that changes is noticed at the next read-back.
 //

@@ -28,14 +28,16 @@ type wishes struct {
 	objects map[key]*wanted
 	keep    map[key]bool   // must stay as they are, because what they should be cannot be told now
 	gone    map[key]string // what an intent had that is to go, and which one
-	skips   []backends.Skip
-	sets    map[intent.SetID]bool // whose members it depends on
-	from    map[*intent.EdgeIntent]*wanted
+	// spare are kinds of which an object that nobody wants may be wanted all the same: it stays.
+	spare map[openwrt.Kind]bool
+	skips []backends.Skip
+	sets  map[intent.SetID]bool // whose members it depends on
+	from  map[*intent.EdgeIntent]*wanted
 }
 
 func newWishes() *wishes {
 	return &wishes{
-		objects: map[key]*wanted{}, keep: map[key]bool{}, gone: map[key]string{}, sets: map[intent.SetID]bool{},
+		objects: map[key]*wanted{}, keep: map[key]bool{}, gone: map[key]string{}, spare: map[openwrt.Kind]bool{}, sets: map[intent.SetID]bool{},
 		from: map[*intent.EdgeIntent]*wanted{},
 	}
 }
@@ -97,6 +99,12 @@ func (r *renderer) add(e *intent.EdgeIntent) {
 		if k, ok := deviceKind(e.Spec); ok {
 			r.out.gone[r.keyOf(k, e)] = string(e.ID)
 		}
+		return
+	}
+	if k, ok := deviceKind(e.Spec); ok && e.Unknown {
+		r.out.spare[k] = true
+		r.failed[e.ID] = "what it asks for is not known yet"
+		r.skip(e, "what it asks for is not known yet; until it is, nothing of "+k.String()+" is deleted that nobody asks for")
 		return
 	}
 	w, err := r.object(e)

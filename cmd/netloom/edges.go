@@ -32,6 +32,9 @@ func edgeText(e *query.EdgeIntent) string {
 	if e.Gone {
 		return "to be gone"
 	}
+	if e.Unknown {
+		return "not known yet: what gateways hold of it stays"
+	}
 	text := strings.ReplaceAll(query.FieldsText(e.Wants), "="+e.Scope+"/", "=")
 	if e.Adopts != "" {
 		text = "in the place of " + e.Adopts + ": " + text

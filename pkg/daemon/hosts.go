@@ -19,9 +19,8 @@ import (
 const (
 	lookupTimeout = 5 * time.Second
 	lookupsAtOnce = 8
-	// A name of which nothing is known yet is asked for again so soon, and so often, before it counts as without addresses.
-	firstPause    = 5 * time.Second
-	firstAttempts = 20
+	// A name of which nothing is known yet is asked for again so soon.
+	firstPause = 5 * time.Second
 )
 
 // hosts finds the addresses of the DNS names that the translator wants to know, over and over, and tells it of changes.
@@ -36,8 +35,8 @@ type hosts struct {
 
 	mu      sync.Mutex
 	wanted  []string
-	told    map[string]bool // the translator has been told of them
-	settled bool            // all names that were wanted at once have been told
+	asked   map[string]bool // DNS has answered, and the translator knows; or it has failed to
+	settled bool            // all names that were wanted at once have been asked for
 
 	// Only Run's goroutine touches these.
 	known map[string]*host
@@ -47,14 +46,14 @@ type hosts struct {
 type host struct {
 	addrs []netip.Addr
 	told  bool // the translator knows addrs
-	tries int  // that failed before it was told
+	tried bool // DNS has failed to answer
 	due   time.Time
 }
 
 func newHosts(opts SDWAN, do func(func(*translator.Translator)), m *metrics.Metrics, log logrus.FieldLogger) *hosts {
 	h := &hosts{
 		interval: opts.ResolveInterval, resolve: opts.Resolve, do: do, metrics: m, log: log,
-		wake: make(chan struct{}, 1), told: map[string]bool{}, known: map[string]*host{},
+		wake: make(chan struct{}, 1), asked: map[string]bool{}, known: map[string]*host{},
 	}
 	if h.resolve == nil {
 		h.resolve = func(ctx context.Context, host string) ([]netip.Addr, error) {
@@ -64,8 +63,9 @@ func newHosts(opts SDWAN, do func(func(*translator.Translator)), m *metrics.Metr
 	return h
 }
 
-// Settled says whether a snapshot has been made that knows of every name what DNS says of it. What was made of names
-// before a restart is not to be taken away only because nobody has asked yet.
+// Settled says whether a snapshot has been made since DNS was asked for every name once. Before that gateways are not asked
+// for anything: they are spared a plan that the next one would add to. Of a name that DNS does not answer for, the snapshot
+// says so, and gateways keep what they may hold of it.
 func (h *hosts) Settled() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -75,8 +75,8 @@ func (h *hosts) Settled() bool {
 // Want says which names are wanted from now on. It never blocks.
 func (h *hosts) Want(names []string) {
 	h.mu.Lock()
-	if h.settled = h.settled || !slices.ContainsFunc(names, func(name string) bool { return !h.told[name] }); h.settled {
-		clear(h.told) // nobody asks again
+	if h.settled = h.settled || !slices.ContainsFunc(names, func(name string) bool { return !h.asked[name] }); h.settled {
+		clear(h.asked) // nobody looks again
 	}
 	same := slices.Equal(h.wanted, names)
 	h.wanted = slices.Clone(names)
@@ -164,13 +164,15 @@ func (h *hosts) ask(ctx context.Context, name string, one *host) {
 	default:
 		h.metrics.LookedUp("failed")
 		h.log.WithError(err).WithField("host", name).Debug("DNS name cannot be looked up")
-		if one.tries++; one.told || one.tries < firstAttempts {
-			if !one.told {
-				one.due = time.Now().Add(firstPause)
-			}
+		if one.told {
 			return
 		}
-		addrs = nil
+		one.due = time.Now().Add(min(firstPause, h.interval))
+		if !one.tried {
+			one.tried = true
+			h.do(func(*translator.Translator) { h.mark(name) })
+		}
+		return
 	}
 	for i := range addrs {
 		addrs[i] = addrs[i].Unmap().WithZone("")
@@ -182,11 +184,16 @@ func (h *hosts) ask(ctx context.Context, name string, one *host) {
 	}
 	one.addrs, one.told = addrs, true
 	h.do(func(t *translator.Translator) {
-		h.mu.Lock()
-		if !h.settled {
-			h.told[name] = true
-		}
-		h.mu.Unlock()
+		h.mark(name)
 		t.SetHost(name, addrs)
 	})
+}
+
+// mark notes that a name has been asked for.
+func (h *hosts) mark(name string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.settled {
+		h.asked[name] = true
+	}
 }

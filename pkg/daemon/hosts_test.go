@@ -69,33 +69,52 @@ func TestNamesAreLookedUpOverAndOver(t *testing.T) {
 	})
 }
 
-// What an earlier process made of names must not go only because this one has not asked yet.
-func TestNothingIsPlannedForGatewaysBeforeDNSWasAsked(t *testing.T) {
+// What an earlier process made of names must not go only because DNS has not answered this one yet. All else goes on.
+func TestWhatWasMadeOfNamesStaysUntilDNSAnswers(t *testing.T) {
 	const name = "shop.example.org"
+	dead := errors.New("no server answers")
 	for _, tc := range []struct {
 		title  string
-		mended bool
-	}{{"DNS answers at last", true}, {"DNS never answers", false}} {
+		answer func(*rig)
+		want   bool // what was made of the name is still there
+	}{
+		{"DNS never answers", func(*rig) {}, true},
+		{"DNS answers as before at last", func(r *rig) { r.dns(nil, name, "192.0.2.7") }, true},
+		{"the name does not exist any more", func(r *rig) { r.dns(nil, name) }, false},
+		{"the name means something else", func(r *rig) { r.dns(nil, name, "192.0.2.8") }, false},
+		{"its object goes", func(r *rig) { r.remove("CNFService", "shop") }, false},
+	} {
 		t.Run(tc.title, func(t *testing.T) {
 			inBubble(t, func(r *rig) {
 				device := r.cnf("cnf-0", "10.0.0.1")
-				for full, named := range map[string]string{name: "shop", "10.9.9.9": "plain"} {
+				cnfService := func(full, named, port string) {
 					r.apply(&v1alpha1.CNFService{ObjectMeta: metav1.ObjectMeta{Name: named}, Spec: v1alpha1.CNFServiceSpec{
-						FullName: v1alpha1.Domain(full), Port: v1alpha1.Port(map[string]string{"shop": "2288", "plain": "2289"}[named]), DPort: "8080",
+						FullName: v1alpha1.Domain(full), Port: v1alpha1.Port(port), DPort: "8080",
 					}})
 				}
-				r.dns(errors.New("no server answers"), name)
+				cnfService(name, "shop", "2288")
+				cnfService("10.9.9.8", "gone", "2287")
+				r.dns(nil, name, "192.0.2.7")
 				r.start()
-				r.after(3 * time.Second)
-				require.Empty(t, device.Requests(), "it was asked for before DNS had answered")
-				if tc.mended {
-					r.dns(nil, name, "192.0.2.7")
-				}
-				r.after(2 * time.Minute)
-				require.Contains(t, device.Kernel(), "10.9.9.9:8080", "one name holds up the others for a while only")
-				if tc.mended {
+				require.Contains(t, device.Kernel(), "192.0.2.7:8080")
+				r.stop()
+
+				r.dns(dead, name)
+				cnfService("10.9.9.9", "plain", "2289")
+				r.start()
+				r.after(10 * time.Minute)
+				require.Contains(t, device.Kernel(), "192.0.2.7:8080", "DNS has not said that it is gone")
+				require.Contains(t, device.Kernel(), "10.9.9.9:8080", "one name does not hold up the others")
+				require.Contains(t, r.service().Message, "has not been looked up yet")
+
+				tc.answer(r)
+				r.after(time.Minute)
+				if tc.want {
 					require.Contains(t, device.Kernel(), "192.0.2.7:8080")
+				} else {
+					require.NotContains(t, device.Kernel(), "192.0.2.7:8080")
 				}
+				require.Contains(t, device.Kernel(), "10.9.9.9:8080")
 			})
 		})
 	}

@@ -28,6 +28,9 @@ type EdgeIntent struct {
 	Needs []EdgeID
 	// Gone says that it must not be there any more, and that its source waits for that. Spec tells what it was.
 	Gone bool
+	// Unknown says that it is not known what its source asks for, for want of an answer. Then Spec tells its kind and no
+	// more; and whatever a gateway holds of that kind and no intent speaks of may be its own, and stays.
+	Unknown bool
 	// Adopts is the target's own name of an object, made by hand, that this intent takes over; "" takes over none.
 	Adopts string
 	Spec   EdgeSpec
@@ -100,6 +103,9 @@ func (s Secret) String() string { return redacted }
 
 // GoString hides s.
 func (s Secret) GoString() string { return redacted }
+
+// Format hides s whatever the verb is: one that does not fit would print what s is.
+func (s Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(redacted)) }
 
 // MarshalText hides s.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }

@@ -27,6 +27,8 @@ type EdgeIntent struct {
 	Needs      []string `json:"needs,omitempty"` // IDs
 	Gone       bool     `json:"gone,omitempty"`  // it must not be there any more
 	Adopts     string   `json:"adopts,omitempty"`
+	// Unknown says that it is not known yet what the object asks for: gateways keep what they hold of the kind.
+	Unknown bool `json:"unknown,omitempty"`
 	// Wants is what is set of it, by field. Secrets are named, never shown.
 	Wants map[string]string `json:"wants,omitempty"`
 }
@@ -58,7 +60,7 @@ func gatewayIntent(g *intent.Gateway) GatewayIntent {
 func edgeIntent(e *intent.EdgeIntent) EdgeIntent {
 	d := EdgeIntent{
 		ID: string(e.ID), Origin: e.Origin.String(), Scope: e.Scope.String(), Generation: e.Generation, Gone: e.Gone,
-		Adopts: e.Adopts,
+		Adopts: e.Adopts, Unknown: e.Unknown,
 	}
 	for _, id := range e.Needs {
 		d.Needs = append(d.Needs, string(id))

@@ -157,6 +157,9 @@ func (w *World) intentsOf(scope intent.Scope, key Key) []*intent.EdgeIntent {
 	if !ok {
 		of = map[Key][]*intent.EdgeIntent{}
 		for e := range w.snapshot.EdgeIntentsOf(scope) {
+			if e.Unknown {
+				continue // it says nothing but that there may be more
+			}
 			from := Key{Kind: e.Origin.Kind, Namespace: e.Origin.Namespace, Name: e.Origin.Name}
 			of[from] = append(of[from], e)
 		}
