@@ -16,6 +16,12 @@ import (
 func loadCluster(b *testing.B, c *oracle.Cluster) *translator.Translator {
 	b.Helper()
 	tr := translator.New(translator.Options{})
+	loadInto(b, tr, c)
+	return tr
+}
+
+func loadInto(b *testing.B, tr *translator.Translator, c *oracle.Cluster) {
+	b.Helper()
 	for _, o := range c.Namespaces {
 		put(b, tr, o)
 	}
@@ -29,7 +35,6 @@ func loadCluster(b *testing.B, c *oracle.Cluster) *translator.Translator {
 		put(b, tr, o)
 	}
 	tr.Snapshot()
-	return tr
 }
 
 // BenchmarkTranslate takes 5000 pods and 1000 policies from nothing to the first snapshot.
@@ -62,6 +67,34 @@ func BenchmarkSnapshotAfterFlip(b *testing.B) {
 				}
 				tr.Snapshot()
 			}
+		})
+	}
+}
+
+// BenchmarkSnapshotOfOneNode is BenchmarkSnapshotAfterFlip for a translator of one node of a hundred, where the pod is there
+// and where it is elsewhere.
+func BenchmarkSnapshotOfOneNode(b *testing.B) {
+	for _, where := range []string{"here", "elsewhere"} {
+		b.Run(where, func(b *testing.B) {
+			c := policygen.Workload(10_000)
+			for i, p := range c.Pods {
+				p.Spec.NodeName = fmt.Sprintf("node-%d", i%100)
+			}
+			tr := translator.New(translator.Options{Node: "node-0"})
+			loadInto(b, tr, c)
+			pod := c.Pods[map[string]int{"here": 0, "elsewhere": 1}[where]]
+			there := pod.DeepCopy()
+			there.Labels["app"] = "a1"
+			n := 0
+			for b.Loop() {
+				if n++; n%2 == 0 {
+					put(b, tr, pod)
+				} else {
+					put(b, tr, there)
+				}
+				tr.Snapshot()
+			}
+			b.ReportMetric(float64(tr.Snapshot().PolicyCount()), "policies")
 		})
 	}
 }
