@@ -21,12 +21,8 @@ func (c *Config) zoneContradictions(bad map[string]bool, fault func(key, reason 
 	if c.Leader.Elect {
 		fault("leader-elect", together+"every node's netloom writes a database of its own, and none stands by for another")
 	}
-	alone := "every node's netloom would tell the same object of its own database alone"
-	if c.Feedback.PolicyStatus {
-		fault("policy-status", together+alone)
-	}
 	if c.Feedback.Events {
-		fault("policy-events", together+alone)
+		fault("policy-events", together+"every node's netloom would tell of every policy")
 	}
 	if c.UIListen != "" {
 		fault("ui-listen", together+"the page judges whole connections, and this netloom knows what one node enforces")

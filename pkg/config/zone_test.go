@@ -19,7 +19,6 @@ func TestZoneNode(t *testing.T) {
 	for args, want := range map[string]string{
 		"--sdewan":                    "sdewan (flag --sdewan): cannot be given together with zone-node (environment NETLOOM_ZONE_NODE): every",
 		"--leader-elect":              "leader-elect (flag --leader-elect): cannot be given together with zone-node",
-		"--policy-status":             "policy-status (flag --policy-status): cannot be given together with zone-node",
 		"--policy-events":             "policy-events (flag --policy-events): cannot be given together with zone-node",
 		"--ui-listen 127.0.0.1:8081":  "ui-listen (flag --ui-listen): cannot be given together with zone-node",
 		"--zone-node Node_A --sdewan": `zone-node (flag --zone-node): "Node_A": expected the name of a node`,
@@ -27,6 +26,8 @@ func TestZoneNode(t *testing.T) {
 		_, err := inZone(args).load(t)
 		require.ErrorContains(t, err, want)
 	}
+	_, err = inZone("--policy-status").load(t)
+	require.NoError(t, err)
 	_, err = inZone("--zone-node= --sdewan --leader-elect").load(t)
 	require.NoError(t, err)
 }

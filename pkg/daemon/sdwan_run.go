@@ -7,15 +7,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
 
 	"github.com/netloom/netloom/backends/builtin"
-	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/watch"
@@ -149,12 +146,7 @@ func (o *SDWAN) clients(config *rest.Config, client kubernetes.Interface) error 
 		o.Secrets = &secretSource{watch.NewSecretReader(client, secretTTL), o.refused}
 	}
 	if o.Events == nil && !o.NoEvents {
-		scheme := runtime.NewScheme()
-		_ = v1alpha1.AddToScheme(scheme) // neither fails
-		_ = corev1.AddToScheme(scheme)
-		broadcaster := record.NewBroadcaster()
-		broadcaster.StartRecordingToSink(&eventSink{&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")}, o.refused})
-		o.Events, o.endEvents = broadcaster.NewRecorder(scheme, corev1.EventSource{Component: fieldManager}), broadcaster.Shutdown
+		o.Events, o.endEvents = newRecorder(client)
 	}
 	return nil
 }

@@ -198,7 +198,7 @@ func (k *Kubernetes) handler(r *resource) cache.ResourceEventHandler {
 		UpdateFunc: func(before, after any) {
 			b, ok1 := before.(object)
 			a, ok2 := after.(object)
-			if !ok1 || !ok2 || !same(b, a) || r.sdwan && a.GetGeneration() != b.GetGeneration() {
+			if !ok1 || !ok2 || !same(b, a) || (r.sdwan || r.kind == KindNetworkPolicy) && a.GetGeneration() != b.GetGeneration() {
 				mark(after)
 			}
 		},

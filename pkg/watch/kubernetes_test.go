@@ -255,6 +255,20 @@ func forbidden(resource string) error {
 	return apierrors.NewForbidden(corev1.Resource(resource), "", errors.New("no role"))
 }
 
+// TestAGenerationOfAPolicyMatters although nothing else differs: what happened in between went unseen, and people wait for
+// the generation to be enforced.
+func TestAGenerationOfAPolicyMatters(t *testing.T) {
+	row, _ := resourceOf(KindNetworkPolicy)
+	k := NewKubernetes(fake.NewClientset(), Options{}, quiet())
+	of := func(generation int64) *networkingv1.NetworkPolicy {
+		return &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "a", Generation: generation}}
+	}
+	k.handler(&row).OnUpdate(of(1), of(1))
+	require.Empty(t, k.Drain())
+	k.handler(&row).OnUpdate(of(1), of(3))
+	require.Len(t, k.Drain(), 1)
+}
+
 func TestRefusedResourceIsAProblemUntilItIsNot(t *testing.T) {
 	client := fake.NewClientset(clusterPod("a", "1"))
 	allow := make(chan struct{})

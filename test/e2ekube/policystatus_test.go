@@ -149,12 +149,12 @@ func (w *world) feedbackRightsAreNeeded() {
 		trigger func()
 		told    string // in readiness; "" where clients tell nobody
 	}{
-		{right{"", group, "policystatuses", "list"}, restart, "degraded: PolicyStatus objects cannot be read"},
-		{right{"", group, "policystatuses", "watch"}, restart, "degraded: PolicyStatus objects cannot be read"},
-		{right{"", group, "policystatuses/status", "patch"}, edit, "degraded: PolicyStatus objects cannot be written"},
-		{right{"", group, "policystatuses", "patch"}, w.dropStatus, "degraded: PolicyStatus objects cannot be written"},
-		{right{"", group, "policystatuses", "create"}, w.dropStatus, "degraded: PolicyStatus objects cannot be written"},
-		{right{"", "", "events", "create"}, edit, ""},
+		{right{group: group, resource: "policystatuses", verb: "list"}, restart, "degraded: PolicyStatus objects cannot be read"},
+		{right{group: group, resource: "policystatuses", verb: "watch"}, restart, "degraded: PolicyStatus objects cannot be read"},
+		{right{group: group, resource: "policystatuses/status", verb: "patch"}, edit, "degraded: PolicyStatus objects cannot be written"},
+		{right{group: group, resource: "policystatuses", verb: "patch"}, w.dropStatus, "degraded: PolicyStatus objects cannot be written"},
+		{right{group: group, resource: "policystatuses", verb: "create"}, w.dropStatus, "degraded: PolicyStatus objects cannot be written"},
+		{right{group: "", resource: "events", verb: "create"}, edit, ""},
 	} {
 		tc.role = feedbackRole
 		require.Contains(w.t, rights, tc.right)
