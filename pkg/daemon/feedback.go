@@ -26,7 +26,8 @@ type Feedback struct {
 	Dynamic  dynamic.Interface    // writes PolicyStatus objects; New makes one where it reads from an API
 	Recorder record.EventRecorder // New makes one where it reads from an API
 
-	endEvents func() // ends what New made for Recorder; nil where it made nothing
+	endEvents func()    // ends what New made for Recorder; nil where it made nothing
+	refused   *refusals // what it may not do; likewise
 }
 
 // How many requests for feedback an API gets: so many each second, and so many at once.
@@ -51,7 +52,8 @@ func (o *Feedback) clients(config *rest.Config) error {
 		if err != nil {
 			return fmt.Errorf("connect to Kubernetes: %w", err)
 		}
-		o.Recorder, o.endEvents = newRecorder(client)
+		o.refused = &refusals{}
+		o.Recorder, o.endEvents = newRecorder(client, o.refused)
 	}
 	return nil
 }
@@ -77,7 +79,7 @@ func newFeedback(d *Daemon) (*feedback, error) {
 	}
 	f := &feedback{
 		book: book, latest: d.pipeline.Latest, cluster: d.opts.Cluster, node: d.opts.Node,
-		events: opts.Recorder, log: d.log,
+		events: opts.Recorder, refused: opts.refused, log: d.log,
 	}
 	if opts.PolicyStatus {
 		f.objects = newPolicyObjects(opts.Dynamic, d.opts.Node, d.metrics, book.mark, d.log)
@@ -101,10 +103,14 @@ func (f *feedback) run(ctx context.Context, group *errgroup.Group) {
 
 // degraded says for people what they are not told, and why; a line for each.
 func (f *feedback) degraded() []string {
-	if f == nil || f.objects == nil {
+	if f == nil {
 		return nil
 	}
-	return f.objects.degraded()
+	lines := f.refused.degraded()
+	if f.objects != nil {
+		lines = append(lines, f.objects.degraded()...)
+	}
+	return lines
 }
 
 // close ends what was made for feedback.

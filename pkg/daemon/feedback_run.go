@@ -27,6 +27,7 @@ type feedback struct {
 	node    string
 	objects *policyObjects       // nil writes no PolicyStatus
 	events  record.EventRecorder // nil makes no Events
+	refused *refusals            // what it may not do; nil where nobody notes it
 	log     logrus.FieldLogger
 
 	// Only Run's goroutine touches these.

@@ -13,13 +13,13 @@ import (
 	"github.com/netloom/netloom/pkg/report"
 )
 
-// newRecorder makes what writes Events of any object that netloom speaks of. It has to be ended.
-func newRecorder(client kubernetes.Interface) (events record.EventRecorder, end func()) {
+// newRecorder makes what writes Events of any object that netloom speaks of, and notes when it may not. It has to be ended.
+func newRecorder(client kubernetes.Interface, refused *refusals) (events record.EventRecorder, end func()) {
 	scheme := runtime.NewScheme()
 	_ = v1alpha1.AddToScheme(scheme) // neither fails
 	_ = corev1.AddToScheme(scheme)
 	broadcaster := record.NewBroadcaster()
-	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
+	broadcaster.StartRecordingToSink(&eventSink{&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")}, refused})
 	return broadcaster.NewRecorder(scheme, corev1.EventSource{Component: fieldManager}), broadcaster.Shutdown
 }
 

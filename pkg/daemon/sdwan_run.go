@@ -146,7 +146,7 @@ func (o *SDWAN) clients(config *rest.Config, client kubernetes.Interface) error 
 		o.Secrets = &secretSource{watch.NewSecretReader(client, secretTTL), o.refused}
 	}
 	if o.Events == nil && !o.NoEvents {
-		o.Events, o.endEvents = newRecorder(client)
+		o.Events, o.endEvents = newRecorder(client, o.refused)
 	}
 	return nil
 }

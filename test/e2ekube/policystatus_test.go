@@ -147,14 +147,14 @@ func (w *world) feedbackRightsAreNeeded() {
 	for _, tc := range []struct {
 		right
 		trigger func()
-		told    string // in readiness; "" where clients tell nobody
+		told    string // in readiness
 	}{
 		{right{group: group, resource: "policystatuses", verb: "list"}, restart, "degraded: PolicyStatus objects cannot be read"},
 		{right{group: group, resource: "policystatuses", verb: "watch"}, restart, "degraded: PolicyStatus objects cannot be read"},
 		{right{group: group, resource: "policystatuses/status", verb: "patch"}, edit, "degraded: PolicyStatus objects cannot be written"},
 		{right{group: group, resource: "policystatuses", verb: "patch"}, w.dropStatus, "degraded: PolicyStatus objects cannot be written"},
 		{right{group: group, resource: "policystatuses", verb: "create"}, w.dropStatus, "degraded: PolicyStatus objects cannot be written"},
-		{right{group: "", resource: "events", verb: "create"}, edit, ""},
+		{right{group: "", resource: "events", verb: "create"}, edit, "not allowed to create events"},
 	} {
 		tc.role = feedbackRole
 		require.Contains(w.t, rights, tc.right)
@@ -165,12 +165,11 @@ func (w *world) feedbackRightsAreNeeded() {
 		if tc.verb != "create" || tc.group == "" {
 			w.awaitMissed(tc.right)
 		}
-		if tc.told != "" {
-			w.awaitReadiness(tc.told)
-		}
+		w.awaitReadiness(tc.told)
 		require.GreaterOrEqual(w.t, len(w.rows()), had-1, "nothing is deleted, but by the test")
 		require.Equal(w.t, countRows(settled), countRows(w.ovn.Dump()))
 		giveBack()
+		edit()
 		w.awaitReadiness("ok\n")
 		w.awaitRow("web", "True", w.generation("web"))
 		w.awaitRow("db", "True", 1)
