@@ -26,7 +26,7 @@ objects need it. The objects are named in the database: no manifests are read.`,
 	}
 	bindConfig(cmd)
 	hideRunFlags(cmd.Flags())
-	hideFlags(cmd.Flags(), "manifests", "kubeconfig", "kube-context", "cluster", "families", "force", "max-delete-fraction",
+	hideFlags(cmd.Flags(), "manifests", "kubeconfig", "kube-context", "cluster", "zone-node", "families", "force", "max-delete-fraction",
 		"services", "endpoints-api")
 	output := bindOutput(cmd, "table", "json", "yaml")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
