@@ -46,8 +46,11 @@ func (e *edgeTranslation) readLocalService(s *v1alpha1.CNFLocalServiceSpec) {
 	if e.broken {
 		return
 	}
-	local, remote := e.resolve("spec.localservice", string(s.LocalService)), e.resolve("spec.remoteservice", string(s.RemoteService))
+	local := e.resolve("spec.localservice", string(s.LocalService))
+	nothing := len(local) == 0 && !e.open // whatever the remote one is
+	remote := e.resolve("spec.remoteservice", string(s.RemoteService))
 	if len(local) == 0 {
+		e.open = e.open && !nothing
 		return
 	}
 	for _, a := range remote {
