@@ -95,6 +95,15 @@ func TestTermsOfSDWANBeginAndEnd(t *testing.T) {
 			require.Zero(t, holds(d, "10.99.0.0/24"))
 		}
 		require.InDelta(t, 7, r.metric("netloom_leader_transitions_total", ""), 0)
+
+		for range 2 { // nothing changes meanwhile
+			api.give(t, "")
+			r.after(longest + 5*time.Second)
+			require.InDelta(t, 1, r.metric("netloom_target_up", "cnf-0"), 0)
+			api.give(t, "elsewhere")
+			r.after(longest)
+			require.False(t, r.counted("openwrt/site/cnf-0"))
+		}
 	})
 }
 
@@ -166,6 +175,8 @@ func TestADeposedLeaderStandsBy(t *testing.T) {
 	p.write(t, "policies.yaml", strings.Replace(policiesFile, "port: 80}", "port: 81}", 1))
 	a.await("it stands by", func() bool { _, text := a.get("/readyz"); return text == "ok\nstandby: b leads\n" })
 	require.Equal(t, rows, p.rows(), "nothing of its last plan was written")
+	_, metrics := a.get("/metrics")
+	require.NotContains(t, metrics, "netloom_target_up{", "which would tell that it is behind")
 	require.Contains(t, p.claims(), "netloom-claim:netloom=2 b")
 }
 
