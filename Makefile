@@ -8,6 +8,8 @@ GO         ?= go
 BIN        := bin/netloom
 TOOLS      := .cache/bin
 LINT       := $(TOOLS)/golangci-lint
+VULNCHECK  := $(TOOLS)/govulncheck
+VULNDB     ?= https://vuln.go.dev
 RELEASE    := $(shell git describe --tags --exact-match --match 'v*' 2>/dev/null)
 LDFLAGS    := $(if $(RELEASE),-X github.com/netloom/netloom/pkg/version.release=$(RELEASE))
 
@@ -141,6 +143,14 @@ e2e-browser: ## Open the demo's page in Chromium, which has to be installed (SHO
 	$(GO) vet -C test/browser ./...
 	$(GO) test -C test/browser -count=1 -timeout 10m ./... $(if $(SHOTS),-shots $(abspath $(SHOTS)))
 
+.PHONY: vulncheck
+vulncheck: $(VULNCHECK) ## Look for known vulnerabilities in what is built (asks vuln.go.dev, or VULNDB=URL)
+	test/supply/vulncheck $(VULNCHECK) $(VULNDB) ./cmd/...
+
+.PHONY: sbom
+sbom: build ## Write what bin/netloom, and so its image, is made of to .cache/netloom.cdx.json (CycloneDX)
+	$(GO) run ./test/sbom $(BIN) > .cache/netloom.cdx.json
+
 .PHONY: ci
 ci: ## Run everything the way the continuous integration does (root, Debian)
 	bash .ci/run
@@ -170,6 +180,9 @@ golden: ## Rewrite what golden tests want; review the difference like code
 .PHONY: hooks
 hooks: ## Check each commit before it is made (.githooks)
 	git config core.hooksPath .githooks
+
+$(VULNCHECK): test/supply/go.mod test/supply/go.sum
+	$(GO) build -C test/supply -o $(CURDIR)/$@ golang.org/x/vuln/cmd/govulncheck
 
 $(LINT): test/tools/go.mod test/tools/go.sum
 	$(GO) build -C test/tools -o $(CURDIR)/$(TOOLS)/ tool

@@ -1,7 +1,10 @@
 package intent_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -65,5 +68,15 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 	spelled, err := v.Value.MarshalText()
 	require.NoError(t, err)
 	require.NotContains(t, string(spelled), "hush")
+	whole, err := json.Marshal(map[string]any{"v": v, "list": []intent.Secret{"hush"}})
+	require.NoError(t, err)
+	require.NotContains(t, string(whole), "hush")
+	for _, verb := range strings.Fields("%v %+v %#v %s %q %x %X %d %t %c %U %e %10s") {
+		for _, of := range []any{v.Value, v, &v, intent.Tunnel{Key: v}, []intent.Secret{"hush"}, map[string]intent.SecretValue{"a": v}} {
+			text := fmt.Sprintf(verb, of)
+			require.NotContains(t, text, "hush", verb)
+			require.NotContains(t, strings.ToLower(text), "68757368", verb)
+		}
+	}
 	require.False(t, intent.SecretValue{}.Set())
 }
