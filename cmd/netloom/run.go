@@ -22,6 +22,9 @@ is when it ends.
 With --sdewan it also configures the OpenWRT network functions of the cluster, as its SD-WAN resources say, and writes their
 status. Without --ovn-nb it does that alone.
 
+With --webhook-listen it also answers the admission reviews of the cluster, as netloom webhook does by itself. Neither waits for
+the other.
+
 Settings come from flags, from NETLOOM_… variables and from a file; docs/config.md lists them.`,
 		Example: `  netloom run --ovn-nb tcp:10.0.0.1:6641,tcp:10.0.0.2:6641,tcp:10.0.0.3:6641      # in a cluster
   netloom run --kubeconfig ~/.kube/config --ovn-nb unix:/var/run/ovn/ovnnb_db.sock

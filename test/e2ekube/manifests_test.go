@@ -226,6 +226,7 @@ func TestChartRefuses(t *testing.T) {
 		"two that write":         {map[string]any{"config": nb, "leaderElection": false}, "replicas: expected 1 without leaderElection"},
 		"a value misspelt":       {map[string]any{"config": nb, "imagee": map[string]any{}}, "imagee"},
 		"a truth that is none":   {map[string]any{"config": nb, "dashboard": map[string]any{"enabled": "perhaps"}}, "enabled"},
+		"reviews in zones":       {map[string]any{"config": nb, "mode": "zone", "webhook": admitting("daemon", nil)["webhook"]}, "webhook.mode: expected own"},
 		"what the chart decides": {map[string]any{"config": map[string]any{"ovn-nb": "tcp:127.0.0.1:6641", "kubeconfig": "x"}}, "kubeconfig"},
 	} {
 		t.Run(name, func(t *testing.T) {
