@@ -76,6 +76,12 @@ func startKube(t *testing.T, features ...string) *kubelab.Lab {
 // central renders the overlay of that name as a person would use it: from an overlay of his own, with his own settings.
 func central(t *testing.T, components ...string) (render func(settings string) []*unstructured.Unstructured) {
 	t.Helper()
+	return overlay(t, "central", components...)
+}
+
+// overlay renders an overlay as a person would use it.
+func overlay(t *testing.T, name string, components ...string) (render func(settings string) []*unstructured.Unstructured) {
+	t.Helper()
 	return func(settings string) []*unstructured.Unstructured {
 		from, err := filepath.Abs(deployDir)
 		require.NoError(t, err)
@@ -84,7 +90,7 @@ func central(t *testing.T, components ...string) (render func(settings string) [
 		from, err = filepath.Rel(dir, from)
 		require.NoError(t, err)
 		var b strings.Builder
-		fmt.Fprintf(&b, "resources: [%s/overlays/central]\n", from)
+		fmt.Fprintf(&b, "resources: [%s/overlays/%s]\n", from, name)
 		for i, c := range components {
 			if i == 0 {
 				b.WriteString("components:\n")

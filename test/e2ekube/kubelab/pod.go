@@ -64,10 +64,10 @@ func (l *Lab) RunPod(namespace, name string, spec *corev1.PodSpec, program, list
 	}
 	cmd := exec.CommandContext(context.WithoutCancel(l.tb.Context()), command[0], append(command[1:], p.container.Args...)...)
 	cmd.Dir = "/"
-	cmd.Env = append(p.environment(namespace, name), env...)
+	cmd.Env = append(p.environment(namespace, name, spec.NodeName), env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Chroot:     root,
-		Credential: &syscall.Credential{Uid: uint32(user), Gid: uint32(group)},
+		Credential: &syscall.Credential{Uid: uint32(user), Gid: uint32(group), Groups: groupsOf(spec)},
 	}
 	p.command, p.log = cmd, l.path(name+".log")
 	p.Process = ovnlab.Launch(l.tb, p.log, cmd)
@@ -84,7 +84,7 @@ func (p *Pod) Restart() {
 }
 
 // environment is what a cluster tells a container.
-func (p *Pod) environment(namespace, name string) []string {
+func (p *Pod) environment(namespace, name, node string) []string {
 	env := []string{"KUBERNETES_SERVICE_HOST=127.0.0.1", "KUBERNETES_SERVICE_PORT=" + strconv.Itoa(p.lab.port)}
 	for _, e := range p.container.Env {
 		value := e.Value
@@ -94,6 +94,10 @@ func (p *Pod) environment(namespace, name string) []string {
 				value = name
 			case "metadata.namespace":
 				value = namespace
+			case "spec.nodeName":
+				value = node
+			case "status.hostIP":
+				value = "127.0.0.1"
 			default:
 				p.lab.tb.Fatalf("environment %s: field %s is not known here", e.Name, e.ValueFrom.FieldRef.FieldPath)
 			}
@@ -159,6 +163,8 @@ func (p *Pod) mount(root, namespace string, mount corev1.VolumeMount, volumes []
 				return err
 			}
 			content = got.Data
+		case v.HostPath != nil:
+			return p.bind(filepath.Join(root, mount.MountPath), mount, v.HostPath)
 		default:
 			return fmt.Errorf("its kind cannot be mounted here")
 		}
