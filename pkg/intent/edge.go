@@ -107,9 +107,6 @@ func (s Secret) GoString() string { return redacted }
 // Format hides s whatever the verb is: one that does not fit would print what s is.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(redacted)) }
 
-// Format hides s whatever the verb is: one that does not fit would print what s is.
-func (s Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(redacted)) }
-
 // MarshalText hides s.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 

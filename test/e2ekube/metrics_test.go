@@ -64,9 +64,9 @@ func TestSecureMetrics(t *testing.T) {
 		require.Equal(t, tc.want, status, "%s: %s", tc.name, body)
 		require.Equal(t, tc.want == http.StatusOK, strings.Contains(body, "netloom_build_info"), tc.name)
 	}
-	status, _, err := p.Ask(corev1.URISchemeHTTP, "/metrics", prometheus)
-	require.NoError(t, err)
-	require.Equal(t, http.StatusBadRequest, status, "in clear nothing is answered")
+	if status, _, err := p.Ask(corev1.URISchemeHTTP, "/metrics", prometheus); err == nil { // or it hangs up first
+		require.Equal(t, http.StatusBadRequest, status, "in clear nothing is answered")
+	}
 	requireNothingForbidden(t, kube)
 
 	role := deployment.Find(objects, "ClusterRole", "netloom-metrics-auth")
