@@ -54,13 +54,14 @@ func (w *world) storm(rate int) *storm {
 	for range stormHands {
 		s.work.Go(func() {
 			for i := range s.turns {
-				switch err := s.change(context.WithoutCancel(ctx), i); {
-				case err == nil:
-					s.done.Add(1)
-				case apierrors.IsNotFound(err), apierrors.IsAlreadyExists(err), apierrors.IsConflict(err): // another turn was quicker
-				default:
+				err := s.change(context.WithoutCancel(ctx), i)
+				if apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err) { // another turn was quicker
+					err = s.relabel(context.WithoutCancel(ctx))
+				}
+				if err != nil {
 					w.t.Errorf("change %d: %v", i, err)
 				}
+				s.done.Add(1)
 			}
 		})
 	}
@@ -95,10 +96,16 @@ func (s *storm) change(ctx context.Context, i int) error {
 	case 7:
 		err = nets.Delete(ctx, fmt.Sprintf("passing-%d", rand.N(20)), metav1.DeleteOptions{})
 	default:
-		place := []pod{web, web2, api, db}[rand.N(4)]
-		app := []string{"web", "api", "db", "other"}[rand.N(4)]
-		_, err = pods.Patch(ctx, place.name, types.MergePatchType, fmt.Appendf(nil, `{"metadata": {"labels": {"app": %q}}}`, app), metav1.PatchOptions{})
+		err = s.relabel(ctx)
 	}
+	return err
+}
+
+// relabel changes the labels of a pod that has a port.
+func (s *storm) relabel(ctx context.Context) error {
+	place := []pod{web, web2, api, db}[rand.N(4)]
+	labels := fmt.Appendf(nil, `{"metadata": {"labels": {"app": %q, "turn": "%d"}}}`, []string{"web", "api", "db", "other"}[rand.N(4)], s.done.Load())
+	_, err := s.w.kube.Client().CoreV1().Pods("shop").Patch(ctx, place.name, types.MergePatchType, labels, metav1.PatchOptions{})
 	return err
 }
 
