@@ -56,7 +56,8 @@ func hideDaemonFlags(flags *pflag.FlagSet) {
 
 // hideRunFlags leaves out of the help what only a daemon uses.
 func hideRunFlags(flags *pflag.FlagSet) {
-	hideFlags(flags, "listen", "pprof", "min-interval", "drift-interval", "retry-min", "retry-max")
+	hideFlags(flags, "listen", "pprof", "min-interval", "drift-interval", "retry-min", "retry-max", "leader-elect", "leader-elect-namespace",
+		"leader-elect-name", "leader-elect-lease-duration", "leader-elect-renew-deadline", "leader-elect-retry-period")
 }
 
 func hideFlags(flags *pflag.FlagSet, names ...string) {

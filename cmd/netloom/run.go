@@ -25,6 +25,8 @@ status. Without --ovn-nb it does that alone.
 With --webhook-listen it also answers the admission reviews of the cluster, as netloom webhook does by itself. Neither waits for
 the other.
 
+With --leader-elect several may run on one cluster: one of them holds a Lease and writes, the others stand by and take over.
+
 Settings come from flags, from NETLOOM_… variables and from a file; docs/config.md lists them.`,
 		Example: `  netloom run --ovn-nb tcp:10.0.0.1:6641,tcp:10.0.0.2:6641,tcp:10.0.0.3:6641      # in a cluster
   netloom run --kubeconfig ~/.kube/config --ovn-nb unix:/var/run/ovn/ovnnb_db.sock
