@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
@@ -188,33 +189,36 @@ func (s *scale) requireNothingToDo() {
 	require.NoError(s.t, err, "a plan after everything: %.2000s", out)
 }
 
-// startOver kills netloom twice: once everything is in place when it comes back, once the database has lost it all.
+// startOver stops netloom twice, which gives up the Lease then: once everything is in place when it comes back, once the
+// database has lost it all.
 func (s *scale) startOver() {
 	s.t.Helper()
-	s.netloom.Kill()
+	s.netloom.Stop()
 	before := s.times.seen()
 	began := time.Now()
 	s.netloom.Restart()
-	s.awaitReady()
+	s.awaitWriter()
 	s.report.starts("restart, everything in place", time.Since(began), cpuOf(s.t, s.netloom.PID()), peakOf(s.netloom.PID()))
 	require.Equal(s.t, before, s.times.seen(), "rows that a restart has changed")
 	s.settle("after the restart")
 
-	s.netloom.Kill()
+	s.netloom.Stop()
 	s.load.wipe(s.t, s.db.Addr())
 	began = time.Now()
 	s.netloom.Restart()
-	s.awaitReady()
+	s.awaitWriter()
 	s.report.starts("start, empty database", time.Since(began), cpuOf(s.t, s.netloom.PID()), peakOf(s.netloom.PID()))
 	s.requireNothingToDo()
 	s.profile("started")
 }
 
-func (s *scale) awaitReady() {
+// awaitWriter waits until netloom leads and the database agrees with it.
+func (s *scale) awaitWriter() {
 	s.t.Helper()
-	ovnlab.Eventually(s.t, scalePatience, "netloom is ready", func() bool {
+	ovnlab.Eventually(s.t, scalePatience, "netloom is ready, and no standby", func() bool {
 		s.netloom.Running()
-		return s.netloom.Ready()
+		said, err := s.netloom.Get("/readyz")
+		return err == nil && !strings.Contains(said, "standby")
 	})
 }
 
