@@ -158,6 +158,18 @@ func TestServicesAreFollowed(t *testing.T) {
 	require.Nil(t, edge[intent.LinkNAT](t, tr.Snapshot(), id))
 }
 
+// Of an object that goes everything goes, even what is not known.
+func TestNothingIsLeftOpenOfWhatGoes(t *testing.T) {
+	going := newCNFService("front", "cache.example.com", "8080")
+	now := metav1.Now()
+	going.DeletionTimestamp = &now
+	_, s := start(t, going)
+	require.Empty(t, slices.Collect(s.EdgeIntents()))
+	going = newCNFService("front", "cache.example.com", "8080")
+	_, s = start(t, going)
+	require.Len(t, slices.Collect(s.EdgeIntents()), 1)
+}
+
 func TestHostsAreAskedFor(t *testing.T) {
 	v4, v6 := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::1")
 	low := netip.MustParseAddr("192.0.2.0")

@@ -86,6 +86,25 @@ func TestAPodThatStartsAnewTakesBackWhatWasSaid(t *testing.T) {
 	})
 }
 
+// That a pod starts anew before the process has asked it at all is no different.
+func TestAPodThatStartsAnewBeforeItWasAskedTakesBackWhatWasSaid(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		a := r.cnf("cnf-0", "10.0.0.1")
+		r.apply(wanPolicy("both"))
+		r.start()
+		r.stop()
+		a.Delay(8 * time.Second)
+		r.start()
+		require.Equal(t, v1alpha1.InSync, r.policy("both").Status.State)
+		r.pod("cnf-0", "10.0.0.1", restarted)
+		r.after(3 * time.Second)
+		require.Equal(t, v1alpha1.Applying, r.policy("both").Status.State)
+		a.Delay(0)
+		r.after(time.Minute)
+		require.Equal(t, v1alpha1.InSync, r.policy("both").Status.State)
+	})
+}
+
 // policy is a Mwan3Policy as the API has it.
 func (r *rig) policy(name string) *v1alpha1.Mwan3Policy {
 	r.Helper()
