@@ -48,6 +48,7 @@ type desk struct {
 	opts    daemon.Options
 	daemon  *daemon.Daemon
 	stop    func() // ends the daemon and waits for it
+	broken  error  // of the backend, from the start
 
 	api *applied
 }
@@ -148,7 +149,7 @@ func atDesk(t *testing.T, f func(*desk)) {
 // start runs a daemon, and lets a moment pass.
 func (d *desk) start() {
 	d.Helper()
-	d.backend = &faulty{Backend: memory.New(d.rows, "netloom")}
+	d.backend = &faulty{Backend: memory.New(d.rows, "netloom"), err: d.broken}
 	made, err := daemon.NewOver(d.opts, &builtin.Target{Name: "ovn", Backend: d.backend}, testLog(d.T))
 	require.NoError(d, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(d.Context()))
