@@ -6,14 +6,11 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -28,139 +25,14 @@ import (
 
 const webhookAccount = "system:serviceaccount:netloom-system:netloom-webhook"
 
-// permissions are the article's roles and those that ICN SD-EWAN ships, with people who are bound to them. Everybody may
-// write SD-WAN objects as far as RBAC goes.
-const permissions = `
-{apiVersion: v1, kind: Namespace, metadata: {name: shop}}
----
-{apiVersion: v1, kind: ServiceAccount, metadata: {name: test, namespace: default}}
----
-{apiVersion: v1, kind: ServiceAccount, metadata: {name: stranger, namespace: default}}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: writers}
-rules:
-- {apiGroups: [batch.sdewan.akraino.org], resources: ["*"], verbs: ["*"]}
-- {apiGroups: [apps], resources: [deployments, statefulsets], verbs: ["*"]}
-- {apiGroups: [networking.k8s.io], resources: [networkpolicies], verbs: ["*"]}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: writers}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: writers}
-subjects: [{kind: Group, apiGroup: rbac.authorization.k8s.io, name: "system:authenticated"}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata:
-  name: sdewan-test
-  namespace: default
-  annotations:
-    sdewan-bucket-type-permission: |-
-      { "mwan3rules": ["app-intent", "k8s-service"],
-      "mwan3policies": ["app-intent"] }
-rules: [{apiGroups: [batch.sdewan.akraino.org], resources: [mwan3rules], verbs: [create, update]}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: sdewan-test, namespace: default}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: sdewan-test}
-subjects:
-- {kind: User, apiGroup: rbac.authorization.k8s.io, name: onap}
-- {kind: Group, apiGroup: rbac.authorization.k8s.io, name: operators}
-- {kind: ServiceAccount, name: test, namespace: default}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata:
-  namespace: default
-  name: create-intent
-  annotations:
-    sdewan-bucket-type-permission: |-
-      { "mwan3policies": ["app-intent"] }
-rules: [{apiGroups: [batch.sdewan.akraino.org], resources: [mwan3policies], verbs: [get, watch, list, delete, create]}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: create-intent, namespace: default}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: create-intent}
-subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: creator}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata: {namespace: default, name: wild, annotations: {sdewan-bucket-type-permission: '{"mwan3*": ["app-?ntent"]}'}}
-rules: []
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: wild, namespace: default}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: wild}
-subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: wild}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata:
-  name: allow-intent
-  annotations:
-    sdewan-bucket-type-permission: '{"mwan3rules": ["app-intent", "k8s-service"], "mwan3policies": ["*"], "firewall*": ["app-intent"]}'
-rules: []
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: allow-intent}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: allow-intent}
-subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: global}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: allow-intent, namespace: shop}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: allow-intent}
-subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: local}]
-`
-
-// kindOf is a kind of SD-WAN objects by its resource, with a spec that the server takes.
-func kindOf(resource string) (kind string, spec map[string]any) {
-	switch resource {
-	case "mwan3policies":
-		return "Mwan3Policy", map[string]any{"members": []any{map[string]any{"network": "ovn-net1", "metric": int64(1), "weight": int64(1)}}}
-	case "mwan3rules":
-		spec := map[string]any{"policy": "balance"}
-		for _, key := range []string{"src_ip", "src_port", "dest_ip", "dest_port", "proto", "family", "sticky", "timeout"} {
-			spec[key] = ""
-		}
-		return "Mwan3Rule", spec
-	case "firewallzones":
-		return "FirewallZone", map[string]any{"network": []any{"ovn-net1"}}
-	case "firewallforwardings":
-		return "FirewallForwarding", map[string]any{"src": "lan", "dest": "wan"}
-	case "sdewanapplications":
-		return "SdewanApplication", map[string]any{"podSelector": map[string]any{"matchLabels": map[string]any{"app": "web"}}}
-	case "networkfirewallrules":
-		return "NetworkFirewallRule", map[string]any{"src": "net1", "target": "ACCEPT"}
-	default:
-		panic("no object of " + resource)
-	}
-}
-
-// bucketed is an object in a bucket; "" is in none.
-func bucketed(resource, namespace, name, bucket string) *unstructured.Unstructured {
-	kind, spec := kindOf(resource)
-	o := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "batch.sdewan.akraino.org/v1alpha1", "kind": kind,
-		"metadata": map[string]any{"namespace": namespace, "name": name}, "spec": spec,
-	}}
-	if bucket != "" {
-		o.SetLabels(map[string]string{"sdewan-bucket-type": bucket})
-	}
-	return o
-}
-
 // admission is a cluster whose API server asks netloom webhook.
 type admission struct {
 	t    *testing.T
 	kube *kubelab.Lab
 	pod  *kubelab.Pod
+
+	reviews       string // where the API server asks
+	configuration *unstructured.Unstructured
 
 	mu       sync.Mutex
 	warnings []string
@@ -173,68 +45,79 @@ func (a *admission) HandleWarningHeader(_ int, _, text string) {
 	a.warnings = append(a.warnings, text)
 }
 
-// newAdmission runs the webhook as deploy/ says. Services lead nowhere here, so the API server calls it by an address.
-func newAdmission(t *testing.T) *admission {
+// newAdmission runs the webhook as deploy/ says.
+func newAdmission(t *testing.T, features ...string) *admission {
 	t.Helper()
-	a := &admission{t: t, kube: startKube(t)}
-	crds, err := filepath.Glob(root + "/deploy/crds/*.yaml")
-	require.NoError(t, err)
-	for _, file := range crds {
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
-		a.kube.Apply(string(text))
-	}
-	ovnlab.Eventually(t, patience, "the kinds are served", func() bool {
-		list, err := a.kube.Client().Discovery().ServerResourcesForGroupVersion("batch.sdewan.akraino.org/v1alpha1")
-		return err == nil && len(list.APIResources) == 2*19
-	})
-	a.kube.Apply(permissions)
+	a := raiseAdmission(t, "webhook", features...)
+	a.pod = a.replica("netloom-webhook", 0, a.reviews)
+	a.pod.AwaitReady()
+	a.awaitAsked()
+	return a
+}
 
-	listen, health := freeAddress(t), freeAddress(t)
-	_, port, err := net.SplitHostPort(listen)
-	require.NoError(t, err)
-	var configuration *unstructured.Unstructured
-	for _, o := range central(t, "webhook")("ovn-nb: [tcp:127.0.0.1:6641]\n") {
-		if o.GetKind() != "ValidatingWebhookConfiguration" {
-			a.kube.ApplyObjects([]*unstructured.Unstructured{o})
-			continue
-		}
-		configuration = o
-	}
+// raiseAdmission applies the manifests with a component for admission. Services lead nowhere here, so the API server calls an
+// address.
+func raiseAdmission(t *testing.T, component string, features ...string) *admission {
+	t.Helper()
+	a := &admission{t: t, kube: startKube(t, features...), reviews: freeAddress(t)}
+	(&world{t: t, kube: a.kube}).installDefinitions()
+	a.kube.Apply(permissions)
+	hooks, others := split(central(t, component)("ovn-nb: [tcp:127.0.0.1:6641]\n"), "ValidatingWebhookConfiguration")
+	a.kube.ApplyObjects(others)
+	require.Len(t, hooks, 1)
+	a.configuration = hooks[0]
+	a.callAt(a.reviews)
+	return a
+}
+
+// callAt has the API server call an address.
+func (a *admission) callAt(address string) {
+	a.t.Helper()
+	_, port, err := net.SplitHostPort(address)
+	require.NoError(a.t, err)
+	configuration := a.configuration.DeepCopy()
 	hooks, _, err := unstructured.NestedSlice(configuration.Object, "webhooks")
-	require.NoError(t, err)
+	require.NoError(a.t, err)
 	for _, h := range hooks {
 		client, _ := h.(map[string]any)["clientConfig"].(map[string]any)
 		service, _ := client["service"].(map[string]any)
 		client["url"] = fmt.Sprintf("https://localhost:%s%s", port, service["path"])
 		delete(client, "service")
 	}
-	require.NoError(t, unstructured.SetNestedSlice(configuration.Object, hooks, "webhooks"))
-
-	var d *appsv1.Deployment
-	d, err = a.kube.Client().AppsV1().Deployments(home).Get(t.Context(), "netloom-webhook", metav1.GetOptions{})
-	require.NoError(t, err)
-	program, err := buildOnce()
-	require.NoError(t, err)
-	container := &d.Spec.Template.Spec.Containers[0]
-	container.Args = append(container.Args, "--listen="+listen, "--health-listen="+health, "--tls-name=localhost", "--shutdown-delay=0s")
+	require.NoError(a.t, unstructured.SetNestedSlice(configuration.Object, hooks, "webhooks"))
 	a.kube.ApplyObjects([]*unstructured.Unstructured{configuration})
-	a.pod = a.kube.RunPod(home, "netloom-webhook-0", &d.Spec.Template.Spec, program, health)
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Log(a.pod.Log())
+}
+
+// replica runs a container of a Deployment that answers reviews at an address.
+func (a *admission) replica(deployment string, n int, reviews string) *kubelab.Pod {
+	a.t.Helper()
+	d, err := a.kube.Client().AppsV1().Deployments(home).Get(a.t.Context(), deployment, metav1.GetOptions{})
+	require.NoError(a.t, err)
+	program, err := buildOnce()
+	require.NoError(a.t, err)
+	health := freeAddress(a.t)
+	pod := a.kube.RunPod(home, fmt.Sprintf("%s-%d", deployment, n), &d.Spec.Template.Spec, program, health, "NETLOOM_LISTEN="+health,
+		"NETLOOM_WEBHOOK_LISTEN="+reviews, "NETLOOM_WEBHOOK_TLS_NAME=localhost", "NETLOOM_WEBHOOK_SHUTDOWN_DELAY=0s")
+	a.t.Cleanup(func() {
+		if a.t.Failed() {
+			a.t.Log(pod.Log())
 		}
 	})
-	a.pod.AwaitReady()
+	return pod
+}
+
+// awaitAsked waits until the API server has what is written judged.
+func (a *admission) awaitAsked() {
+	a.t.Helper()
 	nobody := a.as("nobody")
-	ovnlab.Eventually(t, patience, "the API server asks and trusts", func() bool {
+	var err error
+	ovnlab.Eventually(a.t, patience, "the API server asks and trusts", func() bool {
 		err = a.create(nobody, bucketed("mwan3rules", "default", "x", "basic"))
 		return strings.Contains(fmt.Sprint(err), "User(nobody) don't have the permission")
 	})
-	return a
 }
 
-// as is a client for a user, with groups beside system:authenticated; a service account is namespace/name and comes with a
+// as is a client for a user, with groups beside everybody; a service account is namespace/name and comes with a
 // token that the server issued.
 func (a *admission) as(user string, groups ...string) dynamic.Interface {
 	a.t.Helper()
@@ -244,6 +127,9 @@ func (a *admission) as(user string, groups ...string) dynamic.Interface {
 		config.BearerToken = a.kube.Token(namespace, name)
 	} else if user != "" {
 		config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: append(groups, "system:authenticated")}
+		if user != "writer" {
+			config.Impersonate.Groups = append(config.Impersonate.Groups, "everybody")
+		}
 	}
 	config.WarningHandler = a
 	client, err := dynamic.NewForConfig(config)
@@ -355,6 +241,7 @@ func TestPermissions(t *testing.T) {
 			require.EqualError(t, err, `admission webhook "validate-sdewan-bucket.akraino.org" denied the request: User(`+name+`) don't have the permission`)
 		})
 	}
+	a.narrows()
 	a.others()
 	for _, r := range a.kube.Audit(webhookAccount) {
 		require.False(t, r.Forbidden, "forbidden: %+v", r)
@@ -377,6 +264,20 @@ func (a *admission) move(client dynamic.Interface, o *unstructured.Unstructured,
 	made.SetAnnotations(map[string]string{"changed": "yes"})
 	_, err := a.resourceOf(client, made).Update(a.t.Context(), made, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
 	return err
+}
+
+// narrows asks for what somebody may do who has the article's role and no other: what its rules give, in the buckets that its
+// annotation names.
+func (a *admission) narrows() {
+	t, writer := a.t, a.as("writer")
+	require.NoError(t, a.create(writer, bucketed("mwan3policies", "default", "w", "app-intent")))
+	require.ErrorContains(t, a.create(writer, bucketed("mwan3policies", "default", "w", "basic")), "User(writer) don't have the permission")
+	require.ErrorContains(t, a.create(writer, bucketed("mwan3policies", "shop", "w", "app-intent")), `User "writer" cannot create resource`)
+	require.ErrorContains(t, a.create(writer, bucketed("mwan3rules", "default", "w", "app-intent")), `User "writer" cannot create resource`)
+	require.ErrorContains(t, a.move(writer, bucketed("mwan3policies", "default", "w", "app-intent"), "app-intent"), `User "writer" cannot update resource`)
+	got, err := a.resourceOf(writer, bucketed("mwan3policies", "default", "w", "")).Get(t.Context(), "w", metav1.GetOptions{})
+	require.NoError(t, err, "reading is what RBAC says")
+	require.Equal(t, "w", got.GetName())
 }
 
 // others asks for what is judged beside permissions.
