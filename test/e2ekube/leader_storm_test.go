@@ -36,18 +36,12 @@ func (w *world) storm(rate int) *storm {
 	ctx, cancel := context.WithCancel(w.t.Context())
 	s := &storm{w: w, cancel: cancel, began: time.Now(), turns: make(chan int, rate)}
 	s.work.Go(func() {
-		tick := time.NewTicker(time.Second / time.Duration(rate))
-		defer tick.Stop()
 		defer close(s.turns)
-		for i := 0; ; i++ {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
+		for i := 0; ctx.Err() == nil; i++ {
+			time.Sleep(time.Until(s.began.Add(time.Duration(i) * time.Second / time.Duration(rate)))) // late turns are made up for
 			select {
 			case s.turns <- i:
-			default: // the server is behind
+			case <-ctx.Done():
 			}
 		}
 	})
