@@ -101,6 +101,7 @@ func (w *world) enforcedOnceWritten() {
 	w.awaitRow("db", "True", 1)
 	w.ovn.StartDB()
 	w.awaitRow("web", "True", old+1)
+	w.agree()
 	require.False(w.t, w.connects(web, api, 80))
 	w.awaitEvent("web", corev1.EventTypeNormal, "Enforced", fmt.Sprintf("generation %d is enforced by ovn", old+1))
 }
