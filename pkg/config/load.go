@@ -142,8 +142,8 @@ func (c *Config) contradictions(bad map[string]bool) []error {
 	if len(c.OVN.Northbound) == 0 && !c.SDWAN.Enabled {
 		fault("ovn-nb", "expected where the Northbound database is")
 	}
-	c.feedbackContradictions(bad, fault)
 	c.zoneContradictions(bad, fault)
+	c.feedbackContradictions(bad, fault)
 	if c.SDWAN.ServicePurpose != "" && c.SDWAN.ServiceRules != ServiceRulesAll {
 		fault("sdewan-service-purpose", "needs sdewan-service-rules all")
 	}

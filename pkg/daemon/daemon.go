@@ -34,8 +34,8 @@ type Daemon struct {
 	sdwan    *sdwan     // nil where it is switched off
 	clients  *clients   // nil where nothing is read from a Kubernetes API
 	webhook  *admission // nil where no admission reviews are answered
-	door     *door      // where requests come in
 	feedback *feedback  // nil where nobody is told of policies
+	door     *door      // where requests come in
 	election *election  // nil where this instance writes and no other does
 }
 

@@ -35,9 +35,9 @@ type Options struct {
 
 	SDWAN SDWAN // what is made of SD-WAN resources
 
-	Feedback Feedback // what people are told of policies
-
 	Webhook Webhook // which admission reviews are answered
+
+	Feedback Feedback // what people are told of policies
 }
 
 // translation is what the translator is told. Rules for Services that are none are off; New refuses them.

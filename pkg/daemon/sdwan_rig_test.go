@@ -50,7 +50,7 @@ type rig struct {
 	opts    daemon.Options
 	daemon  *daemon.Daemon
 	page    http.Handler // of the daemon, where it has one
-	stop    func() // ends the daemon and waits for it
+	stop    func()       // ends the daemon and waits for it
 	log     *logrus.Logger
 	devices map[string]*openwrttest.Device // by address
 	others  []*openwrttest.Device          // to be closed besides
