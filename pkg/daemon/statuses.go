@@ -43,6 +43,7 @@ type statuses struct {
 	mu      sync.Mutex
 	known   map[watch.Ref]intent.Scope
 	dirty   map[watch.Ref]bool
+	queue   []watch.Ref        // of those that were dirty when it was made, in order
 	open    map[watch.Ref]bool // that some gateway may not hold
 	faults  []status.Problem   // as of the last snapshot
 	resting bool               // nothing is noted: Run will look at everything
@@ -244,12 +245,18 @@ func (s *statuses) settle(ctx context.Context) {
 func (s *statuses) next() (watch.Ref, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.dirty) == 0 {
-		return watch.Ref{}, false
+	for len(s.dirty) > 0 {
+		if len(s.queue) == 0 {
+			s.queue = slices.SortedFunc(maps.Keys(s.dirty), watch.Ref.Compare)
+		}
+		ref := s.queue[0]
+		s.queue = s.queue[1:]
+		if s.dirty[ref] {
+			delete(s.dirty, ref)
+			return ref, true
+		}
 	}
-	ref := slices.MinFunc(slices.Collect(maps.Keys(s.dirty)), watch.Ref.Compare)
-	delete(s.dirty, ref)
-	return ref, true
+	return watch.Ref{}, false
 }
 
 // world is what is known now; nil before the first snapshot.
@@ -290,6 +297,7 @@ func (s *statuses) judge(ctx context.Context, world *status.World, ref watch.Ref
 	}
 	if err == nil || ctx.Err() != nil {
 		delete(s.later, ref)
+		s.settled(ref.Kind)
 		return
 	}
 	r := s.later[ref]
@@ -300,6 +308,16 @@ func (s *statuses) judge(ctx context.Context, world *status.World, ref watch.Ref
 	}
 	r.pause = min(2*r.pause, statusRetryMax)
 	r.due = time.Now().Add(r.pause)
+}
+
+// settled forgets what could not be written of a kind, once there is nothing left of it to be written.
+func (s *statuses) settled(kind watch.Kind) {
+	for ref := range s.later {
+		if ref.Kind == kind {
+			return
+		}
+	}
+	s.writer.refused.forget("get "+pluralOf(kind), "patch "+pluralOf(kind), "patch "+pluralOf(kind)+"/status")
 }
 
 // write writes what the world makes of an object, if that is anything new.
