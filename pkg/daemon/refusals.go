@@ -38,6 +38,18 @@ func (r *refusals) note(what string, err error) {
 	}
 }
 
+// forget drops what needs not be done any more.
+func (r *refusals) forget(all ...string) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, what := range all {
+		delete(r.not, what)
+	}
+}
+
 // degraded says what is refused, a line for each.
 func (r *refusals) degraded() []string {
 	if r == nil {

@@ -132,7 +132,6 @@ func (w *statusWriter) patch(
 	switch {
 	case err == nil:
 		w.metrics.Wrote("ok")
-		w.refused.note("get "+pluralOf(ref.Kind), nil) // what it was to be read for is done
 		return w.decode(ref, answer)
 	case apierrors.IsNotFound(err):
 		return nil, nil //nolint:nilnil // It is gone, which is as good.

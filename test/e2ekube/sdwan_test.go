@@ -52,84 +52,8 @@ func TestEdge(t *testing.T) {
 	})
 	w.kube.Apply(edgeRule("25"))
 
-	t.Log("somebody else is quicker to write")
-	rights := rightsOf(t, central(t, "sdewan")("sdewan: true\n"))
-	reread := right{role: "netloom-sdewan", group: v1alpha1.GroupVersion.Group, resource: "firewallrules", verb: "get"}
-	require.Contains(t, rights, reread)
-	port := 1000
-	ovnlab.Eventually(t, patience, "a status is written anew after a conflict", func() bool {
-		port++
-		w.kube.Apply(edgeRule(fmt.Sprint(port)))
-		w.kube.Apply(strings.Replace(edgeRule(fmt.Sprint(port)), "labels:", "annotations: {a: b"+fmt.Sprint(port)+"}, labels:", 1))
-		return w.used(reread)
-	})
-
-	t.Log("the same happens twice, which is one Event")
-	again := right{role: "netloom-sdewan", group: "", resource: "events", verb: "patch"}
-	require.Contains(t, rights, again)
-	for range 2 {
-		w.kube.Apply(strings.Replace(edgeRule("25"), "src: office", "src: nowhere", 1))
-		ovnlab.Eventually(t, patience, "a zone that is not there is told", func() bool { return w.ruleState() != "In Sync" })
-		w.kube.Apply(edgeRule("25"))
-		w.inSync(objects)
-	}
-	ovnlab.Eventually(t, patience, "an Event is counted up", func() bool { return w.used(again) })
-
 	requireNothingForbidden(t, w.kube)
-	for _, r := range rights {
-		if r.role == "netloom-sdewan" && (r.verb == "list" || r.verb == "watch" || r.group == "") {
-			require.True(t, w.used(r), "nobody uses %+v", r)
-		}
-	}
-	for _, r := range rights { // of rights that all kinds have, it is enough that one is used
-		require.True(t, slices.ContainsFunc(rights, func(o right) bool {
-			_, sub, _ := strings.Cut(r.resource, "/")
-			_, other, _ := strings.Cut(o.resource, "/")
-			return r.role == o.role && r.group == o.group && r.verb == o.verb && sub == other && w.used(o)
-		}), "nobody uses anything like %+v", r)
-	}
-	w.edgeRightsAreMissed()
-}
-
-// edgeRightsAreMissed takes rights away that SD-WAN needs, those of one kind standing for all, and has each be felt.
-func (w *world) edgeRightsAreMissed() {
-	w.t.Helper()
-	group := v1alpha1.GroupVersion.Group
-	changed := 2000
-	change := func() {
-		changed++
-		w.kube.Apply(edgeRule(fmt.Sprint(changed)))
-	}
-	restart := func() {
-		w.netloom.Kill()
-		w.netloom.Restart()
-	}
-	for _, tc := range []struct {
-		right
-		trigger func()
-	}{
-		{right{role: "", group: group, resource: "firewallrules", verb: "list"}, restart},
-		{right{role: "", group: group, resource: "firewallrules", verb: "watch"}, restart},
-		{right{role: "", group: group, resource: "firewallrules/status", verb: "patch"}, change},
-		{right{role: "", group: group, resource: "firewallrules", verb: "patch"}, func() {
-			w.kube.Apply(strings.Replace(edgeRule("25"), "no-mail-from-desks", "another", 1))
-		}},
-		{right{role: "", group: group, resource: "cnfstatuses", verb: "get"}, func() {}},
-		{right{role: "", group: group, resource: "cnfstatuses/status", verb: "patch"}, restart},
-		{right{role: "", group: group, resource: "cnfstatuses", verb: "create"}, func() {
-			require.NoError(w.t, w.kube.Objects().Resource(v1alpha1.GroupVersion.WithResource("cnfstatuses")).Namespace("sdewan-system").
-				DeleteCollection(w.t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
-		}},
-		{right{role: "", group: "", resource: "secrets", verb: "get"}, restart},
-		{right{role: "", group: "", resource: "events", verb: "create"}, change},
-	} {
-		tc.role = "netloom-sdewan"
-		giveBack := w.take(tc.right)
-		tc.trigger()
-		w.awaitMissed(tc.right)
-		giveBack()
-		w.awaitReadiness("ok\n")
-	}
+	w.edgeRights()
 }
 
 // newEdge installs netloom with the component for SD-WAN, and the examples with a device behind them.
@@ -139,9 +63,9 @@ func newEdge(t *testing.T) (*world, []*unstructured.Unstructured) {
 	w.kube.Apply(nodes + namespaces + edgeNamespaces)
 	w.installDefinitions()
 	address := fmt.Sprintf("127.66.%d.%d", os.Getpid()>>8&0x7f, 1+os.Getpid()&0x7f) // of this test alone
-	netloom, err := buildOnce()
+	program, err := buildOnce()
 	require.NoError(t, err)
-	device := ovnlab.Spawn(t, filepath.Join(t.TempDir(), "device.log"), os.Environ(), netloom, "device-sim", "--listen", address+":80", "--password", "only-for-the-demo")
+	device := ovnlab.Spawn(t, filepath.Join(t.TempDir(), "device.log"), os.Environ(), program, "device-sim", "--listen", address+":80", "--password", "only-for-the-demo")
 	ovnlab.Eventually(t, patience, "the device serves", func() bool { return strings.Contains(device.Tail(5), "serving") })
 	w.kube.ApplyObjects(central(t, "sdewan")(settingsFor(w.ovn) +
 		"sdewan: true\nsdewan-plain-http: true\nsdewan-interval: 1s\nsdewan-status-interval: 1s\n"))
