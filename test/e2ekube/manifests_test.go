@@ -80,13 +80,16 @@ func TestManifests(t *testing.T) {
 	kube.Apply(operatorKinds)
 	awaitKinds(t, kube)
 	nb := map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}}
+	told := map[string]any{"ovn-nb": nb["ovn-nb"], "policy-status": true, "policy-events": true}
 	plain, err := deployment.Kustomize(deployDir + "/overlays/central")
 	require.NoError(t, err)
 	for _, tc := range append([]manifestCase{
 		{"the overlay as it is", home, plain},
 		{"the overlay with monitoring", home, central(t, "monitoring")("ovn-nb: [tcp:127.0.0.1:6641]\n")},
 		{"the overlay with SD-WAN", home, central(t, "sdewan")("sdewan: true\n")},
+		{"the overlay with feedback", home, central(t, "feedback")("ovn-nb: [tcp:127.0.0.1:6641]\n")},
 		{"the chart", "chart", helm(t, "chart", nb, nil)},
+		{"the chart with feedback", "chart", helm(t, "chart", told, nil)},
 		{"the chart with SD-WAN alone", "chart", helm(t, "chart", map[string]any{"sdewan": true}, nil)},
 		{"the chart with everything", "chart", helm(t, "chart", nb, everything)},
 	}, webhookManifests(t)...) {
@@ -160,6 +163,8 @@ func TestChartIsTheOverlay(t *testing.T) {
 	require.Equal(t, rightsOf(t, overlay), rightsOf(t, objects))
 	edge := map[string]any{"sdewan": true}
 	require.Equal(t, rightsOf(t, central(t, "sdewan")("sdewan: true\n")), rightsOf(t, helm(t, home, edge, nil)))
+	told := map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}, "policy-status": true, "policy-events": true}
+	require.Equal(t, rightsOf(t, central(t, "feedback")("ovn-nb: [tcp:127.0.0.1:6641]\n")), rightsOf(t, helm(t, home, told, nil)))
 
 	a, b := deploymentOf(t, overlay), deploymentOf(t, objects)
 	settings := a.Template.Spec.Volumes[0].ConfigMap.Name
