@@ -13,8 +13,8 @@ import (
 	"github.com/netloom/netloom/translator"
 )
 
-// translated is what the translator makes of an object that no server has looked at: how many intents, and its problems. It
-// is false for one that cannot even be read.
+// translated is what the translator makes of an object that no server has looked at: how many intents that gateways can be given,
+// and its problems. It is false for one that cannot even be read.
 func translated(t *testing.T, o map[string]any) (intents int, problems []string, readable bool) {
 	t.Helper()
 	scheme := runtime.NewScheme()
@@ -27,8 +27,10 @@ func translated(t *testing.T, o map[string]any) (intents int, problems []string,
 	}
 	tr := translator.New(translator.Options{})
 	require.NoError(t, tr.Put(object))
-	for range tr.Snapshot().EdgeIntents() {
-		intents++
+	for e := range tr.Snapshot().EdgeIntents() {
+		if !e.Unknown {
+			intents++
+		}
 	}
 	for _, p := range tr.Problems() {
 		problems = append(problems, p.Error())
