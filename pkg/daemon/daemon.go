@@ -37,6 +37,8 @@ type Daemon struct {
 	feedback *feedback  // nil where nobody is told of policies
 	door     *door      // where requests come in
 	election *election  // nil where this instance writes and no other does
+	made     time.Time
+	led      bool // a term has begun; only its goroutine looks
 }
 
 // running is a target with its loop.
@@ -55,7 +57,7 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Daemon{opts: opts, log: log, source: source, clients: clients, metrics: metrics.New()}
+	d := &Daemon{opts: opts, log: log, source: source, clients: clients, metrics: metrics.New(), made: time.Now()}
 	d.pipeline = NewPipeline(source, opts.translation(), log)
 	d.observe = reconcile.Observers{d.metrics}
 	d.pipeline.OnPublish(d.published) // first: a quick target is timed from what the metrics know by then
@@ -106,11 +108,11 @@ func (d *Daemon) add(target *builtin.Target) {
 	opts := d.opts.Reconcile
 	opts.Target, opts.Log, opts.Observer = target.Name, d.log, &d.observe
 	loop := reconcile.New(target.Backend, d.pipeline.Latest, opts)
-	if d.opts.Force {
-		loop.Force()
-	}
 	if d.election == nil {
 		d.metrics.Target(target.Name)
+		if d.opts.Force {
+			loop.Force()
+		}
 	}
 	d.targets = append(d.targets, &running{Target: target, loop: loop})
 }

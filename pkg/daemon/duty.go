@@ -3,6 +3,7 @@ package daemon
 import (
 	"cmp"
 	"context"
+	"time"
 )
 
 // lead works while this instance leads, or always where nobody is elected.
@@ -13,10 +14,28 @@ func (d *Daemon) lead(ctx context.Context) error {
 	return d.election.Run(ctx)
 }
 
+// forceGrace is how long after its start an instance may begin the term that is forced. A standby that leads much later, when
+// another has gone, is not what was meant.
+const forceGrace = 5 * time.Minute
+
+// forces says whether the term that begins now is to be forced.
+func (d *Daemon) forces(now time.Time) bool {
+	first := !d.led
+	d.led = true
+	return d.opts.Force && first && now.Sub(d.made) <= forceGrace
+}
+
 // term does the work of a leader until ctx ends.
 func (d *Daemon) term(ctx context.Context) error {
+	force := d.forces(time.Now())
+	if d.sdwan != nil {
+		d.sdwan.gateways.force = force
+	}
 	for _, t := range d.targets {
 		d.metrics.Target(t.Name)
+		if force {
+			t.loop.Force()
+		}
 	}
 	defer func() {
 		for _, t := range d.targets {
@@ -37,12 +56,12 @@ func (d *Daemon) duty() (told, lacking []string) {
 		return []string{line}, nil
 	}
 	for _, t := range d.targets {
-		s := t.loop.Status()
-		if s.Synced() {
+		s, unclaimed := t.loop.Status(), t.claim.why()
+		if s.Synced() && unclaimed == nil {
 			continue
 		}
 		line := "target " + t.Name + " does not agree yet"
-		if err := cmp.Or(t.claim.why(), s.Err); err != nil {
+		if err := cmp.Or(unclaimed, s.Err); err != nil {
 			line += ": " + err.Error()
 		}
 		lacking = append(lacking, line)

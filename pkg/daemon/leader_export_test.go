@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"time"
 
 	"github.com/sirupsen/logrus"
 
@@ -29,3 +30,6 @@ func (d *Daemon) StatusBacklog() int {
 	defer s.mu.Unlock()
 	return len(s.dirty) + len(s.open)
 }
+
+// Forces says whether the term that begins then is to be forced.
+func (d *Daemon) Forces(then time.Time) bool { return d.forces(then) }

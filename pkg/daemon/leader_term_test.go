@@ -222,3 +222,38 @@ func TestADatabaseThatIsDownKeepsNobodyFromLeading(t *testing.T) {
 	require.Contains(t, p.claims(), "netloom-claim:netloom=1 a")
 	require.InDelta(t, 1, a.metric("netloom_leader_transitions_total"), 0, "it led all the time")
 }
+
+// TestOnlyAnEarlyFirstTermIsForced has standbys that were told to force begin to lead soon, late and again.
+func TestOnlyAnEarlyFirstTermIsForced(t *testing.T) {
+	standby := func(force bool) *daemon.Daemon {
+		opts := newPlace(t).electing(newLeases(), "a")
+		opts.Force = force
+		d, err := daemon.New(opts, testLog(t))
+		require.NoError(t, err)
+		t.Cleanup(d.Close)
+		return d
+	}
+	soon := time.Now().Add(time.Minute)
+	d := standby(true)
+	require.True(t, d.Forces(soon))
+	require.False(t, d.Forces(soon), "a second term")
+	require.False(t, standby(true).Forces(time.Now().Add(time.Hour)), "it was meant for an hour ago")
+	require.False(t, standby(false).Forces(soon))
+}
+
+// TestForceReachesTheLeader empties most of a database under an election, which takes force.
+func TestForceReachesTheLeader(t *testing.T) {
+	p := newPlace(t)
+	startReady(t, p.options()).stop()
+	require.NotZero(t, p.owned(t, "netloom"))
+	p.write(t, "policies.yaml", "")
+	opts := p.electing(newLeases(), "a")
+	opts.Reconcile.MaxDeleteFraction = 0.01
+	a := start(t, opts)
+	a.await("the plan is refused", func() bool { _, text := a.get("/readyz"); return strings.Contains(text, "refused") })
+	a.stop()
+	opts.Force = true
+	opts.Leader.Leases = newLeases()
+	startReady(t, opts)
+	require.Zero(t, p.owned(t, "netloom"))
+}
