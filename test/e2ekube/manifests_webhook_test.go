@@ -117,6 +117,33 @@ func TestNobodyIsLockedOut(t *testing.T) {
 	require.Equal(t, []string{"clusterrolebindings", "clusterroles", "rolebindings", "roles"}, slices.Compact(resources), "what is off takes no rights")
 }
 
+// TestWhatRefusesFailsClosed holds that what may refuse SD-WAN objects refuses them while nobody answers, and that those who
+// clean up and netloom itself are not in its way then.
+func TestWhatRefusesFailsClosed(t *testing.T) {
+	sdewan := func(objects []*unstructured.Unstructured) admissionregistrationv1.ValidatingWebhook {
+		hooks := hooksOf(t, objects)
+		at := slices.IndexFunc(hooks, func(h admissionregistrationv1.ValidatingWebhook) bool { return h.Name == "validate-sdewan.netloom.io" })
+		require.GreaterOrEqual(t, at, 0)
+		return hooks[at]
+	}
+	for dependencies, secrets := range map[string]string{"deny": "warn", "warn": "deny", "off": "deny"} {
+		settings := map[string]any{"ovn-nb": "tcp:127.0.0.1:6641", "webhook-dependencies": dependencies, "webhook-plain-secrets": secrets}
+		require.Equal(t, admissionregistrationv1.Fail, *sdewan(helm(t, home, settings, admitting("own", nil))).FailurePolicy, "%v", settings)
+	}
+	settings := map[string]any{"ovn-nb": "tcp:127.0.0.1:6641", "webhook-dependencies": "warn", "webhook-plain-secrets": "off"}
+	require.Equal(t, admissionregistrationv1.Ignore, *sdewan(helm(t, home, settings, admitting("own", nil))).FailurePolicy)
+	for _, tc := range webhookManifests(t) {
+		h := sdewan(tc.objects)
+		require.Len(t, h.MatchConditions, 1, tc.name)
+		for _, user := range []string{
+			"system:serviceaccount:kube-system:namespace-controller", "system:serviceaccount:kube-system:generic-garbage-collector",
+			"system:serviceaccount:" + tc.namespace + ":netloom",
+		} {
+			require.Contains(t, h.MatchConditions[0].Expression, `"`+user+`"`, tc.name)
+		}
+	}
+}
+
 // rightsOfRole are those that the roles of a name give.
 func rightsOfRole(t *testing.T, objects []*unstructured.Unstructured, role string) []right {
 	t.Helper()
