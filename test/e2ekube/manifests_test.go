@@ -4,6 +4,7 @@ package e2ekube_test
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"os/exec"
 	"regexp"
@@ -183,6 +184,13 @@ func TestChartIsTheOverlay(t *testing.T) {
 	}
 }
 
+// TestALeaseMayBeNamedAsANumber holds that what looks like a number stays a name.
+func TestALeaseMayBeNamedAsANumber(t *testing.T) {
+	objects := helm(t, home, map[string]any{"ovn-nb": "tcp:127.0.0.1:6641", "leader-elect-name": "123"}, nil)
+	rules := deployment.Find(objects, "Role", "netloom-leader").Object["rules"].([]any)
+	require.Equal(t, []any{"123"}, rules[0].(map[string]any)["resourceNames"])
+}
+
 func deploymentOf(t *testing.T, objects []*unstructured.Unstructured) *appsv1.DeploymentSpec {
 	t.Helper()
 	o := deployment.Find(objects, "Deployment", "netloom")
@@ -222,17 +230,34 @@ func resourcesOf(rights []right) []string {
 // TestChartRefuses lists values that the schema of the chart does not let pass.
 func TestChartRefuses(t *testing.T) {
 	nb := map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}}
+	with := func(mode string, settings ...string) map[string]any {
+		config := maps.Clone(nb)
+		for i := 0; i < len(settings); i += 2 {
+			config[settings[i]] = settings[i+1]
+		}
+		return map[string]any{"config": config, "mode": mode}
+	}
 	for name, tc := range map[string]struct {
 		values map[string]any
 		want   string
 	}{
-		"no database":            {nil, "ovn-nb"},
-		"a setting misspelt":     {map[string]any{"config": map[string]any{"ovn-nb": "tcp:127.0.0.1:6641", "onwer": "x"}}, "onwer"},
-		"two that write":         {map[string]any{"config": nb, "leaderElection": false}, "replicas: expected 1 without leaderElection"},
-		"a value misspelt":       {map[string]any{"config": nb, "imagee": map[string]any{}}, "imagee"},
-		"a truth that is none":   {map[string]any{"config": nb, "dashboard": map[string]any{"enabled": "perhaps"}}, "enabled"},
-		"reviews in zones":       {map[string]any{"config": nb, "mode": "zone", "webhook": admitting("daemon", nil)["webhook"]}, "webhook.mode: expected own"},
-		"what the chart decides": {map[string]any{"config": map[string]any{"ovn-nb": "tcp:127.0.0.1:6641", "kubeconfig": "x"}}, "kubeconfig"},
+		"no database":                {nil, "ovn-nb"},
+		"a setting misspelt":         {map[string]any{"config": map[string]any{"ovn-nb": "tcp:127.0.0.1:6641", "onwer": "x"}}, "onwer"},
+		"two that write":             {map[string]any{"config": nb, "leaderElection": false}, "replicas: expected 1 without leaderElection"},
+		"a value misspelt":           {map[string]any{"config": nb, "imagee": map[string]any{}}, "imagee"},
+		"a truth that is none":       {map[string]any{"config": nb, "dashboard": map[string]any{"enabled": "perhaps"}}, "enabled"},
+		"reviews in zones":           {map[string]any{"config": nb, "mode": "zone", "webhook": admitting("daemon", nil)["webhook"]}, "webhook.mode: expected own"},
+		"what the chart decides":     {map[string]any{"config": map[string]any{"ovn-nb": "tcp:127.0.0.1:6641", "kubeconfig": "x"}}, "kubeconfig"},
+		"network functions in zones": {with("zone", "sdewan", "true"), "config.sdewan: expected false with mode zone"},
+		"events in zones":            {with("zone", "policy-events", "true"), "config.policy-events: expected false with mode zone"},
+		"the web page in zones":      {with("zone", "ui-listen", ":8081"), "config.ui-listen: expected nothing with mode zone"},
+		"a leader in zones":          {with("zone", "leader-elect", "true"), "leader-elect"},
+		"tokens in clear":            {with("central", "listen-auth", "kubernetes"), "config.listen-auth: kubernetes needs listen-tls"},
+		"tokens in clear, in zones":  {with("zone", "listen-auth", "kubernetes", "listen-tls", "none"), "config.listen-auth: kubernetes needs listen-tls"},
+		"no certificate":             {with("central", "listen-tls", "files"), "config.listen-cert: expected a file"},
+		"no key":                     {with("central", "listen-tls", "files", "listen-cert", "/etc/netloom/tls/a"), "config.listen-key: expected a file"},
+		"a certificate for nothing":  {with("central", "listen-tls", "self", "listen-cert", "/etc/netloom/tls/a"), "config.listen-cert: expected nothing"},
+		"no Secret":                  {with("zone", "listen-tls", "files", "listen-cert", "/etc/netloom/listen/tls.crt", "listen-key", "/etc/netloom/listen/tls.key"), "listenTLSSecret: expected the Secret with listen-cert"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := deployment.Helm(chart, "netloom", "chart", tc.values)

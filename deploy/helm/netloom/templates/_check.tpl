@@ -1,0 +1,30 @@
+{{- /* What the schema cannot see and netloom would not start with. It renders nothing. */ -}}
+{{- define "netloom.check" -}}
+{{- if eq .Values.mode "zone" }}
+{{- if eq (toString (index .Values.config "sdewan")) "true" }}
+{{- fail "config.sdewan: expected false with mode zone, as every node's netloom would write to every network function" }}
+{{- end }}
+{{- if eq (toString (index .Values.config "policy-events")) "true" }}
+{{- fail "config.policy-events: expected false with mode zone, as every node's netloom would tell of every policy" }}
+{{- end }}
+{{- if index .Values.config "ui-listen" }}
+{{- fail "config.ui-listen: expected nothing with mode zone, as each netloom knows what one node enforces" }}
+{{- end }}
+{{- end }}
+{{- $tls := toString (index .Values.config "listen-tls") }}
+{{- if and (eq (include "netloom.auth" .) "true") (ne (include "netloom.tls" .) "true") }}
+{{- fail "config.listen-auth: kubernetes needs listen-tls self or files, as others could read the tokens on their way" }}
+{{- end }}
+{{- range $key := list "listen-cert" "listen-key" }}
+{{- $file := toString (index $.Values.config $key | default "") }}
+{{- if and (eq $tls "files") (not $file) }}
+{{- fail (printf "config.%s: expected a file below /etc/netloom/listen with listen-tls files" $key) }}
+{{- end }}
+{{- if and $file (ne $tls "files") }}
+{{- fail (printf "config.%s: expected nothing without listen-tls files" $key) }}
+{{- end }}
+{{- if and $file (not $.Values.listenTLSSecret) (not (hasPrefix "/etc/netloom/tls/" $file)) }}
+{{- fail (printf "listenTLSSecret: expected the Secret with %s of config" $key) }}
+{{- end }}
+{{- end }}
+{{- end -}}
