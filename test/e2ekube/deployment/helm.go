@@ -15,6 +15,35 @@ import (
 // Helm renders the chart in a directory for a release, as `helm template` does. Values are those that a person gives; the
 // schema of the chart judges them.
 func Helm(dir, release, namespace string, values map[string]any) ([]*unstructured.Unstructured, error) {
+	files, err := renderedFiles(dir, release, namespace, values)
+	if err != nil {
+		return nil, err
+	}
+	var objects []*unstructured.Unstructured
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if !strings.HasSuffix(name, ".yaml") {
+			continue // notes for a person, and what others include
+		}
+		found, err := parse("helm "+dir+": "+name, []byte(files[name]))
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, found...)
+	}
+	return objects, nil
+}
+
+// HelmNotes renders what the chart tells a person who has installed it.
+func HelmNotes(dir, release, namespace string, values map[string]any) (string, error) {
+	files, err := renderedFiles(dir, release, namespace, values)
+	if err != nil {
+		return "", err
+	}
+	return files["netloom/templates/NOTES.txt"], nil
+}
+
+// renderedFiles are the templates of a chart, rendered.
+func renderedFiles(dir, release, namespace string, values map[string]any) (map[string]string, error) {
 	what := "helm " + dir
 	chart, err := loader.LoadDir(dir)
 	if err != nil {
@@ -29,16 +58,5 @@ func Helm(dir, release, namespace string, values map[string]any) ([]*unstructure
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	var objects []*unstructured.Unstructured
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if !strings.HasSuffix(name, ".yaml") {
-			continue // notes for a person, and what others include
-		}
-		found, err := parse(what+": "+name, []byte(files[name]))
-		if err != nil {
-			return nil, err
-		}
-		objects = append(objects, found...)
-	}
-	return objects, nil
+	return files, nil
 }
