@@ -74,6 +74,9 @@ func newFeedback(d *Daemon) (*feedback, error) {
 	}
 	book := newBook()
 	book.source = d.source
+	if d.opts.Node != "" {
+		book.nodes = map[string]bool{}
+	}
 	book.policyOf = func(key report.Key) *networkingv1.NetworkPolicy {
 		return d.pipeline.translator.Policy(key.Namespace, key.Name)
 	}

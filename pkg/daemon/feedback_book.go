@@ -47,6 +47,7 @@ type book struct {
 	dirty   map[report.Key]urgency
 	open    map[report.Key]bool   // that some target may not enforce
 	sized   map[intent.SetID]bool // whose members changed, and whose sizes have not been told since
+	nodes   map[string]bool       // that are there; nil where they are of no interest
 	faults  []report.Problem      // as of the last snapshot
 	trouble map[string]time.Time  // by target: since when it is in trouble
 }
@@ -64,7 +65,9 @@ func (b *book) published(p Published, problems []error) {
 	first := b.touched == 0
 	b.mu.Lock()
 	b.moves++
+	moved := false
 	for _, ref := range p.Events {
+		moved = b.takeNode(ref) || moved
 		b.take(ref, first)
 	}
 	for key := range changedFaults(b.faults, faults) {
@@ -89,11 +92,33 @@ func (b *book) published(p Published, problems []error) {
 			b.sized[c.Members[j].ID] = true
 		}
 	}
-	if !ok {
+	if !ok || moved {
 		b.markAllLocked(calm)
 	}
 	b.mu.Unlock()
 	b.ring()
+}
+
+// takeNode says whether ref is a node that came or went: its targets have a say while it is there. The lock is held.
+func (b *book) takeNode(ref watch.Ref) bool {
+	if b.nodes == nil || ref.Kind != watch.KindNode {
+		return false
+	}
+	_, there := b.source.Get(ref)
+	had := b.nodes[ref.Name]
+	if there {
+		b.nodes[ref.Name] = true
+	} else {
+		delete(b.nodes, ref.Name)
+	}
+	return there != had
+}
+
+// nodeNames lists the nodes that are there.
+func (b *book) nodeNames() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Sorted(maps.Keys(b.nodes))
 }
 
 // take notes an object that may have changed. The lock is held.

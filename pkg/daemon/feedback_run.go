@@ -7,12 +7,12 @@ import (
 
 	"github.com/sirupsen/logrus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 
 	"github.com/netloom/netloom/pkg/apis/netloom/v1alpha1"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/report"
-	"github.com/netloom/netloom/pkg/watch"
 )
 
 // sizeInterval is the least time between two tellings of how many pods and addresses sets hold.
@@ -189,7 +189,7 @@ func (f *feedback) world() *report.World {
 		f.markAll()
 	}
 	return report.NewWorld(report.Facts{
-		Snapshot: snapshot, Targets: targets, Problems: f.problems(), Cluster: f.cluster,
+		Snapshot: snapshot, Targets: targets, Problems: f.problems(), Cluster: f.cluster, Nodes: f.nodeNames(),
 		Now: metav1.NewTime(time.Now().UTC().Truncate(time.Second)),
 	})
 }
@@ -212,7 +212,9 @@ func (f *feedback) judge(ctx context.Context, world *report.World, key report.Ke
 }
 
 func (f *feedback) judgePolicy(ctx context.Context, world *report.World, key report.Key, is told, was *said) error {
-	p := report.Policy{Namespace: key.Namespace, Name: key.Name, Generation: is.generation}
+	p := report.Policy{
+		Namespace: key.Namespace, Name: key.Name, Generation: is.generation, UID: types.UID(is.uid),
+	}
 	had := &v1alpha1.PolicyStatusStatus{}
 	var object *v1alpha1.PolicyStatus
 	if f.objects != nil {
@@ -224,7 +226,7 @@ func (f *feedback) judgePolicy(ctx context.Context, world *report.World, key rep
 	case was != nil:
 		had = was.status
 	}
-	own := world.Status(p, had, f.counts)
+	own := world.Status(p, had)
 	compose := f.composer(world, p, was, had, &own)
 	now := compose(had)
 	f.settle(key, world.Settled(&now), f.seen)
@@ -260,9 +262,9 @@ func (f *feedback) composer(
 	adopts := f.node != "" && had.ObservedGeneration >= p.Generation &&
 		(was == nil || was.view != nil && report.SameView(was.view, own))
 	return func(had *v1alpha1.PolicyStatusStatus) v1alpha1.PolicyStatusStatus {
-		out := world.Status(p, had, f.counts)
+		out := world.Status(p, had)
 		if adopts {
-			world.Adopt(&out, had, f.counts)
+			world.Adopt(p, &out, had)
 		}
 		return out
 	}
@@ -278,16 +280,6 @@ func (f *feedback) asItIs(had, now *v1alpha1.PolicyStatusStatus) bool {
 	case report.Meaning:
 	}
 	return false
-}
-
-// counts says which targets of others have a say: those of nodes that are there, where each node has its own.
-func (f *feedback) counts(name string) bool {
-	node := nodeOf(name)
-	if f.node == "" || node == "" {
-		return false
-	}
-	_, ok := f.source.Get(watch.Ref{Kind: watch.KindNode, Name: node})
-	return ok
 }
 
 // tell makes Events of what is new. What was there at the start and is as it was said to be is not news, its problems

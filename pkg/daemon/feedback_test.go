@@ -337,14 +337,13 @@ func TestTheNetloomsOfNodesWriteOneObject(t *testing.T) {
 		d.policy("db", 1, 80)
 		d.opts.Node = "n1"
 		d.start()
-		require.Equal(t, "True Enforced 1", d.says("db"))
+		first := d.status("db").Status
+		require.Equal(t, "False Writing 0", d.says("db"))
+		require.Equal(t, "1/2", first.EnforcedTargets)
+		require.Equal(t, "node n2 has not said anything yet", condition(&first).Message)
 		require.Equal(t, []string{"db  by netloom", "db status by netloom/n1", "db status by netloom"}, d.writes())
-		other := &desk{T: t, source: newFakeSource(), client: d.client, events: d.events, rows: d.rows, api: d.api, opts: d.opts}
-		other.rows = newRows()
-		other.source.put(namespace("shop"), nodeNamed("n1"), nodeNamed("n2"), podAt("db-0", "db", "10.0.0.1"), pod("db-1", "db", "n2", "10.0.0.3"))
-		other.source.sync()
+		other := d.second(nil)
 		other.policy("db", 1, 80)
-		other.opts.Source, other.opts.Node = other.source, "n2"
 		other.start()
 		defer func() { other.stop() }()
 		d.after(5 * time.Second)

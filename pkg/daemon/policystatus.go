@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -276,12 +275,6 @@ func ownedBy(s *v1alpha1.PolicyStatus, uid string) bool {
 	return len(s.OwnerReferences) == 1 && slices.ContainsFunc(s.OwnerReferences, func(r metav1.OwnerReference) bool {
 		return string(r.UID) == uid && r.Kind == report.KindNetworkPolicy
 	})
-}
-
-// nodeOf is the node that the name of a target ends in; "" when it names none.
-func nodeOf(target string) string {
-	_, node, _ := strings.Cut(target, "/")
-	return node
 }
 
 // managerOf is the field manager of the targets of a node's netloom.

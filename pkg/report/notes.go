@@ -25,7 +25,10 @@ func (w *World) Notes(was, now *v1alpha1.PolicyStatusStatus) []Note {
 	}
 	for _, t := range w.Own(now) {
 		var old v1alpha1.PolicyTarget
-		if i := slices.IndexFunc(was.Targets, func(o v1alpha1.PolicyTarget) bool { return o.Name == t.Name }); i >= 0 {
+		same := func(o v1alpha1.PolicyTarget) bool { // an older netloom did not write down of which policy it spoke
+			return o.Name == t.Name && (o.UID == t.UID || o.UID == "")
+		}
+		if i := slices.IndexFunc(was.Targets, same); i >= 0 {
 			old = was.Targets[i]
 		}
 		switch {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/netloom/netloom/pkg/apis/netloom/v1alpha1"
 	"github.com/netloom/netloom/pkg/intent"
@@ -38,14 +39,15 @@ const (
 type Policy struct {
 	Namespace, Name string
 	Generation      int64
+	UID             types.UID
 }
 
 // Key names p.
 func (p Policy) Key() Key { return Key{KindNetworkPolicy, p.Namespace, p.Name} }
 
 // Status is what a status of p says of p, given what it says already: its own targets anew, those of others as they are.
-// Of the others, those that counts holds for have a say in what is said in one.
-func (w *World) Status(p Policy, had *v1alpha1.PolicyStatusStatus, counts func(name string) bool) v1alpha1.PolicyStatusStatus {
+// Of the others, those of the nodes that are there have a say in what is said in one.
+func (w *World) Status(p Policy, had *v1alpha1.PolicyStatusStatus) v1alpha1.PolicyStatusStatus {
 	var out v1alpha1.PolicyStatusStatus
 	intents := w.intentsOf(p)
 	out.ObservedGeneration = p.Generation
@@ -62,7 +64,7 @@ func (w *World) Status(p Policy, had *v1alpha1.PolicyStatusStatus, counts func(n
 		}
 	}
 	slices.SortFunc(out.Targets, func(a, b v1alpha1.PolicyTarget) int { return strings.Compare(a.Name, b.Name) })
-	w.summarize(&out, had, counts)
+	w.summarize(p, &out, had)
 	return out
 }
 
@@ -105,8 +107,9 @@ func (w *World) ids(p Policy) [2]intent.PolicyID {
 
 // target is how one target stands with a policy.
 func (w *World) target(t *target, p Policy, intents []*intent.Policy, had *v1alpha1.PolicyStatusStatus) v1alpha1.PolicyTarget {
-	out := v1alpha1.PolicyTarget{Name: t.Name}
-	if i := slices.IndexFunc(had.Targets, func(o v1alpha1.PolicyTarget) bool { return o.Name == t.Name }); i >= 0 {
+	out := v1alpha1.PolicyTarget{Name: t.Name, UID: p.UID}
+	same := func(o v1alpha1.PolicyTarget) bool { return o.Name == t.Name && o.UID == p.UID }
+	if i := slices.IndexFunc(had.Targets, same); i >= 0 {
 		out = had.Targets[i]
 	}
 	out.Reason, out.Message = t.judge(w.ids(p), intents)

@@ -77,8 +77,6 @@ func (s *scene) agreed() report.Target {
 	}
 }
 
-func nobody(string) bool { return false }
-
 func condition(s *v1alpha1.PolicyStatusStatus, typ string) metav1.Condition {
 	for _, c := range s.Conditions {
 		if c.Type == typ {
@@ -100,7 +98,7 @@ func TestAPolicyIsEnforcedOnceTheTargetAgrees(t *testing.T) {
 	p := s.policy(1, "web", 80)
 	first := s.agreed()
 	w := s.world(first)
-	got := w.Status(p, &v1alpha1.PolicyStatusStatus{}, nobody)
+	got := w.Status(p, &v1alpha1.PolicyStatusStatus{})
 	require.Equal(t, "True Enforced", enforced(&got))
 	require.Equal(t, "True Understood", string(condition(&got, v1alpha1.ConditionTranslated).Status)+" "+condition(&got, v1alpha1.ConditionTranslated).Reason)
 	require.EqualValues(t, 1, got.EnforcedGeneration)
@@ -114,12 +112,12 @@ func TestAPolicyIsEnforcedOnceTheTargetAgrees(t *testing.T) {
 	require.Equal(t, s.now, got.Targets[0].Since.Time)
 	require.True(t, w.Settled(&got))
 
-	again := s.world(first).Status(p, &got, nobody)
+	again := s.world(first).Status(p, &got)
 	require.Equal(t, report.Same, report.Compare(&got, &again), "later it says the same, with the same times")
 
 	p = s.policy(2, "web", 81)
 	w = s.world(first) // it has not looked at the new snapshot
-	behind := w.Status(p, &got, nobody)
+	behind := w.Status(p, &got)
 	require.Equal(t, "False Writing", enforced(&behind))
 	require.EqualValues(t, 2, behind.ObservedGeneration)
 	require.EqualValues(t, 1, behind.EnforcedGeneration, "the old one is in force")
@@ -127,7 +125,7 @@ func TestAPolicyIsEnforcedOnceTheTargetAgrees(t *testing.T) {
 	require.Equal(t, got.Targets[0].Since, behind.Targets[0].Since)
 	require.False(t, w.Settled(&behind))
 
-	done := s.world(s.agreed()).Status(p, &behind, nobody)
+	done := s.world(s.agreed()).Status(p, &behind)
 	require.Equal(t, "True Enforced", enforced(&done))
 	require.EqualValues(t, 2, done.EnforcedGeneration)
 	require.True(t, got.Targets[0].Since.Before(done.Targets[0].Since))
@@ -139,21 +137,21 @@ func TestPodsThatComeAreSizesUnlessTheTargetIsInTrouble(t *testing.T) {
 	s.pod("db-0", "db", "10.0.0.1")
 	p := s.policy(1, "web", 80)
 	first := s.agreed()
-	had := s.world(first).Status(p, &v1alpha1.PolicyStatusStatus{}, nobody)
+	had := s.world(first).Status(p, &v1alpha1.PolicyStatusStatus{})
 	s.pod("web-0", "web", "10.0.0.2")
-	got := s.world(first).Status(p, &had, nobody)
+	got := s.world(first).Status(p, &had)
 	require.Equal(t, report.Sizes, report.Compare(&had, &got))
 	require.EqualValues(t, 1, got.Peers[0].Pods)
 
 	first.Trouble = "connection refused"
-	got = s.world(first).Status(p, &had, nobody)
+	got = s.world(first).Status(p, &had)
 	require.Equal(t, "False Trouble", enforced(&got), "the pod is not let in")
 	require.Equal(t, "ovn: connection refused", condition(&got, v1alpha1.ConditionEnforced).Message)
 	first.Refused = true
-	got = s.world(first).Status(p, &had, nobody)
+	got = s.world(first).Status(p, &had)
 	require.Equal(t, "False Refused", enforced(&got))
 	first.Refused, first.Stale = false, true
-	got = s.world(first).Status(p, &had, nobody)
+	got = s.world(first).Status(p, &had)
 	require.Equal(t, "Unknown Unreachable", enforced(&got))
 	require.EqualValues(t, 1, got.EnforcedGeneration, "as far as is known")
 }
@@ -163,7 +161,7 @@ func TestWhatATargetAlreadyHeldItHoldsThroughTrouble(t *testing.T) {
 	p := s.policy(1, "web", 80)
 	target := s.agreed()
 	target.Trouble = "connection refused"
-	got := s.world(target).Status(p, &v1alpha1.PolicyStatusStatus{}, nobody)
+	got := s.world(target).Status(p, &v1alpha1.PolicyStatusStatus{})
 	require.Equal(t, "True Enforced", enforced(&got))
 }
 
@@ -180,7 +178,7 @@ func TestProblemsAreNamed(t *testing.T) {
 	})
 	p := report.Policy{Namespace: "shop", Name: "db", Generation: 1}
 	w := s.world(s.agreed())
-	got := w.Status(p, &v1alpha1.PolicyStatusStatus{}, nobody)
+	got := w.Status(p, &v1alpha1.PolicyStatusStatus{})
 	require.EqualValues(t, 1, got.ProblemCount)
 	require.Equal(t, "spec.ingress[0].from[0].ipBlock.cidr", got.Problems[0].Field)
 	require.Equal(t, metav1.ConditionFalse, condition(&got, v1alpha1.ConditionTranslated).Status)
@@ -202,7 +200,7 @@ func TestWhatATargetCannotExpressIsTold(t *testing.T) {
 	target := s.agreed()
 	target.Skips = []backends.Skip{{Intent: "NetworkPolicy/shop/db/ingress", Reason: "no such thing here"}}
 	w := s.world(target)
-	got := w.Status(p, &v1alpha1.PolicyStatusStatus{}, nobody)
+	got := w.Status(p, &v1alpha1.PolicyStatusStatus{})
 	require.Equal(t, "False Skipped", enforced(&got))
 	require.Contains(t, got.Targets[0].Message, "no such thing here")
 	require.True(t, w.Settled(&got), "it stays so")
@@ -216,7 +214,7 @@ func TestNothingIsSaidBeforeATargetWasAsked(t *testing.T) {
 	require.True(t, s.world(report.Target{Name: "ovn"}).Pending())
 	w := s.world(report.Target{Name: "ovn", Stale: true, Trouble: "no route"})
 	require.False(t, w.Pending())
-	got := w.Status(p, &v1alpha1.PolicyStatusStatus{}, nobody)
+	got := w.Status(p, &v1alpha1.PolicyStatusStatus{})
 	require.Equal(t, "Unknown Unreachable", enforced(&got))
 	require.Zero(t, got.EnforcedGeneration)
 	require.False(t, s.world(s.agreed()).Pending())
@@ -231,9 +229,9 @@ func TestTargetsOfOtherNodesHaveASay(t *testing.T) {
 		{Name: "ovn/gone", Generation: 1, Enforced: true, Reason: report.ReasonEnforced},
 		{Name: "ovn/node-b", Generation: 1, Enforced: true, Reason: report.ReasonEnforced, Subjects: 4},
 	}}
-	there := func(name string) bool { return name == "ovn/node-b" }
 	w := s.world(mine)
-	got := w.Status(p, &had, there)
+	w.Nodes = []string{"node-a", "node-b"}
+	got := w.Status(p, &had)
 	require.Len(t, got.Targets, 3, "those of others are left as they are")
 	require.Equal(t, "1/2", got.EnforcedTargets)
 	require.Equal(t, "False Writing", enforced(&got), "node-b has not seen generation 2")
@@ -243,9 +241,17 @@ func TestTargetsOfOtherNodesHaveASay(t *testing.T) {
 	require.Len(t, w.Own(&got), 1)
 	require.True(t, w.Settled(&got), "that is node-b's to say")
 	had.Targets[1].Generation = 2
-	got = s.world(mine).Status(p, &had, there)
+	w = s.world(mine)
+	w.Nodes = []string{"node-a", "node-b"}
+	got = w.Status(p, &had)
 	require.Equal(t, "True Enforced", enforced(&got))
 	require.Equal(t, "2/2", got.EnforcedTargets)
+	had.Targets[1].UID = "of a policy that is gone"
+	got = w.Status(p, &had)
+	require.Equal(t, "False Writing", enforced(&got))
+	require.Equal(t, "1/2", got.EnforcedTargets)
+	require.Equal(t, "node node-b has not said anything yet", condition(&got, v1alpha1.ConditionEnforced).Message)
+	require.Zero(t, got.EnforcedGeneration)
 }
 
 func TestNotesTellWhatIsNew(t *testing.T) {
@@ -253,17 +259,17 @@ func TestNotesTellWhatIsNew(t *testing.T) {
 	p := s.policy(1, "web", 80)
 	first := s.agreed()
 	w := s.world(first)
-	got := w.Status(p, &v1alpha1.PolicyStatusStatus{}, nobody)
+	got := w.Status(p, &v1alpha1.PolicyStatusStatus{})
 	require.Equal(t, []report.Note{
 		{Reason: report.ReasonTranslated, Message: "generation 1 is translated"},
 		{Reason: report.ReasonEnforced, Message: "generation 1 is enforced by ovn"},
 	}, w.Notes(&v1alpha1.PolicyStatusStatus{}, &got))
 	first.Stale = true
 	w = s.world(first)
-	lost := w.Status(p, &got, nobody)
+	lost := w.Status(p, &got)
 	require.Empty(t, w.Notes(&got, &lost))
 	w = s.world(s.agreed())
-	back := w.Status(p, &lost, nobody)
+	back := w.Status(p, &lost)
 	require.Empty(t, w.Notes(&lost, &back), "it was told of this generation")
 	require.Equal(t, got.Targets, back.Targets)
 }

@@ -10,24 +10,19 @@ import (
 	"github.com/netloom/netloom/pkg/apis/netloom/v1alpha1"
 )
 
-// summarize says in one what the targets of s say, its own and those that count, given the status before.
-func (w *World) summarize(s, had *v1alpha1.PolicyStatusStatus, counts func(name string) bool) {
-	var voices []*v1alpha1.PolicyTarget
+// summarize says in one what the targets of s say, its own and those of the nodes that are there, given the status before.
+func (w *World) summarize(p Policy, s, had *v1alpha1.PolicyStatusStatus) {
+	voices := w.voices(p, s)
 	enforced := 0
 	s.Subjects, s.EnforcedGeneration = 0, 0
-	for i := range s.Targets {
-		t := &s.Targets[i]
-		if !w.owns(t.Name) && !counts(t.Name) {
-			continue
-		}
+	for i, t := range voices {
 		if current(t, s) {
 			enforced++
 		}
-		if len(voices) == 0 || t.Generation < s.EnforcedGeneration {
+		if i == 0 || t.Generation < s.EnforcedGeneration {
 			s.EnforcedGeneration = t.Generation
 		}
 		s.Subjects += t.Subjects
-		voices = append(voices, t)
 	}
 	s.EnforcedTargets = fmt.Sprintf("%d/%d", enforced, len(voices))
 	s.Conditions = []metav1.Condition{translated(s), enforcing(s, voices, enforced)}
@@ -40,12 +35,40 @@ func (w *World) summarize(s, had *v1alpha1.PolicyStatusStatus, counts func(name 
 	}
 }
 
+// voices lists the targets that have a say: those of p in s that w speaks of or that nodes which are there speak of, and one
+// without a name that enforces nothing for each node that has said nothing of p, though it may have of another of that name.
+func (w *World) voices(p Policy, s *v1alpha1.PolicyStatusStatus) []*v1alpha1.PolicyTarget {
+	var out []*v1alpha1.PolicyTarget
+	heard := map[string]bool{}
+	for i := range s.Targets {
+		t := &s.Targets[i]
+		node := nodeOf(t.Name)
+		if t.UID != p.UID || !w.owns(t.Name) && (node == "" || !slices.Contains(w.Nodes, node)) {
+			continue
+		}
+		heard[node] = true
+		out = append(out, t)
+	}
+	for _, node := range w.Nodes {
+		if !heard[node] {
+			out = append(out, &v1alpha1.PolicyTarget{Reason: ReasonWriting, Message: "node " + node + " has not said anything yet"})
+		}
+	}
+	return out
+}
+
+// nodeOf is the node that the name of a target ends in; "" when it names none.
+func nodeOf(target string) string {
+	_, node, _ := strings.Cut(target, "/")
+	return node
+}
+
 // Adopt has s say of the policy itself what had says, which another netloom wrote, and of the targets what they say: two that
 // understand a policy otherwise, such as while one is newer, do not write over each other for ever.
-func (w *World) Adopt(s, had *v1alpha1.PolicyStatusStatus, counts func(name string) bool) {
+func (w *World) Adopt(p Policy, s, had *v1alpha1.PolicyStatusStatus) {
 	s.ObservedGeneration, s.Problems, s.ProblemCount = had.ObservedGeneration, had.Problems, had.ProblemCount
 	s.Peers = had.Peers
-	w.summarize(s, had, counts)
+	w.summarize(p, s, had)
 }
 
 // SameView says whether two statuses say the same of the policy itself, whatever its targets say.
@@ -141,7 +164,10 @@ func behind(s *v1alpha1.PolicyStatusStatus, voices []*v1alpha1.PolicyTarget) str
 		if text == "" {
 			text = fmt.Sprintf("enforces generation %d", t.Generation)
 		}
-		parts = append(parts, t.Name+": "+text)
+		if t.Name != "" {
+			text = t.Name + ": " + text
+		}
+		parts = append(parts, text)
 	}
 	return cut(strings.Join(parts, "; "))
 }

@@ -55,6 +55,9 @@ type Facts struct {
 	Targets  []Target
 	Problems []Problem
 	Cluster  string // of the snapshot's origins
+	// Nodes are those that have a netloom each, which says for itself how its targets stand: of each of these nodes something
+	// has to be known. It is empty where there is one netloom only.
+	Nodes []string
 	// Now is the time to write down, in whole seconds as the API keeps it.
 	Now metav1.Time
 }

@@ -1,6 +1,9 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
 
 // Types of the conditions of a PolicyStatus.
 const (
@@ -133,6 +136,10 @@ type PolicyTarget struct {
 	// Name of the target, such as ovn, or ovn/node-a where each node has its own.
 	// +kubebuilder:validation:MinLength=1
 	Name string `json:"name"`
+
+	// metadata.uid of the policy that this is said of. What is said of another of the same name, which is gone, has no say.
+	// +optional
+	UID types.UID `json:"uid,omitempty"`
 
 	// Whether the target enforces the policy as it was last translated.
 	// +optional

@@ -1,0 +1,99 @@
+package daemon_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	networkingv1 "k8s.io/api/networking/v1"
+)
+
+// second is the netloom of node n2, where d is that of n1. Its target may be broken from the start.
+func (d *desk) second(broken error) *desk {
+	other := &desk{T: d.T, source: newFakeSource(), client: d.client, events: d.events, rows: newRows(), api: d.api, opts: d.opts}
+	other.source.put(namespace("shop"), nodeNamed("n1"), nodeNamed("n2"), podAt("db-0", "db", "10.0.0.1"), pod("db-1", "db", "n2", "10.0.0.3"))
+	other.source.sync()
+	other.opts.Source, other.opts.Node, other.broken = other.source, "n2", broken
+	return other
+}
+
+// first makes d the netloom of node n1, of two.
+func (d *desk) first() {
+	d.source.put(nodeNamed("n1"), nodeNamed("n2"), pod("db-1", "db", "n2", "10.0.0.3"))
+	d.opts.Node = "n1"
+	d.policy("db", 1, 80)
+}
+
+func TestANodeThatSaysNothingEnforcesNothing(t *testing.T) {
+	atDesk(t, func(d *desk) {
+		d.first()
+		other := d.second(errDown)
+		other.policy("db", 1, 80)
+		other.start()
+		defer func() { other.stop() }()
+		d.start()
+		d.after(time.Minute)
+		require.Equal(t, "False Writing 0", d.says("db"))
+		s := d.status("db").Status
+		require.Equal(t, "1/2", s.EnforcedTargets)
+		require.Equal(t, "node n2 has not said anything yet", condition(&s).Message)
+		d.after(2 * time.Minute)
+		require.Equal(t, "Unknown Unreachable 0", d.says("db"))
+		other.backend.set(nil)
+		d.after(10 * time.Second)
+		require.Equal(t, "True Enforced 1", d.says("db"))
+	})
+}
+
+func TestWhatNodesSaidOfAnotherPolicyOfTheNameHasNoSay(t *testing.T) {
+	atDesk(t, func(d *desk) {
+		d.first()
+		other := d.second(nil)
+		other.policy("db", 1, 80)
+		other.start()
+		d.start()
+		d.after(10 * time.Second)
+		require.Equal(t, "True Enforced 1", d.says("db"))
+		since := d.status("db").Status.Targets[0].Since
+		other.stop()
+		another := func(p *networkingv1.NetworkPolicy) { p.UID = "another" }
+		d.policy("db", 1, 9999, another)
+		d.after(time.Minute)
+		s := d.status("db")
+		require.EqualValues(t, "another", s.OwnerReferences[0].UID)
+		require.Equal(t, "False Writing 0", d.says("db"))
+		require.Equal(t, "1/2", s.Status.EnforcedTargets)
+		require.True(t, since.Before(s.Status.Targets[0].Since), "it is another policy that is enforced")
+		other.policy("db", 1, 9999, another)
+		other.source.again()
+		other.start()
+		d.after(10 * time.Second)
+		require.Equal(t, "True Enforced 1", d.says("db"))
+		require.Equal(t, "2/2", d.status("db").Status.EnforcedTargets)
+		other.stop()
+	})
+}
+
+func TestANodeThatIsGoneHasNoSay(t *testing.T) {
+	atDesk(t, func(d *desk) {
+		d.first()
+		other := d.second(nil)
+		other.policy("db", 1, 80)
+		other.start()
+		d.start()
+		other.backend.set(errDown)
+		d.policy("db", 2, 81)
+		other.policy("db", 2, 81)
+		d.after(5 * time.Second)
+		require.Equal(t, "False Trouble 1", d.says("db"))
+		other.stop()
+		d.source.remove(nodeNamed("n2"))
+		d.after(5 * time.Second)
+		require.Equal(t, "True Enforced 2", d.says("db"))
+		require.Equal(t, "1/1", d.status("db").Status.EnforcedTargets)
+		d.source.put(nodeNamed("n3"))
+		d.after(5 * time.Second)
+		require.Equal(t, "False Writing 0", d.says("db"))
+		require.Equal(t, "1/2", d.status("db").Status.EnforcedTargets)
+	})
+}
