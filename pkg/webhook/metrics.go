@@ -22,7 +22,7 @@ func newMeters(certificate func() (*tls.Certificate, error)) *meters {
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "netloom_admission_requests_total",
-			Help: "Admission reviews, by path, operation and result: allowed, warned, denied, error, not ready, unreadable.",
+			Help: "Admission reviews, by path, operation and result: allowed, warned, denied, error, not ready, unreadable, busy.",
 		}, []string{"path", "operation", "result"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "netloom_admission_duration_seconds", Help: "Time to answer an admission review.",

@@ -15,9 +15,6 @@ import (
 	kjson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// maxBody is how much of a request is read: an object of the largest size that a server stores, twice, with room to spare.
-const maxBody = 8 << 20
-
 // endpoint is a path, with what its reviews are judged by.
 type endpoint struct {
 	path  string
@@ -29,19 +26,26 @@ type endpoint struct {
 func (s *Server) review(e *endpoint) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
+		t := s.turns.of(r)
+		if !t.take(r.Context()) {
+			s.metrics.count(e.path, "", "busy", start)
+			http.Error(w, "busy: too many reviews are under way", http.StatusServiceUnavailable)
+			return
+		}
+		defer t.leave()
 		if text := missing(e.needs); text != "" {
 			s.metrics.count(e.path, "", "not ready", start)
 			http.Error(w, "not ready: "+text, http.StatusServiceUnavailable)
 			return
 		}
-		review, code, err := readReview(w, r)
+		review, code, err := readReview(w, r, t.limit)
 		if err != nil {
 			s.metrics.count(e.path, "", "unreadable", start)
 			http.Error(w, err.Error(), code)
 			return
 		}
 		response, result := s.respond(e, review.Request)
-		s.metrics.count(e.path, string(review.Request.Operation), result, start)
+		s.metrics.count(e.path, operation(review.Request), result, start)
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(&admissionv1.AdmissionReview{TypeMeta: review.TypeMeta, Response: response}) // to the API server
 	}
@@ -58,12 +62,13 @@ func missing(feeds []*feed) string {
 	return strings.Join(list, "; ")
 }
 
-// readReview reads the request of a review.
-func readReview(w http.ResponseWriter, r *http.Request) (*admissionv1.AdmissionReview, int, error) {
+// readReview reads the request of a review, of so many bytes at the most. It does not wait long for them: others wait for the turn.
+func readReview(w http.ResponseWriter, r *http.Request, limit int64) (*admissionv1.AdmissionReview, int, error) {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return nil, http.StatusUnsupportedMediaType, errors.New("expected Content-Type application/json")
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readTimeout)) // what cannot do it is no connection
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if err != nil {
 		code := http.StatusBadRequest
 		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
@@ -106,8 +111,8 @@ func (s *Server) respond(e *endpoint, r *admissionv1.AdmissionRequest) (response
 	}
 	if result == "denied" || result == "error" {
 		s.log.WithFields(logrus.Fields{
-			"path": e.path, "user": r.UserInfo.Username, "operation": r.Operation, "resource": r.Resource.Resource,
-			"object": r.Namespace + "/" + r.Name, "message": response.Result.Message, "why": a.why,
+			"path": e.path, "user": brief(r.UserInfo.Username), "operation": operation(r), "resource": brief(r.Resource.Resource),
+			"object": brief(r.Namespace + "/" + r.Name), "message": brief(response.Result.Message), "why": brief(a.why),
 		}).Info("refused")
 	}
 	return response, result

@@ -41,6 +41,7 @@ type Server struct {
 	log     logrus.FieldLogger
 	scheme  *runtime.Scheme
 	metrics *meters
+	turns   turns
 
 	grants  *bucket.Grants
 	index   *consistency.Index
@@ -56,7 +57,7 @@ type Server struct {
 // New makes a Server. Nothing is asked of the API before Run.
 func New(c Clients, opts Options, log logrus.FieldLogger) (*Server, error) {
 	s := &Server{
-		opts: opts, log: log, scheme: runtime.NewScheme(), metrics: newMeters(opts.Certificate),
+		opts: opts, log: log, scheme: runtime.NewScheme(), metrics: newMeters(opts.Certificate), turns: newTurns(),
 		grants: bucket.NewGrants(opts.Bucket), index: consistency.NewIndex(),
 	}
 	if err := v1alpha1.AddToScheme(s.scheme); err != nil {
