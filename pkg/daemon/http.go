@@ -39,7 +39,8 @@ func (d *Daemon) serve(ctx context.Context) error {
 func (d *Daemon) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
-	mux.HandleFunc("GET /readyz", d.ready)
+	mux.HandleFunc("GET /readyz", d.readyz)
+	mux.HandleFunc("GET "+readyPath, d.ready)
 	mux.Handle("GET /metrics", d.metrics.Handler(d.webhook.gatherers()...))
 	mux.HandleFunc("GET /debug/snapshot", d.debugSnapshot)
 	mux.HandleFunc("GET /debug/manifests", d.debugManifests)
@@ -55,11 +56,35 @@ func (d *Daemon) Handler() http.Handler {
 	return mux
 }
 
-// ready says yes once every source has synced and every target has agreed with a snapshot once, or somebody else sees to
-// that. What is left as it is
-// for want of objects that cannot be read is told besides: without netloom it would fare no better.
+// readyPath is where everything that there is to say of readiness is told to those who may know.
+const readyPath = "/debug/ready"
+
+// readyz is ready without the reasons, where not everybody may read what goes on here.
+func (d *Daemon) readyz(w http.ResponseWriter, r *http.Request) {
+	switch missing, _ := d.readiness(); {
+	case !d.opts.Serving.Kubernetes:
+		d.ready(w, r)
+	case len(missing) > 0:
+		http.Error(w, "not ready: ask for "+readyPath+" with a token", http.StatusServiceUnavailable)
+	default:
+		_, _ = fmt.Fprintln(w, "ok")
+	}
+}
+
+// ready tells what is missing, and what is well and is not.
 func (d *Daemon) ready(w http.ResponseWriter, _ *http.Request) {
-	var missing []string
+	missing, told := d.readiness()
+	if len(missing) > 0 {
+		http.Error(w, strings.Join(missing, "\n"), http.StatusServiceUnavailable)
+		return
+	}
+	_, _ = fmt.Fprintln(w, strings.Join(slices.Concat([]string{"ok"}, told), "\n"))
+}
+
+// readiness says yes once every source has synced and every target has agreed with a snapshot once, or somebody else sees to
+// that: then nothing is missing. What is left as it is for want of objects that cannot be read is told besides: without netloom
+// it would fare no better.
+func (d *Daemon) readiness() (missing, told []string) {
 	if d.pipeline.Latest() == nil {
 		missing = append(missing, "the source has not synced")
 		for _, problem := range d.pipeline.Problems() {
@@ -67,11 +92,8 @@ func (d *Daemon) ready(w http.ResponseWriter, _ *http.Request) {
 		}
 	}
 	told, lacking := d.duty()
-	if missing = slices.Concat(missing, lacking, d.webhook.unready()); len(missing) > 0 {
-		http.Error(w, strings.Join(missing, "\n"), http.StatusServiceUnavailable)
-		return
-	}
-	_, _ = fmt.Fprintln(w, strings.Join(slices.Concat([]string{"ok"}, told, degraded(d.pipeline.Withheld()), d.opts.SDWAN.refused.degraded(), d.webhook.degraded(), d.feedback.degraded()), "\n"))
+	missing = slices.Concat(missing, lacking, d.webhook.unready())
+	return missing, slices.Concat(told, degraded(d.pipeline.Withheld()), d.opts.SDWAN.refused.degraded(), d.webhook.degraded(), d.feedback.degraded())
 }
 
 // latest answers 503 itself where there is no snapshot yet.

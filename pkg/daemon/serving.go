@@ -63,10 +63,8 @@ func newDoor(d *Daemon) (*door, error) {
 		if d.clients == nil {
 			return nil, errors.New("requests cannot be authenticated: no Kubernetes API is read that could be asked")
 		}
-		config := rest.CopyConfig(d.clients.config)
-		config.QPS, config.Burst, config.RateLimiter, config.Timeout = reviewsPerSecond, reviewsAtOnce, nil, reviewTimeout
 		var err error
-		if client, err = kubernetes.NewForConfig(config); err != nil {
+		if client, err = kubernetes.NewForConfig(reviewing(d.clients.config)); err != nil {
 			return nil, fmt.Errorf("connect to Kubernetes: %w", err)
 		}
 	}
@@ -74,6 +72,17 @@ func newDoor(d *Daemon) (*door, error) {
 		Client: client, Public: publicPaths(), Log: d.log, Count: d.metrics.Judged, Timeout: reviewTimeout,
 	})
 	return o, nil
+}
+
+// reviewing is how the API is asked about requests: with limits and connections of its own. Configurations that say the same
+// share connections, but for those that dial by themselves.
+func reviewing(of *rest.Config) *rest.Config {
+	config := rest.CopyConfig(of)
+	config.QPS, config.Burst, config.RateLimiter, config.Timeout = reviewsPerSecond, reviewsAtOnce, nil, reviewTimeout
+	if config.Dial == nil {
+		config.Dial = (&net.Dialer{Timeout: reviewTimeout}).DialContext
+	}
+	return config
 }
 
 // of is the door of the web page: where only the same machine reaches it, everybody may, in clear.

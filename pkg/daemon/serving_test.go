@@ -5,7 +5,9 @@ import (
 	"crypto/tls"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,6 +18,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/netloom/netloom/pkg/daemon"
@@ -103,7 +106,7 @@ func TestWhoIsAskedForAToken(t *testing.T) {
 	page := strings.Replace(s.page, "[::]", "127.0.0.1", 1)
 	require.True(t, strings.HasPrefix(page, "https://"), page)
 	for _, url := range []string{
-		s.health + "/metrics", s.health + "/debug/snapshot", s.health + "/debug/manifests", s.health + "/debug/plan",
+		s.health + "/metrics", s.health + "/debug/ready", s.health + "/debug/snapshot", s.health + "/debug/manifests", s.health + "/debug/plan",
 		s.health + "/debug/problems", s.health + "/debug/pprof/", s.health + "/debug/pprof/heap", s.health + "/debug/pprof/cmdline",
 		s.health + "/debug/pprof/profile", s.health + "/debug/pprof/trace", s.health + "/debug/pprof/symbol", s.health + "/", s.health + "/healthz/",
 		page + "/", page + "/api/v1/overview", page + "/api/v1/events", page + "/healthz/x",
@@ -163,4 +166,60 @@ func (s *served) messages() []string {
 		all = append(all, e.Message)
 	}
 	return all
+}
+
+// TestServingReviewsHaveConnectionsOfTheirOwn asks an API both ways, and for one of them twice.
+func TestServingReviewsHaveConnectionsOfTheirOwn(t *testing.T) {
+	var from sync.Map
+	api := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { from.Store(r.RemoteAddr, true) }))
+	t.Cleanup(api.Close)
+	config := &rest.Config{Host: api.URL}
+	for _, c := range []*rest.Config{config, daemon.Reviewing(config), rest.CopyConfig(config)} {
+		client, err := rest.HTTPClientFor(c)
+		require.NoError(t, err)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, api.URL, http.NoBody)
+		require.NoError(t, err)
+		response, err := client.Do(request)
+		require.NoError(t, err)
+		_, err = io.Copy(io.Discard, response.Body)
+		require.NoError(t, err)
+		require.NoError(t, response.Body.Close())
+	}
+	connections := 0
+	from.Range(func(any, any) bool { connections++; return true })
+	require.Equal(t, 2, connections)
+}
+
+// TestServingReadyTellsStrangersNothing holds that what is missing is told to those alone who may read it.
+func TestServingReadyTellsStrangersNothing(t *testing.T) {
+	for _, tc := range []struct {
+		who        daemon.Serving
+		answer     string
+		wantDetail bool
+	}{
+		{daemon.Serving{}, "the source has not synced\n", true},
+		{daemon.Serving{TLS: true, Kubernetes: true, Client: reviewer()}, "not ready: ask for /debug/ready with a token\n", false},
+	} {
+		opts := newSilentPlace(t).options()
+		opts.Serving = tc.who
+		d, err := daemon.New(opts, testLog(t))
+		require.NoError(t, err)
+		t.Cleanup(d.Close)
+		r := &running{Daemon: d, t: t, handler: d.Handler()}
+		code, text := r.get("/readyz")
+		require.Equal(t, http.StatusServiceUnavailable, code)
+		if tc.wantDetail {
+			require.Contains(t, text, tc.answer)
+		} else {
+			require.Equal(t, tc.answer, text)
+		}
+		code, text = r.get("/debug/ready") // behind the guard
+		require.Equal(t, http.StatusServiceUnavailable, code)
+		require.Contains(t, text, "the source has not synced\n")
+	}
+	opts := newPlace(t).options()
+	opts.Serving = daemon.Serving{TLS: true, Kubernetes: true, Client: reviewer()}
+	r := startReady(t, opts)
+	_, text := r.get("/readyz")
+	require.Equal(t, "ok\n", text)
 }

@@ -54,8 +54,9 @@ const (
 	maxToken   = 16 << 10    // bytes; those of service accounts have a thousand or two
 	goodFor    = time.Minute // how long a yes counts
 	badFor     = 10 * time.Second
-	quietFor   = time.Minute // between two lines that say that the API does not answer
-	keptAtMost = 1024        // answers of one sort
+	lastsFor   = 2 * time.Minute // an answer under way, such as a stream
+	quietFor   = time.Minute     // between two lines that say that the API does not answer
+	keptAtMost = 1024            // answers of one sort
 )
 
 // New makes a Guard that has asked nothing yet.
@@ -87,8 +88,10 @@ func (g *Guard) Wrap(next http.Handler) http.Handler {
 		g.opts.Count(result)
 		switch result {
 		case Allowed:
-			r.Header.Del("Authorization") // nobody behind this has a use for it
-			next.ServeHTTP(w, r)
+			r.Header.Del("Authorization")                             // nobody behind this has a use for it
+			ctx, cancel := context.WithTimeout(r.Context(), lastsFor) // then who goes on listening has to ask again
+			defer cancel()
+			next.ServeHTTP(w, r.WithContext(ctx))
 		case Unauthenticated:
 			w.Header().Set("WWW-Authenticate", `Bearer realm="netloom"`)
 			http.Error(w, "a bearer token that the cluster accepts is needed", http.StatusUnauthorized)

@@ -350,3 +350,22 @@ func TestNothingIsKeptOfARequestThatWasGivenUp(t *testing.T) {
 	_, _ = io.Copy(io.Discard, w.Body)
 	require.Equal(t, 200, g.ask("GET", "/metrics", "Bearer good").Code)
 }
+
+// TestAnswersEnd holds that a stream ends, so that a token that was taken away does not go on to be good for it.
+func TestAnswersEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, _ := logtest.NewNullLogger()
+		h := httpauth.New(httpauth.Options{Client: newCluster().client(t), Log: log}).Wrap(http.HandlerFunc(
+			func(_ http.ResponseWriter, r *http.Request) {
+				select {
+				case <-r.Context().Done():
+				case <-time.After(time.Hour):
+				}
+			}))
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody)
+		r.Header.Set("Authorization", "Bearer good")
+		began := time.Now()
+		h.ServeHTTP(httptest.NewRecorder(), r)
+		require.Equal(t, 2*time.Minute, time.Since(began))
+	})
+}
