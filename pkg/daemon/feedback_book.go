@@ -318,7 +318,8 @@ func (*book) Applied(string, *backends.Plan, time.Duration) {}
 // Drift tells nothing: it is repaired at once.
 func (*book) Drift(string, int) {}
 
-// Failed has those looked at that the target may not enforce.
+// Failed has those looked at that the target may not enforce, or all when its trouble begins: what was told of them while the
+// round was under way may be wrong now.
 func (b *book) Failed(target string, _ reconcile.Phase, _ error) { b.bad(target) }
 
 // Refused does likewise.
@@ -332,10 +333,11 @@ func (b *book) bad(target string) {
 		b.trouble[target] = time.Now()
 	}
 	b.mu.Unlock()
-	b.markOpen()
 	if !already {
-		b.ring() // so that it is known when it will be too long
+		b.markAll() // which rings, so that it is known when it will be too long
+		return
 	}
+	b.markOpen()
 }
 
 // Converged has those looked at that the target did not enforce, or all when it was in trouble.

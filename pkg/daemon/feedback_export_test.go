@@ -19,6 +19,9 @@ func NewOver(opts Options, target *builtin.Target, log logrus.FieldLogger) (*Dae
 	return d, err
 }
 
+// ManagerOf is the field manager of a node's netloom.
+func ManagerOf(node string) string { return managerOf(node) }
+
 // Intervals of feedback.
 const (
 	SizeInterval = sizeInterval

@@ -255,15 +255,15 @@ func (f *feedback) judgePolicy(ctx context.Context, world *report.World, key rep
 }
 
 // composer says what the object of a policy is to say, given what it says. Where each node has a netloom, what another wrote
-// of the policy itself stands until this one sees something new.
+// of this generation of the policy stands until this one sees something new.
 func (f *feedback) composer(
 	world *report.World, p report.Policy, was *said, had, own *v1alpha1.PolicyStatusStatus,
 ) func(*v1alpha1.PolicyStatusStatus) v1alpha1.PolicyStatusStatus {
-	adopts := f.node != "" && had.ObservedGeneration >= p.Generation &&
+	adopts := f.node != "" && had.ObservedGeneration == p.Generation &&
 		(was == nil || was.view != nil && report.SameView(was.view, own))
 	return func(had *v1alpha1.PolicyStatusStatus) v1alpha1.PolicyStatusStatus {
 		out := world.Status(p, had)
-		if adopts {
+		if adopts && had.ObservedGeneration == p.Generation {
 			world.Adopt(p, &out, had)
 		}
 		return out

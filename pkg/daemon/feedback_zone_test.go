@@ -1,11 +1,18 @@
 package daemon_test
 
 import (
+	"context"
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	networkingv1 "k8s.io/api/networking/v1"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/intent"
 )
 
 // second is the netloom of node n2, where d is that of n1. Its target may be broken from the start.
@@ -96,4 +103,92 @@ func TestANodeThatIsGoneHasNoSay(t *testing.T) {
 		require.Equal(t, "False Writing 0", d.says("db"))
 		require.Equal(t, "1/2", d.status("db").Status.EnforcedTargets)
 	})
+}
+
+// hanging is a backend whose rounds hang and then fail.
+type hanging struct {
+	backends.Backend
+	on bool
+}
+
+func (s *hanging) Plan(ctx context.Context, want *intent.Snapshot, since intent.Revision) (*backends.Plan, error) {
+	if s.on {
+		time.Sleep(15 * time.Second)
+		return nil, errors.New("timed out")
+	}
+	return s.Backend.Plan(ctx, want, since)
+}
+
+func TestWhatWasToldWhileARoundHungIsToldAnew(t *testing.T) {
+	atDesk(t, func(d *desk) {
+		d.policy("db", 1, 80)
+		d.start()
+		hangs := &hanging{Backend: d.backend.Backend}
+		d.backend.Backend = hangs
+		d.after(15 * time.Second)
+		hangs.on = true
+		d.source.put(podAt("db-9", "db", "10.0.0.9"))
+		d.after(10 * time.Second)
+		require.Equal(t, "True Enforced 1", d.says("db"), "the round may still end well")
+		d.after(10 * time.Second)
+		require.Equal(t, "False Trouble 1", d.says("db"))
+	})
+}
+
+func TestWhatIsWrongInAnObjectIsNotTakenOver(t *testing.T) {
+	for _, node := range []string{"", "n1"} {
+		atDesk(t, func(d *desk) {
+			d.source.put(nodeNamed("n1"))
+			d.opts.Node = node
+			d.policy("db", 1, 80)
+			d.start()
+			s := d.status("db")
+			s.Status.ObservedGeneration, s.ResourceVersion = 999, "9999"
+			d.api.version = 9999
+			d.put(s)
+			d.after(time.Minute)
+			require.EqualValues(t, 1, d.status("db").Status.ObservedGeneration)
+			require.Equal(t, "True Enforced 1", d.says("db"))
+			d.writes()
+			d.after(time.Hour)
+			require.Empty(t, d.writes())
+		})
+	}
+}
+
+func TestAProblemThatAnotherDidNotSeeIsTold(t *testing.T) {
+	for _, node := range []string{"", "n1"} {
+		atDesk(t, func(d *desk) {
+			d.source.put(nodeNamed("n1"))
+			d.opts.Node = node
+			d.policy("db", 1, 80, func(p *networkingv1.NetworkPolicy) {
+				p.Spec.Ingress[0].From = append(p.Spec.Ingress[0].From,
+					networkingv1.NetworkPolicyPeer{IPBlock: &networkingv1.IPBlock{CIDR: "nonsense"}})
+			})
+			d.start()
+			require.Equal(t, "False Problem 1", d.says("db"))
+			problems := d.status("db").Status.Problems
+			d.stop()
+			s := d.status("db") // as an older netloom writes it
+			s.Status.Problems, s.Status.ProblemCount, s.ResourceVersion = nil, 0, "9999"
+			d.api.version = 9999
+			d.put(s)
+			d.source.again()
+			d.start()
+			d.after(time.Minute)
+			require.Equal(t, "False Problem 1", d.says("db"))
+			require.Equal(t, problems, d.status("db").Status.Problems)
+			d.writes()
+			d.after(time.Hour)
+			require.Empty(t, d.writes())
+		})
+	}
+}
+
+func TestNamesOfManagersAreTheirOwn(t *testing.T) {
+	long := strings.Repeat("a", 200)
+	one, other := daemon.ManagerOf(long+".one"), daemon.ManagerOf(long+".other")
+	require.NotEqual(t, one, other)
+	require.Len(t, one, 128)
+	require.Equal(t, "netloom/node-a", daemon.ManagerOf("node-a"))
 }

@@ -2,6 +2,8 @@ package daemon
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"sync"
@@ -277,14 +279,19 @@ func ownedBy(s *v1alpha1.PolicyStatus, uid string) bool {
 	})
 }
 
-// managerOf is the field manager of the targets of a node's netloom.
+// managerOf is the field manager of the targets of a node's netloom. One that is too long ends in what tells it from others.
 func managerOf(node string) string {
 	const longest = 128 // that an API takes
 	name := fieldManager
 	if node != "" {
 		name += "/" + node
 	}
-	return name[:min(len(name), longest)]
+	if len(name) <= longest {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	end := "-" + hex.EncodeToString(sum[:8])
+	return name[:longest-len(end)] + end
 }
 
 // feedbackTimeout is how long one write may take.

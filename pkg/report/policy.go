@@ -138,10 +138,10 @@ func (t *target) judge(ids [2]intent.PolicyID, intents []*intent.Policy) (reason
 		}
 	}
 	switch {
+	case lacks && t.Refused: // that lasts until somebody looks, and is known however long it does
+		return ReasonRefused, cut(t.Trouble)
 	case t.Stale:
 		return ReasonUnreachable, cut("what it holds is not known: " + t.Trouble)
-	case lacks && t.Refused:
-		return ReasonRefused, cut(t.Trouble)
 	case lacks && t.Trouble != "":
 		return ReasonTrouble, cut(t.Trouble)
 	case lacks:

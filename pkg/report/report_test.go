@@ -150,7 +150,10 @@ func TestPodsThatComeAreSizesUnlessTheTargetIsInTrouble(t *testing.T) {
 	first.Refused = true
 	got = s.world(first).Status(p, &had)
 	require.Equal(t, "False Refused", enforced(&got))
-	first.Refused, first.Stale = false, true
+	first.Stale = true
+	got = s.world(first).Status(p, &had)
+	require.Equal(t, "False Refused", enforced(&got), "which is known, however long it lasts")
+	first.Refused = false
 	got = s.world(first).Status(p, &had)
 	require.Equal(t, "Unknown Unreachable", enforced(&got))
 	require.EqualValues(t, 1, got.EnforcedGeneration, "as far as is known")

@@ -64,10 +64,18 @@ func nodeOf(target string) string {
 }
 
 // Adopt has s say of the policy itself what had says, which another netloom wrote, and of the targets what they say: two that
-// understand a policy otherwise, such as while one is newer, do not write over each other for ever.
+// understand a policy otherwise, such as while one is newer, do not write over each other for ever. What only this one could
+// not understand is added: where one of them has a problem, nobody says that there is none.
 func (w *World) Adopt(p Policy, s, had *v1alpha1.PolicyStatusStatus) {
-	s.ObservedGeneration, s.Problems, s.ProblemCount = had.ObservedGeneration, had.Problems, had.ProblemCount
-	s.Peers = had.Peers
+	all := slices.Clone(had.Problems)
+	for _, p := range s.Problems {
+		if !slices.ContainsFunc(all, func(o v1alpha1.PolicyProblem) bool { return o.Field == p.Field }) {
+			all = append(all, p)
+		}
+	}
+	s.ProblemCount = max(s.ProblemCount, had.ProblemCount, count(len(all)))
+	s.Problems = all[:min(len(all), shownProblems)]
+	s.ObservedGeneration, s.Peers = had.ObservedGeneration, had.Peers
 	w.summarize(p, s, had)
 }
 
