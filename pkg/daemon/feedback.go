@@ -73,7 +73,7 @@ func newFeedback(d *Daemon) (*feedback, error) {
 		return nil, errors.New("policy-status and policy-events: expected a Kubernetes API to write to, not a directory of manifests")
 	}
 	book := newBook()
-	book.source = d.source
+	book.source, book.resting = d.source, true
 	if d.opts.Node != "" {
 		book.nodes = map[string]bool{}
 	}

@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -15,7 +14,6 @@ import (
 	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/report"
 	"github.com/netloom/netloom/pkg/watch"
-	"github.com/netloom/netloom/translator"
 )
 
 // urgency orders the objects that are to be looked at. The zero value need not be.
@@ -50,6 +48,7 @@ type book struct {
 	nodes   map[string]bool       // that are there; nil where they are of no interest
 	faults  []report.Problem      // as of the last snapshot
 	trouble map[string]time.Time  // by target: since when it is in trouble
+	resting bool                  // nobody reads, so nothing is noted: all is looked at once somebody does
 }
 
 func newBook() *book {
@@ -89,7 +88,7 @@ func (b *book) published(p Published, problems []error) {
 			}
 		}
 		for j := range c.Members {
-			b.sized[c.Members[j].ID] = true
+			b.resized(c.Members[j].ID)
 		}
 	}
 	if !ok || moved {
@@ -140,7 +139,7 @@ func (b *book) take(ref watch.Ref, first bool) {
 	if first { // what is new later comes before
 		how = calm
 	}
-	b.dirty[key] = max(b.dirty[key], how)
+	b.note(key, how)
 	if o == nil {
 		delete(b.known, key)
 		delete(b.open, key)
@@ -164,8 +163,32 @@ func (b *book) mark(key report.Key, how urgency) {
 
 func (b *book) markLocked(key report.Key, how urgency) {
 	if _, ok := b.known[key]; ok {
+		b.note(key, how)
+	}
+}
+
+// note has an object looked at. The lock is held.
+func (b *book) note(key report.Key, how urgency) {
+	if !b.resting {
 		b.dirty[key] = max(b.dirty[key], how)
 	}
+}
+
+// resized notes that a set has other members. The lock is held.
+func (b *book) resized(id intent.SetID) {
+	if !b.resting {
+		b.sized[id] = true
+	}
+}
+
+// rest forgets what is to be looked at, until begin has all looked at.
+func (b *book) rest() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.resting = true
+	clear(b.dirty)
+	clear(b.open)
+	clear(b.sized)
 }
 
 // markAll has every object looked at.
@@ -178,7 +201,7 @@ func (b *book) markAll() {
 
 func (b *book) markAllLocked(how urgency) {
 	for key := range b.known {
-		b.dirty[key] = max(b.dirty[key], how)
+		b.note(key, how)
 	}
 }
 
@@ -276,6 +299,7 @@ func (b *book) problems() []report.Problem {
 // begin forgets what is known of the targets: another process may have kept them meanwhile, and have told of what is there.
 func (b *book) begin() {
 	b.mu.Lock()
+	b.resting = false
 	clear(b.trouble)
 	for key, is := range b.known {
 		is.first = true
@@ -352,38 +376,4 @@ func (b *book) Converged(target string, _ intent.Revision, _ int) {
 		return
 	}
 	b.markOpen()
-}
-
-// changedFaults are the objects of problems that are in one list only.
-func changedFaults(was, now []report.Problem) map[report.Key]bool {
-	in := map[report.Problem]int{}
-	for _, p := range was {
-		in[p] |= 1
-	}
-	for _, p := range now {
-		in[p] |= 2
-	}
-	out := map[report.Key]bool{}
-	for p, where := range in {
-		if where != 3 {
-			out[p.Of] = true
-		}
-	}
-	return out
-}
-
-// policyFaults are the problems of NetworkPolicies and Services among all.
-func policyFaults(all []error) []report.Problem {
-	var out []report.Problem
-	for _, err := range all {
-		var p translator.Problem
-		if !errors.As(err, &p) || p.Origin.Kind != report.KindNetworkPolicy && p.Origin.Kind != report.KindService {
-			continue
-		}
-		out = append(out, report.Problem{
-			Of:    report.Key{Kind: p.Origin.Kind, Namespace: p.Origin.Namespace, Name: p.Origin.Name},
-			Field: p.Field, What: p.Message,
-		})
-	}
-	return out
 }

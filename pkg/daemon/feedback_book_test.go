@@ -4,9 +4,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	networkingv1 "k8s.io/api/networking/v1"
 
 	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/report"
+	"github.com/netloom/netloom/pkg/watch"
 )
 
 // TestAWorldOfThePastJudgesNothing holds that what was worked out before a snapshot or a round of a loop is worked out anew.
@@ -33,4 +35,31 @@ func TestAWorldOfThePastJudgesNothing(t *testing.T) {
 	e, moved = b.next(b.sequence())
 	require.Nil(t, e)
 	require.False(t, moved)
+}
+
+// TestABookThatNobodyReadsStaysEmpty holds that a standby does not pile up what it has no use for.
+func TestABookThatNobodyReadsStaysEmpty(t *testing.T) {
+	b := newBook()
+	key := report.Key{Kind: report.KindNetworkPolicy, Namespace: "shop", Name: "db"}
+	b.known[key] = told{uid: "u", generation: 1}
+	b.policyOf = func(report.Key) *networkingv1.NetworkPolicy { return nil }
+	b.mark(key, news)
+	b.resized("set")
+	b.settle(key, false, b.sequence())
+	b.rest()
+	require.Empty(t, b.dirty)
+	require.Empty(t, b.open)
+	require.False(t, b.anySized())
+	b.mark(key, news)
+	b.markAll()
+	b.resized("set")
+	b.take(watch.Ref{Kind: watch.KindNetworkPolicy, Namespace: "shop", Name: "gone"}, false)
+	require.Empty(t, b.dirty)
+	require.False(t, b.anySized())
+	b.begin()
+	e, _ := b.next(b.sequence())
+	require.NotNil(t, e)
+	require.Equal(t, key, e.key)
+	b.take(watch.Ref{Kind: watch.KindNetworkPolicy, Namespace: "shop", Name: "db"}, false)
+	require.Len(t, b.dirty, 1, "somebody reads that it is gone")
 }

@@ -57,6 +57,7 @@ func (f *feedback) Run(ctx context.Context) error {
 	f.sizing, f.stood = true, nil
 	f.said, f.users, f.later = map[report.Key]*said{}, map[intent.SetID]map[report.Key]bool{}, map[report.Key]*retry{}
 	f.begin()
+	defer f.rest()
 	for {
 		timer := time.NewTimer(time.Until(f.due()))
 		select {
