@@ -228,7 +228,7 @@ func TestSourceWithoutServices(t *testing.T) {
 func TestLostPermissionKeepsServices(t *testing.T) {
 	client := balancedCluster()
 	first := apiwatch.NewFake()
-	var denied atomic.Bool
+	var denied, watched atomic.Bool
 	client.PrependReactor("list", "services", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return denied.Load(), nil, forbidden("services")
 	})
@@ -236,11 +236,12 @@ func TestLostPermissionKeepsServices(t *testing.T) {
 		if denied.Load() {
 			return true, nil, forbidden("services")
 		}
+		watched.Store(true)
 		return true, first, nil
 	})
 	k := NewKubernetes(client, Options{}, quiet())
 	running(t, k)
-	await(t, k, 5*time.Second, k.Synced)
+	await(t, k, 5*time.Second, func() bool { return k.Synced() && watched.Load() }) // what is listed is not watched at once
 	k.Drain()
 
 	denied.Store(true)
