@@ -241,7 +241,8 @@ func TestLostPermissionKeepsServices(t *testing.T) {
 	})
 	k := NewKubernetes(client, Options{}, quiet())
 	running(t, k)
-	await(t, k, 5*time.Second, func() bool { return k.Synced() && watched.Load() }) // what is listed is not watched at once
+	await(t, k, 5*time.Second, k.Synced)
+	require.Eventually(t, watched.Load, 5*time.Second, time.Millisecond, "what is listed is not watched at once")
 	k.Drain()
 
 	denied.Store(true)
