@@ -161,17 +161,7 @@ func asPolicyStatus(got any) (*v1alpha1.PolicyStatus, error) {
 
 // wrote counts a write by what came of it, and remembers what keeps all others from being written.
 func (o *policyObjects) wrote(err error) {
-	result := "ok"
-	switch {
-	case err == nil:
-	case apierrors.IsConflict(err):
-		result = "conflict"
-	case apierrors.IsForbidden(err):
-		result = "forbidden"
-	default:
-		result = "failed"
-	}
-	o.metrics.Wrote(result)
+	o.metrics.Wrote(writeResult(err))
 	if err != nil && !concernsAll(err) {
 		return
 	}

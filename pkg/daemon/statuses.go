@@ -49,14 +49,8 @@ type statuses struct {
 	resting bool               // nothing is noted: Run will look at everything
 
 	// Only Run's goroutine touches these.
-	seen  map[watch.Ref]*written
+	seen  map[watch.Ref]*echo[status.Object]
 	later map[watch.Ref]*retry
-}
-
-// written is an object as it came back from the last write, which the source may not have delivered yet.
-type written struct {
-	object status.Object
-	older  []string // resource versions that it replaces
 }
 
 // retry is when an object is looked at again after a write that failed.
@@ -69,7 +63,7 @@ func newStatuses(source watch.Source, writer *statusWriter, log logrus.FieldLogg
 	return &statuses{
 		source: source, writer: writer, log: log, wake: make(chan struct{}, 1),
 		known: map[watch.Ref]intent.Scope{}, dirty: map[watch.Ref]bool{}, open: map[watch.Ref]bool{},
-		seen: map[watch.Ref]*written{}, later: map[watch.Ref]*retry{},
+		seen: map[watch.Ref]*echo[status.Object]{}, later: map[watch.Ref]*retry{},
 	}
 }
 
@@ -286,14 +280,11 @@ func (s *statuses) judge(ctx context.Context, world *status.World, ref watch.Ref
 		delete(s.later, ref)
 		return
 	}
-	fresh, err := s.write(ctx, world, ref, object)
+	err := s.write(ctx, world, ref, object)
 	if errors.Is(err, errConflict) {
 		if object, err = s.writer.Read(ctx, ref); err == nil && object != nil {
-			fresh, err = s.write(ctx, world, ref, object)
+			err = s.write(ctx, world, ref, object)
 		}
-	}
-	if fresh != nil {
-		s.remember(ref, fresh)
 	}
 	if err == nil || ctx.Err() != nil {
 		delete(s.later, ref)
@@ -321,7 +312,7 @@ func (s *statuses) settled(kind watch.Kind) {
 }
 
 // write writes what the world makes of an object, if that is anything new.
-func (s *statuses) write(ctx context.Context, world *status.World, ref watch.Ref, o status.Object) (*written, error) {
+func (s *statuses) write(ctx context.Context, world *status.World, ref watch.Ref, o status.Object) error {
 	verdict, ok := world.Of(o)
 	s.mu.Lock()
 	if _, known := s.known[ref]; known && !verdict.Settled {
@@ -331,9 +322,13 @@ func (s *statuses) write(ctx context.Context, world *status.World, ref watch.Ref
 	}
 	s.mu.Unlock()
 	if !ok {
-		return nil, nil //nolint:nilnil // There is nothing to say.
+		return nil // there is nothing to say
 	}
-	return s.writer.Write(ctx, ref, o, &verdict)
+	heard, err := s.writer.Write(ctx, ref, o, &verdict, s.seen[ref])
+	if heard != nil {
+		s.seen[ref] = heard
+	}
+	return err
 }
 
 // current is an object as it is now, as far as is known; nil when it is gone.
@@ -343,24 +338,11 @@ func (s *statuses) current(ref watch.Ref) status.Object {
 	if !ok {
 		return nil
 	}
-	mine := s.seen[ref]
-	if mine != nil && mine.object.GetUID() == object.GetUID() && slices.Contains(mine.older, object.GetResourceVersion()) {
+	if mine := s.seen[ref]; mine.outdates(object) {
 		return mine.object
 	}
 	delete(s.seen, ref)
 	return object
-}
-
-// remembered is how many resource versions of an object are remembered.
-const remembered = 8
-
-// remember keeps what a write gave until the source delivers it.
-func (s *statuses) remember(ref watch.Ref, w *written) {
-	if before := s.seen[ref]; before != nil {
-		w.older = append(before.older, w.older...)
-	}
-	w.older = w.older[max(0, len(w.older)-remembered):]
-	s.seen[ref] = w
 }
 
 // edgeFaults are the problems of SD-WAN objects among all.

@@ -48,46 +48,39 @@ func newStatusWriter(client dynamic.Interface, m *metrics.Metrics, events record
 	return &statusWriter{client: client, metrics: m, events: events, scheme: scheme}
 }
 
-// Write has an object be as the verdict about it says, and returns it as it is then; nil where nothing was written.
-func (w *statusWriter) Write(ctx context.Context, ref watch.Ref, o status.Object, verdict *status.Verdict) (*written, error) {
-	out := &written{}
+// Write has an object be as the verdict about it says. It returns the echo that follows before; before itself where nothing
+// was written.
+func (w *statusWriter) Write(
+	ctx context.Context, ref watch.Ref, o status.Object, verdict *status.Verdict, before *echo[status.Object],
+) (*echo[status.Object], error) {
 	statusDiffers, finalizersDiffer := verdict.Differs(o)
 	if finalizersDiffer {
 		fresh, err := w.patch(ctx, ref, o, map[string]any{"metadata": map[string]any{
 			"resourceVersion": o.GetResourceVersion(), "finalizers": verdict.Finalizers,
 		}})
 		if err != nil || fresh == nil {
-			return nil, err
+			return before, err
 		}
-		out.object, out.older = fresh, append(out.older, o.GetResourceVersion())
+		before = before.after(fresh, o.GetResourceVersion())
 		if o = fresh; len(verdict.Finalizers) == 0 && o.GetDeletionTimestamp() != nil {
-			return out, nil // it is gone
+			return before, nil // it is gone
 		}
 	}
 	if !statusDiffers {
-		return out.orNil(), nil
+		return before, nil
 	}
 	fields, err := statusPatch(o, verdict.Status)
 	if err != nil {
-		return out.orNil(), err
+		return before, err
 	}
 	fresh, err := w.patch(ctx, ref, o, map[string]any{
 		"metadata": map[string]any{"resourceVersion": o.GetResourceVersion()}, "status": fields,
 	}, "status")
 	if err != nil || fresh == nil {
-		return out.orNil(), err
+		return before, err
 	}
-	out.object, out.older = fresh, append(out.older, o.GetResourceVersion())
 	w.tell(fresh, verdict.Notes)
-	return out, nil
-}
-
-// orNil is nil where nothing was written.
-func (w *written) orNil() *written {
-	if w.object == nil {
-		return nil
-	}
-	return w
+	return before.after(fresh, o.GetResourceVersion()), nil
 }
 
 // Replace has the status of an object be now.
@@ -129,21 +122,32 @@ func (w *statusWriter) patch(
 	answer, err := w.of(ref).Patch(ctx, ref.Name, types.MergePatchType, data,
 		metav1.PatchOptions{FieldManager: fieldManager}, subresources...)
 	w.refused.note("patch "+strings.Join(append([]string{pluralOf(ref.Kind)}, subresources...), "/"), err)
+	if apierrors.IsNotFound(err) {
+		return nil, nil //nolint:nilnil // It is gone, which is as good.
+	}
+	w.metrics.Wrote(writeResult(err))
 	switch {
 	case err == nil:
-		w.metrics.Wrote("ok")
 		return w.decode(ref, answer)
-	case apierrors.IsNotFound(err):
-		return nil, nil //nolint:nilnil // It is gone, which is as good.
 	case apierrors.IsConflict(err):
-		w.metrics.Wrote("conflict")
 		return nil, fmt.Errorf("write %s at version %s: %w", ref, o.GetResourceVersion(), errConflict)
-	case apierrors.IsForbidden(err):
-		w.metrics.Wrote("forbidden")
 	default:
-		w.metrics.Wrote("failed")
+		return nil, fmt.Errorf("write %s: %w", ref, err)
 	}
-	return nil, fmt.Errorf("write %s: %w", ref, err)
+}
+
+// writeResult is what the metrics call what came of a write.
+func writeResult(err error) string {
+	switch {
+	case err == nil:
+		return "ok"
+	case apierrors.IsConflict(err):
+		return "conflict"
+	case apierrors.IsForbidden(err):
+		return "forbidden"
+	default:
+		return "failed"
+	}
 }
 
 // Read reads an object anew; nil when there is none any more.
