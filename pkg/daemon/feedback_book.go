@@ -16,12 +16,12 @@ import (
 	"github.com/netloom/netloom/pkg/watch"
 )
 
-// urgency orders the objects that are to be looked at. The zero value need not be.
+// urgency orders the objects that are to be looked at.
 type urgency uint8
 
 // Calm is what may have changed with others, News what is known to have changed.
 const (
-	calm urgency = iota + 1
+	calm urgency = iota
 	news
 )
 
@@ -42,7 +42,8 @@ type book struct {
 	mu      sync.Mutex
 	moves   uint64 // counts snapshots and rounds of loops: what was worked out before the last may be wrong
 	known   map[report.Key]told
-	dirty   map[report.Key]urgency
+	dirty   map[report.Key]bool
+	urgent  map[report.Key]bool   // of those that are dirty: news
 	open    map[report.Key]bool   // that some target may not enforce
 	sized   map[intent.SetID]bool // whose members changed, and whose sizes have not been told since
 	nodes   map[string]bool       // that are there; nil where they are of no interest
@@ -53,8 +54,8 @@ type book struct {
 
 func newBook() *book {
 	return &book{
-		wake: make(chan struct{}, 1), known: map[report.Key]told{}, dirty: map[report.Key]urgency{}, open: map[report.Key]bool{},
-		sized: map[intent.SetID]bool{}, trouble: map[string]time.Time{},
+		wake: make(chan struct{}, 1), known: map[report.Key]told{}, dirty: map[report.Key]bool{}, open: map[report.Key]bool{},
+		urgent: map[report.Key]bool{}, sized: map[intent.SetID]bool{}, trouble: map[string]time.Time{},
 	}
 }
 
@@ -169,8 +170,12 @@ func (b *book) markLocked(key report.Key, how urgency) {
 
 // note has an object looked at. The lock is held.
 func (b *book) note(key report.Key, how urgency) {
-	if !b.resting {
-		b.dirty[key] = max(b.dirty[key], how)
+	if b.resting {
+		return
+	}
+	b.dirty[key] = true
+	if how == news {
+		b.urgent[key] = true
 	}
 }
 
@@ -187,6 +192,7 @@ func (b *book) rest() {
 	defer b.mu.Unlock()
 	b.resting = true
 	clear(b.dirty)
+	clear(b.urgent)
 	clear(b.open)
 	clear(b.sized)
 }
@@ -246,16 +252,15 @@ func (b *book) next(seen uint64) (e *entry, moved bool) {
 	if len(b.dirty) == 0 || b.moves != seen {
 		return nil, b.moves != seen
 	}
-	e = &entry{}
-	best := urgency(0)
-	for key, how := range b.dirty {
-		if how > best {
-			e.key, best = key, how
-		}
-		if best == news {
-			break
-		}
+	from := b.urgent
+	if len(from) == 0 {
+		from = b.dirty
 	}
+	e = &entry{}
+	for e.key = range from {
+		break // any
+	}
+	delete(b.urgent, e.key)
 	delete(b.dirty, e.key)
 	e.is, e.there = b.known[e.key]
 	return e, false
