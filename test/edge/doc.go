@@ -41,6 +41,8 @@
 //	applied KIND NS/NAME never|earlier|now|since=TIME
 //	                       which generation has been applied, and when
 //	finalizer KIND NS/NAME WORD|none
+//	trace NS/POD,... INTERFACE SOURCE DESTINATION PROTOCOL/PORT accept|drop|reject
+//	                       what the devices do with the first packet of a connection that passes through them
 //	says KIND NS/NAME [!]TEXT
 //	                       the whole object, as JSON
 //	exists, gone, going KIND NS/NAME ...

@@ -20,7 +20,7 @@ func (s *stage) expectation(verb string) func([]string) error {
 	return map[string]func([]string) error{
 		"device": s.device, "same": s.same, "as-booted": s.asBooted, "status": s.status, "exists": s.exists, "gone": s.gone,
 		"going": s.going, "finalizer": s.finalizer, "applied": s.applied, "problem": s.problem, "reloads": s.reloads,
-		"writes": s.writes, "quiet": s.quiet, "log": s.logged, "says": s.says,
+		"writes": s.writes, "quiet": s.quiet, "log": s.logged, "says": s.says, "trace": s.traced,
 	}[verb]
 }
 
