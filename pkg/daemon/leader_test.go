@@ -143,7 +143,7 @@ func TestClocksMayDiffer(t *testing.T) {
 				require.Empty(t, d.read(), "it is renewed, whatever time is written into it")
 				pass(daemon.DefaultLeaseDuration - longest)
 				require.Empty(t, d.read(), "it is not taken early")
-				pass(2 * longest)
+				pass(3 * longest) // it may look that late at the last renewal, and that late after it ran out
 				require.Equal(t, []string{"a begins"}, d.read(), "nor late")
 			})
 		})
