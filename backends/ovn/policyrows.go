@@ -12,6 +12,7 @@ import (
 // PolicyRow is an ACL that a policy is in need of, alone or with others.
 type PolicyRow struct {
 	Rule     string `json:"rule"` // such as spec.ingress[0]
+	Name     string `json:"name"`
 	Priority int    `json:"priority"`
 	Action   string `json:"action"`
 	Match    string `json:"match"`
@@ -50,7 +51,7 @@ func RowsOf(want *intent.Snapshot, schema ovsdb.Schema, owner string, of intent.
 }
 
 func policyRow(acl *row, ports, sizes map[string]int) PolicyRow {
-	out := PolicyRow{Flows: map[string]int{}}
+	out := PolicyRow{Name: acl.name, Flows: map[string]int{}}
 	out.Match, _ = acl.fields["match"].(string)
 	out.Action, _ = acl.fields["action"].(string)
 	out.Priority, _ = acl.fields["priority"].(int)

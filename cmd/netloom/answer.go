@@ -131,6 +131,9 @@ func (w *answerWriter) sides(indent string, egress, ingress *query.Side) {
 				w.line("%s         nearly  %s, but %s", indent, r, r.But)
 			}
 		}
+		for _, r := range s.Rows[:min(len(s.Rows), shownRules)] {
+			w.line("%s         row     %s %s  %s", indent, r.Table, r.Name, w.ink.dim(r.UUID))
+		}
 	}
 }
 

@@ -8,14 +8,18 @@ import (
 
 	"github.com/netloom/netloom/backends/openwrt"
 	"github.com/netloom/netloom/backends/ovn"
+	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
 	"github.com/netloom/netloom/pkg/query"
 	"github.com/netloom/netloom/translator"
 )
 
-// defaultOwner is whose rows are shown where no database is asked.
-const defaultOwner = "netloom"
+// What the rows depend on that are shown where no database is asked: the defaults of owner and ovn-meter-rate.
+const (
+	defaultOwner = "netloom"
+	defaultRate  = 20
+)
 
 // explained is an explanation with what it comes to in OVN and on gateways.
 type explained struct {
@@ -39,6 +43,19 @@ func policyRows(inv *query.Inventory, name string) ([]ovn.PolicyRow, error) {
 		}
 	}
 	return nil, nil
+}
+
+// rowNamer names the ACLs that decide on a flow, in a database of OVN 23.03.
+func rowNamer(inv *query.Inventory) (query.RowNamer, error) {
+	nb, err := ovsdb.ParseSchema(schema.NB2303())
+	naming := ovn.Naming{Owner: defaultOwner, Rate: defaultRate}
+	return func(f *intent.Flow, d intent.Direction, by []intent.RuleRef) []query.Row {
+		var out []query.Row
+		for _, row := range ovn.DecidingRows(inv.Snapshot(), nb, naming, f, d, by) {
+			out = append(out, query.Row{Table: "ACL", Name: row.Name, UUID: row.UUID, For: row.For})
+		}
+		return out
+	}, err
 }
 
 // rowsText spells ACLs for people, with what they cost the node that bears most.

@@ -32,6 +32,8 @@ pattern such as 'web-*' or a selector such as 'app=web', NAMESPACE may be '*': e
 udp/53, sctp/9999, icmp, or tcp/NAME for a port that the destination names. Quote the probe, or the shell takes > for
 itself; --from, --to and --port say the same without quotes.
 
+-o wide tells the rows as well by which OVN decides, as "explain row" knows them; JSON and YAML always do.
+
 It exits with 0 when everything is allowed, with 2 when something is not, and with 1 when it cannot tell. With --expect,
 0 says that every answer is the expected one.`,
 		Example: `  netloom probe -f examples 'shop/web-0->shop/db-0:tcp/5432'
@@ -40,7 +42,7 @@ It exits with 0 when everything is allowed, with 2 when something is not, and wi
 		Args: cobra.ArbitraryArgs,
 	}
 	manifests := bindSources(cmd)
-	output := bindOutput(cmd, "table", "json", "yaml")
+	output := bindOutput(cmd, "table", "wide", "json", "yaml")
 	flags := cmd.Flags()
 	flags.StringVarP(&opts.where.Namespace, "namespace", "n", "", "namespace of pods and services that name none")
 	flags.StringVar(&opts.where.Node, "node", "", "node where connections from outside enter the network")
@@ -111,9 +113,16 @@ func probe(cmd *cobra.Command, inv *query.Inventory, questions []query.Question,
 	var report struct {
 		Answers []query.Answer `json:"answers"`
 	}
+	where := o.where
+	if form != "table" {
+		var err error
+		if where.Rows, err = rowNamer(inv); err != nil {
+			return err
+		}
+	}
 	var faults []error
 	for _, q := range questions {
-		answers, err := inv.Probe(q, o.where)
+		answers, err := inv.Probe(q, where)
 		report.Answers, faults = append(report.Answers, answers...), append(faults, err)
 	}
 	if err := errors.Join(faults...); err != nil {
@@ -130,7 +139,7 @@ func probe(cmd *cobra.Command, inv *query.Inventory, questions []query.Question,
 		}
 	}
 	out := cmd.OutOrStdout()
-	if form != "table" {
+	if form != "table" && form != "wide" {
 		if err := printData(out, form, report); err != nil {
 			return err
 		}

@@ -77,7 +77,7 @@ func TestProbe(t *testing.T) {
 			exitProblems, nil,
 			"netloom: \"shop/web-\": expected SRC->DST:tcp/80; quote it, or the shell takes > for itself\n" +
 				"--from, --to and --port belong together\n--expect: \"maybe\": expected allow, deny or refuse\n" +
-				"--output: \"xml\": expected table, json or yaml\n",
+				"--output: \"xml\": expected table, wide, json or yaml\n",
 		},
 		{"nothing asked", nil, exitProblems, nil, "netloom: which connection? Say one, such as 'shop/web-0->shop/db-0:tcp/5432'\n"},
 	} {

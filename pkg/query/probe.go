@@ -97,7 +97,7 @@ func (inv *Inventory) answer(p *pair, w Where) (Answer, error) {
 		a.Notes = append(a.Notes, p.to.name+": "+note)
 	}
 	for i := range flows {
-		a.Flows = append(a.Flows, inv.judge(&flows[i], p))
+		a.Flows = append(a.Flows, inv.judge(&flows[i], p, w.Rows))
 	}
 	a.Verdict = a.Flows[0].Verdict
 	for i := range a.Flows {
@@ -139,14 +139,14 @@ func verdictOfBalanced(b *intent.Balanced) Verdict {
 }
 
 // judge asks the snapshot and says why it answers as it does.
-func (inv *Inventory) judge(f *intent.Flow, p *pair) Flow {
+func (inv *Inventory) judge(f *intent.Flow, p *pair, rows RowNamer) Flow {
 	v := inv.state.Snapshot.Evaluate(*f)
 	out := Flow{
 		Family: familyOf(f.Dst.Addr), Source: f.Src.Addr.String(), Destination: f.Dst.Addr.String() + " " + portText(f),
 		Verdict: verdictOf(v.Allowed),
 	}
 	if v.Balanced == nil {
-		c := &connection{*f, p.from.name, p.to.name}
+		c := &connection{*f, p.from.name, p.to.name, rows}
 		out.Egress, out.Ingress = inv.sides(c, v.Egress, v.Ingress)
 		out.Change = inv.change(c, out.Egress, out.Ingress)
 		return out
@@ -157,7 +157,7 @@ func (inv *Inventory) judge(f *intent.Flow, p *pair) Flow {
 		Outcome: b.Outcome.String(),
 	}
 	for i := range b.Choices {
-		out.Service.Choices = append(out.Service.Choices, inv.choice(f, &b.Choices[i], p))
+		out.Service.Choices = append(out.Service.Choices, inv.choice(f, &b.Choices[i], p, rows))
 	}
 	out.Verdict = verdictOfBalanced(b)
 	out.Change = changeOfService(f, b)
@@ -165,12 +165,12 @@ func (inv *Inventory) judge(f *intent.Flow, p *pair) Flow {
 }
 
 // choice says what becomes of a flow that is sent on to one backend. Whoever holds the address gets it.
-func (inv *Inventory) choice(f *intent.Flow, c *intent.Choice, p *pair) BackendAnswer {
+func (inv *Inventory) choice(f *intent.Flow, c *intent.Choice, p *pair, rows RowNamer) BackendAnswer {
 	b := &c.Backend
 	out := BackendAnswer{
 		Address: b.AddrPort().String(), Pod: inv.holder(b.Addr), Node: b.Node, Verdict: verdictOf(c.Allowed),
 	}
-	to := &connection{*f, p.from.name, cmp.Or(out.Pod, out.Address)}
+	to := &connection{*f, p.from.name, cmp.Or(out.Pod, out.Address), rows}
 	to.Dst, to.Port = intent.Party{Addr: b.Addr}, b.Port
 	out.Egress, out.Ingress = inv.sides(to, c.Egress, c.Ingress)
 	out.Change = inv.change(to, out.Egress, out.Ingress)

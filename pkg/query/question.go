@@ -30,6 +30,8 @@ type Where struct {
 	// chosen; "" is not known.
 	Node    string
 	Network string // the logical network; "" is that of the service that is asked for, or the default one
+	// Rows names the rows of a data plane that decide. Nil names none.
+	Rows RowNamer
 }
 
 // withPort is a destination with its port behind a colon or a space.

@@ -17,6 +17,8 @@ type Side struct {
 	AllowedBy  []Rule   `json:"allowedBy,omitempty"` // the rules that let it through
 	// Nearly are the rules that would, but for one thing.
 	Nearly []Rule `json:"nearly,omitempty"`
+	// Rows are those by which a data plane decides, where that was asked: see Where.
+	Rows []Row `json:"rows,omitempty"`
 	// Itself says that the end talks to itself, which no policy sees.
 	Itself bool `json:"itself,omitempty"`
 }
@@ -36,6 +38,7 @@ func (r Rule) String() string { return r.Policy + " " + r.Path }
 type connection struct {
 	intent.Flow
 	from, to string
+	rows     RowNamer // nil names none
 }
 
 // parties are whom the policies of a direction select, and the other side.
@@ -60,6 +63,7 @@ func (inv *Inventory) side(d intent.Direction, c *connection, decision intent.De
 		return s
 	}
 	subject, _ := c.parties(d)
+	s.Rows = c.rowsOf(d, decision)
 	policies := inv.policiesOf(d, subject)
 	for _, p := range policies {
 		if p.Isolates {
