@@ -9,13 +9,22 @@ import (
 )
 
 func newVersion() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), version.Current())
-			return err
-		},
 	}
+	output := bindOutput(cmd, "table", "json", "yaml")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := output.check(); err != nil {
+			return err
+		}
+		out := cmd.OutOrStdout()
+		if output.form != "table" {
+			return printData(out, output.form, version.Current())
+		}
+		_, err := fmt.Fprintln(out, version.Current())
+		return err
+	}
+	return cmd
 }
