@@ -60,65 +60,6 @@ func TestEveryKindComesAndGoes(t *testing.T) {
 	require.Empty(t, r.reconcile(t).Ops)
 }
 
-// TestDrift changes each field of each object, takes each away, and has each there twice.
-func TestDrift(t *testing.T) {
-	r := newRig(t)
-	r.fill()
-	r.reconcile(t)
-	whole := dump(t, r)
-	for _, kind := range openwrt.Kinds() {
-		all, err := r.client.List(t.Context(), kind)
-		require.NoError(t, err)
-		for _, o := range all {
-			if strings.Contains(o.Name(), "_seal_") {
-				continue
-			}
-			for field, v := range o {
-				if s, isText := v.(string); isText && field != "name" {
-					if harm(t, r, kind, o, field, s) {
-						p := r.reconcileFully(t)
-						require.Equal(t, 1, verbs(p)[backends.Update]+verbs(p)[backends.Create], "%s %s: %s", o.Name(), field, text(t, p))
-						require.Equal(t, whole, dump(t, r), "%s %s", o.Name(), field)
-					}
-				}
-			}
-			if !kind.Named() && kind != openwrt.NATs && kind != openwrt.NetworkRules {
-				// Of those two the device leaves what the second put into the kernel, whoever takes it away.
-				_, err := r.client.Create(t.Context(), kind, o)
-				require.NoError(t, err)
-				p := r.reconcileFully(t)
-				require.Equal(t, 1, verbs(p)[backends.Update], "twice %s", o.Name())
-				require.Equal(t, map[string]any{"copies": 2}, map[string]any(p.Ops[0].Before))
-				require.Equal(t, whole, dump(t, r), "twice %s", o.Name())
-			}
-		}
-	}
-	require.Empty(t, text(t, r.readBack(t)))
-}
-
-// harm writes another value into a field, and says whether the device took one.
-func harm(t *testing.T, r *rig, kind openwrt.Kind, o openwrt.Object, field, was string) bool {
-	t.Helper()
-	for _, v := range []string{"7", "10.9.9.9", "udp", "DROP", "ACCEPT", "net2", "ipv6", "0", "aes128", "md5", "modp768", "MASQUERADE"} {
-		c := openwrt.Object{}
-		for f, old := range o {
-			c[f] = old
-		}
-		if c[field] = v; v == was {
-			continue
-		}
-		if slices.Contains([]string{"local_public_cert", "shared_ca"}, field) || kind == openwrt.Remotes && o["authentication_method"] == "pubkey" {
-			return false // certificates have a test of their own
-		}
-		if _, err := r.client.Put(t.Context(), kind, c); err == nil {
-			return true
-		}
-		_, err := r.client.Put(t.Context(), kind, o)
-		require.NoError(t, err)
-	}
-	return false
-}
-
 // dump is what the device holds, whatever the order.
 func dump(t testing.TB, r *rig) string {
 	t.Helper()
