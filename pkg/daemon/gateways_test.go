@@ -128,6 +128,7 @@ func TestAPodThatForgetsUnnoticedGetsEverythingWithinAnInterval(t *testing.T) {
 		r.after(30 * time.Second)
 		require.Equal(t, 1, holds(d, "10.1.0.0/24"))
 		require.Contains(t, r.told(), "Warning DriftRepaired the configuration was changed by someone else; ")
+		require.InDelta(t, 3, r.metric("netloom_drift_found_total", "openwrt/site/cnf-0"), 0, "policy, rule and reload")
 	})
 }
 
