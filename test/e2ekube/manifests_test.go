@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -79,9 +80,16 @@ func helm(t *testing.T, namespace string, settings map[string]any, values map[st
 func TestManifests(t *testing.T) {
 	kube := startKube(t)
 	kube.Apply(operatorKinds)
+	kube.Apply(`{apiVersion: v1, kind: Node, metadata: {name: node-a, labels: {kubernetes.io/os: linux}}}`) // for DaemonSets
 	awaitKinds(t, kube)
+	tryDefinitions(t, kube)
 	nb := map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}}
 	told := map[string]any{"ovn-nb": nb["ovn-nb"], "policy-status": true, "policy-events": true}
+	guarded := map[string]any{"ovn-nb": nb["ovn-nb"], "listen-tls": "self", "listen-auth": "kubernetes"}
+	all := map[string]any{"sdewan": true}
+	for _, some := range []map[string]any{told, guarded} {
+		maps.Copy(all, some)
+	}
 	plain, err := deployment.Kustomize(deployDir + "/overlays/central")
 	require.NoError(t, err)
 	for _, tc := range append([]manifestCase{
@@ -89,10 +97,13 @@ func TestManifests(t *testing.T) {
 		{"the overlay with monitoring", home, central(t, "monitoring")("ovn-nb: [tcp:127.0.0.1:6641]\n")},
 		{"the overlay with SD-WAN", home, central(t, "sdewan")("sdewan: true\n")},
 		{"the overlay with feedback", home, central(t, "feedback")("ovn-nb: [tcp:127.0.0.1:6641]\n")},
+		{"the overlay with secure metrics", home, central(t, "monitoring", "secure-metrics")("ovn-nb: [tcp:127.0.0.1:6641]\n")},
 		{"the chart", "chart", helm(t, "chart", nb, nil)},
+		{"the chart with secure metrics", "chart", helm(t, "chart", guarded, map[string]any{"serviceMonitor": everything["serviceMonitor"]})},
 		{"the chart with feedback", "chart", helm(t, "chart", told, nil)},
 		{"the chart with SD-WAN alone", "chart", helm(t, "chart", map[string]any{"sdewan": true}, nil)},
-		{"the chart with everything", "chart", helm(t, "chart", nb, everything)},
+		{"the chart with everything", "chart", helm(t, "chart", all, everything)},
+		{"the zones with everything but admission", home, overlay(t, "zone", "feedback", "monitoring", "secure-metrics")(zoneSettings)},
 	}, webhookManifests(t)...) {
 		kube.Apply(`{apiVersion: v1, kind: Namespace, metadata: {name: ` + tc.namespace + `, labels: {pod-security.kubernetes.io/enforce: restricted}}}`)
 		for _, o := range tc.objects {
@@ -108,15 +119,48 @@ func TestManifests(t *testing.T) {
 			require.NoError(t, err, tc.name)
 			require.Equal(t, withoutStatus(before), withoutStatus(after), "%s: %s %s", tc.name, o.GetKind(), o.GetName())
 		}
-		ovnlab.Eventually(t, patience, tc.name+": pods are made", func() bool {
-			pods, err := kube.Client().CoreV1().Pods(tc.namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=netloom"})
-			require.NoError(t, err)
-			return len(pods.Items) > 0
-		})
+		awaitPods(t, kube, tc)
 		for _, o := range hooks { // nobody answers here
 			require.NoError(t, kube.Client().AdmissionregistrationV1().ValidatingWebhookConfigurations().Delete(t.Context(), o.GetName(), metav1.DeleteOptions{}))
 		}
 	}
+}
+
+// tryDefinitions applies deploy/crds as a dry run.
+func tryDefinitions(t *testing.T, kube *kubelab.Lab) {
+	t.Helper()
+	files, err := filepath.Glob(root + "/deploy/crds/*.yaml")
+	require.NoError(t, err)
+	require.Len(t, files, 20)
+	for _, f := range files {
+		raw, err := os.ReadFile(f)
+		require.NoError(t, err)
+		for _, o := range kubelab.Parse(t, string(raw)) {
+			_, err := kube.TryApply(o, true)
+			require.NoError(t, err, f)
+		}
+	}
+}
+
+// awaitPods waits until pods as the workloads of a case have them now were made, which means that they were admitted.
+func awaitPods(t *testing.T, kube *kubelab.Lab, tc manifestCase) {
+	t.Helper()
+	workloads := 0
+	for _, o := range tc.objects {
+		made := map[string]string{"Deployment": "updatedReplicas", "DaemonSet": "updatedNumberScheduled"}[o.GetKind()]
+		if made == "" {
+			continue
+		}
+		workloads++
+		ovnlab.Eventually(t, patience, tc.name+": pods are made of "+o.GetName(), func() bool {
+			now, err := kube.TryApply(o, true)
+			require.NoError(t, err)
+			seen, _, _ := unstructured.NestedInt64(now.Object, "status", "observedGeneration")
+			n, _, _ := unstructured.NestedInt64(now.Object, "status", made)
+			return seen == now.GetGeneration() && n > 0
+		})
+	}
+	require.Positive(t, workloads, tc.name)
 }
 
 // manifestCase is something that can be made of deploy/.
@@ -198,25 +242,6 @@ func deploymentOf(t *testing.T, objects []*unstructured.Unstructured) *appsv1.De
 	var d appsv1.Deployment
 	require.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &d))
 	return &d.Spec
-}
-
-// TestChartRuns runs what the chart makes, without Services, under rights that hold none for them.
-func TestChartRuns(t *testing.T) {
-	kube, ovn := startKube(t), startOVN(t)
-	kube.Apply(nodes + namespaces + `{apiVersion: v1, kind: Namespace, metadata: {name: chart}}`)
-	objects := helm(t, "chart", map[string]any{"ovn-nb": []any{ovn.NBTCP()}, "services": false, "drift-interval": "1m"}, nil)
-	require.NotContains(t, resourcesOf(rightsOf(t, objects)), "services")
-	kube.ApplyObjects(objects)
-	w := &world{t: t, kube: kube, ovn: ovn, netloom: run(t, kube, "chart", "netloom")}
-	w.netloom.AwaitReady()
-	require.True(t, w.netloom.Alive())
-	w.peopled()
-	kube.Apply(policies + "---" + service)
-	w.agree()
-	require.Zero(t, ovn.Rows("Load_Balancer"))
-	for _, r := range kube.Audit("system:serviceaccount:chart:netloom") {
-		require.False(t, r.Forbidden, "forbidden: %+v", r)
-	}
 }
 
 func resourcesOf(rights []right) []string {

@@ -1,0 +1,62 @@
+//go:build e2e
+
+package e2ekube_test
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/test/e2e/ovnlab"
+)
+
+// TestChartRuns runs what the chart makes, without Services, under rights that hold none for them.
+func TestChartRuns(t *testing.T) {
+	kube, ovn := startKube(t), startOVN(t)
+	kube.Apply(nodes + namespaces + `{apiVersion: v1, kind: Namespace, metadata: {name: chart}}`)
+	objects := helm(t, "chart", map[string]any{"ovn-nb": []any{ovn.NBTCP()}, "services": false, "drift-interval": "1m"}, nil)
+	require.NotContains(t, resourcesOf(rightsOf(t, objects)), "services")
+	kube.ApplyObjects(objects)
+	w := &world{t: t, kube: kube, ovn: ovn, netloom: run(t, kube, "chart", "netloom")}
+	w.netloom.AwaitReady()
+	require.True(t, w.netloom.Alive())
+	w.peopled()
+	kube.Apply(policies + "---" + service)
+	w.agree()
+	require.Zero(t, ovn.Rows("Load_Balancer"))
+	w.classicEndpoints()
+	for _, r := range kube.Audit("system:serviceaccount:chart:netloom") {
+		require.False(t, r.Forbidden, "forbidden: %+v", r)
+	}
+}
+
+// classicEndpoints has the chart balance by the Endpoints of before, with the rights that it gives for that.
+func (w *world) classicEndpoints() {
+	w.t.Helper()
+	objects := helm(w.t, "chart", map[string]any{"ovn-nb": []any{w.ovn.NBTCP()}, "endpoints-api": "endpoints"}, nil)
+	rights := rightsOfRole(w.t, objects, "netloom-services")
+	require.NotContains(w.t, resourcesOf(rights), "endpointslices")
+	w.kube.ApplyObjects(objects)
+	w.end()
+	w.netloom = run(w.t, w.kube, "chart", "netloom")
+	w.netloom.AwaitReady()
+	w.kube.Apply(fmt.Sprintf(`
+{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: classic}, spec: {clusterIP: 10.96.7.7, ports: [{port: 8000}]}}
+---
+{apiVersion: v1, kind: Endpoints, metadata: {namespace: shop, name: classic}, subsets: [{addresses: [{ip: %s}], ports: [{port: 80}]}]}
+`, web.v4))
+	to := ovnlab.Flow{Src: prober.addr(false), Dst: netip.MustParseAddr("10.96.7.7"), Protocol: "tcp", Port: 8000}
+	ovnlab.Eventually(w.t, patience, "Endpoints are balanced", func() bool {
+		w.netloom.Running()
+		w.ovn.Sync()
+		tracer := w.ovn.Tracer()
+		defer tracer.Close()
+		return slices.Equal(tracer.Balance(to).Backends, []netip.AddrPort{netip.AddrPortFrom(web.addr(false), 80)})
+	})
+	watch := slices.DeleteFunc(rights, func(r right) bool { return r.verb != "watch" })
+	require.Len(w.t, watch, 2)
+	require.Empty(w.t, unused(w.kube, "system:serviceaccount:chart:netloom", watch), "nobody uses them")
+}
