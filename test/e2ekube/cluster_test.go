@@ -47,6 +47,14 @@ func TestClusterToPlayWith(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, policies.Items)
 
+	said = regexp.MustCompile(`OVN_NB_DB=(\S+)`).FindStringSubmatch(p.Tail(100))
+	require.Len(t, said, 2)
+	list := exec.CommandContext(t.Context(), "ovn-nbctl", "--timeout=10", "--bare", "--columns=name", "find", "Port_Group", `external_ids:"netloom.io/owner"=netloom`)
+	list.Env = append(os.Environ(), "OVN_NB_DB="+said[1])
+	rows, err := list.CombinedOutput()
+	require.NoError(t, err, string(rows))
+	require.NotEmpty(t, strings.TrimSpace(string(rows)), "netloom has written")
+
 	require.NoError(t, p.Signal(syscall.SIGINT))
 	<-p.Exited()
 	require.Zero(t, p.ExitCode(), p.Tail(30))

@@ -210,7 +210,7 @@ func (zs zones) agree(t *testing.T, w *world) (allowed int) {
 // pod for each node.
 func installZones(t *testing.T, kube *kubelab.Lab) *appsv1.DaemonSet {
 	t.Helper()
-	objects := overlay(t, "zone")(zoneSettings)
+	objects := overlay(t, "zone", "feedback")(zoneSettings)
 	kube.ApplyObjects(objects[:1]) // the namespace, which a dry run would miss
 	require.Equal(t, "Namespace", objects[0].GetKind())
 	for _, o := range objects {
@@ -243,8 +243,11 @@ func requireOnePerNode(t *testing.T, kube *kubelab.Lab, namespace string) {
 // TestZones runs the DaemonSet on two nodes that have an OVN each. Every database isolates the pods of its own node, knows the
 // addresses of all, and the two let pass together what policies allow, also when a pod goes from one node to the other.
 func TestZones(t *testing.T) {
-	kube := startKube(t)
+	kube := startKube(t, "WatchList=false")
 	kube.Apply(zoneNodes + namespaces)
+	definition, err := os.ReadFile(root + "/deploy/crds/netloom.io_policystatuses.yaml")
+	require.NoError(t, err)
+	kube.Apply(string(definition))
 	a, b := startZone(t, "node-a", web, api), startZone(t, "node-b", web2, db, prober, moved)
 	zs, w := zones{"node-a": a, "node-b": b}, &world{t: t, kube: kube}
 	set := installZones(t, kube)
@@ -283,6 +286,8 @@ func TestZones(t *testing.T) {
 	}
 	require.Contains(t, b.list("Address_Set", "addresses"), api.v4)
 
+	w.zonesTell(zs)
+
 	w.remove(api)
 	ovnlab.Eventually(t, patience, "api is gone", func() bool { return a.acls("api") == 0 })
 	require.Equal(t, []string{"shop_web"}, a.subjects())
@@ -297,6 +302,27 @@ func TestZones(t *testing.T) {
 	require.NoError(t, kube.Client().NetworkingV1().NetworkPolicies("shop").Delete(t.Context(), "db", metav1.DeleteOptions{}))
 	ovnlab.Eventually(t, patience, "the other node goes on", func() bool { return b.acls("db") == 0 })
 	a.netloom.Running()
+}
+
+// zonesTell holds that both write into the same PolicyStatus, and that the rights of the overlay are used. Events are none:
+// each node would tell of every policy.
+func (w *world) zonesTell(zs zones) {
+	t := w.t
+	t.Helper()
+	w.netloom = zs["node-a"].netloom
+	w.awaitRow("web", "True", 1)
+	ovnlab.Eventually(t, patience, "both targets enforce it", func() bool { return w.rows()["web"]["Targets"] == "2/2" })
+	var names []string
+	for _, target := range w.policyStatus("web").Status.Targets {
+		require.True(t, target.Enforced, target.Name)
+		require.EqualValues(t, 1, target.Subjects, target.Name)
+		names = append(names, target.Name)
+	}
+	require.ElementsMatch(t, []string{"ovn/node-a", "ovn/node-b"}, names)
+	rights := slices.DeleteFunc(rightsOf(t, overlay(t, "zone", "feedback")(zoneSettings)), func(r right) bool {
+		return r.resource == "events" || r.resource == "policystatuses" && r.verb == "create" // which is part of a patch
+	})
+	require.Empty(t, unused(w.kube, account, rights), "nobody uses them")
 }
 
 // TestChartForZones has the chart make a pod for each node.
