@@ -148,7 +148,7 @@ func (a *admission) distrust() {
 // TestReplicasShareACertificate starts two netloom run at once that answer reviews, of which one stands by and neither reaches
 // its database: they make one Secret and have one authority trusted, and the API server may ask either.
 func TestReplicasShareACertificate(t *testing.T) {
-	a := raiseAdmission(t, "webhook-in-daemon")
+	a := raiseAdmission(t, "webhook-in-daemon", "WatchList=false")
 	other := freeAddress(t)
 	pods := []*kubelab.Pod{a.replica("netloom", 0, a.reviews), a.replica("netloom", 1, other)}
 	for _, p := range pods {
@@ -179,8 +179,14 @@ func TestReplicasShareACertificate(t *testing.T) {
 	require.Contains(t, metrics, "# TYPE netloom_translations_total counter\n")
 	rights := rightsOfRole(t, central(t, "webhook-in-daemon")("ovn-nb: [tcp:127.0.0.1:6641]\n"), "netloom-webhook")
 	require.NotContains(t, resourcesOf(rights), "pods", "netloom may list them already")
-	watch := slices.DeleteFunc(rights, func(r right) bool { return r.verb != "watch" })
-	ovnlab.Eventually(t, patience, "netloom uses them", func() bool { return len(unused(a.kube, account, watch)) == 0 })
+	a.spoil()
+	pods[1].Kill()
+	pods[1].Restart()
+	a.awaitAsked()
+	ovnlab.Eventually(t, patience, "netloom uses them", func() bool {
+		rights = unused(a.kube, account, rights)
+		return len(rights) == 0
+	})
 	requireNothingForbidden(t, a.kube)
 }
 

@@ -61,7 +61,6 @@ func newEdge(t *testing.T) (*world, []*unstructured.Unstructured) {
 	t.Helper()
 	w := &world{t: t, kube: startKube(t, "WatchList=false"), ovn: startOVN(t)}
 	w.kube.Apply(nodes + namespaces + edgeNamespaces)
-	w.installDefinitions()
 	address := fmt.Sprintf("127.66.%d.%d", os.Getpid()>>8&0x7f, 1+os.Getpid()&0x7f) // of this test alone
 	program, err := buildOnce()
 	require.NoError(t, err)
@@ -69,10 +68,30 @@ func newEdge(t *testing.T) (*world, []*unstructured.Unstructured) {
 	ovnlab.Eventually(t, patience, "the device serves", func() bool { return strings.Contains(device.Tail(5), "serving") })
 	w.kube.ApplyObjects(central(t, "sdewan")(settingsFor(w.ovn) +
 		"sdewan: true\nsdewan-plain-http: true\nsdewan-interval: 1s\nsdewan-status-interval: 1s\n"))
-	objects := w.edgeExamples(address)
 	w.netloom = run(t, w.kube, home, "netloom")
-	w.netloom.AwaitReady()
-	return w, objects
+	w.withoutDefinitions()
+	return w, w.edgeExamples(address)
+}
+
+// withoutDefinitions has netloom run before the kinds of SD-WAN are known, and has them come: that is told, all else goes on,
+// and nothing of it goes.
+func (w *world) withoutDefinitions() {
+	w.t.Helper()
+	const told = "cannot be read, so that settings of gateways stay as they are"
+	w.awaitReadiness(told)
+	open := w.peopled()
+	w.kube.Apply(policies)
+	require.Less(w.t, w.agree(), open)
+	settled := w.ovn.Dump()
+	w.end()
+	w.netloom.Restart()
+	w.awaitReadiness(told)
+	require.True(w.t, w.netloom.Ready(), "that is no reason to be out of order")
+	require.Equal(w.t, settled, w.ovn.Dump())
+	w.t.Log("the definitions come")
+	w.installDefinitions()
+	w.awaitReadiness("ok\n")
+	require.Equal(w.t, settled, w.ovn.Dump())
 }
 
 // installDefinitions applies deploy/crds and waits until they are served.
