@@ -1,10 +1,12 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,11 +19,20 @@ import (
 // nothing.
 type refusals struct {
 	mu  sync.Mutex
-	not map[string]string // the answer, by what was asked for
+	not map[string]refusal // by what was asked for
+}
+
+// refusal is an answer that said no. It is forgotten at a time; the zero time is never.
+type refusal struct {
+	answer string
+	until  time.Time
 }
 
 // note takes in what became of a request. Any answer but a refusal shows that the right is there.
-func (r *refusals) note(what string, err error) {
+func (r *refusals) note(what string, err error) { r.noteUntil(time.Time{}, what, err) }
+
+// noteUntil is like note, and forgets a refusal at a time, for what may be asked no more without anybody telling.
+func (r *refusals) noteUntil(until time.Time, what string, err error) {
 	if r == nil {
 		return
 	}
@@ -30,9 +41,9 @@ func (r *refusals) note(what string, err error) {
 	switch {
 	case apierrors.IsForbidden(err):
 		if r.not == nil {
-			r.not = map[string]string{}
+			r.not = map[string]refusal{}
 		}
-		r.not[what] = err.Error()
+		r.not[what] = refusal{err.Error(), until}
 	case err == nil || apierrors.ReasonForError(err) != "":
 		delete(r.not, what)
 	}
@@ -57,9 +68,10 @@ func (r *refusals) degraded() []string {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	maps.DeleteFunc(r.not, func(_ string, not refusal) bool { return !not.until.IsZero() && !time.Now().Before(not.until) })
 	var lines []string
 	for _, what := range slices.Sorted(maps.Keys(r.not)) {
-		lines = append(lines, "degraded: when it last tried, netloom was not allowed to "+what+": "+r.not[what])
+		lines = append(lines, "degraded: when it last tried, netloom was not allowed to "+what+": "+r.not[what].answer)
 	}
 	return lines
 }
@@ -84,15 +96,26 @@ func (s *eventSink) Patch(e *corev1.Event, data []byte) (*corev1.Event, error) {
 	return made, err
 }
 
-// secretSource notes whether Secrets may be read.
+// secretSource notes whether Secrets may be read, by namespace, as rights may be given for some. A refusal is forgotten when
+// nothing of the namespace has been asked for in a while: its gateways may be gone.
 type secretSource struct {
 	watch.Secrets
 	refused *refusals
+	while   time.Duration
+}
+
+// secretsWhile is for how long a refusal stands when gateways are read back in this interval: what they name is read each time.
+func secretsWhile(interval time.Duration) time.Duration {
+	return max(3*cmp.Or(interval, DefaultEdgeInterval), time.Minute)
 }
 
 // Secret reads one.
 func (s *secretSource) Secret(ctx context.Context, namespace, name string) (map[string][]byte, error) {
 	data, err := s.Secrets.Secret(ctx, namespace, name)
-	s.refused.note("get secrets", err)
+	what := "get secrets in " + namespace
+	if watch.IsSecretMissing(err) {
+		s.refused.forget(what)
+	}
+	s.refused.noteUntil(time.Now().Add(s.while), what, err)
 	return data, err
 }

@@ -1,5 +1,11 @@
 package daemon
 
+import (
+	"time"
+
+	"github.com/netloom/netloom/pkg/watch"
+)
+
 // Refusals are what the API does not let a daemon do.
 type Refusals = refusals
 
@@ -8,3 +14,8 @@ func (r *refusals) Note(what string, err error) { r.note(what, err) }
 
 // Degraded says what is refused.
 func (r *refusals) Degraded() []string { return r.degraded() }
+
+// NotingSecrets notes in r whether secrets may be read when gateways are read back in this interval.
+func NotingSecrets(secrets watch.Secrets, r *Refusals, interval time.Duration) watch.Secrets {
+	return &secretSource{secrets, r, secretsWhile(interval)}
+}

@@ -3,12 +3,19 @@ package daemon_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/fake"
+	kubetesting "k8s.io/client-go/testing"
 
 	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/watch"
 )
 
 func TestRefusalsLastUntilTheRightIsThere(t *testing.T) {
@@ -29,4 +36,41 @@ func TestRefusalsLastUntilTheRightIsThere(t *testing.T) {
 	require.Empty(t, r.Degraded())
 	(*daemon.Refusals)(nil).Note("nothing", nil)
 	require.Empty(t, (*daemon.Refusals)(nil).Degraded())
+}
+
+// TestSecretsAreRefusedByNamespace reads Secrets where some namespaces are open: what one answers says nothing of the other.
+func TestSecretsAreRefusedByNamespace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r daemon.Refusals
+		client := fake.NewClientset()
+		closed := map[string]bool{"far": true}
+		client.PrependReactor("get", "secrets", func(a kubetesting.Action) (bool, runtime.Object, error) {
+			if closed[a.GetNamespace()] {
+				return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "key", nil)
+			}
+			return a.GetNamespace() == "edge", &corev1.Secret{}, nil
+		})
+		secrets := daemon.NotingSecrets(watch.NewSecretReader(client, time.Second), &r, time.Hour)
+		far := `degraded: when it last tried, netloom was not allowed to get secrets in far: read Secret far/key: secrets "key" is forbidden: <nil>`
+		_, err := secrets.Secret(t.Context(), "far", "key")
+		require.True(t, apierrors.IsForbidden(err))
+		_, err = secrets.Secret(t.Context(), "edge", "key")
+		require.NoError(t, err)
+		require.Equal(t, []string{far}, r.Degraded(), "what may be read elsewhere is no right there")
+
+		time.Sleep(3*time.Hour - 1)
+		require.Len(t, r.Degraded(), 1)
+		_, _ = secrets.Secret(t.Context(), "far", "key")
+		time.Sleep(3*time.Hour - 1)
+		require.Len(t, r.Degraded(), 1, "it was asked again")
+		time.Sleep(time.Nanosecond)
+		require.Empty(t, r.Degraded(), "nobody asks any more")
+
+		_, _ = secrets.Secret(t.Context(), "far", "key")
+		require.Len(t, r.Degraded(), 1)
+		closed["far"] = false
+		_, err = secrets.Secret(t.Context(), "far", "key")
+		require.True(t, watch.IsSecretMissing(err))
+		require.Empty(t, r.Degraded(), "that there is none can be told by who may look alone")
+	})
 }

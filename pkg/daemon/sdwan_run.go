@@ -143,7 +143,7 @@ func (o *SDWAN) clients(config *rest.Config, client kubernetes.Interface) error 
 		o.Dynamic = made
 	}
 	if o.Secrets == nil {
-		o.Secrets = &secretSource{watch.NewSecretReader(client, secretTTL), o.refused}
+		o.Secrets = &secretSource{watch.NewSecretReader(client, secretTTL), o.refused, secretsWhile(o.Interval)}
 	}
 	if o.Events == nil && !o.NoEvents {
 		o.Events, o.endEvents = newRecorder(client, o.refused)

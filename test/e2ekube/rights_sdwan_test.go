@@ -45,11 +45,11 @@ const furtherKinds = `
   connections: [{name: desk, conn_type: tunnel, mode: start, local_sourceip: "%config", remote_subnet: 192.168.77.0/24, crypto_proposal: [strong]}]}}
 `
 
-// edgeRights are those of the role for SD-WAN that match.
+// edgeRights are those of the roles for SD-WAN that match.
 func edgeRights(t *testing.T, match func(right) bool) []right {
 	t.Helper()
 	rights := slices.DeleteFunc(rightsOf(t, central(t, "sdewan")("sdewan: true\n")), func(r right) bool {
-		return r.role != "netloom-sdewan" || !match(r)
+		return r.role != "netloom-sdewan" && r.role != "netloom-sdewan-secrets" || !match(r)
 	})
 	require.NotEmpty(t, rights)
 	return rights
@@ -63,12 +63,12 @@ func like(verb, part string) func(right) bool {
 	}
 }
 
-// exactly is a right of the role for SD-WAN.
+// exactly is a right of the roles for SD-WAN.
 func exactly(group, resource, verb string) func(right) bool {
 	return func(r right) bool { return r.group == group && r.resource == resource && r.verb == verb }
 }
 
-// edgeRights holds that each right of the role for SD-WAN is used, on each kind, and that each is felt when it is missing:
+// edgeRights holds that each right of the roles for SD-WAN is used, on each kind, and that each is felt when it is missing:
 // netloom asks in vain, says what it cannot do, deletes nothing, and goes on by itself. As no kind waits for another, the same
 // right is taken for all kinds at once, and missed for each of them.
 func (w *world) edgeRights() {
@@ -117,7 +117,7 @@ func (w *world) edgeRights() {
 
 	t.Log("reading Secrets and reports, and making Events")
 	w.without(slices.Concat(edgeRights(t, exactly("", "secrets", "get")), edgeRights(t, exactly("", "events", "create")),
-		edgeRights(t, exactly(v1alpha1.Group, "cnfstatuses", "get"))), w.restartAnew, "degraded: when it last tried, netloom was not allowed to get secrets: ")
+		edgeRights(t, exactly(v1alpha1.Group, "cnfstatuses", "get"))), w.restartAnew, "degraded: when it last tried, netloom was not allowed to get secrets in edge: ")
 	t.Log("making the report")
 	w.without(edgeRights(t, exactly(v1alpha1.Group, "cnfstatuses", "create")), w.forgetReports, "degraded: when it last tried, netloom was not allowed to create cnfstatuses: ")
 	t.Log("counting Events up")

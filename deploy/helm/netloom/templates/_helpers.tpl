@@ -28,26 +28,34 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 
-{{- /* A cluster role with its binding. Call it with a dict of root, feature and rules. */ -}}
+{{- /* A role with its binding: a cluster role unless it gets a namespace. Call it with a dict of root, feature and rules. */ -}}
 {{- define "netloom.role" -}}
+{{- $namespace := get . "namespace" -}}
+{{- $prefix := ternary "" "Cluster" (ne $namespace "") -}}
 apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
+kind: {{ $prefix }}Role
 metadata:
   name: {{ include "netloom.name" .root }}-{{ .feature }}
+  {{- with $namespace }}
+  namespace: {{ . | quote }}
+  {{- end }}
   labels:
     {{- include "netloom.labels" .root | nindent 4 }}
 rules:
 {{ .rules }}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
+kind: {{ $prefix }}RoleBinding
 metadata:
   name: {{ include "netloom.name" .root }}-{{ .feature }}
+  {{- with $namespace }}
+  namespace: {{ . | quote }}
+  {{- end }}
   labels:
     {{- include "netloom.labels" .root | nindent 4 }}
 roleRef:
   apiGroup: rbac.authorization.k8s.io
-  kind: ClusterRole
+  kind: {{ $prefix }}Role
   name: {{ include "netloom.name" .root }}-{{ .feature }}
 subjects:
 - kind: ServiceAccount
