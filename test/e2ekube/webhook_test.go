@@ -89,15 +89,15 @@ func (a *admission) callAt(address string) {
 }
 
 // replica runs a container of a Deployment that answers reviews at an address.
-func (a *admission) replica(deployment string, n int, reviews string) *kubelab.Pod {
+func (a *admission) replica(deployment string, n int, reviews string, env ...string) *kubelab.Pod {
 	a.t.Helper()
 	d, err := a.kube.Client().AppsV1().Deployments(home).Get(a.t.Context(), deployment, metav1.GetOptions{})
 	require.NoError(a.t, err)
 	program, err := buildOnce()
 	require.NoError(a.t, err)
 	health := freeAddress(a.t)
-	pod := a.kube.RunPod(home, fmt.Sprintf("%s-%d", deployment, n), &d.Spec.Template.Spec, program, health, "NETLOOM_LISTEN="+health,
-		"NETLOOM_WEBHOOK_LISTEN="+reviews, "NETLOOM_WEBHOOK_TLS_NAME=localhost", "NETLOOM_WEBHOOK_SHUTDOWN_DELAY=0s")
+	pod := a.kube.RunPod(home, fmt.Sprintf("%s-%d", deployment, n), &d.Spec.Template.Spec, program, health, append(env, "NETLOOM_LISTEN="+health,
+		"NETLOOM_WEBHOOK_LISTEN="+reviews, "NETLOOM_WEBHOOK_TLS_NAME=localhost", "NETLOOM_WEBHOOK_SHUTDOWN_DELAY=0s")...)
 	a.t.Cleanup(func() {
 		if a.t.Failed() {
 			a.t.Log(pod.Log())
@@ -243,10 +243,12 @@ func TestPermissions(t *testing.T) {
 	}
 	a.narrows()
 	a.others()
+	a.validates()
 	for _, r := range a.kube.Audit(webhookAccount) {
 		require.False(t, r.Forbidden, "forbidden: %+v", r)
 	}
 	a.outage()
+	a.toldOtherwise()
 }
 
 // make has an administrator create an object for good.
