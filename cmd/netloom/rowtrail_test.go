@@ -1,0 +1,85 @@
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"path/filepath"
+	"testing"
+	"time"
+
+	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/backends/ovn"
+	"github.com/netloom/netloom/pkg/ovsdb"
+	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
+	"github.com/netloom/netloom/pkg/ovsdb/schema"
+	"github.com/netloom/netloom/test/policygen"
+)
+
+var trailSeed = flag.Uint64("netloom.seed", 0, "repeat the random clusters of this seed; 0 takes a new one")
+
+// randomTables are the tables with rows that random clusters become.
+func randomTables() []string {
+	return []string{
+		"ACL", "Address_Set", "Port_Group", "Load_Balancer", "Load_Balancer_Group", "Chassis_Template_Var",
+	}
+}
+
+// TestEveryRowOfARandomClusterLeadsToItsOrigin asks for every row, whatever the Services are like.
+func TestEveryRowOfARandomClusterLeadsToItsOrigin(t *testing.T) {
+	fresh := *trailSeed
+	if fresh == 0 {
+		fresh = uint64(time.Now().UnixNano())
+	}
+	t.Logf("repeat with -netloom.seed=%d", fresh)
+	seen := map[string]int{}
+	for _, seed := range []uint64{2, fresh} {
+		dir := t.TempDir()
+		text, err := policygen.YAML(policygen.Generate(seed, policygen.Size{Services: 8, Nodes: 3}))
+		require.NoError(t, err)
+		write(t, dir, "cluster.yaml", string(text))
+		server := emptyDatabase(t)
+		applied := netloom(t, "apply", "--manifests", dir, "--ovn-nb", server.Addr())
+		require.Contains(t, applied.out, "create", "seed %d: %s", seed, applied.errout)
+		for _, table := range randomTables() {
+			for _, uuid := range uuidsOf(t, server, table) {
+				seen[table]++
+				got := netloom(t, "explain", "row", uuid, "--ovn-nb", server.Addr(), "-o", "json")
+				require.Equal(t, exitOK, got.code, "seed %d: %s %s: %s", seed, table, uuid, got.errout)
+				var trails []ovn.Trail
+				require.NoError(t, json.Unmarshal([]byte(got.out), &trails))
+				require.Len(t, trails, 1)
+				require.NotEmpty(t, trails[0].Origins, "seed %d: %+v", seed, trails[0])
+			}
+		}
+	}
+	for _, table := range randomTables() {
+		require.NotZero(t, seen[table], "no row of %s", table)
+	}
+}
+
+// emptyDatabase is one with a switch for each node of random clusters, and nothing of netloom's.
+func emptyDatabase(t *testing.T) *ovsdbtest.Server {
+	t.Helper()
+	server, err := ovsdbtest.NewServer(schema.NB2303())
+	require.NoError(t, err)
+	t.Cleanup(server.Close)
+	require.NoError(t, server.AddSwitch("sw"))
+	require.NoError(t, server.Start("unix:"+filepath.Join(t.TempDir(), "nb")))
+	return server
+}
+
+// uuidsOf lists the rows of a table.
+func uuidsOf(t *testing.T, server *ovsdbtest.Server, table string) []string {
+	t.Helper()
+	results, err := server.Transact(libovsdb.Operation{
+		Op: libovsdb.OperationSelect, Table: table, Where: []libovsdb.Condition{}, Columns: []string{"_uuid"},
+	})
+	require.NoError(t, err)
+	var out []string
+	for _, row := range results[0].Rows {
+		out = append(out, ovsdb.String(row["_uuid"]))
+	}
+	return out
+}
