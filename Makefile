@@ -28,7 +28,8 @@ POLICIES   ?= 1000
 # What starts goroutines, or is called from several.
 RACE_ROOMS  := ./labelcache/... ./translator/... ./pkg/... ./backends/... ./test/scenario/... ./test/edge/...
 # The client's floor needs a server; the benchmarks of test/bench say themselves when there is none.
-BENCH_ROOMS := ./labelcache/... ./translator/... ./pkg/watch/... ./pkg/ovsdb/nbtrace/... ./test/bench/... \
+BENCH_ROOMS := ./labelcache/... ./translator/... ./pkg/watch/... ./pkg/ovsdb/nbtrace/... \
+	./pkg/query ./pkg/reach ./pkg/webui ./cmd/netloom ./test/bench/... \
 	$(if $(shell PATH=$$PATH:/usr/sbin command -v ovsdb-server),./pkg/ovsdb)
 E2E_ROOMS   := ./test/e2e/... ./pkg/ovsdb/... ./backends/...
 
