@@ -85,15 +85,19 @@ func (d *Daemon) ready(w http.ResponseWriter, _ *http.Request) {
 // that: then nothing is missing. What is left as it is for want of objects that cannot be read is told besides: without netloom
 // it would fare no better.
 func (d *Daemon) readiness() (missing, told []string) {
+	problems, old := d.pipeline.Problems(), []string(nil)
 	if d.pipeline.Latest() == nil {
 		missing = append(missing, "the source has not synced")
-		for _, problem := range d.pipeline.Problems() {
+		for _, problem := range problems {
 			missing = append(missing, problem.Error())
 		}
+	} else {
+		old = stale(problems)
 	}
 	told, lacking := d.duty()
 	missing = slices.Concat(missing, lacking, d.webhook.unready())
-	return missing, slices.Concat(told, degraded(d.pipeline.Withheld()), d.opts.SDWAN.refused.degraded(), d.webhook.degraded(), d.feedback.degraded())
+	return missing, slices.Concat(told, degraded(d.pipeline.Withheld()), old,
+		d.opts.SDWAN.refused.degraded(), d.webhook.degraded(), d.feedback.degraded())
 }
 
 // latest answers 503 itself where there is no snapshot yet.

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -45,6 +46,17 @@ func (p *Pipeline) Withheld() []watch.Kind {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	return slices.Clone(p.withheld)
+}
+
+// stale says for people which resources were read and cannot be any more, a line for each.
+func stale(problems []error) []string {
+	var lines []string
+	for _, err := range problems {
+		if p := (watch.Problem{}); errors.As(err, &p) && p.Stale {
+			lines = append(lines, fmt.Sprintf("degraded: %s cannot be read any more, so that what was known of them stands: %s", p.Where, p.Message))
+		}
+	}
+	return lines
 }
 
 // degraded says for people what is left as it is for want of kinds that cannot be read, a line for each area.

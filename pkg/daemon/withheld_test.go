@@ -101,6 +101,24 @@ func TestServicesThatMayNotBeRead(t *testing.T) {
 	require.NotContains(t, body, "netloom_source_withheld{")
 }
 
+// TestReadyTellsWhatGrowsOld takes the right to see pods away from a daemon that has seen them.
+func TestReadyTellsWhatGrowsOld(t *testing.T) {
+	source := newFakeSource()
+	source.put(namespace("shop"), pod("web", "web", "n", "10.0.0.1"))
+	source.sync()
+	d, err := daemon.New(embeddedOptions(source), testLog(t))
+	require.NoError(t, err)
+	r := startMade(t, d)
+	r.await("ready", func() bool { _, body := r.get("/readyz"); return body == "ok\n" })
+	source.complain(watch.Problem{Where: "pods", Message: "forbidden", Stale: true}, watch.Problem{Where: "a.yaml", Message: "not a manifest"})
+	r.await("it is told", func() bool { _, body := r.get("/readyz"); return body != "ok\n" })
+	code, body := r.get("/readyz")
+	require.Equal(t, http.StatusOK, code)
+	require.Equal(t, "ok\ndegraded: pods cannot be read any more, so that what was known of them stands: forbidden\n", body)
+	source.complain()
+	r.await("it is well", func() bool { _, body := r.get("/readyz"); return body == "ok\n" })
+}
+
 func TestReadyTellsWhatIsWithheld(t *testing.T) {
 	source := newFakeSource()
 	source.put(namespace("shop"))

@@ -210,7 +210,8 @@ func (k *Kubernetes) failed(r *resource, err error) {
 	p := Problem{Where: r.plural, Message: err.Error()}
 	k.mu.Lock()
 	k.refuse(r, err)
-	if k.isWithheld(r.kind) {
+	p.Stale = !k.isWithheld(r.kind)
+	if !p.Stale {
 		p.Message += "; what was written for such objects stays as it is until they can be read"
 	}
 	news := k.problems[r.kind] != p

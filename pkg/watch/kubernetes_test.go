@@ -285,6 +285,7 @@ func TestRefusedResourceIsAProblemUntilItIsNot(t *testing.T) {
 	await(t, k, 5*time.Second, func() bool { return len(k.Problems()) == 1 })
 	require.Equal(t, "pods", k.Problems()[0].Where)
 	require.Contains(t, k.Problems()[0].Message, "forbidden")
+	require.True(t, k.Problems()[0].Stale)
 	require.False(t, k.Synced(), "a kind that was never listed is not known to have no objects")
 
 	close(allow)

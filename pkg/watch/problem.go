@@ -12,6 +12,8 @@ type Problem struct {
 	Where   string // file, document and object, or the resource, such as "a.yaml: document 2: Pod shop/web"
 	Field   string // path of the field inside the document, such as "spec.ingress[0].ports[0].port"; "" for the whole
 	Message string // what is wrong, without a full stop
+	// Stale says that a whole resource cannot be read at present: what was read of it stays, and grows old.
+	Stale bool
 }
 
 // Error spells p on one line, such as

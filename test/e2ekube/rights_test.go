@@ -208,6 +208,9 @@ func TestRights(t *testing.T) {
 				"netloom-services": "degraded: ",
 			}[r.role])
 		}
+		if r.verb == "watch" {
+			w.awaitReadiness("degraded: " + r.resource)
+		}
 		if r.resource == "leases" {
 			w.awaitReadiness("standby: nobody leads: ")
 		}
