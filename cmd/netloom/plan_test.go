@@ -54,6 +54,28 @@ func TestPlanBetweenTwoStates(t *testing.T) {
 	require.Regexp(t, `^nothing to do\ncost: 4 ACLs \(\+0\)`, got.out)
 }
 
+func TestPlanBetweenTwoDirectories(t *testing.T) {
+	before, after := manifests(t), manifests(t)
+	write(t, before, "policies.yaml", policies(2))
+	write(t, after, "policies.yaml", strings.Replace(strings.Replace(policies(2), "port: 5432", "port: 6000", 1), "client-b", "client-z", 3))
+	got := netloom(t, "plan", "--from", before, "--to", after)
+	require.Equal(t, exitDifference, got.code, got.errout)
+	require.Empty(t, got.errout)
+	require.Contains(t, got.out, "- ACL shop/db-client-b ingress[0]  (NetworkPolicy/shop/db-client-b spec.ingress[0])\n")
+	require.Contains(t, got.out, "+ ACL shop/db-client-z ingress[0]  (NetworkPolicy/shop/db-client-z spec.ingress[0])\n")
+	require.Contains(t, got.out, "tcp.dst == 6000")
+	require.Regexp(t, `\ncost: 4 ACLs \(\+0\), about \d+ flows \(\+0\) on`, got.out)
+	back := netloom(t, "plan", "--from", after, "--to", before)
+	require.Contains(t, back.out, "+ ACL shop/db-client-b ingress[0]  (NetworkPolicy/shop/db-client-b spec.ingress[0])\n")
+
+	// The second directory in the place of the first comes beside what it does not name.
+	got = netloom(t, "plan", "-f", before, "--with", after)
+	require.Equal(t, exitDifference, got.code, got.errout)
+	require.Contains(t, got.out, "+ ACL shop/db-client-z ingress[0]")
+	require.NotContains(t, got.out, "ACL shop/db-client-b ", "it stays")
+	require.Regexp(t, `\ncost: 5 ACLs \(\+1\)`, got.out)
+}
+
 func TestDrift(t *testing.T) {
 	dir, server := manifests(t), database(t)
 	write(t, dir, "policies.yaml", policies(2))
