@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -56,9 +57,16 @@ func TestPolicyStatus(t *testing.T) {
 	require.EqualValues(t, 1, s.Status.Peers[0].Pods)
 	require.EqualValues(t, 2, s.Status.Peers[0].Addresses)
 	require.Positive(t, s.Status.Targets[0].Rows)
+	require.Positive(t, s.Status.Targets[0].Revision)
+	require.WithinDuration(t, time.Now(), s.Status.Targets[0].Since.Time, 2*patience)
 
 	w.enforcedOnceWritten()
 	w.problemsAreNamed()
+	w.awaitEvent("Service/web", corev1.EventTypeNormal, "Balanced", "ovn balances tcp/")
+	w.kube.Apply(strings.Replace(service, "RequireDualStack", "RequireDualStack\n  externalIPs: [203.0.113.7]", 1))
+	w.awaitEvent("Service/web", corev1.EventTypeNormal, "Balanced", "203.0.113.7")
+	w.kube.Apply(`{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: odd}, spec: {ports: [{port: 1}], externalIPs: ["2001:db8::7"]}}`)
+	w.awaitEvent("Service/odd", corev1.EventTypeWarning, "Problem", "spec.externalIPs[0]: 2001:db8::7 is of a family that the Service has no cluster IP of")
 
 	t.Log("a restart writes nothing")
 	before := w.versions()
@@ -99,11 +107,16 @@ func (w *world) enforcedOnceWritten() {
 	require.Equal(w.t, old, s.Status.Targets[0].Generation)
 	require.False(w.t, s.Status.Targets[0].Enforced)
 	w.awaitRow("db", "True", 1)
+	since, revision := s.Status.Targets[0].Since, s.Status.Targets[0].Revision
+	require.NotNil(w.t, since, "that of the generation that is in force")
 	w.ovn.StartDB()
 	w.awaitRow("web", "True", old+1)
+	s = w.policyStatus("web")
+	require.False(w.t, s.Status.Targets[0].Since.Before(since))
+	require.Greater(w.t, s.Status.Targets[0].Revision, revision)
 	w.agree()
 	require.False(w.t, w.connects(web, api, 80))
-	w.awaitEvent("web", corev1.EventTypeNormal, "Enforced", fmt.Sprintf("generation %d is enforced by ovn", old+1))
+	w.awaitEvent("NetworkPolicy/web", corev1.EventTypeNormal, "Enforced", fmt.Sprintf("generation %d is enforced by ovn", old+1))
 }
 
 // problemsAreNamed has a policy that cannot be understood whole.
@@ -121,13 +134,13 @@ func (w *world) problemsAreNamed() {
 		w.kube.Apply(webReaches("5432"))
 		w.awaitRow("web", "True", w.generation("web"))
 	}
-	w.awaitEvent("web", corev1.EventTypeWarning, "Problem", field+": ")
+	w.awaitEvent("NetworkPolicy/web", corev1.EventTypeWarning, "Problem", field+": ")
 }
 
 // feedbackRightsAreNeeded holds that each right of the role is used, and takes each away: that is told, and nothing goes.
 func (w *world) feedbackRightsAreNeeded() {
 	w.t.Helper()
-	rights := slices.DeleteFunc(rightsOf(w.t, central(w.t, "feedback")(settingsFor(w.ovn))), func(r right) bool { return r.role != feedbackRole })
+	rights := rightsOfRole(w.t, central(w.t, "feedback")(settingsFor(w.ovn)), feedbackRole)
 	require.Len(w.t, rights, 7)
 	settled := w.ovn.Dump()
 	for _, r := range rights {
@@ -156,6 +169,7 @@ func (w *world) feedbackRightsAreNeeded() {
 		{right{group: group, resource: "policystatuses", verb: "patch"}, w.dropStatus, "degraded: PolicyStatus objects cannot be written"},
 		{right{group: group, resource: "policystatuses", verb: "create"}, w.dropStatus, "degraded: PolicyStatus objects cannot be written"},
 		{right{group: "", resource: "events", verb: "create"}, edit, "not allowed to create events"},
+		{right{group: "", resource: "events", verb: "patch"}, w.problemsAreNamed, "not allowed to patch events"},
 	} {
 		tc.role = feedbackRole
 		require.Contains(w.t, rights, tc.right)
@@ -170,6 +184,9 @@ func (w *world) feedbackRightsAreNeeded() {
 		require.GreaterOrEqual(w.t, len(w.rows()), had-1, "nothing is deleted, but by the test")
 		require.Equal(w.t, countRows(settled), countRows(w.ovn.Dump()))
 		giveBack()
+		if tc.resource == "events" { // it is told until the same has been tried again
+			tc.trigger()
+		}
 		edit()
 		w.awaitReadiness("ok\n")
 		w.awaitRow("web", "True", w.generation("web"))
@@ -258,14 +275,14 @@ func (w *world) awaitRow(name, enforced string, generation int64) {
 	})
 }
 
-// awaitEvent waits until people were told of a policy.
-func (w *world) awaitEvent(name, kind, reason, message string) {
+// awaitEvent waits until people were told of a policy or a Service.
+func (w *world) awaitEvent(object, kind, reason, message string) {
 	w.t.Helper()
-	ovnlab.Eventually(w.t, patience, reason+" of "+name+": "+message, func() bool {
+	ovnlab.Eventually(w.t, patience, reason+" of "+object+": "+message, func() bool {
 		list, err := w.kube.Client().CoreV1().Events("shop").List(w.t.Context(), metav1.ListOptions{})
 		require.NoError(w.t, err)
 		return slices.ContainsFunc(list.Items, func(e corev1.Event) bool {
-			return e.InvolvedObject.Kind == "NetworkPolicy" && e.InvolvedObject.Name == name && e.Type == kind &&
+			return e.InvolvedObject.Kind+"/"+e.InvolvedObject.Name == object && e.Type == kind &&
 				e.Reason == reason && strings.Contains(e.Message, message)
 		})
 	})
