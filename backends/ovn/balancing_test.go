@@ -97,7 +97,8 @@ func TestWhatBackendsAreWrittenAs(t *testing.T) {
 		},
 		{
 			name: "the unspecified address never", want: "10.0.0.2:8080",
-			change: func(f *intent.Frontend) { f.Backends[0].Addr = netip.IPv4Unspecified() },
+			change:   func(f *intent.Frontend) { f.Backends[0].Addr = netip.IPv4Unspecified() },
+			wantSkip: "tcp/10.96.0.1:80: backend 0.0.0.0:8080 is left out, no packet can be sent to an unspecified address",
 		},
 		{
 			name: "an address of the other family never, it would void all", want: "10.0.0.2:8080",
@@ -108,7 +109,13 @@ func TestWhatBackendsAreWrittenAs(t *testing.T) {
 			r := newRigOn(t, schema.NB2303(), "ovn-kubernetes", ovn.LoadBalancing{})
 			lb := web(intent.ClusterAddress, tc.change)
 			lb.RejectEmpty = !tc.accepts
-			r.reconcile(t, balanced(lb))
+			var skips []string
+			for _, skip := range r.reconcile(t, balanced(lb)).Skips {
+				if skip.Intent == string(lb.ID) {
+					skips = append(skips, skip.Reason)
+				}
+			}
+			require.Equal(t, tc.wantSkip, strings.Join(skips, "; "))
 			if tc.wantRow == "" {
 				tc.wantRow = "shop/web:tcp:cluster"
 			}

@@ -137,6 +137,7 @@ func (r *renderer) balancer(lb *intent.LoadBalancer) *balancer {
 		if !w.expressible(f) {
 			continue
 		}
+		w.tellUnspecified(f)
 		for _, p := range partsOf(f) {
 			w.frontend(f, p)
 		}
@@ -221,6 +222,15 @@ func (w *balancerWriter) value(f *intent.Frontend, chosen []intent.Backend) stri
 		return ""
 	default:
 		return nowhere(intent.FamilyOf(f.Addr))
+	}
+}
+
+// tellUnspecified takes note of a backend that value leaves out.
+func (w *balancerWriter) tellUnspecified(f *intent.Frontend) {
+	for i := range f.Backends {
+		if b := &f.Backends[i]; b.Addr.IsUnspecified() {
+			w.skip("%s: backend %s is left out, no packet can be sent to an unspecified address", f, b.AddrPort())
+		}
 	}
 }
 
