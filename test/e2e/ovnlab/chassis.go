@@ -112,7 +112,19 @@ func (c *Chassis) SyncHV() {
 // Flows counts the OpenFlow flows of the chassis.
 func (c *Chassis) Flows() int {
 	c.lab.tb.Helper()
-	out := c.lab.run("ovs-ofctl", "-O", "OpenFlow13", "dump-aggregate", "unix:"+c.path("br-int.mgmt"))
+	return c.count("")
+}
+
+// Learned counts the flows by which the chassis remembers to which backend a client belongs: those of the table that OVN
+// calls OFTABLE_CHK_LB_AFFINITY.
+func (c *Chassis) Learned() int {
+	c.lab.tb.Helper()
+	return c.count("table=78")
+}
+
+func (c *Chassis) count(match string) int {
+	c.lab.tb.Helper()
+	out := c.lab.run("ovs-ofctl", "-O", "OpenFlow13", "dump-aggregate", "unix:"+c.path("br-int.mgmt"), match)
 	_, rest, ok := strings.Cut(out, "flow_count=")
 	var n int
 	if _, err := fmt.Sscan(rest, &n); !ok || err != nil {
