@@ -144,6 +144,22 @@ func TestRequests(t *testing.T) {
 	}, device.requests())
 }
 
+// TestRefusedAgain logs in once more when a session has ended, and tries no third time when the new one is refused as well.
+func TestRefusedAgain(t *testing.T) {
+	c, device := scripted(t, loggedIn(), says("200 OK", isJSON, `{"zones":[]}`), refused(), loggedIn(), refused(), loggedIn(), says("200 OK", isJSON, `{"zones":[]}`))
+	_, err := c.List(t.Context(), openwrt.Zones)
+	require.NoError(t, err)
+	_, err = c.List(t.Context(), openwrt.Zones)
+	require.ErrorIs(t, err, openwrt.ErrUnauthorized)
+	var sent []string
+	for _, r := range device.requests() {
+		line, _, _ := strings.Cut(r, " HTTP")
+		sent = append(sent, line)
+	}
+	const login, list = "POST /cgi-bin/luci/", "GET /cgi-bin/luci/sdewan/firewall/v1/zones"
+	require.Equal(t, []string{login, list, list, login, list}, sent)
+}
+
 // TestBadAnswers sees what a client makes of answers that are none, and that it repeats nothing of them.
 func TestBadAnswers(t *testing.T) {
 	body := func(code, text string) string {

@@ -1,0 +1,48 @@
+package openwrt
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/openwrt"
+)
+
+// TestTwoZonesOfOneName lets two zones have one name on the device, which six digits of a hash allow: one of them is
+// written, and the reason why the other is not names both.
+func TestTwoZonesOfOneName(t *testing.T) {
+	scope := intent.Scope{Namespace: "shop", Purpose: "cnf"}
+	zone := func(i int) *intent.EdgeIntent {
+		o := intent.Origin{Kind: "FirewallZone", Namespace: "shop", Name: fmt.Sprintf("z%d", i)}
+		return &intent.EdgeIntent{ID: intent.NewEdgeID(scope, o, ""), Scope: scope, Origin: o, Spec: &intent.Zone{Networks: []string{"lan"}}}
+	}
+	names := newNamer("netloom")
+	seen := map[string]*intent.EdgeIntent{}
+	var one, other *intent.EdgeIntent
+	for i := 0; other == nil; i++ {
+		require.Less(t, i, 1_000_000)
+		e := zone(i)
+		name := names.object(openwrt.Zones, string(e.ID), e.Origin.Name)
+		if one = seen[name]; one != nil {
+			other = e
+		}
+		seen[name] = e
+	}
+	b := intent.NewSnapshot().Next()
+	gateway := &intent.Gateway{ID: "shop/cnf-0", Scope: scope, Ready: true, Networks: map[string]string{"lan": "net0"}}
+	b.PutGateway(gateway)
+	b.PutEdgeIntent(one)
+	b.PutEdgeIntent(other)
+	got := render(b.Commit(), gateway, names, nil, false, nil)
+	require.Len(t, got.objects, 1)
+	require.Len(t, got.skips, 1)
+	both := got.skips[0].Intent + " " + got.skips[0].Reason
+	require.Contains(t, both, string(one.ID))
+	require.Contains(t, both, string(other.ID))
+	for _, w := range got.objects {
+		require.NotEqual(t, got.skips[0].Intent, w.intent, "one of them is there")
+		require.Contains(t, got.skips[0].Reason, w.name)
+	}
+}
