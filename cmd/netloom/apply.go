@@ -73,7 +73,9 @@ func apply(cmd *cobra.Command, cfg *config.Config, dryRun bool, output string) e
 		return err
 	}
 	log := quietLog(cmd, cfg)
+	done := progress(cmd, "reading")
 	want, problems, err := daemon.ReadOnce(cmd.Context(), optionsOf(cfg), log)
+	done()
 	if err != nil {
 		return err
 	}
@@ -85,7 +87,9 @@ func apply(cmd *cobra.Command, cfg *config.Config, dryRun bool, output string) e
 	var waiting []string
 	var plan *backends.Plan
 	if dryRun {
+		done = progress(cmd, "planning")
 		plan, err = daemon.DryRun(cmd.Context(), settings, want)
+		done()
 	} else {
 		plan, waiting, err = applyGuarded(cmd, cfg, settings, want)
 	}
@@ -146,6 +150,7 @@ func applyGuarded(
 	if cfg.Force {
 		guard = func(*backends.Plan) error { return nil }
 	}
+	defer progress(cmd, "writing")()
 	applied, err := daemon.ApplyOnce(cmd.Context(), settings, want, guard)
 	return applied.Plan, applied.Waiting, err
 }

@@ -64,6 +64,7 @@ func (f *manifestsFlag) load(cmd *cobra.Command) (query.State, error) {
 		return query.State{}, err
 	}
 	opts.Translator.Node = f.node
+	defer progress(cmd, "reading")()
 	return daemon.LoadState(opts)
 }
 
@@ -82,6 +83,7 @@ func (f *manifestsFlag) edited(cmd *cobra.Command, with, without []string) (quer
 		}
 		opts.Without = append(opts.Without, ref)
 	}
+	defer progress(cmd, "reading")()
 	return daemon.LoadState(opts)
 }
 

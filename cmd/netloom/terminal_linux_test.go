@@ -1,10 +1,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
-	"io"
+	"net"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -12,6 +16,12 @@ import (
 
 // onTerminal runs a command line whose streams are a terminal, and returns what a person sees there.
 func onTerminal(t *testing.T, args ...string) (int, string) {
+	t.Helper()
+	return untilSeen(t, "\x00", func() {}, args...)
+}
+
+// untilSeen is onTerminal, and calls a function once a text is seen there.
+func untilSeen(t *testing.T, text string, then func(), args ...string) (int, string) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
@@ -27,12 +37,26 @@ func onTerminal(t *testing.T, args ...string) (int, string) {
 
 	seen := make(chan string)
 	go func() {
-		text, _ := io.ReadAll(master) // it ends with an error, when nobody holds the terminal any more
-		seen <- string(text)
+		var all strings.Builder
+		chunk, told := make([]byte, 4096), false
+		for {
+			n, err := master.Read(chunk) // an error, when nobody holds the terminal any more
+			all.Write(chunk[:n])
+			if !told && strings.Contains(all.String(), text) {
+				told = true
+				then()
+			}
+			if err != nil {
+				seen <- all.String()
+				return
+			}
+		}
 	}()
 	out, errout := os.Stdout, os.Stderr
 	os.Stdout, os.Stderr = terminal, terminal
-	code := run(t.Context(), args)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	code := run(ctx, args)
 	os.Stdout, os.Stderr = out, errout
 	require.NoError(t, terminal.Close())
 	return code, <-seen
@@ -54,4 +78,38 @@ func TestPlanIsColouredOnATerminal(t *testing.T) {
 	t.Setenv("NO_COLOR", "1")
 	_, seen = onTerminal(t, args...)
 	require.NotContains(t, seen, "\x1b[")
+}
+
+// TestLongOperationsShowProgress holds up what a command waits for until the terminal tells of it.
+func TestLongOperationsShowProgress(t *testing.T) {
+	t.Run("test reads", func(t *testing.T) {
+		from, to, err := os.Pipe()
+		require.NoError(t, err)
+		before := os.Stdin
+		os.Stdin = from
+		t.Cleanup(func() { os.Stdin = before })
+		expectations := filepath.Join(exampleDir, "expectations.yaml")
+		_, seen := untilSeen(t, "reading … 1s", func() { _ = to.Close() }, "test", "-f", "-", expectations)
+		require.Contains(t, seen, "reading … 1s\r\x1b[K", "it is taken back")
+	})
+	for name, args := range map[string][]string{"writing": nil, "planning": {"--dry-run"}} {
+		t.Run("apply is "+name, func(t *testing.T) {
+			mute, err := new(net.ListenConfig).Listen(t.Context(), "unix", filepath.Join(t.TempDir(), "nb"))
+			require.NoError(t, err)
+			hangUp := func() { _ = mute.Close() }
+			t.Cleanup(hangUp)
+			accepted := make(chan net.Conn, 1)
+			go func() {
+				if conn, err := mute.Accept(); err == nil {
+					accepted <- conn
+				}
+			}()
+			code, seen := untilSeen(t, name+" … 1s", func() {
+				hangUp()
+				_ = (<-accepted).Close()
+			}, append([]string{"apply", "--manifests", exampleDir, "--ovn-nb", "unix:" + mute.Addr().String()}, args...)...)
+			require.Equal(t, exitProblems, code)
+			require.Contains(t, seen, name+" … 1s")
+		})
+	}
 }

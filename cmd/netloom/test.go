@@ -45,11 +45,13 @@ It exits with 0 when all are met, and with 1 when one is not or cannot be judged
 		}
 		all := make([]checked, 0, len(files))
 		failed, count := 0, 0
+		done := progress(cmd, "judging")
 		for i, file := range files {
 			results := inv.Check(file)
 			all = append(all, checked{args[i], results})
 			failed, count = failed+results.Failed, count+len(results.Results)
 		}
+		done()
 		if err := printChecked(cmd.OutOrStdout(), output.form, all, quiet); err != nil {
 			return err
 		}
