@@ -17,7 +17,7 @@ func TestDeviceSim(t *testing.T) {
 	defer stop()
 	read, write := io.Pipe()
 	root := newRoot()
-	root.SetArgs([]string{"device-sim"})
+	root.SetArgs([]string{"device-sim", "--listen", "127.0.0.2:0"})
 	root.SetOut(write)
 	ended := make(chan error, 1)
 	go func() {
@@ -27,7 +27,7 @@ func TestDeviceSim(t *testing.T) {
 	out := bufio.NewReader(read)
 	line, err := out.ReadString('\n')
 	require.NoError(t, err)
-	m := regexp.MustCompile(`^serving (http://127\.0\.0\.1:\d+/cgi-bin/luci/), user root, password root1\n$`).FindStringSubmatch(line)
+	m := regexp.MustCompile(`^serving (http://127\.0\.0\.2:\d+/cgi-bin/luci/), user root, password root1\n$`).FindStringSubmatch(line)
 	require.NotNil(t, m, line)
 
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, m[1]+"sdewan/firewall/v1/zones",

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/openwrt/openwrttest"
 )
 
@@ -155,6 +156,37 @@ func TestAnHourWithoutChanges(t *testing.T) {
 			t.Logf("API: %s, %d times", request, n)
 			require.LessOrEqual(t, n, int(time.Hour/Interval+1), request)
 		}
+	})
+}
+
+// TestAnHourOfReports counts what docs/operations.md says of an hour with reports for CNFStatus, with the defaults.
+func TestAnHourOfReports(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := NewCluster(t)
+		defer c.Close()
+		site(t, c, 2, 50)
+		c.change = func(o *daemon.Options) { o.SDWAN.StatusInterval = Interval }
+		c.Start()
+		time.Sleep(time.Minute)
+		require.NoError(t, (&stage{cluster: c}).mark(nil))
+		time.Sleep(time.Hour)
+		for _, r := range c.devices.all() {
+			got := costOf(r.device)
+			t.Logf("%s, an hour with reports: %+v", r.key(), got)
+			require.Zero(t, got.writes)
+			require.InDelta(t, 1680, got.reads, 14, "13 lists and a report in each interval, give or take one")
+			require.LessOrEqual(t, got.logins, 2)
+			require.LessOrEqual(t, got.reads+got.logins, 1682)
+		}
+		writes := 0
+		for request, n := range c.API.Requests() {
+			t.Logf("API: %s, %d times", request, n)
+			if verb, _, _ := strings.Cut(request, " "); verb != "get" && verb != "list" && verb != "watch" {
+				require.Contains(t, request, "cnfstatuses")
+				writes += n
+			}
+		}
+		require.InDelta(t, 120, writes, 1, "one of CNFStatus in each interval")
 	})
 }
 
