@@ -72,7 +72,7 @@ func (w *World) Service(key Key, was Service) (out Service, settled bool) {
 		if _, skipped := t.skips[string(id)]; skipped {
 			continue
 		}
-		if t.all || t.balancers[id] || t.Stale {
+		if t.all || t.behind.LoadBalancers[id] || t.Stale {
 			settled = false
 			out.Balanced = append(out.Balanced, slices.DeleteFunc(slices.Clone(was.Balanced), func(old string) bool {
 				return !strings.HasPrefix(old, t.Name+" ")

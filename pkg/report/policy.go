@@ -130,7 +130,7 @@ func (w *World) target(t *target, p Policy, intents []*intent.Policy, had *v1alp
 
 // judge says whether a target enforces the intents that a policy became, which have or had these IDs, and why not.
 func (t *target) judge(ids [2]intent.PolicyID, intents []*intent.Policy) (reason, message string) {
-	lacks := t.all || t.policies[ids[0]] || t.policies[ids[1]] || t.Trouble != "" && t.lacksMembers(intents)
+	lacks := t.all || t.behind.Policies[ids[0]] || t.behind.Policies[ids[1]] || t.Trouble != "" && t.lacksMembers(intents)
 	skipped := ""
 	for _, i := range intents {
 		if why, ok := t.skips[string(i.ID)]; ok && skipped == "" {
@@ -156,11 +156,11 @@ func (t *target) judge(ids [2]intent.PolicyID, intents []*intent.Policy) (reason
 // lacksMembers says whether the target may not hold who belongs to the sets of intents.
 func (t *target) lacksMembers(intents []*intent.Policy) bool {
 	for _, i := range intents {
-		if t.sets[i.Subject] {
+		if t.behind.Sets[i.Subject] {
 			return true
 		}
 		for j := range i.Rules {
-			if r := &i.Rules[j]; t.sets[r.Subject] || t.sets[r.Peer.Set] {
+			if r := &i.Rules[j]; t.behind.Sets[r.Subject] || t.behind.Sets[r.Peer.Set] {
 				return true
 			}
 		}

@@ -73,11 +73,9 @@ type World struct {
 // target is a target with what it may not hold yet.
 type target struct {
 	Target
-	all       bool // it may lack anything
-	policies  map[intent.PolicyID]bool
-	sets      map[intent.SetID]bool // created, dropped or with other members
-	balancers map[intent.LoadBalancerID]bool
-	skips     map[string]string // reasons by intent
+	all    bool              // it may lack anything
+	behind intent.Touched    // what became different since it agreed
+	skips  map[string]string // reasons by intent
 }
 
 // NewWorld puts facts in order.
@@ -93,37 +91,16 @@ func NewWorld(f Facts) *World {
 }
 
 func newTarget(t Target, s *intent.Snapshot) target {
-	out := target{
-		Target: t, policies: map[intent.PolicyID]bool{}, sets: map[intent.SetID]bool{},
-		balancers: map[intent.LoadBalancerID]bool{}, skips: map[string]string{},
-	}
+	out := target{Target: t, skips: map[string]string{}}
 	for _, skip := range t.Skips {
 		out.skips[skip.Intent] = skip.Reason
 	}
 	if t.Revision >= s.Revision() && t.Revision > 0 {
 		return out
 	}
-	changes, ok := s.Since(t.Revision)
-	if !ok {
-		out.all = true
-		return out
-	}
-	for i := range changes {
-		c := &changes[i]
-		for _, id := range c.Policies {
-			out.policies[id] = true
-		}
-		for _, id := range c.Sets {
-			out.sets[id] = true
-		}
-		for j := range c.Members {
-			out.sets[c.Members[j].ID] = true
-		}
-		for _, id := range c.LoadBalancers {
-			out.balancers[id] = true
-		}
-		out.all = out.all || c.Families && t.Trouble != ""
-	}
+	var known bool
+	out.behind, known = s.TouchedSince(t.Revision)
+	out.all = !known || out.behind.Families && t.Trouble != ""
 	return out
 }
 

@@ -1,7 +1,6 @@
 package status
 
 import (
-	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -60,8 +59,7 @@ type gateway struct {
 	blind bool // nothing is written, because some kind cannot be read
 	// unasked: nobody has asked it for anything since the process began.
 	unasked bool
-	lacks   map[intent.EdgeID]bool
-	sets    map[intent.SetID]bool
+	behind  intent.Touched    // what became different since its loop agreed
 	skips   map[string]string // reasons by intent
 }
 
@@ -83,9 +81,7 @@ func NewWorld(f Facts) *World {
 }
 
 func newGateway(g *intent.Gateway, loop Loop, s *intent.Snapshot) *gateway {
-	out := &gateway{
-		Gateway: g, loop: loop, lacks: map[intent.EdgeID]bool{}, sets: map[intent.SetID]bool{}, skips: map[string]string{},
-	}
+	out := &gateway{Gateway: g, loop: loop, skips: map[string]string{}}
 	for _, skip := range loop.Skips {
 		out.skips[skip.Intent] = skip.Reason
 	}
@@ -96,24 +92,9 @@ func newGateway(g *intent.Gateway, loop Loop, s *intent.Snapshot) *gateway {
 	if loop.Revision >= s.Revision() {
 		return out
 	}
-	changes, ok := s.Since(loop.Revision)
-	if !ok {
-		out.all = true
-		return out
-	}
-	for i := range changes {
-		c := &changes[i]
-		for _, id := range c.Edges {
-			out.lacks[id] = true
-		}
-		for _, id := range c.Sets {
-			out.sets[id] = true
-		}
-		for j := range c.Members {
-			out.sets[c.Members[j].ID] = true
-		}
-		out.all = out.all || c.Unknown || slices.Contains(c.Gateways, g.ID)
-	}
+	var known bool
+	out.behind, known = s.TouchedSince(loop.Revision)
+	out.all = !known || out.behind.Unknown || out.behind.Gateways[g.ID]
 	return out
 }
 
@@ -124,11 +105,11 @@ func (g *gateway) lacking(base intent.EdgeID, of []*intent.EdgeIntent) bool {
 	}
 	for _, e := range of {
 		app, ok := e.Spec.(*intent.Application)
-		if g.lacks[e.ID] || ok && g.sets[app.Sources] {
+		if g.behind.Edges[e.ID] || ok && g.behind.Sets[app.Sources] {
 			return true
 		}
 	}
-	for id := range g.lacks { // what was there and is not any more
+	for id := range g.behind.Edges { // what was there and is not any more
 		if id == base || strings.HasPrefix(string(id), string(base)+"/") {
 			return true
 		}

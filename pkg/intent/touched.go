@@ -1,0 +1,42 @@
+package intent
+
+// Touched is what several changes speak of, each once.
+type Touched struct {
+	Sets          map[SetID]bool // created, dropped or with other members
+	Policies      map[PolicyID]bool
+	LoadBalancers map[LoadBalancerID]bool
+	Edges         map[EdgeID]bool
+	Gateways      map[GatewayID]bool
+	Families      bool // Snapshot.Families differs
+	Unknown       bool // Snapshot.Unknown differs
+}
+
+// TouchedSince gathers what became different after revision r. It is false where s does not remember as far back, and then
+// anything may have: see Since.
+func (s *Snapshot) TouchedSince(r Revision) (Touched, bool) {
+	t := Touched{
+		Sets: map[SetID]bool{}, Policies: map[PolicyID]bool{}, LoadBalancers: map[LoadBalancerID]bool{},
+		Edges: map[EdgeID]bool{}, Gateways: map[GatewayID]bool{},
+	}
+	changes, ok := s.Since(r)
+	for i := range changes {
+		c := &changes[i]
+		for j := range c.Members {
+			t.Sets[c.Members[j].ID] = true
+		}
+		add(t.Sets, c.Sets)
+		add(t.Policies, c.Policies)
+		add(t.LoadBalancers, c.LoadBalancers)
+		add(t.Edges, c.Edges)
+		add(t.Gateways, c.Gateways)
+		t.Families = t.Families || c.Families
+		t.Unknown = t.Unknown || c.Unknown
+	}
+	return t, ok
+}
+
+func add[K comparable](to map[K]bool, ids []K) {
+	for _, id := range ids {
+		to[id] = true
+	}
+}
