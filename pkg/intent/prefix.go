@@ -2,28 +2,60 @@ package intent
 
 import (
 	"cmp"
+	"math"
 	"net/netip"
 	"slices"
 )
 
-// SubtractPrefixes is block without the excepts, as disjoint prefixes. Excepts may overlap, nest, lie outside or be of the other
-// family.
+// SubtractPrefixes is block without the excepts: disjoint prefixes in order, as few as there can be. Excepts may overlap,
+// nest, lie outside or be of the other family. E excepts cost O(E log E + E·bits), where bits is the length of an address.
 func SubtractPrefixes(block netip.Prefix, excepts []netip.Prefix) []netip.Prefix {
-	inside := false
+	rest, _ := SubtractAtMost(block, excepts, math.MaxInt)
+	return rest
+}
+
+// SubtractAtMost is SubtractPrefixes for a result of at most limit prefixes. It is nil and false for a longer one, and
+// stops as soon as that is known, so the cost is bounded by limit and the number of excepts.
+func SubtractAtMost(block netip.Prefix, excepts []netip.Prefix, limit int) ([]netip.Prefix, bool) {
+	inside := make([]netip.Prefix, 0, len(excepts))
 	for _, e := range excepts {
-		if !e.Overlaps(block) {
-			continue
+		switch {
+		case !e.Overlaps(block):
+		case e.Bits() <= block.Bits():
+			return nil, true
+		default:
+			inside = append(inside, e.Masked())
 		}
-		if e.Bits() <= block.Bits() {
-			return nil
-		}
-		inside = true
 	}
-	if !inside {
-		return []netip.Prefix{block}
+	s := subtraction{limit: limit}
+	fits := s.walk(block, MergePrefixes(inside))
+	if !fits {
+		return nil, false
+	}
+	return s.rest, true
+}
+
+// subtraction collects what remains of a block, lowest address first.
+type subtraction struct {
+	rest  []netip.Prefix
+	limit int // of len(rest)
+}
+
+// walk adds what remains of block without excepts, which are sorted, disjoint and inside block. It is false once there
+// are more than limit prefixes.
+func (s *subtraction) walk(block netip.Prefix, excepts []netip.Prefix) bool {
+	if len(excepts) == 0 {
+		s.rest = append(s.rest, block)
+		return len(s.rest) <= s.limit
+	}
+	if excepts[0].Bits() <= block.Bits() {
+		return true
 	}
 	low, high := halves(block)
-	return append(SubtractPrefixes(low, excepts), SubtractPrefixes(high, excepts)...)
+	split, _ := slices.BinarySearchFunc(excepts, high.Addr(), func(e netip.Prefix, a netip.Addr) int {
+		return e.Addr().Compare(a)
+	})
+	return s.walk(low, excepts[:split]) && s.walk(high, excepts[split:])
 }
 
 // halves splits p, which must be shorter than an address, into its two halves.

@@ -2,12 +2,15 @@ package intent
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math/rand/v2"
 	"net/netip"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/test/growth"
 )
 
 func TestSubtract(t *testing.T) {
@@ -135,4 +138,102 @@ func FuzzMergePrefixes(f *testing.F) {
 		rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 		require.Equal(t, merged, MergePrefixes(list), "the order shows")
 	})
+}
+
+// subtractByHalving is SubtractPrefixes as its definition reads: split the block until each part is free of excepts or
+// inside one. It looks at every except for each part.
+func subtractByHalving(block netip.Prefix, excepts []netip.Prefix) []netip.Prefix {
+	inside := false
+	for _, e := range excepts {
+		if !e.Overlaps(block) {
+			continue
+		}
+		if e.Bits() <= block.Bits() {
+			return nil
+		}
+		inside = true
+	}
+	if !inside {
+		return []netip.Prefix{block}
+	}
+	low, high := halves(block)
+	return append(subtractByHalving(low, excepts), subtractByHalving(high, excepts)...)
+}
+
+func TestSubtractionIsThatByHalving(t *testing.T) {
+	rng := rand.New(rand.NewPCG(18, 1))
+	for range 2000 {
+		data := make([]byte, 5*(1+rng.IntN(40)))
+		for i := range data {
+			data[i] = byte(rng.Uint32())
+		}
+		all := prefixesFrom(data)
+		block, excepts := all[0], all[1:]
+		if rng.IntN(2) == 0 { // wide, or most excepts lie outside
+			block = netip.PrefixFrom(block.Addr(), block.Bits()%9).Masked()
+		}
+		want := subtractByHalving(block, excepts)
+		require.Equal(t, want, SubtractPrefixes(block, excepts), "%v without %v", block, excepts)
+		exact, fits := SubtractAtMost(block, excepts, len(want))
+		require.True(t, fits)
+		require.Equal(t, want, exact)
+		if len(want) > 0 {
+			_, fits = SubtractAtMost(block, excepts, len(want)-1)
+			require.False(t, fits, "%v without %v is %d prefixes", block, excepts, len(want))
+		}
+	}
+}
+
+// scattered is n single addresses with no neighbours among them: the costliest excepts there are.
+func scattered(n int, v6 bool) []netip.Prefix {
+	out := make([]netip.Prefix, n)
+	for i := range out {
+		h := uint32(i) * 2654435761 //nolint:gosec // far below 2³²; a bijection of them
+		var a netip.Addr
+		if v6 {
+			a = netip.AddrFrom16([16]byte{byte(h >> 24), byte(h >> 16), byte(h >> 8), byte(h), 15: 1})
+		} else {
+			a = netip.AddrFrom4([4]byte{byte(h >> 24), byte(h >> 16), byte(h >> 8), byte(h)})
+		}
+		out[i] = netip.PrefixFrom(a, a.BitLen())
+	}
+	return out
+}
+
+func TestSubtractionGrowsWithItsExcepts(t *testing.T) {
+	for _, v6 := range []bool{false, true} {
+		block := netip.PrefixFrom(netip.IPv4Unspecified(), 0)
+		if v6 {
+			block = netip.PrefixFrom(netip.IPv6Unspecified(), 0)
+		}
+		growth.NearlyLinear(t, 500, func(n int) func() {
+			excepts := scattered(n, v6)
+			return func() { SubtractPrefixes(block, excepts) }
+		})
+		growth.NearlyLinear(t, 5000, func(n int) func() {
+			excepts := scattered(n, v6)
+			return func() {
+				_, fits := SubtractAtMost(block, excepts, 100)
+				require.False(t, fits)
+			}
+		})
+	}
+}
+
+func BenchmarkSubtract(b *testing.B) {
+	for _, v6 := range []bool{false, true} {
+		block := netip.PrefixFrom(netip.IPv4Unspecified(), 0)
+		if v6 {
+			block = netip.PrefixFrom(netip.IPv6Unspecified(), 0)
+		}
+		for _, n := range []int{1000, 10000, 20000} {
+			excepts := scattered(n, v6)
+			b.Run(fmt.Sprintf("bits=%d/excepts=%d", block.Addr().BitLen(), n), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					SubtractPrefixes(block, excepts)
+				}
+			})
+		}
+	}
 }
