@@ -4,34 +4,12 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
+
+	"github.com/netloom/netloom/pkg/object"
 )
 
-// Key names one endpoint. It is comparable; its order is that of Compare.
-type Key struct {
-	Cluster   string // "" is the only, unnamed cluster
-	Namespace string
-	Name      string
-}
-
-// String spells k as [cluster/]namespace/name.
-func (k Key) String() string {
-	if k.Cluster == "" {
-		return k.Namespace + "/" + k.Name
-	}
-	return k.Cluster + "/" + k.Namespace + "/" + k.Name
-}
-
-// Compare orders keys by cluster, namespace and name.
-func (k Key) Compare(o Key) int {
-	if c := strings.Compare(k.Cluster, o.Cluster); c != 0 {
-		return c
-	}
-	if c := strings.Compare(k.Namespace, o.Namespace); c != 0 {
-		return c
-	}
-	return strings.Compare(k.Name, o.Name)
-}
+// Key names one endpoint.
+type Key = object.Key
 
 // Protocol is an IANA protocol number.
 type Protocol uint8

@@ -153,7 +153,7 @@ func (r *reports) create(ctx context.Context, ref watch.Ref) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	o := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": v1alpha1.GroupVersion.String(), "kind": string(ref.Kind),
+		"apiVersion": v1alpha1.GroupVersion.String(), "kind": ref.Kind,
 		"metadata": map[string]any{"namespace": ref.Namespace, "name": ref.Name}, "spec": map[string]any{},
 	}}
 	_, err := r.writer.of(ref).Create(ctx, o, metav1.CreateOptions{FieldManager: fieldManager})

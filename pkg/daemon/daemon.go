@@ -220,7 +220,7 @@ func (d *Daemon) published(p Published) {
 		Endpoints: p.Stats.Endpoints, Sets: p.Stats.Sets, Policies: p.Stats.Policies, Withheld: names(p.Withheld),
 	})
 	for _, ref := range p.Events {
-		d.metrics.Event(string(ref.Kind))
+		d.metrics.Event(ref.Kind)
 	}
 	d.log.WithFields(logrus.Fields{
 		"revision": p.Snapshot.Revision(), "events": len(p.Events), "took": p.Took.String(), "problems": p.Problems,

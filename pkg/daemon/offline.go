@@ -59,7 +59,7 @@ func LoadState(opts Offline) (query.State, error) {
 		}
 	}
 	for _, p := range t.Problems() {
-		ref := watch.Ref{Kind: watch.Kind(p.Origin.Kind), Namespace: p.Origin.Namespace, Name: p.Origin.Name}
+		ref := watch.Ref{Kind: p.Origin.Kind, Namespace: p.Origin.Namespace, Name: p.Origin.Name}
 		state.Problems = append(state.Problems, m.problem(ref, p.Field, p.Message))
 	}
 	findLines(state.Problems, m.content)
@@ -125,7 +125,7 @@ func addObject(to *query.Objects, object runtime.Object) {
 	}
 	state, message := status.Said(o)
 	to.Add(query.EdgeObject{
-		Kind: kind, Plural: pluralOf(watch.Kind(kind)), Namespace: o.GetNamespace(), Name: o.GetName(), State: state, Message: message,
+		Kind: kind, Plural: pluralOf(kind), Namespace: o.GetNamespace(), Name: o.GetName(), State: state, Message: message,
 	})
 }
 

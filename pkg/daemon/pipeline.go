@@ -165,7 +165,7 @@ func (p *Pipeline) take(ref watch.Ref) {
 	}
 	p.mu.Unlock()
 	if !ok {
-		p.translator.Remove(string(ref.Kind), ref.Namespace, ref.Name)
+		p.translator.Remove(ref.Kind, ref.Namespace, ref.Name)
 		return
 	}
 	if err := p.translator.Put(object); err != nil {

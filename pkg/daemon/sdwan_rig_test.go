@@ -190,7 +190,7 @@ func (r *rig) apply(o status.Object) {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
 	require.NoError(r, err)
 	fresh := &unstructured.Unstructured{Object: fields}
-	ref := watch.Ref{Kind: watch.Kind(kind), Namespace: "site", Name: o.GetName()}
+	ref := watch.Ref{Kind: kind, Namespace: "site", Name: o.GetName()}
 	old, err := r.client.Tracker().Get(resourceOf(ref), "site", o.GetName())
 	r.mu.Lock()
 	r.version++
@@ -216,7 +216,7 @@ func (r *rig) apply(o status.Object) {
 // remove asks the API to delete an object.
 func (r *rig) remove(kind, name string) {
 	r.Helper()
-	ref := watch.Ref{Kind: watch.Kind(kind), Namespace: "site", Name: name}
+	ref := watch.Ref{Kind: kind, Namespace: "site", Name: name}
 	o := r.stored(ref)
 	now := metav1.Now()
 	o.SetDeletionTimestamp(&now)
@@ -226,7 +226,7 @@ func (r *rig) remove(kind, name string) {
 
 func resourceOf(ref watch.Ref) (gvr schema.GroupVersionResource) {
 	for _, one := range v1alpha1.Resources() {
-		if one.Kind == string(ref.Kind) {
+		if one.Kind == ref.Kind {
 			return v1alpha1.GroupVersion.WithResource(one.Plural)
 		}
 	}
@@ -264,7 +264,7 @@ func (r *rig) store(ref watch.Ref, o *unstructured.Unstructured) {
 func (r *rig) deliver(ref watch.Ref, u *unstructured.Unstructured) {
 	scheme := runtime.NewScheme()
 	_ = v1alpha1.AddToScheme(scheme)
-	o, _ := scheme.New(v1alpha1.GroupVersion.WithKind(string(ref.Kind)))
+	o, _ := scheme.New(v1alpha1.GroupVersion.WithKind(ref.Kind))
 	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, o)
 	see := func() { r.source.do(func() { r.source.objects[ref], r.source.dirty[ref] = o, true }) }
 	if r.late == 0 {
@@ -283,7 +283,7 @@ func (r *rig) patch(action clienttesting.Action) (bool, runtime.Object, error) {
 	ref := watch.Ref{Namespace: p.GetNamespace(), Name: p.GetName()}
 	for _, one := range v1alpha1.Resources() {
 		if one.Plural == p.GetResource().Resource {
-			ref.Kind = watch.Kind(one.Kind)
+			ref.Kind = one.Kind
 		}
 	}
 	r.mu.Lock()

@@ -83,7 +83,7 @@ func (s *statuses) Published(p Published) {
 		}
 	}
 	for key := range changed {
-		ref := watch.Ref{Kind: watch.Kind(key.Kind), Namespace: key.Namespace, Name: key.Name}
+		ref := watch.Ref{Kind: key.Kind, Namespace: key.Namespace, Name: key.Name}
 		if _, ok := s.known[ref]; ok {
 			s.note(ref)
 		}
@@ -95,7 +95,7 @@ func (s *statuses) Published(p Published) {
 
 // take notes an object that may have changed. The lock is held.
 func (s *statuses) take(ref watch.Ref) {
-	if status.Finalizer(string(ref.Kind)) == "" {
+	if status.Finalizer(ref.Kind) == "" {
 		return
 	}
 	object, _ := s.source.Get(ref)
@@ -367,7 +367,7 @@ func edgeFaults(all []error) []status.Problem {
 // pluralOf is how addresses of the API spell a kind.
 func pluralOf(kind watch.Kind) string {
 	for _, r := range v1alpha1.Resources() {
-		if r.Kind == string(kind) {
+		if r.Kind == kind {
 			return r.Plural
 		}
 	}

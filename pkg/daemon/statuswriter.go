@@ -170,7 +170,7 @@ func (w *statusWriter) of(ref watch.Ref) dynamic.ResourceInterface {
 }
 
 func (w *statusWriter) decode(ref watch.Ref, u *unstructured.Unstructured) (status.Object, error) {
-	made, err := w.scheme.New(v1alpha1.GroupVersion.WithKind(string(ref.Kind)))
+	made, err := w.scheme.New(v1alpha1.GroupVersion.WithKind(ref.Kind))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", ref, err)
 	}

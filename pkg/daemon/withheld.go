@@ -36,7 +36,7 @@ func unknown(kinds []watch.Kind) intent.Areas {
 func names(kinds []watch.Kind) []string {
 	out := make([]string, len(kinds))
 	for i, kind := range kinds {
-		out[i] = string(kind)
+		out[i] = kind
 	}
 	return out
 }

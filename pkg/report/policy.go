@@ -43,7 +43,7 @@ type Policy struct {
 }
 
 // Key names p.
-func (p Policy) Key() Key { return Key{KindNetworkPolicy, p.Namespace, p.Name} }
+func (p Policy) Key() Key { return Key{Kind: KindNetworkPolicy, Namespace: p.Namespace, Name: p.Name} }
 
 // Status is what a status of p says of p, given what it says already: its own targets anew, those of others as they are.
 // Of the others, those of the nodes that are there have a say in what is said in one.

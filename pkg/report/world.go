@@ -8,6 +8,7 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/apis/netloom/v1alpha1"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // Kinds of objects that something is told of.
@@ -17,13 +18,13 @@ const (
 )
 
 // Key names an object of either kind.
-type Key struct{ Kind, Namespace, Name string }
+type Key = object.Ref
 
 // KeyOfPolicy is the NetworkPolicy that an intent came from; false for one of another kind.
 func KeyOfPolicy(id intent.PolicyID) (Key, bool) {
 	parts := strings.Split(string(id), "/") // [cluster/]kind/namespace/name/direction
 	if n := len(parts); n >= 4 && parts[n-4] == KindNetworkPolicy {
-		return Key{KindNetworkPolicy, parts[n-3], parts[n-2]}, true
+		return Key{Kind: KindNetworkPolicy, Namespace: parts[n-3], Name: parts[n-2]}, true
 	}
 	return Key{}, false
 }

@@ -5,6 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // Object is an SD-WAN object.
@@ -14,7 +15,7 @@ type Object interface {
 }
 
 // Key names an SD-WAN object.
-type Key struct{ Kind, Namespace, Name string }
+type Key = object.Ref
 
 // finalizerDomain ends the names of all finalizers.
 const finalizerDomain = "finalizers.sdewan.akraino.org"

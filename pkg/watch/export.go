@@ -31,7 +31,7 @@ func Manifests(source Source, refs []Ref) ([]byte, error) {
 		if copied, ok := o.(object); ok {
 			withoutSecrets(copied)
 		}
-		o.GetObjectKind().SetGroupVersionKind(r.version.WithKind(string(r.kind)))
+		o.GetObjectKind().SetGroupVersionKind(r.version.WithKind(r.kind))
 		if m, ok := o.(metav1.Object); ok {
 			m.SetResourceVersion("")
 			// A slice that stands for an Endpoints object has a name that no object may have.

@@ -114,7 +114,7 @@ func resourceOf(kind Kind) (resource, bool) {
 	}
 	if isSDWAN(kind) {
 		for _, r := range v1alpha1.Resources() {
-			if r.Kind == string(kind) {
+			if r.Kind == kind {
 				return sdwanResource(r), true
 			}
 		}

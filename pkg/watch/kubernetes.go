@@ -260,7 +260,7 @@ func (k *Kubernetes) Get(ref Ref) (runtime.Object, bool) {
 	if !ok || ref.Kind == kindEndpoints {
 		return nil, false
 	}
-	o, found, err := r.informer.GetStore().GetByKey(ref.key())
+	o, found, err := r.informer.GetStore().GetByKey(ref.NamespacedName())
 	if err != nil || !found {
 		return nil, false
 	}

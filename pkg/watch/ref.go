@@ -1,13 +1,14 @@
 package watch
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
+
+	named "github.com/netloom/netloom/pkg/object"
 )
 
 // Kind names a kind of object the way its manifests do.
-type Kind string
+type Kind = string
 
 // The kinds that sources deliver.
 const (
@@ -19,23 +20,14 @@ const (
 	KindEndpointSlice Kind = "EndpointSlice"
 )
 
-// Ref names one object. It is comparable; the zero value names none.
-type Ref struct {
-	Kind      Kind
-	Namespace string // "" for a cluster-scoped object
-	Name      string
-}
-
-// String spells r as "Kind namespace/name" or "Kind name".
-func (r Ref) String() string {
-	return string(r.Kind) + " " + r.key()
-}
+// Ref names one object.
+type Ref = named.Ref
 
 // ParseRef reads kind/namespace/name or, for a cluster-scoped kind, kind/name. The case of the kind does not matter.
 func ParseRef(s string) (Ref, error) {
 	kind, name, _ := strings.Cut(s, "/")
 	for _, r := range resources() {
-		if !strings.EqualFold(kind, string(r.kind)) {
+		if !strings.EqualFold(kind, r.kind) {
 			continue
 		}
 		ref := Ref{Kind: r.kind, Name: name}
@@ -51,24 +43,7 @@ func ParseRef(s string) (Ref, error) {
 	}
 	var kinds []string
 	for _, r := range resources() {
-		kinds = append(kinds, strings.ToLower(string(r.kind)))
+		kinds = append(kinds, strings.ToLower(r.kind))
 	}
 	return Ref{}, fmt.Errorf("%q: expected one of %s, a slash and a name", s, strings.Join(kinds, ", "))
-}
-
-// Compare orders references by kind, namespace and name.
-func (r Ref) Compare(o Ref) int {
-	return cmp.Or(
-		strings.Compare(string(r.Kind), string(o.Kind)),
-		strings.Compare(r.Namespace, o.Namespace),
-		strings.Compare(r.Name, o.Name),
-	)
-}
-
-// key is the name under which an informer's store keeps the object.
-func (r Ref) key() string {
-	if r.Namespace == "" {
-		return r.Name
-	}
-	return r.Namespace + "/" + r.Name
 }

@@ -8,10 +8,10 @@ import (
 
 func TestParseRef(t *testing.T) {
 	for in, want := range map[string]Ref{
-		"networkpolicy/shop/db": {KindNetworkPolicy, "shop", "db"},
-		"NetworkPolicy/shop/db": {KindNetworkPolicy, "shop", "db"},
-		"node/n1":               {KindNode, "", "n1"},
-		"Service/shop/web":      {KindService, "shop", "web"},
+		"networkpolicy/shop/db": {Kind: KindNetworkPolicy, Namespace: "shop", Name: "db"},
+		"NetworkPolicy/shop/db": {Kind: KindNetworkPolicy, Namespace: "shop", Name: "db"},
+		"node/n1":               {Kind: KindNode, Name: "n1"},
+		"Service/shop/web":      {Kind: KindService, Namespace: "shop", Name: "web"},
 	} {
 		got, err := ParseRef(in)
 		require.NoError(t, err)

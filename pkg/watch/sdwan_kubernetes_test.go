@@ -32,7 +32,7 @@ func notFound(r schema.GroupResource) error { return apierrors.NewNotFound(r, ""
 // edgeObject is an object of an SD-WAN kind as an API delivers it.
 func edgeObject(kind Kind, name, revision string, spec map[string]any) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "batch.sdewan.akraino.org/v1alpha1", "kind": string(kind),
+		"apiVersion": "batch.sdewan.akraino.org/v1alpha1", "kind": kind,
 		"metadata": map[string]any{
 			"name": name, "namespace": "shop", "resourceVersion": revision, "generation": int64(1), "uid": "u-" + name,
 			"labels":      map[string]any{"sdewanPurpose": "cnf1"},
@@ -190,7 +190,7 @@ func places(s Source) []string {
 
 func TestParseRefOfSDWANResources(t *testing.T) {
 	for _, kind := range SDWANKinds() {
-		ref, err := ParseRef(strings.ToLower(string(kind)) + "/shop/lan")
+		ref, err := ParseRef(strings.ToLower(kind) + "/shop/lan")
 		require.NoError(t, err)
 		require.Equal(t, Ref{Kind: kind, Namespace: "shop", Name: "lan"}, ref)
 	}

@@ -9,7 +9,7 @@ import (
 // untyped is an object as the dynamic client delivers those of a kind.
 func untyped(r *resource) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(r.version.WithKind(string(r.kind)))
+	u.SetGroupVersionKind(r.version.WithKind(r.kind))
 	return u
 }
 
@@ -44,7 +44,7 @@ func typedOf(r *resource, u *unstructured.Unstructured) (object, error) {
 
 // lastKnown is the object as it was before, or its name.
 func (r *informed) lastKnown(u *unstructured.Unstructured) any {
-	if was, ok, err := r.informer.GetStore().GetByKey(r.ref(u).key()); err == nil && ok {
+	if was, ok, err := r.informer.GetStore().GetByKey(r.ref(u).NamespacedName()); err == nil && ok {
 		if o, ok := was.(object); ok {
 			return o.DeepCopyObject() // what is stored is shared
 		}

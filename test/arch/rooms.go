@@ -31,10 +31,13 @@ var rooms = []room{
 	{dir: "examples"},
 	{dir: "deploy/examples/sdwan"},
 
-	{dir: "pkg/intent", pure: true, may: []string{"github.com/hashicorp/go-immutable-radix/v2"}},
-	{dir: "labelcache", pure: true, may: []string{"k8s.io/apimachinery/pkg/labels", "k8s.io/apimachinery/pkg/selection"}},
+	{dir: "pkg/object", pure: true},
+	{dir: "pkg/intent", pure: true, may: []string{"pkg/object", "github.com/hashicorp/go-immutable-radix/v2"}},
+	{dir: "labelcache", pure: true, may: []string{
+		"pkg/object", "k8s.io/apimachinery/pkg/labels", "k8s.io/apimachinery/pkg/selection",
+	}},
 	{dir: "translator", pure: true, may: []string{
-		"labelcache", "pkg/intent", "pkg/apis/...", "k8s.io/api/...", "k8s.io/apimachinery/...",
+		"labelcache", "pkg/intent", "pkg/object", "pkg/apis/...", "k8s.io/api/...", "k8s.io/apimachinery/...",
 	}},
 
 	{dir: "backends", may: []string{"pkg/intent"}},
@@ -58,7 +61,7 @@ var rooms = []room{
 
 	{dir: "pkg/apis/...", may: []string{"pkg/apis/...", "k8s.io/api/...", "k8s.io/apimachinery/..."}},
 	{dir: "pkg/watch", may: []string{
-		"labelcache", "translator", "pkg/apis/...", "pkg/crdschema", "deploy/crds",
+		"labelcache", "translator", "pkg/apis/...", "pkg/crdschema", "pkg/object", "deploy/crds",
 		"k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/...",
 		"sigs.k8s.io/json", yaml, "go.yaml.in/yaml/v3", "github.com/fsnotify/fsnotify", "github.com/go-logr/logr", logrus,
 	}},
@@ -71,17 +74,17 @@ var rooms = []room{
 	}},
 	{dir: "pkg/config", may: []string{"backends/ovn", "pkg/intent", "github.com/spf13/pflag", logrus, yaml}},
 	{dir: "pkg/status", pure: true, may: []string{
-		"backends", "pkg/apis/...", "pkg/intent", "k8s.io/apimachinery/...",
+		"backends", "pkg/apis/...", "pkg/intent", "pkg/object", "k8s.io/apimachinery/...",
 	}},
 	{dir: "pkg/report", pure: true, may: []string{
-		"backends", "pkg/apis/...", "pkg/intent", "k8s.io/apimachinery/...",
+		"backends", "pkg/apis/...", "pkg/intent", "pkg/object", "k8s.io/apimachinery/...",
 	}},
 	{dir: "pkg/query", pure: true, may: []string{
-		"labelcache", "pkg/intent", "pkg/reach", "k8s.io/api/...", "k8s.io/apimachinery/...",
+		"labelcache", "pkg/intent", "pkg/object", "pkg/reach", "k8s.io/api/...", "k8s.io/apimachinery/...",
 		"sigs.k8s.io/json", yaml,
 	}},
 	{dir: "pkg/webui", may: []string{
-		"labelcache", "pkg/intent", "pkg/query", "pkg/reach", "k8s.io/apimachinery/pkg/labels",
+		"labelcache", "pkg/intent", "pkg/object", "pkg/query", "pkg/reach", "k8s.io/apimachinery/pkg/labels",
 	}},
 	{dir: "pkg/webhook", may: []string{
 		"pkg/apis/...", "pkg/ovsdb", "pkg/ovsdb/schema", "pkg/version", "pkg/webhook/...", "k8s.io/api/...", "k8s.io/apimachinery/...",
@@ -92,7 +95,7 @@ var rooms = []room{
 	}},
 	{dir: "pkg/webhook/bucket", pure: true, may: []string{"pkg/apis/...", "k8s.io/api/..."}},
 	{dir: "pkg/webhook/certs", may: []string{"k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/kubernetes", logrus}},
-	{dir: "pkg/webhook/consistency", pure: true, may: []string{"pkg/apis/...", "k8s.io/apimachinery/..."}},
+	{dir: "pkg/webhook/consistency", pure: true, may: []string{"pkg/apis/...", "pkg/object", "k8s.io/apimachinery/..."}},
 	{dir: "pkg/httpauth", may: []string{"k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/kubernetes", logrus}},
 	{dir: "pkg/version"},
 	{dir: "pkg/daemon/...", may: everything},

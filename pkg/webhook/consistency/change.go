@@ -61,7 +61,7 @@ func (x *Index) CheckWorkload(c Change) []Finding {
 	if len(others) == 0 {
 		return found
 	}
-	slices.SortFunc(others, Key.compare)
+	slices.SortFunc(others, Key.Compare)
 	return append(found, Finding{
 		Check: DuplicateCNF,
 		Text: fmt.Sprintf("metadata.labels[%s]: %s is the CNF %q of namespace %s already; expected one workload",
@@ -103,7 +103,7 @@ func (x *Index) checkReferences(c Change) []Finding {
 		if x.unknown[r.kind] || slices.Contains(byHand, r.name) || slices.Contains(byHand, "*") {
 			continue
 		}
-		missing := x.missing(Key{r.kind, c.New.GetNamespace(), r.name}, purpose)
+		missing := x.missing(Key{Kind: r.kind, Namespace: c.New.GetNamespace(), Name: r.name}, purpose)
 		if missing == "" {
 			continue
 		}

@@ -3,6 +3,8 @@ package consistency
 import (
 	"fmt"
 	"strings"
+
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // Check is one thing that is looked at.
@@ -32,10 +34,7 @@ type Finding struct {
 }
 
 // Key names an object.
-type Key struct{ Kind, Namespace, Name string }
-
-// String spells k as Kind namespace/name.
-func (k Key) String() string { return k.Kind + " " + k.Namespace + "/" + k.Name }
+type Key = object.Ref
 
 // some spells the first of many keys.
 func some(keys []Key) string {

@@ -1,9 +1,7 @@
 package consistency
 
 import (
-	"cmp"
 	"slices"
-	"strings"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -50,7 +48,7 @@ func (x *Index) Put(kind string, object metav1.Object) {
 	x.drop(key)
 	x.objects[key] = e
 	for _, r := range e.references {
-		target := Key{r.kind, key.Namespace, r.name}
+		target := Key{Kind: r.kind, Namespace: key.Namespace, Name: r.name}
 		if x.users[target] == nil {
 			x.users[target] = map[Key]bool{}
 		}
@@ -99,7 +97,7 @@ func (x *Index) drop(key Key) {
 	}
 	delete(x.objects, key)
 	for _, r := range e.references {
-		target := Key{r.kind, key.Namespace, r.name}
+		target := Key{Kind: r.kind, Namespace: key.Namespace, Name: r.name}
 		delete(x.users[target], key)
 		if len(x.users[target]) == 0 {
 			delete(x.users, target)
@@ -120,14 +118,8 @@ func (x *Index) usersOf(key Key, purpose string) []Key {
 			found = append(found, user)
 		}
 	}
-	slices.SortFunc(found, Key.compare)
+	slices.SortFunc(found, Key.Compare)
 	return found
 }
 
-func keyOf(kind string, o metav1.Object) Key { return Key{kind, o.GetNamespace(), o.GetName()} }
-
-func (k Key) compare(o Key) int {
-	return cmp.Or(
-		strings.Compare(k.Namespace, o.Namespace), strings.Compare(k.Kind, o.Kind), strings.Compare(k.Name, o.Name),
-	)
-}
+func keyOf(kind string, o metav1.Object) Key { return Key{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName()} }

@@ -1,0 +1,30 @@
+package object
+
+import (
+	"cmp"
+	"strings"
+)
+
+// Key names an object whose kind is understood, such as an endpoint. Its order is that of Compare.
+type Key struct {
+	Cluster   string // "" is the only, unnamed cluster
+	Namespace string
+	Name      string
+}
+
+// String spells k as [cluster/]namespace/name.
+func (k Key) String() string {
+	if k.Cluster == "" {
+		return k.Namespace + "/" + k.Name
+	}
+	return k.Cluster + "/" + k.Namespace + "/" + k.Name
+}
+
+// Compare orders keys by cluster, namespace and name.
+func (k Key) Compare(o Key) int {
+	return cmp.Or(
+		strings.Compare(k.Cluster, o.Cluster),
+		strings.Compare(k.Namespace, o.Namespace),
+		strings.Compare(k.Name, o.Name),
+	)
+}
