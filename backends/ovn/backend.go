@@ -45,8 +45,9 @@ type Backend struct {
 	model   *model   // nil when it is not known what the target holds
 	pending *pending // what the last plan would make of the model
 	adopt   bool     // the last write met a row of ours that was not read back
-	// moved are logical ports that appeared, disappeared or changed, and that no applied plan has looked at yet.
-	moved map[string]bool
+	// moved are the names of logical ports that appeared, disappeared or changed, and that no applied plan has looked at
+	// yet, each with the ports that had it and took another.
+	moved map[string][]string
 }
 
 // pending is the effect of a plan on the model, once it is applied.
@@ -80,7 +81,7 @@ func New(client *ovsdb.Client, opts Options) (*Backend, error) {
 		ports:     portFinder{client: client, names: opts.Ports},
 		rate:      opts.LogRate,
 		balancing: balancing,
-		moved:     map[string]bool{},
+		moved:     map[string][]string{},
 	}, nil
 }
 
@@ -98,8 +99,8 @@ func (b *Backend) Plan(ctx context.Context, want *intent.Snapshot, since intent.
 	if !b.client.Connected() {
 		return nil, fmt.Errorf("plan: %w: %w", backends.ErrUnreachable, ovsdb.ErrNotConnected)
 	}
-	for _, name := range b.client.PortChanges() {
-		b.moved[name] = true
+	for _, c := range b.client.PortChanges() {
+		b.moved[c.Name] = append(b.moved[c.Name], c.Left...)
 	}
 	b.pending = nil
 	changes, ok := b.changesSince(want, since)
@@ -114,7 +115,7 @@ func (b *Backend) propose(plan *backends.Plan, commit func()) *backends.Plan {
 	b.ports.showNames(plan.Ops)
 	b.pending = &pending{plan: plan, commit: func() {
 		commit()
-		b.moved = map[string]bool{} // nothing was added since: another plan would have replaced this one
+		b.moved = map[string][]string{} // nothing was added since: another plan would have replaced this one
 	}}
 	if plan.Empty() {
 		b.pending.commit()

@@ -42,7 +42,6 @@ func (b *Backend) planChanges(ctx context.Context, want *intent.Snapshot, change
 	p.planGroups()
 	p.planReferents()
 	p.planMembers()
-	p.planMoved()
 	if p.balance != nil {
 		p.ops = append(p.ops, p.balance.ops()...)
 	}
@@ -159,21 +158,15 @@ func (p *planner) planReferents() {
 
 // planMembers adds and removes what joined and left, in groups and address sets that stood before and still stand.
 func (p *planner) planMembers() {
-	for id, d := range p.deltas {
-		if p.stands(id) {
-			var add, remove []string
-			for k, joined := range d.keys {
-				if joined {
-					add = append(add, p.ports.uuids(k)...)
-				} else {
-					remove = append(remove, p.ports.uuids(k)...)
-				}
-			}
-			if id == intent.IsolatedIngress || id == intent.IsolatedEgress {
-				p.opened = max(p.opened, len(remove))
-			}
-			p.mutate(p.r.portGroup(newGroup(id), nil), "ports", add, remove)
+	moves := p.movedPorts()
+	for id := range moves {
+		add, remove := moves.split(id)
+		if id == intent.IsolatedIngress || id == intent.IsolatedEgress {
+			p.opened = max(p.opened, len(remove))
 		}
+		p.mutate(p.r.portGroup(newGroup(id), nil), "ports", add, remove)
+	}
+	for id, d := range p.deltas {
 		for _, f := range []intent.Families{intent.IPv4, intent.IPv6} {
 			ref := addressSetRef{id, f}
 			if p.m.peers[ref] == 0 {
@@ -203,52 +196,6 @@ func (p *planner) stands(id intent.SetID) bool {
 	return !rendered || g != nil
 }
 
-// planMoved adds logical ports that appeared to the groups that wait for them. One that disappeared has left its groups
-// by itself: they hold it by a weak reference. One that was renamed stays in its old groups until the next read-back.
-func (p *planner) planMoved() {
-	if len(p.moved) == 0 {
-		return
-	}
-	leaving := p.leaving()
-	add := map[intent.SetID][]string{}
-	for name := range p.moved {
-		uuid, ok := p.client.Port(name)
-		if !ok {
-			continue
-		}
-		for _, id := range p.m.wishes[name] {
-			if p.stands(id) && !leaving[wish{name, id}] {
-				add[id] = append(add[id], uuid)
-			}
-		}
-	}
-	for id, uuids := range add {
-		p.mutate(p.r.portGroup(newGroup(id), nil), "ports", uuids, nil)
-	}
-}
-
-// wish is one entry of wishes.
-type wish struct {
-	name string
-	set  intent.SetID
-}
-
-// leaving are the wishes that this plan ends, because their endpoint left the set.
-func (p *planner) leaving() map[wish]bool {
-	out := map[wish]bool{}
-	for id, d := range p.deltas {
-		for k, joined := range d.keys {
-			if joined {
-				continue
-			}
-			for _, name := range p.ports.names.Names(k) {
-				out[wish{name, id}] = true
-			}
-		}
-	}
-	return out
-}
-
 func (p *planner) mutate(r *row, column string, add, remove []string) {
 	if len(add)+len(remove) == 0 {
 		return
@@ -264,18 +211,11 @@ func (p *planner) commit() {
 	for id := range p.changed {
 		p.m.putPolicy(id, p.r.want.Policy(id))
 	}
-	for id, d := range p.deltas {
-		if !p.stands(id) {
-			continue
-		}
-		for k, joined := range d.keys {
-			for _, name := range p.ports.names.Names(k) {
-				if joined {
-					p.m.wishes.add(name, id)
-				} else {
-					p.m.wishes.remove(name, id)
-				}
-			}
+	for w, joined := range p.wishEdits() {
+		if joined {
+			p.m.wishes.add(w.name, w.set)
+		} else {
+			p.m.wishes.remove(w.name, w.set)
 		}
 	}
 	for subject, g := range p.groups {

@@ -37,15 +37,25 @@ func (c *Client) PortName(uuid string) (name string, ok bool) {
 	return p.Name, ok
 }
 
-// PortChanges returns, sorted, the names of the ports that appeared, disappeared, or got another uuid or other indexed
-// external_ids since the last call, and forgets them. At the first connection every port appears. With
-// Options.PortIndexKeys only ports that have one of the keys are told of.
-func (c *Client) PortChanges() []string {
+// PortChange says that the port of a name appeared, disappeared, or is another row or has other indexed external_ids.
+type PortChange struct {
+	Name string
+	// Left are the UUIDs of the ports that had the name and took another one, in the order in which they did. A deleted
+	// port is not among them, unless it was renamed before.
+	Left []string
+}
+
+// PortChanges returns, ordered by name, what changed since the last call, and forgets it. At the first connection every
+// port appears. With Options.PortIndexKeys only changes of ports that have one of the keys are reported.
+func (c *Client) PortChanges() []PortChange {
 	c.ports.mu.Lock()
 	defer c.ports.mu.Unlock()
-	names := slices.Sorted(maps.Keys(c.ports.changed))
+	changes := make([]PortChange, 0, len(c.ports.changed))
+	for _, name := range slices.Sorted(maps.Keys(c.ports.changed)) {
+		changes = append(changes, PortChange{name, c.ports.changed[name]})
+	}
 	clear(c.ports.changed)
-	return names
+	return changes
 }
 
 // PortsByExternalID returns the ports whose external_ids have value under key, ordered by name. The key must be one of
@@ -72,7 +82,7 @@ type portIndex struct {
 	byUUID  map[string]Port
 	byName  map[string]string
 	byID    map[externalID]map[string]struct{}
-	changed map[string]struct{}
+	changed map[string][]string // by name: the ports that left it for another name
 	linked  bool                // a port to a router or the outside came, went or changed since takeLinked
 	outside map[string]struct{} // ports to the outside, by UUID
 }
@@ -99,7 +109,7 @@ func newPortIndex(keys []string) *portIndex {
 		byUUID:  make(map[string]Port),
 		byName:  make(map[string]string),
 		byID:    make(map[externalID]map[string]struct{}),
-		changed: make(map[string]struct{}),
+		changed: make(map[string][]string),
 		outside: make(map[string]struct{}),
 	}
 }
@@ -196,6 +206,9 @@ func (x *portIndex) put(uuid string, row portUpdate) {
 			return
 		}
 		x.drop(uuid)
+		if left, noted := x.changed[old.Name]; noted && old.Name != port.Name && !slices.Contains(left, uuid) {
+			x.changed[old.Name] = append(left, uuid)
+		}
 	}
 	x.note(port)
 	if port.kind == typeLocalnet {
@@ -216,7 +229,7 @@ func (x *portIndex) put(uuid string, row portUpdate) {
 func (x *portIndex) note(port Port) {
 	x.linked = x.linked || port.kind == typeRouter || port.kind == typeLocalnet
 	if len(x.keys) == 0 || len(port.ExternalIDs) > 0 {
-		x.changed[port.Name] = struct{}{}
+		x.changed[port.Name] = x.changed[port.Name]
 	}
 }
 
