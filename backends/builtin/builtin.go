@@ -55,6 +55,7 @@ type OpenWRTSettings struct {
 type OVNSettings struct {
 	Endpoints []string // of the Northbound database, see ovsdb.Options
 	TLS       ovsdb.TLSFiles
+	MaxReply  int64  // see ovsdb.Options
 	PortNames string // see ovn.ParsePortNames
 	LogRate   uint32 // see ovn.Options
 
@@ -85,7 +86,7 @@ func newOVN(s Settings) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts := ovsdb.Options{Endpoints: s.OVN.Endpoints, TLS: s.OVN.TLS, LeaderOnly: true, Log: s.Log}
+	opts := ovsdb.Options{Endpoints: s.OVN.Endpoints, TLS: s.OVN.TLS, MaxReply: s.OVN.MaxReply, LeaderOnly: true, Log: s.Log}
 	if key := ports.IndexKey(); key != "" {
 		opts.PortIndexKeys = []string{key}
 	}

@@ -61,6 +61,7 @@ func optionsOf(cfg *config.Config) daemon.Options {
 		Target: builtin.Settings{Owner: cfg.Owner, OVN: builtin.OVNSettings{
 			Endpoints: cfg.OVN.Northbound,
 			TLS:       ovsdb.TLSFiles{CA: cfg.OVN.CACert, Cert: cfg.OVN.Cert, Key: cfg.OVN.Key},
+			MaxReply:  cfg.OVN.MaxReply,
 			PortNames: cfg.OVN.PortNames,
 			LogRate:   cfg.OVN.MeterRate,
 
@@ -99,5 +100,5 @@ func sdwanOptions(s *config.SDWAN) daemon.SDWAN {
 
 // watchOptions are the settings of what is read, of a cluster or a directory.
 func watchOptions(cfg *config.Config) watch.Options {
-	return watch.Options{NoServices: !cfg.Services, Endpoints: watch.EndpointsAPI(cfg.EndpointsAPI)}
+	return watch.Options{NoServices: !cfg.Services, Endpoints: watch.EndpointsAPI(cfg.EndpointsAPI), MaxFile: cfg.MaxManifestSize}
 }

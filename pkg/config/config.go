@@ -34,7 +34,10 @@ const (
 
 // Config holds every setting, valid. Load makes it.
 type Config struct {
-	Manifests    string // directory; "" reads from Kubernetes
+	Manifests string // directory; "" reads from Kubernetes
+	// MaxManifestSize is how long a file of Manifests may be, in bytes.
+	MaxManifestSize int64
+
 	Kubeconfig   string // "" is the cluster that the process runs in
 	KubeContext  string // "" is the file's current context
 	Services     bool   // whether services are read, with their endpoints
@@ -74,6 +77,7 @@ type OVN struct {
 	CACert     string   // files
 	Cert       string
 	Key        string
+	MaxReply   int64  // bytes of one message of the database
 	PortNames  string // checked, not taken apart: see ovn.ParsePortNames
 	MeterRate  uint32 // zero is no limit
 

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"math"
 	"net"
 	"regexp"
 	"slices"
@@ -94,6 +95,35 @@ func rate(key, def, usage string, field func(*Config) *uint32) Setting {
 			return err == nil
 		},
 		show: func(c *Config) any { return *field(c) },
+	}
+}
+
+// size is a number of bytes, at least 1.
+func size(key, def, usage string, field func(*Config) *int64) Setting {
+	units := []struct {
+		suffix string
+		bytes  int64
+	}{{"Gi", 1 << 30}, {"Mi", 1 << 20}, {"Ki", 1 << 10}, {"", 1}}
+	return Setting{
+		Key: key, Default: def, Usage: usage, Expect: "a size such as 64Mi, of Ki, Mi, Gi or bytes, more than 0",
+		parse: func(c *Config, v string) bool {
+			for _, u := range units {
+				if digits, ok := strings.CutSuffix(v, u.suffix); ok {
+					n, err := strconv.ParseInt(digits, 10, 64)
+					*field(c) = n * u.bytes
+					return err == nil && n > 0 && n <= math.MaxInt64/u.bytes
+				}
+			}
+			return false
+		},
+		show: func(c *Config) any {
+			for _, u := range units {
+				if n := *field(c); n%u.bytes == 0 {
+					return strconv.FormatInt(n/u.bytes, 10) + u.suffix
+				}
+			}
+			return ""
+		},
 	}
 }
 

@@ -15,6 +15,8 @@ func sourceSettings() []Setting {
 	return []Setting{
 		text("manifests", "", "directory of manifests to read instead of a Kubernetes API",
 			func(c *Config) *string { return &c.Manifests }),
+		size("max-manifest-size", "64Mi", "longest manifest file that is read; a longer one is a problem, and what it gave before stays in force",
+			func(c *Config) *int64 { return &c.MaxManifestSize }),
 		text("kubeconfig", "", "kubeconfig file of the cluster to read; without it and manifests, the cluster that netloom runs in",
 			func(c *Config) *string { return &c.Kubeconfig }),
 		text("kube-context", "", "context of the kubeconfig file, the current one unless given",
@@ -43,6 +45,8 @@ func ovnSettings() []Setting {
 			func(c *Config) *string { return &c.OVN.Cert }),
 		text("ovn-key", "", "file of the private key of ovn-cert",
 			func(c *Config) *string { return &c.OVN.Key }),
+		size("ovn-max-reply", "128Mi", "longest message that is taken from the database; a longer one ends the connection",
+			func(c *Config) *int64 { return &c.OVN.MaxReply }),
 		portNames("ovn-port-names", "how the logical ports of pods are found"),
 		rate("ovn-meter-rate", "20", "lines per second of audit logs that name no rate; 0 is no limit",
 			func(c *Config) *uint32 { return &c.OVN.MeterRate }),

@@ -55,7 +55,7 @@ func (u *ui) Rows(ctx context.Context, kind, namespace, name string) []webui.Tar
 // readRows finds the ACLs that came from an object, and the groups and sets that they name.
 func (u *ui) readRows(ctx context.Context, object string) (rows []webui.Row, err error) {
 	settings := &u.daemon.opts.Target
-	client, err := ovsdb.New(ovsdb.Options{Endpoints: settings.OVN.Endpoints, TLS: settings.OVN.TLS})
+	client, err := ovsdb.New(ovsdb.Options{Endpoints: settings.OVN.Endpoints, TLS: settings.OVN.TLS, MaxReply: settings.OVN.MaxReply})
 	if err != nil {
 		return nil, err
 	}

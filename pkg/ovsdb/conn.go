@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // errClosed is why a connection ended when its owner closed it.
@@ -23,6 +24,9 @@ type conn struct {
 	down   chan struct{} // closed when the connection ended
 	notify func(method string, params json.RawMessage)
 
+	limits limits
+	room   int64 // bytes of the present message that may still be read; only the reader looks
+
 	received atomic.Uint64 // bytes
 	weight   atomic.Int64  // of the calls in flight
 
@@ -30,6 +34,13 @@ type conn struct {
 	err     error // why it ended
 	next    uint64
 	pending map[uint64]call
+}
+
+// limits are what a server may take of this process: how long an answer may be, and how late.
+type limits struct {
+	database string        // whose, for errors
+	reply    int64         // bytes of one message
+	timeout  time.Duration // of a call, beside the work that its weight stands for
 }
 
 // call is a request that waits for its answer.
@@ -55,9 +66,10 @@ type message struct {
 }
 
 // newConn speaks JSON-RPC over nc, once its methods read and write run, which end with the connection. notify is called by the reader for each notification, in order.
-func newConn(nc net.Conn, notify func(string, json.RawMessage)) *conn {
+func newConn(nc net.Conn, of limits, notify func(string, json.RawMessage)) *conn {
 	return &conn{
 		nc:      nc,
+		limits:  of,
 		out:     make(chan []byte, 64),
 		down:    make(chan struct{}),
 		notify:  notify,
@@ -88,9 +100,14 @@ func (c *conn) reason() error {
 	return c.err
 }
 
-// Read counts what arrives.
+// Read counts what arrives, and fails once a message is longer than it may be. What arrived before with the message before
+// does not count.
 func (c *conn) Read(p []byte) (int, error) {
-	n, err := c.nc.Read(p)
+	if c.room <= 0 {
+		return 0, fmt.Errorf("%w of %s from %s: more than %d bytes", errTooLong, c.limits.database, c.nc.RemoteAddr(), c.limits.reply)
+	}
+	n, err := c.nc.Read(p[:min(int64(len(p)), c.room)])
+	c.room -= int64(n)
 	c.received.Add(uint64(n)) //nolint:gosec // Read never returns a negative count.
 	return n, err
 }
@@ -99,6 +116,7 @@ func (c *conn) read() {
 	decoder := json.NewDecoder(c)
 	for {
 		var m message
+		c.room = c.limits.reply
 		if err := decoder.Decode(&m); err != nil {
 			c.close(fmt.Errorf("read: %w", err))
 			return
@@ -171,7 +189,7 @@ func (c *conn) write() {
 }
 
 // call sends a request and waits for its result. weight is how many bytes' worth of work it is for the server, which
-// gives it time before it is taken for hung. The error is ErrNotConnected when the request was not sent; after it was
+// gives it time before it is taken for hung, and before a trickling answer is given up. The error is ErrNotConnected when the request was not sent; after it was
 // sent it is ctx's, or says why the connection ended.
 func (c *conn) call(ctx context.Context, method string, params []byte, weight int64, first func(json.RawMessage)) (
 	json.RawMessage, error,
@@ -179,6 +197,8 @@ func (c *conn) call(ctx context.Context, method string, params []byte, weight in
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", method, errUnsent, err)
 	}
+	late := time.NewTimer(c.limits.timeout + workOf(weight))
+	defer late.Stop()
 	done := make(chan reply, 1)
 	c.mu.Lock()
 	c.next++
@@ -199,10 +219,16 @@ func (c *conn) call(ctx context.Context, method string, params []byte, weight in
 		return nil, fmt.Errorf("%s: %w", method, ErrNotConnected)
 	case <-ctx.Done():
 		return nil, fmt.Errorf("%s: %w: %w", method, errUnsent, ctx.Err())
+	case <-late.C:
+		c.close(errLate)
+		return nil, fmt.Errorf("%s: %w: %w", method, errUnsent, errLate)
 	}
 	select {
 	case r := <-done:
 		return r.result, r.err
+	case <-late.C:
+		c.close(errLate)
+		return nil, fmt.Errorf("%s: connection given up after %s: %w", method, c.limits.timeout+workOf(weight), c.reason())
 	case <-ctx.Done():
 		return nil, fmt.Errorf("%s: %w", method, ctx.Err())
 	case <-c.down:

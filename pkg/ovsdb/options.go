@@ -1,6 +1,7 @@
 package ovsdb
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -18,7 +19,11 @@ const DefaultDatabase = "OVN_Northbound"
 const (
 	defaultDialTimeout   = 2 * time.Second
 	defaultProbeInterval = time.Second
+	defaultCallTimeout   = time.Minute
 )
+
+// DefaultMaxReply is how long a message of a server may be unless told otherwise, in bytes.
+const DefaultMaxReply = 128 << 20
 
 // Options says what a client connects to and how.
 type Options struct {
@@ -39,6 +44,13 @@ type Options struct {
 	// that leaves a probe unanswered for one and a half intervals is left for the next, later when it is the only
 	// endpoint, and later by the size of what it was asked to do.
 	ProbeInterval time.Duration
+	// CallTimeout is how long a request may take from the moment it is queued until its whole answer has arrived,
+	// beside the work that its size stands for; 0 is a minute. It ends the connection of a server that sends its answer
+	// too slowly, which no probe notices while bytes arrive.
+	CallTimeout time.Duration
+	// MaxReply is how long a message of the server may be, in bytes; 0 is DefaultMaxReply. A longer one ends the
+	// connection before the rest of it is read.
+	MaxReply int64
 	// PortIndexKeys are the keys of Logical_Switch_Port.external_ids by which PortsByExternalID can look up ports.
 	// Without any, external_ids are not monitored.
 	PortIndexKeys []string
@@ -118,15 +130,17 @@ func (o *Options) complete() ([]endpoint, error) {
 	if o.ProbeInterval < 0 {
 		faults = append(faults, fmt.Errorf("probe interval %s: must not be negative", o.ProbeInterval))
 	}
-	if o.Database == "" {
-		o.Database = DefaultDatabase
+	if o.CallTimeout < 0 {
+		faults = append(faults, fmt.Errorf("call timeout %s: must not be negative", o.CallTimeout))
 	}
-	if o.DialTimeout == 0 {
-		o.DialTimeout = defaultDialTimeout
+	if o.MaxReply < 0 {
+		faults = append(faults, fmt.Errorf("longest reply %d: must not be negative", o.MaxReply))
 	}
-	if o.ProbeInterval == 0 {
-		o.ProbeInterval = defaultProbeInterval
-	}
+	o.Database = cmp.Or(o.Database, DefaultDatabase)
+	o.DialTimeout = cmp.Or(o.DialTimeout, defaultDialTimeout)
+	o.ProbeInterval = cmp.Or(o.ProbeInterval, defaultProbeInterval)
+	o.CallTimeout = cmp.Or(o.CallTimeout, defaultCallTimeout)
+	o.MaxReply = cmp.Or(o.MaxReply, DefaultMaxReply)
 	if o.Log == nil {
 		o.Log = discard()
 	}

@@ -15,6 +15,8 @@ var (
 	errNotLeader    = errors.New("not the leader of its cluster")
 	errNoQuorum     = errors.New("not in contact with the majority of its cluster")
 	errHung         = errors.New("no answer to a probe")
+	errLate         = errors.New("timeout: the server did not answer in full in time")
+	errTooLong      = errors.New("the message is too long")
 	errFilesChanged = errors.New("TLS files changed")
 )
 
@@ -48,7 +50,7 @@ func (c *Client) attempt(ctx context.Context, at endpoint) ending {
 	if err != nil {
 		return ending{why: err}
 	}
-	s.conn = newConn(nc, func(method string, params json.RawMessage) { c.notified(s, method, params) })
+	s.conn = newConn(nc, limits{c.opts.Database, c.opts.MaxReply, c.opts.CallTimeout}, func(method string, params json.RawMessage) { c.notified(s, method, params) })
 	var group sync.WaitGroup
 	defer group.Wait()
 	defer s.conn.close(errClosed)
@@ -154,8 +156,8 @@ func (c *Client) judge(update json.RawMessage, initial bool) error {
 	return nil
 }
 
-// prepare learns the schema and begins to watch the logical ports, switches and routers. The probe bounds how long it
-// takes.
+// prepare learns the schema and begins to watch the logical ports, switches and routers. The probe and the timeout of a call
+// bound how long it takes.
 func (c *Client) prepare(ctx context.Context, s *session) error {
 	raw, err := s.conn.call(ctx, "get_schema", append(appendString([]byte{'['}, c.opts.Database), ']'), 0, nil)
 	if err != nil {
@@ -248,6 +250,9 @@ const (
 // thread: while it commits a transaction of some megabytes it answers no probe. One of 25,000 operations took 4.4 s.
 const workPerByte = 4 * time.Microsecond
 
+// workOf is how long a server may be busy with a weight.
+func workOf(weight int64) time.Duration { return time.Duration(weight) * workPerByte }
+
 // probe returns when the connection ended, and ends it when the server falls silent or the TLS files changed. It says
 // whether the connection outlived the first tick.
 func (c *Client) probe(s *session) (settled bool) {
@@ -277,7 +282,7 @@ func (c *Client) probe(s *session) (settled bool) {
 		if silent++; silent == 1 {
 			s.conn.send([]byte(`{"method":"echo","params":[],"id":"probe"}`))
 		}
-		work := time.Duration(s.conn.weight.Load()) * workPerByte
+		work := workOf(s.conn.weight.Load())
 		if silent > patience+int(work/tick) {
 			s.conn.close(errHung)
 			return settled

@@ -183,7 +183,7 @@ func (d *Directory) read(observe func(dir string)) *tree {
 	t := walk(d.dir, observe)
 	files := make(map[string]*manifest, len(t.files))
 	for _, path := range t.files {
-		content, err := os.ReadFile(path) //nolint:gosec // reading the files of the directory it is given is what it is for
+		content, err := readManifest(path, d.opts.maxFile())
 		switch old := d.files[path]; {
 		case errors.Is(err, os.ErrNotExist): // gone since it was listed
 		case err != nil:

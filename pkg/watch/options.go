@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"slices"
 
 	"k8s.io/client-go/dynamic"
@@ -12,9 +13,20 @@ type Options struct {
 	NoServices bool         // leaves out services and their endpoints
 	Endpoints  EndpointsAPI // zero is EndpointsAuto
 
+	// MaxFile is how long a file of a directory may be, in bytes; 0 is DefaultMaxFile. A longer one is a problem, is not read,
+	// and what it gave before stays in force.
+	MaxFile int64
+
 	// SDWAN reads the SD-WAN kinds from a Kubernetes API; nil reads none of them there. A directory always has them.
 	SDWAN dynamic.Interface
 }
+
+// DefaultMaxFile is how long a manifest file may be unless told otherwise, in bytes. To parse one takes about five times as
+// much memory.
+const DefaultMaxFile = 64 << 20
+
+// maxFile is how long a file may be, in bytes.
+func (o *Options) maxFile() int64 { return cmp.Or(o.MaxFile, DefaultMaxFile) }
 
 // EndpointsAPI says which kind of object the endpoints of services are read from. They are delivered as EndpointSlices
 // whatever they are read from.

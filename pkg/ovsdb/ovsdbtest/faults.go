@@ -1,6 +1,9 @@
 package ovsdbtest
 
-import "maps"
+import (
+	"maps"
+	"time"
+)
 
 // Stage is when a transaction that is to fail does so.
 type Stage int
@@ -69,6 +72,9 @@ func (s *Server) Hang() {
 		s.hung = make(chan struct{})
 	}
 }
+
+// Trickle has the server send one byte at a time from now on, with a pause after each; 0 ends that.
+func (s *Server) Trickle(pause time.Duration) { s.trickle.Store(int64(pause)) }
 
 // Resume ends Hang. What came in meanwhile is answered now.
 func (s *Server) Resume() {

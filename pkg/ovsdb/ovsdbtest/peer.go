@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"time"
 )
 
 // backlogLimit is how many bytes a client may leave unread before it is dropped.
@@ -66,14 +67,31 @@ func (p *peer) write() {
 			return
 		}
 		for _, b := range batch {
-			n, err := p.nc.Write(b)
-			p.server.bytesOut.Add(int64(n))
-			if err != nil {
+			if err := p.put(b); err != nil {
 				p.close()
 				return
 			}
 		}
 	}
+}
+
+// put sends a message, byte by byte while the server trickles.
+func (p *peer) put(b []byte) error {
+	for len(b) > 0 {
+		part := b
+		pause := time.Duration(p.server.trickle.Load())
+		if pause > 0 {
+			part = b[:1]
+		}
+		n, err := p.nc.Write(part)
+		p.server.bytesOut.Add(int64(n))
+		if err != nil {
+			return err
+		}
+		b = b[n:]
+		time.Sleep(pause)
+	}
+	return nil
 }
 
 // Read counts what arrives, and waits while the server hangs.

@@ -17,6 +17,7 @@ import (
 // Server is an OVSDB server within this process. It is safe for concurrent use.
 type Server struct {
 	bytesIn, bytesOut atomic.Int64
+	trickle           atomic.Int64 // nanoseconds after each byte
 
 	mu       sync.Mutex
 	db       *database
