@@ -13,7 +13,7 @@ import (
 	edge "github.com/netloom/netloom/backends/openwrt"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/openwrt"
-	"github.com/netloom/netloom/pkg/openwrt/openwrttest"
+	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
 
 // bare is what a device holds, without a switch of the whole device that the type of a tunnel sets for good.
@@ -253,7 +253,7 @@ func TestNothingIsWrittenToWhatMustNotBe(t *testing.T) {
 }
 
 func TestOptionsThatAreNone(t *testing.T) {
-	c := connect(t, newDevice(t, openwrttest.Options{}))
+	c := connect(t, newDevice(t, simulator.Options{}))
 	for _, opts := range []edge.Options{{Owner: "A", Gateway: "g"}, {Gateway: "g"}, {Owner: "a"}} {
 		_, err := edge.New(c, opts)
 		require.Error(t, err)

@@ -15,7 +15,7 @@ import (
 	"github.com/netloom/netloom/backends/backendtest"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/openwrt"
-	"github.com/netloom/netloom/pkg/openwrt/openwrttest"
+	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
 
 func TestContract(t *testing.T) {
@@ -83,7 +83,7 @@ func (c *contractTarget) DumpOwner(t testing.TB, owner string) string {
 }
 
 func (c *contractTarget) Verdict(_ testing.TB, f intent.Flow) backendtest.Verdict {
-	return backendtest.Verdict{Allowed: c.device.Trace(c.packet(f)).Verdict == openwrttest.Accept}
+	return backendtest.Verdict{Allowed: c.device.Trace(c.packet(f)).Verdict == simulator.Accept}
 }
 
 // Prepare does nothing: whoever holds an address, packets come by.
@@ -110,9 +110,9 @@ func (c *contractTarget) ForeignIntact(t testing.TB) bool {
 	return slices.Equal(c.foreign, c.lines(t, c.nobodys))
 }
 
-func (c *contractTarget) FailAt(k int) { c.device.FailAt(k, openwrttest.BeforeWrite) }
+func (c *contractTarget) FailAt(k int) { c.device.FailAt(k, simulator.BeforeWrite) }
 
-func (c *contractTarget) LoseAt(k int) { c.device.FailAt(k, openwrttest.AfterWrite) }
+func (c *contractTarget) LoseAt(k int) { c.device.FailAt(k, simulator.AfterWrite) }
 
 func (c *contractTarget) Dangling(t testing.TB) []string {
 	zones, err := c.client.List(t.Context(), openwrt.Zones)

@@ -9,7 +9,7 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/openwrt"
-	"github.com/netloom/netloom/pkg/openwrt/openwrttest"
+	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
 
 // isolate puts a policy that lets nothing but one port of TCP reach a set, and makes the gateway enforce it.
@@ -36,8 +36,8 @@ func TestPoliciesBesideRules(t *testing.T) {
 		open := of("FirewallRule", "open", &intent.FirewallRule{
 			From: ref(wan), To: ref(lan), Decides: intent.Accept, Match: intent.Match{Protocol: "tcp"},
 		}, lan, wan)
-		reach := func(dst string, port uint16) openwrttest.Verdict {
-			return r.device.Trace(openwrttest.Packet{In: "net1", Src: addr("9.9.9.9"), Dst: addr(dst), Proto: "tcp", SrcPort: 9, DstPort: port}).Verdict
+		reach := func(dst string, port uint16) simulator.Verdict {
+			return r.device.Trace(simulator.Packet{In: "net1", Src: addr("9.9.9.9"), Dst: addr(dst), Proto: "tcp", SrcPort: 9, DstPort: port}).Verdict
 		}
 		if !later {
 			r.isolate("db")
@@ -45,13 +45,13 @@ func TestPoliciesBesideRules(t *testing.T) {
 		r.put(lan, wan, open)
 		require.Empty(t, r.reconcile(t).Skips)
 		if later {
-			require.Equal(t, openwrttest.Accept, reach("172.16.70.7", 80))
+			require.Equal(t, simulator.Accept, reach("172.16.70.7", 80))
 			r.isolate("db")
 			require.Empty(t, r.reconcile(t).Skips)
 		}
-		require.Equal(t, openwrttest.Drop, reach("172.16.70.7", 80))
-		require.Equal(t, openwrttest.Accept, reach("172.16.70.7", 5432))
-		require.Equal(t, openwrttest.Accept, reach("172.16.70.8", 80))
+		require.Equal(t, simulator.Drop, reach("172.16.70.7", 80))
+		require.Equal(t, simulator.Accept, reach("172.16.70.7", 5432))
+		require.Equal(t, simulator.Accept, reach("172.16.70.8", 80))
 		r.requireSettled(t)
 
 		r.device.Reset()
@@ -62,15 +62,15 @@ func TestPoliciesBesideRules(t *testing.T) {
 		r.put(dmz, of("FirewallForwarding", "in", &intent.Forwarding{From: ref(dmz), To: ref(lan)}, dmz, lan))
 		p := r.reconcile(t)
 		require.False(t, p.Full)
-		packet := openwrttest.Packet{In: "net2", Src: addr("9.9.9.9"), Dst: addr("172.16.70.7"), Proto: "tcp", SrcPort: 9, DstPort: 80}
-		require.Equal(t, openwrttest.Drop, r.device.Trace(packet).Verdict, "a zone that comes later is one between which policies count")
+		packet := simulator.Packet{In: "net2", Src: addr("9.9.9.9"), Dst: addr("172.16.70.7"), Proto: "tcp", SrcPort: 9, DstPort: 80}
+		require.Equal(t, simulator.Drop, r.device.Trace(packet).Verdict, "a zone that comes later is one between which policies count")
 		r.requireSettled(t)
 		r.change(func(b *intent.Builder) {
 			b.DropPolicy("shop/db/ingress")
 			b.DropSet(intent.IsolatedIngress)
 		})
 		r.reconcile(t)
-		require.Equal(t, openwrttest.Accept, reach("172.16.70.7", 80))
+		require.Equal(t, simulator.Accept, reach("172.16.70.7", 80))
 		require.NotContains(t, r.device.Export("firewall"), "mark")
 		r.requireSettled(t)
 	}

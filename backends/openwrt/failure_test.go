@@ -14,12 +14,12 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/openwrt"
-	"github.com/netloom/netloom/pkg/openwrt/openwrttest"
+	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
 
 // secretTexts are parts of secrets that must be seen nowhere.
 func secretTexts() []string {
-	return []string{"test_key", "c2VjcmV0", "secret private", openwrttest.DefaultPassword}
+	return []string{"test_key", "c2VjcmV0", "secret private", simulator.DefaultPassword}
 }
 
 func requireNoSecret(t testing.TB, text string) {
@@ -31,11 +31,11 @@ func requireNoSecret(t testing.TB, text string) {
 
 // TestEveryWriteFails has every write of a change go wrong in every way, and lets the same process or another go on.
 func TestEveryWriteFails(t *testing.T) {
-	for name, fail := range map[string]func(d *openwrttest.Device, k int){
-		"before it":      func(d *openwrttest.Device, k int) { d.FailAt(k, openwrttest.BeforeWrite) },
-		"between halves": func(d *openwrttest.Device, k int) { d.FailAt(k, openwrttest.BetweenHalves) },
-		"after it":       func(d *openwrttest.Device, k int) { d.FailAt(k, openwrttest.AfterWrite) },
-		"for good":       func(d *openwrttest.Device, k int) { d.FailAfter(k - 1) },
+	for name, fail := range map[string]func(d *simulator.Device, k int){
+		"before it":      func(d *simulator.Device, k int) { d.FailAt(k, simulator.BeforeWrite) },
+		"between halves": func(d *simulator.Device, k int) { d.FailAt(k, simulator.BetweenHalves) },
+		"after it":       func(d *simulator.Device, k int) { d.FailAt(k, simulator.AfterWrite) },
+		"for good":       func(d *simulator.Device, k int) { d.FailAfter(k - 1) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := changed(t, newRig(t))
@@ -100,10 +100,10 @@ func count(t testing.TB, r *rig) int {
 // requireRead demands that the firewall does what it is told: the rule of lan to wan is another after the change.
 func requireRead(t testing.TB, r *rig) {
 	t.Helper()
-	got := r.device.Trace(openwrttest.Packet{
+	got := r.device.Trace(simulator.Packet{
 		In: "net0", Src: addr("172.16.70.7"), Dst: addr("9.9.9.9"), Proto: "tcp", SrcPort: 1, DstPort: 80,
 	})
-	require.Equal(t, openwrttest.Drop, got.Verdict, "%v", got.Steps)
+	require.Equal(t, simulator.Drop, got.Verdict, "%v", got.Steps)
 }
 
 func TestProcessThatDiesBeforeItReloads(t *testing.T) {
@@ -251,7 +251,7 @@ func TestBreakingOffLosesNothing(t *testing.T) {
 	r.reconcile(t)
 	r.put(e.changes()[0])
 	p := r.plan(t)
-	r.device.FailAt(2, openwrttest.BetweenHalves) // the first leaves a note
+	r.device.FailAt(2, simulator.BetweenHalves) // the first leaves a note
 	require.ErrorContains(t, r.backend.Apply(t.Context(), p), "500: no space left on device")
 	require.Equal(t, "REJECT", r.object(t, openwrt.Zones, "n13a6y8rhfh")["input"])
 	require.Equal(t, map[backends.Verb]int{backends.Reload: 1}, verbs(r.reconcile(t)))
@@ -338,7 +338,7 @@ func TestUnreachable(t *testing.T) {
 }
 
 func TestWrongPasswordIsNotUnreachable(t *testing.T) {
-	d := newDevice(t, openwrttest.Options{Strict: true})
+	d := newDevice(t, simulator.Options{Strict: true})
 	r := newRig(t)
 	c, err := openwrt.New(openwrt.Options{URL: d.URL(), Dial: d.Dial, Password: func(context.Context) (string, error) { return "wrong", nil }})
 	require.NoError(t, err)

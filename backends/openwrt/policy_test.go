@@ -13,7 +13,7 @@ import (
 	"github.com/netloom/netloom/backends/backendtest"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/openwrt"
-	"github.com/netloom/netloom/pkg/openwrt/openwrttest"
+	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
 
 var policySeed = flag.Uint64("policyseed", 0, "the seed of the first history; 0 is 1")
@@ -152,7 +152,7 @@ func TestPolicyRuleOrder(t *testing.T) {
 		}
 	}
 	e.reload(t)
-	require.Equal(t, openwrttest.Accept, e.device.Trace(e.packet(flows[1])).Verdict, "what guarded is for")
+	require.Equal(t, simulator.Accept, e.device.Trace(e.packet(flows[1])).Verdict, "what guarded is for")
 }
 
 func permute[T any](list []T, from int, do func([]T)) {
@@ -174,9 +174,9 @@ func TestPolicyBeforeMarks(t *testing.T) {
 	e := newEdge(t)
 	e.hold(t, slices.DeleteFunc(rules, func(r policyRule) bool { return r.rule.Target == "MARK" }))
 	for _, port := range []uint16{5432, 5433} {
-		require.Equal(t, openwrttest.Drop, e.device.Trace(e.packet(flow(web, db, intent.TCP, port))).Verdict)
+		require.Equal(t, simulator.Drop, e.device.Trace(e.packet(flow(web, db, intent.TCP, port))).Verdict)
 	}
-	require.Equal(t, openwrttest.Accept, e.device.Trace(e.packet(flow(db, web, intent.TCP, 80))).Verdict)
+	require.Equal(t, simulator.Accept, e.device.Trace(e.packet(flow(db, web, intent.TCP, 80))).Verdict)
 }
 
 // TestPolicyTranslated sees policies look at where a packet goes after its destination is translated.
@@ -192,11 +192,11 @@ func TestPolicyTranslated(t *testing.T) {
 	for _, tc := range []struct {
 		src  string
 		port uint16
-		want openwrttest.Verdict
+		want simulator.Verdict
 	}{
-		{"203.0.113.9", 15432, openwrttest.Accept},
-		{"203.0.113.9", 5432, openwrttest.Drop},
-		{"198.51.100.7", 15432, openwrttest.Drop},
+		{"203.0.113.9", 15432, simulator.Accept},
+		{"203.0.113.9", 5432, simulator.Drop},
+		{"198.51.100.7", 15432, simulator.Drop},
 	} {
 		got := e.device.Trace(e.packet(flow(tc.src, "192.0.2.2", intent.TCP, tc.port)))
 		require.Equal(t, db, got.Dst.String())
@@ -225,7 +225,7 @@ func TestPolicySkips(t *testing.T) {
 	}, told)
 	e := newEdge(t)
 	e.hold(t, rules)
-	for port, want := range map[uint16]openwrttest.Verdict{80: openwrttest.Drop, 81: openwrttest.Accept, 82: openwrttest.Drop} {
+	for port, want := range map[uint16]simulator.Verdict{80: simulator.Drop, 81: simulator.Accept, 82: simulator.Drop} {
 		require.Equal(t, want, e.device.Trace(e.packet(flow(web, db, intent.TCP, port))).Verdict)
 	}
 
@@ -262,8 +262,8 @@ func TestPolicyTooLarge(t *testing.T) {
 	e := newEdge(t)
 	e.put(t, zone)
 	e.hold(t, rules)
-	require.Equal(t, openwrttest.Drop, e.device.Trace(e.packet(flow(many[0], subjects[0], intent.TCP, 80))).Verdict)
-	require.Equal(t, openwrttest.Accept, e.device.Trace(e.packet(flow(many[0], subjects[0], intent.TCP, 443))).Verdict)
+	require.Equal(t, simulator.Drop, e.device.Trace(e.packet(flow(many[0], subjects[0], intent.TCP, 80))).Verdict)
+	require.Equal(t, simulator.Accept, e.device.Trace(e.packet(flow(many[0], subjects[0], intent.TCP, 443))).Verdict)
 }
 
 // TestPolicyOpens sees who may be asked everything by everybody cost no rules, whoever else isolates it.

@@ -13,19 +13,19 @@ import (
 	"github.com/netloom/netloom/backends/backendtest"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/openwrt"
-	"github.com/netloom/netloom/pkg/openwrt/openwrttest"
+	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
 
 // edge is a device between the pods of a World, which are behind the zones red and blue, and the rest, behind out. Without
 // policies everything passes.
 type edge struct {
-	device *openwrttest.Device
+	device *simulator.Device
 	client *openwrt.Client
 }
 
 // edgeInterfaces are those of an edge by zone. Each zone has both families, and out has the default route.
-func edgeInterfaces() map[string][]openwrttest.Interface {
-	return map[string][]openwrttest.Interface{
+func edgeInterfaces() map[string][]simulator.Interface {
+	return map[string][]simulator.Interface{
 		"red":  {{Name: "net0", Address: netip.MustParsePrefix("10.244.0.254/24")}, {Name: "net1", Address: netip.MustParsePrefix("fd00:10::ffff/64")}},
 		"blue": {{Name: "net2", Address: netip.MustParsePrefix("10.244.1.254/24")}, {Name: "net3", Address: netip.MustParsePrefix("fd00:10:1::ffff/64")}},
 		"out":  {{Name: "net4", Address: netip.MustParsePrefix("192.0.2.2/24"), Default: true}},
@@ -36,16 +36,16 @@ func zoneNames() []string { return []string{"red", "blue", "out"} }
 
 func newEdge(t testing.TB) *edge {
 	t.Helper()
-	var interfaces []openwrttest.Interface
+	var interfaces []simulator.Interface
 	for _, zone := range zoneNames() {
 		interfaces = append(interfaces, edgeInterfaces()[zone]...)
 	}
-	d, err := openwrttest.New(openwrttest.Options{Interfaces: interfaces})
+	d, err := simulator.New(simulator.Options{Interfaces: interfaces})
 	require.NoError(t, err)
 	t.Cleanup(d.Close)
 	c, err := openwrt.New(openwrt.Options{
 		URL: d.URL(), Dial: d.Dial,
-		Password: func(context.Context) (string, error) { return openwrttest.DefaultPassword, nil },
+		Password: func(context.Context) (string, error) { return simulator.DefaultPassword, nil },
 	})
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
@@ -88,8 +88,8 @@ func (e *edge) hold(t testing.TB, rules []policyRule) {
 }
 
 // packet is the first packet of a flow as it comes to the edge.
-func (e *edge) packet(f intent.Flow) openwrttest.Packet {
-	p := openwrttest.Packet{
+func (e *edge) packet(f intent.Flow) simulator.Packet {
+	p := simulator.Packet{
 		In: "net4", Src: f.Src.Addr, Dst: f.Dst.Addr, Proto: strings.Replace(f.Protocol.String(), "icmp6", "icmp", 1),
 		SrcPort: 40000, DstPort: f.Port,
 	}
@@ -113,7 +113,7 @@ func (e *edge) judge(t testing.TB, s *intent.Snapshot, flows []intent.Flow, skip
 		want, got := s.Evaluate(f), e.device.Trace(e.packet(f))
 		require.Empty(t, got.Unknown)
 		require.False(t, got.Local)
-		allowed := got.Verdict == openwrttest.Accept
+		allowed := got.Verdict == simulator.Accept
 		lax := slices.ContainsFunc(slices.Concat(want.Egress.By, want.Ingress.By), func(r intent.RuleRef) bool {
 			return skipped[string(r.Policy)]
 		})

@@ -16,7 +16,7 @@ import (
 	edge "github.com/netloom/netloom/backends/openwrt"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/openwrt"
-	"github.com/netloom/netloom/pkg/openwrt/openwrttest"
+	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
 
 const gatewayID intent.GatewayID = "shop/cnf-0"
@@ -33,7 +33,7 @@ func gateway() *intent.Gateway {
 
 // rig is a device, the snapshots of a gateway, and a backend that is driven step by step.
 type rig struct {
-	device  *openwrttest.Device
+	device  *simulator.Device
 	client  *openwrt.Client
 	backend *edge.Backend
 	secrets map[intent.SecretRef][]byte
@@ -42,20 +42,20 @@ type rig struct {
 	skips   []backends.Skip
 }
 
-func newDevice(t testing.TB, opts openwrttest.Options) *openwrttest.Device {
+func newDevice(t testing.TB, opts simulator.Options) *simulator.Device {
 	t.Helper()
-	d, err := openwrttest.New(opts)
+	d, err := simulator.New(opts)
 	require.NoError(t, err)
 	t.Cleanup(d.Close)
 	return d
 }
 
 // connect makes a client of a device within the process.
-func connect(t testing.TB, d *openwrttest.Device) *openwrt.Client {
+func connect(t testing.TB, d *simulator.Device) *openwrt.Client {
 	t.Helper()
 	c, err := openwrt.New(openwrt.Options{
 		URL: d.URL(), CA: d.CA(), Dial: d.Dial,
-		Password: func(context.Context) (string, error) { return openwrttest.DefaultPassword, nil },
+		Password: func(context.Context) (string, error) { return simulator.DefaultPassword, nil },
 	})
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
@@ -64,7 +64,7 @@ func connect(t testing.TB, d *openwrttest.Device) *openwrt.Client {
 
 func newRig(t testing.TB) *rig {
 	t.Helper()
-	r := &rig{device: newDevice(t, openwrttest.Options{}), secrets: map[intent.SecretRef][]byte{}, snap: intent.NewSnapshot()}
+	r := &rig{device: newDevice(t, simulator.Options{}), secrets: map[intent.SecretRef][]byte{}, snap: intent.NewSnapshot()}
 	r.client = connect(t, r.device)
 	r.change(func(b *intent.Builder) { b.PutGateway(gateway()) })
 	r.restart(t, "a")

@@ -16,7 +16,7 @@ import (
 	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
+	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 )
 
 var seed = flag.Uint64("seed", 0, "of the random histories of load balancers; 0 takes some")
@@ -120,7 +120,7 @@ func linked(name string) []string {
 }
 
 func (w *wander) addForeign(t *testing.T, r *rig, key string) {
-	r.transact(t, ovsdb.Insert("Load_Balancer", ovsdbtest.UUIDOf("Load_Balancer", key), libovsdb.Row{
+	r.transact(t, ovsdb.Insert("Load_Balancer", inmem.UUIDOf("Load_Balancer", key), libovsdb.Row{
 		"name": "theirs " + key, "vips": ovsdb.Map(map[string]string{key: "192.0.2.1:1"}),
 	}))
 }
@@ -149,7 +149,7 @@ func (w *wander) step(t *testing.T, r *rig) bool {
 	default:
 		key := fmt.Sprintf("10.96.0.%d:80", w.chance.IntN(3))
 		if w.foreign[key] {
-			r.transact(t, ovsdb.Delete("Load_Balancer", ovsdbtest.UUIDOf("Load_Balancer", key)))
+			r.transact(t, ovsdb.Delete("Load_Balancer", inmem.UUIDOf("Load_Balancer", key)))
 			delete(w.foreign, key)
 		} else {
 			w.addForeign(t, r, key)

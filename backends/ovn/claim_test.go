@@ -16,7 +16,7 @@ import (
 	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
+	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 )
 
 // another is a further backend of the rig's owner, as another instance would have it.
@@ -181,7 +181,7 @@ func TestClaimsAtOnce(t *testing.T) {
 // TestClaimWhoseAnswerWasLost claims without learning that it did: nothing may be written then, and the next claim counts.
 func TestClaimWhoseAnswerWasLost(t *testing.T) {
 	r := newRig(t, ovn.DefaultPortNames)
-	r.server.FailAt(1, ovsdbtest.AfterCommit)
+	r.server.FailAt(1, inmem.AfterCommit)
 	_, err := r.backend.Claim(t.Context(), "pod-1")
 	require.ErrorIs(t, err, ovsdb.ErrUnknownOutcome)
 	require.Eventually(t, func() bool { return r.client.Epoch() == 2 && r.client.Connected() }, patience, 1)

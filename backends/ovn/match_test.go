@@ -13,8 +13,8 @@ import (
 	"github.com/netloom/netloom/backends/backendtest"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb"
+	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/nbtrace"
-	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
 )
 
@@ -67,7 +67,7 @@ func FuzzMatches(f *testing.F) {
 // schemaOf is a schema as a server tells it.
 func schemaOf(t testing.TB, raw []byte) ovsdb.Schema {
 	t.Helper()
-	server, err := ovsdbtest.NewServer(raw)
+	server, err := inmem.NewServer(raw)
 	require.NoError(t, err)
 	require.NoError(t, server.Start("unix:"+t.TempDir()+"/nb.sock"))
 	t.Cleanup(server.Close)

@@ -15,7 +15,7 @@ import (
 	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
+	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
 )
 
@@ -24,7 +24,7 @@ const patience = 20 * time.Second
 
 // rig is a database whose logical ports the test makes itself, and a backend that is driven step by step.
 type rig struct {
-	server  *ovsdbtest.Server
+	server  *inmem.Server
 	client  *ovsdb.Client
 	backend *ovn.Backend
 	reached intent.Revision
@@ -38,7 +38,7 @@ func newRig(t testing.TB, ports string) *rig {
 // newRigOn is a rig with a database of a schema and with load balancers put somewhere.
 func newRigOn(t testing.TB, nb []byte, ports string, balancing ovn.LoadBalancing) *rig {
 	t.Helper()
-	server, err := ovsdbtest.NewServer(nb)
+	server, err := inmem.NewServer(nb)
 	require.NoError(t, err)
 	require.NoError(t, server.Start("unix:"+t.TempDir()+"/nb.sock"))
 	t.Cleanup(server.Close)

@@ -6,12 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/netloom/netloom/pkg/openwrt/openwrttest"
+	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
 
 func newDeviceSim() *cobra.Command {
 	var listen, caFile string
-	var opts openwrttest.Options
+	var opts simulator.Options
 	cmd := &cobra.Command{
 		Use:   "device-sim --listen ADDR",
 		Short: "Serve a simulated OpenWRT network function, to try things on",
@@ -23,7 +23,7 @@ wrong turns of the real one. It keeps everything in memory and, when it is inter
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opts.TLS = opts.TLS || caFile != ""
-			device, err := openwrttest.New(opts)
+			device, err := simulator.New(opts)
 			if err != nil {
 				return err
 			}
@@ -49,15 +49,15 @@ wrong turns of the real one. It keeps everything in memory and, when it is inter
 	flags.StringVar(&listen, "listen", "127.0.0.1:0", "address to serve on; port 0 takes a free one")
 	flags.BoolVar(&opts.TLS, "tls", false, "serve HTTPS")
 	flags.StringVar(&caFile, "ca-file", "", "write the certificate that signs the device's to this file; serves HTTPS")
-	flags.StringVar(&opts.Password, "password", "", "password of root (default "+openwrttest.DefaultPassword+")")
+	flags.StringVar(&opts.Password, "password", "", "password of root (default "+simulator.DefaultPassword+")")
 	flags.BoolVar(&opts.Strict, "strict", false, "refuse calls without a session, which the real device does not")
 	return cmd
 }
 
 // passwordText tells the default password; one that was given is known already.
-func passwordText(opts *openwrttest.Options) string {
+func passwordText(opts *simulator.Options) string {
 	if opts.Password == "" {
-		return openwrttest.DefaultPassword
+		return simulator.DefaultPassword
 	}
 	return "as given"
 }

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/netloom/netloom/backends"
-	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
+	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
 )
 
@@ -105,9 +105,9 @@ spec:
 }
 
 // database is a Northbound database with ports for the pods of manifests.
-func database(t *testing.T) *ovsdbtest.Server {
+func database(t *testing.T) *inmem.Server {
 	t.Helper()
-	server, err := ovsdbtest.NewServer(schema.NB2303())
+	server, err := inmem.NewServer(schema.NB2303())
 	require.NoError(t, err)
 	t.Cleanup(server.Close)
 	require.NoError(t, server.AddSwitch("sw"))

@@ -12,7 +12,7 @@ import (
 
 	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
+	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
 	"github.com/netloom/netloom/test/policygen"
 )
@@ -60,9 +60,9 @@ func TestEveryRowOfARandomClusterLeadsToItsOrigin(t *testing.T) {
 }
 
 // emptyDatabase is one with a switch for each node of random clusters, and nothing of netloom's.
-func emptyDatabase(t *testing.T) *ovsdbtest.Server {
+func emptyDatabase(t *testing.T) *inmem.Server {
 	t.Helper()
-	server, err := ovsdbtest.NewServer(schema.NB2303())
+	server, err := inmem.NewServer(schema.NB2303())
 	require.NoError(t, err)
 	t.Cleanup(server.Close)
 	require.NoError(t, server.AddSwitch("sw"))
@@ -71,7 +71,7 @@ func emptyDatabase(t *testing.T) *ovsdbtest.Server {
 }
 
 // uuidsOf lists the rows of a table.
-func uuidsOf(t *testing.T, server *ovsdbtest.Server, table string) []string {
+func uuidsOf(t *testing.T, server *inmem.Server, table string) []string {
 	t.Helper()
 	results, err := server.Transact(libovsdb.Operation{
 		Op: libovsdb.OperationSelect, Table: table, Where: []libovsdb.Condition{}, Columns: []string{"_uuid"},

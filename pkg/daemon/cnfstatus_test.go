@@ -12,7 +12,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/daemon"
-	"github.com/netloom/netloom/pkg/openwrt/openwrttest"
+	"github.com/netloom/netloom/pkg/openwrt/simulator"
 	"github.com/netloom/netloom/pkg/watch"
 )
 
@@ -77,7 +77,7 @@ func TestANamespaceSeesItsOwnPods(t *testing.T) {
 func TestAReportIsBoundedAndShowsNoSecret(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.opts.SDWAN.StatusInterval = 30 * time.Second
-		d, err := openwrttest.New(openwrttest.Options{}) // prints its keys where headers belong
+		d, err := simulator.New(simulator.Options{}) // prints its keys where headers belong
 		require.NoError(t, err)
 		r.place("10.0.0.1", d)
 		r.cnf("cnf-0", "10.0.0.1")

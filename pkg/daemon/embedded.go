@@ -11,7 +11,7 @@ import (
 
 	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/intent"
-	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
+	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
 	"github.com/netloom/netloom/pkg/watch"
 )
@@ -23,7 +23,7 @@ const EmbeddedAddress = "embedded"
 // the network plugin too: every pod gets a logical port on the switch of its node, one for each name that a port is
 // looked for by.
 type Embedded struct {
-	server  *ovsdbtest.Server
+	server  *inmem.Server
 	dir     string
 	cluster string
 	names   ovn.PortNames
@@ -46,7 +46,7 @@ func StartEmbedded(portNames, cluster string) (*Embedded, error) {
 	if names.IndexKey() != "" {
 		return nil, fmt.Errorf("port names %q: the embedded database names its ports by a template", portNames)
 	}
-	server, err := ovsdbtest.NewServer(schema.NB2303())
+	server, err := inmem.NewServer(schema.NB2303())
 	if err != nil {
 		return nil, fmt.Errorf("embedded database: %w", err)
 	}

@@ -9,7 +9,7 @@ import (
 	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
+	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 )
 
 // moveDatabase is an edit that shows in the rows as port 6000.
@@ -80,8 +80,8 @@ func TestAHungServerIsLeftAndFoundAgain(t *testing.T) {
 }
 
 func TestARefusedWriteIsTriedAgain(t *testing.T) {
-	for name, stage := range map[string]ovsdbtest.Stage{
-		"refused": ovsdbtest.BeforeCommit, "answer lost": ovsdbtest.AfterCommit,
+	for name, stage := range map[string]inmem.Stage{
+		"refused": inmem.BeforeCommit, "answer lost": inmem.AfterCommit,
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlace(t)

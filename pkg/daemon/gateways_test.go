@@ -17,11 +17,11 @@ import (
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/intent"
-	"github.com/netloom/netloom/pkg/openwrt/openwrttest"
+	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
 
 // holds counts the rules of a device to an address.
-func holds(d *openwrttest.Device, dst string) int {
+func holds(d *simulator.Device, dst string) int {
 	return strings.Count(d.Export("mwan3"), "option dest_ip '"+dst+"'")
 }
 
@@ -62,7 +62,7 @@ func TestAPodThatIsAnotherGetsATargetAnew(t *testing.T) {
 		},
 		"its address": func(r *rig) { r.cnf("cnf-0", "10.0.0.9") },
 		"its account": func(r *rig) {
-			r.secret("account", "password", openwrttest.DefaultPassword)
+			r.secret("account", "password", simulator.DefaultPassword)
 			r.pod("cnf-0", "10.0.0.1", func(p *corev1.Pod) { p.Labels["cnf-account-secret"] = "account" })
 		},
 		"its purpose": func(r *rig) {
@@ -200,8 +200,8 @@ func certified(p *corev1.Pod) { p.Labels["cnf-cert-secret"] = "tls" }
 
 func TestACertificateIsHeldAgainstTheSecretAndFollowsIt(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		secure := func() *openwrttest.Device {
-			d, err := openwrttest.New(openwrttest.Options{TLS: true, NoLeak: true, Names: []string{"10-0-0-1.site.pod.cluster.local"}})
+		secure := func() *simulator.Device {
+			d, err := simulator.New(simulator.Options{TLS: true, NoLeak: true, Names: []string{"10-0-0-1.site.pod.cluster.local"}})
 			require.NoError(t, err)
 			r.others = append(r.others, d)
 			return d
@@ -232,7 +232,7 @@ func TestACertificateIsHeldAgainstTheSecretAndFollowsIt(t *testing.T) {
 
 func TestAPasswordIsReadAtEachLogin(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		d, err := openwrttest.New(openwrttest.Options{Strict: true, NoLeak: true})
+		d, err := simulator.New(simulator.Options{Strict: true, NoLeak: true})
 		require.NoError(t, err)
 		r.place("10.0.0.1", d)
 		r.secret("account", "password", "wrong")
@@ -241,7 +241,7 @@ func TestAPasswordIsReadAtEachLogin(t *testing.T) {
 		r.apply(wanRule("web", "10.1.0.0/24"))
 		r.start()
 		require.Contains(t, r.rule("web").Status.Message, "the device refuses the login")
-		r.secret("account", "password", openwrttest.DefaultPassword)
+		r.secret("account", "password", simulator.DefaultPassword)
 		r.after(time.Minute)
 		require.Equal(t, 1, holds(d, "10.1.0.0/24"))
 	})

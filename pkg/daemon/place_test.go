@@ -17,7 +17,7 @@ import (
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/daemon"
-	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
+	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
 	"github.com/netloom/netloom/pkg/reconcile"
 )
@@ -27,7 +27,7 @@ import (
 type place struct {
 	dir    string
 	socket string
-	server *ovsdbtest.Server
+	server *inmem.Server
 }
 
 // newPlace makes a place with podsFile and policiesFile in it, and starts its database.
@@ -41,7 +41,7 @@ func newPlace(t *testing.T) *place {
 // newSilentPlace makes a place whose database does not listen yet.
 func newSilentPlace(t *testing.T) *place {
 	t.Helper()
-	server, err := ovsdbtest.NewServer(schema.NB2303())
+	server, err := inmem.NewServer(schema.NB2303())
 	require.NoError(t, err)
 	t.Cleanup(server.Close)
 	require.NoError(t, server.AddSwitch("sw"))
@@ -51,7 +51,7 @@ func newSilentPlace(t *testing.T) *place {
 	_, err = server.Transact(
 		libovsdb.Operation{Op: "insert", Table: "Address_Set", Row: libovsdb.Row{"name": "foreign", "addresses": "192.0.2.1"}},
 		libovsdb.Operation{Op: "insert", Table: "Port_Group", Row: libovsdb.Row{
-			"name": "foreign", "ports": libovsdb.UUID{GoUUID: ovsdbtest.UUIDOf("Logical_Switch_Port", "shop_db-0")},
+			"name": "foreign", "ports": libovsdb.UUID{GoUUID: inmem.UUIDOf("Logical_Switch_Port", "shop_db-0")},
 		}},
 	)
 	require.NoError(t, err)

@@ -35,7 +35,7 @@ import (
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/daemon"
-	"github.com/netloom/netloom/pkg/openwrt/openwrttest"
+	"github.com/netloom/netloom/pkg/openwrt/simulator"
 	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/status"
 	"github.com/netloom/netloom/pkg/watch"
@@ -52,8 +52,8 @@ type rig struct {
 	page    http.Handler // of the daemon, where it has one
 	stop    func()       // ends the daemon and waits for it
 	log     *logrus.Logger
-	devices map[string]*openwrttest.Device // by address
-	others  []*openwrttest.Device          // to be closed besides
+	devices map[string]*simulator.Device // by address
+	others  []*simulator.Device          // to be closed besides
 
 	mu      sync.Mutex
 	secrets map[string]map[string][]byte
@@ -72,7 +72,7 @@ func newRig(t *testing.T) *rig {
 	require.NoError(t, v1alpha1.AddToScheme(scheme))
 	r := &rig{
 		T: t, source: newFakeSource(), client: dynamicfake.NewSimpleDynamicClient(scheme), events: record.NewFakeRecorder(100),
-		log: testLog(t), devices: map[string]*openwrttest.Device{}, secrets: map[string]map[string][]byte{},
+		log: testLog(t), devices: map[string]*simulator.Device{}, secrets: map[string]map[string][]byte{},
 		hosts: map[string][]netip.Addr{}, version: 100,
 	}
 	r.client.PrependReactor("patch", "*", r.patch)
@@ -134,10 +134,10 @@ func (r *rig) after(d time.Duration) {
 }
 
 // cnf brings up a pod of the network function cnf, with a device at its address.
-func (r *rig) cnf(name, addr string, change ...func(*corev1.Pod)) *openwrttest.Device {
+func (r *rig) cnf(name, addr string, change ...func(*corev1.Pod)) *simulator.Device {
 	r.Helper()
 	if r.devices[addr] == nil {
-		device, err := openwrttest.New(openwrttest.Options{NoLeak: true})
+		device, err := simulator.New(simulator.Options{NoLeak: true})
 		require.NoError(r, err)
 		r.place(addr, device)
 	}
@@ -146,7 +146,7 @@ func (r *rig) cnf(name, addr string, change ...func(*corev1.Pod)) *openwrttest.D
 }
 
 // place has a device answer at an address.
-func (r *rig) place(addr string, d *openwrttest.Device) {
+func (r *rig) place(addr string, d *simulator.Device) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.devices[addr] = d

@@ -8,19 +8,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/openwrt"
-	"github.com/netloom/netloom/pkg/openwrt/openwrttest"
+	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
 
 // BenchmarkPut changes one of so many rules, client and device together. A real device takes about 50 ms for a request.
 func BenchmarkPut(b *testing.B) {
 	for _, rules := range []int{1, 200, 1000} {
 		b.Run(fmt.Sprint(rules), func(b *testing.B) {
-			d, err := openwrttest.New(openwrttest.Options{})
+			d, err := simulator.New(simulator.Options{})
 			require.NoError(b, err)
 			b.Cleanup(d.Close)
 			c, err := openwrt.New(openwrt.Options{
 				URL: d.URL(), Dial: d.Dial,
-				Password: func(context.Context) (string, error) { return openwrttest.DefaultPassword, nil },
+				Password: func(context.Context) (string, error) { return simulator.DefaultPassword, nil },
 			})
 			require.NoError(b, err)
 			b.Cleanup(c.Close)

@@ -11,12 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/openwrt"
-	"github.com/netloom/netloom/pkg/openwrt/openwrttest"
+	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
 
 // TestLifeCycle makes, reads, changes and deletes an object of every kind, and leaves the device as it was.
 func TestLifeCycle(t *testing.T) {
-	d := newDevice(t, openwrttest.Options{TLS: true, Strict: true})
+	d := newDevice(t, simulator.Options{TLS: true, Strict: true})
 	c := connect(t, d, nil)
 	ctx := t.Context()
 	before := d.Export("mwan3", "firewall", "network")
@@ -83,7 +83,7 @@ func TestOrderingFacts(t *testing.T) {
 		{"a policy without members", openwrt.Policy{Name: "p"}, openwrt.IsFault, "", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			c := connect(t, newDevice(t, openwrttest.Options{}), nil)
+			c := connect(t, newDevice(t, simulator.Options{}), nil)
 			_, err := c.Create(t.Context(), tc.make.Kind(), openwrt.ObjectOf(tc.make))
 			require.True(t, tc.is(err), "%v", err)
 			answers := 0
@@ -98,7 +98,7 @@ func TestOrderingFacts(t *testing.T) {
 			require.Equal(t, []string{tc.what, tc.whom}, []string{what, whom})
 		})
 	}
-	c := connect(t, newDevice(t, openwrttest.Options{}), nil)
+	c := connect(t, newDevice(t, simulator.Options{}), nil)
 	for _, r := range everything() {
 		put(t, c, r)
 	}
@@ -112,7 +112,7 @@ func TestOrderingFacts(t *testing.T) {
 
 // TestLoss sees what the device takes and does not keep.
 func TestLoss(t *testing.T) {
-	c := connect(t, newDevice(t, openwrttest.Options{}), nil)
+	c := connect(t, newDevice(t, simulator.Options{}), nil)
 	ctx := t.Context()
 	put(t, c, proposal())
 	lost := func(err error) []string {
@@ -150,7 +150,7 @@ func TestLoss(t *testing.T) {
 
 // TestCertificates sees certificates come back as digests that tell a change and nothing else.
 func TestCertificates(t *testing.T) {
-	d := newDevice(t, openwrttest.Options{})
+	d := newDevice(t, simulator.Options{})
 	c := connect(t, d, nil)
 	r := openwrt.Remote{
 		Name: "hub", Authentication: "pubkey", PublicCert: "LS0tLS1CRUdJTg==", PrivateKey: "cHJpdmF0ZSBrZXk=", SharedCA: "c2hhcmVkIGNh",
@@ -175,31 +175,31 @@ func TestCertificates(t *testing.T) {
 
 // TestUnknownOutcome sees writes whose answers do not come, and halves of puts.
 func TestUnknownOutcome(t *testing.T) {
-	d := newDevice(t, openwrttest.Options{})
+	d := newDevice(t, simulator.Options{})
 	c := connect(t, d, nil)
 	ctx := t.Context()
-	d.FailAt(1, openwrttest.AfterWrite)
+	d.FailAt(1, simulator.AfterWrite)
 	_, err := c.Create(ctx, openwrt.Zones, openwrt.ObjectOf(lan()))
 	require.ErrorIs(t, err, openwrt.ErrUnknownOutcome)
 	list, err := c.List(ctx, openwrt.Zones)
 	require.NoError(t, err)
 	require.Len(t, list, 1, "it was done, and done once")
-	d.FailAt(1, openwrttest.AfterWrite)
+	d.FailAt(1, simulator.AfterWrite)
 	require.ErrorIs(t, c.Delete(ctx, openwrt.Zones, "lan"), openwrt.ErrUnknownOutcome)
 	require.True(t, openwrt.IsNotFound(c.Delete(ctx, openwrt.Zones, "lan")))
 
 	put(t, c, lan())
-	d.FailAt(1, openwrttest.BetweenHalves)
+	d.FailAt(1, simulator.BetweenHalves)
 	_, err = c.Put(ctx, openwrt.Zones, openwrt.ObjectOf(lan()))
 	require.True(t, openwrt.IsFault(err), "%v", err)
 	_, err = c.Get(ctx, openwrt.Zones, "lan")
 	require.True(t, openwrt.IsNotFound(err), "a put that fails may leave nothing")
 
-	d.FailAt(1, openwrttest.BeforeWrite)
+	d.FailAt(1, simulator.BeforeWrite)
 	err = c.Act(ctx, "firewall", openwrt.Reload)
 	require.EqualError(t, err, "PUT sdewan/v1/service/firewall: 500: no space left on device")
 	require.NoError(t, c.Act(ctx, "firewall", openwrt.Reload))
-	require.Equal(t, []openwrttest.Action{{Service: "firewall", Verb: "reload"}}, d.Actions())
+	require.Equal(t, []simulator.Action{{Service: "firewall", Verb: "reload"}}, d.Actions())
 	require.Error(t, c.Act(ctx, "firewall", "jump"))
 	require.Error(t, c.Act(ctx, "../x", openwrt.Stop))
 	names, err := c.Services(ctx)
@@ -214,7 +214,7 @@ func TestUnknownOutcome(t *testing.T) {
 
 // TestManyAtOnce writes from many callers, and comes back after the device has dropped them and has started anew.
 func TestManyAtOnce(t *testing.T) {
-	d := newDevice(t, openwrttest.Options{TLS: true, Strict: true})
+	d := newDevice(t, simulator.Options{TLS: true, Strict: true})
 	require.NoError(t, d.Start("127.0.0.1:0"))
 	c := connect(t, d, func(o *openwrt.Options) { o.Dial, o.Connections = nil, 8 })
 	const callers = 20
@@ -244,7 +244,7 @@ func TestManyAtOnce(t *testing.T) {
 }
 
 func TestNamesThatCannotBeAsked(t *testing.T) {
-	d := newDevice(t, openwrttest.Options{})
+	d := newDevice(t, simulator.Options{})
 	c := connect(t, d, nil)
 	for _, name := range []string{"", "a/b", "a?b", "a b", "a%20b", "..", "ä"} {
 		_, err := c.Get(t.Context(), openwrt.Zones, name)
@@ -260,7 +260,7 @@ func TestNamesThatCannotBeAsked(t *testing.T) {
 
 func TestSession(t *testing.T) {
 	t.Run("a session that ended is renewed, once", func(t *testing.T) {
-		d := newDevice(t, openwrttest.Options{Strict: true})
+		d := newDevice(t, simulator.Options{Strict: true})
 		c := connect(t, d, nil)
 		put(t, c, lan())
 		d.ExpireSessions()
@@ -273,7 +273,7 @@ func TestSession(t *testing.T) {
 		require.Equal(t, []int{403, 302, 200}, codes)
 	})
 	t.Run("a changed password is asked for", func(t *testing.T) {
-		d := newDevice(t, openwrttest.Options{Strict: true})
+		d := newDevice(t, simulator.Options{Strict: true})
 		now := password
 		c := connect(t, d, func(o *openwrt.Options) {
 			o.Password = func(context.Context) (string, error) { return now, nil }
@@ -288,15 +288,15 @@ func TestSession(t *testing.T) {
 		require.NoError(t, err)
 	})
 	t.Run("no password is no login", func(t *testing.T) {
-		c := connect(t, newDevice(t, openwrttest.Options{}), func(o *openwrt.Options) { o.Password = nil })
+		c := connect(t, newDevice(t, simulator.Options{}), func(o *openwrt.Options) { o.Password = nil })
 		put(t, c, lan())
 		require.Zero(t, c.Stats().Logins)
-		c = connect(t, newDevice(t, openwrttest.Options{Strict: true}), func(o *openwrt.Options) { o.Password = nil })
+		c = connect(t, newDevice(t, simulator.Options{Strict: true}), func(o *openwrt.Options) { o.Password = nil })
 		_, err := c.List(t.Context(), openwrt.Zones)
 		require.ErrorIs(t, err, openwrt.ErrUnauthorized)
 	})
 	t.Run("a password that cannot be had sends nothing", func(t *testing.T) {
-		d := newDevice(t, openwrttest.Options{})
+		d := newDevice(t, simulator.Options{})
 		gone := errors.New("the secret is gone")
 		c := connect(t, d, func(o *openwrt.Options) {
 			o.Password = func(context.Context) (string, error) { return "", gone }
@@ -306,7 +306,7 @@ func TestSession(t *testing.T) {
 		require.Empty(t, d.Requests())
 	})
 	t.Run("many callers log in once", func(t *testing.T) {
-		d := newDevice(t, openwrttest.Options{Strict: true})
+		d := newDevice(t, simulator.Options{Strict: true})
 		c := connect(t, d, func(o *openwrt.Options) { o.Connections = 4 })
 		var group sync.WaitGroup
 		faults := make([]error, 20)

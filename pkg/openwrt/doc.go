@@ -46,5 +46,5 @@
 //
 // Passwords, session cookies, keys and certificates appear in no error and no log. A Secret prints as a fixed word.
 //
-// Package openwrttest has a device to test against.
+// Package simulator has a device to test against.
 package openwrt

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/openwrt"
-	"github.com/netloom/netloom/pkg/openwrt/openwrttest"
+	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
 
 const (
@@ -17,17 +17,17 @@ const (
 	key      = "test_key/1"
 )
 
-func newDevice(t *testing.T, opts openwrttest.Options) *openwrttest.Device {
+func newDevice(t *testing.T, opts simulator.Options) *simulator.Device {
 	t.Helper()
 	opts.Password = password
-	d, err := openwrttest.New(opts)
+	d, err := simulator.New(opts)
 	require.NoError(t, err)
 	t.Cleanup(d.Close)
 	return d
 }
 
 // connect makes a client of a device within the process; change may be nil.
-func connect(t *testing.T, d *openwrttest.Device, change func(*openwrt.Options)) *openwrt.Client {
+func connect(t *testing.T, d *simulator.Device, change func(*openwrt.Options)) *openwrt.Client {
 	t.Helper()
 	opts := openwrt.Options{
 		URL: d.URL(), CA: d.CA(), Dial: d.Dial,

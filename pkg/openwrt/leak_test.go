@@ -10,12 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/openwrt"
-	"github.com/netloom/netloom/pkg/openwrt/openwrttest"
+	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
 
 // TestStatus reads the status of a device that prints keys where headers belong.
 func TestStatus(t *testing.T) {
-	d := newDevice(t, openwrttest.Options{TLS: true, Strict: true})
+	d := newDevice(t, simulator.Options{TLS: true, Strict: true})
 	c := connect(t, d, nil)
 	for _, r := range everything() {
 		put(t, c, r)
@@ -43,7 +43,7 @@ func TestStatus(t *testing.T) {
 }
 
 func TestStatusIsBounded(t *testing.T) {
-	d := newDevice(t, openwrttest.Options{})
+	d := newDevice(t, simulator.Options{})
 	c := connect(t, d, func(o *openwrt.Options) { o.MaxStatus = 4096 })
 	put(t, c, proposal())
 	put(t, c, hub())
@@ -61,7 +61,7 @@ func TestStatusIsBounded(t *testing.T) {
 // TestNothingLeaks lets everything go wrong that can and reads every error and the log, on their lowest levels.
 func TestNothingLeaks(t *testing.T) {
 	log := newNotebook()
-	d := newDevice(t, openwrttest.Options{TLS: true, Strict: true})
+	d := newDevice(t, simulator.Options{TLS: true, Strict: true})
 	c := connect(t, d, func(o *openwrt.Options) { o.Log = log })
 	ctx := t.Context()
 	var said strings.Builder
@@ -88,7 +88,7 @@ func TestNothingLeaks(t *testing.T) {
 	}
 	put(t, c, proposal())
 	attempt()
-	for _, stage := range []openwrttest.Stage{openwrttest.BeforeWrite, openwrttest.BetweenHalves, openwrttest.AfterWrite} {
+	for _, stage := range []simulator.Stage{simulator.BeforeWrite, simulator.BetweenHalves, simulator.AfterWrite} {
 		for n := range 12 {
 			d.FailAt(n+1, stage)
 		}
@@ -107,8 +107,8 @@ func TestNothingLeaks(t *testing.T) {
 }
 
 func TestTLS(t *testing.T) {
-	d := newDevice(t, openwrttest.Options{TLS: true, Names: []string{"10-1-2-3.default.pod.cluster.local"}})
-	other := newDevice(t, openwrttest.Options{TLS: true})
+	d := newDevice(t, simulator.Options{TLS: true, Names: []string{"10-1-2-3.default.pod.cluster.local"}})
+	other := newDevice(t, simulator.Options{TLS: true})
 	require.NoError(t, d.Start("127.0.0.1:0"))
 	for _, tc := range []struct {
 		name   string

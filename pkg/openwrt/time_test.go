@@ -10,14 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/openwrt"
-	"github.com/netloom/netloom/pkg/openwrt/openwrttest"
+	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
 
 // within runs a test with a device and a client of it whose clock stands still unless everybody waits.
-func within(t *testing.T, run func(t *testing.T, d *openwrttest.Device, c *openwrt.Client)) {
+func within(t *testing.T, run func(t *testing.T, d *simulator.Device, c *openwrt.Client)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		d := newDevice(t, openwrttest.Options{})
+		d := newDevice(t, simulator.Options{})
 		c := connect(t, d, nil)
 		run(t, d, c)
 		c.Close()
@@ -44,7 +44,7 @@ func TestHungDevice(t *testing.T) {
 		}, time.Minute},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			within(t, func(t *testing.T, d *openwrttest.Device, c *openwrt.Client) {
+			within(t, func(t *testing.T, d *simulator.Device, c *openwrt.Client) {
 				put(t, c, lan())
 				d.Hang()
 				begin := time.Now()
@@ -62,7 +62,7 @@ func TestHungDevice(t *testing.T) {
 // TestHungWrite sees that a write without an answer is not known to have failed, and that callers who wait for their
 // turn wait no longer than they would for an answer.
 func TestHungWrite(t *testing.T) {
-	within(t, func(t *testing.T, d *openwrttest.Device, c *openwrt.Client) {
+	within(t, func(t *testing.T, d *simulator.Device, c *openwrt.Client) {
 		put(t, c, lan())
 		d.Hang()
 		begin := time.Now()
@@ -93,7 +93,7 @@ func TestHungWrite(t *testing.T) {
 
 // TestIdleHour sees a client that nobody asks ask nothing, and let go of its connections.
 func TestIdleHour(t *testing.T) {
-	within(t, func(t *testing.T, d *openwrttest.Device, c *openwrt.Client) {
+	within(t, func(t *testing.T, d *simulator.Device, c *openwrt.Client) {
 		put(t, c, lan())
 		d.Reset()
 		time.Sleep(time.Hour)

@@ -14,5 +14,6 @@
 // context among all endpoints, so that a hung server that still accepts connections keeps it for ever, and it blocks
 // transactions while it is disconnected.
 //
-// Package ovsdbtest holds servers to test against, package schema the Northbound schemas of some OVN versions.
+// Package inmem is a server in the process, package schema holds the Northbound schemas of some OVN versions, and package
+// ovsdbtest starts real servers for tests.
 package ovsdb

@@ -9,14 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
+	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
 )
 
 // startFake starts a server within the process on a unix socket.
-func startFake(t testing.TB) *ovsdbtest.Server {
+func startFake(t testing.TB) *inmem.Server {
 	t.Helper()
-	server, err := ovsdbtest.NewServer(schema.NB2303())
+	server, err := inmem.NewServer(schema.NB2303())
 	require.NoError(t, err)
 	require.NoError(t, server.Start("unix:"+filepath.Join(t.TempDir(), "nb.sock")))
 	t.Cleanup(server.Close)

@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
+	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
 )
 
@@ -74,7 +74,7 @@ func (a *authority) issue(t testing.TB, dir string) ovsdb.TLSFiles {
 // serveTLS has a fake server listen for clients with a certificate of the same authority.
 func serveTLS(t *testing.T, ca *authority) (endpoint string, seen chan *big.Int) {
 	t.Helper()
-	server, err := ovsdbtest.NewServer(schema.NB2303())
+	server, err := inmem.NewServer(schema.NB2303())
 	require.NoError(t, err)
 	files := ca.issue(t, t.TempDir())
 	pair, err := tls.LoadX509KeyPair(files.Cert, files.Key)

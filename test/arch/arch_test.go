@@ -85,7 +85,7 @@ func TestImports(t *testing.T) {
 		{"a backend sees no labels", "backends/ovn/apply.go", netloom + "labelcache", notAllowed},
 		{"a backend sees no translator", "backends/ovn/apply.go", netloom + "translator", notAllowed},
 		{"a backend sees its client", "backends/ovn/apply.go", netloom + "pkg/ovsdb", ""},
-		{"a backend has no use for a test server", "backends/ovn/apply.go", netloom + "pkg/ovsdb/ovsdbtest", notAllowed},
+		{"a backend has no use for a server", "backends/ovn/apply.go", netloom + "pkg/ovsdb/inmem", notAllowed},
 		{"a backend sees one client", "backends/openwrt/apply.go", netloom + "pkg/ovsdb", notAllowed},
 		{"a backend may wait", "backends/ovn/apply.go", "time", ""},
 		{"rendering reads no clock", "backends/ovn/render.go", "time", "a pure file"},
@@ -160,4 +160,21 @@ func requireFault(t *testing.T, want string, source arch.Source) {
 	require.Len(t, faults, 1)
 	require.Contains(t, faults[0].String(), want)
 	require.True(t, strings.HasPrefix(faults[0].String(), source.Path+":"))
+}
+
+// TestReleaseHoldsNoTestPackages follows imports from the commands.
+func TestReleaseHoldsNoTestPackages(t *testing.T) {
+	command := arch.Source{Path: "cmd/netloom/main.go", Text: []byte("// Command netloom starts.\n" +
+		strings.TrimPrefix(file("main", netloom+"pkg/daemon"), "// Package main is an example.\n"))}
+	daemon := arch.Source{Path: "pkg/daemon/embedded.go", Text: []byte(file("daemon", netloom+"pkg/ovsdb/ovsdbtest"))}
+	require.Empty(t, arch.Check([]arch.Source{daemon}), "no command is made of it")
+
+	faults := arch.Check([]arch.Source{command, daemon})
+	require.Len(t, faults, 1)
+	require.Equal(t, "pkg/daemon/embedded.go:3: import github.com/netloom/netloom/pkg/ovsdb/ovsdbtest: "+
+		"a package for tests would be part of the released command", faults[0].String())
+
+	daemon.Path = "pkg/daemon/embedded_test.go"
+	described := arch.Source{Path: "pkg/daemon/doc.go", Text: []byte(file("daemon"))}
+	require.Empty(t, arch.Check([]arch.Source{command, daemon, described}), "tests may import it")
 }

@@ -31,11 +31,12 @@ func (f Fault) String() string { return fmt.Sprintf("%s:%d: %s", f.Path, f.Line,
 
 // Check returns what is wrong with the files, by path and line; nil when nothing is.
 func Check(sources []Source) []Fault {
-	c := checker{packages: map[string]*group{}}
+	c := checker{packages: map[string]*group{}, arrows: map[string][]arrow{}}
 	for _, s := range sources {
 		c.source(s)
 	}
 	c.comments()
+	c.release()
 	slices.SortFunc(c.faults, func(a, b Fault) int {
 		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Text, b.Text))
 	})
@@ -44,7 +45,8 @@ func Check(sources []Source) []Fault {
 
 // checker collects faults while files pass.
 type checker struct {
-	packages map[string]*group // by directory
+	packages map[string]*group  // by directory
+	arrows   map[string][]arrow // by the directory they start from
 	faults   []Fault
 }
 
@@ -135,6 +137,9 @@ func (c *checker) imports(f *file) {
 			c.fault(f.path, line, "import %s: no dot imports", full)
 		}
 		short, own := strings.CutPrefix(full, module)
+		if own && !f.test {
+			c.arrows[f.dir] = append(c.arrows[f.dir], arrow{from: f.dir, to: short, path: f.path, line: line})
+		}
 		switch {
 		case !own && !strings.Contains(strings.SplitN(full, "/", 2)[0], "."):
 			if pure && matches(impure, full) {

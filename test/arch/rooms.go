@@ -56,7 +56,7 @@ var rooms = []room{
 
 	{dir: "pkg/ovsdb/...", may: []string{"pkg/ovsdb/...", libovsdb, uuid, logrus}},
 	{dir: "pkg/openwrt", may: []string{logrus}},
-	{dir: "pkg/openwrt/openwrttest"},
+	{dir: "pkg/openwrt/simulator"},
 	{dir: "pkg/tungsten/...", may: []string{"pkg/tungsten/...", uuid, logrus}},
 
 	{dir: "pkg/apis/...", may: []string{"pkg/apis/...", "k8s.io/api/...", "k8s.io/apimachinery/..."}},

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/pkg/openwrt/openwrttest"
+	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
 
 // collections are where a device keeps the kinds that it knows.
@@ -25,9 +25,9 @@ var collections = map[string]string{
 }
 
 // device is a device with everything on it that samples refer to.
-func device(t *testing.T) *openwrttest.Device {
+func device(t *testing.T) *simulator.Device {
 	t.Helper()
-	d, err := openwrttest.New(openwrttest.Options{})
+	d, err := simulator.New(simulator.Options{})
 	require.NoError(t, err)
 	t.Cleanup(d.Close)
 	for _, o := range [][2]string{
@@ -44,7 +44,7 @@ func device(t *testing.T) *openwrttest.Device {
 	return d
 }
 
-func post(t *testing.T, d *openwrttest.Device, path string, body []byte) (int, string) {
+func post(t *testing.T, d *simulator.Device, path string, body []byte) (int, string) {
 	t.Helper()
 	client := http.Client{Transport: &http.Transport{DialContext: d.Dial, DisableKeepAlives: true}}
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://device/cgi-bin/luci/sdewan/"+path,

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
-	"github.com/netloom/netloom/pkg/openwrt/openwrttest"
+	"github.com/netloom/netloom/pkg/openwrt/simulator"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 )
 
@@ -143,10 +143,10 @@ func (w *world) release(namespaces ...any) {
 }
 
 // gatewayWithSecrets applies a gateway whose Secrets netloom needs, with a device behind it.
-func (w *world) gatewayWithSecrets(namespace string, network int) *openwrttest.Device {
+func (w *world) gatewayWithSecrets(namespace string, network int) *simulator.Device {
 	w.t.Helper()
 	address := fmt.Sprintf("127.%d.%d.%d", network, os.Getpid()>>8&0x7f, 1+os.Getpid()&0x7f) // of this test alone
-	device, err := openwrttest.New(openwrttest.Options{
+	device, err := simulator.New(simulator.Options{
 		TLS: true, Strict: true, Password: "only-for-" + namespace,
 		Names: []string{strings.ReplaceAll(address, ".", "-") + "." + namespace + ".pod.cluster.local"},
 	})

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/netloom/netloom/pkg/daemon"
-	"github.com/netloom/netloom/pkg/openwrt/openwrttest"
+	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
 
 // settle lets everything come to rest.
@@ -61,7 +61,7 @@ func zoneRule(i, version int) *unstructured.Unstructured {
 // cost is what a device was asked for.
 type cost struct{ reads, writes, reloads, logins int }
 
-func costOf(d *openwrttest.Device) cost {
+func costOf(d *simulator.Device) cost {
 	c := cost{reloads: len(d.Actions())}
 	for _, r := range d.Requests() {
 		switch {

@@ -14,7 +14,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/netloom/netloom/pkg/openwrt/openwrttest"
+	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
 
 // workload is a network function: pods that run a device each.
@@ -25,9 +25,9 @@ type workload struct {
 	networks []string
 	status   bool // tells networks as Multus does, instead of in the annotation of nfn
 	tls      bool
-	open     bool                    // asks nobody for a password
-	made     int                     // replicas there have ever been
-	more     []openwrttest.Interface // beside net0, net1 and net2
+	open     bool                  // asks nobody for a password
+	made     int                   // replicas there have ever been
+	more     []simulator.Interface // beside net0, net1 and net2
 }
 
 // link says how a pod can be reached.
@@ -44,7 +44,7 @@ type replica struct {
 	*workload
 	pod      string
 	address  string
-	device   *openwrttest.Device
+	device   *simulator.Device
 	restarts int
 	ready    bool
 	link     link
@@ -103,7 +103,7 @@ func (d *devices) start(w *workload, pod string) error {
 	d.serial++
 	r.address = fmt.Sprintf("10.1.%d.%d", d.serial/250, d.serial%250+1)
 	d.mu.Unlock()
-	device, err := openwrttest.New(openwrttest.Options{
+	device, err := simulator.New(simulator.Options{
 		TLS: w.tls, Names: []string{r.host()}, Password: password, Strict: !w.open, Interfaces: append(interfaces(), w.more...),
 	})
 	if err != nil {
@@ -120,8 +120,8 @@ func (d *devices) start(w *workload, pod string) error {
 }
 
 // interfaces are those that every pod has.
-func interfaces() []openwrttest.Interface {
-	return []openwrttest.Interface{
+func interfaces() []simulator.Interface {
+	return []simulator.Interface{
 		{Name: "net0", Address: netip.MustParsePrefix("172.16.70.39/24")},
 		{Name: "net1", Address: netip.MustParsePrefix("10.10.10.15/24"), Default: true},
 		{Name: "net2", Address: netip.MustParsePrefix("10.10.20.15/24")},

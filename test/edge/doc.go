@@ -23,7 +23,7 @@
 //	controller stop; controller restart
 //	api down; api up; api conflict N; api forbid|allow|undefine|define RESOURCE
 //	fault NS/POD hang|resume|drop|expire|forget|password WORD|delay TIME|fail N [between|after]|failafter N
-//	                       what goes wrong with the device, see openwrttest.Device; forget is a restart that nobody tells of
+//	                       what goes wrong with the device, see simulator.Device; forget is a restart that nobody tells of
 //	hand NS/POD add PACKAGE/TYPE[/NAME] OPTION=VALUE ...
 //	hand NS/POD remove PACKAGE/TYPE/NAME, or /OPTION=VALUE for NAME
 //	                       somebody with a shell on the device

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/pkg/openwrt/openwrttest"
+	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
 
 // TestTheExampleDoesWhatItSays applies the manifests of deploy/examples/sdwan, and sends packets through the device.
@@ -51,16 +51,16 @@ func TestTheExampleDoesWhatItSays(t *testing.T) {
 		addr := netip.MustParseAddr
 		for _, tc := range []struct {
 			name    string
-			packet  openwrttest.Packet
-			verdict openwrttest.Verdict
+			packet  simulator.Packet
+			verdict simulator.Verdict
 			wans    []string
 			tunnel  bool
 		}{
-			{"the web, over both lines", openwrttest.Packet{In: "net0", Src: addr("172.16.70.9"), Dst: addr("203.0.113.5"), Proto: "tcp", SrcPort: 4000, DstPort: 443}, openwrttest.Accept, []string{"net1", "net2"}, false},
-			{"a call, over the fibre", openwrttest.Packet{In: "net0", Src: addr("172.16.70.9"), Dst: addr("198.51.100.5"), Proto: "udp", SrcPort: 4000, DstPort: 5060}, openwrttest.Accept, []string{"net1"}, false},
-			{"mail from a desk", openwrttest.Packet{In: "net0", Src: addr("172.16.70.9"), Dst: addr("203.0.113.5"), Proto: "tcp", SrcPort: 4000, DstPort: 25}, openwrttest.Reject, nil, false},
-			{"something from outside", openwrttest.Packet{In: "net1", Src: addr("203.0.113.5"), Dst: addr("172.16.70.9"), Proto: "tcp", SrcPort: 4000, DstPort: 443}, openwrttest.Reject, nil, false},
-			{"headquarters, in the tunnel", openwrttest.Packet{In: "net0", Src: addr("172.16.0.9"), Dst: addr("192.168.3.5"), Proto: "tcp", SrcPort: 4000, DstPort: 8080}, openwrttest.Accept, nil, true},
+			{"the web, over both lines", simulator.Packet{In: "net0", Src: addr("172.16.70.9"), Dst: addr("203.0.113.5"), Proto: "tcp", SrcPort: 4000, DstPort: 443}, simulator.Accept, []string{"net1", "net2"}, false},
+			{"a call, over the fibre", simulator.Packet{In: "net0", Src: addr("172.16.70.9"), Dst: addr("198.51.100.5"), Proto: "udp", SrcPort: 4000, DstPort: 5060}, simulator.Accept, []string{"net1"}, false},
+			{"mail from a desk", simulator.Packet{In: "net0", Src: addr("172.16.70.9"), Dst: addr("203.0.113.5"), Proto: "tcp", SrcPort: 4000, DstPort: 25}, simulator.Reject, nil, false},
+			{"something from outside", simulator.Packet{In: "net1", Src: addr("203.0.113.5"), Dst: addr("172.16.70.9"), Proto: "tcp", SrcPort: 4000, DstPort: 443}, simulator.Reject, nil, false},
+			{"headquarters, in the tunnel", simulator.Packet{In: "net0", Src: addr("172.16.0.9"), Dst: addr("192.168.3.5"), Proto: "tcp", SrcPort: 4000, DstPort: 8080}, simulator.Accept, nil, true},
 		} {
 			got := device.Trace(tc.packet)
 			require.Equal(t, tc.verdict, got.Verdict, "%s: %+v", tc.name, got)
@@ -69,7 +69,7 @@ func TestTheExampleDoesWhatItSays(t *testing.T) {
 		}
 
 		device.SetDown("net1", true)
-		got := device.Trace(openwrttest.Packet{In: "net0", Src: addr("172.16.70.9"), Dst: addr("198.51.100.5"), Proto: "udp", SrcPort: 4000, DstPort: 5060})
+		got := device.Trace(simulator.Packet{In: "net0", Src: addr("172.16.70.9"), Dst: addr("198.51.100.5"), Proto: "udp", SrcPort: 4000, DstPort: 5060})
 		require.Equal(t, "net2", got.Out, "without the fibre calls take the other line: %+v", got)
 	})
 }

@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
-	"github.com/netloom/netloom/pkg/openwrt/openwrttest"
+	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
 
 var update = flag.Bool("update", false, "rewrite the files of what devices hold")
@@ -78,7 +78,7 @@ func roundTrip(t *testing.T, name string, o *unstructured.Unstructured) {
 	st := &stage{cluster: c}
 	c.SetHost("cache.example.com", netip.MustParseAddr("203.0.113.8"), netip.MustParseAddr("203.0.113.7"))
 	require.NoError(t, c.Network(workload{
-		namespace: "default", name: "cnf", purpose: purpose, more: []openwrttest.Interface{ // of tunnels that are up
+		namespace: "default", name: "cnf", purpose: purpose, more: []simulator.Interface{ // of tunnels that are up
 			{Name: "vti_10.10.10.15", Address: netip.MustParsePrefix("192.168.1.1/24")},
 			{Name: "vti_10.10.10.35", Address: netip.MustParsePrefix("192.168.1.5/32")},
 		},

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/netloom/netloom/pkg/openwrt"
-	"github.com/netloom/netloom/pkg/openwrt/openwrttest"
+	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
 
 // edits change one field of the spec of each kind, to what no manifest says. A CNFStatus has nothing on the device.
@@ -45,7 +45,7 @@ type subject struct {
 	t       *testing.T
 	st      *stage
 	object  *unstructured.Unstructured
-	device  *openwrttest.Device
+	device  *simulator.Device
 	client  *openwrt.Client // of somebody else
 	before  string          // what the device held without it
 	had     []openwrt.Object
@@ -61,7 +61,7 @@ func newSubject(t *testing.T, st *stage, o *unstructured.Unstructured, client *o
 }
 
 // stranger is a client of a device that has the password and is not the controller.
-func stranger(t *testing.T, d *openwrttest.Device) *openwrt.Client {
+func stranger(t *testing.T, d *simulator.Device) *openwrt.Client {
 	t.Helper()
 	c, err := openwrt.New(openwrt.Options{
 		URL: d.URL(), Dial: d.Dial, Password: func(context.Context) (string, error) { return password, nil },
@@ -177,7 +177,7 @@ func (s *subject) drift(other []openwrt.Object) {
 }
 
 // requireReads demands that a device was only read since its record was emptied; services may have been reloaded.
-func requireReads(t *testing.T, d *openwrttest.Device) {
+func requireReads(t *testing.T, d *simulator.Device) {
 	t.Helper()
 	for _, r := range d.Requests() {
 		require.True(t, r.Method == http.MethodGet || r.Login || strings.Contains(r.Path, "/service/"), "another controller writes: %+v", r)

@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/netloom/netloom/pkg/daemon"
-	"github.com/netloom/netloom/pkg/openwrt/openwrttest"
+	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
 
 // planted are the secrets of this test, by where they come in. Each says so itself.
@@ -142,8 +142,8 @@ func TestPlantedSecretsComeOutNowhere(t *testing.T) {
 			do   func()
 		}{
 			{"writes fail before", func() { device.Restart(); device.FailAfter(3) }},
-			{"writes fail between", func() { device.Restart(); device.FailAt(2, openwrttest.BetweenHalves) }},
-			{"writes fail after", func() { device.Restart(); device.FailAt(2, openwrttest.AfterWrite) }},
+			{"writes fail between", func() { device.Restart(); device.FailAt(2, simulator.BetweenHalves) }},
+			{"writes fail after", func() { device.Restart(); device.FailAt(2, simulator.AfterWrite) }},
 			{"the connection goes", func() { device.Restart(); device.Drop() }},
 			{"the device hangs", func() { device.Hang() }},
 			{"the device is back", func() { device.Resume() }},

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
-	"github.com/netloom/netloom/pkg/openwrt/openwrttest"
+	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
 
 // soak is a cluster with a source of chance.
@@ -194,7 +194,7 @@ func (s *soak) harm() {
 	d := r.device
 	switch s.rand.IntN(14) {
 	case 0:
-		d.FailAt(1+s.rand.IntN(9), []openwrttest.Stage{openwrttest.BeforeWrite, openwrttest.BetweenHalves, openwrttest.AfterWrite}[s.rand.IntN(3)])
+		d.FailAt(1+s.rand.IntN(9), []simulator.Stage{simulator.BeforeWrite, simulator.BetweenHalves, simulator.AfterWrite}[s.rand.IntN(3)])
 	case 1:
 		d.Drop()
 	case 2:

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/netloom/netloom/pkg/daemon"
-	"github.com/netloom/netloom/pkg/openwrt/openwrttest"
+	"github.com/netloom/netloom/pkg/openwrt/simulator"
 	"github.com/netloom/netloom/test/script"
 )
 
@@ -359,7 +359,7 @@ func (s *stage) fault(words []string) error {
 		d.Delay(by)
 		return err
 	case "fail":
-		stages := map[string]openwrttest.Stage{"": 0, "between": openwrttest.BetweenHalves, "after": openwrttest.AfterWrite}
+		stages := map[string]simulator.Stage{"": 0, "between": simulator.BetweenHalves, "after": simulator.AfterWrite}
 		number, stage, _ := strings.Cut(arg, " ")
 		n, err := strconv.Atoi(number)
 		d.FailAt(n, stages[stage])

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/netloom/netloom/pkg/openwrt/openwrttest"
+	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
 
 // traced sends the first packet of a connection through devices: trace NS/POD,... INTERFACE SOURCE DESTINATION PROTOCOL/PORT
@@ -15,7 +15,7 @@ func (s *stage) traced(words []string) error {
 	if len(words) != 6 {
 		return errWords
 	}
-	packet := openwrttest.Packet{In: words[1], SrcPort: 40000}
+	packet := simulator.Packet{In: words[1], SrcPort: 40000}
 	proto, port, _ := strings.Cut(words[4], "/")
 	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil {

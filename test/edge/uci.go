@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/netloom/netloom/pkg/openwrt/openwrttest"
+	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
 
 // managed are the packages that the controller writes.
@@ -125,7 +125,7 @@ func faults(export string) []string {
 }
 
 // reloads counts how often each service was made to read its configuration.
-func reloads(d *openwrttest.Device) map[string]int {
+func reloads(d *simulator.Device) map[string]int {
 	out := map[string]int{}
 	for _, a := range d.Actions() {
 		out[a.Service]++
@@ -134,7 +134,7 @@ func reloads(d *openwrttest.Device) map[string]int {
 }
 
 // writes counts requests that may change something, logins left out.
-func writes(d *openwrttest.Device) int {
+func writes(d *simulator.Device) int {
 	n := 0
 	for _, r := range d.Requests() {
 		if r.Method != http.MethodGet && !r.Login {

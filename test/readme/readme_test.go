@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
+	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
 )
 
@@ -36,7 +36,7 @@ func commands(t *testing.T) []string {
 // TestCommands runs every command of the README, in order, against a database of its own. What would not end by itself
 // is asked whether it is up and then told to end; what would run this very test is only looked up.
 func TestCommands(t *testing.T) {
-	server, err := ovsdbtest.NewServer(schema.NB2303())
+	server, err := inmem.NewServer(schema.NB2303())
 	require.NoError(t, err)
 	require.NoError(t, server.Start("unix:"+t.TempDir()+"/nb.sock"))
 	t.Cleanup(server.Close)

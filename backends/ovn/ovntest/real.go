@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
 )
 
@@ -27,11 +28,11 @@ type realServer struct {
 	*ovsdbtest.Process
 	writes int
 	failAt int
-	stage  ovsdbtest.Stage
+	stage  inmem.Stage
 }
 
 // FailAt makes the n-th transaction from now fail; zero takes that back.
-func (r *realServer) FailAt(n int, stage ovsdbtest.Stage) { r.failAt, r.stage = n, stage }
+func (r *realServer) FailAt(n int, stage inmem.Stage) { r.failAt, r.stage = n, stage }
 
 // Transactions counts the transactions so far.
 func (r *realServer) Transactions() int { return r.writes }
@@ -45,7 +46,7 @@ func (r *realServer) apply(ctx context.Context, b backends.Backend, p *backends.
 	}
 	due := r.failAt
 	r.failAt = 0
-	if r.stage == ovsdbtest.AfterCommit {
+	if r.stage == inmem.AfterCommit {
 		due++
 	}
 	part := *p

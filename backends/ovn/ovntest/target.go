@@ -18,7 +18,7 @@ import (
 	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
+	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 )
 
 // patience is how long a server on the same machine may take for anything.
@@ -41,7 +41,7 @@ type Target struct {
 // server is what holds the database, counts the writes of backends and fails them on demand.
 type server interface {
 	Addr() string
-	FailAt(n int, stage ovsdbtest.Stage)
+	FailAt(n int, stage inmem.Stage)
 	Transactions() int
 }
 
@@ -53,8 +53,8 @@ func NewByNode(t testing.TB, schema []byte) *Target {
 	return newTarget(t, newServer(t, schema), byNode())
 }
 
-func newServer(t testing.TB, schema []byte) *ovsdbtest.Server {
-	server, err := ovsdbtest.NewServer(schema)
+func newServer(t testing.TB, schema []byte) *inmem.Server {
+	server, err := inmem.NewServer(schema)
 	require.NoError(t, err)
 	require.NoError(t, server.Start("unix:"+t.TempDir()+"/nb.sock"))
 	t.Cleanup(server.Close)
@@ -181,10 +181,10 @@ func (g *Target) Prepare(t testing.TB, endpoints []intent.Endpoint, nodes []*int
 }
 
 // FailAt implements backendtest.Target.
-func (g *Target) FailAt(k int) { g.server.FailAt(k, ovsdbtest.BeforeCommit) }
+func (g *Target) FailAt(k int) { g.server.FailAt(k, inmem.BeforeCommit) }
 
 // LoseAt makes the k-th write transaction from now be done and its answer be lost, with the connection; 0 takes that back.
-func (g *Target) LoseAt(k int) { g.server.FailAt(k, ovsdbtest.AfterCommit) }
+func (g *Target) LoseAt(k int) { g.server.FailAt(k, inmem.AfterCommit) }
 
 // Writes implements backendtest.Target.
 func (g *Target) Writes(testing.TB) int { return g.server.Transactions() }

@@ -18,7 +18,7 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/examples"
 	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
+	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
 )
 
@@ -206,7 +206,7 @@ func TestAnEditIsShownWithItsRows(t *testing.T) {
 }
 
 func TestTheFirstPlanIsShownThoughWrittenBeforeTheDemoConnected(t *testing.T) {
-	server, err := ovsdbtest.NewServer(schema.NB2303())
+	server, err := inmem.NewServer(schema.NB2303())
 	require.NoError(t, err)
 	t.Cleanup(server.Close)
 	require.NoError(t, server.Start("tcp:127.0.0.1:0"))

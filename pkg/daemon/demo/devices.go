@@ -13,7 +13,7 @@ import (
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/intent"
-	"github.com/netloom/netloom/pkg/openwrt/openwrttest"
+	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
 
 // devices simulates the network functions that manifests speak of: one device for each pod, which forgets everything when
@@ -27,7 +27,7 @@ type devices struct {
 
 // simulated is the device of one gateway.
 type simulated struct {
-	*openwrttest.Device
+	*simulator.Device
 	run string
 }
 
@@ -61,7 +61,7 @@ func (d *devices) at(g *intent.Gateway, to daemon.Device) (*simulated, error) {
 		}
 		return s, nil
 	}
-	opts := openwrttest.Options{Interfaces: interfaces(g.Networks)}
+	opts := simulator.Options{Interfaces: interfaces(g.Networks)}
 	if to.Client.Password != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
@@ -71,7 +71,7 @@ func (d *devices) at(g *intent.Gateway, to daemon.Device) (*simulated, error) {
 		}
 		opts.Strict = true
 	}
-	device, err := openwrttest.New(opts)
+	device, err := simulator.New(opts)
 	if err != nil {
 		return nil, err
 	}
@@ -95,12 +95,12 @@ func (d *devices) close() {
 }
 
 // interfaces are those that networks are reached by, with addresses of their own. The second has the default route.
-func interfaces(networks map[string]string) []openwrttest.Interface {
+func interfaces(networks map[string]string) []simulator.Interface {
 	names := slices.Compact(slices.Sorted(maps.Values(networks)))
-	out := make([]openwrttest.Interface, len(names))
+	out := make([]simulator.Interface, len(names))
 	for i, name := range names {
 		const bits = 24
-		out[i] = openwrttest.Interface{
+		out[i] = simulator.Interface{
 			Name: name, Address: netip.PrefixFrom(netip.AddrFrom4([4]byte{172, 16, byte(i), 2}), bits), Default: i == 1,
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
 	"github.com/netloom/netloom/test/e2ekube/nbwatch"
@@ -14,7 +15,7 @@ import (
 // TestWatch holds a watch to a server: what was there before is known and not told, and each transaction is one update.
 func TestWatch(t *testing.T) {
 	endpoint := "unix:" + t.TempDir() + "/nb.sock"
-	server, err := ovsdbtest.NewServer(schema.NB2303())
+	server, err := inmem.NewServer(schema.NB2303())
 	require.NoError(t, err)
 	require.NoError(t, server.Start(endpoint))
 	t.Cleanup(server.Close)
@@ -60,7 +61,7 @@ func TestWatch(t *testing.T) {
 // TestWatchSaysWhyItEnded holds that a server that goes is told, and that a table nobody has is refused.
 func TestWatchSaysWhyItEnded(t *testing.T) {
 	endpoint := "unix:" + t.TempDir() + "/nb.sock"
-	server, err := ovsdbtest.NewServer(schema.NB2303())
+	server, err := inmem.NewServer(schema.NB2303())
 	require.NoError(t, err)
 	require.NoError(t, server.Start(endpoint))
 	_, err = nbwatch.Start(t.Context(), endpoint, nil, "Nonsense")

@@ -1,0 +1,183 @@
+package simulator
+
+import "time"
+
+// Stage is when a write that is to fail does so.
+type Stage int
+
+const (
+	// BeforeWrite answers 500, and nothing is done.
+	BeforeWrite Stage = iota
+	// BetweenHalves deletes the object of a PUT and answers 500 before it is created again. Other writes fail as with
+	// BeforeWrite.
+	BetweenHalves
+	// AfterWrite does the write and ends the connection instead of answering.
+	AfterWrite
+)
+
+type injected struct {
+	left  int
+	stage Stage
+}
+
+// faults is what is to go wrong.
+type faults struct {
+	at      []injected
+	limit   int // writes until all of them fail, when limited
+	limited bool
+	delay   time.Duration // before every answer
+	hung    chan struct{} // closed by Resume; nil while not hung
+}
+
+func (f *faults) resume() {
+	if f.hung != nil {
+		close(f.hung)
+		f.hung = nil
+	}
+}
+
+// FailAt makes the n-th write of a client from now on fail, counted from 1. Creating, changing and deleting an object and
+// acting on a service are writes. Zero takes back every failure that has not happened yet.
+func (d *Device) FailAt(n int, stage Stage) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if n <= 0 {
+		d.faults.at = nil
+		return
+	}
+	d.faults.at = append(d.faults.at, injected{left: n, stage: stage})
+}
+
+// FailAfter answers 500 to every write after the next n, until it is called with a negative n.
+func (d *Device) FailAfter(n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.faults.limit, d.faults.limited = n, n >= 0
+}
+
+// Delay makes every answer take that much longer; zero is no longer.
+func (d *Device) Delay(by time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.faults.delay = by
+}
+
+// Drop ends every connection. Clients may come back at once.
+func (d *Device) Drop() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for nc := range d.conns {
+		_ = nc.Close() // the client notices
+	}
+}
+
+// Hang makes the device stop: it takes connections and requests and answers nothing.
+func (d *Device) Hang() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.faults.hung == nil && !d.closed {
+		d.faults.hung = make(chan struct{})
+	}
+}
+
+// Resume ends Hang. What came in meanwhile is done now, whether or not its client still waits.
+func (d *Device) Resume() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.faults.resume()
+}
+
+// Restart is what a new container in the same pod is: configuration as at the first boot, no sessions, no connections.
+// What is in the kernel stays.
+func (d *Device) Restart() {
+	d.mu.Lock()
+	d.boot()
+	d.mu.Unlock()
+	d.Drop()
+}
+
+// Recreate is what a new pod is: like Restart, with an empty kernel.
+func (d *Device) Recreate() {
+	d.mu.Lock()
+	d.newKernel()
+	d.mu.Unlock()
+	d.Restart()
+}
+
+// ExpireSessions ends every session; the cookies of clients are worth nothing any more.
+func (d *Device) ExpireSessions() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	clear(d.sessions)
+}
+
+// SetPassword changes the password of root. Sessions stay.
+func (d *Device) SetPassword(password string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.opts.Password = password
+}
+
+// pause waits as long as the device hangs or is slow. It says false when the device is closed.
+func (d *Device) pause() bool {
+	for {
+		d.mu.Lock()
+		hung, delay, closed := d.faults.hung, d.faults.delay, d.closed
+		d.mu.Unlock()
+		switch {
+		case closed:
+			return false
+		case hung != nil:
+			<-hung
+			continue
+		case delay > 0:
+			timer := time.NewTimer(delay)
+			defer timer.Stop()
+			select {
+			case <-timer.C:
+			case <-d.done:
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// write does a write, or lets it fail where it is to; halves says that it has two. d.mu is held.
+func (d *Device) write(halves bool, do func(between func() *refusal) answer) answer {
+	stage, fails := d.faults.next()
+	broken := func() *refusal { return fault("utils", "no space left on device") }
+	if !fails {
+		return do(func() *refusal { return nil })
+	}
+	switch {
+	case stage == AfterWrite:
+		a := do(func() *refusal { return nil })
+		a.cut = true
+		return a
+	case stage == BetweenHalves && halves:
+		return do(broken)
+	default:
+		return wrong(broken())
+	}
+}
+
+// next counts a write and says whether it is to fail.
+func (f *faults) next() (stage Stage, fails bool) {
+	left := f.at[:0]
+	for _, in := range f.at {
+		if in.left--; in.left == 0 {
+			stage, fails = in.stage, true
+			continue
+		}
+		left = append(left, in)
+	}
+	f.at = left
+	if f.limited {
+		if f.limit == 0 {
+			return BeforeWrite, true
+		}
+		f.limit--
+	}
+	return stage, fails
+}

@@ -1,0 +1,231 @@
+package simulator
+
+import (
+	"net/netip"
+	"slices"
+)
+
+// sections lists those of the running firewall; none when it is stopped.
+func (f *flight) sections(typ string) []*section {
+	var out []*section
+	for _, s := range f.d.running[firewallName] {
+		if s.typ != typ {
+			continue
+		}
+		_, modelled := parseExtra(s.text("extra"))
+		if !modelled || s.text("extra_src") != "" || s.text("etra_dest") != "" {
+			if !slices.Contains(f.result.Unknown, named(s)) {
+				f.result.Unknown = append(f.result.Unknown, named(s))
+			}
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// policy is what the defaults say of a hook; a stopped firewall lets everything pass.
+func (f *flight) policy(hook string) string {
+	if _, runs := f.d.running[firewallName]; !runs {
+		return "ACCEPT"
+	}
+	for _, s := range f.sections("defaults") {
+		if p := s.text(hook); p != "" {
+			return p
+		}
+	}
+	return "REJECT"
+}
+
+// covers says whether a zone holds an interface, and the address beyond it when the zone has subnets.
+func (f *flight) covers(zone *section, iface string, beyond netip.Addr) bool {
+	if !familyCovers(zone.text("family"), beyond) {
+		return false
+	}
+	networks, subnets := zone.items("network"), zone.items("subnet")
+	if len(networks) == 0 && len(subnets) == 0 {
+		return false
+	}
+	in := len(networks) == 0 || slices.ContainsFunc(networks, func(n string) bool { return f.device(n) == iface })
+	return in && anyCovers(subnets, beyond)
+}
+
+// device is the interface of the pod that a network means.
+func (f *flight) device(network string) string {
+	if s := f.d.pkg("network").byID(network); s != nil {
+		for _, option := range []string{"device", "ifname"} {
+			if name := s.text(option); name != "" {
+				return name
+			}
+		}
+	}
+	return network
+}
+
+// zoneCovers is covers for a zone by name; * is every zone.
+func (f *flight) zoneCovers(name, iface string, beyond netip.Addr) bool {
+	return name == "*" || slices.ContainsFunc(f.sections("zone"), func(z *section) bool {
+		return z.text("name") == name && f.covers(z, iface, beyond)
+	})
+}
+
+// ruleCovers says whether the packet is what a rule of the service asks for, its zones aside.
+func (f *flight) ruleCovers(s *section) bool {
+	further, _ := parseExtra(s.text("extra"))
+	return matchOf(s, "dest_ip", "dest_port", "tcpudp").covers(f) && further.covers(f)
+}
+
+// filter walks a chain: rules made at once, and those of the service at their place. The service says nothing with ok
+// false; what is left to nobody is left to the defaults.
+func (f *flight) filter(chain string, service func() (Verdict, bool), hook string) Verdict {
+	rules := f.d.kernel.chains[chain]
+	if chain == "" {
+		rules = []chainRule{{service: true}} // scripts add nothing there
+	}
+	for _, r := range rules {
+		if r.service {
+			if v, ok := service(); ok {
+				return v
+			}
+			if f.policy(hook) == "REJECT" {
+				f.step("defaults: %s", hook)
+				return Reject
+			}
+			continue
+		}
+		if r.target != "" && r.match().covers(f) {
+			f.step("%s", r.spec())
+			v, _ := verdictOf(r.target)
+			return v
+		}
+	}
+	f.step("defaults: %s", hook)
+	v, _ := verdictOf(f.policy(hook))
+	return v
+}
+
+// verdictOf is the verdict of a target; ok is false for one that decides nothing.
+func verdictOf(target string) (v Verdict, ok bool) {
+	switch target {
+	case "ACCEPT":
+		return Accept, true
+	case "DROP":
+		return Drop, true
+	case "REJECT", "": // a rule without a target rejects
+		return Reject, true
+	default:
+		return Drop, false
+	}
+}
+
+// rules applies those rules of the service for which place says that their zones fit.
+func (f *flight) rules(place func(src, dest string) bool) (Verdict, bool) {
+	for _, s := range f.sections("rule") {
+		v, decides := verdictOf(s.text("target"))
+		if decides && place(s.text("src"), s.text("dest")) && f.ruleCovers(s) {
+			f.step("%s", named(s))
+			return v, true
+		}
+	}
+	return Drop, false
+}
+
+// serviceInput is what the service says of a packet for the device.
+func (f *flight) serviceInput() (Verdict, bool) {
+	if v, ok := f.rules(func(src, dest string) bool { return src == "*" && dest == "" }); ok {
+		return v, true
+	}
+	for _, z := range f.sections("zone") {
+		if !f.covers(z, f.In, f.Src) {
+			continue
+		}
+		if v, ok := f.rules(func(src, dest string) bool { return src == z.text("name") && dest == "" }); ok {
+			return v, true
+		}
+		if f.translated && f.takesTranslated(z) {
+			f.step("%s: translated", named(z))
+			return Accept, true
+		}
+		f.step("%s: input", named(z))
+		return verdictOf(f.zonePolicy(z, "input"))
+	}
+	return Drop, false
+}
+
+// serviceForward is what the service says of a packet that passes through.
+func (f *flight) serviceForward() (Verdict, bool) {
+	goesTo := func(zone string) bool { return zone != "" && f.zoneCovers(zone, f.out, f.Dst) }
+	if v, ok := f.rules(func(src, dest string) bool { return src == "*" && goesTo(dest) }); ok {
+		return v, true
+	}
+	for _, z := range f.sections("zone") {
+		if !f.covers(z, f.In, f.Src) {
+			continue
+		}
+		name := z.text("name")
+		if v, ok := f.rules(func(src, dest string) bool { return src == name && goesTo(dest) }); ok {
+			return v, true
+		}
+		for _, s := range f.sections("forwarding") {
+			if (s.text("src") == name || s.text("src") == "*") && familyCovers(s.text("family"), f.Dst) && goesTo(s.text("dest")) {
+				f.step("%s", named(s))
+				return Accept, true
+			}
+		}
+		if f.translated && f.takesTranslated(z) {
+			f.step("%s: translated", named(z))
+			return Accept, true
+		}
+		if f.covers(z, f.out, f.Dst) {
+			f.step("%s: forward", named(z))
+			return verdictOf(f.zonePolicy(z, "forward"))
+		}
+	}
+	return Drop, false
+}
+
+// serviceOutput is what the service says of a packet that the device sends.
+func (f *flight) serviceOutput() (Verdict, bool) {
+	if v, ok := f.rules(func(src, dest string) bool {
+		return src == "" && (dest == "" || f.zoneCovers(dest, f.out, f.Dst))
+	}); ok {
+		return v, true
+	}
+	for _, z := range f.sections("zone") {
+		if f.covers(z, f.out, f.Dst) {
+			f.step("%s: output", named(z))
+			return verdictOf(f.zonePolicy(z, "output"))
+		}
+	}
+	return Drop, false
+}
+
+// takesTranslated says whether a zone lets every translated packet pass: the service adds that for a zone with redirects.
+func (f *flight) takesTranslated(z *section) bool {
+	return slices.ContainsFunc(f.sections("redirect"), func(s *section) bool {
+		return s.text("target") != "SNAT" && (s.text("src") == z.text("name") || s.text("src") == "*")
+	})
+}
+
+// zonePolicy is the policy of a zone, that of the defaults when it has none.
+func (f *flight) zonePolicy(z *section, hook string) string {
+	if p := z.text(hook); p != "" {
+		return p
+	}
+	return f.policy(hook)
+}
+
+// serviceRules is how many rules the service has in a chain of the table nat: a hook for people, and one for each
+// interface of each zone.
+func (d *Device) serviceRules(string) int {
+	if _, runs := d.running[firewallName]; !runs {
+		return 0
+	}
+	n := 1
+	for _, s := range d.running[firewallName] {
+		if s.typ == "zone" {
+			n += max(1, len(s.items("network"))) * max(1, len(s.items("subnet")))
+		}
+	}
+	return n
+}

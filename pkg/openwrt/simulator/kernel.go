@@ -1,0 +1,204 @@
+package simulator
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The chains of iptables that the device's scripts write to.
+const (
+	natPre   = "nat PREROUTING"
+	natPost  = "nat POSTROUTING"
+	mangle   = "mangle PREROUTING"
+	filterIn = "filter INPUT"
+	filterFw = "filter FORWARD"
+)
+
+// kernel is what the scripts of a device put into the kernel of its pod. It outlives the device's container.
+type kernel struct {
+	chains map[string][]chainRule
+	rules  []ipRule
+	routes []ipRoute
+}
+
+// chainRule is one rule of iptables, or the place of the rules that the firewall service makes.
+type chainRule struct {
+	service            bool // the place of the service's own rules
+	in, out            string
+	proto              string
+	src, dst           string
+	srcPort, dstPort   string
+	icmp, mac, mark    string
+	target, to, toPort string
+	setMark            string
+}
+
+// spec is the rule as the command line has it, without the command.
+func (r chainRule) spec() string {
+	var b strings.Builder
+	add := func(flag, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, " %s %s", flag, value)
+		}
+	}
+	add("-i", r.in)
+	add("-o", r.out)
+	add("-p", r.proto)
+	add("-s", r.src)
+	add("-d", r.dst)
+	add("--sport", r.srcPort)
+	add("--dport", r.dstPort)
+	add("--icmp-type", r.icmp)
+	add("-m mac --mac-source", r.mac)
+	add("-m mark --mark", r.mark)
+	add("-j", r.target)
+	switch r.target {
+	case "SNAT":
+		add("--to-source", r.destination())
+	case "DNAT":
+		add("--to-destination", r.destination())
+	case "REDIRECT":
+		add("--to-port", r.toPort)
+	case "MARK":
+		add("--set-mark", r.setMark)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func (r chainRule) destination() string {
+	if r.toPort != "" {
+		return r.to + ":" + r.toPort
+	}
+	return r.to
+}
+
+// possible says whether iptables takes the rule. The scripts do not look at what it answers.
+func (r chainRule) possible() bool {
+	ported := slices.Contains([]string{"tcp", "udp", "sctp", "udplite"}, r.proto)
+	known := ported || slices.Contains([]string{"", "all", "icmp", "esp", "ah"}, r.proto)
+	return known && r.target != "" && (ported || r.srcPort == "" && r.dstPort == "" && r.toPort == "") &&
+		(r.target != "SNAT" && r.target != "DNAT" || r.to != "")
+}
+
+// appendRule adds r at the end of a chain.
+func (k *kernel) appendRule(chain string, r chainRule) {
+	if r.possible() {
+		k.chains[chain] = append(k.chains[chain], r)
+	}
+}
+
+// insertRule adds r so that it becomes the rule number at, counted from 1; own is how many rules the service has where
+// its place is. A number beyond the end adds nothing.
+func (k *kernel) insertRule(chain string, at, own int, r chainRule) {
+	if !r.possible() {
+		return
+	}
+	for i, before := 0, 1; i <= len(k.chains[chain]); i++ {
+		if before >= at {
+			k.chains[chain] = slices.Insert(k.chains[chain], i, r)
+			return
+		}
+		if i == len(k.chains[chain]) {
+			return
+		}
+		if before++; k.chains[chain][i].service {
+			before += own - 1
+		}
+	}
+}
+
+// deleteRule takes away the first rule that says the same as r.
+func (k *kernel) deleteRule(chain string, r chainRule) {
+	for i, old := range k.chains[chain] {
+		if old == r {
+			k.chains[chain] = slices.Delete(k.chains[chain], i, i+1)
+			return
+		}
+	}
+}
+
+// restartService takes the service's rules away and appends them anew, behind all that others appended before.
+func (k *kernel) restartService() {
+	for _, chain := range []string{natPre, natPost, mangle, filterIn, filterFw} {
+		rest := slices.DeleteFunc(k.chains[chain], func(r chainRule) bool { return r.service })
+		k.chains[chain] = append(rest, chainRule{service: true})
+	}
+}
+
+// ipRule is a rule of routing: which packets look up which table.
+type ipRule struct {
+	not      bool
+	prio     string // "" for the place before the last that was added without one
+	src, dst string
+	mark     string
+	table    string
+}
+
+func (r ipRule) String() string {
+	var b strings.Builder
+	if r.not {
+		b.WriteString("not ")
+	}
+	for _, part := range [][2]string{{"prio", r.prio}, {"from", r.src}, {"to", r.dst}, {"lookup", r.table}, {"fwmark", r.mark}} {
+		if part[1] != "" {
+			b.WriteString(part[0] + " " + part[1] + " ")
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// ipRoute is a route in one table.
+type ipRoute struct {
+	table, dst, via, dev, src string
+}
+
+func (r ipRoute) String() string {
+	var b strings.Builder
+	for _, part := range [][2]string{{"table", r.table}, {"", r.dst}, {"via", r.via}, {"dev", r.dev}, {"src", r.src}} {
+		if part[1] != "" {
+			b.WriteString(strings.TrimSpace(part[0]+" "+part[1]) + " ")
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func (k *kernel) addRule(r ipRule) {
+	if !slices.Contains(k.rules, r) { // the kernel refuses a second one
+		k.rules = append(k.rules, r)
+	}
+}
+
+func (k *kernel) deleteIPRule(r ipRule) {
+	k.rules = slices.DeleteFunc(k.rules, func(old ipRule) bool { return old == r })
+}
+
+func (k *kernel) addRoute(r ipRoute) {
+	if !slices.ContainsFunc(k.routes, func(old ipRoute) bool { return old.table == r.table && old.dst == r.dst }) {
+		k.routes = append(k.routes, r)
+	}
+}
+
+func (k *kernel) deleteRoute(r ipRoute) {
+	k.routes = slices.DeleteFunc(k.routes, func(old ipRoute) bool { return old == r })
+}
+
+// text prints all of it in order, without the service's own rules.
+func (k *kernel) text() string {
+	var b strings.Builder
+	for _, chain := range []string{natPre, natPost, mangle, filterIn, filterFw} {
+		table, name, _ := strings.Cut(chain, " ")
+		for _, r := range k.chains[chain] {
+			if !r.service {
+				fmt.Fprintf(&b, "iptables -t %s -A %s %s\n", table, name, r.spec())
+			}
+		}
+	}
+	for _, r := range k.rules {
+		fmt.Fprintf(&b, "ip rule add %s\n", r)
+	}
+	for _, r := range k.routes {
+		fmt.Fprintf(&b, "ip route add %s\n", r)
+	}
+	return b.String()
+}

@@ -1,0 +1,63 @@
+package simulator
+
+import "slices"
+
+// Request is what a client asked for, without its body.
+type Request struct {
+	Method, Path string
+	Code         int // answered; 0 when the connection was ended instead
+	Login        bool
+}
+
+// Action is what was done to a service.
+type Action struct {
+	Service, Verb string
+}
+
+// longestRecord is how many requests are remembered; a device that runs for long forgets the older half.
+const longestRecord = 200_000
+
+// record is what clients did since the last Reset.
+type record struct {
+	requests    []Request
+	actions     []Action
+	connections int
+}
+
+func (r *record) note(q Request, cut bool) {
+	if cut {
+		q.Code = 0
+	}
+	if len(r.requests) >= longestRecord {
+		r.requests = slices.Clone(r.requests[longestRecord/2:])
+	}
+	r.requests = append(r.requests, q)
+}
+
+// Requests lists what clients asked for since the last Reset, in order.
+func (d *Device) Requests() []Request {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.record.requests)
+}
+
+// Actions lists what was done to services since the last Reset, in order.
+func (d *Device) Actions() []Action {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.record.actions)
+}
+
+// Connections counts the connections that clients made since the last Reset.
+func (d *Device) Connections() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.record.connections
+}
+
+// Reset forgets what was recorded. Faults stay.
+func (d *Device) Reset() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.record = record{}
+}

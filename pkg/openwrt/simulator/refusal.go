@@ -1,0 +1,28 @@
+package simulator
+
+import "fmt"
+
+// refusal is an answer other than success. Its text goes out as it is, without any escaping.
+type refusal struct {
+	code int
+	text string
+	raw  bool // the text is the whole body, not a message
+}
+
+// refuse makes a refusal with a message.
+func refuse(code int, format string, args ...any) *refusal {
+	return &refusal{code: code, text: fmt.Sprintf(format, args...)}
+}
+
+// fault is what a script of the device answers that dies: its interpreter's message and a trace, as plain text.
+func fault(file, message string) *refusal {
+	return &refusal{code: 500, raw: true, text: "/usr/lib/lua/luci/dispatcher.lua:491: Failed to execute call dispatcher target.\n" +
+		"The called action terminated with an exception:\n" +
+		"/usr/lib/lua/luci/controller/rest_v1/" + file + ".lua: " + message + "\n" +
+		"stack traceback:\n\t[C]: in function 'assert'\n" +
+		"\t/usr/lib/lua/luci/dispatcher.lua:491: in function 'dispatch'\n" +
+		"\t/usr/lib/lua/luci/dispatcher.lua:123: in function </usr/lib/lua/luci/dispatcher.lua:122>\n"}
+}
+
+// died says whether the script broke off.
+func (r *refusal) died() bool { return r != nil && r.raw && r.code == 500 }
