@@ -24,9 +24,11 @@ func TestExplain(t *testing.T) {
 			"\n  tcp/9000    shop/web-0, shop/web-1   NetworkPolicy/shop/api spec.ingress[0]\n",
 			"\n  everything  node/node-a              Node/node-a status.addresses\n",
 		}},
-		{"a pod that talks to nobody", []string{"-f", exampleDir, "-n", "shop", "pod/db-0"}, []string{"\n  nothing passes\n"}},
+		{"a pod that may only resolve names", []string{"-f", exampleDir, "-n", "shop", "pod/db-0"}, []string{
+			"\n  tcp/53, udp/53  kube-system/coredns-0  NetworkPolicy/shop/allow-dns spec.egress[0]\n",
+		}},
 		{"a pod that nothing isolates", []string{"-f", exampleDir, "pod/monitoring/prometheus-0"}, []string{
-			"\negress: no policy isolates it\n", "\n  everything  outside 0.0.0.0/0, ::/0  not isolated\n",
+			"\negress: no policy isolates it\n", "\n  everything  kube-system/coredns-0 and outside 0.0.0.0/0, ::/0  not isolated\n",
 		}},
 		{"a policy", []string{"-f", exampleDir, "netpol/shop/db"}, []string{
 			"\ningress: isolates pods app=db in namespace shop: shop/db-0\n",

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"testing"
@@ -45,7 +44,7 @@ func TestImpact(t *testing.T) {
 			"a policy that changes",
 			[]string{"-f", exampleDir, "--with", changed},
 			exitDifference,
-			"+ monitoring/prometheus-0 -> shop/db-0: tcp/5432, tcp/8000-8010\n",
+			"+ kube-system/coredns-0, monitoring/prometheus-0 -> shop/db-0: tcp/5432, tcp/8000-8010\n",
 			"",
 		},
 		{
@@ -61,13 +60,13 @@ func TestImpact(t *testing.T) {
 			"nothing",
 			[]string{"--from", exampleDir, "--to", exampleDir},
 			exitOK,
-			"every connection of 6 pods is judged as before\n", "",
+			"every connection of 7 pods is judged as before\n", "",
 		},
 		{
 			"a pod that goes",
 			[]string{"-f", exampleDir, "--without", "pod/shop/web-1"},
 			exitOK,
-			"every connection of 5 pods is judged as before\nnot compared, because gone: shop/web-1\n", "",
+			"every connection of 6 pods is judged as before\nnot compared, because gone: shop/web-1\n", "",
 		},
 		{"no change", []string{"-f", exampleDir}, exitProblems, "", "which change? Say --with FILE"},
 		{"one end", []string{"--from", exampleDir}, exitProblems, "", "--from and --to belong together"},
@@ -92,14 +91,14 @@ func TestImpact(t *testing.T) {
 		})
 	}
 	t.Run("as data", func(t *testing.T) {
-		answer := netloom(t, "impact", "-f", exampleDir, "--without", "networkpolicy/shop/default-deny", "-o", "json")
+		answer := netloom(t, "impact", "-f", exampleDir, "--without", "networkpolicy/shop/allow-dns", "-o", "json")
 		require.Equal(t, exitDifference, answer.code)
 		var got query.Impact
 		require.NoError(t, json.Unmarshal([]byte(answer.out), &got))
-		require.Equal(t, query.Impact{Pods: 6, Changes: []query.Effect{{
-			From:   query.Group{Pods: []string{"shop/db-0"}},
-			To:     query.Group{Outside: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}},
-			Opened: "everything",
+		require.Equal(t, query.Impact{Pods: 7, Changes: []query.Effect{{
+			From:   query.Group{Pods: []string{"shop/api-0", "shop/api-1", "shop/db-0", "shop/web-0", "shop/web-1"}},
+			To:     query.Group{Pods: []string{"kube-system/coredns-0"}},
+			Closed: "tcp/53, udp/53",
 		}}}, got)
 	})
 }

@@ -33,7 +33,7 @@ func TestProbe(t *testing.T) {
 			"denied",
 			[]string{"shop/web-0->shop/db-0:5432"},
 			exitDifference,
-			[]string{"deny    shop/web-0 -> shop/db-0 tcp/5432\n", "no rule of NetworkPolicy/shop/default-deny", "to allow it:"},
+			[]string{"deny    shop/web-0 -> shop/db-0 tcp/5432\n", "no rule of NetworkPolicy/shop/allow-dns, NetworkPolicy/shop/default-deny", "to allow it:"},
 			"",
 		},
 		{

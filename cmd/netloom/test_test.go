@@ -21,8 +21,8 @@ func TestTest(t *testing.T) {
 	require.Equal(t, exitOK, got.code, got.out)
 	require.Empty(t, got.errout, "expectations beside manifests are no problem")
 	require.Contains(t, got.out, "pass  only the API reaches the database\n")
-	require.Contains(t, got.out, "6 met, 0 not, 42 connections judged\n")
-	require.Equal(t, "6 met, 0 not, 42 connections judged\n", netloom(t, "test", "-q", "-f", exampleDir, good).out)
+	require.Contains(t, got.out, "7 met, 0 not, 62 connections judged\n")
+	require.Equal(t, "7 met, 0 not, 62 connections judged\n", netloom(t, "test", "-q", "-f", exampleDir, good).out)
 
 	bad := filepath.Join(t.TempDir(), "bad.yaml")
 	write(t, filepath.Dir(bad), "bad.yaml", `
@@ -33,7 +33,7 @@ expectations:
 `)
 	got = netloom(t, "test", "-f", exampleDir, good, bad)
 	require.Equal(t, exitProblems, got.code)
-	require.Equal(t, "netloom: 2 of 9 expectations are not met\n", got.errout)
+	require.Equal(t, "netloom: 2 of 10 expectations are not met\n", got.errout)
 	require.Contains(t, got.out, `FAIL  is <wrong>
       shop/api-0 -> shop/db-0 5432 deny
       expected deny, but otherwise in 1 of 1 answer:
@@ -51,7 +51,7 @@ FAIL  is a typo
 
 	var report junitSuites
 	require.NoError(t, xml.Unmarshal([]byte(netloom(t, "test", "-f", exampleDir, "-o", "junit", good, bad).out), &report))
-	require.Equal(t, 9, report.Tests)
+	require.Equal(t, 10, report.Tests)
 	require.Equal(t, 2, report.Failures)
 	require.Equal(t, "is <wrong>", report.Suites[1].Cases[0].Name)
 	require.Contains(t, report.Suites[1].Cases[0].Failure.Text, "allow   shop/api-0 -> shop/db-0 tcp/5432\n")

@@ -27,7 +27,7 @@ func TestTranslate(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(netloom(t, "translate", "-f", exampleDir, "-o", "json").out), &fromJSON))
 	require.NoError(t, yaml.Unmarshal([]byte(netloom(t, "translate", "-f", exampleDir, "-o", "yaml").out), &fromYAML))
 	require.Equal(t, fromJSON, fromYAML)
-	require.Len(t, fromJSON.Intents.Policies, 10)
+	require.Len(t, fromJSON.Intents.Policies, 11)
 	require.NotNil(t, fromJSON.Problems)
 
 	require.Equal(t, "no policies and no services: everything is allowed\n", netloom(t, "translate", "-f", t.TempDir()).out)

@@ -53,12 +53,13 @@ func TestExplainPod(t *testing.T) {
 		"shop/web-0 shop/web-1 tcp/9000 NetworkPolicy/shop/api spec.ingress[0]",
 		"node/node-a everything Node/node-a status.addresses",
 	}, spellReach(p.Ingress))
-	require.Equal(t, []string{"shop/db-0 tcp/5432 NetworkPolicy/shop/api spec.egress[0]"}, spellReach(p.Egress))
+	dns := "kube-system/coredns-0 tcp/53, udp/53 NetworkPolicy/shop/allow-dns spec.egress[0]"
+	require.Equal(t, []string{dns, "shop/db-0 tcp/5432 NetworkPolicy/shop/api spec.egress[0]"}, spellReach(p.Egress))
 
-	require.Empty(t, explain(t, inv, "pod/shop/db-0").Pod.Egress.Reach)
+	require.Equal(t, []string{dns}, spellReach(explain(t, inv, "pod/shop/db-0").Pod.Egress))
 	open := explain(t, inv, "po/monitoring/prometheus-0").Pod.Egress
 	require.Empty(t, open.IsolatedBy)
-	require.Equal(t, []string{"shop/api-0 shop/api-1 tcp/9100", "0.0.0.0/0 ::/0 everything"}, spellReach(open),
+	require.Equal(t, []string{"kube-system/coredns-0 0.0.0.0/0 ::/0 everything", "shop/api-0 shop/api-1 tcp/9100"}, spellReach(open),
 		"nodes that are nothing apart are outside")
 }
 

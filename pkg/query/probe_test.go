@@ -99,7 +99,7 @@ func TestDeniedSaysWhatIsMissing(t *testing.T) {
 	want := query.Flow{
 		Family: "ipv4", Source: "10.244.1.10", Destination: "10.244.2.20 tcp/9000", Verdict: query.Deny,
 		Egress: &query.Side{
-			Verdict: query.Deny, IsolatedBy: []string{"NetworkPolicy/shop/default-deny", "NetworkPolicy/shop/web"},
+			Verdict: query.Deny, IsolatedBy: []string{"NetworkPolicy/shop/allow-dns", "NetworkPolicy/shop/default-deny", "NetworkPolicy/shop/web"},
 			Nearly: []query.Rule{{
 				Policy: "NetworkPolicy/shop/web", Path: "spec.egress[0]",
 				But: "it means pods app=api with tcp port api at 9000 in namespace shop, and shop/api-1 is not among them",
@@ -110,7 +110,7 @@ func TestDeniedSaysWhatIsMissing(t *testing.T) {
 			Nearly: []query.Rule{{Policy: "NetworkPolicy/shop/api", Path: "spec.ingress[0]", But: "it allows tcp/9001 only"}},
 		},
 		Change: []string{
-			"egress of shop/web-0 needs a rule to shop/api-1 at tcp/9000, in NetworkPolicy/shop/default-deny, NetworkPolicy/shop/web or another policy that selects it",
+			"egress of shop/web-0 needs a rule to shop/api-1 at tcp/9000, in NetworkPolicy/shop/allow-dns, NetworkPolicy/shop/default-deny, NetworkPolicy/shop/web or another policy that selects it",
 			"ingress of shop/api-1 needs a rule from shop/web-0 at tcp/9000, in NetworkPolicy/shop/api, NetworkPolicy/shop/default-deny or another policy that selects it",
 		},
 	}

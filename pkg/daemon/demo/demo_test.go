@@ -92,7 +92,7 @@ func TestOnceShowsRowsAndAnswers(t *testing.T) {
 	text := out.String()
 	for _, want := range []string{
 		`^Written: \d+ operations in 1 transaction: create ACL ×\d+, create Address_Set ×\d+, `,
-		`\n6 endpoints, \d+ sets, 10 policies, 4 load balancers\n`,
+		`\n7 endpoints, \d+ sets, 11 policies, 5 load balancers\n`,
 		`\nPort groups \(\d+\)\n  NAME +HOLDS +LOGICAL PORTS +ACLS\n`,
 		`\nAddress sets \(\d+\)\n  NAME +HOLDS +ADDRESSES\n`,
 		`\nACLs \(\d+\)\n  FROM +DIRECTION +PRIO +ACTION +MATCH\n`,
@@ -103,7 +103,7 @@ func TestOnceShowsRowsAndAnswers(t *testing.T) {
 		`\n  allow  2001:db8::7 -> shop/web-0 tcp/8080 `,
 		`\n  deny   shop/web-0 -> shop/api-1 tcp/9000 +egress: `,
 		`\n  allow  node-b -> shop/db-0 tcp/5432 `,
-		`\nLoad balancers \(4\)\n  NAME +VIP +BACKENDS\n`,
+		`\nLoad balancers \(6\)\n  NAME +VIP +BACKENDS\n`,
 		`\n  shop/api:tcp:cluster +10\.96\.0\.20:80 +10\.244\.1\.20:9000 10\.244\.2\.20:9001\n`,
 		`\n  shop/cache:tcp:cluster +10\.96\.0\.40:6379 +-\n`,
 		`\n  allow  shop/web-0 -> svc/shop/api tcp/80 +to 10\.244\.1\.20:9000 or 10\.244\.2\.20:9001; ingress: shop/api ingress\[0\]\n`,
