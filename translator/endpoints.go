@@ -11,6 +11,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/translator/budget"
 )
 
 // endpointSlice is what an EndpointSlice says of the backends of its Service.
@@ -159,6 +160,26 @@ func namesOf[T any](list []T, name func(T) string) []string {
 	return slices.Compact(out)
 }
 
+// poolOffer is what a slice has for a pool: its endpoints, at a number.
+type poolOffer struct {
+	slice  *endpointSlice
+	number uint16
+}
+
+// offersOf lists what the slices have for a pool, the first slice by name first.
+func (s *serviceTranslation) offersOf(of pool) []poolOffer {
+	if s.offers == nil {
+		s.offers = map[pool][]poolOffer{}
+		for _, slice := range s.service.slices {
+			for _, p := range slice.ports {
+				at := pool{p.name, p.protocol, slice.family}
+				s.offers[at] = append(s.offers[at], poolOffer{slice, p.number})
+			}
+		}
+	}
+	return s.offers[of]
+}
+
 // backends are those of a pool: of all slices, each address and port once. One that is ready goes before one that is
 // not, and otherwise that of the first slice by name. A list that comes out as it was is the one from before, so that
 // load balancers are quickly compared.
@@ -167,15 +188,11 @@ func (s *serviceTranslation) backends(of pool) []intent.Backend {
 		return list
 	}
 	var list []intent.Backend
-	for _, slice := range s.service.slices {
-		if slice.family != of.family {
-			continue
+	for _, o := range s.offersOf(of) {
+		if !s.account.Spend(budget.Backends, len(o.slice.endpoints)) {
+			return nil
 		}
-		for _, p := range slice.ports {
-			if p.name == of.port && p.protocol == of.protocol {
-				list = slice.appendTo(list, p.number, s.object.Spec.PublishNotReadyAddresses)
-			}
-		}
+		list = o.slice.appendTo(list, o.number, s.object.Spec.PublishNotReadyAddresses)
 	}
 	slices.SortStableFunc(list, func(a, b intent.Backend) int {
 		return cmp.Or(a.Compare(&b), compareBools(a.Draining, b.Draining))

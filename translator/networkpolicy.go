@@ -5,11 +5,11 @@ import (
 	"slices"
 
 	networkingv1 "k8s.io/api/networking/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/netloom/netloom/labelcache"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/translator/budget"
 )
 
 // policyTranslation is one NetworkPolicy on its way to intents.
@@ -19,6 +19,8 @@ type policyTranslation struct {
 	np      *networkingv1.NetworkPolicy
 	subject labelcache.Selection
 	out     translation
+	account *budget.Account
+	held    []intent.SetID // the sets of rules; not the subject, and none that is held for its numbers alone
 }
 
 // policyRule is an ingress or egress rule: they differ only in the name of their peers' field.
@@ -31,8 +33,10 @@ type policyRule struct {
 
 // translatePolicy turns a NetworkPolicy into one intent per direction that it isolates.
 func (t *Translator) translatePolicy(np *networkingv1.NetworkPolicy) (*translation, []Problem) {
-	p := &policyTranslation{Translator: t, problems: problems{of: t.origin(KindNetworkPolicy, np)}, np: np}
-	selector, err := metav1.LabelSelectorAsSelector(&np.Spec.PodSelector)
+	p := &policyTranslation{
+		Translator: t, problems: problems{of: t.origin(KindNetworkPolicy, np)}, np: np, account: t.budget.Open(),
+	}
+	selector, err := p.selector(&np.Spec.PodSelector)
 	readable := err == nil
 	if !readable {
 		p.add("spec.podSelector", "%v; every pod of the namespace is isolated and nothing is allowed", err)
@@ -45,18 +49,53 @@ func (t *Translator) translatePolicy(np *networkingv1.NetworkPolicy) (*translati
 	for _, d := range p.directions() {
 		policy := &intent.Policy{
 			ID: policyID(p.of, d), Origin: p.of, Direction: d, Isolates: true, Log: logging,
-			Subject: p.hold(p.subjects([]labelcache.Term{subject})), Edge: edge,
+			Subject: p.sets.hold(p.subjects([]labelcache.Term{subject})), Edge: edge,
 		}
+		p.out.holds = append(p.out.holds, policy.Subject)
 		p.out.gate = p.gateOf(policy.Subject)
 		if readable {
-			for _, r := range rulesOf(np, d) {
-				policy.Rules = append(policy.Rules, p.translateRule(d, r)...)
-			}
+			policy.Rules = p.translateRules(d)
 		}
 		p.out.policies = append(p.out.policies, policy)
 		p.out.isolates = append(p.out.isolates, isolation{d, p.own(subject)})
 	}
+	if err := p.account.Err(); err != nil && readable {
+		p.add("spec", "%v; what it selects is isolated and nothing is allowed", err)
+		p.dropRules()
+	}
+	p.out.holds = append(p.out.holds, p.held...)
 	return &p.out, p.list
+}
+
+// translateRules translates the rules of a direction until there are none left or the budget is used up.
+func (p *policyTranslation) translateRules(d intent.Direction) []intent.Rule {
+	count := len(p.np.Spec.Ingress)
+	if d == intent.Egress {
+		count = len(p.np.Spec.Egress)
+	}
+	if !p.account.Spend(budget.Rules, count) {
+		return nil
+	}
+	var rules []intent.Rule
+	for _, r := range rulesOf(p.np, d) {
+		rules = append(rules, p.translateRule(d, r)...)
+		if p.account.Err() != nil {
+			return nil
+		}
+	}
+	return rules
+}
+
+// dropRules takes all rules back. What the numbers of named ports depend on is still watched: with fewer of them the policy
+// may be within its budget again.
+func (p *policyTranslation) dropRules() {
+	for _, policy := range p.out.policies {
+		policy.Rules = nil
+	}
+	for _, id := range p.held {
+		p.sets.release(id)
+	}
+	p.held = nil
 }
 
 func policyID(o intent.Origin, d intent.Direction) intent.PolicyID {
@@ -65,7 +104,7 @@ func policyID(o intent.Origin, d intent.Direction) intent.PolicyID {
 
 func (p *policyTranslation) hold(spec setSpec) intent.SetID {
 	id := p.sets.hold(spec)
-	p.out.holds = append(p.out.holds, id)
+	p.held = append(p.held, id)
 	return id
 }
 
@@ -113,10 +152,13 @@ func rulesOf(np *networkingv1.NetworkPolicy, d intent.Direction) []policyRule {
 func (p *policyTranslation) translateRule(d intent.Direction, r policyRule) []intent.Rule {
 	peers := p.parsePeers(r)
 	ports := p.parsePorts(r)
+	if p.account.Err() != nil {
+		return nil
+	}
 	var rules []intent.Rule
 	if ports.numeric.Any || len(ports.numeric.Ranges) > 0 {
 		rules = append(rules, intent.Rule{
-			Path: r.path, Action: intent.Allow, Peer: p.peer(peers.all()), Ports: ports.numeric,
+			Path: r.path, Action: intent.Allow, Peer: p.peer(peers.all), Ports: ports.numeric,
 		})
 	}
 	for _, name := range ports.named {

@@ -11,25 +11,26 @@ import (
 
 	"github.com/netloom/netloom/labelcache"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/translator/budget"
 )
 
 // peerList is what a rule's from or to says: the union of its elements.
 type peerList struct {
 	anyone     bool // the list is empty: every address, outside the cluster too
 	selections []labelcache.Selection
+	values     int            // that the selections compare with
 	prefixes   []netip.Prefix // canonical, of all ipBlocks together
+	all        *setSpec       // the list as a set; nil is everyone
 }
 
-// all is the list as a set; nil is everyone.
-func (l peerList) all() *setSpec {
-	if l.anyone {
-		return nil
-	}
+// union is the list as a set.
+func (l *peerList) union() *setSpec {
 	spec := &setSpec{prefixes: l.prefixes}
 	for _, s := range l.selections {
 		spec.terms = append(spec.terms, labelcache.NewTerm(s))
 	}
-	return spec
+	named := spec.named()
+	return &named
 }
 
 // parsePeers reads the peers of a rule. An element that cannot be understood is reported and matches nobody.
@@ -51,10 +52,18 @@ func (p *policyTranslation) parsePeers(r policyRule) peerList {
 		default:
 			if s, ok := p.parseSelectors(path, peer); ok {
 				list.selections = append(list.selections, s)
+				list.values += valuesIn(peer.PodSelector) + valuesIn(peer.NamespaceSelector)
 			}
 		}
+		if p.account.Err() != nil {
+			return peerList{}
+		}
+	}
+	if p.account.Err() != nil {
+		return peerList{}
 	}
 	list.prefixes = intent.MergePrefixes(list.prefixes)
+	list.all = list.union()
 	return list
 }
 
@@ -62,10 +71,16 @@ func (p *policyTranslation) parsePeers(r policyRule) peerList {
 // namespaceSelector the policy's own namespace is meant.
 func (p *policyTranslation) parseSelectors(path string, peer *networkingv1.NetworkPolicyPeer) (labelcache.Selection, bool) {
 	s := labelcache.Selection{Cluster: p.cluster}
+	if !p.account.Spend(budget.Selectors, 1) {
+		return s, false
+	}
 	ok := true
 	parse := func(field string, ls *metav1.LabelSelector) labels.Selector {
-		parsed, err := metav1.LabelSelectorAsSelector(ls)
-		if err != nil {
+		parsed, err := p.selector(ls)
+		switch {
+		case p.account.Err() != nil:
+			ok = false
+		case err != nil:
 			p.add(path+"."+field, "%v; the element matches nobody", err)
 			ok = false
 		}
@@ -80,6 +95,26 @@ func (p *policyTranslation) parseSelectors(path string, peer *networkingv1.Netwo
 		s.Namespace = p.np.Namespace
 	}
 	return s, ok
+}
+
+// selector reads a label selector. One whose values are beyond the budget is an error.
+func (p *policyTranslation) selector(ls *metav1.LabelSelector) (labels.Selector, error) {
+	if !p.account.Spend(budget.Values, valuesIn(ls)) {
+		return nil, p.account.Err()
+	}
+	return metav1.LabelSelectorAsSelector(ls)
+}
+
+// valuesIn counts what a selector compares labels with. Nil compares with nothing.
+func valuesIn(ls *metav1.LabelSelector) int {
+	if ls == nil {
+		return 0
+	}
+	n := len(ls.MatchLabels)
+	for i := range ls.MatchExpressions {
+		n += 1 + len(ls.MatchExpressions[i].Values)
+	}
+	return n
 }
 
 // parseBlock is an ipBlock as the prefixes that remain of its cidr without its excepts.
@@ -98,5 +133,11 @@ func (p *policyTranslation) parseBlock(path string, b *networkingv1.IPBlock) []n
 		}
 		excepts = append(excepts, e)
 	}
-	return slices.Clip(intent.SubtractPrefixes(block, excepts))
+	rest, fits := intent.SubtractAtMost(block, excepts, p.account.Left(budget.Prefixes))
+	if !fits {
+		p.account.Exceed(budget.Prefixes)
+		return nil
+	}
+	p.account.Spend(budget.Prefixes, len(rest))
+	return slices.Clip(rest)
 }

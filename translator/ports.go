@@ -8,6 +8,7 @@ import (
 
 	"github.com/netloom/netloom/labelcache"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/translator/budget"
 )
 
 // portList is what a rule's ports say: the union of its elements.
@@ -45,6 +46,7 @@ func (p *policyTranslation) parsePorts(r policyRule) portList {
 		}
 	}
 	list.numeric.Ranges = intent.MergePorts(list.numeric.Ranges)
+	p.account.Spend(budget.Ports, len(list.numeric.Ranges))
 	return list
 }
 
@@ -87,17 +89,25 @@ func (p *policyTranslation) parseRange(path string, port *networkingv1.NetworkPo
 // namedIngress resolves a named port on the pods that the policy selects: one rule for each number, for those of them
 // that declare the name with that number.
 func (p *policyTranslation) namedIngress(path string, peers peerList, name labelcache.PortMatch) []intent.Rule {
-	if all := peers.all(); all != nil && all.empty() {
+	if peers.all != nil && peers.all.empty() {
 		return nil // for nobody: there is no need to know the subjects
 	}
+	cost := resolution{selectors: 1, values: valuesIn(&p.np.Spec.PodSelector)}
+	if !p.resolve(cost, 1) {
+		return nil
+	}
 	subject := []labelcache.Selection{p.subject}
+	numbers := p.numbers(p.subjects(withPort(subject, name)))
+	if !p.resolve(cost, len(numbers)) {
+		return nil
+	}
 	var rules []intent.Rule
-	for _, n := range p.numbers(p.subjects(withPort(subject, name))) {
+	for _, n := range numbers {
 		name.Number = n
 		rules = append(rules, intent.Rule{
 			Path: path, Action: intent.Allow,
 			Subject: p.hold(p.subjects(withPort(subject, name))),
-			Peer:    p.peer(peers.all()),
+			Peer:    p.peer(peers.all),
 			Ports:   exactly(name),
 		})
 	}
@@ -111,27 +121,41 @@ func (p *policyTranslation) namedEgress(path string, peers peerList, name labelc
 	if peers.anyone {
 		selections = []labelcache.Selection{{Cluster: p.cluster}}
 	}
-	rules := p.namedEgressTo(path, setSpec{}, selections, name)
+	rules := p.namedEgressTo(path, setSpec{}, selections, peers.values, name)
 	if len(peers.prefixes) > 0 {
 		everyPod := []labelcache.Selection{{Cluster: p.cluster}}
-		rules = append(rules, p.namedEgressTo(path, setSpec{within: peers.prefixes}, everyPod, name)...)
+		rules = append(rules, p.namedEgressTo(path, setSpec{within: peers.prefixes}, everyPod, 0, name)...)
 	}
 	return rules
 }
 
 func (p *policyTranslation) namedEgressTo(
-	path string, spec setSpec, selections []labelcache.Selection, name labelcache.PortMatch,
+	path string, spec setSpec, selections []labelcache.Selection, values int, name labelcache.PortMatch,
 ) []intent.Rule {
-	if len(selections) == 0 {
+	cost := resolution{selectors: len(selections), values: values, prefixes: len(spec.within)}
+	if len(selections) == 0 || !p.resolve(cost, 1) {
+		return nil
+	}
+	numbers := p.numbers(setSpec{terms: withPort(selections, name)})
+	if !p.resolve(cost, len(numbers)) {
 		return nil
 	}
 	var rules []intent.Rule
-	for _, n := range p.numbers(setSpec{terms: withPort(selections, name)}) {
+	for _, n := range numbers {
 		name.Number = n
 		spec.terms = withPort(selections, name)
 		rules = append(rules, intent.Rule{Path: path, Action: intent.Allow, Peer: p.peer(&spec), Ports: exactly(name)})
 	}
 	return rules
+}
+
+// resolution is what one set of the endpoints that declare a named port takes.
+type resolution struct{ selectors, values, prefixes int }
+
+// resolve says whether there is a budget for so many sets and rules.
+func (p *policyTranslation) resolve(each resolution, times int) bool {
+	return p.account.Spend(budget.Selectors, each.selectors*times) && p.account.Spend(budget.Values, each.values*times) &&
+		p.account.Spend(budget.Prefixes, each.prefixes*times) && p.account.Spend(budget.Rules, times)
 }
 
 // numbers are the port numbers that the name resolves to on the endpoints that spec selects now. The object is translated

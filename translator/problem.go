@@ -38,12 +38,25 @@ type problems struct {
 	list []Problem
 }
 
+// mostProblems is how many faults of one object are reported. An object may have as many faults as it has fields, and each
+// is a line in a log and a part of a status.
+const mostProblems = 64
+
 func (p *problems) add(field, format string, args ...any) {
+	switch n := len(p.list); {
+	case n > mostProblems:
+		return
+	case n == mostProblems:
+		field, format, args = "", "there are more problems than the first %d, which are shown", []any{mostProblems}
+	}
 	p.list = append(p.list, Problem{Origin: p.of, Field: field, Message: fmt.Sprintf(format, args...)})
 }
 
 // addOnce is add for a fault that may be met several times.
 func (p *problems) addOnce(field, format string, args ...any) {
+	if len(p.list) > mostProblems {
+		return
+	}
 	p.add(field, format, args...)
 	if last := len(p.list) - 1; slices.Contains(p.list[:last], p.list[last]) {
 		p.list = p.list[:last]

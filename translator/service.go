@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/translator/budget"
 )
 
 // NetworkAnnotation names the logical network that a Service is in; without it, and when it is empty, that is the
@@ -33,9 +34,11 @@ type serviceTranslation struct {
 	object   *corev1.Service
 	cluster  []netip.Addr // its cluster IPs
 	families intent.Families
+	account  *budget.Account
 	out      []intent.Frontend
 	pools    map[pool][]intent.Backend
-	onNodes  bool // has node ports
+	offers   map[pool][]poolOffer // of all slices; nil until asked for
+	onNodes  bool                 // has node ports
 }
 
 // frontends translates a Service. One without an address of its own, and one that is another proxy's business, has none.
@@ -43,7 +46,7 @@ func (t *Translator) frontends(s *service) serviceTranslation {
 	o := s.object
 	tr := serviceTranslation{
 		problems: problems{of: t.origin(KindService, o)}, Translator: t, service: s, object: o,
-		pools: map[pool][]intent.Backend{},
+		pools: map[pool][]intent.Backend{}, account: t.budget.Open(),
 	}
 	_, others := o.Labels[proxyName]
 	_, headless := o.Labels[corev1.IsHeadlessService]
@@ -55,6 +58,11 @@ func (t *Translator) frontends(s *service) serviceTranslation {
 		return tr
 	}
 	tr.expose()
+	if err := tr.account.Err(); err != nil {
+		tr.add("spec", "%v; nothing is balanced for it", err)
+		tr.out = nil
+		return tr
+	}
 	tr.collapse()
 	return tr
 }
@@ -93,9 +101,12 @@ func (s *serviceTranslation) expose() {
 	}
 	at.external, at.ingress = s.externalIPs(), s.ingressIPs()
 	if len(at.ingress) > 0 {
-		at.denied = s.denied()
+		at.denied = s.denied(len(at.ingress))
 	}
 	for i := range spec.Ports {
+		if s.account.Err() != nil {
+			return
+		}
 		s.exposePort(fmt.Sprintf("spec.ports[%d]", i), &spec.Ports[i], &at)
 	}
 }
@@ -113,10 +124,15 @@ func (s *serviceTranslation) exposePort(path string, p *corev1.ServicePort, at *
 		s.add(path+".protocol", "%q: expected TCP, UDP or SCTP; the port is left out", p.Protocol)
 		return
 	}
+	if !s.account.Spend(budget.Frontends, len(s.cluster)+len(at.external)+len(at.ingress)) {
+		return
+	}
 	add := func(a netip.Addr, f intent.Frontend) {
 		f.Addr, f.Protocol, f.Path = a, proto, path
 		f.Backends = s.backends(pool{p.Name, proto, intent.FamilyOf(a)})
-		s.out = append(s.out, f)
+		if f.Kind == intent.NodePort || s.account.Spend(budget.Backends, len(f.Backends)) {
+			s.out = append(s.out, f)
+		}
 	}
 	if port, ok := s.portNumber(path+".port", p.Port); ok {
 		for _, a := range s.cluster {
@@ -140,6 +156,9 @@ func (s *serviceTranslation) exposePort(path string, p *corev1.ServicePort, at *
 	}
 	s.onNodes = true
 	for _, n := range s.nodes.list() {
+		if !s.account.Spend(budget.Frontends, len(n.Addrs)) {
+			return
+		}
 		for _, a := range n.Addrs {
 			if s.families.Has(intent.FamilyOf(a)) {
 				add(a, intent.Frontend{Port: port, Kind: intent.NodePort, Node: n.Name, Locality: at.onNode})
@@ -220,8 +239,9 @@ func (s *serviceTranslation) take(to []netip.Addr, field, text string) []netip.A
 }
 
 // denied is whom spec.loadBalancerSourceRanges leaves out, by family: where there are ranges, everybody else. A range
-// that cannot be read admits nobody.
-func (s *serviceTranslation) denied() map[intent.Families][]netip.Prefix {
+// that cannot be read admits nobody. Ranges whose complement is beyond the budget, for so many addresses, admit nobody
+// either.
+func (s *serviceTranslation) denied(addresses int) map[intent.Families][]netip.Prefix {
 	texts := s.object.Spec.LoadBalancerSourceRanges
 	if len(texts) == 0 {
 		return nil
@@ -235,10 +255,20 @@ func (s *serviceTranslation) denied() map[intent.Families][]netip.Prefix {
 		}
 		admitted = append(admitted, p)
 	}
-	return map[intent.Families][]netip.Prefix{
-		intent.IPv4: intent.SubtractPrefixes(netip.PrefixFrom(netip.IPv4Unspecified(), 0), admitted),
-		intent.IPv6: intent.SubtractPrefixes(netip.PrefixFrom(netip.IPv6Unspecified(), 0), admitted),
+	out := map[intent.Families][]netip.Prefix{}
+	for _, any := range []netip.Addr{netip.IPv4Unspecified(), netip.IPv6Unspecified()} {
+		block, most := netip.PrefixFrom(any, 0), s.account.Left(budget.Prefixes)
+		rest, fits := intent.SubtractAtMost(block, admitted, most/addresses)
+		if !fits {
+			s.add("spec.loadBalancerSourceRanges",
+				"to keep every other source away takes more than %d prefixes for %d addresses, the most that one object may take; "+
+					"nobody is admitted", most, addresses)
+			rest = []netip.Prefix{block}
+		}
+		s.account.Spend(budget.Prefixes, len(rest)*addresses)
+		out[intent.FamilyOf(any)] = rest
 	}
+	return out
 }
 
 // collapse puts the frontends in order, each once. Where an address is there in two ways the first counts: as cluster

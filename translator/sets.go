@@ -19,12 +19,23 @@ type setSpec struct {
 	prefixes []netip.Prefix // canonical
 	within   []netip.Prefix // canonical; narrows the terms
 	local    bool           // of the terms only endpoints on the translator's own node: subjects, where it has one
+	name     intent.SetID   // the result of id, and the terms are canonical; "" until named
 }
 
 func (s setSpec) empty() bool { return len(s.terms) == 0 && len(s.prefixes) == 0 }
 
+// named is s in canonical form with its ID at hand, for a spec that is held many times.
+func (s setSpec) named() setSpec {
+	s = s.canonical()
+	s.name = s.id()
+	return s
+}
+
 // canonical sorts the terms and drops repeated ones.
 func (s setSpec) canonical() setSpec {
+	if s.name != "" {
+		return s
+	}
 	terms := slices.Clone(s.terms)
 	slices.SortFunc(terms, func(a, b labelcache.Term) int { return strings.Compare(a.ID(), b.ID()) })
 	s.terms = slices.CompactFunc(terms, func(a, b labelcache.Term) bool { return a.ID() == b.ID() })
@@ -33,6 +44,9 @@ func (s setSpec) canonical() setSpec {
 
 // id is equal for specs that mean the same, whoever wrote them. It does not say which node is the own one.
 func (s setSpec) id() intent.SetID {
+	if s.name != "" {
+		return s.name
+	}
 	h := sha256.New()
 	for _, t := range s.terms {
 		h.Write([]byte(t.ID()))

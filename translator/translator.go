@@ -13,6 +13,7 @@ import (
 	"github.com/netloom/netloom/labelcache"
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/translator/budget"
 )
 
 // The kinds of objects that are translated, as Remove spells them.
@@ -34,6 +35,9 @@ type Options struct {
 	// OnTag is told of every label of pods and namespaces that came into use or went out of it; nil is told nothing.
 	OnTag func(tag labelcache.Tag, inUse bool)
 	Edges EdgeOptions // what is done at the edge of the cluster
+	// Budget says what one NetworkPolicy or Service may cost. One that costs more fails closed: a policy isolates what it
+	// selects and allows nothing, a Service leads nowhere. The zero value is budget.Default.
+	Budget budget.Limits
 }
 
 // Translator holds the current objects and what they translate to. It is not safe for concurrent use; the snapshots it
@@ -43,6 +47,7 @@ type Translator struct {
 	node     string // whose pods are subjects; "" is all nodes
 	options  EdgeOptions
 	families intent.Families
+	budget   budget.Limits
 	cache    *labelcache.Cache
 	view     labelcache.View // of the last commit
 	sets     *setTable
@@ -118,6 +123,7 @@ func New(opts Options) *Translator {
 		node:       opts.Node,
 		options:    opts.Edges,
 		families:   opts.Families,
+		budget:     opts.Budget,
 		cache:      cache,
 		view:       cache.View(),
 		sets:       newSetTable(cache, opts.Node),

@@ -37,8 +37,9 @@ var rooms = []room{
 		"pkg/object", "k8s.io/apimachinery/pkg/labels", "k8s.io/apimachinery/pkg/selection",
 	}},
 	{dir: "translator", pure: true, may: []string{
-		"labelcache", "pkg/intent", "pkg/object", "pkg/apis/...", "k8s.io/api/...", "k8s.io/apimachinery/...",
+		"labelcache", "pkg/intent", "pkg/object", "pkg/apis/...", "translator/...", "k8s.io/api/...", "k8s.io/apimachinery/...",
 	}},
+	{dir: "translator/budget", pure: true},
 
 	{dir: "backends", may: []string{"pkg/intent"}},
 	{dir: "backends/backendtest", may: []string{"backends", "pkg/intent", testify}},

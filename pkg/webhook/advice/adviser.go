@@ -178,7 +178,7 @@ func blocks(np *networkingv1.NetworkPolicy) []string {
 			}
 			inside = append(inside, e.Masked())
 		}
-		if len(inside) > 0 && len(intent.SubtractPrefixes(cidr.Masked(), inside)) == 0 {
+		if _, nothing := intent.SubtractAtMost(cidr.Masked(), inside, 0); nothing && len(inside) > 0 {
 			out = append(out, fmt.Sprintf("%s.except: leaves nothing of %s", path, b.CIDR))
 		}
 	}

@@ -1,0 +1,100 @@
+// Package budget bounds what one source object may cost. Work is counted, not timed: an object is within its budget on
+// every machine or on none. Whoever is about to work asks first.
+package budget
+
+import "fmt"
+
+// Unit is something that an object costs.
+type Unit uint8
+
+// The units.
+const (
+	// Prefixes are those of ipBlocks and source ranges once excepts are subtracted. Those that narrow a named port of an
+	// egress rule count once for the name and once for each number that it resolves to.
+	Prefixes Unit = iota
+	// Selectors are the peers that select pods or namespaces. A named port counts its selectors once more, and again for
+	// each number that it resolves to.
+	Selectors
+	// Values are the labels and values that selectors compare with, counted as often as their selectors.
+	Values
+	// Rules are ingress and egress rules, and each number that one of their named ports resolves to.
+	Rules
+	// Ports are the port ranges of rules, merged.
+	Ports
+	// Frontends are the pairs of an address and a port of a Service, those of node ports on each address of the nodes.
+	Frontends
+	// Backends are the endpoints behind each port of a Service, once for each of its addresses that is not a node's.
+	Backends
+
+	units
+)
+
+// String is what a person calls the unit, in the plural.
+func (u Unit) String() string {
+	names := [units]string{
+		"prefixes", "selectors", "selector values", "rules and resolved ports", "port ranges", "frontends", "backends",
+	}
+	if u < units {
+		return names[u]
+	}
+	return fmt.Sprintf("unit(%d)", uint8(u))
+}
+
+// Limits says how much of each unit one object may take. Zero stands for the limit of Default.
+type Limits [units]int
+
+// Default is limits that no object written for a purpose meets. At each of them an object costs less than a second of
+// processor time and 100 MiB.
+func Default() Limits {
+	return Limits{
+		Prefixes: 20_000, Selectors: 2_000, Values: 20_000, Rules: 4_000, Ports: 4_000, Frontends: 100_000, Backends: 200_000,
+	}
+}
+
+// Open begins an account with nothing spent.
+func (l Limits) Open() *Account {
+	for u, d := range Default() {
+		if l[u] == 0 {
+			l[u] = d
+		}
+	}
+	return &Account{left: l, limits: l}
+}
+
+// Account is what remains of the limits of one object. The zero value has nothing left.
+type Account struct {
+	left, limits Limits
+	over         error
+}
+
+// Spend takes n of a unit and says whether the object may go on. Once it may not, it never may again. Ask before the work,
+// with an estimate that is cheap.
+func (a *Account) Spend(u Unit, n int) bool {
+	if a.over != nil {
+		return false
+	}
+	if n > a.left[u] {
+		a.Exceed(u)
+		return false
+	}
+	a.left[u] -= n
+	return true
+}
+
+// Exceed ends the account where work stopped because it would have taken more of a unit than was left.
+func (a *Account) Exceed(u Unit) {
+	if a.over == nil {
+		a.over = fmt.Errorf("it takes more than %d %s, the most that one object may take", a.limits[u], u)
+	}
+}
+
+// Left is how much of a unit may still be spent: 0 when the object is over its budget in any.
+func (a *Account) Left(u Unit) int {
+	if a.over != nil {
+		return 0
+	}
+	return a.left[u]
+}
+
+// Err is nil while the object is within its budget, and says what there is too much of when it is not.
+func (a *Account) Err() error { return a.over }
