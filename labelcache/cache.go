@@ -149,7 +149,7 @@ func (c *Cache) DeleteEndpoint(k Key) {
 	p.ns.facet.holders.remove(id, private)
 	p.ns.scopes[0].holders.remove(id, private)
 	c.leave(spaceKey{k.Cluster, k.Namespace}, p.ns)
-	c.address(id, p.ep.Addrs, nil)
+	c.address(id, p.ep.AllAddrs(), nil)
 	c.endpoints.set(id, nil, c.epoch)
 	p.ns, p.terms, p.gone = nil, nil, true
 	c.soil(id)
@@ -183,7 +183,7 @@ func (c *Cache) insert(id uint32, e *Endpoint) {
 	p.ep, p.ns, p.gone = e, ns, false
 	c.endpoints.set(id, e, c.epoch)
 	c.soil(id)
-	c.address(id, nil, e.Addrs)
+	c.address(id, nil, e.AllAddrs())
 	c.equip(id, nil, e)
 	c.found = c.matching(c.found[:0], e, ns)
 	p.terms = slices.Clone(c.found)
@@ -198,7 +198,7 @@ func (c *Cache) update(id uint32, e *Endpoint) {
 	was := p.ep
 	ports := !slices.Equal(was.Ports, e.Ports)
 	other := ports || was.Node != e.Node || !maps.Equal(was.Labels, e.Labels)
-	addrs := !slices.Equal(was.Addrs, e.Addrs)
+	addrs := !slices.Equal(was.Addrs, e.Addrs) || !slices.Equal(was.Shared, e.Shared)
 	if !other && !addrs {
 		return
 	}
@@ -206,7 +206,7 @@ func (c *Cache) update(id uint32, e *Endpoint) {
 	c.endpoints.set(id, e, c.epoch)
 	c.soil(id)
 	if addrs {
-		c.address(id, was.Addrs, e.Addrs)
+		c.address(id, was.AllAddrs(), e.AllAddrs())
 	}
 	if !other {
 		return

@@ -50,8 +50,18 @@ type Endpoint struct {
 	Key    Key
 	Labels map[string]string
 	Addrs  []netip.Addr
+	// Shared are addresses that other endpoints have as well. They are no addresses of a set; see Members.HasSharedAddr.
+	Shared []netip.Addr
 	Ports  []NamedPort // in the order of declaration
 	Node   string      // where it runs; "" when unknown
+}
+
+// AllAddrs lists the addresses that e has alone, and then those that it shares.
+func (e *Endpoint) AllAddrs() []netip.Addr {
+	if len(e.Shared) == 0 {
+		return e.Addrs
+	}
+	return slices.Concat(e.Addrs, e.Shared)
 }
 
 // Number resolves the port that e declares under a name and protocol. Of several it is the first.
@@ -66,5 +76,5 @@ func (e *Endpoint) Number(name string, p Protocol) (uint16, bool) {
 
 // moved says whether a reader of sets has to treat b as another endpoint than a.
 func moved(a, b *Endpoint) bool {
-	return a.Node != b.Node || !slices.Equal(a.Addrs, b.Addrs)
+	return a.Node != b.Node || !slices.Equal(a.Addrs, b.Addrs) || !slices.Equal(a.Shared, b.Shared)
 }

@@ -51,6 +51,16 @@ func (s *state) holds(members idset, a netip.Addr) bool {
 	return false
 }
 
+// shares says whether a member shares a with another endpoint.
+func (s *state) shares(members idset, a netip.Addr) bool {
+	for _, e := range s.addrs.find(hashOf(s.seed, a)) {
+		if id := slotOf(e); members.has(id) && slices.Contains(s.endpoints.get(id).Shared, a) {
+			return true
+		}
+	}
+	return false
+}
+
 // slot finds an endpoint.
 func (s *state) slot(k Key) (uint32, bool) {
 	for _, e := range s.keys.find(hashOf(s.seed, k)) {
@@ -186,3 +196,6 @@ func (m Members) HasKey(k Key) bool {
 
 // HasAddr says whether some member holds a.
 func (m Members) HasAddr(a netip.Addr) bool { return m.s != nil && m.s.holds(m.ids, a) }
+
+// HasSharedAddr says whether a is among the shared addresses of some member.
+func (m Members) HasSharedAddr(a netip.Addr) bool { return m.s != nil && m.s.shares(m.ids, a) }

@@ -101,7 +101,7 @@ func TestOneWorkloadForOnePurpose(t *testing.T) {
 		want string // the workloads in the conflict; "" is none
 	}{
 		{"replicas", []*corev1.Pod{newCNF("a", "10.0.0.1", "StatefulSet", "cnf"), newCNF("b", "10.0.0.2", "StatefulSet", "cnf")}, ""},
-		{"a rollout", []*corev1.Pod{replicaSet("a", "1"), replicaSet("b", "2")}, ""},
+		{"a rollout", []*corev1.Pod{replicaSet("a", "1"), with(replicaSet("b", "2"), func(p *corev1.Pod) { p.Status.PodIPs = nil; p.Status.PodIP = "10.0.0.8" })}, ""},
 		{"bare pods", []*corev1.Pod{newCNF("a", "10.0.0.1", "", ""), newCNF("b", "10.0.0.2", "", "")}, ""},
 		{"ReplicaSets of nobody", []*corev1.Pod{newCNF("a", "10.0.0.1", "ReplicaSet", "x-1"), newCNF("b", "10.0.0.2", "ReplicaSet", "x-2")}, "ReplicaSet/x-1 in shop and ReplicaSet/x-2 in shop"},
 		{"kinds of one name", []*corev1.Pod{replicaSet("a", "1"), newCNF("b", "10.0.0.2", "StatefulSet", "cnf")}, "Deployment/cnf in shop and StatefulSet/cnf in shop"},

@@ -2,6 +2,7 @@ package translator
 
 import (
 	"net/netip"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -13,15 +14,16 @@ import (
 // as that besides.
 func (t *Translator) putPod(pod *corev1.Pod) {
 	key := labelcache.Key{Cluster: t.cluster, Namespace: pod.Namespace, Name: pod.Name}
-	faults := problems{of: t.origin("Pod", pod)}
+	object := objectKey{KindPod, pod.Namespace, pod.Name}
+	faults := problems{of: t.origin(KindPod, pod)}
 	endpoint, ok := endpointOfPod(key, pod, &faults)
-	t.setProblems(objectKey{"Pod", pod.Namespace, pod.Name}, faults.list)
 	t.putGateway(pod)
 	if !ok {
-		t.cache.DeleteEndpoint(key)
+		t.setProblems(object, nil)
+		t.putEndpoint(key, nil)
 		return
 	}
-	t.cache.SetEndpoint(endpoint)
+	t.putEndpoint(key, &podEntry{object, endpoint, faults, pod.DeletionTimestamp != nil})
 }
 
 // endpointOfPod is the pod as the label cache knows it. It is false for a pod that is never subject nor peer: on the
@@ -53,10 +55,21 @@ func podAddrs(pod *corev1.Pod, faults *problems) []netip.Addr {
 			faults.add("status.podIPs", "%q is not an IP address", ip.IP)
 			continue
 		}
-		addrs = append(addrs, a.Unmap().WithZone(""))
+		a = a.Unmap().WithZone("")
+		if !isPodAddr(a) {
+			faults.add("status.podIPs", "%s is a loopback, link-local, multicast or unspecified address; it is left out", a)
+			continue
+		}
+		if !slices.Contains(addrs, a) {
+			addrs = append(addrs, a)
+		}
 	}
 	return addrs
 }
+
+// isPodAddr says whether a can be the address of one pod on a network: the rule that the API server has for the addresses
+// of endpoints (ValidateEndpointIP), and the broadcast address besides.
+func isPodAddr(a netip.Addr) bool { return a.IsGlobalUnicast() }
 
 // namedPorts lists the ports with a name in the order in which the first of a name and protocol is the one meant:
 // containers, then init containers that keep running beside them.

@@ -199,7 +199,7 @@ func (m members) All() iter.Seq[intent.Endpoint] {
 func (m members) HasKey(k intent.Key) bool { return m.Members.HasKey(labelcache.Key(k)) }
 
 func endpointOf(e *labelcache.Endpoint) intent.Endpoint {
-	return intent.Endpoint{Key: intent.Key(e.Key), Addrs: e.Addrs, Node: e.Node}
+	return intent.Endpoint{Key: intent.Key(e.Key), Addrs: e.Addrs, Shared: e.Shared, Node: e.Node}
 }
 
 func endpointsOf(list []*labelcache.Endpoint) []intent.Endpoint {

@@ -56,6 +56,7 @@ type Translator struct {
 	sources    map[objectKey]metav1.Object // policies and nodes
 	namespaces map[string]*corev1.Namespace
 	nodes      nodeTable
+	pods       podTable
 	services   *serviceTable
 	translated map[objectKey]*translation
 	dirty      map[objectKey]bool
@@ -131,6 +132,7 @@ func New(opts Options) *Translator {
 		sources:    map[objectKey]metav1.Object{},
 		namespaces: map[string]*corev1.Namespace{},
 		nodes:      nodeTable{byName: map[string]*intent.Node{}},
+		pods:       newPodTable(),
 		services:   newServiceTable(),
 		translated: map[objectKey]*translation{},
 		dirty:      map[objectKey]bool{},
@@ -175,7 +177,7 @@ func (t *Translator) Remove(kind, namespace, name string) {
 	key := objectKey{kind, namespace, name}
 	switch kind {
 	case KindPod:
-		t.cache.DeleteEndpoint(labelcache.Key{Cluster: t.cluster, Namespace: namespace, Name: name})
+		t.putEndpoint(labelcache.Key{Cluster: t.cluster, Namespace: namespace, Name: name}, nil)
 		t.setProblems(key, nil)
 		t.removeGateway(objectKey{kindGateway, namespace, name})
 	case KindNamespace:

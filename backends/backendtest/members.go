@@ -4,6 +4,7 @@ import (
 	"iter"
 	"maps"
 	"net/netip"
+	"slices"
 
 	"github.com/netloom/netloom/pkg/intent"
 )
@@ -43,3 +44,13 @@ func (m *Members) HasKey(k intent.Key) bool {
 
 // HasAddr says whether some member holds a.
 func (m *Members) HasAddr(a netip.Addr) bool { return m.held[a] > 0 }
+
+// HasSharedAddr says whether a is among the shared addresses of some member.
+func (m *Members) HasSharedAddr(a netip.Addr) bool {
+	for _, e := range m.byKey {
+		if slices.Contains(e.Shared, a) {
+			return true
+		}
+	}
+	return false
+}

@@ -18,7 +18,7 @@ func isolatedAddrs(s *intent.Snapshot, policies []*intent.Policy, d intent.Direc
 	isolated := make(map[netip.Addr][]*intent.Policy)
 	for _, p := range policies {
 		if p.Direction == d && p.Isolates {
-			for _, a := range s.Set(p.Subject).Addrs() {
+			for _, a := range s.Set(p.Subject).SubjectAddrs() {
 				isolated[a] = append(isolated[a], p)
 			}
 		}

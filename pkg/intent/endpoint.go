@@ -15,7 +15,10 @@ type Key = object.Key
 type Endpoint struct {
 	Key   Key
 	Addrs []netip.Addr // every address the endpoint holds, unmapped and without zone; empty while none is known
-	Node  string       // where it runs; "" when unknown
+	// Shared are addresses that other endpoints have as well, so that nobody can tell whose packets they are. They isolate
+	// like any other and make nobody a peer. None of them is among Addrs.
+	Shared []netip.Addr
+	Node   string // where it runs; "" when unknown
 }
 
 // Members is who belongs to a set at one revision. It is immutable and safe for concurrent use.
@@ -28,4 +31,6 @@ type Members interface {
 	HasKey(k Key) bool
 	// HasAddr says whether some member holds a.
 	HasAddr(a netip.Addr) bool
+	// HasSharedAddr says whether a is among the shared addresses of some member.
+	HasSharedAddr(a netip.Addr) bool
 }

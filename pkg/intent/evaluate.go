@@ -117,5 +117,5 @@ func (s *Set) selects(p Party) bool {
 	if p.Key != (Key{}) {
 		return s.Members.HasKey(p.Key)
 	}
-	return s.Members.HasAddr(p.Addr)
+	return s.Members.HasAddr(p.Addr) || s.Members.HasSharedAddr(p.Addr)
 }

@@ -83,6 +83,19 @@ func (s *Set) Addrs() []netip.Addr {
 	return slices.Compact(addrs)
 }
 
+// SubjectAddrs is Addrs with the addresses that members share with other endpoints: those by which s is a subject.
+func (s *Set) SubjectAddrs() []netip.Addr {
+	addrs := s.Addrs()
+	if s == nil || s.Members == nil {
+		return addrs
+	}
+	for e := range s.Members.All() {
+		addrs = append(addrs, e.Shared...)
+	}
+	slices.SortFunc(addrs, netip.Addr.Compare)
+	return slices.Compact(addrs)
+}
+
 func covers(prefixes []netip.Prefix, a netip.Addr) bool {
 	return slices.ContainsFunc(prefixes, func(p netip.Prefix) bool { return p.Contains(a) })
 }

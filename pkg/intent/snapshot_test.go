@@ -25,6 +25,10 @@ func (p people) HasAddr(a netip.Addr) bool {
 	return slices.ContainsFunc(p, func(e Endpoint) bool { return slices.Contains(e.Addrs, a) })
 }
 
+func (p people) HasSharedAddr(a netip.Addr) bool {
+	return slices.ContainsFunc(p, func(e Endpoint) bool { return slices.Contains(e.Shared, a) })
+}
+
 func someone(name string, addrs ...string) Endpoint {
 	e := Endpoint{Key: Key{Namespace: "shop", Name: name}}
 	for _, a := range addrs {

@@ -98,7 +98,7 @@ func (inv *Inventory) podsLike(text string) ([]end, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%q: %w", text, err)
 		}
-		if ok && len(e.Addrs) > 0 {
+		if ok && len(e.AllAddrs()) > 0 {
 			found = append(found, inv.endpoint(e))
 		}
 	}
@@ -111,7 +111,7 @@ func (inv *Inventory) podsLike(text string) ([]end, error) {
 // endpoint is a pod with a network of its own.
 func (inv *Inventory) endpoint(e *labelcache.Endpoint) end {
 	return end{
-		name: e.Key.Namespace + "/" + e.Key.Name, kind: KindPod, key: intent.Key(e.Key), addrs: e.Addrs, node: e.Node,
+		name: e.Key.Namespace + "/" + e.Key.Name, kind: KindPod, key: intent.Key(e.Key), addrs: e.AllAddrs(), node: e.Node,
 		ports: e.Ports,
 	}
 }
@@ -120,8 +120,8 @@ func (inv *Inventory) endpoint(e *labelcache.Endpoint) end {
 func (inv *Inventory) pod(name string) (end, error) {
 	ns, short, _ := strings.Cut(name, "/")
 	if e, ok := inv.state.View.Endpoint(inv.key(ns, short)); ok {
-		if len(e.Addrs) == 0 {
-			return end{}, fmt.Errorf("pod %s has no address: its manifest needs status.podIPs", name)
+		if len(e.AllAddrs()) == 0 {
+			return end{}, fmt.Errorf("pod %s has no address: its manifest needs status.podIPs that no newer pod has", name)
 		}
 		return inv.endpoint(e), nil
 	}

@@ -62,8 +62,8 @@ func (inv *Inventory) explainPod(name string) *PodExplanation {
 		}
 		return out
 	}
-	out.Node, out.Labels, out.Addresses = e.Node, e.Labels, texts(e.Addrs)
-	if len(e.Addrs) == 0 {
+	out.Node, out.Labels, out.Addresses = e.Node, e.Labels, texts(e.AllAddrs())
+	if len(e.AllAddrs()) == 0 {
 		out.Note = "it has no address yet: nobody can reach it, and what isolates it is in place"
 	}
 	for _, p := range e.Ports {

@@ -44,7 +44,7 @@ func NewInventory(state State) *Inventory {
 	}
 	slices.SortFunc(inv.endpoints, func(a, b *labelcache.Endpoint) int { return a.Key.Compare(b.Key) })
 	for _, e := range inv.endpoints {
-		for _, a := range e.Addrs {
+		for _, a := range e.AllAddrs() {
 			inv.byAddr[a] = append(inv.byAddr[a], e)
 		}
 	}

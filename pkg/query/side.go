@@ -156,7 +156,7 @@ func selects(set *intent.Set, p intent.Party) bool {
 	if p.Key != (intent.Key{}) {
 		return set.HasKey(p.Key)
 	}
-	return set != nil && set.Members != nil && set.Members.HasAddr(p.Addr)
+	return set != nil && set.Members != nil && (set.Members.HasAddr(p.Addr) || set.Members.HasSharedAddr(p.Addr))
 }
 
 func titleOf(set *intent.Set) string {

@@ -17,7 +17,6 @@ func gatewayAnnotations() []string {
 // keepGateway keeps of a pod that is configured from outside what tells whether that can be done now, and whether it
 // started anew: p is the trimmed pod, was the pod before.
 func keepGateway(p, was *corev1.Pod) {
-	p.DeletionTimestamp = was.DeletionTimestamp
 	for _, name := range gatewayAnnotations() {
 		if v, ok := was.Annotations[name]; ok {
 			if p.Annotations == nil {

@@ -44,8 +44,10 @@ func trimPod(p *corev1.Pod) {
 			Namespace:       p.Namespace,
 			UID:             p.UID,
 			ResourceVersion: p.ResourceVersion, // informers tell a change from a resync by it
-			Labels:          p.Labels,
-			Annotations:     networkAnnotations(p.Annotations),
+			// A terminating pod gives way to the next holder of its address.
+			DeletionTimestamp: p.DeletionTimestamp,
+			Labels:            p.Labels,
+			Annotations:       networkAnnotations(p.Annotations),
 		},
 		Spec: corev1.PodSpec{
 			InitContainers: trimContainers(p.Spec.InitContainers, isSidecar),

@@ -81,6 +81,7 @@ func (c *Cluster) Freeze() *Frozen {
 	z := &Frozen{
 		byName:     map[string]*corev1.Pod{},
 		byAddr:     map[netip.Addr][]*corev1.Pod{},
+		owner:      map[netip.Addr]*corev1.Pod{},
 		namespaces: map[string]map[string]string{},
 		nodes:      map[string][]netip.Addr{},
 		policies:   map[string][]*networkingv1.NetworkPolicy{},
@@ -95,6 +96,7 @@ func (c *Cluster) Freeze() *Frozen {
 			z.byAddr[a] = append(z.byAddr[a], p)
 		}
 	}
+	z.resolveAddresses()
 	for _, n := range c.Namespaces {
 		z.namespaces[n.Name] = namespaceLabels(n)
 	}

@@ -13,7 +13,8 @@ import (
 // Frozen is a cluster at one moment, ready for many questions.
 type Frozen struct {
 	byName     map[string]*corev1.Pod       // pods on the pod network only
-	byAddr     map[netip.Addr][]*corev1.Pod // the same; two pods may hold one address
+	byAddr     map[netip.Addr][]*corev1.Pod // the same; two pods may have one address
+	owner      map[netip.Addr]*corev1.Pod   // the pod that an address stands for as a peer
 	namespaces map[string]map[string]string // labels
 	nodes      map[string][]netip.Addr
 	policies   map[string][]*networkingv1.NetworkPolicy // by namespace
@@ -138,7 +139,7 @@ func (z *Frozen) matches(
 	if z.admitsPeer(ns, r, peer) && portMatches(r.ports, nil, f) {
 		return true
 	}
-	for _, pod := range z.byAddr[peer] {
+	if pod := z.owner[peer]; pod != nil {
 		if z.admitsPod(ns, r, pod, peer) && portMatches(r.ports, pod, f) {
 			return true
 		}

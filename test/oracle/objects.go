@@ -25,7 +25,7 @@ func podAddrs(p *corev1.Pod) []netip.Addr {
 	var addrs []netip.Addr
 	add := func(s string) {
 		a, ok := parseAddr(s)
-		if ok && !slices.Contains(addrs, a) {
+		if ok && !slices.Contains(addrs, a) && ofOnePod(a) {
 			addrs = append(addrs, a)
 		}
 	}
@@ -34,6 +34,26 @@ func podAddrs(p *corev1.Pod) []netip.Addr {
 	}
 	add(p.Status.PodIP)
 	return addrs
+}
+
+// ofOnePod says whether a is an address that one pod on a network can have.
+func ofOnePod(a netip.Addr) bool {
+	return a.IsGlobalUnicast()
+}
+
+// resolveAddresses settles whose an address is that several pods have. A pod that is being deleted may have given it back
+// already, so one that is not goes first. Where that leaves more than one, the address is no pod's as a peer.
+func (z *Frozen) resolveAddresses() {
+	for a, pods := range z.byAddr {
+		staying := slices.DeleteFunc(slices.Clone(pods), func(p *corev1.Pod) bool { return p.DeletionTimestamp != nil })
+		if len(staying) > 0 {
+			pods = staying
+		}
+		z.byAddr[a] = pods
+		if len(pods) == 1 {
+			z.owner[a] = pods[0]
+		}
+	}
 }
 
 // namespaceLabels is the labels of n. The API server puts its name among them.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/netloom/netloom/test/oracle"
 )
@@ -230,11 +231,20 @@ func TestNodesAndOutside(t *testing.T) {
 		}, want: `
 			red/b red/a icmp/ ingress
 			red/a red/b icmp/ allow`},
-		{name: "an address of two live pods counts for both", policies: map[string]string{
+		{name: "an address of two live pods counts for neither", policies: map[string]string{
 			"red/p": `{podSelector: {matchLabels: {app: b}}, ingress: [{from: [{podSelector: {matchLabels: {app: twin}}}]}]}`,
 		}, change: func(t *testing.T, c *oracle.Cluster) {
 			t.Helper()
 			c.Pods = append(c.Pods, pod(t, "red/twin n1 app=twin 10.244.1.10"))
+		}, want: `
+			red/a red/b tcp/80 ingress
+			10.244.1.10 red/b tcp/80 ingress`},
+		{name: "an address is not a terminating pod's once another has it", policies: map[string]string{
+			"red/p": `{podSelector: {matchLabels: {app: b}}, ingress: [{from: [{podSelector: {matchLabels: {app: twin}}}]}]}`,
+		}, change: func(t *testing.T, c *oracle.Cluster) {
+			t.Helper()
+			c.Pods = append(c.Pods, pod(t, "red/twin n1 app=twin 10.244.1.10"))
+			find(t, c, "red/a").DeletionTimestamp = &metav1.Time{}
 		}, want: `
 			red/a red/b tcp/80 allow
 			10.244.1.10 red/b tcp/80 allow`},

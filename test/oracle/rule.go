@@ -13,7 +13,7 @@ func (z *Frozen) admitsPeer(ns string, r *rule, a netip.Addr) bool {
 	if z.admitsPod(ns, r, nil, a) {
 		return true
 	}
-	for _, pod := range z.byAddr[a] {
+	if pod := z.owner[a]; pod != nil {
 		if z.admitsPod(ns, r, pod, a) {
 			return true
 		}

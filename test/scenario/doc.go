@@ -6,7 +6,7 @@
 //	namespace NAME [KEY=VALUE ...]       a namespace with these labels is created or replaced
 //	node NAME [WORD ...]                 a node; the words are addresses, external=ADDRESS and zone=ZONE
 //	pod NS/NAME [WORD ...]               a pod; the words are labels KEY=VALUE, addresses, @NODE, :PORT=NUMBER/PROTOCOL
-//	                                     for a named port, hostnetwork, and a phase when it is not Running
+//	                                     for a named port, hostnetwork, terminating, and a phase when it is not Running
 //	service NS/NAME [WORD ...]           a Service: see below
 //	endpoints NS/SERVICE[/SLICE] [WORD ...]
 //	                                     what slices say: see below

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -106,6 +107,10 @@ func describe(p *corev1.Pod, word string) error {
 	}
 	if port, ok := strings.CutPrefix(word, ":"); ok {
 		return declare(p, port)
+	}
+	if word == "terminating" {
+		p.DeletionTimestamp = &metav1.Time{Time: time.Unix(1_700_000_000, 0).UTC()}
+		return nil
 	}
 	if word == "hostnetwork" {
 		p.Spec.HostNetwork = true

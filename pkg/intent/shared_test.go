@@ -1,0 +1,30 @@
+package intent
+
+import (
+	"net/netip"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestSharedAddressIsolatesAndAllowsNobody judges flows of addresses that several endpoints have.
+func TestSharedAddressIsolatesAndAllowsNobody(t *testing.T) {
+	shared := netip.MustParseAddr("10.0.0.9")
+	db, web := someone("db", "10.0.0.1"), someone("web", "10.0.0.2")
+	db.Shared, web.Shared = []netip.Addr{shared}, []netip.Addr{shared}
+	b := NewSnapshot().Next()
+	b.CreateSet(&Set{ID: "db", Members: people{db}})
+	b.CreateSet(&Set{ID: "web", Members: people{web}})
+	b.PutPolicy(&Policy{ID: "in", Subject: "db", Isolates: true, Rules: []Rule{
+		{Action: Allow, Peer: Peer{Kind: PeerSet, Set: "web"}, Ports: Ports{Any: true}},
+	}})
+	s := b.Commit()
+	allowed := func(src, dst Party) bool {
+		return s.Evaluate(Flow{Src: src, Dst: dst, Protocol: TCP, Port: 80}).Allowed
+	}
+	require.True(t, allowed(party("web", "10.0.0.2"), party("db", "10.0.0.1")))
+	require.False(t, allowed(party("web", "10.0.0.9"), party("db", "10.0.0.1")), "as a peer")
+	require.False(t, allowed(party("", "192.0.2.1"), party("", "10.0.0.9")), "as a subject, known by its address alone")
+	require.Equal(t, []netip.Addr{netip.MustParseAddr("10.0.0.1"), shared}, s.Set("db").SubjectAddrs())
+	require.Equal(t, []netip.Addr{netip.MustParseAddr("10.0.0.1")}, s.Set("db").Addrs())
+}
