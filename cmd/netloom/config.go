@@ -72,7 +72,7 @@ func optionsOf(cfg *config.Config) daemon.Options {
 			MinInterval: cfg.MinInterval, MaxInterval: cfg.DriftInterval,
 			RetryMin: cfg.RetryMin, RetryMax: cfg.RetryMax, MaxDeleteFraction: cfg.MaxDeleteFraction,
 		},
-		Force: cfg.Force, Serving: servingOptions(&cfg.Serving), Listen: cfg.Listen, Pprof: cfg.Pprof, UIListen: cfg.UIListen,
+		Force: cfg.Force, Serving: servingOptions(&cfg.Serving), Listen: cfg.Listen, DebugListen: cfg.DebugListen, Pprof: cfg.Pprof, UIListen: cfg.UIListen,
 		SDWAN: sdwanOptions(&cfg.SDWAN), Webhook: webhookOptions(&cfg.Webhook),
 		Feedback: daemon.Feedback{PolicyStatus: cfg.Feedback.PolicyStatus, Events: cfg.Feedback.Events},
 		Leader: daemon.Leader{
@@ -85,7 +85,7 @@ func optionsOf(cfg *config.Config) daemon.Options {
 // servingOptions are the settings of the HTTP servers as the daemon takes them.
 func servingOptions(s *config.Serving) daemon.Serving {
 	return daemon.Serving{
-		TLS: s.TLS != config.ServingClear, Cert: s.Cert, Key: s.Key, Kubernetes: s.Auth == config.ServingKubernetes,
+		TLS: s.TLS != config.ServingClear, Cert: s.Cert, Key: s.Key, Kubernetes: s.Auth == config.ServingKubernetes, Hosts: s.Hosts,
 	}
 }
 

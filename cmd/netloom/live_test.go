@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,6 +15,9 @@ import (
 
 	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/util/httpstream"      //nolint:staticcheck // what it points to is no dependency of this module's own
+	"k8s.io/apimachinery/pkg/util/httpstream/spdy" //nolint:staticcheck // likewise
+	"k8s.io/client-go/tools/portforward"
 
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/reconcile"
@@ -87,18 +91,12 @@ func api(t *testing.T, daemonURL string) (kubeconfig string) {
 				map[string]any{
 					"metadata": map[string]any{"namespace": "net", "name": "netloom-0"}, "status": map[string]any{"phase": "Running"},
 					"spec": map[string]any{"containers": []any{map[string]any{"name": "netloom", "ports": []any{
-						map[string]any{"name": "http", "containerPort": 9090},
+						map[string]any{"name": "debug", "containerPort": 9090},
 					}}}},
 				},
 			}})
-		case "/api/v1/namespaces/net/pods/http:netloom-0:9090/proxy/debug/manifests":
-			answer, err := http.Get(daemonURL + "/debug/manifests") //nolint:noctx // within the process
-			if err != nil {
-				http.Error(w, err.Error(), http.StatusBadGateway)
-				return
-			}
-			defer answer.Body.Close() //nolint:errcheck // read to its end
-			_, _ = io.Copy(w, answer.Body)
+		case "/api/v1/namespaces/net/pods/netloom-0/portforward":
+			forward(t, w, r, daemonURL)
 		default:
 			http.NotFound(w, r)
 		}
@@ -113,6 +111,45 @@ contexts: [{name: x, context: {cluster: c, user: u}}]
 current-context: x
 `, "URL", server.URL)), 0o600))
 	return kubeconfig
+}
+
+// forward plays the part of a kubelet whose pod answers at daemonURL, whatever the port.
+func forward(t *testing.T, w http.ResponseWriter, r *http.Request, daemonURL string) {
+	streams := make(chan httpstream.Stream, 8)
+	if _, err := httpstream.Handshake(r, w, []string{portforward.PortForwardProtocolV1Name}); err != nil {
+		t.Error(err)
+		return
+	}
+	connection := spdy.NewResponseUpgrader().UpgradeResponse(w, r, func(s httpstream.Stream, _ <-chan struct{}) error {
+		streams <- s
+		return nil
+	})
+	if connection == nil {
+		t.Error("no upgrade")
+		return
+	}
+	for {
+		select {
+		case <-connection.CloseChan():
+			return
+		case s := <-streams:
+			if s.Headers().Get("port") != "9090" {
+				t.Errorf("port %s", s.Headers().Get("port"))
+			}
+			if s.Headers().Get("streamType") != "data" {
+				_ = s.Close() // nothing went wrong
+				continue
+			}
+			pod, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(daemonURL, "http://"))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			go func() { _, _ = io.Copy(pod, s) }()
+			_, _ = io.Copy(s, pod)
+			_ = s.Close()
+		}
+	}
 }
 
 func TestADaemonIsFoundInItsCluster(t *testing.T) {

@@ -305,7 +305,7 @@ func TestLogLinesAreJSONWhereNobodyReadsThem(t *testing.T) {
 	taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { _ = taken.Close() }()
-	got := netloom(t, "run", "--ovn-nb", "embedded", "--manifests", t.TempDir(), "--listen", taken.Addr().String())
+	got := netloom(t, "run", "--ovn-nb", "embedded", "--manifests", t.TempDir(), "--listen", taken.Addr().String(), "--debug-listen=")
 	require.Equal(t, exitProblems, got.code)
 	for line := range strings.Lines(got.errout) {
 		if strings.HasPrefix(line, "netloom: ") {

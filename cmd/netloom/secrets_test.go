@@ -106,7 +106,7 @@ clusters: [{name: c, cluster: {server: "`+api.URL+`"}}], users: [{name: u, user:
 		},
 	} {
 		address := freeAddress(t)
-		told := during(t, append(args, "--listen", address, "--log-level", "trace"), func() {
+		told := during(t, append(args, "--listen", address, "--debug-listen=", "--log-level", "trace"), func() {
 			scheme := "http://"
 			if len(args) > 6 && args[5] == "--listen-tls" {
 				scheme = "https://"
@@ -125,17 +125,17 @@ clusters: [{name: c, cluster: {server: "`+api.URL+`"}}], users: [{name: u, user:
 func TestPagesTellNoSecrets(t *testing.T) {
 	dir := manifests(t)
 	write(t, dir, "planted.yaml", plantedFile)
-	health, page := freeAddress(t), freeAddress(t)
+	health, debug, page := freeAddress(t), freeAddress(t), freeAddress(t)
 	told := during(t, []string{
-		"run", "--manifests", dir, "--ovn-nb", "embedded", "--sdewan", "--sdewan-plain-http", "--listen", health, "--ui-listen", page, "--log-level", "trace",
+		"run", "--manifests", dir, "--ovn-nb", "embedded", "--sdewan", "--sdewan-plain-http", "--listen", health, "--debug-listen", debug, "--ui-listen", page, "--log-level", "trace",
 	}, func() {
-		await(t, "http://"+health+"/debug/problems", func(_ int, text string) bool { return strings.Contains(text, "faulty") })
+		await(t, "http://"+debug+"/debug/problems", func(_ int, text string) bool { return strings.Contains(text, "faulty") })
 		await(t, "http://"+health+"/metrics", func(_ int, text string) bool {
 			return strings.Contains(text, `netloom_target_errors_total{phase="plan",target="openwrt/edge/cnf-0"}`)
 		})
 		for _, url := range []string{
-			health + "/metrics", health + "/readyz", health + "/debug/snapshot", health + "/debug/manifests", health + "/debug/plan",
-			health + "/debug/plan?output=json", health + "/debug/problems", page + "/", page + "/api/v1/overview", page + "/api/v1/matrix",
+			health + "/metrics", health + "/readyz", debug + "/debug/snapshot", debug + "/debug/manifests", debug + "/debug/plan",
+			debug + "/debug/plan?output=json", debug + "/debug/problems", page + "/", page + "/api/v1/overview", page + "/api/v1/matrix",
 			page + "/api/v1/policies", page + "/api/v1/names", page + "/api/v1/targets", page + "/api/v1/policies/shop/db-client-a",
 			page + "/api/v1/policies/shop/db-client-a/rows",
 		} {
@@ -145,7 +145,7 @@ func TestPagesTellNoSecrets(t *testing.T) {
 				return true
 			})
 		}
-		await(t, "http://"+health+"/debug/pprof/", func(code int, _ string) bool { return code == http.StatusNotFound })
+		await(t, "http://"+debug+"/debug/pprof/", func(code int, _ string) bool { return code == http.StatusNotFound })
 	})
 	require.Contains(t, told, "openwrt/edge/cnf-0", "the device was tried")
 	requireUntold(t, "the log", told)

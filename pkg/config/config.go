@@ -61,12 +61,13 @@ type Config struct {
 	Leader   Leader
 	Webhook  Webhook
 
-	Listen    string // "" serves nothing
-	UIListen  string // "" serves no web page
-	Pprof     bool
-	Serving   Serving
-	LogLevel  logrus.Level
-	LogFormat LogFormat
+	Listen      string // "" serves nothing
+	DebugListen string // "" serves no debugging, but by Listen to who shows a token
+	UIListen    string // "" serves no web page
+	Pprof       bool
+	Serving     Serving
+	LogLevel    logrus.Level
+	LogFormat   LogFormat
 
 	origins map[string]Origin
 }

@@ -137,6 +137,24 @@ func listen(key, def, usage string, field func(*Config) *string) Setting {
 	return s
 }
 
+// hosts is a list of host names, or of suffixes as *.SUFFIX.
+func hosts(key, def, usage string, field func(*Config) *[]string) Setting {
+	valid := regexp.MustCompile(`^(\*\.)?[a-zA-Z0-9]([a-zA-Z0-9._-]*[a-zA-Z0-9])?$`)
+	return Setting{
+		Key: key, Kind: List, Default: def, Usage: usage, Expect: "names or *.SUFFIX, joined by commas, or nothing",
+		parse: func(c *Config, v string) bool {
+			*field(c) = nil
+			for part := range strings.SplitSeq(v, ",") {
+				if part = strings.TrimSpace(part); part != "" {
+					*field(c) = append(*field(c), part)
+				}
+			}
+			return !slices.ContainsFunc(*field(c), func(name string) bool { return !valid.MatchString(name) })
+		},
+		show: func(c *Config) any { return *field(c) },
+	}
+}
+
 // isAddress says whether v is [HOST]:PORT.
 func isAddress(v string) bool {
 	_, port, err := net.SplitHostPort(v)

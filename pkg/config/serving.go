@@ -5,12 +5,14 @@ import (
 	"net/netip"
 )
 
-// Serving says how requests to listen and ui-listen are answered.
+// Serving says how requests to listen, debug-listen and ui-listen are answered.
 type Serving struct {
 	TLS  ServingTLS
 	Cert string // files, with ServingFiles
 	Key  string
 	Auth ServingAuth
+	// Hosts are the host names that are served besides addresses and localhost; see httpauth.Hosts.
+	Hosts []string
 }
 
 // ServingTLS is where the certificate comes from that requests are answered with.
@@ -34,16 +36,18 @@ const (
 
 func servingSettings() []Setting {
 	return []Setting{
-		choice("listen-tls", string(ServingClear), "certificate to serve listen and ui-listen with, over TLS 1.2 and up: none, one that netloom makes itself and nobody can check, or that of listen-cert; "+
-			"a ui-listen that is a loopback address stays in clear",
+		choice("listen-tls", string(ServingClear), "certificate to serve listen, debug-listen and ui-listen with, over TLS 1.2 and up: none, one that netloom makes itself and nobody can check, or that of listen-cert; "+
+			"debug-listen and ui-listen stay in clear on a loopback address",
 			[]ServingTLS{ServingClear, ServingSelf, ServingFiles}, func(c *Config) *ServingTLS { return &c.Serving.TLS }),
 		text("listen-cert", "", "file of the certificate to serve with listen-tls files; read again when it changes",
 			func(c *Config) *string { return &c.Serving.Cert }),
 		text("listen-key", "", "file of the private key of listen-cert",
 			func(c *Config) *string { return &c.Serving.Key }),
-		choice("listen-auth", string(ServingAnybody), "who decides about requests to listen, those to /healthz and /readyz left out, and to a ui-listen that is no loopback address: "+
+		choice("listen-auth", string(ServingAnybody), "who decides about requests to listen, those to /healthz and /readyz left out, and to a debug-listen or ui-listen that is no loopback address: "+
 			"nobody, or the Kubernetes API by the bearer token (TokenReview) and the path (SubjectAccessReview, verb get)",
 			[]ServingAuth{ServingAnybody, ServingKubernetes}, func(c *Config) *ServingAuth { return &c.Serving.Auth }),
+		hosts("listen-hosts", "*.svc,*.svc.cluster.local", "host names that requests may be for, besides addresses and localhost, where an address is no loopback one",
+			func(c *Config) *[]string { return &c.Serving.Hosts }),
 	}
 }
 
@@ -69,7 +73,7 @@ func (c *Config) servingContradictions(bad map[string]bool, fault func(key, reas
 	if bad["listen-tls"] || s.TLS != ServingClear {
 		return
 	}
-	for _, at := range []struct{ key, address string }{{"listen", c.Listen}, {"ui-listen", c.UIListen}} {
+	for _, at := range []struct{ key, address string }{{"listen", c.Listen}, {"debug-listen", c.DebugListen}, {"ui-listen", c.UIListen}} {
 		if at.address != "" && !bad[at.key] && !IsLoopback(at.address) {
 			fault("listen-auth", "kubernetes needs listen-tls self or files unless "+at.key+" ("+c.origins[at.key].String()+
 				") is a loopback address: others could read the tokens on their way")

@@ -11,7 +11,10 @@ import (
 func TestServingIsOpenUnlessSaidOtherwise(t *testing.T) {
 	c, err := place{args: "--ovn-nb embedded"}.load(t)
 	require.NoError(t, err)
-	require.Equal(t, config.Serving{TLS: config.ServingClear, Auth: config.ServingAnybody}, c.Serving)
+	require.Equal(t, config.Serving{
+		TLS: config.ServingClear, Auth: config.ServingAnybody, Hosts: []string{"*.svc", "*.svc.cluster.local"},
+	}, c.Serving)
+	require.Equal(t, "127.0.0.1:8082", c.DebugListen, "but what shows pods and policies")
 }
 
 func TestServing(t *testing.T) {
@@ -22,6 +25,11 @@ func TestServing(t *testing.T) {
 		{"files", "--listen-tls files --listen-cert a --listen-key b", ""},
 		{"tokens over TLS", "--listen-tls self --listen-auth kubernetes --ui-listen :8081", ""},
 		{"tokens that go nowhere", "--listen-auth kubernetes --listen 127.0.0.1:8080", ""},
+		{"tokens in clear for debugging", "--listen-auth kubernetes --listen 127.0.0.1:1 --debug-listen :2", auth + inClear +
+			"debug-listen (flag --debug-listen) is a loopback address: others could read the tokens on their way"},
+		{"host names", "--listen-hosts netloom.example,*.svc", ""},
+		{"no host names", "--listen-hosts=", ""},
+		{"a bad host name", "--listen-hosts a/b", `listen-hosts (flag --listen-hosts): "a/b": expected names or *.SUFFIX, joined by commas, or nothing`},
 		{"nor by their other names", "--listen-auth kubernetes --listen localhost:8080 --ui-listen [::1]:8081", ""},
 		{"tokens for nothing", "--listen-auth kubernetes --listen=", ""},
 		{"no such certificate", "--listen-tls on", tls + `"on": expected one of none, self, files`},

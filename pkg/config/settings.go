@@ -94,8 +94,10 @@ func loopSettings() []Setting {
 
 func serverSettings() []Setting {
 	return []Setting{
-		listen("listen", ":8080", "address that health, metrics and debugging are served on; empty serves nothing",
+		listen("listen", ":8080", "address that health and metrics are served on, with listen-auth kubernetes debugging too; empty serves nothing",
 			func(c *Config) *string { return &c.Listen }),
+		listen("debug-listen", "127.0.0.1:8082", "address that debugging is served on, with health and metrics, to anybody unless listen-auth says otherwise; empty serves none",
+			func(c *Config) *string { return &c.DebugListen }),
 		listen("ui-listen", "", "address that the web page is served on, to anybody unless listen-auth says otherwise; empty serves none",
 			func(c *Config) *string { return &c.UIListen }),
 		flag("pprof", "false", "serve profiles under /debug/pprof/",

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/netloom/netloom/backends/builtin"
+	"github.com/netloom/netloom/pkg/httpbody"
 	"github.com/netloom/netloom/pkg/metrics"
 	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/watch"
@@ -29,14 +30,15 @@ type Daemon struct {
 	embedded *Embedded
 	targets  []*running
 	observe  reconcile.Observers
-	planning sync.Mutex // held while a plan is made for a request
-	ui       *ui        // nil where no web page is served
-	sdwan    *sdwan     // nil where it is switched off
-	clients  *clients   // nil where nothing is read from a Kubernetes API
-	webhook  *admission // nil where no admission reviews are answered
-	feedback *feedback  // nil where nobody is told of policies
-	door     *door      // where requests come in
-	election *election  // nil where this instance writes and no other does
+	planning sync.Mutex      // held while a plan is made for a request
+	bodies   *httpbody.Store // large answers
+	ui       *ui             // nil where no web page is served
+	sdwan    *sdwan          // nil where it is switched off
+	clients  *clients        // nil where nothing is read from a Kubernetes API
+	webhook  *admission      // nil where no admission reviews are answered
+	feedback *feedback       // nil where nobody is told of policies
+	door     *door           // where requests come in
+	election *election       // nil where this instance writes and no other does
 	made     time.Time
 	led      bool // a term has begun; only its goroutine looks
 }
@@ -57,7 +59,7 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Daemon{opts: opts, log: log, source: source, clients: clients, metrics: metrics.New(), made: time.Now()}
+	d := &Daemon{opts: opts, log: log, source: source, clients: clients, metrics: metrics.New(), made: time.Now(), bodies: httpbody.New(httpbody.Options{})}
 	d.pipeline = NewPipeline(source, opts.translation(), log)
 	d.observe = reconcile.Observers{d.metrics}
 	d.pipeline.OnPublish(d.published) // first: a quick target is timed from what the metrics know by then
@@ -198,6 +200,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 	}
 	if d.opts.Listen != "" {
 		group.Go(func() error { return d.serve(ctx) })
+	}
+	if d.opts.DebugListen != "" {
+		group.Go(func() error { return d.serveDebug(ctx) })
 	}
 	if d.ui != nil {
 		group.Go(func() error { return d.ui.serve(ctx) })

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/httpbody"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/query"
 )
@@ -69,10 +70,14 @@ func (d *Daemon) debugPlan(w http.ResponseWriter, r *http.Request) {
 	if s == nil {
 		return
 	}
-	plans, err := d.planAlone(r.Context(), s, r.URL.Query().Get("target"))
+	if !d.planning.TryLock() {
+		busy(w, errBusy)
+		return
+	}
+	defer d.planning.Unlock() // once it has been sent: there is one plan for requests at a time
+	plans, err := d.planNow(r.Context(), s, r.URL.Query().Get("target"))
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(httpbody.SendTime))
 	switch {
-	case errors.Is(err, errBusy):
-		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 	case err != nil:
 		http.Error(w, err.Error(), http.StatusBadGateway)
 	case r.URL.Query().Get("output") == "json":
@@ -88,13 +93,9 @@ func (d *Daemon) debugPlan(w http.ResponseWriter, r *http.Request) {
 // errBusy is the answer to all but one of the requests that come at the same time.
 var errBusy = errors.New("another request is being answered with a plan; try again when it is")
 
-// planAlone makes plans unless some are being made: for the target of a name, "" is all. An error of the only target that is
-// asked is one of the whole.
-func (d *Daemon) planAlone(ctx context.Context, s *intent.Snapshot, name string) (*Plans, error) {
-	if !d.planning.TryLock() {
-		return nil, errBusy
-	}
-	defer d.planning.Unlock()
+// planNow makes plans: for the target of a name, "" is all. An error of the only target that is asked is one of the whole. The
+// caller holds the lock for planning.
+func (d *Daemon) planNow(ctx context.Context, s *intent.Snapshot, name string) (*Plans, error) {
 	out := &Plans{Targets: []TargetPlan{}}
 	var last error
 	add := func(target string, plan *backends.Plan, err error) {

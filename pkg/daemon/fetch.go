@@ -4,33 +4,40 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/portforward"
+	"k8s.io/client-go/transport/spdy"
 
 	"github.com/netloom/netloom/pkg/watch"
 )
 
-// podLabel is on the pods of a daemon, and httpPort is the name of the port that it answers on.
+// podLabel is on the pods of a daemon, and debugPort is the name of the port that debugging is served on.
 const (
 	podLabel    = "app.kubernetes.io/name=netloom"
-	httpPort    = "http"
-	defaultPort = 8080
+	debugPort   = "debug"
+	defaultPort = 8082
 )
 
-// FetchManifests asks a daemon that runs in a cluster for its manifests, through the API server.
+// FetchManifests asks a daemon that runs in a cluster for its manifests, by a port that the API server forwards. That takes the
+// right to create pods/portforward.
 func FetchManifests(ctx context.Context, kubeconfig, contextName string) ([]byte, error) {
-	client, err := watch.KubernetesClient(kubeconfig, contextName)
+	config, err := watch.KubernetesConfig(kubeconfig, contextName)
 	if err != nil {
 		return nil, err
 	}
-	return fetchManifests(ctx, client)
-}
-
-func fetchManifests(ctx context.Context, client kubernetes.Interface) ([]byte, error) {
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("connect to Kubernetes: %w", err)
+	}
 	pods, err := client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{LabelSelector: podLabel})
 	if err != nil {
 		return nil, fmt.Errorf("find the daemon: %w", err)
@@ -41,8 +48,7 @@ func fetchManifests(ctx context.Context, client kubernetes.Interface) ([]byte, e
 		if p.Status.Phase != corev1.PodRunning {
 			continue
 		}
-		list, err := client.CoreV1().Pods(p.Namespace).
-			ProxyGet("http", p.Name, strconv.Itoa(portOf(p)), "debug/manifests", nil).DoRaw(ctx)
+		list, err := forwarded(ctx, config, client, p)
 		if err == nil {
 			return list, nil
 		}
@@ -51,11 +57,64 @@ func fetchManifests(ctx context.Context, client kubernetes.Interface) ([]byte, e
 	return nil, errors.Join(faults...)
 }
 
-// portOf is the port that a daemon's pod answers on.
+// forwarded asks a pod for its manifests by a forwarded port, which ends with the answer.
+func forwarded(ctx context.Context, config *rest.Config, client kubernetes.Interface, p *corev1.Pod) ([]byte, error) {
+	transport, upgrader, err := spdy.RoundTripperFor(config)
+	if err != nil {
+		return nil, err
+	}
+	url := client.CoreV1().RESTClient().Post().Resource("pods").Namespace(p.Namespace).Name(p.Name).SubResource("portforward").URL()
+	dialer := spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, url)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ready := make(chan struct{})
+	ports := []string{"0:" + strconv.Itoa(portOf(p))}
+	forwarder, err := portforward.NewOnAddresses(dialer, []string{"127.0.0.1"}, ports, ctx.Done(), ready, io.Discard, io.Discard)
+	if err != nil {
+		return nil, err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- forwarder.ForwardPorts() }()
+	select {
+	case err := <-ended:
+		return nil, fmt.Errorf("forward a port: %w", err)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-ready:
+	}
+	local, err := forwarder.GetPorts()
+	if err != nil {
+		return nil, fmt.Errorf("forward a port: %w", err)
+	}
+	list, err := getManifests(ctx, net.JoinHostPort("127.0.0.1", strconv.Itoa(int(local[0].Local))))
+	cancel()
+	<-ended
+	return list, err
+}
+
+// getManifests asks for the manifests at an address.
+func getManifests(ctx context.Context, address string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/debug/manifests", http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(request)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close() //nolint:errcheck // read to its end
+	list, err := io.ReadAll(answer.Body)
+	if err == nil && answer.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", answer.Status, list)
+	}
+	return list, err
+}
+
+// portOf is the port that a daemon's pod serves debugging on.
 func portOf(p *corev1.Pod) int {
 	for i := range p.Spec.Containers {
 		ports := p.Spec.Containers[i].Ports
-		if at := slices.IndexFunc(ports, func(c corev1.ContainerPort) bool { return c.Name == httpPort }); at >= 0 {
+		if at := slices.IndexFunc(ports, func(c corev1.ContainerPort) bool { return c.Name == debugPort }); at >= 0 {
 			return int(ports[at].ContainerPort)
 		}
 	}

@@ -3,7 +3,9 @@ package daemon
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/pprof"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/netloom/netloom/pkg/httpbody"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/query"
 )
@@ -29,19 +32,53 @@ func (d *Daemon) serve(ctx context.Context) error {
 	d.log.WithFields(logrus.Fields{
 		"address": listener.Addr().String(), "tls": d.opts.Serving.TLS, "authentication": d.opts.Serving.Kubernetes,
 	}).Info("serving health and metrics")
-	if err := d.door.serve(ctx, d.door.server(d.Handler()), listener); err != nil {
+	handler := d.publicHandler()
+	if d.door.guard != nil {
+		handler = d.Handler()
+	}
+	if err := d.door.serve(ctx, d.door.server(handler), listener); err != nil {
 		return fmt.Errorf("serve: %w", err)
 	}
 	return nil
 }
 
-// Handler answers for health, metrics and debugging.
-func (d *Daemon) Handler() http.Handler {
+// serveDebug answers requests of those who look closer until ctx ends: on a loopback address to whoever is on this machine, or
+// has a port of it forwarded.
+func (d *Daemon) serveDebug(ctx context.Context) error {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", d.opts.DebugListen)
+	if err != nil {
+		return fmt.Errorf("serve debugging: %w", err)
+	}
+	d.log.WithField("address", listener.Addr().String()).Info("serving debugging")
+	door := d.door.of(listener)
+	if err := door.serve(ctx, door.server(d.Handler()), listener); err != nil {
+		return fmt.Errorf("serve debugging: %w", err)
+	}
+	return nil
+}
+
+// public answers for health and metrics.
+func (d *Daemon) public() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", d.readyz)
-	mux.HandleFunc("GET "+readyPath, d.ready)
 	mux.Handle("GET /metrics", d.metrics.Handler(d.webhook.gatherers()...))
+	return mux
+}
+
+// publicHandler answers for health and metrics, and says where the rest is.
+func (d *Daemon) publicHandler() http.Handler {
+	mux := d.public()
+	mux.HandleFunc("/debug/", func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "debugging is served on the address of the setting debug-listen, or here with listen-auth", http.StatusNotFound)
+	})
+	return mux
+}
+
+// Handler answers for health, metrics and debugging.
+func (d *Daemon) Handler() http.Handler {
+	mux := d.public()
+	mux.HandleFunc("GET "+readyPath, d.ready)
 	mux.HandleFunc("GET /debug/snapshot", d.debugSnapshot)
 	mux.HandleFunc("GET /debug/manifests", d.debugManifests)
 	mux.HandleFunc("GET /debug/plan", d.debugPlan)
@@ -109,29 +146,43 @@ func (d *Daemon) latest(w http.ResponseWriter) *intent.Snapshot {
 	return s
 }
 
-func (d *Daemon) debugSnapshot(w http.ResponseWriter, _ *http.Request) {
+func (d *Daemon) debugSnapshot(w http.ResponseWriter, r *http.Request) {
+	edition := d.pipeline.Edition()
 	s := d.latest(w)
 	if s == nil {
 		return
 	}
-	w.Header().Set("Content-Type", "application/json")
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	_ = encoder.Encode(query.IntentsOf(s))
+	d.serveLarge(w, r, httpbody.Key{Name: "snapshot", Number: edition}, func(out io.Writer) error {
+		encoder := json.NewEncoder(out)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(query.IntentsOf(s))
+	})
 }
 
 // debugManifests lists the objects that were translated, so that questions about them can be asked elsewhere.
-func (d *Daemon) debugManifests(w http.ResponseWriter, _ *http.Request) {
+func (d *Daemon) debugManifests(w http.ResponseWriter, r *http.Request) {
+	edition := d.pipeline.Edition()
 	if d.latest(w) == nil {
 		return
 	}
-	list, err := d.pipeline.Manifests()
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
+	d.serveLarge(w, r, httpbody.Key{Name: "manifests", Number: edition}, d.pipeline.WriteManifests)
+}
+
+// serveLarge answers with JSON that is made once for all who ask for the same.
+func (d *Daemon) serveLarge(w http.ResponseWriter, r *http.Request, key httpbody.Key, build func(io.Writer) error) {
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(list)
+	switch err := d.bodies.Serve(w, r, key, build); {
+	case errors.Is(err, httpbody.ErrBusy):
+		busy(w, err)
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+	}
+}
+
+// busy asks for the same request again, later.
+func busy(w http.ResponseWriter, err error) {
+	w.Header().Set("Retry-After", httpbody.RetryAfter)
+	http.Error(w, err.Error(), http.StatusServiceUnavailable)
 }
 
 func (d *Daemon) debugProblems(w http.ResponseWriter, _ *http.Request) {

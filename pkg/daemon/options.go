@@ -24,12 +24,13 @@ type Options struct {
 	Reconcile reconcile.Options
 	Force     bool // lets the first plan past the guard
 
-	Listen string // address of the HTTP server; "" serves nothing
-	Pprof  bool
+	Listen      string // address of health and metrics, and of all else where tokens are asked for; "" serves nothing
+	DebugListen string // address of debugging, with health and metrics; "" serves none
+	Pprof       bool   // profiles are part of debugging
 
 	UIListen string // address of the web page; "" serves none
 
-	Serving Serving // how Listen and UIListen are served
+	Serving Serving // how these are served
 
 	Leader Leader // how one of several instances is chosen to write
 

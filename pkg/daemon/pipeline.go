@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"sync"
@@ -27,6 +28,7 @@ type Pipeline struct {
 
 	mu       sync.RWMutex
 	latest   *intent.Snapshot
+	edition  uint64 // of latest; 0 is none
 	problems []error
 	withheld []watch.Kind
 	stats    Stats
@@ -80,13 +82,20 @@ func (p *Pipeline) Stats() Stats {
 	return p.stats
 }
 
-// Manifests spells every object that was taken in, as it is now, as one List in JSON. Fields that netloom does not look
+// Edition counts the snapshots that were published: what is made of the pipeline's state at one edition is the same.
+func (p *Pipeline) Edition() uint64 {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.edition
+}
+
+// WriteManifests spells every object that was taken in, as it is now, as one List in JSON. Fields that netloom does not look
 // at are left out.
-func (p *Pipeline) Manifests() ([]byte, error) {
+func (p *Pipeline) WriteManifests(w io.Writer) error {
 	p.mu.RLock()
 	refs := slices.SortedFunc(maps.Keys(p.refs), watch.Ref.Compare)
 	p.mu.RUnlock()
-	return watch.Manifests(p.source, refs)
+	return watch.WriteManifests(w, p.source, refs)
 }
 
 // Run works until ctx ends. It does not run the source.
@@ -124,6 +133,7 @@ func (p *Pipeline) Step() {
 	stats := p.count(snapshot)
 
 	p.mu.Lock()
+	p.edition++
 	p.latest, p.problems, p.withheld, p.stats = snapshot, problems, withheld, stats
 	p.mu.Unlock()
 	for _, f := range p.published {

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,11 @@ func ManifestsOnce(ctx context.Context, opts Options, log logrus.FieldLogger) ([
 	if err != nil {
 		return nil, err
 	}
-	return p.Manifests()
+	var b bytes.Buffer
+	if err := p.WriteManifests(&b); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
 }
 
 // translateOnce runs a pipeline for one step, after the source has synced.

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/netloom/netloom/pkg/httpauth"
+	"github.com/netloom/netloom/pkg/httpbody"
 	"github.com/netloom/netloom/pkg/webhook/certs"
 )
 
@@ -26,6 +27,8 @@ type Serving struct {
 
 	Kubernetes bool                 // let a Kubernetes API decide who may read what
 	Client     kubernetes.Interface // which one; nil is that which is read
+
+	Hosts []string // host names that requests may be for, see httpauth.Hosts
 }
 
 // The limits of what a daemon asks an API about requests. They are apart from those of all else that it asks: a flood of
@@ -43,12 +46,15 @@ func publicPaths() []string { return []string{"/healthz", "/readyz"} }
 type door struct {
 	certificate func() (*tls.Certificate, error) // nil is in clear
 	guard       *httpauth.Guard                  // nil lets everybody in
+	loopback    bool                             // only this machine is served
+	hosts       []string                         // see httpauth.Hosts
 	log         logrus.FieldLogger
 }
 
 // newDoor makes the door that the options ask for.
 func newDoor(d *Daemon) (*door, error) {
-	o, s := &door{log: d.log}, d.opts.Serving
+	s := d.opts.Serving
+	o := &door{hosts: s.Hosts, log: d.log}
 	switch {
 	case s.TLS && s.Cert != "":
 		o.certificate = certs.NewFiles(s.Cert, s.Key, d.log).Certificate
@@ -85,10 +91,10 @@ func reviewing(of *rest.Config) *rest.Config {
 	return config
 }
 
-// of is the door of the web page: where only the same machine reaches it, everybody may, in clear.
-func (o *door) of(loopback bool) *door {
-	if loopback {
-		return &door{log: o.log}
+// of is the door of the web page and of debugging: where only the same machine reaches them, everybody may, in clear.
+func (o *door) of(listener net.Listener) *door {
+	if at, ok := listener.Addr().(*net.TCPAddr); ok && at.IP.IsLoopback() {
+		return &door{loopback: true, log: o.log}
 	}
 	return o
 }
@@ -114,14 +120,16 @@ func (o *door) serve(ctx context.Context, server *http.Server, listener net.List
 	return nil
 }
 
-// server is an HTTP server behind the door. How long an answer may take is not limited: profiles and streams take theirs.
+// server is an HTTP server behind the door. An answer may take httpbody.SendTime from when its request was read; who needs
+// longer, such as a stream, a profile or a plan, moves the deadline of its own.
 func (o *door) server(handler http.Handler) *http.Server {
 	if o.guard != nil {
 		handler = o.guard.Wrap(handler)
 	}
+	handler = httpauth.Hosts(handler, o.loopback, o.hosts)
 	server := &http.Server{
 		Handler: handler, ErrorLog: log.New(connectionLog{o.log}, "", 0),
-		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: httpbody.SendTime, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 	}
 	if o.certificate != nil {
 		server.TLSConfig = &tls.Config{

@@ -45,15 +45,15 @@ func reviewer() *fake.Clientset {
 // served is a daemon whose addresses are asked over the network.
 type served struct {
 	*testing.T
-	health, page string // URLs without a path
-	hook         *logtest.Hook
+	health, debug, page string // URLs without a path
+	hook                *logtest.Hook
 }
 
 // serve starts a daemon and waits until it says where it listens.
 func serve(t *testing.T, change func(*daemon.Options)) *served {
 	t.Helper()
 	opts := newPlace(t).options()
-	opts.Listen, opts.Pprof = "127.0.0.1:0", true
+	opts.Listen, opts.DebugListen, opts.Pprof = "127.0.0.1:0", "127.0.0.1:0", true
 	change(&opts)
 	log, hook := logtest.NewNullLogger()
 	log.SetLevel(logrus.DebugLevel)
@@ -70,9 +70,11 @@ func serve(t *testing.T, change func(*daemon.Options)) *served {
 		for _, e := range hook.AllEntries() {
 			if a, ok := e.Data["address"].(string); ok && e.Message == "serving health and metrics" {
 				s.health = scheme + a
+			} else if ok && e.Message == "serving debugging" {
+				s.debug = "http://" + a
 			}
 		}
-		return s.health != ""
+		return s.health != "" && s.debug != ""
 	})
 	return s
 }
@@ -130,6 +132,46 @@ func TestThePageOnLoopbackNeedsNoToken(t *testing.T) {
 	require.True(t, strings.HasPrefix(s.page, "http://"), s.page)
 	require.Equal(t, 200, s.get(s.page+"/", ""))
 	require.Equal(t, 401, s.get(s.health+"/metrics", ""))
+}
+
+// TestWhatIsServedOnThePodsAddress holds that only health and metrics are, and that the rest is on a loopback address.
+func TestWhatIsServedOnThePodsAddress(t *testing.T) {
+	s := serve(t, func(*daemon.Options) {})
+	for _, path := range []string{"/healthz", "/metrics"} {
+		require.Equal(t, 200, s.get(s.health+path, ""), path)
+		require.Equal(t, 200, s.get(s.debug+path, ""), path)
+	}
+	for _, path := range []string{
+		"/debug/ready", "/debug/snapshot", "/debug/manifests", "/debug/plan", "/debug/problems", "/debug/pprof/", "/debug/pprof/heap",
+	} {
+		require.Equal(t, 404, s.get(s.health+path, ""), path)
+		require.NotEqual(t, 404, s.get(s.debug+path, ""), path)
+	}
+	for _, name := range []string{"evil.example", "netloom.netloom-system.svc"} {
+		require.Equal(t, 421, s.as(name, s.debug+"/debug/manifests"), name)
+		require.Equal(t, 421, s.as(name, s.health+"/metrics"), name)
+	}
+}
+
+// TestHostNamesThatAreServed holds the setting, and that an address that is not of this machine alone takes any address.
+func TestHostNamesThatAreServed(t *testing.T) {
+	s := serve(t, func(o *daemon.Options) { o.Listen, o.Serving.Hosts = "0.0.0.0:0", []string{"*.svc"} })
+	at := strings.Replace(s.health, "[::]", "127.0.0.1", 1)
+	require.Equal(t, 200, s.as("netloom.netloom-system.svc:8080", at+"/metrics"))
+	require.Equal(t, 200, s.as("192.0.2.1:8080", at+"/healthz"))
+	require.Equal(t, 421, s.as("evil.example", at+"/healthz"))
+}
+
+// as is the status of a page that is asked for by a name of the server.
+func (s *served) as(name, url string) int {
+	s.Helper()
+	request, err := http.NewRequestWithContext(s.Context(), http.MethodGet, url, http.NoBody)
+	require.NoError(s, err)
+	request.Host = name
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(s, err)
+	require.NoError(s, response.Body.Close())
+	return response.StatusCode
 }
 
 func TestThereHasToBeSomebodyToAsk(t *testing.T) {

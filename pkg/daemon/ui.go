@@ -48,10 +48,8 @@ func newUI(d *Daemon) (*ui, error) {
 		objects: map[watch.Ref]runtime.Object{},
 	}
 	u.notes = newTargetNotes(u.feed)
-	at, ok := listener.Addr().(*net.TCPAddr)
-	loopback := ok && at.IP.IsLoopback()
-	u.door = d.door.of(loopback)
-	u.handler = webui.New(webui.Options{Source: u, Feed: u.feed, Loopback: loopback})
+	u.door = d.door.of(listener)
+	u.handler = webui.New(webui.Options{Source: u, Feed: u.feed})
 	d.observe = append(d.observe, u.notes)
 	d.pipeline.OnPublish(u.published)
 	return u, nil

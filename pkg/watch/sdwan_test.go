@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -162,7 +163,7 @@ func TestSDWANResourcesAreExported(t *testing.T) {
 		edge("IpsecSite", "office", site("authentication_method: pubkey, local_public_cert: UA==, shared_ca: UQ==, local_private_cert: aHVudGVyMg=="))
 	d := LoadManifest("a.yaml", []byte(content), Options{}, quiet())
 	require.Empty(t, d.Problems())
-	text, err := Manifests(d, d.Refs())
+	text, err := manifestsOf(d, d.Refs())
 	require.NoError(t, err)
 	require.NotContains(t, string(text), "hunter2")
 	require.NotContains(t, string(text), "aHVudGVyMg==")
@@ -222,7 +223,7 @@ func TestSecretsOfADirectory(t *testing.T) {
 	ref := Ref{Kind: kindSecret, Namespace: "far", Name: "branch"}
 	_, ok := d.Get(ref)
 	require.False(t, ok)
-	text, err := Manifests(d, []Ref{ref})
+	text, err := manifestsOf(d, []Ref{ref})
 	require.NoError(t, err)
 	require.NotContains(t, string(text), "branch")
 
@@ -239,4 +240,11 @@ func TestSecretsOfADirectory(t *testing.T) {
 	_, err = d.Secret(context.Background(), "far", "branch")
 	require.EqualError(t, err, "read Secret far/branch: there is no such Secret")
 	require.True(t, IsSecretMissing(err))
+}
+
+// manifestsOf is what WriteManifests writes.
+func manifestsOf(source Source, refs []Ref) ([]byte, error) {
+	var b bytes.Buffer
+	err := WriteManifests(&b, source, refs)
+	return b.Bytes(), err
 }

@@ -5,9 +5,11 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 
+	"github.com/netloom/netloom/pkg/httpbody"
 	"github.com/netloom/netloom/pkg/query"
 )
 
@@ -15,7 +17,6 @@ import (
 var (
 	errNotSynced = errors.New("the source has not synced: there is no snapshot yet; try again in a moment")
 	errMethod    = errors.New("only GET and HEAD: nothing can be changed here")
-	errHost      = errors.New("this host name is not served: use localhost or a loopback address")
 	errNoPath    = errors.New("no such path; docs/ui.md lists those there are")
 	errStreams   = errors.New("too many event streams are open")
 )
@@ -24,12 +25,11 @@ var (
 func fail(w http.ResponseWriter, r *http.Request, err error) {
 	status := http.StatusBadRequest
 	switch {
-	case errors.Is(err, errNotSynced), errors.Is(err, errStreams):
+	case errors.Is(err, errNotSynced), errors.Is(err, errStreams), errors.Is(err, httpbody.ErrBusy):
 		status = http.StatusServiceUnavailable
+		w.Header().Set("Retry-After", httpbody.RetryAfter)
 	case errors.Is(err, errMethod):
 		status = http.StatusMethodNotAllowed
-	case errors.Is(err, errHost):
-		status = http.StatusMisdirectedRequest
 	case errors.Is(err, errNoPath), errors.Is(err, query.ErrNotFound):
 		status = http.StatusNotFound
 	}
@@ -40,19 +40,27 @@ func fail(w http.ResponseWriter, r *http.Request, err error) {
 // minZipped is how many bytes an answer has at least that is compressed: less fits a packet anyway.
 const minZipped = 1400
 
+// jsonContent is the type of what encode writes.
+const jsonContent = "application/json; charset=utf-8"
+
+// encode writes data as JSON.
+func encode(w io.Writer, data any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(data)
+}
+
 // send writes data as JSON, compressed where that is worth it and wanted.
 func send(w http.ResponseWriter, r *http.Request, status int, data any) {
 	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(data); err != nil {
+	if err := encode(&b, data); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
 	header := w.Header()
-	header.Set("Content-Type", "application/json; charset=utf-8")
+	header.Set("Content-Type", jsonContent)
 	header.Add("Vary", "Accept-Encoding")
-	if b.Len() < minZipped || !takesZip(r) {
+	if b.Len() < minZipped || !httpbody.TakesZip(r) {
 		w.WriteHeader(status)
 		_, _ = w.Write(b.Bytes())
 		return
@@ -69,18 +77,6 @@ func zipped(b []byte) []byte {
 	_, _ = z.Write(b) // a buffer takes everything
 	_ = z.Close()
 	return out.Bytes()
-}
-
-// takesZip says whether a client understands gzip.
-func takesZip(r *http.Request) bool {
-	for part := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
-		coding, quality, _ := strings.Cut(strings.TrimSpace(part), ";")
-		q := strings.ReplaceAll(quality, " ", "")
-		if strings.EqualFold(coding, "gzip") && q != "q=0" && q != "q=0.0" {
-			return true
-		}
-	}
-	return false
 }
 
 // matches says whether an If-None-Match header names the tag.

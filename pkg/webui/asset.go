@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"net/http"
 	"path"
+
+	"github.com/netloom/netloom/pkg/httpbody"
 )
 
 //go:embed static
@@ -69,7 +71,7 @@ func (a *asset) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	header.Set("Content-Type", a.kind)
 	content := a.plain
-	if takesZip(r) && len(a.plain) >= minZipped {
+	if httpbody.TakesZip(r) && len(a.plain) >= minZipped {
 		header.Set("Content-Encoding", "gzip")
 		content = a.smaller
 	}

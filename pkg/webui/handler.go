@@ -2,30 +2,27 @@ package webui
 
 import (
 	"fmt"
-	"net"
+	"io"
 	"net/http"
-	"net/netip"
 	"strings"
 	"sync/atomic"
+
+	"github.com/netloom/netloom/pkg/httpbody"
 )
 
 // Options say what a Handler serves.
 type Options struct {
 	Source Source
 	Feed   *Feed
-	// Loopback says that only this machine is to be served: requests for another host name than localhost and loopback
-	// addresses are refused, so that no foreign page comes in by a name of its own that resolves to here.
-	Loopback bool
 }
 
 // Handler is the page with all behind it.
 type Handler struct {
-	opts   Options
-	mux    *http.ServeMux
-	newest newest
-	// busy holds a word for each request that computes: as many at a time as it has room for.
-	busy    chan struct{}
-	streams atomic.Int32 // of events that are open
+	opts    Options
+	mux     *http.ServeMux
+	newest  newest
+	bodies  *httpbody.Store // answers of a state
+	streams atomic.Int32    // of events that are open
 }
 
 // maxBusy is how many requests compute at a time, beside what the daemon has to do.
@@ -33,7 +30,7 @@ const maxBusy = 2
 
 // New makes the handler.
 func New(opts Options) *Handler {
-	h := &Handler{opts: opts, mux: http.NewServeMux(), busy: make(chan struct{}, maxBusy)}
+	h := &Handler{opts: opts, mux: http.NewServeMux(), bodies: httpbody.New(httpbody.Options{Builds: maxBusy})}
 	for path, asset := range loadAssets() {
 		h.mux.Handle(path, asset)
 	}
@@ -73,23 +70,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		header.Set("Allow", "GET, HEAD")
 		fail(w, r, errMethod)
-	case h.opts.Loopback && !isLoopback(r.Host):
-		fail(w, r, fmt.Errorf("%q: %w", r.Host, errHost))
 	default:
 		h.mux.ServeHTTP(w, r)
 	}
-}
-
-// isLoopback says whether a Host header means this machine.
-func isLoopback(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	if strings.EqualFold(strings.TrimSuffix(host, "."), "localhost") {
-		return true
-	}
-	a, err := netip.ParseAddr(strings.Trim(host, "[]"))
-	return err == nil && a.Unmap().IsLoopback()
 }
 
 // ofState answers from the newest state, to whoever has not the answer yet.
@@ -106,19 +89,18 @@ func (h *Handler) ofState(answer func(*http.Request, *board) (any, error)) http.
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
-		select {
-		case h.busy <- struct{}{}:
-			defer func() { <-h.busy }()
-		case <-r.Context().Done():
-			return
-		}
-		data, err := answer(r, h.newest.board(state))
+		w.Header().Set("Content-Type", jsonContent)
+		err := h.bodies.Serve(w, r, httpbody.Key{Name: r.URL.RequestURI(), Number: state.Number}, func(out io.Writer) error {
+			data, err := answer(r, h.newest.board(state))
+			if err != nil {
+				return err
+			}
+			return encode(out, data)
+		})
 		if err != nil {
 			w.Header().Del("ETag")
 			fail(w, r, err)
-			return
 		}
-		send(w, r, http.StatusOK, data)
 	}
 }
 

@@ -95,20 +95,6 @@ func TestLargeAnswersAreCompressed(t *testing.T) {
 	require.Equal(t, "gzip", s.get(t, "/app.js", "Accept-Encoding", "gzip").Header().Get("Content-Encoding"))
 }
 
-func TestOnLoopbackForeignNamesAreRefused(t *testing.T) {
-	h := webui.New(webui.Options{Source: shop(t), Feed: webui.NewFeed(moment), Loopback: true})
-	s := &server{h, nil}
-	for host, want := range map[string]int{
-		"localhost:8081": http.StatusOK, "127.0.0.1:1": http.StatusOK, "[::1]:80": http.StatusOK, "LOCALHOST": http.StatusOK,
-		"127.9.9.9": http.StatusOK, "evil.example": http.StatusMisdirectedRequest, "localhost.evil.example:8081": http.StatusMisdirectedRequest,
-		"192.0.2.1:80": http.StatusMisdirectedRequest, "": http.StatusMisdirectedRequest,
-	} {
-		require.Equal(t, want, s.get(t, "/api/v1/overview", "Host", host).Code, host)
-		require.Equal(t, want, s.get(t, "/", "Host", host).Code, host)
-	}
-	require.Equal(t, http.StatusOK, serve(shop(t)).get(t, "/", "Host", "netloom.example").Code, "elsewhere any name is good")
-}
-
 func TestThereIsNothingToSeeBeforeTheFirstState(t *testing.T) {
 	s := serve(&source{})
 	for _, path := range []string{"overview", "matrix", "policies", "why?from=a&to=b"} {

@@ -13,6 +13,8 @@ const (
 	maxStreams = 32               // that are open at a time
 	streamGap  = time.Second / 4  // between two batches of events
 	streamIdle = 15 * time.Second // after which a stream says that it lives
+
+	streamWrite = 4 * streamIdle // for which a client may take nothing
 )
 
 // events is a stream of server-sent events: each has the name of its kind, an Event as data, and an ID from which a
@@ -30,7 +32,11 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodHead {
 		return
 	}
-	flush := http.NewResponseController(w).Flush
+	control := http.NewResponseController(w)
+	flush := func() error {
+		_ = control.SetWriteDeadline(time.Now().Add(streamWrite)) // for what comes next; a server may have none
+		return control.Flush()
+	}
 	seen := h.opts.Feed.resume(r.Header.Get("Last-Event-ID"))
 	if _, err := fmt.Fprint(w, "retry: 2000\n\n"); err != nil || flush() != nil {
 		return

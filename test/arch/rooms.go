@@ -85,7 +85,7 @@ var rooms = []room{
 		"sigs.k8s.io/json", yaml,
 	}},
 	{dir: "pkg/webui", may: []string{
-		"labelcache", "pkg/intent", "pkg/object", "pkg/query", "pkg/reach", "k8s.io/apimachinery/pkg/labels",
+		"labelcache", "pkg/httpbody", "pkg/intent", "pkg/object", "pkg/query", "pkg/reach", "k8s.io/apimachinery/pkg/labels",
 	}},
 	{dir: "pkg/webhook", may: []string{
 		"pkg/apis/...", "pkg/ovsdb", "pkg/ovsdb/schema", "pkg/version", "pkg/webhook/...", "k8s.io/api/...", "k8s.io/apimachinery/...",
@@ -98,6 +98,7 @@ var rooms = []room{
 	{dir: "pkg/webhook/certs", may: []string{"k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/kubernetes", logrus}},
 	{dir: "pkg/webhook/consistency", pure: true, may: []string{"pkg/apis/...", "pkg/object", "k8s.io/apimachinery/..."}},
 	{dir: "pkg/httpauth", may: []string{"k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/kubernetes", logrus}},
+	{dir: "pkg/httpbody"},
 	{dir: "pkg/version"},
 	{dir: "pkg/daemon/...", may: everything},
 

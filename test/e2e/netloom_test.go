@@ -103,7 +103,7 @@ func start(tb testing.TB, dir, nb string) *ovnlab.Process {
 	listen := l.Addr().String()
 	require.NoError(tb, l.Close())
 	p := ovnlab.Spawn(tb, filepath.Join(tb.TempDir(), "netloom.log"), os.Environ(),
-		binary(tb), "run", "--manifests", dir, "--ovn-nb", nb, "--listen", listen)
+		binary(tb), "run", "--manifests", dir, "--ovn-nb", nb, "--listen", listen, "--debug-listen=")
 	ovnlab.Eventually(tb, patience, "netloom run is ready", func() bool {
 		select {
 		case <-p.Exited():

@@ -52,9 +52,9 @@ func Run(ctx context.Context, opts Options, w io.Writer, log logrus.FieldLogger)
 		Target: builtin.Settings{Owner: "netloom-demo", OVN: builtin.OVNSettings{
 			Endpoints: []string{daemon.EmbeddedAddress}, PortNames: ovn.DefaultPortNames,
 		}},
-		Reconcile: reconcile.Options{MaxDeleteFraction: 1, MaxInterval: reconcile.DefaultMaxInterval},
-		Listen:    opts.Listen,
-		UIListen:  opts.UIListen,
+		Reconcile:   reconcile.Options{MaxDeleteFraction: 1, MaxInterval: reconcile.DefaultMaxInterval},
+		DebugListen: opts.Listen,
+		UIListen:    opts.UIListen,
 	}
 	if opts.Manifests != "" {
 		settings.SDWAN = sdwanOptions(functions, opts)

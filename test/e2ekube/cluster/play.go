@@ -31,7 +31,7 @@ type play struct {
 	kube       *kubelab.Lab
 	ovn        *ovnlab.Lab
 	kubeconfig string
-	http, page string // addresses of netloom
+	http, debug, page string // addresses of netloom
 }
 
 // raise starts everything.
@@ -40,7 +40,7 @@ func raise(s *stage, opts settings) *play {
 	p.kubeconfig = p.kube.Kubeconfig()
 	pods := p.examples(s)
 	p.ovn.Install(network(s, pods))
-	p.http, p.page = freeAddress(s), freeAddress(s)
+	p.http, p.debug, p.page = freeAddress(s), freeAddress(s), freeAddress(s)
 	p.install(s, opts)
 	return p
 }
@@ -151,7 +151,7 @@ func (p *play) install(s *stage, opts settings) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	p.kube.RunPod(namespace, "netloom", &d.Spec.Template.Spec, opts.netloom, p.http, "NETLOOM_LISTEN="+p.http).AwaitReady()
+	p.kube.RunPod(namespace, "netloom", &d.Spec.Template.Spec, opts.netloom, p.http, "NETLOOM_LISTEN="+p.http, "NETLOOM_DEBUG_LISTEN="+p.debug).AwaitReady()
 }
 
 func freeAddress(s *stage) string {
@@ -177,5 +177,5 @@ func (p *play) tell(out io.Writer) {
   http://%s/readyz
 
 Ctrl-C takes it down.
-`, p.kubeconfig, p.ovn.NBUnix(), p.ovn.SBUnix(), p.http, p.page, p.http)
+`, p.kubeconfig, p.ovn.NBUnix(), p.ovn.SBUnix(), p.debug, p.page, p.http)
 }

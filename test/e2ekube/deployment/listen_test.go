@@ -85,17 +85,18 @@ func holdsFile(t *testing.T, pod *corev1.PodSpec, file, secret, key string) {
 // TestNotesSayHowItIsServed holds that what a person is told to type fits how requests are answered.
 func TestNotesSayHowItIsServed(t *testing.T) {
 	settings := map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}}
-	notes, err := HelmNotes(chart, "netloom", "chart", map[string]any{"config": settings})
+	notes, err := HelmNotes(chart, "netloom", "chart", map[string]any{"config": secure(settings)})
 	require.NoError(t, err)
-	require.Contains(t, notes, "  curl localhost:8080/readyz ")
-	settings["listen-tls"] = "self"
+	require.Contains(t, notes, "deployment/netloom 8082\n")
+	require.Contains(t, notes, "\n  curl localhost:8082/readyz ")
+	require.Contains(t, notes, "\n  curl localhost:8082/debug/problems ", "on loopback nobody needs a token")
+	settings = map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}, "debug-listen": "127.0.0.1:9999"}
 	notes, err = HelmNotes(chart, "netloom", "chart", map[string]any{"config": settings})
 	require.NoError(t, err)
-	require.NotContains(t, notes, "curl localhost")
-	require.NotContains(t, notes, "Bearer")
-	require.Contains(t, notes, "\n  curl -k https://localhost:8080/debug/problems ")
-	notes, err = HelmNotes(chart, "netloom", "chart", map[string]any{"config": secure(settings)})
+	require.Contains(t, notes, "deployment/netloom 9999\n")
+	settings["debug-listen"], settings["listen-tls"] = "", "self"
+	notes, err = HelmNotes(chart, "netloom", "chart", map[string]any{"config": settings})
 	require.NoError(t, err)
 	require.Contains(t, notes, "\n  curl -k https://localhost:8080/readyz ")
-	require.Contains(t, notes, `curl -k -H "Authorization: Bearer $TOKEN" https://localhost:8080/debug/problems `)
+	require.NotContains(t, notes, "/debug/")
 }

@@ -35,6 +35,7 @@ type Pod struct {
 	lab       *Lab
 	container *corev1.Container
 	address   string // of the probes
+	debug     string // where debugging is served
 	log       string
 	command   *exec.Cmd // as it was started
 }
@@ -64,7 +65,8 @@ func (l *Lab) RunPod(namespace, name string, spec *corev1.PodSpec, program, list
 	}
 	cmd := exec.CommandContext(context.WithoutCancel(l.tb.Context()), command[0], append(command[1:], p.container.Args...)...)
 	cmd.Dir = "/"
-	cmd.Env = append(p.environment(namespace, name, spec.NodeName), env...)
+	p.debug = "127.0.0.1:" + strconv.Itoa(freePorts(l.tb, 1)[0]) // pods share a loopback address here
+	cmd.Env = append(p.environment(namespace, name, spec.NodeName), append([]string{"NETLOOM_DEBUG_LISTEN=" + p.debug}, env...)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Chroot:     root,
 		Credential: &syscall.Credential{Uid: uint32(user), Gid: uint32(group), Groups: groupsOf(spec)},
@@ -101,6 +103,12 @@ func (p *Pod) environment(namespace, name, node string) []string {
 			default:
 				p.lab.tb.Fatalf("environment %s: field %s is not known here", e.Name, e.ValueFrom.FieldRef.FieldPath)
 			}
+		}
+		if e.ValueFrom != nil && e.ValueFrom.ResourceFieldRef != nil {
+			if of := e.ValueFrom.ResourceFieldRef.Resource; of != "limits.memory" {
+				p.lab.tb.Fatalf("environment %s: resource %s is not known here", e.Name, of)
+			}
+			value = strconv.FormatInt(p.container.Resources.Limits.Memory().Value(), 10)
 		}
 		env = append(env, e.Name+"="+value)
 	}
@@ -238,13 +246,22 @@ func (p *Pod) probe(probe *corev1.Probe) error {
 	return err
 }
 
-// Get asks the container for a page, and fails unless the answer is 200.
-func (p *Pod) Get(path string) (string, error) { return p.get(corev1.URISchemeHTTP, path) }
+// Get asks the container for a page, and fails unless the answer is 200. For debugging it asks as who has a port forwarded.
+func (p *Pod) Get(path string) (string, error) {
+	if strings.HasPrefix(path, "/debug/") {
+		return answered(p.askAt(p.debug, corev1.URISchemeHTTP, path, ""))
+	}
+	return p.get(corev1.URISchemeHTTP, path)
+}
 
 func (p *Pod) get(scheme corev1.URIScheme, path string) (string, error) {
-	status, body, err := p.Ask(scheme, path, "")
+	return answered(p.Ask(scheme, path, ""))
+}
+
+// answered is a body, or an error unless the status is 200.
+func answered(status int, body string, err error) (string, error) {
 	if err == nil && status != http.StatusOK {
-		err = fmt.Errorf("%s: %d: %s", path, status, strings.TrimSpace(body))
+		err = fmt.Errorf("%d: %s", status, strings.TrimSpace(body))
 	}
 	if err != nil {
 		return "", err
@@ -254,9 +271,13 @@ func (p *Pod) get(scheme corev1.URIScheme, path string) (string, error) {
 
 // Ask asks the container for a page with a bearer token, "" for none. As with kubelets nobody looks at its certificate.
 func (p *Pod) Ask(scheme corev1.URIScheme, path, token string) (status int, body string, err error) {
+	return p.askAt(p.address, scheme, path, token)
+}
+
+func (p *Pod) askAt(address string, scheme corev1.URIScheme, path, token string) (status int, body string, err error) {
 	ctx, cancel := context.WithTimeout(p.lab.tb.Context(), 5*time.Second)
 	defer cancel()
-	url := strings.ToLower(string(cmp.Or(scheme, corev1.URISchemeHTTP))) + "://" + p.address + path
+	url := strings.ToLower(string(cmp.Or(scheme, corev1.URISchemeHTTP))) + "://" + address + path
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
 		return 0, "", err

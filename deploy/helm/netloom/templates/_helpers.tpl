@@ -22,6 +22,19 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- eq (toString (index .Values.config "listen-auth")) "kubernetes" -}}
 {{- end -}}
 
+{{- /* The port that debugging is served on, as a port of a container; nothing where there is none. */ -}}
+{{- define "netloom.debug" -}}
+{{- $at := "127.0.0.1:8082" -}}
+{{- if hasKey .Values.config "debug-listen" }}{{ $at = toString (index .Values.config "debug-listen") }}{{ end -}}
+{{- regexFind "[0-9]+$" $at -}}
+{{- end -}}
+{{- define "netloom.debug.port" -}}
+{{- with include "netloom.debug" . -}}
+- name: debug # on loopback, unless config says otherwise: for kubectl port-forward alone
+  containerPort: {{ . }}
+{{- end -}}
+{{- end -}}
+
 {{- define "netloom.labels" -}}
 {{ include "netloom.selector" . }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}

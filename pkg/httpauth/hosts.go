@@ -1,0 +1,53 @@
+package httpauth
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+)
+
+// Hosts has next answer requests for a host name that is this server's, and refuses others with 421: a foreign page whose name
+// resolves to here brings its own name, and no address.
+//
+// With loopback only localhost and loopback addresses are good. Otherwise every IP address is, which is what probes and
+// scrapers use, localhost, each of names, and the names below a suffix for "*.SUFFIX"; and no name at all, which no browser sends.
+func Hosts(next http.Handler, loopback bool, names []string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if loopback && !isLoopback(r.Host) || !loopback && !isServed(r.Host, names) {
+			http.Error(w, "this host name is not served: use an address or localhost, or see the setting listen-hosts", http.StatusMisdirectedRequest)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// bare is a host without its port, brackets and final dot.
+func bare(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
+}
+
+// isLoopback says whether a Host header means this machine.
+func isLoopback(host string) bool {
+	host = bare(host)
+	a, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && a.Unmap().IsLoopback()
+}
+
+// isServed says whether a Host header is an address, one of names, or empty.
+func isServed(host string, names []string) bool {
+	host = bare(host)
+	if _, err := netip.ParseAddr(host); err == nil || host == "" || host == "localhost" {
+		return true
+	}
+	for _, name := range names {
+		name = strings.ToLower(name)
+		if suffix, wild := strings.CutPrefix(name, "*"); wild && strings.HasSuffix(host, suffix) || host == name {
+			return true
+		}
+	}
+	return false
+}
