@@ -5,13 +5,15 @@ import (
 	"slices"
 
 	"github.com/netloom/netloom/labelcache"
+	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/translator/field"
 )
 
 // podEntry is a pod that can hold traffic of its own, as its object says.
 type podEntry struct {
-	object   objectKey
+	ref      object.Ref
 	endpoint labelcache.Endpoint // with every address
-	faults   problems            // of the object by itself
+	faults   field.Faults        // of the object by itself
 	leaving  bool                // it has a deletion timestamp
 }
 
@@ -19,12 +21,12 @@ type podEntry struct {
 // one that is not, and of several that are alike in that none has it, since nothing says whose packets they are. Such an
 // address stands for no pod as a peer, and for each of them as a subject.
 type podTable struct {
-	byKey   map[labelcache.Key]*podEntry
+	byKey   map[object.Key]*podEntry
 	holders map[netip.Addr][]*podEntry
 }
 
 func newPodTable() podTable {
-	return podTable{byKey: map[labelcache.Key]*podEntry{}, holders: map[netip.Addr][]*podEntry{}}
+	return podTable{byKey: map[object.Key]*podEntry{}, holders: map[netip.Addr][]*podEntry{}}
 }
 
 // contest is how many of the holders of an address are in question.
@@ -49,7 +51,7 @@ func (t *podTable) contest(a netip.Addr) contest {
 }
 
 // replace makes is what a key means, nil for nothing, and returns the other pods whose addresses count differently now.
-func (t *podTable) replace(key labelcache.Key, is *podEntry) []*podEntry {
+func (t *podTable) replace(key object.Key, is *podEntry) []*podEntry {
 	was := t.byKey[key]
 	if is == nil {
 		delete(t.byKey, key)
@@ -105,8 +107,8 @@ func (t *podTable) withdraw(e *podEntry) {
 }
 
 // settle is the endpoint of e with the addresses that it has, and its faults with those that other pods have too.
-func (t *podTable) settle(e *podEntry) (labelcache.Endpoint, []Problem) {
-	out, faults := e.endpoint, problems{of: e.faults.of, list: slices.Clip(e.faults.list)}
+func (t *podTable) settle(e *podEntry) (labelcache.Endpoint, []field.Problem) {
+	out, faults := e.endpoint, field.Faults{Of: e.faults.Of, List: slices.Clip(e.faults.List)}
 	out.Addrs = slices.DeleteFunc(slices.Clone(out.Addrs), func(a netip.Addr) bool {
 		c := t.contest(a)
 		if c.running && e.leaving {
@@ -114,18 +116,18 @@ func (t *podTable) settle(e *podEntry) (labelcache.Endpoint, []Problem) {
 		}
 		if c.rivals > 1 {
 			out.Shared = append(out.Shared, a)
-			faults.add("status.podIPs", "%s is the address of another pod too: no rule that selects pods admits it until one of them is gone", a)
+			faults.Add("status.podIPs", "%s is the address of another pod too: no rule that selects pods admits it until one of them is gone", a)
 		}
 		return c.rivals > 1
 	})
 	if len(out.Addrs) == len(e.endpoint.Addrs) {
 		out.Addrs = e.endpoint.Addrs
 	}
-	return out, faults.list
+	return out, faults.List
 }
 
 // putEndpoint makes is what the label cache knows under a key, nil for nothing, and settles who has its addresses.
-func (t *Translator) putEndpoint(key labelcache.Key, is *podEntry) {
+func (t *Translator) putEndpoint(key object.Key, is *podEntry) {
 	others := t.pods.replace(key, is)
 	if is == nil {
 		t.cache.DeleteEndpoint(key)
@@ -135,6 +137,6 @@ func (t *Translator) putEndpoint(key labelcache.Key, is *podEntry) {
 	for _, e := range others {
 		endpoint, faults := t.pods.settle(e)
 		t.cache.SetEndpoint(endpoint)
-		t.setProblems(e.object, faults)
+		t.problems.Set(e.ref, faults)
 	}
 }

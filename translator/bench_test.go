@@ -11,6 +11,7 @@ import (
 	"github.com/netloom/netloom/test/oracle"
 	"github.com/netloom/netloom/test/policygen"
 	"github.com/netloom/netloom/translator"
+	"github.com/netloom/netloom/translator/sdwan"
 )
 
 func loadCluster(b *testing.B, c *oracle.Cluster) *translator.Translator {
@@ -215,7 +216,7 @@ func BenchmarkTranslateRules(b *testing.B) {
 func BenchmarkServicesOfOnePort(b *testing.B) {
 	for _, services := range []int{100, 1000} {
 		b.Run(fmt.Sprintf("services=%d", services), func(b *testing.B) {
-			tr := translator.New(translator.Options{Edges: translator.EdgeOptions{ServiceRules: translator.ServiceRulesLabelled}})
+			tr := translator.New(translator.Options{Edges: sdwan.Options{ServiceRules: sdwan.ServiceRulesLabelled}})
 			for i := range services {
 				put(b, tr, labelled(newClusterService(fmt.Sprint("s", i), fmt.Sprintf("10.96.%d.%d", i/250, i%250), 80), "cnf1"))
 			}

@@ -8,9 +8,11 @@
 // Pods and namespaces go into a label cache, which keeps the sets; a change of theirs never translates a policy anew,
 // with one exception: a named port that resolves to a number for the first time, or for the last.
 //
-// A Service is translated together with its EndpointSlices and, for node ports, the nodes' addresses: a change of one of
-// them translates that Service anew and looks at no other. Which of several Services has an address and port is decided
-// once all of them have said what they want.
+// The work is done by three domains that do not know each other: package policy makes policies of NetworkPolicies and nodes,
+// package service load balancers of Services, and package sdwan edge intents of SD-WAN resources. Each holds the objects that
+// it translates, marks in the one queue of package dirty what a change concerns, and translates that when a snapshot is
+// taken. They share the sets that objects use (package sets), the reading of fields (package field), and the rule for what
+// only one of several can have (package owner).
 //
 // # One node
 //
@@ -24,27 +26,5 @@
 // here, with the sets that these need: what happens elsewhere and concerns nobody here makes no new snapshot. No ID names the
 // node. Of the nodes only the own one is shown: no flow enters at another.
 //
-// # Gateways
-//
-// A pod with the label sdewanPurpose is a gateway as well as an endpoint, and an SD-WAN resource with the same value, in the
-// same namespace unless EdgeOptions.ClusterWide says otherwise, becomes edge intents for all gateways of that scope. A
-// resource without the label is for nobody. What pods do translates no resource: which interface a network is on, each
-// gateway says for itself, and the pods of a SdewanApplication are a set that the label cache keeps.
-//
-// A resource may name a zone, policy or proposal. If there is such a resource for the same scope, in the same namespace, that
-// is meant; otherwise it is something that a person made on the gateways. So order is free: when the one that is named
-// comes or goes, those that name it are translated anew, and when it is merely edited they are not. The same index leads
-// from Services and DNS names to the CNFServices, CNFLocalServices and CNFHubSites that speak of them. This package asks no
-// DNS: Hosts says which names are wanted, SetHost what they are.
-//
-// A resource with a deletionTimestamp keeps its intents, as Gone. One that cannot be read, because it met no API server that
-// knows the CRD, is a Problem and has no intents: what it had on the gateways goes. That holds for rules that deny, too: a
-// rule of which only half is understood would deny something else than was meant. Whatever is to be refused in any case is
-// the zone's own policy, or what no forwarding lets pass. What names an unreadable resource is left out with it.
-//
-// A port of the gateways leads to one service. A CNFService goes before a Service that has the port by its label
-// (EdgeOptions.ServiceRules), then the older of two before the younger; the others are told in a Problem.
-//
-// The package is pure: no client, no clock, no logger, no goroutine. One file holds one kind of object, or those that are
-// closely related.
+// The package is pure: no client, no clock, no logger, no goroutine.
 package translator

@@ -12,6 +12,7 @@ import (
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/translator"
+	"github.com/netloom/netloom/translator/sdwan"
 )
 
 func labelled(s *corev1.Service, purpose string) *corev1.Service {
@@ -40,21 +41,21 @@ func TestServiceRules(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		name     string
-		options  translator.EdgeOptions
+		options  sdwan.Options
 		want     []string
 		problems string
 	}{
-		{"off", translator.EdgeOptions{ServicePurpose: "cnf2"}, nil, ""},
+		{"off", sdwan.Options{ServicePurpose: "cnf2"}, nil, ""},
 		{
 			"labelled",
-			translator.EdgeOptions{ServiceRules: translator.ServiceRulesLabelled, ServicePurpose: "cnf2"},
+			sdwan.Options{ServiceRules: sdwan.ServiceRulesLabelled, ServicePurpose: "cnf2"},
 			[]string{"shop/cnf1/Service/shop/web/tcp/443", "shop/cnf1/Service/shop/web/tcp/80"},
 			"Service/shop/headless: spec.clusterIP: expected an IPv4 address, which ports of gateways can lead to\n" +
 				`Service/shop/odd: metadata.labels[sdewanPurpose]: "a b": expected the value of a label; it is for no gateway`,
 		},
 		{
 			"all",
-			translator.EdgeOptions{ServiceRules: translator.ServiceRulesAll, ServicePurpose: "cnf2"},
+			sdwan.Options{ServiceRules: sdwan.ServiceRulesAll, ServicePurpose: "cnf2"},
 			[]string{
 				"shop/cnf1/Service/shop/web/tcp/443", "shop/cnf1/Service/shop/web/tcp/80",
 				"shop/cnf2/Service/shop/dns/tcp/53", "shop/cnf2/Service/shop/dns/udp/53",
@@ -63,13 +64,13 @@ func TestServiceRules(t *testing.T) {
 		},
 		{
 			"all without a purpose for the rest",
-			translator.EdgeOptions{ServiceRules: translator.ServiceRulesAll},
+			sdwan.Options{ServiceRules: sdwan.ServiceRulesAll},
 			[]string{"shop/cnf1/Service/shop/web/tcp/443", "shop/cnf1/Service/shop/web/tcp/80"},
 			"",
 		},
 		{
 			"of every namespace",
-			translator.EdgeOptions{ServiceRules: translator.ServiceRulesLabelled, ClusterWide: true},
+			sdwan.Options{ServiceRules: sdwan.ServiceRulesLabelled, ClusterWide: true},
 			[]string{"/cnf1/Service/shop/web/tcp/443", "/cnf1/Service/shop/web/tcp/80"},
 			"",
 		},
@@ -95,7 +96,7 @@ func TestServiceRules(t *testing.T) {
 
 // TestServiceRuleFollowsItsService has the rule change and go with the Service, its label and its ports.
 func TestServiceRuleFollowsItsService(t *testing.T) {
-	tr := translator.New(translator.Options{Edges: translator.EdgeOptions{ServiceRules: translator.ServiceRulesLabelled}})
+	tr := translator.New(translator.Options{Edges: sdwan.Options{ServiceRules: sdwan.ServiceRulesLabelled}})
 	for _, step := range []struct {
 		name string
 		do   func()
@@ -126,7 +127,7 @@ func TestAPortLeadsToOneService(t *testing.T) {
 		s.CreationTimestamp = at(year)
 		return s
 	}
-	tr := translator.New(translator.Options{Edges: translator.EdgeOptions{ServiceRules: translator.ServiceRulesLabelled}})
+	tr := translator.New(translator.Options{Edges: sdwan.Options{ServiceRules: sdwan.ServiceRulesLabelled}})
 	asked := newCNFService("asked", "192.0.2.1", "80")
 	asked.CreationTimestamp = at(2030)
 	gone := asked.DeepCopy()
@@ -165,15 +166,15 @@ func TestAPortLeadsToOneService(t *testing.T) {
 }
 
 func TestServiceRulesHaveNames(t *testing.T) {
-	for _, r := range []translator.ServiceRules{translator.ServiceRulesOff, translator.ServiceRulesLabelled, translator.ServiceRulesAll} {
-		got, err := translator.ParseServiceRules(r.String())
+	for _, r := range []sdwan.ServiceRules{sdwan.ServiceRulesOff, sdwan.ServiceRulesLabelled, sdwan.ServiceRulesAll} {
+		got, err := sdwan.ParseServiceRules(r.String())
 		require.NoError(t, err)
 		require.Equal(t, r, got)
 	}
-	got, err := translator.ParseServiceRules("")
+	got, err := sdwan.ParseServiceRules("")
 	require.NoError(t, err)
 	require.Zero(t, got)
-	_, err = translator.ParseServiceRules("some")
+	_, err = sdwan.ParseServiceRules("some")
 	require.EqualError(t, err, `"some": expected off, labelled or all`)
-	require.Equal(t, "service rules 9", translator.ServiceRules(9).String())
+	require.Equal(t, "service rules 9", sdwan.ServiceRules(9).String())
 }

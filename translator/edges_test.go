@@ -15,6 +15,7 @@ import (
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/translator"
+	"github.com/netloom/netloom/translator/sdwan"
 )
 
 // purposed is the head of an object of the namespace shop for the CNF cnf1.
@@ -241,7 +242,7 @@ func TestUnknownServices(t *testing.T) {
 	require.Nil(t, edge[intent.LinkNAT](t, tr.Snapshot(), "CNFService/shop/front"))
 	require.Empty(t, tr.Hosts())
 
-	rules := translator.New(translator.Options{Edges: translator.EdgeOptions{ServiceRules: translator.ServiceRulesLabelled}})
+	rules := translator.New(translator.Options{Edges: sdwan.Options{ServiceRules: sdwan.ServiceRulesLabelled}})
 	rules.SetUnknown(intent.AreaBalancers)
 	require.Equal(t, intent.AreaBalancers|intent.AreaEdges, rules.Snapshot().Unknown(), "edges are made of Services")
 }
@@ -284,7 +285,7 @@ func TestApplicationsFollowPods(t *testing.T) {
 
 // TestClusterWide joins the gateways of all namespaces.
 func TestClusterWide(t *testing.T) {
-	tr := translator.New(translator.Options{Edges: translator.EdgeOptions{ClusterWide: true}})
+	tr := translator.New(translator.Options{Edges: sdwan.Options{ClusterWide: true}})
 	pod := newPod("cnf", "10.0.0.9", "cnf", nil)
 	pod.Namespace, pod.Labels[v1alpha1.LabelPurpose] = "branch", "cnf1"
 	np := newPolicy(t, "np", webToDB)
@@ -312,7 +313,7 @@ func TestEdgesInAnyOrder(t *testing.T) {
 	for _, dir := range []string{"edge-references", "edge-kinds", "edge-gateways", "edge-services", "edge-broken"} {
 		objects = append(objects, load(t, "testdata/"+dir+"/in.yaml")...)
 	}
-	options := translator.Options{Edges: translator.EdgeOptions{ServiceRules: translator.ServiceRulesAll, ServicePurpose: "cnf1"}}
+	options := translator.Options{Edges: sdwan.Options{ServiceRules: sdwan.ServiceRulesAll, ServicePurpose: "cnf1"}}
 	text := func(tr *translator.Translator) string {
 		tr.Snapshot()
 		for _, h := range tr.Hosts() {

@@ -11,6 +11,7 @@ import (
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/translator"
+	"github.com/netloom/netloom/translator/sdwan"
 )
 
 // newCNF is a ready pod of a workload of the namespace shop; "" is none.
@@ -135,7 +136,7 @@ func TestOneWorkloadForOnePurpose(t *testing.T) {
 
 // TestWorkloadsOfTwoNamespaces are two, even of one name, where the gateways of all namespaces are one scope.
 func TestWorkloadsOfTwoNamespaces(t *testing.T) {
-	tr := translator.New(translator.Options{Edges: translator.EdgeOptions{ClusterWide: true}})
+	tr := translator.New(translator.Options{Edges: sdwan.Options{ClusterWide: true}})
 	elsewhere := with(newCNF("b", "10.0.0.2", "StatefulSet", "cnf"), func(p *corev1.Pod) { p.Namespace = "elsewhere" })
 	put(t, tr, newCNF("a", "10.0.0.1", "StatefulSet", "cnf"), elsewhere)
 	require.Contains(t, tr.Snapshot().Gateway("shop/a").Conflict, "StatefulSet/cnf in elsewhere and StatefulSet/cnf in shop have pods for /cnf1")
@@ -164,7 +165,7 @@ func FuzzNetworks(f *testing.F) {
 	f.Add(" ", "]")
 	f.Fuzz(func(t *testing.T, asked, reported string) {
 		pod := newCNF("a", "10.0.0.1", "", "")
-		pod.Annotations = map[string]string{translator.NFNAnnotation: asked, translator.NetworkStatusAnnotation: reported}
+		pod.Annotations = map[string]string{sdwan.NFNAnnotation: asked, sdwan.NetworkStatusAnnotation: reported}
 		tr, s := start(t, pod)
 		g := s.Gateway("shop/a")
 		require.True(t, g.Writable(), "an annotation never takes a gateway out")

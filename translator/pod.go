@@ -7,29 +7,35 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/netloom/netloom/labelcache"
-	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/translator/field"
+	"github.com/netloom/netloom/translator/sdwan"
 )
 
-// putPod takes a pod into the label cache, or out of it when it cannot hold traffic of its own. One that is a gateway is kept
-// as that besides.
+// putPod takes a pod into the label cache, or out of it when it cannot hold traffic of its own. One that is a CNF is kept as
+// that besides.
 func (t *Translator) putPod(pod *corev1.Pod) {
-	key := labelcache.Key{Cluster: t.cluster, Namespace: pod.Namespace, Name: pod.Name}
-	object := objectKey{KindPod, pod.Namespace, pod.Name}
-	faults := problems{of: t.origin(KindPod, pod)}
+	key := object.Key{Cluster: t.source.Cluster, Namespace: pod.Namespace, Name: pod.Name}
+	faults := field.Faults{Of: t.source.Origin(KindPod, pod)}
 	endpoint, ok := endpointOfPod(key, pod, &faults)
-	t.putGateway(pod)
+	var addrs []netip.Addr
+	if sdwan.IsDevice(pod) {
+		addrs = podAddrs(pod, &field.Faults{}) // problems are those of the pod as an endpoint
+	}
+	t.sdwan.PutPod(pod, addrs)
+	ref := object.Ref{Kind: KindPod, Namespace: pod.Namespace, Name: pod.Name}
 	if !ok {
-		t.setProblems(object, nil)
+		t.problems.Set(ref, nil)
 		t.putEndpoint(key, nil)
 		return
 	}
-	t.putEndpoint(key, &podEntry{object, endpoint, faults, pod.DeletionTimestamp != nil})
+	t.putEndpoint(key, &podEntry{ref, endpoint, faults, pod.DeletionTimestamp != nil})
 }
 
 // endpointOfPod is the pod as the label cache knows it. It is false for a pod that is never subject nor peer: on the
 // host's network, or finished (its address may belong to another already). A pod without an address yet is nobody's peer,
 // but a subject: what isolates it is in place before it speaks.
-func endpointOfPod(key labelcache.Key, pod *corev1.Pod, faults *problems) (labelcache.Endpoint, bool) {
+func endpointOfPod(key object.Key, pod *corev1.Pod, faults *field.Faults) (labelcache.Endpoint, bool) {
 	if pod.Spec.HostNetwork || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 		return labelcache.Endpoint{}, false
 	}
@@ -43,7 +49,7 @@ func endpointOfPod(key labelcache.Key, pod *corev1.Pod, faults *problems) (label
 }
 
 // podAddrs lists status.podIPs, and status.podIP where that list is empty.
-func podAddrs(pod *corev1.Pod, faults *problems) []netip.Addr {
+func podAddrs(pod *corev1.Pod, faults *field.Faults) []netip.Addr {
 	ips := pod.Status.PodIPs
 	if len(ips) == 0 && pod.Status.PodIP != "" {
 		ips = []corev1.PodIP{{IP: pod.Status.PodIP}}
@@ -52,12 +58,12 @@ func podAddrs(pod *corev1.Pod, faults *problems) []netip.Addr {
 	for _, ip := range ips {
 		a, err := netip.ParseAddr(ip.IP)
 		if err != nil {
-			faults.add("status.podIPs", "%q is not an IP address", ip.IP)
+			faults.Add("status.podIPs", "%q is not an IP address", ip.IP)
 			continue
 		}
 		a = a.Unmap().WithZone("")
 		if !isPodAddr(a) {
-			faults.add("status.podIPs", "%s is a loopback, link-local, multicast or unspecified address; it is left out", a)
+			faults.Add("status.podIPs", "%s is a loopback, link-local, multicast or unspecified address; it is left out", a)
 			continue
 		}
 		if !slices.Contains(addrs, a) {
@@ -78,7 +84,7 @@ func namedPorts(pod *corev1.Pod) []labelcache.NamedPort {
 	take := func(c *corev1.Container) {
 		for i := range c.Ports {
 			p := &c.Ports[i]
-			proto, ok := protocolOf(&p.Protocol)
+			proto, ok := field.Protocol(&p.Protocol)
 			if p.Name == "" || !ok || p.ContainerPort < 1 || p.ContainerPort > 65535 {
 				continue
 			}
@@ -97,21 +103,4 @@ func namedPorts(pod *corev1.Pod) []labelcache.NamedPort {
 		}
 	}
 	return ports
-}
-
-// protocolOf is the protocol meant by a port's field: TCP when nil or empty, as the API documents.
-func protocolOf(p *corev1.Protocol) (intent.Protocol, bool) {
-	if p == nil {
-		return intent.TCP, true
-	}
-	switch *p {
-	case corev1.ProtocolTCP, "":
-		return intent.TCP, true
-	case corev1.ProtocolUDP:
-		return intent.UDP, true
-	case corev1.ProtocolSCTP:
-		return intent.SCTP, true
-	default:
-		return 0, false
-	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/test/policygen"
 	"github.com/netloom/netloom/translator"
+	"github.com/netloom/netloom/translator/service"
 )
 
 // newService is a Service of the namespace shop, created at an hour; 0 is without an age. Its spec is YAML.
@@ -187,7 +188,7 @@ func TestClaims(t *testing.T) {
 	remove := func(name string) func() { return func() { tr.Remove(translator.KindService, "shop", name) } }
 	add := func(name string, hour int) func() { return func() { put(t, tr, newService(t, name, hour, plain)) } }
 	inNetwork := newService(t, "b", 1, plain)
-	inNetwork.Annotations = map[string]string{translator.NetworkAnnotation: "blue"}
+	inNetwork.Annotations = map[string]string{service.NetworkAnnotation: "blue"}
 	ported := `{clusterIP: 10.96.0.1, ports: [{port: 81}]}`
 	for _, step := range []struct {
 		name     string
@@ -355,7 +356,7 @@ func TestNetworksShareNoClusterIP(t *testing.T) {
 	tr, _ := start(t,
 		newService(t, "dns", 2, `{clusterIP: 10.96.0.10, externalIPs: [192.0.2.1], ports: [{port: 53}]}`))
 	thief := newService(t, "thief", 3, `{clusterIP: 10.96.0.9, externalIPs: [10.96.0.10, 192.0.2.1], ports: [{port: 53}]}`)
-	thief.Annotations = map[string]string{translator.NetworkAnnotation: "blue"}
+	thief.Annotations = map[string]string{service.NetworkAnnotation: "blue"}
 	put(t, tr, thief)
 	s := tr.Snapshot()
 	front := func(network, at string) string {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/translator"
+	"github.com/netloom/netloom/translator/policy"
 )
 
 // newPod is a running pod of the namespace shop with one address; ports are spelled name=number.
@@ -234,7 +235,7 @@ func TestProblemsGo(t *testing.T) {
 	bad := newPod("a", "10.0.0.300", "web", nil)
 	tr, _ := start(t, bad, newPolicy(t, "np", `{podSelector: {}, ingress: [{from: [{ipBlock: {cidr: x}}]}]}`))
 	ns := newNamespace(nil)
-	ns.Annotations = map[string]string{translator.LoggingAnnotation: "loud"}
+	ns.Annotations = map[string]string{policy.LoggingAnnotation: "loud"}
 	put(t, tr, ns)
 	tr.Snapshot()
 	require.Len(t, tr.Problems(), 3, fmt.Sprint(tr.Problems()))

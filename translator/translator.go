@@ -2,29 +2,37 @@ package translator
 
 import (
 	"fmt"
-	"slices"
-	"strings"
+	"net/netip"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/netloom/netloom/labelcache"
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/translator/budget"
+	"github.com/netloom/netloom/translator/dirty"
+	"github.com/netloom/netloom/translator/field"
+	"github.com/netloom/netloom/translator/policy"
+	"github.com/netloom/netloom/translator/sdwan"
+	"github.com/netloom/netloom/translator/service"
+	"github.com/netloom/netloom/translator/sets"
 )
 
 // The kinds of objects that are translated, as Remove spells them.
 const (
-	KindEndpointSlice = "EndpointSlice"
-	KindNamespace     = "Namespace"
-	KindNetworkPolicy = "NetworkPolicy"
-	KindNode          = "Node"
+	KindEndpointSlice = service.KindEndpointSlice
+	KindNamespace     = policy.KindNamespace
+	KindNetworkPolicy = policy.KindNetworkPolicy
+	KindNode          = policy.KindNode
 	KindPod           = "Pod"
-	KindService       = "Service"
+	KindService       = service.KindService
 )
+
+// Problem is something a source object says that could not be translated.
+type Problem = field.Problem
 
 // Options says what a translator cannot learn from the objects.
 type Options struct {
@@ -32,9 +40,9 @@ type Options struct {
 	Families intent.Families // address families in use; 0 takes those that pods hold
 	// Node is the name of the node whose pods are subjects of policies; "" is all nodes. See the package's documentation.
 	Node string
-	// OnTag is told of every label of pods and namespaces that came into use or went out of it; nil is told nothing.
+	// OnTag is called for every label of pods and namespaces that came into use or went out of it; nil is not called.
 	OnTag func(tag labelcache.Tag, inUse bool)
-	Edges EdgeOptions // what is done at the edge of the cluster
+	Edges sdwan.Options // what is done at the edge of the cluster
 	// Budget says what one NetworkPolicy or Service may cost. One that costs more fails closed: a policy isolates what it
 	// selects and allows nothing, a Service leads nowhere. The zero value is budget.Default.
 	Budget budget.Limits
@@ -43,69 +51,18 @@ type Options struct {
 // Translator holds the current objects and what they translate to. It is not safe for concurrent use; the snapshots it
 // hands out are.
 type Translator struct {
-	cluster  string
+	source   field.Source
 	node     string // whose pods are subjects; "" is all nodes
-	options  EdgeOptions
 	families intent.Families
-	budget   budget.Limits
 	cache    *labelcache.Cache
-	view     labelcache.View // of the last commit
-	sets     *setTable
+	dirty    *dirty.Queue
+	problems field.Problems
+	pods     podTable
+	sets     *sets.Table
+	policies *policy.Table
+	services *service.Table
+	sdwan    *sdwan.Table
 	snapshot *intent.Snapshot
-
-	sources    map[objectKey]metav1.Object // policies and nodes
-	namespaces map[string]*corev1.Namespace
-	nodes      nodeTable
-	pods       podTable
-	services   *serviceTable
-	translated map[objectKey]*translation
-	dirty      map[objectKey]bool
-	unsettled  map[objectKey]bool                  // translated since the last snapshot
-	gated      map[intent.SetID]map[objectKey]bool // what is shown only while the set has a member
-	watchers   map[intent.SetID]map[objectKey]bool // who splits rules by the numbers of a named-port set
-	isolating  int                                 // translations that isolate ingress
-	edges      edgeTable
-	gateways   gatewayTable
-	unknown    intent.Areas // that cannot be read
-	problems   map[objectKey][]Problem
-}
-
-// objectKey names a source object within the translator's cluster.
-type objectKey struct{ kind, namespace, name string }
-
-// String spells k as kind/namespace/name.
-func (k objectKey) String() string { return k.kind + "/" + k.namespace + "/" + k.name }
-
-func (k objectKey) compare(o objectKey) int {
-	if c := strings.Compare(k.kind, o.kind); c != 0 {
-		return c
-	}
-	if c := strings.Compare(k.namespace, o.namespace); c != 0 {
-		return c
-	}
-	return strings.Compare(k.name, o.name)
-}
-
-// translation is what one source object became.
-type translation struct {
-	policies []*intent.Policy
-	holds    []intent.SetID
-	watches  []intent.SetID // named-port sets, held too
-	gate     intent.SetID   // the set that has to have a member for snapshots to show it; "" is shown always
-	shown    bool           // in the last snapshot, policies and sets
-	isolates []isolation
-	node     *intent.Node // of a node
-
-	edges  []*intent.EdgeIntent
-	looks  []objectKey // what an edge depends on besides its own object
-	claims []madeClaim
-	offer  offer
-}
-
-// isolation is a term in one of the two sets of isolated endpoints.
-type isolation struct {
-	direction intent.Direction
-	term      labelcache.Term
 }
 
 // New makes a translator that knows no object yet.
@@ -117,143 +74,98 @@ func New(opts Options) *Translator {
 			func(tag labelcache.Tag) { opts.OnTag(tag, false) },
 		))
 	}
-	cache := labelcache.New(cacheOpts...)
-	countLocal(cache, opts)
-	return &Translator{
-		cluster:    opts.Cluster,
-		node:       opts.Node,
-		options:    opts.Edges,
-		families:   opts.Families,
-		budget:     opts.Budget,
-		cache:      cache,
-		view:       cache.View(),
-		sets:       newSetTable(cache, opts.Node),
-		snapshot:   intent.NewSnapshot(),
-		sources:    map[objectKey]metav1.Object{},
-		namespaces: map[string]*corev1.Namespace{},
-		nodes:      nodeTable{byName: map[string]*intent.Node{}},
-		pods:       newPodTable(),
-		services:   newServiceTable(),
-		translated: map[objectKey]*translation{},
-		dirty:      map[objectKey]bool{},
-		unsettled:  map[objectKey]bool{},
-		gated:      map[intent.SetID]map[objectKey]bool{},
-		watchers:   map[intent.SetID]map[objectKey]bool{},
-		edges:      newEdgeTable(),
-		gateways:   newGatewayTable(),
-		problems:   map[objectKey][]Problem{},
+	t := &Translator{
+		source:   field.Source{Cluster: opts.Cluster, ClusterWide: opts.Edges.ClusterWide},
+		node:     opts.Node,
+		families: opts.Families,
+		cache:    labelcache.New(cacheOpts...),
+		dirty:    &dirty.Queue{},
+		problems: field.Problems{},
+		pods:     newPodTable(),
+		snapshot: intent.NewSnapshot(),
 	}
+	t.sets = sets.NewTable(t.cache, t.dirty, opts.Cluster, opts.Node)
+	t.policies = policy.NewTable(t.source, opts.Budget, t.sets, t.dirty, t.problems)
+	t.services = service.NewTable(t.source, opts.Budget, t.dirty, t.problems)
+	t.sdwan = sdwan.NewTable(t.source, opts.Edges, t.sets, t.dirty, t.problems)
+	return t
 }
 
 // Put takes in an object as it is now. The object is kept and must not be changed afterwards. An object of a kind that
 // is not translated is an error.
-func (t *Translator) Put(object any) error {
-	switch o := object.(type) {
+func (t *Translator) Put(o any) error {
+	switch o := o.(type) {
 	case *corev1.Pod:
 		t.putPod(o)
 	case *corev1.Namespace:
-		t.putNamespace(o)
+		t.cache.SetNamespace(t.source.Cluster, o.Name, o.Labels)
+		t.policies.PutNamespace(o)
 	case *corev1.Node:
-		t.putNode(o)
+		t.policies.PutNode(o)
+		t.services.PutNode(o.Name, policy.NodeOf(o, &field.Faults{})) // problems are reported when it is translated
 	case *networkingv1.NetworkPolicy:
-		t.putSource(objectKey{KindNetworkPolicy, o.Namespace, o.Name}, o)
+		t.policies.PutPolicy(o)
 	case *corev1.Service:
-		t.putService(o)
+		t.services.Put(o)
+		t.sdwan.PutService(o)
 	case *discoveryv1.EndpointSlice:
-		t.putSlice(o)
+		t.services.PutSlice(o)
 	default:
-		kind, resource, ok := edgeObject(object)
-		if !ok {
+		if !t.sdwan.Put(o) {
 			return fmt.Errorf("%T is not translated: expected a Pod, Namespace, Node, NetworkPolicy, Service, EndpointSlice "+
-				"or a resource of %s", object, v1alpha1.GroupVersion)
+				"or a resource of %s", o, v1alpha1.GroupVersion)
 		}
-		t.putSource(objectKey{kind, resource.GetNamespace(), resource.GetName()}, resource)
 	}
 	return nil
 }
 
 // Remove forgets an object. An unknown one is no error.
 func (t *Translator) Remove(kind, namespace, name string) {
-	key := objectKey{kind, namespace, name}
+	ref := object.Ref{Kind: kind, Namespace: namespace, Name: name}
 	switch kind {
 	case KindPod:
-		t.putEndpoint(labelcache.Key{Cluster: t.cluster, Namespace: namespace, Name: name}, nil)
-		t.setProblems(key, nil)
-		t.removeGateway(objectKey{kindGateway, namespace, name})
+		t.putEndpoint(object.Key{Cluster: t.source.Cluster, Namespace: namespace, Name: name}, nil)
+		t.problems.Set(ref, nil)
+		t.sdwan.RemovePod(namespace, name)
 	case KindNamespace:
-		t.removeNamespace(name)
+		t.cache.DeleteNamespace(t.source.Cluster, name)
+		t.policies.RemoveNamespace(name)
 	case KindNode:
-		t.removeNode(name)
+		t.policies.Remove(ref)
+		t.services.PutNode(name, nil)
 	case KindService:
-		t.removeService(key)
+		t.services.Remove(ref)
+		t.sdwan.RemoveService(ref)
 	case KindEndpointSlice:
-		t.removeSlice(key)
+		t.services.RemoveSlice(ref)
+	case KindNetworkPolicy:
+		t.policies.Remove(ref)
 	default:
-		t.removeSource(key)
+		t.sdwan.Remove(ref)
 	}
 }
 
-func (t *Translator) putSource(key objectKey, object metav1.Object) {
-	t.sources[key] = object
-	t.dirty[key] = true
-}
-
-func (t *Translator) removeSource(key objectKey) {
-	delete(t.sources, key)
-	t.dirty[key] = true
-}
-
-func (t *Translator) putNamespace(ns *corev1.Namespace) {
-	old := t.namespaces[ns.Name]
-	t.namespaces[ns.Name] = ns
-	t.cache.SetNamespace(t.cluster, ns.Name, ns.Labels)
-	if old == nil || !sameLogging(old.Annotations, ns.Annotations) {
-		t.relog(ns.Name)
-	}
-	faults := problems{of: t.origin(KindNamespace, ns)}
-	loggingOf(ns.Annotations, &faults)
-	t.setProblems(objectKey{KindNamespace, "", ns.Name}, faults.list)
-}
-
-func (t *Translator) removeNamespace(name string) {
-	delete(t.namespaces, name)
-	t.cache.DeleteNamespace(t.cluster, name)
-	t.setProblems(objectKey{KindNamespace, "", name}, nil)
-	t.relog(name)
-}
-
-// relog has the policies of a namespace translated anew, because what they log may have changed.
-func (t *Translator) relog(namespace string) {
-	for key := range t.sources {
-		if key.kind == KindNetworkPolicy && key.namespace == namespace {
-			t.dirty[key] = true
-		}
-	}
-}
-
-func (t *Translator) origin(kind string, o metav1.Object) intent.Origin {
-	return intent.Origin{
-		Cluster: t.cluster, Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), UID: string(o.GetUID()),
-	}
-}
-
-func (t *Translator) setProblems(key objectKey, list []Problem) {
-	if len(list) == 0 {
-		delete(t.problems, key)
-		return
-	}
-	t.problems[key] = list
-}
-
-// Problems lists what could not be translated, in order. It speaks of the objects as of the last Snapshot.
-func (t *Translator) Problems() []Problem {
-	var all []Problem
-	for _, list := range t.problems {
-		all = append(all, list...)
-	}
-	slices.SortFunc(all, Problem.compare)
-	return all
-}
+// Problems lists what could not be translated, in order. It is about the objects as of the last Snapshot.
+func (t *Translator) Problems() []Problem { return t.problems.All() }
 
 // View is what the label cache said when the last snapshot was taken.
-func (t *Translator) View() labelcache.View { return t.view }
+func (t *Translator) View() labelcache.View { return t.sets.View() }
+
+// Policy is a NetworkPolicy as it was put in last; nil when there is none. It must not be changed.
+func (t *Translator) Policy(namespace, name string) *networkingv1.NetworkPolicy {
+	return t.policies.Policy(namespace, name)
+}
+
+// SetUnknown says of which areas nothing is known, because their sources could not be read. The next snapshot says so.
+// Without load balancers, Services that is, nothing is known of edges either where those are made of Services, and names of
+// Services are for DNS to resolve.
+func (t *Translator) SetUnknown(areas intent.Areas) { t.sdwan.SetUnknown(areas) }
+
+// Hosts lists the DNS names that objects name and the API does not know, sorted, as of the last Snapshot. While a name has
+// not been resolved with SetHost, what depends on it is a Problem, and in the snapshot it is Unknown: CNFs keep what they
+// may hold of it.
+func (t *Translator) Hosts() []string { return t.sdwan.Hosts() }
+
+// SetHost says which addresses a DNS name of Hosts has; none says that it does not resolve. A name that was never among
+// them is ignored.
+func (t *Translator) SetHost(name string, addrs []netip.Addr) { t.sdwan.SetHost(name, addrs) }

@@ -45,7 +45,7 @@ type SDWAN struct {
 	ResolveInterval time.Duration // between two looks at DNS; 0 is DefaultResolveInterval
 
 	ClusterWide    bool   // objects are for the gateways of their purpose in every namespace
-	ServiceRules   string // which Services gateways offer, see translator.ParseServiceRules; "" is off
+	ServiceRules   string // which Services gateways offer, see edges.ParseServiceRules; "" is off
 	ServicePurpose string // of the gateways that offer Services without a label of their own
 	PlainHTTP      bool   // talks HTTP to gateways that name no certificate; false leaves them alone
 

@@ -8,6 +8,9 @@ import (
 // PolicyID names a policy: a function of the source object and the direction.
 type PolicyID string
 
+// NewPolicyID is the name of the policy of an object for one direction.
+func NewPolicyID(of Origin, d Direction) PolicyID { return PolicyID(of.String() + "/" + d.String()) }
+
 // Origin is the object that caused an intent.
 type Origin struct {
 	Cluster   string // "" is the only, unnamed cluster

@@ -40,6 +40,24 @@ var rooms = []room{
 		"labelcache", "pkg/intent", "pkg/object", "pkg/apis/...", "translator/...", "k8s.io/api/...", "k8s.io/apimachinery/...",
 	}},
 	{dir: "translator/budget", pure: true},
+	{dir: "translator/dirty", pure: true, may: []string{"pkg/object"}},
+	{dir: "translator/field", pure: true, may: []string{
+		"pkg/intent", "pkg/object", "pkg/apis/...", "k8s.io/api/...", "k8s.io/apimachinery/...",
+	}},
+	{dir: "translator/owner", pure: true, may: []string{"k8s.io/apimachinery/..."}},
+	{dir: "translator/sets", pure: true, may: []string{"labelcache", "pkg/intent", "pkg/object", "translator/dirty"}},
+	{dir: "translator/policy", pure: true, may: []string{
+		"labelcache", "pkg/intent", "pkg/object", "translator/budget", "translator/dirty", "translator/field", "translator/sets",
+		"k8s.io/api/...", "k8s.io/apimachinery/...",
+	}},
+	{dir: "translator/service", pure: true, may: []string{
+		"pkg/intent", "pkg/object", "translator/budget", "translator/dirty", "translator/field", "translator/owner",
+		"k8s.io/api/...", "k8s.io/apimachinery/...",
+	}},
+	{dir: "translator/sdwan", pure: true, may: []string{
+		"labelcache", "pkg/intent", "pkg/object", "pkg/apis/...", "translator/dirty", "translator/field", "translator/owner",
+		"translator/sets", "k8s.io/api/...", "k8s.io/apimachinery/...",
+	}},
 
 	{dir: "backends", may: []string{"pkg/intent"}},
 	{dir: "backends/backendtest", may: []string{"backends", "pkg/intent", testify}},

@@ -122,4 +122,6 @@ func (x *Index) usersOf(key Key, purpose string) []Key {
 	return found
 }
 
-func keyOf(kind string, o metav1.Object) Key { return Key{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName()} }
+func keyOf(kind string, o metav1.Object) Key {
+	return Key{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName()}
+}

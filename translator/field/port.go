@@ -1,0 +1,34 @@
+package field
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// Protocol is the protocol that a port's field stands for: TCP when it is nil or empty, as the API documents. It is false
+// for one that NetworkPolicies and Services do not know.
+func Protocol(p *corev1.Protocol) (intent.Protocol, bool) {
+	if p == nil {
+		return intent.TCP, true
+	}
+	switch *p {
+	case corev1.ProtocolTCP, "":
+		return intent.TCP, true
+	case corev1.ProtocolUDP:
+		return intent.UDP, true
+	case corev1.ProtocolSCTP:
+		return intent.SCTP, true
+	default:
+		return 0, false
+	}
+}
+
+// PortNumber reads a number that has to be a port, 1 to 65535.
+func (f *Faults) PortNumber(field string, n int32) (uint16, bool) {
+	if n < 1 || n > 65535 {
+		f.Add(field, "%d: expected 1 to 65535; it is left out", n)
+		return 0, false
+	}
+	return uint16(n), true
+}

@@ -1,0 +1,43 @@
+package field
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// Source says what the objects of a cluster do not say themselves.
+type Source struct {
+	Cluster     string // its name; "" is the only one
+	ClusterWide bool   // an SD-WAN object is for the CNFs of its purpose in every namespace
+}
+
+// Origin names an object as the cause of intents.
+func (s Source) Origin(kind string, o metav1.Object) intent.Origin {
+	return intent.Origin{
+		Cluster: s.Cluster, Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), UID: string(o.GetUID()),
+	}
+}
+
+// Scope is the scope of an object with the given purpose.
+func (s Source) Scope(namespace, purpose string) intent.Scope {
+	if s.ClusterWide {
+		namespace = ""
+	}
+	return intent.Scope{Namespace: namespace, Purpose: purpose}
+}
+
+// LabelledScope is the scope that an object's label names. It is false without a label, and with one that is no label.
+func (s Source) LabelledScope(o metav1.Object, faults *Faults) (intent.Scope, bool) {
+	purpose := o.GetLabels()[v1alpha1.LabelPurpose]
+	if purpose == "" {
+		return intent.Scope{}, false
+	}
+	if len(validation.IsValidLabelValue(purpose)) > 0 {
+		faults.Add("metadata.labels["+v1alpha1.LabelPurpose+"]", "%q: expected the value of a label; it is for no gateway", purpose)
+		return intent.Scope{}, false
+	}
+	return s.Scope(o.GetNamespace(), purpose), true
+}

@@ -1,0 +1,145 @@
+package policy
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/netloom/netloom/labelcache"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/translator/budget"
+	"github.com/netloom/netloom/translator/field"
+	"github.com/netloom/netloom/translator/sets"
+)
+
+// peerList is what a rule's from or to says: the union of its elements.
+type peerList struct {
+	anyone     bool // the list is empty: every address, outside the cluster too
+	selections []labelcache.Selection
+	values     int            // that the selections compare with
+	prefixes   []netip.Prefix // canonical, of all ipBlocks together
+	all        *sets.Spec     // the list as a set; nil is everyone
+}
+
+// union is the list as a set.
+func (l *peerList) union() *sets.Spec {
+	spec := &sets.Spec{Prefixes: l.prefixes}
+	for _, s := range l.selections {
+		spec.Terms = append(spec.Terms, labelcache.NewTerm(s))
+	}
+	named := spec.Named()
+	return &named
+}
+
+// parsePeers reads the peers of a rule. An element that cannot be understood is reported and matches nobody.
+func (p *translation) parsePeers(r rule) peerList {
+	if len(r.peers) == 0 {
+		return peerList{anyone: true}
+	}
+	var list peerList
+	for i := range r.peers {
+		path := fmt.Sprintf("%s.%s[%d]", r.path, r.field, i)
+		peer := &r.peers[i]
+		switch {
+		case peer.IPBlock != nil && (peer.PodSelector != nil || peer.NamespaceSelector != nil):
+			p.Add(path, "ipBlock may not stand beside a podSelector or namespaceSelector; the element matches nobody")
+		case peer.IPBlock != nil:
+			list.prefixes = append(list.prefixes, p.parseBlock(path+".ipBlock", peer.IPBlock)...)
+		case peer.PodSelector == nil && peer.NamespaceSelector == nil:
+			p.Add(path, "expected a podSelector, a namespaceSelector or an ipBlock; the element matches nobody")
+		default:
+			if s, ok := p.parseSelectors(path, peer); ok {
+				list.selections = append(list.selections, s)
+				list.values += valuesIn(peer.PodSelector) + valuesIn(peer.NamespaceSelector)
+			}
+		}
+		if p.account.Err() != nil {
+			return peerList{}
+		}
+	}
+	if p.account.Err() != nil {
+		return peerList{}
+	}
+	list.prefixes = intent.MergePrefixes(list.prefixes)
+	list.all = list.union()
+	return list
+}
+
+// parseSelectors reads a podSelector, a namespaceSelector or both, which must then hold together. Without a
+// namespaceSelector the policy's own namespace is meant.
+func (p *translation) parseSelectors(path string, peer *networkingv1.NetworkPolicyPeer) (labelcache.Selection, bool) {
+	s := labelcache.Selection{Cluster: p.source.Cluster}
+	if !p.account.Spend(budget.Selectors, 1) {
+		return s, false
+	}
+	ok := true
+	parse := func(field string, ls *metav1.LabelSelector) labels.Selector {
+		parsed, err := p.selector(ls)
+		switch {
+		case p.account.Err() != nil:
+			ok = false
+		case err != nil:
+			p.Add(path+"."+field, "%v; the element matches nobody", err)
+			ok = false
+		}
+		return parsed
+	}
+	if peer.PodSelector != nil {
+		s.Pods = parse("podSelector", peer.PodSelector)
+	}
+	if peer.NamespaceSelector != nil {
+		s.Namespaces = parse("namespaceSelector", peer.NamespaceSelector)
+	} else {
+		s.Namespace = p.np.Namespace
+	}
+	return s, ok
+}
+
+// selector reads a label selector. One whose values are beyond the budget is an error.
+func (p *translation) selector(ls *metav1.LabelSelector) (labels.Selector, error) {
+	if !p.account.Spend(budget.Values, valuesIn(ls)) {
+		return nil, p.account.Err()
+	}
+	return metav1.LabelSelectorAsSelector(ls)
+}
+
+// valuesIn counts what a selector compares labels with. Nil compares with nothing.
+func valuesIn(ls *metav1.LabelSelector) int {
+	if ls == nil {
+		return 0
+	}
+	n := len(ls.MatchLabels)
+	for i := range ls.MatchExpressions {
+		n += 1 + len(ls.MatchExpressions[i].Values)
+	}
+	return n
+}
+
+// parseBlock is an ipBlock as the prefixes that remain of its cidr without its excepts.
+func (p *translation) parseBlock(path string, b *networkingv1.IPBlock) []netip.Prefix {
+	block, err := field.ParsePrefix(b.CIDR)
+	if err != nil {
+		p.Add(path+".cidr", "%v; the element matches nobody", err)
+		return nil
+	}
+	var excepts []netip.Prefix
+	for i, s := range b.Except {
+		e, err := field.ParsePrefix(s)
+		if err != nil {
+			p.Add(fmt.Sprintf("%s.except[%d]", path, i), "%v; the element matches nobody", err)
+			return nil
+		}
+		excepts = append(excepts, e)
+	}
+	rest, fits := intent.SubtractAtMost(block, excepts, p.account.Left(budget.Prefixes))
+	if !fits {
+		p.account.Exceed(budget.Prefixes)
+		return nil
+	}
+	p.account.Spend(budget.Prefixes, len(rest))
+	return slices.Clip(rest)
+}

@@ -1,0 +1,237 @@
+package sdwan
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"reflect"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/translator/dirty"
+	"github.com/netloom/netloom/translator/field"
+)
+
+// Labels of the pods of gateways whose values are names of Secrets in the pod's namespace.
+const (
+	// AccountLabel names the one with the password under "password".
+	AccountLabel = "cnf-account-secret"
+	// CertificateLabel names the one with the CA of the gateway's certificate under "ca.crt".
+	CertificateLabel = "cnf-cert-secret"
+)
+
+// kindGateway is the kind of keys under which gateways are kept; as endpoints, pods have another.
+const kindGateway = "Gateway"
+
+// barePods is the group of the pods of a scope that no workload controls.
+const barePods = "Pod"
+
+// device is a pod as a CNF.
+type device struct {
+	intent.Gateway                 // without Conflict, which is for its scope to say
+	faults         []field.Problem // of the pod itself
+}
+
+// workload is the group, told apart from one of the same name in another namespace.
+func (g *device) workload() string {
+	if g.Group == barePods {
+		return "pods without a workload"
+	}
+	return g.Group + " in " + g.Origin.Namespace
+}
+
+// deviceTable holds the pods that are gateways. A change looks at the others of the scope and at nothing else.
+type deviceTable struct {
+	byRef   map[object.Ref]*device
+	scopes  map[intent.Scope]map[object.Ref]*device
+	removed map[object.Ref]intent.GatewayID // since the last snapshot
+}
+
+func newDeviceTable() deviceTable {
+	return deviceTable{
+		byRef:   map[object.Ref]*device{},
+		scopes:  map[intent.Scope]map[object.Ref]*device{},
+		removed: map[object.Ref]intent.GatewayID{},
+	}
+}
+
+// replace takes in a CNF, nil takes it out.
+func (t *Table) replace(ref object.Ref, now *device) {
+	d := &t.devices
+	if old := d.byRef[ref]; old != nil {
+		delete(d.byRef, ref)
+		delete(d.scopes[old.Scope], ref)
+		if len(d.scopes[old.Scope]) == 0 {
+			delete(d.scopes, old.Scope)
+		}
+		t.dirty.Add(dirty.Devices, refOf(old.Scope))
+		d.removed[ref] = old.ID
+	}
+	if now == nil {
+		return
+	}
+	delete(d.removed, ref)
+	d.byRef[ref] = now
+	if d.scopes[now.Scope] == nil {
+		d.scopes[now.Scope] = map[object.Ref]*device{}
+	}
+	d.scopes[now.Scope][ref] = now
+	t.dirty.Add(dirty.Devices, refOf(now.Scope))
+}
+
+// refOf is the reference under which a scope is dirty.
+func refOf(s intent.Scope) object.Ref {
+	return object.Ref{Kind: "Scope", Namespace: s.Namespace, Name: s.Purpose}
+}
+
+// PutPod takes in a pod if it is a CNF, and out if it no longer is one. Addrs are its addresses.
+func (t *Table) PutPod(pod *corev1.Pod, addrs []netip.Addr) {
+	ref := object.Ref{Kind: kindGateway, Namespace: pod.Namespace, Name: pod.Name}
+	if !IsDevice(pod) {
+		t.remove(ref)
+		return
+	}
+	faults := field.Faults{Of: t.source.Origin(kindPod, pod)}
+	scope, ok := t.source.LabelledScope(pod, &faults)
+	if !ok {
+		t.remove(ref)
+		t.problems.Set(ref, faults.List)
+		return
+	}
+	now := &device{Gateway: t.gatewayOf(pod, addrs, scope, &faults)}
+	now.faults = faults.List
+	if old := t.devices.byRef[ref]; old == nil || !reflect.DeepEqual(old, now) {
+		t.replace(ref, now)
+	}
+}
+
+// IsDevice says whether a pod is a CNF.
+func IsDevice(pod *corev1.Pod) bool {
+	return pod.Labels[v1alpha1.LabelPurpose] != "" &&
+		pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
+}
+
+// RemovePod forgets a pod.
+func (t *Table) RemovePod(namespace, name string) {
+	t.remove(object.Ref{Kind: kindGateway, Namespace: namespace, Name: name})
+}
+
+func (t *Table) remove(ref object.Ref) {
+	t.problems.Set(ref, nil)
+	t.replace(ref, nil)
+}
+
+// gatewayOf is what a pod says of itself.
+func (t *Table) gatewayOf(pod *corev1.Pod, addrs []netip.Addr, scope intent.Scope, faults *field.Faults) intent.Gateway {
+	return intent.Gateway{
+		ID:          intent.GatewayID(object.Key{Cluster: t.source.Cluster, Namespace: pod.Namespace, Name: pod.Name}.String()),
+		Origin:      faults.Of,
+		Scope:       scope,
+		Group:       groupOf(pod),
+		Node:        pod.Spec.NodeName,
+		Addr:        firstIPv4(addrs),
+		Ready:       pod.Status.Phase == corev1.PodRunning && isReady(pod),
+		Leaving:     pod.DeletionTimestamp != nil,
+		Run:         runOf(pod),
+		Networks:    networksOf(pod, faults),
+		Account:     pod.Labels[AccountLabel],
+		Certificate: pod.Labels[CertificateLabel],
+	}
+}
+
+// groupOf is the workload that a pod is a replica of. The ReplicaSets of a Deployment are told by the hash that it gives
+// them.
+func groupOf(pod *corev1.Pod) string {
+	owner := metav1.GetControllerOf(pod)
+	if owner == nil {
+		return barePods
+	}
+	if hash := pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey]; owner.Kind == "ReplicaSet" && hash != "" {
+		if name, ok := strings.CutSuffix(owner.Name, "-"+hash); ok {
+			return "Deployment/" + name
+		}
+	}
+	return owner.Kind + "/" + owner.Name
+}
+
+func firstIPv4(addrs []netip.Addr) netip.Addr {
+	for _, a := range addrs {
+		if a.Is4() {
+			return a
+		}
+	}
+	return netip.Addr{}
+}
+
+func isReady(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// runOf is the pod's UID and how often each of its containers was restarted, those that never were left out.
+func runOf(pod *corev1.Pod) string {
+	var restarts []string
+	for _, list := range [][]corev1.ContainerStatus{pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses} {
+		for i := range list {
+			if s := &list[i]; s.RestartCount > 0 {
+				restarts = append(restarts, fmt.Sprintf("%s=%d", s.Name, s.RestartCount))
+			}
+		}
+	}
+	slices.Sort(restarts)
+	return strings.Join(append([]string{string(pod.UID)}, restarts...), " ")
+}
+
+// Settle writes the CNFs of the scopes where something changed. A scope with replicas of two workloads belongs to neither:
+// it is not known which of them is meant.
+func (t *Table) Settle(next *intent.Builder, was *intent.Snapshot) {
+	table := &t.devices
+	for _, ref := range slices.SortedFunc(maps.Keys(table.removed), object.Ref.Compare) {
+		next.DropGateway(table.removed[ref])
+	}
+	table.removed = map[object.Ref]intent.GatewayID{}
+	for _, dirty := range t.dirty.Take(dirty.Devices, object.Ref.Compare) {
+		scope := intent.Scope{Namespace: dirty.Namespace, Purpose: dirty.Name}
+		conflict := conflictOf(scope, table.scopes[scope])
+		for _, ref := range slices.SortedFunc(maps.Keys(table.scopes[scope]), object.Ref.Compare) {
+			g := table.scopes[scope][ref]
+			now, faults := g.Gateway, field.Faults{Of: g.Origin, List: slices.Clone(g.faults)}
+			if !g.Leaving && conflict != "" {
+				now.Conflict = conflict
+				faults.Add("metadata.labels["+v1alpha1.LabelPurpose+"]", "%s", conflict)
+			}
+			t.problems.Set(ref, faults.List)
+			if had := was.Gateway(now.ID); had == nil || !reflect.DeepEqual(*had, now) {
+				next.PutGateway(&now)
+			}
+		}
+	}
+}
+
+// conflictOf says why nothing may be written to the gateways of a scope; "" when it may. Those that leave do not count.
+func conflictOf(scope intent.Scope, members map[object.Ref]*device) string {
+	workloads := map[string]bool{}
+	for _, g := range members {
+		if !g.Leaving {
+			workloads[g.workload()] = true
+		}
+	}
+	if len(workloads) < 2 {
+		return ""
+	}
+	return fmt.Sprintf("%s have pods for %s: expected one workload; nothing is written to any of them",
+		oneAndAnother(slices.Sorted(maps.Keys(workloads))), scope)
+}
+
+func oneAndAnother(list []string) string {
+	last := len(list) - 1
+	return strings.Join(list[:last], ", ") + " and " + list[last]
+}

@@ -1,0 +1,160 @@
+package sdwan
+
+import (
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/translator/field"
+)
+
+// kindHost is the kind of keys that stand for DNS names.
+const kindHost = "Host"
+
+// clusterDomains are what may follow <service>.<namespace> in the DNS name of a Service.
+var clusterDomains = [...]string{".svc.cluster.local", ".svc"}
+
+// keptAnswers is how many names nobody wants are remembered with what DNS said of them.
+const keptAnswers = 1000
+
+// hostTable holds the DNS names that objects speak of, and what DNS said. An answer outlives the wish for it: whoever asks
+// DNS has no reason to repeat one.
+type hostTable struct {
+	wanted  map[string]bool
+	answers map[string][]netip.Addr // of IPv4, in order; of a name that nobody has looked up there is none
+}
+
+func newHostTable() hostTable {
+	return hostTable{wanted: map[string]bool{}, answers: map[string][]netip.Addr{}}
+}
+
+func (t *hostTable) want(name string) { t.wanted[name] = true }
+
+func (t *hostTable) unwant(name string) {
+	delete(t.wanted, name)
+	if len(t.answers) > len(t.wanted)+keptAnswers {
+		maps.DeleteFunc(t.answers, func(name string, _ []netip.Addr) bool { return !t.wanted[name] })
+	}
+}
+
+// SetHost says which addresses a DNS name of Hosts has; none says that it does not resolve. It takes no note of a name that
+// was never among them.
+func (t *Table) SetHost(name string, addrs []netip.Addr) {
+	was, told := t.hosts.answers[name]
+	if !told && !t.hosts.wanted[name] {
+		return
+	}
+	var now []netip.Addr
+	for _, a := range addrs {
+		if a = a.Unmap(); a.Is4() {
+			now = append(now, a)
+		}
+	}
+	slices.SortFunc(now, netip.Addr.Compare)
+	now = slices.Compact(now)
+	if told && slices.Equal(was, now) {
+		return
+	}
+	t.hosts.answers[name] = now
+	t.touch(object.Ref{Kind: kindHost, Name: name})
+}
+
+// Hosts lists the DNS names that objects speak of and the API does not know, sorted. It speaks of the objects as of the last
+// Snapshot. While a name has not been told by SetHost, what depends on it is a Problem, and in the snapshot it is Unknown:
+// gateways keep what they may hold of it.
+func (t *Table) Hosts() []string { return slices.Sorted(maps.Keys(t.hosts.wanted)) }
+
+// resolve finds the IPv4 addresses of a name, in order: of a Service that is known, and otherwise what DNS says. It is
+// empty, and reported, where there are none.
+func (e *translation) resolve(path, name string) []netip.Addr {
+	if a, err := netip.ParseAddr(name); err == nil {
+		if a.Is4() {
+			return []netip.Addr{a}
+		}
+		e.Add(path, "%s is not an IPv4 address", name)
+		return nil
+	}
+	if !e.matches(path, name, domainPattern, "a DNS name or an IPv4 address") {
+		return nil
+	}
+	name = strings.ToLower(name)
+	key, sure := serviceKey(name)
+	if key.Name == "" {
+		return e.lookUp(path, name)
+	}
+	e.look(key)
+	if o := e.services[key]; o != nil {
+		return e.clusterAddr(path, o)
+	}
+	if sure && !e.unknown.Has(intent.AreaBalancers) {
+		e.Add(path, "%s does not exist", key.Path())
+		return nil
+	}
+	return e.lookUp(path, name)
+}
+
+// serviceKey is the Service that a DNS name may be that of, and whether it can be nothing else.
+func serviceKey(name string) (key object.Ref, sure bool) {
+	name = strings.TrimSuffix(name, ".")
+	for _, domain := range clusterDomains {
+		if name, sure = strings.CutSuffix(name, domain); sure {
+			break
+		}
+	}
+	service, namespace, two := strings.Cut(name, ".")
+	if !two || strings.Contains(namespace, ".") {
+		return object.Ref{}, false
+	}
+	return object.Ref{Kind: kindService, Namespace: namespace, Name: service}, sure
+}
+
+// clusterAddr is the cluster IP of a Service, or what the name resolves to that it stands for.
+func (e *translation) clusterAddr(path string, o *corev1.Service) []netip.Addr {
+	if o.Spec.Type == corev1.ServiceTypeExternalName {
+		return e.lookUp(path, strings.ToLower(o.Spec.ExternalName))
+	}
+	a := clusterIPv4(o)
+	if a.IsValid() {
+		return []netip.Addr{a}
+	}
+	what := "has no IPv4 cluster IP"
+	if o.Spec.ClusterIP == corev1.ClusterIPNone {
+		what = "is headless: it has no address of its own"
+	}
+	e.Add(path, "%s %s", object.Ref{Kind: kindService, Namespace: o.Namespace, Name: o.Name}.Path(), what)
+	return nil
+}
+
+// clusterIPv4 is the first IPv4 address among the cluster IPs; invalid when there is none.
+func clusterIPv4(o *corev1.Service) netip.Addr {
+	texts := o.Spec.ClusterIPs
+	if len(texts) == 0 {
+		texts = []string{o.Spec.ClusterIP}
+	}
+	for _, text := range texts {
+		if a, err := field.ParseAddr(text); err == nil && a.Is4() {
+			return a
+		}
+	}
+	return netip.Addr{}
+}
+
+// lookUp is what DNS says of a name.
+func (e *translation) lookUp(path, name string) []netip.Addr {
+	key := object.Ref{Kind: kindHost, Name: name}
+	e.look(key)
+	addrs, told := e.hosts.answers[name]
+	switch {
+	case !told:
+		e.open = true
+		e.Add(path, "%s has not been looked up yet", name)
+	case len(addrs) == 0:
+		e.Add(path, "%s does not resolve to an IPv4 address", name)
+	}
+	return addrs
+}

@@ -1,0 +1,101 @@
+package sdwan
+
+import (
+	"encoding/json"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/netloom/netloom/translator/field"
+)
+
+// Annotations of pods that say which interface is in which network.
+const (
+	// NFNAnnotation is what a pod asks of ovn4nfv: {"type":"ovn4nfv","interface":[{"name":"ovn-net1","interface":"net1"}]}.
+	NFNAnnotation = "k8s.plugin.opnfv.org/nfn-network"
+	// NetworkStatusAnnotation is what Multus reports: [{"name":"default/net-a","interface":"net1"}].
+	NetworkStatusAnnotation = "k8s.v1.cni.cncf.io/network-status"
+	// networksStatusAnnotation is how older releases of Multus spell it.
+	networksStatusAnnotation = "k8s.v1.cni.cncf.io/networks-status"
+)
+
+// attachment is an interface of a pod, as both annotations have it.
+type attachment struct {
+	Name      string `json:"name"`
+	Interface string `json:"interface"`
+}
+
+// networksOf maps networks to interfaces; nil when there is none. What is asked of ovn4nfv goes before what Multus reports,
+// a whole name before a short one, a network of the pod's namespace before that of another, and the first before the rest.
+// An annotation that cannot be read says nothing.
+func networksOf(pod *corev1.Pod, faults *field.Faults) map[string]string {
+	out := map[string]string{}
+	take := func(name, device string) {
+		if _, there := out[name]; !there {
+			out[name] = device
+		}
+	}
+	for _, a := range requestedNetworks(pod, faults) {
+		take(a.Name, a.Interface)
+	}
+	reported := reportedNetworks(pod, faults)
+	for _, a := range reported {
+		take(a.Name, a.Interface)
+	}
+	for _, own := range []bool{true, false} {
+		for _, a := range reported {
+			if namespace, name, long := strings.Cut(a.Name, "/"); long && name != "" && (namespace == pod.Namespace) == own {
+				take(name, a.Interface)
+			}
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+func requestedNetworks(pod *corev1.Pod, faults *field.Faults) []attachment {
+	text := pod.Annotations[NFNAnnotation]
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	var asked struct {
+		Interface []attachment `json:"interface"`
+	}
+	if err := json.Unmarshal([]byte(text), &asked); err != nil { // whose text is about types of Go
+		faults.Add("metadata.annotations["+NFNAnnotation+"]",
+			`expected JSON such as {"interface":[{"name":"net-a","interface":"net1"}]}; the annotation is ignored`)
+		return nil
+	}
+	return named(asked.Interface)
+}
+
+func reportedNetworks(pod *corev1.Pod, faults *field.Faults) []attachment {
+	key := NetworkStatusAnnotation
+	if strings.TrimSpace(pod.Annotations[key]) == "" {
+		key = networksStatusAnnotation
+	}
+	text := pod.Annotations[key]
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	var list []attachment
+	if err := json.Unmarshal([]byte(text), &list); err != nil { // whose text is about types of Go
+		faults.Add("metadata.annotations["+key+"]",
+			`expected JSON such as [{"name":"default/net-a","interface":"net1"}]; the annotation is ignored`)
+		return nil
+	}
+	return named(list)
+}
+
+// named leaves out what names no network or no interface: not every attachment has one.
+func named(list []attachment) []attachment {
+	var out []attachment
+	for _, a := range list {
+		if a.Name != "" && a.Interface != "" {
+			out = append(out, a)
+		}
+	}
+	return out
+}

@@ -1,0 +1,50 @@
+package sdwan
+
+import "fmt"
+
+// AdoptAnnotation on an SD-WAN resource names the object, made by hand on the gateways, that it takes over.
+const AdoptAnnotation = "netloom.io/adopt"
+
+// Options says how CNFs are found and what is done for Services. The zero value keeps to the namespace of each object and
+// leaves Services alone.
+type Options struct {
+	// ClusterWide applies an object to the CNFs of its purpose in every namespace.
+	ClusterWide bool
+	// ServiceRules says which Services are reachable at the CNFs, under their own ports.
+	ServiceRules ServiceRules
+	// ServicePurpose is the purpose of Services that have no label, with ServiceRulesAll; "" leaves those alone.
+	ServicePurpose string
+}
+
+// ServiceRules is a choice of Services.
+type ServiceRules uint8
+
+// The choices: no Service, those with the label sdewanPurpose, or all.
+const (
+	ServiceRulesOff ServiceRules = iota
+	ServiceRulesLabelled
+	ServiceRulesAll
+)
+
+var serviceRulesNames = [...]string{"off", "labelled", "all"}
+
+// String is the choice in a word.
+func (r ServiceRules) String() string {
+	if int(r) < len(serviceRulesNames) {
+		return serviceRulesNames[r]
+	}
+	return fmt.Sprintf("service rules %d", uint8(r))
+}
+
+// ParseServiceRules reads a choice. The empty string is off.
+func ParseServiceRules(text string) (ServiceRules, error) {
+	for i, n := range serviceRulesNames {
+		if n == text {
+			return ServiceRules(i), nil
+		}
+	}
+	if text == "" {
+		return ServiceRulesOff, nil
+	}
+	return ServiceRulesOff, fmt.Errorf("%q: expected off, labelled or all", text)
+}

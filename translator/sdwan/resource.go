@@ -1,0 +1,195 @@
+package sdwan
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/translator/field"
+)
+
+// translation is one object on its way to edge intents.
+type translation struct {
+	field.Faults
+	*Table
+	ref    object.Ref
+	object metav1.Object
+	scope  intent.Scope
+	gone   bool
+	broken bool // something of it cannot be read: it yields nothing
+	open   bool // some name of it has not been looked up: what depends on that is missing from its parts
+	needs  []intent.EdgeID
+	parts  []part
+	out    result
+}
+
+// part is one of the intents of an object; "" names the only one.
+type part struct {
+	name string
+	spec intent.EdgeSpec
+}
+
+// offer is what those who refer to an object have to know of it. The zero value is none.
+type offer struct {
+	scope        intent.Scope
+	gone, broken bool
+}
+
+// translateResource turns an SD-WAN resource into edge intents. One without a purpose is for nobody.
+func (t *Table) translateResource(ref object.Ref, o metav1.Object) (*result, []field.Problem) {
+	e := t.begin(ref, ref.Kind, o)
+	scope, ok := t.source.LabelledScope(o, &e.Faults)
+	if !ok {
+		return nil, e.List
+	}
+	e.scope, e.gone = scope, o.GetDeletionTimestamp() != nil
+	e.read()
+	if !e.broken {
+		e.emit(e.adopts())
+		e.leaveOpen()
+	}
+	out := e.out
+	out.offer = offer{scope: e.scope, gone: e.gone, broken: e.broken}
+	return &out, e.List
+}
+
+func (t *Table) begin(ref object.Ref, kind string, o metav1.Object) *translation {
+	return &translation{Faults: field.Faults{Of: t.source.Origin(kind, o)}, Table: t, ref: ref, object: o}
+}
+
+// emit makes an intent of each part.
+func (e *translation) emit(adopts string) {
+	slices.Sort(e.needs)
+	needs := slices.Clip(slices.Compact(e.needs))
+	for _, p := range e.parts {
+		e.out.edges = append(e.out.edges, &intent.EdgeIntent{
+			ID:         intent.NewEdgeID(e.scope, e.Of, p.name),
+			Scope:      e.scope,
+			Origin:     e.Of,
+			Generation: e.object.GetGeneration(),
+			Needs:      needs,
+			Gone:       e.gone,
+			Adopts:     adopts,
+			Spec:       p.spec,
+		})
+	}
+}
+
+// leaveOpen says of which kinds the object may ask for more than its parts, while a name of it has not been looked up. Of
+// one that goes everything goes.
+func (e *translation) leaveOpen() {
+	if !e.open || e.gone {
+		return
+	}
+	parts := []part{{"unknown/nat", &intent.LinkNAT{}}}
+	if _, ok := e.object.(*v1alpha1.CNFHubSite); ok {
+		parts = append(parts, part{"unknown/route", &intent.Route{}})
+	}
+	for _, p := range parts {
+		e.out.edges = append(e.out.edges, &intent.EdgeIntent{
+			ID:         intent.NewEdgeID(e.scope, e.Of, p.name),
+			Scope:      e.scope,
+			Origin:     e.Of,
+			Generation: e.object.GetGeneration(),
+			Unknown:    true,
+			Spec:       p.spec,
+		})
+	}
+}
+
+// adopts is the name in the annotation. An object of several parts has no one thing to take over.
+func (e *translation) adopts() string {
+	name := e.object.GetAnnotations()[AdoptAnnotation]
+	if name == "" {
+		return ""
+	}
+	if len(e.parts) == 1 && e.parts[0].name == "" {
+		return name
+	}
+	if len(e.parts) > 0 {
+		e.Add("metadata.annotations["+AdoptAnnotation+"]", "one name cannot stand for several objects; the annotation is ignored")
+	}
+	return ""
+}
+
+// read reads the spec.
+func (e *translation) read() {
+	switch o := e.object.(type) {
+	case *v1alpha1.FirewallZone:
+		e.readZone(&o.Spec)
+	case *v1alpha1.FirewallForwarding:
+		e.readForwarding(&o.Spec)
+	case *v1alpha1.FirewallRule:
+		e.readFirewallRule(&o.Spec)
+	case *v1alpha1.FirewallSNAT:
+		e.readRedirection(&o.Spec.Redirection, intent.SourceNAT, o.Spec.Target, "SNAT")
+	case *v1alpha1.FirewallDNAT:
+		e.readRedirection(&o.Spec.Redirection, intent.DestinationNAT, o.Spec.Target, "DNAT")
+	case *v1alpha1.NetworkFirewallRule:
+		e.readNetworkFirewallRule(&o.Spec)
+	case *v1alpha1.CNFNAT:
+		e.readNAT(&o.Spec)
+	case *v1alpha1.Mwan3Policy:
+		e.readWANPolicy(&o.Spec)
+	case *v1alpha1.Mwan3Rule:
+		e.readWANRule(&o.Spec)
+	case *v1alpha1.IpsecProposal:
+		e.readProposal(&o.Spec)
+	case *v1alpha1.IpsecSite:
+		e.readSite(&o.Spec)
+	case *v1alpha1.IpsecHost:
+		e.readHost(&o.Spec)
+	case *v1alpha1.CNFRoute:
+		e.readRoute(&o.Spec)
+	case *v1alpha1.CNFRouteRule:
+		e.readRouteRule(&o.Spec)
+	case *v1alpha1.SdewanApplication:
+		e.readApplication(&o.Spec)
+	case *v1alpha1.CNFService:
+		e.readService(&o.Spec)
+	case *v1alpha1.CNFLocalService:
+		e.readLocalService(&o.Spec)
+	case *v1alpha1.CNFHubSite:
+		e.readHubSite(&o.Spec)
+	case *v1alpha1.CNFStatus: // wants nothing
+	}
+}
+
+// is makes spec the only part.
+func (e *translation) is(spec intent.EdgeSpec) { e.parts = []part{{spec: spec}} }
+
+// refuse reports a field without which the object means nothing.
+func (e *translation) refuse(path, format string, args ...any) {
+	e.broken = true
+	e.Add(path, format, args...)
+}
+
+// look has the object translated anew when the one with this key comes, changes or goes.
+func (e *translation) look(key object.Ref) { e.out.looks = append(e.out.looks, key) }
+
+// refer points at the object of a kind and name that is for the same gateways, and otherwise at what the gateways call so.
+// What goes is no longer pointed at, except by what goes as well and must go first.
+func (e *translation) refer(kind, path, name string) intent.EdgeRef {
+	if name == "" || !e.matches(path, name, referencePattern, "a name of letters, digits and _, with - and . inside") {
+		return intent.EdgeRef{}
+	}
+	key := object.Ref{Kind: kind, Namespace: e.object.GetNamespace(), Name: name}
+	e.look(key)
+	var to offer
+	if there := e.translated[key]; there != nil {
+		to = there.offer
+	}
+	switch {
+	case to.scope != e.scope || to.gone && !e.gone:
+		return intent.EdgeRef{Name: name}
+	case to.broken:
+		e.refuse(path, "%s cannot be understood itself", key.Path())
+		return intent.EdgeRef{}
+	}
+	id := intent.NewEdgeID(e.scope, intent.Origin{Cluster: e.source.Cluster, Kind: kind, Namespace: key.Namespace, Name: name}, "")
+	e.needs = append(e.needs, id)
+	return intent.EdgeRef{ID: id}
+}

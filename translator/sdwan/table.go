@@ -1,0 +1,239 @@
+package sdwan
+
+import (
+	"cmp"
+	"maps"
+	"reflect"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/translator/dirty"
+	"github.com/netloom/netloom/translator/field"
+	"github.com/netloom/netloom/translator/owner"
+	"github.com/netloom/netloom/translator/sets"
+)
+
+// The kinds of objects that are read here and are none of SD-WAN's.
+const (
+	kindPod     = "Pod"
+	kindService = "Service"
+)
+
+// Table holds the SD-WAN objects, the pods of CNFs, and what they translate to. It is not safe for concurrent use.
+type Table struct {
+	source     field.Source
+	options    Options
+	sets       *sets.Table
+	dirty      *dirty.Queue
+	problems   field.Problems
+	objects    map[object.Ref]metav1.Object // SD-WAN resources, and Services as service rules
+	services   map[object.Ref]*corev1.Service
+	translated map[object.Ref]*result
+	lookers    map[object.Ref]map[object.Ref]bool // who looks at an object or a host, whether or not it exists
+	hosts      hostTable
+	ports      *owner.Table[port, claimant]
+	devices    deviceTable
+	unknown    intent.Areas // that cannot be read
+}
+
+// result is what one object became.
+type result struct {
+	edges   []*intent.EdgeIntent
+	looks   []object.Ref // what it depends on besides its own object
+	asks    []asked
+	offer   offer
+	holding sets.Holding
+}
+
+// NewTable makes an empty table.
+func NewTable(source field.Source, opts Options, s *sets.Table, queue *dirty.Queue, problems field.Problems) *Table {
+	return &Table{
+		source: source, options: opts, sets: s, dirty: queue, problems: problems,
+		objects:    map[object.Ref]metav1.Object{},
+		services:   map[object.Ref]*corev1.Service{},
+		translated: map[object.Ref]*result{},
+		lookers:    map[object.Ref]map[object.Ref]bool{},
+		hosts:      newHostTable(),
+		ports:      owner.NewTable[port](claimant.compare),
+		devices:    newDeviceTable(),
+	}
+}
+
+// Put takes in an SD-WAN resource as it is now. It is false for anything else.
+func (t *Table) Put(o any) bool {
+	kind, resource, ok := resourceOf(o)
+	if ok {
+		t.put(object.Ref{Kind: kind, Namespace: resource.GetNamespace(), Name: resource.GetName()}, resource)
+	}
+	return ok
+}
+
+func (t *Table) put(ref object.Ref, o metav1.Object) {
+	t.objects[ref] = o
+	t.dirty.Add(dirty.Resources, ref)
+}
+
+// Remove forgets an SD-WAN resource.
+func (t *Table) Remove(ref object.Ref) {
+	delete(t.objects, ref)
+	t.dirty.Add(dirty.Resources, ref)
+}
+
+// add notes that an object looks at another.
+func (t *Table) add(looker, at object.Ref) {
+	if t.lookers[at] == nil {
+		t.lookers[at] = map[object.Ref]bool{}
+		if at.Kind == kindHost {
+			t.hosts.want(at.Name)
+		}
+	}
+	t.lookers[at][looker] = true
+}
+
+// drop notes that it no longer does.
+func (t *Table) drop(looker, at object.Ref) {
+	delete(t.lookers[at], looker)
+	if len(t.lookers[at]) == 0 {
+		delete(t.lookers, at)
+		if at.Kind == kindHost {
+			t.hosts.unwant(at.Name)
+		}
+	}
+}
+
+// touch has those translated anew who look at an object.
+func (t *Table) touch(at object.Ref) {
+	for looker := range t.lookers[at] {
+		t.dirty.Add(dirty.Resources, looker)
+	}
+}
+
+// Translate translates what is dirty.
+func (t *Table) Translate(next *intent.Builder) {
+	for t.dirty.Len(dirty.Resources) > 0 {
+		for _, ref := range t.dirty.Take(dirty.Resources, compareRank) {
+			t.translate(ref, next)
+		}
+	}
+}
+
+func (t *Table) translate(ref object.Ref, next *intent.Builder) {
+	old := t.translated[ref]
+	var now *result
+	var faults []field.Problem
+	switch o := t.objects[ref].(type) {
+	case nil:
+	case *corev1.Service:
+		now, faults = t.translateServiceRule(ref, o)
+	default:
+		now, faults = t.translateResource(ref, o)
+	}
+	t.problems.Set(ref, faults)
+	if now == nil {
+		delete(t.translated, ref)
+	} else {
+		t.translated[ref] = now
+	}
+	t.track(ref, old, now)
+	putEdges(next, old, now)
+}
+
+// track brings what results depend on in sync with a new one. Nil is none.
+func (t *Table) track(ref object.Ref, old, now *result) {
+	old, now = cmp.Or(old, &result{}), cmp.Or(now, &result{})
+	t.sets.Show(&now.holding)
+	t.sets.Replace(ref, &old.holding, &now.holding)
+	for _, at := range now.looks {
+		t.add(ref, at)
+	}
+	for _, at := range old.looks {
+		if !slices.Contains(now.looks, at) {
+			t.drop(ref, at)
+		}
+	}
+	for _, rival := range t.reown(old.asks, now.asks) {
+		t.dirty.Add(dirty.Resources, rival)
+	}
+	if old.offer != now.offer {
+		t.touch(ref)
+	}
+}
+
+// putEdges writes the edge intents that differ. What comes out as it was is left alone.
+func putEdges(next *intent.Builder, old, now *result) {
+	before := map[intent.EdgeID]*intent.EdgeIntent{}
+	if old != nil {
+		for _, e := range old.edges {
+			before[e.ID] = e
+		}
+	}
+	if now != nil {
+		for i, e := range now.edges {
+			if was := before[e.ID]; was != nil && reflect.DeepEqual(was, e) {
+				now.edges[i] = was
+			} else {
+				next.PutEdgeIntent(e)
+			}
+			delete(before, e.ID)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(before)) {
+		next.DropEdgeIntent(id)
+	}
+}
+
+// SetUnknown says of which areas nothing is known, because their sources could not be read. The next snapshot says so.
+// Without load balancers, Services that is, nothing is known of edges either where those are made of Services, and names of
+// Services are for DNS to resolve.
+func (t *Table) SetUnknown(areas intent.Areas) {
+	if t.unknown.Has(intent.AreaBalancers) != areas.Has(intent.AreaBalancers) {
+		for at := range t.lookers {
+			if at.Kind == kindService {
+				t.touch(at)
+			}
+		}
+	}
+	t.unknown = areas
+}
+
+// Unknown says of which areas nothing is known.
+func (t *Table) Unknown() intent.Areas {
+	if t.unknown.Has(intent.AreaBalancers) && t.options.ServiceRules != ServiceRulesOff {
+		return t.unknown | intent.AreaEdges
+	}
+	return t.unknown
+}
+
+// The kinds that others refer to.
+const (
+	kindFirewallZone  = "FirewallZone"
+	kindIpsecProposal = "IpsecProposal"
+	kindMwan3Policy   = "Mwan3Policy"
+)
+
+// compareRank is Ref.Compare, but those whom others refer to come first: then what refers to them is translated once.
+func compareRank(a, b object.Ref) int {
+	rank := func(r object.Ref) int {
+		switch r.Kind {
+		case kindFirewallZone, kindIpsecProposal, kindMwan3Policy:
+			return 0
+		default:
+			return 1
+		}
+	}
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), a.Compare(b))
+}
+
+// Len counts what the table keeps of objects.
+func (t *Table) Len() int {
+	d := &t.devices
+	return len(t.objects) + len(t.services) + len(t.translated) + len(t.lookers) + len(t.hosts.wanted) + t.ports.Len() +
+		len(d.byRef) + len(d.scopes) + len(d.removed)
+}
+
+// Answers counts the DNS names of which addresses are remembered.
+func (t *Table) Answers() int { return len(t.hosts.answers) }

@@ -1,0 +1,123 @@
+package sdwan
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/netloom/netloom/labelcache"
+	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/translator/sets"
+)
+
+// The highest metric and weight that mwan3 looks at.
+const (
+	maxMetric = 256
+	maxWeight = 1000
+)
+
+func (e *translation) readWANPolicy(s *v1alpha1.Mwan3PolicySpec) {
+	e.need("spec.members", len(s.Members) > 0, "at least one network")
+	seen := map[string]bool{}
+	p := &intent.WANPolicy{}
+	for i, m := range s.Members {
+		path := fmt.Sprintf("spec.members[%d]", i)
+		e.need(path+".network", m.Network != "", "the name of a network")
+		if seen[m.Network] {
+			e.refuse(path+".network", "%q: expected each network once", m.Network)
+		}
+		seen[m.Network] = true
+		e.within(path+".metric", m.Metric, maxMetric)
+		e.within(path+".weight", m.Weight, maxWeight)
+		p.Members = append(p.Members, intent.WANMember{Network: m.Network, Metric: m.Metric, Weight: m.Weight})
+	}
+	e.is(p)
+}
+
+// within reports a number that is not between 1 and most.
+func (e *translation) within(field string, n, most int) {
+	if n < 1 || n > most {
+		e.refuse(field, "%d: expected 1 to %d", n, most)
+	}
+}
+
+func (e *translation) readWANRule(s *v1alpha1.Mwan3RuleSpec) {
+	e.need("spec.policy", s.Policy != "", "the policy to follow")
+	e.is(&intent.WANRule{
+		Policy: e.refer(kindMwan3Policy, "spec.policy", string(s.Policy)),
+		Match: intent.Match{
+			Src:      e.prefix("spec.src_ip", string(s.SrcIP)),
+			Dst:      e.prefix("spec.dest_ip", string(s.DestIP)),
+			Protocol: e.word("spec.proto", s.Proto, "tcp", "udp", "icmp", "all"),
+			SrcPort:  e.port("spec.src_port", string(s.SrcPort)),
+			DstPort:  e.port("spec.dest_port", string(s.DestPort)),
+			Family:   e.family(s.Family, "all"),
+		},
+		Sticky:  e.flag("spec.sticky", string(s.Sticky)),
+		Timeout: e.positive("spec.timeout", string(s.Timeout)),
+	})
+}
+
+// defaultRoute is how a CNFRoute spells 0.0.0.0/0.
+const defaultRoute = "default"
+
+func (e *translation) readRoute(s *v1alpha1.CNFRouteSpec) {
+	dst := s.Dst
+	if dst == defaultRoute {
+		dst = "0.0.0.0/0"
+	}
+	e.need("spec.dst", dst != "", "an IPv4 address, a prefix, or default")
+	e.need("spec.dev", s.Dev != "", "the interface that packets leave by")
+	r := &intent.Route{
+		Dst: e.prefix("spec.dst", dst),
+		Via: e.host("spec.gw", string(s.Gw)),
+		Dev: e.link("spec.dev", string(s.Dev)),
+	}
+	if e.word("spec.table", s.Table, "default", "cnf") == "cnf" {
+		r.Table = intent.TableEdge
+	}
+	e.is(r)
+}
+
+func (e *translation) readRouteRule(s *v1alpha1.CNFRouteRuleSpec) {
+	r := &intent.RouteRule{
+		Src:      e.prefix("spec.src", string(s.Src)),
+		Dst:      e.prefix("spec.dst", string(s.Dst)),
+		Not:      s.Not,
+		Priority: e.positive("spec.prio", string(s.Prio)),
+		Mark:     e.text("spec.fwmark", s.FWMark, fwmarkPattern, "a mark such as 16 or 0x10"),
+		Table:    s.Table,
+	}
+	switch s.Table {
+	case "", "main":
+		r.Table = intent.TableMain
+	case "local", "default":
+	default:
+		e.number("spec.table", s.Table, 1, maxPositive, "main, local, default or a number from 1")
+	}
+	e.is(r)
+}
+
+// readApplication holds the set of pods that are meant. Who they are is for the label cache to follow: pods that come and go
+// translate nothing anew.
+func (e *translation) readApplication(s *v1alpha1.SdewanApplicationSpec) {
+	selector, err := metav1.LabelSelectorAsSelector(&s.PodSelector)
+	if err != nil {
+		e.refuse("spec.podSelector", "%v", err)
+		return
+	}
+	namespace := s.AppNamespace
+	if namespace == "" {
+		namespace = e.object.GetNamespace()
+	}
+	if len(validation.IsDNS1123Label(namespace)) > 0 {
+		e.refuse("spec.appNamespace", "%q: expected the name of a namespace", namespace)
+		return
+	}
+	id := e.sets.Retain(&e.out.holding, sets.Spec{Terms: []labelcache.Term{
+		labelcache.NewTerm(labelcache.Selection{Cluster: e.source.Cluster, Namespace: namespace, Pods: selector}),
+	}})
+	e.is(&intent.Application{Sources: id})
+}

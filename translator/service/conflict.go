@@ -1,0 +1,157 @@
+package service
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/translator/field"
+	"github.com/netloom/netloom/translator/owner"
+)
+
+// place is what one service of a network only can own, and one of the cluster where it is a cluster IP or a node port.
+type place struct {
+	addr     netip.Addr
+	protocol intent.Protocol
+	port     uint16
+}
+
+func placeOf(f *intent.Frontend) place { return place{f.Addr, f.Protocol, f.Port} }
+
+// onceOnly says whether the cluster has a frontend of f's kind once, whatever networks there are: who may make a Service
+// in a network of its own takes no other's cluster IP.
+func onceOnly(f *intent.Frontend) bool {
+	return f.Kind == intent.ClusterAddress || f.Kind == intent.NodePort
+}
+
+// owners lists for each place which services ask for it, the one that owns it first.
+type owners struct {
+	*owner.Table[place, *service]
+}
+
+func newOwners() owners { return owners{owner.NewTable[place](olderFirst)} }
+
+// olderFirst puts the older of two services first: it owns what both ask for. One whose age is unknown is younger than any;
+// of equals, the first by name.
+func olderFirst(s, o *service) int {
+	return cmp.Or(owner.CompareAge(s.created, o.created), s.ref.Compare(o.ref))
+}
+
+// replace has s ask for what s.wanted has instead of what was had, as of one created then. It returns the others that ask
+// for what s gave up or asks for from now on.
+func (c owners) replace(s *service, was *intent.LoadBalancer, created metav1.Time) []*service {
+	now := s.wanted
+	var rivals []*service
+	if was != nil && now != nil && was.Network == now.Network && s.created.Equal(&created) {
+		c.difference(was, now, func(gone, came *intent.Frontend) {
+			if gone != nil {
+				rivals = append(rivals, c.Remove(placeOf(gone), s)...)
+			} else {
+				rivals = append(rivals, c.Add(placeOf(came), s)...)
+			}
+		})
+		return rivals
+	}
+	if was != nil {
+		for i := range was.Frontends {
+			rivals = append(rivals, c.Remove(placeOf(&was.Frontends[i]), s)...)
+		}
+	}
+	s.created = created
+	if now != nil {
+		for i := range now.Frontends {
+			rivals = append(rivals, c.Add(placeOf(&now.Frontends[i]), s)...)
+		}
+	}
+	return rivals
+}
+
+// difference visits the frontends that only one of two load balancers has, or has as one that the cluster has once.
+func (owners) difference(was, now *intent.LoadBalancer, visit func(gone, came *intent.Frontend)) {
+	a, b := was.Frontends, now.Frontends
+	for len(a)+len(b) > 0 {
+		switch {
+		case len(b) == 0 || len(a) > 0 && a[0].Compare(&b[0]) < 0:
+			visit(&a[0], nil)
+			a = a[1:]
+		case len(a) == 0 || a[0].Compare(&b[0]) > 0:
+			visit(nil, &b[0])
+			b = b[1:]
+		default:
+			if onceOnly(&a[0]) != onceOnly(&b[0]) {
+				visit(&a[0], nil)
+				visit(nil, &b[0])
+			}
+			a, b = a[1:], b[1:]
+		}
+	}
+}
+
+// owner is who owns a place that s asks for: s itself, or an older service that leaves nothing for s.
+func (c owners) owner(s *service, key place) *service {
+	var others []*service
+	for _, r := range c.All(key) {
+		own := r.frontend(key)
+		at := slices.IndexFunc(others, func(h *service) bool {
+			return h.wanted.Network == r.wanted.Network || onceOnly(own) || onceOnly(h.frontend(key))
+		})
+		switch {
+		case at < 0 && r == s:
+			return s
+		case at < 0:
+			others = append(others, r)
+		case r == s:
+			return others[at]
+		}
+	}
+	return s
+}
+
+// frontend is the one with which s asks for a place.
+func (s *service) frontend(key place) *intent.Frontend {
+	f := intent.Frontend{Addr: key.addr, Protocol: key.protocol, Port: key.port}
+	i, _ := slices.BinarySearchFunc(s.wanted.Frontends, f, func(a, b intent.Frontend) int { return a.Compare(&b) })
+	return &s.wanted.Frontends[i]
+}
+
+// settle is what s wanted without the frontends that an older service has, nil when nothing is left, and a problem for
+// each of those.
+func (c owners) settle(s *service) (*intent.LoadBalancer, []field.Problem) {
+	if s.wanted == nil {
+		return nil, nil
+	}
+	lost := field.Faults{Of: s.wanted.Origin}
+	wanted := s.wanted.Frontends
+	won, intact := wanted, true
+	for i := range wanted {
+		f := &wanted[i]
+		first := c.owner(s, placeOf(f))
+		switch {
+		case first != s && intact:
+			won, intact = slices.Clone(wanted[:i]), false
+		case first == s && !intact:
+			won = append(won, *f)
+		}
+		if first == s {
+			continue
+		}
+		field, what := f.Path, f.String()
+		if f.Kind == intent.NodePort { // one fault, not one for each node
+			field, what = f.Path+".nodePort", intent.PortRange{Protocol: f.Protocol, First: f.Port, Last: f.Port}.String()
+		}
+		lost.AddOnce(field, "%s belongs to %s, which came first; the frontend is left out", what, first.wanted.Origin)
+	}
+	switch {
+	case intact:
+		return s.wanted, nil
+	case len(won) == 0:
+		return nil, lost.List
+	default:
+		lb := *s.wanted
+		lb.Frontends = won
+		return &lb, lost.List
+	}
+}

@@ -1,0 +1,353 @@
+package service
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/translator/budget"
+	"github.com/netloom/netloom/translator/field"
+)
+
+// NetworkAnnotation names the logical network that a Service is in; without it, and when it is empty, that is the
+// default network. The spelling of kube-ovn is understood too.
+const NetworkAnnotation = "netloom.io/network"
+
+const (
+	kubeOVNNetwork = "ovn.kubernetes.io/vpc"
+	// proxyName is the label of Services that another proxy serves (well-known labels of Kubernetes), whatever its value.
+	proxyName = "service.kubernetes.io/service-proxy-name"
+	// defaultAffinity is for how many seconds a client is remembered where the Service does not say
+	// (ClientIPConfig.timeoutSeconds).
+	defaultAffinity = corev1.DefaultClientIPServiceAffinitySeconds
+	maxAffinity     = 86400 // of the same documentation
+)
+
+// translation is one Service on its way to frontends. The zero value leads nowhere.
+type translation struct {
+	field.Faults
+	*Table
+	service  *service
+	object   *corev1.Service
+	cluster  []netip.Addr // its cluster IPs
+	families intent.Families
+	account  *budget.Account
+	out      []intent.Frontend
+	pools    map[pool][]intent.Backend
+	offers   map[pool][]poolOffer // of all slices; nil until asked for
+	onNodes  bool                 // has node ports
+}
+
+// frontends translates a Service. One without an address of its own, and one that is another proxy's business, has none.
+func (t *Table) frontends(s *service) translation {
+	o := s.object
+	tr := translation{
+		Faults: field.Faults{Of: t.source.Origin(KindService, o)}, Table: t, service: s, object: o,
+		pools: map[pool][]intent.Backend{}, account: t.budget.Open(),
+	}
+	_, others := o.Labels[proxyName]
+	_, headless := o.Labels[corev1.IsHeadlessService]
+	if others || headless || o.Spec.Type == corev1.ServiceTypeExternalName {
+		return tr
+	}
+	tr.readClusterIPs()
+	if len(tr.cluster) == 0 {
+		return tr
+	}
+	tr.expose()
+	if err := tr.account.Err(); err != nil {
+		tr.Add("spec", "%v; nothing is balanced for it", err)
+		tr.out = nil
+		return tr
+	}
+	tr.collapse()
+	return tr
+}
+
+// readClusterIPs reads spec.clusterIPs, which spec.clusterIP stands for where it is empty. "None" is a headless Service,
+// and none at all one that waits for an address.
+func (s *translation) readClusterIPs() {
+	path, texts := "spec.clusterIPs[%d]", s.object.Spec.ClusterIPs
+	if len(texts) == 0 {
+		path, texts = "spec.clusterIP", []string{s.object.Spec.ClusterIP}
+	}
+	for i, text := range texts {
+		if text == "" || text == corev1.ClusterIPNone {
+			continue
+		}
+		a, err := field.ParseAddr(text)
+		if err != nil {
+			s.Add(strings.Replace(path, "%d", fmt.Sprint(i), 1), "%v; it is left out", err)
+			continue
+		}
+		s.cluster = append(s.cluster, a)
+		s.families |= intent.FamilyOf(a)
+	}
+}
+
+// expose lists the frontends of every port.
+func (s *translation) expose() {
+	spec := &s.object.Spec
+	s.checkType()
+	at := exposure{inside: intent.Anywhere, outside: intent.Anywhere, onNode: intent.Anywhere}
+	if p := spec.InternalTrafficPolicy; p != nil && s.local("spec.internalTrafficPolicy", string(*p)) {
+		at.inside = intent.NodeOfFlow
+	}
+	if s.local("spec.externalTrafficPolicy", string(spec.ExternalTrafficPolicy)) {
+		at.outside, at.onNode = intent.NodeOfOutsideFlow, intent.NodeOfFrontend
+	}
+	at.external, at.ingress = s.externalIPs(), s.ingressIPs()
+	if len(at.ingress) > 0 {
+		at.denied = s.denied(len(at.ingress))
+	}
+	for i := range spec.Ports {
+		if s.account.Err() != nil {
+			return
+		}
+		s.exposePort(fmt.Sprintf("spec.ports[%d]", i), &spec.Ports[i], &at)
+	}
+}
+
+// exposure is where the ports of a Service are there, besides its cluster IPs, and for whom.
+type exposure struct {
+	external, ingress       []netip.Addr
+	inside, outside, onNode intent.Locality // of cluster IPs, of external and ingress IPs, of node ports
+	denied                  map[intent.Families][]netip.Prefix
+}
+
+func (s *translation) exposePort(path string, p *corev1.ServicePort, at *exposure) {
+	proto, ok := field.Protocol(&p.Protocol)
+	if !ok {
+		s.Add(path+".protocol", "%q: expected TCP, UDP or SCTP; the port is left out", p.Protocol)
+		return
+	}
+	if !s.account.Spend(budget.Frontends, len(s.cluster)+len(at.external)+len(at.ingress)) {
+		return
+	}
+	add := func(a netip.Addr, f intent.Frontend) {
+		f.Addr, f.Protocol, f.Path = a, proto, path
+		f.Backends = s.backends(pool{p.Name, proto, intent.FamilyOf(a)})
+		if f.Kind == intent.NodePort || s.account.Spend(budget.Backends, len(f.Backends)) {
+			s.out = append(s.out, f)
+		}
+	}
+	if port, ok := s.PortNumber(path+".port", p.Port); ok {
+		for _, a := range s.cluster {
+			add(a, intent.Frontend{Port: port, Kind: intent.ClusterAddress, Locality: at.inside})
+		}
+		for _, a := range at.external {
+			add(a, intent.Frontend{Port: port, Kind: intent.ExternalAddress, Locality: at.outside})
+		}
+		for _, a := range at.ingress {
+			add(a, intent.Frontend{
+				Port: port, Kind: intent.IngressAddress, Locality: at.outside, Denied: at.denied[intent.FamilyOf(a)],
+			})
+		}
+	}
+	if p.NodePort == 0 || !hasNodePorts(s.object.Spec.Type) {
+		return
+	}
+	port, ok := s.PortNumber(path+".nodePort", p.NodePort)
+	if !ok {
+		return
+	}
+	s.onNodes = true
+	for _, n := range s.nodes.list() {
+		if !s.account.Spend(budget.Frontends, len(n.Addrs)) {
+			return
+		}
+		for _, a := range n.Addrs {
+			if s.families.Has(intent.FamilyOf(a)) {
+				add(a, intent.Frontend{Port: port, Kind: intent.NodePort, Node: n.Name, Locality: at.onNode})
+			}
+		}
+	}
+}
+
+// hasNodePorts says whether the nodes serve a Service: LoadBalancer builds on NodePort.
+func hasNodePorts(t corev1.ServiceType) bool {
+	return t == corev1.ServiceTypeNodePort || t == corev1.ServiceTypeLoadBalancer
+}
+
+func (s *translation) checkType() {
+	switch t := s.object.Spec.Type; t {
+	case "", corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer,
+		corev1.ServiceTypeExternalName:
+	default:
+		s.Add("spec.type", "%q: expected ClusterIP, NodePort, LoadBalancer or ExternalName; ClusterIP is assumed", t)
+	}
+}
+
+// local says whether a traffic policy is Local.
+func (s *translation) local(field, policy string) bool {
+	switch policy {
+	case "", "Cluster":
+	case "Local":
+		return true
+	default:
+		s.Add(field, "%q: expected Cluster or Local; Cluster is assumed", policy)
+	}
+	return false
+}
+
+// externalIPs reads spec.externalIPs.
+func (s *translation) externalIPs() []netip.Addr {
+	var out []netip.Addr
+	for i, text := range s.object.Spec.ExternalIPs {
+		out = s.take(out, fmt.Sprintf("spec.externalIPs[%d]", i), text)
+	}
+	return out
+}
+
+// ingressIPs reads status.loadBalancer of a Service of that type. What is reached through a proxy, or by name, arrives
+// with another destination.
+func (s *translation) ingressIPs() []netip.Addr {
+	if s.object.Spec.Type != corev1.ServiceTypeLoadBalancer {
+		return nil
+	}
+	var out []netip.Addr
+	for i, in := range s.object.Status.LoadBalancer.Ingress {
+		field := fmt.Sprintf("status.loadBalancer.ingress[%d]", i)
+		if in.IPMode != nil && *in.IPMode != corev1.LoadBalancerIPModeVIP {
+			if *in.IPMode != corev1.LoadBalancerIPModeProxy {
+				s.Add(field+".ipMode", "%q: expected VIP or Proxy; it is left out", *in.IPMode)
+			}
+			continue
+		}
+		if in.IP != "" {
+			out = s.take(out, field+".ip", in.IP)
+		}
+	}
+	return out
+}
+
+// take appends an address. One of a family in which the Service has no cluster IP leads nowhere.
+func (s *translation) take(to []netip.Addr, path, text string) []netip.Addr {
+	a, err := field.ParseAddr(text)
+	switch {
+	case err != nil:
+		s.Add(path, "%v; it is left out", err)
+	case !s.families.Has(intent.FamilyOf(a)):
+		s.Add(path, "%s is of a family that the Service has no cluster IP of; it is left out", a)
+	default:
+		return append(to, a)
+	}
+	return to
+}
+
+// denied is whom spec.loadBalancerSourceRanges leaves out, by family: where there are ranges, everybody else. A range
+// that cannot be read admits nobody. Ranges whose complement is beyond the budget, for so many addresses, admit nobody
+// either.
+func (s *translation) denied(addresses int) map[intent.Families][]netip.Prefix {
+	texts := s.object.Spec.LoadBalancerSourceRanges
+	if len(texts) == 0 {
+		return nil
+	}
+	var admitted []netip.Prefix
+	for i, text := range texts {
+		p, err := field.ParsePrefix(strings.TrimSpace(text)) // blanks around them have always been allowed
+		if err != nil {
+			s.Add(fmt.Sprintf("spec.loadBalancerSourceRanges[%d]", i), "%v; it admits nobody", err)
+			continue
+		}
+		admitted = append(admitted, p)
+	}
+	out := map[intent.Families][]netip.Prefix{}
+	for _, any := range []netip.Addr{netip.IPv4Unspecified(), netip.IPv6Unspecified()} {
+		block, most := netip.PrefixFrom(any, 0), s.account.Left(budget.Prefixes)
+		rest, fits := intent.SubtractAtMost(block, admitted, most/addresses)
+		if !fits {
+			s.Add("spec.loadBalancerSourceRanges",
+				"to keep every other source away takes more than %d prefixes for %d addresses, the most that one object may take; "+
+					"nobody is admitted", most, addresses)
+			rest = []netip.Prefix{block}
+		}
+		s.account.Spend(budget.Prefixes, len(rest)*addresses)
+		out[intent.FamilyOf(any)] = rest
+	}
+	return out
+}
+
+// collapse puts the frontends in order, each once. Where an address is there in two ways the first counts: as cluster
+// IP, external IP, ingress and then node; but whom any of them leaves out stays out.
+func (s *translation) collapse() {
+	slices.SortStableFunc(s.out, func(a, b intent.Frontend) int { return a.Compare(&b) })
+	out := s.out[:0]
+	for i := range s.out {
+		f := s.out[i]
+		if n := len(out); n == 0 || out[n-1].Compare(&f) != 0 {
+			out = append(out, f)
+			continue
+		}
+		first := &out[len(out)-1]
+		if first.Path != f.Path {
+			s.AddOnce(f.Path, "%s/%d is that of %s already; it is left out there", f.Protocol, f.Port, first.Path)
+			continue
+		}
+		if len(f.Denied) > 0 {
+			first.Denied = intent.MergePrefixes(append(slices.Clone(first.Denied), f.Denied...))
+		}
+	}
+	s.out = out
+}
+
+// balancer is the intent with all frontends, nil when there is none.
+func (s *translation) balancer() *intent.LoadBalancer {
+	if len(s.out) == 0 {
+		return nil
+	}
+	return &intent.LoadBalancer{
+		ID:              intent.LoadBalancerID(s.Of.String()),
+		Origin:          s.Of,
+		Network:         networkOf(s.object.Annotations),
+		Affinity:        s.affinity(),
+		RejectEmpty:     true,
+		HealthCheckPort: s.healthCheckPort(),
+		Frontends:       s.out,
+	}
+}
+
+func networkOf(annotations map[string]string) string {
+	if n, ok := annotations[NetworkAnnotation]; ok {
+		return n
+	}
+	return annotations[kubeOVNNetwork]
+}
+
+func (s *translation) affinity() uint32 {
+	spec := &s.object.Spec
+	switch spec.SessionAffinity {
+	case "", corev1.ServiceAffinityNone:
+		return 0
+	case corev1.ServiceAffinityClientIP:
+	default:
+		s.Add("spec.sessionAffinity", "%q: expected ClientIP or None; None is assumed", spec.SessionAffinity)
+		return 0
+	}
+	c := spec.SessionAffinityConfig
+	if c == nil || c.ClientIP == nil || c.ClientIP.TimeoutSeconds == nil {
+		return uint32(defaultAffinity)
+	}
+	seconds := *c.ClientIP.TimeoutSeconds
+	if seconds < 1 || seconds > maxAffinity {
+		s.Add("spec.sessionAffinityConfig.clientIP.timeoutSeconds", "%d: expected 1 to %d; %d is assumed",
+			seconds, maxAffinity, defaultAffinity)
+		return uint32(defaultAffinity)
+	}
+	return uint32(seconds)
+}
+
+// healthCheckPort is spec.healthCheckNodePort, which only a LoadBalancer with externalTrafficPolicy Local has.
+func (s *translation) healthCheckPort() uint16 {
+	spec := &s.object.Spec
+	local := spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
+	if spec.Type != corev1.ServiceTypeLoadBalancer || !local || spec.HealthCheckNodePort == 0 {
+		return 0
+	}
+	port, _ := s.PortNumber("spec.healthCheckNodePort", spec.HealthCheckNodePort)
+	return port
+}

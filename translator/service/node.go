@@ -1,0 +1,45 @@
+package service
+
+import (
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// nodes are those of the cluster, as services see them.
+type nodes struct {
+	byName map[string]*intent.Node
+	sorted []*intent.Node // by name; nil when it has to be made anew
+}
+
+// list is every node with its name and addresses, ordered by name.
+func (t *nodes) list() []*intent.Node {
+	if t.sorted == nil {
+		t.sorted = slices.SortedFunc(maps.Values(t.byName), func(a, b *intent.Node) int {
+			return strings.Compare(a.Name, b.Name)
+		})
+	}
+	return t.sorted
+}
+
+// put takes in a node, nil takes it out, and says whether its addresses are others than before.
+func (t *nodes) put(name string, now *intent.Node) bool {
+	var before, after []netip.Addr
+	if old := t.byName[name]; old != nil {
+		before = old.Addrs
+	}
+	if now == nil {
+		delete(t.byName, name)
+	} else {
+		t.byName[name] = now
+		after = now.Addrs
+	}
+	if slices.Equal(before, after) {
+		return false
+	}
+	t.sorted = nil
+	return true
+}

@@ -1,0 +1,243 @@
+package service
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/translator/budget"
+	"github.com/netloom/netloom/translator/field"
+)
+
+// endpointSlice is what an EndpointSlice says of the backends of its Service.
+type endpointSlice struct {
+	name      string
+	service   object.Ref
+	family    intent.Families // of the endpoints; 0 when they have no addresses
+	ports     []slicePort
+	endpoints []sliceEndpoint
+}
+
+// sliceEndpoint is a backend without its port.
+type sliceEndpoint struct {
+	intent.Backend
+	unready bool // of no use, unless its Service disregards that
+}
+
+// slicePort is a port that every endpoint of a slice has.
+type slicePort struct {
+	name     string
+	protocol intent.Protocol
+	number   uint16
+}
+
+func (s *endpointSlice) compare(o *endpointSlice) int { return strings.Compare(s.name, o.name) }
+
+// pool names the backends of one port of a Service in one family.
+type pool struct {
+	port     string // its name
+	protocol intent.Protocol
+	family   intent.Families
+}
+
+// PutSlice takes in an EndpointSlice. One that is not a Service's, or a headless one's, means nothing.
+func (t *Table) PutSlice(o *discoveryv1.EndpointSlice) {
+	key := object.Ref{Kind: KindEndpointSlice, Namespace: o.Namespace, Name: o.Name}
+	owner := o.Labels[discoveryv1.LabelServiceName]
+	if _, headless := o.Labels[corev1.IsHeadlessService]; headless || owner == "" {
+		t.RemoveSlice(key)
+		return
+	}
+	faults := field.Faults{Of: t.source.Origin(KindEndpointSlice, o)}
+	s := &endpointSlice{name: o.Name, service: object.Ref{Kind: KindService, Namespace: o.Namespace, Name: owner}}
+	switch o.AddressType {
+	case discoveryv1.AddressTypeIPv4:
+		s.family = intent.IPv4
+	case discoveryv1.AddressTypeIPv6:
+		s.family = intent.IPv6
+	case discoveryv1.AddressTypeFQDN: // names have no meaning here
+	default:
+		faults.Add("addressType", "%q: expected IPv4, IPv6 or FQDN; the slice is left out", o.AddressType)
+	}
+	if s.family != 0 {
+		s.readPorts(o, &faults)
+		s.readEndpoints(o, t.source.Cluster, &faults)
+	}
+	t.problems.Set(key, faults.List)
+	t.file(key, s)
+}
+
+// RemoveSlice forgets an EndpointSlice.
+func (t *Table) RemoveSlice(key object.Ref) {
+	t.problems.Set(key, nil)
+	t.file(key, nil)
+}
+
+func (s *endpointSlice) readPorts(o *discoveryv1.EndpointSlice, faults *field.Faults) {
+	for i := range o.Ports {
+		p := &o.Ports[i]
+		proto, ok := field.Protocol(p.Protocol)
+		if !ok {
+			faults.Add(fmt.Sprintf("ports[%d].protocol", i), "%q: expected TCP, UDP or SCTP; the port is left out", *p.Protocol)
+			continue
+		}
+		if p.Port == nil {
+			continue // every port: slices that are not for Services say so
+		}
+		number, ok := faults.PortNumber(fmt.Sprintf("ports[%d].port", i), *p.Port)
+		if !ok {
+			continue
+		}
+		s.ports = append(s.ports, slicePort{valueOf(p.Name), proto, number})
+	}
+}
+
+func (s *endpointSlice) readEndpoints(o *discoveryv1.EndpointSlice, cluster string, faults *field.Faults) {
+	s.endpoints = make([]sliceEndpoint, 0, len(o.Endpoints))
+	for i := range o.Endpoints {
+		e := &o.Endpoints[i]
+		if len(e.Addresses) == 0 {
+			faults.Add(fmt.Sprintf("endpoints[%d].addresses", i), "expected an address; the endpoint is left out")
+			continue
+		}
+		a, err := field.ParseAddr(e.Addresses[0]) // further ones have no meaning (discovery/v1 Endpoint.addresses)
+		if err != nil || intent.FamilyOf(a) != s.family {
+			faults.Add(fmt.Sprintf("endpoints[%d].addresses[0]", i), "%q: expected an %s address; the endpoint is left out",
+				e.Addresses[0], o.AddressType)
+			continue
+		}
+		b := sliceEndpoint{Backend: intent.Backend{
+			Addr: a, Key: keyOf(e.TargetRef, cluster, o.Namespace), Node: valueOf(e.NodeName),
+		}}
+		if c := &e.Conditions; !met(c.Ready, true) {
+			b.Draining = met(c.Serving, true) && met(c.Terminating, false)
+			b.unready = !b.Draining
+		}
+		if e.Hints != nil {
+			b.ForNodes = namesOf(e.Hints.ForNodes, func(n discoveryv1.ForNode) string { return n.Name })
+			b.ForZones = namesOf(e.Hints.ForZones, func(z discoveryv1.ForZone) string { return z.Name })
+		}
+		s.endpoints = append(s.endpoints, b)
+	}
+}
+
+// kindPod is the kind of what endpoints usually are.
+const kindPod = "Pod"
+
+// keyOf is the pod that an endpoint says it is.
+func keyOf(ref *corev1.ObjectReference, cluster, namespace string) object.Key {
+	if ref == nil || ref.Kind != kindPod || ref.Name == "" {
+		return object.Key{}
+	}
+	return object.Key{Cluster: cluster, Namespace: cmp.Or(ref.Namespace, namespace), Name: ref.Name}
+}
+
+// met is a condition, or what stands for it where it is not given.
+func met(condition *bool, otherwise bool) bool {
+	if condition == nil {
+		return otherwise
+	}
+	return *condition
+}
+
+func valueOf(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// namesOf lists names in order, each once.
+func namesOf[T any](list []T, name func(T) string) []string {
+	var out []string
+	for _, v := range list {
+		if n := name(v); n != "" {
+			out = append(out, n)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// poolOffer is what a slice has for a pool: its endpoints, at a number.
+type poolOffer struct {
+	slice  *endpointSlice
+	number uint16
+}
+
+// offersOf lists what the slices have for a pool, the first slice by name first.
+func (s *translation) offersOf(of pool) []poolOffer {
+	if s.offers == nil {
+		s.offers = map[pool][]poolOffer{}
+		for _, slice := range s.service.slices {
+			for _, p := range slice.ports {
+				at := pool{p.name, p.protocol, slice.family}
+				s.offers[at] = append(s.offers[at], poolOffer{slice, p.number})
+			}
+		}
+	}
+	return s.offers[of]
+}
+
+// backends are those of a pool: of all slices, each address and port once. One that is ready goes before one that is
+// not, and otherwise that of the first slice by name. A list that comes out as it was is the one from before, so that
+// load balancers are quickly compared.
+func (s *translation) backends(of pool) []intent.Backend {
+	if list, ok := s.pools[of]; ok {
+		return list
+	}
+	var list []intent.Backend
+	for _, o := range s.offersOf(of) {
+		if !s.account.Spend(budget.Backends, len(o.slice.endpoints)) {
+			return nil
+		}
+		list = o.slice.appendTo(list, o.number, s.object.Spec.PublishNotReadyAddresses)
+	}
+	slices.SortStableFunc(list, func(a, b intent.Backend) int {
+		return cmp.Or(a.Compare(&b), compareBools(a.Draining, b.Draining))
+	})
+	list = slices.CompactFunc(list, func(a, b intent.Backend) bool { return a.Compare(&b) == 0 })
+	if len(list) == 0 {
+		list = nil
+	}
+	if old, ok := s.service.pools[of]; ok && reflect.DeepEqual(old, list) {
+		list = old
+	}
+	s.pools[of] = list
+	return list
+}
+
+// appendTo appends the backends of one port. With unready, readiness plays no part: who deals with the endpoints of a
+// Service has to disregard it then (ServiceSpec.publishNotReadyAddresses).
+func (s *endpointSlice) appendTo(list []intent.Backend, port uint16, unready bool) []intent.Backend {
+	list = slices.Grow(list, len(s.endpoints))
+	for i := range s.endpoints {
+		e := &s.endpoints[i]
+		if e.unready && !unready {
+			continue
+		}
+		b := e.Backend
+		b.Port, b.Draining = port, b.Draining && !unready
+		list = append(list, b)
+	}
+	return list
+}
+
+// compareBools orders false before true.
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	default:
+		return 1
+	}
+}

@@ -1,0 +1,157 @@
+package service
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/translator/budget"
+	"github.com/netloom/netloom/translator/dirty"
+	"github.com/netloom/netloom/translator/field"
+)
+
+// service is a Service with all that belongs to it, and what became of it.
+type service struct {
+	ref     object.Ref
+	object  *corev1.Service           // nil while only its slices are known
+	slices  []*endpointSlice          // by name
+	created metav1.Time               // with which it stands among the owners
+	wanted  *intent.LoadBalancer      // every frontend that it asks for, whoever owns it; nil is none
+	pools   map[pool][]intent.Backend // behind the frontends of wanted
+	faults  []field.Problem           // of the object itself
+	current *intent.LoadBalancer      // what the snapshot has; nil is none
+}
+
+// The kinds of objects that are translated here.
+const (
+	KindEndpointSlice = "EndpointSlice"
+	KindService       = "Service"
+)
+
+// Table holds the Services and their slices, and what they translate to. A change marks one Service dirty and looks at no
+// other. It is not safe for concurrent use.
+type Table struct {
+	source   field.Source
+	budget   budget.Limits
+	dirty    *dirty.Queue
+	problems field.Problems
+	nodes    nodes
+	byRef    map[object.Ref]*service
+	slices   map[object.Ref]*endpointSlice
+	owners   owners
+	onNodes  map[object.Ref]bool // those with node ports
+}
+
+// NewTable makes an empty table.
+func NewTable(source field.Source, limits budget.Limits, queue *dirty.Queue, problems field.Problems) *Table {
+	return &Table{
+		source: source, budget: limits, dirty: queue, problems: problems,
+		nodes:   nodes{byName: map[string]*intent.Node{}},
+		byRef:   map[object.Ref]*service{},
+		slices:  map[object.Ref]*endpointSlice{},
+		owners:  newOwners(),
+		onNodes: map[object.Ref]bool{},
+	}
+}
+
+// Put takes in a Service as it is now.
+func (t *Table) Put(o *corev1.Service) {
+	t.at(object.Ref{Kind: KindService, Namespace: o.Namespace, Name: o.Name}).object = o
+}
+
+// Remove forgets a Service.
+func (t *Table) Remove(ref object.Ref) { t.at(ref).object = nil }
+
+// PutNode takes in a node, nil takes it out.
+func (t *Table) PutNode(name string, node *intent.Node) {
+	if !t.nodes.put(name, node) {
+		return
+	}
+	for ref := range t.onNodes {
+		t.dirty.Add(dirty.LoadBalancers, ref)
+	}
+}
+
+// Len counts what the table keeps of Services.
+func (t *Table) Len() int { return len(t.byRef) + len(t.slices) + t.owners.Len() + len(t.onNodes) }
+
+// at is the service of a reference, made when nothing is known of it yet. It becomes dirty.
+func (t *Table) at(ref object.Ref) *service {
+	s := t.byRef[ref]
+	if s == nil {
+		s = &service{ref: ref}
+		t.byRef[ref] = s
+	}
+	t.dirty.Add(dirty.LoadBalancers, ref)
+	return s
+}
+
+// file files a slice under its service; nil takes it out.
+func (t *Table) file(key object.Ref, now *endpointSlice) {
+	if old := t.slices[key]; old != nil {
+		s := t.at(old.service)
+		s.slices = slices.DeleteFunc(s.slices, func(e *endpointSlice) bool { return e == old })
+		delete(t.slices, key)
+	}
+	if now == nil {
+		return
+	}
+	t.slices[key] = now
+	s := t.at(now.service)
+	i, _ := slices.BinarySearchFunc(s.slices, now, (*endpointSlice).compare)
+	s.slices = slices.Insert(s.slices, i, now)
+}
+
+// Translate translates the services that changed and writes those that came out different. All of them ask for their
+// frontends before any is given one, so no frontend is ever written for two.
+func (t *Table) Translate(next *intent.Builder) {
+	settle := map[object.Ref]bool{}
+	for _, ref := range t.dirty.Take(dirty.LoadBalancers, object.Ref.Compare) {
+		settle[ref] = true
+		for _, rival := range t.translate(t.byRef[ref]) {
+			settle[rival.ref] = true
+		}
+	}
+	for _, ref := range slices.SortedFunc(maps.Keys(settle), object.Ref.Compare) {
+		t.settle(t.byRef[ref], next)
+	}
+}
+
+// translate finds out what s wants and asks for it. It returns those that ask for what s asks for since now, or no longer.
+func (t *Table) translate(s *service) []*service {
+	was := s.wanted
+	var now translation
+	var created metav1.Time
+	if s.object != nil {
+		now, created = t.frontends(s), s.object.CreationTimestamp
+	}
+	s.wanted = now.balancer()
+	s.pools, s.faults = now.pools, now.List
+	delete(t.onNodes, s.ref)
+	if now.onNodes {
+		t.onNodes[s.ref] = true
+	}
+	return t.owners.replace(s, was, created)
+}
+
+// settle writes the frontends that s owns, if they differ from what was written before.
+func (t *Table) settle(s *service, next *intent.Builder) {
+	won, lost := t.owners.settle(s)
+	t.problems.Set(s.ref, append(slices.Clone(s.faults), lost...))
+	switch {
+	case won == nil && s.current != nil:
+		next.DropLoadBalancer(s.current.ID)
+		s.current = nil
+	case won != nil && !reflect.DeepEqual(won, s.current):
+		next.PutLoadBalancer(won)
+		s.current = won
+	}
+	if s.object == nil && len(s.slices) == 0 {
+		delete(t.byRef, s.ref)
+	}
+}

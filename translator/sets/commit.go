@@ -1,0 +1,104 @@
+package sets
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/netloom/netloom/labelcache"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/translator/dirty"
+)
+
+// Commit publishes the label cache. Policies whose named ports now resolve differently are dirty, and those that may be
+// shown from now on or no longer.
+func (t *Table) Commit() []labelcache.Change {
+	view, changes := t.cache.Commit()
+	t.view = view
+	for i := range changes {
+		c := &changes[i]
+		for ref := range t.gated[intent.SetID(c.ID)] {
+			t.dirty.Add(dirty.Settlement, ref)
+		}
+		if !c.Numbers && (!c.Created || len(view.Numbers(c.ID)) == 0) {
+			continue
+		}
+		for ref := range t.resolving[intent.SetID(c.ID)] {
+			t.dirty.Add(dirty.Policies, ref)
+		}
+	}
+	return changes
+}
+
+// Apply brings the sets of the next snapshot in sync with the label cache. Was is the snapshot before, and changes are those
+// of all commits since.
+func (t *Table) Apply(next *intent.Builder, was *intent.Snapshot, changes []labelcache.Change) {
+	for _, d := range intent.Directions() {
+		t.touch(intent.IsolatedSet(d))
+	}
+	whole := map[intent.SetID]bool{} // created, or dropped
+	for _, ref := range t.dirty.Take(dirty.Sets, object.Ref.Compare) {
+		id := intent.SetID(ref.Name)
+		old, now := was.Set(id) != nil, t.current(id)
+		switch {
+		case !old && now != nil:
+			next.CreateSet(now)
+			whole[id] = true
+		case old && now == nil:
+			next.DropSet(id)
+			whole[id] = true
+		}
+	}
+	for i := range changes {
+		c := &changes[i]
+		id := intent.SetID(c.ID)
+		old := was.Set(id)
+		if old == nil || whole[id] || len(c.Joined)+len(c.Left) == 0 {
+			continue
+		}
+		m, _ := t.view.Set(c.ID)
+		next.UpdateMembers(members{m}, intent.SetDelta{
+			ID:           id,
+			Joined:       endpointsOf(c.Joined),
+			Left:         endpointsOf(c.Left),
+			AddrsAdded:   counted(old, c.AddrsAdded),
+			AddrsRemoved: counted(old, c.AddrsRemoved),
+		})
+	}
+}
+
+// current is a set as it is now, nil when no object that is shown retains it.
+func (t *Table) current(id intent.SetID) *intent.Set {
+	m, ok := t.view.Set(labelcache.SetID(id))
+	if id == intent.IsolatedIngress || id == intent.IsolatedEgress {
+		if !ok || t.node != "" && m.Len() == 0 {
+			return nil
+		}
+		return &intent.Set{ID: id, Members: members{m}, Title: t.isolatedTitle(id)}
+	}
+	s := t.retained[id]
+	if s == nil || s.numbers || s.shown == 0 {
+		return nil
+	}
+	set := &intent.Set{ID: id, Prefixes: s.spec.Prefixes, Within: s.spec.Within, Title: s.spec.title()}
+	if ok {
+		set.Members = members{m}
+	}
+	return set
+}
+
+func (t *Table) isolatedTitle(id intent.SetID) string {
+	title := fmt.Sprintf("every pod with a policy for %s", id[len("isolated/"):])
+	if t.node != "" {
+		title += ", " + onThisNode
+	}
+	return title
+}
+
+func counted(set *intent.Set, addrs []netip.Addr) []netip.Addr {
+	if len(set.Within) == 0 {
+		return addrs
+	}
+	return slices.DeleteFunc(slices.Clone(addrs), func(a netip.Addr) bool { return !set.Counts(a) })
+}

@@ -1,0 +1,6 @@
+// Package sets keeps the sets of endpoints and prefixes that translated objects use.
+//
+// Whoever translates an object retains sets in a Holding, one per object. Equal sets are one, whoever uses them. When an
+// object is translated anew, the old holding is released only after the new one was made, so a set that both use never
+// leaves the label cache.
+package sets

@@ -1,0 +1,159 @@
+package sets
+
+import (
+	"slices"
+
+	"github.com/netloom/netloom/labelcache"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
+)
+
+// Holding is what one translated object retains. The zero value retains nothing.
+type Holding struct {
+	sets     []intent.SetID
+	numbers  []intent.SetID // of sets, those for the numbers of a named port
+	gate     intent.SetID   // the set that has to have a member for snapshots to show the object; "" is shown always
+	isolates []isolation
+	shown    bool
+}
+
+// isolation is a term in one of the two sets of isolated endpoints.
+type isolation struct {
+	direction intent.Direction
+	term      labelcache.Term
+}
+
+// Isolates says whether the endpoints of some term are isolated in a direction.
+func (h *Holding) Isolates(d intent.Direction) bool {
+	return slices.ContainsFunc(h.isolates, func(i isolation) bool { return i.direction == d })
+}
+
+// Shown says whether snapshots show the object.
+func (h *Holding) Shown() bool { return h.shown }
+
+// Join takes over what other retains, which retains nothing then.
+func (h *Holding) Join(other *Holding) {
+	h.sets, h.numbers = append(h.sets, other.sets...), append(h.numbers, other.numbers...)
+	h.isolates = append(h.isolates, other.isolates...)
+	*other = Holding{}
+}
+
+// Drop releases the sets of a holding that no object has yet.
+func (t *Table) Drop(h *Holding) {
+	for _, id := range h.sets {
+		t.release(id)
+	}
+	*h = Holding{}
+}
+
+// Retain retains the set that spec stands for.
+func (t *Table) Retain(h *Holding, spec Spec) intent.SetID {
+	spec = spec.canonical()
+	id := t.retain(spec.id(), spec, false)
+	h.sets = append(h.sets, id)
+	return id
+}
+
+// Numbers lists the port numbers that a named port resolves to on the endpoints of spec now. The object is translated again
+// when they change.
+func (t *Table) Numbers(h *Holding, spec Spec) []uint16 {
+	spec = spec.canonical()
+	id := t.retain("numbers/"+spec.id(), spec, true)
+	h.sets, h.numbers = append(h.sets, id), append(h.numbers, id)
+	return t.view.Numbers(labelcache.SetID(id))
+}
+
+// Isolate has the subjects of a term isolated in a direction.
+func (t *Table) Isolate(h *Holding, d intent.Direction, term labelcache.Term) {
+	term = t.own(term)
+	h.isolates = append(h.isolates, isolation{d, term})
+	t.cache.AddTerm(labelcache.SetID(intent.IsolatedSet(d)), term)
+}
+
+// Gate has snapshots show the object only while the set has a member, where there is an own node: policies that select no
+// pod there do not concern it. Without one, every object is shown.
+func (t *Table) Gate(h *Holding, id intent.SetID) {
+	if t.node != "" {
+		h.gate = id
+	}
+}
+
+// Replace makes now what the object retains instead of old. Nil is nothing. What old retains is released by Release.
+func (t *Table) Replace(of object.Ref, old, now *Holding) {
+	if now == nil {
+		now = &Holding{}
+	}
+	for _, id := range now.numbers {
+		file(t.resolving, id, of)
+	}
+	if now.gate != "" {
+		file(t.gated, now.gate, of)
+	}
+	if old == nil {
+		return
+	}
+	for _, id := range old.numbers {
+		if !slices.Contains(now.numbers, id) {
+			unfile(t.resolving, id, of)
+		}
+	}
+	if old.gate != "" && now.gate != old.gate {
+		unfile(t.gated, old.gate, of)
+	}
+	t.replaced = append(t.replaced, old)
+}
+
+// Release releases what replaced holdings retained.
+func (t *Table) Release() {
+	for _, old := range t.replaced {
+		t.show(old, false)
+		for _, id := range old.sets {
+			t.release(id)
+		}
+		for _, i := range old.isolates {
+			t.cache.RemoveTerm(labelcache.SetID(intent.IsolatedSet(i.direction)), i.term)
+		}
+	}
+	t.replaced = nil
+}
+
+// Show has snapshots show the sets of an object, unless its gate is without a member.
+func (t *Table) Show(h *Holding) {
+	m, _ := t.view.Set(labelcache.SetID(h.gate))
+	t.show(h, h.gate == "" || m.Len() > 0)
+}
+
+func (t *Table) show(h *Holding, shown bool) {
+	if h.shown == shown {
+		return
+	}
+	h.shown = shown
+	by := 1
+	if !shown {
+		by = -1
+	}
+	for _, id := range h.sets {
+		s := t.retained[id]
+		was := s.shown > 0
+		s.shown += by
+		if was != (s.shown > 0) {
+			t.touch(id)
+		}
+	}
+}
+
+// file enters an object under a set.
+func file(index map[intent.SetID]map[object.Ref]bool, id intent.SetID, ref object.Ref) {
+	if index[id] == nil {
+		index[id] = map[object.Ref]bool{}
+	}
+	index[id][ref] = true
+}
+
+// unfile undoes file.
+func unfile(index map[intent.SetID]map[object.Ref]bool, id intent.SetID, ref object.Ref) {
+	delete(index[id], ref)
+	if len(index[id]) == 0 {
+		delete(index, id)
+	}
+}

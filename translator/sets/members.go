@@ -1,0 +1,40 @@
+package sets
+
+import (
+	"iter"
+
+	"github.com/netloom/netloom/labelcache"
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// members shows a set of the label cache as intent.Members.
+type members struct{ labelcache.Members }
+
+// All implements intent.Members.
+func (m members) All() iter.Seq[intent.Endpoint] {
+	return func(yield func(intent.Endpoint) bool) {
+		for e := range m.Members.All() {
+			if !yield(endpointOf(e)) {
+				return
+			}
+		}
+	}
+}
+
+// HasKey implements intent.Members.
+func (m members) HasKey(k intent.Key) bool { return m.Members.HasKey(k) }
+
+func endpointOf(e *labelcache.Endpoint) intent.Endpoint {
+	return intent.Endpoint{Key: e.Key, Addrs: e.Addrs, Shared: e.Shared, Node: e.Node}
+}
+
+func endpointsOf(list []*labelcache.Endpoint) []intent.Endpoint {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]intent.Endpoint, len(list))
+	for i, e := range list {
+		out[i] = endpointOf(e)
+	}
+	return out
+}

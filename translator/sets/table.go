@@ -1,0 +1,123 @@
+package sets
+
+import (
+	"github.com/netloom/netloom/labelcache"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/translator/dirty"
+)
+
+// localEndpoints is the set of the label cache that holds the endpoints on the translator's own node.
+const localEndpoints labelcache.SetID = "local"
+
+// kindSet is the kind of references under which sets are dirty.
+const kindSet = "Set"
+
+// Table counts who retains which set and keeps the label cache in sync. It is not safe for concurrent use.
+type Table struct {
+	cache     *labelcache.Cache
+	view      labelcache.View // of the last commit
+	node      string          // whose endpoints are local; "" where every node's are
+	dirty     *dirty.Queue
+	retained  map[intent.SetID]*retained
+	resolving map[intent.SetID]map[object.Ref]bool // who splits rules by the numbers of a named-port set
+	gated     map[intent.SetID]map[object.Ref]bool // what is shown only while the set has a member
+	replaced  []*Holding                           // to be released
+}
+
+// retained is a set that some translated object uses.
+type retained struct {
+	spec    Spec
+	count   int  // holdings
+	shown   int  // holdings that a snapshot shows; it has the set as long as there is one
+	numbers bool // retained only to learn what a named port resolves to: not part of a snapshot
+}
+
+// NewTable makes an empty table over a cache. Node is the own node, "" where there is none.
+func NewTable(cache *labelcache.Cache, queue *dirty.Queue, cluster, node string) *Table {
+	if node != "" {
+		cache.AddTerm(localEndpoints, labelcache.NewTerm(labelcache.Selection{Cluster: cluster, Node: node}))
+	}
+	return &Table{
+		cache: cache, view: cache.View(), node: node, dirty: queue,
+		retained:  map[intent.SetID]*retained{},
+		resolving: map[intent.SetID]map[object.Ref]bool{},
+		gated:     map[intent.SetID]map[object.Ref]bool{},
+	}
+}
+
+// View is what the label cache said at the last commit.
+func (t *Table) View() labelcache.View { return t.view }
+
+// IsOwn says whether pods of a node are subjects of policies.
+func (t *Table) IsOwn(node string) bool { return t.node == "" || node == t.node }
+
+// Subjects is the set of the subjects that terms select.
+func (t *Table) Subjects(terms []labelcache.Term) Spec {
+	return Spec{Terms: terms, local: t.node != ""}
+}
+
+// EndpointCount counts the endpoints that can be subjects.
+func (t *Table) EndpointCount() int {
+	if t.node == "" {
+		return t.view.EndpointCount()
+	}
+	m, _ := t.view.Set(localEndpoints)
+	return m.Len()
+}
+
+// Len counts the sets and what else is kept for objects.
+func (t *Table) Len() int {
+	return len(t.retained) + len(t.resolving) + len(t.gated) + len(t.replaced)
+}
+
+// own narrows a term to endpoints that are subjects.
+func (t *Table) own(term labelcache.Term) labelcache.Term {
+	if t.node == "" {
+		return term
+	}
+	return term.On(t.node)
+}
+
+// cached are the terms of spec as the label cache gets them.
+func (t *Table) cached(spec Spec) []labelcache.Term {
+	if !spec.local {
+		return spec.Terms
+	}
+	terms := make([]labelcache.Term, len(spec.Terms))
+	for i, term := range spec.Terms {
+		terms[i] = term.On(t.node)
+	}
+	return terms
+}
+
+func (t *Table) retain(id intent.SetID, spec Spec, numbers bool) intent.SetID {
+	s := t.retained[id]
+	if s == nil {
+		s = &retained{spec: spec, numbers: numbers}
+		t.retained[id] = s
+		t.touch(id)
+		for _, term := range t.cached(spec) {
+			t.cache.AddTerm(labelcache.SetID(id), term)
+		}
+	}
+	s.count++
+	return id
+}
+
+func (t *Table) release(id intent.SetID) {
+	s := t.retained[id]
+	s.count--
+	if s.count > 0 {
+		return
+	}
+	delete(t.retained, id)
+	t.touch(id)
+	for _, term := range t.cached(s.spec) {
+		t.cache.RemoveTerm(labelcache.SetID(id), term)
+	}
+}
+
+func (t *Table) touch(id intent.SetID) {
+	t.dirty.Add(dirty.Sets, object.Ref{Kind: kindSet, Name: string(id)})
+}
