@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sirupsen/logrus"
 	logtest "github.com/sirupsen/logrus/hooks/test"
@@ -189,4 +190,23 @@ func TestTheServerListensAndStops(t *testing.T) {
 		_ = response.Body.Close()
 	}
 	require.Error(t, err)
+}
+
+// TestReadinessNamesUnreadableFiles starts with a document that cannot be parsed, and has a file go blank later.
+func TestReadinessNamesUnreadableFiles(t *testing.T) {
+	p := newPlace(t)
+	p.write(t, "broken.yaml", "[a\nb")
+	r := startReady(t, p.options())
+	code, body := r.get("/readyz")
+	require.Equal(t, http.StatusOK, code)
+	require.Regexp(t, `(?m)^degraded: what .*/broken.yaml: document 1 declares is not known.*: line 2: did not find`, body)
+	owned := p.owned(t, "netloom")
+	p.write(t, "policies.yaml", "# nothing\n")
+	require.Eventually(t, func() bool {
+		_, body = r.get("/readyz")
+		return strings.Contains(body, "the file declares nothing any more")
+	}, 20*time.Second, time.Millisecond)
+	require.Regexp(t, `(?m)^degraded: what .*/policies.yaml declares is not known`, body)
+	require.Equal(t, owned, p.owned(t, "netloom"), "the policies are still in force")
+	require.InDelta(t, p.owned(t, "netloom"), r.metric("netloom_owned_rows"), 0)
 }

@@ -48,13 +48,29 @@ func (p *Pipeline) Withheld() []watch.Kind {
 	return slices.Clone(p.withheld)
 }
 
-// stale says for people which resources were read and cannot be any more, a line for each.
+// shownFiles is how many unreadable documents readiness names one by one.
+const shownFiles = 10
+
+// stale says for people which resources, files and documents cannot be read, a line for each.
 func stale(problems []error) []string {
 	var lines []string
+	opaque := 0
 	for _, err := range problems {
-		if p := (watch.Problem{}); errors.As(err, &p) && p.Stale {
+		p := watch.Problem{}
+		if !errors.As(err, &p) {
+			continue
+		}
+		if p.Opaque {
+			if opaque++; opaque <= shownFiles {
+				lines = append(lines, fmt.Sprintf("degraded: what %s declares is not known, and what it declared since the start stands: %s", p.Where, p.Message))
+			}
+		}
+		if p.Stale {
 			lines = append(lines, fmt.Sprintf("degraded: %s cannot be read any more, so that what was known of them stands: %s", p.Where, p.Message))
 		}
+	}
+	if more := opaque - shownFiles; more > 0 {
+		lines = append(lines, fmt.Sprintf("degraded: %d more files or documents cannot be read, see /debug/problems", more))
 	}
 	return lines
 }

@@ -63,7 +63,8 @@ func settle(before map[Ref]claim, files map[string]*manifest) (map[Ref]claim, []
 				emptied[c.path] = true
 				faults = append(faults, fault{
 					path:    c.path,
-					message: "the file is empty: what it declared stays in force until the file is removed",
+					opaque:  true,
+					message: "the file declares nothing any more: what it declared stays in force until the file is removed or declares something",
 				})
 			}
 		}

@@ -35,6 +35,7 @@ type Directory struct {
 	reading sync.Mutex // held while the directory is read
 	watched error      // why changes go unnoticed; nil when they do not
 	real    map[string]bool
+	drafts  drafts // of the last reading
 
 	mu       sync.RWMutex // guards what follows
 	files    map[string]*manifest
@@ -51,7 +52,7 @@ func NewDirectory(dir string, opts Options, log logrus.FieldLogger) *Directory {
 		dir:   filepath.Clean(dir),
 		opts:  opts,
 		log:   log.WithField("manifests", dir),
-		files: map[string]*manifest{},
+		files: map[string]*manifest{}, drafts: drafts{},
 		force: map[Ref]claim{},
 		given: map[Ref]claim{},
 	}
@@ -73,7 +74,7 @@ func (d *Directory) ReadOnce() error {
 	if err := d.check(); err != nil {
 		return err
 	}
-	d.read(func(string) {})
+	d.read(func(string) {}, false)
 	return nil
 }
 
@@ -158,7 +159,7 @@ func (d *Directory) scan(watcher *fsnotify.Watcher) time.Duration {
 		if err := watcher.Add(dir); err != nil && !errors.Is(err, os.ErrNotExist) {
 			unwatched = errors.Join(unwatched, fmt.Errorf("%s: %w", dir, err))
 		}
-	})
+	}, true)
 	d.real = t.real
 	if d.watched == nil {
 		for _, dir := range watcher.WatchList() {
@@ -170,17 +171,20 @@ func (d *Directory) scan(watcher *fsnotify.Watcher) time.Duration {
 	if unwatched != nil {
 		d.log.WithError(unwatched).Debug("manifests cannot be watched, they are read every second instead")
 	}
+	if len(d.drafts) > 0 {
+		return draftQuiet
+	}
 	if unwatched != nil || len(t.faults) > 0 {
 		return retryTime
 	}
 	return sweepTime
 }
 
-// read makes d agree with the directory.
-func (d *Directory) read(observe func(dir string)) *tree {
+// read brings d in sync with the directory. A patient reader comes again, so that files may come to rest first.
+func (d *Directory) read(observe func(dir string), patient bool) *tree {
 	d.reading.Lock()
 	defer d.reading.Unlock()
-	t := walk(d.dir, observe)
+	t, now := walk(d.dir, observe), time.Now()
 	files := make(map[string]*manifest, len(t.files))
 	for _, path := range t.files {
 		content, err := readManifest(path, d.opts.maxFile())
@@ -190,10 +194,18 @@ func (d *Directory) read(observe func(dir string)) *tree {
 			t.faults[path] = err
 		case old != nil && old.sum == sha256.Sum256(content):
 			files[path] = old
+			delete(d.drafts, path)
 		default:
-			files[path] = parseManifest(path, content, d.opts)
+			is := parseManifest(path, content, d.opts)
+			if files[path] = is; patient && d.drafts.putOff(path, old, is, now) {
+				files[path] = old
+				if now.Sub(d.drafts[path].since) >= draftLong {
+					t.faults[path] = errDraft
+				}
+			}
 		}
 	}
+	maps.DeleteFunc(d.drafts, func(path string, _ draft) bool { return files[path] == nil })
 	for bad := range t.faults { // what it gave stays
 		gave := false
 		for path, m := range d.files {
@@ -223,7 +235,7 @@ func (d *Directory) update(files map[string]*manifest, unreadable map[string]err
 		foreign += m.foreign
 	}
 	for path, err := range unreadable {
-		faults = append(faults, fault{path: path, message: err.Error()})
+		faults = append(faults, fault{path: path, message: err.Error(), opaque: true})
 	}
 	explain(faults, force)
 	slices.SortFunc(faults, fault.compare)

@@ -61,7 +61,7 @@ func faults(d *Directory, dir string) []string {
 func TestDirectoryOverTime(t *testing.T) {
 	const nowhere = `status.podIP: Invalid value: "nowhere": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)`
 	const broken = "line 2: did not find expected ',' or ']'"
-	const empty = "the file is empty: what it declared stays in force until the file is removed"
+	const empty = "the file declares nothing any more: what it declared stays in force until the file is removed or declares something"
 	type step struct {
 		do       func(t *testing.T, dir string)
 		want     []string // pods in force
@@ -133,8 +133,18 @@ func TestDirectoryOverTime(t *testing.T) {
 			},
 			{do: put("a.yaml", "[a\nb"), want: []string{"a v2", "b v1"}, problems: []string{"a.yaml: document 1: " + broken}},
 			{do: put("a.yaml", ""), want: []string{"a v2", "b v1"}, problems: []string{"a.yaml: " + empty}},
-			{do: put("a.yaml", "# none\n"), dirty: []string{"a", "b"}},
+			{do: put("a.yaml", "# none\n"), want: []string{"a v2", "b v1"}, problems: []string{"a.yaml: " + empty}},
+			{do: put("a.yaml", "\n\n"), want: []string{"a v2", "b v1"}, problems: []string{"a.yaml: " + empty}},
+			{do: put("a.yaml", "null\n"), want: []string{"a v2", "b v1"}, problems: []string{"a.yaml: " + empty}},
+			{do: put("a.yaml", "---\n---\n# none\n"), want: []string{"a v2", "b v1"}, problems: []string{"a.yaml: " + empty}},
+			{do: put("a.yaml", "{apiVersion: v1, kind: List, items: []}"), want: []string{"a v2", "b v1"}, problems: []string{"a.yaml: " + empty}},
+			{do: put("a.yaml", "\xff\xfe"), want: []string{"a v2", "b v1"}, problems: []string{"a.yaml: " + empty}},
+			{do: put("a.yaml", "\xff\xfe#"), want: []string{"a v2", "b v1"}, problems: []string{"a.yaml: the file is UTF-16 and ends within a character"}},
+			{do: put("a.yaml", "a\x00b\x00"), want: []string{"a v2", "b v1"}, problems: []string{"a.yaml: the file is neither UTF-8 nor UTF-16 with a byte order mark"}},
+			{do: put("a.yaml", inUTF16(pod("b", "v2")+pod("c", "v1"))), want: []string{"b v2", "c v1"}, dirty: []string{"a", "b", "c"}},
+			{do: put("a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"), dirty: []string{"b", "c"}},
 		}},
+		{"a blank file that never declared anything is fine", []step{{do: put("a.yaml", "# none\n")}}},
 		{"an object of a half-written file can be taken over by another file", []step{
 			{do: put("b.yaml", pod("a", "v1")), want: []string{"a v1"}, dirty: []string{"a"}},
 			{

@@ -64,7 +64,11 @@
 //
 //   - A document whose kind, namespace and name can be read holds the previous version of that object.
 //   - A document that cannot be read that far, such as a half-written one, holds every object of its file that no
-//     document declares any more, since any of them may be what it is about. So does a file that became empty.
+//     document declares any more, since any of them may be what it is about. So does a file that declares nothing
+//     any more: empty, blank, comments, null, a list without items.
+//   - A file that says less than before, by size, last line break or declared objects, may be half of what is being written:
+//     the version before stays until the file has stayed as it is for half a second.
+//   - A file is UTF-8, or UTF-16 with a byte order mark. One in any other encoding cannot be read that far either.
 //   - A file or directory that cannot be read holds all it gave before.
 //   - Of two documents that declare one object the one in force stays in force, at the start the first by path.
 //

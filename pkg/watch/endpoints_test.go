@@ -177,7 +177,7 @@ func TestServicesOfADirectory(t *testing.T) {
 				want:  []string{"web-1 10.0.0.1", "web-2 10.0.0.1+10.0.0.2", "web 10.96.0.1"}, dirty: []string{"web-1", "web-2", "web"},
 			},
 			{files: service("web", moved) + slice("web-1", two), want: []string{"web-1 10.0.0.1+10.0.0.2", "web 10.96.0.2"}, dirty: []string{"web-1", "web-2", "web"}},
-			{files: "# none\n", dirty: []string{"web-1", "web"}},
+			{files: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: none}\n", dirty: []string{"web-1", "web"}},
 		}},
 		{"a faulty version keeps the one before", Options{}, []step{
 			{files: service("web", web) + slice("web-1", one), want: []string{"web-1 10.0.0.1", "web 10.96.0.1"}, dirty: []string{"web-1", "web"}},
@@ -198,7 +198,7 @@ func TestServicesOfADirectory(t *testing.T) {
 				dirty: []string{"endpoints/web/0-ipv4"},
 			},
 			{files: endpoints("web", broken), want: []string{"endpoints/web/0-ipv4 10.0.0.9", "endpoints/web/0-ipv6 fd00::8"}, problems: 1},
-			{files: "# none\n", dirty: []string{"endpoints/web/0-ipv4", "endpoints/web/0-ipv6"}},
+			{files: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: none}\n", dirty: []string{"endpoints/web/0-ipv4", "endpoints/web/0-ipv6"}},
 		}},
 		{"Endpoints do not count beside a slice of that service", Options{Endpoints: EndpointsAuto}, []step{
 			{

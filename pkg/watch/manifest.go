@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -25,7 +26,9 @@ type manifest struct {
 	sum     [sha256.Size]byte
 	entries []entry
 	faults  []fault
-	opaque  bool // part of the file does not even say which object it is about
+	opaque  bool // the file declares nothing, or part of it does not even say which object it is about
+	size    int  // of the content, in bytes
+	ended   bool // the content ends with a line break
 	foreign int  // objects of kinds that sources do not deliver
 }
 
@@ -42,13 +45,14 @@ const maxNesting = 8
 
 // parseManifest reads a file's content, of the kinds that opts ask for.
 func parseManifest(path string, content []byte, opts Options) *manifest {
-	m := &manifest{path: path, sum: sha256.Sum256(content)}
-	if len(content) == 0 {
-		// Editors and shells empty a file before they write it.
-		m.opaque = true
+	m := &manifest{path: path, sum: sha256.Sum256(content), size: len(content), ended: bytes.HasSuffix(content, []byte("\n"))}
+	text, err := decodeText(content)
+	if err != nil {
+		r := reading{manifest: m, opts: opts}
+		r.lost("", err.Error())
 		return m
 	}
-	for _, d := range splitDocuments(content) {
+	for _, d := range splitDocuments(text) {
 		raw, err := d.value()
 		r := reading{manifest: m, opts: opts, document: d.number}
 		switch {
@@ -60,6 +64,9 @@ func parseManifest(path string, content []byte, opts Options) *manifest {
 		case raw != nil:
 			r.object(raw, "", metav1.TypeMeta{}, 0)
 		}
+	}
+	if len(m.entries) == 0 && m.foreign == 0 && len(m.faults) == 0 {
+		m.opaque = true // editors and shells empty a file before they write it
 	}
 	slices.SortFunc(m.faults, fault.compare)
 	return m
@@ -91,7 +98,8 @@ func (r *reading) fault(ref Ref, field, message string) {
 
 // lost reports a fault for which it cannot be told which object is concerned.
 func (r *reading) lost(field, message string) {
-	r.fault(Ref{}, field, message)
+	r.manifest.faults = append(r.manifest.faults,
+		fault{path: r.manifest.path, document: r.document, field: field, message: message, opaque: true})
 	r.manifest.opaque = true
 }
 

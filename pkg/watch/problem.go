@@ -14,6 +14,9 @@ type Problem struct {
 	Message string // what is wrong, without a full stop
 	// Stale says that a whole resource cannot be read at present: what was read of it stays, and grows old.
 	Stale bool
+	// Opaque says that a file, or a document of it, does not say which objects it declares: what the file declared before
+	// stays, and what it may have declared before this process began is not known.
+	Opaque bool
 }
 
 // Error spells p on one line, such as
@@ -44,6 +47,7 @@ type fault struct {
 	ref      Ref // zero when the document does not say
 	field    string
 	message  string
+	opaque   bool // see Problem
 }
 
 func (f fault) compare(o fault) int {
@@ -64,5 +68,5 @@ func (f fault) problem() Problem {
 	if f.ref != (Ref{}) {
 		where += ": " + f.ref.String()
 	}
-	return Problem{Where: where, Field: f.field, Message: f.message}
+	return Problem{Where: where, Field: f.field, Message: f.message, Opaque: f.opaque}
 }
