@@ -17,6 +17,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/httpbody"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/query"
 )
 
@@ -111,6 +112,11 @@ func (d *Daemon) readyz(w http.ResponseWriter, r *http.Request) {
 // ready tells what is missing, and what is well and is not.
 func (d *Daemon) ready(w http.ResponseWriter, _ *http.Request) {
 	missing, told := d.readiness()
+	for _, list := range [][]string{missing, told} {
+		for i := range list {
+			list[i] = object.Line(list[i])
+		}
+	}
 	if len(missing) > 0 {
 		http.Error(w, strings.Join(missing, "\n"), http.StatusServiceUnavailable)
 		return
@@ -187,6 +193,6 @@ func busy(w http.ResponseWriter, err error) {
 
 func (d *Daemon) debugProblems(w http.ResponseWriter, _ *http.Request) {
 	for _, p := range d.pipeline.Problems() {
-		_, _ = fmt.Fprintln(w, p)
+		_, _ = fmt.Fprintln(w, object.Line(p.Error()))
 	}
 }

@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -97,4 +100,17 @@ func TestTooManyRequestsAreAskedToComeAgain(t *testing.T) {
 	all.Wait()
 	code, _ := r.get("/debug/manifests")
 	require.Equal(t, http.StatusOK, code)
+}
+
+// TestNobodyForgesALineOfProblems has a file whose name holds a line of its own and commands for a terminal.
+func TestNobodyForgesALineOfProblems(t *testing.T) {
+	p := newPlace(t)
+	opts := p.options()
+	name := "x\nNetworkPolicy shop\x1b[2J.yaml"
+	require.NoError(t, os.WriteFile(filepath.Join(opts.Manifests, name), []byte("{"), 0o600))
+	r := startReady(t, opts)
+	_, text := r.get("/debug/problems")
+	require.Contains(t, text, `x\nNetworkPolicy shop\x1b[2J.yaml: `)
+	require.Equal(t, 1, strings.Count(text, "\n"), text)
+	require.NotContains(t, text, "\x1b")
 }

@@ -92,9 +92,10 @@ func (m *Metrics) Forget(target string) {
 	for _, c := range []*prometheus.CounterVec{m.ops, m.failures, m.refused, m.drift, m.edges.reports} {
 		c.DeletePartialMatch(of)
 	}
-	for _, g := range []*prometheus.GaugeVec{m.up, m.owned, m.skips, m.applied, m.edges.tunnels, m.edges.complete} {
+	for _, g := range []*prometheus.GaugeVec{m.owned, m.skips, m.applied, m.edges.tunnels, m.edges.complete} {
 		g.DeletePartialMatch(of)
 	}
+	m.unwatched(target)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.reached, target)

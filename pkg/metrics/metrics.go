@@ -21,6 +21,7 @@ type Metrics struct {
 	translations prometheus.Counter
 	translation  prometheus.Histogram
 	problems     prometheus.Gauge
+	standing     standing
 	withheld     *prometheus.GaugeVec
 	revision     prometheus.Gauge
 	sets         prometheus.Gauge
@@ -78,7 +79,8 @@ func (m *Metrics) makePipeline() {
 		Buckets: buckets(),
 	})
 	m.registry.MustRegister(m.translations, m.translation)
-	m.problems = m.gauge("netloom_problems", "Source objects, or parts of them, that could not be made sense of. They are denied.")
+	m.problems = m.gauge("netloom_problems", "Source objects, or parts of them, that could not be made sense of, which are denied, and targets that are out of sync.")
+	m.standing.behind, m.standing.set = map[string]bool{}, m.problems.Set
 	m.withheld = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "netloom_source_withheld", Help: "Kinds that cannot be read for want of a right or a definition. Always 1.",
 	}, []string{"kind"})
@@ -165,7 +167,7 @@ func (m *Metrics) Published(s Snapshot) {
 	m.endpoints.Set(float64(s.Endpoints))
 	m.sets.Set(float64(s.Sets))
 	m.policies.Set(float64(s.Policies))
-	m.problems.Set(float64(s.Problems))
+	m.standing.found(s.Problems)
 	m.withheld.Reset()
 	for _, kind := range s.Withheld {
 		m.withheld.WithLabelValues(kind).Set(1)

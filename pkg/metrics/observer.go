@@ -13,7 +13,7 @@ var _ reconcile.Observer = (*Metrics)(nil)
 
 // Target makes the metrics of a target exist, at zero, before anything happened to it.
 func (m *Metrics) Target(target string) {
-	m.up.WithLabelValues(target).Set(0)
+	m.inSync(target, false)
 	m.owned.WithLabelValues(target).Set(0)
 	m.refused.WithLabelValues(target).Add(0)
 	m.drift.WithLabelValues(target).Add(0)
@@ -42,13 +42,13 @@ func (m *Metrics) Applied(target string, p *backends.Plan, took time.Duration) {
 // Failed counts an error. The target is out of step until a round ends well.
 func (m *Metrics) Failed(target string, phase reconcile.Phase, _ error) {
 	m.failures.WithLabelValues(target, string(phase)).Inc()
-	m.up.WithLabelValues(target).Set(0)
+	m.inSync(target, false)
 }
 
 // Refused counts a plan that was held back. The target is out of step until a round ends well.
 func (m *Metrics) Refused(target string, _, _ int) {
 	m.refused.WithLabelValues(target).Inc()
-	m.up.WithLabelValues(target).Set(0)
+	m.inSync(target, false)
 }
 
 // Drift counts the ops that undo what someone else did.
@@ -58,7 +58,7 @@ func (m *Metrics) Drift(target string, ops int) {
 
 // Converged times the changes that the target has now.
 func (m *Metrics) Converged(target string, rev intent.Revision, owned int) {
-	m.up.WithLabelValues(target).Set(1)
+	m.inSync(target, true)
 	m.applied.WithLabelValues(target).Set(float64(rev))
 	m.owned.WithLabelValues(target).Set(float64(owned))
 	for _, since := range m.reach(target, rev) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/netloom/netloom/labelcache"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // State is what is asked about, at one moment. It is read-only: its parts are shared.
@@ -90,7 +91,7 @@ func (p Problem) String() string {
 			parts = append(parts, s)
 		}
 	}
-	return strings.Join(parts, ": ")
+	return object.Line(strings.Join(parts, ": "))
 }
 
 // Compare orders problems by place, object, field and message.

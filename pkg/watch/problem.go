@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+
+	named "github.com/netloom/netloom/pkg/object"
 )
 
 // Problem is a present fault of a source: a manifest that cannot be taken, a resource that cannot be watched. It goes
@@ -28,7 +30,7 @@ func (p Problem) Error() string {
 			parts = append(parts, s)
 		}
 	}
-	return strings.Join(parts, ": ")
+	return named.Line(strings.Join(parts, ": "))
 }
 
 // Compare orders problems by where they are, by field and by message.

@@ -20,9 +20,9 @@ type Problem struct {
 // Error spells p as object: field: message.
 func (p Problem) Error() string {
 	if p.Field == "" {
-		return fmt.Sprintf("%s: %s", p.Origin, p.Message)
+		return object.Line(fmt.Sprintf("%s: %s", p.Origin, p.Message))
 	}
-	return fmt.Sprintf("%s: %s: %s", p.Origin, p.Field, p.Message)
+	return object.Line(fmt.Sprintf("%s: %s: %s", p.Origin, p.Field, p.Message))
 }
 
 // Compare orders problems by object, field and message.

@@ -62,11 +62,14 @@ async function refresh() {
 async function glance() {
   const line = document.getElementById('glance');
   try {
-    const o = await get('overview');
+    const [o, { targets: list }] = await Promise.all([get('overview'), get('targets')]);
+    const behind = list.filter((t) => t.health !== 'in step').length;
     line.replaceChildren(
       (o.cluster ? o.cluster + ': ' : '') + `revision ${o.revision}, ${count(o.pods, 'pod')}, ${count(o.policies, 'policy', 'policies')}`,
       o.gateways ? ', ' + count(o.gateways, 'gateway') : '',
-      o.problems.length ? h('span', {}, ', ', h('a', { href: '#/policies' }, h('strong', {}, count(o.problems.length + (o.moreProblems ?? 0), 'problem')))) : ', no problems',
+      o.problems.length ? h('span', {}, ', ', h('a', { href: '#/policies' }, h('strong', {}, count(o.problems.length + (o.moreProblems ?? 0), 'problem')))) : '',
+      behind ? h('span', {}, ', ', h('a', { href: '#/targets' }, h('strong', {}, count(behind, 'target') + ' out of sync'))) : '',
+      o.problems.length || behind ? '' : ', no problems',
       ...(o.unknown ?? []).map((text) => h('strong', { class: 'fault' }, ' – ' + text)));
   } catch (error) {
     line.textContent = error.message;

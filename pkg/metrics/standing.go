@@ -1,0 +1,48 @@
+package metrics
+
+import "sync"
+
+// standing is what netloom_problems counts: there is none only while all objects are understood and all targets are in sync. The
+// zero value has found nothing and knows no target.
+type standing struct {
+	mu      sync.Mutex
+	objects int
+	behind  map[string]bool // targets that are out of sync
+	set     func(float64)   // the gauge
+}
+
+// found sets the number of problems with objects.
+func (s *standing) found(objects int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.objects = objects
+	s.count()
+}
+
+// count sets the gauge. The lock is held.
+func (s *standing) count() { s.set(float64(s.objects + len(s.behind))) }
+
+// inSync notes whether a target agrees with a snapshot.
+func (m *Metrics) inSync(target string, yes bool) {
+	s := &m.standing
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if yes {
+		m.up.WithLabelValues(target).Set(1)
+		delete(s.behind, target)
+	} else {
+		m.up.WithLabelValues(target).Set(0)
+		s.behind[target] = true
+	}
+	s.count()
+}
+
+// unwatched drops a target that nothing is said of any more.
+func (m *Metrics) unwatched(target string) {
+	s := &m.standing
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m.up.DeleteLabelValues(target)
+	delete(s.behind, target)
+	s.count()
+}
