@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"bytes"
 	"encoding/json"
 	"io/fs"
 	"sync"
@@ -9,6 +8,7 @@ import (
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/tools/cache"
 
@@ -131,9 +131,7 @@ func judgeSDWAN(kind Kind, raw json.RawMessage) field.ErrorList {
 		return field.ErrorList{field.InternalError(nil, err)}
 	}
 	var written map[string]any
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	if err := d.Decode(&written); err != nil {
+	if err := utiljson.Unmarshal(raw, &written); err != nil {
 		return field.ErrorList{field.InternalError(nil, err)}
 	}
 	return all[kind].Validate(written)

@@ -82,7 +82,7 @@ func TestFaultySDWANResources(t *testing.T) {
 		},
 		{
 			"a network twice", edge("Mwan3Policy", "p", "{members: [{network: a, metric: 1, weight: 1}, {network: a, metric: 1, weight: 1}]}"),
-			`Mwan3Policy shop/p: spec.members[1]: Duplicate value: "network: a"`,
+			`Mwan3Policy shop/p: spec.members[1]: Duplicate value: {"network":"a"}`,
 		},
 		{
 			"a name that no object can have", edge("FirewallZone", "Lan_1", "{network: [net1]}"),

@@ -84,7 +84,9 @@ var rooms = []room{
 		"k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/...",
 		"sigs.k8s.io/json", yaml, "go.yaml.in/yaml/v3", "github.com/fsnotify/fsnotify", "github.com/go-logr/logr", logrus,
 	}},
-	{dir: "pkg/crdschema", pure: true, may: []string{"k8s.io/apimachinery/...", yaml}},
+	{dir: "pkg/crdschema", may: []string{
+		"k8s.io/apiextensions-apiserver/pkg/...", "k8s.io/apimachinery/...", "k8s.io/apiserver/pkg/apis/cel", yaml,
+	}},
 	{dir: "deploy/crds"},
 	{dir: "pkg/reach", pure: true, may: []string{"pkg/intent"}},
 	{dir: "pkg/reconcile", may: []string{"backends", "pkg/intent", logrus}},
