@@ -27,19 +27,19 @@ type Target struct {
 	Run func(ctx context.Context) error
 	// Up says whether the target can be reached now; nil where it always can.
 	Up func() bool
-	// Waiting lists what the target lacks for endpoints to be covered, such as logical ports; nil where nothing can lack.
-	// It speaks of the last applied plan.
-	Waiting func() []string
 	// HasPort says whether a logical port of that name has been seen; nil where there are no such ports. Anybody may ask.
 	HasPort func(name string) bool
 }
 
 // Settings is all that constructors may ask for.
 type Settings struct {
-	Owner   string
-	Log     logrus.FieldLogger
-	OVN     OVNSettings
-	OpenWRT OpenWRTSettings
+	Owner string
+	Log   logrus.FieldLogger
+	// MaxDeleteFraction is the share of what protects pods that may go at once while as many pods are not found, as that of
+	// reconcile.Options; zero is none, 1 all.
+	MaxDeleteFraction float64
+	OVN               OVNSettings
+	OpenWRT           OpenWRTSettings
 }
 
 // OpenWRTSettings are those of the backend named openwrt: which gateway, and how to talk to it.
@@ -96,12 +96,13 @@ func newOVN(s Settings) (*Target, error) {
 	}
 	backend, err := ovn.New(client, ovn.Options{
 		Owner: s.Owner, Ports: ports, LogRate: s.OVN.LogRate, LoadBalancing: s.OVN.LoadBalancing, Log: s.Log,
+		MaxDeleteFraction: s.MaxDeleteFraction,
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &Target{
-		Name: "ovn", Backend: backend, Run: client.Run, Up: client.Connected, Waiting: backend.Waiting,
+		Name: "ovn", Backend: backend, Run: client.Run, Up: client.Connected,
 		HasPort: func(name string) bool {
 			_, ok := client.Port(name)
 			return ok

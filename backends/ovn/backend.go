@@ -24,6 +24,11 @@ type Options struct {
 	Ports PortNames
 	// LogRate is how many lines per second an audit log that names no rate may write; 0 is no limit.
 	LogRate uint32
+	// MaxDeleteFraction is the largest share of the isolated logical ports that may leave their groups while as many pods
+	// have no port, 0 to 1; 1 keeps none, not even those that are known to be the pods'. MinDeleteGuard is how many ports have
+	// to be isolated for the share to be looked at; zero or less takes 20.
+	MaxDeleteFraction float64
+	MinDeleteGuard    int
 	// LoadBalancing says where load balancers are put.
 	LoadBalancing LoadBalancing
 	// Log takes what is odd about claims; nil drops it.
@@ -39,12 +44,16 @@ type Backend struct {
 	log    logrus.FieldLogger
 	fence  fence
 
+	maxDelete float64 // see Options.MaxDeleteFraction
+	minGuard  int     // see Options.MinDeleteGuard
+
 	balancing balancing
 	seen      *topology // nil before the first look
 
-	model   *model   // nil when it is not known what the target holds
-	pending *pending // what the last plan would make of the model
-	adopt   bool     // the last write met a row of ours that was not read back
+	model     *model   // nil when it is not known what the target holds
+	pending   *pending // what the last plan would make of the model
+	adopt     bool     // the last write met a row of ours that was not read back
+	published published
 	// moved are the names of logical ports that appeared, disappeared or changed, and that no applied plan has looked at
 	// yet, each with the ports that had it and took another.
 	moved map[string][]string
@@ -73,8 +82,13 @@ func New(client *ovsdb.Client, opts Options) (*Backend, error) {
 		quiet.SetOutput(io.Discard)
 		log = quiet
 	}
+	if opts.MinDeleteGuard <= 0 {
+		opts.MinDeleteGuard = defaultMinDeleteGuard
+	}
 	return &Backend{
 		client:    client,
+		maxDelete: opts.MaxDeleteFraction,
+		minGuard:  opts.MinDeleteGuard,
 		log:       log,
 		fence:     newFence(opts.Owner),
 		names:     newNamer(opts.Owner),
@@ -137,6 +151,9 @@ func (b *Backend) changesSince(want *intent.Snapshot, since intent.Revision) ([]
 	if b.ports.names.key != "" && len(b.moved) > 0 {
 		return nil, false // the ports' external_ids do not say whose they were
 	}
+	if m.wishes.renamedAway(b.moved, b.client) {
+		return nil, false // which of such ports stay in their groups, all of them together say: see keeper
+	}
 	changes, ok := want.Since(since)
 	for _, c := range changes {
 		if c.Families || slices.ContainsFunc(c.Sets, func(id intent.SetID) bool { return m.holds(id) && want.Set(id) != nil }) {
@@ -156,6 +173,7 @@ func (b *Backend) renderer(want *intent.Snapshot, schema ovsdb.Schema) *renderer
 // planAll renders everything, reads back everything and compares.
 func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot) (*backends.Plan, error) {
 	epoch, schema := b.client.Epoch(), b.client.Schema()
+	b.ports.kept, b.ports.keptNames = nil, nil
 	r := b.renderer(want, schema)
 	next := newModel()
 	next.revision, next.epoch, next.isolated = want.Revision(), epoch, isolatedBy(want)
@@ -170,6 +188,7 @@ func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot) (*backends
 	maps.Copy(rows, balance.bars)
 	have, err := b.readBack(ctx, schema, rows)
 	if err == nil {
+		b.coverAll(r, next, rows, have)
 		err = b.readHosts(ctx, schema, balance, have)
 	}
 	if err != nil {
@@ -255,19 +274,3 @@ func put(rows map[string]*row, list ...*row) {
 
 // ErrDrift is what Apply returns when a row that was to change is not there any more. The next plan has to read back.
 var ErrDrift = errors.New("a row of ours is gone")
-
-// Waiting lists the names of logical ports that policies speak of and that are not in the database, in order. It speaks
-// of the last applied plan and is empty where ports are found by external_ids.
-func (b *Backend) Waiting() []string {
-	if b.model == nil {
-		return nil
-	}
-	var out []string
-	for name := range b.model.wishes {
-		if _, ok := b.client.Port(name); !ok {
-			out = append(out, name)
-		}
-	}
-	slices.Sort(out)
-	return out
-}

@@ -22,6 +22,7 @@ type planner struct {
 	wishes  wishes // of the groups that are new
 	opened  int    // logical ports, still there, that leave the isolated, in the direction where they are more
 	balance *rebalance
+	covered *coverageStep
 	ops     []backends.Op
 }
 
@@ -42,6 +43,8 @@ func (b *Backend) planChanges(ctx context.Context, want *intent.Snapshot, change
 	p.planGroups()
 	p.planReferents()
 	p.planMembers()
+	p.covered = p.m.coverage.step(want, changes, p.movedEndpoints(), p.ports)
+	b.publish(p.covered.now)
 	if p.balance != nil {
 		p.ops = append(p.ops, p.balance.ops()...)
 	}
@@ -211,9 +214,9 @@ func (p *planner) commit() {
 	for id := range p.changed {
 		p.m.putPolicy(id, p.r.want.Policy(id))
 	}
-	for w, joined := range p.wishEdits() {
-		if joined {
-			p.m.wishes.add(w.name, w.set)
+	for w, edit := range p.wishEdits() {
+		if edit.joined {
+			p.m.wishes.add(w.name, edit.endpoint, w.set)
 		} else {
 			p.m.wishes.remove(w.name, w.set)
 		}
@@ -224,9 +227,9 @@ func (p *planner) commit() {
 		}
 		p.m.putGroup(subject, g)
 	}
-	for name, sets := range p.wishes {
-		for _, id := range sets {
-			p.m.wishes.add(name, id)
+	for name, w := range p.wishes {
+		for _, id := range w.sets {
+			p.m.wishes.add(name, w.endpoint, id)
 		}
 	}
 	if p.balance != nil {
@@ -234,6 +237,7 @@ func (p *planner) commit() {
 	}
 	p.m.revision = p.r.want.Revision()
 	p.m.isolated = isolatedBy(p.r.want)
+	p.m.coverage.commit(p.covered, p.ports)
 }
 
 // delta is the net effect of several membership changes of one set.

@@ -71,6 +71,7 @@ func (b *Backend) planRest(ctx context.Context, r *renderer, next *model) (*back
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
+	b.coverAll(r, next, rows, have)
 	owned := len(have) + r.kept.rows
 	maps.DeleteFunc(have, func(uuid string, _ *row) bool { return r.kept.bars[uuid] })
 	return b.proposeAll(r, next, have, diffRows(rows, have), owned, func() {}), nil

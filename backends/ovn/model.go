@@ -19,6 +19,7 @@ type model struct {
 	peers     map[addressSetRef]int // how many groups refer to an address set
 	meters    map[uint32]int        // and to a meter
 	wishes    wishes
+	coverage  *coverage
 	isolated  int // how many endpoints are isolated, in the direction where they are more
 	balances  *balances
 	kept      *kept // nil while load balancers are known

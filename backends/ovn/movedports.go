@@ -41,11 +41,11 @@ type wish struct {
 func (p *planner) movedPorts() portMoves {
 	moves, edits := portMoves{}, p.wishEdits()
 	for id, d := range p.deltas {
-		if p.ports.names.key == "" || !p.stands(id) {
+		if !p.stands(id) {
 			continue
 		}
 		for k, joined := range d.keys {
-			for _, uuid := range p.ports.uuids(k) {
+			for _, uuid := range p.unnamedPorts(k, joined) {
 				moves.put(id, uuid, joined)
 			}
 		}
@@ -54,7 +54,7 @@ func (p *planner) movedPorts() portMoves {
 		p.look(moves, edits, w)
 	}
 	for name := range p.moved {
-		for _, id := range p.m.wishes[name] {
+		for _, id := range p.m.wishes[name].sets {
 			if p.stands(id) {
 				p.look(moves, edits, wish{name, id})
 			}
@@ -63,17 +63,50 @@ func (p *planner) movedPorts() portMoves {
 	return moves
 }
 
-// wishEdits are the names that this plan adds to the wishes of a group, true, and removes from them, false. There are none
-// where ports are found by external_ids.
-func (p *planner) wishEdits() map[wish]bool {
-	edits := map[wish]bool{}
+// unnamedPorts lists the ports of an endpoint that joined or left a group and that are not found by its names: those found
+// by external_ids, and those that are kept for it while it has no other.
+func (p *planner) unnamedPorts(k intent.Key, joined bool) []string {
+	named, kept := p.ports.named(k), p.ports.keptFor(k)
+	if joined && len(named) > 0 {
+		kept = nil
+	}
+	if p.ports.names.key == "" {
+		return kept
+	}
+	return append(named, kept...)
+}
+
+// movedEndpoints are the endpoints whose logical ports came, went or changed.
+func (p *planner) movedEndpoints() []intent.Key {
+	var out []intent.Key
+	for name := range p.moved {
+		if w, ok := p.m.wishes[name]; ok {
+			out = append(out, w.endpoint)
+		}
+		if k, ok := p.ports.keptNames[name]; ok {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// wishEdit is what a plan does to a wish.
+type wishEdit struct {
+	endpoint intent.Key
+	joined   bool // it is added; otherwise removed
+}
+
+// wishEdits are the names that this plan adds to the wishes of a group and removes from them. There are none where ports
+// are found by external_ids.
+func (p *planner) wishEdits() map[wish]wishEdit {
+	edits := map[wish]wishEdit{}
 	for id, d := range p.deltas {
 		if !p.stands(id) {
 			continue
 		}
 		for k, joined := range d.keys {
 			for _, name := range p.ports.names.Names(k) {
-				edits[wish{name, id}] = joined
+				edits[wish{name, id}] = wishEdit{k, joined}
 			}
 		}
 	}
@@ -81,7 +114,7 @@ func (p *planner) wishEdits() map[wish]bool {
 }
 
 // look takes down the port that has a name now, and those that had it and took another, for one group.
-func (p *planner) look(moves portMoves, edits map[wish]bool, w wish) {
+func (p *planner) look(moves portMoves, edits map[wish]wishEdit, w wish) {
 	uuids := p.moved[w.name]
 	if uuid, ok := p.client.Port(w.name); ok {
 		uuids = append(slices.Clip(uuids), uuid)
@@ -91,9 +124,10 @@ func (p *planner) look(moves portMoves, edits map[wish]bool, w wish) {
 		if !ok {
 			continue
 		}
-		belongs, edited := edits[wish{name, w.set}]
+		edit, edited := edits[wish{name, w.set}]
+		belongs := edit.joined
 		if !edited {
-			belongs = slices.Contains(p.m.wishes[name], w.set)
+			belongs = slices.Contains(p.m.wishes[name].sets, w.set)
 		}
 		moves.put(w.set, uuid, belongs)
 	}

@@ -13,6 +13,7 @@ type PortNames struct {
 	templates []template // of names; an endpoint may have a port for each
 	key       string     // of external_ids; "" to go by name
 	value     template   // of the value under key
+	text      string     // what was parsed, presets spelled out
 }
 
 // The names that other OVN controllers give to the logical port of a pod.
@@ -42,9 +43,10 @@ func ParsePortNames(s string) (PortNames, error) {
 			return PortNames{}, fmt.Errorf("port names %q: expected external-ids:KEY or external-ids:KEY=TEMPLATE", s)
 		}
 		t, err := parseTemplate(value)
-		return PortNames{key: key, value: t}, err
+		return PortNames{key: key, value: t, text: s}, err
 	}
 	var n PortNames
+	var texts []string
 	for part := range strings.SplitSeq(s, ",") {
 		switch part = strings.TrimSpace(part); part {
 		case "ovn-kubernetes":
@@ -58,8 +60,9 @@ func ParsePortNames(s string) (PortNames, error) {
 		if err != nil {
 			return PortNames{}, err
 		}
-		n.templates = append(n.templates, t)
+		n.templates, texts = append(n.templates, t), append(texts, part)
 	}
+	n.text = strings.Join(texts, ",")
 	return n, nil
 }
 
@@ -114,6 +117,9 @@ func (n PortNames) Names(k intent.Key) []string {
 	}
 	return names
 }
+
+// String is how ports are looked for, presets spelled out.
+func (n PortNames) String() string { return n.text }
 
 // IndexKey is the external_ids key by which ports are found, "" where they are found by name.
 func (n PortNames) IndexKey() string { return n.key }

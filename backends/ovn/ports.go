@@ -12,19 +12,31 @@ import (
 type portFinder struct {
 	client *ovsdb.Client
 	names  PortNames
+	// kept are the UUIDs of logical ports that endpoints had when other names were looked for, and keptNames says whose they
+	// are. Both are nil where there are none, see keeper.
+	kept      map[intent.Key][]string
+	keptNames map[string]intent.Key
 }
 
-// uuids lists the logical ports of an endpoint that exist, sorted.
+// uuids lists the logical ports of an endpoint that exist, sorted: those of its names, else those that are kept for it.
 func (f portFinder) uuids(k intent.Key) []string {
+	out := f.named(k)
+	if len(out) == 0 {
+		out = f.keptFor(k)
+	}
+	return out
+}
+
+// named lists the logical ports of an endpoint that have the names looked for, sorted.
+func (f portFinder) named(k intent.Key) []string {
+	var out []string
 	if f.names.key != "" {
-		var out []string
 		for _, p := range f.client.PortsByExternalID(f.names.key, f.names.value.fill(k)) {
 			out = append(out, p.UUID)
 		}
 		slices.Sort(out)
 		return out
 	}
-	var out []string
 	for _, name := range f.names.Names(k) {
 		if uuid, ok := f.client.Port(name); ok {
 			out = append(out, uuid)
@@ -34,6 +46,23 @@ func (f portFinder) uuids(k intent.Key) []string {
 	return out
 }
 
+// keptFor lists the logical ports that are kept for an endpoint and still exist, sorted.
+func (f portFinder) keptFor(k intent.Key) []string {
+	var out []string
+	for _, uuid := range f.kept[k] {
+		if _, ok := f.client.PortName(uuid); ok {
+			out = append(out, uuid)
+		}
+	}
+	return out
+}
+
+// has says whether an endpoint has a logical port.
+func (f portFinder) has(k intent.Key) bool { return len(f.uuids(k)) > 0 }
+
+// onlyKept says whether an endpoint has no logical port but those that are kept for it.
+func (f portFinder) onlyKept(k intent.Key) bool { return len(f.keptFor(k)) > 0 && len(f.named(k)) == 0 }
+
 // cover lists the logical ports of all members of a set, sorted, and notes in w the names that members may yet appear
 // under.
 func (f portFinder) cover(set *intent.Set, w wishes) []string {
@@ -42,17 +71,10 @@ func (f portFinder) cover(set *intent.Set, w wishes) []string {
 	}
 	out := make([]string, 0, set.Len())
 	for e := range set.Members.All() {
-		if f.names.key != "" {
-			out = append(out, f.uuids(e.Key)...)
-			continue
+		for _, name := range f.names.Names(e.Key) {
+			w.add(name, e.Key, set.ID)
 		}
-		for _, t := range f.names.templates {
-			name := t.fill(e.Key)
-			w.add(name, set.ID)
-			if uuid, ok := f.client.Port(name); ok {
-				out = append(out, uuid)
-			}
-		}
+		out = append(out, f.uuids(e.Key)...)
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
@@ -87,21 +109,27 @@ func (f portFinder) namesOf(uuids []string) []string {
 
 // wishes says in which groups a logical port belongs once it appears. Only ports found by name are in it. A port is in
 // few groups.
-type wishes map[string][]intent.SetID
+type wishes map[string]wanted
 
-func (w wishes) add(name string, set intent.SetID) {
-	if !slices.Contains(w[name], set) {
-		w[name] = append(w[name], set)
+// wanted is what a logical port is wanted for.
+type wanted struct {
+	endpoint intent.Key
+	sets     []intent.SetID
+}
+
+func (w wishes) add(name string, endpoint intent.Key, set intent.SetID) {
+	if sets := w[name].sets; !slices.Contains(sets, set) {
+		w[name] = wanted{endpoint, append(sets, set)}
 	}
 }
 
 func (w wishes) remove(name string, set intent.SetID) {
-	left := slices.DeleteFunc(w[name], func(id intent.SetID) bool { return id == set })
+	left := slices.DeleteFunc(w[name].sets, func(id intent.SetID) bool { return id == set })
 	if len(left) == 0 {
 		delete(w, name)
 		return
 	}
-	w[name] = left
+	w[name] = wanted{w[name].endpoint, left}
 }
 
 // drop forgets a group altogether.
@@ -109,4 +137,16 @@ func (w wishes) drop(set intent.SetID) {
 	for name := range w {
 		w.remove(name, set)
 	}
+}
+
+// renamedAway says whether several ports took other names and left wanted ones to nobody. One may have been given to
+// something else; several look like another pattern of names.
+func (w wishes) renamedAway(moved map[string][]string, client *ovsdb.Client) bool {
+	lost := 0
+	for name, left := range moved {
+		if _, there := client.Port(name); len(left) > 0 && !there && len(w[name].sets) > 0 {
+			lost++
+		}
+	}
+	return lost > 1
 }

@@ -16,7 +16,7 @@ func TestPortsThatComeAndGo(t *testing.T) {
 	snap := shop("a", "b").Snapshot()
 	r.reconcile(t, snap)
 	requireGroup(t, r, []string{"shop_a"})
-	require.Equal(t, []string{"shop_b"}, r.backend.Waiting())
+	require.Equal(t, []string{"shop/b: logical port shop_b"}, r.missing(t))
 
 	t.Run("a port that appears later joins by one mutation for each group", func(t *testing.T) {
 		r.addPort(t, "shop_b", nil)
@@ -27,14 +27,14 @@ func TestPortsThatComeAndGo(t *testing.T) {
 			require.Equal(t, backends.Mutate, p.Ops[i].Verb)
 		}
 		requireGroup(t, r, []string{"shop_a", "shop_b"})
-		require.Empty(t, r.backend.Waiting())
+		require.Empty(t, r.missing(t))
 		r.requireSettled(t, snap)
 	})
 	t.Run("a port that goes leaves its groups by itself and may come back", func(t *testing.T) {
 		r.deletePort(t, "shop_b")
 		requireGroup(t, r, []string{"shop_a"})
 		require.True(t, r.reconcile(t, snap).Empty())
-		require.Equal(t, []string{"shop_b"}, r.backend.Waiting())
+		require.Equal(t, []string{"shop/b: logical port shop_b"}, r.missing(t))
 		r.addPort(t, "shop_b", nil)
 		r.reconcile(t, snap)
 		requireGroup(t, r, []string{"shop_a", "shop_b"})
@@ -125,12 +125,12 @@ func TestThereAndBackBetweenTwoPlans(t *testing.T) {
 	requireGroup(t, r, []string{"shop_a"})
 
 	t.Run("nobody waits for what nobody speaks of", func(t *testing.T) {
-		require.Equal(t, []string{"shop_b"}, r.backend.Waiting())
+		require.Equal(t, []string{"shop/b: logical port shop_b"}, r.missing(t))
 		nothing := shop()
 		nothing.Sets, nothing.Policies = nil, nil
 		gone := backendtest.Advance(back, nothing)
 		require.False(t, r.reconcile(t, gone).Full)
-		require.Empty(t, r.backend.Waiting())
+		require.Empty(t, r.missing(t))
 		r.requireSettled(t, gone)
 	})
 }
@@ -142,7 +142,7 @@ func TestPortsOfTwoTemplates(t *testing.T) {
 	snap := shop("a", "b").Snapshot()
 	r.reconcile(t, snap)
 	requireGroup(t, r, []string{"a.shop.net1", "shop_a"})
-	require.Equal(t, []string{"b.shop.net1", "shop_b"}, r.backend.Waiting())
+	require.Equal(t, []string{"shop/b: logical port shop_b or b.shop.net1"}, r.missing(t))
 	r.addPort(t, "b.shop.net1", nil)
 	r.reconcile(t, snap)
 	requireGroup(t, r, []string{"a.shop.net1", "b.shop.net1", "shop_a"})
@@ -160,7 +160,7 @@ func TestPortsByExternalIDs(t *testing.T) {
 	snap := shop("a", "b").Snapshot()
 	r.reconcile(t, snap)
 	requireGroup(t, r, []string{"p-1", "p-2"})
-	require.Empty(t, r.backend.Waiting(), "names to wait for are not known")
+	require.Equal(t, []string{"shop/b: logical port with external_ids:pod=shop/b"}, r.missing(t))
 	r.addPort(t, "p-4", map[string]string{"pod": "shop/b"})
 	r.reconcile(t, snap)
 	requireGroup(t, r, []string{"p-1", "p-2", "p-4"})

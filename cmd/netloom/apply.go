@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -19,6 +18,7 @@ import (
 func newApply() *cobra.Command {
 	var dryRun bool
 	var output string
+	var strict *strictFlag
 	cmd := &cobra.Command{
 		Use:   "apply --manifests DIR --ovn-nb ADDR",
 		Short: "Bring a database in agreement with a directory of manifests, once",
@@ -27,7 +27,7 @@ agree with it and reads back whether it does. A second apply writes nothing.
 
 It exits with 0 when the database agrees, and with 1 when it does not or when a manifest could not be understood: every
 problem is printed, and what could be understood is in force. With --dry-run nothing is written: the plan is printed,
-and the exit code is 2 when there is a difference.`,
+and the exit code is 2 when there is a difference.` + coverageHelp,
 		Example: `  netloom apply --manifests ./policies --ovn-nb unix:/var/run/ovn/ovnnb_db.sock --dry-run
   netloom apply --manifests ./policies --ovn-nb unix:/var/run/ovn/ovnnb_db.sock`,
 		Args: cobra.NoArgs,
@@ -36,11 +36,12 @@ and the exit code is 2 when there is a difference.`,
 			if err != nil {
 				return err
 			}
-			return apply(cmd, cfg, dryRun, output)
+			return apply(cmd, cfg, dryRun, output, strict)
 		},
 	}
 	bindConfig(cmd)
 	hideDaemonFlags(cmd.Flags())
+	strict = bindStrict(cmd)
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print the plan and write nothing; exit 2 when there is a difference")
 	cmd.Flags().StringVarP(&output, "output", "o", "table", "how the plan is printed: table, json or yaml")
 	complete(cmd, "output", "table", "json", "yaml")
@@ -68,7 +69,7 @@ func hideFlags(flags *pflag.FlagSet, names ...string) {
 	}
 }
 
-func apply(cmd *cobra.Command, cfg *config.Config, dryRun bool, output string) error {
+func apply(cmd *cobra.Command, cfg *config.Config, dryRun bool, output string, strict *strictFlag) error {
 	if err := checkApply(cfg, output); err != nil {
 		return err
 	}
@@ -84,48 +85,32 @@ func apply(cmd *cobra.Command, cfg *config.Config, dryRun bool, output string) e
 	}
 	settings := optionsOf(cfg).Target
 	settings.Log = log
-	var waiting []string
-	var plan *backends.Plan
+	var planned daemon.Planned
 	if dryRun {
 		done = progress(cmd, "planning")
-		plan, err = daemon.DryRun(cmd.Context(), settings, want)
+		planned, err = daemon.DryRun(cmd.Context(), settings, want)
 		done()
 	} else {
-		plan, waiting, err = applyGuarded(cmd, cfg, settings, want)
+		planned, err = applyGuarded(cmd, cfg, settings, want)
 	}
 	if reconcile.IsRefused(err) {
 		return fmt.Errorf("%w (--dry-run shows the plan, --force applies it)", err)
 	}
-	if plan != nil {
-		err = errors.Join(err, printPlan(cmd, plan, output))
+	if planned.Plan != nil {
+		err = errors.Join(err, printPlan(cmd, planned.Plan, output))
 	}
-	noteWaiting(cmd, waiting)
+	unprotected := strict.judge(cmd, planned.Coverage)
 	switch {
 	case err != nil:
 		return err
 	case len(problems) > 0:
 		return &exitError{exitProblems, fmt.Sprintf("%d problems in %s", len(problems), cfg.Manifests)}
-	case dryRun && !plan.Empty():
+	case unprotected != nil:
+		return unprotected
+	case dryRun && !planned.Plan.Empty():
 		return &exitError{code: exitDifference}
 	}
 	return nil
-}
-
-// shownWaiting is how many missing logical ports are named.
-const shownWaiting = 5
-
-// noteWaiting tells of pods that have no logical port.
-func noteWaiting(cmd *cobra.Command, names []string) {
-	if len(names) == 0 {
-		return
-	}
-	shown := strings.Join(names[:min(len(names), shownWaiting)], ", ")
-	if len(names) > shownWaiting {
-		shown += ", …"
-	}
-	cmd.PrintErrf("note: %d logical ports that policies speak of are not in the database: %s\n"+
-		"      their pods are covered when apply runs again after they appear, and at once by netloom run;\n"+
-		"      --ovn-port-names says how ports are named\n", len(names), shown)
 }
 
 func checkApply(cfg *config.Config, output string) error {
@@ -145,14 +130,14 @@ func checkApply(cfg *config.Config, output string) error {
 // applyGuarded applies unless the plan deletes more than the settings let it.
 func applyGuarded(
 	cmd *cobra.Command, cfg *config.Config, settings builtin.Settings, want *intent.Snapshot,
-) (*backends.Plan, []string, error) {
+) (daemon.Planned, error) {
 	guard := optionsOf(cfg).Reconcile.Guard
 	if cfg.Force {
 		guard = func(*backends.Plan) error { return nil }
+		settings.MaxDeleteFraction = 1
 	}
 	defer progress(cmd, "writing")()
-	applied, err := daemon.ApplyOnce(cmd.Context(), settings, want, guard)
-	return applied.Plan, applied.Waiting, err
+	return daemon.ApplyOnce(cmd.Context(), settings, want, guard)
 }
 
 func printPlan(cmd *cobra.Command, plan *backends.Plan, output string) error {

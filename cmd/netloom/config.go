@@ -58,7 +58,7 @@ func optionsOf(cfg *config.Config) daemon.Options {
 		Manifests: cfg.Manifests, Kubeconfig: cfg.Kubeconfig, KubeContext: cfg.KubeContext,
 		Watch:   watchOptions(cfg),
 		Cluster: cfg.Cluster, Families: cfg.Families, Node: cfg.ZoneNode,
-		Target: builtin.Settings{Owner: cfg.Owner, OVN: builtin.OVNSettings{
+		Target: builtin.Settings{Owner: cfg.Owner, MaxDeleteFraction: cfg.MaxDeleteFraction, OVN: builtin.OVNSettings{
 			Endpoints: cfg.OVN.Northbound,
 			TLS:       ovsdb.TLSFiles{CA: cfg.OVN.CACert, Cert: cfg.OVN.Cert, Key: cfg.OVN.Key},
 			MaxReply:  cfg.OVN.MaxReply,

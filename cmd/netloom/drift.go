@@ -20,7 +20,7 @@ it prints is what a repair writes: a created row is one that is missing, a chang
 wanted no more. Rows of other owners are not looked at.
 
 It exits with 0 when the database agrees, with 2 when it does not, and with 1 when it cannot tell. With --repair it
-makes the database agree, and exits with 0 when it does.`,
+makes the database agree, and exits with 0 when it does.` + coverageHelp,
 		Example: `  netloom drift -f ./policies --ovn-nb unix:/var/run/ovn/ovnnb_db.sock
   netloom drift --kubeconfig ~/.kube/config --ovn-nb tcp:10.0.0.1:6641 --repair`,
 		Args: cobra.NoArgs,
@@ -29,6 +29,7 @@ makes the database agree, and exits with 0 when it does.`,
 	hideRunFlags(cmd.Flags())
 	manifests := bindManifests(cmd)
 	output := bindOutput(cmd, "table", "json", "yaml")
+	strict := bindStrict(cmd)
 	cmd.Flags().BoolVar(&repair, "repair", false, "write what is missing, unless that deletes more than max-delete-fraction")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, err := loadConfig(cmd)
@@ -36,12 +37,12 @@ makes the database agree, and exits with 0 when it does.`,
 			return err
 		}
 		cfg.Manifests = cmp.Or(manifests.path, cfg.Manifests)
-		return drift(cmd, cfg, repair, output.form)
+		return drift(cmd, cfg, repair, output.form, strict)
 	}
 	return cmd
 }
 
-func drift(cmd *cobra.Command, cfg *config.Config, repair bool, form string) error {
+func drift(cmd *cobra.Command, cfg *config.Config, repair bool, form string, strict *strictFlag) error {
 	if !repair {
 		report, err := makePlan(cmd, cfg, &statesFlag{manifests: &manifestsFlag{}})
 		if err != nil {
@@ -49,9 +50,9 @@ func drift(cmd *cobra.Command, cfg *config.Config, repair bool, form string) err
 		}
 		err = printPlan(cmd, report.Plan, form)
 		if err == nil && !report.Plan.Empty() {
-			return &exitError{code: exitDifference}
+			err = &exitError{code: exitDifference}
 		}
-		return err
+		return cmp.Or(strict.judge(cmd, report.Coverage), err)
 	}
 	if err := checkTarget(cfg); err != nil {
 		return err
@@ -68,10 +69,9 @@ func drift(cmd *cobra.Command, cfg *config.Config, repair bool, form string) err
 		return err
 	}
 	opts.Target.Log = log
-	plan, waiting, err := applyGuarded(cmd, cfg, opts.Target, want)
-	if plan != nil {
-		err = errors.Join(err, printPlan(cmd, plan, form))
+	applied, err := applyGuarded(cmd, cfg, opts.Target, want)
+	if applied.Plan != nil {
+		err = errors.Join(err, printPlan(cmd, applied.Plan, form))
 	}
-	noteWaiting(cmd, waiting)
-	return err
+	return cmp.Or(err, strict.judge(cmd, applied.Coverage))
 }

@@ -21,6 +21,8 @@ const (
 	exitProblems   = 1 // something is wrong: every problem was printed
 	exitDifference = 2 // a dry run found something to write, a probe something that is not allowed
 	exitFaulty     = 3 // translate found manifests that could not be understood
+	// exitUnprotected says that policies select pods that the database does not know: all of them, or with --strict some.
+	exitUnprotected = 4
 )
 
 // exitError ends the process with a code. An empty message has been printed already.

@@ -176,8 +176,8 @@ func TestApplyTellsOfMissingPorts(t *testing.T) {
 	dir, server := manifests(t), database(t)
 	require.NoError(t, server.DeletePort("sw", "shop_db-0"))
 	got := netloom(t, "apply", "--manifests", dir, "--ovn-nb", server.Addr())
-	require.Equal(t, exitOK, got.code)
-	require.Contains(t, got.errout, "note: 1 logical ports that policies speak of are not in the database: shop_db-0\n")
+	require.Equal(t, exitUnprotected, got.code, "none is protected")
+	require.Contains(t, got.errout, "warning: 1 of 1 selected pods is NOT protected: shop/db-0 (no logical port shop_db-0)\n")
 }
 
 func TestApplyRefusesToDeleteTooMuch(t *testing.T) {

@@ -30,7 +30,7 @@ how many OpenFlow flows the policies then cost the nodes. It writes nothing. Wit
 With --server a running daemon makes the plans, for its database and for each gateway of SD-WAN: it reads the devices, one
 after the other, which takes what they take. Gateways are planned for in no other way.
 
-It exits with 0 when there is nothing to write, with 2 when there is, and with 1 when it cannot tell.`,
+It exits with 0 when there is nothing to write, with 2 when there is, and with 1 when it cannot tell.` + coverageHelp,
 		Example: `  netloom plan -f ./policies --ovn-nb unix:/var/run/ovn/ovnnb_db.sock
   netloom plan --kubeconfig ~/.kube/config --ovn-nb tcp:10.0.0.1:6641
   netloom plan -f examples --without networkpolicy/shop/db
@@ -41,13 +41,14 @@ It exits with 0 when there is nothing to write, with 2 when there is, and with 1
 	hideRunFlags(cmd.Flags())
 	states := bindStates(cmd)
 	output := bindOutput(cmd, "table", "json", "yaml")
+	strict := bindStrict(cmd)
 	server := cmd.Flags().String("server", "", "ask the daemon at this address what it would have to write, to gateways too")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *server != "" {
 			if err := errors.Join(output.check(), aloneWithServer(cmd)); err != nil {
 				return err
 			}
-			return planOfServer(cmd, *server, output.form)
+			return planOfServer(cmd, *server, output.form, strict)
 		}
 		if states.edited() && !cmd.Flags().Changed("ovn-nb") {
 			if err := cmd.Flags().Set("ovn-nb", config.Embedded); err != nil {
@@ -62,7 +63,8 @@ It exits with 0 when there is nothing to write, with 2 when there is, and with 1
 		if err != nil {
 			return err
 		}
-		return report.print(cmd, output.form)
+		err = report.print(cmd, output.form)
+		return cmp.Or(strict.judge(cmd, report.Coverage), err)
 	}
 	return cmd
 }
@@ -83,6 +85,8 @@ type planReport struct {
 	// Cost is that of the wanted state, Before that of the first of two.
 	Cost   cost  `json:"cost"`
 	Before *cost `json:"before,omitempty"`
+	// Coverage says which of the selected pods the database knows; nil where there is no database.
+	Coverage *backends.Report `json:"coverage,omitempty"`
 }
 
 // cost is what the policies of a state cost a data plane.
@@ -112,12 +116,12 @@ func makePlan(cmd *cobra.Command, cfg *config.Config, states *statesFlag) (*plan
 	}
 	opts.Target.Log = log
 	defer progress(cmd, "planning")()
-	plan, err := daemon.DryRun(cmd.Context(), opts.Target, want)
+	planned, err := daemon.DryRun(cmd.Context(), opts.Target, want)
 	if err != nil {
 		return nil, err
 	}
 	c, err := costOf(want)
-	return &planReport{Plan: plan, Cost: c}, err
+	return &planReport{Plan: planned.Plan, Cost: c, Coverage: planned.Coverage}, err
 }
 
 // checkTarget says what is missing to look at a database.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -11,7 +12,7 @@ import (
 )
 
 // planOfServer shows what a running daemon would have to write, to its database and to each gateway.
-func planOfServer(cmd *cobra.Command, server, form string) error {
+func planOfServer(cmd *cobra.Command, server, form string, strict *strictFlag) error {
 	live := &liveFlag{server: server}
 	done := progress(cmd, "planning")
 	body, err := live.get(cmd.Context(), "/debug/plan?output=json")
@@ -24,12 +25,14 @@ func planOfServer(cmd *cobra.Command, server, form string) error {
 		return fmt.Errorf("--server: it answers something else than plans: %w", err)
 	}
 	unknown := 0
+	var unprotected error
 	for i := range plans.Targets {
 		if plans.Targets[i].Plan == nil {
 			unknown++
 			continue
 		}
 		plain(plans.Targets[i].Plan)
+		unprotected = cmp.Or(unprotected, strict.exit(plans.Targets[i].Coverage))
 	}
 	out := cmd.OutOrStdout()
 	if form == "table" {
@@ -42,6 +45,8 @@ func planOfServer(cmd *cobra.Command, server, form string) error {
 		return err
 	case unknown > 0:
 		return &exitError{exitProblems, fmt.Sprintf("%s of %d cannot be planned for", counted(unknown, "target"), len(plans.Targets))}
+	case unprotected != nil:
+		return unprotected
 	case !plans.Empty():
 		return &exitError{code: exitDifference}
 	}

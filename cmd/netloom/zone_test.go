@@ -34,6 +34,7 @@ spec: {podSelector: {matchLabels: {app: there}}, ingress: [{from: [{podSelector:
 func TestPlanOfOneNode(t *testing.T) {
 	dir, server := t.TempDir(), database(t)
 	write(t, dir, "all.yaml", zonePods)
+	require.NoError(t, server.AddPort("sw", "shop_here", nil))
 	got := netloom(t, "plan", "-f", dir, "--ovn-nb", server.Addr(), "--zone-node", "n1")
 	require.Equal(t, exitDifference, got.code, got.errout)
 	require.Contains(t, got.out, "shop/for-here")

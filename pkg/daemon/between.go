@@ -30,5 +30,6 @@ func PlanBetween(ctx context.Context, settings builtin.Settings, before, after q
 	if _, err := ApplyOnce(ctx, settings, before.Snapshot, allowed); err != nil {
 		return nil, err
 	}
-	return DryRun(ctx, settings, after.Snapshot)
+	planned, err := DryRun(ctx, settings, after.Snapshot)
+	return planned.Plan, err
 }

@@ -26,6 +26,8 @@ type TargetPlan struct {
 	Target string         `json:"target"`
 	Plan   *backends.Plan `json:"plan,omitempty"`
 	Error  string         `json:"error,omitempty"`
+	// Coverage says which of the selected pods the target knows; nil where it cannot tell.
+	Coverage *backends.Report `json:"coverage,omitempty"`
 }
 
 // Plans is what would have to be written to each target now.
@@ -59,6 +61,9 @@ func (p *Plans) Write(w io.Writer, color bool) error {
 		if err := t.Plan.Write(w, color); err != nil {
 			return err
 		}
+		if err := t.Coverage.Write(w); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -85,6 +90,7 @@ func (d *Daemon) debugPlan(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(plans)
 	case len(plans.Targets) == 1 && plans.Targets[0].Plan != nil:
 		_ = plans.Targets[0].Plan.Write(w, false)
+		_ = plans.Targets[0].Coverage.Write(w)
 	default:
 		_ = plans.Write(w, false)
 	}
@@ -98,8 +104,8 @@ var errBusy = errors.New("another request is being answered with a plan; try aga
 func (d *Daemon) planNow(ctx context.Context, s *intent.Snapshot, name string) (*Plans, error) {
 	out := &Plans{Targets: []TargetPlan{}}
 	var last error
-	add := func(target string, plan *backends.Plan, err error) {
-		p := TargetPlan{Target: target, Plan: plan}
+	add := func(target string, planned Planned, err error) {
+		p := TargetPlan{Target: target, Plan: planned.Plan, Coverage: planned.Coverage}
 		if last = err; err != nil {
 			p.Plan, p.Error = nil, err.Error()
 		}
@@ -107,8 +113,8 @@ func (d *Daemon) planNow(ctx context.Context, s *intent.Snapshot, name string) (
 	}
 	for _, t := range d.targets {
 		if name == "" || name == t.Name {
-			plan, err := DryRun(ctx, d.opts.Target, s)
-			add(t.Name, plan, err)
+			planned, err := DryRun(ctx, d.opts.Target, s)
+			add(t.Name, planned, err)
 		}
 	}
 	if d.sdwan != nil {
@@ -117,7 +123,7 @@ func (d *Daemon) planNow(ctx context.Context, s *intent.Snapshot, name string) (
 		for g := range s.Gateways() {
 			if target := query.GatewayTarget(g); name == "" || name == target {
 				plan, err := d.sdwan.gateways.Plan(ctx, g)
-				add(target, plan, err)
+				add(target, Planned{Plan: plan}, err)
 			}
 		}
 	}

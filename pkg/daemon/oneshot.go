@@ -18,21 +18,32 @@ const connectWait = 10 * time.Second
 // retryPause is how long it waits between two looks.
 const retryPause = 20 * time.Millisecond
 
-// DryRun plans from read-back and writes nothing.
-func DryRun(ctx context.Context, settings builtin.Settings, want *intent.Snapshot) (*backends.Plan, error) {
-	var plan *backends.Plan
-	err := withTarget(ctx, settings, func(ctx context.Context, t *builtin.Target) error {
-		var err error
-		plan, err = planWhenConnected(ctx, t, want)
-		return err
-	})
-	return plan, err
+// Planned is a plan and what it would protect.
+type Planned struct {
+	Plan *backends.Plan // nil where none could be made
+	// Coverage says which of the selected pods the target knows; nil where it cannot tell.
+	Coverage *backends.Report
 }
 
-// Applied is what ApplyOnce did.
-type Applied struct {
-	Plan    *backends.Plan
-	Waiting []string // what the target lacks, such as logical ports
+// add takes over a plan of t.
+func (p *Planned) add(t *builtin.Target, plan *backends.Plan) {
+	p.Plan, p.Coverage = plan, nil
+	if c, ok := backends.CoverageOf(t.Backend); ok {
+		p.Coverage = c.Report()
+	}
+}
+
+// DryRun plans from read-back and writes nothing.
+func DryRun(ctx context.Context, settings builtin.Settings, want *intent.Snapshot) (Planned, error) {
+	var out Planned
+	err := withTarget(ctx, settings, func(ctx context.Context, t *builtin.Target) error {
+		plan, err := planWhenConnected(ctx, t, want)
+		if err == nil {
+			out.add(t, plan)
+		}
+		return err
+	})
+	return out, err
 }
 
 // ErrNotAgreed is what ApplyOnce returns when the target is not as it was made: something else writes to it.
@@ -42,14 +53,14 @@ var ErrNotAgreed = errors.New("the target does not agree after the plan was appl
 // guard's error and not applied.
 func ApplyOnce(
 	ctx context.Context, settings builtin.Settings, want *intent.Snapshot, guard func(*backends.Plan) error,
-) (Applied, error) {
-	var applied Applied
+) (Planned, error) {
+	var applied Planned
 	err := withTarget(ctx, settings, func(ctx context.Context, t *builtin.Target) error {
 		plan, err := planWhenConnected(ctx, t, want)
 		if err != nil {
 			return err
 		}
-		applied.Plan = plan
+		applied.add(t, plan)
 		if err := guard(plan); err != nil {
 			return err
 		}
@@ -65,9 +76,7 @@ func ApplyOnce(
 		if !again.Empty() {
 			return fmt.Errorf("%w: %s", ErrNotAgreed, again.Summary())
 		}
-		if t.Waiting != nil {
-			applied.Waiting = t.Waiting()
-		}
+		applied.add(t, plan) // with the ports that appeared meanwhile
 		return nil
 	})
 	return applied, err

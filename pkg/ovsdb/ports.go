@@ -37,6 +37,20 @@ func (c *Client) PortName(uuid string) (name string, ok bool) {
 	return p.Name, ok
 }
 
+// PortNames lists, sorted, the names of the logical ports of pods and machines: those without a type.
+func (c *Client) PortNames() []string {
+	c.ports.mu.Lock()
+	defer c.ports.mu.Unlock()
+	var names []string
+	for _, p := range c.ports.byUUID {
+		if p.kind == "" {
+			names = append(names, p.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // PortChange says that the port of a name appeared, disappeared, or is another row or has other indexed external_ids.
 type PortChange struct {
 	Name string

@@ -59,14 +59,16 @@ var rooms = []room{
 		"translator/sets", "k8s.io/api/...", "k8s.io/apimachinery/...",
 	}},
 
-	{dir: "backends", may: []string{"pkg/intent"}},
+	{dir: "backends", may: []string{"pkg/intent", "github.com/hashicorp/go-immutable-radix/v2"}},
 	{dir: "backends/backendtest", may: []string{"backends", "pkg/intent", testify}},
 	{dir: "backends/builtin", may: []string{
 		"backends/...", "pkg/intent", "pkg/ovsdb", "pkg/openwrt", "pkg/tungsten", logrus,
 	}},
 	{dir: "backends/memory", may: []string{"backends", "pkg/intent"}},
 	{dir: "backends/memory/memorytest", may: []string{"backends", "backends/backendtest", "backends/memory", "pkg/intent"}},
-	{dir: "backends/ovn", may: []string{"backends", "pkg/intent", "pkg/ovsdb", libovsdb, logrus, uuid}},
+	{dir: "backends/ovn", may: []string{
+		"backends", "pkg/intent", "pkg/ovsdb", libovsdb, logrus, uuid, "github.com/hashicorp/go-immutable-radix/v2",
+	}},
 	{dir: "backends/ovn/ovntest", may: []string{
 		"backends", "backends/backendtest", "backends/ovn", "pkg/intent", "pkg/ovsdb/...", libovsdb, uuid, testify,
 	}},

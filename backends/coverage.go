@@ -1,0 +1,220 @@
+package backends
+
+import (
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+
+	iradix "github.com/hashicorp/go-immutable-radix/v2"
+
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// Coverer is a backend that looks up what endpoints have in its target, such as their logical ports. A policy has no
+// effect on an endpoint without one, whatever is written.
+type Coverer interface {
+	// Coverage says which of the selected endpoints the target knows, as of the last plan, applied or not. It is false
+	// before the first plan. Anyone may call it at any time; it costs the same whatever the number of endpoints.
+	Coverage() (Coverage, bool)
+}
+
+// CoverageOf is the coverage of a backend; false where the backend cannot tell, or has not planned yet.
+func CoverageOf(b Backend) (Coverage, bool) {
+	if c, ok := b.(Coverer); ok {
+		return c.Coverage()
+	}
+	return Coverage{}, false
+}
+
+// Coverage counts the endpoints that policies isolate, and those of them that a target protects. Endpoints without an
+// address send and receive nothing and are not counted. It is immutable.
+type Coverage struct {
+	Selected int // endpoints that some policy isolates in some direction
+	Missing  Gaps
+	// Kept is how many endpoints the current settings do not find, and which are protected only because what the target
+	// already holds for them was left in place. They are not among Missing.
+	Kept int
+	// Held is how many places of unknown endpoints, such as logical ports, are left in place besides: as many as are
+	// missing were about to go.
+	Held int
+	// Hint says what is probably wrong and what to try; "" while nothing is known to be.
+	Hint string
+}
+
+// Enforced counts the selected endpoints that the target protects.
+func (c Coverage) Enforced() int { return c.Selected - c.Missing.Len() }
+
+// Complete says that every selected endpoint was found as the settings say.
+func (c Coverage) Complete() bool { return c.Missing.Len() == 0 && c.Kept == 0 && c.Held == 0 }
+
+// Summary says how many selected pods are enforced, such as "497 of 500 selected pods are enforced".
+func (c Coverage) Summary() string {
+	return fmt.Sprintf("%d of %d selected pods are enforced", c.Enforced(), c.Selected)
+}
+
+// shownGaps is how many missing endpoints a sentence names.
+const shownGaps = 5
+
+// Faults says for people which pods are not protected, which are only because what was there is kept, and what to try: a
+// sentence each. It is empty where Complete is true.
+func (c Coverage) Faults() []string {
+	var out []string
+	if n := c.Missing.Len(); n > 0 {
+		out = append(out, fmt.Sprintf("%d of %d selected pods %s NOT protected: %s", n, c.Selected, areOrIs(n), c.Missing.Text()))
+	}
+	if c.Kept > 0 {
+		out = append(out, fmt.Sprintf("%d of %d selected pods %s protected only by an earlier port that is kept: the configured one is not found",
+			c.Kept, c.Selected, areOrIs(c.Kept)))
+	}
+	if c.Held > 0 {
+		out = append(out, fmt.Sprintf("%d ports of unknown pods are kept in place, because as many selected pods are not found", c.Held))
+	}
+	if c.Hint != "" && len(out) > 0 {
+		out = append(out, c.Hint)
+	}
+	return out
+}
+
+func areOrIs(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+// Gap is an endpoint that a target does not know.
+type Gap struct {
+	Endpoint intent.Key
+	Lacks    string // what was looked for, such as "logical port shop_web-0"
+}
+
+// Gaps is a set of gaps, one for each endpoint. It is immutable; the zero value is empty.
+type Gaps struct{ tree *iradix.Tree[Gap] }
+
+// Len counts the gaps.
+func (g Gaps) Len() int {
+	if g.tree == nil {
+		return 0
+	}
+	return g.tree.Len()
+}
+
+// Has says whether the endpoint k is missing.
+func (g Gaps) Has(k intent.Key) bool {
+	if g.tree == nil {
+		return false
+	}
+	_, ok := g.tree.Get(gapKey(k))
+	return ok
+}
+
+// All yields the gaps, ordered by cluster, namespace and name.
+func (g Gaps) All() iter.Seq[Gap] {
+	return func(yield func(Gap) bool) {
+		if g.tree != nil {
+			g.tree.Root().Walk(func(_ []byte, gap Gap) bool { return !yield(gap) })
+		}
+	}
+}
+
+// With is g with some endpoints missing besides, and others not any more. It costs what they are, not what g holds.
+func (g Gaps) With(missing []Gap, found []intent.Key) Gaps {
+	if len(missing)+len(found) == 0 {
+		return g
+	}
+	tree := g.tree
+	if tree == nil {
+		tree = iradix.New[Gap]()
+	}
+	txn := tree.Txn()
+	for _, k := range found {
+		txn.Delete(gapKey(k))
+	}
+	for _, gap := range missing {
+		txn.Insert(gapKey(gap.Endpoint), gap)
+	}
+	return Gaps{txn.Commit()}
+}
+
+// Text names the first few endpoints with what they lack: "shop/web-0 (no logical port shop_web-0), …".
+func (g Gaps) Text() string {
+	var parts []string
+	for gap := range g.All() {
+		if len(parts) == shownGaps {
+			parts = append(parts, fmt.Sprintf("and %d more", g.Len()-shownGaps))
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%s (no %s)", gap.Endpoint, gap.Lacks))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// gapKey orders as intent.Key.Compare does: a zero byte is in no name.
+func gapKey(k intent.Key) []byte { return []byte(k.Cluster + "\x00" + k.Namespace + "\x00" + k.Name) }
+
+// Report is a coverage as programs read it.
+type Report struct {
+	Selected int `json:"selected"`       // pods that policies select
+	Enforced int `json:"enforced"`       // of these, the ones that the target protects
+	Kept     int `json:"kept,omitempty"` // of those enforced, the ones that are not found and whose earlier ports are kept
+	Held     int `json:"held,omitempty"` // ports of unknown pods that are kept
+	// Missing are the first pods that are not protected, as NAMESPACE/NAME.
+	Missing []string `json:"missing,omitempty"`
+	Faults  []string `json:"faults,omitempty"` // the same for people
+}
+
+// Write prints what is wrong for people, a line each; nothing where all is well. Nil is no coverage.
+func (r *Report) Write(w io.Writer) error {
+	if r == nil {
+		return nil
+	}
+	for _, fault := range r.Faults {
+		if _, err := fmt.Fprintln(w, "warning:", fault); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Complete says that every selected pod was found as the settings say. It is true of nil.
+func (r *Report) Complete() bool { return r == nil || len(r.Faults) == 0 }
+
+// Useless says that there are selected pods and that none of them was found as the settings say. It is false of nil.
+func (r *Report) Useless() bool { return r != nil && r.Selected > 0 && r.Enforced <= r.Kept }
+
+// maxReported is how many missing endpoints a Report lists.
+const maxReported = 100
+
+// Report is c for programs.
+func (c Coverage) Report() *Report {
+	r := &Report{Selected: c.Selected, Enforced: c.Enforced(), Kept: c.Kept, Held: c.Held, Faults: c.Faults()}
+	for gap := range c.Missing.All() {
+		if len(r.Missing) == maxReported {
+			break
+		}
+		r.Missing = append(r.Missing, gap.Endpoint.String())
+	}
+	return r
+}
+
+// MissingIn counts the members of a set that are missing. It costs what the smaller of the two holds.
+func MissingIn(set *intent.Set, missing Gaps) int {
+	n := 0
+	switch {
+	case missing.Len() == 0 || set.Len() == 0:
+	case set.Len() < missing.Len():
+		for e := range set.Members.All() {
+			if missing.Has(e.Key) {
+				n++
+			}
+		}
+	default:
+		for gap := range missing.All() {
+			if set.HasKey(gap.Endpoint) {
+				n++
+			}
+		}
+	}
+	return n
+}

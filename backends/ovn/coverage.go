@@ -1,0 +1,189 @@
+package ovn
+
+import (
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// coverage says which endpoints policies isolate, and which of them have no logical port.
+type coverage struct {
+	isolated map[intent.Key]directions // those with an address
+	kept     map[intent.Key]bool       // those of them that have no logical port but kept ones
+	portless backends.Gaps             // when all was counted: the isolated without a logical port, with an address or not
+	now      backends.Coverage
+}
+
+// directions is a set of directions; zero is none.
+type directions uint8
+
+func directionOf(d intent.Direction) directions { return 1 << d }
+
+// published is the coverage of the last plan, for every goroutine; nil before the first.
+type published = atomic.Pointer[backends.Coverage]
+
+// Coverage implements backends.Coverer.
+func (b *Backend) Coverage() (backends.Coverage, bool) {
+	if c := b.published.Load(); c != nil {
+		return *c, true
+	}
+	return backends.Coverage{}, false
+}
+
+// publish has everybody see c.
+func (b *Backend) publish(c backends.Coverage) { b.published.Store(&c) }
+
+// coverageOf looks at all endpoints that a snapshot isolates.
+func coverageOf(want *intent.Snapshot, ports portFinder) *coverage {
+	c := &coverage{isolated: map[intent.Key]directions{}, kept: map[intent.Key]bool{}}
+	var all []backends.Gap
+	portless := map[intent.Key]bool{}
+	for _, d := range intent.Directions() {
+		set := want.Set(intent.IsolatedSet(d))
+		if set == nil || set.Members == nil {
+			continue
+		}
+		for e := range set.Members.All() {
+			if gap, ok := ports.gap(e.Key); ok && !portless[e.Key] {
+				portless[e.Key], all = true, append(all, gap)
+			}
+			if len(e.Addrs) > 0 {
+				c.isolated[e.Key] |= directionOf(d)
+			}
+		}
+	}
+	missing := slices.DeleteFunc(slices.Clone(all), func(g backends.Gap) bool { return c.isolated[g.Endpoint] == 0 })
+	for k := range ports.kept {
+		if c.isolated[k] != 0 && ports.onlyKept(k) {
+			c.kept[k] = true
+		}
+	}
+	c.portless = backends.Gaps{}.With(all, nil)
+	c.now = backends.Coverage{
+		Selected: len(c.isolated), Missing: backends.Gaps{}.With(missing, nil), Kept: len(c.kept),
+	}
+	return c
+}
+
+// coverageStep is what changes make of a coverage.
+type coverageStep struct {
+	touched map[intent.Key]directions // those that may be isolated otherwise than before
+	anew    *coverage                 // instead of touched: all is counted anew
+	now     backends.Coverage
+}
+
+// step works out what changes and ports that came or went make of c, which it leaves as it is. It costs what changed.
+func (c *coverage) step(want *intent.Snapshot, changes []intent.Change, moved []intent.Key, ports portFinder) *coverageStep {
+	s := &coverageStep{touched: map[intent.Key]directions{}, now: c.now}
+	for i := range changes {
+		if slices.ContainsFunc(changes[i].Sets, isolates) {
+			s.anew = coverageOf(want, ports)
+			s.now.Selected, s.now.Missing, s.now.Kept = s.anew.now.Selected, s.anew.now.Missing, s.anew.now.Kept
+			return s.settle()
+		}
+		for j := range changes[i].Members {
+			c.take(s.touched, &changes[i].Members[j])
+		}
+	}
+	for _, k := range moved {
+		if _, ok := s.touched[k]; !ok && c.isolated[k] != 0 {
+			s.touched[k] = c.isolated[k]
+		}
+	}
+	var missing []backends.Gap
+	var found []intent.Key
+	for k, is := range s.touched {
+		s.now.Selected += one(is != 0) - one(c.isolated[k] != 0)
+		s.now.Kept += one(is != 0 && ports.onlyKept(k)) - one(c.kept[k])
+		gap, lacks := ports.gap(k)
+		switch had := c.now.Missing.Has(k); {
+		case is != 0 && lacks && !had:
+			missing = append(missing, gap)
+		case had && (is == 0 || !lacks):
+			found = append(found, k)
+		}
+	}
+	s.now.Missing = c.now.Missing.With(missing, found)
+	return s.settle()
+}
+
+func one(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// settle drops a hint that nothing is in need of any more.
+func (s *coverageStep) settle() *coverageStep {
+	if s.now.Complete() {
+		s.now.Hint = ""
+	}
+	return s
+}
+
+func isolates(id intent.SetID) bool {
+	return id == intent.IsolatedIngress || id == intent.IsolatedEgress
+}
+
+// take notes who joined and left the isolated. An endpoint that got an address is in both, as it was and as it is.
+func (c *coverage) take(touched map[intent.Key]directions, delta *intent.SetDelta) {
+	for _, d := range intent.Directions() {
+		if delta.ID != intent.IsolatedSet(d) {
+			continue
+		}
+		at := func(k intent.Key) directions {
+			if is, ok := touched[k]; ok {
+				return is
+			}
+			return c.isolated[k]
+		}
+		for i := range delta.Left {
+			k := delta.Left[i].Key
+			touched[k] = at(k) &^ directionOf(d)
+		}
+		for i := range delta.Joined {
+			if e := &delta.Joined[i]; len(e.Addrs) > 0 {
+				touched[e.Key] = at(e.Key) | directionOf(d)
+			}
+		}
+	}
+}
+
+// commit makes c what a step led to.
+func (c *coverage) commit(s *coverageStep, ports portFinder) {
+	if s.anew != nil {
+		*c = *s.anew
+		s.touched = nil
+	}
+	for k, is := range s.touched {
+		delete(c.isolated, k)
+		delete(c.kept, k)
+		if is != 0 {
+			c.isolated[k] = is
+		}
+		if is != 0 && ports.onlyKept(k) {
+			c.kept[k] = true
+		}
+	}
+	c.now = s.now
+}
+
+// gap says what of an endpoint is not in the database; false when it has a logical port.
+func (f portFinder) gap(k intent.Key) (backends.Gap, bool) {
+	if f.has(k) {
+		return backends.Gap{}, false
+	}
+	return backends.Gap{Endpoint: k, Lacks: "logical port " + f.expected(k)}, true
+}
+
+// expected is how the logical port of an endpoint is looked for.
+func (f portFinder) expected(k intent.Key) string {
+	if f.names.key != "" {
+		return "with " + externalIDs + f.names.key + "=" + f.names.value.fill(k)
+	}
+	return strings.Join(f.names.Names(k), " or ")
+}

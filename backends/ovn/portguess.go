@@ -1,0 +1,147 @@
+package ovn
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// guess is a pattern that logical ports in the database may be named by, other than the configured ones.
+type guess struct {
+	text     string
+	template template
+	hits     int    // how many of the endpoints asked about have a port of that name
+	expected string // the name of one of them
+}
+
+// sampled is how many endpoints names are compared with, and maxGuesses how many patterns are tried on all endpoints.
+const (
+	sampled    = 16
+	maxGuesses = 16
+)
+
+// guessPatterns works out by which patterns names may be those of endpoints, the best first: patterns by which at least
+// half as many endpoints have a port as by the best. Both lists are sorted. Exists says whether a port has a name.
+func guessPatterns(endpoints []intent.Key, names []string, exists func(name string) bool) []guess {
+	votes := map[string]int{}
+	step := max(1, len(endpoints)/sampled)
+	for i := 0; i < len(endpoints); i += step {
+		k := endpoints[i]
+		if k.Namespace == "" || k.Name == "" {
+			continue
+		}
+		for _, name := range names {
+			if strings.Contains(name, k.Name) && strings.Contains(name, k.Namespace) {
+				for _, text := range patternsOf(name, k) {
+					votes[text]++
+				}
+			}
+		}
+	}
+	texts := slices.SortedFunc(maps.Keys(votes), func(a, b string) int {
+		return cmp.Or(cmp.Compare(votes[b], votes[a]), cmp.Compare(a, b))
+	})
+	var out []guess
+	for _, text := range texts[:min(len(texts), maxGuesses)] {
+		t, err := parseTemplate(text)
+		if err != nil {
+			continue
+		}
+		g := guess{text: text, template: t}
+		for _, k := range endpoints {
+			if name := t.fill(k); exists(name) {
+				g.hits, g.expected = g.hits+1, cmp.Or(g.expected, name)
+			}
+		}
+		out = append(out, g)
+	}
+	slices.SortFunc(out, func(a, b guess) int { return cmp.Or(cmp.Compare(b.hits, a.hits), cmp.Compare(a.text, b.text)) })
+	return slices.DeleteFunc(out, func(g guess) bool { return g.hits == 0 || 2*g.hits < out[0].hits })
+}
+
+// patternsOf spells a name as patterns that give it for k: with each place where its namespace and its own name stand
+// beside each other as words.
+func patternsOf(name string, k intent.Key) []string {
+	if strings.ContainsAny(name, "{},") {
+		return nil
+	}
+	var out []string
+	for _, pod := range wordsAt(name, k.Name) {
+		for _, ns := range wordsAt(name, k.Namespace) {
+			podEnd, nsEnd := pod+len(k.Name), ns+len(k.Namespace)
+			switch {
+			case podEnd <= ns:
+				out = append(out, name[:pod]+"{pod}"+name[podEnd:ns]+"{namespace}"+name[nsEnd:])
+			case nsEnd <= pod:
+				out = append(out, name[:ns]+"{namespace}"+name[nsEnd:pod]+"{pod}"+name[podEnd:])
+			}
+		}
+	}
+	return out
+}
+
+// wordsAt lists where word stands in text with no letter or digit next to it.
+func wordsAt(text, word string) []int {
+	var out []int
+	for from := 0; ; {
+		i := strings.Index(text[from:], word)
+		if i < 0 {
+			return out
+		}
+		i += from
+		end := i + len(word)
+		if (i == 0 || !alphanumeric(text[i-1])) && (end == len(text) || !alphanumeric(text[end])) {
+			out = append(out, i)
+		}
+		from = i + 1
+	}
+}
+
+func alphanumeric(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+// presetOf is what to configure for a pattern.
+func presetOf(text string) string {
+	switch text {
+	case namesOVNKubernetes:
+		return "ovn-kubernetes"
+	case namesKubeOVN:
+		return "kube-ovn"
+	default:
+		return "'" + text + "'"
+	}
+}
+
+// hint says what is probably wrong with how ports are looked for, "" where nothing seems to be: guesses are patterns of
+// ports that would leave their groups.
+func (k *keeper) hint(guesses []guess) string {
+	missing := endpointsOf(k.next.coverage.now.Missing)
+	if len(missing) == 0 {
+		return "" // pods without an address are no reason to think of anything wrong
+	}
+	names := k.client.PortNames()
+	if len(guesses) == 0 {
+		guesses = guessPatterns(missing, names, func(name string) bool {
+			_, ok := slices.BinarySearch(names, name)
+			return ok
+		})
+	}
+	start := fmt.Sprintf("pods are not found by %s: expected logical port %s, the database has", k.ports.names, k.ports.expected(missing[0]))
+	switch {
+	case len(guesses) > 0 && 2*guesses[0].hits >= len(missing):
+		return fmt.Sprintf("%s %s; try --ovn-port-names %s", start, guesses[0].expected, presetOf(guesses[0].text))
+	case len(missing) < k.next.coverage.now.Selected:
+		return "" // others are found by this pattern
+	case len(names) == 0:
+		return start + " no logical ports of pods"
+	default:
+		return fmt.Sprintf("%s names such as %s; check --ovn-port-names", start, strings.Join(names[:min(len(names), 2)], ", "))
+	}
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
