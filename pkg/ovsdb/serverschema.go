@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/ovn-kubernetes/libovsdb/ovsdb"
+
+	"github.com/netloom/netloom/pkg/ovsdb/internal/memo"
 )
 
 // Schema is what the connected server's database can hold. The zero value has nothing.
@@ -14,18 +16,19 @@ type Schema struct {
 	tables  map[string]ovsdb.TableSchema
 }
 
-// ParseSchema reads a schema file, such as those of package schema, for whoever works without a server.
-func ParseSchema(text []byte) (Schema, error) {
+// schemas are those that were parsed. A client that reconnects, and every other one, finds the schema it knows.
+var schemas memo.Memo[Schema]
+
+// ParseSchema reads a schema file, such as those of package schema, or what get_schema returned. Equal texts are parsed
+// once.
+func ParseSchema(text []byte) (Schema, error) { return schemas.Get(text, parseSchema) }
+
+func parseSchema(text []byte) (Schema, error) {
 	var s ovsdb.DatabaseSchema
 	if err := json.Unmarshal(text, &s); err != nil {
 		return Schema{}, fmt.Errorf("read schema: %w", err)
 	}
-	return newSchema(&s), nil
-}
-
-// newSchema reads what get_schema returned.
-func newSchema(s *ovsdb.DatabaseSchema) Schema {
-	return Schema{Version: s.Version, tables: s.Tables}
+	return Schema{Version: s.Version, tables: s.Tables}, nil
 }
 
 // Has says whether there is such a table.

@@ -15,12 +15,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// built builds netloom as its image does, and reads what it is.
+// built builds netloom with the flags of `make build`, so that both find what the other compiled, and reads what it is.
 func built(t *testing.T) (content []byte, modules map[string]string) {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), "netloom")
 	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", bin, "../../cmd/netloom")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, string(out))
 	content, err = os.ReadFile(bin)

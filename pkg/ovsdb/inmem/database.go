@@ -31,21 +31,21 @@ type rowKey struct {
 
 // newDatabase makes an empty database.
 func newDatabase(schema []byte) (*database, error) {
-	name, version, tables, err := parseSchema(schema)
+	parsed, err := parsedSchemas.Get(schema, parseSchema)
 	if err != nil {
 		return nil, err
 	}
 	db := &database{
-		name:    name,
-		version: version,
+		name:    parsed.name,
+		version: parsed.version,
 		schema:  json.RawMessage(schema),
-		tables:  tables,
+		tables:  parsed.tables,
 		rows:    make(map[*table]map[rowID]*row),
 		index:   make(map[*table][]map[string]rowID),
 		strong:  make(map[rowKey]int),
 		weak:    make(map[rowKey]map[rowKey]int),
 	}
-	for _, t := range tables {
+	for _, t := range parsed.tables {
 		db.rows[t] = make(map[rowID]*row)
 		for range t.indexes {
 			db.index[t] = append(db.index[t], make(map[string]rowID))

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/netloom/netloom/pkg/ovsdb/internal/memo"
 )
 
 // schemaFile is a schema as RFC 7047 spells it.
@@ -152,13 +154,22 @@ func (c *column) refs(weak bool) bool {
 		c.refVal != nil && (c.typ.value.RefType == "weak") == weak
 }
 
+// parsedSchema is what a schema file says. Databases share it: tables and columns hold no rows.
+type parsedSchema struct {
+	name, version string
+	tables        map[string]*table
+}
+
+// parsedSchemas are those that some server was started with.
+var parsedSchemas memo.Memo[parsedSchema]
+
 // parseSchema reads a schema file.
-func parseSchema(raw []byte) (name, version string, tables map[string]*table, err error) {
+func parseSchema(raw []byte) (parsedSchema, error) {
 	var file schemaFile
 	if err := json.Unmarshal(raw, &file); err != nil {
-		return "", "", nil, fmt.Errorf("read schema: %w", err)
+		return parsedSchema{}, fmt.Errorf("read schema: %w", err)
 	}
-	tables = make(map[string]*table, len(file.Tables))
+	tables := make(map[string]*table, len(file.Tables))
 	anyRoot := false
 	for name, t := range file.Tables {
 		anyRoot = anyRoot || t.IsRoot
@@ -189,11 +200,11 @@ func parseSchema(raw []byte) (name, version string, tables map[string]*table, er
 			index := make([]*column, len(names))
 			for i, n := range slices.Sorted(slices.Values(names)) {
 				if index[i] = t.byName[n]; index[i] == nil {
-					return "", "", nil, fmt.Errorf("read schema: table %s: index over unknown column %q", name, n)
+					return parsedSchema{}, fmt.Errorf("read schema: table %s: index over unknown column %q", name, n)
 				}
 			}
 			t.indexes = append(t.indexes, index)
 		}
 	}
-	return file.Name, file.Version, tables, nil
+	return parsedSchema{name: file.Name, version: file.Version, tables: tables}, nil
 }

@@ -1,0 +1,36 @@
+// Package memo keeps what was parsed from a text, so that the same text is parsed once.
+package memo
+
+import (
+	"crypto/sha256"
+	"sync"
+)
+
+// most is how many texts are remembered. There are as many schemas as there are versions of OVN in use.
+const most = 8
+
+// Memo remembers values by the content of the texts they were parsed from. The zero value is ready, and safe for
+// concurrent use. Values are shared: nobody may change them.
+type Memo[V any] struct {
+	mu     sync.Mutex
+	values map[[sha256.Size]byte]V
+}
+
+// Get returns what parse made of an equal text, or calls it. An error is returned and not remembered.
+func (m *Memo[V]) Get(text []byte, parse func([]byte) (V, error)) (V, error) {
+	key := sha256.Sum256(text)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if v, ok := m.values[key]; ok {
+		return v, nil
+	}
+	v, err := parse(text)
+	if err != nil {
+		return v, err
+	}
+	if m.values == nil || len(m.values) >= most {
+		m.values = make(map[[sha256.Size]byte]V, most)
+	}
+	m.values[key] = v
+	return v, nil
+}
