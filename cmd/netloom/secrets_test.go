@@ -16,7 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// plantedFile has secrets in Secrets, in objects that are good and in one that is not.
+// plantedFile has secrets in Secrets, in objects that are good and in one that is not. Nothing answers at its pod's address:
+// RFC 6666 has packets to 100::/64 discarded.
 const plantedFile = `
 {apiVersion: v1, kind: Namespace, metadata: {name: edge}}
 ---
@@ -27,7 +28,7 @@ const plantedFile = `
 apiVersion: v1
 kind: Pod
 metadata: {name: cnf-0, namespace: edge, labels: {sdewanPurpose: branch, cnf-account-secret: account}}
-status: {phase: Running, podIP: 127.9.9.9, podIPs: [{ip: 127.9.9.9}], conditions: [{type: Ready, status: "True"}]}
+status: {phase: Running, podIP: "100::1", podIPs: [{ip: "100::1"}], conditions: [{type: Ready, status: "True"}]}
 ---
 apiVersion: batch.sdewan.akraino.org/v1alpha1
 kind: IpsecProposal
