@@ -21,6 +21,8 @@ BENCH      ?= .
 CLUSTERS   ?= 3000
 ROUNDS     ?= 20
 FUNCTIONS  ?= 20
+# make test repeats the same random tests, so that it fails for what changed; make soak takes others each time.
+SEED       ?= $(shell date +%s)
 SHOTS      ?=
 PODS       ?= 10000
 POLICIES   ?= 1000
@@ -102,9 +104,11 @@ fuzz: ## Fuzz every target for FUZZTIME (50000x)
 	done
 
 .PHONY: soak
-soak: ## Run the random tests for longer (CLUSTERS=3000 ROUNDS=20 FUNCTIONS=20)
-	$(GO) test -count=1 -timeout 60m -run TestAgreesWithOracle ./translator -translator.clusters=$(CLUSTERS)
-	$(GO) test -count=$(ROUNDS) -timeout 60m -run Random ./labelcache
+soak: ## Run the random tests for longer (CLUSTERS=3000 ROUNDS=20 FUNCTIONS=20 SEED=clock)
+	$(GO) test -count=1 -timeout 60m -run TestAgreesWithOracle ./translator -translator.clusters=$(CLUSTERS) -translator.seed=$(SEED)
+	for round in $$(seq $(ROUNDS)); do $(GO) test -count=1 -run Random ./labelcache -seed=$$(($(SEED) + round)); done
+	$(GO) test -count=1 -timeout 60m -run TestGenerated ./test/scenario -scenario.seed=$(SEED)
+	$(GO) test -count=1 -timeout 60m -run Oracle ./pkg/query -query.seed=$(SEED)
 	$(GO) test -count=$(ROUNDS) -timeout 60m -run TestContract ./backends/...
 	$(GO) test -count=1 -timeout 60m -run TestSoak ./test/edge -edge.functions=$(FUNCTIONS) -edge.replicas=3 -edge.resources=200 -edge.rounds=4
 

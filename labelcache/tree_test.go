@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -15,9 +14,6 @@ func newTreeRand(t *testing.T) *rand.Rand {
 	t.Helper()
 	s, ok := flag.Lookup("seed").Value.(flag.Getter).Get().(uint64)
 	require.True(t, ok)
-	if s == 0 {
-		s = uint64(time.Now().UnixNano())
-	}
 	t.Logf("seed %d", s)
 	return rand.New(rand.NewPCG(s, 1))
 }

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -23,7 +22,7 @@ import (
 )
 
 var (
-	seedFlag = flag.Uint64("translator.seed", 0, "repeat the run of this seed; 0 takes a new one")
+	seedFlag = flag.Uint64("translator.seed", 1, "seed of the random clusters")
 	clusters = flag.Int("translator.clusters", 60, "how many random clusters are compared with the oracle")
 )
 
@@ -34,9 +33,6 @@ const probesPerState = 300
 // translator that lived through the changes with one that starts from scratch.
 func TestAgreesWithOracle(t *testing.T) {
 	seed := *seedFlag
-	if seed == 0 {
-		seed = uint64(time.Now().UnixNano())
-	}
 	t.Logf("repeat with -translator.seed=%d", seed)
 	for i := range uint64(*clusters) {
 		size := policygen.Size{Odd: (seed+i)%3 == 0} // by the seed, so that it repeats alone

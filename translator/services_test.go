@@ -278,9 +278,6 @@ func TestServiceProblemsGo(t *testing.T) {
 // TestServicesInAnyOrder puts the objects of a crowded cluster in random orders, with snapshots in between.
 func TestServicesInAnyOrder(t *testing.T) {
 	seed := *seedFlag
-	if seed == 0 {
-		seed = uint64(time.Now().UnixNano())
-	}
 	t.Logf("repeat with -translator.seed=%d", seed)
 	for i := range uint64(10) {
 		c := policygen.Generate(seed+i, policygen.Size{Services: 20, Nodes: 3})

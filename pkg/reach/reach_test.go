@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -96,13 +95,7 @@ func endOf(p reach.Place) oracle.End {
 // TestImpactIsTheDifference compares with what the oracle says before and after a change.
 func TestImpactIsTheDifference(t *testing.T) {
 	changed := 0
-	fresh := uint64(time.Now().UnixNano())
-	t.Logf("the seeds are 0 to 149 and %d", fresh)
-	for i := range uint64(151) {
-		seed := i
-		if i == 150 {
-			seed = fresh
-		}
+	for seed := range uint64(150) {
 		c := policygen.Generate(seed, policygen.Size{})
 		before := translate(t, c)
 		rng := policygen.NewRand(seed)

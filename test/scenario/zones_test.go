@@ -4,7 +4,6 @@ import (
 	"net/netip"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -24,9 +23,6 @@ type zones map[string]*process
 // its source's node let it out and those of its destination's node let it in; that has to be what the oracle says.
 func TestGeneratedZones(t *testing.T) {
 	seed := *seedFlag
-	if seed == 0 {
-		seed = uint64(time.Now().UnixNano())
-	}
 	t.Logf("repeat with -scenario.seed=%d", seed)
 	for _, b := range []Backend{
 		{Name: "memory", Fresh: memorytest.New},
