@@ -28,3 +28,11 @@ type Backend interface {
 type Waker interface {
 	Wake() <-chan struct{}
 }
+
+// Watcher is a backend that notices at once when somebody else changes what it owns. Its Waker wakes the loop then.
+type Watcher interface {
+	// ChangedByOthers reports whether somebody else may have changed, inserted or deleted what the backend owns since the
+	// last plan from read-back began. It asks the target nothing. Like the methods of Backend it is called by one
+	// goroutine at a time with them.
+	ChangedByOthers() bool
+}

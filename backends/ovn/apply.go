@@ -36,6 +36,7 @@ func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
 	if pending != nil {
 		pending.commit()
 	}
+	b.checkApplied(ctx, p.Ops)
 	return nil
 }
 

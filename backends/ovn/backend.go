@@ -49,6 +49,7 @@ type Backend struct {
 
 	balancing balancing
 	seen      *topology // nil before the first look
+	watch     watch
 
 	model     *model   // nil when it is not known what the target holds
 	pending   *pending // what the last plan would make of the model
@@ -170,10 +171,13 @@ func (b *Backend) renderer(want *intent.Snapshot, schema ovsdb.Schema) *renderer
 	}
 }
 
-// planAll renders everything, reads back everything and compares.
+// planAll renders everything, reads back everything and compares. What others do from now on is recorded.
 func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot) (*backends.Plan, error) {
 	epoch, schema := b.client.Epoch(), b.client.Schema()
 	b.ports.kept, b.ports.keptNames = nil, nil
+	if err := b.beginWatch(ctx); err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
 	r := b.renderer(want, schema)
 	next := newModel()
 	next.revision, next.epoch, next.isolated = want.Revision(), epoch, isolatedBy(want)

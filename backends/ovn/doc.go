@@ -34,6 +34,15 @@
 // Load_Balancer_Group has no external_ids, and a Chassis_Template_Var may hold what others wrote: there the UUID alone says
 // that the row is ours, and the name that a variable is. In switches and routers, ours are the references to rows of ours.
 //
+// # How changes by others are noticed
+//
+// From each read-back on the database reports changes of rows with our mark, of load balancer groups, and of references in
+// switches and routers. After each plan they are compared with what its operations were to change, element by element: the
+// cost is that of the plan, whatever the size of the rows. A server reports what a transaction changed before it replies to
+// it, so what no operation explains is the work of others, and ChangedByOthers asks for a read-back. What was to change and
+// is not reported, because it was so before or because somebody undid it, is asked for by a select of that row. References
+// to deleted logical ports go by themselves. Not watched: our variables in Chassis_Template_Var rows of others.
+//
 // # Who may write
 //
 // Who claimed the database (NB_Global.external_ids, KeyClaim) begins each transaction with a wait that no later claim was

@@ -278,6 +278,7 @@ func TestSourcesAreKeptAwayAtEveryDoor(t *testing.T) {
 	require.NotNil(t, r.pairs(t, "Load_Balancer", "shop/web:tcp:external", "vips"))
 	r.requireSettled(t, snap)
 
+	r.others = true // who deletes a switch deletes its ACLs
 	r.deleteSwitch(t, "pods")
 	r.deleteSwitch(t, "outside", "gw")
 	r.addSwitch(t, "pods2", "gw")

@@ -28,6 +28,7 @@ type rig struct {
 	client  *ovsdb.Client
 	backend *ovn.Backend
 	reached intent.Revision
+	others  bool // others change rows of ours
 }
 
 func newRig(t testing.TB, ports string) *rig {
@@ -97,6 +98,9 @@ func (r *rig) reconcile(t testing.TB, want *intent.Snapshot) *backends.Plan {
 	t.Helper()
 	p := r.plan(t, want)
 	require.NoError(t, r.backend.Apply(t.Context(), p))
+	if !p.Full && !r.others { // what others did just before a read-back may be reported after it began
+		require.False(t, r.backend.ChangedByOthers(), "changes of our own were taken for those of others")
+	}
 	r.reached = want.Revision()
 	return p
 }

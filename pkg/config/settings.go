@@ -79,7 +79,7 @@ func loopSettings() []Setting {
 	return []Setting{
 		interval("min-interval", "0s", 0, "least time between two writes to a target; changes in between are written together",
 			func(c *Config) *duration { return &c.MinInterval }),
-		interval("drift-interval", "5m0s", 0, "time between two read-backs of everything that is owned; 0 never reads back while all goes well",
+		interval("drift-interval", "5m0s", 0, "time between two read-backs of everything that is owned, for changes by others that a target does not report; 0 never reads back while all goes well",
 			func(c *Config) *duration { return &c.DriftInterval }),
 		interval("retry-min", "250ms", 1, "first pause after an error; it doubles with every further one",
 			func(c *Config) *duration { return &c.RetryMin }),

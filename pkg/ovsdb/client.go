@@ -17,6 +17,7 @@ type Client struct {
 	wake      chan struct{}
 	ports     *portIndex
 	topology  *topology
+	rows      rowLog
 	dial      func(ctx context.Context, network, address string) (net.Conn, error)
 
 	mu      sync.Mutex
@@ -104,8 +105,8 @@ func (c *Client) report(at endpoint, end ending, told map[string]string) {
 	}
 }
 
-// Wake is a channel of size one that receives after the connection was established or lost and after logical
-// ports, switches or routers appeared, disappeared or changed.
+// Wake is a channel of size one that receives after the connection was established or lost, after logical
+// ports, switches or routers appeared, disappeared or changed, and after changes of rows that WatchRows watches.
 func (c *Client) Wake() <-chan struct{} { return c.wake }
 
 func (c *Client) wakeUp() {

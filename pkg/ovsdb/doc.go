@@ -5,10 +5,10 @@
 // leader of a RAFT cluster, leaves a server that stopped answering and comes back after every loss. Each connection is
 // a new Epoch; whoever holds state of the database reads it back when the epoch moved.
 //
-// Only the table Logical_Switch_Port is monitored, because ports are found, not made, and must be noticed when they
-// appear. Everything else is written with Transact and read back with Select. Monitoring what one writes is what makes
-// a mutation of a large set expensive for the usual clients: the server answers in a quarter of a millisecond, the
-// client then spends many on its cache.
+// Only the tables of logical ports, switches and routers are monitored with their content, because they are found, not
+// made. Everything else is written with Transact and read back with Select: a copy of what one writes is what makes a
+// mutation of a large set expensive for the usual clients. WatchRows has the server report changes of such rows, as
+// differences and without a copy, so that changes by others can be noticed.
 //
 // Types of the protocol (rows, operations, conditions) are those of libovsdb. Its client is not used: it shares one
 // context among all endpoints, so that a hung server that still accepts connections keeps it for ever, and it blocks

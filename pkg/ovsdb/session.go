@@ -25,6 +25,7 @@ const (
 	monitorServer   = "server"
 	monitorPorts    = "ports"
 	monitorTopology = "topology"
+	monitorRows     = "rows"
 )
 
 // session is one connection that may become the client's.
@@ -203,7 +204,7 @@ func (c *Client) monitor(
 
 // notified handles what the server says unasked. The reader of s calls it.
 func (c *Client) notified(s *session, method string, params json.RawMessage) {
-	if method != "update" {
+	if method != "update" && method != "update2" {
 		return
 	}
 	var pair []json.RawMessage
@@ -227,6 +228,8 @@ func (c *Client) notified(s *session, method string, params json.RawMessage) {
 	case monitorTopology:
 		changed, err := c.topology.take(pair[1], false)
 		c.heard(s, changed, err)
+	case monitorRows:
+		c.heard(s, false, c.rowsChanged(s, pair[1]))
 	}
 }
 

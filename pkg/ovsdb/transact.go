@@ -25,6 +25,8 @@ func (c *Client) Transact(ctx context.Context, ops []ovsdb.Operation) ([]ovsdb.O
 	if s == nil {
 		return nil, ErrNotConnected
 	}
+	c.rows.writes(1)
+	defer c.rows.writes(-1)
 	return c.transact(ctx, s, ops, 0)
 }
 

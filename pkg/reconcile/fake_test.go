@@ -30,6 +30,8 @@ type target struct {
 	closed    bool
 
 	isolated, leaving int // what plans say
+
+	tampered bool // somebody else changed rows since the last read-back
 }
 
 type planned struct {
@@ -59,6 +61,9 @@ func (t *target) Plan(ctx context.Context, want *intent.Snapshot, since intent.R
 		t.resync--
 		p.Resync = true
 		return p, nil
+	}
+	if _, ok := want.Since(since); !ok {
+		t.tampered = false
 	}
 	wanted := map[string]bool{}
 	for s := range want.Sets() {
@@ -114,6 +119,21 @@ func (t *target) Apply(ctx context.Context, p *backends.Plan) error {
 func (t *target) Close() error {
 	t.closed = true
 	return nil
+}
+
+func (t *target) ChangedByOthers() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.tampered
+}
+
+// tamper deletes a row, and the target notices.
+func (t *target) tamper(name string) {
+	t.mu.Lock()
+	delete(t.rows, name)
+	t.tampered = true
+	t.mu.Unlock()
+	t.poke()
 }
 
 // stray puts rows into t that nobody asked for.

@@ -22,6 +22,8 @@ type Loop struct {
 	wake  chan struct{}   // size one: any number of wakes before a round are one
 	urge  chan struct{}   // likewise, of Force
 	nudge <-chan struct{} // the backend's own; nil when it has none
+	// changedByOthers asks the backend whether somebody else changed the target; nil when it cannot say.
+	changedByOthers func() bool
 
 	// Only Run's goroutine touches these.
 	pace    pace
@@ -41,6 +43,9 @@ func New(b backends.Backend, latest func() *intent.Snapshot, opts Options) *Loop
 	l := &Loop{backend: b, latest: latest, opts: opts.withDefaults(), wake: make(chan struct{}, 1), urge: make(chan struct{}, 1)}
 	if w, ok := b.(backends.Waker); ok {
 		l.nudge = w.Wake()
+	}
+	if w, ok := b.(backends.Watcher); ok {
+		l.changedByOthers = w.ChangedByOthers
 	}
 	l.pace = pace{opts: &l.opts, woken: true}
 	l.status.Target = opts.Target
@@ -88,6 +93,7 @@ func (l *Loop) Run(ctx context.Context) error {
 			break
 		}
 		l.pace.end(m, time.Now())
+		l.pace.changed = m == converged && l.changed()
 		l.note(func(s *Status) {
 			s.NextRetry = time.Time{}
 			if m == failed || m == cutOff {
@@ -144,6 +150,9 @@ func (l *Loop) wait(ctx context.Context) bool {
 	}
 	return false
 }
+
+// changed says whether somebody else changed the target since it was last read back.
+func (l *Loop) changed() bool { return l.changedByOthers != nil && l.changedByOthers() }
 
 // collect takes the wakes that came so far: the round that begins answers them.
 func (l *Loop) collect() {

@@ -29,6 +29,10 @@ type pace struct {
 	readBack time.Time // when everything was read back last
 	failures int       // in a row, refused read-backs included
 	pause    time.Duration
+
+	changed bool      // somebody else changed the target, and no read-back has begun since
+	answers int       // read-backs because of that, in a row
+	last    time.Time // when the last of them began
 }
 
 // begin notes that a round starts, which will see everything that happened until now.
@@ -71,7 +75,18 @@ func (p *pace) due() (time.Time, bool) {
 	case refused, withheld:
 		return p.next(max(p.opts.MinInterval, p.refusalPause()), p.ended)
 	case converged:
-		return p.next(p.opts.MinInterval, p.readBack)
+		due, ok := p.next(p.opts.MinInterval, p.readBack)
+		if !p.changed {
+			return due, ok
+		}
+		answer := p.answer(p.ended)
+		if earliest := p.ended.Add(p.opts.MinInterval); answer.Before(earliest) {
+			answer = earliest
+		}
+		if !ok || answer.Before(due) {
+			due = answer
+		}
+		return due, true
 	default:
 		return time.Time{}, false
 	}
@@ -102,6 +117,25 @@ func (p *pace) next(gap time.Duration, since time.Time) (time.Time, bool) {
 		drift = earliest
 	}
 	return drift, p.opts.MaxInterval > 0
+}
+
+// answer is when a change by somebody else is answered with a read-back: at once after a quiet time, otherwise after a
+// pause that grows from RetryMin to RetryMax while changes go on, so that nobody can make a target do nothing else.
+func (p *pace) answer(now time.Time) time.Time {
+	if p.answers == 0 {
+		return now
+	}
+	return p.last.Add(backoff(p.opts.RetryMin, p.opts.RetryMax, p.answers-1))
+}
+
+// answered notes that a read-back begins because of such a change.
+func (p *pace) answered(now time.Time) {
+	if now.Sub(p.last) >= 2*p.opts.RetryMax {
+		p.answers = 0
+	}
+	p.answers++
+	p.last = now
+	p.changed = false
 }
 
 // checkDrift says whether everything has to be read back although nothing went wrong.

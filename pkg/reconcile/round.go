@@ -36,10 +36,21 @@ func (l *Loop) round(ctx context.Context) mood {
 		m = l.attempt(ctx, want, since, force)
 	}
 	// Drift shows only against a revision that the target agreed with, so what was new has gone first.
-	if since == 0 || m == converged && l.pace.checkDrift(time.Now()) {
+	if since == 0 || m == converged && l.checkDrift() {
 		m = l.attempt(ctx, want, 0, force)
 	}
 	return l.finish(m, calls)
+}
+
+// checkDrift says whether everything has to be read back although nothing went wrong: at the drift interval, and when
+// somebody else changed the target.
+func (l *Loop) checkDrift() bool {
+	now := time.Now()
+	if l.changed() && !now.Before(l.pace.answer(now)) {
+		l.pace.answered(now)
+		return true
+	}
+	return l.pace.checkDrift(now)
 }
 
 // finish spends the calls of Force that were made before a round that converged.

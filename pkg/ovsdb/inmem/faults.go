@@ -55,6 +55,13 @@ func (s *Server) fault() (stage Stage, fails bool) {
 	return stage, fails
 }
 
+// WithoutConditions makes the server one that knows no conditional monitors, as ovsdb-server before 2.6.
+func (s *Server) WithoutConditions() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unconditional = true
+}
+
 // Drop ends every connection. Clients may come back at once.
 func (s *Server) Drop() {
 	s.mu.Lock()

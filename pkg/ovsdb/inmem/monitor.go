@@ -17,6 +17,8 @@ type monitor struct {
 type watch struct {
 	columns                         []*column
 	initial, inserts, dels, changes bool
+	// where lists clauses, one of which a row has to meet to be seen by monitor_cond; nil is every row.
+	where []clause
 }
 
 // newMonitor reads the parameters behind the database's name.
@@ -34,7 +36,7 @@ func newMonitor(db *database, version int, params []json.RawMessage) (*monitor, 
 		if t == nil {
 			return nil, faultf(syntaxError, "no table named %s", name)
 		}
-		w, f := newWatch(t, raw)
+		w, f := newWatch(t, raw, version > 1)
 		if f != nil {
 			return nil, f
 		}
@@ -43,9 +45,10 @@ func newMonitor(db *database, version int, params []json.RawMessage) (*monitor, 
 	return m, nil
 }
 
-func newWatch(t *table, raw json.RawMessage) (*watch, *fault) {
+func newWatch(t *table, raw json.RawMessage, conditional bool) (*watch, *fault) {
 	type request struct {
-		Columns []string `json:"columns"`
+		Columns []string          `json:"columns"`
+		Where   []json.RawMessage `json:"where"`
 		Select  struct {
 			Initial *bool `json:"initial"`
 			Insert  *bool `json:"insert"`
@@ -67,6 +70,14 @@ func newWatch(t *table, raw json.RawMessage) (*watch, *fault) {
 		w.inserts = w.inserts || wanted(r.Select.Insert)
 		w.dels = w.dels || wanted(r.Select.Delete)
 		w.changes = w.changes || wanted(r.Select.Modify)
+		if r.Where != nil && !conditional {
+			return nil, faultf(syntaxError, "Parsing monitor request failed: Member 'where' is present but not allowed here.")
+		}
+		clauses, f := newClauses(t, r.Where)
+		if f != nil {
+			return nil, f
+		}
+		w.where = append(w.where, clauses...)
 		if r.Columns == nil {
 			w.columns = t.columns
 		}
@@ -88,8 +99,13 @@ func (m *monitor) first() json.RawMessage {
 		if !w.initial || len(m.db.rows[t]) == 0 {
 			continue
 		}
-		updates[t.name] = make(map[rowID]json.RawMessage, len(m.db.rows[t]))
 		for id, r := range m.db.rows[t] {
+			if !w.sees(r) {
+				continue
+			}
+			if updates[t.name] == nil {
+				updates[t.name] = make(map[rowID]json.RawMessage)
+			}
 			if m.version == 1 {
 				updates[t.name][id] = object("new", appendCells(nil, r, w.columns))
 			} else {
@@ -162,20 +178,23 @@ func (w *watch) update(ch *change) json.RawMessage {
 	return nil
 }
 
-// update2 is a change as monitor_cond reports it.
+// update2 is a change as monitor_cond reports it: a row that comes to meet the condition is inserted, one that ceases to
+// is deleted.
 func (w *watch) update2(ch *change) json.RawMessage {
+	was, is := ch.old != nil && w.sees(ch.old), ch.now != nil && w.sees(ch.now)
 	switch {
-	case ch.old == nil:
+	case !was && !is:
+	case !was:
 		if w.inserts {
 			return object("insert", appendCells(nil, ch.now, set(ch.now, w.columns)))
 		}
-	case ch.now == nil:
+	case !is:
 		if w.dels {
 			return json.RawMessage(`{"delete":null}`)
 		}
 	case w.changes:
 		changed := w.changed(ch)
-		if len(changed) == 0 {
+		if len(changed) == 0 && !w.asked(ch) {
 			return nil
 		}
 		diff := &row{cells: make([]datum, len(ch.now.cells))}

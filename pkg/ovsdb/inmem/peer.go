@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"time"
 )
@@ -146,7 +147,11 @@ func (p *peer) handle(r *request) bool {
 	defer s.mu.Unlock()
 	var result json.RawMessage
 	var f *fault
-	switch r.Method {
+	method := r.Method
+	if s.unconditional && strings.HasPrefix(method, "monitor_cond") {
+		method = ""
+	}
+	switch method {
 	case "echo":
 		result = marshal(r.Params)
 	case "list_dbs":

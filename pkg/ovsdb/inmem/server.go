@@ -30,8 +30,10 @@ type Server struct {
 	hung     chan struct{} // closed by Resume; nil while not hung
 	serial   uint64        // of the last uuid given
 	faults   []injected
-	stats    Stats
-	work     sync.WaitGroup
+	// unconditional servers know the monitor of RFC 7047 only.
+	unconditional bool
+	stats         Stats
+	work          sync.WaitGroup
 }
 
 // NewServer makes a server with one empty database of the given schema, and _Server. It does not listen: see Start.

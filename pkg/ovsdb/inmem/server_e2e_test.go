@@ -118,7 +118,7 @@ func watch(t *testing.T, endpoint string) func() map[string]any {
 	raw.Notify = func(method string, params json.RawMessage) {
 		var pair []any
 		require.NoError(t, json.Unmarshal(params, &pair))
-		heard[method] = pair
+		heard[fmt.Sprint(method, " ", pair[0])] = pair
 	}
 	for _, method := range []string{"monitor", "monitor_cond"} {
 		requests := make(map[string]any)
@@ -131,6 +131,8 @@ func watch(t *testing.T, endpoint string) func() map[string]any {
 		_, err := raw.Call(method, database, method, requests)
 		require.NoError(t, err)
 	}
+	_, err := raw.Call("monitor_cond", database, "conditional", conditional())
+	require.NoError(t, err)
 	return func() map[string]any {
 		clear(heard)
 		for range 2 { // the real server may answer the first before it tells the news
@@ -138,6 +140,24 @@ func watch(t *testing.T, endpoint string) func() map[string]any {
 			require.NoError(t, err)
 		}
 		return maps.Clone(heard)
+	}
+}
+
+// conditional is a request for some rows of three tables, which rows come to meet and cease to meet.
+func conditional() map[string]any {
+	return map[string]any{
+		"Address_Set": map[string]any{
+			"columns": []string{"addresses", "external_ids"}, "select": map[string]any{"initial": false},
+			"where": []any{[]any{"external_ids", "includes", []any{"map", []any{[]any{"a", "x"}}}}},
+		},
+		"ACL": map[string]any{
+			"columns": []string{"match"}, "where": []any{[]any{"priority", ">", 1}, []any{"action", "==", "drop"}},
+		},
+		"Logical_Switch_Port": map[string]any{
+			"columns": []string{"name"}, "where": []any{true},
+			"select": map[string]any{"initial": false, "insert": false, "modify": false},
+		},
+		"Port_Group": map[string]any{"columns": []string{"ports"}, "where": []any{false}},
 	}
 }
 

@@ -1,0 +1,236 @@
+package ovn
+
+import (
+	"maps"
+	"strconv"
+
+	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/ovsdb"
+)
+
+// expectations say what applied ops change in rows, by UUID.
+type expectations map[string]*expectation
+
+// expectation is what becomes of one row. It follows what the database reports, and costs as much as that.
+type expectation struct {
+	table, uuid string
+	created     bool
+	gone        bool             // it is deleted, or loses our mark
+	cells       map[string]*cell // by column
+	deleted     map[string]bool  // the rows that the same ops delete: references to them go by themselves
+}
+
+// cell is one column of a row: pairs of a map, elements of a set with no value, or the one value under "".
+type cell struct {
+	state, want map[string]string
+	// known are the elements that the ops add or remove, where they do not set the whole column.
+	known map[string]bool
+	whole bool
+}
+
+// outcome is how an expectation came true.
+type outcome uint8
+
+const (
+	other outcome = iota // the row holds something else
+	short                // less was reported than expected: it was so before, or somebody has undone it
+	met
+)
+
+// expect says what ops change.
+func (b *Backend) expect(ops []backends.Op) expectations {
+	out, deleted := expectations{}, map[string]bool{}
+	for i := range ops {
+		op, native := &ops[i], nativeOf(ops[i])
+		if op.Kind == tableTemplateVars && native.uuid != b.names.uuid(tableTemplateVars, op.Name) {
+			continue // a row of others with variables of ours: it is not watched
+		}
+		e := out[native.uuid]
+		if e == nil {
+			e = &expectation{table: op.Kind, uuid: native.uuid, cells: map[string]*cell{}, deleted: deleted}
+			out[native.uuid] = e
+		}
+		e.add(op, native)
+		if op.Verb == backends.Delete {
+			deleted[native.uuid] = true
+		}
+	}
+	return out
+}
+
+func (e *expectation) add(op *backends.Op, native nativeOp) {
+	switch op.Verb {
+	case backends.Create:
+		e.created = true
+		r := decode(e.table, native.op.Row)
+		for column := range columnsOf(e.table) {
+			e.cells[column] = &cell{state: map[string]string{}, want: content(r, column), whole: true}
+		}
+	case backends.Update:
+		for column := range op.After {
+			before, after := &row{table: e.table, fields: op.Before}, &row{table: e.table, fields: op.After}
+			e.cells[column] = &cell{state: content(before, column), want: content(after, column), whole: true}
+		}
+	case backends.Mutate:
+		for _, m := range native.op.Mutations {
+			e.mutate(op, &m)
+		}
+	case backends.Delete:
+		e.gone = true
+	case backends.Reload:
+	}
+}
+
+func (e *expectation) mutate(op *backends.Op, m *libovsdb.Mutation) {
+	if m.Column == columnExternalIDs {
+		e.gone = true // only marks are taken away one by one
+		return
+	}
+	c := e.cells[m.Column]
+	if c == nil {
+		c = &cell{state: map[string]string{}, want: map[string]string{}, known: map[string]bool{}}
+		e.cells[m.Column] = c
+	}
+	add := m.Mutator == libovsdb.MutateOperationInsert
+	pairs := map[string]string{}
+	if columnsOf(e.table)[m.Column] == columnPairs {
+		fields := op.Before
+		if add {
+			fields = op.After
+		}
+		pairs, _ = fields[m.Column].(map[string]string) // a mutation names keys that it replaces, too
+	} else {
+		for _, v := range ovsdb.Strings(m.Value) {
+			pairs[v] = ""
+		}
+	}
+	for k, v := range pairs {
+		if !add && !c.whole && !c.known[k] {
+			c.state[k] = v
+		}
+		if !c.whole {
+			c.known[k] = true
+		}
+		if add {
+			c.want[k] = v
+		} else {
+			delete(c.want, k)
+		}
+	}
+}
+
+// explains follows a reported change, and says whether it can be one that was expected.
+func (e *expectation) explains(b *Backend, change *ovsdb.RowChange) bool {
+	switch change.Event {
+	case ovsdb.RowDeleted:
+		return e.gone
+	case ovsdb.RowInserted:
+		if e.gone {
+			return false
+		}
+		r := decode(e.table, change.Columns)
+		for column, c := range e.cells {
+			c.state = content(r, column)
+			if !c.whole {
+				maps.DeleteFunc(c.state, func(k, _ string) bool { return !c.known[k] })
+			}
+		}
+		return true
+	case ovsdb.RowUpdated:
+		return e.gone || e.follows(b, change)
+	default:
+		return false
+	}
+}
+
+// follows applies the changed columns of a row, and says whether only expected ones are among them.
+func (e *expectation) follows(b *Backend, change *ovsdb.RowChange) bool {
+	r := decode(e.table, change.Columns)
+	host := e.table == tableSwitch || e.table == tableRouter
+	for column := range change.Columns {
+		c, pairs := e.cells[column], content(r, column)
+		switch columnsOf(e.table)[column] {
+		case columnMap, columnSet, columnPairs:
+		case columnString, columnOptional, columnInt, columnBool:
+			if c == nil {
+				return false
+			}
+			c.state = pairs
+			continue
+		}
+		for k, v := range pairs {
+			switch {
+			case e.deleted[k]:
+			case c != nil && (c.whole || c.known[k]):
+				c.toggle(k, v)
+			case !host || b.ownsReferent(k):
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// toggle applies one pair of a difference: it came, or has a new value, or was there and went.
+func (c *cell) toggle(k, v string) {
+	if was, ok := c.state[k]; ok && was == v {
+		delete(c.state, k)
+		return
+	}
+	c.state[k] = v
+}
+
+// outcome compares what was reported with what was expected. Logical ports that are not there any more are in no group.
+func (e *expectation) outcome(b *Backend) outcome {
+	if e.gone {
+		return met
+	}
+	result := met
+	for column, c := range e.cells {
+		vanished := func(k, _ string) bool {
+			if column != "ports" {
+				return e.deleted[k]
+			}
+			_, there := b.client.PortName(k)
+			return !there
+		}
+		maps.DeleteFunc(c.want, vanished)
+		maps.DeleteFunc(c.state, vanished)
+		switch {
+		case maps.Equal(c.state, c.want):
+		case c.whole:
+			return other
+		default:
+			result = short
+		}
+	}
+	return result
+}
+
+// content spells a column as a cell does. It has no pairs where the column holds what a column never set does.
+func content(r *row, column string) map[string]string {
+	out := map[string]string{}
+	switch v := r.fields[column].(type) {
+	case string:
+		if v != "" {
+			out[""] = v
+		}
+	case int:
+		if v != 0 {
+			out[""] = strconv.Itoa(v)
+		}
+	case bool:
+		if v {
+			out[""] = "true"
+		}
+	case map[string]string:
+		maps.Copy(out, v)
+	}
+	for _, v := range r.sets[column] {
+		out[v] = ""
+	}
+	maps.Copy(out, r.maps[column])
+	return out
+}

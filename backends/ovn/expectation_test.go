@@ -1,0 +1,52 @@
+package ovn
+
+import (
+	"testing"
+
+	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/ovsdb"
+)
+
+// TestExpectations follows what a database reports while netloom adds an address to a set and takes another away.
+func TestExpectations(t *testing.T) {
+	set := &row{table: tableAddressSet, uuid: "s", name: "s"}
+	ops := []backends.Op{mutateRow(set, "addresses", []string{"new"}, []string{"old"})}
+	update := func(addresses ...string) ovsdb.RowChange {
+		return ovsdb.RowChange{Event: ovsdb.RowUpdated, Table: tableAddressSet, UUID: "s", Columns: libovsdb.Row{
+			"addresses": ovsdb.Set(addresses),
+		}}
+	}
+	for _, tc := range []struct {
+		name      string
+		changes   []ovsdb.RowChange
+		explained bool
+		want      outcome
+	}{
+		{"both are reported", []ovsdb.RowChange{update("new", "old")}, true, met},
+		{"one by one, as two transactions", []ovsdb.RowChange{update("old"), update("new")}, true, met},
+		{"nothing is reported", nil, true, short},
+		{"one is missing", []ovsdb.RowChange{update("new")}, true, short},
+		{"somebody undid it", []ovsdb.RowChange{update("new", "old"), update("old")}, true, short},
+		{"somebody added another", []ovsdb.RowChange{update("new", "old", "third")}, false, 0},
+		{"somebody changed another column", []ovsdb.RowChange{update("new", "old"), {
+			Event: ovsdb.RowUpdated, Table: tableAddressSet, UUID: "s", Columns: libovsdb.Row{"name": "t"},
+		}}, false, 0},
+		{"the row was deleted", []ovsdb.RowChange{{Event: ovsdb.RowDeleted, Table: tableAddressSet, UUID: "s"}}, false, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			b := &Backend{names: newNamer("a")}
+			e := b.expect(ops)["s"]
+			explained := true
+			for i := range tc.changes {
+				explained = explained && e.explains(b, &tc.changes[i])
+			}
+			require.Equal(t, tc.explained, explained)
+			if explained {
+				require.Equal(t, tc.want, e.outcome(b))
+			}
+		})
+	}
+}
