@@ -23,7 +23,7 @@ func (g *gateway) said(o Object, pod *v1alpha1.PodStatus) (v1alpha1.PodStatus, s
 	if !g.silent() || observed(o) != o.GetGeneration() {
 		return none, "", false
 	}
-	_, had := look(o)
+	_, had, _ := v1alpha1.ResourceOf(o)
 	ready := find(conditionsOf(had), v1alpha1.ConditionReady)
 	if _, lists := had.(*v1alpha1.SdewanStatus); !lists { // all pods hold it, or it is not known which
 		p := *pod
@@ -46,7 +46,7 @@ func (g *gateway) said(o Object, pod *v1alpha1.PodStatus) (v1alpha1.PodStatus, s
 
 // Said is the state that an object's status says, with its message; "" where it says none.
 func Said(o Object) (state, message string) {
-	_, had := look(o)
+	_, had, _ := v1alpha1.ResourceOf(o)
 	switch s := had.(type) {
 	case *v1alpha1.SdewanStatus:
 		return string(s.State), s.Message

@@ -127,7 +127,7 @@ func port(n uint16) string {
 
 // podsOf lists the pods that an object's status speaks of.
 func podsOf(o Object) []v1alpha1.PodStatus {
-	_, had := look(o)
+	_, had, _ := v1alpha1.ResourceOf(o)
 	if s, ok := had.(*v1alpha1.SdewanStatus); ok {
 		return s.Pods
 	}
@@ -136,7 +136,7 @@ func podsOf(o Object) []v1alpha1.PodStatus {
 
 // observed is the generation that an object's conditions speak of; 0 when it has none.
 func observed(o Object) int64 {
-	_, had := look(o)
+	_, had, _ := v1alpha1.ResourceOf(o)
 	c := find(conditionsOf(had), v1alpha1.ConditionReady)
 	if c == nil {
 		return 0

@@ -41,14 +41,15 @@ func ScopeOf(o Object, clusterWide bool) (intent.Scope, bool) {
 
 // Differs says whether an object has to be written to become what v says.
 func (v *Verdict) Differs(o Object) (status, finalizers bool) {
-	_, has := look(o)
+	_, has, _ := v1alpha1.ResourceOf(o)
 	return !equality.Semantic.DeepEqual(has, v.Status), !slices.Equal(o.GetFinalizers(), v.Finalizers)
 }
 
 // Of judges an object. It is false for an object that the snapshot does not know as it is now, and for kinds that no
 // gateway holds: there is nothing to say about them.
 func (w *World) Of(o Object) (Verdict, bool) {
-	kind, had := look(o)
+	resource, had, _ := v1alpha1.ResourceOf(o)
+	kind := resource.Kind
 	finalizer := Finalizer(kind)
 	if finalizer == "" {
 		return Verdict{}, false

@@ -112,11 +112,9 @@ func resourceOf(kind Kind) (resource, bool) {
 	if kind == kindSecret {
 		return secretResource(), true
 	}
-	if isSDWAN(kind) {
-		for _, r := range v1alpha1.Resources() {
-			if r.Kind == kind {
-				return sdwanResource(r), true
-			}
+	for _, r := range v1alpha1.Resources() {
+		if r.Kind == kind {
+			return sdwanResource(r), true
 		}
 	}
 	return resource{}, false

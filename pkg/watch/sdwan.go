@@ -3,6 +3,7 @@ package watch
 import (
 	"encoding/json"
 	"io/fs"
+	"slices"
 	"sync"
 
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
@@ -17,54 +18,10 @@ import (
 	"github.com/netloom/netloom/pkg/crdschema"
 )
 
-// emptySDWAN is an empty object of an SD-WAN kind, nil for any other kind.
-func emptySDWAN(kind Kind) object {
-	switch kind { //nolint:exhaustive // the others are none of these
-	case KindCNFHubSite:
-		return &v1alpha1.CNFHubSite{}
-	case KindCNFLocalService:
-		return &v1alpha1.CNFLocalService{}
-	case KindCNFNAT:
-		return &v1alpha1.CNFNAT{}
-	case KindCNFRoute:
-		return &v1alpha1.CNFRoute{}
-	case KindCNFRouteRule:
-		return &v1alpha1.CNFRouteRule{}
-	case KindCNFService:
-		return &v1alpha1.CNFService{}
-	case KindCNFStatus:
-		return &v1alpha1.CNFStatus{}
-	case KindFirewallDNAT:
-		return &v1alpha1.FirewallDNAT{}
-	case KindFirewallForwarding:
-		return &v1alpha1.FirewallForwarding{}
-	case KindFirewallRule:
-		return &v1alpha1.FirewallRule{}
-	case KindFirewallSNAT:
-		return &v1alpha1.FirewallSNAT{}
-	case KindFirewallZone:
-		return &v1alpha1.FirewallZone{}
-	case KindIpsecHost:
-		return &v1alpha1.IpsecHost{}
-	case KindIpsecProposal:
-		return &v1alpha1.IpsecProposal{}
-	case KindIpsecSite:
-		return &v1alpha1.IpsecSite{}
-	case KindMwan3Policy:
-		return &v1alpha1.Mwan3Policy{}
-	case KindMwan3Rule:
-		return &v1alpha1.Mwan3Rule{}
-	case KindNetworkFirewallRule:
-		return &v1alpha1.NetworkFirewallRule{}
-	case KindSdewanApplication:
-		return &v1alpha1.SdewanApplication{}
-	default:
-		return nil
-	}
-}
-
 // isSDWAN says whether a kind is one of SD-WAN resources.
-func isSDWAN(kind Kind) bool { return emptySDWAN(kind) != nil }
+func isSDWAN(kind Kind) bool {
+	return slices.ContainsFunc(v1alpha1.Resources(), func(r v1alpha1.Resource) bool { return r.Kind == kind })
+}
 
 // sdwanResources are the rows of the SD-WAN kinds.
 func sdwanResources() []resource {
@@ -76,10 +33,10 @@ func sdwanResources() []resource {
 }
 
 func sdwanResource(r v1alpha1.Resource) resource {
-	kind, gvr := Kind(r.Kind), v1alpha1.GroupVersion.WithResource(r.Plural)
+	kind, gvr := r.Kind, v1alpha1.GroupVersion.WithResource(r.Plural)
 	return resource{
 		kind: kind, version: v1alpha1.GroupVersion, plural: gvr.GroupResource().String(), namespaced: true,
-		sdwan: true, empty: func() object { return emptySDWAN(kind) },
+		sdwan: true, empty: func() object { return r.New() },
 		complete: func(object) {}, validate: validateSDWAN, trim: trimSDWAN,
 		judge: func(raw json.RawMessage) field.ErrorList { return judgeSDWAN(kind, raw) },
 		listWatch: func(c clients) *cache.ListWatch {

@@ -68,7 +68,9 @@ func TestSDWANResourcesOfACluster(t *testing.T) {
 			kinds = append(kinds, ref.Kind)
 			o, ok := k.Get(ref)
 			require.True(t, ok)
-			require.IsType(t, emptySDWAN(ref.Kind), o)
+			r, _, known := v1alpha1.ResourceOf(o)
+			require.True(t, known)
+			require.Equal(t, ref.Kind, r.Kind)
 		}
 		require.Equal(t, SDWANKinds(), kinds)
 

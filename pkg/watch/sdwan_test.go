@@ -39,7 +39,9 @@ func TestSamplesOfSDWANResources(t *testing.T) {
 			kinds[ref.Kind] = true
 			o, ok := d.Get(ref)
 			require.True(t, ok)
-			require.IsType(t, emptySDWAN(ref.Kind), o)
+			r, _, known := v1alpha1.ResourceOf(o)
+			require.True(t, known)
+			require.Equal(t, ref.Kind, r.Kind)
 		}
 	}
 	require.Len(t, kinds, len(SDWANKinds()))

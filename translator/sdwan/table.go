@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/translator/dirty"
@@ -65,11 +66,13 @@ func NewTable(source field.Source, opts Options, s *sets.Table, queue *dirty.Que
 
 // Put takes in an SD-WAN resource as it is now. It is false for anything else.
 func (t *Table) Put(o any) bool {
-	kind, resource, ok := resourceOf(o)
-	if ok {
-		t.put(object.Ref{Kind: kind, Namespace: resource.GetNamespace(), Name: resource.GetName()}, resource)
+	r, _, ok := v1alpha1.ResourceOf(o)
+	resource, is := o.(v1alpha1.Object)
+	if !ok || !is {
+		return false
 	}
-	return ok
+	t.put(object.Ref{Kind: r.Kind, Namespace: resource.GetNamespace(), Name: resource.GetName()}, resource)
+	return true
 }
 
 func (t *Table) put(ref object.Ref, o metav1.Object) {
@@ -208,18 +211,11 @@ func (t *Table) Unknown() intent.Areas {
 	return t.unknown
 }
 
-// The kinds that others refer to.
-const (
-	kindFirewallZone  = "FirewallZone"
-	kindIpsecProposal = "IpsecProposal"
-	kindMwan3Policy   = "Mwan3Policy"
-)
-
 // compareRank is Ref.Compare, but those whom others refer to come first: then what refers to them is translated once.
 func compareRank(a, b object.Ref) int {
 	rank := func(r object.Ref) int {
 		switch r.Kind {
-		case kindFirewallZone, kindIpsecProposal, kindMwan3Policy:
+		case v1alpha1.KindFirewallZone, v1alpha1.KindIpsecProposal, v1alpha1.KindMwan3Policy:
 			return 0
 		default:
 			return 1

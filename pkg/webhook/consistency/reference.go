@@ -6,22 +6,18 @@ import (
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 )
 
-// The kinds that others refer to.
-const (
-	KindZone     = "FirewallZone"
-	KindPolicy   = "Mwan3Policy"
-	KindProposal = "IpsecProposal"
-)
-
 // reference is the name of another object of the same namespace and CNF in a field.
 type reference struct{ field, kind, name string }
 
 // Kinds lists those that refer to others or are referred to.
 func Kinds() []string {
-	return []string{
-		"FirewallDNAT", "FirewallForwarding", "FirewallRule", "FirewallSNAT", KindZone,
-		"IpsecHost", KindProposal, "IpsecSite", KindPolicy, "Mwan3Rule",
+	var kinds []string
+	for _, r := range v1alpha1.Resources() {
+		if r.RefersTo != "" || r.Referenced() {
+			kinds = append(kinds, r.Kind)
+		}
 	}
+	return kinds
 }
 
 // referencesOf lists what an object refers to. Unset fields refer to nothing.
@@ -29,7 +25,7 @@ func referencesOf(object any) []reference {
 	var all references
 	switch o := object.(type) {
 	case *v1alpha1.Mwan3Rule:
-		all.add("spec.policy", KindPolicy, string(o.Spec.Policy))
+		all.add("spec.policy", v1alpha1.KindMwan3Policy, string(o.Spec.Policy))
 	case *v1alpha1.FirewallRule:
 		all.zones(o.Spec.Src, o.Spec.Dest)
 	case *v1alpha1.FirewallForwarding:
@@ -61,13 +57,13 @@ func (r *references) add(field, kind, name string) {
 }
 
 func (r *references) zones(src, dest v1alpha1.Zone) {
-	r.add("spec.src", KindZone, string(src))
-	r.add("spec.dest", KindZone, string(dest))
+	r.add("spec.src", v1alpha1.KindFirewallZone, string(src))
+	r.add("spec.dest", v1alpha1.KindFirewallZone, string(dest))
 }
 
 func (r *references) proposals(field string, names []v1alpha1.Reference) {
 	for i, n := range names {
-		r.add(fmt.Sprintf("%s[%d]", field, i), KindProposal, string(n))
+		r.add(fmt.Sprintf("%s[%d]", field, i), v1alpha1.KindIpsecProposal, string(n))
 	}
 }
 

@@ -24,60 +24,11 @@ const (
 // GroupVersion is the group and version of every kind here.
 var GroupVersion = schema.GroupVersion{Group: Group, Version: Version}
 
-// Resource is a kind and its name in addresses of the API.
-type Resource struct {
-	Kind   string
-	Plural string
-}
-
-// Resources lists every kind, in alphabetical order.
-func Resources() []Resource {
-	return []Resource{
-		{"CNFHubSite", "cnfhubsites"},
-		{"CNFLocalService", "cnflocalservices"},
-		{"CNFNAT", "cnfnats"},
-		{"CNFRoute", "cnfroutes"},
-		{"CNFRouteRule", "cnfrouterules"},
-		{"CNFService", "cnfservices"},
-		{"CNFStatus", "cnfstatuses"},
-		{"FirewallDNAT", "firewalldnats"},
-		{"FirewallForwarding", "firewallforwardings"},
-		{"FirewallRule", "firewallrules"},
-		{"FirewallSNAT", "firewallsnats"},
-		{"FirewallZone", "firewallzones"},
-		{"IpsecHost", "ipsechosts"},
-		{"IpsecProposal", "ipsecproposals"},
-		{"IpsecSite", "ipsecsites"},
-		{"Mwan3Policy", "mwan3policies"},
-		{"Mwan3Rule", "mwan3rules"},
-		{"NetworkFirewallRule", "networkfirewallrules"},
-		{"SdewanApplication", "sdewanapplications"},
-	}
-}
-
 // AddToScheme makes s know every kind. It returns no error; the signature is the one that clients want.
 func AddToScheme(s *runtime.Scheme) error {
-	s.AddKnownTypes(GroupVersion,
-		&CNFHubSite{}, &CNFHubSiteList{},
-		&CNFLocalService{}, &CNFLocalServiceList{},
-		&CNFNAT{}, &CNFNATList{},
-		&CNFRoute{}, &CNFRouteList{},
-		&CNFRouteRule{}, &CNFRouteRuleList{},
-		&CNFService{}, &CNFServiceList{},
-		&CNFStatus{}, &CNFStatusList{},
-		&FirewallDNAT{}, &FirewallDNATList{},
-		&FirewallForwarding{}, &FirewallForwardingList{},
-		&FirewallRule{}, &FirewallRuleList{},
-		&FirewallSNAT{}, &FirewallSNATList{},
-		&FirewallZone{}, &FirewallZoneList{},
-		&IpsecHost{}, &IpsecHostList{},
-		&IpsecProposal{}, &IpsecProposalList{},
-		&IpsecSite{}, &IpsecSiteList{},
-		&Mwan3Policy{}, &Mwan3PolicyList{},
-		&Mwan3Rule{}, &Mwan3RuleList{},
-		&NetworkFirewallRule{}, &NetworkFirewallRuleList{},
-		&SdewanApplication{}, &SdewanApplicationList{},
-	)
+	for _, r := range Resources() {
+		s.AddKnownTypes(GroupVersion, r.New(), r.newList())
+	}
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil
 }

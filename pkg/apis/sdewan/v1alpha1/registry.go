@@ -1,0 +1,99 @@
+package v1alpha1
+
+import (
+	"reflect"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// The kinds that others refer to.
+const (
+	KindFirewallZone  = "FirewallZone"
+	KindIpsecProposal = "IpsecProposal"
+	KindMwan3Policy   = "Mwan3Policy"
+)
+
+// Object is an object of one of the kinds here.
+type Object interface {
+	runtime.Object
+	metav1.Object
+}
+
+// Resource says all that there is to know about a kind apart from its fields. A new kind is a new row of Resources.
+//
+// +k8s:deepcopy-gen=false
+type Resource struct {
+	Kind   string
+	Plural string // its name in addresses of the API
+	// Finalizer begins the name of the finalizer that ICN SD-EWAN puts on objects of the kind; "" for a kind that no device
+	// keeps.
+	Finalizer string
+	// RefersTo is the kind whose names fields of the kind hold; "" when it refers to none.
+	RefersTo string
+
+	fresh   func() Object
+	newList func() runtime.Object
+	status  func(any) any // a pointer to the status of an object of the kind; nil for one of another
+}
+
+// New makes an empty object of the kind.
+func (r Resource) New() Object { return r.fresh() }
+
+// Referenced says whether objects of another kind refer to this one.
+func (r Resource) Referenced() bool {
+	return slices.ContainsFunc(Resources(), func(o Resource) bool { return o.RefersTo == r.Kind })
+}
+
+// Resources lists every kind, in alphabetical order.
+func Resources() []Resource {
+	return []Resource{
+		resource[*CNFHubSite, *CNFHubSiteList]("cnfhubsites", "cnfhubsite", "", func(o *CNFHubSite) any { return &o.Status }),
+		resource[*CNFLocalService, *CNFLocalServiceList]("cnflocalservices", "cnflocalservice", "", func(o *CNFLocalService) any { return &o.Status }),
+		resource[*CNFNAT, *CNFNATList]("cnfnats", "cnfnat", "", func(o *CNFNAT) any { return &o.Status }),
+		resource[*CNFRoute, *CNFRouteList]("cnfroutes", "rule", "", func(o *CNFRoute) any { return &o.Status }),
+		resource[*CNFRouteRule, *CNFRouteRuleList]("cnfrouterules", "rule", "", func(o *CNFRouteRule) any { return &o.Status }),
+		resource[*CNFService, *CNFServiceList]("cnfservices", "cnfservice", "", func(o *CNFService) any { return &o.Status }),
+		resource[*CNFStatus, *CNFStatusList]("cnfstatuses", "", "", func(o *CNFStatus) any { return &o.Status }),
+		resource[*FirewallDNAT, *FirewallDNATList]("firewalldnats", "dnat", KindFirewallZone, func(o *FirewallDNAT) any { return &o.Status }),
+		resource[*FirewallForwarding, *FirewallForwardingList]("firewallforwardings", "forwarding", KindFirewallZone, func(o *FirewallForwarding) any { return &o.Status }),
+		resource[*FirewallRule, *FirewallRuleList]("firewallrules", "rule", KindFirewallZone, func(o *FirewallRule) any { return &o.Status }),
+		resource[*FirewallSNAT, *FirewallSNATList]("firewallsnats", "snat", KindFirewallZone, func(o *FirewallSNAT) any { return &o.Status }),
+		resource[*FirewallZone, *FirewallZoneList]("firewallzones", "rule", "", func(o *FirewallZone) any { return &o.Status }),
+		resource[*IpsecHost, *IpsecHostList]("ipsechosts", "ipsec.host", KindIpsecProposal, func(o *IpsecHost) any { return &o.Status }),
+		resource[*IpsecProposal, *IpsecProposalList]("ipsecproposals", "proposal", "", func(o *IpsecProposal) any { return &o.Status }),
+		resource[*IpsecSite, *IpsecSiteList]("ipsecsites", "ipsec.site", KindIpsecProposal, func(o *IpsecSite) any { return &o.Status }),
+		resource[*Mwan3Policy, *Mwan3PolicyList]("mwan3policies", "rule", "", func(o *Mwan3Policy) any { return &o.Status }),
+		resource[*Mwan3Rule, *Mwan3RuleList]("mwan3rules", "rule", KindMwan3Policy, func(o *Mwan3Rule) any { return &o.Status }),
+		resource[*NetworkFirewallRule, *NetworkFirewallRuleList]("networkfirewallrules", "networkfirewallrule", "", func(o *NetworkFirewallRule) any { return &o.Status }),
+		resource[*SdewanApplication, *SdewanApplicationList]("sdewanapplications", "rule", "", func(o *SdewanApplication) any { return &o.Status }),
+	}
+}
+
+// resource is the row of the kind whose objects are of the type that O points at, and its lists of the type that L points at.
+func resource[O Object, L runtime.Object](plural, finalizer, refersTo string, status func(O) any) Resource {
+	object, list := reflect.TypeFor[O]().Elem(), reflect.TypeFor[L]().Elem()
+	return Resource{
+		Kind: object.Name(), Plural: plural, Finalizer: finalizer, RefersTo: refersTo,
+		fresh:   func() Object { return reflect.New(object).Interface().(O) },       //nolint:errcheck,forcetypeassert // it is one
+		newList: func() runtime.Object { return reflect.New(list).Interface().(L) }, //nolint:errcheck,forcetypeassert // it is one
+		status: func(o any) any {
+			if one, ok := o.(O); ok {
+				return status(one)
+			}
+			return nil
+		},
+	}
+}
+
+// ResourceOf is the row of an object, and a pointer to its status. It is false for what is of no kind here. Objects as clients
+// decode them do not say their kind themselves.
+func ResourceOf(o any) (r Resource, status any, ok bool) {
+	for _, r := range Resources() {
+		if status := r.status(o); status != nil {
+			return r, status, true
+		}
+	}
+	return Resource{}, nil, false
+}
