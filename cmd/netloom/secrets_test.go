@@ -16,8 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// plantedFile has secrets in Secrets, in objects that are good and in one that is not. Nothing answers at its pod's address:
-// RFC 6666 has packets to 100::/64 discarded.
+// plantedFile has secrets in Secrets, in objects that are good and in one that is not. No connection can be opened to its pod.
 const plantedFile = `
 {apiVersion: v1, kind: Namespace, metadata: {name: edge}}
 ---
@@ -28,7 +27,7 @@ const plantedFile = `
 apiVersion: v1
 kind: Pod
 metadata: {name: cnf-0, namespace: edge, labels: {sdewanPurpose: branch, cnf-account-secret: account}}
-status: {phase: Running, podIP: "100::1", podIPs: [{ip: "100::1"}], conditions: [{type: Ready, status: "True"}]}
+status: {phase: Running, podIP: 0.0.0.1, podIPs: [{ip: 0.0.0.1}], conditions: [{type: Ready, status: "True"}]}
 ---
 apiVersion: batch.sdewan.akraino.org/v1alpha1
 kind: IpsecProposal
@@ -132,7 +131,8 @@ func TestPagesTellNoSecrets(t *testing.T) {
 	}, func() {
 		await(t, "http://"+debug+"/debug/problems", func(_ int, text string) bool { return strings.Contains(text, "faulty") })
 		await(t, "http://"+health+"/metrics", func(_ int, text string) bool {
-			return strings.Contains(text, `netloom_target_errors_total{phase="plan",target="openwrt/edge/cnf-0"}`)
+			errors := `netloom_target_errors_total{phase="plan",target="openwrt/edge/cnf-0"} `
+			return strings.Contains(text, errors) && !strings.Contains(text, errors+"0\n")
 		})
 		for _, url := range []string{
 			health + "/metrics", health + "/readyz", debug + "/debug/snapshot", debug + "/debug/manifests", debug + "/debug/plan",
