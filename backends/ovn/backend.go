@@ -253,7 +253,7 @@ func (b *Backend) renderAll(r *renderer, next *model) map[string]*row {
 	}
 	rows := map[string]*row{}
 	for subject := range subjects {
-		g := r.group(subject, next.policiesOf(subject, r.want, nil))
+		g := r.group(subject, next.policiesOf(subject, r, nil))
 		if g == nil {
 			continue
 		}

@@ -92,7 +92,7 @@ func (p *planner) collect(changes []intent.Change) {
 		subjects[intent.IsolatedIngress] = true // it lets pods reach themselves through load balancers
 	}
 	for s := range subjects {
-		p.groups[s] = p.r.group(s, p.m.policiesOf(s, p.r.want, p.changed))
+		p.groups[s] = p.r.group(s, p.m.policiesOf(s, p.r, p.changed))
 	}
 }
 

@@ -159,7 +159,7 @@ func tracerOf(t *testing.T, want *intent.Snapshot, known ovsdb.Schema) *nbtrace.
 		model.putPolicy(p.ID, p)
 	}
 	for set := range want.Sets() {
-		g := r.group(set.ID, model.policiesOf(set.ID, want, nil))
+		g := r.group(set.ID, model.policiesOf(set.ID, r, nil))
 		if g == nil {
 			continue
 		}

@@ -97,7 +97,7 @@ func (m *model) size(r *renderer) int {
 }
 
 // policiesOf lists the policies that hang ACLs on a subject, in order, as they will be: with those in changed replaced.
-func (m *model) policiesOf(subject intent.SetID, want *intent.Snapshot, changed map[intent.PolicyID]bool) []*intent.Policy {
+func (m *model) policiesOf(subject intent.SetID, r *renderer, changed map[intent.PolicyID]bool) []*intent.Policy {
 	ids := map[intent.PolicyID]bool{}
 	for id := range m.bySubject[subject] {
 		if !changed[id] {
@@ -105,13 +105,17 @@ func (m *model) policiesOf(subject intent.SetID, want *intent.Snapshot, changed 
 		}
 	}
 	for id := range changed {
-		if p := want.Policy(id); p != nil && slices.Contains(subjectsOf(p), subject) {
+		p := r.want.Policy(id)
+		if p == nil {
+			continue
+		}
+		if _, hangs := r.rulesOf(p)[subject]; hangs {
 			ids[id] = true
 		}
 	}
 	out := make([]*intent.Policy, 0, len(ids))
 	for _, id := range slices.Sorted(maps.Keys(ids)) {
-		out = append(out, want.Policy(id))
+		out = append(out, r.want.Policy(id))
 	}
 	return out
 }

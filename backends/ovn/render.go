@@ -48,8 +48,9 @@ type renderer struct {
 	names  namer
 	rate   uint32 // log lines per second where a policy names none; 0 is no limit
 	want   *intent.Snapshot
-	schema ovsdb.Schema    // columns that it lacks are left out
-	skips  []backends.Skip // what could not be expressed, collected while rendering
+	schema ovsdb.Schema                                       // columns that it lacks are left out
+	skips  []backends.Skip                                    // what could not be expressed, collected while rendering
+	rules  map[*intent.Policy]map[intent.SetID][]*intent.Rule // see rulesOf; nil until asked for
 
 	balancing balancing
 	foreign   map[vip]string  // the VIPs of others and the names of their rows
@@ -58,35 +59,6 @@ type renderer struct {
 	known     map[string]hosts // by network, those that were asked for
 	kept      *kept            // what stands while nothing is known of load balancers; nil while they are known
 	nodes     []chassis        // nil until asked for
-}
-
-// group is what hangs on one subject: the ACLs of its port group, and what they refer to.
-type group struct {
-	subject intent.SetID
-	acls    map[string]*row // by UUID
-	peers   map[addressSetRef]bool
-	meters  map[uint32]bool
-}
-
-// addressSetRef names one address set row.
-type addressSetRef struct {
-	set    intent.SetID
-	family intent.Families
-}
-
-func newGroup(subject intent.SetID) *group {
-	return &group{subject: subject, acls: map[string]*row{}, peers: map[addressSetRef]bool{}, meters: map[uint32]bool{}}
-}
-
-// subjectsOf lists the sets whose port groups hold ACLs of p.
-func subjectsOf(p *intent.Policy) []intent.SetID {
-	subjects := []intent.SetID{p.Subject}
-	for i := range p.Rules {
-		if s := p.Rules[i].Subject; s != "" && !slices.Contains(subjects, s) {
-			subjects = append(subjects, s)
-		}
-	}
-	return subjects
 }
 
 // group renders what policies hang on the group of subject. Nil where there is nothing.
@@ -101,11 +73,7 @@ func (r *renderer) group(subject intent.SetID, policies []*intent.Policy) *group
 		if p.Isolates && p.Subject == subject && p.Log.Deny != intent.SeverityNone {
 			r.logDrops(g, p)
 		}
-		for i := range p.Rules {
-			rule := &p.Rules[i]
-			if subjectOf(p, rule) != subject {
-				continue
-			}
+		for _, rule := range r.rulesOf(p)[subject] {
 			if reason := inexpressible(rule); reason != "" {
 				r.skips = append(r.skips, backends.Skip{Intent: string(p.ID), Reason: rule.Path + ": " + reason})
 				continue
@@ -118,6 +86,7 @@ func (r *renderer) group(subject intent.SetID, policies []*intent.Policy) *group
 	if len(g.acls) == 0 {
 		return nil
 	}
+	g.nameSources()
 	return g
 }
 
@@ -139,13 +108,6 @@ func inexpressible(rule *intent.Rule) string {
 		}
 	}
 	return ""
-}
-
-func subjectOf(p *intent.Policy, rule *intent.Rule) intent.SetID {
-	if rule.Subject != "" {
-		return rule.Subject
-	}
-	return p.Subject
 }
 
 // isolate is the default deny of a direction. The second ACL lets ARP pass whatever a drop matches, and has connections
@@ -266,7 +228,7 @@ func (s *aclSpec) id(on string) string {
 func (r *renderer) add(g *group, s aclSpec) {
 	uuid := r.names.uuid(tableACL, s.id(string(g.subject)))
 	if shared := g.acls[uuid]; shared != nil {
-		share(shared, s)
+		g.share(shared, s)
 		return
 	}
 	if s.severity != intent.SeverityNone && s.rate != 0 {
@@ -297,21 +259,6 @@ func (r *renderer) acl(uuid string, s aclSpec, unit string) *row {
 	fields["tier"] = policyTier
 	r.restrict(tableACL, fields)
 	return &row{table: tableACL, uuid: uuid, name: s.name, fields: fields, origin: s.origin, unit: unit}
-}
-
-// share names one more source in a row. The first in order gives the row its name.
-func share(acl *row, s aclSpec) {
-	ids := acl.fields["external_ids"].(map[string]string) //nolint:forcetypeassert // made by add
-	also := strings.Split(ids[KeyAlso], "; ")
-	if ids[KeyAlso] == "" {
-		also = nil
-	}
-	if s.origin == acl.origin || slices.Contains(also, s.origin) {
-		return
-	}
-	also = append(also, s.origin)
-	slices.Sort(also)
-	ids[KeyAlso] = strings.Join(also, "; ")
 }
 
 // portGroup is the row of a group; ports are the UUIDs of the logical ports of its subject.

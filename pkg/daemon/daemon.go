@@ -62,6 +62,7 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 	d := &Daemon{opts: opts, log: log, source: source, clients: clients, metrics: metrics.New(), made: time.Now(), bodies: httpbody.New(httpbody.Options{})}
 	d.pipeline = NewPipeline(source, opts.translation(), log)
 	d.observe = reconcile.Observers{d.metrics}
+	d.metrics.Unenforced(d.unenforced)
 	d.pipeline.OnPublish(d.published) // first: a quick target is timed from what the metrics know by then
 	if d.door, err = newDoor(d); err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ func NewOver(opts Options, target *builtin.Target, log logrus.FieldLogger) (*Dae
 	d := &Daemon{opts: opts, log: log, source: opts.Source, metrics: metrics.New()}
 	d.pipeline = NewPipeline(opts.Source, opts.translation(), log)
 	d.observe = reconcile.Observers{d.metrics}
+	d.metrics.Unenforced(d.unenforced)
 	d.add(target)
 	var err error
 	d.feedback, err = newFeedback(d)

@@ -139,7 +139,7 @@ func (d *Daemon) readiness() (missing, told []string) {
 	}
 	told, lacking := d.duty()
 	missing = slices.Concat(missing, lacking, d.webhook.unready())
-	return missing, slices.Concat(told, degraded(d.pipeline.Withheld()), old,
+	return missing, slices.Concat(told, d.late(), degraded(d.pipeline.Withheld()), old,
 		d.opts.SDWAN.refused.degraded(), d.webhook.degraded(), d.feedback.degraded(), d.unprotected())
 }
 

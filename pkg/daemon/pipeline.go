@@ -32,6 +32,7 @@ type Pipeline struct {
 	problems []error
 	withheld []watch.Kind
 	stats    Stats
+	backlog  backlog
 	refs     map[watch.Ref]bool // of the objects that were taken in
 }
 
@@ -119,7 +120,7 @@ func (p *Pipeline) Step() {
 	p.tasks.run(p.translator)
 	// Asked first: what was listed by then is drained below.
 	synced, withheld := p.source.Synced(), p.source.Withheld()
-	refs := p.source.Drain()
+	refs := p.drain(began)
 	for _, ref := range refs {
 		p.take(ref)
 	}
@@ -134,6 +135,7 @@ func (p *Pipeline) Step() {
 
 	p.mu.Lock()
 	p.edition++
+	p.backlog.publish(snapshot.Revision(), revisionOf(p.latest))
 	p.latest, p.problems, p.withheld, p.stats = snapshot, problems, withheld, stats
 	p.mu.Unlock()
 	for _, f := range p.published {
@@ -142,6 +144,32 @@ func (p *Pipeline) Step() {
 			Problems: len(problems), Withheld: withheld, Stats: stats,
 		})
 	}
+}
+
+// drain takes what changed from the source, and notes since when it waits.
+func (p *Pipeline) drain(now time.Time) []watch.Ref {
+	if since := p.source.DirtySince(); !since.IsZero() {
+		now = since
+	}
+	p.mu.Lock()
+	before := p.backlog.taken
+	p.backlog.take(now) // before it leaves the source: at no time is it in neither
+	p.mu.Unlock()
+	refs := p.source.Drain()
+	if len(refs) == 0 {
+		p.mu.Lock()
+		p.backlog.taken = before
+		p.mu.Unlock()
+	}
+	return refs
+}
+
+// revisionOf is the revision of a snapshot, 0 of none.
+func revisionOf(s *intent.Snapshot) intent.Revision {
+	if s == nil {
+		return 0
+	}
+	return s.Revision()
 }
 
 // toTell returns what to tell of, each ref once: what was drained now, with what was drained while the source had not

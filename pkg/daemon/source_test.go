@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -23,7 +24,8 @@ type fakeSource struct {
 	dirty    map[watch.Ref]bool
 	problems []watch.Problem
 	withheld []watch.Kind
-	fail     error // of Run
+	since    time.Time // of the oldest that is dirty
+	fail     error     // of Run
 }
 
 func newFakeSource() *fakeSource {
@@ -47,15 +49,24 @@ func (f *fakeSource) put(objects ...runtime.Object) {
 	f.do(func() {
 		for _, o := range objects {
 			ref := refOf(o)
+			f.stamp()
 			f.objects[ref], f.dirty[ref] = o, true
 		}
 	})
+}
+
+// stamp notes when the first object becomes dirty.
+func (f *fakeSource) stamp() {
+	if len(f.dirty) == 0 {
+		f.since = time.Now()
+	}
 }
 
 func (f *fakeSource) remove(objects ...runtime.Object) {
 	f.do(func() {
 		for _, o := range objects {
 			ref := refOf(o)
+			f.stamp()
 			delete(f.objects, ref)
 			f.dirty[ref] = true
 		}
@@ -89,6 +100,15 @@ func (f *fakeSource) Synced() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.synced
+}
+
+func (f *fakeSource) DirtySince() time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.dirty) == 0 {
+		return time.Time{}
+	}
+	return f.since
 }
 
 func (f *fakeSource) Drain() []watch.Ref {

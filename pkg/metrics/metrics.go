@@ -48,6 +48,8 @@ type Metrics struct {
 	mu      sync.Mutex
 	pending []published                // oldest first
 	reached map[string]intent.Revision // by target
+
+	unenforced func() time.Duration // nil is 0
 }
 
 // New makes collectors that have counted nothing yet.
@@ -88,6 +90,10 @@ func (m *Metrics) makePipeline() {
 	m.revision = m.gauge("netloom_snapshot_revision", "Revision of the newest snapshot.")
 	m.sets = m.gauge("netloom_sets", "Sets in the newest snapshot.")
 	m.policies = m.gauge("netloom_policies", "Policies in the newest snapshot, one for each direction.")
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "netloom_oldest_unenforced_change_seconds",
+		Help: "Age of the oldest change of an object that is not in force in every database yet. 0 when all are, and where another instance leads.",
+	}, m.oldest))
 	m.endpoints = m.gauge("netloom_endpoints", "Endpoints in the label cache.")
 }
 
@@ -142,6 +148,25 @@ func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
 // Handler serves what was counted so far in the formats that Prometheus reads, and what others counted beside it.
 func (m *Metrics) Handler(others ...prometheus.Gatherer) http.Handler {
 	return promhttp.HandlerFor(append(prometheus.Gatherers{m.registry}, others...), promhttp.HandlerOpts{EnableOpenMetrics: true})
+}
+
+// Unenforced has the age of the oldest change that is not in force shown, as age says whenever it is asked. Until it is
+// called the age is 0.
+func (m *Metrics) Unenforced(age func() time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.unenforced = age
+}
+
+// oldest is the age of the oldest change that is not in force, in seconds.
+func (m *Metrics) oldest() float64 {
+	m.mu.Lock()
+	age := m.unenforced
+	m.mu.Unlock()
+	if age == nil {
+		return 0
+	}
+	return age().Seconds()
 }
 
 // Event counts a changed object of a kind.

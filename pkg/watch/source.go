@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -21,6 +22,8 @@ type Source interface {
 	// sorted. Before the source has synced they are some of all there are; when Synced was true before the call, none
 	// of those there were at the start is still to come.
 	Drain() []Ref
+	// DirtySince is when the oldest reference became dirty that Drain has not handed out yet; zero when there is none.
+	DirtySince() time.Time
 	// Get is the current state of an object, false when there is none. The object is shared: it must not be changed.
 	Get(ref Ref) (runtime.Object, bool)
 	// Problems lists the present faults, sorted.
@@ -42,6 +45,7 @@ type inbox struct {
 
 	mu    sync.Mutex
 	dirty map[Ref]struct{}
+	since time.Time // when the oldest of them became dirty; zero while there is none
 }
 
 func newInbox() *inbox {
@@ -58,10 +62,17 @@ func (b *inbox) Drain() []Ref {
 	for r := range b.dirty {
 		refs = append(refs, r)
 	}
-	b.dirty = map[Ref]struct{}{}
+	b.dirty, b.since = map[Ref]struct{}{}, time.Time{}
 	b.mu.Unlock()
 	slices.SortFunc(refs, Ref.Compare)
 	return refs
+}
+
+// DirtySince is when the oldest dirty reference became so; zero when there is none.
+func (b *inbox) DirtySince() time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.since
 }
 
 // mark makes refs dirty and rings. The objects must be in place before.
@@ -70,6 +81,9 @@ func (b *inbox) mark(refs ...Ref) {
 		return
 	}
 	b.mu.Lock()
+	if b.since.IsZero() {
+		b.since = time.Now()
+	}
 	for _, r := range refs {
 		b.dirty[r] = struct{}{}
 	}

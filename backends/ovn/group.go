@@ -1,0 +1,89 @@
+package ovn
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// group is what hangs on one subject: the ACLs of its port group, and what they refer to.
+type group struct {
+	subject intent.SetID
+	acls    map[string]*row // by UUID
+	peers   map[addressSetRef]bool
+	meters  map[uint32]bool
+	also    map[string]map[string]bool // further sources of an ACL, by its UUID; nil once they are written
+}
+
+// addressSetRef names one address set row.
+type addressSetRef struct {
+	set    intent.SetID
+	family intent.Families
+}
+
+func newGroup(subject intent.SetID) *group {
+	return &group{subject: subject, acls: map[string]*row{}, peers: map[addressSetRef]bool{}, meters: map[uint32]bool{}}
+}
+
+// subjectsOf lists the sets whose port groups hold ACLs of p.
+func subjectsOf(p *intent.Policy) []intent.SetID {
+	subjects := []intent.SetID{p.Subject}
+	seen := map[intent.SetID]bool{p.Subject: true}
+	for i := range p.Rules {
+		if s := subjectOf(p, &p.Rules[i]); !seen[s] {
+			seen[s] = true
+			subjects = append(subjects, s)
+		}
+	}
+	return subjects
+}
+
+// rulesOf are the rules of p by subject, with the policy's own subject always there. They are sorted out once for each
+// policy: there may be as many subjects as rules.
+func (r *renderer) rulesOf(p *intent.Policy) map[intent.SetID][]*intent.Rule {
+	if rules := r.rules[p]; rules != nil {
+		return rules
+	}
+	rules := map[intent.SetID][]*intent.Rule{p.Subject: nil}
+	for i := range p.Rules {
+		rule := &p.Rules[i]
+		rules[subjectOf(p, rule)] = append(rules[subjectOf(p, rule)], rule)
+	}
+	if r.rules == nil {
+		r.rules = map[*intent.Policy]map[intent.SetID][]*intent.Rule{}
+	}
+	r.rules[p] = rules
+	return rules
+}
+
+func subjectOf(p *intent.Policy, rule *intent.Rule) intent.SetID {
+	if rule.Subject != "" {
+		return rule.Subject
+	}
+	return p.Subject
+}
+
+// share names one more source of a row. The first in order gives the row its name.
+func (g *group) share(acl *row, s aclSpec) {
+	if s.origin == acl.origin {
+		return
+	}
+	if g.also == nil {
+		g.also = map[string]map[string]bool{}
+	}
+	if g.also[acl.uuid] == nil {
+		g.also[acl.uuid] = map[string]bool{}
+	}
+	g.also[acl.uuid][s.origin] = true
+}
+
+// nameSources writes into each shared row what else it is there for.
+func (g *group) nameSources() {
+	for uuid, also := range g.also {
+		ids := g.acls[uuid].fields["external_ids"].(map[string]string) //nolint:forcetypeassert // made by acl
+		ids[KeyAlso] = strings.Join(slices.Sorted(maps.Keys(also)), "; ")
+	}
+	g.also = nil
+}
