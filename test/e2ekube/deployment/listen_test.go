@@ -15,7 +15,7 @@ import (
 func TestRecipeForACertificate(t *testing.T) {
 	readme, err := os.ReadFile("../../../deploy/README.md")
 	require.NoError(t, err)
-	_, recipe, found := strings.Cut(string(readme), "With `secure-metrics` netloom makes its certificate itself")
+	_, recipe, found := strings.Cut(string(readme), "With `secure-metrics` netloom creates its own certificate")
 	require.True(t, found)
 	_, recipe, found = strings.Cut(recipe, "```yaml\n")
 	require.True(t, found)
