@@ -27,7 +27,7 @@ func (w *World) addPolicy() {
 		o.Name = fmt.Sprintf("%s.%d", strings.Repeat("long.", 49), w.written)
 	}
 	o.UID = fmt.Sprintf("00000000-0000-0000-0000-%012d", w.written)
-	id := intent.PolicyID(fmt.Sprintf("%s/%s", o, d))
+	id := intent.NewPolicyID(o, d)
 	w.policies = append(w.policies, w.policy(id, o, d))
 }
 
@@ -35,7 +35,7 @@ func (w *World) addPolicy() {
 func (w *World) allowNode(d intent.Direction) {
 	n := w.rng.IntN(len(nodes()))
 	o := intent.Origin{Kind: "Node", Name: nodes()[n]}
-	id := intent.PolicyID(fmt.Sprintf("%s/%s", o, d))
+	id := intent.NewPolicyID(o, d)
 	if slices.ContainsFunc(w.policies, func(p intent.Policy) bool { return p.ID == id }) {
 		return
 	}

@@ -129,7 +129,7 @@ func crowd(n int) *State {
 		}
 		o := intent.Origin{Kind: "NetworkPolicy", Namespace: "shop", Name: "db"}
 		s.Policies = append(s.Policies, intent.Policy{
-			ID: intent.PolicyID(o.String() + "/" + d.String()), Origin: o, Direction: d, Subject: subject, Isolates: true,
+			ID: intent.NewPolicyID(o, d), Origin: o, Direction: d, Subject: subject, Isolates: true,
 			Rules: []intent.Rule{{
 				Path: "rules[0]", Action: intent.Allow, Ports: tcp, Peer: intent.Peer{Kind: intent.PeerSet, Set: peer},
 			}},

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -37,6 +38,7 @@ type book struct {
 	source   watch.Source
 	policyOf func(report.Key) *networkingv1.NetworkPolicy // as it was translated; the pipeline's goroutine alone asks
 	touched  intent.Revision                              // by the last snapshot; likewise
+	last     *intent.Snapshot                             // the one published last; nil before the first
 	wake     chan struct{}
 
 	mu      sync.Mutex
@@ -75,12 +77,14 @@ func (b *book) published(p Published, problems []error) {
 	}
 	b.faults = faults
 	changes, ok := p.Snapshot.Since(b.touched)
+	was := cmp.Or(b.last, p.Snapshot) // which has the policies that went
+	b.last = p.Snapshot
 	b.touched = max(1, p.Snapshot.Revision())
 	for i := range changes {
 		c := &changes[i]
 		for _, id := range c.Policies {
-			if key, ok := report.KeyOfPolicy(id); ok {
-				b.markLocked(key, news)
+			if policy := cmp.Or(p.Snapshot.Policy(id), was.Policy(id)); policy != nil && policy.Origin.Kind == report.KindNetworkPolicy {
+				b.markLocked(policy.Origin.Ref(), news)
 			}
 		}
 		for _, id := range c.LoadBalancers {

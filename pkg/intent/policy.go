@@ -3,6 +3,8 @@ package intent
 import (
 	"fmt"
 	"strings"
+
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // PolicyID names a policy: a function of the source object and the direction.
@@ -18,6 +20,11 @@ type Origin struct {
 	Namespace string // "" for a cluster-scoped object
 	Name      string
 	UID       string // "" when the source has none, as in a directory of manifests
+}
+
+// Ref names the object within its cluster.
+func (o Origin) Ref() object.Ref {
+	return object.Ref{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}
 }
 
 // String spells o as Kind/namespace/name or Kind/name.

@@ -97,10 +97,10 @@ func (w *World) intentsOf(p Policy) []*intent.Policy {
 
 // ids are those that the intents of a policy have or had.
 func (w *World) ids(p Policy) [2]intent.PolicyID {
-	origin := intent.Origin{Cluster: w.Cluster, Kind: KindNetworkPolicy, Namespace: p.Namespace, Name: p.Name}.String()
+	origin := intent.Origin{Cluster: w.Cluster, Kind: KindNetworkPolicy, Namespace: p.Namespace, Name: p.Name}
 	var out [2]intent.PolicyID
 	for i, d := range intent.Directions() {
-		out[i] = intent.PolicyID(origin + "/" + d.String())
+		out[i] = intent.NewPolicyID(origin, d)
 	}
 	return out
 }

@@ -1,8 +1,6 @@
 package report
 
 import (
-	"strings"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/netloom/netloom/backends"
@@ -19,15 +17,6 @@ const (
 
 // Key names an object of either kind.
 type Key = object.Ref
-
-// KeyOfPolicy is the NetworkPolicy that an intent came from; false for one of another kind.
-func KeyOfPolicy(id intent.PolicyID) (Key, bool) {
-	parts := strings.Split(string(id), "/") // [cluster/]kind/namespace/name/direction
-	if n := len(parts); n >= 4 && parts[n-4] == KindNetworkPolicy {
-		return Key{Kind: KindNetworkPolicy, Namespace: parts[n-3], Name: parts[n-2]}, true
-	}
-	return Key{}, false
-}
 
 // Target is how a target stands. Revision is zero for one that has agreed with nothing yet.
 type Target struct {
