@@ -112,7 +112,7 @@ func (b *Backend) Plan(ctx context.Context, want *intent.Snapshot, since intent.
 		return nil, fmt.Errorf("plan: %w", err)
 	}
 	if !b.client.Connected() {
-		return nil, fmt.Errorf("plan: %w: %w", backends.ErrUnreachable, ovsdb.ErrNotConnected)
+		return nil, fmt.Errorf("plan: %w: %w", backends.ErrUnreachable, b.client.NotConnected())
 	}
 	for _, c := range b.client.PortChanges() {
 		b.moved[c.Name] = append(b.moved[c.Name], c.Left...)

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/netloom/netloom/backends"
-	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
 // Trail leads from a row of the database back to the source objects.
@@ -34,7 +33,7 @@ const shortestUUID = 8
 // what they are there for. It reads the tables whole.
 func (b *Backend) Trails(ctx context.Context, what string) ([]Trail, error) {
 	if !b.client.Connected() {
-		return nil, fmt.Errorf("look for %s: %w: %w", what, backends.ErrUnreachable, ovsdb.ErrNotConnected)
+		return nil, fmt.Errorf("look for %s: %w: %w", what, backends.ErrUnreachable, b.client.NotConnected())
 	}
 	all := map[string]*row{}
 	schema := b.client.Schema()

@@ -60,7 +60,7 @@ func optionsOf(cfg *config.Config) daemon.Options {
 		Cluster: cfg.Cluster, Families: cfg.Families, Node: cfg.ZoneNode,
 		Target: builtin.Settings{Owner: cfg.Owner, MaxDeleteFraction: cfg.MaxDeleteFraction, OVN: builtin.OVNSettings{
 			Endpoints: cfg.OVN.Northbound,
-			TLS:       ovsdb.TLSFiles{CA: cfg.OVN.CACert, Cert: cfg.OVN.Cert, Key: cfg.OVN.Key},
+			TLS:       ovsdb.TLSFiles{CA: cfg.OVN.CACert, Cert: cfg.OVN.Cert, Key: cfg.OVN.Key, ServerName: cfg.OVN.ServerName},
 			MaxReply:  cfg.OVN.MaxReply,
 			PortNames: cfg.OVN.PortNames,
 			LogRate:   cfg.OVN.MeterRate,

@@ -78,6 +78,7 @@ type OVN struct {
 	CACert     string   // files
 	Cert       string
 	Key        string
+	ServerName string // that the certificate of ssl endpoints must carry; "" is any
 	MaxReply   int64  // bytes of one message of the database
 	PortNames  string // checked, not taken apart: see ovn.ParsePortNames
 	MeterRate  uint32 // zero is no limit

@@ -45,6 +45,8 @@ func ovnSettings() []Setting {
 			func(c *Config) *string { return &c.OVN.Cert }),
 		text("ovn-key", "", "file of the private key of ovn-cert",
 			func(c *Config) *string { return &c.OVN.Key }),
+		text("ovn-server-name", "", "name, or IP address, that the certificate of ssl endpoints must carry, also where endpoints are IP addresses; any unless given",
+			func(c *Config) *string { return &c.OVN.ServerName }),
 		size("ovn-max-reply", "128Mi", "longest message that is taken from the database; a longer one ends the connection",
 			func(c *Config) *int64 { return &c.OVN.MaxReply }),
 		portNames("ovn-port-names", "how the logical ports of pods are found"),

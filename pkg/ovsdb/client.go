@@ -22,7 +22,8 @@ type Client struct {
 
 	mu      sync.Mutex
 	running bool
-	session *session // nil while not connected
+	session *session         // nil while not connected
+	causes  map[string]error // why endpoints could not be used when last tried, since the last connection
 	schema  Schema
 	epoch   uint64
 }
@@ -39,6 +40,7 @@ func New(opts Options) (*Client, error) {
 		wake:      make(chan struct{}, 1),
 		ports:     newPortIndex(opts.PortIndexKeys),
 		topology:  newTopology(),
+		causes:    map[string]error{},
 		dial:      new(net.Dialer).DialContext,
 	}, nil
 }
@@ -59,13 +61,12 @@ func (c *Client) Run(ctx context.Context) error {
 		c.mu.Unlock()
 	}()
 	var pause backoff
-	told := make(map[string]string)
 	for at, refused, limit := 0, 0, longestPause; ; {
 		end := c.attempt(ctx, c.endpoints[at])
 		if ctx.Err() != nil {
 			return nil
 		}
-		c.report(c.endpoints[at], end, told)
+		c.report(c.endpoints[at], end)
 		if errors.Is(end.why, errFilesChanged) {
 			continue
 		}
@@ -88,15 +89,13 @@ func (c *Client) Run(ctx context.Context) error {
 
 // report logs the end of an attempt. What was told of an endpoint already is only told again on the debug level, and that
 // a server is not the leader is nothing to warn of.
-func (c *Client) report(at endpoint, end ending, told map[string]string) {
+func (c *Client) report(at endpoint, end ending) {
 	log := c.opts.Log.WithFields(logrus.Fields{"endpoint": at.text, "database": c.opts.Database}).WithError(end.why)
-	again := told[at.text] == end.why.Error()
-	told[at.text] = end.why.Error()
+	again := c.noteCause(at, end.why)
 	switch {
 	case errors.Is(end.why, errFilesChanged):
 		log.Info("renewing OVSDB connection")
 	case end.established:
-		delete(told, at.text)
 		log.Warn("lost OVSDB connection")
 	case again || errors.Is(end.why, errNotLeader):
 		log.Debug("cannot use OVSDB server")
@@ -151,6 +150,7 @@ func (c *Client) current() *session {
 func (c *Client) establish(s *session) {
 	c.mu.Lock()
 	c.session, c.schema = s, s.schema
+	clear(c.causes)
 	c.epoch++
 	epoch := c.epoch
 	c.mu.Unlock()

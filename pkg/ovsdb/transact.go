@@ -23,7 +23,7 @@ func (c *Client) Transact(ctx context.Context, ops []ovsdb.Operation) ([]ovsdb.O
 	}
 	s := c.current()
 	if s == nil {
-		return nil, ErrNotConnected
+		return nil, c.NotConnected()
 	}
 	c.rows.writes(1)
 	defer c.rows.writes(-1)
@@ -67,7 +67,7 @@ func outcome(err error) error {
 func (c *Client) Select(ctx context.Context, table string, where []ovsdb.Condition, columns ...string) ([]ovsdb.Row, error) {
 	s := c.current()
 	if s == nil {
-		return nil, ErrNotConnected
+		return nil, c.NotConnected()
 	}
 	if !s.schema.Has(table) {
 		return nil, fmt.Errorf("select from %s: no such table in schema %s", table, s.schema.Version)
