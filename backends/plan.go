@@ -4,19 +4,22 @@ import (
 	"fmt"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
-// Plan is what has to be written to make a target agree with a snapshot. It is data: print it, count it, refuse it.
+// Plan is what has to be written to make a target agree with a snapshot. It is data: print it, count it.
 type Plan struct {
 	Revision intent.Revision `json:"revision"` // the snapshot's
 	Full     bool            `json:"full"`     // made from read-back of everything owned
 	Owned    int             `json:"owned"`    // rows or sections owned in the target before the plan
-	// Isolated is how many endpoints the target isolates before the plan, and Leaving how many of them are no endpoints
-	// any more although the target still has them: what lost permissions look like. Zero where a backend cannot tell.
-	Isolated int    `json:"isolated"`
-	Leaving  int    `json:"leaving"`
-	Ops      []Op   `json:"ops"`             // in the order in which they are safe
-	Skips    []Skip `json:"skips,omitempty"` // what the target cannot express; it is denied there
+	// Objects counts, by kind, the objects that the target holds something for before the plan, and Lost are those of them
+	// that the snapshot has nothing of, sorted: what the target holds for them goes. Kept are those whose part stays, as
+	// Keeper says. Only plans from read-back know, of backends that can tell.
+	Objects map[string]int `json:"-"`
+	Lost    []object.Ref   `json:"lost,omitempty"`
+	Kept    []object.Ref   `json:"kept,omitempty"`
+	Ops     []Op           `json:"ops"`             // in the order in which they are safe
+	Skips   []Skip         `json:"skips,omitempty"` // what the target cannot express; it is denied there
 	// Resync asks for a plan from read-back before anything else: the backend lost track of the target.
 	Resync bool `json:"resync,omitempty"`
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
@@ -58,6 +59,7 @@ type Backend struct {
 	// moved are the names of logical ports that appeared, disappeared or changed, and that no applied plan has looked at
 	// yet, each with the ports that had it and took another.
 	moved map[string][]string
+	keep  map[object.Ref]bool // objects whose rows stay although the snapshot does not have them
 }
 
 // pending is the effect of a plan on the model, once it is applied.
@@ -143,7 +145,7 @@ func (b *Backend) propose(plan *backends.Plan, commit func()) *backends.Plan {
 // read back.
 func (b *Backend) changesSince(want *intent.Snapshot, since intent.Revision) ([]intent.Change, bool) {
 	m := b.model
-	if since == 0 || m == nil || m.revision != since || m.epoch != b.client.Epoch() {
+	if since == 0 || m == nil || len(b.keep) > 0 || m.revision != since || m.epoch != b.client.Epoch() {
 		return nil, false
 	}
 	if (m.kept != nil) != isUnknown(want) {
@@ -180,7 +182,7 @@ func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot) (*backends
 	}
 	r := b.renderer(want, schema)
 	next := newModel()
-	next.revision, next.epoch, next.isolated = want.Revision(), epoch, isolatedBy(want)
+	next.revision, next.epoch = want.Revision(), epoch
 	if isUnknown(want) {
 		return b.planRest(ctx, r, next)
 	}
@@ -201,9 +203,10 @@ func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot) (*backends
 
 	owned := len(have) + balance.owned()
 	ops := balance.compare(rows, have)
-	ops = append(ops, diffRows(rows, have)...)
+	lost := b.findLost(r, rows, have)
+	ops = append(lost.withoutLoss(ops), diffRows(rows, have)...)
 	showReferences(ops, names(have, rows))
-	return b.proposeAll(r, next, have, ops, owned, balance.commit), nil
+	return b.proposeAll(r, next, lost, ops, owned, balance.commit), nil
 }
 
 // readBack reads every row for policies that is ours: those of our mark and, where a wanted one is not among them, those
@@ -218,14 +221,13 @@ func (b *Backend) readBack(ctx context.Context, schema ovsdb.Schema, rows map[st
 
 // proposeAll makes a full plan of ops and remembers that it leads to next.
 func (b *Backend) proposeAll(
-	r *renderer, next *model, have map[string]*row, ops []backends.Op, owned int, commit func(),
+	r *renderer, next *model, lost *lost, ops []backends.Op, owned int, commit func(),
 ) *backends.Plan {
 	sortOps(ops)
 	plan := &backends.Plan{
 		Revision: next.revision, Full: true, Owned: owned, Ops: arrange(ops, owned == 0), Skips: r.skips,
 	}
-	plan.Isolated = b.isolatedIn(have)
-	plan.Leaving = leaving(plan.Isolated, r.want)
+	lost.describe(plan)
 	return b.propose(plan, func() {
 		commit()
 		b.model = next

@@ -20,7 +20,6 @@ type planner struct {
 	groups  map[intent.SetID]*group // subjects rendered anew; nil where nothing hangs there any more
 	deltas  map[intent.SetID]*delta
 	wishes  wishes // of the groups that are new
-	opened  int    // logical ports, still there, that leave the isolated, in the direction where they are more
 	balance *rebalance
 	covered *coverageStep
 	ops     []backends.Op
@@ -53,8 +52,6 @@ func (b *Backend) planChanges(ctx context.Context, want *intent.Snapshot, change
 		Revision: want.Revision(), Owned: p.m.size(p.r), Skips: p.r.skips,
 		Ops: arrange(p.ops, false),
 	}
-	plan.Isolated = b.model.isolated
-	plan.Leaving = min(leaving(plan.Isolated, want), p.opened)
 	return b.propose(plan, p.commit), nil
 }
 
@@ -164,9 +161,6 @@ func (p *planner) planMembers() {
 	moves := p.movedPorts()
 	for id := range moves {
 		add, remove := moves.split(id)
-		if id == intent.IsolatedIngress || id == intent.IsolatedEgress {
-			p.opened = max(p.opened, len(remove))
-		}
 		p.mutate(p.r.portGroup(newGroup(id), nil), "ports", add, remove)
 	}
 	for id, d := range p.deltas {
@@ -236,7 +230,6 @@ func (p *planner) commit() {
 		p.balance.commit()
 	}
 	p.m.revision = p.r.want.Revision()
-	p.m.isolated = isolatedBy(p.r.want)
 	p.m.coverage.commit(p.covered, p.ports)
 }
 

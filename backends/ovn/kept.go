@@ -22,8 +22,8 @@ type kept struct {
 // isUnknown says whether a snapshot knows nothing of load balancers.
 func isUnknown(want *intent.Snapshot) bool { return want.Unknown().Has(intent.AreaBalancers) }
 
-// keep reads back what stands for load balancers.
-func (b *Backend) keep(ctx context.Context, schema ovsdb.Schema) (*kept, error) {
+// readKept reads back what stands for load balancers.
+func (b *Backend) readKept(ctx context.Context, schema ovsdb.Schema) (*kept, error) {
 	around, err := b.surround(ctx, schema)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (r *renderer) keepHairpins(g *group, subject string) {
 // planRest is a full plan of all but load balancers, of which nothing is known.
 func (b *Backend) planRest(ctx context.Context, r *renderer, next *model) (*backends.Plan, error) {
 	var err error
-	if next.kept, err = b.keep(ctx, r.schema); err != nil {
+	if next.kept, err = b.readKept(ctx, r.schema); err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
 	r.kept = next.kept
@@ -74,7 +74,8 @@ func (b *Backend) planRest(ctx context.Context, r *renderer, next *model) (*back
 	b.coverAll(r, next, rows, have)
 	owned := len(have) + r.kept.rows
 	maps.DeleteFunc(have, func(uuid string, _ *row) bool { return r.kept.bars[uuid] })
-	return b.proposeAll(r, next, have, diffRows(rows, have), owned, func() {}), nil
+	lost := b.findLost(r, rows, have)
+	return b.proposeAll(r, next, lost, diffRows(rows, have), owned, func() {}), nil
 }
 
 // size is how many rows stand, those of groups aside.

@@ -20,7 +20,6 @@ type model struct {
 	meters    map[uint32]int        // and to a meter
 	wishes    wishes
 	coverage  *coverage
-	isolated  int // how many endpoints are isolated, in the direction where they are more
 	balances  *balances
 	kept      *kept // nil while load balancers are known
 }

@@ -193,34 +193,3 @@ func TestRowsWithoutTheirMarkAreAdopted(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, p.Empty())
 }
-
-// TestVanishedEndpointsAreCounted empties a cluster whose ports are still there, which is what lost permissions look
-// like, and takes a policy away, which is not.
-func TestVanishedEndpointsAreCounted(t *testing.T) {
-	counted := func(s *intent.Snapshot, n int) *intent.Snapshot {
-		b := s.Next()
-		b.SetEndpoints(n)
-		b.PutPolicy(&intent.Policy{ID: "nobody", Subject: "none"})
-		return b.Commit()
-	}
-	r := newRig(t, "ovn-kubernetes")
-	full := shop("a", "b", "c")
-	for _, e := range full.Endpoints {
-		r.addPort(t, e.Key.Namespace+"_"+e.Key.Name, nil)
-	}
-	snap := counted(full.Snapshot(), len(full.Endpoints))
-	r.reconcile(t, snap)
-
-	without := *full
-	without.Policies = nil
-	p, err := r.backend.Plan(t.Context(), counted(without.Snapshot(), len(full.Endpoints)), 0)
-	require.NoError(t, err)
-	require.Zero(t, p.Leaving, "the pods are all there")
-
-	gone := *full
-	gone.Endpoints, gone.Sets = nil, []backendtest.SetSpec{{ID: "db"}, {ID: "web"}}
-	p, err = r.backend.Plan(t.Context(), counted(gone.Snapshot(), 0), 0)
-	require.NoError(t, err)
-	require.Positive(t, p.Isolated)
-	require.Equal(t, p.Isolated, p.Leaving)
-}

@@ -12,12 +12,11 @@ import (
 	"github.com/netloom/netloom/pkg/config"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/intent"
-	"github.com/netloom/netloom/pkg/reconcile"
 )
 
 func newApply() *cobra.Command {
 	var dryRun bool
-	var output string
+	var output, digest string
 	var strict *strictFlag
 	cmd := &cobra.Command{
 		Use:   "apply --manifests DIR --ovn-nb ADDR",
@@ -27,7 +26,11 @@ agree with it and reads back whether it does. A second apply writes nothing.
 
 It exits with 0 when the database agrees, and with 1 when it does not or when a manifest could not be understood: every
 problem is printed, and what could be understood is in force. With --dry-run nothing is written: the plan is printed,
-and the exit code is 2 when there is a difference.` + coverageHelp,
+and the exit code is 2 when there is a difference.
+
+Where too many objects are missing from the directory that the database has rows of, those rows are kept, everything else
+is written, and the exit code is 1: an empty directory looks like one whose objects were deleted. --approve with the digest
+that is printed removes exactly those, --force whatever is missing.` + coverageHelp,
 		Example: `  netloom apply --manifests ./policies --ovn-nb unix:/var/run/ovn/ovnnb_db.sock --dry-run
   netloom apply --manifests ./policies --ovn-nb unix:/var/run/ovn/ovnnb_db.sock`,
 		Args: cobra.NoArgs,
@@ -36,7 +39,7 @@ and the exit code is 2 when there is a difference.` + coverageHelp,
 			if err != nil {
 				return err
 			}
-			return apply(cmd, cfg, dryRun, output, strict)
+			return apply(cmd, cfg, dryRun, output, digest, strict)
 		},
 	}
 	bindConfig(cmd)
@@ -44,8 +47,14 @@ and the exit code is 2 when there is a difference.` + coverageHelp,
 	strict = bindStrict(cmd)
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print the plan and write nothing; exit 2 when there is a difference")
 	cmd.Flags().StringVarP(&output, "output", "o", "table", "how the plan is printed: table, json or yaml")
+	bindDigest(cmd, &digest)
 	complete(cmd, "output", "table", "json", "yaml")
 	return cmd
+}
+
+// bindDigest gives a command the flag that approves what is missing.
+func bindDigest(cmd *cobra.Command, digest *string) {
+	cmd.Flags().StringVar(digest, "approve", "", "remove the rows of the missing objects that this digest stands for")
 }
 
 // hideDaemonFlags leaves out of the help what apply has no use for. Given anyway, it does no harm: one file serves all
@@ -69,7 +78,7 @@ func hideFlags(flags *pflag.FlagSet, names ...string) {
 	}
 }
 
-func apply(cmd *cobra.Command, cfg *config.Config, dryRun bool, output string, strict *strictFlag) error {
+func apply(cmd *cobra.Command, cfg *config.Config, dryRun bool, output, digest string, strict *strictFlag) error {
 	if err := checkApply(cfg, output); err != nil {
 		return err
 	}
@@ -85,29 +94,28 @@ func apply(cmd *cobra.Command, cfg *config.Config, dryRun bool, output string, s
 	}
 	settings := optionsOf(cfg).Target
 	settings.Log = log
-	var planned daemon.Planned
+	var applied daemon.Applied
 	if dryRun {
 		done = progress(cmd, "planning")
-		planned, err = daemon.DryRun(cmd.Context(), settings, want)
+		applied.Planned, err = daemon.DryRun(cmd.Context(), settings, want)
 		done()
 	} else {
-		planned, err = applyGuarded(cmd, cfg, settings, want)
+		applied, err = applyOnce(cmd, cfg, settings, want, digest)
 	}
-	if reconcile.IsRefused(err) {
-		return fmt.Errorf("%w (--dry-run shows the plan, --force applies it)", err)
+	if applied.Plan != nil {
+		err = errors.Join(err, printPlan(cmd, applied.Plan, output))
 	}
-	if planned.Plan != nil {
-		err = errors.Join(err, printPlan(cmd, planned.Plan, output))
-	}
-	unprotected := strict.judge(cmd, planned.Coverage)
+	unprotected := strict.judge(cmd, applied.Coverage)
 	switch {
 	case err != nil:
 		return err
 	case len(problems) > 0:
 		return &exitError{exitProblems, fmt.Sprintf("%d problems in %s", len(problems), cfg.Manifests)}
+	case applied.Kept.Digest != "":
+		return keptError(cmd, applied.Kept)
 	case unprotected != nil:
 		return unprotected
-	case dryRun && !planned.Plan.Empty():
+	case dryRun && !applied.Plan.Empty():
 		return &exitError{code: exitDifference}
 	}
 	return nil
@@ -127,17 +135,24 @@ func checkApply(cfg *config.Config, output string) error {
 	return errors.Join(faults...)
 }
 
-// applyGuarded applies unless the plan deletes more than the settings let it.
-func applyGuarded(
-	cmd *cobra.Command, cfg *config.Config, settings builtin.Settings, want *intent.Snapshot,
-) (daemon.Planned, error) {
-	guard := optionsOf(cfg).Reconcile.Guard
+// applyOnce applies what the settings and the digest let it.
+func applyOnce(
+	cmd *cobra.Command, cfg *config.Config, settings builtin.Settings, want *intent.Snapshot, digest string,
+) (daemon.Applied, error) {
 	if cfg.Force {
-		guard = func(*backends.Plan) error { return nil }
 		settings.MaxDeleteFraction = 1
 	}
 	defer progress(cmd, "writing")()
-	return daemon.ApplyOnce(cmd.Context(), settings, want, guard)
+	return daemon.ApplyOnce(cmd.Context(), settings, want, optionsOf(cfg).Reconcile, daemon.Consent{All: cfg.Force, Digest: digest})
+}
+
+// keptError lists what was left in the target, and says how to remove it.
+func keptError(cmd *cobra.Command, kept daemon.Kept) error {
+	for _, k := range kept.Objects {
+		cmd.PrintErrln("kept:", k)
+	}
+	return &exitError{exitProblems, fmt.Sprintf("%s missing from the source, and their rows were kept; all else is written "+
+		"(--approve %s removes them, if they are meant to be gone)", counted(len(kept.Objects), "object"), kept.Digest)}
 }
 
 func printPlan(cmd *cobra.Command, plan *backends.Plan, output string) error {

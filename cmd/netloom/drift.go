@@ -12,6 +12,7 @@ import (
 
 func newDrift() *cobra.Command {
 	var repair bool
+	var digest string
 	cmd := &cobra.Command{
 		Use:   "drift --ovn-nb ADDR",
 		Short: "Tell whether a database still is as it was made, and repair it",
@@ -30,19 +31,20 @@ makes the database agree, and exits with 0 when it does.` + coverageHelp,
 	manifests := bindManifests(cmd)
 	output := bindOutput(cmd, "table", "json", "yaml")
 	strict := bindStrict(cmd)
-	cmd.Flags().BoolVar(&repair, "repair", false, "write what is missing, unless that deletes more than max-delete-fraction")
+	cmd.Flags().BoolVar(&repair, "repair", false, "write what is missing; rows of too many missing objects are kept")
+	bindDigest(cmd, &digest)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, err := loadConfig(cmd)
 		if err := errors.Join(err, output.check()); err != nil {
 			return err
 		}
 		cfg.Manifests = cmp.Or(manifests.path, cfg.Manifests)
-		return drift(cmd, cfg, repair, output.form, strict)
+		return drift(cmd, cfg, repair, output.form, digest, strict)
 	}
 	return cmd
 }
 
-func drift(cmd *cobra.Command, cfg *config.Config, repair bool, form string, strict *strictFlag) error {
+func drift(cmd *cobra.Command, cfg *config.Config, repair bool, form, digest string, strict *strictFlag) error {
 	if !repair {
 		report, err := makePlan(cmd, cfg, &statesFlag{manifests: &manifestsFlag{}})
 		if err != nil {
@@ -69,9 +71,13 @@ func drift(cmd *cobra.Command, cfg *config.Config, repair bool, form string, str
 		return err
 	}
 	opts.Target.Log = log
-	applied, err := applyGuarded(cmd, cfg, opts.Target, want)
+	applied, err := applyOnce(cmd, cfg, opts.Target, want, digest)
 	if applied.Plan != nil {
 		err = errors.Join(err, printPlan(cmd, applied.Plan, form))
 	}
-	return cmp.Or(err, strict.judge(cmd, applied.Coverage))
+	unprotected := strict.judge(cmd, applied.Coverage)
+	if err == nil && applied.Kept.Digest != "" {
+		return keptError(cmd, applied.Kept)
+	}
+	return cmp.Or(err, unprotected)
 }

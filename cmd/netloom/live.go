@@ -73,11 +73,16 @@ func (f *liveFlag) fetch(cmd *cobra.Command) ([]byte, error) {
 
 // get asks the daemon for a path.
 func (f *liveFlag) get(ctx context.Context, path string) ([]byte, error) {
+	return f.ask(ctx, http.MethodGet, path)
+}
+
+// ask sends the daemon a request without a body.
+func (f *liveFlag) ask(ctx context.Context, method, path string) ([]byte, error) {
 	url := f.server
 	if !strings.Contains(url, "://") {
 		url = "http://" + url
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(url, "/")+path, nil)
+	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(url, "/")+path, nil)
 	if err != nil {
 		return nil, fmt.Errorf("--server: %w", err)
 	}

@@ -76,7 +76,7 @@ nothing it does not own.
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl netloom"}
 	}
 	root.AddCommand(
-		newDemo(), newRun(), newApply(),
+		newDemo(), newRun(), newApply(), newApprove(),
 		newTranslate(), newProbe(), newTest(), newExplain(), newImpact(), newPlan(), newDrift(),
 		newWebhook(), newDeviceSim(), newVersion(),
 	)

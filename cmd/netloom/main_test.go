@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -180,9 +181,10 @@ func TestApplyTellsOfMissingPorts(t *testing.T) {
 	require.Contains(t, got.errout, "warning: 1 of 1 selected pods is NOT protected: shop/db-0 (no logical port shop_db-0)\n")
 }
 
-func TestApplyRefusesToDeleteTooMuch(t *testing.T) {
+func TestApplyKeepsWhatIsMissing(t *testing.T) {
 	dir, server := manifests(t), database(t)
 	args := []string{"apply", "--manifests", dir, "--ovn-nb", server.Addr()}
+	write(t, dir, "policies.yaml", policies(5))
 	require.Equal(t, exitOK, netloom(t, args...).code)
 	rows := server.Dump()
 	server.Reset()
@@ -190,20 +192,30 @@ func TestApplyRefusesToDeleteTooMuch(t *testing.T) {
 
 	got := netloom(t, args...)
 	require.Equal(t, exitProblems, got.code)
-	require.Regexp(t, `netloom: refused to delete \d+ of \d+ owned rows of the database: more than 0.5 of them; `, got.errout)
+	require.Contains(t, got.errout, "kept: NetworkPolicy/shop/db-client-a in ovn")
+	digest := regexp.MustCompile(`--approve ([0-9a-f]{12})`).FindStringSubmatch(got.errout)
+	require.Len(t, digest, 2, got.errout)
 	require.Zero(t, server.Transactions())
 	require.Equal(t, rows, server.Dump())
 	looked := netloom(t, append(args, "--dry-run")...)
 	require.Equal(t, exitDifference, looked.code)
-	require.Contains(t, looked.out, "\n- Port_Group ", "what was refused can be looked at")
+	require.Contains(t, looked.out, "\n- Port_Group ", "what is kept can be looked at")
 
-	write(t, dir, "policies.yaml", strings.ReplaceAll(policies(20), "port: 5432", "port: 99999"))
-	got = netloom(t, args...)
+	got = netloom(t, append(args, "--approve", "0123456789ab")...)
 	require.Equal(t, exitProblems, got.code)
-	require.Contains(t, got.errout, "refused to delete")
-	require.Equal(t, 20, strings.Count(got.errout, "problem: "), "why so much is missing is told")
-	require.NoError(t, os.Remove(filepath.Join(dir, "policies.yaml")))
+	require.Contains(t, got.errout, "something else is missing than what was approved")
+	require.Contains(t, got.errout, digest[1])
+	require.Equal(t, rows, server.Dump())
 
+	require.Equal(t, exitOK, netloom(t, append(args, "--approve", digest[1])...).code)
+	require.NotContains(t, server.Dump(), "netloom.io")
+	got = netloom(t, append(args, "--approve", digest[1])...)
+	require.Equal(t, exitProblems, got.code)
+	require.Contains(t, got.errout, "too little is missing to need approval")
+
+	write(t, dir, "policies.yaml", policies(5))
+	require.Equal(t, exitOK, netloom(t, args...).code)
+	require.NoError(t, os.Remove(filepath.Join(dir, "policies.yaml")))
 	require.Equal(t, exitOK, netloom(t, append(args, "--force")...).code)
 	require.NotContains(t, server.Dump(), "netloom.io")
 }

@@ -87,9 +87,9 @@ func loopSettings() []Setting {
 			func(c *Config) *duration { return &c.RetryMin }),
 		interval("retry-max", "30s", 1, "longest pause after an error",
 			func(c *Config) *duration { return &c.RetryMax }),
-		fraction("max-delete-fraction", "0.5", "largest share of the owned rows that one plan may delete, and of the isolated endpoints that it may open; a larger one is refused",
+		fraction("max-delete-fraction", "0.5", "largest share of the objects of a kind that may go missing within an hour without having been deleted; beyond it they are kept in force",
 			func(c *Config) *float64 { return &c.MaxDeleteFraction }),
-		flag("force", "false", "let plans past max-delete-fraction until the target agrees once",
+		flag("force", "false", "remove what the target holds for objects that are missing at the start, however many; ends once the target agrees, and after five minutes",
 			func(c *Config) *bool { return &c.Force }),
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/query"
+	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/watch"
 )
 
@@ -26,8 +27,7 @@ func PlanBetween(ctx context.Context, settings builtin.Settings, before, after q
 			return nil, err
 		}
 	}
-	allowed := func(*backends.Plan) error { return nil }
-	if _, err := ApplyOnce(ctx, settings, before.Snapshot, allowed); err != nil {
+	if _, err := ApplyOnce(ctx, settings, before.Snapshot, reconcile.Options{}, Consent{All: true}); err != nil {
 		return nil, err
 	}
 	planned, err := DryRun(ctx, settings, after.Snapshot)

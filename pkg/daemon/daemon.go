@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,9 @@ import (
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/httpbody"
 	"github.com/netloom/netloom/pkg/metrics"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/reconcile"
+	"github.com/netloom/netloom/pkg/retention"
 	"github.com/netloom/netloom/pkg/watch"
 	edges "github.com/netloom/netloom/translator/sdwan"
 )
@@ -59,10 +62,14 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
+	source = retention.NewSource(source, retention.Options{
+		Fraction: opts.Reconcile.MaxDeleteFraction, Least: cmp.Or(opts.Reconcile.MinDeleteGuard, reconcile.DefaultMinDeleteGuard),
+	})
 	d := &Daemon{opts: opts, log: log, source: source, clients: clients, metrics: metrics.New(), made: time.Now(), bodies: httpbody.New(httpbody.Options{})}
 	d.pipeline = NewPipeline(source, opts.translation(), log)
 	d.observe = reconcile.Observers{d.metrics}
 	d.metrics.Unenforced(d.unenforced)
+	d.metrics.Kept(func() map[string]int { return d.kept().byKind() })
 	d.pipeline.OnPublish(d.published) // first: a quick target is timed from what the metrics know by then
 	if d.door, err = newDoor(d); err != nil {
 		return nil, err
@@ -110,6 +117,10 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 func (d *Daemon) add(target *builtin.Target) {
 	opts := d.opts.Reconcile
 	opts.Target, opts.Log, opts.Observer = target.Name, d.log, &d.observe
+	opts.Known = func(ref object.Ref) bool {
+		_, known := d.source.Get(ref)
+		return known
+	}
 	loop := reconcile.New(target.Backend, d.pipeline.Latest, opts)
 	if d.election == nil {
 		d.metrics.Target(target.Name)
@@ -225,8 +236,15 @@ func (d *Daemon) published(p Published) {
 		Revision: p.Snapshot.Revision(), Since: p.Since, Took: p.Took, Problems: p.Problems,
 		Endpoints: p.Stats.Endpoints, Sets: p.Stats.Sets, Policies: p.Stats.Policies, Withheld: names(p.Withheld),
 	})
+	var gone []object.Ref
 	for _, ref := range p.Events {
 		d.metrics.Event(ref.Kind)
+		if _, there := d.source.Get(ref); !there {
+			gone = append(gone, ref)
+		}
+	}
+	for _, t := range d.targets {
+		t.loop.Release(gone) // it was deleted, after it had been missing at the start
 	}
 	d.log.WithFields(logrus.Fields{
 		"revision": p.Snapshot.Revision(), "events": len(p.Events), "took": p.Took.String(), "problems": p.Problems,

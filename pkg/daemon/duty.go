@@ -28,9 +28,6 @@ func (d *Daemon) forces(now time.Time) bool {
 // term does the work of a leader until ctx ends.
 func (d *Daemon) term(ctx context.Context) error {
 	force := d.forces(time.Now())
-	if d.sdwan != nil {
-		d.sdwan.gateways.force = force
-	}
 	for _, t := range d.targets {
 		d.metrics.Target(t.Name)
 		if force {

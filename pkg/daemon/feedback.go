@@ -14,7 +14,6 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/netloom/netloom/backends/ovn"
-	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/report"
 )
 
@@ -139,9 +138,6 @@ func (d *Daemon) reportTargets(began time.Time, b *book) []report.Target {
 			one.Trouble = "it has not answered yet"
 			if s.Err != nil {
 				one.Trouble = plainly(errors.Unwrap(s.Err))
-			}
-			if one.Refused = reconcile.IsRefused(s.Err); one.Refused {
-				one.Trouble = plainly(s.Err)
 			}
 		}
 		if since, ok := b.troubleSince(t.Name, one.Revision == 0, began); ok {

@@ -20,7 +20,6 @@ import (
 type gateways struct {
 	opts    SDWAN
 	loops   reconcile.Options // of every loop, but for target and observer
-	force   bool
 	owner   string
 	latest  func() *intent.Snapshot
 	metrics *metrics.Metrics

@@ -99,9 +99,6 @@ func (e *edge) serve(ctx context.Context, device Device) error {
 	opts.Target, opts.Log, opts.Observer = device.Target, e.m.log, reconcile.Observers{e.m.observe, &edgeWatcher{edge: e}}
 	opts.MaxInterval = e.m.opts.Interval
 	loop := reconcile.New(target.Backend, e.m.latest, opts)
-	if e.m.force {
-		loop.Force()
-	}
 	e.set(loop, client)
 	defer e.set(nil, nil)
 
@@ -181,9 +178,6 @@ func (e *edge) stands() status.Loop {
 	}
 	if !s.Converged {
 		out.Trouble = plainly(errors.Unwrap(s.Err))
-		if reconcile.IsRefused(s.Err) {
-			out.Trouble = plainly(s.Err)
-		}
 		out.Stale = time.Since(since) > patienceRounds*e.m.opts.Interval
 	}
 	return out

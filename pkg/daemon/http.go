@@ -84,6 +84,8 @@ func (d *Daemon) Handler() http.Handler {
 	mux.HandleFunc("GET /debug/manifests", d.debugManifests)
 	mux.HandleFunc("GET /debug/plan", d.debugPlan)
 	mux.HandleFunc("GET /debug/problems", d.debugProblems)
+	mux.HandleFunc("GET "+ApprovePath, d.listKept)
+	mux.HandleFunc("POST "+ApprovePath, d.approveKept)
 	if d.opts.Pprof {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
@@ -139,7 +141,7 @@ func (d *Daemon) readiness() (missing, told []string) {
 	}
 	told, lacking := d.duty()
 	missing = slices.Concat(missing, lacking, d.webhook.unready())
-	return missing, slices.Concat(told, d.late(), degraded(d.pipeline.Withheld()), old,
+	return missing, slices.Concat(told, d.late(), degraded(d.pipeline.Withheld()), d.kept().degraded(), old,
 		d.opts.SDWAN.refused.degraded(), d.webhook.degraded(), d.feedback.degraded(), d.unprotected())
 }
 

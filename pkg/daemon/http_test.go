@@ -49,7 +49,7 @@ func TestHandlerOfADaemonAtWork(t *testing.T) {
 	for _, name := range []string{
 		"netloom_build_info", "netloom_events_total", "netloom_ops_total",
 		"netloom_owned_rows", "netloom_plan_duration_seconds", "netloom_apply_duration_seconds", "netloom_problems",
-		"netloom_drift_found_total", "netloom_plan_refused_total", "netloom_target_up", "netloom_translations_total",
+		"netloom_drift_found_total", "netloom_kept_objects", "netloom_target_up", "netloom_translations_total",
 		"go_goroutines", "process_open_fds",
 	} {
 		require.Contains(t, body, "# TYPE "+name+" ")

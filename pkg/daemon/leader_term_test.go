@@ -250,7 +250,8 @@ func TestForceReachesTheLeader(t *testing.T) {
 	opts := p.electing(newLeases(), "a")
 	opts.Reconcile.MaxDeleteFraction = 0.01
 	a := start(t, opts)
-	a.await("the plan is refused", func() bool { _, text := a.get("/readyz"); return strings.Contains(text, "refused") })
+	a.await("rows are kept", func() bool { _, text := a.get("/readyz"); return strings.Contains(text, "kept in force") })
+	require.NotZero(t, p.owned(t, "netloom"))
 	a.stop()
 	opts.Force = true
 	opts.Leader.Leases = newLeases()

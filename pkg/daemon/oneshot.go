@@ -10,6 +10,7 @@ import (
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb"
+	"github.com/netloom/netloom/pkg/reconcile"
 )
 
 // connectWait is how long a command waits for the first connection.
@@ -46,24 +47,44 @@ func DryRun(ctx context.Context, settings builtin.Settings, want *intent.Snapsho
 	return out, err
 }
 
+// Applied is what ApplyOnce did.
+type Applied struct {
+	Planned
+	Kept Kept // what is missing from the source, and whose rows were left
+}
+
 // ErrNotAgreed is what ApplyOnce returns when the target is not as it was made: something else writes to it.
 var ErrNotAgreed = errors.New("the target does not agree after the plan was applied")
 
-// ApplyOnce makes the target agree with want and reads back whether it does. A plan that guard refuses is returned with
-// guard's error and not applied.
+// Consent says what ApplyOnce may remove for good although too much is missing from the source.
+type Consent struct {
+	All    bool   // whatever there is
+	Digest string // of exactly what is missing; "" for nothing
+}
+
+// ErrOtherDigest is in the error of ApplyOnce when something else is missing than what was approved. Nothing is written then.
+var ErrOtherDigest = errors.New("something else is missing than what was approved")
+
+// ApplyOnce makes the target agree with want and reads back whether it does. Rows of objects that are missing from the source
+// are left where there are too many of them, as opts say, and nobody consents; everything else is written.
 func ApplyOnce(
-	ctx context.Context, settings builtin.Settings, want *intent.Snapshot, guard func(*backends.Plan) error,
-) (Planned, error) {
-	var applied Planned
+	ctx context.Context, settings builtin.Settings, want *intent.Snapshot, opts reconcile.Options, consent Consent,
+) (Applied, error) {
+	var applied Applied
 	err := withTarget(ctx, settings, func(ctx context.Context, t *builtin.Target) error {
 		plan, err := planWhenConnected(ctx, t, want)
 		if err != nil {
 			return err
 		}
-		applied.add(t, plan)
-		if err := guard(plan); err != nil {
+		if applied.Kept, err = consent.judge(t, plan, opts); err != nil {
 			return err
 		}
+		if applied.Kept.Digest != "" {
+			if plan, err = t.Backend.Plan(ctx, want, 0); err != nil {
+				return err
+			}
+		}
+		applied.add(t, plan)
 		if !plan.Empty() {
 			if err := t.Backend.Apply(ctx, plan); err != nil {
 				return err
@@ -80,6 +101,28 @@ func ApplyOnce(
 		return nil
 	})
 	return applied, err
+}
+
+// judge says what of a plan is not to be done, and has the backend leave it.
+func (c Consent) judge(t *builtin.Target, plan *backends.Plan, opts reconcile.Options) (Kept, error) {
+	keeper, ok := t.Backend.(backends.Keeper)
+	if !ok {
+		return Kept{}, nil
+	}
+	lost := opts.Suspicious(plan)
+	kept := NewKept(KeptOf(t.Name, lost))
+	switch {
+	case c.Digest != "" && c.Digest != kept.Digest:
+		if kept.Digest == "" {
+			return Kept{}, fmt.Errorf("approve %s: %w: too little is missing to need approval", c.Digest, ErrOtherDigest)
+		}
+		return Kept{}, fmt.Errorf("approve %s: %w: rows of %d objects would go, whose digest is %s",
+			c.Digest, ErrOtherDigest, len(lost), kept.Digest)
+	case kept.Digest == "" || c.All || c.Digest != "":
+		return Kept{}, nil
+	}
+	keeper.Keep(lost)
+	return kept, nil
 }
 
 // withTarget runs f beside a target of its own.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/netloom/netloom/labelcache"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/retention"
 	"github.com/netloom/netloom/pkg/watch"
 	"github.com/netloom/netloom/translator"
 )
@@ -25,12 +26,15 @@ type Pipeline struct {
 	published  []func(Published)
 	untold     map[watch.Ref]bool // drained before the source had synced
 	tasks      *tasks
+	keeping    keeping // what it is that keeps missing objects; nil where nothing does
+	cluster    string
 
 	mu       sync.RWMutex
 	latest   *intent.Snapshot
 	edition  uint64 // of latest; 0 is none
 	problems []error
 	withheld []watch.Kind
+	kept     []retention.Object
 	stats    Stats
 	backlog  backlog
 	refs     map[watch.Ref]bool // of the objects that were taken in
@@ -45,15 +49,19 @@ type Published struct {
 	Took     time.Duration   // to translate
 	Problems int
 	Withheld []watch.Kind // kinds that cannot be read
+	Kept     []retention.Object
 	Stats    Stats
 }
 
 // Stats counts what a snapshot holds.
 type Stats struct{ Endpoints, Sets, Policies int }
 
-// NewPipeline makes the pipeline from source to snapshots.
+// NewPipeline makes the pipeline from source to snapshots. A source that keeps missing objects has them judged in time, and
+// reported.
 func NewPipeline(source watch.Source, opts translator.Options, log logrus.FieldLogger) *Pipeline {
+	keeping, _ := source.(keeping)
 	return &Pipeline{
+		keeping: keeping, cluster: opts.Cluster,
 		source: source, translator: translator.New(opts), log: log, untold: map[watch.Ref]bool{}, refs: map[watch.Ref]bool{},
 		tasks: newTasks(),
 	}
@@ -109,6 +117,8 @@ func (p *Pipeline) Run(ctx context.Context) error {
 			p.Step()
 		case <-p.tasks.wake:
 			p.Step()
+		case <-p.due():
+			p.Step()
 		}
 	}
 }
@@ -130,18 +140,19 @@ func (p *Pipeline) Step() {
 	}
 	p.translator.SetUnknown(unknown(withheld))
 	snapshot := p.translator.Snapshot()
-	problems := p.collectProblems(p.translator.Problems())
+	kept := p.keptNow()
+	problems := p.collectProblems(append(p.translator.Problems(), p.missing(kept)...))
 	stats := p.count(snapshot)
 
 	p.mu.Lock()
 	p.edition++
 	p.backlog.publish(snapshot.Revision(), revisionOf(p.latest))
-	p.latest, p.problems, p.withheld, p.stats = snapshot, problems, withheld, stats
+	p.latest, p.problems, p.withheld, p.kept, p.stats = snapshot, problems, withheld, kept, stats
 	p.mu.Unlock()
 	for _, f := range p.published {
 		f(Published{
 			Snapshot: snapshot, View: p.translator.View(), Events: refs, Since: began, Took: time.Since(began),
-			Problems: len(problems), Withheld: withheld, Stats: stats,
+			Problems: len(problems), Withheld: withheld, Kept: kept, Stats: stats,
 		})
 	}
 }

@@ -41,7 +41,7 @@ func newSDWAN(d *Daemon) *sdwan {
 		return d.pipeline.Latest()
 	}, d.log)
 	g := s.gateways
-	g.metrics, g.observe, g.force, g.owner = d.metrics, &d.observe, d.opts.Force, d.opts.Target.Owner
+	g.metrics, g.observe, g.owner = d.metrics, &d.observe, d.opts.Target.Owner
 	g.loops = edgeLoops(d.opts.Reconcile, opts)
 	var writer *statusWriter
 	if opts.Dynamic != nil {
@@ -96,8 +96,7 @@ func (s *sdwan) run(ctx context.Context, group *errgroup.Group) {
 	}
 }
 
-// edgeLoops are the options of gateways' loops. Where finalizers are written, nothing goes unasked: an object stays, marked,
-// until no gateway holds it. So no share of deletions is too large there.
+// edgeLoops are the options of the loops of devices.
 func edgeLoops(opts reconcile.Options, edges SDWAN) reconcile.Options {
 	if opts.RetryMin <= 0 {
 		opts.RetryMin = reconcile.DefaultRetryMin
@@ -106,9 +105,6 @@ func edgeLoops(opts reconcile.Options, edges SDWAN) reconcile.Options {
 		opts.RetryMax = reconcile.DefaultRetryMax
 	}
 	opts.RetryMax = max(opts.RetryMin, min(opts.RetryMax, edges.Interval))
-	if edges.Dynamic != nil {
-		opts.MaxDeleteFraction = 1
-	}
 	return opts
 }
 

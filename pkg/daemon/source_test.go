@@ -22,6 +22,7 @@ type fakeSource struct {
 	synced   bool
 	objects  map[watch.Ref]runtime.Object
 	dirty    map[watch.Ref]bool
+	lost     map[watch.Ref]bool // went without their deletion being seen
 	problems []watch.Problem
 	withheld []watch.Kind
 	since    time.Time // of the oldest that is dirty
@@ -31,6 +32,7 @@ type fakeSource struct {
 func newFakeSource() *fakeSource {
 	return &fakeSource{
 		wake: make(chan struct{}, 1), objects: map[watch.Ref]runtime.Object{}, dirty: map[watch.Ref]bool{},
+		lost: map[watch.Ref]bool{},
 	}
 }
 
@@ -69,6 +71,18 @@ func (f *fakeSource) remove(objects ...runtime.Object) {
 			f.stamp()
 			delete(f.objects, ref)
 			f.dirty[ref] = true
+			delete(f.lost, ref)
+		}
+	})
+}
+
+// lose takes objects away as a list does that they are missing from.
+func (f *fakeSource) lose(objects ...runtime.Object) {
+	f.do(func() {
+		for _, o := range objects {
+			ref := refOf(o)
+			delete(f.objects, ref)
+			f.dirty[ref], f.lost[ref] = true, true
 		}
 	})
 }
@@ -121,6 +135,18 @@ func (f *fakeSource) Drain() []watch.Ref {
 	clear(f.dirty)
 	slices.SortFunc(refs, watch.Ref.Compare)
 	return refs
+}
+
+// Changes takes every object that is gone for one whose deletion was seen, unless it was lost.
+func (f *fakeSource) Changes() []watch.Change {
+	refs := f.Drain()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	changes := make([]watch.Change, len(refs))
+	for i, ref := range refs {
+		changes[i] = watch.Change{Ref: ref, Deleted: !f.lost[ref]}
+	}
+	return changes
 }
 
 func (f *fakeSource) Get(ref watch.Ref) (runtime.Object, bool) {

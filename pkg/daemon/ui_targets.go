@@ -106,12 +106,6 @@ func (n *targetNotes) Failed(target string, _ reconcile.Phase, err error) {
 	n.outOfStep(target, "is out of step: "+err.Error())
 }
 
-// Refused notes that the guard held a plan back.
-func (n *targetNotes) Refused(target string, deletes, owned int) {
-	n.outOfStep(target, fmt.Sprintf("is left as it is: a plan that deletes %d of %d rows, or opens too many endpoints, was refused",
-		deletes, owned))
-}
-
 func (n *targetNotes) outOfStep(target, why string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -169,7 +163,7 @@ func (u *ui) target(name string, s *reconcile.Status) webui.Target {
 	out := webui.Target{
 		Name: name, Health: healthOf(s), Revision: s.Revision, Wanted: s.Wanted, Owned: s.Owned,
 		LastConverged: s.LastConverged, NextRetry: s.NextRetry,
-		Writes: s.Applies, Failures: s.Failures, Refusals: s.Refusals, Drifts: s.Drifts,
+		Writes: s.Applies, Failures: s.Failures, Drifts: s.Drifts,
 	}
 	if s.Err != nil {
 		out.Error = s.Err.Error()
@@ -188,8 +182,6 @@ func (u *ui) target(name string, s *reconcile.Status) webui.Target {
 // healthOf is a status in a word.
 func healthOf(s *reconcile.Status) webui.Health {
 	switch {
-	case s.Refused:
-		return webui.Refused
 	case s.Err != nil:
 		return webui.OutOfStep
 	case s.Converged:

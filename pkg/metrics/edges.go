@@ -89,7 +89,7 @@ func (m *Metrics) Forget(target string) {
 	for _, h := range []*prometheus.HistogramVec{m.plan, m.apply, m.latency} {
 		h.DeletePartialMatch(of)
 	}
-	for _, c := range []*prometheus.CounterVec{m.ops, m.failures, m.refused, m.drift, m.edges.reports} {
+	for _, c := range []*prometheus.CounterVec{m.ops, m.failures, m.drift, m.edges.reports} {
 		c.DeletePartialMatch(of)
 	}
 	for _, g := range []*prometheus.GaugeVec{m.owned, m.skips, m.applied, m.edges.tunnels, m.edges.complete} {

@@ -20,6 +20,7 @@ var metricName = regexp.MustCompile(`\bnetloom_[a-z_]+[a-z]`)
 func TestTheManualListsEveryMetric(t *testing.T) {
 	m := metrics.New()
 	m.Target("ovn")
+	m.Kept(func() map[string]int { return nil })
 	m.Event("Pod")
 	for rev := intent.Revision(1); rev < 3; rev++ {
 		m.Published(metrics.Snapshot{Revision: rev, Withheld: []string{"Service"}})

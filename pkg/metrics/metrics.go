@@ -33,7 +33,6 @@ type Metrics struct {
 	ops      *prometheus.CounterVec
 	latency  *prometheus.HistogramVec
 	failures *prometheus.CounterVec
-	refused  *prometheus.CounterVec
 	drift    *prometheus.CounterVec
 	up       *prometheus.GaugeVec
 	owned    *prometheus.GaugeVec
@@ -106,7 +105,6 @@ func (m *Metrics) makeTargets() {
 	m.ops = m.counter("netloom_ops_total", "Writes to a target, by verb and kind of object.", "target", "verb", "kind")
 	m.failures = m.counter("netloom_target_errors_total", "Rounds that ended in an error, by the step that failed.",
 		"target", "phase")
-	m.refused = m.counter("netloom_plan_refused_total", "Plans held back because they would have deleted or opened too much.", "target")
 	m.drift = m.counter("netloom_drift_found_total", "Writes that were needed because someone else changed the target.",
 		"target")
 	m.up = m.gaugeVec("netloom_target_up", "Whether the target agrees with a snapshot, as far as is known: 1 or 0.")

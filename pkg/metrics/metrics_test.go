@@ -81,12 +81,21 @@ func TestALoopIsCounted(t *testing.T) {
 	require.InDelta(t, 1, value(t, m, "netloom_apply_duration_seconds", on("ovn")), 0)
 
 	m.Failed("ovn", reconcile.PhasePlan, context.DeadlineExceeded)
-	m.Refused("ovn", 10, 12)
 	m.Drift("ovn", 4)
 	require.Zero(t, value(t, m, "netloom_target_up", on("ovn")))
 	require.InDelta(t, 1, value(t, m, "netloom_target_errors_total", map[string]string{"phase": "plan"}), 0)
-	require.InDelta(t, 1, value(t, m, "netloom_plan_refused_total", on("ovn")), 0)
 	require.InDelta(t, 4, value(t, m, "netloom_drift_found_total", on("ovn")), 0)
+}
+
+func TestKeptObjectsAreCountedWhenAsked(t *testing.T) {
+	m := metrics.New()
+	kept := map[string]int{}
+	m.Kept(func() map[string]int { return kept })
+	policies := map[string]string{"kind": "NetworkPolicy"}
+	require.Zero(t, value(t, m, "netloom_kept_objects", policies))
+	kept["NetworkPolicy"], kept["Pod"] = 3, 7
+	require.InDelta(t, 3, value(t, m, "netloom_kept_objects", policies), 0)
+	require.InDelta(t, 7, value(t, m, "netloom_kept_objects", map[string]string{"kind": "Pod"}), 0)
 }
 
 func TestSnapshotsAreCounted(t *testing.T) {

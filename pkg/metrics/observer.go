@@ -15,7 +15,6 @@ var _ reconcile.Observer = (*Metrics)(nil)
 func (m *Metrics) Target(target string) {
 	m.inSync(target, false)
 	m.owned.WithLabelValues(target).Set(0)
-	m.refused.WithLabelValues(target).Add(0)
 	m.drift.WithLabelValues(target).Add(0)
 	for _, phase := range []reconcile.Phase{reconcile.PhasePlan, reconcile.PhaseApply} {
 		m.failures.WithLabelValues(target, string(phase)).Add(0)
@@ -42,12 +41,6 @@ func (m *Metrics) Applied(target string, p *backends.Plan, took time.Duration) {
 // Failed counts an error. The target is out of step until a round ends well.
 func (m *Metrics) Failed(target string, phase reconcile.Phase, _ error) {
 	m.failures.WithLabelValues(target, string(phase)).Inc()
-	m.inSync(target, false)
-}
-
-// Refused counts a plan that was held back. The target is out of step until a round ends well.
-func (m *Metrics) Refused(target string, _, _ int) {
-	m.refused.WithLabelValues(target).Inc()
 	m.inSync(target, false)
 }
 

@@ -6,7 +6,7 @@
 // growing and jittered pause; nothing is ever dropped. Every target has a loop and a goroutine of its own, so that a slow
 // or broken one delays no other.
 //
-// Two things are never done: nothing is written before there is a snapshot (before every source has synced), and a plan
-// that would delete too large a share of what is owned, or open too large a share of what is isolated, is refused until
-// someone forces it.
+// Two things are never done: nothing is written before there is a snapshot (before every source has synced), and what the
+// target holds when a run begins is not removed only because the source does not have it. Too large a share of such objects
+// is kept, where the backend can do that, until somebody releases them or they come back; everything else is written.
 package reconcile

@@ -10,6 +10,7 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/reconcile"
 )
 
@@ -29,8 +30,7 @@ type target struct {
 	applies   int
 	closed    bool
 
-	isolated, leaving int // what plans say
-
+	keep     map[string]bool
 	tampered bool // somebody else changed rows since the last read-back
 }
 
@@ -56,7 +56,7 @@ func (t *target) Plan(ctx context.Context, want *intent.Snapshot, since intent.R
 		t.failPlan--
 		return nil, t.fault
 	}
-	p := &backends.Plan{Revision: want.Revision(), Isolated: t.isolated, Leaving: t.leaving}
+	p := &backends.Plan{Revision: want.Revision(), Objects: map[string]int{}}
 	if t.resync > 0 {
 		t.resync--
 		p.Resync = true
@@ -73,6 +73,7 @@ func (t *target) Plan(ctx context.Context, want *intent.Snapshot, since intent.R
 	changes, ok := want.Since(since)
 	if p.Full = !ok; p.Full {
 		p.Owned = len(t.rows)
+		p.Objects["row"] = len(t.rows)
 		maps.Copy(looked, wanted)
 		maps.Copy(looked, t.rows)
 	}
@@ -85,7 +86,12 @@ func (t *target) Plan(ctx context.Context, want *intent.Snapshot, since intent.R
 		switch {
 		case wanted[name] && !t.rows[name]:
 			p.Ops = append(p.Ops, backends.Op{Verb: backends.Create, Kind: "row", Name: name})
+		case !wanted[name] && t.rows[name] && p.Full && t.keep[name]:
+			p.Kept = append(p.Kept, object.Ref{Kind: "row", Name: name})
 		case !wanted[name] && t.rows[name]:
+			if p.Full {
+				p.Lost = append(p.Lost, object.Ref{Kind: "row", Name: name})
+			}
 			p.Ops = append(p.Ops, backends.Op{Verb: backends.Delete, Kind: "row", Name: name})
 		}
 		if name == "odd" && wanted[name] {
@@ -93,6 +99,15 @@ func (t *target) Plan(ctx context.Context, want *intent.Snapshot, since intent.R
 		}
 	}
 	return p, nil
+}
+
+func (t *target) Keep(objects []object.Ref) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.keep = map[string]bool{}
+	for _, o := range objects {
+		t.keep[o.Name] = true
+	}
 }
 
 func (t *target) Apply(ctx context.Context, p *backends.Plan) error {
@@ -255,6 +270,5 @@ func (d *diary) take() []string {
 func (d *diary) Planned(_ string, _ *backends.Plan, _ time.Duration) { d.add("planned") }
 func (d *diary) Applied(_ string, _ *backends.Plan, _ time.Duration) { d.add("applied") }
 func (d *diary) Failed(_ string, phase reconcile.Phase, _ error)     { d.add("failed " + string(phase)) }
-func (d *diary) Refused(string, int, int)                            { d.add("refused") }
 func (d *diary) Drift(string, int)                                   { d.add("drift") }
 func (d *diary) Converged(string, intent.Revision, int)              { d.add("converged") }

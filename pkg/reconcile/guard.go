@@ -1,62 +1,142 @@
 package reconcile
 
 import (
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
+
+	"github.com/sirupsen/logrus"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/object"
 )
 
-// RefusedError says that a plan was held back because it would have deleted or opened too much.
-type RefusedError struct {
-	Target   string
-	Deletes  int // of owned rows
-	Owned    int
-	Leaving  int // isolated endpoints that would have been open
-	Isolated int
-	Fraction float64 // the largest share of either that is let through
+// forceFor is for how long Force lets plans past the guard at the most.
+const forceFor = 5 * time.Minute
+
+// LostError says that a plan would have taken away what the target holds for too many objects of which the source knows
+// nothing.
+type LostError struct {
+	Target string
+	Lost   []object.Ref // sorted
 }
 
-// Error says how much of what would have gone, and what lets it through.
-func (e *RefusedError) Error() string {
-	var much []string
-	if exceeds(e.Deletes, e.Owned, e.Fraction) {
-		much = append(much, fmt.Sprintf("to delete %d of %d owned rows", e.Deletes, e.Owned))
+// shownLost is how many objects an error names.
+const shownLost = 5
+
+// Error names the first of the objects.
+func (e *LostError) Error() string {
+	var names []string
+	for _, o := range e.Lost[:min(len(e.Lost), shownLost)] {
+		names = append(names, o.String())
 	}
-	if exceeds(e.Leaving, e.Isolated, e.Fraction) {
-		much = append(much, fmt.Sprintf("to open %d of %d isolated endpoints", e.Leaving, e.Isolated))
+	if len(e.Lost) > shownLost {
+		names = append(names, "…")
 	}
-	return fmt.Sprintf("refused %s of %s: more than %g of them; check that the sources are complete, then force it",
-		strings.Join(much, " and "), e.Target, e.Fraction)
+	return fmt.Sprintf("%s holds rows of %d objects that are missing from the source: %s",
+		e.Target, len(e.Lost), strings.Join(names, ", "))
 }
 
-func exceeds(part, whole int, fraction float64) bool { return float64(part) > fraction*float64(whole) }
-
-// IsRefused says whether err is, or wraps, a refusal of the guard.
-func IsRefused(err error) bool {
-	var refused *RefusedError
-	return errors.As(err, &refused)
-}
-
-// Guard judges a plan that is applied without a loop, for a target that holds as many rows as the plan says. Nil lets it
-// through; otherwise IsRefused holds of the error.
-func (o Options) Guard(p *backends.Plan) error {
+// Suspicious lists the objects that a plan from read-back takes away from the target, when they are too many for what was
+// not there at the start to have been deleted meanwhile; nil when they are few.
+func (o Options) Suspicious(p *backends.Plan) []object.Ref {
 	o = o.withDefaults()
-	return o.guard(p, p.Owned)
+	var lost []object.Ref
+	count := map[string]int{}
+	for _, ref := range p.Lost {
+		if o.Known == nil || !o.Known(ref) {
+			lost = append(lost, ref)
+			count[ref.Kind]++
+		}
+	}
+	for kind, n := range count {
+		held := p.Objects[kind]
+		if held >= o.MinDeleteGuard && float64(n) > o.MaxDeleteFraction*float64(held) {
+			return lost
+		}
+	}
+	return nil
 }
 
-// guard judges a plan for a target that holds owned rows. Nil lets it through.
-func (o *Options) guard(p *backends.Plan, owned int) error {
-	e := &RefusedError{Target: o.Target, Fraction: o.MaxDeleteFraction}
-	if owned >= o.MinDeleteGuard { // of few rows most may go
-		e.Deletes, e.Owned = p.Deletes(), owned
+// guard looks at the first plan of a run. Where it would take away too much, the backend is told to keep that, and it has to
+// be planned again: then it is false.
+func (l *Loop) guard(p *backends.Plan) bool {
+	keeper, ok := l.backend.(backends.Keeper)
+	if l.judged || !ok || !p.Full {
+		return true
 	}
-	if p.Isolated >= o.MinDeleteGuard {
-		e.Leaving, e.Isolated = p.Leaving, p.Isolated
+	lost := l.opts.Suspicious(p)
+	if len(lost) == 0 {
+		return true
 	}
-	if !exceeds(e.Deletes, e.Owned, e.Fraction) && !exceeds(e.Leaving, e.Isolated, e.Fraction) {
-		return nil
+	if l.isForced(time.Now()) {
+		for _, o := range lost {
+			l.opts.Log.WithField("object", o.String()).Warn("the object is missing from the source; its rows are removed, as forced")
+		}
+		return true
 	}
-	return e
+	l.judged = true
+	l.keep(keeper, lost)
+	l.opts.Log.WithField("objects", len(lost)).
+		Error("the target holds rows of objects that are missing from the source; they are kept until their removal is approved")
+	return false
+}
+
+// keep has the backend leave objects as they are.
+func (l *Loop) keep(keeper backends.Keeper, objects []object.Ref) {
+	l.note(func(s *Status) { s.Kept = objects })
+	keeper.Keep(objects)
+}
+
+// kept takes over from a plan what of the objects that are kept is still missing. It returns true when there is any.
+func (l *Loop) kept(p *backends.Plan) bool {
+	keeper, ok := l.backend.(backends.Keeper)
+	if !ok || !p.Full {
+		return false
+	}
+	l.note(func(s *Status) {
+		if len(p.Kept) != len(s.Kept) {
+			l.opts.Log.WithFields(logrus.Fields{"before": len(s.Kept), "now": len(p.Kept)}).Info("fewer objects are kept")
+			s.Kept = p.Kept
+			keeper.Keep(p.Kept)
+		}
+	})
+	return len(p.Kept) > 0
+}
+
+// Release ends that objects are kept: their rows are removed, unless they came back.
+func (l *Loop) Release(objects []object.Ref) {
+	l.mu.Lock()
+	for _, o := range objects {
+		if slices.Contains(l.status.Kept, o) {
+			l.released[o] = true
+		}
+	}
+	some := len(l.released) > 0
+	l.mu.Unlock()
+	if some {
+		ring(l.urge)
+	}
+}
+
+// release tells the backend of what was released since the last round.
+func (l *Loop) release() {
+	keeper, ok := l.backend.(backends.Keeper)
+	l.mu.Lock()
+	some := len(l.released) > 0
+	stay := slices.DeleteFunc(slices.Clone(l.status.Kept), func(o object.Ref) bool { return l.released[o] })
+	clear(l.released)
+	l.mu.Unlock()
+	if ok && some {
+		l.keep(keeper, stay)
+		l.settled = false
+	}
+}
+
+// isForced says whether Force was called, not long ago, and the target has not converged since.
+func (l *Loop) isForced(now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return now.Before(l.forced)
 }

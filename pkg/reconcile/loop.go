@@ -8,6 +8,7 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // ErrRunning is what a second, simultaneous Run of one loop returns.
@@ -20,7 +21,7 @@ type Loop struct {
 	opts    Options
 
 	wake  chan struct{}   // size one: any number of wakes before a round are one
-	urge  chan struct{}   // likewise, of Force
+	urge  chan struct{}   // likewise, of Release
 	nudge <-chan struct{} // the backend's own; nil when it has none
 	// changedByOthers asks the backend whether somebody else changed the target; nil when it cannot say.
 	changedByOthers func() bool
@@ -29,18 +30,20 @@ type Loop struct {
 	pace    pace
 	since   intent.Revision // what the next incremental plan starts from; zero reads back
 	settled bool            // the target agreed with revision since when last written or read
+	judged  bool            // what the target holds for objects that are missing has been looked at
 
-	mu      sync.Mutex
-	running bool
-	status  Status
-	forced  uint64 // how often Force was called
-	spent   uint64 // how many of those calls have had their round
+	mu       sync.Mutex
+	running  bool
+	status   Status
+	forced   time.Time           // until when plans are let past the guard
+	released map[object.Ref]bool // by Release, since the last round
 }
 
 // New makes the loop that brings b to what latest returns. Latest is nil until every source has synced, and nothing is
 // planned before that; it must not block. The loop does nothing until Run.
 func New(b backends.Backend, latest func() *intent.Snapshot, opts Options) *Loop {
-	l := &Loop{backend: b, latest: latest, opts: opts.withDefaults(), wake: make(chan struct{}, 1), urge: make(chan struct{}, 1)}
+	l := &Loop{backend: b, latest: latest, opts: opts.withDefaults(), wake: make(chan struct{}, 1), urge: make(chan struct{}, 1),
+		released: map[object.Ref]bool{}}
 	if w, ok := b.(backends.Waker); ok {
 		l.nudge = w.Wake()
 	}
@@ -63,13 +66,12 @@ func ring(c chan<- struct{}) {
 	}
 }
 
-// Force lets plans past the guard until the target has converged once, and wakes the loop. What was refused is planned
-// again without a pause.
+// Force has the next run remove what the target holds for objects that are missing from the source, however many there are.
+// It lasts until the target has converged, five minutes at the most. What goes is logged by name.
 func (l *Loop) Force() {
 	l.mu.Lock()
-	l.forced++
+	l.forced = time.Now().Add(forceFor)
 	l.mu.Unlock()
-	ring(l.urge)
 }
 
 // Status tells how the target stands.
@@ -101,9 +103,17 @@ func (l *Loop) Run(ctx context.Context) error {
 			}
 		})
 	}
-	l.since, l.settled = 0, false
+	l.forget()
 	l.pace = pace{opts: &l.opts, woken: true}
 	return nil
+}
+
+// forget ends a run: the next one knows nothing of what was in force.
+func (l *Loop) forget() {
+	l.since, l.settled, l.judged = 0, false, false
+	if keeper, ok := l.backend.(backends.Keeper); ok {
+		l.keep(keeper, nil)
+	}
 }
 
 func (l *Loop) enter() error {

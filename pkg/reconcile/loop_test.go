@@ -30,18 +30,24 @@ func play(t *testing.T, opts reconcile.Options, test func(t *testing.T, s *scene
 		s := &scene{source: &source{}, target: newTarget(), diary: &diary{}}
 		opts.Target, opts.Observer = "fake", reconcile.Observers{s.diary}
 		s.loop = reconcile.New(s.target, s.latest, opts)
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error)
-		go func() { done <- s.loop.Run(ctx) }()
-		s.stop = func() {
-			cancel()
-			require.NoError(t, <-done)
-			s.stop = func() {}
-		}
+		s.run(t)
 		defer func() { s.stop() }()
 		synctest.Wait()
 		test(t, s)
 	})
+}
+
+// run begins the loop, once more after stop.
+func (s *scene) run(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- s.loop.Run(ctx) }()
+	s.stop = func() {
+		cancel()
+		require.NoError(t, <-done)
+		s.stop = func() {}
+	}
 }
 
 // wake wakes the loop and waits until it has nothing more to do at this moment.

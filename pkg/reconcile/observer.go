@@ -25,9 +25,6 @@ type Observer interface {
 	Applied(target string, p *backends.Plan, took time.Duration)
 	// Failed: the step gave an error, and a plan from read-back follows after a pause.
 	Failed(target string, phase Phase, err error)
-	// Refused: the guard held a plan back, which would have deleted so many of the rows owned. Few of them mean that it
-	// would have opened too many endpoints.
-	Refused(target string, deletes, owned int)
 	// Drift: the target had been brought to this very revision, and so many ops are needed to bring it there again.
 	Drift(target string, ops int)
 	// Converged: the target agrees with the revision and holds so many owned rows. Called after every round that ends
@@ -56,13 +53,6 @@ func (os Observers) Applied(target string, p *backends.Plan, took time.Duration)
 func (os Observers) Failed(target string, phase Phase, err error) {
 	for _, o := range os {
 		o.Failed(target, phase, err)
-	}
-}
-
-// Refused tells each.
-func (os Observers) Refused(target string, deletes, owned int) {
-	for _, o := range os {
-		o.Refused(target, deletes, owned)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
+
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // What a Loop does where its Options say nothing, and what netloom asks for by default where zero has a meaning.
@@ -13,10 +15,11 @@ const (
 	DefaultRetryMin          = 250 * time.Millisecond
 	DefaultRetryMax          = 30 * time.Second
 	DefaultMaxDeleteFraction = 0.5
-	DefaultMinDeleteGuard    = 20
+	DefaultMinDeleteGuard    = 3
 )
 
-// Options tune a Loop. The zero value plans as often as it is woken, never checks for drift, and refuses deletes.
+// Options tune a Loop. The zero value plans as often as it is woken, never checks for drift, and keeps the rows
+// of objects that were missing from the source when it began.
 type Options struct {
 	Target string // what the target is called in logs, metrics and status
 
@@ -29,13 +32,16 @@ type Options struct {
 	// the default.
 	RetryMin, RetryMax time.Duration
 
-	// MaxDeleteFraction is the largest share of the owned rows that one plan may delete, and of the isolated endpoints
-	// that it may open, 0 to 1. A larger plan is refused, because lost permissions look like an empty cluster. Zero
-	// refuses every plan that deletes or opens, 1 none.
+	// MaxDeleteFraction is the largest share, 0 to 1, of the objects of a kind that may be missing from the source when a
+	// run begins, of those that the target holds rows of. Beyond it their rows are kept, because a source that cannot be
+	// read looks like an empty one. Zero keeps the rows of any, 1 of none.
 	MaxDeleteFraction float64
-	// MinDeleteGuard is how many rows have to be owned, or endpoints isolated, for the guard to look at them at all.
-	// Zero takes the default.
+	// MinDeleteGuard is of how many objects of a kind the target has to hold rows for the share to count. Zero takes the
+	// default.
 	MinDeleteGuard int
+
+	// Known says whether the source has an object, whatever became of it; nil takes those that the snapshot has something of.
+	Known func(object.Ref) bool
 
 	Log      logrus.FieldLogger // nil discards
 	Observer Observer           // nil is nobody

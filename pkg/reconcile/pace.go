@@ -11,8 +11,7 @@ type mood uint8
 const (
 	waiting   mood = iota // for the first snapshot
 	converged             // for a wake or the drift interval
-	refused               // likewise, but not before the shortest pause after an error
-	withheld              // likewise, but not before the end of the pause: what was read back was refused
+	again                 // for nothing: the guard asks for another plan
 	failed                // for the end of the pause
 	cutOff                // likewise, or for the backend to find a way to the target
 	lost                  // for nothing: the backend asks for read-back
@@ -24,10 +23,12 @@ type pace struct {
 	mood     mood
 	woken    bool // somebody called Wake since the last round began
 	nudged   bool // the backend woke the loop since the last round began
-	urged    bool // somebody called Force since the last round began
+	urged    bool // somebody called Release since the last round began
+	held     bool // rounds read back, because rows are kept
+	began    time.Time
 	ended    time.Time
 	readBack time.Time // when everything was read back last
-	failures int       // in a row, refused read-backs included
+	failures int       // in a row
 	pause    time.Duration
 
 	changed bool      // somebody else changed the target, and no read-back has begun since
@@ -40,17 +41,17 @@ func (p *pace) begin() {
 	if p.mood == cutOff && p.nudged {
 		p.failures = 0 // a connection that came back is a new start
 	}
-	p.woken, p.nudged, p.urged = false, false, false
+	p.woken, p.nudged, p.urged, p.began = false, false, false, time.Now()
 }
 
 // end notes how a round that ended now went.
 func (p *pace) end(m mood, now time.Time) {
 	p.mood, p.ended = m, now
 	switch m {
-	case failed, cutOff, withheld:
+	case failed, cutOff:
 		p.pause = jitter(backoff(p.opts.RetryMin, p.opts.RetryMax, p.failures))
 		p.failures++
-	case waiting, converged, refused, lost:
+	case waiting, converged, again, lost:
 		p.failures = 0
 	}
 }
@@ -59,10 +60,10 @@ func (p *pace) end(m mood, now time.Time) {
 //
 // A wake does not cut the pause after an error short, or every event would hammer a target that is down. Nor does a
 // nudge, which comes for every logical port too, unless the target could not be reached: then it says that the connection
-// came back, and the pause goes down to RetryMin. Force waits for no refusal.
+// came back, and the pause goes down to RetryMin.
 func (p *pace) due() (time.Time, bool) {
 	switch p.mood {
-	case lost:
+	case lost, again:
 		return p.ended, true
 	case failed, cutOff:
 		pause := p.pause
@@ -72,10 +73,8 @@ func (p *pace) due() (time.Time, bool) {
 		return p.ended.Add(pause), true
 	case waiting:
 		return p.ended, p.woken || p.urged
-	case refused, withheld:
-		return p.next(max(p.opts.MinInterval, p.refusalPause()), p.ended)
 	case converged:
-		due, ok := p.next(p.opts.MinInterval, p.readBack)
+		due, ok := p.next(max(p.opts.MinInterval, p.rest()), p.readBack)
 		if !p.changed {
 			return due, ok
 		}
@@ -92,17 +91,13 @@ func (p *pace) due() (time.Time, bool) {
 	}
 }
 
-// refusalPause is the least time between a refused plan and the next. A plan from read-back is dear, and what made it
-// too large rarely goes within a moment.
-func (p *pace) refusalPause() time.Duration {
-	switch {
-	case p.urged:
+// rest is the least time between rounds that read everything back: as long as the last one took, so that the target has
+// half of the time for others.
+func (p *pace) rest() time.Duration {
+	if !p.held || p.urged {
 		return 0
-	case p.mood == withheld:
-		return p.pause
-	default:
-		return p.opts.RetryMin
 	}
+	return p.ended.Sub(p.began)
 }
 
 // next is when a round is due that nothing went wrong before: gap after the last one when somebody asked for it, else

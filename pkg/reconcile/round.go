@@ -21,25 +21,25 @@ func (l *Loop) round(ctx context.Context) mood {
 	if want == nil {
 		return waiting
 	}
-	l.mu.Lock()
-	calls := l.forced
-	force := calls > l.spent
-	l.status.Wanted = want.Revision()
-	l.mu.Unlock()
+	l.note(func(s *Status) { s.Wanted = want.Revision() })
+	l.release()
 
 	since := l.since
-	if !l.settled {
+	if !l.settled || l.holds() {
 		since = 0
 	}
 	m := lost
 	if since != 0 {
-		m = l.attempt(ctx, want, since, force)
+		m = l.attempt(ctx, want, since)
 	}
 	// Drift shows only against a revision that the target agreed with, so what was new has gone first.
 	if since == 0 || m == converged && l.checkDrift() {
-		m = l.attempt(ctx, want, 0, force)
+		m = l.attempt(ctx, want, 0)
 	}
-	return l.finish(m, calls)
+	if m == again {
+		m = l.attempt(ctx, want, 0)
+	}
+	return m
 }
 
 // checkDrift says whether everything has to be read back although nothing went wrong: at the drift interval, and when
@@ -53,18 +53,15 @@ func (l *Loop) checkDrift() bool {
 	return l.pace.checkDrift(now)
 }
 
-// finish spends the calls of Force that were made before a round that converged.
-func (l *Loop) finish(m mood, calls uint64) mood {
-	if m == converged {
-		l.mu.Lock()
-		l.spent = calls
-		l.mu.Unlock()
-	}
-	return m
+// holds says whether the backend keeps rows of objects that are missing. It has to read back for that.
+func (l *Loop) holds() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.status.Kept) > 0
 }
 
 // attempt plans once and applies what the plan says.
-func (l *Loop) attempt(ctx context.Context, want *intent.Snapshot, since intent.Revision, force bool) mood {
+func (l *Loop) attempt(ctx context.Context, want *intent.Snapshot, since intent.Revision) mood {
 	began := time.Now()
 	p, err := l.backend.Plan(ctx, want, since)
 	if err != nil {
@@ -83,18 +80,15 @@ func (l *Loop) attempt(ctx context.Context, want *intent.Snapshot, since intent.
 		l.pace.readBack = time.Now()
 	}
 	l.planned(p, took)
+	if !l.guard(p) {
+		return again
+	}
+	l.pace.held = l.kept(p)
 	if p.Full && l.settled && since == 0 && want.Revision() == l.since && p.Drift() > 0 {
 		l.note(func(s *Status) { s.Drifts++ })
 		l.opts.Observer.Drift(l.opts.Target, p.Drift())
 		l.opts.Log.WithFields(logrus.Fields{"revision": want.Revision(), "ops": len(p.Ops)}).
 			Warn("target was changed by someone else")
-	}
-	if err := l.opts.guard(p, l.Status().Owned); err != nil {
-		if !force {
-			return l.refuse(p, err)
-		}
-		l.opts.Log.WithFields(logrus.Fields{"deletes": p.Deletes(), "leaving": p.Leaving}).
-			Warn("writing past the guard, as forced")
 	}
 	if !p.Empty() {
 		if m := l.apply(ctx, p); m != converged {
@@ -149,39 +143,17 @@ func (l *Loop) apply(ctx context.Context, p *backends.Plan) mood {
 
 // converge notes that the target agrees with want.
 func (l *Loop) converge(p *backends.Plan, want *intent.Snapshot, since intent.Revision) {
-	l.since, l.settled = want.Revision(), true
+	l.since, l.settled, l.judged = want.Revision(), true, true
 	var owned int
 	l.note(func(s *Status) {
+		l.forced = time.Time{}
 		s.Revision = want.Revision()
-		s.Converged, s.Refused, s.Err = true, false, nil
+		s.Converged, s.Err = true, nil
 		s.LastConverged = time.Now()
 		s.Skips = mergeSkips(s.Skips, p, want, since)
 		owned = s.Owned
 	})
 	l.opts.Observer.Converged(l.opts.Target, want.Revision(), owned)
-}
-
-// refuse notes that the guard held p back. What the backend knows of the target stays good, as nothing was written; but
-// what only a read-back shows is forgotten by a plan of what changed, so after a read-back the next plan is one too.
-func (l *Loop) refuse(p *backends.Plan, err error) mood {
-	var owned int
-	var again bool
-	l.note(func(s *Status) {
-		owned, again = s.Owned, s.Refused
-		s.Converged, s.Refused, s.Err, s.LastError = false, true, err, time.Now()
-		s.Refusals++
-	})
-	l.opts.Observer.Refused(l.opts.Target, p.Deletes(), owned)
-	if !again {
-		l.opts.Log.WithFields(logrus.Fields{
-			"deletes": p.Deletes(), "owned": owned, "leaving": p.Leaving, "isolated": p.Isolated,
-		}).Error("refused a plan that deletes or opens too much; nothing is written until it is forced or the sources recover")
-	}
-	if p.Full {
-		l.settled = false
-		return withheld
-	}
-	return refused
 }
 
 // fail notes an error, unless the loop is being stopped. Whatever it was, the next plan reads everything back.
@@ -192,7 +164,7 @@ func (l *Loop) fail(ctx context.Context, phase Phase, err error) mood {
 	}
 	err = fmt.Errorf("%s %s: %w", phase, l.opts.Target, err)
 	l.note(func(s *Status) {
-		s.Converged, s.Refused, s.Err, s.LastError = false, false, err, time.Now()
+		s.Converged, s.Err, s.LastError = false, err, time.Now()
 		s.Failures++
 	})
 	l.opts.Observer.Failed(l.opts.Target, phase, err)

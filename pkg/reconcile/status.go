@@ -5,6 +5,7 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // Status is how a target stands. It is a copy: nothing in it changes later.
@@ -14,7 +15,6 @@ type Status struct {
 	Revision intent.Revision // the snapshot that the target agreed with last
 	// Converged says that the last round ended well: the target agrees with Revision, as far as is known.
 	Converged bool
-	Refused   bool  // the last plan was held back by the guard
 	Err       error // why the last round did not end well; nil when it did
 
 	LastPlan      time.Time // when the last plan was made; zero before the first
@@ -23,9 +23,12 @@ type Status struct {
 	NextRetry     time.Time // zero unless the last round failed
 
 	Plans, FullPlans, Applies, Ops uint64
-	Failures, Refusals, Drifts     uint64
+	Failures, Drifts               uint64
 
-	Owned int             // rows owned in the target, by the last read-back and what was written since
+	Owned int // rows owned in the target, by the last read-back and what was written since
+	// Kept are the objects that were missing from the source when the run began and whose rows are kept, sorted. They are
+	// never changed in place.
+	Kept  []object.Ref
 	Skips []backends.Skip // what the target cannot express; it is denied there
 }
 

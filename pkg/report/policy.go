@@ -19,7 +19,6 @@ const (
 	ReasonEnforced    = "Enforced"
 	ReasonWriting     = "Writing"     // it is about to be written
 	ReasonTrouble     = "Trouble"     // it cannot be written
-	ReasonRefused     = "Refused"     // the guard holds it back
 	ReasonSkipped     = "Skipped"     // the target cannot express it
 	ReasonUnreachable = "Unreachable" // what the target holds is not known
 	ReasonNoTarget    = "NoTarget"
@@ -138,8 +137,6 @@ func (t *target) judge(ids [2]intent.PolicyID, intents []*intent.Policy) (reason
 		}
 	}
 	switch {
-	case lacks && t.Refused: // that lasts until somebody looks, and is known however long it does
-		return ReasonRefused, cut(t.Trouble)
 	case t.Stale:
 		return ReasonUnreachable, cut("what it holds is not known: " + t.Trouble)
 	case lacks && t.Trouble != "":

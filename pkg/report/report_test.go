@@ -147,13 +147,7 @@ func TestPodsThatComeAreSizesUnlessTheTargetIsInTrouble(t *testing.T) {
 	got = s.world(first).Status(p, &had)
 	require.Equal(t, "False Trouble", enforced(&got), "the pod is not let in")
 	require.Equal(t, "ovn: connection refused", condition(&got, v1alpha1.ConditionEnforced).Message)
-	first.Refused = true
-	got = s.world(first).Status(p, &had)
-	require.Equal(t, "False Refused", enforced(&got))
 	first.Stale = true
-	got = s.world(first).Status(p, &had)
-	require.Equal(t, "False Refused", enforced(&got), "which is known, however long it lasts")
-	first.Refused = false
 	got = s.world(first).Status(p, &had)
 	require.Equal(t, "Unknown Unreachable", enforced(&got))
 	require.EqualValues(t, 1, got.EnforcedGeneration, "as far as is known")

@@ -24,7 +24,6 @@ type Target struct {
 	Revision intent.Revision // the snapshot that it agreed with last
 	// Trouble says why the last round did not end well; "" when it did.
 	Trouble string
-	Refused bool // the guard holds back what is to be written
 	// Stale says that it has been in trouble for so long that what it holds is not known any more.
 	Stale bool
 	Skips []backends.Skip // what it cannot express

@@ -140,18 +140,22 @@ func addNamespaces(before, now map[Ref]claim) {
 	}
 }
 
-// changed lists the references whose object appeared, changed or went.
-func changed(before, now map[Ref]claim) []Ref {
-	var refs []Ref
+// changed lists the references whose object appeared, changed or went. Those of objects that no document declared, and
+// that went with what they were there for, are apart.
+func changed(before, now map[Ref]claim) (refs, derived []Ref) {
 	for ref, c := range now {
 		if before[ref].object != c.object {
 			refs = append(refs, ref)
 		}
 	}
-	for ref := range before {
-		if _, ok := now[ref]; !ok {
+	for ref, c := range before {
+		switch _, ok := now[ref]; {
+		case ok:
+		case c.path == "":
+			derived = append(derived, ref)
+		default:
 			refs = append(refs, ref)
 		}
 	}
-	return refs
+	return refs, derived
 }

@@ -245,20 +245,21 @@ func (d *Directory) update(files map[string]*manifest, unreadable map[string]err
 	}
 	problems = slices.Compact(problems)
 	given := withoutHidden(withSlices(d.given, force))
-	dirty := changed(d.given, given)
+	dirty, derived := changed(d.given, given)
 
 	d.mu.Lock()
 	news := !d.synced || !slices.Equal(d.problems, problems)
 	d.files, d.force, d.given, d.problems, d.synced = files, force, given, problems, true
 	d.mark(dirty...) // before anyone can see that d is synced
+	d.markDeleted(derived...)
 	d.mu.Unlock()
 	if news {
 		d.ring()
 	}
-	if news || len(dirty) > 0 {
+	if news || len(dirty)+len(derived) > 0 {
 		d.log.WithFields(logrus.Fields{
 			"files": len(files), "objects": len(given), "ignored": foreign,
-			"changed": len(dirty), "problems": len(problems),
+			"changed": len(dirty) + len(derived), "problems": len(problems),
 		}).Debug("manifests read")
 	}
 }

@@ -236,20 +236,27 @@ func (a *adapter) put(key string, now []*discoveryv1.EndpointSlice) []Ref {
 	return dirty
 }
 
-// handler keeps a in step with an informer of Endpoints and marks the slices that change.
-func (a *adapter) handler(mark func(...Ref)) cache.ResourceEventHandler {
+// handler keeps the slices in sync with an informer of Endpoints and marks those that change. Slices that go although
+// their Endpoints are there count as deleted.
+func (a *adapter) handler(mark, markDeleted func(...Ref)) cache.ResourceEventHandler {
 	put := func(o any) {
 		if e, ok := o.(*classicEndpoints); ok {
-			mark(a.put(e.Namespace+"/"+e.Name, slicesOf(e))...)
+			markDeleted(a.put(e.Namespace+"/"+e.Name, slicesOf(e))...)
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc:    put,
 		UpdateFunc: func(_, after any) { put(after) },
 		DeleteFunc: func(o any) {
-			if key, err := cache.DeletionHandlingMetaNamespaceKeyFunc(o); err == nil {
-				mark(a.put(key, nil)...)
+			key, err := cache.DeletionHandlingMetaNamespaceKeyFunc(o)
+			if err != nil {
+				return
 			}
+			went := markDeleted
+			if _, missing := o.(cache.DeletedFinalStateUnknown); missing {
+				went = mark
+			}
+			went(a.put(key, nil)...)
 		},
 	}
 }

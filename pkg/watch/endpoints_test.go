@@ -255,7 +255,8 @@ func TestServicesOfADirectory(t *testing.T) {
 func TestEndpointsThatChange(t *testing.T) {
 	k := newAdapter()
 	var dirty []Ref
-	handler := k.handler(func(refs ...Ref) { dirty = append(dirty, refs...) })
+	mark := func(refs ...Ref) { dirty = append(dirty, refs...) }
+	handler := k.handler(mark, mark)
 	told := func(do func()) []Ref {
 		t.Helper()
 		dirty = nil

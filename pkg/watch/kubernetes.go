@@ -166,10 +166,11 @@ func (k *Kubernetes) prepare(r *informed) error {
 	return err
 }
 
-// handler marks what changes. It does not matter what the change was.
+// handler marks what changes. Of what the change was it matters only whether a deletion was seen, or an object is missing
+// from a list that was made after a gap in the watch.
 func (k *Kubernetes) handler(r *resource) cache.ResourceEventHandler {
 	if r.kind == kindEndpoints {
-		return k.adapter.handler(k.mark)
+		return k.adapter.handler(k.mark, k.markDeleted)
 	}
 	refOf := func(o any) (Ref, bool) {
 		switch o := o.(type) {
@@ -192,7 +193,11 @@ func (k *Kubernetes) handler(r *resource) cache.ResourceEventHandler {
 		DeleteFunc: func(o any) {
 			if ref, ok := refOf(o); ok {
 				k.readable(ref)
-				k.mark(ref)
+				if _, missing := o.(cache.DeletedFinalStateUnknown); missing {
+					k.mark(ref)
+				} else {
+					k.markDeleted(ref)
+				}
 			}
 		},
 		UpdateFunc: func(before, after any) {

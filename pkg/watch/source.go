@@ -22,6 +22,8 @@ type Source interface {
 	// sorted. Before the source has synced they are some of all there are; when Synced was true before the call, none
 	// of those there were at the start is still to come.
 	Drain() []Ref
+	// Changes is Drain with what is known of how objects went.
+	Changes() []Change
 	// DirtySince is when the oldest reference became dirty that Drain has not handed out yet; zero when there is none.
 	DirtySince() time.Time
 	// Get is the current state of an object, false when there is none. The object is shared: it must not be changed.
@@ -34,6 +36,14 @@ type Source interface {
 	Withheld() []Kind
 }
 
+// Change is a reference that a source marked dirty.
+type Change struct {
+	Ref Ref
+	// Deleted says, of an object that is there no more, that its deletion was seen: a DELETE event of the API, or what it
+	// was derived from. Otherwise it is only missing from what was listed last. It means nothing of an object that is there.
+	Deleted bool
+}
+
 var (
 	_ Source = (*Directory)(nil)
 	_ Source = (*Kubernetes)(nil)
@@ -44,12 +54,12 @@ type inbox struct {
 	wake chan struct{} // of size 1
 
 	mu    sync.Mutex
-	dirty map[Ref]struct{}
-	since time.Time // when the oldest of them became dirty; zero while there is none
+	dirty map[Ref]bool // whether the deletion of the object was seen
+	since time.Time    // when the oldest of them became dirty; zero while there is none
 }
 
 func newInbox() *inbox {
-	return &inbox{wake: make(chan struct{}, 1), dirty: map[Ref]struct{}{}}
+	return &inbox{wake: make(chan struct{}, 1), dirty: map[Ref]bool{}}
 }
 
 // Wake receives when there is something to look at.
@@ -57,15 +67,25 @@ func (b *inbox) Wake() <-chan struct{} { return b.wake }
 
 // Drain takes the dirty references, sorted.
 func (b *inbox) Drain() []Ref {
-	b.mu.Lock()
-	refs := make([]Ref, 0, len(b.dirty))
-	for r := range b.dirty {
-		refs = append(refs, r)
+	changes := b.Changes()
+	refs := make([]Ref, len(changes))
+	for i, c := range changes {
+		refs[i] = c.Ref
 	}
-	b.dirty, b.since = map[Ref]struct{}{}, time.Time{}
-	b.mu.Unlock()
-	slices.SortFunc(refs, Ref.Compare)
 	return refs
+}
+
+// Changes takes the dirty references, sorted, with what is known of how objects went.
+func (b *inbox) Changes() []Change {
+	b.mu.Lock()
+	changes := make([]Change, 0, len(b.dirty))
+	for r, deleted := range b.dirty {
+		changes = append(changes, Change{Ref: r, Deleted: deleted})
+	}
+	b.dirty, b.since = map[Ref]bool{}, time.Time{}
+	b.mu.Unlock()
+	slices.SortFunc(changes, func(a, b Change) int { return a.Ref.Compare(b.Ref) })
+	return changes
 }
 
 // DirtySince is when the oldest dirty reference became so; zero when there is none.
@@ -76,7 +96,13 @@ func (b *inbox) DirtySince() time.Time {
 }
 
 // mark makes refs dirty and rings. The objects must be in place before.
-func (b *inbox) mark(refs ...Ref) {
+func (b *inbox) mark(refs ...Ref) { b.take(false, refs) }
+
+// markDeleted is mark for objects whose deletion was seen.
+func (b *inbox) markDeleted(refs ...Ref) { b.take(true, refs) }
+
+// take makes refs dirty and rings. What was seen last of an object counts.
+func (b *inbox) take(deleted bool, refs []Ref) {
 	if len(refs) == 0 {
 		return
 	}
@@ -85,7 +111,7 @@ func (b *inbox) mark(refs ...Ref) {
 		b.since = time.Now()
 	}
 	for _, r := range refs {
-		b.dirty[r] = struct{}{}
+		b.dirty[r] = deleted
 	}
 	b.mu.Unlock()
 	b.ring()

@@ -47,7 +47,6 @@ type Target struct {
 
 	Writes   uint64 `json:"writes"` // plans that were written
 	Failures uint64 `json:"failures"`
-	Refusals uint64 `json:"refusals"`
 	Drifts   uint64 `json:"drifts"`
 
 	Gateway *Gateway `json:"gateway,omitempty"` // of a target that is one
@@ -71,7 +70,6 @@ type Health string
 const (
 	InStep    Health = "in step"
 	OutOfStep Health = "out of step"
-	Refused   Health = "refused"
 	Waiting   Health = "waiting"
 	NotReady  Health = "not ready"
 )

@@ -59,7 +59,7 @@ var rooms = []room{
 		"translator/sets", "k8s.io/api/...", "k8s.io/apimachinery/...",
 	}},
 
-	{dir: "backends", may: []string{"pkg/intent", "github.com/hashicorp/go-immutable-radix/v2"}},
+	{dir: "backends", may: []string{"pkg/intent", "pkg/object", "github.com/hashicorp/go-immutable-radix/v2"}},
 	{dir: "backends/backendtest", may: []string{"backends", "pkg/intent", testify}},
 	{dir: "backends/builtin", may: []string{
 		"backends/...", "pkg/intent", "pkg/ovsdb", "pkg/openwrt", "pkg/tungsten", logrus,
@@ -67,7 +67,7 @@ var rooms = []room{
 	{dir: "backends/memory", may: []string{"backends", "pkg/intent"}},
 	{dir: "backends/memory/memorytest", may: []string{"backends", "backends/backendtest", "backends/memory", "pkg/intent"}},
 	{dir: "backends/ovn", may: []string{
-		"backends", "pkg/intent", "pkg/ovsdb", libovsdb, logrus, uuid, "github.com/hashicorp/go-immutable-radix/v2",
+		"backends", "pkg/intent", "pkg/object", "pkg/ovsdb", libovsdb, logrus, uuid, "github.com/hashicorp/go-immutable-radix/v2",
 	}},
 	{dir: "backends/ovn/ovntest", may: []string{
 		"backends", "backends/backendtest", "backends/ovn", "pkg/intent", "pkg/ovsdb/...", libovsdb, uuid, testify,
@@ -91,7 +91,8 @@ var rooms = []room{
 	}},
 	{dir: "deploy/crds"},
 	{dir: "pkg/reach", pure: true, may: []string{"pkg/intent"}},
-	{dir: "pkg/reconcile", may: []string{"backends", "pkg/intent", logrus}},
+	{dir: "pkg/reconcile", may: []string{"backends", "pkg/intent", "pkg/object", logrus}},
+	{dir: "pkg/retention", may: []string{"pkg/object", "pkg/watch", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/runtime"}},
 	{dir: "pkg/metrics", may: []string{
 		"backends", "pkg/intent", "pkg/reconcile", "pkg/version", "github.com/prometheus/client_golang/...",
 	}},

@@ -3,7 +3,7 @@
 import { get } from './api.js';
 import { count, fault, h, object, replace, table, when } from './dom.js';
 
-const health = { 'in step': 'allow', 'out of step': 'deny', refused: 'deny', waiting: 'mixed', 'not ready': 'mixed' };
+const health = { 'in step': 'allow', 'out of step': 'deny', waiting: 'mixed', 'not ready': 'mixed' };
 
 export function targets(root) {
   const out = h('div');
@@ -34,7 +34,7 @@ function card(t) {
       t.nextRetry && term('Next try', when(t.nextRetry)),
       term('Latency', t.latencyMs ? `${t.latencyMs} ms from the change until the target agreed` : '–'),
       term(t.gateway ? 'Owned sections' : 'Owned rows', String(t.ownedRows)),
-      term('So far', [count(t.writes, 'write'), count(t.failures, 'failure'), count(t.refusals, 'refusal'), count(t.drifts, 'drift')].join(', ')),
+      term('So far', [count(t.writes, 'write'), count(t.failures, 'failure'), count(t.drifts, 'drift')].join(', ')),
       term('Last error', t.lastError ? [when(t.lastError.at), ' ', t.lastError.message] : 'none')),
     plan('Last plan', t.lastPlan),
     t.lastWrite && t.lastWrite.at !== t.lastPlan?.at && plan('Last plan that wrote', t.lastWrite),

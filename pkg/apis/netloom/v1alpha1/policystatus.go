@@ -159,7 +159,7 @@ type PolicyTarget struct {
 	// +kubebuilder:validation:Minimum=0
 	Revision int64 `json:"revision,omitempty"`
 
-	// Why enforced is what it is, in one word: Enforced, Writing, Trouble, Refused, Skipped or Unreachable.
+	// Why enforced is what it is, in one word: Enforced, Writing, Trouble, Skipped or Unreachable.
 	// +optional
 	Reason string `json:"reason,omitempty"`
 

@@ -1,0 +1,294 @@
+package ovn
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
+)
+
+// Keep implements backends.Keeper.
+func (b *Backend) Keep(objects []object.Ref) {
+	b.keep = make(map[object.Ref]bool, len(objects))
+	for _, o := range objects {
+		b.keep[o] = true
+	}
+}
+
+// lost is what a full plan takes away from objects that the snapshot does not have, and what it leaves of that: rows that are
+// kept are added to those that are wanted, as they are.
+type lost struct {
+	*Backend
+	want, have map[string]*row
+	objects    map[string]map[object.Ref]bool // by kind, all that there is something for
+	gone       map[object.Ref]bool            // what is taken away
+	kept       map[object.Ref]bool
+	rows       map[string]bool // UUIDs of rows of kept objects
+}
+
+// findLost compares the rows that are wanted with those there are, and keeps what is to be kept.
+func (b *Backend) findLost(r *renderer, want, have map[string]*row) *lost {
+	l := &lost{
+		Backend: b, want: want, have: have, objects: map[string]map[object.Ref]bool{}, gone: map[object.Ref]bool{},
+		kept: map[object.Ref]bool{}, rows: map[string]bool{},
+	}
+	l.findRows(originsIn(r.want))
+	l.findPorts()
+	l.keepHairpins()
+	l.keepReferents()
+	l.keepBalancerGroups()
+	return l
+}
+
+// originsIn are the objects that a snapshot has something of.
+func originsIn(s *intent.Snapshot) map[object.Ref]bool {
+	out := map[object.Ref]bool{}
+	for p := range s.Policies() {
+		out[refOf(p.Origin)] = true
+	}
+	for lb := range s.LoadBalancers() {
+		out[refOf(lb.Origin)] = true
+	}
+	return out
+}
+
+func refOf(o intent.Origin) object.Ref {
+	return object.Ref{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}
+}
+
+// objectOf is the object that a row names as its source; false where it names none.
+func objectOf(h *row) (object.Ref, bool) {
+	ids, _ := h.fields["external_ids"].(map[string]string)
+	return object.Ref{Kind: ids[KeyKind], Namespace: ids[KeyNamespace], Name: ids[KeyName]}, ids[KeyKind] != ""
+}
+
+// findRows goes through the rows that name their source.
+func (l *lost) findRows(there map[object.Ref]bool) {
+	for uuid, h := range l.have {
+		ref, ok := objectOf(h)
+		if !ok {
+			continue
+		}
+		l.count(ref)
+		if there[ref] || l.want[uuid] != nil {
+			continue
+		}
+		if l.loses(ref) {
+			l.want[uuid], l.rows[uuid] = h, true
+		}
+	}
+}
+
+// loses notes that something of an object would go, and says whether it is to be kept.
+func (l *lost) loses(ref object.Ref) bool {
+	if l.keep[ref] {
+		l.kept[ref] = true
+		return true
+	}
+	l.gone[ref] = true
+	return false
+}
+
+func (l *lost) count(ref object.Ref) {
+	if l.objects[ref.Kind] == nil {
+		l.objects[ref.Kind] = map[object.Ref]bool{}
+	}
+	l.objects[ref.Kind][ref] = true
+}
+
+// findPorts goes through the logical ports that are isolated. One that is kept stays in every group that it is in, for as
+// long as it leaves the isolated.
+func (l *lost) findPorts() {
+	stay := map[string]bool{}
+	for _, d := range intent.Directions() {
+		pg := l.have[l.names.uuid(tablePortGroup, string(intent.IsolatedSet(d)))]
+		if pg == nil {
+			continue
+		}
+		wanted := setOf(l.want[pg.uuid], "ports")
+		for _, uuid := range pg.sets["ports"] {
+			ref := object.Ref{Kind: backends.KindPort, Name: uuid}
+			if name, ok := l.client.PortName(uuid); ok {
+				ref.Name = name
+			}
+			l.count(ref)
+			if _, isolated := slices.BinarySearch(wanted, uuid); !isolated && l.loses(ref) {
+				stay[uuid] = true
+				l.keepGroup(pg)
+			}
+		}
+	}
+	if len(stay) == 0 {
+		return
+	}
+	for uuid, h := range l.have {
+		if w := l.want[uuid]; w != nil && w != h && h.table == tablePortGroup {
+			w.sets["ports"] = united(w.sets["ports"], slices.DeleteFunc(slices.Clone(h.sets["ports"]), func(p string) bool { return !stay[p] }))
+		}
+	}
+}
+
+// keepGroup keeps a port group with all of its ACLs, but none of its ports. One that is wanted stays as it is to be.
+func (l *lost) keepGroup(pg *row) {
+	if l.want[pg.uuid] != nil {
+		return
+	}
+	l.want[pg.uuid] = &row{
+		table: pg.table, uuid: pg.uuid, name: pg.name, origin: pg.origin, unit: pg.name, fields: pg.fields,
+		sets: map[string][]string{"ports": nil, "acls": pg.sets["acls"]},
+	}
+	for _, acl := range pg.sets["acls"] {
+		if h := l.have[acl]; h != nil && l.want[acl] == nil {
+			l.want[acl] = h
+		}
+	}
+}
+
+// keepHairpins keeps that isolated pods reach themselves through load balancers, while some are kept.
+func (l *lost) keepHairpins() {
+	balances := false
+	for uuid := range l.rows {
+		balances = balances || l.have[uuid].table == tableBalancer
+	}
+	if !balances || l.want[l.names.uuid(tablePortGroup, string(intent.IsolatedIngress))] == nil {
+		return
+	}
+	for uuid, h := range l.have {
+		if h.table == tableACL && l.want[uuid] == nil && strings.HasPrefix(h.origin, originHairpin) {
+			l.want[uuid] = h
+		}
+	}
+}
+
+// symbol is a port group or an address set in a match.
+var symbol = regexp.MustCompile(`[@$]([A-Za-z_.][A-Za-z_.0-9]*)`)
+
+// keepReferents keeps what rows that are kept refer to, and that their groups have them.
+func (l *lost) keepReferents() {
+	named := map[string]bool{}
+	for uuid, w := range l.want {
+		if w != l.have[uuid] || w.table != tableACL {
+			continue
+		}
+		match, _ := w.fields["match"].(string)
+		for _, m := range symbol.FindAllStringSubmatch(match, -1) {
+			named[m[1]] = true
+		}
+		if meter, _ := w.fields["meter"].(string); meter != "" {
+			named[meter] = true
+		}
+	}
+	for uuid, h := range l.have {
+		switch {
+		case h.table == tablePortGroup:
+			l.keepMembers(h)
+		case l.want[uuid] == nil && named[h.name] && h.name != "":
+			l.want[uuid] = h
+		}
+		for _, band := range h.sets["bands"] {
+			if l.want[uuid] == h && l.have[band] != nil && l.want[band] == nil {
+				l.want[band] = l.have[band]
+			}
+		}
+	}
+}
+
+// keepMembers keeps that a port group has the ACLs that are kept, and the group for them.
+func (l *lost) keepMembers(h *row) {
+	var acls []string
+	for _, acl := range h.sets["acls"] {
+		if w := l.want[acl]; w != nil && w == l.have[acl] {
+			acls = append(acls, acl)
+		}
+	}
+	if len(acls) == 0 {
+		return
+	}
+	if w := l.want[h.uuid]; w != nil {
+		w.sets["acls"] = united(w.sets["acls"], acls)
+		return
+	}
+	l.want[h.uuid] = &row{
+		table: h.table, uuid: h.uuid, name: h.name, origin: h.origin, unit: h.name, fields: h.fields,
+		sets: map[string][]string{"ports": h.sets["ports"], "acls": acls},
+	}
+}
+
+// keepBalancerGroups keeps that groups of load balancers have those that are kept.
+func (l *lost) keepBalancerGroups() {
+	for uuid, h := range l.have {
+		if h.table != tableBalancers {
+			continue
+		}
+		members := slices.DeleteFunc(slices.Clone(h.sets[columnBalancer]), func(lb string) bool { return !l.rows[lb] })
+		if len(members) == 0 {
+			continue
+		}
+		l.rows[uuid] = true
+		if w := l.want[uuid]; w != nil {
+			w.sets[columnBalancer] = united(w.sets[columnBalancer], members)
+			continue
+		}
+		l.want[uuid] = &row{
+			table: h.table, uuid: h.uuid, name: h.name, fields: h.fields, sets: map[string][]string{columnBalancer: members},
+		}
+	}
+}
+
+// withoutLoss leaves out of ops on rows of others what takes references to rows that are kept away, and template variables
+// while load balancers may need them.
+func (l *lost) withoutLoss(ops []backends.Op) []backends.Op {
+	if len(l.rows) == 0 {
+		return ops
+	}
+	var out []backends.Op
+	for _, op := range ops {
+		switch op.Kind {
+		case tableTemplateVars:
+			if op.Verb == backends.Delete || op.Verb == backends.Mutate && op.After == nil {
+				continue
+			}
+		case tableSwitch, tableRouter:
+			op = l.withoutReferences(op)
+			if op.Before == nil && op.After == nil {
+				continue
+			}
+		}
+		out = append(out, op)
+	}
+	return out
+}
+
+// withoutReferences is a mutation of a row of others that leaves its references to rows that are kept.
+func (l *lost) withoutReferences(op backends.Op) backends.Op {
+	for column, value := range op.Before {
+		remove, _ := value.([]string)
+		add, _ := op.After[column].([]string)
+		left := slices.DeleteFunc(slices.Clone(remove), func(uuid string) bool { return l.rows[uuid] })
+		if len(left) < len(remove) {
+			return mutateRow(&row{table: op.Kind, uuid: nativeOf(op).uuid, name: op.Name, origin: op.Origin}, column, add, left)
+		}
+	}
+	return op
+}
+
+// describe says in a plan what it takes away and what it keeps.
+func (l *lost) describe(p *backends.Plan) {
+	p.Objects = make(map[string]int, len(l.objects))
+	for kind, all := range l.objects {
+		p.Objects[kind] = len(all)
+	}
+	p.Lost = slices.SortedFunc(maps.Keys(l.gone), object.Ref.Compare)
+	p.Kept = slices.SortedFunc(maps.Keys(l.kept), object.Ref.Compare)
+}
+
+// united are the values of either list, sorted.
+func united(a, b []string) []string {
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	return slices.Compact(all)
+}

@@ -1,0 +1,195 @@
+package ovn_test
+
+import (
+	"net/netip"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/backendtest"
+	"github.com/netloom/netloom/backends/ovn"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/ovsdb/schema"
+)
+
+func policyRef(name string) object.Ref {
+	return object.Ref{Kind: "NetworkPolicy", Namespace: "shop", Name: name}
+}
+
+func portRef(name string) object.Ref {
+	return object.Ref{Kind: backends.KindPort, Name: "shop_" + name}
+}
+
+// deny isolates the members of a set and allows nothing.
+func deny(name string, subject intent.SetID) intent.Policy {
+	p := admit(name, subject, "", 0)
+	p.Rules = nil
+	return p
+}
+
+// forget replaces the backend by one that knows nothing.
+func (r *rig) forget(t *testing.T, balancing ovn.LoadBalancing) {
+	t.Helper()
+	names, err := ovn.ParsePortNames("ovn-kubernetes")
+	require.NoError(t, err)
+	r.backend, err = ovn.New(r.client, ovn.Options{Owner: "a", Ports: names, LoadBalancing: balancing})
+	require.NoError(t, err)
+	r.reached = 0
+}
+
+// full plans from read-back.
+func (r *rig) full(t *testing.T, want *intent.Snapshot) *backends.Plan {
+	t.Helper()
+	p, err := r.backend.Plan(t.Context(), want, 0)
+	require.NoError(t, err)
+	return p
+}
+
+// isolated is a cluster with a policy of rules for a and b, and one that only isolates c.
+func isolated() *backendtest.State {
+	s := shop("a", "b")
+	s.Sets = append(s.Sets, backendtest.SetSpec{ID: "only-c", Keys: []intent.Key{{Namespace: "shop", Name: "c"}}},
+		backendtest.SetSpec{ID: "only-w", Keys: []intent.Key{{Namespace: "shop", Name: "w"}}})
+	s.Policies = append(s.Policies, deny("deny", "only-c"))
+	return s
+}
+
+func lostRig(t *testing.T, s *backendtest.State) *rig {
+	t.Helper()
+	r := newRig(t, "ovn-kubernetes")
+	for _, e := range s.Endpoints {
+		r.addPort(t, e.Key.Namespace+"_"+e.Key.Name, nil)
+	}
+	r.reconcile(t, s.Snapshot())
+	r.forget(t, ovn.LoadBalancing{})
+	return r
+}
+
+func TestLostPoliciesAreFoundAndKeptAsTheyAre(t *testing.T) {
+	r := lostRig(t, isolated())
+	without := isolated()
+	without.Policies = nil
+	p := r.full(t, without.Snapshot())
+	lost := []object.Ref{policyRef("db"), portRef("a"), portRef("b"), portRef("c")}
+	require.Equal(t, lost, p.Lost)
+	require.Equal(t, map[string]int{"NetworkPolicy": 1, backends.KindPort: 3}, p.Objects)
+	require.Empty(t, p.Kept)
+
+	r.backend.Keep(p.Lost)
+	p = r.full(t, without.Snapshot())
+	require.Empty(t, p.Ops, "%s", text(t, p, ""))
+	require.Equal(t, lost, p.Kept)
+	require.Empty(t, p.Lost)
+
+	// All else is written: a policy that isolates one more pod.
+	without.Policies = []intent.Policy{deny("new", "only-w")}
+	next := without.Snapshot()
+	p = r.full(t, next)
+	require.NotEmpty(t, p.Ops)
+	require.NoError(t, r.backend.Apply(t.Context(), p))
+	ports, _ := r.groupPorts(t, intent.IsolatedIngress)
+	require.Equal(t, []string{"shop_a", "shop_b", "shop_c", "shop_w"}, ports)
+	require.Equal(t, []string{"10.0.0.9"}, r.addresses(t, "web"), "what is kept refers to it")
+	ports, _ = r.groupPorts(t, "db")
+	require.Equal(t, []string{"shop_a", "shop_b"}, ports)
+	require.Empty(t, r.full(t, next).Ops)
+
+	// A part is released.
+	r.backend.Keep([]object.Ref{policyRef("db"), portRef("a"), portRef("b")})
+	p = r.full(t, next)
+	require.Equal(t, []object.Ref{portRef("c")}, p.Lost)
+	require.NoError(t, r.backend.Apply(t.Context(), p))
+	ports, _ = r.groupPorts(t, intent.IsolatedIngress)
+	require.Equal(t, []string{"shop_a", "shop_b", "shop_w"}, ports)
+
+	r.backend.Keep(nil)
+	require.NoError(t, r.backend.Apply(t.Context(), r.full(t, next)))
+	ports, _ = r.groupPorts(t, intent.IsolatedIngress)
+	require.Equal(t, []string{"shop_w"}, ports)
+	_, there := r.groupPorts(t, "db")
+	require.False(t, there)
+	r.requireSettled(t, next)
+}
+
+func TestAPolicyThatSharesAGroupIsKeptBesideAnEdit(t *testing.T) {
+	s := isolated()
+	s.Policies = append(s.Policies, admit("second", "db", "web", 80))
+	r := lostRig(t, s)
+	s.Policies = []intent.Policy{admit("second", "db", "web", 81)}
+	p := r.full(t, s.Snapshot())
+	r.backend.Keep(p.Lost)
+	want := s.Snapshot()
+	p = r.full(t, want)
+	require.Contains(t, text(t, p, ""), "tcp.dst == 81")
+	require.Equal(t, 1, p.Deletes(), "the rule of port 80: an edit deletes")
+	require.NoError(t, r.backend.Apply(t.Context(), p))
+	require.Empty(t, r.full(t, want).Ops)
+	acls := map[string]bool{}
+	for _, acl := range r.acls(t) {
+		acls[acl["match"].(string)] = true
+	}
+	require.Len(t, acls, 2, "5432 and 81")
+}
+
+func TestPodsThatAreMissingStayIsolated(t *testing.T) {
+	r := lostRig(t, isolated())
+	gone := isolated()
+	gone.Endpoints = gone.Endpoints[3:]
+	gone.Sets = []backendtest.SetSpec{{ID: "db"}, {ID: "web"}, {ID: "only-c"}, {ID: "only-w"}}
+	p := r.full(t, gone.Snapshot())
+	require.Equal(t, []object.Ref{portRef("a"), portRef("b"), portRef("c")}, p.Lost)
+	r.backend.Keep(p.Lost)
+	p = r.full(t, gone.Snapshot())
+	require.NoError(t, r.backend.Apply(t.Context(), p))
+	ports, _ := r.groupPorts(t, intent.IsolatedIngress)
+	require.Equal(t, []string{"shop_a", "shop_b", "shop_c"}, ports)
+	ports, _ = r.groupPorts(t, "db")
+	require.Equal(t, []string{"shop_a", "shop_b"}, ports, "what may reach them may still")
+}
+
+func TestWhatIsTakenOverIsNoLoss(t *testing.T) {
+	r := lostRig(t, isolated())
+	r.backend.Keep([]object.Ref{policyRef("db"), portRef("a"), portRef("c")})
+	p := r.full(t, isolated().Snapshot())
+	require.Empty(t, p.Ops)
+	require.Empty(t, p.Lost)
+	require.Empty(t, p.Kept, "all of it is back")
+}
+
+func TestLostServicesStayBalanced(t *testing.T) {
+	balancing := ovn.LoadBalancing{Switches: "sw0"}
+	r := newRigOn(t, schema.NB2503(), "ovn-kubernetes", balancing)
+	s := shop()
+	lb := func(name, vip string) intent.LoadBalancer {
+		o := intent.Origin{Kind: "Service", Namespace: "shop", Name: name}
+		return intent.LoadBalancer{ID: intent.LoadBalancerID(o.String()), Origin: o, Frontends: []intent.Frontend{{
+			Addr: netip.MustParseAddr(vip), Port: 80, Protocol: intent.TCP, Kind: intent.ClusterAddress,
+			Backends: []intent.Backend{{Addr: netip.MustParseAddr("10.0.0.1"), Port: 8080}},
+		}}}
+	}
+	s.LoadBalancers = []intent.LoadBalancer{lb("a", "10.96.0.1"), lb("b", "10.96.0.2")}
+	r.reconcile(t, s.Snapshot())
+	r.forget(t, balancing)
+	s.LoadBalancers = nil
+	p := r.full(t, s.Snapshot())
+	svc := func(name string) object.Ref { return object.Ref{Kind: "Service", Namespace: "shop", Name: name} }
+	require.Equal(t, []object.Ref{svc("a"), svc("b")}, p.Lost)
+	r.backend.Keep(p.Lost)
+	p = r.full(t, s.Snapshot())
+	require.Equal(t, p.Kept, []object.Ref{svc("a"), svc("b")})
+	require.Empty(t, p.Ops, "%s", text(t, p, ""))
+
+	s.LoadBalancers = []intent.LoadBalancer{lb("c", "10.96.0.3")}
+	want := s.Snapshot()
+	require.NoError(t, r.backend.Apply(t.Context(), r.full(t, want)))
+	require.Empty(t, r.full(t, want).Ops)
+	require.Contains(t, r.server.Dump(), "10.96.0.1")
+	require.Contains(t, r.server.Dump(), "10.96.0.3")
+
+	r.backend.Keep(nil)
+	require.NoError(t, r.backend.Apply(t.Context(), r.full(t, want)))
+	require.NotContains(t, r.server.Dump(), "10.96.0.1")
+	r.requireSettled(t, want)
+}

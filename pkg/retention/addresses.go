@@ -1,0 +1,57 @@
+package retention
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/netloom/netloom/pkg/watch"
+)
+
+// addresses are those of pods that are kept, with the pods. An address that another pod has shows that the pod it belonged
+// to is gone, and nothing may be allowed for its sake.
+type addresses map[string]watch.Ref
+
+func (a addresses) add(ref watch.Ref, o runtime.Object) {
+	for _, ip := range addressesOf(o) {
+		a[ip] = ref
+	}
+}
+
+func (a addresses) remove(ref watch.Ref, o runtime.Object) {
+	for _, ip := range addressesOf(o) {
+		if a[ip] == ref {
+			delete(a, ip)
+		}
+	}
+}
+
+// heldBy are the other pods that are kept with an address of a pod.
+func (a addresses) heldBy(ref watch.Ref, o runtime.Object) []watch.Ref {
+	if len(a) == 0 {
+		return nil
+	}
+	var out []watch.Ref
+	for _, ip := range addressesOf(o) {
+		if holder, ok := a[ip]; ok && holder != ref {
+			out = append(out, holder)
+			delete(a, ip)
+		}
+	}
+	return out
+}
+
+// addressesOf are the addresses of a pod that has a network of its own, none of any other object.
+func addressesOf(o runtime.Object) []string {
+	pod, ok := o.(*corev1.Pod)
+	if !ok || pod.Spec.HostNetwork {
+		return nil
+	}
+	ips := make([]string, 0, len(pod.Status.PodIPs)+1)
+	for _, ip := range pod.Status.PodIPs {
+		ips = append(ips, ip.IP)
+	}
+	if len(ips) == 0 && pod.Status.PodIP != "" {
+		ips = append(ips, pod.Status.PodIP)
+	}
+	return ips
+}

@@ -1,0 +1,376 @@
+package retention_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/netloom/netloom/pkg/retention"
+	"github.com/netloom/netloom/pkg/watch"
+)
+
+// stage is a ledger with what is there.
+type stage struct {
+	t      *testing.T
+	ledger *retention.Ledger
+	there  map[watch.Ref]runtime.Object
+	now    time.Time
+}
+
+func newStage(t *testing.T, opts retention.Options) *stage {
+	t.Helper()
+	if opts.Fraction == 0 {
+		opts.Fraction = 0.5
+	}
+	return &stage{
+		t: t, ledger: retention.NewLedger(opts), there: map[watch.Ref]runtime.Object{},
+		now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
+	}
+}
+
+func ref(kind watch.Kind, name string) watch.Ref {
+	return watch.Ref{Kind: kind, Namespace: "shop", Name: name}
+}
+
+// refs are so many policies called p0, p1 and so on.
+func refs(kind watch.Kind, from, to int) []watch.Ref {
+	var out []watch.Ref
+	for i := from; i < to; i++ {
+		out = append(out, ref(kind, fmt.Sprintf("p%d", i)))
+	}
+	return out
+}
+
+func policies(from, to int) []watch.Ref { return refs(watch.KindNetworkPolicy, from, to) }
+
+func object(r watch.Ref) runtime.Object {
+	meta := metav1.ObjectMeta{Namespace: r.Namespace, Name: r.Name}
+	if r.Kind == watch.KindPod {
+		return &corev1.Pod{ObjectMeta: meta}
+	}
+	return &networkingv1.NetworkPolicy{ObjectMeta: meta}
+}
+
+func (s *stage) take(changes ...watch.Change) []watch.Ref {
+	return s.ledger.Take(s.now, changes, func(r watch.Ref) (runtime.Object, bool) {
+		o, ok := s.there[r]
+		return o, ok
+	}, true)
+}
+
+// pass lets time go by, and what is due be judged.
+func (s *stage) pass(d time.Duration) {
+	end := s.now.Add(d)
+	for {
+		due, ok := s.ledger.Due()
+		if !ok || due.After(end) {
+			break
+		}
+		s.now = due
+		s.take()
+	}
+	s.now = end
+}
+
+func (s *stage) put(all ...watch.Ref) {
+	var changes []watch.Change
+	for _, r := range all {
+		s.there[r] = object(r)
+		changes = append(changes, watch.Change{Ref: r})
+	}
+	s.take(changes...)
+}
+
+func (s *stage) gone(deleted bool, all ...watch.Ref) []watch.Change {
+	var changes []watch.Change
+	for _, r := range all {
+		delete(s.there, r)
+		changes = append(changes, watch.Change{Ref: r, Deleted: deleted})
+	}
+	return changes
+}
+
+// lose takes away what then is missing, and waits until it is judged.
+func (s *stage) lose(all ...watch.Ref) {
+	s.take(s.gone(false, all...)...)
+	s.pass(2 * time.Second)
+}
+
+func (s *stage) remove(all ...watch.Ref) { s.take(s.gone(true, all...)...) }
+
+func (s *stage) kept() []watch.Ref {
+	var out []watch.Ref
+	for _, o := range s.ledger.Kept() {
+		require.NotNil(s.t, o.Object)
+		require.False(s.t, o.Since.IsZero())
+		out = append(out, o.Ref)
+	}
+	return out
+}
+
+// inForce counts the objects in force among some.
+func (s *stage) inForce(all ...watch.Ref) int {
+	n := 0
+	for _, r := range all {
+		if _, ok := s.ledger.Get(r); ok {
+			n++
+		}
+	}
+	return n
+}
+
+func TestALossBeyondTheShareIsKept(t *testing.T) {
+	for _, tc := range []struct {
+		name       string
+		opts       retention.Options
+		have, lose int
+		wantKept   int
+	}{
+		{"two of three", retention.Options{}, 3, 2, 2},
+		{"all of three", retention.Options{}, 3, 3, 3},
+		{"one of three", retention.Options{}, 3, 1, 0},
+		{"exactly the share", retention.Options{}, 10, 5, 0},
+		{"one more than the share", retention.Options{}, 10, 6, 6},
+		{"few objects may all go", retention.Options{}, 2, 2, 0},
+		{"how few can be set", retention.Options{Least: 1}, 1, 1, 1},
+		{"a share of one keeps nothing", retention.Options{Fraction: 1}, 10, 10, 0},
+		{"a small share keeps at once", retention.Options{Fraction: 0.001}, 10, 1, 1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := newStage(t, tc.opts)
+			s.put(policies(0, tc.have)...)
+			s.lose(policies(0, tc.lose)...)
+			require.Len(t, s.kept(), tc.wantKept)
+			require.Equal(t, tc.have-tc.lose+tc.wantKept, s.inForce(policies(0, tc.have)...))
+		})
+	}
+}
+
+func TestNothingIsOpenWhileALossComesInPieces(t *testing.T) {
+	s := newStage(t, retention.Options{})
+	all := policies(0, 10)
+	s.put(all...)
+	for _, r := range all {
+		s.take(s.gone(false, r)...)
+		s.pass(500 * time.Millisecond)
+		require.Equal(t, 10, s.inForce(all...))
+	}
+	s.pass(time.Minute)
+	require.Equal(t, all, s.kept())
+}
+
+func TestALossThatNeverEndsIsJudgedNevertheless(t *testing.T) {
+	s := newStage(t, retention.Options{})
+	all := policies(0, 100)
+	s.put(all...)
+	for _, r := range all[:30] {
+		s.take(s.gone(false, r)...)
+		s.pass(500 * time.Millisecond)
+	}
+	require.Less(t, s.inForce(all...), 90)
+	require.Empty(t, s.kept())
+}
+
+func TestOneByOneIsStoppedAtTheShareOfAllAtOnce(t *testing.T) {
+	s := newStage(t, retention.Options{})
+	all := policies(0, 10)
+	s.put(all...)
+	for _, r := range all {
+		s.lose(r)
+		s.pass(time.Minute)
+	}
+	require.Equal(t, all[5:], s.kept())
+	require.Equal(t, 5, s.inForce(all...))
+}
+
+func TestWhatWentLongAgoDoesNotCount(t *testing.T) {
+	s := newStage(t, retention.Options{Window: time.Hour})
+	all := policies(0, 10)
+	s.put(all...)
+	s.lose(all[:5]...)
+	s.pass(2 * time.Hour)
+	s.lose(all[5:7]...)
+	require.Empty(t, s.kept())
+	s.lose(all[7])
+	require.Equal(t, all[7:8], s.kept(), "three of the five that there were an hour ago")
+}
+
+func TestWhatArrivesWithALossDoesNotMakeUpForIt(t *testing.T) {
+	s := newStage(t, retention.Options{})
+	s.put(policies(0, 3)...)
+	changes := s.gone(false, policies(0, 2)...)
+	s.there[ref(watch.KindNetworkPolicy, "deny")] = object(ref(watch.KindNetworkPolicy, "deny"))
+	refs := s.take(append(changes, watch.Change{Ref: ref(watch.KindNetworkPolicy, "deny")})...)
+	require.Len(t, refs, 3)
+	s.put(policies(10, 14)...)
+	s.pass(time.Minute)
+	require.Equal(t, policies(0, 2), s.kept())
+}
+
+func TestADeletionIsIntent(t *testing.T) {
+	s := newStage(t, retention.Options{})
+	all := policies(0, 100)
+	s.put(all...)
+	s.remove(all[:60]...)
+	require.Equal(t, 40, s.inForce(all...), "at once")
+	s.lose(all[60:81]...)
+	require.Equal(t, all[60:81], s.kept(), "those that were deleted are no part of the whole")
+}
+
+func TestTheDeletionOfANamespaceIsIntent(t *testing.T) {
+	shop := watch.Ref{Kind: watch.KindNamespace, Name: "shop"}
+	for _, tc := range []struct {
+		name string
+		do   func(*stage)
+	}{
+		{"seen before", func(s *stage) { s.remove(shop); s.lose(policies(0, 10)...) }},
+		{"seen with them", func(s *stage) { s.take(append(s.gone(false, policies(0, 10)...), s.gone(true, shop)...)...) }},
+		{"seen a moment later", func(s *stage) { s.take(s.gone(false, policies(0, 10)...)...); s.remove(shop) }},
+		{"seen much later", func(s *stage) { s.lose(policies(0, 10)...); require.Len(s.t, s.kept(), 10); s.remove(shop) }},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := newStage(t, retention.Options{})
+			s.put(append(policies(0, 10), shop)...)
+			tc.do(s)
+			require.Empty(t, s.kept())
+			require.Zero(t, s.inForce(policies(0, 10)...))
+		})
+	}
+	t.Run("a new one of the name is another", func(t *testing.T) {
+		s := newStage(t, retention.Options{})
+		s.put(shop)
+		s.remove(shop)
+		s.put(append(policies(0, 10), shop)...)
+		s.lose(policies(0, 10)...)
+		require.Len(t, s.kept(), 10)
+	})
+	t.Run("one that is missing itself was not deleted", func(t *testing.T) {
+		s := newStage(t, retention.Options{})
+		s.put(append(policies(0, 10), shop)...)
+		s.lose(append(policies(0, 10), shop)...)
+		require.Len(t, s.kept(), 10)
+	})
+}
+
+func TestWhatComesBackIsReleased(t *testing.T) {
+	s := newStage(t, retention.Options{})
+	all := policies(0, 10)
+	s.put(all...)
+	s.lose(all...)
+	s.put(all[:9]...)
+	require.Equal(t, all[9:], s.kept())
+	s.remove(all[9]) // it was there, and is deleted now
+	require.Empty(t, s.kept())
+	require.Equal(t, 9, s.inForce(all...))
+	s.lose(all[:4]...)
+	require.Empty(t, s.kept(), "what came back is not missing any more")
+}
+
+func TestAFileThatIsReplacedIsNotMissing(t *testing.T) {
+	s := newStage(t, retention.Options{})
+	all := policies(0, 4)
+	s.put(all...)
+	for range 20 { // an editor takes a file away before it puts the new one there
+		s.take(s.gone(false, all[0])...)
+		s.put(all[0])
+	}
+	for range 20 { // a slow one
+		s.lose(all[0])
+		s.put(all[0])
+	}
+	s.lose(all[1])
+	require.Empty(t, s.kept())
+}
+
+func TestApproval(t *testing.T) {
+	s := newStage(t, retention.Options{})
+	all := policies(0, 10)
+	s.put(all...)
+	s.lose(all[:4]...)
+	s.lose(all[4:8]...)
+	require.Equal(t, all[4:8], s.kept())
+	s.ledger.Approve(all[:8])
+	require.Empty(t, s.kept())
+	require.Equal(t, 2, s.inForce(all...))
+	s.put(policies(10, 18)...)
+	s.lose(policies(10, 15)...)
+	require.Empty(t, s.kept(), "what was approved counts no more")
+	s.lose(policies(15, 16)...)
+	require.Len(t, s.kept(), 1)
+}
+
+func TestKindsAreCountedApart(t *testing.T) {
+	s := newStage(t, retention.Options{})
+	s.put(append(policies(0, 10), refs(watch.KindPod, 0, 1000)...)...)
+	s.lose(policies(0, 10)...)
+	require.Len(t, s.kept(), 10)
+	s.lose(refs(watch.KindPod, 0, 500)...)
+	require.Len(t, s.kept(), 10)
+}
+
+func TestPodsThatAreReplacedAreNotLost(t *testing.T) {
+	s := newStage(t, retention.Options{})
+	s.put(refs(watch.KindPod, 0, 10)...)
+	changes := s.gone(false, refs(watch.KindPod, 0, 9)...)
+	for _, r := range refs(watch.KindPod, 100, 108) {
+		s.there[r] = object(r)
+		changes = append(changes, watch.Change{Ref: r})
+	}
+	s.take(changes...) // a relist after a gap in which a deployment was rolled out
+	s.pass(time.Minute)
+	require.Empty(t, s.kept())
+	s.lose(append(refs(watch.KindPod, 9, 10), refs(watch.KindPod, 100, 108)...)...)
+	require.Len(t, s.kept(), 9, "now there are none")
+}
+
+func TestAPodWhoseAddressAnotherHasIsNotKept(t *testing.T) {
+	pod := func(name, ip string) *corev1.Pod {
+		return &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name},
+			Status:     corev1.PodStatus{PodIPs: []corev1.PodIP{{IP: ip}}},
+		}
+	}
+	set := func(s *stage, p *corev1.Pod) watch.Change {
+		s.there[ref(watch.KindPod, p.Name)] = p
+		return watch.Change{Ref: ref(watch.KindPod, p.Name)}
+	}
+	for name, early := range map[string]bool{"it came first": true, "it came later": false} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, retention.Options{})
+			for i := range 10 {
+				s.take(set(s, pod(fmt.Sprintf("p%d", i), fmt.Sprintf("10.0.0.%d", i))))
+			}
+			changes := s.gone(false, refs(watch.KindPod, 0, 10)...)
+			if early {
+				s.take(append(changes, set(s, pod("new", "10.0.0.3")))...)
+				s.pass(time.Minute)
+			} else {
+				s.take(changes...)
+				s.pass(time.Minute)
+				require.Contains(t, s.take(set(s, pod("new", "10.0.0.3"))), ref(watch.KindPod, "p3"))
+			}
+			require.Len(t, s.kept(), 9)
+			require.NotContains(t, s.kept(), ref(watch.KindPod, "p3"))
+		})
+	}
+}
+
+func TestNothingIsMissingBeforeTheSourceHasSynced(t *testing.T) {
+	s := newStage(t, retention.Options{})
+	s.put(policies(0, 10)...)
+	s.ledger.Take(s.now, s.gone(false, policies(0, 10)...), func(watch.Ref) (runtime.Object, bool) { return nil, false }, false)
+	require.Zero(t, s.inForce(policies(0, 10)...))
+}
+
+func TestStatusesAreNotKept(t *testing.T) {
+	s := newStage(t, retention.Options{})
+	s.put(refs(watch.KindCNFStatus, 0, 10)...)
+	s.lose(refs(watch.KindCNFStatus, 0, 10)...)
+	require.Empty(t, s.kept())
+}

@@ -1,0 +1,85 @@
+package retention
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/netloom/netloom/pkg/watch"
+)
+
+// Source is a source that keeps what went missing from another one. Make it with NewSource. One reader may take changes;
+// the other methods are safe for concurrent use.
+type Source struct {
+	watch.Source
+
+	mu       sync.Mutex
+	ledger   *Ledger
+	released map[watch.Ref]bool // by Approve or Forget, and not taken yet
+}
+
+var _ watch.Source = (*Source)(nil)
+
+// NewSource makes a source that shows what inner has, and keeps what goes missing from it as opts say.
+func NewSource(inner watch.Source, opts Options) *Source {
+	return &Source{Source: inner, ledger: NewLedger(opts), released: map[watch.Ref]bool{}}
+}
+
+// Drain takes the references of objects that may have appeared, changed or gone.
+func (s *Source) Drain() []watch.Ref {
+	synced := s.Synced() // asked first: what is missing after that is missing
+	changes := s.Source.Changes()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for ref := range s.released {
+		changes = append(changes, watch.Change{Ref: ref, Deleted: true})
+	}
+	clear(s.released)
+	return s.ledger.Take(time.Now(), changes, s.Source.Get, synced)
+}
+
+// Changes is Drain. What is gone is meant to be.
+func (s *Source) Changes() []watch.Change {
+	refs := s.Drain()
+	changes := make([]watch.Change, len(refs))
+	for i, ref := range refs {
+		changes[i] = watch.Change{Ref: ref, Deleted: true}
+	}
+	return changes
+}
+
+// Get is the object in force under ref, one that is kept too. An object that went since the last Drain is still there: it
+// has not been judged.
+func (s *Source) Get(ref watch.Ref) (runtime.Object, bool) {
+	if o, ok := s.Source.Get(ref); ok {
+		return o, true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ledger.Get(ref)
+}
+
+// Kept lists the objects that are missing from the source and in force nevertheless, sorted.
+func (s *Source) Kept() []Object {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ledger.Kept()
+}
+
+// Due is when to call Drain at the latest although nothing wakes its reader; false when nothing waits for that.
+func (s *Source) Due() (time.Time, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ledger.Due()
+}
+
+// Approve ends that objects are kept. The next Drain shows that they are gone; it is not announced by Wake.
+func (s *Source) Approve(refs []watch.Ref) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, ref := range refs {
+		s.released[ref] = true
+	}
+	s.ledger.Approve(refs)
+}

@@ -1,0 +1,79 @@
+package retention
+
+import (
+	"time"
+
+	"github.com/netloom/netloom/pkg/watch"
+)
+
+// tally counts the objects of one kind.
+type tally struct {
+	present int                     // in force, without those that are kept
+	missing int                     // of them, those that are not there and not judged yet
+	kept    int                     // in force although they are missing
+	deleted int                     // meant to be gone, since the start
+	lost    map[watch.Ref]time.Time // those that were let go although they were missing
+	marks   []mark                  // how many there were before losses, the highest first and the oldest first
+
+	before      int       // how many were in force, with deleted, before the first that is missing
+	first, last time.Time // when the first and the last of those that are missing went
+}
+
+// mark is how many objects were in force at a time, with those that had been deleted until then: so it needs no change when
+// more are deleted.
+type mark struct {
+	at    time.Time
+	count int
+}
+
+// miss counts one more that is missing.
+func (t *tally) miss(now time.Time) {
+	if t.missing == 0 {
+		t.before, t.first = t.present+t.kept+t.deleted, now
+	}
+	t.missing++
+	t.last = now
+}
+
+// due is when what is missing is to be judged; false when nothing is.
+func (t *tally) due() (time.Time, bool) {
+	due, latest := t.last.Add(settleTime), t.first.Add(settleMax)
+	if latest.Before(due) {
+		due = latest
+	}
+	return due, t.missing > 0
+}
+
+// judge says whether to keep what is missing, and counts it so. Where others may take the place of those that go, it looks
+// at how many fewer there are.
+func (t *tally) judge(now time.Time, opts Options, replaced bool) (keep bool) {
+	most := t.most(now, opts.Window)
+	lost := t.missing + t.kept + len(t.lost)
+	t.present -= t.missing
+	if replaced {
+		lost = min(lost, most-t.present)
+	}
+	if keep = most >= opts.Least && float64(lost) > opts.Fraction*float64(most); keep {
+		t.kept += t.missing
+	}
+	t.missing = 0
+	return keep
+}
+
+// most is how many objects were in force at the most within a window that ends now, before those that are missing went and
+// without those that were deleted. What is older is forgotten.
+func (t *tally) most(now time.Time, window time.Duration) int {
+	for len(t.marks) > 0 && now.Sub(t.marks[0].at) > window {
+		t.marks = t.marks[1:]
+	}
+	for ref, at := range t.lost {
+		if now.Sub(at) > window {
+			delete(t.lost, ref)
+		}
+	}
+	for len(t.marks) > 0 && t.marks[len(t.marks)-1].count <= t.before {
+		t.marks = t.marks[:len(t.marks)-1]
+	}
+	t.marks = append(t.marks, mark{t.first, t.before})
+	return t.marks[0].count - t.deleted
+}
