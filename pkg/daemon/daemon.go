@@ -33,6 +33,7 @@ type Daemon struct {
 	embedded *Embedded
 	targets  []*running
 	observe  reconcile.Observers
+	coverage *coverageWatch  // one of them
 	planning sync.Mutex      // held while a plan is made for a request
 	bodies   *httpbody.Store // large answers
 	ui       *ui             // nil where no web page is served
@@ -67,7 +68,8 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 	})
 	d := &Daemon{opts: opts, log: log, source: source, clients: clients, metrics: metrics.New(), made: time.Now(), bodies: httpbody.New(httpbody.Options{})}
 	d.pipeline = NewPipeline(source, opts.translation(), log)
-	d.observe = reconcile.Observers{d.metrics}
+	d.coverage = newCoverageWatch(d.metrics, log)
+	d.observe = reconcile.Observers{d.metrics, d.coverage}
 	d.metrics.Unenforced(d.unenforced)
 	d.metrics.Kept(func() map[string]int { return d.kept().byKind() })
 	d.pipeline.OnPublish(d.published) // first: a quick target is timed from what the metrics know by then
@@ -128,6 +130,7 @@ func (d *Daemon) add(target *builtin.Target) {
 			loop.Force()
 		}
 	}
+	d.coverage.add(target.Name, target.Backend)
 	d.targets = append(d.targets, &running{Target: target, loop: loop})
 }
 

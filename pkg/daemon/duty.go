@@ -37,6 +37,7 @@ func (d *Daemon) term(ctx context.Context) error {
 	defer func() {
 		for _, t := range d.targets {
 			d.metrics.Rest(t.Name)
+			d.coverage.rest(t.Name)
 		}
 	}()
 	return d.work(ctx)

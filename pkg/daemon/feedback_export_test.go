@@ -12,7 +12,8 @@ import (
 func NewOver(opts Options, target *builtin.Target, log logrus.FieldLogger) (*Daemon, error) {
 	d := &Daemon{opts: opts, log: log, source: opts.Source, metrics: metrics.New()}
 	d.pipeline = NewPipeline(opts.Source, opts.translation(), log)
-	d.observe = reconcile.Observers{d.metrics}
+	d.coverage = newCoverageWatch(d.metrics, log)
+	d.observe = reconcile.Observers{d.metrics, d.coverage}
 	d.metrics.Unenforced(d.unenforced)
 	d.add(target)
 	var err error

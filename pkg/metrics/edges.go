@@ -92,7 +92,7 @@ func (m *Metrics) Forget(target string) {
 	for _, c := range []*prometheus.CounterVec{m.ops, m.failures, m.drift, m.edges.reports} {
 		c.DeletePartialMatch(of)
 	}
-	for _, g := range []*prometheus.GaugeVec{m.owned, m.skips, m.applied, m.edges.tunnels, m.edges.complete} {
+	for _, g := range append(m.coverage.all(), m.owned, m.skips, m.applied, m.edges.tunnels, m.edges.complete) {
 		g.DeletePartialMatch(of)
 	}
 	m.unwatched(target)

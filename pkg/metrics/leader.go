@@ -33,7 +33,7 @@ func (m *Metrics) LeaderChanged() { m.leader.changes.Inc() }
 // told nothing of the target before the next call of Target.
 func (m *Metrics) Rest(target string) {
 	of := prometheus.Labels{"target": target}
-	for _, g := range []*prometheus.GaugeVec{m.owned, m.skips, m.applied} {
+	for _, g := range append(m.coverage.all(), m.owned, m.skips, m.applied) {
 		g.DeletePartialMatch(of)
 	}
 	m.unwatched(target)

@@ -29,6 +29,7 @@ func TestTheManualListsEveryMetric(t *testing.T) {
 		m.Applied("ovn", p, time.Millisecond)
 		m.Converged("ovn", rev, 1)
 	}
+	m.Covered("ovn", backends.Coverage{})
 	m.Gateways(nil)
 	m.Reported("ovn", true)
 	m.Tunnels("ovn", 1, 0, true)
@@ -58,6 +59,7 @@ func TestForgottenTargetsLeaveNothing(t *testing.T) {
 		m.Planned(target, p, time.Millisecond)
 		m.Applied(target, p, time.Millisecond)
 		m.Converged(target, 1, 1)
+		m.Covered(target, backends.Coverage{Selected: 1})
 		m.Reported(target, false)
 		m.Tunnels(target, 1, 1, false)
 	}

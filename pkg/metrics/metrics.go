@@ -39,8 +39,9 @@ type Metrics struct {
 	skips    *prometheus.GaugeVec
 	applied  *prometheus.GaugeVec
 
-	edges  edgeMetrics
-	leader leaderMetrics
+	coverage coverageMetrics
+	edges    edgeMetrics
+	leader   leaderMetrics
 
 	requests *prometheus.CounterVec // judged by their sender
 
@@ -56,6 +57,7 @@ func New() *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry(), reached: map[string]intent.Revision{}}
 	m.makePipeline()
 	m.makeTargets()
+	m.makeCoverage()
 	m.makeEdges()
 	m.makeHTTP()
 	m.makeLeader()

@@ -356,7 +356,7 @@ func TestMonitoringNamesMetrics(t *testing.T) {
 			asked = append(asked, r.(map[string]any)["expr"].(string))
 		}
 	}
-	require.Len(t, asked, 10)
+	require.Len(t, asked, 13)
 	text, _, err := unstructured.NestedString(deployment.Find(objects, "ConfigMap", "netloom-dashboard").Object, "data", "netloom.json")
 	require.NoError(t, err)
 	var dashboard struct {
