@@ -2,7 +2,8 @@ package openwrt
 
 import (
 	"encoding/json"
-	"reflect"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,54 +67,53 @@ func TestDiff(t *testing.T) {
 	})))
 }
 
-// TestResourcesSpellTheirKinds holds the tags of every struct against the fields of its kind.
-func TestResourcesSpellTheirKinds(t *testing.T) {
-	tags := func(r reflect.Type) []string {
-		var out []string
-		for i := range r.NumField() {
-			out = append(out, r.Field(i).Tag.Get("wire"))
-		}
-		return out
-	}
-	names := func(fields []field) []string {
-		var out []string
+// TestEveryKindHasItsRow holds the order of the rows against the kinds of their structs, and spells the fields that are not
+// plain text.
+func TestEveryKindHasItsRow(t *testing.T) {
+	shapes := map[shape]string{text: "text", list: "list", set: "set", objects: "objects", flag: "flag"}
+	var special []string
+	var spell func(at string, fields []field)
+	spell = func(at string, fields []field) {
 		for _, f := range fields {
-			out = append(out, f.name)
-		}
-		return out
-	}
-	all := []Resource{
-		Policy{},
-		PolicyRule{},
-		Zone{},
-		Redirect{},
-		FirewallRule{},
-		Forwarding{},
-		Proposal{},
-		Remote{},
-		NAT{},
-		NetworkRule{},
-		Route{},
-		RouteRule{},
-		Application{},
-	}
-	require.Len(t, all, len(Kinds()))
-	for i, r := range all {
-		require.Equal(t, Kinds()[i], r.Kind())
-		s, ok := r.Kind().spec()
-		require.True(t, ok)
-		require.ElementsMatch(t, names(s.fields), tags(reflect.TypeOf(r)), r.Kind().String())
-		for _, f := range s.fields {
-			switch f.name {
-			case "members":
-				require.ElementsMatch(t, names(f.of), tags(reflect.TypeFor[Member]()))
-			case "connections":
-				require.ElementsMatch(t, names(f.of), tags(reflect.TypeFor[Connection]()))
+			line := fmt.Sprintf("%s%s %s secret=%v blind=%v without=%q key=%q", at, f.name, shapes[f.shape], f.secret, f.blind, f.without, f.key)
+			if line != fmt.Sprintf("%s%s text secret=false blind=false without=\"\" key=\"\"", at, f.name) {
+				special = append(special, line)
 			}
+			require.Equal(t, f.shape == objects, slices.ContainsFunc(f.of, func(o field) bool { return o.name == f.key }), line)
+			spell(at+f.name+".", f.of)
 		}
+	}
+	require.Equal(t, Applications, Kinds()[len(Kinds())-1])
+	for i, k := range Kinds() {
+		s, ok := k.spec()
+		require.True(t, ok)
+		require.Equal(t, Kind(i+1), k)
+		require.Equal(t, k, s.resource.Kind())
+		require.True(t, slices.ContainsFunc(s.fields, func(f field) bool { return f.name == "name" }), k.String())
+		spell(k.String()+" ", s.fields)
+	}
+	require.Equal(t, []string{
+		`mwan3/policies members objects secret=false blind=false without="" key="interface"`,
+		`firewall/zones network set secret=false blind=false without="" key=""`,
+		`firewall/zones masq_src set secret=false blind=false without="" key=""`,
+		`firewall/zones masq_dest set secret=false blind=false without="" key=""`,
+		`firewall/zones subnet set secret=false blind=false without="" key=""`,
+		`firewall/rules icmp_type set secret=false blind=false without="" key=""`,
+		`ipsec/remotes enabled text secret=false blind=false without="1" key=""`,
+		`ipsec/remotes pre_shared_key text secret=true blind=false without="" key=""`,
+		`ipsec/remotes crypto_proposal list secret=false blind=false without="" key=""`,
+		`ipsec/remotes local_public_cert text secret=false blind=true without="" key=""`,
+		`ipsec/remotes local_private_cert text secret=true blind=true without="" key=""`,
+		`ipsec/remotes shared_ca text secret=false blind=true without="" key=""`,
+		`ipsec/remotes connections objects secret=false blind=false without="" key="name"`,
+		`ipsec/remotes connections.crypto_proposal list secret=false blind=false without="" key=""`,
+		`networkfirewall/rules icmp_type set secret=false blind=false without="" key=""`,
+		`rule/rules flag flag secret=false blind=false without="" key=""`,
+	}, special)
+	for _, k := range []Kind{-1, 0, Applications + 1} {
+		require.Equal(t, "no kind", k.String())
 	}
 	require.Equal(t, "firewall/zones", Zones.String())
-	require.Equal(t, "no kind", Kind(0).String())
 }
 
 func TestCheckName(t *testing.T) {

@@ -2,34 +2,34 @@ package openwrt
 
 import "reflect"
 
-// Resource is a typed object: one of the structs of this package.
+// Resource is a typed object: one of the structs of this package. The tag `wire` names a field as the device spells it, and
+// says after commas what the type does not: set, a list whose order says nothing; blind, what cannot be read back;
+// without=value, what the device takes an absent field for; key=field, what tells the objects of a list apart.
 type Resource interface {
 	// Kind is what kind of object it is.
 	Kind() Kind
 }
 
 // ObjectOf is r as an Object, canonical.
-func ObjectOf(r Resource) Object { return Canonical(r.Kind(), fieldsOf(reflect.ValueOf(r))) }
+func ObjectOf(r Resource) Object {
+	s, _ := r.Kind().spec()
+	return canonical(s.fields, valuesOf(s.fields, reflect.Indirect(reflect.ValueOf(r))))
+}
 
-// fieldsOf reads the fields of a struct by their tags.
-func fieldsOf(v reflect.Value) Object {
-	v = reflect.Indirect(v)
+// valuesOf reads the fields of a struct.
+func valuesOf(fields []field, v reflect.Value) Object {
 	out := Object{}
-	for i := range v.NumField() {
-		name := v.Type().Field(i).Tag.Get("wire")
-		if name == "" {
+	for _, f := range fields {
+		value := v.Field(f.index)
+		if f.shape != objects {
+			out[f.name] = value.Interface()
 			continue
 		}
-		f := v.Field(i)
-		if f.Kind() != reflect.Slice || f.Type().Elem().Kind() != reflect.Struct {
-			out[name] = f.Interface()
-			continue
+		inner := make([]Object, 0, value.Len())
+		for i := range value.Len() {
+			inner = append(inner, valuesOf(f.of, value.Index(i)))
 		}
-		inner := make([]Object, 0, f.Len())
-		for j := range f.Len() {
-			inner = append(inner, fieldsOf(f.Index(j)))
-		}
-		out[name] = inner
+		out[f.name] = inner
 	}
 	return out
 }
@@ -37,7 +37,7 @@ func fieldsOf(v reflect.Value) Object {
 // Policy is a policy of mwan3: by which interfaces traffic leaves.
 type Policy struct {
 	Name    string   `wire:"name"`
-	Members []Member `wire:"members"`
+	Members []Member `wire:"members,key=interface"`
 }
 
 // Member is an interface of a policy. Those of the lowest metric are used, in proportion to their weights.
@@ -64,17 +64,17 @@ type PolicyRule struct {
 // Zone is a zone of the firewall.
 type Zone struct {
 	Name             string   `wire:"name"` // at most 11 characters
-	Network          []string `wire:"network"`
+	Network          []string `wire:"network,set"`
 	Masq             string   `wire:"masq"` // 0 or 1
-	MasqSrc          []string `wire:"masq_src"`
-	MasqDest         []string `wire:"masq_dest"`
+	MasqSrc          []string `wire:"masq_src,set"`
+	MasqDest         []string `wire:"masq_dest,set"`
 	MasqAllowInvalid string   `wire:"masq_allow_invalid"`
 	MTUFix           string   `wire:"mtu_fix"`
 	Input            string   `wire:"input"` // ACCEPT, REJECT or DROP
 	Forward          string   `wire:"forward"`
 	Output           string   `wire:"output"`
 	Family           string   `wire:"family"` // ipv4, ipv6 or any
-	Subnet           []string `wire:"subnet"`
+	Subnet           []string `wire:"subnet,set"`
 	ExtraSrc         string   `wire:"extra_src"`
 	ExtraDest        string   `wire:"etra_dest"` // spelled so on the device
 }
@@ -105,7 +105,7 @@ type Filter struct {
 	SrcMAC   string   `wire:"src_mac"`
 	SrcPort  string   `wire:"src_port"`
 	Proto    string   `wire:"proto"`
-	ICMPType []string `wire:"icmp_type"`
+	ICMPType []string `wire:"icmp_type,set"`
 	Dest     string   `wire:"dest"`
 	DestIP   string   `wire:"dest_ip"`
 	DestPort string   `wire:"dest_port"`
@@ -144,17 +144,17 @@ type Remote struct {
 	Name             string       `wire:"name"`
 	Type             string       `wire:"type"`
 	Gateway          string       `wire:"gateway"`
-	Enabled          string       `wire:"enabled"`               // "" is 1
+	Enabled          string       `wire:"enabled,without=1"`
 	Authentication   string       `wire:"authentication_method"` // psk or pubkey
 	PreSharedKey     Secret       `wire:"pre_shared_key"`
 	LocalIdentifier  string       `wire:"local_identifier"`
 	RemoteIdentifier string       `wire:"remote_identifier"`
 	CryptoProposal   []string     `wire:"crypto_proposal"`
-	ForceProposal    string       `wire:"force_crypto_proposal"` // 0 or 1
-	PublicCert       string       `wire:"local_public_cert"`     // base64 of PEM; several joined by three underscores
-	PrivateKey       Secret       `wire:"local_private_cert"`
-	SharedCA         string       `wire:"shared_ca"`
-	Connections      []Connection `wire:"connections"`
+	ForceProposal    string       `wire:"force_crypto_proposal"`   // 0 or 1
+	PublicCert       string       `wire:"local_public_cert,blind"` // base64 of PEM; several joined by three underscores
+	PrivateKey       Secret       `wire:"local_private_cert,blind"`
+	SharedCA         string       `wire:"shared_ca,blind"`
+	Connections      []Connection `wire:"connections,key=name"`
 }
 
 // Connection is a tunnel or transport to a remote.

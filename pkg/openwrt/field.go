@@ -1,0 +1,71 @@
+package openwrt
+
+import (
+	"reflect"
+	"strings"
+)
+
+// shape is what a value of a field looks like.
+type shape int
+
+const (
+	text    shape = iota
+	list          // of texts
+	set           // a list whose order says nothing
+	objects       // a list of objects
+	flag          // true or false, always there
+)
+
+// field is a field of a kind as the device spells it.
+type field struct {
+	name    string
+	shape   shape
+	secret  bool    // must not be seen
+	blind   bool    // cannot be read back
+	without string  // the value of a field that is absent
+	of      []field // of objects
+	key     string  // of objects: the field that tells them apart
+	index   int     // in the struct
+}
+
+// fieldsOf reads the fields of a struct. The type says the shape and what is secret, and the tag `wire` the rest: the name,
+// and after commas set, blind, without=value and key=field.
+func fieldsOf(t reflect.Type) []field {
+	var out []field
+	for i := range t.NumField() {
+		tag := t.Field(i).Tag.Get("wire")
+		if tag == "" {
+			continue
+		}
+		name, options, _ := strings.Cut(tag, ",")
+		f := field{name: name, index: i}
+		f.readType(t.Field(i).Type)
+		for option := range strings.SplitSeq(options, ",") {
+			switch word, value, _ := strings.Cut(option, "="); word {
+			case "set":
+				f.shape = set
+			case "blind":
+				f.blind = true
+			case "without":
+				f.without = value
+			case "key":
+				f.key = value
+			}
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+func (f *field) readType(t reflect.Type) {
+	switch {
+	case t == reflect.TypeFor[Secret]():
+		f.secret = true
+	case t.Kind() == reflect.Bool:
+		f.shape = flag
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct:
+		f.shape, f.of = objects, fieldsOf(t.Elem())
+	case t.Kind() == reflect.Slice:
+		f.shape = list
+	}
+}
