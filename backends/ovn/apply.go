@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
 
@@ -22,28 +23,29 @@ func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
 		pending = nil
 		b.model = nil // a plan of unknown effect: read back next time
 	}
-	rest := p.Ops
-	for len(rest) > 0 {
+	ops, err := opsOf(p)
+	for rest := ops; len(rest) > 0 && err == nil; {
 		group := firstGroup(rest)
-		if err := b.transact(ctx, group); err != nil {
-			b.model = nil
-			b.adopt = ovsdb.IsDuplicate(err)
-			return fmt.Errorf("apply: %w", err)
-		}
+		err = b.transact(ctx, group)
 		rest = rest[len(group):]
+	}
+	if err != nil {
+		b.model = nil
+		b.adopt = ovsdb.IsDuplicate(err)
+		return fmt.Errorf("apply: %w", err)
 	}
 	b.adopt = false
 	if pending != nil {
 		pending.commit()
 	}
-	b.checkApplied(ctx, p.Ops)
+	b.checkApplied(ctx, ops)
 	return nil
 }
 
 // firstGroup is the ops at the start that are one transaction.
-func firstGroup(ops []backends.Op) []backends.Op {
+func firstGroup(ops []*op) []*op {
 	for i := range ops {
-		if ops[i].Group != ops[0].Group {
+		if ops[i].group != ops[0].group {
 			return ops[:i]
 		}
 	}
@@ -52,52 +54,41 @@ func firstGroup(ops []backends.Op) []backends.Op {
 
 // Transactions spells a plan as the operations that Apply sends, transaction by transaction.
 func Transactions(p *backends.Plan) ([][]libovsdb.Operation, error) {
+	ops, err := opsOf(p)
+	if err != nil {
+		return nil, err
+	}
 	var out [][]libovsdb.Operation
-	rest := p.Ops
-	for len(rest) > 0 {
+	for rest := ops; len(rest) > 0; {
 		group := firstGroup(rest)
-		native, err := operations(nil, group)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, native)
+		out = append(out, operations(group))
 		rest = rest[len(group):]
 	}
 	return out, nil
 }
 
-// operations is what ops send, behind what is before them.
-func operations(before []libovsdb.Operation, ops []backends.Op) ([]libovsdb.Operation, error) {
-	native := make([]libovsdb.Operation, len(before), len(before)+len(ops))
-	copy(native, before)
-	for i := range ops {
-		n, ok := ops[i].Native.(nativeOp)
-		if !ok {
-			return nil, fmt.Errorf("%s %s %s: not an op of this backend", ops[i].Verb, ops[i].Kind, ops[i].Name)
-		}
-		native = append(native, n.op)
+// operations is what ops send to the database.
+func operations(ops []*op) []libovsdb.Operation {
+	out := make([]libovsdb.Operation, len(ops))
+	for i, o := range ops {
+		out[i] = o.operation()
 	}
-	return native, nil
+	return out
 }
 
-func (b *Backend) transact(ctx context.Context, ops []backends.Op) error {
+func (b *Backend) transact(ctx context.Context, ops []*op) error {
 	if b.fence.deposed != nil {
 		return b.fence.deposed
 	}
 	guard := b.fence.guard
-	native, err := operations(guard, ops)
-	if err != nil {
-		return err
-	}
-	results, err := b.client.Transact(ctx, native)
+	results, err := b.client.Transact(ctx, slices.Concat(guard, operations(ops)))
 	if err != nil {
 		return b.refused(ctx, behind(len(guard), err))
 	}
 	results = results[len(guard):]
-	for i := range ops {
-		native, _ := ops[i].Native.(nativeOp)
-		if ops[i].Verb != backends.Create && !native.maybe && i < len(results) && results[i].Count == 0 {
-			return fmt.Errorf("%s %s %s: %w", ops[i].Verb, ops[i].Kind, ops[i].Name, ErrDrift)
+	for i, o := range ops {
+		if o.verb != backends.Create && !o.unused && i < len(results) && results[i].Count == 0 {
+			return fmt.Errorf("%s %s %s: %w", o.verb, o.table, o.name, ErrDrift)
 		}
 	}
 	return nil

@@ -164,8 +164,8 @@ func refer(out map[string]*row, table string, list []ovsdb.Datapath, column stri
 }
 
 // diffAttachments lists what makes have into want. Rows of others are neither made nor removed.
-func diffAttachments(want, have map[string]*row) []backends.Op {
-	var ops []backends.Op
+func diffAttachments(want, have map[string]*row) []*op {
+	var ops []*op
 	hosts := maps.Clone(have)
 	maps.Copy(hosts, want)
 	for uuid, host := range hosts {
@@ -185,8 +185,8 @@ func diffAttachments(want, have map[string]*row) []backends.Op {
 			}
 		}
 	}
-	slices.SortFunc(ops, func(a, b backends.Op) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	slices.SortFunc(ops, func(a, b *op) int {
+		return cmp.Or(cmp.Compare(a.table, b.table), cmp.Compare(a.name, b.name))
 	})
 	return ops
 }

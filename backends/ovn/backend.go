@@ -129,7 +129,6 @@ func (b *Backend) Plan(ctx context.Context, want *intent.Snapshot, since intent.
 
 // propose remembers what a plan would make of the model. A plan without ops needs no Apply: it has its effect at once.
 func (b *Backend) propose(plan *backends.Plan, commit func()) *backends.Plan {
-	b.ports.showNames(plan.Ops)
 	b.pending = &pending{plan: plan, commit: func() {
 		commit()
 		b.moved = map[string][]string{} // nothing was added since: another plan would have replaced this one
@@ -205,8 +204,7 @@ func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot) (*backends
 	ops := balance.compare(rows, have)
 	lost := b.findLost(r, rows, have)
 	ops = append(lost.withoutLoss(ops), diffRows(rows, have)...)
-	showReferences(ops, names(have, rows))
-	return b.proposeAll(r, next, lost, ops, owned, balance.commit), nil
+	return b.proposeAll(r, next, lost, ops, names(have, rows), owned, balance.commit), nil
 }
 
 // readBack reads every row for policies that is ours: those of our mark and, where a wanted one is not among them, those
@@ -221,11 +219,11 @@ func (b *Backend) readBack(ctx context.Context, schema ovsdb.Schema, rows map[st
 
 // proposeAll makes a full plan of ops and remembers that it leads to next.
 func (b *Backend) proposeAll(
-	r *renderer, next *model, lost *lost, ops []backends.Op, owned int, commit func(),
+	r *renderer, next *model, lost *lost, ops []*op, names map[string]string, owned int, commit func(),
 ) *backends.Plan {
 	sortOps(ops)
 	plan := &backends.Plan{
-		Revision: next.revision, Full: true, Owned: owned, Ops: arrange(ops, owned == 0), Skips: r.skips,
+		Revision: next.revision, Full: true, Owned: owned, Ops: b.show(arrange(ops, owned == 0), names), Skips: r.skips,
 	}
 	lost.describe(plan)
 	return b.propose(plan, func() {

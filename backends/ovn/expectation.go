@@ -4,8 +4,6 @@ import (
 	"maps"
 	"strconv"
 
-	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
-
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
@@ -40,42 +38,42 @@ const (
 )
 
 // expect says what ops change.
-func (b *Backend) expect(ops []backends.Op) expectations {
+func (b *Backend) expect(ops []*op) expectations {
 	out, deleted := expectations{}, map[string]bool{}
-	for i := range ops {
-		op, native := &ops[i], nativeOf(ops[i])
-		if op.Kind == tableTemplateVars && native.uuid != b.names.uuid(tableTemplateVars, op.Name) {
+	for _, o := range ops {
+		if o.table == tableTemplateVars && o.uuid != b.names.uuid(tableTemplateVars, o.name) {
 			continue // a row of others with variables of ours: it is not watched
 		}
-		e := out[native.uuid]
+		e := out[o.uuid]
 		if e == nil {
-			e = &expectation{table: op.Kind, uuid: native.uuid, cells: map[string]*cell{}, deleted: deleted}
-			out[native.uuid] = e
+			e = &expectation{table: o.table, uuid: o.uuid, cells: map[string]*cell{}, deleted: deleted}
+			out[o.uuid] = e
 		}
-		e.add(op, native)
-		if op.Verb == backends.Delete {
-			deleted[native.uuid] = true
+		e.add(o)
+		if o.verb == backends.Delete {
+			deleted[o.uuid] = true
 		}
 	}
 	return out
 }
 
-func (e *expectation) add(op *backends.Op, native nativeOp) {
-	switch op.Verb {
+func (e *expectation) add(o *op) {
+	switch o.verb {
 	case backends.Create:
 		e.created = true
-		r := decode(e.table, native.op.Row)
 		for column := range columnsOf(e.table) {
-			e.cells[column] = &cell{state: map[string]string{}, want: content(r, column), whole: true}
+			e.cells[column] = &cell{state: map[string]string{}, want: pairsOf(o.after[column]), whole: true}
 		}
 	case backends.Update:
-		for column := range op.After {
-			before, after := &row{table: e.table, fields: op.Before}, &row{table: e.table, fields: op.After}
-			e.cells[column] = &cell{state: content(before, column), want: content(after, column), whole: true}
+		for column, value := range o.after {
+			e.cells[column] = &cell{state: pairsOf(o.before[column]), want: pairsOf(value), whole: true}
 		}
 	case backends.Mutate:
-		for _, m := range native.op.Mutations {
-			e.mutate(op, &m)
+		for column, value := range o.before {
+			e.mutate(column, pairsOf(value), false)
+		}
+		for column, value := range o.after {
+			e.mutate(column, pairsOf(value), true)
 		}
 	case backends.Delete:
 		e.gone = true
@@ -83,28 +81,16 @@ func (e *expectation) add(op *backends.Op, native nativeOp) {
 	}
 }
 
-func (e *expectation) mutate(op *backends.Op, m *libovsdb.Mutation) {
-	if m.Column == columnExternalIDs {
+// mutate expects that pairs are added to a column, or removed from it.
+func (e *expectation) mutate(column string, pairs map[string]string, add bool) {
+	if column == columnExternalIDs {
 		e.gone = true // only marks are taken away one by one
 		return
 	}
-	c := e.cells[m.Column]
+	c := e.cells[column]
 	if c == nil {
 		c = &cell{state: map[string]string{}, want: map[string]string{}, known: map[string]bool{}}
-		e.cells[m.Column] = c
-	}
-	add := m.Mutator == libovsdb.MutateOperationInsert
-	pairs := map[string]string{}
-	if columnsOf(e.table)[m.Column] == columnPairs {
-		fields := op.Before
-		if add {
-			fields = op.After
-		}
-		pairs, _ = fields[m.Column].(map[string]string) // a mutation names keys that it replaces, too
-	} else {
-		for _, v := range ovsdb.Strings(m.Value) {
-			pairs[v] = ""
-		}
+		e.cells[column] = c
 	}
 	for k, v := range pairs {
 		if !add && !c.whole && !c.known[k] {
@@ -209,10 +195,21 @@ func (e *expectation) outcome(b *Backend) outcome {
 	return result
 }
 
-// content spells a column as a cell does. It has no pairs where the column holds what a column never set does.
+// content spells a column as a cell does.
 func content(r *row, column string) map[string]string {
+	if values, ok := r.sets[column]; ok {
+		return pairsOf(values)
+	}
+	if pairs, ok := r.maps[column]; ok {
+		return pairsOf(pairs)
+	}
+	return pairsOf(r.fields[column])
+}
+
+// pairsOf spells the value of a column as a cell does. There are no pairs where it is what a column never set holds.
+func pairsOf(value any) map[string]string {
 	out := map[string]string{}
-	switch v := r.fields[column].(type) {
+	switch v := value.(type) {
 	case string:
 		if v != "" {
 			out[""] = v
@@ -225,12 +222,12 @@ func content(r *row, column string) map[string]string {
 		if v {
 			out[""] = "true"
 		}
+	case []string:
+		for _, element := range v {
+			out[element] = ""
+		}
 	case map[string]string:
 		maps.Copy(out, v)
 	}
-	for _, v := range r.sets[column] {
-		out[v] = ""
-	}
-	maps.Copy(out, r.maps[column])
 	return out
 }

@@ -6,14 +6,13 @@ import (
 	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
 // TestExpectations follows what a database reports while netloom adds an address to a set and takes another away.
 func TestExpectations(t *testing.T) {
 	set := &row{table: tableAddressSet, uuid: "s", name: "s"}
-	ops := []backends.Op{mutateRow(set, "addresses", []string{"new"}, []string{"old"})}
+	ops := []*op{mutateRow(set, "addresses", []string{"new"}, []string{"old"})}
 	update := func(addresses ...string) ovsdb.RowChange {
 		return ovsdb.RowChange{Event: ovsdb.RowUpdated, Table: tableAddressSet, UUID: "s", Columns: libovsdb.Row{
 			"addresses": ovsdb.Set(addresses),

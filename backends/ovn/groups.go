@@ -19,29 +19,29 @@ const (
 //
 // Into a database that holds nothing of ours (cold), groups that only allow are portioned too: as long as nothing is
 // dropped they change nothing. A group and its ACLs stay together, for the database removes ACLs that no group holds.
-func arrange(ops []backends.Op, cold bool) []backends.Op {
+func arrange(ops []*op, cold bool) []*op {
 	if len(ops) <= maxGroup {
 		return ops
 	}
 	dropping := droppingUnits(ops)
-	var before, whole, after []backends.Op
+	var before, whole, after []*op
 	for _, op := range ops {
 		switch {
-		case alone(op.Kind) && op.Verb == backends.Create:
+		case alone(op.table) && op.verb == backends.Create:
 			before = append(before, op)
-		case alone(op.Kind) && op.Verb == backends.Delete:
+		case alone(op.table) && op.verb == backends.Delete:
 			after = append(after, op)
-		case cold && !attaches(op) && !dropping[unitOf(op)]:
+		case cold && !attaches(op) && !dropping[op.unit]:
 			before = append(before, op)
 		default:
 			whole = append(whole, op)
 		}
 	}
-	slices.SortStableFunc(before, func(a, b backends.Op) int { return cmp.Compare(unitOf(a), unitOf(b)) })
+	slices.SortStableFunc(before, func(a, b *op) int { return cmp.Compare(a.unit, b.unit) })
 
 	next := portion(before, 0)
 	for i := range whole {
-		whole[i].Group = next
+		whole[i].group = next
 	}
 	if len(whole) > 0 {
 		next++
@@ -54,43 +54,40 @@ func arrange(ops []backends.Op, cold bool) []backends.Op {
 func alone(table string) bool { return table == tableAddressSet || table == tableBalancer }
 
 // attaches says whether an op makes load balancers take effect, or keeps sources from them: that happens at once.
-func attaches(op backends.Op) bool {
-	switch op.Kind {
+func attaches(op *op) bool {
+	switch op.table {
 	case tableBalancers, tableTemplateVars, tableSwitch, tableRouter:
 		return true
 	default:
-		return op.Kind == tableACL && unitOf(op) == ""
+		return op.table == tableACL && op.unit == ""
 	}
 }
 
 // droppingUnits are the port groups that ops give an ACL that drops: those that isolate, and those of policies that have
 // drops logged.
-func droppingUnits(ops []backends.Op) map[string]bool {
+func droppingUnits(ops []*op) map[string]bool {
 	out := map[string]bool{}
 	for _, op := range ops {
-		if op.Kind == tableACL && op.After["action"] == actionDrop && unitOf(op) != "" {
-			out[unitOf(op)] = true
+		if op.table == tableACL && op.after["action"] == actionDrop && op.unit != "" {
+			out[op.unit] = true
 		}
 	}
 	return out
 }
 
 // portion numbers ops from first on, sideGroup or a little more to a transaction, and returns the next free number.
-func portion(ops []backends.Op, first int) int {
+func portion(ops []*op, first int) int {
 	if len(ops) == 0 {
 		return first
 	}
 	used := 0
 	for i := range ops {
-		if used >= sideGroup && (unitOf(ops[i]) == "" || unitOf(ops[i]) != unitOf(ops[i-1])) {
+		if used >= sideGroup && (ops[i].unit == "" || ops[i].unit != ops[i-1].unit) {
 			first++
 			used = 0
 		}
 		used++
-		ops[i].Group = first
+		ops[i].group = first
 	}
 	return first + 1
 }
-
-// unitOf is the port group with which an op has to stay, "" for none.
-func unitOf(op backends.Op) string { return nativeOf(op).unit }

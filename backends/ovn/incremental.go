@@ -22,7 +22,7 @@ type planner struct {
 	wishes  wishes // of the groups that are new
 	balance *rebalance
 	covered *coverageStep
-	ops     []backends.Op
+	ops     []*op
 }
 
 // planChanges plans from changes alone. The model has to be what the target holds.
@@ -44,13 +44,15 @@ func (b *Backend) planChanges(ctx context.Context, want *intent.Snapshot, change
 	p.planMembers()
 	p.covered = p.m.coverage.step(want, changes, p.movedEndpoints(), p.ports)
 	b.publish(p.covered.now)
+	var names map[string]string
 	if p.balance != nil {
 		p.ops = append(p.ops, p.balance.ops()...)
+		names = p.balance.names()
 	}
 	sortOps(p.ops)
 	plan := &backends.Plan{
 		Revision: want.Revision(), Owned: p.m.size(p.r), Skips: p.r.skips,
-		Ops: arrange(p.ops, false),
+		Ops: b.show(arrange(p.ops, false), names),
 	}
 	return b.propose(plan, p.commit), nil
 }

@@ -75,7 +75,7 @@ func (b *Backend) planRest(ctx context.Context, r *renderer, next *model) (*back
 	owned := len(have) + r.kept.rows
 	maps.DeleteFunc(have, func(uuid string, _ *row) bool { return r.kept.bars[uuid] })
 	lost := b.findLost(r, rows, have)
-	return b.proposeAll(r, next, lost, diffRows(rows, have), owned, func() {}), nil
+	return b.proposeAll(r, next, lost, diffRows(rows, have), nil, owned, func() {}), nil
 }
 
 // size is how many rows stand, those of groups aside.

@@ -241,39 +241,39 @@ func (l *lost) keepBalancerGroups() {
 
 // withoutLoss leaves out of ops on rows of others what takes references to rows that are kept away, and template variables
 // while load balancers may need them.
-func (l *lost) withoutLoss(ops []backends.Op) []backends.Op {
+func (l *lost) withoutLoss(ops []*op) []*op {
 	if len(l.rows) == 0 {
 		return ops
 	}
-	var out []backends.Op
-	for _, op := range ops {
-		switch op.Kind {
+	var out []*op
+	for _, o := range ops {
+		switch o.table {
 		case tableTemplateVars:
-			if op.Verb == backends.Delete || op.Verb == backends.Mutate && op.After == nil {
+			if o.verb == backends.Delete || o.verb == backends.Mutate && o.after == nil {
 				continue
 			}
 		case tableSwitch, tableRouter:
-			op = l.withoutReferences(op)
-			if op.Before == nil && op.After == nil {
+			o = l.withoutReferences(o)
+			if o.before == nil && o.after == nil {
 				continue
 			}
 		}
-		out = append(out, op)
+		out = append(out, o)
 	}
 	return out
 }
 
 // withoutReferences is a mutation of a row of others that leaves its references to rows that are kept.
-func (l *lost) withoutReferences(op backends.Op) backends.Op {
-	for column, value := range op.Before {
+func (l *lost) withoutReferences(o *op) *op {
+	for column, value := range o.before {
 		remove, _ := value.([]string)
-		add, _ := op.After[column].([]string)
+		add, _ := o.after[column].([]string)
 		left := slices.DeleteFunc(slices.Clone(remove), func(uuid string) bool { return l.rows[uuid] })
 		if len(left) < len(remove) {
-			return mutateRow(&row{table: op.Kind, uuid: nativeOf(op).uuid, name: op.Name, origin: op.Origin}, column, add, left)
+			return mutateRow(&row{table: o.table, uuid: o.uuid, name: o.name, origin: o.origin}, column, add, left)
 		}
 	}
-	return op
+	return o
 }
 
 // describe says in a plan what it takes away and what it keeps.

@@ -3,7 +3,6 @@ package ovn
 import (
 	"slices"
 
-	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
@@ -80,31 +79,12 @@ func (f portFinder) cover(set *intent.Set, w wishes) []string {
 	return slices.Compact(out)
 }
 
-// showNames puts names for the UUIDs of ports in what people read of ops.
-func (f portFinder) showNames(ops []backends.Op) {
-	for i := range ops {
-		if ops[i].Kind != tablePortGroup {
-			continue
-		}
-		for _, fields := range []backends.Fields{ops[i].Before, ops[i].After} {
-			if uuids, ok := fields["ports"].([]string); ok {
-				fields["ports"] = f.namesOf(uuids)
-			}
-		}
+// nameOf is the name of the port of a UUID, or the UUID if there is no such port.
+func (f portFinder) nameOf(uuid string) string {
+	if name, ok := f.client.PortName(uuid); ok {
+		return name
 	}
-}
-
-// namesOf names ports, sorted. One that is not there any more keeps its UUID.
-func (f portFinder) namesOf(uuids []string) []string {
-	out := make([]string, len(uuids))
-	for i, uuid := range uuids {
-		out[i] = uuid
-		if name, ok := f.client.PortName(uuid); ok {
-			out[i] = name
-		}
-	}
-	slices.Sort(out)
-	return out
+	return uuid
 }
 
 // wishes says in which groups a logical port belongs once it appears. Only ports found by name are in it. A port is in

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
@@ -88,7 +87,7 @@ func (p *fullBalance) owned() int {
 
 // compare adds what is wanted and what there is of load balancing to want and have, and returns the ops for what is not
 // compared row by row: what is ours in rows of others.
-func (p *fullBalance) compare(want, have map[string]*row) []backends.Op {
+func (p *fullBalance) compare(want, have map[string]*row) []*op {
 	for _, b := range p.rendered {
 		for _, lb := range b.rows {
 			put(want, lb.row)
@@ -109,7 +108,7 @@ func (p *fullBalance) compare(want, have map[string]*row) []backends.Op {
 		}
 		shared[uuid] = vars
 	}
-	var ops []backends.Op
+	var ops []*op
 	for uuid, h := range p.around.shared {
 		w := shared[uuid]
 		if w == nil {

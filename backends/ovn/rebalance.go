@@ -201,7 +201,7 @@ func referred(hosts map[string]*row, column string) map[string]bool {
 }
 
 // ops lists what has to be written.
-func (p *rebalance) ops() []backends.Op {
+func (p *rebalance) ops() []*op {
 	want, have := map[string]*row{}, map[string]*row{}
 	for id, b := range p.rendered {
 		for _, lb := range p.m.rowsOf(id) {
@@ -213,8 +213,7 @@ func (p *rebalance) ops() []backends.Op {
 			}
 		}
 	}
-	var attachments []backends.Op
-	groups := map[string]*row{}
+	var attachments []*op
 	if p.attached { // otherwise switches and routers refer to what they did
 		stand := p.standingHosts()
 		maps.Copy(want, p.bars)
@@ -222,16 +221,39 @@ func (p *rebalance) ops() []backends.Op {
 			have[uuid] = p.m.bars[uuid]
 		}
 		attachments = diffAttachments(p.hosts, stand)
-		for at := range p.places() {
-			put(groups, p.r.balancerGroup(at, nil))
-		}
 	}
 	ops := diffRows(want, have)
 	ops = append(ops, p.groupOps()...)
 	ops = append(ops, p.varOps()...)
 	ops = append(ops, attachments...)
-	showReferences(ops, names(have, want, groups))
 	return ops
+}
+
+// names are what people call the rows of ours that others may refer to, before the plan and after it, by UUID.
+func (p *rebalance) names() map[string]string {
+	out := map[string]string{}
+	for id, b := range p.rendered {
+		for uuid, lb := range p.m.rowsOf(id) {
+			out[uuid] = lb.name
+		}
+		if b != nil {
+			for uuid, lb := range b.rows {
+				out[uuid] = lb.name
+			}
+		}
+	}
+	if p.attached {
+		for _, bars := range []map[string]*row{p.m.bars, p.bars} {
+			for uuid, acl := range bars {
+				out[uuid] = acl.name
+			}
+		}
+		for at := range p.places() {
+			group := p.r.balancerGroup(at, nil)
+			out[group.uuid] = group.name
+		}
+	}
+	return out
 }
 
 func (m *balances) rowsOf(id intent.LoadBalancerID) map[string]placed {
@@ -255,8 +277,8 @@ func (p *rebalance) standingHosts() map[string]*row {
 }
 
 // groupOps changes the members of groups, makes those that got their first and removes those that lost their last.
-func (p *rebalance) groupOps() []backends.Op {
-	var ops []backends.Op
+func (p *rebalance) groupOps() []*op {
+	var ops []*op
 	for at := range p.places() {
 		if !p.r.grouped(at) {
 			continue

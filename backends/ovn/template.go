@@ -8,11 +8,8 @@ import (
 	"reflect"
 	"slices"
 
-	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
-
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
-	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
 // columnVariables is Chassis_Template_Var.variables.
@@ -156,8 +153,8 @@ func (p *rebalance) changedChassis() map[string]bool {
 }
 
 // varOps changes the template variables of chassis. What else a chassis has it looks at only where that comes or goes.
-func (p *rebalance) varOps() []backends.Op {
-	var ops []backends.Op
+func (p *rebalance) varOps() []*op {
+	var ops []*op
 	for chassis := range p.changedChassis() {
 		uuid := p.chassis[chassis]
 		stood, stands := len(p.m.vars[chassis]) > 0, p.varsStanding(chassis) > 0
@@ -188,8 +185,8 @@ func (p *rebalance) comesUp() bool {
 }
 
 // leaveVars takes what is ours out of a row that may be others' as well.
-func leaveVars(h *row) []backends.Op {
-	var ops []backends.Op
+func leaveVars(h *row) []*op {
+	var ops []*op
 	if vars := h.maps[columnVariables]; len(vars) > 0 {
 		ops = append(ops, mutatePairs(h, columnVariables, nil, vars))
 	}
@@ -207,12 +204,8 @@ func leaveVars(h *row) []backends.Op {
 }
 
 // deleteUnused removes a row of template variables if it holds none any more: others may have written into it.
-func deleteUnused(h *row) backends.Op {
-	op := deleteRow(h)
-	native := ovsdb.Delete(h.table, h.uuid)
-	native.Where = append(native.Where, libovsdb.Condition{
-		Column: columnVariables, Function: libovsdb.ConditionEqual, Value: ovsdb.Map(nil),
-	})
-	op.Native = nativeOp{uuid: h.uuid, op: native, maybe: true}
-	return op
+func deleteUnused(h *row) *op {
+	o := deleteRow(h)
+	o.unused = true
+	return o
 }

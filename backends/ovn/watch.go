@@ -9,7 +9,6 @@ import (
 	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
 	"github.com/sirupsen/logrus"
 
-	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
@@ -97,7 +96,7 @@ func (b *Backend) judge(expected expectations) []*expectation {
 // checkApplied looks whether the database holds what ops made of it, and nothing else happened to rows of ours meanwhile.
 // A server reports the changes of a transaction before it replies. An op that found nothing to change is not reported:
 // then the row is asked.
-func (b *Backend) checkApplied(ctx context.Context, ops []backends.Op) {
+func (b *Backend) checkApplied(ctx context.Context, ops []*op) {
 	if !b.watch.on {
 		return
 	}
