@@ -15,6 +15,7 @@ type podEntry struct {
 	endpoint labelcache.Endpoint // with every address
 	faults   field.Faults        // of the object by itself
 	leaving  bool                // it has a deletion timestamp
+	at       []int               // for each address, the index among its holders of the same kind; nil outside the table
 }
 
 // podTable knows which pods have which address. An address belongs to one pod at a time: a terminating pod gives way to
@@ -22,11 +23,22 @@ type podEntry struct {
 // address stands for no pod as a peer, and for each of them as a subject.
 type podTable struct {
 	byKey   map[object.Key]*podEntry
-	holders map[netip.Addr][]*podEntry
+	holders map[netip.Addr]holders
 }
 
 func newPodTable() podTable {
-	return podTable{byKey: map[object.Key]*podEntry{}, holders: map[netip.Addr][]*podEntry{}}
+	return podTable{byKey: map[object.Key]*podEntry{}, holders: map[netip.Addr]holders{}}
+}
+
+// holders are the pods that have one address, in no order.
+type holders struct{ running, leaving []*podEntry }
+
+// like is the list that e belongs to.
+func (h *holders) like(e *podEntry) *[]*podEntry {
+	if e.leaving {
+		return &h.leaving
+	}
+	return &h.running
 }
 
 // contest is how many of the holders of an address are in question.
@@ -36,21 +48,15 @@ type contest struct {
 }
 
 func (t *podTable) contest(a netip.Addr) contest {
-	var running, leaving int
-	for _, e := range t.holders[a] {
-		if e.leaving {
-			leaving++
-		} else {
-			running++
-		}
+	h := t.holders[a]
+	if n := len(h.running); n > 0 {
+		return contest{true, min(n, 2)}
 	}
-	if running > 0 {
-		return contest{true, min(running, 2)}
-	}
-	return contest{false, min(leaving, 2)}
+	return contest{false, min(len(h.leaving), 2)}
 }
 
-// replace makes is what a key means, nil for nothing, and returns the other pods whose addresses count differently now.
+// replace makes is what a key means, nil for nothing, and returns the other pods whose addresses count differently now. What
+// it costs does not depend on how many pods have an address, unless it changes for all of them.
 func (t *podTable) replace(key object.Key, is *podEntry) []*podEntry {
 	was := t.byKey[key]
 	if is == nil {
@@ -59,9 +65,10 @@ func (t *podTable) replace(key object.Key, is *podEntry) []*podEntry {
 		t.byKey[key] = is
 	}
 	if was != nil && is != nil && was.leaving == is.leaving && slices.Equal(was.endpoint.Addrs, is.endpoint.Addrs) {
-		for _, a := range is.endpoint.Addrs {
-			list := t.holders[a]
-			list[slices.Index(list, was)] = is
+		is.at = was.at
+		for i, a := range is.endpoint.Addrs {
+			h := t.holders[a]
+			(*h.like(is))[is.at[i]] = is
 		}
 		return nil
 	}
@@ -77,17 +84,14 @@ func (t *podTable) replace(key object.Key, is *podEntry) []*podEntry {
 		t.withdraw(was)
 	}
 	if is != nil {
-		for _, a := range is.endpoint.Addrs {
-			t.holders[a] = append(t.holders[a], is)
-		}
+		t.enter(is)
 	}
 	var others []*podEntry
+	listed := map[*podEntry]bool{is: true}
 	for a, c := range before {
-		if c == t.contest(a) {
-			continue
-		}
-		for _, e := range t.holders[a] {
-			if e != is && !slices.Contains(others, e) {
+		for _, e := range t.affected(a, c) {
+			if !listed[e] {
+				listed[e] = true
 				others = append(others, e)
 			}
 		}
@@ -95,13 +99,46 @@ func (t *podTable) replace(key object.Key, is *podEntry) []*podEntry {
 	return others
 }
 
+// affected lists the holders of an address that count differently than when its contest was c.
+func (t *podTable) affected(a netip.Addr, c contest) []*podEntry {
+	h, now := t.holders[a], t.contest(a)
+	switch {
+	case c == now:
+		return nil
+	case c.running && now.running:
+		return h.running // those that are terminating count as little as before
+	default:
+		return slices.Concat(h.running, h.leaving)
+	}
+}
+
+// enter adds e to the holders of its addresses.
+func (t *podTable) enter(e *podEntry) {
+	e.at = make([]int, len(e.endpoint.Addrs))
+	for i, a := range e.endpoint.Addrs {
+		h := t.holders[a]
+		list := h.like(e)
+		e.at[i] = len(*list)
+		*list = append(*list, e)
+		t.holders[a] = h
+	}
+}
+
+// withdraw undoes enter: the last of a list takes the place of e.
 func (t *podTable) withdraw(e *podEntry) {
-	for _, a := range e.endpoint.Addrs {
-		left := slices.DeleteFunc(t.holders[a], func(o *podEntry) bool { return o == e })
-		if len(left) == 0 {
+	for i, a := range e.endpoint.Addrs {
+		h := t.holders[a]
+		list := h.like(e)
+		last := len(*list) - 1
+		moved := (*list)[last]
+		(*list)[e.at[i]] = moved
+		moved.at[slices.Index(moved.endpoint.Addrs, a)] = e.at[i]
+		(*list)[last] = nil
+		*list = (*list)[:last]
+		if len(h.running)+len(h.leaving) == 0 {
 			delete(t.holders, a)
 		} else {
-			t.holders[a] = left
+			t.holders[a] = h
 		}
 	}
 }

@@ -2,6 +2,7 @@ package translator_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/netloom/netloom/labelcache"
+	"github.com/netloom/netloom/test/growth"
 	"github.com/netloom/netloom/translator"
 )
 
@@ -63,4 +65,64 @@ func TestAddressBelongsToOnePod(t *testing.T) {
 	put(holder("b", true))
 	check("a [10.0.0.1 fd00::1] []", "b [] []")
 	require.Empty(t, tr.Problems())
+}
+
+// TestManyPodsWithOneAddress costs as much for each pod as few of them do, whatever happens to them.
+func TestManyPodsWithOneAddress(t *testing.T) {
+	growth.NearlyLinear(t, 1000, func(n int) func() {
+		return func() {
+			tr := translator.New(translator.Options{})
+			name := func(i int) string { return fmt.Sprintf("p%d", i) }
+			for i := range n {
+				require.NoError(t, tr.Put(holder(name(i), false, "10.0.0.1")))
+			}
+			for i := range n {
+				labeled := holder(name(i), false, "10.0.0.1")
+				labeled.Labels["round"] = "2"
+				require.NoError(t, tr.Put(labeled))
+			}
+			for i := range n {
+				require.NoError(t, tr.Put(holder(name(i), i%2 == 0, "10.0.0.1")))
+			}
+			for i := range n {
+				tr.Remove("Pod", "shop", name(i))
+			}
+			require.True(t, translator.Empty(tr))
+		}
+	})
+}
+
+// TestHoldersOfAddressesInAnyOrder compares what a translator has after many changes with what one has that starts with the
+// result.
+func TestHoldersOfAddressesInAnyOrder(t *testing.T) {
+	random := rand.New(rand.NewPCG(18, 6))
+	tr, pods := translator.New(translator.Options{}), map[string]*corev1.Pod{}
+	seen := func(tr *translator.Translator) (all []string) {
+		tr.Snapshot()
+		for _, name := range []string{"p0", "p1", "p2", "p3", "p4"} {
+			if e, ok := tr.View().Endpoint(labelcache.Key{Namespace: "shop", Name: name}); ok {
+				all = append(all, fmt.Sprint(name, e.Addrs, e.Shared))
+			}
+		}
+		return append(all, fmt.Sprint(tr.Problems()))
+	}
+	for step := range 3000 {
+		name := fmt.Sprintf("p%d", random.IntN(5))
+		if random.IntN(5) == 0 {
+			delete(pods, name)
+			tr.Remove("Pod", "shop", name)
+		} else {
+			var addrs []string
+			for _, a := range random.Perm(3)[:random.IntN(4)] {
+				addrs = append(addrs, fmt.Sprintf("10.0.0.%d", a))
+			}
+			pods[name] = holder(name, random.IntN(3) == 0, addrs...)
+			require.NoError(t, tr.Put(pods[name]))
+		}
+		fresh := translator.New(translator.Options{})
+		for _, p := range pods {
+			require.NoError(t, fresh.Put(p))
+		}
+		require.Equal(t, seen(fresh), seen(tr), "step %d", step)
+	}
 }

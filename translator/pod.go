@@ -29,7 +29,7 @@ func (t *Translator) putPod(pod *corev1.Pod) {
 		t.putEndpoint(key, nil)
 		return
 	}
-	t.putEndpoint(key, &podEntry{ref, endpoint, faults, pod.DeletionTimestamp != nil})
+	t.putEndpoint(key, &podEntry{ref: ref, endpoint: endpoint, faults: faults, leaving: pod.DeletionTimestamp != nil})
 }
 
 // endpointOfPod is the pod as the label cache knows it. It is false for a pod that is never subject nor peer: on the

@@ -111,7 +111,7 @@ func (d *Daemon) readyz(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ready tells what is missing, and what is well and is not.
+// ready lists what is missing, and then what is degraded: that may be the reason for it.
 func (d *Daemon) ready(w http.ResponseWriter, _ *http.Request) {
 	missing, told := d.readiness()
 	for _, list := range [][]string{missing, told} {
@@ -120,7 +120,7 @@ func (d *Daemon) ready(w http.ResponseWriter, _ *http.Request) {
 		}
 	}
 	if len(missing) > 0 {
-		http.Error(w, strings.Join(missing, "\n"), http.StatusServiceUnavailable)
+		http.Error(w, strings.Join(slices.Concat(missing, told), "\n"), http.StatusServiceUnavailable)
 		return
 	}
 	_, _ = fmt.Fprintln(w, strings.Join(slices.Concat([]string{"ok"}, told), "\n"))

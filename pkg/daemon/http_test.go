@@ -210,3 +210,16 @@ func TestReadinessNamesUnreadableFiles(t *testing.T) {
 	require.Equal(t, owned, p.owned(t, "netloom"), "the policies are still in force")
 	require.InDelta(t, p.owned(t, "netloom"), r.metric("netloom_owned_rows"), 0)
 }
+
+// TestReadinessNamesWhatIsDegradedWhileATargetIsOutOfSync lists the document that cannot be parsed beside the database that
+// does not answer.
+func TestReadinessNamesWhatIsDegradedWhileATargetIsOutOfSync(t *testing.T) {
+	p := newSilentPlace(t)
+	p.write(t, "broken.yaml", "[a\nb")
+	r := start(t, p.options())
+	r.await("a snapshot", func() bool { return r.Pipeline().Latest() != nil })
+	code, body := r.get("/readyz")
+	require.Equal(t, http.StatusServiceUnavailable, code)
+	require.Regexp(t, `(?m)^target ovn `, body)
+	require.Regexp(t, `(?m)^degraded: .*/broken.yaml: document 1 `, body)
+}
