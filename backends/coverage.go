@@ -109,6 +109,27 @@ func (g Gaps) Has(k intent.Key) bool {
 	return ok
 }
 
+// In is the gaps of members of a set; nil has none. It costs what the smaller of the two holds.
+func (g Gaps) In(set *intent.Set) Gaps {
+	var out []Gap
+	switch {
+	case g.Len() == 0 || set.Len() == 0:
+	case set.Len() < g.Len():
+		for e := range set.Members.All() {
+			if gap, ok := g.tree.Get(gapKey(e.Key)); ok {
+				out = append(out, gap)
+			}
+		}
+	default:
+		for gap := range g.All() {
+			if set.HasKey(gap.Endpoint) {
+				out = append(out, gap)
+			}
+		}
+	}
+	return Gaps{}.With(out, nil)
+}
+
 // All yields the gaps, ordered by cluster, namespace and name.
 func (g Gaps) All() iter.Seq[Gap] {
 	return func(yield func(Gap) bool) {
@@ -196,25 +217,4 @@ func (c Coverage) Report() *Report {
 		r.Missing = append(r.Missing, gap.Endpoint.String())
 	}
 	return r
-}
-
-// MissingIn counts the members of a set that are missing. It costs what the smaller of the two holds.
-func MissingIn(set *intent.Set, missing Gaps) int {
-	n := 0
-	switch {
-	case missing.Len() == 0 || set.Len() == 0:
-	case set.Len() < missing.Len():
-		for e := range set.Members.All() {
-			if missing.Has(e.Key) {
-				n++
-			}
-		}
-	default:
-		for gap := range missing.All() {
-			if set.HasKey(gap.Endpoint) {
-				n++
-			}
-		}
-	}
-	return n
 }

@@ -136,5 +136,5 @@ func (k *keeper) hold() {
 
 // missingIn counts the members of a set that have no logical port.
 func (k *keeper) missingIn(id intent.SetID) int {
-	return backends.MissingIn(k.want.Set(id), k.next.coverage.portless)
+	return k.next.coverage.portless.In(k.want.Set(id)).Len()
 }

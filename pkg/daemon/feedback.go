@@ -88,6 +88,7 @@ func newFeedback(d *Daemon) (*feedback, error) {
 	}
 	f.targets = func(began time.Time) []report.Target { return d.reportTargets(began, book) }
 	d.observe = append(d.observe, book)
+	d.coverage.changed = book.covered
 	d.pipeline.OnPublish(func(p Published) { book.published(p, d.pipeline.Problems()) })
 	return f, nil
 }
@@ -143,6 +144,8 @@ func (d *Daemon) reportTargets(began time.Time, b *book) []report.Target {
 		if since, ok := b.troubleSince(t.Name, one.Revision == 0, began); ok {
 			one.Stale = time.Since(since) >= staleAfter
 		}
+		coverage, _ := d.coverage.Coverage(t.Name)
+		one.Missing = coverage.Missing
 		if counter, ok := t.Backend.(*ovn.Backend); ok {
 			one.Rows = counter.CountRows
 		}

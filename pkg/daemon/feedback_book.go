@@ -49,6 +49,7 @@ type book struct {
 	open    map[report.Key]bool   // that some target may not enforce
 	sized   map[intent.SetID]bool // whose members changed, and whose sizes have not been told since
 	nodes   map[string]bool       // that are there; nil where they are of no interest
+	gaps    gaps                  // in coverage
 	faults  []report.Problem      // as of the last snapshot
 	trouble map[string]time.Time  // by target: since when it is in trouble
 	resting bool                  // nobody reads, so nothing is noted: all is looked at once somebody does
@@ -94,6 +95,7 @@ func (b *book) published(p Published, problems []error) {
 		}
 		for j := range c.Members {
 			b.resized(c.Members[j].ID)
+			b.regrouped(&c.Members[j])
 		}
 	}
 	if !ok || moved {
@@ -199,6 +201,7 @@ func (b *book) rest() {
 	clear(b.urgent)
 	clear(b.open)
 	clear(b.sized)
+	b.gaps.clear()
 }
 
 // markAll has every object looked at.

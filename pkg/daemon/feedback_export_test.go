@@ -30,3 +30,10 @@ const (
 	StaleAfter   = staleAfter
 	FeedbackRate = feedbackRate
 )
+
+// Wake has the loops of all targets plan.
+func (d *Daemon) Wake() {
+	for _, t := range d.targets {
+		t.loop.Wake()
+	}
+}

@@ -68,6 +68,21 @@ type faulty struct {
 	mu    sync.Mutex
 	err   error
 	skips []backends.Skip
+	// coverage is what it says of its endpoints; all of them are known at first.
+	coverage backends.Coverage
+}
+
+func (f *faulty) Coverage() (backends.Coverage, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.coverage, true
+}
+
+// lacks has the target find none of some pods from its next plan on.
+func (f *faulty) lacks(pods ...string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.coverage = backends.Coverage{Selected: 10, Missing: missing(pods...)}
 }
 
 func (f *faulty) set(err error) {

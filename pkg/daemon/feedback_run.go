@@ -127,6 +127,7 @@ func (f *feedback) settleAll(ctx context.Context) {
 func (f *feedback) turn(ctx context.Context) {
 	for ctx.Err() == nil {
 		f.seen = f.sequence() // first: what moves from here on is seen
+		f.markUncovered()
 		world := f.world()
 		if world == nil || world.Pending() || f.objects != nil && !f.objects.settled() {
 			return // whatever ends that rings
@@ -284,7 +285,7 @@ func (f *feedback) asItIs(had, now *v1alpha1.PolicyStatusStatus) bool {
 }
 
 // tell makes Events of what is new. What was there at the start and is as it was said to be is not news, its problems
-// aside.
+// and pods that are not protected aside.
 func (f *feedback) tell(world *report.World, key report.Key, is told, was *said, had, now *v1alpha1.PolicyStatusStatus) {
 	if f.events == nil {
 		return
@@ -296,6 +297,11 @@ func (f *feedback) tell(world *report.World, key report.Key, is told, was *said,
 	case is.first && had.ObservedGeneration == 0:
 		before = now.DeepCopy()
 		before.Problems = nil
+		for i := range before.Targets {
+			if t := &before.Targets[i]; t.Reason == report.ReasonPodsWithoutPort {
+				t.Reason = ""
+			}
+		}
 	}
 	for _, n := range world.Notes(before, now) {
 		f.event(key, is, n)

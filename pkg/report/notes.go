@@ -34,7 +34,9 @@ func (w *World) Notes(was, now *v1alpha1.PolicyStatusStatus) []Note {
 		switch {
 		case t.Reason == ReasonSkipped && old.Message != t.Message:
 			out = append(out, Note{Warning: true, Reason: ReasonSkipped, Message: t.Name + ": " + t.Message})
-		case t.Enforced && (old.Generation != t.Generation || old.Reason == ReasonSkipped):
+		case t.Reason == ReasonPodsWithoutPort && old.Reason != t.Reason:
+			out = append(out, Note{Warning: true, Reason: t.Reason, Message: t.Name + ": " + t.Message})
+		case t.Enforced && (old.Generation != t.Generation || old.Reason == ReasonSkipped || old.Reason == ReasonPodsWithoutPort):
 			out = append(out, Note{Reason: ReasonEnforced, Message: fmt.Sprintf("generation %d is enforced by %s", t.Generation, t.Name)})
 		}
 	}

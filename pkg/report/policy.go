@@ -1,12 +1,14 @@
 package report
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/apis/netloom/v1alpha1"
 	"github.com/netloom/netloom/pkg/intent"
 )
@@ -16,12 +18,14 @@ const (
 	ReasonUnderstood = "Understood"
 	ReasonProblem    = "Problem" // something could not be understood
 
-	ReasonEnforced    = "Enforced"
-	ReasonWriting     = "Writing"     // it is about to be written
-	ReasonTrouble     = "Trouble"     // it cannot be written
-	ReasonSkipped     = "Skipped"     // the target cannot express it
-	ReasonUnreachable = "Unreachable" // what the target holds is not known
-	ReasonNoTarget    = "NoTarget"
+	ReasonEnforced = "Enforced"
+	ReasonWriting  = "Writing" // it is about to be written
+	ReasonTrouble  = "Trouble" // it cannot be written
+	ReasonSkipped  = "Skipped" // the target cannot express it
+	// ReasonPodsWithoutPort: the target does not know some of the selected pods, such as for want of their logical ports.
+	ReasonPodsWithoutPort = "PodsWithoutPort"
+	ReasonUnreachable     = "Unreachable" // what the target holds is not known
+	ReasonNoTarget        = "NoTarget"
 
 	ReasonTranslated = "Translated" // of a note
 	ReasonBalanced   = "Balanced"   // of a note
@@ -111,7 +115,12 @@ func (w *World) target(t *target, p Policy, intents []*intent.Policy, had *v1alp
 	if i := slices.IndexFunc(had.Targets, same); i >= 0 {
 		out = had.Targets[i]
 	}
+	missing, selected := w.missing(t, intents)
 	out.Reason, out.Message = t.judge(w.ids(p), intents)
+	if (out.Reason == ReasonEnforced || out.Reason == ReasonSkipped) && missing.Len() > 0 { // a skipped part is denied, these pods are open
+		out.Reason, out.Message = ReasonPodsWithoutPort, cut(uncovered(missing, selected))
+	}
+	out.MissingSubjects = count(missing.Len())
 	out.Enforced = out.Reason == ReasonEnforced
 	if (out.Enforced || out.Reason == ReasonSkipped) && (out.Generation != p.Generation || out.Since == nil) {
 		now := w.Now
@@ -148,6 +157,23 @@ func (t *target) judge(ids [2]intent.PolicyID, intents []*intent.Policy) (reason
 	default:
 		return ReasonEnforced, ""
 	}
+}
+
+// missing are the pods that a policy selects and that a target does not know, of how many that it selects. Where the
+// directions select other pods, it is the one that misses most.
+func (w *World) missing(t *target, intents []*intent.Policy) (missing backends.Gaps, selected int) {
+	for _, i := range intents {
+		set := w.Snapshot.Set(i.Subject)
+		if in := t.Missing.In(set); in.Len() > missing.Len() {
+			missing, selected = in, set.Len()
+		}
+	}
+	return missing, selected
+}
+
+// uncovered says for people on which pods a policy is not enforced.
+func uncovered(missing backends.Gaps, selected int) string {
+	return fmt.Sprintf("%d of %d selected pods are enforced; not enforced: %s", selected-missing.Len(), selected, missing.Text())
 }
 
 // lacksMembers says whether the target may not hold who belongs to the sets of intents.
@@ -206,9 +232,11 @@ func (w *World) Sets(p Policy) []intent.SetID {
 	return slices.Compact(out)
 }
 
-// Settled says whether s stays as it is as long as nothing but sizes changes and every target of w stands as it does.
+// Settled says whether s stays as it is as long as nothing but sizes and gaps in coverage change and every target of w stands as it does.
 func (w *World) Settled(s *v1alpha1.PolicyStatusStatus) bool {
-	return !slices.ContainsFunc(w.Own(s), func(t v1alpha1.PolicyTarget) bool { return !t.Enforced && t.Reason != ReasonSkipped })
+	return !slices.ContainsFunc(w.Own(s), func(t v1alpha1.PolicyTarget) bool {
+		return !t.Enforced && t.Reason != ReasonSkipped && t.Reason != ReasonPodsWithoutPort
+	})
 }
 
 // Difference tells how much two statuses differ.
@@ -240,7 +268,16 @@ func unsized(s *v1alpha1.PolicyStatusStatus) *v1alpha1.PolicyStatusStatus {
 		out.Peers[i].Pods, out.Peers[i].Addresses = 0, 0
 	}
 	for i := range out.Targets {
-		out.Targets[i].Rows, out.Targets[i].Subjects = 0, 0
+		t := &out.Targets[i]
+		t.Rows, t.Subjects, t.MissingSubjects = 0, 0, 0
+		if t.Reason == ReasonPodsWithoutPort {
+			t.Message = ""
+		}
+	}
+	for i := range out.Conditions {
+		if c := &out.Conditions[i]; c.Reason == ReasonPodsWithoutPort {
+			c.Message = ""
+		}
 	}
 	return out
 }

@@ -140,7 +140,7 @@ func enforcing(s *v1alpha1.PolicyStatusStatus, voices []*v1alpha1.PolicyTarget, 
 
 // gravity orders the reasons why targets do not enforce a policy. That it is not known comes first: every other reason says
 // for certain that the policy is not enforced.
-var gravity = [...]string{ReasonEnforced, ReasonUnreachable, ReasonWriting, ReasonTrouble, ReasonSkipped}
+var gravity = [...]string{ReasonEnforced, ReasonUnreachable, ReasonWriting, ReasonTrouble, ReasonSkipped, ReasonPodsWithoutPort}
 
 // worstOf is the gravest reason of all targets.
 func worstOf(s *v1alpha1.PolicyStatusStatus, voices []*v1alpha1.PolicyTarget) string {

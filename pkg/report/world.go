@@ -27,6 +27,8 @@ type Target struct {
 	// Stale says that it has been in trouble for so long that what it holds is not known any more.
 	Stale bool
 	Skips []backends.Skip // what it cannot express
+	// Missing are the endpoints with an address that it does not know, so that no policy is enforced on them.
+	Missing backends.Gaps
 	// Rows counts the rows that the policies of an origin are in need of; nil where nobody counts.
 	Rows func(*intent.Snapshot, intent.Origin) int
 }

@@ -159,7 +159,7 @@ type PolicyTarget struct {
 	// +kubebuilder:validation:Minimum=0
 	Revision int64 `json:"revision,omitempty"`
 
-	// Why enforced is what it is, in one word: Enforced, Writing, Trouble, Skipped or Unreachable.
+	// Why enforced is what it is, in one word: Enforced, Writing, Trouble, Skipped, PodsWithoutPort or Unreachable.
 	// +optional
 	Reason string `json:"reason,omitempty"`
 
@@ -176,4 +176,10 @@ type PolicyTarget struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Subjects int32 `json:"subjects"`
+
+	// On how many of these pods the policy is not enforced because the target does not know them: they have an address, and
+	// no logical port there.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	MissingSubjects int32 `json:"missingSubjects,omitempty"`
 }

@@ -1,0 +1,54 @@
+package daemon_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// TestAPolicySaysOnWhichPodsItIsNotEnforced holds that a policy is looked at when ports of its pods come and go, which changes no
+// set, and when pods without a port come to it.
+func TestAPolicySaysOnWhichPodsItIsNotEnforced(t *testing.T) {
+	atDesk(t, func(d *desk) {
+		selects := func(app string) func(*networkingv1.NetworkPolicy) {
+			return func(p *networkingv1.NetworkPolicy) {
+				p.Spec.PodSelector = metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}
+			}
+		}
+		d.policy("db", 1, 80, selects("db"))
+		d.policy("api", 1, 80, selects("api"))
+		d.start()
+		require.Equal(t, "True Enforced 1", d.says("db"))
+		d.told()
+
+		round := func() { // a plan, as when a logical port comes or goes
+			d.daemon.Wake()
+			d.after(time.Second)
+		}
+		d.backend.lacks("db-0")
+		round()
+		require.Equal(t, "False PodsWithoutPort 1", d.says("db"))
+		require.Equal(t, "True Enforced 1", d.says("api"))
+		require.EqualValues(t, 1, d.status("db").Status.Targets[0].MissingSubjects)
+		require.Equal(t, []string{
+			"Warning PodsWithoutPort ovn: 0 of 1 selected pods are enforced; not enforced: shop/db-0 (no logical port db-0)",
+		}, d.told())
+
+		d.source.put(pod("db-0", "api", "n1", "10.0.0.1")) // from one policy to another
+		d.after(time.Second)
+		require.Equal(t, "True Enforced 1", d.says("db"))
+		require.Equal(t, "False PodsWithoutPort 1", d.says("api"))
+		d.told()
+
+		d.backend.lacks()
+		round()
+		require.Equal(t, "True Enforced 1", d.says("api"))
+		require.Equal(t, []string{"Normal Enforced generation 1 is enforced by ovn"}, d.told())
+		d.writes()
+		d.after(time.Hour)
+		require.Empty(t, d.writes())
+	})
+}
