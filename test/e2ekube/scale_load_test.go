@@ -185,11 +185,17 @@ func (l *load) readdress(t *testing.T, times *stopwatch, i int) {
 // addPolicy makes one more policy like the others, with a port that none of them has.
 func (l *load) addPolicy(t *testing.T, times *stopwatch, i int) {
 	t.Helper()
+	l.addPolicyAs(t, times, kindPolicy, i)
+}
+
+// addPolicyAs does so as another kind of change.
+func (l *load) addPolicyAs(t *testing.T, times *stopwatch, kind string, i int) {
+	t.Helper()
 	p := l.cluster.Policies[i%len(l.cluster.Policies)].DeepCopy()
 	p.ObjectMeta = metav1.ObjectMeta{Namespace: p.Namespace, Name: fmt.Sprintf("added-%04d", i)}
 	port := intstr.FromInt32(int32(20000 + i))
 	p.Spec.Ingress[0].Ports = []networkingv1.NetworkPolicyPort{{Port: &port}}
-	done := times.begin(kindPolicy, key(p), key(p))
+	done := times.begin(kind, key(p), key(p))
 	got, err := l.client.NetworkingV1().NetworkPolicies(p.Namespace).Create(t.Context(), p, metav1.CreateOptions{})
 	if assert.NoError(t, err) {
 		done(got.ResourceVersion)
