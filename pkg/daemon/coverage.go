@@ -20,8 +20,8 @@ type coverageWatch struct {
 
 	metrics *metrics.Metrics
 	log     logrus.FieldLogger
-	// changed is called when other endpoints of a target are missing than before; nil calls nobody. It must not block.
-	changed func(target string, was, now backends.Gaps)
+	// changed are called when other endpoints of a target are missing than before. They must not block.
+	changed []func(target string, was, now backends.Gaps)
 
 	mu sync.Mutex
 	of map[string]*covered
@@ -88,8 +88,11 @@ func (w *coverageWatch) update(target string, written bool) {
 	c.now, c.known = now, true
 	w.metrics.Covered(target, now)
 	c.report(w.log.WithField("target", target))
-	if w.changed != nil && was != now.Missing {
-		w.changed(target, was, now.Missing)
+	if was == now.Missing {
+		return
+	}
+	for _, changed := range w.changed {
+		changed(target, was, now.Missing)
 	}
 }
 

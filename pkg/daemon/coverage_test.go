@@ -11,12 +11,13 @@ import (
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/metrics"
+	"github.com/netloom/netloom/pkg/webui"
 )
 
 // TestReadinessNamesPodsThatAreNotProtected looks for logical ports by names that the database does not have.
 func TestReadinessNamesPodsThatAreNotProtected(t *testing.T) {
 	p := newPlace(t)
-	opts := p.options()
+	opts := p.withUI()
 	opts.Target.OVN.PortNames = "none_{namespace}_{pod}"
 	r := startReady(t, opts)
 	code, body := r.get("/readyz")
@@ -25,6 +26,10 @@ func TestReadinessNamesPodsThatAreNotProtected(t *testing.T) {
 	require.Regexp(t, `(?m)^degraded: ovn: pods are not found by none_\{namespace\}_\{pod\}: `, body)
 	require.Positive(t, r.metric("netloom_selected_endpoints"))
 	require.Zero(t, r.metric("netloom_enforced_endpoints"))
+	targets := uiOf[struct{ Targets []webui.Target }](t, r, "targets").Targets
+	require.Positive(t, targets[0].Coverage.Selected)
+	require.Zero(t, targets[0].Coverage.Enforced)
+	require.Contains(t, targets[0].Coverage.Faults[0], "NOT protected")
 }
 
 // partial is a backend that is asked for nothing but its coverage.

@@ -88,7 +88,7 @@ func newFeedback(d *Daemon) (*feedback, error) {
 	}
 	f.targets = func(began time.Time) []report.Target { return d.reportTargets(began, book) }
 	d.observe = append(d.observe, book)
-	d.coverage.changed = book.covered
+	d.coverage.changed = append(d.coverage.changed, book.covered)
 	d.pipeline.OnPublish(func(p Published) { book.published(p, d.pipeline.Problems()) })
 	return f, nil
 }

@@ -106,6 +106,15 @@ func (n *targetNotes) Failed(target string, _ reconcile.Phase, err error) {
 	n.outOfStep(target, "is out of step: "+err.Error())
 }
 
+// covered tells which selected pods the target does not find, so that the page asks anew.
+func (n *targetNotes) covered(target string, _, now backends.Gaps) {
+	text := target + " finds all pods that policies select"
+	if now.Len() > 0 {
+		text = fmt.Sprintf("%s does not find %s: %s", target, countOf(now.Len(), "selected pod"), now.Text())
+	}
+	n.feed.Add(webui.Event{At: time.Now(), Kind: webui.TargetChanged, Target: target, Text: text})
+}
+
 func (n *targetNotes) outOfStep(target, why string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -152,6 +161,9 @@ func (u *ui) Targets() []webui.Target {
 		if t.Up != nil {
 			up := t.Up()
 			target.Up = &up
+		}
+		if c, ok := u.daemon.coverage.Coverage(t.Name); ok {
+			target.Coverage = &webui.Coverage{Selected: c.Selected, Enforced: c.Enforced(), Kept: c.Kept + c.Held, Faults: c.Faults()}
 		}
 		out = append(out, target)
 	}

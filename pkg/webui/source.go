@@ -51,8 +51,21 @@ type Target struct {
 
 	Gateway *Gateway `json:"gateway,omitempty"` // of a target that is one
 
+	// Coverage says which of the pods that policies select the target protects; nil where that is not known.
+	Coverage *Coverage `json:"coverage,omitempty"`
+
 	Skips     []Skip `json:"skips,omitempty"` // what the target cannot express, the first maxSkips
 	MoreSkips int    `json:"moreSkips,omitempty"`
+}
+
+// Coverage says which of the pods that policies select a target protects.
+type Coverage struct {
+	Selected int `json:"selected"` // with an address
+	Enforced int `json:"enforced"` // of these, the ones that the target protects
+	// Kept counts the pods and ports that are protected only because earlier ports are kept in place.
+	Kept int `json:"kept,omitempty"`
+	// Faults say for people which pods are not protected, and what to try. It is empty when all are.
+	Faults []string `json:"faults,omitempty"`
 }
 
 // Gateway is what a target is that is a replica of a network function at the edge of the cluster.

@@ -6,7 +6,7 @@ import { follow, paced } from './live.js';
 import { events } from './events.js';
 import { matrix } from './matrix.js';
 import { policies, policy } from './policy.js';
-import { targets } from './targets.js';
+import { targets, unprotected } from './targets.js';
 import { why } from './why.js';
 
 // A view takes the element to fill, the parts of the path behind its name and the parameters. It returns its title and
@@ -69,7 +69,8 @@ async function glance() {
       o.gateways ? ', ' + count(o.gateways, 'gateway') : '',
       o.problems.length ? h('span', {}, ', ', h('a', { href: '#/policies' }, h('strong', {}, count(o.problems.length + (o.moreProblems ?? 0), 'problem')))) : '',
       behind ? h('span', {}, ', ', h('a', { href: '#/targets' }, h('strong', {}, count(behind, 'target') + ' out of sync'))) : '',
-      o.problems.length || behind ? '' : ', no problems',
+      ...list.map((t) => unprotected(t) ? h('span', {}, ', ', h('a', { href: '#/targets', class: 'verdict deny' }, unprotected(t))) : ''),
+      o.problems.length || behind || list.some((t) => t.coverage?.faults?.length) ? '' : ', no problems',
       ...(o.unknown ?? []).map((text) => h('strong', { class: 'fault' }, ' – ' + text)));
   } catch (error) {
     line.textContent = error.message;

@@ -19,17 +19,28 @@ export function targets(root) {
 }
 
 export function badge(target) {
-  return h('span', { class: 'verdict ' + (health[target.health] ?? '') }, (target.health === 'in step' ? '✓ ' : '✗ ') + target.health);
+  return [h('span', { class: 'verdict ' + (health[target.health] ?? '') }, (target.health === 'in step' ? '✓ ' : '✗ ') + target.health),
+    unprotected(target) && [' ', h('span', { class: 'verdict deny' }, '✗ ' + unprotected(target))]];
+}
+
+// unprotected says how many of the pods that policies select a target does not protect, or protects by kept ports alone.
+export function unprotected({ coverage: c }) {
+  if (!c?.faults?.length) return '';
+  const missing = c.selected - c.enforced;
+  if (missing) return `${missing} of ${count(c.selected, 'selected pod')} not protected`;
+  return `${count(c.kept, 'pod')} protected only by earlier ports`;
 }
 
 function card(t) {
   return h('section', { class: 'card', 'aria-label': 'target ' + t.name },
     h('h2', {}, t.name, ' ', badge(t)),
     t.error && h('p', { class: 'fault' }, t.error),
+    t.coverage?.faults?.map((text) => h('p', { class: 'fault' }, text)),
     h('dl', {},
       t.gateway && [term('Gateway of', t.gateway.scope), term('Runs', [t.gateway.group, t.gateway.node && 'on ' + t.gateway.node, t.gateway.address && 'at ' + t.gateway.address].filter(Boolean).join(' '))],
       !t.gateway && term('Connection', t.up === undefined ? '–' : t.up ? 'up' : 'down'),
       term('Revision', `${t.revision}${t.revision === t.wanted ? ', the newest' : ' of ' + t.wanted}`),
+      t.coverage && term('Selected pods', `${t.coverage.enforced} of ${t.coverage.selected} enforced`),
       term('Agreed last', when(t.lastConverged)),
       t.nextRetry && term('Next try', when(t.nextRetry)),
       term('Latency', t.latencyMs ? `${t.latencyMs} ms from the change until the target agreed` : '–'),
