@@ -51,7 +51,13 @@ func TestCommands(t *testing.T) {
 				shell(t, env, "make -n "+strings.TrimPrefix(line, "make "))
 			case line == "make demo":
 				require.Contains(t, shell(t, env, "make -s demo ARGS=--once"), "Can A reach B?")
-			case strings.HasPrefix(line, "git clone "): // what it fetches is here
+			case strings.HasPrefix(line, "git clone "): // this checkout stands for the clone
+			case strings.HasPrefix(line, "go install "):
+				installed := strings.TrimSuffix(strings.TrimPrefix(line, "go install "), "@latest")
+				require.Equal(t, "main\n", shell(t, env, "go list -f '{{.Name}}' "+installed))
+			case strings.HasPrefix(line, "kubectl apply -k "): // test/e2ekube applies what the directory renders to
+				dir := strings.TrimPrefix(line, "kubectl apply -k github.com/netloom/netloom/")
+				require.FileExists(t, filepath.Join(root, dir, "kustomization.yaml"))
 			case strings.HasSuffix(line, "--dry-run"):
 				shell(t, env, line+"; test $? = 2")
 			case strings.HasPrefix(line, "bin/netloom probe "):
