@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -17,6 +18,7 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/openwrt"
 	"github.com/netloom/netloom/pkg/ovsdb"
+	"github.com/netloom/netloom/pkg/ovsdb/schema"
 )
 
 // Target is a backend and what has to run beside it.
@@ -27,8 +29,6 @@ type Target struct {
 	Run func(ctx context.Context) error
 	// Up says whether the target can be reached now; nil where it always can.
 	Up func() bool
-	// HasPort says whether a logical port of that name has been seen; nil where there are no such ports. Anybody may ask.
-	HasPort func(name string) bool
 }
 
 // Settings is all that constructors may ask for.
@@ -38,8 +38,10 @@ type Settings struct {
 	// MaxDeleteFraction is the share of what protects pods that may go at once while as many pods are not found, as that of
 	// reconcile.Options; zero is none, 1 all.
 	MaxDeleteFraction float64
-	OVN               OVNSettings
-	OpenWRT           OpenWRTSettings
+	// ReadOnly says that the target is only read: any server of a cluster will do.
+	ReadOnly bool
+	OVN      OVNSettings
+	OpenWRT  OpenWRTSettings
 }
 
 // OpenWRTSettings are those of the backend named openwrt: which gateway, and how to talk to it.
@@ -65,9 +67,71 @@ type OVNSettings struct {
 // Constructor makes a target from settings. It connects to nothing.
 type Constructor func(Settings) (*Target, error)
 
+// registration is what is known of a backend that is compiled in.
+type registration struct {
+	construct Constructor
+	// configured reports whether settings ask for a target of this backend that policies are written to. Nil is never: such
+	// targets are made for the objects that they belong to, or for tests.
+	configured func(*Settings) bool
+}
+
+// OVN is the name of the backend of OVN Northbound databases.
+const OVN = "ovn"
+
+// registrations lists the backends by name. A new backend is one line here.
+func registrations() map[string]registration {
+	return map[string]registration{
+		"memory":  {construct: newMemory},
+		"openwrt": {construct: newOpenWRT},
+		OVN:       {construct: newOVN, configured: func(s *Settings) bool { return len(s.OVN.Endpoints) > 0 }},
+	}
+}
+
 // Constructors lists the backends by name.
 func Constructors() map[string]Constructor {
-	return map[string]Constructor{"memory": newMemory, "openwrt": newOpenWRT, "ovn": newOVN}
+	out := map[string]Constructor{}
+	for name, r := range registrations() {
+		out[name] = r.construct
+	}
+	return out
+}
+
+// ErrNoTarget is in the error of Configured if settings ask for no target at all.
+var ErrNoTarget = errors.New("no target is configured: expected the endpoints of a database")
+
+// Configured makes the targets for policies that settings ask for, ordered by name; at least one, or the error is
+// ErrNoTarget. If one cannot be made, those made before are closed.
+func Configured(s Settings) ([]*Target, error) {
+	all := registrations()
+	var out []*Target
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		r := all[name]
+		if r.configured == nil || !r.configured(&s) {
+			continue
+		}
+		target, err := r.construct(s)
+		if err != nil {
+			for _, made := range out {
+				err = errors.Join(err, made.Backend.Close())
+			}
+			return nil, err
+		}
+		out = append(out, target)
+	}
+	if len(out) == 0 {
+		return nil, ErrNoTarget
+	}
+	return out, nil
+}
+
+// NewExplainer says offline what policies become in a database of OVN 23.03, from which newer versions differ little.
+// Rate is the lines per second of audit logs that name no rate.
+func NewExplainer(owner string, rate uint32) (backends.Explainer, error) {
+	nb, err := ovsdb.ParseSchema(schema.NB2303())
+	if err != nil {
+		return nil, err
+	}
+	return ovn.NewExplainer(nb, ovn.Naming{Owner: owner, Rate: rate}), nil
 }
 
 // New makes the target of a name.
@@ -86,7 +150,7 @@ func newOVN(s Settings) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts := ovsdb.Options{Endpoints: s.OVN.Endpoints, TLS: s.OVN.TLS, MaxReply: s.OVN.MaxReply, LeaderOnly: true, Log: s.Log}
+	opts := ovsdb.Options{Endpoints: s.OVN.Endpoints, TLS: s.OVN.TLS, MaxReply: s.OVN.MaxReply, LeaderOnly: !s.ReadOnly, Log: s.Log}
 	if key := ports.IndexKey(); key != "" {
 		opts.PortIndexKeys = []string{key}
 	}
@@ -102,11 +166,7 @@ func newOVN(s Settings) (*Target, error) {
 		return nil, err
 	}
 	return &Target{
-		Name: "ovn", Backend: backend, Run: client.Run, Up: client.Connected,
-		HasPort: func(name string) bool {
-			_, ok := client.Port(name)
-			return ok
-		},
+		Name: OVN, Backend: backend, Run: client.Run, Up: client.Connected,
 	}, nil
 }
 

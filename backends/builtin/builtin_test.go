@@ -48,6 +48,47 @@ func TestWhoCanBeClaimed(t *testing.T) {
 	require.Equal(t, map[string]bool{"memory": true, "openwrt": false, "ovn": true}, claimers)
 }
 
+func TestTargetsAreThoseThatSettingsAskFor(t *testing.T) {
+	names := func(s builtin.Settings) []string {
+		targets, err := builtin.Configured(s)
+		require.NoError(t, err)
+		var out []string
+		for _, target := range targets {
+			out = append(out, target.Name)
+			require.NoError(t, target.Backend.Close())
+		}
+		return out
+	}
+	require.Equal(t, []string{"ovn"}, names(settings(nil)), "CNFs get their targets later, and nothing asks for memory")
+
+	_, err := builtin.Configured(settings(func(s *builtin.Settings) { s.OVN.Endpoints = nil }))
+	require.ErrorIs(t, err, builtin.ErrNoTarget)
+	_, err = builtin.Configured(settings(func(s *builtin.Settings) { s.OVN.PortNames = "{what}" }))
+	require.ErrorContains(t, err, "{what}")
+}
+
+// TestOptionalInterfaces lists what the daemon and the commands may ask of each backend.
+func TestOptionalInterfaces(t *testing.T) {
+	can := map[string][]string{}
+	for name := range builtin.Constructors() {
+		target, err := builtin.New(name, settings(nil))
+		require.NoError(t, err)
+		if _, ok := target.Backend.(backends.RowTracer); ok {
+			can[name] = append(can[name], "trace rows")
+		}
+		if _, ok := target.Backend.(backends.RowCounter); ok {
+			can[name] = append(can[name], "count rows")
+		}
+		if _, ok := target.Backend.(backends.PortFinder); ok {
+			can[name] = append(can[name], "find ports")
+		}
+		if _, ok := target.Backend.(backends.RowReader); ok {
+			can[name] = append(can[name], "read rows")
+		}
+	}
+	require.Equal(t, map[string][]string{"ovn": {"trace rows", "count rows", "find ports", "read rows"}}, can)
+}
+
 func TestMemoryIsThereAtOnce(t *testing.T) {
 	target, err := builtin.New("memory", settings(nil))
 	require.NoError(t, err)

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
-	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
 // trackingFlows is what connection tracking costs every chassis for each switch that has an ACL which allows, its own or
@@ -18,22 +18,14 @@ const trackingFlows = 65
 // too: measured likewise, on 1 to 5 switches.
 const sharedFlows = 35
 
-// Estimate is what the policies of a snapshot cost a data plane beside its load balancers, which are not counted.
-type Estimate struct {
-	ACLs int
-	// Flows is about how many OpenFlow flows the ACLs cost on the chassis of each node, by its name; endpoints of an
-	// unknown node are under "".
-	Flows map[string]int
-}
-
-// EstimateFlows works out what a database with that schema would cost its chassis, if each node had one switch, which
-// balances where there is a load balancer, and routers connected them all.
+// Estimate implements backends.Explainer. It works out what a database would cost its chassis, if each node had one switch,
+// which balances where there is a load balancer, and routers connected them all.
 //
 // ovn-controller makes two logical flows of an ACL, and of one that names no address family two OpenFlow matches each.
 // Ports, addresses and port numbers of a match are dimensions: where more than one has several values, a conjunctive
 // match costs their sum and one, otherwise their product. Measured on OVN 23.03 over 96 shapes, exact on all.
-func EstimateFlows(want *intent.Snapshot, schema ovsdb.Schema) Estimate {
-	r := &renderer{names: newNamer("estimate"), want: want, schema: schema}
+func (e *Explainer) Estimate(want *intent.Snapshot) backends.Estimate {
+	r := &renderer{names: e.names, want: want, schema: e.schema}
 	r.balancing.hairpin = estimatedHairpins()
 	bySubject := map[intent.SetID][]*intent.Policy{intent.IsolatedIngress: nil, intent.IsolatedEgress: nil}
 	for p := range want.Policies() {
@@ -41,20 +33,20 @@ func EstimateFlows(want *intent.Snapshot, schema ovsdb.Schema) Estimate {
 			bySubject[s] = append(bySubject[s], p)
 		}
 	}
-	e := Estimate{Flows: map[string]int{}}
+	cost := backends.Estimate{Flows: map[string]int{}}
 	sizes := map[string]int{}
 	for subject, policies := range bySubject {
 		g := r.group(subject, policies)
 		if g == nil {
 			continue
 		}
-		e.ACLs += len(g.acls)
+		cost.ACLs += len(g.acls)
 		r.addSizes(sizes, g)
 		ports := portsByNode(want.Set(subject))
 		for _, acl := range g.acls {
 			match, _ := acl.fields["match"].(string)
 			for node, n := range ports {
-				e.Flows[node] += aclFlows(match, n, sizes)
+				cost.Flows[node] += aclFlows(match, n, sizes)
 			}
 		}
 	}
@@ -62,11 +54,11 @@ func EstimateFlows(want *intent.Snapshot, schema ovsdb.Schema) Estimate {
 	if want.LoadBalancerCount() > 0 {
 		tracking -= sharedFlows
 	}
-	switches := len(e.Flows)
-	for node := range e.Flows {
-		e.Flows[node] += tracking * switches
+	switches := len(cost.Flows)
+	for node := range cost.Flows {
+		cost.Flows[node] += tracking * switches
 	}
-	return e
+	return cost
 }
 
 // estimatedHairpins are an address of each family: which ones makes no difference.

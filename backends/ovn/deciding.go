@@ -5,30 +5,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
-	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
-// Naming is what the UUIDs of rows depend on, beside what they do.
-type Naming struct {
-	Owner string
-	Rate  uint32 // lines per second of audit logs that name no rate; 0 is no limit
-}
-
-// DecidingRow is an ACL that decides on a flow.
-type DecidingRow struct {
-	Name string
-	UUID string // in every database with that naming
-	For  string // the rule or the isolation that it is there for
-}
-
-// DecidingRows lists the ACLs by which a decision on a flow is carried out in one direction: those of the rules that
-// let it pass or, where none does, what drops it. A policy that has drops logged drops before the default does.
-func DecidingRows(
-	want *intent.Snapshot, schema ovsdb.Schema, n Naming, f *intent.Flow, d intent.Direction, by []intent.RuleRef,
-) []DecidingRow {
-	r := &renderer{names: newNamer(n.Owner), rate: n.Rate, want: want, schema: schema}
-	var out []DecidingRow
+// DecidingRows implements backends.Explainer. A policy that has drops logged drops before the default does.
+func (e *Explainer) DecidingRows(
+	want *intent.Snapshot, f *intent.Flow, d intent.Direction, by []intent.RuleRef,
+) []backends.DecidingRow {
+	r := &renderer{names: e.names, rate: e.naming.Rate, want: want, schema: e.schema}
+	var out []backends.DecidingRow
 	for _, ref := range by {
 		p := want.Policy(ref.Policy)
 		g := newGroup(p.Subject)
@@ -47,7 +33,7 @@ func DecidingRows(
 		r.isolate(g, d)
 		out = g.dropping()
 	}
-	slices.SortFunc(out, func(a, b DecidingRow) int {
+	slices.SortFunc(out, func(a, b backends.DecidingRow) int {
 		return cmp.Or(cmp.Compare(a.For, b.For), cmp.Compare(a.UUID, b.UUID))
 	})
 	return slices.Compact(out)
@@ -63,26 +49,26 @@ func ruleFor(rule *intent.Rule, protocol intent.Protocol) intent.Rule {
 }
 
 // deciding lists the ACLs of a group, but those that see the other family only.
-func (g *group) deciding(family intent.Families) []DecidingRow {
+func (g *group) deciding(family intent.Families) []backends.DecidingRow {
 	other := " ip6."
 	if family == intent.IPv6 {
 		other = " ip4."
 	}
-	var out []DecidingRow
+	var out []backends.DecidingRow
 	for _, acl := range g.acls {
 		if match, _ := acl.fields["match"].(string); !strings.Contains(match, other) {
-			out = append(out, DecidingRow{Name: acl.name, UUID: acl.uuid, For: acl.origin})
+			out = append(out, backends.DecidingRow{Table: tableACL, Name: acl.name, UUID: acl.uuid, For: acl.origin})
 		}
 	}
 	return out
 }
 
 // dropping lists the ACLs of a group that drop.
-func (g *group) dropping() []DecidingRow {
-	var out []DecidingRow
+func (g *group) dropping() []backends.DecidingRow {
+	var out []backends.DecidingRow
 	for _, acl := range g.acls {
 		if acl.fields["action"] == actionDrop {
-			out = append(out, DecidingRow{Name: acl.name, UUID: acl.uuid, For: acl.origin})
+			out = append(out, backends.DecidingRow{Table: tableACL, Name: acl.name, UUID: acl.uuid, For: acl.origin})
 		}
 	}
 	return out

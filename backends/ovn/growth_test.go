@@ -39,7 +39,7 @@ func TestRenderingGrowsWithTheRules(t *testing.T) {
 				b := intent.NewSnapshot().Next()
 				b.PutPolicy(p)
 				want := b.Commit()
-				return len(RowsOf(want, known, "o", p.Origin)), func() {
+				return len(rowsOf(want, known, newNamer("o"), p.Origin)), func() {
 					m, r := newModel(), &renderer{names: newNamer("o"), want: want, schema: known}
 					m.putPolicy(p.ID, p)
 					for _, s := range subjectsOf(p) {

@@ -5,27 +5,17 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
-// PolicyRow is an ACL that a policy is in need of, alone or with others.
-type PolicyRow struct {
-	Rule     string `json:"rule"` // such as spec.ingress[0]
-	Name     string `json:"name"`
-	Priority int    `json:"priority"`
-	Action   string `json:"action"`
-	Match    string `json:"match"`
-	// Flows is about how many OpenFlow flows it costs each node: see EstimateFlows.
-	Flows map[string]int `json:"flows"`
-}
-
-// RowsOf lists the ACLs that the policies of an origin become in the database of an owner with that schema, by rule.
+// rowsOf lists the ACLs that the policies of an origin become in the database of an owner with that schema, by rule.
 // Isolation itself is a row that all policies share and not among them.
-func RowsOf(want *intent.Snapshot, schema ovsdb.Schema, owner string, of intent.Origin) []PolicyRow {
-	r := &renderer{names: newNamer(owner), want: want, schema: schema}
+func rowsOf(want *intent.Snapshot, schema ovsdb.Schema, names namer, of intent.Origin) []backends.PolicyRow {
+	r := &renderer{names: names, want: want, schema: schema}
 	sizes := map[string]int{}
-	var out []PolicyRow
+	var out []backends.PolicyRow
 	for p := range want.Policies() {
 		if p.Origin != of {
 			continue
@@ -44,14 +34,14 @@ func RowsOf(want *intent.Snapshot, schema ovsdb.Schema, owner string, of intent.
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b PolicyRow) int {
+	slices.SortFunc(out, func(a, b backends.PolicyRow) int {
 		return cmp.Or(cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Match, b.Match), cmp.Compare(a.Action, b.Action))
 	})
 	return out
 }
 
-func policyRow(acl *row, ports, sizes map[string]int) PolicyRow {
-	out := PolicyRow{Name: acl.name, Flows: map[string]int{}}
+func policyRow(acl *row, ports, sizes map[string]int) backends.PolicyRow {
+	out := backends.PolicyRow{Name: acl.name, Flows: map[string]int{}}
 	out.Match, _ = acl.fields["match"].(string)
 	out.Action, _ = acl.fields["action"].(string)
 	out.Priority, _ = acl.fields["priority"].(int)

@@ -2,7 +2,6 @@ package ovn
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,27 +10,11 @@ import (
 	"github.com/netloom/netloom/backends"
 )
 
-// Trail leads from a row of the database back to the source objects.
-type Trail struct {
-	Table string `json:"table"`
-	UUID  string `json:"uuid"`
-	Name  string `json:"name,omitempty"`
-	Owner string `json:"owner,omitempty"` // "" where the row does not say
-	Title string `json:"title,omitempty"` // what the row stands for
-	// Origins are the source objects, with the rule where one is known, that need the row, sorted.
-	Origins []string       `json:"origins"`
-	Row     map[string]any `json:"row"` // its columns
-}
-
-// ErrNoRow is what Trails returns where nothing of netloom's is called that.
-var ErrNoRow = errors.New("no row of netloom's")
-
 // shortestUUID is how much of a UUID, from its start, names a row.
 const shortestUUID = 8
 
-// Trails finds the rows of that UUID, or the start of one, or that name, whichever owner of netloom's they have, and
-// what they are there for. It reads the tables whole.
-func (b *Backend) Trails(ctx context.Context, what string) ([]Trail, error) {
+// Trails implements backends.RowTracer. It reads the tables whole.
+func (b *Backend) Trails(ctx context.Context, what string) ([]backends.Trail, error) {
 	if !b.client.Connected() {
 		return nil, fmt.Errorf("look for %s: %w: %w", what, backends.ErrUnreachable, b.client.NotConnected())
 	}
@@ -48,7 +31,7 @@ func (b *Backend) Trails(ctx context.Context, what string) ([]Trail, error) {
 		}
 	}
 	users := usersOf(all)
-	var out []Trail
+	var out []backends.Trail
 	for _, uuid := range slices.Sorted(maps.Keys(all)) {
 		r := all[uuid]
 		if begins := len(what) >= shortestUUID && strings.HasPrefix(uuid, what); r.name != what && !begins {
@@ -59,13 +42,13 @@ func (b *Backend) Trails(ctx context.Context, what string) ([]Trail, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("%w: nothing is called %q, and no UUID begins like that", ErrNoRow, what)
+		return nil, fmt.Errorf("%w: nothing is called %q, and no UUID begins like that", backends.ErrNoRow, what)
 	}
 	return out, nil
 }
 
-func trailOf(r *row, origins []string) Trail {
-	t := Trail{
+func trailOf(r *row, origins []string) backends.Trail {
+	t := backends.Trail{
 		Table: r.table, UUID: r.uuid, Name: r.name, Owner: ownerOf(r), Title: r.origin, Origins: origins,
 		Row: map[string]any{},
 	}

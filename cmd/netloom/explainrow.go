@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/netloom/netloom/backends/ovn"
+	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/daemon"
 )
 
@@ -62,7 +62,7 @@ objects need it. The objects are named in the database: no manifests are read.`,
 }
 
 // trail tells of one row.
-func (w *answerWriter) trail(t *ovn.Trail) {
+func (w *answerWriter) trail(t *backends.Trail) {
 	w.line("%s  %s", w.ink.bold(t.Table+" "+cmp.Or(t.Name, t.UUID)), w.ink.dim(t.UUID))
 	if t.Title != "" {
 		w.line("  %s", t.Title)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/backends/ovn"
+	"github.com/netloom/netloom/backends"
 )
 
 // TestEveryRowLeadsToItsOrigin asks for every row that the examples become.
@@ -29,7 +29,7 @@ func TestEveryRowLeadsToItsOrigin(t *testing.T) {
 		kinds[op.Kind] = true
 		got := netloom(t, append([]string{"explain", "row", op.Name, "-o", "json"}, nb...)...)
 		require.Equal(t, exitOK, got.code, got.errout)
-		var trails []ovn.Trail
+		var trails []backends.Trail
 		require.NoError(t, json.Unmarshal([]byte(got.out), &trails))
 		for _, trail := range trails {
 			require.Equal(t, op.Name, trail.Name)

@@ -11,12 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/netloom/netloom/backends"
-	"github.com/netloom/netloom/backends/ovn"
+	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/config"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/intent"
-	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/ovsdb/schema"
 )
 
 func newPlan() *cobra.Command {
@@ -163,11 +161,11 @@ func planBetween(cmd *cobra.Command, cfg *config.Config, states *statesFlag) (*p
 
 // costOf estimates for OVN 23.03; newer versions differ little.
 func costOf(s *intent.Snapshot) (cost, error) {
-	nb, err := ovsdb.ParseSchema(schema.NB2303())
+	explainer, err := builtin.NewExplainer(defaultOwner, defaultRate)
 	if err != nil {
 		return cost{}, err
 	}
-	e := ovn.EstimateFlows(s, nb)
+	e := explainer.Estimate(s)
 	return cost{e.ACLs, e.Flows}, nil
 }
 

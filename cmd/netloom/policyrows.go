@@ -6,11 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/backends/openwrt"
-	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/intent"
-	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/ovsdb/schema"
 	"github.com/netloom/netloom/pkg/query"
 	"github.com/netloom/netloom/translator"
 )
@@ -24,14 +23,14 @@ const (
 // explained is an explanation with what it comes to in OVN and on gateways.
 type explained struct {
 	query.Explanation
-	Rows []ovn.PolicyRow `json:"rows,omitempty"` // of a policy
+	Rows []backends.PolicyRow `json:"rows,omitempty"` // of a policy
 	// Sections are what an SD-WAN object becomes, by gateway.
 	Sections map[string][]openwrt.Section `json:"sections,omitempty"`
 }
 
 // policyRows are the ACLs of a policy in a database of OVN 23.03.
-func policyRows(inv *query.Inventory, name string) ([]ovn.PolicyRow, error) {
-	nb, err := ovsdb.ParseSchema(schema.NB2303())
+func policyRows(inv *query.Inventory, name string) ([]backends.PolicyRow, error) {
+	explainer, err := builtin.NewExplainer(defaultOwner, defaultRate)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +38,7 @@ func policyRows(inv *query.Inventory, name string) ([]ovn.PolicyRow, error) {
 	for p := range inv.Snapshot().Policies() {
 		o := p.Origin
 		if o.Kind == translator.KindNetworkPolicy && o.Namespace == namespace && o.Name == name {
-			return ovn.RowsOf(inv.Snapshot(), nb, defaultOwner, o), nil
+			return explainer.PolicyRows(inv.Snapshot(), o), nil
 		}
 	}
 	return nil, nil
@@ -47,19 +46,21 @@ func policyRows(inv *query.Inventory, name string) ([]ovn.PolicyRow, error) {
 
 // rowNamer names the ACLs that decide on a flow, in a database of OVN 23.03.
 func rowNamer(inv *query.Inventory) (query.RowNamer, error) {
-	nb, err := ovsdb.ParseSchema(schema.NB2303())
-	naming := ovn.Naming{Owner: defaultOwner, Rate: defaultRate}
+	explainer, err := builtin.NewExplainer(defaultOwner, defaultRate)
+	if err != nil {
+		return nil, err
+	}
 	return func(f *intent.Flow, d intent.Direction, by []intent.RuleRef) []query.Row {
 		var out []query.Row
-		for _, row := range ovn.DecidingRows(inv.Snapshot(), nb, naming, f, d, by) {
-			out = append(out, query.Row{Table: "ACL", Name: row.Name, UUID: row.UUID, For: row.For})
+		for _, row := range explainer.DecidingRows(inv.Snapshot(), f, d, by) {
+			out = append(out, query.Row{Table: row.Table, Name: row.Name, UUID: row.UUID, For: row.For})
 		}
 		return out
-	}, err
+	}, nil
 }
 
 // rowsText spells ACLs for people, with what they cost the node that bears most.
-func rowsText(rows []ovn.PolicyRow, i ink) string {
+func rowsText(rows []backends.PolicyRow, i ink) string {
 	if len(rows) == 0 {
 		return ""
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/backends/ovn"
+	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/query"
 )
 
@@ -24,7 +24,7 @@ func TestProbeNamesTheRowsThatDecide(t *testing.T) {
 	require.Empty(t, got.errout)
 	var report struct{ Answers []query.Answer }
 	require.NoError(t, json.Unmarshal([]byte(got.out), &report))
-	known := map[string]ovn.Trail{}
+	known := map[string]backends.Trail{}
 	sides := 0
 	for _, a := range report.Answers {
 		for _, f := range a.Flows {
@@ -63,14 +63,14 @@ func TestProbeNamesTheRowsThatDecide(t *testing.T) {
 }
 
 // trailOfRow asks the database for a row, once.
-func trailOfRow(t *testing.T, known map[string]ovn.Trail, uuid string, nb []string) ovn.Trail {
+func trailOfRow(t *testing.T, known map[string]backends.Trail, uuid string, nb []string) backends.Trail {
 	t.Helper()
 	if trail, ok := known[uuid]; ok {
 		return trail
 	}
 	got := netloom(t, append([]string{"explain", "row", uuid, "-o", "json"}, nb...)...)
 	require.Equal(t, exitOK, got.code, got.errout)
-	var trails []ovn.Trail
+	var trails []backends.Trail
 	require.NoError(t, json.Unmarshal([]byte(got.out), &trails))
 	require.Len(t, trails, 1)
 	known[uuid] = trails[0]

@@ -9,7 +9,7 @@ import (
 	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/backends/ovn"
+	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/ovsdb"
 	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
@@ -41,7 +41,7 @@ func TestEveryRowOfARandomClusterLeadsToItsOrigin(t *testing.T) {
 				seen[table]++
 				got := netloom(t, "explain", "row", uuid, "--ovn-nb", server.Addr(), "-o", "json")
 				require.Equal(t, exitOK, got.code, "seed %d: %s %s: %s", seed, table, uuid, got.errout)
-				var trails []ovn.Trail
+				var trails []backends.Trail
 				require.NoError(t, json.Unmarshal([]byte(got.out), &trails))
 				require.Len(t, trails, 1)
 				require.NotEmpty(t, trails[0].Origins, "seed %d: %+v", seed, trails[0])

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/httpbody"
 	"github.com/netloom/netloom/pkg/metrics"
@@ -96,18 +97,18 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 		d.Close()
 		return nil, err
 	}
-	if opts.SDWAN.Enabled {
-		if len(d.opts.Target.OVN.Endpoints) == 0 {
-			return d, nil // there are gateways alone
-		}
-	}
 	d.opts.Target.Log = log
-	target, err := builtin.New("ovn", d.opts.Target)
+	targets, err := builtin.Configured(d.opts.Target)
+	if errors.Is(err, builtin.ErrNoTarget) && opts.SDWAN.Enabled {
+		return d, nil // there are CNFs alone
+	}
 	if err != nil {
 		d.Close()
 		return nil, err
 	}
-	d.add(target)
+	for _, target := range targets {
+		d.add(target)
+	}
 	if d.feedback, err = newFeedback(d); err != nil {
 		d.Close()
 		return nil, err
@@ -160,8 +161,12 @@ func (d *Daemon) embed() error {
 func (d *Daemon) awaitPorts(names []string) {
 	limit := time.Now().Add(startGrace)
 	for _, t := range d.targets {
+		finder, ok := t.Backend.(backends.PortFinder)
+		if !ok {
+			continue
+		}
 		for _, name := range names {
-			for t.HasPort != nil && !t.HasPort(name) && time.Now().Before(limit) {
+			for !finder.HasPort(name) && time.Now().Before(limit) {
 				time.Sleep(time.Millisecond)
 			}
 		}

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
 
-	"github.com/netloom/netloom/backends/ovn"
+	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/report"
 )
 
@@ -146,7 +146,7 @@ func (d *Daemon) reportTargets(began time.Time, b *book) []report.Target {
 		}
 		coverage, _ := d.coverage.Coverage(t.Name)
 		one.Missing = coverage.Missing
-		if counter, ok := t.Backend.(*ovn.Backend); ok {
+		if counter, ok := t.Backend.(backends.RowCounter); ok {
 			one.Rows = counter.CountRows
 		}
 		out = append(out, one)

@@ -127,10 +127,17 @@ func (c Consent) judge(t *builtin.Target, plan *backends.Plan, opts reconcile.Op
 
 // withTarget runs f beside a target of its own.
 func withTarget(ctx context.Context, settings builtin.Settings, f func(context.Context, *builtin.Target) error) error {
-	t, err := builtin.New("ovn", settings)
+	targets, err := builtin.Configured(settings)
 	if err != nil {
 		return err
 	}
+	if len(targets) > 1 {
+		for _, t := range targets {
+			err = errors.Join(err, t.Backend.Close())
+		}
+		return errors.Join(errors.New("several targets are configured: expected one"), err)
+	}
+	t := targets[0]
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() { done <- t.Run(ctx) }()

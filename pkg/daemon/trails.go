@@ -2,19 +2,19 @@ package daemon
 
 import (
 	"context"
-	"errors"
+	"fmt"
 
+	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/builtin"
-	"github.com/netloom/netloom/backends/ovn"
 )
 
-// Trails finds rows of a database and what they are there for: see ovn.Backend.Trails.
-func Trails(ctx context.Context, settings builtin.Settings, what string) ([]ovn.Trail, error) {
-	var trails []ovn.Trail
+// Trails finds rows of a database and what they are there for: see backends.RowTracer.
+func Trails(ctx context.Context, settings builtin.Settings, what string) ([]backends.Trail, error) {
+	var trails []backends.Trail
 	err := withTarget(ctx, settings, func(ctx context.Context, t *builtin.Target) error {
-		b, ok := t.Backend.(*ovn.Backend)
+		b, ok := t.Backend.(backends.RowTracer)
 		if !ok {
-			return errors.New("the target has no rows of a Northbound database")
+			return fmt.Errorf("target %s names no source objects", t.Name)
 		}
 		return whenConnected(ctx, func() error {
 			var err error

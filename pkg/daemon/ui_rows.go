@@ -1,18 +1,14 @@
 package daemon
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
-	"slices"
-	"strings"
 	"time"
 
-	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
-
-	"github.com/netloom/netloom/backends/ovn"
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/builtin"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/ovsdb"
 	"github.com/netloom/netloom/pkg/webui"
 )
@@ -22,8 +18,8 @@ const (
 	rowsWait  = 5 * time.Second // how long reading them may take
 )
 
-// Rows reads the rows of an object from the OVN target, by a connection of its own. One request at a time: each reads
-// all ACLs of the owner, since a row may be shared.
+// Rows reads the rows of an object from the first target, by a connection of its own. One request at a time: each may
+// read many.
 func (u *ui) Rows(ctx context.Context, kind, namespace, name string) []webui.TargetRows {
 	if len(u.daemon.targets) == 0 {
 		return []webui.TargetRows{} // there are gateways alone
@@ -38,7 +34,7 @@ func (u *ui) Rows(ctx context.Context, kind, namespace, name string) []webui.Tar
 		out.Error = errBusy.Error()
 		return []webui.TargetRows{out}
 	}
-	rows, err := u.readRows(ctx, kind+"/"+namespace+"/"+name)
+	rows, err := u.readRows(ctx, out.Target, object.Ref{Kind: kind, Namespace: namespace, Name: name})
 	if err != nil {
 		out.Error = err.Error()
 		return []webui.TargetRows{out}
@@ -52,91 +48,40 @@ func (u *ui) Rows(ctx context.Context, kind, namespace, name string) []webui.Tar
 	return []webui.TargetRows{out}
 }
 
-// readRows finds the ACLs that came from an object, and the groups and sets that they name.
-func (u *ui) readRows(ctx context.Context, object string) (rows []webui.Row, err error) {
-	settings := &u.daemon.opts.Target
-	client, err := ovsdb.New(ovsdb.Options{Endpoints: settings.OVN.Endpoints, TLS: settings.OVN.TLS, MaxReply: settings.OVN.MaxReply})
+// readRows reads the rows of an object from a target, by a connection of its own.
+func (u *ui) readRows(ctx context.Context, target string, of object.Ref) (rows []webui.Row, err error) {
+	settings := u.daemon.opts.Target
+	settings.ReadOnly, settings.Log = true, nil
+	t, err := builtin.New(target, settings)
 	if err != nil {
 		return nil, err
 	}
+	defer func() { err = errors.Join(err, t.Backend.Close()) }()
+	reader, ok := t.Backend.(backends.RowReader)
+	if !ok {
+		return nil, fmt.Errorf("rows of target %s cannot be read", target)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
-	go func() { done <- client.Run(ctx) }()
+	go func() { done <- t.Run(ctx) }()
 	defer func() {
 		cancel()
 		err = errors.Join(err, <-done)
 	}()
-	if err := awaitConnection(ctx, client); err != nil {
+	if err := awaitConnection(ctx, t); err != nil {
 		return nil, err
 	}
-	owned := []libovsdb.Condition{{
-		Column: "external_ids", Function: libovsdb.ConditionIncludes,
-		Value: libovsdb.OvsMap{GoMap: map[any]any{ovn.KeyOwner: settings.Owner}},
-	}}
-	acls, err := client.Select(ctx, "ACL", owned, "direction", "priority", "match", "action", "external_ids")
-	if err != nil {
-		return nil, fmt.Errorf("read ACL: %w", err)
+	found, err := reader.ReadRows(ctx, of)
+	for _, r := range found {
+		rows = append(rows, webui.Row(r))
 	}
-	namedBy := map[string]bool{}
-	for _, r := range acls {
-		row, ok := rowOf(r, object)
-		if !ok {
-			continue
-		}
-		rows = append(rows, row)
-		for _, n := range symbols.FindAllString(ovsdb.String(r["match"]), -1) {
-			namedBy[n[1:]] = true
-		}
-	}
-	for _, table := range []string{"Port_Group", "Address_Set"} {
-		found, err := client.Select(ctx, table, owned, "name", "external_ids")
-		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", table, err)
-		}
-		for _, r := range found {
-			if n := ovsdb.String(r["name"]); namedBy[n] {
-				rows = append(rows, webui.Row{
-					Table: table, Name: n, UUID: ovsdb.String(r["_uuid"]), Text: ovsdb.StringMap(r["external_ids"])[ovn.KeyTitle],
-				})
-			}
-		}
-	}
-	slices.SortFunc(rows, func(a, b webui.Row) int {
-		return cmp.Or(strings.Compare(a.Table, b.Table), strings.Compare(a.Rule, b.Rule), strings.Compare(a.Text, b.Text),
-			strings.Compare(a.Name, b.Name))
-	})
-	return rows, nil
+	return rows, err
 }
 
-// symbols are the groups and sets that a match names.
-var symbols = regexp.MustCompile(`[@$][a-zA-Z_.][a-zA-Z_.0-9]*`)
-
-// rowOf is an ACL, if it came from the object or is shared with it.
-func rowOf(r libovsdb.Row, object string) (webui.Row, bool) {
-	ids := ovsdb.StringMap(r["external_ids"])
-	row := webui.Row{
-		Table: "ACL", UUID: ovsdb.String(r["_uuid"]), Rule: strings.TrimPrefix(ids[ovn.KeyRule], "spec."), Also: ids[ovn.KeyAlso],
-		Text:   ovsdb.String(r["match"]),
-		Action: fmt.Sprintf("%s %v %s", ovsdb.String(r["direction"]), r["priority"], ovsdb.String(r["action"])),
-	}
-	if strings.Join([]string{ids[ovn.KeyKind], ids[ovn.KeyNamespace], ids[ovn.KeyName]}, "/") == object {
-		return row, true
-	}
-	for also := range strings.SplitSeq(ids[ovn.KeyAlso], "; ") {
-		origin, rule, _ := strings.Cut(also, " ")
-		if origin == object || strings.HasSuffix(origin, "/"+object) {
-			row.Rule = strings.TrimPrefix(rule, "spec.")
-			row.Also = ids[ovn.KeyKind] + "/" + ids[ovn.KeyNamespace] + "/" + ids[ovn.KeyName] + " " + ids[ovn.KeyRule]
-			return row, true
-		}
-	}
-	return webui.Row{}, false
-}
-
-func awaitConnection(ctx context.Context, client *ovsdb.Client) error {
+func awaitConnection(ctx context.Context, t *builtin.Target) error {
 	tick := time.NewTicker(retryPause)
 	defer tick.Stop()
-	for !client.Connected() {
+	for t.Up != nil && !t.Up() {
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("no connection within %s: %w", rowsWait, ovsdb.ErrNotConnected)

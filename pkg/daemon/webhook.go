@@ -18,8 +18,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
-	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/ovsdb/schema"
+	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/watch"
 	"github.com/netloom/netloom/pkg/webhook"
 	"github.com/netloom/netloom/pkg/webhook/advice"
@@ -87,11 +86,11 @@ func admissionWith(c webhook.Clients, opts Webhook, log logrus.FieldLogger) (*ad
 		opts.Certificate, opts.Trouble = a.managed.Certificate, a.managed.Trouble
 	}
 	if opts.NetworkPolicies {
-		nb, err := ovsdb.ParseSchema(schema.NB2303())
+		explainer, err := builtin.NewExplainer("advice", 0)
 		if err != nil {
 			return nil, fmt.Errorf("the schema that comes with netloom: %w", err)
 		}
-		opts.Advice = &advice.Options{MaxFlows: opts.MaxFlows, Schema: nb}
+		opts.Advice = &advice.Options{MaxFlows: opts.MaxFlows, Explainer: explainer}
 	}
 	var err error
 	a.server, err = webhook.New(c, opts.Options, log)

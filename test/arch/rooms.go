@@ -62,7 +62,7 @@ var rooms = []room{
 	{dir: "backends", may: []string{"pkg/intent", "pkg/object", "github.com/hashicorp/go-immutable-radix/v2"}},
 	{dir: "backends/backendtest", may: []string{"backends", "pkg/intent", testify}},
 	{dir: "backends/builtin", may: []string{
-		"backends/...", "pkg/intent", "pkg/ovsdb", "pkg/openwrt", "pkg/tungsten", logrus,
+		"backends/...", "pkg/intent", "pkg/ovsdb", "pkg/ovsdb/schema", "pkg/openwrt", "pkg/tungsten", logrus,
 	}},
 	{dir: "backends/memory", may: []string{"backends", "pkg/intent"}},
 	{dir: "backends/memory/memorytest", may: []string{"backends", "backends/backendtest", "backends/memory", "pkg/intent"}},
@@ -115,7 +115,7 @@ var rooms = []room{
 		"k8s.io/client-go/...", "github.com/go-logr/logr", "github.com/prometheus/client_golang/...", logrus,
 	}},
 	{dir: "pkg/webhook/advice", pure: true, may: []string{
-		"backends/ovn", "pkg/intent", "pkg/ovsdb", "translator", "k8s.io/api/...", "k8s.io/apimachinery/...",
+		"backends", "pkg/intent", "translator", "k8s.io/api/...", "k8s.io/apimachinery/...",
 	}},
 	{dir: "pkg/webhook/bucket", pure: true, may: []string{"pkg/apis/...", "k8s.io/api/..."}},
 	{dir: "pkg/webhook/certs", may: []string{"k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/kubernetes", logrus}},

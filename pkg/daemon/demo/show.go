@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb"
@@ -147,7 +148,7 @@ func (s *show) paint(code, text string) string {
 // Applied hands a written plan to the printing goroutine. A printer that cannot follow loses some: it shows, it does not
 // keep books.
 func (s *show) Applied(target string, p *backends.Plan, took time.Duration) {
-	if target != "ovn" {
+	if target != builtin.OVN {
 		return
 	}
 	select {

@@ -10,8 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/ovsdb/schema"
+	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/webhook/advice"
 	"github.com/netloom/netloom/translator"
 )
@@ -27,9 +26,9 @@ func pod(name, app, addr string) *corev1.Pod {
 
 func adviser(t *testing.T, maxFlows int) *advice.Adviser {
 	t.Helper()
-	nb, err := ovsdb.ParseSchema(schema.NB2303())
+	explainer, err := builtin.NewExplainer("advice", 0)
 	require.NoError(t, err)
-	a := advice.New(advice.Options{MaxFlows: maxFlows, Schema: nb})
+	a := advice.New(advice.Options{MaxFlows: maxFlows, Explainer: explainer})
 	require.NoError(t, a.Put(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop", Labels: map[string]string{"team": "shop"}}}))
 	require.NoError(t, a.Put(pod("db-0", "db", "10.0.0.1")))
 	require.NoError(t, a.Put(pod("api-0", "api", "10.0.0.2")))

@@ -10,9 +10,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/netloom/netloom/backends/ovn"
+	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
-	"github.com/netloom/netloom/pkg/ovsdb"
 	"github.com/netloom/netloom/translator"
 )
 
@@ -23,8 +22,8 @@ const most = 10
 type Options struct {
 	// MaxFlows is how many OpenFlow flows a policy may cost a node before its author is told; 0 does not look.
 	MaxFlows int
-	// Schema is that of the Northbound database that costs are those of.
-	Schema ovsdb.Schema
+	// Explainer says what a policy costs; nil if MaxFlows is 0.
+	Explainer backends.Explainer
 }
 
 // Adviser holds the pods and namespaces that policies are judged by. New makes one. All methods may be called by anyone at
@@ -201,7 +200,7 @@ func (a *Adviser) cost(policies []*intent.Policy, s *intent.Snapshot) []string {
 		return nil
 	}
 	flows := map[string]int{}
-	for _, row := range ovn.RowsOf(s, a.opts.Schema, "advice", policies[0].Origin) {
+	for _, row := range a.opts.Explainer.PolicyRows(s, policies[0].Origin) {
 		for node, n := range row.Flows {
 			flows[node] += n
 		}

@@ -1,0 +1,77 @@
+package ovn
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/ovsdb"
+)
+
+// ReadRows implements backends.RowReader. It reads all ACLs of the owner, since a row may be shared, and the port groups and
+// address sets that those of the object name.
+func (b *Backend) ReadRows(ctx context.Context, of object.Ref) ([]backends.Row, error) {
+	owned := ovsdb.WithExternalID(map[string]string{KeyOwner: b.names.owner})
+	acls, err := b.client.Select(ctx, tableACL, owned, "direction", "priority", "match", "action", columnExternalIDs)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", tableACL, err)
+	}
+	var rows []backends.Row
+	namedBy := map[string]bool{}
+	for _, r := range acls {
+		row, ok := objectACL(r, of.Kind+"/"+of.Namespace+"/"+of.Name)
+		if !ok {
+			continue
+		}
+		rows = append(rows, row)
+		for _, m := range symbol.FindAllStringSubmatch(ovsdb.String(r["match"]), -1) {
+			namedBy[m[1]] = true
+		}
+	}
+	for _, table := range []string{tablePortGroup, tableAddressSet} {
+		found, err := b.client.Select(ctx, table, owned, "name", columnExternalIDs)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", table, err)
+		}
+		for _, r := range found {
+			if n := ovsdb.String(r["name"]); namedBy[n] {
+				rows = append(rows, backends.Row{
+					Table: table, Name: n, UUID: ovsdb.String(r["_uuid"]), Text: ovsdb.StringMap(r[columnExternalIDs])[KeyTitle],
+				})
+			}
+		}
+	}
+	slices.SortFunc(rows, func(a, b backends.Row) int {
+		return cmp.Or(strings.Compare(a.Table, b.Table), strings.Compare(a.Rule, b.Rule), strings.Compare(a.Text, b.Text),
+			strings.Compare(a.Name, b.Name))
+	})
+	return rows, nil
+}
+
+// objectACL is an ACL, if it came from the object KIND/NAMESPACE/NAME or is shared with it.
+func objectACL(r libovsdb.Row, object string) (backends.Row, bool) {
+	ids := ovsdb.StringMap(r[columnExternalIDs])
+	row := backends.Row{
+		Table: tableACL, UUID: ovsdb.String(r["_uuid"]), Rule: shortRule(ids[KeyRule]), Also: ids[KeyAlso],
+		Text:   ovsdb.String(r["match"]),
+		Action: fmt.Sprintf("%s %v %s", ovsdb.String(r["direction"]), r["priority"], ovsdb.String(r["action"])),
+	}
+	if strings.Join([]string{ids[KeyKind], ids[KeyNamespace], ids[KeyName]}, "/") == object {
+		return row, true
+	}
+	for also := range strings.SplitSeq(ids[KeyAlso], "; ") {
+		origin, rule, _ := strings.Cut(also, " ")
+		if origin == object || strings.HasSuffix(origin, "/"+object) {
+			row.Rule = shortRule(rule)
+			row.Also = ids[KeyKind] + "/" + ids[KeyNamespace] + "/" + ids[KeyName] + " " + ids[KeyRule]
+			return row, true
+		}
+	}
+	return backends.Row{}, false
+}
