@@ -100,7 +100,7 @@ func apply(cmd *cobra.Command, cfg *config.Config, dryRun bool, output, digest s
 		applied.Planned, err = daemon.DryRun(cmd.Context(), settings, want)
 		done()
 	} else {
-		applied, err = applyOnce(cmd, cfg, settings, want, digest)
+		applied, err = applyOnce(cmd, cfg, settings, want, problems, digest)
 	}
 	if applied.Plan != nil {
 		err = errors.Join(err, printPlan(cmd, applied.Plan, output))
@@ -109,10 +109,10 @@ func apply(cmd *cobra.Command, cfg *config.Config, dryRun bool, output, digest s
 	switch {
 	case err != nil:
 		return err
-	case len(problems) > 0:
-		return &exitError{exitProblems, fmt.Sprintf("%d problems in %s", len(problems), cfg.Manifests)}
 	case applied.Kept.Digest != "":
 		return keptError(cmd, applied.Kept)
+	case len(problems) > 0:
+		return &exitError{exitProblems, fmt.Sprintf("%d problems in %s", len(problems), cfg.Manifests)}
 	case unprotected != nil:
 		return unprotected
 	case dryRun && !applied.Plan.Empty():
@@ -135,15 +135,17 @@ func checkApply(cfg *config.Config, output string) error {
 	return errors.Join(faults...)
 }
 
-// applyOnce applies what the settings and the digest let it.
+// applyOnce applies what the settings, the digest and the problems of the source let it.
 func applyOnce(
-	cmd *cobra.Command, cfg *config.Config, settings builtin.Settings, want *intent.Snapshot, digest string,
+	cmd *cobra.Command, cfg *config.Config, settings builtin.Settings, want *intent.Snapshot, problems []error, digest string,
 ) (daemon.Applied, error) {
 	if cfg.Force {
 		settings.MaxDeleteFraction = 1
 	}
+	guard := optionsOf(cfg).Reconcile
+	guard.Unreadable = func() bool { return daemon.Unreadable(problems) }
 	defer progress(cmd, "writing")()
-	return daemon.ApplyOnce(cmd.Context(), settings, want, optionsOf(cfg).Reconcile, daemon.Consent{All: cfg.Force, Digest: digest})
+	return daemon.ApplyOnce(cmd.Context(), settings, want, guard, daemon.Consent{All: cfg.Force, Digest: digest})
 }
 
 // keptError lists what was left in the target, and says how to remove it.

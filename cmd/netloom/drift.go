@@ -71,7 +71,7 @@ func drift(cmd *cobra.Command, cfg *config.Config, repair bool, form, digest str
 		return err
 	}
 	opts.Target.Log = log
-	applied, err := applyOnce(cmd, cfg, opts.Target, want, digest)
+	applied, err := applyOnce(cmd, cfg, opts.Target, want, problems, digest)
 	if applied.Plan != nil {
 		err = errors.Join(err, printPlan(cmd, applied.Plan, form))
 	}

@@ -220,6 +220,22 @@ func TestApplyKeepsWhatIsMissing(t *testing.T) {
 	require.NotContains(t, server.Dump(), "netloom.io")
 }
 
+// TestApplyRemovesNothingWhileAFileCannotBeParsed loses one policy of many to a broken file.
+func TestApplyRemovesNothingWhileAFileCannotBeParsed(t *testing.T) {
+	dir, server := manifests(t), database(t)
+	args := []string{"apply", "--manifests", dir, "--ovn-nb", server.Addr()}
+	write(t, dir, "policies.yaml", policies(5))
+	write(t, dir, "one.yaml", strings.NewReplacer("db-client-a", "one", "5432", "6000").Replace(policies(1)))
+	require.Equal(t, exitOK, netloom(t, args...).code)
+	rows := server.Dump()
+	write(t, dir, "one.yaml", "[a\nb")
+	got := netloom(t, args...)
+	require.Equal(t, exitProblems, got.code)
+	require.Contains(t, got.errout, "kept: NetworkPolicy/shop/one in ovn")
+	require.Contains(t, got.errout, "one.yaml: document 1")
+	require.Equal(t, rows, server.Dump())
+}
+
 func TestPlansAreDataToo(t *testing.T) {
 	dir, server := manifests(t), database(t)
 	args := []string{"apply", "--manifests", dir, "--ovn-nb", server.Addr(), "--dry-run", "-o"}

@@ -124,6 +124,7 @@ func (d *Daemon) add(target *builtin.Target) {
 		_, known := d.source.Get(ref)
 		return known
 	}
+	opts.Unreadable = func() bool { return Unreadable(d.pipeline.Problems()) }
 	loop := reconcile.New(target.Backend, d.pipeline.Latest, opts)
 	if d.election == nil {
 		d.metrics.Target(target.Name)

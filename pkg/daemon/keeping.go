@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -78,4 +79,12 @@ func (p *Pipeline) Approve(refs []object.Ref) {
 	}
 	p.keeping.Approve(refs)
 	p.Do(func(*translator.Translator) {})
+}
+
+// Unreadable says whether, by the problems of a pipeline, part of its source does not say which objects it declares.
+func Unreadable(problems []error) bool {
+	return slices.ContainsFunc(problems, func(err error) bool {
+		p := watch.Problem{}
+		return errors.As(err, &p) && p.Opaque
+	})
 }

@@ -260,3 +260,23 @@ func TestAMassDeletionOfPoliciesGoesThroughAtOnce(t *testing.T) {
 		require.Empty(t, p.Kept())
 	})
 }
+
+// TestAnUnreadableFileAtTheStartOpensNothing restarts a daemon while one of its policies cannot be parsed.
+func TestAnUnreadableFileAtTheStartOpensNothing(t *testing.T) {
+	p, opts := guardedPlace(t)
+	r := startReady(t, opts)
+	r.stop()
+	p.write(t, "b.yaml", "[a\nb")
+	p.write(t, "c.yaml", rule("c", "web", 93)) // what can be read takes effect
+	r = startReady(t, opts)
+	r.awaitKept(2) // the policy and the port that only it isolates
+	require.True(t, p.allows(82) && p.allows(93) && p.denies() && !p.allows(83))
+	require.Contains(t, p.server.Dump("Port_Group"), "shop_db-0")
+	_, body := r.get("/readyz")
+	require.Regexp(t, "(?m)^degraded: .*/b.yaml: document 1 ", body)
+	require.Contains(t, body, "missing from the source and kept in force")
+
+	p.write(t, "b.yaml", rule("b", "db", 92))
+	r.await("the repaired policy", func() bool { return p.allows(92) && !p.allows(82) })
+	require.Empty(t, r.kept().Objects)
+}

@@ -39,7 +39,7 @@ func (e *LostError) Error() string {
 }
 
 // Suspicious lists the objects that a plan from read-back takes away from the target, when they are too many for what was
-// not there at the start to have been deleted meanwhile; nil when they are few.
+// not there at the start to have been deleted meanwhile, or when part of the source cannot be read; nil when they are few.
 func (o Options) Suspicious(p *backends.Plan) []object.Ref {
 	o = o.withDefaults()
 	var lost []object.Ref
@@ -49,6 +49,9 @@ func (o Options) Suspicious(p *backends.Plan) []object.Ref {
 			lost = append(lost, ref)
 			count[ref.Kind]++
 		}
+	}
+	if o.Unreadable != nil && o.Unreadable() {
+		return lost
 	}
 	for kind, n := range count {
 		held := p.Objects[kind]

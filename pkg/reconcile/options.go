@@ -42,6 +42,9 @@ type Options struct {
 
 	// Known says whether the source has an object, whatever became of it; nil takes those that the snapshot has something of.
 	Known func(object.Ref) bool
+	// Unreadable says whether part of the source cannot be read, so that any object may be declared there: then whatever is
+	// missing when a run begins is kept, however little it is. Nil is never.
+	Unreadable func() bool
 
 	Log      logrus.FieldLogger // nil discards
 	Observer Observer           // nil is nobody
