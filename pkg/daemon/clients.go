@@ -42,5 +42,6 @@ func newSource(opts *Options, log logrus.FieldLogger) (watch.Source, *clients, e
 	if opts.SDWAN.Enabled && opts.Watch.SDWAN == nil {
 		opts.Watch.SDWAN = opts.SDWAN.Dynamic
 	}
+	opts.Watch.Server = config.Host
 	return watch.NewKubernetes(client, opts.Watch, log), &clients{config: config, core: client}, nil
 }

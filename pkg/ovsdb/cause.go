@@ -1,9 +1,25 @@
 package ovsdb
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"net"
 	"strings"
+
+	"github.com/netloom/netloom/pkg/cause"
 )
+
+// explain is why an endpoint cannot be used, in the same words at each attempt. A server that ends the TLS handshake mostly
+// dislikes the certificate of this side, which is named.
+func (c *Client) explain(at endpoint, why error) error {
+	why = cause.Of(why)
+	var remote *net.OpError
+	if at.secure && errors.As(why, &remote) && remote.Op == "remote error" {
+		return fmt.Errorf("the server ends the TLS handshake, client certificate: %s: %w", cmp.Or(c.opts.TLS.Cert, "none"), why)
+	}
+	return why
+}
 
 // NotConnected is ErrNotConnected with the cause for each endpoint that was tried since the last connection.
 func (c *Client) NotConnected() error {

@@ -90,8 +90,9 @@ func (c *Client) Run(ctx context.Context) error {
 // report logs the end of an attempt. What was told of an endpoint already is only told again on the debug level, and that
 // a server is not the leader is nothing to warn of.
 func (c *Client) report(at endpoint, end ending) {
-	log := c.opts.Log.WithFields(logrus.Fields{"endpoint": at.text, "database": c.opts.Database}).WithError(end.why)
-	again := c.noteCause(at, end.why)
+	why := c.explain(at, end.why)
+	log := c.opts.Log.WithFields(logrus.Fields{"endpoint": at.text, "database": c.opts.Database}).WithError(why)
+	again := c.noteCause(at, why)
 	switch {
 	case errors.Is(end.why, errFilesChanged):
 		log.Info("renewing OVSDB connection")

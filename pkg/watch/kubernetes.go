@@ -2,10 +2,8 @@ package watch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
-	"net/url"
 	"slices"
 	"sync"
 
@@ -18,6 +16,8 @@ import (
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/netloom/netloom/pkg/cause"
 )
 
 // Kubernetes is the source that reads from a Kubernetes API. NewKubernetes makes one.
@@ -25,6 +25,7 @@ type Kubernetes struct {
 	*inbox
 	log       logrus.FieldLogger
 	client    kubernetes.Interface
+	server    string // see Options
 	resources map[Kind]*informed
 	adapter   *adapter // of what is read as Endpoints
 
@@ -50,6 +51,7 @@ func NewKubernetes(client kubernetes.Interface, opts Options, log logrus.FieldLo
 		inbox:     newInbox(),
 		log:       log,
 		client:    client,
+		server:    opts.Server,
 		resources: map[Kind]*informed{},
 		adapter:   newAdapter(),
 		problems:  map[Kind]Problem{},
@@ -85,19 +87,11 @@ func (k *Kubernetes) noticing(r *resource, lw *cache.ListWatch) *cache.ListWatch
 		case err == nil:
 			k.recovered(kind)
 		case utilnet.IsConnectionRefused(err) || apierrors.IsTooManyRequests(err):
-			k.failed(r, withoutURL(err))
+			k.failed(r, err)
 		}
 		return w, err
 	}
 	return lw
-}
-
-// withoutURL is err without the address that was asked, which differs at each try.
-func withoutURL(err error) error {
-	if asked := new(url.Error); errors.As(err, &asked) {
-		return asked.Err
-	}
-	return err
 }
 
 // Run lists and watches until ctx ends. An API that cannot be reached, or refuses, is a Problem and tried for ever.
@@ -212,7 +206,10 @@ func (k *Kubernetes) handler(r *resource) cache.ResourceEventHandler {
 
 // failed notes that a resource cannot be listed or watched at present.
 func (k *Kubernetes) failed(r *resource, err error) {
-	p := Problem{Where: r.plural, Message: err.Error()}
+	p := Problem{Where: r.plural, Message: cause.Of(err).Error()}
+	if k.server != "" {
+		p.Message = "API server " + k.server + ": " + p.Message
+	}
 	k.mu.Lock()
 	k.refuse(r, err)
 	p.Stale = !k.isWithheld(r.kind)

@@ -17,6 +17,9 @@ type Options struct {
 	// and what it gave before stays in force.
 	MaxFile int64
 
+	// Server is the address of the Kubernetes API, which problems name; "" leaves it out.
+	Server string
+
 	// SDWAN reads the SD-WAN kinds from a Kubernetes API; nil reads none of them there. A directory always has them.
 	SDWAN dynamic.Interface
 }

@@ -75,14 +75,15 @@ var rooms = []room{
 	{dir: "backends/openwrt", may: []string{"backends", "pkg/intent", "pkg/openwrt", logrus}},
 	{dir: "backends/tungsten", may: []string{"backends", "pkg/intent", "pkg/tungsten", uuid}},
 
-	{dir: "pkg/ovsdb/...", may: []string{"pkg/ovsdb/...", libovsdb, uuid, logrus}},
+	{dir: "pkg/cause"},
+	{dir: "pkg/ovsdb/...", may: []string{"pkg/cause", "pkg/ovsdb/...", libovsdb, uuid, logrus}},
 	{dir: "pkg/openwrt", may: []string{logrus}},
 	{dir: "pkg/openwrt/simulator"},
 	{dir: "pkg/tungsten/...", may: []string{"pkg/tungsten/...", uuid, logrus}},
 
 	{dir: "pkg/apis/...", may: []string{"pkg/apis/...", "k8s.io/api/...", "k8s.io/apimachinery/..."}},
 	{dir: "pkg/watch", may: []string{
-		"labelcache", "translator", "pkg/apis/...", "pkg/crdschema", "pkg/object", "deploy/crds",
+		"labelcache", "pkg/cause", "translator", "pkg/apis/...", "pkg/crdschema", "pkg/object", "deploy/crds",
 		"k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/...",
 		"sigs.k8s.io/json", yaml, "go.yaml.in/yaml/v3", "github.com/fsnotify/fsnotify", "github.com/go-logr/logr", logrus,
 	}},

@@ -1,0 +1,58 @@
+package cause
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"time"
+)
+
+// Error is an error in words that do not change from one attempt to the next. Unwrap returns the error as it was.
+type Error struct {
+	text string
+	of   error
+}
+
+// Error is the text.
+func (e *Error) Error() string { return e.text }
+
+// Unwrap returns the original error.
+func (e *Error) Unwrap() error { return e.of }
+
+// Of is err without what differs at each attempt: the time of day, the port of this side, the query of a request. It is nil
+// for nil, and err itself where nothing differs.
+func Of(err error) error {
+	if text := text(err); text != "" {
+		return &Error{text: text, of: err}
+	}
+	return err
+}
+
+// text spells what Of changes; "" where it changes nothing.
+func text(err error) string {
+	var (
+		invalid x509.CertificateInvalidError
+		name    *net.DNSError
+		network *net.OpError
+		request *url.Error
+	)
+	switch {
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired && invalid.Cert != nil:
+		return fmt.Sprintf("the server's certificate has expired or is not valid yet: it is valid from %s to %s",
+			invalid.Cert.NotBefore.Format(time.RFC3339), invalid.Cert.NotAfter.Format(time.RFC3339))
+	case errors.As(err, &name) && name.IsTimeout:
+		return "look up " + name.Name + ": the name server does not answer"
+	case errors.As(err, &name) && name.IsNotFound:
+		return "look up " + name.Name + ": no such host"
+	case errors.As(err, &network) && network.Source != nil:
+		same := *network
+		same.Source = nil
+		return same.Error()
+	case errors.As(err, &request):
+		return Of(request.Err).Error()
+	default:
+		return ""
+	}
+}
