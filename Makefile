@@ -27,12 +27,15 @@ SHOTS      ?=
 PODS       ?= 10000
 POLICIES   ?= 1000
 
-# What starts goroutines, or is called from several.
-RACE_ROOMS  := ./labelcache/... ./translator/... ./pkg/... ./backends/... ./test/scenario/... ./test/edge/...
+# What starts goroutines, or is called from several: the others have nothing to race with.
+RACE_ROOMS  := ./labelcache/... ./backends/memory/... ./backends/ovn/... ./test/edge/... \
+	$$($(GO) list ./pkg/... | grep -vE '/pkg/(apis/.*|config|intent|object|ovsdb/nbtrace|query|reach|report|status|version)$$')
 # The client's floor needs a server; the benchmarks of test/bench say themselves when there is none.
 BENCH_ROOMS := ./labelcache/... ./translator/... ./pkg/watch/... ./pkg/ovsdb/nbtrace/... \
 	./pkg/query ./pkg/reach ./pkg/webui ./cmd/netloom ./test/bench/... \
 	$(if $(shell PATH=$$PATH:/usr/sbin command -v ovsdb-server),./pkg/ovsdb)
+# What the contract of backends is for.
+CONTRACT_ROOMS := ./backends/memory ./backends/ovn ./backends/openwrt
 E2E_ROOMS   := ./test/e2e/... ./pkg/ovsdb/... ./backends/...
 
 # A Kubernetes control plane in one program. What it is made of names the place where it is kept.
@@ -91,7 +94,7 @@ check: build vet lint arch verify test crds ## Run what a change must pass befor
 ##: more proof
 
 .PHONY: race
-race: ## Run the tests of concurrent rooms under the race detector; scenarios take one road
+race: ## Run the tests of concurrent rooms under the race detector, each with one seed
 	$(GO) test -race -short -timeout 20m $(RACE_ROOMS)
 
 .PHONY: fuzz
@@ -107,10 +110,14 @@ fuzz: ## Fuzz every target for FUZZTIME (50000x)
 soak: ## Run the random tests for longer (CLUSTERS=3000 ROUNDS=20 FUNCTIONS=20 SEED=clock)
 	$(GO) test -count=1 -timeout 60m -run TestAgreesWithOracle ./translator -translator.clusters=$(CLUSTERS) -translator.seed=$(SEED)
 	for round in $$(seq $(ROUNDS)); do $(GO) test -count=1 -run Random ./labelcache -seed=$$(($(SEED) + round)); done
-	$(GO) test -count=1 -timeout 60m -run TestGenerated ./test/scenario -scenario.seed=$(SEED)
+	$(GO) test -count=1 -timeout 60m -run 'TestGenerated|TestScenarios' ./test/scenario -scenario.seed=$(SEED) -scenario.roads
 	$(GO) test -count=1 -timeout 60m -run Oracle ./pkg/query -query.seed=$(SEED)
-	$(GO) test -count=$(ROUNDS) -timeout 60m -run TestContract ./backends/...
-	$(GO) test -count=1 -timeout 60m -run TestSoak ./test/edge -edge.functions=$(FUNCTIONS) -edge.replicas=3 -edge.resources=200 -edge.rounds=4
+	for round in $$(seq $(ROUNDS)); do \
+		$(GO) test -count=1 -run TestContract $(CONTRACT_ROOMS) -backendtest.seed=$$(($(SEED) + round)); \
+		$(GO) test -count=1 -run TestEveryRoad ./backends/ovn -seed=$$(($(SEED) + round)); \
+	done
+	$(GO) test -count=1 -timeout 60m -run TestSoak ./test/edge -edge.seed=$(SEED) -edge.functions=$(FUNCTIONS) -edge.replicas=3 -edge.resources=200 -edge.rounds=4
+	$(GO) test -C test/crds -count=1 -run Anything . -seed=$(SEED)
 
 .PHONY: bench
 bench: ## Measure, beside the floor where there is one (BENCH=regexp BENCHTIME=1s)

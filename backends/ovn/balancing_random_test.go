@@ -19,7 +19,7 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 )
 
-var seed = flag.Uint64("seed", 0, "of the random histories of load balancers; 0 takes some")
+var seed = flag.Uint64("seed", 0, "of a random history of load balancers; 0 takes 1, 2 and 3")
 
 // TestEveryRoadOfLoadBalancersEndsAlike walks random histories of services, nodes, switches and other controllers' rows.
 // After every step a read-back finds nothing to do, and the database is what a new one would be.

@@ -76,7 +76,7 @@ func schemaOf(t testing.TB, raw []byte) ovsdb.Schema {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- client.Run(ctx) }()
-	require.Eventually(t, client.Connected, 20*time.Second, time.Millisecond)
+	require.Eventually(t, client.Connected, time.Minute, time.Millisecond)
 	known := client.Schema()
 	cancel()
 	<-done

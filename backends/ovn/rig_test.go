@@ -20,7 +20,7 @@ import (
 )
 
 // patience is how long a server within the process may take for anything.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // rig is a database whose logical ports the test makes itself, and a backend that is driven step by step.
 type rig struct {

@@ -43,7 +43,7 @@ func running(t *testing.T, dir string) string {
 		require.NoError(t, <-ended)
 		d.Close()
 	})
-	require.Eventually(t, func() bool { return d.Pipeline().Latest() != nil }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return d.Pipeline().Latest() != nil }, time.Minute, time.Millisecond)
 	return server.URL
 }
 

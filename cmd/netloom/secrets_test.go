@@ -188,5 +188,5 @@ func await(t *testing.T, url string, good func(code int, text string) bool) {
 		defer func() { _ = response.Body.Close() }()
 		text, err := io.ReadAll(response.Body)
 		return err == nil && good(response.StatusCode, string(text))
-	}, 20*time.Second, 20*time.Millisecond)
+	}, time.Minute, 20*time.Millisecond)
 }

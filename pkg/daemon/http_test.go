@@ -205,7 +205,7 @@ func TestReadinessNamesUnreadableFiles(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, body = r.get("/readyz")
 		return strings.Contains(body, "the file declares nothing any more")
-	}, 20*time.Second, time.Millisecond)
+	}, patience, time.Millisecond)
 	require.Regexp(t, `(?m)^degraded: what .*/policies.yaml declares is not known`, body)
 	require.Equal(t, owned, p.owned(t, "netloom"), "the policies are still in force")
 	require.InDelta(t, p.owned(t, "netloom"), r.metric("netloom_owned_rows"), 0)

@@ -20,7 +20,7 @@ import (
 )
 
 // patience is how long anything on this machine may take, even while it is busy.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // tick is how often a condition is looked at.
 const tick = 2 * time.Millisecond

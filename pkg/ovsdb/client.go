@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"sync"
 
 	"github.com/sirupsen/logrus"
@@ -18,7 +17,6 @@ type Client struct {
 	ports     *portIndex
 	topology  *topology
 	rows      rowLog
-	dial      func(ctx context.Context, network, address string) (net.Conn, error)
 
 	mu      sync.Mutex
 	running bool
@@ -41,7 +39,6 @@ func New(opts Options) (*Client, error) {
 		ports:     newPortIndex(opts.PortIndexKeys),
 		topology:  newTopology(),
 		causes:    map[string]error{},
-		dial:      new(net.Dialer).DialContext,
 	}, nil
 }
 

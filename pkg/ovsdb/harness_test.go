@@ -49,7 +49,7 @@ func connect(t testing.TB, opts ovsdb.Options) *ovsdb.Client {
 // await waits, woken by the client, until a condition holds.
 func await(t testing.TB, client *ovsdb.Client, what string, holds func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for !holds() {
 		select {

@@ -2,6 +2,7 @@ package ovsdb
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -54,6 +55,9 @@ type Options struct {
 	// PortIndexKeys are the keys of Logical_Switch_Port.external_ids by which PortsByExternalID can look up ports.
 	// Without any, external_ids are not monitored.
 	PortIndexKeys []string
+	// Dial connects to the network, unix or tcp, and address of an endpoint; nil asks the operating system. TLS is
+	// spoken over the connection that it returns.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // TLSFiles names the PEM files of a TLS connection.
@@ -141,6 +145,9 @@ func (o *Options) complete() ([]endpoint, error) {
 	o.ProbeInterval = cmp.Or(o.ProbeInterval, defaultProbeInterval)
 	o.CallTimeout = cmp.Or(o.CallTimeout, defaultCallTimeout)
 	o.MaxReply = cmp.Or(o.MaxReply, DefaultMaxReply)
+	if o.Dial == nil {
+		o.Dial = new(net.Dialer).DialContext
+	}
 	if o.Log == nil {
 		o.Log = discard()
 	}

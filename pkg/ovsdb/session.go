@@ -95,7 +95,7 @@ func (c *Client) connect(ctx context.Context, s *session) (net.Conn, error) {
 			return nil, err
 		}
 	}
-	nc, err := c.dial(ctx, s.endpoint.network, s.endpoint.address)
+	nc, err := c.opts.Dial(ctx, s.endpoint.network, s.endpoint.address)
 	if err != nil || config == nil {
 		return nc, err
 	}

@@ -83,9 +83,9 @@ func enter(t *testing.T, n int, opts Options) *network {
 		w.servers[name] = server
 		opts.Endpoints = append(opts.Endpoints, "unix:"+name)
 	}
+	opts.Dial = w.dial
 	client, err := New(opts)
 	require.NoError(t, err)
-	client.dial = w.dial
 	w.client = client
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

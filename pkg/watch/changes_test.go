@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -20,7 +19,7 @@ import (
 func awaitChange(t *testing.T, s Source, want ...Change) {
 	t.Helper()
 	var got []Change
-	await(t, s, 10*time.Second, func() bool {
+	await(t, s, func() bool {
 		got = append(got, s.Changes()...)
 		return len(got) >= len(want)
 	})
@@ -40,7 +39,7 @@ func TestADeletedPodIsToldApartFromAMissingOne(t *testing.T) {
 	})
 	k := NewKubernetes(client, Options{Kinds: []Kind{KindPod}}, quiet())
 	running(t, k)
-	await(t, k, 5*time.Second, k.Synced)
+	await(t, k, k.Synced)
 	k.Drain()
 
 	watcher.Delete(clusterPod("a", "2"))

@@ -76,7 +76,7 @@ func TestServicesOfACluster(t *testing.T) {
 	client := balancedCluster()
 	k := NewKubernetes(client, Options{}, quiet())
 	running(t, k)
-	await(t, k, 5*time.Second, k.Synced)
+	await(t, k, k.Synced)
 	require.Equal(t, []Ref{sliceNamed("web-1"), webService}, k.Drain())
 	require.Equal(t, map[string]bool{"services": true, "endpointslices": true}, asked(client))
 	o, _ := k.Get(webService)
@@ -130,7 +130,7 @@ func TestWhichEndpointsAreRead(t *testing.T) {
 			}
 			k := NewKubernetes(client, tc.opts, quiet())
 			running(t, k)
-			await(t, k, 5*time.Second, k.Synced)
+			await(t, k, k.Synced)
 			if tc.want == nil {
 				require.Equal(t, []Kind{KindEndpointSlice}, k.Withheld())
 				require.Equal(t, []string{"endpointslices.discovery.k8s.io"}, places(k))
@@ -155,7 +155,7 @@ func TestEndpointsOfAClusterChange(t *testing.T) {
 	client := balancedCluster()
 	k := NewKubernetes(client, Options{Endpoints: EndpointsClassic}, quiet())
 	running(t, k)
-	await(t, k, 5*time.Second, k.Synced)
+	await(t, k, k.Synced)
 	k.Drain()
 	all := client.CoreV1().Endpoints("shop")
 	_, err := all.Update(t.Context(), classic("web", "2", "10.0.0.1", "fd00::1"), metav1.UpdateOptions{})
@@ -179,12 +179,12 @@ func TestRefusedSlicesAreReadOnceTheyAreNot(t *testing.T) {
 	})
 	k := NewKubernetes(client, Options{}, quiet())
 	running(t, k)
-	await(t, k, 5*time.Second, func() bool { return len(k.Problems()) == 1 })
-	await(t, k, 5*time.Second, k.Synced)
+	await(t, k, func() bool { return len(k.Problems()) == 1 })
+	await(t, k, k.Synced)
 	require.Equal(t, []Kind{KindEndpointSlice}, k.Withheld())
 	require.Equal(t, []Ref{webService}, k.Drain(), "the rest is read meanwhile")
 	allowed.Store(true)
-	await(t, k, 10*time.Second, func() bool { return len(k.Withheld()) == 0 })
+	await(t, k, func() bool { return len(k.Withheld()) == 0 })
 	require.True(t, k.Synced())
 	require.Empty(t, k.Problems())
 	require.Equal(t, []Ref{sliceNamed("web-1")}, k.Drain())
@@ -201,9 +201,9 @@ func TestEndpointsAreReadOnceSlicesAreKnownNotToBe(t *testing.T) {
 	})
 	k := NewKubernetes(client, Options{}, quiet())
 	running(t, k)
-	await(t, k, 5*time.Second, func() bool { return len(k.Problems()) == 1 })
+	await(t, k, func() bool { return len(k.Problems()) == 1 })
 	up.Store(true)
-	await(t, k, 10*time.Second, k.Synced)
+	await(t, k, k.Synced)
 	require.Empty(t, k.Problems())
 	require.Equal(t, []Ref{sliceNamed("endpoints/web/0-ipv4"), webService}, k.Drain())
 }
@@ -213,7 +213,7 @@ func TestSourceWithoutServices(t *testing.T) {
 	require.NoError(t, client.Tracker().Add(clusterPod("a", "1")))
 	k := NewKubernetes(client, Options{NoServices: true}, quiet())
 	running(t, k)
-	await(t, k, 5*time.Second, k.Synced)
+	await(t, k, k.Synced)
 	require.Equal(t, []Ref{podA}, k.Drain())
 	require.Empty(t, asked(client))
 	for _, ref := range []Ref{webService, sliceNamed("web-1"), sliceNamed("endpoints/web/0-ipv4")} {
@@ -238,13 +238,13 @@ func TestLostPermissionKeepsServices(t *testing.T) {
 	})
 	k := NewKubernetes(client, Options{}, quiet())
 	running(t, k)
-	await(t, k, 5*time.Second, k.Synced)
-	require.Eventually(t, watched.Load, 5*time.Second, time.Millisecond, "what is listed is not watched at once")
+	await(t, k, k.Synced)
+	require.Eventually(t, watched.Load, patience, time.Millisecond, "what is listed is not watched at once")
 	k.Drain()
 
 	denied.Store(true)
 	first.Error(&metav1.Status{Status: metav1.StatusFailure, Code: http.StatusGone, Reason: metav1.StatusReasonExpired})
-	await(t, k, 10*time.Second, func() bool { return len(k.Problems()) == 1 })
+	await(t, k, func() bool { return len(k.Problems()) == 1 })
 	require.Equal(t, "services", k.Problems()[0].Where)
 	require.True(t, k.Synced())
 	require.Empty(t, k.Drain())
@@ -262,12 +262,12 @@ func TestRunEndsBeforeItKnowsWhatToRead(t *testing.T) {
 	k := NewKubernetes(client, Options{}, quiet())
 	done := make(chan error, 1)
 	go func() { done <- k.Run(ctx) }()
-	await(t, k, 5*time.Second, func() bool { return len(k.Problems()) == 1 })
+	await(t, k, func() bool { return len(k.Problems()) == 1 })
 	cancel()
 	select {
 	case err := <-done:
 		require.NoError(t, err)
-	case <-time.After(5 * time.Second):
+	case <-time.After(patience):
 		require.FailNow(t, "it goes on")
 	}
 }

@@ -127,7 +127,7 @@ var (
 func awaitDirty(t *testing.T, s Source, want ...Ref) {
 	t.Helper()
 	var got []Ref
-	await(t, s, 5*time.Second, func() bool {
+	await(t, s, func() bool {
 		got = append(got, s.Drain()...)
 		return len(got) >= len(want)
 	})
@@ -145,7 +145,7 @@ func TestKubernetesDelivers(t *testing.T) {
 	_, found := k.Get(podA)
 	require.False(t, found)
 	running(t, k)
-	await(t, k, 5*time.Second, k.Synced)
+	await(t, k, k.Synced)
 	require.Equal(t, []Ref{
 		{Kind: KindNamespace, Name: "shop"},
 		{Kind: KindNetworkPolicy, Namespace: "shop", Name: "web"},
@@ -188,7 +188,7 @@ func TestKindsThatAreNotWanted(t *testing.T) {
 	client := fake.NewClientset(clusterPod("a", "1"), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}})
 	k := NewKubernetes(client, Options{Kinds: []Kind{KindPod}}, quiet())
 	running(t, k)
-	await(t, k, 5*time.Second, k.Synced)
+	await(t, k, k.Synced)
 	require.Equal(t, []Ref{podA}, k.Drain())
 	_, found := k.Get(Ref{Kind: KindNode, Name: "n1"})
 	require.False(t, found)
@@ -282,14 +282,14 @@ func TestRefusedResourceIsAProblemUntilItIsNot(t *testing.T) {
 	})
 	k := NewKubernetes(client, Options{}, quiet())
 	running(t, k)
-	await(t, k, 5*time.Second, func() bool { return len(k.Problems()) == 1 })
+	await(t, k, func() bool { return len(k.Problems()) == 1 })
 	require.Equal(t, "pods", k.Problems()[0].Where)
 	require.Contains(t, k.Problems()[0].Message, "forbidden")
 	require.True(t, k.Problems()[0].Stale)
 	require.False(t, k.Synced(), "a kind that was never listed is not known to have no objects")
 
 	close(allow)
-	await(t, k, 10*time.Second, func() bool { return k.Synced() && len(k.Problems()) == 0 })
+	await(t, k, func() bool { return k.Synced() && len(k.Problems()) == 0 })
 	_, found := k.Get(podA)
 	require.True(t, found)
 }
@@ -318,13 +318,13 @@ func TestLostPermissionDeletesNothing(t *testing.T) {
 	})
 	k := NewKubernetes(client, Options{Kinds: []Kind{KindPod}}, quiet())
 	running(t, k)
-	await(t, k, 5*time.Second, k.Synced)
+	await(t, k, k.Synced)
 	require.Equal(t, []Ref{podA, podB}, k.Drain())
 	<-watches
 
 	deny(true)
 	first.Error(&metav1.Status{Status: metav1.StatusFailure, Code: http.StatusGone, Reason: metav1.StatusReasonExpired})
-	await(t, k, 10*time.Second, func() bool { return len(k.Problems()) == 1 })
+	await(t, k, func() bool { return len(k.Problems()) == 1 })
 	require.True(t, k.Synced())
 	require.Empty(t, k.Drain())
 	_, found := k.Get(podA)
@@ -334,7 +334,7 @@ func TestLostPermissionDeletesNothing(t *testing.T) {
 	require.NoError(t, client.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("pods"), "shop", "a"))
 	watches <- struct{}{} // from now on the watch is the client's own
 	deny(false)
-	await(t, k, 30*time.Second, func() bool { return len(k.Problems()) == 0 })
+	await(t, k, func() bool { return len(k.Problems()) == 0 })
 	awaitDirty(t, k, podA)
 	_, found = k.Get(podA)
 	require.False(t, found)
@@ -349,12 +349,12 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	k := NewKubernetes(client, Options{}, quiet())
 	done := make(chan error, 1)
 	go func() { done <- k.Run(ctx) }()
-	await(t, k, 5*time.Second, func() bool { return len(k.Problems()) == 1 })
+	await(t, k, func() bool { return len(k.Problems()) == 1 })
 	cancel()
 	select {
 	case err := <-done:
 		require.NoError(t, err)
-	case <-time.After(5 * time.Second):
+	case <-time.After(patience):
 		require.FailNow(t, "it goes on")
 	}
 }

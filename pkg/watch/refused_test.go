@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -85,11 +84,11 @@ func TestRealClientsAreRefused(t *testing.T) {
 	require.NoError(t, err)
 	k := NewKubernetes(client, Options{SDWAN: sdwan}, quiet())
 	running(t, k)
-	await(t, k, 10*time.Second, k.Synced)
+	await(t, k, k.Synced)
 	require.Equal(t, []Kind{KindFirewallZone, KindService}, k.Withheld())
 	require.Equal(t, []string{"firewallzones.batch.sdewan.akraino.org", "services"}, places(k))
 	api.locked.Store(false)
-	await(t, k, 30*time.Second, func() bool { return len(k.Withheld()) == 0 })
+	await(t, k, func() bool { return len(k.Withheld()) == 0 })
 	require.True(t, k.Synced())
 	require.Empty(t, k.Problems())
 }

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/kubernetes"
@@ -20,7 +19,7 @@ func TestUnreachableServerIsAProblem(t *testing.T) {
 	require.NoError(t, err)
 	k := NewKubernetes(client, Options{}, quiet())
 	running(t, k)
-	await(t, k, 10*time.Second, func() bool { return len(k.Problems()) == len(k.resources)-1 })
+	await(t, k, func() bool { return len(k.Problems()) == len(k.resources)-1 })
 	for _, p := range k.Problems() {
 		require.Contains(t, p.Message, "connection refused")
 		require.NotContains(t, p.Message, "timeout", "the same text at each try")

@@ -111,7 +111,7 @@ func TestWithheldUntilAllIsTold(t *testing.T) {
 	no.to(&client.Fake, "services")
 	k := NewKubernetes(client, Options{}, quiet())
 	running(t, k)
-	await(t, k, 5*time.Second, k.Synced)
+	await(t, k, k.Synced)
 	require.Equal(t, []Kind{KindService}, k.Withheld())
 	no.set(nil)
 	for len(k.Withheld()) > 0 {

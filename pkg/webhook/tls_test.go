@@ -93,7 +93,7 @@ func TestServeAnswersOverTLSAndFinishes(t *testing.T) {
 		require.NoError(t, answer.Body.Close())
 		return answer.StatusCode
 	}
-	require.Eventually(t, func() bool { return ready() == http.StatusOK }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return ready() == http.StatusOK }, time.Minute, 10*time.Millisecond)
 	stopped := time.Now()
 	stop()
 	require.Eventually(t, func() bool { return ready() == http.StatusServiceUnavailable }, delay, time.Millisecond)

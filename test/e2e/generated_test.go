@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -19,7 +18,7 @@ import (
 )
 
 var (
-	seedFlag  = flag.Uint64("seed", 0, "first seed of the generated clusters; 0 takes one from the clock")
+	seedFlag  = flag.Uint64("seed", 1, "first seed of the generated clusters")
 	seedsFlag = flag.Int("seeds", 25, "how many generated clusters to judge")
 )
 
@@ -34,9 +33,6 @@ func TestGenerated(t *testing.T) { eachSeed(t, *seedsFlag, judgeSeed) }
 func eachSeed(t *testing.T, n int, judge func(*testing.T, uint64)) {
 	t.Helper()
 	first := *seedFlag
-	if first == 0 {
-		first = uint64(time.Now().UnixNano()) % 1_000_000
-	}
 	for seed := first; seed < first+uint64(n); seed++ {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { judge(t, seed) })
 	}

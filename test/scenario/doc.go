@@ -51,5 +51,6 @@
 // Each probe is judged by four: what the script expects, the oracle, the intents and the native rows must agree. And
 // each script runs on every backend along many roads, which must all end in the same rows: as written, every object
 // given twice, a restart after each step, each state alone from scratch, steps squashed, objects in reverse order, the
-// states backwards, and every write failing once.
+// states backwards, and every write failing once. Of backends that differ in their schema only, one takes all of them, the
+// others the first and restarts, unless -scenario.roads is given, as make soak does.
 package scenario

@@ -45,10 +45,22 @@ type process struct {
 
 func newProcess(t *testing.T, target backendtest.Target) *process {
 	t.Helper()
-	p := &process{dir: t.TempDir(), target: target, written: make(map[watch.Ref]string)}
+	p := &process{dir: scratch(t), target: target, written: make(map[watch.Ref]string)}
 	p.restart(t)
 	t.Cleanup(func() { require.NoError(t, p.backend.Close()) })
 	return p
+}
+
+// scratch is a directory that lasts as long as the test, in memory where there is such a place: every road writes every
+// manifest anew.
+func scratch(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "netloom-*")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	return dir
 }
 
 // restart forgets everything but the directory and the target.

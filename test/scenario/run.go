@@ -20,6 +20,7 @@ type Backend struct {
 	Name    string
 	Fresh   backendtest.Factory
 	Scripts string // the names of those that run on it, as a pattern of path.Match; "" is all
+	Few     bool   // take two roads: another backend that differs little takes them all
 }
 
 // runs says whether the script of a name runs on b.
@@ -52,7 +53,7 @@ func Run(t *testing.T, dir string, backends ...Backend) {
 				t.Run(b.Name, func(t *testing.T) {
 					missed--
 					r := &run{
-						title: s.Title, moments: moments, fresh: b.Fresh, dumps: make([]string, len(moments)), skipped: skipped,
+						title: s.Title, moments: moments, fresh: b.Fresh, few: b.Few, dumps: make([]*string, len(moments)), skipped: skipped,
 					}
 					for _, m := range moments {
 						r.problematic = r.problematic || len(m.problems) > 0
@@ -77,8 +78,9 @@ type run struct {
 	title       string
 	moments     []*moment
 	fresh       backendtest.Factory
-	problematic bool     // some moment expects a problem
-	dumps       []string // what the target held at each moment on the road as written
+	few         bool      // as in Backend
+	problematic bool      // some moment expects a problem
+	dumps       []*string // what the target held at each moment on the road as written; nil before
 	// skipped is which of the skips that the script speaks of some backend has told; shared by the runs of a script.
 	skipped map[string]bool
 }
@@ -87,10 +89,11 @@ type run struct {
 func (r *run) check(t *testing.T, p *process, i int) {
 	t.Helper()
 	m := r.moments[i]
-	if r.dumps[i] == "" {
-		r.dumps[i] = p.target.Dump(t) + "."
+	dump := p.target.Dump(t)
+	if r.dumps[i] == nil {
+		r.dumps[i] = &dump
 	}
-	require.Equal(t, r.dumps[i], p.target.Dump(t)+".", "line %d: %s: other rows than on the road as written",
+	require.Equal(t, *r.dumps[i], dump, "line %d: %s: other rows than on the road as written",
 		m.step.Line, m.step.Text)
 	problems := p.problems()
 	if !r.problematic {
@@ -101,7 +104,7 @@ func (r *run) check(t *testing.T, p *process, i int) {
 	}
 	r.checkSkips(t, p, m)
 	for _, want := range m.rows {
-		require.Contains(t, p.target.Dump(t), want, "line %d: %s", m.step.Line, m.step.Text)
+		require.Contains(t, dump, want, "line %d: %s", m.step.Line, m.step.Text)
 	}
 	cluster := p.cluster(t)
 	var wrong []string
@@ -120,7 +123,7 @@ func (r *run) check(t *testing.T, p *process, i int) {
 		}
 	}
 	if len(wrong) > 0 {
-		require.Failf(t, r.title, "%s\nrows:\n%s", strings.Join(wrong, "\n"), p.target.Dump(t))
+		require.Failf(t, r.title, "%s\nrows:\n%s", strings.Join(wrong, "\n"), dump)
 	}
 }
 

@@ -20,8 +20,8 @@ func TestScenarios(t *testing.T) {
 	scenario.Run(t, ".",
 		scenario.Backend{Name: "memory", Fresh: memorytest.New},
 		scenario.Backend{Name: "OVN 23.03", Fresh: ovn(schema.NB2303())},
-		scenario.Backend{Name: "OVN 25.03, with tiers", Fresh: ovn(schema.NB2503())},
-		scenario.Backend{Name: "OVN without template variables", Scripts: "service-*", Fresh: func(t testing.TB) backendtest.Target {
+		scenario.Backend{Name: "OVN 25.03, with tiers", Fresh: ovn(schema.NB2503()), Few: true},
+		scenario.Backend{Name: "OVN without template variables", Scripts: "service-*", Few: true, Fresh: func(t testing.TB) backendtest.Target {
 			return ovntest.NewByNode(t, older(t))
 		}},
 	)

@@ -123,14 +123,28 @@ func variables(owner string) string {
 	return "nlv_" + hex.EncodeToString(sum[:4]) + "_"
 }
 
+// rows are those of a table, with some of its columns; without any, all. They must not be changed.
 func (g *Target) rows(t testing.TB, table string, columns ...string) []libovsdb.Row {
 	t.Helper()
 	if !g.admin.Schema().Has(table) {
 		return nil
 	}
+	g.refresh(t)
+	key := strings.Join(append([]string{table}, columns...), " ")
+	if rows, ok := g.read[key]; ok {
+		return rows
+	}
 	rows, err := g.admin.Select(t.Context(), table, nil, columns...)
 	require.NoError(t, err)
+	g.read[key] = rows
 	return rows
+}
+
+// refresh forgets what was read before the last write.
+func (g *Target) refresh(t testing.TB) {
+	if n := g.Writes(t); n != g.traced {
+		g.seen, g.read, g.traced = nil, map[string][]libovsdb.Row{}, n
+	}
 }
 
 // tables lists the columns that are dumped.

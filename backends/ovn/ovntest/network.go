@@ -127,11 +127,11 @@ type sight struct {
 
 // look is what is in the database now. It reads once for each state.
 func (g *Target) look(t testing.TB) *sight {
-	if n := g.Writes(t); g.seen == nil || n != g.traced {
+	if g.refresh(t); g.seen == nil {
 		rows, err := nbtrace.Load(t.Context(), g.admin)
 		require.NoError(t, err)
 		tracer, faults := nbtrace.New(rows)
-		g.seen, g.traced = &sight{rows, map[string]*nbtrace.Tracer{"": tracer}, faults}, n
+		g.seen = &sight{rows, map[string]*nbtrace.Tracer{"": tracer}, faults}
 	}
 	return g.seen
 }

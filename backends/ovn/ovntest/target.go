@@ -22,7 +22,7 @@ import (
 )
 
 // patience is how long a server on the same machine may take for anything.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // Target is a Northbound database with a few logical networks. Make it with New.
 type Target struct {
@@ -30,8 +30,9 @@ type Target struct {
 	networks []network
 	admin    *ovsdb.Client
 	clients  []*ovsdb.Client
-	seen     *sight // as of the write count below
-	traced   int    // the target's own writes make it -1
+	seen     *sight                    // as of the write count below
+	read     map[string][]libovsdb.Row // likewise, by table and columns
+	traced   int                       // the target's own writes make it -1
 	foreign  string
 	owners   []string              // those that were opened
 	holders  map[netip.Addr]string // which port holds an address
@@ -40,7 +41,6 @@ type Target struct {
 
 // server is what holds the database, counts the writes of backends and fails them on demand.
 type server interface {
-	Addr() string
 	FailAt(n int, stage inmem.Stage)
 	Transactions() int
 }
@@ -56,7 +56,6 @@ func NewByNode(t testing.TB, schema []byte) *Target {
 func newServer(t testing.TB, schema []byte) *inmem.Server {
 	server, err := inmem.NewServer(schema)
 	require.NoError(t, err)
-	require.NoError(t, server.Start("unix:"+t.TempDir()+"/nb.sock"))
 	t.Cleanup(server.Close)
 	return server
 }
@@ -72,9 +71,16 @@ func newTarget(t testing.TB, server server, networks []network) *Target {
 	return target
 }
 
-// connect runs a client until the test ends.
+// connect runs a client until the test ends. A server within the process is reached without a socket.
 func (g *Target) connect(t testing.TB) *ovsdb.Client {
-	client, err := ovsdb.New(ovsdb.Options{Endpoints: []string{g.server.Addr()}})
+	opts := ovsdb.Options{Endpoints: []string{"unix:nb"}}
+	switch s := g.server.(type) {
+	case *inmem.Server:
+		opts.Dial = s.Dial
+	case *realServer:
+		opts.Endpoints = []string{s.Addr()}
+	}
+	client, err := ovsdb.New(opts)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

@@ -1,6 +1,7 @@
 package inmem
 
 import (
+	"context"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
@@ -122,6 +123,19 @@ func (s *Server) accept(listener net.Listener) {
 			return
 		}
 	}
+}
+
+// Dial connects to the server within the process, whatever the address; Start is not needed for it. It fits the Dial of
+// ovsdb.Options. It fails when ctx has ended or the server is closed.
+func (s *Server) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	ours, theirs := net.Pipe()
+	if !s.Serve(theirs) {
+		return nil, errors.New("OVSDB server: closed")
+	}
+	return ours, nil
 }
 
 // Serve speaks to a client over nc, until either side ends it, and does not wait for that. It says false when the

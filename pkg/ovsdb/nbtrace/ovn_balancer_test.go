@@ -22,9 +22,6 @@ import (
 // source of a packet that comes back to its sender nor templates: those are not compared.
 func TestBalancingAgreesWithOVN(t *testing.T) {
 	s := *seed
-	if s == 0 {
-		s = rand.Uint64()
-	}
 	t.Logf("-seed=%d", s)
 	rng := rand.New(rand.NewPCG(s, 2))
 	network, ports := crossing(t)
