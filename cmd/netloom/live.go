@@ -35,7 +35,7 @@ func (f *liveFlag) bindLive(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.server, "server", "", "ask the daemon at this address, that of its debug-listen, for what it reads; auto finds it in the cluster of --kubeconfig")
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig file of a cluster to read instead of manifests; KUBECONFIG or ~/.kube/config when kubectl runs this")
-	flags.StringVar(&f.context, "context", "", "context of the kubeconfig file, the current one unless given")
+	flags.StringVar(&f.context, "context", "", "context of the kubeconfig file; default: the current context")
 }
 
 // isPlugin says whether kubectl runs this.

@@ -29,7 +29,7 @@ func TestWebhookSaysWhatItLacks(t *testing.T) {
 func TestRunTakesTheSettingsOfTheWebhook(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "netloom.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("ovn-nb: [embedded]\nwebhook-tls-secret: a/b\nwebhook-exempt-group: [root, system:masters]\n"), 0o600))
-	want := " \"-1\": expected a whole number from 0\nwebhook-tls-secret (file " + file + "): needs webhook-tls-service\n"
+	want := " \"-1\": expected a whole number, 0 or greater\nwebhook-tls-secret (file " + file + "): needs webhook-tls-service\n"
 	got := netloom(t, "webhook", "--config", file, "--max-flows", "-1")
 	require.Equal(t, "netloom: webhook-max-flows (flag --max-flows):"+want, got.errout)
 	got = netloom(t, "run", "--config", file, "--webhook-listen", ":9443", "--webhook-max-flows", "-1", "--check-config")
@@ -38,6 +38,6 @@ func TestRunTakesTheSettingsOfTheWebhook(t *testing.T) {
 	got = netloom(t, "run", "--config", file, "--check-config")
 	require.Equal(t, exitOK, got.code, "what answers nothing needs nothing")
 	got = netloom(t, "run", "--config", file, "--manifests", ".", "--webhook-listen", ":9443", "--webhook-tls-service", "a/b", "--check-config")
-	require.Equal(t, "netloom: webhook-listen (flag --webhook-listen): cannot be given together with manifests (flag --manifests): "+
+	require.Equal(t, "netloom: webhook-listen (flag --webhook-listen): cannot be combined with manifests (flag --manifests): "+
 		"reviews come from a Kubernetes API\n", got.errout)
 }

@@ -116,21 +116,21 @@ ovn-meter-rate: -1
 		lines = append(lines, line)
 	}
 	require.ElementsMatch(t, []string{
-		`owner (flag --owner): "Not_Good": expected 1 to 32 of a-z, 0-9 and, inside, dash`,
+		`owner (flag --owner): "Not_Good": expected 1 to 32 characters of a-z, 0-9 and dash, with no dash at either end`,
 		`retry-max (flag --retry-max): 1ms is less than retry-min (default), 250ms`,
 		`ovn-key (flag --ovn-key): needs ovn-cert`,
 		`drift-interval (environment NETLOOM_DRIFT_INTERVAL): "soon": expected a duration such as 500ms or 2m`,
 		`families (environment NETLOOM_FAMILIES): "ipv5": expected one of auto, ipv4, ipv6, dual`,
-		`ovn-nb (environment NETLOOM_OVN_NB): "ssl:a:1,http://x": expected unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT, joined by commas, or embedded`,
-		`ovnNB (file netloom.yaml): there is no such setting; did you mean ovn-nb?`,
+		`ovn-nb (environment NETLOOM_OVN_NB): "ssl:a:1,http://x": expected unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT, separated by commas, or embedded`,
+		`ovnNB (file netloom.yaml): unknown setting; did you mean ovn-nb?`,
 		`max-delete-fraction (file netloom.yaml): "1.5": expected a number from 0 to 1`,
 		`pprof (file netloom.yaml): "yes": expected a bool: true or false`,
-		`cluster (file netloom.yaml): 7: expected a string: up to 63 of a-z, 0-9, dash and dot`,
-		`kubeconfig (file netloom.yaml): cannot be given together with manifests (file netloom.yaml)`,
+		`cluster (file netloom.yaml): 7: expected a string: up to 63 characters of a-z, 0-9, dash and dot`,
+		`kubeconfig (file netloom.yaml): cannot be combined with manifests (file netloom.yaml)`,
 		`log-level (file netloom.yaml): "loud": expected one of error, warning, info, debug, trace`,
 		`ovn-port-names (file netloom.yaml): "{namespace}": expected ovn-kubernetes, kube-ovn, nodus, a template such as {namespace}_{pod}, or external-ids:KEY[=TEMPLATE]`,
 		`listen (file netloom.yaml): "8080": expected [HOST]:PORT, or nothing`,
-		`ovn-meter-rate (file netloom.yaml): "-1": expected a whole number from 0`,
+		`ovn-meter-rate (file netloom.yaml): "-1": expected a whole number, 0 or greater`,
 	}, lines)
 	var fault *config.Fault
 	require.ErrorAs(t, err, &fault)
@@ -142,7 +142,7 @@ func TestFaults(t *testing.T) {
 		place
 		want string
 	}{
-		{"no database", place{}, "ovn-nb (default): expected where the Northbound database is"},
+		{"no database", place{}, "ovn-nb (default): expected the address of the Northbound database"},
 		{"a file that is not there", place{args: "--config x.yaml"}, "config (flag --config): open x.yaml: file does not exist"},
 		{
 			"a file that is no YAML",
@@ -173,12 +173,12 @@ func TestFaults(t *testing.T) {
 		{
 			"the embedded database beside another",
 			place{args: "--ovn-nb embedded,tcp:a:1"},
-			`ovn-nb (flag --ovn-nb): "embedded,tcp:a:1": expected unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT, joined by commas, or embedded`,
+			`ovn-nb (flag --ovn-nb): "embedded,tcp:a:1": expected unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT, separated by commas, or embedded`,
 		},
 		{
 			"a pause of nothing",
 			place{args: "--ovn-nb embedded --retry-min 0s"},
-			`retry-min (flag --retry-min): "0s": expected a duration such as 500ms or 2m, more than 0`,
+			`retry-min (flag --retry-min): "0s": expected a duration such as 500ms or 2m, greater than 0`,
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

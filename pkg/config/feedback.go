@@ -8,9 +8,9 @@ type Feedback struct {
 
 func feedbackSettings() []Setting {
 	return []Setting{
-		flag("policy-status", "false", "write a PolicyStatus beside each NetworkPolicy, which says whether it is enforced now and at which generation; needs the CRD of PolicyStatus and the rights to write it",
+		flag("policy-status", "false", "write a PolicyStatus for each NetworkPolicy that shows whether it is enforced, and at which generation; requires its CRD and permission to write it",
 			func(c *Config) *bool { return &c.Feedback.PolicyStatus }),
-		flag("policy-events", "false", "make Events of what becomes of NetworkPolicies and Services",
+		flag("policy-events", "false", "create Events for NetworkPolicies and Services",
 			func(c *Config) *bool { return &c.Feedback.Events }),
 	}
 }
@@ -20,7 +20,7 @@ func (c *Config) feedbackContradictions(bad map[string]bool, fault func(key, rea
 	if c.Manifests == "" || bad["manifests"] {
 		return
 	}
-	reason := "cannot be given together with manifests (" + c.origins["manifests"].String() + "): expected a Kubernetes API to write to"
+	reason := "cannot be combined with manifests (" + c.origins["manifests"].String() + "): expected a Kubernetes API to write to"
 	if c.Feedback.PolicyStatus {
 		fault("policy-status", reason)
 	}

@@ -24,6 +24,6 @@ func TestFeedbackIsOffUnlessAskedFor(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, config.Feedback{PolicyStatus: true, Events: true}, c.Feedback)
 	_, err = load("--policy-status", "--policy-events", "--manifests=somewhere")
-	require.ErrorContains(t, err, "policy-status (flag --policy-status): cannot be given together with manifests (flag --manifests)")
-	require.ErrorContains(t, err, "policy-events (flag --policy-events): cannot be given together")
+	require.ErrorContains(t, err, "policy-status (flag --policy-status): cannot be combined with manifests (flag --manifests)")
+	require.ErrorContains(t, err, "policy-events (flag --policy-events): cannot be combined with")
 }

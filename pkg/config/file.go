@@ -38,7 +38,7 @@ func parseFile(path string, content []byte) settingsFile {
 		s, known := settings[key]
 		switch {
 		case !known:
-			f.fault(key, "there is no such setting"+suggest(key, settings))
+			f.fault(key, "unknown setting"+suggest(key, settings))
 		case string(raw[key]) != "null": // a key without a value says nothing
 			if value, ok := s.Kind.unquote(raw[key]); ok {
 				f.values[key] = value

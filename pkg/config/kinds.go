@@ -61,7 +61,7 @@ func flag(key, def, usage string, field func(*Config) *bool) Setting {
 func interval(key, def string, least time.Duration, usage string, field func(*Config) *duration) Setting {
 	expect := "a duration such as 500ms or 2m"
 	if least > 0 {
-		expect += ", more than 0"
+		expect += ", greater than 0"
 	}
 	return Setting{
 		Key: key, Kind: Duration, Default: def, Usage: usage, Expect: expect,
@@ -88,7 +88,7 @@ func fraction(key, def, usage string, field func(*Config) *float64) Setting {
 
 func rate(key, def, usage string, field func(*Config) *uint32) Setting {
 	return Setting{
-		Key: key, Kind: Number, Default: def, Usage: usage, Expect: "a whole number from 0",
+		Key: key, Kind: Number, Default: def, Usage: usage, Expect: "a whole number, 0 or greater",
 		parse: func(c *Config, v string) bool {
 			n, err := strconv.ParseUint(v, 10, 32)
 			*field(c) = uint32(n)
@@ -105,7 +105,7 @@ func size(key, def, usage string, field func(*Config) *int64) Setting {
 		bytes  int64
 	}{{"Gi", 1 << 30}, {"Mi", 1 << 20}, {"Ki", 1 << 10}, {"", 1}}
 	return Setting{
-		Key: key, Default: def, Usage: usage, Expect: "a size such as 64Mi, of Ki, Mi, Gi or bytes, more than 0",
+		Key: key, Default: def, Usage: usage, Expect: "a size greater than 0 in bytes, Ki, Mi or Gi, such as 64Mi",
 		parse: func(c *Config, v string) bool {
 			for _, u := range units {
 				if digits, ok := strings.CutSuffix(v, u.suffix); ok {
@@ -141,7 +141,7 @@ func listen(key, def, usage string, field func(*Config) *string) Setting {
 func hosts(key, def, usage string, field func(*Config) *[]string) Setting {
 	valid := regexp.MustCompile(`^(\*\.)?[a-zA-Z0-9]([a-zA-Z0-9._-]*[a-zA-Z0-9])?$`)
 	return Setting{
-		Key: key, Kind: List, Default: def, Usage: usage, Expect: "names or *.SUFFIX, joined by commas, or nothing",
+		Key: key, Kind: List, Default: def, Usage: usage, Expect: "names or *.SUFFIX, separated by commas, or nothing",
 		parse: func(c *Config, v string) bool {
 			*field(c) = nil
 			for part := range strings.SplitSeq(v, ",") {
@@ -201,7 +201,7 @@ func portNames(key, usage string) Setting {
 }
 
 // lbHosts says what names switches and routers.
-const lbHosts = "names with or without *, external_ids:KEY=VALUE, !PATTERN, NETWORK=PATTERN, joined by commas"
+const lbHosts = "names with or without *, external_ids:KEY=VALUE, !PATTERN, NETWORK=PATTERN, separated by commas"
 
 // parsed is a text that somebody else takes apart. Nothing is the default of whoever does.
 func parsed(key, def, usage, expect string, check func(string) error, field func(*Config) *string) Setting {
@@ -230,7 +230,7 @@ func checkHairpin(v string) error {
 func endpoints(key, usage string) Setting {
 	return Setting{
 		Key: key, Kind: List, Usage: usage,
-		Expect: "unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT, joined by commas, or " + Embedded,
+		Expect: "unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT, separated by commas, or " + Embedded,
 		parse: func(c *Config, v string) bool {
 			c.OVN.Northbound = nil
 			for part := range strings.SplitSeq(v, ",") {

@@ -20,19 +20,19 @@ type Leader struct {
 
 func leaderSettings() []Setting {
 	return []Setting{
-		flag("leader-elect", "false", "write only while this instance holds a Lease of the Kubernetes API, and stand by otherwise; for several replicas",
+		flag("leader-elect", "false", "elect a leader among several replicas with a Lease of the Kubernetes API; only the leader writes",
 			func(c *Config) *bool { return &c.Leader.Elect }),
-		matching("leader-elect-namespace", "", "namespace of the Lease, that of the pod unless given",
-			"up to 63 of a-z, 0-9 and, inside, dash, or nothing", `^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)?$`,
+		matching("leader-elect-namespace", "", "namespace of the Lease; default: the namespace of the pod",
+			"up to 63 characters of a-z, 0-9 and dash, with no dash at either end, or nothing", `^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)?$`,
 			func(c *Config) *string { return &c.Leader.Namespace }),
-		matching("leader-elect-name", "", "name of the Lease, that of the owner and -leader unless given",
-			"up to 63 of a-z, 0-9, dash and dot, or nothing", `^([a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?)?$`,
+		matching("leader-elect-name", "", "name of the Lease; default: the owner with the suffix -leader",
+			"up to 63 characters of a-z, 0-9, dash and dot, or nothing", `^([a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?)?$`,
 			func(c *Config) *string { return &c.Leader.Name }),
-		wholeSeconds("leader-elect-lease-duration", "15s", "for how long the Lease is good that its holder does not renew; then a standby takes over",
+		wholeSeconds("leader-elect-lease-duration", "15s", "time after which a standby takes over a Lease that is not renewed",
 			func(c *Config) *duration { return &c.Leader.LeaseDuration }),
-		interval("leader-elect-renew-deadline", "10s", 1, "for how long a leader goes on writing that cannot renew the Lease; less than its duration",
+		interval("leader-elect-renew-deadline", "10s", 1, "time after which a leader that cannot renew the Lease stops writing; less than the lease duration",
 			func(c *Config) *duration { return &c.Leader.RenewDeadline }),
-		interval("leader-elect-retry-period", "2s", 1, "time between two attempts to get or to renew the Lease",
+		interval("leader-elect-retry-period", "2s", 1, "time between two attempts to acquire or renew the Lease",
 			func(c *Config) *duration { return &c.Leader.RetryPeriod }),
 	}
 }
@@ -44,14 +44,14 @@ func (c *Config) leaderContradictions(bad map[string]bool, fault func(key, reaso
 		return
 	}
 	if c.Manifests != "" {
-		fault("leader-elect", "cannot be given together with manifests ("+c.origins["manifests"].String()+"): the Lease is held by a Kubernetes API")
+		fault("leader-elect", "cannot be combined with manifests ("+c.origins["manifests"].String()+"): the Lease requires a Kubernetes API")
 	}
 	if !bad["leader-elect-lease-duration"] && l.RenewDeadline >= l.LeaseDuration {
 		fault("leader-elect-renew-deadline", fmt.Sprintf("%s is not less than leader-elect-lease-duration (%s), %s",
 			l.RenewDeadline, c.origins["leader-elect-lease-duration"], l.LeaseDuration))
 	}
 	if !bad["leader-elect-renew-deadline"] && time.Duration(retryJitter*float64(l.RetryPeriod)) >= l.RenewDeadline {
-		fault("leader-elect-retry-period", fmt.Sprintf("%s and a fifth is not less than leader-elect-renew-deadline (%s), %s",
+		fault("leader-elect-retry-period", fmt.Sprintf("%s times 1.2 is not less than leader-elect-renew-deadline (%s), %s",
 			l.RetryPeriod, c.origins["leader-elect-renew-deadline"], l.RenewDeadline))
 	}
 }
@@ -59,7 +59,7 @@ func (c *Config) leaderContradictions(bad map[string]bool, fault func(key, reaso
 // wholeSeconds is a setting that takes what can be written into a Lease.
 func wholeSeconds(key, def, usage string, field func(*Config) *duration) Setting {
 	s := interval(key, def, time.Second, usage, field)
-	s.Expect = "whole seconds, such as 15s or 1m, more than 0"
+	s.Expect = "a duration in whole seconds greater than 0, such as 15s or 1m"
 	parse := s.parse
 	s.parse = func(c *Config, v string) bool { return parse(c, v) && *field(c)%time.Second == 0 }
 	return s

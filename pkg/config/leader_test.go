@@ -24,7 +24,7 @@ func TestSettingsOfTheElectionThatDoNotGoTogether(t *testing.T) {
 		"off, nothing is compared": {"--leader-elect-renew-deadline 1h", ""},
 		"no API": {
 			"--leader-elect --manifests dir",
-			"leader-elect (flag --leader-elect): cannot be given together with manifests (flag --manifests): the Lease is held by a Kubernetes API",
+			"leader-elect (flag --leader-elect): cannot be combined with manifests (flag --manifests): the Lease requires a Kubernetes API",
 		},
 		"a deadline that is too late": {
 			"--leader-elect --leader-elect-renew-deadline 15s",
@@ -32,19 +32,19 @@ func TestSettingsOfTheElectionThatDoNotGoTogether(t *testing.T) {
 		},
 		"a period that is too long": {
 			"--leader-elect --leader-elect-retry-period 9s",
-			"leader-elect-retry-period (flag --leader-elect-retry-period): 9s and a fifth is not less than leader-elect-renew-deadline (default), 10s",
+			"leader-elect-retry-period (flag --leader-elect-retry-period): 9s times 1.2 is not less than leader-elect-renew-deadline (default), 10s",
 		},
 		"part of a second": {
 			"--leader-elect --leader-elect-lease-duration 15500ms",
-			"leader-elect-lease-duration (flag --leader-elect-lease-duration): \"15500ms\": expected whole seconds, such as 15s or 1m, more than 0",
+			"leader-elect-lease-duration (flag --leader-elect-lease-duration): \"15500ms\": expected a duration in whole seconds greater than 0, such as 15s or 1m",
 		},
 		"less than a second": {
 			"--leader-elect --leader-elect-lease-duration 10ms",
-			`leader-elect-lease-duration (flag --leader-elect-lease-duration): "10ms": expected whole seconds, such as 15s or 1m, more than 0`,
+			`leader-elect-lease-duration (flag --leader-elect-lease-duration): "10ms": expected a duration in whole seconds greater than 0, such as 15s or 1m`,
 		},
 		"a name that is none": {
 			"--leader-elect --leader-elect-name Not_Good",
-			`leader-elect-name (flag --leader-elect-name): "Not_Good": expected up to 63 of a-z, 0-9, dash and dot, or nothing`,
+			`leader-elect-name (flag --leader-elect-name): "Not_Good": expected up to 63 characters of a-z, 0-9, dash and dot, or nothing`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -23,7 +23,7 @@ func (f *Fault) Error() string { return fmt.Sprintf("%s (%s): %s", f.Key, f.From
 func Bind(flags *pflag.FlagSet) { bind(flags, Settings()) }
 
 func bind(flags *pflag.FlagSet, settings []Setting) {
-	flags.String(fileKey, "", "YAML file with settings, named as the flags of netloom run are")
+	flags.String(fileKey, "", "YAML file with settings; its keys are the flags of netloom run without dashes")
 	for _, s := range settings {
 		f := flags.VarPF(&rawFlag{kind: s.Kind, text: s.Default}, s.flagName(), "", s.Usage)
 		if s.Kind == Bool {
@@ -140,7 +140,7 @@ func (c *Config) contradictions(bad map[string]bool) []error {
 		}
 	}
 	if len(c.OVN.Northbound) == 0 && !c.SDWAN.Enabled {
-		fault("ovn-nb", "expected where the Northbound database is")
+		fault("ovn-nb", "expected the address of the Northbound database")
 	}
 	c.zoneContradictions(bad, fault)
 	c.feedbackContradictions(bad, fault)
@@ -175,7 +175,7 @@ func (c *Config) kubeContradictions(bad map[string]bool) []error {
 		switch {
 		case bad[key]:
 		case c.Manifests != "" && c.origins[key].Kind != FromDefault:
-			faults = append(faults, &Fault{key, c.origins[key], "cannot be given together with manifests (" + c.origins["manifests"].String() + ")"})
+			faults = append(faults, &Fault{key, c.origins[key], "cannot be combined with manifests (" + c.origins["manifests"].String() + ")"})
 		case c.Manifests == "" && key == "kube-context" && c.KubeContext != "" && c.Kubeconfig == "":
 			faults = append(faults, &Fault{key, c.origins[key], "needs kubeconfig"})
 		}

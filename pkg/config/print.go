@@ -40,10 +40,10 @@ func Document(w io.Writer) error {
 
 <!-- Generated from pkg/config by "make generate". -->
 
-A setting comes from its default, the configuration file, the environment or a flag; the later wins over the earlier.
-The file is YAML, named by ` + "`--config`" + ` or ` + "`" + fileEnv + "`" + `, and its keys are the flags without their
-dashes. ` + "`netloom run --print-config`" + ` prints every value and where it came from, in the form of such a file;
-` + "`netloom run --check-config`" + ` names everything that is wrong with it and ends.
+A setting comes from its default, the configuration file, the environment or a flag; later sources override earlier
+ones. The file is YAML, set by ` + "`--config`" + ` or ` + "`" + fileEnv + "`" + `, and its keys are the flags without the
+leading dashes. ` + "`netloom run --print-config`" + ` prints every value and where it came from, in the format of such a file;
+` + "`netloom run --check-config`" + ` reports all errors in it and exits.
 
 | flag | variable | default | meaning |
 |---|---|---|---|

@@ -17,16 +17,16 @@ func TestSDWANAloneNeedsNoDatabase(t *testing.T) {
 		ServiceRules: config.ServiceRulesOff,
 	}, c.SDWAN)
 	_, err = place{}.load(t)
-	require.ErrorContains(t, err, "ovn-nb (default): expected where the Northbound database is")
+	require.ErrorContains(t, err, "ovn-nb (default): expected the address of the Northbound database")
 }
 
 func TestSDWANSettingsThatAreNone(t *testing.T) {
 	for args, want := range map[string]string{
 		"--sdewan-interval 0":               "sdewan-interval (flag --sdewan-interval): \"0\": expected a duration",
-		"--sdewan-status-namespace A":       "up to 63 of a-z",
+		"--sdewan-status-namespace A":       "up to 63 characters of a-z",
 		"--sdewan-service-rules some":       "one of off, labelled, all",
 		"--sdewan-service-purpose cnf":      "sdewan-service-purpose (flag --sdewan-service-purpose): needs sdewan-service-rules all",
-		"--sdewan-service-purpose not/good": "the value of a label",
+		"--sdewan-service-purpose not/good": "a label value",
 	} {
 		_, err := place{args: "--sdewan " + args}.load(t)
 		require.ErrorContains(t, err, want)

@@ -36,17 +36,17 @@ const (
 
 func servingSettings() []Setting {
 	return []Setting{
-		choice("listen-tls", string(ServingClear), "certificate to serve listen, debug-listen and ui-listen with, over TLS 1.2 and up: none, one that netloom makes itself and nobody can check, or that of listen-cert; "+
-			"debug-listen and ui-listen stay in clear on a loopback address",
+		choice("listen-tls", string(ServingClear), "certificate for listen, debug-listen and ui-listen, over TLS 1.2 or newer: none, a self-signed one that clients cannot verify, or the one in listen-cert; "+
+			"debug-listen and ui-listen on a loopback address do not use TLS",
 			[]ServingTLS{ServingClear, ServingSelf, ServingFiles}, func(c *Config) *ServingTLS { return &c.Serving.TLS }),
-		text("listen-cert", "", "file of the certificate to serve with listen-tls files; read again when it changes",
+		text("listen-cert", "", "certificate file for listen-tls files; read again when it changes",
 			func(c *Config) *string { return &c.Serving.Cert }),
-		text("listen-key", "", "file of the private key of listen-cert",
+		text("listen-key", "", "private key file of listen-cert",
 			func(c *Config) *string { return &c.Serving.Key }),
-		choice("listen-auth", string(ServingAnybody), "who decides about requests to listen, those to /healthz and /readyz left out, and to a debug-listen or ui-listen that is no loopback address: "+
-			"nobody, or the Kubernetes API by the bearer token (TokenReview) and the path (SubjectAccessReview, verb get)",
+		choice("listen-auth", string(ServingAnybody), "authentication of requests to listen, except /healthz and /readyz, and to debug-listen and ui-listen unless on a loopback address: "+
+			"none, or kubernetes for bearer tokens (TokenReview) with permission to get the path (SubjectAccessReview)",
 			[]ServingAuth{ServingAnybody, ServingKubernetes}, func(c *Config) *ServingAuth { return &c.Serving.Auth }),
-		hosts("listen-hosts", "*.svc,*.svc.cluster.local", "host names that requests may be for, besides addresses and localhost, where an address is no loopback one",
+		hosts("listen-hosts", "*.svc,*.svc.cluster.local", "host names that requests may use, in addition to IP addresses and localhost, on addresses other than loopback",
 			func(c *Config) *[]string { return &c.Serving.Hosts }),
 	}
 }
@@ -68,7 +68,7 @@ func (c *Config) servingContradictions(bad map[string]bool, fault func(key, reas
 		return
 	}
 	if c.Manifests != "" {
-		fault("listen-auth", "kubernetes cannot be given together with manifests ("+c.origins["manifests"].String()+"): there is no API to ask")
+		fault("listen-auth", "kubernetes cannot be combined with manifests ("+c.origins["manifests"].String()+"): it requires a Kubernetes API")
 	}
 	if bad["listen-tls"] || s.TLS != ServingClear {
 		return
@@ -76,7 +76,7 @@ func (c *Config) servingContradictions(bad map[string]bool, fault func(key, reas
 	for _, at := range []struct{ key, address string }{{"listen", c.Listen}, {"debug-listen", c.DebugListen}, {"ui-listen", c.UIListen}} {
 		if at.address != "" && !bad[at.key] && !IsLoopback(at.address) {
 			fault("listen-auth", "kubernetes needs listen-tls self or files unless "+at.key+" ("+c.origins[at.key].String()+
-				") is a loopback address: others could read the tokens on their way")
+				") is a loopback address: tokens must not be sent unencrypted")
 			return
 		}
 	}

@@ -26,10 +26,10 @@ func TestServing(t *testing.T) {
 		{"tokens over TLS", "--listen-tls self --listen-auth kubernetes --ui-listen :8081", ""},
 		{"tokens that go nowhere", "--listen-auth kubernetes --listen 127.0.0.1:8080", ""},
 		{"tokens in clear for debugging", "--listen-auth kubernetes --listen 127.0.0.1:1 --debug-listen :2", auth + inClear +
-			"debug-listen (flag --debug-listen) is a loopback address: others could read the tokens on their way"},
+			"debug-listen (flag --debug-listen) is a loopback address: tokens must not be sent unencrypted"},
 		{"host names", "--listen-hosts netloom.example,*.svc", ""},
 		{"no host names", "--listen-hosts=", ""},
-		{"a bad host name", "--listen-hosts a/b", `listen-hosts (flag --listen-hosts): "a/b": expected names or *.SUFFIX, joined by commas, or nothing`},
+		{"a bad host name", "--listen-hosts a/b", `listen-hosts (flag --listen-hosts): "a/b": expected names or *.SUFFIX, separated by commas, or nothing`},
 		{"nor by their other names", "--listen-auth kubernetes --listen localhost:8080 --ui-listen [::1]:8081", ""},
 		{"tokens for nothing", "--listen-auth kubernetes --listen=", ""},
 		{"no such certificate", "--listen-tls on", tls + `"on": expected one of none, self, files`},
@@ -37,11 +37,11 @@ func TestServing(t *testing.T) {
 		{"files without a key", "--listen-tls files --listen-cert a", tls + "files needs listen-cert and listen-key"},
 		{"a certificate for nothing", "--listen-tls self --listen-cert a", "listen-cert (flag --listen-cert): needs listen-tls files"},
 		{"a key for nothing", "--listen-key a", "listen-key (flag --listen-key): needs listen-tls files"},
-		{"nobody to ask", "--listen-tls self --listen-auth kubernetes --manifests x", auth + "cannot be given together with manifests (flag --manifests): there is no API to ask"},
-		{"tokens in clear", "--listen-auth kubernetes", auth + inClear + "listen (default) is a loopback address: others could read the tokens on their way"},
+		{"nobody to ask", "--listen-tls self --listen-auth kubernetes --manifests x", auth + "cannot be combined with manifests (flag --manifests): it requires a Kubernetes API"},
+		{"tokens in clear", "--listen-auth kubernetes", auth + inClear + "listen (default) is a loopback address: tokens must not be sent unencrypted"},
 		{
 			"tokens in clear for the page", "--listen-auth kubernetes --listen 127.0.0.1:1 --ui-listen 0.0.0.0:2",
-			auth + inClear + "ui-listen (flag --ui-listen) is a loopback address: others could read the tokens on their way",
+			auth + inClear + "ui-listen (flag --ui-listen) is a loopback address: tokens must not be sent unencrypted",
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

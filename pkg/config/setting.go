@@ -8,7 +8,7 @@ import (
 // Kind is the kind of value that a setting takes.
 type Kind uint8
 
-// The kinds of values. A List is written as a sequence or joined by commas.
+// The kinds of values. A List is written as a sequence or separated by commas.
 const (
 	Text Kind = iota
 	List

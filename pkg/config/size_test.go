@@ -16,6 +16,6 @@ func TestSizes(t *testing.T) {
 	for _, text := range []string{"0", "-1", "Mi", "1.5Gi", "64MB", "9999999999Gi", "99999999999999999999"} {
 		_, err := place{args: "--ovn-nb embedded --ovn-max-reply " + text}.load(t)
 		require.EqualError(t, err, `ovn-max-reply (flag --ovn-max-reply): "`+text+
-			`": expected a size such as 64Mi, of Ki, Mi, Gi or bytes, more than 0`)
+			`": expected a size greater than 0 in bytes, Ki, Mi or Gi, such as 64Mi`)
 	}
 }

@@ -49,24 +49,24 @@ func webhookSettings() []Setting {
 		return func(c *Config) *WebhookMode { return field(&c.Webhook) }
 	}
 	return append(webhookServing(),
-		list("webhook-exempt-group", "system:masters", "groups that may write every bucket",
+		list("webhook-exempt-group", "system:masters", "groups whose members may write to every bucket",
 			func(c *Config) *[]string { return &c.Webhook.ExemptGroups }),
-		list("webhook-exempt-user", "", "users that may write every bucket, besides the garbage collector and the other controllers that clean up",
+		list("webhook-exempt-user", "", "users that may write to every bucket, in addition to the garbage collector and other controllers that clean up",
 			func(c *Config) *[]string { return &c.Webhook.ExemptUsers }),
-		matching("webhook-default-bucket", "", "bucket of SD-WAN objects without the label; empty lets everybody write them",
-			"the value of a label", `^([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?$`,
+		matching("webhook-default-bucket", "", "bucket of SD-WAN objects without the label; empty allows everyone to write them",
+			"a label value", `^([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?$`,
 			func(c *Config) *string { return &c.Webhook.DefaultBucket }),
-		choice("webhook-dependencies", "warn", "what becomes of SD-WAN objects that refer to what is not there, or go while they are needed", modes,
+		choice("webhook-dependencies", "warn", "action for SD-WAN objects that refer to a missing object, or that are deleted while in use", modes,
 			of(func(w *Webhook) *WebhookMode { return &w.Dependencies })),
-		choice("webhook-duplicate-cnf", "deny", "what becomes of a second workload with the same sdewanPurpose in a namespace", modes,
+		choice("webhook-duplicate-cnf", "deny", "action for a second workload with the same sdewanPurpose in a namespace", modes,
 			of(func(w *Webhook) *WebhookMode { return &w.DuplicateCNF })),
-		choice("webhook-immutable-label", "deny", "what becomes of a label sdewanPurpose that changes or goes", modes,
+		choice("webhook-immutable-label", "deny", "action when the label sdewanPurpose is changed or removed", modes,
 			of(func(w *Webhook) *WebhookMode { return &w.ImmutableLabel })),
-		choice("webhook-plain-secrets", "warn", "what becomes of keys that stand in SD-WAN objects", modes,
+		choice("webhook-plain-secrets", "warn", "action for keys in SD-WAN objects", modes,
 			of(func(w *Webhook) *WebhookMode { return &w.PlainSecrets })),
-		choice("webhook-network-policies", "warn", "what becomes of NetworkPolicies that may not be meant so", []WebhookMode{WebhookWarn, WebhookOff},
+		choice("webhook-network-policies", "warn", "action for NetworkPolicies with a probable mistake", []WebhookMode{WebhookWarn, WebhookOff},
 			of(func(w *Webhook) *WebhookMode { return &w.NetworkPolicies })),
-		whole("webhook-max-flows", "10000", "number of OpenFlow flows that a NetworkPolicy may cost a node before its author is told; 0 does not look",
+		whole("webhook-max-flows", "10000", "number of OpenFlow flows on a node above which a NetworkPolicy causes a warning; 0 disables the check",
 			func(c *Config) *int { return &c.Webhook.MaxFlows }),
 	)
 }
@@ -77,21 +77,21 @@ func webhookServing() []Setting {
 		return matching(key, "", usage, "NAMESPACE/NAME", `^([a-z0-9][a-z0-9.-]*/[a-z0-9][a-z0-9.-]*)?$`, field)
 	}
 	return []Setting{
-		listen("webhook-listen", "", "address that admission reviews are answered on, over TLS; empty answers none",
+		listen("webhook-listen", "", "address for admission reviews, over TLS; empty disables them",
 			func(c *Config) *string { return &c.Webhook.Listen }),
-		interval("webhook-shutdown-delay", "5s", 0, "how long admission reviews are answered after netloom was told to stop",
+		interval("webhook-shutdown-delay", "5s", 0, "how long to answer admission reviews after SIGTERM",
 			func(c *Config) *duration { return &c.Webhook.ShutdownDelay }),
-		text("webhook-tls-cert", "", "file of the certificate for admission reviews, with webhook-tls-key; it is read again when it changes",
+		text("webhook-tls-cert", "", "certificate file for admission reviews, with webhook-tls-key; read again when it changes",
 			func(c *Config) *string { return &c.Webhook.TLSCert }),
-		text("webhook-tls-key", "", "file of the private key of webhook-tls-cert",
+		text("webhook-tls-key", "", "private key file of webhook-tls-cert",
 			func(c *Config) *string { return &c.Webhook.TLSKey }),
-		namespaced("webhook-tls-secret", "name of a Secret to keep certificates of its own in, instead of files",
+		namespaced("webhook-tls-secret", "name of the Secret in which to store a self-made certificate, instead of files",
 			func(c *Config) *string { return &c.Webhook.TLSSecret }),
 		namespaced("webhook-tls-service", "name of the Service that the API server calls, with webhook-tls-secret",
 			func(c *Config) *string { return &c.Webhook.TLSService }),
-		list("webhook-tls-name", "", "further DNS names that the API server calls, with webhook-tls-secret",
+		list("webhook-tls-name", "", "additional DNS names that the API server calls, with webhook-tls-secret",
 			func(c *Config) *[]string { return &c.Webhook.TLSNames }),
-		list("webhook-configuration", "netloom-webhook", "names of ValidatingWebhookConfigurations that are told which authority to trust, with webhook-tls-secret",
+		list("webhook-configuration", "netloom-webhook", "names of ValidatingWebhookConfigurations to write the CA certificate to, with webhook-tls-secret",
 			func(c *Config) *[]string { return &c.Webhook.Configurations }),
 	}
 }
@@ -114,16 +114,16 @@ func webhookAlone() []Setting {
 			continue
 		case s.Key == "webhook-listen":
 			s.Default = ":9443"
-			s.Usage = "address that admission reviews are answered on, over TLS"
+			s.Usage = "address for admission reviews, over TLS"
 			s.Expect = "[HOST]:PORT"
 			s.parse = func(c *Config, v string) bool { c.Webhook.Listen = v; return isAddress(v) }
 		case s.Key == "listen":
-			s.Usage = "address that health and metrics are served on; empty serves none"
+			s.Usage = "address for health and metrics; empty disables it"
 		case s.Key == "kubeconfig":
-			s.Usage = "kubeconfig file of the cluster; without it, the one that it runs in"
+			s.Usage = "kubeconfig file of the cluster; default: the cluster that the webhook runs in"
 		}
 		s.flag = name
-		s.Usage = strings.NewReplacer("with "+webhookPrefix, "with --", "key of "+webhookPrefix, "key of --").Replace(s.Usage)
+		s.Usage = strings.NewReplacer("with "+webhookPrefix, "with --", "key file of "+webhookPrefix, "key file of --").Replace(s.Usage)
 		all = append(all, s)
 	}
 	return all
@@ -171,7 +171,7 @@ func (c *Config) webhookContradictions(bad map[string]bool) []error {
 		fault("webhook-tls-service", "needs webhook-tls-secret")
 	}
 	if c.Manifests != "" {
-		fault("webhook-listen", fmt.Sprintf("cannot be given together with manifests (%s): reviews come from a Kubernetes API", c.origins["manifests"]))
+		fault("webhook-listen", fmt.Sprintf("cannot be combined with manifests (%s): reviews come from a Kubernetes API", c.origins["manifests"]))
 	}
 	return faults
 }
@@ -179,7 +179,7 @@ func (c *Config) webhookContradictions(bad map[string]bool) []error {
 // list is a setting of several texts.
 func list(key, def, usage string, field func(*Config) *[]string) Setting {
 	return Setting{
-		Key: key, Kind: List, Default: def, Usage: usage, Expect: "names, joined by commas",
+		Key: key, Kind: List, Default: def, Usage: usage, Expect: "names, separated by commas",
 		parse: func(c *Config, v string) bool {
 			all, err := splitList(v)
 			*field(c) = all
@@ -206,7 +206,7 @@ func splitList(v string) ([]string, error) {
 // whole is a setting that is a number from 0.
 func whole(key, def, usage string, field func(*Config) *int) Setting {
 	return Setting{
-		Key: key, Kind: Number, Default: def, Usage: usage, Expect: "a whole number from 0",
+		Key: key, Kind: Number, Default: def, Usage: usage, Expect: "a whole number, 0 or greater",
 		parse: func(c *Config, v string) bool {
 			n, err := strconv.ParseUint(v, 10, 31)
 			*field(c) = int(n)

@@ -17,10 +17,10 @@ func TestZoneNode(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "ip-10-0-0-1.example", c.ZoneNode)
 	for args, want := range map[string]string{
-		"--sdewan":                    "sdewan (flag --sdewan): cannot be given together with zone-node (environment NETLOOM_ZONE_NODE): every",
-		"--leader-elect":              "leader-elect (flag --leader-elect): cannot be given together with zone-node",
-		"--policy-events":             "policy-events (flag --policy-events): cannot be given together with zone-node",
-		"--ui-listen 127.0.0.1:8081":  "ui-listen (flag --ui-listen): cannot be given together with zone-node",
+		"--sdewan":                    "sdewan (flag --sdewan): cannot be combined with zone-node (environment NETLOOM_ZONE_NODE): every",
+		"--leader-elect":              "leader-elect (flag --leader-elect): cannot be combined with zone-node",
+		"--policy-events":             "policy-events (flag --policy-events): cannot be combined with zone-node",
+		"--ui-listen 127.0.0.1:8081":  "ui-listen (flag --ui-listen): cannot be combined with zone-node",
 		"--zone-node Node_A --sdewan": `zone-node (flag --zone-node): "Node_A": expected the name of a node`,
 	} {
 		_, err := inZone(args).load(t)
