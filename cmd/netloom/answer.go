@@ -120,7 +120,7 @@ func (w *answerWriter) sides(indent string, egress, ingress *query.Side) {
 		head := fmt.Sprintf("%s%-8s %s  ", indent, s.name, w.verdict(s.Verdict))
 		switch {
 		case s.Itself:
-			w.line("%sit talks to itself, which no policy sees", head)
+			w.line("%ssource and destination are the same, so that policies do not apply", head)
 		case len(s.IsolatedBy) == 0:
 			w.line("%sno policy selects it", head)
 		case s.Verdict == query.Allow:
@@ -128,7 +128,7 @@ func (w *answerWriter) sides(indent string, egress, ingress *query.Side) {
 		default:
 			w.line("%sno rule of %s", head, some(s.IsolatedBy, func(p string) string { return p }))
 			for _, r := range s.Nearly[:min(len(s.Nearly), shownRules)] {
-				w.line("%s         nearly  %s, but %s", indent, r, r.But)
+				w.line("%s         almost matched: %s %s", indent, r, r.But)
 			}
 		}
 		for _, r := range s.Rows[:min(len(s.Rows), shownRules)] {

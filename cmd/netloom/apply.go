@@ -20,17 +20,16 @@ func newApply() *cobra.Command {
 	var strict *strictFlag
 	cmd := &cobra.Command{
 		Use:   "apply --manifests DIR --ovn-nb ADDR",
-		Short: "Bring a database in agreement with a directory of manifests, once",
-		Long: `apply reads a directory of manifests (Namespaces, Pods with their status, Nodes, NetworkPolicies), makes the database
-agree with it and reads back whether it does. A second apply writes nothing.
+		Short: "Sync a database with a directory of manifests once",
+		Long: `Read a directory of manifests (Namespaces, Pods with their status, Nodes, NetworkPolicies, Services), sync the database with
+it, and read it back to verify the result. Running apply again writes nothing.
 
-It exits with 0 when the database agrees, and with 1 when it does not or when a manifest could not be understood: every
-problem is printed, and what could be understood is in force. With --dry-run nothing is written: the plan is printed,
-and the exit code is 2 when there is a difference.
+Exit with 0 if the database is in sync, and with 1 if it is not or if a manifest has a problem: every problem is printed,
+and the valid part is in force. With --dry-run, print the plan and write nothing; exit with 2 if there are differences.
 
-Where too many objects are missing from the directory that the database has rows of, those rows are kept, everything else
-is written, and the exit code is 1: an empty directory looks like one whose objects were deleted. --approve with the digest
-that is printed removes exactly those, --force whatever is missing.` + coverageHelp,
+An empty directory looks like one whose objects were deleted. If too many objects that have rows in the database are missing
+from the directory, keep those rows, write everything else, and exit with 1. To remove exactly those rows, use --approve
+with the printed digest; to remove the rows of all missing objects, use --force.` + coverageHelp,
 		Example: `  netloom apply --manifests ./policies --ovn-nb unix:/var/run/ovn/ovnnb_db.sock --dry-run
   netloom apply --manifests ./policies --ovn-nb unix:/var/run/ovn/ovnnb_db.sock`,
 		Args: cobra.NoArgs,
@@ -45,8 +44,8 @@ that is printed removes exactly those, --force whatever is missing.` + coverageH
 	bindConfig(cmd)
 	hideDaemonFlags(cmd.Flags())
 	strict = bindStrict(cmd)
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print the plan and write nothing; exit 2 when there is a difference")
-	cmd.Flags().StringVarP(&output, "output", "o", "table", "how the plan is printed: table, json or yaml")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print the plan and write nothing; exit with 2 if there are differences")
+	cmd.Flags().StringVarP(&output, "output", "o", "table", "output format of the plan: table, json or yaml")
 	bindDigest(cmd, &digest)
 	complete(cmd, "output", "table", "json", "yaml")
 	return cmd
@@ -54,7 +53,7 @@ that is printed removes exactly those, --force whatever is missing.` + coverageH
 
 // bindDigest gives a command the flag that approves what is missing.
 func bindDigest(cmd *cobra.Command, digest *string) {
-	cmd.Flags().StringVar(digest, "approve", "", "remove the rows of the missing objects that this digest stands for")
+	cmd.Flags().StringVar(digest, "approve", "", "remove the rows of the missing objects with this digest")
 }
 
 // hideDaemonFlags leaves out of the help what apply has no use for. Given anyway, it does no harm: one file serves all
@@ -127,7 +126,7 @@ func checkApply(cfg *config.Config, output string) error {
 		faults = append(faults, errors.New("--manifests: expected a directory"))
 	}
 	if cfg.OVN.Embedded() {
-		faults = append(faults, errors.New("--ovn-nb: expected the address of a database: an embedded one ends with the command"))
+		faults = append(faults, errors.New("--ovn-nb: expected the address of a database; an embedded one only lasts as long as the command"))
 	}
 	if output != "table" && output != "json" && output != "yaml" {
 		faults = append(faults, fmt.Errorf("--output: %q: expected table, json or yaml", output))
@@ -153,8 +152,8 @@ func keptError(cmd *cobra.Command, kept daemon.Kept) error {
 	for _, k := range kept.Objects {
 		cmd.PrintErrln("kept:", k)
 	}
-	return &exitError{exitProblems, fmt.Sprintf("%s missing from the source, and their rows were kept; all else is written "+
-		"(--approve %s removes them, if they are meant to be gone)", counted(len(kept.Objects), "object"), kept.Digest)}
+	return &exitError{exitProblems, fmt.Sprintf("%s missing from the source: their rows were kept, everything else was written; "+
+		"to remove them, use --approve %s", counted(len(kept.Objects), "object"), kept.Digest)}
 }
 
 func printPlan(cmd *cobra.Command, plan *backends.Plan, output string) error {

@@ -16,12 +16,12 @@ func newApprove() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "approve [DIGEST]",
 		Short: "List the missing objects that are kept in force, or approve their removal",
-		Long: `approve asks a running daemon which objects it keeps in force although they are missing from its source, and prints them
-with a digest. With that digest it has exactly those objects removed: when others are kept by now, nothing is removed and
-the exit code is 1.
+		Long: `List the objects that a running daemon keeps in force although they are missing from its source, with a digest. With the
+digest as argument, approve the removal of exactly those objects. If the list has changed in the meantime, remove nothing
+and exit with 1.
 
-Only the machine, or the pod, that the daemon runs on may approve, unless listen-auth has a Kubernetes API decide who may
-post to ` + daemon.ApprovePath + `. Of several replicas each keeps objects of its own: approve at the one that leads first.`,
+Without listen-auth, approval is only possible from the machine or pod of the daemon. With listen-auth, the Kubernetes API
+decides who may post to ` + daemon.ApprovePath + `. Each replica keeps its own list: approve at the leader first.`,
 		Example: `  netloom approve
   netloom approve 5e0f1c22ab90
   kubectl exec -n netloom deploy/netloom -- netloom approve 5e0f1c22ab90`,
@@ -49,7 +49,7 @@ func approve(cmd *cobra.Command, live *liveFlag, args []string, form string) err
 	}
 	var kept daemon.Kept
 	if err := json.Unmarshal(body, &kept); err != nil {
-		return fmt.Errorf("--server: it answers something else than what is kept: %w", err)
+		return fmt.Errorf("--server: the answer is not a list of objects: %w", err)
 	}
 	if form != "table" {
 		return printData(cmd.OutOrStdout(), form, kept)
@@ -64,9 +64,9 @@ func approve(cmd *cobra.Command, live *liveFlag, args []string, form string) err
 	case len(args) > 0:
 		_, err = fmt.Fprintf(out, "%s approved for removal\n", counted(len(kept.Objects), "object"))
 	case kept.Digest == "":
-		_, err = fmt.Fprintln(out, "nothing is kept")
+		_, err = fmt.Fprintln(out, "no missing object is kept in force")
 	default:
-		_, err = fmt.Fprintf(out, "%s kept; netloom approve %s removes them\n", counted(len(kept.Objects), "object"), kept.Digest)
+		_, err = fmt.Fprintf(out, "%s kept in force; to remove them, run netloom approve %s\n", counted(len(kept.Objects), "object"), kept.Digest)
 	}
 	return err
 }

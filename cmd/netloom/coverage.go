@@ -12,12 +12,12 @@ type strictFlag struct{ on bool }
 // coverageHelp is what their help says of it.
 const coverageHelp = `
 
-Pods that a policy selects and whose logical port is not in the database are NOT protected: they are named. When that is
-all of them it exits with 4; with --strict, when it is one.`
+Pods that a policy selects but whose logical port is not in the database are NOT protected: they are listed. Exit with 4 if
+that is all of them, or with --strict at least one.`
 
 func bindStrict(cmd *cobra.Command) *strictFlag {
 	f := &strictFlag{}
-	cmd.Flags().BoolVar(&f.on, "strict", false, "exit with 4 when a selected pod is not protected, or only by a port that was kept")
+	cmd.Flags().BoolVar(&f.on, "strict", false, "exit with 4 if a selected pod is not protected, or only by a previous port")
 	return f
 }
 

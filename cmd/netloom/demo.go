@@ -15,12 +15,12 @@ func newDemo() *cobra.Command {
 	var verbose bool
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Run the daemon over example manifests and an embedded database, and show what it makes",
-		Long: `demo starts a Northbound database within the process, gives every pod of the manifests a logical port there, runs
-the real daemon over the directory and prints the rows it made, where each came from, and who may reach whom. Then it
-watches: edit a manifest and see which rows change. Meanwhile it serves the web page, whose address it prints.
+		Short: "Run the daemon with example manifests and an embedded database",
+		Long: `Start an in-memory Northbound database with a logical port for every pod of the manifests, run the real daemon on the
+directory, and print the rows that it writes, their source, and which pods can reach which. Then watch the directory: edit
+a manifest to see which rows change. The web page is served at the printed address.
 
-Nothing but this program is needed: no root, no cluster, no OVN.`,
+No root, cluster or OVN is needed.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			log := logrus.New()
@@ -34,10 +34,10 @@ Nothing but this program is needed: no root, no cluster, no OVN.`,
 		},
 	}
 	cmd.Flags().StringVar(&opts.Manifests, "manifests", "", "directory of manifests (default: the examples)")
-	cmd.Flags().BoolVar(&opts.Once, "once", false, "print the first state and end; exit 1 when a probe is answered otherwise than expected")
-	cmd.Flags().StringVar(&opts.Listen, "listen", "", "address to serve health, metrics and debugging on (default: none)")
-	cmd.Flags().StringVar(&opts.UIListen, "ui-listen", "127.0.0.1:0", "address to serve the web page on; nothing serves none")
-	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "log what the daemon does")
+	cmd.Flags().BoolVar(&opts.Once, "once", false, "print the first state and exit; exit with 1 if a probe has an unexpected result")
+	cmd.Flags().StringVar(&opts.Listen, "listen", "", "address for health, metrics and debug endpoints (default: none)")
+	cmd.Flags().StringVar(&opts.UIListen, "ui-listen", "127.0.0.1:0", "address for the web page; empty disables it")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "enable the log of the daemon")
 	return cmd
 }
 

@@ -14,10 +14,9 @@ func newDeviceSim() *cobra.Command {
 	var opts simulator.Options
 	cmd := &cobra.Command{
 		Use:   "device-sim --listen ADDR",
-		Short: "Serve a simulated OpenWRT network function, to try things on",
-		Long: `device-sim serves the SD-WAN REST interface of an OpenWRT network function, with a configuration of its own and the
-wrong turns of the real one. It keeps everything in memory and, when it is interrupted, prints what is configured, as
-"uci export" does.`,
+		Short: "Serve a simulated OpenWRT device for experiments",
+		Long: `Serve the SD-WAN REST API of an OpenWRT device, with its own configuration and the bugs of the real device. Everything is
+kept in memory. When interrupted, print the configuration like "uci export".`,
 		Example: `  netloom device-sim --listen 127.0.0.1:8080 &
   curl -X POST -d '{"name": "lan", "network": ["net0"]}' http://127.0.0.1:8080/cgi-bin/luci/sdewan/firewall/v1/zones`,
 		Args: cobra.NoArgs,
@@ -46,11 +45,11 @@ wrong turns of the real one. It keeps everything in memory and, when it is inter
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&listen, "listen", "127.0.0.1:0", "address to serve on; port 0 takes a free one")
+	flags.StringVar(&listen, "listen", "127.0.0.1:0", "address to serve on; port 0 selects a free port")
 	flags.BoolVar(&opts.TLS, "tls", false, "serve HTTPS")
-	flags.StringVar(&caFile, "ca-file", "", "write the certificate that signs the device's to this file; serves HTTPS")
+	flags.StringVar(&caFile, "ca-file", "", "write the CA certificate of the device to this file; implies --tls")
 	flags.StringVar(&opts.Password, "password", "", "password of root (default "+simulator.DefaultPassword+")")
-	flags.BoolVar(&opts.Strict, "strict", false, "refuse calls without a session, which the real device does not")
+	flags.BoolVar(&opts.Strict, "strict", false, "reject calls without a session, unlike the real device")
 	return cmd
 }
 

@@ -15,13 +15,13 @@ func newDrift() *cobra.Command {
 	var digest string
 	cmd := &cobra.Command{
 		Use:   "drift --ovn-nb ADDR",
-		Short: "Tell whether a database still is as it was made, and repair it",
-		Long: `drift reads back every row of netloom's and compares it with what a directory of manifests, or a cluster, wants now. What
-it prints is what a repair writes: a created row is one that is missing, a changed one was altered, a deleted one is
-wanted no more. Rows of other owners are not looked at.
+		Short: "Compare a database with the desired state, and repair it",
+		Long: `Read back every row that netloom owns and compare it with a directory of manifests, or with a cluster. The output shows what
+a repair would write: a created row is missing in the database, an updated one was changed there, a deleted one is no
+longer wanted. Rows of other owners are ignored.
 
-It exits with 0 when the database agrees, with 2 when it does not, and with 1 when it cannot tell. With --repair it
-makes the database agree, and exits with 0 when it does.` + coverageHelp,
+Exit with 0 if the database is in sync, with 2 if it is not, and with 1 on an error. With --repair, write the differences,
+and exit with 0 on success.` + coverageHelp,
 		Example: `  netloom drift -f ./policies --ovn-nb unix:/var/run/ovn/ovnnb_db.sock
   netloom drift --kubeconfig ~/.kube/config --ovn-nb tcp:10.0.0.1:6641 --repair`,
 		Args: cobra.NoArgs,
@@ -31,7 +31,7 @@ makes the database agree, and exits with 0 when it does.` + coverageHelp,
 	manifests := bindManifests(cmd)
 	output := bindOutput(cmd, "table", "json", "yaml")
 	strict := bindStrict(cmd)
-	cmd.Flags().BoolVar(&repair, "repair", false, "write what is missing; rows of too many missing objects are kept")
+	cmd.Flags().BoolVar(&repair, "repair", false, "write the differences; keep rows if too many objects are missing")
 	bindDigest(cmd, &digest)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, err := loadConfig(cmd)

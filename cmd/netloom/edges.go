@@ -14,12 +14,12 @@ import (
 
 // edgeTables are the gateways of a snapshot, and what they shall hold.
 func edgeTables(d *query.Intents) []*table {
-	gateways := table{head: []string{"GATEWAY", "SCOPE", "WORKLOAD", "ADDRESS", "STATE"}}
+	gateways := table{head: []string{"DEVICE", "SCOPE", "WORKLOAD", "ADDRESS", "STATE"}}
 	for n := range d.Gateways {
 		g := &d.Gateways[n]
 		gateways.add(g.Target, g.Scope, g.Group, cmp.Or(g.Address, "none"), cmp.Or(g.Conflict, g.State))
 	}
-	edges := table{head: []string{"RESOURCE", "SCOPE", "BECOMES", "WANTS"}}
+	edges := table{head: []string{"RESOURCE", "SCOPE", "BECOMES", "CONFIGURATION"}}
 	for n := range d.Edges {
 		e := &d.Edges[n]
 		edges.add(e.Origin, e.Scope, e.Kind, edgeText(e))
@@ -30,14 +30,14 @@ func edgeTables(d *query.Intents) []*table {
 // edgeText spells what an edge intent wants. Others of its scope stand without that.
 func edgeText(e *query.EdgeIntent) string {
 	if e.Gone {
-		return "to be gone"
+		return "to be deleted"
 	}
 	if e.Unknown {
-		return "not known yet: what gateways hold of it stays"
+		return "not known yet: devices keep what they have"
 	}
 	text := strings.ReplaceAll(query.FieldsText(e.Wants), "="+e.Scope+"/", "=")
 	if e.Adopts != "" {
-		text = "in the place of " + e.Adopts + ": " + text
+		text = "replaces " + e.Adopts + ": " + text
 	}
 	return text
 }
@@ -69,10 +69,10 @@ func (w *answerWriter) edge(e *query.EdgeExplanation) {
 	}
 	w.line("")
 	if len(e.Gateways) == 0 {
-		w.line("no gateway has that purpose")
+		w.line("no CNF has that purpose")
 		return
 	}
-	gateways := table{head: []string{"GATEWAY", "ADDRESS", "STATE"}}
+	gateways := table{head: []string{"DEVICE", "ADDRESS", "STATE"}}
 	for i := range e.Gateways {
 		g := &e.Gateways[i]
 		gateways.add(g.Target, cmp.Or(g.Address, "none"), cmp.Or(g.Conflict, g.State))

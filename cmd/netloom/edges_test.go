@@ -31,9 +31,9 @@ func TestAnswersSayWhatCannotBeRead(t *testing.T) {
 	} {
 		got := netloom(t, append(args, "-f", file)...)
 		require.Equal(t, exitOK, got.code, got.errout)
-		require.Contains(t, got.errout, "note: services cannot be read: ", args)
+		require.Contains(t, got.errout, "note: Services cannot be read: ", args)
 		require.Contains(t, got.errout, "note: SD-WAN objects cannot be read: ", args)
 	}
-	require.Contains(t, netloom(t, "probe", "-f", file, "shop/web-0->10.96.0.1:tcp/80").out, "whether that is an address of one is unknown")
+	require.Contains(t, netloom(t, "probe", "-f", file, "shop/web-0->10.96.0.1:tcp/80").out, "this may be an address of one")
 	require.Contains(t, netloom(t, "explain", "-f", file, "pod/shop/web-0", "-o", "json").out, `"unknown": [`)
 }

@@ -15,13 +15,16 @@ func newExplain() *cobra.Command {
 	var namespace string
 	cmd := &cobra.Command{
 		Use:   "explain -f DIR KIND/NAMESPACE/NAME",
-		Short: "Tell all there is to know of a policy, a pod, a service or an SD-WAN resource",
-		Long: `explain tells of a NetworkPolicy whom it isolates and what each rule allows to whom; of a pod what isolates it, who may
-reach it and whom it may reach; of a Service who is behind each of its addresses, at each node where that differs; of an
-SD-WAN resource which gateways shall hold it, what it becomes on each, and what its status says.
+		Short: "Explain the effect of a policy, a pod, a Service or an SD-WAN resource",
+		Long: `Explain an object:
 
-KIND is networkpolicy (netpol), pod, service (svc), or a kind of SD-WAN such as mwan3rule. What a row of the database is
-there for, "explain row" tells.`,
+  NetworkPolicy     the pods that it isolates, and what each rule allows
+  pod               the policies that isolate it, what can reach it, and what it can reach
+  Service           the endpoints behind each of its addresses, for each node if they differ
+  SD-WAN resource   the devices that it applies to, its configuration on each, and its status
+
+KIND is networkpolicy (netpol), pod, service (svc), or an SD-WAN kind such as mwan3rule. To find out which objects a row of
+the database comes from, use "explain row".`,
 		Example: `  netloom explain -f examples pod/shop/api-0
   netloom explain -f examples netpol/shop/db -o yaml
   netloom explain -f deploy/examples/sdwan mwan3rule/edge/web`,
@@ -30,7 +33,7 @@ there for, "explain row" tells.`,
 	cmd.AddCommand(newExplainRow())
 	manifests := bindSources(cmd)
 	output := bindOutput(cmd, "table", "json", "yaml")
-	cmd.Flags().StringVarP(&namespace, "namespace", "n", "", "namespace of an object that names none")
+	cmd.Flags().StringVarP(&namespace, "namespace", "n", "", "namespace of an object without one")
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		names := manifests.names(cmd, "", query.KindPolicy, query.KindPod, query.KindService)
 		names = append(names, manifests.edgeNames(cmd)...)
@@ -39,7 +42,7 @@ there for, "explain row" tells.`,
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var err error
 		if len(args) != 1 {
-			err = errors.New("which object? Say one, such as pod/shop/web-0 or networkpolicy/shop/db")
+			err = errors.New("expected an object, such as pod/shop/web-0 or networkpolicy/shop/db")
 		}
 		if err := errors.Join(err, output.check()); err != nil {
 			return err
@@ -125,10 +128,10 @@ func (w *answerWriter) policy(p *query.PolicyExplanation) {
 func logText(l *query.LoggingIntent) string {
 	var parts []string
 	if l.Allow != "" {
-		parts = append(parts, "what it allows as "+l.Allow)
+		parts = append(parts, "allowed traffic as "+l.Allow)
 	}
 	if l.Deny != "" {
-		parts = append(parts, "what is denied as "+l.Deny)
+		parts = append(parts, "denied traffic as "+l.Deny)
 	}
 	if l.Rate > 0 {
 		parts = append(parts, fmt.Sprintf("at most %d lines a second", l.Rate))
@@ -147,7 +150,7 @@ func membersText(m *query.Members) string {
 			names = strings.Join(m.Pods[:shownRules], ", ") + fmt.Sprintf(", … (%d more)", m.Count-shownRules)
 		}
 		return m.Title + ": " + names
-	case len(m.Prefixes) > 0 || m.Title == "anyone" || m.Title == "nobody":
+	case len(m.Prefixes) > 0 || m.Title == "any" || m.Title == "none":
 		return m.Title
 	default:
 		return m.Title + ": none at present"
@@ -191,7 +194,7 @@ func (w *answerWriter) podSide(direction, peers string, s *query.PodSide) {
 		w.line("%s: isolated by %s", direction, some(s.IsolatedBy, strings.Clone))
 	}
 	if len(s.Reach) == 0 {
-		w.line("  nothing passes")
+		w.line("  allows nothing")
 		return
 	}
 	rows := table{head: []string{"PORTS", peers, "BY"}}
@@ -236,7 +239,7 @@ func (w *answerWriter) serviceFrontends(s *query.ServiceExplanation) {
 			f.Address, f.Kind, f.Port, f.Node, map[bool]string{true: "", false: "(" + f.Locality + ")"}[f.Locality == "anywhere"],
 		}, func(s string) bool { return s == "" }), "  "))
 		if len(f.Denied) > 0 {
-			w.line("  drops what comes from %s", some(f.Denied, strings.Clone))
+			w.line("  drops traffic from %s", some(f.Denied, strings.Clone))
 		}
 		if len(f.Backends) == 0 {
 			w.line("  no endpoint: connections are %s", f.Empty)
@@ -269,10 +272,10 @@ func backendText(b *query.BackendIntent) string {
 		text += " on " + b.Node
 	}
 	if b.Draining {
-		text += "  draining: used only where no other can be"
+		text += "  draining: used only if there is no other"
 	}
 	if hints := append(slices.Clone(b.ForNodes), b.ForZones...); len(hints) > 0 {
-		text += "  meant for " + strings.Join(hints, ", ")
+		text += "  hints: " + strings.Join(hints, ", ")
 	}
 	return text
 }

@@ -32,7 +32,7 @@ func TestExplain(t *testing.T) {
 		}},
 		{"a policy", []string{"-f", exampleDir, "netpol/shop/db"}, []string{
 			"\ningress: isolates pods app=db in namespace shop: shop/db-0\n",
-			"\n  logs     what it allows as info, what is denied as alert, at most 20 lines a second\n",
+			"\n  logs     allowed traffic as info, denied traffic as alert, at most 20 lines a second\n",
 			"\n  spec.ingress[0]  tcp/5432  pods app=api in namespace shop: shop/api-0, shop/api-1\n",
 		}},
 		{"a policy that allows nothing", []string{"-f", exampleDir, "netpol/shop/default-deny"}, []string{"\n  allows nothing\n"}},
@@ -41,7 +41,7 @@ func TestExplain(t *testing.T) {
 			"\ntcp/10.96.0.10:8080  cluster  admin\n  no endpoint: connections are refused\n",
 			"\ntcp/172.18.0.2:30432  nodeport  n2  (node of frontend)\n  10.0.0.3:15432  shop/db-1 on n2\n",
 		}},
-		{"a headless service", []string{"-f", services, "svc/shop/headless"}, []string{"it is headless: its name stands for its pods\n"}},
+		{"a headless service", []string{"-f", services, "svc/shop/headless"}, []string{"it is headless: its name resolves to its pods\n"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := netloom(t, append([]string{"explain"}, tc.args...)...)
@@ -71,7 +71,7 @@ func TestExplainSaysWhatIsWrongWithItsCall(t *testing.T) {
 	require.Equal(t, exitProblems, got.code)
 	require.Equal(t, "netloom: pod shop/api: not found; did you mean shop/api-0 or shop/api-1?\n", got.errout)
 	got = netloom(t, "explain", "-f", exampleDir, "-o", "xml")
-	require.Equal(t, "netloom: which object? Say one, such as pod/shop/web-0 or networkpolicy/shop/db\n"+
+	require.Equal(t, "netloom: expected an object, such as pod/shop/web-0 or networkpolicy/shop/db\n"+
 		"--output: \"xml\": expected table, json or yaml\n", got.errout)
 	require.Equal(t, "networkpolicy/shop/db\nnetworkpolicy/shop/default-deny\n:4\n",
 		netloom(t, "__complete", "explain", "-f", exampleDir, "networkpolicy/shop/d").out)

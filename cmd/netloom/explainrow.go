@@ -17,9 +17,9 @@ import (
 func newExplainRow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "row UUID|NAME --ovn-nb ADDR",
-		Short: "Say which policies and services a row of the database is there for",
-		Long: `explain row finds a row that netloom wrote, by its UUID, the start of one, or its name, and says which rules of which
-objects need it. The objects are named in the database: no manifests are read.`,
+		Short: "Show which policies and Services a row of the database comes from",
+		Long: `Find a row that netloom wrote, by its UUID, a prefix of its UUID, or its name, and show which rules of which objects need
+it. The database contains this information: no manifests are read.`,
 		Example: `  netloom explain row 0d1f8a52 --ovn-nb unix:/var/run/ovn/ovnnb_db.sock
   netloom explain row 'shop/db ingress[0]' --ovn-nb tcp:10.0.0.1:6641 -o yaml`,
 		Args: cobra.ArbitraryArgs,
@@ -32,7 +32,7 @@ objects need it. The objects are named in the database: no manifests are read.`,
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var err error
 		if len(args) != 1 {
-			err = errors.New("which row? Say its UUID, the first eight characters of it, or its name")
+			err = errors.New("expected the UUID of a row, its first eight characters, or its name")
 		}
 		cfg, err2 := loadConfig(cmd)
 		if err := errors.Join(err, err2, output.check()); err != nil {
@@ -70,7 +70,7 @@ func (w *answerWriter) trail(t *backends.Trail) {
 	if t.Owner != "" {
 		w.line("  owner %s", t.Owner)
 	}
-	w.line("  needed by %s", cmp.Or(strings.Join(t.Origins, ", "), "nothing that is known"))
+	w.line("  needed by %s", cmp.Or(strings.Join(t.Origins, ", "), "unknown objects"))
 	for _, column := range slices.Sorted(maps.Keys(t.Row)) {
 		if text := columnText(t.Row[column]); text != "" && column != "external_ids" && column != "name" {
 			w.line("    %s: %s", column, text)

@@ -61,5 +61,5 @@ func TestEveryRowLeadsToItsOrigin(t *testing.T) {
 	require.Equal(t, exitProblems, got.code)
 	require.Contains(t, got.errout, `nothing is called "nothing", and no UUID begins like that`)
 	got = netloom(t, append([]string{"explain", "row"}, nb...)...)
-	require.Contains(t, got.errout, "which row?")
+	require.Contains(t, got.errout, "expected the UUID of a row")
 }

@@ -14,11 +14,11 @@ func newImpact() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "impact -f DIR --with FILE",
 		Short: "List the connections that a changed policy opens and closes",
-		Long: `impact compares what two states of the manifests let pass, for every pair of pods and for the outside, on every port. The
-second state is that of -f with the objects of --with put in their place, or added, and those of --without left out; or
-the two are given with --from and --to. Pods that no policy tells apart are listed together.
+		Long: `Compare which connections two states of the manifests allow, for every pair of pods and for addresses outside, on every
+port. The first state is -f. In the second state, the objects of --with are replaced or added, and those of --without are
+removed. Alternatively, set the two states with --from and --to. Pods that no policy distinguishes are listed together.
 
-It exits with 0 when every connection is judged as before, with 2 when some are not, and with 1 when it cannot tell.`,
+Exit with 0 if no verdict changes, with 2 if some do, and with 1 on an error.`,
 		Example: `  netloom impact -f examples --without networkpolicy/shop/db-from-api
   netloom impact -f policies --with changed.yaml
   netloom impact --from main/policies --to branch/policies -o json`,
@@ -66,10 +66,10 @@ type statesFlag struct {
 func bindStates(cmd *cobra.Command) *statesFlag {
 	f := &statesFlag{manifests: bindManifests(cmd)}
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.with, "with", nil, "file or directory whose objects replace those of -f, or come beside them; may be repeated")
-	flags.StringArrayVar(&f.without, "without", nil, "object of -f that is left out, such as networkpolicy/shop/db; may be repeated")
-	flags.StringVar(&f.from, "from", "", "directory or file of the first state, instead of -f")
-	flags.StringVar(&f.to, "to", "", "directory or file of the second state")
+	flags.StringArrayVar(&f.with, "with", nil, "file or directory with objects to replace or add; may be repeated")
+	flags.StringArrayVar(&f.without, "without", nil, "object to remove, such as networkpolicy/shop/db; may be repeated")
+	flags.StringVar(&f.from, "from", "", "directory or file with the first state, instead of -f")
+	flags.StringVar(&f.to, "to", "", "directory or file with the second state")
 	return f
 }
 
@@ -89,11 +89,11 @@ func (f *statesFlag) load(cmd *cobra.Command) (before, after query.State, err er
 		after, err = (&manifestsFlag{path: f.to, node: f.manifests.node}).load(cmd)
 		return before, after, err
 	case f.from != "" || f.to != "":
-		return before, after, errors.New("--from and --to belong together, and without -f, --with and --without")
+		return before, after, errors.New("--from and --to must be used together, and without -f, --with and --without")
 	case f.manifests.path == "-":
-		return before, after, errors.New("-f: the standard input can be read once only: expected a directory or a file")
+		return before, after, errors.New("-f: standard input can only be read once: expected a directory or a file")
 	case !edited:
-		return before, after, errors.New("which change? Say --with FILE, --without KIND/NAMESPACE/NAME, or --from and --to")
+		return before, after, errors.New("expected a change: --with FILE, --without KIND/NAMESPACE/NAME, or --from and --to")
 	}
 	if before, err = f.manifests.load(cmd); err != nil {
 		return before, after, err
@@ -119,14 +119,14 @@ func impactText(impact *query.Impact, i ink) string {
 		}
 	}
 	if len(impact.Changes) == 0 {
-		w.line("every connection of %s is judged as before", counted(impact.Pods, "pod"))
+		w.line("no connection of %s changes", counted(impact.Pods, "pod"))
 	}
 	for _, list := range []struct {
 		names []string
 		what  string
-	}{{impact.Appeared, "new"}, {impact.Vanished, "gone"}} {
+	}{{impact.Appeared, "added"}, {impact.Vanished, "removed"}} {
 		if len(list.names) > 0 {
-			w.line("%s", i.dim("not compared, because "+list.what+": "+some(list.names, strings.Clone)))
+			w.line("%s", i.dim("not compared ("+list.what+"): "+some(list.names, strings.Clone)))
 		}
 	}
 	return w.String()

@@ -78,7 +78,7 @@ func suitesOf(all []checked) []junitSuite {
 				for k := range r.Failures {
 					text.WriteString(verdictText(&r.Failures[k], false))
 				}
-				message := fmt.Sprintf("expected %s, but otherwise in %d of %s", r.Expect, r.Wrong, counted(r.Answers, "answer"))
+				message := fmt.Sprintf("expected %s, but not in %d of %s", r.Expect, r.Wrong, counted(r.Answers, "answer"))
 				c.Failure = &junitFailure{Message: message, Type: "expectation", Text: text.String()}
 			}
 			suites[i].add(c)
@@ -91,7 +91,7 @@ func suitesOf(all []checked) []junitSuite {
 func suiteOfProblems(path string, problems []query.Problem) junitSuite {
 	suite := junitSuite{Name: path}
 	if len(problems) == 0 {
-		suite.add(&junitCase{Name: "every manifest is understood", Classname: path})
+		suite.add(&junitCase{Name: "no manifest has a problem", Classname: path})
 	}
 	for _, p := range problems {
 		name := p.Object

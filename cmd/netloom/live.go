@@ -33,8 +33,8 @@ type liveFlag struct{ server, kubeconfig, context string }
 // bindLive gives a command the flags that name a running daemon or a cluster.
 func (f *liveFlag) bindLive(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.server, "server", "", "ask the daemon at this address, that of its debug-listen, for what it reads; auto finds it in the cluster of --kubeconfig")
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig file of a cluster to read instead of manifests; KUBECONFIG or ~/.kube/config when kubectl runs this")
+	flags.StringVar(&f.server, "server", "", "read objects from a running daemon at its debug-listen address; auto finds the daemon in the cluster of --kubeconfig")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig file of a cluster to read instead of manifests; as a kubectl plugin, default KUBECONFIG or ~/.kube/config")
 	flags.StringVar(&f.context, "context", "", "context of the kubeconfig file; default: the current context")
 }
 
@@ -88,7 +88,7 @@ func (f *liveFlag) ask(ctx context.Context, method, path string) ([]byte, error)
 	}
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("--server: %w (in a cluster, --server auto or kubectl port-forward reach it)", err)
+		return nil, fmt.Errorf("--server: %w (in a cluster, use --server auto or kubectl port-forward)", err)
 	}
 	defer answer.Body.Close() //nolint:errcheck // read to its end
 	body, err := io.ReadAll(answer.Body)

@@ -71,7 +71,7 @@ func TestAnswersOfADaemonAreThoseOfItsManifests(t *testing.T) {
 	})
 	t.Run("two sources", func(t *testing.T) {
 		got := netloom(t, "probe", "--server", url, "-f", exampleDir, "shop/web-0->shop/db-0:5432")
-		require.Contains(t, got.errout, "expected one of them")
+		require.Contains(t, got.errout, "expected only one of them")
 	})
 }
 

@@ -1,5 +1,5 @@
-// Command netloom keeps OVN Northbound databases in agreement with the NetworkPolicies and Services of a cluster, and
-// answers what people ask of them: why, who, what if.
+// Command netloom keeps OVN Northbound databases in sync with the NetworkPolicies and Services of a cluster, and
+// answers questions about them: why, who, what if.
 //
 // Each command is a file here, and thin: it reads flags, asks pkg/daemon or pkg/query, and prints.
 package main
@@ -62,13 +62,13 @@ func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "netloom",
 		Short: "Translate Kubernetes NetworkPolicies and Services into exact, minimal OVN rows",
-		Long: `netloom watches NetworkPolicies and Services with all that they speak of, in a cluster or in a directory of manifests,
-and keeps an OVN Northbound database in agreement with them: port groups, address sets, ACLs and load balancers, and
-nothing it does not own.
+		Long: `netloom watches NetworkPolicies, Services and the objects that they refer to, in a cluster or a directory of manifests,
+and keeps an OVN Northbound database in sync with them: port groups, address sets, ACLs and load balancers. It only
+changes rows that it owns.
 
-  netloom demo                                        see it work, with nothing installed
-  netloom apply --manifests DIR --ovn-nb ADDR         bring a database in line once
-  netloom run --ovn-nb ADDR                           keep it in line, from inside a cluster`,
+  netloom demo                                        try it, without installing anything
+  netloom apply --manifests DIR --ovn-nb ADDR         sync a database once
+  netloom run --ovn-nb ADDR                           keep a database in sync, from inside a cluster`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}

@@ -254,7 +254,7 @@ func TestApplySaysAllThatIsWrongWithItsCall(t *testing.T) {
 	got := netloom(t, "apply", "--ovn-nb", "embedded", "-o", "xml")
 	require.Equal(t, exitProblems, got.code)
 	require.Equal(t, "netloom: --manifests: expected a directory\n"+
-		"--ovn-nb: expected the address of a database: an embedded one ends with the command\n"+
+		"--ovn-nb: expected the address of a database; an embedded one only lasts as long as the command\n"+
 		"--output: \"xml\": expected table, json or yaml\n", got.errout)
 	require.Empty(t, got.out)
 
@@ -276,7 +276,7 @@ func TestSettingsArePrintedAndChecked(t *testing.T) {
 	require.NoError(t, yaml.Unmarshal([]byte(got.out), &settings))
 	require.Equal(t, "5s", settings["retry-max"])
 
-	require.Equal(t, outcome{exitOK, "the configuration is good\n", ""},
+	require.Equal(t, outcome{exitOK, "the configuration is valid\n", ""},
 		netloom(t, "run", "--ovn-nb", "embedded", "--manifests", "x", "--check-config"))
 
 	got = netloom(t, "run", "--owner", "A B", "--retry-min", "soon", "--max-delete-fraction", "7", "--check-config")

@@ -24,7 +24,7 @@ type manifestsFlag struct {
 // bindManifests gives a command the flag -f.
 func bindManifests(cmd *cobra.Command) *manifestsFlag {
 	f := &manifestsFlag{}
-	cmd.Flags().StringVarP(&f.path, "filename", "f", "", "directory of manifests, a file, or - for the standard input")
+	cmd.Flags().StringVarP(&f.path, "filename", "f", "", "directory of manifests, a file, or - for standard input")
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json") // it fails only for a flag that is not there
 	return f
 }
@@ -41,12 +41,12 @@ func bindSources(cmd *cobra.Command) *manifestsFlag {
 func (f *manifestsFlag) source(cmd *cobra.Command) (daemon.Offline, error) {
 	switch {
 	case f.path != "" && (f.server != "" || f.kubeconfig != ""):
-		return daemon.Offline{}, errors.New("-f, --server and --kubeconfig: expected one of them")
+		return daemon.Offline{}, errors.New("-f, --server and --kubeconfig: expected only one of them")
 	case f.path != "":
 		return daemon.Offline{Path: f.path, Stdin: cmd.InOrStdin()}, nil
 	case !f.given():
-		return daemon.Offline{}, errors.New("-f: expected a directory of manifests, a file, or - for the standard input;" +
-			" --server asks a daemon, --kubeconfig reads a cluster")
+		return daemon.Offline{}, errors.New("-f: expected a directory of manifests, a file, or - for standard input;" +
+			" or use --server for a running daemon, --kubeconfig for a cluster")
 	}
 	if f.fetched == nil {
 		var err error

@@ -21,7 +21,7 @@ type outputFlag struct {
 // bindOutput gives a command the flag -o. The first form is the default.
 func bindOutput(cmd *cobra.Command, forms ...string) *outputFlag {
 	f := &outputFlag{forms: forms}
-	cmd.Flags().StringVarP(&f.form, "output", "o", forms[0], "form of the answer: "+f.list())
+	cmd.Flags().StringVarP(&f.form, "output", "o", forms[0], "output format: "+f.list())
 	complete(cmd, "output", forms...)
 	return f
 }

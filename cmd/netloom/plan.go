@@ -20,15 +20,15 @@ import (
 func newPlan() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan --ovn-nb ADDR",
-		Short: "Show what would be written, and what it costs the data plane",
-		Long: `plan shows the operations that would make a database agree with a directory of manifests, or with a cluster, and about
-how many OpenFlow flows the policies then cost the nodes. It writes nothing. With --from and --to, or with -f and
---with or --without, no database is needed: the plan is the step from one state of the manifests to another.
+		Short: "Show what would be written, and its cost in the data plane",
+		Long: `Show the operations that would sync a database with a directory of manifests, or with a cluster, and estimate the number of
+OpenFlow flows on the nodes. Nothing is written. With --from and --to, or with -f and --with or --without, no database is
+needed: the plan is the difference between two states of the manifests.
 
-With --server a running daemon makes the plans, for its database and for each gateway of SD-WAN: it reads the devices, one
-after the other, which takes what they take. Gateways are planned for in no other way.
+With --server, show the plans of a running daemon, for its database and for each SD-WAN device. The daemon reads the devices
+one after the other. Plans for devices are only available with --server.
 
-It exits with 0 when there is nothing to write, with 2 when there is, and with 1 when it cannot tell.` + coverageHelp,
+Exit with 0 if there is nothing to write, with 2 if there is, and with 1 on an error.` + coverageHelp,
 		Example: `  netloom plan -f ./policies --ovn-nb unix:/var/run/ovn/ovnnb_db.sock
   netloom plan --kubeconfig ~/.kube/config --ovn-nb tcp:10.0.0.1:6641
   netloom plan -f examples --without networkpolicy/shop/db
@@ -40,7 +40,7 @@ It exits with 0 when there is nothing to write, with 2 when there is, and with 1
 	states := bindStates(cmd)
 	output := bindOutput(cmd, "table", "json", "yaml")
 	strict := bindStrict(cmd)
-	server := cmd.Flags().String("server", "", "ask the daemon at this address what it would have to write, to gateways too")
+	server := cmd.Flags().String("server", "", "show the plans of a running daemon at this address, including those for SD-WAN devices")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *server != "" {
 			if err := errors.Join(output.check(), aloneWithServer(cmd)); err != nil {
@@ -71,7 +71,7 @@ It exits with 0 when there is nothing to write, with 2 when there is, and with 1
 func aloneWithServer(cmd *cobra.Command) error {
 	for _, name := range []string{"filename", "with", "without", "from", "to", "ovn-nb", "kubeconfig", "manifests"} {
 		if cmd.Flags().Changed(name) {
-			return fmt.Errorf("--server and --%s: expected one of them", name)
+			return fmt.Errorf("--server and --%s: expected only one of them", name)
 		}
 	}
 	return nil
@@ -125,7 +125,7 @@ func makePlan(cmd *cobra.Command, cfg *config.Config, states *statesFlag) (*plan
 // checkTarget says what is missing to look at a database.
 func checkTarget(cfg *config.Config) error {
 	if cfg.OVN.Embedded() {
-		return errors.New("--ovn-nb: expected the address of a database, or two states with -f and --with, or --from and --to")
+		return errors.New("--ovn-nb: expected the address of a database, or two states with -f and --with, or with --from and --to")
 	}
 	return nil
 }
@@ -201,7 +201,7 @@ func (r *planReport) costText() string {
 		text += fmt.Sprintf(" (%+d)", r.Cost.Flows[most]-r.Before.Flows[most])
 	}
 	if most == "" {
-		most = "the node of pods that name none"
+		most = "an unnamed node"
 	}
 	text += " on " + most
 	if len(nodes) > 1 {

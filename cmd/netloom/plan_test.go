@@ -19,7 +19,7 @@ func TestPlan(t *testing.T) {
 	require.Equal(t, exitDifference, got.code, got.errout)
 	require.Empty(t, got.errout)
 	require.Contains(t, got.out, "+ ACL shop/db-client-a ingress[0]  (NetworkPolicy/shop/db-client-a spec.ingress[0])\n")
-	require.Regexp(t, `\ncost: 4 ACLs, about \d+ flows on the node of pods that name none\n$`, got.out)
+	require.Regexp(t, `\ncost: 4 ACLs, about \d+ flows on an unnamed node\n$`, got.out)
 	require.Zero(t, server.Transactions(), "a plan writes nothing")
 
 	var report planReport

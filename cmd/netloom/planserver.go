@@ -22,7 +22,7 @@ func planOfServer(cmd *cobra.Command, server, form string, strict *strictFlag) e
 	}
 	var plans daemon.Plans
 	if err := json.Unmarshal(body, &plans); err != nil {
-		return fmt.Errorf("--server: it answers something else than plans: %w", err)
+		return fmt.Errorf("--server: the answer is not a list of plans: %w", err)
 	}
 	unknown := 0
 	var unprotected error
@@ -44,7 +44,7 @@ func planOfServer(cmd *cobra.Command, server, form string, strict *strictFlag) e
 	case err != nil:
 		return err
 	case unknown > 0:
-		return &exitError{exitProblems, fmt.Sprintf("%s of %d cannot be planned for", counted(unknown, "target"), len(plans.Targets))}
+		return &exitError{exitProblems, fmt.Sprintf("cannot plan for %s of %d", counted(unknown, "target"), len(plans.Targets))}
 	case unprotected != nil:
 		return unprotected
 	case !plans.Empty():

@@ -29,11 +29,11 @@ func TestPlanOfADaemon(t *testing.T) {
 	got = netloom(t, "plan", "--server", server.URL)
 	require.Equal(t, exitProblems, got.code)
 	require.Equal(t, "openwrt/site/cnf-0:\nerror: no route\novn:\nnothing to do\n", got.out)
-	require.Contains(t, got.errout, "1 target of 2 cannot be planned for")
+	require.Contains(t, got.errout, "cannot plan for 1 target of 2")
 
 	answer = `{"targets":[{"target":"ovn","plan":{"ops":[]}}]}`
 	require.Equal(t, exitOK, netloom(t, "plan", "--server", server.URL, "-o", "json").code)
-	require.Contains(t, netloom(t, "plan", "--server", server.URL, "-f", "x").errout, "expected one of them")
+	require.Contains(t, netloom(t, "plan", "--server", server.URL, "-f", "x").errout, "expected only one of them")
 	answer = `<html>`
-	require.Contains(t, netloom(t, "plan", "--server", server.URL).errout, "something else than plans")
+	require.Contains(t, netloom(t, "plan", "--server", server.URL).errout, "not a list of plans")
 }

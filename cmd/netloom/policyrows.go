@@ -75,9 +75,9 @@ func rowsText(rows []backends.PolicyRow, i ink) string {
 		}
 		t.add(r.Rule, fmt.Sprint(most), r.Action, r.Match)
 	}
-	text := "\nin OVN: " + counted(len(rows), "ACL") + ", beside those that isolate"
+	text := "\nin OVN: " + counted(len(rows), "ACL") + " in addition to those for isolation"
 	if nodes := slices.Collect(maps.Values(total)); len(nodes) > 0 {
-		text += fmt.Sprintf("; about %d flows on the node that bears most", slices.Max(nodes))
+		text += fmt.Sprintf("; about %d flows on the node with the most", slices.Max(nodes))
 	}
 	return text + "\n" + t.text("  ", i)
 }

@@ -22,20 +22,20 @@ func newProbe() *cobra.Command {
 	opts := &probeOptions{}
 	cmd := &cobra.Command{
 		Use:   "probe -f DIR 'SRC->DST:tcp/80'...",
-		Short: "Say whether A reaches B, by which rules, and what would change it",
-		Long: `probe judges connections by the policies of a directory of manifests: for each direction by which policy and rule, and
-what would have to change for the opposite verdict. A connection to a Service is judged by every endpoint that may be
-chosen.
+		Short: "Show whether A can reach B, and why",
+		Long: `Show whether the policies of a directory of manifests, a daemon or a cluster allow a connection: for each direction the
+policy and rule that decide, and what would have to change for the opposite verdict. For a connection to a Service, every
+endpoint that may be chosen is checked.
 
-SRC and DST are pods (NAMESPACE/NAME), addresses, node/NAME or, as DST, svc/NAMESPACE/NAME:PORT. A pod's name may be a
-pattern such as 'web-*' or a selector such as 'app=web', NAMESPACE may be '*': every pair is judged. The port is tcp/80,
-udp/53, sctp/9999, icmp, or tcp/NAME for a port that the destination names. Quote the probe, or the shell takes > for
-itself; --from, --to and --port say the same without quotes.
+SRC and DST are pods (NAMESPACE/NAME), addresses, node/NAME or, as DST, svc/NAMESPACE/NAME:PORT. The name of a pod may be a
+pattern such as 'web-*' or a selector such as 'app=web', and NAMESPACE may be '*': every pair is checked. The port is tcp/80,
+udp/53, sctp/9999, icmp, or tcp/NAME for a named port of the destination. Quote the probe because of the shell, or use
+--from, --to and --port.
 
--o wide tells the rows as well by which OVN decides, as "explain row" knows them; JSON and YAML always do.
+-o wide also shows the OVN rows that decide, for use with "explain row"; JSON and YAML always include them.
 
-It exits with 0 when everything is allowed, with 2 when something is not, and with 1 when it cannot tell. With --expect,
-0 says that every answer is the expected one.`,
+Exit with 0 if everything is allowed, with 2 if something is not, and with 1 on an error. With --expect, exit with 0 if
+every verdict is the expected one.`,
 		Example: `  netloom probe -f examples 'shop/web-0->shop/db-0:tcp/5432'
   netloom probe -f examples -n shop 'web-*->api-0:tcp/api' '203.0.113.7->web-0:80'
   netloom probe -f examples --from shop/web-0 --to shop/db-0 --port 5432 --expect deny`,
@@ -44,13 +44,13 @@ It exits with 0 when everything is allowed, with 2 when something is not, and wi
 	manifests := bindSources(cmd)
 	output := bindOutput(cmd, "table", "wide", "json", "yaml")
 	flags := cmd.Flags()
-	flags.StringVarP(&opts.where.Namespace, "namespace", "n", "", "namespace of pods and services that name none")
+	flags.StringVarP(&opts.where.Namespace, "namespace", "n", "", "namespace of pods and Services without one")
 	flags.StringVar(&opts.where.Node, "node", "", "node where connections from outside enter the network")
-	flags.StringVar(&opts.where.Network, "network", "", "logical network to ask in (default: that of the service, or the default one)")
+	flags.StringVar(&opts.where.Network, "network", "", "logical network of the connection (default: that of the Service, or the default network)")
 	flags.StringVar(&opts.from, "from", "", "source, instead of SRC")
 	flags.StringVar(&opts.to, "to", "", "destination, instead of DST")
-	flags.StringVar(&opts.port, "port", "", "port, instead of the one behind DST")
-	flags.StringVar(&opts.expect, "expect", "", "exit with 0 when every verdict is this one: allow, deny or refuse")
+	flags.StringVar(&opts.port, "port", "", "port, instead of the one in DST")
+	flags.StringVar(&opts.expect, "expect", "", "exit with 0 if every verdict is this one: allow, deny or refuse")
 	complete(cmd, "expect", string(query.Allow), string(query.Deny), string(query.Refuse))
 	completeObjects(cmd, manifests, "from", query.KindPod)
 	completeObjects(cmd, manifests, "to", query.KindPod, query.KindService, query.KindNode)
@@ -95,9 +95,9 @@ func (o *probeOptions) questions(args []string) ([]query.Question, error) {
 		}
 		out, faults = append(out, q), append(faults, err)
 	case o.from != "" || o.to != "" || o.port != "":
-		faults = append(faults, errors.New("--from, --to and --port belong together"))
+		faults = append(faults, errors.New("--from, --to and --port must be used together"))
 	case len(args) == 0:
-		faults = append(faults, errors.New("which connection? Say one, such as 'shop/web-0->shop/db-0:tcp/5432'"))
+		faults = append(faults, errors.New("expected a connection, such as 'shop/web-0->shop/db-0:tcp/5432'"))
 	}
 	switch query.Verdict(o.expect) {
 	case "", query.Allow, query.Deny, query.Refuse:

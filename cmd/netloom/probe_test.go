@@ -75,11 +75,11 @@ func TestProbe(t *testing.T) {
 			"all that is wrong with a call",
 			[]string{"shop/web-", "--from", "a/b", "-o", "xml", "--expect", "maybe"},
 			exitProblems, nil,
-			"netloom: \"shop/web-\": expected SRC->DST:tcp/80; quote it, or the shell takes > for itself\n" +
-				"--from, --to and --port belong together\n--expect: \"maybe\": expected allow, deny or refuse\n" +
+			"netloom: \"shop/web-\": expected SRC->DST:tcp/80; quote it because of the shell\n" +
+				"--from, --to and --port must be used together\n--expect: \"maybe\": expected allow, deny or refuse\n" +
 				"--output: \"xml\": expected table, wide, json or yaml\n",
 		},
-		{"nothing asked", nil, exitProblems, nil, "netloom: which connection? Say one, such as 'shop/web-0->shop/db-0:tcp/5432'\n"},
+		{"nothing asked", nil, exitProblems, nil, "netloom: expected a connection, such as 'shop/web-0->shop/db-0:tcp/5432'\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := netloom(t, append([]string{"probe", "-f", exampleDir}, tc.args...)...)
@@ -132,8 +132,8 @@ func TestManifestsMayBeAFile(t *testing.T) {
 	require.Equal(t, exitProblems, got.code)
 	require.Contains(t, got.errout, "netloom: read manifests: ")
 	got = netloom(t, "probe", "shop/web-0->shop/db-0:5432")
-	require.Equal(t, "netloom: -f: expected a directory of manifests, a file, or - for the standard input; "+
-		"--server asks a daemon, --kubeconfig reads a cluster\n", got.errout)
+	require.Equal(t, "netloom: -f: expected a directory of manifests, a file, or - for standard input; "+
+		"or use --server for a running daemon, --kubeconfig for a cluster\n", got.errout)
 }
 
 func TestShellsCompleteObjects(t *testing.T) {

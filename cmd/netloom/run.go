@@ -14,24 +14,23 @@ func newRun() *cobra.Command {
 	var printConfig, checkConfig bool
 	cmd := &cobra.Command{
 		Use:   "run",
-		Short: "Keep an OVN Northbound database in agreement with the NetworkPolicies of a cluster or a directory",
-		Long: `run watches NetworkPolicies, Pods, Namespaces and Nodes and keeps the database in agreement until it is told to stop.
-It writes nothing before everything has been listed, touches no row that is not its own, and leaves the database as it
-is when it ends.
+		Short: "Keep an OVN Northbound database in sync with the NetworkPolicies of a cluster or a directory",
+		Long: `Watch NetworkPolicies, Services, Pods, Namespaces and Nodes and keep the database in sync until interrupted. Nothing is
+written until everything has been listed. Rows of other owners are never changed, and all rows stay in the database when
+netloom exits.
 
-With --sdewan it also configures the OpenWRT network functions of the cluster, as its SD-WAN resources say, and writes their
-status. Without --ovn-nb it does that alone.
+With --sdewan, also configure the CNFs of the cluster, which are pods that run OpenWRT, from its SD-WAN resources, and write
+the status of the resources. --ovn-nb is then optional.
 
-With --webhook-listen it also answers the admission reviews of the cluster, as netloom webhook does by itself. Neither waits for
-the other.
+With --webhook-listen, also answer the admission reviews of the cluster, like netloom webhook.
 
-With --leader-elect several may run on one cluster: one of them holds a Lease and writes, the others stand by and take over.
+With --leader-elect, several replicas can run for one cluster: the leader has a Lease and writes, the others are on standby.
 
-Settings come from flags, from NETLOOM_… variables and from a file; docs/config.md lists them.`,
+Settings come from flags, NETLOOM_… environment variables and a file; docs/config.md lists them.`,
 		Example: `  netloom run --ovn-nb tcp:10.0.0.1:6641,tcp:10.0.0.2:6641,tcp:10.0.0.3:6641      # in a cluster
   netloom run --kubeconfig ~/.kube/config --ovn-nb unix:/var/run/ovn/ovnnb_db.sock
-  netloom run --manifests ./policies --ovn-nb embedded                            # with nothing installed
-  netloom run --sdewan                                                            # SD-WAN alone`,
+  netloom run --manifests ./policies --ovn-nb embedded                            # without a cluster or OVN
+  netloom run --sdewan                                                            # only SD-WAN`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := loadConfig(cmd)
@@ -42,15 +41,15 @@ Settings come from flags, from NETLOOM_… variables and from a file; docs/confi
 			case printConfig:
 				return cfg.Print(cmd.OutOrStdout())
 			case checkConfig:
-				_, err := fmt.Fprintln(cmd.OutOrStdout(), "the configuration is good")
+				_, err := fmt.Fprintln(cmd.OutOrStdout(), "the configuration is valid")
 				return err
 			}
 			return runDaemon(cmd, cfg)
 		},
 	}
 	bindConfig(cmd)
-	cmd.Flags().BoolVar(&printConfig, "print-config", false, "print every setting and where it came from, and end")
-	cmd.Flags().BoolVar(&checkConfig, "check-config", false, "check the settings, and end")
+	cmd.Flags().BoolVar(&printConfig, "print-config", false, "print every setting and where it came from, and exit")
+	cmd.Flags().BoolVar(&checkConfig, "check-config", false, "check the settings, and exit")
 	return cmd
 }
 
@@ -63,6 +62,6 @@ func runDaemon(cmd *cobra.Command, cfg *config.Config) error {
 	defer d.Close()
 	log.WithField("version", version.Current().Version).Info("netloom is starting")
 	err = d.Run(cmd.Context())
-	log.Info("netloom has stopped; the targets stay as they are")
+	log.Info("netloom has stopped; targets are left unchanged")
 	return err
 }

@@ -81,8 +81,8 @@ func sarifOf(problems []query.Problem) *sarifLog {
 		Name: "netloom", Version: version.Current().Version,
 		Rules: []sarifDescriptor{{
 			ID:               sarifRule,
-			ShortDescription: sarifText{"A manifest is not understood"},
-			FullDescription:  sarifText{"What is not understood allows nothing: the pods that it concerns may be cut off."},
+			ShortDescription: sarifText{"A manifest has a problem"},
+			FullDescription:  sarifText{"A field that cannot be understood allows nothing: traffic of the affected pods may be denied."},
 		}},
 	}
 	for _, p := range problems {

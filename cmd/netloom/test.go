@@ -22,18 +22,18 @@ func newTest() *cobra.Command {
 	var quiet bool
 	cmd := &cobra.Command{
 		Use:   "test -f DIR EXPECTATIONS...",
-		Short: "Hold policies against a file of expectations, like a unit test",
-		Long: `test reads expectations, such as "the web tier reaches the API", and says of each whether the policies of a directory of
-manifests meet it, and of those that fail why. docs/commands/test.md tells what a file of expectations says.
+		Short: "Test policies with a file of expectations",
+		Long: `Check expectations, such as "the web tier reaches the API", against the policies of a directory of manifests, a daemon or a
+cluster, and explain those that fail. docs/commands/test.md describes the file of expectations.
 
-It exits with 0 when all are met, and with 1 when one is not or cannot be judged.`,
+Exit with 0 if all are met, and with 1 if one is not or cannot be evaluated.`,
 		Example: `  netloom test -f examples examples/expectations.yaml
   netloom test -f policies -o junit tests/*.yaml > report.xml`,
 		Args: cobra.ArbitraryArgs,
 	}
 	manifests := bindSources(cmd)
 	output := bindOutput(cmd, "table", "json", "yaml", "junit")
-	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "leave out of the table what is met")
+	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "omit expectations that are met from the table")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		files, err := readExpectations(args)
 		if err := errors.Join(err, output.check()); err != nil {
@@ -66,7 +66,7 @@ It exits with 0 when all are met, and with 1 when one is not or cannot be judged
 // readExpectations reads every file and reports all that is wrong with them.
 func readExpectations(paths []string) ([]*query.Expectations, error) {
 	if len(paths) == 0 {
-		return nil, errors.New("which expectations? Name a file: docs/commands/test.md tells what it says")
+		return nil, errors.New("expected a file of expectations; docs/commands/test.md describes its format")
 	}
 	var files []*query.Expectations
 	var faults []error
@@ -118,7 +118,7 @@ func checkedText(all []checked, quiet bool, i ink) string {
 			}
 		}
 	}
-	total := fmt.Sprintf("%d met, %d not, %d connections judged", passed, failed, connections)
+	total := fmt.Sprintf("%d passed, %d failed, %d connections checked", passed, failed, connections)
 	if failed == 0 {
 		total = i.good(total)
 	} else {
@@ -132,13 +132,13 @@ func checkedText(all []checked, quiet bool, i ink) string {
 func (w *answerWriter) failure(r *query.Result) {
 	w.line("%s  %s", w.ink.bad("FAIL"), w.ink.bold(r.Name))
 	if r.Error != "" {
-		w.line("      cannot be judged: %s", r.Error)
+		w.line("      cannot be evaluated: %s", r.Error)
 		return
 	}
 	if r.Name != r.Text {
 		w.line("      %s", r.Text)
 	}
-	w.line("      expected %s, but otherwise in %d of %s:", r.Expect, r.Wrong, counted(r.Answers, "answer"))
+	w.line("      expected %s, but not in %d of %s:", r.Expect, r.Wrong, counted(r.Answers, "answer"))
 	for i := range r.Failures {
 		for line := range strings.Lines(verdictText(&r.Failures[i], w.ink)) {
 			w.line("      %s", strings.TrimRight(line, "\n"))

@@ -21,8 +21,8 @@ func TestTest(t *testing.T) {
 	require.Equal(t, exitOK, got.code, got.out)
 	require.Empty(t, got.errout, "expectations beside manifests are no problem")
 	require.Contains(t, got.out, "pass  only the API reaches the database\n")
-	require.Contains(t, got.out, "7 met, 0 not, 62 connections judged\n")
-	require.Equal(t, "7 met, 0 not, 62 connections judged\n", netloom(t, "test", "-q", "-f", exampleDir, good).out)
+	require.Contains(t, got.out, "7 passed, 0 failed, 62 connections checked\n")
+	require.Equal(t, "7 passed, 0 failed, 62 connections checked\n", netloom(t, "test", "-q", "-f", exampleDir, good).out)
 
 	bad := filepath.Join(t.TempDir(), "bad.yaml")
 	write(t, filepath.Dir(bad), "bad.yaml", `
@@ -36,12 +36,12 @@ expectations:
 	require.Equal(t, "netloom: 2 of 10 expectations are not met\n", got.errout)
 	require.Contains(t, got.out, `FAIL  is <wrong>
       shop/api-0 -> shop/db-0 5432 deny
-      expected deny, but otherwise in 1 of 1 answer:
+      expected deny, but not in 1 of 1 answer:
       allow   shop/api-0 -> shop/db-0 tcp/5432
         egress   allow   NetworkPolicy/shop/api spec.egress[0]
         ingress  allow   NetworkPolicy/shop/db spec.ingress[0]
 FAIL  is a typo
-      cannot be judged: to pod shop/db-1: not found; did you mean shop/db-0`)
+      cannot be evaluated: to pod shop/db-1: not found; did you mean shop/db-0`)
 
 	var files struct{ Files []checked }
 	require.NoError(t, json.Unmarshal([]byte(netloom(t, "test", "-f", exampleDir, "-o", "json", good, bad).out), &files))
@@ -72,7 +72,7 @@ func TestTestSaysAllThatIsWrongWithItsFiles(t *testing.T) {
 		require.Contains(t, got.errout, want)
 	}
 	got = netloom(t, "test", "-f", exampleDir)
-	require.Equal(t, "netloom: which expectations? Name a file: docs/commands/test.md tells what it says\n", got.errout)
+	require.Equal(t, "netloom: expected a file of expectations; docs/commands/test.md describes its format\n", got.errout)
 }
 
 // BenchmarkTestCommand is 500 expectations over 200 policies and 1000 pods, from the files on. Every second one is that
@@ -104,7 +104,7 @@ func BenchmarkTestCommand(b *testing.B) {
 		root.SetOut(&out)
 		root.SetArgs([]string{"test", "-f", dir, filepath.Join(dir, "expectations.txt")})
 		require.NoError(b, root.ExecuteContext(b.Context()), out.String())
-		require.Contains(b, out.String(), "500 met, 0 not, 500 connections judged")
+		require.Contains(b, out.String(), "500 passed, 0 failed, 500 connections checked")
 	}
 	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N), "s/run")
 }

@@ -21,13 +21,12 @@ type translation struct {
 func newTranslate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "translate -f DIR|FILE|-",
-		Short: "Show what manifests mean, and what in them is wrong",
-		Long: `translate reads manifests and shows what they ask of a network: whom each policy isolates and what its rules allow, what
-the addresses of each Service lead to, which gateways there are and what SD-WAN resources ask of them, and every problem
-with its file and line. It is made for the CI of a repository of policies: -o sarif and -o junit are reports of the
-problems alone. Secrets that stand in resources are never shown.
+		Short: "Show what manifests mean, and their problems",
+		Long: `Show what manifests mean for the network: the pods that each policy isolates and what its rules allow, the endpoints behind
+the addresses of each Service, the SD-WAN devices and their configuration, and every problem with its file and line. For the
+CI of a repository of policies, -o sarif and -o junit report only the problems. Secrets in resources are never shown.
 
-It exits with 0 when everything is understood, with 3 when there are problems, and with 1 when nothing can be read.`,
+Exit with 0 if there are no problems, with 3 if there are, and with 1 if nothing can be read.`,
 		Example: `  netloom translate -f policies
   kubectl get networkpolicies,pods,namespaces -A -o yaml | netloom translate -f -
   netloom translate -f policies -o sarif > netloom.sarif`,
@@ -78,7 +77,7 @@ func printTranslation(w io.Writer, form, path string, t *translation) error {
 	case "yaml", "json":
 		return printData(w, form, t)
 	default:
-		return errors.New("no such form: " + form)
+		return errors.New("unknown output format: " + form)
 	}
 }
 
@@ -97,7 +96,7 @@ func translationText(d *query.Intents, i ink) string {
 		}
 		origin, direction, count := p.Origin, p.Direction, strconv.Itoa(pods)
 		if len(p.Rules) == 0 {
-			policies.add(origin, direction, count, "none", "nobody")
+			policies.add(origin, direction, count, "none", "none")
 		}
 		for k := range p.Rules {
 			r := &p.Rules[k]
@@ -129,7 +128,7 @@ func translationText(d *query.Intents, i ink) string {
 		}
 	}
 	if len(parts) == 0 {
-		return "no policies and no services: everything is allowed\n"
+		return "no policies and no Services: everything is allowed\n"
 	}
 	return strings.Join(parts, "\n")
 }

@@ -19,7 +19,7 @@ func TestTranslate(t *testing.T) {
 	require.Equal(t, exitOK, got.code)
 	require.Empty(t, got.errout)
 	require.Regexp(t, `(?m)^NetworkPolicy/shop/db +ingress +1 +tcp/5432 +pods app=api in namespace shop \(2\)$`, got.out)
-	require.Regexp(t, `(?m)^NetworkPolicy/shop/default-deny +egress +5 +none +nobody$`, got.out)
+	require.Regexp(t, `(?m)^NetworkPolicy/shop/default-deny +egress +5 +none +none$`, got.out)
 	require.Regexp(t, `(?m)^NetworkPolicy/shop/api +ingress +1 of 2 +tcp/9000 +pods app=web in namespace shop \(2\)$`, got.out)
 	require.Regexp(t, `(?m)^NetworkPolicy/shop/web +ingress +2 of 2 +tcp/8080 +0.0.0.0/0 except 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, ::/0 except fc00::/7$`, got.out)
 
@@ -30,7 +30,7 @@ func TestTranslate(t *testing.T) {
 	require.Len(t, fromJSON.Intents.Policies, 11)
 	require.NotNil(t, fromJSON.Problems)
 
-	require.Equal(t, "no policies and no services: everything is allowed\n", netloom(t, "translate", "-f", t.TempDir()).out)
+	require.Equal(t, "no policies and no Services: everything is allowed\n", netloom(t, "translate", "-f", t.TempDir()).out)
 	got = netloom(t, "translate", "-f", filepath.Join(t.TempDir(), "none"))
 	require.Equal(t, exitProblems, got.code)
 	got = netloom(t, "translate", "-f", exampleDir, "-o", "xml")

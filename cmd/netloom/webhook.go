@@ -18,16 +18,16 @@ import (
 func newWebhook() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "webhook",
-		Short: "Answer the admission reviews of a cluster: who may write which SD-WAN object, and what looks wrong",
-		Long: `webhook answers a cluster's admission reviews until it is told to stop. It refuses writes of SD-WAN objects in buckets that no
-role grants to the user, a second workload for a CNF and changed labels, and warns of references to what is not there, keys in
-clear, and NetworkPolicies that select nobody. docs/admission.md tells what is looked at, and deploy/ has the manifests.
+		Short: "Answer the admission reviews of a cluster for SD-WAN objects and NetworkPolicies",
+		Long: `Answer a cluster's admission reviews until interrupted. Deny writes of SD-WAN objects in buckets that no role grants to the
+user, a second workload for a CNF, and changed labels. Warn about references to missing objects, unencrypted keys, and
+NetworkPolicies that select no pod. docs/admission.md describes the checks, and deploy/ has the manifests.
 
-Its certificate comes from files, which are read again when they change, or it makes one itself, keeps it in a Secret, has the
-API server trust it, and renews it.
+The certificate comes from files, which are read again when they change. Otherwise the webhook creates one, stores it in a
+Secret, configures the API server to trust it, and renews it.
 
-netloom run answers the same reviews beside all else that it does. Its settings webhook-… are the flags here, and the same
-variables NETLOOM_WEBHOOK_… and the same file are read.`,
+netloom run --webhook-listen answers the same reviews. Its settings webhook-… are the flags of this command; the same
+NETLOOM_WEBHOOK_… variables and the same file are read.`,
 		Example: `  netloom webhook --tls-secret netloom-system/netloom-webhook --tls-service netloom-system/netloom-webhook
   netloom webhook --kubeconfig ~/.kube/config --tls-cert tls.crt --tls-key tls.key --dependencies deny`,
 		Args: cobra.NoArgs,

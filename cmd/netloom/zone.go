@@ -23,5 +23,5 @@ func (zoneRefusal) Type() string { return "string" }
 
 // Set implements pflag.Value.
 func (zoneRefusal) Set(string) error {
-	return errors.New("the answer is for all nodes at once: one node enforces half of a connection only; leave it away")
+	return errors.New("not supported: the answer covers all nodes, and one node enforces only one side of a connection")
 }

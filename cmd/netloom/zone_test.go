@@ -64,6 +64,6 @@ func TestQuestionsAreForAllNodes(t *testing.T) {
 		got := netloom(t, append(args, "--zone-node", "n1")...)
 		require.Equal(t, exitProblems, got.code, args)
 		require.Contains(t, got.errout, "--zone-node", args)
-		require.Contains(t, got.errout, "the answer is for all nodes at once", args)
+		require.Contains(t, got.errout, "the answer covers all nodes", args)
 	}
 }

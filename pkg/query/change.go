@@ -24,13 +24,13 @@ func (inv *Inventory) change(c *connection, egress, ingress *Side) []string {
 		if side.party.Key == (intent.Key{}) && len(inv.byAddr[side.party.Addr]) == 0 {
 			continue
 		}
-		d, what := side.direction.String(), side.of+" "+side.peer+" at "+portText(&c.Flow)
+		d, what := side.direction.String(), side.of+" "+side.peer+" on "+portText(&c.Flow)
 		switch {
 		case egress.Verdict == Allow && ingress.Verdict == Allow:
 			lines = append(lines, closing(side.Side, d, side.subject, what))
 		case side.Verdict == Deny:
 			policies := append(slices.Clone(side.IsolatedBy), "another policy that selects it")
-			lines = append(lines, fmt.Sprintf("%s of %s needs a rule %s, in %s", d, side.subject, what, joinOr(policies)))
+			lines = append(lines, fmt.Sprintf("%s of %s: add a rule %s in %s", d, side.subject, what, joinOr(policies)))
 		}
 	}
 	return lines
@@ -39,20 +39,20 @@ func (inv *Inventory) change(c *connection, egress, ingress *Side) []string {
 // closing says how a direction that allows a connection would come to deny it.
 func closing(s *Side, direction, subject, what string) string {
 	if len(s.IsolatedBy) == 0 {
-		return fmt.Sprintf("%s of %s: no policy selects it; one that does, and has no rule %s, would cut it",
+		return fmt.Sprintf("%s of %s: add a policy that selects it and has no rule %s",
 			direction, subject, what)
 	}
 	rules := make([]string, len(s.AllowedBy))
 	for i, r := range s.AllowedBy {
 		if strings.HasPrefix(r.Policy, "Node/") {
-			return fmt.Sprintf("%s of %s: nothing can cut it: a node always reaches its own pods", direction, subject)
+			return fmt.Sprintf("%s of %s: cannot be denied, because a node can always reach its own pods", direction, subject)
 		}
 		rules[i] = r.String()
 	}
 	if len(rules) == 1 {
-		return fmt.Sprintf("%s of %s: %s would have to go", direction, subject, rules[0])
+		return fmt.Sprintf("%s of %s: remove %s", direction, subject, rules[0])
 	}
-	return fmt.Sprintf("%s of %s: %s would all have to go", direction, subject, joinAnd(rules))
+	return fmt.Sprintf("%s of %s: remove all of %s", direction, subject, joinAnd(rules))
 }
 
 // changeOfService says what would have to change for a service to send a flow on.
@@ -60,9 +60,9 @@ func changeOfService(f *intent.Flow, b *intent.Balanced) []string {
 	service := b.LoadBalancer.Origin.String()
 	switch b.Outcome {
 	case intent.Refused:
-		return []string{service + " has no endpoint: it needs a pod that is ready"}
+		return []string{service + " has no endpoint: add a pod that is ready"}
 	case intent.Unserved:
-		at := "the node where the connection enters, which is not known"
+		at := "the node where the connection enters, which is unknown"
 		switch {
 		case b.Frontend.Locality == intent.NodeOfFrontend:
 			at = "node " + b.Frontend.Node
@@ -70,11 +70,11 @@ func changeOfService(f *intent.Flow, b *intent.Balanced) []string {
 			at = "node " + f.Node
 		}
 		if len(b.Frontend.Backends) == 0 {
-			return []string{service + " has no endpoint: it needs a pod that is ready"}
+			return []string{service + " has no endpoint: add a pod that is ready"}
 		}
-		return []string{service + " keeps to the endpoints of one node: it needs one on " + at}
+		return []string{service + " uses only endpoints on one node: add one on " + at}
 	case intent.Barred:
-		return []string{fmt.Sprintf("loadBalancerSourceRanges of %s would have to contain %s", service, f.Src.Addr)}
+		return []string{fmt.Sprintf("add %s to loadBalancerSourceRanges of %s", f.Src.Addr, service)}
 	case intent.SentOn:
 	}
 	return nil

@@ -46,7 +46,7 @@ func (inv *Inventory) ends(text, namespace string) ([]end, error) {
 		return []end{e}, err
 	}
 	if kind == KindPolicy {
-		return nil, fmt.Errorf("%s: a policy is no end of a connection: expected a pod, a service, a node or an address", text)
+		return nil, fmt.Errorf("%s: a policy cannot be an end of a connection: expected a pod, a Service, a node or an address", text)
 	}
 	if !strings.Contains(rest, "/") {
 		if namespace == "" {
@@ -121,7 +121,7 @@ func (inv *Inventory) pod(name string) (end, error) {
 	ns, short, _ := strings.Cut(name, "/")
 	if e, ok := inv.state.View.Endpoint(inv.key(ns, short)); ok {
 		if len(e.AllAddrs()) == 0 {
-			return end{}, fmt.Errorf("pod %s has no address: its manifest needs status.podIPs that no newer pod has", name)
+			return end{}, fmt.Errorf("pod %s has no address: its manifest needs status.podIPs that no newer pod uses", name)
 		}
 		return inv.endpoint(e), nil
 	}
@@ -130,16 +130,16 @@ func (inv *Inventory) pod(name string) (end, error) {
 	case p == nil:
 		return end{}, notFound(KindPod, name, inv.Names(KindPod))
 	case p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed:
-		return end{}, fmt.Errorf("pod %s has finished (%s): it sends and receives nothing", name, p.Status.Phase)
+		return end{}, fmt.Errorf("pod %s has finished (%s) and has no connections", name, p.Status.Phase)
 	}
 	out := end{name: name, kind: KindPod, node: p.Spec.NodeName, addrs: podAddrs(p)}
 	if len(out.addrs) == 0 {
 		out.addrs = inv.nodes[p.Spec.NodeName]
 	}
 	if len(out.addrs) == 0 {
-		return end{}, fmt.Errorf("pod %s is on the host network of a node whose addresses are not known", name)
+		return end{}, fmt.Errorf("pod %s is on the host network of a node whose addresses are unknown", name)
 	}
-	out.note = "on the host network: policies see node " + p.Spec.NodeName
+	out.note = "on the host network: for policies it is node " + p.Spec.NodeName
 	return out, nil
 }
 
@@ -183,7 +183,7 @@ func (inv *Inventory) address(a netip.Addr) end {
 		for i, e := range holders {
 			names[i] = e.Key.String()
 		}
-		out.note = "the address of pods " + joinAnd(names) + ": the policies of all of them count"
+		out.note = "the address of pods " + joinAnd(names) + ": the policies of all of them apply"
 	case out.node != "":
 		out.note = "an address of node " + out.node
 	}

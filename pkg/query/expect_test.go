@@ -88,14 +88,14 @@ func TestFaultsOfExpectations(t *testing.T) {
 		},
 		{
 			"all at once", "expectations: [{to: [''], ports: gre/1, expect: alow}, {from: a/b, to: c/d}]",
-			`expectations[0].from: expected a pod, a pattern, a node, a service or an address
-expectations[0].to: expected a pod, a pattern, a node, a service or an address
+			`expectations[0].from: expected a pod, a pattern, a node, a Service or an address
+expectations[0].to: expected a pod, a pattern, a node, a Service or an address
 expectations[0].ports: port "gre/1": expected tcp/80, udp/53, sctp/9999, tcp/NAME or icmp
 expectations[0].expect: "alow": expected allow, deny or refuse
 expectations[1].expect: "": expected allow, deny or refuse`,
 		},
 		{"an unknown field", "expectations: [{form: a/b}]", `unknown field "expectations[0].form"`},
-		{"a list where words are", "expectations: [{from: [[a]]}]", `[["a"]]: expected a word or a list of words`},
+		{"a list where words are", "expectations: [{from: [[a]]}]", `[["a"]]: expected a string or a list of strings`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := query.ParseExpectations([]byte(tc.text))

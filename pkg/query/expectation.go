@@ -51,7 +51,7 @@ func (w *Words) UnmarshalJSON(text []byte) error {
 		if json.Unmarshal(raw, &word) != nil {
 			var number json.Number
 			if err := json.Unmarshal(raw, &number); err != nil {
-				return fmt.Errorf("%s: expected a word or a list of words", text)
+				return fmt.Errorf("%s: expected a string or a list of strings", text)
 			}
 			word = number.String()
 		}
@@ -116,7 +116,7 @@ func (e *Expectation) faults() []string {
 		words Words
 	}{{"from", e.From}, {"to", e.To}} {
 		if len(f.words) == 0 || slices.Contains(f.words, "") {
-			out = append(out, f.name+": expected a pod, a pattern, a node, a service or an address")
+			out = append(out, f.name+": expected a pod, a pattern, a node, a Service or an address")
 		}
 	}
 	for _, p := range e.Ports {

@@ -41,7 +41,7 @@ func (inv *Inventory) explain(text, namespace string) (Explanation, error) {
 	}
 	if !ok || len(parts) != 3 || kind == KindNode {
 		return Explanation{}, fmt.Errorf("%q: expected networkpolicy/NAMESPACE/NAME, pod/NAMESPACE/NAME, service/NAMESPACE/NAME"+
-			" or the kind of an SD-WAN object that is there%s", text, nearOnly(text, inv.everyName()))
+			" or an existing SD-WAN object%s", text, nearOnly(text, inv.everyName()))
 	}
 	name := parts[1] + "/" + parts[2]
 	if !slices.Contains(inv.Names(kind), name) {

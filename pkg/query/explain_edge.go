@@ -72,7 +72,7 @@ func (inv *Inventory) edge(o *EdgeObject) *EdgeExplanation {
 		}
 	}
 	if len(out.Wants) == 0 {
-		out.Note = "it asks nothing of any gateway"
+		out.Note = "it has no configuration for any CNF"
 		return out
 	}
 	out.Scope = scope.String()

@@ -56,15 +56,15 @@ func (inv *Inventory) explainPod(name string) *PodExplanation {
 	if !ok {
 		p := inv.pods[name]
 		out.Node, out.Labels, out.Addresses = p.Spec.NodeName, p.Labels, texts(podAddrs(p))
-		out.Note = "it is on the host network: policies see its node " + p.Spec.NodeName
+		out.Note = "it is on the host network: for policies it is node " + p.Spec.NodeName
 		if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
-			out.Note = "it has finished: policies do not count it any more"
+			out.Note = "it has finished: policies do not apply to it any more"
 		}
 		return out
 	}
 	out.Node, out.Labels, out.Addresses = e.Node, e.Labels, texts(e.AllAddrs())
 	if len(e.AllAddrs()) == 0 {
-		out.Note = "it has no address yet: nobody can reach it, and what isolates it is in place"
+		out.Note = "it has no address yet and cannot be reached; its isolation is in place"
 	}
 	for _, p := range e.Ports {
 		out.Ports = append(out.Ports, fmt.Sprintf("%s %s/%d", p.Name, p.Protocol, p.Number))

@@ -47,7 +47,7 @@ func (inv *Inventory) explainPolicy(name string) *PolicyExplanation {
 }
 
 func policyRule(s *intent.Snapshot, r *intent.Rule) PolicyRule {
-	out := PolicyRule{Path: r.Path, Ports: r.Ports.Strings(), Peers: Members{Title: "anyone"}}
+	out := PolicyRule{Path: r.Path, Ports: r.Ports.Strings(), Peers: Members{Title: "any"}}
 	if r.Peer.Kind != intent.PeerAnyone {
 		out.Peers = membersOf(s.Set(r.Peer.Set))
 	}

@@ -73,15 +73,15 @@ func (inv *Inventory) serviceFrontend(
 func noFrontends(s *corev1.Service) string {
 	switch {
 	case s == nil:
-		return "it is not known"
+		return "it is unknown"
 	case s.Spec.Type == corev1.ServiceTypeExternalName:
-		return "it is a name for " + s.Spec.ExternalName
+		return "it is an alias for " + s.Spec.ExternalName
 	case s.Spec.ClusterIP == corev1.ClusterIPNone:
-		return "it is headless: its name stands for its pods"
+		return "it is headless: its name resolves to its pods"
 	case s.Spec.ClusterIP == "":
 		return "it has no address yet: its manifest needs spec.clusterIP"
 	default:
-		return "it is left to others, or another service has its addresses"
+		return "another proxy handles it, or another Service has its addresses"
 	}
 }
 

@@ -92,11 +92,11 @@ func spellReach(s *query.PodSide) []string {
 
 func TestExplainPodsThatPoliciesSeeOtherwise(t *testing.T) {
 	inv := query.NewInventory(stateOf(t, objectsOf(t, oddPods+denyAll)))
-	require.Equal(t, "it is on the host network: policies see its node n1", explain(t, inv, "pod/agent").Pod.Note)
-	require.Equal(t, "it has finished: policies do not count it any more", explain(t, inv, "pod/done").Pod.Note)
+	require.Equal(t, "it is on the host network: for policies it is node n1", explain(t, inv, "pod/agent").Pod.Note)
+	require.Equal(t, "it has finished: policies do not apply to it any more", explain(t, inv, "pod/done").Pod.Note)
 	require.Nil(t, explain(t, inv, "pod/done").Pod.Ingress)
 	pending := explain(t, inv, "pod/pending").Pod
-	require.Equal(t, "it has no address yet: nobody can reach it, and what isolates it is in place", pending.Note)
+	require.Equal(t, "it has no address yet and cannot be reached; its isolation is in place", pending.Note)
 	require.Empty(t, pending.Ingress.Reach)
 
 	dual := query.NewInventory(stateOf(t, objectsOf(t, dualPods)))
@@ -119,7 +119,7 @@ func TestExplainService(t *testing.T) {
 	require.Equal(t, "shop/db-1", local.Backends[0].Pod)
 	require.Equal(t, []string{"Service/shop/db"}, explain(t, inv, "pod/db-0").Pod.Services)
 
-	require.Equal(t, "it is headless: its name stands for its pods", explain(t, inv, "svc/headless").Service.Note)
+	require.Equal(t, "it is headless: its name resolves to its pods", explain(t, inv, "svc/headless").Service.Note)
 	require.Empty(t, explain(t, inv, "svc/headless").Service.Frontends)
 }
 
@@ -127,8 +127,8 @@ func TestExplainKnowsWhatIsMeant(t *testing.T) {
 	inv := query.NewInventory(examples(t))
 	for _, tc := range []struct{ text, err string }{
 		{"pod/shop/api", "pod shop/api: not found; did you mean shop/api-0 or shop/api-1?"},
-		{"policy/shop/web", `"policy/shop/web": expected networkpolicy/NAMESPACE/NAME, pod/NAMESPACE/NAME, service/NAMESPACE/NAME or the kind of an SD-WAN object that is there; did you mean networkpolicy/shop/web or service/shop/web?`},
-		{"node/node-a", `"node/node-a": expected networkpolicy/NAMESPACE/NAME, pod/NAMESPACE/NAME, service/NAMESPACE/NAME or the kind of an SD-WAN object that is there`},
+		{"policy/shop/web", `"policy/shop/web": expected networkpolicy/NAMESPACE/NAME, pod/NAMESPACE/NAME, service/NAMESPACE/NAME or an existing SD-WAN object; did you mean networkpolicy/shop/web or service/shop/web?`},
+		{"node/node-a", `"node/node-a": expected networkpolicy/NAMESPACE/NAME, pod/NAMESPACE/NAME, service/NAMESPACE/NAME or an existing SD-WAN object`},
 		{"svc/shop/dbs", "service shop/dbs: not found; did you mean shop/db?"},
 	} {
 		_, err := inv.Explain(tc.text, "")

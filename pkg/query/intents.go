@@ -140,11 +140,11 @@ func policyIntent(p *intent.Policy) PolicyIntent {
 func peerText(p intent.Peer) string {
 	switch p.Kind {
 	case intent.PeerAnyone:
-		return "anyone"
+		return "any"
 	case intent.PeerSet:
 		return string(p.Set)
 	case intent.PeerNobody:
-		return "nobody"
+		return "none"
 	default:
 		return "unknown"
 	}

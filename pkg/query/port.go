@@ -77,7 +77,7 @@ func (p port) of(e *end) (port, error) {
 		known = append(known, fmt.Sprintf("%s/%s (%d)", named.Protocol, named.Name, named.Number))
 	}
 	if len(known) == 0 {
-		return port{}, fmt.Errorf("%s names no port: give the number instead of %s", e.name, p)
+		return port{}, fmt.Errorf("%s has no named ports: use a number instead of %s", e.name, p)
 	}
 	return port{}, fmt.Errorf("%s has no port %s: it has %s", e.name, p, joinAnd(known))
 }

@@ -35,7 +35,7 @@ func TestQuestions(t *testing.T) {
 		{"a/b->svc/c/d:http", query.Question{From: "a/b", To: "svc/c/d:http"}, ""},
 		{"a/b->svc/c/d:tcp/80", query.Question{From: "a/b", To: "svc/c/d", Port: "tcp/80"}, ""},
 		{"a/b->node/n:tcp/22", query.Question{From: "a/b", To: "node/n", Port: "tcp/22"}, ""},
-		{"a/b-", query.Question{}, `"a/b-": expected SRC->DST:tcp/80; quote it, or the shell takes > for itself`},
+		{"a/b-", query.Question{}, `"a/b-": expected SRC->DST:tcp/80; quote it because of the shell`},
 		{"a/b", query.Question{}, `"a/b": expected SRC->DST:tcp/80, such as shop/web-0->shop/db-0:tcp/5432`},
 		{"->a", query.Question{}, `"->a": expected SRC->DST:tcp/80, such as shop/web-0->shop/db-0:tcp/5432`},
 	} {
@@ -58,16 +58,16 @@ func TestErrorsSayWhatToDoNext(t *testing.T) {
 		{"no namespace", "shop/web-0->web-1:80", `to "web-1": expected NAMESPACE/NAME, node/NAME, svc/NAMESPACE/NAME or an address; did you mean shop/web-1?`},
 		{"another namespace", "ship/web-4->shop/web-1:80", "from pod ship/web-4: not found; did you mean shop/web-4, shop/web-0 or shop/web-1?"},
 		{"nothing like it", "elsewhere/completely-different->shop/web-1:80", "from pod elsewhere/completely-different: not found"},
-		{"no port", "shop/web-0->shop/web-1", "shop/web-1: which port? Say shop/web-1:tcp/80"},
+		{"no port", "shop/web-0->shop/web-1", "shop/web-1: expected a port, such as shop/web-1:tcp/80"},
 		{"no such protocol", "shop/web-0->shop/web-1:gre/1", `port "gre/1": expected tcp/80, udp/53, sctp/9999, tcp/NAME or icmp`},
 		{"no such number", "shop/web-0->shop/web-1:tcp/70000", `port "tcp/70000": expected a number from 1 to 65535, or a port's name`},
 		{"no such named port", "shop/web-0->shop/web-1:tcp/https", "shop/web-1 has no port tcp/https: it has tcp/http (8080)"},
-		{"no named ports", "shop/web-0->10.9.9.9:tcp/https", "10.9.9.9 names no port: give the number instead of tcp/https"},
-		{"a policy", "netpol/shop/x->shop/web-1:80", "from netpol/shop/x: a policy is no end of a connection: expected a pod, a service, a node or an address"},
+		{"no named ports", "shop/web-0->10.9.9.9:tcp/https", "10.9.9.9 has no named ports: use a number instead of tcp/https"},
+		{"a policy", "netpol/shop/x->shop/web-1:80", "from netpol/shop/x: a policy cannot be an end of a connection: expected a pod, a Service, a node or an address"},
 		{"no service at all", "shop/web-0->svc/shop/db:80", "to service shop/db: not found; there is none"},
 		{"no such node", "shop/web-0->node/m:80", "to node m: not found; did you mean n1?"},
-		{"finished", "shop/done->shop/web-1:80", "from pod shop/done has finished (Succeeded): it sends and receives nothing"},
-		{"no address", "shop/pending->shop/web-1:80", "from pod shop/pending has no address: its manifest needs status.podIPs"},
+		{"finished", "shop/done->shop/web-1:80", "from pod shop/done has finished (Succeeded) and has no connections"},
+		{"no address", "shop/pending->shop/web-1:80", "from pod shop/pending has no address: its manifest needs status.podIPs that no newer pod uses"},
 		{"no family in common", "shop/web-0->fd00::1:tcp/80", "shop/web-0 and fd00::1 have no address family in common"},
 		{"nobody matches", "shop/nobody-*->shop/web-1:80", `from "shop/nobody-*": no pod with an address matches`},
 		{"no selector", "shop/a=b=c->shop/web-1:80", `from "shop/a=b=c": found '=', expected: ',' or 'end of string'`},
@@ -102,16 +102,16 @@ func TestDeniedSaysWhatIsMissing(t *testing.T) {
 			Verdict: query.Deny, IsolatedBy: []string{"NetworkPolicy/shop/allow-dns", "NetworkPolicy/shop/default-deny", "NetworkPolicy/shop/web"},
 			Nearly: []query.Rule{{
 				Policy: "NetworkPolicy/shop/web", Path: "spec.egress[0]",
-				But: "it means pods app=api with tcp port api at 9000 in namespace shop, and shop/api-1 is not among them",
+				But: "allows pods app=api with tcp port api at 9000 in namespace shop, but shop/api-1 does not match",
 			}},
 		},
 		Ingress: &query.Side{
 			Verdict: query.Deny, IsolatedBy: []string{"NetworkPolicy/shop/api", "NetworkPolicy/shop/default-deny"},
-			Nearly: []query.Rule{{Policy: "NetworkPolicy/shop/api", Path: "spec.ingress[0]", But: "it allows tcp/9001 only"}},
+			Nearly: []query.Rule{{Policy: "NetworkPolicy/shop/api", Path: "spec.ingress[0]", But: "only allows tcp/9001"}},
 		},
 		Change: []string{
-			"egress of shop/web-0 needs a rule to shop/api-1 at tcp/9000, in NetworkPolicy/shop/allow-dns, NetworkPolicy/shop/default-deny, NetworkPolicy/shop/web or another policy that selects it",
-			"ingress of shop/api-1 needs a rule from shop/web-0 at tcp/9000, in NetworkPolicy/shop/api, NetworkPolicy/shop/default-deny or another policy that selects it",
+			"egress of shop/web-0: add a rule to shop/api-1 on tcp/9000 in NetworkPolicy/shop/allow-dns, NetworkPolicy/shop/default-deny, NetworkPolicy/shop/web or another policy that selects it",
+			"ingress of shop/api-1: add a rule from shop/web-0 on tcp/9000 in NetworkPolicy/shop/api, NetworkPolicy/shop/default-deny or another policy that selects it",
 		},
 	}
 	require.Equal(t, want, a.Flows[0])
@@ -126,19 +126,19 @@ func TestAllowedSaysByWhat(t *testing.T) {
 	require.Equal(t, []query.Rule{{Policy: "NetworkPolicy/shop/web", Path: "spec.egress[0]"}}, f.Egress.AllowedBy)
 	require.Equal(t, []query.Rule{{Policy: "NetworkPolicy/shop/api", Path: "spec.ingress[0]"}}, f.Ingress.AllowedBy)
 	require.Equal(t, []string{
-		"egress of shop/web-0: NetworkPolicy/shop/web spec.egress[0] would have to go",
-		"ingress of shop/api-0: NetworkPolicy/shop/api spec.ingress[0] would have to go",
+		"egress of shop/web-0: remove NetworkPolicy/shop/web spec.egress[0]",
+		"ingress of shop/api-0: remove NetworkPolicy/shop/api spec.ingress[0]",
 	}, f.Change)
 
 	got = ask(t, inv, "monitoring/prometheus-0 -> 203.0.113.9:tcp/443", query.Where{})
 	require.Equal(t, query.Allow, got[0].Verdict)
 	require.Equal(t, []string{
-		"egress of monitoring/prometheus-0: no policy selects it; one that does, and has no rule to 203.0.113.9 at tcp/443, would cut it",
+		"egress of monitoring/prometheus-0: add a policy that selects it and has no rule to 203.0.113.9 on tcp/443",
 	}, got[0].Flows[0].Change)
 
 	got = ask(t, inv, "node/node-b -> shop/db-0:tcp/5432", query.Where{})
 	require.Equal(t, query.Allow, got[0].Verdict)
-	require.Equal(t, []string{"ingress of shop/db-0: nothing can cut it: a node always reaches its own pods"}, got[0].Flows[0].Change)
+	require.Equal(t, []string{"ingress of shop/db-0: cannot be denied, because a node can always reach its own pods"}, got[0].Flows[0].Change)
 
 	got = ask(t, inv, "shop/db-0 -> 10.244.2.30:tcp/5432", query.Where{})
 	require.Equal(t, query.Allow, got[0].Verdict)
@@ -163,11 +163,11 @@ func TestPatternsMeanEveryPodThatMatches(t *testing.T) {
 func TestEndsThatPoliciesSeeOtherwise(t *testing.T) {
 	inv := query.NewInventory(stateOf(t, objectsOf(t, oddPods+denyAll)))
 	got := ask(t, inv, "shop/agent -> shop/twin-a:tcp/80", query.Where{})
-	require.Equal(t, []string{"shop/agent is on the host network: policies see node n1"}, got[0].Notes)
+	require.Equal(t, []string{"shop/agent is on the host network: for policies it is node n1"}, got[0].Notes)
 	require.Equal(t, query.Allow, got[0].Verdict, "from the pod's own node")
 
 	got = ask(t, inv, "10.8.0.1 -> 10.0.0.7:tcp/80", query.Where{})
-	require.Equal(t, []string{"10.0.0.7 is the address of pods shop/twin-a and shop/twin-b: the policies of all of them count"},
+	require.Equal(t, []string{"10.0.0.7 is the address of pods shop/twin-a and shop/twin-b: the policies of all of them apply"},
 		got[0].Notes)
 	require.Equal(t, query.Deny, got[0].Verdict)
 	require.Equal(t, []string{"NetworkPolicy/shop/deny"}, got[0].Flows[0].Ingress.IsolatedBy)

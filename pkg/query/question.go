@@ -46,7 +46,7 @@ func ParseQuestion(text string) (Question, error) {
 	from, to = strings.TrimSpace(from), strings.TrimSpace(to)
 	switch {
 	case !ok && strings.HasSuffix(from, "-"):
-		return Question{}, fmt.Errorf("%q: expected SRC->DST:tcp/80; quote it, or the shell takes > for itself", text)
+		return Question{}, fmt.Errorf("%q: expected SRC->DST:tcp/80; quote it because of the shell", text)
 	case !ok || from == "" || to == "":
 		return Question{}, fmt.Errorf("%q: expected SRC->DST:tcp/80, such as shop/web-0->shop/db-0:tcp/5432", text)
 	}
@@ -99,10 +99,10 @@ func (inv *Inventory) pairs(q Question, w Where) ([]pair, error) {
 		return nil, fmt.Errorf("to %w", err)
 	}
 	if from[0].service != nil {
-		return nil, fmt.Errorf("from %s: a service sends nothing: ask about its pods", q.From)
+		return nil, fmt.Errorf("from %s: a Service cannot be a source: use its pods", q.From)
 	}
 	if len(from)*len(to) > maxPairs {
-		return nil, fmt.Errorf("%s: that is %d pairs, more than %d: narrow the patterns", q, len(from)*len(to), maxPairs)
+		return nil, fmt.Errorf("%s: %d pairs are more than the limit of %d: use narrower patterns", q, len(from)*len(to), maxPairs)
 	}
 	var asked port
 	if q.Port != "" {
@@ -124,7 +124,7 @@ func (inv *Inventory) pairs(q Question, w Where) ([]pair, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("%s: the patterns match one pod only", q)
+		return nil, fmt.Errorf("%s: the patterns match only one pod", q)
 	}
 	return out, nil
 }
@@ -137,7 +137,7 @@ func portAt(asked port, to *end) (port, error) {
 	case to.service != nil:
 		return to.service.port(asked)
 	case asked == (port{}):
-		return port{}, fmt.Errorf("%s: which port? Say %s:tcp/80", to.name, to.name)
+		return port{}, fmt.Errorf("%s: expected a port, such as %s:tcp/80", to.name, to.name)
 	default:
 		return asked.of(to)
 	}

@@ -44,7 +44,7 @@ func (inv *Inventory) service(text string) (end, error) {
 	}
 	switch {
 	case len(balancers) == 0:
-		return end{}, fmt.Errorf("service %s has no address of its own: ask about its pods", name)
+		return end{}, fmt.Errorf("service %s has no address of its own: use its pods", name)
 	case e.service == nil:
 		return end{}, fmt.Errorf("service %s has no port %s%s", name, portText, portsHint(balancers[0], object))
 	}
@@ -111,7 +111,7 @@ func (s *service) onlyPort() (port, error) {
 	first := s.frontends[0]
 	for _, f := range s.frontends[1:] {
 		if f.Port != first.Port || f.Protocol != first.Protocol {
-			return port{}, fmt.Errorf("service %s has several ports: say which, as in svc/%s:%d", s.name, s.name, first.Port)
+			return port{}, fmt.Errorf("service %s has several ports: add one, such as svc/%s:%d", s.name, s.name, first.Port)
 		}
 	}
 	return port{protocol: first.Protocol, number: first.Port}, nil

@@ -96,7 +96,7 @@ func TestAServiceIsJudgedByItsEndpoints(t *testing.T) {
 		require.Equal(t, query.Deny, b.Choices[1].Verdict)
 		require.Equal(t, []string{"NetworkPolicy/shop/locked"}, b.Choices[1].Ingress.IsolatedBy)
 		require.Equal(t, []string{
-			"ingress of shop/db-1 needs a rule from shop/web at tcp/15432, in NetworkPolicy/shop/locked or another policy that selects it",
+			"ingress of shop/db-1: add a rule from shop/web on tcp/15432 in NetworkPolicy/shop/locked or another policy that selects it",
 		}, b.Choices[1].Change)
 	}
 	require.Equal(t, "svc/shop/db:sql", ask(t, inv, "web -> svc/db:sql", query.Where{Namespace: "shop"})[0].To[:15])
@@ -111,8 +111,8 @@ func TestAServiceMayLeadNowhere(t *testing.T) {
 		outcome    string
 		change     string
 	}{
-		{"no endpoint", "shop/web -> svc/shop/empty", query.Where{}, query.Refuse, "refused", "Service/shop/empty has no endpoint: it needs a pod that is ready"},
-		{"its address says the same", "shop/web -> 10.96.0.11:80", query.Where{}, query.Refuse, "refused", "Service/shop/empty has no endpoint: it needs a pod that is ready"},
+		{"no endpoint", "shop/web -> svc/shop/empty", query.Where{}, query.Refuse, "refused", "Service/shop/empty has no endpoint: add a pod that is ready"},
+		{"its address says the same", "shop/web -> 10.96.0.11:80", query.Where{}, query.Refuse, "refused", "Service/shop/empty has no endpoint: add a pod that is ready"},
 		{"another port is no frontend", "shop/web -> 10.96.0.11:81", query.Where{}, query.Allow, "", ""},
 		{"a node's own endpoint", "8.8.8.8 -> node/n1:tcp/30432", query.Where{}, query.Allow, "sent on", ""},
 		{"a node's own endpoint that is locked", "8.8.8.8 -> 172.18.0.2:30432", query.Where{}, query.Deny, "sent on", ""},
@@ -135,13 +135,13 @@ func TestAServiceMayLeadNowhere(t *testing.T) {
 func TestErrorsAboutServices(t *testing.T) {
 	inv := query.NewInventory(stateOf(t, objectsOf(t, shop)))
 	for _, tc := range []struct{ text, err string }{
-		{"shop/web -> svc/shop/db", "service shop/db has several ports: say which, as in svc/shop/db:5432"},
+		{"shop/web -> svc/shop/db", "service shop/db has several ports: add one, such as svc/shop/db:5432"},
 		{"shop/web -> svc/shop/db:81", "to service shop/db has no port 81; it has tcp/5432 (sql) and tcp/8080 (admin)"},
 		{"shop/web -> svc/shop/db:30432", "to service shop/db has no port 30432; it has tcp/5432 (sql) and tcp/8080 (admin)"},
 		{"shop/web -> svc/shop/db:udp/5432", "service shop/db has no port udp/5432; it has tcp/5432 (sql) and tcp/8080 (admin)"},
 		{"shop/web -> svc/shop/dc:80", "to service shop/dc: not found; did you mean shop/db?"},
-		{"shop/web -> svc/shop/headless:80", "to service shop/headless has no address of its own: ask about its pods"},
-		{"svc/shop/db:5432 -> shop/web:80", "from svc/shop/db:5432: a service sends nothing: ask about its pods"},
+		{"shop/web -> svc/shop/headless:80", "to service shop/headless has no address of its own: use its pods"},
+		{"svc/shop/db:5432 -> shop/web:80", "from svc/shop/db:5432: a Service cannot be a source: use its pods"},
 	} {
 		t.Run(tc.text, func(t *testing.T) {
 			q, err := query.ParseQuestion(tc.text)
@@ -173,7 +173,7 @@ func TestAnAddressIsWhereItsPodIs(t *testing.T) {
 	got := ask(t, inv, "8.8.8.8 -> svc/shop/db:sql", query.Where{})[0]
 	require.Equal(t, query.Deny, got.Verdict)
 	require.Equal(t, []string{
-		"Service/shop/db keeps to the endpoints of one node: it needs one on the node where the connection enters, which is not known",
+		"Service/shop/db uses only endpoints on one node: add one on the node where the connection enters, which is unknown",
 	}, got.Flows[0].Change)
 	got = ask(t, inv, "8.8.8.8 -> svc/shop/db:sql", query.Where{Node: "n2"})[0]
 	require.Equal(t, "shop/db-1", got.Flows[0].Service.Choices[0].Pod)

@@ -15,7 +15,7 @@ type Side struct {
 	// IsolatedBy are the policies that select the end in this direction; without any, everything is allowed.
 	IsolatedBy []string `json:"isolatedBy,omitempty"`
 	AllowedBy  []Rule   `json:"allowedBy,omitempty"` // the rules that let it through
-	// Nearly are the rules that would, but for one thing.
+	// Nearly are the rules that match but for one condition.
 	Nearly []Rule `json:"nearly,omitempty"`
 	// Rows are those by which a data plane decides, where that was asked: see Where.
 	Rows []Row `json:"rows,omitempty"`
@@ -27,7 +27,7 @@ type Side struct {
 type Rule struct {
 	Policy string `json:"policy"` // such as NetworkPolicy/shop/db
 	Path   string `json:"path"`   // such as spec.ingress[0]
-	// But is why the rule does not allow the connection; "" where it does.
+	// But is why the rule does not allow the connection, such as "only allows tcp/80"; "" where it does.
 	But string `json:"but,omitempty"`
 }
 
@@ -130,9 +130,9 @@ func (inv *Inventory) misses(r *intent.Rule, d intent.Direction, c *connection) 
 	}
 	switch inv.match(r, d, c) {
 	case matching{subject: true, peer: true}:
-		return "it allows " + strings.Join(r.Ports.Strings(), ", ") + " only"
+		return "only allows " + strings.Join(r.Ports.Strings(), ", ")
 	case matching{subject: true, ports: true}:
-		return fmt.Sprintf("it means %s, and %s is not among them", titleOf(inv.state.Snapshot.Set(r.Peer.Set)), name)
+		return fmt.Sprintf("allows %s, but %s does not match", titleOf(inv.state.Snapshot.Set(r.Peer.Set)), name)
 	default:
 		return ""
 	}
@@ -162,7 +162,7 @@ func selects(set *intent.Set, p intent.Party) bool {
 func titleOf(set *intent.Set) string {
 	switch {
 	case set == nil:
-		return "nobody"
+		return "no pods"
 	case set.Members == nil && len(set.Prefixes) > 0:
 		return PrefixText(set.Prefixes)
 	case set.Title == "":

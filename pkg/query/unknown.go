@@ -10,11 +10,11 @@ import (
 func Unknown(s *intent.Snapshot) []string {
 	var out []string
 	if s.Unknown().Has(intent.AreaBalancers) {
-		out = append(out, "services cannot be read: what is said of their addresses may be wrong, and targets keep the load"+
-			" balancers that they have")
+		out = append(out, "Services cannot be read: answers about their addresses may be wrong, and targets keep their load"+
+			" balancers")
 	}
 	if s.Unknown().Has(intent.AreaEdges) {
-		out = append(out, "SD-WAN objects cannot be read: nothing is said of what gateways shall hold, and they keep what they"+
+		out = append(out, "SD-WAN objects cannot be read: the configuration of CNFs is unknown, and devices keep what they"+
 			" have")
 	}
 	return out
@@ -28,7 +28,7 @@ func (inv *Inventory) servicesUnknown() string {
 	if !inv.state.Snapshot.Unknown().Has(intent.AreaBalancers) {
 		return ""
 	}
-	return "services cannot be read: whether that is an address of one is unknown"
+	return "Services cannot be read: this may be an address of one"
 }
 
 // orUnknown says of an error about a service that it may come from what cannot be read.
@@ -36,5 +36,5 @@ func (inv *Inventory) orUnknown(err error) error {
 	if err == nil || inv.servicesUnknown() == "" {
 		return err
 	}
-	return fmt.Errorf("%w; services cannot be read", err)
+	return fmt.Errorf("%w; Services cannot be read", err)
 }

@@ -25,7 +25,7 @@ type EventKind string
 const (
 	SnapshotPublished EventKind = "snapshot"        // there is a new state
 	PlanApplied       EventKind = "plan"            // a target was written to
-	TargetChanged     EventKind = "target"          // a target came in step, fell out of step, or was changed by someone
+	TargetChanged     EventKind = "target"          // a target came in sync, fell out of sync, or was changed by someone else
 	ProblemAppeared   EventKind = "problem"         // something cannot be understood
 	ProblemCleared    EventKind = "problem-cleared" // and now it is gone, or can
 )

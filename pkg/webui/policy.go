@@ -165,10 +165,10 @@ func policyIntent(p *intent.Policy, used map[string]intent.SetID) PolicyIntent {
 	out.MoreRules = more
 	for i := range rules {
 		r := &rules[i]
-		peer := "nobody"
+		peer := "none"
 		switch r.Peer.Kind {
 		case intent.PeerAnyone:
-			peer = "anyone"
+			peer = "any"
 		case intent.PeerSet:
 			peer = note(r.Peer.Set)
 		case intent.PeerNobody:

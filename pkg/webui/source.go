@@ -37,7 +37,7 @@ type Target struct {
 
 	LastConverged time.Time `json:"lastConverged,omitzero"`
 	NextRetry     time.Time `json:"nextRetry,omitzero"`
-	Error         string    `json:"error,omitempty"` // why it is not in step now
+	Error         string    `json:"error,omitempty"` // why it is out of sync
 	LastError     *Mishap   `json:"lastError,omitempty"`
 	LastPlan      *Plan     `json:"lastPlan,omitempty"`  // the last that was made, empty or not
 	LastWrite     *Plan     `json:"lastWrite,omitempty"` // the last that had something to write, and was written
@@ -81,8 +81,8 @@ type Health string
 
 // What Health can be. Waiting is before the first plan. NotReady is a gateway that is not to be written to now.
 const (
-	InStep    Health = "in step"
-	OutOfStep Health = "out of step"
+	InStep    Health = "in sync"
+	OutOfStep Health = "out of sync"
 	Waiting   Health = "waiting"
 	NotReady  Health = "not ready"
 )

@@ -29,13 +29,13 @@ func TestADeniedCellLeadsToThePolicy(t *testing.T) {
 	p.shot("why")
 	require.Contains(t, p.text(`#answer h2`), "shop/web-0 -> shop/db-0 tcp/5432")
 	answer := p.text("#answer")
-	require.Contains(t, answer, "NetworkPolicy/shop/db spec.ingress[0], but it means pods app=api in namespace shop, and shop/web-0 is not among them")
+	require.Contains(t, answer, "NetworkPolicy/shop/db spec.ingress[0], but allows pods app=api in namespace shop, but shop/web-0 does not match")
 	require.Contains(t, answer, "To allow it")
 
 	p.do(chromedp.Click(`#answer a[href="#/policy/shop/db"]`, chromedp.ByQuery))
 	p.await(`document.querySelector('#title').textContent === 'NetworkPolicy shop/db' && document.body.textContent.includes('Port_Group')`)
 	page := p.text("main")
-	for _, want := range []string{"pods app=db in namespace shop", "spec.ingress[0]", "tcp/5432", "in step", "to-lport 1002 allow-related"} {
+	for _, want := range []string{"pods app=db in namespace shop", "spec.ingress[0]", "tcp/5432", "in sync", "to-lport 1002 allow-related"} {
 		require.Contains(t, page, want)
 	}
 	p.shot("policy")

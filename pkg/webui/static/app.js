@@ -63,7 +63,7 @@ async function glance() {
   const line = document.getElementById('glance');
   try {
     const [o, { targets: list }] = await Promise.all([get('overview'), get('targets')]);
-    const behind = list.filter((t) => t.health !== 'in step').length;
+    const behind = list.filter((t) => t.health !== 'in sync').length;
     line.replaceChildren(
       (o.cluster ? o.cluster + ': ' : '') + `revision ${o.revision}, ${count(o.pods, 'pod')}, ${count(o.policies, 'policy', 'policies')}`,
       o.gateways ? ', ' + count(o.gateways, 'gateway') : '',
@@ -87,7 +87,7 @@ document.querySelector('.skip').addEventListener('click', (event) => {
 await Promise.all([show(), glance()]);
 follow(news, (open) => {
   const live = document.getElementById('live');
-  live.textContent = open ? 'live' : 'not connected: what is shown may be old';
+  live.textContent = open ? 'live' : 'not connected: data may be out of date';
   live.classList.toggle('off', !open);
   if (open) news();
 });

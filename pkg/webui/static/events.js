@@ -3,17 +3,17 @@
 import { h, replace, table, when } from './dom.js';
 import { events as list } from './live.js';
 
-const words = { snapshot: 'snapshot', plan: 'written', target: 'target', problem: 'problem', 'problem-cleared': 'problem is gone' };
+const words = { snapshot: 'snapshot', plan: 'written', target: 'target', problem: 'problem', 'problem-cleared': 'problem resolved' };
 
 export function events(root) {
   const out = h('div');
-  root.append(h('p', { class: 'note' }, 'The newest first. Events come without a reload; the last 256 are remembered.'), out);
+  root.append(h('p', { class: 'note' }, 'Newest first. The page is updated automatically and keeps the last 256 events.'), out);
   return {
     title: 'Events',
     failed: () => {},
     refresh: async () => {
       const rows = [...list].reverse().map((e) => [when(e.at), words[e.kind] ?? e.kind, h('span', { class: e.kind === 'problem' ? 'denied' : '' }, e.text)]);
-      replace(out, rows.length ? table('Events', ['When', 'What', 'Told'], rows) : h('p', {}, 'Nothing has happened yet.'));
+      replace(out, rows.length ? table('Events', ['Time', 'Event', 'Message'], rows) : h('p', {}, 'No events yet.'));
     },
   };
 }

@@ -30,7 +30,7 @@ export function matrix(root, _, parameters) {
     failed: (error) => replace(out, fault(error)),
     refresh: async () => {
       const m = await get('matrix', asked);
-      replace(out, pages(m, asked), m.rows.length && m.columns.length ? grid(m, asked, detail) : h('p', {}, 'No pod with an address carries these labels.'));
+      replace(out, pages(m, asked), m.rows.length && m.columns.length ? grid(m, asked, detail) : h('p', {}, 'No pod with an address has these labels.'));
     },
   };
 }
@@ -42,20 +42,20 @@ function crumbs(asked) {
     asked.from || asked.to ? [h('a', { href: href('matrix', kept) }, 'All namespaces'), ' › '] : 'All namespaces. ',
     asked.from && ['from ', h('strong', {}, asked.from), asked.to ? [' (', h('a', { href: href('matrix', { ...kept, to: asked.to }) }, 'from all'), ')'] : '', ' '],
     asked.to && ['to ', h('strong', {}, asked.to), asked.from ? [' (', h('a', { href: href('matrix', { ...kept, from: asked.from }) }, 'to all'), ')'] : ''],
-    h('span', { class: 'note' }, ' Rows send, columns receive. Pods that no policy tells apart are one. Arrow keys move, Enter opens.')));
+    h('span', { class: 'note' }, ' Rows are sources, columns are destinations. Pods that no policy distinguishes share a row. Use the arrow keys to move, Enter to open.')));
 }
 
 // pages are links to what does not fit.
 function pages(m, asked) {
   const side = (word, at, list, more, name) => at || more ? h('p', {},
     `${word} ${(at ?? 0) + 1} to ${(at ?? 0) + list.length} of ${(at ?? 0) + list.length + (more ?? 0)}. `,
-    at ? h('a', { href: href('matrix', { ...asked, [name]: String(Math.max(0, at - 100) || '') }) }, 'Those before') : null, ' ',
-    more ? h('a', { href: href('matrix', { ...asked, [name]: String((at ?? 0) + list.length) }) }, 'Those after') : null) : null;
+    at ? h('a', { href: href('matrix', { ...asked, [name]: String(Math.max(0, at - 100) || '') }) }, 'Previous') : null, ' ',
+    more ? h('a', { href: href('matrix', { ...asked, [name]: String((at ?? 0) + list.length) }) }, 'Next') : null) : null;
   return [side('Rows', m.rowsAt, m.rows, m.moreRows, 'rowsAt'), side('Columns', m.columnsAt, m.columns, m.moreColumns, 'columnsAt')];
 }
 
 function words(state) {
-  return state.verdict === 'none' ? 'not judged' : state.verdict;
+  return state.verdict === 'none' ? 'not evaluated' : state.verdict;
 }
 
 // traffic is what passes, where that is not all or nothing.
@@ -74,7 +74,7 @@ function grid(m, asked, detail) {
     cells.push(line);
     return h('tr', { role: 'row' }, line);
   });
-  const element = h('table', { class: 'grid', role: 'grid', 'aria-label': 'Who may reach whom', 'aria-describedby': 'detail' },
+  const element = h('table', { class: 'grid', role: 'grid', 'aria-label': 'Reachability', 'aria-describedby': 'detail' },
     h('thead', {}, h('tr', { role: 'row' }, heads)), h('tbody', {}, body));
   let at = [1, 1];
   const seat = (r, c) => {
@@ -138,7 +138,7 @@ function size(g) {
   switch (g.kind) {
     case 'namespace': return `${count(g.pods, 'pod')}, ${count(g.classes, 'class', 'classes')}`;
     case 'class': return [count(g.pods, 'pod'), g.labels && !g.title.includes(g.labels) && g.labels].filter(Boolean).join(', ');
-    default: return 'addresses that no pod holds';
+    default: return 'addresses that no pod has';
   }
 }
 

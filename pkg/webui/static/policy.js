@@ -25,8 +25,8 @@ export function policies(root, _, parameters) {
         table('Policies', ['Policy', 'Isolates for', 'Pods', 'Rules', 'Problems'], list.map((p) => [
           h('a', { href: page(p) }, p.namespace + '/' + p.name), (p.directions ?? []).join(', ') || '–', String(p.pods), String(p.rules),
           p.problems ? h('strong', { class: 'denied' }, String(p.problems)) : 'none'])),
-        !list.length && h('p', {}, 'No policy is called so.'),
-        morePolicies > 0 && h('p', { class: 'note' }, `and ${morePolicies} more: look for a name`),
+        !list.length && h('p', {}, 'No policy has this name.'),
+        morePolicies > 0 && h('p', { class: 'note' }, `and ${morePolicies} more: search by name`),
         h('h2', {}, 'Problems'), problems(overview.problems),
         overview.moreProblems > 0 && h('p', { class: 'note' }, `and ${overview.moreProblems} more`));
     },
@@ -58,13 +58,13 @@ function said(p) {
   const called = (id) => titles[id] ? `${titles[id].title} (${size(titles[id])})` : id;
   return [
     h('h2', {}, 'Problems'), problems(p.problems),
-    h('h2', {}, 'What it says'),
-    !p.intents.length && h('p', {}, 'Nothing: no intent came of it.'),
+    h('h2', {}, 'Rules'),
+    !p.intents.length && h('p', {}, 'None: the policy has no intents.'),
     p.intents.map((i) => h('section', { class: 'card', 'aria-label': i.direction },
       h('h3', {}, i.direction),
-      h('p', {}, i.isolates ? 'Isolates ' : 'Is about ', h('strong', {}, called(i.subject)), ', and allows ',
-        i.rules.length ? `what ${count(i.rules.length + (i.moreRules ?? 0), 'rule')} say${i.rules.length === 1 ? 's' : ''}.` : 'nothing.',
-        i.logAllow ? ` Logs what is allowed (${i.logAllow}).` : '', i.logDeny ? ` Logs what is denied (${i.logDeny}).` : ''),
+      h('p', {}, i.isolates ? 'Isolates ' : 'Applies to ', h('strong', {}, called(i.subject)), ', and allows ',
+        i.rules.length ? `traffic that matches ${count(i.rules.length + (i.moreRules ?? 0), 'rule')}.` : 'nothing.',
+        i.logAllow ? ` Logs allowed traffic (${i.logAllow}).` : '', i.logDeny ? ` Logs denied traffic (${i.logDeny}).` : ''),
       i.rules.length > 0 && table(`${i.direction} rules`, ['Rule', i.direction === 'ingress' ? 'From' : 'To', 'Ports'], i.rules.map((r) => [
         h('code', {}, r.path), [called(r.peer), r.subject ? `, for ${called(r.subject)}` : ''], r.ports.join(', ')])),
       i.moreRules > 0 && h('p', { class: 'note' }, `and ${i.moreRules} more`))),
@@ -76,7 +76,7 @@ function size(set) {
 }
 
 function who(p) {
-  return [h('h2', {}, 'Who is meant'),
+  return [h('h2', {}, 'Selected pods and addresses'),
     p.sets.map((s) => h('details', {}, h('summary', {}, s.title, ': ', size(s)),
       h('ul', { class: 'flat mono' }, (s.members ?? []).map((m) => h('li', {}, m)), s.moreMembers ? h('li', {}, `and ${s.moreMembers} more`) : null,
         (s.prefixes ?? []).map((x) => h('li', {}, x)), s.morePrefixes ? h('li', {}, `and ${s.morePrefixes} more prefixes`) : null,
@@ -95,7 +95,7 @@ function target(t) {
   const counts = Object.entries(t.counts ?? {}).map(([kind, n]) => `${n} ${kind}`).join(', ') || 'none';
   return h('section', { 'aria-label': 'rows in ' + t.target },
     h('p', {}, h('strong', {}, t.target), ': ', counts, t.moreRows ? `; the first ${t.rows.length} are shown` : ''),
-    t.rows?.length > 0 && table('Rows in ' + t.target, ['Table', 'From', 'What it says', 'Action'], t.rows.map((r) => [
+    t.rows?.length > 0 && table('Rows in ' + t.target, ['Table', 'From', 'Contents', 'Action'], t.rows.map((r) => [
       r.table, [r.rule && h('code', {}, r.rule), r.also ? [' shared with ', shared(r.also)] : ''], h('code', {}, r.text || r.name), r.action ?? ''])));
 }
 

@@ -3,7 +3,7 @@
 import { get } from './api.js';
 import { count, fault, h, object, replace, table, when } from './dom.js';
 
-const health = { 'in step': 'allow', 'out of step': 'deny', waiting: 'mixed', 'not ready': 'mixed' };
+const health = { 'in sync': 'allow', 'out of sync': 'deny', waiting: 'mixed', 'not ready': 'mixed' };
 
 export function targets(root) {
   const out = h('div');
@@ -19,7 +19,7 @@ export function targets(root) {
 }
 
 export function badge(target) {
-  return [h('span', { class: 'verdict ' + (health[target.health] ?? '') }, (target.health === 'in step' ? '✓ ' : '✗ ') + target.health),
+  return [h('span', { class: 'verdict ' + (health[target.health] ?? '') }, (target.health === 'in sync' ? '✓ ' : '✗ ') + target.health),
     unprotected(target) && [' ', h('span', { class: 'verdict deny' }, '✗ ' + unprotected(target))]];
 }
 
@@ -37,19 +37,19 @@ function card(t) {
     t.error && h('p', { class: 'fault' }, t.error),
     t.coverage?.faults?.map((text) => h('p', { class: 'fault' }, text)),
     h('dl', {},
-      t.gateway && [term('Gateway of', t.gateway.scope), term('Runs', [t.gateway.group, t.gateway.node && 'on ' + t.gateway.node, t.gateway.address && 'at ' + t.gateway.address].filter(Boolean).join(' '))],
+      t.gateway && [term('CNF', t.gateway.scope), term('Runs', [t.gateway.group, t.gateway.node && 'on ' + t.gateway.node, t.gateway.address && 'at ' + t.gateway.address].filter(Boolean).join(' '))],
       !t.gateway && term('Connection', t.up === undefined ? '–' : t.up ? 'up' : 'down'),
       term('Revision', `${t.revision}${t.revision === t.wanted ? ', the newest' : ' of ' + t.wanted}`),
       t.coverage && term('Selected pods', `${t.coverage.enforced} of ${t.coverage.selected} enforced`),
-      term('Agreed last', when(t.lastConverged)),
-      t.nextRetry && term('Next try', when(t.nextRetry)),
-      term('Latency', t.latencyMs ? `${t.latencyMs} ms from the change until the target agreed` : '–'),
+      term('Last in sync', when(t.lastConverged)),
+      t.nextRetry && term('Next retry', when(t.nextRetry)),
+      term('Latency', t.latencyMs ? `${t.latencyMs} ms from a change until the target is in sync` : '–'),
       term(t.gateway ? 'Owned sections' : 'Owned rows', String(t.ownedRows)),
-      term('So far', [count(t.writes, 'write'), count(t.failures, 'failure'), count(t.drifts, 'drift')].join(', ')),
+      term('Total', [count(t.writes, 'write'), count(t.failures, 'failure'), count(t.drifts, 'drift')].join(', ')),
       term('Last error', t.lastError ? [when(t.lastError.at), ' ', t.lastError.message] : 'none')),
     plan('Last plan', t.lastPlan),
     t.lastWrite && t.lastWrite.at !== t.lastPlan?.at && plan('Last plan that wrote', t.lastWrite),
-    t.skips?.length > 0 && [h('h3', {}, 'What it cannot express, and denies'),
+    t.skips?.length > 0 && [h('h3', {}, 'Not supported by the target, denied'),
       h('ul', {}, t.skips.map((s) => h('li', {}, h('code', {}, s.intent), ': ', s.reason)), t.moreSkips && h('li', {}, `and ${t.moreSkips} more`))]);
 }
 
@@ -60,7 +60,7 @@ function term(word, value) {
 function plan(title, p) {
   if (!p) return null;
   return [h('h3', {}, title),
-    h('p', {}, when(p.at), `, revision ${p.revision}${p.full ? ', from read-back of everything' : ''}: ${p.summary}. Planned in ${p.planMs} ms`,
+    h('p', {}, when(p.at), `, revision ${p.revision}${p.full ? ', from a full read-back' : ''}: ${p.summary}. Planned in ${p.planMs} ms`,
       p.applyMs ? `, written in ${p.applyMs} ms.` : '.'),
     p.ops?.length > 0 && h('details', {}, h('summary', {}, count(p.ops.length + (p.moreOps ?? 0), 'operation')),
       table(title, ['Verb', 'Kind', 'Name', 'From'], p.ops.map((o) => [o.verb, o.kind, h('code', {}, o.name), origin(o.origin)])),

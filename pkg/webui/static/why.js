@@ -21,7 +21,7 @@ export function why(root, _, parameters) {
   h('label', {}, 'Port', h('input', { name: 'port', value: asked.port, class: 'short', autocomplete: 'off', placeholder: 'tcp/80' })),
   h('button', { type: 'submit' }, 'Ask why'));
   root.append(form,
-    h('p', { class: 'note' }, 'A pod’s name may be a pattern such as shop/web-*, or a selector such as shop/app=web. The port is tcp/80, udp/53, tcp/NAME or icmp; a service may name its own, as in svc/shop/db:5432.'),
+    h('p', { class: 'note' }, 'The name of a pod may be a pattern such as shop/web-*, or a selector such as shop/app=web. The port is tcp/80, udp/53, tcp/NAME or icmp; a Service can include it, as in svc/shop/db:5432.'),
     out);
   const view = {
     title: 'Why?',
@@ -34,7 +34,7 @@ export function why(root, _, parameters) {
         unknown?.map((text) => h('p', { class: 'fault', role: 'note' }, text)),
         answers.length > 1 && h('p', {}, Object.entries(counts).map(([word, n]) => [verdict(word), ` ${n} `])),
         answers.map(answer),
-        moreAnswers && h('p', { class: 'note' }, `and ${count(moreAnswers, 'answer')} more: narrow the pattern to see them`));
+        moreAnswers && h('p', { class: 'note' }, `and ${count(moreAnswers, 'answer')} more: use a narrower pattern to see them`));
     },
   };
   return view;
@@ -62,7 +62,7 @@ function answer(a) {
 function flow(f, a) {
   return h('div', {},
     h('h3', {}, verdict(f.verdict), ' ', h('span', { class: 'mono' }, `${f.family}: ${f.source} → ${f.destination}`)),
-    f.service && h('p', {}, `${f.service.service} balances it at ${f.service.frontend} (${f.service.kind}): ${f.service.outcome}`),
+    f.service && h('p', {}, `${f.service.service} at ${f.service.frontend} (${f.service.kind}): ${f.service.outcome}`),
     f.service?.backends?.map((b) => h('div', { class: 'card' },
       h('h4', {}, verdict(b.verdict), ' ', h('span', { class: 'mono' }, [b.address, b.pod, b.node && 'on ' + b.node].filter(Boolean).join(' '))),
       sides(b, a), changes(b))),
@@ -71,7 +71,7 @@ function flow(f, a) {
 
 function sides(f, a) {
   if (!f.egress && !f.ingress) return null;
-  return h('div', { class: 'sides' }, side('Out of ' + a.from, f.egress), side('Into ' + a.to, f.ingress));
+  return h('div', { class: 'sides' }, side('Egress of ' + a.from, f.egress), side('Ingress of ' + a.to, f.ingress));
 }
 
 function side(title, s) {
@@ -79,17 +79,17 @@ function side(title, s) {
   return h('div', {},
     h('p', {}, verdict(s.verdict), ' ', title),
     h('ul', {},
-      s.itself && h('li', {}, 'it talks to itself, which no policy sees'),
+      s.itself && h('li', {}, 'source and destination are the same, so that policies do not apply'),
       !s.itself && !s.isolatedBy?.length && h('li', {}, 'no policy selects it: everything is allowed'),
       s.isolatedBy?.length > 0 && h('li', {}, 'isolated by ', separated(s.isolatedBy.map(object))),
       s.allowedBy?.map((r) => h('li', {}, 'allowed by ', object(r.policy), ' ', h('code', {}, r.path))),
       s.verdict === 'deny' && !s.allowedBy?.length && h('li', {}, 'no rule allows it'),
-      s.nearly?.map((r) => h('li', {}, 'nearly allowed by ', object(r.policy), ' ', h('code', {}, r.path), ', but ', r.but))));
+      s.nearly?.map((r) => h('li', {}, 'almost matched: ', object(r.policy), ' ', h('code', {}, r.path), ' ', r.but))));
 }
 
 function changes(f) {
   if (!f.change?.length) return null;
-  return [h('h4', {}, f.verdict === 'allow' ? 'To cut it, any of' : 'To allow it'), h('ul', {}, f.change.map((line) => h('li', {}, line)))];
+  return [h('h4', {}, f.verdict === 'allow' ? 'To deny it, one of' : 'To allow it'), h('ul', {}, f.change.map((line) => h('li', {}, line)))];
 }
 
 function separated(list) {
