@@ -1,6 +1,8 @@
 package ovn
 
 import (
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +25,7 @@ func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
 		pending = nil
 		b.model = nil // a plan of unknown effect: read back next time
 	}
-	ops, err := opsOf(p)
+	ops, err := nb.OpsOf(p)
 	for rest := ops; len(rest) > 0 && err == nil; {
 		group := firstGroup(rest)
 		err = b.transact(ctx, group)
@@ -43,9 +45,9 @@ func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
 }
 
 // firstGroup is the ops at the start that are one transaction.
-func firstGroup(ops []*op) []*op {
+func firstGroup(ops []*nb.Op) []*nb.Op {
 	for i := range ops {
-		if ops[i].group != ops[0].group {
+		if ops[i].Group != ops[0].Group {
 			return ops[:i]
 		}
 	}
@@ -54,7 +56,7 @@ func firstGroup(ops []*op) []*op {
 
 // Transactions spells a plan as the operations that Apply sends, transaction by transaction.
 func Transactions(p *backends.Plan) ([][]libovsdb.Operation, error) {
-	ops, err := opsOf(p)
+	ops, err := nb.OpsOf(p)
 	if err != nil {
 		return nil, err
 	}
@@ -68,15 +70,15 @@ func Transactions(p *backends.Plan) ([][]libovsdb.Operation, error) {
 }
 
 // operations is what ops send to the database.
-func operations(ops []*op) []libovsdb.Operation {
+func operations(ops []*nb.Op) []libovsdb.Operation {
 	out := make([]libovsdb.Operation, len(ops))
 	for i, o := range ops {
-		out[i] = o.operation()
+		out[i] = o.Operation()
 	}
 	return out
 }
 
-func (b *Backend) transact(ctx context.Context, ops []*op) error {
+func (b *Backend) transact(ctx context.Context, ops []*nb.Op) error {
 	if b.fence.deposed != nil {
 		return b.fence.deposed
 	}
@@ -87,8 +89,8 @@ func (b *Backend) transact(ctx context.Context, ops []*op) error {
 	}
 	results = results[len(guard):]
 	for i, o := range ops {
-		if o.verb != backends.Create && !o.unused && i < len(results) && results[i].Count == 0 {
-			return fmt.Errorf("%s %s %s: %w", o.verb, o.table, o.name, ErrDrift)
+		if o.Verb != backends.Create && !o.Unused && i < len(results) && results[i].Count == 0 {
+			return fmt.Errorf("%s %s %s: %w", o.Verb, o.Table, o.Name, ErrDrift)
 		}
 	}
 	return nil

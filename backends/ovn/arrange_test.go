@@ -1,6 +1,8 @@
 package ovn
 
 import (
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+
 	"fmt"
 	"testing"
 
@@ -10,31 +12,31 @@ import (
 )
 
 // idleOp is an op without an effect.
-func idleOp(verb backends.Verb, table, unit string, n int) *op {
-	return &op{verb: verb, table: table, name: fmt.Sprintf("%s-%d", unit, n), unit: unit}
+func idleOp(verb backends.Verb, table, unit string, n int) *nb.Op {
+	return &nb.Op{Verb: verb, Table: table, Name: fmt.Sprintf("%s-%d", unit, n), Unit: unit}
 }
 
 // manyOps is n groups with two ACLs each, n address sets that come and n that go; the first group drops.
-func manyOps(n int) []*op {
-	var ops []*op
+func manyOps(n int) []*nb.Op {
+	var ops []*nb.Op
 	for i := range n {
-		ops = append(ops, idleOp(backends.Create, tableAddressSet, "", i))
+		ops = append(ops, idleOp(backends.Create, nb.TableAddressSet, "", i))
 	}
 	for i := range n {
 		for range 2 {
-			acl := idleOp(backends.Create, tableACL, fmt.Sprintf("g%d", i), i)
-			acl.after = backends.Fields{"action": "allow-related"}
+			acl := idleOp(backends.Create, nb.TableACL, fmt.Sprintf("g%d", i), i)
+			acl.After = backends.Fields{"action": "allow-related"}
 			if i == 0 {
-				acl.after["action"] = actionDrop
+				acl.After["action"] = nb.ActionDrop
 			}
 			ops = append(ops, acl)
 		}
 	}
 	for i := range n {
-		ops = append(ops, idleOp(backends.Create, tablePortGroup, fmt.Sprintf("g%d", i), i))
+		ops = append(ops, idleOp(backends.Create, nb.TablePortGroup, fmt.Sprintf("g%d", i), i))
 	}
 	for i := range n {
-		ops = append(ops, idleOp(backends.Delete, tableAddressSet, "", n+i))
+		ops = append(ops, idleOp(backends.Delete, nb.TableAddressSet, "", n+i))
 	}
 	return ops
 }
@@ -43,7 +45,7 @@ func TestArrangeKeepsASmallPlanWhole(t *testing.T) {
 	ops := manyOps(maxGroup / 5)
 	require.Len(t, ops, maxGroup)
 	for _, op := range arrange(ops, true) {
-		require.Zero(t, op.group)
+		require.Zero(t, op.Group)
 	}
 }
 
@@ -56,28 +58,28 @@ func TestArrangeSplitsALargePlan(t *testing.T) {
 			sizes, unitIn := map[int]int{}, map[string]int{}
 			last := 0
 			for _, op := range ops {
-				require.GreaterOrEqual(t, op.group, last, "groups ascend")
-				require.LessOrEqual(t, op.group, last+1, "without gaps")
-				last = op.group
-				sizes[op.group]++
-				if u := op.unit; u != "" {
+				require.GreaterOrEqual(t, op.Group, last, "groups ascend")
+				require.LessOrEqual(t, op.Group, last+1, "without gaps")
+				last = op.Group
+				sizes[op.Group]++
+				if u := op.Unit; u != "" {
 					if in, ok := unitIn[u]; ok {
-						require.Equal(t, in, op.group, "%s is torn apart", u)
+						require.Equal(t, in, op.Group, "%s is torn apart", u)
 					}
-					unitIn[u] = op.group
+					unitIn[u] = op.Group
 				}
 			}
 			dropping := unitIn["g0"]
 			for _, op := range ops {
 				switch {
-				case op.table == tableAddressSet && op.verb == backends.Create:
-					require.Less(t, op.group, dropping, "what is referred to comes before")
-				case op.table == tableAddressSet:
-					require.Greater(t, op.group, dropping, "what was referred to goes after")
-				case cold && op.unit != "g0":
-					require.Less(t, op.group, dropping, "what only allows comes before what drops")
+				case op.Table == nb.TableAddressSet && op.Verb == backends.Create:
+					require.Less(t, op.Group, dropping, "what is referred to comes before")
+				case op.Table == nb.TableAddressSet:
+					require.Greater(t, op.Group, dropping, "what was referred to goes after")
+				case cold && op.Unit != "g0":
+					require.Less(t, op.Group, dropping, "what only allows comes before what drops")
 				default:
-					require.Equal(t, dropping, op.group, "the rest is one transaction")
+					require.Equal(t, dropping, op.Group, "the rest is one transaction")
 				}
 			}
 			for g, size := range sizes {
@@ -91,18 +93,18 @@ func TestArrangeSplitsALargePlan(t *testing.T) {
 
 // TestArrangeKeepsACLsWithTheirGroup looks at a group alone that is larger than a portion.
 func TestArrangeKeepsACLsWithTheirGroup(t *testing.T) {
-	var ops []*op
+	var ops []*nb.Op
 	for range 3 * sideGroup {
-		ops = append(ops, idleOp(backends.Create, tableACL, "big", 0))
+		ops = append(ops, idleOp(backends.Create, nb.TableACL, "big", 0))
 	}
 	for i := range maxGroup {
-		ops = append(ops, idleOp(backends.Create, tablePortGroup, fmt.Sprintf("small%d", i), 0))
+		ops = append(ops, idleOp(backends.Create, nb.TablePortGroup, fmt.Sprintf("small%d", i), 0))
 	}
-	ops = append(ops, idleOp(backends.Create, tablePortGroup, "big", 0))
+	ops = append(ops, idleOp(backends.Create, nb.TablePortGroup, "big", 0))
 	in := map[int]bool{}
 	for _, op := range arrange(ops, true) {
-		if op.unit == "big" {
-			in[op.group] = true
+		if op.Unit == "big" {
+			in[op.Group] = true
 		}
 	}
 	require.Len(t, in, 1)

@@ -1,6 +1,8 @@
 package ovn
 
 import (
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+
 	"cmp"
 	"maps"
 	"slices"
@@ -9,16 +11,6 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
-
-// The columns that refer to load balancers, of Logical_Switch and Logical_Router and of Load_Balancer_Group.
-const (
-	columnBalancer  = "load_balancer"
-	columnBalancers = "load_balancer_group"
-	columnACLs      = "acls"
-)
-
-// columnSelection is Load_Balancer.selection_fields.
-const columnSelection = "selection_fields"
 
 // reach says what of a network balances.
 type reach uint8
@@ -80,8 +72,8 @@ func (b *balancing) hairpinOption() string {
 
 // grouped says whether what is put in a place is in a group there, which switches and routers refer to.
 func (r *renderer) grouped(p place) bool {
-	return p.node == "" && r.schema.HasColumn(tableBalancers, columnBalancer) &&
-		r.schema.HasColumn(tableSwitch, columnBalancers) && r.schema.HasColumn(tableRouter, columnBalancers)
+	return p.node == "" && r.schema.HasColumn(nb.TableBalancers, nb.ColumnBalancer) &&
+		r.schema.HasColumn(nb.TableSwitch, nb.ColumnBalancers) && r.schema.HasColumn(nb.TableRouter, nb.ColumnBalancers)
 }
 
 // groupName is the name of the group of a place. One that another has taken is left to it.
@@ -91,18 +83,18 @@ func (r *renderer) groupName(p place) string {
 		name += "_" + p.network
 	}
 	if r.taken[name] {
-		name = r.names.symbol(name, name)
+		name = r.names.Symbol(name, name)
 	}
 	return name
 }
 
 // balancerGroup is the row of the group of a place. The table has no external_ids: its UUID, which only we derive from its
 // name, says that it is ours.
-func (r *renderer) balancerGroup(p place, members []string) *row {
+func (r *renderer) balancerGroup(p place, members []string) *nb.Row {
 	name := r.groupName(p)
-	return &row{
-		table: tableBalancers, uuid: r.names.uuid(tableBalancers, name), name: name,
-		fields: backends.Fields{"name": name}, sets: map[string][]string{columnBalancer: members},
+	return &nb.Row{
+		Table: nb.TableBalancers, UUID: r.names.UUID(nb.TableBalancers, name), Name: name,
+		Fields: backends.Fields{"name": name}, Sets: map[string][]string{nb.ColumnBalancer: members},
 	}
 }
 
@@ -122,78 +114,78 @@ func (r *renderer) enforceable(network string) bool { return !r.hosts(network).b
 // attachments are the references to rows of ours that switches and routers ought to have: rows of others, by UUID, with
 // nothing in them but these; and the places for which there is none. Members are the load balancers of each place, where
 // no group stands for them, and bars the ACLs of each network.
-func (r *renderer) attachments(members map[place][]string, bars map[string][]string) (map[string]*row, map[place]bool) {
-	out, homeless := map[string]*row{}, map[place]bool{}
+func (r *renderer) attachments(members map[place][]string, bars map[string][]string) (map[string]*nb.Row, map[place]bool) {
+	out, homeless := map[string]*nb.Row{}, map[place]bool{}
 	for p, uuids := range members {
-		column := columnBalancer
+		column := nb.ColumnBalancer
 		if r.grouped(p) {
-			column, uuids = columnBalancers, []string{r.balancerGroup(p, nil).uuid}
+			column, uuids = nb.ColumnBalancers, []string{r.balancerGroup(p, nil).UUID}
 		}
 		switches, routers := r.balancing.at(p, r.hosts(p.network))
 		if len(switches)+len(routers) == 0 {
 			homeless[p] = true
 		}
-		refer(out, tableSwitch, switches, column, uuids)
-		refer(out, tableRouter, routers, column, uuids)
+		refer(out, nb.TableSwitch, switches, column, uuids)
+		refer(out, nb.TableRouter, routers, column, uuids)
 	}
 	for network, uuids := range bars {
-		refer(out, tableSwitch, r.hosts(network).doors, columnACLs, uuids)
+		refer(out, nb.TableSwitch, r.hosts(network).doors, nb.ColumnACLs, uuids)
 	}
 	for _, host := range out {
-		for column, uuids := range host.sets {
+		for column, uuids := range host.Sets {
 			slices.Sort(uuids)
-			host.sets[column] = slices.Compact(uuids)
+			host.Sets[column] = slices.Compact(uuids)
 		}
 	}
 	return out, homeless
 }
 
 // refer adds references to the rows of a list.
-func refer(out map[string]*row, table string, list []ovsdb.Datapath, column string, uuids []string) {
+func refer(out map[string]*nb.Row, table string, list []ovsdb.Datapath, column string, uuids []string) {
 	if len(uuids) == 0 {
 		return
 	}
 	for _, d := range list {
 		host := out[d.UUID]
 		if host == nil {
-			host = &row{table: table, uuid: d.UUID, name: d.Name, sets: map[string][]string{}}
+			host = &nb.Row{Table: table, UUID: d.UUID, Name: d.Name, Sets: map[string][]string{}}
 			out[d.UUID] = host
 		}
-		host.sets[column] = append(host.sets[column], uuids...)
+		host.Sets[column] = append(host.Sets[column], uuids...)
 	}
 }
 
 // diffAttachments lists what makes have into want. Rows of others are neither made nor removed.
-func diffAttachments(want, have map[string]*row) []*op {
-	var ops []*op
+func diffAttachments(want, have map[string]*nb.Row) []*nb.Op {
+	var ops []*nb.Op
 	hosts := maps.Clone(have)
 	maps.Copy(hosts, want)
 	for uuid, host := range hosts {
 		columns := map[string]bool{}
-		for _, side := range []*row{want[uuid], have[uuid]} {
+		for _, side := range []*nb.Row{want[uuid], have[uuid]} {
 			if side != nil {
-				for c := range side.sets {
+				for c := range side.Sets {
 					columns[c] = true
 				}
 			}
 		}
 		for c := range columns {
 			wanted, there := setOf(want[uuid], c), setOf(have[uuid], c)
-			add, remove := difference(wanted, there), difference(there, wanted)
+			add, remove := nb.Difference(wanted, there), nb.Difference(there, wanted)
 			if len(add)+len(remove) > 0 {
-				ops = append(ops, mutateRow(host, c, add, remove))
+				ops = append(ops, nb.Mutate(host, c, add, remove))
 			}
 		}
 	}
-	slices.SortFunc(ops, func(a, b *op) int {
-		return cmp.Or(cmp.Compare(a.table, b.table), cmp.Compare(a.name, b.name))
+	slices.SortFunc(ops, func(a, b *nb.Op) int {
+		return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(a.Name, b.Name))
 	})
 	return ops
 }
 
-func setOf(r *row, column string) []string {
+func setOf(r *nb.Row, column string) []string {
 	if r == nil {
 		return nil
 	}
-	return r.sets[column]
+	return r.Sets[column]
 }

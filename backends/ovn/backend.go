@@ -1,6 +1,8 @@
 package ovn
 
 import (
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+
 	"context"
 	"errors"
 	"fmt"
@@ -39,7 +41,7 @@ type Options struct {
 // Backend makes one Northbound database agree with a snapshot. Make it with New.
 type Backend struct {
 	client *ovsdb.Client
-	names  namer
+	names  nb.Namer
 	ports  portFinder
 	rate   uint32
 	log    logrus.FieldLogger
@@ -94,7 +96,7 @@ func New(client *ovsdb.Client, opts Options) (*Backend, error) {
 		minGuard:  opts.MinDeleteGuard,
 		log:       log,
 		fence:     newFence(opts.Owner),
-		names:     newNamer(opts.Owner),
+		names:     nb.NewNamer(opts.Owner),
 		ports:     portFinder{client: client, names: opts.Ports},
 		rate:      opts.LogRate,
 		balancing: balancing,
@@ -203,13 +205,13 @@ func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot) (*backends
 	owned := len(have) + balance.owned()
 	ops := balance.compare(rows, have)
 	lost := b.findLost(r, rows, have)
-	ops = append(lost.withoutLoss(ops), diffRows(rows, have)...)
+	ops = append(lost.withoutLoss(ops), nb.Diff(rows, have)...)
 	return b.proposeAll(r, next, lost, ops, names(have, rows), owned, balance.commit), nil
 }
 
 // readBack reads every row for policies that is ours: those of our mark and, where a wanted one is not among them, those
 // that may have lost it.
-func (b *Backend) readBack(ctx context.Context, schema ovsdb.Schema, rows map[string]*row) (map[string]*row, error) {
+func (b *Backend) readBack(ctx context.Context, schema ovsdb.Schema, rows map[string]*nb.Row) (map[string]*nb.Row, error) {
 	have, err := b.observe(ctx, schema, rows, b.adopt)
 	if err == nil && !b.adopt && len(have) > 0 && missing(rows, have) {
 		have, err = b.observe(ctx, schema, rows, true)
@@ -219,9 +221,9 @@ func (b *Backend) readBack(ctx context.Context, schema ovsdb.Schema, rows map[st
 
 // proposeAll makes a full plan of ops and remembers that it leads to next.
 func (b *Backend) proposeAll(
-	r *renderer, next *model, lost *lost, ops []*op, names map[string]string, owned int, commit func(),
+	r *renderer, next *model, lost *lost, ops []*nb.Op, names map[string]string, owned int, commit func(),
 ) *backends.Plan {
-	sortOps(ops)
+	nb.Sort(ops)
 	plan := &backends.Plan{
 		Revision: next.revision, Full: true, Owned: owned, Ops: b.show(arrange(ops, owned == 0), names), Skips: r.skips,
 	}
@@ -233,7 +235,7 @@ func (b *Backend) proposeAll(
 }
 
 // missing says whether a wanted row was not read back.
-func missing(want, have map[string]*row) bool {
+func missing(want, have map[string]*nb.Row) bool {
 	for uuid := range want {
 		if have[uuid] == nil {
 			return true
@@ -243,7 +245,7 @@ func missing(want, have map[string]*row) bool {
 }
 
 // renderAll renders every row and fills in the model that goes with them.
-func (b *Backend) renderAll(r *renderer, next *model) map[string]*row {
+func (b *Backend) renderAll(r *renderer, next *model) map[string]*nb.Row {
 	subjects := map[intent.SetID]bool{intent.IsolatedIngress: true, intent.IsolatedEgress: true}
 	for p := range r.want.Policies() {
 		next.putPolicy(p.ID, p)
@@ -251,7 +253,7 @@ func (b *Backend) renderAll(r *renderer, next *model) map[string]*row {
 			subjects[s] = true
 		}
 	}
-	rows := map[string]*row{}
+	rows := map[string]*nb.Row{}
 	for subject := range subjects {
 		g := r.group(subject, next.policiesOf(subject, r, nil))
 		if g == nil {
@@ -270,9 +272,9 @@ func (b *Backend) renderAll(r *renderer, next *model) map[string]*row {
 	return rows
 }
 
-func put(rows map[string]*row, list ...*row) {
+func put(rows map[string]*nb.Row, list ...*nb.Row) {
 	for _, r := range list {
-		rows[r.uuid] = r
+		rows[r.UUID] = r
 	}
 }
 

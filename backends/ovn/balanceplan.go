@@ -1,6 +1,8 @@
 package ovn
 
 import (
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+
 	"context"
 	"slices"
 
@@ -71,17 +73,17 @@ func (b *Backend) rebalance(
 
 // findVars looks which chassis have rows of template variables now.
 func (b *Backend) findVars(ctx context.Context, p *rebalance) error {
-	rows, err := b.read(ctx, p.r.schema, tableTemplateVars, nil)
+	rows, err := b.read(ctx, p.r.schema, nb.TableTemplateVars, nil)
 	if err != nil {
 		return err
 	}
 	s := newSurroundings()
 	for _, native := range rows {
-		s.sort(b.names, decode(tableTemplateVars, native))
+		s.sort(b.names, nb.Decode(nb.TableTemplateVars, native))
 	}
-	p.chassis, p.found = s.chassis, map[string]*row{}
+	p.chassis, p.found = s.chassis, map[string]*nb.Row{}
 	for _, r := range s.ours {
-		p.found[r.name] = r
+		p.found[r.Name] = r
 	}
 	return nil
 }

@@ -1,6 +1,8 @@
 package ovn
 
 import (
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+
 	"maps"
 	"slices"
 
@@ -12,8 +14,8 @@ type balances struct {
 	balancers map[intent.LoadBalancerID]*balancer
 	members   map[place]map[string]bool    // the rows of each place that has any, by UUID
 	vars      map[string]map[string]string // our template variables by chassis, where there are any
-	hosts     map[string]*row              // what of ours switches and routers refer to, by UUID
-	bars      map[string]*row              // the ACLs on switches, by UUID
+	hosts     map[string]*nb.Row           // what of ours switches and routers refer to, by UUID
+	bars      map[string]*nb.Row           // the ACLs on switches, by UUID
 	homeless  map[place]bool               // places with rows that no switch and no router is in
 	topology  uint64                       // the version that hosts are of
 
@@ -30,7 +32,7 @@ type balances struct {
 func newBalances() *balances {
 	return &balances{
 		balancers: map[intent.LoadBalancerID]*balancer{}, members: map[place]map[string]bool{},
-		vars: map[string]map[string]string{}, hosts: map[string]*row{}, bars: map[string]*row{},
+		vars: map[string]map[string]string{}, hosts: map[string]*nb.Row{}, bars: map[string]*nb.Row{},
 		nodal: map[intent.LoadBalancerID]bool{}, barred: map[intent.LoadBalancerID]bool{}, networks: map[string]int{},
 	}
 }
@@ -96,8 +98,8 @@ func (m *balances) size(r *renderer) int {
 }
 
 // barsOf lists the ACLs of each network, in order.
-func barsOf(balancers map[intent.LoadBalancerID]*balancer, barred map[intent.LoadBalancerID]bool) (map[string][]string, map[string]*row) {
-	uuids, rows := map[string][]string{}, map[string]*row{}
+func barsOf(balancers map[intent.LoadBalancerID]*balancer, barred map[intent.LoadBalancerID]bool) (map[string][]string, map[string]*nb.Row) {
+	uuids, rows := map[string][]string{}, map[string]*nb.Row{}
 	for id := range barred {
 		b := balancers[id]
 		if b == nil {

@@ -1,6 +1,8 @@
 package ovn
 
 import (
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+
 	"context"
 	"errors"
 	"fmt"
@@ -15,10 +17,7 @@ import (
 // KeyClaim and an owner are the key of NB_Global.external_ids under which the owner's newest claim is.
 const KeyClaim = "netloom-claim:"
 
-const (
-	tableGlobal       = "NB_Global"
-	columnExternalIDs = "external_ids"
-)
+const tableGlobal = "NB_Global"
 
 // claimAttempts is how often Claim looks anew when others claim at the same time. One of them wins each time.
 const claimAttempts = 20
@@ -60,7 +59,7 @@ func (b *Backend) Claim(ctx context.Context, holder string) (uint64, error) {
 		err = b.writeClaim(ctx, found, next, "claims")
 		if err == nil {
 			f.held, f.deposed = next, nil
-			f.guard = []libovsdb.Operation{f.holds(next), comment(b.names.owner + " " + next.holder + " claim " + next.number())}
+			f.guard = []libovsdb.Operation{f.holds(next), comment(b.names.Owner + " " + next.holder + " claim " + next.number())}
 			return next.generation, nil
 		}
 		if !lostRace(err) {
@@ -79,7 +78,7 @@ type recorded struct {
 }
 
 func (b *Backend) readClaim(ctx context.Context) (recorded, error) {
-	rows, err := b.client.Select(ctx, tableGlobal, nil, columnExternalIDs)
+	rows, err := b.client.Select(ctx, tableGlobal, nil, nb.ColumnExternalIDs)
 	if errors.Is(err, ovsdb.ErrNotConnected) {
 		err = fmt.Errorf("%w: %w", backends.ErrUnreachable, err)
 	}
@@ -87,7 +86,7 @@ func (b *Backend) readClaim(ctx context.Context) (recorded, error) {
 		return recorded{}, err
 	}
 	found := recorded{row: ovsdb.String(rows[0]["_uuid"])}
-	found.value, found.known = ovsdb.StringMap(rows[0][columnExternalIDs])[b.fence.key]
+	found.value, found.known = ovsdb.StringMap(rows[0][nb.ColumnExternalIDs])[b.fence.key]
 	if !found.known {
 		return found, nil
 	}
@@ -101,8 +100,8 @@ func (b *Backend) readClaim(ctx context.Context) (recorded, error) {
 
 // writeClaim replaces the record found by the next one. It fails with an error of lostRace when another is there by now.
 func (b *Backend) writeClaim(ctx context.Context, found recorded, next record, verb string) error {
-	value := libovsdb.Row{columnExternalIDs: ovsdb.Map(map[string]string{b.fence.key: next.String()})}
-	ops := []libovsdb.Operation{comment(b.names.owner + " " + next.holder + " " + verb + " " + next.number())}
+	value := libovsdb.Row{nb.ColumnExternalIDs: ovsdb.Map(map[string]string{b.fence.key: next.String()})}
+	ops := []libovsdb.Operation{comment(b.names.Owner + " " + next.holder + " " + verb + " " + next.number())}
 	if found.row == "" { // the table takes one row at most
 		ops = append(ops, libovsdb.Operation{Op: libovsdb.OperationInsert, Table: tableGlobal, Row: value})
 	} else {
@@ -110,12 +109,12 @@ func (b *Backend) writeClaim(ctx context.Context, found recorded, next record, v
 		change := libovsdb.Operation{Op: libovsdb.OperationMutate, Table: tableGlobal, Where: ovsdb.ByUUID(found.row)}
 		if found.known {
 			change.Mutations = append(change.Mutations, libovsdb.Mutation{
-				Column: columnExternalIDs, Mutator: libovsdb.MutateOperationDelete,
+				Column: nb.ColumnExternalIDs, Mutator: libovsdb.MutateOperationDelete,
 				Value: ovsdb.Map(map[string]string{b.fence.key: found.value}),
 			})
 		}
 		change.Mutations = append(change.Mutations, libovsdb.Mutation{
-			Column: columnExternalIDs, Mutator: libovsdb.MutateOperationInsert, Value: value[columnExternalIDs],
+			Column: nb.ColumnExternalIDs, Mutator: libovsdb.MutateOperationInsert, Value: value[nb.ColumnExternalIDs],
 		})
 		ops = append(ops, change)
 	}

@@ -1,6 +1,8 @@
 package ovn
 
 import (
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+
 	"cmp"
 	"slices"
 	"strings"
@@ -56,8 +58,8 @@ func (g *group) deciding(family intent.Families) []backends.DecidingRow {
 	}
 	var out []backends.DecidingRow
 	for _, acl := range g.acls {
-		if match, _ := acl.fields["match"].(string); !strings.Contains(match, other) {
-			out = append(out, backends.DecidingRow{Table: tableACL, Name: acl.name, UUID: acl.uuid, For: acl.origin})
+		if match, _ := acl.Fields["match"].(string); !strings.Contains(match, other) {
+			out = append(out, backends.DecidingRow{Table: nb.TableACL, Name: acl.Name, UUID: acl.UUID, For: acl.Origin})
 		}
 	}
 	return out
@@ -67,8 +69,8 @@ func (g *group) deciding(family intent.Families) []backends.DecidingRow {
 func (g *group) dropping() []backends.DecidingRow {
 	var out []backends.DecidingRow
 	for _, acl := range g.acls {
-		if acl.fields["action"] == actionDrop {
-			out = append(out, backends.DecidingRow{Table: tableACL, Name: acl.name, UUID: acl.uuid, For: acl.origin})
+		if acl.Fields["action"] == nb.ActionDrop {
+			out = append(out, backends.DecidingRow{Table: nb.TableACL, Name: acl.Name, UUID: acl.UUID, For: acl.Origin})
 		}
 	}
 	return out

@@ -1,6 +1,8 @@
 package ovn
 
 import (
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+
 	"maps"
 	"strconv"
 
@@ -38,41 +40,41 @@ const (
 )
 
 // expect says what ops change.
-func (b *Backend) expect(ops []*op) expectations {
+func (b *Backend) expect(ops []*nb.Op) expectations {
 	out, deleted := expectations{}, map[string]bool{}
 	for _, o := range ops {
-		if o.table == tableTemplateVars && o.uuid != b.names.uuid(tableTemplateVars, o.name) {
+		if o.Table == nb.TableTemplateVars && o.UUID != b.names.UUID(nb.TableTemplateVars, o.Name) {
 			continue // a row of others with variables of ours: it is not watched
 		}
-		e := out[o.uuid]
+		e := out[o.UUID]
 		if e == nil {
-			e = &expectation{table: o.table, uuid: o.uuid, cells: map[string]*cell{}, deleted: deleted}
-			out[o.uuid] = e
+			e = &expectation{table: o.Table, uuid: o.UUID, cells: map[string]*cell{}, deleted: deleted}
+			out[o.UUID] = e
 		}
 		e.add(o)
-		if o.verb == backends.Delete {
-			deleted[o.uuid] = true
+		if o.Verb == backends.Delete {
+			deleted[o.UUID] = true
 		}
 	}
 	return out
 }
 
-func (e *expectation) add(o *op) {
-	switch o.verb {
+func (e *expectation) add(o *nb.Op) {
+	switch o.Verb {
 	case backends.Create:
 		e.created = true
-		for column := range columnsOf(e.table) {
-			e.cells[column] = &cell{state: map[string]string{}, want: pairsOf(o.after[column]), whole: true}
+		for column := range nb.ColumnsOf(e.table) {
+			e.cells[column] = &cell{state: map[string]string{}, want: pairsOf(o.After[column]), whole: true}
 		}
 	case backends.Update:
-		for column, value := range o.after {
-			e.cells[column] = &cell{state: pairsOf(o.before[column]), want: pairsOf(value), whole: true}
+		for column, value := range o.After {
+			e.cells[column] = &cell{state: pairsOf(o.Before[column]), want: pairsOf(value), whole: true}
 		}
 	case backends.Mutate:
-		for column, value := range o.before {
+		for column, value := range o.Before {
 			e.mutate(column, pairsOf(value), false)
 		}
-		for column, value := range o.after {
+		for column, value := range o.After {
 			e.mutate(column, pairsOf(value), true)
 		}
 	case backends.Delete:
@@ -83,7 +85,7 @@ func (e *expectation) add(o *op) {
 
 // mutate expects that pairs are added to a column, or removed from it.
 func (e *expectation) mutate(column string, pairs map[string]string, add bool) {
-	if column == columnExternalIDs {
+	if column == nb.ColumnExternalIDs {
 		e.gone = true // only marks are taken away one by one
 		return
 	}
@@ -116,7 +118,7 @@ func (e *expectation) explains(b *Backend, change *ovsdb.RowChange) bool {
 		if e.gone {
 			return false
 		}
-		r := decode(e.table, change.Columns)
+		r := nb.Decode(e.table, change.Columns)
 		for column, c := range e.cells {
 			c.state = content(r, column)
 			if !c.whole {
@@ -133,13 +135,13 @@ func (e *expectation) explains(b *Backend, change *ovsdb.RowChange) bool {
 
 // follows applies the changed columns of a row, and says whether only expected ones are among them.
 func (e *expectation) follows(b *Backend, change *ovsdb.RowChange) bool {
-	r := decode(e.table, change.Columns)
-	host := e.table == tableSwitch || e.table == tableRouter
+	r := nb.Decode(e.table, change.Columns)
+	host := e.table == nb.TableSwitch || e.table == nb.TableRouter
 	for column := range change.Columns {
 		c, pairs := e.cells[column], content(r, column)
-		switch columnsOf(e.table)[column] {
-		case columnMap, columnSet, columnPairs:
-		case columnString, columnOptional, columnInt, columnBool:
+		switch nb.ColumnsOf(e.table)[column] {
+		case nb.ColumnMap, nb.ColumnSet, nb.ColumnPairs:
+		case nb.ColumnString, nb.ColumnOptional, nb.ColumnInt, nb.ColumnBool:
 			if c == nil {
 				return false
 			}
@@ -196,14 +198,14 @@ func (e *expectation) outcome(b *Backend) outcome {
 }
 
 // content spells a column as a cell does.
-func content(r *row, column string) map[string]string {
-	if values, ok := r.sets[column]; ok {
+func content(r *nb.Row, column string) map[string]string {
+	if values, ok := r.Sets[column]; ok {
 		return pairsOf(values)
 	}
-	if pairs, ok := r.maps[column]; ok {
+	if pairs, ok := r.Maps[column]; ok {
 		return pairsOf(pairs)
 	}
-	return pairsOf(r.fields[column])
+	return pairsOf(r.Fields[column])
 }
 
 // pairsOf spells the value of a column as a cell does. There are no pairs where it is what a column never set holds.

@@ -1,6 +1,8 @@
 package ovn
 
 import (
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+
 	"testing"
 
 	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
@@ -11,10 +13,10 @@ import (
 
 // TestExpectations follows what a database reports while netloom adds an address to a set and takes another away.
 func TestExpectations(t *testing.T) {
-	set := &row{table: tableAddressSet, uuid: "s", name: "s"}
-	ops := []*op{mutateRow(set, "addresses", []string{"new"}, []string{"old"})}
+	set := &nb.Row{Table: nb.TableAddressSet, UUID: "s", Name: "s"}
+	ops := []*nb.Op{nb.Mutate(set, "addresses", []string{"new"}, []string{"old"})}
 	update := func(addresses ...string) ovsdb.RowChange {
-		return ovsdb.RowChange{Event: ovsdb.RowUpdated, Table: tableAddressSet, UUID: "s", Columns: libovsdb.Row{
+		return ovsdb.RowChange{Event: ovsdb.RowUpdated, Table: nb.TableAddressSet, UUID: "s", Columns: libovsdb.Row{
 			"addresses": ovsdb.Set(addresses),
 		}}
 	}
@@ -31,12 +33,12 @@ func TestExpectations(t *testing.T) {
 		{"somebody undid it", []ovsdb.RowChange{update("new", "old"), update("old")}, true, short},
 		{"somebody added another", []ovsdb.RowChange{update("new", "old", "third")}, false, 0},
 		{"somebody changed another column", []ovsdb.RowChange{update("new", "old"), {
-			Event: ovsdb.RowUpdated, Table: tableAddressSet, UUID: "s", Columns: libovsdb.Row{"name": "t"},
+			Event: ovsdb.RowUpdated, Table: nb.TableAddressSet, UUID: "s", Columns: libovsdb.Row{"name": "t"},
 		}}, false, 0},
-		{"the row was deleted", []ovsdb.RowChange{{Event: ovsdb.RowDeleted, Table: tableAddressSet, UUID: "s"}}, false, 0},
+		{"the row was deleted", []ovsdb.RowChange{{Event: ovsdb.RowDeleted, Table: nb.TableAddressSet, UUID: "s"}}, false, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			b := &Backend{names: newNamer("a")}
+			b := &Backend{names: nb.NewNamer("a")}
 			e := b.expect(ops)["s"]
 			explained := true
 			for i := range tc.changes {

@@ -1,6 +1,8 @@
 package ovn
 
 import (
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb"
@@ -16,12 +18,12 @@ type Naming struct {
 type Explainer struct {
 	schema ovsdb.Schema
 	naming Naming
-	names  namer
+	names  nb.Namer
 }
 
 // NewExplainer explains a database with that schema.
 func NewExplainer(schema ovsdb.Schema, n Naming) *Explainer {
-	return &Explainer{schema: schema, naming: n, names: newNamer(n.Owner)}
+	return &Explainer{schema: schema, naming: n, names: nb.NewNamer(n.Owner)}
 }
 
 // PolicyRows implements backends.Explainer. The rows are ACLs.

@@ -1,6 +1,8 @@
 package ovn
 
 import (
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+
 	"context"
 	"net/netip"
 	"slices"
@@ -22,67 +24,67 @@ func vipOf(f *intent.Frontend) vip { return vip{f.Protocol, netip.AddrPortFrom(f
 
 // surroundings is what a read-back found about load balancing: rows of ours, and what of others concerns us.
 type surroundings struct {
-	ours    map[string]*row     // of Load_Balancer, Load_Balancer_Group and Chassis_Template_Var, by UUID
-	others  []*row              // of Load_Balancer
+	ours    map[string]*nb.Row  // of Load_Balancer, Load_Balancer_Group and Chassis_Template_Var, by UUID
+	others  []*nb.Row           // of Load_Balancer
 	taken   map[string]bool     // the names of others' groups
 	chassis map[string]string   // others' rows of template variables, by chassis
-	shared  map[string]*row     // what of ours is in them, by UUID
-	hosts   map[string]*row     // what of ours switches and routers refer to, by UUID
+	shared  map[string]*nb.Row  // what of ours is in them, by UUID
+	hosts   map[string]*nb.Row  // what of ours switches and routers refer to, by UUID
 	values  map[string][]string // what template variables hold, on one chassis or another
 }
 
 func newSurroundings() *surroundings {
 	return &surroundings{
-		ours: map[string]*row{}, taken: map[string]bool{}, chassis: map[string]string{},
-		shared: map[string]*row{}, hosts: map[string]*row{}, values: map[string][]string{},
+		ours: map[string]*nb.Row{}, taken: map[string]bool{}, chassis: map[string]string{},
+		shared: map[string]*nb.Row{}, hosts: map[string]*nb.Row{}, values: map[string][]string{},
 	}
 }
 
 // abandoned says whether a row of template variables that we made was left to others: nothing in it is ours any more.
-func (s *surroundings) abandoned(r *row) bool {
-	return ownerOf(r) == "" && len(r.maps[columnVariables]) == 0
+func (s *surroundings) abandoned(r *nb.Row) bool {
+	return nb.OwnerOf(r) == "" && len(r.Maps[nb.ColumnVariables]) == 0
 }
 
 // surround reads back what there is about load balancing, but for hosts.
 func (b *Backend) surround(ctx context.Context, schema ovsdb.Schema) (*surroundings, error) {
 	s := newSurroundings()
-	for _, table := range balancingTables() {
+	for _, table := range nb.BalancingTables() {
 		rows, err := b.read(ctx, schema, table, nil)
 		if err != nil {
 			return nil, err
 		}
 		for _, native := range rows {
-			s.sort(b.names, decode(table, native))
+			s.sort(b.names, nb.Decode(table, native))
 		}
 	}
 	return s, nil
 }
 
 // sort puts a row where it belongs.
-func (s *surroundings) sort(names namer, r *row) {
-	switch r.table {
-	case tableBalancer:
-		if ownerOf(r) == names.owner {
-			s.ours[r.uuid] = r
+func (s *surroundings) sort(names nb.Namer, r *nb.Row) {
+	switch r.Table {
+	case nb.TableBalancer:
+		if nb.OwnerOf(r) == names.Owner {
+			s.ours[r.UUID] = r
 			return
 		}
 		s.others = append(s.others, r)
-	case tableBalancers:
-		if r.uuid == names.uuid(tableBalancers, r.name) {
-			s.ours[r.uuid] = r
+	case nb.TableBalancers:
+		if r.UUID == names.UUID(nb.TableBalancers, r.Name) {
+			s.ours[r.UUID] = r
 			return
 		}
-		s.taken[r.name] = true
-	case tableTemplateVars:
+		s.taken[r.Name] = true
+	case nb.TableTemplateVars:
 		s.sortVars(names, r)
 	}
 }
 
 // sortVars tells our variables from others'. A row of ours is known by its UUID.
-func (s *surroundings) sortVars(names namer, r *row) {
+func (s *surroundings) sortVars(names nb.Namer, r *nb.Row) {
 	vars := map[string]string{}
-	for name, value := range r.maps[columnVariables] {
-		ours := strings.HasPrefix(name, names.variables()+"_")
+	for name, value := range r.Maps[nb.ColumnVariables] {
+		ours := strings.HasPrefix(name, names.Variables()+"_")
 		if ours {
 			vars[name] = value
 		}
@@ -93,21 +95,21 @@ func (s *surroundings) sortVars(names namer, r *row) {
 			s.values[name] = append(s.values[name], value)
 		}
 	}
-	r.maps[columnVariables] = vars
-	r.name, _ = r.fields["chassis"].(string)
-	if r.uuid == names.uuid(tableTemplateVars, r.name) {
-		s.ours[r.uuid] = r
+	r.Maps[nb.ColumnVariables] = vars
+	r.Name, _ = r.Fields["chassis"].(string)
+	if r.UUID == names.UUID(nb.TableTemplateVars, r.Name) {
+		s.ours[r.UUID] = r
 		return
 	}
-	s.chassis[r.name] = r.uuid
-	r.fields = backends.Fields{}
-	s.shared[r.uuid] = r
+	s.chassis[r.Name] = r.UUID
+	r.Fields = backends.Fields{}
+	s.shared[r.UUID] = r
 }
 
 // derived says whether some row that is not marked as ours has a UUID of the kind that ours have, and others' seldom.
 func (s *surroundings) derived() bool {
 	const version, name = 14, '5' // where a UUID says how it was made, and what it says of one made from a name (RFC 9562)
-	return slices.ContainsFunc(s.others, func(r *row) bool { return len(r.uuid) > version && r.uuid[version] == name })
+	return slices.ContainsFunc(s.others, func(r *nb.Row) bool { return len(r.UUID) > version && r.UUID[version] == name })
 }
 
 // claims settles whose the VIPs are that are not marked as ours: those of rows in want are, for only we derive their
@@ -130,17 +132,17 @@ func (s *surroundings) claims(owner string, want map[intent.LoadBalancerID]*bala
 	}
 	foreign := map[vip]string{}
 	for _, r := range s.others {
-		if known[r.uuid] {
-			s.ours[r.uuid] = r
+		if known[r.UUID] {
+			s.ours[r.UUID] = r
 			continue
 		}
-		rival := ownerOf(r)
+		rival := nb.OwnerOf(r)
 		for _, v := range s.vips(r) {
 			if held[v] && rival > owner {
 				continue
 			}
-			if name, ok := foreign[v]; !ok || r.name < name {
-				foreign[v] = r.name
+			if name, ok := foreign[v]; !ok || r.Name < name {
+				foreign[v] = r.Name
 			}
 		}
 	}
@@ -148,11 +150,11 @@ func (s *surroundings) claims(owner string, want map[intent.LoadBalancerID]*bala
 }
 
 // vips lists the VIPs of a row.
-func (s *surroundings) vips(r *row) []vip {
+func (s *surroundings) vips(r *nb.Row) []vip {
 	var out []vip
-	for key := range r.maps["vips"] {
+	for key := range r.Maps["vips"] {
 		for _, at := range s.addresses(key) {
-			out = append(out, vip{protocolNamed(r.fields["protocol"]), at})
+			out = append(out, vip{protocolNamed(r.Fields["protocol"]), at})
 		}
 	}
 	return out

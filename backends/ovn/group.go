@@ -1,6 +1,8 @@
 package ovn
 
 import (
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+
 	"maps"
 	"slices"
 	"strings"
@@ -11,7 +13,7 @@ import (
 // group is what hangs on one subject: the ACLs of its port group, and what they refer to.
 type group struct {
 	subject intent.SetID
-	acls    map[string]*row // by UUID
+	acls    map[string]*nb.Row // by UUID
 	peers   map[addressSetRef]bool
 	meters  map[uint32]bool
 	also    map[string]map[string]bool // further sources of an ACL, by its UUID; nil once they are written
@@ -24,7 +26,7 @@ type addressSetRef struct {
 }
 
 func newGroup(subject intent.SetID) *group {
-	return &group{subject: subject, acls: map[string]*row{}, peers: map[addressSetRef]bool{}, meters: map[uint32]bool{}}
+	return &group{subject: subject, acls: map[string]*nb.Row{}, peers: map[addressSetRef]bool{}, meters: map[uint32]bool{}}
 }
 
 // subjectsOf lists the sets whose port groups hold ACLs of p.
@@ -66,24 +68,24 @@ func subjectOf(p *intent.Policy, rule *intent.Rule) intent.SetID {
 }
 
 // share names one more source of a row. The first in order gives the row its name.
-func (g *group) share(acl *row, s aclSpec) {
-	if s.origin == acl.origin {
+func (g *group) share(acl *nb.Row, s aclSpec) {
+	if s.origin == acl.Origin {
 		return
 	}
 	if g.also == nil {
 		g.also = map[string]map[string]bool{}
 	}
-	if g.also[acl.uuid] == nil {
-		g.also[acl.uuid] = map[string]bool{}
+	if g.also[acl.UUID] == nil {
+		g.also[acl.UUID] = map[string]bool{}
 	}
-	g.also[acl.uuid][s.origin] = true
+	g.also[acl.UUID][s.origin] = true
 }
 
 // nameSources writes into each shared row what else it is there for.
 func (g *group) nameSources() {
 	for uuid, also := range g.also {
-		ids := g.acls[uuid].fields["external_ids"].(map[string]string) //nolint:forcetypeassert // made by acl
-		ids[KeyAlso] = strings.Join(slices.Sorted(maps.Keys(also)), "; ")
+		ids := g.acls[uuid].Fields["external_ids"].(map[string]string) //nolint:forcetypeassert // made by acl
+		ids[nb.KeyAlso] = strings.Join(slices.Sorted(maps.Keys(also)), "; ")
 	}
 	g.also = nil
 }

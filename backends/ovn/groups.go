@@ -1,6 +1,8 @@
 package ovn
 
 import (
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+
 	"cmp"
 	"slices"
 
@@ -19,29 +21,29 @@ const (
 //
 // Into a database that holds nothing of ours (cold), groups that only allow are portioned too: as long as nothing is
 // dropped they change nothing. A group and its ACLs stay together, for the database removes ACLs that no group holds.
-func arrange(ops []*op, cold bool) []*op {
+func arrange(ops []*nb.Op, cold bool) []*nb.Op {
 	if len(ops) <= maxGroup {
 		return ops
 	}
 	dropping := droppingUnits(ops)
-	var before, whole, after []*op
+	var before, whole, after []*nb.Op
 	for _, op := range ops {
 		switch {
-		case alone(op.table) && op.verb == backends.Create:
+		case alone(op.Table) && op.Verb == backends.Create:
 			before = append(before, op)
-		case alone(op.table) && op.verb == backends.Delete:
+		case alone(op.Table) && op.Verb == backends.Delete:
 			after = append(after, op)
-		case cold && !attaches(op) && !dropping[op.unit]:
+		case cold && !attaches(op) && !dropping[op.Unit]:
 			before = append(before, op)
 		default:
 			whole = append(whole, op)
 		}
 	}
-	slices.SortStableFunc(before, func(a, b *op) int { return cmp.Compare(a.unit, b.unit) })
+	slices.SortStableFunc(before, func(a, b *nb.Op) int { return cmp.Compare(a.Unit, b.Unit) })
 
 	next := portion(before, 0)
 	for i := range whole {
-		whole[i].group = next
+		whole[i].Group = next
 	}
 	if len(whole) > 0 {
 		next++
@@ -51,43 +53,43 @@ func arrange(ops []*op, cold bool) []*op {
 }
 
 // alone says whether a row of the table does nothing, and needs nothing, before another refers to it.
-func alone(table string) bool { return table == tableAddressSet || table == tableBalancer }
+func alone(table string) bool { return table == nb.TableAddressSet || table == nb.TableBalancer }
 
 // attaches says whether an op makes load balancers take effect, or keeps sources from them: that happens at once.
-func attaches(op *op) bool {
-	switch op.table {
-	case tableBalancers, tableTemplateVars, tableSwitch, tableRouter:
+func attaches(op *nb.Op) bool {
+	switch op.Table {
+	case nb.TableBalancers, nb.TableTemplateVars, nb.TableSwitch, nb.TableRouter:
 		return true
 	default:
-		return op.table == tableACL && op.unit == ""
+		return op.Table == nb.TableACL && op.Unit == ""
 	}
 }
 
 // droppingUnits are the port groups that ops give an ACL that drops: those that isolate, and those of policies that have
 // drops logged.
-func droppingUnits(ops []*op) map[string]bool {
+func droppingUnits(ops []*nb.Op) map[string]bool {
 	out := map[string]bool{}
 	for _, op := range ops {
-		if op.table == tableACL && op.after["action"] == actionDrop && op.unit != "" {
-			out[op.unit] = true
+		if op.Table == nb.TableACL && op.After["action"] == nb.ActionDrop && op.Unit != "" {
+			out[op.Unit] = true
 		}
 	}
 	return out
 }
 
 // portion numbers ops from first on, sideGroup or a little more to a transaction, and returns the next free number.
-func portion(ops []*op, first int) int {
+func portion(ops []*nb.Op, first int) int {
 	if len(ops) == 0 {
 		return first
 	}
 	used := 0
 	for i := range ops {
-		if used >= sideGroup && (ops[i].unit == "" || ops[i].unit != ops[i-1].unit) {
+		if used >= sideGroup && (ops[i].Unit == "" || ops[i].Unit != ops[i-1].Unit) {
 			first++
 			used = 0
 		}
 		used++
-		ops[i].group = first
+		ops[i].Group = first
 	}
 	return first + 1
 }

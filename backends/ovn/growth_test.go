@@ -1,6 +1,8 @@
 package ovn
 
 import (
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+
 	"fmt"
 	"testing"
 
@@ -39,8 +41,8 @@ func TestRenderingGrowsWithTheRules(t *testing.T) {
 				b := intent.NewSnapshot().Next()
 				b.PutPolicy(p)
 				want := b.Commit()
-				return len(rowsOf(want, known, newNamer("o"), p.Origin)), func() {
-					m, r := newModel(), &renderer{names: newNamer("o"), want: want, schema: known}
+				return len(rowsOf(want, known, nb.NewNamer("o"), p.Origin)), func() {
+					m, r := newModel(), &renderer{names: nb.NewNamer("o"), want: want, schema: known}
 					m.putPolicy(p.ID, p)
 					for _, s := range subjectsOf(p) {
 						r.group(s, m.policiesOf(s, r, map[intent.PolicyID]bool{p.ID: true}))

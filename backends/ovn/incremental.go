@@ -1,6 +1,8 @@
 package ovn
 
 import (
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+
 	"context"
 	"fmt"
 	"maps"
@@ -22,7 +24,7 @@ type planner struct {
 	wishes  wishes // of the groups that are new
 	balance *rebalance
 	covered *coverageStep
-	ops     []*op
+	ops     []*nb.Op
 }
 
 // planChanges plans from changes alone. The model has to be what the target holds.
@@ -49,7 +51,7 @@ func (b *Backend) planChanges(ctx context.Context, want *intent.Snapshot, change
 		p.ops = append(p.ops, p.balance.ops()...)
 		names = p.balance.names()
 	}
-	sortOps(p.ops)
+	nb.Sort(p.ops)
 	plan := &backends.Plan{
 		Revision: want.Revision(), Owned: p.m.size(p.r), Skips: p.r.skips,
 		Ops: b.show(arrange(p.ops, false), names),
@@ -97,7 +99,7 @@ func (p *planner) collect(changes []intent.Change) {
 
 // planGroups compares the port groups and ACLs of the subjects rendered anew.
 func (p *planner) planGroups() {
-	want, have := map[string]*row{}, map[string]*row{}
+	want, have := map[string]*nb.Row{}, map[string]*nb.Row{}
 	for subject, g := range p.groups {
 		old := p.m.groups[subject]
 		if old != nil {
@@ -110,18 +112,18 @@ func (p *planner) planGroups() {
 		maps.Copy(want, g.acls)
 		pg := p.r.portGroup(g, nil)
 		if old == nil {
-			pg.sets["ports"] = p.ports.cover(p.r.want.Set(subject), p.wishes)
+			pg.Sets["ports"] = p.ports.cover(p.r.want.Set(subject), p.wishes)
 			put(want, pg)
 			continue
 		}
 		put(want, withoutPorts(pg))
 	}
-	p.ops = append(p.ops, diffRows(want, have)...)
+	p.ops = append(p.ops, nb.Diff(want, have)...)
 }
 
 // withoutPorts leaves the ports of a port group to planMembers.
-func withoutPorts(pg *row) *row {
-	delete(pg.sets, "ports")
+func withoutPorts(pg *nb.Row) *nb.Row {
+	delete(pg.Sets, "ports")
 	return pg
 }
 
@@ -138,7 +140,7 @@ func (p *planner) planReferents() {
 			count(meters, g.meters, 1)
 		}
 	}
-	want, have := map[string]*row{}, map[string]*row{}
+	want, have := map[string]*nb.Row{}, map[string]*nb.Row{}
 	for ref, n := range peers {
 		switch was := p.m.peers[ref]; {
 		case was == 0 && n > 0:
@@ -155,7 +157,7 @@ func (p *planner) planReferents() {
 			put(have, p.r.meter(rate)...)
 		}
 	}
-	p.ops = append(p.ops, diffRows(want, have)...)
+	p.ops = append(p.ops, nb.Diff(want, have)...)
 }
 
 // planMembers adds and removes what joined and left, in groups and address sets that stood before and still stand.
@@ -195,14 +197,14 @@ func (p *planner) stands(id intent.SetID) bool {
 	return !rendered || g != nil
 }
 
-func (p *planner) mutate(r *row, column string, add, remove []string) {
+func (p *planner) mutate(r *nb.Row, column string, add, remove []string) {
 	if len(add)+len(remove) == 0 {
 		return
 	}
 	slices.Sort(add)
 	slices.Sort(remove)
 	// Two endpoints may share a port; the database takes no value twice.
-	p.ops = append(p.ops, mutateRow(r, column, slices.Compact(add), slices.Compact(remove)))
+	p.ops = append(p.ops, nb.Mutate(r, column, slices.Compact(add), slices.Compact(remove)))
 }
 
 // commit brings the model to where the plan led.

@@ -1,6 +1,8 @@
 package ovn
 
 import (
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+
 	"context"
 	"fmt"
 	"maps"
@@ -13,10 +15,10 @@ import (
 
 // kept is what stands in the database for load balancers while nothing is known of them. It stays as it is.
 type kept struct {
-	rows     int             // how many rows of ours there are, ACLs aside
-	balances bool            // load balancers are among them
-	hairpins map[string]*row // the ACLs by which isolated pods reach themselves through load balancers, by UUID
-	bars     map[string]bool // the ACLs that keep sources away, by UUID
+	rows     int                // how many rows of ours there are, ACLs aside
+	balances bool               // load balancers are among them
+	hairpins map[string]*nb.Row // the ACLs by which isolated pods reach themselves through load balancers, by UUID
+	bars     map[string]bool    // the ACLs that keep sources away, by UUID
 }
 
 // isUnknown says whether a snapshot knows nothing of load balancers.
@@ -28,23 +30,23 @@ func (b *Backend) readKept(ctx context.Context, schema ovsdb.Schema) (*kept, err
 	if err != nil {
 		return nil, err
 	}
-	acls, err := b.read(ctx, schema, tableACL, ovsdb.WithExternalID(map[string]string{KeyOwner: b.names.owner}))
+	acls, err := b.read(ctx, schema, nb.TableACL, ovsdb.WithExternalID(map[string]string{nb.KeyOwner: b.names.Owner}))
 	if err != nil {
 		return nil, err
 	}
-	k := &kept{rows: (&fullBalance{around: around}).owned(), hairpins: map[string]*row{}, bars: map[string]bool{}}
+	k := &kept{rows: (&fullBalance{around: around}).owned(), hairpins: map[string]*nb.Row{}, bars: map[string]bool{}}
 	for _, r := range around.ours {
-		k.balances = k.balances || r.table == tableBalancer
+		k.balances = k.balances || r.Table == nb.TableBalancer
 	}
 	for _, native := range acls {
-		acl := decode(tableACL, native)
-		ids, _ := acl.fields["external_ids"].(map[string]string)
+		acl := nb.Decode(nb.TableACL, native)
+		ids, _ := acl.Fields["external_ids"].(map[string]string)
 		switch {
-		case ids[KeyRule] == sourceRanges:
-			k.bars[acl.uuid] = true
-		case strings.HasPrefix(ids[KeyTitle], originHairpin):
-			acl.unit = b.names.portGroup(intent.IsolatedIngress)
-			k.hairpins[acl.uuid] = acl
+		case ids[nb.KeyRule] == sourceRanges:
+			k.bars[acl.UUID] = true
+		case strings.HasPrefix(ids[nb.KeyTitle], nb.OriginHairpin):
+			acl.Unit = b.names.PortGroup(intent.IsolatedIngress)
+			k.hairpins[acl.UUID] = acl
 		}
 	}
 	return k, nil
@@ -73,9 +75,9 @@ func (b *Backend) planRest(ctx context.Context, r *renderer, next *model) (*back
 	}
 	b.coverAll(r, next, rows, have)
 	owned := len(have) + r.kept.rows
-	maps.DeleteFunc(have, func(uuid string, _ *row) bool { return r.kept.bars[uuid] })
+	maps.DeleteFunc(have, func(uuid string, _ *nb.Row) bool { return r.kept.bars[uuid] })
 	lost := b.findLost(r, rows, have)
-	return b.proposeAll(r, next, lost, diffRows(rows, have), nil, owned, func() {}), nil
+	return b.proposeAll(r, next, lost, nb.Diff(rows, have), nil, owned, func() {}), nil
 }
 
 // size is how many rows stand, those of groups aside.

@@ -1,6 +1,8 @@
 package ovn
 
 import (
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+
 	"slices"
 
 	"github.com/netloom/netloom/backends"
@@ -20,12 +22,12 @@ type keeper struct {
 	*Backend
 	want *intent.Snapshot
 	next *model
-	rows map[string]*row // wanted, by UUID; the ports of its groups are changed here
-	have map[string]*row
+	rows map[string]*nb.Row // wanted, by UUID; the ports of its groups are changed here
+	have map[string]*nb.Row
 }
 
 // coverAll works out which endpoints have a logical port, and keeps ports that must not leave their groups.
-func (b *Backend) coverAll(r *renderer, next *model, rows, have map[string]*row) {
+func (b *Backend) coverAll(r *renderer, next *model, rows, have map[string]*nb.Row) {
 	next.coverage = coverageOf(r.want, b.ports)
 	if next.coverage.portless.Len() > 0 {
 		k := &keeper{Backend: b, want: r.want, next: next, rows: rows, have: have}
@@ -65,12 +67,12 @@ func endpointsOf(gaps backends.Gaps) []intent.Key {
 
 // leaving lists the logical ports that the group of a set would lose, sorted.
 func (k *keeper) leaving(id intent.SetID) []string {
-	uuid := k.names.uuid(tablePortGroup, string(id))
+	uuid := k.names.UUID(nb.TablePortGroup, string(id))
 	want, have := k.rows[uuid], k.have[uuid]
 	if want == nil || have == nil {
 		return nil // it is made or deleted as a whole
 	}
-	return difference(have.sets["ports"], want.sets["ports"])
+	return nb.Difference(have.Sets["ports"], want.Sets["ports"])
 }
 
 // keepFor keeps for missing endpoints the ports that have their names, by patterns.
@@ -93,8 +95,8 @@ func (k *keeper) keepFor(missing []intent.Key, leaving map[string]string, patter
 	}
 	k.ports.kept, k.ports.keptNames = kept, names
 	for subject := range k.next.groups {
-		if pg := k.rows[k.names.uuid(tablePortGroup, string(subject))]; pg != nil {
-			pg.sets["ports"] = k.ports.cover(k.want.Set(subject), k.next.wishes)
+		if pg := k.rows[k.names.UUID(nb.TablePortGroup, string(subject))]; pg != nil {
+			pg.Sets["ports"] = k.ports.cover(k.want.Set(subject), k.next.wishes)
 		}
 	}
 	k.next.coverage = coverageOf(k.want, k.ports)
@@ -106,8 +108,8 @@ func (k *keeper) hold() {
 	for _, d := range intent.Directions() {
 		id := intent.IsolatedSet(d)
 		had := 0
-		if pg := k.have[k.names.uuid(tablePortGroup, string(id))]; pg != nil {
-			had = len(pg.sets["ports"])
+		if pg := k.have[k.names.UUID(nb.TablePortGroup, string(id))]; pg != nil {
+			had = len(pg.Sets["ports"])
 		}
 		leaving := k.leaving(id)
 		lost := min(len(leaving), k.missingIn(id))
@@ -126,9 +128,9 @@ func (k *keeper) hold() {
 		}
 		stays := slices.DeleteFunc(k.leaving(subject), func(uuid string) bool { return !held[uuid] })
 		if len(stays) > 0 {
-			pg := k.rows[k.names.uuid(tablePortGroup, string(subject))]
-			pg.sets["ports"] = append(pg.sets["ports"], stays...)
-			slices.Sort(pg.sets["ports"])
+			pg := k.rows[k.names.UUID(nb.TablePortGroup, string(subject))]
+			pg.Sets["ports"] = append(pg.Sets["ports"], stays...)
+			slices.Sort(pg.Sets["ports"])
 		}
 	}
 	k.next.coverage.now.Held = len(held)

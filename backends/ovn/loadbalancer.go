@@ -1,6 +1,8 @@
 package ovn
 
 import (
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+
 	"fmt"
 	"net/netip"
 	"strconv"
@@ -68,7 +70,7 @@ type balancer struct {
 	network string
 	rows    map[string]placed            // by UUID
 	vars    map[string]map[string]string // template variables by chassis
-	bars    map[string]*row              // the ACLs on switches that keep sources away, by UUID
+	bars    map[string]*nb.Row           // the ACLs on switches that keep sources away, by UUID
 	nodal   bool                         // it depends on the nodes
 	barred  bool                         // some frontend denies sources, whether or not it could be rendered
 	skips   []backends.Skip
@@ -76,7 +78,7 @@ type balancer struct {
 
 // placed is a row of Load_Balancer and where it is put.
 type placed struct {
-	*row
+	*nb.Row
 	at place
 }
 
@@ -91,7 +93,7 @@ type rowKey struct {
 func (k rowKey) String() string {
 	s := k.protocol.String() + ":" + k.scope.String()
 	if k.family != 0 {
-		s += ":node:" + familyName(k.family)
+		s += ":node:" + nb.FamilyName(k.family)
 	}
 	if k.node != "" {
 		s += ":node:" + k.node
@@ -104,7 +106,7 @@ type balancerWriter struct {
 	*renderer
 	*balancer
 	lb    *intent.LoadBalancer
-	byKey map[rowKey]*row
+	byKey map[rowKey]*nb.Row
 	pools map[string][]pool
 	loose bool // affinity is less than asked for
 }
@@ -115,10 +117,10 @@ func (r *renderer) balancer(lb *intent.LoadBalancer) *balancer {
 		return nil
 	}
 	w := &balancerWriter{
-		renderer: r, lb: lb, byKey: map[rowKey]*row{}, pools: map[string][]pool{},
-		balancer: &balancer{network: lb.Network, rows: map[string]placed{}, bars: map[string]*row{}},
+		renderer: r, lb: lb, byKey: map[rowKey]*nb.Row{}, pools: map[string][]pool{},
+		balancer: &balancer{network: lb.Network, rows: map[string]placed{}, bars: map[string]*nb.Row{}},
 	}
-	if !r.schema.Has(tableBalancer) {
+	if !r.schema.Has(nb.TableBalancer) {
 		w.skip("the database has no load balancers")
 		return w.balancer
 	}
@@ -249,40 +251,40 @@ func (w *balancerWriter) put(key rowKey, at place, vip, value string) {
 	if lb == nil {
 		lb = w.row(key)
 		w.byKey[key] = lb
-		w.rows[lb.uuid] = placed{lb, at}
+		w.rows[lb.UUID] = placed{lb, at}
 	}
-	lb.maps["vips"][vip] = value
+	lb.Maps["vips"][vip] = value
 }
 
 // row is the row of a key, without VIPs.
-func (w *balancerWriter) row(key rowKey) *row {
+func (w *balancerWriter) row(key rowKey) *nb.Row {
 	o := w.lb.Origin
 	id := string(w.lb.ID) + "|" + key.String()
-	ids := sourceIDs(o)
-	ids[KeyOwner], ids[KeyID], ids[KeyScope] = w.names.owner, id, key.scope.String()
+	ids := nb.SourceIDs(o)
+	ids[nb.KeyOwner], ids[nb.KeyID], ids[nb.KeyScope] = w.names.Owner, id, key.scope.String()
 	if p := w.lb.HealthCheckPort; p != 0 {
-		ids[KeyHealth] = strconv.Itoa(int(p))
+		ids[nb.KeyHealth] = strconv.Itoa(int(p))
 	}
 	name := o.Name
 	if o.Namespace != "" {
 		name = o.Namespace + "/" + o.Name
 	}
 	name += ":" + key.String()
-	out := &row{
-		table: tableBalancer, uuid: w.names.uuid(tableBalancer, id), name: name, origin: o.String(),
-		fields: backends.Fields{
+	out := &nb.Row{
+		Table: nb.TableBalancer, UUID: w.names.UUID(nb.TableBalancer, id), Name: name, Origin: o.String(),
+		Fields: backends.Fields{
 			"name": name, "protocol": key.protocol.String(), "options": w.options(key), "external_ids": ids,
 		},
-		maps: map[string]map[string]string{"vips": {}},
+		Maps: map[string]map[string]string{"vips": {}},
 	}
-	if w.schema.HasColumn(tableBalancer, columnSelection) {
-		out.sets = map[string][]string{columnSelection: nil}
+	if w.schema.HasColumn(nb.TableBalancer, nb.ColumnSelection) {
+		out.Sets = map[string][]string{nb.ColumnSelection: nil}
 		if w.hashes(key) {
-			out.sets[columnSelection] = []string{"ip_dst", "ip_src"}
+			out.Sets[nb.ColumnSelection] = []string{"ip_dst", "ip_src"}
 			w.loose = true
 		}
 	}
-	w.restrict(tableBalancer, out.fields)
+	w.restrict(nb.TableBalancer, out.Fields)
 	return out
 }
 
@@ -311,7 +313,7 @@ func (w *balancerWriter) options(key rowKey) map[string]string {
 		out["ct_flush"] = "true" // a client without connections would stay with a backend that is gone
 	}
 	if key.family != 0 {
-		out["template"], out["address-family"] = "true", "ipv"+familyName(key.family)[1:]
+		out["template"], out["address-family"] = "true", "ipv"+nb.FamilyName(key.family)[1:]
 	}
 	if w.lb.Affinity > 0 && !w.hashes(key) {
 		out["affinity_timeout"] = fmt.Sprint(min(w.lb.Affinity, maxAffinity))

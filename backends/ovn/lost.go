@@ -1,6 +1,8 @@
 package ovn
 
 import (
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+
 	"maps"
 	"regexp"
 	"slices"
@@ -23,7 +25,7 @@ func (b *Backend) Keep(objects []object.Ref) {
 // kept are added to those that are wanted, as they are.
 type lost struct {
 	*Backend
-	want, have map[string]*row
+	want, have map[string]*nb.Row
 	objects    map[string]map[object.Ref]bool // by kind, all that there is something for
 	gone       map[object.Ref]bool            // what is taken away
 	kept       map[object.Ref]bool
@@ -31,7 +33,7 @@ type lost struct {
 }
 
 // findLost compares the rows that are wanted with those there are, and keeps what is to be kept.
-func (b *Backend) findLost(r *renderer, want, have map[string]*row) *lost {
+func (b *Backend) findLost(r *renderer, want, have map[string]*nb.Row) *lost {
 	l := &lost{
 		Backend: b, want: want, have: have, objects: map[string]map[object.Ref]bool{}, gone: map[object.Ref]bool{},
 		kept: map[object.Ref]bool{}, rows: map[string]bool{},
@@ -61,9 +63,9 @@ func refOf(o intent.Origin) object.Ref {
 }
 
 // objectOf is the object that a row names as its source; false where it names none.
-func objectOf(h *row) (object.Ref, bool) {
-	ids, _ := h.fields["external_ids"].(map[string]string)
-	return object.Ref{Kind: ids[KeyKind], Namespace: ids[KeyNamespace], Name: ids[KeyName]}, ids[KeyKind] != ""
+func objectOf(h *nb.Row) (object.Ref, bool) {
+	ids, _ := h.Fields["external_ids"].(map[string]string)
+	return object.Ref{Kind: ids[nb.KeyKind], Namespace: ids[nb.KeyNamespace], Name: ids[nb.KeyName]}, ids[nb.KeyKind] != ""
 }
 
 // findRows goes through the rows that name their source.
@@ -105,12 +107,12 @@ func (l *lost) count(ref object.Ref) {
 func (l *lost) findPorts() {
 	stay := map[string]bool{}
 	for _, d := range intent.Directions() {
-		pg := l.have[l.names.uuid(tablePortGroup, string(intent.IsolatedSet(d)))]
+		pg := l.have[l.names.UUID(nb.TablePortGroup, string(intent.IsolatedSet(d)))]
 		if pg == nil {
 			continue
 		}
-		wanted := setOf(l.want[pg.uuid], "ports")
-		for _, uuid := range pg.sets["ports"] {
+		wanted := setOf(l.want[pg.UUID], "ports")
+		for _, uuid := range pg.Sets["ports"] {
 			ref := object.Ref{Kind: backends.KindPort, Name: uuid}
 			if name, ok := l.client.PortName(uuid); ok {
 				ref.Name = name
@@ -126,22 +128,22 @@ func (l *lost) findPorts() {
 		return
 	}
 	for uuid, h := range l.have {
-		if w := l.want[uuid]; w != nil && w != h && h.table == tablePortGroup {
-			w.sets["ports"] = united(w.sets["ports"], slices.DeleteFunc(slices.Clone(h.sets["ports"]), func(p string) bool { return !stay[p] }))
+		if w := l.want[uuid]; w != nil && w != h && h.Table == nb.TablePortGroup {
+			w.Sets["ports"] = united(w.Sets["ports"], slices.DeleteFunc(slices.Clone(h.Sets["ports"]), func(p string) bool { return !stay[p] }))
 		}
 	}
 }
 
 // keepGroup keeps a port group with all of its ACLs, but none of its ports. One that is wanted stays as it is to be.
-func (l *lost) keepGroup(pg *row) {
-	if l.want[pg.uuid] != nil {
+func (l *lost) keepGroup(pg *nb.Row) {
+	if l.want[pg.UUID] != nil {
 		return
 	}
-	l.want[pg.uuid] = &row{
-		table: pg.table, uuid: pg.uuid, name: pg.name, origin: pg.origin, unit: pg.name, fields: pg.fields,
-		sets: map[string][]string{"ports": nil, "acls": pg.sets["acls"]},
+	l.want[pg.UUID] = &nb.Row{
+		Table: pg.Table, UUID: pg.UUID, Name: pg.Name, Origin: pg.Origin, Unit: pg.Name, Fields: pg.Fields,
+		Sets: map[string][]string{"ports": nil, "acls": pg.Sets["acls"]},
 	}
-	for _, acl := range pg.sets["acls"] {
+	for _, acl := range pg.Sets["acls"] {
 		if h := l.have[acl]; h != nil && l.want[acl] == nil {
 			l.want[acl] = h
 		}
@@ -152,13 +154,13 @@ func (l *lost) keepGroup(pg *row) {
 func (l *lost) keepHairpins() {
 	balances := false
 	for uuid := range l.rows {
-		balances = balances || l.have[uuid].table == tableBalancer
+		balances = balances || l.have[uuid].Table == nb.TableBalancer
 	}
-	if !balances || l.want[l.names.uuid(tablePortGroup, string(intent.IsolatedIngress))] == nil {
+	if !balances || l.want[l.names.UUID(nb.TablePortGroup, string(intent.IsolatedIngress))] == nil {
 		return
 	}
 	for uuid, h := range l.have {
-		if h.table == tableACL && l.want[uuid] == nil && strings.HasPrefix(h.origin, originHairpin) {
+		if h.Table == nb.TableACL && l.want[uuid] == nil && strings.HasPrefix(h.Origin, nb.OriginHairpin) {
 			l.want[uuid] = h
 		}
 	}
@@ -171,25 +173,25 @@ var symbol = regexp.MustCompile(`[@$]([A-Za-z_.][A-Za-z_.0-9]*)`)
 func (l *lost) keepReferents() {
 	named := map[string]bool{}
 	for uuid, w := range l.want {
-		if w != l.have[uuid] || w.table != tableACL {
+		if w != l.have[uuid] || w.Table != nb.TableACL {
 			continue
 		}
-		match, _ := w.fields["match"].(string)
+		match, _ := w.Fields["match"].(string)
 		for _, m := range symbol.FindAllStringSubmatch(match, -1) {
 			named[m[1]] = true
 		}
-		if meter, _ := w.fields["meter"].(string); meter != "" {
+		if meter, _ := w.Fields["meter"].(string); meter != "" {
 			named[meter] = true
 		}
 	}
 	for uuid, h := range l.have {
 		switch {
-		case h.table == tablePortGroup:
+		case h.Table == nb.TablePortGroup:
 			l.keepMembers(h)
-		case l.want[uuid] == nil && named[h.name] && h.name != "":
+		case l.want[uuid] == nil && named[h.Name] && h.Name != "":
 			l.want[uuid] = h
 		}
-		for _, band := range h.sets["bands"] {
+		for _, band := range h.Sets["bands"] {
 			if l.want[uuid] == h && l.have[band] != nil && l.want[band] == nil {
 				l.want[band] = l.have[band]
 			}
@@ -198,9 +200,9 @@ func (l *lost) keepReferents() {
 }
 
 // keepMembers keeps that a port group has the ACLs that are kept, and the group for them.
-func (l *lost) keepMembers(h *row) {
+func (l *lost) keepMembers(h *nb.Row) {
 	var acls []string
-	for _, acl := range h.sets["acls"] {
+	for _, acl := range h.Sets["acls"] {
 		if w := l.want[acl]; w != nil && w == l.have[acl] {
 			acls = append(acls, acl)
 		}
@@ -208,53 +210,53 @@ func (l *lost) keepMembers(h *row) {
 	if len(acls) == 0 {
 		return
 	}
-	if w := l.want[h.uuid]; w != nil {
-		w.sets["acls"] = united(w.sets["acls"], acls)
+	if w := l.want[h.UUID]; w != nil {
+		w.Sets["acls"] = united(w.Sets["acls"], acls)
 		return
 	}
-	l.want[h.uuid] = &row{
-		table: h.table, uuid: h.uuid, name: h.name, origin: h.origin, unit: h.name, fields: h.fields,
-		sets: map[string][]string{"ports": h.sets["ports"], "acls": acls},
+	l.want[h.UUID] = &nb.Row{
+		Table: h.Table, UUID: h.UUID, Name: h.Name, Origin: h.Origin, Unit: h.Name, Fields: h.Fields,
+		Sets: map[string][]string{"ports": h.Sets["ports"], "acls": acls},
 	}
 }
 
 // keepBalancerGroups keeps that groups of load balancers have those that are kept.
 func (l *lost) keepBalancerGroups() {
 	for uuid, h := range l.have {
-		if h.table != tableBalancers {
+		if h.Table != nb.TableBalancers {
 			continue
 		}
-		members := slices.DeleteFunc(slices.Clone(h.sets[columnBalancer]), func(lb string) bool { return !l.rows[lb] })
+		members := slices.DeleteFunc(slices.Clone(h.Sets[nb.ColumnBalancer]), func(lb string) bool { return !l.rows[lb] })
 		if len(members) == 0 {
 			continue
 		}
 		l.rows[uuid] = true
 		if w := l.want[uuid]; w != nil {
-			w.sets[columnBalancer] = united(w.sets[columnBalancer], members)
+			w.Sets[nb.ColumnBalancer] = united(w.Sets[nb.ColumnBalancer], members)
 			continue
 		}
-		l.want[uuid] = &row{
-			table: h.table, uuid: h.uuid, name: h.name, fields: h.fields, sets: map[string][]string{columnBalancer: members},
+		l.want[uuid] = &nb.Row{
+			Table: h.Table, UUID: h.UUID, Name: h.Name, Fields: h.Fields, Sets: map[string][]string{nb.ColumnBalancer: members},
 		}
 	}
 }
 
 // withoutLoss leaves out of ops on rows of others what takes references to rows that are kept away, and template variables
 // while load balancers may need them.
-func (l *lost) withoutLoss(ops []*op) []*op {
+func (l *lost) withoutLoss(ops []*nb.Op) []*nb.Op {
 	if len(l.rows) == 0 {
 		return ops
 	}
-	var out []*op
+	var out []*nb.Op
 	for _, o := range ops {
-		switch o.table {
-		case tableTemplateVars:
-			if o.verb == backends.Delete || o.verb == backends.Mutate && o.after == nil {
+		switch o.Table {
+		case nb.TableTemplateVars:
+			if o.Verb == backends.Delete || o.Verb == backends.Mutate && o.After == nil {
 				continue
 			}
-		case tableSwitch, tableRouter:
+		case nb.TableSwitch, nb.TableRouter:
 			o = l.withoutReferences(o)
-			if o.before == nil && o.after == nil {
+			if o.Before == nil && o.After == nil {
 				continue
 			}
 		}
@@ -264,13 +266,13 @@ func (l *lost) withoutLoss(ops []*op) []*op {
 }
 
 // withoutReferences is a mutation of a row of others that leaves its references to rows that are kept.
-func (l *lost) withoutReferences(o *op) *op {
-	for column, value := range o.before {
+func (l *lost) withoutReferences(o *nb.Op) *nb.Op {
+	for column, value := range o.Before {
 		remove, _ := value.([]string)
-		add, _ := o.after[column].([]string)
+		add, _ := o.After[column].([]string)
 		left := slices.DeleteFunc(slices.Clone(remove), func(uuid string) bool { return l.rows[uuid] })
 		if len(left) < len(remove) {
-			return mutateRow(&row{table: o.table, uuid: o.uuid, name: o.name, origin: o.origin}, column, add, left)
+			return nb.Mutate(&nb.Row{Table: o.Table, UUID: o.UUID, Name: o.Name, Origin: o.Origin}, column, add, left)
 		}
 	}
 	return o

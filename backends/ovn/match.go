@@ -1,6 +1,8 @@
 package ovn
 
 import (
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+
 	"fmt"
 	"net/netip"
 	"strings"
@@ -101,7 +103,7 @@ func (r *renderer) setMatches(d intent.Direction, set *intent.Set) []peerMatch {
 	for _, f := range []intent.Families{intent.IPv4, intent.IPv6} {
 		prefixes := prefixesOf(set, f)
 		members := set.Members != nil && r.want.Families().Has(f)
-		field := fmt.Sprintf("ip%s.%s", familyName(f)[1:], sideOf(d).address)
+		field := fmt.Sprintf("ip%s.%s", nb.FamilyName(f)[1:], sideOf(d).address)
 		switch {
 		case !members && len(prefixes) == 0:
 		case !members && len(prefixes) == 1:
@@ -109,7 +111,7 @@ func (r *renderer) setMatches(d intent.Direction, set *intent.Set) []peerMatch {
 		case !members && len(prefixes) <= inlinePrefixes:
 			out = append(out, peerMatch{expr: field + " == {" + strings.Join(prefixes, ", ") + "}"})
 		default:
-			out = append(out, peerMatch{expr: field + " == $" + r.names.addressSet(set.ID, f), set: set.ID, family: f})
+			out = append(out, peerMatch{expr: field + " == $" + r.names.AddressSet(set.ID, f), set: set.ID, family: f})
 		}
 	}
 	return out

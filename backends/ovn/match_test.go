@@ -1,6 +1,8 @@
 package ovn
 
 import (
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+
 	"context"
 	"fmt"
 	"net/netip"
@@ -152,7 +154,7 @@ func snapshotOf(d intent.Direction, ports intent.Ports, peer *intent.Set) *inten
 // tracerOf renders a snapshot and puts the rows where they can be asked; every match has to parse.
 func tracerOf(t *testing.T, want *intent.Snapshot, known ovsdb.Schema) *nbtrace.Tracer {
 	t.Helper()
-	r := &renderer{names: newNamer("a"), want: want, schema: known}
+	r := &renderer{names: nb.NewNamer("a"), want: want, schema: known}
 	rows := nbtrace.Rows{Switches: []nbtrace.Switch{{Name: "sw", Ports: []string{"subject", "peer"}}}}
 	model := newModel()
 	for p := range want.Policies() {
@@ -163,7 +165,7 @@ func tracerOf(t *testing.T, want *intent.Snapshot, known ovsdb.Schema) *nbtrace.
 		if g == nil {
 			continue
 		}
-		group := nbtrace.PortGroup{Name: r.names.portGroup(set.ID), Ports: []string{"subject"}}
+		group := nbtrace.PortGroup{Name: r.names.PortGroup(set.ID), Ports: []string{"subject"}}
 		for uuid, acl := range g.acls {
 			group.ACLs = append(group.ACLs, uuid)
 			rows.ACLs = append(rows.ACLs, aclOf(t, uuid, acl))
@@ -171,7 +173,7 @@ func tracerOf(t *testing.T, want *intent.Snapshot, known ovsdb.Schema) *nbtrace.
 		rows.PortGroups = append(rows.PortGroups, group)
 		for ref := range g.peers {
 			as := r.addressSet(ref)
-			rows.AddressSets = append(rows.AddressSets, nbtrace.AddressSet{Name: as.name, Addresses: as.sets["addresses"]})
+			rows.AddressSets = append(rows.AddressSets, nbtrace.AddressSet{Name: as.Name, Addresses: as.Sets["addresses"]})
 		}
 	}
 	tracer, err := nbtrace.New(rows)
@@ -179,18 +181,18 @@ func tracerOf(t *testing.T, want *intent.Snapshot, known ovsdb.Schema) *nbtrace.
 	return tracer
 }
 
-func aclOf(t *testing.T, uuid string, acl *row) nbtrace.ACL {
+func aclOf(t *testing.T, uuid string, acl *nb.Row) nbtrace.ACL {
 	t.Helper()
-	match := fmt.Sprint(acl.fields["match"])
+	match := fmt.Sprint(acl.Fields["match"])
 	_, err := nbtrace.Parse(match)
 	require.NoError(t, err, match)
 	require.NotContains(t, match, "!", "no negation reaches the data plane")
 	require.LessOrEqual(t, strings.Count(match, "$"), 1, match)
-	options, _ := acl.fields["options"].(map[string]string)
-	priority, _ := acl.fields["priority"].(int)
+	options, _ := acl.Fields["options"].(map[string]string)
+	priority, _ := acl.Fields["priority"].(int)
 	return nbtrace.ACL{
 		UUID: uuid, Match: match, Priority: priority, Options: options,
-		Direction: fmt.Sprint(acl.fields["direction"]), Action: fmt.Sprint(acl.fields["action"]),
+		Direction: fmt.Sprint(acl.Fields["direction"]), Action: fmt.Sprint(acl.Fields["action"]),
 	}
 }
 

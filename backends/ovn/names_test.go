@@ -1,6 +1,8 @@
 package ovn
 
 import (
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+
 	"regexp"
 	"strings"
 	"testing"
@@ -19,7 +21,7 @@ func TestACLName(t *testing.T) {
 		{"a longer one keeps its start", long + "b", long[:52] + "~97aa7c540d"},
 		{"no letter is cut in two", "a" + strings.Repeat("ä", 40), "a" + strings.Repeat("ä", 25) + "~2f06a432cf"},
 	} {
-		t.Run(tc.name, func(t *testing.T) { require.Equal(t, tc.want, aclName(tc.in)) })
+		t.Run(tc.name, func(t *testing.T) { require.Equal(t, tc.want, nb.ACLName(tc.in)) })
 	}
 }
 
@@ -28,13 +30,13 @@ func FuzzACLName(f *testing.F) {
 	f.Add(strings.Repeat("ä", 40), strings.Repeat("ä", 41))
 	f.Add(strings.Repeat("x", 52)+"\xff", strings.Repeat("x", 64))
 	f.Fuzz(func(t *testing.T, a, b string) {
-		na, nb := aclName(a), aclName(b)
-		require.LessOrEqual(t, len(na), maxACLName)
+		one, two := nb.ACLName(a), nb.ACLName(b)
+		require.LessOrEqual(t, len(one), nb.MaxACLName)
 		if utf8.ValidString(a) {
-			require.True(t, utf8.ValidString(na), "%q", na)
+			require.True(t, utf8.ValidString(one), "%q", one)
 		}
-		if a != b && (len(a) > maxACLName) == (len(b) > maxACLName) {
-			require.NotEqual(t, na, nb)
+		if a != b && (len(a) > nb.MaxACLName) == (len(b) > nb.MaxACLName) {
+			require.NotEqual(t, one, two)
 		}
 	})
 }
@@ -50,9 +52,9 @@ func FuzzSymbols(f *testing.F) {
 		}
 		seen := map[string]string{}
 		for _, who := range [][2]string{{ownerA, setA}, {ownerB, setB}} {
-			n, set := newNamer(who[0]), intent.SetID(who[1])
+			n, set := nb.NewNamer(who[0]), intent.SetID(who[1])
 			for what, s := range map[string]string{
-				"group": n.portGroup(set), "v4": n.addressSet(set, intent.IPv4), "v6": n.addressSet(set, intent.IPv6),
+				"group": n.PortGroup(set), "v4": n.AddressSet(set, intent.IPv4), "v6": n.AddressSet(set, intent.IPv6),
 			} {
 				require.Regexp(t, symbol, s)
 				id := who[0] + "\x00" + who[1] + "\x00" + what
@@ -60,8 +62,8 @@ func FuzzSymbols(f *testing.F) {
 				require.True(t, !used || other == id, "%q and %q are both %s", other, id, s)
 				seen[s] = id
 			}
-			for _, table := range tables() {
-				u := n.uuid(table, who[1])
+			for _, table := range nb.Tables() {
+				u := n.UUID(table, who[1])
 				id := who[0] + "\x00" + table + "\x00" + who[1]
 				other, used := seen[u]
 				require.True(t, !used || other == id, "%q and %q are both %s", other, id, u)
@@ -73,9 +75,9 @@ func FuzzSymbols(f *testing.F) {
 
 // TestNamesStandForEver holds names and UUIDs to what earlier versions gave: a change would orphan every row.
 func TestNamesStandForEver(t *testing.T) {
-	n := newNamer("netloom")
-	require.Equal(t, "nlpg_332bf119e7af", n.portGroup("isolated/ingress")[:17])
-	require.Equal(t, "c9839c4e-9872-5951-9253-a6f2067d0976", n.uuid(tableACL, "id"))
+	n := nb.NewNamer("netloom")
+	require.Equal(t, "nlpg_332bf119e7af", n.PortGroup("isolated/ingress")[:17])
+	require.Equal(t, "c9839c4e-9872-5951-9253-a6f2067d0976", n.UUID(nb.TableACL, "id"))
 }
 
 func TestOwner(t *testing.T) {

@@ -1,6 +1,8 @@
 package ovn
 
 import (
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+
 	"cmp"
 	"context"
 	"fmt"
@@ -17,10 +19,10 @@ import (
 // ReadRows implements backends.RowReader. It reads all ACLs of the owner, since a row may be shared, and the port groups and
 // address sets that those of the object name.
 func (b *Backend) ReadRows(ctx context.Context, of object.Ref) ([]backends.Row, error) {
-	owned := ovsdb.WithExternalID(map[string]string{KeyOwner: b.names.owner})
-	acls, err := b.client.Select(ctx, tableACL, owned, "direction", "priority", "match", "action", columnExternalIDs)
+	owned := ovsdb.WithExternalID(map[string]string{nb.KeyOwner: b.names.Owner})
+	acls, err := b.client.Select(ctx, nb.TableACL, owned, "direction", "priority", "match", "action", nb.ColumnExternalIDs)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", tableACL, err)
+		return nil, fmt.Errorf("read %s: %w", nb.TableACL, err)
 	}
 	var rows []backends.Row
 	namedBy := map[string]bool{}
@@ -34,15 +36,15 @@ func (b *Backend) ReadRows(ctx context.Context, of object.Ref) ([]backends.Row, 
 			namedBy[m[1]] = true
 		}
 	}
-	for _, table := range []string{tablePortGroup, tableAddressSet} {
-		found, err := b.client.Select(ctx, table, owned, "name", columnExternalIDs)
+	for _, table := range []string{nb.TablePortGroup, nb.TableAddressSet} {
+		found, err := b.client.Select(ctx, table, owned, "name", nb.ColumnExternalIDs)
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", table, err)
 		}
 		for _, r := range found {
 			if n := ovsdb.String(r["name"]); namedBy[n] {
 				rows = append(rows, backends.Row{
-					Table: table, Name: n, UUID: ovsdb.String(r["_uuid"]), Text: ovsdb.StringMap(r[columnExternalIDs])[KeyTitle],
+					Table: table, Name: n, UUID: ovsdb.String(r["_uuid"]), Text: ovsdb.StringMap(r[nb.ColumnExternalIDs])[nb.KeyTitle],
 				})
 			}
 		}
@@ -56,20 +58,20 @@ func (b *Backend) ReadRows(ctx context.Context, of object.Ref) ([]backends.Row, 
 
 // objectACL is an ACL, if it came from the object KIND/NAMESPACE/NAME or is shared with it.
 func objectACL(r libovsdb.Row, object string) (backends.Row, bool) {
-	ids := ovsdb.StringMap(r[columnExternalIDs])
+	ids := ovsdb.StringMap(r[nb.ColumnExternalIDs])
 	row := backends.Row{
-		Table: tableACL, UUID: ovsdb.String(r["_uuid"]), Rule: shortRule(ids[KeyRule]), Also: ids[KeyAlso],
+		Table: nb.TableACL, UUID: ovsdb.String(r["_uuid"]), Rule: nb.ShortRule(ids[nb.KeyRule]), Also: ids[nb.KeyAlso],
 		Text:   ovsdb.String(r["match"]),
 		Action: fmt.Sprintf("%s %v %s", ovsdb.String(r["direction"]), r["priority"], ovsdb.String(r["action"])),
 	}
-	if strings.Join([]string{ids[KeyKind], ids[KeyNamespace], ids[KeyName]}, "/") == object {
+	if strings.Join([]string{ids[nb.KeyKind], ids[nb.KeyNamespace], ids[nb.KeyName]}, "/") == object {
 		return row, true
 	}
-	for also := range strings.SplitSeq(ids[KeyAlso], "; ") {
+	for also := range strings.SplitSeq(ids[nb.KeyAlso], "; ") {
 		origin, rule, _ := strings.Cut(also, " ")
 		if origin == object || strings.HasSuffix(origin, "/"+object) {
-			row.Rule = shortRule(rule)
-			row.Also = ids[KeyKind] + "/" + ids[KeyNamespace] + "/" + ids[KeyName] + " " + ids[KeyRule]
+			row.Rule = nb.ShortRule(rule)
+			row.Also = ids[nb.KeyKind] + "/" + ids[nb.KeyNamespace] + "/" + ids[nb.KeyName] + " " + ids[nb.KeyRule]
 			return row, true
 		}
 	}

@@ -1,6 +1,8 @@
 package ovn
 
 import (
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+
 	"cmp"
 	"slices"
 	"strings"
@@ -12,7 +14,7 @@ import (
 
 // rowsOf lists the ACLs that the policies of an origin become in the database of an owner with that schema, by rule.
 // Isolation itself is a row that all policies share and not among them.
-func rowsOf(want *intent.Snapshot, schema ovsdb.Schema, names namer, of intent.Origin) []backends.PolicyRow {
+func rowsOf(want *intent.Snapshot, schema ovsdb.Schema, names nb.Namer, of intent.Origin) []backends.PolicyRow {
 	r := &renderer{names: names, want: want, schema: schema}
 	sizes := map[string]int{}
 	var out []backends.PolicyRow
@@ -29,7 +31,7 @@ func rowsOf(want *intent.Snapshot, schema ovsdb.Schema, names namer, of intent.O
 			ports := portsByNode(want.Set(subject))
 			for _, acl := range g.acls {
 				row := policyRow(acl, ports, sizes)
-				row.Rule = strings.TrimPrefix(acl.origin, of.String()+" ")
+				row.Rule = strings.TrimPrefix(acl.Origin, of.String()+" ")
 				out = append(out, row)
 			}
 		}
@@ -40,11 +42,11 @@ func rowsOf(want *intent.Snapshot, schema ovsdb.Schema, names namer, of intent.O
 	return out
 }
 
-func policyRow(acl *row, ports, sizes map[string]int) backends.PolicyRow {
-	out := backends.PolicyRow{Name: acl.name, Flows: map[string]int{}}
-	out.Match, _ = acl.fields["match"].(string)
-	out.Action, _ = acl.fields["action"].(string)
-	out.Priority, _ = acl.fields["priority"].(int)
+func policyRow(acl *nb.Row, ports, sizes map[string]int) backends.PolicyRow {
+	out := backends.PolicyRow{Name: acl.Name, Flows: map[string]int{}}
+	out.Match, _ = acl.Fields["match"].(string)
+	out.Action, _ = acl.Fields["action"].(string)
+	out.Priority, _ = acl.Fields["priority"].(int)
 	for node, n := range ports {
 		out.Flows[node] = aclFlows(out.Match, n, sizes)
 	}
@@ -54,8 +56,8 @@ func policyRow(acl *row, ports, sizes map[string]int) backends.PolicyRow {
 // addSizes counts the addresses of the sets that a group refers to, by name.
 func (r *renderer) addSizes(sizes map[string]int, g *group) {
 	for ref := range g.peers {
-		if name := r.names.addressSet(ref.set, ref.family); sizes[name] == 0 {
-			sizes[name] = len(r.addressSet(ref).sets["addresses"])
+		if name := r.names.AddressSet(ref.set, ref.family); sizes[name] == 0 {
+			sizes[name] = len(r.addressSet(ref).Sets["addresses"])
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package ovn
 
 import (
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+
 	"context"
 	"slices"
 
@@ -34,7 +36,7 @@ func (b *Backend) balanceAll(ctx context.Context, r *renderer, m *balances) (*fu
 			known[id] = r.balancer(r.want.LoadBalancer(id))
 		}
 	}
-	m.foreign, m.taken, m.chassis = around.claims(b.names.owner, known), around.taken, around.chassis
+	m.foreign, m.taken, m.chassis = around.claims(b.names.Owner, known), around.taken, around.chassis
 	p := newRebalance(r, m)
 	p.render(ids)
 	p.attach()
@@ -44,30 +46,30 @@ func (b *Backend) balanceAll(ctx context.Context, r *renderer, m *balances) (*fu
 
 // readHosts reads what of ours switches and routers refer to, where they can refer to any. Have are the rows of ours for
 // policies.
-func (b *Backend) readHosts(ctx context.Context, schema ovsdb.Schema, p *fullBalance, have map[string]*row) error {
+func (b *Backend) readHosts(ctx context.Context, schema ovsdb.Schema, p *fullBalance, have map[string]*nb.Row) error {
 	ours := func(uuid string) bool { return have[uuid] != nil || p.around.ours[uuid] != nil }
 	some := len(p.around.ours)+len(p.hosts) > 0
 	for _, r := range have {
-		ids, _ := r.fields["external_ids"].(map[string]string)
-		some = some || ids[KeyRule] == sourceRanges
+		ids, _ := r.Fields["external_ids"].(map[string]string)
+		some = some || ids[nb.KeyRule] == sourceRanges
 	}
 	if !some {
 		return nil
 	}
-	for _, table := range []string{tableSwitch, tableRouter} {
+	for _, table := range []string{nb.TableSwitch, nb.TableRouter} {
 		rows, err := b.read(ctx, schema, table, nil)
 		if err != nil {
 			return err
 		}
 		for _, native := range rows {
-			r := decode(table, native)
+			r := nb.Decode(table, native)
 			found := false
-			for column, uuids := range r.sets {
-				r.sets[column] = slices.DeleteFunc(uuids, func(u string) bool { return !ours(u) })
-				found = found || len(r.sets[column]) > 0
+			for column, uuids := range r.Sets {
+				r.Sets[column] = slices.DeleteFunc(uuids, func(u string) bool { return !ours(u) })
+				found = found || len(r.Sets[column]) > 0
 			}
 			if found {
-				p.around.hosts[r.uuid] = r
+				p.around.hosts[r.UUID] = r
 			}
 		}
 	}
@@ -78,7 +80,7 @@ func (b *Backend) readHosts(ctx context.Context, schema ovsdb.Schema, p *fullBal
 func (p *fullBalance) owned() int {
 	n := 0
 	for _, r := range p.around.ours {
-		if r.table != tableTemplateVars || !p.around.abandoned(r) {
+		if r.Table != nb.TableTemplateVars || !p.around.abandoned(r) {
 			n++
 		}
 	}
@@ -87,10 +89,10 @@ func (p *fullBalance) owned() int {
 
 // compare adds what is wanted and what there is of load balancing to want and have, and returns the ops for what is not
 // compared row by row: what is ours in rows of others.
-func (p *fullBalance) compare(want, have map[string]*row) []*op {
+func (p *fullBalance) compare(want, have map[string]*nb.Row) []*nb.Op {
 	for _, b := range p.rendered {
 		for _, lb := range b.rows {
-			put(want, lb.row)
+			put(want, lb.Row)
 		}
 	}
 	for at := range p.places() {
@@ -98,7 +100,7 @@ func (p *fullBalance) compare(want, have map[string]*row) []*op {
 			put(want, p.r.balancerGroup(at, p.after(at)))
 		}
 	}
-	shared := map[string]*row{}
+	shared := map[string]*nb.Row{}
 	for chassis := range p.changedChassis() {
 		uuid := p.chassis[chassis]
 		vars := p.r.templateVars(chassis, uuid, p.varsAfter(chassis))
@@ -108,17 +110,17 @@ func (p *fullBalance) compare(want, have map[string]*row) []*op {
 		}
 		shared[uuid] = vars
 	}
-	var ops []*op
+	var ops []*nb.Op
 	for uuid, h := range p.around.shared {
 		w := shared[uuid]
 		if w == nil {
-			w = p.r.templateVars(h.name, uuid, map[string]string{})
+			w = p.r.templateVars(h.Name, uuid, map[string]string{})
 		}
-		ops = append(ops, changeRow(w, h)...)
+		ops = append(ops, nb.Change(w, h)...)
 	}
 	for uuid, h := range p.around.ours {
 		switch {
-		case h.table != tableTemplateVars || want[uuid] != nil:
+		case h.Table != nb.TableTemplateVars || want[uuid] != nil:
 			have[uuid] = h
 		case !p.around.abandoned(h):
 			ops = append(append(ops, leaveVars(h)...), deleteUnused(h))

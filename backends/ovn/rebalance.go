@@ -1,6 +1,8 @@
 package ovn
 
 import (
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+
 	"fmt"
 	"maps"
 	"slices"
@@ -14,14 +16,14 @@ type rebalance struct {
 	r *renderer
 	m *balances // what stands
 
-	chassis map[string]string // others' rows of template variables
-	found   map[string]*row   // and rows of ours, by chassis, that were there before they were wanted
+	chassis map[string]string  // others' rows of template variables
+	found   map[string]*nb.Row // and rows of ours, by chassis, that were there before they were wanted
 
 	rendered     map[intent.LoadBalancerID]*balancer // nil where nothing is any more
 	joined, left map[place]map[string]bool           // rows that come to a place and go from it, by UUID
 	put, cut     map[string]map[string]string        // template variables that come and go, by chassis
-	hosts        map[string]*row                     // what switches and routers are to refer to
-	bars         map[string]*row                     // the ACLs that they then have
+	hosts        map[string]*nb.Row                  // what switches and routers are to refer to
+	bars         map[string]*nb.Row                  // the ACLs that they then have
 	homeless     map[place]bool                      // places with rows that no switch and no router is in
 	attached     bool                                // hosts and bars were worked out anew
 }
@@ -60,10 +62,10 @@ func (p *rebalance) render(ids map[intent.LoadBalancerID]bool) {
 			}
 		}
 		for chassis, vars := range next.vars {
-			maps.Copy(within(p.put, chassis), differing(vars, was.vars[chassis]))
+			maps.Copy(within(p.put, chassis), nb.Differing(vars, was.vars[chassis]))
 		}
 		for chassis, vars := range was.vars {
-			maps.Copy(within(p.cut, chassis), differing(vars, next.vars[chassis]))
+			maps.Copy(within(p.cut, chassis), nb.Differing(vars, next.vars[chassis]))
 		}
 		p.r.skips = append(p.r.skips, next.skips...)
 	}
@@ -162,8 +164,8 @@ func (p *rebalance) attach() {
 	}
 	uuids, rows := barsOf(balancers, barred)
 	p.hosts, p.homeless = p.r.attachments(members, uuids)
-	p.bars = map[string]*row{}
-	for uuid := range referred(p.hosts, columnACLs) {
+	p.bars = map[string]*nb.Row{}
+	for uuid := range referred(p.hosts, nb.ColumnACLs) {
 		p.bars[uuid] = rows[uuid] // the database keeps no ACL that nothing refers to
 	}
 }
@@ -190,10 +192,10 @@ func (p *rebalance) moved() bool {
 }
 
 // referred are the UUIDs in a column of hosts.
-func referred(hosts map[string]*row, column string) map[string]bool {
+func referred(hosts map[string]*nb.Row, column string) map[string]bool {
 	out := map[string]bool{}
 	for _, host := range hosts {
-		for _, uuid := range host.sets[column] {
+		for _, uuid := range host.Sets[column] {
 			out[uuid] = true
 		}
 	}
@@ -201,28 +203,28 @@ func referred(hosts map[string]*row, column string) map[string]bool {
 }
 
 // ops lists what has to be written.
-func (p *rebalance) ops() []*op {
-	want, have := map[string]*row{}, map[string]*row{}
+func (p *rebalance) ops() []*nb.Op {
+	want, have := map[string]*nb.Row{}, map[string]*nb.Row{}
 	for id, b := range p.rendered {
 		for _, lb := range p.m.rowsOf(id) {
-			put(have, lb.row)
+			put(have, lb.Row)
 		}
 		if b != nil {
 			for _, lb := range b.rows {
-				put(want, lb.row)
+				put(want, lb.Row)
 			}
 		}
 	}
-	var attachments []*op
+	var attachments []*nb.Op
 	if p.attached { // otherwise switches and routers refer to what they did
 		stand := p.standingHosts()
 		maps.Copy(want, p.bars)
-		for uuid := range referred(stand, columnACLs) {
+		for uuid := range referred(stand, nb.ColumnACLs) {
 			have[uuid] = p.m.bars[uuid]
 		}
 		attachments = diffAttachments(p.hosts, stand)
 	}
-	ops := diffRows(want, have)
+	ops := nb.Diff(want, have)
 	ops = append(ops, p.groupOps()...)
 	ops = append(ops, p.varOps()...)
 	ops = append(ops, attachments...)
@@ -234,23 +236,23 @@ func (p *rebalance) names() map[string]string {
 	out := map[string]string{}
 	for id, b := range p.rendered {
 		for uuid, lb := range p.m.rowsOf(id) {
-			out[uuid] = lb.name
+			out[uuid] = lb.Name
 		}
 		if b != nil {
 			for uuid, lb := range b.rows {
-				out[uuid] = lb.name
+				out[uuid] = lb.Name
 			}
 		}
 	}
 	if p.attached {
-		for _, bars := range []map[string]*row{p.m.bars, p.bars} {
+		for _, bars := range []map[string]*nb.Row{p.m.bars, p.bars} {
 			for uuid, acl := range bars {
-				out[uuid] = acl.name
+				out[uuid] = acl.Name
 			}
 		}
 		for at := range p.places() {
 			group := p.r.balancerGroup(at, nil)
-			out[group.uuid] = group.name
+			out[group.UUID] = group.Name
 		}
 	}
 	return out
@@ -264,8 +266,8 @@ func (m *balances) rowsOf(id intent.LoadBalancerID) map[string]placed {
 }
 
 // standingHosts are the hosts so far that are still there. With the others went what referred to rows of ours.
-func (p *rebalance) standingHosts() map[string]*row {
-	out := map[string]*row{}
+func (p *rebalance) standingHosts() map[string]*nb.Row {
+	out := map[string]*nb.Row{}
 	for _, list := range [][]string{uuidsOf(p.r.topology.switches), uuidsOf(p.r.topology.routers)} {
 		for _, uuid := range list {
 			if host := p.m.hosts[uuid]; host != nil {
@@ -277,8 +279,8 @@ func (p *rebalance) standingHosts() map[string]*row {
 }
 
 // groupOps changes the members of groups, makes those that got their first and removes those that lost their last.
-func (p *rebalance) groupOps() []*op {
-	var ops []*op
+func (p *rebalance) groupOps() []*nb.Op {
+	var ops []*nb.Op
 	for at := range p.places() {
 		if !p.r.grouped(at) {
 			continue
@@ -286,11 +288,11 @@ func (p *rebalance) groupOps() []*op {
 		stood, stands := len(p.m.members[at]) > 0, p.standing(at) > 0
 		switch {
 		case !stood && stands:
-			ops = append(ops, createRow(p.r.balancerGroup(at, p.after(at))))
+			ops = append(ops, nb.Create(p.r.balancerGroup(at, p.after(at))))
 		case stood && !stands:
-			ops = append(ops, deleteRow(p.r.balancerGroup(at, nil)))
+			ops = append(ops, nb.Delete(p.r.balancerGroup(at, nil)))
 		case len(p.joined[at])+len(p.left[at]) > 0:
-			ops = append(ops, mutateRow(p.r.balancerGroup(at, nil), columnBalancer,
+			ops = append(ops, nb.Mutate(p.r.balancerGroup(at, nil), nb.ColumnBalancer,
 				slices.Sorted(maps.Keys(p.joined[at])), slices.Sorted(maps.Keys(p.left[at]))))
 		}
 	}

@@ -1,6 +1,8 @@
 package ovn
 
 import (
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+
 	"fmt"
 	"maps"
 	"slices"
@@ -22,16 +24,6 @@ const (
 	prioritySource     = 1003
 )
 
-// actionDrop is the ACL action that drops without an answer.
-const actionDrop = "drop"
-
-// How the ACLs that isolate are explained; the direction follows.
-const (
-	originDeny       = "default deny, "
-	originResolution = "address resolution, "
-	originHairpin    = "a pod's own service, "
-)
-
 // policyTier is the ACL tier for NetworkPolicy where the schema has tiers, between those for administrators and for
 // cluster-wide defaults, as other OVN controllers have it.
 const policyTier = 2
@@ -45,7 +37,7 @@ const defaultBurst = 10
 
 // renderer turns intents into rows. It is pure: the rows depend on the snapshot, the names and the schema alone.
 type renderer struct {
-	names  namer
+	names  nb.Namer
 	rate   uint32 // log lines per second where a policy names none; 0 is no limit
 	want   *intent.Snapshot
 	schema ovsdb.Schema                                       // columns that it lacks are left out
@@ -114,15 +106,15 @@ func inexpressible(rule *intent.Rule) string {
 // tracked on every switch with a port in the group: OVN tracks none on a switch without an allow-related ACL, and would
 // drop replies and neighbour discovery there.
 func (r *renderer) isolate(g *group, d intent.Direction) {
-	subject := subjectMatch(d, r.names.portGroup(g.subject))
-	origin := map[string]string{KeyDirection: d.String()}
+	subject := subjectMatch(d, r.names.PortGroup(g.subject))
+	origin := map[string]string{nb.KeyDirection: d.String()}
 	r.add(g, aclSpec{
-		direction: d, priority: priorityDrop, action: actionDrop, match: subject + " && ip",
-		name: "netloom default deny " + d.String(), ids: origin, origin: originDeny + d.String(),
+		direction: d, priority: priorityDrop, action: nb.ActionDrop, match: subject + " && ip",
+		name: "netloom default deny " + d.String(), ids: origin, origin: nb.OriginDeny + d.String(),
 	})
 	r.add(g, aclSpec{
 		direction: d, priority: priorityResolution, action: "allow-related", match: subject + " && " + resolution,
-		name: "netloom neighbours " + d.String(), ids: origin, origin: originResolution + d.String(),
+		name: "netloom neighbours " + d.String(), ids: origin, origin: nb.OriginResolution + d.String(),
 	})
 	switch {
 	case d != intent.Ingress:
@@ -137,14 +129,14 @@ func (r *renderer) isolate(g *group, d intent.Direction) {
 // back to the port that they came from, which the flag says: whoever else claims that source is not let through. They
 // skip the stage of egress rules by themselves.
 func (r *renderer) hairpin(g *group, subject string) {
-	origin := originHairpin + intent.Ingress.String()
+	origin := nb.OriginHairpin + intent.Ingress.String()
 	for _, a := range r.balancing.hairpin {
-		f := familyName(intent.FamilyOf(a))
+		f := nb.FamilyName(intent.FamilyOf(a))
 		r.add(g, aclSpec{
 			direction: intent.Ingress, priority: priorityAllow, action: "allow-related",
 			match: fmt.Sprintf("%s && flags.loopback == 1 && ip%s.src == %s", subject, f[1:], a),
 			name:  "netloom own service " + f,
-			ids:   map[string]string{KeyDirection: intent.Ingress.String(), KeyTitle: origin}, origin: origin,
+			ids:   map[string]string{nb.KeyDirection: intent.Ingress.String(), nb.KeyTitle: origin}, origin: origin,
 		})
 	}
 }
@@ -152,17 +144,17 @@ func (r *renderer) hairpin(g *group, subject string) {
 // logDrops drops what isolation would drop, for one policy that wants it logged.
 func (r *renderer) logDrops(g *group, p *intent.Policy) {
 	r.add(g, aclSpec{
-		direction: p.Direction, priority: priorityLoggedDrop, action: actionDrop,
-		match:    subjectMatch(p.Direction, r.names.portGroup(g.subject)) + " && ip",
+		direction: p.Direction, priority: priorityLoggedDrop, action: nb.ActionDrop,
+		match:    subjectMatch(p.Direction, r.names.PortGroup(g.subject)) + " && ip",
 		severity: p.Log.Deny, rate: r.rateOf(p.Log),
-		name: ruleName(p.Origin, p.Direction.String()), ids: originIDs(p.Origin, p.Direction, "isolation"),
+		name: ruleName(p.Origin, p.Direction.String()), ids: nb.OriginIDs(p.Origin, p.Direction, "isolation"),
 		origin: p.Origin.String() + " isolation",
 	})
 }
 
 // allow renders a rule: one ACL for each family of its peer and each protocol of its ports.
 func (r *renderer) allow(g *group, p *intent.Policy, rule *intent.Rule) {
-	subject := subjectMatch(p.Direction, r.names.portGroup(g.subject))
+	subject := subjectMatch(p.Direction, r.names.PortGroup(g.subject))
 	for _, peer := range r.peerMatches(p.Direction, rule.Peer) {
 		if peer.set != "" {
 			g.peers[addressSetRef{peer.set, peer.family}] = true
@@ -180,7 +172,7 @@ func (r *renderer) allow(g *group, p *intent.Policy, rule *intent.Rule) {
 			r.add(g, aclSpec{
 				direction: p.Direction, priority: priorityAllow, action: "allow-related", match: strings.Join(terms, " && "),
 				severity: p.Log.Allow, rate: r.rateOf(p.Log),
-				name: ruleName(p.Origin, shortRule(rule.Path)), ids: originIDs(p.Origin, p.Direction, rule.Path),
+				name: ruleName(p.Origin, nb.ShortRule(rule.Path)), ids: nb.OriginIDs(p.Origin, p.Direction, rule.Path),
 				origin: p.Origin.String() + " " + rule.Path,
 			})
 		}
@@ -199,7 +191,7 @@ func ruleName(o intent.Origin, rule string) string {
 	if o.Namespace != "" {
 		name = o.Namespace + "/" + o.Name
 	}
-	return aclName(name + " " + rule)
+	return nb.ACLName(name + " " + rule)
 }
 
 // aclSpec is an ACL before it has a row.
@@ -226,7 +218,7 @@ func (s *aclSpec) id(on string) string {
 // add puts an ACL into the group. What it does is its identity: equal rules of several policies share the row, and every
 // one of them is named in it.
 func (r *renderer) add(g *group, s aclSpec) {
-	uuid := r.names.uuid(tableACL, s.id(string(g.subject)))
+	uuid := r.names.UUID(nb.TableACL, s.id(string(g.subject)))
 	if shared := g.acls[uuid]; shared != nil {
 		g.share(shared, s)
 		return
@@ -234,14 +226,14 @@ func (r *renderer) add(g *group, s aclSpec) {
 	if s.severity != intent.SeverityNone && s.rate != 0 {
 		g.meters[s.rate] = true
 	}
-	g.acls[uuid] = r.acl(uuid, s, r.names.portGroup(g.subject))
+	g.acls[uuid] = r.acl(uuid, s, r.names.PortGroup(g.subject))
 }
 
 // acl is the row of an ACL that is written together with its unit.
-func (r *renderer) acl(uuid string, s aclSpec, unit string) *row {
+func (r *renderer) acl(uuid string, s aclSpec, unit string) *nb.Row {
 	ids := maps.Clone(s.ids)
-	ids[KeyOwner] = r.names.owner
-	ids[KeyID] = uuid
+	ids[nb.KeyOwner] = r.names.Owner
+	ids[nb.KeyID] = uuid
 	fields := backends.Fields{
 		"action": s.action, "direction": "to-lport", "priority": s.priority, "match": s.match, "name": s.name,
 		"options": map[string]string{}, "external_ids": ids,
@@ -254,29 +246,29 @@ func (r *renderer) acl(uuid string, s aclSpec, unit string) *row {
 		}
 	}
 	if s.severity != intent.SeverityNone && s.rate != 0 {
-		fields["meter"] = r.names.meter(s.rate)
+		fields["meter"] = r.names.Meter(s.rate)
 	}
 	fields["tier"] = policyTier
-	r.restrict(tableACL, fields)
-	return &row{table: tableACL, uuid: uuid, name: s.name, fields: fields, origin: s.origin, unit: unit}
+	r.restrict(nb.TableACL, fields)
+	return &nb.Row{Table: nb.TableACL, UUID: uuid, Name: s.name, Fields: fields, Origin: s.origin, Unit: unit}
 }
 
 // portGroup is the row of a group; ports are the UUIDs of the logical ports of its subject.
-func (r *renderer) portGroup(g *group, ports []string) *row {
-	name := r.names.portGroup(g.subject)
-	return &row{
-		table: tablePortGroup, uuid: r.names.uuid(tablePortGroup, string(g.subject)), name: name, unit: name,
-		fields: backends.Fields{"name": name, "external_ids": r.setIDs(g.subject)},
-		sets: map[string][]string{
+func (r *renderer) portGroup(g *group, ports []string) *nb.Row {
+	name := r.names.PortGroup(g.subject)
+	return &nb.Row{
+		Table: nb.TablePortGroup, UUID: r.names.UUID(nb.TablePortGroup, string(g.subject)), Name: name, Unit: name,
+		Fields: backends.Fields{"name": name, "external_ids": r.setIDs(g.subject)},
+		Sets: map[string][]string{
 			"ports": ports,
 			"acls":  slices.Sorted(maps.Keys(g.acls)),
 		},
-		origin: r.title(g.subject),
+		Origin: r.title(g.subject),
 	}
 }
 
 // addressSet is the row of one family of a set: the addresses that count and the prefixes.
-func (r *renderer) addressSet(ref addressSetRef) *row {
+func (r *renderer) addressSet(ref addressSetRef) *nb.Row {
 	as := r.emptyAddressSet(ref)
 	set := r.want.Set(ref.set)
 	var addrs []string
@@ -287,17 +279,17 @@ func (r *renderer) addressSet(ref addressSetRef) *row {
 	}
 	addrs = append(addrs, prefixesOf(set, ref.family)...)
 	slices.Sort(addrs)
-	as.sets = map[string][]string{"addresses": slices.Compact(addrs)}
+	as.Sets = map[string][]string{"addresses": slices.Compact(addrs)}
 	return as
 }
 
 // emptyAddressSet is the row without its addresses.
-func (r *renderer) emptyAddressSet(ref addressSetRef) *row {
-	name := r.names.addressSet(ref.set, ref.family)
-	return &row{
-		table: tableAddressSet, uuid: r.names.uuid(tableAddressSet, ref.id()), name: name,
-		fields: backends.Fields{"name": name, "external_ids": r.setIDs(ref.set)},
-		origin: r.title(ref.set),
+func (r *renderer) emptyAddressSet(ref addressSetRef) *nb.Row {
+	name := r.names.AddressSet(ref.set, ref.family)
+	return &nb.Row{
+		Table: nb.TableAddressSet, UUID: r.names.UUID(nb.TableAddressSet, ref.id()), Name: name,
+		Fields: backends.Fields{"name": name, "external_ids": r.setIDs(ref.set)},
+		Origin: r.title(ref.set),
 	}
 }
 
@@ -310,32 +302,32 @@ func (r *renderer) restrict(table string, fields backends.Fields) {
 	}
 }
 
-func (ref addressSetRef) id() string { return string(ref.set) + "/" + familyName(ref.family) }
+func (ref addressSetRef) id() string { return string(ref.set) + "/" + nb.FamilyName(ref.family) }
 
 // meter is the row, with its band, that limits log lines to rate per second.
-func (r *renderer) meter(rate uint32) []*row {
-	name := r.names.meter(rate)
-	band := r.names.uuid(tableMeterBand, fmt.Sprint(rate))
+func (r *renderer) meter(rate uint32) []*nb.Row {
+	name := r.names.Meter(rate)
+	band := r.names.UUID(nb.TableMeterBand, fmt.Sprint(rate))
 	origin := fmt.Sprintf("audit log, %d lines per second", rate)
-	ids := map[string]string{KeyOwner: r.names.owner, KeyID: fmt.Sprintf("meter/%d", rate), KeyTitle: origin}
-	rows := []*row{{
-		table: tableMeterBand, uuid: band, name: ids[KeyID], origin: origin,
-		fields: backends.Fields{"action": "drop", "rate": int(rate), "burst_size": defaultBurst, "external_ids": ids},
+	ids := map[string]string{nb.KeyOwner: r.names.Owner, nb.KeyID: fmt.Sprintf("meter/%d", rate), nb.KeyTitle: origin}
+	rows := []*nb.Row{{
+		Table: nb.TableMeterBand, UUID: band, Name: ids[nb.KeyID], Origin: origin,
+		Fields: backends.Fields{"action": "drop", "rate": int(rate), "burst_size": defaultBurst, "external_ids": ids},
 	}, {
-		table: tableMeter, uuid: r.names.uuid(tableMeter, fmt.Sprint(rate)), name: name, origin: origin,
-		fields: backends.Fields{"name": name, "unit": "pktps", "fair": true, "external_ids": ids},
-		sets:   map[string][]string{"bands": {band}},
+		Table: nb.TableMeter, UUID: r.names.UUID(nb.TableMeter, fmt.Sprint(rate)), Name: name, Origin: origin,
+		Fields: backends.Fields{"name": name, "unit": "pktps", "fair": true, "external_ids": ids},
+		Sets:   map[string][]string{"bands": {band}},
 	}}
 	for _, m := range rows {
-		r.restrict(m.table, m.fields)
+		r.restrict(m.Table, m.Fields)
 	}
 	return rows
 }
 
 func (r *renderer) setIDs(id intent.SetID) map[string]string {
-	ids := map[string]string{KeyOwner: r.names.owner, KeyID: string(id)}
+	ids := map[string]string{nb.KeyOwner: r.names.Owner, nb.KeyID: string(id)}
 	if t := r.title(id); t != "" {
-		ids[KeyTitle] = t
+		ids[nb.KeyTitle] = t
 	}
 	return ids
 }

@@ -1,27 +1,30 @@
 package ovn
 
-import "github.com/netloom/netloom/backends"
+import (
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+)
 
 // names are what people call the rows that others refer to, by UUID.
-func names(lists ...map[string]*row) map[string]string {
+func names(lists ...map[string]*nb.Row) map[string]string {
 	out := map[string]string{}
 	for _, rows := range lists {
 		for uuid, r := range rows {
-			out[uuid] = r.name
+			out[uuid] = r.Name
 		}
 	}
 	return out
 }
 
 // show is ops for people. Names are those of rows that load balancer groups, switches and routers refer to, by UUID.
-func (b *Backend) show(ops []*op, names map[string]string) []backends.Op {
+func (b *Backend) show(ops []*nb.Op, names map[string]string) []backends.Op {
 	name := func(table, column, uuid string) string {
 		switch table {
-		case tablePortGroup:
+		case nb.TablePortGroup:
 			if column == "ports" {
 				return b.ports.nameOf(uuid)
 			}
-		case tableBalancers, tableSwitch, tableRouter:
+		case nb.TableBalancers, nb.TableSwitch, nb.TableRouter:
 			if known := names[uuid]; known != "" {
 				return known
 			}
@@ -30,7 +33,7 @@ func (b *Backend) show(ops []*op, names map[string]string) []backends.Op {
 	}
 	out := make([]backends.Op, len(ops))
 	for i, o := range ops {
-		out[i] = o.show(name)
+		out[i] = o.Show(name)
 	}
 	return out
 }

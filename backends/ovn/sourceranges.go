@@ -1,6 +1,8 @@
 package ovn
 
 import (
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+
 	"fmt"
 	"net/netip"
 	"slices"
@@ -41,18 +43,18 @@ func (w *balancerWriter) bar(frontends []*intent.Frontend) {
 			continue
 		}
 		s := aclSpec{
-			direction: intent.Egress, early: true, priority: prioritySource, action: actionDrop, match: match,
-			name: ruleName(o, "source ranges"), ids: originIDs(o, intent.Egress, sourceRanges),
+			direction: intent.Egress, early: true, priority: prioritySource, action: nb.ActionDrop, match: match,
+			name: ruleName(o, "source ranges"), ids: nb.OriginIDs(o, intent.Egress, sourceRanges),
 			origin: o.String() + " " + sourceRanges,
 		}
-		uuid := w.names.uuid(tableACL, s.id("balancer|"+string(w.lb.ID)))
+		uuid := w.names.UUID(nb.TableACL, s.id("balancer|"+string(w.lb.ID)))
 		w.bars[uuid] = w.acl(uuid, s, "")
 	}
 }
 
 // match is the expression for what d drops, "" for nothing.
 func (d *denial) match() string {
-	ip := "ip" + familyName(intent.FamilyOf(d.addr))[1:]
+	ip := "ip" + nb.FamilyName(intent.FamilyOf(d.addr))[1:]
 	terms := []string{fmt.Sprintf("%s.dst == %s", ip, d.addr), protocolMatch(d.ports)}
 	var sources []string
 	for _, p := range d.denied {

@@ -1,6 +1,8 @@
 package ovn
 
 import (
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+
 	"cmp"
 	"fmt"
 	"maps"
@@ -12,9 +14,6 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// columnVariables is Chassis_Template_Var.variables.
-const columnVariables = "variables"
-
 // chassis is a node as OVN knows it.
 type chassis struct {
 	name string
@@ -22,7 +21,9 @@ type chassis struct {
 }
 
 // templates says whether the database can hold values that differ by chassis.
-func (r *renderer) templates() bool { return r.schema.HasColumn(tableTemplateVars, columnVariables) }
+func (r *renderer) templates() bool {
+	return r.schema.HasColumn(nb.TableTemplateVars, nb.ColumnVariables)
+}
 
 // chassis lists the nodes by the names of their chassis, each name once.
 func (r *renderer) chassis() []chassis {
@@ -47,13 +48,13 @@ type pool struct {
 // pool is the variable that holds, on each chassis, the backends for clients there. Frontends of equal backends share it:
 // a node port has as many frontends as there are nodes.
 func (w *balancerWriter) pool(f *intent.Frontend, inside bool) string {
-	id := fmt.Sprintf("%s|%s/%d|%s|%s|inside=%t", w.lb.ID, f.Protocol, f.Port, f.Kind, familyName(intent.FamilyOf(f.Addr)), inside)
+	id := fmt.Sprintf("%s|%s/%d|%s|%s|inside=%t", w.lb.ID, f.Protocol, f.Port, f.Kind, nb.FamilyName(intent.FamilyOf(f.Addr)), inside)
 	for _, p := range w.pools[id] {
 		if p.locality == f.Locality && sameBackends(p.backends, f.Backends) {
 			return p.variable
 		}
 	}
-	p := pool{f.Backends, f.Locality, w.names.variable(fmt.Sprintf("%s#%d", id, len(w.pools[id])))}
+	p := pool{f.Backends, f.Locality, w.names.Variable(fmt.Sprintf("%s#%d", id, len(w.pools[id])))}
 	w.pools[id] = append(w.pools[id], p)
 	for _, c := range w.chassis() {
 		w.set(c.name, p.variable, w.value(f, f.Choose(c.node, inside)))
@@ -73,7 +74,7 @@ func (w *balancerWriter) templateVIP(f *intent.Frontend) string {
 	if f.Addr.Is4() {
 		return netip.AddrPortFrom(f.Addr, f.Port).String()
 	}
-	name := w.names.variable(fmt.Sprintf("%s|address|%s", w.lb.ID, f.Addr))
+	name := w.names.Variable(fmt.Sprintf("%s|address|%s", w.lb.ID, f.Addr))
 	for _, c := range w.chassis() {
 		w.set(c.name, name, f.Addr.String())
 	}
@@ -93,18 +94,18 @@ func (w *balancerWriter) set(chassis, variable, value string) {
 
 // templateVars is the row of a chassis with variables of ours. Where another has made one, uuid is that row's: a chassis
 // has one row. "" is a row of our own.
-func (r *renderer) templateVars(chassis, uuid string, vars map[string]string) *row {
-	out := &row{
-		table: tableTemplateVars, uuid: uuid, name: chassis, origin: "backends by node",
-		fields: backends.Fields{}, maps: map[string]map[string]string{columnVariables: vars},
+func (r *renderer) templateVars(chassis, uuid string, vars map[string]string) *nb.Row {
+	out := &nb.Row{
+		Table: nb.TableTemplateVars, UUID: uuid, Name: chassis, Origin: "backends by node",
+		Fields: backends.Fields{}, Maps: map[string]map[string]string{nb.ColumnVariables: vars},
 	}
 	if uuid != "" {
 		return out
 	}
-	out.uuid = r.names.uuid(tableTemplateVars, chassis)
-	ids := map[string]string{KeyOwner: r.names.owner, KeyID: "chassis/" + chassis, KeyTitle: out.origin}
-	out.fields = backends.Fields{"chassis": chassis, "external_ids": ids}
-	r.restrict(tableTemplateVars, out.fields)
+	out.UUID = r.names.UUID(nb.TableTemplateVars, chassis)
+	ids := map[string]string{nb.KeyOwner: r.names.Owner, nb.KeyID: "chassis/" + chassis, nb.KeyTitle: out.Origin}
+	out.Fields = backends.Fields{"chassis": chassis, "external_ids": ids}
+	r.restrict(nb.TableTemplateVars, out.Fields)
 	return out
 }
 
@@ -153,22 +154,22 @@ func (p *rebalance) changedChassis() map[string]bool {
 }
 
 // varOps changes the template variables of chassis. What else a chassis has it looks at only where that comes or goes.
-func (p *rebalance) varOps() []*op {
-	var ops []*op
+func (p *rebalance) varOps() []*nb.Op {
+	var ops []*nb.Op
 	for chassis := range p.changedChassis() {
 		uuid := p.chassis[chassis]
 		stood, stands := len(p.m.vars[chassis]) > 0, p.varsStanding(chassis) > 0
 		switch {
 		case uuid != "" || stood && stands:
 			vars := p.r.templateVars(chassis, uuid, nil)
-			ops = append(ops, mutatePairs(vars, columnVariables, p.put[chassis], p.cut[chassis]))
+			ops = append(ops, nb.MutatePairs(vars, nb.ColumnVariables, p.put[chassis], p.cut[chassis]))
 		case stood:
 			gone := p.r.templateVars(chassis, "", maps.Clone(p.m.vars[chassis]))
 			ops = append(append(ops, leaveVars(gone)...), deleteUnused(gone))
 		case p.found[chassis] != nil:
-			ops = append(ops, changeRow(p.r.templateVars(chassis, "", p.varsAfter(chassis)), p.found[chassis])...)
+			ops = append(ops, nb.Change(p.r.templateVars(chassis, "", p.varsAfter(chassis)), p.found[chassis])...)
 		default:
-			ops = append(ops, createRow(p.r.templateVars(chassis, "", p.varsAfter(chassis))))
+			ops = append(ops, nb.Create(p.r.templateVars(chassis, "", p.varsAfter(chassis))))
 		}
 	}
 	return ops
@@ -185,27 +186,27 @@ func (p *rebalance) comesUp() bool {
 }
 
 // leaveVars takes what is ours out of a row that may be others' as well.
-func leaveVars(h *row) []*op {
-	var ops []*op
-	if vars := h.maps[columnVariables]; len(vars) > 0 {
-		ops = append(ops, mutatePairs(h, columnVariables, nil, vars))
+func leaveVars(h *nb.Row) []*nb.Op {
+	var ops []*nb.Op
+	if vars := h.Maps[nb.ColumnVariables]; len(vars) > 0 {
+		ops = append(ops, nb.MutatePairs(h, nb.ColumnVariables, nil, vars))
 	}
-	ids, _ := h.fields["external_ids"].(map[string]string)
+	ids, _ := h.Fields["external_ids"].(map[string]string)
 	marks := map[string]string{}
-	for _, key := range []string{KeyOwner, KeyID, KeyTitle} {
+	for _, key := range []string{nb.KeyOwner, nb.KeyID, nb.KeyTitle} {
 		if value, ok := ids[key]; ok {
 			marks[key] = value
 		}
 	}
 	if len(marks) > 0 {
-		ops = append(ops, mutatePairs(h, "external_ids", nil, marks))
+		ops = append(ops, nb.MutatePairs(h, "external_ids", nil, marks))
 	}
 	return ops
 }
 
 // deleteUnused removes a row of template variables if it holds none any more: others may have written into it.
-func deleteUnused(h *row) *op {
-	o := deleteRow(h)
-	o.unused = true
+func deleteUnused(h *nb.Row) *nb.Op {
+	o := nb.Delete(h)
+	o.Unused = true
 	return o
 }

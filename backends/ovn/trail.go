@@ -1,6 +1,8 @@
 package ovn
 
 import (
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+
 	"context"
 	"fmt"
 	"maps"
@@ -18,26 +20,26 @@ func (b *Backend) Trails(ctx context.Context, what string) ([]backends.Trail, er
 	if !b.client.Connected() {
 		return nil, fmt.Errorf("look for %s: %w: %w", what, backends.ErrUnreachable, b.client.NotConnected())
 	}
-	all := map[string]*row{}
+	all := map[string]*nb.Row{}
 	schema := b.client.Schema()
-	for _, table := range tables() {
+	for _, table := range nb.Tables() {
 		rows, err := b.read(ctx, schema, table, nil)
 		if err != nil {
 			return nil, err
 		}
 		for _, native := range rows {
-			r := decode(table, native)
-			all[r.uuid] = r
+			r := nb.Decode(table, native)
+			all[r.UUID] = r
 		}
 	}
 	users := usersOf(all)
 	var out []backends.Trail
 	for _, uuid := range slices.Sorted(maps.Keys(all)) {
 		r := all[uuid]
-		if begins := len(what) >= shortestUUID && strings.HasPrefix(uuid, what); r.name != what && !begins {
+		if begins := len(what) >= shortestUUID && strings.HasPrefix(uuid, what); r.Name != what && !begins {
 			continue
 		}
-		if origins := originsOf(uuid, all, users); ownerOf(r) != "" || len(origins) > 0 {
+		if origins := originsOf(uuid, all, users); nb.OwnerOf(r) != "" || len(origins) > 0 {
 			out = append(out, trailOf(r, origins))
 		}
 	}
@@ -47,18 +49,18 @@ func (b *Backend) Trails(ctx context.Context, what string) ([]backends.Trail, er
 	return out, nil
 }
 
-func trailOf(r *row, origins []string) backends.Trail {
+func trailOf(r *nb.Row, origins []string) backends.Trail {
 	t := backends.Trail{
-		Table: r.table, UUID: r.uuid, Name: r.name, Owner: ownerOf(r), Title: r.origin, Origins: origins,
+		Table: r.Table, UUID: r.UUID, Name: r.Name, Owner: nb.OwnerOf(r), Title: r.Origin, Origins: origins,
 		Row: map[string]any{},
 	}
-	for column, value := range r.fields {
+	for column, value := range r.Fields {
 		t.Row[column] = value
 	}
-	for column, values := range r.sets {
+	for column, values := range r.Sets {
 		t.Row[column] = values
 	}
-	for column, pairs := range r.maps {
+	for column, pairs := range r.Maps {
 		t.Row[column] = pairs
 	}
 	if slices.Contains(origins, t.Title) {
@@ -69,41 +71,41 @@ func trailOf(r *row, origins []string) backends.Trail {
 
 // usersOf finds for each row those that refer to it: port groups are needed by their ACLs, the other way round than they
 // refer, and address sets, meters and template variables are referred to by name.
-func usersOf(all map[string]*row) map[string][]string {
+func usersOf(all map[string]*nb.Row) map[string][]string {
 	users := map[string][]string{}
 	named := map[string]string{} // address sets as in a match, meters, variables, to UUIDs
 	for uuid, r := range all {
-		switch r.table {
-		case tableAddressSet:
-			named["$"+r.name] = uuid
-		case tableMeter:
-			named[r.name] = uuid
+		switch r.Table {
+		case nb.TableAddressSet:
+			named["$"+r.Name] = uuid
+		case nb.TableMeter:
+			named[r.Name] = uuid
 		}
-		for variable := range r.maps[columnVariables] {
+		for variable := range r.Maps[nb.ColumnVariables] {
 			named["^"+variable+" "+uuid] = uuid
 		}
 	}
 	for uuid, r := range all {
-		switch r.table {
-		case tablePortGroup:
-			users[uuid] = append(users[uuid], r.sets["acls"]...)
-		case tableMeter:
-			for _, band := range r.sets["bands"] {
+		switch r.Table {
+		case nb.TablePortGroup:
+			users[uuid] = append(users[uuid], r.Sets["acls"]...)
+		case nb.TableMeter:
+			for _, band := range r.Sets["bands"] {
 				users[band] = append(users[band], uuid)
 			}
-		case tableBalancers:
-			users[uuid] = append(users[uuid], r.sets[columnBalancer]...)
-		case tableBalancer:
-			for _, word := range wordsOf(r.maps["vips"]) {
+		case nb.TableBalancers:
+			users[uuid] = append(users[uuid], r.Sets[nb.ColumnBalancer]...)
+		case nb.TableBalancer:
+			for _, word := range wordsOf(r.Maps["vips"]) {
 				for key, vars := range named {
 					if strings.HasPrefix(key, word+" ") {
 						users[vars] = append(users[vars], uuid)
 					}
 				}
 			}
-		case tableACL:
-			match, _ := r.fields["match"].(string)
-			meter, _ := r.fields["meter"].(string)
+		case nb.TableACL:
+			match, _ := r.Fields["match"].(string)
+			meter, _ := r.Fields["meter"].(string)
 			for _, name := range append(strings.Fields(match), meter) {
 				if referred := named[name]; referred != "" {
 					users[referred] = append(users[referred], uuid)
@@ -130,7 +132,7 @@ func wordsOf(vips map[string]string) []string {
 }
 
 // originsOf follows users to the rows that name source objects.
-func originsOf(uuid string, all map[string]*row, users map[string][]string) []string {
+func originsOf(uuid string, all map[string]*nb.Row, users map[string][]string) []string {
 	found, seen := map[string]bool{}, map[string]bool{}
 	var follow func(string)
 	follow = func(uuid string) {
@@ -139,9 +141,9 @@ func originsOf(uuid string, all map[string]*row, users map[string][]string) []st
 			return
 		}
 		seen[uuid] = true
-		if ids, _ := r.fields["external_ids"].(map[string]string); ownerOf(r) != "" && (r.table == tableACL || r.table == tableBalancer) {
-			found[r.origin] = true
-			for also := range strings.SplitSeq(ids[KeyAlso], "; ") {
+		if ids, _ := r.Fields["external_ids"].(map[string]string); nb.OwnerOf(r) != "" && (r.Table == nb.TableACL || r.Table == nb.TableBalancer) {
+			found[r.Origin] = true
+			for also := range strings.SplitSeq(ids[nb.KeyAlso], "; ") {
 				found[also] = true
 			}
 		}

@@ -1,6 +1,8 @@
 package ovn
 
 import (
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+
 	"context"
 	"errors"
 	"maps"
@@ -22,27 +24,27 @@ type watch struct {
 // watches lists the rows whose changes are recorded: those with our mark and, as they cannot carry it, all load balancer
 // groups, and what switches and routers refer to.
 func watches(owner string) []ovsdb.RowWatch {
-	marked := ovsdb.WithExternalID(map[string]string{KeyOwner: owner})
+	marked := ovsdb.WithExternalID(map[string]string{nb.KeyOwner: owner})
 	var out []ovsdb.RowWatch
-	for _, table := range tables() {
+	for _, table := range nb.Tables() {
 		w := ovsdb.RowWatch{Table: table, Columns: columnNamesOf(table), Inserts: true, Updates: true, Deletes: true}
-		if table != tableBalancers {
+		if table != nb.TableBalancers {
 			w.Where = marked
 		}
 		out = append(out, w)
 	}
-	for _, table := range []string{tableSwitch, tableRouter} {
-		columns := slices.DeleteFunc(columnNamesOf(table), func(c string) bool { return !refSet(c) })
+	for _, table := range []string{nb.TableSwitch, nb.TableRouter} {
+		columns := slices.DeleteFunc(columnNamesOf(table), func(c string) bool { return !nb.RefersToRows(c) })
 		out = append(out, ovsdb.RowWatch{Table: table, Columns: columns, Updates: true})
 	}
 	return out
 }
 
-func columnNamesOf(table string) []string { return slices.Sorted(maps.Keys(columnsOf(table))) }
+func columnNamesOf(table string) []string { return slices.Sorted(maps.Keys(nb.ColumnsOf(table))) }
 
 // beginWatch records from now on what happens to rows of ours, and forgets what did so far: a read-back follows.
 func (b *Backend) beginWatch(ctx context.Context) error {
-	err := b.client.WatchRows(ctx, watches(b.names.owner))
+	err := b.client.WatchRows(ctx, watches(b.names.Owner))
 	b.watch.on, b.watch.changed = err == nil, false
 	if !errors.Is(err, ovsdb.ErrNoConditions) {
 		return err
@@ -96,7 +98,7 @@ func (b *Backend) judge(expected expectations) []*expectation {
 // checkApplied looks whether the database holds what ops made of it, and nothing else happened to rows of ours meanwhile.
 // A server reports the changes of a transaction before it replies. An op that found nothing to change is not reported:
 // then the row is asked.
-func (b *Backend) checkApplied(ctx context.Context, ops []*op) {
+func (b *Backend) checkApplied(ctx context.Context, ops []*nb.Op) {
 	if !b.watch.on {
 		return
 	}
@@ -120,9 +122,9 @@ func (b *Backend) suspect(table, uuid string) {
 // holds, and of references those to rows of ours.
 func (b *Backend) concerns(change *ovsdb.RowChange) bool {
 	switch change.Table {
-	case tableBalancers:
+	case nb.TableBalancers:
 		return b.ownsGroup(change.UUID)
-	case tableSwitch, tableRouter:
+	case nb.TableSwitch, nb.TableRouter:
 		for column := range change.Columns {
 			if slices.ContainsFunc(ovsdb.Strings(change.Columns[column]), b.ownsReferent) {
 				return true
@@ -156,7 +158,7 @@ func (b *Backend) ownsGroup(uuid string) bool {
 	m := b.model.balances
 	r := &renderer{names: b.names, schema: b.client.Schema(), balancing: b.balancing, taken: m.taken}
 	for at := range m.members {
-		if r.grouped(at) && r.balancerGroup(at, nil).uuid == uuid {
+		if r.grouped(at) && r.balancerGroup(at, nil).UUID == uuid {
 			return true
 		}
 	}
@@ -194,13 +196,13 @@ func clause(
 	}
 	var value any = ovsdb.Set(keys)
 	switch {
-	case columnsOf(table)[column] == columnPairs:
+	case nb.ColumnsOf(table)[column] == nb.ColumnPairs:
 		some := map[string]string{}
 		for _, k := range keys {
 			some[k] = pairs[k]
 		}
 		value = ovsdb.Map(some)
-	case refSet(column):
+	case nb.RefersToRows(column):
 		value = ovsdb.UUIDs(keys)
 	}
 	return []libovsdb.Condition{{Column: column, Function: function, Value: value}}

@@ -67,8 +67,10 @@ var rooms = []room{
 	{dir: "backends/memory", may: []string{"backends", "pkg/intent"}},
 	{dir: "backends/memory/memorytest", may: []string{"backends", "backends/backendtest", "backends/memory", "pkg/intent"}},
 	{dir: "backends/ovn", may: []string{
-		"backends", "pkg/intent", "pkg/object", "pkg/ovsdb", libovsdb, logrus, uuid, "github.com/hashicorp/go-immutable-radix/v2",
+		"backends", "backends/ovn/internal/...", "pkg/intent", "pkg/object", "pkg/ovsdb", libovsdb, logrus,
+		"github.com/hashicorp/go-immutable-radix/v2",
 	}},
+	{dir: "backends/ovn/internal/nb", pure: true, may: []string{"backends", "pkg/intent", "pkg/ovsdb", libovsdb, uuid}},
 	{dir: "backends/ovn/ovntest", may: []string{
 		"backends", "backends/backendtest", "backends/ovn", "pkg/intent", "pkg/ovsdb/...", libovsdb, uuid, testify,
 	}},

@@ -1,0 +1,84 @@
+package nb
+
+// The columns that refer to load balancers, of Logical_Switch and Logical_Router and of Load_Balancer_Group.
+const (
+	ColumnBalancer  = "load_balancer"
+	ColumnBalancers = "load_balancer_group"
+	ColumnACLs      = "acls"
+)
+
+// ColumnSelection is Load_Balancer.selection_fields.
+const ColumnSelection = "selection_fields"
+
+// ColumnVariables is Chassis_Template_Var.variables.
+const ColumnVariables = "variables"
+
+// ColumnExternalIDs is the column for what the owner of a row notes.
+const ColumnExternalIDs = "external_ids"
+
+// columnKind says how a column is read and written.
+type columnKind uint8
+
+const (
+	ColumnString columnKind = iota + 1
+	ColumnOptional
+	ColumnInt
+	ColumnBool
+	ColumnMap
+	ColumnSet
+	ColumnPairs // a map whose pairs are written one by one
+)
+
+// ColumnsOf lists the columns of ours in each table, with their kinds (ovn-nb.ovsschema).
+func ColumnsOf(table string) map[string]columnKind {
+	switch table {
+	case TableACL:
+		return map[string]columnKind{
+			"action": ColumnString, "direction": ColumnString, "priority": ColumnInt, "match": ColumnString,
+			"name": ColumnOptional, "options": ColumnMap, "external_ids": ColumnMap, "log": ColumnBool,
+			"severity": ColumnOptional, "meter": ColumnOptional, "tier": ColumnInt,
+		}
+	case TableAddressSet:
+		return map[string]columnKind{"name": ColumnString, "external_ids": ColumnMap, "addresses": ColumnSet}
+	case TableBalancer:
+		return map[string]columnKind{
+			"name": ColumnString, "protocol": ColumnOptional, "options": ColumnMap, "external_ids": ColumnMap,
+			"vips": ColumnPairs, ColumnSelection: ColumnSet,
+		}
+	case TableBalancers:
+		return map[string]columnKind{"name": ColumnString, ColumnBalancer: ColumnSet}
+	case TableTemplateVars:
+		return map[string]columnKind{"chassis": ColumnString, "external_ids": ColumnMap, ColumnVariables: ColumnPairs}
+	case TableRouter:
+		return map[string]columnKind{"name": ColumnString, ColumnBalancer: ColumnSet, ColumnBalancers: ColumnSet}
+	case TableSwitch:
+		return map[string]columnKind{
+			"name": ColumnString, ColumnBalancer: ColumnSet, ColumnBalancers: ColumnSet, ColumnACLs: ColumnSet,
+		}
+	case TableMeter:
+		return map[string]columnKind{
+			"name": ColumnString, "unit": ColumnString, "fair": ColumnBool, "bands": ColumnSet, "external_ids": ColumnMap,
+		}
+	case TableMeterBand:
+		return map[string]columnKind{
+			"action": ColumnString, "rate": ColumnInt, "burst_size": ColumnInt, "external_ids": ColumnMap,
+		}
+	case TablePortGroup:
+		return map[string]columnKind{
+			"name": ColumnString, "external_ids": ColumnMap, "ports": ColumnSet, "acls": ColumnSet,
+		}
+	default:
+		return nil
+	}
+}
+
+// Tables lists the tables that hold rows of ours, those first that others refer to.
+func Tables() []string { return append(PolicyTables(), BalancingTables()...) }
+
+// PolicyTables lists those for policies.
+func PolicyTables() []string {
+	return []string{TableMeterBand, TableMeter, TableAddressSet, TableACL, TablePortGroup}
+}
+
+// BalancingTables lists those for load balancers.
+func BalancingTables() []string { return []string{TableTemplateVars, TableBalancer, TableBalancers} }

@@ -1,0 +1,139 @@
+package nb
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// The tables that hold rows of ours.
+const (
+	TableACL          = "ACL"
+	TableAddressSet   = "Address_Set"
+	TableBalancer     = "Load_Balancer"
+	TableBalancers    = "Load_Balancer_Group"
+	TableMeter        = "Meter"
+	TableMeterBand    = "Meter_Band"
+	TablePortGroup    = "Port_Group"
+	TableTemplateVars = "Chassis_Template_Var"
+)
+
+// The tables whose rows are others' and refer to rows of ours.
+const (
+	TableRouter = "Logical_Router"
+	TableSwitch = "Logical_Switch"
+)
+
+// The external_ids that rows of ours carry, and those that lead an ACL or a load balancer back to its source.
+const (
+	KeyOwner     = "netloom.io/owner"
+	KeyID        = "netloom.io/id"
+	KeyTitle     = "netloom.io/title"
+	KeyCluster   = "netloom.io/cluster"
+	KeyKind      = "netloom.io/kind"
+	KeyNamespace = "netloom.io/namespace"
+	KeyName      = "netloom.io/name"
+	KeyUID       = "netloom.io/uid"
+	KeyDirection = "netloom.io/direction"
+	KeyRule      = "netloom.io/rule"
+	KeyAlso      = "netloom.io/also" // further policies and rules that share the row
+	KeyScope     = "netloom.io/scope"
+	KeyHealth    = "netloom.io/health-check-port"
+)
+
+// MaxACLName is the longest ACL.name (ovn-nb.ovsschema).
+const MaxACLName = 63
+
+// Namer derives the names and UUIDs of rows from the owner and what the row stands for.
+type Namer struct {
+	Owner string
+	space uuid.UUID
+}
+
+func NewNamer(owner string) Namer {
+	root := uuid.NewSHA1(uuid.NameSpaceDNS, []byte("ovn.backends.netloom.io"))
+	return Namer{Owner: owner, space: uuid.NewSHA1(root, []byte(owner))}
+}
+
+// UUID is the row's UUID: the same for the same owner, table and id for ever.
+func (n Namer) UUID(table, id string) string {
+	return uuid.NewSHA1(n.space, []byte(table+"\x00"+id)).String()
+}
+
+// Symbol is a name that a match expression can refer to: [a-zA-Z_.][a-zA-Z_.0-9]* (ovn-nb(5)). Owner and id are hashed,
+// so that different ones never meet.
+func (n Namer) Symbol(kind, id string) string {
+	sum := sha256.Sum256([]byte(n.Owner + "\x00" + id))
+	return kind + "_" + hex.EncodeToString(sum[:16])
+}
+
+func (n Namer) PortGroup(set intent.SetID) string { return n.Symbol("nlpg", string(set)) }
+
+func (n Namer) AddressSet(set intent.SetID, f intent.Families) string {
+	return n.Symbol("nlas", string(set)) + "_" + FamilyName(f)
+}
+
+func (n Namer) Meter(rate uint32) string { return n.Symbol("nlmeter", fmt.Sprint(rate)) }
+
+// Variable is the name of a template variable: it has to be a symbol too. What variables starts with tells ours apart.
+func (n Namer) Variable(id string) string { return n.Symbol(n.Variables(), id) }
+
+// Variables is what the names of all template variables of the owner start with.
+func (n Namer) Variables() string {
+	sum := sha256.Sum256([]byte(n.Owner))
+	return "nlv_" + hex.EncodeToString(sum[:4])
+}
+
+func FamilyName(f intent.Families) string {
+	if f == intent.IPv6 {
+		return "v6"
+	}
+	return "v4"
+}
+
+// ACLName is what OVN writes into its log for the ACL. A name that is too long keeps its start and gets a hash, so that
+// two long names stay different.
+func ACLName(s string) string {
+	if len(s) <= MaxACLName {
+		return s
+	}
+	sum := sha256.Sum256([]byte(s))
+	tail := "~" + hex.EncodeToString(sum[:5])
+	head := s[:MaxACLName-len(tail)]
+	for !utf8.ValidString(head) {
+		head = head[:len(head)-1]
+	}
+	return head + tail
+}
+
+// OriginIDs are the external_ids that lead back to a rule of a source object.
+func OriginIDs(o intent.Origin, d intent.Direction, rule string) map[string]string {
+	ids := SourceIDs(o)
+	ids[KeyDirection] = d.String()
+	if rule != "" {
+		ids[KeyRule] = rule
+	}
+	return ids
+}
+
+// SourceIDs are the external_ids that lead back to a source object.
+func SourceIDs(o intent.Origin) map[string]string {
+	ids := map[string]string{
+		KeyKind: o.Kind, KeyNamespace: o.Namespace, KeyName: o.Name, KeyUID: o.UID, KeyCluster: o.Cluster,
+	}
+	for k, v := range ids {
+		if v == "" {
+			delete(ids, k)
+		}
+	}
+	return ids
+}
+
+// ShortRule is a rule's path without what the direction says already: "ingress[0]" for "spec.ingress[0]".
+func ShortRule(path string) string { return strings.TrimPrefix(path, "spec.") }

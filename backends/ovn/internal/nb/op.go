@@ -1,0 +1,161 @@
+package nb
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/ovsdb"
+)
+
+// Op is one write to one row. What is sent to the database and what people read are both derived from it.
+type Op struct {
+	Verb   backends.Verb
+	Table  string
+	UUID   string
+	Name   string
+	Origin string
+	Unit   string // the row's unit
+	Group  int    // see backends.Op
+	// before and after are columns as in backends.Op, with the UUIDs of rows that the row refers to. A mutation has one
+	// column.
+	Before, After backends.Fields
+	// unused limits a deletion to a row whose template variables are gone: it is no fault when the row stays.
+	Unused bool
+}
+
+// newOp is a write to a row that does nothing yet.
+func newOp(r *Row, verb backends.Verb) *Op {
+	return &Op{Verb: verb, Table: r.Table, UUID: r.UUID, Name: r.Name, Origin: r.Origin, Unit: r.Unit}
+}
+
+// OpsOf lists the writes from which the operations of a plan were derived.
+func OpsOf(p *backends.Plan) ([]*Op, error) {
+	out := make([]*Op, len(p.Ops))
+	for i := range p.Ops {
+		shown, ok := &p.Ops[i], false
+		if out[i], ok = shown.Native.(*Op); !ok {
+			return nil, fmt.Errorf("%s %s %s: not an op of this backend", shown.Verb, shown.Kind, shown.Name)
+		}
+	}
+	return out, nil
+}
+
+// Show is o for people, with names in place of the UUIDs to which the row refers. Name returns the UUID itself where the
+// referenced row has no name.
+func (o *Op) Show(name func(table, column, uuid string) string) backends.Op {
+	return backends.Op{
+		Verb: o.Verb, Kind: o.Table, Name: o.Name, Group: o.Group, Origin: o.Origin, Native: o,
+		Before: o.named(o.Before, name), After: o.named(o.After, name),
+	}
+}
+
+// named is columns with names in place of UUIDs.
+func (o *Op) named(columns backends.Fields, name func(table, column, uuid string) string) backends.Fields {
+	out := maps.Clone(columns)
+	for column, value := range columns {
+		uuids, ok := value.([]string)
+		if !ok || !RefersToRows(column) {
+			continue
+		}
+		names := make([]string, len(uuids))
+		for i, uuid := range uuids {
+			names[i] = name(o.Table, column, uuid)
+		}
+		slices.Sort(names)
+		out[column] = names
+	}
+	return out
+}
+
+// Operation is what o sends to the database.
+func (o *Op) Operation() libovsdb.Operation {
+	switch o.Verb {
+	case backends.Create:
+		return ovsdb.Insert(o.Table, o.UUID, encode(o.Table, o.After))
+	case backends.Update:
+		return ovsdb.Update(o.Table, o.UUID, encode(o.Table, o.After))
+	case backends.Delete:
+		native := ovsdb.Delete(o.Table, o.UUID)
+		if o.Unused {
+			native.Where = append(native.Where, libovsdb.Condition{
+				Column: ColumnVariables, Function: libovsdb.ConditionEqual, Value: ovsdb.Map(nil),
+			})
+		}
+		return native
+	case backends.Mutate:
+		return o.mutation()
+	case backends.Reload:
+	}
+	return libovsdb.Operation{}
+}
+
+// mutation adds to and removes from the one column of o.
+func (o *Op) mutation() libovsdb.Operation {
+	for _, column := range o.columns() {
+		put, isMap := o.After[column].(map[string]string)
+		cut, wasMap := o.Before[column].(map[string]string)
+		if isMap || wasMap {
+			return ovsdb.MutateMap(o.Table, o.UUID, column, put, slices.Collect(maps.Keys(cut)))
+		}
+		add, _ := o.After[column].([]string)
+		remove, _ := o.Before[column].([]string)
+		if RefersToRows(column) {
+			return ovsdb.MutateSet(o.Table, o.UUID, column, references(add), references(remove))
+		}
+		return ovsdb.MutateSet(o.Table, o.UUID, column, add, remove)
+	}
+	return libovsdb.Operation{}
+}
+
+func references(uuids []string) []libovsdb.UUID {
+	out := make([]libovsdb.UUID, len(uuids))
+	for i, u := range uuids {
+		out[i] = libovsdb.UUID{GoUUID: u}
+	}
+	return out
+}
+
+// columns lists the columns that o changes, each once, in order.
+func (o *Op) columns() []string {
+	var names []string
+	for _, f := range []backends.Fields{o.Before, o.After} {
+		for k := range f {
+			names = append(names, k)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Sort puts ops into a safe order: what is referred to is made before what refers to it, and removed after it.
+func Sort(ops []*Op) {
+	slices.SortFunc(ops, func(a, b *Op) int {
+		if c := cmp.Or(
+			cmp.Compare(a.phase(), b.phase()), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Verb, b.Verb),
+			cmp.Compare(a.UUID, b.UUID),
+		); c != 0 {
+			return c
+		}
+		return slices.Compare(a.columns(), b.columns())
+	})
+}
+
+// phase orders ops by what they touch: creations from the referred to the referring, changes, deletions the other way.
+func (o *Op) phase() int {
+	order := slices.Index(Tables(), o.Table)
+	switch o.Verb {
+	case backends.Create:
+		return order
+	case backends.Update, backends.Mutate, backends.Reload:
+		return len(Tables())
+	case backends.Delete:
+		return 2*len(Tables()) - order
+	default:
+		return 0
+	}
+}
