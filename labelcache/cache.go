@@ -122,6 +122,7 @@ func (c *Cache) find(k Key) (uint32, bool) {
 func (c *Cache) SetEndpoint(e Endpoint) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	e.index()
 	id, ok := c.find(e.Key)
 	switch {
 	case !ok:
@@ -243,8 +244,10 @@ func (c *Cache) address(id uint32, before, after []netip.Addr) {
 		hashed = append(hashed, h)
 		c.addrs.add(h, id, c.epoch)
 	}
+	slices.Sort(hashed)
 	for _, a := range before {
-		if h := hashOf(c.seed, a); !slices.Contains(hashed, h) {
+		h := hashOf(c.seed, a)
+		if _, stays := slices.BinarySearch(hashed, h); !stays {
 			c.addrs.remove(h, id, c.epoch)
 		}
 	}

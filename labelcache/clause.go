@@ -17,7 +17,7 @@ type clause struct {
 	present bool     // the label has to be there
 	absent  bool     // the label must not be there; nothing else is set then
 	in      []string // sorted; nil where any value will do
-	notIn   []string // sorted; values that will not do
+	notIn   []string // sorted once reduce was called; values that will not do
 	above   *int64   // the value has to be a greater integer
 	below   *int64   // the value has to be a lesser integer
 }
@@ -110,7 +110,7 @@ func (c *clause) narrow(r *labels.Requirement) bool {
 		}
 		c.in, c.present = vals, true
 	case selection.NotIn, selection.NotEquals:
-		c.notIn = sorted(append(c.notIn, r.ValuesUnsorted()...))
+		c.notIn = append(c.notIn, r.ValuesUnsorted()...)
 	case selection.Exists:
 		c.present = true
 	case selection.DoesNotExist:
@@ -144,8 +144,12 @@ func (c *clause) bound(r *labels.Requirement) bool {
 	return true
 }
 
-// reduce takes out of c what follows from the rest. It is false when nothing can satisfy c.
+// reduce sorts the values that will not do, all at once, and takes out of c what follows from the rest. It is false when
+// nothing can satisfy c.
 func (c *clause) reduce() bool {
+	if c.notIn != nil {
+		c.notIn = sorted(c.notIn)
+	}
 	if c.absent {
 		c.notIn = nil
 		return !c.present

@@ -54,6 +54,25 @@ type Endpoint struct {
 	Shared []netip.Addr
 	Ports  []NamedPort // in the order of declaration
 	Node   string      // where it runs; "" when unknown
+
+	numbers map[PortMatch]uint16 // of Ports, by name and protocol; nil while few ports are compared as quickly
+}
+
+// manyPorts is from how many ports on an endpoint in a cache has an index of them.
+const manyPorts = 16
+
+// index makes Number quick however many ports e declares: the terms that ask for a port ask each for one.
+func (e *Endpoint) index() {
+	if len(e.Ports) < manyPorts {
+		return
+	}
+	e.numbers = make(map[PortMatch]uint16, len(e.Ports))
+	for _, p := range e.Ports {
+		k := PortMatch{Name: p.Name, Protocol: p.Protocol}
+		if _, declared := e.numbers[k]; !declared {
+			e.numbers[k] = p.Number
+		}
+	}
 }
 
 // AllAddrs lists the addresses that e has alone, and then those that it shares.
@@ -66,6 +85,10 @@ func (e *Endpoint) AllAddrs() []netip.Addr {
 
 // Number resolves the port that e declares under a name and protocol. Of several it is the first.
 func (e *Endpoint) Number(name string, p Protocol) (uint16, bool) {
+	if e.numbers != nil {
+		n, ok := e.numbers[PortMatch{Name: name, Protocol: p}]
+		return n, ok
+	}
 	for i := range e.Ports {
 		if e.Ports[i].Protocol == p && e.Ports[i].Name == name {
 			return e.Ports[i].Number, true

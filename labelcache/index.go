@@ -128,12 +128,20 @@ func withValues(k facetKey, values []string) []facetKey {
 	return keys
 }
 
-// rarest is the choice with the fewest holders, of those of lowest rank.
+// rarest is the choice with the fewest holders, of those of lowest rank. It counts the holders of each choice once.
 func (c *Cache) rarest(cs []choice) []facetKey {
-	return slices.MinFunc(cs, func(a, b choice) int {
-		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(c.holding(a.facets), c.holding(b.facets)),
-			cmp.Compare(len(a.facets), len(b.facets)))
-	}).facets
+	best, least := 0, -1
+	for i := range cs {
+		if cs[i].rank > cs[best].rank {
+			continue
+		}
+		n := c.holding(cs[i].facets)
+		if least < 0 || cmp.Or(cmp.Compare(cs[i].rank, cs[best].rank), cmp.Compare(n, least),
+			cmp.Compare(len(cs[i].facets), len(cs[best].facets))) < 0 {
+			best, least = i, n
+		}
+	}
+	return cs[best].facets
 }
 
 // holding counts the holders of facets.
@@ -206,12 +214,23 @@ func (c *Cache) collect(dst []uint32, f *facet, e *Endpoint, ns *namespace) []ui
 	if f.filed == nil || len(f.filed.under) == 0 {
 		return dst
 	}
-	for _, scope := range c.scopes {
-		for _, slot := range f.filed.under[scope] {
+	take := func(slots []uint32) {
+		for _, slot := range slots {
 			if s := c.terms[slot].spec; s.matchesPlace(e.Key.Cluster, e.Key.Namespace, ns.known, ns.labels) && s.matchesPod(e) {
 				dst = append(dst, slot)
 			}
 		}
+	}
+	if len(f.filed.under) < len(c.scopes) { // otherwise the labels of pod and namespace would multiply
+		for scope, slots := range f.filed.under {
+			if ns.within(scope) {
+				take(slots)
+			}
+		}
+		return dst
+	}
+	for _, scope := range c.scopes {
+		take(f.filed.under[scope])
 	}
 	return dst
 }

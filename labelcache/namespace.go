@@ -1,6 +1,9 @@
 package labelcache
 
-import "maps"
+import (
+	"maps"
+	"slices"
+)
 
 // namespace is what the cache knows of a namespace. It stands while it is known or endpoints are in it.
 type namespace struct {
@@ -24,6 +27,20 @@ func (c *Cache) namespace(k spaceKey) *namespace {
 	ns.scopes = []*facet{c.pin(facetKey{kind: inCluster, key: k.cluster}), ns.facet}
 	c.namespaces[k] = ns
 	return ns
+}
+
+// within says whether a facet is one of the scopes of ns.
+func (ns *namespace) within(f *facet) bool {
+	switch v, labelled := ns.labels[f.key]; f.kind {
+	case inCluster, inNamespace:
+		return slices.Contains(ns.scopes[:2], f)
+	case namespaceLabel:
+		return labelled && v == f.value
+	case namespaceKey:
+		return labelled
+	case podLabel, podKey, nodeName, portName, everything:
+	}
+	return false
 }
 
 // leave forgets a namespace when it is not known and nobody is in it.

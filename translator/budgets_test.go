@@ -44,10 +44,14 @@ func TestAPolicyBeyondItsBudgetAllowsNothing(t *testing.T) {
 			{from: [{ipBlock: {cidr: 11.0.0.0/8, except: [11.8.0.0/13]}}]}]}`, "more than 8 prefixes"},
 		{"prefixes of egress", `{podSelector: {}, egress: [{}, {to: [{ipBlock: {cidr: "::/0", except: ["fd00::/16"]}}]}]}`, "more than 8 prefixes"},
 		{"selectors", `{podSelector: {}, ingress: [{}, {from: [` + strings.Repeat(`{podSelector: {}}, `, 7) + `]}]}`, "more than 6 selectors"},
-		{"values of a peer", `{podSelector: {}, ingress: [{}, {from: [{podSelector: {matchExpressions: [{key: a, operator: In, values: [a, b, c, d, e, f]}]}}]}]}`,
-			"more than 6 selector values"},
-		{"values of a namespace selector", `{podSelector: {}, ingress: [{}, {from: [{namespaceSelector: {matchExpressions: [{key: a, operator: NotIn, values: [a, b, c, d, e, f]}]}}]}]}`,
-			"more than 6 selector values"},
+		{
+			"values of a peer", `{podSelector: {}, ingress: [{}, {from: [{podSelector: {matchExpressions: [{key: a, operator: In, values: [a, b, c, d, e, f]}]}}]}]}`,
+			"more than 6 selector values",
+		},
+		{
+			"values of a namespace selector", `{podSelector: {}, ingress: [{}, {from: [{namespaceSelector: {matchExpressions: [{key: a, operator: NotIn, values: [a, b, c, d, e, f]}]}}]}]}`,
+			"more than 6 selector values",
+		},
 		{"values of the subject", `{podSelector: {matchExpressions: [{key: a, operator: NotIn, values: [a, b, c, d, e, f]}]}, ingress: [{}]}`, "more than 6 selector values"},
 		{"rules", `{podSelector: {}, ingress: [{}, {}, {}, {}, {}, {}, {}]}`, "more than 6 rules"},
 		{"rules of both directions", `{podSelector: {}, policyTypes: [Ingress, Egress], ingress: [{}, {}, {}, {}], egress: [{}, {}, {}, {}]}`, "more than 6 rules"},
@@ -55,8 +59,10 @@ func TestAPolicyBeyondItsBudgetAllowsNothing(t *testing.T) {
 		{"names of ports", `{podSelector: {}, egress: [{}, {to: [{podSelector: {}}, {podSelector: {}}], ports: [{port: a}, {port: b}, {port: c}]}]}`, "more than 6 selectors"},
 		{"resolved ports of its pods", `{podSelector: {}, ingress: [{}, {ports: [{port: p}]}]}`, "more than 6 selectors"},
 		{"resolved ports of peers", `{podSelector: {}, egress: [{}, {ports: [{port: p}]}]}`, "more than 6 selectors"},
-		{"resolved ports within prefixes", `{podSelector: {}, egress: [{}, {to: [{ipBlock: {cidr: 10.0.0.0/8}}, {ipBlock: {cidr: 12.0.0.0/8}}], ports: [{port: p}]}]}`,
-			"more than 6 selectors"},
+		{
+			"resolved ports within prefixes", `{podSelector: {}, egress: [{}, {to: [{ipBlock: {cidr: 10.0.0.0/8}}, {ipBlock: {cidr: 12.0.0.0/8}}], ports: [{port: p}]}]}`,
+			"more than 6 selectors",
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			policy := newPolicy(t, "p", tc.spec)
@@ -123,6 +129,35 @@ func TestAServiceBeyondItsBudgetLeadsNowhere(t *testing.T) {
 			require.Contains(t, messages(tr), tc.want)
 			require.Equal(t, "-", backends(s, "web"))
 			require.Equal(t, "10.0.0.4", backends(s, "other"), "another service is as it was")
+		})
+	}
+}
+
+// A Service that is beyond its budget for a while is no chance to take its address over.
+func TestAServiceBeyondItsBudgetKeepsItsAddress(t *testing.T) {
+	for _, tc := range []struct{ name, spec string }{
+		{"backends", `{clusterIP: 10.96.0.1, externalIPs: [192.0.2.1, 192.0.2.2, 192.0.2.3], ports: [{port: 80}]}`},
+		{"frontends", `{clusterIP: 10.96.0.1, externalIPs: [192.0.2.1], ports: [{name: a, port: 80}, {name: b, port: 81}, {name: c, port: 82}, {name: d, port: 83}]}`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			slice := newSlice("w", "web", "10.0.0.1", "10.0.0.2")
+			thief := newService(t, "thief", 2, `{clusterIP: 10.96.0.9, externalIPs: [192.0.2.1], ports: [{port: 80}]}`)
+			older := newService(t, "web", 1, tc.spec)
+			tr, s := startSmall(t, older, slice, thief, newSlice("t", "thief", "10.0.0.9"))
+			require.Contains(t, messages(tr), "Service/shop/web: spec: it takes more than")
+			require.Contains(t, messages(tr), "Service/shop/thief: spec.ports[0]: tcp/192.0.2.1:80 belongs to Service/shop/web")
+			require.Equal(t, "-", backends(s, "web"))
+			for _, f := range s.LoadBalancer("Service/shop/thief").Frontends {
+				require.Equal(t, intent.ClusterAddress, f.Kind)
+			}
+
+			put(t, tr, newService(t, "web", 1, `{clusterIP: 10.96.0.1, externalIPs: [192.0.2.1], ports: [{port: 80}]}`))
+			require.Equal(t, "10.0.0.1 10.0.0.2", backends(tr.Snapshot(), "web"), "within its budget again")
+			put(t, tr, older)
+			require.Equal(t, dump(s), dump(tr.Snapshot()))
+			remove(tr, older)
+			require.Len(t, tr.Snapshot().LoadBalancer("Service/shop/thief").Frontends, 2, "it gives its address up when it is deleted")
+			require.Empty(t, tr.Problems())
 		})
 	}
 }

@@ -2,7 +2,6 @@ package translator
 
 import (
 	"net/netip"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -54,7 +53,7 @@ func podAddrs(pod *corev1.Pod, faults *field.Faults) []netip.Addr {
 	if len(ips) == 0 && pod.Status.PodIP != "" {
 		ips = []corev1.PodIP{{IP: pod.Status.PodIP}}
 	}
-	addrs := make([]netip.Addr, 0, len(ips))
+	addrs, seen := make([]netip.Addr, 0, len(ips)), make(map[netip.Addr]bool, len(ips))
 	for _, ip := range ips {
 		a, err := netip.ParseAddr(ip.IP)
 		if err != nil {
@@ -66,7 +65,8 @@ func podAddrs(pod *corev1.Pod, faults *field.Faults) []netip.Addr {
 			faults.Add("status.podIPs", "%s is a loopback, link-local, multicast or unspecified address; it is left out", a)
 			continue
 		}
-		if !slices.Contains(addrs, a) {
+		if !seen[a] {
+			seen[a] = true
 			addrs = append(addrs, a)
 		}
 	}

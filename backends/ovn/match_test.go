@@ -133,6 +133,7 @@ func peerFrom(data []byte) *intent.Set {
 		}
 		set.Prefixes = append(set.Prefixes, netip.PrefixFrom(a, bits).Masked())
 	}
+	set.Prefixes = intent.MergePrefixes(set.Prefixes)
 	return set
 }
 

@@ -24,20 +24,8 @@ type denial struct {
 
 // bar writes the ACLs that drop, before it is balanced, what comes from sources that frontends deny.
 func (w *balancerWriter) bar(frontends []*intent.Frontend) {
-	var denials []denial
-	for _, f := range frontends {
-		ports := intent.PortRange{Protocol: f.Protocol, First: f.Port, Last: f.Port}
-		i := slices.IndexFunc(denials, func(d denial) bool {
-			return d.addr == f.Addr && d.protocol == f.Protocol && slices.Equal(d.denied, f.Denied)
-		})
-		if i < 0 {
-			denials = append(denials, denial{f.Addr, f.Protocol, f.Denied, nil})
-			i = len(denials) - 1
-		}
-		denials[i].ports = append(denials[i].ports, ports)
-	}
 	o := w.lb.Origin
-	for _, d := range denials {
+	for _, d := range denialsOf(frontends) {
 		match := d.match()
 		if match == "" {
 			continue
@@ -50,6 +38,32 @@ func (w *balancerWriter) bar(frontends []*intent.Frontend) {
 		uuid := w.names.UUID(nb.TableACL, s.id("balancer|"+string(w.lb.ID)))
 		w.bars[uuid] = w.acl(uuid, s, "")
 	}
+}
+
+// denialsOf gathers the ports of frontends that deny the same sources the same address, in the order of the first of each.
+func denialsOf(frontends []*intent.Frontend) []*denial {
+	type target struct {
+		addr     netip.Addr
+		protocol intent.Protocol
+	}
+	var denials []*denial
+	at := map[target][]*denial{} // one, unless the ports of an address deny different sources
+	for _, f := range frontends {
+		k := target{f.Addr, f.Protocol}
+		i := slices.IndexFunc(at[k], func(d *denial) bool { return samePrefixes(d.denied, f.Denied) })
+		if i < 0 {
+			d := &denial{f.Addr, f.Protocol, f.Denied, nil}
+			denials, i = append(denials, d), len(at[k])
+			at[k] = append(at[k], d)
+		}
+		at[k][i].ports = append(at[k][i].ports, intent.PortRange{Protocol: f.Protocol, First: f.Port, Last: f.Port})
+	}
+	return denials
+}
+
+// samePrefixes compares two lists; the one list that the ports of a Service most often share it does not look at.
+func samePrefixes(a, b []netip.Prefix) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || slices.Equal(a, b))
 }
 
 // match is the expression for what d drops, "" for nothing.

@@ -30,8 +30,8 @@ type Set struct {
 	ID       SetID
 	Members  Members        // nil holds no endpoint
 	Prefixes []netip.Prefix // sorted, masked, disjoint; only sets used as peers have any
-	// Within, when not empty, narrows the members to their addresses inside these prefixes; only sets used as peers have
-	// it. Prefixes are not narrowed.
+	// Within, when not empty, narrows the members to their addresses inside these prefixes, which are sorted, masked and
+	// disjoint too; only sets used as peers have it. Prefixes are not narrowed.
 	Within []netip.Prefix
 	Title  string // what a person would call it, such as "pods app=web in shop"; carries no meaning
 }
@@ -96,6 +96,14 @@ func (s *Set) SubjectAddrs() []netip.Addr {
 	return slices.Compact(addrs)
 }
 
+// covers says whether a lies within one of the prefixes, which are sorted, masked and disjoint: only the last that does not
+// begin after a can hold it.
 func covers(prefixes []netip.Prefix, a netip.Addr) bool {
-	return slices.ContainsFunc(prefixes, func(p netip.Prefix) bool { return p.Contains(a) })
+	i, _ := slices.BinarySearchFunc(prefixes, a, func(p netip.Prefix, a netip.Addr) int {
+		if p.Addr().Compare(a) <= 0 {
+			return -1
+		}
+		return 1
+	})
+	return i > 0 && prefixes[i-1].Contains(a)
 }

@@ -118,9 +118,9 @@ func (s *service) frontend(key place) *intent.Frontend {
 }
 
 // settle is what s wanted without the frontends that an older service has, nil when nothing is left, and a problem for
-// each of those.
+// each of those. A Service beyond its budget gets nothing, and keeps what it owns.
 func (c owners) settle(s *service) (*intent.LoadBalancer, []field.Problem) {
-	if s.wanted == nil {
+	if s.wanted == nil || s.over {
 		return nil, nil
 	}
 	lost := field.Faults{Of: s.wanted.Origin}

@@ -38,8 +38,10 @@ type translation struct {
 	account  *budget.Account
 	out      []intent.Frontend
 	pools    map[pool][]intent.Backend
-	offers   map[pool][]poolOffer // of all slices; nil until asked for
-	onNodes  bool                 // has node ports
+	denies   map[intent.Families][]netip.Prefix // by source ranges
+	offers   map[pool][]poolOffer               // of all slices; nil until asked for
+	onNodes  bool                               // has node ports
+	over     bool                               // is beyond its budget: it keeps its frontends, and they lead nowhere
 }
 
 // frontends translates a Service. One without an address of its own, and one that is another proxy's business, has none.
@@ -58,14 +60,22 @@ func (t *Table) frontends(s *service) translation {
 	if len(tr.cluster) == 0 {
 		return tr
 	}
+	faults := len(tr.List)
 	tr.expose()
 	if err := tr.account.Err(); err != nil {
-		tr.Add("spec", "%v; nothing is balanced for it", err)
-		tr.out = nil
-		return tr
+		tr.List = tr.List[:faults] // the others are met again
+		tr.claim(err)
 	}
 	tr.collapse()
 	return tr
+}
+
+// claim lists the frontends of a Service beyond its budget without backends, as many as are within it. They are written
+// nowhere, but stay the Service's own: otherwise a younger Service would get its traffic.
+func (s *translation) claim(because error) {
+	s.over, s.out, s.account = true, nil, s.budget.Open()
+	s.expose()
+	s.Add("spec", "%v; nothing is balanced for it", because)
 }
 
 // readClusterIPs reads spec.clusterIPs, which spec.clusterIP stands for where it is empty. "None" is a headless Service,
@@ -101,7 +111,7 @@ func (s *translation) expose() {
 		at.outside, at.onNode = intent.NodeOfOutsideFlow, intent.NodeOfFrontend
 	}
 	at.external, at.ingress = s.externalIPs(), s.ingressIPs()
-	if len(at.ingress) > 0 {
+	if len(at.ingress) > 0 && !s.over {
 		at.denied = s.denied(len(at.ingress))
 	}
 	for i := range spec.Ports {
@@ -130,7 +140,9 @@ func (s *translation) exposePort(path string, p *corev1.ServicePort, at *exposur
 	}
 	add := func(a netip.Addr, f intent.Frontend) {
 		f.Addr, f.Protocol, f.Path = a, proto, path
-		f.Backends = s.backends(pool{p.Name, proto, intent.FamilyOf(a)})
+		if !s.over {
+			f.Backends = s.backends(pool{p.Name, proto, intent.FamilyOf(a)})
+		}
 		if f.Kind == intent.NodePort || s.account.Spend(budget.Backends, len(f.Backends)) {
 			s.out = append(s.out, f)
 		}
@@ -267,8 +279,13 @@ func (s *translation) denied(addresses int) map[intent.Families][]netip.Prefix {
 			rest = []netip.Prefix{block}
 		}
 		s.account.Spend(budget.Prefixes, len(rest)*addresses)
-		out[intent.FamilyOf(any)] = rest
+		if family := intent.FamilyOf(any); slices.Equal(rest, s.service.denied[family]) {
+			out[family] = s.service.denied[family] // every port has it: load balancers are quickly compared
+		} else {
+			out[family] = rest
+		}
 	}
+	s.denies = out
 	return out
 }
 

@@ -2,6 +2,7 @@ package service
 
 import (
 	"maps"
+	"net/netip"
 	"reflect"
 	"slices"
 
@@ -22,9 +23,11 @@ type service struct {
 	slices  []*endpointSlice          // by name
 	created metav1.Time               // with which it stands among the owners
 	wanted  *intent.LoadBalancer      // every frontend that it asks for, whoever owns it; nil is none
+	over    bool                      // is beyond its budget: what it wants leads nowhere
 	pools   map[pool][]intent.Backend // behind the frontends of wanted
-	faults  []field.Problem           // of the object itself
-	current *intent.LoadBalancer      // what the snapshot has; nil is none
+	denied  map[intent.Families][]netip.Prefix
+	faults  []field.Problem      // of the object itself
+	current *intent.LoadBalancer // what the snapshot has; nil is none
 }
 
 // The kinds of objects that are translated here.
@@ -95,7 +98,8 @@ func (t *Table) at(ref object.Ref) *service {
 func (t *Table) file(key object.Ref, now *endpointSlice) {
 	if old := t.slices[key]; old != nil {
 		s := t.at(old.service)
-		s.slices = slices.DeleteFunc(s.slices, func(e *endpointSlice) bool { return e == old })
+		i, _ := slices.BinarySearchFunc(s.slices, old, (*endpointSlice).compare)
+		s.slices = slices.Delete(s.slices, i, i+1)
 		delete(t.slices, key)
 	}
 	if now == nil {
@@ -131,7 +135,7 @@ func (t *Table) translate(s *service) []*service {
 		now, created = t.frontends(s), s.object.CreationTimestamp
 	}
 	s.wanted = now.balancer()
-	s.pools, s.faults = now.pools, now.List
+	s.pools, s.denied, s.faults, s.over = now.pools, now.denies, now.List, now.over
 	delete(t.onNodes, s.ref)
 	if now.onNodes {
 		t.onNodes[s.ref] = true

@@ -92,8 +92,12 @@ func (t *Table) Replace(of object.Ref, old, now *Holding) {
 	if old == nil {
 		return
 	}
+	stays := make(map[intent.SetID]bool, len(now.numbers))
+	for _, id := range now.numbers {
+		stays[id] = true
+	}
 	for _, id := range old.numbers {
-		if !slices.Contains(now.numbers, id) {
+		if !stays[id] {
 			unfile(t.resolving, id, of)
 		}
 	}
