@@ -139,7 +139,7 @@ func logText(l *query.LoggingIntent) string {
 	return strings.Join(parts, ", ")
 }
 
-// membersText spells who is in a set: its title, and whom that means now.
+// membersText spells who is in a set: its title, and what it matches now.
 func membersText(m *query.Members) string {
 	switch {
 	case m.Count > 0:

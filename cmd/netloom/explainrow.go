@@ -61,7 +61,7 @@ it. The database contains this information: no manifests are read.`,
 	return cmd
 }
 
-// trail tells of one row.
+// trail describes one row.
 func (w *answerWriter) trail(t *backends.Trail) {
 	w.line("%s  %s", w.ink.bold(t.Table+" "+cmp.Or(t.Name, t.UUID)), w.ink.dim(t.UUID))
 	if t.Title != "" {

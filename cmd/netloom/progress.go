@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// progressAfter is how long an operation may take before somebody who waits is told of it.
+// progressAfter is how long an operation may take before progress is shown.
 const progressAfter = time.Second
 
 // progress tells a person at a terminal what takes so long, once it does, until the function that it returns is called.

@@ -2,10 +2,10 @@
 {{- define "netloom.check" -}}
 {{- if eq .Values.mode "zone" }}
 {{- if eq (toString (index .Values.config "sdewan")) "true" }}
-{{- fail "config.sdewan: expected false with mode zone, as every node's netloom would write to every network function" }}
+{{- fail "config.sdewan: expected false with mode zone, as every node's netloom would write to every CNF" }}
 {{- end }}
 {{- if eq (toString (index .Values.config "policy-events")) "true" }}
-{{- fail "config.policy-events: expected false with mode zone, as every node's netloom would tell of every policy" }}
+{{- fail "config.policy-events: expected false with mode zone, as every node's netloom would create Events for every policy" }}
 {{- end }}
 {{- if index .Values.config "ui-listen" }}
 {{- fail "config.ui-listen: expected nothing with mode zone, as each netloom knows what one node enforces" }}
