@@ -97,13 +97,20 @@ func agreesWith(tb testing.TB, dir, nb string) bool {
 // start runs the daemon and waits until it is ready.
 func start(tb testing.TB, dir, nb string) *ovnlab.Process {
 	tb.Helper()
+	p, _ := startWith(tb, dir, nb)
+	return p
+}
+
+// startWith does so with more flags, and says on which address the daemon listens.
+func startWith(tb testing.TB, dir, nb string, more ...string) (p *ovnlab.Process, listen string) {
+	tb.Helper()
 	var lc net.ListenConfig
 	l, err := lc.Listen(tb.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(tb, err)
-	listen := l.Addr().String()
+	listen = l.Addr().String()
 	require.NoError(tb, l.Close())
-	p := ovnlab.Spawn(tb, filepath.Join(tb.TempDir(), "netloom.log"), os.Environ(),
-		binary(tb), "run", "--manifests", dir, "--ovn-nb", nb, "--listen", listen, "--debug-listen=")
+	args := append([]string{binary(tb), "run", "--manifests", dir, "--ovn-nb", nb, "--listen", listen, "--debug-listen="}, more...)
+	p = ovnlab.Spawn(tb, filepath.Join(tb.TempDir(), "netloom.log"), os.Environ(), args...)
 	ovnlab.Eventually(tb, patience, "netloom run is ready", func() bool {
 		select {
 		case <-p.Exited():
@@ -112,7 +119,7 @@ func start(tb testing.TB, dir, nb string) *ovnlab.Process {
 		}
 		return ready(tb.Context(), listen)
 	})
-	return p
+	return p, listen
 }
 
 func ready(ctx context.Context, listen string) bool {
