@@ -59,9 +59,22 @@ const shownGaps = 5
 // Faults says for people which pods are not protected, which are only because what was there is kept, and what to try: a
 // sentence each. It is empty where Complete is true.
 func (c Coverage) Faults() []string {
+	out := c.Counts()
+	if c.Missing.Len() > 0 {
+		out[0] += ": " + c.Missing.Text()
+	}
+	if c.Hint != "" && len(out) > 0 {
+		out = append(out, c.Hint)
+	}
+	return out
+}
+
+// Counts says for people how many pods are not protected, or only because what was there is kept. It names none of them: it is
+// for whoever asks.
+func (c Coverage) Counts() []string {
 	var out []string
 	if n := c.Missing.Len(); n > 0 {
-		out = append(out, fmt.Sprintf("%d of %d selected pods %s NOT protected: %s", n, c.Selected, areOrIs(n), c.Missing.Text()))
+		out = append(out, fmt.Sprintf("%d of %d selected pods %s NOT protected", n, c.Selected, areOrIs(n)))
 	}
 	if c.Kept > 0 {
 		out = append(out, fmt.Sprintf("%d of %d selected pods %s protected only by an earlier port that is kept: the configured one is not found",
@@ -69,9 +82,6 @@ func (c Coverage) Faults() []string {
 	}
 	if c.Held > 0 {
 		out = append(out, fmt.Sprintf("%d ports of unknown pods are kept in place, because as many selected pods are not found", c.Held))
-	}
-	if c.Hint != "" && len(out) > 0 {
-		out = append(out, c.Hint)
 	}
 	return out
 }

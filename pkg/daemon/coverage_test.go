@@ -14,14 +14,17 @@ import (
 	"github.com/netloom/netloom/pkg/webui"
 )
 
-// TestReadinessNamesPodsThatAreNotProtected looks for logical ports by names that the database does not have.
-func TestReadinessNamesPodsThatAreNotProtected(t *testing.T) {
+// TestReadinessCountsPodsThatAreNotProtected looks for logical ports by names that the database does not have.
+func TestReadinessCountsPodsThatAreNotProtected(t *testing.T) {
 	p := newPlace(t)
 	opts := p.withUI()
 	opts.Target.OVN.PortNames = "none_{namespace}_{pod}"
 	r := startReady(t, opts)
 	code, body := r.get("/readyz")
 	require.Equal(t, http.StatusOK, code)
+	require.Regexp(t, `(?m)^degraded: ovn: \d+ of \d+ selected pods (is|are) NOT protected$`, body)
+	require.NotContains(t, body, "none_", "anybody may ask, and learns of no pod that it is open")
+	_, body = r.get("/debug/ready")
 	require.Regexp(t, `(?m)^degraded: ovn: \d+ of \d+ selected pods (is|are) NOT protected: .*no logical port none_`, body)
 	require.Regexp(t, `(?m)^degraded: ovn: pods are not found by none_\{namespace\}_\{pod\}: `, body)
 	require.Positive(t, r.metric("netloom_selected_endpoints"))

@@ -79,7 +79,7 @@ func (d *Daemon) publicHandler() http.Handler {
 // Handler answers for health, metrics and debugging.
 func (d *Daemon) Handler() http.Handler {
 	mux := d.public()
-	mux.HandleFunc("GET "+readyPath, d.ready)
+	mux.HandleFunc("GET "+readyPath, func(w http.ResponseWriter, _ *http.Request) { d.ready(w, true) })
 	mux.HandleFunc("GET /debug/snapshot", d.debugSnapshot)
 	mux.HandleFunc("GET /debug/manifests", d.debugManifests)
 	mux.HandleFunc("GET /debug/plan", d.debugPlan)
@@ -99,11 +99,11 @@ func (d *Daemon) Handler() http.Handler {
 // readyPath is where everything that there is to say of readiness is told to those who may know.
 const readyPath = "/debug/ready"
 
-// readyz is ready without the reasons, where not everybody may read what goes on here.
-func (d *Daemon) readyz(w http.ResponseWriter, r *http.Request) {
-	switch missing, _ := d.readiness(); {
+// readyz is ready without names of pods, and where not everybody may read what goes on here without the reasons.
+func (d *Daemon) readyz(w http.ResponseWriter, _ *http.Request) {
+	switch missing, _ := d.readiness(false); {
 	case !d.opts.Serving.Kubernetes:
-		d.ready(w, r)
+		d.ready(w, false)
 	case len(missing) > 0:
 		http.Error(w, "not ready: ask for "+readyPath+" with a token", http.StatusServiceUnavailable)
 	default:
@@ -112,8 +112,8 @@ func (d *Daemon) readyz(w http.ResponseWriter, r *http.Request) {
 }
 
 // ready lists what is missing, and then what is degraded: that may be the reason for it.
-func (d *Daemon) ready(w http.ResponseWriter, _ *http.Request) {
-	missing, told := d.readiness()
+func (d *Daemon) ready(w http.ResponseWriter, names bool) {
+	missing, told := d.readiness(names)
 	for _, list := range [][]string{missing, told} {
 		for i := range list {
 			list[i] = object.Line(list[i])
@@ -129,7 +129,7 @@ func (d *Daemon) ready(w http.ResponseWriter, _ *http.Request) {
 // readiness says yes once every source has synced and every target has agreed with a snapshot once, or somebody else sees to
 // that: then nothing is missing. What is left as it is for want of objects that cannot be read is told besides: without netloom
 // it would fare no better.
-func (d *Daemon) readiness() (missing, told []string) {
+func (d *Daemon) readiness(names bool) (missing, told []string) {
 	problems, old := d.pipeline.Problems(), []string(nil)
 	if d.pipeline.Latest() == nil {
 		missing = append(missing, "the source has not synced")
@@ -142,7 +142,7 @@ func (d *Daemon) readiness() (missing, told []string) {
 	told, lacking := d.duty()
 	missing = slices.Concat(missing, lacking, d.webhook.unready())
 	return missing, slices.Concat(told, d.late(), degraded(d.pipeline.Withheld()), d.kept().degraded(), old,
-		d.opts.SDWAN.refused.degraded(), d.webhook.degraded(), d.feedback.degraded(), d.unprotected())
+		d.opts.SDWAN.refused.degraded(), d.webhook.degraded(), d.feedback.degraded(), d.unprotected(names))
 }
 
 // latest answers 503 itself where there is no snapshot yet.
