@@ -33,7 +33,7 @@ func TestForeignRows(t *testing.T) {
 
 	require.NoError(t, os.Remove(filepath.Join(dir, "sums", "policies.yaml")))
 	code, out := apply(t, dir, lab.NBUnix())
-	require.Equal(t, problems, code, "a plan that deletes everything was not refused:\n%s", out)
+	require.Equal(t, problems, code, "the removal of everything was not reported:\n%s", out)
 	require.Equal(t, with, lab.Dump())
 	mustApply(t, dir, lab.NBUnix(), "--force")
 	require.Equal(t, before, lab.Dump())

@@ -126,6 +126,13 @@ func (s *stopwatch) event(e watch.Event, at time.Time) {
 	}
 }
 
+// delivered says whether the plain watch had the event of a change.
+func (s *stopwatch) delivered(c *change) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !c.told.IsZero()
+}
+
 // await waits until every change of these kinds is committed.
 func (s *stopwatch) await(t *testing.T, netloom *kubelab.Pod, kinds ...string) {
 	t.Helper()

@@ -35,7 +35,8 @@ type row map[string]json.RawMessage
 // Change is what one transaction did to one row.
 type Change struct {
 	At          time.Time
-	Number      int // of the update that told it; equal for all that one transaction changed
+	Number      int  // of the update that brought it; equal for all that one transaction changed
+	Last        bool // no other change of its transaction follows
 	Table       string
 	UUID        string
 	Verb        Verb

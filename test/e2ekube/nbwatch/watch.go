@@ -133,7 +133,8 @@ func (w *Watch) follow() error {
 			if err != nil {
 				return err
 			}
-			for _, c := range changes {
+			for i, c := range changes {
+				c.Last = i == len(changes)-1
 				w.told(c)
 			}
 		}
