@@ -66,10 +66,11 @@ const (
 // apply runs netloom apply to its end.
 func apply(tb testing.TB, dir, nb string, more ...string) (code int, output string) {
 	tb.Helper()
+	program := binary(tb) // the first caller builds it, which takes as long as it takes
 	ctx, cancel := context.WithTimeout(tb.Context(), 2*patience)
 	defer cancel()
 	args := append([]string{"apply", "--manifests", dir, "--ovn-nb", nb}, more...)
-	out, err := exec.CommandContext(ctx, binary(tb), args...).CombinedOutput()
+	out, err := exec.CommandContext(ctx, program, args...).CombinedOutput()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		require.NoError(tb, err)
