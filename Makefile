@@ -28,7 +28,7 @@ PODS       ?= 10000
 POLICIES   ?= 1000
 
 # What starts goroutines, or is called from several: the others have nothing to race with.
-RACE_ROOMS  := ./labelcache/... ./backends/memory/... ./backends/ovn/... ./test/edge/... \
+RACE_ROOMS  := ./labelcache/... ./backends/memory/... ./backends/ovn/... ./test/cnf/... \
 	$$($(GO) list ./pkg/... | grep -vE '/pkg/(apis/.*|config|intent|object|ovsdb/nbtrace|query|reach|report|status|version)$$')
 # The client's floor needs a server; the benchmarks of test/bench say themselves when there is none.
 BENCH_ROOMS := ./labelcache/... ./translator/... ./pkg/watch/... ./pkg/ovsdb/nbtrace/... \
@@ -116,7 +116,7 @@ soak: ## Run the random tests for longer (CLUSTERS=3000 ROUNDS=20 FUNCTIONS=20 S
 		$(GO) test -count=1 -run TestContract $(CONTRACT_ROOMS) -backendtest.seed=$$(($(SEED) + round)); \
 		$(GO) test -count=1 -run TestEveryRoad ./backends/ovn -seed=$$(($(SEED) + round)); \
 	done
-	$(GO) test -count=1 -timeout 60m -run TestSoak ./test/edge -edge.seed=$(SEED) -edge.functions=$(FUNCTIONS) -edge.replicas=3 -edge.resources=200 -edge.rounds=4
+	$(GO) test -count=1 -timeout 60m -run TestSoak ./test/cnf -cnf.seed=$(SEED) -cnf.functions=$(FUNCTIONS) -cnf.replicas=3 -cnf.resources=200 -cnf.rounds=4
 	$(GO) test -C test/crds -count=1 -run Anything . -seed=$(SEED)
 
 .PHONY: bench

@@ -118,6 +118,6 @@ type Op struct {
 
 // Skip is an intent that the target cannot express. The backend denies what it would have allowed.
 type Skip struct {
-	Intent string `json:"intent"` // the ID of a policy, set, load balancer or edge intent
+	Intent string `json:"intent"` // the ID of a policy, set, load balancer or device intent
 	Reason string `json:"reason"`
 }

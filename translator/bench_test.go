@@ -153,7 +153,7 @@ func BenchmarkTranslateServices(b *testing.B) {
 	}
 }
 
-// ruleEdit is a translator of so many rules of one gateway's scope that follow ten policies, and an edit of one of them,
+// ruleEdit is a translator of so many rules of one CNF's scope that follow ten policies, and an edit of one of them,
 // there and back, with the snapshot.
 func ruleEdit(tb testing.TB, rules int) func() {
 	tb.Helper()
@@ -212,11 +212,11 @@ func BenchmarkTranslateRules(b *testing.B) {
 	}
 }
 
-// BenchmarkServicesOfOnePort adds a Service to so many that want the port of the gateways that it wants, and takes it away.
+// BenchmarkServicesOfOnePort adds a Service to so many that want the port of the CNFs that it wants, and takes it away.
 func BenchmarkServicesOfOnePort(b *testing.B) {
 	for _, services := range []int{100, 1000} {
 		b.Run(fmt.Sprintf("services=%d", services), func(b *testing.B) {
-			tr := translator.New(translator.Options{Edges: sdwan.Options{ServiceRules: sdwan.ServiceRulesLabelled}})
+			tr := translator.New(translator.Options{SDWAN: sdwan.Options{ServiceRules: sdwan.ServiceRulesLabelled}})
 			for i := range services {
 				put(b, tr, labelled(newClusterService(fmt.Sprint("s", i), fmt.Sprintf("10.96.%d.%d", i/250, i%250), 80), "cnf1"))
 			}

@@ -9,7 +9,7 @@
 // with one exception: a named port that resolves to a number for the first time, or for the last.
 //
 // The work is done by three domains that do not know each other: package policy makes policies of NetworkPolicies and nodes,
-// package service load balancers of Services, and package sdwan edge intents of SD-WAN resources. Each holds the objects that
+// package service load balancers of Services, and package sdwan device intents of SD-WAN resources. Each holds the objects that
 // it translates, marks in the one queue of package dirty what a change concerns, and translates that when a snapshot is
 // taken. They share the sets that objects use (package sets), the reading of fields (package field), and the rule for what
 // only one of several can have (package owner).

@@ -25,7 +25,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // TestGolden translates testdata/<case>/in.yaml and compares with want.txt: the policies and what their sets hold, the
-// nodes, the load balancers, the gateways and what they hold, then what could not be translated. The objects come in the
+// nodes, the load balancers, the CNFs and what they hold, then what could not be translated. The objects come in the
 // order written and in the opposite one.
 func TestGolden(t *testing.T) {
 	cases, err := filepath.Glob("testdata/*/in.yaml")
@@ -124,11 +124,11 @@ func snapshotText(s *intent.Snapshot) string {
 	for lb := range s.LoadBalancers() {
 		b.WriteString(balancerText(lb))
 	}
-	for g := range s.Gateways() {
-		b.WriteString(gatewayText(g))
+	for g := range s.CNFs() {
+		b.WriteString(cnfText(g))
 	}
-	for e := range s.EdgeIntents() {
-		b.WriteString(edgeText(e))
+	for e := range s.DeviceIntents() {
+		b.WriteString(deviceText(e))
 	}
 	return b.String()
 }
@@ -141,8 +141,8 @@ func policyText(s *intent.Snapshot, p *intent.Policy) string {
 	if p.Isolates {
 		b.WriteString(", isolates")
 	}
-	if p.Edge != (intent.Scope{}) {
-		fmt.Fprintf(&b, ", at %s", p.Edge)
+	if p.CNFs != (intent.Scope{}) {
+		fmt.Fprintf(&b, ", at %s", p.CNFs)
 	}
 	if p.Log != (intent.Logging{}) {
 		fmt.Fprintf(&b, ", logs allow=%q deny=%q rate=%d", p.Log.Allow, p.Log.Deny, p.Log.Rate)

@@ -42,7 +42,7 @@ type Options struct {
 	Node string
 	// OnTag is called for every label of pods and namespaces that came into use or went out of it; nil is not called.
 	OnTag func(tag labelcache.Tag, inUse bool)
-	Edges sdwan.Options // what is done at the edge of the cluster
+	SDWAN sdwan.Options // what is done on CNFs
 	// Budget says what one NetworkPolicy or Service may cost. One that costs more fails closed: a policy isolates what it
 	// selects and allows nothing, a Service leads nowhere. The zero value is budget.Default.
 	Budget budget.Limits
@@ -75,7 +75,7 @@ func New(opts Options) *Translator {
 		))
 	}
 	t := &Translator{
-		source:   field.Source{Cluster: opts.Cluster, ClusterWide: opts.Edges.ClusterWide},
+		source:   field.Source{Cluster: opts.Cluster, ClusterWide: opts.SDWAN.ClusterWide},
 		node:     opts.Node,
 		families: opts.Families,
 		cache:    labelcache.New(cacheOpts...),
@@ -87,7 +87,7 @@ func New(opts Options) *Translator {
 	t.sets = sets.NewTable(t.cache, t.dirty, opts.Cluster, opts.Node)
 	t.policies = policy.NewTable(t.source, opts.Budget, t.sets, t.dirty, t.problems)
 	t.services = service.NewTable(t.source, opts.Budget, t.dirty, t.problems)
-	t.sdwan = sdwan.NewTable(t.source, opts.Edges, t.sets, t.dirty, t.problems)
+	t.sdwan = sdwan.NewTable(t.source, opts.SDWAN, t.sets, t.dirty, t.problems)
 	return t
 }
 
@@ -157,7 +157,7 @@ func (t *Translator) Policy(namespace, name string) *networkingv1.NetworkPolicy 
 }
 
 // SetUnknown says of which areas nothing is known, because their sources could not be read. The next snapshot says so.
-// Without load balancers, Services that is, nothing is known of edges either where those are made of Services, and names of
+// Without load balancers, Services that is, nothing is known of devices either where those are made of Services, and names of
 // Services are for DNS to resolve.
 func (t *Translator) SetUnknown(areas intent.Areas) { t.sdwan.SetUnknown(areas) }
 

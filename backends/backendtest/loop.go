@@ -29,7 +29,7 @@ func seeds() []uint64 {
 type contract struct {
 	fresh Factory
 	seeds []uint64
-	edge  Edge // what the target is besides; nil when it is none
+	cnf   CNF // what the target is besides; nil when it is none
 }
 
 // each runs f with every seed and a history of n states.

@@ -18,7 +18,7 @@ type State struct {
 
 	LoadBalancers []intent.LoadBalancer
 	Nodes         []intent.Node
-	Gateways      []*intent.Gateway
+	CNFs          []*intent.CNF
 }
 
 // SetSpec is a set of a State: its members by key.
@@ -45,7 +45,7 @@ func advance(from *intent.Snapshot, s *State, shuffle *rand.Rand) *intent.Snapsh
 		shuffle.Shuffle(len(policies), func(i, j int) { policies[i], policies[j] = policies[j], policies[i] })
 	}
 	advanceBalancers(b, from, s, shuffle)
-	advanceGateways(b, from, s)
+	advanceCNFs(b, from, s)
 	wanted := make(map[string]bool)
 	for _, set := range sets {
 		wanted["set "+string(set.ID)] = true

@@ -34,7 +34,7 @@ func (c *contract) quietRestart(t *testing.T) {
 		writes, dump := target.Writes(t), target.Dump(t)
 		p := start(t, target, "a").reconcile(t, s, Advance(Advance(intent.NewSnapshot(), states[0]), s))
 		require.Empty(t, spell(p))
-		if c.edge == nil || target.DumpOwner(t, "a") != "" { // where nobody has an address that it sees, an edge holds nothing
+		if c.cnf == nil || target.DumpOwner(t, "a") != "" { // where nobody has an address that it sees, a CNF holds nothing
 			require.Positive(t, p.Owned)
 		}
 		require.Equal(t, writes, target.Writes(t))
@@ -64,7 +64,7 @@ func (c *contract) owners(t *testing.T) {
 			}
 		}
 		theirs := target.DumpOwner(t, "b")
-		if c.edge == nil {
+		if c.cnf == nil {
 			require.NotEmpty(t, theirs)
 		}
 		a.reconcile(t, c.see(&State{}), Advance(snapA, c.see(&State{})))

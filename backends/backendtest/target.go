@@ -68,7 +68,7 @@ type Factory func(t testing.TB) Target
 
 // Run holds a backend against the contract.
 func Run(t *testing.T, fresh Factory) {
-	c := &contract{fresh: fresh, seeds: seeds(), edge: edgeOf(t, fresh)}
+	c := &contract{fresh: fresh, seeds: seeds(), cnf: cnfOf(t, fresh)}
 	t.Run("a second plan is empty and writes nothing", c.idempotent)
 	t.Run("any order of input gives the same rows", c.anyOrder)
 	t.Run("every road to a state gives the same rows", c.roads)
@@ -82,7 +82,7 @@ func Run(t *testing.T, fresh Factory) {
 	t.Run("a lost answer to any write is recovered from", c.lostAnswers)
 	t.Run("a plan from a revision that was not reached is refused or right", c.lostTrack)
 	t.Run("churn of members only mutates", c.churn)
-	if c.edge == nil {
+	if c.cnf == nil {
 		t.Run("churn of backends only mutates", c.backendChurn)
 		t.Run("owners do not fight for a VIP", c.contested)
 		t.Run("load balancers of which nothing is known stay", c.unknownBalancers)

@@ -78,7 +78,7 @@ func (c *contract) churn(t *testing.T) {
 		writes := target.Writes(t)
 		p := l.reconcile(t, s, snap)
 		require.NotEmpty(t, p.Ops)
-		if c.edge != nil {
+		if c.cnf != nil {
 			require.Less(t, len(p.Ops), p.Owned/8, "an event costs what is owned")
 			require.Equal(t, c.scratch(t, s), target.DumpOwner(t, "a"))
 			continue

@@ -13,7 +13,7 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/memory"
-	edge "github.com/netloom/netloom/backends/openwrt"
+	device "github.com/netloom/netloom/backends/openwrt"
 	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/openwrt"
@@ -44,11 +44,11 @@ type Settings struct {
 	OpenWRT  OpenWRTSettings
 }
 
-// OpenWRTSettings are those of the backend named openwrt: which gateway, and how to talk to it.
+// OpenWRTSettings are those of the backend named openwrt: which CNF, and how to talk to it.
 type OpenWRTSettings struct {
-	Client  openwrt.Options
-	Gateway intent.GatewayID
-	Addr    netip.Addr // where Client finds it
+	Client openwrt.Options
+	CNF    intent.CNFID
+	Addr   netip.Addr // where Client finds it
 	// Secret reads a key of a Secret; see the backend's own Options.
 	Secret func(context.Context, intent.SecretRef) ([]byte, error)
 }
@@ -179,8 +179,8 @@ func newOpenWRT(s Settings) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	backend, err := edge.New(client, edge.Options{
-		Owner: s.Owner, Gateway: s.OpenWRT.Gateway, Addr: s.OpenWRT.Addr, Secret: s.OpenWRT.Secret, Log: s.Log,
+	backend, err := device.New(client, device.Options{
+		Owner: s.Owner, CNF: s.OpenWRT.CNF, Addr: s.OpenWRT.Addr, Secret: s.OpenWRT.Secret, Log: s.Log,
 	})
 	if err != nil {
 		return nil, err

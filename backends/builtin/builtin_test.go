@@ -20,7 +20,7 @@ func settings(change func(*builtin.Settings)) builtin.Settings {
 	log.SetLevel(logrus.PanicLevel)
 	s := builtin.Settings{Owner: "netloom", Log: log, OVN: builtin.OVNSettings{
 		Endpoints: []string{"unix:/nowhere/nb.sock"}, PortNames: "ovn-kubernetes",
-	}, OpenWRT: builtin.OpenWRTSettings{Client: openwrt.Options{URL: "http://192.0.2.1"}, Gateway: "shop/cnf-0"}}
+	}, OpenWRT: builtin.OpenWRTSettings{Client: openwrt.Options{URL: "http://192.0.2.1"}, CNF: "shop/cnf-0"}}
 	if change != nil {
 		change(&s)
 	}
@@ -113,7 +113,7 @@ func TestOpenWRTIsAskedNothingUntilItIsPlannedFor(t *testing.T) {
 	cancel()
 	require.NoError(t, target.Run(ctx))
 	_, err = target.Backend.Plan(t.Context(), intent.NewSnapshot(), 0)
-	require.ErrorContains(t, err, "gateway shop/cnf-0: it does not exist")
+	require.ErrorContains(t, err, "CNF shop/cnf-0: it does not exist")
 }
 
 func TestSettingsThatAreNone(t *testing.T) {
@@ -127,8 +127,8 @@ func TestSettingsThatAreNone(t *testing.T) {
 		{"no endpoints", "ovn", func(s *builtin.Settings) { s.OVN.Endpoints = nil }, "endpoint"},
 		{"port names", "ovn", func(s *builtin.Settings) { s.OVN.PortNames = "{what}" }, "{what}"},
 		{"switches that balance", "ovn", func(s *builtin.Settings) { s.OVN.LoadBalancing.Switches = "a," }, `switches: ""`},
-		{"no gateway", "openwrt", func(s *builtin.Settings) { s.OpenWRT.Gateway = "" }, "gateway"},
-		{"an owner of a gateway", "openwrt", func(s *builtin.Settings) { s.Owner = "A" }, `owner "A"`},
+		{"no CNF", "openwrt", func(s *builtin.Settings) { s.OpenWRT.CNF = "" }, "CNF: none is given"},
+		{"an owner of a CNF", "openwrt", func(s *builtin.Settings) { s.Owner = "A" }, `owner "A"`},
 		{"no device", "openwrt", func(s *builtin.Settings) { s.OpenWRT.Client.URL = "" }, "URL"},
 		{"ssl without an authority", "ovn", func(s *builtin.Settings) { s.OVN.Endpoints = []string{"ssl:h:1"} }, "ssl"},
 	} {

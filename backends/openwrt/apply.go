@@ -237,7 +237,7 @@ func (w *writer) refuse(s *step, reason string, remember bool) {
 		w.plan.Skips = append(w.plan.Skips, skip)
 	}
 	w.b.opts.Log.WithFields(logrus.Fields{
-		"gateway": string(w.b.opts.Gateway), "intent": s.intent, "object": s.key.String(), "reason": reason,
+		"cnf": string(w.b.opts.CNF), "intent": s.intent, "object": s.key.String(), "reason": reason,
 	}).Warn("the device does not take an object")
 }
 

@@ -19,15 +19,15 @@ import (
 	"github.com/netloom/netloom/pkg/openwrt"
 )
 
-// Options says whose objects a backend writes, and which gateway the device is.
+// Options says whose objects a backend writes, and which CNF the device is.
 type Options struct {
 	// Owner tells apart instances that write to one device, 1 to 32 of a-z, 0-9 and dash.
 	Owner string
-	// Gateway is the device's ID in snapshots.
-	Gateway intent.GatewayID
-	// Addr is where the client finds the device; while the gateway is elsewhere nothing is written. Invalid is anywhere.
+	// CNF is the device's ID in snapshots.
+	CNF intent.CNFID
+	// Addr is where the client finds the device; while the CNF is elsewhere nothing is written. Invalid is anywhere.
 	Addr netip.Addr
-	// Enforces says which policies the gateway enforces; nil is those for its scope.
+	// Enforces says which policies the CNF enforces; nil is those for its scope.
 	Enforces func(*intent.Policy) bool
 	// Secret reads a key of a Secret; nil knows none. Its errors must not hold what it read.
 	Secret func(context.Context, intent.SecretRef) ([]byte, error)
@@ -50,16 +50,16 @@ type Backend struct {
 
 // model is what the device holds, and what it was made from.
 type model struct {
-	revision intent.Revision
-	scope    intent.Scope
-	run      string
-	networks map[string]string
-	edges    *wishes
-	policies *wishes
-	enforced []*intent.Policy
-	have     *holdings
-	skips    []backends.Skip
-	rotated  bool // a Secret says something else than when it was read before
+	revision  intent.Revision
+	scope     intent.Scope
+	run       string
+	networks  map[string]string
+	resources *wishes
+	policies  *wishes
+	enforced  []*intent.Policy
+	have      *holdings
+	skips     []backends.Skip
+	rotated   bool // a Secret says something else than when it was read before
 }
 
 // refusal is what the device said of an object. It is not asked again until everything is read back, or the object is
@@ -76,8 +76,8 @@ func New(client *openwrt.Client, opts Options) (*Backend, error) {
 	if !regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$`).MatchString(opts.Owner) {
 		return nil, fmt.Errorf("owner %q: expected 1 to 32 of a-z, 0-9 and, inside, dash", opts.Owner)
 	}
-	if opts.Gateway == "" {
-		return nil, errors.New("gateway: none is given")
+	if opts.CNF == "" {
+		return nil, errors.New("CNF: none is given")
 	}
 	if opts.Log == nil {
 		log := logrus.New()
@@ -90,21 +90,21 @@ func New(client *openwrt.Client, opts Options) (*Backend, error) {
 // Close implements backends.Backend. The client is its maker's to end.
 func (b *Backend) Close() error { return nil }
 
-// Plan implements backends.Backend. While nothing is known of edge intents it asks for nothing. For a gateway that must
+// Plan implements backends.Backend. While nothing is known of device intents it asks for nothing. For a CNF that must
 // not be written now it is an error.
 func (b *Backend) Plan(ctx context.Context, want *intent.Snapshot, since intent.Revision) (*backends.Plan, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
 	b.pending = nil
-	if want.Unknown().Has(intent.AreaEdges) {
+	if want.Unknown().Has(intent.AreaDevices) {
 		b.model = nil
 		return &backends.Plan{Revision: want.Revision(), Full: since == 0}, nil
 	}
-	g := want.Gateway(b.opts.Gateway)
+	g := want.CNF(b.opts.CNF)
 	if err := b.writable(g); err != nil {
 		b.model = nil
-		return nil, fmt.Errorf("plan: gateway %s: %w", b.opts.Gateway, err)
+		return nil, fmt.Errorf("plan: CNF %s: %w", b.opts.CNF, err)
 	}
 	if since == 0 {
 		return b.planAll(ctx, want, g)
@@ -117,8 +117,8 @@ func (b *Backend) Plan(ctx context.Context, want *intent.Snapshot, since intent.
 	return b.planChanges(ctx, want, g, changes)
 }
 
-// writable says why a gateway must not be written now, nil when it may.
-func (b *Backend) writable(g *intent.Gateway) error {
+// writable says why a CNF must not be written now, nil when it may.
+func (b *Backend) writable(g *intent.CNF) error {
 	switch {
 	case g == nil:
 		return errors.New("it does not exist")
@@ -136,31 +136,31 @@ func (b *Backend) writable(g *intent.Gateway) error {
 }
 
 // planAll renders everything, reads back everything and compares.
-func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot, g *intent.Gateway) (*backends.Plan, error) {
+func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot, g *intent.CNF) (*backends.Plan, error) {
 	b.model = nil
 	next := &model{enforced: b.enforced(want, g)}
-	if err := b.renderEdges(ctx, next, want, g, nil); err != nil {
+	if err := b.renderResources(ctx, next, want, g, nil); err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
 	var err error
-	if next.have, err = observe(ctx, b.client, b.names, next.edges.speaksOf); err != nil {
+	if next.have, err = observe(ctx, b.client, b.names, next.resources.speaksOf); err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
-	next.policies = renderPolicies(want, next.enforced, next.edges, next.have.zones, b.names)
+	next.policies = renderPolicies(want, next.enforced, next.resources, next.have.zones, b.names)
 	plan := b.compare(next, want, true)
 	plan.Full = true
 	return b.propose(plan, next), nil
 }
 
-// renderEdges fills in what edge intents ask for; last is what they asked for before, see render.
-func (b *Backend) renderEdges(ctx context.Context, m *model, want *intent.Snapshot, g *intent.Gateway, last *wishes) error {
+// renderResources fills in what device intents ask for; last is what they asked for before, see render.
+func (b *Backend) renderResources(ctx context.Context, m *model, want *intent.Snapshot, g *intent.CNF, last *wishes) error {
 	secrets, err := readSecrets(ctx, want, g.Scope, b.opts.Secret)
 	if err != nil {
 		return err
 	}
 	m.scope, m.run, m.networks = g.Scope, g.Run, g.Networks
 	m.rotated = b.rotated(secrets)
-	m.edges = render(want, g, b.names, secrets, len(m.enforced) > 0, last)
+	m.resources = render(want, g, b.names, secrets, len(m.enforced) > 0, last)
 	return nil
 }
 
@@ -176,8 +176,8 @@ func (b *Backend) rotated(now map[intent.SecretRef]secret) bool {
 	return differs
 }
 
-// enforced lists the policies that the gateway enforces.
-func (b *Backend) enforced(want *intent.Snapshot, g *intent.Gateway) []*intent.Policy {
+// enforced lists the policies that the CNF enforces.
+func (b *Backend) enforced(want *intent.Snapshot, g *intent.CNF) []*intent.Policy {
 	var out []*intent.Policy
 	for p := range want.Policies() {
 		if b.enforces(p, g) {
@@ -187,18 +187,18 @@ func (b *Backend) enforced(want *intent.Snapshot, g *intent.Gateway) []*intent.P
 	return out
 }
 
-func (b *Backend) enforces(p *intent.Policy, g *intent.Gateway) bool {
+func (b *Backend) enforces(p *intent.Policy, g *intent.CNF) bool {
 	if b.opts.Enforces != nil {
 		return b.opts.Enforces(p)
 	}
-	return p.Edge == g.Scope && p.Edge != intent.Scope{}
+	return p.CNFs == g.Scope && p.CNFs != intent.Scope{}
 }
 
 // compare makes a plan of what m asks for. With retry the device is asked again what it refused.
 func (b *Backend) compare(m *model, want *intent.Snapshot, retry bool) *backends.Plan {
 	all := newWishes()
-	all.keep, all.gone, all.spare = m.edges.keep, m.edges.gone, m.edges.spare
-	maps.Copy(all.objects, m.edges.objects)
+	all.keep, all.gone, all.spare = m.resources.keep, m.resources.gone, m.resources.spare
+	maps.Copy(all.objects, m.resources.objects)
 	maps.Copy(all.objects, m.policies.objects)
 	c := &comparison{want: all, have: m.have, names: b.names, refused: b.refused}
 	if retry {
@@ -221,7 +221,7 @@ func (b *Backend) compare(m *model, want *intent.Snapshot, retry bool) *backends
 	for i := range plan.Ops {
 		plan.Ops[i].Group = i // nothing on the device is a transaction
 	}
-	plan.Skips = inOrder(slices.Concat(m.edges.skips, m.policies.skips, c.skips))
+	plan.Skips = inOrder(slices.Concat(m.resources.skips, m.policies.skips, c.skips))
 	m.revision, m.skips = want.Revision(), plan.Skips
 	run.plan = plan
 	return plan

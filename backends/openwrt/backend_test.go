@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/backends"
-	edge "github.com/netloom/netloom/backends/openwrt"
+	device "github.com/netloom/netloom/backends/openwrt"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/openwrt"
 	"github.com/netloom/netloom/pkg/openwrt/simulator"
@@ -120,7 +120,7 @@ func TestAdoption(t *testing.T) {
 	r.reconcile(t)
 	zone := of("FirewallZone", "lan", &intent.Zone{Networks: []string{"lan"}, Input: intent.Accept})
 	zone.Adopts = "lan"
-	rule := of("FirewallRule", "r", &intent.FirewallRule{From: intent.EdgeRef{Name: "lan"}, Decides: intent.Drop})
+	rule := of("FirewallRule", "r", &intent.FirewallRule{From: intent.DeviceRef{Name: "lan"}, Decides: intent.Drop})
 	both := of("FirewallZone", "second", &intent.Zone{})
 	both.Adopts = "lan"
 	r.put(zone, rule, both)
@@ -173,11 +173,11 @@ func TestPlansAreOfWhatChanged(t *testing.T) {
 	r.device.Reset()
 	stranger := of("FirewallZone", "x", &intent.Zone{})
 	stranger.Scope = intent.Scope{Namespace: "shop", Purpose: "other"}
-	stranger.ID = intent.NewEdgeID(stranger.Scope, stranger.Origin, "")
+	stranger.ID = intent.NewDeviceIntentID(stranger.Scope, stranger.Origin, "")
 	for name, change := range map[string]func(){
-		"another scope":   func() { r.put(stranger) },
-		"another gateway": func() { r.change(func(b *intent.Builder) { b.PutGateway(&intent.Gateway{ID: "shop/other"}) }) },
-		"another set":     func() { r.set("else", "10.0.0.1") },
+		"another scope": func() { r.put(stranger) },
+		"another CNF":   func() { r.change(func(b *intent.Builder) { b.PutCNF(&intent.CNF{ID: "shop/other"}) }) },
+		"another set":   func() { r.set("else", "10.0.0.1") },
 		"a policy not for it": func() {
 			r.change(func(b *intent.Builder) { b.PutPolicy(&intent.Policy{ID: "p", Subject: "else", Isolates: true}) })
 		},
@@ -194,9 +194,9 @@ func TestPlansAreOfWhatChanged(t *testing.T) {
 	require.Equal(t, 1, asks(), "one write")
 	require.Equal(t, "172.16.70.8,172.16.70.9", r.object(t, openwrt.Applications, "app")["iplist"])
 
-	moved := gateway()
+	moved := cnf()
 	moved.Networks = map[string]string{"lan": "net0", "wan1": "net2", "wan2": "net1"}
-	r.change(func(b *intent.Builder) { b.PutGateway(moved) })
+	r.change(func(b *intent.Builder) { b.PutCNF(moved) })
 	p = r.reconcile(t)
 	require.False(t, p.Full)
 	require.Equal(t, 1, verbs(p)[backends.Update], "a policy has its networks elsewhere, a zone the same as before: %s", text(t, p))
@@ -204,7 +204,7 @@ func TestPlansAreOfWhatChanged(t *testing.T) {
 	again := *moved
 	again.Run = "2"
 	r.device.Restart()
-	r.change(func(b *intent.Builder) { b.PutGateway(&again) })
+	r.change(func(b *intent.Builder) { b.PutCNF(&again) })
 	p = r.reconcile(t)
 	require.True(t, p.Full)
 	require.Equal(t, len(e.list()), verbs(p)[backends.Create])
@@ -217,27 +217,27 @@ func TestNothingIsWrittenToWhatMustNotBe(t *testing.T) {
 	r.reconcile(t)
 	whole := r.device.Export()
 	r.device.Reset()
-	for name, change := range map[string]func(g *intent.Gateway){
-		"it is not ready":     func(g *intent.Gateway) { g.Ready = false },
-		"it is going away":    func(g *intent.Gateway) { g.Leaving = true },
-		"two workloads claim": func(g *intent.Gateway) { g.Conflict = "two workloads claim" },
+	for name, change := range map[string]func(g *intent.CNF){
+		"it is not ready":     func(g *intent.CNF) { g.Ready = false },
+		"it is going away":    func(g *intent.CNF) { g.Leaving = true },
+		"two workloads claim": func(g *intent.CNF) { g.Conflict = "two workloads claim" },
 	} {
-		g := gateway()
+		g := cnf()
 		change(g)
-		r.change(func(b *intent.Builder) { b.PutGateway(g) })
+		r.change(func(b *intent.Builder) { b.PutCNF(g) })
 		for _, since := range []intent.Revision{0, r.reached} {
 			_, err := r.backend.Plan(t.Context(), r.snap, since)
 			require.ErrorContains(t, err, name)
 		}
 	}
-	r.change(func(b *intent.Builder) { b.DropGateway(gatewayID) })
+	r.change(func(b *intent.Builder) { b.DropCNF(cnfID) })
 	_, err := r.backend.Plan(t.Context(), r.snap, 0)
 	require.ErrorContains(t, err, "it does not exist")
 	r.change(func(b *intent.Builder) {
-		b.PutGateway(gateway())
-		b.SetUnknown(intent.AreaEdges)
-		for e := range r.snap.EdgeIntents() {
-			b.DropEdgeIntent(e.ID)
+		b.PutCNF(cnf())
+		b.SetUnknown(intent.AreaDevices)
+		for e := range r.snap.DeviceIntents() {
+			b.DropDeviceIntent(e.ID)
 		}
 	})
 	for _, since := range []intent.Revision{0, r.snap.Revision()} {
@@ -254,8 +254,8 @@ func TestNothingIsWrittenToWhatMustNotBe(t *testing.T) {
 
 func TestOptionsThatAreNone(t *testing.T) {
 	c := connect(t, newDevice(t, simulator.Options{}))
-	for _, opts := range []edge.Options{{Owner: "A", Gateway: "g"}, {Gateway: "g"}, {Owner: "a"}} {
-		_, err := edge.New(c, opts)
+	for _, opts := range []device.Options{{Owner: "A", CNF: "g"}, {CNF: "g"}, {Owner: "a"}} {
+		_, err := device.New(c, opts)
 		require.Error(t, err)
 	}
 }

@@ -11,9 +11,9 @@ import (
 )
 
 // many is two zones and n rules between them, each for a port of its own.
-func many(n, port int) []*intent.EdgeIntent {
+func many(n, port int) []*intent.DeviceIntent {
 	lan, wan := of("FirewallZone", "lan", &intent.Zone{Networks: []string{"lan"}}), of("FirewallZone", "wan", &intent.Zone{Networks: []string{"wan1"}})
-	out := []*intent.EdgeIntent{lan, wan}
+	out := []*intent.DeviceIntent{lan, wan}
 	for i := range n {
 		out = append(out, of("FirewallRule", fmt.Sprintf("r-%d", i), &intent.FirewallRule{
 			From: ref(lan), To: ref(wan), Decides: intent.Drop,
@@ -65,7 +65,7 @@ func BenchmarkReadBack(b *testing.B) {
 	}
 }
 
-// BenchmarkElsewhere is a change that does not concern the gateway.
+// BenchmarkElsewhere is a change that does not concern the CNF.
 func BenchmarkElsewhere(b *testing.B) {
 	r := newRig(b)
 	r.put(many(1000, 1)...)

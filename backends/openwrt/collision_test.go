@@ -14,13 +14,13 @@ import (
 // written, and the reason why the other is not names both.
 func TestTwoZonesOfOneName(t *testing.T) {
 	scope := intent.Scope{Namespace: "shop", Purpose: "cnf"}
-	zone := func(i int) *intent.EdgeIntent {
+	zone := func(i int) *intent.DeviceIntent {
 		o := intent.Origin{Kind: "FirewallZone", Namespace: "shop", Name: fmt.Sprintf("z%d", i)}
-		return &intent.EdgeIntent{ID: intent.NewEdgeID(scope, o, ""), Scope: scope, Origin: o, Spec: &intent.Zone{Networks: []string{"lan"}}}
+		return &intent.DeviceIntent{ID: intent.NewDeviceIntentID(scope, o, ""), Scope: scope, Origin: o, Spec: &intent.Zone{Networks: []string{"lan"}}}
 	}
 	names := newNamer("netloom")
-	seen := map[string]*intent.EdgeIntent{}
-	var one, other *intent.EdgeIntent
+	seen := map[string]*intent.DeviceIntent{}
+	var one, other *intent.DeviceIntent
 	for i := 0; other == nil; i++ {
 		require.Less(t, i, 1_000_000)
 		e := zone(i)
@@ -31,11 +31,11 @@ func TestTwoZonesOfOneName(t *testing.T) {
 		seen[name] = e
 	}
 	b := intent.NewSnapshot().Next()
-	gateway := &intent.Gateway{ID: "shop/cnf-0", Scope: scope, Ready: true, Networks: map[string]string{"lan": "net0"}}
-	b.PutGateway(gateway)
-	b.PutEdgeIntent(one)
-	b.PutEdgeIntent(other)
-	got := render(b.Commit(), gateway, names, nil, false, nil)
+	cnf := &intent.CNF{ID: "shop/cnf-0", Scope: scope, Ready: true, Networks: map[string]string{"lan": "net0"}}
+	b.PutCNF(cnf)
+	b.PutDeviceIntent(one)
+	b.PutDeviceIntent(other)
+	got := render(b.Commit(), cnf, names, nil, false, nil)
 	require.Len(t, got.objects, 1)
 	require.Len(t, got.skips, 1)
 	both := got.skips[0].Intent + " " + got.skips[0].Reason

@@ -20,33 +20,33 @@ import (
 
 func TestContract(t *testing.T) {
 	backendtest.Run(t, func(t testing.TB) backendtest.Target {
-		e := newEdge(t)
+		e := newCNF(t)
 		e.reload(t)
-		return &contractTarget{edge: e, gateway: &intent.Gateway{
+		return &contractTarget{testCNF: e, cnf: &intent.CNF{
 			ID: "shop/cnf-0", Scope: intent.Scope{Namespace: "shop", Purpose: "cnf"}, Ready: true,
 			Addr: netip.MustParseAddr("10.244.0.254"),
 		}}
 	})
 }
 
-// contractTarget is an edge as a target under test.
+// contractTarget is a CNF as a target under test.
 type contractTarget struct {
-	*edge
-	gateway *intent.Gateway
+	*testCNF
+	cnf     *intent.CNF
 	foreign []string
 }
 
 var (
-	_ backendtest.Edge  = (*contractTarget)(nil)
+	_ backendtest.CNF   = (*contractTarget)(nil)
 	_ backendtest.Loser = (*contractTarget)(nil)
 )
 
-func (c *contractTarget) Gateway() *intent.Gateway { return c.gateway }
+func (c *contractTarget) CNF() *intent.CNF { return c.cnf }
 
 func (c *contractTarget) Families() intent.Families { return intent.IPv4 }
 
 func (c *contractTarget) Open(t testing.TB, owner string) backends.Backend {
-	b, err := New(c.client, Options{Owner: owner, Gateway: c.gateway.ID})
+	b, err := New(c.client, Options{Owner: owner, CNF: c.cnf.ID})
 	require.NoError(t, err)
 	return b
 }

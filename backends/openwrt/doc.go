@@ -1,15 +1,15 @@
-// Package openwrt makes one OpenWRT network function hold what a snapshot says of the gateways of its scope.
+// Package openwrt makes one CNF hold what a snapshot says of the CNFs of its scope.
 //
 // # What becomes what
 //
-// Each edge intent becomes one object of the device, of the kind that deviceKind says; a tunnel with its connections is one,
-// and an application whose set has no IPv4 address is none. Policies that the gateway enforces become rules of the firewall,
-// see policyRules. Load balancers are not for a gateway: nothing is said of them.
+// Each device intent becomes one object of the device, of the kind that objectKind says; a tunnel with its connections is one,
+// and an application whose set has no IPv4 address is none. Policies that the CNF enforces become rules of the firewall,
+// see policyRules. Load balancers are not for a CNF: nothing is said of them.
 //
 // Of an intent that is Unknown only the kind is known. What is ours of that kind and nobody wants may be what it asks for:
 // so nothing of the kind is swept while there is such an intent, except what an intent says is Gone.
 //
-// Networks are the gateway's interfaces in them. Secrets are read when a plan is made; one that cannot be read is a skip that
+// Networks are the CNF's interfaces in them. Secrets are read when a plan is made; one that cannot be read is a skip that
 // names it, and what was written for it before stays. A Secret that changes is noticed at the next read-back.
 //
 // # How a restarted process knows its objects

@@ -21,12 +21,12 @@ func policySets(enforced []*intent.Policy) map[intent.SetID]bool {
 	return out
 }
 
-// renderPolicies spells the policies that the gateway enforces, between all zones that the device has or will have.
-func renderPolicies(want *intent.Snapshot, enforced []*intent.Policy, edges *wishes, foreign []string, names namer) *wishes {
+// renderPolicies spells the policies that the CNF enforces, between all zones that the device has or will have.
+func renderPolicies(want *intent.Snapshot, enforced []*intent.Policy, resources *wishes, foreign []string, names namer) *wishes {
 	out := newWishes()
 	out.sets = policySets(enforced)
 	zones := slices.Clone(foreign)
-	for _, k := range slices.Concat(sorted(edges.objects), sorted(edges.keep)) {
+	for _, k := range slices.Concat(sorted(resources.objects), sorted(resources.keep)) {
 		if k.kind == openwrt.Zones {
 			zones = append(zones, k.name)
 		}
@@ -44,12 +44,12 @@ func renderPolicies(want *intent.Snapshot, enforced []*intent.Policy, edges *wis
 		r := &rules[i]
 		w := &wanted{key: key{openwrt.FirewallRules, r.rule.Name}, intent: r.intent, origin: r.origin}
 		w.object = openwrt.ObjectOf(r.rule)
-		if out.objects[w.key] != nil || edges.objects[w.key] != nil {
+		if out.objects[w.key] != nil || resources.objects[w.key] != nil {
 			out.skips = append(out.skips, backends.Skip{Intent: r.intent, Reason: w.String() + ": two rules have one name"})
 			continue
 		}
 		for _, zone := range []string{r.rule.Src, r.rule.Dest} {
-			if k := (key{openwrt.Zones, zone}); edges.objects[k] != nil || out.objects[k] != nil {
+			if k := (key{openwrt.Zones, zone}); resources.objects[k] != nil || out.objects[k] != nil {
 				w.needs = append(w.needs, k)
 			}
 		}

@@ -12,13 +12,13 @@ import (
 	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
 
-// isolate puts a policy that lets nothing but one port of TCP reach a set, and makes the gateway enforce it.
+// isolate puts a policy that lets nothing but one port of TCP reach a set, and makes the CNF enforce it.
 func (r *rig) isolate(subject intent.SetID) {
 	r.change(func(b *intent.Builder) {
 		b.CreateSet(&intent.Set{ID: intent.IsolatedIngress, Members: r.snap.Set(subject).Members})
 		b.PutPolicy(&intent.Policy{
 			ID: "shop/db/ingress", Origin: intent.Origin{Kind: "NetworkPolicy", Namespace: "shop", Name: "db"}, Subject: subject,
-			Isolates: true, Edge: scope(),
+			Isolates: true, CNFs: scope(),
 			Rules: []intent.Rule{{Action: intent.Allow, Peer: intent.Peer{Kind: intent.PeerAnyone}, Ports: intent.Ports{
 				Ranges: []intent.PortRange{{Protocol: intent.TCP, First: 5432, Last: 5432}},
 			}}},

@@ -13,20 +13,20 @@ import (
 // TestWhatTheDeviceCannotSay has nothing written that would be for more than was asked for.
 func TestWhatTheDeviceCannotSay(t *testing.T) {
 	six, tcp := prefix("fd00::/64"), intent.Match{Protocol: "tcp"}
-	lan, hand := intent.Link{Name: "net0"}, intent.EdgeRef{Name: "lan"}
+	lan, hand := intent.Link{Name: "net0"}, intent.DeviceRef{Name: "lan"}
 	nat := func(k intent.NATKind, m intent.Match) intent.Translation {
 		return intent.Translation{Kind: k, Match: m, Addr: addr("10.0.0.1")}
 	}
 	for _, tc := range []struct {
 		name string
-		spec intent.EdgeSpec
+		spec intent.DeviceSpec
 		want string
 	}{
-		{"a network that is none of the gateway's", &intent.Zone{Networks: []string{"dmz"}}, `network "dmz": the gateway has lan, wan1, wan2`},
+		{"a network that is none of the CNF's", &intent.Zone{Networks: []string{"dmz"}}, `network "dmz": the CNF has lan, wan1, wan2`},
 		{"a zone that marks", &intent.Zone{Input: intent.Mark}, "the device cannot do MARK here"},
 		{"a zone of IPv6", &intent.Zone{Subnets: prefixes(six)}, "subnet: fd00::/64 is not IPv4"},
 		{"a forwarding to nowhere", &intent.Forwarding{From: hand}, "from a zone to another"},
-		{"a rule for a zone of another kind", &intent.Forwarding{From: intent.EdgeRef{ID: "x"}, To: hand}, "needs x, which does not exist"},
+		{"a rule for a zone of another kind", &intent.Forwarding{From: intent.DeviceRef{ID: "x"}, To: hand}, "needs x, which does not exist"},
 		{"a source of IPv6", &intent.FirewallRule{Match: intent.Match{Src: six}}, "source: fd00::/64 is not IPv4"},
 		{"ports of every protocol", &intent.FirewallRule{Match: intent.Match{DstPort: 80}}, "ports: the device passes over them unless the protocol is one of tcp"},
 		{"ports of ESP", &intent.FirewallRule{Match: intent.Match{Protocol: "esp", SrcPort: 80}}, "ports: the device passes over them"},
@@ -55,7 +55,7 @@ func TestWhatTheDeviceCannotSay(t *testing.T) {
 		{"a network twice", &intent.WANPolicy{Members: []intent.WANMember{{Network: "lan", Metric: 1, Weight: 1}, {Network: "lan", Metric: 2, Weight: 1}}}, "would be there twice"},
 		{"a metric of nothing", &intent.WANPolicy{Members: []intent.WANMember{{Network: "lan", Weight: 1}}}, "metric 0 and weight 1"},
 		{"a rule without a policy", &intent.WANRule{}, "a rule needs a policy"},
-		{"a protocol that mwan3 does not know", &intent.WANRule{Policy: intent.EdgeRef{Name: "p"}, Match: intent.Match{Protocol: "tcpudp"}}, "the device knows tcp, udp, icmp and all here"},
+		{"a protocol that mwan3 does not know", &intent.WANRule{Policy: intent.DeviceRef{Name: "p"}, Match: intent.Match{Protocol: "tcpudp"}}, "the device knows tcp, udp, icmp and all here"},
 		{"a tunnel that trusts anybody", &intent.Tunnel{Remote: "%any"}, "authentication: none is given"},
 		{"a key that is not given", &intent.Tunnel{Authentication: intent.PreSharedKey}, "pre-shared key: none is given"},
 		{"a certificate that breaks the device", &intent.Tunnel{Authentication: intent.PublicKey, Certificate: intent.SecretValue{Value: "YWJj"}}, "certificate: not base64 of PEM"},
@@ -94,7 +94,7 @@ func TestAZoneThatCannotBeSpelledAnyMoreStaysWithItsRules(t *testing.T) {
 	r.put(misspelt)
 	for _, plan := range []*backends.Plan{r.reconcile(t), r.reconcileFully(t)} {
 		require.Empty(t, plan.Ops)
-		require.Contains(t, skipOf(plan, misspelt), `network "wan9": the gateway has lan, wan1, wan2; what was written before stays`)
+		require.Contains(t, skipOf(plan, misspelt), `network "wan9": the CNF has lan, wan1, wan2; what was written before stays`)
 	}
 	require.Equal(t, before, r.device.Export("firewall"))
 }
@@ -109,11 +109,11 @@ func TestWhatNeedsWhatIsLeftOutIsLeftOut(t *testing.T) {
 	p := r.reconcile(t)
 	require.Empty(t, p.Ops)
 	require.Len(t, p.Skips, 2)
-	require.Contains(t, skipOf(p, zone), `network "dmz": the gateway has lan, wan1, wan2`)
+	require.Contains(t, skipOf(p, zone), `network "dmz": the CNF has lan, wan1, wan2`)
 	require.Regexp(t, `^needs firewall/zones n\w+, which is not there: it cannot be written now$`, skipOf(p, rule))
-	g := gateway()
+	g := cnf()
 	g.Networks["dmz"] = "net2"
-	r.change(func(b *intent.Builder) { b.PutGateway(g) })
+	r.change(func(b *intent.Builder) { b.PutCNF(g) })
 	p = r.reconcile(t)
 	require.True(t, p.Full, "only then is it known that nothing is skipped any more")
 	require.Empty(t, p.Skips)
@@ -130,7 +130,7 @@ func TestWhatNeedsWhatIsLeftOutIsLeftOut(t *testing.T) {
 // TestHandMadeReferences refers to what a person made, before and after it is there.
 func TestHandMadeReferences(t *testing.T) {
 	r := newRig(t)
-	rule := of("FirewallRule", "r", &intent.FirewallRule{From: intent.EdgeRef{Name: "lan"}, Decides: intent.Drop})
+	rule := of("FirewallRule", "r", &intent.FirewallRule{From: intent.DeviceRef{Name: "lan"}, Decides: intent.Drop})
 	r.put(rule)
 	require.Contains(t, skipOf(r.reconcile(t), rule), "Zone[lan] is not definied")
 	_, err := r.client.Put(t.Context(), openwrt.Zones, openwrt.ObjectOf(openwrt.Zone{Name: "lan"}))

@@ -127,7 +127,7 @@ func TestProcessThatDiesBeforeItReloads(t *testing.T) {
 
 func TestReloadsAreFew(t *testing.T) {
 	r := newRig(t)
-	var rules []*intent.EdgeIntent
+	var rules []*intent.DeviceIntent
 	zone := of("FirewallZone", "lan", &intent.Zone{Networks: []string{"lan"}})
 	for i := range 100 {
 		rules = append(rules, of("FirewallRule", fmt.Sprintf("r-%d", i), &intent.FirewallRule{
@@ -190,7 +190,7 @@ func TestRefusals(t *testing.T) {
 	require.Equal(t, len(e.list())+1, count(t, r))
 }
 
-func skipOf(p *backends.Plan, e *intent.EdgeIntent) string {
+func skipOf(p *backends.Plan, e *intent.DeviceIntent) string {
 	for _, s := range p.Skips {
 		if s.Intent == string(e.ID) {
 			return s.Reason
@@ -261,9 +261,9 @@ func TestBreakingOffLosesNothing(t *testing.T) {
 // TestLossIsNoSuccess has the device answer that all is well and keep something else.
 func TestLossIsNoSuccess(t *testing.T) {
 	r := newRig(t)
-	g := gateway()
+	g := cnf()
 	g.Networks["odd"] = "net-0" // the section of a member cannot be called so
-	r.change(func(b *intent.Builder) { b.PutGateway(g) })
+	r.change(func(b *intent.Builder) { b.PutCNF(g) })
 	require.NoError(t, r.device.AddSection("mwan3", "interface", "x", nil))
 	empty := r.device.Export("mwan3")
 	policy := of("Mwan3Policy", "p", &intent.WANPolicy{Members: []intent.WANMember{{Network: "odd", Metric: 1, Weight: 1}}})

@@ -14,7 +14,7 @@ import (
 
 // changesSince tells what to look at, where the model says what the device holds. It is false where everything has to be
 // read back: the device may have forgotten everything between two runs.
-func (b *Backend) changesSince(want *intent.Snapshot, since intent.Revision, g *intent.Gateway) ([]intent.Change, bool) {
+func (b *Backend) changesSince(want *intent.Snapshot, since intent.Revision, g *intent.CNF) ([]intent.Change, bool) {
 	m := b.model
 	if m == nil || m.revision != since || m.run != g.Run || m.scope != g.Scope {
 		return nil, false
@@ -25,32 +25,32 @@ func (b *Backend) changesSince(want *intent.Snapshot, since intent.Revision, g *
 // planChanges compares what changed with the model. Nothing is asked of the device. When nothing concerns it, nothing is
 // rendered either.
 func (b *Backend) planChanges(
-	ctx context.Context, want *intent.Snapshot, g *intent.Gateway, changes []intent.Change,
+	ctx context.Context, want *intent.Snapshot, g *intent.CNF, changes []intent.Change,
 ) (*backends.Plan, error) {
 	m := b.model
 	t := m.touched(want, g, changes, func(p *intent.Policy) bool { return b.enforces(p, g) })
-	if !t.edges && !t.policies {
+	if !t.resources && !t.policies {
 		m.revision = want.Revision()
 		return &backends.Plan{Revision: m.revision}, nil
 	}
 	next := *m
 	if t.policies {
 		next.enforced = b.enforced(want, g)
-		t.edges = t.edges || len(m.enforced) > 0 != (len(next.enforced) > 0) // no rule accepts what policies deny
+		t.resources = t.resources || len(m.enforced) > 0 != (len(next.enforced) > 0) // no rule accepts what policies deny
 	}
-	if t.edges {
-		last := m.edges
+	if t.resources {
+		last := m.resources
 		if !maps.Equal(m.networks, g.Networks) || len(m.enforced) > 0 != (len(next.enforced) > 0) {
 			last = nil
 		}
-		if err := b.renderEdges(ctx, &next, want, g, last); err != nil {
+		if err := b.renderResources(ctx, &next, want, g, last); err != nil {
 			return nil, fmt.Errorf("plan: %w", err)
 		}
 	}
-	if t.policies || len(m.enforced) > 0 && !slices.Equal(m.edges.zones(), next.edges.zones()) {
-		next.policies = renderPolicies(want, next.enforced, next.edges, next.have.zones, b.names)
+	if t.policies || len(m.enforced) > 0 && !slices.Equal(m.resources.zones(), next.resources.zones()) {
+		next.policies = renderPolicies(want, next.enforced, next.resources, next.have.zones, b.names)
 	}
-	if t.edges && adopts(m.edges, next.edges, m.have, b.names) {
+	if t.resources && adopts(m.resources, next.resources, m.have, b.names) {
 		b.model = nil // what is adopted was not read back, or is others' again
 		return &backends.Plan{Revision: want.Revision(), Resync: true}, nil
 	}
@@ -63,20 +63,20 @@ func (b *Backend) planChanges(
 }
 
 // touched is which parts of the wishes changes concern.
-type touched struct{ edges, policies bool }
+type touched struct{ resources, policies bool }
 
 func (m *model) touched(
-	want *intent.Snapshot, g *intent.Gateway, changes []intent.Change, enforces func(*intent.Policy) bool,
+	want *intent.Snapshot, g *intent.CNF, changes []intent.Change, enforces func(*intent.Policy) bool,
 ) touched {
-	t := touched{edges: !maps.Equal(m.networks, g.Networks)}
+	t := touched{resources: !maps.Equal(m.networks, g.Networks)}
 	prefix := g.Scope.String() + "/"
 	set := func(id intent.SetID) {
-		t.edges = t.edges || m.edges.sets[id]
+		t.resources = t.resources || m.resources.sets[id]
 		t.policies = t.policies || m.policies.sets[id]
 	}
 	for i := range changes {
 		c := &changes[i]
-		t.edges = t.edges || c.Unknown || slices.ContainsFunc(c.Edges, func(id intent.EdgeID) bool {
+		t.resources = t.resources || c.Unknown || slices.ContainsFunc(c.DeviceIntents, func(id intent.DeviceIntentID) bool {
 			return strings.HasPrefix(string(id), prefix)
 		})
 		t.policies = t.policies || c.Families && len(m.enforced) > 0
@@ -143,7 +143,7 @@ func forgets(before, now []backends.Skip, changes []intent.Change) bool {
 		told[s.Intent] = true
 	}
 	for i := range changes {
-		for _, id := range changes[i].Edges {
+		for _, id := range changes[i].DeviceIntents {
 			told[string(id)] = true
 		}
 		for _, id := range changes[i].Policies {

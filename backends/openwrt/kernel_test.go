@@ -47,7 +47,7 @@ func requireKernel(t testing.TB, r *rig, want ...string) {
 
 func TestRoutesThatTakeEachOthersPlace(t *testing.T) {
 	r := newRig(t)
-	route := func(name, dst, via string) *intent.EdgeIntent {
+	route := func(name, dst, via string) *intent.DeviceIntent {
 		return of("CNFRoute", name, &intent.Route{Dst: prefix(dst), Via: addr(via), Dev: intent.Link{Name: "net0"}})
 	}
 	r.put(route("a", "10.1.0.0/16", "172.16.70.1"), route("b", "10.2.0.0/16", "172.16.70.2"))
@@ -72,7 +72,7 @@ func TestRoutesThatTakeEachOthersPlace(t *testing.T) {
 
 func TestTranslationsByTheirPlace(t *testing.T) {
 	r := newRig(t)
-	nat := func(name string, place int, to string) *intent.EdgeIntent {
+	nat := func(name string, place int, to string) *intent.DeviceIntent {
 		return of("CNFNAT", name, &intent.LinkNAT{Place: place, Translation: intent.Translation{
 			Kind: intent.DestinationNAT, Addr: addr(to), Match: intent.Match{Protocol: "tcp"},
 		}})

@@ -65,7 +65,7 @@ func readSecrets(
 	ctx context.Context, want *intent.Snapshot, of intent.Scope, resolve func(context.Context, intent.SecretRef) ([]byte, error),
 ) (map[intent.SecretRef]secret, error) {
 	out := map[intent.SecretRef]secret{}
-	for e := range want.EdgeIntentsOf(of) {
+	for e := range want.DeviceIntentsOf(of) {
 		t, ok := e.Spec.(*intent.Tunnel)
 		if !ok || e.Gone {
 			continue

@@ -12,7 +12,7 @@ import (
 	"github.com/netloom/netloom/pkg/openwrt"
 )
 
-// Policies at the edge. Rules of the device stand in an order that nobody can choose: to write one again moves it to the
+// Policies on CNFs. Rules of the device stand in an order that nobody can choose: to write one again moves it to the
 // end. So no rule here depends on another's place:
 //
 //   - Rules that mark only set bits. They stand in the table mangle, where a packet from zone to zone comes by when its
@@ -50,7 +50,7 @@ func policyRules(
 	w := newPolicyWriter(names, policyBitsIn(policyMask), zones)
 	if len(w.crossed) == 0 {
 		for _, p := range policies {
-			w.skip(p, "the gateway has no zone: only its defaults say what passes")
+			w.skip(p, "the CNF has no zone: only its defaults say what passes")
 		}
 		return w.done()
 	}

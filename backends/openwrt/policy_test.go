@@ -18,15 +18,15 @@ import (
 
 var policySeed = flag.Uint64("policyseed", 0, "the seed of the first history; 0 is 1")
 
-// TestPoliciesAtTheEdge holds random policies against their meaning, with the rules in several orders, and with a zone to
+// TestPoliciesOnTheCNF holds random policies against their meaning, with the rules in several orders, and with a zone to
 // mark in and without.
-func TestPoliciesAtTheEdge(t *testing.T) {
+func TestPoliciesOnTheCNF(t *testing.T) {
 	first := max(1, *policySeed)
 	denied := 0
 	for seed := first; seed < first+8; seed++ {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			history := backendtest.History(seed, 9)
-			state := edgeState(history[len(history)-1])
+			state := cnfState(history[len(history)-1])
 			s, names := state.Snapshot(), newNamer("a")
 			zones := zoneNames()
 			if seed%3 > 0 {
@@ -35,10 +35,10 @@ func TestPoliciesAtTheEdge(t *testing.T) {
 			rules, skips := policyRules(s, policiesOf(s), zones, names)
 			require.Empty(t, skips)
 			rng := rand.New(rand.NewPCG(seed, 0))
-			flows := edgeFlows(state)
+			flows := cnfFlows(state)
 			for _, most := range []int{3000, 300, 300} {
 				rng.Shuffle(len(flows), func(i, j int) { flows[i], flows[j] = flows[j], flows[i] })
-				e := newEdge(t)
+				e := newCNF(t)
 				e.put(t, policyZone(names))
 				e.hold(t, rules)
 				e.judge(t, s, flows[:min(len(flows), most)], nil)
@@ -131,7 +131,7 @@ func TestPolicyRuleOrder(t *testing.T) {
 	}
 	orders := 0
 	permute(list, 0, func(list []openwrt.FirewallRule) {
-		e := newEdge(t)
+		e := newCNF(t)
 		require.NoError(t, e.client.Delete(t.Context(), openwrt.Forwardings, "bluered"))
 		e.put(t, zone)
 		for _, r := range list {
@@ -143,7 +143,7 @@ func TestPolicyRuleOrder(t *testing.T) {
 	})
 	require.Equal(t, 120, orders)
 
-	e := newEdge(t)
+	e := newCNF(t)
 	e.put(t, person)
 	e.hold(t, rules[:0])
 	for _, r := range rules {
@@ -171,7 +171,7 @@ func permute[T any](list []T, from int, do func([]T)) {
 func TestPolicyBeforeMarks(t *testing.T) {
 	s := shop()
 	rules, _ := policyRules(s, policiesOf(s), zoneNames(), newNamer("a"))
-	e := newEdge(t)
+	e := newCNF(t)
 	e.hold(t, slices.DeleteFunc(rules, func(r policyRule) bool { return r.rule.Target == "MARK" }))
 	for _, port := range []uint16{5432, 5433} {
 		require.Equal(t, simulator.Drop, e.device.Trace(e.packet(flow(web, db, intent.TCP, port))).Verdict)
@@ -184,7 +184,7 @@ func TestPolicyTranslated(t *testing.T) {
 	s, names := cell(map[intent.SetID][]string{"db": {db}, "office": {"203.0.113.0/24"}, "other": {"10.244.0.11"}},
 		ingress("db", intent.Rule{Peer: peer("office"), Ports: tcp(5432, 5432)})), newNamer("a")
 	rules, _ := policyRules(s, policiesOf(s), append(zoneNames(), policyZone(names).Name), names)
-	e := newEdge(t)
+	e := newCNF(t)
 	e.put(t, policyZone(names),
 		openwrt.Redirect{Name: "db", Src: "out", SrcDIP: "192.0.2.2", SrcDPort: "15432", Proto: "tcp", Dest: "red", DestIP: db, DestPort: "5432", Target: "DNAT"},
 		openwrt.Redirect{Name: "ssh", Src: "out", SrcDIP: "192.0.2.2", SrcDPort: "5432", Proto: "tcp", Dest: "red", DestIP: db, DestPort: "22", Target: "DNAT"})
@@ -223,7 +223,7 @@ func TestPolicySkips(t *testing.T) {
 		"peer: spec.ingress[0] allows nothing: the device knows no kind 77 of peer",
 		"protocol: spec.ingress[1] allows nothing: the device knows no protocol(47)",
 	}, told)
-	e := newEdge(t)
+	e := newCNF(t)
 	e.hold(t, rules)
 	for port, want := range map[uint16]simulator.Verdict{80: simulator.Drop, 81: simulator.Accept, 82: simulator.Drop} {
 		require.Equal(t, want, e.device.Trace(e.packet(flow(web, db, intent.TCP, port))).Verdict)
@@ -259,7 +259,7 @@ func TestPolicyTooLarge(t *testing.T) {
 	require.Equal(t, "large", skips[0].Intent)
 	require.Contains(t, skips[0].Reason, "2400 rules")
 	require.Len(t, rules, 20*(1+9+2), "one mark and nine drops for an address, and what small allows")
-	e := newEdge(t)
+	e := newCNF(t)
 	e.put(t, zone)
 	e.hold(t, rules)
 	require.Equal(t, simulator.Drop, e.device.Trace(e.packet(flow(many[0], subjects[0], intent.TCP, 80))).Verdict)
@@ -292,7 +292,7 @@ func TestPolicyFamilies(t *testing.T) {
 	names := newNamer("a")
 	rules, skips := policyRules(s, policiesOf(s), append(zoneNames(), policyZone(names).Name), names)
 	require.Empty(t, skips)
-	e := newEdge(t)
+	e := newCNF(t)
 	e.put(t, policyZone(names))
 	e.hold(t, rules)
 	e.judge(t, s, []intent.Flow{

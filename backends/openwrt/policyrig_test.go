@@ -16,15 +16,15 @@ import (
 	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
 
-// edge is a device between the pods of a World, which are behind the zones red and blue, and the rest, behind out. Without
+// testCNF is a device between the pods of a World, which are behind the zones red and blue, and the rest, behind out. Without
 // policies everything passes.
-type edge struct {
+type testCNF struct {
 	device *simulator.Device
 	client *openwrt.Client
 }
 
-// edgeInterfaces are those of an edge by zone. Each zone has both families, and out has the default route.
-func edgeInterfaces() map[string][]simulator.Interface {
+// cnfInterfaces are those of a CNF by zone. Each zone has both families, and out has the default route.
+func cnfInterfaces() map[string][]simulator.Interface {
 	return map[string][]simulator.Interface{
 		"red":  {{Name: "net0", Address: netip.MustParsePrefix("10.244.0.254/24")}, {Name: "net1", Address: netip.MustParsePrefix("fd00:10::ffff/64")}},
 		"blue": {{Name: "net2", Address: netip.MustParsePrefix("10.244.1.254/24")}, {Name: "net3", Address: netip.MustParsePrefix("fd00:10:1::ffff/64")}},
@@ -34,11 +34,11 @@ func edgeInterfaces() map[string][]simulator.Interface {
 
 func zoneNames() []string { return []string{"red", "blue", "out"} }
 
-func newEdge(t testing.TB) *edge {
+func newCNF(t testing.TB) *testCNF {
 	t.Helper()
 	var interfaces []simulator.Interface
 	for _, zone := range zoneNames() {
-		interfaces = append(interfaces, edgeInterfaces()[zone]...)
+		interfaces = append(interfaces, cnfInterfaces()[zone]...)
 	}
 	d, err := simulator.New(simulator.Options{Interfaces: interfaces})
 	require.NoError(t, err)
@@ -49,10 +49,10 @@ func newEdge(t testing.TB) *edge {
 	})
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
-	e := &edge{d, c}
+	e := &testCNF{d, c}
 	for _, zone := range zoneNames() {
 		z := openwrt.Zone{Name: zone, Input: "ACCEPT", Output: "ACCEPT", Forward: "ACCEPT"}
-		for _, i := range edgeInterfaces()[zone] {
+		for _, i := range cnfInterfaces()[zone] {
 			z.Network = append(z.Network, i.Name)
 		}
 		e.put(t, z)
@@ -65,7 +65,7 @@ func newEdge(t testing.TB) *edge {
 	return e
 }
 
-func (e *edge) put(t testing.TB, resources ...openwrt.Resource) {
+func (e *testCNF) put(t testing.TB, resources ...openwrt.Resource) {
 	t.Helper()
 	for _, r := range resources {
 		_, err := e.client.Put(t.Context(), r.Kind(), openwrt.ObjectOf(r))
@@ -73,13 +73,13 @@ func (e *edge) put(t testing.TB, resources ...openwrt.Resource) {
 	}
 }
 
-func (e *edge) reload(t testing.TB) {
+func (e *testCNF) reload(t testing.TB) {
 	t.Helper()
 	require.NoError(t, e.client.Act(t.Context(), "firewall", openwrt.Reload))
 }
 
-// hold makes the edge hold rules of policies in their order.
-func (e *edge) hold(t testing.TB, rules []policyRule) {
+// hold makes the CNF hold rules of policies in their order.
+func (e *testCNF) hold(t testing.TB, rules []policyRule) {
 	t.Helper()
 	for _, r := range rules {
 		e.put(t, r.rule)
@@ -87,14 +87,14 @@ func (e *edge) hold(t testing.TB, rules []policyRule) {
 	e.reload(t)
 }
 
-// packet is the first packet of a flow as it comes to the edge.
-func (e *edge) packet(f intent.Flow) simulator.Packet {
+// packet is the first packet of a flow as it comes to the CNF.
+func (e *testCNF) packet(f intent.Flow) simulator.Packet {
 	p := simulator.Packet{
 		In: "net4", Src: f.Src.Addr, Dst: f.Dst.Addr, Proto: strings.Replace(f.Protocol.String(), "icmp6", "icmp", 1),
 		SrcPort: 40000, DstPort: f.Port,
 	}
 	for _, zone := range zoneNames() {
-		for _, i := range edgeInterfaces()[zone] {
+		for _, i := range cnfInterfaces()[zone] {
 			if i.Address.Masked().Contains(f.Src.Addr) {
 				p.In = i.Name
 			}
@@ -103,9 +103,9 @@ func (e *edge) packet(f intent.Flow) simulator.Packet {
 	return p
 }
 
-// judge compares what becomes of flows with what policies say of the addresses alone, which is all that the edge knows.
+// judge compares what becomes of flows with what policies say of the addresses alone, which is all that the CNF knows.
 // What a skip names may be denied although it should be allowed.
-func (e *edge) judge(t testing.TB, s *intent.Snapshot, flows []intent.Flow, skipped map[string]bool) {
+func (e *testCNF) judge(t testing.TB, s *intent.Snapshot, flows []intent.Flow, skipped map[string]bool) {
 	t.Helper()
 	var wrong []string
 	for _, f := range flows {
@@ -118,21 +118,21 @@ func (e *edge) judge(t testing.TB, s *intent.Snapshot, flows []intent.Flow, skip
 			return skipped[string(r.Policy)]
 		})
 		if allowed != want.Allowed && (allowed || !lax) && len(wrong) < 8 {
-			wrong = append(wrong, fmt.Sprintf("%+v: policies say %+v, the edge %s: %v", f, want, got.Verdict, got.Steps))
+			wrong = append(wrong, fmt.Sprintf("%+v: policies say %+v, the CNF %s: %v", f, want, got.Verdict, got.Steps))
 		}
 	}
 	require.Empty(t, wrong, "%s\n%s", strings.Join(wrong, "\n"), e.device.Export("firewall"))
 }
 
-// edgeFlows are the probes of a state that come by the edge.
-func edgeFlows(s *backendtest.State) []intent.Flow {
+// cnfFlows are the probes of a state that come by the CNF.
+func cnfFlows(s *backendtest.State) []intent.Flow {
 	alone := *s
 	alone.LoadBalancers = nil
 	return backendtest.Probes(&alone)
 }
 
-// edgeState is a state without what an edge does not see.
-func edgeState(s *backendtest.State) *backendtest.State {
+// cnfState is a state without what a CNF does not see.
+func cnfState(s *backendtest.State) *backendtest.State {
 	alone := *s
 	alone.LoadBalancers, alone.Nodes = nil, nil
 	return &alone

@@ -17,7 +17,7 @@ import (
 type wanted struct {
 	key
 	object openwrt.Object // canonical, with secrets
-	intent string         // the ID of the edge intent or policy that it stands for
+	intent string         // the ID of the device intent or policy that it stands for
 	origin string         // the source object, for people
 	needs  []key          // what it refers to
 	claims []string       // what it has for itself
@@ -32,13 +32,13 @@ type wishes struct {
 	spare map[openwrt.Kind]bool
 	skips []backends.Skip
 	sets  map[intent.SetID]bool // whose members it depends on
-	from  map[*intent.EdgeIntent]*wanted
+	from  map[*intent.DeviceIntent]*wanted
 }
 
 func newWishes() *wishes {
 	return &wishes{
 		objects: map[key]*wanted{}, keep: map[key]bool{}, gone: map[key]string{}, spare: map[openwrt.Kind]bool{}, sets: map[intent.SetID]bool{},
-		from: map[*intent.EdgeIntent]*wanted{},
+		from: map[*intent.DeviceIntent]*wanted{},
 	}
 }
 
@@ -47,18 +47,18 @@ type errKeep struct{ reason string }
 
 func (e *errKeep) Error() string { return e.reason }
 
-// renderer turns the edge intents of one gateway into objects.
+// renderer turns the device intents of one CNF into objects.
 type renderer struct {
 	names   namer
-	gateway *intent.Gateway
+	cnf     *intent.CNF
 	want    *intent.Snapshot
 	secrets map[intent.SecretRef]secret
 	guard   bool // there are policies to enforce
 	last    *wishes
 	out     *wishes
-	placed  map[intent.EdgeID]key
-	failed  map[intent.EdgeID]string // why an intent has no object
-	taken   map[string]string        // who has a name, or a place in the kernel that only one can have
+	placed  map[intent.DeviceIntentID]key
+	failed  map[intent.DeviceIntentID]string // why an intent has no object
+	taken   map[string]string                // who has a name, or a place in the kernel that only one can have
 }
 
 // secret is what a reference to a Secret led to.
@@ -67,41 +67,41 @@ type secret struct {
 	err   error
 }
 
-// render spells every edge intent of the gateway's scope. With guard, which is for gateways that enforce policies, no rule
+// render spells every device intent of the CNF's scope. With guard, which is for CNFs that enforce policies, no rule
 // accepts what a policy denies. Last is what it came to before, with the same networks and guard, or nil: what cannot have
 // become different is taken from there.
 func render(
-	want *intent.Snapshot, gateway *intent.Gateway, names namer, secrets map[intent.SecretRef]secret, guard bool, last *wishes,
+	want *intent.Snapshot, cnf *intent.CNF, names namer, secrets map[intent.SecretRef]secret, guard bool, last *wishes,
 ) *wishes {
 	r := &renderer{
-		names: names, gateway: gateway, want: want, secrets: secrets, guard: guard, last: last, out: newWishes(),
-		placed: map[intent.EdgeID]key{}, failed: map[intent.EdgeID]string{}, taken: map[string]string{},
+		names: names, cnf: cnf, want: want, secrets: secrets, guard: guard, last: last, out: newWishes(),
+		placed: map[intent.DeviceIntentID]key{}, failed: map[intent.DeviceIntentID]string{}, taken: map[string]string{},
 	}
-	intents := slices.Collect(want.EdgeIntentsOf(gateway.Scope))
-	slices.SortStableFunc(intents, func(a, b *intent.EdgeIntent) int { return cmp.Compare(kindOf(a), kindOf(b)) })
+	intents := slices.Collect(want.DeviceIntentsOf(cnf.Scope))
+	slices.SortStableFunc(intents, func(a, b *intent.DeviceIntent) int { return cmp.Compare(kindOf(a), kindOf(b)) })
 	for _, e := range intents { // a kind refers to those before it only
 		r.add(e)
 	}
 	return r.out
 }
 
-func kindOf(e *intent.EdgeIntent) intent.EdgeKind {
+func kindOf(e *intent.DeviceIntent) intent.DeviceKind {
 	if e.Spec == nil {
 		return 0
 	}
-	return e.Spec.EdgeKind()
+	return e.Spec.DeviceKind()
 }
 
 // add spells one intent, or says why it has no object.
-func (r *renderer) add(e *intent.EdgeIntent) {
+func (r *renderer) add(e *intent.DeviceIntent) {
 	if e.Gone {
 		r.failed[e.ID] = "it is being deleted"
-		if k, ok := deviceKind(e.Spec); ok {
+		if k, ok := objectKind(e.Spec); ok {
 			r.out.gone[r.keyOf(k, e)] = string(e.ID)
 		}
 		return
 	}
-	if k, ok := deviceKind(e.Spec); ok && e.Unknown {
+	if k, ok := objectKind(e.Spec); ok && e.Unknown {
 		r.out.spare[k] = true
 		r.failed[e.ID] = "what it asks for is not known yet"
 		r.skip(e, "what it asks for is not known yet; until it is, nothing of "+k.String()+" is deleted that nobody asks for")
@@ -125,12 +125,12 @@ func (r *renderer) add(e *intent.EdgeIntent) {
 	}
 }
 
-func (r *renderer) skip(e *intent.EdgeIntent, reason string) {
+func (r *renderer) skip(e *intent.DeviceIntent, reason string) {
 	r.out.skips = append(r.out.skips, backends.Skip{Intent: string(e.ID), Reason: reason})
 }
 
 // object spells an intent. It is nil for an intent that asks for nothing; with an *errKeep it has a key alone.
-func (r *renderer) object(e *intent.EdgeIntent) (*wanted, error) {
+func (r *renderer) object(e *intent.DeviceIntent) (*wanted, error) {
 	w := &wanted{intent: string(e.ID), origin: e.Origin.String()}
 	for _, id := range e.Needs {
 		k, err := r.find(id)
@@ -145,7 +145,7 @@ func (r *renderer) object(e *intent.EdgeIntent) (*wanted, error) {
 		}
 		return old, nil
 	}
-	kind, ok := deviceKind(e.Spec)
+	kind, ok := objectKind(e.Spec)
 	if !ok {
 		return nil, errors.New("nothing is known of its kind")
 	}
@@ -175,7 +175,7 @@ func (r *renderer) object(e *intent.EdgeIntent) (*wanted, error) {
 }
 
 // reuse finds what an intent came to before; nil when that may depend on more than the intent and what it needs.
-func (r *renderer) reuse(e *intent.EdgeIntent, needs []key) *wanted {
+func (r *renderer) reuse(e *intent.DeviceIntent, needs []key) *wanted {
 	if r.last == nil {
 		return nil
 	}
@@ -191,12 +191,12 @@ func (r *renderer) reuse(e *intent.EdgeIntent, needs []key) *wanted {
 }
 
 // keyOf is where an intent's object is.
-func (r *renderer) keyOf(k openwrt.Kind, e *intent.EdgeIntent) key {
+func (r *renderer) keyOf(k openwrt.Kind, e *intent.DeviceIntent) key {
 	return key{k, cmp.Or(e.Adopts, r.names.object(k, string(e.ID), e.Origin.Name))}
 }
 
 // resource spells what an intent is about, nil for what needs no object.
-func (r *renderer) resource(e *intent.EdgeIntent, w *wanted) (openwrt.Resource, error) {
+func (r *renderer) resource(e *intent.DeviceIntent, w *wanted) (openwrt.Resource, error) {
 	switch s := e.Spec.(type) {
 	case *intent.Zone:
 		return r.zone(w, s)
@@ -229,25 +229,25 @@ func (r *renderer) resource(e *intent.EdgeIntent, w *wanted) (openwrt.Resource, 
 	}
 }
 
-// deviceKind is what the device calls a kind of intent.
-func deviceKind(s intent.EdgeSpec) (openwrt.Kind, bool) {
+// objectKind is what the device calls a kind of intent.
+func objectKind(s intent.DeviceSpec) (openwrt.Kind, bool) {
 	if s == nil {
 		return 0, false
 	}
-	kinds := map[intent.EdgeKind]openwrt.Kind{
-		intent.EdgeZone: openwrt.Zones, intent.EdgeForwarding: openwrt.Forwardings,
-		intent.EdgeFirewallRule: openwrt.FirewallRules, intent.EdgeZoneNAT: openwrt.Redirects,
-		intent.EdgeLinkRule: openwrt.NetworkRules, intent.EdgeLinkNAT: openwrt.NATs,
-		intent.EdgeWANPolicy: openwrt.Policies, intent.EdgeWANRule: openwrt.PolicyRules,
-		intent.EdgeProposal: openwrt.Proposals, intent.EdgeTunnel: openwrt.Remotes,
-		intent.EdgeRoute: openwrt.Routes, intent.EdgeRouteRule: openwrt.RouteRules, intent.EdgeApplication: openwrt.Applications,
+	kinds := map[intent.DeviceKind]openwrt.Kind{
+		intent.DeviceZone: openwrt.Zones, intent.DeviceForwarding: openwrt.Forwardings,
+		intent.DeviceFirewallRule: openwrt.FirewallRules, intent.DeviceZoneNAT: openwrt.Redirects,
+		intent.DeviceLinkRule: openwrt.NetworkRules, intent.DeviceLinkNAT: openwrt.NATs,
+		intent.DeviceWANPolicy: openwrt.Policies, intent.DeviceWANRule: openwrt.PolicyRules,
+		intent.DeviceProposal: openwrt.Proposals, intent.DeviceTunnel: openwrt.Remotes,
+		intent.DeviceRoute: openwrt.Routes, intent.DeviceRouteRule: openwrt.RouteRules, intent.DeviceApplication: openwrt.Applications,
 	}
-	k, ok := kinds[s.EdgeKind()]
+	k, ok := kinds[s.DeviceKind()]
 	return k, ok
 }
 
 // find is the object of an intent that another needs.
-func (r *renderer) find(id intent.EdgeID) (key, error) {
+func (r *renderer) find(id intent.DeviceIntentID) (key, error) {
 	if k, ok := r.placed[id]; ok {
 		return k, nil
 	}
@@ -258,7 +258,7 @@ func (r *renderer) find(id intent.EdgeID) (key, error) {
 }
 
 // refer is the name of what a reference means, "" when it means nothing.
-func (r *renderer) refer(w *wanted, k openwrt.Kind, to intent.EdgeRef) (string, error) {
+func (r *renderer) refer(w *wanted, k openwrt.Kind, to intent.DeviceRef) (string, error) {
 	if !to.Set() {
 		return "", nil
 	}
@@ -294,7 +294,7 @@ func (r *renderer) claims(w *wanted) []string {
 }
 
 // claim notes what an intent has for itself. The error says that another has some of it.
-func (r *renderer) claim(e *intent.EdgeIntent, claims []string) error {
+func (r *renderer) claim(e *intent.DeviceIntent, claims []string) error {
 	seen := map[string]bool{}
 	for _, c := range claims {
 		if rival, taken := r.taken[c]; taken {

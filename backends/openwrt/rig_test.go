@@ -13,29 +13,29 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/backendtest"
-	edge "github.com/netloom/netloom/backends/openwrt"
+	device "github.com/netloom/netloom/backends/openwrt"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/openwrt"
 	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
 
-const gatewayID intent.GatewayID = "shop/cnf-0"
+const cnfID intent.CNFID = "shop/cnf-0"
 
 func scope() intent.Scope { return intent.Scope{Namespace: "shop", Purpose: "cnf"} }
 
-func gateway() *intent.Gateway {
-	return &intent.Gateway{
-		ID: gatewayID, Origin: intent.Origin{Kind: "Pod", Namespace: "shop", Name: "cnf-0"}, Scope: scope(), Ready: true,
+func cnf() *intent.CNF {
+	return &intent.CNF{
+		ID: cnfID, Origin: intent.Origin{Kind: "Pod", Namespace: "shop", Name: "cnf-0"}, Scope: scope(), Ready: true,
 		Addr: netip.MustParseAddr("10.244.0.9"), Run: "1",
 		Networks: map[string]string{"lan": "net0", "wan1": "net1", "wan2": "net2"},
 	}
 }
 
-// rig is a device, the snapshots of a gateway, and a backend that is driven step by step.
+// rig is a device, the snapshots of a CNF, and a backend that is driven step by step.
 type rig struct {
 	device  *simulator.Device
 	client  *openwrt.Client
-	backend *edge.Backend
+	backend *device.Backend
 	secrets map[intent.SecretRef][]byte
 	snap    *intent.Snapshot
 	reached intent.Revision
@@ -66,7 +66,7 @@ func newRig(t testing.TB) *rig {
 	t.Helper()
 	r := &rig{device: newDevice(t, simulator.Options{}), secrets: map[intent.SecretRef][]byte{}, snap: intent.NewSnapshot()}
 	r.client = connect(t, r.device)
-	r.change(func(b *intent.Builder) { b.PutGateway(gateway()) })
+	r.change(func(b *intent.Builder) { b.PutCNF(cnf()) })
 	r.restart(t, "a")
 	return r
 }
@@ -77,8 +77,8 @@ var errNoSecret = errors.New("not found")
 func (r *rig) restart(t testing.TB, owner string) {
 	t.Helper()
 	var err error
-	r.backend, err = edge.New(r.client, edge.Options{
-		Owner: owner, Gateway: gatewayID,
+	r.backend, err = device.New(r.client, device.Options{
+		Owner: owner, CNF: cnfID,
 		Secret: func(_ context.Context, ref intent.SecretRef) ([]byte, error) {
 			if v, ok := r.secrets[ref]; ok {
 				return v, nil
@@ -96,19 +96,19 @@ func (r *rig) change(edit func(*intent.Builder)) {
 	r.snap = b.Commit()
 }
 
-// put adds edge intents of the gateway's scope or rewrites them.
-func (r *rig) put(list ...*intent.EdgeIntent) {
+// put adds device intents of the CNF's scope or rewrites them.
+func (r *rig) put(list ...*intent.DeviceIntent) {
 	r.change(func(b *intent.Builder) {
 		for _, e := range list {
-			b.PutEdgeIntent(e)
+			b.PutDeviceIntent(e)
 		}
 	})
 }
 
-func (r *rig) drop(list ...*intent.EdgeIntent) {
+func (r *rig) drop(list ...*intent.DeviceIntent) {
 	r.change(func(b *intent.Builder) {
 		for _, e := range list {
-			b.DropEdgeIntent(e.ID)
+			b.DropDeviceIntent(e.ID)
 		}
 	})
 }

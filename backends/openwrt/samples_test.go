@@ -12,17 +12,17 @@ func prefixes(list ...netip.Prefix) []netip.Prefix { return list }
 
 func addr(s string) netip.Addr { return netip.MustParseAddr(s) }
 
-// of makes an edge intent of the gateway's scope.
-func of(kind, name string, spec intent.EdgeSpec, needs ...*intent.EdgeIntent) *intent.EdgeIntent {
+// of makes a device intent of the CNF's scope.
+func of(kind, name string, spec intent.DeviceSpec, needs ...*intent.DeviceIntent) *intent.DeviceIntent {
 	o := intent.Origin{Kind: kind, Namespace: "shop", Name: name}
-	e := &intent.EdgeIntent{ID: intent.NewEdgeID(scope(), o, ""), Scope: scope(), Origin: o, Spec: spec}
+	e := &intent.DeviceIntent{ID: intent.NewDeviceIntentID(scope(), o, ""), Scope: scope(), Origin: o, Spec: spec}
 	for _, n := range needs {
 		e.Needs = append(e.Needs, n.ID)
 	}
 	return e
 }
 
-func ref(e *intent.EdgeIntent) intent.EdgeRef { return intent.EdgeRef{ID: e.ID} }
+func ref(e *intent.DeviceIntent) intent.DeviceRef { return intent.DeviceRef{ID: e.ID} }
 
 var pskRef = intent.SecretRef{Namespace: "shop", Name: "branch", Key: "psk"}
 
@@ -35,7 +35,7 @@ const testPEM = "-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIUdGVzdA==\n----
 // everything has intents of every kind, those that are referred to first, and a second form of some.
 type everything struct {
 	lan, wan, forwarding, rule, mark, snat, dnat, linkRule, linkNAT, masquerade, policy, wanRule, proposal, site, host, route, routeRule,
-	application *intent.EdgeIntent
+	application *intent.DeviceIntent
 }
 
 func newEverything() *everything {
@@ -90,27 +90,27 @@ func newEverything() *everything {
 	}, e.policy)
 	e.proposal = of("IpsecProposal", "strong", &intent.Proposal{Encryption: "aes256", Hash: "sha256", DHGroup: "modp4096"})
 	e.site = of("IpsecSite", "hub", &intent.Tunnel{
-		Type: "policy-based", Remote: "%any", Authentication: intent.PreSharedKey, Proposals: []intent.EdgeRef{ref(e.proposal)},
+		Type: "policy-based", Remote: "%any", Authentication: intent.PreSharedKey, Proposals: []intent.DeviceRef{ref(e.proposal)},
 		Key: intent.SecretValue{From: pskRef}, ForceProposals: intent.Off, LocalID: "hub",
 		Connections: []intent.Connection{
 			{Name: "conn-b", Transport: true, Start: "add"},
-			{Name: "conn-a", Start: "start", LocalSubnet: "192.168.1.1/24,10.10.10.35/32", Proposals: []intent.EdgeRef{ref(e.proposal)}, Mark: "42"},
+			{Name: "conn-a", Start: "start", LocalSubnet: "192.168.1.1/24,10.10.10.35/32", Proposals: []intent.DeviceRef{ref(e.proposal)}, Mark: "42"},
 		},
 	}, e.proposal)
 	e.host = of("IpsecHost", "hub", &intent.Tunnel{
-		Remote: "10.10.10.35", Authentication: intent.PublicKey, Proposals: []intent.EdgeRef{ref(e.proposal)},
+		Remote: "10.10.10.35", Authentication: intent.PublicKey, Proposals: []intent.DeviceRef{ref(e.proposal)},
 		Certificate: intent.SecretValue{From: certRef("tls.crt")}, PrivateKey: intent.SecretValue{From: certRef("tls.key")},
 		CA:          intent.SecretValue{From: certRef("ca.crt")},
 		Connections: []intent.Connection{{Name: "conn-a", Start: "start", LocalSource: "%config", RemoteSubnet: "192.168.1.1/24"}},
 	}, e.proposal)
-	e.route = of("CNFRoute", "r", &intent.Route{Dst: prefix("192.167.23.0/24"), Via: addr("172.16.70.1"), Dev: intent.Link{Name: "net0"}, Table: intent.TableEdge})
+	e.route = of("CNFRoute", "r", &intent.Route{Dst: prefix("192.167.23.0/24"), Via: addr("172.16.70.1"), Dev: intent.Link{Name: "net0"}, Table: intent.TableCNF})
 	e.routeRule = of("CNFRouteRule", "r", &intent.RouteRule{Src: prefix("192.167.24.0/24"), Not: true, Priority: 888, Table: "40", Mark: "0x110"})
 	e.application = of("SdewanApplication", "app", &intent.Application{Sources: "pods"})
 	return e
 }
 
-func (e *everything) list() []*intent.EdgeIntent {
-	return []*intent.EdgeIntent{
+func (e *everything) list() []*intent.DeviceIntent {
+	return []*intent.DeviceIntent{
 		e.lan, e.wan, e.forwarding, e.rule, e.mark, e.snat, e.dnat, e.linkRule, e.linkNAT, e.masquerade, e.policy, e.wanRule, e.proposal,
 		e.site, e.host, e.route, e.routeRule, e.application,
 	}
@@ -130,8 +130,8 @@ func (r *rig) fill() *everything {
 }
 
 // changes are other forms of some intents, one of each kind that the device has.
-func (e *everything) changes() []*intent.EdgeIntent {
-	other := func(e *intent.EdgeIntent, spec intent.EdgeSpec) *intent.EdgeIntent {
+func (e *everything) changes() []*intent.DeviceIntent {
+	other := func(e *intent.DeviceIntent, spec intent.DeviceSpec) *intent.DeviceIntent {
 		c := *e
 		c.Spec = spec
 		return &c
@@ -144,7 +144,7 @@ func (e *everything) changes() []*intent.EdgeIntent {
 	policy.Members, wanRule.Timeout, proposal.Hash = policy.Members[:1], 300, "sha512"
 	site, route, routeRule := *e.site.Spec.(*intent.Tunnel), *e.route.Spec.(*intent.Route), *e.routeRule.Spec.(*intent.RouteRule)
 	site.Connections, route.Via, routeRule.Priority = site.Connections[1:], addr("172.16.70.2"), 889
-	return []*intent.EdgeIntent{
+	return []*intent.DeviceIntent{
 		other(e.lan, &zone), other(e.forwarding, &forwarding), other(e.rule, &rule), other(e.snat, &snat), other(e.linkRule, &linkRule),
 		other(e.linkNAT, &linkNAT), other(e.policy, &policy), other(e.wanRule, &wanRule), other(e.proposal, &proposal),
 		other(e.site, &site), other(e.route, &route), other(e.routeRule, &routeRule), other(e.application, &intent.Application{Sources: "fewer"}),

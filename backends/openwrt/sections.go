@@ -9,7 +9,7 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// Section is one object of a gateway's device that a source object becomes.
+// Section is one object of a CNF's device that a source object becomes.
 type Section struct {
 	Kind   string          `json:"kind"`             // such as mwan3/rules
 	Name   string          `json:"name"`             // on the device
@@ -22,11 +22,11 @@ type Section struct {
 // errNotHere stands for secrets where nobody reads them.
 var errNotHere = errors.New("what it holds depends on a Secret, which is not read for this")
 
-// SectionsOf is what the edge intents of a source object become on the device of a gateway, by kind and name. It asks
+// SectionsOf is what the device intents of a source object become on the device of a CNF, by kind and name. It asks
 // nobody: Secrets are not read, and what the device holds is not known. The owner is the one of Options.
-func SectionsOf(s *intent.Snapshot, g *intent.Gateway, owner string, of intent.Origin) []Section {
+func SectionsOf(s *intent.Snapshot, g *intent.CNF, owner string, of intent.Origin) []Section {
 	secrets := map[intent.SecretRef]secret{}
-	for e := range s.EdgeIntentsOf(g.Scope) {
+	for e := range s.DeviceIntentsOf(g.Scope) {
 		if t, ok := e.Spec.(*intent.Tunnel); ok {
 			for _, v := range []intent.SecretValue{t.Key, t.Certificate, t.PrivateKey, t.CA} {
 				secrets[v.From] = secret{err: errNotHere}
@@ -35,7 +35,7 @@ func SectionsOf(s *intent.Snapshot, g *intent.Gateway, owner string, of intent.O
 	}
 	guard := false
 	for p := range s.Policies() {
-		guard = guard || p.Edge == g.Scope && p.Edge != intent.Scope{}
+		guard = guard || p.CNFs == g.Scope && p.CNFs != intent.Scope{}
 	}
 	names := newNamer(owner)
 	w := render(s, g, names, secrets, guard, nil)
@@ -52,7 +52,7 @@ func SectionsOf(s *intent.Snapshot, g *intent.Gateway, owner string, of intent.O
 		out = append(out, section)
 	}
 	for _, skip := range w.skips {
-		if e := s.EdgeIntent(intent.EdgeID(skip.Intent)); e != nil && e.Origin == of {
+		if e := s.DeviceIntent(intent.DeviceIntentID(skip.Intent)); e != nil && e.Origin == of {
 			out = append(out, skipped(e, names, skip.Reason))
 		}
 	}
@@ -60,9 +60,9 @@ func SectionsOf(s *intent.Snapshot, g *intent.Gateway, owner string, of intent.O
 }
 
 // skipped is what an intent would become.
-func skipped(e *intent.EdgeIntent, names namer, reason string) Section {
+func skipped(e *intent.DeviceIntent, names namer, reason string) Section {
 	section := Section{Reason: strings.TrimSuffix(reason, "; what was written before stays")}
-	if k, ok := deviceKind(e.Spec); ok {
+	if k, ok := objectKind(e.Spec); ok {
 		at := (&renderer{names: names}).keyOf(k, e)
 		section.Kind, section.Name = k.String(), at.name
 	}

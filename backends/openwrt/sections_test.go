@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	edge "github.com/netloom/netloom/backends/openwrt"
+	device "github.com/netloom/netloom/backends/openwrt"
 	"github.com/netloom/netloom/pkg/intent"
 )
 
@@ -25,7 +25,7 @@ func TestSectionsAreWhatAPlanWrites(t *testing.T) {
 	shown := map[string]string{}
 	withheld := 0
 	for _, e := range everything.list() {
-		got := edge.SectionsOf(r.snap, r.snap.Gateway(gatewayID), "a", e.Origin)
+		got := device.SectionsOf(r.snap, r.snap.CNF(cnfID), "a", e.Origin)
 		require.Len(t, got, 1, e.ID)
 		shown[got[0].Kind+" of "+e.Origin.String()] = got[0].Name
 		if strings.Contains(got[0].Reason, "Secret") {
@@ -41,9 +41,9 @@ func TestSectionsSayWhyThereIsNone(t *testing.T) {
 	r := newRig(t)
 	e := newEverything()
 	r.put(e.wanRule) // its policy is not there
-	got := edge.SectionsOf(r.snap, r.snap.Gateway(gatewayID), "a", e.wanRule.Origin)
+	got := device.SectionsOf(r.snap, r.snap.CNF(cnfID), "a", e.wanRule.Origin)
 	require.Len(t, got, 1)
 	require.Contains(t, got[0].String(), "does not exist")
-	require.False(t, slices.ContainsFunc(edge.SectionsOf(r.snap, r.snap.Gateway(gatewayID), "a", intent.Origin{Kind: "Other"}),
-		func(edge.Section) bool { return true }))
+	require.False(t, slices.ContainsFunc(device.SectionsOf(r.snap, r.snap.CNF(cnfID), "a", intent.Origin{Kind: "Other"}),
+		func(device.Section) bool { return true }))
 }

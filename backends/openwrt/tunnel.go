@@ -51,7 +51,7 @@ func (r *renderer) tunnel(w *wanted, s *intent.Tunnel) (openwrt.Resource, error)
 	}
 }
 
-func (r *renderer) proposals(w *wanted, refs []intent.EdgeRef) ([]string, error) {
+func (r *renderer) proposals(w *wanted, refs []intent.DeviceRef) ([]string, error) {
 	var out []string
 	for _, ref := range refs {
 		name, err := r.refer(w, openwrt.Proposals, ref)

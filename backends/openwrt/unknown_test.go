@@ -16,7 +16,7 @@ func TestWhatMayBeAskedForStays(t *testing.T) {
 	r.reconcile(t)
 	r.restart(t, "a")
 
-	unknown := &intent.EdgeIntent{
+	unknown := &intent.DeviceIntent{
 		ID: "shop/cnf/CNFService/shop/s/unknown/nat", Scope: scope(), Origin: intent.Origin{Kind: "CNFService", Namespace: "shop", Name: "s"},
 		Unknown: true, Spec: &intent.LinkNAT{},
 	}

@@ -57,7 +57,7 @@ func route(name string, s *intent.Route) (openwrt.Resource, error) {
 	if s.Dst.IsValid() && s.Dst.Bits() == 0 {
 		dst = "default"
 	}
-	tables := map[string]string{intent.TableMain: "default", intent.TableEdge: "cnf"}
+	tables := map[string]string{intent.TableMain: "default", intent.TableCNF: "cnf"}
 	var errRest error
 	switch {
 	case !s.Dst.IsValid():
@@ -65,7 +65,7 @@ func route(name string, s *intent.Route) (openwrt.Resource, error) {
 	case dev == "" || s.Dev.Source:
 		errRest = errors.New("interface: none is given")
 	case tables[s.Table] == "":
-		errRest = fmt.Errorf("table %q: the device has routes in the main table and in %s", s.Table, intent.TableEdge)
+		errRest = fmt.Errorf("table %q: the device has routes in the main table and in %s", s.Table, intent.TableCNF)
 	}
 	return openwrt.Route{Name: name, Dst: dst, GW: via, Dev: dev, Table: tables[s.Table]},
 		errors.Join(errDst, errVia, errDev, errRest)

@@ -13,14 +13,14 @@ import (
 
 // What stands between zones: the kinds of the package firewall.
 
-// network is the gateway's interface in a network. Where it has none, what was written stays: an interface that loses its
+// network is the CNF's interface in a network. Where it has none, what was written stays: an interface that loses its
 // zone for a misspelt name would be open.
 func (r *renderer) network(name string) (string, error) {
-	if iface := r.gateway.Networks[name]; iface != "" {
+	if iface := r.cnf.Networks[name]; iface != "" {
 		return iface, nil
 	}
-	known := strings.Join(slices.Sorted(maps.Keys(r.gateway.Networks)), ", ")
-	return "", &errKeep{fmt.Sprintf("network %q: the gateway has %s", name, orWord(known, "none"))}
+	known := strings.Join(slices.Sorted(maps.Keys(r.cnf.Networks)), ", ")
+	return "", &errKeep{fmt.Sprintf("network %q: the CNF has %s", name, orWord(known, "none"))}
 }
 
 func (r *renderer) zone(w *wanted, s *intent.Zone) (openwrt.Resource, error) {
@@ -73,7 +73,7 @@ func (r *renderer) zone(w *wanted, s *intent.Zone) (openwrt.Resource, error) {
 }
 
 // between finds the zones of a rule.
-func (r *renderer) between(w *wanted, from, to intent.EdgeRef) (src, dst string, err error) {
+func (r *renderer) between(w *wanted, from, to intent.DeviceRef) (src, dst string, err error) {
 	src, errFrom := r.refer(w, openwrt.Zones, from)
 	dst, errTo := r.refer(w, openwrt.Zones, to)
 	return src, dst, errors.Join(errFrom, errTo)

@@ -36,7 +36,7 @@ the database comes from, use "explain row".`,
 	cmd.Flags().StringVarP(&namespace, "namespace", "n", "", "namespace of an object without one")
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		names := manifests.names(cmd, "", query.KindPolicy, query.KindPod, query.KindService)
-		names = append(names, manifests.edgeNames(cmd)...)
+		names = append(names, manifests.sdwanNames(cmd)...)
 		return startingWith(typed, names), cobra.ShellCompDirectiveNoFileComp
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -56,8 +56,8 @@ the database comes from, use "explain row".`,
 			return err
 		}
 		full := explained{Explanation: e}
-		if e.Edge != nil {
-			full.Sections = edgeSections(inv, e.Edge)
+		if e.SDWAN != nil {
+			full.Sections = sdwanSections(inv, e.SDWAN)
 		}
 		if e.Policy != nil {
 			if full.Rows, err = policyRows(inv, e.Policy.Name); err != nil {
@@ -85,8 +85,8 @@ func explanationText(e *query.Explanation, i ink) string {
 		w.pod(e.Pod)
 	case e.Service != nil:
 		w.serviceFrontends(e.Service)
-	case e.Edge != nil:
-		w.edge(e.Edge)
+	case e.SDWAN != nil:
+		w.sdwan(e.SDWAN)
 	}
 	return w.String()
 }

@@ -103,8 +103,8 @@ func (f *manifestsFlag) ask(cmd *cobra.Command) (*query.Inventory, error) {
 	return inv, nil
 }
 
-// edgeNames lists the SD-WAN resources that shells complete.
-func (f *manifestsFlag) edgeNames(cmd *cobra.Command) []string {
+// sdwanNames lists the SD-WAN resources that shells complete.
+func (f *manifestsFlag) sdwanNames(cmd *cobra.Command) []string {
 	if f.path == "" || f.path == "-" {
 		return nil
 	}
@@ -112,7 +112,7 @@ func (f *manifestsFlag) edgeNames(cmd *cobra.Command) []string {
 	if err != nil {
 		return nil
 	}
-	return query.NewInventory(state).EdgeNames()
+	return query.NewInventory(state).SDWANNames()
 }
 
 // names lists what shells complete: the objects of some kinds in the manifests that the command line names so far, each

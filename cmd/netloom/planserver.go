@@ -11,7 +11,7 @@ import (
 	"github.com/netloom/netloom/pkg/daemon"
 )
 
-// planOfServer shows what a running daemon would have to write, to its database and to each gateway.
+// planOfServer shows what a running daemon would have to write, to its database and to each CNF.
 func planOfServer(cmd *cobra.Command, server, form string, strict *strictFlag) error {
 	live := &liveFlag{server: server}
 	done := progress(cmd, "planning")

@@ -20,11 +20,11 @@ const (
 	defaultRate  = 20
 )
 
-// explained is an explanation with what it comes to in OVN and on gateways.
+// explained is an explanation with what it comes to in OVN and on CNFs.
 type explained struct {
 	query.Explanation
 	Rows []backends.PolicyRow `json:"rows,omitempty"` // of a policy
-	// Sections are what an SD-WAN object becomes, by gateway.
+	// Sections are what an SD-WAN object becomes, by CNF.
 	Sections map[string][]openwrt.Section `json:"sections,omitempty"`
 }
 

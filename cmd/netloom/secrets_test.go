@@ -121,7 +121,7 @@ clusters: [{name: c, cluster: {server: "`+api.URL+`"}}], users: [{name: u, user:
 	}
 }
 
-// TestPagesTellNoSecrets looks at every page of a daemon that cannot reach its network functions, the web page included.
+// TestPagesTellNoSecrets looks at every page of a daemon that cannot reach its CNFs, the web page included.
 func TestPagesTellNoSecrets(t *testing.T) {
 	dir := manifests(t)
 	write(t, dir, "planted.yaml", plantedFile)

@@ -122,7 +122,7 @@ func translationText(d *query.Intents, i ink) string {
 		}
 	}
 	var parts []string
-	for _, t := range append([]*table{&policies, &balancers}, edgeTables(d)...) {
+	for _, t := range append([]*table{&policies, &balancers}, sdwanTables(d)...) {
 		if len(t.rows) > 0 {
 			parts = append(parts, t.text("", i))
 		}

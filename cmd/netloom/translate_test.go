@@ -39,7 +39,7 @@ func TestTranslate(t *testing.T) {
 
 const sdwanDir = "../../deploy/examples/sdwan"
 
-func TestTranslateShowsGatewaysAndWhatTheyShallHold(t *testing.T) {
+func TestTranslateShowsCNFsAndTheirDeviceIntents(t *testing.T) {
 	got := netloom(t, "translate", "-f", sdwanDir)
 	require.Equal(t, exitOK, got.code, got.errout)
 	require.Regexp(t, `(?m)^openwrt/edge/cnf-0 +edge/branch +Pod +10.244.1.60 +ready$`, got.out)

@@ -15,7 +15,7 @@ type SDWAN struct {
 	ServicePurpose  string // "" is none
 }
 
-// ServiceRules says which Services the network functions offer.
+// ServiceRules says which Services the CNFs offer.
 type ServiceRules string
 
 // The choices of Services.

@@ -148,7 +148,7 @@ func writeKept(w http.ResponseWriter, k Kept) {
 }
 
 // approveKept approves the digest of a request. Only somebody on the same machine, or in the same pod, may do so, and no web
-// page that a browser there shows; or whoever the Kubernetes API lets post to this path.
+// page that a browser there shows; or whoever the Kubernetes API lets member to this path.
 func (d *Daemon) approveKept(w http.ResponseWriter, r *http.Request) {
 	if judged := d.opts.Serving.Kubernetes && !isLoopback(r); !judged && !isLocal(r) {
 		http.Error(w, "only the machine, or the pod, that netloom runs on may approve: use kubectl exec", http.StatusForbidden)

@@ -24,21 +24,21 @@ import (
 // CNFStatusName is what the CNFStatus is called that is made where there is none.
 const CNFStatusName = "cnf-status"
 
-// reportTimeout is how long a gateway may take to report, at the most.
+// reportTimeout is how long a CNF may take to report, at the most.
 const reportTimeout = 10 * time.Second
 
-// reporter is a gateway to be asked for a report.
+// reporter is a CNF to be asked for a report.
 type reporter struct {
-	gateway *intent.Gateway
-	target  string
-	client  *openwrt.Client // nil where it cannot be asked now
+	cnf    *intent.CNF
+	target string
+	client *openwrt.Client // nil where it cannot be asked now
 }
 
-// reports collects what gateways report of themselves and shows it in CNFStatus objects. It changes nothing on a gateway: a
+// reports collects what CNFs report of themselves and shows it in CNFStatus objects. It changes nothing on a CNF: a
 // tunnel that is down may come up by itself.
 type reports struct {
 	interval  time.Duration
-	namespace string // whose CNFStatus objects show all gateways
+	namespace string // whose CNFStatus objects show all CNFs
 	reporters func() []reporter
 	source    watch.Source
 	writer    *statusWriter // nil writes nothing
@@ -76,13 +76,13 @@ func (r *reports) Run(ctx context.Context) error {
 	return nil
 }
 
-// gathered is what one gateway reported; nothing where it did not.
+// gathered is what one CNF reported; nothing where it did not.
 type gathered struct {
 	reporter
 	report status.Report
 }
 
-// collect asks all gateways at the same time.
+// collect asks all CNFs at the same time.
 func (r *reports) collect(ctx context.Context) []gathered {
 	all := r.reporters()
 	out := make([]gathered, len(all))
@@ -101,13 +101,13 @@ func (r *reports) collect(ctx context.Context) []gathered {
 	return out
 }
 
-// ask asks one gateway; nil when it gives no report.
+// ask asks one CNF; nil when it gives no report.
 func (r *reports) ask(ctx context.Context, one reporter) status.Report {
 	modules, err := one.client.Status(ctx)
 	r.metrics.Reported(one.target, err == nil)
 	if err != nil {
 		r.metrics.NoTunnels(one.target)
-		r.log.WithError(err).WithField("target", one.target).Debug("gateway gives no report")
+		r.log.WithError(err).WithField("target", one.target).Debug("CNF gives no report")
 		return nil
 	}
 	report := make(status.Report, len(modules))
@@ -137,7 +137,7 @@ func (r *reports) show(ctx context.Context, all []gathered) {
 	if !slices.ContainsFunc(refs, func(ref watch.Ref) bool { return ref.Namespace == r.namespace }) {
 		ref := watch.Ref{Kind: watch.KindCNFStatus, Namespace: r.namespace, Name: CNFStatusName}
 		if err := r.create(ctx, ref); err != nil {
-			r.log.WithError(err).Debug("no CNFStatus shows all gateways")
+			r.log.WithError(err).Debug("no CNFStatus shows all CNFs")
 		} else {
 			refs = append(refs, ref)
 		}
@@ -172,22 +172,22 @@ func (r *reports) write(ctx context.Context, ref watch.Ref, all []gathered) erro
 		return err
 	}
 	concerns := slices.DeleteFunc(slices.Clone(all), func(g gathered) bool {
-		return ref.Namespace != r.namespace && g.gateway.Origin.Namespace != ref.Namespace
+		return ref.Namespace != r.namespace && g.cnf.Origin.Namespace != ref.Namespace
 	})
 	now := metav1.NewTime(time.Now().UTC().Truncate(time.Second))
 	return r.writer.Replace(ctx, ref, cnf, status.Shown(&cnf.Status, cnf.Generation, information(concerns), now))
 }
 
-// information is what a CNFStatus says of gateways, ordered by namespace and name.
+// information is what a CNFStatus says of CNFs, ordered by namespace and name.
 func information(of []gathered) []v1alpha1.CNFInformation {
 	out := make([]v1alpha1.CNFInformation, 0, len(of))
 	for _, g := range of {
 		i := v1alpha1.CNFInformation{
-			Name: g.gateway.Origin.Name, Namespace: g.gateway.Origin.Namespace, Node: g.gateway.Node,
-			Purpose: g.gateway.Scope.Purpose, Status: status.NotAvailable,
+			Name: g.cnf.Origin.Name, Namespace: g.cnf.Origin.Namespace, Node: g.cnf.Node,
+			Purpose: g.cnf.Scope.Purpose, Status: status.NotAvailable,
 		}
-		if g.gateway.Addr.IsValid() {
-			i.IP = g.gateway.Addr.String()
+		if g.cnf.Addr.IsValid() {
+			i.IP = g.cnf.Addr.String()
 		}
 		if g.report != nil {
 			i.Status = g.report.Text(status.Limit(len(of)))

@@ -50,8 +50,8 @@ func TestEveryPodIsShown(t *testing.T) {
 		var modules []struct{ Name string }
 		require.NoError(t, json.Unmarshal([]byte(all.Information[0].Status), &modules))
 		require.Len(t, modules, len([]string{"conntrack", "interface", "ipsec", "route", "rule", "wan"}))
-		require.Positive(t, r.metric("netloom_gateway_reports_total", "ok"))
-		require.Positive(t, r.metric("netloom_gateway_reports_total", "failed"))
+		require.Positive(t, r.metric("netloom_cnf_reports_total", "ok"))
+		require.Positive(t, r.metric("netloom_cnf_reports_total", "failed"))
 		first := all.AppliedTime
 		r.after(time.Minute)
 		all = r.overview(daemon.DefaultStatusNamespace, daemon.CNFStatusName)
@@ -116,7 +116,7 @@ func TestNothingIsCollectedUnlessItIsAskedFor(t *testing.T) {
 		r.cnf("cnf-0", "10.0.0.1")
 		r.start()
 		r.after(5 * time.Minute)
-		require.Zero(t, r.metric("netloom_gateway_reports_total", ""))
+		require.Zero(t, r.metric("netloom_cnf_reports_total", ""))
 		for _, a := range r.client.Actions() {
 			require.NotEqual(t, "cnfstatuses", a.GetResource().Resource)
 		}

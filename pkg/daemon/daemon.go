@@ -21,7 +21,7 @@ import (
 	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/retention"
 	"github.com/netloom/netloom/pkg/watch"
-	edges "github.com/netloom/netloom/translator/sdwan"
+	resources "github.com/netloom/netloom/translator/sdwan"
 )
 
 // Daemon keeps targets in agreement with what a source says. Make it with New.
@@ -57,7 +57,7 @@ type running struct {
 
 // New makes a daemon. Nothing is read or written before Run; Close has to be called.
 func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
-	if _, err := edges.ParseServiceRules(opts.SDWAN.ServiceRules); err != nil {
+	if _, err := resources.ParseServiceRules(opts.SDWAN.ServiceRules); err != nil {
 		return nil, fmt.Errorf("service rules %w", err)
 	}
 	source, clients, err := newSource(&opts, log)

@@ -15,10 +15,10 @@ import (
 	"github.com/netloom/netloom/pkg/query"
 )
 
-// Asking every gateway takes at most edgePlanWait for each, and edgePlansWait in all.
+// Asking every CNF takes at most devicePlanWait for each, and devicePlansWait in all.
 const (
-	edgePlanWait  = 10 * time.Second
-	edgePlansWait = time.Minute
+	devicePlanWait  = 10 * time.Second
+	devicePlansWait = time.Minute
 )
 
 // TargetPlan is what would have to be written to a target now, or why that cannot be told.
@@ -118,11 +118,11 @@ func (d *Daemon) planNow(ctx context.Context, s *intent.Snapshot, name string) (
 		}
 	}
 	if d.sdwan != nil {
-		ctx, cancel := context.WithTimeout(ctx, edgePlansWait)
+		ctx, cancel := context.WithTimeout(ctx, devicePlansWait)
 		defer cancel()
-		for g := range s.Gateways() {
-			if target := query.GatewayTarget(g); name == "" || name == target {
-				plan, err := d.sdwan.gateways.Plan(ctx, g)
+		for g := range s.CNFs() {
+			if target := query.CNFTarget(g); name == "" || name == target {
+				plan, err := d.sdwan.cnfs.Plan(ctx, g)
 				add(target, Planned{Plan: plan}, err)
 			}
 		}
@@ -136,8 +136,8 @@ func (d *Daemon) planNow(ctx context.Context, s *intent.Snapshot, name string) (
 	return out, nil
 }
 
-// Plan says what would have to be written to a gateway now. It asks the device by a connection of its own and writes nothing.
-func (m *gateways) Plan(ctx context.Context, g *intent.Gateway) (plan *backends.Plan, err error) {
+// Plan says what would have to be written to a CNF now. It asks the device by a connection of its own and writes nothing.
+func (m *cnfs) Plan(ctx context.Context, g *intent.CNF) (plan *backends.Plan, err error) {
 	if err := whyNotWritten(g); err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func (m *gateways) Plan(ctx context.Context, g *intent.Gateway) (plan *backends.
 	if want == nil {
 		return nil, errors.New("DNS has not been asked yet")
 	}
-	ctx, cancel := context.WithTimeout(ctx, edgePlanWait)
+	ctx, cancel := context.WithTimeout(ctx, devicePlanWait)
 	defer cancel()
 	device, err := m.device(ctx, g)
 	if err != nil {

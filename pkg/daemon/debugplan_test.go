@@ -21,7 +21,7 @@ func (r *rig) debugPlan(query string) (int, string) {
 	return answer.Code, answer.Body.String()
 }
 
-func TestPlansAreMadeForGateways(t *testing.T) {
+func TestPlansAreMadeForCNFs(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		a, b := r.cnf("cnf-0", "10.0.0.1"), r.cnf("cnf-1", "10.0.0.2")
 		r.pod("cnf-2", "10.0.0.3", notReady)

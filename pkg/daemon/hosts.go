@@ -63,9 +63,9 @@ func newHosts(opts SDWAN, do func(func(*translator.Translator)), m *metrics.Metr
 	return h
 }
 
-// Settled says whether a snapshot has been made since DNS was asked for every name once. Before that gateways are not asked
+// Settled says whether a snapshot has been made since DNS was asked for every name once. Before that CNFs are not asked
 // for anything: they are spared a plan that the next one would add to. Of a name that DNS does not answer for, the snapshot
-// says so, and gateways keep what they may hold of it.
+// says so, and CNFs keep what they may hold of it.
 func (h *hosts) Settled() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -124,7 +124,7 @@ func addObject(to *query.Objects, object runtime.Object) {
 		return
 	}
 	state, message := status.Said(o)
-	to.Add(query.EdgeObject{
+	to.Add(query.SDWANObject{
 		Kind: kind, Plural: pluralOf(kind), Namespace: o.GetNamespace(), Name: o.GetName(), State: state, Message: message,
 	})
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/watch"
 	"github.com/netloom/netloom/translator"
-	edges "github.com/netloom/netloom/translator/sdwan"
+	resources "github.com/netloom/netloom/translator/sdwan"
 )
 
 // Options says what a daemon reads, writes and serves.
@@ -44,8 +44,8 @@ type Options struct {
 
 // translation is what the translator is told. Rules for Services that are none are off; New refuses them.
 func (o *Options) translation() translator.Options {
-	rules, _ := edges.ParseServiceRules(o.SDWAN.ServiceRules)
-	return translator.Options{Cluster: o.Cluster, Families: o.Families, Node: o.Node, Edges: edges.Options{
+	rules, _ := resources.ParseServiceRules(o.SDWAN.ServiceRules)
+	return translator.Options{Cluster: o.Cluster, Families: o.Families, Node: o.Node, SDWAN: resources.Options{
 		ClusterWide: o.SDWAN.ClusterWide, ServiceRules: rules, ServicePurpose: o.SDWAN.ServicePurpose,
 	}}
 }

@@ -97,16 +97,16 @@ func (s *eventSink) Patch(e *corev1.Event, data []byte) (*corev1.Event, error) {
 }
 
 // secretSource notes whether Secrets may be read, by namespace, as rights may be given for some. A refusal is forgotten when
-// nothing of the namespace has been asked for in a while: its gateways may be gone.
+// nothing of the namespace has been asked for in a while: its CNFs may be gone.
 type secretSource struct {
 	watch.Secrets
 	refused *refusals
 	while   time.Duration
 }
 
-// secretsWhile is for how long a refusal stands when gateways are read back in this interval: what they name is read each time.
+// secretsWhile is for how long a refusal stands when CNFs are read back in this interval: what they name is read each time.
 func secretsWhile(interval time.Duration) time.Duration {
-	return max(3*cmp.Or(interval, DefaultEdgeInterval), time.Minute)
+	return max(3*cmp.Or(interval, DefaultSDWANInterval), time.Minute)
 }
 
 // Secret reads one.

@@ -15,7 +15,7 @@ func (r *refusals) Note(what string, err error) { r.note(what, err) }
 // Degraded says what is refused.
 func (r *refusals) Degraded() []string { return r.degraded() }
 
-// NotingSecrets notes in r whether secrets may be read when gateways are read back in this interval.
+// NotingSecrets notes in r whether secrets may be read when CNFs are read back in this interval.
 func NotingSecrets(secrets watch.Secrets, r *Refusals, interval time.Duration) watch.Secrets {
 	return &secretSource{secrets, r, secretsWhile(interval)}
 }

@@ -18,7 +18,7 @@ import (
 
 // What SDWAN does where its fields say nothing.
 const (
-	DefaultEdgeInterval    = 30 * time.Second
+	DefaultSDWANInterval   = 30 * time.Second
 	DefaultStatusInterval  = 30 * time.Second
 	DefaultStatusNamespace = "sdewan-system"
 	DefaultResolveInterval = 30 * time.Second
@@ -39,27 +39,27 @@ type SDWAN struct {
 	endEvents func()    // ends what New made for Events; nil where it made nothing
 	refused   *refusals // what New's clients may not do; nil where it made none
 
-	Interval        time.Duration // between two read-backs of a gateway; 0 is DefaultEdgeInterval
-	StatusInterval  time.Duration // between two collections of what gateways report; 0 collects nothing
-	StatusNamespace string        // where CNFStatus objects show the gateways of all namespaces; "" is the default
+	Interval        time.Duration // between two read-backs of a CNF; 0 is DefaultSDWANInterval
+	StatusInterval  time.Duration // between two collections of what CNFs report; 0 collects nothing
+	StatusNamespace string        // where CNFStatus objects show the CNFs of all namespaces; "" is the default
 	ResolveInterval time.Duration // between two looks at DNS; 0 is DefaultResolveInterval
 
-	ClusterWide    bool   // objects are for the gateways of their purpose in every namespace
-	ServiceRules   string // which Services gateways offer, see edges.ParseServiceRules; "" is off
-	ServicePurpose string // of the gateways that offer Services without a label of their own
-	PlainHTTP      bool   // talks HTTP to gateways that name no certificate; false leaves them alone
+	ClusterWide    bool   // objects are for the CNFs of their purpose in every namespace
+	ServiceRules   string // which Services CNFs offer, see resources.ParseServiceRules; "" is off
+	ServicePurpose string // of the CNFs that offer Services without a label of their own
+	PlainHTTP      bool   // talks HTTP to CNFs that name no certificate; false leaves them alone
 
 	// Resolve finds the addresses of a DNS name, as net.Resolver.LookupNetIP does; nil asks the system.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
-	// Dial opens connections to gateways; nil uses the network.
+	// Dial opens connections to CNFs; nil uses the network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Target makes the target of a gateway; nil is the backend openwrt.
+	// Target makes the target of a CNF; nil is the backend openwrt.
 	Target func(Device) (*builtin.Target, error)
 }
 
 // withDefaults fills in what the zero value leaves open.
 func (o SDWAN) withDefaults() SDWAN {
-	o.Interval = cmp.Or(o.Interval, DefaultEdgeInterval)
+	o.Interval = cmp.Or(o.Interval, DefaultSDWANInterval)
 	o.ResolveInterval = cmp.Or(o.ResolveInterval, DefaultResolveInterval)
 	o.StatusNamespace = cmp.Or(o.StatusNamespace, DefaultStatusNamespace)
 	if o.Target == nil {
@@ -68,12 +68,12 @@ func (o SDWAN) withDefaults() SDWAN {
 	return o
 }
 
-// Device is a gateway to be configured, and how to talk to it.
+// Device is a CNF to be configured, and how to talk to it.
 type Device struct {
-	Target  string // its name in logs, metrics and status: openwrt/NAMESPACE/POD
-	Owner   string // mark on all that is written
-	Gateway intent.GatewayID
-	Addr    netip.Addr // where Client finds it
-	Client  openwrt.Options
-	Secret  func(ctx context.Context, ref intent.SecretRef) ([]byte, error)
+	Target string // its name in logs, metrics and status: openwrt/NAMESPACE/POD
+	Owner  string // mark on all that is written
+	CNF    intent.CNFID
+	Addr   netip.Addr // where Client finds it
+	Client openwrt.Options
+	Secret func(ctx context.Context, ref intent.SecretRef) ([]byte, error)
 }

@@ -41,7 +41,7 @@ import (
 	"github.com/netloom/netloom/pkg/watch"
 )
 
-// rig is a namespace called site with network functions, an API that keeps SD-WAN objects, and a daemon.
+// rig is a namespace called site with CNFs, an API that keeps SD-WAN objects, and a daemon.
 type rig struct {
 	*testing.T
 	source  *fakeSource
@@ -133,7 +133,7 @@ func (r *rig) after(d time.Duration) {
 	synctest.Wait()
 }
 
-// cnf brings up a pod of the network function cnf, with a device at its address.
+// cnf brings up a pod of the CNF cnf, with a device at its address.
 func (r *rig) cnf(name, addr string, change ...func(*corev1.Pod)) *simulator.Device {
 	r.Helper()
 	if r.devices[addr] == nil {
@@ -152,7 +152,7 @@ func (r *rig) place(addr string, d *simulator.Device) {
 	r.devices[addr] = d
 }
 
-// pod puts the pod of a network function.
+// pod puts the pod of a CNF.
 func (r *rig) pod(name, addr string, change ...func(*corev1.Pod)) {
 	p := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{

@@ -24,7 +24,7 @@ const secretTTL = 10 * time.Second
 
 // sdwan is what runs for SD-WAN beside the pipeline.
 type sdwan struct {
-	gateways *gateways
+	cnfs     *cnfs
 	hosts    *hosts
 	statuses *statuses // nil where nothing is written
 	reports  *reports  // nil where nothing is collected
@@ -34,15 +34,15 @@ type sdwan struct {
 func newSDWAN(d *Daemon) *sdwan {
 	opts := d.opts.SDWAN.withDefaults()
 	s := &sdwan{hosts: newHosts(opts, d.pipeline.Do, d.metrics, d.log)}
-	s.gateways = newGateways(opts, func() *intent.Snapshot {
+	s.cnfs = newCNFs(opts, func() *intent.Snapshot {
 		if !s.hosts.Settled() {
 			return nil
 		}
 		return d.pipeline.Latest()
 	}, d.log)
-	g := s.gateways
+	g := s.cnfs
 	g.metrics, g.observe, g.owner = d.metrics, &d.observe, d.opts.Target.Owner
-	g.loops = edgeLoops(d.opts.Reconcile, opts)
+	g.loops = cnfLoops(d.opts.Reconcile, opts)
 	var writer *statusWriter
 	if opts.Dynamic != nil {
 		writer = newStatusWriter(opts.Dynamic, d.metrics, opts.Events)
@@ -54,7 +54,7 @@ func newSDWAN(d *Daemon) *sdwan {
 		g.changed = s.statuses.Changed
 	}
 	if opts.Events != nil {
-		g.drifted = func(of *intent.Gateway, ops int) { tellDrift(opts.Events, of, ops) }
+		g.drifted = func(of *intent.CNF, ops int) { tellDrift(opts.Events, of, ops) }
 	}
 	if opts.StatusInterval > 0 {
 		s.reports = &reports{
@@ -75,7 +75,7 @@ func (s *sdwan) published(t *translator.Translator, p Published) {
 	if s.statuses != nil {
 		s.statuses.Published(p)
 	}
-	s.gateways.Wake()
+	s.cnfs.Wake()
 }
 
 // rest has nothing pile up until run is called.
@@ -87,7 +87,7 @@ func (s *sdwan) rest() {
 
 // run does in group what writes, until ctx ends. It may be called again.
 func (s *sdwan) run(ctx context.Context, group *errgroup.Group) {
-	group.Go(func() error { return s.gateways.Run(ctx) })
+	group.Go(func() error { return s.cnfs.Run(ctx) })
 	if s.statuses != nil {
 		group.Go(func() error { return s.statuses.Run(ctx) })
 	}
@@ -96,20 +96,20 @@ func (s *sdwan) run(ctx context.Context, group *errgroup.Group) {
 	}
 }
 
-// edgeLoops are the options of the loops of devices.
-func edgeLoops(opts reconcile.Options, edges SDWAN) reconcile.Options {
+// cnfLoops are the options of the loops of devices.
+func cnfLoops(opts reconcile.Options, settings SDWAN) reconcile.Options {
 	if opts.RetryMin <= 0 {
 		opts.RetryMin = reconcile.DefaultRetryMin
 	}
 	if opts.RetryMax <= 0 {
 		opts.RetryMax = reconcile.DefaultRetryMax
 	}
-	opts.RetryMax = max(opts.RetryMin, min(opts.RetryMax, edges.Interval))
+	opts.RetryMax = max(opts.RetryMin, min(opts.RetryMax, settings.Interval))
 	return opts
 }
 
-// tellDrift makes an Event of a gateway's pod.
-func tellDrift(events record.EventRecorder, g *intent.Gateway, ops int) {
+// tellDrift makes an Event of a CNF's pod.
+func tellDrift(events record.EventRecorder, g *intent.CNF, ops int) {
 	pod := &corev1.ObjectReference{
 		APIVersion: "v1", Kind: "Pod", Namespace: g.Origin.Namespace, Name: g.Origin.Name,
 	}
@@ -117,11 +117,11 @@ func tellDrift(events record.EventRecorder, g *intent.Gateway, ops int) {
 		fmt.Sprintf("the configuration was changed by someone else; %d operations put it right", ops))
 }
 
-// deviceTarget makes the target of a gateway.
+// deviceTarget makes the target of a CNF.
 func deviceTarget(d Device) (*builtin.Target, error) {
 	return builtin.New("openwrt", builtin.Settings{
 		Owner: d.Owner, Log: d.Client.Log,
-		OpenWRT: builtin.OpenWRTSettings{Client: d.Client, Gateway: d.Gateway, Addr: d.Addr, Secret: d.Secret},
+		OpenWRT: builtin.OpenWRTSettings{Client: d.Client, CNF: d.CNF, Addr: d.Addr, Secret: d.Secret},
 	})
 }
 

@@ -31,8 +31,8 @@ type statuses struct {
 	source      watch.Source
 	latest      func() *intent.Snapshot
 	problems    func() []error
-	loops       func() map[intent.GatewayID]status.Loop
-	unasked     func(intent.GatewayID) bool
+	loops       func() map[intent.CNFID]status.Loop
+	unasked     func(intent.CNFID) bool
 	clusterWide bool
 	writer      *statusWriter
 	log         logrus.FieldLogger
@@ -44,7 +44,7 @@ type statuses struct {
 	known   map[watch.Ref]intent.Scope
 	dirty   map[watch.Ref]bool
 	queue   []watch.Ref        // of those that were dirty when it was made, in order
-	open    map[watch.Ref]bool // that some gateway may not hold
+	open    map[watch.Ref]bool // that some CNF may not hold
 	faults  []status.Problem   // as of the last snapshot
 	resting bool               // nothing is noted: Run will look at everything
 
@@ -69,7 +69,7 @@ func newStatuses(source watch.Source, writer *statusWriter, log logrus.FieldLogg
 
 // Published takes in what a snapshot was made of. It is called by the pipeline's goroutine.
 func (s *statuses) Published(p Published) {
-	faults := edgeFaults(s.problems())
+	faults := sdwanFaults(s.problems())
 	s.mu.Lock()
 	for _, ref := range p.Events {
 		s.take(ref)
@@ -117,9 +117,9 @@ func (s *statuses) touch(snapshot *intent.Snapshot) {
 	scopes := map[intent.Scope]bool{}
 	all := !ok
 	for i := range changes {
-		all = all || changes[i].Unknown || len(changes[i].Gateways) > 0
-		for _, id := range changes[i].Edges {
-			if e := snapshot.EdgeIntent(id); e != nil {
+		all = all || changes[i].Unknown || len(changes[i].CNFs) > 0
+		for _, id := range changes[i].DeviceIntents {
+			if e := snapshot.DeviceIntent(id); e != nil {
 				scopes[e.Scope] = true
 			} else {
 				all = true
@@ -129,7 +129,7 @@ func (s *statuses) touch(snapshot *intent.Snapshot) {
 	s.mark(func(_ watch.Ref, scope intent.Scope) bool { return all || scopes[scope] })
 }
 
-// Changed marks the objects of a scope: all of them, or those that some gateway may not hold.
+// Changed marks the objects of a scope: all of them, or those that some CNF may not hold.
 func (s *statuses) Changed(scope intent.Scope, all bool) {
 	s.mark(func(ref watch.Ref, of intent.Scope) bool { return of == scope && (all || s.open[ref]) })
 }
@@ -345,8 +345,8 @@ func (s *statuses) current(ref watch.Ref) status.Object {
 	return object
 }
 
-// edgeFaults are the problems of SD-WAN objects among all.
-func edgeFaults(all []error) []status.Problem {
+// sdwanFaults are the problems of SD-WAN objects among all.
+func sdwanFaults(all []error) []status.Problem {
 	var out []status.Problem
 	for _, err := range all {
 		var p translator.Problem

@@ -11,7 +11,7 @@ import (
 	"github.com/netloom/netloom/pkg/watch"
 )
 
-// A process that starts has asked no gateway yet. What was said before stands until it has.
+// A process that starts has asked no CNF yet. What was said before stands until it has.
 func TestARestartTakesNothingBack(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.cnf("cnf-0", "10.0.0.1")
@@ -59,7 +59,7 @@ func TestARestartTakesNothingBack(t *testing.T) {
 	})
 }
 
-func TestAGatewayThatDoesNotAnswerAfterARestartIsTold(t *testing.T) {
+func TestACNFThatDoesNotAnswerAfterARestartIsReported(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		a := r.cnf("cnf-0", "10.0.0.1")
 		r.apply(wanPolicy("both"))

@@ -22,7 +22,7 @@ const (
 // read many.
 func (u *ui) Rows(ctx context.Context, kind, namespace, name string) []webui.TargetRows {
 	if len(u.daemon.targets) == 0 {
-		return []webui.TargetRows{} // there are gateways alone
+		return []webui.TargetRows{} // there are CNFs alone
 	}
 	out := webui.TargetRows{Target: u.daemon.targets[0].Name}
 	ctx, cancel := context.WithTimeout(ctx, rowsWait)

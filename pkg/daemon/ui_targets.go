@@ -50,15 +50,15 @@ func (n *targetNotes) target(name string) *targetNote {
 	return t
 }
 
-// keep drops what is known of gateways that are gone.
+// keep drops what is known of CNFs that are gone.
 func (n *targetNotes) keep(s *intent.Snapshot) {
 	there := map[string]bool{}
-	for g := range s.Gateways() {
-		there[query.GatewayTarget(g)] = true
+	for g := range s.CNFs() {
+		there[query.CNFTarget(g)] = true
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	maps.DeleteFunc(n.of, func(name string, _ *targetNote) bool { return strings.HasPrefix(name, gatewayTargets) && !there[name] })
+	maps.DeleteFunc(n.of, func(name string, _ *targetNote) bool { return strings.HasPrefix(name, cnfTargets) && !there[name] })
 }
 
 // wanted notes that there is a revision to come to.
@@ -167,7 +167,7 @@ func (u *ui) Targets() []webui.Target {
 		}
 		out = append(out, target)
 	}
-	return append(out, u.gateways()...)
+	return append(out, u.cnfs()...)
 }
 
 // target is what the page says of a target whose loop stands so.

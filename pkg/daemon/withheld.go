@@ -17,7 +17,7 @@ func areaOf(kind watch.Kind) intent.Areas {
 	case kind == watch.KindService, kind == watch.KindEndpointSlice:
 		return intent.AreaBalancers
 	case slices.Contains(watch.SDWANKinds(), kind):
-		return intent.AreaEdges
+		return intent.AreaDevices
 	default:
 		return 0
 	}
@@ -83,7 +83,7 @@ func degraded(kinds []watch.Kind) []string {
 		what string
 	}{
 		{intent.AreaBalancers, "load balancers"},
-		{intent.AreaEdges, "settings of gateways"},
+		{intent.AreaDevices, "settings of CNFs"},
 	} {
 		missing := slices.DeleteFunc(slices.Clone(kinds), func(kind watch.Kind) bool { return areaOf(kind) != a.area })
 		if len(missing) > 0 {

@@ -130,7 +130,7 @@ func TestReadyTellsWhatIsWithheld(t *testing.T) {
 	r.await("ready", func() bool { code, _ := r.get("/readyz"); return code == http.StatusOK })
 	_, body := r.get("/readyz")
 	require.Equal(t, "ok\ndegraded: EndpointSlice, Service cannot be read, so that load balancers stay as they are\n"+
-		"degraded: FirewallZone, IpsecSite cannot be read, so that settings of gateways stay as they are\n", body)
+		"degraded: FirewallZone, IpsecSite cannot be read, so that settings of CNFs stay as they are\n", body)
 }
 
 // TestWithheldKindsAreUnknownAreas says for each kind what is unknown without it.
@@ -143,7 +143,7 @@ func TestWithheldKindsAreUnknownAreas(t *testing.T) {
 	require.Zero(t, p.Latest().Unknown())
 	before := p.Latest()
 	for _, kind := range slices.Concat(watch.SDWANKinds(), []watch.Kind{watch.KindService, watch.KindEndpointSlice}) {
-		want := intent.AreaEdges
+		want := intent.AreaDevices
 		if kind == watch.KindService || kind == watch.KindEndpointSlice {
 			want = intent.AreaBalancers
 		}

@@ -7,8 +7,8 @@ type Areas uint8
 const (
 	// AreaBalancers is load balancers.
 	AreaBalancers Areas = 1 << iota
-	// AreaEdges is edge intents.
-	AreaEdges
+	// AreaDevices is device intents.
+	AreaDevices
 )
 
 // Has says whether every area of g is in a.

@@ -14,20 +14,20 @@ type Change struct {
 
 	LoadBalancers []LoadBalancerID // created, rewritten or dropped
 	Nodes         []string         // names of nodes created, rewritten or dropped
-	Gateways      []GatewayID      // created, rewritten or dropped
-	Edges         []EdgeID         // edge intents created, rewritten or dropped
+	CNFs          []CNFID          // created, rewritten or dropped
+	DeviceIntents []DeviceIntentID // device intents created, rewritten or dropped
 	Unknown       bool             // Snapshot.Unknown differs: everything of such an area has to be looked at
 }
 
 // empty says that nothing became different.
 func (c *Change) empty() bool {
-	return len(c.Sets)+len(c.Members)+len(c.Policies)+len(c.LoadBalancers)+len(c.Nodes)+len(c.Gateways)+len(c.Edges) == 0 &&
+	return len(c.Sets)+len(c.Members)+len(c.Policies)+len(c.LoadBalancers)+len(c.Nodes)+len(c.CNFs)+len(c.DeviceIntents) == 0 &&
 		!c.Families && !c.Unknown
 }
 
-// weight is how many endpoints, addresses, load balancers and edge intents c speaks of, which is what it costs to remember.
+// weight is how many endpoints, addresses, load balancers and device intents c speaks of, which is what it costs to remember.
 func (c *Change) weight() int {
-	n := 1 + len(c.LoadBalancers) + len(c.Nodes) + len(c.Gateways) + len(c.Edges)
+	n := 1 + len(c.LoadBalancers) + len(c.Nodes) + len(c.CNFs) + len(c.DeviceIntents)
 	for i := range c.Members {
 		d := &c.Members[i]
 		n += len(d.Joined) + len(d.Left) + len(d.AddrsAdded) + len(d.AddrsRemoved)

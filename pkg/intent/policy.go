@@ -92,8 +92,8 @@ type Policy struct {
 	Isolates  bool // what no rule of any policy allows is denied for the subject; its members are in IsolatedSet
 	Rules     []Rule
 	Log       Logging
-	// Edge names the gateways that enforce the policy too, on traffic that crosses them; zero for none.
-	Edge Scope
+	// CNFs names the CNFs that enforce the policy too, on traffic that crosses them; zero for none.
+	CNFs Scope
 }
 
 // Rule is one thing a policy allows. The zero value matches nothing.

@@ -15,7 +15,7 @@ type Snapshot struct {
 	policies  *iradix.Tree[*Policy]
 	balancers balancers
 	nodes     *iradix.Tree[*Node]
-	edges     edgeTable
+	devices   deviceTable
 	unknown   Areas
 	log       []Change // what led to the last len(log) revisions, oldest first
 	weight    int      // of the log
@@ -27,7 +27,7 @@ type Snapshot struct {
 func NewSnapshot() *Snapshot {
 	return &Snapshot{
 		sets: iradix.New[*Set](), policies: iradix.New[*Policy](), balancers: newBalancers(), nodes: iradix.New[*Node](),
-		edges: newEdges(), endpoints: -1,
+		devices: newDevices(), endpoints: -1,
 	}
 }
 
@@ -99,7 +99,7 @@ type Builder struct {
 	policies  *iradix.Txn[*Policy]
 	balancers *balancersTxn
 	nodes     *iradix.Txn[*Node]
-	edges     *edgesTxn
+	devices   *devicesTxn
 	unknown   Areas
 	change    Change
 }
@@ -108,7 +108,7 @@ type Builder struct {
 func (s *Snapshot) Next() *Builder {
 	return &Builder{
 		from: s, families: s.families, endpoints: s.endpoints, sets: s.sets.Txn(), policies: s.policies.Txn(),
-		balancers: s.balancers.txn(), nodes: s.nodes.Txn(), edges: s.edges.txn(), unknown: s.unknown,
+		balancers: s.balancers.txn(), nodes: s.nodes.Txn(), devices: s.devices.txn(), unknown: s.unknown,
 	}
 }
 
@@ -187,7 +187,7 @@ func (b *Builder) Commit() *Snapshot {
 		policies:  b.policies.Commit(),
 		balancers: b.balancers.commit(),
 		nodes:     b.nodes.Commit(),
-		edges:     b.edges.commit(),
+		devices:   b.devices.commit(),
 		unknown:   b.unknown,
 	}
 	next.log, next.weight = remember(b.from.log, b.from.weight, c)

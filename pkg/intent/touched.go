@@ -5,8 +5,8 @@ type Touched struct {
 	Sets          map[SetID]bool // created, dropped or with other members
 	Policies      map[PolicyID]bool
 	LoadBalancers map[LoadBalancerID]bool
-	Edges         map[EdgeID]bool
-	Gateways      map[GatewayID]bool
+	DeviceIntents map[DeviceIntentID]bool
+	CNFs          map[CNFID]bool
 	Families      bool // Snapshot.Families differs
 	Unknown       bool // Snapshot.Unknown differs
 }
@@ -16,7 +16,7 @@ type Touched struct {
 func (s *Snapshot) TouchedSince(r Revision) (Touched, bool) {
 	t := Touched{
 		Sets: map[SetID]bool{}, Policies: map[PolicyID]bool{}, LoadBalancers: map[LoadBalancerID]bool{},
-		Edges: map[EdgeID]bool{}, Gateways: map[GatewayID]bool{},
+		DeviceIntents: map[DeviceIntentID]bool{}, CNFs: map[CNFID]bool{},
 	}
 	changes, ok := s.Since(r)
 	for i := range changes {
@@ -27,8 +27,8 @@ func (s *Snapshot) TouchedSince(r Revision) (Touched, bool) {
 		add(t.Sets, c.Sets)
 		add(t.Policies, c.Policies)
 		add(t.LoadBalancers, c.LoadBalancers)
-		add(t.Edges, c.Edges)
-		add(t.Gateways, c.Gateways)
+		add(t.DeviceIntents, c.DeviceIntents)
+		add(t.CNFs, c.CNFs)
 		t.Families = t.Families || c.Families
 		t.Unknown = t.Unknown || c.Unknown
 	}

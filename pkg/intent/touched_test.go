@@ -21,9 +21,9 @@ func TestTouchedSince(t *testing.T) {
 	b = two.Next()
 	b.CreateSet(&Set{ID: "guests"})
 	b.PutLoadBalancer(&LoadBalancer{ID: "lb"})
-	b.PutGateway(&Gateway{ID: "gw"})
-	b.PutEdgeIntent(&EdgeIntent{ID: "edge"})
-	b.SetUnknown(AreaEdges)
+	b.PutCNF(&CNF{ID: "gw"})
+	b.PutDeviceIntent(&DeviceIntent{ID: "edge"})
+	b.SetUnknown(AreaDevices)
 	b.PutPolicy(&Policy{ID: "p", Isolates: true})
 	three := b.Commit()
 
@@ -31,8 +31,8 @@ func TestTouchedSince(t *testing.T) {
 	require.True(t, known)
 	require.Equal(t, Touched{
 		Sets: map[SetID]bool{"staff": true, "guests": true}, Policies: map[PolicyID]bool{"p": true},
-		LoadBalancers: map[LoadBalancerID]bool{"lb": true}, Edges: map[EdgeID]bool{"edge": true},
-		Gateways: map[GatewayID]bool{"gw": true}, Families: true, Unknown: true,
+		LoadBalancers: map[LoadBalancerID]bool{"lb": true}, DeviceIntents: map[DeviceIntentID]bool{"edge": true},
+		CNFs: map[CNFID]bool{"gw": true}, Families: true, Unknown: true,
 	}, touched)
 
 	touched, known = three.TouchedSince(3)

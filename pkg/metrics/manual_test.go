@@ -30,7 +30,7 @@ func TestTheManualListsEveryMetric(t *testing.T) {
 		m.Converged("ovn", rev, 1)
 	}
 	m.Covered("ovn", backends.Coverage{})
-	m.Gateways(nil)
+	m.CNFs(nil)
 	m.Reported("ovn", true)
 	m.Tunnels("ovn", 1, 0, true)
 	m.Wrote("ok")

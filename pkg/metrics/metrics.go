@@ -40,7 +40,7 @@ type Metrics struct {
 	applied  *prometheus.GaugeVec
 
 	coverage coverageMetrics
-	edges    edgeMetrics
+	cnfs     cnfMetrics
 	leader   leaderMetrics
 
 	requests *prometheus.CounterVec // judged by their sender
@@ -58,7 +58,7 @@ func New() *Metrics {
 	m.makePipeline()
 	m.makeTargets()
 	m.makeCoverage()
-	m.makeEdges()
+	m.makeCNFs()
 	m.makeHTTP()
 	m.makeLeader()
 	build := version.Current()

@@ -14,7 +14,7 @@ type Explanation struct {
 	Policy  *PolicyExplanation  `json:"networkPolicy,omitempty"`
 	Pod     *PodExplanation     `json:"pod,omitempty"`
 	Service *ServiceExplanation `json:"service,omitempty"`
-	Edge    *EdgeExplanation    `json:"edge,omitempty"` // of an SD-WAN object
+	SDWAN   *SDWANExplanation   `json:"sdwan,omitempty"` // of an SD-WAN object
 	// Unknown says what the answer lacks because it cannot be read; see the function of that name.
 	Unknown []string `json:"unknown,omitempty"`
 }
@@ -36,8 +36,8 @@ func (inv *Inventory) explain(text, namespace string) (Explanation, error) {
 		parts = []string{parts[0], namespace, parts[1]}
 	}
 	kind, ok := kindOf(parts[0])
-	if edge := inv.edgeKind(parts[0]); edge != "" && len(parts) == 3 {
-		return inv.explainEdge(edge, parts[1]+"/"+parts[2])
+	if sdwan := inv.sdwanKind(parts[0]); sdwan != "" && len(parts) == 3 {
+		return inv.explainSDWAN(sdwan, parts[1]+"/"+parts[2])
 	}
 	if !ok || len(parts) != 3 || kind == KindNode {
 		return Explanation{}, fmt.Errorf("%q: expected networkpolicy/NAMESPACE/NAME, pod/NAMESPACE/NAME, service/NAMESPACE/NAME"+
@@ -71,7 +71,7 @@ func (inv *Inventory) everyName() []string {
 			all = append(all, string(k)+"/"+n)
 		}
 	}
-	return append(all, inv.EdgeNames()...)
+	return append(all, inv.SDWANNames()...)
 }
 
 // problemsOf are those of one object.

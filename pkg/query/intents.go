@@ -13,8 +13,8 @@ type Intents struct {
 	Sets          []SetIntent      `json:"sets"`
 	Policies      []PolicyIntent   `json:"policies"`
 	LoadBalancers []BalancerIntent `json:"loadBalancers,omitempty"`
-	Gateways      []GatewayIntent  `json:"gateways,omitempty"`
-	Edges         []EdgeIntent     `json:"edgeIntents,omitempty"`
+	CNFs          []CNF            `json:"cnfs,omitempty"`
+	DeviceIntents []DeviceIntent   `json:"deviceIntents,omitempty"`
 	// Unknown says of what nothing is known, because it could not be read: what there is above is not all.
 	Unknown []string `json:"unknown,omitempty"`
 }
@@ -99,11 +99,11 @@ func IntentsOf(s *intent.Snapshot) Intents {
 	for lb := range s.LoadBalancers() {
 		d.LoadBalancers = append(d.LoadBalancers, balancerIntent(lb))
 	}
-	for g := range s.Gateways() {
-		d.Gateways = append(d.Gateways, gatewayIntent(g))
+	for g := range s.CNFs() {
+		d.CNFs = append(d.CNFs, cnfOf(g))
 	}
-	for e := range s.EdgeIntents() {
-		d.Edges = append(d.Edges, edgeIntent(e))
+	for e := range s.DeviceIntents() {
+		d.DeviceIntents = append(d.DeviceIntents, deviceIntent(e))
 	}
 	d.Unknown = Unknown(s)
 	return d

@@ -28,24 +28,24 @@ type Objects struct {
 	Nodes    []*corev1.Node
 	Policies []*networkingv1.NetworkPolicy
 	Services []*corev1.Service
-	Edges    []EdgeObject
+	SDWAN    []SDWANObject
 }
 
-// EdgeObject is an SD-WAN object.
-type EdgeObject struct {
+// SDWANObject is an SD-WAN object.
+type SDWANObject struct {
 	Kind, Plural    string // such as Mwan3Rule and mwan3rules
 	Namespace, Name string
 	State, Message  string // what its status says; "" where it has none
 }
 
 // String is the object as kind/namespace/name.
-func (o *EdgeObject) String() string { return o.Kind + "/" + o.Namespace + "/" + o.Name }
+func (o *SDWANObject) String() string { return o.Kind + "/" + o.Namespace + "/" + o.Name }
 
 // Add takes in an object of a kind that questions may name, and says whether it is one.
 func (o *Objects) Add(object any) bool {
 	switch v := object.(type) {
-	case EdgeObject:
-		o.Edges = append(o.Edges, v)
+	case SDWANObject:
+		o.SDWAN = append(o.SDWAN, v)
 	case *corev1.Pod:
 		o.Pods = append(o.Pods, v)
 	case *corev1.Node:

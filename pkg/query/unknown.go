@@ -13,7 +13,7 @@ func Unknown(s *intent.Snapshot) []string {
 		out = append(out, "Services cannot be read: answers about their addresses may be wrong, and targets keep their load"+
 			" balancers")
 	}
-	if s.Unknown().Has(intent.AreaEdges) {
+	if s.Unknown().Has(intent.AreaDevices) {
 		out = append(out, "SD-WAN objects cannot be read: the configuration of CNFs is unknown, and devices keep what they"+
 			" have")
 	}

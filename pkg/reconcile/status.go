@@ -56,7 +56,7 @@ func mergeSkips(known []backends.Skip, p *backends.Plan, want *intent.Snapshot, 
 		for _, id := range changes[i].LoadBalancers {
 			looked[string(id)] = true
 		}
-		for _, id := range changes[i].Edges {
+		for _, id := range changes[i].DeviceIntents {
 			looked[string(id)] = true
 		}
 	}

@@ -16,15 +16,15 @@ import (
 )
 
 // parts puts the intents of an object into the snapshot, one for each spec.
-func (p *place) parts(o status.Object, kind string, specs ...intent.EdgeSpec) any {
+func (p *place) parts(o status.Object, kind string, specs ...intent.DeviceSpec) any {
 	o.SetNamespace("site")
 	o.SetName("own")
 	o.SetLabels(map[string]string{v1alpha1.LabelPurpose: "cnf"})
 	origin := intent.Origin{Kind: kind, Namespace: "site", Name: "own"}
 	p.change(func(b *intent.Builder) {
 		for i, spec := range specs {
-			id := intent.NewEdgeID(scope, origin, fmt.Sprint(i))
-			b.PutEdgeIntent(&intent.EdgeIntent{ID: id, Scope: scope, Origin: origin, Spec: spec})
+			id := intent.NewDeviceIntentID(scope, origin, fmt.Sprint(i))
+			b.PutDeviceIntent(&intent.DeviceIntent{ID: id, Scope: scope, Origin: origin, Spec: spec})
 		}
 	})
 	p.reach("a")

@@ -14,7 +14,7 @@ import (
 // NotAvailable is what a CNFStatus says of a pod that gave no report.
 const NotAvailable = "Not Available"
 
-// Report is what a gateway reports of itself, module by module.
+// Report is what a CNF reports of itself, module by module.
 type Report []Module
 
 // Module is a part of a report. Status is JSON.
@@ -94,7 +94,7 @@ const (
 // Limit is how long the report of one pod may be where there are so many.
 func Limit(pods int) int { return min(mostOfPod, mostOfAll/max(1, pods)) }
 
-// Tunnels is how the tunnels of a gateway stand.
+// Tunnels is how the tunnels of a CNF stand.
 type Tunnels struct {
 	Up, Connecting int
 	Complete       bool // all that are configured are up or on their way

@@ -8,17 +8,17 @@ import (
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 )
 
-// A process that starts knows what objects said before, and not yet what gateways hold. To say that would take back, for a
-// moment, what is true as a rule: so of a gateway that has not been asked yet, what was said before stands.
+// A process that starts knows what objects said before, and not yet what CNFs hold. To say that would take back, for a
+// moment, what is true as a rule: so of a CNF that has not been asked yet, what was said before stands.
 
-// silent says whether nothing can be said of a gateway yet.
-func (g *gateway) silent() bool {
+// silent says whether nothing can be said of a CNF yet.
+func (g *cnf) silent() bool {
 	return g.unasked && !g.blind && g.Writable() && g.loop.Revision == 0 && g.loop.Trouble == "" && !g.loop.Stale
 }
 
 // said is what an object says of a pod that has not been asked yet, and why it lacks the object. It is false where the
 // object says nothing that may stand: it has changed since, or the pod is another.
-func (g *gateway) said(o Object, pod *v1alpha1.PodStatus) (v1alpha1.PodStatus, string, bool) {
+func (g *cnf) said(o Object, pod *v1alpha1.PodStatus) (v1alpha1.PodStatus, string, bool) {
 	none := v1alpha1.PodStatus{}
 	if !g.silent() || observed(o) != o.GetGeneration() {
 		return none, "", false

@@ -12,18 +12,18 @@ import (
 	"github.com/netloom/netloom/pkg/status"
 )
 
-// restarted judges the rule as a process does that has asked no gateway yet, but for some.
+// restarted judges the rule as a process does that has asked no CNF yet, but for some.
 func (p *place) restarted(asked ...string) *v1alpha1.SdewanStatus {
 	p.Helper()
-	loops := map[intent.GatewayID]status.Loop{}
-	known := map[intent.GatewayID]bool{}
+	loops := map[intent.CNFID]status.Loop{}
+	known := map[intent.CNFID]bool{}
 	for _, name := range asked {
-		id := intent.GatewayID("site/" + name)
+		id := intent.CNFID("site/" + name)
 		loops[id], known[id] = p.loops[id], true
 	}
 	v, ok := status.NewWorld(status.Facts{
 		Snapshot: p.snapshot, Loops: loops, Problems: p.problems, Now: later,
-		Unasked: func(id intent.GatewayID) bool { return !known[id] },
+		Unasked: func(id intent.CNFID) bool { return !known[id] },
 	}).Of(p.rule)
 	require.True(p, ok)
 	s, ok := v.Status.(*v1alpha1.SdewanStatus)
@@ -31,7 +31,7 @@ func (p *place) restarted(asked ...string) *v1alpha1.SdewanStatus {
 	return s
 }
 
-func TestWhatWasSaidStandsUntilAGatewayWasAsked(t *testing.T) {
+func TestReportedStatusStandsUntilACNFWasAsked(t *testing.T) {
 	p := newPlace(t, "a", "b")
 	before := *p.write()
 	require.Equal(t, v1alpha1.InSync, before.State)
@@ -46,16 +46,16 @@ func TestWhatWasSaidStandsUntilAGatewayWasAsked(t *testing.T) {
 	require.Equal(t, status.ReasonNotAccepted, ready(p.restarted()).Reason, "what is known of the object itself is told")
 	p.problems = nil
 
-	p.change(func(b *intent.Builder) { b.SetUnknown(intent.AreaEdges) })
+	p.change(func(b *intent.Builder) { b.SetUnknown(intent.AreaDevices) })
 	require.Equal(t, v1alpha1.Applying, p.restarted().State, "nothing is written now")
 }
 
 func TestWhatWasSaidOfAnotherPodOrGenerationDoesNotStand(t *testing.T) {
 	for name, change := range map[string]func(*place){
 		"edited":          func(p *place) { p.edit(); p.translate() },
-		"other address":   func(p *place) { p.gatewayIs("b", func(g *intent.Gateway) { g.Addr = netip.MustParseAddr("10.9.9.9") }) },
-		"further replica": func(p *place) { p.change(func(b *intent.Builder) { b.PutGateway(gateway("c", 2)) }) },
-		"not ready":       func(p *place) { p.gatewayIs("b", func(g *intent.Gateway) { g.Ready = false }) },
+		"other address":   func(p *place) { p.cnfIs("b", func(g *intent.CNF) { g.Addr = netip.MustParseAddr("10.9.9.9") }) },
+		"further replica": func(p *place) { p.change(func(b *intent.Builder) { b.PutCNF(cnf("c", 2)) }) },
+		"not ready":       func(p *place) { p.cnfIs("b", func(g *intent.CNF) { g.Ready = false }) },
 		"said nothing":    func(p *place) { p.rule.Status = v1alpha1.SdewanStatus{} },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -67,7 +67,7 @@ func TestWhatWasSaidOfAnotherPodOrGenerationDoesNotStand(t *testing.T) {
 	}
 }
 
-func TestARefusalStandsUntilTheGatewayWasAsked(t *testing.T) {
+func TestARefusalStandsUntilTheCNFWasAsked(t *testing.T) {
 	p := newPlace(t, "a", "b")
 	p.loops["site/b"] = status.Loop{Revision: p.snapshot.Revision(), Skips: []backends.Skip{
 		{Intent: "site/cnf/Mwan3Rule/site/web", Reason: "no such policy"},

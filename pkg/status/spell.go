@@ -98,7 +98,7 @@ func (w *World) hubSite(o Object, had *v1alpha1.CNFHubSiteStatus, s *standing) *
 }
 
 // translations lists the NATs among intents.
-func translations(of []*intent.EdgeIntent) []*intent.Translation {
+func translations(of []*intent.DeviceIntent) []*intent.Translation {
 	var out []*intent.Translation
 	for _, e := range of {
 		switch n := e.Spec.(type) {

@@ -25,21 +25,21 @@ type place struct {
 	*testing.T
 	rule     *v1alpha1.Mwan3Rule
 	snapshot *intent.Snapshot
-	loops    map[intent.GatewayID]status.Loop
+	loops    map[intent.CNFID]status.Loop
 	problems []status.Problem
 	now      metav1.Time
 }
 
 func newPlace(t *testing.T, pods ...string) *place {
 	p := &place{
-		T: t, snapshot: intent.NewSnapshot(), loops: map[intent.GatewayID]status.Loop{}, now: noon,
+		T: t, snapshot: intent.NewSnapshot(), loops: map[intent.CNFID]status.Loop{}, now: noon,
 		rule: &v1alpha1.Mwan3Rule{ObjectMeta: metav1.ObjectMeta{
 			Namespace: "site", Name: "web", Generation: 1, ResourceVersion: "10",
 			Labels: map[string]string{v1alpha1.LabelPurpose: "cnf"},
 		}},
 	}
 	for i, name := range pods {
-		p.change(func(b *intent.Builder) { b.PutGateway(gateway(name, i)) })
+		p.change(func(b *intent.Builder) { b.PutCNF(cnf(name, i)) })
 	}
 	p.translate()
 	for _, name := range pods {
@@ -48,9 +48,9 @@ func newPlace(t *testing.T, pods ...string) *place {
 	return p
 }
 
-func gateway(name string, i int) *intent.Gateway {
-	return &intent.Gateway{
-		ID: intent.GatewayID("site/" + name), Origin: intent.Origin{Kind: "Pod", Namespace: "site", Name: name},
+func cnf(name string, i int) *intent.CNF {
+	return &intent.CNF{
+		ID: intent.CNFID("site/" + name), Origin: intent.Origin{Kind: "Pod", Namespace: "site", Name: name},
 		Scope: scope, Ready: true, Addr: netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)}), Group: "Deployment/cnf",
 	}
 }
@@ -61,19 +61,19 @@ func (p *place) change(f func(*intent.Builder)) {
 	p.snapshot = b.Commit()
 }
 
-// gatewayIs changes a gateway.
-func (p *place) gatewayIs(name string, change func(*intent.Gateway)) {
-	g := *p.snapshot.Gateway(intent.GatewayID("site/" + name))
+// cnfIs changes a CNF.
+func (p *place) cnfIs(name string, change func(*intent.CNF)) {
+	g := *p.snapshot.CNF(intent.CNFID("site/" + name))
 	change(&g)
-	p.change(func(b *intent.Builder) { b.PutGateway(&g) })
+	p.change(func(b *intent.Builder) { b.PutCNF(&g) })
 }
 
 // translate has the snapshot hold the rule as it is.
 func (p *place) translate() {
 	origin := intent.Origin{Kind: "Mwan3Rule", Namespace: "site", Name: "web"}
 	p.change(func(b *intent.Builder) {
-		b.PutEdgeIntent(&intent.EdgeIntent{
-			ID: intent.NewEdgeID(scope, origin, ""), Scope: scope, Origin: origin, Generation: p.rule.Generation,
+		b.PutDeviceIntent(&intent.DeviceIntent{
+			ID: intent.NewDeviceIntentID(scope, origin, ""), Scope: scope, Origin: origin, Generation: p.rule.Generation,
 			Gone: p.rule.DeletionTimestamp != nil, Spec: &intent.WANRule{},
 		})
 	})
@@ -81,7 +81,7 @@ func (p *place) translate() {
 
 // reach has the target of a pod agree with the snapshot.
 func (p *place) reach(name string) {
-	p.loops[intent.GatewayID("site/"+name)] = status.Loop{Revision: p.snapshot.Revision()}
+	p.loops[intent.CNFID("site/"+name)] = status.Loop{Revision: p.snapshot.Revision()}
 }
 
 // edit makes another generation of the rule.
@@ -163,7 +163,7 @@ func TestAChangeOfOthersIsNoneOfIts(t *testing.T) {
 	p := newPlace(t, "a")
 	other := intent.Origin{Kind: "Mwan3Rule", Namespace: "site", Name: "web2"}
 	p.change(func(b *intent.Builder) {
-		b.PutEdgeIntent(&intent.EdgeIntent{ID: intent.NewEdgeID(scope, other, ""), Scope: scope, Origin: other, Spec: &intent.WANRule{}})
+		b.PutDeviceIntent(&intent.DeviceIntent{ID: intent.NewDeviceIntentID(scope, other, ""), Scope: scope, Origin: other, Spec: &intent.WANRule{}})
 	})
 	require.Equal(t, v1alpha1.InSync, p.write().State)
 }
@@ -190,16 +190,16 @@ func TestWhyItIsNotInSync(t *testing.T) {
 		wantMessage string
 	}{
 		{"a pod is not ready", func(p *place) {
-			p.gatewayIs("b", func(g *intent.Gateway) { g.Ready = false })
+			p.cnfIs("b", func(g *intent.CNF) { g.Ready = false })
 			p.reach("a")
 		}, v1alpha1.Applying, status.ReasonNotReady, "pod b: the pod is not ready"},
 		{"a pod has no address", func(p *place) {
-			p.gatewayIs("b", func(g *intent.Gateway) { g.Addr = netip.Addr{} })
+			p.cnfIs("b", func(g *intent.CNF) { g.Addr = netip.Addr{} })
 			p.reach("a")
 		}, v1alpha1.Applying, status.ReasonNotReady, "pod b: the pod has no address"},
 		{"two CNFs have the purpose", func(p *place) {
-			p.gatewayIs("a", func(g *intent.Gateway) { g.Conflict = "two workloads" })
-			p.gatewayIs("b", func(g *intent.Gateway) { g.Conflict = "two workloads" })
+			p.cnfIs("a", func(g *intent.CNF) { g.Conflict = "two workloads" })
+			p.cnfIs("b", func(g *intent.CNF) { g.Conflict = "two workloads" })
 		}, v1alpha1.Unknown, status.ReasonConflict, "two workloads"},
 		{"a pod was never written to", func(p *place) {
 			delete(p.loops, "site/b")
@@ -219,13 +219,13 @@ func TestWhyItIsNotInSync(t *testing.T) {
 			p.problems = []status.Problem{{Of: status.Key{Kind: "Mwan3Rule", Namespace: "site", Name: "web"}, Message: "spec.proto: gre"}}
 		}, v1alpha1.Applying, status.ReasonNotAccepted, "spec.proto: gre"},
 		{"the interfaces of a pod have changed", func(p *place) {
-			p.gatewayIs("b", func(g *intent.Gateway) { g.Networks = map[string]string{"a": "net1"} })
+			p.cnfIs("b", func(g *intent.CNF) { g.Networks = map[string]string{"a": "net1"} })
 			p.reach("a")
 		}, v1alpha1.Applying, status.ReasonWriting, "pod b: not written yet"},
 		{"there is no CNF", func(p *place) {
 			p.change(func(b *intent.Builder) {
-				b.DropGateway("site/a")
-				b.DropGateway("site/b")
+				b.DropCNF("site/a")
+				b.DropCNF("site/b")
 			})
 		}, "", status.ReasonNoCNF, "no CNF has the purpose cnf in namespace site"},
 		{"it is for no CNF", func(p *place) { p.rule.Labels = nil }, "", status.ReasonNoPurpose, "the label sdewanPurpose is missing"},
@@ -259,7 +259,7 @@ func TestAMomentOutOfReachChangesNothing(t *testing.T) {
 
 func TestALeavingPodIsNotWaitedFor(t *testing.T) {
 	p := newPlace(t, "a", "b")
-	p.gatewayIs("b", func(g *intent.Gateway) { g.Leaving, g.Ready = true, false })
+	p.cnfIs("b", func(g *intent.CNF) { g.Leaving, g.Ready = true, false })
 	p.reach("a")
 	s := p.write()
 	require.Equal(t, v1alpha1.InSync, s.State)
@@ -269,7 +269,7 @@ func TestALeavingPodIsNotWaitedFor(t *testing.T) {
 func TestAnObjectGoesWhenNoPodHoldsIt(t *testing.T) {
 	p := newPlace(t, "a", "b")
 	p.write()
-	p.gatewayIs("b", func(g *intent.Gateway) { g.Ready = false })
+	p.cnfIs("b", func(g *intent.CNF) { g.Ready = false })
 	p.remove()
 	s := p.write()
 	require.Equal(t, v1alpha1.Deleting, s.State)
@@ -278,7 +278,7 @@ func TestAnObjectGoesWhenNoPodHoldsIt(t *testing.T) {
 	require.Equal(t, "waiting for pod b: the pod is not ready", p.write().Message)
 	require.Equal(t, []string{finalizer}, p.rule.Finalizers)
 
-	p.gatewayIs("b", func(g *intent.Gateway) { g.Ready = true })
+	p.cnfIs("b", func(g *intent.CNF) { g.Ready = true })
 	p.reach("a")
 	require.Equal(t, []string{finalizer}, p.rule.Finalizers, "what it holds is not known before it was read back")
 	p.write()
@@ -306,7 +306,7 @@ func TestAnObjectThatWasNeverUnderstoodGoesOnceNothingOfItIsLeft(t *testing.T) {
 	p.write()
 	p.edit()
 	p.rule.DeletionTimestamp = &later
-	p.change(func(b *intent.Builder) { b.DropEdgeIntent("site/cnf/Mwan3Rule/site/web") })
+	p.change(func(b *intent.Builder) { b.DropDeviceIntent("site/cnf/Mwan3Rule/site/web") })
 	p.write()
 	require.Equal(t, []string{finalizer}, p.rule.Finalizers)
 	p.reach("a")
@@ -317,13 +317,13 @@ func TestAnObjectThatWasNeverUnderstoodGoesOnceNothingOfItIsLeft(t *testing.T) {
 func TestEveryPartOfAnObjectHasToGo(t *testing.T) {
 	p := newPlace(t, "a")
 	p.write()
-	part := intent.EdgeID("site/cnf/Mwan3Rule/site/web/1")
+	part := intent.DeviceIntentID("site/cnf/Mwan3Rule/site/web/1")
 	p.change(func(b *intent.Builder) {
-		b.PutEdgeIntent(&intent.EdgeIntent{ID: part, Scope: scope, Spec: &intent.WANRule{}})
+		b.PutDeviceIntent(&intent.DeviceIntent{ID: part, Scope: scope, Spec: &intent.WANRule{}})
 	})
 	p.remove()
 	p.reach("a")
-	p.change(func(b *intent.Builder) { b.DropEdgeIntent(part) })
+	p.change(func(b *intent.Builder) { b.DropDeviceIntent(part) })
 	p.write()
 	require.Equal(t, []string{finalizer}, p.rule.Finalizers)
 	p.reach("a")
@@ -333,9 +333,9 @@ func TestEveryPartOfAnObjectHasToGo(t *testing.T) {
 
 func TestWithoutACNFAnObjectGoesAtOnce(t *testing.T) {
 	for name, change := range map[string]func(*place){
-		"no pod": func(p *place) { p.change(func(b *intent.Builder) { b.DropGateway("site/a") }) },
+		"no pod": func(p *place) { p.change(func(b *intent.Builder) { b.DropCNF("site/a") }) },
 		"only one that leaves": func(p *place) {
-			p.gatewayIs("a", func(g *intent.Gateway) { g.Leaving = true })
+			p.cnfIs("a", func(g *intent.CNF) { g.Leaving = true })
 		},
 		"no purpose": func(p *place) { p.rule.Labels = nil },
 	} {
@@ -358,8 +358,8 @@ func TestAnApplicationIsBehindWhileItsSetIs(t *testing.T) {
 	}}
 	origin := intent.Origin{Kind: "SdewanApplication", Namespace: "site", Name: "app"}
 	p.change(func(b *intent.Builder) {
-		b.PutEdgeIntent(&intent.EdgeIntent{
-			ID: intent.NewEdgeID(scope, origin, ""), Scope: scope, Origin: origin, Spec: &intent.Application{Sources: "pods"},
+		b.PutDeviceIntent(&intent.DeviceIntent{
+			ID: intent.NewDeviceIntentID(scope, origin, ""), Scope: scope, Origin: origin, Spec: &intent.Application{Sources: "pods"},
 		})
 	})
 	p.reach("a")

@@ -16,7 +16,7 @@ type Verdict struct {
 	Status     any      // a pointer to the status of the object's kind
 	Finalizers []string // in the order in which the object has them
 	Notes      []Note   // what to tell people once it is written
-	// Settled says that the gateways hold the object: as long as none of them stands differently, the verdict is the same.
+	// Settled says that the CNFs hold the object: as long as none of them stands differently, the verdict is the same.
 	Settled bool
 }
 
@@ -46,7 +46,7 @@ func (v *Verdict) Differs(o Object) (status, finalizers bool) {
 }
 
 // Of judges an object. It is false for an object that the snapshot does not know as it is now, and for kinds that no
-// gateway holds: there is nothing to say about them.
+// cnf holds: there is nothing to say about them.
 func (w *World) Of(o Object) (Verdict, bool) {
 	resource, had, _ := v1alpha1.ResourceOf(o)
 	kind := resource.Kind
@@ -63,7 +63,7 @@ func (w *World) Of(o Object) (Verdict, bool) {
 	switch leaving := o.GetDeletionTimestamp() != nil; {
 	case leaving && has && s.released:
 		v.Finalizers = slices.DeleteFunc(slices.Clone(v.Finalizers), func(f string) bool { return f == finalizer })
-	case !leaving && !has && len(s.gateways) > 0:
+	case !leaving && !has && len(s.cnfs) > 0:
 		v.Finalizers = append(slices.Clone(v.Finalizers), finalizer)
 	}
 	v.Status = w.spell(o, had, s)
@@ -74,11 +74,11 @@ func (w *World) Of(o Object) (Verdict, bool) {
 // standing is how an object stands, before it is put into the words of its kind.
 type standing struct {
 	scope    intent.Scope
-	intents  []*intent.EdgeIntent
-	gateways []*gateway // those that are not leaving
-	faults   []string   // why it could not be understood
-	plain    []string   // its fields that hold a secret
-	released bool       // it goes, and no gateway holds it
+	intents  []*intent.DeviceIntent
+	cnfs     []*cnf   // those that are not leaving
+	faults   []string // why it could not be understood
+	plain    []string // its fields that hold a secret
+	released bool     // it goes, and no CNF holds it
 
 	state           v1alpha1.State
 	reason, message string // of the condition Ready
@@ -102,17 +102,17 @@ func (w *World) standing(o Object, kind string) *standing {
 			return nil
 		}
 	}
-	for _, g := range w.gateways[scope] {
+	for _, g := range w.cnfs[scope] {
 		if !g.Leaving {
-			s.gateways = append(s.gateways, g)
+			s.cnfs = append(s.cnfs, g)
 		}
 	}
-	if len(s.gateways) == 0 {
+	if len(s.cnfs) == 0 {
 		s.reason, s.message, s.released = ReasonNoCNF, "no CNF has the purpose "+scope.Purpose+where(scope), leaving
 		return s.deleting(leaving)
 	}
 	origin := intent.Origin{Kind: kind, Namespace: key.Namespace, Name: key.Name}
-	w.judge(o, s, intent.NewEdgeID(scope, origin, ""), leaving)
+	w.judge(o, s, intent.NewDeviceIntentID(scope, origin, ""), leaving)
 	return s
 }
 
@@ -131,12 +131,12 @@ func where(s intent.Scope) string {
 	return " in namespace " + s.Namespace
 }
 
-// judge looks at every gateway.
-func (w *World) judge(o Object, s *standing, base intent.EdgeID, leaving bool) {
+// judge looks at every CNF.
+func (w *World) judge(o Object, s *standing, base intent.DeviceIntentID, leaving bool) {
 	had := podsOf(o)
 	var behind []v1alpha1.PodStatus
 	conflict, reason := "", ""
-	for _, g := range s.gateways {
+	for _, g := range s.cnfs {
 		p, why := w.pod(o, g, s, base, leaving)
 		if p.State == v1alpha1.InSync {
 			p.AppliedTime = w.since(had, p.Name, o)
@@ -167,8 +167,8 @@ func (w *World) judge(o Object, s *standing, base intent.EdgeID, leaving bool) {
 	}
 }
 
-// pod says how one gateway stands with an object, and why it lacks it. An object that goes is in sync where it is gone.
-func (w *World) pod(o Object, g *gateway, s *standing, base intent.EdgeID, leaving bool) (p v1alpha1.PodStatus, why string) {
+// pod says how one CNF stands with an object, and why it lacks it. An object that goes is in sync where it is gone.
+func (w *World) pod(o Object, g *cnf, s *standing, base intent.DeviceIntentID, leaving bool) (p v1alpha1.PodStatus, why string) {
 	p = v1alpha1.PodStatus{Name: g.Origin.Name}
 	if g.Origin.Namespace != o.GetNamespace() {
 		p.Name = g.Origin.Namespace + "/" + g.Origin.Name

@@ -9,16 +9,16 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// Loop is how the target of a gateway stands. The zero value is a gateway without one, or one that has agreed with nothing
+// Loop is how the target of a CNF stands. The zero value is a CNF without one, or one that has agreed with nothing
 // yet.
 type Loop struct {
 	Revision intent.Revision // the snapshot that it agreed with last
 	// Trouble says why the last round did not end well, or why there is no target although there should be one; "" if
 	// nothing is wrong.
 	Trouble string
-	// Stale says that it has been in trouble for so long that what the gateway holds is not known any more.
+	// Stale says that it has been in trouble for so long that what the CNF holds is not known any more.
 	Stale bool
-	Skips []backends.Skip // what the gateway does not take
+	Skips []backends.Skip // what the CNF does not take
 }
 
 // Problem is what could not be understood of an object.
@@ -33,27 +33,27 @@ type World struct {
 	snapshot    *intent.Snapshot
 	now         metav1.Time
 	clusterWide bool
-	gateways    map[intent.Scope][]*gateway // by ID
+	cnfs        map[intent.Scope][]*cnf // by ID
 	problems    map[Key][]string
-	intents     map[intent.Scope]map[Key][]*intent.EdgeIntent // of the scopes that were asked for
+	intents     map[intent.Scope]map[Key][]*intent.DeviceIntent // of the scopes that were asked for
 }
 
 // Facts is what a World is made of.
 type Facts struct {
 	Snapshot *intent.Snapshot // not older than any revision in Loops
-	Loops    map[intent.GatewayID]Loop
-	// Unasked says which gateways nobody has asked for anything since the process began; nil is none.
-	Unasked  func(intent.GatewayID) bool
+	Loops    map[intent.CNFID]Loop
+	// Unasked says which CNFs nobody has asked for anything since the process began; nil is none.
+	Unasked  func(intent.CNFID) bool
 	Problems []Problem
 	// Now is the time to write down, in whole seconds as the API keeps it.
 	Now metav1.Time
-	// ClusterWide has an object mean the gateways of its purpose in every namespace.
+	// ClusterWide has an object mean the CNFs of its purpose in every namespace.
 	ClusterWide bool
 }
 
-// gateway is a gateway with what it may not hold yet.
-type gateway struct {
-	*intent.Gateway
+// cnf is a CNF with what it may not hold yet.
+type cnf struct {
+	*intent.CNF
 	loop  Loop
 	all   bool // it may lack anything
 	blind bool // nothing is written, because some kind cannot be read
@@ -66,13 +66,13 @@ type gateway struct {
 // NewWorld puts facts in order.
 func NewWorld(f Facts) *World {
 	w := &World{
-		snapshot: f.Snapshot, now: f.Now, clusterWide: f.ClusterWide, gateways: map[intent.Scope][]*gateway{},
-		problems: map[Key][]string{}, intents: map[intent.Scope]map[Key][]*intent.EdgeIntent{},
+		snapshot: f.Snapshot, now: f.Now, clusterWide: f.ClusterWide, cnfs: map[intent.Scope][]*cnf{},
+		problems: map[Key][]string{}, intents: map[intent.Scope]map[Key][]*intent.DeviceIntent{},
 	}
-	for g := range f.Snapshot.Gateways() {
-		made := newGateway(g, f.Loops[g.ID], f.Snapshot)
+	for g := range f.Snapshot.CNFs() {
+		made := newCNF(g, f.Loops[g.ID], f.Snapshot)
 		made.unasked = f.Unasked != nil && f.Unasked(g.ID)
-		w.gateways[g.Scope] = append(w.gateways[g.Scope], made)
+		w.cnfs[g.Scope] = append(w.cnfs[g.Scope], made)
 	}
 	for _, p := range f.Problems {
 		w.problems[p.Of] = append(w.problems[p.Of], p.Message)
@@ -80,12 +80,12 @@ func NewWorld(f Facts) *World {
 	return w
 }
 
-func newGateway(g *intent.Gateway, loop Loop, s *intent.Snapshot) *gateway {
-	out := &gateway{Gateway: g, loop: loop, skips: map[string]string{}}
+func newCNF(g *intent.CNF, loop Loop, s *intent.Snapshot) *cnf {
+	out := &cnf{CNF: g, loop: loop, skips: map[string]string{}}
 	for _, skip := range loop.Skips {
 		out.skips[skip.Intent] = skip.Reason
 	}
-	if s.Unknown().Has(intent.AreaEdges) { // what its loop agrees with is no more than that
+	if s.Unknown().Has(intent.AreaDevices) { // what its loop agrees with is no more than that
 		out.all, out.blind = true, true
 		return out
 	}
@@ -94,22 +94,22 @@ func newGateway(g *intent.Gateway, loop Loop, s *intent.Snapshot) *gateway {
 	}
 	var known bool
 	out.behind, known = s.TouchedSince(loop.Revision)
-	out.all = !known || out.behind.Unknown || out.behind.Gateways[g.ID]
+	out.all = !known || out.behind.Unknown || out.behind.CNFs[g.ID]
 	return out
 }
 
-// lacking says whether the gateway may not hold the intents of an object as the snapshot has them.
-func (g *gateway) lacking(base intent.EdgeID, of []*intent.EdgeIntent) bool {
+// lacking says whether the CNF may not hold the intents of an object as the snapshot has them.
+func (g *cnf) lacking(base intent.DeviceIntentID, of []*intent.DeviceIntent) bool {
 	if g.all {
 		return true
 	}
 	for _, e := range of {
 		app, ok := e.Spec.(*intent.Application)
-		if g.behind.Edges[e.ID] || ok && g.behind.Sets[app.Sources] {
+		if g.behind.DeviceIntents[e.ID] || ok && g.behind.Sets[app.Sources] {
 			return true
 		}
 	}
-	for id := range g.behind.Edges { // what was there and is not any more
+	for id := range g.behind.DeviceIntents { // what was there and is not any more
 		if id == base || strings.HasPrefix(string(id), string(base)+"/") {
 			return true
 		}
@@ -117,8 +117,8 @@ func (g *gateway) lacking(base intent.EdgeID, of []*intent.EdgeIntent) bool {
 	return false
 }
 
-// refused is the reason why the gateway does not take one of the intents of an object; "" when it takes all.
-func (g *gateway) refused(of []*intent.EdgeIntent) string {
+// refused is the reason why the CNF does not take one of the intents of an object; "" when it takes all.
+func (g *cnf) refused(of []*intent.DeviceIntent) string {
 	for _, e := range of {
 		if reason, ok := g.skips[string(e.ID)]; ok {
 			return reason
@@ -133,11 +133,11 @@ func (w *World) scope(o Object) (intent.Scope, bool) {
 }
 
 // intentsOf lists the intents of an object, by ID.
-func (w *World) intentsOf(scope intent.Scope, key Key) []*intent.EdgeIntent {
+func (w *World) intentsOf(scope intent.Scope, key Key) []*intent.DeviceIntent {
 	of, ok := w.intents[scope]
 	if !ok {
-		of = map[Key][]*intent.EdgeIntent{}
-		for e := range w.snapshot.EdgeIntentsOf(scope) {
+		of = map[Key][]*intent.DeviceIntent{}
+		for e := range w.snapshot.DeviceIntentsOf(scope) {
 			if e.Unknown {
 				continue // it says nothing but that there may be more
 			}

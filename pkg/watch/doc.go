@@ -22,7 +22,7 @@
 //
 // SD-WAN resources keep their spec, status and metadata, but for who wrote which field. From an API they are read through
 // the dynamic client, from directories in any case. Manifests of the older group sdewan.akraino.org are read as those of
-// the newer. Of pods that are gateways, which the label sdewanPurpose says, more is kept than of others: networks,
+// the newer. Of pods that are CNFs, which the label sdewanPurpose says, more is kept than of others: networks,
 // readiness, restarts, controller and whether they are going.
 //
 // # Secrets

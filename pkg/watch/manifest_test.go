@@ -350,8 +350,8 @@ func FuzzParseManifest(f *testing.F) {
 		service("web", "  type: NodePort\n  clusterIPs: [10.96.0.1, 'fd00::1']\n  ports: [{port: 80, nodePort: 1}]\n  sessionAffinity: ClientIP\n"),
 		slice("web-1", "addressType: IPv4\nports: [{port: 80}]\nendpoints: [{addresses: [10.0.0.1], hints: {forZones: [{name: a}]}}]\n"),
 		endpoints("web", "subsets: [{addresses: [{ip: 10.0.0.1}], ports: [{port: 80}]}]\n"),
-		edge("Mwan3Policy", "p", "{members: [{network: a, metric: 1, weight: 1}]}"),
-		strings.Replace(edge("IpsecSite", "a", site("authentication_method: psk, pre_shared_key: k")), "batch.", "", 1),
+		sdwan("Mwan3Policy", "p", "{members: [{network: a, metric: 1, weight: 1}]}"),
+		strings.Replace(sdwan("IpsecSite", "a", site("authentication_method: psk, pre_shared_key: k")), "batch.", "", 1),
 		"kind: Secret\napiVersion: v1\nmetadata: {name: a}\ndata: {a: YQ==}\nstringData: {b: c}\n",
 	} {
 		f.Add([]byte(seed))

@@ -29,8 +29,8 @@ func listKinds() map[schema.GroupVersionResource]string {
 
 func notFound(r schema.GroupResource) error { return apierrors.NewNotFound(r, "") }
 
-// edgeObject is an object of an SD-WAN kind as an API delivers it.
-func edgeObject(kind Kind, name, revision string, spec map[string]any) *unstructured.Unstructured {
+// sdwanObject is an object of an SD-WAN kind as an API delivers it.
+func sdwanObject(kind Kind, name, revision string, spec map[string]any) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "batch.sdewan.akraino.org/v1alpha1", "kind": kind,
 		"metadata": map[string]any{
@@ -48,16 +48,16 @@ func edgeObject(kind Kind, name, revision string, spec map[string]any) *unstruct
 }
 
 func zone(name, revision string) *unstructured.Unstructured {
-	return edgeObject(KindFirewallZone, name, revision, map[string]any{"network": []any{"net1"}})
+	return sdwanObject(KindFirewallZone, name, revision, map[string]any{"network": []any{"net1"}})
 }
 
 func TestSDWANResourcesOfACluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var all []*unstructured.Unstructured
 		for _, kind := range SDWANKinds() {
-			all = append(all, edgeObject(kind, "lan", "1", map[string]any{}))
+			all = append(all, sdwanObject(kind, "lan", "1", map[string]any{}))
 		}
-		client := edgeClient(t, all...)
+		client := sdwanClient(t, all...)
 		k := NewKubernetes(kubefake.NewClientset(), Options{SDWAN: client}, quiet())
 		running(t, k)
 		synctest.Wait()
@@ -120,7 +120,7 @@ func TestUpdatesOfSDWANResourcesThatMatter(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				client := edgeClient(t, zone("lan", "1"))
+				client := sdwanClient(t, zone("lan", "1"))
 				k := NewKubernetes(kubefake.NewClientset(), Options{SDWAN: client}, quiet())
 				running(t, k)
 				synctest.Wait()
@@ -142,8 +142,8 @@ func TestUpdatesOfSDWANResourcesThatMatter(t *testing.T) {
 // TestObjectThatDoesNotGoIntoItsType costs nothing but itself: what was known of it stays.
 func TestObjectThatDoesNotGoIntoItsType(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		good, bad := zone("lan", "1"), edgeObject(KindFirewallZone, "wan", "1", map[string]any{"network": int64(7)})
-		client := edgeClient(t, good, bad)
+		good, bad := zone("lan", "1"), sdwanObject(KindFirewallZone, "wan", "1", map[string]any{"network": int64(7)})
+		client := sdwanClient(t, good, bad)
 		all := client.Resource(v1alpha1.GroupVersion.WithResource("firewallzones")).Namespace("shop")
 		k := NewKubernetes(kubefake.NewClientset(), Options{SDWAN: client}, quiet())
 		running(t, k)

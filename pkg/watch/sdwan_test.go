@@ -14,8 +14,8 @@ import (
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 )
 
-// edge is a document that declares an SD-WAN resource of the namespace shop.
-func edge(kind, name, spec string) string {
+// sdwan is a document that declares an SD-WAN resource of the namespace shop.
+func sdwan(kind, name, spec string) string {
 	return "---\napiVersion: batch.sdewan.akraino.org/v1alpha1\nkind: " + kind +
 		"\nmetadata: {name: " + name + ", namespace: shop, labels: {sdewanPurpose: cnf1}}\nspec: " + spec + "\n"
 }
@@ -51,51 +51,51 @@ func TestFaultySDWANResources(t *testing.T) {
 	const at = "a.yaml: document 1: "
 	for _, tc := range []struct{ name, content, want string }{
 		{
-			"a field that the kind does not have", edge("FirewallZone", "lan", "{network: [net1], extra_dest: x}"),
+			"a field that the kind does not have", sdwan("FirewallZone", "lan", "{network: [net1], extra_dest: x}"),
 			"FirewallZone shop/lan: spec.extra_dest: unknown field",
 		},
 		{
-			"a value of the wrong type", edge("FirewallRule", "r", "{dest_port: 80}"),
+			"a value of the wrong type", sdwan("FirewallRule", "r", "{dest_port: 80}"),
 			"FirewallRule shop/r: spec.dest_port: expected a string, found 80",
 		},
 		{
-			"a field that is missing", edge("Mwan3Rule", "r", "{policy: p, src_ip: '', src_port: '', dest_ip: '', dest_port: '', proto: '', family: '', sticky: ''}"),
+			"a field that is missing", sdwan("Mwan3Rule", "r", "{policy: p, src_ip: '', src_port: '', dest_ip: '', dest_port: '', proto: '', family: '', sticky: ''}"),
 			"Mwan3Rule shop/r: spec.timeout: Required value",
 		},
 		{
-			"no spec", strings.TrimSuffix(edge("Mwan3Policy", "p", "x"), "spec: x\n"),
+			"no spec", strings.TrimSuffix(sdwan("Mwan3Policy", "p", "x"), "spec: x\n"),
 			"Mwan3Policy shop/p: spec: Required value",
 		},
 		{
-			"a word that is not known", edge("FirewallRule", "r", "{target: DENY}"),
+			"a word that is not known", sdwan("FirewallRule", "r", "{target: DENY}"),
 			`FirewallRule shop/r: spec.target: Unsupported value: "DENY": supported values: "", "ACCEPT", "REJECT", "DROP", "MARK", "NOTRACK"`,
 		},
 		{
-			"an address that is none", edge("FirewallRule", "r", "{src_ip: 10.0.0.256}"),
+			"an address that is none", sdwan("FirewallRule", "r", "{src_ip: 10.0.0.256}"),
 			`FirewallRule shop/r: spec.src_ip: Invalid value: "10.0.0.256": must be an IPv4 address such as 10.0.0.1, or a prefix such as 10.0.0.0/24`,
 		},
 		{
-			"what one field demands of another", edge("FirewallSNAT", "s", "{dest: wan}"),
+			"what one field demands of another", sdwan("FirewallSNAT", "s", "{dest: wan}"),
 			"FirewallSNAT shop/s: spec.src_dip: Required value: SNAT needs src_dip, the source address that packets get",
 		},
 		{
-			"a number out of range", edge("Mwan3Policy", "p", "{members: [{network: a, metric: 0, weight: 1}]}"),
+			"a number out of range", sdwan("Mwan3Policy", "p", "{members: [{network: a, metric: 0, weight: 1}]}"),
 			"Mwan3Policy shop/p: spec.members[0].metric: Invalid value: 0: should be greater than or equal to 1",
 		},
 		{
-			"a network twice", edge("Mwan3Policy", "p", "{members: [{network: a, metric: 1, weight: 1}, {network: a, metric: 1, weight: 1}]}"),
+			"a network twice", sdwan("Mwan3Policy", "p", "{members: [{network: a, metric: 1, weight: 1}, {network: a, metric: 1, weight: 1}]}"),
 			`Mwan3Policy shop/p: spec.members[1]: Duplicate value: {"network":"a"}`,
 		},
 		{
-			"a name that no object can have", edge("FirewallZone", "Lan_1", "{network: [net1]}"),
+			"a name that no object can have", sdwan("FirewallZone", "Lan_1", "{network: [net1]}"),
 			"metadata.name: Invalid value",
 		},
 		{
-			"a kind that the group does not have", edge("FirewallRoute", "r", "{}"),
+			"a kind that the group does not have", sdwan("FirewallRoute", "r", "{}"),
 			`kind: no matches for kind "FirewallRoute" in version "batch.sdewan.akraino.org/v1alpha1"`,
 		},
 		{
-			"a version that the group does not have", strings.Replace(edge("FirewallZone", "lan", "{network: [net1]}"), "v1alpha1", "v1", 1),
+			"a version that the group does not have", strings.Replace(sdwan("FirewallZone", "lan", "{network: [net1]}"), "v1alpha1", "v1", 1),
 			`kind: no matches for kind "FirewallZone" in version "batch.sdewan.akraino.org/v1"`,
 		},
 		{
@@ -114,10 +114,10 @@ func TestFaultySDWANResources(t *testing.T) {
 
 func TestFaultyResourceKeepsItsLastVersion(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir, "a.yaml", edge("FirewallRule", "r", "{target: DROP}"))
+	write(t, dir, "a.yaml", sdwan("FirewallRule", "r", "{target: DROP}"))
 	d, err := LoadDirectory(dir, Options{}, quiet())
 	require.NoError(t, err)
-	write(t, dir, "a.yaml", edge("FirewallRule", "r", "{target: DENY}"))
+	write(t, dir, "a.yaml", sdwan("FirewallRule", "r", "{target: DENY}"))
 	require.NoError(t, d.ReadOnce())
 	require.Len(t, d.Problems(), 1)
 	o, ok := d.Get(Ref{Kind: KindFirewallRule, Namespace: "shop", Name: "r"})
@@ -160,9 +160,9 @@ func TestOlderGroup(t *testing.T) {
 }
 
 func TestSDWANResourcesAreExported(t *testing.T) {
-	content := edge("FirewallZone", "lan", "{network: [net1]}") +
-		edge("IpsecSite", "branch", site("authentication_method: psk, pre_shared_key: hunter2")) +
-		edge("IpsecSite", "office", site("authentication_method: pubkey, local_public_cert: UA==, shared_ca: UQ==, local_private_cert: aHVudGVyMg=="))
+	content := sdwan("FirewallZone", "lan", "{network: [net1]}") +
+		sdwan("IpsecSite", "branch", site("authentication_method: psk, pre_shared_key: hunter2")) +
+		sdwan("IpsecSite", "office", site("authentication_method: pubkey, local_public_cert: UA==, shared_ca: UQ==, local_private_cert: aHVudGVyMg=="))
 	d := LoadManifest("a.yaml", []byte(content), Options{}, quiet())
 	require.Empty(t, d.Problems())
 	text, err := manifestsOf(d, d.Refs())
@@ -184,11 +184,11 @@ func TestSecretsAreNotShown(t *testing.T) {
 		return "apiVersion: v1\nkind: Secret\nmetadata: {name: branch, namespace: shop}\n" + rest + "\n"
 	}
 	for _, tc := range []struct{ name, content, want string }{
-		{"a key that is no text", edge("IpsecSite", "a", site("authentication_method: psk, pre_shared_key: [hunter2]")), "spec.pre_shared_key: expected a string"},
-		{"a key of two lines", edge("IpsecSite", "a", site(`authentication_method: psk, pre_shared_key: "hunter2\n"`)), "spec.pre_shared_key: Invalid value: must be one line without quotation marks"},
-		{"a key where its Secret is named", edge("IpsecSite", "a", site("authentication_method: psk, pre_shared_key_secret: hunter2")), "spec.pre_shared_key_secret: expected a mapping"},
-		{"a key as the name of a Secret", edge("IpsecSite", "a", site("authentication_method: psk, pre_shared_key_secret: {name: hunter2!}")), "spec.pre_shared_key_secret.name: Invalid value: should match"},
-		{"a private key that is none", edge("IpsecHost", "a", site("authentication_method: psk, local_private_cert: 'hunter2!'")), "spec.connections[0].local_subnet: unknown field"},
+		{"a key that is no text", sdwan("IpsecSite", "a", site("authentication_method: psk, pre_shared_key: [hunter2]")), "spec.pre_shared_key: expected a string"},
+		{"a key of two lines", sdwan("IpsecSite", "a", site(`authentication_method: psk, pre_shared_key: "hunter2\n"`)), "spec.pre_shared_key: Invalid value: must be one line without quotation marks"},
+		{"a key where its Secret is named", sdwan("IpsecSite", "a", site("authentication_method: psk, pre_shared_key_secret: hunter2")), "spec.pre_shared_key_secret: expected a mapping"},
+		{"a key as the name of a Secret", sdwan("IpsecSite", "a", site("authentication_method: psk, pre_shared_key_secret: {name: hunter2!}")), "spec.pre_shared_key_secret.name: Invalid value: should match"},
+		{"a private key that is none", sdwan("IpsecHost", "a", site("authentication_method: psk, local_private_cert: 'hunter2!'")), "spec.connections[0].local_subnet: unknown field"},
 		{"text where base64 is due", secret("data: {psk: 'hunter2!'}"), "data[psk]: expected text in base64"},
 		{"a number for text", secret("stringData: {psk: {hunter2: 1}}"), "stringData[psk]: expected a string"},
 		{"a list for a mapping", secret("stringData: [hunter2]"), "stringData: expected a mapping"},

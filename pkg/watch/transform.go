@@ -58,7 +58,7 @@ func trimPod(p *corev1.Pod) {
 		Status: corev1.PodStatus{Phase: p.Status.Phase, PodIP: p.Status.PodIP, PodIPs: p.Status.PodIPs},
 	}
 	if _, ok := p.Labels[v1alpha1.LabelPurpose]; ok {
-		keepGateway(p, &was)
+		keepCNF(p, &was)
 	}
 }
 

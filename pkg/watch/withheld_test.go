@@ -17,8 +17,8 @@ import (
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 )
 
-// edgeClient is an API that has the SD-WAN kinds and these objects of them.
-func edgeClient(t *testing.T, objects ...*unstructured.Unstructured) *fake.FakeDynamicClient {
+// sdwanClient is an API that has the SD-WAN kinds and these objects of them.
+func sdwanClient(t *testing.T, objects ...*unstructured.Unstructured) *fake.FakeDynamicClient {
 	t.Helper()
 	plurals := map[string]string{}
 	for _, r := range v1alpha1.Resources() {
@@ -72,7 +72,7 @@ func TestWithheldKinds(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				client, sdwan := kubefake.NewClientset(clusterService("1"), clusterSlice("1", "10.0.0.1")), edgeClient(t, zone("lan", "1"))
+				client, sdwan := kubefake.NewClientset(clusterService("1"), clusterSlice("1", "10.0.0.1")), sdwanClient(t, zone("lan", "1"))
 				knowing(client)
 				no := &refusal{}
 				no.set(tc.err)
@@ -124,7 +124,7 @@ func TestWithheldUntilAllIsTold(t *testing.T) {
 // TestRightLostLaterWithholdsNothing keeps what was read once.
 func TestRightLostLaterWithholdsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sdwan := edgeClient(t, zone("lan", "1"))
+		sdwan := sdwanClient(t, zone("lan", "1"))
 		k := NewKubernetes(kubefake.NewClientset(), Options{SDWAN: sdwan}, quiet())
 		running(t, k)
 		synctest.Wait()

@@ -13,18 +13,18 @@ const maxProblems = 100
 
 // Overview is a state at a glance.
 type Overview struct {
-	Cluster      string          `json:"cluster,omitempty"`
-	Revision     intent.Revision `json:"revision"`
-	Number       uint64          `json:"number"`
-	At           time.Time       `json:"at"` // when the snapshot was made
-	Pods         int             `json:"pods"`
-	Policies     int             `json:"policies"`
-	Sets         int             `json:"sets"`
-	Services     int             `json:"services"`
-	Problems     []query.Problem `json:"problems"`
-	MoreProblems int             `json:"moreProblems,omitempty"`
-	Gateways     int             `json:"gateways,omitempty"`
-	Edges        int             `json:"edgeIntents,omitempty"`
+	Cluster       string          `json:"cluster,omitempty"`
+	Revision      intent.Revision `json:"revision"`
+	Number        uint64          `json:"number"`
+	At            time.Time       `json:"at"` // when the snapshot was made
+	Pods          int             `json:"pods"`
+	Policies      int             `json:"policies"`
+	Sets          int             `json:"sets"`
+	Services      int             `json:"services"`
+	Problems      []query.Problem `json:"problems"`
+	MoreProblems  int             `json:"moreProblems,omitempty"`
+	CNFs          int             `json:"cnfs,omitempty"`
+	DeviceIntents int             `json:"deviceIntents,omitempty"`
 	// Unknown says of what nothing is known because it cannot be read.
 	Unknown []string `json:"unknown,omitempty"`
 }
@@ -36,11 +36,11 @@ func (h *Handler) overview(_ *http.Request, b *board) (any, error) {
 		Policies: len(s.Objects.Policies), Sets: s.Snapshot.SetCount(), Services: len(s.Objects.Services),
 		Problems: []query.Problem{}, Unknown: query.Unknown(s.Snapshot),
 	}
-	for range s.Snapshot.Gateways() {
-		out.Gateways++
+	for range s.Snapshot.CNFs() {
+		out.CNFs++
 	}
-	for range s.Snapshot.EdgeIntents() {
-		out.Edges++
+	for range s.Snapshot.DeviceIntents() {
+		out.DeviceIntents++
 	}
 	shown, more := cut(s.Problems, maxProblems)
 	out.Problems, out.MoreProblems = append(out.Problems, shown...), more

@@ -49,7 +49,7 @@ type Target struct {
 	Failures uint64 `json:"failures"`
 	Drifts   uint64 `json:"drifts"`
 
-	Gateway *Gateway `json:"gateway,omitempty"` // of a target that is one
+	CNF *CNF `json:"cnf,omitempty"` // of a target that is one
 
 	// Coverage says which of the pods that policies select the target protects; nil where that is not known.
 	Coverage *Coverage `json:"coverage,omitempty"`
@@ -68,8 +68,8 @@ type Coverage struct {
 	Faults []string `json:"faults,omitempty"`
 }
 
-// Gateway is what a target is that is a replica of a network function at the edge of the cluster.
-type Gateway struct {
+// CNF is what a target is that is a CNF, a pod that runs OpenWRT.
+type CNF struct {
 	Scope   string `json:"scope"` // NAMESPACE/PURPOSE
 	Group   string `json:"group,omitempty"`
 	Node    string `json:"node,omitempty"`
@@ -79,7 +79,7 @@ type Gateway struct {
 // Health is how a target stands, in a word.
 type Health string
 
-// What Health can be. Waiting is before the first plan. NotReady is a gateway that is not to be written to now.
+// What Health can be. Waiting is before the first plan. NotReady is a CNF that is not to be written to now.
 const (
 	InStep    Health = "in sync"
 	OutOfStep Health = "out of sync"
@@ -121,7 +121,7 @@ type Op struct {
 
 // Skip is an intent that a target cannot express.
 type Skip struct {
-	Intent string `json:"intent"` // ID of a policy, a set or an edge intent
+	Intent string `json:"intent"` // ID of a policy, a set or a device intent
 	Reason string `json:"reason"`
 }
 

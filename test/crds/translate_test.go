@@ -13,7 +13,7 @@ import (
 	"github.com/netloom/netloom/translator"
 )
 
-// translated is what the translator makes of an object that no server has looked at: how many intents that gateways can be given,
+// translated is what the translator makes of an object that no server has looked at: how many intents that CNFs can be given,
 // and its problems. It is false for one that cannot even be read.
 func translated(t *testing.T, o map[string]any) (intents int, problems []string, readable bool) {
 	t.Helper()
@@ -27,7 +27,7 @@ func translated(t *testing.T, o map[string]any) (intents int, problems []string,
 	}
 	tr := translator.New(translator.Options{})
 	require.NoError(t, tr.Put(object))
-	for e := range tr.Snapshot().EdgeIntents() {
+	for e := range tr.Snapshot().DeviceIntents() {
 		if !e.Unknown {
 			intents++
 		}

@@ -206,8 +206,8 @@ func TestChartIsTheOverlay(t *testing.T) {
 	overlay := central(t)("ovn-nb: [tcp:127.0.0.1:6641]\n")
 	objects := helm(t, home, map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}}, nil)
 	require.Equal(t, rightsOf(t, overlay), rightsOf(t, objects))
-	edge := map[string]any{"sdewan": true}
-	require.Equal(t, rightsOf(t, central(t, "sdewan")("sdewan: true\n")), rightsOf(t, helm(t, home, edge, nil)))
+	sdwan := map[string]any{"sdewan": true}
+	require.Equal(t, rightsOf(t, central(t, "sdewan")("sdewan: true\n")), rightsOf(t, helm(t, home, sdwan, nil)))
 	told := map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}, "policy-status": true, "policy-events": true}
 	require.Equal(t, rightsOf(t, central(t, "feedback")("ovn-nb: [tcp:127.0.0.1:6641]\n")), rightsOf(t, helm(t, home, told, nil)))
 
@@ -266,23 +266,23 @@ func TestChartRefuses(t *testing.T) {
 		values map[string]any
 		want   string
 	}{
-		"no database":                {nil, "ovn-nb"},
-		"a setting misspelt":         {map[string]any{"config": map[string]any{"ovn-nb": "tcp:127.0.0.1:6641", "onwer": "x"}}, "onwer"},
-		"two that write":             {map[string]any{"config": nb, "leaderElection": false}, "replicas: expected 1 without leaderElection"},
-		"a value misspelt":           {map[string]any{"config": nb, "imagee": map[string]any{}}, "imagee"},
-		"a truth that is none":       {map[string]any{"config": nb, "dashboard": map[string]any{"enabled": "perhaps"}}, "enabled"},
-		"reviews in zones":           {map[string]any{"config": nb, "mode": "zone", "webhook": admitting("daemon", nil)["webhook"]}, "webhook.mode: expected own"},
-		"what the chart decides":     {map[string]any{"config": map[string]any{"ovn-nb": "tcp:127.0.0.1:6641", "kubeconfig": "x"}}, "kubeconfig"},
-		"network functions in zones": {with("zone", "sdewan", "true"), "config.sdewan: expected false with mode zone"},
-		"events in zones":            {with("zone", "policy-events", "true"), "config.policy-events: expected false with mode zone"},
-		"the web page in zones":      {with("zone", "ui-listen", ":8081"), "config.ui-listen: expected nothing with mode zone"},
-		"a leader in zones":          {with("zone", "leader-elect", "true"), "leader-elect"},
-		"tokens in clear":            {with("central", "listen-auth", "kubernetes"), "config.listen-auth: kubernetes needs listen-tls"},
-		"tokens in clear, in zones":  {with("zone", "listen-auth", "kubernetes", "listen-tls", "none"), "config.listen-auth: kubernetes needs listen-tls"},
-		"no certificate":             {with("central", "listen-tls", "files"), "config.listen-cert: expected a file"},
-		"no key":                     {with("central", "listen-tls", "files", "listen-cert", "/etc/netloom/tls/a"), "config.listen-key: expected a file"},
-		"a certificate for nothing":  {with("central", "listen-tls", "self", "listen-cert", "/etc/netloom/tls/a"), "config.listen-cert: expected nothing"},
-		"no Secret":                  {with("zone", "listen-tls", "files", "listen-cert", "/etc/netloom/listen/tls.crt", "listen-key", "/etc/netloom/listen/tls.key"), "listenTLSSecret: expected the Secret with listen-cert"},
+		"no database":               {nil, "ovn-nb"},
+		"a setting misspelt":        {map[string]any{"config": map[string]any{"ovn-nb": "tcp:127.0.0.1:6641", "onwer": "x"}}, "onwer"},
+		"two that write":            {map[string]any{"config": nb, "leaderElection": false}, "replicas: expected 1 without leaderElection"},
+		"a value misspelt":          {map[string]any{"config": nb, "imagee": map[string]any{}}, "imagee"},
+		"a truth that is none":      {map[string]any{"config": nb, "dashboard": map[string]any{"enabled": "perhaps"}}, "enabled"},
+		"reviews in zones":          {map[string]any{"config": nb, "mode": "zone", "webhook": admitting("daemon", nil)["webhook"]}, "webhook.mode: expected own"},
+		"what the chart decides":    {map[string]any{"config": map[string]any{"ovn-nb": "tcp:127.0.0.1:6641", "kubeconfig": "x"}}, "kubeconfig"},
+		"CNFs in zones":             {with("zone", "sdewan", "true"), "config.sdewan: expected false with mode zone"},
+		"events in zones":           {with("zone", "policy-events", "true"), "config.policy-events: expected false with mode zone"},
+		"the web page in zones":     {with("zone", "ui-listen", ":8081"), "config.ui-listen: expected nothing with mode zone"},
+		"a leader in zones":         {with("zone", "leader-elect", "true"), "leader-elect"},
+		"tokens in clear":           {with("central", "listen-auth", "kubernetes"), "config.listen-auth: kubernetes needs listen-tls"},
+		"tokens in clear, in zones": {with("zone", "listen-auth", "kubernetes", "listen-tls", "none"), "config.listen-auth: kubernetes needs listen-tls"},
+		"no certificate":            {with("central", "listen-tls", "files"), "config.listen-cert: expected a file"},
+		"no key":                    {with("central", "listen-tls", "files", "listen-cert", "/etc/netloom/tls/a"), "config.listen-key: expected a file"},
+		"a certificate for nothing": {with("central", "listen-tls", "self", "listen-cert", "/etc/netloom/tls/a"), "config.listen-cert: expected nothing"},
+		"no Secret":                 {with("zone", "listen-tls", "files", "listen-cert", "/etc/netloom/listen/tls.crt", "listen-key", "/etc/netloom/listen/tls.key"), "listenTLSSecret: expected the Secret with listen-cert"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := deployment.Helm(chart, "netloom", "chart", tc.values)

@@ -27,7 +27,7 @@ func auditedRights(t *testing.T) []right {
 	require.NotNil(t, metrics)
 	return slices.Concat(
 		rightsOf(t, central(t)(settings)),                                   // by TestRights
-		edgeRights(t, func(right) bool { return true }),                     // by TestEdge
+		sdwanRights(t, func(right) bool { return true }),                    // by TestSDWAN
 		rightsOfRole(t, central(t, "feedback")(settings), feedbackRole),     // by TestPolicyStatus
 		rightsOfRole(t, central(t, "webhook")(settings), "netloom-webhook"), // by TestWebhookRights
 		rightsOf(t, []*unstructured.Unstructured{metrics}),                  // by TestSecureMetrics

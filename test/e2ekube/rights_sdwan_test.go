@@ -45,8 +45,8 @@ const furtherKinds = `
   connections: [{name: desk, conn_type: tunnel, mode: start, local_sourceip: "%config", remote_subnet: 192.168.77.0/24, crypto_proposal: [strong]}]}}
 `
 
-// edgeRights are those of the roles for SD-WAN that match.
-func edgeRights(t *testing.T, match func(right) bool) []right {
+// sdwanRights are those of the roles for SD-WAN that match.
+func sdwanRights(t *testing.T, match func(right) bool) []right {
 	t.Helper()
 	rights := slices.DeleteFunc(rightsOf(t, central(t, "sdewan")("sdewan: true\n")), func(r right) bool {
 		return r.role != "netloom-sdewan" && r.role != "netloom-sdewan-secrets" || !match(r)
@@ -68,19 +68,19 @@ func exactly(group, resource, verb string) func(right) bool {
 	return func(r right) bool { return r.group == group && r.resource == resource && r.verb == verb }
 }
 
-// edgeRights holds that each right of the roles for SD-WAN is used, on each kind, and that each is felt when it is missing:
+// sdwanRights holds that each right of the roles for SD-WAN is used, on each kind, and that each is felt when it is missing:
 // netloom asks in vain, says what it cannot do, deletes nothing, and goes on by itself. As no kind waits for another, the same
 // right is taken for all kinds at once, and missed for each of them.
-func (w *world) edgeRights() {
+func (w *world) sdwanRights() {
 	t := w.t
 	t.Helper()
 	w.eachKind()
-	all := edgeRights(t, func(right) bool { return true })
-	changing := edgeRights(t, like("get", "")) // one for each kind
+	all := sdwanRights(t, func(right) bool { return true })
+	changing := sdwanRights(t, like("get", "")) // one for each kind
 	require.Len(t, changing, 18)
 
 	t.Log("watching")
-	watch := slices.Concat(edgeRights(t, like("watch", "")), edgeRights(t, exactly(v1alpha1.Group, "cnfstatuses", "watch")))
+	watch := slices.Concat(sdwanRights(t, like("watch", "")), sdwanRights(t, exactly(v1alpha1.Group, "cnfstatuses", "watch")))
 	giveBack := w.take(watch...)
 	w.restart()
 	w.awaitMissed(watch...)
@@ -96,32 +96,32 @@ func (w *world) edgeRights() {
 	w.awaitReadiness("ok\n")
 
 	require.Empty(t, w.unused(slices.DeleteFunc(slices.Clone(all), exactly("", "events", "patch"))), "nobody uses them")
-	w.sameTwice(func() bool { return w.used(edgeRights(t, exactly("", "events", "patch"))[0]) })
+	w.sameTwice(func() bool { return w.used(sdwanRights(t, exactly("", "events", "patch"))[0]) })
 	for _, q := range w.kube.Audit(account) {
 		require.False(t, q.Resource == "secrets" && (q.Verb != "get" || q.Name == ""), "Secrets by their names only: %+v", q)
 	}
 	finalizers := w.finalizers()
 
 	t.Log("listing")
-	list := slices.Concat(edgeRights(t, like("list", "")), edgeRights(t, exactly(v1alpha1.Group, "cnfstatuses", "list")))
-	w.without(list, w.restart, "cannot be read, so that settings of gateways stay as they are")
+	list := slices.Concat(sdwanRights(t, like("list", "")), sdwanRights(t, exactly(v1alpha1.Group, "cnfstatuses", "list")))
+	w.without(list, w.restart, "cannot be read, so that settings of CNFs stay as they are")
 	require.Equal(t, finalizers, w.finalizers(), "nothing was let go")
 
 	t.Log("writing finalizers")
-	w.without(edgeRights(t, like("patch", "")), w.takeFinalizers, "degraded: when it last tried, netloom was not allowed to patch firewallrules: ")
+	w.without(sdwanRights(t, like("patch", "")), w.takeFinalizers, "degraded: when it last tried, netloom was not allowed to patch firewallrules: ")
 	ovnlab.Eventually(t, patience, "the finalizers are back", func() bool { return slices.Equal(finalizers, w.finalizers()) })
 
 	t.Log("writing statuses")
-	status := slices.Concat(edgeRights(t, like("patch", "status")), edgeRights(t, exactly(v1alpha1.Group, "cnfstatuses/status", "patch")))
+	status := slices.Concat(sdwanRights(t, like("patch", "status")), sdwanRights(t, exactly(v1alpha1.Group, "cnfstatuses/status", "patch")))
 	w.without(status, w.bounce, "degraded: when it last tried, netloom was not allowed to patch firewallrules/status: ")
 
 	t.Log("reading Secrets and reports, and making Events")
-	w.without(slices.Concat(edgeRights(t, exactly("", "secrets", "get")), edgeRights(t, exactly("", "events", "create")),
-		edgeRights(t, exactly(v1alpha1.Group, "cnfstatuses", "get"))), w.restartAnew, "degraded: when it last tried, netloom was not allowed to get secrets in edge: ")
+	w.without(slices.Concat(sdwanRights(t, exactly("", "secrets", "get")), sdwanRights(t, exactly("", "events", "create")),
+		sdwanRights(t, exactly(v1alpha1.Group, "cnfstatuses", "get"))), w.restartAnew, "degraded: when it last tried, netloom was not allowed to get secrets in edge: ")
 	t.Log("making the report")
-	w.without(edgeRights(t, exactly(v1alpha1.Group, "cnfstatuses", "create")), w.forgetReports, "degraded: when it last tried, netloom was not allowed to create cnfstatuses: ")
+	w.without(sdwanRights(t, exactly(v1alpha1.Group, "cnfstatuses", "create")), w.forgetReports, "degraded: when it last tried, netloom was not allowed to create cnfstatuses: ")
 	t.Log("counting Events up")
-	patch := edgeRights(t, exactly("", "events", "patch"))
+	patch := sdwanRights(t, exactly("", "events", "patch"))
 	giveBack = w.take(patch...)
 	w.sameTwice(func() bool { return len(missing(w.kube, account, patch)) == 0 })
 	giveBack()
@@ -159,11 +159,11 @@ func (w *world) eachKind() {
 		w.kube.ApplyObjects([]*unstructured.Unstructured{o})
 	}
 	ovnlab.Eventually(w.t, patience, "an object of each kind has a finalizer", func() bool { return len(w.finalizers()) >= 18 })
-	ovnlab.Eventually(w.t, patience, "each kind has a status", func() bool { return len(w.unused(edgeRights(w.t, like("patch", "status")))) == 0 })
+	ovnlab.Eventually(w.t, patience, "each kind has a status", func() bool { return len(w.unused(sdwanRights(w.t, like("patch", "status")))) == 0 })
 }
 
-// edgeKinds are the resources of SD-WAN that network functions hold.
-func edgeKinds() []string {
+// sdwanKinds are the resources of SD-WAN that CNFs hold.
+func sdwanKinds() []string {
 	var all []string
 	for _, r := range v1alpha1.Resources() {
 		if r.Kind != "CNFStatus" {
@@ -188,8 +188,8 @@ func (w *world) finalizers() []string {
 
 func (w *world) eachObject(do func(plural string, o *unstructured.Unstructured)) {
 	w.t.Helper()
-	for _, plural := range edgeKinds() {
-		list, err := w.edge(plural).List(w.t.Context(), metav1.ListOptions{})
+	for _, plural := range sdwanKinds() {
+		list, err := w.sdwan(plural).List(w.t.Context(), metav1.ListOptions{})
 		require.NoError(w.t, err)
 		for i := range list.Items {
 			do(plural, &list.Items[i])
@@ -201,14 +201,14 @@ func (w *world) eachObject(do func(plural string, o *unstructured.Unstructured))
 func (w *world) merge(patch string) {
 	w.t.Helper()
 	w.eachObject(func(plural string, o *unstructured.Unstructured) {
-		_, err := w.edge(plural).Patch(w.t.Context(), o.GetName(), types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+		_, err := w.sdwan(plural).Patch(w.t.Context(), o.GetName(), types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 		require.NoError(w.t, err)
 	})
 }
 
 func (w *world) takeFinalizers() { w.merge(`{"metadata": {"finalizers": null}}`) }
 
-// bounce has the network function be for something else for a while, which changes the status of all objects.
+// bounce has the CNF be for something else for a while, which changes the status of all objects.
 func (w *world) bounce() {
 	w.t.Helper()
 	purpose := func(is string, until func(state string) bool) {
@@ -238,10 +238,10 @@ func (w *world) behindItsBack(until func() bool) {
 func (w *world) restartAnew() {
 	w.t.Helper()
 	w.restart()
-	w.kube.Apply(edgeRule("2525"))
+	w.kube.Apply(sdwanRule("2525"))
 }
 
-// forgetReports deletes what shows the reports of network functions.
+// forgetReports deletes what shows the reports of CNFs.
 func (w *world) forgetReports() {
 	w.t.Helper()
 	require.NoError(w.t, w.kube.Objects().Resource(v1alpha1.GroupVersion.WithResource("cnfstatuses")).Namespace("sdewan-system").
@@ -252,9 +252,9 @@ func (w *world) forgetReports() {
 func (w *world) sameTwice(until func() bool) {
 	w.t.Helper()
 	ovnlab.Eventually(w.t, patience, "an Event is counted up", func() bool {
-		w.kube.Apply(strings.Replace(edgeRule("25"), "src: office", "src: nowhere", 1))
+		w.kube.Apply(strings.Replace(sdwanRule("25"), "src: office", "src: nowhere", 1))
 		ovnlab.Eventually(w.t, patience, "a zone that is not there is told", func() bool { return w.ruleState() != "In Sync" })
-		w.kube.Apply(edgeRule("25"))
+		w.kube.Apply(sdwanRule("25"))
 		ovnlab.Eventually(w.t, patience, "it is in sync again", func() bool { return w.ruleState() == "In Sync" })
 		return until()
 	})

@@ -23,8 +23,8 @@ import (
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
 )
 
-// edgeNamespaces are those that SD-WAN needs besides.
-const edgeNamespaces = `
+// sdwanNamespaces are those that SD-WAN needs besides.
+const sdwanNamespaces = `
 apiVersion: v1
 kind: Namespace
 metadata: {name: edge}
@@ -35,32 +35,32 @@ metadata: {name: sdewan-system}
 ---
 `
 
-// TestEdge configures a simulated network function as the SD-WAN resources of an API server say, under the rights of the
+// TestSDWAN configures a simulated CNF as the SD-WAN resources of an API server say, under the rights of the
 // component for it: each is used, and each is missed.
-func TestEdge(t *testing.T) {
-	w, objects := newEdge(t)
+func TestSDWAN(t *testing.T) {
+	w, objects := newSDWAN(t)
 	names := w.inSync(objects)
 	require.Greater(t, len(names), 5)
 	t.Logf("%d objects are in sync", len(names))
 
 	t.Log("an object is deleted, and goes when the device does not hold it any more")
-	rule := w.edge("firewallrules")
+	rule := w.sdwan("firewallrules")
 	require.NoError(t, rule.Delete(t.Context(), "no-mail-from-desks", metav1.DeleteOptions{}))
 	ovnlab.Eventually(t, patience, "the finalizer is taken away", func() bool {
 		_, err := rule.Get(t.Context(), "no-mail-from-desks", metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})
-	w.kube.Apply(edgeRule("25"))
+	w.kube.Apply(sdwanRule("25"))
 
 	requireNothingForbidden(t, w.kube)
-	w.edgeRights()
+	w.sdwanRights()
 }
 
-// newEdge installs netloom with the component for SD-WAN, and the examples with a device behind them.
-func newEdge(t *testing.T) (*world, []*unstructured.Unstructured) {
+// newSDWAN installs netloom with the component for SD-WAN, and the examples with a device behind them.
+func newSDWAN(t *testing.T) (*world, []*unstructured.Unstructured) {
 	t.Helper()
 	w := &world{t: t, kube: startKube(t, "WatchList=false"), ovn: startOVN(t)}
-	w.kube.Apply(nodes + namespaces + edgeNamespaces)
+	w.kube.Apply(nodes + namespaces + sdwanNamespaces)
 	address := fmt.Sprintf("127.66.%d.%d", os.Getpid()>>8&0x7f, 1+os.Getpid()&0x7f) // of this test alone
 	program, err := buildOnce()
 	require.NoError(t, err)
@@ -70,14 +70,14 @@ func newEdge(t *testing.T) (*world, []*unstructured.Unstructured) {
 		"sdewan: true\nsdewan-plain-http: true\nsdewan-interval: 1s\nsdewan-status-interval: 1s\n"))
 	w.netloom = run(t, w.kube, home, "netloom")
 	w.withoutDefinitions()
-	return w, w.edgeExamples(address)
+	return w, w.sdwanExamples(address)
 }
 
 // withoutDefinitions has netloom run before the kinds of SD-WAN are known, and has them come: that is told, all else goes on,
 // and nothing of it goes.
 func (w *world) withoutDefinitions() {
 	w.t.Helper()
-	const told = "cannot be read, so that settings of gateways stay as they are"
+	const told = "cannot be read, so that settings of CNFs stay as they are"
 	w.awaitReadiness(told)
 	open := w.peopled()
 	w.kube.Apply(policies)
@@ -111,8 +111,8 @@ func (w *world) installDefinitions() {
 	})
 }
 
-// edgeExamples applies the examples for SD-WAN. Their pod gets the address of a device.
-func (w *world) edgeExamples(address string) []*unstructured.Unstructured {
+// sdwanExamples applies the examples for SD-WAN. Their pod gets the address of a device.
+func (w *world) sdwanExamples(address string) []*unstructured.Unstructured {
 	w.t.Helper()
 	files, err := fs.Glob(sdwan.Files, "*.yaml")
 	require.NoError(w.t, err)
@@ -152,7 +152,7 @@ func (w *world) inSync(objects []*unstructured.Unstructured) []string {
 			if plural == "cnfstatuss" {
 				continue
 			}
-			got, err := w.edge(plural).Get(w.t.Context(), o.GetName(), metav1.GetOptions{})
+			got, err := w.sdwan(plural).Get(w.t.Context(), o.GetName(), metav1.GetOptions{})
 			require.NoError(w.t, err)
 			if state, _, _ := unstructured.NestedString(got.Object, "status", "state"); state != "In Sync" {
 				missing = fmt.Sprintf("%s %s: %v", o.GetKind(), o.GetName(), got.Object["status"])
@@ -169,20 +169,20 @@ func (w *world) inSync(objects []*unstructured.Unstructured) []string {
 // ruleState is how the rule of the examples stands.
 func (w *world) ruleState() string {
 	w.t.Helper()
-	got, err := w.edge("firewallrules").Get(w.t.Context(), "no-mail-from-desks", metav1.GetOptions{})
+	got, err := w.sdwan("firewallrules").Get(w.t.Context(), "no-mail-from-desks", metav1.GetOptions{})
 	require.NoError(w.t, err)
 	state, _, err := unstructured.NestedString(got.Object, "status", "state")
 	require.NoError(w.t, err)
 	return state
 }
 
-// edge are the objects of an SD-WAN kind.
-func (w *world) edge(plural string) dynamic.ResourceInterface {
+// sdwan are the objects of an SD-WAN kind.
+func (w *world) sdwan(plural string) dynamic.ResourceInterface {
 	return w.kube.Objects().Resource(v1alpha1.GroupVersion.WithResource(plural)).Namespace("edge")
 }
 
-// edgeRule is the rule of the examples with a port.
-func edgeRule(port string) string {
+// sdwanRule is the rule of the examples with a port.
+func sdwanRule(port string) string {
 	return `
 apiVersion: batch.sdewan.akraino.org/v1alpha1
 kind: FirewallRule

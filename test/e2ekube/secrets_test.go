@@ -20,8 +20,8 @@ import (
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 )
 
-// secretGateway is a network function whose password and certificate are each in a Secret.
-const secretGateway = `
+// secretCNF is a CNF whose password and certificate are each in a Secret.
+const secretCNF = `
 apiVersion: v1
 kind: Namespace
 metadata: {name: NAMESPACE}
@@ -49,7 +49,7 @@ spec:
   containers: [{name: sdewan, image: example.test/none}]
 `
 
-const gatewayRuns = `
+const cnfRuns = `
 apiVersion: v1
 kind: Pod
 metadata: {namespace: NAMESPACE, name: cnf-0}
@@ -61,13 +61,13 @@ status:
   containerStatuses: [{name: sdewan, ready: true, restartCount: 0, image: example.test/none, imageID: ""}]
 `
 
-// TestSecretsOfSomeNamespaces narrows the chart's right to read Secrets to one namespace. A gateway there is configured as
+// TestSecretsOfSomeNamespaces narrows the chart's right to read Secrets to one namespace. A CNF there is configured as
 // before; one elsewhere says what netloom may not read, and what its device holds stays.
 func TestSecretsOfSomeNamespaces(t *testing.T) {
 	w := &world{t: t, kube: startKube(t)}
-	w.kube.Apply(nodes + edgeNamespaces + `{apiVersion: v1, kind: Namespace, metadata: {name: ` + home + `}}`)
+	w.kube.Apply(nodes + sdwanNamespaces + `{apiVersion: v1, kind: Namespace, metadata: {name: ` + home + `}}`)
 	w.installDefinitions()
-	edge, far := w.gatewayWithSecrets("edge", 67), w.gatewayWithSecrets("far", 68)
+	sdwan, far := w.cnfWithSecrets("edge", 67), w.cnfWithSecrets("far", 68)
 	w.release()
 	w.netloom = run(t, w.kube, home, "netloom")
 	w.netloom.AwaitReady()
@@ -98,7 +98,7 @@ func TestSecretsOfSomeNamespaces(t *testing.T) {
 		require.NotContains(t, answer, "secrets in edge")
 		time.Sleep(100 * time.Millisecond) // while those of both are read every second
 	}
-	require.Contains(t, edge.Export(), "config zone")
+	require.Contains(t, sdwan.Export(), "config zone")
 	require.Equal(t, held, far.Export(), "nothing is deleted, nothing added")
 
 	t.Log("an object that is deleted stays while its device cannot be asked")
@@ -142,8 +142,8 @@ func (w *world) release(namespaces ...any) {
 	}
 }
 
-// gatewayWithSecrets applies a gateway whose Secrets netloom needs, with a device behind it.
-func (w *world) gatewayWithSecrets(namespace string, network int) *simulator.Device {
+// cnfWithSecrets applies a CNF whose Secrets netloom needs, with a device behind it.
+func (w *world) cnfWithSecrets(namespace string, network int) *simulator.Device {
 	w.t.Helper()
 	address := fmt.Sprintf("127.%d.%d.%d", network, os.Getpid()>>8&0x7f, 1+os.Getpid()&0x7f) // of this test alone
 	device, err := simulator.New(simulator.Options{
@@ -156,8 +156,8 @@ func (w *world) gatewayWithSecrets(namespace string, network int) *simulator.Dev
 	authority, err := json.Marshal(string(device.CA()))
 	require.NoError(w.t, err)
 	fill := strings.NewReplacer("NAMESPACE", namespace, "CERTIFICATE", string(authority), "ADDRESS", address)
-	w.kube.Apply(fill.Replace(secretGateway))
-	w.kube.Status(fill.Replace(gatewayRuns))
+	w.kube.Apply(fill.Replace(secretCNF))
+	w.kube.Status(fill.Replace(cnfRuns))
 	return device
 }
 

@@ -47,11 +47,11 @@ func (t *Table) translatePolicy(np *networkingv1.NetworkPolicy) (*result, []fiel
 	p.subject = labelcache.Selection{Cluster: t.source.Cluster, Namespace: np.Namespace, Pods: selector}
 	subject := labelcache.NewTerm(p.subject)
 	logging := p.logging()
-	edge, _ := t.source.LabelledScope(np, &p.Faults)
+	scope, _ := t.source.LabelledScope(np, &p.Faults)
 	for _, d := range p.directions() {
 		policy := &intent.Policy{
 			ID: intent.NewPolicyID(p.Of, d), Origin: p.Of, Direction: d, Isolates: true, Log: logging,
-			Subject: p.sets.Retain(&p.out.holding, p.sets.Subjects([]labelcache.Term{subject})), Edge: edge,
+			Subject: p.sets.Retain(&p.out.holding, p.sets.Subjects([]labelcache.Term{subject})), CNFs: scope,
 		}
 		p.sets.Gate(&p.out.holding, policy.Subject)
 		if readable {

@@ -19,24 +19,24 @@ import (
 	"github.com/netloom/netloom/translator/field"
 )
 
-// Labels of the pods of gateways whose values are names of Secrets in the pod's namespace.
+// Labels of the pods of CNFs whose values are names of Secrets in the pod's namespace.
 const (
 	// AccountLabel names the one with the password under "password".
 	AccountLabel = "cnf-account-secret"
-	// CertificateLabel names the one with the CA of the gateway's certificate under "ca.crt".
+	// CertificateLabel names the one with the CA of the CNF's certificate under "ca.crt".
 	CertificateLabel = "cnf-cert-secret"
 )
 
-// kindGateway is the kind of keys under which gateways are kept; as endpoints, pods have another.
-const kindGateway = "Gateway"
+// kindCNF is the kind of keys under which CNFs are kept; as endpoints, pods have another.
+const kindCNF = "CNF"
 
 // barePods is the group of the pods of a scope that no workload controls.
 const barePods = "Pod"
 
 // device is a pod as a CNF.
 type device struct {
-	intent.Gateway                 // without Conflict, which is for its scope to say
-	faults         []field.Problem // of the pod itself
+	intent.CNF                 // without Conflict, which is for its scope to say
+	faults     []field.Problem // of the pod itself
 }
 
 // workload is the group, told apart from one of the same name in another namespace.
@@ -47,18 +47,18 @@ func (g *device) workload() string {
 	return g.Group + " in " + g.Origin.Namespace
 }
 
-// deviceTable holds the pods that are gateways. A change looks at the others of the scope and at nothing else.
+// deviceTable holds the pods that are CNFs. A change looks at the others of the scope and at nothing else.
 type deviceTable struct {
 	byRef   map[object.Ref]*device
 	scopes  map[intent.Scope]map[object.Ref]*device
-	removed map[object.Ref]intent.GatewayID // since the last snapshot
+	removed map[object.Ref]intent.CNFID // since the last snapshot
 }
 
 func newDeviceTable() deviceTable {
 	return deviceTable{
 		byRef:   map[object.Ref]*device{},
 		scopes:  map[intent.Scope]map[object.Ref]*device{},
-		removed: map[object.Ref]intent.GatewayID{},
+		removed: map[object.Ref]intent.CNFID{},
 	}
 }
 
@@ -93,7 +93,7 @@ func refOf(s intent.Scope) object.Ref {
 
 // PutPod takes in a pod if it is a CNF, and out if it no longer is one. Addrs are its addresses.
 func (t *Table) PutPod(pod *corev1.Pod, addrs []netip.Addr) {
-	ref := object.Ref{Kind: kindGateway, Namespace: pod.Namespace, Name: pod.Name}
+	ref := object.Ref{Kind: kindCNF, Namespace: pod.Namespace, Name: pod.Name}
 	if !IsDevice(pod) {
 		t.remove(ref)
 		return
@@ -105,7 +105,7 @@ func (t *Table) PutPod(pod *corev1.Pod, addrs []netip.Addr) {
 		t.problems.Set(ref, faults.List)
 		return
 	}
-	now := &device{Gateway: t.gatewayOf(pod, addrs, scope, &faults)}
+	now := &device{CNF: t.cnfOf(pod, addrs, scope, &faults)}
 	now.faults = faults.List
 	if old := t.devices.byRef[ref]; old == nil || !reflect.DeepEqual(old, now) {
 		t.replace(ref, now)
@@ -120,7 +120,7 @@ func IsDevice(pod *corev1.Pod) bool {
 
 // RemovePod forgets a pod.
 func (t *Table) RemovePod(namespace, name string) {
-	t.remove(object.Ref{Kind: kindGateway, Namespace: namespace, Name: name})
+	t.remove(object.Ref{Kind: kindCNF, Namespace: namespace, Name: name})
 }
 
 func (t *Table) remove(ref object.Ref) {
@@ -128,10 +128,10 @@ func (t *Table) remove(ref object.Ref) {
 	t.replace(ref, nil)
 }
 
-// gatewayOf is what a pod says of itself.
-func (t *Table) gatewayOf(pod *corev1.Pod, addrs []netip.Addr, scope intent.Scope, faults *field.Faults) intent.Gateway {
-	return intent.Gateway{
-		ID:          intent.GatewayID(object.Key{Cluster: t.source.Cluster, Namespace: pod.Namespace, Name: pod.Name}.String()),
+// cnfOf is what a pod says of itself.
+func (t *Table) cnfOf(pod *corev1.Pod, addrs []netip.Addr, scope intent.Scope, faults *field.Faults) intent.CNF {
+	return intent.CNF{
+		ID:          intent.CNFID(object.Key{Cluster: t.source.Cluster, Namespace: pod.Namespace, Name: pod.Name}.String()),
 		Origin:      faults.Of,
 		Scope:       scope,
 		Group:       groupOf(pod),
@@ -195,28 +195,28 @@ func runOf(pod *corev1.Pod) string {
 func (t *Table) Settle(next *intent.Builder, was *intent.Snapshot) {
 	table := &t.devices
 	for _, ref := range slices.SortedFunc(maps.Keys(table.removed), object.Ref.Compare) {
-		next.DropGateway(table.removed[ref])
+		next.DropCNF(table.removed[ref])
 	}
-	table.removed = map[object.Ref]intent.GatewayID{}
+	table.removed = map[object.Ref]intent.CNFID{}
 	for _, dirty := range t.dirty.Take(dirty.Devices, object.Ref.Compare) {
 		scope := intent.Scope{Namespace: dirty.Namespace, Purpose: dirty.Name}
 		conflict := conflictOf(scope, table.scopes[scope])
 		for _, ref := range slices.SortedFunc(maps.Keys(table.scopes[scope]), object.Ref.Compare) {
 			g := table.scopes[scope][ref]
-			now, faults := g.Gateway, field.Faults{Of: g.Origin, List: slices.Clone(g.faults)}
+			now, faults := g.CNF, field.Faults{Of: g.Origin, List: slices.Clone(g.faults)}
 			if !g.Leaving && conflict != "" {
 				now.Conflict = conflict
 				faults.Add("metadata.labels["+v1alpha1.LabelPurpose+"]", "%s", conflict)
 			}
 			t.problems.Set(ref, faults.List)
-			if had := was.Gateway(now.ID); had == nil || !reflect.DeepEqual(*had, now) {
-				next.PutGateway(&now)
+			if had := was.CNF(now.ID); had == nil || !reflect.DeepEqual(*had, now) {
+				next.PutCNF(&now)
 			}
 		}
 	}
 }
 
-// conflictOf says why nothing may be written to the gateways of a scope; "" when it may. Those that leave do not count.
+// conflictOf says why nothing may be written to the CNFs of a scope; "" when it may. Those that leave do not count.
 func conflictOf(scope intent.Scope, members map[object.Ref]*device) string {
 	workloads := map[string]bool{}
 	for _, g := range members {

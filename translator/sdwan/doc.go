@@ -1,7 +1,7 @@
 // Package sdwan translates SD-WAN resources, Services that CNFs lead to, and the pods of the CNFs themselves.
 //
 // A pod with the label sdewanPurpose is a CNF as well as an endpoint, and an SD-WAN resource with the same value, in the same
-// namespace unless Options.ClusterWide says otherwise, becomes edge intents for all CNFs of that scope. A resource without
+// namespace unless Options.ClusterWide says otherwise, becomes device intents for all CNFs of that scope. A resource without
 // the label is for none. What pods do translates no resource: which interface a network is on, each CNF says for itself,
 // and the pods of a SdewanApplication are a set that the label cache keeps.
 //

@@ -87,9 +87,9 @@ func disposition(word string) intent.Disposition {
 const longestZone = 11
 
 // zone is a reference to a zone of the firewall.
-func (e *translation) zone(field string, name v1alpha1.Zone) intent.EdgeRef {
+func (e *translation) zone(field string, name v1alpha1.Zone) intent.DeviceRef {
 	if len(name) > longestZone && !zonePattern.MatchString(string(name)) {
-		e.refuse(field, "%q: expected a FirewallZone, or a zone of the gateway with at most %d characters", name, longestZone)
+		e.refuse(field, "%q: expected a FirewallZone, or a zone of the CNF with at most %d characters", name, longestZone)
 	}
 	return e.refer(v1alpha1.KindFirewallZone, field, string(name))
 }

@@ -66,7 +66,7 @@ func (t *Table) SetHost(name string, addrs []netip.Addr) {
 
 // Hosts lists the DNS names that objects speak of and the API does not know, sorted. It speaks of the objects as of the last
 // Snapshot. While a name has not been told by SetHost, what depends on it is a Problem, and in the snapshot it is Unknown:
-// gateways keep what they may hold of it.
+// cnfs keep what they may hold of it.
 func (t *Table) Hosts() []string { return slices.Sorted(maps.Keys(t.hosts.wanted)) }
 
 // resolve finds the IPv4 addresses of a name, in order: of a Service that is known, and otherwise what DNS says. It is

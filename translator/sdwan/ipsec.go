@@ -142,8 +142,8 @@ func (e *translation) connection(of *intent.Tunnel, i int, s *v1alpha1.IpsecConn
 	}
 }
 
-func (e *translation) proposals(field string, names []v1alpha1.Reference) []intent.EdgeRef {
-	var out []intent.EdgeRef
+func (e *translation) proposals(field string, names []v1alpha1.Reference) []intent.DeviceRef {
+	var out []intent.DeviceRef
 	for i, n := range names {
 		at := fmt.Sprintf("%s[%d]", field, i)
 		e.need(at, n != "", "the name of a proposal")

@@ -2,7 +2,7 @@ package sdwan
 
 import "fmt"
 
-// AdoptAnnotation on an SD-WAN resource names the object, made by hand on the gateways, that it takes over.
+// AdoptAnnotation on an SD-WAN resource names the object, made by hand on the CNFs, that it takes over.
 const AdoptAnnotation = "netloom.io/adopt"
 
 // Options says how CNFs are found and what is done for Services. The zero value keeps to the namespace of each object and

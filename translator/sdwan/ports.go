@@ -92,7 +92,7 @@ func (e *translation) claim(path string, of port) bool {
 			if holder.Kind == kindServiceRule {
 				holder.Kind = kindService
 			}
-			e.Add(path, "%s/%d of the gateways of %s belongs to %s, which comes first; it is left out",
+			e.Add(path, "%s/%d of the CNFs of %s belongs to %s, which comes first; it is left out",
 				of.protocol, of.number, of.scope, holder.Path())
 			return false
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/netloom/netloom/translator/field"
 )
 
-// translation is one object on its way to edge intents.
+// translation is one object on its way to device intents.
 type translation struct {
 	field.Faults
 	*Table
@@ -21,7 +21,7 @@ type translation struct {
 	gone   bool
 	broken bool // something of it cannot be read: it yields nothing
 	open   bool // some name of it has not been looked up: what depends on that is missing from its parts
-	needs  []intent.EdgeID
+	needs  []intent.DeviceIntentID
 	parts  []part
 	out    result
 }
@@ -29,7 +29,7 @@ type translation struct {
 // part is one of the intents of an object; "" names the only one.
 type part struct {
 	name string
-	spec intent.EdgeSpec
+	spec intent.DeviceSpec
 }
 
 // offer is what those who refer to an object have to know of it. The zero value is none.
@@ -38,7 +38,7 @@ type offer struct {
 	gone, broken bool
 }
 
-// translateResource turns an SD-WAN resource into edge intents. One without a purpose is for nobody.
+// translateResource turns an SD-WAN resource into device intents. One without a purpose is for nobody.
 func (t *Table) translateResource(ref object.Ref, o metav1.Object) (*result, []field.Problem) {
 	e := t.begin(ref, ref.Kind, o)
 	scope, ok := t.source.LabelledScope(o, &e.Faults)
@@ -65,8 +65,8 @@ func (e *translation) emit(adopts string) {
 	slices.Sort(e.needs)
 	needs := slices.Clip(slices.Compact(e.needs))
 	for _, p := range e.parts {
-		e.out.edges = append(e.out.edges, &intent.EdgeIntent{
-			ID:         intent.NewEdgeID(e.scope, e.Of, p.name),
+		e.out.intents = append(e.out.intents, &intent.DeviceIntent{
+			ID:         intent.NewDeviceIntentID(e.scope, e.Of, p.name),
 			Scope:      e.scope,
 			Origin:     e.Of,
 			Generation: e.object.GetGeneration(),
@@ -89,8 +89,8 @@ func (e *translation) leaveOpen() {
 		parts = append(parts, part{"unknown/route", &intent.Route{}})
 	}
 	for _, p := range parts {
-		e.out.edges = append(e.out.edges, &intent.EdgeIntent{
-			ID:         intent.NewEdgeID(e.scope, e.Of, p.name),
+		e.out.intents = append(e.out.intents, &intent.DeviceIntent{
+			ID:         intent.NewDeviceIntentID(e.scope, e.Of, p.name),
 			Scope:      e.scope,
 			Origin:     e.Of,
 			Generation: e.object.GetGeneration(),
@@ -159,7 +159,7 @@ func (e *translation) read() {
 }
 
 // is makes spec the only part.
-func (e *translation) is(spec intent.EdgeSpec) { e.parts = []part{{spec: spec}} }
+func (e *translation) is(spec intent.DeviceSpec) { e.parts = []part{{spec: spec}} }
 
 // refuse reports a field without which the object means nothing.
 func (e *translation) refuse(path, format string, args ...any) {
@@ -170,11 +170,11 @@ func (e *translation) refuse(path, format string, args ...any) {
 // look has the object translated anew when the one with this key comes, changes or goes.
 func (e *translation) look(key object.Ref) { e.out.looks = append(e.out.looks, key) }
 
-// refer points at the object of a kind and name that is for the same gateways, and otherwise at what the gateways call so.
+// refer points at the object of a kind and name that is for the same CNFs, and otherwise at what the CNFs call so.
 // What goes is no longer pointed at, except by what goes as well and must go first.
-func (e *translation) refer(kind, path, name string) intent.EdgeRef {
+func (e *translation) refer(kind, path, name string) intent.DeviceRef {
 	if name == "" || !e.matches(path, name, referencePattern, "a name of letters, digits and _, with - and . inside") {
-		return intent.EdgeRef{}
+		return intent.DeviceRef{}
 	}
 	key := object.Ref{Kind: kind, Namespace: e.object.GetNamespace(), Name: name}
 	e.look(key)
@@ -184,12 +184,12 @@ func (e *translation) refer(kind, path, name string) intent.EdgeRef {
 	}
 	switch {
 	case to.scope != e.scope || to.gone && !e.gone:
-		return intent.EdgeRef{Name: name}
+		return intent.DeviceRef{Name: name}
 	case to.broken:
 		e.refuse(path, "%s cannot be understood itself", key.Path())
-		return intent.EdgeRef{}
+		return intent.DeviceRef{}
 	}
-	id := intent.NewEdgeID(e.scope, intent.Origin{Cluster: e.source.Cluster, Kind: kind, Namespace: key.Namespace, Name: name}, "")
+	id := intent.NewDeviceIntentID(e.scope, intent.Origin{Cluster: e.source.Cluster, Kind: kind, Namespace: key.Namespace, Name: name}, "")
 	e.needs = append(e.needs, id)
-	return intent.EdgeRef{ID: id}
+	return intent.DeviceRef{ID: id}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/netloom/netloom/translator/field"
 )
 
-// kindServiceRule is the kind of keys under which Services are translated for gateways; as load balancers they have
+// kindServiceRule is the kind of keys under which Services are translated for CNFs; as load balancers they have
 // another.
 const kindServiceRule = "ServiceRule"
 
@@ -43,7 +43,7 @@ func ruleOf(service object.Ref) object.Ref {
 	return object.Ref{Kind: kindServiceRule, Namespace: service.Namespace, Name: service.Name}
 }
 
-// translateServiceRule leads each port of the gateways that a Service has as well to its cluster IP. These are NATs between
+// translateServiceRule leads each port of the CNFs that a Service has as well to its cluster IP. These are NATs between
 // interfaces, because no zone is needed for them.
 func (t *Table) translateServiceRule(ref object.Ref, o *corev1.Service) (*result, []field.Problem) {
 	e := t.begin(ref, kindService, o)
@@ -58,7 +58,7 @@ func (t *Table) translateServiceRule(ref object.Ref, o *corev1.Service) (*result
 	to := clusterIPv4(o)
 	if !to.IsValid() || o.Spec.Type == corev1.ServiceTypeExternalName {
 		if ok {
-			e.Add("spec.clusterIP", "expected an IPv4 address, which ports of gateways can lead to")
+			e.Add("spec.clusterIP", "expected an IPv4 address, which ports of CNFs can lead to")
 		}
 		return nil, e.List
 	}
@@ -67,7 +67,7 @@ func (t *Table) translateServiceRule(ref object.Ref, o *corev1.Service) (*result
 		path := fmt.Sprintf("spec.ports[%d]", i)
 		proto, known := field.Protocol(&p.Protocol)
 		if !known || proto == intent.SCTP {
-			e.Add(path+".protocol", "%q: expected TCP or UDP; gateways leave the port out", p.Protocol)
+			e.Add(path+".protocol", "%q: expected TCP or UDP; CNFs leave the port out", p.Protocol)
 			continue
 		}
 		number, ok := e.PortNumber(path+".port", p.Port)

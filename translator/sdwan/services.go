@@ -11,14 +11,14 @@ import (
 // tcp is the protocol that CNFService and CNFLocalService are about.
 const tcp = "tcp"
 
-// readService leads a port of the gateways to a service: port is theirs, dport the service's, and either stands for the
-// other where that is empty. Without both every packet would be meant, those that configure the gateway among them.
+// readService leads a port of the CNFs to a service: port is theirs, dport the service's, and either stands for the
+// other where that is empty. Without both every packet would be meant, those that configure the CNF among them.
 //
 // The NAT goes to the end of its chain. Upstream puts it second, which fails without a word where the chain is empty.
 func (e *translation) readService(s *v1alpha1.CNFServiceSpec) {
 	from, to := e.port("spec.port", string(s.Port)), e.port("spec.dport", string(s.DPort))
 	e.need("spec.fullname", s.FullName != "", "the DNS name of a service")
-	e.need("spec.port", s.Port != "" || s.DPort != "", "the port of the gateway; without port and dport all of it would be led away")
+	e.need("spec.port", s.Port != "" || s.DPort != "", "the port of the CNF; without port and dport all of it would be led away")
 	if e.broken {
 		return
 	}
@@ -100,7 +100,7 @@ func (e *translation) readHubSite(s *v1alpha1.CNFHubSiteSpec) {
 			e.leadIn(dst, intent.Link{Name: tunnelPrefix + hub.String()}, intent.TableMain)
 			continue
 		}
-		e.leadIn(dst, intent.Link{Holder: device}, intent.TableEdge)
+		e.leadIn(dst, intent.Link{Holder: device}, intent.TableCNF)
 		e.parts = append(e.parts, part{"nat/" + prefixText(dst), &intent.LinkNAT{
 			To:          intent.Link{Source: true},
 			Translation: intent.Translation{Kind: intent.SourceNAT, Match: intent.Match{Dst: dst}, Addr: device},

@@ -43,7 +43,7 @@ type Table struct {
 
 // result is what one object became.
 type result struct {
-	edges   []*intent.EdgeIntent
+	intents []*intent.DeviceIntent
 	looks   []object.Ref // what it depends on besides its own object
 	asks    []asked
 	offer   offer
@@ -142,7 +142,7 @@ func (t *Table) translate(ref object.Ref, next *intent.Builder) {
 		t.translated[ref] = now
 	}
 	t.track(ref, old, now)
-	putEdges(next, old, now)
+	putIntents(next, old, now)
 }
 
 // track brings what results depend on in sync with a new one. Nil is none.
@@ -166,31 +166,31 @@ func (t *Table) track(ref object.Ref, old, now *result) {
 	}
 }
 
-// putEdges writes the edge intents that differ. What comes out as it was is left alone.
-func putEdges(next *intent.Builder, old, now *result) {
-	before := map[intent.EdgeID]*intent.EdgeIntent{}
+// putIntents writes the device intents that differ. What comes out as it was is left alone.
+func putIntents(next *intent.Builder, old, now *result) {
+	before := map[intent.DeviceIntentID]*intent.DeviceIntent{}
 	if old != nil {
-		for _, e := range old.edges {
+		for _, e := range old.intents {
 			before[e.ID] = e
 		}
 	}
 	if now != nil {
-		for i, e := range now.edges {
+		for i, e := range now.intents {
 			if was := before[e.ID]; was != nil && reflect.DeepEqual(was, e) {
-				now.edges[i] = was
+				now.intents[i] = was
 			} else {
-				next.PutEdgeIntent(e)
+				next.PutDeviceIntent(e)
 			}
 			delete(before, e.ID)
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(before)) {
-		next.DropEdgeIntent(id)
+		next.DropDeviceIntent(id)
 	}
 }
 
 // SetUnknown says of which areas nothing is known, because their sources could not be read. The next snapshot says so.
-// Without load balancers, Services that is, nothing is known of edges either where those are made of Services, and names of
+// Without load balancers, Services that is, nothing is known of devices either where those are made of Services, and names of
 // Services are for DNS to resolve.
 func (t *Table) SetUnknown(areas intent.Areas) {
 	if t.unknown.Has(intent.AreaBalancers) != areas.Has(intent.AreaBalancers) {
@@ -206,7 +206,7 @@ func (t *Table) SetUnknown(areas intent.Areas) {
 // Unknown says of which areas nothing is known.
 func (t *Table) Unknown() intent.Areas {
 	if t.unknown.Has(intent.AreaBalancers) && t.options.ServiceRules != ServiceRulesOff {
-		return t.unknown | intent.AreaEdges
+		return t.unknown | intent.AreaDevices
 	}
 	return t.unknown
 }

@@ -76,7 +76,7 @@ func (e *translation) readRoute(s *v1alpha1.CNFRouteSpec) {
 		Dev: e.link("spec.dev", string(s.Dev)),
 	}
 	if e.word("spec.table", s.Table, "default", "cnf") == "cnf" {
-		r.Table = intent.TableEdge
+		r.Table = intent.TableCNF
 	}
 	e.is(r)
 }

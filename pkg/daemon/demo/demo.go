@@ -28,7 +28,7 @@ type Options struct {
 	UIListen  string // address of the web page; "" serves none
 	Color     bool
 
-	edgeInterval time.Duration // between two read-backs of a simulated device; 0 is the usual one
+	deviceInterval time.Duration // between two read-backs of a simulated device; 0 is the usual one
 }
 
 // patience is how long the first answer may take.
@@ -73,14 +73,14 @@ func Run(ctx context.Context, opts Options, w io.Writer, log logrus.FieldLogger)
 	d.Pipeline().OnPublish(func(p daemon.Published) { s.holders.take(p.Events, d.Object) })
 	running := []func(context.Context) error{d.Run, client.Run}
 	if opts.Manifests != "" {
-		s.edges = newEdges(s, d, dir, functions)
+		s.cnfs = newCNFs(s, d, dir, functions)
 	} else {
 		branch, where, end, err := newBranch(opts, functions, log)
 		if err != nil {
 			return err
 		}
 		defer end()
-		s.edges = newEdges(s, branch, where, functions)
+		s.cnfs = newCNFs(s, branch, where, functions)
 		running = append(running, branch.Run)
 	}
 	return run(ctx, running, func(ctx context.Context) error { return s.play(ctx, opts.Once) })

@@ -16,28 +16,28 @@ import (
 	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
 
-// devices simulates the network functions that manifests speak of: one device for each pod, which forgets everything when
+// devices simulates the CNFs that manifests speak of: one device for each pod, which forgets everything when
 // the pod says that its container started anew.
 type devices struct {
 	latest func() *intent.Snapshot
 
 	mu   sync.Mutex
-	list map[intent.GatewayID]*simulated
+	list map[intent.CNFID]*simulated
 }
 
-// simulated is the device of one gateway.
+// simulated is the device of one CNF.
 type simulated struct {
 	*simulator.Device
 	run string
 }
 
-func newDevices() *devices { return &devices{list: map[intent.GatewayID]*simulated{}} }
+func newDevices() *devices { return &devices{list: map[intent.CNFID]*simulated{}} }
 
-// target makes the target of a gateway, with a device behind it.
+// target makes the target of a CNF, with a device behind it.
 func (d *devices) target(to daemon.Device) (*builtin.Target, error) {
-	g := d.latest().Gateway(to.Gateway)
+	g := d.latest().CNF(to.CNF)
 	if g == nil {
-		return nil, fmt.Errorf("gateway %s is gone", to.Gateway)
+		return nil, fmt.Errorf("CNF %s is gone", to.CNF)
 	}
 	device, err := d.at(g, to)
 	if err != nil {
@@ -46,12 +46,12 @@ func (d *devices) target(to daemon.Device) (*builtin.Target, error) {
 	to.Client.URL, to.Client.CA, to.Client.Dial = device.URL(), device.CA(), device.Dial
 	return builtin.New("openwrt", builtin.Settings{
 		Owner: to.Owner, Log: to.Client.Log,
-		OpenWRT: builtin.OpenWRTSettings{Client: to.Client, Gateway: to.Gateway, Secret: to.Secret},
+		OpenWRT: builtin.OpenWRTSettings{Client: to.Client, CNF: to.CNF, Secret: to.Secret},
 	})
 }
 
-// at is the device of a gateway as the gateway is now: a new one, or one that has just started anew.
-func (d *devices) at(g *intent.Gateway, to daemon.Device) (*simulated, error) {
+// at is the device of a CNF as the CNF is now: a new one, or one that has just started anew.
+func (d *devices) at(g *intent.CNF, to daemon.Device) (*simulated, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if s := d.list[g.ID]; s != nil {
@@ -79,8 +79,8 @@ func (d *devices) at(g *intent.Gateway, to daemon.Device) (*simulated, error) {
 	return d.list[g.ID], nil
 }
 
-// of is the device of a gateway, nil for none.
-func (d *devices) of(id intent.GatewayID) *simulated {
+// of is the device of a CNF, nil for none.
+func (d *devices) of(id intent.CNFID) *simulated {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.list[id]

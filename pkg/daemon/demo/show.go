@@ -26,7 +26,7 @@ type show struct {
 	daemon  *daemon.Daemon
 	holders *holders
 	changes chan change
-	edges   *edges
+	cnfs    *cnfs
 }
 
 // change is a plan that was written.
@@ -57,7 +57,7 @@ func (s *show) play(ctx context.Context, once bool) error {
 		return err
 	}
 	s.printProblems()
-	if err := s.edges.first(ctx); err != nil {
+	if err := s.cnfs.first(ctx); err != nil {
 		return err
 	}
 	if once {
@@ -67,7 +67,7 @@ func (s *show) play(ctx context.Context, once bool) error {
 		return nil
 	}
 	s.printf("\n%s Edit a file in %s and see its rows change. Ctrl-C ends.\n", s.bold("Watching."), absolute(s.dir))
-	s.edges.invite()
+	s.cnfs.invite()
 	if page := s.daemon.UIAddress(); page != "" {
 		s.printf("The web page: %s\n", page)
 	}
@@ -112,8 +112,8 @@ func (s *show) follow(ctx context.Context) error {
 				return err
 			}
 			s.printProblems()
-		case c := <-s.edges.changes:
-			if err := s.edges.written(c); err != nil {
+		case c := <-s.cnfs.changes:
+			if err := s.cnfs.written(c); err != nil {
 				return err
 			}
 		}

@@ -66,7 +66,7 @@ async function glance() {
     const behind = list.filter((t) => t.health !== 'in sync').length;
     line.replaceChildren(
       (o.cluster ? o.cluster + ': ' : '') + `revision ${o.revision}, ${count(o.pods, 'pod')}, ${count(o.policies, 'policy', 'policies')}`,
-      o.gateways ? ', ' + count(o.gateways, 'gateway') : '',
+      o.cnfs ? ', ' + count(o.cnfs, 'CNF') : '',
       o.problems.length ? h('span', {}, ', ', h('a', { href: '#/policies' }, h('strong', {}, count(o.problems.length + (o.moreProblems ?? 0), 'problem')))) : '',
       behind ? h('span', {}, ', ', h('a', { href: '#/targets' }, h('strong', {}, count(behind, 'target') + ' out of sync'))) : '',
       ...list.map((t) => unprotected(t) ? h('span', {}, ', ', h('a', { href: '#/targets', class: 'verdict deny' }, unprotected(t))) : ''),

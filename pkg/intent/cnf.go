@@ -1,0 +1,63 @@
+package intent
+
+import (
+	"net/netip"
+	"strings"
+)
+
+// Scope names the CNFs that an intent is for: those of one purpose in one namespace. The zero value names none.
+type Scope struct {
+	Namespace string // "" with a purpose is every namespace
+	Purpose   string
+}
+
+// String spells s as namespace/purpose.
+func (s Scope) String() string { return s.Namespace + "/" + s.Purpose }
+
+// Compare orders scopes by namespace and purpose.
+func (s Scope) Compare(o Scope) int {
+	if c := strings.Compare(s.Namespace, o.Namespace); c != 0 {
+		return c
+	}
+	return strings.Compare(s.Purpose, o.Purpose)
+}
+
+// CNFID names a CNF: its endpoint's key, spelled out.
+type CNFID string
+
+// CNF is a containerized network function: a pod that runs OpenWRT. All CNFs of a scope are configured alike.
+type CNF struct {
+	ID     CNFID
+	Origin Origin
+	Scope  Scope
+	// Group is the workload whose replica it is, such as Deployment/cnf. The CNFs of a scope must have one group.
+	Group string
+	Node  string     // where it runs; "" when unknown
+	Addr  netip.Addr // where it is configured; invalid while it has none
+	// Ready says that it may be configured now. What a CNF that is not ready holds is not known.
+	Ready bool
+	// Leaving says that it is going away for good: nobody waits for it.
+	Leaving bool
+	// Run differs between two starts of the function, which may have forgotten everything in between.
+	Run string
+	// Networks maps the names of networks to the CNF's interfaces in them. It is read-only.
+	Networks map[string]string
+	// Account and Certificate name Secrets in Origin.Namespace: one holds the password under "password", the other the CA of
+	// the CNF's certificate under "ca.crt". "" is none.
+	Account, Certificate string
+	// Conflict says why nothing may be written to it, for people; "" when it may.
+	Conflict string
+}
+
+// Writable says whether g may be configured now.
+func (g *CNF) Writable() bool {
+	return g.Ready && !g.Leaving && g.Conflict == "" && g.Addr.IsValid()
+}
+
+// Link says which interface of a CNF is meant. The zero value is unset; at most one field is set.
+type Link struct {
+	Name    string     // of the interface
+	Default bool       // that of the default route
+	Holder  netip.Addr // the one that has this address
+	Source  bool       // the one that has the new source address of a NAT
+}

@@ -1,0 +1,123 @@
+package intent
+
+import "fmt"
+
+// DeviceIntentID names a device intent: its scope, then the source object, then, where one object has several, a part. It is made by
+// NewDeviceIntentID alone.
+type DeviceIntentID string
+
+// NewDeviceIntentID spells the ID of what a source object wants of the CNFs of s. The part tells several intents of one object
+// apart; "" is the only one.
+func NewDeviceIntentID(s Scope, of Origin, part string) DeviceIntentID {
+	id := scopePrefix(s) + of.Kind + "/" + of.Namespace + "/" + of.Name
+	if part != "" {
+		id += "/" + part
+	}
+	return DeviceIntentID(id)
+}
+
+func scopePrefix(s Scope) string { return s.Namespace + "/" + s.Purpose + "/" }
+
+// DeviceIntent is one thing that the CNFs of a scope must hold. It is read-only.
+type DeviceIntent struct {
+	ID         DeviceIntentID
+	Scope      Scope
+	Origin     Origin
+	Generation int64 // of the source object, which grows with what it wants; 0 when it has none
+	// Needs lists the intents of the same scope that must be in place before this one, and go after it, sorted.
+	Needs []DeviceIntentID
+	// Gone says that it must not be there any more, and that its source waits for that. Spec tells what it was.
+	Gone bool
+	// Unknown says that it is not known what its source asks for, for want of an answer. Then Spec tells its kind and no
+	// more; and whatever a CNF holds of that kind and no intent speaks of may be its own, and stays.
+	Unknown bool
+	// Adopts is the target's own name of an object, made by hand, that this intent takes over; "" takes over none.
+	Adopts string
+	Spec   DeviceSpec
+}
+
+// DeviceSpec is what a device intent wants: a pointer to Zone, Forwarding, FirewallRule, ZoneNAT, LinkRule, LinkNAT, WANPolicy,
+// WANRule, Proposal, Tunnel, Route, RouteRule or Application.
+type DeviceSpec interface{ DeviceKind() DeviceKind }
+
+// DeviceKind tells what a device intent is about. A kind refers to those before it only. The zero value is none.
+type DeviceKind uint8
+
+// The kinds of device intents.
+const (
+	DeviceZone DeviceKind = iota + 1
+	DeviceForwarding
+	DeviceFirewallRule
+	DeviceZoneNAT
+	DeviceLinkRule
+	DeviceLinkNAT
+	DeviceWANPolicy
+	DeviceWANRule
+	DeviceProposal
+	DeviceTunnel
+	DeviceRoute
+	DeviceRouteRule
+	DeviceApplication
+)
+
+var deviceKindNames = [...]string{
+	"", "zone", "forwarding", "firewall rule", "NAT between zones", "rule between links", "NAT between links", "WAN policy",
+	"WAN rule", "proposal", "tunnel", "route", "route rule", "application",
+}
+
+// String is the kind in words.
+func (k DeviceKind) String() string {
+	if int(k) < len(deviceKindNames) {
+		return deviceKindNames[k]
+	}
+	return fmt.Sprintf("device kind %d", uint8(k))
+}
+
+// DeviceRef points at what another intent makes, or at something that a person made on the CNF. The zero value points at
+// nothing.
+type DeviceRef struct {
+	ID   DeviceIntentID // of an intent of the same scope; "" when Name says it
+	Name string         // the CNF's own name for what is not an intent
+}
+
+// Set says whether r points at something.
+func (r DeviceRef) Set() bool { return r != DeviceRef{} }
+
+// Toggle is a switch that may be left as it is. The zero value leaves it.
+type Toggle uint8
+
+// The positions of a switch.
+const (
+	Unset Toggle = iota
+	Off
+	On
+)
+
+// Secret is text that must not be seen: it prints as a fixed word.
+type Secret string
+
+const redacted = "(redacted)"
+
+// String hides s.
+func (s Secret) String() string { return redacted }
+
+// GoString hides s.
+func (s Secret) GoString() string { return redacted }
+
+// Format hides s whatever the verb is: one that does not fit would print what s is.
+func (s Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(redacted)) }
+
+// MarshalText hides s.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+
+// SecretValue is a secret as it stands or where to find it. The zero value is none; at most one field is set.
+type SecretValue struct {
+	Value Secret
+	From  SecretRef
+}
+
+// Set says whether there is a secret.
+func (v SecretValue) Set() bool { return v != SecretValue{} }
+
+// SecretRef is a key of a Secret.
+type SecretRef struct{ Namespace, Name, Key string }

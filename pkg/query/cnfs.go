@@ -1,0 +1,72 @@
+package query
+
+import (
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// CNF is a containerized network function: a pod that runs OpenWRT.
+type CNF struct {
+	ID       string            `json:"id"`
+	Target   string            `json:"target"` // what it is called among targets
+	Scope    string            `json:"scope"`  // NAMESPACE/PURPOSE, of what it is configured with; /PURPOSE is of every namespace
+	Group    string            `json:"group,omitempty"`
+	Node     string            `json:"node,omitempty"`
+	Address  string            `json:"address,omitempty"`
+	State    string            `json:"state"` // ready, not ready, leaving or conflict
+	Conflict string            `json:"conflict,omitempty"`
+	Networks map[string]string `json:"networks,omitempty"` // interfaces by network
+}
+
+// DeviceIntent is one thing that the CNFs of a scope must hold.
+type DeviceIntent struct {
+	ID         string   `json:"id"`
+	Origin     string   `json:"origin"`
+	Scope      string   `json:"scope"`
+	Kind       string   `json:"kind"` // such as "WAN rule"
+	Generation int64    `json:"generation,omitempty"`
+	Needs      []string `json:"needs,omitempty"` // IDs
+	Gone       bool     `json:"gone,omitempty"`  // it must not be there any more
+	Adopts     string   `json:"adopts,omitempty"`
+	// Unknown says that it is not known yet what the object asks for: CNFs keep what they hold of the kind.
+	Unknown bool `json:"unknown,omitempty"`
+	// Wants is what is set of it, by field. Secrets are named, never shown.
+	Wants map[string]string `json:"wants,omitempty"`
+}
+
+// CNFTarget is what the target of a CNF is called.
+func CNFTarget(g *intent.CNF) string {
+	return "openwrt/" + g.Origin.Namespace + "/" + g.Origin.Name
+}
+
+func cnfOf(g *intent.CNF) CNF {
+	d := CNF{
+		ID: string(g.ID), Target: CNFTarget(g), Scope: g.Scope.String(), Group: g.Group, Node: g.Node, State: "ready",
+		Conflict: g.Conflict, Networks: g.Networks,
+	}
+	if g.Addr.IsValid() {
+		d.Address = g.Addr.String()
+	}
+	switch {
+	case g.Leaving:
+		d.State = "leaving"
+	case g.Conflict != "":
+		d.State = "conflict"
+	case !g.Writable():
+		d.State = "not ready"
+	}
+	return d
+}
+
+func deviceIntent(e *intent.DeviceIntent) DeviceIntent {
+	d := DeviceIntent{
+		ID: string(e.ID), Origin: e.Origin.String(), Scope: e.Scope.String(), Generation: e.Generation, Gone: e.Gone,
+		Adopts: e.Adopts, Unknown: e.Unknown,
+	}
+	for _, id := range e.Needs {
+		d.Needs = append(d.Needs, string(id))
+	}
+	if e.Spec != nil {
+		d.Kind, d.Wants = e.Spec.DeviceKind().String(), wants(e.Spec)
+	}
+	return d
+}
