@@ -16,6 +16,8 @@ const (
 )
 
 // Object is an object of one of the kinds here.
+//
+// +kubebuilder:object:generate=false
 type Object interface {
 	runtime.Object
 	metav1.Object
@@ -23,7 +25,7 @@ type Object interface {
 
 // Resource says all that there is to know about a kind apart from its fields. A new kind is a new row of Resources.
 //
-// +k8s:deepcopy-gen=false
+// +kubebuilder:object:generate=false
 type Resource struct {
 	Kind   string
 	Plural string // its name in addresses of the API
