@@ -16,6 +16,7 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/openwrt"
 )
 
@@ -44,6 +45,7 @@ type Backend struct {
 	model   *model   // nil when it is not known what the device holds
 	pending *pending // what the last plan would make of the model
 	refused map[key]refusal
+	keep    map[object.Ref]bool                    // see Keep
 	begun   bool                                   // something was applied since New
 	seen    map[intent.SecretRef][sha256.Size]byte // digests of what Secrets said last; nil before they were read
 }
@@ -60,6 +62,7 @@ type model struct {
 	have      *holdings
 	skips     []backends.Skip
 	rotated   bool // a Secret says something else than when it was read before
+	guard     bool // resources were rendered for a device with rules of policies
 }
 
 // refusal is what the device said of an object. It is not asked again until everything is read back, or the object is
@@ -148,7 +151,6 @@ func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot, g *intent.
 	}
 	next.policies = renderPolicies(want, next.enforced, next.resources, next.have.zones, b.names)
 	plan := b.compare(next, want, true)
-	plan.Full = true
 	return b.propose(plan, next), nil
 }
 
@@ -160,7 +162,8 @@ func (b *Backend) renderResources(ctx context.Context, m *model, want *intent.Sn
 	}
 	m.scope, m.run, m.networks = g.Scope, g.Run, g.Networks
 	m.rotated = b.rotated(secrets)
-	m.resources = render(want, g, b.names, secrets, len(m.enforced) > 0, last)
+	m.guard = b.guards(m)
+	m.resources = render(want, g, b.names, secrets, m.guard, last)
 	return nil
 }
 
@@ -194,32 +197,35 @@ func (b *Backend) enforces(p *intent.Policy, g *intent.CNF) bool {
 	return p.CNFs == g.Scope && p.CNFs != intent.Scope{}
 }
 
-// compare makes a plan of what m asks for. With retry the device is asked again what it refused.
-func (b *Backend) compare(m *model, want *intent.Snapshot, retry bool) *backends.Plan {
+// compare makes a plan of what m asks for. A full one is made from read-back, and asks the device again what it refused.
+func (b *Backend) compare(m *model, want *intent.Snapshot, full bool) *backends.Plan {
 	all := newWishes()
-	all.keep, all.gone, all.spare = m.resources.keep, m.resources.gone, m.resources.spare
+	all.keep, all.gone, all.spare, all.present = m.resources.keep, m.resources.gone, m.resources.spare, m.resources.present
 	maps.Copy(all.objects, m.resources.objects)
 	maps.Copy(all.objects, m.policies.objects)
 	c := &comparison{want: all, have: m.have, names: b.names, refused: b.refused}
-	if retry {
+	if full {
 		c.refused = nil
 	}
-	c.diff()
+	c.diff(b.keep)
 	run := &pending{model: m, wrote: map[string]bool{}, left: map[string]bool{}}
 	again := map[key]bool{} // what was refused, and what needs it
 	for i := range c.ops {
 		s := stepOf(&c.ops[i])
 		s.run = run
 		r, refused := b.refused[s.key]
-		if refused && retry {
+		if refused && full {
 			c.skips = append(c.skips, backends.Skip{Intent: s.intent, Reason: r.reason})
 		}
-		again[s.key] = m.rotated && s.key.kind == openwrt.Remotes || retry && (refused || s.want != nil && slices.ContainsFunc(s.want.needs, func(k key) bool { return again[k] }))
+		again[s.key] = m.rotated && s.key.kind == openwrt.Remotes || full && (refused || s.want != nil && slices.ContainsFunc(s.want.needs, func(k key) bool { return again[k] }))
 		c.ops[i].Again = c.ops[i].Again || again[s.key]
 	}
-	plan := &backends.Plan{Revision: want.Revision(), Owned: len(m.have.objects), Ops: append(c.ops, b.reloads(c.ops, m.have, run)...)}
+	plan := &backends.Plan{Revision: want.Revision(), Full: full, Owned: len(m.have.objects), Ops: append(c.ops, b.reloads(c.ops, m.have, run)...)}
 	for i := range plan.Ops {
 		plan.Ops[i].Group = i // nothing on the device is a transaction
+	}
+	if full {
+		c.describe(plan)
 	}
 	plan.Skips = inOrder(slices.Concat(m.resources.skips, m.policies.skips, c.skips))
 	m.revision, m.skips = want.Revision(), plan.Skips

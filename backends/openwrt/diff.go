@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/openwrt"
 )
 
@@ -42,10 +43,13 @@ type comparison struct {
 	ops     []backends.Op
 	skips   []backends.Skip
 	missing map[key]string // what will not be there, and why
+	// What findLost finds, sorted, and the objects that stay on the device for it.
+	lost, kept []object.Ref
+	stays      map[key]bool
 }
 
-// diff lists what has to be written, without reloads, in a safe order.
-func (c *comparison) diff() {
+// diff lists what has to be written, without reloads, in a safe order. Lost objects that are in keep stay.
+func (c *comparison) diff(keep map[object.Ref]bool) {
 	c.missing = map[key]string{}
 	for k := range c.want.keep {
 		if c.have.objects[k] == nil {
@@ -55,8 +59,9 @@ func (c *comparison) diff() {
 	for _, k := range sorted(c.want.objects) { // a kind refers to those before it only
 		c.object(c.want.objects[k])
 	}
+	c.findLost(keep)
 	for _, k := range sorted(c.have.objects) {
-		if c.want.objects[k] == nil && !c.want.keep[k] && !c.spared(k) {
+		if c.unwanted(k) && !c.stays[k] {
 			c.remove(k)
 		}
 	}
@@ -160,6 +165,11 @@ func (c *comparison) remove(k key) {
 // remote should be, neither can which notes are its.
 func (c *comparison) staleNotes() {
 	known := map[string]bool{}
+	for k := range c.stays {
+		if k.kind == openwrt.Remotes {
+			return
+		}
+	}
 	for k := range c.want.keep {
 		if k.kind == openwrt.Remotes {
 			return

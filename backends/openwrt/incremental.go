@@ -29,6 +29,7 @@ func (b *Backend) planChanges(
 ) (*backends.Plan, error) {
 	m := b.model
 	t := m.touched(want, g, changes, func(p *intent.Policy) bool { return b.enforces(p, g) })
+	t.resources = t.resources || m.guard != b.guards(m) // what was kept is not any more
 	if !t.resources && !t.policies {
 		m.revision = want.Revision()
 		return &backends.Plan{Revision: m.revision}, nil
@@ -36,11 +37,11 @@ func (b *Backend) planChanges(
 	next := *m
 	if t.policies {
 		next.enforced = b.enforced(want, g)
-		t.resources = t.resources || len(m.enforced) > 0 != (len(next.enforced) > 0) // no rule accepts what policies deny
+		t.resources = t.resources || m.guard != b.guards(&next) // no rule accepts what policies deny
 	}
 	if t.resources {
 		last := m.resources
-		if !maps.Equal(m.networks, g.Networks) || len(m.enforced) > 0 != (len(next.enforced) > 0) {
+		if !maps.Equal(m.networks, g.Networks) || m.guard != b.guards(&next) {
 			last = nil
 		}
 		if err := b.renderResources(ctx, &next, want, g, last); err != nil {

@@ -43,6 +43,11 @@ func (k key) space() string {
 	if !k.kind.Named() {
 		return k.kind.String()
 	}
+	return k.module()
+}
+
+// module is the package of the device that the key's kind is of. What an object refers to by name is of the same.
+func (k key) module() string {
 	module, _, _ := strings.Cut(k.kind.String(), "/")
 	return module
 }

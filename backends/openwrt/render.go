@@ -28,6 +28,7 @@ type wishes struct {
 	objects map[key]*wanted
 	keep    map[key]bool   // must stay as they are, because what they should be cannot be told now
 	gone    map[key]string // what an intent had that is to go, and which one
+	present map[key]bool   // of the intents that are there, whether they have an object now or not
 	// spare are kinds of which an object that nobody wants may be wanted all the same: it stays.
 	spare map[openwrt.Kind]bool
 	skips []backends.Skip
@@ -37,7 +38,7 @@ type wishes struct {
 
 func newWishes() *wishes {
 	return &wishes{
-		objects: map[key]*wanted{}, keep: map[key]bool{}, gone: map[key]string{}, spare: map[openwrt.Kind]bool{}, sets: map[intent.SetID]bool{},
+		objects: map[key]*wanted{}, keep: map[key]bool{}, gone: map[key]string{}, present: map[key]bool{}, spare: map[openwrt.Kind]bool{}, sets: map[intent.SetID]bool{},
 		from: map[*intent.DeviceIntent]*wanted{},
 	}
 }
@@ -100,6 +101,9 @@ func (r *renderer) add(e *intent.DeviceIntent) {
 			r.out.gone[r.keyOf(k, e)] = string(e.ID)
 		}
 		return
+	}
+	if k, ok := objectKind(e.Spec); ok {
+		r.out.present[r.keyOf(k, e)] = true
 	}
 	if k, ok := objectKind(e.Spec); ok && e.Unknown {
 		r.out.spare[k] = true

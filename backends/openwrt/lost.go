@@ -1,0 +1,114 @@
+package openwrt
+
+import (
+	"slices"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/openwrt"
+)
+
+// Keep implements backends.Keeper. An object of the device is identified by its kind and its name.
+func (b *Backend) Keep(objects []object.Ref) {
+	b.keep = make(map[object.Ref]bool, len(objects))
+	for _, o := range objects {
+		b.keep[o] = true
+	}
+}
+
+// guards says whether firewall rules that accept packets have to ask for the bits of policies: there are policies to enforce,
+// or rules are kept that may enforce some.
+func (b *Backend) guards(m *model) bool {
+	if len(m.enforced) > 0 {
+		return true
+	}
+	for o := range b.keep {
+		if o.Kind == openwrt.FirewallRules.String() {
+			return true
+		}
+	}
+	return false
+}
+
+// ref identifies an object of the device in plans.
+func (k key) ref() object.Ref { return object.Ref{Kind: k.kind.String(), Name: k.name} }
+
+// findLost finds the objects that would be deleted although no intent that had them is known to go. Those that are to be kept
+// stay, with what they refer to, unless a wanted object needs their place in the kernel.
+func (c *comparison) findLost(keep map[object.Ref]bool) {
+	c.stays = map[key]bool{}
+	taken := map[string]bool{}
+	if len(keep) > 0 {
+		for k, w := range c.want.objects {
+			for _, p := range places(k.kind, w.object) {
+				taken[p] = true
+			}
+		}
+	}
+	for _, k := range sorted(c.have.objects) {
+		if !c.unwanted(k) || c.want.present[k] || c.want.gone[k] != "" {
+			continue
+		}
+		replaced := slices.ContainsFunc(places(k.kind, c.have.objects[k].object), func(p string) bool { return taken[p] })
+		if !keep[k.ref()] || replaced {
+			c.lost = append(c.lost, k.ref())
+			continue
+		}
+		c.kept = append(c.kept, k.ref())
+		c.stays[k] = true
+	}
+	slices.SortFunc(c.lost, object.Ref.Compare)
+	slices.SortFunc(c.kept, object.Ref.Compare)
+	c.keepReferents()
+}
+
+// keepReferents has stay what objects that stay refer to by name, even where its intent is leaving.
+func (c *comparison) keepReferents() {
+	keys := sorted(c.have.objects)
+	slices.Reverse(keys) // what refers comes before what it refers to
+	named := map[string]bool{}
+	for _, k := range keys {
+		if c.unwanted(k) && named[k.module()+" "+k.name] {
+			c.stays[k] = true
+		}
+		if c.stays[k] {
+			for _, text := range wordsOf(c.have.objects[k].object) {
+				named[k.module()+" "+text] = true
+			}
+		}
+	}
+}
+
+// wordsOf are the texts of an object's fields, its name aside.
+func wordsOf(o openwrt.Object) []string {
+	var out []string
+	for field, value := range o {
+		switch v := value.(type) {
+		case string:
+			if field != "name" {
+				out = append(out, v)
+			}
+		case []string:
+			out = append(out, v...)
+		case []openwrt.Object:
+			for _, inner := range v {
+				out = append(out, wordsOf(inner)...)
+			}
+		}
+	}
+	return out
+}
+
+// unwanted says whether an object that the device holds is to be deleted.
+func (c *comparison) unwanted(k key) bool {
+	return c.want.objects[k] == nil && !c.want.keep[k] && !c.spared(k)
+}
+
+// describe adds to a plan from read-back what it takes away and what it keeps.
+func (c *comparison) describe(p *backends.Plan) {
+	p.Objects = map[string]int{}
+	for k := range c.have.objects {
+		p.Objects[k.kind.String()]++
+	}
+	p.Lost, p.Kept = c.lost, c.kept
+}
