@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -48,6 +49,11 @@ func (k KeptObject) String() string {
 	return k.ref().Path() + " in " + k.Target
 }
 
+// compare orders objects by target, kind, namespace and name.
+func (k KeptObject) compare(o KeptObject) int {
+	return cmp.Or(strings.Compare(k.Target, o.Target), k.ref().Compare(o.ref()))
+}
+
 // NewKept lists objects with their digest: two lists of the same objects have the same.
 func NewKept(objects []KeptObject) Kept {
 	if len(objects) == 0 {
@@ -77,10 +83,7 @@ func (d *Daemon) kept() Kept {
 	for _, k := range d.pipeline.Kept() {
 		all = append(all, KeptOf("", []object.Ref{k.Ref})...)
 	}
-	for _, t := range d.targets {
-		all = append(all, KeptOf(t.Name, t.loop.Status().Kept)...)
-	}
-	return NewKept(all)
+	return NewKept(append(all, d.keptInTargets()...))
 }
 
 // byKind counts objects that are kept.
@@ -97,6 +100,12 @@ func (k Kept) degraded() []string {
 	if k.Digest == "" {
 		return nil
 	}
+	return []string{fmt.Sprintf("degraded: %s are missing from the source and kept in force; netloom approve lists them, "+
+		"netloom approve %s removes them", k.counts(), k.Digest)}
+}
+
+// counts says how many objects of which kinds k has, "" for none.
+func (k Kept) counts() string {
 	counts := k.byKind()
 	var parts []string
 	for _, kind := range slices.Sorted(maps.Keys(counts)) {
@@ -106,8 +115,7 @@ func (k Kept) degraded() []string {
 		}
 		parts = append(parts, fmt.Sprintf("%d %s", counts[kind], what))
 	}
-	return []string{fmt.Sprintf("degraded: %s are missing from the source and kept in force; netloom approve lists them, "+
-		"netloom approve %s removes them", strings.Join(parts, ", "), k.Digest)}
+	return strings.Join(parts, ", ")
 }
 
 // approve takes a digest for the consent that what is kept now is removed.
@@ -135,6 +143,9 @@ func (d *Daemon) approve(digest, by string) (Kept, error) {
 	}
 	for _, t := range d.targets {
 		t.loop.Release(inTarget[t.Name])
+	}
+	if d.sdwan != nil {
+		d.sdwan.cnfs.Release(inTarget)
 	}
 	return now, nil
 }

@@ -28,7 +28,9 @@ type cnfs struct {
 	// otherwise only with those that it did not hold. It must not block.
 	changed func(scope intent.Scope, all bool)
 	drifted func(g *intent.CNF, ops int) // told when so much was repaired that someone else had changed
-	log     logrus.FieldLogger
+	// reportKept is called when a target that may have kept something has ended.
+	reportKept func()
+	log        logrus.FieldLogger
 
 	wake    chan struct{}
 	started sync.WaitGroup
@@ -63,7 +65,7 @@ type member struct {
 func newCNFs(opts SDWAN, latest func() *intent.Snapshot, log logrus.FieldLogger) *cnfs {
 	return &cnfs{
 		opts: opts, latest: latest, log: log, wake: make(chan struct{}, 1), known: map[intent.CNFID]*member{},
-		changed: func(intent.Scope, bool) {}, drifted: func(*intent.CNF, int) {},
+		changed: func(intent.Scope, bool) {}, drifted: func(*intent.CNF, int) {}, reportKept: func() {},
 	}
 }
 

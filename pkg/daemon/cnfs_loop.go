@@ -31,6 +31,9 @@ type cnfLoop struct {
 	loop    *reconcile.Loop // nil while there is no target
 	client  *openwrt.Client // to ask for reports; nil while there is no target
 	trouble error           // why there is no target
+	// agreed says that the device was in sync under this daemon once, and nothing was kept on it: what went from the source
+	// since then went while netloom looked, so that nothing that the device holds is lost.
+	agreed bool
 }
 
 // start makes the cnfLoop of g, which begins once before has ended.
@@ -43,6 +46,7 @@ func (m *cnfs) start(ctx context.Context, g *intent.CNF, before *cnfLoop) *cnfLo
 		defer close(e.done)
 		if before != nil {
 			<-before.done // two of them must not write to one device
+			e.agreed = before.agreed
 		}
 		e.run(ctx)
 	})
@@ -98,8 +102,12 @@ func (e *cnfLoop) serve(ctx context.Context, device Device) error {
 	opts := e.m.loops
 	opts.Target, opts.Log, opts.Observer = device.Target, e.m.log, reconcile.Observers{e.m.observe, &cnfWatcher{cnfLoop: e}}
 	opts.MaxInterval = e.m.opts.Interval
+	if e.hasAgreed() {
+		opts.MaxDeleteFraction, opts.Unreadable = 1, nil
+	}
 	loop := reconcile.New(target.Backend, e.m.latest, opts)
 	e.set(loop, client)
+	defer e.m.reportKept()
 	defer e.set(nil, nil)
 
 	inner, cancel := context.WithCancel(ctx)
@@ -122,6 +130,19 @@ func (e *cnfLoop) set(loop *reconcile.Loop, client *openwrt.Client) {
 	if loop != nil {
 		e.trouble = nil
 	}
+}
+
+// agree notes that the device is in sync.
+func (e *cnfLoop) agree() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.agreed = e.agreed || e.loop != nil && len(e.loop.Status().Kept) == 0
+}
+
+func (e *cnfLoop) hasAgreed() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.agreed
 }
 
 // untilCAChanges returns when ctx ends, or when the CNF's Secret has another CA than before. One that cannot be read is
@@ -240,6 +261,7 @@ func (w *cnfWatcher) Drift(_ string, ops int) { w.drift = ops }
 
 // Converged tells that the CNF holds more than before, or anything else than before.
 func (w *cnfWatcher) Converged(string, intent.Revision, int) {
+	w.cnfLoop.agree()
 	skips := w.cnfLoop.stands().Skips
 	all := !w.good || !slices.Equal(w.skips, skips)
 	w.good, w.skips = true, skips

@@ -46,6 +46,9 @@ type Daemon struct {
 	election *election       // nil where this instance writes and no other does
 	made     time.Time
 	led      bool // a term has begun; only its goroutine looks
+
+	keptMu   sync.Mutex
+	reported Kept // what was logged last of what is kept
 }
 
 // running is a target with its loop.
@@ -70,7 +73,8 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 	d := &Daemon{opts: opts, log: log, source: source, clients: clients, metrics: metrics.New(), made: time.Now(), bodies: httpbody.New(httpbody.Options{})}
 	d.pipeline = NewPipeline(source, opts.translation(), log)
 	d.coverage = newCoverageWatch(d.metrics, log)
-	d.observe = reconcile.Observers{d.metrics, d.coverage}
+	d.observe = reconcile.Observers{d.metrics, d.coverage, &keptObserver{report: d.reportKept}}
+	d.pipeline.inTargets = d.keptInTargets
 	d.metrics.Unenforced(d.unenforced)
 	d.metrics.Kept(func() map[string]int { return d.kept().byKind() })
 	d.pipeline.OnPublish(d.published) // first: a quick target is timed from what the metrics know by then
@@ -118,13 +122,8 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 
 // add gives a target its loop.
 func (d *Daemon) add(target *builtin.Target) {
-	opts := d.opts.Reconcile
+	opts := d.loopOptions()
 	opts.Target, opts.Log, opts.Observer = target.Name, d.log, &d.observe
-	opts.Known = func(ref object.Ref) bool {
-		_, known := d.source.Get(ref)
-		return known
-	}
-	opts.Unreadable = func() bool { return Unreadable(d.pipeline.Problems()) }
 	loop := reconcile.New(target.Backend, d.pipeline.Latest, opts)
 	if d.election == nil {
 		d.metrics.Target(target.Name)
@@ -255,6 +254,7 @@ func (d *Daemon) published(p Published) {
 	for _, t := range d.targets {
 		t.loop.Release(gone) // it was deleted, after it had been missing at the start
 	}
+	d.reportKept()
 	d.log.WithFields(logrus.Fields{
 		"revision": p.Snapshot.Revision(), "events": len(p.Events), "took": p.Took.String(), "problems": p.Problems,
 	}).Debug("snapshot is ready")

@@ -39,6 +39,7 @@ func (d *Daemon) term(ctx context.Context) error {
 			d.metrics.Rest(t.Name)
 			d.coverage.rest(t.Name)
 		}
+		d.reportKept()
 	}()
 	return d.work(ctx)
 }

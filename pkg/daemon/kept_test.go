@@ -174,6 +174,10 @@ func TestAnEmptyDirectoryAtTheStartOpensNothing(t *testing.T) {
 	require.Equal(t, rows, p.rows())
 	_, body := r.get("/readyz")
 	require.Contains(t, body, "degraded: 3 NetworkPolicy objects, 3 isolated logical ports are missing from the source")
+	r.await("a problem for each", func() bool {
+		_, problems := r.get("/debug/problems")
+		return strings.Count(problems, "what target ovn holds for it is kept") == 6 && strings.Contains(problems, "NetworkPolicy/shop/a: ")
+	})
 	p.write(t, "new.yaml", podsFile+rule("new", "db", 99))
 	r.await("what is new", func() bool { return p.allows(99) })
 	require.True(t, p.allows(81) && p.allows(82) && p.allows(83))

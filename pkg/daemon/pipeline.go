@@ -26,7 +26,8 @@ type Pipeline struct {
 	published  []func(Published)
 	untold     map[watch.Ref]bool // drained before the source had synced
 	tasks      *tasks
-	keeping    keeping // what it is that keeps missing objects; nil where nothing does
+	keeping    keeping             // what it is that keeps missing objects; nil where nothing does
+	inTargets  func() []KeptObject // what targets keep; nil where nothing does
 	cluster    string
 
 	mu       sync.RWMutex
@@ -141,7 +142,7 @@ func (p *Pipeline) Step() {
 	p.translator.SetUnknown(unknown(withheld))
 	snapshot := p.translator.Snapshot()
 	kept := p.keptNow()
-	problems := p.collectProblems(append(p.translator.Problems(), p.missing(kept)...))
+	problems := p.collectProblems(slices.Concat(p.translator.Problems(), p.missing(kept), p.keptProblems()))
 	stats := p.count(snapshot)
 
 	p.mu.Lock()

@@ -42,7 +42,8 @@ func newSDWAN(d *Daemon) *sdwan {
 	}, d.log)
 	g := s.cnfs
 	g.metrics, g.observe, g.owner = d.metrics, &d.observe, d.opts.Target.Owner
-	g.loops = cnfLoops(d.opts.Reconcile, opts)
+	g.reportKept = d.reportKept
+	g.loops = cnfLoops(d.loopOptions(), opts)
 	var writer *statusWriter
 	if opts.Dynamic != nil {
 		writer = newStatusWriter(opts.Dynamic, d.metrics, opts.Events)

@@ -74,7 +74,7 @@ var rooms = []room{
 	{dir: "backends/ovn/ovntest", may: []string{
 		"backends", "backends/backendtest", "backends/ovn", "pkg/intent", "pkg/ovsdb/...", libovsdb, uuid, testify,
 	}},
-	{dir: "backends/openwrt", may: []string{"backends", "pkg/intent", "pkg/openwrt", logrus}},
+	{dir: "backends/openwrt", may: []string{"backends", "pkg/intent", "pkg/object", "pkg/openwrt", logrus}},
 	{dir: "backends/tungsten", may: []string{"backends", "pkg/intent", "pkg/tungsten", uuid}},
 
 	{dir: "pkg/cause"},

@@ -1,0 +1,120 @@
+package daemon
+
+import (
+	"slices"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/reconcile"
+	"github.com/netloom/netloom/translator"
+)
+
+// loopOptions are the options of every loop, but for target, log and observer.
+func (d *Daemon) loopOptions() reconcile.Options {
+	opts := d.opts.Reconcile
+	opts.Known = func(ref object.Ref) bool {
+		_, known := d.source.Get(ref)
+		return known
+	}
+	opts.Unreadable = func() bool { return Unreadable(d.pipeline.Problems()) }
+	return opts
+}
+
+// keptInTargets lists what targets held for objects that were missing when netloom began, and hold still.
+func (d *Daemon) keptInTargets() []KeptObject {
+	var all []KeptObject
+	for _, t := range d.targets {
+		all = append(all, KeptOf(t.Name, t.loop.Status().Kept)...)
+	}
+	if d.sdwan != nil {
+		all = append(all, d.sdwan.cnfs.Kept()...)
+	}
+	return all
+}
+
+// keptProblems are the problems of objects of which targets hold something although the source does not have them.
+func (p *Pipeline) keptProblems() []translator.Problem {
+	if p.inTargets == nil {
+		return nil
+	}
+	var out []translator.Problem
+	for _, k := range p.inTargets() {
+		out = append(out, translator.Problem{
+			Origin: intent.Origin{Cluster: p.cluster, Kind: k.Kind, Namespace: k.Namespace, Name: k.Name},
+			Message: "it is missing from the source since netloom began: what target " + k.Target +
+				" holds for it is kept until it is back or its removal is approved",
+		})
+	}
+	return out
+}
+
+// keptObserver reports what is kept whenever a loop may have found or released something.
+type keptObserver struct {
+	reconcile.Observers // nil: of what is not overridden nothing is noted
+
+	report func()
+}
+
+// Failed reports what is kept.
+func (o *keptObserver) Failed(string, reconcile.Phase, error) { o.report() }
+
+// Converged reports what is kept.
+func (o *keptObserver) Converged(string, intent.Revision, int) { o.report() }
+
+// reportKept logs what is kept if that is not what was logged last, and has problems made of what targets keep.
+func (d *Daemon) reportKept() {
+	d.keptMu.Lock()
+	defer d.keptMu.Unlock()
+	was, now := d.reported, d.kept()
+	if now.Digest == was.Digest {
+		return
+	}
+	d.reported = now
+	log := d.log.WithFields(logrus.Fields{"digest": now.Digest, "kept": now.counts(), "objects": len(now.Objects)})
+	if now.Digest == "" {
+		d.log.WithField("before", was.counts()).Info("no missing objects are kept in force any more")
+	} else {
+		log.Warn("objects are missing from the source and kept in force until they are back or their removal is approved")
+	}
+	remembered := func(k KeptObject) bool { return k.Target == "" }
+	if !slices.Equal(slices.DeleteFunc(slices.Clone(was.Objects), remembered), slices.DeleteFunc(slices.Clone(now.Objects), remembered)) {
+		d.pipeline.Do(func(*translator.Translator) {})
+	}
+}
+
+// Kept lists what devices held for objects that were missing when their loops began, and hold still.
+func (m *cnfs) Kept() []KeptObject {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var all []KeptObject
+	for _, p := range m.known {
+		if loop := p.loop(); loop != nil {
+			all = append(all, KeptOf(targetName(p.cnf), loop.Status().Kept)...)
+		}
+	}
+	slices.SortFunc(all, KeptObject.compare)
+	return all
+}
+
+// Release ends that devices keep objects, by the names of their targets.
+func (m *cnfs) Release(inTarget map[string][]object.Ref) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, p := range m.known {
+		if loop := p.loop(); loop != nil {
+			loop.Release(inTarget[targetName(p.cnf)])
+		}
+	}
+}
+
+// loop is the loop of a device that is being configured; nil while there is none.
+func (p *member) loop() *reconcile.Loop {
+	if !p.running {
+		return nil
+	}
+	p.cnfLoop.mu.Lock()
+	defer p.cnfLoop.mu.Unlock()
+	return p.cnfLoop.loop
+}

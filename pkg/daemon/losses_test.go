@@ -1,0 +1,100 @@
+package daemon_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/watch"
+)
+
+// ask sends a request to the daemon from its own machine.
+func (r *rig) ask(method, path string) string {
+	request := httptest.NewRequestWithContext(r.Context(), method, path, http.NoBody)
+	request.RemoteAddr, request.Host = here, "localhost:8080"
+	w := httptest.NewRecorder()
+	r.daemon.Handler().ServeHTTP(w, request)
+	require.Equal(r, http.StatusOK, w.Code, w.Body.String())
+	return w.Body.String()
+}
+
+// fourRules gives a device four rules, by a daemon that then ends.
+func (r *rig) fourRules() {
+	r.cnf("cnf-0", "10.0.0.1")
+	r.apply(wanPolicy("both"))
+	for i := range 4 {
+		r.apply(wanRule(fmt.Sprintf("web%d", i), fmt.Sprintf("10.1.%d.0/24", i)))
+	}
+	r.start()
+}
+
+// lose has the source not list the first rules.
+func (r *rig) lose(n int) {
+	r.source.do(func() {
+		for i := range n {
+			ref := watch.Ref{Kind: "Mwan3Rule", Namespace: "site", Name: fmt.Sprintf("web%d", i)}
+			delete(r.source.objects, ref)
+			r.source.dirty[ref] = true
+		}
+	})
+}
+
+func TestADeviceKeepsWhatIsMissingAtTheStart(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		var lines bytes.Buffer
+		r.log = logrus.New()
+		r.log.SetOutput(&lines)
+		r.fourRules()
+		d := r.devices["10.0.0.1"]
+		require.Equal(t, 1, holds(d, "10.1.0.0/24"))
+		r.stop()
+		r.lose(3)
+		r.apply(wanRule("new", "10.9.0.0/24"))
+		r.start()
+		for _, dst := range []string{"10.1.0.0/24", "10.1.1.0/24", "10.1.2.0/24", "10.1.3.0/24", "10.9.0.0/24"} {
+			require.Equal(t, 1, holds(d, dst), dst)
+		}
+		var k daemon.Kept
+		require.NoError(t, json.Unmarshal([]byte(r.ask(http.MethodGet, daemon.ApprovePath)), &k))
+		require.Len(t, k.Objects, 3)
+		require.Equal(t, "openwrt/site/cnf-0", k.Objects[0].Target)
+		require.Contains(t, r.ask(http.MethodGet, "/readyz"), "degraded: 3 mwan3/rules objects are missing from the source")
+		require.Equal(t, 3, strings.Count(r.ask(http.MethodGet, "/debug/problems"),
+			"what target openwrt/site/cnf-0 holds for it is kept"))
+		require.InDelta(t, 3, r.metric("netloom_kept_objects", "mwan3/rules"), 0)
+		require.InDelta(t, 3, r.metric("netloom_problems", ""), 0)
+		require.Regexp(t, "level=warning.*digest="+k.Digest+".*3 mwan3/rules objects", lines.String())
+
+		r.ask(http.MethodPost, daemon.ApprovePath+"?digest="+k.Digest)
+		r.after(3 * time.Second)
+		require.Zero(t, holds(d, "10.1.0.0/24")+holds(d, "10.1.1.0/24")+holds(d, "10.1.2.0/24"))
+		require.Equal(t, 1, holds(d, "10.1.3.0/24"))
+		require.Empty(t, r.ask(http.MethodGet, "/debug/problems"))
+		require.Contains(t, lines.String(), "no missing objects are kept in force any more")
+	})
+}
+
+// TestADeviceKeepsNothingThatWentWhileTheDaemonRan deletes rules while the pod is not ready.
+func TestADeviceKeepsNothingThatWentWhileTheDaemonRan(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.fourRules()
+		d := r.devices["10.0.0.1"]
+		r.pod("cnf-0", "10.0.0.1", notReady)
+		r.after(3 * time.Second)
+		r.lose(3)
+		r.after(3 * time.Second)
+		require.Equal(t, 1, holds(d, "10.1.0.0/24"))
+		r.pod("cnf-0", "10.0.0.1")
+		r.after(3 * time.Second)
+		require.Zero(t, holds(d, "10.1.0.0/24")+holds(d, "10.1.1.0/24")+holds(d, "10.1.2.0/24"))
+	})
+}
