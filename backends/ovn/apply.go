@@ -1,8 +1,6 @@
 package ovn
 
 import (
-	"github.com/netloom/netloom/backends/ovn/internal/nb"
-
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +9,7 @@ import (
 	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 

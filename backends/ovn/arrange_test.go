@@ -1,14 +1,13 @@
 package ovn
 
 import (
-	"github.com/netloom/netloom/backends/ovn/internal/nb"
-
 	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
 )
 
 // idleOp is an op without an effect.

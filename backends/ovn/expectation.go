@@ -1,12 +1,11 @@
 package ovn
 
 import (
-	"github.com/netloom/netloom/backends/ovn/internal/nb"
-
 	"maps"
 	"strconv"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 

@@ -1,8 +1,6 @@
 package ovn
 
 import (
-	"github.com/netloom/netloom/backends/ovn/internal/nb"
-
 	"context"
 	"net/netip"
 	"slices"
@@ -10,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb"
 )

@@ -1,12 +1,11 @@
 package ovn
 
 import (
-	"github.com/netloom/netloom/backends/ovn/internal/nb"
-
 	"cmp"
 	"slices"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
 )
 
 // The most operations that go into one transaction, and into each of those that a larger plan may begin and end with.

@@ -1,14 +1,13 @@
 package ovn
 
 import (
-	"github.com/netloom/netloom/backends/ovn/internal/nb"
-
 	"fmt"
 	"net/netip"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
 	"github.com/netloom/netloom/test/growth"

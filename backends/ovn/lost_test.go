@@ -178,7 +178,7 @@ func TestLostServicesStayBalanced(t *testing.T) {
 	require.Equal(t, []object.Ref{svc("a"), svc("b")}, p.Lost)
 	r.backend.Keep(p.Lost)
 	p = r.full(t, s.Snapshot())
-	require.Equal(t, p.Kept, []object.Ref{svc("a"), svc("b")})
+	require.Equal(t, []object.Ref{svc("a"), svc("b")}, p.Kept)
 	require.Empty(t, p.Ops, "%s", text(t, p, ""))
 
 	s.LoadBalancers = []intent.LoadBalancer{lb("c", "10.96.0.3")}

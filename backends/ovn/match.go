@@ -1,12 +1,11 @@
 package ovn
 
 import (
-	"github.com/netloom/netloom/backends/ovn/internal/nb"
-
 	"fmt"
 	"net/netip"
 	"strings"
 
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
 	"github.com/netloom/netloom/pkg/intent"
 )
 

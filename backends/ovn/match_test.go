@@ -1,8 +1,6 @@
 package ovn
 
 import (
-	"github.com/netloom/netloom/backends/ovn/internal/nb"
-
 	"context"
 	"fmt"
 	"net/netip"
@@ -13,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/backends/backendtest"
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb"
 	"github.com/netloom/netloom/pkg/ovsdb/inmem"

@@ -1,8 +1,6 @@
 package ovn
 
 import (
-	"github.com/netloom/netloom/backends/ovn/internal/nb"
-
 	"context"
 	"fmt"
 	"maps"
@@ -10,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
 )
 
 // shortestUUID is how much of a UUID, from its start, names a row.

@@ -17,7 +17,10 @@ func TestWrongPortNamesAreNotSilent(t *testing.T) {
 	const hint = "warning: pods are not found by {pod}.{namespace}: expected logical port db-0.shop, the database has shop_db-0; " +
 		"try --ovn-port-names ovn-kubernetes\n"
 	for _, command := range [][]string{
-		{"apply", "--manifests", dir}, {"apply", "--manifests", dir, "--dry-run"}, {"plan", "-f", dir}, {"drift", "-f", dir},
+		{"apply", "--manifests", dir},
+		{"apply", "--manifests", dir, "--dry-run"},
+		{"plan", "-f", dir},
+		{"drift", "-f", dir},
 		{"drift", "-f", dir, "--repair"},
 	} {
 		got := netloom(t, append(command, "--ovn-nb", server.Addr(), "--ovn-port-names", "kube-ovn")...)
@@ -38,7 +41,10 @@ func TestStrictWantsEveryPodProtected(t *testing.T) {
 	require.NoError(t, server.AddPort("sw", "shop_here", nil))
 	write(t, dir, "more.yaml", zonePods)
 	for _, args := range [][]string{
-		{"apply", "--manifests", dir}, {"apply", "--manifests", dir, "--dry-run"}, {"plan", "-f", dir}, {"drift", "-f", dir},
+		{"apply", "--manifests", dir},
+		{"apply", "--manifests", dir, "--dry-run"},
+		{"plan", "-f", dir},
+		{"drift", "-f", dir},
 		{"drift", "-f", dir, "--repair"},
 	} {
 		args = append(args, "--ovn-nb", server.Addr())

@@ -129,7 +129,7 @@ func (b *book) nodeNames() []string {
 
 // take notes an object that may have changed. The lock is held.
 func (b *book) take(ref watch.Ref, first bool) {
-	key := report.Key{Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}
+	key := report.Key(ref)
 	var o metav1.Object
 	switch key.Kind {
 	case report.KindNetworkPolicy:

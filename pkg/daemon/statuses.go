@@ -83,7 +83,7 @@ func (s *statuses) Published(p Published) {
 		}
 	}
 	for key := range changed {
-		ref := watch.Ref{Kind: key.Kind, Namespace: key.Namespace, Name: key.Name}
+		ref := watch.Ref(key)
 		if _, ok := s.known[ref]; ok {
 			s.note(ref)
 		}

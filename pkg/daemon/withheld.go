@@ -34,11 +34,7 @@ func unknown(kinds []watch.Kind) intent.Areas {
 
 // names spells kinds.
 func names(kinds []watch.Kind) []string {
-	out := make([]string, len(kinds))
-	for i, kind := range kinds {
-		out[i] = kind
-	}
-	return out
+	return slices.Clone(kinds)
 }
 
 // Withheld lists the kinds without which the newest snapshot was made, because they cannot be read, sorted.

@@ -45,5 +45,5 @@ func TestKeySpellingAndOrder(t *testing.T) {
 	require.Equal(t, "east/shop/db", east.String())
 	require.Negative(t, web.Compare(east), "the cluster counts first")
 	require.Positive(t, web.Compare(object.Key{Namespace: "shop", Name: "db"}))
-	require.Zero(t, web.Compare(web))
+	require.Zero(t, web.Compare(object.Key{Namespace: "shop", Name: "web"}))
 }

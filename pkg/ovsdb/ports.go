@@ -243,7 +243,9 @@ func (x *portIndex) put(uuid string, row portUpdate) {
 func (x *portIndex) note(port Port) {
 	x.linked = x.linked || port.kind == typeRouter || port.kind == typeLocalnet
 	if len(x.keys) == 0 || len(port.ExternalIDs) > 0 {
-		x.changed[port.Name] = x.changed[port.Name]
+		if _, ok := x.changed[port.Name]; !ok {
+			x.changed[port.Name] = nil
+		}
 	}
 }
 

@@ -42,8 +42,10 @@ type Loop struct {
 // New makes the loop that brings b to what latest returns. Latest is nil until every source has synced, and nothing is
 // planned before that; it must not block. The loop does nothing until Run.
 func New(b backends.Backend, latest func() *intent.Snapshot, opts Options) *Loop {
-	l := &Loop{backend: b, latest: latest, opts: opts.withDefaults(), wake: make(chan struct{}, 1), urge: make(chan struct{}, 1),
-		released: map[object.Ref]bool{}}
+	l := &Loop{
+		backend: b, latest: latest, opts: opts.withDefaults(), wake: make(chan struct{}, 1), urge: make(chan struct{}, 1),
+		released: map[object.Ref]bool{},
+	}
 	if w, ok := b.(backends.Waker); ok {
 		l.nudge = w.Wake()
 	}

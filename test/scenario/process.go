@@ -55,7 +55,7 @@ func newProcess(t *testing.T, target backendtest.Target) *process {
 // manifest anew.
 func scratch(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "netloom-*")
+	dir, err := os.MkdirTemp("/dev/shm", "netloom-*") //nolint:usetesting // t.TempDir is on a disk
 	if err != nil {
 		return t.TempDir()
 	}

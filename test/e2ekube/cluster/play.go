@@ -28,9 +28,9 @@ const namespace = "netloom-system"
 
 // play is a cluster to play with.
 type play struct {
-	kube       *kubelab.Lab
-	ovn        *ovnlab.Lab
-	kubeconfig string
+	kube              *kubelab.Lab
+	ovn               *ovnlab.Lab
+	kubeconfig        string
 	http, debug, page string // addresses of netloom
 }
 

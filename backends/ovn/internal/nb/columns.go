@@ -16,11 +16,12 @@ const ColumnVariables = "variables"
 // ColumnExternalIDs is the column for what the owner of a row notes.
 const ColumnExternalIDs = "external_ids"
 
-// columnKind says how a column is read and written.
-type columnKind uint8
+// ColumnKind says how a column is read and written.
+type ColumnKind uint8
 
+// The kinds of columns.
 const (
-	ColumnString columnKind = iota + 1
+	ColumnString ColumnKind = iota + 1
 	ColumnOptional
 	ColumnInt
 	ColumnBool
@@ -30,41 +31,41 @@ const (
 )
 
 // ColumnsOf lists the columns of ours in each table, with their kinds (ovn-nb.ovsschema).
-func ColumnsOf(table string) map[string]columnKind {
+func ColumnsOf(table string) map[string]ColumnKind {
 	switch table {
 	case TableACL:
-		return map[string]columnKind{
+		return map[string]ColumnKind{
 			"action": ColumnString, "direction": ColumnString, "priority": ColumnInt, "match": ColumnString,
 			"name": ColumnOptional, "options": ColumnMap, "external_ids": ColumnMap, "log": ColumnBool,
 			"severity": ColumnOptional, "meter": ColumnOptional, "tier": ColumnInt,
 		}
 	case TableAddressSet:
-		return map[string]columnKind{"name": ColumnString, "external_ids": ColumnMap, "addresses": ColumnSet}
+		return map[string]ColumnKind{"name": ColumnString, "external_ids": ColumnMap, "addresses": ColumnSet}
 	case TableBalancer:
-		return map[string]columnKind{
+		return map[string]ColumnKind{
 			"name": ColumnString, "protocol": ColumnOptional, "options": ColumnMap, "external_ids": ColumnMap,
 			"vips": ColumnPairs, ColumnSelection: ColumnSet,
 		}
 	case TableBalancers:
-		return map[string]columnKind{"name": ColumnString, ColumnBalancer: ColumnSet}
+		return map[string]ColumnKind{"name": ColumnString, ColumnBalancer: ColumnSet}
 	case TableTemplateVars:
-		return map[string]columnKind{"chassis": ColumnString, "external_ids": ColumnMap, ColumnVariables: ColumnPairs}
+		return map[string]ColumnKind{"chassis": ColumnString, "external_ids": ColumnMap, ColumnVariables: ColumnPairs}
 	case TableRouter:
-		return map[string]columnKind{"name": ColumnString, ColumnBalancer: ColumnSet, ColumnBalancers: ColumnSet}
+		return map[string]ColumnKind{"name": ColumnString, ColumnBalancer: ColumnSet, ColumnBalancers: ColumnSet}
 	case TableSwitch:
-		return map[string]columnKind{
+		return map[string]ColumnKind{
 			"name": ColumnString, ColumnBalancer: ColumnSet, ColumnBalancers: ColumnSet, ColumnACLs: ColumnSet,
 		}
 	case TableMeter:
-		return map[string]columnKind{
+		return map[string]ColumnKind{
 			"name": ColumnString, "unit": ColumnString, "fair": ColumnBool, "bands": ColumnSet, "external_ids": ColumnMap,
 		}
 	case TableMeterBand:
-		return map[string]columnKind{
+		return map[string]ColumnKind{
 			"action": ColumnString, "rate": ColumnInt, "burst_size": ColumnInt, "external_ids": ColumnMap,
 		}
 	case TablePortGroup:
-		return map[string]columnKind{
+		return map[string]ColumnKind{
 			"name": ColumnString, "external_ids": ColumnMap, "ports": ColumnSet, "acls": ColumnSet,
 		}
 	default:

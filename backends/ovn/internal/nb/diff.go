@@ -27,6 +27,7 @@ func Diff(want, have map[string]*Row) []*Op {
 	return ops
 }
 
+// Create inserts a row as it is wanted.
 func Create(w *Row) *Op {
 	o := newOp(w, backends.Create)
 	o.After = backends.Fields{}
@@ -42,6 +43,7 @@ func Create(w *Row) *Op {
 	return o
 }
 
+// Delete removes a row that is there.
 func Delete(h *Row) *Op {
 	o := newOp(h, backends.Delete)
 	o.Before = h.Fields

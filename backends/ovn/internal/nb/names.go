@@ -56,6 +56,7 @@ type Namer struct {
 	space uuid.UUID
 }
 
+// NewNamer names the rows of an owner.
 func NewNamer(owner string) Namer {
 	root := uuid.NewSHA1(uuid.NameSpaceDNS, []byte("ovn.backends.netloom.io"))
 	return Namer{Owner: owner, space: uuid.NewSHA1(root, []byte(owner))}
@@ -73,12 +74,15 @@ func (n Namer) Symbol(kind, id string) string {
 	return kind + "_" + hex.EncodeToString(sum[:16])
 }
 
+// PortGroup is the name of the port group of a set.
 func (n Namer) PortGroup(set intent.SetID) string { return n.Symbol("nlpg", string(set)) }
 
+// AddressSet is the name of the address set of a set, for one family.
 func (n Namer) AddressSet(set intent.SetID, f intent.Families) string {
 	return n.Symbol("nlas", string(set)) + "_" + FamilyName(f)
 }
 
+// Meter is the name of the meter that limits logging to a rate, in lines per second.
 func (n Namer) Meter(rate uint32) string { return n.Symbol("nlmeter", fmt.Sprint(rate)) }
 
 // Variable is the name of a template variable: it has to be a symbol too. What variables starts with tells ours apart.
@@ -90,6 +94,7 @@ func (n Namer) Variables() string {
 	return "nlv_" + hex.EncodeToString(sum[:4])
 }
 
+// FamilyName is the suffix that tells the address sets of the two families apart: v4 or v6.
 func FamilyName(f intent.Families) string {
 	if f == intent.IPv6 {
 		return "v6"

@@ -96,20 +96,22 @@ func (o *Op) Operation() libovsdb.Operation {
 
 // mutation adds to and removes from the one column of o.
 func (o *Op) mutation() libovsdb.Operation {
-	for _, column := range o.columns() {
-		put, isMap := o.After[column].(map[string]string)
-		cut, wasMap := o.Before[column].(map[string]string)
-		if isMap || wasMap {
-			return ovsdb.MutateMap(o.Table, o.UUID, column, put, slices.Collect(maps.Keys(cut)))
-		}
-		add, _ := o.After[column].([]string)
-		remove, _ := o.Before[column].([]string)
-		if RefersToRows(column) {
-			return ovsdb.MutateSet(o.Table, o.UUID, column, references(add), references(remove))
-		}
-		return ovsdb.MutateSet(o.Table, o.UUID, column, add, remove)
+	columns := o.columns()
+	if len(columns) == 0 {
+		return libovsdb.Operation{}
 	}
-	return libovsdb.Operation{}
+	column := columns[0]
+	put, isMap := o.After[column].(map[string]string)
+	cut, wasMap := o.Before[column].(map[string]string)
+	if isMap || wasMap {
+		return ovsdb.MutateMap(o.Table, o.UUID, column, put, slices.Collect(maps.Keys(cut)))
+	}
+	add, _ := o.After[column].([]string)
+	remove, _ := o.Before[column].([]string)
+	if RefersToRows(column) {
+		return ovsdb.MutateSet(o.Table, o.UUID, column, references(add), references(remove))
+	}
+	return ovsdb.MutateSet(o.Table, o.UUID, column, add, remove)
 }
 
 func references(uuids []string) []libovsdb.UUID {

@@ -78,8 +78,8 @@ func resource[O Object, L runtime.Object](plural, finalizer, refersTo string, st
 	object, list := reflect.TypeFor[O]().Elem(), reflect.TypeFor[L]().Elem()
 	return Resource{
 		Kind: object.Name(), Plural: plural, Finalizer: finalizer, RefersTo: refersTo,
-		fresh:   func() Object { return reflect.New(object).Interface().(O) },       //nolint:errcheck,forcetypeassert // it is one
-		newList: func() runtime.Object { return reflect.New(list).Interface().(L) }, //nolint:errcheck,forcetypeassert // it is one
+		fresh:   func() Object { return reflect.New(object).Interface().(O) },       //nolint:forcetypeassert // it is one
+		newList: func() runtime.Object { return reflect.New(list).Interface().(L) }, //nolint:forcetypeassert // it is one
 		status: func(o any) any {
 			if one, ok := o.(O); ok {
 				return status(one)
