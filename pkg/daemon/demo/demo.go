@@ -68,9 +68,15 @@ func Run(ctx context.Context, opts Options, w io.Writer, log logrus.FieldLogger)
 	if err != nil {
 		return err
 	}
-	s := &show{w: w, color: opts.Color, dir: dir, client: client, daemon: d, holders: newHolders(), changes: make(chan change, 16)}
+	s := &show{
+		w: w, color: opts.Color, dir: dir, client: client, daemon: d, holders: newHolders(), changes: make(chan change, 16),
+		published: make(chan struct{}, 1),
+	}
 	d.Observe(s)
-	d.Pipeline().OnPublish(func(p daemon.Published) { s.holders.take(p.Events, d.Object) })
+	d.Pipeline().OnPublish(func(p daemon.Published) {
+		s.holders.take(p.Events, d.Object)
+		s.publish()
+	})
 	running := []func(context.Context) error{d.Run, client.Run}
 	if opts.Manifests != "" {
 		s.cnfs = newCNFs(s, d, dir, functions)

@@ -27,6 +27,9 @@ type show struct {
 	holders *holders
 	changes chan change
 	cnfs    *cnfs
+
+	published chan struct{} // there is a new snapshot; only the newest matters
+	problems  string        // those that were printed last
 }
 
 // change is a plan that was written.
@@ -112,6 +115,8 @@ func (s *show) follow(ctx context.Context) error {
 				return err
 			}
 			s.printProblems()
+		case <-s.published: // a problem may change no row
+			s.printProblems()
 		case c := <-s.cnfs.changes:
 			if err := s.cnfs.written(c); err != nil {
 				return err
@@ -128,9 +133,23 @@ func absolute(path string) string {
 	return path
 }
 
+// printProblems prints the problems unless they are those that were printed last.
 func (s *show) printProblems() {
+	var text strings.Builder
 	for _, p := range s.daemon.Pipeline().Problems() {
-		s.printf("! %s\n", p)
+		fmt.Fprintf(&text, "! %s\n", p)
+	}
+	if s.problems != text.String() {
+		s.problems = text.String()
+		s.printf("%s", s.problems)
+	}
+}
+
+// publish has play look at the problems of a new snapshot.
+func (s *show) publish() {
+	select {
+	case s.published <- struct{}{}:
+	default:
 	}
 }
 
