@@ -31,7 +31,6 @@ func (t *Translator) Snapshot() *intent.Snapshot {
 	t.sets.Apply(next, t.snapshot, changes)
 	next.SetUnknown(t.sdwan.Unknown())
 	next.SetFamilies(t.currentFamilies())
-	next.SetEndpoints(t.sets.EndpointCount())
 	t.missNode()
 	t.snapshot = next.Commit()
 	return t.snapshot

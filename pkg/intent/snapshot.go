@@ -19,15 +19,13 @@ type Snapshot struct {
 	unknown   Areas
 	log       []Change // what led to the last len(log) revisions, oldest first
 	weight    int      // of the log
-	// endpoints counts those of the cluster, in a set or not; -1 when nobody has counted.
-	endpoints int
 }
 
 // NewSnapshot is the empty snapshot, of revision zero: nothing is isolated.
 func NewSnapshot() *Snapshot {
 	return &Snapshot{
 		sets: iradix.New[*Set](), policies: iradix.New[*Policy](), balancers: newBalancers(), nodes: iradix.New[*Node](),
-		devices: newDevices(), endpoints: -1,
+		devices: newDevices(),
 	}
 }
 
@@ -37,9 +35,6 @@ func (s *Snapshot) Revision() Revision { return s.revision }
 // Families are the address families that endpoints of the cluster hold. A backend may leave out what only concerns
 // endpoints of a family that no endpoint has; prefixes of either family stand whatever it says.
 func (s *Snapshot) Families() Families { return s.families }
-
-// Endpoints counts the endpoints of the cluster, whether or not a set holds them. It is false when nobody has counted.
-func (s *Snapshot) Endpoints() (n int, counted bool) { return s.endpoints, s.endpoints >= 0 }
 
 // Set finds a set, nil when there is none of that ID.
 func (s *Snapshot) Set(id SetID) *Set {
@@ -94,7 +89,6 @@ const (
 type Builder struct {
 	from      *Snapshot
 	families  Families
-	endpoints int
 	sets      *iradix.Txn[*Set]
 	policies  *iradix.Txn[*Policy]
 	balancers *balancersTxn
@@ -107,7 +101,7 @@ type Builder struct {
 // Next starts the successor of s.
 func (s *Snapshot) Next() *Builder {
 	return &Builder{
-		from: s, families: s.families, endpoints: s.endpoints, sets: s.sets.Txn(), policies: s.policies.Txn(),
+		from: s, families: s.families, sets: s.sets.Txn(), policies: s.policies.Txn(),
 		balancers: s.balancers.txn(), nodes: s.nodes.Txn(), devices: s.devices.txn(), unknown: s.unknown,
 	}
 }
@@ -117,9 +111,6 @@ func (b *Builder) SetFamilies(f Families) {
 	b.families = f
 	b.change.Families = f != b.from.families
 }
-
-// SetEndpoints says how many endpoints the cluster has. It alone makes no new revision.
-func (b *Builder) SetEndpoints(n int) { b.endpoints = n }
 
 // CreateSet adds a set.
 func (b *Builder) CreateSet(set *Set) {
@@ -182,7 +173,6 @@ func (b *Builder) Commit() *Snapshot {
 	next := &Snapshot{
 		revision:  b.from.revision + 1,
 		families:  b.families,
-		endpoints: b.endpoints,
 		sets:      b.sets.Commit(),
 		policies:  b.policies.Commit(),
 		balancers: b.balancers.commit(),

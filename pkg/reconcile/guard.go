@@ -1,9 +1,7 @@
 package reconcile
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -14,29 +12,6 @@ import (
 
 // forceFor is for how long Force lets plans past the guard at the most.
 const forceFor = 5 * time.Minute
-
-// LostError says that a plan would have taken away what the target holds for too many objects of which the source knows
-// nothing.
-type LostError struct {
-	Target string
-	Lost   []object.Ref // sorted
-}
-
-// shownLost is how many objects an error names.
-const shownLost = 5
-
-// Error names the first of the objects.
-func (e *LostError) Error() string {
-	var names []string
-	for _, o := range e.Lost[:min(len(e.Lost), shownLost)] {
-		names = append(names, o.String())
-	}
-	if len(e.Lost) > shownLost {
-		names = append(names, "…")
-	}
-	return fmt.Sprintf("%s holds rows of %d objects that are missing from the source: %s",
-		e.Target, len(e.Lost), strings.Join(names, ", "))
-}
 
 // Suspicious lists the objects that a plan from read-back takes away from the target, when they are too many for what was
 // not there at the start to have been deleted meanwhile, or when part of the source cannot be read; nil when they are few.
