@@ -57,9 +57,25 @@ func (c *comparison) findLost(keep map[object.Ref]bool) {
 		c.kept = append(c.kept, k.ref())
 		c.stays[k] = true
 	}
+	c.lost = c.withoutReplaced(c.lost)
 	slices.SortFunc(c.lost, object.Ref.Compare)
 	slices.SortFunc(c.kept, object.Ref.Compare)
 	c.keepReferents()
+}
+
+// withoutReplaced leaves out the kinds of which at least as many objects are new as are lost: those were edited. Rules of
+// policies are named after their content, and an allow that an edit took back must not stay.
+func (c *comparison) withoutReplaced(lost []object.Ref) []object.Ref {
+	fewer := map[string]int{}
+	for _, o := range lost {
+		fewer[o.Kind]++
+	}
+	for k := range c.want.objects {
+		if c.have.objects[k] == nil {
+			fewer[k.kind.String()]--
+		}
+	}
+	return slices.DeleteFunc(lost, func(o object.Ref) bool { return fewer[o.Kind] <= 0 })
 }
 
 // keepReferents has stay what objects that stay refer to by name, even where its intent is leaving.

@@ -106,8 +106,34 @@ func TestAPlaceGoesToWhatIsWanted(t *testing.T) {
 	r.put(of("CNFRoute", "instead", &spec))
 	p := r.reconcileFully(t)
 	require.Empty(t, p.Kept)
-	require.Len(t, p.Lost, 1)
+	require.Empty(t, p.Lost, "it was replaced")
 	r.requireSettled(t)
+}
+
+// TestRulesOfEditedPoliciesAreNotLost edits a policy while nobody looks, so that its rules have other names.
+func TestRulesOfEditedPoliciesAreNotLost(t *testing.T) {
+	r := newRig(t)
+	e := newEverything()
+	r.put(e.lan, e.wan)
+	r.set("db", "172.16.70.9")
+	r.set(intent.IsolatedSet(intent.Ingress), "172.16.70.9")
+	r.set("web", "172.16.70.10")
+	allow := func(port uint16) *intent.Policy {
+		return &intent.Policy{
+			ID: "db", Origin: intent.Origin{Kind: "NetworkPolicy", Namespace: "shop", Name: "db"}, CNFs: scope(), Subject: "db", Isolates: true,
+			Rules: []intent.Rule{{Path: "spec.ingress[0]", Action: intent.Allow,
+				Peer:  intent.Peer{Kind: intent.PeerSet, Set: "web"},
+				Ports: intent.Ports{Ranges: []intent.PortRange{{Protocol: intent.TCP, First: port, Last: port}}},
+			}},
+		}
+	}
+	r.change(func(b *intent.Builder) { b.PutPolicy(allow(80)) })
+	r.reconcile(t)
+	r.restart(t, "a")
+	r.change(func(b *intent.Builder) { b.PutPolicy(allow(81)) })
+	p := r.readBack(t)
+	require.Positive(t, verbs(p)[backends.Delete], text(t, p))
+	require.Empty(t, p.Lost, text(t, p))
 }
 
 // TestRulesThatAcceptAskForPoliciesWhileTheirsAreKept loses a policy, but not the rule that accepts what it denies.

@@ -40,6 +40,12 @@ func TestCommands(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, server.Start("unix:"+t.TempDir()+"/nb.sock"))
 	t.Cleanup(server.Close)
+	require.NoError(t, server.AddSwitch("node-a"))
+	for _, pod := range []string{
+		"shop_web-0", "shop_web-1", "shop_api-0", "shop_api-1", "shop_db-0", "monitoring_prometheus-0", "kube-system_coredns-0",
+	} {
+		require.NoError(t, server.AddPort("node-a", pod, nil)) // as a network plugin would
+	}
 	env := append(os.Environ(), "OVN_NB="+server.Addr(), "KUBECONFIG="+kubeconfig(t), "NETLOOM_LISTEN=")
 
 	all := commands(t)
