@@ -121,7 +121,8 @@ func TestRulesOfEditedPoliciesAreNotLost(t *testing.T) {
 	allow := func(port uint16) *intent.Policy {
 		return &intent.Policy{
 			ID: "db", Origin: intent.Origin{Kind: "NetworkPolicy", Namespace: "shop", Name: "db"}, CNFs: scope(), Subject: "db", Isolates: true,
-			Rules: []intent.Rule{{Path: "spec.ingress[0]", Action: intent.Allow,
+			Rules: []intent.Rule{{
+				Path: "spec.ingress[0]", Action: intent.Allow,
 				Peer:  intent.Peer{Kind: intent.PeerSet, Set: "web"},
 				Ports: intent.Ports{Ranges: []intent.PortRange{{Protocol: intent.TCP, First: port, Last: port}}},
 			}},

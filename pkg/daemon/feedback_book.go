@@ -129,11 +129,10 @@ func (b *book) nodeNames() []string {
 
 // take notes an object that may have changed. The lock is held.
 func (b *book) take(ref watch.Ref, first bool) {
-	key := report.Key(ref)
 	var o metav1.Object
-	switch key.Kind {
+	switch ref.Kind {
 	case report.KindNetworkPolicy:
-		if p := b.policyOf(key); p != nil {
+		if p := b.policyOf(ref); p != nil {
 			o = p
 		}
 	case report.KindService:
@@ -146,18 +145,18 @@ func (b *book) take(ref watch.Ref, first bool) {
 	if first { // what is new later comes before
 		how = calm
 	}
-	b.note(key, how)
+	b.note(ref, how)
 	if o == nil {
-		delete(b.known, key)
-		delete(b.open, key)
+		delete(b.known, ref)
+		delete(b.open, ref)
 		return
 	}
-	was, had := b.known[key]
+	was, had := b.known[ref]
 	now := told{uid: string(o.GetUID()), generation: o.GetGeneration(), first: first}
 	if had && was.uid == now.uid {
 		now.first = was.first
 	}
-	b.known[key] = now
+	b.known[ref] = now
 }
 
 // mark has an object looked at, if it is known.

@@ -82,8 +82,7 @@ func (s *statuses) Published(p Published) {
 			}
 		}
 	}
-	for key := range changed {
-		ref := watch.Ref(key)
+	for ref := range changed {
 		if _, ok := s.known[ref]; ok {
 			s.note(ref)
 		}

@@ -40,7 +40,7 @@ func text(n int) func(io.Writer) error {
 
 func noise(n int) func(io.Writer) error {
 	return func(w io.Writer) error {
-		random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a test's
+		random := rand.New(rand.NewPCG(1, 2))
 		for range n {
 			if _, err := w.Write([]byte{byte(random.Uint32())}); err != nil {
 				return err

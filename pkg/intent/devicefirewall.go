@@ -91,7 +91,7 @@ type ZoneNAT struct {
 }
 
 // LinkRule is a firewall rule between interfaces, in effect as soon as it is written. Without To it is about packets for the
-// cnf
+// CNF itself.
 type LinkRule struct {
 	From, To         Link
 	Match            Match

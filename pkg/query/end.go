@@ -111,7 +111,7 @@ func (inv *Inventory) podsLike(text string) ([]end, error) {
 // endpoint is a pod with a network of its own.
 func (inv *Inventory) endpoint(e *labelcache.Endpoint) end {
 	return end{
-		name: e.Key.Namespace + "/" + e.Key.Name, kind: KindPod, key: intent.Key(e.Key), addrs: e.AllAddrs(), node: e.Node,
+		name: e.Key.Namespace + "/" + e.Key.Name, kind: KindPod, key: e.Key, addrs: e.AllAddrs(), node: e.Node,
 		ports: e.Ports,
 	}
 }
@@ -176,7 +176,7 @@ func (inv *Inventory) address(a netip.Addr) end {
 	switch {
 	case len(holders) == 1:
 		e := holders[0]
-		out.key, out.node, out.ports = intent.Key(e.Key), e.Node, e.Ports
+		out.key, out.node, out.ports = e.Key, e.Node, e.Ports
 		out.note = "the address of pod " + e.Key.String()
 	case len(holders) > 1:
 		names := make([]string, len(holders))

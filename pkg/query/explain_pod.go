@@ -100,7 +100,7 @@ func (inv *Inventory) newReacher(e *labelcache.Endpoint) *reacher {
 	s := inv.state.Snapshot
 	all := make([]intent.Endpoint, len(inv.endpoints))
 	for i, o := range inv.endpoints {
-		all[i] = intent.Endpoint{Key: intent.Key(o.Key), Addrs: o.Addrs, Node: o.Node}
+		all[i] = intent.Endpoint{Key: o.Key, Addrs: o.Addrs, Node: o.Node}
 	}
 	held := func(a netip.Addr) bool { return len(inv.byAddr[a]) > 0 }
 	places := append(reach.PlacesOf(all), reach.Outside(held, s)...)
@@ -111,7 +111,7 @@ func (inv *Inventory) newReacher(e *labelcache.Endpoint) *reacher {
 func (r *reacher) own(family intent.Families) (*reach.Class, netip.Addr) {
 	for _, c := range r.classes {
 		for _, p := range c.Places {
-			if c.Family == family && p.Party.Key == intent.Key(r.e.Key) {
+			if c.Family == family && p.Party.Key == r.e.Key {
 				return c, p.Party.Addr
 			}
 		}
@@ -121,7 +121,7 @@ func (r *reacher) own(family intent.Families) (*reach.Class, netip.Addr) {
 
 func (r *reacher) side(d intent.Direction) *PodSide {
 	out := &PodSide{Reach: []Reach{}}
-	for _, p := range r.inv.policiesOf(d, intent.Party{Key: intent.Key(r.e.Key)}) {
+	for _, p := range r.inv.policiesOf(d, intent.Party{Key: r.e.Key}) {
 		if p.Isolates {
 			out.IsolatedBy = append(out.IsolatedBy, p.Origin.String())
 		}
@@ -157,7 +157,7 @@ func (r *reacher) between(d intent.Direction, own *reach.Class, addr netip.Addr,
 	var peer netip.Addr
 	var outside []reach.Place
 	for _, p := range c.Places {
-		if p.Party.Key == intent.Key(r.e.Key) {
+		if p.Party.Key == r.e.Key {
 			continue
 		}
 		peer = p.Party.Addr
@@ -181,7 +181,7 @@ func (r *reacher) between(d intent.Direction, own *reach.Class, addr netip.Addr,
 
 // rulesFor are the pod's own rules that mean a peer, whatever the port.
 func (r *reacher) rulesFor(d intent.Direction, own, peer netip.Addr) []Rule {
-	me, other := intent.Party{Key: intent.Key(r.e.Key), Addr: own}, intent.Party{Addr: peer}
+	me, other := intent.Party{Key: r.e.Key, Addr: own}, intent.Party{Addr: peer}
 	c := &connection{Flow: intent.Flow{Src: me, Dst: other}}
 	if d == intent.Ingress {
 		c.Src, c.Dst = other, me

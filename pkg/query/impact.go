@@ -45,14 +45,14 @@ func Compare(before, after State) Impact {
 	var both []intent.Endpoint
 	for key, e := range now {
 		if was, ok := old[key]; ok && slices.Equal(was.Addrs, e.Addrs) {
-			both = append(both, intent.Endpoint{Key: intent.Key(key), Addrs: e.Addrs, Node: e.Node})
+			both = append(both, intent.Endpoint{Key: key, Addrs: e.Addrs, Node: e.Node})
 			continue
 		}
-		out.Appeared = append(out.Appeared, podName(intent.Key(key)))
+		out.Appeared = append(out.Appeared, podName(key))
 	}
 	for key, e := range old {
 		if is, ok := now[key]; !ok || !slices.Equal(is.Addrs, e.Addrs) {
-			out.Vanished = append(out.Vanished, podName(intent.Key(key)))
+			out.Vanished = append(out.Vanished, podName(key))
 		}
 	}
 	slices.Sort(out.Appeared)

@@ -108,7 +108,7 @@ func (inv *Inventory) policiesOf(d intent.Direction, p intent.Party) []*intent.P
 	}
 	var all []*intent.Policy
 	for _, e := range inv.byAddr[p.Addr] {
-		all = append(all, inv.subjects[d][intent.Key(e.Key)]...)
+		all = append(all, inv.subjects[d][e.Key]...)
 	}
 	slices.SortFunc(all, func(a, b *intent.Policy) int { return cmp.Compare(a.ID, b.ID) })
 	return slices.Compact(all)

@@ -136,7 +136,7 @@ func (r *reading) object(raw json.RawMessage, path string, usual metav1.TypeMeta
 	if version == oldGroupVersion {
 		version, raw = v1alpha1.GroupVersion, respell(is.Kind, raw)
 	}
-	if row, ok := resourceOf(Kind(is.Kind)); ok && row.version == version && r.opts.wants(row.kind) {
+	if row, ok := resourceOf(is.Kind); ok && row.version == version && r.opts.wants(row.kind) {
 		r.resource(&row, raw, h.Metadata, path)
 		return
 	}
@@ -171,10 +171,10 @@ func (r *reading) typed(is metav1.TypeMeta, path string) bool {
 // isUnheardOf says whether a kind cannot be what its author meant: a server that has the version does not have the kind
 // in it, or not the one that is read.
 func (r *reading) isUnheardOf(version schema.GroupVersion, kind string) bool {
-	_, served := resourceOf(Kind(kind))
-	served = served && r.opts.wants(Kind(kind))
+	_, served := resourceOf(kind)
+	served = served && r.opts.wants(kind)
 	if isSDWANGroup(version.Group) {
-		return served || version != v1alpha1.GroupVersion || !isSDWAN(Kind(kind))
+		return served || version != v1alpha1.GroupVersion || !isSDWAN(kind)
 	}
 	return scheme.Scheme.IsVersionRegistered(version) && (!scheme.Scheme.Recognizes(version.WithKind(kind)) || served)
 }
@@ -188,7 +188,7 @@ func (r *reading) listed(version schema.GroupVersion, written, kind string) (ite
 	if !ok {
 		return metav1.TypeMeta{}, false
 	}
-	row, ok := resourceOf(Kind(name))
+	row, ok := resourceOf(name)
 	if !ok || row.version != version || !r.opts.wants(row.kind) {
 		return metav1.TypeMeta{}, false
 	}

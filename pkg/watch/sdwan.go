@@ -76,7 +76,7 @@ var sdwanDefinitions = sync.OnceValues(func() (map[Kind]*crdschema.Definition, e
 		if err != nil {
 			return nil, err
 		}
-		all[Kind(d.Kind)] = d
+		all[d.Kind] = d
 	}
 	return all, nil
 })
@@ -105,7 +105,7 @@ func isSDWANGroup(group string) bool {
 // respell turns an object of the older group into one of the newer: connections of IPsec had other names for two fields.
 // What it cannot read stays for the decoder to complain of.
 func respell(kind string, raw json.RawMessage) json.RawMessage {
-	if kind != string(KindIpsecSite) && kind != string(KindIpsecHost) {
+	if kind != KindIpsecSite && kind != string(KindIpsecHost) {
 		return raw
 	}
 	return inField(raw, "spec", func(spec json.RawMessage) json.RawMessage {

@@ -113,7 +113,7 @@ func newGround(s query.State) *ground {
 			continue
 		}
 		g.pods = append(g.pods, groundPod{Endpoint: e})
-		endpoints = append(endpoints, intent.Endpoint{Key: intent.Key(e.Key), Addrs: e.Addrs, Node: e.Node})
+		endpoints = append(endpoints, intent.Endpoint{Key: e.Key, Addrs: e.Addrs, Node: e.Node})
 		for _, a := range e.Addrs {
 			held[a] = true
 		}
@@ -144,7 +144,7 @@ func newGround(s query.State) *ground {
 		}
 	}
 	for i := range g.pods {
-		g.pods[i].classes = at[intent.Key(g.pods[i].Key)]
+		g.pods[i].classes = at[g.pods[i].Key]
 	}
 	return g
 }

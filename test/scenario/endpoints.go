@@ -46,7 +46,7 @@ func (st *stage) putEndpoints(fullName string, words []string) error {
 			continue
 		}
 		e := &discoveryv1.EndpointSlice{
-			TypeMeta: metav1.TypeMeta{APIVersion: "discovery.k8s.io/v1", Kind: string(watch.KindEndpointSlice)},
+			TypeMeta: metav1.TypeMeta{APIVersion: "discovery.k8s.io/v1", Kind: watch.KindEndpointSlice},
 			ObjectMeta: metav1.ObjectMeta{
 				Namespace: ref.Namespace, Name: ref.Name, Labels: map[string]string{discoveryv1.LabelServiceName: f[1]},
 			},
@@ -130,7 +130,7 @@ func (st *stage) endpoint(word string) ([]discoveryv1.Endpoint, error) {
 		if !onNode {
 			node = p.Spec.NodeName
 		}
-		e.TargetRef = &corev1.ObjectReference{Kind: string(watch.KindPod), Namespace: p.Namespace, Name: p.Name}
+		e.TargetRef = &corev1.ObjectReference{Kind: watch.KindPod, Namespace: p.Namespace, Name: p.Name}
 	}
 	if node != "" {
 		e.NodeName = &node

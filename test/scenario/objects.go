@@ -27,7 +27,7 @@ func (st *stage) put(ref watch.Ref, object any) error {
 
 func (st *stage) putNamespace(name string, words []string) error {
 	n := &corev1.Namespace{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: string(watch.KindNamespace)},
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: watch.KindNamespace},
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}},
 	}
 	for _, w := range words {
@@ -41,7 +41,7 @@ func (st *stage) putNamespace(name string, words []string) error {
 
 func (st *stage) putNode(name string, words []string) error {
 	n := &corev1.Node{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: string(watch.KindNode)},
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: watch.KindNode},
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 	}
 	for _, w := range words {
@@ -67,7 +67,7 @@ func (st *stage) putPod(fullName string, words []string) error {
 		return fmt.Errorf("expected namespace/name")
 	}
 	p := &corev1.Pod{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: string(watch.KindPod)},
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: watch.KindPod},
 		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, Labels: map[string]string{}},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}}},
 	}

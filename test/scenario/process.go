@@ -111,7 +111,7 @@ func (p *process) translate(t *testing.T, again bool) {
 		if o, ok := p.source.Get(r); ok {
 			require.NoError(t, p.made.Put(o))
 		} else {
-			p.made.Remove(string(r.Kind), r.Namespace, r.Name)
+			p.made.Remove(r.Kind, r.Namespace, r.Name)
 		}
 	}
 	p.snapshot = p.made.Snapshot()

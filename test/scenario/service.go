@@ -20,7 +20,7 @@ func (st *stage) putService(fullName string, words []string) error {
 		return fmt.Errorf("expected namespace/name")
 	}
 	s := &corev1.Service{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: string(watch.KindService)},
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: watch.KindService},
 		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, Labels: map[string]string{}, Annotations: map[string]string{}},
 	}
 	for _, w := range words {
