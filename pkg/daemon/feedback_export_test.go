@@ -13,7 +13,7 @@ func NewOver(opts Options, target *builtin.Target, log logrus.FieldLogger) (*Dae
 	d := &Daemon{opts: opts, log: log, source: opts.Source, metrics: metrics.New()}
 	d.pipeline = NewPipeline(opts.Source, opts.translation(), log)
 	d.coverage = newCoverageWatch(d.metrics, log)
-	d.observe = reconcile.Observers{d.metrics, d.coverage}
+	d.observe = reconcile.Observers{d.metrics, d.coverage, &keptObserver{report: d.reportKept}}
 	d.metrics.Unenforced(d.unenforced)
 	d.add(target)
 	var err error

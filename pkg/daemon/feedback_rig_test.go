@@ -34,6 +34,7 @@ import (
 	"github.com/netloom/netloom/pkg/apis/netloom/v1alpha1"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/reconcile"
 )
 
@@ -47,8 +48,9 @@ type desk struct {
 	backend *faulty
 	opts    daemon.Options
 	daemon  *daemon.Daemon
-	stop    func() // ends the daemon and waits for it
-	broken  error  // of the backend, from the start
+	stop    func()       // ends the daemon and waits for it
+	broken  error        // of the backend, from the start
+	holds   []object.Ref // for which the target holds something at the start; see remembering
 
 	api *applied
 }
@@ -165,7 +167,11 @@ func atDesk(t *testing.T, f func(*desk)) {
 func (d *desk) start() {
 	d.Helper()
 	d.backend = &faulty{Backend: memory.New(d.rows, "netloom"), err: d.broken}
-	made, err := daemon.NewOver(d.opts, &builtin.Target{Name: "ovn", Backend: d.backend}, testLog(d.T))
+	var backend backends.Backend = d.backend
+	if d.holds != nil {
+		backend = &remembering{faulty: d.backend, holds: d.holds}
+	}
+	made, err := daemon.NewOver(d.opts, &builtin.Target{Name: "ovn", Backend: backend}, testLog(d.T))
 	require.NoError(d, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(d.Context()))
 	ended := make(chan error, 1)

@@ -42,12 +42,17 @@ func (p *Pipeline) keptProblems() []translator.Problem {
 	var out []translator.Problem
 	for _, k := range p.inTargets() {
 		out = append(out, translator.Problem{
-			Origin: intent.Origin{Cluster: p.cluster, Kind: k.Kind, Namespace: k.Namespace, Name: k.Name},
-			Message: "it is missing from the source since netloom began: what target " + k.Target +
-				" holds for it is kept until it is back or its removal is approved",
+			Origin:  intent.Origin{Cluster: p.cluster, Kind: k.Kind, Namespace: k.Namespace, Name: k.Name},
+			Message: k.message(),
 		})
 	}
 	return out
+}
+
+// message says why an object is kept that a target holds something for.
+func (k KeptObject) message() string {
+	return "it is missing from the source since netloom began: what target " + k.Target +
+		" holds for it is kept until it is back or its removal is approved"
 }
 
 // keptObserver reports what is kept whenever a loop may have found or released something.
@@ -79,6 +84,11 @@ func (d *Daemon) reportKept() {
 		log.Warn("objects are missing from the source and kept in force until they are back or their removal is approved")
 	}
 	remembered := func(k KeptObject) bool { return k.Target == "" }
+	for _, k := range now.Objects {
+		if !slices.Contains(was.Objects, k) {
+			d.feedback.kept(k)
+		}
+	}
 	if !slices.Equal(slices.DeleteFunc(slices.Clone(was.Objects), remembered), slices.DeleteFunc(slices.Clone(now.Objects), remembered)) {
 		d.pipeline.Do(func(*translator.Translator) {})
 	}

@@ -23,6 +23,15 @@ func newRecorder(client kubernetes.Interface, refused *refusals) (events record.
 	return broadcaster.NewRecorder(scheme, corev1.EventSource{Component: fieldManager}), broadcaster.Shutdown
 }
 
+// kept makes an Event of a NetworkPolicy or a Service that the source does not have, and for which a target keeps what it holds.
+// One that netloom remembers gets its Event as any other that has a problem.
+func (f *feedback) kept(k KeptObject) {
+	if f == nil || f.events == nil || k.Target == "" || k.Kind != report.KindNetworkPolicy && k.Kind != report.KindService {
+		return
+	}
+	f.event(k.ref(), told{}, report.Note{Warning: true, Reason: "Kept", Message: k.message()})
+}
+
 // event makes an Event of a NetworkPolicy or a Service.
 func (f *feedback) event(key report.Key, is told, n report.Note) {
 	of := &corev1.ObjectReference{

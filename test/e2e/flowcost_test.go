@@ -89,7 +89,7 @@ kind: NetworkPolicy
 metadata: {namespace: local, name: measured}
 spec: {podSelector: {}, %s}
 `, spec))
-		mustApply(t, dir, lab.NBUnix())
+		mustApply(t, dir, lab.NBUnix(), "--force") // every pod leaves one isolation for another
 		chassis.SyncHV()
 		return chassis.Flows()
 	}

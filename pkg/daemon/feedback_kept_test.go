@@ -1,0 +1,64 @@
+package daemon_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/report"
+)
+
+// remembering is a target that holds something for objects that no snapshot has, until they need not be kept any more.
+type remembering struct {
+	*faulty
+	holds []object.Ref
+	keeps map[object.Ref]bool
+}
+
+func (r *remembering) Keep(objects []object.Ref) {
+	r.keeps = map[object.Ref]bool{}
+	for _, o := range objects {
+		r.keeps[o] = true
+	}
+}
+
+func (r *remembering) Plan(ctx context.Context, want *intent.Snapshot, since intent.Revision) (*backends.Plan, error) {
+	p, err := r.faulty.Plan(ctx, want, since)
+	if err != nil || since != 0 {
+		return p, err
+	}
+	p.Objects = map[string]int{}
+	for _, o := range r.holds {
+		p.Objects[o.Kind]++
+		if r.keeps[o] {
+			p.Kept = append(p.Kept, o)
+		} else {
+			p.Lost = append(p.Lost, o)
+		}
+	}
+	return p, nil
+}
+
+// TestEventsOfWhatATargetKeeps starts beside a target that knows a policy and a Service that the source does not have.
+func TestEventsOfWhatATargetKeeps(t *testing.T) {
+	atDesk(t, func(d *desk) {
+		d.opts.Reconcile.MaxDeleteFraction, d.opts.Reconcile.MinDeleteGuard = 0.5, 1
+		d.holds = []object.Ref{
+			{Kind: backends.KindPort, Name: "shop_db-0"},
+			{Kind: report.KindNetworkPolicy, Namespace: "shop", Name: "gone"},
+			{Kind: report.KindService, Namespace: "shop", Name: "gone"},
+		}
+		d.start()
+		message := "Warning Kept it is missing from the source since netloom began: what target ovn holds for it is kept until it is back or its removal is approved"
+		require.Equal(t, []string{message, message}, d.told(), "of the policy and of the Service, once each")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Empty(t, d.told())
+	})
+}
