@@ -3,9 +3,11 @@
 package e2ekube_test
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -61,7 +63,7 @@ func newSDWAN(t *testing.T) (*world, []*unstructured.Unstructured) {
 	t.Helper()
 	w := &world{t: t, kube: startKube(t, "WatchList=false"), ovn: startOVN(t)}
 	w.kube.Apply(nodes + namespaces + sdwanNamespaces)
-	address := fmt.Sprintf("127.66.%d.%d", os.Getpid()>>8&0x7f, 1+os.Getpid()&0x7f) // of this test alone
+	address := deviceAddress(t, 66)
 	program, err := buildOnce()
 	require.NoError(t, err)
 	device := ovnlab.Spawn(t, filepath.Join(t.TempDir(), "device.log"), os.Environ(), program, "device-sim", "--listen", address+":80", "--password", "only-for-the-demo")
@@ -109,6 +111,19 @@ func (w *world) installDefinitions() {
 		list, err := w.kube.Client().Discovery().ServerResourcesForGroupVersion(v1alpha1.GroupVersion.String())
 		return err == nil && len(list.APIResources) == 2*len(files)
 	})
+}
+
+// deviceAddress adds an address to the loopback interface for as long as the test runs, for a device that a pod stands for: a
+// pod on 127.0.0.0/8 has no address. It is of the range for tests of networks (RFC 2544), and of this process alone.
+func deviceAddress(t *testing.T, network int) string {
+	t.Helper()
+	address := fmt.Sprintf("198.18.%d.%d", network, 1+os.Getpid()&0x7f)
+	ip := func(verb string) error {
+		return exec.CommandContext(context.WithoutCancel(t.Context()), "ip", "address", verb, address+"/32", "dev", "lo").Run()
+	}
+	require.NoError(t, ip("replace"))
+	t.Cleanup(func() { require.NoError(t, ip("delete")) })
+	return address
 }
 
 // sdwanExamples applies the examples for SD-WAN. Their pod gets the address of a device.

@@ -5,7 +5,6 @@ package e2ekube_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -145,7 +144,7 @@ func (w *world) release(namespaces ...any) {
 // cnfWithSecrets applies a CNF whose Secrets netloom needs, with a device behind it.
 func (w *world) cnfWithSecrets(namespace string, network int) *simulator.Device {
 	w.t.Helper()
-	address := fmt.Sprintf("127.%d.%d.%d", network, os.Getpid()>>8&0x7f, 1+os.Getpid()&0x7f) // of this test alone
+	address := deviceAddress(w.t, network)
 	device, err := simulator.New(simulator.Options{
 		TLS: true, Strict: true, Password: "only-for-" + namespace,
 		Names: []string{strings.ReplaceAll(address, ".", "-") + "." + namespace + ".pod.cluster.local"},
