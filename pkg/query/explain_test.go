@@ -156,7 +156,7 @@ func TestReachIsWhatEvaluateSays(t *testing.T) {
 						continue
 					}
 					number := numbers[rng.IntN(len(numbers))]
-					me, you := intent.Party{Key: intent.Key(e.Key), Addr: addr}, intent.Party{Key: o.Key, Addr: other}
+					me, you := intent.Party{Key: e.Key, Addr: addr}, intent.Party{Key: o.Key, Addr: other}
 					name := o.Key.Namespace + "/" + o.Key.Name
 					for _, side := range []struct {
 						*query.PodSide

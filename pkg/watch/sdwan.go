@@ -105,7 +105,7 @@ func isSDWANGroup(group string) bool {
 // respell turns an object of the older group into one of the newer: connections of IPsec had other names for two fields.
 // What it cannot read stays for the decoder to complain of.
 func respell(kind string, raw json.RawMessage) json.RawMessage {
-	if kind != KindIpsecSite && kind != string(KindIpsecHost) {
+	if kind != KindIpsecSite && kind != KindIpsecHost {
 		return raw
 	}
 	return inField(raw, "spec", func(spec json.RawMessage) json.RawMessage {

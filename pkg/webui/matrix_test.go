@@ -102,7 +102,7 @@ func requireCell(t *testing.T, s *source, from, to, port string, got webui.CellV
 						continue
 					}
 					for _, f := range flows {
-						f.Src, f.Dst = intent.Party{Key: e.Key, Addr: src}, intent.Party{Key: intent.Key(o.Key), Addr: dst}
+						f.Src, f.Dst = intent.Party{Key: e.Key, Addr: src}, intent.Party{Key: o.Key, Addr: dst}
 						if f.Protocol == intent.ICMP && dst.Is6() {
 							f.Protocol = intent.ICMPv6
 						}
