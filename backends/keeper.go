@@ -11,5 +11,5 @@ type Keeper interface {
 }
 
 // KindPort is the kind of an object that is no object of a cluster, but what a target isolates: a logical port. That it is
-// not to be isolated any more is told as a loss of its own, since a policy that only isolates has no rows that bear its name.
+// not to be isolated any more is a loss of its own, since a policy that only isolates has no rows that bear its name.
 const KindPort = "Port"
