@@ -9,6 +9,7 @@ import (
 	iradix "github.com/hashicorp/go-immutable-radix/v2"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // Coverer is a backend that looks up what endpoints have in its target, such as their logical ports. A policy has no
@@ -95,7 +96,7 @@ func areOrIs(n int) string {
 
 // Gap is an endpoint that a target does not know.
 type Gap struct {
-	Endpoint intent.Key
+	Endpoint object.Key
 	Lacks    string // what was looked for, such as "logical port shop_web-0"
 }
 
@@ -111,7 +112,7 @@ func (g Gaps) Len() int {
 }
 
 // Has says whether the endpoint k is missing.
-func (g Gaps) Has(k intent.Key) bool {
+func (g Gaps) Has(k object.Key) bool {
 	if g.tree == nil {
 		return false
 	}
@@ -150,7 +151,7 @@ func (g Gaps) All() iter.Seq[Gap] {
 }
 
 // With is g with some endpoints missing besides, and others not any more. It costs what they are, not what g holds.
-func (g Gaps) With(missing []Gap, found []intent.Key) Gaps {
+func (g Gaps) With(missing []Gap, found []object.Key) Gaps {
 	if len(missing)+len(found) == 0 {
 		return g
 	}
@@ -182,7 +183,7 @@ func (g Gaps) Text() string {
 }
 
 // gapKey orders as intent.Key.Compare does: a zero byte is in no name.
-func gapKey(k intent.Key) []byte { return []byte(k.Cluster + "\x00" + k.Namespace + "\x00" + k.Name) }
+func gapKey(k object.Key) []byte { return []byte(k.Cluster + "\x00" + k.Namespace + "\x00" + k.Name) }
 
 // Report is a coverage as programs read it.
 type Report struct {

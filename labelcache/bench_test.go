@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/netloom/netloom/labelcache"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // load is a realistic cluster: namespaces of a few teams, each with pods of a few applications.
@@ -33,7 +34,7 @@ func (l load) pod(i int) labelcache.Endpoint {
 	n := i / l.spaces // in its namespace
 	app := n % 10
 	return labelcache.Endpoint{
-		Key: labelcache.Key{Namespace: l.space(i), Name: fmt.Sprintf("app-%d-%x-%d", app, i%l.spaces*7919, n)},
+		Key: object.Key{Namespace: l.space(i), Name: fmt.Sprintf("app-%d-%x-%d", app, i%l.spaces*7919, n)},
 		Labels: map[string]string{
 			"app": fmt.Sprintf("app-%d", app), "tier": []string{"front", "back", "data"}[app%3],
 			"version": fmt.Sprintf("v%d", n%2), "pod-template-hash": fmt.Sprintf("%x", i%l.spaces*100+app),

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // Cache holds endpoints, namespaces and the sets that are asked for. It is safe for concurrent use; make one with New.
@@ -25,7 +27,7 @@ type Cache struct {
 	addrs      hashes
 	v4, v6     int // how many addresses endpoints hold
 	namespaces map[spaceKey]*namespace
-	spaceTable table[Key]
+	spaceTable table[object.Key]
 	spaceSlots slots
 
 	facets    map[facetKey]*facet
@@ -109,7 +111,7 @@ func New(opts ...Option) *Cache {
 func (c *Cache) View() View { return View{c.view.Load()} }
 
 // find looks up the slot of an endpoint. The endpoint may have gone since the last commit.
-func (c *Cache) find(k Key) (uint32, bool) {
+func (c *Cache) find(k object.Key) (uint32, bool) {
 	for _, e := range c.keys.find(hashOf(c.seed, k)) {
 		if id := slotOf(e); c.pods[id].ep.Key == k {
 			return id, true
@@ -135,7 +137,7 @@ func (c *Cache) SetEndpoint(e Endpoint) {
 }
 
 // DeleteEndpoint says that an endpoint is gone. Nothing happens when it was not there.
-func (c *Cache) DeleteEndpoint(k Key) {
+func (c *Cache) DeleteEndpoint(k object.Key) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	id, ok := c.find(k)
@@ -166,7 +168,7 @@ func (c *Cache) soil(id uint32) {
 }
 
 // slotFor makes room for an endpoint.
-func (c *Cache) slotFor(k Key) uint32 {
+func (c *Cache) slotFor(k object.Key) uint32 {
 	id := c.podSlots.take()
 	if int(id) == len(c.pods) {
 		c.pods = append(c.pods, pod{})

@@ -12,9 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/netloom/netloom/labelcache"
+	"github.com/netloom/netloom/pkg/object"
 )
 
-func podKey(name string) labelcache.Key { return labelcache.Key{Namespace: "shop", Name: name} }
+func podKey(name string) object.Key { return object.Key{Namespace: "shop", Name: name} }
 
 // pod makes an endpoint in namespace shop from labels in kubectl's spelling and addresses.
 func pod(t *testing.T, name, text string, addrs ...string) labelcache.Endpoint {
@@ -262,7 +263,7 @@ func TestOrderOfInputsDoesNotMatter(t *testing.T) {
 	rnd := newRand(t)
 	w := world{rnd, 6}
 	var inputs []func(c *labelcache.Cache)
-	seen := map[labelcache.Key]bool{}
+	seen := map[object.Key]bool{}
 	for range 60 {
 		e := w.endpoint()
 		if !seen[e.Key] {
@@ -308,7 +309,7 @@ func dump(v labelcache.View) string {
 		lines = append(lines, fmt.Sprint(id, keys, v.Numbers(id)))
 	}
 	for tag := range v.Tags() {
-		lines = append(lines, fmt.Sprint(tag, slices.SortedFunc(v.Holders(tag), labelcache.Key.Compare)))
+		lines = append(lines, fmt.Sprint(tag, slices.SortedFunc(v.Holders(tag), object.Key.Compare)))
 	}
 	slices.Sort(lines)
 	return fmt.Sprint(lines)

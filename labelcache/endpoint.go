@@ -8,9 +8,6 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// Key names one endpoint.
-type Key = object.Key
-
 // Protocol is an IANA protocol number.
 type Protocol uint8
 
@@ -47,7 +44,7 @@ type NamedPort struct {
 // It is read-only once it was given to a cache, and so are its map and slices: views refer to them. Addresses are
 // unmapped and without zone. An endpoint that holds no traffic any more, such as a finished pod, does not belong here.
 type Endpoint struct {
-	Key    Key
+	Key    object.Key
 	Labels map[string]string
 	Addrs  []netip.Addr
 	// Shared are addresses that other endpoints have as well. They are no addresses of a set; see Members.HasSharedAddr.

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 
 	"github.com/netloom/netloom/labelcache"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/test/growth"
 )
 
@@ -55,7 +56,7 @@ func TestASelectorGrowsWithItsRequirements(t *testing.T) {
 				for _, k := range numbered("k", n) {
 					carried[k] = "x"
 				}
-				c.SetEndpoint(labelcache.Endpoint{Key: labelcache.Key{Name: "pod"}, Labels: carried})
+				c.SetEndpoint(labelcache.Endpoint{Key: object.Key{Name: "pod"}, Labels: carried})
 				s := labels.NewSelector().Add(tc.selector(n)...)
 				return func() { c.AddTerm("set", labelcache.NewTerm(labelcache.Selection{Pods: s})) }
 			})
@@ -67,7 +68,7 @@ func TestASelectorGrowsWithItsRequirements(t *testing.T) {
 func TestAPodGrowsWithItsPorts(t *testing.T) {
 	growth.NearlyLinear(t, 1500, func(n int) func() {
 		c := labelcache.New()
-		pod := labelcache.Endpoint{Key: labelcache.Key{Name: "pod"}}
+		pod := labelcache.Endpoint{Key: object.Key{Name: "pod"}}
 		for i, name := range numbered("port", n) {
 			pod.Ports = append(pod.Ports, labelcache.NamedPort{Name: name, Protocol: labelcache.TCP, Number: uint16(i)})
 			c.AddTerm("set", labelcache.NewTerm(labelcache.Selection{Port: labelcache.PortMatch{Name: name, Protocol: labelcache.TCP}}))
@@ -93,7 +94,7 @@ func TestAPodGrowsWithItsLabels(t *testing.T) {
 		}
 		c.SetNamespace("", "shop", carried)
 		return func() {
-			c.SetEndpoint(labelcache.Endpoint{Key: labelcache.Key{Namespace: "shop", Name: "pod"}, Labels: carried})
+			c.SetEndpoint(labelcache.Endpoint{Key: object.Key{Namespace: "shop", Name: "pod"}, Labels: carried})
 		}
 	})
 }

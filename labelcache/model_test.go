@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/netloom/netloom/labelcache"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // seed repeats a random test: go test ./labelcache -run Random -seed N.
@@ -36,14 +37,14 @@ type wanted struct {
 
 // model is what a cache was told, and answers from scratch.
 type model struct {
-	pods   map[labelcache.Key]labelcache.Endpoint
+	pods   map[object.Key]labelcache.Endpoint
 	spaces map[space]map[string]string
 	sets   map[labelcache.SetID][]wanted // one for each AddTerm
 }
 
 func newModel() *model {
 	return &model{
-		pods:   map[labelcache.Key]labelcache.Endpoint{},
+		pods:   map[object.Key]labelcache.Endpoint{},
 		spaces: map[space]map[string]string{},
 		sets:   map[labelcache.SetID][]wanted{},
 	}
@@ -87,8 +88,8 @@ func resolve(e *labelcache.Endpoint, p labelcache.PortMatch) (uint16, bool) {
 }
 
 // members is who belongs to a set, and its open numbers.
-func (m *model) members(id labelcache.SetID) (map[labelcache.Key]labelcache.Endpoint, []uint16) {
-	out := map[labelcache.Key]labelcache.Endpoint{}
+func (m *model) members(id labelcache.SetID) (map[object.Key]labelcache.Endpoint, []uint16) {
+	out := map[object.Key]labelcache.Endpoint{}
 	nums := map[uint16]bool{}
 	for k, e := range m.pods {
 		for _, w := range m.sets[id] {
@@ -105,7 +106,7 @@ func (m *model) members(id labelcache.SetID) (map[labelcache.Key]labelcache.Endp
 	return out, slices.Sorted(maps.Keys(nums))
 }
 
-func addrsOf(es map[labelcache.Key]labelcache.Endpoint) map[netip.Addr]bool {
+func addrsOf(es map[object.Key]labelcache.Endpoint) map[netip.Addr]bool {
 	out := map[netip.Addr]bool{}
 	for _, e := range es {
 		for _, a := range e.Addrs {
@@ -115,8 +116,8 @@ func addrsOf(es map[labelcache.Key]labelcache.Endpoint) map[netip.Addr]bool {
 	return out
 }
 
-func (m *model) tags() map[labelcache.Tag][]labelcache.Key {
-	out := map[labelcache.Tag][]labelcache.Key{}
+func (m *model) tags() map[labelcache.Tag][]object.Key {
+	out := map[labelcache.Tag][]object.Key{}
 	for k, e := range m.pods {
 		for l, v := range e.Labels {
 			t := labelcache.Tag{Kind: labelcache.PodLabel, Key: l, Value: v}
@@ -126,11 +127,11 @@ func (m *model) tags() map[labelcache.Tag][]labelcache.Key {
 	for s, set := range m.spaces {
 		for l, v := range set {
 			t := labelcache.Tag{Kind: labelcache.NamespaceLabel, Key: l, Value: v}
-			out[t] = append(out[t], labelcache.Key{Cluster: s.cluster, Namespace: s.name})
+			out[t] = append(out[t], object.Key{Cluster: s.cluster, Namespace: s.name})
 		}
 	}
 	for _, ks := range out {
-		slices.SortFunc(ks, labelcache.Key.Compare)
+		slices.SortFunc(ks, object.Key.Compare)
 	}
 	return out
 }
@@ -145,7 +146,7 @@ func (m *model) requireView(t testing.TB, v labelcache.View) {
 		got, ok := v.Set(id)
 		require.True(t, ok, "set %s", id)
 		require.Equal(t, len(want), got.Len(), "set %s", id)
-		seen := map[labelcache.Key]bool{}
+		seen := map[object.Key]bool{}
 		for e := range got.All() {
 			require.Equal(t, want[e.Key], *e, "member of %s", id)
 			seen[e.Key] = true
@@ -186,7 +187,7 @@ func (m *model) requireObjects(t testing.TB, v labelcache.View) {
 	want := m.tags()
 	require.ElementsMatch(t, slices.Collect(maps.Keys(want)), slices.Collect(v.Tags()))
 	for tag, keys := range want {
-		require.Equal(t, keys, slices.SortedFunc(v.Holders(tag), labelcache.Key.Compare), "holders of %s", tag)
+		require.Equal(t, keys, slices.SortedFunc(v.Holders(tag), object.Key.Compare), "holders of %s", tag)
 	}
 }
 

@@ -3,6 +3,8 @@ package labelcache
 import (
 	"maps"
 	"slices"
+
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // namespace is what the cache knows of a namespace. It stands while it is known or endpoints are in it.
@@ -64,7 +66,7 @@ func (c *Cache) SetNamespace(cluster, name string, labels map[string]string) {
 	}
 	if !ns.known {
 		ns.slot = c.spaceSlots.take()
-		c.spaceTable.set(ns.slot, &Key{Cluster: cluster, Namespace: name}, c.epoch)
+		c.spaceTable.set(ns.slot, &object.Key{Cluster: cluster, Namespace: name}, c.epoch)
 	}
 	c.turn(ns, true, labels)
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/pkg/object"
 )
 
 func newTreeRand(t *testing.T) *rand.Rand {
@@ -239,7 +241,7 @@ func TestCacheForgetsAllThatIsGone(t *testing.T) {
 	c.Commit()
 	c.DeleteNamespace("", "n")
 	for i := range 3 {
-		k := Key{Namespace: "m", Name: string(rune('a' + i))}
+		k := object.Key{Namespace: "m", Name: string(rune('a' + i))}
 		c.SetEndpoint(Endpoint{Key: k, Labels: map[string]string{"a": "x"}, Node: "k", Ports: []NamedPort{{Name: "p"}, {Name: "p"}}})
 		if i == 1 {
 			c.Commit()
@@ -249,11 +251,11 @@ func TestCacheForgetsAllThatIsGone(t *testing.T) {
 	for _, s := range []Selection{{Namespace: "q"}, {Node: "k"}, {Port: PortMatch{Name: "p"}}, {Cluster: "west"}} {
 		c.AddTerm("s", NewTerm(s))
 		c.AddTerm("s", NewTerm(s))
-		c.SetEndpoint(Endpoint{Key: Key{Namespace: "m", Name: "p"}, Node: "k", Ports: []NamedPort{{Name: "p"}, {Name: "p"}}})
+		c.SetEndpoint(Endpoint{Key: object.Key{Namespace: "m", Name: "p"}, Node: "k", Ports: []NamedPort{{Name: "p"}, {Name: "p"}}})
 		c.Commit()
 		c.RemoveTerm("s", NewTerm(s))
 		c.RemoveTerm("s", NewTerm(s))
-		c.DeleteEndpoint(Key{Namespace: "m", Name: "p"})
+		c.DeleteEndpoint(object.Key{Namespace: "m", Name: "p"})
 	}
 	c.Commit()
 	require.Len(t, c.facets, 1, "only everything is left")
@@ -279,7 +281,7 @@ func TestUnusedTermsAreNotLookedAt(t *testing.T) {
 	for i := range 100 {
 		c.AddTerm("s", NewTerm(sel(string(rune('a'+i%26)), string(rune('A'+i/26)))))
 	}
-	c.SetEndpoint(Endpoint{Key: Key{Namespace: "a", Name: "p"}, Labels: map[string]string{"app": "A"}})
+	c.SetEndpoint(Endpoint{Key: object.Key{Namespace: "a", Name: "p"}, Labels: map[string]string{"app": "A"}})
 	f := c.facets[facetKey{kind: podLabel, key: "app", value: "A"}]
 	ns := c.namespaces[spaceKey{"", "a"}]
 	candidates := 0

@@ -5,6 +5,8 @@ import (
 	"iter"
 	"net/netip"
 	"slices"
+
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // state is all that a view shows.
@@ -20,7 +22,7 @@ type state struct {
 	setIndex  hashes
 	tags      table[tagState]
 	tagIndex  hashes
-	spaces    table[Key] // namespaces that are known; no name
+	spaces    table[object.Key] // namespaces that are known; no name
 }
 
 // setState is a set as a view shows it.
@@ -62,7 +64,7 @@ func (s *state) shares(members idset, a netip.Addr) bool {
 }
 
 // slot finds an endpoint.
-func (s *state) slot(k Key) (uint32, bool) {
+func (s *state) slot(k object.Key) (uint32, bool) {
 	for _, e := range s.keys.find(hashOf(s.seed, k)) {
 		if id := slotOf(e); s.endpoints.get(id).Key == k {
 			return id, true
@@ -123,7 +125,7 @@ func (v View) Numbers(id SetID) []uint16 {
 }
 
 // Endpoint finds an endpoint.
-func (v View) Endpoint(k Key) (*Endpoint, bool) {
+func (v View) Endpoint(k object.Key) (*Endpoint, bool) {
 	s := v.state()
 	id, ok := s.slot(k)
 	if !ok {
@@ -152,8 +154,8 @@ func (v View) Tags() iter.Seq[Tag] {
 
 // Holders yields the objects that carry t, in no particular order. For a namespace label they are namespaces: keys
 // without a name.
-func (v View) Holders(t Tag) iter.Seq[Key] {
-	return func(yield func(Key) bool) {
+func (v View) Holders(t Tag) iter.Seq[object.Key] {
+	return func(yield func(object.Key) bool) {
 		s := v.state()
 		for _, e := range s.tagIndex.find(hashOf(s.seed, t)) {
 			if ts := s.tags.get(slotOf(e)); ts.tag == t {
@@ -186,7 +188,7 @@ func (m Members) All() iter.Seq[*Endpoint] {
 }
 
 // HasKey says whether the endpoint k is a member.
-func (m Members) HasKey(k Key) bool {
+func (m Members) HasKey(k object.Key) bool {
 	if m.s == nil {
 		return false
 	}

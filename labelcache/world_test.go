@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 
 	"github.com/netloom/netloom/labelcache"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // world makes random objects from few words, so that they collide.
@@ -39,8 +40,8 @@ func (w world) cluster() string {
 	return ""
 }
 
-func (w world) key() labelcache.Key {
-	return labelcache.Key{Cluster: w.cluster(), Namespace: w.one("n1", "n2", "n3"), Name: fmt.Sprint("p", w.IntN(w.names))}
+func (w world) key() object.Key {
+	return object.Key{Cluster: w.cluster(), Namespace: w.one("n1", "n2", "n3"), Name: fmt.Sprint("p", w.IntN(w.names))}
 }
 
 func (w world) protocol() labelcache.Protocol {

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/netloom/netloom/labelcache"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/test/growth"
 	"github.com/netloom/netloom/translator"
 )
@@ -36,7 +36,7 @@ func TestAddressBelongsToOnePod(t *testing.T) {
 		tr.Snapshot()
 		var got []string
 		for _, name := range []string{"a", "b", "c"} {
-			if e, ok := tr.View().Endpoint(labelcache.Key{Namespace: "shop", Name: name}); ok {
+			if e, ok := tr.View().Endpoint(object.Key{Namespace: "shop", Name: name}); ok {
 				got = append(got, fmt.Sprintf("%s %v %v", name, e.Addrs, e.Shared))
 			}
 		}
@@ -100,7 +100,7 @@ func TestHoldersOfAddressesInAnyOrder(t *testing.T) {
 	seen := func(tr *translator.Translator) (all []string) {
 		tr.Snapshot()
 		for _, name := range []string{"p0", "p1", "p2", "p3", "p4"} {
-			if e, ok := tr.View().Endpoint(labelcache.Key{Namespace: "shop", Name: name}); ok {
+			if e, ok := tr.View().Endpoint(object.Key{Namespace: "shop", Name: name}); ok {
 				all = append(all, fmt.Sprint(name, e.Addrs, e.Shared))
 			}
 		}

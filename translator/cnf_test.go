@@ -7,9 +7,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/netloom/netloom/labelcache"
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/translator"
 	"github.com/netloom/netloom/translator/sdwan"
 )
@@ -88,7 +88,7 @@ func TestCNFFollowsItsPod(t *testing.T) {
 func TestCNFIsAnEndpointToo(t *testing.T) {
 	tr, s := start(t, newCNF("cnf-0", "10.0.0.1", "", ""), newPolicy(t, "np", `{podSelector: {matchLabels: {app: cnf}}}`))
 	require.Equal(t, 1, s.Set(intent.IsolatedIngress).Len())
-	_, ok := tr.View().Endpoint(labelcache.Key{Namespace: "shop", Name: "cnf-0"})
+	_, ok := tr.View().Endpoint(object.Key{Namespace: "shop", Name: "cnf-0"})
 	require.True(t, ok)
 }
 

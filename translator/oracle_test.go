@@ -16,6 +16,7 @@ import (
 
 	"github.com/netloom/netloom/labelcache"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/test/oracle"
 	"github.com/netloom/netloom/test/policygen"
 	"github.com/netloom/netloom/translator"
@@ -193,7 +194,7 @@ func flowOf(f oracle.Flow) intent.Flow {
 func partyOf(e oracle.End) intent.Party {
 	p := intent.Party{Addr: e.Addr}
 	if ns, name, ok := strings.Cut(e.Pod, "/"); ok {
-		p.Key = intent.Key{Namespace: ns, Name: name}
+		p.Key = object.Key{Namespace: ns, Name: name}
 	}
 	return p
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 func spell[T any](list []T) string { return fmt.Sprintf("%+v", list) }
@@ -53,7 +54,7 @@ func balancerText(lb *intent.LoadBalancer) string {
 
 func backendText(b *intent.Backend) string {
 	text := b.AddrPort().String()
-	if b.Key != (intent.Key{}) {
+	if b.Key != (object.Key{}) {
 		text += " " + b.Key.String()
 	}
 	if b.Node != "" {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // CNF is a target that is a CNF, and less than a database: packets come by, but it knows no
@@ -63,7 +64,7 @@ func (c *contract) probes(states ...*State) []intent.Flow {
 	}
 	known := map[intent.Flow]bool{}
 	return slices.DeleteFunc(flows, func(f intent.Flow) bool {
-		f.Src.Key, f.Dst.Key, f.Node = intent.Key{}, intent.Key{}, ""
+		f.Src.Key, f.Dst.Key, f.Node = object.Key{}, object.Key{}, ""
 		twice := known[f]
 		known[f] = true
 		return twice || !c.cnf.Families().Has(intent.FamilyOf(f.Src.Addr))
@@ -114,7 +115,7 @@ func advanceCNFs(b *intent.Builder, from *intent.Snapshot, s *State) {
 // anonymous is a flow of which only the addresses are known, where the target knows no more.
 func anonymous(target Target, f intent.Flow) intent.Flow {
 	if _, is := target.(CNF); is {
-		f.Src.Key, f.Dst.Key, f.Node = intent.Key{}, intent.Key{}, ""
+		f.Src.Key, f.Dst.Key, f.Node = object.Key{}, object.Key{}, ""
 	}
 	return f
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // FlowText spells a flow for people.
@@ -25,7 +26,7 @@ func FlowText(f intent.Flow) string {
 }
 
 func partyText(p intent.Party) string {
-	if p.Key == (intent.Key{}) {
+	if p.Key == (object.Key{}) {
 		return p.Addr.String()
 	}
 	return fmt.Sprintf("%s(%s)", p.Key, p.Addr)

@@ -7,17 +7,18 @@ import (
 	"slices"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // Members is a plain intent.Members: endpoints by key, addresses counted.
 type Members struct {
-	byKey map[intent.Key]intent.Endpoint
+	byKey map[object.Key]intent.Endpoint
 	held  map[netip.Addr]int
 }
 
 // NewMembers holds the endpoints given. One that is given twice counts once.
 func NewMembers(endpoints ...intent.Endpoint) *Members {
-	m := &Members{byKey: make(map[intent.Key]intent.Endpoint), held: make(map[netip.Addr]int)}
+	m := &Members{byKey: make(map[object.Key]intent.Endpoint), held: make(map[netip.Addr]int)}
 	for _, e := range endpoints {
 		if _, twice := m.byKey[e.Key]; twice {
 			continue
@@ -37,7 +38,7 @@ func (m *Members) Len() int { return len(m.byKey) }
 func (m *Members) All() iter.Seq[intent.Endpoint] { return maps.Values(m.byKey) }
 
 // HasKey says whether the endpoint k is a member.
-func (m *Members) HasKey(k intent.Key) bool {
+func (m *Members) HasKey(k object.Key) bool {
 	_, ok := m.byKey[k]
 	return ok
 }

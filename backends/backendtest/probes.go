@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // shot is what a probe sends.
@@ -62,7 +63,7 @@ func frontendProbes(states []*State, parties []party) []intent.Flow {
 		near[2].Protocol = map[intent.Protocol]intent.Protocol{intent.TCP: intent.UDP, intent.UDP: intent.SCTP, intent.SCTP: intent.TCP}[to.Protocol]
 		missed := map[bool]bool{} // one sender inside and one outside show that the frontend ends there
 		for _, src := range parties {
-			inside := src.Key != intent.Key{}
+			inside := src.Key != object.Key{}
 			if src.Addr.Is4() != to.Dst.Addr.Is4() || src.Addr == to.Dst.Addr || inside && to.Network != "" {
 				continue
 			}
@@ -100,7 +101,7 @@ func aims(states []*State) (list []intent.Flow, unclear map[intent.Flow]bool) {
 				list = append(list, to)
 				for k := range f.Backends {
 					b := &f.Backends[k]
-					if len(held[b.Addr]) > 1 || b.Key != (intent.Key{}) && !here[b.Addr][b.Key] {
+					if len(held[b.Addr]) > 1 || b.Key != (object.Key{}) && !here[b.Addr][b.Key] {
 						unclear[to] = true
 					}
 				}
@@ -120,13 +121,13 @@ func aims(states []*State) (list []intent.Flow, unclear map[intent.Flow]bool) {
 }
 
 // holders says which endpoints hold an address.
-func holders(states []*State) map[netip.Addr]map[intent.Key]bool {
-	held := make(map[netip.Addr]map[intent.Key]bool)
+func holders(states []*State) map[netip.Addr]map[object.Key]bool {
+	held := make(map[netip.Addr]map[object.Key]bool)
 	for _, s := range states {
 		for _, e := range s.Endpoints {
 			for _, a := range e.Addrs {
 				if held[a] == nil {
-					held[a] = make(map[intent.Key]bool)
+					held[a] = make(map[object.Key]bool)
 				}
 				held[a][e.Key] = true
 			}

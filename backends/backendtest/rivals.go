@@ -9,6 +9,7 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // backendChurn lets one backend of one load balancer among many come and go.
@@ -73,7 +74,7 @@ func market(n, backends int, locality intent.Locality) *State {
 	s := &State{Nodes: []intent.Node{{Name: nodes()[0]}, {Name: nodes()[1]}}}
 	for i := range backends {
 		s.Endpoints = append(s.Endpoints, intent.Endpoint{
-			Key:   intent.Key{Namespace: "shop", Name: fmt.Sprintf("b-%d", i)},
+			Key:   object.Key{Namespace: "shop", Name: fmt.Sprintf("b-%d", i)},
 			Addrs: []netip.Addr{netip.AddrFrom4([4]byte{10, 244, 9, byte(i + 1)})},
 			Node:  nodes()[i%2],
 		})
@@ -91,7 +92,7 @@ func shop(i, backends int, locality intent.Locality) intent.LoadBalancer {
 	for j := range backends {
 		pool = append(pool, intent.Backend{
 			Addr: netip.AddrFrom4([4]byte{10, 244, 9, byte(j + 1)}), Port: 8080, Node: nodes()[j%2],
-			Key: intent.Key{Namespace: "shop", Name: fmt.Sprintf("b-%d", j)},
+			Key: object.Key{Namespace: "shop", Name: fmt.Sprintf("b-%d", j)},
 		})
 	}
 	return intent.LoadBalancer{

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // State is the content of a snapshot as plain data. The isolated sets follow from the policies and are not in Sets.
@@ -24,7 +25,7 @@ type State struct {
 // SetSpec is a set of a State: its members by key.
 type SetSpec struct {
 	ID       intent.SetID
-	Keys     []intent.Key
+	Keys     []object.Key
 	Prefixes []netip.Prefix
 	Within   []netip.Prefix
 }
@@ -118,8 +119,8 @@ func missing(list []intent.Endpoint, set *intent.Set) []netip.Addr {
 	return slices.SortedFunc(maps.Keys(found), netip.Addr.Compare)
 }
 
-func endpoints(set *intent.Set) map[intent.Key]intent.Endpoint {
-	m := make(map[intent.Key]intent.Endpoint)
+func endpoints(set *intent.Set) map[object.Key]intent.Endpoint {
+	m := make(map[object.Key]intent.Endpoint)
 	if set.Members != nil {
 		for e := range set.Members.All() {
 			m[e.Key] = e
@@ -128,8 +129,8 @@ func endpoints(set *intent.Set) map[intent.Key]intent.Endpoint {
 	return m
 }
 
-func sortedKeys(m map[intent.Key]intent.Endpoint) []intent.Key {
-	return slices.SortedFunc(maps.Keys(m), intent.Key.Compare)
+func sortedKeys(m map[object.Key]intent.Endpoint) []object.Key {
+	return slices.SortedFunc(maps.Keys(m), object.Key.Compare)
 }
 
 func (s *State) families() intent.Families {
@@ -144,7 +145,7 @@ func (s *State) families() intent.Families {
 
 // sets resolves the sets of s and adds those of the isolated.
 func (s *State) sets() []*intent.Set {
-	byKey := make(map[intent.Key]intent.Endpoint)
+	byKey := make(map[object.Key]intent.Endpoint)
 	for _, e := range s.Endpoints {
 		byKey[e.Key] = e
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // windows looks at the target after every group of every plan, over single steps, leaps and restarts.
@@ -106,7 +107,7 @@ func crowd(n int) *State {
 	s := &State{Sets: []SetSpec{{ID: "all"}, {ID: "db"}, {ID: "web"}}}
 	for i := range n {
 		e := intent.Endpoint{
-			Key:  intent.Key{Namespace: "shop", Name: fmt.Sprintf("p-%03d", i)},
+			Key:  object.Key{Namespace: "shop", Name: fmt.Sprintf("p-%03d", i)},
 			Node: "n1",
 			Addrs: []netip.Addr{
 				netip.AddrFrom4([4]byte{10, 244, 7, byte(i)}),

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // World is a small made-up cluster that changes at random. Equal seeds make equal worlds.
@@ -126,7 +127,7 @@ func (w *World) addPod() {
 	w.born++
 	w.pods = append(w.pods, pod{
 		Endpoint: intent.Endpoint{
-			Key:   intent.Key{Namespace: pick(w.rng, namespaces()), Name: fmt.Sprintf("p-%d", w.born)},
+			Key:   object.Key{Namespace: pick(w.rng, namespaces()), Name: fmt.Sprintf("p-%d", w.born)},
 			Addrs: w.addrs(),
 			Node:  pick(w.rng, nodes()),
 		},

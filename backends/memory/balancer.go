@@ -8,6 +8,7 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // What an entry for a VIP says when it lists no backends: the flow is refused, or dropped.
@@ -119,7 +120,7 @@ func choice(lb *intent.LoadBalancer, f *intent.Frontend, among []intent.Backend)
 func (t *Target) balance(f intent.Flow) (vip string, found bool) {
 	at := intent.Frontend{Addr: f.Dst.Addr, Protocol: f.Protocol, Port: f.Port}
 	front := at.String()
-	outside := f.Src.Key == intent.Key{}
+	outside := f.Src.Key == object.Key{}
 	for _, owner := range slices.Sorted(maps.Keys(t.rows)) {
 		for k, r := range t.rows[owner] {
 			if k.kind != kindBalancer || r.text("network") != f.Network {

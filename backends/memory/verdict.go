@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // Verdict is what rows say of a flow. The zero value denies.
@@ -95,7 +96,7 @@ func matches(rows map[id]Row, r Row, subject intent.Party, peer netip.Addr, f in
 // selects says whether the set of that name has p as a member: by its key, or by its address when it has none.
 func selects(rows map[id]Row, set string, p intent.Party) bool {
 	r := rows[id{kindSet, set}]
-	if p.Key != (intent.Key{}) {
+	if p.Key != (object.Key{}) {
 		return r.has("members", p.Key.String())
 	}
 	return r.has("addresses", p.Addr.String())

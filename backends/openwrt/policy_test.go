@@ -12,6 +12,7 @@ import (
 
 	"github.com/netloom/netloom/backends/backendtest"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/openwrt"
 	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
@@ -64,7 +65,7 @@ func cell(sets map[intent.SetID][]string, policies ...intent.Policy) *intent.Sna
 				spec.Prefixes = append(spec.Prefixes, p)
 				continue
 			}
-			e := intent.Endpoint{Key: intent.Key{Namespace: string(id), Name: a}, Addrs: []netip.Addr{netip.MustParseAddr(a)}}
+			e := intent.Endpoint{Key: object.Key{Namespace: string(id), Name: a}, Addrs: []netip.Addr{netip.MustParseAddr(a)}}
 			s.Endpoints, spec.Keys = append(s.Endpoints, e), append(spec.Keys, e.Key)
 		}
 		s.Sets = append(s.Sets, spec)

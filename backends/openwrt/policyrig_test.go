@@ -12,6 +12,7 @@ import (
 
 	"github.com/netloom/netloom/backends/backendtest"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/openwrt"
 	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
@@ -109,7 +110,7 @@ func (e *testCNF) judge(t testing.TB, s *intent.Snapshot, flows []intent.Flow, s
 	t.Helper()
 	var wrong []string
 	for _, f := range flows {
-		f.Src.Key, f.Dst.Key, f.Node = intent.Key{}, intent.Key{}, ""
+		f.Src.Key, f.Dst.Key, f.Node = object.Key{}, object.Key{}, ""
 		want, got := s.Evaluate(f), e.device.Trace(e.packet(f))
 		require.Empty(t, got.Unknown)
 		require.False(t, got.Local)

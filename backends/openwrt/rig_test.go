@@ -15,6 +15,7 @@ import (
 	"github.com/netloom/netloom/backends/backendtest"
 	device "github.com/netloom/netloom/backends/openwrt"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/openwrt"
 	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
@@ -118,7 +119,7 @@ func (r *rig) set(id intent.SetID, addrs ...string) {
 	var members []intent.Endpoint
 	for _, a := range addrs {
 		members = append(members, intent.Endpoint{
-			Key: intent.Key{Namespace: "shop", Name: a}, Addrs: []netip.Addr{netip.MustParseAddr(a)},
+			Key: object.Key{Namespace: "shop", Name: a}, Addrs: []netip.Addr{netip.MustParseAddr(a)},
 		})
 	}
 	next := &intent.Set{ID: id, Members: backendtest.NewMembers(members...)}

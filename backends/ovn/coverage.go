@@ -7,12 +7,13 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // coverage says which endpoints policies isolate, and which of them have no logical port.
 type coverage struct {
-	isolated map[intent.Key]directions // those with an address
-	kept     map[intent.Key]bool       // those of them that have no logical port but kept ones
+	isolated map[object.Key]directions // those with an address
+	kept     map[object.Key]bool       // those of them that have no logical port but kept ones
 	portless backends.Gaps             // when all was counted: the isolated without a logical port, with an address or not
 	now      backends.Coverage
 }
@@ -38,9 +39,9 @@ func (b *Backend) publish(c backends.Coverage) { b.published.Store(&c) }
 
 // coverageOf looks at all endpoints that a snapshot isolates.
 func coverageOf(want *intent.Snapshot, ports portFinder) *coverage {
-	c := &coverage{isolated: map[intent.Key]directions{}, kept: map[intent.Key]bool{}}
+	c := &coverage{isolated: map[object.Key]directions{}, kept: map[object.Key]bool{}}
 	var all []backends.Gap
-	portless := map[intent.Key]bool{}
+	portless := map[object.Key]bool{}
 	for _, d := range intent.Directions() {
 		set := want.Set(intent.IsolatedSet(d))
 		if set == nil || set.Members == nil {
@@ -70,14 +71,14 @@ func coverageOf(want *intent.Snapshot, ports portFinder) *coverage {
 
 // coverageStep is what changes make of a coverage.
 type coverageStep struct {
-	touched map[intent.Key]directions // those that may be isolated otherwise than before
+	touched map[object.Key]directions // those that may be isolated otherwise than before
 	anew    *coverage                 // instead of touched: all is counted anew
 	now     backends.Coverage
 }
 
 // step works out what changes and ports that came or went make of c, which it leaves as it is. It costs what changed.
-func (c *coverage) step(want *intent.Snapshot, changes []intent.Change, moved []intent.Key, ports portFinder) *coverageStep {
-	s := &coverageStep{touched: map[intent.Key]directions{}, now: c.now}
+func (c *coverage) step(want *intent.Snapshot, changes []intent.Change, moved []object.Key, ports portFinder) *coverageStep {
+	s := &coverageStep{touched: map[object.Key]directions{}, now: c.now}
 	for i := range changes {
 		if slices.ContainsFunc(changes[i].Sets, isolates) {
 			s.anew = coverageOf(want, ports)
@@ -94,7 +95,7 @@ func (c *coverage) step(want *intent.Snapshot, changes []intent.Change, moved []
 		}
 	}
 	var missing []backends.Gap
-	var found []intent.Key
+	var found []object.Key
 	for k, is := range s.touched {
 		s.now.Selected += one(is != 0) - one(c.isolated[k] != 0)
 		s.now.Kept += one(is != 0 && ports.onlyKept(k)) - one(c.kept[k])
@@ -130,12 +131,12 @@ func isolates(id intent.SetID) bool {
 }
 
 // take notes who joined and left the isolated. An endpoint that got an address is in both, as it was and as it is.
-func (c *coverage) take(touched map[intent.Key]directions, delta *intent.SetDelta) {
+func (c *coverage) take(touched map[object.Key]directions, delta *intent.SetDelta) {
 	for _, d := range intent.Directions() {
 		if delta.ID != intent.IsolatedSet(d) {
 			continue
 		}
-		at := func(k intent.Key) directions {
+		at := func(k object.Key) directions {
 			if is, ok := touched[k]; ok {
 				return is
 			}
@@ -173,7 +174,7 @@ func (c *coverage) commit(s *coverageStep, ports portFinder) {
 }
 
 // gap says what of an endpoint is not in the database; false when it has a logical port.
-func (f portFinder) gap(k intent.Key) (backends.Gap, bool) {
+func (f portFinder) gap(k object.Key) (backends.Gap, bool) {
 	if f.has(k) {
 		return backends.Gap{}, false
 	}
@@ -181,7 +182,7 @@ func (f portFinder) gap(k intent.Key) (backends.Gap, bool) {
 }
 
 // expected is how the logical port of an endpoint is looked for.
-func (f portFinder) expected(k intent.Key) string {
+func (f portFinder) expected(k object.Key) string {
 	if f.names.key != "" {
 		return "with " + externalIDs + f.names.key + "=" + f.names.value.fill(k)
 	}

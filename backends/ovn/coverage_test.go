@@ -11,6 +11,7 @@ import (
 	"github.com/netloom/netloom/backends/backendtest"
 	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // missing lists the selected endpoints that have no logical port, and what was looked for.
@@ -108,7 +109,7 @@ func town(n int) *backendtest.State {
 	s := shop()
 	for i := range n {
 		e := intent.Endpoint{
-			Key:   intent.Key{Namespace: fmt.Sprintf("ns-%d", i%3), Name: fmt.Sprintf("web-%d", i)},
+			Key:   object.Key{Namespace: fmt.Sprintf("ns-%d", i%3), Name: fmt.Sprintf("web-%d", i)},
 			Addrs: []netip.Addr{netip.AddrFrom4([4]byte{10, 1, byte(i / 250), byte(i%250 + 1)})},
 		}
 		s.Endpoints = append(s.Endpoints, e)

@@ -10,6 +10,7 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/ovn/internal/nb"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // planner makes a plan from what changed since the model.
@@ -238,12 +239,12 @@ func (p *planner) commit() {
 
 // delta is the net effect of several membership changes of one set.
 type delta struct {
-	keys  map[intent.Key]bool // true joined, false left
+	keys  map[object.Key]bool // true joined, false left
 	addrs map[netip.Addr]bool // true came, false went
 }
 
 func newDelta() *delta {
-	return &delta{keys: map[intent.Key]bool{}, addrs: map[netip.Addr]bool{}}
+	return &delta{keys: map[object.Key]bool{}, addrs: map[netip.Addr]bool{}}
 }
 
 // add takes one more change, later than those before. An endpoint that left and joined again, with other addresses say,

@@ -6,6 +6,7 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/ovn/internal/nb"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // defaultMinDeleteGuard is Options.MinDeleteGuard where nothing is given.
@@ -56,8 +57,8 @@ func (k *keeper) run() {
 	}
 }
 
-func endpointsOf(gaps backends.Gaps) []intent.Key {
-	out := make([]intent.Key, 0, gaps.Len())
+func endpointsOf(gaps backends.Gaps) []object.Key {
+	out := make([]object.Key, 0, gaps.Len())
 	for gap := range gaps.All() {
 		out = append(out, gap.Endpoint)
 	}
@@ -75,8 +76,8 @@ func (k *keeper) leaving(id intent.SetID) []string {
 }
 
 // keepFor keeps for missing endpoints the ports that have their names, by patterns.
-func (k *keeper) keepFor(missing []intent.Key, leaving map[string]string, patterns []guess) {
-	kept, names := map[intent.Key][]string{}, map[string]intent.Key{}
+func (k *keeper) keepFor(missing []object.Key, leaving map[string]string, patterns []guess) {
+	kept, names := map[object.Key][]string{}, map[string]object.Key{}
 	for _, e := range missing {
 		for _, p := range patterns {
 			name := p.template.fill(e)

@@ -10,6 +10,7 @@ import (
 	"github.com/netloom/netloom/backends/backendtest"
 	"github.com/netloom/netloom/backends/ovn/ovntest"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
 )
 
@@ -20,13 +21,13 @@ const crowdSize = 30
 // every one with a subject and, where they admit, a peer of its own. Shift has other sets and policies than shift 0.
 func large(policies, shift int) *backendtest.State {
 	s := &backendtest.State{Endpoints: []intent.Endpoint{pod("w", 200)}}
-	web := []intent.Key{s.Endpoints[0].Key}
+	web := []object.Key{s.Endpoints[0].Key}
 	for i := range crowdSize {
 		s.Endpoints = append(s.Endpoints, pod(fmt.Sprintf("p%d", i), i+1))
 	}
 	for i := range policies {
 		n := i + shift
-		keys := []intent.Key{s.Endpoints[1+n/2%crowdSize].Key}
+		keys := []object.Key{s.Endpoints[1+n/2%crowdSize].Key}
 		subject, peer := intent.SetID(fmt.Sprintf("subject-%d", n)), intent.SetID(fmt.Sprintf("web-%d", n))
 		s.Sets = append(s.Sets, backendtest.SetSpec{ID: subject, Keys: keys})
 		p := admit(fmt.Sprintf("np-%d", n), subject, peer, uint16(5000+n/2/crowdSize))

@@ -50,8 +50,8 @@ func (r *rig) full(t *testing.T, want *intent.Snapshot) *backends.Plan {
 // isolated is a cluster with a policy of rules for a and b, and one that only isolates c.
 func isolated() *backendtest.State {
 	s := shop("a", "b")
-	s.Sets = append(s.Sets, backendtest.SetSpec{ID: "only-c", Keys: []intent.Key{{Namespace: "shop", Name: "c"}}},
-		backendtest.SetSpec{ID: "only-w", Keys: []intent.Key{{Namespace: "shop", Name: "w"}}})
+	s.Sets = append(s.Sets, backendtest.SetSpec{ID: "only-c", Keys: []object.Key{{Namespace: "shop", Name: "c"}}},
+		backendtest.SetSpec{ID: "only-w", Keys: []object.Key{{Namespace: "shop", Name: "w"}}})
 	s.Policies = append(s.Policies, deny("deny", "only-c"))
 	return s
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/netloom/netloom/backends/backendtest"
 	"github.com/netloom/netloom/backends/ovn/internal/nb"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/ovsdb"
 	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/nbtrace"
@@ -85,7 +86,7 @@ func schemaOf(t testing.TB, raw []byte) ovsdb.Schema {
 }
 
 func endpoint(name string, addrs ...string) intent.Endpoint {
-	e := intent.Endpoint{Key: intent.Key{Name: name}}
+	e := intent.Endpoint{Key: object.Key{Name: name}}
 	for _, a := range addrs {
 		e.Addrs = append(e.Addrs, netip.MustParseAddr(a))
 	}
@@ -203,8 +204,8 @@ func flowsFor(d intent.Direction, ports intent.Ports, peer *intent.Set) []intent
 		numbers = append(numbers, r.First-1, r.First, r.Last, r.Last+1)
 	}
 	others := []intent.Party{
-		{Key: intent.Key{Name: "peer"}, Addr: netip.MustParseAddr("10.0.0.9")},
-		{Key: intent.Key{Name: "peer"}, Addr: netip.MustParseAddr("fd00::9")},
+		{Key: object.Key{Name: "peer"}, Addr: netip.MustParseAddr("10.0.0.9")},
+		{Key: object.Key{Name: "peer"}, Addr: netip.MustParseAddr("fd00::9")},
 		{Addr: netip.MustParseAddr("198.51.100.1")},
 	}
 	if peer != nil {
@@ -217,7 +218,7 @@ func flowsFor(d intent.Direction, ports intent.Ports, peer *intent.Set) []intent
 	}
 	var flows []intent.Flow
 	for _, other := range others {
-		subject := intent.Party{Key: intent.Key{Name: "subject"}, Addr: netip.MustParseAddr("10.0.0.1")}
+		subject := intent.Party{Key: object.Key{Name: "subject"}, Addr: netip.MustParseAddr("10.0.0.1")}
 		if other.Addr.Is6() {
 			subject.Addr = netip.MustParseAddr("fd00::1")
 		}

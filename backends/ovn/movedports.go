@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // portMoves are the logical ports that a plan has to look at, by group and UUID: true for those that belong in the group.
@@ -65,7 +66,7 @@ func (p *planner) movedPorts() portMoves {
 
 // unnamedPorts lists the ports of an endpoint that joined or left a group and that are not found by its names: those found
 // by external_ids, and those that are kept for it while it has no other.
-func (p *planner) unnamedPorts(k intent.Key, joined bool) []string {
+func (p *planner) unnamedPorts(k object.Key, joined bool) []string {
 	named, kept := p.ports.named(k), p.ports.keptFor(k)
 	if joined && len(named) > 0 {
 		kept = nil
@@ -77,8 +78,8 @@ func (p *planner) unnamedPorts(k intent.Key, joined bool) []string {
 }
 
 // movedEndpoints are the endpoints whose logical ports came, went or changed.
-func (p *planner) movedEndpoints() []intent.Key {
-	var out []intent.Key
+func (p *planner) movedEndpoints() []object.Key {
+	var out []object.Key
 	for name := range p.moved {
 		if w, ok := p.m.wishes[name]; ok {
 			out = append(out, w.endpoint)
@@ -92,7 +93,7 @@ func (p *planner) movedEndpoints() []intent.Key {
 
 // wishEdit is what a plan does to a wish.
 type wishEdit struct {
-	endpoint intent.Key
+	endpoint object.Key
 	joined   bool // it is added; otherwise removed
 }
 

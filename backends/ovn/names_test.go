@@ -10,6 +10,7 @@ import (
 
 	"github.com/netloom/netloom/backends/ovn/internal/nb"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 func TestACLName(t *testing.T) {
@@ -90,7 +91,7 @@ func TestOwner(t *testing.T) {
 }
 
 func TestParsePortNames(t *testing.T) {
-	key := intent.Key{Cluster: "east", Namespace: "shop", Name: "web-0"}
+	key := object.Key{Cluster: "east", Namespace: "shop", Name: "web-0"}
 	for _, tc := range []struct {
 		in    string
 		names []string
@@ -146,7 +147,7 @@ func FuzzParsePortNames(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, name := range append(n.Names(intent.Key{Namespace: "ns", Name: "pod-name"}), "pod-name") {
+		for _, name := range append(n.Names(object.Key{Namespace: "ns", Name: "pod-name"}), "pod-name") {
 			require.Contains(t, name, "pod-name")
 		}
 	})

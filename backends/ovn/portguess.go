@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // guess is a pattern that logical ports in the database may be named by, other than the configured ones.
@@ -26,7 +26,7 @@ const (
 
 // guessPatterns works out by which patterns names may be those of endpoints, the best first: patterns by which at least
 // half as many endpoints have a port as by the best. Both lists are sorted. Exists says whether a port has a name.
-func guessPatterns(endpoints []intent.Key, names []string, exists func(name string) bool) []guess {
+func guessPatterns(endpoints []object.Key, names []string, exists func(name string) bool) []guess {
 	votes := map[string]int{}
 	step := max(1, len(endpoints)/sampled)
 	for i := 0; i < len(endpoints); i += step {
@@ -65,7 +65,7 @@ func guessPatterns(endpoints []intent.Key, names []string, exists func(name stri
 
 // patternsOf spells a name as patterns that give it for k: with each place where its namespace and its own name stand
 // beside each other as words.
-func patternsOf(name string, k intent.Key) []string {
+func patternsOf(name string, k object.Key) []string {
 	if strings.ContainsAny(name, "{},") {
 		return nil
 	}

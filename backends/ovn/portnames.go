@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // PortNames says how the logical ports of an endpoint are found. Make it with ParsePortNames; the zero value finds none.
@@ -69,14 +69,14 @@ func ParsePortNames(s string) (PortNames, error) {
 // template is literal text with placeholders between: text[0] field[0] text[1] field[1] … text[n].
 type template struct {
 	texts  []string
-	fields []func(intent.Key) string
+	fields []func(object.Key) string
 }
 
 func parseTemplate(s string) (template, error) {
-	known := map[string]func(intent.Key) string{
-		"{namespace}": func(k intent.Key) string { return k.Namespace },
-		"{pod}":       func(k intent.Key) string { return k.Name },
-		"{cluster}":   func(k intent.Key) string { return k.Cluster },
+	known := map[string]func(object.Key) string{
+		"{namespace}": func(k object.Key) string { return k.Namespace },
+		"{pod}":       func(k object.Key) string { return k.Name },
+		"{cluster}":   func(k object.Key) string { return k.Cluster },
 	}
 	var t template
 	rest := s
@@ -99,7 +99,7 @@ func parseTemplate(s string) (template, error) {
 }
 
 // fill puts k into the placeholders.
-func (t template) fill(k intent.Key) string {
+func (t template) fill(k object.Key) string {
 	var b strings.Builder
 	for i, f := range t.fields {
 		b.WriteString(t.texts[i])
@@ -110,7 +110,7 @@ func (t template) fill(k intent.Key) string {
 }
 
 // Names lists the names that k's logical ports have. It is empty where ports are found by external_ids.
-func (n PortNames) Names(k intent.Key) []string {
+func (n PortNames) Names(k object.Key) []string {
 	names := make([]string, len(n.templates))
 	for i, t := range n.templates {
 		names[i] = t.fill(k)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
@@ -13,12 +14,12 @@ type portFinder struct {
 	names  PortNames
 	// kept are the UUIDs of logical ports that endpoints had when other names were looked for, and keptNames says whose they
 	// are. Both are nil where there are none, see keeper.
-	kept      map[intent.Key][]string
-	keptNames map[string]intent.Key
+	kept      map[object.Key][]string
+	keptNames map[string]object.Key
 }
 
 // uuids lists the logical ports of an endpoint that exist, sorted: those of its names, else those that are kept for it.
-func (f portFinder) uuids(k intent.Key) []string {
+func (f portFinder) uuids(k object.Key) []string {
 	out := f.named(k)
 	if len(out) == 0 {
 		out = f.keptFor(k)
@@ -27,7 +28,7 @@ func (f portFinder) uuids(k intent.Key) []string {
 }
 
 // named lists the logical ports of an endpoint that have the names looked for, sorted.
-func (f portFinder) named(k intent.Key) []string {
+func (f portFinder) named(k object.Key) []string {
 	var out []string
 	if f.names.key != "" {
 		for _, p := range f.client.PortsByExternalID(f.names.key, f.names.value.fill(k)) {
@@ -46,7 +47,7 @@ func (f portFinder) named(k intent.Key) []string {
 }
 
 // keptFor lists the logical ports that are kept for an endpoint and still exist, sorted.
-func (f portFinder) keptFor(k intent.Key) []string {
+func (f portFinder) keptFor(k object.Key) []string {
 	var out []string
 	for _, uuid := range f.kept[k] {
 		if _, ok := f.client.PortName(uuid); ok {
@@ -57,10 +58,10 @@ func (f portFinder) keptFor(k intent.Key) []string {
 }
 
 // has says whether an endpoint has a logical port.
-func (f portFinder) has(k intent.Key) bool { return len(f.uuids(k)) > 0 }
+func (f portFinder) has(k object.Key) bool { return len(f.uuids(k)) > 0 }
 
 // onlyKept says whether an endpoint has no logical port but those that are kept for it.
-func (f portFinder) onlyKept(k intent.Key) bool { return len(f.keptFor(k)) > 0 && len(f.named(k)) == 0 }
+func (f portFinder) onlyKept(k object.Key) bool { return len(f.keptFor(k)) > 0 && len(f.named(k)) == 0 }
 
 // cover lists the logical ports of all members of a set, sorted, and notes in w the names that members may yet appear
 // under.
@@ -93,11 +94,11 @@ type wishes map[string]wanted
 
 // wanted is what a logical port is wanted for.
 type wanted struct {
-	endpoint intent.Key
+	endpoint object.Key
 	sets     []intent.SetID
 }
 
-func (w wishes) add(name string, endpoint intent.Key, set intent.SetID) {
+func (w wishes) add(name string, endpoint object.Key, set intent.SetID) {
 	if sets := w[name].sets; !slices.Contains(sets, set) {
 		w[name] = wanted{endpoint, append(sets, set)}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/backendtest"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 func TestPortsThatComeAndGo(t *testing.T) {
@@ -106,7 +107,7 @@ func TestSetIsMadeAnewBetweenTwoPlans(t *testing.T) {
 	nothing.Sets, nothing.Policies = nil, nil
 	gone := backendtest.Advance(first, nothing)
 	state := shop("b", "c")
-	state.Sets[1].Keys = []intent.Key{{Namespace: "shop", Name: "a"}} // who is web is another, too
+	state.Sets[1].Keys = []object.Key{{Namespace: "shop", Name: "a"}} // who is web is another, too
 	again := backendtest.Advance(gone, state)
 	r.reconcile(t, again)
 	requireGroup(t, r, []string{"shop_b", "shop_c"})

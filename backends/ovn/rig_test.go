@@ -14,6 +14,7 @@ import (
 	"github.com/netloom/netloom/backends/backendtest"
 	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/ovsdb"
 	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
@@ -174,7 +175,7 @@ func (r *rig) addresses(t testing.TB, set intent.SetID) []string {
 // pod is an endpoint with one address.
 func pod(name string, n int) intent.Endpoint {
 	return intent.Endpoint{
-		Key:   intent.Key{Namespace: "shop", Name: name},
+		Key:   object.Key{Namespace: "shop", Name: name},
 		Addrs: []netip.Addr{netip.MustParseAddr(fmt.Sprintf("10.0.0.%d", n))},
 	}
 }
@@ -183,10 +184,10 @@ func pod(name string, n int) intent.Endpoint {
 func shop(members ...string) *backendtest.State {
 	s := &backendtest.State{
 		Endpoints: []intent.Endpoint{pod("a", 1), pod("b", 2), pod("c", 3), pod("w", 9)},
-		Sets:      []backendtest.SetSpec{{ID: "db"}, {ID: "web", Keys: []intent.Key{{Namespace: "shop", Name: "w"}}}},
+		Sets:      []backendtest.SetSpec{{ID: "db"}, {ID: "web", Keys: []object.Key{{Namespace: "shop", Name: "w"}}}},
 	}
 	for _, name := range members {
-		s.Sets[0].Keys = append(s.Sets[0].Keys, intent.Key{Namespace: "shop", Name: name})
+		s.Sets[0].Keys = append(s.Sets[0].Keys, object.Key{Namespace: "shop", Name: name})
 	}
 	s.Policies = []intent.Policy{admit("db", "db", "web", 5432)}
 	return s

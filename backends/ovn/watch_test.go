@@ -10,6 +10,7 @@ import (
 	"github.com/netloom/netloom/backends/backendtest"
 	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/ovsdb"
 	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
@@ -163,7 +164,7 @@ func TestAChangeByOthersBetweenOwnOnesIsNoticed(t *testing.T) {
 			snap := backendtest.Advance(intent.NewSnapshot(), guardedState())
 			r.reconcile(t, snap)
 			more := guardedState()
-			more.Sets[0].Keys = append(more.Sets[0].Keys, intent.Key{Namespace: "shop", Name: "c"})
+			more.Sets[0].Keys = append(more.Sets[0].Keys, object.Key{Namespace: "shop", Name: "c"})
 			next := backendtest.Advance(snap, more)
 			p := r.plan(t, next)
 			require.False(t, p.Full)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/builtin"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/query"
 	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/watch"
@@ -22,7 +23,7 @@ func PlanBetween(ctx context.Context, settings builtin.Settings, before, after q
 	defer embedded.Close()
 	settings.OVN.Endpoints = []string{embedded.Address()}
 	for _, pod := range append(append([]*corev1.Pod(nil), before.Objects.Pods...), after.Objects.Pods...) {
-		ref := watch.Ref{Kind: watch.KindPod, Namespace: pod.Namespace, Name: pod.Name}
+		ref := object.Ref{Kind: watch.KindPod, Namespace: pod.Namespace, Name: pod.Name}
 		if err := embedded.seedPod(ref, pod); err != nil {
 			return nil, err
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/metrics"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/openwrt"
 	"github.com/netloom/netloom/pkg/status"
 	"github.com/netloom/netloom/pkg/watch"
@@ -46,7 +47,7 @@ type reports struct {
 	log       logrus.FieldLogger
 
 	mu    sync.Mutex
-	known map[watch.Ref]bool // CNFStatus objects
+	known map[object.Ref]bool // CNFStatus objects
 }
 
 // Published notes CNFStatus objects. It is called by the pipeline's goroutine.
@@ -128,14 +129,14 @@ func (r *reports) ask(ctx context.Context, one reporter) status.Report {
 // show writes every CNFStatus, and makes one where there should be one. What goes wrong is tried again next time.
 func (r *reports) show(ctx context.Context, all []gathered) {
 	r.mu.Lock()
-	refs := make([]watch.Ref, 0, len(r.known))
+	refs := make([]object.Ref, 0, len(r.known))
 	for ref := range r.known {
 		refs = append(refs, ref)
 	}
 	r.mu.Unlock()
-	slices.SortFunc(refs, watch.Ref.Compare)
-	if !slices.ContainsFunc(refs, func(ref watch.Ref) bool { return ref.Namespace == r.namespace }) {
-		ref := watch.Ref{Kind: watch.KindCNFStatus, Namespace: r.namespace, Name: CNFStatusName}
+	slices.SortFunc(refs, object.Ref.Compare)
+	if !slices.ContainsFunc(refs, func(ref object.Ref) bool { return ref.Namespace == r.namespace }) {
+		ref := object.Ref{Kind: watch.KindCNFStatus, Namespace: r.namespace, Name: CNFStatusName}
 		if err := r.create(ctx, ref); err != nil {
 			r.log.WithError(err).Debug("no CNFStatus shows all CNFs")
 		} else {
@@ -149,7 +150,7 @@ func (r *reports) show(ctx context.Context, all []gathered) {
 	}
 }
 
-func (r *reports) create(ctx context.Context, ref watch.Ref) error {
+func (r *reports) create(ctx context.Context, ref object.Ref) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	o := &unstructured.Unstructured{Object: map[string]any{
@@ -165,7 +166,7 @@ func (r *reports) create(ctx context.Context, ref watch.Ref) error {
 }
 
 // write shows in one CNFStatus what concerns it. The object is read anew: nobody else writes its status, and it is large.
-func (r *reports) write(ctx context.Context, ref watch.Ref, all []gathered) error {
+func (r *reports) write(ctx context.Context, ref object.Ref, all []gathered) error {
 	o, err := r.writer.Read(ctx, ref)
 	cnf, ok := o.(*v1alpha1.CNFStatus)
 	if err != nil || !ok {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/daemon"
-	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/metrics"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/webui"
 )
 
@@ -47,7 +47,7 @@ func (p *partial) Coverage() (backends.Coverage, bool) { return p.coverage, true
 func missing(names ...string) backends.Gaps {
 	var gaps []backends.Gap
 	for _, name := range names {
-		gaps = append(gaps, backends.Gap{Endpoint: intent.Key{Namespace: "shop", Name: name}, Lacks: "logical port " + name})
+		gaps = append(gaps, backends.Gap{Endpoint: object.Key{Namespace: "shop", Name: name}, Lacks: "logical port " + name})
 	}
 	return backends.Gaps{}.With(gaps, nil)
 }

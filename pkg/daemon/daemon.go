@@ -261,4 +261,4 @@ func (d *Daemon) published(p Published) {
 }
 
 // Object finds a source object as it is now.
-func (d *Daemon) Object(ref watch.Ref) (runtime.Object, bool) { return d.source.Get(ref) }
+func (d *Daemon) Object(ref object.Ref) (runtime.Object, bool) { return d.source.Get(ref) }

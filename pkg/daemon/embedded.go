@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/netloom/netloom/backends/ovn"
-	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
 	"github.com/netloom/netloom/pkg/watch"
@@ -28,7 +28,7 @@ type Embedded struct {
 	cluster string
 	names   ovn.PortNames
 	nodes   map[string]bool // that have a switch
-	placed  map[watch.Ref]place
+	placed  map[object.Ref]place
 }
 
 // place is where the ports of a pod are. The zero value is nowhere.
@@ -60,7 +60,7 @@ func StartEmbedded(portNames, cluster string) (*Embedded, error) {
 	}
 	return &Embedded{
 		server: server, dir: dir, cluster: cluster, names: names,
-		nodes: map[string]bool{}, placed: map[watch.Ref]place{},
+		nodes: map[string]bool{}, placed: map[object.Ref]place{},
 	}, nil
 }
 
@@ -83,7 +83,7 @@ func (e *Embedded) Ports() []string {
 }
 
 // Seed adds and removes the logical ports of the pods among refs.
-func (e *Embedded) Seed(source watch.Source, refs []watch.Ref) error {
+func (e *Embedded) Seed(source watch.Source, refs []object.Ref) error {
 	for _, ref := range refs {
 		if ref.Kind != watch.KindPod {
 			continue
@@ -97,7 +97,7 @@ func (e *Embedded) Seed(source watch.Source, refs []watch.Ref) error {
 	return nil
 }
 
-func (e *Embedded) seedPod(ref watch.Ref, pod *corev1.Pod) error {
+func (e *Embedded) seedPod(ref object.Ref, pod *corev1.Pod) error {
 	want, was := e.placeOf(ref, pod), e.placed[ref]
 	if was.node == want.node && slices.Equal(was.ports, want.ports) {
 		return nil
@@ -127,11 +127,11 @@ func (e *Embedded) seedPod(ref watch.Ref, pod *corev1.Pod) error {
 }
 
 // placeOf says where the ports of a pod belong; nil has none.
-func (e *Embedded) placeOf(ref watch.Ref, pod *corev1.Pod) place {
+func (e *Embedded) placeOf(ref object.Ref, pod *corev1.Pod) place {
 	if pod == nil || pod.Spec.HostNetwork {
 		return place{}
 	}
-	names := e.names.Names(intent.Key{Cluster: e.cluster, Namespace: ref.Namespace, Name: ref.Name})
+	names := e.names.Names(object.Key{Cluster: e.cluster, Namespace: ref.Namespace, Name: ref.Name})
 	slices.Sort(names)
 	return place{node: cmp.Or(pod.Spec.NodeName, "unscheduled"), ports: slices.Compact(names)}
 }

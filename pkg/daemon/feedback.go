@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/report"
 )
 
@@ -76,7 +77,7 @@ func newFeedback(d *Daemon) (*feedback, error) {
 	if d.opts.Node != "" {
 		book.nodes = map[string]bool{}
 	}
-	book.policyOf = func(key report.Key) *networkingv1.NetworkPolicy {
+	book.policyOf = func(key object.Ref) *networkingv1.NetworkPolicy {
 		return d.pipeline.translator.Policy(key.Namespace, key.Name)
 	}
 	f := &feedback{

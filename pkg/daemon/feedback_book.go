@@ -12,6 +12,7 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/report"
 	"github.com/netloom/netloom/pkg/watch"
@@ -36,17 +37,17 @@ type told struct {
 // book keeps which objects are to be looked at. The pipeline and the loops write into it, the goroutine of feedback reads.
 type book struct {
 	source   watch.Source
-	policyOf func(report.Key) *networkingv1.NetworkPolicy // as it was translated; the pipeline's goroutine alone asks
+	policyOf func(object.Ref) *networkingv1.NetworkPolicy // as it was translated; the pipeline's goroutine alone asks
 	touched  intent.Revision                              // by the last snapshot; likewise
 	last     *intent.Snapshot                             // the one published last; nil before the first
 	wake     chan struct{}
 
 	mu      sync.Mutex
 	moves   uint64 // counts snapshots and rounds of loops: what was worked out before the last may be wrong
-	known   map[report.Key]told
-	dirty   map[report.Key]bool
-	urgent  map[report.Key]bool   // of those that are dirty: news
-	open    map[report.Key]bool   // that some target may not enforce
+	known   map[object.Ref]told
+	dirty   map[object.Ref]bool
+	urgent  map[object.Ref]bool   // of those that are dirty: news
+	open    map[object.Ref]bool   // that some target may not enforce
 	sized   map[intent.SetID]bool // whose members changed, and whose sizes have not been told since
 	nodes   map[string]bool       // that are there; nil where they are of no interest
 	gaps    gaps                  // in coverage
@@ -57,8 +58,8 @@ type book struct {
 
 func newBook() *book {
 	return &book{
-		wake: make(chan struct{}, 1), known: map[report.Key]told{}, dirty: map[report.Key]bool{}, open: map[report.Key]bool{},
-		urgent: map[report.Key]bool{}, sized: map[intent.SetID]bool{}, trouble: map[string]time.Time{},
+		wake: make(chan struct{}, 1), known: map[object.Ref]told{}, dirty: map[object.Ref]bool{}, open: map[object.Ref]bool{},
+		urgent: map[object.Ref]bool{}, sized: map[intent.SetID]bool{}, trouble: map[string]time.Time{},
 	}
 }
 
@@ -90,7 +91,7 @@ func (b *book) published(p Published, problems []error) {
 		}
 		for _, id := range c.LoadBalancers {
 			if lb := p.Snapshot.LoadBalancer(id); lb != nil {
-				b.markLocked(report.Key{Kind: report.KindService, Namespace: lb.Origin.Namespace, Name: lb.Origin.Name}, calm)
+				b.markLocked(object.Ref{Kind: report.KindService, Namespace: lb.Origin.Namespace, Name: lb.Origin.Name}, calm)
 			}
 		}
 		for j := range c.Members {
@@ -106,7 +107,7 @@ func (b *book) published(p Published, problems []error) {
 }
 
 // takeNode says whether ref is a node that came or went: its targets have a say while it is there. The lock is held.
-func (b *book) takeNode(ref watch.Ref) bool {
+func (b *book) takeNode(ref object.Ref) bool {
 	if b.nodes == nil || ref.Kind != watch.KindNode {
 		return false
 	}
@@ -128,7 +129,7 @@ func (b *book) nodeNames() []string {
 }
 
 // take notes an object that may have changed. The lock is held.
-func (b *book) take(ref watch.Ref, first bool) {
+func (b *book) take(ref object.Ref, first bool) {
 	var o metav1.Object
 	switch ref.Kind {
 	case report.KindNetworkPolicy:
@@ -160,21 +161,21 @@ func (b *book) take(ref watch.Ref, first bool) {
 }
 
 // mark has an object looked at, if it is known.
-func (b *book) mark(key report.Key, how urgency) {
+func (b *book) mark(key object.Ref, how urgency) {
 	b.mu.Lock()
 	b.markLocked(key, how)
 	b.mu.Unlock()
 	b.ring()
 }
 
-func (b *book) markLocked(key report.Key, how urgency) {
+func (b *book) markLocked(key object.Ref, how urgency) {
 	if _, ok := b.known[key]; ok {
 		b.note(key, how)
 	}
 }
 
 // note has an object looked at. The lock is held.
-func (b *book) note(key report.Key, how urgency) {
+func (b *book) note(key object.Ref, how urgency) {
 	if b.resting {
 		return
 	}
@@ -246,7 +247,7 @@ func (b *book) sequence() uint64 {
 
 // entry is an object that is to be looked at.
 type entry struct {
-	key   report.Key
+	key   object.Ref
 	is    told
 	there bool // it is not gone
 }
@@ -273,7 +274,7 @@ func (b *book) next(seen uint64) (e *entry, moved bool) {
 }
 
 // settle notes whether a policy may not be enforced by some target, as was worked out when seen was the sequence.
-func (b *book) settle(key report.Key, settled bool, seen uint64) {
+func (b *book) settle(key object.Ref, settled bool, seen uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if _, known := b.known[key]; !known || settled {

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	networkingv1 "k8s.io/api/networking/v1"
 
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/report"
 	"github.com/netloom/netloom/pkg/watch"
@@ -14,7 +15,7 @@ import (
 // TestAWorldOfThePastJudgesNothing holds that what was worked out before a snapshot or a round of a loop is worked out anew.
 func TestAWorldOfThePastJudgesNothing(t *testing.T) {
 	b := newBook()
-	key := report.Key{Kind: report.KindNetworkPolicy, Namespace: "shop", Name: "db"}
+	key := object.Ref{Kind: report.KindNetworkPolicy, Namespace: "shop", Name: "db"}
 	b.known[key] = told{uid: "u", generation: 1}
 	b.mark(key, calm)
 	seen := b.sequence()
@@ -40,9 +41,9 @@ func TestAWorldOfThePastJudgesNothing(t *testing.T) {
 // TestABookThatNobodyReadsStaysEmpty holds that a standby does not pile up what it has no use for.
 func TestABookThatNobodyReadsStaysEmpty(t *testing.T) {
 	b := newBook()
-	key := report.Key{Kind: report.KindNetworkPolicy, Namespace: "shop", Name: "db"}
+	key := object.Ref{Kind: report.KindNetworkPolicy, Namespace: "shop", Name: "db"}
 	b.known[key] = told{uid: "u", generation: 1}
-	b.policyOf = func(report.Key) *networkingv1.NetworkPolicy { return nil }
+	b.policyOf = func(object.Ref) *networkingv1.NetworkPolicy { return nil }
 	b.mark(key, news)
 	b.resized("set")
 	b.settle(key, false, b.sequence())
@@ -53,13 +54,13 @@ func TestABookThatNobodyReadsStaysEmpty(t *testing.T) {
 	b.mark(key, news)
 	b.markAll()
 	b.resized("set")
-	b.take(watch.Ref{Kind: watch.KindNetworkPolicy, Namespace: "shop", Name: "gone"}, false)
+	b.take(object.Ref{Kind: watch.KindNetworkPolicy, Namespace: "shop", Name: "gone"}, false)
 	require.Empty(t, b.dirty)
 	require.False(t, b.anySized())
 	b.begin()
 	e, _ := b.next(b.sequence())
 	require.NotNil(t, e)
 	require.Equal(t, key, e.key)
-	b.take(watch.Ref{Kind: watch.KindNetworkPolicy, Namespace: "shop", Name: "db"}, false)
+	b.take(object.Ref{Kind: watch.KindNetworkPolicy, Namespace: "shop", Name: "db"}, false)
 	require.Len(t, b.dirty, 1, "somebody reads that it is gone")
 }

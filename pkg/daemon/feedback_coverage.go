@@ -3,6 +3,7 @@ package daemon
 import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/report"
 )
 
@@ -13,7 +14,7 @@ const maxGaps = 64
 // gaps notes what changes in the coverage of targets mean for policies.
 type gaps struct {
 	missing map[string]backends.Gaps // by target
-	keys    map[intent.Key]bool      // endpoints that came to be missing, or are not any more
+	keys    map[object.Key]bool      // endpoints that came to be missing, or are not any more
 	sets    map[intent.SetID]bool    // that missing endpoints joined or left
 	all     bool                     // there are too many for keys
 }
@@ -35,7 +36,7 @@ func (b *book) covered(target string, was, now backends.Gaps) {
 		return
 	}
 	if g.keys == nil {
-		g.keys = map[intent.Key]bool{}
+		g.keys = map[object.Key]bool{}
 	}
 	for _, lists := range [][2]backends.Gaps{{was, now}, {now, was}} {
 		for gap := range lists[0].All() {
@@ -89,7 +90,7 @@ func (f *feedback) markUncovered() {
 	if snapshot == nil || !g.all && len(g.keys)+len(g.sets) == 0 {
 		return
 	}
-	concerned := map[report.Key]bool{}
+	concerned := map[object.Ref]bool{}
 	for id, users := range f.users {
 		if !g.all && !g.sets[id] && !hasAny(snapshot.Set(id), g.keys) {
 			continue
@@ -114,7 +115,7 @@ func (f *feedback) markUncovered() {
 }
 
 // hasAny says whether one of some endpoints is a member of a set.
-func hasAny(set *intent.Set, keys map[intent.Key]bool) bool {
+func hasAny(set *intent.Set, keys map[object.Key]bool) bool {
 	for k := range keys {
 		if set.HasKey(k) {
 			return true

@@ -3,12 +3,13 @@ package daemon
 import (
 	"errors"
 
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/report"
 	"github.com/netloom/netloom/translator"
 )
 
 // changedFaults are the objects of problems that are in one list only.
-func changedFaults(was, now []report.Problem) map[report.Key]bool {
+func changedFaults(was, now []report.Problem) map[object.Ref]bool {
 	in := map[report.Problem]int{}
 	for _, p := range was {
 		in[p] |= 1
@@ -16,7 +17,7 @@ func changedFaults(was, now []report.Problem) map[report.Key]bool {
 	for _, p := range now {
 		in[p] |= 2
 	}
-	out := map[report.Key]bool{}
+	out := map[object.Ref]bool{}
 	for p, where := range in {
 		if where != 3 {
 			out[p.Of] = true
@@ -34,7 +35,7 @@ func policyFaults(all []error) []report.Problem {
 			continue
 		}
 		out = append(out, report.Problem{
-			Of:    report.Key{Kind: p.Origin.Kind, Namespace: p.Origin.Namespace, Name: p.Origin.Name},
+			Of:    object.Ref{Kind: p.Origin.Kind, Namespace: p.Origin.Namespace, Name: p.Origin.Name},
 			Field: p.Field, What: p.Message,
 		})
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/apis/netloom/v1alpha1"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/report"
 )
 
@@ -32,9 +33,9 @@ type feedback struct {
 
 	// Only Run's goroutine touches these.
 	began    time.Time
-	said     map[report.Key]*said
-	users    map[intent.SetID]map[report.Key]bool
-	later    map[report.Key]*retry
+	said     map[object.Ref]*said
+	users    map[intent.SetID]map[object.Ref]bool
+	later    map[object.Ref]*retry
 	held     retry // when writing is tried again that the API refused or did not answer
 	sizesDue time.Time
 	seen     uint64          // the sequence of the book before the last world was made
@@ -55,7 +56,7 @@ type said struct {
 func (f *feedback) Run(ctx context.Context) error {
 	f.began, f.sizesDue, f.held = time.Now(), time.Now().Add(sizeInterval), retry{}
 	f.sizing, f.stood = true, nil
-	f.said, f.users, f.later = map[report.Key]*said{}, map[intent.SetID]map[report.Key]bool{}, map[report.Key]*retry{}
+	f.said, f.users, f.later = map[object.Ref]*said{}, map[intent.SetID]map[object.Ref]bool{}, map[object.Ref]*retry{}
 	f.begin()
 	defer f.rest()
 	for {
@@ -154,7 +155,7 @@ func (f *feedback) turn(ctx context.Context) {
 }
 
 // hold decides when to try again after an error. It is true when nothing else need be tried before.
-func (f *feedback) hold(key report.Key, err error) bool {
+func (f *feedback) hold(key object.Ref, err error) bool {
 	r := f.later[key]
 	all := concernsAll(err)
 	if all {
@@ -197,7 +198,7 @@ func (f *feedback) world() *report.World {
 }
 
 // judge tells what is new of an object.
-func (f *feedback) judge(ctx context.Context, world *report.World, key report.Key, is told) error {
+func (f *feedback) judge(ctx context.Context, world *report.World, key object.Ref, is told) error {
 	if r := f.later[key]; r != nil && r.due.After(time.Now()) {
 		return nil // it is looked at then
 	}
@@ -213,7 +214,7 @@ func (f *feedback) judge(ctx context.Context, world *report.World, key report.Ke
 	return f.judgePolicy(ctx, world, key, is, was)
 }
 
-func (f *feedback) judgePolicy(ctx context.Context, world *report.World, key report.Key, is told, was *said) error {
+func (f *feedback) judgePolicy(ctx context.Context, world *report.World, key object.Ref, is told, was *said) error {
 	p := report.Policy{
 		Namespace: key.Namespace, Name: key.Name, Generation: is.generation, UID: types.UID(is.uid),
 	}
@@ -286,7 +287,7 @@ func (f *feedback) asItIs(had, now *v1alpha1.PolicyStatusStatus) bool {
 
 // tell makes Events of what is new. What was there at the start and is as it was said to be is not news, its problems
 // and pods that are not protected aside.
-func (f *feedback) tell(world *report.World, key report.Key, is told, was *said, had, now *v1alpha1.PolicyStatusStatus) {
+func (f *feedback) tell(world *report.World, key object.Ref, is told, was *said, had, now *v1alpha1.PolicyStatusStatus) {
 	if f.events == nil {
 		return
 	}
@@ -315,14 +316,14 @@ func (f *feedback) remember(world *report.World, p report.Policy, s *said) {
 	s.sets = world.Sets(p)
 	for _, id := range s.sets {
 		if f.users[id] == nil {
-			f.users[id] = map[report.Key]bool{}
+			f.users[id] = map[object.Ref]bool{}
 		}
 		f.users[id][key] = true
 	}
 	f.said[key] = s
 }
 
-func (f *feedback) forget(key report.Key) {
+func (f *feedback) forget(key object.Ref) {
 	f.forgetSets(key)
 	delete(f.said, key)
 	delete(f.later, key)
@@ -331,7 +332,7 @@ func (f *feedback) forget(key report.Key) {
 	}
 }
 
-func (f *feedback) forgetSets(key report.Key) {
+func (f *feedback) forgetSets(key object.Ref) {
 	s := f.said[key]
 	if s == nil {
 		return
@@ -345,7 +346,7 @@ func (f *feedback) forgetSets(key report.Key) {
 }
 
 // judgeService makes Events of what is new of a Service.
-func (f *feedback) judgeService(world *report.World, key report.Key, is told, was *said) {
+func (f *feedback) judgeService(world *report.World, key object.Ref, is told, was *said) {
 	if f.events == nil {
 		return
 	}

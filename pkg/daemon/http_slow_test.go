@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/watch"
 )
 
@@ -36,7 +37,7 @@ type counting struct {
 	gets atomic.Int64
 }
 
-func (c *counting) Get(ref watch.Ref) (runtime.Object, bool) {
+func (c *counting) Get(ref object.Ref) (runtime.Object, bool) {
 	c.gets.Add(1)
 	return c.Source.Get(ref)
 }

@@ -18,7 +18,7 @@ import (
 type keeping interface {
 	Due() (time.Time, bool)
 	Kept() []retention.Object
-	Approve(refs []watch.Ref)
+	Approve(refs []object.Ref)
 }
 
 var _ keeping = (*retention.Source)(nil)

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/daemon"
-	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // ask sends a request to the daemon from its own machine.
@@ -41,7 +41,7 @@ func (r *rig) fourRules() {
 func (r *rig) lose(n int) {
 	r.source.do(func() {
 		for i := range n {
-			ref := watch.Ref{Kind: "Mwan3Rule", Namespace: "site", Name: fmt.Sprintf("web%d", i)}
+			ref := object.Ref{Kind: "Mwan3Rule", Namespace: "site", Name: fmt.Sprintf("web%d", i)}
 			delete(r.source.objects, ref)
 			r.source.dirty[ref] = true
 		}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/query"
 	"github.com/netloom/netloom/pkg/status"
 	"github.com/netloom/netloom/pkg/watch"
@@ -27,7 +28,7 @@ type Offline struct {
 	// have an object the last counts.
 	Over []string
 	// Without are objects that are left out, whoever declares them. One that nobody declares is an error.
-	Without []watch.Ref
+	Without []object.Ref
 
 	Translator translator.Options
 }
@@ -42,7 +43,7 @@ func LoadState(opts Offline) (query.State, error) {
 	state := query.State{Cluster: opts.Translator.Cluster}
 	t := translator.New(opts.Translator)
 	t.SetUnknown(m.unknown())
-	for _, ref := range slices.SortedFunc(maps.Keys(m.force), watch.Ref.Compare) {
+	for _, ref := range slices.SortedFunc(maps.Keys(m.force), object.Ref.Compare) {
 		object, ok := m.force[ref].Get(ref)
 		if !ok {
 			continue
@@ -59,7 +60,7 @@ func LoadState(opts Offline) (query.State, error) {
 		}
 	}
 	for _, p := range t.Problems() {
-		ref := watch.Ref{Kind: p.Origin.Kind, Namespace: p.Origin.Namespace, Name: p.Origin.Name}
+		ref := object.Ref{Kind: p.Origin.Kind, Namespace: p.Origin.Namespace, Name: p.Origin.Name}
 		state.Problems = append(state.Problems, m.problem(ref, p.Field, p.Message))
 	}
 	findLines(state.Problems, m.content)
@@ -70,12 +71,12 @@ func LoadState(opts Offline) (query.State, error) {
 // manifests are the objects of several directories and files.
 type manifests struct {
 	sources []*watch.Directory
-	force   map[watch.Ref]*watch.Directory // whose object is in force
-	content map[string][]byte              // of the files that were read whole, by path
+	force   map[object.Ref]*watch.Directory // whose object is in force
+	content map[string][]byte               // of the files that were read whole, by path
 }
 
 func readManifests(opts Offline) (*manifests, error) {
-	m := &manifests{force: map[watch.Ref]*watch.Directory{}, content: map[string][]byte{}}
+	m := &manifests{force: map[object.Ref]*watch.Directory{}, content: map[string][]byte{}}
 	for _, path := range append([]string{opts.Path}, opts.Over...) {
 		layer := Offline{Path: path, Stdin: opts.Stdin}
 		content, err := layer.content()
@@ -130,7 +131,7 @@ func addObject(to *query.Objects, object runtime.Object) {
 }
 
 // problem is one of the object in force under ref.
-func (m *manifests) problem(ref watch.Ref, field, message string) query.Problem {
+func (m *manifests) problem(ref object.Ref, field, message string) query.Problem {
 	p := query.Problem{Object: strings.Replace(ref.String(), " ", "/", 1), Field: field, Message: message}
 	if source := m.force[ref]; source != nil {
 		if path, document, ok := source.Place(ref); ok {

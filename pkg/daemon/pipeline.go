@@ -13,6 +13,7 @@ import (
 
 	"github.com/netloom/netloom/labelcache"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/retention"
 	"github.com/netloom/netloom/pkg/watch"
 	"github.com/netloom/netloom/translator"
@@ -24,7 +25,7 @@ type Pipeline struct {
 	translator *translator.Translator
 	log        logrus.FieldLogger
 	published  []func(Published)
-	untold     map[watch.Ref]bool // drained before the source had synced
+	untold     map[object.Ref]bool // drained before the source had synced
 	tasks      *tasks
 	keeping    keeping             // what it is that keeps missing objects; nil where nothing does
 	inTargets  func() []KeptObject // what targets keep; nil where nothing does
@@ -38,14 +39,14 @@ type Pipeline struct {
 	kept     []retention.Object
 	stats    Stats
 	backlog  backlog
-	refs     map[watch.Ref]bool // of the objects that were taken in
+	refs     map[object.Ref]bool // of the objects that were taken in
 }
 
 // Published is told to whoever asked for it after each snapshot.
 type Published struct {
 	Snapshot *intent.Snapshot
 	View     labelcache.View // the endpoints that it was made with
-	Events   []watch.Ref     // what was drained for it, the first time since the start; each once
+	Events   []object.Ref    // what was drained for it, the first time since the start; each once
 	Since    time.Time       // when the pipeline woke for it
 	Took     time.Duration   // to translate
 	Problems int
@@ -63,7 +64,7 @@ func NewPipeline(source watch.Source, opts translator.Options, log logrus.FieldL
 	keeping, _ := source.(keeping)
 	return &Pipeline{
 		keeping: keeping, cluster: opts.Cluster,
-		source: source, translator: translator.New(opts), log: log, untold: map[watch.Ref]bool{}, refs: map[watch.Ref]bool{},
+		source: source, translator: translator.New(opts), log: log, untold: map[object.Ref]bool{}, refs: map[object.Ref]bool{},
 		tasks: newTasks(),
 	}
 }
@@ -103,7 +104,7 @@ func (p *Pipeline) Edition() uint64 {
 // at are left out.
 func (p *Pipeline) WriteManifests(w io.Writer) error {
 	p.mu.RLock()
-	refs := slices.SortedFunc(maps.Keys(p.refs), watch.Ref.Compare)
+	refs := slices.SortedFunc(maps.Keys(p.refs), object.Ref.Compare)
 	p.mu.RUnlock()
 	return watch.WriteManifests(w, p.source, refs)
 }
@@ -159,7 +160,7 @@ func (p *Pipeline) Step() {
 }
 
 // drain takes what changed from the source, and notes since when it waits.
-func (p *Pipeline) drain(now time.Time) []watch.Ref {
+func (p *Pipeline) drain(now time.Time) []object.Ref {
 	if since := p.source.DirtySince(); !since.IsZero() {
 		now = since
 	}
@@ -186,7 +187,7 @@ func revisionOf(s *intent.Snapshot) intent.Revision {
 
 // toTell returns what to tell of, each ref once: what was drained now, with what was drained while the source had not
 // synced.
-func (p *Pipeline) toTell(refs []watch.Ref, synced bool) []watch.Ref {
+func (p *Pipeline) toTell(refs []object.Ref, synced bool) []object.Ref {
 	if synced && len(p.untold) == 0 {
 		return refs
 	}
@@ -200,12 +201,12 @@ func (p *Pipeline) toTell(refs []watch.Ref, synced bool) []watch.Ref {
 	if !synced {
 		return nil
 	}
-	refs = slices.SortedFunc(maps.Keys(p.untold), watch.Ref.Compare)
+	refs = slices.SortedFunc(maps.Keys(p.untold), object.Ref.Compare)
 	clear(p.untold)
 	return refs
 }
 
-func (p *Pipeline) take(ref watch.Ref) {
+func (p *Pipeline) take(ref object.Ref) {
 	object, ok := p.source.Get(ref)
 	p.mu.Lock()
 	if ok {

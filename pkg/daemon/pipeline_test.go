@@ -15,6 +15,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/watch"
 	"github.com/netloom/netloom/translator"
 )
@@ -40,7 +41,7 @@ func newPipeline(t *testing.T, source watch.Source) *daemon.Pipeline {
 // admits says whether a snapshot lets TCP through from one pod to another.
 func admits(s *intent.Snapshot, from, to *corev1.Pod) bool {
 	party := func(p *corev1.Pod) intent.Party {
-		return intent.Party{Key: intent.Key{Namespace: p.Namespace, Name: p.Name}, Addr: netip.MustParseAddr(p.Status.PodIP)}
+		return intent.Party{Key: object.Key{Namespace: p.Namespace, Name: p.Name}, Addr: netip.MustParseAddr(p.Status.PodIP)}
 	}
 	return s.Evaluate(intent.Flow{Src: party(from), Dst: party(to), Protocol: intent.TCP, Port: 80}).Allowed
 }
@@ -95,7 +96,7 @@ func TestSnapshotsFollowEvents(t *testing.T) {
 func TestWhatChangesOftenBeforeTheSourceSyncedIsToldOnce(t *testing.T) {
 	source := newFakeSource()
 	p := newPipeline(t, source)
-	var events []watch.Ref
+	var events []object.Ref
 	p.OnPublish(func(got daemon.Published) { events = append(events, got.Events...) })
 	web, gone := pod("web", "web", "n", "10.0.0.1"), pod("gone", "web", "n", "10.0.0.2")
 	for range 3 {
@@ -107,10 +108,10 @@ func TestWhatChangesOftenBeforeTheSourceSyncedIsToldOnce(t *testing.T) {
 	source.put(web)
 	source.sync()
 	p.Step()
-	require.Equal(t, []watch.Ref{refOf(web)}, events, "what came and went before anybody was told is nobody's concern")
+	require.Equal(t, []object.Ref{refOf(web)}, events, "what came and went before anybody was told is nobody's concern")
 	source.remove(web)
 	p.Step()
-	require.Equal(t, []watch.Ref{refOf(web), refOf(web)}, events)
+	require.Equal(t, []object.Ref{refOf(web), refOf(web)}, events)
 }
 
 func TestWhoAskedIsToldOfEachSnapshotInOrder(t *testing.T) {
@@ -135,12 +136,12 @@ func TestWhoAskedIsToldOfEachSnapshotInOrder(t *testing.T) {
 	p.Step()
 
 	require.Equal(t, []string{"first", "second", "first", "second"}, order)
-	require.Equal(t, []watch.Ref{
+	require.Equal(t, []object.Ref{
 		{Kind: watch.KindNamespace, Name: "shop"},
 		{Kind: watch.KindPod, Namespace: "shop", Name: "db"},
 		{Kind: watch.KindPod, Namespace: "shop", Name: "web"},
 	}, told[0].Events, "the first is told all that was drained for it, before the source synced too")
-	require.Equal(t, []watch.Ref{{Kind: watch.KindPod, Namespace: "shop", Name: "web"}}, told[1].Events)
+	require.Equal(t, []object.Ref{{Kind: watch.KindPod, Namespace: "shop", Name: "web"}}, told[1].Events)
 	require.Equal(t, 2, told[0].Stats.Endpoints)
 	require.False(t, told[1].Since.Before(began))
 	require.Positive(t, told[1].Took)

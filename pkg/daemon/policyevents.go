@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/report"
 )
 
@@ -33,7 +34,7 @@ func (f *feedback) kept(k KeptObject) {
 }
 
 // event makes an Event of a NetworkPolicy or a Service.
-func (f *feedback) event(key report.Key, is told, n report.Note) {
+func (f *feedback) event(key object.Ref, is told, n report.Note) {
 	of := &corev1.ObjectReference{
 		APIVersion: networkingv1.SchemeGroupVersion.String(), Kind: key.Kind, Namespace: key.Namespace, Name: key.Name,
 		UID: types.UID(is.uid),

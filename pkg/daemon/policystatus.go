@@ -21,6 +21,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/apis/netloom/v1alpha1"
 	"github.com/netloom/netloom/pkg/metrics"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/report"
 )
 
@@ -32,7 +33,7 @@ type policyObjects struct {
 	node    string // whose netloom this is, where each node has one; "" is the only one
 	limit   flowcontrol.RateLimiter
 	metrics *metrics.Metrics
-	changed func(report.Key, urgency) // the object of a policy is another, or gone
+	changed func(object.Ref, urgency) // the object of a policy is another, or gone
 	log     logrus.FieldLogger
 
 	mu       sync.Mutex
@@ -40,17 +41,17 @@ type policyObjects struct {
 	synced   bool
 	readErr  error // why they cannot be read; nil when they can, or when it is not known yet
 	writeErr error // why the last one could not be written
-	echoes   map[report.Key]*echo[*v1alpha1.PolicyStatus]
-	waiting  map[report.Key]bool // looked for before they could be read
+	echoes   map[object.Ref]*echo[*v1alpha1.PolicyStatus]
+	waiting  map[object.Ref]bool // looked for before they could be read
 }
 
 func newPolicyObjects(
-	client dynamic.Interface, node string, m *metrics.Metrics, changed func(report.Key, urgency), log logrus.FieldLogger,
+	client dynamic.Interface, node string, m *metrics.Metrics, changed func(object.Ref, urgency), log logrus.FieldLogger,
 ) *policyObjects {
 	return &policyObjects{
 		client: client.Resource(v1alpha1.GroupVersion.WithResource(v1alpha1.PluralPolicyStatus)), asked: client, node: node,
 		limit: flowcontrol.NewTokenBucketRateLimiter(feedbackRate, feedbackBurst), metrics: m, changed: changed, log: log,
-		echoes: map[report.Key]*echo[*v1alpha1.PolicyStatus]{}, waiting: map[report.Key]bool{},
+		echoes: map[object.Ref]*echo[*v1alpha1.PolicyStatus]{}, waiting: map[object.Ref]bool{},
 	}
 }
 
@@ -120,12 +121,12 @@ func (o *policyObjects) read() {
 func (o *policyObjects) lookAgain() {
 	o.mu.Lock()
 	waiting := o.waiting
-	o.waiting = map[report.Key]bool{}
+	o.waiting = map[object.Ref]bool{}
 	o.mu.Unlock()
 	for key := range waiting {
 		o.changed(key, calm)
 	}
-	o.changed(report.Key{}, calm) // rings
+	o.changed(object.Ref{}, calm) // rings
 }
 
 // failed notes why the objects cannot be read; nil when they can.
@@ -152,7 +153,7 @@ func (o *policyObjects) settled() bool {
 }
 
 // writable says whether the object of a policy may be written now. Where it may not, it is looked at again once it may.
-func (o *policyObjects) writable(key report.Key) bool {
+func (o *policyObjects) writable(key object.Ref) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.synced && o.readErr == nil {
@@ -175,8 +176,8 @@ func (o *policyObjects) degraded() []string {
 	return nil
 }
 
-func keyOfObject(o metav1.Object) report.Key {
-	return report.Key{Kind: report.KindNetworkPolicy, Namespace: o.GetNamespace(), Name: o.GetName()}
+func keyOfObject(o metav1.Object) object.Ref {
+	return object.Ref{Kind: report.KindNetworkPolicy, Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
 func (o *policyObjects) delivered(now any) {
@@ -195,7 +196,7 @@ func (o *policyObjects) delivered(now any) {
 }
 
 func (o *policyObjects) deleted(was any) {
-	var key report.Key
+	var key object.Ref
 	var uid string
 	switch was := was.(type) {
 	case *v1alpha1.PolicyStatus:
@@ -205,7 +206,7 @@ func (o *policyObjects) deleted(was any) {
 		if err != nil {
 			return
 		}
-		key = report.Key{Kind: report.KindNetworkPolicy, Namespace: ns, Name: name}
+		key = object.Ref{Kind: report.KindNetworkPolicy, Namespace: ns, Name: name}
 	default:
 		return
 	}
@@ -218,7 +219,7 @@ func (o *policyObjects) deleted(was any) {
 }
 
 // current is the object of a policy, as far as is known; nil when there is none.
-func (o *policyObjects) current(key report.Key) *v1alpha1.PolicyStatus {
+func (o *policyObjects) current(key object.Ref) *v1alpha1.PolicyStatus {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.store == nil {
@@ -241,7 +242,7 @@ func (o *policyObjects) current(key report.Key) *v1alpha1.PolicyStatus {
 }
 
 // forget lets go of what is known of the object of a policy that is gone.
-func (o *policyObjects) forget(key report.Key) {
+func (o *policyObjects) forget(key object.Ref) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.echoes, key)
@@ -249,7 +250,7 @@ func (o *policyObjects) forget(key report.Key) {
 }
 
 // remember keeps what a write made of an object with that resource version.
-func (o *policyObjects) remember(key report.Key, now *v1alpha1.PolicyStatus, version string) {
+func (o *policyObjects) remember(key object.Ref, now *v1alpha1.PolicyStatus, version string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.echoes[key] = o.echoes[key].after(now, version)

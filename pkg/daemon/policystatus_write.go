@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/netloom/netloom/pkg/apis/netloom/v1alpha1"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/report"
 )
 
@@ -25,7 +26,7 @@ import (
 //
 // compose says what the object is to say, given what it says. It is false where nothing may be written now.
 func (o *policyObjects) write(
-	ctx context.Context, world *report.World, key report.Key, uid string, object *v1alpha1.PolicyStatus,
+	ctx context.Context, world *report.World, key object.Ref, uid string, object *v1alpha1.PolicyStatus,
 	now *v1alpha1.PolicyStatusStatus, compose func(*v1alpha1.PolicyStatusStatus) v1alpha1.PolicyStatusStatus,
 ) (written bool, err error) {
 	if !o.writable(key) {
@@ -49,7 +50,7 @@ func (o *policyObjects) write(
 }
 
 // ensure makes the object of a policy, or has it go with the policy that there is now.
-func (o *policyObjects) ensure(ctx context.Context, key report.Key, uid string, object *v1alpha1.PolicyStatus) error {
+func (o *policyObjects) ensure(ctx context.Context, key object.Ref, uid string, object *v1alpha1.PolicyStatus) error {
 	if object != nil && ownedBy(object, uid) {
 		return nil
 	}
@@ -66,7 +67,7 @@ const partAttempts = 3
 
 // writePart writes the targets of one node, and then what all targets say in one.
 func (o *policyObjects) writePart(
-	ctx context.Context, key report.Key, targets []v1alpha1.PolicyTarget,
+	ctx context.Context, key object.Ref, targets []v1alpha1.PolicyTarget,
 	compose func(*v1alpha1.PolicyStatusStatus) v1alpha1.PolicyStatusStatus,
 ) error {
 	var err error
@@ -89,7 +90,7 @@ func (o *policyObjects) writePart(
 
 // applyStatus applies a status under the name that all netlooms share, if version is not "" to that version of the object.
 func (o *policyObjects) applyStatus(
-	ctx context.Context, key report.Key, version string, s *v1alpha1.PolicyStatusStatus,
+	ctx context.Context, key object.Ref, version string, s *v1alpha1.PolicyStatusStatus,
 ) error {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(s)
 	if err != nil {
@@ -100,7 +101,7 @@ func (o *policyObjects) applyStatus(
 }
 
 func (o *policyObjects) applyFields(
-	ctx context.Context, key report.Key, manager, version string, fields map[string]any,
+	ctx context.Context, key object.Ref, manager, version string, fields map[string]any,
 ) (*v1alpha1.PolicyStatus, error) {
 	content := map[string]any{"status": fields}
 	if version != "" {
@@ -111,7 +112,7 @@ func (o *policyObjects) applyFields(
 
 // apply applies fields on the server's side, and returns the object as it is then.
 func (o *policyObjects) apply(
-	ctx context.Context, key report.Key, manager string, content map[string]any, subresources ...string,
+	ctx context.Context, key object.Ref, manager string, content map[string]any, subresources ...string,
 ) (*v1alpha1.PolicyStatus, error) {
 	if err := o.limit.Wait(ctx); err != nil {
 		return nil, fmt.Errorf("write PolicyStatus %s/%s: %w", key.Namespace, key.Name, err)

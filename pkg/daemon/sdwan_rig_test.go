@@ -35,6 +35,7 @@ import (
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/openwrt/simulator"
 	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/status"
@@ -190,7 +191,7 @@ func (r *rig) apply(o status.Object) {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
 	require.NoError(r, err)
 	fresh := &unstructured.Unstructured{Object: fields}
-	ref := watch.Ref{Kind: kind, Namespace: "site", Name: o.GetName()}
+	ref := object.Ref{Kind: kind, Namespace: "site", Name: o.GetName()}
 	old, err := r.client.Tracker().Get(resourceOf(ref), "site", o.GetName())
 	r.mu.Lock()
 	r.version++
@@ -216,7 +217,7 @@ func (r *rig) apply(o status.Object) {
 // remove asks the API to delete an object.
 func (r *rig) remove(kind, name string) {
 	r.Helper()
-	ref := watch.Ref{Kind: kind, Namespace: "site", Name: name}
+	ref := object.Ref{Kind: kind, Namespace: "site", Name: name}
 	o := r.stored(ref)
 	now := metav1.Now()
 	o.SetDeletionTimestamp(&now)
@@ -224,7 +225,7 @@ func (r *rig) remove(kind, name string) {
 	r.store(ref, o)
 }
 
-func resourceOf(ref watch.Ref) (gvr schema.GroupVersionResource) {
+func resourceOf(ref object.Ref) (gvr schema.GroupVersionResource) {
 	for _, one := range v1alpha1.Resources() {
 		if one.Kind == ref.Kind {
 			return v1alpha1.GroupVersion.WithResource(one.Plural)
@@ -233,7 +234,7 @@ func resourceOf(ref watch.Ref) (gvr schema.GroupVersionResource) {
 	return gvr
 }
 
-func (r *rig) stored(ref watch.Ref) *unstructured.Unstructured {
+func (r *rig) stored(ref object.Ref) *unstructured.Unstructured {
 	r.Helper()
 	o, err := r.client.Tracker().Get(resourceOf(ref), ref.Namespace, ref.Name)
 	require.NoError(r, err)
@@ -243,7 +244,7 @@ func (r *rig) stored(ref watch.Ref) *unstructured.Unstructured {
 }
 
 // store keeps an object as a server would: one that goes is gone once it has no finalizers.
-func (r *rig) store(ref watch.Ref, o *unstructured.Unstructured) {
+func (r *rig) store(ref object.Ref, o *unstructured.Unstructured) {
 	r.mu.Lock()
 	r.version++
 	o.SetResourceVersion(strconv.Itoa(r.version))
@@ -261,7 +262,7 @@ func (r *rig) store(ref watch.Ref, o *unstructured.Unstructured) {
 }
 
 // deliver has the source see an object as it is now.
-func (r *rig) deliver(ref watch.Ref, u *unstructured.Unstructured) {
+func (r *rig) deliver(ref object.Ref, u *unstructured.Unstructured) {
 	scheme := runtime.NewScheme()
 	_ = v1alpha1.AddToScheme(scheme)
 	o, _ := scheme.New(v1alpha1.GroupVersion.WithKind(ref.Kind))
@@ -280,7 +281,7 @@ func (r *rig) deliver(ref watch.Ref, u *unstructured.Unstructured) {
 // patch is what the API makes of a merge patch.
 func (r *rig) patch(action clienttesting.Action) (bool, runtime.Object, error) {
 	p, _ := action.(clienttesting.PatchAction)
-	ref := watch.Ref{Namespace: p.GetNamespace(), Name: p.GetName()}
+	ref := object.Ref{Namespace: p.GetNamespace(), Name: p.GetName()}
 	for _, one := range v1alpha1.Resources() {
 		if one.Plural == p.GetResource().Resource {
 			ref.Kind = one.Kind
@@ -343,7 +344,7 @@ func (r *rig) writes() []string {
 
 // rule is a Mwan3Rule as the API has it; nil when it is gone.
 func (r *rig) rule(name string) *v1alpha1.Mwan3Rule {
-	o, ok := r.source.Get(watch.Ref{Kind: watch.KindMwan3Rule, Namespace: "site", Name: name})
+	o, ok := r.source.Get(object.Ref{Kind: watch.KindMwan3Rule, Namespace: "site", Name: name})
 	if !ok {
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/watch"
 	"github.com/netloom/netloom/translator"
@@ -60,7 +61,7 @@ func newSDWAN(d *Daemon) *sdwan {
 	if opts.StatusInterval > 0 {
 		s.reports = &reports{
 			interval: opts.StatusInterval, namespace: opts.StatusNamespace, reporters: g.Reporters, source: d.source,
-			writer: writer, metrics: d.metrics, log: d.log, known: map[watch.Ref]bool{},
+			writer: writer, metrics: d.metrics, log: d.log, known: map[object.Ref]bool{},
 		}
 	}
 	d.pipeline.OnPublish(func(p Published) { s.published(d.pipeline.translator, p) })

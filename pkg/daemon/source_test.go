@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/watch"
 )
 
@@ -20,9 +21,9 @@ type fakeSource struct {
 	mu       sync.Mutex
 	wake     chan struct{}
 	synced   bool
-	objects  map[watch.Ref]runtime.Object
-	dirty    map[watch.Ref]bool
-	lost     map[watch.Ref]bool // went without their deletion being seen
+	objects  map[object.Ref]runtime.Object
+	dirty    map[object.Ref]bool
+	lost     map[object.Ref]bool // went without their deletion being seen
 	problems []watch.Problem
 	withheld []watch.Kind
 	since    time.Time // of the oldest that is dirty
@@ -31,8 +32,8 @@ type fakeSource struct {
 
 func newFakeSource() *fakeSource {
 	return &fakeSource{
-		wake: make(chan struct{}, 1), objects: map[watch.Ref]runtime.Object{}, dirty: map[watch.Ref]bool{},
-		lost: map[watch.Ref]bool{},
+		wake: make(chan struct{}, 1), objects: map[object.Ref]runtime.Object{}, dirty: map[object.Ref]bool{},
+		lost: map[object.Ref]bool{},
 	}
 }
 
@@ -125,15 +126,15 @@ func (f *fakeSource) DirtySince() time.Time {
 	return f.since
 }
 
-func (f *fakeSource) Drain() []watch.Ref {
+func (f *fakeSource) Drain() []object.Ref {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var refs []watch.Ref
+	var refs []object.Ref
 	for ref := range f.dirty {
 		refs = append(refs, ref)
 	}
 	clear(f.dirty)
-	slices.SortFunc(refs, watch.Ref.Compare)
+	slices.SortFunc(refs, object.Ref.Compare)
 	return refs
 }
 
@@ -149,7 +150,7 @@ func (f *fakeSource) Changes() []watch.Change {
 	return changes
 }
 
-func (f *fakeSource) Get(ref watch.Ref) (runtime.Object, bool) {
+func (f *fakeSource) Get(ref object.Ref) (runtime.Object, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	o, ok := f.objects[ref]
@@ -171,22 +172,22 @@ func (f *fakeSource) Withheld() []watch.Kind {
 	return slices.Clone(f.withheld)
 }
 
-func refOf(o runtime.Object) watch.Ref {
+func refOf(o runtime.Object) object.Ref {
 	switch o := o.(type) {
 	case *corev1.Pod:
-		return watch.Ref{Kind: watch.KindPod, Namespace: o.Namespace, Name: o.Name}
+		return object.Ref{Kind: watch.KindPod, Namespace: o.Namespace, Name: o.Name}
 	case *corev1.Namespace:
-		return watch.Ref{Kind: watch.KindNamespace, Name: o.Name}
+		return object.Ref{Kind: watch.KindNamespace, Name: o.Name}
 	case *corev1.Node:
-		return watch.Ref{Kind: watch.KindNode, Name: o.Name}
+		return object.Ref{Kind: watch.KindNode, Name: o.Name}
 	case *networkingv1.NetworkPolicy:
-		return watch.Ref{Kind: watch.KindNetworkPolicy, Namespace: o.Namespace, Name: o.Name}
+		return object.Ref{Kind: watch.KindNetworkPolicy, Namespace: o.Namespace, Name: o.Name}
 	case *corev1.Service:
-		return watch.Ref{Kind: watch.KindService, Namespace: o.Namespace, Name: o.Name}
+		return object.Ref{Kind: watch.KindService, Namespace: o.Namespace, Name: o.Name}
 	case *corev1.Secret:
-		return watch.Ref{Kind: "Secret", Namespace: o.Namespace, Name: o.Name}
+		return object.Ref{Kind: "Secret", Namespace: o.Namespace, Name: o.Name}
 	default:
-		return watch.Ref{}
+		return object.Ref{}
 	}
 }
 
@@ -222,7 +223,7 @@ func policy(name, from, to string) *networkingv1.NetworkPolicy {
 }
 
 // dirtyNow lists what has not been drained.
-func (f *fakeSource) dirtyNow() []watch.Ref {
+func (f *fakeSource) dirtyNow() []object.Ref {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Collect(maps.Keys(f.dirty))

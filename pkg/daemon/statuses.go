@@ -13,6 +13,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/status"
 	"github.com/netloom/netloom/pkg/watch"
 	"github.com/netloom/netloom/translator"
@@ -41,16 +42,16 @@ type statuses struct {
 	touched intent.Revision // by the last snapshot; the pipeline's goroutine alone asks
 
 	mu      sync.Mutex
-	known   map[watch.Ref]intent.Scope
-	dirty   map[watch.Ref]bool
-	queue   []watch.Ref        // of those that were dirty when it was made, in order
-	open    map[watch.Ref]bool // that some CNF may not hold
-	faults  []status.Problem   // as of the last snapshot
-	resting bool               // nothing is noted: Run will look at everything
+	known   map[object.Ref]intent.Scope
+	dirty   map[object.Ref]bool
+	queue   []object.Ref        // of those that were dirty when it was made, in order
+	open    map[object.Ref]bool // that some CNF may not hold
+	faults  []status.Problem    // as of the last snapshot
+	resting bool                // nothing is noted: Run will look at everything
 
 	// Only Run's goroutine touches these.
-	seen  map[watch.Ref]*echo[status.Object]
-	later map[watch.Ref]*retry
+	seen  map[object.Ref]*echo[status.Object]
+	later map[object.Ref]*retry
 }
 
 // retry is when an object is looked at again after a write that failed.
@@ -62,8 +63,8 @@ type retry struct {
 func newStatuses(source watch.Source, writer *statusWriter, log logrus.FieldLogger) *statuses {
 	return &statuses{
 		source: source, writer: writer, log: log, wake: make(chan struct{}, 1),
-		known: map[watch.Ref]intent.Scope{}, dirty: map[watch.Ref]bool{}, open: map[watch.Ref]bool{},
-		seen: map[watch.Ref]*echo[status.Object]{}, later: map[watch.Ref]*retry{},
+		known: map[object.Ref]intent.Scope{}, dirty: map[object.Ref]bool{}, open: map[object.Ref]bool{},
+		seen: map[object.Ref]*echo[status.Object]{}, later: map[object.Ref]*retry{},
 	}
 }
 
@@ -74,7 +75,7 @@ func (s *statuses) Published(p Published) {
 	for _, ref := range p.Events {
 		s.take(ref)
 	}
-	changed := map[status.Key]bool{}
+	changed := map[object.Ref]bool{}
 	for _, list := range [][]status.Problem{s.faults, faults} {
 		for _, f := range list {
 			if !slices.Contains(s.faults, f) || !slices.Contains(faults, f) {
@@ -93,7 +94,7 @@ func (s *statuses) Published(p Published) {
 }
 
 // take notes an object that may have changed. The lock is held.
-func (s *statuses) take(ref watch.Ref) {
+func (s *statuses) take(ref object.Ref) {
 	if status.Finalizer(ref.Kind) == "" {
 		return
 	}
@@ -125,15 +126,15 @@ func (s *statuses) touch(snapshot *intent.Snapshot) {
 			}
 		}
 	}
-	s.mark(func(_ watch.Ref, scope intent.Scope) bool { return all || scopes[scope] })
+	s.mark(func(_ object.Ref, scope intent.Scope) bool { return all || scopes[scope] })
 }
 
 // Changed marks the objects of a scope: all of them, or those that some CNF may not hold.
 func (s *statuses) Changed(scope intent.Scope, all bool) {
-	s.mark(func(ref watch.Ref, of intent.Scope) bool { return of == scope && (all || s.open[ref]) })
+	s.mark(func(ref object.Ref, of intent.Scope) bool { return of == scope && (all || s.open[ref]) })
 }
 
-func (s *statuses) mark(which func(watch.Ref, intent.Scope) bool) {
+func (s *statuses) mark(which func(object.Ref, intent.Scope) bool) {
 	s.mu.Lock()
 	for ref, scope := range s.known {
 		if which(ref, scope) {
@@ -152,7 +153,7 @@ func (s *statuses) mark(which func(watch.Ref, intent.Scope) bool) {
 }
 
 // note has an object looked at. The lock is held.
-func (s *statuses) note(ref watch.Ref) {
+func (s *statuses) note(ref object.Ref) {
 	if !s.resting {
 		s.dirty[ref] = true
 	}
@@ -174,7 +175,7 @@ func (s *statuses) rise() {
 	s.mu.Lock()
 	s.resting = false
 	s.mu.Unlock()
-	s.mark(func(watch.Ref, intent.Scope) bool { return true })
+	s.mark(func(object.Ref, intent.Scope) bool { return true })
 }
 
 // Run works until ctx ends. It may be called again.
@@ -235,12 +236,12 @@ func (s *statuses) settle(ctx context.Context) {
 }
 
 // next takes a dirty object.
-func (s *statuses) next() (watch.Ref, bool) {
+func (s *statuses) next() (object.Ref, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(s.dirty) > 0 {
 		if len(s.queue) == 0 {
-			s.queue = slices.SortedFunc(maps.Keys(s.dirty), watch.Ref.Compare)
+			s.queue = slices.SortedFunc(maps.Keys(s.dirty), object.Ref.Compare)
 		}
 		ref := s.queue[0]
 		s.queue = s.queue[1:]
@@ -249,7 +250,7 @@ func (s *statuses) next() (watch.Ref, bool) {
 			return ref, true
 		}
 	}
-	return watch.Ref{}, false
+	return object.Ref{}, false
 }
 
 // world is what is known now; nil before the first snapshot.
@@ -269,7 +270,7 @@ func (s *statuses) world() *status.World {
 }
 
 // judge brings one object to what it should say. Whatever goes wrong is tried again later.
-func (s *statuses) judge(ctx context.Context, world *status.World, ref watch.Ref) {
+func (s *statuses) judge(ctx context.Context, world *status.World, ref object.Ref) {
 	if r := s.later[ref]; r != nil && r.due.After(time.Now()) {
 		return // it is looked at then
 	}
@@ -311,7 +312,7 @@ func (s *statuses) settled(kind watch.Kind) {
 }
 
 // write writes what the world makes of an object, if that is anything new.
-func (s *statuses) write(ctx context.Context, world *status.World, ref watch.Ref, o status.Object) error {
+func (s *statuses) write(ctx context.Context, world *status.World, ref object.Ref, o status.Object) error {
 	verdict, ok := world.Of(o)
 	s.mu.Lock()
 	if _, known := s.known[ref]; known && !verdict.Settled {
@@ -331,7 +332,7 @@ func (s *statuses) write(ctx context.Context, world *status.World, ref watch.Ref
 }
 
 // current is an object as it is now, as far as is known; nil when it is gone.
-func (s *statuses) current(ref watch.Ref) status.Object {
+func (s *statuses) current(ref object.Ref) status.Object {
 	found, _ := s.source.Get(ref)
 	object, ok := found.(status.Object)
 	if !ok {
@@ -357,7 +358,7 @@ func sdwanFaults(all []error) []status.Problem {
 			text = p.Field + ": " + text
 		}
 		out = append(out, status.Problem{
-			Of: status.Key{Kind: p.Origin.Kind, Namespace: p.Origin.Namespace, Name: p.Origin.Name}, Message: text,
+			Of: object.Ref{Kind: p.Origin.Kind, Namespace: p.Origin.Namespace, Name: p.Origin.Name}, Message: text,
 		})
 	}
 	return out

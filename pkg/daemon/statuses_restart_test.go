@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/watch"
 )
 
@@ -108,7 +109,7 @@ func TestAPodThatStartsAnewBeforeItWasAskedTakesBackWhatWasSaid(t *testing.T) {
 // policy is a Mwan3Policy as the API has it.
 func (r *rig) policy(name string) *v1alpha1.Mwan3Policy {
 	r.Helper()
-	o, ok := r.source.Get(watch.Ref{Kind: watch.KindMwan3Policy, Namespace: "site", Name: name})
+	o, ok := r.source.Get(object.Ref{Kind: watch.KindMwan3Policy, Namespace: "site", Name: name})
 	require.True(r, ok)
 	p, ok := o.(*v1alpha1.Mwan3Policy)
 	require.True(r, ok)

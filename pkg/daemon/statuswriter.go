@@ -19,8 +19,8 @@ import (
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/metrics"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/status"
-	"github.com/netloom/netloom/pkg/watch"
 )
 
 const (
@@ -51,7 +51,7 @@ func newStatusWriter(client dynamic.Interface, m *metrics.Metrics, events record
 // Write has an object be as the verdict about it says. It returns the echo that follows before; before itself where nothing
 // was written.
 func (w *statusWriter) Write(
-	ctx context.Context, ref watch.Ref, o status.Object, verdict *status.Verdict, before *echo[status.Object],
+	ctx context.Context, ref object.Ref, o status.Object, verdict *status.Verdict, before *echo[status.Object],
 ) (*echo[status.Object], error) {
 	statusDiffers, finalizersDiffer := verdict.Differs(o)
 	if finalizersDiffer {
@@ -84,7 +84,7 @@ func (w *statusWriter) Write(
 }
 
 // Replace has the status of an object be now.
-func (w *statusWriter) Replace(ctx context.Context, ref watch.Ref, o status.Object, now any) error {
+func (w *statusWriter) Replace(ctx context.Context, ref object.Ref, o status.Object, now any) error {
 	fields, err := statusPatch(o, now)
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func (w *statusWriter) tell(o runtime.Object, notes []status.Note) {
 
 // patch sends a merge patch and returns the object as it is then; nil when there is none any more.
 func (w *statusWriter) patch(
-	ctx context.Context, ref watch.Ref, o status.Object, change map[string]any, subresources ...string,
+	ctx context.Context, ref object.Ref, o status.Object, change map[string]any, subresources ...string,
 ) (status.Object, error) {
 	data, err := json.Marshal(change)
 	if err != nil {
@@ -151,7 +151,7 @@ func writeResult(err error) string {
 }
 
 // Read reads an object anew; nil when there is none any more.
-func (w *statusWriter) Read(ctx context.Context, ref watch.Ref) (status.Object, error) {
+func (w *statusWriter) Read(ctx context.Context, ref object.Ref) (status.Object, error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	answer, err := w.of(ref).Get(ctx, ref.Name, metav1.GetOptions{})
@@ -165,11 +165,11 @@ func (w *statusWriter) Read(ctx context.Context, ref watch.Ref) (status.Object, 
 	return w.decode(ref, answer)
 }
 
-func (w *statusWriter) of(ref watch.Ref) dynamic.ResourceInterface {
+func (w *statusWriter) of(ref object.Ref) dynamic.ResourceInterface {
 	return w.client.Resource(v1alpha1.GroupVersion.WithResource(pluralOf(ref.Kind))).Namespace(ref.Namespace)
 }
 
-func (w *statusWriter) decode(ref watch.Ref, u *unstructured.Unstructured) (status.Object, error) {
+func (w *statusWriter) decode(ref object.Ref, u *unstructured.Unstructured) (status.Object, error) {
 	made, err := w.scheme.New(v1alpha1.GroupVersion.WithKind(ref.Kind))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", ref, err)

@@ -15,6 +15,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/query"
 	"github.com/netloom/netloom/pkg/watch"
 	"github.com/netloom/netloom/pkg/webui"
@@ -34,7 +35,7 @@ type ui struct {
 	mu      sync.Mutex
 	state   webui.State // without its objects; its number is 0 before the first
 	whole   webui.State // the last that was asked for, with objects
-	objects map[watch.Ref]runtime.Object
+	objects map[object.Ref]runtime.Object
 }
 
 // newUI opens the page's address. It serves nothing before serve.
@@ -45,7 +46,7 @@ func newUI(d *Daemon) (*ui, error) {
 	}
 	u := &ui{
 		daemon: d, listener: listener, feed: webui.NewFeed(time.Now()), reading: make(chan struct{}, 1),
-		objects: map[watch.Ref]runtime.Object{},
+		objects: map[object.Ref]runtime.Object{},
 	}
 	u.notes = newTargetNotes(u.feed)
 	u.door = d.door.of(listener)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/backends"
-	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // age is what the metrics say of the oldest change that is not in force, in seconds.
@@ -53,7 +53,7 @@ type stuck struct {
 	takes time.Duration
 }
 
-func (s *stuck) Drain() []watch.Ref {
+func (s *stuck) Drain() []object.Ref {
 	refs := s.fakeSource.Drain()
 	if len(refs) > 0 {
 		time.Sleep(s.takes)

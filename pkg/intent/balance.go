@@ -1,5 +1,7 @@
 package intent
 
+import "github.com/netloom/netloom/pkg/object"
+
 // Outcome is what becomes of a flow to a frontend. The zero value is none.
 type Outcome uint8
 
@@ -52,7 +54,7 @@ func (s *Snapshot) balance(f Flow, lb *LoadBalancer, front *Frontend) Verdict {
 		b.Outcome = Barred
 		return v
 	}
-	backends := front.Choose(s.entry(f.Node), f.Src.Key != Key{})
+	backends := front.Choose(s.entry(f.Node), f.Src.Key != object.Key{})
 	switch {
 	case len(backends) > 0:
 		b.Outcome = SentOn

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // at is a backend at an address of world, on a node.
@@ -66,7 +68,7 @@ func TestEvaluateBalances(t *testing.T) {
 			"allowed by lb: sent on 203.0.113.9:80+",
 		},
 		{
-			"a key that is out of date does not matter", local(0, Backend{Addr: db.Addr, Port: 1, Key: Key{Namespace: "shop", Name: "gone"}}),
+			"a key that is out of date does not matter", local(0, Backend{Addr: db.Addr, Port: 1, Key: object.Key{Namespace: "shop", Name: "gone"}}),
 			Flow{Src: stranger, Dst: vip, Port: 80},
 			"denied by lb: sent on 10.0.0.1:1-",
 		},

@@ -7,13 +7,10 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// Key names one endpoint.
-type Key = object.Key
-
 // Endpoint is something that holds addresses and can be the subject of a policy: a pod with its own network.
 // It is read-only: the slices are shared.
 type Endpoint struct {
-	Key   Key
+	Key   object.Key
 	Addrs []netip.Addr // every address the endpoint holds, unmapped and without zone; empty while none is known
 	// Shared are addresses that other endpoints have as well, so that nobody can tell whose packets they are. They isolate
 	// like any other and make nobody a peer. None of them is among Addrs.
@@ -28,7 +25,7 @@ type Members interface {
 	// All yields each endpoint once, in no particular order.
 	All() iter.Seq[Endpoint]
 	// HasKey says whether the endpoint k is a member.
-	HasKey(k Key) bool
+	HasKey(k object.Key) bool
 	// HasAddr says whether some member holds a.
 	HasAddr(a netip.Addr) bool
 	// HasSharedAddr says whether a is among the shared addresses of some member.

@@ -1,10 +1,14 @@
 package intent
 
-import "net/netip"
+import (
+	"net/netip"
+
+	"github.com/netloom/netloom/pkg/object"
+)
 
 // Party is one end of a flow. A party without a key is whoever holds the address.
 type Party struct {
-	Key  Key // the zero key when it is not an endpoint, or not known to be one
+	Key  object.Key // the zero key when it is not an endpoint, or not known to be one
 	Addr netip.Addr
 }
 
@@ -114,7 +118,7 @@ func (s *Set) selects(p Party) bool {
 	if s == nil || s.Members == nil {
 		return false
 	}
-	if p.Key != (Key{}) {
+	if p.Key != (object.Key{}) {
 		return s.Members.HasKey(p.Key)
 	}
 	return s.Members.HasAddr(p.Addr) || s.Members.HasSharedAddr(p.Addr)

@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/pkg/object"
 )
 
 func party(name, addr string) Party {
 	p := Party{Addr: netip.MustParseAddr(addr)}
 	if name != "" {
-		p.Key = Key{Namespace: "shop", Name: name}
+		p.Key = object.Key{Namespace: "shop", Name: name}
 	}
 	return p
 }

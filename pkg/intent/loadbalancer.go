@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"net/netip"
+
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // LoadBalancerID names a load balancer: a function of the source object.
@@ -112,11 +114,11 @@ func (f *Frontend) String() string {
 // Backend is one address and port that a flow may be sent on to.
 type Backend struct {
 	Addr     netip.Addr
-	Port     uint16   // 1 to 65535
-	Key      Key      // the endpoint that the source object says it is, for people; the zero key when it names none
-	Node     string   // where it runs; "" when unknown
-	ForNodes []string // hint: the nodes it is meant for, sorted; empty is no hint
-	ForZones []string // hint: the zones it is meant for, sorted; empty is no hint
+	Port     uint16     // 1 to 65535
+	Key      object.Key // the endpoint that the source object says it is, for people; the zero key when it names none
+	Node     string     // where it runs; "" when unknown
+	ForNodes []string   // hint: the nodes it is meant for, sorted; empty is no hint
+	ForZones []string   // hint: the zones it is meant for, sorted; empty is no hint
 	// Draining says that it ends and still serves: it is used only where no other can be.
 	Draining bool
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/pkg/object"
 )
 
 func TestMergePorts(t *testing.T) {
@@ -84,8 +86,8 @@ func TestSeverities(t *testing.T) {
 }
 
 func TestSpelling(t *testing.T) {
-	require.Equal(t, "shop/web", Key{Namespace: "shop", Name: "web"}.String())
-	require.Equal(t, "east/shop/web", Key{Cluster: "east", Namespace: "shop", Name: "web"}.String())
+	require.Equal(t, "shop/web", object.Key{Namespace: "shop", Name: "web"}.String())
+	require.Equal(t, "east/shop/web", object.Key{Cluster: "east", Namespace: "shop", Name: "web"}.String())
 	require.Equal(t, "NetworkPolicy/shop/web", Origin{Kind: "NetworkPolicy", Namespace: "shop", Name: "web"}.String())
 	require.Equal(t, "east/Node/n1", Origin{Cluster: "east", Kind: "Node", Name: "n1"}.String())
 }

@@ -3,6 +3,8 @@ package intent
 import (
 	"net/netip"
 	"slices"
+
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // SetID names a set. It is a function of what the set means (canonical selectors and prefixes), never a counter.
@@ -45,7 +47,7 @@ func (s *Set) Len() int {
 }
 
 // HasKey says whether the endpoint k is a member. Prefixes play no part.
-func (s *Set) HasKey(k Key) bool {
+func (s *Set) HasKey(k object.Key) bool {
 	return s != nil && s.Members != nil && s.Members.HasKey(k)
 }
 

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // people is a plain Members.
@@ -17,7 +19,7 @@ func (p people) Len() int { return len(p) }
 
 func (p people) All() iter.Seq[Endpoint] { return slices.Values(p) }
 
-func (p people) HasKey(k Key) bool {
+func (p people) HasKey(k object.Key) bool {
 	return slices.ContainsFunc(p, func(e Endpoint) bool { return e.Key == k })
 }
 
@@ -30,7 +32,7 @@ func (p people) HasSharedAddr(a netip.Addr) bool {
 }
 
 func someone(name string, addrs ...string) Endpoint {
-	e := Endpoint{Key: Key{Namespace: "shop", Name: name}}
+	e := Endpoint{Key: object.Key{Namespace: "shop", Name: name}}
 	for _, a := range addrs {
 		e.Addrs = append(e.Addrs, netip.MustParseAddr(a))
 	}
@@ -189,7 +191,7 @@ func TestSetWithin(t *testing.T) {
 	}
 	require.Equal(t, []netip.Addr{netip.MustParseAddr("10.0.0.1")}, s.Addrs(), "each once")
 	require.Equal(t, 3, s.Len(), "who has no address that counts is a member still")
-	require.True(t, s.HasKey(Key{Namespace: "shop", Name: "b"}))
+	require.True(t, s.HasKey(object.Key{Namespace: "shop", Name: "b"}))
 
 	s.Within = nil
 	require.Len(t, s.Addrs(), 3)
@@ -198,6 +200,6 @@ func TestSetWithin(t *testing.T) {
 		require.Zero(t, nobody.Len())
 		require.Empty(t, nobody.Addrs())
 		require.False(t, nobody.Contains(netip.MustParseAddr("10.0.0.1")))
-		require.False(t, nobody.HasKey(Key{}))
+		require.False(t, nobody.HasKey(object.Key{}))
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/backends"
-	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/metrics"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // TestPodsThatAreNotProtectedAreCounted holds that a standby, which knows nothing of a target, counts none of them.
@@ -19,7 +19,7 @@ func TestPodsThatAreNotProtectedAreCounted(t *testing.T) {
 			value(t, m, "netloom_kept_ports", on("ovn")),
 		}
 	}
-	missing := backends.Gaps{}.With([]backends.Gap{{Endpoint: intent.Key{Namespace: "shop", Name: "web-0"}}}, nil)
+	missing := backends.Gaps{}.With([]backends.Gap{{Endpoint: object.Key{Namespace: "shop", Name: "web-0"}}}, nil)
 	m.Target("ovn")
 	m.Covered("ovn", backends.Coverage{Selected: 500, Missing: missing, Kept: 3, Held: 4})
 	require.Equal(t, []float64{500, 499, 7}, read())

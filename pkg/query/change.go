@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // change says what would have to change for the opposite verdict: all of the lines for a connection that is denied, any
@@ -21,7 +22,7 @@ func (inv *Inventory) change(c *connection, egress, ingress *Side) []string {
 		party             intent.Party
 		subject, peer, of string
 	}{{egress, intent.Egress, c.Src, c.from, c.to, "to"}, {ingress, intent.Ingress, c.Dst, c.to, c.from, "from"}} {
-		if side.party.Key == (intent.Key{}) && len(inv.byAddr[side.party.Addr]) == 0 {
+		if side.party.Key == (object.Key{}) && len(inv.byAddr[side.party.Addr]) == 0 {
 			continue
 		}
 		d, what := side.direction.String(), side.of+" "+side.peer+" on "+portText(&c.Flow)

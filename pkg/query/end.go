@@ -11,14 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/netloom/netloom/labelcache"
-	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // end is one end of a connection: a pod, a node, a service or an address.
 type end struct {
 	name    string // as answers call it
 	kind    Kind
-	key     intent.Key // of the endpoint that policies see; zero when they see an address
+	key     object.Key // of the endpoint that policies see; zero when they see an address
 	addrs   []netip.Addr
 	node    string // where it runs; "" when unknown or anywhere
 	note    string // what policies see of it, when that is not what its name says

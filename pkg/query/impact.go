@@ -9,6 +9,7 @@ import (
 
 	"github.com/netloom/netloom/labelcache"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/reach"
 )
 
@@ -70,8 +71,8 @@ func Compare(before, after State) Impact {
 	return out
 }
 
-func endpointsOf(v labelcache.View) map[labelcache.Key]*labelcache.Endpoint {
-	out := map[labelcache.Key]*labelcache.Endpoint{}
+func endpointsOf(v labelcache.View) map[object.Key]*labelcache.Endpoint {
+	out := map[object.Key]*labelcache.Endpoint{}
 	for e := range v.Endpoints() {
 		out[e.Key] = e
 	}
@@ -79,7 +80,7 @@ func endpointsOf(v labelcache.View) map[labelcache.Key]*labelcache.Endpoint {
 }
 
 // heldIn says whether a pod of either state holds an address.
-func heldIn(states ...map[labelcache.Key]*labelcache.Endpoint) func(netip.Addr) bool {
+func heldIn(states ...map[object.Key]*labelcache.Endpoint) func(netip.Addr) bool {
 	held := map[netip.Addr]bool{}
 	for _, s := range states {
 		for _, e := range s {
@@ -91,7 +92,7 @@ func heldIn(states ...map[labelcache.Key]*labelcache.Endpoint) func(netip.Addr) 
 	return func(a netip.Addr) bool { return held[a] }
 }
 
-func podName(k intent.Key) string { return k.Namespace + "/" + k.Name }
+func podName(k object.Key) string { return k.Namespace + "/" + k.Name }
 
 func groupOf(c *reach.Class, all []reach.Place) Group {
 	g := Group{Outside: reach.Standings(all, c.Places)}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // Intents is a snapshot as data: everything in order of its ID.
@@ -173,7 +174,7 @@ func backendIntent(b *intent.Backend) BackendIntent {
 	d := BackendIntent{
 		Address: b.AddrPort().String(), Node: b.Node, ForNodes: b.ForNodes, ForZones: b.ForZones, Draining: b.Draining,
 	}
-	if b.Key != (intent.Key{}) {
+	if b.Key != (object.Key{}) {
 		d.Pod = b.Key.String()
 	}
 	return d

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/query"
 )
 
@@ -30,7 +31,7 @@ func TestIntentsLeaveNothingOut(t *testing.T) {
 			Path: "spec.ports[0]", Node: "n1", Locality: intent.NodeOfFrontend,
 			Denied: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")},
 			Backends: []intent.Backend{{
-				Addr: netip.MustParseAddr("10.0.0.1"), Port: 80, Key: intent.Key{Namespace: "shop", Name: "db-0"}, Node: "n1",
+				Addr: netip.MustParseAddr("10.0.0.1"), Port: 80, Key: object.Key{Namespace: "shop", Name: "db-0"}, Node: "n1",
 				ForNodes: []string{"n1"}, ForZones: []string{"z"}, Draining: true,
 			}},
 		}},

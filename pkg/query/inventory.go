@@ -11,6 +11,7 @@ import (
 
 	"github.com/netloom/netloom/labelcache"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // Inventory knows who is where in a State. It is immutable and safe for concurrent use.
@@ -24,7 +25,7 @@ type Inventory struct {
 	balancers map[string][]*intent.LoadBalancer // by namespace/name of their service
 	nodes     map[string][]netip.Addr
 	nodeOf    map[netip.Addr]string
-	subjects  [2]map[intent.Key][]*intent.Policy // by direction: the policies that select an endpoint
+	subjects  [2]map[object.Key][]*intent.Policy // by direction: the policies that select an endpoint
 }
 
 // NewInventory looks through a state once.
@@ -86,7 +87,7 @@ func (inv *Inventory) Snapshot() *intent.Snapshot { return inv.state.Snapshot }
 // fileSubjects finds the policies of every endpoint by going through the members of each policy's subject.
 func (inv *Inventory) fileSubjects() {
 	for d := range inv.subjects {
-		inv.subjects[d] = map[intent.Key][]*intent.Policy{}
+		inv.subjects[d] = map[object.Key][]*intent.Policy{}
 	}
 	for p := range inv.state.Snapshot.Policies() {
 		set := inv.state.Snapshot.Set(p.Subject)
@@ -103,7 +104,7 @@ func (inv *Inventory) fileSubjects() {
 // policiesOf lists the policies that select a party in a direction, ordered by ID. A party without a key is whoever
 // holds the address.
 func (inv *Inventory) policiesOf(d intent.Direction, p intent.Party) []*intent.Policy {
-	if p.Key != (intent.Key{}) {
+	if p.Key != (object.Key{}) {
 		return inv.subjects[d][p.Key]
 	}
 	var all []*intent.Policy
@@ -115,8 +116,8 @@ func (inv *Inventory) policiesOf(d intent.Direction, p intent.Party) []*intent.P
 }
 
 // key names a pod of the state's cluster.
-func (inv *Inventory) key(namespace, name string) labelcache.Key {
-	return labelcache.Key{Cluster: inv.state.Cluster, Namespace: namespace, Name: name}
+func (inv *Inventory) key(namespace, name string) object.Key {
+	return object.Key{Cluster: inv.state.Cluster, Namespace: namespace, Name: name}
 }
 
 // Names lists what a kind of object is called, sorted: pods, policies and services as namespace/name, nodes by name.

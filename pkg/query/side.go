@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // Side is what the policies of one end say of a connection: those of the source for egress, of the destination for
@@ -153,7 +154,7 @@ func mergeNearly(rules []Rule) []Rule {
 
 // selects says whether a party is a member: by its key, or by its address when it has none.
 func selects(set *intent.Set, p intent.Party) bool {
-	if p.Key != (intent.Key{}) {
+	if p.Key != (object.Key{}) {
 		return set.HasKey(p.Key)
 	}
 	return set != nil && set.Members != nil && (set.Members.HasAddr(p.Addr) || set.Members.HasSharedAddr(p.Addr))

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // index finds the sets of a snapshot that a party is in: those that policies and rules have as subject, by its key, and
@@ -17,7 +18,7 @@ type index struct {
 	subjects   []intent.SetID
 	peers      []intent.SetID
 	number     map[intent.SetID]int // its place in subjects or peers, for marks
-	bySubject  map[intent.Key][]intent.SetID
+	bySubject  map[object.Key][]intent.SetID
 	byAddr     map[netip.Addr][]intent.SetID
 	prefixed   []prefixed // the prefixes of peers
 	ofSubjects map[intent.SetID][]*intent.Policy
@@ -31,7 +32,7 @@ type prefixed struct {
 
 func newIndex(s *intent.Snapshot) *index {
 	x := &index{
-		snapshot: s, number: map[intent.SetID]int{}, bySubject: map[intent.Key][]intent.SetID{},
+		snapshot: s, number: map[intent.SetID]int{}, bySubject: map[object.Key][]intent.SetID{},
 		byAddr: map[netip.Addr][]intent.SetID{}, ofSubjects: map[intent.SetID][]*intent.Policy{},
 	}
 	subjects, peers := map[intent.SetID]bool{}, map[intent.SetID]bool{}
@@ -88,7 +89,7 @@ func (x *index) eachMember(id intent.SetID, do func(intent.Endpoint)) {
 
 // subjectsOf lists the subject sets a party is in, in order.
 func (x *index) subjectsOf(p intent.Party) []intent.SetID {
-	if p.Key != (intent.Key{}) {
+	if p.Key != (object.Key{}) {
 		return x.bySubject[p.Key]
 	}
 	return nil

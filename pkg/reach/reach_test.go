@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/reach"
 	"github.com/netloom/netloom/test/oracle"
 	"github.com/netloom/netloom/test/policygen"
@@ -35,7 +36,7 @@ func placesOf(c *oracle.Cluster, snapshots ...*intent.Snapshot) []reach.Place {
 		if p.Spec.HostNetwork || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
 			continue
 		}
-		e := intent.Endpoint{Key: intent.Key{Namespace: p.Namespace, Name: p.Name}}
+		e := intent.Endpoint{Key: object.Key{Namespace: p.Namespace, Name: p.Name}}
 		for _, ip := range p.Status.PodIPs {
 			if a := netip.MustParseAddr(ip.IP); !taken[a] {
 				taken[a] = true
@@ -86,7 +87,7 @@ func compare(t *testing.T, seed uint64, s *intent.Snapshot, from, to *reach.Clas
 // endOf is a place in the words of the oracle.
 func endOf(p reach.Place) oracle.End {
 	e := oracle.End{Addr: p.Party.Addr}
-	if p.Party.Key != (intent.Key{}) {
+	if p.Party.Key != (object.Key{}) {
 		e.Pod = p.Party.Key.Namespace + "/" + p.Party.Key.Name
 	}
 	return e

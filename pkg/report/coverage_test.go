@@ -7,14 +7,14 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/apis/netloom/v1alpha1"
-	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/report"
 )
 
 func lacking(names ...string) backends.Gaps {
 	var gaps []backends.Gap
 	for _, name := range names {
-		gaps = append(gaps, backends.Gap{Endpoint: intent.Key{Namespace: "shop", Name: name}, Lacks: "logical port shop_" + name})
+		gaps = append(gaps, backends.Gap{Endpoint: object.Key{Namespace: "shop", Name: name}, Lacks: "logical port shop_" + name})
 	}
 	return backends.Gaps{}.With(gaps, nil)
 }

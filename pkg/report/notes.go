@@ -7,6 +7,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/apis/netloom/v1alpha1"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // Note is something that people should hear about an object.
@@ -61,7 +62,7 @@ type Service struct {
 
 // Service is what can be told of a Service now, given what was told. That a target lags behind is not told: what it balanced
 // before it still does. It is not settled then.
-func (w *World) Service(key Key, was Service) (out Service, settled bool) {
+func (w *World) Service(key object.Ref, was Service) (out Service, settled bool) {
 	out, settled = Service{Problems: w.problems[key]}, true
 	origin := intent.Origin{Cluster: w.Cluster, Kind: KindService, Namespace: key.Namespace, Name: key.Name}
 	id := intent.LoadBalancerID(origin.String())

@@ -11,6 +11,7 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/apis/netloom/v1alpha1"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // Reasons of conditions, of targets and of notes.
@@ -46,7 +47,9 @@ type Policy struct {
 }
 
 // Key names p.
-func (p Policy) Key() Key { return Key{Kind: KindNetworkPolicy, Namespace: p.Namespace, Name: p.Name} }
+func (p Policy) Key() object.Ref {
+	return object.Ref{Kind: KindNetworkPolicy, Namespace: p.Namespace, Name: p.Name}
+}
 
 // Status is what a status of p says of p, given what it says already: its own targets anew, those of others as they are.
 // Of the others, those of the nodes that are there have a say in what is said in one.

@@ -14,6 +14,7 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/apis/netloom/v1alpha1"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/report"
 	"github.com/netloom/netloom/translator"
 )
@@ -63,7 +64,7 @@ func (s *scene) world(targets ...report.Target) *report.World {
 	var problems []report.Problem
 	for _, p := range s.translator.Problems() {
 		problems = append(problems, report.Problem{
-			Of: report.Key{Kind: p.Origin.Kind, Namespace: p.Origin.Namespace, Name: p.Origin.Name}, Field: p.Field, What: p.Message,
+			Of: object.Ref{Kind: p.Origin.Kind, Namespace: p.Origin.Namespace, Name: p.Origin.Name}, Field: p.Field, What: p.Message,
 		})
 	}
 	s.now = s.now.Add(time.Second)
@@ -280,7 +281,7 @@ func TestServicesTellWhereTheyAreBalanced(t *testing.T) {
 			Ports: []corev1.ServicePort{{Port: 80, Protocol: corev1.ProtocolTCP}},
 		},
 	}
-	key := report.Key{Kind: report.KindService, Namespace: "shop", Name: "web"}
+	key := object.Ref{Kind: report.KindService, Namespace: "shop", Name: "web"}
 	before := s.agreed()
 	got, settled := s.world(before).Service(key, report.Service{})
 	require.Empty(t, got.Balanced)

@@ -15,9 +15,6 @@ const (
 	KindService       = "Service"
 )
 
-// Key names an object of either kind.
-type Key = object.Ref
-
 // Target is how a target stands. Revision is zero for one that has agreed with nothing yet.
 type Target struct {
 	Name     string
@@ -35,7 +32,7 @@ type Target struct {
 
 // Problem is something that could not be understood of an object.
 type Problem struct {
-	Of    Key
+	Of    object.Ref
 	Field string
 	What  string
 }
@@ -57,7 +54,7 @@ type Facts struct {
 type World struct {
 	Facts
 	targets  []target
-	problems map[Key][]v1alpha1.PolicyProblem
+	problems map[object.Ref][]v1alpha1.PolicyProblem
 	sizes    map[intent.SetID]int32 // addresses of the sets that were asked for
 }
 
@@ -71,7 +68,7 @@ type target struct {
 
 // NewWorld puts facts in order.
 func NewWorld(f Facts) *World {
-	w := &World{Facts: f, problems: map[Key][]v1alpha1.PolicyProblem{}, sizes: map[intent.SetID]int32{}}
+	w := &World{Facts: f, problems: map[object.Ref][]v1alpha1.PolicyProblem{}, sizes: map[intent.SetID]int32{}}
 	for _, t := range f.Targets {
 		w.targets = append(w.targets, newTarget(t, f.Snapshot))
 	}

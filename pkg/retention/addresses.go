@@ -4,20 +4,20 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // addresses are those of pods that are kept, with the pods. An address that another pod has shows that the pod it belonged
 // to is gone, and nothing may be allowed for its sake.
-type addresses map[string]watch.Ref
+type addresses map[string]object.Ref
 
-func (a addresses) add(ref watch.Ref, o runtime.Object) {
+func (a addresses) add(ref object.Ref, o runtime.Object) {
 	for _, ip := range addressesOf(o) {
 		a[ip] = ref
 	}
 }
 
-func (a addresses) remove(ref watch.Ref, o runtime.Object) {
+func (a addresses) remove(ref object.Ref, o runtime.Object) {
 	for _, ip := range addressesOf(o) {
 		if a[ip] == ref {
 			delete(a, ip)
@@ -26,11 +26,11 @@ func (a addresses) remove(ref watch.Ref, o runtime.Object) {
 }
 
 // heldBy are the other pods that are kept with an address of a pod.
-func (a addresses) heldBy(ref watch.Ref, o runtime.Object) []watch.Ref {
+func (a addresses) heldBy(ref object.Ref, o runtime.Object) []object.Ref {
 	if len(a) == 0 {
 		return nil
 	}
-	var out []watch.Ref
+	var out []object.Ref
 	for _, ip := range addressesOf(o) {
 		if holder, ok := a[ip]; ok && holder != ref {
 			out = append(out, holder)

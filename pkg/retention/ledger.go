@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/watch"
 )
 
@@ -38,7 +39,7 @@ type Options struct {
 
 // Object is an object that is kept.
 type Object struct {
-	Ref    watch.Ref
+	Ref    object.Ref
 	Object runtime.Object // as it was last known
 	Since  time.Time      // when it went missing
 }
@@ -47,9 +48,9 @@ type Object struct {
 // objects are shared and are not changed.
 type Ledger struct {
 	opts    Options
-	known   map[watch.Ref]runtime.Object // in force, those that are kept too
-	kept    map[watch.Ref]time.Time
-	missing map[watch.Ref]bool // in force, not there, and not judged yet
+	known   map[object.Ref]runtime.Object // in force, those that are kept too
+	kept    map[object.Ref]time.Time
+	missing map[object.Ref]bool // in force, not there, and not judged yet
 	tallies map[watch.Kind]*tally
 	gone    map[string]time.Time // namespaces whose deletion was seen
 	holders addresses            // of the pods that are kept
@@ -64,13 +65,13 @@ func NewLedger(opts Options) *Ledger {
 		opts.Window = DefaultWindow
 	}
 	return &Ledger{
-		opts: opts, known: map[watch.Ref]runtime.Object{}, kept: map[watch.Ref]time.Time{}, tallies: map[watch.Kind]*tally{},
-		missing: map[watch.Ref]bool{}, gone: map[string]time.Time{}, holders: addresses{},
+		opts: opts, known: map[object.Ref]runtime.Object{}, kept: map[object.Ref]time.Time{}, tallies: map[watch.Kind]*tally{},
+		missing: map[object.Ref]bool{}, gone: map[string]time.Time{}, holders: addresses{},
 	}
 }
 
 // Get is the object in force under ref, one that is kept too.
-func (l *Ledger) Get(ref watch.Ref) (runtime.Object, bool) {
+func (l *Ledger) Get(ref object.Ref) (runtime.Object, bool) {
 	o, ok := l.known[ref]
 	return o, ok
 }
@@ -88,9 +89,9 @@ func (l *Ledger) Kept() []Object {
 // Take takes in changes at a time, given what is there now, and returns what changed for the readers of the ledger: what
 // was taken in, and what is in force no longer because of it or because it is missing. While a source lists its objects for
 // the first time nothing is missing yet: judge is false.
-func (l *Ledger) Take(now time.Time, changes []watch.Change, get func(watch.Ref) (runtime.Object, bool), judge bool) []watch.Ref {
-	refs := make([]watch.Ref, 0, len(changes))
-	there := make(map[watch.Ref]runtime.Object, len(changes))
+func (l *Ledger) Take(now time.Time, changes []watch.Change, get func(object.Ref) (runtime.Object, bool), judge bool) []object.Ref {
+	refs := make([]object.Ref, 0, len(changes))
+	there := make(map[object.Ref]runtime.Object, len(changes))
 	for _, c := range changes {
 		refs = append(refs, c.Ref)
 		if o, ok := get(c.Ref); ok {
@@ -113,7 +114,7 @@ func (l *Ledger) Take(now time.Time, changes []watch.Change, get func(watch.Ref)
 		refs = append(refs, l.put(ref, o)...)
 	}
 	refs = append(refs, l.judge(now)...)
-	slices.SortFunc(refs, watch.Ref.Compare)
+	slices.SortFunc(refs, object.Ref.Compare)
 	return slices.Compact(refs)
 }
 
@@ -129,7 +130,7 @@ func (l *Ledger) Due() (time.Time, bool) {
 }
 
 // miss notes that an object is missing.
-func (l *Ledger) miss(ref watch.Ref, now time.Time) {
+func (l *Ledger) miss(ref object.Ref, now time.Time) {
 	_, kept := l.kept[ref]
 	if kept || l.missing[ref] {
 		return
@@ -139,7 +140,7 @@ func (l *Ledger) miss(ref watch.Ref, now time.Time) {
 }
 
 // judge lets go what is missing, or keeps it, where it is time to, and returns both.
-func (l *Ledger) judge(now time.Time) []watch.Ref {
+func (l *Ledger) judge(now time.Time) []object.Ref {
 	keep := map[watch.Kind]bool{}
 	for kind, t := range l.tallies {
 		if due, ok := t.due(); ok && !now.Before(due) {
@@ -149,7 +150,7 @@ func (l *Ledger) judge(now time.Time) []watch.Ref {
 	if len(keep) == 0 {
 		return nil
 	}
-	var refs []watch.Ref
+	var refs []object.Ref
 	for ref := range l.missing {
 		keeps, judged := keep[ref.Kind]
 		if !judged {
@@ -172,8 +173,8 @@ func (l *Ledger) judge(now time.Time) []watch.Ref {
 }
 
 // removeReplaced removes the pods that are kept and whose address another pod has.
-func (l *Ledger) removeReplaced() []watch.Ref {
-	var out []watch.Ref
+func (l *Ledger) removeReplaced() []object.Ref {
+	var out []object.Ref
 	for ref, o := range l.known {
 		if _, kept := l.kept[ref]; kept || ref.Kind != watch.KindPod || l.missing[ref] {
 			continue
@@ -187,7 +188,7 @@ func (l *Ledger) removeReplaced() []watch.Ref {
 }
 
 // put takes in an object that is there, and returns the pods that go for it.
-func (l *Ledger) put(ref watch.Ref, o runtime.Object) []watch.Ref {
+func (l *Ledger) put(ref object.Ref, o runtime.Object) []object.Ref {
 	t := l.tally(ref.Kind)
 	if _, known := l.known[ref]; !known {
 		t.present++
@@ -206,7 +207,7 @@ func (l *Ledger) put(ref watch.Ref, o runtime.Object) []watch.Ref {
 }
 
 // find ends that an object is missing or kept: it is there, or it is known where it went.
-func (l *Ledger) find(ref watch.Ref) {
+func (l *Ledger) find(ref object.Ref) {
 	t := l.tally(ref.Kind)
 	if l.missing[ref] {
 		delete(l.missing, ref)
@@ -221,7 +222,7 @@ func (l *Ledger) find(ref watch.Ref) {
 }
 
 // remove takes out an object that is meant to be gone.
-func (l *Ledger) remove(ref watch.Ref) {
+func (l *Ledger) remove(ref object.Ref) {
 	l.find(ref)
 	t := l.tally(ref.Kind)
 	t.present--
@@ -230,14 +231,14 @@ func (l *Ledger) remove(ref watch.Ref) {
 }
 
 // removeIn takes out what is missing of a namespace that was deleted.
-func (l *Ledger) removeIn(namespace string, now time.Time) []watch.Ref {
+func (l *Ledger) removeIn(namespace string, now time.Time) []object.Ref {
 	for name, at := range l.gone {
 		if now.Sub(at) > l.opts.Window {
 			delete(l.gone, name)
 		}
 	}
 	l.gone[namespace] = now
-	var out []watch.Ref
+	var out []object.Ref
 	for _, ref := range slices.Concat(slices.Collect(maps.Keys(l.kept)), slices.Collect(maps.Keys(l.missing))) {
 		if ref.Namespace == namespace {
 			l.remove(ref)
@@ -249,7 +250,7 @@ func (l *Ledger) removeIn(namespace string, now time.Time) []watch.Ref {
 
 // Approve removes objects that are kept: somebody says that they are meant to be gone. What went missing before, of their
 // kinds, counts no more.
-func (l *Ledger) Approve(refs []watch.Ref) {
+func (l *Ledger) Approve(refs []object.Ref) {
 	for _, ref := range refs {
 		if _, kept := l.kept[ref]; !kept {
 			continue
@@ -280,7 +281,7 @@ func comesAndGoes(kind watch.Kind) bool {
 func (l *Ledger) tally(kind watch.Kind) *tally {
 	t := l.tallies[kind]
 	if t == nil {
-		t = &tally{lost: map[watch.Ref]time.Time{}}
+		t = &tally{lost: map[object.Ref]time.Time{}}
 		l.tallies[kind] = t
 	}
 	return t

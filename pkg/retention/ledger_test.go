@@ -19,7 +19,7 @@ import (
 type stage struct {
 	t      *testing.T
 	ledger *retention.Ledger
-	there  map[watch.Ref]runtime.Object
+	there  map[object.Ref]runtime.Object
 	now    time.Time
 }
 
@@ -29,27 +29,27 @@ func newStage(t *testing.T, opts retention.Options) *stage {
 		opts.Fraction = 0.5
 	}
 	return &stage{
-		t: t, ledger: retention.NewLedger(opts), there: map[watch.Ref]runtime.Object{},
+		t: t, ledger: retention.NewLedger(opts), there: map[object.Ref]runtime.Object{},
 		now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 	}
 }
 
-func ref(kind watch.Kind, name string) watch.Ref {
-	return watch.Ref{Kind: kind, Namespace: "shop", Name: name}
+func ref(kind watch.Kind, name string) object.Ref {
+	return object.Ref{Kind: kind, Namespace: "shop", Name: name}
 }
 
 // refs are so many policies called p0, p1 and so on.
-func refs(kind watch.Kind, from, to int) []watch.Ref {
-	var out []watch.Ref
+func refs(kind watch.Kind, from, to int) []object.Ref {
+	var out []object.Ref
 	for i := from; i < to; i++ {
 		out = append(out, ref(kind, fmt.Sprintf("p%d", i)))
 	}
 	return out
 }
 
-func policies(from, to int) []watch.Ref { return refs(watch.KindNetworkPolicy, from, to) }
+func policies(from, to int) []object.Ref { return refs(watch.KindNetworkPolicy, from, to) }
 
-func object(r watch.Ref) runtime.Object {
+func made(r object.Ref) runtime.Object {
 	meta := metav1.ObjectMeta{Namespace: r.Namespace, Name: r.Name}
 	if r.Kind == watch.KindPod {
 		return &corev1.Pod{ObjectMeta: meta}
@@ -57,8 +57,8 @@ func object(r watch.Ref) runtime.Object {
 	return &networkingv1.NetworkPolicy{ObjectMeta: meta}
 }
 
-func (s *stage) take(changes ...watch.Change) []watch.Ref {
-	return s.ledger.Take(s.now, changes, func(r watch.Ref) (runtime.Object, bool) {
+func (s *stage) take(changes ...watch.Change) []object.Ref {
+	return s.ledger.Take(s.now, changes, func(r object.Ref) (runtime.Object, bool) {
 		o, ok := s.there[r]
 		return o, ok
 	}, true)
@@ -81,7 +81,7 @@ func (s *stage) pass(d time.Duration) {
 func (s *stage) put(all ...watch.Ref) {
 	var changes []watch.Change
 	for _, r := range all {
-		s.there[r] = object(r)
+		s.there[r] = made(r)
 		changes = append(changes, watch.Change{Ref: r})
 	}
 	s.take(changes...)
@@ -104,8 +104,8 @@ func (s *stage) lose(all ...watch.Ref) {
 
 func (s *stage) remove(all ...watch.Ref) { s.take(s.gone(true, all...)...) }
 
-func (s *stage) kept() []watch.Ref {
-	var out []watch.Ref
+func (s *stage) kept() []object.Ref {
+	var out []object.Ref
 	for _, o := range s.ledger.Kept() {
 		require.NotNil(s.t, o.Object)
 		require.False(s.t, o.Since.IsZero())
@@ -205,7 +205,7 @@ func TestWhatArrivesWithALossDoesNotMakeUpForIt(t *testing.T) {
 	s := newStage(t, retention.Options{})
 	s.put(policies(0, 3)...)
 	changes := s.gone(false, policies(0, 2)...)
-	s.there[ref(watch.KindNetworkPolicy, "deny")] = object(ref(watch.KindNetworkPolicy, "deny"))
+	s.there[ref(watch.KindNetworkPolicy, "deny")] = made(ref(watch.KindNetworkPolicy, "deny"))
 	refs := s.take(append(changes, watch.Change{Ref: ref(watch.KindNetworkPolicy, "deny")})...)
 	require.Len(t, refs, 3)
 	s.put(policies(10, 14)...)
@@ -224,7 +224,7 @@ func TestADeletionIsIntent(t *testing.T) {
 }
 
 func TestTheDeletionOfANamespaceIsIntent(t *testing.T) {
-	shop := watch.Ref{Kind: watch.KindNamespace, Name: "shop"}
+	shop := object.Ref{Kind: watch.KindNamespace, Name: "shop"}
 	for _, tc := range []struct {
 		name string
 		do   func(*stage)
@@ -319,7 +319,7 @@ func TestPodsThatAreReplacedAreNotLost(t *testing.T) {
 	s.put(refs(watch.KindPod, 0, 10)...)
 	changes := s.gone(false, refs(watch.KindPod, 0, 9)...)
 	for _, r := range refs(watch.KindPod, 100, 108) {
-		s.there[r] = object(r)
+		s.there[r] = made(r)
 		changes = append(changes, watch.Change{Ref: r})
 	}
 	s.take(changes...) // a relist after a gap in which a deployment was rolled out
@@ -364,7 +364,7 @@ func TestAPodWhoseAddressAnotherHasIsNotKept(t *testing.T) {
 func TestNothingIsMissingBeforeTheSourceHasSynced(t *testing.T) {
 	s := newStage(t, retention.Options{})
 	s.put(policies(0, 10)...)
-	s.ledger.Take(s.now, s.gone(false, policies(0, 10)...), func(watch.Ref) (runtime.Object, bool) { return nil, false }, false)
+	s.ledger.Take(s.now, s.gone(false, policies(0, 10)...), func(object.Ref) (runtime.Object, bool) { return nil, false }, false)
 	require.Zero(t, s.inForce(policies(0, 10)...))
 }
 

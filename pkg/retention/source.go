@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/watch"
 )
 
@@ -16,18 +17,18 @@ type Source struct {
 
 	mu       sync.Mutex
 	ledger   *Ledger
-	released map[watch.Ref]bool // by Approve or Forget, and not taken yet
+	released map[object.Ref]bool // by Approve or Forget, and not taken yet
 }
 
 var _ watch.Source = (*Source)(nil)
 
 // NewSource makes a source that shows what inner has, and keeps what goes missing from it as opts say.
 func NewSource(inner watch.Source, opts Options) *Source {
-	return &Source{Source: inner, ledger: NewLedger(opts), released: map[watch.Ref]bool{}}
+	return &Source{Source: inner, ledger: NewLedger(opts), released: map[object.Ref]bool{}}
 }
 
 // Drain takes the references of objects that may have appeared, changed or gone.
-func (s *Source) Drain() []watch.Ref {
+func (s *Source) Drain() []object.Ref {
 	synced := s.Synced() // asked first: what is missing after that is missing
 	changes := s.Source.Changes()
 	s.mu.Lock()
@@ -51,7 +52,7 @@ func (s *Source) Changes() []watch.Change {
 
 // Get is the object in force under ref, one that is kept too. An object that went since the last Drain is still there: it
 // has not been judged.
-func (s *Source) Get(ref watch.Ref) (runtime.Object, bool) {
+func (s *Source) Get(ref object.Ref) (runtime.Object, bool) {
 	if o, ok := s.Source.Get(ref); ok {
 		return o, true
 	}
@@ -75,7 +76,7 @@ func (s *Source) Due() (time.Time, bool) {
 }
 
 // Approve ends that objects are kept. The next Drain shows that they are gone; it is not announced by Wake.
-func (s *Source) Approve(refs []watch.Ref) {
+func (s *Source) Approve(refs []object.Ref) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, ref := range refs {

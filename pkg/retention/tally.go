@@ -3,17 +3,17 @@ package retention
 import (
 	"time"
 
-	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // tally counts the objects of one kind.
 type tally struct {
-	present int                     // in force, without those that are kept
-	missing int                     // of them, those that are not there and not judged yet
-	kept    int                     // in force although they are missing
-	deleted int                     // meant to be gone, since the start
-	lost    map[watch.Ref]time.Time // those that were let go although they were missing
-	marks   []mark                  // how many there were before losses, the highest first and the oldest first
+	present int                      // in force, without those that are kept
+	missing int                      // of them, those that are not there and not judged yet
+	kept    int                      // in force although they are missing
+	deleted int                      // meant to be gone, since the start
+	lost    map[object.Ref]time.Time // those that were let go although they were missing
+	marks   []mark                   // how many there were before losses, the highest first and the oldest first
 
 	before      int       // how many were in force, with deleted, before the first that is missing
 	first, last time.Time // when the first and the last of those that are missing went

@@ -4,14 +4,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
-	"github.com/netloom/netloom/pkg/object"
 )
 
 // Object is an SD-WAN object.
 type Object = v1alpha1.Object
-
-// Key names an SD-WAN object.
-type Key = object.Ref
 
 // finalizerDomain ends the names of all finalizers.
 const finalizerDomain = "finalizers.sdewan.akraino.org"

@@ -11,6 +11,7 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/status"
 )
 
@@ -216,7 +217,7 @@ func TestWhyItIsNotInSync(t *testing.T) {
 			}}
 		}, v1alpha1.Applying, status.ReasonRefused, "pod b: no such policy"},
 		{"it could not be understood", func(p *place) {
-			p.problems = []status.Problem{{Of: status.Key{Kind: "Mwan3Rule", Namespace: "site", Name: "web"}, Message: "spec.proto: gre"}}
+			p.problems = []status.Problem{{Of: object.Ref{Kind: "Mwan3Rule", Namespace: "site", Name: "web"}, Message: "spec.proto: gre"}}
 		}, v1alpha1.Applying, status.ReasonNotAccepted, "spec.proto: gre"},
 		{"the interfaces of a pod have changed", func(p *place) {
 			p.cnfIs("b", func(g *intent.CNF) { g.Networks = map[string]string{"a": "net1"} })

@@ -9,6 +9,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // Verdict is what is to be written into an object.
@@ -88,7 +89,7 @@ type standing struct {
 // standing judges an object of a kind; nil when the snapshot does not know it as it is now.
 func (w *World) standing(o Object, kind string) *standing {
 	s := &standing{plain: plainSecrets(o)}
-	key := Key{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName()}
+	key := object.Ref{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName()}
 	s.faults = w.problems[key]
 	scope, ok := w.scope(o)
 	leaving := o.GetDeletionTimestamp() != nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // Loop is how the target of a CNF stands. The zero value is a CNF without one, or one that has agreed with nothing
@@ -23,7 +24,7 @@ type Loop struct {
 
 // Problem is what could not be understood of an object.
 type Problem struct {
-	Of      Key
+	Of      object.Ref
 	Message string
 }
 
@@ -34,8 +35,8 @@ type World struct {
 	now         metav1.Time
 	clusterWide bool
 	cnfs        map[intent.Scope][]*cnf // by ID
-	problems    map[Key][]string
-	intents     map[intent.Scope]map[Key][]*intent.DeviceIntent // of the scopes that were asked for
+	problems    map[object.Ref][]string
+	intents     map[intent.Scope]map[object.Ref][]*intent.DeviceIntent // of the scopes that were asked for
 }
 
 // Facts is what a World is made of.
@@ -67,7 +68,7 @@ type cnf struct {
 func NewWorld(f Facts) *World {
 	w := &World{
 		snapshot: f.Snapshot, now: f.Now, clusterWide: f.ClusterWide, cnfs: map[intent.Scope][]*cnf{},
-		problems: map[Key][]string{}, intents: map[intent.Scope]map[Key][]*intent.DeviceIntent{},
+		problems: map[object.Ref][]string{}, intents: map[intent.Scope]map[object.Ref][]*intent.DeviceIntent{},
 	}
 	for g := range f.Snapshot.CNFs() {
 		made := newCNF(g, f.Loops[g.ID], f.Snapshot)
@@ -133,15 +134,15 @@ func (w *World) scope(o Object) (intent.Scope, bool) {
 }
 
 // intentsOf lists the intents of an object, by ID.
-func (w *World) intentsOf(scope intent.Scope, key Key) []*intent.DeviceIntent {
+func (w *World) intentsOf(scope intent.Scope, key object.Ref) []*intent.DeviceIntent {
 	of, ok := w.intents[scope]
 	if !ok {
-		of = map[Key][]*intent.DeviceIntent{}
+		of = map[object.Ref][]*intent.DeviceIntent{}
 		for e := range w.snapshot.DeviceIntentsOf(scope) {
 			if e.Unknown {
 				continue // it says nothing but that there may be more
 			}
-			from := Key{Kind: e.Origin.Kind, Namespace: e.Origin.Namespace, Name: e.Origin.Name}
+			from := object.Ref{Kind: e.Origin.Kind, Namespace: e.Origin.Namespace, Name: e.Origin.Name}
 			of[from] = append(of[from], e)
 		}
 		w.intents[scope] = of

@@ -7,12 +7,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // claim is an object in force and the document that gives it. An object without a path is a namespace that no document
 // declares.
 type claim struct {
-	object   object
+	object   apiObject
 	path     string
 	document int
 	effect   string // of a stand-in for a version that was never good; "" for the object itself
@@ -28,14 +30,14 @@ func (d *declaration) String() string { return fmt.Sprintf("%s: document %d", d.
 
 // settle decides which object is in force for every reference, given what was in force before and what the files say
 // now, and reports objects that are declared more than once. Objects that did not change keep their identity.
-func settle(before map[Ref]claim, files map[string]*manifest) (map[Ref]claim, []fault) {
-	declared := map[Ref][]declaration{}
+func settle(before map[object.Ref]claim, files map[string]*manifest) (map[object.Ref]claim, []fault) {
+	declared := map[object.Ref][]declaration{}
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		for _, e := range files[path].entries {
 			declared[e.ref] = append(declared[e.ref], declaration{e, path})
 		}
 	}
-	now := make(map[Ref]claim, len(declared))
+	now := make(map[object.Ref]claim, len(declared))
 	var faults []fault
 	for ref, all := range declared {
 		was := before[ref]
@@ -121,10 +123,10 @@ func duplicate(d, chosen *declaration, inForce bool) fault {
 }
 
 // addNamespaces gives every object in force a namespace to live in.
-func addNamespaces(before, now map[Ref]claim) {
-	missing := map[Ref]bool{}
+func addNamespaces(before, now map[object.Ref]claim) {
+	missing := map[object.Ref]bool{}
 	for ref := range now {
-		ns := Ref{Kind: KindNamespace, Name: ref.Namespace}
+		ns := object.Ref{Kind: KindNamespace, Name: ref.Namespace}
 		if _, ok := now[ns]; !ok && ref.Namespace != "" && ref.Kind != kindSecret {
 			missing[ns] = true
 		}
@@ -132,7 +134,7 @@ func addNamespaces(before, now map[Ref]claim) {
 	for ref := range missing {
 		n := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ref.Name}}
 		completeNamespace(n)
-		var o object = n
+		var o apiObject = n
 		if was, ok := before[ref]; ok && same(was.object, o) {
 			o = was.object
 		}
@@ -142,7 +144,7 @@ func addNamespaces(before, now map[Ref]claim) {
 
 // changed lists the references whose object appeared, changed or went. Those of objects that no document declared, and
 // that went with what they were there for, are apart.
-func changed(before, now map[Ref]claim) (refs, derived []Ref) {
+func changed(before, now map[object.Ref]claim) (refs, derived []object.Ref) {
 	for ref, c := range now {
 		if before[ref].object != c.object {
 			refs = append(refs, ref)

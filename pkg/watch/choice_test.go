@@ -17,9 +17,11 @@ import (
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/netloom/netloom/pkg/object"
 )
 
-var webService = Ref{Kind: KindService, Namespace: "shop", Name: "web"}
+var webService = object.Ref{Kind: KindService, Namespace: "shop", Name: "web"}
 
 func clusterService(revision string) *corev1.Service {
 	return &corev1.Service{
@@ -77,7 +79,7 @@ func TestServicesOfACluster(t *testing.T) {
 	k := NewKubernetes(client, Options{}, quiet())
 	running(t, k)
 	await(t, k, k.Synced)
-	require.Equal(t, []Ref{sliceNamed("web-1"), webService}, k.Drain())
+	require.Equal(t, []object.Ref{sliceNamed("web-1"), webService}, k.Drain())
 	require.Equal(t, map[string]bool{"services": true, "endpointslices": true}, asked(client))
 	o, _ := k.Get(webService)
 	require.Equal(t, []string{"10.96.0.1"}, o.(*corev1.Service).Spec.ClusterIPs)
@@ -87,7 +89,7 @@ func TestServicesOfACluster(t *testing.T) {
 	require.True(t, found)
 	_, found = k.Get(sliceNamed("endpoints/web/0-ipv4"))
 	require.False(t, found)
-	_, found = k.Get(Ref{Kind: kindEndpoints, Namespace: "shop", Name: "web"})
+	_, found = k.Get(object.Ref{Kind: kindEndpoints, Namespace: "shop", Name: "web"})
 	require.False(t, found)
 
 	_, err := client.DiscoveryV1().EndpointSlices("shop").Update(t.Context(), clusterSlice("2", "10.0.0.2"), metav1.UpdateOptions{})
@@ -109,16 +111,16 @@ func TestWhichEndpointsAreRead(t *testing.T) {
 		answer func() error // of a list of slices; nil lists them
 		knows  bool         // whether discovery knows of slices
 		asked  []string
-		want   []Ref // of endpoints; nil when they cannot be read
+		want   []object.Ref // of endpoints; nil when they cannot be read
 	}{
-		{name: "slices where there are any", asked: newer, want: []Ref{sliceNamed("web-1")}},
-		{name: "Endpoints where there are none", answer: unknown, asked: both, want: []Ref{sliceNamed("endpoints/web/0-ipv4")}},
-		{name: "Endpoints where slices are refused and not known", answer: refusal, asked: both, want: []Ref{sliceNamed("endpoints/web/0-ipv4")}},
+		{name: "slices where there are any", asked: newer, want: []object.Ref{sliceNamed("web-1")}},
+		{name: "Endpoints where there are none", answer: unknown, asked: both, want: []object.Ref{sliceNamed("endpoints/web/0-ipv4")}},
+		{name: "Endpoints where slices are refused and not known", answer: refusal, asked: both, want: []object.Ref{sliceNamed("endpoints/web/0-ipv4")}},
 		{name: "nothing where slices are known and refused", answer: refusal, knows: true, asked: newer},
 		{name: "nothing where slices are asked for and not known", opts: Options{Endpoints: EndpointsSlices}, answer: unknown, asked: newer},
-		{name: "slices where they are asked for", opts: Options{Endpoints: EndpointsSlices}, asked: newer, want: []Ref{sliceNamed("web-1")}},
-		{name: "Endpoints where they are asked for", opts: Options{Endpoints: EndpointsClassic}, asked: older, want: []Ref{sliceNamed("endpoints/web/0-ipv4")}},
-		{name: "auto by its name", opts: Options{Endpoints: EndpointsAuto}, answer: unknown, asked: both, want: []Ref{sliceNamed("endpoints/web/0-ipv4")}},
+		{name: "slices where they are asked for", opts: Options{Endpoints: EndpointsSlices}, asked: newer, want: []object.Ref{sliceNamed("web-1")}},
+		{name: "Endpoints where they are asked for", opts: Options{Endpoints: EndpointsClassic}, asked: older, want: []object.Ref{sliceNamed("endpoints/web/0-ipv4")}},
+		{name: "auto by its name", opts: Options{Endpoints: EndpointsAuto}, answer: unknown, asked: both, want: []object.Ref{sliceNamed("endpoints/web/0-ipv4")}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			client := balancedCluster()
@@ -134,14 +136,14 @@ func TestWhichEndpointsAreRead(t *testing.T) {
 			if tc.want == nil {
 				require.Equal(t, []Kind{KindEndpointSlice}, k.Withheld())
 				require.Equal(t, []string{"endpointslices.discovery.k8s.io"}, places(k))
-				require.Equal(t, []Ref{webService}, k.Drain(), "the rest is read")
+				require.Equal(t, []object.Ref{webService}, k.Drain(), "the rest is read")
 			} else {
 				require.Empty(t, k.Problems())
 				require.Equal(t, append(tc.want, webService), k.Drain())
 				o, found := k.Get(tc.want[0])
 				require.True(t, found)
 				require.Equal(t, "web", o.(*discoveryv1.EndpointSlice).Labels[discoveryv1.LabelServiceName])
-				_, found = k.Get(Ref{Kind: kindEndpoints, Namespace: "shop", Name: "web"})
+				_, found = k.Get(object.Ref{Kind: kindEndpoints, Namespace: "shop", Name: "web"})
 				require.False(t, found, "Endpoints are not delivered as such")
 			}
 			for _, r := range both {
@@ -182,12 +184,12 @@ func TestRefusedSlicesAreReadOnceTheyAreNot(t *testing.T) {
 	await(t, k, func() bool { return len(k.Problems()) == 1 })
 	await(t, k, k.Synced)
 	require.Equal(t, []Kind{KindEndpointSlice}, k.Withheld())
-	require.Equal(t, []Ref{webService}, k.Drain(), "the rest is read meanwhile")
+	require.Equal(t, []object.Ref{webService}, k.Drain(), "the rest is read meanwhile")
 	allowed.Store(true)
 	await(t, k, func() bool { return len(k.Withheld()) == 0 })
 	require.True(t, k.Synced())
 	require.Empty(t, k.Problems())
-	require.Equal(t, []Ref{sliceNamed("web-1")}, k.Drain())
+	require.Equal(t, []object.Ref{sliceNamed("web-1")}, k.Drain())
 }
 
 func TestEndpointsAreReadOnceSlicesAreKnownNotToBe(t *testing.T) {
@@ -205,7 +207,7 @@ func TestEndpointsAreReadOnceSlicesAreKnownNotToBe(t *testing.T) {
 	up.Store(true)
 	await(t, k, k.Synced)
 	require.Empty(t, k.Problems())
-	require.Equal(t, []Ref{sliceNamed("endpoints/web/0-ipv4"), webService}, k.Drain())
+	require.Equal(t, []object.Ref{sliceNamed("endpoints/web/0-ipv4"), webService}, k.Drain())
 }
 
 func TestSourceWithoutServices(t *testing.T) {
@@ -214,9 +216,9 @@ func TestSourceWithoutServices(t *testing.T) {
 	k := NewKubernetes(client, Options{NoServices: true}, quiet())
 	running(t, k)
 	await(t, k, k.Synced)
-	require.Equal(t, []Ref{podA}, k.Drain())
+	require.Equal(t, []object.Ref{podA}, k.Drain())
 	require.Empty(t, asked(client))
-	for _, ref := range []Ref{webService, sliceNamed("web-1"), sliceNamed("endpoints/web/0-ipv4")} {
+	for _, ref := range []object.Ref{webService, sliceNamed("web-1"), sliceNamed("endpoints/web/0-ipv4")} {
 		_, found := k.Get(ref)
 		require.False(t, found)
 	}

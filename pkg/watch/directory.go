@@ -16,6 +16,8 @@ import (
 	"github.com/fsnotify/fsnotify"
 	"github.com/sirupsen/logrus"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/netloom/netloom/pkg/object"
 )
 
 const (
@@ -39,8 +41,8 @@ type Directory struct {
 
 	mu       sync.RWMutex // guards what follows
 	files    map[string]*manifest
-	force    map[Ref]claim
-	given    map[Ref]claim // force, with Endpoints as the slices they are delivered as
+	force    map[object.Ref]claim
+	given    map[object.Ref]claim // force, with Endpoints as the slices they are delivered as
 	problems []Problem
 	synced   bool
 }
@@ -53,8 +55,8 @@ func NewDirectory(dir string, opts Options, log logrus.FieldLogger) *Directory {
 		opts:  opts,
 		log:   log.WithField("manifests", dir),
 		files: map[string]*manifest{}, drafts: drafts{},
-		force: map[Ref]claim{},
-		given: map[Ref]claim{},
+		force: map[object.Ref]claim{},
+		given: map[object.Ref]claim{},
 	}
 }
 
@@ -272,7 +274,7 @@ func (d *Directory) Synced() bool {
 }
 
 // Get is the object in force under ref.
-func (d *Directory) Get(ref Ref) (runtime.Object, bool) {
+func (d *Directory) Get(ref object.Ref) (runtime.Object, bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	c, ok := d.given[ref]
@@ -290,10 +292,10 @@ func (d *Directory) Problems() []Problem {
 }
 
 // Refs lists every object in force, sorted.
-func (d *Directory) Refs() []Ref {
+func (d *Directory) Refs() []object.Ref {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	return slices.SortedFunc(maps.Keys(d.given), Ref.Compare)
+	return slices.SortedFunc(maps.Keys(d.given), object.Ref.Compare)
 }
 
 // Withheld is always empty: who can read a directory can read every kind in it.

@@ -9,6 +9,8 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/sirupsen/logrus/hooks/test"
 	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/pkg/object"
 )
 
 func quiet() logrus.FieldLogger {
@@ -43,7 +45,7 @@ func pods(d *Directory) []string {
 	var list []string
 	for _, ref := range d.Refs() {
 		if o, ok := d.Get(ref); ok && ref.Kind == KindPod {
-			list = append(list, ref.Name+" "+o.(object).GetLabels()["v"])
+			list = append(list, ref.Name+" "+o.(apiObject).GetLabels()["v"])
 		}
 	}
 	return list
@@ -215,11 +217,11 @@ func TestDirectoryOverTime(t *testing.T) {
 
 func TestNamespacesNobodyDeclares(t *testing.T) {
 	dir := t.TempDir()
-	shop := Ref{Kind: KindNamespace, Name: "shop"}
+	shop := object.Ref{Kind: KindNamespace, Name: "shop"}
 	labels := func(d *Directory) map[string]string {
 		o, ok := d.Get(shop)
 		require.True(t, ok)
-		return o.(object).GetLabels()
+		return o.(apiObject).GetLabels()
 	}
 	write(t, dir, "a.yaml", pod("a", "v1"))
 	d, err := LoadDirectory(dir, Options{}, quiet())

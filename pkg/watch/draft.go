@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"time"
+
+	"github.com/netloom/netloom/pkg/object"
 )
 
 const (
@@ -47,7 +49,7 @@ func (m *manifest) mayBeCut(old *manifest) bool {
 	if m.size < old.size || old.ended && !m.ended {
 		return true
 	}
-	declared := make(map[Ref]bool, len(m.entries))
+	declared := make(map[object.Ref]bool, len(m.entries))
 	for _, e := range m.entries {
 		declared[e.ref] = true
 	}

@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // This file is all that knows of core/v1 Endpoints. Each is delivered as EndpointSlices, one for each of its subsets and
@@ -30,7 +32,7 @@ const managedBy = "endpoints.netloom.io"
 func endpointsResource() resource {
 	return resource{
 		kind: kindEndpoints, version: corev1.SchemeGroupVersion, plural: "endpoints", namespaced: true,
-		empty:    func() object { return &classicEndpoints{} },
+		empty:    func() apiObject { return &classicEndpoints{} },
 		complete: typed(completeEndpoints), validate: judged(validateEndpoints), trim: typed(trimEndpoints),
 		listWatch: func(c clients) *cache.ListWatch {
 			return access(c.CoreV1().Endpoints(metav1.NamespaceAll))
@@ -151,21 +153,21 @@ func portsOf(all []corev1.EndpointPort) []discoveryv1.EndpointPort {
 	return ports
 }
 
-func sliceRef(s *discoveryv1.EndpointSlice) Ref {
-	return Ref{Kind: KindEndpointSlice, Namespace: s.Namespace, Name: s.Name}
+func sliceRef(s *discoveryv1.EndpointSlice) object.Ref {
+	return object.Ref{Kind: KindEndpointSlice, Namespace: s.Namespace, Name: s.Name}
 }
 
 // withSlices are the objects in force as they are delivered: Endpoints as slices, unless other slices are about the same
 // service. What was delivered before and did not change keeps its identity.
-func withSlices(before, force map[Ref]claim) map[Ref]claim {
+func withSlices(before, force map[object.Ref]claim) map[object.Ref]claim {
 	var classic []claim
-	sliced := map[Ref]bool{}
+	sliced := map[object.Ref]bool{}
 	for _, c := range force {
 		switch o := c.object.(type) {
 		case *classicEndpoints:
 			classic = append(classic, c)
 		case *discoveryv1.EndpointSlice:
-			sliced[Ref{Kind: kindEndpoints, Namespace: o.Namespace, Name: o.Labels[discoveryv1.LabelServiceName]}] = true
+			sliced[object.Ref{Kind: kindEndpoints, Namespace: o.Namespace, Name: o.Labels[discoveryv1.LabelServiceName]}] = true
 		}
 	}
 	if len(classic) == 0 {
@@ -173,7 +175,7 @@ func withSlices(before, force map[Ref]claim) map[Ref]claim {
 	}
 	given := maps.Clone(force)
 	for _, c := range classic {
-		ref := Ref{Kind: kindEndpoints, Namespace: c.object.GetNamespace(), Name: c.object.GetName()}
+		ref := object.Ref{Kind: kindEndpoints, Namespace: c.object.GetNamespace(), Name: c.object.GetName()}
 		delete(given, ref)
 		e, ok := c.object.(*classicEndpoints)
 		if !ok || sliced[ref] {
@@ -193,16 +195,16 @@ func withSlices(before, force map[Ref]claim) map[Ref]claim {
 // adapter keeps the slices made of the Endpoints of a Kubernetes API.
 type adapter struct {
 	mu     sync.RWMutex
-	slices map[Ref]*discoveryv1.EndpointSlice
-	made   map[string][]Ref // of each Endpoints, by its key in the informer's store
+	slices map[object.Ref]*discoveryv1.EndpointSlice
+	made   map[string][]object.Ref // of each Endpoints, by its key in the informer's store
 }
 
 func newAdapter() *adapter {
-	return &adapter{slices: map[Ref]*discoveryv1.EndpointSlice{}, made: map[string][]Ref{}}
+	return &adapter{slices: map[object.Ref]*discoveryv1.EndpointSlice{}, made: map[string][]object.Ref{}}
 }
 
 // get is the slice of that name.
-func (a *adapter) get(ref Ref) (*discoveryv1.EndpointSlice, bool) {
+func (a *adapter) get(ref object.Ref) (*discoveryv1.EndpointSlice, bool) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	s, ok := a.slices[ref]
@@ -210,11 +212,11 @@ func (a *adapter) get(ref Ref) (*discoveryv1.EndpointSlice, bool) {
 }
 
 // put replaces the slices of the Endpoints called key and returns those that appeared, changed or went.
-func (a *adapter) put(key string, now []*discoveryv1.EndpointSlice) []Ref {
+func (a *adapter) put(key string, now []*discoveryv1.EndpointSlice) []object.Ref {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	var dirty, made []Ref
-	stays := map[Ref]bool{}
+	var dirty, made []object.Ref
+	stays := map[object.Ref]bool{}
 	for _, s := range now {
 		ref := sliceRef(s)
 		stays[ref] = true
@@ -238,7 +240,7 @@ func (a *adapter) put(key string, now []*discoveryv1.EndpointSlice) []Ref {
 
 // handler keeps the slices in sync with an informer of Endpoints and marks those that change. Slices that go although
 // their Endpoints are there count as deleted.
-func (a *adapter) handler(mark, markDeleted func(...Ref)) cache.ResourceEventHandler {
+func (a *adapter) handler(mark, markDeleted func(...object.Ref)) cache.ResourceEventHandler {
 	put := func(o any) {
 		if e, ok := o.(*classicEndpoints); ok {
 			markDeleted(a.put(e.Namespace+"/"+e.Name, slicesOf(e))...)

@@ -10,6 +10,8 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // endpoints is a document with the Endpoints of a service.
@@ -29,8 +31,8 @@ func classic(name, revision string, ips ...string) *classicEndpoints {
 	return e
 }
 
-func sliceNamed(name string) Ref {
-	return Ref{Kind: KindEndpointSlice, Namespace: "shop", Name: name}
+func sliceNamed(name string) object.Ref {
+	return object.Ref{Kind: KindEndpointSlice, Namespace: "shop", Name: name}
 }
 
 func TestEndpointsAsSlices(t *testing.T) {
@@ -254,10 +256,10 @@ func TestServicesOfADirectory(t *testing.T) {
 
 func TestEndpointsThatChange(t *testing.T) {
 	k := newAdapter()
-	var dirty []Ref
-	mark := func(refs ...Ref) { dirty = append(dirty, refs...) }
+	var dirty []object.Ref
+	mark := func(refs ...object.Ref) { dirty = append(dirty, refs...) }
 	handler := k.handler(mark, mark)
-	told := func(do func()) []Ref {
+	told := func(do func()) []object.Ref {
 		t.Helper()
 		dirty = nil
 		do()
@@ -265,7 +267,7 @@ func TestEndpointsThatChange(t *testing.T) {
 	}
 	four, six := sliceNamed("endpoints/web/0-ipv4"), sliceNamed("endpoints/web/0-ipv6")
 	both := classic("web", "1", "10.0.0.1", "fd00::1")
-	require.Equal(t, []Ref{four, six}, told(func() { handler.OnAdd(both, true) }))
+	require.Equal(t, []object.Ref{four, six}, told(func() { handler.OnAdd(both, true) }))
 	before, _ := k.get(six)
 
 	leader := classic("web", "2", "10.0.0.1", "fd00::1")
@@ -274,19 +276,19 @@ func TestEndpointsThatChange(t *testing.T) {
 	require.Empty(t, told(func() { handler.OnUpdate(both, leader) }), "nothing that matters changed")
 
 	edited := classic("web", "3", "10.0.0.2", "fd00::1")
-	require.Equal(t, []Ref{four}, told(func() { handler.OnUpdate(leader, edited) }))
+	require.Equal(t, []object.Ref{four}, told(func() { handler.OnUpdate(leader, edited) }))
 	after, ok := k.get(six)
 	require.True(t, ok)
 	require.Same(t, before, after)
 
 	single := classic("web", "4", "10.0.0.2")
-	require.Equal(t, []Ref{six}, told(func() { handler.OnUpdate(edited, single) }))
+	require.Equal(t, []object.Ref{six}, told(func() { handler.OnUpdate(edited, single) }))
 	_, ok = k.get(six)
 	require.False(t, ok)
 
-	require.Equal(t, []Ref{four}, told(func() { handler.OnDelete(cache.DeletedFinalStateUnknown{Key: "shop/web"}) }))
+	require.Equal(t, []object.Ref{four}, told(func() { handler.OnDelete(cache.DeletedFinalStateUnknown{Key: "shop/web"}) }))
 	require.Empty(t, k.slices)
 	require.Empty(t, k.made)
 	handler.OnAdd(both, false)
-	require.Equal(t, []Ref{four, six}, told(func() { handler.OnDelete(both) }))
+	require.Equal(t, []object.Ref{four, six}, told(func() { handler.OnDelete(both) }))
 }

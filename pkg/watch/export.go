@@ -8,12 +8,14 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // WriteManifests spells objects of a source as one List in JSON, which a directory or LoadManifest reads again: what is not
 // there any more is left out, and so is what netloom does not look at. Secrets that stand in objects are not shown. It holds a
 // copy of one object at a time.
-func WriteManifests(w io.Writer, source Source, refs []Ref) error {
+func WriteManifests(w io.Writer, source Source, refs []object.Ref) error {
 	head := struct {
 		APIVersion string   `json:"apiVersion"`
 		Kind       string   `json:"kind"`
@@ -49,7 +51,7 @@ func WriteManifests(w io.Writer, source Source, refs []Ref) error {
 }
 
 // exported is a copy of an object as manifests show it.
-func exported(source Source, ref Ref) (runtime.Object, bool) {
+func exported(source Source, ref object.Ref) (runtime.Object, bool) {
 	o, ok := source.Get(ref)
 	if !ok {
 		return nil, false
@@ -59,7 +61,7 @@ func exported(source Source, ref Ref) (runtime.Object, bool) {
 		return nil, false
 	}
 	o = o.DeepCopyObject()
-	if copied, ok := o.(object); ok {
+	if copied, ok := o.(apiObject); ok {
 		withoutSecrets(copied)
 	}
 	o.GetObjectKind().SetGroupVersionKind(r.version.WithKind(r.kind))

@@ -18,10 +18,11 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/object"
 )
 
-// object is what every delivered object can do.
-type object interface {
+// apiObject is what every delivered object can do.
+type apiObject interface {
 	runtime.Object
 	metav1.Object
 }
@@ -33,11 +34,11 @@ type resource struct {
 	plural     string // as in an RBAC rule: resource, or resource.group
 	namespaced bool
 	sdwan      bool // it is read through the dynamic client
-	empty      func() object
-	complete   func(object)                          // fills in what the API server would
+	empty      func() apiObject
+	complete   func(apiObject)                       // fills in what the API server would
 	judge      func(json.RawMessage) field.ErrorList // holds what is written against a schema; nil where there is none
-	validate   func(object) field.ErrorList          // judges a completed object as the API server would
-	trim       func(object)                          // drops what netloom does not look at
+	validate   func(apiObject) field.ErrorList       // judges a completed object as the API server would
+	trim       func(apiObject)                       // drops what netloom does not look at
 	listWatch  func(clients) *cache.ListWatch        // nil for what is read from directories only
 }
 
@@ -55,7 +56,7 @@ func coreResources() []resource {
 		{
 			kind: KindNetworkPolicy, version: networkingv1.SchemeGroupVersion,
 			plural: "networkpolicies.networking.k8s.io", namespaced: true,
-			empty:    func() object { return &networkingv1.NetworkPolicy{} },
+			empty:    func() apiObject { return &networkingv1.NetworkPolicy{} },
 			complete: typed(completePolicy), validate: judged(validatePolicy), trim: typed(trimPolicy),
 			listWatch: func(c clients) *cache.ListWatch {
 				return access(c.NetworkingV1().NetworkPolicies(metav1.NamespaceAll))
@@ -63,7 +64,7 @@ func coreResources() []resource {
 		},
 		{
 			kind: KindPod, version: corev1.SchemeGroupVersion, plural: "pods", namespaced: true,
-			empty:    func() object { return &corev1.Pod{} },
+			empty:    func() apiObject { return &corev1.Pod{} },
 			complete: typed(completePod), validate: judged(validatePod), trim: typed(trimPod),
 			listWatch: func(c clients) *cache.ListWatch {
 				return access(c.CoreV1().Pods(metav1.NamespaceAll))
@@ -71,19 +72,19 @@ func coreResources() []resource {
 		},
 		{
 			kind: KindNamespace, version: corev1.SchemeGroupVersion, plural: "namespaces",
-			empty:    func() object { return &corev1.Namespace{} },
+			empty:    func() apiObject { return &corev1.Namespace{} },
 			complete: typed(completeNamespace), validate: judged(validateNamespace), trim: typed(trimNamespace),
 			listWatch: func(c clients) *cache.ListWatch { return access(c.CoreV1().Namespaces()) },
 		},
 		{
 			kind: KindNode, version: corev1.SchemeGroupVersion, plural: "nodes",
-			empty:    func() object { return &corev1.Node{} },
-			complete: func(object) {}, validate: judged(validateNode), trim: typed(trimNode),
+			empty:    func() apiObject { return &corev1.Node{} },
+			complete: func(apiObject) {}, validate: judged(validateNode), trim: typed(trimNode),
 			listWatch: func(c clients) *cache.ListWatch { return access(c.CoreV1().Nodes()) },
 		},
 		{
 			kind: KindService, version: corev1.SchemeGroupVersion, plural: "services", namespaced: true,
-			empty:    func() object { return &corev1.Service{} },
+			empty:    func() apiObject { return &corev1.Service{} },
 			complete: typed(completeService), validate: judged(validateService), trim: typed(trimService),
 			listWatch: func(c clients) *cache.ListWatch {
 				return access(c.CoreV1().Services(metav1.NamespaceAll))
@@ -92,7 +93,7 @@ func coreResources() []resource {
 		{
 			kind: KindEndpointSlice, version: discoveryv1.SchemeGroupVersion,
 			plural: "endpointslices.discovery.k8s.io", namespaced: true,
-			empty:    func() object { return &discoveryv1.EndpointSlice{} },
+			empty:    func() apiObject { return &discoveryv1.EndpointSlice{} },
 			complete: typed(completeSlice), validate: judged(validateSlice), trim: typed(trimSlice),
 			listWatch: func(c clients) *cache.ListWatch {
 				return access(c.DiscoveryV1().EndpointSlices(metav1.NamespaceAll))
@@ -121,21 +122,21 @@ func resourceOf(kind Kind) (resource, bool) {
 }
 
 // ref names o, an object of kind r.
-func (r *resource) ref(o metav1.Object) Ref {
-	return Ref{Kind: r.kind, Namespace: o.GetNamespace(), Name: o.GetName()}
+func (r *resource) ref(o metav1.Object) object.Ref {
+	return object.Ref{Kind: r.kind, Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
 // typed turns a function of one type into one of any object, which leaves other types alone.
-func typed[T object](f func(T)) func(object) {
-	return func(o object) {
+func typed[T apiObject](f func(T)) func(apiObject) {
+	return func(o apiObject) {
 		if t, ok := o.(T); ok {
 			f(t)
 		}
 	}
 }
 
-func judged[T object](f func(T) field.ErrorList) func(object) field.ErrorList {
-	return func(o object) field.ErrorList {
+func judged[T apiObject](f func(T) field.ErrorList) func(apiObject) field.ErrorList {
+	return func(o apiObject) field.ErrorList {
 		t, ok := o.(T)
 		if !ok {
 			return nil
@@ -162,7 +163,7 @@ func access[L runtime.Object](c lister[L]) *cache.ListWatch {
 }
 
 // same says whether two trimmed objects differ in nothing but their resource version and generation.
-func same(a, b object) bool {
+func same(a, b apiObject) bool {
 	if a == b {
 		return true
 	}
@@ -171,7 +172,7 @@ func same(a, b object) bool {
 	}
 	if a.GetResourceVersion() != b.GetResourceVersion() || a.GetGeneration() != b.GetGeneration() {
 		// The objects are shared: blank a copy's. Trimmed objects are small.
-		c, ok := b.DeepCopyObject().(object)
+		c, ok := b.DeepCopyObject().(apiObject)
 		if !ok {
 			return false
 		}

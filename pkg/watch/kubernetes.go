@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/netloom/netloom/pkg/cause"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // Kubernetes is the source that reads from a Kubernetes API. NewKubernetes makes one.
@@ -31,8 +32,8 @@ type Kubernetes struct {
 
 	mu       sync.Mutex
 	problems map[Kind]Problem
-	garbled  map[Ref]Problem // objects that do not go into their type
-	refused  map[Kind]bool   // kinds that the API would not list, and has not listed since
+	garbled  map[object.Ref]Problem // objects that do not go into their type
+	refused  map[Kind]bool          // kinds that the API would not list, and has not listed since
 	running  bool
 	chosen   bool // it is known which of the two endpoints are read from
 	unused   Kind // of the two that endpoints may be read from; "" when it is neither, or not known yet
@@ -55,7 +56,7 @@ func NewKubernetes(client kubernetes.Interface, opts Options, log logrus.FieldLo
 		resources: map[Kind]*informed{},
 		adapter:   newAdapter(),
 		problems:  map[Kind]Problem{},
-		garbled:   map[Ref]Problem{},
+		garbled:   map[object.Ref]Problem{},
 		refused:   map[Kind]bool{},
 	}
 	c := clients{Interface: client, sdwan: opts.SDWAN}
@@ -166,15 +167,15 @@ func (k *Kubernetes) handler(r *resource) cache.ResourceEventHandler {
 	if r.kind == kindEndpoints {
 		return k.adapter.handler(k.mark, k.markDeleted)
 	}
-	refOf := func(o any) (Ref, bool) {
+	refOf := func(o any) (object.Ref, bool) {
 		switch o := o.(type) {
-		case object:
+		case apiObject:
 			return r.ref(o), true
 		case cache.DeletedFinalStateUnknown: // went while the watch was down
 			ns, name, err := cache.SplitMetaNamespaceKey(o.Key)
-			return Ref{Kind: r.kind, Namespace: ns, Name: name}, err == nil
+			return object.Ref{Kind: r.kind, Namespace: ns, Name: name}, err == nil
 		default:
-			return Ref{}, false
+			return object.Ref{}, false
 		}
 	}
 	mark := func(o any) {
@@ -195,8 +196,8 @@ func (k *Kubernetes) handler(r *resource) cache.ResourceEventHandler {
 			}
 		},
 		UpdateFunc: func(before, after any) {
-			b, ok1 := before.(object)
-			a, ok2 := after.(object)
+			b, ok1 := before.(apiObject)
+			a, ok2 := after.(apiObject)
 			if !ok1 || !ok2 || !same(b, a) || (r.sdwan || r.kind == KindNetworkPolicy) && a.GetGeneration() != b.GetGeneration() {
 				mark(after)
 			}
@@ -251,7 +252,7 @@ func (k *Kubernetes) Synced() bool {
 }
 
 // Get is the object of that name as the API last told it.
-func (k *Kubernetes) Get(ref Ref) (runtime.Object, bool) {
+func (k *Kubernetes) Get(ref object.Ref) (runtime.Object, bool) {
 	if ref.Kind == KindEndpointSlice && !k.uses(ref.Kind) {
 		if s, ok := k.adapter.get(ref); ok {
 			return s, true

@@ -17,6 +17,8 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/netloom/netloom/pkg/object"
 )
 
 func clusterPod(name, revision string) *corev1.Pod {
@@ -119,14 +121,14 @@ func TestTrimmedOthers(t *testing.T) {
 }
 
 var (
-	shopNamespace = Ref{Kind: KindNamespace, Name: "shop"}
-	podA          = Ref{Kind: KindPod, Namespace: "shop", Name: "a"}
-	podB          = Ref{Kind: KindPod, Namespace: "shop", Name: "b"}
+	shopNamespace = object.Ref{Kind: KindNamespace, Name: "shop"}
+	podA          = object.Ref{Kind: KindPod, Namespace: "shop", Name: "a"}
+	podB          = object.Ref{Kind: KindPod, Namespace: "shop", Name: "b"}
 )
 
-func awaitDirty(t *testing.T, s Source, want ...Ref) {
+func awaitDirty(t *testing.T, s Source, want ...object.Ref) {
 	t.Helper()
-	var got []Ref
+	var got []object.Ref
 	await(t, s, func() bool {
 		got = append(got, s.Drain()...)
 		return len(got) >= len(want)
@@ -146,7 +148,7 @@ func TestKubernetesDelivers(t *testing.T) {
 	require.False(t, found)
 	running(t, k)
 	await(t, k, k.Synced)
-	require.Equal(t, []Ref{
+	require.Equal(t, []object.Ref{
 		{Kind: KindNamespace, Name: "shop"},
 		{Kind: KindNetworkPolicy, Namespace: "shop", Name: "web"},
 		{Kind: KindNode, Name: "n1"},
@@ -189,8 +191,8 @@ func TestKindsThatAreNotWanted(t *testing.T) {
 	k := NewKubernetes(client, Options{Kinds: []Kind{KindPod}}, quiet())
 	running(t, k)
 	await(t, k, k.Synced)
-	require.Equal(t, []Ref{podA}, k.Drain())
-	_, found := k.Get(Ref{Kind: KindNode, Name: "n1"})
+	require.Equal(t, []object.Ref{podA}, k.Drain())
+	_, found := k.Get(object.Ref{Kind: KindNode, Name: "n1"})
 	require.False(t, found)
 }
 
@@ -200,7 +202,7 @@ func TestObjectThatWentUnseenIsDirty(t *testing.T) {
 	k.handler(&row).OnDelete(cache.DeletedFinalStateUnknown{Key: "shop/a", Obj: clusterPod("a", "1")})
 	row, _ = resourceOf(KindNamespace)
 	k.handler(&row).OnDelete(cache.DeletedFinalStateUnknown{Key: "shop"})
-	require.Equal(t, []Ref{shopNamespace, podA}, k.Drain())
+	require.Equal(t, []object.Ref{shopNamespace, podA}, k.Drain())
 }
 
 func TestUpdatesThatMatter(t *testing.T) {
@@ -319,7 +321,7 @@ func TestLostPermissionDeletesNothing(t *testing.T) {
 	k := NewKubernetes(client, Options{Kinds: []Kind{KindPod}}, quiet())
 	running(t, k)
 	await(t, k, k.Synced)
-	require.Equal(t, []Ref{podA, podB}, k.Drain())
+	require.Equal(t, []object.Ref{podA, podB}, k.Drain())
 	<-watches
 
 	deny(true)

@@ -5,6 +5,8 @@ import (
 
 	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/pkg/object"
 )
 
 const twoDocuments = `# a comment
@@ -53,11 +55,11 @@ func TestAStreamIsADirectory(t *testing.T) {
 	d := LoadManifest("-", []byte(twoDocuments), Options{}, logrus.New())
 	require.True(t, d.Synced())
 	require.Len(t, d.Refs(), 2)
-	path, document, ok := d.Place(Ref{Kind: KindNamespace, Name: "shop"})
+	path, document, ok := d.Place(object.Ref{Kind: KindNamespace, Name: "shop"})
 	require.True(t, ok)
 	require.Equal(t, "-", path)
 	require.Equal(t, 1, document)
-	_, _, ok = d.Place(Ref{Kind: KindPod, Namespace: "shop", Name: "web"})
+	_, _, ok = d.Place(object.Ref{Kind: KindPod, Namespace: "shop", Name: "web"})
 	require.False(t, ok)
 
 	require.Len(t, d.Problems(), 1)

@@ -18,6 +18,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // manifest is what one version of one file says.
@@ -34,10 +35,10 @@ type manifest struct {
 
 // entry is one object that a file declares.
 type entry struct {
-	ref      Ref
+	ref      object.Ref
 	document int
-	object   object   // completed and trimmed; nil when the declaration is faulty
-	standIn  *standIn // for a faulty policy
+	object   apiObject // completed and trimmed; nil when the declaration is faulty
+	standIn  *standIn  // for a faulty policy
 }
 
 // maxNesting bounds lists within lists.
@@ -91,7 +92,7 @@ type reading struct {
 	rejected string // why no object of the document is taken, whatever its own merits
 }
 
-func (r *reading) fault(ref Ref, field, message string) {
+func (r *reading) fault(ref object.Ref, field, message string) {
 	r.manifest.faults = append(r.manifest.faults,
 		fault{path: r.manifest.path, document: r.document, ref: ref, field: field, message: message})
 }
@@ -261,29 +262,29 @@ func (r *reading) resource(row *resource, raw, metadata json.RawMessage, path st
 	r.declare(ref, o)
 }
 
-func (r *reading) declare(ref Ref, o object) {
+func (r *reading) declare(ref object.Ref, o apiObject) {
 	r.manifest.entries = append(r.manifest.entries, entry{ref: ref, document: r.document, object: o})
 }
 
 // faulty declares an object that cannot be taken.
-func (r *reading) faulty(ref Ref, raw json.RawMessage) {
+func (r *reading) faulty(ref object.Ref, raw json.RawMessage) {
 	r.manifest.entries = append(r.manifest.entries,
 		entry{ref: ref, document: r.document, standIn: newStandIn(ref, raw, r.rejected)})
 }
 
 // identify finds out which object is declared, whatever else is wrong with it. A name that no object can have does not
 // identify one.
-func identify(row *resource, metadata json.RawMessage, path string) (Ref, []misfit) {
+func identify(row *resource, metadata json.RawMessage, path string) (object.Ref, []misfit) {
 	var named struct {
 		Name      string `json:"name"`
 		Namespace string `json:"namespace"`
 	}
 	if len(metadata) > 0 {
 		if bad := loose(metadata, &named, path); len(bad) > 0 {
-			return Ref{}, bad
+			return object.Ref{}, bad
 		}
 	}
-	ref := Ref{Kind: row.kind, Namespace: named.Namespace, Name: named.Name}
+	ref := object.Ref{Kind: row.kind, Namespace: named.Namespace, Name: named.Name}
 	if row.namespaced && ref.Namespace == "" {
 		ref.Namespace = metav1.NamespaceDefault
 	}

@@ -256,7 +256,7 @@ func TestKustomizationIsNoManifest(t *testing.T) {
 	require.Empty(t, problems(parseManifest("x/kustomization.yaml", []byte("resources: [a.yaml]\n"), Options{})))
 }
 
-func only[T object](t *testing.T, content string) T {
+func only[T apiObject](t *testing.T, content string) T {
 	t.Helper()
 	m := parseManifest("a.yaml", []byte(content), Options{})
 	require.Empty(t, problems(m))

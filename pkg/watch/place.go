@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"github.com/sirupsen/logrus"
+
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // LoadManifest takes the content of one file, or of a stream that goes by the name of path, for a whole directory. The
@@ -17,7 +19,7 @@ func LoadManifest(path string, content []byte, opts Options, log logrus.FieldLog
 
 // Place says which document of which file declares the object in force under ref. It is false for an object that no
 // document declares, such as the namespace of another one.
-func (d *Directory) Place(ref Ref) (path string, document int, ok bool) {
+func (d *Directory) Place(ref object.Ref) (path string, document int, ok bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	c := d.given[ref]

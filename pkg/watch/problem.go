@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	named "github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // Problem is a present fault of a source: a manifest that cannot be taken, a resource that cannot be watched. It goes
@@ -30,7 +30,7 @@ func (p Problem) Error() string {
 			parts = append(parts, s)
 		}
 	}
-	return named.Line(strings.Join(parts, ": "))
+	return object.Line(strings.Join(parts, ": "))
 }
 
 // Compare orders problems by where they are, by field and by message.
@@ -45,8 +45,8 @@ func (p Problem) Compare(o Problem) int {
 // fault is a problem in a directory before it is put in words, with the parts by which faults are ordered.
 type fault struct {
 	path     string
-	document int // from 1; 0 is the file or directory as a whole
-	ref      Ref // zero when the document does not say
+	document int        // from 1; 0 is the file or directory as a whole
+	ref      object.Ref // zero when the document does not say
 	field    string
 	message  string
 	opaque   bool // see Problem
@@ -67,7 +67,7 @@ func (f fault) problem() Problem {
 	if f.document > 0 {
 		where += fmt.Sprintf(": document %d", f.document)
 	}
-	if f.ref != (Ref{}) {
+	if f.ref != (object.Ref{}) {
 		where += ": " + f.ref.String()
 	}
 	return Problem{Where: where, Field: f.field, Message: f.message, Opaque: f.opaque}

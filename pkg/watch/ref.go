@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	named "github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // Kind names a kind of object the way its manifests do.
@@ -20,24 +20,21 @@ const (
 	KindEndpointSlice Kind = "EndpointSlice"
 )
 
-// Ref names one object.
-type Ref = named.Ref
-
 // ParseRef reads kind/namespace/name or, for a cluster-scoped kind, kind/name. The case of the kind does not matter.
-func ParseRef(s string) (Ref, error) {
+func ParseRef(s string) (object.Ref, error) {
 	kind, name, _ := strings.Cut(s, "/")
 	for _, r := range resources() {
 		if !strings.EqualFold(kind, r.kind) {
 			continue
 		}
-		ref := Ref{Kind: r.kind, Name: name}
+		ref := object.Ref{Kind: r.kind, Name: name}
 		form := "name"
 		if r.namespaced {
 			form = "namespace/name"
 			ref.Namespace, ref.Name, _ = strings.Cut(name, "/")
 		}
 		if ref.Name == "" || r.namespaced && ref.Namespace == "" || strings.Contains(ref.Name, "/") {
-			return Ref{}, fmt.Errorf("%q: expected %s/%s", s, strings.ToLower(kind), form)
+			return object.Ref{}, fmt.Errorf("%q: expected %s/%s", s, strings.ToLower(kind), form)
 		}
 		return ref, nil
 	}
@@ -45,5 +42,5 @@ func ParseRef(s string) (Ref, error) {
 	for _, r := range resources() {
 		kinds = append(kinds, strings.ToLower(r.kind))
 	}
-	return Ref{}, fmt.Errorf("%q: expected one of %s, a slash and a name", s, strings.Join(kinds, ", "))
+	return object.Ref{}, fmt.Errorf("%q: expected one of %s, a slash and a name", s, strings.Join(kinds, ", "))
 }

@@ -4,10 +4,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/pkg/object"
 )
 
 func TestParseRef(t *testing.T) {
-	for in, want := range map[string]Ref{
+	for in, want := range map[string]object.Ref{
 		"networkpolicy/shop/db": {Kind: KindNetworkPolicy, Namespace: "shop", Name: "db"},
 		"NetworkPolicy/shop/db": {Kind: KindNetworkPolicy, Namespace: "shop", Name: "db"},
 		"node/n1":               {Kind: KindNode, Name: "n1"},

@@ -36,8 +36,8 @@ func sdwanResource(r v1alpha1.Resource) resource {
 	kind, gvr := r.Kind, v1alpha1.GroupVersion.WithResource(r.Plural)
 	return resource{
 		kind: kind, version: v1alpha1.GroupVersion, plural: gvr.GroupResource().String(), namespaced: true,
-		sdwan: true, empty: func() object { return r.New() },
-		complete: func(object) {}, validate: validateSDWAN, trim: trimSDWAN,
+		sdwan: true, empty: func() apiObject { return r.New() },
+		complete: func(apiObject) {}, validate: validateSDWAN, trim: trimSDWAN,
 		judge: func(raw json.RawMessage) field.ErrorList { return judgeSDWAN(kind, raw) },
 		listWatch: func(c clients) *cache.ListWatch {
 			return access(c.sdwan.Resource(gvr).Namespace(metav1.NamespaceAll))
@@ -46,7 +46,7 @@ func sdwanResource(r v1alpha1.Resource) resource {
 }
 
 // trimSDWAN drops who wrote which field, and the copy of the object that kubectl leaves.
-func trimSDWAN(o object) {
+func trimSDWAN(o apiObject) {
 	o.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
 	o.SetManagedFields(nil)
 	o.SetSelfLink("")
@@ -55,7 +55,7 @@ func trimSDWAN(o object) {
 	o.SetAnnotations(withoutLastApplied(o.GetAnnotations()))
 }
 
-func validateSDWAN(o object) field.ErrorList {
+func validateSDWAN(o apiObject) field.ErrorList {
 	return apivalidation.ValidateObjectMetaAccessor(o, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 }
 

@@ -14,9 +14,10 @@ import (
 	kubefake "k8s.io/client-go/kubernetes/fake"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/object"
 )
 
-var lanZone = Ref{Kind: KindFirewallZone, Namespace: "shop", Name: "lan"}
+var lanZone = object.Ref{Kind: KindFirewallZone, Namespace: "shop", Name: "lan"}
 
 // listKinds are the names of lists of the SD-WAN kinds.
 func listKinds() map[schema.GroupVersionResource]string {
@@ -124,7 +125,7 @@ func TestUpdatesOfSDWANResourcesThatMatter(t *testing.T) {
 				k := NewKubernetes(kubefake.NewClientset(), Options{SDWAN: client}, quiet())
 				running(t, k)
 				synctest.Wait()
-				require.Equal(t, []Ref{lanZone}, k.Drain())
+				require.Equal(t, []object.Ref{lanZone}, k.Drain())
 				changed := zone("lan", "1")
 				tc.change(changed)
 				gvr := v1alpha1.GroupVersion.WithResource("firewallzones")
@@ -133,7 +134,7 @@ func TestUpdatesOfSDWANResourcesThatMatter(t *testing.T) {
 				synctest.Wait()
 				require.Equal(t, tc.want, len(k.Drain()) == 1)
 				o, _ := k.Get(lanZone)
-				require.Equal(t, changed.GetResourceVersion(), o.(object).GetResourceVersion(), "the newest revision is at hand")
+				require.Equal(t, changed.GetResourceVersion(), o.(apiObject).GetResourceVersion(), "the newest revision is at hand")
 			})
 		})
 	}
@@ -149,7 +150,7 @@ func TestObjectThatDoesNotGoIntoItsType(t *testing.T) {
 		running(t, k)
 		synctest.Wait()
 		require.True(t, k.Synced())
-		wanZone := Ref{Kind: KindFirewallZone, Namespace: "shop", Name: "wan"}
+		wanZone := object.Ref{Kind: KindFirewallZone, Namespace: "shop", Name: "wan"}
 		require.Equal(t, []string{"FirewallZone shop/wan"}, places(k))
 		_, known := k.Get(wanZone)
 		require.False(t, known)
@@ -173,7 +174,7 @@ func TestObjectThatDoesNotGoIntoItsType(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		require.Empty(t, k.Problems())
-		require.Equal(t, []Ref{lanZone, wanZone}, k.Drain())
+		require.Equal(t, []object.Ref{lanZone, wanZone}, k.Drain())
 		_, known = k.Get(lanZone)
 		require.False(t, known)
 		_, known = k.Get(wanZone)
@@ -194,7 +195,7 @@ func TestParseRefOfSDWANResources(t *testing.T) {
 	for _, kind := range SDWANKinds() {
 		ref, err := ParseRef(strings.ToLower(kind) + "/shop/lan")
 		require.NoError(t, err)
-		require.Equal(t, Ref{Kind: kind, Namespace: "shop", Name: "lan"}, ref)
+		require.Equal(t, object.Ref{Kind: kind, Namespace: "shop", Name: "lan"}, ref)
 	}
 	_, err := ParseRef("secret/shop/a")
 	require.Error(t, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // sdwan is a document that declares an SD-WAN resource of the namespace shop.
@@ -120,7 +121,7 @@ func TestFaultyResourceKeepsItsLastVersion(t *testing.T) {
 	write(t, dir, "a.yaml", sdwan("FirewallRule", "r", "{target: DENY}"))
 	require.NoError(t, d.ReadOnce())
 	require.Len(t, d.Problems(), 1)
-	o, ok := d.Get(Ref{Kind: KindFirewallRule, Namespace: "shop", Name: "r"})
+	o, ok := d.Get(object.Ref{Kind: KindFirewallRule, Namespace: "shop", Name: "r"})
 	require.True(t, ok)
 	require.Equal(t, v1alpha1.Target("DROP"), o.(*v1alpha1.FirewallRule).Spec.Target)
 }
@@ -172,7 +173,7 @@ func TestSDWANResourcesAreExported(t *testing.T) {
 	again := LoadManifest("b.json", text, Options{}, quiet())
 	require.Empty(t, again.Problems())
 	require.Equal(t, d.Refs(), again.Refs())
-	o, _ := d.Get(Ref{Kind: KindIpsecSite, Namespace: "shop", Name: "branch"})
+	o, _ := d.Get(object.Ref{Kind: KindIpsecSite, Namespace: "shop", Name: "branch"})
 	require.Equal(t, "hunter2", o.(*v1alpha1.IpsecSite).Spec.PreSharedKey, "the object itself stays as it is")
 }
 
@@ -222,10 +223,10 @@ func TestSecretsOfADirectory(t *testing.T) {
 	require.Empty(t, d.Problems())
 	require.Empty(t, d.Drain(), "no Secret is delivered, nor the namespace that only it is in")
 	require.Empty(t, d.Refs())
-	ref := Ref{Kind: kindSecret, Namespace: "far", Name: "branch"}
+	ref := object.Ref{Kind: kindSecret, Namespace: "far", Name: "branch"}
 	_, ok := d.Get(ref)
 	require.False(t, ok)
-	text, err := manifestsOf(d, []Ref{ref})
+	text, err := manifestsOf(d, []object.Ref{ref})
 	require.NoError(t, err)
 	require.NotContains(t, string(text), "branch")
 
@@ -245,7 +246,7 @@ func TestSecretsOfADirectory(t *testing.T) {
 }
 
 // manifestsOf is what WriteManifests writes.
-func manifestsOf(source Source, refs []Ref) ([]byte, error) {
+func manifestsOf(source Source, refs []object.Ref) ([]byte, error) {
 	var b bytes.Buffer
 	err := WriteManifests(&b, source, refs)
 	return b.Bytes(), err

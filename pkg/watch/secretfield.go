@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // kindSecret is read from directories and never delivered: Secret gives it to whoever asks by name.
@@ -19,7 +20,7 @@ const kindSecret Kind = "Secret"
 func secretResource() resource {
 	return resource{
 		kind: kindSecret, version: corev1.SchemeGroupVersion, plural: "secrets", namespaced: true,
-		empty:    func() object { return &corev1.Secret{} },
+		empty:    func() apiObject { return &corev1.Secret{} },
 		complete: typed(completeSecret), validate: judged(validateSecret), trim: typed(trimSecret),
 	}
 }
@@ -93,7 +94,7 @@ func discreetError(kind Kind, err *field.Error) misfit {
 const hidden = "HIDDEN"
 
 // withoutSecrets changes a copy of an object so that it can be shown.
-func withoutSecrets(o object) {
+func withoutSecrets(o apiObject) {
 	var peer *v1alpha1.IpsecPeer
 	switch o := o.(type) {
 	case *v1alpha1.IpsecSite:
@@ -112,7 +113,7 @@ func withoutSecrets(o object) {
 }
 
 // withoutHidden are the objects in force that are delivered: all but Secrets.
-func withoutHidden(force map[Ref]claim) map[Ref]claim {
+func withoutHidden(force map[object.Ref]claim) map[object.Ref]claim {
 	given := force
 	for ref := range force {
 		if ref.Kind != kindSecret {

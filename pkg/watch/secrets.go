@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // Secrets reads Secrets by name. A Secret is no object of a Source: it is asked for where it is needed, and what is in it
@@ -134,7 +136,7 @@ func copyData(data map[string][]byte) map[string][]byte {
 func (d *Directory) Secret(_ context.Context, namespace, name string) (map[string][]byte, error) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	s, ok := d.force[Ref{Kind: kindSecret, Namespace: namespace, Name: name}].object.(*corev1.Secret)
+	s, ok := d.force[object.Ref{Kind: kindSecret, Namespace: namespace, Name: name}].object.(*corev1.Secret)
 	if !ok {
 		return nil, fmt.Errorf("read Secret %s/%s: %w", namespace, name, errNoSecret)
 	}

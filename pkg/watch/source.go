@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // Source delivers cluster objects. All methods are safe for concurrent use; Run is called once.
@@ -21,13 +23,13 @@ type Source interface {
 	// Drain takes the references of objects that may have appeared, changed or gone since the last call, each once,
 	// sorted. Before the source has synced they are some of all there are; when Synced was true before the call, none
 	// of those there were at the start is still to come.
-	Drain() []Ref
+	Drain() []object.Ref
 	// Changes is Drain with what is known of how objects went.
 	Changes() []Change
 	// DirtySince is when the oldest reference became dirty that Drain has not handed out yet; zero when there is none.
 	DirtySince() time.Time
 	// Get is the current state of an object, false when there is none. The object is shared: it must not be changed.
-	Get(ref Ref) (runtime.Object, bool)
+	Get(ref object.Ref) (runtime.Object, bool)
 	// Problems lists the present faults, sorted.
 	Problems() []Problem
 	// Withheld lists the kinds that could not be read even once, because the right to is missing or the API does not
@@ -38,7 +40,7 @@ type Source interface {
 
 // Change is a reference that a source marked dirty.
 type Change struct {
-	Ref Ref
+	Ref object.Ref
 	// Deleted says, of an object that is there no more, that its deletion was seen: a DELETE event of the API, or what it
 	// was derived from. Otherwise it is only missing from what was listed last. It means nothing of an object that is there.
 	Deleted bool
@@ -54,21 +56,21 @@ type inbox struct {
 	wake chan struct{} // of size 1
 
 	mu    sync.Mutex
-	dirty map[Ref]bool // whether the deletion of the object was seen
-	since time.Time    // when the oldest of them became dirty; zero while there is none
+	dirty map[object.Ref]bool // whether the deletion of the object was seen
+	since time.Time           // when the oldest of them became dirty; zero while there is none
 }
 
 func newInbox() *inbox {
-	return &inbox{wake: make(chan struct{}, 1), dirty: map[Ref]bool{}}
+	return &inbox{wake: make(chan struct{}, 1), dirty: map[object.Ref]bool{}}
 }
 
 // Wake receives when there is something to look at.
 func (b *inbox) Wake() <-chan struct{} { return b.wake }
 
 // Drain takes the dirty references, sorted.
-func (b *inbox) Drain() []Ref {
+func (b *inbox) Drain() []object.Ref {
 	changes := b.Changes()
-	refs := make([]Ref, len(changes))
+	refs := make([]object.Ref, len(changes))
 	for i, c := range changes {
 		refs[i] = c.Ref
 	}
@@ -82,7 +84,7 @@ func (b *inbox) Changes() []Change {
 	for r, deleted := range b.dirty {
 		changes = append(changes, Change{Ref: r, Deleted: deleted})
 	}
-	b.dirty, b.since = map[Ref]bool{}, time.Time{}
+	b.dirty, b.since = map[object.Ref]bool{}, time.Time{}
 	b.mu.Unlock()
 	slices.SortFunc(changes, func(a, b Change) int { return a.Ref.Compare(b.Ref) })
 	return changes
@@ -96,13 +98,13 @@ func (b *inbox) DirtySince() time.Time {
 }
 
 // mark makes refs dirty and rings. The objects must be in place before.
-func (b *inbox) mark(refs ...Ref) { b.take(false, refs) }
+func (b *inbox) mark(refs ...object.Ref) { b.take(false, refs) }
 
 // markDeleted is mark for objects whose deletion was seen.
-func (b *inbox) markDeleted(refs ...Ref) { b.take(true, refs) }
+func (b *inbox) markDeleted(refs ...object.Ref) { b.take(true, refs) }
 
 // take makes refs dirty and rings. What was seen last of an object counts.
-func (b *inbox) take(deleted bool, refs []Ref) {
+func (b *inbox) take(deleted bool, refs []object.Ref) {
 	if len(refs) == 0 {
 		return
 	}

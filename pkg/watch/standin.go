@@ -11,6 +11,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kjson "sigs.k8s.io/json"
+
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // standIn is what a faulty policy gives while no good version of it is known: whom it isolates as far as that can be
@@ -39,7 +41,7 @@ const (
 
 // newStandIn makes the stand-in of a faulty document; nil when objects of its kind isolate nobody. The text says why the
 // document is rejected as a whole, if it is.
-func newStandIn(ref Ref, raw json.RawMessage, rejected string) *standIn {
+func newStandIn(ref object.Ref, raw json.RawMessage, rejected string) *standIn {
 	if ref.Kind != KindNetworkPolicy {
 		return nil
 	}
@@ -168,7 +170,7 @@ func standFor(before claim, d *declaration) claim {
 }
 
 // explain adds to the faults of documents that are stood in for what that means.
-func explain(faults []fault, force map[Ref]claim) {
+func explain(faults []fault, force map[object.Ref]claim) {
 	for i := range faults {
 		f := &faults[i]
 		c, ok := force[f.ref]

@@ -4,6 +4,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // untyped is an object as the dynamic client delivers those of a kind.
@@ -29,7 +31,7 @@ func (k *Kubernetes) transform(r *informed) func(any) (any, error) {
 			k.readable(r.ref(u))
 			o = typed
 		}
-		if t, ok := o.(object); ok {
+		if t, ok := o.(apiObject); ok {
 			r.trim(t)
 		}
 		return o, nil
@@ -37,7 +39,7 @@ func (k *Kubernetes) transform(r *informed) func(any) (any, error) {
 }
 
 // typedOf is an object in its type. Fields that the type does not have are passed over: a newer definition may have more.
-func typedOf(r *resource, u *unstructured.Unstructured) (object, error) {
+func typedOf(r *resource, u *unstructured.Unstructured) (apiObject, error) {
 	o := r.empty()
 	return o, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, o)
 }
@@ -45,7 +47,7 @@ func typedOf(r *resource, u *unstructured.Unstructured) (object, error) {
 // lastKnown is the object as it was before, or its name.
 func (r *informed) lastKnown(u *unstructured.Unstructured) any {
 	if was, ok, err := r.informer.GetStore().GetByKey(r.ref(u).NamespacedName()); err == nil && ok {
-		if o, ok := was.(object); ok {
+		if o, ok := was.(apiObject); ok {
 			return o.DeepCopyObject() // what is stored is shared
 		}
 	}
@@ -55,7 +57,7 @@ func (r *informed) lastKnown(u *unstructured.Unstructured) any {
 }
 
 // unreadable notes that an object does not go into its type.
-func (k *Kubernetes) unreadable(ref Ref, err error) {
+func (k *Kubernetes) unreadable(ref object.Ref, err error) {
 	p := Problem{Where: ref.String(), Message: err.Error()}
 	k.mu.Lock()
 	news := k.garbled[ref] != p
@@ -67,7 +69,7 @@ func (k *Kubernetes) unreadable(ref Ref, err error) {
 }
 
 // readable takes that back.
-func (k *Kubernetes) readable(ref Ref) {
+func (k *Kubernetes) readable(ref object.Ref) {
 	k.mu.Lock()
 	_, was := k.garbled[ref]
 	delete(k.garbled, ref)

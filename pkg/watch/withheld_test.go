@@ -15,6 +15,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // sdwanClient is an API that has the SD-WAN kinds and these objects of them.
@@ -135,7 +136,7 @@ func TestRightLostLaterWithholdsNothing(t *testing.T) {
 		require.Empty(t, k.Withheld())
 		require.True(t, k.Synced())
 		require.Len(t, k.Problems(), 1)
-		_, known := k.Get(Ref{Kind: KindFirewallZone, Namespace: "shop", Name: "lan"})
+		_, known := k.Get(object.Ref{Kind: KindFirewallZone, Namespace: "shop", Name: "lan"})
 		require.True(t, known)
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/webhook/bucket"
 	"github.com/netloom/netloom/pkg/webhook/consistency"
 )
@@ -68,7 +69,7 @@ func (s *Server) objectFeeds(c Clients) []*feed {
 			trim:  s.typed,
 			put:   func(o metav1.Object) { s.index.Put(kind, o) },
 			remove: func(namespace, name string) {
-				s.index.Remove(consistency.Key{Kind: kind, Namespace: namespace, Name: name})
+				s.index.Remove(object.Ref{Kind: kind, Namespace: namespace, Name: name})
 			},
 		})
 	}
@@ -85,7 +86,7 @@ func (s *Server) workloadFeeds(c Clients) []*feed {
 			reads: objectsOf(of, c.Metadata, &metav1.PartialObjectMetadata{}, v1alpha1.LabelPurpose),
 			put:   func(o metav1.Object) { s.index.PutWorkload(kind, o) },
 			remove: func(namespace, name string) {
-				s.index.Remove(consistency.Key{Kind: kind, Namespace: namespace, Name: name})
+				s.index.Remove(object.Ref{Kind: kind, Namespace: namespace, Name: name})
 			},
 		})
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/netloom/netloom/labelcache"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/query"
 	"github.com/netloom/netloom/pkg/reach"
 )
@@ -121,7 +122,7 @@ func newGround(s query.State) *ground {
 	slices.SortFunc(g.pods, func(a, b groundPod) int { return a.Key.Compare(b.Key) })
 	places := append(reach.PlacesOf(endpoints), reach.Outside(func(a netip.Addr) bool { return held[a] }, snapshot)...)
 	g.classes = reach.Classify(places, snapshot)
-	at := map[intent.Key][]int{}
+	at := map[object.Key][]int{}
 	for i, c := range g.classes {
 		out := groundOutside{class: i, prefixes: reach.Standings(places, c.Places)}
 		for _, p := range c.Places {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/netloom/netloom/labelcache"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // Group is a row or a column of the matrix: a namespace, a class of pods of one, or addresses outside.
@@ -42,7 +43,7 @@ type Group struct {
 // holding is what a group has of a class.
 type holding struct {
 	pods int
-	last labelcache.Key // of them
+	last object.Key // of them
 }
 
 // GroupKind is what a Group is.

@@ -60,11 +60,11 @@ var rooms = []room{
 	}},
 
 	{dir: "backends", may: []string{"pkg/intent", "pkg/object", "github.com/hashicorp/go-immutable-radix/v2"}},
-	{dir: "backends/backendtest", may: []string{"backends", "pkg/intent", testify}},
+	{dir: "backends/backendtest", may: []string{"backends", "pkg/intent", "pkg/object", testify}},
 	{dir: "backends/builtin", may: []string{
 		"backends/...", "pkg/intent", "pkg/ovsdb", "pkg/ovsdb/schema", "pkg/openwrt", "pkg/tungsten", logrus,
 	}},
-	{dir: "backends/memory", may: []string{"backends", "pkg/intent"}},
+	{dir: "backends/memory", may: []string{"backends", "pkg/intent", "pkg/object"}},
 	{dir: "backends/memory/memorytest", may: []string{"backends", "backends/backendtest", "backends/memory", "pkg/intent"}},
 	{dir: "backends/ovn", may: []string{
 		"backends", "backends/ovn/internal/...", "pkg/intent", "pkg/object", "pkg/ovsdb", libovsdb, logrus,
@@ -72,7 +72,7 @@ var rooms = []room{
 	}},
 	{dir: "backends/ovn/internal/nb", pure: true, may: []string{"backends", "pkg/intent", "pkg/ovsdb", libovsdb, uuid}},
 	{dir: "backends/ovn/ovntest", may: []string{
-		"backends", "backends/backendtest", "backends/ovn", "pkg/intent", "pkg/ovsdb/...", libovsdb, uuid, testify,
+		"backends", "backends/backendtest", "backends/ovn", "pkg/intent", "pkg/object", "pkg/ovsdb/...", libovsdb, uuid, testify,
 	}},
 	{dir: "backends/openwrt", may: []string{"backends", "pkg/intent", "pkg/object", "pkg/openwrt", logrus}},
 	{dir: "backends/tungsten", may: []string{"backends", "pkg/intent", "pkg/tungsten", uuid}},
@@ -93,7 +93,7 @@ var rooms = []room{
 		"k8s.io/apiextensions-apiserver/pkg/...", "k8s.io/apimachinery/...", "k8s.io/apiserver/pkg/apis/cel", yaml,
 	}},
 	{dir: "deploy/crds"},
-	{dir: "pkg/reach", pure: true, may: []string{"pkg/intent"}},
+	{dir: "pkg/reach", pure: true, may: []string{"pkg/intent", "pkg/object"}},
 	{dir: "pkg/reconcile", may: []string{"backends", "pkg/intent", "pkg/object", logrus}},
 	{dir: "pkg/retention", may: []string{"pkg/object", "pkg/watch", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/runtime"}},
 	{dir: "pkg/metrics", may: []string{
@@ -114,8 +114,8 @@ var rooms = []room{
 		"labelcache", "pkg/httpbody", "pkg/intent", "pkg/object", "pkg/query", "pkg/reach", "k8s.io/apimachinery/pkg/labels",
 	}},
 	{dir: "pkg/webhook", may: []string{
-		"pkg/apis/...", "pkg/ovsdb", "pkg/ovsdb/schema", "pkg/version", "pkg/webhook/...", "k8s.io/api/...", "k8s.io/apimachinery/...",
-		"k8s.io/client-go/...", "github.com/go-logr/logr", "github.com/prometheus/client_golang/...", logrus,
+		"pkg/apis/...", "pkg/object", "pkg/ovsdb", "pkg/ovsdb/schema", "pkg/version", "pkg/webhook/...", "k8s.io/api/...",
+		"k8s.io/apimachinery/...", "k8s.io/client-go/...", "github.com/go-logr/logr", "github.com/prometheus/client_golang/...", logrus,
 	}},
 	{dir: "pkg/webhook/advice", pure: true, may: []string{
 		"backends", "pkg/intent", "translator", "k8s.io/api/...", "k8s.io/apimachinery/...",

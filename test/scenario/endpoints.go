@@ -10,6 +10,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/watch"
 )
 
@@ -60,13 +61,13 @@ func (st *stage) putEndpoints(fullName string, words []string) error {
 }
 
 // sliceRefs names the slices that one line of endpoints is about.
-func sliceRefs(fullName string) map[discoveryv1.AddressType]watch.Ref {
+func sliceRefs(fullName string) map[discoveryv1.AddressType]object.Ref {
 	ns, name, _ := strings.Cut(fullName, "/")
 	name = strings.ReplaceAll(name, "/", ".")
-	ref := watch.Ref{Kind: watch.KindEndpointSlice, Namespace: ns}
+	ref := object.Ref{Kind: watch.KindEndpointSlice, Namespace: ns}
 	v4, v6 := ref, ref
 	v4.Name, v6.Name = name+".v4", name+".v6"
-	return map[discoveryv1.AddressType]watch.Ref{discoveryv1.AddressTypeIPv4: v4, discoveryv1.AddressTypeIPv6: v6}
+	return map[discoveryv1.AddressType]object.Ref{discoveryv1.AddressTypeIPv4: v4, discoveryv1.AddressTypeIPv6: v6}
 }
 
 func addressType(e discoveryv1.Endpoint) discoveryv1.AddressType {
@@ -148,7 +149,7 @@ func (st *stage) endpoint(word string) ([]discoveryv1.Endpoint, error) {
 func (st *stage) hints(names string) *discoveryv1.EndpointHints {
 	h := &discoveryv1.EndpointHints{}
 	for name := range strings.SplitSeq(names, "+") {
-		if st.objects[watch.Ref{Kind: watch.KindNode, Name: name}] != nil {
+		if st.objects[object.Ref{Kind: watch.KindNode, Name: name}] != nil {
 			h.ForNodes = append(h.ForNodes, discoveryv1.ForNode{Name: name})
 		} else {
 			h.ForZones = append(h.ForZones, discoveryv1.ForZone{Name: name})

@@ -16,6 +16,7 @@ import (
 	"github.com/netloom/netloom/backends/memory/memorytest"
 	"github.com/netloom/netloom/backends/ovn/ovntest"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
 	"github.com/netloom/netloom/pkg/watch"
 	"github.com/netloom/netloom/test/oracle"
@@ -108,11 +109,11 @@ func known(c *oracle.Cluster, node string) bool {
 }
 
 // manifests is a cluster as the files of a directory.
-func manifests(t *testing.T, c *oracle.Cluster) map[watch.Ref][]byte {
+func manifests(t *testing.T, c *oracle.Cluster) map[object.Ref][]byte {
 	t.Helper()
 	text, err := policygen.YAML(c)
 	require.NoError(t, err)
-	objects := map[watch.Ref][]byte{}
+	objects := map[object.Ref][]byte{}
 	for doc := range strings.SplitSeq(strings.TrimPrefix(string(text), "---\n"), "---\n") {
 		var is struct {
 			Kind     watch.Kind `json:"kind"`
@@ -122,7 +123,7 @@ func manifests(t *testing.T, c *oracle.Cluster) map[watch.Ref][]byte {
 			} `json:"metadata"`
 		}
 		require.NoError(t, yaml.Unmarshal([]byte(doc), &is))
-		objects[watch.Ref{Kind: is.Kind, Namespace: is.Metadata.Namespace, Name: is.Metadata.Name}] = []byte(doc)
+		objects[object.Ref{Kind: is.Kind, Namespace: is.Metadata.Namespace, Name: is.Metadata.Name}] = []byte(doc)
 	}
 	return objects
 }

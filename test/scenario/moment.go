@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/watch"
 	"github.com/netloom/netloom/test/script"
 )
@@ -17,10 +18,10 @@ import (
 // moment is the state after a step that changed something, and what is expected of it.
 type moment struct {
 	step     script.Step
-	objects  map[watch.Ref][]byte // manifests
-	restart  bool                 // the processes start anew on the way here
-	fault    int                  // the write that fails on the way here; 0 none
-	writes   int                  // write transactions expected on the way here; -1 any number
+	objects  map[object.Ref][]byte // manifests
+	restart  bool                  // the processes start anew on the way here
+	fault    int                   // the write that fails on the way here; 0 none
+	writes   int                   // write transactions expected on the way here; -1 any number
 	problems []string
 	skips    []string
 	rows     []string
@@ -35,7 +36,7 @@ func (m *moment) checked() bool {
 // stage is where a script's steps are played to find its moments.
 type stage struct {
 	script     *script.Script
-	objects    map[watch.Ref][]byte
+	objects    map[object.Ref][]byte
 	pods       map[string]*corev1.Pod       // by namespace/name
 	namespaces map[string]*corev1.Namespace // by name
 	services   map[string]*corev1.Service   // by namespace/name
@@ -46,7 +47,7 @@ type stage struct {
 // play finds the moments of a script.
 func play(s *script.Script) ([]*moment, error) {
 	st := &stage{
-		script: s, objects: make(map[watch.Ref][]byte),
+		script: s, objects: make(map[object.Ref][]byte),
 		pods: make(map[string]*corev1.Pod), namespaces: make(map[string]*corev1.Namespace),
 		services: make(map[string]*corev1.Service),
 	}
@@ -185,7 +186,7 @@ func (st *stage) apply(file string) error {
 			}
 			st.services[is.Metadata.Namespace+"/"+is.Metadata.Name] = s
 		}
-		st.objects[watch.Ref{Kind: is.Kind, Namespace: is.Metadata.Namespace, Name: is.Metadata.Name}] = []byte(doc)
+		st.objects[object.Ref{Kind: is.Kind, Namespace: is.Metadata.Namespace, Name: is.Metadata.Name}] = []byte(doc)
 	}
 	return nil
 }
@@ -210,7 +211,7 @@ func (st *stage) remove(args []string) error {
 	if len(args) != 2 || kinds[args[0]] == "" {
 		return fmt.Errorf("expected policy, pod, namespace, node, service, slice or endpoints and a name")
 	}
-	ref := watch.Ref{Kind: kinds[args[0]], Name: args[1]}
+	ref := object.Ref{Kind: kinds[args[0]], Name: args[1]}
 	if ns, name, ok := strings.Cut(args[1], "/"); ok {
 		ref.Namespace, ref.Name = ns, name
 	}
@@ -231,7 +232,7 @@ func (st *stage) remove(args []string) error {
 // removeEndpoints deletes what a line of endpoints made, or the Endpoints of that name.
 func (st *stage) removeEndpoints(fullName string) error {
 	ns, name, _ := strings.Cut(fullName, "/")
-	refs := []watch.Ref{{Kind: kindEndpoints, Namespace: ns, Name: name}}
+	refs := []object.Ref{{Kind: kindEndpoints, Namespace: ns, Name: name}}
 	for _, ref := range sliceRefs(fullName) {
 		refs = append(refs, ref)
 	}

@@ -12,11 +12,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/watch"
 )
 
 // put writes an object as the manifest it would be applied with.
-func (st *stage) put(ref watch.Ref, object any) error {
+func (st *stage) put(ref object.Ref, object any) error {
 	manifest, err := yaml.Marshal(object)
 	if err != nil {
 		return err
@@ -36,7 +37,7 @@ func (st *stage) putNamespace(name string, words []string) error {
 		}
 	}
 	st.namespaces[name] = n
-	return st.put(watch.Ref{Kind: watch.KindNamespace, Name: name}, n)
+	return st.put(object.Ref{Kind: watch.KindNamespace, Name: name}, n)
 }
 
 func (st *stage) putNode(name string, words []string) error {
@@ -58,7 +59,7 @@ func (st *stage) putNode(name string, words []string) error {
 		}
 		n.Status.Addresses = append(n.Status.Addresses, a)
 	}
-	return st.put(watch.Ref{Kind: watch.KindNode, Name: name}, n)
+	return st.put(object.Ref{Kind: watch.KindNode, Name: name}, n)
 }
 
 func (st *stage) putPod(fullName string, words []string) error {
@@ -87,7 +88,7 @@ func (st *stage) putPod(fullName string, words []string) error {
 
 func (st *stage) keepPod(p *corev1.Pod) error {
 	st.pods[p.Namespace+"/"+p.Name] = p
-	return st.put(watch.Ref{Kind: watch.KindPod, Namespace: p.Namespace, Name: p.Name}, p)
+	return st.put(object.Ref{Kind: watch.KindPod, Namespace: p.Namespace, Name: p.Name}, p)
 }
 
 // describe adds to a pod what one word says.
@@ -169,7 +170,7 @@ func (st *stage) label(args []string) error {
 		n := st.namespaces[args[1]].DeepCopy()
 		labels, keep = n.Labels, func() error {
 			st.namespaces[args[1]] = n
-			return st.put(watch.Ref{Kind: watch.KindNamespace, Name: args[1]}, n)
+			return st.put(object.Ref{Kind: watch.KindNamespace, Name: args[1]}, n)
 		}
 	default:
 		return fmt.Errorf("there is no %s %s", args[0], args[1])

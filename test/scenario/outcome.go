@@ -10,6 +10,7 @@ import (
 
 	"github.com/netloom/netloom/backends/backendtest"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/test/oracle"
 )
 
@@ -145,7 +146,7 @@ func (j judgement) agrees(native judgement) bool {
 // oracleFlow is f in the words of the oracle.
 func oracleFlow(f intent.Flow) oracle.Flow {
 	end := func(p intent.Party) oracle.End {
-		if p.Key == (intent.Key{}) {
+		if p.Key == (object.Key{}) {
 			return oracle.End{Addr: p.Addr}
 		}
 		return oracle.End{Pod: p.Key.Namespace + "/" + p.Key.Name, Addr: p.Addr}

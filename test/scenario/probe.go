@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/test/script"
 )
 
@@ -147,7 +148,7 @@ func sites(end string, pods map[string]*corev1.Pod) ([]site, error) {
 	if a, err := netip.ParseAddr(text); err == nil {
 		for name, p := range pods {
 			for _, held := range podSites(p) {
-				if held.Addr == a && held.Key != (intent.Key{}) {
+				if held.Addr == a && held.Key != (object.Key{}) {
 					return nil, fmt.Errorf("%s is pod %s: probe it by name", a, name)
 				}
 			}
@@ -173,7 +174,7 @@ func podSites(p *corev1.Pod) []site {
 	for _, ip := range p.Status.PodIPs {
 		s := site{Party: intent.Party{Addr: netip.MustParseAddr(ip.IP)}, node: p.Spec.NodeName}
 		if !p.Spec.HostNetwork {
-			s.Key = intent.Key{Namespace: p.Namespace, Name: p.Name}
+			s.Key = object.Key{Namespace: p.Namespace, Name: p.Name}
 		}
 		list = append(list, s)
 	}

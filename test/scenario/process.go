@@ -20,6 +20,7 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/backendtest"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/watch"
 	"github.com/netloom/netloom/test/oracle"
 	"github.com/netloom/netloom/translator"
@@ -32,8 +33,8 @@ const owner = "scenario"
 type process struct {
 	dir     string
 	target  backendtest.Target
-	node    string               // whose pods are subjects and have ports; "" is every node
-	written map[watch.Ref]string // what the directory holds
+	node    string                // whose pods are subjects and have ports; "" is every node
+	written map[object.Ref]string // what the directory holds
 
 	source   *watch.Directory
 	made     *translator.Translator
@@ -45,7 +46,7 @@ type process struct {
 
 func newProcess(t *testing.T, target backendtest.Target) *process {
 	t.Helper()
-	p := &process{dir: scratch(t), target: target, written: make(map[watch.Ref]string)}
+	p := &process{dir: scratch(t), target: target, written: make(map[object.Ref]string)}
 	p.restart(t)
 	t.Cleanup(func() { require.NoError(t, p.backend.Close()) })
 	return p
@@ -79,9 +80,9 @@ func (p *process) restart(t *testing.T) {
 }
 
 // write makes the directory hold exactly these manifests.
-func (p *process) write(t *testing.T, objects map[watch.Ref][]byte) {
+func (p *process) write(t *testing.T, objects map[object.Ref][]byte) {
 	t.Helper()
-	path := func(r watch.Ref) string { // names of objects may be longer than those of files
+	path := func(r object.Ref) string { // names of objects may be longer than those of files
 		return filepath.Join(p.dir, fmt.Sprintf("%x.yaml", sha256.Sum256([]byte(r.String()))))
 	}
 	for r := range p.written {
@@ -179,7 +180,7 @@ func (p *process) endpoints() []intent.Endpoint {
 		if !ok {
 			continue
 		}
-		e := intent.Endpoint{Key: intent.Key{Namespace: pod.Namespace, Name: pod.Name}, Node: pod.Spec.NodeName}
+		e := intent.Endpoint{Key: object.Key{Namespace: pod.Namespace, Name: pod.Name}, Node: pod.Spec.NodeName}
 		if pod.Spec.HostNetwork || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 			continue
 		}

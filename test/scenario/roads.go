@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 var allRoads = flag.Bool("scenario.roads", false, "take every road on every backend")
@@ -125,8 +125,8 @@ func (r *run) reverse(t *testing.T) {
 	p := newProcess(t, r.fresh(t))
 	last := len(r.moments) - 1
 	all := r.moments[last].objects
-	refs := slices.SortedFunc(maps.Keys(all), watch.Ref.Compare)
-	some := make(map[watch.Ref][]byte)
+	refs := slices.SortedFunc(maps.Keys(all), object.Ref.Compare)
+	some := make(map[object.Ref][]byte)
 	for _, ref := range slices.Backward(refs) {
 		some[ref] = all[ref]
 		p.write(t, some)

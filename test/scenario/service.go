@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/watch"
 )
 
@@ -36,7 +37,7 @@ func (st *stage) putService(fullName string, words []string) error {
 
 func (st *stage) keepService(s *corev1.Service) error {
 	st.services[s.Namespace+"/"+s.Name] = s
-	return st.put(watch.Ref{Kind: watch.KindService, Namespace: s.Namespace, Name: s.Name}, s)
+	return st.put(object.Ref{Kind: watch.KindService, Namespace: s.Namespace, Name: s.Name}, s)
 }
 
 // describeService adds to a Service what one word says.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/netloom/netloom/labelcache"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // members shows a set of the label cache as intent.Members.
@@ -22,7 +23,7 @@ func (m members) All() iter.Seq[intent.Endpoint] {
 }
 
 // HasKey implements intent.Members.
-func (m members) HasKey(k intent.Key) bool { return m.Members.HasKey(k) }
+func (m members) HasKey(k object.Key) bool { return m.Members.HasKey(k) }
 
 func endpointOf(e *labelcache.Endpoint) intent.Endpoint {
 	return intent.Endpoint{Key: e.Key, Addrs: e.Addrs, Shared: e.Shared, Node: e.Node}

@@ -12,6 +12,7 @@ import (
 	"github.com/netloom/netloom/backends/backendtest"
 	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/ovsdb"
 	"github.com/netloom/netloom/pkg/ovsdb/nbtrace"
 )
@@ -196,7 +197,7 @@ func echoRequest(p intent.Protocol) uint8 {
 }
 
 func portOf(p intent.Party) string {
-	if p.Key == (intent.Key{}) {
+	if p.Key == (object.Key{}) {
 		return ""
 	}
 	return p.Key.Namespace + "_" + p.Key.Name

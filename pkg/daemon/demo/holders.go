@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/watch"
 )
 
@@ -14,15 +15,15 @@ import (
 type holders struct {
 	mu    sync.Mutex
 	ports map[netip.Addr]string
-	addrs map[watch.Ref][]netip.Addr
+	addrs map[object.Ref][]netip.Addr
 }
 
 func newHolders() *holders {
-	return &holders{ports: map[netip.Addr]string{}, addrs: map[watch.Ref][]netip.Addr{}}
+	return &holders{ports: map[netip.Addr]string{}, addrs: map[object.Ref][]netip.Addr{}}
 }
 
 // take looks at the pods among refs, which came, changed or went.
-func (h *holders) take(refs []watch.Ref, get func(watch.Ref) (runtime.Object, bool)) {
+func (h *holders) take(refs []object.Ref, get func(object.Ref) (runtime.Object, bool)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, ref := range refs {

@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/ovsdb/nbtrace"
 	"github.com/netloom/netloom/pkg/watch"
 )
@@ -186,10 +187,10 @@ func (s *show) end(name string) (end, error) {
 	if a, err := netip.ParseAddr(name); err == nil {
 		return end{addrs: []netip.Addr{a}}, nil
 	}
-	ref := watch.Ref{Kind: watch.KindNode, Name: name}
+	ref := object.Ref{Kind: watch.KindNode, Name: name}
 	rest, service := strings.CutPrefix(name, "svc/")
 	if ns, short, ok := strings.Cut(rest, "/"); ok {
-		ref = watch.Ref{Kind: watch.KindPod, Namespace: ns, Name: short}
+		ref = object.Ref{Kind: watch.KindPod, Namespace: ns, Name: short}
 		if service {
 			ref.Kind = watch.KindService
 		}

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // Change is what somebody is about to do to an object. Old is nil when it is created, New when it is deleted.
@@ -52,7 +53,7 @@ func (x *Index) CheckWorkload(c Change) []Finding {
 	key, purpose := keyOf(c.Kind, c.New), c.New.GetLabels()[v1alpha1.LabelPurpose]
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	var others []Key
+	var others []object.Ref
 	for other := range x.works[scope{key.Namespace, purpose}] {
 		if other != key {
 			others = append(others, other)
@@ -61,7 +62,7 @@ func (x *Index) CheckWorkload(c Change) []Finding {
 	if len(others) == 0 {
 		return found
 	}
-	slices.SortFunc(others, Key.Compare)
+	slices.SortFunc(others, object.Ref.Compare)
 	return append(found, Finding{
 		Check: DuplicateCNF,
 		Text: fmt.Sprintf("metadata.labels[%s]: %s is the CNF %q of namespace %s already; expected one workload",
@@ -71,7 +72,7 @@ func (x *Index) CheckWorkload(c Change) []Finding {
 }
 
 // checkDeletion finds who still needs what goes.
-func (x *Index) checkDeletion(key Key, old metav1.Object) []Finding {
+func (x *Index) checkDeletion(key object.Ref, old metav1.Object) []Finding {
 	purpose := old.GetLabels()[v1alpha1.LabelPurpose]
 	if purpose == "" {
 		return nil // it is for no CNF
@@ -103,7 +104,7 @@ func (x *Index) checkReferences(c Change) []Finding {
 		if x.unknown[r.kind] || slices.Contains(byHand, r.name) || slices.Contains(byHand, "*") {
 			continue
 		}
-		missing := x.missing(Key{Kind: r.kind, Namespace: c.New.GetNamespace(), Name: r.name}, purpose)
+		missing := x.missing(object.Ref{Kind: r.kind, Namespace: c.New.GetNamespace(), Name: r.name}, purpose)
 		if missing == "" {
 			continue
 		}
@@ -117,7 +118,7 @@ func (x *Index) checkReferences(c Change) []Finding {
 }
 
 // missing says why a CNF does not have an object; "" if it has. The caller holds the lock.
-func (x *Index) missing(target Key, purpose string) string {
+func (x *Index) missing(target object.Ref, purpose string) string {
 	switch e := x.objects[target]; {
 	case e == nil:
 		return "there is no " + target.String()

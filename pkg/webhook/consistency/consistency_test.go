@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/webhook/consistency"
 )
 
@@ -260,7 +261,7 @@ func TestOneWorkloadForAPurpose(t *testing.T) {
 	x.PutWorkload("Deployment", deployment(going(meta("a", "cnf1"))))
 	require.Equal(t, none, create("Deployment", meta("b", "cnf1")), "its successor may come")
 	x.PutWorkload("Deployment", deployment(meta("a", "cnf1")))
-	x.Remove(consistency.Key{Kind: "Deployment", Namespace: "shop", Name: "a"})
+	x.Remove(object.Ref{Kind: "Deployment", Namespace: "shop", Name: "a"})
 	require.Equal(t, none, create("Deployment", meta("b", "cnf1")))
 }
 
@@ -271,11 +272,11 @@ func TestIndexDependsOnStateAlone(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 2))
 		pick := func() string { return names[random.IntN(len(names))] }
 		long := consistency.NewIndex()
-		there := map[consistency.Key]metav1.Object{}
+		there := map[object.Ref]metav1.Object{}
 		for range 100 {
 			kind := []string{"Mwan3Policy", "Mwan3Rule"}[random.IntN(2)]
 			m := meta(pick(), []string{"", "cnf1", "cnf2"}[random.IntN(3)])
-			key := consistency.Key{Kind: kind, Namespace: "shop", Name: m.Name}
+			key := object.Ref{Kind: kind, Namespace: "shop", Name: m.Name}
 			switch {
 			case random.IntN(3) == 0:
 				delete(there, key)

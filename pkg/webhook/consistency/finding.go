@@ -33,11 +33,8 @@ type Finding struct {
 	Old bool
 }
 
-// Key names an object.
-type Key = object.Ref
-
 // some spells the first of many keys.
-func some(keys []Key) string {
+func some(keys []object.Ref) string {
 	const shown = 3
 	var parts []string
 	for _, k := range keys[:min(len(keys), shown)] {

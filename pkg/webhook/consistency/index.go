@@ -7,16 +7,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // Index is the objects that are there, as far as changes are held against them. NewIndex makes one. All methods may be called
 // by anyone at any time.
 type Index struct {
 	mu      sync.RWMutex
-	objects map[Key]*entry
-	users   map[Key]map[Key]bool   // who refers to a name, whether it is there or not
-	works   map[scope]map[Key]bool // workloads by what they are for
-	unknown map[string]bool        // kinds of which nobody can tell what is there
+	objects map[object.Ref]*entry
+	users   map[object.Ref]map[object.Ref]bool // who refers to a name, whether it is there or not
+	works   map[scope]map[object.Ref]bool      // workloads by what they are for
+	unknown map[string]bool                    // kinds of which nobody can tell what is there
 }
 
 // entry is what is remembered of an object.
@@ -32,57 +33,57 @@ type scope struct{ namespace, purpose string }
 // NewIndex makes an empty Index.
 func NewIndex() *Index {
 	return &Index{
-		objects: map[Key]*entry{}, users: map[Key]map[Key]bool{}, works: map[scope]map[Key]bool{}, unknown: map[string]bool{},
+		objects: map[object.Ref]*entry{}, users: map[object.Ref]map[object.Ref]bool{}, works: map[scope]map[object.Ref]bool{}, unknown: map[string]bool{},
 	}
 }
 
 // Put takes in an SD-WAN object of pkg/apis/sdewan/v1alpha1.
-func (x *Index) Put(kind string, object metav1.Object) {
-	key := keyOf(kind, object)
+func (x *Index) Put(kind string, o metav1.Object) {
+	key := keyOf(kind, o)
 	e := &entry{
-		purpose: object.GetLabels()[v1alpha1.LabelPurpose], going: object.GetDeletionTimestamp() != nil,
-		references: referencesOf(object),
+		purpose: o.GetLabels()[v1alpha1.LabelPurpose], going: o.GetDeletionTimestamp() != nil,
+		references: referencesOf(o),
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.drop(key)
 	x.objects[key] = e
 	for _, r := range e.references {
-		target := Key{Kind: r.kind, Namespace: key.Namespace, Name: r.name}
+		target := object.Ref{Kind: r.kind, Namespace: key.Namespace, Name: r.name}
 		if x.users[target] == nil {
-			x.users[target] = map[Key]bool{}
+			x.users[target] = map[object.Ref]bool{}
 		}
 		x.users[target][key] = true
 	}
 }
 
 // PutWorkload takes in a Deployment or another kind that makes pods. Only its metadata is looked at.
-func (x *Index) PutWorkload(kind string, object metav1.Object) {
-	key := keyOf(kind, object)
-	purpose := object.GetLabels()[v1alpha1.LabelPurpose]
+func (x *Index) PutWorkload(kind string, o metav1.Object) {
+	key := keyOf(kind, o)
+	purpose := o.GetLabels()[v1alpha1.LabelPurpose]
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.drop(key)
-	if purpose == "" || object.GetDeletionTimestamp() != nil {
+	if purpose == "" || o.GetDeletionTimestamp() != nil {
 		return
 	}
 	x.objects[key] = &entry{purpose: purpose}
 	s := scope{key.Namespace, purpose}
 	if x.works[s] == nil {
-		x.works[s] = map[Key]bool{}
+		x.works[s] = map[object.Ref]bool{}
 	}
 	x.works[s][key] = true
 }
 
 // Remove forgets an object or a workload.
-func (x *Index) Remove(key Key) {
+func (x *Index) Remove(key object.Ref) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.drop(key)
 }
 
-// SetUnknown says whether nobody can tell which objects of a kind are there, as when the right to list them is missing.
-// Nothing is found missing of such a kind.
+// SetUnknown says that the objects of a kind cannot be listed, for example because the right to is missing. None of that kind is
+// reported as missing.
 func (x *Index) SetUnknown(kind string, unknown bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -90,14 +91,14 @@ func (x *Index) SetUnknown(kind string, unknown bool) {
 }
 
 // drop forgets an object. The caller holds the lock.
-func (x *Index) drop(key Key) {
+func (x *Index) drop(key object.Ref) {
 	e := x.objects[key]
 	if e == nil {
 		return
 	}
 	delete(x.objects, key)
 	for _, r := range e.references {
-		target := Key{Kind: r.kind, Namespace: key.Namespace, Name: r.name}
+		target := object.Ref{Kind: r.kind, Namespace: key.Namespace, Name: r.name}
 		delete(x.users[target], key)
 		if len(x.users[target]) == 0 {
 			delete(x.users, target)
@@ -111,17 +112,17 @@ func (x *Index) drop(key Key) {
 }
 
 // usersOf lists who of a CNF needs an object, in order. The caller holds the lock.
-func (x *Index) usersOf(key Key, purpose string) []Key {
-	var found []Key
+func (x *Index) usersOf(key object.Ref, purpose string) []object.Ref {
+	var found []object.Ref
 	for user := range x.users[key] {
 		if e := x.objects[user]; e.purpose == purpose && !e.going {
 			found = append(found, user)
 		}
 	}
-	slices.SortFunc(found, Key.Compare)
+	slices.SortFunc(found, object.Ref.Compare)
 	return found
 }
 
-func keyOf(kind string, o metav1.Object) Key {
-	return Key{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName()}
+func keyOf(kind string, o metav1.Object) object.Ref {
+	return object.Ref{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName()}
 }
