@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"regexp"
 	"time"
 )
 
@@ -55,4 +56,15 @@ func text(err error) string {
 	default:
 		return ""
 	}
+}
+
+// changing is what differs each time that an error occurs: the port of a client, the time at which a certificate was checked.
+var changing = regexp.MustCompile(`[^ ]+->|current time \S+ `)
+
+// Plain is the text of err without what differs each time that it occurs; "" for nil.
+func Plain(err error) string {
+	if err == nil {
+		return ""
+	}
+	return changing.ReplaceAllString(err.Error(), "")
 }

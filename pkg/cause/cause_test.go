@@ -74,3 +74,8 @@ func TestCausesReadTheSameAtEachAttempt(t *testing.T) {
 	}
 	require.NoError(t, cause.Of(nil))
 }
+
+func TestPlainIsTheSameAtEachAttempt(t *testing.T) {
+	require.Empty(t, cause.Plain(nil))
+	require.Equal(t, "dial tcp 10.0.0.2:443: refused", cause.Plain(errors.New("dial tcp 10.0.0.1:34567->10.0.0.2:443: refused")))
+}

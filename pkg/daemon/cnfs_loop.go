@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"regexp"
 	"slices"
 	"sync"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/cause"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/openwrt"
 	"github.com/netloom/netloom/pkg/reconcile"
@@ -190,7 +190,7 @@ func (e *cnfLoop) stands() status.Loop {
 	e.mu.Unlock()
 	var out status.Loop
 	if loop == nil {
-		out.Trouble, out.Stale = plainly(trouble), true
+		out.Trouble, out.Stale = cause.Plain(trouble), true
 		return out
 	}
 	s := loop.Status()
@@ -198,19 +198,10 @@ func (e *cnfLoop) stands() status.Loop {
 		out.Revision, out.Skips, since = s.Revision, s.Skips, s.LastConverged
 	}
 	if !s.Converged {
-		out.Trouble = plainly(errors.Unwrap(s.Err))
+		out.Trouble = cause.Plain(errors.Unwrap(s.Err))
 		out.Stale = time.Since(since) > patienceRounds*e.m.opts.Interval
 	}
 	return out
-}
-
-// plainly spells an error without what differs each time that it is met: the ports of clients, and the time at which a
-// certificate was looked at.
-func plainly(err error) string {
-	if err == nil {
-		return ""
-	}
-	return regexp.MustCompile(`[^ ]+->|current time \S+ `).ReplaceAllString(err.Error(), "")
 }
 
 // wait waits; it is false when ctx ended first.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/controller"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/metrics"
 	"github.com/netloom/netloom/pkg/object"
@@ -157,8 +158,8 @@ func (r *reports) create(ctx context.Context, ref object.Ref) error {
 		"apiVersion": v1alpha1.GroupVersion.String(), "kind": ref.Kind,
 		"metadata": map[string]any{"namespace": ref.Namespace, "name": ref.Name}, "spec": map[string]any{},
 	}}
-	_, err := r.writer.of(ref).Create(ctx, o, metav1.CreateOptions{FieldManager: fieldManager})
-	r.writer.refused.note("create "+pluralOf(ref.Kind), err)
+	_, err := r.writer.of(ref).Create(ctx, o, metav1.CreateOptions{FieldManager: controller.FieldManager})
+	r.writer.refused.Note("create "+pluralOf(ref.Kind), err)
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("create %s: %w", ref, err)
 	}

@@ -14,6 +14,8 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/cause"
+	"github.com/netloom/netloom/pkg/controller"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/report"
 )
@@ -26,8 +28,8 @@ type Feedback struct {
 	Dynamic  dynamic.Interface    // writes PolicyStatus objects; New makes one where it reads from an API
 	Recorder record.EventRecorder // New makes one where it reads from an API
 
-	endEvents func()    // ends what New made for Recorder; nil where it made nothing
-	refused   *refusals // what it may not do; likewise
+	endEvents func()               // ends what New made for Recorder; nil where it made nothing
+	refused   *controller.Refusals // what it may not do; likewise
 }
 
 // How many requests for feedback an API gets: so many each second, and so many at once.
@@ -52,8 +54,8 @@ func (o *Feedback) clients(config *rest.Config) error {
 		if err != nil {
 			return fmt.Errorf("connect to Kubernetes: %w", err)
 		}
-		o.refused = &refusals{}
-		o.Recorder, o.endEvents = newRecorder(client, o.refused)
+		o.refused = &controller.Refusals{}
+		o.Recorder, o.endEvents = controller.NewRecorder(client, o.refused)
 	}
 	return nil
 }
@@ -110,7 +112,7 @@ func (f *feedback) degraded() []string {
 	if f == nil {
 		return nil
 	}
-	lines := f.refused.degraded()
+	lines := f.refused.Degraded()
 	if f.objects != nil {
 		lines = append(lines, f.objects.degraded()...)
 	}
@@ -139,7 +141,7 @@ func (d *Daemon) reportTargets(began time.Time, b *book) []report.Target {
 		if !s.Converged {
 			one.Trouble = "it has not answered yet"
 			if s.Err != nil {
-				one.Trouble = plainly(errors.Unwrap(s.Err))
+				one.Trouble = cause.Plain(errors.Unwrap(s.Err))
 			}
 		}
 		if since, ok := b.troubleSince(t.Name, one.Revision == 0, began); ok {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/netloom/netloom/pkg/apis/netloom/v1alpha1"
+	"github.com/netloom/netloom/pkg/controller"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/report"
@@ -28,7 +29,7 @@ type feedback struct {
 	node    string
 	objects *policyObjects       // nil writes no PolicyStatus
 	events  record.EventRecorder // nil makes no Events
-	refused *refusals            // what it may not do; nil where nobody notes it
+	refused *controller.Refusals // what it may not do; nil where nobody notes it
 	log     logrus.FieldLogger
 
 	// Only Run's goroutine touches these.

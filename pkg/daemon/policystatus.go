@@ -20,6 +20,8 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 
 	"github.com/netloom/netloom/pkg/apis/netloom/v1alpha1"
+	"github.com/netloom/netloom/pkg/cause"
+	"github.com/netloom/netloom/pkg/controller"
 	"github.com/netloom/netloom/pkg/metrics"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/report"
@@ -41,7 +43,7 @@ type policyObjects struct {
 	synced   bool
 	readErr  error // why they cannot be read; nil when they can, or when it is not known yet
 	writeErr error // why the last one could not be written
-	echoes   map[object.Ref]*echo[*v1alpha1.PolicyStatus]
+	echoes   map[object.Ref]*controller.Echo[*v1alpha1.PolicyStatus]
 	waiting  map[object.Ref]bool // looked for before they could be read
 }
 
@@ -51,7 +53,7 @@ func newPolicyObjects(
 	return &policyObjects{
 		client: client.Resource(v1alpha1.GroupVersion.WithResource(v1alpha1.PluralPolicyStatus)), asked: client, node: node,
 		limit: flowcontrol.NewTokenBucketRateLimiter(feedbackRate, feedbackBurst), metrics: m, changed: changed, log: log,
-		echoes: map[object.Ref]*echo[*v1alpha1.PolicyStatus]{}, waiting: map[object.Ref]bool{},
+		echoes: map[object.Ref]*controller.Echo[*v1alpha1.PolicyStatus]{}, waiting: map[object.Ref]bool{},
 	}
 }
 
@@ -169,9 +171,9 @@ func (o *policyObjects) degraded() []string {
 	defer o.mu.Unlock()
 	switch {
 	case o.readErr != nil:
-		return []string{"degraded: PolicyStatus objects cannot be read, so that none is written: " + plainly(o.readErr)}
+		return []string{"degraded: PolicyStatus objects cannot be read, so that none is written: " + cause.Plain(o.readErr)}
 	case o.writeErr != nil:
-		return []string{"degraded: PolicyStatus objects cannot be written: " + plainly(o.writeErr)}
+		return []string{"degraded: PolicyStatus objects cannot be written: " + cause.Plain(o.writeErr)}
 	}
 	return nil
 }
@@ -188,7 +190,7 @@ func (o *policyObjects) delivered(now any) {
 	key := keyOfObject(s)
 	o.mu.Lock()
 	mine := o.echoes[key]
-	expected := mine != nil && (mine.outdates(s) || mine.object.ResourceVersion == s.ResourceVersion)
+	expected := mine != nil && (mine.Outdates(s) || mine.Object.ResourceVersion == s.ResourceVersion)
 	o.mu.Unlock()
 	if !expected {
 		o.changed(key, calm)
@@ -211,7 +213,7 @@ func (o *policyObjects) deleted(was any) {
 		return
 	}
 	o.mu.Lock()
-	if mine := o.echoes[key]; mine != nil && (uid == "" || string(mine.object.UID) == uid) {
+	if mine := o.echoes[key]; mine != nil && (uid == "" || string(mine.Object.UID) == uid) {
 		delete(o.echoes, key)
 	}
 	o.mu.Unlock()
@@ -229,13 +231,13 @@ func (o *policyObjects) current(key object.Ref) *v1alpha1.PolicyStatus {
 	found, ok, err := o.store.GetByKey(key.Namespace + "/" + key.Name)
 	delivered, typed := found.(*v1alpha1.PolicyStatus)
 	if err != nil || !ok || !typed {
-		if mine != nil && mine.fresh {
-			return mine.object
+		if mine.Fresh() {
+			return mine.Object
 		}
 		return nil
 	}
-	if mine.outdates(delivered) {
-		return mine.object
+	if mine.Outdates(delivered) {
+		return mine.Object
 	}
 	delete(o.echoes, key)
 	return delivered
@@ -253,7 +255,7 @@ func (o *policyObjects) forget(key object.Ref) {
 func (o *policyObjects) remember(key object.Ref, now *v1alpha1.PolicyStatus, version string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.echoes[key] = o.echoes[key].after(now, version)
+	o.echoes[key] = o.echoes[key].After(now, version)
 }
 
 // policyStatusOf makes of what a watch delivers an object of its type, without what nobody looks at.
@@ -283,7 +285,7 @@ func ownedBy(s *v1alpha1.PolicyStatus, uid string) bool {
 // managerOf is the field manager of the targets of a node's netloom. One that is too long ends in what tells it from others.
 func managerOf(node string) string {
 	const longest = 128 // that an API takes
-	name := fieldManager
+	name := controller.FieldManager
 	if node != "" {
 		name += "/" + node
 	}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/netloom/netloom/pkg/apis/netloom/v1alpha1"
+	"github.com/netloom/netloom/pkg/controller"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/report"
 )
@@ -54,7 +55,7 @@ func (o *policyObjects) ensure(ctx context.Context, key object.Ref, uid string, 
 	if object != nil && ownedBy(object, uid) {
 		return nil
 	}
-	_, err := o.apply(ctx, key, fieldManager, map[string]any{"metadata": map[string]any{
+	_, err := o.apply(ctx, key, controller.FieldManager, map[string]any{"metadata": map[string]any{
 		"ownerReferences": []any{map[string]any{
 			"apiVersion": networkingv1.SchemeGroupVersion.String(), "kind": report.KindNetworkPolicy, "name": key.Name, "uid": uid,
 		}},
@@ -96,7 +97,7 @@ func (o *policyObjects) applyStatus(
 	if err != nil {
 		return fmt.Errorf("status of %s/%s: %w", key.Namespace, key.Name, err)
 	}
-	_, err = o.applyFields(ctx, key, fieldManager, version, fields)
+	_, err = o.applyFields(ctx, key, controller.FieldManager, version, fields)
 	return err
 }
 
@@ -162,7 +163,7 @@ func asPolicyStatus(got any) (*v1alpha1.PolicyStatus, error) {
 
 // wrote counts a write by what came of it, and remembers what keeps all others from being written.
 func (o *policyObjects) wrote(err error) {
-	o.metrics.Wrote(writeResult(err))
+	o.metrics.Wrote(controller.Result(err))
 	if err != nil && !concernsAll(err) {
 		return
 	}

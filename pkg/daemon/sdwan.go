@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/netloom/netloom/backends/builtin"
+	"github.com/netloom/netloom/pkg/controller"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/openwrt"
 	"github.com/netloom/netloom/pkg/watch"
@@ -36,8 +37,8 @@ type SDWAN struct {
 	Events   record.EventRecorder
 	NoEvents bool
 
-	endEvents func()    // ends what New made for Events; nil where it made nothing
-	refused   *refusals // what New's clients may not do; nil where it made none
+	endEvents func()               // ends what New made for Events; nil where it made nothing
+	refused   *controller.Refusals // what New's clients may not do; nil where it made none
 
 	Interval        time.Duration // between two read-backs of a CNF; 0 is DefaultSDWANInterval
 	StatusInterval  time.Duration // between two collections of what CNFs report; 0 collects nothing

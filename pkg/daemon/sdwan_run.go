@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/netloom/netloom/backends/builtin"
+	"github.com/netloom/netloom/pkg/controller"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/reconcile"
@@ -132,7 +133,7 @@ func (o *SDWAN) clients(config *rest.Config, client kubernetes.Interface) error 
 	if !o.Enabled {
 		return nil
 	}
-	o.refused = &refusals{}
+	o.refused = &controller.Refusals{}
 	if o.Dynamic == nil {
 		made, err := dynamic.NewForConfig(config)
 		if err != nil {
@@ -144,7 +145,7 @@ func (o *SDWAN) clients(config *rest.Config, client kubernetes.Interface) error 
 		o.Secrets = &secretSource{watch.NewSecretReader(client, secretTTL), o.refused, secretsWhile(o.Interval)}
 	}
 	if o.Events == nil && !o.NoEvents {
-		o.Events, o.endEvents = newRecorder(client, o.refused)
+		o.Events, o.endEvents = controller.NewRecorder(client, o.refused)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/controller"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/status"
@@ -50,7 +51,7 @@ type statuses struct {
 	resting bool                // nothing is noted: Run will look at everything
 
 	// Only Run's goroutine touches these.
-	seen  map[object.Ref]*echo[status.Object]
+	seen  map[object.Ref]*controller.Echo[status.Object]
 	later map[object.Ref]*retry
 }
 
@@ -64,7 +65,7 @@ func newStatuses(source watch.Source, writer *statusWriter, log logrus.FieldLogg
 	return &statuses{
 		source: source, writer: writer, log: log, wake: make(chan struct{}, 1),
 		known: map[object.Ref]intent.Scope{}, dirty: map[object.Ref]bool{}, open: map[object.Ref]bool{},
-		seen: map[object.Ref]*echo[status.Object]{}, later: map[object.Ref]*retry{},
+		seen: map[object.Ref]*controller.Echo[status.Object]{}, later: map[object.Ref]*retry{},
 	}
 }
 
@@ -308,7 +309,7 @@ func (s *statuses) settled(kind watch.Kind) {
 			return
 		}
 	}
-	s.writer.refused.forget("get "+pluralOf(kind), "patch "+pluralOf(kind), "patch "+pluralOf(kind)+"/status")
+	s.writer.refused.Forget("get "+pluralOf(kind), "patch "+pluralOf(kind), "patch "+pluralOf(kind)+"/status")
 }
 
 // write writes what the world makes of an object, if that is anything new.
@@ -338,8 +339,8 @@ func (s *statuses) current(ref object.Ref) status.Object {
 	if !ok {
 		return nil
 	}
-	if mine := s.seen[ref]; mine.outdates(object) {
-		return mine.object
+	if mine := s.seen[ref]; mine.Outdates(object) {
+		return mine.Object
 	}
 	delete(s.seen, ref)
 	return object

@@ -18,17 +18,14 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/controller"
 	"github.com/netloom/netloom/pkg/metrics"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/status"
 )
 
-const (
-	// fieldManager is who writes, in the managed fields of objects.
-	fieldManager = "netloom"
-	// writeTimeout is how long one write may take.
-	writeTimeout = 10 * time.Second
-)
+// writeTimeout is how long one write may take.
+const writeTimeout = 10 * time.Second
 
 // errConflict says that an object has changed since it was judged.
 var errConflict = errors.New("the object has changed meanwhile")
@@ -39,7 +36,7 @@ type statusWriter struct {
 	metrics *metrics.Metrics
 	events  record.EventRecorder // nil tells nobody
 	scheme  *runtime.Scheme
-	refused *refusals // nil remembers nothing
+	refused *controller.Refusals // nil remembers nothing
 }
 
 func newStatusWriter(client dynamic.Interface, m *metrics.Metrics, events record.EventRecorder) *statusWriter {
@@ -51,8 +48,8 @@ func newStatusWriter(client dynamic.Interface, m *metrics.Metrics, events record
 // Write has an object be as the verdict about it says. It returns the echo that follows before; before itself where nothing
 // was written.
 func (w *statusWriter) Write(
-	ctx context.Context, ref object.Ref, o status.Object, verdict *status.Verdict, before *echo[status.Object],
-) (*echo[status.Object], error) {
+	ctx context.Context, ref object.Ref, o status.Object, verdict *status.Verdict, before *controller.Echo[status.Object],
+) (*controller.Echo[status.Object], error) {
 	statusDiffers, finalizersDiffer := verdict.Differs(o)
 	if finalizersDiffer {
 		fresh, err := w.patch(ctx, ref, o, map[string]any{"metadata": map[string]any{
@@ -61,7 +58,7 @@ func (w *statusWriter) Write(
 		if err != nil || fresh == nil {
 			return before, err
 		}
-		before = before.after(fresh, o.GetResourceVersion())
+		before = before.After(fresh, o.GetResourceVersion())
 		if o = fresh; len(verdict.Finalizers) == 0 && o.GetDeletionTimestamp() != nil {
 			return before, nil // it is gone
 		}
@@ -80,7 +77,7 @@ func (w *statusWriter) Write(
 		return before, err
 	}
 	w.tell(fresh, verdict.Notes)
-	return before.after(fresh, o.GetResourceVersion()), nil
+	return before.After(fresh, o.GetResourceVersion()), nil
 }
 
 // Replace has the status of an object be now.
@@ -120,12 +117,12 @@ func (w *statusWriter) patch(
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	answer, err := w.of(ref).Patch(ctx, ref.Name, types.MergePatchType, data,
-		metav1.PatchOptions{FieldManager: fieldManager}, subresources...)
-	w.refused.note("patch "+strings.Join(append([]string{pluralOf(ref.Kind)}, subresources...), "/"), err)
+		metav1.PatchOptions{FieldManager: controller.FieldManager}, subresources...)
+	w.refused.Note("patch "+strings.Join(append([]string{pluralOf(ref.Kind)}, subresources...), "/"), err)
 	if apierrors.IsNotFound(err) {
 		return nil, nil //nolint:nilnil // It is gone, which is as good.
 	}
-	w.metrics.Wrote(writeResult(err))
+	w.metrics.Wrote(controller.Result(err))
 	switch {
 	case err == nil:
 		return w.decode(ref, answer)
@@ -136,26 +133,12 @@ func (w *statusWriter) patch(
 	}
 }
 
-// writeResult is what the metrics call what came of a write.
-func writeResult(err error) string {
-	switch {
-	case err == nil:
-		return "ok"
-	case apierrors.IsConflict(err):
-		return "conflict"
-	case apierrors.IsForbidden(err):
-		return "forbidden"
-	default:
-		return "failed"
-	}
-}
-
 // Read reads an object anew; nil when there is none any more.
 func (w *statusWriter) Read(ctx context.Context, ref object.Ref) (status.Object, error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	answer, err := w.of(ref).Get(ctx, ref.Name, metav1.GetOptions{})
-	w.refused.note("get "+pluralOf(ref.Kind), err)
+	w.refused.Note("get "+pluralOf(ref.Kind), err)
 	if apierrors.IsNotFound(err) {
 		return nil, nil //nolint:nilnil // It is gone.
 	}

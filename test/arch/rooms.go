@@ -106,6 +106,9 @@ var rooms = []room{
 	{dir: "pkg/report", pure: true, may: []string{
 		"backends", "pkg/apis/...", "pkg/intent", "pkg/object", "k8s.io/apimachinery/...",
 	}},
+	{dir: "pkg/controller", may: []string{
+		"pkg/apis/...", "k8s.io/api/core/v1", "k8s.io/apimachinery/...", "k8s.io/client-go/...",
+	}},
 	{dir: "pkg/query", pure: true, may: []string{
 		"labelcache", "pkg/intent", "pkg/object", "pkg/reach", "k8s.io/api/...", "k8s.io/apimachinery/...",
 		"sigs.k8s.io/json", yaml,

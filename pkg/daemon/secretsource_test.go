@@ -1,7 +1,6 @@
 package daemon_test
 
 import (
-	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,34 +13,15 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	kubetesting "k8s.io/client-go/testing"
 
+	"github.com/netloom/netloom/pkg/controller"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/watch"
 )
 
-func TestRefusalsLastUntilTheRightIsThere(t *testing.T) {
-	var r daemon.Refusals
-	events := schema.GroupResource{Resource: "events"}
-	r.Note("patch b", nil)
-	require.Empty(t, r.Degraded())
-	r.Note("patch b", apierrors.NewForbidden(events, "x", nil))
-	r.Note("patch a", apierrors.NewForbidden(events, "x", nil))
-	require.Equal(t, []string{
-		`degraded: when it last tried, netloom was not allowed to patch a: events "x" is forbidden: <nil>`,
-		`degraded: when it last tried, netloom was not allowed to patch b: events "x" is forbidden: <nil>`,
-	}, r.Degraded(), "in the order of their names")
-	r.Note("patch a", context.DeadlineExceeded)
-	require.Len(t, r.Degraded(), 2, "no answer says nothing")
-	r.Note("patch a", apierrors.NewConflict(events, "x", nil))
-	r.Note("patch b", nil)
-	require.Empty(t, r.Degraded())
-	(*daemon.Refusals)(nil).Note("nothing", nil)
-	require.Empty(t, (*daemon.Refusals)(nil).Degraded())
-}
-
 // TestSecretsAreRefusedByNamespace reads Secrets where some namespaces are open: what one answers says nothing of the other.
 func TestSecretsAreRefusedByNamespace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var r daemon.Refusals
+		var r controller.Refusals
 		client := fake.NewClientset()
 		closed := map[string]bool{"far": true}
 		client.PrependReactor("get", "secrets", func(a kubetesting.Action) (bool, runtime.Object, error) {

@@ -1,0 +1,42 @@
+package controller
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+)
+
+// NewRecorder makes a recorder of Events of every kind of object that netloom reports on. It notes in refused when it may not
+// make them, and has to be ended.
+func NewRecorder(client kubernetes.Interface, refused *Refusals) (events record.EventRecorder, end func()) {
+	scheme := runtime.NewScheme()
+	_ = v1alpha1.AddToScheme(scheme) // neither fails
+	_ = corev1.AddToScheme(scheme)
+	broadcaster := record.NewBroadcaster()
+	broadcaster.StartRecordingToSink(&eventSink{&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")}, refused})
+	return broadcaster.NewRecorder(scheme, corev1.EventSource{Component: FieldManager}), broadcaster.Shutdown
+}
+
+// eventSink notes whether Events may be made.
+type eventSink struct {
+	record.EventSink
+	refused *Refusals
+}
+
+// Create makes an Event.
+func (s *eventSink) Create(e *corev1.Event) (*corev1.Event, error) {
+	made, err := s.EventSink.Create(e)
+	s.refused.Note("create events", err)
+	return made, err
+}
+
+// Patch increments the count of an Event.
+func (s *eventSink) Patch(e *corev1.Event, data []byte) (*corev1.Event, error) {
+	made, err := s.EventSink.Patch(e, data)
+	s.refused.Note("patch events", err)
+	return made, err
+}

@@ -1,0 +1,13 @@
+package daemon
+
+import (
+	"time"
+
+	"github.com/netloom/netloom/pkg/controller"
+	"github.com/netloom/netloom/pkg/watch"
+)
+
+// NotingSecrets notes in r whether secrets may be read when CNFs are read back in this interval.
+func NotingSecrets(secrets watch.Secrets, r *controller.Refusals, interval time.Duration) watch.Secrets {
+	return &secretSource{secrets, r, secretsWhile(interval)}
+}
