@@ -19,6 +19,7 @@ import (
 	"github.com/netloom/netloom/pkg/openwrt"
 	"github.com/netloom/netloom/pkg/ovsdb"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
+	"github.com/netloom/netloom/pkg/setting"
 )
 
 // Target is a backend and what has to run beside it.
@@ -40,7 +41,7 @@ type Settings struct {
 	MaxDeleteFraction float64
 	// ReadOnly says that the target is only read: any server of a cluster will do.
 	ReadOnly bool
-	OVN      OVNSettings
+	OVN      ovn.Settings
 	OpenWRT  OpenWRTSettings
 }
 
@@ -53,26 +54,15 @@ type OpenWRTSettings struct {
 	Secret func(context.Context, intent.SecretRef) ([]byte, error)
 }
 
-// OVNSettings are those of the backend named ovn.
-type OVNSettings struct {
-	Endpoints []string // of the Northbound database, see ovsdb.Options
-	TLS       ovsdb.TLSFiles
-	MaxReply  int64  // see ovsdb.Options
-	PortNames string // see ovn.ParsePortNames
-	LogRate   uint32 // see ovn.Options
-
-	LoadBalancing ovn.LoadBalancing
-}
-
 // Constructor makes a target from settings. It connects to nothing.
 type Constructor func(Settings) (*Target, error)
 
 // registration is what is known of a backend that is compiled in.
 type registration struct {
 	construct Constructor
-	// configured reports whether settings ask for a target of this backend that policies are written to. Nil is never: such
-	// targets are made for the objects that they belong to, or for tests.
-	configured func(*Settings) bool
+	// group lists the settings of this backend that people configure, and reports whether they ask for a target that policies
+	// are written to. Nil has none: such targets are made for the objects that they belong to, or for tests.
+	group func(*Settings) setting.Group
 }
 
 // OVN is the name of the backend of OVN Northbound databases.
@@ -83,7 +73,7 @@ func registrations() map[string]registration {
 	return map[string]registration{
 		"memory":  {construct: newMemory},
 		"openwrt": {construct: newOpenWRT},
-		OVN:       {construct: newOVN, configured: func(s *Settings) bool { return len(s.OVN.Endpoints) > 0 }},
+		OVN:       {construct: newOVN, group: func(s *Settings) setting.Group { return s.OVN.Group() }},
 	}
 }
 
@@ -92,6 +82,18 @@ func Constructors() map[string]Constructor {
 	out := map[string]Constructor{}
 	for name, r := range registrations() {
 		out[name] = r.construct
+	}
+	return out
+}
+
+// Groups lists the settings of all backends, bound to s, ordered by the names of the backends.
+func (s *Settings) Groups() []setting.Group {
+	all := registrations()
+	var out []setting.Group
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if group := all[name].group; group != nil {
+			out = append(out, group(s))
+		}
 	}
 	return out
 }
@@ -106,7 +108,7 @@ func Configured(s Settings) ([]*Target, error) {
 	var out []*Target
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		r := all[name]
-		if r.configured == nil || !r.configured(&s) {
+		if r.group == nil || !r.group(&s).Configured() {
 			continue
 		}
 		target, err := r.construct(s)

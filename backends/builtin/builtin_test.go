@@ -11,6 +11,7 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/builtin"
+	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/openwrt"
 )
@@ -18,7 +19,7 @@ import (
 func settings(change func(*builtin.Settings)) builtin.Settings {
 	log := logrus.New()
 	log.SetLevel(logrus.PanicLevel)
-	s := builtin.Settings{Owner: "netloom", Log: log, OVN: builtin.OVNSettings{
+	s := builtin.Settings{Owner: "netloom", Log: log, OVN: ovn.Settings{
 		Endpoints: []string{"unix:/nowhere/nb.sock"}, PortNames: "ovn-kubernetes",
 	}, OpenWRT: builtin.OpenWRTSettings{Client: openwrt.Options{URL: "http://192.0.2.1"}, CNF: "shop/cnf-0"}}
 	if change != nil {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/builtin"
-	"github.com/netloom/netloom/pkg/config"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/intent"
 )
@@ -77,7 +76,7 @@ func hideFlags(flags *pflag.FlagSet, names ...string) {
 	}
 }
 
-func apply(cmd *cobra.Command, cfg *config.Config, dryRun bool, output, digest string, strict *strictFlag) error {
+func apply(cmd *cobra.Command, cfg *configuration, dryRun bool, output, digest string, strict *strictFlag) error {
 	if err := checkApply(cfg, output); err != nil {
 		return err
 	}
@@ -120,12 +119,12 @@ func apply(cmd *cobra.Command, cfg *config.Config, dryRun bool, output, digest s
 	return nil
 }
 
-func checkApply(cfg *config.Config, output string) error {
+func checkApply(cfg *configuration, output string) error {
 	var faults []error
 	if cfg.Manifests == "" {
 		faults = append(faults, errors.New("--manifests: expected a directory"))
 	}
-	if cfg.OVN.Embedded() {
+	if cfg.target.OVN.Embedded() {
 		faults = append(faults, errors.New("--ovn-nb: expected the address of a database; an embedded one only lasts as long as the command"))
 	}
 	if output != "table" && output != "json" && output != "yaml" {
@@ -136,7 +135,7 @@ func checkApply(cfg *config.Config, output string) error {
 
 // applyOnce applies what the settings, the digest and the problems of the source let it.
 func applyOnce(
-	cmd *cobra.Command, cfg *config.Config, settings builtin.Settings, want *intent.Snapshot, problems []error, digest string,
+	cmd *cobra.Command, cfg *configuration, settings builtin.Settings, want *intent.Snapshot, problems []error, digest string,
 ) (daemon.Applied, error) {
 	if cfg.Force {
 		settings.MaxDeleteFraction = 1

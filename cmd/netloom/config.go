@@ -9,20 +9,33 @@ import (
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/config"
 	"github.com/netloom/netloom/pkg/daemon"
-	"github.com/netloom/netloom/pkg/ovsdb"
 	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/watch"
 )
 
+// configuration is the settings of a command: those of netloom itself and those of its backends.
+type configuration struct {
+	*config.Config
+	target builtin.Settings
+}
+
 // loadConfig reads the settings of a command: defaults, file, environment, flags.
-func loadConfig(cmd *cobra.Command) (*config.Config, error) {
-	return config.Load(cmd.Flags(), os.LookupEnv, os.ReadFile)
+func loadConfig(cmd *cobra.Command) (*configuration, error) {
+	cfg := &configuration{}
+	var err error
+	cfg.Config, err = config.Load(cmd.Flags(), os.LookupEnv, os.ReadFile, cfg.target.Groups()...)
+	if err != nil {
+		return nil, err
+	}
+	cfg.target.Owner, cfg.target.MaxDeleteFraction = cfg.Owner, cfg.MaxDeleteFraction
+	return cfg, nil
 }
 
 // bindConfig gives a command a flag for every setting, and has shells complete their values.
 func bindConfig(cmd *cobra.Command) {
-	config.Bind(cmd.Flags())
-	for _, s := range config.Settings() {
+	groups := new(builtin.Settings).Groups()
+	config.Bind(cmd.Flags(), groups...)
+	for _, s := range config.Settings(groups...) {
 		if len(s.Choices) > 0 {
 			complete(cmd, s.Key, s.Choices...)
 		}
@@ -53,20 +66,12 @@ func newLog(cmd *cobra.Command, cfg *config.Config) *logrus.Logger {
 }
 
 // optionsOf are the settings as the daemon takes them.
-func optionsOf(cfg *config.Config) daemon.Options {
+func optionsOf(cfg *configuration) daemon.Options {
 	return daemon.Options{
 		Manifests: cfg.Manifests, Kubeconfig: cfg.Kubeconfig, KubeContext: cfg.KubeContext,
-		Watch:   watchOptions(cfg),
+		Watch:   watchOptions(cfg.Config),
 		Cluster: cfg.Cluster, Families: cfg.Families, Node: cfg.ZoneNode,
-		Target: builtin.Settings{Owner: cfg.Owner, MaxDeleteFraction: cfg.MaxDeleteFraction, OVN: builtin.OVNSettings{
-			Endpoints: cfg.OVN.Northbound,
-			TLS:       ovsdb.TLSFiles{CA: cfg.OVN.CACert, Cert: cfg.OVN.Cert, Key: cfg.OVN.Key, ServerName: cfg.OVN.ServerName},
-			MaxReply:  cfg.OVN.MaxReply,
-			PortNames: cfg.OVN.PortNames,
-			LogRate:   cfg.OVN.MeterRate,
-
-			LoadBalancing: cfg.OVN.LoadBalancing,
-		}},
+		Target: cfg.target,
 		Reconcile: reconcile.Options{
 			Target:      "the database",
 			MinInterval: cfg.MinInterval, MaxInterval: cfg.DriftInterval,

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/netloom/netloom/pkg/config"
 	"github.com/netloom/netloom/pkg/daemon"
 )
 
@@ -44,7 +43,7 @@ and exit with 0 on success.` + coverageHelp,
 	return cmd
 }
 
-func drift(cmd *cobra.Command, cfg *config.Config, repair bool, form, digest string, strict *strictFlag) error {
+func drift(cmd *cobra.Command, cfg *configuration, repair bool, form, digest string, strict *strictFlag) error {
 	if !repair {
 		report, err := makePlan(cmd, cfg, &statesFlag{manifests: &manifestsFlag{}})
 		if err != nil {

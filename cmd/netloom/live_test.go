@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/httpstream/spdy" //nolint:staticcheck // likewise
 	"k8s.io/client-go/tools/portforward"
 
+	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/reconcile"
 )
@@ -29,7 +30,7 @@ func running(t *testing.T, dir string) string {
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	opts := daemon.Options{Manifests: dir, Reconcile: reconcile.Options{MaxDeleteFraction: 1, RetryMin: time.Millisecond, RetryMax: time.Second}}
-	opts.Target.Owner, opts.Target.OVN.Endpoints = "netloom", []string{daemon.EmbeddedAddress}
+	opts.Target.Owner, opts.Target.OVN.Endpoints = "netloom", []string{ovn.Embedded}
 	opts.Target.OVN.PortNames = "{namespace}_{pod}"
 	d, err := daemon.New(opts, log)
 	require.NoError(t, err)

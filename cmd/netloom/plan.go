@@ -12,6 +12,7 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/builtin"
+	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/config"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/intent"
@@ -49,7 +50,7 @@ Exit with 0 if there is nothing to write, with 2 if there is, and with 1 on an e
 			return planOfServer(cmd, *server, output.form, strict)
 		}
 		if states.edited() && !cmd.Flags().Changed("ovn-nb") {
-			if err := cmd.Flags().Set("ovn-nb", config.Embedded); err != nil {
+			if err := cmd.Flags().Set("ovn-nb", ovn.Embedded); err != nil {
 				return err
 			}
 		}
@@ -93,7 +94,7 @@ type cost struct {
 	Flows map[string]int `json:"flows"` // OpenFlow flows by node, about
 }
 
-func makePlan(cmd *cobra.Command, cfg *config.Config, states *statesFlag) (*planReport, error) {
+func makePlan(cmd *cobra.Command, cfg *configuration, states *statesFlag) (*planReport, error) {
 	if states.edited() {
 		return planBetween(cmd, cfg, states)
 	}
@@ -123,22 +124,22 @@ func makePlan(cmd *cobra.Command, cfg *config.Config, states *statesFlag) (*plan
 }
 
 // checkTarget says what is missing to look at a database.
-func checkTarget(cfg *config.Config) error {
-	if cfg.OVN.Embedded() {
+func checkTarget(cfg *configuration) error {
+	if cfg.target.OVN.Embedded() {
 		return errors.New("--ovn-nb: expected the address of a database, or two states with -f and --with, or with --from and --to")
 	}
 	return nil
 }
 
 // quietLog is the log of a command that answers: what a daemon tells along the way is in the way there.
-func quietLog(cmd *cobra.Command, cfg *config.Config) *logrus.Logger {
+func quietLog(cmd *cobra.Command, cfg *configuration) *logrus.Logger {
 	if cfg.Origin("log-level").Kind == config.FromDefault {
 		cfg.LogLevel = logrus.WarnLevel
 	}
-	return newLog(cmd, cfg)
+	return newLog(cmd, cfg.Config)
 }
 
-func planBetween(cmd *cobra.Command, cfg *config.Config, states *statesFlag) (*planReport, error) {
+func planBetween(cmd *cobra.Command, cfg *configuration, states *statesFlag) (*planReport, error) {
 	states.manifests.node = cfg.ZoneNode
 	before, after, err := states.load(cmd)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/netloom/netloom/pkg/config"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/version"
 )
@@ -53,8 +52,8 @@ Settings come from flags, NETLOOM_… environment variables and a file; docs/con
 	return cmd
 }
 
-func runDaemon(cmd *cobra.Command, cfg *config.Config) error {
-	log := newLog(cmd, cfg)
+func runDaemon(cmd *cobra.Command, cfg *configuration) error {
+	log := newLog(cmd, cfg.Config)
 	d, err := daemon.New(optionsOf(cfg), log)
 	if err != nil {
 		return err

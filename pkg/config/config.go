@@ -5,12 +5,9 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/setting"
 )
-
-// Embedded is the value of ovn-nb that asks for a database within the process.
-const Embedded = "embedded"
 
 // LogFormat is how log lines are written.
 type LogFormat string
@@ -46,7 +43,6 @@ type Config struct {
 	Owner        string
 	ZoneNode     string // whose pods are subjects; "" is every node
 
-	OVN      OVN
 	Families intent.Families // zero takes those that pods hold
 
 	MinInterval       time.Duration
@@ -69,25 +65,9 @@ type Config struct {
 	LogLevel    logrus.Level
 	LogFormat   LogFormat
 
-	origins map[string]Origin
+	all     []setting.Setting // that were read
+	origins map[string]Origin // by key
 }
-
-// OVN says where the Northbound database is and how its rows are written.
-type OVN struct {
-	Northbound []string // endpoints of one database, or Embedded alone
-	CACert     string   // files
-	Cert       string
-	Key        string
-	ServerName string // that the certificate of ssl endpoints must carry; "" is any
-	MaxReply   int64  // bytes of one message of the database
-	PortNames  string // checked, not taken apart: see ovn.ParsePortNames
-	MeterRate  uint32 // zero is no limit
-
-	LoadBalancing ovn.LoadBalancing // checked, not taken apart
-}
-
-// Embedded says whether the database is to run within the process.
-func (o *OVN) Embedded() bool { return len(o.Northbound) == 1 && o.Northbound[0] == Embedded }
 
 // Origin says where the value of a setting came from. The zero value is the default.
 type Origin struct {

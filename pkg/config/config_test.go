@@ -14,8 +14,10 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
+	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/config"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/setting"
 )
 
 // place is the world that a configuration is read from.
@@ -25,10 +27,18 @@ type place struct {
 	files map[string]string
 }
 
-func (p place) load(t *testing.T) (*config.Config, error) {
+// loaded is a configuration with the settings of the backends that are compiled in.
+type loaded struct {
+	*config.Config
+	backends builtin.Settings
+}
+
+func (p place) load(t *testing.T) (*loaded, error) {
 	t.Helper()
 	flags := pflag.NewFlagSet("netloom", pflag.ContinueOnError)
-	config.Bind(flags)
+	l := &loaded{}
+	groups := l.backends.Groups()
+	config.Bind(flags, groups...)
 	require.NoError(t, flags.Parse(strings.Fields(p.args)))
 	env := func(name string) (string, bool) {
 		v, ok := p.env[name]
@@ -40,16 +50,21 @@ func (p place) load(t *testing.T) (*config.Config, error) {
 		}
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
-	return config.Load(flags, env, read)
+	var err error
+	if l.Config, err = config.Load(flags, env, read, groups...); err != nil {
+		require.Nil(t, l.Config)
+		return nil, err
+	}
+	return l, nil
 }
 
 func TestDefaults(t *testing.T) {
 	c, err := place{args: "--ovn-nb tcp:127.0.0.1:6641"}.load(t)
 	require.NoError(t, err)
 	require.Equal(t, "netloom", c.Owner)
-	require.Equal(t, []string{"tcp:127.0.0.1:6641"}, c.OVN.Northbound)
-	require.Equal(t, "ovn-kubernetes", c.OVN.PortNames)
-	require.EqualValues(t, 20, c.OVN.MeterRate)
+	require.Equal(t, []string{"tcp:127.0.0.1:6641"}, c.backends.OVN.Endpoints)
+	require.Equal(t, "ovn-kubernetes", c.backends.OVN.PortNames)
+	require.EqualValues(t, 20, c.backends.OVN.LogRate)
 	require.Zero(t, c.Families)
 	require.Zero(t, c.MinInterval)
 	require.Equal(t, 5*time.Minute, c.DriftInterval)
@@ -60,7 +75,7 @@ func TestDefaults(t *testing.T) {
 	require.False(t, c.Force)
 	require.True(t, c.Services)
 	require.Equal(t, config.EndpointsAuto, c.EndpointsAPI)
-	require.False(t, c.OVN.Embedded())
+	require.False(t, c.backends.OVN.Embedded())
 }
 
 func TestTheLaterPlaceWins(t *testing.T) {
@@ -74,7 +89,7 @@ func TestTheLaterPlaceWins(t *testing.T) {
 	require.Equal(t, "from-flag", c.Owner)
 	require.Equal(t, "from-env", c.Cluster)
 	require.Equal(t, intent.IPv4|intent.IPv6, c.Families)
-	require.Equal(t, []string{"unix:/b", "unix:/c"}, c.OVN.Northbound)
+	require.Equal(t, []string{"unix:/b", "unix:/c"}, c.backends.OVN.Endpoints)
 	require.Empty(t, c.Listen)
 	require.True(t, c.Pprof)
 	for key, want := range map[string]string{
@@ -90,7 +105,7 @@ func TestTheFileCanBeNamedInTheEnvironment(t *testing.T) {
 		files: map[string]string{"a.yaml": "ovn-nb: embedded\n"},
 	}.load(t)
 	require.NoError(t, err)
-	require.True(t, c.OVN.Embedded())
+	require.True(t, c.backends.OVN.Embedded())
 }
 
 func TestEveryFaultIsReportedAtOnce(t *testing.T) {
@@ -209,8 +224,8 @@ func TestWhereLoadBalancersGo(t *testing.T) {
 	}
 	c, err := place{env: map[string]string{"NETLOOM_OVN_NB": "embedded", "NETLOOM_OVN_LB_HAIRPIN": "169.254.1.1 fd00::1"}}.load(t)
 	require.NoError(t, err)
-	require.Equal(t, "169.254.1.1 fd00::1", c.OVN.LoadBalancing.Hairpin)
-	require.Equal(t, "*", c.OVN.LoadBalancing.Switches)
+	require.Equal(t, "169.254.1.1 fd00::1", c.backends.OVN.LoadBalancing.Hairpin)
+	require.Equal(t, "*", c.backends.OVN.LoadBalancing.Switches)
 }
 
 func TestEndpoints(t *testing.T) {
@@ -253,17 +268,17 @@ func values(printed string) []string {
 }
 
 func TestNamesDoNotMeetThoseOfServiceLinks(t *testing.T) {
-	for _, s := range config.Settings() {
+	for _, s := range config.Settings(new(builtin.Settings).Groups()...) {
 		// A Service called netloom puts NETLOOM_PORT, NETLOOM_PORT_… and NETLOOM_SERVICE_… into the environment of pods.
 		require.NotRegexp(t, `^NETLOOM_(PORT|SERVICE)(_|$)`, s.Env())
 	}
 }
 
 func TestUsageReadsAlike(t *testing.T) {
-	for _, s := range config.Settings() {
+	for _, s := range config.Settings(new(builtin.Settings).Groups()...) {
 		require.NotEmpty(t, s.Usage, s.Key)
 		require.NotRegexp(t, `\.$|^[A-Z]`, s.Usage, s.Key)
-		require.False(t, s.Kind != config.Text && s.Expect == "", "%s says what it expects", s.Key)
+		require.False(t, s.Kind != setting.KindText && s.Expect == "", "%s says what it expects", s.Key)
 	}
 }
 
@@ -271,7 +286,7 @@ var update = flag.Bool("update", false, "rewrite docs/config.md")
 
 func TestDocumentation(t *testing.T) {
 	var b bytes.Buffer
-	require.NoError(t, config.Document(&b))
+	require.NoError(t, config.Document(&b, new(builtin.Settings).Groups()...))
 	path := filepath.Join("..", "..", "docs", "config.md")
 	if *update {
 		require.NoError(t, os.WriteFile(path, b.Bytes(), 0o644))

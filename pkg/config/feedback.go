@@ -1,17 +1,19 @@
 package config
 
+import "github.com/netloom/netloom/pkg/setting"
+
 // Feedback says what people are told of NetworkPolicies and Services.
 type Feedback struct {
 	PolicyStatus bool
 	Events       bool
 }
 
-func feedbackSettings() []Setting {
-	return []Setting{
-		flag("policy-status", "false", "write a PolicyStatus for each NetworkPolicy that shows whether it is enforced, and at which generation; requires its CRD and permission to write it",
-			func(c *Config) *bool { return &c.Feedback.PolicyStatus }),
-		flag("policy-events", "false", "create Events for NetworkPolicies and Services",
-			func(c *Config) *bool { return &c.Feedback.Events }),
+func (c *Config) feedbackSettings() []setting.Setting {
+	return []setting.Setting{
+		setting.Bool("policy-status", "false", "write a PolicyStatus for each NetworkPolicy that shows whether it is enforced, and at which generation; requires its CRD and permission to write it",
+			&c.Feedback.PolicyStatus),
+		setting.Bool("policy-events", "false", "create Events for NetworkPolicies and Services",
+			&c.Feedback.Events),
 	}
 }
 

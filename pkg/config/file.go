@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/netloom/netloom/pkg/setting"
 )
 
 // settingsFile is what a configuration file says. The zero value says nothing.
@@ -18,7 +20,7 @@ type settingsFile struct {
 }
 
 // parseFile reads the keys and values of a YAML or JSON file.
-func parseFile(path string, content []byte) settingsFile {
+func parseFile(path string, content []byte, known []setting.Setting) settingsFile {
 	f := settingsFile{path: path, values: map[string]string{}}
 	asJSON, err := yaml.YAMLToJSONStrict(content)
 	if err != nil {
@@ -30,20 +32,20 @@ func parseFile(path string, content []byte) settingsFile {
 		f.fault(fileKey, "expected settings, each KEY: VALUE")
 		return f
 	}
-	settings := map[string]Setting{}
-	for _, s := range Settings() {
+	settings := map[string]setting.Setting{}
+	for _, s := range known {
 		settings[s.Key] = s
 	}
 	for _, key := range slices.Sorted(maps.Keys(raw)) {
-		s, known := settings[key]
+		s, ok := settings[key]
 		switch {
-		case !known:
+		case !ok:
 			f.fault(key, "unknown setting"+suggest(key, settings))
 		case string(raw[key]) != "null": // a key without a value says nothing
-			if value, ok := s.Kind.unquote(raw[key]); ok {
+			if value, ok := unquote(s.Kind, raw[key]); ok {
 				f.values[key] = value
 			} else {
-				f.fault(key, fmt.Sprintf("%s: expected a %s: %s", raw[key], s.Kind, s.expected()))
+				f.fault(key, fmt.Sprintf("%s: expected a %s: %s", raw[key], s.Kind, s.Expected()))
 			}
 		}
 	}
@@ -56,8 +58,8 @@ func (f *settingsFile) fault(key, reason string) {
 
 // unquote turns a JSON value of a kind into the text that a flag would take. It is false when the value is of another
 // kind: what YAML takes for a number is not taken for a name.
-func (k Kind) unquote(raw json.RawMessage) (string, bool) {
-	if k == List {
+func unquote(k setting.Kind, raw json.RawMessage) (string, bool) {
+	if k == setting.KindList {
 		var items []string
 		if json.Unmarshal(raw, &items) == nil {
 			return strings.Join(items, ","), true
@@ -69,18 +71,18 @@ func (k Kind) unquote(raw json.RawMessage) (string, bool) {
 	}
 	switch v := v.(type) {
 	case string:
-		return v, k == Text || k == List || k == Duration
+		return v, k == setting.KindText || k == setting.KindList || k == setting.KindDuration
 	case bool:
-		return string(raw), k == Bool
+		return string(raw), k == setting.KindBool
 	case float64:
-		return string(raw), k == Number || k == Duration && v == 0
+		return string(raw), k == setting.KindNumber || k == setting.KindDuration && v == 0
 	default:
 		return "", false
 	}
 }
 
 // suggest names the setting that key may have been meant for.
-func suggest(key string, settings map[string]Setting) string {
+func suggest(key string, settings map[string]setting.Setting) string {
 	plain := func(s string) string {
 		return strings.ToLower(strings.NewReplacer("-", "", "_", "", ".", "").Replace(s))
 	}

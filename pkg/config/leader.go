@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"time"
+
+	"github.com/netloom/netloom/pkg/setting"
 )
 
 // retryJitter is how much longer than asked for client-go waits between two attempts, at the most.
@@ -18,22 +20,22 @@ type Leader struct {
 	RetryPeriod   time.Duration
 }
 
-func leaderSettings() []Setting {
-	return []Setting{
-		flag("leader-elect", "false", "elect a leader among several replicas with a Lease of the Kubernetes API; only the leader writes",
-			func(c *Config) *bool { return &c.Leader.Elect }),
-		matching("leader-elect-namespace", "", "namespace of the Lease; default: the namespace of the pod",
+func (c *Config) leaderSettings() []setting.Setting {
+	return []setting.Setting{
+		setting.Bool("leader-elect", "false", "elect a leader among several replicas with a Lease of the Kubernetes API; only the leader writes",
+			&c.Leader.Elect),
+		setting.Matching("leader-elect-namespace", "", "namespace of the Lease; default: the namespace of the pod",
 			"up to 63 characters of a-z, 0-9 and dash, with no dash at either end, or nothing", `^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)?$`,
-			func(c *Config) *string { return &c.Leader.Namespace }),
-		matching("leader-elect-name", "", "name of the Lease; default: the owner with the suffix -leader",
+			&c.Leader.Namespace),
+		setting.Matching("leader-elect-name", "", "name of the Lease; default: the owner with the suffix -leader",
 			"up to 63 characters of a-z, 0-9, dash and dot, or nothing", `^([a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?)?$`,
-			func(c *Config) *string { return &c.Leader.Name }),
-		wholeSeconds("leader-elect-lease-duration", "15s", "time after which a standby takes over a Lease that is not renewed",
-			func(c *Config) *duration { return &c.Leader.LeaseDuration }),
-		interval("leader-elect-renew-deadline", "10s", 1, "time after which a leader that cannot renew the Lease stops writing; less than the lease duration",
-			func(c *Config) *duration { return &c.Leader.RenewDeadline }),
-		interval("leader-elect-retry-period", "2s", 1, "time between two attempts to acquire or renew the Lease",
-			func(c *Config) *duration { return &c.Leader.RetryPeriod }),
+			&c.Leader.Name),
+		setting.WholeSeconds("leader-elect-lease-duration", "15s", "time after which a standby takes over a Lease that is not renewed",
+			&c.Leader.LeaseDuration),
+		setting.Interval("leader-elect-renew-deadline", "10s", 1, "time after which a leader that cannot renew the Lease stops writing; less than the lease duration",
+			&c.Leader.RenewDeadline),
+		setting.Interval("leader-elect-retry-period", "2s", 1, "time between two attempts to acquire or renew the Lease",
+			&c.Leader.RetryPeriod),
 	}
 }
 
@@ -54,13 +56,4 @@ func (c *Config) leaderContradictions(bad map[string]bool, fault func(key, reaso
 		fault("leader-elect-retry-period", fmt.Sprintf("%s times 1.2 is not less than leader-elect-renew-deadline (%s), %s",
 			l.RetryPeriod, c.origins["leader-elect-renew-deadline"], l.RenewDeadline))
 	}
-}
-
-// wholeSeconds is a setting that takes what can be written into a Lease.
-func wholeSeconds(key, def, usage string, field func(*Config) *duration) Setting {
-	s := interval(key, def, time.Second, usage, field)
-	s.Expect = "a duration in whole seconds greater than 0, such as 15s or 1m"
-	parse := s.parse
-	s.parse = func(c *Config, v string) bool { return parse(c, v) && *field(c)%time.Second == 0 }
-	return s
 }

@@ -4,9 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/netloom/netloom/pkg/setting"
 )
 
 // Fault is one thing that is wrong with the configuration.
@@ -19,14 +20,20 @@ type Fault struct {
 // Error names the key, where its value came from and what is wrong with it.
 func (f *Fault) Error() string { return fmt.Sprintf("%s (%s): %s", f.Key, f.From, f.Reason) }
 
-// Bind gives flags every setting, and --config. Values are looked at by Load, so that it can report all faults at once.
-func Bind(flags *pflag.FlagSet) { bind(flags, Settings()) }
+// The setting that is not part of a Config: where the file is.
+const (
+	fileKey = "config"
+	fileEnv = setting.EnvPrefix + "CONFIG"
+)
 
-func bind(flags *pflag.FlagSet, settings []Setting) {
+// Bind gives flags every setting, and --config. Values are parsed by Load, so that it can report all faults at once.
+func Bind(flags *pflag.FlagSet, backends ...setting.Group) { bind(flags, Settings(backends...)) }
+
+func bind(flags *pflag.FlagSet, settings []setting.Setting) {
 	flags.String(fileKey, "", "YAML file with settings; its keys are the flags of netloom run without dashes")
 	for _, s := range settings {
-		f := flags.VarPF(&rawFlag{kind: s.Kind, text: s.Default}, s.flagName(), "", s.Usage)
-		if s.Kind == Bool {
+		f := flags.VarPF(&rawFlag{kind: s.Kind, text: s.Default}, s.FlagName(), "", s.Usage)
+		if s.Kind == setting.KindBool {
 			f.NoOptDefVal = "true"
 		}
 	}
@@ -34,7 +41,7 @@ func bind(flags *pflag.FlagSet, settings []Setting) {
 
 // rawFlag is a flag that takes any text. A list that is given several times comes together.
 type rawFlag struct {
-	kind  Kind
+	kind  setting.Kind
 	text  string
 	given bool
 }
@@ -47,39 +54,47 @@ func (f *rawFlag) Type() string { return f.kind.String() }
 
 // Set takes the text.
 func (f *rawFlag) Set(text string) error {
-	if f.kind == List && f.given {
+	if f.kind == setting.KindList && f.given {
 		text = f.text + "," + text
 	}
 	f.text, f.given = text, true
 	return nil
 }
 
-// Load reads the settings from flags that Bind was given, the environment and the file that either of them names. On
-// error there is no Config, and the error joins every Fault.
+// Load reads the settings from flags that Bind was given, the environment and the file that either of them names; those of
+// backends go into the variables that their groups are bound to. On error there is no Config, the values of the groups are
+// not to be used, and the error joins every Fault.
 func Load(
-	flags *pflag.FlagSet, env func(string) (string, bool), readFile func(string) ([]byte, error),
+	flags *pflag.FlagSet, env func(string) (string, bool), readFile func(string) ([]byte, error), backends ...setting.Group,
 ) (*Config, error) {
-	return load(Settings(), flags, env, readFile, (*Config).contradictions)
+	c := &Config{}
+	err := c.load(c.settings(backends), flags, env, readFile, func(bad map[string]bool) []error {
+		return c.contradictions(bad, backends)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
-// load is Load of some settings.
-func load(
-	settings []Setting, flags *pflag.FlagSet, env func(string) (string, bool), readFile func(string) ([]byte, error),
-	contradictions func(*Config, map[string]bool) []error,
-) (*Config, error) {
-	c := &Config{origins: map[string]Origin{}}
-	file := readSettings(flags, env, readFile)
+// load is Load of some settings, which are bound to c.
+func (c *Config) load(
+	settings []setting.Setting, flags *pflag.FlagSet, env func(string) (string, bool), readFile func(string) ([]byte, error),
+	contradictions func(bad map[string]bool) []error,
+) error {
+	c.all, c.origins = settings, map[string]Origin{}
+	file := readSettings(settings, flags, env, readFile)
 	var faults []error
 	bad := map[string]bool{}
 	for _, s := range settings {
-		value, from := s.find(flags, env, file)
+		value, from := find(&s, flags, env, file)
 		c.origins[s.Key] = from
 		if from.Kind == FromDefault && value == "" {
 			continue
 		}
-		if !s.parse(c, value) {
+		if !s.Set(value) {
 			bad[s.Key] = true
-			faults = append(faults, &Fault{s.Key, from, fmt.Sprintf("%q: expected %s", value, s.expected())})
+			faults = append(faults, &Fault{s.Key, from, fmt.Sprintf("%q: expected %s", value, s.Expected())})
 		}
 	}
 	for _, f := range file.faults {
@@ -87,17 +102,14 @@ func load(
 		faults = append(faults, f)
 	}
 	if !bad[fileKey] { // what is missing may stand in the file
-		faults = append(faults, contradictions(c, bad)...)
+		faults = append(faults, contradictions(bad)...)
 	}
-	if len(faults) > 0 {
-		return nil, errors.Join(faults...)
-	}
-	return c, nil
+	return errors.Join(faults...)
 }
 
 // readSettings finds out which file to read, and reads it.
 func readSettings(
-	flags *pflag.FlagSet, env func(string) (string, bool), readFile func(string) ([]byte, error),
+	settings []setting.Setting, flags *pflag.FlagSet, env func(string) (string, bool), readFile func(string) ([]byte, error),
 ) settingsFile {
 	path, from := "", Origin{FromFlag, "--" + fileKey}
 	if f := flags.Lookup(fileKey); f != nil && f.Changed {
@@ -112,14 +124,14 @@ func readSettings(
 	if err != nil {
 		return settingsFile{faults: []*Fault{{fileKey, from, err.Error()}}}
 	}
-	return parseFile(path, content)
+	return parseFile(path, content, settings)
 }
 
 // find takes the value of a setting from the strongest place that has one.
-func (s *Setting) find(
-	flags *pflag.FlagSet, env func(string) (string, bool), file settingsFile,
+func find(
+	s *setting.Setting, flags *pflag.FlagSet, env func(string) (string, bool), file settingsFile,
 ) (string, Origin) {
-	if f := flags.Lookup(s.flagName()); f != nil && f.Changed {
+	if f := flags.Lookup(s.FlagName()); f != nil && f.Changed {
 		return f.Value.String(), Origin{FromFlag, s.Flag()}
 	}
 	if v, ok := env(s.Env()); ok {
@@ -132,33 +144,18 @@ func (s *Setting) find(
 }
 
 // contradictions looks for settings that are good alone and not together. It leaves out those that are bad alone.
-func (c *Config) contradictions(bad map[string]bool) []error {
+func (c *Config) contradictions(bad map[string]bool, backends []setting.Group) []error {
 	var faults []error
 	fault := func(key, reason string) {
 		if !bad[key] {
 			faults = append(faults, &Fault{key, c.origins[key], reason})
 		}
 	}
-	if len(c.OVN.Northbound) == 0 && !c.SDWAN.Enabled {
-		fault("ovn-nb", "expected the address of the Northbound database")
-	}
+	c.backendContradictions(backends, fault)
 	c.zoneContradictions(bad, fault)
 	c.feedbackContradictions(bad, fault)
 	if c.SDWAN.ServicePurpose != "" && c.SDWAN.ServiceRules != ServiceRulesAll {
 		fault("sdewan-service-purpose", "needs sdewan-service-rules all")
-	}
-	if (c.OVN.Cert == "") != (c.OVN.Key == "") {
-		if c.OVN.Cert == "" {
-			fault("ovn-key", "needs ovn-cert")
-		} else {
-			fault("ovn-cert", "needs ovn-key")
-		}
-	}
-	for _, e := range c.OVN.Northbound {
-		if strings.HasPrefix(e, "ssl:") && c.OVN.CACert == "" {
-			fault("ovn-nb", "ssl endpoints need ovn-ca-cert")
-			break
-		}
 	}
 	if !bad["retry-min"] && c.RetryMax < c.RetryMin {
 		fault("retry-max", fmt.Sprintf("%s is less than retry-min (%s), %s", c.RetryMax, c.origins["retry-min"], c.RetryMin))
@@ -166,6 +163,22 @@ func (c *Config) contradictions(bad map[string]bool) []error {
 	c.leaderContradictions(bad, fault)
 	c.servingContradictions(bad, fault)
 	return slices.Concat(faults, c.kubeContradictions(bad), c.webhookContradictions(bad))
+}
+
+// backendContradictions asks each backend, and looks for one that has a target.
+func (c *Config) backendContradictions(backends []setting.Group, fault func(key, reason string)) {
+	target := c.SDWAN.Enabled
+	for _, group := range backends {
+		target = target || group.Configured != nil && group.Configured()
+		if group.Conflicts != nil {
+			group.Conflicts(fault)
+		}
+	}
+	for _, group := range backends {
+		if !target && group.Required != "" {
+			fault(group.Settings[0].Key, group.Required)
+		}
+	}
 }
 
 // kubeContradictions looks at what says which cluster it is.

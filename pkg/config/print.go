@@ -6,14 +6,16 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/netloom/netloom/pkg/setting"
 )
 
 // Print writes every setting as a configuration file, each with a comment that says where its value came from.
 func (c *Config) Print(w io.Writer) error {
 	var lines [][2]string
 	width := 0
-	for _, s := range Settings() {
-		value := s.show(c)
+	for _, s := range c.all {
+		value := s.Show()
 		if list, ok := value.([]string); ok {
 			value = strings.Join(list, ",")
 		}
@@ -34,7 +36,7 @@ func (c *Config) Print(w io.Writer) error {
 }
 
 // Document writes the manual of all settings as Markdown.
-func Document(w io.Writer) error {
+func Document(w io.Writer, backends ...setting.Group) error {
 	var b strings.Builder
 	b.WriteString(`# Configuration
 
@@ -48,14 +50,14 @@ leading dashes. ` + "`netloom run --print-config`" + ` prints every value and wh
 | flag | variable | default | meaning |
 |---|---|---|---|
 `)
-	for _, s := range Settings() {
+	for _, s := range Settings(backends...) {
 		def := "none"
 		if s.Default != "" {
 			def = "`" + s.Default + "`"
 		}
 		usage := strings.ToUpper(s.Usage[:1]) + s.Usage[1:] + "."
-		if s.Kind != Bool && (s.Expect != "" || len(s.Choices) > 0) {
-			usage += " Expects " + s.expected() + "."
+		if s.Kind != setting.KindBool && (s.Expect != "" || len(s.Choices) > 0) {
+			usage += " Expects " + s.Expected() + "."
 		}
 		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", s.Flag(), s.Env(), def, strings.ReplaceAll(usage, "|", `\|`))
 	}

@@ -1,6 +1,10 @@
 package config
 
-import "time"
+import (
+	"time"
+
+	"github.com/netloom/netloom/pkg/setting"
+)
 
 // SDWAN says what is made of SD-WAN resources.
 type SDWAN struct {
@@ -25,27 +29,27 @@ const (
 	ServiceRulesAll      ServiceRules = "all"
 )
 
-func sdwanSettings() []Setting {
-	return []Setting{
-		flag("sdewan", "false", "configure CNFs, pods that run OpenWRT, from SD-WAN resources; ovn-nb is then optional",
-			func(c *Config) *bool { return &c.SDWAN.Enabled }),
-		interval("sdewan-interval", "30s", 1, "time between two read-backs of the configuration of a CNF",
-			func(c *Config) *duration { return &c.SDWAN.Interval }),
-		interval("sdewan-status-interval", "30s", 0, "time between two reports of CNFs, for CNFStatus objects and metrics; 0 disables reports",
-			func(c *Config) *duration { return &c.SDWAN.StatusInterval }),
-		matching("sdewan-status-namespace", "sdewan-system", "namespace whose CNFStatus objects show the CNFs of all namespaces; one is created if there is none",
+func (c *Config) sdwanSettings() []setting.Setting {
+	return []setting.Setting{
+		setting.Bool("sdewan", "false", "configure CNFs, pods that run OpenWRT, from SD-WAN resources; ovn-nb is then optional",
+			&c.SDWAN.Enabled),
+		setting.Interval("sdewan-interval", "30s", 1, "time between two read-backs of the configuration of a CNF",
+			&c.SDWAN.Interval),
+		setting.Interval("sdewan-status-interval", "30s", 0, "time between two reports of CNFs, for CNFStatus objects and metrics; 0 disables reports",
+			&c.SDWAN.StatusInterval),
+		setting.Matching("sdewan-status-namespace", "sdewan-system", "namespace whose CNFStatus objects show the CNFs of all namespaces; one is created if there is none",
 			"up to 63 characters of a-z, 0-9 and dash, with no dash at either end", `^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`,
-			func(c *Config) *string { return &c.SDWAN.StatusNamespace }),
-		flag("sdewan-plain-http", "false", "use unencrypted HTTP for CNFs whose pods name no Secret with a certificate; false does not configure them",
-			func(c *Config) *bool { return &c.SDWAN.PlainHTTP }),
-		flag("sdewan-events", "true", "create Events for SD-WAN resources",
-			func(c *Config) *bool { return &c.SDWAN.Events }),
-		flag("sdewan-cluster-wide", "false", "apply SD-WAN resources to the CNFs with their purpose in every namespace, not only in their own",
-			func(c *Config) *bool { return &c.SDWAN.ClusterWide }),
-		choice("sdewan-service-rules", string(ServiceRulesOff), "which Services CNFs offer, on the same ports: none, those with the label sdewanPurpose, or all",
-			[]ServiceRules{ServiceRulesOff, ServiceRulesLabelled, ServiceRulesAll}, func(c *Config) *ServiceRules { return &c.SDWAN.ServiceRules }),
-		matching("sdewan-service-purpose", "", "purpose of the CNFs that offer Services without the label, with sdewan-service-rules all",
+			&c.SDWAN.StatusNamespace),
+		setting.Bool("sdewan-plain-http", "false", "use unencrypted HTTP for CNFs whose pods name no Secret with a certificate; false does not configure them",
+			&c.SDWAN.PlainHTTP),
+		setting.Bool("sdewan-events", "true", "create Events for SD-WAN resources",
+			&c.SDWAN.Events),
+		setting.Bool("sdewan-cluster-wide", "false", "apply SD-WAN resources to the CNFs with their purpose in every namespace, not only in their own",
+			&c.SDWAN.ClusterWide),
+		setting.Choice("sdewan-service-rules", string(ServiceRulesOff), "which Services CNFs offer, on the same ports: none, those with the label sdewanPurpose, or all",
+			[]ServiceRules{ServiceRulesOff, ServiceRulesLabelled, ServiceRulesAll}, &c.SDWAN.ServiceRules),
+		setting.Matching("sdewan-service-purpose", "", "purpose of the CNFs that offer Services without the label, with sdewan-service-rules all",
 			"a label value", `^([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?$`,
-			func(c *Config) *string { return &c.SDWAN.ServicePurpose }),
+			&c.SDWAN.ServicePurpose),
 	}
 }

@@ -3,6 +3,8 @@ package config
 import (
 	"net"
 	"net/netip"
+
+	"github.com/netloom/netloom/pkg/setting"
 )
 
 // Serving says how requests to listen, debug-listen and ui-listen are answered.
@@ -34,20 +36,20 @@ const (
 	ServingKubernetes ServingAuth = "kubernetes"
 )
 
-func servingSettings() []Setting {
-	return []Setting{
-		choice("listen-tls", string(ServingClear), "certificate for listen, debug-listen and ui-listen, over TLS 1.2 or newer: none, a self-signed one that clients cannot verify, or the one in listen-cert; "+
+func (c *Config) servingSettings() []setting.Setting {
+	return []setting.Setting{
+		setting.Choice("listen-tls", string(ServingClear), "certificate for listen, debug-listen and ui-listen, over TLS 1.2 or newer: none, a self-signed one that clients cannot verify, or the one in listen-cert; "+
 			"debug-listen and ui-listen on a loopback address do not use TLS",
-			[]ServingTLS{ServingClear, ServingSelf, ServingFiles}, func(c *Config) *ServingTLS { return &c.Serving.TLS }),
-		text("listen-cert", "", "certificate file for listen-tls files; read again when it changes",
-			func(c *Config) *string { return &c.Serving.Cert }),
-		text("listen-key", "", "private key file of listen-cert",
-			func(c *Config) *string { return &c.Serving.Key }),
-		choice("listen-auth", string(ServingAnybody), "authentication of requests to listen, except /healthz and /readyz, and to debug-listen and ui-listen unless on a loopback address: "+
+			[]ServingTLS{ServingClear, ServingSelf, ServingFiles}, &c.Serving.TLS),
+		setting.Text("listen-cert", "", "certificate file for listen-tls files; read again when it changes",
+			&c.Serving.Cert),
+		setting.Text("listen-key", "", "private key file of listen-cert",
+			&c.Serving.Key),
+		setting.Choice("listen-auth", string(ServingAnybody), "authentication of requests to listen, except /healthz and /readyz, and to debug-listen and ui-listen unless on a loopback address: "+
 			"none, or kubernetes for bearer tokens (TokenReview) with permission to get the path (SubjectAccessReview)",
-			[]ServingAuth{ServingAnybody, ServingKubernetes}, func(c *Config) *ServingAuth { return &c.Serving.Auth }),
-		hosts("listen-hosts", "*.svc,*.svc.cluster.local", "host names that requests may use, in addition to IP addresses and localhost, on addresses other than loopback",
-			func(c *Config) *[]string { return &c.Serving.Hosts }),
+			[]ServingAuth{ServingAnybody, ServingKubernetes}, &c.Serving.Auth),
+		setting.Hosts("listen-hosts", "*.svc,*.svc.cluster.local", "host names that requests may use, in addition to IP addresses and localhost, on addresses other than loopback",
+			&c.Serving.Hosts),
 	}
 }
 

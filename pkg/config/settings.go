@@ -1,111 +1,108 @@
 package config
 
-import "github.com/netloom/netloom/backends/ovn"
+import (
+	"slices"
 
-// Settings lists every setting, in the order in which they are shown.
-func Settings() []Setting {
-	var all []Setting
-	for _, group := range [][]Setting{sourceSettings(), ovnSettings(), loopSettings(), leaderSettings(), sdwanSettings(), feedbackSettings(), webhookSettings(), serverSettings(), servingSettings()} {
-		all = append(all, group...)
+	"github.com/sirupsen/logrus"
+
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/setting"
+)
+
+// Settings lists every setting, those of backends among them, in the order in which they are shown.
+func Settings(backends ...setting.Group) []setting.Setting { return new(Config).settings(backends) }
+
+// settings are bound to the fields of c.
+func (c *Config) settings(backends []setting.Group) []setting.Setting {
+	all := c.sourceSettings()
+	for _, group := range backends {
+		all = append(all, group.Settings...)
 	}
-	return all
+	return slices.Concat(all, c.loopSettings(), c.leaderSettings(), c.sdwanSettings(), c.feedbackSettings(), c.webhookSettings(),
+		c.serverSettings(), c.servingSettings())
 }
 
-func sourceSettings() []Setting {
-	return []Setting{
-		text("manifests", "", "directory of manifests to read instead of a Kubernetes API",
-			func(c *Config) *string { return &c.Manifests }),
-		size("max-manifest-size", "64Mi", "maximum size of a manifest file; a larger file is a problem, and what it declared before stays in force",
-			func(c *Config) *int64 { return &c.MaxManifestSize }),
-		text("kubeconfig", "", "kubeconfig file of the cluster to read; default without manifests: the cluster that netloom runs in",
-			func(c *Config) *string { return &c.Kubeconfig }),
-		text("kube-context", "", "context of the kubeconfig file; default: the current context",
-			func(c *Config) *string { return &c.KubeContext }),
-		flag("services", "true", "read Services and their endpoints; false ignores them and needs no permission to read them",
-			func(c *Config) *bool { return &c.Services }),
-		choice("endpoints-api", string(EndpointsAuto), "kind of object from which endpoints of Services are read, EndpointSlice or Endpoints; "+
+func (c *Config) sourceSettings() []setting.Setting {
+	return []setting.Setting{
+		setting.Text("manifests", "", "directory of manifests to read instead of a Kubernetes API",
+			&c.Manifests),
+		setting.Size("max-manifest-size", "64Mi", "maximum size of a manifest file; a larger file is a problem, and what it declared before stays in force",
+			&c.MaxManifestSize),
+		setting.Text("kubeconfig", "", "kubeconfig file of the cluster to read; default without manifests: the cluster that netloom runs in",
+			&c.Kubeconfig),
+		setting.Text("kube-context", "", "context of the kubeconfig file; default: the current context",
+			&c.KubeContext),
+		setting.Bool("services", "true", "read Services and their endpoints; false ignores them and needs no permission to read them",
+			&c.Services),
+		setting.Choice("endpoints-api", string(EndpointsAuto), "kind of object from which endpoints of Services are read, EndpointSlice or Endpoints; "+
 			"auto reads slices, and Endpoints if the API has no slices or, in a directory, if a Service has none",
-			[]EndpointsAPI{EndpointsAuto, EndpointsSlices, EndpointsClassic}, func(c *Config) *EndpointsAPI { return &c.EndpointsAPI }),
-		matching("cluster", "", "name of the cluster, part of the identity of every row; required if several clusters share a database",
+			[]EndpointsAPI{EndpointsAuto, EndpointsSlices, EndpointsClassic}, &c.EndpointsAPI),
+		setting.Matching("cluster", "", "name of the cluster, part of the identity of every row; required if several clusters share a database",
 			"up to 63 characters of a-z, 0-9, dash and dot", `^([a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?)?$`,
-			func(c *Config) *string { return &c.Cluster }),
-		matching("owner", "netloom", "owner mark on every row; instances that share a database need different owners",
+			&c.Cluster),
+		setting.Matching("owner", "netloom", "owner mark on every row; instances that share a database need different owners",
 			"1 to 32 characters of a-z, 0-9 and dash, with no dash at either end", `^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$`,
-			func(c *Config) *string { return &c.Owner }),
-		zoneNode(),
+			&c.Owner),
+		c.zoneNode(),
 	}
 }
 
-func ovnSettings() []Setting {
-	return []Setting{
-		endpoints("ovn-nb", "endpoints of the OVN Northbound database, every server of a cluster, or "+Embedded+" for an in-memory database"),
-		text("ovn-ca-cert", "", "file with CA certificates to verify ssl endpoints",
-			func(c *Config) *string { return &c.OVN.CACert }),
-		text("ovn-cert", "", "client certificate file for ssl endpoints",
-			func(c *Config) *string { return &c.OVN.Cert }),
-		text("ovn-key", "", "private key file of ovn-cert",
-			func(c *Config) *string { return &c.OVN.Key }),
-		text("ovn-server-name", "", "name or IP address that the certificate of ssl endpoints must contain, even if endpoints are IP addresses; default: any",
-			func(c *Config) *string { return &c.OVN.ServerName }),
-		size("ovn-max-reply", "128Mi", "maximum size of a message from the database; a larger message closes the connection",
-			func(c *Config) *int64 { return &c.OVN.MaxReply }),
-		portNames("ovn-port-names", "how to find the logical ports of pods"),
-		rate("ovn-meter-rate", "20", "lines per second of audit logs without a rate; 0 means no limit",
-			func(c *Config) *uint32 { return &c.OVN.MeterRate }),
-		parsed("ovn-lb-group", "", "name of the load balancer group for Services, and prefix of further groups; default: the owner",
-			"up to 64 letters, digits, dots, dashes and underscores", ovn.CheckGroup,
-			func(c *Config) *string { return &c.OVN.LoadBalancing.Group }),
-		parsed("ovn-lb-switches", ovn.DefaultSwitches, "logical switches to attach load balancers to", lbHosts+", or !* for none", checkSelection,
-			func(c *Config) *string { return &c.OVN.LoadBalancing.Switches }),
-		parsed("ovn-lb-routers", "", "logical routers to attach load balancers to", lbHosts+", or nothing", checkSelection,
-			func(c *Config) *string { return &c.OVN.LoadBalancing.Routers }),
-		parsed("ovn-service-networks", "", "logical networks that Services may select with the annotation netloom.io/network, in addition to the default network",
-			"comma-separated names, * for all, or nothing for none", ovn.CheckNetworks,
-			func(c *Config) *string { return &c.OVN.LoadBalancing.Networks }),
-		parsed("ovn-lb-node-switch", ovn.DefaultNodeSwitch, "name of a node's own logical switch; used if the database has no template variables",
-			"a name that contains {node}", ovn.CheckNodeName,
-			func(c *Config) *string { return &c.OVN.LoadBalancing.NodeSwitch }),
-		parsed("ovn-lb-node-router", ovn.DefaultNodeRouter, "name of a node's own logical router; used if the database has no template variables",
-			"a name that contains {node}", ovn.CheckNodeName,
-			func(c *Config) *string { return &c.OVN.LoadBalancing.NodeRouter }),
-		parsed("ovn-lb-hairpin", ovn.DefaultHairpin, "source addresses for a pod that reaches itself through a Service; nothing else may use them",
-			"an IPv4 and an IPv6 address separated by a space", checkHairpin,
-			func(c *Config) *string { return &c.OVN.LoadBalancing.Hairpin }),
-		choice("ovn-lb-affinity", ovn.AffinityTimeout, "implementation of session affinity: timeout lets OVN remember the backend of a client for a time but drops the client's first packet, hash selects the backend by a hash of the client's address",
-			[]string{ovn.AffinityTimeout, ovn.AffinityHash}, func(c *Config) *string { return &c.OVN.LoadBalancing.Affinity }),
-		families("families", "address families to write rows for; auto uses those of the pods"),
+func (c *Config) loopSettings() []setting.Setting {
+	return []setting.Setting{
+		c.families(),
+		setting.Interval("min-interval", "0s", 0, "minimum time between two writes to a target; changes in between are written together",
+			&c.MinInterval),
+		setting.Interval("drift-interval", "5m0s", 0, "time between two read-backs of all owned rows, to find changes by others that a target does not report; 0 reads back only after errors",
+			&c.DriftInterval),
+		setting.Interval("retry-min", "250ms", 1, "initial backoff after an error; it doubles with every further error",
+			&c.RetryMin),
+		setting.Interval("retry-max", "30s", 1, "maximum backoff after an error",
+			&c.RetryMax),
+		setting.Fraction("max-delete-fraction", "0.5", "maximum share of the objects of a kind that may disappear within an hour without a deletion; if more disappear, they stay in force",
+			&c.MaxDeleteFraction),
+		setting.Bool("force", "false", "remove the rows of any number of objects that are missing at startup; ends once the target is in sync, and after five minutes",
+			&c.Force),
 	}
 }
 
-func loopSettings() []Setting {
-	return []Setting{
-		interval("min-interval", "0s", 0, "minimum time between two writes to a target; changes in between are written together",
-			func(c *Config) *duration { return &c.MinInterval }),
-		interval("drift-interval", "5m0s", 0, "time between two read-backs of all owned rows, to find changes by others that a target does not report; 0 reads back only after errors",
-			func(c *Config) *duration { return &c.DriftInterval }),
-		interval("retry-min", "250ms", 1, "initial backoff after an error; it doubles with every further error",
-			func(c *Config) *duration { return &c.RetryMin }),
-		interval("retry-max", "30s", 1, "maximum backoff after an error",
-			func(c *Config) *duration { return &c.RetryMax }),
-		fraction("max-delete-fraction", "0.5", "maximum share of the objects of a kind that may disappear within an hour without a deletion; if more disappear, they stay in force",
-			func(c *Config) *float64 { return &c.MaxDeleteFraction }),
-		flag("force", "false", "remove the rows of any number of objects that are missing at startup; ends once the target is in sync, and after five minutes",
-			func(c *Config) *bool { return &c.Force }),
+func (c *Config) serverSettings() []setting.Setting {
+	return []setting.Setting{
+		setting.Listen("listen", ":8080", "address for health and metrics, and with listen-auth kubernetes also for debug endpoints; empty disables it",
+			&c.Listen),
+		setting.Listen("debug-listen", "127.0.0.1:8082", "address for debug endpoints, health and metrics, open to everyone who can reach it unless listen-auth requires tokens; empty disables it",
+			&c.DebugListen),
+		setting.Listen("ui-listen", "", "address for the web page, open to everyone who can reach it unless listen-auth requires tokens; empty disables it",
+			&c.UIListen),
+		setting.Bool("pprof", "false", "serve profiles under /debug/pprof/",
+			&c.Pprof),
+		c.logLevel(),
+		setting.Choice("log-format", "auto", "format of log lines; auto is text on a terminal and json otherwise",
+			[]LogFormat{LogAuto, LogText, LogJSON}, &c.LogFormat),
 	}
 }
 
-func serverSettings() []Setting {
-	return []Setting{
-		listen("listen", ":8080", "address for health and metrics, and with listen-auth kubernetes also for debug endpoints; empty disables it",
-			func(c *Config) *string { return &c.Listen }),
-		listen("debug-listen", "127.0.0.1:8082", "address for debug endpoints, health and metrics, open to everyone who can reach it unless listen-auth requires tokens; empty disables it",
-			func(c *Config) *string { return &c.DebugListen }),
-		listen("ui-listen", "", "address for the web page, open to everyone who can reach it unless listen-auth requires tokens; empty disables it",
-			func(c *Config) *string { return &c.UIListen }),
-		flag("pprof", "false", "serve profiles under /debug/pprof/",
-			func(c *Config) *bool { return &c.Pprof }),
-		logLevel("log-level", "info", "minimum severity of log lines"),
-		choice("log-format", "auto", "format of log lines; auto is text on a terminal and json otherwise",
-			[]LogFormat{LogAuto, LogText, LogJSON}, func(c *Config) *LogFormat { return &c.LogFormat }),
+func (c *Config) families() setting.Setting {
+	names := []string{"auto", "ipv4", "ipv6", "dual"} // in the order of intent.Families
+	return setting.Setting{
+		Key: "families", Default: names[0], Usage: "address families to write rows for; auto uses those of the pods", Choices: names,
+		Set: func(v string) bool {
+			i := slices.Index(names, v)
+			c.Families = intent.Families(max(i, 0)) //nolint:gosec // an index of four names
+			return i >= 0
+		},
+		Show: func() any { return names[int(c.Families)%len(names)] },
+	}
+}
+
+func (c *Config) logLevel() setting.Setting {
+	levels := []string{"error", "warning", "info", "debug", "trace"}
+	return setting.Setting{
+		Key: "log-level", Default: "info", Usage: "minimum severity of log lines", Choices: levels,
+		Set: func(v string) bool {
+			level, err := logrus.ParseLevel(v)
+			c.LogLevel = level
+			return err == nil && slices.Contains(levels, v)
+		},
+		Show: func() any { return c.LogLevel.String() },
 	}
 }

@@ -11,7 +11,7 @@ func TestSizes(t *testing.T) {
 		c, err := place{args: "--ovn-nb embedded --max-manifest-size " + text + " --ovn-max-reply " + text}.load(t)
 		require.NoError(t, err)
 		require.Equal(t, want, c.MaxManifestSize, text)
-		require.Equal(t, want, c.OVN.MaxReply, text)
+		require.Equal(t, want, c.backends.OVN.MaxReply, text)
 	}
 	for _, text := range []string{"0", "-1", "Mi", "1.5Gi", "64MB", "9999999999Gi", "99999999999999999999"} {
 		_, err := place{args: "--ovn-nb embedded --ovn-max-reply " + text}.load(t)

@@ -1,14 +1,14 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"github.com/netloom/netloom/pkg/setting"
 )
 
 // Webhook says how the admission reviews of a cluster are answered. `netloom run` answers them beside all else, and
@@ -43,56 +43,53 @@ const (
 // webhookPrefix starts the settings of admission. The flags of `netloom webhook` go without it.
 const webhookPrefix = "webhook-"
 
-func webhookSettings() []Setting {
+func (c *Config) webhookSettings() []setting.Setting {
 	modes := []WebhookMode{WebhookDeny, WebhookWarn, WebhookOff}
-	of := func(field func(*Webhook) *WebhookMode) func(*Config) *WebhookMode {
-		return func(c *Config) *WebhookMode { return field(&c.Webhook) }
-	}
-	return append(webhookServing(),
-		list("webhook-exempt-group", "system:masters", "groups whose members may write to every bucket",
-			func(c *Config) *[]string { return &c.Webhook.ExemptGroups }),
-		list("webhook-exempt-user", "", "users that may write to every bucket, in addition to the garbage collector and other controllers that clean up",
-			func(c *Config) *[]string { return &c.Webhook.ExemptUsers }),
-		matching("webhook-default-bucket", "", "bucket of SD-WAN objects without the label; empty allows everyone to write them",
+	return append(c.webhookServing(),
+		setting.Names("webhook-exempt-group", "system:masters", "groups whose members may write to every bucket",
+			&c.Webhook.ExemptGroups),
+		setting.Names("webhook-exempt-user", "", "users that may write to every bucket, in addition to the garbage collector and other controllers that clean up",
+			&c.Webhook.ExemptUsers),
+		setting.Matching("webhook-default-bucket", "", "bucket of SD-WAN objects without the label; empty allows everyone to write them",
 			"a label value", `^([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?$`,
-			func(c *Config) *string { return &c.Webhook.DefaultBucket }),
-		choice("webhook-dependencies", "warn", "action for SD-WAN objects that refer to a missing object, or that are deleted while in use", modes,
-			of(func(w *Webhook) *WebhookMode { return &w.Dependencies })),
-		choice("webhook-duplicate-cnf", "deny", "action for a second workload with the same sdewanPurpose in a namespace", modes,
-			of(func(w *Webhook) *WebhookMode { return &w.DuplicateCNF })),
-		choice("webhook-immutable-label", "deny", "action when the label sdewanPurpose is changed or removed", modes,
-			of(func(w *Webhook) *WebhookMode { return &w.ImmutableLabel })),
-		choice("webhook-plain-secrets", "warn", "action for keys in SD-WAN objects", modes,
-			of(func(w *Webhook) *WebhookMode { return &w.PlainSecrets })),
-		choice("webhook-network-policies", "warn", "action for NetworkPolicies with a probable mistake", []WebhookMode{WebhookWarn, WebhookOff},
-			of(func(w *Webhook) *WebhookMode { return &w.NetworkPolicies })),
-		whole("webhook-max-flows", "10000", "number of OpenFlow flows on a node above which a NetworkPolicy causes a warning; 0 disables the check",
-			func(c *Config) *int { return &c.Webhook.MaxFlows }),
+			&c.Webhook.DefaultBucket),
+		setting.Choice("webhook-dependencies", "warn", "action for SD-WAN objects that refer to a missing object, or that are deleted while in use", modes,
+			&c.Webhook.Dependencies),
+		setting.Choice("webhook-duplicate-cnf", "deny", "action for a second workload with the same sdewanPurpose in a namespace", modes,
+			&c.Webhook.DuplicateCNF),
+		setting.Choice("webhook-immutable-label", "deny", "action when the label sdewanPurpose is changed or removed", modes,
+			&c.Webhook.ImmutableLabel),
+		setting.Choice("webhook-plain-secrets", "warn", "action for keys in SD-WAN objects", modes,
+			&c.Webhook.PlainSecrets),
+		setting.Choice("webhook-network-policies", "warn", "action for NetworkPolicies with a probable mistake", []WebhookMode{WebhookWarn, WebhookOff},
+			&c.Webhook.NetworkPolicies),
+		setting.Whole("webhook-max-flows", "10000", "number of OpenFlow flows on a node above which a NetworkPolicy causes a warning; 0 disables the check",
+			&c.Webhook.MaxFlows),
 	)
 }
 
 // webhookServing are the settings of how it is reached.
-func webhookServing() []Setting {
-	namespaced := func(key, usage string, field func(*Config) *string) Setting {
-		return matching(key, "", usage, "NAMESPACE/NAME", `^([a-z0-9][a-z0-9.-]*/[a-z0-9][a-z0-9.-]*)?$`, field)
+func (c *Config) webhookServing() []setting.Setting {
+	namespaced := func(key, usage string, value *string) setting.Setting {
+		return setting.Matching(key, "", usage, "NAMESPACE/NAME", `^([a-z0-9][a-z0-9.-]*/[a-z0-9][a-z0-9.-]*)?$`, value)
 	}
-	return []Setting{
-		listen("webhook-listen", "", "address for admission reviews, over TLS; empty disables them",
-			func(c *Config) *string { return &c.Webhook.Listen }),
-		interval("webhook-shutdown-delay", "5s", 0, "how long to answer admission reviews after SIGTERM",
-			func(c *Config) *duration { return &c.Webhook.ShutdownDelay }),
-		text("webhook-tls-cert", "", "certificate file for admission reviews, with webhook-tls-key; read again when it changes",
-			func(c *Config) *string { return &c.Webhook.TLSCert }),
-		text("webhook-tls-key", "", "private key file of webhook-tls-cert",
-			func(c *Config) *string { return &c.Webhook.TLSKey }),
+	return []setting.Setting{
+		setting.Listen("webhook-listen", "", "address for admission reviews, over TLS; empty disables them",
+			&c.Webhook.Listen),
+		setting.Interval("webhook-shutdown-delay", "5s", 0, "how long to answer admission reviews after SIGTERM",
+			&c.Webhook.ShutdownDelay),
+		setting.Text("webhook-tls-cert", "", "certificate file for admission reviews, with webhook-tls-key; read again when it changes",
+			&c.Webhook.TLSCert),
+		setting.Text("webhook-tls-key", "", "private key file of webhook-tls-cert",
+			&c.Webhook.TLSKey),
 		namespaced("webhook-tls-secret", "name of the Secret in which to store a self-made certificate, instead of files",
-			func(c *Config) *string { return &c.Webhook.TLSSecret }),
+			&c.Webhook.TLSSecret),
 		namespaced("webhook-tls-service", "name of the Service that the API server calls, with webhook-tls-secret",
-			func(c *Config) *string { return &c.Webhook.TLSService }),
-		list("webhook-tls-name", "", "additional DNS names that the API server calls, with webhook-tls-secret",
-			func(c *Config) *[]string { return &c.Webhook.TLSNames }),
-		list("webhook-configuration", "netloom-webhook", "names of ValidatingWebhookConfigurations to write the CA certificate to, with webhook-tls-secret",
-			func(c *Config) *[]string { return &c.Webhook.Configurations }),
+			&c.Webhook.TLSService),
+		setting.Names("webhook-tls-name", "", "additional DNS names that the API server calls, with webhook-tls-secret",
+			&c.Webhook.TLSNames),
+		setting.Names("webhook-configuration", "netloom-webhook", "names of ValidatingWebhookConfigurations to write the CA certificate to, with webhook-tls-secret",
+			&c.Webhook.Configurations),
 	}
 }
 
@@ -102,9 +99,9 @@ var aloneFlags = map[string]string{
 }
 
 // webhookAlone lists the settings that `netloom webhook` takes, with the flags that they have there.
-func webhookAlone() []Setting {
-	var all []Setting
-	for _, s := range Settings() {
+func (c *Config) webhookAlone() []setting.Setting {
+	var all []setting.Setting
+	for _, s := range c.settings(nil) {
 		name, ok := aloneFlags[s.Key]
 		if short, is := strings.CutPrefix(s.Key, webhookPrefix); is {
 			name, ok = short, true
@@ -116,13 +113,13 @@ func webhookAlone() []Setting {
 			s.Default = ":9443"
 			s.Usage = "address for admission reviews, over TLS"
 			s.Expect = "[HOST]:PORT"
-			s.parse = func(c *Config, v string) bool { c.Webhook.Listen = v; return isAddress(v) }
+			s.Set = func(v string) bool { c.Webhook.Listen = v; return setting.IsAddress(v) }
 		case s.Key == "listen":
 			s.Usage = "address for health and metrics; empty disables it"
 		case s.Key == "kubeconfig":
 			s.Usage = "kubeconfig file of the cluster; default: the cluster that the webhook runs in"
 		}
-		s.flag = name
+		s.Name = name
 		s.Usage = strings.NewReplacer("with "+webhookPrefix, "with --", "key file of "+webhookPrefix, "key file of --").Replace(s.Usage)
 		all = append(all, s)
 	}
@@ -130,18 +127,23 @@ func webhookAlone() []Setting {
 }
 
 // WebhookSettings lists the settings of `netloom webhook`. Flag is what they are called there.
-func WebhookSettings() []Setting { return webhookAlone() }
+func WebhookSettings() []setting.Setting { return new(Config).webhookAlone() }
 
 // BindWebhook gives the flags of `netloom webhook` its settings, and --config.
-func BindWebhook(flags *pflag.FlagSet) { bind(flags, webhookAlone()) }
+func BindWebhook(flags *pflag.FlagSet) { bind(flags, WebhookSettings()) }
 
 // LoadWebhook is Load for `netloom webhook`. It takes the same variables and files, and looks at its own settings alone.
 func LoadWebhook(
 	flags *pflag.FlagSet, env func(string) (string, bool), readFile func(string) ([]byte, error),
 ) (*Config, error) {
-	return load(webhookAlone(), flags, env, readFile, func(c *Config, bad map[string]bool) []error {
+	c := &Config{}
+	err := c.load(c.webhookAlone(), flags, env, readFile, func(bad map[string]bool) []error {
 		return slices.Concat(c.kubeContradictions(bad), c.webhookContradictions(bad))
 	})
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // webhookContradictions looks for settings of admission that are not good together.
@@ -150,7 +152,7 @@ func (c *Config) webhookContradictions(bad map[string]bool) []error {
 	if w.Listen == "" {
 		return nil
 	}
-	for _, s := range webhookServing() {
+	for _, s := range c.webhookServing() {
 		if bad[s.Key] {
 			return nil
 		}
@@ -174,44 +176,4 @@ func (c *Config) webhookContradictions(bad map[string]bool) []error {
 		fault("webhook-listen", fmt.Sprintf("cannot be combined with manifests (%s): reviews come from a Kubernetes API", c.origins["manifests"]))
 	}
 	return faults
-}
-
-// list is a setting of several texts.
-func list(key, def, usage string, field func(*Config) *[]string) Setting {
-	return Setting{
-		Key: key, Kind: List, Default: def, Usage: usage, Expect: "names, separated by commas",
-		parse: func(c *Config, v string) bool {
-			all, err := splitList(v)
-			*field(c) = all
-			return err == nil
-		},
-		show: func(c *Config) any { return *field(c) },
-	}
-}
-
-func splitList(v string) ([]string, error) {
-	var all []string
-	if v == "" {
-		return nil, nil
-	}
-	for part := range strings.SplitSeq(v, ",") {
-		if part = strings.TrimSpace(part); part == "" {
-			return nil, errors.New("an empty name")
-		}
-		all = append(all, part)
-	}
-	return all, nil
-}
-
-// whole is a setting that is a number from 0.
-func whole(key, def, usage string, field func(*Config) *int) Setting {
-	return Setting{
-		Key: key, Kind: Number, Default: def, Usage: usage, Expect: "a whole number, 0 or greater",
-		parse: func(c *Config, v string) bool {
-			n, err := strconv.ParseUint(v, 10, 31)
-			*field(c) = int(n)
-			return err == nil
-		},
-		show: func(c *Config) any { return *field(c) },
-	}
 }

@@ -1,11 +1,13 @@
 package config
 
+import "github.com/netloom/netloom/pkg/setting"
+
 // zoneNode is the setting that makes a netloom that of one node.
-func zoneNode() Setting {
-	return matching("zone-node", "",
+func (c *Config) zoneNode() setting.Setting {
+	return setting.Matching("zone-node", "",
 		"name of the node whose pods are subjects of policies, if each node has its own database; all pods are peers. Empty means all nodes",
 		"the name of a node, or nothing", `^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?)?$`,
-		func(c *Config) *string { return &c.ZoneNode })
+		&c.ZoneNode)
 }
 
 // zoneContradictions looks for what a netloom of one node cannot do: it knows only half of what policies say, and there is

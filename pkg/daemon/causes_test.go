@@ -16,6 +16,7 @@ import (
 	logtest "github.com/sirupsen/logrus/hooks/test"
 	"github.com/stretchr/testify/require"
 
+	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/ovsdb"
 	"github.com/netloom/netloom/pkg/ovsdb/inmem"
@@ -117,7 +118,7 @@ func TestReadinessNamesWhyAnAPIServerCannotBeUsed(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			opts := newSilentPlace(t).options()
 			opts.Manifests, opts.Kubeconfig = "", filepath.Join(t.TempDir(), "kubeconfig")
-			opts.Target.OVN.Endpoints = []string{daemon.EmbeddedAddress}
+			opts.Target.OVN.Endpoints = []string{ovn.Embedded}
 			require.NoError(t, os.WriteFile(opts.Kubeconfig, []byte(fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c,
 contexts: [{name: c, context: {cluster: c, user: u}}], users: [{name: u, user: {token: t}}],
 clusters: [{name: c, cluster: {server: %q%s}}]}`, tc.server, authorityOf(tc.server, tc.ca))), 0o600))

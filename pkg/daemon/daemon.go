@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -137,7 +136,7 @@ func (d *Daemon) add(target *builtin.Target) {
 
 // embed starts the embedded database where the options ask for it.
 func (d *Daemon) embed() error {
-	if !slices.Equal(d.opts.Target.OVN.Endpoints, []string{EmbeddedAddress}) {
+	if !d.opts.Target.OVN.Embedded() {
 		return nil
 	}
 	embedded, err := StartEmbedded(d.opts.Target.OVN.PortNames, d.opts.Cluster)

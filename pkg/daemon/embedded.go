@@ -16,9 +16,6 @@ import (
 	"github.com/netloom/netloom/pkg/watch"
 )
 
-// EmbeddedAddress is the address of a Northbound database that stands for one within the process.
-const EmbeddedAddress = "embedded"
-
 // Embedded is a Northbound database within the process, for a machine where no OVN is installed. It plays the part of
 // the network plugin too: every pod gets a logical port on the switch of its node, one for each name that a port is
 // looked for by.

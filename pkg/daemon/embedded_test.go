@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/netloom/netloom/backends/builtin"
+	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
 	"github.com/netloom/netloom/pkg/reconcile"
@@ -20,8 +21,8 @@ import (
 func embeddedOptions(source *fakeSource) daemon.Options {
 	return daemon.Options{
 		Source: source,
-		Target: builtin.Settings{Owner: "netloom", OVN: builtin.OVNSettings{
-			Endpoints: []string{daemon.EmbeddedAddress}, PortNames: "ovn-kubernetes",
+		Target: builtin.Settings{Owner: "netloom", OVN: ovn.Settings{
+			Endpoints: []string{ovn.Embedded}, PortNames: "ovn-kubernetes",
 		}},
 		Reconcile: reconcile.Options{MaxDeleteFraction: 1},
 	}

@@ -80,7 +80,7 @@ func (p *place) remove(t *testing.T, names ...string) {
 func (p *place) options() daemon.Options {
 	return daemon.Options{
 		Manifests: p.dir,
-		Target: builtin.Settings{Owner: "netloom", OVN: builtin.OVNSettings{
+		Target: builtin.Settings{Owner: "netloom", OVN: ovn.Settings{
 			Endpoints: []string{p.socket}, PortNames: ovn.DefaultPortNames,
 		}},
 		Reconcile: reconcile.Options{

@@ -62,12 +62,12 @@ var rooms = []room{
 	{dir: "backends", may: []string{"pkg/intent", "pkg/object", "github.com/hashicorp/go-immutable-radix/v2"}},
 	{dir: "backends/backendtest", may: []string{"backends", "pkg/intent", "pkg/object", testify}},
 	{dir: "backends/builtin", may: []string{
-		"backends/...", "pkg/intent", "pkg/ovsdb", "pkg/ovsdb/schema", "pkg/openwrt", "pkg/tungsten", logrus,
+		"backends/...", "pkg/intent", "pkg/ovsdb", "pkg/ovsdb/schema", "pkg/openwrt", "pkg/setting", "pkg/tungsten", logrus,
 	}},
 	{dir: "backends/memory", may: []string{"backends", "pkg/intent", "pkg/object"}},
 	{dir: "backends/memory/memorytest", may: []string{"backends", "backends/backendtest", "backends/memory", "pkg/intent"}},
 	{dir: "backends/ovn", may: []string{
-		"backends", "backends/ovn/internal/...", "pkg/intent", "pkg/object", "pkg/ovsdb", libovsdb, logrus,
+		"backends", "backends/ovn/internal/...", "pkg/intent", "pkg/object", "pkg/ovsdb", "pkg/setting", libovsdb, logrus,
 		"github.com/hashicorp/go-immutable-radix/v2",
 	}},
 	{dir: "backends/ovn/internal/nb", pure: true, may: []string{"backends", "pkg/intent", "pkg/ovsdb", libovsdb, uuid}},
@@ -99,7 +99,11 @@ var rooms = []room{
 	{dir: "pkg/metrics", may: []string{
 		"backends", "pkg/intent", "pkg/reconcile", "pkg/version", "github.com/prometheus/client_golang/...",
 	}},
-	{dir: "pkg/config", may: []string{"backends/ovn", "pkg/intent", "github.com/spf13/pflag", logrus, yaml}},
+	{dir: "pkg/setting"},
+	{
+		dir: "pkg/config", may: []string{"pkg/intent", "pkg/setting", "github.com/spf13/pflag", logrus, yaml},
+		tests: []string{"backends/builtin", testify},
+	},
 	{dir: "pkg/status", pure: true, may: []string{
 		"backends", "pkg/apis/...", "pkg/intent", "pkg/object", "k8s.io/apimachinery/...",
 	}},

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/netloom/netloom/backends/builtin"
+	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/watch"
@@ -69,7 +70,7 @@ func (c *Cluster) Start() {
 	kube, dyn := c.API.Kubernetes(), c.API.Dynamic()
 	opts := daemon.Options{
 		Source: watch.NewKubernetes(kube, watch.Options{SDWAN: dyn}, c.log),
-		Target: builtin.Settings{Owner: "netloom", OVN: builtin.OVNSettings{
+		Target: builtin.Settings{Owner: "netloom", OVN: ovn.Settings{
 			Endpoints: []string{"unix:/nowhere/nb.sock"}, PortNames: "ovn-kubernetes",
 		}},
 		Reconcile: reconcile.Options{

@@ -70,8 +70,8 @@ func newBranch(opts Options, devices *devices, log logrus.FieldLogger) (*daemon.
 	}
 	d, err := daemon.New(daemon.Options{
 		Manifests: dir,
-		Target: builtin.Settings{Owner: "netloom-demo", OVN: builtin.OVNSettings{
-			Endpoints: []string{daemon.EmbeddedAddress}, PortNames: ovn.DefaultPortNames,
+		Target: builtin.Settings{Owner: "netloom-demo", OVN: ovn.Settings{
+			Endpoints: []string{ovn.Embedded}, PortNames: ovn.DefaultPortNames,
 		}},
 		Reconcile: reconcile.Options{MaxDeleteFraction: 1, MaxInterval: reconcile.DefaultMaxInterval},
 		SDWAN:     sdwanOptions(devices, opts),

@@ -49,8 +49,8 @@ func Run(ctx context.Context, opts Options, w io.Writer, log logrus.FieldLogger)
 	defer functions.close()
 	settings := daemon.Options{
 		Manifests: dir,
-		Target: builtin.Settings{Owner: "netloom-demo", OVN: builtin.OVNSettings{
-			Endpoints: []string{daemon.EmbeddedAddress}, PortNames: ovn.DefaultPortNames,
+		Target: builtin.Settings{Owner: "netloom-demo", OVN: ovn.Settings{
+			Endpoints: []string{ovn.Embedded}, PortNames: ovn.DefaultPortNames,
 		}},
 		Reconcile:   reconcile.Options{MaxDeleteFraction: 1, MaxInterval: reconcile.DefaultMaxInterval},
 		DebugListen: opts.Listen,

@@ -10,7 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/config"
+	"github.com/netloom/netloom/pkg/setting"
 )
 
 const chart = "../../../deploy/helm/netloom"
@@ -32,7 +34,7 @@ func TestSchemaKnowsEverySetting(t *testing.T) {
 	var schema map[string]any
 	require.NoError(t, json.Unmarshal(raw, &schema))
 	properties := map[string]any{}
-	for _, s := range config.Settings() {
+	for _, s := range config.Settings(new(builtin.Settings).Groups()...) {
 		if !slices.Contains(fixed, s.Key) {
 			properties[s.Key] = property(&s)
 		}
@@ -53,17 +55,17 @@ func TestSchemaKnowsEverySetting(t *testing.T) {
 }
 
 // property is the schema of a setting. What is a number or a truth may be written as a text, as in the environment.
-func property(s *config.Setting) map[string]any {
+func property(s *setting.Setting) map[string]any {
 	p := map[string]any{"description": s.Usage + "."}
 	switch s.Kind {
-	case config.List:
+	case setting.KindList:
 		p["type"] = []string{"string", "array"}
 		p["items"] = map[string]any{"type": "string"}
-	case config.Bool:
+	case setting.KindBool:
 		p["enum"] = []any{true, false, "true", "false"}
-	case config.Number:
+	case setting.KindNumber:
 		p["type"] = []string{"number", "string"}
-	case config.Text, config.Duration:
+	case setting.KindText, setting.KindDuration:
 		p["type"] = "string"
 		if len(s.Choices) > 0 {
 			p["enum"] = s.Choices
