@@ -1,4 +1,4 @@
-# What a person needs, one word each. `make` alone lists it.
+# Everyday targets; `make` lists them.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -46,11 +46,11 @@ KUBEFLAGS   := -s -w -X $(KUBEVERSION).gitVersion=$(KUBE) -X $(KUBEVERSION).gitT
 	-X $(KUBEVERSION).gitMajor=1 -X $(KUBEVERSION).gitMinor=$(word 2,$(subst ., ,$(KUBE)))
 
 .PHONY: help
-help: ## List these targets
+help: ## List the targets
 	@awk -F ':.*## ' '/^##: / { printf "\n%s\n", substr($$0, 5) } \
 		/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
-##: a normal day
+##: every day
 
 # What the linters remember holds paths, and is wrong in another clone.
 export GOLANGCI_LINT_CACHE := $(CURDIR)/.cache/golangci-lint
@@ -68,15 +68,15 @@ test: ## Run every test that needs nothing but Go
 	$(GO) test ./...
 
 .PHONY: lint
-lint: $(LINT) ## Run the linters that test/tools pins, on every file
+lint: $(LINT) ## Run the linters pinned in test/tools
 	$(LINT) run ./...
 
 .PHONY: fmt
-fmt: $(LINT) ## Format as the linters want it
+fmt: $(LINT) ## Format the code
 	$(LINT) fmt
 
 .PHONY: arch
-arch: ## Hold every import against the table of rooms
+arch: ## Check every import against the table of packages
 	$(GO) test ./test/arch
 
 .PHONY: vet
@@ -85,20 +85,20 @@ vet: ## Run go vet, with and without the end-to-end tests
 	$(GO) vet -tags e2e ./...
 
 .PHONY: crds
-crds: ## Judge deploy/crds and what users write by an API server's own code
+crds: ## Validate deploy/crds and the manifests of users with the code of an API server
 	$(GO) test -C test/crds ./...
 
 .PHONY: check
-check: build vet lint arch verify test crds ## Run what a change must pass before it is sent
+check: build vet lint arch verify test crds ## Run every check that a pull request must pass
 
-##: more proof
+##: thorough tests
 
 .PHONY: race
-race: ## Run the tests of concurrent rooms under the race detector, each with one seed
+race: ## Run the tests of concurrent packages with the race detector, one seed each
 	$(GO) test -race -short -timeout 20m $(RACE_ROOMS)
 
 .PHONY: fuzz
-fuzz: ## Fuzz every target for FUZZTIME (50000x)
+fuzz: ## Run every fuzz target for FUZZTIME (50000x)
 	@grep -rlE --include='*_test.go' '^func Fuzz' . | sort | while read -r file; do \
 		for target in $$(sed -nE 's/^func (Fuzz[A-Za-z0-9_]+)\(.*/\1/p' "$$file"); do \
 			echo "== $$(dirname "$$file") $$target"; \
@@ -120,11 +120,11 @@ soak: ## Run the random tests for longer (CLUSTERS=3000 ROUNDS=20 FUNCTIONS=20 S
 	$(GO) test -C test/crds -count=1 -run Anything . -seed=$(SEED)
 
 .PHONY: bench
-bench: ## Measure, beside the floor where there is one (BENCH=regexp BENCHTIME=1s)
+bench: ## Run the benchmarks, with the raw database as a baseline (BENCH=regexp BENCHTIME=1s)
 	$(GO) test -tags e2e -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem -timeout 60m -p 1 $(BENCH_ROOMS)
 
 .PHONY: bench-kube
-bench-kube: $(KUBEAPI) ## Measure on a real API server and ovsdb-server (PODS=10000 POLICIES=1000; root, OVN installed)
+bench-kube: $(KUBEAPI) ## Run the benchmarks on a real API server and ovsdb-server (PODS=10000 POLICIES=1000; root, OVN installed)
 	$(GO) test -C test/e2ekube -tags e2e -count=1 -timeout 60m -v -run '^TestScale$$' . \
 		-kubeapi $(CURDIR)/$(KUBEAPI) -pods $(PODS) -policies $(POLICIES)
 
@@ -133,7 +133,7 @@ e2e: ## Run the tests on a real OVN (root, OVN and Open vSwitch installed)
 	$(GO) test -tags e2e -count=1 -p 1 -timeout 30m $(E2E_ROOMS)
 
 .PHONY: kubeapi
-kubeapi: $(KUBEAPI) ## Build kube-apiserver, its controllers and etcd for the tests (ten minutes at first, then cached)
+kubeapi: $(KUBEAPI) ## Build kube-apiserver, its controllers and etcd for the tests (ten minutes the first time, then cached)
 
 $(KUBEAPI):
 	CGO_ENABLED=0 $(GO) build -C test/kubeapi -trimpath -ldflags '$(KUBEFLAGS)' -o $(CURDIR)/$@ .
@@ -151,31 +151,31 @@ cluster: $(KUBEAPI) ## Run an API server, OVN, netloom and the examples until Ct
 	@.cache/cluster -kubeapi $(KUBEAPI) -netloom .cache/netloom-static -overlay deploy/kustomize/overlays/central
 
 .PHONY: e2e-browser
-e2e-browser: ## Open the demo's page in Chromium, which has to be installed (SHOTS=docs/img takes its pictures)
+e2e-browser: ## Test the demo's web page in Chromium (Chromium installed; SHOTS=docs/img takes screenshots)
 	$(GO) vet -C test/browser ./...
 	$(GO) test -C test/browser -count=1 -timeout 10m ./... $(if $(SHOTS),-shots $(abspath $(SHOTS)))
 
 .PHONY: vulncheck
-vulncheck: $(VULNCHECK) ## Look for known vulnerabilities in what is built (asks vuln.go.dev, or VULNDB=URL)
+vulncheck: $(VULNCHECK) ## Check the binary for known vulnerabilities (queries vuln.go.dev, or VULNDB=URL)
 	test/supply/vulncheck $(VULNCHECK) $(VULNDB) ./cmd/...
 
 .PHONY: sbom
-sbom: build ## Write what bin/netloom, and so its image, is made of to .cache/netloom.cdx.json (CycloneDX)
+sbom: build ## Write the SBOM of bin/netloom and its image to .cache/netloom.cdx.json (CycloneDX)
 	$(GO) run ./test/sbom $(BIN) > .cache/netloom.cdx.json
 
 .PHONY: ci
-ci: ## Run everything the way the continuous integration does (root, Debian)
+ci: ## Run everything that CI runs (root, Debian)
 	bash .ci/run
 
-##: files that are made
+##: generated files
 
 .PHONY: generate
-generate: ## Rewrite the files that are generated
+generate: ## Regenerate files
 	$(GO) generate ./...
 	$(GO) test -C test/e2ekube -count=1 -run TestSchemaKnowsEverySetting ./deployment -update
 
 .PHONY: verify
-verify: ## Fail when go.mod or a generated file is not what its sources say
+verify: ## Fail if go.mod or a generated file is out of date
 	$(GO) mod tidy -diff
 	@tree() { git ls-files -cmo --exclude-standard -z | sort -zu | xargs -0 sha256sum 2>/dev/null || true; }; \
 	before=$$(tree); $(MAKE) --no-print-directory generate; \
@@ -184,13 +184,13 @@ verify: ## Fail when go.mod or a generated file is not what its sources say
 	fi
 
 .PHONY: golden
-golden: ## Rewrite what golden tests want; review the difference like code
+golden: ## Rewrite golden files; review the diff like code
 	@grep -rlE --include='*_test.go' 'flag\.Bool(Var)?\(.*"update"' . | xargs -r -n1 dirname | sort -u | while read -r room; do \
 		$(GO) test "$$room" -count=1 -update; \
 	done
 
 .PHONY: hooks
-hooks: ## Check each commit before it is made (.githooks)
+hooks: ## Install git hooks that check each commit (.githooks)
 	git config core.hooksPath .githooks
 
 $(VULNCHECK): test/supply/go.mod test/supply/go.sum
