@@ -9,6 +9,7 @@ import (
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/config"
 	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/election"
 	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/watch"
 )
@@ -80,7 +81,7 @@ func optionsOf(cfg *configuration) daemon.Options {
 		Force: cfg.Force, Serving: servingOptions(&cfg.Serving), Listen: cfg.Listen, DebugListen: cfg.DebugListen, Pprof: cfg.Pprof, UIListen: cfg.UIListen,
 		SDWAN: sdwanOptions(&cfg.SDWAN), Webhook: webhookOptions(&cfg.Webhook),
 		Feedback: daemon.Feedback{PolicyStatus: cfg.Feedback.PolicyStatus, Events: cfg.Feedback.Events},
-		Leader: daemon.Leader{
+		Leader: election.Options{
 			Enabled: cfg.Leader.Elect, Namespace: cfg.Leader.Namespace, Name: cfg.Leader.Name,
 			LeaseDuration: cfg.Leader.LeaseDuration, RenewDeadline: cfg.Leader.RenewDeadline, RetryPeriod: cfg.Leader.RetryPeriod,
 		},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/builtin"
+	"github.com/netloom/netloom/pkg/election"
 	"github.com/netloom/netloom/pkg/httpbody"
 	"github.com/netloom/netloom/pkg/metrics"
 	"github.com/netloom/netloom/pkg/object"
@@ -33,18 +34,16 @@ type Daemon struct {
 	embedded *Embedded
 	targets  []*running
 	observe  reconcile.Observers
-	coverage *coverageWatch  // one of them
-	planning sync.Mutex      // held while a plan is made for a request
-	bodies   *httpbody.Store // large answers
-	ui       *ui             // nil where no web page is served
-	sdwan    *sdwan          // nil where it is switched off
-	clients  *clients        // nil where nothing is read from a Kubernetes API
-	webhook  *admission      // nil where no admission reviews are answered
-	feedback *feedback       // nil where nobody is told of policies
-	door     *door           // where requests come in
-	election *election       // nil where this instance writes and no other does
-	made     time.Time
-	led      bool // a term has begun; only its goroutine looks
+	coverage *coverageWatch     // one of them
+	planning sync.Mutex         // held while a plan is made for a request
+	bodies   *httpbody.Store    // large answers
+	ui       *ui                // nil where no web page is served
+	sdwan    *sdwan             // nil where it is switched off
+	clients  *clients           // nil where nothing is read from a Kubernetes API
+	webhook  *admission         // nil where no admission reviews are answered
+	feedback *feedback          // nil where nobody is told of policies
+	door     *door              // where requests come in
+	election *election.Election // nil where this instance writes and no other does
 
 	keptMu   sync.Mutex
 	reported Kept // what was logged last of what is kept
@@ -54,7 +53,7 @@ type Daemon struct {
 type running struct {
 	*builtin.Target
 	loop  *reconcile.Loop
-	claim claiming
+	fence *election.Fence // nil where it writes unchecked
 }
 
 // New makes a daemon. Nothing is read or written before Run; Close has to be called.
@@ -69,7 +68,7 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 	source = retention.NewSource(source, retention.Options{
 		Fraction: opts.Reconcile.MaxDeleteFraction, Least: cmp.Or(opts.Reconcile.MinDeleteGuard, reconcile.DefaultMinDeleteGuard),
 	})
-	d := &Daemon{opts: opts, log: log, source: source, clients: clients, metrics: metrics.New(), made: time.Now(), bodies: httpbody.New(httpbody.Options{})}
+	d := &Daemon{opts: opts, log: log, source: source, clients: clients, metrics: metrics.New(), bodies: httpbody.New(httpbody.Options{})}
 	d.pipeline = NewPipeline(source, opts.translation(), log)
 	d.coverage = newCoverageWatch(d.metrics, log)
 	d.observe = reconcile.Observers{d.metrics, d.coverage, &keptObserver{report: d.reportKept}}
@@ -121,17 +120,21 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 
 // add gives a target its loop.
 func (d *Daemon) add(target *builtin.Target) {
+	t := &running{Target: target}
 	opts := d.loopOptions()
 	opts.Target, opts.Log, opts.Observer = target.Name, d.log, &d.observe
-	loop := reconcile.New(target.Backend, d.pipeline.Latest, opts)
+	if t.fence = d.fence(t); t.fence != nil {
+		opts.Observer = reconcile.Observers{&d.observe, t.fence}
+	}
+	t.loop = reconcile.New(target.Backend, d.pipeline.Latest, opts)
 	if d.election == nil {
 		d.metrics.Target(target.Name)
 		if d.opts.Force {
-			loop.Force()
+			t.loop.Force()
 		}
 	}
 	d.coverage.add(target.Name, target.Backend)
-	d.targets = append(d.targets, &running{Target: target, loop: loop})
+	d.targets = append(d.targets, t)
 }
 
 // embed starts the embedded database where the options ask for it.
@@ -213,7 +216,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 			group.Go(func() error { return t.Run(ctx) })
 		}
 	}
-	group.Go(func() error { return d.lead(ctx) })
+	group.Go(func() error { return d.write(ctx) })
 	if d.sdwan != nil {
 		group.Go(func() error { return d.sdwan.hosts.Run(ctx) })
 	}

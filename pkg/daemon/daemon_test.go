@@ -171,7 +171,7 @@ func TestNothingIsWrittenBeforeTheSourceSynced(t *testing.T) {
 	r.await("a connection", func() bool { return p.server.Stats().BytesOut > 0 })
 	code, body := r.get("/readyz")
 	require.Equal(t, http.StatusServiceUnavailable, code)
-	require.Equal(t, "the source has not synced\ntarget ovn does not agree yet\n", body)
+	require.Equal(t, "the source has not synced\ntarget ovn is not in sync yet\n", body)
 	require.Zero(t, p.server.Transactions())
 
 	source.sync()

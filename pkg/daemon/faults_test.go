@@ -29,7 +29,7 @@ func TestADatabaseThatComesUpLate(t *testing.T) {
 	r.await("a snapshot", func() bool { code, _ := r.get("/debug/snapshot"); return code == http.StatusOK })
 	code, body := r.get("/readyz")
 	require.Equal(t, http.StatusServiceUnavailable, code)
-	require.Contains(t, body, "target ovn does not agree yet")
+	require.Contains(t, body, "target ovn is not in sync yet")
 	require.NotContains(t, body, "the source has not synced")
 
 	require.NoError(t, p.server.Start(p.socket))

@@ -10,30 +10,17 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	coordinationv1 "k8s.io/api/coordination/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/election"
+	"github.com/netloom/netloom/pkg/election/electiontest"
 )
 
-// give hands the Lease to somebody for good, whether or not there is one yet. To nobody, anybody may take it.
-func (l *leases) give(t *testing.T, holder string) {
-	t.Helper()
-	all := l.client().Leases(leaseSpace)
-	seconds := int32(time.Hour / time.Second)
-	if _, err := all.Get(t.Context(), leaseName, metav1.GetOptions{}); err != nil {
-		_, err = all.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: leaseSpace, Name: leaseName}}, metav1.CreateOptions{})
-		require.NoError(t, err)
-	}
-	l.edit(t, func(s *coordinationv1.LeaseSpec) { s.HolderIdentity, s.LeaseDurationSeconds = &holder, &seconds })
-}
-
-func leaderOptions(l *leases, name string) daemon.Leader {
-	return daemon.Leader{Enabled: true, Namespace: leaseSpace, Name: leaseName, Identity: name, Leases: l.client()}
-}
+// longest is the longest time between two attempts of a standby: client-go spreads them.
+const longest = time.Duration(2.2 * float64(election.DefaultRetryPeriod))
 
 func (r *rig) readiness() (int, string) {
 	w := httptest.NewRecorder()
@@ -43,9 +30,9 @@ func (r *rig) readiness() (int, string) {
 
 func TestTermsOfSDWANBeginAndEnd(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		api := newLeases()
-		api.give(t, "elsewhere")
-		r.opts.Leader = leaderOptions(api, "here")
+		api := electiontest.New()
+		api.Give(t, "elsewhere")
+		r.opts.Leader = api.Options("here")
 		d := r.cnf("cnf-0", "10.0.0.1")
 		r.hosts["shop.example"] = nil
 		r.apply(wanPolicy("both"))
@@ -76,7 +63,7 @@ func TestTermsOfSDWANBeginAndEnd(t *testing.T) {
 
 		for term, dst := range []string{"10.1.0.0/24", "10.2.0.0/24", "10.3.0.0/24"} {
 			r.apply(wanRule("web", dst))
-			api.give(t, "")
+			api.Give(t, "")
 			r.after(longest + 5*time.Second)
 			require.Equal(t, 1, holds(d, dst), "term %d", term)
 			require.Equal(t, v1alpha1.InSync, r.rule("web").Status.State, "term %d", term)
@@ -85,7 +72,7 @@ func TestTermsOfSDWANBeginAndEnd(t *testing.T) {
 			_, text := r.readiness()
 			require.Equal(t, "ok\n", text)
 
-			api.give(t, "elsewhere")
+			api.Give(t, "elsewhere")
 			r.after(longest)
 			r.writes()
 			r.told()
@@ -97,10 +84,10 @@ func TestTermsOfSDWANBeginAndEnd(t *testing.T) {
 		require.InDelta(t, 7, r.metric("netloom_leader_transitions_total", ""), 0)
 
 		for range 2 { // nothing changes meanwhile
-			api.give(t, "")
+			api.Give(t, "")
 			r.after(longest + 5*time.Second)
 			require.InDelta(t, 1, r.metric("netloom_target_up", "cnf-0"), 0)
-			api.give(t, "elsewhere")
+			api.Give(t, "elsewhere")
 			r.after(longest)
 			require.False(t, r.counted("openwrt/site/cnf-0"))
 		}
@@ -108,9 +95,9 @@ func TestTermsOfSDWANBeginAndEnd(t *testing.T) {
 }
 
 // electing are options of an instance that is quick to see that the Lease is free, or lost.
-func (p *place) electing(l *leases, name string) daemon.Options {
+func (p *place) electing(l *electiontest.Leases, name string) daemon.Options {
 	opts := p.options()
-	opts.Leader = leaderOptions(l, name)
+	opts.Leader = l.Options(name)
 	opts.Leader.LeaseDuration, opts.Leader.RenewDeadline, opts.Leader.RetryPeriod = time.Second, 900*time.Millisecond, 20*time.Millisecond
 	return opts
 }
@@ -119,7 +106,7 @@ func (p *place) electing(l *leases, name string) daemon.Options {
 func (p *place) claims() string { return strings.ReplaceAll(p.server.Dump("NB_Global"), `"`, "") }
 
 func TestTheLeaderClaimsTheDatabaseBeforeItWrites(t *testing.T) {
-	p, api := newPlace(t), newLeases()
+	p, api := newPlace(t), electiontest.New()
 	a := startReady(t, p.electing(api, "a"))
 	require.Contains(t, p.claims(), "netloom-claim:netloom=1 a")
 	rows := p.rows()
@@ -142,7 +129,7 @@ func TestTheLeaderClaimsTheDatabaseBeforeItWrites(t *testing.T) {
 }
 
 // rival claims the database as another process would.
-func (p *place) rival(t *testing.T, l *leases, holder string) {
+func (p *place) rival(t *testing.T, l *electiontest.Leases, holder string) {
 	t.Helper()
 	settings := p.options().Target
 	settings.Log = testLog(t)
@@ -155,7 +142,7 @@ func (p *place) rival(t *testing.T, l *leases, holder string) {
 	claimer, ok := target.Backend.(backends.Claimer)
 	require.True(t, ok)
 	if l != nil {
-		l.give(t, holder)
+		l.Give(t, holder)
 	}
 	_, err = claimer.Claim(t.Context(), holder)
 	require.NoError(t, err)
@@ -166,7 +153,7 @@ func (p *place) rival(t *testing.T, l *leases, holder string) {
 
 // TestADeposedLeaderStandsBy has the database tell a leader first that it leads no more: it asks for the Lease every hour.
 func TestADeposedLeaderStandsBy(t *testing.T) {
-	p, api := newPlace(t), newLeases()
+	p, api := newPlace(t), electiontest.New()
 	opts := p.electing(api, "a")
 	opts.Leader.LeaseDuration, opts.Leader.RenewDeadline, opts.Leader.RetryPeriod = 3*time.Hour, 2*time.Hour, time.Hour
 	a := startReady(t, opts)
@@ -183,13 +170,13 @@ func TestADeposedLeaderStandsBy(t *testing.T) {
 // TestAClaimThatComesTooLateIsNotUsed has a leader lose the Lease while it waits for the database: it claims, asks who has the
 // Lease, and does not write.
 func TestAClaimThatComesTooLateIsNotUsed(t *testing.T) {
-	p, api := newSilentPlace(t), newLeases()
+	p, api := newSilentPlace(t), electiontest.New()
 	rows := p.rows()
 	opts := p.electing(api, "a")
 	opts.Leader.LeaseDuration, opts.Leader.RenewDeadline, opts.Leader.RetryPeriod = 3*time.Hour, 2*time.Hour, time.Hour
 	a := start(t, opts)
 	a.await("it leads", func() bool { return a.metric("netloom_leader") == 1 })
-	api.give(t, "b")
+	api.Give(t, "b")
 	require.NoError(t, p.server.Start(p.socket))
 	a.await("it stands by", func() bool { _, text := a.get("/readyz"); return text == "ok\nstandby: b leads\n" })
 	require.Contains(t, p.claims(), "netloom-claim:netloom=1 a")
@@ -198,7 +185,7 @@ func TestAClaimThatComesTooLateIsNotUsed(t *testing.T) {
 
 // TestALeaderThatIsDeposedClaimsAgain has somebody claim the database who does not go by the Lease.
 func TestALeaderThatIsDeposedClaimsAgain(t *testing.T) {
-	p, api := newPlace(t), newLeases()
+	p, api := newPlace(t), electiontest.New()
 	a := startReady(t, p.electing(api, "a"))
 	p.rival(t, nil, "b")
 	a.edit(func() { p.write(t, "policies.yaml", strings.Replace(policiesFile, "port: 80}", "port: 81}", 1)) })
@@ -209,11 +196,11 @@ func TestALeaderThatIsDeposedClaimsAgain(t *testing.T) {
 
 // TestADatabaseThatIsDownKeepsNobodyFromLeading brings the database up after the leader.
 func TestADatabaseThatIsDownKeepsNobodyFromLeading(t *testing.T) {
-	p, api := newSilentPlace(t), newLeases()
+	p, api := newSilentPlace(t), electiontest.New()
 	a := start(t, p.electing(api, "a"))
 	a.await("it says why it does not write", func() bool {
 		code, text := a.get("/readyz")
-		return code == http.StatusServiceUnavailable && strings.HasPrefix(text, "target ovn does not agree yet: claim the database: ")
+		return code == http.StatusServiceUnavailable && strings.HasPrefix(text, "target ovn is not in sync yet: claim the database: ")
 	})
 	require.InDelta(t, 1, a.metric("netloom_leader"), 0)
 	require.Positive(t, a.metric("netloom_target_errors_total"))
@@ -223,38 +210,27 @@ func TestADatabaseThatIsDownKeepsNobodyFromLeading(t *testing.T) {
 	require.InDelta(t, 1, a.metric("netloom_leader_transitions_total"), 0, "it led all the time")
 }
 
-// TestOnlyAnEarlyFirstTermIsForced has standbys that were told to force begin to lead soon, late and again.
-func TestOnlyAnEarlyFirstTermIsForced(t *testing.T) {
-	standby := func(force bool) *daemon.Daemon {
-		opts := newPlace(t).electing(newLeases(), "a")
-		opts.Force = force
-		d, err := daemon.New(opts, testLog(t))
-		require.NoError(t, err)
-		t.Cleanup(d.Close)
-		return d
-	}
-	soon := time.Now().Add(time.Minute)
-	d := standby(true)
-	require.True(t, d.Forces(soon))
-	require.False(t, d.Forces(soon), "a second term")
-	require.False(t, standby(true).Forces(time.Now().Add(time.Hour)), "it was meant for an hour ago")
-	require.False(t, standby(false).Forces(soon))
-}
-
 // TestForceReachesTheLeader empties most of a database under an election, which takes force.
 func TestForceReachesTheLeader(t *testing.T) {
 	p := newPlace(t)
 	startReady(t, p.options()).stop()
 	require.NotZero(t, p.owned(t, "netloom"))
 	p.write(t, "policies.yaml", "")
-	opts := p.electing(newLeases(), "a")
+	opts := p.electing(electiontest.New(), "a")
 	opts.Reconcile.MaxDeleteFraction = 0.01
 	a := start(t, opts)
 	a.await("rows are kept", func() bool { _, text := a.get("/readyz"); return strings.Contains(text, "kept in force") })
 	require.NotZero(t, p.owned(t, "netloom"))
 	a.stop()
 	opts.Force = true
-	opts.Leader.Leases = newLeases()
+	opts.Leader.Leases = electiontest.New()
 	startReady(t, opts)
 	require.Zero(t, p.owned(t, "netloom"))
+}
+
+func TestElectionNeedsAnAPI(t *testing.T) {
+	opts := newPlace(t).options()
+	opts.Leader.Enabled = true
+	_, err := daemon.New(opts, testLog(t))
+	require.EqualError(t, err, "leader election: the Lease requires a Kubernetes API")
 }

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"github.com/netloom/netloom/backends/builtin"
+	"github.com/netloom/netloom/pkg/election"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/watch"
@@ -33,7 +34,7 @@ type Options struct {
 
 	Serving Serving // how these are served
 
-	Leader Leader // how one of several instances is chosen to write
+	Leader election.Options // how one of several instances is chosen to write
 
 	SDWAN SDWAN // what is made of SD-WAN resources
 

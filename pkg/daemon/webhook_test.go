@@ -84,7 +84,7 @@ func TestReviewsDoNotWaitForTranslation(t *testing.T) {
 	r.await("reviews to be answered", answered)
 	code, body := r.get("/readyz")
 	require.Equal(t, http.StatusServiceUnavailable, code)
-	require.Equal(t, "the source has not synced\ntarget ovn does not agree yet\n", body)
+	require.Equal(t, "the source has not synced\ntarget ovn is not in sync yet\n", body)
 	require.GreaterOrEqual(t, r.metric("netloom_admission_requests_total"), 1.0, "among the other metrics")
 	_, body = r.get("/metrics")
 	require.Equal(t, 1, strings.Count(body, "# TYPE go_goroutines "))

@@ -1,20 +1,76 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/rest"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/election"
+	"github.com/netloom/netloom/pkg/reconcile"
 )
 
-// work does all that writes: the loops of the targets, what runs for SD-WAN, and what tells people of policies. It returns
+// elect makes the election, where the options ask for one.
+func (d *Daemon) elect() error {
+	if !d.opts.Leader.Enabled {
+		return nil
+	}
+	var config *rest.Config
+	if d.clients != nil {
+		config = d.clients.config
+	}
+	opts, err := d.opts.Leader.Complete(d.opts.Target.Owner, config)
+	if err != nil {
+		return err
+	}
+	d.election = election.New(opts, d.term, d.metrics, d.log)
+	if d.sdwan != nil {
+		d.sdwan.rest()
+	}
+	return nil
+}
+
+// write does all that writes while this instance leads, or always where there is no election.
+func (d *Daemon) write(ctx context.Context) error {
+	if d.election == nil {
+		return d.work(ctx)
+	}
+	return d.election.Run(ctx)
+}
+
+// term does the work of a leader until ctx ends. Only an early term is forced: for a standby that leads much later, after
+// another instance has gone, it was not meant.
+func (d *Daemon) term(ctx context.Context, early bool) error {
+	for _, t := range d.targets {
+		d.metrics.Target(t.Name)
+		if d.opts.Force && early {
+			t.loop.Force()
+		}
+	}
+	defer func() {
+		for _, t := range d.targets {
+			d.metrics.Rest(t.Name)
+			d.coverage.rest(t.Name)
+		}
+		d.reportKept()
+	}()
+	return d.work(ctx)
+}
+
+// work runs everything that writes: the loops of the targets, the SD-WAN controller, and what reports on policies. It returns
 // once all of it has ended. It may be called again.
 func (d *Daemon) work(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, t := range d.targets {
 		group.Go(func() error {
 			t.awaitUp(ctx, startGrace)
-			return d.tend(ctx, t)
+			if t.fence != nil {
+				return t.fence.Run(ctx)
+			}
+			return t.loop.Run(ctx)
 		})
 	}
 	if d.sdwan != nil {
@@ -25,17 +81,56 @@ func (d *Daemon) work(ctx context.Context) error {
 	return group.Wait()
 }
 
+// fence makes the fence of a target that can be claimed, where there is an election; nil otherwise.
+func (d *Daemon) fence(t *running) *election.Fence {
+	claimer, ok := t.Backend.(backends.Claimer)
+	if !ok || d.election == nil {
+		return nil
+	}
+	least := cmp.Or(d.opts.Reconcile.RetryMin, reconcile.DefaultRetryMin)
+	return d.election.Fence(election.Target{
+		Name: t.Name, Claimer: claimer, Pause: t.pause,
+		Sync:     func(ctx context.Context) error { return t.loop.Run(ctx) },
+		Failed:   func(err error) { d.observe.Failed(t.Name, reconcile.PhaseApply, err) },
+		RetryMin: least, RetryMax: max(least, cmp.Or(d.opts.Reconcile.RetryMax, reconcile.DefaultRetryMax)),
+	})
+}
+
+// leadership says which instance writes, and what is missing until this one is ready: its targets have to be in sync if it
+// writes, and another instance has to lead if it does not.
+func (d *Daemon) leadership() (lines, missing []string) {
+	if d.election != nil && !d.election.Leading() {
+		line, err := d.election.Standby()
+		if err != nil {
+			return nil, []string{err.Error()}
+		}
+		return []string{line}, nil
+	}
+	for _, t := range d.targets {
+		s, unclaimed := t.loop.Status(), t.fence.Err()
+		if s.Synced() && unclaimed == nil {
+			continue
+		}
+		line := "target " + t.Name + " is not in sync yet"
+		if err := cmp.Or(unclaimed, s.Err); err != nil {
+			line += ": " + err.Error()
+		}
+		missing = append(missing, line)
+	}
+	return nil, missing
+}
+
 // startGrace is how long a loop waits for its target at the start before it begins to report that it cannot reach it.
 const startGrace = 2 * time.Second
 
-// awaitUp waits until the target can be reached, for so long at the most.
-func (t *running) awaitUp(ctx context.Context, most time.Duration) {
+// awaitUp waits until the target can be reached, at most so long.
+func (t *running) awaitUp(ctx context.Context, longest time.Duration) {
 	if t.Up == nil {
 		return
 	}
-	tick := time.NewTicker(max(5*time.Millisecond, most/400))
+	tick := time.NewTicker(max(5*time.Millisecond, longest/400))
 	defer tick.Stop()
-	limit := time.After(most)
+	limit := time.After(longest)
 	for !t.Up() {
 		select {
 		case <-ctx.Done():
@@ -44,5 +139,14 @@ func (t *running) awaitUp(ctx context.Context, most time.Duration) {
 			return
 		case <-tick.C:
 		}
+	}
+}
+
+// pause waits so long, or only until the target can be reached if it cannot be.
+func (t *running) pause(ctx context.Context, longest time.Duration) {
+	if t.Up == nil || t.Up() {
+		wait(ctx, longest)
+	} else {
+		t.awaitUp(ctx, longest)
 	}
 }

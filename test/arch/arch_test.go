@@ -104,6 +104,8 @@ func TestImports(t *testing.T) {
 		{"a loop knows plans", "pkg/reconcile/loop.go", netloom + "backends", ""},
 		{"a loop knows no backend by name", "pkg/reconcile/loop.go", netloom + "backends/ovn", notAllowed},
 		{"a loop knows no cluster", "pkg/reconcile/loop.go", "k8s.io/client-go/kubernetes", notAllowed},
+		{"an election knows no backend by name", "pkg/election/fence.go", netloom + "backends/ovn", notAllowed},
+		{"an election knows what can be claimed", "pkg/election/fence.go", netloom + "backends", ""},
 		{"the daemon knows everything", "pkg/daemon/daemon.go", netloom + "pkg/reconcile", ""},
 		{"the daemon is made of no tests", "pkg/daemon/daemon.go", netloom + "test/oracle", "only tests import"},
 		{"settings belong to nobody", "pkg/setting/value.go", netloom + "pkg/config", notAllowed},

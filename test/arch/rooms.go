@@ -130,6 +130,13 @@ var rooms = []room{
 	{dir: "pkg/webhook/bucket", pure: true, may: []string{"pkg/apis/...", "k8s.io/api/..."}},
 	{dir: "pkg/webhook/certs", may: []string{"k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/kubernetes", logrus}},
 	{dir: "pkg/webhook/consistency", pure: true, may: []string{"pkg/apis/...", "pkg/object", "k8s.io/apimachinery/..."}},
+	{dir: "pkg/election", may: []string{
+		"backends", "pkg/metrics", "pkg/reconcile", "k8s.io/apimachinery/...", "k8s.io/client-go/...",
+		"github.com/go-logr/logr", logrus, uuid,
+	}},
+	{dir: "pkg/election/electiontest", may: []string{
+		"pkg/election", "k8s.io/api/coordination/v1", "k8s.io/apimachinery/...", "k8s.io/client-go/kubernetes/...", testify,
+	}},
 	{dir: "pkg/httpauth", may: []string{"k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/kubernetes", logrus}},
 	{dir: "pkg/httpbody"},
 	{dir: "pkg/version"},
@@ -173,7 +180,7 @@ var pureFiles = []string{"diff.go", "match.go", "names.go", "render.go"}
 
 // starters are the rooms that may start goroutines: who starts one waits for it.
 var starters = []string{
-	"cmd/...", "pkg/daemon/...", "pkg/reconcile", "pkg/watch", "pkg/webhook", "pkg/ovsdb/...", "pkg/openwrt/...",
+	"cmd/...", "pkg/daemon/...", "pkg/election", "pkg/reconcile", "pkg/watch", "pkg/webhook", "pkg/ovsdb/...", "pkg/openwrt/...",
 	"pkg/tungsten/...",
 	"test/...",
 }

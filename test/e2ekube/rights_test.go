@@ -212,7 +212,7 @@ func TestRights(t *testing.T) {
 			w.awaitReadiness("degraded: " + r.resource)
 		}
 		if r.resource == "leases" {
-			w.awaitReadiness("standby: nobody leads: ")
+			w.awaitReadiness("standby: no instance leads: ")
 		}
 		require.Equal(t, settled, w.ovn.Dump(), "without %+v nothing is deleted, nothing added", r)
 		giveBack()

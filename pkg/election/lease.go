@@ -1,4 +1,4 @@
-package daemon
+package election
 
 import (
 	"context"
@@ -12,24 +12,24 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// lease is the Lease as an elector sees it, and knows what became of it. No clock but this machine's own is asked: it counts
-// from when a request was sent, and what others write into the record as times is not looked at.
+// lease is the Lease as an elector sees it, and remembers what became of it. Only the clock of this machine counts: times are
+// taken when a request is sent, and those that others wrote into the record are ignored.
 type lease struct {
 	resourcelock.Interface
-	// Both must not ask back.
-	seen func(holder string) // told of each new holder
-	tell func(trouble error) // told of trouble that is another than before
+	// Neither may call back.
+	heldBy func(holder string) // called for each new holder
+	failed func(fault error)   // called for each fault that differs from the one before
 
-	changed chan struct{} // of size 1: the next fields may have
+	changed chan struct{} // of size 1: the next fields may have changed
 
 	mu      sync.Mutex
-	holder  string    // when last read or written; "" is nobody
-	renewed time.Time // when the last request was sent that made the Lease ours or kept it
-	trouble error     // of the last request; nil when it was answered
+	holder  string    // when last read or written; "" is none
+	renewed time.Time // when the last request was sent that acquired or renewed the Lease
+	fault   error     // of the last request; nil when it was answered
 }
 
-func newLease(lock resourcelock.Interface, seen func(string), tell func(error)) *lease {
-	return &lease{Interface: lock, seen: seen, tell: tell, changed: make(chan struct{}, 1)}
+func newLease(lock resourcelock.Interface, heldBy func(string), failed func(error)) *lease {
+	return &lease{Interface: lock, heldBy: heldBy, failed: failed, changed: make(chan struct{}, 1)}
 }
 
 // Get reads the record.
@@ -39,7 +39,7 @@ func (l *lease) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []
 	return record, raw, err
 }
 
-// Create makes the Lease, with a record that says who holds it.
+// Create creates the Lease, with a record of its holder.
 func (l *lease) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	sent := time.Now()
 	err := l.Interface.Create(ctx, record)
@@ -55,26 +55,26 @@ func (l *lease) Update(ctx context.Context, record resourcelock.LeaderElectionRe
 	return err
 }
 
-// note takes in what came of a request. The time is zero for one that reads.
+// note records the result of a request. The time is zero for one that reads.
 func (l *lease) note(record *resourcelock.LeaderElectionRecord, sent time.Time, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	before := l.trouble
-	l.trouble = nil
+	before := l.fault
+	l.fault = nil
 	switch {
 	case err == nil:
 		if l.holder != record.HolderIdentity {
 			l.holder = record.HolderIdentity
-			l.seen(l.holder)
+			l.heldBy(l.holder)
 		}
 		if !sent.IsZero() && l.holder == l.Identity() {
 			l.renewed = sent
 		}
-	case apierrors.IsNotFound(err) && sent.IsZero(): // it is made next
-	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err): // somebody was quicker
+	case apierrors.IsNotFound(err) && sent.IsZero(): // it is created next
+	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err): // another instance was faster
 	default:
-		if l.trouble = err; before == nil || before.Error() != err.Error() {
-			l.tell(err)
+		if l.fault = err; before == nil || before.Error() != err.Error() {
+			l.failed(err)
 		}
 	}
 	select {
@@ -83,14 +83,14 @@ func (l *lease) note(record *resourcelock.LeaderElectionRecord, sent time.Time, 
 	}
 }
 
-// state tells who holds the Lease, as far as is known, and what is wrong with it.
-func (l *lease) state() (holder string, trouble error) {
+// state is the last known holder of the Lease, and the fault of the last request.
+func (l *lease) state() (holder string, fault error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.holder, l.trouble
+	return l.holder, l.fault
 }
 
-// untilLost waits until the Lease is somebody else's or may soon be, and says so; nil where ctx ended first.
+// untilLost waits until another instance holds the Lease or may soon hold it, and says which; nil if ctx ended first.
 func (l *lease) untilLost(ctx context.Context, over <-chan struct{}, deadline time.Duration) error {
 	for {
 		l.mu.Lock()
@@ -125,7 +125,7 @@ func holderOf(ctx context.Context, leases coordinationv1.LeaseInterface, name st
 	return *got.Spec.HolderIdentity, nil
 }
 
-// release gives the Lease up if it is ours.
+// release releases the Lease if this instance holds it.
 func (l *lease) release(ctx context.Context) error {
 	if holder, _ := l.state(); holder != l.Identity() {
 		return nil
