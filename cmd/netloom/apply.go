@@ -11,6 +11,8 @@ import (
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/pipeline"
+	"github.com/netloom/netloom/pkg/retention"
 )
 
 func newApply() *cobra.Command {
@@ -141,13 +143,13 @@ func applyOnce(
 		settings.MaxDeleteFraction = 1
 	}
 	guard := optionsOf(cfg).Reconcile
-	guard.Unreadable = func() bool { return daemon.Unreadable(problems) }
+	guard.Unreadable = func() bool { return pipeline.Unreadable(problems) }
 	defer progress(cmd, "writing")()
 	return daemon.ApplyOnce(cmd.Context(), settings, want, guard, daemon.Consent{All: cfg.Force, Digest: digest})
 }
 
 // keptError lists what was left in the target, and says how to remove it.
-func keptError(cmd *cobra.Command, kept daemon.Kept) error {
+func keptError(cmd *cobra.Command, kept retention.Kept) error {
 	for _, k := range kept.Objects {
 		cmd.PrintErrln("kept:", k)
 	}

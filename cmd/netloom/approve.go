@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/retention"
 )
 
 func newApprove() *cobra.Command {
@@ -47,7 +48,7 @@ func approve(cmd *cobra.Command, live *liveFlag, args []string, form string) err
 	if err != nil {
 		return err
 	}
-	var kept daemon.Kept
+	var kept retention.Kept
 	if err := json.Unmarshal(body, &kept); err != nil {
 		return fmt.Errorf("--server: the answer is not a list of objects: %w", err)
 	}

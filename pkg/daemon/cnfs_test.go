@@ -174,7 +174,7 @@ func TestTheMetricsOfAPodGoWithIt(t *testing.T) {
 		for _, name := range []string{"cnf-0", "cnf-1"} {
 			p := &corev1.Pod{}
 			p.Namespace, p.Name = "site", name
-			r.source.remove(p)
+			r.source.Remove(p)
 		}
 		r.after(2 * time.Second)
 		require.False(t, r.counted("openwrt/site/cnf-0") || r.counted("openwrt/site/cnf-1"))

@@ -19,6 +19,7 @@ import (
 	"github.com/netloom/netloom/pkg/metrics"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/openwrt"
+	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/status"
 	"github.com/netloom/netloom/pkg/watch"
 )
@@ -52,7 +53,7 @@ type reports struct {
 }
 
 // Published notes CNFStatus objects. It is called by the pipeline's goroutine.
-func (r *reports) Published(p Published) {
+func (r *reports) Published(p pipeline.Published) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, ref := range p.Events {

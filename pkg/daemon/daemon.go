@@ -18,6 +18,7 @@ import (
 	"github.com/netloom/netloom/pkg/httpbody"
 	"github.com/netloom/netloom/pkg/metrics"
 	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/retention"
 	"github.com/netloom/netloom/pkg/watch"
@@ -29,7 +30,7 @@ type Daemon struct {
 	opts     Options
 	log      logrus.FieldLogger
 	source   watch.Source
-	pipeline *Pipeline
+	pipeline *pipeline.Pipeline
 	metrics  *metrics.Metrics
 	embedded *Embedded
 	targets  []*running
@@ -46,7 +47,7 @@ type Daemon struct {
 	election *election.Election // nil where this instance writes and no other does
 
 	keptMu   sync.Mutex
-	reported Kept // what was logged last of what is kept
+	reported retention.Kept // what was logged last of what is kept
 }
 
 // running is a target with its loop.
@@ -69,12 +70,12 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 		Fraction: opts.Reconcile.MaxDeleteFraction, Least: cmp.Or(opts.Reconcile.MinDeleteGuard, reconcile.DefaultMinDeleteGuard),
 	})
 	d := &Daemon{opts: opts, log: log, source: source, clients: clients, metrics: metrics.New(), bodies: httpbody.New(httpbody.Options{})}
-	d.pipeline = NewPipeline(source, opts.translation(), log)
+	d.pipeline = pipeline.New(source, opts.translation(), log)
 	d.coverage = newCoverageWatch(d.metrics, log)
 	d.observe = reconcile.Observers{d.metrics, d.coverage, &keptObserver{report: d.reportKept}}
-	d.pipeline.inTargets = d.keptInTargets
+	d.pipeline.KeptInTargets(d.keptInTargets)
 	d.metrics.Unenforced(d.unenforced)
-	d.metrics.Kept(func() map[string]int { return d.kept().byKind() })
+	d.metrics.Kept(func() map[string]int { return d.kept().ByKind() })
 	d.pipeline.OnPublish(d.published) // first: a quick target is timed from what the metrics know by then
 	if d.door, err = newDoor(d); err != nil {
 		return nil, err
@@ -149,7 +150,7 @@ func (d *Daemon) embed() error {
 	d.embedded = embedded
 	d.opts.Target.OVN.Endpoints = []string{embedded.Address()}
 	d.log.WithField("address", embedded.Address()).Info("embedded Northbound database is up")
-	d.pipeline.OnPublish(func(p Published) {
+	d.pipeline.OnPublish(func(p pipeline.Published) {
 		if err := embedded.Seed(d.source, p.Events); err != nil {
 			d.log.WithError(err).Error("embedded database: logical ports are missing")
 		}
@@ -176,7 +177,7 @@ func (d *Daemon) awaitPorts(names []string) {
 }
 
 // Pipeline is where the snapshots come from.
-func (d *Daemon) Pipeline() *Pipeline { return d.pipeline }
+func (d *Daemon) Pipeline() *pipeline.Pipeline { return d.pipeline }
 
 // Observe adds an observer of the loops. It has to be called before Run.
 func (d *Daemon) Observe(o reconcile.Observer) { d.observe = append(d.observe, o) }
@@ -211,7 +212,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	for _, t := range d.targets {
-		d.pipeline.OnPublish(func(Published) { t.loop.Wake() }) // last: whoever asked before has been told
+		d.pipeline.OnPublish(func(pipeline.Published) { t.loop.Wake() }) // last: whoever asked before has been told
 		if t.Run != nil {
 			group.Go(func() error { return t.Run(ctx) })
 		}
@@ -241,9 +242,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 }
 
 // published feeds the metrics and the log.
-func (d *Daemon) published(p Published) {
+func (d *Daemon) published(p pipeline.Published) {
 	d.metrics.Published(metrics.Snapshot{
-		Revision: p.Snapshot.Revision(), Since: p.Since, Took: p.Took, Problems: p.Problems,
+		Revision: p.Snapshot.Revision(), Since: p.Since, Took: p.Took, Problems: len(p.Problems),
 		Endpoints: p.Stats.Endpoints, Sets: p.Stats.Sets, Policies: p.Stats.Policies, Withheld: names(p.Withheld),
 	})
 	var gone []object.Ref
@@ -258,7 +259,7 @@ func (d *Daemon) published(p Published) {
 	}
 	d.reportKept()
 	d.log.WithFields(logrus.Fields{
-		"revision": p.Snapshot.Revision(), "events": len(p.Events), "took": p.Took.String(), "problems": p.Problems,
+		"revision": p.Snapshot.Revision(), "events": len(p.Events), "took": p.Took.String(), "problems": len(p.Problems),
 	}).Debug("snapshot is ready")
 }
 

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/pipeline"
+	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
 )
 
 func TestManifestsBecomeRows(t *testing.T) {
@@ -149,8 +151,8 @@ func TestADaemonThatCannotBeMade(t *testing.T) {
 
 func TestASourceThatCannotWorkEndsTheDaemon(t *testing.T) {
 	p := newPlace(t)
-	source := newFakeSource()
-	source.fail = errors.New("no such thing")
+	source := pipelinetest.New()
+	source.Fail(errors.New("no such thing"))
 	opts := p.options()
 	opts.Source = source
 	d, err := daemon.New(opts, testLog(t))
@@ -162,19 +164,19 @@ func TestASourceThatCannotWorkEndsTheDaemon(t *testing.T) {
 
 func TestNothingIsWrittenBeforeTheSourceSynced(t *testing.T) {
 	p := newPlace(t)
-	source := newFakeSource()
-	source.put(namespace("shop"), pod("web-0", "web", "n", "10.0.0.1"), pod("db-0", "db", "n", "10.0.0.2"), policy("db", "web", "db"))
+	source := pipelinetest.New()
+	source.Put(pipelinetest.Namespace("shop"), pipelinetest.Pod("web-0", "web", "n", "10.0.0.1"), pipelinetest.Pod("db-0", "db", "n", "10.0.0.2"), pipelinetest.Policy("db", "web", "db"))
 	opts := p.options()
 	opts.Source = source
 	r := start(t, opts)
-	r.await("the source to be drained", func() bool { return len(source.dirtyNow()) == 0 })
+	r.await("the source to be drained", func() bool { return len(source.Dirty()) == 0 })
 	r.await("a connection", func() bool { return p.server.Stats().BytesOut > 0 })
 	code, body := r.get("/readyz")
 	require.Equal(t, http.StatusServiceUnavailable, code)
 	require.Equal(t, "the source has not synced\ntarget ovn is not in sync yet\n", body)
 	require.Zero(t, p.server.Transactions())
 
-	source.sync()
+	source.Sync()
 	r.await("ready", func() bool { code, _ := r.get("/readyz"); return code == http.StatusOK })
 	require.Contains(t, p.rows(), "addresses: 10.0.0.1\n")
 	require.Equal(t, 1, p.server.Transactions())
@@ -182,15 +184,15 @@ func TestNothingIsWrittenBeforeTheSourceSynced(t *testing.T) {
 }
 
 func TestTheMetricsKnowASnapshotBeforeAnybodyElse(t *testing.T) {
-	source := newFakeSource()
-	source.put(namespace("shop"), pod("web-0", "web", "n1", "10.0.0.1"), policy("web", "web", "db"))
-	source.sync()
+	source := pipelinetest.New()
+	source.Put(pipelinetest.Namespace("shop"), pipelinetest.Pod("web-0", "web", "n1", "10.0.0.1"), pipelinetest.Policy("web", "web", "db"))
+	source.Sync()
 	d, err := daemon.New(embeddedOptions(source), testLog(t))
 	require.NoError(t, err)
 	t.Cleanup(d.Close)
 	r := &running{Daemon: d, t: t, handler: d.Handler()}
 	told := false
-	d.Pipeline().OnPublish(func(p daemon.Published) { // as Run has each loop woken
+	d.Pipeline().OnPublish(func(p pipeline.Published) { // as Run has each loop woken
 		told = true
 		require.InDelta(t, float64(p.Snapshot.Revision()), r.metric("netloom_snapshot_revision"), 0)
 	})

@@ -14,11 +14,12 @@ import (
 	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
+	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
 	"github.com/netloom/netloom/pkg/reconcile"
 )
 
 // embeddedOptions are those of a daemon that brings its own database.
-func embeddedOptions(source *fakeSource) daemon.Options {
+func embeddedOptions(source *pipelinetest.Source) daemon.Options {
 	return daemon.Options{
 		Source: source,
 		Target: builtin.Settings{Owner: "netloom", OVN: ovn.Settings{
@@ -52,49 +53,49 @@ func (r *running) awaitPorts(want ...string) {
 }
 
 func TestPodsGetPortsInAnEmbeddedDatabase(t *testing.T) {
-	source := newFakeSource()
-	host := pod("host-0", "host", "n1", "192.0.2.1")
+	source := pipelinetest.New()
+	host := pipelinetest.Pod("host-0", "host", "n1", "192.0.2.1")
 	host.Spec.HostNetwork = true
-	source.put(namespace("shop"), pod("web-0", "web", "n1", "10.0.0.1"), host, policy("db", "web", "db"))
+	source.Put(pipelinetest.Namespace("shop"), pipelinetest.Pod("web-0", "web", "n1", "10.0.0.1"), host, pipelinetest.Policy("db", "web", "db"))
 	r := start(t, embeddedOptions(source))
-	r.await("the source to be drained", func() bool { return len(source.dirtyNow()) == 0 })
-	source.put(pod("db-0", "db", "n2", "10.0.0.2"))
-	source.sync()
+	r.await("the source to be drained", func() bool { return len(source.Dirty()) == 0 })
+	source.Put(pipelinetest.Pod("db-0", "db", "n2", "10.0.0.2"))
+	source.Sync()
 	r.awaitPorts("shop_db-0", "shop_web-0")
 	require.Equal(t, []string{"n1", "n2"}, r.names("Logical_Switch"))
 	r.await("the group of the policy", func() bool { return len(r.names("Port_Group")) == 2 })
 
-	moved, waiting := pod("web-0", "web", "n3", "10.0.0.1"), pod("new-0", "web", "", "10.0.0.4")
-	source.put(moved, waiting)
+	moved, waiting := pipelinetest.Pod("web-0", "web", "n3", "10.0.0.1"), pipelinetest.Pod("new-0", "web", "", "10.0.0.4")
+	source.Put(moved, waiting)
 	r.await("the switches", func() bool {
 		return slices.Equal(r.names("Logical_Switch"), []string{"n1", "n2", "n3", "unscheduled"})
 	})
 	r.awaitPorts("shop_db-0", "shop_new-0", "shop_web-0")
-	source.remove(moved, waiting)
+	source.Remove(moved, waiting)
 	r.awaitPorts("shop_db-0")
-	source.put(pod("web-0", "web", "n1", "10.0.0.1"))
+	source.Put(pipelinetest.Pod("web-0", "web", "n1", "10.0.0.1"))
 	r.awaitPorts("shop_db-0", "shop_web-0")
 }
 
 func TestPodsGetPortsOfEveryNameTheyAreLookedForBy(t *testing.T) {
-	source := newFakeSource()
+	source := pipelinetest.New()
 	opts := embeddedOptions(source)
 	opts.Cluster = "east"
 	opts.Target.OVN.PortNames = "{cluster}_{namespace}_{pod},kube-ovn,{pod}.{namespace}"
-	web := pod("web-0", "web", "n1", "10.0.0.1")
-	source.put(namespace("shop"), web, policy("web", "web", "web"))
-	source.sync()
+	web := pipelinetest.Pod("web-0", "web", "n1", "10.0.0.1")
+	source.Put(pipelinetest.Namespace("shop"), web, pipelinetest.Policy("web", "web", "web"))
+	source.Sync()
 	r := start(t, opts)
 	r.awaitPorts("east_shop_web-0", "web-0.shop")
-	source.put(pod("web-0", "web", "n2", "10.0.0.1"))
+	source.Put(pipelinetest.Pod("web-0", "web", "n2", "10.0.0.1"))
 	r.await("the other switch", func() bool { return slices.Equal(r.names("Logical_Switch"), []string{"n1", "n2"}) })
 	r.awaitPorts("east_shop_web-0", "web-0.shop")
-	source.remove(web)
+	source.Remove(web)
 	r.awaitPorts()
 }
 
 func TestAnEmbeddedDatabaseGoesWithItsDaemon(t *testing.T) {
-	source := newFakeSource()
+	source := pipelinetest.New()
 	d, err := daemon.New(embeddedOptions(source), testLog(t))
 	require.NoError(t, err)
 	socket := strings.TrimPrefix(d.DatabaseAddress()[0], "unix:")
@@ -109,12 +110,12 @@ func TestEmbeddedNeedsATemplateForItsPortNames(t *testing.T) {
 		"external-ids:pod": `port names "external-ids:pod": the embedded database names its ports by a template`,
 		"{what}":           "{what}",
 	} {
-		opts := embeddedOptions(newFakeSource())
+		opts := embeddedOptions(pipelinetest.New())
 		opts.Target.OVN.PortNames = names
 		_, err := daemon.New(opts, testLog(t))
 		require.ErrorContains(t, err, want)
 	}
-	opts := embeddedOptions(newFakeSource())
+	opts := embeddedOptions(pipelinetest.New())
 	opts.Target.Owner = "Not An Owner"
 	_, err := daemon.New(opts, testLog(t))
 	require.Error(t, err)
@@ -129,6 +130,6 @@ func TestNoEmbeddedDatabaseWhereOneIsNamed(t *testing.T) {
 	require.NoError(t, err)
 	defer d.Close()
 	require.Equal(t, []string{p.socket}, d.DatabaseAddress())
-	_, found := d.Object(refOf(&corev1.Node{}))
+	_, found := d.Object(pipelinetest.RefOf(&corev1.Node{}))
 	require.False(t, found)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/netloom/netloom/pkg/cause"
 	"github.com/netloom/netloom/pkg/controller"
 	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/report"
 )
 
@@ -80,7 +81,7 @@ func newFeedback(d *Daemon) (*feedback, error) {
 		book.nodes = map[string]bool{}
 	}
 	book.policyOf = func(key object.Ref) *networkingv1.NetworkPolicy {
-		return d.pipeline.translator.Policy(key.Namespace, key.Name)
+		return d.pipeline.Translator().Policy(key.Namespace, key.Name)
 	}
 	f := &feedback{
 		book: book, latest: d.pipeline.Latest, cluster: d.opts.Cluster, node: d.opts.Node,
@@ -92,7 +93,7 @@ func newFeedback(d *Daemon) (*feedback, error) {
 	f.targets = func(began time.Time) []report.Target { return d.reportTargets(began, book) }
 	d.observe = append(d.observe, book)
 	d.coverage.changed = append(d.coverage.changed, book.covered)
-	d.pipeline.OnPublish(func(p Published) { book.published(p, d.pipeline.Problems()) })
+	d.pipeline.OnPublish(func(p pipeline.Published) { book.published(p, p.Problems) })
 	return f, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/report"
 	"github.com/netloom/netloom/pkg/watch"
@@ -64,7 +65,7 @@ func newBook() *book {
 }
 
 // published takes in what a snapshot was made of. It is called by the pipeline's goroutine.
-func (b *book) published(p Published, problems []error) {
+func (b *book) published(p pipeline.Published, problems []error) {
 	faults := policyFaults(problems)
 	first := b.touched == 0
 	b.mu.Lock()

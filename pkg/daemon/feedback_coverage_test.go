@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
 )
 
 // TestAPolicySaysOnWhichPodsItIsNotEnforced holds that a policy is looked at when ports of its pods come and go, which changes no
@@ -37,7 +39,7 @@ func TestAPolicySaysOnWhichPodsItIsNotEnforced(t *testing.T) {
 			"Warning PodsWithoutPort ovn: 0 of 1 selected pods are enforced; not enforced: shop/db-0 (no logical port db-0)",
 		}, d.told())
 
-		d.source.put(pod("db-0", "api", "n1", "10.0.0.1")) // from one policy to another
+		d.source.Put(pipelinetest.Pod("db-0", "api", "n1", "10.0.0.1")) // from one policy to another
 		d.after(time.Second)
 		require.Equal(t, "True Enforced 1", d.says("db"))
 		require.Equal(t, "False PodsWithoutPort 1", d.says("api"))

@@ -35,13 +35,14 @@ import (
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
 	"github.com/netloom/netloom/pkg/reconcile"
 )
 
 // desk is a cluster with policies, an API that keeps PolicyStatus objects, and a daemon that writes them.
 type desk struct {
 	*testing.T
-	source  *fakeSource
+	source  *pipelinetest.Source
 	client  *dynamicfake.FakeDynamicClient
 	events  *record.FakeRecorder
 	rows    *memory.Target
@@ -111,7 +112,7 @@ var policyStatuses = v1alpha1.GroupVersion.WithResource(v1alpha1.PluralPolicySta
 
 func newDesk(t *testing.T) *desk {
 	d := &desk{
-		T: t, source: newFakeSource(), events: record.NewFakeRecorder(10_000), rows: memory.NewTarget(),
+		T: t, source: pipelinetest.New(), events: record.NewFakeRecorder(10_000), rows: memory.NewTarget(),
 		client: dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
 			policyStatuses: v1alpha1.KindPolicyStatus + "List",
 		}),
@@ -138,8 +139,8 @@ func newDesk(t *testing.T) *desk {
 		}
 		return false, nil, nil
 	})
-	d.source.put(namespace("shop"), pod("db-0", "db", "n1", "10.0.0.1"), pod("web-0", "web", "n1", "10.0.0.2"))
-	d.source.sync()
+	d.source.Put(pipelinetest.Namespace("shop"), pipelinetest.Pod("db-0", "db", "n1", "10.0.0.1"), pipelinetest.Pod("web-0", "web", "n1", "10.0.0.2"))
+	d.source.Sync()
 	d.opts = daemon.Options{
 		Source: d.source,
 		Reconcile: reconcile.Options{
@@ -193,13 +194,13 @@ func (*desk) after(t time.Duration) {
 
 // policy puts a policy of a generation, with the port that it opens.
 func (d *desk) policy(name string, generation int64, port int, change ...func(*networkingv1.NetworkPolicy)) {
-	p := policy(name, "web", "db")
+	p := pipelinetest.Policy(name, "web", "db")
 	p.Namespace, p.Generation, p.UID = "shop", generation, types.UID("uid-of-"+name)
 	p.Spec.Ingress[0].Ports = []networkingv1.NetworkPolicyPort{{Port: portNumber(port)}}
 	for _, f := range change {
 		f(p)
 	}
-	d.source.put(p)
+	d.source.Put(p)
 }
 
 // status is what the object of a policy says; nil where there is none.
@@ -382,7 +383,7 @@ func (d *desk) put(o *v1alpha1.PolicyStatus) {
 }
 
 // podAt is a pod with an address, as pod makes it.
-func podAt(name, app, addr string) *corev1.Pod { return pod(name, app, "n1", addr) }
+func podAt(name, app, addr string) *corev1.Pod { return pipelinetest.Pod(name, app, "n1", addr) }
 
 // nodeNamed is a node.
 func nodeNamed(name string) *corev1.Node {

@@ -88,7 +88,7 @@ func TestARestartWritesNothing(t *testing.T) {
 		d.writes()
 		d.told()
 		d.stop()
-		d.source.again()
+		d.source.Again()
 		d.start()
 		d.after(time.Minute)
 		require.Empty(t, d.writes())
@@ -97,7 +97,7 @@ func TestARestartWritesNothing(t *testing.T) {
 
 		d.stop()
 		d.policy("db", 2, 81)
-		d.source.again()
+		d.source.Again()
 		d.start()
 		require.Equal(t, "True Enforced 2", d.says("db"))
 		require.Equal(t, []string{"Normal Translated generation 2 is translated", "Normal Enforced generation 2 is enforced by ovn"}, d.told())
@@ -113,7 +113,7 @@ func TestSizesAreToldOnceInAWhile(t *testing.T) {
 		d.after(time.Minute)
 		d.writes()
 		for i := range 400 { // 40 s
-			d.source.put(podAt(fmt.Sprintf("web-%d", 1+i), "web", fmt.Sprintf("10.0.%d.%d", 1+i/200, 1+i%200)))
+			d.source.Put(podAt(fmt.Sprintf("web-%d", 1+i), "web", fmt.Sprintf("10.0.%d.%d", 1+i/200, 1+i%200)))
 			d.after(100 * time.Millisecond)
 			o := d.status("db-0") // which somebody touches all the time
 			o.Labels, o.ResourceVersion = map[string]string{"touched": fmt.Sprint(i)}, fmt.Sprintf("t%d", i)
@@ -163,7 +163,7 @@ func TestNothingIsSaidBeforeATargetHasAnswered(t *testing.T) {
 		d.start()
 		d.stop()
 		d.writes()
-		d.source.again()
+		d.source.Again()
 		d.broken = errDown
 		d.start()
 		d.policy("db", 2, 81)
@@ -189,7 +189,7 @@ func TestADeletedStatusComesBack(t *testing.T) {
 		require.Equal(t, since, d.status("db").Status.Targets[0].Since)
 
 		d.writes()
-		d.source.remove(&networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db"}})
+		d.source.Remove(&networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db"}})
 		d.after(time.Minute)
 		require.Empty(t, d.writes(), "the garbage collector takes it away")
 		d.remove("db")
@@ -203,7 +203,7 @@ func TestAPolicyOfTheSameNameIsAnother(t *testing.T) {
 		d.policy("db", 7, 80)
 		d.start()
 		require.Equal(t, "True Enforced 7", d.says("db"))
-		d.source.remove(&networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db"}})
+		d.source.Remove(&networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db"}})
 		d.after(2 * time.Second)
 		d.policy("db", 1, 80, func(p *networkingv1.NetworkPolicy) { p.UID = "another" })
 		d.after(2 * time.Second)
@@ -313,7 +313,7 @@ func TestEventsNeedNoPolicyStatus(t *testing.T) {
 		d.opts.Feedback.PolicyStatus, d.opts.Feedback.Dynamic = false, nil
 		d.start()
 		d.policy("db", 1, 80)
-		d.source.put(&corev1.Service{
+		d.source.Put(&corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
 			Spec: corev1.ServiceSpec{
 				Type: corev1.ServiceTypeClusterIP, ClusterIP: "10.96.0.1", ClusterIPs: []string{"10.96.0.1"},
@@ -333,7 +333,7 @@ func TestEventsNeedNoPolicyStatus(t *testing.T) {
 
 func TestTheNetloomsOfNodesWriteOneObject(t *testing.T) {
 	atDesk(t, func(d *desk) {
-		d.source.put(nodeNamed("n1"), nodeNamed("n2"))
+		d.source.Put(nodeNamed("n1"), nodeNamed("n2"))
 		d.policy("db", 1, 80)
 		d.opts.Node = "n1"
 		d.start()

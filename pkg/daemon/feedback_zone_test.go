@@ -13,20 +13,21 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
 )
 
 // second is the netloom of node n2, where d is that of n1. Its target may be broken from the start.
 func (d *desk) second(broken error) *desk {
-	other := &desk{T: d.T, source: newFakeSource(), client: d.client, events: d.events, rows: newRows(), api: d.api, opts: d.opts}
-	other.source.put(namespace("shop"), nodeNamed("n1"), nodeNamed("n2"), podAt("db-0", "db", "10.0.0.1"), pod("db-1", "db", "n2", "10.0.0.3"))
-	other.source.sync()
+	other := &desk{T: d.T, source: pipelinetest.New(), client: d.client, events: d.events, rows: newRows(), api: d.api, opts: d.opts}
+	other.source.Put(pipelinetest.Namespace("shop"), nodeNamed("n1"), nodeNamed("n2"), podAt("db-0", "db", "10.0.0.1"), pipelinetest.Pod("db-1", "db", "n2", "10.0.0.3"))
+	other.source.Sync()
 	other.opts.Source, other.opts.Node, other.broken = other.source, "n2", broken
 	return other
 }
 
 // first makes d the netloom of node n1, of two.
 func (d *desk) first() {
-	d.source.put(nodeNamed("n1"), nodeNamed("n2"), pod("db-1", "db", "n2", "10.0.0.3"))
+	d.source.Put(nodeNamed("n1"), nodeNamed("n2"), pipelinetest.Pod("db-1", "db", "n2", "10.0.0.3"))
 	d.opts.Node = "n1"
 	d.policy("db", 1, 80)
 }
@@ -72,7 +73,7 @@ func TestWhatNodesSaidOfAnotherPolicyOfTheNameHasNoSay(t *testing.T) {
 		require.Equal(t, "1/2", s.Status.EnforcedTargets)
 		require.True(t, since.Before(s.Status.Targets[0].Since), "it is another policy that is enforced")
 		other.policy("db", 1, 9999, another)
-		other.source.again()
+		other.source.Again()
 		other.start()
 		d.after(10 * time.Second)
 		require.Equal(t, "True Enforced 1", d.says("db"))
@@ -94,11 +95,11 @@ func TestANodeThatIsGoneHasNoSay(t *testing.T) {
 		d.after(5 * time.Second)
 		require.Equal(t, "False Trouble 1", d.says("db"))
 		other.stop()
-		d.source.remove(nodeNamed("n2"))
+		d.source.Remove(nodeNamed("n2"))
 		d.after(5 * time.Second)
 		require.Equal(t, "True Enforced 2", d.says("db"))
 		require.Equal(t, "1/1", d.status("db").Status.EnforcedTargets)
-		d.source.put(nodeNamed("n3"))
+		d.source.Put(nodeNamed("n3"))
 		d.after(5 * time.Second)
 		require.Equal(t, "False Writing 0", d.says("db"))
 		require.Equal(t, "1/2", d.status("db").Status.EnforcedTargets)
@@ -127,7 +128,7 @@ func TestWhatWasToldWhileARoundHungIsToldAnew(t *testing.T) {
 		d.backend.Backend = hangs
 		d.after(15 * time.Second)
 		hangs.on = true
-		d.source.put(podAt("db-9", "db", "10.0.0.9"))
+		d.source.Put(podAt("db-9", "db", "10.0.0.9"))
 		d.after(10 * time.Second)
 		require.Equal(t, "True Enforced 1", d.says("db"), "the round may still end well")
 		d.after(10 * time.Second)
@@ -138,7 +139,7 @@ func TestWhatWasToldWhileARoundHungIsToldAnew(t *testing.T) {
 func TestWhatIsWrongInAnObjectIsNotTakenOver(t *testing.T) {
 	for _, node := range []string{"", "n1"} {
 		atDesk(t, func(d *desk) {
-			d.source.put(nodeNamed("n1"))
+			d.source.Put(nodeNamed("n1"))
 			d.opts.Node = node
 			d.policy("db", 1, 80)
 			d.start()
@@ -159,7 +160,7 @@ func TestWhatIsWrongInAnObjectIsNotTakenOver(t *testing.T) {
 func TestAProblemThatAnotherDidNotSeeIsTold(t *testing.T) {
 	for _, node := range []string{"", "n1"} {
 		atDesk(t, func(d *desk) {
-			d.source.put(nodeNamed("n1"))
+			d.source.Put(nodeNamed("n1"))
 			d.opts.Node = node
 			d.policy("db", 1, 80, func(p *networkingv1.NetworkPolicy) {
 				p.Spec.Ingress[0].From = append(p.Spec.Ingress[0].From,
@@ -173,7 +174,7 @@ func TestAProblemThatAnotherDidNotSeeIsTold(t *testing.T) {
 			s.Status.Problems, s.Status.ProblemCount, s.ResourceVersion = nil, 0, "9999"
 			d.api.version = 9999
 			d.put(s)
-			d.source.again()
+			d.source.Again()
 			d.start()
 			d.after(time.Minute)
 			require.Equal(t, "False Problem 1", d.says("db"))

@@ -15,6 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/pipeline"
+	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
 	"github.com/netloom/netloom/pkg/retention"
 	"github.com/netloom/netloom/translator"
 )
@@ -66,15 +68,15 @@ func (r *running) send(method, path, from string, headers ...string) (int, strin
 const here = "127.0.0.1:4711"
 
 // kept is what the daemon keeps.
-func (r *running) kept() daemon.Kept {
+func (r *running) kept() retention.Kept {
 	code, body := r.send(http.MethodGet, daemon.ApprovePath, here)
 	require.Equal(r.t, http.StatusOK, code)
-	var k daemon.Kept
+	var k retention.Kept
 	require.NoError(r.t, json.Unmarshal([]byte(body), &k))
 	return k
 }
 
-func (r *running) awaitKept(n int) daemon.Kept {
+func (r *running) awaitKept(n int) retention.Kept {
 	r.t.Helper()
 	r.await(fmt.Sprintf("%d objects kept", n), func() bool { return len(r.kept().Objects) == n })
 	return r.kept()
@@ -93,7 +95,7 @@ status: {phase: Running, podIP: 10.244.0.99}
 `) // a new pod of a policy that is missing
 	require.NoError(t, p.server.AddPort("sw", "shop_db-9", nil))
 	k := r.awaitKept(2)
-	require.Equal(t, []daemon.KeptObject{
+	require.Equal(t, []retention.KeptObject{
 		{Kind: "NetworkPolicy", Namespace: "shop", Name: "a"}, {Kind: "NetworkPolicy", Namespace: "shop", Name: "b"},
 	}, k.Objects)
 	r.await("the new pod is isolated", func() bool { return strings.Count(p.server.Dump("Port_Group"), "shop_db-9") == 2 })
@@ -210,54 +212,54 @@ func TestForceIsSpentOnce(t *testing.T) {
 // TestPoliciesOfAClusterThatAreMissing has a relist lose every policy.
 func TestPoliciesOfAClusterThatAreMissing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		source := newFakeSource()
-		p := daemon.NewPipeline(retention.NewSource(source, retention.Options{Fraction: 0.5}), translator.Options{}, testLog(t))
+		source := pipelinetest.New()
+		p := pipeline.New(retention.NewSource(source, retention.Options{Fraction: 0.5}), translator.Options{}, testLog(t))
 		go func() { _ = p.Run(t.Context()) }()
-		web, db := pod("web", "web", "n1", "10.0.0.1"), pod("db", "db", "n1", "10.0.0.2")
-		source.put(namespace("shop"), web, db)
+		web, db := pipelinetest.Pod("web", "web", "n1", "10.0.0.1"), pipelinetest.Pod("db", "db", "n1", "10.0.0.2")
+		source.Put(pipelinetest.Namespace("shop"), web, db)
 		policies := []string{"a", "b", "c", "d"}
 		for _, name := range policies {
-			source.put(policy(name, "nobody", "db"))
+			source.Put(pipelinetest.Policy(name, "nobody", "db"))
 		}
-		source.sync()
+		source.Sync()
 		synctest.Wait()
-		require.False(t, admits(p.Latest(), web, db))
+		require.False(t, pipelinetest.Admits(p.Latest(), web, db))
 
 		for _, name := range policies { // a relist without them, told of one by one
-			source.lose(policy(name, "nobody", "db"))
+			source.Lose(pipelinetest.Policy(name, "nobody", "db"))
 			synctest.Wait()
-			require.False(t, admits(p.Latest(), web, db))
+			require.False(t, pipelinetest.Admits(p.Latest(), web, db))
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		require.False(t, admits(p.Latest(), web, db))
+		require.False(t, pipelinetest.Admits(p.Latest(), web, db))
 		require.Len(t, p.Kept(), 4)
 		require.Len(t, p.Problems(), 4)
 
-		fresh := pod("db-2", "db", "n1", "10.0.0.3")
-		source.put(fresh)
+		fresh := pipelinetest.Pod("db-2", "db", "n1", "10.0.0.3")
+		source.Put(fresh)
 		synctest.Wait()
-		require.False(t, admits(p.Latest(), web, fresh), "a new pod of a policy that is kept")
+		require.False(t, pipelinetest.Admits(p.Latest(), web, fresh), "a new pod of a policy that is kept")
 
-		source.remove(namespace("shop"))
+		source.Remove(pipelinetest.Namespace("shop"))
 		synctest.Wait()
 		require.Empty(t, p.Kept(), "the deletion of the namespace was seen")
-		require.True(t, admits(p.Latest(), web, db))
+		require.True(t, pipelinetest.Admits(p.Latest(), web, db))
 	})
 }
 
 func TestAMassDeletionOfPoliciesGoesThroughAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		source := newFakeSource()
-		p := daemon.NewPipeline(retention.NewSource(source, retention.Options{Fraction: 0.5}), translator.Options{}, testLog(t))
+		source := pipelinetest.New()
+		p := pipeline.New(retention.NewSource(source, retention.Options{Fraction: 0.5}), translator.Options{}, testLog(t))
 		go func() { _ = p.Run(t.Context()) }()
 		for i := range 100 {
-			source.put(policy(fmt.Sprintf("p%d", i), "web", "db"))
+			source.Put(pipelinetest.Policy(fmt.Sprintf("p%d", i), "web", "db"))
 		}
-		source.sync()
+		source.Sync()
 		synctest.Wait()
 		for i := range 60 {
-			source.remove(policy(fmt.Sprintf("p%d", i), "web", "db"))
+			source.Remove(pipelinetest.Policy(fmt.Sprintf("p%d", i), "web", "db"))
 		}
 		synctest.Wait()
 		require.Equal(t, 40, p.Stats().Policies)

@@ -9,14 +9,15 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
 	"github.com/netloom/netloom/pkg/watch"
 )
 
 func TestACluster(t *testing.T) {
 	p := newPlace(t)
-	client := fake.NewClientset(namespace("shop"),
-		pod("web-0", "web", "n1", "10.0.0.1"), pod("web-1", "old", "n1", "10.0.0.2"), pod("db-0", "db", "n2", "10.0.0.3"),
-		policy("db", "web", "db"))
+	client := fake.NewClientset(pipelinetest.Namespace("shop"),
+		pipelinetest.Pod("web-0", "web", "n1", "10.0.0.1"), pipelinetest.Pod("web-1", "old", "n1", "10.0.0.2"), pipelinetest.Pod("db-0", "db", "n2", "10.0.0.3"),
+		pipelinetest.Policy("db", "web", "db"))
 	opts := p.options()
 	opts.Manifests = ""
 	opts.Source = watch.NewKubernetes(client, watch.Options{}, testLog(t))
@@ -27,7 +28,7 @@ func TestACluster(t *testing.T) {
 
 	p.server.Reset()
 	r.edit(func() {
-		_, err := client.CoreV1().Pods("shop").Update(t.Context(), pod("web-1", "web", "n1", "10.0.0.2"), metav1.UpdateOptions{})
+		_, err := client.CoreV1().Pods("shop").Update(t.Context(), pipelinetest.Pod("web-1", "web", "n1", "10.0.0.2"), metav1.UpdateOptions{})
 		require.NoError(t, err)
 	})
 	require.Contains(t, p.rows(), "addresses: 10.0.0.1, 10.0.0.2\n")
@@ -35,7 +36,7 @@ func TestACluster(t *testing.T) {
 	require.NotContains(t, p.server.Stats().Ops, "ACL")
 
 	r.edit(func() {
-		_, err := client.NetworkingV1().NetworkPolicies("shop").Create(t.Context(), policy("web", "db", "web"), metav1.CreateOptions{})
+		_, err := client.NetworkingV1().NetworkPolicies("shop").Create(t.Context(), pipelinetest.Policy("web", "db", "web"), metav1.CreateOptions{})
 		require.NoError(t, err)
 	})
 	require.Contains(t, p.rows(), "netloom.io/name=web")
@@ -47,8 +48,8 @@ func TestACluster(t *testing.T) {
 }
 
 func TestManifestsOfAClusterReadAsTheCluster(t *testing.T) {
-	client := fake.NewClientset(namespace("shop"),
-		pod("web-0", "web", "n1", "10.0.0.1"), pod("db-0", "db", "n2", "10.0.0.3"), policy("db", "web", "db"))
+	client := fake.NewClientset(pipelinetest.Namespace("shop"),
+		pipelinetest.Pod("web-0", "web", "n1", "10.0.0.1"), pipelinetest.Pod("db-0", "db", "n2", "10.0.0.3"), pipelinetest.Policy("db", "web", "db"))
 	opts := daemon.Options{Source: watch.NewKubernetes(client, watch.Options{}, testLog(t))}
 	list, err := daemon.ManifestsOnce(t.Context(), opts, testLog(t))
 	require.NoError(t, err)

@@ -7,7 +7,9 @@ import (
 
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/reconcile"
+	"github.com/netloom/netloom/pkg/retention"
 	"github.com/netloom/netloom/translator"
 )
 
@@ -18,41 +20,20 @@ func (d *Daemon) loopOptions() reconcile.Options {
 		_, known := d.source.Get(ref)
 		return known
 	}
-	opts.Unreadable = func() bool { return Unreadable(d.pipeline.Problems()) }
+	opts.Unreadable = func() bool { return pipeline.Unreadable(d.pipeline.Problems()) }
 	return opts
 }
 
 // keptInTargets lists what targets held for objects that were missing when netloom began, and hold still.
-func (d *Daemon) keptInTargets() []KeptObject {
-	var all []KeptObject
+func (d *Daemon) keptInTargets() []retention.KeptObject {
+	var all []retention.KeptObject
 	for _, t := range d.targets {
-		all = append(all, KeptOf(t.Name, t.loop.Status().Kept)...)
+		all = append(all, retention.KeptIn(t.Name, t.loop.Status().Kept)...)
 	}
 	if d.sdwan != nil {
 		all = append(all, d.sdwan.cnfs.Kept()...)
 	}
 	return all
-}
-
-// keptProblems are the problems of objects of which targets hold something although the source does not have them.
-func (p *Pipeline) keptProblems() []translator.Problem {
-	if p.inTargets == nil {
-		return nil
-	}
-	var out []translator.Problem
-	for _, k := range p.inTargets() {
-		out = append(out, translator.Problem{
-			Origin:  intent.Origin{Cluster: p.cluster, Kind: k.Kind, Namespace: k.Namespace, Name: k.Name},
-			Message: k.message(),
-		})
-	}
-	return out
-}
-
-// message says why an object is kept that a target holds something for.
-func (k KeptObject) message() string {
-	return "it is missing from the source since netloom began: what target " + k.Target +
-		" holds for it is kept until it is back or its removal is approved"
 }
 
 // keptObserver reports what is kept whenever a loop may have found or released something.
@@ -77,13 +58,13 @@ func (d *Daemon) reportKept() {
 		return
 	}
 	d.reported = now
-	log := d.log.WithFields(logrus.Fields{"digest": now.Digest, "kept": now.counts(), "objects": len(now.Objects)})
+	log := d.log.WithFields(logrus.Fields{"digest": now.Digest, "kept": now.Counts(), "objects": len(now.Objects)})
 	if now.Digest == "" {
-		d.log.WithField("before", was.counts()).Info("no missing objects are kept in force any more")
+		d.log.WithField("before", was.Counts()).Info("no missing objects are kept in force any more")
 	} else {
 		log.Warn("objects are missing from the source and kept in force until they are back or their removal is approved")
 	}
-	remembered := func(k KeptObject) bool { return k.Target == "" }
+	remembered := func(k retention.KeptObject) bool { return k.Target == "" }
 	for _, k := range now.Objects {
 		if !slices.Contains(was.Objects, k) {
 			d.feedback.kept(k)
@@ -95,16 +76,16 @@ func (d *Daemon) reportKept() {
 }
 
 // Kept lists what devices held for objects that were missing when their loops began, and hold still.
-func (m *cnfs) Kept() []KeptObject {
+func (m *cnfs) Kept() []retention.KeptObject {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var all []KeptObject
+	var all []retention.KeptObject
 	for _, p := range m.known {
 		if loop := p.loop(); loop != nil {
-			all = append(all, KeptOf(targetName(p.cnf), loop.Status().Kept)...)
+			all = append(all, retention.KeptIn(targetName(p.cnf), loop.Status().Kept)...)
 		}
 	}
-	slices.SortFunc(all, KeptObject.compare)
+	slices.SortFunc(all, retention.KeptObject.Compare)
 	return all
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/retention"
 )
 
 // ask sends a request to the daemon from its own machine.
@@ -39,13 +40,9 @@ func (r *rig) fourRules() {
 
 // lose has the source not list the first rules.
 func (r *rig) lose(n int) {
-	r.source.do(func() {
-		for i := range n {
-			ref := object.Ref{Kind: "Mwan3Rule", Namespace: "site", Name: fmt.Sprintf("web%d", i)}
-			delete(r.source.objects, ref)
-			r.source.dirty[ref] = true
-		}
-	})
+	for i := range n {
+		r.source.PutAs(object.Ref{Kind: "Mwan3Rule", Namespace: "site", Name: fmt.Sprintf("web%d", i)}, nil)
+	}
 }
 
 func TestADeviceKeepsWhatIsMissingAtTheStart(t *testing.T) {
@@ -63,7 +60,7 @@ func TestADeviceKeepsWhatIsMissingAtTheStart(t *testing.T) {
 		for _, dst := range []string{"10.1.0.0/24", "10.1.1.0/24", "10.1.2.0/24", "10.1.3.0/24", "10.9.0.0/24"} {
 			require.Equal(t, 1, holds(d, dst), dst)
 		}
-		var k daemon.Kept
+		var k retention.Kept
 		require.NoError(t, json.Unmarshal([]byte(r.ask(http.MethodGet, daemon.ApprovePath)), &k))
 		require.Len(t, k.Objects, 3)
 		require.Equal(t, "openwrt/site/cnf-0", k.Objects[0].Target)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/query"
 	"github.com/netloom/netloom/pkg/status"
 	"github.com/netloom/netloom/pkg/watch"
@@ -108,7 +109,7 @@ func readManifests(opts Offline) (*manifests, error) {
 // unknown are the areas of which the files say that they could not be read.
 func (m *manifests) unknown() (areas intent.Areas) {
 	for _, content := range m.content {
-		areas |= unknown(watch.WithheldOf(content))
+		areas |= pipeline.UnknownAreas(watch.WithheldOf(content))
 	}
 	return areas
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb"
 	"github.com/netloom/netloom/pkg/reconcile"
+	"github.com/netloom/netloom/pkg/retention"
 )
 
 // connectWait is how long a command waits for the first connection.
@@ -50,7 +51,7 @@ func DryRun(ctx context.Context, settings builtin.Settings, want *intent.Snapsho
 // Applied is what ApplyOnce did.
 type Applied struct {
 	Planned
-	Kept Kept // what is missing from the source, and whose rows were left
+	Kept retention.Kept // what is missing from the source, and whose rows were left
 }
 
 // ErrNotAgreed is what ApplyOnce returns when the target is not as it was made: something else writes to it.
@@ -104,22 +105,22 @@ func ApplyOnce(
 }
 
 // judge says what of a plan is not to be done, and has the backend leave it.
-func (c Consent) judge(t *builtin.Target, plan *backends.Plan, opts reconcile.Options) (Kept, error) {
+func (c Consent) judge(t *builtin.Target, plan *backends.Plan, opts reconcile.Options) (retention.Kept, error) {
 	keeper, ok := t.Backend.(backends.Keeper)
 	if !ok {
-		return Kept{}, nil
+		return retention.Kept{}, nil
 	}
 	lost := opts.Suspicious(plan)
-	kept := NewKept(KeptOf(t.Name, lost))
+	kept := retention.NewKept(retention.KeptIn(t.Name, lost))
 	switch {
 	case c.Digest != "" && c.Digest != kept.Digest:
 		if kept.Digest == "" {
-			return Kept{}, fmt.Errorf("approve %s: %w: too little is missing to need approval", c.Digest, ErrOtherDigest)
+			return retention.Kept{}, fmt.Errorf("approve %s: %w: too little is missing to need approval", c.Digest, ErrOtherDigest)
 		}
-		return Kept{}, fmt.Errorf("approve %s: %w: rows of %d objects would go, whose digest is %s",
+		return retention.Kept{}, fmt.Errorf("approve %s: %w: rows of %d objects would go, whose digest is %s",
 			c.Digest, ErrOtherDigest, len(lost), kept.Digest)
 	case kept.Digest == "" || c.All || c.Digest != "":
-		return Kept{}, nil
+		return retention.Kept{}, nil
 	}
 	keeper.Keep(lost)
 	return kept, nil

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
+	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/backends/builtin"
@@ -19,8 +20,18 @@ import (
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
+	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
 	"github.com/netloom/netloom/pkg/reconcile"
 )
+
+// patience is how long anything on this machine may take, even while it is busy.
+const patience = time.Minute
+
+// tick is how often a condition is looked at.
+const tick = 2 * time.Millisecond
+
+// testLog writes to the test's own output.
+func testLog(t *testing.T) *logrus.Logger { return pipelinetest.Log(t) }
 
 // place is a directory of manifests and a Northbound database with logical ports for its pods, and with rows that
 // belong to somebody else.

@@ -7,15 +7,16 @@ import (
 
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/report"
+	"github.com/netloom/netloom/pkg/retention"
 )
 
 // kept makes an Event of a NetworkPolicy or a Service that the source does not have, and for which a target keeps what it holds.
 // One that netloom remembers gets its Event as any other that has a problem.
-func (f *feedback) kept(k KeptObject) {
+func (f *feedback) kept(k retention.KeptObject) {
 	if f == nil || f.events == nil || k.Target == "" || k.Kind != report.KindNetworkPolicy && k.Kind != report.KindService {
 		return
 	}
-	f.event(k.ref(), told{}, report.Note{Warning: true, Reason: "Kept", Message: k.message()})
+	f.event(k.Ref(), told{}, report.Note{Warning: true, Reason: "Kept", Message: k.Message()})
 }
 
 // event makes an Event of a NetworkPolicy or a Service.

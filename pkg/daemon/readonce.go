@@ -11,6 +11,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/watch"
 )
 
@@ -40,12 +41,12 @@ func ManifestsOnce(ctx context.Context, opts Options, log logrus.FieldLogger) ([
 }
 
 // translateOnce runs a pipeline for one step, after the source has synced.
-func translateOnce(ctx context.Context, opts Options, log logrus.FieldLogger) (*Pipeline, error) {
+func translateOnce(ctx context.Context, opts Options, log logrus.FieldLogger) (*pipeline.Pipeline, error) {
 	opts.SDWAN.NoEvents = true
 	quiet := logrus.New()
 	quiet.SetOutput(io.Discard) // problems are returned, not logged
-	step := func(source watch.Source) *Pipeline {
-		p := NewPipeline(source, opts.translation(), quiet)
+	step := func(source watch.Source) *pipeline.Pipeline {
+		p := pipeline.New(source, opts.translation(), quiet)
 		p.Step()
 		return p
 	}

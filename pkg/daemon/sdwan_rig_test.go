@@ -37,6 +37,7 @@ import (
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/openwrt/simulator"
+	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
 	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/status"
 	"github.com/netloom/netloom/pkg/watch"
@@ -45,7 +46,7 @@ import (
 // rig is a namespace called site with CNFs, an API that keeps SD-WAN objects, and a daemon.
 type rig struct {
 	*testing.T
-	source  *fakeSource
+	source  *pipelinetest.Source
 	client  *dynamicfake.FakeDynamicClient
 	events  *record.FakeRecorder
 	opts    daemon.Options
@@ -72,13 +73,13 @@ func newRig(t *testing.T) *rig {
 	scheme := runtime.NewScheme()
 	require.NoError(t, v1alpha1.AddToScheme(scheme))
 	r := &rig{
-		T: t, source: newFakeSource(), client: dynamicfake.NewSimpleDynamicClient(scheme), events: record.NewFakeRecorder(100),
+		T: t, source: pipelinetest.New(), client: dynamicfake.NewSimpleDynamicClient(scheme), events: record.NewFakeRecorder(100),
 		log: testLog(t), devices: map[string]*simulator.Device{}, secrets: map[string]map[string][]byte{},
 		hosts: map[string][]netip.Addr{}, version: 100,
 	}
 	r.client.PrependReactor("patch", "*", r.patch)
-	r.source.put(namespace("site"))
-	r.source.sync()
+	r.source.Put(pipelinetest.Namespace("site"))
+	r.source.Sync()
 	r.opts = daemon.Options{
 		Source: r.source, Target: builtin.Settings{Owner: "netloom"},
 		Reconcile: reconcile.Options{RetryMin: 250 * time.Millisecond, RetryMax: 30 * time.Second, MaxDeleteFraction: 0.5},
@@ -109,7 +110,7 @@ func inBubble(t *testing.T, f func(*rig)) {
 // start runs the daemon and lets a moment pass.
 func (r *rig) start() {
 	r.Helper()
-	r.source.again()
+	r.source.Again()
 	d, err := daemon.New(r.opts, r.log)
 	require.NoError(r, err)
 	if r.opts.UIListen != "" {
@@ -170,7 +171,7 @@ func (r *rig) pod(name, addr string, change ...func(*corev1.Pod)) {
 	for _, f := range change {
 		f(p)
 	}
-	r.source.put(p)
+	r.source.Put(p)
 }
 
 func notReady(p *corev1.Pod) { p.Status.Conditions = nil }
@@ -251,10 +252,7 @@ func (r *rig) store(ref object.Ref, o *unstructured.Unstructured) {
 	r.mu.Unlock()
 	if o.GetDeletionTimestamp() != nil && len(o.GetFinalizers()) == 0 {
 		_ = r.client.Tracker().Delete(resourceOf(ref), ref.Namespace, ref.Name)
-		r.source.do(func() {
-			delete(r.source.objects, ref)
-			r.source.dirty[ref] = true
-		})
+		r.source.PutAs(ref, nil)
 		return
 	}
 	_ = r.client.Tracker().Update(resourceOf(ref), o, ref.Namespace)
@@ -267,7 +265,7 @@ func (r *rig) deliver(ref object.Ref, u *unstructured.Unstructured) {
 	_ = v1alpha1.AddToScheme(scheme)
 	o, _ := scheme.New(v1alpha1.GroupVersion.WithKind(ref.Kind))
 	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, o)
-	see := func() { r.source.do(func() { r.source.objects[ref], r.source.dirty[ref] = o, true }) }
+	see := func() { r.source.PutAs(ref, o) }
 	if r.late == 0 {
 		see()
 		return

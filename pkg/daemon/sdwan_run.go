@@ -16,6 +16,7 @@ import (
 	"github.com/netloom/netloom/pkg/controller"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/watch"
 	"github.com/netloom/netloom/translator"
@@ -65,12 +66,12 @@ func newSDWAN(d *Daemon) *sdwan {
 			writer: writer, metrics: d.metrics, log: d.log, known: map[object.Ref]bool{},
 		}
 	}
-	d.pipeline.OnPublish(func(p Published) { s.published(d.pipeline.translator, p) })
+	d.pipeline.OnPublish(func(p pipeline.Published) { s.published(d.pipeline.Translator(), p) })
 	return s
 }
 
 // published passes a snapshot on. It is called by the pipeline's goroutine.
-func (s *sdwan) published(t *translator.Translator, p Published) {
+func (s *sdwan) published(t *translator.Translator, p pipeline.Published) {
 	s.hosts.Want(t.Hosts())
 	if s.reports != nil {
 		s.reports.Published(p)

@@ -15,6 +15,7 @@ import (
 	"github.com/netloom/netloom/pkg/controller"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/status"
 	"github.com/netloom/netloom/pkg/watch"
 	"github.com/netloom/netloom/translator"
@@ -70,7 +71,7 @@ func newStatuses(source watch.Source, writer *statusWriter, log logrus.FieldLogg
 }
 
 // Published takes in what a snapshot was made of. It is called by the pipeline's goroutine.
-func (s *statuses) Published(p Published) {
+func (s *statuses) Published(p pipeline.Published) {
 	faults := sdwanFaults(s.problems())
 	s.mu.Lock()
 	for _, ref := range p.Events {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/query"
 	"github.com/netloom/netloom/pkg/watch"
 	"github.com/netloom/netloom/pkg/webui"
@@ -81,7 +82,7 @@ func (u *ui) serve(ctx context.Context) error {
 }
 
 // published takes over what a snapshot was made from. It costs what changed.
-func (u *ui) published(p Published) {
+func (u *ui) published(p pipeline.Published) {
 	problems := u.problems()
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -109,7 +110,7 @@ func (u *ui) published(p Published) {
 }
 
 // tell says what is new.
-func (u *ui) tell(p Published, before, now []query.Problem) {
+func (u *ui) tell(p pipeline.Published, before, now []query.Problem) {
 	revision := p.Snapshot.Revision()
 	u.feed.Add(webui.Event{
 		At: time.Now(), Kind: webui.SnapshotPublished, Revision: revision,

@@ -11,74 +11,6 @@ import (
 // lateAfter is how old a change may be that is not in force before /readyz calls it degraded. Most are within milliseconds.
 const lateAfter = 30 * time.Second
 
-// mostWaiting bounds how many snapshots are told apart while a target is behind.
-const mostWaiting = 4096
-
-// waiting is when the oldest change came that a revision is there for.
-type waiting struct {
-	revision intent.Revision
-	since    time.Time
-}
-
-// backlog knows when those changes came that some target may not have yet. Its user locks it.
-type backlog struct {
-	taken   time.Time // when the oldest change came that no snapshot has; zero is none
-	waiting []waiting // by revision, and so by age
-}
-
-// take notes that a change that came at that time was taken from the source.
-func (b *backlog) take(since time.Time) {
-	if b.taken.IsZero() || since.Before(b.taken) {
-		b.taken = since
-	}
-}
-
-// publish notes that a snapshot has everything taken so far. One that is the last one again changes nothing.
-func (b *backlog) publish(revision, last intent.Revision) {
-	if !b.taken.IsZero() && revision != last {
-		b.waiting = append(b.waiting, waiting{revision, b.taken})
-	}
-	b.taken = time.Time{}
-	if len(b.waiting) > mostWaiting {
-		b.halve()
-	}
-}
-
-// halve makes one of every two revisions: in force with the later, as old as the earlier.
-func (b *backlog) halve() {
-	half := b.waiting[:0]
-	for i := 0; i+1 < len(b.waiting); i += 2 {
-		half = append(half, waiting{b.waiting[i+1].revision, b.waiting[i].since})
-	}
-	if n := len(b.waiting); n%2 == 1 {
-		half = append(half, b.waiting[n-1])
-	}
-	b.waiting = half
-}
-
-// oldest forgets what all targets have, which is everything up to reached, and says when the oldest of the other changes
-// came; zero is none.
-func (b *backlog) oldest(reached intent.Revision) time.Time {
-	for len(b.waiting) > 0 && b.waiting[0].revision <= reached {
-		b.waiting = b.waiting[1:]
-	}
-	if len(b.waiting) > 0 {
-		return b.waiting[0].since
-	}
-	return b.taken
-}
-
-// oldest is when the oldest change came that is not in a revision up to reached; zero is none.
-func (p *Pipeline) oldest(reached intent.Revision) time.Time {
-	p.mu.Lock()
-	first := p.backlog.oldest(reached)
-	p.mu.Unlock()
-	if first.IsZero() {
-		first = p.source.DirtySince()
-	}
-	return first
-}
-
 // unenforced is the age of the oldest change that some target does not have yet, from when the source noticed it; 0 while all
 // targets have everything, and where another instance writes to them.
 func (d *Daemon) unenforced() time.Duration {
@@ -90,7 +22,7 @@ func (d *Daemon) unenforced() time.Duration {
 		s := t.loop.Status()
 		reached = min(reached, s.Revision)
 	}
-	first := d.pipeline.oldest(reached)
+	first := d.pipeline.Oldest(reached)
 	if first.IsZero() {
 		return 0
 	}

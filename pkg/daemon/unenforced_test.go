@@ -11,6 +11,7 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
 )
 
 // age is what the metrics say of the oldest change that is not in force, in seconds.
@@ -49,12 +50,12 @@ func TestAChangeThatATargetDoesNotTakeGrowsOld(t *testing.T) {
 
 // stuck is a source that hands out an object of which translation begins only after a while.
 type stuck struct {
-	*fakeSource
+	*pipelinetest.Source
 	takes time.Duration
 }
 
 func (s *stuck) Drain() []object.Ref {
-	refs := s.fakeSource.Drain()
+	refs := s.Source.Drain()
 	if len(refs) > 0 {
 		time.Sleep(s.takes)
 	}
@@ -63,7 +64,7 @@ func (s *stuck) Drain() []object.Ref {
 
 func TestAChangeGrowsOldWhileTranslationIsStuck(t *testing.T) {
 	atDesk(t, func(d *desk) {
-		slow := &stuck{fakeSource: d.source}
+		slow := &stuck{Source: d.source}
 		d.opts.Source = slow
 		d.start()
 		require.Equal(t, "0", d.age())

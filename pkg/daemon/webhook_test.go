@@ -23,12 +23,13 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
 	"github.com/netloom/netloom/pkg/webhook"
 	"github.com/netloom/netloom/pkg/webhook/certs"
 )
 
 // reviewed is a daemon that answers reviews, of an API that refuses to show its Secrets while secretive is true.
-func reviewed(t *testing.T, p *place, source *fakeSource, secretive bool) (daemon.Options, *fake.Clientset, *atomic.Bool) {
+func reviewed(t *testing.T, p *place, source *pipelinetest.Source, secretive bool) (daemon.Options, *fake.Clientset, *atomic.Bool) {
 	t.Helper()
 	client := fake.NewClientset(&admissionv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: "netloom-webhook"}, Webhooks: []admissionv1.ValidatingWebhook{{Name: "a.netloom.io"}},
@@ -74,7 +75,7 @@ func review(t *testing.T, d *running, client *fake.Clientset) (int, error) {
 
 func TestReviewsDoNotWaitForTranslation(t *testing.T) {
 	p := newPlace(t)
-	source := newFakeSource()
+	source := pipelinetest.New()
 	opts, client, _ := reviewed(t, p, source, false)
 	r := start(t, opts)
 	answered := func() bool {
@@ -89,7 +90,7 @@ func TestReviewsDoNotWaitForTranslation(t *testing.T) {
 	_, body = r.get("/metrics")
 	require.Equal(t, 1, strings.Count(body, "# TYPE go_goroutines "))
 
-	source.sync()
+	source.Sync()
 	r.await("ready", func() bool { code, _ := r.get("/readyz"); return code == http.StatusOK })
 	before := r.ReviewsAt()
 	require.NoError(t, r.BreakReviews())
@@ -100,9 +101,9 @@ func TestReviewsDoNotWaitForTranslation(t *testing.T) {
 
 func TestTranslationDoesNotWaitForReviews(t *testing.T) {
 	p := newPlace(t)
-	source := newFakeSource()
-	source.put(namespace("shop"), pod("web-0", "web", "n", "10.0.0.1"), pod("db-0", "db", "n", "10.0.0.2"), policy("db", "web", "db"))
-	source.sync()
+	source := pipelinetest.New()
+	source.Put(pipelinetest.Namespace("shop"), pipelinetest.Pod("web-0", "web", "n", "10.0.0.1"), pipelinetest.Pod("db-0", "db", "n", "10.0.0.2"), pipelinetest.Policy("db", "web", "db"))
+	source.Sync()
 	opts, _, refuse := reviewed(t, p, source, true)
 	r := start(t, opts)
 	r.await("rows", func() bool { return p.server.Transactions() > 0 })
@@ -121,8 +122,8 @@ func TestAnAddressThatIsTakenEndsTheDaemon(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, taken.Close()) }()
 	p := newPlace(t)
-	source := newFakeSource()
-	source.sync()
+	source := pipelinetest.New()
+	source.Sync()
 	opts, _, _ := reviewed(t, p, source, false)
 	opts.Webhook.Listen = taken.Addr().String()
 	d, err := daemon.New(opts, testLog(t))
@@ -137,7 +138,7 @@ func TestAnAddressThatIsTakenEndsTheDaemon(t *testing.T) {
 func TestReviewsNeedAnAPI(t *testing.T) {
 	p := newPlace(t)
 	opts := p.options()
-	opts.Source = newFakeSource()
+	opts.Source = pipelinetest.New()
 	opts.Webhook.Listen = "127.0.0.1:0"
 	_, err := daemon.New(opts, testLog(t))
 	require.EqualError(t, err, "admission reviews come from a Kubernetes API, and none is read")

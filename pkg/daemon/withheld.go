@@ -7,41 +7,13 @@ import (
 	"strings"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/watch"
 )
-
-// areaOf is the area of a snapshot of which nothing is known without the objects of a kind. Only kinds that a source may
-// withhold have one.
-func areaOf(kind watch.Kind) intent.Areas {
-	switch {
-	case kind == watch.KindService, kind == watch.KindEndpointSlice:
-		return intent.AreaBalancers
-	case slices.Contains(watch.SDWANKinds(), kind):
-		return intent.AreaDevices
-	default:
-		return 0
-	}
-}
-
-// unknown are the areas of which nothing is known without the objects of some kinds.
-func unknown(kinds []watch.Kind) intent.Areas {
-	var areas intent.Areas
-	for _, kind := range kinds {
-		areas |= areaOf(kind)
-	}
-	return areas
-}
 
 // names spells kinds.
 func names(kinds []watch.Kind) []string {
 	return slices.Clone(kinds)
-}
-
-// Withheld lists the kinds without which the newest snapshot was made, because they cannot be read, sorted.
-func (p *Pipeline) Withheld() []watch.Kind {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	return slices.Clone(p.withheld)
 }
 
 // shownFiles is how many unreadable documents readiness names one by one.
@@ -81,7 +53,7 @@ func degraded(kinds []watch.Kind) []string {
 		{intent.AreaBalancers, "load balancers"},
 		{intent.AreaDevices, "settings of CNFs"},
 	} {
-		missing := slices.DeleteFunc(slices.Clone(kinds), func(kind watch.Kind) bool { return areaOf(kind) != a.area })
+		missing := slices.DeleteFunc(slices.Clone(kinds), func(kind watch.Kind) bool { return pipeline.AreaOf(kind) != a.area })
 		if len(missing) > 0 {
 			lines = append(lines, fmt.Sprintf("degraded: %s cannot be read, so that %s stay as they are", strings.Join(names(missing), ", "), a.what))
 		}

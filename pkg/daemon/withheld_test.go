@@ -2,7 +2,6 @@ package daemon_test
 
 import (
 	"net/http"
-	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -16,9 +15,8 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/netloom/netloom/pkg/daemon"
-	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
 	"github.com/netloom/netloom/pkg/watch"
-	"github.com/netloom/netloom/translator"
 )
 
 // service is a service of the namespace shop that is served by the pod at ip, and from some sources only.
@@ -46,8 +44,8 @@ func service(ip string) []runtime.Object {
 
 // shop is a cluster with a service, one policy and pods.
 func shop(objects ...runtime.Object) *fake.Clientset {
-	return fake.NewClientset(append(objects, namespace("shop"),
-		pod("web-0", "web", "n1", "10.0.0.1"), pod("db-0", "db", "n2", "10.0.0.3"))...)
+	return fake.NewClientset(append(objects, pipelinetest.Namespace("shop"),
+		pipelinetest.Pod("web-0", "web", "n1", "10.0.0.1"), pipelinetest.Pod("db-0", "db", "n2", "10.0.0.3"))...)
 }
 
 // TestServicesThatMayNotBeRead starts without the right to list services where an earlier run had it: policies go on,
@@ -60,14 +58,14 @@ func TestServicesThatMayNotBeRead(t *testing.T) {
 		opts.Manifests, opts.Source = "", watch.NewKubernetes(client, watch.Options{}, testLog(t))
 		return startReady(t, opts)
 	}
-	r := begin(shop(append(service("10.0.0.3"), policy("db", "web", "db"))...))
+	r := begin(shop(append(service("10.0.0.3"), pipelinetest.Policy("db", "web", "db"))...))
 	owned := r.metric("netloom_owned_rows")
 	r.stop()
 	stood := balancers()
 	require.Contains(t, stood, "10.96.0.1:80=10.0.0.3:8080")
 	require.Contains(t, p.rows(), "spec.ingress[0]")
 
-	client := shop(append(service("10.0.0.9"), policy("web", "db", "web"))...)
+	client := shop(append(service("10.0.0.9"), pipelinetest.Policy("web", "db", "web"))...)
 	var granted atomic.Bool
 	client.PrependReactor("list", "services", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return !granted.Load(), nil, apierrors.NewForbidden(corev1.Resource("services"), "", nil)
@@ -103,27 +101,27 @@ func TestServicesThatMayNotBeRead(t *testing.T) {
 
 // TestReadyTellsWhatGrowsOld takes the right to see pods away from a daemon that has seen them.
 func TestReadyTellsWhatGrowsOld(t *testing.T) {
-	source := newFakeSource()
-	source.put(namespace("shop"), pod("web", "web", "n", "10.0.0.1"))
-	source.sync()
+	source := pipelinetest.New()
+	source.Put(pipelinetest.Namespace("shop"), pipelinetest.Pod("web", "web", "n", "10.0.0.1"))
+	source.Sync()
 	d, err := daemon.New(embeddedOptions(source), testLog(t))
 	require.NoError(t, err)
 	r := startMade(t, d)
 	r.await("ready", func() bool { _, body := r.get("/readyz"); return body == "ok\n" })
-	source.complain(watch.Problem{Where: "pods", Message: "forbidden", Stale: true}, watch.Problem{Where: "a.yaml", Message: "not a manifest"})
+	source.Complain(watch.Problem{Where: "pods", Message: "forbidden", Stale: true}, watch.Problem{Where: "a.yaml", Message: "not a manifest"})
 	r.await("it is told", func() bool { _, body := r.get("/readyz"); return body != "ok\n" })
 	code, body := r.get("/readyz")
 	require.Equal(t, http.StatusOK, code)
 	require.Equal(t, "ok\ndegraded: pods cannot be read any more, so that what was known of them stands: forbidden\n", body)
-	source.complain()
+	source.Complain()
 	r.await("it is well", func() bool { _, body := r.get("/readyz"); return body == "ok\n" })
 }
 
 func TestReadyTellsWhatIsWithheld(t *testing.T) {
-	source := newFakeSource()
-	source.put(namespace("shop"))
-	source.withhold(watch.KindEndpointSlice, watch.KindFirewallZone, watch.KindIpsecSite, watch.KindService)
-	source.sync()
+	source := pipelinetest.New()
+	source.Put(pipelinetest.Namespace("shop"))
+	source.Withhold(watch.KindEndpointSlice, watch.KindFirewallZone, watch.KindIpsecSite, watch.KindService)
+	source.Sync()
 	d, err := daemon.New(embeddedOptions(source), testLog(t))
 	require.NoError(t, err)
 	r := startMade(t, d)
@@ -131,31 +129,4 @@ func TestReadyTellsWhatIsWithheld(t *testing.T) {
 	_, body := r.get("/readyz")
 	require.Equal(t, "ok\ndegraded: EndpointSlice, Service cannot be read, so that load balancers stay as they are\n"+
 		"degraded: FirewallZone, IpsecSite cannot be read, so that settings of CNFs stay as they are\n", body)
-}
-
-// TestWithheldKindsAreUnknownAreas says for each kind what is unknown without it.
-func TestWithheldKindsAreUnknownAreas(t *testing.T) {
-	source := newFakeSource()
-	source.put(namespace("shop"), pod("web-0", "web", "n1", "10.0.0.1"), policy("db", "web", "db"))
-	source.sync()
-	p := daemon.NewPipeline(source, translator.Options{}, testLog(t))
-	p.Step()
-	require.Zero(t, p.Latest().Unknown())
-	before := p.Latest()
-	for _, kind := range slices.Concat(watch.SDWANKinds(), []watch.Kind{watch.KindService, watch.KindEndpointSlice}) {
-		want := intent.AreaDevices
-		if kind == watch.KindService || kind == watch.KindEndpointSlice {
-			want = intent.AreaBalancers
-		}
-		source.withhold(kind)
-		p.Step()
-		require.Equal(t, want, p.Latest().Unknown(), kind)
-		require.Equal(t, []watch.Kind{kind}, p.Withheld())
-	}
-	changes, known := p.Latest().Since(before.Revision())
-	require.True(t, known)
-	require.True(t, changes[0].Unknown)
-	source.withhold()
-	p.Step()
-	require.Zero(t, p.Latest().Unknown())
 }

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/retention"
 	"github.com/netloom/netloom/pkg/watch"
 )
@@ -78,7 +79,7 @@ func (s *stage) pass(d time.Duration) {
 	s.now = end
 }
 
-func (s *stage) put(all ...watch.Ref) {
+func (s *stage) put(all ...object.Ref) {
 	var changes []watch.Change
 	for _, r := range all {
 		s.there[r] = made(r)
@@ -87,7 +88,7 @@ func (s *stage) put(all ...watch.Ref) {
 	s.take(changes...)
 }
 
-func (s *stage) gone(deleted bool, all ...watch.Ref) []watch.Change {
+func (s *stage) gone(deleted bool, all ...object.Ref) []watch.Change {
 	var changes []watch.Change
 	for _, r := range all {
 		delete(s.there, r)
@@ -97,12 +98,12 @@ func (s *stage) gone(deleted bool, all ...watch.Ref) []watch.Change {
 }
 
 // lose takes away what then is missing, and waits until it is judged.
-func (s *stage) lose(all ...watch.Ref) {
+func (s *stage) lose(all ...object.Ref) {
 	s.take(s.gone(false, all...)...)
 	s.pass(2 * time.Second)
 }
 
-func (s *stage) remove(all ...watch.Ref) { s.take(s.gone(true, all...)...) }
+func (s *stage) remove(all ...object.Ref) { s.take(s.gone(true, all...)...) }
 
 func (s *stage) kept() []object.Ref {
 	var out []object.Ref
@@ -115,7 +116,7 @@ func (s *stage) kept() []object.Ref {
 }
 
 // inForce counts the objects in force among some.
-func (s *stage) inForce(all ...watch.Ref) int {
+func (s *stage) inForce(all ...object.Ref) int {
 	n := 0
 	for _, r := range all {
 		if _, ok := s.ledger.Get(r); ok {

@@ -95,7 +95,13 @@ var rooms = []room{
 	{dir: "deploy/crds"},
 	{dir: "pkg/reach", pure: true, may: []string{"pkg/intent", "pkg/object"}},
 	{dir: "pkg/reconcile", may: []string{"backends", "pkg/intent", "pkg/object", logrus}},
-	{dir: "pkg/retention", may: []string{"pkg/object", "pkg/watch", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/runtime"}},
+	{dir: "pkg/retention", may: []string{"backends", "pkg/object", "pkg/watch", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/runtime"}},
+	{dir: "pkg/pipeline", may: []string{
+		"labelcache", "pkg/intent", "pkg/object", "pkg/retention", "pkg/watch", "translator", "k8s.io/apimachinery/pkg/api/meta", logrus,
+	}},
+	{dir: "pkg/pipeline/pipelinetest", may: []string{
+		"pkg/intent", "pkg/object", "pkg/watch", "k8s.io/api/...", "k8s.io/apimachinery/...", logrus,
+	}},
 	{dir: "pkg/metrics", may: []string{
 		"backends", "pkg/intent", "pkg/reconcile", "pkg/version", "github.com/prometheus/client_golang/...",
 	}},
@@ -163,6 +169,7 @@ var doors = []door{
 		because: "only cmd imports the daemon, and what tests all of it",
 	},
 	{to: "test/...", from: []string{"test/..."}, tests: true, because: "only tests import what is under test/"},
+	{to: "pkg/pipeline/pipelinetest", tests: true, because: "only tests import the source of tests"},
 	{
 		to: "backends/backendtest", tests: true, because: "only tests import the contract",
 		from: []string{"backends/...", "test/..."},

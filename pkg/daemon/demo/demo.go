@@ -17,6 +17,7 @@ import (
 	"github.com/netloom/netloom/examples"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/ovsdb"
+	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/reconcile"
 )
 
@@ -73,7 +74,7 @@ func Run(ctx context.Context, opts Options, w io.Writer, log logrus.FieldLogger)
 		published: make(chan struct{}, 1),
 	}
 	d.Observe(s)
-	d.Pipeline().OnPublish(func(p daemon.Published) {
+	d.Pipeline().OnPublish(func(p pipeline.Published) {
 		s.holders.take(p.Events, d.Object)
 		s.publish()
 	})

@@ -1,4 +1,4 @@
-package daemon
+package pipeline
 
 import (
 	"sync"
@@ -6,7 +6,7 @@ import (
 	"github.com/netloom/netloom/translator"
 )
 
-// tasks are what others want done with the translator, which one goroutine may touch.
+// tasks are functions to be called with the translator, which only one goroutine may use.
 type tasks struct {
 	wake chan struct{} // of size 1
 
@@ -16,7 +16,7 @@ type tasks struct {
 
 func newTasks() *tasks { return &tasks{wake: make(chan struct{}, 1)} }
 
-// add takes f in and rings.
+// add appends f and wakes the pipeline.
 func (t *tasks) add(f func(*translator.Translator)) {
 	t.mu.Lock()
 	t.list = append(t.list, f)
@@ -27,7 +27,7 @@ func (t *tasks) add(f func(*translator.Translator)) {
 	}
 }
 
-// run does what was added so far, in order.
+// run calls what was added so far, in order.
 func (t *tasks) run(with *translator.Translator) {
 	t.mu.Lock()
 	list := t.list
@@ -38,6 +38,6 @@ func (t *tasks) run(with *translator.Translator) {
 	}
 }
 
-// Do has f called with the translator, by the pipeline's goroutine, and a snapshot made of what f did. It does not wait for
-// that. Anybody may call it at any time.
+// Do has f called with the translator, by the pipeline's goroutine, before a new snapshot is made. It does not wait for that,
+// and is safe for concurrent use.
 func (p *Pipeline) Do(f func(*translator.Translator)) { p.tasks.add(f) }

@@ -1,4 +1,6 @@
-package daemon
+// Package pipeline turns what a source delivers into snapshots: one goroutine drains the source, feeds the translator and
+// publishes what came of it.
+package pipeline
 
 import (
 	"context"
@@ -19,7 +21,8 @@ import (
 	"github.com/netloom/netloom/translator"
 )
 
-// Pipeline turns what a source delivers into snapshots. One goroutine runs it; Latest and Problems may be asked by any.
+// Pipeline turns what a source delivers into snapshots. One goroutine runs it; the newest snapshot and its problems may be
+// read by any.
 type Pipeline struct {
 	source     watch.Source
 	translator *translator.Translator
@@ -27,8 +30,8 @@ type Pipeline struct {
 	published  []func(Published)
 	untold     map[object.Ref]bool // drained before the source had synced
 	tasks      *tasks
-	keeping    keeping             // what it is that keeps missing objects; nil where nothing does
-	inTargets  func() []KeptObject // what targets keep; nil where nothing does
+	retainer   retainer                      // the source, where it keeps missing objects; nil otherwise
+	inTargets  func() []retention.KeptObject // what targets keep; nil where none keeps anything
 	cluster    string
 
 	mu       sync.RWMutex
@@ -42,14 +45,14 @@ type Pipeline struct {
 	refs     map[object.Ref]bool // of the objects that were taken in
 }
 
-// Published is told to whoever asked for it after each snapshot.
+// Published is a new snapshot and what it was made of.
 type Published struct {
 	Snapshot *intent.Snapshot
 	View     labelcache.View // the endpoints that it was made with
 	Events   []object.Ref    // what was drained for it, the first time since the start; each once
 	Since    time.Time       // when the pipeline woke for it
 	Took     time.Duration   // to translate
-	Problems int
+	Problems []error
 	Withheld []watch.Kind // kinds that cannot be read
 	Kept     []retention.Object
 	Stats    Stats
@@ -58,18 +61,24 @@ type Published struct {
 // Stats counts what a snapshot holds.
 type Stats struct{ Endpoints, Sets, Policies int }
 
-// NewPipeline makes the pipeline from source to snapshots. A source that keeps missing objects has them judged in time, and
-// reported.
-func NewPipeline(source watch.Source, opts translator.Options, log logrus.FieldLogger) *Pipeline {
-	keeping, _ := source.(keeping)
+// New makes the pipeline from source to snapshots. A source that keeps missing objects has them judged in time, and reported.
+func New(source watch.Source, opts translator.Options, log logrus.FieldLogger) *Pipeline {
+	retainer, _ := source.(retainer)
 	return &Pipeline{
-		keeping: keeping, cluster: opts.Cluster,
+		retainer: retainer, cluster: opts.Cluster,
 		source: source, translator: translator.New(opts), log: log, untold: map[object.Ref]bool{}, refs: map[object.Ref]bool{},
 		tasks: newTasks(),
 	}
 }
 
-// OnPublish has f called after each snapshot, in the pipeline's goroutine. It has to be called before Run.
+// KeptInTargets has what targets keep reported as problems. It has to be called before Run.
+func (p *Pipeline) KeptInTargets(list func() []retention.KeptObject) { p.inTargets = list }
+
+// Translator is what the pipeline feeds. Only what OnPublish or Do calls may use it.
+func (p *Pipeline) Translator() *translator.Translator { return p.translator }
+
+// OnPublish has f called after each snapshot, in the pipeline's goroutine, after whatever was added before. It has to be called
+// before Run.
 func (p *Pipeline) OnPublish(f func(Published)) { p.published = append(p.published, f) }
 
 // Latest is the newest snapshot, nil until the source has synced.
@@ -100,8 +109,8 @@ func (p *Pipeline) Edition() uint64 {
 	return p.edition
 }
 
-// WriteManifests spells every object that was taken in, as it is now, as one List in JSON. Fields that netloom does not look
-// at are left out.
+// WriteManifests writes every object that was taken in, as it is now, as one List in JSON, without the fields that netloom does
+// not use.
 func (p *Pipeline) WriteManifests(w io.Writer) error {
 	p.mu.RLock()
 	refs := slices.SortedFunc(maps.Keys(p.refs), object.Ref.Compare)
@@ -125,22 +134,22 @@ func (p *Pipeline) Run(ctx context.Context) error {
 	}
 }
 
-// Step takes in what the source has and publishes a snapshot of it once the source has synced. Run calls it; so may
-// whoever has no need of Run.
+// Step takes in what the source has and publishes a snapshot of it once the source has synced. Run calls it; it may be called
+// instead of Run.
 func (p *Pipeline) Step() {
 	began := time.Now()
 	p.tasks.run(p.translator)
-	// Asked first: what was listed by then is drained below.
+	// Before the drain: what was listed by then is drained below.
 	synced, withheld := p.source.Synced(), p.source.Withheld()
 	refs := p.drain(began)
 	for _, ref := range refs {
 		p.take(ref)
 	}
-	if refs = p.toTell(refs, synced); !synced {
+	if refs = p.unreported(refs, synced); !synced {
 		p.setProblems(p.collectProblems(nil)) // what may be why
 		return
 	}
-	p.translator.SetUnknown(unknown(withheld))
+	p.translator.SetUnknown(UnknownAreas(withheld))
 	snapshot := p.translator.Snapshot()
 	kept := p.keptNow()
 	problems := p.collectProblems(slices.Concat(p.translator.Problems(), p.missing(kept), p.keptProblems()))
@@ -154,7 +163,7 @@ func (p *Pipeline) Step() {
 	for _, f := range p.published {
 		f(Published{
 			Snapshot: snapshot, View: p.translator.View(), Events: refs, Since: began, Took: time.Since(began),
-			Problems: len(problems), Withheld: withheld, Kept: kept, Stats: stats,
+			Problems: problems, Withheld: withheld, Kept: kept, Stats: stats,
 		})
 	}
 }
@@ -185,9 +194,8 @@ func revisionOf(s *intent.Snapshot) intent.Revision {
 	return s.Revision()
 }
 
-// toTell returns what to tell of, each ref once: what was drained now, with what was drained while the source had not
-// synced.
-func (p *Pipeline) toTell(refs []object.Ref, synced bool) []object.Ref {
+// unreported returns what to publish, each ref once: what was drained now, and what was drained before the source had synced.
+func (p *Pipeline) unreported(refs []object.Ref, synced bool) []object.Ref {
 	if synced && len(p.untold) == 0 {
 		return refs
 	}
@@ -195,7 +203,7 @@ func (p *Pipeline) toTell(refs []object.Ref, synced bool) []object.Ref {
 		if _, ok := p.source.Get(ref); ok || p.latest != nil {
 			p.untold[ref] = true
 		} else {
-			delete(p.untold, ref) // it came and went before anybody could hear of it
+			delete(p.untold, ref) // it came and went before the first snapshot
 		}
 	}
 	if !synced {
@@ -256,7 +264,7 @@ func (p *Pipeline) count(s *intent.Snapshot) Stats {
 	return Stats{Endpoints: p.translator.View().EndpointCount(), Sets: s.SetCount(), Policies: s.PolicyCount()}
 }
 
-// String tells how much there is, for people.
+// String is s in words.
 func (s Stats) String() string {
 	return fmt.Sprintf("%d endpoints, %d sets, %d policies", s.Endpoints, s.Sets, s.Policies)
 }

@@ -1,4 +1,4 @@
-package daemon
+package pipeline
 
 import (
 	"errors"
@@ -14,25 +14,25 @@ import (
 	"github.com/netloom/netloom/translator"
 )
 
-// keeping is a source that keeps objects that are missing.
-type keeping interface {
+// retainer is a source that keeps missing objects.
+type retainer interface {
 	Due() (time.Time, bool)
 	Kept() []retention.Object
 	Approve(refs []object.Ref)
 }
 
-var _ keeping = (*retention.Source)(nil)
+var _ retainer = (*retention.Source)(nil)
 
 // missingMessage is what a problem says of an object that is kept.
 const missingMessage = "it is missing from the source although its deletion was not seen, and so are too many others: " +
 	"it stays in force until it is back, is deleted, or its removal is approved"
 
-// due receives when missing objects have to be judged; nil when none have.
+// due receives when missing objects have to be judged; nil while none has.
 func (p *Pipeline) due() <-chan time.Time {
-	if p.keeping == nil {
+	if p.retainer == nil {
 		return nil
 	}
-	due, ok := p.keeping.Due()
+	due, ok := p.retainer.Due()
 	if !ok {
 		return nil
 	}
@@ -41,10 +41,10 @@ func (p *Pipeline) due() <-chan time.Time {
 
 // keptNow lists the objects that are kept.
 func (p *Pipeline) keptNow() []retention.Object {
-	if p.keeping == nil {
+	if p.retainer == nil {
 		return nil
 	}
-	return p.keeping.Kept()
+	return p.retainer.Kept()
 }
 
 // Kept lists the objects that are missing from the source and that the newest snapshot was made with nevertheless, sorted.
@@ -54,11 +54,26 @@ func (p *Pipeline) Kept() []retention.Object {
 	return slices.Clone(p.kept)
 }
 
-// missing are the problems of objects that are kept.
+// missing are the problems of objects that the source keeps.
 func (p *Pipeline) missing(kept []retention.Object) []translator.Problem {
 	out := make([]translator.Problem, len(kept))
 	for i, k := range kept {
 		out[i] = translator.Problem{Origin: p.originOf(k), Message: missingMessage}
+	}
+	return out
+}
+
+// keptProblems are the problems of objects that the source does not have, but for which a target keeps something.
+func (p *Pipeline) keptProblems() []translator.Problem {
+	if p.inTargets == nil {
+		return nil
+	}
+	var out []translator.Problem
+	for _, k := range p.inTargets() {
+		out = append(out, translator.Problem{
+			Origin:  intent.Origin{Cluster: p.cluster, Kind: k.Kind, Namespace: k.Namespace, Name: k.Name},
+			Message: k.Message(),
+		})
 	}
 	return out
 }
@@ -72,16 +87,17 @@ func (p *Pipeline) originOf(k retention.Object) intent.Origin {
 	return o
 }
 
-// Approve ends that objects are kept: they are taken for deleted.
+// Approve has objects that are kept taken for deleted.
 func (p *Pipeline) Approve(refs []object.Ref) {
-	if p.keeping == nil {
+	if p.retainer == nil {
 		return
 	}
-	p.keeping.Approve(refs)
+	p.retainer.Approve(refs)
 	p.Do(func(*translator.Translator) {})
 }
 
-// Unreadable says whether, by the problems of a pipeline, part of its source does not say which objects it declares.
+// Unreadable reports whether, by the problems of a pipeline, part of its source cannot be read, so that it is not known which
+// objects it declares.
 func Unreadable(problems []error) bool {
 	return slices.ContainsFunc(problems, func(err error) bool {
 		p := watch.Problem{}

@@ -1,0 +1,221 @@
+package pipeline_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	logtest "github.com/sirupsen/logrus/hooks/test"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/pipeline"
+	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
+	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/translator"
+)
+
+func newPipeline(t *testing.T, source watch.Source) *pipeline.Pipeline {
+	return pipeline.New(source, translator.Options{}, pipelinetest.Log(t))
+}
+
+func TestNothingIsPublishedBeforeTheSourceSynced(t *testing.T) {
+	source := pipelinetest.New()
+	p := newPipeline(t, source)
+	published := 0
+	p.OnPublish(func(pipeline.Published) { published++ })
+
+	source.Put(pipelinetest.Namespace("shop"), pipelinetest.Pod("web", "web", "n", "10.0.0.1"), pipelinetest.Pod("db", "db", "n", "10.0.0.2"))
+	p.Step()
+	source.Put(pipelinetest.Policy("db", "web", "db"))
+	p.Step()
+	require.Nil(t, p.Latest())
+	require.Zero(t, published)
+	require.Zero(t, p.Stats())
+
+	source.Sync()
+	p.Step()
+	require.NotNil(t, p.Latest())
+	require.Equal(t, 1, published)
+	require.Equal(t, 2, p.Stats().Endpoints, "what came before the source synced is in")
+	require.Equal(t, 1, p.Stats().Policies)
+}
+
+func TestSnapshotsFollowEvents(t *testing.T) {
+	source := pipelinetest.New()
+	p := newPipeline(t, source)
+	web, other, db := pipelinetest.Pod("web", "web", "n1", "10.0.0.1"), pipelinetest.Pod("other", "other", "n1", "10.0.0.2"), pipelinetest.Pod("db", "db", "n2", "10.0.0.3")
+	source.Put(pipelinetest.Namespace("shop"), web, other, db, pipelinetest.Policy("db", "web", "db"))
+	source.Sync()
+	p.Step()
+	first := p.Latest()
+	require.True(t, pipelinetest.Admits(first, web, db))
+	require.False(t, pipelinetest.Admits(first, other, db))
+
+	relabelled := pipelinetest.Pod("other", "web", "n1", "10.0.0.2")
+	source.Put(relabelled)
+	p.Step()
+	require.True(t, pipelinetest.Admits(p.Latest(), relabelled, db))
+	require.Greater(t, p.Latest().Revision(), first.Revision())
+	require.False(t, pipelinetest.Admits(first, other, db), "a snapshot stays what it was")
+
+	source.Remove(pipelinetest.Policy("db", "web", "db"), web)
+	p.Step()
+	require.True(t, pipelinetest.Admits(p.Latest(), relabelled, db), "without a policy nobody is isolated")
+	require.Equal(t, pipeline.Stats{Endpoints: 2, Sets: p.Stats().Sets}, p.Stats())
+	require.Zero(t, p.Latest().PolicyCount())
+}
+
+func TestWhatChangesOftenBeforeTheSourceSyncedIsToldOnce(t *testing.T) {
+	source := pipelinetest.New()
+	p := newPipeline(t, source)
+	var events []object.Ref
+	p.OnPublish(func(got pipeline.Published) { events = append(events, got.Events...) })
+	web, gone := pipelinetest.Pod("web", "web", "n", "10.0.0.1"), pipelinetest.Pod("gone", "web", "n", "10.0.0.2")
+	for range 3 {
+		source.Put(web, gone)
+		p.Step()
+	}
+	source.Remove(gone)
+	p.Step()
+	source.Put(web)
+	source.Sync()
+	p.Step()
+	require.Equal(t, []object.Ref{pipelinetest.RefOf(web)}, events, "what came and went before anybody was told is nobody's concern")
+	source.Remove(web)
+	p.Step()
+	require.Equal(t, []object.Ref{pipelinetest.RefOf(web), pipelinetest.RefOf(web)}, events)
+}
+
+func TestWhoAskedIsToldOfEachSnapshotInOrder(t *testing.T) {
+	source := pipelinetest.New()
+	p := newPipeline(t, source)
+	var order []string
+	var told []pipeline.Published
+	p.OnPublish(func(got pipeline.Published) {
+		order = append(order, "first")
+		told = append(told, got)
+		require.Same(t, got.Snapshot, p.Latest(), "who is told can ask for the latest")
+	})
+	p.OnPublish(func(pipeline.Published) { order = append(order, "second") })
+
+	source.Put(pipelinetest.Namespace("shop"), pipelinetest.Pod("web", "web", "n", "10.0.0.1"))
+	p.Step() // not synced: taken in, not told
+	source.Put(pipelinetest.Pod("db", "db", "n", "10.0.0.2"))
+	source.Sync()
+	began := time.Now()
+	p.Step()
+	source.Put(pipelinetest.Pod("web", "api", "n", "10.0.0.1"))
+	p.Step()
+
+	require.Equal(t, []string{"first", "second", "first", "second"}, order)
+	require.Equal(t, []object.Ref{
+		{Kind: watch.KindNamespace, Name: "shop"},
+		{Kind: watch.KindPod, Namespace: "shop", Name: "db"},
+		{Kind: watch.KindPod, Namespace: "shop", Name: "web"},
+	}, told[0].Events, "the first is told all that was drained for it, before the source synced too")
+	require.Equal(t, []object.Ref{{Kind: watch.KindPod, Namespace: "shop", Name: "web"}}, told[1].Events)
+	require.Equal(t, 2, told[0].Stats.Endpoints)
+	require.False(t, told[1].Since.Before(began))
+	require.Positive(t, told[1].Took)
+}
+
+func TestProblemsOfSourceAndTranslator(t *testing.T) {
+	source := pipelinetest.New()
+	p := newPipeline(t, source)
+	source.Complain(watch.Problem{Where: "a.yaml: document 2", Message: "not a manifest"})
+	bad := pipelinetest.Policy("db", "web", "db")
+	bad.Spec.Ingress[0].From[0].PodSelector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Resembles"}}
+	source.Put(pipelinetest.Namespace("shop"), pipelinetest.Pod("db", "db", "n", "10.0.0.2"), bad)
+	source.Sync()
+	var counted int
+	p.OnPublish(func(got pipeline.Published) { counted = len(got.Problems) })
+	p.Step()
+
+	problems := p.Problems()
+	require.Len(t, problems, 2)
+	require.EqualError(t, problems[0], "a.yaml: document 2: not a manifest")
+	require.ErrorContains(t, problems[1], "shop/db")
+	require.ErrorContains(t, problems[1], "spec.ingress[0].from[0]")
+	require.Equal(t, 2, counted)
+	problems[0] = nil
+	require.Error(t, p.Problems()[0], "the list is a copy")
+
+	source.Complain()
+	source.Put(pipelinetest.Policy("db", "web", "db"))
+	p.Step()
+	require.Empty(t, p.Problems())
+	require.Zero(t, counted)
+}
+
+func TestWhatKeepsTheSourceFromSyncingIsTold(t *testing.T) {
+	log, hook := logtest.NewNullLogger()
+	source := pipelinetest.New()
+	p := pipeline.New(source, translator.Options{}, log)
+	source.Complain(watch.Problem{Where: "pods", Message: "forbidden"})
+	for range 2 {
+		p.Step()
+	}
+	require.Nil(t, p.Latest())
+	require.Len(t, p.Problems(), 1)
+	require.EqualError(t, p.Problems()[0], "pods: forbidden")
+	require.Len(t, hook.AllEntries(), 1)
+
+	source.Complain()
+	source.Sync()
+	p.Step()
+	require.NotNil(t, p.Latest())
+	require.Empty(t, p.Problems())
+}
+
+func TestProblemsAreLoggedOnce(t *testing.T) {
+	log, hook := logtest.NewNullLogger()
+	source := pipelinetest.New()
+	p := pipeline.New(source, translator.Options{}, log)
+	source.Complain(watch.Problem{Where: "a.yaml", Message: "bad"})
+	source.Sync()
+	for range 3 {
+		p.Step()
+	}
+	require.Len(t, hook.AllEntries(), 1)
+	source.Complain()
+	p.Step()
+	source.Complain(watch.Problem{Where: "a.yaml", Message: "bad"})
+	p.Step()
+	require.Len(t, hook.AllEntries(), 2, "what comes back is told again")
+}
+
+func TestAnObjectThatIsNotTranslatedIsLeftOut(t *testing.T) {
+	log, hook := logtest.NewNullLogger()
+	source := pipelinetest.New()
+	p := pipeline.New(source, translator.Options{}, log)
+	source.Put(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db"}})
+	source.Put(pipelinetest.Pod("db", "db", "n", "10.0.0.2"))
+	source.Sync()
+	p.Step()
+	require.Equal(t, 1, p.Stats().Endpoints)
+	require.Len(t, hook.AllEntries(), 1)
+	require.Equal(t, "Secret shop/db", hook.LastEntry().Data["object"])
+}
+
+func TestRunStepsWhenWoken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := pipelinetest.New()
+		p := newPipeline(t, source)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- p.Run(ctx) }()
+		source.Put(pipelinetest.Pod("db", "db", "n", "10.0.0.2"))
+		synctest.Wait()
+		require.Nil(t, p.Latest())
+		source.Sync()
+		synctest.Wait()
+		require.NotNil(t, p.Latest())
+		require.Equal(t, "1 endpoints, 0 sets, 0 policies", pipeline.Stats{Endpoints: 1}.String())
+		cancel()
+		require.NoError(t, <-done)
+	})
+}

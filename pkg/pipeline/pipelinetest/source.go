@@ -1,0 +1,284 @@
+// Package pipelinetest is a source in memory, and the objects that tests put in it.
+package pipelinetest
+
+import (
+	"context"
+	"maps"
+	"net/netip"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/watch"
+)
+
+// Source is a source whose objects a test puts in. Make it with New; it has not synced then.
+type Source struct {
+	mu       sync.Mutex
+	wake     chan struct{}
+	synced   bool
+	objects  map[object.Ref]runtime.Object
+	dirty    map[object.Ref]bool
+	lost     map[object.Ref]bool // went without their deletion being seen
+	problems []watch.Problem
+	withheld []watch.Kind
+	since    time.Time // of the oldest that is dirty
+	fail     error     // of Run
+}
+
+// New makes a source without objects.
+func New() *Source {
+	return &Source{
+		wake: make(chan struct{}, 1), objects: map[object.Ref]runtime.Object{}, dirty: map[object.Ref]bool{},
+		lost: map[object.Ref]bool{},
+	}
+}
+
+// change changes the source and wakes its reader.
+func (s *Source) change(change func()) {
+	s.mu.Lock()
+	change()
+	s.mu.Unlock()
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Put adds objects, or replaces those of the same name.
+func (s *Source) Put(objects ...runtime.Object) {
+	s.change(func() {
+		for _, o := range objects {
+			ref := RefOf(o)
+			s.stamp()
+			s.objects[ref], s.dirty[ref] = o, true
+		}
+	})
+}
+
+// stamp notes when the first object becomes dirty.
+func (s *Source) stamp() {
+	if len(s.dirty) == 0 {
+		s.since = time.Now()
+	}
+}
+
+// Remove deletes objects, as a source that saw their deletion.
+func (s *Source) Remove(objects ...runtime.Object) {
+	s.change(func() {
+		for _, o := range objects {
+			ref := RefOf(o)
+			s.stamp()
+			delete(s.objects, ref)
+			s.dirty[ref] = true
+			delete(s.lost, ref)
+		}
+	})
+}
+
+// Lose removes objects as a list does that they are missing from.
+func (s *Source) Lose(objects ...runtime.Object) {
+	s.change(func() {
+		for _, o := range objects {
+			ref := RefOf(o)
+			delete(s.objects, ref)
+			s.dirty[ref], s.lost[ref] = true, true
+		}
+	})
+}
+
+// Again delivers every object once more, as to a process that has just started.
+func (s *Source) Again() {
+	s.change(func() {
+		for ref := range s.objects {
+			s.dirty[ref] = true
+		}
+	})
+}
+
+// PutAs adds an object under a reference, nil removes it.
+func (s *Source) PutAs(ref object.Ref, o runtime.Object) {
+	s.change(func() {
+		s.stamp()
+		s.dirty[ref] = true
+		if s.objects[ref] = o; o == nil {
+			delete(s.objects, ref)
+		}
+	})
+}
+
+// Fail has Run fail.
+func (s *Source) Fail(err error) { s.change(func() { s.fail = err }) }
+
+// Sync has the source synced.
+func (s *Source) Sync() { s.change(func() { s.synced = true }) }
+
+// Complain sets the problems of the source.
+func (s *Source) Complain(problems ...watch.Problem) { s.change(func() { s.problems = problems }) }
+
+// Run waits until ctx ends, or fails as Fail says.
+func (s *Source) Run(ctx context.Context) error {
+	s.mu.Lock()
+	fail := s.fail
+	s.mu.Unlock()
+	if fail != nil {
+		return fail
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// Wake receives when something changed.
+func (s *Source) Wake() <-chan struct{} { return s.wake }
+
+// Synced reports whether Sync was called.
+func (s *Source) Synced() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.synced
+}
+
+// DirtySince is when the oldest change came that has not been drained.
+func (s *Source) DirtySince() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.dirty) == 0 {
+		return time.Time{}
+	}
+	return s.since
+}
+
+// Drain takes what changed.
+func (s *Source) Drain() []object.Ref {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var refs []object.Ref
+	for ref := range s.dirty {
+		refs = append(refs, ref)
+	}
+	clear(s.dirty)
+	slices.SortFunc(refs, object.Ref.Compare)
+	return refs
+}
+
+// Changes takes every object that is gone for one whose deletion was seen, unless it was lost.
+func (s *Source) Changes() []watch.Change {
+	refs := s.Drain()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	changes := make([]watch.Change, len(refs))
+	for i, ref := range refs {
+		changes[i] = watch.Change{Ref: ref, Deleted: !s.lost[ref]}
+	}
+	return changes
+}
+
+// Get is an object as it is now.
+func (s *Source) Get(ref object.Ref) (runtime.Object, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o, ok := s.objects[ref]
+	return o, ok
+}
+
+// Problems are those of Complain.
+func (s *Source) Problems() []watch.Problem {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.problems)
+}
+
+// Withhold sets the kinds that cannot be read.
+func (s *Source) Withhold(kinds ...watch.Kind) { s.change(func() { s.withheld = kinds }) }
+
+// Withheld are the kinds of Withhold.
+func (s *Source) Withheld() []watch.Kind {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.withheld)
+}
+
+// RefOf is the reference of an object of a kind that translators know; zero for others.
+func RefOf(o runtime.Object) object.Ref {
+	switch o := o.(type) {
+	case *corev1.Pod:
+		return object.Ref{Kind: watch.KindPod, Namespace: o.Namespace, Name: o.Name}
+	case *corev1.Namespace:
+		return object.Ref{Kind: watch.KindNamespace, Name: o.Name}
+	case *corev1.Node:
+		return object.Ref{Kind: watch.KindNode, Name: o.Name}
+	case *networkingv1.NetworkPolicy:
+		return object.Ref{Kind: watch.KindNetworkPolicy, Namespace: o.Namespace, Name: o.Name}
+	case *corev1.Service:
+		return object.Ref{Kind: watch.KindService, Namespace: o.Namespace, Name: o.Name}
+	case *corev1.Secret:
+		return object.Ref{Kind: "Secret", Namespace: o.Namespace, Name: o.Name}
+	default:
+		return object.Ref{}
+	}
+}
+
+// Namespace is a namespace with the label of its name.
+func Namespace(name string) *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name: name, Labels: map[string]string{corev1.LabelMetadataName: name},
+	}}
+}
+
+// Pod is a running pod of the namespace shop, labelled app.
+func Pod(name, app, node, ip string) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Labels: map[string]string{"app": app}},
+		Spec:       corev1.PodSpec{NodeName: node},
+		Status:     corev1.PodStatus{Phase: corev1.PodRunning, PodIP: ip, PodIPs: []corev1.PodIP{{IP: ip}}},
+	}
+}
+
+// Policy lets the pods of the namespace shop that are labelled from reach those labelled to, and nobody else.
+func Policy(name, from, to string) *networkingv1.NetworkPolicy {
+	app := func(v string) metav1.LabelSelector {
+		return metav1.LabelSelector{MatchLabels: map[string]string{"app": v}}
+	}
+	peer := app(from)
+	return &networkingv1.NetworkPolicy{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name},
+		Spec: networkingv1.NetworkPolicySpec{
+			PodSelector: app(to),
+			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
+			Ingress:     []networkingv1.NetworkPolicyIngressRule{{From: []networkingv1.NetworkPolicyPeer{{PodSelector: &peer}}}},
+		},
+	}
+}
+
+// Dirty lists what has not been drained.
+func (s *Source) Dirty() []object.Ref {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Keys(s.dirty))
+}
+
+// Log writes to the output of a test.
+func Log(t *testing.T) *logrus.Logger {
+	t.Helper()
+	log := logrus.New()
+	log.SetOutput(t.Output())
+	log.SetLevel(logrus.DebugLevel)
+	return log
+}
+
+// Admits reports whether a snapshot lets TCP through from one pod to another.
+func Admits(s *intent.Snapshot, from, to *corev1.Pod) bool {
+	party := func(p *corev1.Pod) intent.Party {
+		return intent.Party{Key: object.Key{Namespace: p.Namespace, Name: p.Name}, Addr: netip.MustParseAddr(p.Status.PodIP)}
+	}
+	return s.Evaluate(intent.Flow{Src: party(from), Dst: party(to), Protocol: intent.TCP, Port: 80}).Allowed
+}

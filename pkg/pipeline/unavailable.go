@@ -1,0 +1,37 @@
+package pipeline
+
+import (
+	"slices"
+
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/watch"
+)
+
+// AreaOf is the area of a snapshot of which nothing is known without the objects of a kind. Only kinds that a source may
+// withhold have one.
+func AreaOf(kind watch.Kind) intent.Areas {
+	switch {
+	case kind == watch.KindService, kind == watch.KindEndpointSlice:
+		return intent.AreaBalancers
+	case slices.Contains(watch.SDWANKinds(), kind):
+		return intent.AreaDevices
+	default:
+		return 0
+	}
+}
+
+// UnknownAreas are the areas of which nothing is known without the objects of some kinds.
+func UnknownAreas(kinds []watch.Kind) intent.Areas {
+	var areas intent.Areas
+	for _, kind := range kinds {
+		areas |= AreaOf(kind)
+	}
+	return areas
+}
+
+// Withheld lists the kinds without which the newest snapshot was made, because they cannot be read, sorted.
+func (p *Pipeline) Withheld() []watch.Kind {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return slices.Clone(p.withheld)
+}

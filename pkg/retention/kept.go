@@ -1,0 +1,108 @@
+package retention
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/object"
+)
+
+// Kept is what is in force although it is missing from the source, and the digest that approves its removal.
+type Kept struct {
+	Digest  string       `json:"digest"` // "" when nothing is kept
+	Objects []KeptObject `json:"objects"`
+}
+
+// KeptObject is an object that is kept.
+type KeptObject struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	// Target is where its rows are kept that were there when netloom began; "" for an object that netloom itself remembers.
+	Target string `json:"target,omitempty"`
+}
+
+// Ref names k.
+func (k KeptObject) Ref() object.Ref {
+	return object.Ref{Kind: k.Kind, Namespace: k.Namespace, Name: k.Name}
+}
+
+// String is k in words.
+func (k KeptObject) String() string {
+	if k.Target == "" {
+		return k.Ref().Path()
+	}
+	return k.Ref().Path() + " in " + k.Target
+}
+
+// Message says why an object is kept that a target has something for.
+func (k KeptObject) Message() string {
+	return "it is missing from the source since netloom began: what target " + k.Target +
+		" holds for it is kept until it is back or its removal is approved"
+}
+
+// Compare orders objects by target, kind, namespace and name.
+func (k KeptObject) Compare(o KeptObject) int {
+	return cmp.Or(strings.Compare(k.Target, o.Target), k.Ref().Compare(o.Ref()))
+}
+
+// NewKept lists objects with their digest: two lists of the same objects have the same.
+func NewKept(objects []KeptObject) Kept {
+	if len(objects) == 0 {
+		return Kept{Objects: []KeptObject{}}
+	}
+	lines := make([]string, len(objects))
+	for i, k := range objects {
+		lines[i] = k.String()
+	}
+	slices.Sort(lines)
+	sum := sha256.Sum256([]byte(strings.Join(lines, "\n")))
+	return Kept{Digest: hex.EncodeToString(sum[:6]), Objects: objects}
+}
+
+// KeptIn lists what is kept in a target.
+func KeptIn(target string, refs []object.Ref) []KeptObject {
+	out := make([]KeptObject, len(refs))
+	for i, ref := range refs {
+		out[i] = KeptObject{Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name, Target: target}
+	}
+	return out
+}
+
+// ByKind counts objects that are kept.
+func (k Kept) ByKind() map[string]int {
+	out := map[string]int{}
+	for _, o := range k.Objects {
+		out[o.Kind]++
+	}
+	return out
+}
+
+// Degraded says in a line that objects are kept, and how to approve their removal.
+func (k Kept) Degraded() []string {
+	if k.Digest == "" {
+		return nil
+	}
+	return []string{fmt.Sprintf("degraded: %s are missing from the source and kept in force; netloom approve lists them, "+
+		"netloom approve %s removes them", k.Counts(), k.Digest)}
+}
+
+// Counts says how many objects of which kinds k has, "" for none.
+func (k Kept) Counts() string {
+	counts := k.ByKind()
+	var parts []string
+	for _, kind := range slices.Sorted(maps.Keys(counts)) {
+		what := kind + " objects"
+		if kind == backends.KindPort {
+			what = "isolated logical ports"
+		}
+		parts = append(parts, fmt.Sprintf("%d %s", counts[kind], what))
+	}
+	return strings.Join(parts, ", ")
+}
