@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/spf13/cobra"
 
 	"github.com/netloom/netloom/pkg/daemon"
@@ -54,6 +55,7 @@ Settings come from flags, NETLOOM_… environment variables and a file; docs/con
 
 func runDaemon(cmd *cobra.Command, cfg *configuration) error {
 	log := newLog(cmd, cfg.Config)
+	limitMemory(log, memlimit.FromCgroup)
 	d, err := daemon.New(optionsOf(cfg), log)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/spf13/cobra"
 
 	"github.com/netloom/netloom/pkg/config"
@@ -39,6 +40,7 @@ NETLOOM_WEBHOOK_… variables and the same file are read.`,
 			opts := webhookOptions(&cfg.Webhook)
 			opts.HealthListen = cfg.Listen
 			log := newLog(cmd, cfg)
+			limitMemory(log, memlimit.FromCgroup)
 			log.WithField("version", version.Current().Version).Info("netloom webhook is starting")
 			return daemon.RunWebhook(cmd.Context(), cfg.Kubeconfig, cfg.KubeContext, opts, log)
 		},
