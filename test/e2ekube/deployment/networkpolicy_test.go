@@ -5,7 +5,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -19,30 +21,37 @@ func policyOf(t *testing.T, objects []*unstructured.Unstructured) *networkingv1.
 	return &p.Spec
 }
 
-// TestNetworkPolicyOfNetloom holds that the component and the chart say the same, that it selects the pods of netloom, and that
-// nobody reaches the port of debugging.
+// TestNetworkPolicyOfNetloom compares the component with the chart: both select the pods of netloom and of its webhook, and open
+// every port of theirs but that of the debug endpoints.
 func TestNetworkPolicyOfNetloom(t *testing.T) {
-	kustomized := composed(t, "central", "network-policy")
+	kustomized := composed(t, "central", "webhook", "network-policy")
 	charted, err := Helm(chart, "netloom", "netloom-system", map[string]any{
 		"config": map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}}, "networkPolicy": map[string]any{"enabled": true},
+		"webhook": map[string]any{"enabled": true},
 	})
 	require.NoError(t, err)
-	spec := policyOf(t, kustomized)
-	require.Equal(t, spec, policyOf(t, charted))
-	pod := podOf(t, Find(kustomized, "Deployment", "netloom"))
-	labels, _, err := unstructured.NestedStringMap(Find(kustomized, "Deployment", "netloom").Object, "spec", "template", "metadata", "labels")
-	require.NoError(t, err)
-	for k, v := range spec.PodSelector.MatchLabels {
-		require.Equal(t, v, labels[k])
-	}
-	open := map[int32]bool{}
-	for _, rule := range spec.Ingress {
-		for _, p := range rule.Ports {
-			open[p.Port.IntVal] = true
+	require.Equal(t, policyOf(t, kustomized).Ingress, policyOf(t, charted).Ingress)
+	require.Equal(t, policyOf(t, kustomized).Egress, policyOf(t, charted).Egress)
+	for _, objects := range [][]*unstructured.Unstructured{kustomized, charted} {
+		spec := policyOf(t, objects)
+		selector, err := metav1.LabelSelectorAsSelector(&spec.PodSelector)
+		require.NoError(t, err)
+		open := map[int32]bool{}
+		for _, rule := range spec.Ingress {
+			for _, p := range rule.Ports {
+				open[p.Port.IntVal] = true
+			}
+		}
+		for _, name := range []string{"netloom", "netloom-webhook"} {
+			deployment := Find(objects, "Deployment", name)
+			of, _, err := unstructured.NestedStringMap(deployment.Object, "spec", "template", "metadata", "labels")
+			require.NoError(t, err)
+			require.True(t, selector.Matches(labels.Set(of)), name)
+			container := podOf(t, deployment).Containers[0]
+			for _, p := range container.Ports {
+				require.Equal(t, p.Name != "debug", open[p.ContainerPort], p.Name)
+			}
+			require.NotZero(t, container.Resources.Limits.Memory().Value(), "%s keeps its memory below the limit", name)
 		}
 	}
-	for _, p := range pod.Containers[0].Ports {
-		require.Equal(t, p.Name != "debug", open[p.ContainerPort], p.Name)
-	}
-	require.NotZero(t, pod.Containers[0].Resources.Limits.Memory().Value(), "netloom keeps its memory below the limit")
 }
