@@ -182,7 +182,7 @@ func (g Gaps) Text() string {
 	return strings.Join(parts, ", ")
 }
 
-// gapKey orders as intent.Key.Compare does: a zero byte is in no name.
+// gapKey orders as object.Key.Compare does: a zero byte is in no name.
 func gapKey(k object.Key) []byte { return []byte(k.Cluster + "\x00" + k.Namespace + "\x00" + k.Name) }
 
 // Report is a coverage as programs read it.

@@ -144,7 +144,7 @@ func (t *podTable) withdraw(e *podEntry) {
 }
 
 // settle is the endpoint of e with the addresses that it has, and its faults with those that other pods have too.
-func (t *podTable) settle(e *podEntry) (labelcache.Endpoint, []field.Problem) {
+func (t *podTable) settle(e *podEntry) (labelcache.Endpoint, []object.Problem) {
 	out, faults := e.endpoint, field.Faults{Of: e.faults.Of, List: slices.Clip(e.faults.List)}
 	out.Addrs = slices.DeleteFunc(slices.Clone(out.Addrs), func(a netip.Addr) bool {
 		c := t.contest(a)

@@ -223,7 +223,7 @@ func TestClaims(t *testing.T) {
 		require.Equal(t, step.has, has, step.name)
 		var problems []string
 		for _, p := range tr.Problems() {
-			loser, _ := strings.CutPrefix(p.Origin.String(), "Service/shop/")
+			loser, _ := strings.CutPrefix(p.Ref.Path(), "Service/shop/")
 			_, rest, _ := strings.Cut(p.Message, "belongs to Service/shop/")
 			winner, _, _ := strings.Cut(rest, ",")
 			problems = append(problems, loser+"<"+winner)

@@ -31,9 +31,6 @@ const (
 	KindService       = service.KindService
 )
 
-// Problem is something a source object says that could not be translated.
-type Problem = field.Problem
-
 // Options says what a translator cannot learn from the objects.
 type Options struct {
 	Cluster  string          // name of the cluster that the objects come from; "" is the only one
@@ -146,7 +143,7 @@ func (t *Translator) Remove(kind, namespace, name string) {
 }
 
 // Problems lists what could not be translated, in order. It is about the objects as of the last Snapshot.
-func (t *Translator) Problems() []Problem { return t.problems.All() }
+func (t *Translator) Problems() []object.Problem { return t.problems.All() }
 
 // View is what the label cache said when the last snapshot was taken.
 func (t *Translator) View() labelcache.View { return t.sets.View() }

@@ -11,6 +11,7 @@ import (
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/retention"
 )
@@ -137,7 +138,7 @@ func checkApply(cfg *configuration, output string) error {
 
 // applyOnce applies what the settings, the digest and the problems of the source let it.
 func applyOnce(
-	cmd *cobra.Command, cfg *configuration, settings builtin.Settings, want *intent.Snapshot, problems []error, digest string,
+	cmd *cobra.Command, cfg *configuration, settings builtin.Settings, want *intent.Snapshot, problems []object.Problem, digest string,
 ) (daemon.Applied, error) {
 	if cfg.Force {
 		settings.MaxDeleteFraction = 1

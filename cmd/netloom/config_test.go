@@ -31,18 +31,18 @@ endpoints: []
 		want     []string // kinds with problems
 		wantNone []string
 	}{
-		{name: "all", want: []string{"Service shop/db", "Endpoints shop/db", "EndpointSlice shop/db-1"}},
+		{name: "all", want: []string{"Service/shop/db", "Endpoints/shop/db", "EndpointSlice/shop/db-1"}},
 		{
 			name: "slices", args: []string{"--endpoints-api", "slices"},
-			want: []string{"Service shop/db", "EndpointSlice shop/db-1"}, wantNone: []string{"Endpoints shop/db"},
+			want: []string{"Service/shop/db", "EndpointSlice/shop/db-1"}, wantNone: []string{"Endpoints/shop/db"},
 		},
 		{
 			name: "Endpoints", args: []string{"--endpoints-api", "endpoints"},
-			want: []string{"Service shop/db", "Endpoints shop/db"}, wantNone: []string{"EndpointSlice shop/db-1"},
+			want: []string{"Service/shop/db", "Endpoints/shop/db"}, wantNone: []string{"EndpointSlice/shop/db-1"},
 		},
 		{
 			name: "none", args: []string{"--services=false"},
-			wantNone: []string{"Service shop/db", "Endpoints shop/db", "EndpointSlice shop/db-1"},
+			wantNone: []string{"Service/shop/db", "Endpoints/shop/db", "EndpointSlice/shop/db-1"},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/query"
 )
 
@@ -91,7 +92,7 @@ func explanationText(e *query.Explanation, i ink) string {
 	return w.String()
 }
 
-func (w *answerWriter) problems(list []query.Problem) {
+func (w *answerWriter) problems(list []object.Problem) {
 	for _, p := range list {
 		w.line("%s %s", w.ink.bad("problem:"), p)
 	}

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/netloom/netloom/pkg/query"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // junitSuites is a report in the form of JUnit, which every CI reads: https://github.com/testmoapp/junitxml.
@@ -88,22 +88,22 @@ func suitesOf(all []checked) []junitSuite {
 }
 
 // suiteOfProblems are the problems of manifests as failed cases; without any it is one case that passed.
-func suiteOfProblems(path string, problems []query.Problem) junitSuite {
+func suiteOfProblems(path string, problems []object.Problem) junitSuite {
 	suite := junitSuite{Name: path}
 	if len(problems) == 0 {
 		suite.add(&junitCase{Name: "no manifest has a problem", Classname: path})
 	}
 	for _, p := range problems {
-		name := p.Object
-		if name == "" {
-			name = p.Place.Path
+		name := p.Place.Path
+		if p.Ref != (object.Ref{}) {
+			name = p.Ref.Path()
 		}
 		if p.Field != "" {
 			name += " " + p.Field
 		}
 		suite.add(&junitCase{
 			Name: name, Classname: path, File: p.Place.Path, Line: p.Place.Line,
-			Failure: &junitFailure{Message: p.Message, Type: "problem", Text: p.String()},
+			Failure: &junitFailure{Message: p.Message, Type: "problem", Text: p.Error()},
 		})
 	}
 	return suite

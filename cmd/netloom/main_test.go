@@ -151,9 +151,9 @@ func TestApplyPrintsEveryProblem(t *testing.T) {
 		got := netloom(t, append([]string{"apply", "--manifests", dir, "--ovn-nb", server.Addr()}, extra...)...)
 		require.Equal(t, exitProblems, got.code)
 		for _, want := range []string{
-			"policies.yaml: document 1: NetworkPolicy shop/db-client-a: spec.ingress[0].from[0].podSelector.matchExpressions[0].operator: ",
-			"policies.yaml: document 1: NetworkPolicy shop/db-client-a: spec.ingress[0].ports[0].port: ",
-			"policies.yaml: document 2: NetworkPolicy shop/db-client-b: spec.ingress[0].ports[0].port: ",
+			"policies.yaml: document 1: NetworkPolicy/shop/db-client-a: spec.ingress[0].from[0].podSelector.matchExpressions[0].operator: ",
+			"policies.yaml: document 1: NetworkPolicy/shop/db-client-a: spec.ingress[0].ports[0].port: ",
+			"policies.yaml: document 2: NetworkPolicy/shop/db-client-b: spec.ingress[0].ports[0].port: ",
 			"torn.yaml: document 1: ",
 		} {
 			require.Contains(t, got.errout, want)

@@ -4,7 +4,7 @@ import (
 	"net/url"
 	"path/filepath"
 
-	"github.com/netloom/netloom/pkg/query"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/version"
 )
 
@@ -75,7 +75,7 @@ type sarifLogical struct {
 }
 
 // sarifOf reports problems.
-func sarifOf(problems []query.Problem) *sarifLog {
+func sarifOf(problems []object.Problem) *sarifLog {
 	run := sarifRun{Results: []sarifResult{}}
 	run.Tool.Driver = sarifDriver{
 		Name: "netloom", Version: version.Current().Version,
@@ -86,14 +86,11 @@ func sarifOf(problems []query.Problem) *sarifLog {
 		}},
 	}
 	for _, p := range problems {
-		r := sarifResult{RuleID: sarifRule, Level: "error", Message: sarifText{p.Message}}
-		if p.Field != "" {
-			r.Message.Text = p.Field + ": " + p.Message
-		}
+		r := sarifResult{RuleID: sarifRule, Level: "error", Message: sarifText{p.What()}}
 		var l sarifLocation
-		if p.Object != "" {
-			l.Logical = []sarifLogical{{p.Object, "object"}}
-			r.Message.Text = p.Object + ": " + r.Message.Text
+		if p.Ref != (object.Ref{}) {
+			l.Logical = []sarifLogical{{p.Ref.Path(), "object"}}
+			r.Message.Text = p.Ref.Path() + ": " + r.Message.Text
 		}
 		if p.Place.Path != "" {
 			l.Physical = &sarifPhysical{}

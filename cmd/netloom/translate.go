@@ -9,13 +9,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/query"
 )
 
 // translation is what manifests mean.
 type translation struct {
-	Intents  query.Intents   `json:"intents"`
-	Problems []query.Problem `json:"problems"`
+	Intents  query.Intents    `json:"intents"`
+	Problems []object.Problem `json:"problems"`
 }
 
 func newTranslate() *cobra.Command {
@@ -44,7 +45,7 @@ Exit with 0 if there are no problems, with 3 if there are, and with 1 if nothing
 		}
 		t := translation{Intents: query.IntentsOf(state.Snapshot), Problems: state.Problems}
 		if t.Problems == nil {
-			t.Problems = []query.Problem{}
+			t.Problems = []object.Problem{}
 		}
 		if output.form == "table" {
 			for _, p := range t.Problems {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/yaml"
 
-	"github.com/netloom/netloom/pkg/query"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 func TestTranslate(t *testing.T) {
@@ -138,7 +138,7 @@ func TestSARIF(t *testing.T) {
 	require.Equal(t, exitOK, clean.code)
 	require.Contains(t, clean.out, `"results": []`, "no results are a list too")
 	require.Equal(t, "policies/a%20b.yaml", uriOf(filepath.Join("policies", "a b.yaml")))
-	require.Empty(t, sarifOf([]query.Problem{{Message: "lost"}}).Runs[0].Results[0].Locations)
+	require.Empty(t, sarifOf([]object.Problem{{Message: "lost"}}).Runs[0].Results[0].Locations)
 }
 
 func TestJUnitOfProblems(t *testing.T) {

@@ -57,7 +57,7 @@ func TestABadDocumentKeepsItsPreviousVersionInForce(t *testing.T) {
 	require.Contains(t, p.rows(), "tcp.dst == 8080", "the good document beside it is loaded")
 	require.Contains(t, p.rows(), "tcp.dst == 5432", "the bad one stays what it was")
 	_, problems := r.get("/debug/problems")
-	require.Contains(t, problems, "policies.yaml: document 2: NetworkPolicy shop/db: spec.ingress[0].ports[0].port: ")
+	require.Contains(t, problems, "policies.yaml: document 2: NetworkPolicy/shop/db: spec.ingress[0].ports[0].port: ")
 	require.InDelta(t, 1, r.metric("netloom_problems"), 0)
 	code, _ := r.get("/readyz")
 	require.Equal(t, http.StatusOK, code)

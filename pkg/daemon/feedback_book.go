@@ -52,7 +52,7 @@ type book struct {
 	sized   map[intent.SetID]bool // whose members changed, and whose sizes have not been told since
 	nodes   map[string]bool       // that are there; nil where they are of no interest
 	gaps    gaps                  // in coverage
-	faults  []report.Problem      // as of the last snapshot
+	faults  []object.Problem      // as of the last snapshot
 	trouble map[string]time.Time  // by target: since when it is in trouble
 	resting bool                  // nobody reads, so nothing is noted: all is looked at once somebody does
 }
@@ -65,7 +65,7 @@ func newBook() *book {
 }
 
 // published takes in what a snapshot was made of. It is called by the pipeline's goroutine.
-func (b *book) published(p pipeline.Published, problems []error) {
+func (b *book) published(p pipeline.Published, problems []object.Problem) {
 	faults := policyFaults(problems)
 	first := b.touched == 0
 	b.mu.Lock()
@@ -75,7 +75,7 @@ func (b *book) published(p pipeline.Published, problems []error) {
 		moved = b.takeNode(ref) || moved
 		b.take(ref, first)
 	}
-	for key := range changedFaults(b.faults, faults) {
+	for key := range object.Changed(b.faults, faults) {
 		b.markLocked(key, calm)
 	}
 	b.faults = faults
@@ -303,7 +303,7 @@ func (b *book) anySized() bool {
 	return len(b.sized) > 0
 }
 
-func (b *book) problems() []report.Problem {
+func (b *book) problems() []object.Problem {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.faults

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/sirupsen/logrus"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -45,27 +44,25 @@ func LoadState(opts Offline) (query.State, error) {
 	t := translator.New(opts.Translator)
 	t.SetUnknown(m.unknown())
 	for _, ref := range slices.SortedFunc(maps.Keys(m.force), object.Ref.Compare) {
-		object, ok := m.force[ref].Get(ref)
+		o, ok := m.force[ref].Get(ref)
 		if !ok {
 			continue
 		}
-		if err := t.Put(object); err != nil {
-			state.Problems = append(state.Problems, m.problem(ref, "", err.Error()))
+		if err := t.Put(o); err != nil {
+			state.Problems = append(state.Problems, object.Problem{Ref: ref, Message: err.Error(), Place: m.place(ref)})
 		}
-		addObject(&state.Objects, object)
+		addObject(&state.Objects, o)
 	}
 	state.Snapshot, state.View = t.Snapshot(), t.View()
 	for _, source := range m.sources {
-		for _, p := range source.Problems() {
-			state.Problems = append(state.Problems, sourceProblem(p))
-		}
+		state.Problems = append(state.Problems, source.Problems()...)
 	}
 	for _, p := range t.Problems() {
-		ref := object.Ref{Kind: p.Origin.Kind, Namespace: p.Origin.Namespace, Name: p.Origin.Name}
-		state.Problems = append(state.Problems, m.problem(ref, p.Field, p.Message))
+		p.Place = m.place(p.Ref)
+		state.Problems = append(state.Problems, p)
 	}
 	findLines(state.Problems, m.content)
-	slices.SortFunc(state.Problems, query.Problem.Compare)
+	slices.SortFunc(state.Problems, object.Problem.Compare)
 	return state, nil
 }
 
@@ -92,7 +89,7 @@ func readManifests(opts Offline) (*manifests, error) {
 		m.sources = append(m.sources, source)
 		for _, ref := range source.Refs() {
 			// A namespace that only is because objects live in it does not replace one that is declared.
-			if _, _, declared := source.Place(ref); declared || m.force[ref] == nil {
+			if _, declared := source.Place(ref); declared || m.force[ref] == nil {
 				m.force[ref] = source
 			}
 		}
@@ -115,14 +112,14 @@ func (m *manifests) unknown() (areas intent.Areas) {
 }
 
 // addObject takes in an object of a kind that questions may name.
-func addObject(to *query.Objects, object runtime.Object) {
-	o, ok := object.(status.Object)
+func addObject(to *query.Objects, found runtime.Object) {
+	o, ok := found.(status.Object)
 	kind := ""
 	if ok {
 		kind = status.KindOf(o)
 	}
 	if kind == "" {
-		to.Add(object)
+		to.Add(found)
 		return
 	}
 	state, message := status.Said(o)
@@ -131,15 +128,14 @@ func addObject(to *query.Objects, object runtime.Object) {
 	})
 }
 
-// problem is one of the object in force under ref.
-func (m *manifests) problem(ref object.Ref, field, message string) query.Problem {
-	p := query.Problem{Object: strings.Replace(ref.String(), " ", "/", 1), Field: field, Message: message}
+// place is where the object in force under ref is declared; zero when no manifest declares it.
+func (m *manifests) place(ref object.Ref) object.Place {
 	if source := m.force[ref]; source != nil {
-		if path, document, ok := source.Place(ref); ok {
-			p.Place = query.Place{Path: path, Document: document}
+		if place, ok := source.Place(ref); ok {
+			return place
 		}
 	}
-	return p
+	return object.Place{}
 }
 
 // streamName is what the standard input is called among paths.
@@ -182,15 +178,8 @@ func readOffline(opts Offline, content map[string][]byte) (*watch.Directory, err
 	return watch.LoadDirectory(opts.Path, watch.Options{}, quiet)
 }
 
-func sourceProblem(p watch.Problem) query.Problem {
-	path, document, object := p.Place()
-	return query.Problem{
-		Object: object, Field: p.Field, Message: p.Message, Place: query.Place{Path: path, Document: document},
-	}
-}
-
 // findLines finds the lines of problems in their files, as far as these can still be read.
-func findLines(problems []query.Problem, content map[string][]byte) {
+func findLines(problems []object.Problem, content map[string][]byte) {
 	for i := range problems {
 		place := &problems[i].Place
 		if place.Document == 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/daemon"
-	"github.com/netloom/netloom/pkg/query"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 const offlineManifests = `apiVersion: v1
@@ -34,14 +34,14 @@ func TestLoadState(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		opts  daemon.Offline
-		place query.Place
+		place object.Place
 	}{
-		{"a directory", daemon.Offline{Path: dir}, query.Place{Path: file, Document: 2, Line: 13}},
-		{"a file", daemon.Offline{Path: file}, query.Place{Path: file, Document: 2, Line: 13}},
+		{"a directory", daemon.Offline{Path: dir}, object.Place{Path: file, Document: 2, Line: 13}},
+		{"a file", daemon.Offline{Path: file}, object.Place{Path: file, Document: 2, Line: 13}},
 		{
 			"a stream",
 			daemon.Offline{Path: "-", Stdin: strings.NewReader(offlineManifests)},
-			query.Place{Path: "stdin", Document: 2, Line: 13},
+			object.Place{Path: "stdin", Document: 2, Line: 13},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestLoadState(t *testing.T) {
 			require.Len(t, state.Problems, 1)
 			p := state.Problems[0]
 			require.Equal(t, tc.place, p.Place)
-			require.Equal(t, "NetworkPolicy/shop/web", p.Object)
+			require.Equal(t, "NetworkPolicy/shop/web", p.Ref.Path())
 			require.Equal(t, "spec.ingress[0].ports[0].port", p.Field)
 			require.Contains(t, p.Message, "99999")
 		})

@@ -11,6 +11,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/watch"
 )
@@ -19,7 +20,7 @@ import (
 const syncWait = 30 * time.Second
 
 // ReadOnce translates what the source of opts holds now, and tells the problems it has.
-func ReadOnce(ctx context.Context, opts Options, log logrus.FieldLogger) (*intent.Snapshot, []error, error) {
+func ReadOnce(ctx context.Context, opts Options, log logrus.FieldLogger) (*intent.Snapshot, []object.Problem, error) {
 	p, err := translateOnce(ctx, opts, log)
 	if err != nil {
 		return nil, nil, err

@@ -18,7 +18,6 @@ import (
 	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/status"
 	"github.com/netloom/netloom/pkg/watch"
-	"github.com/netloom/netloom/translator"
 )
 
 // How statuses are written.
@@ -33,7 +32,7 @@ const (
 type statuses struct {
 	source      watch.Source
 	latest      func() *intent.Snapshot
-	problems    func() []error
+	problems    func() []object.Problem
 	loops       func() map[intent.CNFID]status.Loop
 	unasked     func(intent.CNFID) bool
 	clusterWide bool
@@ -48,7 +47,7 @@ type statuses struct {
 	dirty   map[object.Ref]bool
 	queue   []object.Ref        // of those that were dirty when it was made, in order
 	open    map[object.Ref]bool // that some CNF may not hold
-	faults  []status.Problem    // as of the last snapshot
+	faults  []object.Problem    // as of the last snapshot
 	resting bool                // nothing is noted: Run will look at everything
 
 	// Only Run's goroutine touches these.
@@ -77,15 +76,7 @@ func (s *statuses) Published(p pipeline.Published) {
 	for _, ref := range p.Events {
 		s.take(ref)
 	}
-	changed := map[object.Ref]bool{}
-	for _, list := range [][]status.Problem{s.faults, faults} {
-		for _, f := range list {
-			if !slices.Contains(s.faults, f) || !slices.Contains(faults, f) {
-				changed[f.Of] = true
-			}
-		}
-	}
-	for ref := range changed {
+	for ref := range object.Changed(s.faults, faults) {
 		if _, ok := s.known[ref]; ok {
 			s.note(ref)
 		}
@@ -347,23 +338,11 @@ func (s *statuses) current(ref object.Ref) status.Object {
 	return object
 }
 
-// sdwanFaults are the problems of SD-WAN objects among all.
-func sdwanFaults(all []error) []status.Problem {
-	var out []status.Problem
-	for _, err := range all {
-		var p translator.Problem
-		if !errors.As(err, &p) || status.Finalizer(p.Origin.Kind) == "" {
-			continue
-		}
-		text := p.Message
-		if p.Field != "" {
-			text = p.Field + ": " + text
-		}
-		out = append(out, status.Problem{
-			Of: object.Ref{Kind: p.Origin.Kind, Namespace: p.Origin.Namespace, Name: p.Origin.Name}, Message: text,
-		})
-	}
-	return out
+// sdwanFaults are the problems of SD-WAN objects among all. What could not be read has no status.
+func sdwanFaults(all []object.Problem) []object.Problem {
+	return slices.DeleteFunc(slices.Clone(all), func(p object.Problem) bool {
+		return p.Place != (object.Place{}) || status.Finalizer(p.Ref.Kind) == ""
+	})
 }
 
 // pluralOf is how addresses of the API spell a kind.

@@ -2,12 +2,10 @@ package daemon
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -18,9 +16,7 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/query"
-	"github.com/netloom/netloom/pkg/watch"
 	"github.com/netloom/netloom/pkg/webui"
-	"github.com/netloom/netloom/translator"
 )
 
 // ui is the web page of a daemon. It notes what changes and works nothing out before somebody asks.
@@ -83,7 +79,7 @@ func (u *ui) serve(ctx context.Context) error {
 
 // published takes over what a snapshot was made from. It costs what changed.
 func (u *ui) published(p pipeline.Published) {
-	problems := u.problems()
+	problems := slices.SortedFunc(slices.Values(u.daemon.pipeline.Problems()), object.Problem.Compare)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	before := u.state
@@ -110,7 +106,7 @@ func (u *ui) published(p pipeline.Published) {
 }
 
 // tell says what is new.
-func (u *ui) tell(p pipeline.Published, before, now []query.Problem) {
+func (u *ui) tell(p pipeline.Published, before, now []object.Problem) {
 	revision := p.Snapshot.Revision()
 	u.feed.Add(webui.Event{
 		At: time.Now(), Kind: webui.SnapshotPublished, Revision: revision,
@@ -119,15 +115,15 @@ func (u *ui) tell(p pipeline.Published, before, now []query.Problem) {
 	})
 	for _, list := range []struct {
 		kind      webui.EventKind
-		these, in []query.Problem
+		these, in []object.Problem
 	}{{webui.ProblemAppeared, now, before}, {webui.ProblemCleared, before, now}} {
-		known := map[query.Problem]bool{}
+		known := map[object.Problem]bool{}
 		for _, q := range list.in {
 			known[q] = true
 		}
 		for _, q := range list.these {
 			if !known[q] {
-				u.feed.Add(webui.Event{At: time.Now(), Kind: list.kind, Revision: revision, Text: q.String()})
+				u.feed.Add(webui.Event{At: time.Now(), Kind: list.kind, Revision: revision, Text: q.Error()})
 			}
 		}
 	}
@@ -141,27 +137,6 @@ func named(object runtime.Object) bool {
 	default:
 		return false
 	}
-}
-
-// problems are those of the pipeline, in order.
-func (u *ui) problems() []query.Problem {
-	var out []query.Problem
-	for _, err := range u.daemon.pipeline.Problems() {
-		var ofSource watch.Problem
-		var ofObject translator.Problem
-		switch {
-		case errors.As(err, &ofSource):
-			out = append(out, sourceProblem(ofSource))
-		case errors.As(err, &ofObject):
-			o := ofObject.Origin
-			parts := slices.DeleteFunc([]string{o.Kind, o.Namespace, o.Name}, func(s string) bool { return s == "" })
-			out = append(out, query.Problem{Object: strings.Join(parts, "/"), Field: ofObject.Field, Message: ofObject.Message})
-		default:
-			out = append(out, query.Problem{Message: err.Error()})
-		}
-	}
-	slices.SortFunc(out, query.Problem.Compare)
-	return out
 }
 
 // Newest is the newest state. Its objects are listed when it is asked for the first time.

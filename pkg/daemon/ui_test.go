@@ -132,7 +132,7 @@ func TestThePageFollowsAnEdit(t *testing.T) {
 	after := uiOf[webui.Overview](t, r, "overview")
 	require.Greater(t, after.Number, before.Number)
 	require.Len(t, after.Problems, 1)
-	require.Equal(t, "NetworkPolicy/shop/bad", after.Problems[0].Object)
+	require.Equal(t, "NetworkPolicy/shop/bad", after.Problems[0].Ref.Path())
 	p.remove(t, "bad.yaml")
 	until(webui.ProblemCleared, "NetworkPolicy/shop/bad")
 	p.server.Close()

@@ -1,12 +1,12 @@
 package daemon
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/watch"
 )
@@ -20,24 +20,21 @@ func names(kinds []watch.Kind) []string {
 const shownFiles = 10
 
 // stale says for people which resources, files and documents cannot be read, a line for each.
-func stale(problems []error) []string {
+func stale(problems []object.Problem) []string {
 	var lines []string
-	opaque := 0
-	for _, err := range problems {
-		p := watch.Problem{}
-		if !errors.As(err, &p) {
-			continue
-		}
-		if p.Opaque {
-			if opaque++; opaque <= shownFiles {
-				lines = append(lines, fmt.Sprintf("degraded: what %s declares is not known, and what it declared since the start stands: %s", p.Where, p.Message))
+	files := 0
+	for _, p := range problems {
+		switch p.Unread {
+		case object.UnreadNothing:
+		case object.UnreadResource:
+			lines = append(lines, fmt.Sprintf("degraded: %s cannot be read any more, so that what was known of them stands: %s", p.Where(), p.Message))
+		case object.UnreadFile:
+			if files++; files <= shownFiles {
+				lines = append(lines, fmt.Sprintf("degraded: what %s declares is not known, and what it declared since the start stands: %s", p.Where(), p.Message))
 			}
 		}
-		if p.Stale {
-			lines = append(lines, fmt.Sprintf("degraded: %s cannot be read any more, so that what was known of them stands: %s", p.Where, p.Message))
-		}
 	}
-	if more := opaque - shownFiles; more > 0 {
+	if more := files - shownFiles; more > 0 {
 		lines = append(lines, fmt.Sprintf("degraded: %d more files or documents cannot be read, see /debug/problems", more))
 	}
 	return lines

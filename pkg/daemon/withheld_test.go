@@ -15,6 +15,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
 	"github.com/netloom/netloom/pkg/watch"
 )
@@ -108,7 +109,7 @@ func TestReadyTellsWhatGrowsOld(t *testing.T) {
 	require.NoError(t, err)
 	r := startMade(t, d)
 	r.await("ready", func() bool { _, body := r.get("/readyz"); return body == "ok\n" })
-	source.Complain(watch.Problem{Where: "pods", Message: "forbidden", Stale: true}, watch.Problem{Where: "a.yaml", Message: "not a manifest"})
+	source.Complain(object.Problem{Place: object.Place{Path: "pods"}, Message: "forbidden", Unread: object.UnreadResource}, object.Problem{Place: object.Place{Path: "a.yaml"}, Message: "not a manifest"})
 	r.await("it is told", func() bool { _, body := r.get("/readyz"); return body != "ok\n" })
 	code, body := r.get("/readyz")
 	require.Equal(t, http.StatusOK, code)

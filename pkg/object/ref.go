@@ -2,6 +2,7 @@ package object
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 )
 
@@ -24,6 +25,22 @@ func (r Ref) NamespacedName() string {
 		return r.Name
 	}
 	return r.Namespace + "/" + r.Name
+}
+
+// MarshalText spells r as Path does, which is its form in JSON and YAML.
+func (r Ref) MarshalText() ([]byte, error) { return []byte(r.Path()), nil }
+
+// UnmarshalText reads what MarshalText writes.
+func (r *Ref) UnmarshalText(text []byte) error {
+	switch parts := strings.SplitN(string(text), "/", 3); len(parts) {
+	case 2:
+		*r = Ref{Kind: parts[0], Name: parts[1]}
+	case 3:
+		*r = Ref{Kind: parts[0], Namespace: parts[1], Name: parts[2]}
+	default:
+		return fmt.Errorf("%q: expected kind/namespace/name or kind/name", text)
+	}
+	return nil
 }
 
 // Compare orders references by kind, namespace and name.

@@ -1,16 +1,11 @@
 package pipeline
 
 import (
-	"errors"
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-
-	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/retention"
-	"github.com/netloom/netloom/pkg/watch"
 	"github.com/netloom/netloom/translator"
 )
 
@@ -55,36 +50,24 @@ func (p *Pipeline) Kept() []retention.Object {
 }
 
 // missing are the problems of objects that the source keeps.
-func (p *Pipeline) missing(kept []retention.Object) []translator.Problem {
-	out := make([]translator.Problem, len(kept))
+func (p *Pipeline) missing(kept []retention.Object) []object.Problem {
+	out := make([]object.Problem, len(kept))
 	for i, k := range kept {
-		out[i] = translator.Problem{Origin: p.originOf(k), Message: missingMessage}
+		out[i] = object.Problem{Cluster: p.cluster, Ref: k.Ref, Message: missingMessage}
 	}
 	return out
 }
 
 // keptProblems are the problems of objects that the source does not have, but for which a target keeps something.
-func (p *Pipeline) keptProblems() []translator.Problem {
+func (p *Pipeline) keptProblems() []object.Problem {
 	if p.inTargets == nil {
 		return nil
 	}
-	var out []translator.Problem
+	var out []object.Problem
 	for _, k := range p.inTargets() {
-		out = append(out, translator.Problem{
-			Origin:  intent.Origin{Cluster: p.cluster, Kind: k.Kind, Namespace: k.Namespace, Name: k.Name},
-			Message: k.Message(),
-		})
+		out = append(out, object.Problem{Cluster: p.cluster, Ref: k.Ref(), Message: k.Message()})
 	}
 	return out
-}
-
-// originOf names an object that is kept as the translator does.
-func (p *Pipeline) originOf(k retention.Object) intent.Origin {
-	o := intent.Origin{Cluster: p.cluster, Kind: k.Ref.Kind, Namespace: k.Ref.Namespace, Name: k.Ref.Name}
-	if of, err := meta.Accessor(k.Object); err == nil {
-		o.UID = string(of.GetUID())
-	}
-	return o
 }
 
 // Approve has objects that are kept taken for deleted.
@@ -98,9 +81,6 @@ func (p *Pipeline) Approve(refs []object.Ref) {
 
 // Unreadable reports whether, by the problems of a pipeline, part of its source cannot be read, so that it is not known which
 // objects it declares.
-func Unreadable(problems []error) bool {
-	return slices.ContainsFunc(problems, func(err error) bool {
-		p := watch.Problem{}
-		return errors.As(err, &p) && p.Opaque
-	})
+func Unreadable(problems []object.Problem) bool {
+	return slices.ContainsFunc(problems, func(p object.Problem) bool { return p.Unread == object.UnreadFile })
 }

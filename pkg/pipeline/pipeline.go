@@ -37,7 +37,7 @@ type Pipeline struct {
 	mu       sync.RWMutex
 	latest   *intent.Snapshot
 	edition  uint64 // of latest; 0 is none
-	problems []error
+	problems []object.Problem
 	withheld []watch.Kind
 	kept     []retention.Object
 	stats    Stats
@@ -52,7 +52,7 @@ type Published struct {
 	Events   []object.Ref    // what was drained for it, the first time since the start; each once
 	Since    time.Time       // when the pipeline woke for it
 	Took     time.Duration   // to translate
-	Problems []error
+	Problems []object.Problem
 	Withheld []watch.Kind // kinds that cannot be read
 	Kept     []retention.Object
 	Stats    Stats
@@ -89,7 +89,7 @@ func (p *Pipeline) Latest() *intent.Snapshot {
 }
 
 // Problems lists what the source and the translator could not make sense of.
-func (p *Pipeline) Problems() []error {
+func (p *Pipeline) Problems() []object.Problem {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	return slices.Clone(p.problems)
@@ -233,27 +233,21 @@ func (p *Pipeline) take(ref object.Ref) {
 }
 
 // setProblems remembers what is wrong while there is no snapshot yet.
-func (p *Pipeline) setProblems(problems []error) {
+func (p *Pipeline) setProblems(problems []object.Problem) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.problems = problems
 }
 
 // collectProblems gathers the problems of the source and what the translator found, and logs those that are new.
-func (p *Pipeline) collectProblems(found []translator.Problem) []error {
-	known := map[string]bool{}
+func (p *Pipeline) collectProblems(found []object.Problem) []object.Problem {
+	known := map[object.Problem]bool{}
 	for _, old := range p.Problems() {
-		known[old.Error()] = true
+		known[old] = true
 	}
-	var all []error
-	for _, f := range p.source.Problems() {
-		all = append(all, f)
-	}
-	for _, f := range found {
-		all = append(all, f)
-	}
+	all := slices.Concat(p.source.Problems(), found)
 	for _, f := range all {
-		if !known[f.Error()] {
+		if !known[f] {
 			p.log.WithError(f).Warn("problem in a source object")
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // Explanation is what there is to know of one object. One of the pointers is set.
@@ -75,10 +76,10 @@ func (inv *Inventory) everyName() []string {
 }
 
 // problemsOf are those of one object.
-func (inv *Inventory) problemsOf(kind, name string) []Problem {
-	var out []Problem
+func (inv *Inventory) problemsOf(kind, name string) []object.Problem {
+	var out []object.Problem
 	for _, p := range inv.state.Problems {
-		if p.Object == kind+"/"+name {
+		if p.Ref.Kind == kind && p.Ref.NamespacedName() == name {
 			out = append(out, p)
 		}
 	}

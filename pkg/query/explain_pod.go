@@ -11,6 +11,7 @@ import (
 
 	"github.com/netloom/netloom/labelcache"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/reach"
 )
 
@@ -23,10 +24,10 @@ type PodExplanation struct {
 	Ports     []string          `json:"ports,omitempty"` // those with a name, such as "http tcp/8080"
 	Services  []string          `json:"services,omitempty"`
 	// Note says why policies do not see it; then it has no sides.
-	Note     string    `json:"note,omitempty"`
-	Ingress  *PodSide  `json:"ingress,omitempty"`
-	Egress   *PodSide  `json:"egress,omitempty"`
-	Problems []Problem `json:"problems,omitempty"`
+	Note     string           `json:"note,omitempty"`
+	Ingress  *PodSide         `json:"ingress,omitempty"`
+	Egress   *PodSide         `json:"egress,omitempty"`
+	Problems []object.Problem `json:"problems,omitempty"`
 }
 
 // PodSide is one direction of a pod's traffic.

@@ -2,13 +2,14 @@ package query
 
 import (
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // PolicyExplanation is what a NetworkPolicy does.
 type PolicyExplanation struct {
 	Name       string            `json:"name"`       // namespace/name
 	Directions []PolicyDirection `json:"directions"` // those that it isolates
-	Problems   []Problem         `json:"problems,omitempty"`
+	Problems   []object.Problem  `json:"problems,omitempty"`
 }
 
 // PolicyDirection is what a policy does in one direction.

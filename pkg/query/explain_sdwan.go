@@ -5,19 +5,20 @@ import (
 	"strings"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // SDWANExplanation is what an SD-WAN object asks for, and of which CNFs.
 type SDWANExplanation struct {
-	Name     string         `json:"name"` // such as Mwan3Rule/branch/web
-	Scope    string         `json:"scope,omitempty"`
-	State    string         `json:"state,omitempty"`   // what its status says
-	Message  string         `json:"message,omitempty"` // likewise
-	Note     string         `json:"note,omitempty"`    // why it asks for nothing
-	Wants    []DeviceIntent `json:"wants"`
-	NeededBy []string       `json:"neededBy,omitempty"` // objects that refer to it
-	CNFs     []CNF          `json:"cnfs,omitempty"`     // that shall hold it
-	Problems []Problem      `json:"problems,omitempty"`
+	Name     string           `json:"name"` // such as Mwan3Rule/branch/web
+	Scope    string           `json:"scope,omitempty"`
+	State    string           `json:"state,omitempty"`   // what its status says
+	Message  string           `json:"message,omitempty"` // likewise
+	Note     string           `json:"note,omitempty"`    // why it asks for nothing
+	Wants    []DeviceIntent   `json:"wants"`
+	NeededBy []string         `json:"neededBy,omitempty"` // objects that refer to it
+	CNFs     []CNF            `json:"cnfs,omitempty"`     // that shall hold it
+	Problems []object.Problem `json:"problems,omitempty"`
 }
 
 // SDWANNames lists the SD-WAN objects as kind/namespace/name in lower case, sorted.

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/query"
 )
 
@@ -24,7 +25,7 @@ func TestExplainAnSDWANObject(t *testing.T) {
 		Kind: "FirewallZone", Plural: "firewallzones", Namespace: "branch", Name: "lan", State: "Trying to apply", Message: "no route",
 	})
 	state.Objects.Add(query.SDWANObject{Kind: "FirewallZone", Plural: "firewallzones", Namespace: "branch", Name: "idle"})
-	state.Problems = []query.Problem{{Object: "FirewallZone/branch/lan", Message: "odd"}}
+	state.Problems = []object.Problem{{Ref: object.Ref{Kind: "FirewallZone", Namespace: "branch", Name: "lan"}, Message: "odd"}}
 	inv := query.NewInventory(state)
 	for _, text := range []string{"firewallzone/branch/lan", "FirewallZones/branch/lan"} {
 		e := explain(t, inv, text).SDWAN

@@ -4,6 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // ServiceExplanation is where a Service sends what is sent to it.
@@ -13,7 +14,7 @@ type ServiceExplanation struct {
 	// Note says why it has no frontends.
 	Note      string            `json:"note,omitempty"`
 	Frontends []ServiceFrontend `json:"frontends"`
-	Problems  []Problem         `json:"problems,omitempty"`
+	Problems  []object.Problem  `json:"problems,omitempty"`
 }
 
 // ServiceFrontend is an address of a Service, and who is behind it.

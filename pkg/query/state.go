@@ -1,10 +1,6 @@
 package query
 
 import (
-	"cmp"
-	"fmt"
-	"strings"
-
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 
@@ -19,7 +15,7 @@ type State struct {
 	Snapshot *intent.Snapshot
 	View     labelcache.View // the endpoints that the snapshot was made with
 	Objects  Objects
-	Problems []Problem // what could not be understood of the objects, in order
+	Problems []object.Problem // what could not be understood of the objects, in order
 }
 
 // Objects are those of a cluster that questions may name, in any order.
@@ -58,46 +54,4 @@ func (o *Objects) Add(object any) bool {
 		return false
 	}
 	return true
-}
-
-// Place is where a manifest stands. The zero value is nowhere.
-type Place struct {
-	Path     string `json:"path,omitempty"`
-	Document int    `json:"document,omitempty"` // from 1; 0 is the whole file
-	Line     int    `json:"line,omitempty"`     // from 1; 0 is not known
-}
-
-// String spells p as path:line, or as path alone.
-func (p Place) String() string {
-	if p.Line == 0 {
-		return p.Path
-	}
-	return fmt.Sprintf("%s:%d", p.Path, p.Line)
-}
-
-// Problem is something that could not be understood. What it concerns allows nothing.
-type Problem struct {
-	Object  string `json:"object,omitempty"` // such as NetworkPolicy/shop/db; "" when it cannot be told
-	Field   string `json:"field,omitempty"`  // such as spec.ingress[0].ports[0].port; "" is the whole object
-	Message string `json:"message"`
-	Place   Place  `json:"place,omitzero"`
-}
-
-// String spells p on one line.
-func (p Problem) String() string {
-	parts := make([]string, 0, 4)
-	for _, s := range []string{p.Place.String(), p.Object, p.Field, p.Message} {
-		if s != "" {
-			parts = append(parts, s)
-		}
-	}
-	return object.Line(strings.Join(parts, ": "))
-}
-
-// Compare orders problems by place, object, field and message.
-func (p Problem) Compare(o Problem) int {
-	return cmp.Or(
-		strings.Compare(p.Place.Path, o.Place.Path), cmp.Compare(p.Place.Document, o.Place.Document),
-		strings.Compare(p.Object, o.Object), strings.Compare(p.Field, o.Field), strings.Compare(p.Message, o.Message),
-	)
 }

@@ -25,9 +25,7 @@ func stateOf(t testing.TB, objects []runtime.Object) query.State {
 		state.Objects.Add(o)
 	}
 	state.Snapshot, state.View = tr.Snapshot(), tr.View()
-	for _, p := range tr.Problems() {
-		state.Problems = append(state.Problems, query.Problem{Object: p.Origin.String(), Field: p.Field, Message: p.Message})
-	}
+	state.Problems = tr.Problems()
 	return state
 }
 

@@ -61,14 +61,8 @@ func (s *scene) policy(generation int64, from string, port int) report.Policy {
 // world is what is known when targets stand so.
 func (s *scene) world(targets ...report.Target) *report.World {
 	snapshot := s.translator.Snapshot()
-	var problems []report.Problem
-	for _, p := range s.translator.Problems() {
-		problems = append(problems, report.Problem{
-			Of: object.Ref{Kind: p.Origin.Kind, Namespace: p.Origin.Namespace, Name: p.Origin.Name}, Field: p.Field, What: p.Message,
-		})
-	}
 	s.now = s.now.Add(time.Second)
-	return report.NewWorld(report.Facts{Snapshot: snapshot, Targets: targets, Problems: problems, Now: metav1.NewTime(s.now)})
+	return report.NewWorld(report.Facts{Snapshot: snapshot, Targets: targets, Problems: s.translator.Problems(), Now: metav1.NewTime(s.now)})
 }
 
 // agreed is a target that agrees with the newest snapshot.

@@ -30,18 +30,11 @@ type Target struct {
 	Rows func(*intent.Snapshot, intent.Origin) int
 }
 
-// Problem is something that could not be understood of an object.
-type Problem struct {
-	Of    object.Ref
-	Field string
-	What  string
-}
-
 // Facts is what a World is made of.
 type Facts struct {
 	Snapshot *intent.Snapshot // not older than any revision in Targets
 	Targets  []Target
-	Problems []Problem
+	Problems []object.Problem
 	Cluster  string // of the snapshot's origins
 	// Nodes are those that have a netloom each, which says for itself how its targets stand: of each of these nodes something
 	// has to be known. It is empty where there is one netloom only.
@@ -73,7 +66,7 @@ func NewWorld(f Facts) *World {
 		w.targets = append(w.targets, newTarget(t, f.Snapshot))
 	}
 	for _, p := range f.Problems {
-		w.problems[p.Of] = append(w.problems[p.Of], v1alpha1.PolicyProblem{Field: p.Field, Message: p.What})
+		w.problems[p.Ref] = append(w.problems[p.Ref], v1alpha1.PolicyProblem{Field: p.Field, Message: p.Message})
 	}
 	return w
 }

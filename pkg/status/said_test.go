@@ -43,7 +43,7 @@ func TestReportedStatusStandsUntilACNFWasAsked(t *testing.T) {
 	require.Equal(t, "pod b: no route", p.restarted("a", "b").Message)
 	require.Equal(t, v1alpha1.InSync, p.restarted("a", "b").Pods[0].State)
 
-	p.problems = []status.Problem{{Of: object.Ref{Kind: "Mwan3Rule", Namespace: "site", Name: "web"}, Message: "odd"}}
+	p.problems = []object.Problem{{Ref: object.Ref{Kind: "Mwan3Rule", Namespace: "site", Name: "web"}, Message: "odd"}}
 	require.Equal(t, status.ReasonNotAccepted, ready(p.restarted()).Reason, "what is known of the object itself is told")
 	p.problems = nil
 

@@ -27,7 +27,7 @@ type place struct {
 	rule     *v1alpha1.Mwan3Rule
 	snapshot *intent.Snapshot
 	loops    map[intent.CNFID]status.Loop
-	problems []status.Problem
+	problems []object.Problem
 	now      metav1.Time
 }
 
@@ -217,7 +217,7 @@ func TestWhyItIsNotInSync(t *testing.T) {
 			}}
 		}, v1alpha1.Applying, status.ReasonRefused, "pod b: no such policy"},
 		{"it could not be understood", func(p *place) {
-			p.problems = []status.Problem{{Of: object.Ref{Kind: "Mwan3Rule", Namespace: "site", Name: "web"}, Message: "spec.proto: gre"}}
+			p.problems = []object.Problem{{Ref: object.Ref{Kind: "Mwan3Rule", Namespace: "site", Name: "web"}, Field: "spec.proto", Message: "gre"}}
 		}, v1alpha1.Applying, status.ReasonNotAccepted, "spec.proto: gre"},
 		{"the interfaces of a pod have changed", func(p *place) {
 			p.cnfIs("b", func(g *intent.CNF) { g.Networks = map[string]string{"a": "net1"} })

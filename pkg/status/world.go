@@ -22,12 +22,6 @@ type Loop struct {
 	Skips []backends.Skip // what the CNF does not take
 }
 
-// Problem is what could not be understood of an object.
-type Problem struct {
-	Of      object.Ref
-	Message string
-}
-
 // World is what is known at one moment. It is read-only once it is made, but not safe for concurrent use: it remembers
 // what it has worked out.
 type World struct {
@@ -45,7 +39,7 @@ type Facts struct {
 	Loops    map[intent.CNFID]Loop
 	// Unasked says which CNFs nobody has asked for anything since the process began; nil is none.
 	Unasked  func(intent.CNFID) bool
-	Problems []Problem
+	Problems []object.Problem
 	// Now is the time to write down, in whole seconds as the API keeps it.
 	Now metav1.Time
 	// ClusterWide has an object mean the CNFs of its purpose in every namespace.
@@ -76,7 +70,7 @@ func NewWorld(f Facts) *World {
 		w.cnfs[g.Scope] = append(w.cnfs[g.Scope], made)
 	}
 	for _, p := range f.Problems {
-		w.problems[p.Of] = append(w.problems[p.Of], p.Message)
+		w.problems[p.Ref] = append(w.problems[p.Ref], p.What())
 	}
 	return w
 }
@@ -142,8 +136,7 @@ func (w *World) intentsOf(scope intent.Scope, key object.Ref) []*intent.DeviceIn
 			if e.Unknown {
 				continue // it says nothing but that there may be more
 			}
-			from := object.Ref{Kind: e.Origin.Kind, Namespace: e.Origin.Namespace, Name: e.Origin.Name}
-			of[from] = append(of[from], e)
+			of[e.Origin.Ref()] = append(of[e.Origin.Ref()], e)
 		}
 		w.intents[scope] = of
 	}

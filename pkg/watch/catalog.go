@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -26,11 +25,9 @@ type declaration struct {
 	path string
 }
 
-func (d *declaration) String() string { return fmt.Sprintf("%s: document %d", d.path, d.document) }
-
 // settle decides which object is in force for every reference, given what was in force before and what the files say
 // now, and reports objects that are declared more than once. Objects that did not change keep their identity.
-func settle(before map[object.Ref]claim, files map[string]*manifest) (map[object.Ref]claim, []fault) {
+func settle(before map[object.Ref]claim, files map[string]*manifest) (map[object.Ref]claim, []object.Problem) {
 	declared := map[object.Ref][]declaration{}
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		for _, e := range files[path].entries {
@@ -38,7 +35,7 @@ func settle(before map[object.Ref]claim, files map[string]*manifest) (map[object
 		}
 	}
 	now := make(map[object.Ref]claim, len(declared))
-	var faults []fault
+	var faults []object.Problem
 	for ref, all := range declared {
 		was := before[ref]
 		if was.effect != "" {
@@ -63,10 +60,10 @@ func settle(before map[object.Ref]claim, files map[string]*manifest) (map[object
 			now[ref] = c
 			if len(m.faults) == 0 && !emptied[c.path] {
 				emptied[c.path] = true
-				faults = append(faults, fault{
-					path:    c.path,
-					opaque:  true,
-					message: "the file declares nothing any more: what it declared stays in force until the file is removed or declares something",
+				faults = append(faults, object.Problem{
+					Place:   object.Place{Path: c.path},
+					Unread:  object.UnreadFile,
+					Message: "the file declares nothing any more: what it declared stays in force until the file is removed or declares something",
 				})
 			}
 		}
@@ -114,12 +111,12 @@ func choose(before claim, all []declaration) (claim, int) {
 	return claim{object: before.object, path: all[holder].path, document: all[holder].document}, holder
 }
 
-func duplicate(d, chosen *declaration, inForce bool) fault {
-	message := "also declared in " + chosen.String()
+func duplicate(d, chosen *declaration, inForce bool) object.Problem {
+	message := "also declared in " + object.Place{Path: chosen.path, Document: chosen.document}.String()
 	if inForce {
 		message += ", which is in force"
 	}
-	return fault{path: d.path, document: d.document, ref: d.ref, message: message}
+	return object.Problem{Place: object.Place{Path: d.path, Document: d.document}, Ref: d.ref, Message: message}
 }
 
 // addNamespaces gives every object in force a namespace to live in.

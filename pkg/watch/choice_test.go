@@ -247,7 +247,7 @@ func TestLostPermissionKeepsServices(t *testing.T) {
 	denied.Store(true)
 	first.Error(&metav1.Status{Status: metav1.StatusFailure, Code: http.StatusGone, Reason: metav1.StatusReasonExpired})
 	await(t, k, func() bool { return len(k.Problems()) == 1 })
-	require.Equal(t, "services", k.Problems()[0].Where)
+	require.Equal(t, "services", k.Problems()[0].Where())
 	require.True(t, k.Synced())
 	require.Empty(t, k.Drain())
 	_, found := k.Get(webService)

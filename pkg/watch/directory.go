@@ -43,7 +43,7 @@ type Directory struct {
 	files    map[string]*manifest
 	force    map[object.Ref]claim
 	given    map[object.Ref]claim // force, with Endpoints as the slices they are delivered as
-	problems []Problem
+	problems []object.Problem
 	synced   bool
 }
 
@@ -237,15 +237,11 @@ func (d *Directory) update(files map[string]*manifest, unreadable map[string]err
 		foreign += m.foreign
 	}
 	for path, err := range unreadable {
-		faults = append(faults, fault{path: path, message: err.Error(), opaque: true})
+		faults = append(faults, object.Problem{Place: object.Place{Path: path}, Message: err.Error(), Unread: object.UnreadFile})
 	}
 	explain(faults, force)
-	slices.SortFunc(faults, fault.compare)
-	problems := make([]Problem, len(faults))
-	for i, f := range faults {
-		problems[i] = f.problem()
-	}
-	problems = slices.Compact(problems)
+	slices.SortFunc(faults, object.Problem.Compare)
+	problems := slices.Compact(faults)
 	given := withoutHidden(withSlices(d.given, force))
 	dirty, derived := changed(d.given, given)
 
@@ -285,7 +281,7 @@ func (d *Directory) Get(ref object.Ref) (runtime.Object, bool) {
 }
 
 // Problems lists the present faults in the order of the files and documents they are in.
-func (d *Directory) Problems() []Problem {
+func (d *Directory) Problems() []object.Problem {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return slices.Clone(d.problems)

@@ -104,18 +104,18 @@ func TestDirectoryOverTime(t *testing.T) {
 			{do: put("a.yaml", pod("a", "v1")+pod("b", "v1")), want: []string{"a v1", "b v1"}, dirty: []string{"a", "b"}},
 			{
 				do: put("a.yaml", badPod("a")+pod("b", "v2")), want: []string{"a v1", "b v2"}, dirty: []string{"b"},
-				problems: []string{"a.yaml: document 1: Pod shop/a: " + nowhere},
+				problems: []string{"a.yaml: document 1: Pod/shop/a: " + nowhere},
 			},
 			{
 				do: put("c.yaml", pod("c", "v1")), want: []string{"a v1", "b v2", "c v1"}, dirty: []string{"c"},
-				problems: []string{"a.yaml: document 1: Pod shop/a: " + nowhere},
+				problems: []string{"a.yaml: document 1: Pod/shop/a: " + nowhere},
 			},
 			{do: put("a.yaml", pod("b", "v2")), want: []string{"b v2", "c v1"}, dirty: []string{"a"}},
 		}},
 		{"a faulty document that was never good gives nothing", []step{
 			{
 				do: put("a.yaml", badPod("a")+pod("b", "v1")), want: []string{"b v1"}, dirty: []string{"b"},
-				problems: []string{"a.yaml: document 1: Pod shop/a: " + nowhere},
+				problems: []string{"a.yaml: document 1: Pod/shop/a: " + nowhere},
 			},
 			{do: put("a.yaml", pod("a", "v1")+pod("b", "v1")), want: []string{"a v1", "b v1"}, dirty: []string{"a"}},
 		}},
@@ -123,7 +123,7 @@ func TestDirectoryOverTime(t *testing.T) {
 			{do: put("a.yaml", pod("a", "v1")), want: []string{"a v1"}, dirty: []string{"a"}},
 			{
 				do: both(drop("a.yaml"), put("b.yaml", badPod("a"))), want: []string{"a v1"},
-				problems: []string{"b.yaml: document 1: Pod shop/a: " + nowhere},
+				problems: []string{"b.yaml: document 1: Pod/shop/a: " + nowhere},
 			},
 			{do: drop("b.yaml"), dirty: []string{"a"}},
 		}},
@@ -165,22 +165,22 @@ func TestDirectoryOverTime(t *testing.T) {
 		{"of two declarations the first by path counts, and then the one in force", []step{
 			{
 				do: both(put("a.yaml", pod("a", "v1")), put("b.yaml", pod("a", "v2"))), want: []string{"a v1"}, dirty: []string{"a"},
-				problems: []string{"b.yaml: document 1: Pod shop/a: also declared in a.yaml: document 1, which is in force"},
+				problems: []string{"b.yaml: document 1: Pod/shop/a: also declared in a.yaml: document 1, which is in force"},
 			},
 			{do: drop("a.yaml"), want: []string{"a v2"}, dirty: []string{"a"}},
 			{
 				do: put("a.yaml", pod("a", "v1")), want: []string{"a v2"},
-				problems: []string{"a.yaml: document 1: Pod shop/a: also declared in b.yaml: document 1, which is in force"},
+				problems: []string{"a.yaml: document 1: Pod/shop/a: also declared in b.yaml: document 1, which is in force"},
 			},
 			{
 				do: put("b.yaml", pod("a", "v3")), want: []string{"a v3"}, dirty: []string{"a"},
-				problems: []string{"a.yaml: document 1: Pod shop/a: also declared in b.yaml: document 1, which is in force"},
+				problems: []string{"a.yaml: document 1: Pod/shop/a: also declared in b.yaml: document 1, which is in force"},
 			},
 			{
 				do: put("b.yaml", badPod("a")), want: []string{"a v3"},
 				problems: []string{
-					"a.yaml: document 1: Pod shop/a: also declared in b.yaml: document 1, which is in force",
-					"b.yaml: document 1: Pod shop/a: " + nowhere,
+					"a.yaml: document 1: Pod/shop/a: also declared in b.yaml: document 1, which is in force",
+					"b.yaml: document 1: Pod/shop/a: " + nowhere,
 				},
 			},
 			{do: drop("b.yaml"), want: []string{"a v1"}, dirty: []string{"a"}},
@@ -189,7 +189,7 @@ func TestDirectoryOverTime(t *testing.T) {
 			{do: put("a.yaml", pod("a", "v1")), want: []string{"a v1"}, dirty: []string{"a"}},
 			{
 				do: put("a.yaml", pod("a", "v2")+pod("a", "v1")), want: []string{"a v1"},
-				problems: []string{"a.yaml: document 1: Pod shop/a: also declared in a.yaml: document 2, which is in force"},
+				problems: []string{"a.yaml: document 1: Pod/shop/a: also declared in a.yaml: document 2, which is in force"},
 			},
 		}},
 	} {
@@ -272,13 +272,13 @@ func TestUnreadablePathsKeepWhatTheyGave(t *testing.T) {
 	require.NoError(t, d.ReadOnce())
 	require.Equal(t, []string{"a v1", "b v1", "c v1"}, pods(d))
 	require.Len(t, d.Problems(), 1)
-	require.Equal(t, filepath.Join(root, "c.yaml"), d.Problems()[0].Where)
+	require.Equal(t, filepath.Join(root, "c.yaml"), d.Problems()[0].Where())
 
 	require.NoError(t, os.Rename(root, filepath.Join(dir, "away")))
 	require.NoError(t, d.ReadOnce())
 	require.Equal(t, []string{"a v1", "b v1", "c v1"}, pods(d))
 	require.Len(t, d.Problems(), 1)
-	require.Equal(t, root, d.Problems()[0].Where)
+	require.Equal(t, root, d.Problems()[0].Where())
 
 	require.NoError(t, os.Rename(filepath.Join(dir, "away"), root))
 	remove(t, root, "c.yaml")
@@ -303,7 +303,7 @@ func TestLinkedDirectoryThatIsAway(t *testing.T) {
 	require.NoError(t, d.ReadOnce())
 	require.Equal(t, []string{"a v1", "b v1"}, pods(d))
 	require.Len(t, d.Problems(), 1)
-	require.Equal(t, "link", d.Problems()[0].Where)
+	require.Equal(t, "link", d.Problems()[0].Where())
 
 	require.NoError(t, os.Remove("link"))
 	require.NoError(t, d.ReadOnce())

@@ -91,7 +91,7 @@ func TestEndpointsAsSlices(t *testing.T) {
 }
 
 func TestFaultyEndpoints(t *testing.T) {
-	const at = "a.yaml: document 1: Endpoints shop/web: "
+	const at = "a.yaml: document 1: Endpoints/shop/web: "
 	for _, tc := range []struct {
 		name string
 		rest string

@@ -31,9 +31,9 @@ type Kubernetes struct {
 	adapter   *adapter // of what is read as Endpoints
 
 	mu       sync.Mutex
-	problems map[Kind]Problem
-	garbled  map[object.Ref]Problem // objects that do not go into their type
-	refused  map[Kind]bool          // kinds that the API would not list, and has not listed since
+	problems map[Kind]object.Problem
+	garbled  map[object.Ref]object.Problem // objects that do not go into their type
+	refused  map[Kind]bool                 // kinds that the API would not list, and has not listed since
 	running  bool
 	chosen   bool // it is known which of the two endpoints are read from
 	unused   Kind // of the two that endpoints may be read from; "" when it is neither, or not known yet
@@ -55,8 +55,8 @@ func NewKubernetes(client kubernetes.Interface, opts Options, log logrus.FieldLo
 		server:    opts.Server,
 		resources: map[Kind]*informed{},
 		adapter:   newAdapter(),
-		problems:  map[Kind]Problem{},
-		garbled:   map[object.Ref]Problem{},
+		problems:  map[Kind]object.Problem{},
+		garbled:   map[object.Ref]object.Problem{},
 		refused:   map[Kind]bool{},
 	}
 	c := clients{Interface: client, sdwan: opts.SDWAN}
@@ -207,14 +207,15 @@ func (k *Kubernetes) handler(r *resource) cache.ResourceEventHandler {
 
 // failed notes that a resource cannot be listed or watched at present.
 func (k *Kubernetes) failed(r *resource, err error) {
-	p := Problem{Where: r.plural, Message: cause.Of(err).Error()}
+	p := object.Problem{Place: object.Place{Path: r.plural}, Message: cause.Of(err).Error()}
 	if k.server != "" {
 		p.Message = "API server " + k.server + ": " + p.Message
 	}
 	k.mu.Lock()
 	k.refuse(r, err)
-	p.Stale = !k.isWithheld(r.kind)
-	if !p.Stale {
+	if !k.isWithheld(r.kind) {
+		p.Unread = object.UnreadResource
+	} else {
 		p.Message += "; what was written for such objects stays as it is until they can be read"
 	}
 	news := k.problems[r.kind] != p
@@ -275,10 +276,10 @@ func (k *Kubernetes) Get(ref object.Ref) (runtime.Object, bool) {
 }
 
 // Problems lists the resources that cannot be watched at present, and the objects that do not go into their type.
-func (k *Kubernetes) Problems() []Problem {
+func (k *Kubernetes) Problems() []object.Problem {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	all := slices.AppendSeq(slices.Collect(maps.Values(k.problems)), maps.Values(k.garbled))
-	slices.SortFunc(all, Problem.Compare)
+	slices.SortFunc(all, object.Problem.Compare)
 	return all
 }

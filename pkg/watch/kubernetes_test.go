@@ -285,9 +285,9 @@ func TestRefusedResourceIsAProblemUntilItIsNot(t *testing.T) {
 	k := NewKubernetes(client, Options{}, quiet())
 	running(t, k)
 	await(t, k, func() bool { return len(k.Problems()) == 1 })
-	require.Equal(t, "pods", k.Problems()[0].Where)
+	require.Equal(t, "pods", k.Problems()[0].Where())
 	require.Contains(t, k.Problems()[0].Message, "forbidden")
-	require.True(t, k.Problems()[0].Stale)
+	require.Equal(t, object.UnreadResource, k.Problems()[0].Unread)
 	require.False(t, k.Synced(), "a kind that was never listed is not known to have no objects")
 
 	close(allow)

@@ -26,7 +26,7 @@ type manifest struct {
 	path    string
 	sum     [sha256.Size]byte
 	entries []entry
-	faults  []fault
+	faults  []object.Problem
 	opaque  bool // the file declares nothing, or part of it does not even say which object it is about
 	size    int  // of the content, in bytes
 	ended   bool // the content ends with a line break
@@ -69,7 +69,7 @@ func parseManifest(path string, content []byte, opts Options) *manifest {
 	if len(m.entries) == 0 && m.foreign == 0 && len(m.faults) == 0 {
 		m.opaque = true // editors and shells empty a file before they write it
 	}
-	slices.SortFunc(m.faults, fault.compare)
+	slices.SortFunc(m.faults, object.Problem.Compare)
 	return m
 }
 
@@ -92,15 +92,18 @@ type reading struct {
 	rejected string // why no object of the document is taken, whatever its own merits
 }
 
+func (r *reading) place() object.Place {
+	return object.Place{Path: r.manifest.path, Document: r.document}
+}
+
 func (r *reading) fault(ref object.Ref, field, message string) {
-	r.manifest.faults = append(r.manifest.faults,
-		fault{path: r.manifest.path, document: r.document, ref: ref, field: field, message: message})
+	r.manifest.faults = append(r.manifest.faults, object.Problem{Place: r.place(), Ref: ref, Field: field, Message: message})
 }
 
 // lost reports a fault for which it cannot be told which object is concerned.
 func (r *reading) lost(field, message string) {
 	r.manifest.faults = append(r.manifest.faults,
-		fault{path: r.manifest.path, document: r.document, field: field, message: message, opaque: true})
+		object.Problem{Place: r.place(), Field: field, Message: message, Unread: object.UnreadFile})
 	r.manifest.opaque = true
 }
 

@@ -18,13 +18,13 @@ func policy(name, spec string) string {
 func problems(m *manifest) []string {
 	var lines []string
 	for _, f := range m.faults {
-		lines = append(lines, f.problem().Error())
+		lines = append(lines, f.Error())
 	}
 	return lines
 }
 
 func TestFaultyDocuments(t *testing.T) {
-	const at = "a.yaml: document 1: NetworkPolicy shop/web: "
+	const at = "a.yaml: document 1: NetworkPolicy/shop/web: "
 	for _, tc := range []struct {
 		name    string
 		content string
@@ -153,19 +153,19 @@ func TestFaultyDocuments(t *testing.T) {
 				"spec: {containers: [{name: c, ports: [{name: toolongforaportname}, {containerPort: 80, protocol: tcp}]}]}\n" +
 				"status: {phase: Up, podIPs: [{ip: 10.0.0.256}]}\n",
 			[]string{
-				"a.yaml: document 1: Pod default/a: metadata.labels: Invalid value: \"-a\": name part must consist of alphanumeric characters, '-', '_' or '.', " +
+				"a.yaml: document 1: Pod/default/a: metadata.labels: Invalid value: \"-a\": name part must consist of alphanumeric characters, '-', '_' or '.', " +
 					"and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
-				`a.yaml: document 1: Pod default/a: spec.containers[0].ports[0].containerPort: Required value`,
-				`a.yaml: document 1: Pod default/a: spec.containers[0].ports[0].name: Invalid value: "toolongforaportname": must be no more than 15 characters`,
-				`a.yaml: document 1: Pod default/a: spec.containers[0].ports[1].protocol: Unsupported value: "tcp": supported values: "TCP", "UDP", "SCTP"`,
-				`a.yaml: document 1: Pod default/a: status.phase: Unsupported value: "Up": supported values: "Pending", "Running", "Succeeded", "Failed", "Unknown"`,
-				`a.yaml: document 1: Pod default/a: status.podIP: Invalid value: "10.0.0.256": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)`,
+				`a.yaml: document 1: Pod/default/a: spec.containers[0].ports[0].containerPort: Required value`,
+				`a.yaml: document 1: Pod/default/a: spec.containers[0].ports[0].name: Invalid value: "toolongforaportname": must be no more than 15 characters`,
+				`a.yaml: document 1: Pod/default/a: spec.containers[0].ports[1].protocol: Unsupported value: "tcp": supported values: "TCP", "UDP", "SCTP"`,
+				`a.yaml: document 1: Pod/default/a: status.phase: Unsupported value: "Up": supported values: "Pending", "Running", "Succeeded", "Failed", "Unknown"`,
+				`a.yaml: document 1: Pod/default/a: status.podIP: Invalid value: "10.0.0.256": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)`,
 			},
 		},
 		{
 			"two spellings of an address that disagree",
 			"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nstatus: {podIP: 10.0.0.1, podIPs: [{ip: 10.0.0.2}]}\n",
-			[]string{"a.yaml: document 1: Pod default/a: status.podIPs[0].ip: Invalid value: \"10.0.0.2\": must be equal to `status.podIP`"},
+			[]string{"a.yaml: document 1: Pod/default/a: status.podIPs[0].ip: Invalid value: \"10.0.0.2\": must be equal to `status.podIP`"},
 		},
 		{
 			"a namespace for what has none", "apiVersion: v1\nkind: Node\nmetadata: {name: n1, namespace: shop}\n",
@@ -174,7 +174,7 @@ func TestFaultyDocuments(t *testing.T) {
 		{
 			"an item of a list", "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Namespace, metadata: {name: ok}}\n" +
 				"- {apiVersion: v1, kind: Pod, metadata: {name: a}, sepc: {}}\n",
-			[]string{"a.yaml: document 1: Pod default/a: items[1].sepc: unknown field"},
+			[]string{"a.yaml: document 1: Pod/default/a: items[1].sepc: unknown field"},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

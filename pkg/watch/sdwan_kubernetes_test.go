@@ -151,7 +151,7 @@ func TestObjectThatDoesNotGoIntoItsType(t *testing.T) {
 		synctest.Wait()
 		require.True(t, k.Synced())
 		wanZone := object.Ref{Kind: KindFirewallZone, Namespace: "shop", Name: "wan"}
-		require.Equal(t, []string{"FirewallZone shop/wan"}, places(k))
+		require.Equal(t, []string{"firewallzones.batch.sdewan.akraino.org: FirewallZone/shop/wan"}, places(k))
 		_, known := k.Get(wanZone)
 		require.False(t, known)
 		_, known = k.Get(lanZone)
@@ -163,7 +163,7 @@ func TestObjectThatDoesNotGoIntoItsType(t *testing.T) {
 		_, err := all.Update(t.Context(), good, metav1.UpdateOptions{})
 		require.NoError(t, err)
 		synctest.Wait()
-		require.Equal(t, []string{"FirewallZone shop/lan", "FirewallZone shop/wan"}, places(k))
+		require.Equal(t, []string{"firewallzones.batch.sdewan.akraino.org: FirewallZone/shop/lan", "firewallzones.batch.sdewan.akraino.org: FirewallZone/shop/wan"}, places(k))
 		require.Empty(t, k.Drain())
 		o, _ := k.Get(lanZone)
 		require.Equal(t, []string{"net1"}, o.(*v1alpha1.FirewallZone).Spec.Network)
@@ -186,7 +186,7 @@ func TestObjectThatDoesNotGoIntoItsType(t *testing.T) {
 func places(s Source) []string {
 	var all []string
 	for _, p := range s.Problems() {
-		all = append(all, p.Where)
+		all = append(all, p.Where())
 	}
 	return all
 }

@@ -32,7 +32,7 @@ func TestSamplesOfSDWANResources(t *testing.T) {
 	d, err := LoadDirectory(dir, Options{}, quiet())
 	require.NoError(t, err)
 	require.Equal(t, []string{
-		"cnfnat.yaml: document 1: CNFNAT default/nat-sample: spec.dest_ip: Required value: DNAT needs dest_ip or dest_port, where packets are sent",
+		"cnfnat.yaml: document 1: CNFNAT/default/nat-sample: spec.dest_ip: Required value: DNAT needs dest_ip or dest_port, where packets are sent",
 	}, slices.DeleteFunc(faults(d, dir), func(s string) bool { return strings.Contains(s, "also declared in") }))
 	kinds := map[Kind]bool{KindCNFNAT: true}
 	for _, ref := range d.Refs() {
@@ -53,39 +53,39 @@ func TestFaultySDWANResources(t *testing.T) {
 	for _, tc := range []struct{ name, content, want string }{
 		{
 			"a field that the kind does not have", sdwan("FirewallZone", "lan", "{network: [net1], extra_dest: x}"),
-			"FirewallZone shop/lan: spec.extra_dest: unknown field",
+			"FirewallZone/shop/lan: spec.extra_dest: unknown field",
 		},
 		{
 			"a value of the wrong type", sdwan("FirewallRule", "r", "{dest_port: 80}"),
-			"FirewallRule shop/r: spec.dest_port: expected a string, found 80",
+			"FirewallRule/shop/r: spec.dest_port: expected a string, found 80",
 		},
 		{
 			"a field that is missing", sdwan("Mwan3Rule", "r", "{policy: p, src_ip: '', src_port: '', dest_ip: '', dest_port: '', proto: '', family: '', sticky: ''}"),
-			"Mwan3Rule shop/r: spec.timeout: Required value",
+			"Mwan3Rule/shop/r: spec.timeout: Required value",
 		},
 		{
 			"no spec", strings.TrimSuffix(sdwan("Mwan3Policy", "p", "x"), "spec: x\n"),
-			"Mwan3Policy shop/p: spec: Required value",
+			"Mwan3Policy/shop/p: spec: Required value",
 		},
 		{
 			"a word that is not known", sdwan("FirewallRule", "r", "{target: DENY}"),
-			`FirewallRule shop/r: spec.target: Unsupported value: "DENY": supported values: "", "ACCEPT", "REJECT", "DROP", "MARK", "NOTRACK"`,
+			`FirewallRule/shop/r: spec.target: Unsupported value: "DENY": supported values: "", "ACCEPT", "REJECT", "DROP", "MARK", "NOTRACK"`,
 		},
 		{
 			"an address that is none", sdwan("FirewallRule", "r", "{src_ip: 10.0.0.256}"),
-			`FirewallRule shop/r: spec.src_ip: Invalid value: "10.0.0.256": must be an IPv4 address such as 10.0.0.1, or a prefix such as 10.0.0.0/24`,
+			`FirewallRule/shop/r: spec.src_ip: Invalid value: "10.0.0.256": must be an IPv4 address such as 10.0.0.1, or a prefix such as 10.0.0.0/24`,
 		},
 		{
 			"what one field demands of another", sdwan("FirewallSNAT", "s", "{dest: wan}"),
-			"FirewallSNAT shop/s: spec.src_dip: Required value: SNAT needs src_dip, the source address that packets get",
+			"FirewallSNAT/shop/s: spec.src_dip: Required value: SNAT needs src_dip, the source address that packets get",
 		},
 		{
 			"a number out of range", sdwan("Mwan3Policy", "p", "{members: [{network: a, metric: 0, weight: 1}]}"),
-			"Mwan3Policy shop/p: spec.members[0].metric: Invalid value: 0: should be greater than or equal to 1",
+			"Mwan3Policy/shop/p: spec.members[0].metric: Invalid value: 0: should be greater than or equal to 1",
 		},
 		{
 			"a network twice", sdwan("Mwan3Policy", "p", "{members: [{network: a, metric: 1, weight: 1}, {network: a, metric: 1, weight: 1}]}"),
-			`Mwan3Policy shop/p: spec.members[1]: Duplicate value: {"network":"a"}`,
+			`Mwan3Policy/shop/p: spec.members[1]: Duplicate value: {"network":"a"}`,
 		},
 		{
 			"a name that no object can have", sdwan("FirewallZone", "Lan_1", "{network: [net1]}"),
@@ -154,7 +154,7 @@ func TestOlderGroup(t *testing.T) {
 	}
 
 	both := strings.Replace(content, "{connection_name: a", "{connection_name: b, name: a", 1)
-	require.Equal(t, []string{"a.yaml: document 2: IpsecSite default/ipsecsite: spec.connections[0].connection_name: unknown field"},
+	require.Equal(t, []string{"a.yaml: document 2: IpsecSite/default/ipsecsite: spec.connections[0].connection_name: unknown field"},
 		problems(parseManifest("a.yaml", []byte(both), Options{})))
 	newer := strings.ReplaceAll(content, "sdewan.akraino", "batch.sdewan.akraino")
 	require.NotEmpty(t, problems(parseManifest("a.yaml", []byte(newer), Options{})), "the newer group has the newer words")

@@ -103,7 +103,7 @@ func TestServiceDefaults(t *testing.T) {
 }
 
 func TestFaultyServices(t *testing.T) {
-	const at = "a.yaml: document 1: Service shop/web: "
+	const at = "a.yaml: document 1: Service/shop/web: "
 	const address = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 	const ports = "  ports: [{port: 80}]\n"
 	for _, tc := range []struct {

@@ -32,7 +32,7 @@ func TestSliceDefaults(t *testing.T) {
 }
 
 func TestFaultySlices(t *testing.T) {
-	const at = "a.yaml: document 1: EndpointSlice shop/web-1: "
+	const at = "a.yaml: document 1: EndpointSlice/shop/web-1: "
 	const address = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 	for _, tc := range []struct {
 		name string

@@ -31,7 +31,7 @@ type Source interface {
 	// Get is the current state of an object, false when there is none. The object is shared: it must not be changed.
 	Get(ref object.Ref) (runtime.Object, bool)
 	// Problems lists the present faults, sorted.
-	Problems() []Problem
+	Problems() []object.Problem
 	// Withheld lists the kinds that could not be read even once, because the right to is missing or the API does not
 	// have them, sorted. Synced does not wait for them: that none of their objects is delivered means nothing. Only kinds
 	// without which nothing opens and nothing is deleted can be withheld.

@@ -170,12 +170,12 @@ func standFor(before claim, d *declaration) claim {
 }
 
 // explain adds to the faults of documents that are stood in for what that means.
-func explain(faults []fault, force map[object.Ref]claim) {
+func explain(faults []object.Problem, force map[object.Ref]claim) {
 	for i := range faults {
 		f := &faults[i]
-		c, ok := force[f.ref]
-		if ok && c.effect != "" && c.path == f.path && c.document == f.document {
-			f.message += "; " + c.effect
+		c, ok := force[f.Ref]
+		if ok && c.effect != "" && f.Place == (object.Place{Path: c.path, Document: c.document}) {
+			f.Message += "; " + c.effect
 		}
 	}
 }

@@ -88,7 +88,7 @@ func TestStandIns(t *testing.T) {
 
 func TestStandInsOverTime(t *testing.T) {
 	const (
-		at     = "a.yaml: document 1: NetworkPolicy shop/web: "
+		at     = "a.yaml: document 1: NetworkPolicy/shop/web: "
 		unread = at + "spec.ingres: unknown field"
 		closed = "; until it is fixed its pods are isolated in ingress and egress and nothing is allowed"
 		closes = "; until it is fixed all pods of its namespace are isolated in ingress and nothing is allowed"
@@ -133,10 +133,10 @@ func TestOfTwoFaultyDocumentsOneStandsIn(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "v=a Ingress", whom(policyInForce(t, d)))
 	require.Equal(t, []string{
-		"a.yaml: document 1: NetworkPolicy shop/web: spec.ingres: unknown field; " +
+		"a.yaml: document 1: NetworkPolicy/shop/web: spec.ingres: unknown field; " +
 			"until it is fixed its pods are isolated in ingress and nothing is allowed",
-		"b.yaml: document 1: NetworkPolicy shop/web: also declared in a.yaml: document 1",
-		"b.yaml: document 1: NetworkPolicy shop/web: spec.ingres: unknown field",
+		"b.yaml: document 1: NetworkPolicy/shop/web: also declared in a.yaml: document 1",
+		"b.yaml: document 1: NetworkPolicy/shop/web: spec.ingres: unknown field",
 	}, faults(d, dir))
 	require.NoError(t, os.Remove(d.dir+"/a.yaml"))
 	require.NoError(t, d.ReadOnce())

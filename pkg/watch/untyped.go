@@ -25,7 +25,7 @@ func (k *Kubernetes) transform(r *informed) func(any) (any, error) {
 		if u, ok := o.(*unstructured.Unstructured); ok {
 			typed, err := typedOf(&r.resource, u)
 			if err != nil {
-				k.unreadable(r.ref(u), err)
+				k.unreadable(r, r.ref(u), err)
 				return r.lastKnown(u), nil
 			}
 			k.readable(r.ref(u))
@@ -57,8 +57,8 @@ func (r *informed) lastKnown(u *unstructured.Unstructured) any {
 }
 
 // unreadable notes that an object does not go into its type.
-func (k *Kubernetes) unreadable(ref object.Ref, err error) {
-	p := Problem{Where: ref.String(), Message: err.Error()}
+func (k *Kubernetes) unreadable(r *informed, ref object.Ref, err error) {
+	p := object.Problem{Place: object.Place{Path: r.plural}, Ref: ref, Message: err.Error()}
 	k.mu.Lock()
 	news := k.garbled[ref] != p
 	k.garbled[ref] = p

@@ -52,9 +52,7 @@ func stateOf(t testing.TB, objects []runtime.Object) query.State {
 		state.Objects.Add(object)
 	}
 	state.Snapshot, state.View = tr.Snapshot(), tr.View()
-	for _, p := range tr.Problems() {
-		state.Problems = append(state.Problems, query.Problem{Object: p.Origin.String(), Field: p.Field, Message: p.Message})
-	}
+	state.Problems = tr.Problems()
 	return state
 }
 
@@ -73,12 +71,7 @@ func shop(t testing.TB) *source {
 		objects = append(objects, object)
 	}
 	state := stateOf(t, objects)
-	for _, p := range manifests.Problems() {
-		path, document, object := p.Place()
-		state.Problems = append(state.Problems, query.Problem{
-			Object: object, Field: p.Field, Message: p.Message, Place: query.Place{Path: path, Document: document},
-		})
-	}
+	state.Problems = append(state.Problems, manifests.Problems()...)
 	up := true
 	plan := &webui.Plan{
 		At: moment, Revision: 1, Full: true, Summary: "1 operation in 1 transaction: create ACL ×1", Planned: 1.5, Applied: 2.25,

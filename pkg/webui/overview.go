@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/query"
 )
 
@@ -13,18 +14,18 @@ const maxProblems = 100
 
 // Overview is a state at a glance.
 type Overview struct {
-	Cluster       string          `json:"cluster,omitempty"`
-	Revision      intent.Revision `json:"revision"`
-	Number        uint64          `json:"number"`
-	At            time.Time       `json:"at"` // when the snapshot was made
-	Pods          int             `json:"pods"`
-	Policies      int             `json:"policies"`
-	Sets          int             `json:"sets"`
-	Services      int             `json:"services"`
-	Problems      []query.Problem `json:"problems"`
-	MoreProblems  int             `json:"moreProblems,omitempty"`
-	CNFs          int             `json:"cnfs,omitempty"`
-	DeviceIntents int             `json:"deviceIntents,omitempty"`
+	Cluster       string           `json:"cluster,omitempty"`
+	Revision      intent.Revision  `json:"revision"`
+	Number        uint64           `json:"number"`
+	At            time.Time        `json:"at"` // when the snapshot was made
+	Pods          int              `json:"pods"`
+	Policies      int              `json:"policies"`
+	Sets          int              `json:"sets"`
+	Services      int              `json:"services"`
+	Problems      []object.Problem `json:"problems"`
+	MoreProblems  int              `json:"moreProblems,omitempty"`
+	CNFs          int              `json:"cnfs,omitempty"`
+	DeviceIntents int              `json:"deviceIntents,omitempty"`
 	// Unknown says of what nothing is known because it cannot be read.
 	Unknown []string `json:"unknown,omitempty"`
 }
@@ -34,7 +35,7 @@ func (h *Handler) overview(_ *http.Request, b *board) (any, error) {
 	out := &Overview{
 		Cluster: s.Cluster, Revision: s.Snapshot.Revision(), Number: s.Number, At: s.At, Pods: s.View.EndpointCount(),
 		Policies: len(s.Objects.Policies), Sets: s.Snapshot.SetCount(), Services: len(s.Objects.Services),
-		Problems: []query.Problem{}, Unknown: query.Unknown(s.Snapshot),
+		Problems: []object.Problem{}, Unknown: query.Unknown(s.Snapshot),
 	}
 	for range s.Snapshot.CNFs() {
 		out.CNFs++

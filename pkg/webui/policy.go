@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/query"
 )
 
@@ -32,11 +33,11 @@ type PolicyLine struct {
 
 // PolicyPage is what there is to know of a policy, as far as it does not depend on targets.
 type PolicyPage struct {
-	Revision intent.Revision `json:"revision"`
-	Object   string          `json:"object"` // such as NetworkPolicy/shop/db
-	Intents  []PolicyIntent  `json:"intents"`
-	Sets     []Set           `json:"sets"` // that the intents name, by ID
-	Problems []query.Problem `json:"problems"`
+	Revision intent.Revision  `json:"revision"`
+	Object   string           `json:"object"` // such as NetworkPolicy/shop/db
+	Intents  []PolicyIntent   `json:"intents"`
+	Sets     []Set            `json:"sets"` // that the intents name, by ID
+	Problems []object.Problem `json:"problems"`
 }
 
 // PolicyIntent is what a policy says in one direction.
@@ -111,8 +112,8 @@ func (b *board) listPolicies() []PolicyLine {
 		l.Rules += len(p.Rules)
 	}
 	for _, p := range b.state.Problems {
-		if namespace, name, ok := strings.Cut(strings.TrimPrefix(p.Object, kindPolicy+"/"), "/"); ok && lines[namespace+"/"+name] != nil {
-			lines[namespace+"/"+name].Problems++
+		if l := lines[p.Ref.NamespacedName()]; l != nil && p.Ref.Kind == kindPolicy {
+			l.Problems++
 		}
 	}
 	out := make([]PolicyLine, 0, len(lines))
@@ -124,17 +125,17 @@ func (b *board) listPolicies() []PolicyLine {
 }
 
 func (h *Handler) policy(r *http.Request, b *board) (any, error) {
-	namespace, name := r.PathValue("namespace"), r.PathValue("name")
+	ref := object.Ref{Kind: kindPolicy, Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}
 	page := &PolicyPage{
-		Revision: b.state.Snapshot.Revision(), Object: strings.Join([]string{kindPolicy, namespace, name}, "/"),
-		Intents: []PolicyIntent{}, Sets: []Set{}, Problems: []query.Problem{},
+		Revision: b.state.Snapshot.Revision(), Object: ref.Path(),
+		Intents: []PolicyIntent{}, Sets: []Set{}, Problems: []object.Problem{},
 	}
-	if !slices.ContainsFunc(b.policyList(), func(l PolicyLine) bool { return l.Namespace == namespace && l.Name == name }) {
+	if !slices.ContainsFunc(b.policyList(), func(l PolicyLine) bool { return l.Namespace == ref.Namespace && l.Name == ref.Name }) {
 		return nil, fmt.Errorf("%s: %w", page.Object, query.ErrNotFound)
 	}
 	used := map[string]intent.SetID{}
 	for p := range b.state.Snapshot.Policies() {
-		if p.Origin.Kind == kindPolicy && p.Origin.Namespace == namespace && p.Origin.Name == name {
+		if p.Origin.Ref() == ref {
 			page.Intents = append(page.Intents, policyIntent(p, used))
 		}
 	}
@@ -142,7 +143,7 @@ func (h *Handler) policy(r *http.Request, b *board) (any, error) {
 		page.Sets = append(page.Sets, setOf(b.state.Snapshot, used[id]))
 	}
 	for _, p := range b.state.Problems {
-		if p.Object == page.Object {
+		if p.Ref == ref {
 			page.Problems = append(page.Problems, p)
 		}
 	}

@@ -131,7 +131,7 @@ var rooms = []room{
 		"k8s.io/apimachinery/...", "k8s.io/client-go/...", "github.com/go-logr/logr", "github.com/prometheus/client_golang/...", logrus,
 	}},
 	{dir: "pkg/webhook/advice", pure: true, may: []string{
-		"backends", "pkg/intent", "translator", "k8s.io/api/...", "k8s.io/apimachinery/...",
+		"backends", "pkg/intent", "pkg/object", "translator", "k8s.io/api/...", "k8s.io/apimachinery/...",
 	}},
 	{dir: "pkg/webhook/bucket", pure: true, may: []string{"pkg/apis/...", "k8s.io/api/..."}},
 	{dir: "pkg/webhook/certs", may: []string{"k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/kubernetes", logrus}},

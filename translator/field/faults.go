@@ -1,7 +1,6 @@
 package field
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -9,35 +8,10 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// Problem is something a source object says that could not be translated. The object fails closed: what could not be
-// understood allows nothing.
-type Problem struct {
-	Origin  intent.Origin
-	Field   string // path in the object, such as "spec.ingress[0].from[1].ipBlock.cidr"; "" for the whole object
-	Message string // what is wrong and what was expected
-}
-
-// Error spells p as object: field: message.
-func (p Problem) Error() string {
-	if p.Field == "" {
-		return object.Line(fmt.Sprintf("%s: %s", p.Origin, p.Message))
-	}
-	return object.Line(fmt.Sprintf("%s: %s: %s", p.Origin, p.Field, p.Message))
-}
-
-// Compare orders problems by object, field and message.
-func (p Problem) Compare(o Problem) int {
-	return cmp.Or(
-		cmp.Compare(p.Origin.String(), o.Origin.String()),
-		cmp.Compare(p.Field, o.Field),
-		cmp.Compare(p.Message, o.Message),
-	)
-}
-
 // Faults collects what is wrong with one object.
 type Faults struct {
 	Of   intent.Origin
-	List []Problem
+	List []object.Problem
 }
 
 // most is how many faults of one object are reported. An object may have as many faults as it has fields, and each is a line
@@ -52,7 +26,7 @@ func (f *Faults) Add(field, format string, args ...any) {
 	case n == most:
 		field, format, args = "", "there are more problems than the first %d, which are shown", []any{most}
 	}
-	f.List = append(f.List, Problem{Origin: f.Of, Field: field, Message: fmt.Sprintf(format, args...)})
+	f.List = append(f.List, object.Problem{Cluster: f.Of.Cluster, Ref: f.Of.Ref(), Field: field, Message: fmt.Sprintf(format, args...)})
 }
 
 // AddOnce is Add for a fault that may be met several times.
@@ -67,10 +41,10 @@ func (f *Faults) AddOnce(field, format string, args ...any) {
 }
 
 // Problems holds the faults of all objects.
-type Problems map[object.Ref][]Problem
+type Problems map[object.Ref][]object.Problem
 
 // Set makes list the faults of an object. An empty one says that nothing is wrong with it.
-func (p Problems) Set(of object.Ref, list []Problem) {
+func (p Problems) Set(of object.Ref, list []object.Problem) {
 	if len(list) == 0 {
 		delete(p, of)
 		return
@@ -79,11 +53,11 @@ func (p Problems) Set(of object.Ref, list []Problem) {
 }
 
 // All lists the faults of every object, in order.
-func (p Problems) All() []Problem {
-	var all []Problem
+func (p Problems) All() []object.Problem {
+	var all []object.Problem
 	for _, list := range p {
 		all = append(all, list...)
 	}
-	slices.SortFunc(all, Problem.Compare)
+	slices.SortFunc(all, object.Problem.Compare)
 	return all
 }

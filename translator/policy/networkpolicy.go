@@ -9,6 +9,7 @@ import (
 
 	"github.com/netloom/netloom/labelcache"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/translator/budget"
 	"github.com/netloom/netloom/translator/field"
 	"github.com/netloom/netloom/translator/sets"
@@ -34,7 +35,7 @@ type rule struct {
 }
 
 // translatePolicy turns a NetworkPolicy into one intent per direction that it isolates.
-func (t *Table) translatePolicy(np *networkingv1.NetworkPolicy) (*result, []field.Problem) {
+func (t *Table) translatePolicy(np *networkingv1.NetworkPolicy) (*result, []object.Problem) {
 	p := &translation{
 		Table: t, Faults: field.Faults{Of: t.source.Origin(KindNetworkPolicy, np)}, np: np, account: t.budget.Open(),
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/netloom/netloom/labelcache"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/translator/field"
 	"github.com/netloom/netloom/translator/sets"
 )
@@ -41,7 +42,7 @@ func NodeOf(node *corev1.Node, faults *field.Faults) *intent.Node {
 // translateNode lets a node reach the pods that run on it, whatever policies say: traffic from the pod's local node is
 // always admitted (NetworkPolicySpec.ingress), kubelet's probes for one. Where nothing is isolated there is nothing to
 // admit. Where there is an own node, others have no pods that are subjects, and no flow enters at them.
-func (t *Table) translateNode(node *corev1.Node) (*result, []field.Problem) {
+func (t *Table) translateNode(node *corev1.Node) (*result, []object.Problem) {
 	faults := field.Faults{Of: t.source.Origin(KindNode, node)}
 	if !t.sets.IsOwn(node.Name) {
 		NodeOf(node, &faults)

@@ -134,7 +134,7 @@ func (t *Table) Translate(next *intent.Builder) {
 func (t *Table) translate(ref object.Ref, next *intent.Builder) {
 	old := t.translated[ref]
 	var now *result
-	var faults []field.Problem
+	var faults []object.Problem
 	switch o := t.objects[ref].(type) {
 	case *networkingv1.NetworkPolicy:
 		now, faults = t.translatePolicy(o)

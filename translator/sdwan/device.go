@@ -35,8 +35,8 @@ const barePods = "Pod"
 
 // device is a pod as a CNF.
 type device struct {
-	intent.CNF                 // without Conflict, which is for its scope to say
-	faults     []field.Problem // of the pod itself
+	intent.CNF                  // without Conflict, which is for its scope to say
+	faults     []object.Problem // of the pod itself
 }
 
 // workload is the group, told apart from one of the same name in another namespace.

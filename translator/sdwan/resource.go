@@ -39,7 +39,7 @@ type offer struct {
 }
 
 // translateResource turns an SD-WAN resource into device intents. One without a purpose is for nobody.
-func (t *Table) translateResource(ref object.Ref, o metav1.Object) (*result, []field.Problem) {
+func (t *Table) translateResource(ref object.Ref, o metav1.Object) (*result, []object.Problem) {
 	e := t.begin(ref, ref.Kind, o)
 	scope, ok := t.source.LabelledScope(o, &e.Faults)
 	if !ok {

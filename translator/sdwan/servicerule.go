@@ -45,7 +45,7 @@ func ruleOf(service object.Ref) object.Ref {
 
 // translateServiceRule leads each port of the CNFs that a Service has as well to its cluster IP. These are NATs between
 // interfaces, because no zone is needed for them.
-func (t *Table) translateServiceRule(ref object.Ref, o *corev1.Service) (*result, []field.Problem) {
+func (t *Table) translateServiceRule(ref object.Ref, o *corev1.Service) (*result, []object.Problem) {
 	e := t.begin(ref, kindService, o)
 	scope, ok := t.source.LabelledScope(o, &e.Faults)
 	if !ok {

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/translator/field"
 	"github.com/netloom/netloom/translator/owner"
 )
@@ -119,7 +120,7 @@ func (s *service) frontend(key place) *intent.Frontend {
 
 // settle is what s wanted without the frontends that an older service has, nil when nothing is left, and a problem for
 // each of those. A Service beyond its budget gets nothing, and keeps what it owns.
-func (c owners) settle(s *service) (*intent.LoadBalancer, []field.Problem) {
+func (c owners) settle(s *service) (*intent.LoadBalancer, []object.Problem) {
 	if s.wanted == nil || s.over {
 		return nil, nil
 	}

@@ -26,7 +26,7 @@ type service struct {
 	over    bool                      // is beyond its budget: what it wants leads nowhere
 	pools   map[pool][]intent.Backend // behind the frontends of wanted
 	denied  map[intent.Families][]netip.Prefix
-	faults  []field.Problem      // of the object itself
+	faults  []object.Problem     // of the object itself
 	current *intent.LoadBalancer // what the snapshot has; nil is none
 }
 

@@ -200,7 +200,7 @@ func TestAnEditIsShownWithItsRows(t *testing.T) {
 	shows("a policy names another port", "policies.yaml", "ports: [{port: 5432}]", "ports: [{port: 5433}]", "+ ACL ", "tcp.dst == 5433", "delete ACL ×")
 	shows("a document goes bad", "policies.yaml", "policyTypes: [Ingress, Egress]", "policyTypes: [Sideways]")
 	shows("and another is edited", "pods.yaml", "labels: {app: old}", "labels: {app: web}",
-		"+10.244.2.10", "/shop/policies.yaml: document 1: NetworkPolicy shop/default-deny: spec.policyTypes[0]: ")
+		"+10.244.2.10", "/shop/policies.yaml: document 1: NetworkPolicy/shop/default-deny: spec.policyTypes[0]: ")
 
 	require.NoError(t, stop(), "who presses Ctrl-C did nothing wrong")
 }

@@ -29,7 +29,7 @@ type Source struct {
 	objects  map[object.Ref]runtime.Object
 	dirty    map[object.Ref]bool
 	lost     map[object.Ref]bool // went without their deletion being seen
-	problems []watch.Problem
+	problems []object.Problem
 	withheld []watch.Kind
 	since    time.Time // of the oldest that is dirty
 	fail     error     // of Run
@@ -123,7 +123,7 @@ func (s *Source) Fail(err error) { s.change(func() { s.fail = err }) }
 func (s *Source) Sync() { s.change(func() { s.synced = true }) }
 
 // Complain sets the problems of the source.
-func (s *Source) Complain(problems ...watch.Problem) { s.change(func() { s.problems = problems }) }
+func (s *Source) Complain(problems ...object.Problem) { s.change(func() { s.problems = problems }) }
 
 // Run waits until ctx ends, or fails as Fail says.
 func (s *Source) Run(ctx context.Context) error {
@@ -191,7 +191,7 @@ func (s *Source) Get(ref object.Ref) (runtime.Object, bool) {
 }
 
 // Problems are those of Complain.
-func (s *Source) Problems() []watch.Problem {
+func (s *Source) Problems() []object.Problem {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.problems)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/translator"
 )
 
@@ -82,22 +83,20 @@ func (a *Adviser) Advise(np *networkingv1.NetworkPolicy) []string {
 }
 
 // translate is what a policy comes to among the pods that are there.
-func (a *Adviser) translate(np *networkingv1.NetworkPolicy) ([]*intent.Policy, []translator.Problem, *intent.Snapshot) {
+func (a *Adviser) translate(np *networkingv1.NetworkPolicy) ([]*intent.Policy, []object.Problem, *intent.Snapshot) {
 	if a.t.Put(np) != nil {
 		return nil, nil, a.t.Snapshot() // it takes every policy
 	}
 	s := a.t.Snapshot()
-	of := func(o intent.Origin) bool {
-		return o.Kind == translator.KindNetworkPolicy && o.Namespace == np.Namespace && o.Name == np.Name
-	}
+	ref := object.Ref{Kind: translator.KindNetworkPolicy, Namespace: np.Namespace, Name: np.Name}
 	var policies []*intent.Policy
 	for p := range s.Policies() {
-		if of(p.Origin) {
+		if p.Origin.Ref() == ref {
 			policies = append(policies, p)
 		}
 	}
 	slices.SortFunc(policies, func(x, y *intent.Policy) int { return cmp.Compare(x.Direction, y.Direction) })
-	problems := slices.DeleteFunc(a.t.Problems(), func(p translator.Problem) bool { return !of(p.Origin) })
+	problems := slices.DeleteFunc(a.t.Problems(), func(p object.Problem) bool { return p.Ref != ref })
 	return policies, problems, s
 }
 
