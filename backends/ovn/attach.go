@@ -71,8 +71,8 @@ func (b *balancing) hairpinOption() string {
 
 // grouped says whether what is put in a place is in a group there, which switches and routers refer to.
 func (r *renderer) grouped(p place) bool {
-	return p.node == "" && r.schema.HasColumn(nb.TableBalancers, nb.ColumnBalancer) &&
-		r.schema.HasColumn(nb.TableSwitch, nb.ColumnBalancers) && r.schema.HasColumn(nb.TableRouter, nb.ColumnBalancers)
+	return p.node == "" && r.schema.HasColumn(nb.TableLoadBalancerGroup, nb.ColumnLoadBalancer) &&
+		r.schema.HasColumn(nb.TableSwitch, nb.ColumnLoadBalancerGroup) && r.schema.HasColumn(nb.TableRouter, nb.ColumnLoadBalancerGroup)
 }
 
 // groupName is the name of the group of a place. One that another has taken is left to it.
@@ -92,8 +92,8 @@ func (r *renderer) groupName(p place) string {
 func (r *renderer) balancerGroup(p place, members []string) *nb.Row {
 	name := r.groupName(p)
 	return &nb.Row{
-		Table: nb.TableBalancers, UUID: r.names.UUID(nb.TableBalancers, name), Name: name,
-		Fields: backends.Fields{"name": name}, Sets: map[string][]string{nb.ColumnBalancer: members},
+		Table: nb.TableLoadBalancerGroup, UUID: r.names.UUID(nb.TableLoadBalancerGroup, name), Name: name,
+		Fields: backends.Fields{"name": name}, Sets: map[string][]string{nb.ColumnLoadBalancer: members},
 	}
 }
 
@@ -113,12 +113,12 @@ func (r *renderer) enforceable(network string) bool { return !r.hosts(network).b
 // attachments are the references to rows of ours that switches and routers ought to have: rows of others, by UUID, with
 // nothing in them but these; and the places for which there is none. Members are the load balancers of each place, where
 // no group stands for them, and bars the ACLs of each network.
-func (r *renderer) attachments(members map[place][]string, bars map[string][]string) (map[string]*nb.Row, map[place]bool) {
-	out, homeless := map[string]*nb.Row{}, map[place]bool{}
+func (r *renderer) attachments(members map[place][]string, bars map[string][]string) (nb.Rows, map[place]bool) {
+	out, homeless := nb.Rows{}, map[place]bool{}
 	for p, uuids := range members {
-		column := nb.ColumnBalancer
+		column := nb.ColumnLoadBalancer
 		if r.grouped(p) {
-			column, uuids = nb.ColumnBalancers, []string{r.balancerGroup(p, nil).UUID}
+			column, uuids = nb.ColumnLoadBalancerGroup, []string{r.balancerGroup(p, nil).UUID}
 		}
 		switches, routers := r.balancing.at(p, r.hosts(p.network))
 		if len(switches)+len(routers) == 0 {
@@ -140,7 +140,7 @@ func (r *renderer) attachments(members map[place][]string, bars map[string][]str
 }
 
 // refer adds references to the rows of a list.
-func refer(out map[string]*nb.Row, table string, list []ovsdb.Datapath, column string, uuids []string) {
+func refer(out nb.Rows, table string, list []ovsdb.Datapath, column string, uuids []string) {
 	if len(uuids) == 0 {
 		return
 	}
@@ -155,7 +155,7 @@ func refer(out map[string]*nb.Row, table string, list []ovsdb.Datapath, column s
 }
 
 // diffAttachments lists what makes have into want. Rows of others are neither made nor removed.
-func diffAttachments(want, have map[string]*nb.Row) []*nb.Op {
+func diffAttachments(want, have nb.Rows) []*nb.Op {
 	var ops []*nb.Op
 	hosts := maps.Clone(have)
 	maps.Copy(hosts, want)
@@ -169,7 +169,7 @@ func diffAttachments(want, have map[string]*nb.Row) []*nb.Op {
 			}
 		}
 		for c := range columns {
-			wanted, there := setOf(want[uuid], c), setOf(have[uuid], c)
+			wanted, there := want[uuid].Set(c), have[uuid].Set(c)
 			add, remove := nb.Difference(wanted, there), nb.Difference(there, wanted)
 			if len(add)+len(remove) > 0 {
 				ops = append(ops, nb.Mutate(host, c, add, remove))
@@ -180,11 +180,4 @@ func diffAttachments(want, have map[string]*nb.Row) []*nb.Op {
 		return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(a.Name, b.Name))
 	})
 	return ops
-}
-
-func setOf(r *nb.Row, column string) []string {
-	if r == nil {
-		return nil
-	}
-	return r.Sets[column]
 }

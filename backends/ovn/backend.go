@@ -205,12 +205,12 @@ func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot) (*backends
 	ops := balance.compare(rows, have)
 	lost := b.findLost(r, rows, have)
 	ops = append(lost.withoutLoss(ops), nb.Diff(rows, have)...)
-	return b.proposeAll(r, next, lost, ops, names(have, rows), owned, balance.commit), nil
+	return b.proposeAll(r, next, lost, ops, nb.Names(have, rows), owned, balance.commit), nil
 }
 
 // readBack reads every row for policies that is ours: those of our mark and, where a wanted one is not among them, those
 // that may have lost it.
-func (b *Backend) readBack(ctx context.Context, schema ovsdb.Schema, rows map[string]*nb.Row) (map[string]*nb.Row, error) {
+func (b *Backend) readBack(ctx context.Context, schema ovsdb.Schema, rows nb.Rows) (nb.Rows, error) {
 	have, err := b.observe(ctx, schema, rows, b.adopt)
 	if err == nil && !b.adopt && len(have) > 0 && missing(rows, have) {
 		have, err = b.observe(ctx, schema, rows, true)
@@ -234,7 +234,7 @@ func (b *Backend) proposeAll(
 }
 
 // missing says whether a wanted row was not read back.
-func missing(want, have map[string]*nb.Row) bool {
+func missing(want, have nb.Rows) bool {
 	for uuid := range want {
 		if have[uuid] == nil {
 			return true
@@ -244,7 +244,7 @@ func missing(want, have map[string]*nb.Row) bool {
 }
 
 // renderAll renders every row and fills in the model that goes with them.
-func (b *Backend) renderAll(r *renderer, next *model) map[string]*nb.Row {
+func (b *Backend) renderAll(r *renderer, next *model) nb.Rows {
 	subjects := map[intent.SetID]bool{intent.IsolatedIngress: true, intent.IsolatedEgress: true}
 	for p := range r.want.Policies() {
 		next.putPolicy(p.ID, p)
@@ -252,7 +252,7 @@ func (b *Backend) renderAll(r *renderer, next *model) map[string]*nb.Row {
 			subjects[s] = true
 		}
 	}
-	rows := map[string]*nb.Row{}
+	rows := nb.Rows{}
 	for subject := range subjects {
 		g := r.group(subject, next.policiesOf(subject, r, nil))
 		if g == nil {
@@ -260,21 +260,15 @@ func (b *Backend) renderAll(r *renderer, next *model) map[string]*nb.Row {
 		}
 		next.putGroup(subject, g)
 		maps.Copy(rows, g.acls)
-		put(rows, r.portGroup(g, b.ports.cover(r.want.Set(subject), next.wishes)))
+		rows.Put(r.portGroup(g, b.ports.cover(r.want.Set(subject), next.wishes)))
 	}
 	for ref := range next.peers {
-		put(rows, r.addressSet(ref))
+		rows.Put(r.addressSet(ref))
 	}
 	for rate := range next.meters {
-		put(rows, r.meter(rate)...)
+		rows.Put(r.meter(rate)...)
 	}
 	return rows
-}
-
-func put(rows map[string]*nb.Row, list ...*nb.Row) {
-	for _, r := range list {
-		rows[r.UUID] = r
-	}
 }
 
 // ErrDrift is what Apply returns when a row that was to change is not there any more. The next plan has to read back.

@@ -80,7 +80,7 @@ func (b *Backend) findVars(ctx context.Context, p *rebalance) error {
 	for _, native := range rows {
 		s.sort(b.names, nb.Decode(nb.TableTemplateVars, native))
 	}
-	p.chassis, p.found = s.chassis, map[string]*nb.Row{}
+	p.chassis, p.found = s.chassis, nb.Rows{}
 	for _, r := range s.ours {
 		p.found[r.Name] = r
 	}

@@ -13,8 +13,8 @@ type balances struct {
 	balancers map[intent.LoadBalancerID]*balancer
 	members   map[place]map[string]bool    // the rows of each place that has any, by UUID
 	vars      map[string]map[string]string // our template variables by chassis, where there are any
-	hosts     map[string]*nb.Row           // what of ours switches and routers refer to, by UUID
-	bars      map[string]*nb.Row           // the ACLs on switches, by UUID
+	hosts     nb.Rows                      // what of ours switches and routers refer to, by UUID
+	bars      nb.Rows                      // the ACLs on switches, by UUID
 	homeless  map[place]bool               // places with rows that no switch and no router is in
 	topology  uint64                       // the version that hosts are of
 
@@ -31,7 +31,7 @@ type balances struct {
 func newBalances() *balances {
 	return &balances{
 		balancers: map[intent.LoadBalancerID]*balancer{}, members: map[place]map[string]bool{},
-		vars: map[string]map[string]string{}, hosts: map[string]*nb.Row{}, bars: map[string]*nb.Row{},
+		vars: map[string]map[string]string{}, hosts: nb.Rows{}, bars: nb.Rows{},
 		nodal: map[intent.LoadBalancerID]bool{}, barred: map[intent.LoadBalancerID]bool{}, networks: map[string]int{},
 	}
 }
@@ -97,8 +97,8 @@ func (m *balances) size(r *renderer) int {
 }
 
 // barsOf lists the ACLs of each network, in order.
-func barsOf(balancers map[intent.LoadBalancerID]*balancer, barred map[intent.LoadBalancerID]bool) (map[string][]string, map[string]*nb.Row) {
-	uuids, rows := map[string][]string{}, map[string]*nb.Row{}
+func barsOf(balancers map[intent.LoadBalancerID]*balancer, barred map[intent.LoadBalancerID]bool) (map[string][]string, nb.Rows) {
+	uuids, rows := map[string][]string{}, nb.Rows{}
 	for id := range barred {
 		b := balancers[id]
 		if b == nil {

@@ -44,9 +44,8 @@ func (e *Explainer) Estimate(want *intent.Snapshot) backends.Estimate {
 		r.addSizes(sizes, g)
 		ports := portsByNode(want.Set(subject))
 		for _, acl := range g.acls {
-			match, _ := acl.Fields["match"].(string)
 			for node, n := range ports {
-				cost.Flows[node] += aclFlows(match, n, sizes)
+				cost.Flows[node] += aclFlows(acl.Match(), n, sizes)
 			}
 		}
 	}

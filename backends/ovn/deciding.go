@@ -57,7 +57,7 @@ func (g *group) deciding(family intent.Families) []backends.DecidingRow {
 	}
 	var out []backends.DecidingRow
 	for _, acl := range g.acls {
-		if match, _ := acl.Fields["match"].(string); !strings.Contains(match, other) {
+		if !strings.Contains(acl.Match(), other) {
 			out = append(out, backends.DecidingRow{Table: nb.TableACL, Name: acl.Name, UUID: acl.UUID, For: acl.Origin})
 		}
 	}

@@ -23,31 +23,31 @@ func vipOf(f *intent.Frontend) vip { return vip{f.Protocol, netip.AddrPortFrom(f
 
 // surroundings is what a read-back found about load balancing: rows of ours, and what of others concerns us.
 type surroundings struct {
-	ours    map[string]*nb.Row  // of Load_Balancer, Load_Balancer_Group and Chassis_Template_Var, by UUID
+	ours    nb.Rows             // of Load_Balancer, Load_Balancer_Group and Chassis_Template_Var, by UUID
 	others  []*nb.Row           // of Load_Balancer
 	taken   map[string]bool     // the names of others' groups
 	chassis map[string]string   // others' rows of template variables, by chassis
-	shared  map[string]*nb.Row  // what of ours is in them, by UUID
-	hosts   map[string]*nb.Row  // what of ours switches and routers refer to, by UUID
+	shared  nb.Rows             // what of ours is in them, by UUID
+	hosts   nb.Rows             // what of ours switches and routers refer to, by UUID
 	values  map[string][]string // what template variables hold, on one chassis or another
 }
 
 func newSurroundings() *surroundings {
 	return &surroundings{
-		ours: map[string]*nb.Row{}, taken: map[string]bool{}, chassis: map[string]string{},
-		shared: map[string]*nb.Row{}, hosts: map[string]*nb.Row{}, values: map[string][]string{},
+		ours: nb.Rows{}, taken: map[string]bool{}, chassis: map[string]string{},
+		shared: nb.Rows{}, hosts: nb.Rows{}, values: map[string][]string{},
 	}
 }
 
 // abandoned says whether a row of template variables that we made was left to others: nothing in it is ours any more.
 func (s *surroundings) abandoned(r *nb.Row) bool {
-	return nb.OwnerOf(r) == "" && len(r.Maps[nb.ColumnVariables]) == 0
+	return r.Owner() == "" && len(r.Maps[nb.ColumnVariables]) == 0
 }
 
 // surround reads back what there is about load balancing, but for hosts.
 func (b *Backend) surround(ctx context.Context, schema ovsdb.Schema) (*surroundings, error) {
 	s := newSurroundings()
-	for _, table := range nb.BalancingTables() {
+	for _, table := range nb.LoadBalancerTables() {
 		rows, err := b.read(ctx, schema, table, nil)
 		if err != nil {
 			return nil, err
@@ -62,14 +62,14 @@ func (b *Backend) surround(ctx context.Context, schema ovsdb.Schema) (*surroundi
 // sort puts a row where it belongs.
 func (s *surroundings) sort(names nb.Namer, r *nb.Row) {
 	switch r.Table {
-	case nb.TableBalancer:
-		if nb.OwnerOf(r) == names.Owner {
+	case nb.TableLoadBalancer:
+		if r.Owner() == names.Owner {
 			s.ours[r.UUID] = r
 			return
 		}
 		s.others = append(s.others, r)
-	case nb.TableBalancers:
-		if r.UUID == names.UUID(nb.TableBalancers, r.Name) {
+	case nb.TableLoadBalancerGroup:
+		if r.UUID == names.UUID(nb.TableLoadBalancerGroup, r.Name) {
 			s.ours[r.UUID] = r
 			return
 		}
@@ -135,7 +135,7 @@ func (s *surroundings) claims(owner string, want map[intent.LoadBalancerID]*bala
 			s.ours[r.UUID] = r
 			continue
 		}
-		rival := nb.OwnerOf(r)
+		rival := r.Owner()
 		for _, v := range s.vips(r) {
 			if held[v] && rival > owner {
 				continue

@@ -12,7 +12,7 @@ import (
 // group is what hangs on one subject: the ACLs of its port group, and what they refer to.
 type group struct {
 	subject intent.SetID
-	acls    map[string]*nb.Row // by UUID
+	acls    nb.Rows // by UUID
 	peers   map[addressSetRef]bool
 	meters  map[uint32]bool
 	also    map[string]map[string]bool // further sources of an ACL, by its UUID; nil once they are written
@@ -25,7 +25,7 @@ type addressSetRef struct {
 }
 
 func newGroup(subject intent.SetID) *group {
-	return &group{subject: subject, acls: map[string]*nb.Row{}, peers: map[addressSetRef]bool{}, meters: map[uint32]bool{}}
+	return &group{subject: subject, acls: nb.Rows{}, peers: map[addressSetRef]bool{}, meters: map[uint32]bool{}}
 }
 
 // subjectsOf lists the sets whose port groups hold ACLs of p.
@@ -67,8 +67,8 @@ func subjectOf(p *intent.Policy, rule *intent.Rule) intent.SetID {
 }
 
 // share names one more source of a row. The first in order gives the row its name.
-func (g *group) share(acl *nb.Row, s aclSpec) {
-	if s.origin == acl.Origin {
+func (g *group) share(acl *nb.Row, origin string) {
+	if origin == acl.Origin {
 		return
 	}
 	if g.also == nil {
@@ -77,14 +77,13 @@ func (g *group) share(acl *nb.Row, s aclSpec) {
 	if g.also[acl.UUID] == nil {
 		g.also[acl.UUID] = map[string]bool{}
 	}
-	g.also[acl.UUID][s.origin] = true
+	g.also[acl.UUID][origin] = true
 }
 
 // nameSources writes into each shared row what else it is there for.
 func (g *group) nameSources() {
 	for uuid, also := range g.also {
-		ids := g.acls[uuid].Fields["external_ids"].(map[string]string) //nolint:forcetypeassert // made by acl
-		ids[nb.KeyAlso] = strings.Join(slices.Sorted(maps.Keys(also)), "; ")
+		g.acls[uuid].ExternalIDs()[nb.KeyAlso] = strings.Join(slices.Sorted(maps.Keys(also)), "; ")
 	}
 	g.also = nil
 }

@@ -52,12 +52,12 @@ func arrange(ops []*nb.Op, cold bool) []*nb.Op {
 }
 
 // alone says whether a row of the table does nothing, and needs nothing, before another refers to it.
-func alone(table string) bool { return table == nb.TableAddressSet || table == nb.TableBalancer }
+func alone(table string) bool { return table == nb.TableAddressSet || table == nb.TableLoadBalancer }
 
 // attaches says whether an op makes load balancers take effect, or keeps sources from them: that happens at once.
 func attaches(op *nb.Op) bool {
 	switch op.Table {
-	case nb.TableBalancers, nb.TableTemplateVars, nb.TableSwitch, nb.TableRouter:
+	case nb.TableLoadBalancerGroup, nb.TableTemplateVars, nb.TableSwitch, nb.TableRouter:
 		return true
 	default:
 		return op.Table == nb.TableACL && op.Unit == ""

@@ -99,12 +99,12 @@ func (p *planner) collect(changes []intent.Change) {
 
 // planGroups compares the port groups and ACLs of the subjects rendered anew.
 func (p *planner) planGroups() {
-	want, have := map[string]*nb.Row{}, map[string]*nb.Row{}
+	want, have := nb.Rows{}, nb.Rows{}
 	for subject, g := range p.groups {
 		old := p.m.groups[subject]
 		if old != nil {
 			maps.Copy(have, old.acls)
-			put(have, withoutPorts(p.r.portGroup(old, nil)))
+			have.Put(withoutPorts(p.r.portGroup(old, nil)))
 		}
 		if g == nil {
 			continue
@@ -113,10 +113,10 @@ func (p *planner) planGroups() {
 		pg := p.r.portGroup(g, nil)
 		if old == nil {
 			pg.Sets["ports"] = p.ports.cover(p.r.want.Set(subject), p.wishes)
-			put(want, pg)
+			want.Put(pg)
 			continue
 		}
-		put(want, withoutPorts(pg))
+		want.Put(withoutPorts(pg))
 	}
 	p.ops = append(p.ops, nb.Diff(want, have)...)
 }
@@ -140,21 +140,21 @@ func (p *planner) planReferents() {
 			count(meters, g.meters, 1)
 		}
 	}
-	want, have := map[string]*nb.Row{}, map[string]*nb.Row{}
+	want, have := nb.Rows{}, nb.Rows{}
 	for ref, n := range peers {
 		switch was := p.m.peers[ref]; {
 		case was == 0 && n > 0:
-			put(want, p.r.addressSet(ref))
+			want.Put(p.r.addressSet(ref))
 		case was > 0 && was+n == 0:
-			put(have, p.r.emptyAddressSet(ref))
+			have.Put(p.r.emptyAddressSet(ref))
 		}
 	}
 	for rate, n := range meters {
 		switch was := p.m.meters[rate]; {
 		case was == 0 && n > 0:
-			put(want, p.r.meter(rate)...)
+			want.Put(p.r.meter(rate)...)
 		case was > 0 && was+n == 0:
-			put(have, p.r.meter(rate)...)
+			have.Put(p.r.meter(rate)...)
 		}
 	}
 	p.ops = append(p.ops, nb.Diff(want, have)...)

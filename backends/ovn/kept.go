@@ -14,10 +14,10 @@ import (
 
 // kept is what stands in the database for load balancers while nothing is known of them. It stays as it is.
 type kept struct {
-	rows     int                // how many rows of ours there are, ACLs aside
-	balances bool               // load balancers are among them
-	hairpins map[string]*nb.Row // the ACLs by which isolated pods reach themselves through load balancers, by UUID
-	bars     map[string]bool    // the ACLs that keep sources away, by UUID
+	rows     int             // how many rows of ours there are, ACLs aside
+	balances bool            // load balancers are among them
+	hairpins nb.Rows         // the ACLs by which isolated pods reach themselves through load balancers, by UUID
+	bars     map[string]bool // the ACLs that keep sources away, by UUID
 }
 
 // isUnknown says whether a snapshot knows nothing of load balancers.
@@ -33,13 +33,13 @@ func (b *Backend) readKept(ctx context.Context, schema ovsdb.Schema) (*kept, err
 	if err != nil {
 		return nil, err
 	}
-	k := &kept{rows: (&fullBalance{around: around}).owned(), hairpins: map[string]*nb.Row{}, bars: map[string]bool{}}
+	k := &kept{rows: (&fullBalance{around: around}).owned(), hairpins: nb.Rows{}, bars: map[string]bool{}}
 	for _, r := range around.ours {
-		k.balances = k.balances || r.Table == nb.TableBalancer
+		k.balances = k.balances || r.Table == nb.TableLoadBalancer
 	}
 	for _, native := range acls {
 		acl := nb.Decode(nb.TableACL, native)
-		ids, _ := acl.Fields["external_ids"].(map[string]string)
+		ids := acl.ExternalIDs()
 		switch {
 		case ids[nb.KeyRule] == sourceRanges:
 			k.bars[acl.UUID] = true

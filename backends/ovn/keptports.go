@@ -22,12 +22,12 @@ type keeper struct {
 	*Backend
 	want *intent.Snapshot
 	next *model
-	rows map[string]*nb.Row // wanted, by UUID; the ports of its groups are changed here
-	have map[string]*nb.Row
+	rows nb.Rows // wanted, by UUID; the ports of its groups are changed here
+	have nb.Rows
 }
 
 // coverAll works out which endpoints have a logical port, and keeps ports that must not leave their groups.
-func (b *Backend) coverAll(r *renderer, next *model, rows, have map[string]*nb.Row) {
+func (b *Backend) coverAll(r *renderer, next *model, rows, have nb.Rows) {
 	next.coverage = coverageOf(r.want, b.ports)
 	if next.coverage.portless.Len() > 0 {
 		k := &keeper{Backend: b, want: r.want, next: next, rows: rows, have: have}

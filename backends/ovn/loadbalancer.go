@@ -69,7 +69,7 @@ type balancer struct {
 	network string
 	rows    map[string]placed            // by UUID
 	vars    map[string]map[string]string // template variables by chassis
-	bars    map[string]*nb.Row           // the ACLs on switches that keep sources away, by UUID
+	bars    nb.Rows                      // the ACLs on switches that keep sources away, by UUID
 	nodal   bool                         // it depends on the nodes
 	barred  bool                         // some frontend denies sources, whether or not it could be rendered
 	skips   []backends.Skip
@@ -117,9 +117,9 @@ func (r *renderer) balancer(lb *intent.LoadBalancer) *balancer {
 	}
 	w := &balancerWriter{
 		renderer: r, lb: lb, byKey: map[rowKey]*nb.Row{}, pools: map[string][]pool{},
-		balancer: &balancer{network: lb.Network, rows: map[string]placed{}, bars: map[string]*nb.Row{}},
+		balancer: &balancer{network: lb.Network, rows: map[string]placed{}, bars: nb.Rows{}},
 	}
-	if !r.schema.Has(nb.TableBalancer) {
+	if !r.schema.Has(nb.TableLoadBalancer) {
 		w.skip("the database has no load balancers")
 		return w.balancer
 	}
@@ -264,26 +264,22 @@ func (w *balancerWriter) row(key rowKey) *nb.Row {
 	if p := w.lb.HealthCheckPort; p != 0 {
 		ids[nb.KeyHealth] = strconv.Itoa(int(p))
 	}
-	name := o.Name
-	if o.Namespace != "" {
-		name = o.Namespace + "/" + o.Name
-	}
-	name += ":" + key.String()
+	name := nb.ObjectName(o) + ":" + key.String()
 	out := &nb.Row{
-		Table: nb.TableBalancer, UUID: w.names.UUID(nb.TableBalancer, id), Name: name, Origin: o.String(),
+		Table: nb.TableLoadBalancer, UUID: w.names.UUID(nb.TableLoadBalancer, id), Name: name, Origin: o.String(),
 		Fields: backends.Fields{
 			"name": name, "protocol": key.protocol.String(), "options": w.options(key), "external_ids": ids,
 		},
 		Maps: map[string]map[string]string{"vips": {}},
 	}
-	if w.schema.HasColumn(nb.TableBalancer, nb.ColumnSelection) {
+	if w.schema.HasColumn(nb.TableLoadBalancer, nb.ColumnSelection) {
 		out.Sets = map[string][]string{nb.ColumnSelection: nil}
 		if w.hashes(key) {
 			out.Sets[nb.ColumnSelection] = []string{"ip_dst", "ip_src"}
 			w.loose = true
 		}
 	}
-	w.restrict(nb.TableBalancer, out.Fields)
+	nb.Restrict(w.schema, nb.TableLoadBalancer, out.Fields)
 	return out
 }
 

@@ -24,7 +24,7 @@ func (b *Backend) Keep(objects []object.Ref) {
 // kept are added to those that are wanted, as they are.
 type lost struct {
 	*Backend
-	want, have map[string]*nb.Row
+	want, have nb.Rows
 	objects    map[string]map[object.Ref]bool // by kind, all that there is something for
 	gone       map[object.Ref]bool            // what is taken away
 	kept       map[object.Ref]bool
@@ -32,7 +32,7 @@ type lost struct {
 }
 
 // findLost compares the rows that are wanted with those there are, and keeps what is to be kept.
-func (b *Backend) findLost(r *renderer, want, have map[string]*nb.Row) *lost {
+func (b *Backend) findLost(r *renderer, want, have nb.Rows) *lost {
 	l := &lost{
 		Backend: b, want: want, have: have, objects: map[string]map[object.Ref]bool{}, gone: map[object.Ref]bool{},
 		kept: map[object.Ref]bool{}, rows: map[string]bool{},
@@ -63,7 +63,7 @@ func refOf(o intent.Origin) object.Ref {
 
 // objectOf is the object that a row names as its source; false where it names none.
 func objectOf(h *nb.Row) (object.Ref, bool) {
-	ids, _ := h.Fields["external_ids"].(map[string]string)
+	ids := h.ExternalIDs()
 	return object.Ref{Kind: ids[nb.KeyKind], Namespace: ids[nb.KeyNamespace], Name: ids[nb.KeyName]}, ids[nb.KeyKind] != ""
 }
 
@@ -110,7 +110,7 @@ func (l *lost) findPorts() {
 		if pg == nil {
 			continue
 		}
-		wanted := setOf(l.want[pg.UUID], "ports")
+		wanted := l.want[pg.UUID].Set("ports")
 		for _, uuid := range pg.Sets["ports"] {
 			ref := object.Ref{Kind: backends.KindPort, Name: uuid}
 			if name, ok := l.client.PortName(uuid); ok {
@@ -153,7 +153,7 @@ func (l *lost) keepGroup(pg *nb.Row) {
 func (l *lost) keepHairpins() {
 	balances := false
 	for uuid := range l.rows {
-		balances = balances || l.have[uuid].Table == nb.TableBalancer
+		balances = balances || l.have[uuid].Table == nb.TableLoadBalancer
 	}
 	if !balances || l.want[l.names.UUID(nb.TablePortGroup, string(intent.IsolatedIngress))] == nil {
 		return
@@ -175,8 +175,7 @@ func (l *lost) keepReferents() {
 		if w != l.have[uuid] || w.Table != nb.TableACL {
 			continue
 		}
-		match, _ := w.Fields["match"].(string)
-		for _, m := range symbol.FindAllStringSubmatch(match, -1) {
+		for _, m := range symbol.FindAllStringSubmatch(w.Match(), -1) {
 			named[m[1]] = true
 		}
 		if meter, _ := w.Fields["meter"].(string); meter != "" {
@@ -222,20 +221,20 @@ func (l *lost) keepMembers(h *nb.Row) {
 // keepBalancerGroups keeps that groups of load balancers have those that are kept.
 func (l *lost) keepBalancerGroups() {
 	for uuid, h := range l.have {
-		if h.Table != nb.TableBalancers {
+		if h.Table != nb.TableLoadBalancerGroup {
 			continue
 		}
-		members := slices.DeleteFunc(slices.Clone(h.Sets[nb.ColumnBalancer]), func(lb string) bool { return !l.rows[lb] })
+		members := slices.DeleteFunc(slices.Clone(h.Sets[nb.ColumnLoadBalancer]), func(lb string) bool { return !l.rows[lb] })
 		if len(members) == 0 {
 			continue
 		}
 		l.rows[uuid] = true
 		if w := l.want[uuid]; w != nil {
-			w.Sets[nb.ColumnBalancer] = united(w.Sets[nb.ColumnBalancer], members)
+			w.Sets[nb.ColumnLoadBalancer] = united(w.Sets[nb.ColumnLoadBalancer], members)
 			continue
 		}
 		l.want[uuid] = &nb.Row{
-			Table: h.Table, UUID: h.UUID, Name: h.Name, Fields: h.Fields, Sets: map[string][]string{nb.ColumnBalancer: members},
+			Table: h.Table, UUID: h.UUID, Name: h.Name, Fields: h.Fields, Sets: map[string][]string{nb.ColumnLoadBalancer: members},
 		}
 	}
 }

@@ -1,10 +1,6 @@
 package ovn
 
 import (
-	"fmt"
-	"net/netip"
-	"strings"
-
 	"github.com/netloom/netloom/backends/ovn/internal/nb"
 	"github.com/netloom/netloom/pkg/intent"
 )
@@ -28,8 +24,7 @@ func subjectMatch(d intent.Direction, group string) string {
 	return sideOf(d).port + " == @" + group
 }
 
-// portMatches is one expression for each protocol of p, "" alone for any traffic. Ranges stay ranges; single ports
-// become one set.
+// portMatches is one expression for each protocol of p, "" alone for any traffic.
 func portMatches(p intent.Ports) []string {
 	if p.Any {
 		return []string{""}
@@ -40,37 +35,10 @@ func portMatches(p intent.Ports) []string {
 		for j < len(p.Ranges) && p.Ranges[j].Protocol == p.Ranges[i].Protocol {
 			j++
 		}
-		out = append(out, protocolMatch(p.Ranges[i:j]))
+		out = append(out, nb.MatchPorts(p.Ranges[i:j]))
 		i = j
 	}
 	return out
-}
-
-// protocolMatch is the expression for ranges of one protocol, which are not empty.
-func protocolMatch(ranges []intent.PortRange) string {
-	proto := ranges[0].Protocol.String()
-	field := proto + ".dst"
-	var single, runs []string
-	for _, r := range ranges {
-		switch {
-		case r.First == 0 && r.Last == 65535:
-			return proto
-		case r.First == r.Last:
-			single = append(single, fmt.Sprint(r.First))
-		default:
-			runs = append(runs, fmt.Sprintf("%d <= %s <= %d", r.First, field, r.Last))
-		}
-	}
-	switch {
-	case len(single) == 1:
-		runs = append([]string{field + " == " + single[0]}, runs...)
-	case len(single) > 1:
-		runs = append([]string{field + " == {" + strings.Join(single, ", ") + "}"}, runs...)
-	}
-	if len(runs) == 1 {
-		return runs[0]
-	}
-	return "(" + strings.Join(runs, " || ") + ")"
 }
 
 // peerMatch is one way to name the addresses of a peer.
@@ -102,13 +70,11 @@ func (r *renderer) setMatches(d intent.Direction, set *intent.Set) []peerMatch {
 	for _, f := range []intent.Families{intent.IPv4, intent.IPv6} {
 		prefixes := prefixesOf(set, f)
 		members := set.Members != nil && r.want.Families().Has(f)
-		field := fmt.Sprintf("ip%s.%s", nb.FamilyName(f)[1:], sideOf(d).address)
+		field := nb.AddressField(f, sideOf(d).address)
 		switch {
 		case !members && len(prefixes) == 0:
-		case !members && len(prefixes) == 1:
-			out = append(out, peerMatch{expr: field + " == " + prefixes[0]})
 		case !members && len(prefixes) <= inlinePrefixes:
-			out = append(out, peerMatch{expr: field + " == {" + strings.Join(prefixes, ", ") + "}"})
+			out = append(out, peerMatch{expr: nb.MatchAny(field, prefixes)})
 		default:
 			out = append(out, peerMatch{expr: field + " == $" + r.names.AddressSet(set.ID, f), set: set.ID, family: f})
 		}
@@ -121,15 +87,8 @@ func prefixesOf(set *intent.Set, f intent.Families) []string {
 	var out []string
 	for _, p := range set.Prefixes {
 		if intent.FamilyOf(p.Addr()) == f {
-			out = append(out, spellPrefix(p))
+			out = append(out, nb.PrefixText(p))
 		}
 	}
 	return out
-}
-
-func spellPrefix(p netip.Prefix) string {
-	if p.IsSingleIP() {
-		return p.Addr().String()
-	}
-	return p.String()
 }

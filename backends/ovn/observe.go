@@ -14,9 +14,9 @@ import (
 // observe reads back every row for policies that carries our owner, by UUID. With adopt it looks at all rows and takes those with a
 // UUID that is wanted as well: only we derive it, so the row is ours and lost its mark.
 func (b *Backend) observe(
-	ctx context.Context, schema ovsdb.Schema, want map[string]*nb.Row, adopt bool,
-) (map[string]*nb.Row, error) {
-	have := map[string]*nb.Row{}
+	ctx context.Context, schema ovsdb.Schema, want nb.Rows, adopt bool,
+) (nb.Rows, error) {
+	have := nb.Rows{}
 	where := ovsdb.WithExternalID(map[string]string{nb.KeyOwner: b.names.Owner})
 	if adopt {
 		where = nil
@@ -28,7 +28,7 @@ func (b *Backend) observe(
 		}
 		for _, native := range rows {
 			r := nb.Decode(table, native)
-			if nb.OwnerOf(r) == b.names.Owner || adopt && want[r.UUID] != nil {
+			if r.Owner() == b.names.Owner || adopt && want[r.UUID] != nil {
 				have[r.UUID] = r
 			}
 		}

@@ -42,8 +42,7 @@ func rowsOf(want *intent.Snapshot, schema ovsdb.Schema, names nb.Namer, of inten
 }
 
 func policyRow(acl *nb.Row, ports, sizes map[string]int) backends.PolicyRow {
-	out := backends.PolicyRow{Name: acl.Name, Flows: map[string]int{}}
-	out.Match, _ = acl.Fields["match"].(string)
+	out := backends.PolicyRow{Name: acl.Name, Match: acl.Match(), Flows: map[string]int{}}
 	out.Action, _ = acl.Fields["action"].(string)
 	out.Priority, _ = acl.Fields["priority"].(int)
 	for node, n := range ports {

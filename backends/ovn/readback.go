@@ -45,12 +45,11 @@ func (b *Backend) balanceAll(ctx context.Context, r *renderer, m *balances) (*fu
 
 // readHosts reads what of ours switches and routers refer to, where they can refer to any. Have are the rows of ours for
 // policies.
-func (b *Backend) readHosts(ctx context.Context, schema ovsdb.Schema, p *fullBalance, have map[string]*nb.Row) error {
+func (b *Backend) readHosts(ctx context.Context, schema ovsdb.Schema, p *fullBalance, have nb.Rows) error {
 	ours := func(uuid string) bool { return have[uuid] != nil || p.around.ours[uuid] != nil }
 	some := len(p.around.ours)+len(p.hosts) > 0
 	for _, r := range have {
-		ids, _ := r.Fields["external_ids"].(map[string]string)
-		some = some || ids[nb.KeyRule] == sourceRanges
+		some = some || r.ExternalIDs()[nb.KeyRule] == sourceRanges
 	}
 	if !some {
 		return nil
@@ -88,23 +87,23 @@ func (p *fullBalance) owned() int {
 
 // compare adds what is wanted and what there is of load balancing to want and have, and returns the ops for what is not
 // compared row by row: what is ours in rows of others.
-func (p *fullBalance) compare(want, have map[string]*nb.Row) []*nb.Op {
+func (p *fullBalance) compare(want, have nb.Rows) []*nb.Op {
 	for _, b := range p.rendered {
 		for _, lb := range b.rows {
-			put(want, lb.Row)
+			want.Put(lb.Row)
 		}
 	}
 	for at := range p.places() {
 		if p.r.grouped(at) {
-			put(want, p.r.balancerGroup(at, p.after(at)))
+			want.Put(p.r.balancerGroup(at, p.after(at)))
 		}
 	}
-	shared := map[string]*nb.Row{}
+	shared := nb.Rows{}
 	for chassis := range p.changedChassis() {
 		uuid := p.chassis[chassis]
 		vars := p.r.templateVars(chassis, uuid, p.varsAfter(chassis))
 		if uuid == "" {
-			put(want, vars)
+			want.Put(vars)
 			continue
 		}
 		shared[uuid] = vars

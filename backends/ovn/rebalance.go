@@ -15,14 +15,14 @@ type rebalance struct {
 	r *renderer
 	m *balances // what stands
 
-	chassis map[string]string  // others' rows of template variables
-	found   map[string]*nb.Row // and rows of ours, by chassis, that were there before they were wanted
+	chassis map[string]string // others' rows of template variables
+	found   nb.Rows           // and rows of ours, by chassis, that were there before they were wanted
 
 	rendered     map[intent.LoadBalancerID]*balancer // nil where nothing is any more
 	joined, left map[place]map[string]bool           // rows that come to a place and go from it, by UUID
 	put, cut     map[string]map[string]string        // template variables that come and go, by chassis
-	hosts        map[string]*nb.Row                  // what switches and routers are to refer to
-	bars         map[string]*nb.Row                  // the ACLs that they then have
+	hosts        nb.Rows                             // what switches and routers are to refer to
+	bars         nb.Rows                             // the ACLs that they then have
 	homeless     map[place]bool                      // places with rows that no switch and no router is in
 	attached     bool                                // hosts and bars were worked out anew
 }
@@ -163,7 +163,7 @@ func (p *rebalance) attach() {
 	}
 	uuids, rows := barsOf(balancers, barred)
 	p.hosts, p.homeless = p.r.attachments(members, uuids)
-	p.bars = map[string]*nb.Row{}
+	p.bars = nb.Rows{}
 	for uuid := range referred(p.hosts, nb.ColumnACLs) {
 		p.bars[uuid] = rows[uuid] // the database keeps no ACL that nothing refers to
 	}
@@ -191,7 +191,7 @@ func (p *rebalance) moved() bool {
 }
 
 // referred are the UUIDs in a column of hosts.
-func referred(hosts map[string]*nb.Row, column string) map[string]bool {
+func referred(hosts nb.Rows, column string) map[string]bool {
 	out := map[string]bool{}
 	for _, host := range hosts {
 		for _, uuid := range host.Sets[column] {
@@ -203,14 +203,14 @@ func referred(hosts map[string]*nb.Row, column string) map[string]bool {
 
 // ops lists what has to be written.
 func (p *rebalance) ops() []*nb.Op {
-	want, have := map[string]*nb.Row{}, map[string]*nb.Row{}
+	want, have := nb.Rows{}, nb.Rows{}
 	for id, b := range p.rendered {
 		for _, lb := range p.m.rowsOf(id) {
-			put(have, lb.Row)
+			have.Put(lb.Row)
 		}
 		if b != nil {
 			for _, lb := range b.rows {
-				put(want, lb.Row)
+				want.Put(lb.Row)
 			}
 		}
 	}
@@ -244,7 +244,7 @@ func (p *rebalance) names() map[string]string {
 		}
 	}
 	if p.attached {
-		for _, bars := range []map[string]*nb.Row{p.m.bars, p.bars} {
+		for _, bars := range []nb.Rows{p.m.bars, p.bars} {
 			for uuid, acl := range bars {
 				out[uuid] = acl.Name
 			}
@@ -265,8 +265,8 @@ func (m *balances) rowsOf(id intent.LoadBalancerID) map[string]placed {
 }
 
 // standingHosts are the hosts so far that are still there. With the others went what referred to rows of ours.
-func (p *rebalance) standingHosts() map[string]*nb.Row {
-	out := map[string]*nb.Row{}
+func (p *rebalance) standingHosts() nb.Rows {
+	out := nb.Rows{}
 	for _, list := range [][]string{uuidsOf(p.r.topology.switches), uuidsOf(p.r.topology.routers)} {
 		for _, uuid := range list {
 			if host := p.m.hosts[uuid]; host != nil {
@@ -291,7 +291,7 @@ func (p *rebalance) groupOps() []*nb.Op {
 		case stood && !stands:
 			ops = append(ops, nb.Delete(p.r.balancerGroup(at, nil)))
 		case len(p.joined[at])+len(p.left[at]) > 0:
-			ops = append(ops, nb.Mutate(p.r.balancerGroup(at, nil), nb.ColumnBalancer,
+			ops = append(ops, nb.Mutate(p.r.balancerGroup(at, nil), nb.ColumnLoadBalancer,
 				slices.Sorted(maps.Keys(p.joined[at])), slices.Sorted(maps.Keys(p.left[at]))))
 		}
 	}

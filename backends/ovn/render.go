@@ -23,10 +23,6 @@ const (
 	prioritySource     = 1003
 )
 
-// policyTier is the ACL tier for NetworkPolicy where the schema has tiers, between those for administrators and for
-// cluster-wide defaults, as other OVN controllers have it.
-const policyTier = 2
-
 // resolution matches what a host needs to find its neighbours over IPv4. Over IPv6 OVN itself lets neighbour and router
 // discovery and MLD pass on every switch that tracks connections (ovn-northd(8)).
 const resolution = "arp"
@@ -107,13 +103,13 @@ func inexpressible(rule *intent.Rule) string {
 func (r *renderer) isolate(g *group, d intent.Direction) {
 	subject := subjectMatch(d, r.names.PortGroup(g.subject))
 	origin := map[string]string{nb.KeyDirection: d.String()}
-	r.add(g, aclSpec{
-		direction: d, priority: priorityDrop, action: nb.ActionDrop, match: subject + " && ip",
-		name: "netloom default deny " + d.String(), ids: origin, origin: nb.OriginDeny + d.String(),
+	r.add(g, nb.ACL{
+		Direction: d, Priority: priorityDrop, Action: nb.ActionDrop, Match: subject + " && ip",
+		Name: "netloom default deny " + d.String(), IDs: origin, Origin: nb.OriginDeny + d.String(),
 	})
-	r.add(g, aclSpec{
-		direction: d, priority: priorityResolution, action: "allow-related", match: subject + " && " + resolution,
-		name: "netloom neighbours " + d.String(), ids: origin, origin: nb.OriginResolution + d.String(),
+	r.add(g, nb.ACL{
+		Direction: d, Priority: priorityResolution, Action: nb.ActionAllow, Match: subject + " && " + resolution,
+		Name: "netloom neighbours " + d.String(), IDs: origin, Origin: nb.OriginResolution + d.String(),
 	})
 	switch {
 	case d != intent.Ingress:
@@ -131,23 +127,23 @@ func (r *renderer) hairpin(g *group, subject string) {
 	origin := nb.OriginHairpin + intent.Ingress.String()
 	for _, a := range r.balancing.hairpin {
 		f := nb.FamilyName(intent.FamilyOf(a))
-		r.add(g, aclSpec{
-			direction: intent.Ingress, priority: priorityAllow, action: "allow-related",
-			match: fmt.Sprintf("%s && flags.loopback == 1 && ip%s.src == %s", subject, f[1:], a),
-			name:  "netloom own service " + f,
-			ids:   map[string]string{nb.KeyDirection: intent.Ingress.String(), nb.KeyTitle: origin}, origin: origin,
+		r.add(g, nb.ACL{
+			Direction: intent.Ingress, Priority: priorityAllow, Action: nb.ActionAllow,
+			Match: fmt.Sprintf("%s && flags.loopback == 1 && ip%s.src == %s", subject, f[1:], a),
+			Name:  "netloom own service " + f,
+			IDs:   map[string]string{nb.KeyDirection: intent.Ingress.String(), nb.KeyTitle: origin}, Origin: origin,
 		})
 	}
 }
 
 // logDrops drops what isolation would drop, for one policy that wants it logged.
 func (r *renderer) logDrops(g *group, p *intent.Policy) {
-	r.add(g, aclSpec{
-		direction: p.Direction, priority: priorityLoggedDrop, action: nb.ActionDrop,
-		match:    subjectMatch(p.Direction, r.names.PortGroup(g.subject)) + " && ip",
-		severity: p.Log.Deny, rate: r.rateOf(p.Log),
-		name: ruleName(p.Origin, p.Direction.String()), ids: nb.OriginIDs(p.Origin, p.Direction, "isolation"),
-		origin: p.Origin.String() + " isolation",
+	r.add(g, nb.ACL{
+		Direction: p.Direction, Priority: priorityLoggedDrop, Action: nb.ActionDrop,
+		Match:    subjectMatch(p.Direction, r.names.PortGroup(g.subject)) + " && ip",
+		Severity: p.Log.Deny, Rate: r.rateOf(p.Log),
+		Name: nb.RuleName(p.Origin, p.Direction.String()), IDs: nb.OriginIDs(p.Origin, p.Direction, "isolation"),
+		Origin: p.Origin.String() + " isolation",
 	})
 }
 
@@ -168,11 +164,11 @@ func (r *renderer) allow(g *group, p *intent.Policy, rule *intent.Rule) {
 			if len(terms) == 1 {
 				terms = append(terms, "ip")
 			}
-			r.add(g, aclSpec{
-				direction: p.Direction, priority: priorityAllow, action: "allow-related", match: strings.Join(terms, " && "),
-				severity: p.Log.Allow, rate: r.rateOf(p.Log),
-				name: ruleName(p.Origin, nb.ShortRule(rule.Path)), ids: nb.OriginIDs(p.Origin, p.Direction, rule.Path),
-				origin: p.Origin.String() + " " + rule.Path,
+			r.add(g, nb.ACL{
+				Direction: p.Direction, Priority: priorityAllow, Action: nb.ActionAllow, Match: strings.Join(terms, " && "),
+				Severity: p.Log.Allow, Rate: r.rateOf(p.Log),
+				Name: nb.RuleName(p.Origin, nb.ShortRule(rule.Path)), IDs: nb.OriginIDs(p.Origin, p.Direction, rule.Path),
+				Origin: p.Origin.String() + " " + rule.Path,
 			})
 		}
 	}
@@ -185,71 +181,17 @@ func (r *renderer) rateOf(l intent.Logging) uint32 {
 	return r.rate
 }
 
-func ruleName(o intent.Origin, rule string) string {
-	name := o.Name
-	if o.Namespace != "" {
-		name = o.Namespace + "/" + o.Name
-	}
-	return nb.ACLName(name + " " + rule)
-}
-
-// aclSpec is an ACL before it has a row.
-type aclSpec struct {
-	direction intent.Direction
-	priority  int
-	action    string
-	match     string
-	severity  intent.Severity
-	rate      uint32 // of log lines; 0 is no meter
-	name      string
-	ids       map[string]string
-	origin    string
-	early     bool // of egress: judged before load balancing, where the address of a Service is seen
-}
-
-// id is what an ACL on something does, which is its identity.
-func (s *aclSpec) id(on string) string {
-	return strings.Join([]string{
-		on, s.direction.String(), fmt.Sprint(s.priority), s.action, s.match, s.severity.String(), fmt.Sprint(s.rate),
-	}, "|")
-}
-
-// add puts an ACL into the group. What it does is its identity: equal rules of several policies share the row, and every
-// one of them is named in it.
-func (r *renderer) add(g *group, s aclSpec) {
-	uuid := r.names.UUID(nb.TableACL, s.id(string(g.subject)))
+// add puts an ACL into the group. Equal rules of several policies share the row, and every one of them is named in it.
+func (r *renderer) add(g *group, acl nb.ACL) {
+	uuid := acl.UUID(r.names, string(g.subject))
 	if shared := g.acls[uuid]; shared != nil {
-		g.share(shared, s)
+		g.share(shared, acl.Origin)
 		return
 	}
-	if s.severity != intent.SeverityNone && s.rate != 0 {
-		g.meters[s.rate] = true
+	if acl.Metered() {
+		g.meters[acl.Rate] = true
 	}
-	g.acls[uuid] = r.acl(uuid, s, r.names.PortGroup(g.subject))
-}
-
-// acl is the row of an ACL that is written together with its unit.
-func (r *renderer) acl(uuid string, s aclSpec, unit string) *nb.Row {
-	ids := maps.Clone(s.ids)
-	ids[nb.KeyOwner] = r.names.Owner
-	ids[nb.KeyID] = uuid
-	fields := backends.Fields{
-		"action": s.action, "direction": "to-lport", "priority": s.priority, "match": s.match, "name": s.name,
-		"options": map[string]string{}, "external_ids": ids,
-		"log": s.severity != intent.SeverityNone, "severity": s.severity.String(), "meter": "",
-	}
-	if s.direction == intent.Egress {
-		fields["direction"] = "from-lport"
-		if !s.early {
-			fields["options"] = map[string]string{"apply-after-lb": "true"}
-		}
-	}
-	if s.severity != intent.SeverityNone && s.rate != 0 {
-		fields["meter"] = r.names.Meter(s.rate)
-	}
-	fields["tier"] = policyTier
-	r.restrict(nb.TableACL, fields)
-	return &nb.Row{Table: nb.TableACL, UUID: uuid, Name: s.name, Fields: fields, Origin: s.origin, Unit: unit}
+	g.acls.Put(acl.Row(r.names, r.schema, uuid, r.names.PortGroup(g.subject)))
 }
 
 // portGroup is the row of a group; ports are the UUIDs of the logical ports of its subject.
@@ -292,15 +234,6 @@ func (r *renderer) emptyAddressSet(ref addressSetRef) *nb.Row {
 	}
 }
 
-// restrict leaves out the columns that the database does not have: it may be older or newer than those known here.
-func (r *renderer) restrict(table string, fields backends.Fields) {
-	for column := range fields {
-		if !r.schema.HasColumn(table, column) {
-			delete(fields, column)
-		}
-	}
-}
-
 func (ref addressSetRef) id() string { return string(ref.set) + "/" + nb.FamilyName(ref.family) }
 
 // meter is the row, with its band, that limits log lines to rate per second.
@@ -318,7 +251,7 @@ func (r *renderer) meter(rate uint32) []*nb.Row {
 		Sets:   map[string][]string{"bands": {band}},
 	}}
 	for _, m := range rows {
-		r.restrict(m.Table, m.Fields)
+		nb.Restrict(r.schema, m.Table, m.Fields)
 	}
 	return rows
 }

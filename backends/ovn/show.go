@@ -5,17 +5,6 @@ import (
 	"github.com/netloom/netloom/backends/ovn/internal/nb"
 )
 
-// names are what people call the rows that others refer to, by UUID.
-func names(lists ...map[string]*nb.Row) map[string]string {
-	out := map[string]string{}
-	for _, rows := range lists {
-		for uuid, r := range rows {
-			out[uuid] = r.Name
-		}
-	}
-	return out
-}
-
 // show is ops for people. Names are those of rows that load balancer groups, switches and routers refer to, by UUID.
 func (b *Backend) show(ops []*nb.Op, names map[string]string) []backends.Op {
 	name := func(table, column, uuid string) string {
@@ -24,7 +13,7 @@ func (b *Backend) show(ops []*nb.Op, names map[string]string) []backends.Op {
 			if column == "ports" {
 				return b.ports.nameOf(uuid)
 			}
-		case nb.TableBalancers, nb.TableSwitch, nb.TableRouter:
+		case nb.TableLoadBalancerGroup, nb.TableSwitch, nb.TableRouter:
 			if known := names[uuid]; known != "" {
 				return known
 			}

@@ -1,7 +1,6 @@
 package ovn
 
 import (
-	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -29,13 +28,13 @@ func (w *balancerWriter) bar(frontends []*intent.Frontend) {
 		if match == "" {
 			continue
 		}
-		s := aclSpec{
-			direction: intent.Egress, early: true, priority: prioritySource, action: nb.ActionDrop, match: match,
-			name: ruleName(o, "source ranges"), ids: nb.OriginIDs(o, intent.Egress, sourceRanges),
-			origin: o.String() + " " + sourceRanges,
+		acl := nb.ACL{
+			Direction: intent.Egress, BeforeLB: true, Priority: prioritySource, Action: nb.ActionDrop, Match: match,
+			Name: nb.RuleName(o, "source ranges"), IDs: nb.OriginIDs(o, intent.Egress, sourceRanges),
+			Origin: o.String() + " " + sourceRanges,
 		}
-		uuid := w.names.UUID(nb.TableACL, s.id("balancer|"+string(w.lb.ID)))
-		w.bars[uuid] = w.acl(uuid, s, "")
+		uuid := acl.UUID(w.names, "balancer|"+string(w.lb.ID))
+		w.bars.Put(acl.Row(w.names, w.schema, uuid, ""))
 	}
 }
 
@@ -67,25 +66,20 @@ func samePrefixes(a, b []netip.Prefix) bool {
 
 // match is the expression for what d drops, "" for nothing.
 func (d *denial) match() string {
-	ip := "ip" + nb.FamilyName(intent.FamilyOf(d.addr))[1:]
-	terms := []string{fmt.Sprintf("%s.dst == %s", ip, d.addr), protocolMatch(d.ports)}
+	f := intent.FamilyOf(d.addr)
+	terms := []string{nb.AddressField(f, "dst") + " == " + d.addr.String(), nb.MatchPorts(d.ports)}
 	var sources []string
 	for _, p := range d.denied {
-		switch {
-		case p.Addr().Is4() != d.addr.Is4():
-		case p.Bits() == 0:
-			return strings.Join(terms, " && ")
-		default:
-			sources = append(sources, spellPrefix(p))
+		if intent.FamilyOf(p.Addr()) != f {
+			continue
 		}
+		if p.Bits() == 0 {
+			return strings.Join(terms, " && ")
+		}
+		sources = append(sources, nb.PrefixText(p))
 	}
-	switch len(sources) {
-	case 0:
+	if len(sources) == 0 {
 		return ""
-	case 1:
-		terms = append(terms, ip+".src == "+sources[0])
-	default:
-		terms = append(terms, ip+".src == {"+strings.Join(sources, ", ")+"}")
 	}
-	return strings.Join(terms, " && ")
+	return strings.Join(append(terms, nb.MatchAny(nb.AddressField(f, "src"), sources)), " && ")
 }

@@ -104,7 +104,7 @@ func (r *renderer) templateVars(chassis, uuid string, vars map[string]string) *n
 	out.UUID = r.names.UUID(nb.TableTemplateVars, chassis)
 	ids := map[string]string{nb.KeyOwner: r.names.Owner, nb.KeyID: "chassis/" + chassis, nb.KeyTitle: out.Origin}
 	out.Fields = backends.Fields{"chassis": chassis, "external_ids": ids}
-	r.restrict(nb.TableTemplateVars, out.Fields)
+	nb.Restrict(r.schema, nb.TableTemplateVars, out.Fields)
 	return out
 }
 
@@ -190,7 +190,7 @@ func leaveVars(h *nb.Row) []*nb.Op {
 	if vars := h.Maps[nb.ColumnVariables]; len(vars) > 0 {
 		ops = append(ops, nb.MutatePairs(h, nb.ColumnVariables, nil, vars))
 	}
-	ids, _ := h.Fields["external_ids"].(map[string]string)
+	ids := h.ExternalIDs()
 	marks := map[string]string{}
 	for _, key := range []string{nb.KeyOwner, nb.KeyID, nb.KeyTitle} {
 		if value, ok := ids[key]; ok {

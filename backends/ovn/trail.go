@@ -19,7 +19,7 @@ func (b *Backend) Trails(ctx context.Context, what string) ([]backends.Trail, er
 	if !b.client.Connected() {
 		return nil, fmt.Errorf("look for %s: %w: %w", what, backends.ErrUnreachable, b.client.NotConnected())
 	}
-	all := map[string]*nb.Row{}
+	all := nb.Rows{}
 	schema := b.client.Schema()
 	for _, table := range nb.Tables() {
 		rows, err := b.read(ctx, schema, table, nil)
@@ -38,7 +38,7 @@ func (b *Backend) Trails(ctx context.Context, what string) ([]backends.Trail, er
 		if begins := len(what) >= shortestUUID && strings.HasPrefix(uuid, what); r.Name != what && !begins {
 			continue
 		}
-		if origins := originsOf(uuid, all, users); nb.OwnerOf(r) != "" || len(origins) > 0 {
+		if origins := originsOf(uuid, all, users); r.Owner() != "" || len(origins) > 0 {
 			out = append(out, trailOf(r, origins))
 		}
 	}
@@ -50,7 +50,7 @@ func (b *Backend) Trails(ctx context.Context, what string) ([]backends.Trail, er
 
 func trailOf(r *nb.Row, origins []string) backends.Trail {
 	t := backends.Trail{
-		Table: r.Table, UUID: r.UUID, Name: r.Name, Owner: nb.OwnerOf(r), Title: r.Origin, Origins: origins,
+		Table: r.Table, UUID: r.UUID, Name: r.Name, Owner: r.Owner(), Title: r.Origin, Origins: origins,
 		Row: map[string]any{},
 	}
 	for column, value := range r.Fields {
@@ -70,7 +70,7 @@ func trailOf(r *nb.Row, origins []string) backends.Trail {
 
 // usersOf finds for each row those that refer to it: port groups are needed by their ACLs, the other way round than they
 // refer, and address sets, meters and template variables are referred to by name.
-func usersOf(all map[string]*nb.Row) map[string][]string {
+func usersOf(all nb.Rows) map[string][]string {
 	users := map[string][]string{}
 	named := map[string]string{} // address sets as in a match, meters, variables, to UUIDs
 	for uuid, r := range all {
@@ -92,9 +92,9 @@ func usersOf(all map[string]*nb.Row) map[string][]string {
 			for _, band := range r.Sets["bands"] {
 				users[band] = append(users[band], uuid)
 			}
-		case nb.TableBalancers:
-			users[uuid] = append(users[uuid], r.Sets[nb.ColumnBalancer]...)
-		case nb.TableBalancer:
+		case nb.TableLoadBalancerGroup:
+			users[uuid] = append(users[uuid], r.Sets[nb.ColumnLoadBalancer]...)
+		case nb.TableLoadBalancer:
 			for _, word := range wordsOf(r.Maps["vips"]) {
 				for key, vars := range named {
 					if strings.HasPrefix(key, word+" ") {
@@ -103,9 +103,8 @@ func usersOf(all map[string]*nb.Row) map[string][]string {
 				}
 			}
 		case nb.TableACL:
-			match, _ := r.Fields["match"].(string)
 			meter, _ := r.Fields["meter"].(string)
-			for _, name := range append(strings.Fields(match), meter) {
+			for _, name := range append(strings.Fields(r.Match()), meter) {
 				if referred := named[name]; referred != "" {
 					users[referred] = append(users[referred], uuid)
 				}
@@ -131,7 +130,7 @@ func wordsOf(vips map[string]string) []string {
 }
 
 // originsOf follows users to the rows that name source objects.
-func originsOf(uuid string, all map[string]*nb.Row, users map[string][]string) []string {
+func originsOf(uuid string, all nb.Rows, users map[string][]string) []string {
 	found, seen := map[string]bool{}, map[string]bool{}
 	var follow func(string)
 	follow = func(uuid string) {
@@ -140,9 +139,9 @@ func originsOf(uuid string, all map[string]*nb.Row, users map[string][]string) [
 			return
 		}
 		seen[uuid] = true
-		if ids, _ := r.Fields["external_ids"].(map[string]string); nb.OwnerOf(r) != "" && (r.Table == nb.TableACL || r.Table == nb.TableBalancer) {
+		if r.Owner() != "" && (r.Table == nb.TableACL || r.Table == nb.TableLoadBalancer) {
 			found[r.Origin] = true
-			for also := range strings.SplitSeq(ids[nb.KeyAlso], "; ") {
+			for also := range strings.SplitSeq(r.ExternalIDs()[nb.KeyAlso], "; ") {
 				found[also] = true
 			}
 		}

@@ -27,7 +27,7 @@ func watches(owner string) []ovsdb.RowWatch {
 	var out []ovsdb.RowWatch
 	for _, table := range nb.Tables() {
 		w := ovsdb.RowWatch{Table: table, Columns: columnNamesOf(table), Inserts: true, Updates: true, Deletes: true}
-		if table != nb.TableBalancers {
+		if table != nb.TableLoadBalancerGroup {
 			w.Where = marked
 		}
 		out = append(out, w)
@@ -121,7 +121,7 @@ func (b *Backend) suspect(table, uuid string) {
 // holds, and of references those to rows of ours.
 func (b *Backend) concerns(change *ovsdb.RowChange) bool {
 	switch change.Table {
-	case nb.TableBalancers:
+	case nb.TableLoadBalancerGroup:
 		return b.ownsGroup(change.UUID)
 	case nb.TableSwitch, nb.TableRouter:
 		for column := range change.Columns {

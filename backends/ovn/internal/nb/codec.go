@@ -10,21 +10,12 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
-// ActionDrop is the ACL action that drops without an answer.
-const ActionDrop = "drop"
-
 // How the ACLs that isolate are explained; the direction follows.
 const (
 	OriginDeny       = "default deny, "
 	OriginResolution = "address resolution, "
 	OriginHairpin    = "a pod's own service, "
 )
-
-// OwnerOf is whose mark a row carries, "" for nobody's.
-func OwnerOf(r *Row) string {
-	ids, _ := r.Fields["external_ids"].(map[string]string)
-	return ids[KeyOwner]
-}
 
 // Decode reads a row as the database returns it.
 func Decode(table string, native libovsdb.Row) *Row {
@@ -55,7 +46,7 @@ func Decode(table string, native libovsdb.Row) *Row {
 		}
 	}
 	r.Name = ovsdb.String(native["name"])
-	if ids, ok := r.Fields["external_ids"].(map[string]string); ok {
+	if ids := r.ExternalIDs(); ids != nil {
 		r.Origin = originText(table, r.Fields, ids)
 		if r.Name == "" {
 			r.Name = ids[KeyID]
@@ -68,7 +59,7 @@ func Decode(table string, native libovsdb.Row) *Row {
 func originText(table string, fields backends.Fields, ids map[string]string) string {
 	o := intent.Origin{Cluster: ids[KeyCluster], Kind: ids[KeyKind], Namespace: ids[KeyNamespace], Name: ids[KeyName]}
 	switch {
-	case table == TableBalancer:
+	case table == TableLoadBalancer:
 		return o.String()
 	case table != TableACL || ids[KeyTitle] != "":
 		return ids[KeyTitle]

@@ -2,9 +2,9 @@ package nb
 
 // The columns that refer to load balancers, of Logical_Switch and Logical_Router and of Load_Balancer_Group.
 const (
-	ColumnBalancer  = "load_balancer"
-	ColumnBalancers = "load_balancer_group"
-	ColumnACLs      = "acls"
+	ColumnLoadBalancer      = "load_balancer"
+	ColumnLoadBalancerGroup = "load_balancer_group"
+	ColumnACLs              = "acls"
 )
 
 // ColumnSelection is Load_Balancer.selection_fields.
@@ -41,20 +41,20 @@ func ColumnsOf(table string) map[string]ColumnKind {
 		}
 	case TableAddressSet:
 		return map[string]ColumnKind{"name": ColumnString, "external_ids": ColumnMap, "addresses": ColumnSet}
-	case TableBalancer:
+	case TableLoadBalancer:
 		return map[string]ColumnKind{
 			"name": ColumnString, "protocol": ColumnOptional, "options": ColumnMap, "external_ids": ColumnMap,
 			"vips": ColumnPairs, ColumnSelection: ColumnSet,
 		}
-	case TableBalancers:
-		return map[string]ColumnKind{"name": ColumnString, ColumnBalancer: ColumnSet}
+	case TableLoadBalancerGroup:
+		return map[string]ColumnKind{"name": ColumnString, ColumnLoadBalancer: ColumnSet}
 	case TableTemplateVars:
 		return map[string]ColumnKind{"chassis": ColumnString, "external_ids": ColumnMap, ColumnVariables: ColumnPairs}
 	case TableRouter:
-		return map[string]ColumnKind{"name": ColumnString, ColumnBalancer: ColumnSet, ColumnBalancers: ColumnSet}
+		return map[string]ColumnKind{"name": ColumnString, ColumnLoadBalancer: ColumnSet, ColumnLoadBalancerGroup: ColumnSet}
 	case TableSwitch:
 		return map[string]ColumnKind{
-			"name": ColumnString, ColumnBalancer: ColumnSet, ColumnBalancers: ColumnSet, ColumnACLs: ColumnSet,
+			"name": ColumnString, ColumnLoadBalancer: ColumnSet, ColumnLoadBalancerGroup: ColumnSet, ColumnACLs: ColumnSet,
 		}
 	case TableMeter:
 		return map[string]ColumnKind{
@@ -74,12 +74,14 @@ func ColumnsOf(table string) map[string]ColumnKind {
 }
 
 // Tables lists the tables that hold rows of ours, those first that others refer to.
-func Tables() []string { return append(PolicyTables(), BalancingTables()...) }
+func Tables() []string { return append(PolicyTables(), LoadBalancerTables()...) }
 
 // PolicyTables lists those for policies.
 func PolicyTables() []string {
 	return []string{TableMeterBand, TableMeter, TableAddressSet, TableACL, TablePortGroup}
 }
 
-// BalancingTables lists those for load balancers.
-func BalancingTables() []string { return []string{TableTemplateVars, TableBalancer, TableBalancers} }
+// LoadBalancerTables lists those for load balancers.
+func LoadBalancerTables() []string {
+	return []string{TableTemplateVars, TableLoadBalancer, TableLoadBalancerGroup}
+}

@@ -9,7 +9,7 @@ import (
 
 // Diff lists the operations that make have into want, in an order in which each leaves the database whole. Columns
 // that a wanted row does not name are left alone.
-func Diff(want, have map[string]*Row) []*Op {
+func Diff(want, have Rows) []*Op {
 	var ops []*Op
 	for uuid, w := range want {
 		if h := have[uuid]; h != nil {

@@ -14,14 +14,14 @@ import (
 
 // The tables that hold rows of ours.
 const (
-	TableACL          = "ACL"
-	TableAddressSet   = "Address_Set"
-	TableBalancer     = "Load_Balancer"
-	TableBalancers    = "Load_Balancer_Group"
-	TableMeter        = "Meter"
-	TableMeterBand    = "Meter_Band"
-	TablePortGroup    = "Port_Group"
-	TableTemplateVars = "Chassis_Template_Var"
+	TableACL               = "ACL"
+	TableAddressSet        = "Address_Set"
+	TableLoadBalancer      = "Load_Balancer"
+	TableLoadBalancerGroup = "Load_Balancer_Group"
+	TableMeter             = "Meter"
+	TableMeterBand         = "Meter_Band"
+	TablePortGroup         = "Port_Group"
+	TableTemplateVars      = "Chassis_Template_Var"
 )
 
 // The tables whose rows are others' and refer to rows of ours.
@@ -115,6 +115,17 @@ func ACLName(s string) string {
 		head = head[:len(head)-1]
 	}
 	return head + tail
+}
+
+// RuleName is the name of an ACL for a rule of a source object.
+func RuleName(o intent.Origin, rule string) string { return ACLName(ObjectName(o) + " " + rule) }
+
+// ObjectName is the name of a source object, with its namespace if it has one.
+func ObjectName(o intent.Origin) string {
+	if o.Namespace == "" {
+		return o.Name
+	}
+	return o.Namespace + "/" + o.Name
 }
 
 // OriginIDs are the external_ids that lead back to a rule of a source object.

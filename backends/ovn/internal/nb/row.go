@@ -9,20 +9,64 @@ type Row struct {
 	Table string
 	UUID  string
 	Name  string // for people; the name column where the table has one that is an index
-	// fields are the columns with one value or a map: string, int, bool, map[string]string.
+	// Fields are the columns with one value or a map: string, int, bool, map[string]string.
 	Fields backends.Fields
-	// sets are the columns with many values, sorted. Large ones change by what is added and removed.
+	// Sets are the columns with many values, sorted. Large ones change by what is added and removed.
 	Sets map[string][]string
-	// maps are the columns with many pairs, which change key by key.
+	// Maps are the columns with many pairs, which change key by key.
 	Maps   map[string]map[string]string
 	Origin string // the source objects, for people
 	Unit   string // for an ACL and its port group the group's name: they are written together; else ""
 }
 
+// Set is the values of a set column; nil for no row.
+func (r *Row) Set(column string) []string {
+	if r == nil {
+		return nil
+	}
+	return r.Sets[column]
+}
+
+// ExternalIDs are what the owner noted in a row; nil for nothing.
+func (r *Row) ExternalIDs() map[string]string {
+	ids, _ := r.Fields[ColumnExternalIDs].(map[string]string)
+	return ids
+}
+
+// Owner is whose mark a row carries, "" for none.
+func (r *Row) Owner() string { return r.ExternalIDs()[KeyOwner] }
+
+// Match is the match of an ACL.
+func (r *Row) Match() string {
+	match, _ := r.Fields["match"].(string)
+	return match
+}
+
+// Rows are rows by UUID.
+type Rows map[string]*Row
+
+// Put adds rows of a list.
+func (rows Rows) Put(list ...*Row) {
+	for _, r := range list {
+		rows[r.UUID] = r
+	}
+}
+
+// Names are what people call rows, by UUID.
+func Names(lists ...Rows) map[string]string {
+	out := map[string]string{}
+	for _, rows := range lists {
+		for uuid, r := range rows {
+			out[uuid] = r.Name
+		}
+	}
+	return out
+}
+
 // RefersToRows says whether the values of a set column are UUIDs of other rows.
 func RefersToRows(column string) bool {
 	switch column {
-	case "ports", "acls", "bands", ColumnBalancer, ColumnBalancers:
+	case "ports", "acls", "bands", ColumnLoadBalancer, ColumnLoadBalancerGroup:
 		return true
 	default:
 		return false

@@ -1,0 +1,77 @@
+package nb
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/ovsdb"
+)
+
+// The actions of ACLs: drop without an answer, and allow with replies.
+const (
+	ActionAllow = "allow-related"
+	ActionDrop  = "drop"
+)
+
+// aclTier is the tier of ACLs where the schema has tiers, between those for administrators and for cluster-wide defaults,
+// as other OVN controllers have it.
+const aclTier = 2
+
+// ACL is an ACL before it has a row.
+type ACL struct {
+	Direction intent.Direction
+	Priority  int
+	Action    string
+	Match     string
+	Severity  intent.Severity // of log lines; none is no log
+	Rate      uint32          // of log lines; 0 is no meter
+	Name      string
+	IDs       map[string]string
+	Origin    string
+	BeforeLB  bool // of egress: judged before load balancing, where the address of a Service is seen
+}
+
+// UUID is the row's UUID. What an ACL does, and on what, is its identity.
+func (a *ACL) UUID(n Namer, on string) string {
+	return n.UUID(TableACL, strings.Join([]string{
+		on, a.Direction.String(), fmt.Sprint(a.Priority), a.Action, a.Match, a.Severity.String(), fmt.Sprint(a.Rate),
+	}, "|"))
+}
+
+// Metered says whether a meter limits the log lines.
+func (a *ACL) Metered() bool { return a.Severity != intent.SeverityNone && a.Rate != 0 }
+
+// Row is the row of an ACL that is written together with its unit.
+func (a *ACL) Row(n Namer, known ovsdb.Schema, uuid, unit string) *Row {
+	ids := maps.Clone(a.IDs)
+	ids[KeyOwner] = n.Owner
+	ids[KeyID] = uuid
+	fields := backends.Fields{
+		"action": a.Action, "direction": "to-lport", "priority": a.Priority, "match": a.Match, "name": a.Name,
+		"options": map[string]string{}, ColumnExternalIDs: ids,
+		"log": a.Severity != intent.SeverityNone, "severity": a.Severity.String(), "meter": "", "tier": aclTier,
+	}
+	if a.Direction == intent.Egress {
+		fields["direction"] = "from-lport"
+		if !a.BeforeLB {
+			fields["options"] = map[string]string{"apply-after-lb": "true"}
+		}
+	}
+	if a.Metered() {
+		fields["meter"] = n.Meter(a.Rate)
+	}
+	Restrict(known, TableACL, fields)
+	return &Row{Table: TableACL, UUID: uuid, Name: a.Name, Fields: fields, Origin: a.Origin, Unit: unit}
+}
+
+// Restrict removes the columns that a schema lacks: the database may be older or newer than what is known here.
+func Restrict(known ovsdb.Schema, table string, fields backends.Fields) {
+	for column := range fields {
+		if !known.HasColumn(table, column) {
+			delete(fields, column)
+		}
+	}
+}
