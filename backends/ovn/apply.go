@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
 
@@ -16,7 +15,7 @@ import (
 // Apply implements backends.Backend: one transaction for each group of ops.
 func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
 	if p.Empty() {
-		return nil // it had its effect when it was planned
+		return nil // it took effect when it was planned
 	}
 	pending := b.pending
 	b.pending = nil
@@ -39,9 +38,12 @@ func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
 	if pending != nil {
 		pending.commit()
 	}
-	b.checkApplied(ctx, ops)
+	b.watch.checkApplied(ctx, b.model, ops)
 	return nil
 }
+
+// ErrDrift is what Apply returns when a row that was to change does not exist any more. The next plan has to read back.
+var ErrDrift = errors.New("a row of ours is gone")
 
 // firstGroup is the ops at the start that are one transaction.
 func firstGroup(ops []*nb.Op) []*nb.Op {
@@ -78,28 +80,14 @@ func operations(ops []*nb.Op) []libovsdb.Operation {
 }
 
 func (b *Backend) transact(ctx context.Context, ops []*nb.Op) error {
-	if b.fence.deposed != nil {
-		return b.fence.deposed
-	}
-	guard := b.fence.guard
-	results, err := b.client.Transact(ctx, slices.Concat(guard, operations(ops)))
+	results, err := b.fence.transact(ctx, operations(ops))
 	if err != nil {
-		return b.refused(ctx, behind(len(guard), err))
+		return err
 	}
-	results = results[len(guard):]
 	for i, o := range ops {
 		if o.Verb != backends.Create && !o.Unused && i < len(results) && results[i].Count == 0 {
 			return fmt.Errorf("%s %s %s: %w", o.Verb, o.Table, o.Name, ErrDrift)
 		}
 	}
 	return nil
-}
-
-// behind makes a refusal count operations as the plan does, which knows nothing of those before.
-func behind(before int, err error) error {
-	var refused *ovsdb.OperationError
-	if errors.As(err, &refused) && refused.Index >= before {
-		refused.Index -= before
-	}
-	return err
 }

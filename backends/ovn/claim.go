@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
 	"github.com/sirupsen/logrus"
@@ -30,6 +31,10 @@ var (
 // fence keeps a backend from writing when another instance has claimed the database. One without a claim keeps from
 // nothing.
 type fence struct {
+	client *ovsdb.Client
+	owner  string
+	log    logrus.FieldLogger
+
 	key     string // in NB_Global.external_ids
 	held    record // the newest claim that was ours, if any
 	deposed error  // why nothing may be written before the next claim
@@ -37,17 +42,15 @@ type fence struct {
 	guard []libovsdb.Operation
 }
 
-func newFence(owner string) fence {
-	return fence{key: KeyClaim + owner, guard: []libovsdb.Operation{comment(owner)}}
+func newFence(client *ovsdb.Client, owner string, log logrus.FieldLogger) fence {
+	return fence{client: client, owner: owner, log: log, key: KeyClaim + owner, guard: []libovsdb.Operation{comment(owner)}}
 }
 
-// Claim implements backends.Claimer. What other instances wrote meanwhile is not known: the next plan reads back.
-func (b *Backend) Claim(ctx context.Context, holder string) (uint64, error) {
-	b.model, b.pending = nil, nil
-	f := &b.fence
+// claim makes the next claim, and returns its number.
+func (f *fence) claim(ctx context.Context, holder string) (uint64, error) {
 	f.deposed = errUnclaimed
 	for range claimAttempts {
-		found, err := b.readClaim(ctx)
+		found, err := f.read(ctx)
 		if err != nil {
 			return 0, fmt.Errorf("claim the database: %w", err)
 		}
@@ -55,10 +58,10 @@ func (b *Backend) Claim(ctx context.Context, holder string) (uint64, error) {
 		if next.generation > maxGeneration {
 			next.generation = 1
 		}
-		err = b.writeClaim(ctx, found, next, "claims")
+		err = f.write(ctx, found, next, "claims")
 		if err == nil {
 			f.held, f.deposed = next, nil
-			f.guard = []libovsdb.Operation{f.holds(next), comment(b.names.Owner + " " + next.holder + " claim " + next.number())}
+			f.guard = []libovsdb.Operation{f.holds(next), comment(f.owner + " " + next.holder + " claim " + next.number())}
 			return next.generation, nil
 		}
 		if !lostRace(err) {
@@ -76,8 +79,8 @@ type recorded struct {
 	known bool   // there is one
 }
 
-func (b *Backend) readClaim(ctx context.Context) (recorded, error) {
-	rows, err := b.client.Select(ctx, tableGlobal, nil, nb.ColumnExternalIDs)
+func (f *fence) read(ctx context.Context) (recorded, error) {
+	rows, err := f.client.Select(ctx, tableGlobal, nil, nb.ColumnExternalIDs)
 	if errors.Is(err, ovsdb.ErrNotConnected) {
 		err = fmt.Errorf("%w: %w", backends.ErrUnreachable, err)
 	}
@@ -85,22 +88,22 @@ func (b *Backend) readClaim(ctx context.Context) (recorded, error) {
 		return recorded{}, err
 	}
 	found := recorded{row: ovsdb.String(rows[0]["_uuid"])}
-	found.value, found.known = ovsdb.StringMap(rows[0][nb.ColumnExternalIDs])[b.fence.key]
+	found.value, found.known = ovsdb.StringMap(rows[0][nb.ColumnExternalIDs])[f.key]
 	if !found.known {
 		return found, nil
 	}
 	var ok bool
 	if found.record, ok = parseRecord(found.value); !ok {
-		b.log.WithFields(logrus.Fields{"key": b.fence.key, "value": shortened(found.value)}).
+		f.log.WithFields(logrus.Fields{"key": f.key, "value": shortened(found.value)}).
 			Warn("the record of claims cannot be read and counts as older than any")
 	}
 	return found, nil
 }
 
-// writeClaim replaces the record found by the next one. It fails with an error of lostRace when another is there by now.
-func (b *Backend) writeClaim(ctx context.Context, found recorded, next record, verb string) error {
-	value := libovsdb.Row{nb.ColumnExternalIDs: ovsdb.Map(map[string]string{b.fence.key: next.String()})}
-	ops := []libovsdb.Operation{comment(b.names.Owner + " " + next.holder + " " + verb + " " + next.number())}
+// write replaces the record found by the next one. It fails with an error of lostRace when another is there by now.
+func (f *fence) write(ctx context.Context, found recorded, next record, verb string) error {
+	value := libovsdb.Row{nb.ColumnExternalIDs: ovsdb.Map(map[string]string{f.key: next.String()})}
+	ops := []libovsdb.Operation{comment(f.owner + " " + next.holder + " " + verb + " " + next.number())}
 	if found.row == "" { // the table takes one row at most
 		ops = append(ops, libovsdb.Operation{Op: libovsdb.OperationInsert, Table: tableGlobal, Row: value})
 	} else {
@@ -109,7 +112,7 @@ func (b *Backend) writeClaim(ctx context.Context, found recorded, next record, v
 		if found.known {
 			change.Mutations = append(change.Mutations, libovsdb.Mutation{
 				Column: nb.ColumnExternalIDs, Mutator: libovsdb.MutateOperationDelete,
-				Value: ovsdb.Map(map[string]string{b.fence.key: found.value}),
+				Value: ovsdb.Map(map[string]string{f.key: found.value}),
 			})
 		}
 		change.Mutations = append(change.Mutations, libovsdb.Mutation{
@@ -118,8 +121,8 @@ func (b *Backend) writeClaim(ctx context.Context, found recorded, next record, v
 		ops = append(ops, change)
 	}
 	durable := true
-	ops = append(ops, b.fence.holds(next), libovsdb.Operation{Op: libovsdb.OperationCommit, Durable: &durable})
-	_, err := b.client.Transact(ctx, ops)
+	ops = append(ops, f.holds(next), libovsdb.Operation{Op: libovsdb.OperationCommit, Durable: &durable})
+	_, err := f.client.Transact(ctx, ops)
 	return err
 }
 
@@ -148,14 +151,35 @@ func comment(text string) libovsdb.Operation {
 	return libovsdb.Operation{Op: libovsdb.OperationComment, Comment: &text}
 }
 
+// transact carries out operations, if the claim is still in the database.
+func (f *fence) transact(ctx context.Context, ops []libovsdb.Operation) ([]libovsdb.OperationResult, error) {
+	if f.deposed != nil {
+		return nil, f.deposed
+	}
+	guard := f.guard
+	results, err := f.client.Transact(ctx, slices.Concat(guard, ops))
+	if err != nil {
+		return nil, f.refused(ctx, behind(len(guard), err))
+	}
+	return results[len(guard):], nil
+}
+
+// behind makes a refusal count operations as the plan does, which knows nothing of those before.
+func behind(before int, err error) error {
+	var refused *ovsdb.OperationError
+	if errors.As(err, &refused) && refused.Index >= before {
+		refused.Index -= before
+	}
+	return err
+}
+
 // refused says why a transaction was: where our claim is not in the database, a later one is, or the database was set
 // back, and then it is given our claim again.
-func (b *Backend) refused(ctx context.Context, err error) error {
+func (f *fence) refused(ctx context.Context, err error) error {
 	if !notHeld(err) {
 		return err
 	}
-	f := &b.fence
-	found, err := b.readClaim(ctx)
+	found, err := f.read(ctx)
 	if err != nil {
 		return fmt.Errorf("our claim is not in the database: %w", err)
 	}
@@ -165,10 +189,10 @@ func (b *Backend) refused(ctx context.Context, err error) error {
 		return f.deposed
 	}
 	if found.record != f.held {
-		if err := b.writeClaim(ctx, found, f.held, "claims again"); err != nil {
+		if err := f.write(ctx, found, f.held, "claims again"); err != nil {
 			return fmt.Errorf("claim the database again: %w", err)
 		}
-		b.log.WithFields(logrus.Fields{"generation": f.held.generation, "found": shortened(found.value)}).
+		f.log.WithFields(logrus.Fields{"generation": f.held.generation, "found": shortened(found.value)}).
 			Warn("the database was set back to before our claim and has it again")
 	}
 	return errReclaimed

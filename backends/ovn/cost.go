@@ -25,8 +25,7 @@ const sharedFlows = 35
 // Ports, addresses and port numbers of a match are dimensions: where more than one has several values, a conjunctive
 // match costs their sum and one, otherwise their product. Measured on OVN 23.03 over 96 shapes, exact on all.
 func (e *Explainer) Estimate(want *intent.Snapshot) backends.Estimate {
-	r := &renderer{names: e.names, want: want, schema: e.schema}
-	r.balancing.hairpin = estimatedHairpins()
+	r := &renderer{names: e.names, want: want, schema: e.schema, hairpins: estimatedHairpins()}
 	bySubject := map[intent.SetID][]*intent.Policy{intent.IsolatedIngress: nil, intent.IsolatedEgress: nil}
 	for p := range want.Policies() {
 		for _, s := range subjectsOf(p) {
@@ -58,6 +57,15 @@ func (e *Explainer) Estimate(want *intent.Snapshot) backends.Estimate {
 		cost.Flows[node] += tracking * switches
 	}
 	return cost
+}
+
+// addSizes counts the addresses of the sets that a group refers to, by name.
+func (r *renderer) addSizes(sizes map[string]int, g *group) {
+	for ref := range g.peers {
+		if name := r.names.AddressSet(ref.set, ref.family); sizes[name] == 0 {
+			sizes[name] = len(r.addressSet(ref).Sets["addresses"])
+		}
+	}
 }
 
 // estimatedHairpins are an address of each family: which ones makes no difference.

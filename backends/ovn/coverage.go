@@ -2,8 +2,6 @@ package ovn
 
 import (
 	"slices"
-	"strings"
-	"sync/atomic"
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
@@ -22,20 +20,6 @@ type coverage struct {
 type directions uint8
 
 func directionOf(d intent.Direction) directions { return 1 << d }
-
-// published is the coverage of the last plan, for every goroutine; nil before the first.
-type published = atomic.Pointer[backends.Coverage]
-
-// Coverage implements backends.Coverer.
-func (b *Backend) Coverage() (backends.Coverage, bool) {
-	if c := b.published.Load(); c != nil {
-		return *c, true
-	}
-	return backends.Coverage{}, false
-}
-
-// publish has everybody see c.
-func (b *Backend) publish(c backends.Coverage) { b.published.Store(&c) }
 
 // coverageOf looks at all endpoints that a snapshot isolates.
 func coverageOf(want *intent.Snapshot, ports portFinder) *coverage {
@@ -171,20 +155,4 @@ func (c *coverage) commit(s *coverageStep, ports portFinder) {
 		}
 	}
 	c.now = s.now
-}
-
-// gap says what of an endpoint is not in the database; false when it has a logical port.
-func (f portFinder) gap(k object.Key) (backends.Gap, bool) {
-	if f.has(k) {
-		return backends.Gap{}, false
-	}
-	return backends.Gap{Endpoint: k, Lacks: "logical port " + f.expected(k)}, true
-}
-
-// expected is how the logical port of an endpoint is looked for.
-func (f portFinder) expected(k object.Key) string {
-	if f.names.key != "" {
-		return "with " + externalIDs + f.names.key + "=" + f.names.value.fill(k)
-	}
-	return strings.Join(f.names.Names(k), " or ")
 }

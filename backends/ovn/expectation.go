@@ -39,10 +39,10 @@ const (
 )
 
 // expect says what ops change.
-func (b *Backend) expect(ops []*nb.Op) expectations {
+func expect(names nb.Namer, ops []*nb.Op) expectations {
 	out, deleted := expectations{}, map[string]bool{}
 	for _, o := range ops {
-		if o.Table == nb.TableTemplateVars && o.UUID != b.names.UUID(nb.TableTemplateVars, o.Name) {
+		if o.Table == nb.TableTemplateVars && o.UUID != names.UUID(nb.TableTemplateVars, o.Name) {
 			continue // a row of others with variables of ours: it is not watched
 		}
 		e := out[o.UUID]
@@ -108,8 +108,9 @@ func (e *expectation) mutate(column string, pairs map[string]string, add bool) {
 	}
 }
 
-// explains follows a reported change, and says whether it can be one that was expected.
-func (e *expectation) explains(b *Backend, change *ovsdb.RowChange) bool {
+// explains follows a reported change, and says whether it can be one that was expected. Owns says whether a row that
+// switches and routers may refer to is ours.
+func (e *expectation) explains(owns func(uuid string) bool, change *ovsdb.RowChange) bool {
 	switch change.Event {
 	case ovsdb.RowDeleted:
 		return e.gone
@@ -126,14 +127,14 @@ func (e *expectation) explains(b *Backend, change *ovsdb.RowChange) bool {
 		}
 		return true
 	case ovsdb.RowUpdated:
-		return e.gone || e.follows(b, change)
+		return e.gone || e.follows(owns, change)
 	default:
 		return false
 	}
 }
 
 // follows applies the changed columns of a row, and says whether only expected ones are among them.
-func (e *expectation) follows(b *Backend, change *ovsdb.RowChange) bool {
+func (e *expectation) follows(owns func(uuid string) bool, change *ovsdb.RowChange) bool {
 	r := nb.Decode(e.table, change.Columns)
 	host := e.table == nb.TableSwitch || e.table == nb.TableRouter
 	for column := range change.Columns {
@@ -152,7 +153,7 @@ func (e *expectation) follows(b *Backend, change *ovsdb.RowChange) bool {
 			case e.deleted[k]:
 			case c != nil && (c.whole || c.known[k]):
 				c.toggle(k, v)
-			case !host || b.ownsReferent(k):
+			case !host || owns(k):
 				return false
 			}
 		}
@@ -169,8 +170,8 @@ func (c *cell) toggle(k, v string) {
 	c.state[k] = v
 }
 
-// outcome compares what was reported with what was expected. Logical ports that are not there any more are in no group.
-func (e *expectation) outcome(b *Backend) outcome {
+// outcome compares what was reported with what was expected. Logical ports that do not exist any more are in no group.
+func (e *expectation) outcome(portExists func(uuid string) bool) outcome {
 	if e.gone {
 		return met
 	}
@@ -180,8 +181,7 @@ func (e *expectation) outcome(b *Backend) outcome {
 			if column != "ports" {
 				return e.deleted[k]
 			}
-			_, there := b.client.PortName(k)
-			return !there
+			return !portExists(k)
 		}
 		maps.DeleteFunc(c.want, vanished)
 		maps.DeleteFunc(c.state, vanished)

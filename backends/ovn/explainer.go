@@ -1,9 +1,7 @@
 package ovn
 
 import (
-	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/ovn/internal/nb"
-	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
@@ -23,20 +21,4 @@ type Explainer struct {
 // NewExplainer explains a database with that schema.
 func NewExplainer(schema ovsdb.Schema, n Naming) *Explainer {
 	return &Explainer{schema: schema, naming: n, names: nb.NewNamer(n.Owner)}
-}
-
-// PolicyRows implements backends.Explainer. The rows are ACLs.
-func (e *Explainer) PolicyRows(want *intent.Snapshot, of intent.Origin) []backends.PolicyRow {
-	return rowsOf(want, e.schema, e.names, of)
-}
-
-// CountRows implements backends.RowCounter. It counts ACLs.
-func (b *Backend) CountRows(want *intent.Snapshot, of intent.Origin) int {
-	return len(rowsOf(want, b.client.Schema(), b.names, of))
-}
-
-// HasPort implements backends.PortFinder.
-func (b *Backend) HasPort(name string) bool {
-	_, ok := b.client.Port(name)
-	return ok
 }

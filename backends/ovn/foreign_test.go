@@ -57,7 +57,7 @@ func TestVIPsOfOthersAreTheirs(t *testing.T) {
 			}
 			require.Nil(t, row)
 			require.Equal(t, []backends.Skip{{
-				Intent: "Service/shop/web", Reason: `tcp/10.96.0.1:80: load balancer "theirs", which is not ours, has it`,
+				Intent: "Service/shop/web", Reason: `tcp/10.96.0.1:80: another owner's load balancer "theirs" has this VIP`,
 			}}, p.Skips)
 			r.transact(t, ovsdb.Delete("Load_Balancer", uuid))
 			r.reached = 0
@@ -265,7 +265,7 @@ func TestSourcesAreKeptAwayAtEveryDoor(t *testing.T) {
 	p = r.reconcile(t, snap)
 	require.False(t, p.Full)
 	require.Len(t, p.Skips, 1)
-	require.Contains(t, p.Skips[0].Reason, "no switch where sources could be kept away")
+	require.Contains(t, p.Skips[0].Reason, "its source ranges cannot be enforced")
 	require.Nil(t, r.pairs(t, "Load_Balancer", "shop/web:tcp:external", "vips"), "rather nobody than everybody")
 	r.reached = 0
 	require.Empty(t, r.reconcile(t, snap).Ops)

@@ -41,24 +41,6 @@ func subjectsOf(p *intent.Policy) []intent.SetID {
 	return subjects
 }
 
-// rulesOf are the rules of p by subject, with the policy's own subject always there. They are sorted out once for each
-// policy: there may be as many subjects as rules.
-func (r *renderer) rulesOf(p *intent.Policy) map[intent.SetID][]*intent.Rule {
-	if rules := r.rules[p]; rules != nil {
-		return rules
-	}
-	rules := map[intent.SetID][]*intent.Rule{p.Subject: nil}
-	for i := range p.Rules {
-		rule := &p.Rules[i]
-		rules[subjectOf(p, rule)] = append(rules[subjectOf(p, rule)], rule)
-	}
-	if r.rules == nil {
-		r.rules = map[*intent.Policy]map[intent.SetID][]*intent.Rule{}
-	}
-	r.rules[p] = rules
-	return rules
-}
-
 func subjectOf(p *intent.Policy, rule *intent.Rule) intent.SetID {
 	if rule.Subject != "" {
 		return rule.Subject

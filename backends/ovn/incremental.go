@@ -1,62 +1,37 @@
 package ovn
 
 import (
-	"context"
-	"fmt"
 	"maps"
-	"net/netip"
 	"slices"
 
-	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/ovn/internal/nb"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// planner makes a plan from what changed since the model.
+// planner plans the rows for policies from what changed since the model, which it leaves as it is before commit.
 type planner struct {
-	*Backend
 	r       *renderer
 	m       *model
+	moved   map[string][]string // names of logical ports, see Backend
 	changed map[intent.PolicyID]bool
-	groups  map[intent.SetID]*group // subjects rendered anew; nil where nothing hangs there any more
+	groups  map[intent.SetID]*group // subjects rendered again; nil where they have no ACLs any more
 	deltas  map[intent.SetID]*delta
 	wishes  wishes // of the groups that are new
-	balance *rebalance
-	covered *coverageStep
 	ops     []*nb.Op
 }
 
-// planChanges plans from changes alone. The model has to be what the target holds.
-func (b *Backend) planChanges(ctx context.Context, want *intent.Snapshot, changes []intent.Change) (*backends.Plan, error) {
+// planChanges plans from changes alone. The model has to be what the target has.
+func planChanges(r *renderer, m *model, changes []intent.Change, moved map[string][]string) *planner {
 	p := &planner{
-		Backend: b, m: b.model, r: b.renderer(want, b.client.Schema()),
-		changed: map[intent.PolicyID]bool{}, groups: map[intent.SetID]*group{}, deltas: map[intent.SetID]*delta{},
-		wishes: wishes{},
-	}
-	if p.r.kept = p.m.kept; p.r.kept == nil {
-		var err error
-		if p.balance, err = b.rebalance(ctx, p.r, p.m.balances, changes); err != nil {
-			return nil, fmt.Errorf("plan: %w", err)
-		}
+		r: r, m: m, moved: moved, changed: map[intent.PolicyID]bool{}, groups: map[intent.SetID]*group{},
+		deltas: map[intent.SetID]*delta{}, wishes: wishes{},
 	}
 	p.collect(changes)
 	p.planGroups()
 	p.planReferents()
 	p.planMembers()
-	p.covered = p.m.coverage.step(want, changes, p.movedEndpoints(), p.ports)
-	b.publish(p.covered.now)
-	var names map[string]string
-	if p.balance != nil {
-		p.ops = append(p.ops, p.balance.ops()...)
-		names = p.balance.names()
-	}
-	nb.Sort(p.ops)
-	plan := &backends.Plan{
-		Revision: want.Revision(), Owned: p.m.size(p.r), Skips: p.r.skips,
-		Ops: b.show(arrange(p.ops, false), names),
-	}
-	return b.propose(plan, p.commit), nil
+	return p
 }
 
 // collect gathers the changed policies, the subjects that have to be rendered for them, and the net membership changes.
@@ -88,8 +63,8 @@ func (p *planner) collect(changes []intent.Change) {
 			}
 		}
 	}
-	comesOrGoes := (len(p.m.balances.balancers) > 0) != (p.r.want.LoadBalancerCount() > 0)
-	if p.r.kept == nil && comesOrGoes && p.r.want.Set(intent.IsolatedIngress) != nil {
+	comesOrGoes := p.m.loadBalancers.Empty() != (p.r.want.LoadBalancerCount() == 0)
+	if p.r.unavailable == nil && comesOrGoes && p.r.want.Set(intent.IsolatedIngress) != nil {
 		subjects[intent.IsolatedIngress] = true // it lets pods reach themselves through load balancers
 	}
 	for s := range subjects {
@@ -97,7 +72,7 @@ func (p *planner) collect(changes []intent.Change) {
 	}
 }
 
-// planGroups compares the port groups and ACLs of the subjects rendered anew.
+// planGroups compares the port groups and ACLs of the subjects rendered again.
 func (p *planner) planGroups() {
 	want, have := nb.Rows{}, nb.Rows{}
 	for subject, g := range p.groups {
@@ -112,7 +87,7 @@ func (p *planner) planGroups() {
 		maps.Copy(want, g.acls)
 		pg := p.r.portGroup(g, nil)
 		if old == nil {
-			pg.Sets["ports"] = p.ports.cover(p.r.want.Set(subject), p.wishes)
+			pg.Sets["ports"] = p.m.ports.cover(p.r.want.Set(subject), p.wishes)
 			want.Put(pg)
 			continue
 		}
@@ -160,9 +135,9 @@ func (p *planner) planReferents() {
 	p.ops = append(p.ops, nb.Diff(want, have)...)
 }
 
-// planMembers adds and removes what joined and left, in groups and address sets that stood before and still stand.
+// planMembers adds and removes what joined and left, in groups and address sets that existed before and stay.
 func (p *planner) planMembers() {
-	moves := p.movedPorts()
+	moves := p.portEdits().moves(p.moved)
 	for id := range moves {
 		add, remove := moves.split(id)
 		p.mutate(p.r.portGroup(newGroup(id), nil), "ports", add, remove)
@@ -188,13 +163,18 @@ func without(values, listed []string) []string {
 	return slices.DeleteFunc(values, func(v string) bool { return slices.Contains(listed, v) })
 }
 
-// stands says whether the port group of a set was there before and stays.
-func (p *planner) stands(id intent.SetID) bool {
-	if p.m.groups[id] == nil {
-		return false
+// portEdits are the edits of the port groups that existed before and stay.
+func (p *planner) portEdits() *portEdits {
+	e := &portEdits{m: p.m, keys: map[intent.SetID]map[object.Key]bool{}, stays: func(id intent.SetID) bool {
+		g, rendered := p.groups[id]
+		return p.m.groups[id] != nil && (!rendered || g != nil)
+	}}
+	for id, d := range p.deltas {
+		if e.stays(id) {
+			e.keys[id] = d.keys
+		}
 	}
-	g, rendered := p.groups[id]
-	return !rendered || g != nil
+	return e
 }
 
 func (p *planner) mutate(r *nb.Row, column string, add, remove []string) {
@@ -212,7 +192,7 @@ func (p *planner) commit() {
 	for id := range p.changed {
 		p.m.putPolicy(id, p.r.want.Policy(id))
 	}
-	for w, edit := range p.wishEdits() {
+	for w, edit := range p.portEdits().wishes() {
 		if edit.joined {
 			p.m.wishes.add(w.name, edit.endpoint, w.set)
 		} else {
@@ -230,58 +210,5 @@ func (p *planner) commit() {
 			p.m.wishes.add(name, w.endpoint, id)
 		}
 	}
-	if p.balance != nil {
-		p.balance.commit()
-	}
 	p.m.revision = p.r.want.Revision()
-	p.m.coverage.commit(p.covered, p.ports)
-}
-
-// delta is the net effect of several membership changes of one set.
-type delta struct {
-	keys  map[object.Key]bool // true joined, false left
-	addrs map[netip.Addr]bool // true came, false went
-}
-
-func newDelta() *delta {
-	return &delta{keys: map[object.Key]bool{}, addrs: map[netip.Addr]bool{}}
-}
-
-// add takes one more change, later than those before. An endpoint that left and joined again, with other addresses say,
-// has the ports it had.
-func (d *delta) add(s *intent.SetDelta) {
-	for i := range s.Left {
-		net(d.keys, s.Left[i].Key, false)
-	}
-	for i := range s.Joined {
-		net(d.keys, s.Joined[i].Key, true)
-	}
-	for _, a := range s.AddrsRemoved {
-		net(d.addrs, a, false)
-	}
-	for _, a := range s.AddrsAdded {
-		net(d.addrs, a, true)
-	}
-}
-
-func net[K comparable](m map[K]bool, k K, came bool) {
-	if was, ok := m[k]; ok && was != came {
-		delete(m, k)
-		return
-	}
-	m[k] = came
-}
-
-// addresses spells the addresses of one family that came and went.
-func (d *delta) addresses(f intent.Families) (add, remove []string) {
-	for a, came := range d.addrs {
-		switch {
-		case intent.FamilyOf(a) != f:
-		case came:
-			add = append(add, a.String())
-		default:
-			remove = append(remove, a.String())
-		}
-	}
-	return add, remove
 }

@@ -1,9 +1,9 @@
 package ovn
 
 import (
+	"maps"
 	"slices"
 
-	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/ovn/internal/nb"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
@@ -12,61 +12,55 @@ import (
 // defaultMinDeleteGuard is Options.MinDeleteGuard where nothing is given.
 const defaultMinDeleteGuard = 20
 
-// keeper keeps logical ports in their groups that a full plan would take out although the pods are still selected: that
+// portGuard says how many logical ports may leave the isolated at once, see Options.
+type portGuard struct {
+	maxFraction float64
+	minPorts    int
+}
+
+// portKeeper keeps logical ports in their groups that a full plan would take out although the pods are still selected: that
 // is what other names of logical ports than before look like, and it would open every pod at once.
 //
 // Where the names of such ports tell which pods they belong to, each is kept for its pod, as if it were found. Where they
 // do not, and more than a share of the isolated ports would leave while as many pods have no port, all of them stay where
 // they are. Everything else of the plan is carried out.
-type keeper struct {
-	*Backend
-	want *intent.Snapshot
-	next *model
-	rows nb.Rows // wanted, by UUID; the ports of its groups are changed here
-	have nb.Rows
+type portKeeper struct {
+	guard portGuard
+	names nb.Namer
+	want  *intent.Snapshot
+	next  *model
+	rows  nb.Rows // wanted; the ports of its groups are changed here
+	have  nb.Rows
 }
 
-// coverAll works out which endpoints have a logical port, and keeps ports that must not leave their groups.
-func (b *Backend) coverAll(r *renderer, next *model, rows, have nb.Rows) {
-	next.coverage = coverageOf(r.want, b.ports)
-	if next.coverage.portless.Len() > 0 {
-		k := &keeper{Backend: b, want: r.want, next: next, rows: rows, have: have}
-		k.run()
+// run works out which endpoints have a logical port, and keeps ports that must not leave their groups.
+func (k *portKeeper) run() {
+	k.next.coverage = coverageOf(k.want, k.next.ports)
+	if k.next.coverage.portless.Len() == 0 {
+		return
 	}
-	b.publish(next.coverage.now)
-}
-
-func (k *keeper) run() {
 	missing := endpointsOf(k.next.coverage.portless)
 	leaving := map[string]string{} // by name
 	for _, d := range intent.Directions() {
 		for _, uuid := range k.leaving(intent.IsolatedSet(d)) {
-			if name, ok := k.client.PortName(uuid); ok {
+			if name, ok := k.next.ports.client.PortName(uuid); ok {
 				leaving[name] = uuid
 			}
 		}
 	}
-	patterns := guessPatterns(missing, sortedKeys(leaving), func(name string) bool { return leaving[name] != "" })
-	hint := k.hint(patterns)
-	if k.maxDelete < 1 && len(leaving) > 0 {
+	patterns := guessPatterns(missing, slices.Sorted(maps.Keys(leaving)), func(name string) bool { return leaving[name] != "" })
+	hint := hintOf(k.next.ports, k.next.coverage.now, patterns)
+	if k.guard.maxFraction < 1 && len(leaving) > 0 {
 		k.keepFor(missing, leaving, patterns)
-		k.hold()
+		k.keepUnknown()
 	}
 	if !k.next.coverage.now.Complete() {
 		k.next.coverage.now.Hint = hint
 	}
 }
 
-func endpointsOf(gaps backends.Gaps) []object.Key {
-	out := make([]object.Key, 0, gaps.Len())
-	for gap := range gaps.All() {
-		out = append(out, gap.Endpoint)
-	}
-	return out
-}
-
 // leaving lists the logical ports that the group of a set would lose, sorted.
-func (k *keeper) leaving(id intent.SetID) []string {
+func (k *portKeeper) leaving(id intent.SetID) []string {
 	uuid := k.names.UUID(nb.TablePortGroup, string(id))
 	want, have := k.rows[uuid], k.have[uuid]
 	if want == nil || have == nil {
@@ -76,7 +70,7 @@ func (k *keeper) leaving(id intent.SetID) []string {
 }
 
 // keepFor keeps for missing endpoints the ports that have their names, by patterns.
-func (k *keeper) keepFor(missing []object.Key, leaving map[string]string, patterns []guess) {
+func (k *portKeeper) keepFor(missing []object.Key, leaving map[string]string, patterns []guess) {
 	kept, names := map[object.Key][]string{}, map[string]object.Key{}
 	for _, e := range missing {
 		for _, p := range patterns {
@@ -93,18 +87,18 @@ func (k *keeper) keepFor(missing []object.Key, leaving map[string]string, patter
 	if len(kept) == 0 {
 		return
 	}
-	k.ports.kept, k.ports.keptNames = kept, names
+	k.next.ports.kept, k.next.ports.keptNames = kept, names
 	for subject := range k.next.groups {
 		if pg := k.rows[k.names.UUID(nb.TablePortGroup, string(subject))]; pg != nil {
-			pg.Sets["ports"] = k.ports.cover(k.want.Set(subject), k.next.wishes)
+			pg.Sets["ports"] = k.next.ports.cover(k.want.Set(subject), k.next.wishes)
 		}
 	}
-	k.next.coverage = coverageOf(k.want, k.ports)
+	k.next.coverage = coverageOf(k.want, k.next.ports)
 }
 
-// hold leaves the ports of unknown pods where they are, if too many would leave while as many pods have none.
-func (k *keeper) hold() {
-	held := map[string]bool{}
+// keepUnknown leaves the ports of unknown pods where they are, if too many would leave while as many pods have none.
+func (k *portKeeper) keepUnknown() {
+	kept := map[string]bool{}
 	for _, d := range intent.Directions() {
 		id := intent.IsolatedSet(d)
 		had := 0
@@ -113,30 +107,30 @@ func (k *keeper) hold() {
 		}
 		leaving := k.leaving(id)
 		lost := min(len(leaving), k.missingIn(id))
-		if had >= k.minGuard && float64(lost) > k.maxDelete*float64(had) {
+		if had >= k.guard.minPorts && float64(lost) > k.guard.maxFraction*float64(had) {
 			for _, uuid := range leaving {
-				held[uuid] = true
+				kept[uuid] = true
 			}
 		}
 	}
-	if len(held) == 0 {
+	if len(kept) == 0 {
 		return
 	}
 	for subject := range k.next.groups {
 		if k.missingIn(subject) == 0 {
 			continue
 		}
-		stays := slices.DeleteFunc(k.leaving(subject), func(uuid string) bool { return !held[uuid] })
+		stays := slices.DeleteFunc(k.leaving(subject), func(uuid string) bool { return !kept[uuid] })
 		if len(stays) > 0 {
 			pg := k.rows[k.names.UUID(nb.TablePortGroup, string(subject))]
 			pg.Sets["ports"] = append(pg.Sets["ports"], stays...)
 			slices.Sort(pg.Sets["ports"])
 		}
 	}
-	k.next.coverage.now.Held = len(held)
+	k.next.coverage.now.Held = len(kept)
 }
 
 // missingIn counts the members of a set that have no logical port.
-func (k *keeper) missingIn(id intent.SetID) int {
+func (k *portKeeper) missingIn(id intent.SetID) int {
 	return k.next.coverage.portless.In(k.want.Set(id)).Len()
 }

@@ -12,18 +12,12 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// Keep implements backends.Keeper.
-func (b *Backend) Keep(objects []object.Ref) {
-	b.keep = make(map[object.Ref]bool, len(objects))
-	for _, o := range objects {
-		b.keep[o] = true
-	}
-}
-
 // lost is what a full plan takes away from objects that the snapshot does not have, and what it leaves of that: rows that are
 // kept are added to those that are wanted, as they are.
 type lost struct {
-	*Backend
+	keep       map[object.Ref]bool // see Backend
+	names      nb.Namer
+	ports      portFinder
 	want, have nb.Rows
 	objects    map[string]map[object.Ref]bool // by kind, all that there is something for
 	gone       map[object.Ref]bool            // what is taken away
@@ -31,18 +25,16 @@ type lost struct {
 	rows       map[string]bool // UUIDs of rows of kept objects
 }
 
-// findLost compares the rows that are wanted with those there are, and keeps what is to be kept.
-func (b *Backend) findLost(r *renderer, want, have nb.Rows) *lost {
-	l := &lost{
-		Backend: b, want: want, have: have, objects: map[string]map[object.Ref]bool{}, gone: map[object.Ref]bool{},
-		kept: map[object.Ref]bool{}, rows: map[string]bool{},
-	}
-	l.findRows(originsIn(r.want))
+// run compares the rows that are wanted with those there are, and keeps what is to be kept. There are the objects that the
+// snapshot has something of.
+func (l *lost) run(there map[object.Ref]bool) {
+	l.objects, l.gone = map[string]map[object.Ref]bool{}, map[object.Ref]bool{}
+	l.kept, l.rows = map[object.Ref]bool{}, map[string]bool{}
+	l.findRows(there)
 	l.findPorts()
 	l.keepHairpins()
 	l.keepReferents()
-	l.keepBalancerGroups()
-	return l
+	l.keepLoadBalancerGroups()
 }
 
 // originsIn are the objects that a snapshot has something of.
@@ -112,10 +104,7 @@ func (l *lost) findPorts() {
 		}
 		wanted := l.want[pg.UUID].Set("ports")
 		for _, uuid := range pg.Sets["ports"] {
-			ref := object.Ref{Kind: backends.KindPort, Name: uuid}
-			if name, ok := l.client.PortName(uuid); ok {
-				ref.Name = name
-			}
+			ref := object.Ref{Kind: backends.KindPort, Name: l.ports.nameOf(uuid)}
 			l.count(ref)
 			if _, isolated := slices.BinarySearch(wanted, uuid); !isolated && l.loses(ref) {
 				stay[uuid] = true
@@ -151,11 +140,11 @@ func (l *lost) keepGroup(pg *nb.Row) {
 
 // keepHairpins keeps that isolated pods reach themselves through load balancers, while some are kept.
 func (l *lost) keepHairpins() {
-	balances := false
+	some := false
 	for uuid := range l.rows {
-		balances = balances || l.have[uuid].Table == nb.TableLoadBalancer
+		some = some || l.have[uuid].Table == nb.TableLoadBalancer
 	}
-	if !balances || l.want[l.names.UUID(nb.TablePortGroup, string(intent.IsolatedIngress))] == nil {
+	if !some || l.want[l.names.UUID(nb.TablePortGroup, string(intent.IsolatedIngress))] == nil {
 		return
 	}
 	for uuid, h := range l.have {
@@ -218,8 +207,8 @@ func (l *lost) keepMembers(h *nb.Row) {
 	}
 }
 
-// keepBalancerGroups keeps that groups of load balancers have those that are kept.
-func (l *lost) keepBalancerGroups() {
+// keepLoadBalancerGroups keeps that groups of load balancers have those that are kept.
+func (l *lost) keepLoadBalancerGroups() {
 	for uuid, h := range l.have {
 		if h.Table != nb.TableLoadBalancerGroup {
 			continue

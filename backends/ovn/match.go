@@ -50,33 +50,33 @@ type peerMatch struct {
 
 // peerMatches names a peer, one match for each address family that it can have addresses of: those of the cluster where
 // the set has members, and those of its prefixes.
-func (r *renderer) peerMatches(d intent.Direction, p intent.Peer) []peerMatch {
+func peerMatches(names nb.Namer, want *intent.Snapshot, d intent.Direction, p intent.Peer) []peerMatch {
 	switch p.Kind {
 	case intent.PeerAnyone:
 		return []peerMatch{{}}
 	case intent.PeerSet:
-		return r.setMatches(d, r.want.Set(p.Set))
+		return setMatches(names, want.Families(), d, want.Set(p.Set))
 	case intent.PeerNobody:
 		return nil
 	}
 	return nil
 }
 
-func (r *renderer) setMatches(d intent.Direction, set *intent.Set) []peerMatch {
+func setMatches(names nb.Namer, cluster intent.Families, d intent.Direction, set *intent.Set) []peerMatch {
 	if set == nil {
 		return nil
 	}
 	var out []peerMatch
 	for _, f := range []intent.Families{intent.IPv4, intent.IPv6} {
 		prefixes := prefixesOf(set, f)
-		members := set.Members != nil && r.want.Families().Has(f)
+		members := set.Members != nil && cluster.Has(f)
 		field := nb.AddressField(f, sideOf(d).address)
 		switch {
 		case !members && len(prefixes) == 0:
 		case !members && len(prefixes) <= inlinePrefixes:
 			out = append(out, peerMatch{expr: nb.MatchAny(field, prefixes)})
 		default:
-			out = append(out, peerMatch{expr: field + " == $" + r.names.AddressSet(set.ID, f), set: set.ID, family: f})
+			out = append(out, peerMatch{expr: field + " == $" + names.AddressSet(set.ID, f), set: set.ID, family: f})
 		}
 	}
 	return out

@@ -157,7 +157,7 @@ func tracerOf(t *testing.T, want *intent.Snapshot, known ovsdb.Schema) *nbtrace.
 	t.Helper()
 	r := &renderer{names: nb.NewNamer("a"), want: want, schema: known}
 	rows := nbtrace.Rows{Switches: []nbtrace.Switch{{Name: "sw", Ports: []string{"subject", "peer"}}}}
-	model := newModel()
+	model := newModel(portFinder{})
 	for p := range want.Policies() {
 		model.putPolicy(p.ID, p)
 	}

@@ -4,10 +4,12 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/netloom/netloom/backends/ovn/internal/lb"
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// model is what the target holds, as of the last plan that was applied whole. It lets the next plan look only at what
+// model is what the target has, as of the last plan that was applied whole. It lets the next plan look only at what
 // changed.
 type model struct {
 	revision  intent.Revision
@@ -20,23 +22,25 @@ type model struct {
 	meters    map[uint32]int        // and to a meter
 	wishes    wishes
 	coverage  *coverage
-	balances  *balances
-	kept      *kept // nil while load balancers are known
+	// ports finds logical ports, among them those that endpoints keep since the last read-back.
+	ports         portFinder
+	loadBalancers *lb.Model
+	unavailable   *unavailable // nil while load balancers are available
 }
 
-func newModel() *model {
+func newModel(ports portFinder) *model {
 	return &model{
+		ports: ports, loadBalancers: &lb.Model{},
 		policies:  map[intent.PolicyID]*intent.Policy{},
 		bySubject: map[intent.SetID]map[intent.PolicyID]bool{},
 		groups:    map[intent.SetID]*group{},
 		peers:     map[addressSetRef]int{},
 		meters:    map[uint32]int{},
 		wishes:    wishes{},
-		balances:  newBalances(),
 	}
 }
 
-// putPolicy takes note of a policy; nil takes the one of that ID out.
+// putPolicy sets a policy; nil removes the one of that ID.
 func (m *model) putPolicy(id intent.PolicyID, p *intent.Policy) {
 	if old := m.policies[id]; old != nil {
 		for _, s := range subjectsOf(old) {
@@ -59,7 +63,7 @@ func (m *model) putPolicy(id intent.PolicyID, p *intent.Policy) {
 	}
 }
 
-// putGroup takes note of what hangs on a subject; nil takes it out.
+// putGroup sets what a subject was rendered to; nil removes it.
 func (m *model) putGroup(subject intent.SetID, g *group) {
 	if old := m.groups[subject]; old != nil {
 		count(m.peers, old.peers, -1)
@@ -85,17 +89,46 @@ func count[K comparable](uses map[K]int, by map[K]bool, step int) {
 	}
 }
 
-// holds says whether rows stand for the members of a set.
-func (m *model) holds(id intent.SetID) bool {
+// refersTo says whether rows depend on the members of a set.
+func (m *model) refersTo(id intent.SetID) bool {
 	return m.groups[id] != nil || m.peers[addressSetRef{id, intent.IPv4}] > 0 || m.peers[addressSetRef{id, intent.IPv6}] > 0
 }
 
 // size is how many rows are ours.
-func (m *model) size(r *renderer) int {
-	return m.rows + len(m.groups) + len(m.peers) + 2*len(m.meters) + m.balances.size(r) + m.kept.size()
+func (m *model) size() int {
+	return m.rows + len(m.groups) + len(m.peers) + 2*len(m.meters) + m.loadBalancers.Size() + m.unavailable.size()
 }
 
-// policiesOf lists the policies that hang ACLs on a subject, in order, as they will be: with those in changed replaced.
+// render renders every row for policies, and sets the model that goes with them.
+func (m *model) render(r *renderer) nb.Rows {
+	subjects := map[intent.SetID]bool{intent.IsolatedIngress: true, intent.IsolatedEgress: true}
+	for p := range r.want.Policies() {
+		m.putPolicy(p.ID, p)
+		for _, s := range subjectsOf(p) {
+			subjects[s] = true
+		}
+	}
+	rows := nb.Rows{}
+	for subject := range subjects {
+		g := r.group(subject, m.policiesOf(subject, r, nil))
+		if g == nil {
+			continue
+		}
+		m.putGroup(subject, g)
+		maps.Copy(rows, g.acls)
+		rows.Put(r.portGroup(g, m.ports.cover(r.want.Set(subject), m.wishes)))
+	}
+	for ref := range m.peers {
+		rows.Put(r.addressSet(ref))
+	}
+	for rate := range m.meters {
+		rows.Put(r.meter(rate)...)
+	}
+	return rows
+}
+
+// policiesOf lists the policies with ACLs in the group of a subject, in order, as they will be: with those in changed
+// replaced.
 func (m *model) policiesOf(subject intent.SetID, r *renderer, changed map[intent.PolicyID]bool) []*intent.Policy {
 	ids := map[intent.PolicyID]bool{}
 	for id := range m.bySubject[subject] {
@@ -108,7 +141,7 @@ func (m *model) policiesOf(subject intent.SetID, r *renderer, changed map[intent
 		if p == nil {
 			continue
 		}
-		if _, hangs := r.rulesOf(p)[subject]; hangs {
+		if _, has := r.rulesOf(p)[subject]; has {
 			ids[id] = true
 		}
 	}

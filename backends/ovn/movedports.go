@@ -35,60 +35,36 @@ type wish struct {
 	set  intent.SetID
 }
 
-// movedPorts lists, for the groups that stood before and still stand, the ports of endpoints that joined or left and those
-// whose name is new, gone or another port's. Whether one belongs in a group depends on the name that it has now and on
-// the members that the set has now, whatever happened in between. A deleted port has left its groups by itself: they
-// refer to it weakly.
-func (p *planner) movedPorts() portMoves {
-	moves, edits := portMoves{}, p.wishEdits()
-	for id, d := range p.deltas {
-		if !p.stands(id) {
-			continue
-		}
-		for k, joined := range d.keys {
-			for _, uuid := range p.unnamedPorts(k, joined) {
+// portEdits say who joined and left the port groups that existed before and stay.
+type portEdits struct {
+	m     *model
+	keys  map[intent.SetID]map[object.Key]bool // true joined, false left
+	stays func(intent.SetID) bool              // whether a port group existed before and stays
+}
+
+// moves lists the ports of endpoints that joined or left and those whose name is new, gone or another port's. Whether one
+// belongs in a group depends on the name that it has now and on the members that the set has now, whatever happened in
+// between. A deleted port has left its groups by itself: they refer to it weakly.
+func (e *portEdits) moves(moved map[string][]string) portMoves {
+	moves, edits := portMoves{}, e.wishes()
+	for id, keys := range e.keys {
+		for k, joined := range keys {
+			for _, uuid := range e.m.ports.unnamed(k, joined) {
 				moves.put(id, uuid, joined)
 			}
 		}
 	}
 	for w := range edits {
-		p.look(moves, edits, w)
+		e.look(moves, edits, w, moved)
 	}
-	for name := range p.moved {
-		for _, id := range p.m.wishes[name].sets {
-			if p.stands(id) {
-				p.look(moves, edits, wish{name, id})
+	for name := range moved {
+		for _, id := range e.m.wishes[name].sets {
+			if e.stays(id) {
+				e.look(moves, edits, wish{name, id}, moved)
 			}
 		}
 	}
 	return moves
-}
-
-// unnamedPorts lists the ports of an endpoint that joined or left a group and that are not found by its names: those found
-// by external_ids, and those that are kept for it while it has no other.
-func (p *planner) unnamedPorts(k object.Key, joined bool) []string {
-	named, kept := p.ports.named(k), p.ports.keptFor(k)
-	if joined && len(named) > 0 {
-		kept = nil
-	}
-	if p.ports.names.key == "" {
-		return kept
-	}
-	return append(named, kept...)
-}
-
-// movedEndpoints are the endpoints whose logical ports came, went or changed.
-func (p *planner) movedEndpoints() []object.Key {
-	var out []object.Key
-	for name := range p.moved {
-		if w, ok := p.m.wishes[name]; ok {
-			out = append(out, w.endpoint)
-		}
-		if k, ok := p.ports.keptNames[name]; ok {
-			out = append(out, k)
-		}
-	}
-	return out
 }
 
 // wishEdit is what a plan does to a wish.
@@ -97,16 +73,13 @@ type wishEdit struct {
 	joined   bool // it is added; otherwise removed
 }
 
-// wishEdits are the names that this plan adds to the wishes of a group and removes from them. There are none where ports
-// are found by external_ids.
-func (p *planner) wishEdits() map[wish]wishEdit {
+// wishes are the names that are added to the wishes of groups and removed from them. There are none where ports are found
+// by external_ids.
+func (e *portEdits) wishes() map[wish]wishEdit {
 	edits := map[wish]wishEdit{}
-	for id, d := range p.deltas {
-		if !p.stands(id) {
-			continue
-		}
-		for k, joined := range d.keys {
-			for _, name := range p.ports.names.Names(k) {
+	for id, keys := range e.keys {
+		for k, joined := range keys {
+			for _, name := range e.m.ports.names.Names(k) {
 				edits[wish{name, id}] = wishEdit{k, joined}
 			}
 		}
@@ -114,22 +87,36 @@ func (p *planner) wishEdits() map[wish]wishEdit {
 	return edits
 }
 
-// look takes down the port that has a name now, and those that had it and took another, for one group.
-func (p *planner) look(moves portMoves, edits map[wish]wishEdit, w wish) {
-	uuids := p.moved[w.name]
-	if uuid, ok := p.client.Port(w.name); ok {
+// look finds the port that has a name now, and those that had it and took another, for one group.
+func (e *portEdits) look(moves portMoves, edits map[wish]wishEdit, w wish, moved map[string][]string) {
+	uuids := moved[w.name]
+	if uuid, ok := e.m.ports.client.Port(w.name); ok {
 		uuids = append(slices.Clip(uuids), uuid)
 	}
 	for _, uuid := range uuids {
-		name, ok := p.client.PortName(uuid)
+		name, ok := e.m.ports.client.PortName(uuid)
 		if !ok {
 			continue
 		}
 		edit, edited := edits[wish{name, w.set}]
 		belongs := edit.joined
 		if !edited {
-			belongs = slices.Contains(p.m.wishes[name].sets, w.set)
+			belongs = slices.Contains(e.m.wishes[name].sets, w.set)
 		}
 		moves.put(w.set, uuid, belongs)
 	}
+}
+
+// movedEndpoints are the endpoints whose logical ports came, went or changed.
+func (m *model) movedEndpoints(moved map[string][]string) []object.Key {
+	var out []object.Key
+	for name := range moved {
+		if w, ok := m.wishes[name]; ok {
+			out = append(out, w.endpoint)
+		}
+		if k, ok := m.ports.keptNames[name]; ok {
+			out = append(out, k)
+		}
+	}
+	return out
 }

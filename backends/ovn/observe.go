@@ -11,48 +11,79 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
-// observe reads back every row for policies that carries our owner, by UUID. With adopt it looks at all rows and takes those with a
-// UUID that is wanted as well: only we derive it, so the row is ours and lost its mark.
-func (b *Backend) observe(
-	ctx context.Context, schema ovsdb.Schema, want nb.Rows, adopt bool,
-) (nb.Rows, error) {
-	have := nb.Rows{}
-	where := ovsdb.WithExternalID(map[string]string{nb.KeyOwner: b.names.Owner})
+// database is what plans read from.
+type database struct {
+	client *ovsdb.Client
+	schema ovsdb.Schema
+	owner  string
+}
+
+// readOwned reads back every row for policies that is ours: those with our mark and, where a wanted one is not among them,
+// those that may have lost it. With adopt that is looked for in any case.
+func (d *database) readOwned(ctx context.Context, want nb.Rows, adopt bool) (nb.Rows, error) {
+	have, err := d.observe(ctx, want, adopt)
+	if err == nil && !adopt && len(have) > 0 && missing(want, have) {
+		have, err = d.observe(ctx, want, true)
+	}
+	return have, err
+}
+
+// missing says whether a wanted row was not read back.
+func missing(want, have nb.Rows) bool {
+	for uuid := range want {
+		if have[uuid] == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// observe reads the rows for policies with our mark. With adopt it reads all rows and takes those with a UUID that is wanted
+// as well: only we derive it, so the row is ours and lost its mark.
+func (d *database) observe(ctx context.Context, want nb.Rows, adopt bool) (nb.Rows, error) {
+	where := d.marked()
 	if adopt {
 		where = nil
 	}
-	for _, table := range nb.PolicyTables() {
-		rows, err := b.read(ctx, schema, table, where)
-		if err != nil {
-			return nil, err
-		}
-		for _, native := range rows {
-			r := nb.Decode(table, native)
-			if r.Owner() == b.names.Owner || adopt && want[r.UUID] != nil {
-				have[r.UUID] = r
-			}
+	rows, err := d.read(ctx, where, nb.PolicyTables()...)
+	if err != nil {
+		return nil, err
+	}
+	have := nb.Rows{}
+	for _, r := range rows {
+		if r.Owner() == d.owner || adopt && want[r.UUID] != nil {
+			have.Put(r)
 		}
 	}
 	return have, nil
 }
 
-// read selects the columns of ours from a table; there are no rows where the schema has no such table.
-func (b *Backend) read(
-	ctx context.Context, schema ovsdb.Schema, table string, where []libovsdb.Condition,
-) ([]libovsdb.Row, error) {
-	if !schema.Has(table) {
-		return nil, nil
-	}
-	columns := []string{"_uuid"}
-	for c := range nb.ColumnsOf(table) {
-		if schema.HasColumn(table, c) {
-			columns = append(columns, c)
+// marked is the condition for rows with our mark.
+func (d *database) marked() []libovsdb.Condition {
+	return ovsdb.WithExternalID(map[string]string{nb.KeyOwner: d.owner})
+}
+
+// read reads the columns of ours from tables; there are no rows where the schema has no such table.
+func (d *database) read(ctx context.Context, where []libovsdb.Condition, tables ...string) ([]*nb.Row, error) {
+	var out []*nb.Row
+	for _, table := range tables {
+		if !d.schema.Has(table) {
+			continue
+		}
+		columns := []string{"_uuid"}
+		for c := range nb.ColumnsOf(table) {
+			if d.schema.HasColumn(table, c) {
+				columns = append(columns, c)
+			}
+		}
+		slices.Sort(columns)
+		rows, err := d.client.Select(ctx, table, where, columns...)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", table, err)
+		}
+		for _, native := range rows {
+			out = append(out, nb.Decode(table, native))
 		}
 	}
-	slices.Sort(columns)
-	rows, err := b.client.Select(ctx, table, where, columns...)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", table, err)
-	}
-	return rows, nil
+	return out, nil
 }

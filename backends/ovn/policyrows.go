@@ -11,6 +11,16 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
+// PolicyRows implements backends.Explainer. The rows are ACLs.
+func (e *Explainer) PolicyRows(want *intent.Snapshot, of intent.Origin) []backends.PolicyRow {
+	return rowsOf(want, e.schema, e.names, of)
+}
+
+// CountRows implements backends.RowCounter. It counts ACLs.
+func (b *Backend) CountRows(want *intent.Snapshot, of intent.Origin) int {
+	return len(rowsOf(want, b.client.Schema(), b.names, of))
+}
+
 // rowsOf lists the ACLs that the policies of an origin become in the database of an owner with that schema, by rule.
 // Isolation itself is a row that all policies share and not among them.
 func rowsOf(want *intent.Snapshot, schema ovsdb.Schema, names nb.Namer, of intent.Origin) []backends.PolicyRow {
@@ -49,13 +59,4 @@ func policyRow(acl *nb.Row, ports, sizes map[string]int) backends.PolicyRow {
 		out.Flows[node] = aclFlows(out.Match, n, sizes)
 	}
 	return out
-}
-
-// addSizes counts the addresses of the sets that a group refers to, by name.
-func (r *renderer) addSizes(sizes map[string]int, g *group) {
-	for ref := range g.peers {
-		if name := r.names.AddressSet(ref.set, ref.family); sizes[name] == 0 {
-			sizes[name] = len(r.addressSet(ref).Sets["addresses"])
-		}
-	}
 }

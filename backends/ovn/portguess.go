@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/object"
 )
 
@@ -117,25 +118,25 @@ func presetOf(text string) string {
 	}
 }
 
-// hint says what is probably wrong with how ports are looked for, "" where nothing seems to be: guesses are patterns of
+// hintOf says what is probably wrong with how ports are looked for, "" where nothing seems to be: guesses are patterns of
 // ports that would leave their groups.
-func (k *keeper) hint(guesses []guess) string {
-	missing := endpointsOf(k.next.coverage.now.Missing)
+func hintOf(ports portFinder, now backends.Coverage, guesses []guess) string {
+	missing := endpointsOf(now.Missing)
 	if len(missing) == 0 {
 		return "" // pods without an address are no reason to think of anything wrong
 	}
-	names := k.client.PortNames()
+	names := ports.client.PortNames()
 	if len(guesses) == 0 {
 		guesses = guessPatterns(missing, names, func(name string) bool {
 			_, ok := slices.BinarySearch(names, name)
 			return ok
 		})
 	}
-	start := fmt.Sprintf("pods are not found by %s: expected logical port %s, the database has", k.ports.names, k.ports.expected(missing[0]))
+	start := fmt.Sprintf("pods are not found by %s: expected logical port %s, the database has", ports.names, ports.expected(missing[0]))
 	switch {
 	case len(guesses) > 0 && 2*guesses[0].hits >= len(missing):
 		return fmt.Sprintf("%s %s; try --ovn-port-names %s", start, guesses[0].expected, presetOf(guesses[0].text))
-	case len(missing) < k.next.coverage.now.Selected:
+	case len(missing) < now.Selected:
 		return "" // others are found by this pattern
 	case len(names) == 0:
 		return start + " no logical ports of pods"
@@ -144,4 +145,10 @@ func (k *keeper) hint(guesses []guess) string {
 	}
 }
 
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+func endpointsOf(gaps backends.Gaps) []object.Key {
+	out := make([]object.Key, 0, gaps.Len())
+	for gap := range gaps.All() {
+		out = append(out, gap.Endpoint)
+	}
+	return out
+}

@@ -2,7 +2,9 @@ package ovn
 
 import (
 	"slices"
+	"strings"
 
+	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/ovsdb"
@@ -13,7 +15,7 @@ type portFinder struct {
 	client *ovsdb.Client
 	names  PortNames
 	// kept are the UUIDs of logical ports that endpoints had when other names were looked for, and keptNames says whose they
-	// are. Both are nil where there are none, see keeper.
+	// are. Both are nil where there are none, see portKeeper.
 	kept      map[object.Key][]string
 	keptNames map[string]object.Key
 }
@@ -80,6 +82,35 @@ func (f portFinder) cover(set *intent.Set, w wishes) []string {
 	return slices.Compact(out)
 }
 
+// gap says what of an endpoint is not in the database; false when it has a logical port.
+func (f portFinder) gap(k object.Key) (backends.Gap, bool) {
+	if f.has(k) {
+		return backends.Gap{}, false
+	}
+	return backends.Gap{Endpoint: k, Lacks: "logical port " + f.expected(k)}, true
+}
+
+// expected is how the logical port of an endpoint is looked for.
+func (f portFinder) expected(k object.Key) string {
+	if f.names.key != "" {
+		return "with external_ids:" + f.names.key + "=" + f.names.value.fill(k)
+	}
+	return strings.Join(f.names.Names(k), " or ")
+}
+
+// unnamed lists the ports of an endpoint that joined or left a group and that are not found by its names: those found by
+// external_ids, and those that are kept for it while it has no other.
+func (f portFinder) unnamed(k object.Key, joined bool) []string {
+	found, kept := f.named(k), f.keptFor(k)
+	if joined && len(found) > 0 {
+		kept = nil
+	}
+	if f.names.key == "" {
+		return kept
+	}
+	return append(found, kept...)
+}
+
 // nameOf is the name of the port of a UUID, or the UUID if there is no such port.
 func (f portFinder) nameOf(uuid string) string {
 	if name, ok := f.client.PortName(uuid); ok {
@@ -120,7 +151,7 @@ func (w wishes) drop(set intent.SetID) {
 	}
 }
 
-// renamedAway says whether several ports took other names and left wanted ones to nobody. One may have been given to
+// renamedAway says whether several ports took other names and left wanted ones unused. One may have been given to
 // something else; several look like another pattern of names.
 func (w wishes) renamedAway(moved map[string][]string, client *ovsdb.Client) bool {
 	lost := 0

@@ -3,6 +3,7 @@ package ovn
 import (
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -13,14 +14,12 @@ import (
 )
 
 // ACL priorities within OVN's 0 to 32767. Isolation drops, what a policy wants logged is dropped before, what a rule
-// allows is allowed before that, and address resolution before all. Sources that a load balancer denies are dropped in a
-// stage of their own.
+// allows is allowed before that, and address resolution before all.
 const (
 	priorityDrop       = 1000
 	priorityLoggedDrop = 1001
 	priorityAllow      = 1002
 	priorityResolution = 1003
-	prioritySource     = 1003
 )
 
 // resolution matches what a host needs to find its neighbours over IPv4. Over IPv6 OVN itself lets neighbour and router
@@ -30,22 +29,18 @@ const resolution = "arp"
 // defaultBurst lets a meter's first packets of a second through at once, in packets.
 const defaultBurst = 10
 
-// renderer turns intents into rows. It is pure: the rows depend on the snapshot, the names and the schema alone.
+// renderer turns policies into rows. It is pure: the rows depend on the snapshot, the names and the schema alone.
 type renderer struct {
-	names  nb.Namer
-	rate   uint32 // log lines per second where a policy names none; 0 is no limit
-	want   *intent.Snapshot
-	schema ovsdb.Schema                                       // columns that it lacks are left out
-	skips  []backends.Skip                                    // what could not be expressed, collected while rendering
-	rules  map[*intent.Policy]map[intent.SetID][]*intent.Rule // see rulesOf; nil until asked for
+	names    nb.Namer
+	rate     uint32 // log lines per second where a policy names none; 0 is no limit
+	want     *intent.Snapshot
+	schema   ovsdb.Schema // columns that it lacks are left out
+	hairpins []netip.Addr // the sources of pods that reach themselves through load balancers
+	// unavailable is what stands for load balancers while they are unavailable; nil while they are available.
+	unavailable *unavailable
 
-	balancing balancing
-	foreign   map[vip]string  // the VIPs of others and the names of their rows
-	taken     map[string]bool // the names of others' groups of load balancers
-	topology  *topology
-	known     map[string]hosts // by network, those that were asked for
-	kept      *kept            // what stands while nothing is known of load balancers; nil while they are known
-	nodes     []chassis        // nil until asked for
+	skips []backends.Skip                                    // what could not be expressed, collected while rendering
+	rules map[*intent.Policy]map[intent.SetID][]*intent.Rule // see rulesOf; nil until asked for
 }
 
 // group renders what policies hang on the group of subject. Nil where there is nothing.
@@ -75,6 +70,24 @@ func (r *renderer) group(subject intent.SetID, policies []*intent.Policy) *group
 	}
 	g.nameSources()
 	return g
+}
+
+// rulesOf are the rules of p by subject, with the policy's own subject always there. They are sorted out once for each
+// policy: there may be as many subjects as rules.
+func (r *renderer) rulesOf(p *intent.Policy) map[intent.SetID][]*intent.Rule {
+	if rules := r.rules[p]; rules != nil {
+		return rules
+	}
+	rules := map[intent.SetID][]*intent.Rule{p.Subject: nil}
+	for i := range p.Rules {
+		rule := &p.Rules[i]
+		rules[subjectOf(p, rule)] = append(rules[subjectOf(p, rule)], rule)
+	}
+	if r.rules == nil {
+		r.rules = map[*intent.Policy]map[intent.SetID][]*intent.Rule{}
+	}
+	r.rules[p] = rules
+	return rules
 }
 
 // inexpressible says what of a rule OVN has no match for, "" for nothing. Such a rule allows nothing.
@@ -111,26 +124,30 @@ func (r *renderer) isolate(g *group, d intent.Direction) {
 		Direction: d, Priority: priorityResolution, Action: nb.ActionAllow, Match: subject + " && " + resolution,
 		Name: "netloom neighbours " + d.String(), IDs: origin, Origin: nb.OriginResolution + d.String(),
 	})
-	switch {
-	case d != intent.Ingress:
-	case r.kept != nil:
-		r.keepHairpins(g, subject)
-	case r.want.LoadBalancerCount() > 0:
+	if d == intent.Ingress {
 		r.hairpin(g, subject)
 	}
 }
 
-// hairpin lets a pod reach itself through a load balancer. OVN gives such packets a source of their own and sends them
-// back to the port that they came from, which the flag says: whoever else claims that source is not let through. They
-// skip the stage of egress rules by themselves.
+// hairpin lets a pod reach itself through a load balancer, if there is one. OVN gives such packets a source of their own
+// and sends them back to the port that they came from, which the flag says: others that use that source are not admitted.
+// They skip the stage of egress rules by themselves.
 func (r *renderer) hairpin(g *group, subject string) {
+	some := r.want.LoadBalancerCount() > 0
+	if u := r.unavailable; u != nil {
+		maps.Copy(g.acls, u.hairpins)
+		some = u.loadBalancers && len(u.hairpins) == 0 // pods are the first to be isolated
+	}
+	if !some {
+		return
+	}
 	origin := nb.OriginHairpin + intent.Ingress.String()
-	for _, a := range r.balancing.hairpin {
-		f := nb.FamilyName(intent.FamilyOf(a))
+	for _, a := range r.hairpins {
+		f := intent.FamilyOf(a)
 		r.add(g, nb.ACL{
 			Direction: intent.Ingress, Priority: priorityAllow, Action: nb.ActionAllow,
-			Match: fmt.Sprintf("%s && flags.loopback == 1 && ip%s.src == %s", subject, f[1:], a),
-			Name:  "netloom own service " + f,
+			Match: fmt.Sprintf("%s && flags.loopback == 1 && %s == %s", subject, nb.AddressField(f, "src"), a),
+			Name:  "netloom own service " + nb.FamilyName(f),
 			IDs:   map[string]string{nb.KeyDirection: intent.Ingress.String(), nb.KeyTitle: origin}, Origin: origin,
 		})
 	}
@@ -150,7 +167,7 @@ func (r *renderer) logDrops(g *group, p *intent.Policy) {
 // allow renders a rule: one ACL for each family of its peer and each protocol of its ports.
 func (r *renderer) allow(g *group, p *intent.Policy, rule *intent.Rule) {
 	subject := subjectMatch(p.Direction, r.names.PortGroup(g.subject))
-	for _, peer := range r.peerMatches(p.Direction, rule.Peer) {
+	for _, peer := range peerMatches(r.names, r.want, p.Direction, rule.Peer) {
 		if peer.set != "" {
 			g.peers[addressSetRef{peer.set, peer.family}] = true
 		}

@@ -6,12 +6,12 @@ import (
 )
 
 // show is ops for people. Names are those of rows that load balancer groups, switches and routers refer to, by UUID.
-func (b *Backend) show(ops []*nb.Op, names map[string]string) []backends.Op {
+func show(ops []*nb.Op, ports portFinder, names map[string]string) []backends.Op {
 	name := func(table, column, uuid string) string {
 		switch table {
 		case nb.TablePortGroup:
 			if column == "ports" {
-				return b.ports.nameOf(uuid)
+				return ports.nameOf(uuid)
 			}
 		case nb.TableLoadBalancerGroup, nb.TableSwitch, nb.TableRouter:
 			if known := names[uuid]; known != "" {

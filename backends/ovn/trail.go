@@ -19,18 +19,12 @@ func (b *Backend) Trails(ctx context.Context, what string) ([]backends.Trail, er
 	if !b.client.Connected() {
 		return nil, fmt.Errorf("look for %s: %w: %w", what, backends.ErrUnreachable, b.client.NotConnected())
 	}
-	all := nb.Rows{}
-	schema := b.client.Schema()
-	for _, table := range nb.Tables() {
-		rows, err := b.read(ctx, schema, table, nil)
-		if err != nil {
-			return nil, err
-		}
-		for _, native := range rows {
-			r := nb.Decode(table, native)
-			all[r.UUID] = r
-		}
+	rows, err := b.database().read(ctx, nil, nb.Tables()...)
+	if err != nil {
+		return nil, err
 	}
+	all := nb.Rows{}
+	all.Put(rows...)
 	users := usersOf(all)
 	var out []backends.Trail
 	for _, uuid := range slices.Sorted(maps.Keys(all)) {

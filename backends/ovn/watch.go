@@ -15,8 +15,12 @@ import (
 
 // watch is how the backend notices what others do to rows of its own.
 type watch struct {
+	client *ovsdb.Client
+	names  nb.Namer
+	log    logrus.FieldLogger
+
 	on      bool   // changes are recorded
-	changed bool   // somebody else changed rows of ours since the last read-back began
+	changed bool   // rows of ours were changed by others since the last read-back began
 	warned  uint64 // the epoch for which the log says that changes cannot be watched
 }
 
@@ -41,91 +45,96 @@ func watches(owner string) []ovsdb.RowWatch {
 
 func columnNamesOf(table string) []string { return slices.Sorted(maps.Keys(nb.ColumnsOf(table))) }
 
-// beginWatch records from now on what happens to rows of ours, and forgets what did so far: a read-back follows.
-func (b *Backend) beginWatch(ctx context.Context) error {
-	err := b.client.WatchRows(ctx, watches(b.names.Owner))
-	b.watch.on, b.watch.changed = err == nil, false
+// begin records from now on what happens to rows of ours, and forgets what did so far: a read-back follows.
+func (w *watch) begin(ctx context.Context) error {
+	err := w.client.WatchRows(ctx, watches(w.names.Owner))
+	w.on, w.changed = err == nil, false
 	if !errors.Is(err, ovsdb.ErrNoConditions) {
 		return err
 	}
-	if epoch := b.client.Epoch(); b.watch.warned != epoch {
-		b.watch.warned = epoch
-		b.log.WithError(err).Warn("changes by others are found at the drift interval only")
+	if epoch := w.client.Epoch(); w.warned != epoch {
+		w.warned = epoch
+		w.log.WithError(err).Warn("changes by others are found at the drift interval only")
 	}
 	return nil
 }
 
-// ChangedByOthers implements backends.Watcher.
-func (b *Backend) ChangedByOthers() bool {
-	if b.watch.on {
-		b.judge(nil)
+// check says whether others changed rows of ours. The model is nil where it is not known what the target has.
+func (w *watch) check(m *model) bool {
+	if w.on {
+		w.judge(m, nil)
 	}
-	return b.watch.changed
+	return w.changed
 }
 
 // judge compares the changes recorded so far with what applied ops ought to have changed. It returns the expectations of
 // which too little was seen.
-func (b *Backend) judge(expected expectations) []*expectation {
-	changes, complete := b.client.RowChanges()
+func (w *watch) judge(m *model, expected expectations) []*expectation {
+	changes, complete := w.client.RowChanges()
 	if !complete {
-		b.suspect("", "")
+		w.suspect("", "")
 		return nil
 	}
 	for i := range changes {
 		change := &changes[i]
 		e := expected[change.UUID]
-		if e == nil && !b.concerns(change) || e != nil && e.explains(b, change) {
+		if e == nil && !m.concerns(change) || e != nil && e.explains(m.ownsReferent, change) {
 			continue
 		}
-		b.suspect(change.Table, change.UUID)
+		w.suspect(change.Table, change.UUID)
 		return nil
 	}
 	var doubtful []*expectation
 	for uuid, e := range expected {
-		switch e.outcome(b) {
+		switch e.outcome(w.portExists) {
 		case met:
 		case short:
 			doubtful = append(doubtful, e)
 		case other:
-			b.suspect(e.table, uuid)
+			w.suspect(e.table, uuid)
 			return nil
 		}
 	}
 	return doubtful
 }
 
-// checkApplied looks whether the database holds what ops made of it, and nothing else happened to rows of ours meanwhile.
+func (w *watch) portExists(uuid string) bool {
+	_, ok := w.client.PortName(uuid)
+	return ok
+}
+
+// checkApplied looks whether the database has what ops made of it, and nothing else happened to rows of ours meanwhile.
 // A server reports the changes of a transaction before it replies. An op that found nothing to change is not reported:
-// then the row is asked.
-func (b *Backend) checkApplied(ctx context.Context, ops []*nb.Op) {
-	if !b.watch.on {
+// then the row is read.
+func (w *watch) checkApplied(ctx context.Context, m *model, ops []*nb.Op) {
+	if !w.on {
 		return
 	}
-	for _, e := range b.judge(b.expect(ops)) {
-		rows, err := b.client.Select(ctx, e.table, e.proof(), "_uuid")
+	for _, e := range w.judge(m, expect(w.names, ops)) {
+		rows, err := w.client.Select(ctx, e.table, e.proof(), "_uuid")
 		if err != nil || len(rows) == 0 {
-			b.suspect(e.table, e.uuid)
+			w.suspect(e.table, e.uuid)
 			return
 		}
 	}
 }
 
-// suspect asks for a read-back. What happens until it begins needs no look any more.
-func (b *Backend) suspect(table, uuid string) {
-	b.client.IgnoreRows()
-	b.watch.on, b.watch.changed = false, true
-	b.log.WithFields(logrus.Fields{"table": table, "row": uuid}).Info("rows were changed by someone else")
+// suspect asks for a read-back. What happens until it begins need not be watched.
+func (w *watch) suspect(table, uuid string) {
+	w.client.IgnoreRows()
+	w.on, w.changed = false, true
+	w.log.WithFields(logrus.Fields{"table": table, "row": uuid}).Info("rows were changed by someone else")
 }
 
-// concerns says whether a change that nobody expects is one of ours: of the rows without a mark, those that the model
-// holds, and of references those to rows of ours.
-func (b *Backend) concerns(change *ovsdb.RowChange) bool {
+// concerns says whether an unexpected change is one of ours: of the rows without a mark, those that the model has, and of
+// references those to rows of ours.
+func (m *model) concerns(change *ovsdb.RowChange) bool {
 	switch change.Table {
 	case nb.TableLoadBalancerGroup:
-		return b.ownsGroup(change.UUID)
+		return m != nil && m.loadBalancers.OwnsGroup(change.UUID)
 	case nb.TableSwitch, nb.TableRouter:
 		for column := range change.Columns {
-			if slices.ContainsFunc(ovsdb.Strings(change.Columns[column]), b.ownsReferent) {
+			if slices.ContainsFunc(ovsdb.Strings(change.Columns[column]), m.ownsReferent) {
 				return true
 			}
 		}
@@ -136,35 +145,9 @@ func (b *Backend) concerns(change *ovsdb.RowChange) bool {
 }
 
 // ownsReferent says whether a row that switches and routers may refer to is ours.
-func (b *Backend) ownsReferent(uuid string) bool {
-	if b.model == nil {
-		return false
-	}
-	m := b.model.balances
-	for _, rows := range m.members {
-		if rows[uuid] {
-			return true
-		}
-	}
-	return m.bars[uuid] != nil || b.ownsGroup(uuid)
-}
+func (m *model) ownsReferent(uuid string) bool { return m != nil && m.loadBalancers.Owns(uuid) }
 
-// ownsGroup says whether a load balancer group is ours.
-func (b *Backend) ownsGroup(uuid string) bool {
-	if b.model == nil {
-		return false
-	}
-	m := b.model.balances
-	r := &renderer{names: b.names, schema: b.client.Schema(), balancing: b.balancing, taken: m.taken}
-	for at := range m.members {
-		if r.grouped(at) && r.balancerGroup(at, nil).UUID == uuid {
-			return true
-		}
-	}
-	return false
-}
-
-// proof is the condition that finds the row of e if it holds what it is to hold, of what e does not know to be there.
+// proof is the condition that finds the row of e if it has what it is to have, of what e does not know to be there.
 func (e *expectation) proof() []libovsdb.Condition {
 	where := ovsdb.ByUUID(e.uuid)
 	for column, c := range e.cells {

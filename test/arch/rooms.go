@@ -70,6 +70,7 @@ var rooms = []room{
 		"backends", "backends/ovn/internal/...", "pkg/intent", "pkg/object", "pkg/ovsdb", "pkg/setting", libovsdb, logrus,
 		"github.com/hashicorp/go-immutable-radix/v2",
 	}},
+	{dir: "backends/ovn/internal/lb", pure: true, may: []string{"backends", "backends/ovn/internal/nb", "pkg/intent", "pkg/ovsdb"}},
 	{dir: "backends/ovn/internal/nb", pure: true, may: []string{"backends", "pkg/intent", "pkg/ovsdb", libovsdb, uuid}},
 	{dir: "backends/ovn/ovntest", may: []string{
 		"backends", "backends/backendtest", "backends/ovn", "pkg/intent", "pkg/object", "pkg/ovsdb/...", libovsdb, uuid, testify,

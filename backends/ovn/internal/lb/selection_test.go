@@ -1,4 +1,4 @@
-package ovn
+package lb
 
 import (
 	"testing"
@@ -70,76 +70,70 @@ func TestSelectionsThatAreNone(t *testing.T) {
 }
 
 func TestHostsOfANetwork(t *testing.T) {
-	top := &topology{
-		switches: []ovsdb.Datapath{
+	top := &Topology{
+		Switches: []ovsdb.Datapath{
 			{UUID: "s1", Name: "s1"},
 			{UUID: "s2", Name: "s2"},
 			{UUID: "x", Name: "ext"},
 			{UUID: "u", Name: "uplink", ExternalIDs: map[string]string{"role": "outer"}},
 		},
-		routers: []ovsdb.Datapath{{UUID: "r1", Name: "blue"}, {UUID: "r2", Name: "gw"}},
-		links:   []ovsdb.Link{{Switch: "s2", Router: "r1"}, {Switch: "u", Router: "r1"}, {Switch: "x", Router: "r2"}},
-		uplinks: []string{"u"},
+		Routers: []ovsdb.Datapath{{UUID: "r1", Name: "blue"}, {UUID: "r2", Name: "gw"}},
+		Links:   []ovsdb.Link{{Switch: "s2", Router: "r1"}, {Switch: "u", Router: "r1"}, {Switch: "x", Router: "r2"}},
+		Uplinks: []string{"u"},
 	}
 	for _, tc := range []struct {
-		name, switches, routers, network     string
-		wantSwitches, wantRouters, wantDoors []string
-		wantBlind                            bool
+		name, switches, routers, network       string
+		wantSwitches, wantRouters, wantEntries []string
+		wantUnguarded                          bool
 	}{
-		{name: "the default", switches: "*", wantSwitches: []string{"s1", "s2", "x"}, wantDoors: []string{"s1", "s2", "x"}},
+		{name: "the default", switches: "*", wantSwitches: []string{"s1", "s2", "x"}, wantEntries: []string{"s1", "s2", "x"}},
 		{
-			name: "a router brings its switches to the doors", switches: "s1", routers: "gw",
-			wantSwitches: []string{"s1"}, wantRouters: []string{"r2"}, wantDoors: []string{"s1", "x"},
+			name: "a router's switches are entries", switches: "s1", routers: "gw",
+			wantSwitches: []string{"s1"}, wantRouters: []string{"r2"}, wantEntries: []string{"s1", "x"},
 		},
 		{
-			name: "a network that nobody speaks of", switches: "*", network: "blue",
-			wantSwitches: []string{"s2"}, wantRouters: []string{"r1"}, wantDoors: []string{"s2", "u"},
+			name: "a network that no setting names", switches: "*", network: "blue",
+			wantSwitches: []string{"s2"}, wantRouters: []string{"r1"}, wantEntries: []string{"s2", "u"},
 		},
 		{
 			name: "a switch to the outside by its name", switches: "s1,uplink",
-			wantSwitches: []string{"s1", "u"}, wantDoors: []string{"s1", "u"},
+			wantSwitches: []string{"s1", "u"}, wantEntries: []string{"s1", "u"},
 		},
 		{
-			name: "and by its external_ids", switches: "external_ids:role=outer", wantSwitches: []string{"u"}, wantDoors: []string{"u"},
+			name: "and by its external_ids", switches: "external_ids:role=outer", wantSwitches: []string{"u"}, wantEntries: []string{"u"},
 		},
 		{name: "but not by part of those", switches: "u*,external_ids:role=out*"},
 		{
 			name: "a network that is spelled out", switches: "*,blue=s1", routers: "blue=!*", network: "blue",
-			wantSwitches: []string{"s1"}, wantDoors: []string{"s1"},
+			wantSwitches: []string{"s1"}, wantEntries: []string{"s1"},
 		},
 		{name: "a network that is not there", switches: "*", network: "red"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			b, err := LoadBalancing{Switches: tc.switches, Routers: tc.routers}.read("o")
-			require.NoError(t, err)
-			h := b.hosts(tc.network, top)
+			h := settingsOf(t, tc.switches, tc.routers).hosts(tc.network, top)
 			for _, of := range []struct {
 				got  []ovsdb.Datapath
 				want []string
-			}{{h.switches, tc.wantSwitches}, {h.routers, tc.wantRouters}, {h.doors, tc.wantDoors}} {
-				require.ElementsMatch(t, of.want, uuidsOf(of.got))
+			}{{h.switches, tc.wantSwitches}, {h.routers, tc.wantRouters}, {h.entries, tc.wantEntries}} {
+				var got []string
+				for _, d := range of.got {
+					got = append(got, d.UUID)
+				}
+				require.ElementsMatch(t, of.want, got)
 			}
-			require.Equal(t, tc.wantBlind, h.blind)
+			require.Equal(t, tc.wantUnguarded, h.unguarded)
 		})
 	}
-	b, err := LoadBalancing{Routers: "gw"}.read("o")
-	require.NoError(t, err)
-	require.True(t, b.hosts("", &topology{routers: top.routers}).blind)
+	require.True(t, settingsOf(t, "*", "gw").hosts("", &Topology{Routers: top.Routers}).unguarded)
 }
 
-func TestLoadBalancingIsChecked(t *testing.T) {
-	b, err := LoadBalancing{}.read("owner")
+func settingsOf(t *testing.T, switches, routers string) *Settings {
+	t.Helper()
+	var s Settings
+	var err error
+	s.Switches, err = ParseSelection(switches)
 	require.NoError(t, err)
-	require.Equal(t, "owner", b.group)
-	require.Equal(t, "169.254.169.5 fd69::5", b.hairpinOption())
-	_, err = LoadBalancing{
-		Group: "a b", Switches: "a,", Routers: "=", NodeSwitch: "x", NodeRouter: "y", Hairpin: "fd69::5 169.254.169.5", Affinity: "forever",
-	}.read("owner")
-	for _, want := range []string{"group", "switches", "routers", "node switch", "node router", "hairpin", "affinity"} {
-		require.ErrorContains(t, err, want)
-	}
-	for _, bad := range []string{"", "1.2.3.4", "1.2.3.4 fd00::1 fd00::2", "1.2.3.4 ::ffff:1.2.3.4", "0.0.0.0 fd00::1", "1.2.3.4 fe80::1%eth0"} {
-		_, err := ParseHairpin(bad)
-		require.Error(t, err, bad)
-	}
+	s.Routers, err = ParseSelection(routers)
+	require.NoError(t, err)
+	return &s
 }

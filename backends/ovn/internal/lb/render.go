@@ -1,8 +1,10 @@
-package ovn
+package lb
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -64,15 +66,15 @@ func partsOf(f *intent.Frontend) []part {
 	}
 }
 
-// balancer is what one load balancer renders to.
-type balancer struct {
-	network string
-	rows    map[string]placed            // by UUID
-	vars    map[string]map[string]string // template variables by chassis
-	bars    nb.Rows                      // the ACLs on switches that keep sources away, by UUID
-	nodal   bool                         // it depends on the nodes
-	barred  bool                         // some frontend denies sources, whether or not it could be rendered
-	skips   []backends.Skip
+// rendering is what one load balancer renders to. The zero value is for none.
+type rendering struct {
+	network    string
+	rows       map[string]placed            // by UUID
+	vars       map[string]map[string]string // template variables by chassis
+	acls       nb.Rows                      // on switches: they deny sources
+	nodal      bool                         // it depends on the nodes
+	restricted bool                         // some frontend denies sources, whether or not it could be rendered
+	skips      []backends.Skip
 }
 
 // placed is a row of Load_Balancer and where it is put.
@@ -100,65 +102,109 @@ func (k rowKey) String() string {
 	return s
 }
 
-// balancerWriter renders one load balancer.
-type balancerWriter struct {
-	*renderer
-	*balancer
-	lb    *intent.LoadBalancer
-	byKey map[rowKey]*nb.Row
-	pools map[string][]pool
-	loose bool // affinity is less than asked for
+// renderer turns load balancers into rows. It is pure.
+type renderer struct {
+	*Target
+	want     *intent.Snapshot
+	topology *Topology
+	foreign  map[vip]string // the VIPs of others and the names of their rows
+
+	networks map[string]hosts // those that were asked for
+	nodes    []chassis        // nil until asked for
 }
 
-// balancer renders a load balancer; nil is none.
-func (r *renderer) balancer(lb *intent.LoadBalancer) *balancer {
+func newRenderer(t *Target, want *intent.Snapshot, top *Topology) *renderer {
+	return &renderer{Target: t, want: want, topology: top, networks: map[string]hosts{}}
+}
+
+// chassis is a node as OVN knows it.
+type chassis struct {
+	name string
+	node *intent.Node
+}
+
+// chassis lists the nodes by the names of their chassis, each name once.
+func (r *renderer) chassis() []chassis {
+	if r.nodes == nil {
+		r.nodes = []chassis{}
+		for n := range r.want.Nodes() {
+			r.nodes = append(r.nodes, chassis{cmp.Or(n.SystemID, n.Name), n})
+		}
+		slices.SortStableFunc(r.nodes, func(a, b chassis) int { return cmp.Compare(a.name, b.name) })
+		r.nodes = slices.CompactFunc(r.nodes, func(a, b chassis) bool { return a.name == b.name })
+	}
+	return r.nodes
+}
+
+// hosts finds what belongs to a network, once.
+func (r *renderer) hosts(network string) hosts {
+	h, ok := r.networks[network]
+	if !ok {
+		h = r.Settings.hosts(network, r.topology)
+		r.networks[network] = h
+	}
+	return h
+}
+
+// writer renders one load balancer.
+type writer struct {
+	*renderer
+	*rendering
+	lb     *intent.LoadBalancer
+	byKey  map[rowKey]*nb.Row
+	pools  map[string][]pool
+	hashed bool // some row has affinity by a hash
+}
+
+// render renders a load balancer; nil is none.
+func (r *renderer) render(lb *intent.LoadBalancer) *rendering {
 	if lb == nil {
 		return nil
 	}
-	w := &balancerWriter{
+	w := &writer{
 		renderer: r, lb: lb, byKey: map[rowKey]*nb.Row{}, pools: map[string][]pool{},
-		balancer: &balancer{network: lb.Network, rows: map[string]placed{}, bars: nb.Rows{}},
+		rendering: &rendering{network: lb.Network, rows: map[string]placed{}, acls: nb.Rows{}},
 	}
-	if !r.schema.Has(nb.TableLoadBalancer) {
+	if !r.Schema.Has(nb.TableLoadBalancer) {
 		w.skip("the database has no load balancers")
-		return w.balancer
+		return w.rendering
 	}
-	if !r.balancing.networks.allow(lb.Network) {
-		w.network = "" // nobody has to look for its switches and routers
+	if !r.Settings.Networks.allow(lb.Network) {
+		w.network = "" // its switches and routers need not be found
 		w.skip("logical network %q is not among those that Services may name (setting ovn-service-networks)", lb.Network)
-		return w.balancer
+		return w.rendering
 	}
-	if lb.Affinity > maxAffinity && r.balancing.affinity == AffinityTimeout {
+	if lb.Affinity > maxAffinity && !r.Settings.HashAffinity {
 		w.skip("session affinity of %d s is kept for %d s, the longest there is", lb.Affinity, maxAffinity)
 	}
-	var barred []*intent.Frontend
+	var denying []*intent.Frontend
 	for i := range lb.Frontends {
 		f := &lb.Frontends[i]
-		w.barred = w.barred || len(f.Denied) > 0
+		w.restricted = w.restricted || len(f.Denied) > 0
 		if !w.expressible(f) {
 			continue
 		}
-		w.tellUnspecified(f)
+		w.skipUnspecified(f)
 		for _, p := range partsOf(f) {
 			w.frontend(f, p)
 		}
 		if len(f.Denied) > 0 {
-			barred = append(barred, f)
+			denying = append(denying, f)
 		}
 	}
-	if w.loose {
+	if w.hashed {
 		w.skip("session affinity by the hash of the client's address holds only while the backends stay the same")
 	}
-	w.bar(barred)
-	return w.balancer
+	w.deny(denying)
+	return w.rendering
 }
 
-func (w *balancerWriter) skip(format string, args ...any) {
-	w.balancer.skips = append(w.balancer.skips, backends.Skip{Intent: string(w.lb.ID), Reason: fmt.Sprintf(format, args...)})
+func (w *writer) skip(format string, args ...any) {
+	w.rendering.skips = append(w.rendering.skips, backends.Skip{Intent: string(w.lb.ID), Reason: fmt.Sprintf(format, args...)})
 }
 
-// expressible says whether a frontend can be written, and takes note of why not.
-func (w *balancerWriter) expressible(f *intent.Frontend) bool {
+// expressible says whether a frontend can be written, and reports why not.
+func (w *writer) expressible(f *intent.Frontend) bool {
 	switch f.Protocol {
 	case intent.TCP, intent.UDP, intent.SCTP:
 	case intent.ICMP, intent.ICMPv6:
@@ -167,19 +213,19 @@ func (w *balancerWriter) expressible(f *intent.Frontend) bool {
 		w.skip("%s: protocol %s is not balanced", f, f.Protocol)
 		return false
 	}
-	if whose, taken := w.foreign[vipOf(f)]; taken {
-		w.skip("%s: load balancer %q, which is not ours, has it", f, whose)
+	if name, taken := w.foreign[vipOf(f)]; taken {
+		w.skip("%s: another owner's load balancer %q has this VIP", f, name)
 		return false
 	}
-	if len(f.Denied) > 0 && !w.enforceable(w.lb.Network) {
-		w.skip("%s: a router that balances has no switch where sources could be kept away", f)
+	if len(f.Denied) > 0 && w.hosts(w.lb.Network).unguarded {
+		w.skip("%s: its source ranges cannot be enforced, a router of its network has no logical switch", f)
 		return false
 	}
 	return true
 }
 
 // frontend writes one frontend in one way.
-func (w *balancerWriter) frontend(f *intent.Frontend, p part) {
+func (w *writer) frontend(f *intent.Frontend, p part) {
 	key := rowKey{protocol: f.Protocol, scope: p.scope}
 	at := place{network: w.lb.Network, reach: p.scope.reach()}
 	vip := netip.AddrPortFrom(f.Addr, f.Port).String()
@@ -208,7 +254,7 @@ func (w *balancerWriter) frontend(f *intent.Frontend, p part) {
 
 // value spells the backends that were chosen. Without any, no backend at all is refused by OVN, while none of those there
 // are is a backend that never answers: such flows are to be dropped.
-func (w *balancerWriter) value(f *intent.Frontend, chosen []intent.Backend) string {
+func (w *writer) value(f *intent.Frontend, chosen []intent.Backend) string {
 	var targets []string
 	for i := range chosen {
 		// The unspecified address as a backend makes the switch refuse every flow of the chassis (measured on 23.03).
@@ -222,12 +268,12 @@ func (w *balancerWriter) value(f *intent.Frontend, chosen []intent.Backend) stri
 	case len(f.Backends) == 0 && w.lb.RejectEmpty:
 		return ""
 	default:
-		return nowhere(intent.FamilyOf(f.Addr))
+		return unreachable(intent.FamilyOf(f.Addr))
 	}
 }
 
-// tellUnspecified takes note of a backend that value leaves out.
-func (w *balancerWriter) tellUnspecified(f *intent.Frontend) {
+// skipUnspecified reports a backend that value leaves out.
+func (w *writer) skipUnspecified(f *intent.Frontend) {
 	for i := range f.Backends {
 		if b := &f.Backends[i]; b.Addr.IsUnspecified() {
 			w.skip("%s: backend %s is left out, no packet can be sent to an unspecified address", f, b.AddrPort())
@@ -235,9 +281,9 @@ func (w *balancerWriter) tellUnspecified(f *intent.Frontend) {
 	}
 }
 
-// nowhere is a backend that no packet reaches and that leaves no network: a router drops what is for a loopback address of
+// unreachable is a backend that no packet reaches and that leaves no network: a router drops what is for a loopback address of
 // IPv4, and looks in vain for the neighbour with a link-local address of IPv6.
-func nowhere(f intent.Families) string {
+func unreachable(f intent.Families) string {
 	if f == intent.IPv6 {
 		return "[fe80::9]:9"
 	}
@@ -245,7 +291,7 @@ func nowhere(f intent.Families) string {
 }
 
 // put writes a VIP into the row of a key.
-func (w *balancerWriter) put(key rowKey, at place, vip, value string) {
+func (w *writer) put(key rowKey, at place, vip, value string) {
 	lb := w.byKey[key]
 	if lb == nil {
 		lb = w.row(key)
@@ -256,44 +302,44 @@ func (w *balancerWriter) put(key rowKey, at place, vip, value string) {
 }
 
 // row is the row of a key, without VIPs.
-func (w *balancerWriter) row(key rowKey) *nb.Row {
+func (w *writer) row(key rowKey) *nb.Row {
 	o := w.lb.Origin
 	id := string(w.lb.ID) + "|" + key.String()
 	ids := nb.SourceIDs(o)
-	ids[nb.KeyOwner], ids[nb.KeyID], ids[nb.KeyScope] = w.names.Owner, id, key.scope.String()
+	ids[nb.KeyOwner], ids[nb.KeyID], ids[nb.KeyScope] = w.Names.Owner, id, key.scope.String()
 	if p := w.lb.HealthCheckPort; p != 0 {
 		ids[nb.KeyHealth] = strconv.Itoa(int(p))
 	}
 	name := nb.ObjectName(o) + ":" + key.String()
 	out := &nb.Row{
-		Table: nb.TableLoadBalancer, UUID: w.names.UUID(nb.TableLoadBalancer, id), Name: name, Origin: o.String(),
+		Table: nb.TableLoadBalancer, UUID: w.Names.UUID(nb.TableLoadBalancer, id), Name: name, Origin: o.String(),
 		Fields: backends.Fields{
-			"name": name, "protocol": key.protocol.String(), "options": w.options(key), "external_ids": ids,
+			"name": name, "protocol": key.protocol.String(), "options": w.options(key), nb.ColumnExternalIDs: ids,
 		},
 		Maps: map[string]map[string]string{"vips": {}},
 	}
-	if w.schema.HasColumn(nb.TableLoadBalancer, nb.ColumnSelection) {
+	if w.Schema.HasColumn(nb.TableLoadBalancer, nb.ColumnSelection) {
 		out.Sets = map[string][]string{nb.ColumnSelection: nil}
 		if w.hashes(key) {
 			out.Sets[nb.ColumnSelection] = []string{"ip_dst", "ip_src"}
-			w.loose = true
+			w.hashed = true
 		}
 	}
-	nb.Restrict(w.schema, nb.TableLoadBalancer, out.Fields)
+	nb.Restrict(w.Schema, nb.TableLoadBalancer, out.Fields)
 	return out
 }
 
 // hashes says whether a client stays with a backend by the hash of its address, instead of being remembered for a time.
 // With template variables the latter makes flows that chassis cannot read (measured on 23.03).
-func (w *balancerWriter) hashes(key rowKey) bool {
-	return w.lb.Affinity > 0 && (key.family != 0 || w.balancing.affinity == AffinityHash)
+func (w *writer) hashes(key rowKey) bool {
+	return w.lb.Affinity > 0 && (key.family != 0 || w.Settings.HashAffinity)
 }
 
 // options are Load_Balancer.options. Those that an older OVN does not know it ignores.
-func (w *balancerWriter) options(key rowKey) map[string]string {
+func (w *writer) options(key rowKey) map[string]string {
 	out := map[string]string{
 		"neighbor_responder": "none",
-		"hairpin_snat_ip":    w.balancing.hairpinOption(),
+		"hairpin_snat_ip":    w.hairpinOption(),
 	}
 	if w.lb.RejectEmpty {
 		out["reject"] = "true"

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"regexp"
 	"strings"
+
+	"github.com/netloom/netloom/backends/ovn/internal/lb"
 )
 
 // LoadBalancing says where load balancers are put. The zero value is what the settings have as defaults.
@@ -27,6 +29,9 @@ type LoadBalancing struct {
 	// Affinity is how clients stay with a backend where a Service wants that; "" is AffinityTimeout.
 	Affinity string
 }
+
+// AllNetworks lets Services name any logical network.
+const AllNetworks = lb.AllNetworks
 
 // The ways in which a client stays with a backend. OVN remembers clients for a time, and drops the first packet of each
 // that it remembers; or it goes by the hash of the client's address, and some clients move when backends change.
@@ -51,57 +56,59 @@ const (
 	DefaultHairpin    = "169.254.169.5 fd69::5"
 )
 
-// placeNode is what stands for the node's name in NodeSwitch and NodeRouter.
-const placeNode = "{node}"
-
-// balancing is LoadBalancing, read.
-type balancing struct {
-	group      string
-	switches   Selection
-	routers    Selection
-	nodeSwitch string
-	nodeRouter string
-	hairpin    []netip.Addr // one of IPv4, one of IPv6
-	affinity   string
-	networks   networks
-}
-
 var groupPattern = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 
-// read checks l and names every fault.
-func (l LoadBalancing) read(owner string) (balancing, error) {
+// parse checks l and names every fault.
+func (l LoadBalancing) parse(owner string) (lb.Settings, error) {
 	or := func(value, otherwise string) string {
 		if value == "" {
 			return otherwise
 		}
 		return value
 	}
-	b := balancing{
-		group:      or(l.Group, owner),
-		nodeSwitch: or(l.NodeSwitch, DefaultNodeSwitch),
-		nodeRouter: or(l.NodeRouter, DefaultNodeRouter),
-		affinity:   or(l.Affinity, AffinityTimeout),
+	affinity := or(l.Affinity, AffinityTimeout)
+	out := lb.Settings{
+		Group:        or(l.Group, owner),
+		NodeSwitch:   or(l.NodeSwitch, DefaultNodeSwitch),
+		NodeRouter:   or(l.NodeRouter, DefaultNodeRouter),
+		HashAffinity: affinity == AffinityHash,
 	}
 	var errs []error
-	note := func(what string, err error) {
+	check := func(what string, err error) {
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", what, err))
 		}
 	}
-	note("load balancer group", CheckGroup(b.group))
-	note("node switch", CheckNodeName(b.nodeSwitch))
-	note("node router", CheckNodeName(b.nodeRouter))
-	note("affinity", checkAffinity(b.affinity))
+	check("load balancer group", CheckGroup(out.Group))
+	check("node switch", CheckNodeName(out.NodeSwitch))
+	check("node router", CheckNodeName(out.NodeRouter))
+	check("affinity", checkAffinity(affinity))
 	var err error
-	b.switches, err = ParseSelection(or(l.Switches, DefaultSwitches))
-	note("switches", err)
-	b.routers, err = ParseSelection(l.Routers)
-	note("routers", err)
-	b.hairpin, err = ParseHairpin(or(l.Hairpin, DefaultHairpin))
-	note("hairpin addresses", err)
-	b.networks, err = parseNetworks(l.Networks)
-	note("networks", err)
-	return b, errors.Join(errs...)
+	out.Switches, err = ParseSelection(or(l.Switches, DefaultSwitches))
+	check("switches", err)
+	out.Routers, err = ParseSelection(l.Routers)
+	check("routers", err)
+	out.Hairpin, err = ParseHairpin(or(l.Hairpin, DefaultHairpin))
+	check("hairpin addresses", err)
+	out.Networks, err = lb.ParseNetworks(l.Networks)
+	check("networks", err)
+	return out, errors.Join(errs...)
+}
+
+// ParseSelection reads which logical switches or routers to take, entries with commas between:
+//
+//	ovn-default, node-*            names; * stands for any text and ? for any character
+//	external_ids:KEY=VALUE         those with that pair in external_ids; * and ? may be in the value
+//	!join                          not these, even if another entry takes them
+//	vpc1=vpc1-*                    for the logical network vpc1 instead of the default one
+//
+// Exclusions alone take everything else. Switches with a port to the outside are taken only by entries without * and ?.
+func ParseSelection(s string) (lb.Selection, error) { return lb.ParseSelection(s) }
+
+// CheckNetworks says what is wrong with a list of logical networks.
+func CheckNetworks(s string) error {
+	_, err := lb.ParseNetworks(s)
+	return err
 }
 
 // CheckGroup says what is wrong with the name of a load balancer group.
@@ -114,8 +121,8 @@ func CheckGroup(name string) error {
 
 // CheckNodeName says what is wrong with the name of the switches or routers of nodes.
 func CheckNodeName(name string) error {
-	if !strings.Contains(name, placeNode) {
-		return fmt.Errorf("%q: expected a name with %s in it", name, placeNode)
+	if !strings.Contains(name, lb.NodePlaceholder) {
+		return fmt.Errorf("%q: expected a name with %s in it", name, lb.NodePlaceholder)
 	}
 	return nil
 }

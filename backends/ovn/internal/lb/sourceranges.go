@@ -1,4 +1,4 @@
-package ovn
+package lb
 
 import (
 	"net/netip"
@@ -9,8 +9,8 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// sourceRanges is where a Service says whom it takes.
-const sourceRanges = "spec.loadBalancerSourceRanges"
+// SourceRanges is the field of a Service with the sources that it admits.
+const SourceRanges = "spec.loadBalancerSourceRanges"
 
 // denial is one address that some sources may not send to, with all its ports of a protocol.
 type denial struct {
@@ -20,8 +20,11 @@ type denial struct {
 	ports    []intent.PortRange
 }
 
-// bar writes the ACLs that drop, before it is balanced, what comes from sources that frontends deny.
-func (w *balancerWriter) bar(frontends []*intent.Frontend) {
+// prioritySource is the priority of the ACLs that deny sources, in a stage of their own.
+const prioritySource = 1003
+
+// deny writes the ACLs that drop, before it is balanced, what comes from sources that frontends deny.
+func (w *writer) deny(frontends []*intent.Frontend) {
 	o := w.lb.Origin
 	for _, d := range denialsOf(frontends) {
 		match := d.match()
@@ -30,11 +33,11 @@ func (w *balancerWriter) bar(frontends []*intent.Frontend) {
 		}
 		acl := nb.ACL{
 			Direction: intent.Egress, BeforeLB: true, Priority: prioritySource, Action: nb.ActionDrop, Match: match,
-			Name: nb.RuleName(o, "source ranges"), IDs: nb.OriginIDs(o, intent.Egress, sourceRanges),
-			Origin: o.String() + " " + sourceRanges,
+			Name: nb.RuleName(o, "source ranges"), IDs: nb.OriginIDs(o, intent.Egress, SourceRanges),
+			Origin: o.String() + " " + SourceRanges,
 		}
-		uuid := acl.UUID(w.names, "balancer|"+string(w.lb.ID))
-		w.bars.Put(acl.Row(w.names, w.schema, uuid, ""))
+		uuid := acl.UUID(w.Names, "balancer|"+string(w.lb.ID))
+		w.acls.Put(acl.Row(w.Names, w.Schema, uuid, ""))
 	}
 }
 

@@ -1,0 +1,115 @@
+package lb
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+	"github.com/netloom/netloom/pkg/ovsdb"
+)
+
+// attachments are the references of switches and routers to rows of ours.
+type attachments struct {
+	references nb.Rows        // rows of others, with nothing in them but references
+	acls       nb.Rows        // those that are referred to
+	unattached map[place]bool // places with rows that no switch and no router is in
+	topology   uint64         // the version that this is of
+}
+
+// attach works out what switches and routers are to refer to.
+func (r *renderer) attach(d *delta) attachments {
+	out := attachments{references: nb.Rows{}, acls: nb.Rows{}, unattached: map[place]bool{}, topology: r.topology.Version}
+	for at := range d.places() {
+		if d.size(at) == 0 {
+			continue
+		}
+		column, uuids := nb.ColumnLoadBalancer, []string(nil)
+		if d.m.grouped(at) {
+			column, uuids = nb.ColumnLoadBalancerGroup, []string{d.m.group(at, nil).UUID}
+		} else {
+			uuids = d.after(at)
+		}
+		switches, routers := r.Settings.at(at, r.hosts(at.network))
+		if len(switches)+len(routers) == 0 {
+			out.unattached[at] = true
+		}
+		refer(out.references, nb.TableSwitch, switches, column, uuids)
+		refer(out.references, nb.TableRouter, routers, column, uuids)
+	}
+	byNetwork, acls := d.acls()
+	for network, uuids := range byNetwork {
+		refer(out.references, nb.TableSwitch, r.hosts(network).entries, nb.ColumnACLs, uuids)
+	}
+	for _, host := range out.references {
+		for column, uuids := range host.Sets {
+			slices.Sort(uuids)
+			host.Sets[column] = slices.Compact(uuids)
+		}
+		for _, uuid := range host.Sets[nb.ColumnACLs] {
+			out.acls[uuid] = acls[uuid] // the database removes ACLs that nothing refers to
+		}
+	}
+	return out
+}
+
+// refer adds references to the rows of a list.
+func refer(out nb.Rows, table string, list []ovsdb.Datapath, column string, uuids []string) {
+	if len(uuids) == 0 {
+		return
+	}
+	for _, d := range list {
+		host := out[d.UUID]
+		if host == nil {
+			host = &nb.Row{Table: table, UUID: d.UUID, Name: d.Name, Sets: map[string][]string{}}
+			out[d.UUID] = host
+		}
+		host.Sets[column] = append(host.Sets[column], uuids...)
+	}
+}
+
+// in are the attachments of switches and routers that still exist. With the others went what referred to rows of ours.
+func (a *attachments) in(t *Topology) attachments {
+	out := attachments{references: nb.Rows{}, acls: nb.Rows{}}
+	for _, list := range [][]ovsdb.Datapath{t.Switches, t.Routers} {
+		for i := range list {
+			host := a.references[list[i].UUID]
+			if host == nil {
+				continue
+			}
+			out.references.Put(host)
+			for _, uuid := range host.Sets[nb.ColumnACLs] {
+				out.acls[uuid] = a.acls[uuid]
+			}
+		}
+	}
+	return out
+}
+
+// diffReferences lists what makes have into want. Rows of others are neither made nor removed.
+func diffReferences(want, have nb.Rows) []*nb.Op {
+	var ops []*nb.Op
+	hosts := maps.Clone(have)
+	maps.Copy(hosts, want)
+	for uuid, host := range hosts {
+		columns := map[string]bool{}
+		for _, side := range []*nb.Row{want[uuid], have[uuid]} {
+			if side != nil {
+				for c := range side.Sets {
+					columns[c] = true
+				}
+			}
+		}
+		for c := range columns {
+			wanted, there := want[uuid].Set(c), have[uuid].Set(c)
+			add, remove := nb.Difference(wanted, there), nb.Difference(there, wanted)
+			if len(add)+len(remove) > 0 {
+				ops = append(ops, nb.Mutate(host, c, add, remove))
+			}
+		}
+	}
+	slices.SortFunc(ops, func(a, b *nb.Op) int {
+		return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(a.Name, b.Name))
+	})
+	return ops
+}

@@ -1,0 +1,61 @@
+package lb
+
+import (
+	"net/netip"
+	"strings"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+	"github.com/netloom/netloom/pkg/ovsdb"
+)
+
+// NodePlaceholder is replaced by the name of a node in Settings.NodeSwitch and NodeRouter.
+const NodePlaceholder = "{node}"
+
+// Settings say where load balancers are put and how they work.
+type Settings struct {
+	Group                  string // the name of the Load_Balancer_Group, and the start of the names of further ones
+	Switches, Routers      Selection
+	Networks               Networks
+	NodeSwitch, NodeRouter string       // names with NodePlaceholder
+	Hairpin                []netip.Addr // one of IPv4, one of IPv6
+	HashAffinity           bool         // affinity by a hash of the client's address; otherwise clients are remembered for a time
+}
+
+// Target is the database that load balancers are written to.
+type Target struct {
+	Names    nb.Namer
+	Schema   ovsdb.Schema // columns that it lacks are left out
+	Settings Settings
+}
+
+// templates says whether the database can have values that differ by chassis.
+func (t *Target) templates() bool {
+	return t.Schema.HasColumn(nb.TableTemplateVars, nb.ColumnVariables)
+}
+
+// hairpinOption is Load_Balancer.options:hairpin_snat_ip.
+func (t *Target) hairpinOption() string {
+	parts := make([]string, len(t.Settings.Hairpin))
+	for i, a := range t.Settings.Hairpin {
+		parts[i] = a.String()
+	}
+	return strings.Join(parts, " ")
+}
+
+// templateVars is the row of a chassis with variables of ours. Where another owner has made one, uuid is that row's: a
+// chassis has one row. "" is a row of our own.
+func (t *Target) templateVars(chassis, uuid string, vars map[string]string) *nb.Row {
+	out := &nb.Row{
+		Table: nb.TableTemplateVars, UUID: uuid, Name: chassis, Origin: "backends by node",
+		Fields: backends.Fields{}, Maps: map[string]map[string]string{nb.ColumnVariables: vars},
+	}
+	if uuid != "" {
+		return out
+	}
+	out.UUID = t.Names.UUID(nb.TableTemplateVars, chassis)
+	ids := map[string]string{nb.KeyOwner: t.Names.Owner, nb.KeyID: "chassis/" + chassis, nb.KeyTitle: out.Origin}
+	out.Fields = backends.Fields{"chassis": chassis, nb.ColumnExternalIDs: ids}
+	nb.Restrict(t.Schema, nb.TableTemplateVars, out.Fields)
+	return out
+}

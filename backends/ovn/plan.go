@@ -1,0 +1,178 @@
+package ovn
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/ovn/internal/lb"
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/ovsdb"
+)
+
+// Plan implements backends.Backend.
+func (b *Backend) Plan(ctx context.Context, want *intent.Snapshot, since intent.Revision) (*backends.Plan, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	if !b.client.Connected() {
+		return nil, fmt.Errorf("plan: %w: %w", backends.ErrUnreachable, b.client.NotConnected())
+	}
+	for _, c := range b.client.PortChanges() {
+		b.moved[c.Name] = append(b.moved[c.Name], c.Left...)
+	}
+	b.pending = nil
+	var plan *backends.Plan
+	var err error
+	if changes, ok := b.changesSince(want, since); ok {
+		plan, err = b.planChanges(ctx, want, changes)
+	} else {
+		plan, err = b.planAll(ctx, want)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	return plan, nil
+}
+
+// changesSince lists what to look at, where the model says what the target has. It is false where everything has to be read
+// back.
+func (b *Backend) changesSince(want *intent.Snapshot, since intent.Revision) ([]intent.Change, bool) {
+	m := b.model
+	if since == 0 || m == nil || len(b.keep) > 0 || m.revision != since || m.epoch != b.client.Epoch() {
+		return nil, false
+	}
+	if (m.unavailable != nil) != isUnavailable(want) {
+		return nil, false
+	}
+	if b.ports.names.key != "" && len(b.moved) > 0 {
+		return nil, false // the ports' external_ids do not say whose they were
+	}
+	if m.wishes.renamedAway(b.moved, b.client) {
+		return nil, false // which of such ports stay in their groups, all of them together say: see portKeeper
+	}
+	changes, ok := want.Since(since)
+	for _, c := range changes {
+		if c.Families || slices.ContainsFunc(c.Sets, func(id intent.SetID) bool { return m.refersTo(id) && want.Set(id) != nil }) {
+			return nil, false // a set that went and came back does not say who joined and left meanwhile
+		}
+	}
+	return changes, ok
+}
+
+func (b *Backend) renderer(want *intent.Snapshot, schema ovsdb.Schema, u *unavailable) *renderer {
+	return &renderer{
+		names: b.names, want: want, rate: b.rate, schema: schema, hairpins: b.loadBalancers.settings.Hairpin, unavailable: u,
+	}
+}
+
+// planAll reads back everything, renders everything and compares. What others do from now on is recorded.
+func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot) (*backends.Plan, error) {
+	next := newModel(b.ports)
+	next.revision, next.epoch = want.Revision(), b.client.Epoch()
+	db := b.database()
+	if err := b.watch.begin(ctx); err != nil {
+		return nil, err
+	}
+	lbs, err := b.planLoadBalancers(ctx, db, want, next)
+	if err != nil {
+		return nil, err
+	}
+	r := b.renderer(want, db.schema, next.unavailable)
+	rows := next.render(r)
+	if lbs != nil {
+		maps.Copy(rows, lbs.ACLs())
+	}
+	have, err := db.readOwned(ctx, rows, b.adopt)
+	if err != nil {
+		return nil, err
+	}
+	(&portKeeper{guard: b.guard, names: b.names, want: want, next: next, rows: rows, have: have}).run()
+	b.publish(next.coverage.now)
+
+	plan := &backends.Plan{Revision: next.revision, Full: true, Owned: len(have)}
+	var ops []*nb.Op
+	if lbs != nil {
+		if err := readReferences(ctx, db, lbs, have); err != nil {
+			return nil, err
+		}
+		plan.Owned += lbs.Owned()
+		plan.Skips = lbs.Skips
+		ops = lbs.Compare(rows, have)
+		next.loadBalancers = lbs.Model()
+	} else {
+		plan.Owned += next.unavailable.rows
+		maps.DeleteFunc(have, func(uuid string, _ *nb.Row) bool { return next.unavailable.sources[uuid] != nil })
+	}
+	named := nb.Names(have, rows)
+	lost := &lost{keep: b.keep, names: b.names, ports: next.ports, want: rows, have: have}
+	lost.run(originsIn(want))
+	lost.describe(plan)
+	ops = append(lost.withoutLoss(ops), nb.Diff(rows, have)...)
+	plan.Skips = append(plan.Skips, r.skips...)
+	return b.propose(plan, ops, next.ports, named, func() { b.model = next }), nil
+}
+
+// planLoadBalancers plans all load balancers, or reads what the database has for them while they are unavailable.
+func (b *Backend) planLoadBalancers(
+	ctx context.Context, db *database, want *intent.Snapshot, next *model,
+) (plan *lb.FullPlan, err error) {
+	if isUnavailable(want) {
+		next.unavailable, err = readUnavailable(ctx, db, b.loadBalancers.target(db))
+		return nil, err
+	}
+	return b.loadBalancers.planAll(ctx, db, want)
+}
+
+// planChanges plans from changes alone.
+func (b *Backend) planChanges(ctx context.Context, want *intent.Snapshot, changes []intent.Change) (*backends.Plan, error) {
+	m, db := b.model, b.database()
+	var lbs *lb.Plan
+	var err error
+	if m.unavailable == nil {
+		if lbs, err = b.loadBalancers.plan(ctx, db, want, m.loadBalancers, changes); err != nil {
+			return nil, err
+		}
+	}
+	r := b.renderer(want, db.schema, m.unavailable)
+	p := planChanges(r, m, changes, b.moved)
+	covered := m.coverage.step(want, changes, m.movedEndpoints(b.moved), m.ports)
+	b.publish(covered.now)
+
+	plan := &backends.Plan{Revision: want.Revision(), Owned: m.size()}
+	ops := p.ops
+	var named map[string]string
+	if lbs != nil {
+		plan.Skips, named = lbs.Skips, lbs.Names()
+		ops = append(ops, lbs.Ops()...)
+	}
+	plan.Skips = append(plan.Skips, r.skips...)
+	return b.propose(plan, ops, m.ports, named, func() {
+		p.commit()
+		if lbs != nil {
+			lbs.Commit()
+		}
+		m.coverage.commit(covered, m.ports)
+	}), nil
+}
+
+// propose completes a plan with ops, and remembers its effect on the model. A plan without ops needs no Apply: it takes
+// effect at once.
+func (b *Backend) propose(
+	plan *backends.Plan, ops []*nb.Op, ports portFinder, names map[string]string, commit func(),
+) *backends.Plan {
+	nb.Sort(ops)
+	plan.Ops = show(arrange(ops, plan.Full && plan.Owned == 0), ports, names)
+	b.pending = &pending{plan: plan, commit: func() {
+		commit()
+		b.moved = map[string][]string{} // nothing was added since: another plan would have replaced this one
+	}}
+	if plan.Empty() {
+		b.pending.commit()
+		b.pending = nil
+	}
+	return plan
+}

@@ -1,0 +1,54 @@
+package ovn
+
+import (
+	"context"
+	"strings"
+
+	"github.com/netloom/netloom/backends/ovn/internal/lb"
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// unavailable is what the database has for load balancers while those of the snapshot are unavailable. It stays as it is.
+// Nil is none: load balancers are available.
+type unavailable struct {
+	rows          int     // how many rows of ours there are, ACLs aside
+	loadBalancers bool    // load balancers are among them
+	hairpins      nb.Rows // the ACLs by which isolated pods reach themselves through load balancers
+	sources       nb.Rows // the ACLs that deny sources
+}
+
+// isUnavailable says whether the load balancers of a snapshot are unavailable.
+func isUnavailable(want *intent.Snapshot) bool { return want.Unknown().Has(intent.AreaBalancers) }
+
+// readUnavailable reads back what the database has for load balancers.
+func readUnavailable(ctx context.Context, db *database, t *lb.Target) (*unavailable, error) {
+	rows, err := db.read(ctx, nil, nb.LoadBalancerTables()...)
+	if err != nil {
+		return nil, err
+	}
+	acls, err := db.read(ctx, db.marked(), nb.TableACL)
+	if err != nil {
+		return nil, err
+	}
+	found := t.Find(rows)
+	u := &unavailable{rows: found.Owned(), loadBalancers: found.HasLoadBalancers(), hairpins: nb.Rows{}, sources: nb.Rows{}}
+	for _, acl := range acls {
+		switch ids := acl.ExternalIDs(); {
+		case ids[nb.KeyRule] == lb.SourceRanges:
+			u.sources.Put(acl)
+		case strings.HasPrefix(ids[nb.KeyTitle], nb.OriginHairpin):
+			acl.Unit = t.Names.PortGroup(intent.IsolatedIngress)
+			u.hairpins.Put(acl)
+		}
+	}
+	return u, nil
+}
+
+// size is how many rows there are, those of groups aside.
+func (u *unavailable) size() int {
+	if u == nil {
+		return 0
+	}
+	return u.rows + len(u.sources)
+}
