@@ -9,14 +9,6 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
-// attachments are the references of switches and routers to rows of ours.
-type attachments struct {
-	references nb.Rows        // rows of others, with nothing in them but references
-	acls       nb.Rows        // those that are referred to
-	unattached map[place]bool // places with rows that no switch and no router is in
-	topology   uint64         // the version that this is of
-}
-
 // attach works out what switches and routers are to refer to.
 func (r *renderer) attach(d *delta) attachments {
 	out := attachments{references: nb.Rows{}, acls: nb.Rows{}, unattached: map[place]bool{}, topology: r.topology.Version}
@@ -66,24 +58,6 @@ func refer(out nb.Rows, table string, list []ovsdb.Datapath, column string, uuid
 		}
 		host.Sets[column] = append(host.Sets[column], uuids...)
 	}
-}
-
-// in are the attachments of switches and routers that still exist. With the others went what referred to rows of ours.
-func (a *attachments) in(t *Topology) attachments {
-	out := attachments{references: nb.Rows{}, acls: nb.Rows{}}
-	for _, list := range [][]ovsdb.Datapath{t.Switches, t.Routers} {
-		for i := range list {
-			host := a.references[list[i].UUID]
-			if host == nil {
-				continue
-			}
-			out.references.Put(host)
-			for _, uuid := range host.Sets[nb.ColumnACLs] {
-				out.acls[uuid] = a.acls[uuid]
-			}
-		}
-	}
-	return out
 }
 
 // diffReferences lists what makes have into want. Rows of others are neither made nor removed.

@@ -5,7 +5,34 @@ import (
 
 	"github.com/netloom/netloom/backends/ovn/internal/nb"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/ovsdb"
 )
+
+// attachments are the references of switches and routers to rows of ours.
+type attachments struct {
+	references nb.Rows        // rows of others, with nothing in them but references
+	acls       nb.Rows        // those that are referred to
+	unattached map[place]bool // places with rows that no switch and no router is in
+	topology   uint64         // the version that this is of
+}
+
+// in are the attachments of switches and routers that still exist. With the others went what referred to rows of ours.
+func (a *attachments) in(t *Topology) attachments {
+	out := attachments{references: nb.Rows{}, acls: nb.Rows{}}
+	for _, list := range [][]ovsdb.Datapath{t.Switches, t.Routers} {
+		for i := range list {
+			host := a.references[list[i].UUID]
+			if host == nil {
+				continue
+			}
+			out.references.Put(host)
+			for _, uuid := range host.Sets[nb.ColumnACLs] {
+				out.acls[uuid] = a.acls[uuid]
+			}
+		}
+	}
+	return out
+}
 
 // Model is what the database has for load balancers, as of the last plan that was applied. The zero value is for a database
 // whose load balancers are not known.
@@ -72,14 +99,6 @@ func (m *Model) move(joined, left map[place]map[string]bool) {
 	for p, uuids := range joined {
 		maps.Copy(within(m.members, p), uuids)
 	}
-}
-
-// within is the inner map of a key, made where there is none.
-func within[K, L comparable, V any](m map[K]map[L]V, k K) map[L]V {
-	if m[k] == nil {
-		m[k] = map[L]V{}
-	}
-	return m[k]
 }
 
 // Empty says whether there are no load balancers.

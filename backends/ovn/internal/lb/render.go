@@ -117,12 +117,6 @@ func newRenderer(t *Target, want *intent.Snapshot, top *Topology) *renderer {
 	return &renderer{Target: t, want: want, topology: top, networks: map[string]hosts{}}
 }
 
-// chassis is a node as OVN knows it.
-type chassis struct {
-	name string
-	node *intent.Node
-}
-
 // chassis lists the nodes by the names of their chassis, each name once.
 func (r *renderer) chassis() []chassis {
 	if r.nodes == nil {
@@ -150,10 +144,10 @@ func (r *renderer) hosts(network string) hosts {
 type writer struct {
 	*renderer
 	*rendering
-	lb     *intent.LoadBalancer
-	byKey  map[rowKey]*nb.Row
-	pools  map[string][]pool
-	hashed bool // some row has affinity by a hash
+	lb      *intent.LoadBalancer
+	byKey   map[rowKey]*nb.Row
+	perNode variables
+	hashed  bool // some row has affinity by a hash
 }
 
 // render renders a load balancer; nil is none.
@@ -162,8 +156,8 @@ func (r *renderer) render(lb *intent.LoadBalancer) *rendering {
 		return nil
 	}
 	w := &writer{
-		renderer: r, lb: lb, byKey: map[rowKey]*nb.Row{}, pools: map[string][]pool{},
-		rendering: &rendering{network: lb.Network, rows: map[string]placed{}, acls: nb.Rows{}},
+		renderer: r, lb: lb, byKey: map[rowKey]*nb.Row{}, perNode: variables{names: r.Names, id: lb.ID},
+		rendering: &rendering{network: lb.Network, rows: map[string]placed{}},
 	}
 	if !r.Schema.Has(nb.TableLoadBalancer) {
 		w.skip("the database has no load balancers")
@@ -195,7 +189,7 @@ func (r *renderer) render(lb *intent.LoadBalancer) *rendering {
 	if w.hashed {
 		w.skip("session affinity by the hash of the client's address holds only while the backends stay the same")
 	}
-	w.deny(denying)
+	w.vars, w.acls = w.perNode.values, r.denials(lb, denying)
 	return w.rendering
 }
 
@@ -240,9 +234,9 @@ func (w *writer) frontend(f *intent.Frontend, p part) {
 		}
 		value := w.value(f, nil) // with no backend at all it is the same everywhere
 		if len(f.Backends) > 0 {
-			value = "^" + w.pool(f, p.inside)
+			value = "^" + w.perNode.pool(w.chassis(), f, p.inside, func(n *intent.Node) string { return w.value(f, f.Choose(n, p.inside)) })
 		}
-		w.put(key, at, w.templateVIP(f), value)
+		w.put(key, at, w.perNode.vip(w.chassis(), f), value)
 	default:
 		w.nodal = true
 		for n := range w.want.Nodes() {

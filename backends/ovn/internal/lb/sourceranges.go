@@ -23,9 +23,9 @@ type denial struct {
 // prioritySource is the priority of the ACLs that deny sources, in a stage of their own.
 const prioritySource = 1003
 
-// deny writes the ACLs that drop, before it is balanced, what comes from sources that frontends deny.
-func (w *writer) deny(frontends []*intent.Frontend) {
-	o := w.lb.Origin
+// denials are the ACLs that drop, before it is balanced, what comes from sources that frontends of a load balancer deny.
+func (t *Target) denials(lb *intent.LoadBalancer, frontends []*intent.Frontend) nb.Rows {
+	out, o := nb.Rows{}, lb.Origin
 	for _, d := range denialsOf(frontends) {
 		match := d.match()
 		if match == "" {
@@ -36,9 +36,10 @@ func (w *writer) deny(frontends []*intent.Frontend) {
 			Name: nb.RuleName(o, "source ranges"), IDs: nb.OriginIDs(o, intent.Egress, SourceRanges),
 			Origin: o.String() + " " + SourceRanges,
 		}
-		uuid := acl.UUID(w.Names, "balancer|"+string(w.lb.ID))
-		w.acls.Put(acl.Row(w.Names, w.Schema, uuid, ""))
+		uuid := acl.UUID(t.Names, "balancer|"+string(lb.ID))
+		out.Put(acl.Row(t.Names, t.Schema, uuid, ""))
 	}
+	return out
 }
 
 // denialsOf gathers the ports of frontends that deny the same sources the same address, in the order of the first of each.
