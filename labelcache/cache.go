@@ -11,7 +11,7 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// Cache holds endpoints, namespaces and the sets that are asked for. It is safe for concurrent use; make one with New.
+// Cache keeps endpoints, namespaces and the sets that are selected from them. It is safe for concurrent use; make one with New.
 type Cache struct {
 	mu    sync.Mutex // guards all below but seed and view
 	seed  maphash.Seed
@@ -81,9 +81,8 @@ func (p *pod) lose(slot uint32) {
 // Option changes how a new cache behaves.
 type Option func(*Cache)
 
-// OnTag asks to be told of tags that were created or dropped. Both functions are called by Commit, after the view that
-// they speak of was published, without a lock held and never two at a time; either may be nil, and both may use the
-// cache. A tag that is dropped by one commit and created by a later one is reported in that order. When several
+// OnTag has functions called for tags that were created or dropped. Commit calls them after it has published the view with
+// the change, without a lock and never two at a time; either may be nil, and both may use the cache. A tag that is dropped by one commit and created by a later one is reported in that order. When several
 // goroutines commit, the call may come from any of them.
 func OnTag(created, dropped func(Tag)) Option {
 	return func(c *Cache) { c.onCreated, c.onDropped = created, dropped }
@@ -148,18 +147,18 @@ func (c *Cache) DeleteEndpoint(k object.Key) {
 	for len(p.terms) > 0 {
 		c.quit(c.terms[p.terms[len(p.terms)-1]], id, p, p.ep)
 	}
-	c.equip(id, p.ep, nil)
+	c.reindex(id, p.ep, nil)
 	p.ns.facet.holders.remove(id, private)
 	p.ns.scopes[0].holders.remove(id, private)
 	c.leave(spaceKey{k.Cluster, k.Namespace}, p.ns)
 	c.address(id, p.ep.AllAddrs(), nil)
 	c.endpoints.set(id, nil, c.epoch)
 	p.ns, p.terms, p.gone = nil, nil, true
-	c.soil(id)
+	c.markDirty(id)
 }
 
-// soil makes the next commit look at an endpoint.
-func (c *Cache) soil(id uint32) {
+// markDirty makes the next commit look at an endpoint.
+func (c *Cache) markDirty(id uint32) {
 	c.changed = true
 	if p := &c.pods[id]; !p.dirty {
 		p.dirty = true
@@ -185,9 +184,9 @@ func (c *Cache) insert(id uint32, e *Endpoint) {
 	p := &c.pods[id]
 	p.ep, p.ns, p.gone = e, ns, false
 	c.endpoints.set(id, e, c.epoch)
-	c.soil(id)
+	c.markDirty(id)
 	c.address(id, nil, e.AllAddrs())
-	c.equip(id, nil, e)
+	c.reindex(id, nil, e)
 	c.found = c.matching(c.found[:0], e, ns)
 	p.terms = slices.Clone(c.found)
 	for _, slot := range p.terms {
@@ -207,14 +206,14 @@ func (c *Cache) update(id uint32, e *Endpoint) {
 	}
 	p.ep = e
 	c.endpoints.set(id, e, c.epoch)
-	c.soil(id)
+	c.markDirty(id)
 	if addrs {
 		c.address(id, was.AllAddrs(), e.AllAddrs())
 	}
 	if !other {
 		return
 	}
-	c.equip(id, was, e)
+	c.reindex(id, was, e)
 	c.found = c.matching(c.found[:0], e, p.ns)
 	if ports {
 		for _, slot := range p.terms {

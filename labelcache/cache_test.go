@@ -223,7 +223,7 @@ func TestZeroValuesAreEmpty(t *testing.T) {
 	c.AddTerm("s", labelcache.Term{})
 	v, changes := c.Commit()
 	require.Equal(t, []labelcache.Change{{ID: "s", Created: true}}, changes)
-	require.Empty(t, memberNames(v, "s"), "a zero term selects nobody")
+	require.Empty(t, memberNames(v, "s"), "a zero term selects nothing")
 }
 
 func TestTagEventsComeInOrderAndMayUseTheCache(t *testing.T) {

@@ -1,10 +1,9 @@
 // Package labelcache turns labels and selectors into sets of endpoints and keeps them up to date.
 //
-// It is told what exists (SetEndpoint, SetNamespace) and what is asked for (AddTerm), and answers with who belongs to
-// which set. A term is a canonical selector: equal selectors share one term, whoever wrote them. A set is the union of
-// its terms, and lives as long as it has one. A tag is a label that somebody carries, together with its holders.
+// It takes what exists (SetEndpoint, SetNamespace) and what is selected (AddTerm), and keeps the members of each set. A term is a canonical selector: equal selectors share one term, whichever policy they come from. A set is the union of
+// its terms, and lives as long as it has one. A tag is a label that at least one object carries, together with the objects that carry it, its holders.
 //
-// Changes gather until Commit, which publishes a View and tells the net difference. A View is immutable: it can be read
+// Changes gather until Commit, which publishes a View and returns the net difference. A View is immutable: it can be read
 // without a lock while the cache moves on, and two answers of one View never contradict each other.
 //
 // The work for one change depends on the terms that could match the object that changed and on the sets it joins or

@@ -42,7 +42,7 @@ type NamedPort struct {
 // Endpoint is something that carries labels and holds addresses: a pod with its own network.
 //
 // It is read-only once it was given to a cache, and so are its map and slices: views refer to them. Addresses are
-// unmapped and without zone. An endpoint that holds no traffic any more, such as a finished pod, does not belong here.
+// unmapped and without zone. An endpoint that has no traffic any more, such as a finished pod, does not belong here.
 type Endpoint struct {
 	Key    object.Key
 	Labels map[string]string

@@ -91,7 +91,7 @@ func (c *Cache) unpin(f *facet) {
 	c.release(f)
 }
 
-// release forgets f when nobody holds or needs it.
+// release forgets f when it has no holder and is not needed.
 func (c *Cache) release(f *facet) {
 	if f.pins > 0 || f.dirty || f.holders.len() > 0 {
 		return
@@ -102,30 +102,30 @@ func (c *Cache) release(f *facet) {
 	}
 }
 
-// hold makes id a holder of the facet and of its parent.
-func (c *Cache) hold(k facetKey, id uint32) {
+// addHolder makes id a holder of the facet and of its parent.
+func (c *Cache) addHolder(k facetKey, id uint32) {
 	f := c.facet(k)
-	f.holders.add(id, c.claim(f))
+	f.holders.add(id, c.holderEpoch(f))
 	if f.parent != nil {
 		f.parent.holders.add(id, private)
 	}
 }
 
-// drop undoes hold. The parent goes with it, as an object has one value for a key.
-func (c *Cache) drop(k facetKey, id uint32) {
+// removeHolder undoes addHolder. The parent goes with it, as an object has one value for a key.
+func (c *Cache) removeHolder(k facetKey, id uint32) {
 	f := c.facets[k]
 	if f == nil {
 		return
 	}
-	f.holders.remove(id, c.claim(f))
+	f.holders.remove(id, c.holderEpoch(f))
 	if f.parent != nil {
 		f.parent.holders.remove(id, private)
 	}
 	c.release(f)
 }
 
-// claim is the epoch under which the holders of f may be changed. Those of tags are published at the next commit.
-func (c *Cache) claim(f *facet) uint64 {
+// holderEpoch is the epoch under which the holders of f may be changed. Those of tags are published at the next commit.
+func (c *Cache) holderEpoch(f *facet) uint64 {
 	if !f.isTag() {
 		return private
 	}
@@ -140,18 +140,18 @@ func (c *Cache) claim(f *facet) uint64 {
 func (c *Cache) relabel(kind facetKind, id uint32, before, after map[string]string) {
 	for k, v := range before {
 		if now, ok := after[k]; !ok || now != v {
-			c.drop(facetKey{kind: kind, key: k, value: v}, id)
+			c.removeHolder(facetKey{kind: kind, key: k, value: v}, id)
 		}
 	}
 	for k, v := range after {
 		if was, ok := before[k]; !ok || was != v {
-			c.hold(facetKey{kind: kind, key: k, value: v}, id)
+			c.addHolder(facetKey{kind: kind, key: k, value: v}, id)
 		}
 	}
 }
 
-// equip moves an endpoint from the facets of what it was to those of what it is. Either may be nil, but not both.
-func (c *Cache) equip(id uint32, before, after *Endpoint) {
+// reindex moves an endpoint from the facets of what it was to those of what it is. Either may be nil, but not both.
+func (c *Cache) reindex(id uint32, before, after *Endpoint) {
 	var was, is Endpoint
 	if before != nil {
 		was = *before
@@ -162,20 +162,20 @@ func (c *Cache) equip(id uint32, before, after *Endpoint) {
 	c.relabel(podLabel, id, was.Labels, is.Labels)
 	if was.Node != is.Node {
 		if was.Node != "" {
-			c.drop(facetKey{kind: nodeName, key: was.Node}, id)
+			c.removeHolder(facetKey{kind: nodeName, key: was.Node}, id)
 		}
 		if is.Node != "" {
-			c.hold(facetKey{kind: nodeName, key: is.Node}, id)
+			c.addHolder(facetKey{kind: nodeName, key: is.Node}, id)
 		}
 	}
 	for _, p := range was.Ports {
 		if _, still := is.Number(p.Name, p.Protocol); !still {
-			c.drop(facetKey{kind: portName, protocol: p.Protocol, key: p.Name}, id)
+			c.removeHolder(facetKey{kind: portName, protocol: p.Protocol, key: p.Name}, id)
 		}
 	}
 	for _, p := range is.Ports {
 		if _, already := was.Number(p.Name, p.Protocol); !already {
-			c.hold(facetKey{kind: portName, protocol: p.Protocol, key: p.Name}, id)
+			c.addHolder(facetKey{kind: portName, protocol: p.Protocol, key: p.Name}, id)
 		}
 	}
 }

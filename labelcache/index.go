@@ -135,7 +135,7 @@ func (c *Cache) rarest(cs []choice) []facetKey {
 		if cs[i].rank > cs[best].rank {
 			continue
 		}
-		n := c.holding(cs[i].facets)
+		n := c.countHolders(cs[i].facets)
 		if least < 0 || cmp.Or(cmp.Compare(cs[i].rank, cs[best].rank), cmp.Compare(n, least),
 			cmp.Compare(len(cs[i].facets), len(cs[best].facets))) < 0 {
 			best, least = i, n
@@ -144,8 +144,8 @@ func (c *Cache) rarest(cs []choice) []facetKey {
 	return cs[best].facets
 }
 
-// holding counts the holders of facets.
-func (c *Cache) holding(keys []facetKey) int {
+// countHolders counts the holders of facets.
+func (c *Cache) countHolders(keys []facetKey) int {
 	n := 0
 	for _, k := range keys {
 		if f := c.facets[k]; f != nil {
@@ -235,8 +235,8 @@ func (c *Cache) collect(dst []uint32, f *facet, e *Endpoint, ns *namespace) []ui
 	return dst
 }
 
-// held counts the holders of facets.
-func held(fs []*facet) int {
+// holdersOf counts the holders of facets.
+func holdersOf(fs []*facet) int {
 	n := 0
 	for _, f := range fs {
 		n += f.holders.len()
@@ -253,12 +253,12 @@ func (c *Cache) scan(t *term, visit func(id uint32)) {
 	if t.spec.namespace != "" {
 		best = []facetKey{{kind: inNamespace, key: t.spec.cluster, value: t.spec.namespace}}
 	}
-	least := c.holding(best)
+	least := c.countHolders(best)
 	for _, ch := range t.spec.choices() {
 		if ch.facets[0].kind == everything {
 			continue
 		}
-		if n := c.holding(ch.facets); n < least {
+		if n := c.countHolders(ch.facets); n < least {
 			best, least = ch.facets, n
 		}
 	}

@@ -45,7 +45,7 @@ func (ns *namespace) within(f *facet) bool {
 	return false
 }
 
-// leave forgets a namespace when it is not known and nobody is in it.
+// leave forgets a namespace when it is not known and empty.
 func (c *Cache) leave(k spaceKey, ns *namespace) {
 	if ns.known || ns.facet.holders.len() > 0 {
 		return
@@ -157,7 +157,7 @@ func (c *Cache) touchedBy(ns *namespace, known bool, set map[string]string) []*t
 
 // within calls visit with the endpoints of a namespace among which all that t can match there are.
 func (c *Cache) within(t *term, ns *namespace, visit func(id uint32, p *pod)) {
-	if held(t.facets) < ns.facet.holders.len() && t.facets[0] != c.every {
+	if holdersOf(t.facets) < ns.facet.holders.len() && t.facets[0] != c.every {
 		for _, f := range t.facets {
 			f.holders.each(func(id uint32) bool {
 				if p := &c.pods[id]; p.ns == ns {

@@ -7,7 +7,7 @@ type SetID string
 
 // term is a Term that at least one set consists of.
 type term struct {
-	spec    *spec // nil selects nobody
+	spec    *spec // nil selects nothing
 	id      string
 	slot    uint32
 	sets    []*set  // those that have it, in no order

@@ -2,7 +2,7 @@ package labelcache
 
 import "k8s.io/apimachinery/pkg/labels"
 
-// Selection says which endpoints are meant. All parts have to hold. The zero value means every endpoint of the unnamed
+// Selection selects endpoints. All parts have to match. The zero value means every endpoint of the unnamed
 // cluster.
 type Selection struct {
 	Cluster   string
@@ -15,7 +15,7 @@ type Selection struct {
 	Port       PortMatch
 }
 
-// Term is a Selection in canonical form. It is immutable. The zero value selects nobody.
+// Term is a Selection in canonical form. It is immutable. The zero value selects nothing.
 type Term struct{ spec *spec }
 
 // spec is what a term says. It is shared by all copies of the term.
@@ -30,7 +30,7 @@ type spec struct {
 	port       PortMatch
 }
 
-// NewTerm brings a selection into canonical form. A selection that contradicts itself selects nobody.
+// NewTerm brings a selection into canonical form. A selection that contradicts itself selects nothing.
 func NewTerm(s Selection) Term {
 	ns, ok := clausesOf(s.Namespaces)
 	if !ok {
@@ -52,12 +52,12 @@ func NewTerm(s Selection) Term {
 // and whichever operators they were spelled with, and different texts never mean the same by accident of spelling.
 func (t Term) ID() string {
 	if t.spec == nil {
-		return nobody
+		return noMatch
 	}
 	return t.spec.id
 }
 
-// On narrows t to the endpoints on a node. A term that names another node selects nobody then.
+// On narrows t to the endpoints on a node. A term that names another node selects nothing then.
 func (t Term) On(node string) Term {
 	if t.spec == nil || t.spec.node == node {
 		return t
@@ -71,7 +71,7 @@ func (t Term) On(node string) Term {
 	return Term{spec: &p}
 }
 
-// String says in words whom t selects. It carries no meaning.
+// String describes in words what t selects. It is not parsed anywhere.
 func (t Term) String() string {
 	if t.spec == nil {
 		return "no pods"

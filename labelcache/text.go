@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// nobody is the text of every term that selects nobody.
-const nobody = "nobody"
+// noMatch is the text of every term that selects nothing.
+const noMatch = "none"
 
 // text spells s so that no two meanings share a spelling: words of plain characters stand bare, all others are quoted,
 // and what stands between them is no plain character.
@@ -37,7 +37,7 @@ func (s *spec) text() string {
 	return b.String()
 }
 
-// words says in English whom s selects.
+// words describes in English what s selects.
 func (s *spec) words() string {
 	var b strings.Builder
 	if len(s.pods) == 0 {

@@ -171,7 +171,7 @@ func (v View) Holders(t Tag) iter.Seq[object.Key] {
 	}
 }
 
-// Members is who belongs to a set in one view. It is immutable and safe for concurrent use. The zero value is nobody.
+// Members lists the endpoints that belong to a set in one view. It is immutable and safe for concurrent use. The zero value has no members.
 type Members struct {
 	s   *state
 	ids idset
