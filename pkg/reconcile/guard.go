@@ -10,7 +10,7 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// forceFor is for how long Force lets plans past the guard at the most.
+// forceFor is how long Force lets every plan pass the guard, at the most.
 const forceFor = 5 * time.Minute
 
 // Suspicious lists the objects that a plan from read-back takes away from the target, when they are too many for what was
@@ -29,16 +29,16 @@ func (o Options) Suspicious(p *backends.Plan) []object.Ref {
 		return lost
 	}
 	for kind, n := range count {
-		held := p.Objects[kind]
-		if held >= o.MinDeleteGuard && float64(n) > o.MaxDeleteFraction*float64(held) {
+		owned := p.Objects[kind]
+		if owned >= o.MinDeleteGuard && float64(n) > o.MaxDeleteFraction*float64(owned) {
 			return lost
 		}
 	}
 	return nil
 }
 
-// guard looks at the first plan of a run. Where it would take away too much, the backend is told to keep that, and it has to
-// be planned again: then it is false.
+// guard checks the first plan of a run. If it would remove too much, guard has the backend keep that and returns false, because
+// it has to be planned again.
 func (l *Loop) guard(p *backends.Plan) bool {
 	keeper, ok := l.backend.(backends.Keeper)
 	if l.judged || !ok || !p.Full {
@@ -50,14 +50,14 @@ func (l *Loop) guard(p *backends.Plan) bool {
 	}
 	if l.isForced(time.Now()) {
 		for _, o := range lost {
-			l.opts.Log.WithField("object", o.String()).Warn("the object is missing from the source; its rows are removed, as forced")
+			l.opts.Log.WithField("object", o.String()).Warn("the object is missing from the source; its rows are removed because of force")
 		}
 		return true
 	}
 	l.judged = true
 	l.keep(keeper, lost)
 	l.opts.Log.WithField("objects", len(lost)).
-		Error("the target holds rows of objects that are missing from the source; they are kept until their removal is approved")
+		Error("the target has rows of objects that are missing from the source; they are kept until their removal is approved")
 	return false
 }
 
@@ -67,7 +67,7 @@ func (l *Loop) keep(keeper backends.Keeper, objects []object.Ref) {
 	keeper.Keep(objects)
 }
 
-// kept takes over from a plan what of the objects that are kept is still missing. It returns true when there is any.
+// kept records which of the kept objects a plan still finds missing, and reports whether there are any.
 func (l *Loop) kept(p *backends.Plan) bool {
 	keeper, ok := l.backend.(backends.Keeper)
 	if !ok || !p.Full {
@@ -75,7 +75,7 @@ func (l *Loop) kept(p *backends.Plan) bool {
 	}
 	l.note(func(s *Status) {
 		if len(p.Kept) != len(s.Kept) {
-			l.opts.Log.WithFields(logrus.Fields{"before": len(s.Kept), "now": len(p.Kept)}).Info("fewer objects are kept")
+			l.opts.Log.WithFields(logrus.Fields{"before": len(s.Kept), "now": len(p.Kept)}).Info("some kept objects are not missing any more")
 			s.Kept = p.Kept
 			keeper.Keep(p.Kept)
 		}
@@ -83,7 +83,7 @@ func (l *Loop) kept(p *backends.Plan) bool {
 	return len(p.Kept) > 0
 }
 
-// Release ends that objects are kept: their rows are removed, unless they came back.
+// Release stops keeping objects: their rows are removed, unless the objects came back.
 func (l *Loop) Release(objects []object.Ref) {
 	l.mu.Lock()
 	for _, o := range objects {
@@ -94,12 +94,12 @@ func (l *Loop) Release(objects []object.Ref) {
 	some := len(l.released) > 0
 	l.mu.Unlock()
 	if some {
-		ring(l.urge)
+		ring(l.release)
 	}
 }
 
-// release tells the backend of what was released since the last round.
-func (l *Loop) release() {
+// releaseKept has the backend stop keeping what was released since the last round.
+func (l *Loop) releaseKept() {
 	keeper, ok := l.backend.(backends.Keeper)
 	l.mu.Lock()
 	some := len(l.released) > 0
@@ -112,7 +112,7 @@ func (l *Loop) release() {
 	}
 }
 
-// isForced says whether Force was called, not long ago, and the target has not converged since.
+// isForced reports whether Force was called, not long ago, and the target has not converged since.
 func (l *Loop) isForced(now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -14,28 +14,29 @@ import (
 // ErrRunning is what a second, simultaneous Run of one loop returns.
 var ErrRunning = errors.New("loop runs already")
 
-// Loop keeps one target in agreement with the newest snapshot. Make it with New.
+// Loop keeps one target in sync with the newest snapshot. Make it with New.
 type Loop struct {
 	backend backends.Backend
 	latest  func() *intent.Snapshot
 	opts    Options
 
-	wake  chan struct{}   // size one: any number of wakes before a round are one
-	urge  chan struct{}   // likewise, of Release
-	nudge <-chan struct{} // the backend's own; nil when it has none
-	// changedByOthers asks the backend whether somebody else changed the target; nil when it cannot say.
+	wake chan struct{} // size one: any number of wakes before a round are one
+	// release is likewise that of Release, and trigger that of the backend, nil when it has none.
+	release chan struct{}
+	trigger <-chan struct{}
+	// changedByOthers asks the backend whether someone else changed the target; nil when it cannot say.
 	changedByOthers func() bool
 
 	// Only Run's goroutine touches these.
 	pace    pace
 	since   intent.Revision // what the next incremental plan starts from; zero reads back
-	settled bool            // the target agreed with revision since when last written or read
+	settled bool            // the target was in sync with revision since when last written or read
 	judged  bool            // what the target holds for objects that are missing has been looked at
 
 	mu       sync.Mutex
 	running  bool
 	status   Status
-	forced   time.Time           // until when plans are let past the guard
+	forced   time.Time           // until when the guard lets every plan pass
 	released map[object.Ref]bool // by Release, since the last round
 }
 
@@ -43,11 +44,11 @@ type Loop struct {
 // planned before that; it must not block. The loop does nothing until Run.
 func New(b backends.Backend, latest func() *intent.Snapshot, opts Options) *Loop {
 	l := &Loop{
-		backend: b, latest: latest, opts: opts.withDefaults(), wake: make(chan struct{}, 1), urge: make(chan struct{}, 1),
+		backend: b, latest: latest, opts: opts.withDefaults(), wake: make(chan struct{}, 1), release: make(chan struct{}, 1),
 		released: map[object.Ref]bool{},
 	}
 	if w, ok := b.(backends.Waker); ok {
-		l.nudge = w.Wake()
+		l.trigger = w.Wake()
 	}
 	if w, ok := b.(backends.Watcher); ok {
 		l.changedByOthers = w.ChangedByOthers
@@ -57,10 +58,10 @@ func New(b backends.Backend, latest func() *intent.Snapshot, opts Options) *Loop
 	return l
 }
 
-// Wake says that there is a new snapshot to look at. It never blocks and may be called at any time by anyone.
+// Wake announces a new snapshot. It never blocks and may be called at any time by anyone.
 func (l *Loop) Wake() { ring(l.wake) }
 
-// ring leaves a word in c, unless there is one.
+// ring puts an element into c, unless there is one.
 func ring(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -69,14 +70,14 @@ func ring(c chan<- struct{}) {
 }
 
 // Force has the next run remove what the target holds for objects that are missing from the source, however many there are.
-// It lasts until the target has converged, five minutes at the most. What goes is logged by name.
+// It lasts until the target has converged, five minutes at the most. Each object that it removes is logged.
 func (l *Loop) Force() {
 	l.mu.Lock()
 	l.forced = time.Now().Add(forceFor)
 	l.mu.Unlock()
 }
 
-// Status tells how the target stands.
+// Status returns how the target stands.
 func (l *Loop) Status() Status {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -100,8 +101,8 @@ func (l *Loop) Run(ctx context.Context) error {
 		l.pace.changed = m == converged && l.changed()
 		l.note(func(s *Status) {
 			s.NextRetry = time.Time{}
-			if m == failed || m == cutOff {
-				s.NextRetry = l.pace.ended.Add(l.pace.pause)
+			if m == failed || m == unreachable {
+				s.NextRetry = l.pace.ended.Add(l.pace.backoff)
 			}
 		})
 	}
@@ -110,7 +111,7 @@ func (l *Loop) Run(ctx context.Context) error {
 	return nil
 }
 
-// forget ends a run: the next one knows nothing of what was in force.
+// forget ends a run: the next one does not know what was in force.
 func (l *Loop) forget() {
 	l.since, l.settled, l.judged = 0, false, false
 	if keeper, ok := l.backend.(backends.Keeper); ok {
@@ -150,12 +151,12 @@ func (l *Loop) wait(ctx context.Context) bool {
 		case <-ctx.Done():
 		case <-l.wake:
 			l.pace.woken = true
-		case <-l.urge:
-			l.pace.urged = true
-		case _, open := <-l.nudge:
-			l.pace.nudged = true
+		case <-l.release:
+			l.pace.released = true
+		case _, open := <-l.trigger:
+			l.pace.triggered = true
 			if !open {
-				l.nudge = nil
+				l.trigger = nil
 			}
 		case <-timer:
 		}
@@ -163,12 +164,12 @@ func (l *Loop) wait(ctx context.Context) bool {
 	return false
 }
 
-// changed says whether somebody else changed the target since it was last read back.
+// changed reports whether someone else changed the target since it was last read back.
 func (l *Loop) changed() bool { return l.changedByOthers != nil && l.changedByOthers() }
 
 // collect takes the wakes that came so far: the round that begins answers them.
 func (l *Loop) collect() {
-	for _, c := range []<-chan struct{}{l.wake, l.urge, l.nudge} {
+	for _, c := range []<-chan struct{}{l.wake, l.release, l.trigger} {
 		select {
 		case <-c:
 		default:

@@ -16,7 +16,7 @@ const (
 	PhaseApply Phase = "apply"
 )
 
-// Observer is told what loops do. Its methods are called from the goroutine of each loop, must be safe for concurrent
+// Observer follows what loops do. Its methods are called from the goroutine of each loop, must be safe for concurrent
 // use, must not block, and must not change or keep the plan.
 type Observer interface {
 	// Planned: a plan was made. It says nothing about whether it will be applied.
@@ -25,45 +25,45 @@ type Observer interface {
 	Applied(target string, p *backends.Plan, took time.Duration)
 	// Failed: the step gave an error, and a plan from read-back follows after a pause.
 	Failed(target string, phase Phase, err error)
-	// Drift: the target had been brought to this very revision, and so many ops are needed to bring it there again.
+	// Drift: the target had been brought to this very revision, and that many ops are needed to bring it there again.
 	Drift(target string, ops int)
-	// Converged: the target agrees with the revision and holds so many owned rows. Called after every round that ends
+	// Converged: the target is in sync with the revision and has that many owned rows. Called after every round that ends
 	// well, whether it wrote or not.
 	Converged(target string, rev intent.Revision, owned int)
 }
 
-// Observers tells each of several observers, in order.
+// Observers calls each of several observers, in order.
 type Observers []Observer
 
-// Planned tells each.
+// Planned calls each.
 func (os Observers) Planned(target string, p *backends.Plan, took time.Duration) {
 	for _, o := range os {
 		o.Planned(target, p, took)
 	}
 }
 
-// Applied tells each.
+// Applied calls each.
 func (os Observers) Applied(target string, p *backends.Plan, took time.Duration) {
 	for _, o := range os {
 		o.Applied(target, p, took)
 	}
 }
 
-// Failed tells each.
+// Failed calls each.
 func (os Observers) Failed(target string, phase Phase, err error) {
 	for _, o := range os {
 		o.Failed(target, phase, err)
 	}
 }
 
-// Drift tells each.
+// Drift calls each.
 func (os Observers) Drift(target string, ops int) {
 	for _, o := range os {
 		o.Drift(target, ops)
 	}
 }
 
-// Converged tells each.
+// Converged calls each.
 func (os Observers) Converged(target string, rev intent.Revision, owned int) {
 	for _, o := range os {
 		o.Converged(target, rev, owned)

@@ -9,7 +9,7 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// What a Loop does where its Options say nothing, and what netloom asks for by default where zero has a meaning.
+// The defaults of a Loop, and those of netloom for options whose zero value has a meaning.
 const (
 	DefaultMaxInterval       = 5 * time.Minute
 	DefaultRetryMin          = 250 * time.Millisecond
@@ -33,21 +33,21 @@ type Options struct {
 	RetryMin, RetryMax time.Duration
 
 	// MaxDeleteFraction is the largest share, 0 to 1, of the objects of a kind that may be missing from the source when a
-	// run begins, of those that the target holds rows of. Beyond it their rows are kept, because a source that cannot be
+	// run begins, of those that the target has rows of. Beyond it their rows are kept, because a source that cannot be
 	// read looks like an empty one. Zero keeps the rows of any, 1 of none.
 	MaxDeleteFraction float64
-	// MinDeleteGuard is of how many objects of a kind the target has to hold rows for the share to count. Zero takes the
+	// MinDeleteGuard is how many objects of a kind must have rows in the target for the share to apply. Zero takes the
 	// default.
 	MinDeleteGuard int
 
-	// Known says whether the source has an object, whatever became of it; nil takes those that the snapshot has something of.
+	// Known reports whether the source has an object, even if it could not be translated; nil takes those that the snapshot has something of.
 	Known func(object.Ref) bool
-	// Unreadable says whether part of the source cannot be read, so that any object may be declared there: then whatever is
+	// Unreadable reports whether part of the source cannot be read, so that any object may be declared there: then whatever is
 	// missing when a run begins is kept, however little it is. Nil is never.
 	Unreadable func() bool
 
 	Log      logrus.FieldLogger // nil discards
-	Observer Observer           // nil is nobody
+	Observer Observer           // nil is none
 }
 
 // withDefaults fills in what the zero value leaves open.

@@ -5,51 +5,53 @@ import (
 	"time"
 )
 
-// mood is what the last round came to; it decides what the next one waits for.
-type mood uint8
+// outcome is how the last round ended; it decides what the next one waits for.
+type outcome uint8
 
 const (
-	waiting   mood = iota // for the first snapshot
-	converged             // for a wake or the drift interval
-	again                 // for nothing: the guard asks for another plan
-	failed                // for the end of the pause
-	cutOff                // likewise, or for the backend to find a way to the target
-	lost                  // for nothing: the backend asks for read-back
+	waiting     outcome = iota // for the first snapshot
+	converged                  // for a wake or the drift interval
+	again                      // for nothing: the guard asks for another plan
+	failed                     // for the end of the backoff
+	unreachable                // likewise, or for the backend to connect to the target
+	lost                       // for nothing: the backend asks for a read-back
 )
 
 // pace decides when the next round is due. It holds times, never timers, so that it can be asked at any moment.
 type pace struct {
-	opts     *Options
-	mood     mood
-	woken    bool // somebody called Wake since the last round began
-	nudged   bool // the backend woke the loop since the last round began
-	urged    bool // somebody called Release since the last round began
-	held     bool // rounds read back, because rows are kept
+	opts *Options
+	last outcome
+	// What happened since the last round began.
+	woken     bool // Wake was called
+	triggered bool // the backend woke the loop
+	released  bool // Release was called
+
+	keeping  bool // rounds read back, because rows are kept
 	began    time.Time
 	ended    time.Time
 	readBack time.Time // when everything was read back last
 	failures int       // in a row
-	pause    time.Duration
+	backoff  time.Duration
 
-	changed bool      // somebody else changed the target, and no read-back has begun since
-	answers int       // read-backs because of that, in a row
-	last    time.Time // when the last of them began
+	changed  bool      // someone else changed the target, and no read-back has begun since
+	repairs  int       // read-backs because of that, in a row
+	repaired time.Time // when the last of them began
 }
 
 // begin notes that a round starts, which will see everything that happened until now.
 func (p *pace) begin() {
-	if p.mood == cutOff && p.nudged {
+	if p.last == unreachable && p.triggered {
 		p.failures = 0 // a connection that came back is a new start
 	}
-	p.woken, p.nudged, p.urged, p.began = false, false, false, time.Now()
+	p.woken, p.triggered, p.released, p.began = false, false, false, time.Now()
 }
 
 // end notes how a round that ended now went.
-func (p *pace) end(m mood, now time.Time) {
-	p.mood, p.ended = m, now
+func (p *pace) end(m outcome, now time.Time) {
+	p.last, p.ended = m, now
 	switch m {
-	case failed, cutOff:
-		p.pause = jitter(backoff(p.opts.RetryMin, p.opts.RetryMax, p.failures))
+	case failed, unreachable:
+		p.backoff = jitter(backoff(p.opts.RetryMin, p.opts.RetryMax, p.failures))
 		p.failures++
 	case waiting, converged, again, lost:
 		p.failures = 0
@@ -58,32 +60,32 @@ func (p *pace) end(m mood, now time.Time) {
 
 // due is when the next round starts as things stand. It is false when only a wake can start one.
 //
-// A wake does not cut the pause after an error short, or every event would hammer a target that is down. Nor does a
-// nudge, which comes for every logical port too, unless the target could not be reached: then it says that the connection
-// came back, and the pause goes down to RetryMin.
+// A wake does not shorten the backoff after an error, or every event would hammer a target that is down. Nor does a trigger
+// of the backend, which comes for every logical port too, unless the target was unreachable: then the connection is back, and
+// the backoff drops to RetryMin.
 func (p *pace) due() (time.Time, bool) {
-	switch p.mood {
+	switch p.last {
 	case lost, again:
 		return p.ended, true
-	case failed, cutOff:
-		pause := p.pause
-		if p.mood == cutOff && p.nudged {
-			pause = min(pause, p.opts.RetryMin)
+	case failed, unreachable:
+		wait := p.backoff
+		if p.last == unreachable && p.triggered {
+			wait = min(wait, p.opts.RetryMin)
 		}
-		return p.ended.Add(pause), true
+		return p.ended.Add(wait), true
 	case waiting:
-		return p.ended, p.woken || p.urged
+		return p.ended, p.woken || p.released
 	case converged:
 		due, ok := p.next(max(p.opts.MinInterval, p.rest()), p.readBack)
 		if !p.changed {
 			return due, ok
 		}
-		answer := p.answer(p.ended)
-		if earliest := p.ended.Add(p.opts.MinInterval); answer.Before(earliest) {
-			answer = earliest
+		repair := p.repairDue(p.ended)
+		if earliest := p.ended.Add(p.opts.MinInterval); repair.Before(earliest) {
+			repair = earliest
 		}
-		if !ok || answer.Before(due) {
-			due = answer
+		if !ok || repair.Before(due) {
+			due = repair
 		}
 		return due, true
 	default:
@@ -94,17 +96,17 @@ func (p *pace) due() (time.Time, bool) {
 // rest is the least time between rounds that read everything back: as long as the last one took, so that the target has
 // half of the time for others.
 func (p *pace) rest() time.Duration {
-	if !p.held || p.urged {
+	if !p.keeping || p.released {
 		return 0
 	}
 	return p.ended.Sub(p.began)
 }
 
-// next is when a round is due that nothing went wrong before: gap after the last one when somebody asked for it, else
+// next is when a round is due that nothing went wrong before: gap after the last one when it was asked for, else
 // at the drift interval, counted from since.
 func (p *pace) next(gap time.Duration, since time.Time) (time.Time, bool) {
 	earliest := p.ended.Add(gap)
-	if p.woken || p.nudged || p.urged {
+	if p.woken || p.triggered || p.released {
 		return earliest, true
 	}
 	drift := since.Add(p.opts.MaxInterval)
@@ -114,31 +116,31 @@ func (p *pace) next(gap time.Duration, since time.Time) (time.Time, bool) {
 	return drift, p.opts.MaxInterval > 0
 }
 
-// answer is when a change by somebody else is answered with a read-back: at once after a quiet time, otherwise after a
-// pause that grows from RetryMin to RetryMax while changes go on, so that nobody can make a target do nothing else.
-func (p *pace) answer(now time.Time) time.Time {
-	if p.answers == 0 {
+// repairDue is when a change by someone else is answered with a read-back: at once after a quiet time, otherwise after a
+// backoff that grows from RetryMin to RetryMax while changes go on, so that no one can keep a target busy with nothing else.
+func (p *pace) repairDue(now time.Time) time.Time {
+	if p.repairs == 0 {
 		return now
 	}
-	return p.last.Add(backoff(p.opts.RetryMin, p.opts.RetryMax, p.answers-1))
+	return p.repaired.Add(backoff(p.opts.RetryMin, p.opts.RetryMax, p.repairs-1))
 }
 
-// answered notes that a read-back begins because of such a change.
-func (p *pace) answered(now time.Time) {
-	if now.Sub(p.last) >= 2*p.opts.RetryMax {
-		p.answers = 0
+// repairing notes that a read-back begins because of such a change.
+func (p *pace) repairing(now time.Time) {
+	if now.Sub(p.repaired) >= 2*p.opts.RetryMax {
+		p.repairs = 0
 	}
-	p.answers++
-	p.last = now
+	p.repairs++
+	p.repaired = now
 	p.changed = false
 }
 
-// checkDrift says whether everything has to be read back although nothing went wrong.
+// checkDrift reports whether everything has to be read back although nothing went wrong.
 func (p *pace) checkDrift(now time.Time) bool {
 	return p.opts.MaxInterval > 0 && now.Sub(p.readBack) >= p.opts.MaxInterval
 }
 
-// backoff is the pause after the given number of earlier failures in a row: it doubles from least to most.
+// backoff is the time to wait after the given number of earlier failures in a row: it doubles from least to most.
 func backoff(least, most time.Duration, failures int) time.Duration {
 	d := least
 	for range failures {
@@ -150,7 +152,7 @@ func backoff(least, most time.Duration, failures int) time.Duration {
 	return min(d, most)
 }
 
-// jitter takes up to a quarter off d, so that many clients of one failed server do not come back as one.
+// jitter takes up to a quarter off d, so that many clients of one failed server do not return at once.
 func jitter(d time.Duration) time.Duration {
 	return d - time.Duration(rand.Int64N(int64(d)/4+1)) //nolint:gosec // spreads load, hides nothing
 }

@@ -15,24 +15,24 @@ import (
 // errLost is the error of a backend that loses track of its target while it reads everything back.
 var errLost = errors.New("backend lost track of the target during read-back")
 
-// round brings the target to the newest snapshot and says what came of it.
-func (l *Loop) round(ctx context.Context) mood {
+// round brings the target to the newest snapshot and returns how that ended.
+func (l *Loop) round(ctx context.Context) outcome {
 	want := l.latest()
 	if want == nil {
 		return waiting
 	}
 	l.note(func(s *Status) { s.Wanted = want.Revision() })
-	l.release()
+	l.releaseKept()
 
 	since := l.since
-	if !l.settled || l.holds() {
+	if !l.settled || l.keepsRows() {
 		since = 0
 	}
 	m := lost
 	if since != 0 {
 		m = l.attempt(ctx, want, since)
 	}
-	// Drift shows only against a revision that the target agreed with, so what was new has gone first.
+	// Drift shows only against a revision that the target was in sync with, so what is new is written first.
 	if since == 0 || m == converged && l.checkDrift() {
 		m = l.attempt(ctx, want, 0)
 	}
@@ -42,26 +42,26 @@ func (l *Loop) round(ctx context.Context) mood {
 	return m
 }
 
-// checkDrift says whether everything has to be read back although nothing went wrong: at the drift interval, and when
-// somebody else changed the target.
+// checkDrift reports whether everything has to be read back although nothing went wrong: at the drift interval, and when
+// someone else changed the target.
 func (l *Loop) checkDrift() bool {
 	now := time.Now()
-	if l.changed() && !now.Before(l.pace.answer(now)) {
-		l.pace.answered(now)
+	if l.changed() && !now.Before(l.pace.repairDue(now)) {
+		l.pace.repairing(now)
 		return true
 	}
 	return l.pace.checkDrift(now)
 }
 
-// holds says whether the backend keeps rows of objects that are missing. It has to read back for that.
-func (l *Loop) holds() bool {
+// keepsRows reports whether the backend keeps rows of objects that are missing, for which it has to read back.
+func (l *Loop) keepsRows() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.status.Kept) > 0
 }
 
 // attempt plans once and applies what the plan says.
-func (l *Loop) attempt(ctx context.Context, want *intent.Snapshot, since intent.Revision) mood {
+func (l *Loop) attempt(ctx context.Context, want *intent.Snapshot, since intent.Revision) outcome {
 	began := time.Now()
 	p, err := l.backend.Plan(ctx, want, since)
 	if err != nil {
@@ -83,7 +83,7 @@ func (l *Loop) attempt(ctx context.Context, want *intent.Snapshot, since intent.
 	if !l.guard(p) {
 		return again
 	}
-	l.pace.held = l.kept(p)
+	l.pace.keeping = l.kept(p)
 	if p.Full && l.settled && since == 0 && want.Revision() == l.since && p.Drift() > 0 {
 		l.note(func(s *Status) { s.Drifts++ })
 		l.opts.Observer.Drift(l.opts.Target, p.Drift())
@@ -99,7 +99,7 @@ func (l *Loop) attempt(ctx context.Context, want *intent.Snapshot, since intent.
 	return converged
 }
 
-// planned counts a plan and takes over what it read.
+// planned counts a plan and records what it read.
 func (l *Loop) planned(p *backends.Plan, took time.Duration) {
 	now := time.Now()
 	l.note(func(s *Status) {
@@ -113,7 +113,7 @@ func (l *Loop) planned(p *backends.Plan, took time.Duration) {
 	l.opts.Observer.Planned(l.opts.Target, p, took)
 }
 
-func (l *Loop) apply(ctx context.Context, p *backends.Plan) mood {
+func (l *Loop) apply(ctx context.Context, p *backends.Plan) outcome {
 	l.opts.Log.WithFields(logrus.Fields{"revision": p.Revision, "ops": len(p.Ops), "full": p.Full}).Debug("applying plan")
 	began := time.Now()
 	if err := l.backend.Apply(ctx, p); err != nil {
@@ -141,7 +141,7 @@ func (l *Loop) apply(ctx context.Context, p *backends.Plan) mood {
 	return converged
 }
 
-// converge notes that the target agrees with want.
+// converge notes that the target is in sync with want.
 func (l *Loop) converge(p *backends.Plan, want *intent.Snapshot, since intent.Revision) {
 	l.since, l.settled, l.judged = want.Revision(), true, true
 	var owned int
@@ -157,7 +157,7 @@ func (l *Loop) converge(p *backends.Plan, want *intent.Snapshot, since intent.Re
 }
 
 // fail notes an error, unless the loop is being stopped. Whatever it was, the next plan reads everything back.
-func (l *Loop) fail(ctx context.Context, phase Phase, err error) mood {
+func (l *Loop) fail(ctx context.Context, phase Phase, err error) outcome {
 	l.settled = false
 	if ctx.Err() != nil {
 		return failed
@@ -168,9 +168,9 @@ func (l *Loop) fail(ctx context.Context, phase Phase, err error) mood {
 		s.Failures++
 	})
 	l.opts.Observer.Failed(l.opts.Target, phase, err)
-	l.opts.Log.WithError(err).Warn("target is out of step, trying again")
+	l.opts.Log.WithError(err).Warn("target is out of sync, retrying")
 	if errors.Is(err, backends.ErrUnreachable) {
-		return cutOff
+		return unreachable
 	}
 	return failed
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// Status is how a target stands. It is a copy: nothing in it changes later.
+// Status is the state of a target. It is a copy: nothing in it changes later.
 type Status struct {
 	Target   string
 	Wanted   intent.Revision // the newest snapshot that was looked at
-	Revision intent.Revision // the snapshot that the target agreed with last
-	// Converged says that the last round ended well: the target agrees with Revision, as far as is known.
+	Revision intent.Revision // the snapshot that the target was in sync with last
+	// Converged says that the last round ended well: the target is in sync with Revision, as far as is known.
 	Converged bool
 	Err       error // why the last round did not end well; nil when it did
 
@@ -32,7 +32,7 @@ type Status struct {
 	Skips []backends.Skip // what the target cannot express; it is denied there
 }
 
-// Synced says whether the target has agreed with some snapshot since the loop began.
+// Synced reports whether the target has been in sync with a snapshot since the loop began.
 func (s *Status) Synced() bool { return !s.LastConverged.IsZero() }
 
 // mergeSkips brings the skips known so far up to date with those of a plan for want. A plan from read-back knows all of
