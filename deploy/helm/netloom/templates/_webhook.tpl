@@ -10,7 +10,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- if eq .Values.webhook.mode "own" }}{{ include "netloom.webhook" . }}{{ else }}{{ include "netloom.account" . }}{{ end -}}
 {{- end -}}
 
-{{- /* What the chart tells the process that answers reviews. Everything else stands in config. */ -}}
+{{- /* Settings that the chart passes to the process that answers reviews. All others are in config. */ -}}
 {{- define "netloom.webhook.env" -}}
 - {name: NETLOOM_WEBHOOK_LISTEN, value: ":9443"}
 {{- with .Values.webhook.certificate.secret }}
