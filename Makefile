@@ -31,7 +31,7 @@ POLICIES   ?= 1000
 RACE_ROOMS  := ./labelcache/... ./backends/memory/... ./backends/ovn/... ./test/cnf/... \
 	$$($(GO) list ./pkg/... | grep -vE '/pkg/(apis/.*|config|intent|object|ovsdb/nbtrace|query|reach|report|status|version)$$')
 # The client's floor needs a server; the benchmarks of test/bench say themselves when there is none.
-BENCH_ROOMS := ./labelcache/... ./translator/... ./pkg/watch/... ./pkg/ovsdb/nbtrace/... \
+BENCH_ROOMS := ./labelcache/... ./translator/... ./pkg/manifest ./pkg/ovsdb/nbtrace/... \
 	./pkg/query ./pkg/reach ./pkg/webui ./cmd/netloom ./test/bench/... \
 	$(if $(shell PATH=$$PATH:/usr/sbin command -v ovsdb-server),./pkg/ovsdb)
 # What the contract of backends is for.

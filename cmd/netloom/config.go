@@ -11,7 +11,7 @@ import (
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/election"
 	"github.com/netloom/netloom/pkg/reconcile"
-	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/pkg/source"
 )
 
 // configuration is the settings of a command: those of netloom itself and those of its backends.
@@ -70,7 +70,7 @@ func newLog(cmd *cobra.Command, cfg *config.Config) *logrus.Logger {
 func optionsOf(cfg *configuration) daemon.Options {
 	return daemon.Options{
 		Manifests: cfg.Manifests, Kubeconfig: cfg.Kubeconfig, KubeContext: cfg.KubeContext,
-		Watch:   watchOptions(cfg.Config),
+		Read: source.Options{NoServices: !cfg.Services, Endpoints: source.EndpointsAPI(cfg.EndpointsAPI)}, MaxManifest: cfg.MaxManifestSize,
 		Cluster: cfg.Cluster, Families: cfg.Families, Node: cfg.ZoneNode,
 		Target: cfg.target,
 		Reconcile: reconcile.Options{
@@ -102,9 +102,4 @@ func sdwanOptions(s *config.SDWAN) daemon.SDWAN {
 		PlainHTTP: s.PlainHTTP, NoEvents: !s.Events,
 		ClusterWide: s.ClusterWide, ServiceRules: string(s.ServiceRules), ServicePurpose: s.ServicePurpose,
 	}
-}
-
-// watchOptions are the settings of what is read, of a cluster or a directory.
-func watchOptions(cfg *config.Config) watch.Options {
-	return watch.Options{NoServices: !cfg.Services, Endpoints: watch.EndpointsAPI(cfg.EndpointsAPI), MaxFile: cfg.MaxManifestSize}
 }

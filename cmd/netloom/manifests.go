@@ -10,7 +10,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/query"
-	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/pkg/source"
 )
 
 // manifestsFlag is where a question's manifests are.
@@ -77,7 +77,7 @@ func (f *manifestsFlag) edited(cmd *cobra.Command, with, without []string) (quer
 	}
 	opts.Over, opts.Translator.Node = with, f.node
 	for _, name := range without {
-		ref, err := watch.ParseRef(name)
+		ref, err := source.ParseRef(name)
 		if err != nil {
 			return query.State{}, err
 		}

@@ -24,7 +24,7 @@ func TestExplainAnSDWANResource(t *testing.T) {
 // A daemon that cannot read a kind says so in its manifests, and whoever asks them is told.
 func TestAnswersSayWhatCannotBeRead(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "list.json")
-	require.NoError(t, os.WriteFile(file, []byte(`{"apiVersion":"v1","kind":"List","withheld":["EndpointSlice","Mwan3Rule"],"items":[
+	require.NoError(t, os.WriteFile(file, []byte(`{"apiVersion":"v1","kind":"List","unavailable":["EndpointSlice","Mwan3Rule"],"items":[
 		{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"shop","name":"web-0"},"status":{"podIP":"10.0.0.1"}}]}`), 0o600))
 	for _, args := range [][]string{
 		{"probe", "shop/web-0->10.96.0.1:tcp/80"}, {"explain", "pod/shop/web-0"}, {"translate"},

@@ -22,7 +22,7 @@ const (
 // EndpointsAPI is the kind of object that the endpoints of services are read from.
 type EndpointsAPI string
 
-// The kinds to read endpoints from: EndpointSlice, Endpoints, or whichever there is. See watch.EndpointsAPI.
+// The kinds to read endpoints from: EndpointSlice, Endpoints, or whichever there is. See source.EndpointsAPI.
 const (
 	EndpointsAuto    EndpointsAPI = "auto"
 	EndpointsSlices  EndpointsAPI = "slices"

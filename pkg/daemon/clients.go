@@ -7,7 +7,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/pkg/manifest"
+	"github.com/netloom/netloom/pkg/source"
+	"github.com/netloom/netloom/pkg/source/kube"
 )
 
 // clients are the ways to one Kubernetes API, for whatever is not read through the source.
@@ -17,18 +19,18 @@ type clients struct {
 }
 
 // newSource makes the source that opts ask for, the clients that SD-WAN lacks, and those of the API where there is one.
-func newSource(opts *Options, log logrus.FieldLogger) (watch.Source, *clients, error) {
+func newSource(opts *Options, log logrus.FieldLogger) (source.Source, *clients, error) {
 	if opts.Source != nil {
 		return opts.Source, nil, nil
 	}
 	if opts.Manifests != "" {
-		directory := watch.NewDirectory(opts.Manifests, opts.Watch, log)
+		directory := manifest.NewDirectory(opts.Manifests, manifest.Options{Options: opts.Read, MaxFile: opts.MaxManifest}, log)
 		if opts.SDWAN.Secrets == nil {
 			opts.SDWAN.Secrets = directory
 		}
 		return directory, nil, nil
 	}
-	config, err := watch.KubernetesConfig(opts.Kubeconfig, opts.KubeContext)
+	config, err := kube.Config(opts.Kubeconfig, opts.KubeContext)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -39,9 +41,9 @@ func newSource(opts *Options, log logrus.FieldLogger) (watch.Source, *clients, e
 	if err := opts.SDWAN.clients(config, client); err != nil {
 		return nil, nil, err
 	}
-	if opts.SDWAN.Enabled && opts.Watch.SDWAN == nil {
-		opts.Watch.SDWAN = opts.SDWAN.Dynamic
+	read := kube.Options{Options: opts.Read, Server: config.Host}
+	if opts.SDWAN.Enabled {
+		read.SDWAN = opts.SDWAN.Dynamic
 	}
-	opts.Watch.Server = config.Host
-	return watch.NewKubernetes(client, opts.Watch, log), &clients{config: config, core: client}, nil
+	return kube.New(client, read, log), &clients{config: config, core: client}, nil
 }

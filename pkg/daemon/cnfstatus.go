@@ -20,8 +20,8 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/openwrt"
 	"github.com/netloom/netloom/pkg/pipeline"
+	"github.com/netloom/netloom/pkg/source"
 	"github.com/netloom/netloom/pkg/status"
-	"github.com/netloom/netloom/pkg/watch"
 )
 
 // CNFStatusName is what the CNFStatus is called that is made where there is none.
@@ -43,7 +43,7 @@ type reports struct {
 	interval  time.Duration
 	namespace string // whose CNFStatus objects show all CNFs
 	reporters func() []reporter
-	source    watch.Source
+	source    source.Source
 	writer    *statusWriter // nil writes nothing
 	metrics   *metrics.Metrics
 	log       logrus.FieldLogger
@@ -57,7 +57,7 @@ func (r *reports) Published(p pipeline.Published) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, ref := range p.Events {
-		if ref.Kind != watch.KindCNFStatus {
+		if ref.Kind != "CNFStatus" {
 			continue
 		}
 		if _, ok := r.source.Get(ref); ok {
@@ -138,7 +138,7 @@ func (r *reports) show(ctx context.Context, all []gathered) {
 	r.mu.Unlock()
 	slices.SortFunc(refs, object.Ref.Compare)
 	if !slices.ContainsFunc(refs, func(ref object.Ref) bool { return ref.Namespace == r.namespace }) {
-		ref := object.Ref{Kind: watch.KindCNFStatus, Namespace: r.namespace, Name: CNFStatusName}
+		ref := object.Ref{Kind: "CNFStatus", Namespace: r.namespace, Name: CNFStatusName}
 		if err := r.create(ctx, ref); err != nil {
 			r.log.WithError(err).Debug("no CNFStatus shows all CNFs")
 		} else {

@@ -14,13 +14,12 @@ import (
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/openwrt/simulator"
-	"github.com/netloom/netloom/pkg/watch"
 )
 
 // overview is a CNFStatus as the API has it.
 func (r *rig) overview(namespace, name string) v1alpha1.CNFStatusStatus {
 	r.Helper()
-	u := r.stored(object.Ref{Kind: watch.KindCNFStatus, Namespace: namespace, Name: name})
+	u := r.stored(object.Ref{Kind: "CNFStatus", Namespace: namespace, Name: name})
 	text, err := json.Marshal(u.Object)
 	require.NoError(r, err)
 	var o v1alpha1.CNFStatus

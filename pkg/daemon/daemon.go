@@ -21,7 +21,7 @@ import (
 	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/retention"
-	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/pkg/source"
 	resources "github.com/netloom/netloom/translator/sdwan"
 )
 
@@ -29,7 +29,7 @@ import (
 type Daemon struct {
 	opts     Options
 	log      logrus.FieldLogger
-	source   watch.Source
+	source   source.Source
 	pipeline *pipeline.Pipeline
 	metrics  *metrics.Metrics
 	embedded *Embedded
@@ -245,7 +245,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 func (d *Daemon) published(p pipeline.Published) {
 	d.metrics.Published(metrics.Snapshot{
 		Revision: p.Snapshot.Revision(), Since: p.Since, Took: p.Took, Problems: len(p.Problems),
-		Endpoints: p.Stats.Endpoints, Sets: p.Stats.Sets, Policies: p.Stats.Policies, Withheld: names(p.Withheld),
+		Endpoints: p.Stats.Endpoints, Sets: p.Stats.Sets, Policies: p.Stats.Policies, Withheld: p.Withheld,
 	})
 	var gone []object.Ref
 	for _, ref := range p.Events {

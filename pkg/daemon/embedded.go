@@ -13,7 +13,7 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
-	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/pkg/source"
 )
 
 // Embedded is a Northbound database within the process, for a machine where no OVN is installed. It plays the part of
@@ -80,12 +80,12 @@ func (e *Embedded) Ports() []string {
 }
 
 // Seed adds and removes the logical ports of the pods among refs.
-func (e *Embedded) Seed(source watch.Source, refs []object.Ref) error {
+func (e *Embedded) Seed(from source.Source, refs []object.Ref) error {
 	for _, ref := range refs {
-		if ref.Kind != watch.KindPod {
+		if ref.Kind != source.KindPod {
 			continue
 		}
-		object, _ := source.Get(ref)
+		object, _ := from.Get(ref)
 		pod, _ := object.(*corev1.Pod)
 		if err := e.seedPod(ref, pod); err != nil {
 			return fmt.Errorf("seed %s: %w", ref, err)

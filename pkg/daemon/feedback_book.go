@@ -16,7 +16,7 @@ import (
 	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/report"
-	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/pkg/source"
 )
 
 // urgency orders the objects that are to be looked at.
@@ -37,7 +37,7 @@ type told struct {
 
 // book keeps which objects are to be looked at. The pipeline and the loops write into it, the goroutine of feedback reads.
 type book struct {
-	source   watch.Source
+	source   source.Source
 	policyOf func(object.Ref) *networkingv1.NetworkPolicy // as it was translated; the pipeline's goroutine alone asks
 	touched  intent.Revision                              // by the last snapshot; likewise
 	last     *intent.Snapshot                             // the one published last; nil before the first
@@ -109,7 +109,7 @@ func (b *book) published(p pipeline.Published, problems []object.Problem) {
 
 // takeNode says whether ref is a node that came or went: its targets have a say while it is there. The lock is held.
 func (b *book) takeNode(ref object.Ref) bool {
-	if b.nodes == nil || ref.Kind != watch.KindNode {
+	if b.nodes == nil || ref.Kind != source.KindNode {
 		return false
 	}
 	_, there := b.source.Get(ref)

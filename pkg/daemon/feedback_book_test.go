@@ -9,7 +9,7 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/report"
-	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/pkg/source"
 )
 
 // TestAWorldOfThePastJudgesNothing holds that what was worked out before a snapshot or a round of a loop is worked out anew.
@@ -54,13 +54,13 @@ func TestABookThatNobodyReadsStaysEmpty(t *testing.T) {
 	b.mark(key, news)
 	b.markAll()
 	b.resized("set")
-	b.take(object.Ref{Kind: watch.KindNetworkPolicy, Namespace: "shop", Name: "gone"}, false)
+	b.take(object.Ref{Kind: source.KindNetworkPolicy, Namespace: "shop", Name: "gone"}, false)
 	require.Empty(t, b.dirty)
 	require.False(t, b.anySized())
 	b.begin()
 	e, _ := b.next(b.sequence())
 	require.NotNil(t, e)
 	require.Equal(t, key, e.key)
-	b.take(object.Ref{Kind: watch.KindNetworkPolicy, Namespace: "shop", Name: "db"}, false)
+	b.take(object.Ref{Kind: source.KindNetworkPolicy, Namespace: "shop", Name: "db"}, false)
 	require.Len(t, b.dirty, 1, "somebody reads that it is gone")
 }

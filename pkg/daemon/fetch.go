@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
 
-	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/pkg/source/kube"
 )
 
 // podLabel is on the pods of a daemon, and debugPort is the name of the port that debugging is served on.
@@ -30,7 +30,7 @@ const (
 // FetchManifests asks a daemon that runs in a cluster for its manifests, by a port that the API server forwards. That takes the
 // right to create pods/portforward.
 func FetchManifests(ctx context.Context, kubeconfig, contextName string) ([]byte, error) {
-	config, err := watch.KubernetesConfig(kubeconfig, contextName)
+	config, err := kube.Config(kubeconfig, contextName)
 	if err != nil {
 		return nil, err
 	}

@@ -11,13 +11,12 @@ import (
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/object"
-	"github.com/netloom/netloom/pkg/watch"
 )
 
 // service is a CNFService as the API has it.
 func (r *rig) service() v1alpha1.CNFServiceStatus {
 	r.Helper()
-	o, ok := r.source.Get(object.Ref{Kind: watch.KindCNFService, Namespace: "site", Name: "shop"})
+	o, ok := r.source.Get(object.Ref{Kind: "CNFService", Namespace: "site", Name: "shop"})
 	require.True(r, ok)
 	s, ok := o.(*v1alpha1.CNFService)
 	require.True(r, ok)

@@ -14,8 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/netloom/netloom/pkg/manifest"
 	"github.com/netloom/netloom/pkg/object"
-	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/pkg/source"
 )
 
 // slowReader takes nothing before it is let go.
@@ -33,7 +34,7 @@ func (s slowReader) Write(p []byte) (int, error) {
 
 // counting counts how often its objects are asked for.
 type counting struct {
-	watch.Source
+	source.Source
 	gets atomic.Int64
 }
 
@@ -47,7 +48,7 @@ func (c *counting) Get(ref object.Ref) (runtime.Object, bool) {
 func TestSlowReadersShareTheManifests(t *testing.T) {
 	p := newPlace(t)
 	opts := p.options()
-	source := &counting{Source: watch.NewDirectory(opts.Manifests, watch.Options{}, testLog(t))}
+	source := &counting{Source: manifest.NewDirectory(opts.Manifests, manifest.Options{}, testLog(t))}
 	opts.Source = source
 	r := startReady(t, opts)
 	const many = 30

@@ -10,7 +10,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
-	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/pkg/source/kube"
 )
 
 func TestACluster(t *testing.T) {
@@ -20,7 +20,7 @@ func TestACluster(t *testing.T) {
 		pipelinetest.Policy("db", "web", "db"))
 	opts := p.options()
 	opts.Manifests = ""
-	opts.Source = watch.NewKubernetes(client, watch.Options{}, testLog(t))
+	opts.Source = kube.New(client, kube.Options{}, testLog(t))
 	r := startReady(t, opts)
 	require.Contains(t, p.rows(), "addresses: 10.0.0.1\n")
 	require.Contains(t, p.rows(), "ports: shop_db-0\n")
@@ -50,7 +50,7 @@ func TestACluster(t *testing.T) {
 func TestManifestsOfAClusterReadAsTheCluster(t *testing.T) {
 	client := fake.NewClientset(pipelinetest.Namespace("shop"),
 		pipelinetest.Pod("web-0", "web", "n1", "10.0.0.1"), pipelinetest.Pod("db-0", "db", "n2", "10.0.0.3"), pipelinetest.Policy("db", "web", "db"))
-	opts := daemon.Options{Source: watch.NewKubernetes(client, watch.Options{}, testLog(t))}
+	opts := daemon.Options{Source: kube.New(client, kube.Options{}, testLog(t))}
 	list, err := daemon.ManifestsOnce(t.Context(), opts, testLog(t))
 	require.NoError(t, err)
 	state, err := daemon.LoadState(daemon.Offline{Path: "-", Stdin: bytes.NewReader(list)})
@@ -59,7 +59,7 @@ func TestManifestsOfAClusterReadAsTheCluster(t *testing.T) {
 	require.Len(t, state.Objects.Pods, 2)
 	require.Len(t, state.Objects.Policies, 1)
 
-	opts.Source = watch.NewKubernetes(client, watch.Options{}, testLog(t))
+	opts.Source = kube.New(client, kube.Options{}, testLog(t))
 	want, problems, err := daemon.ReadOnce(t.Context(), opts, testLog(t))
 	require.NoError(t, err)
 	require.Empty(t, problems)

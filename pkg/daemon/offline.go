@@ -12,11 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/manifest"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/query"
 	"github.com/netloom/netloom/pkg/status"
-	"github.com/netloom/netloom/pkg/watch"
 	"github.com/netloom/netloom/translator"
 )
 
@@ -68,13 +68,13 @@ func LoadState(opts Offline) (query.State, error) {
 
 // manifests are the objects of several directories and files.
 type manifests struct {
-	sources []*watch.Directory
-	force   map[object.Ref]*watch.Directory // whose object is in force
-	content map[string][]byte               // of the files that were read whole, by path
+	sources []*manifest.Directory
+	force   map[object.Ref]*manifest.Directory // whose object is in force
+	content map[string][]byte                  // of the files that were read whole, by path
 }
 
 func readManifests(opts Offline) (*manifests, error) {
-	m := &manifests{force: map[object.Ref]*watch.Directory{}, content: map[string][]byte{}}
+	m := &manifests{force: map[object.Ref]*manifest.Directory{}, content: map[string][]byte{}}
 	for _, path := range append([]string{opts.Path}, opts.Over...) {
 		layer := Offline{Path: path, Stdin: opts.Stdin}
 		content, err := layer.content()
@@ -106,7 +106,7 @@ func readManifests(opts Offline) (*manifests, error) {
 // unknown are the areas of which the files say that they could not be read.
 func (m *manifests) unknown() (areas intent.Areas) {
 	for _, content := range m.content {
-		areas |= pipeline.UnknownAreas(watch.WithheldOf(content))
+		areas |= pipeline.UnknownAreas(manifest.UnavailableOf(content))
 	}
 	return areas
 }
@@ -169,13 +169,13 @@ func (o *Offline) content() (map[string][]byte, error) {
 	return map[string][]byte{path: content}, nil
 }
 
-func readOffline(opts Offline, content map[string][]byte) (*watch.Directory, error) {
+func readOffline(opts Offline, content map[string][]byte) (*manifest.Directory, error) {
 	quiet := logrus.New()
 	quiet.SetOutput(io.Discard) // what is wrong is among the problems
 	for path, text := range content {
-		return watch.LoadManifest(path, text, watch.Options{}, quiet), nil
+		return manifest.Load(path, text, manifest.Options{}, quiet), nil
 	}
-	return watch.LoadDirectory(opts.Path, watch.Options{}, quiet)
+	return manifest.LoadDirectory(opts.Path, manifest.Options{}, quiet)
 }
 
 // findLines finds the lines of problems in their files, as far as these can still be read.
@@ -190,6 +190,6 @@ func findLines(problems []object.Problem, content map[string][]byte) {
 			text, _ = os.ReadFile(place.Path) // gone meanwhile: then it has no lines
 			content[place.Path] = text
 		}
-		place.Line = watch.Line(text, place.Document, problems[i].Field, problems[i].Message)
+		place.Line = manifest.Line(text, place.Document, problems[i].Field, problems[i].Message)
 	}
 }

@@ -5,18 +5,19 @@ import (
 	"github.com/netloom/netloom/pkg/election"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/reconcile"
-	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/pkg/source"
 	"github.com/netloom/netloom/translator"
 	resources "github.com/netloom/netloom/translator/sdwan"
 )
 
 // Options says what a daemon reads, writes and serves.
 type Options struct {
-	Source      watch.Source  // what to read; nil is what the next four say
-	Manifests   string        // directory of manifests; "" reads from Kubernetes
-	Kubeconfig  string        // "" is the cluster that the process runs in
-	KubeContext string        // "" is the current context
-	Watch       watch.Options // what is read of it
+	Source      source.Source  // what to read; nil is what the next four say
+	Manifests   string         // directory of manifests; "" reads from Kubernetes
+	Kubeconfig  string         // "" is the cluster that the process runs in
+	KubeContext string         // "" is the current context
+	Read        source.Options // which kinds are read
+	MaxManifest int64          // bytes of a file of manifests; 0 is manifest.DefaultMaxFile
 
 	Cluster  string          // name of the cluster; "" is the only one
 	Node     string          // whose pods are subjects of policies; "" is every node

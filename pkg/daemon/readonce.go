@@ -11,9 +11,10 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/manifest"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/pipeline"
-	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/pkg/source"
 )
 
 // syncWait is how long a command waits until a cluster has been listed.
@@ -46,13 +47,13 @@ func translateOnce(ctx context.Context, opts Options, log logrus.FieldLogger) (*
 	opts.SDWAN.NoEvents = true
 	quiet := logrus.New()
 	quiet.SetOutput(io.Discard) // problems are returned, not logged
-	step := func(source watch.Source) *pipeline.Pipeline {
+	step := func(source source.Source) *pipeline.Pipeline {
 		p := pipeline.New(source, opts.translation(), quiet)
 		p.Step()
 		return p
 	}
 	if opts.Manifests != "" && opts.Source == nil {
-		source, err := watch.LoadDirectory(opts.Manifests, opts.Watch, log)
+		source, err := manifest.LoadDirectory(opts.Manifests, manifest.Options{Options: opts.Read, MaxFile: opts.MaxManifest}, log)
 		if err != nil {
 			return nil, err
 		}
@@ -79,7 +80,7 @@ func translateOnce(ctx context.Context, opts Options, log logrus.FieldLogger) (*
 }
 
 // notSynced says what a source could not list in time.
-func notSynced(source watch.Source) error {
+func notSynced(source source.Source) error {
 	faults := []error{fmt.Errorf("the cluster was not listed within %s", syncWait)}
 	for _, p := range source.Problems() {
 		faults = append(faults, p)

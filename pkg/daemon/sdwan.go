@@ -14,7 +14,7 @@ import (
 	"github.com/netloom/netloom/pkg/controller"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/openwrt"
-	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/pkg/source"
 )
 
 // What SDWAN does where its fields say nothing.
@@ -32,7 +32,7 @@ type SDWAN struct {
 	// Dynamic writes status and finalizers; nil writes none, as with a directory. New makes one where it reads from an API.
 	Dynamic dynamic.Interface
 	// Secrets finds passwords, keys and certificates; nil finds none. New makes one where it makes the source.
-	Secrets watch.Secrets
+	Secrets source.Secrets
 	// Events tells people what happens; nil tells nobody. New makes one where it reads from an API, unless NoEvents.
 	Events   record.EventRecorder
 	NoEvents bool

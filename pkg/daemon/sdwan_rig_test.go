@@ -40,7 +40,6 @@ import (
 	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
 	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/status"
-	"github.com/netloom/netloom/pkg/watch"
 )
 
 // rig is a namespace called site with CNFs, an API that keeps SD-WAN objects, and a daemon.
@@ -342,7 +341,7 @@ func (r *rig) writes() []string {
 
 // rule is a Mwan3Rule as the API has it; nil when it is gone.
 func (r *rig) rule(name string) *v1alpha1.Mwan3Rule {
-	o, ok := r.source.Get(object.Ref{Kind: watch.KindMwan3Rule, Namespace: "site", Name: name})
+	o, ok := r.source.Get(object.Ref{Kind: "Mwan3Rule", Namespace: "site", Name: name})
 	if !ok {
 		return nil
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/reconcile"
-	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/pkg/source/kube"
 	"github.com/netloom/netloom/translator"
 )
 
@@ -143,7 +143,7 @@ func (o *SDWAN) clients(config *rest.Config, client kubernetes.Interface) error 
 		o.Dynamic = made
 	}
 	if o.Secrets == nil {
-		o.Secrets = &secretSource{watch.NewSecretReader(client, secretTTL), o.refused, secretsWhile(o.Interval)}
+		o.Secrets = &secretSource{kube.NewSecrets(client, secretTTL), o.refused, secretsWhile(o.Interval)}
 	}
 	if o.Events == nil && !o.NoEvents {
 		o.Events, o.endEvents = controller.NewRecorder(client, o.refused)

@@ -1,6 +1,7 @@
 package daemon_test
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,7 +16,8 @@ import (
 
 	"github.com/netloom/netloom/pkg/controller"
 	"github.com/netloom/netloom/pkg/daemon"
-	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/pkg/source"
+	"github.com/netloom/netloom/pkg/source/kube"
 )
 
 // TestSecretsAreRefusedByNamespace reads Secrets where some namespaces are open: what one answers says nothing of the other.
@@ -30,7 +32,7 @@ func TestSecretsAreRefusedByNamespace(t *testing.T) {
 			}
 			return a.GetNamespace() == "edge", &corev1.Secret{}, nil
 		})
-		secrets := daemon.NotingSecrets(watch.NewSecretReader(client, time.Second), &r, time.Hour)
+		secrets := daemon.NotingSecrets(kube.NewSecrets(client, time.Second), &r, time.Hour)
 		far := `degraded: when it last tried, netloom was not allowed to get secrets in far: read Secret far/key: secrets "key" is forbidden: <nil>`
 		_, err := secrets.Secret(t.Context(), "far", "key")
 		require.True(t, apierrors.IsForbidden(err))
@@ -50,7 +52,7 @@ func TestSecretsAreRefusedByNamespace(t *testing.T) {
 		require.Len(t, r.Degraded(), 1)
 		closed["far"] = false
 		_, err = secrets.Secret(t.Context(), "far", "key")
-		require.True(t, watch.IsSecretMissing(err))
+		require.True(t, errors.Is(err, source.ErrNoSecret))
 		require.Empty(t, r.Degraded(), "that there is none can be told by who may look alone")
 	})
 }

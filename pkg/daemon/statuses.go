@@ -16,8 +16,8 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/pipeline"
+	"github.com/netloom/netloom/pkg/source"
 	"github.com/netloom/netloom/pkg/status"
-	"github.com/netloom/netloom/pkg/watch"
 )
 
 // How statuses are written.
@@ -30,7 +30,7 @@ const (
 
 // statuses keeps the status and the finalizers of SD-WAN objects what they should be. One goroutine judges and writes.
 type statuses struct {
-	source      watch.Source
+	source      source.Source
 	latest      func() *intent.Snapshot
 	problems    func() []object.Problem
 	loops       func() map[intent.CNFID]status.Loop
@@ -61,7 +61,7 @@ type retry struct {
 	pause time.Duration
 }
 
-func newStatuses(source watch.Source, writer *statusWriter, log logrus.FieldLogger) *statuses {
+func newStatuses(source source.Source, writer *statusWriter, log logrus.FieldLogger) *statuses {
 	return &statuses{
 		source: source, writer: writer, log: log, wake: make(chan struct{}, 1),
 		known: map[object.Ref]intent.Scope{}, dirty: map[object.Ref]bool{}, open: map[object.Ref]bool{},
@@ -295,7 +295,7 @@ func (s *statuses) judge(ctx context.Context, world *status.World, ref object.Re
 }
 
 // settled forgets what could not be written of a kind, once there is nothing left of it to be written.
-func (s *statuses) settled(kind watch.Kind) {
+func (s *statuses) settled(kind string) {
 	for ref := range s.later {
 		if ref.Kind == kind {
 			return
@@ -346,7 +346,7 @@ func sdwanFaults(all []object.Problem) []object.Problem {
 }
 
 // pluralOf is how addresses of the API spell a kind.
-func pluralOf(kind watch.Kind) string {
+func pluralOf(kind string) string {
 	for _, r := range v1alpha1.Resources() {
 		if r.Kind == kind {
 			return r.Plural

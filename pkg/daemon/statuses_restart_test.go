@@ -9,7 +9,6 @@ import (
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/object"
-	"github.com/netloom/netloom/pkg/watch"
 )
 
 // A process that starts has asked no CNF yet. What was said before stands until it has.
@@ -109,7 +108,7 @@ func TestAPodThatStartsAnewBeforeItWasAskedTakesBackWhatWasSaid(t *testing.T) {
 // policy is a Mwan3Policy as the API has it.
 func (r *rig) policy(name string) *v1alpha1.Mwan3Policy {
 	r.Helper()
-	o, ok := r.source.Get(object.Ref{Kind: watch.KindMwan3Policy, Namespace: "site", Name: name})
+	o, ok := r.source.Get(object.Ref{Kind: "Mwan3Policy", Namespace: "site", Name: name})
 	require.True(r, ok)
 	p, ok := o.(*v1alpha1.Mwan3Policy)
 	require.True(r, ok)

@@ -17,7 +17,6 @@ import (
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/object"
-	"github.com/netloom/netloom/pkg/watch"
 )
 
 const ruleFinalizer = "rule.finalizers.sdewan.akraino.org"
@@ -161,7 +160,7 @@ func TestWhatTheSourceHasNotDeliveredYetIsKnown(t *testing.T) {
 		r.after(500 * time.Millisecond)
 		r.pod("cnf-0", "10.0.0.1")
 		r.after(500 * time.Millisecond)
-		stored := r.stored(object.Ref{Kind: watch.KindMwan3Rule, Namespace: "site", Name: "web"})
+		stored := r.stored(object.Ref{Kind: "Mwan3Rule", Namespace: "site", Name: "web"})
 		state, _, _ := unstructured.NestedString(stored.Object, "status", "state")
 		require.Equal(t, string(v1alpha1.InSync), state, "what was written is known before it comes back")
 		r.after(5 * time.Second)
@@ -176,7 +175,7 @@ func TestSomebodyElsesWriteStands(t *testing.T) {
 		r.apply(wanPolicy("both"))
 		r.apply(wanRule("web", "10.1.0.0/24"))
 		r.start()
-		ref := object.Ref{Kind: watch.KindMwan3Rule, Namespace: "site", Name: "web"}
+		ref := object.Ref{Kind: "Mwan3Rule", Namespace: "site", Name: "web"}
 		o := r.stored(ref)
 		o.SetAnnotations(map[string]string{"note": "mine"})
 		o.SetFinalizers([]string{"others.example.org/keep"})

@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/netloom/netloom/backends/builtin"
-	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/pkg/source/kube"
 	"github.com/netloom/netloom/pkg/webhook"
 	"github.com/netloom/netloom/pkg/webhook/advice"
 	"github.com/netloom/netloom/pkg/webhook/certs"
@@ -187,7 +187,7 @@ func (a *admission) gatherers() []prometheus.Gatherer {
 // RunWebhook answers the admission reviews of a cluster until ctx ends, and does nothing else. Without a kubeconfig it is the
 // cluster that the process runs in.
 func RunWebhook(ctx context.Context, kubeconfig, kubeContext string, opts Webhook, log logrus.FieldLogger) error {
-	config, err := watch.KubernetesConfig(kubeconfig, kubeContext)
+	config, err := kube.Config(kubeconfig, kubeContext)
 	if err != nil {
 		return err
 	}

@@ -8,13 +8,7 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/pipeline"
-	"github.com/netloom/netloom/pkg/watch"
 )
-
-// names spells kinds.
-func names(kinds []watch.Kind) []string {
-	return slices.Clone(kinds)
-}
 
 // shownFiles is how many unreadable documents readiness names one by one.
 const shownFiles = 10
@@ -41,7 +35,7 @@ func stale(problems []object.Problem) []string {
 }
 
 // degraded says for people what is left as it is for want of kinds that cannot be read, a line for each area.
-func degraded(kinds []watch.Kind) []string {
+func degraded(kinds []string) []string {
 	var lines []string
 	for _, a := range []struct {
 		area intent.Areas
@@ -50,9 +44,9 @@ func degraded(kinds []watch.Kind) []string {
 		{intent.AreaBalancers, "load balancers"},
 		{intent.AreaDevices, "settings of CNFs"},
 	} {
-		missing := slices.DeleteFunc(slices.Clone(kinds), func(kind watch.Kind) bool { return pipeline.AreaOf(kind) != a.area })
+		missing := slices.DeleteFunc(slices.Clone(kinds), func(kind string) bool { return pipeline.AreaOf(kind) != a.area })
 		if len(missing) > 0 {
-			lines = append(lines, fmt.Sprintf("degraded: %s cannot be read, so that %s stay as they are", strings.Join(names(missing), ", "), a.what))
+			lines = append(lines, fmt.Sprintf("degraded: %s cannot be read, so that %s stay as they are", strings.Join(missing, ", "), a.what))
 		}
 	}
 	return lines

@@ -17,7 +17,8 @@ import (
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
-	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/pkg/source"
+	"github.com/netloom/netloom/pkg/source/kube"
 )
 
 // service is a service of the namespace shop that is served by the pod at ip, and from some sources only.
@@ -56,7 +57,7 @@ func TestServicesThatMayNotBeRead(t *testing.T) {
 	balancers := func() string { return p.server.Dump("Load_Balancer", "Load_Balancer_Group", "Logical_Switch") }
 	begin := func(client *fake.Clientset) *running {
 		opts := p.options()
-		opts.Manifests, opts.Source = "", watch.NewKubernetes(client, watch.Options{}, testLog(t))
+		opts.Manifests, opts.Source = "", kube.New(client, kube.Options{}, testLog(t))
 		return startReady(t, opts)
 	}
 	r := begin(shop(append(service("10.0.0.3"), pipelinetest.Policy("db", "web", "db"))...))
@@ -119,11 +120,11 @@ func TestReadyTellsWhatGrowsOld(t *testing.T) {
 }
 
 func TestReadyTellsWhatIsWithheld(t *testing.T) {
-	source := pipelinetest.New()
-	source.Put(pipelinetest.Namespace("shop"))
-	source.Withhold(watch.KindEndpointSlice, watch.KindFirewallZone, watch.KindIpsecSite, watch.KindService)
-	source.Sync()
-	d, err := daemon.New(embeddedOptions(source), testLog(t))
+	src := pipelinetest.New()
+	src.Put(pipelinetest.Namespace("shop"))
+	src.Withhold(source.KindEndpointSlice, "FirewallZone", "IpsecSite", source.KindService)
+	src.Sync()
+	d, err := daemon.New(embeddedOptions(src), testLog(t))
 	require.NoError(t, err)
 	r := startMade(t, d)
 	r.await("ready", func() bool { code, _ := r.get("/readyz"); return code == http.StatusOK })

@@ -15,16 +15,17 @@ import (
 
 	"github.com/netloom/netloom/labelcache"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/manifest"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/retention"
-	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/pkg/source"
 	"github.com/netloom/netloom/translator"
 )
 
 // Pipeline turns what a source delivers into snapshots. One goroutine runs it; the newest snapshot and its problems may be
 // read by any.
 type Pipeline struct {
-	source     watch.Source
+	source     source.Source
 	translator *translator.Translator
 	log        logrus.FieldLogger
 	published  []func(Published)
@@ -38,7 +39,7 @@ type Pipeline struct {
 	latest   *intent.Snapshot
 	edition  uint64 // of latest; 0 is none
 	problems []object.Problem
-	withheld []watch.Kind
+	withheld []string
 	kept     []retention.Object
 	stats    Stats
 	backlog  backlog
@@ -53,7 +54,7 @@ type Published struct {
 	Since    time.Time       // when the pipeline woke for it
 	Took     time.Duration   // to translate
 	Problems []object.Problem
-	Withheld []watch.Kind // kinds that cannot be read
+	Withheld []string // kinds that cannot be read
 	Kept     []retention.Object
 	Stats    Stats
 }
@@ -62,7 +63,7 @@ type Published struct {
 type Stats struct{ Endpoints, Sets, Policies int }
 
 // New makes the pipeline from source to snapshots. A source that keeps missing objects has them judged in time, and reported.
-func New(source watch.Source, opts translator.Options, log logrus.FieldLogger) *Pipeline {
+func New(source source.Source, opts translator.Options, log logrus.FieldLogger) *Pipeline {
 	retainer, _ := source.(retainer)
 	return &Pipeline{
 		retainer: retainer, cluster: opts.Cluster,
@@ -115,7 +116,7 @@ func (p *Pipeline) WriteManifests(w io.Writer) error {
 	p.mu.RLock()
 	refs := slices.SortedFunc(maps.Keys(p.refs), object.Ref.Compare)
 	p.mu.RUnlock()
-	return watch.WriteManifests(w, p.source, refs)
+	return manifest.Write(w, p.source, refs)
 }
 
 // Run works until ctx ends. It does not run the source.
@@ -140,7 +141,7 @@ func (p *Pipeline) Step() {
 	began := time.Now()
 	p.tasks.run(p.translator)
 	// Before the drain: what was listed by then is drained below.
-	synced, withheld := p.source.Synced(), p.source.Withheld()
+	synced, withheld := p.source.Synced(), p.source.Unavailable()
 	refs := p.drain(began)
 	for _, ref := range refs {
 		p.take(ref)

@@ -14,11 +14,11 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
-	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/pkg/source"
 	"github.com/netloom/netloom/translator"
 )
 
-func newPipeline(t *testing.T, source watch.Source) *pipeline.Pipeline {
+func newPipeline(t *testing.T, source source.Source) *pipeline.Pipeline {
 	return pipeline.New(source, translator.Options{}, pipelinetest.Log(t))
 }
 
@@ -91,8 +91,8 @@ func TestWhatChangesOftenBeforeTheSourceSyncedIsToldOnce(t *testing.T) {
 }
 
 func TestWhoAskedIsToldOfEachSnapshotInOrder(t *testing.T) {
-	source := pipelinetest.New()
-	p := newPipeline(t, source)
+	src := pipelinetest.New()
+	p := newPipeline(t, src)
 	var order []string
 	var told []pipeline.Published
 	p.OnPublish(func(got pipeline.Published) {
@@ -102,22 +102,22 @@ func TestWhoAskedIsToldOfEachSnapshotInOrder(t *testing.T) {
 	})
 	p.OnPublish(func(pipeline.Published) { order = append(order, "second") })
 
-	source.Put(pipelinetest.Namespace("shop"), pipelinetest.Pod("web", "web", "n", "10.0.0.1"))
+	src.Put(pipelinetest.Namespace("shop"), pipelinetest.Pod("web", "web", "n", "10.0.0.1"))
 	p.Step() // not synced: taken in, not told
-	source.Put(pipelinetest.Pod("db", "db", "n", "10.0.0.2"))
-	source.Sync()
+	src.Put(pipelinetest.Pod("db", "db", "n", "10.0.0.2"))
+	src.Sync()
 	began := time.Now()
 	p.Step()
-	source.Put(pipelinetest.Pod("web", "api", "n", "10.0.0.1"))
+	src.Put(pipelinetest.Pod("web", "api", "n", "10.0.0.1"))
 	p.Step()
 
 	require.Equal(t, []string{"first", "second", "first", "second"}, order)
 	require.Equal(t, []object.Ref{
-		{Kind: watch.KindNamespace, Name: "shop"},
-		{Kind: watch.KindPod, Namespace: "shop", Name: "db"},
-		{Kind: watch.KindPod, Namespace: "shop", Name: "web"},
-	}, told[0].Events, "the first is told all that was drained for it, before the source synced too")
-	require.Equal(t, []object.Ref{{Kind: watch.KindPod, Namespace: "shop", Name: "web"}}, told[1].Events)
+		{Kind: source.KindNamespace, Name: "shop"},
+		{Kind: source.KindPod, Namespace: "shop", Name: "db"},
+		{Kind: source.KindPod, Namespace: "shop", Name: "web"},
+	}, told[0].Events, "the first is told all that was drained for it, before the src synced too")
+	require.Equal(t, []object.Ref{{Kind: source.KindPod, Namespace: "shop", Name: "web"}}, told[1].Events)
 	require.Equal(t, 2, told[0].Stats.Endpoints)
 	require.False(t, told[1].Since.Before(began))
 	require.Positive(t, told[1].Took)

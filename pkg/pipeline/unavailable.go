@@ -4,16 +4,16 @@ import (
 	"slices"
 
 	"github.com/netloom/netloom/pkg/intent"
-	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/pkg/source"
 )
 
 // AreaOf is the area of a snapshot of which nothing is known without the objects of a kind. Only kinds that a source may
 // withhold have one.
-func AreaOf(kind watch.Kind) intent.Areas {
+func AreaOf(kind string) intent.Areas {
 	switch {
-	case kind == watch.KindService, kind == watch.KindEndpointSlice:
+	case kind == source.KindService, kind == source.KindEndpointSlice:
 		return intent.AreaBalancers
-	case slices.Contains(watch.SDWANKinds(), kind):
+	case source.IsSDWAN(kind):
 		return intent.AreaDevices
 	default:
 		return 0
@@ -21,7 +21,7 @@ func AreaOf(kind watch.Kind) intent.Areas {
 }
 
 // UnknownAreas are the areas of which nothing is known without the objects of some kinds.
-func UnknownAreas(kinds []watch.Kind) intent.Areas {
+func UnknownAreas(kinds []string) intent.Areas {
 	var areas intent.Areas
 	for _, kind := range kinds {
 		areas |= AreaOf(kind)
@@ -30,7 +30,7 @@ func UnknownAreas(kinds []watch.Kind) intent.Areas {
 }
 
 // Withheld lists the kinds without which the newest snapshot was made, because they cannot be read, sorted.
-func (p *Pipeline) Withheld() []watch.Kind {
+func (p *Pipeline) Withheld() []string {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	return slices.Clone(p.withheld)

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/netloom/netloom/pkg/manifest"
 	"github.com/netloom/netloom/pkg/query"
-	"github.com/netloom/netloom/pkg/watch"
 	"github.com/netloom/netloom/translator"
 )
 
@@ -32,7 +32,7 @@ func stateOf(t testing.TB, objects []runtime.Object) query.State {
 // objectsOf reads manifests.
 func objectsOf(t testing.TB, manifests string) []runtime.Object {
 	t.Helper()
-	source := watch.LoadManifest("test.yaml", []byte(manifests), watch.Options{}, logrus.New())
+	source := manifest.Load("test.yaml", []byte(manifests), manifest.Options{}, logrus.New())
 	require.Empty(t, source.Problems())
 	var objects []runtime.Object
 	for _, ref := range source.Refs() {

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/netloom/netloom/pkg/object"
-	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/pkg/source"
 )
 
 // What a Ledger does where its Options say nothing.
@@ -51,7 +51,7 @@ type Ledger struct {
 	known   map[object.Ref]runtime.Object // in force, those that are kept too
 	kept    map[object.Ref]time.Time
 	missing map[object.Ref]bool // in force, not there, and not judged yet
-	tallies map[watch.Kind]*tally
+	tallies map[string]*tally
 	gone    map[string]time.Time // namespaces whose deletion was seen
 	holders addresses            // of the pods that are kept
 }
@@ -65,7 +65,7 @@ func NewLedger(opts Options) *Ledger {
 		opts.Window = DefaultWindow
 	}
 	return &Ledger{
-		opts: opts, known: map[object.Ref]runtime.Object{}, kept: map[object.Ref]time.Time{}, tallies: map[watch.Kind]*tally{},
+		opts: opts, known: map[object.Ref]runtime.Object{}, kept: map[object.Ref]time.Time{}, tallies: map[string]*tally{},
 		missing: map[object.Ref]bool{}, gone: map[string]time.Time{}, holders: addresses{},
 	}
 }
@@ -89,14 +89,14 @@ func (l *Ledger) Kept() []Object {
 // Take takes in changes at a time, given what is there now, and returns what changed for the readers of the ledger: what
 // was taken in, and what is in force no longer because of it or because it is missing. While a source lists its objects for
 // the first time nothing is missing yet: judge is false.
-func (l *Ledger) Take(now time.Time, changes []watch.Change, get func(object.Ref) (runtime.Object, bool), judge bool) []object.Ref {
+func (l *Ledger) Take(now time.Time, changes []source.Change, get func(object.Ref) (runtime.Object, bool), judge bool) []object.Ref {
 	refs := make([]object.Ref, 0, len(changes))
 	there := make(map[object.Ref]runtime.Object, len(changes))
 	for _, c := range changes {
 		refs = append(refs, c.Ref)
 		if o, ok := get(c.Ref); ok {
 			there[c.Ref] = o
-		} else if c.Deleted && c.Ref.Kind == watch.KindNamespace {
+		} else if c.Deleted && c.Ref.Kind == source.KindNamespace {
 			refs = append(refs, l.removeIn(c.Ref.Name, now)...)
 		}
 	}
@@ -141,7 +141,7 @@ func (l *Ledger) miss(ref object.Ref, now time.Time) {
 
 // judge lets go what is missing, or keeps it, where it is time to, and returns both.
 func (l *Ledger) judge(now time.Time) []object.Ref {
-	keep := map[watch.Kind]bool{}
+	keep := map[string]bool{}
 	for kind, t := range l.tallies {
 		if due, ok := t.due(); ok && !now.Before(due) {
 			keep[kind] = t.judge(now, l.opts, comesAndGoes(kind))
@@ -166,7 +166,7 @@ func (l *Ledger) judge(now time.Time) []object.Ref {
 		l.tally(ref.Kind).lost[ref] = now
 		delete(l.known, ref)
 	}
-	if keep[watch.KindPod] {
+	if keep[source.KindPod] {
 		refs = append(refs, l.removeReplaced()...)
 	}
 	return refs
@@ -176,7 +176,7 @@ func (l *Ledger) judge(now time.Time) []object.Ref {
 func (l *Ledger) removeReplaced() []object.Ref {
 	var out []object.Ref
 	for ref, o := range l.known {
-		if _, kept := l.kept[ref]; kept || ref.Kind != watch.KindPod || l.missing[ref] {
+		if _, kept := l.kept[ref]; kept || ref.Kind != source.KindPod || l.missing[ref] {
 			continue
 		}
 		out = append(out, l.holders.heldBy(ref, o)...)
@@ -196,7 +196,7 @@ func (l *Ledger) put(ref object.Ref, o runtime.Object) []object.Ref {
 	}
 	l.find(ref)
 	l.known[ref] = o
-	if ref.Kind == watch.KindNamespace {
+	if ref.Kind == source.KindNamespace {
 		delete(l.gone, ref.Name)
 	}
 	others := l.holders.heldBy(ref, o)
@@ -270,15 +270,15 @@ func (l *Ledger) isGone(namespace string) bool {
 
 // isJudged says whether objects of a kind are kept where too many are missing. Those of others say how things stand, and
 // nothing is made of them.
-func isJudged(kind watch.Kind) bool { return kind != watch.KindCNFStatus }
+func isJudged(kind string) bool { return kind != "CNFStatus" }
 
 // comesAndGoes says whether the objects of a kind have names that are made up, so that others take the place of those
 // that go.
-func comesAndGoes(kind watch.Kind) bool {
-	return kind == watch.KindPod || kind == watch.KindEndpointSlice
+func comesAndGoes(kind string) bool {
+	return kind == source.KindPod || kind == source.KindEndpointSlice
 }
 
-func (l *Ledger) tally(kind watch.Kind) *tally {
+func (l *Ledger) tally(kind string) *tally {
 	t := l.tallies[kind]
 	if t == nil {
 		t = &tally{lost: map[object.Ref]time.Time{}}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/retention"
-	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/pkg/source"
 )
 
 // stage is a ledger with what is there.
@@ -35,12 +35,12 @@ func newStage(t *testing.T, opts retention.Options) *stage {
 	}
 }
 
-func ref(kind watch.Kind, name string) object.Ref {
+func ref(kind string, name string) object.Ref {
 	return object.Ref{Kind: kind, Namespace: "shop", Name: name}
 }
 
 // refs are so many policies called p0, p1 and so on.
-func refs(kind watch.Kind, from, to int) []object.Ref {
+func refs(kind string, from, to int) []object.Ref {
 	var out []object.Ref
 	for i := from; i < to; i++ {
 		out = append(out, ref(kind, fmt.Sprintf("p%d", i)))
@@ -48,17 +48,17 @@ func refs(kind watch.Kind, from, to int) []object.Ref {
 	return out
 }
 
-func policies(from, to int) []object.Ref { return refs(watch.KindNetworkPolicy, from, to) }
+func policies(from, to int) []object.Ref { return refs(source.KindNetworkPolicy, from, to) }
 
 func made(r object.Ref) runtime.Object {
 	meta := metav1.ObjectMeta{Namespace: r.Namespace, Name: r.Name}
-	if r.Kind == watch.KindPod {
+	if r.Kind == source.KindPod {
 		return &corev1.Pod{ObjectMeta: meta}
 	}
 	return &networkingv1.NetworkPolicy{ObjectMeta: meta}
 }
 
-func (s *stage) take(changes ...watch.Change) []object.Ref {
+func (s *stage) take(changes ...source.Change) []object.Ref {
 	return s.ledger.Take(s.now, changes, func(r object.Ref) (runtime.Object, bool) {
 		o, ok := s.there[r]
 		return o, ok
@@ -80,19 +80,19 @@ func (s *stage) pass(d time.Duration) {
 }
 
 func (s *stage) put(all ...object.Ref) {
-	var changes []watch.Change
+	var changes []source.Change
 	for _, r := range all {
 		s.there[r] = made(r)
-		changes = append(changes, watch.Change{Ref: r})
+		changes = append(changes, source.Change{Ref: r})
 	}
 	s.take(changes...)
 }
 
-func (s *stage) gone(deleted bool, all ...object.Ref) []watch.Change {
-	var changes []watch.Change
+func (s *stage) gone(deleted bool, all ...object.Ref) []source.Change {
+	var changes []source.Change
 	for _, r := range all {
 		delete(s.there, r)
-		changes = append(changes, watch.Change{Ref: r, Deleted: deleted})
+		changes = append(changes, source.Change{Ref: r, Deleted: deleted})
 	}
 	return changes
 }
@@ -206,8 +206,8 @@ func TestWhatArrivesWithALossDoesNotMakeUpForIt(t *testing.T) {
 	s := newStage(t, retention.Options{})
 	s.put(policies(0, 3)...)
 	changes := s.gone(false, policies(0, 2)...)
-	s.there[ref(watch.KindNetworkPolicy, "deny")] = made(ref(watch.KindNetworkPolicy, "deny"))
-	refs := s.take(append(changes, watch.Change{Ref: ref(watch.KindNetworkPolicy, "deny")})...)
+	s.there[ref(source.KindNetworkPolicy, "deny")] = made(ref(source.KindNetworkPolicy, "deny"))
+	refs := s.take(append(changes, source.Change{Ref: ref(source.KindNetworkPolicy, "deny")})...)
 	require.Len(t, refs, 3)
 	s.put(policies(10, 14)...)
 	s.pass(time.Minute)
@@ -225,7 +225,7 @@ func TestADeletionIsIntent(t *testing.T) {
 }
 
 func TestTheDeletionOfANamespaceIsIntent(t *testing.T) {
-	shop := object.Ref{Kind: watch.KindNamespace, Name: "shop"}
+	shop := object.Ref{Kind: source.KindNamespace, Name: "shop"}
 	for _, tc := range []struct {
 		name string
 		do   func(*stage)
@@ -308,25 +308,25 @@ func TestApproval(t *testing.T) {
 
 func TestKindsAreCountedApart(t *testing.T) {
 	s := newStage(t, retention.Options{})
-	s.put(append(policies(0, 10), refs(watch.KindPod, 0, 1000)...)...)
+	s.put(append(policies(0, 10), refs(source.KindPod, 0, 1000)...)...)
 	s.lose(policies(0, 10)...)
 	require.Len(t, s.kept(), 10)
-	s.lose(refs(watch.KindPod, 0, 500)...)
+	s.lose(refs(source.KindPod, 0, 500)...)
 	require.Len(t, s.kept(), 10)
 }
 
 func TestPodsThatAreReplacedAreNotLost(t *testing.T) {
 	s := newStage(t, retention.Options{})
-	s.put(refs(watch.KindPod, 0, 10)...)
-	changes := s.gone(false, refs(watch.KindPod, 0, 9)...)
-	for _, r := range refs(watch.KindPod, 100, 108) {
+	s.put(refs(source.KindPod, 0, 10)...)
+	changes := s.gone(false, refs(source.KindPod, 0, 9)...)
+	for _, r := range refs(source.KindPod, 100, 108) {
 		s.there[r] = made(r)
-		changes = append(changes, watch.Change{Ref: r})
+		changes = append(changes, source.Change{Ref: r})
 	}
 	s.take(changes...) // a relist after a gap in which a deployment was rolled out
 	s.pass(time.Minute)
 	require.Empty(t, s.kept())
-	s.lose(append(refs(watch.KindPod, 9, 10), refs(watch.KindPod, 100, 108)...)...)
+	s.lose(append(refs(source.KindPod, 9, 10), refs(source.KindPod, 100, 108)...)...)
 	require.Len(t, s.kept(), 9, "now there are none")
 }
 
@@ -337,9 +337,9 @@ func TestAPodWhoseAddressAnotherHasIsNotKept(t *testing.T) {
 			Status:     corev1.PodStatus{PodIPs: []corev1.PodIP{{IP: ip}}},
 		}
 	}
-	set := func(s *stage, p *corev1.Pod) watch.Change {
-		s.there[ref(watch.KindPod, p.Name)] = p
-		return watch.Change{Ref: ref(watch.KindPod, p.Name)}
+	set := func(s *stage, p *corev1.Pod) source.Change {
+		s.there[ref(source.KindPod, p.Name)] = p
+		return source.Change{Ref: ref(source.KindPod, p.Name)}
 	}
 	for name, early := range map[string]bool{"it came first": true, "it came later": false} {
 		t.Run(name, func(t *testing.T) {
@@ -347,17 +347,17 @@ func TestAPodWhoseAddressAnotherHasIsNotKept(t *testing.T) {
 			for i := range 10 {
 				s.take(set(s, pod(fmt.Sprintf("p%d", i), fmt.Sprintf("10.0.0.%d", i))))
 			}
-			changes := s.gone(false, refs(watch.KindPod, 0, 10)...)
+			changes := s.gone(false, refs(source.KindPod, 0, 10)...)
 			if early {
 				s.take(append(changes, set(s, pod("new", "10.0.0.3")))...)
 				s.pass(time.Minute)
 			} else {
 				s.take(changes...)
 				s.pass(time.Minute)
-				require.Contains(t, s.take(set(s, pod("new", "10.0.0.3"))), ref(watch.KindPod, "p3"))
+				require.Contains(t, s.take(set(s, pod("new", "10.0.0.3"))), ref(source.KindPod, "p3"))
 			}
 			require.Len(t, s.kept(), 9)
-			require.NotContains(t, s.kept(), ref(watch.KindPod, "p3"))
+			require.NotContains(t, s.kept(), ref(source.KindPod, "p3"))
 		})
 	}
 }
@@ -371,7 +371,7 @@ func TestNothingIsMissingBeforeTheSourceHasSynced(t *testing.T) {
 
 func TestStatusesAreNotKept(t *testing.T) {
 	s := newStage(t, retention.Options{})
-	s.put(refs(watch.KindCNFStatus, 0, 10)...)
-	s.lose(refs(watch.KindCNFStatus, 0, 10)...)
+	s.put(refs("CNFStatus", 0, 10)...)
+	s.lose(refs("CNFStatus", 0, 10)...)
 	require.Empty(t, s.kept())
 }

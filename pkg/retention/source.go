@@ -7,23 +7,23 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/netloom/netloom/pkg/object"
-	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/pkg/source"
 )
 
 // Source is a source that keeps what went missing from another one. Make it with NewSource. One reader may take changes;
 // the other methods are safe for concurrent use.
 type Source struct {
-	watch.Source
+	source.Source
 
 	mu       sync.Mutex
 	ledger   *Ledger
 	released map[object.Ref]bool // by Approve or Forget, and not taken yet
 }
 
-var _ watch.Source = (*Source)(nil)
+var _ source.Source = (*Source)(nil)
 
 // NewSource makes a source that shows what inner has, and keeps what goes missing from it as opts say.
-func NewSource(inner watch.Source, opts Options) *Source {
+func NewSource(inner source.Source, opts Options) *Source {
 	return &Source{Source: inner, ledger: NewLedger(opts), released: map[object.Ref]bool{}}
 }
 
@@ -34,18 +34,18 @@ func (s *Source) Drain() []object.Ref {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for ref := range s.released {
-		changes = append(changes, watch.Change{Ref: ref, Deleted: true})
+		changes = append(changes, source.Change{Ref: ref, Deleted: true})
 	}
 	clear(s.released)
 	return s.ledger.Take(time.Now(), changes, s.Source.Get, synced)
 }
 
 // Changes is Drain. What is gone is meant to be.
-func (s *Source) Changes() []watch.Change {
+func (s *Source) Changes() []source.Change {
 	refs := s.Drain()
-	changes := make([]watch.Change, len(refs))
+	changes := make([]source.Change, len(refs))
 	for i, ref := range refs {
-		changes[i] = watch.Change{Ref: ref, Deleted: true}
+		changes[i] = source.Change{Ref: ref, Deleted: true}
 	}
 	return changes
 }

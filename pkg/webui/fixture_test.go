@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/netloom/netloom/pkg/manifest"
 	"github.com/netloom/netloom/pkg/query"
-	"github.com/netloom/netloom/pkg/watch"
 	"github.com/netloom/netloom/pkg/webui"
 	"github.com/netloom/netloom/translator"
 )
@@ -63,7 +63,7 @@ func shop(t testing.TB) *source {
 	require.NoError(t, err)
 	log := logrus.New()
 	log.SetOutput(t.Output())
-	manifests := watch.LoadManifest("shop.yaml", text, watch.Options{}, log)
+	manifests := manifest.Load("shop.yaml", text, manifest.Options{}, log)
 	var objects []runtime.Object
 	for _, ref := range manifests.Refs() {
 		object, ok := manifests.Get(ref)

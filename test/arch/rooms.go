@@ -85,10 +85,15 @@ var rooms = []room{
 	{dir: "pkg/tungsten/...", may: []string{"pkg/tungsten/...", uuid, logrus}},
 
 	{dir: "pkg/apis/...", may: []string{"pkg/apis/...", "k8s.io/api/...", "k8s.io/apimachinery/..."}},
-	{dir: "pkg/watch", may: []string{
-		"labelcache", "pkg/cause", "translator", "pkg/apis/...", "pkg/crdschema", "pkg/object", "deploy/crds",
-		"k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/...",
-		"sigs.k8s.io/json", yaml, "go.yaml.in/yaml/v3", "github.com/fsnotify/fsnotify", "github.com/go-logr/logr", logrus,
+	{dir: "pkg/source", may: []string{"pkg/apis/...", "pkg/object", "k8s.io/api/...", "k8s.io/apimachinery/..."}},
+	{dir: "pkg/source/kube", may: []string{
+		"pkg/apis/...", "pkg/cause", "pkg/object", "pkg/source", "k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/...",
+		"github.com/go-logr/logr", logrus,
+	}},
+	{dir: "pkg/source/sourcetest", may: []string{"pkg/source", "k8s.io/api/...", "k8s.io/apimachinery/...", testify}},
+	{dir: "pkg/manifest", may: []string{
+		"pkg/apis/...", "pkg/crdschema", "pkg/object", "pkg/source", "deploy/crds", "k8s.io/api/...", "k8s.io/apimachinery/...",
+		"k8s.io/client-go/kubernetes/scheme", "sigs.k8s.io/json", yaml, "go.yaml.in/yaml/v3", "github.com/fsnotify/fsnotify", logrus,
 	}},
 	{dir: "pkg/crdschema", may: []string{
 		"k8s.io/apiextensions-apiserver/pkg/...", "k8s.io/apimachinery/...", "k8s.io/apiserver/pkg/apis/cel", yaml,
@@ -96,12 +101,12 @@ var rooms = []room{
 	{dir: "deploy/crds"},
 	{dir: "pkg/reach", pure: true, may: []string{"pkg/intent", "pkg/object"}},
 	{dir: "pkg/reconcile", may: []string{"backends", "pkg/intent", "pkg/object", logrus}},
-	{dir: "pkg/retention", may: []string{"backends", "pkg/object", "pkg/watch", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/runtime"}},
+	{dir: "pkg/retention", may: []string{"backends", "pkg/object", "pkg/source", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/runtime"}},
 	{dir: "pkg/pipeline", may: []string{
-		"labelcache", "pkg/intent", "pkg/object", "pkg/retention", "pkg/watch", "translator", "k8s.io/apimachinery/pkg/api/meta", logrus,
+		"labelcache", "pkg/intent", "pkg/manifest", "pkg/object", "pkg/retention", "pkg/source", "translator", "k8s.io/apimachinery/pkg/api/meta", logrus,
 	}},
 	{dir: "pkg/pipeline/pipelinetest", may: []string{
-		"pkg/intent", "pkg/object", "pkg/watch", "k8s.io/api/...", "k8s.io/apimachinery/...", logrus,
+		"pkg/intent", "pkg/object", "pkg/source", "k8s.io/api/...", "k8s.io/apimachinery/...", logrus,
 	}},
 	{dir: "pkg/metrics", may: []string{
 		"backends", "pkg/intent", "pkg/reconcile", "pkg/version", "github.com/prometheus/client_golang/...",
@@ -188,7 +193,7 @@ var pureFiles = []string{"diff.go", "match.go", "names.go", "render.go"}
 
 // starters are the rooms that may start goroutines: who starts one waits for it.
 var starters = []string{
-	"cmd/...", "pkg/daemon/...", "pkg/election", "pkg/reconcile", "pkg/watch", "pkg/webhook", "pkg/ovsdb/...", "pkg/openwrt/...",
+	"cmd/...", "pkg/daemon/...", "pkg/election", "pkg/reconcile", "pkg/source/kube", "pkg/webhook", "pkg/ovsdb/...", "pkg/openwrt/...",
 	"pkg/tungsten/...",
 	"test/...",
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/reconcile"
-	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/pkg/source/kube"
 )
 
 // Interval is how often a controller in a test reads devices back.
@@ -67,9 +67,9 @@ func (c *Cluster) Close() {
 // Start starts the controller.
 func (c *Cluster) Start() {
 	require.Nil(c.t, c.controller, "the controller is up")
-	kube, dyn := c.API.Kubernetes(), c.API.Dynamic()
+	core, dyn := c.API.Kubernetes(), c.API.Dynamic()
 	opts := daemon.Options{
-		Source: watch.NewKubernetes(kube, watch.Options{SDWAN: dyn}, c.log),
+		Source: kube.New(core, kube.Options{SDWAN: dyn}, c.log),
 		Target: builtin.Settings{Owner: "netloom", OVN: ovn.Settings{
 			Endpoints: []string{"unix:/nowhere/nb.sock"}, PortNames: "ovn-kubernetes",
 		}},
@@ -77,7 +77,7 @@ func (c *Cluster) Start() {
 			MinInterval: 100 * time.Millisecond, MaxInterval: reconcile.DefaultMaxInterval, MaxDeleteFraction: reconcile.DefaultMaxDeleteFraction,
 		},
 		SDWAN: daemon.SDWAN{
-			Enabled: true, Dynamic: dyn, Secrets: watch.NewSecretReader(kube, Interval), NoEvents: true, PlainHTTP: true,
+			Enabled: true, Dynamic: dyn, Secrets: kube.NewSecrets(core, Interval), NoEvents: true, PlainHTTP: true,
 			Interval: Interval, Dial: c.devices.Dial, Resolve: c.resolve,
 		},
 	}

@@ -12,11 +12,11 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/netloom/netloom/pkg/daemon"
-	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/pkg/manifest"
 )
 
 // still is a directory that nobody changes, and that is not watched: the clock of a bubble stands while a file is waited for.
-type still struct{ *watch.Directory }
+type still struct{ *manifest.Directory }
 
 // Run does nothing until ctx ends.
 func (s still) Run(ctx context.Context) error {
@@ -86,7 +86,7 @@ func TestManifestsOfTheDesignDocument(t *testing.T) {
 		for name, text := range map[string]string{"pod": string(pod), "account": string(account), "designed": designed} {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, name+".yaml"), []byte(text), 0o600))
 		}
-		source, err := watch.LoadDirectory(dir, watch.Options{}, c.log)
+		source, err := manifest.LoadDirectory(dir, manifest.Options{}, c.log)
 		require.NoError(t, err)
 		c.change = func(o *daemon.Options) {
 			o.Source, o.SDWAN.Dynamic, o.SDWAN.Secrets = still{source}, nil, source

@@ -18,7 +18,6 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
-	"github.com/netloom/netloom/pkg/watch"
 	"github.com/netloom/netloom/test/oracle"
 	"github.com/netloom/netloom/test/policygen"
 )
@@ -116,7 +115,7 @@ func manifests(t *testing.T, c *oracle.Cluster) map[object.Ref][]byte {
 	objects := map[object.Ref][]byte{}
 	for doc := range strings.SplitSeq(strings.TrimPrefix(string(text), "---\n"), "---\n") {
 		var is struct {
-			Kind     watch.Kind `json:"kind"`
+			Kind     string `json:"kind"`
 			Metadata struct {
 				Namespace string `json:"namespace"`
 				Name      string `json:"name"`

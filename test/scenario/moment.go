@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/netloom/netloom/pkg/object"
-	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/pkg/source"
 	"github.com/netloom/netloom/test/script"
 )
 
@@ -164,7 +164,7 @@ func (st *stage) apply(file string) error {
 	}
 	for _, doc := range strings.Split("\n"+content, "\n---\n") {
 		var is struct {
-			Kind     watch.Kind `json:"kind"`
+			Kind     string `json:"kind"`
 			Metadata struct {
 				Namespace string `json:"namespace"`
 				Name      string `json:"name"`
@@ -176,7 +176,7 @@ func (st *stage) apply(file string) error {
 		if !slices.Contains(applied(), is.Kind) || is.Metadata.Name == "" || is.Metadata.Namespace == "" {
 			return fmt.Errorf("file %q: expected objects of %v with namespace and name", file, applied())
 		}
-		if is.Kind == watch.KindService {
+		if is.Kind == source.KindService {
 			s := &corev1.Service{}
 			if err := yaml.Unmarshal([]byte(doc), s); err != nil {
 				return err
@@ -192,18 +192,18 @@ func (st *stage) apply(file string) error {
 }
 
 // kindEndpoints is given to a source, which delivers slices for it.
-const kindEndpoints watch.Kind = "Endpoints"
+const kindEndpoints string = "Endpoints"
 
 // applied are the kinds that files may hold.
-func applied() []watch.Kind {
-	return []watch.Kind{watch.KindNetworkPolicy, watch.KindService, watch.KindEndpointSlice, kindEndpoints}
+func applied() []string {
+	return []string{source.KindNetworkPolicy, source.KindService, source.KindEndpointSlice, kindEndpoints}
 }
 
 // remove deletes an object that is there.
 func (st *stage) remove(args []string) error {
-	kinds := map[string]watch.Kind{
-		"policy": watch.KindNetworkPolicy, "pod": watch.KindPod, "namespace": watch.KindNamespace, "node": watch.KindNode,
-		"service": watch.KindService, "slice": watch.KindEndpointSlice,
+	kinds := map[string]string{
+		"policy": source.KindNetworkPolicy, "pod": source.KindPod, "namespace": source.KindNamespace, "node": source.KindNode,
+		"service": source.KindService, "slice": source.KindEndpointSlice,
 	}
 	if len(args) == 2 && args[0] == "endpoints" {
 		return st.removeEndpoints(args[1])
@@ -219,10 +219,10 @@ func (st *stage) remove(args []string) error {
 		return fmt.Errorf("there is no %s", ref)
 	}
 	delete(st.objects, ref)
-	if forget, kept := map[watch.Kind]func(){
-		watch.KindPod:       func() { delete(st.pods, args[1]) },
-		watch.KindNamespace: func() { delete(st.namespaces, args[1]) },
-		watch.KindService:   func() { delete(st.services, args[1]) },
+	if forget, kept := map[string]func(){
+		source.KindPod:       func() { delete(st.pods, args[1]) },
+		source.KindNamespace: func() { delete(st.namespaces, args[1]) },
+		source.KindService:   func() { delete(st.services, args[1]) },
 	}[ref.Kind]; kept {
 		forget()
 	}

@@ -20,8 +20,8 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/backendtest"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/manifest"
 	"github.com/netloom/netloom/pkg/object"
-	"github.com/netloom/netloom/pkg/watch"
 	"github.com/netloom/netloom/test/oracle"
 	"github.com/netloom/netloom/translator"
 )
@@ -36,7 +36,7 @@ type process struct {
 	node    string                // whose pods are subjects and have ports; "" is every node
 	written map[object.Ref]string // what the directory holds
 
-	source   *watch.Directory
+	source   *manifest.Directory
 	made     *translator.Translator
 	snapshot *intent.Snapshot
 	backend  backends.Backend
@@ -72,7 +72,7 @@ func (p *process) restart(t *testing.T) {
 	}
 	log := logrus.New()
 	log.SetLevel(logrus.ErrorLevel)
-	p.source = watch.NewDirectory(p.dir, watch.Options{}, log)
+	p.source = manifest.NewDirectory(p.dir, manifest.Options{}, log)
 	p.made = translator.New(translator.Options{Node: p.node})
 	p.snapshot = nil
 	p.backend = p.target.Open(t, owner)

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/netloom/netloom/pkg/object"
-	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/pkg/source"
 )
 
 // holders knows which logical port holds an address. The embedded database does not say: its ports have names only.
@@ -27,7 +27,7 @@ func (h *holders) take(refs []object.Ref, get func(object.Ref) (runtime.Object, 
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, ref := range refs {
-		if ref.Kind != watch.KindPod {
+		if ref.Kind != source.KindPod {
 			continue
 		}
 		port := portName(ref.Namespace, ref.Name)

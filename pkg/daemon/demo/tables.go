@@ -37,10 +37,10 @@ func (s *show) printRows(rows nbtrace.Rows, titles map[string]string) {
 	})
 	s.table("ACLs", "FROM\tDIRECTION\tPRIO\tACTION\tMATCH", len(rows.ACLs), func(row func(...any)) {
 		slices.SortFunc(rows.ACLs, func(a, b nbtrace.ACL) int {
-			return cmp.Or(cmp.Compare(source(a), source(b)), cmp.Compare(a.Match, b.Match))
+			return cmp.Or(cmp.Compare(origin(a), origin(b)), cmp.Compare(a.Match, b.Match))
 		})
 		for _, a := range rows.ACLs {
-			row(source(a), a.Direction, a.Priority, a.Action, shortNames(a.Match))
+			row(origin(a), a.Direction, a.Priority, a.Action, shortNames(a.Match))
 		}
 	})
 	s.table("Load balancers", "NAME\tVIP\tBACKENDS", len(rows.LoadBalancers), func(row func(...any)) {
@@ -68,8 +68,8 @@ func (s *show) titles(ctx context.Context) (map[string]string, error) {
 	return titles, nil
 }
 
-// source is the policy and rule that an ACL came from.
-func source(a nbtrace.ACL) string {
+// origin is the policy and rule that an ACL came from.
+func origin(a nbtrace.ACL) string {
 	ids := a.ExternalIDs
 	if ids[ovn.KeyKind] == "" {
 		return "(every policy)"

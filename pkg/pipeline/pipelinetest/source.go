@@ -18,7 +18,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
-	"github.com/netloom/netloom/pkg/watch"
+	"github.com/netloom/netloom/pkg/source"
 )
 
 // Source is a source whose objects a test puts in. Make it with New; it has not synced then.
@@ -30,7 +30,7 @@ type Source struct {
 	dirty    map[object.Ref]bool
 	lost     map[object.Ref]bool // went without their deletion being seen
 	problems []object.Problem
-	withheld []watch.Kind
+	withheld []string
 	since    time.Time // of the oldest that is dirty
 	fail     error     // of Run
 }
@@ -171,13 +171,13 @@ func (s *Source) Drain() []object.Ref {
 }
 
 // Changes takes every object that is gone for one whose deletion was seen, unless it was lost.
-func (s *Source) Changes() []watch.Change {
+func (s *Source) Changes() []source.Change {
 	refs := s.Drain()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	changes := make([]watch.Change, len(refs))
+	changes := make([]source.Change, len(refs))
 	for i, ref := range refs {
-		changes[i] = watch.Change{Ref: ref, Deleted: !s.lost[ref]}
+		changes[i] = source.Change{Ref: ref, Deleted: !s.lost[ref]}
 	}
 	return changes
 }
@@ -198,10 +198,10 @@ func (s *Source) Problems() []object.Problem {
 }
 
 // Withhold sets the kinds that cannot be read.
-func (s *Source) Withhold(kinds ...watch.Kind) { s.change(func() { s.withheld = kinds }) }
+func (s *Source) Withhold(kinds ...string) { s.change(func() { s.withheld = kinds }) }
 
 // Withheld are the kinds of Withhold.
-func (s *Source) Withheld() []watch.Kind {
+func (s *Source) Unavailable() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.withheld)
@@ -211,15 +211,15 @@ func (s *Source) Withheld() []watch.Kind {
 func RefOf(o runtime.Object) object.Ref {
 	switch o := o.(type) {
 	case *corev1.Pod:
-		return object.Ref{Kind: watch.KindPod, Namespace: o.Namespace, Name: o.Name}
+		return object.Ref{Kind: source.KindPod, Namespace: o.Namespace, Name: o.Name}
 	case *corev1.Namespace:
-		return object.Ref{Kind: watch.KindNamespace, Name: o.Name}
+		return object.Ref{Kind: source.KindNamespace, Name: o.Name}
 	case *corev1.Node:
-		return object.Ref{Kind: watch.KindNode, Name: o.Name}
+		return object.Ref{Kind: source.KindNode, Name: o.Name}
 	case *networkingv1.NetworkPolicy:
-		return object.Ref{Kind: watch.KindNetworkPolicy, Namespace: o.Namespace, Name: o.Name}
+		return object.Ref{Kind: source.KindNetworkPolicy, Namespace: o.Namespace, Name: o.Name}
 	case *corev1.Service:
-		return object.Ref{Kind: watch.KindService, Namespace: o.Namespace, Name: o.Name}
+		return object.Ref{Kind: source.KindService, Namespace: o.Namespace, Name: o.Name}
 	case *corev1.Secret:
 		return object.Ref{Kind: "Secret", Namespace: o.Namespace, Name: o.Name}
 	default:

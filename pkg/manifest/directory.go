@@ -1,0 +1,304 @@
+package manifest
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+	"github.com/sirupsen/logrus"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/source"
+)
+
+const (
+	settleTime = 50 * time.Millisecond  // a directory is read once it has been quiet for so long
+	settleMax  = 500 * time.Millisecond // or, if it never is, so long after the first change
+	sweepTime  = time.Minute            // and in any case so often: some file systems report nothing
+	retryTime  = time.Second            // and so often while something cannot be read or watched
+)
+
+var (
+	_ source.Source  = (*Directory)(nil)
+	_ source.Secrets = (*Directory)(nil)
+)
+
+// Directory is the source that reads manifests from a directory. NewDirectory makes one.
+type Directory struct {
+	*source.Inbox
+	dir  string
+	opts Options
+	log  logrus.FieldLogger
+
+	reading sync.Mutex // held while the directory is read
+	watched error      // why changes go unnoticed; nil when they do not
+	real    map[string]bool
+	drafts  drafts // of the last reading
+
+	mu       sync.RWMutex // guards what follows
+	files    map[string]*manifest
+	force    map[object.Ref]claim
+	given    map[object.Ref]claim // force, with Endpoints as the slices they are delivered as
+	problems []object.Problem
+	synced   bool
+}
+
+// NewDirectory makes a source of the manifests below dir. Nothing is read before Run or ReadOnce.
+func NewDirectory(dir string, opts Options, log logrus.FieldLogger) *Directory {
+	return &Directory{
+		Inbox: source.NewInbox(),
+		dir:   filepath.Clean(dir),
+		opts:  opts,
+		log:   log.WithField("manifests", dir),
+		files: map[string]*manifest{}, drafts: drafts{},
+		force: map[object.Ref]claim{},
+		given: map[object.Ref]claim{},
+	}
+}
+
+// LoadDirectory reads the manifests below dir once. The source it returns is synced and stays as it is: Drain lists
+// every object, Problems every fault. It fails when dir is no directory that can be read.
+func LoadDirectory(dir string, opts Options, log logrus.FieldLogger) (*Directory, error) {
+	d := NewDirectory(dir, opts, log)
+	if err := d.ReadOnce(); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// ReadOnce brings d up to date with the directory as it is now, without watching it. It fails only when the directory
+// was never read and cannot be; later that is a Problem.
+func (d *Directory) ReadOnce() error {
+	if err := d.check(); err != nil {
+		return err
+	}
+	d.read(func(string) {}, false)
+	return nil
+}
+
+// check fails when the directory cannot be worked with from the start.
+func (d *Directory) check() error {
+	if d.Synced() {
+		return nil
+	}
+	if _, err := os.ReadDir(d.dir); err != nil {
+		return fmt.Errorf("read manifests: %w", err)
+	}
+	return nil
+}
+
+// Run reads the directory, and reads it again when something in it changes, until ctx ends.
+func (d *Directory) Run(ctx context.Context) error {
+	if err := d.check(); err != nil {
+		return err
+	}
+	watcher, err := fsnotify.NewWatcher()
+	if err != nil {
+		d.watched = err
+		watcher = &fsnotify.Watcher{} // its nil channels never deliver
+	} else {
+		defer func() {
+			if err := watcher.Close(); err != nil {
+				d.log.WithError(err).Debug("closing the watch on manifests")
+			}
+		}()
+	}
+	d.follow(ctx, watcher)
+	return nil
+}
+
+// follow reads the directory whenever the watcher, or the clock, says so.
+func (d *Directory) follow(ctx context.Context, watcher *fsnotify.Watcher) {
+	settle, sweep := time.NewTimer(0), time.NewTimer(sweepTime)
+	defer settle.Stop()
+	defer sweep.Stop()
+	var first time.Time // of the changes since the last reading; zero when there was none
+	stir := func() {
+		if first.IsZero() {
+			first = time.Now()
+		}
+		settle.Reset(max(0, min(settleTime, settleMax-time.Since(first))))
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case e := <-watcher.Events:
+			if d.matters(e) {
+				stir()
+			}
+		case err := <-watcher.Errors: // such as more events than the queue holds
+			d.log.WithError(err).Debug("changes of manifests may have been missed")
+			stir()
+		case <-settle.C:
+			first = time.Time{}
+			sweep.Reset(d.scan(watcher))
+		case <-sweep.C:
+			sweep.Reset(d.scan(watcher))
+		}
+	}
+}
+
+// matters says whether an event can change what the manifests say. What other programs write beside them does not.
+func (d *Directory) matters(e fsnotify.Event) bool {
+	if e.Has(fsnotify.Create) || e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename) {
+		return filepath.Ext(e.Name) != ".swp" && !strings.HasSuffix(e.Name, "~")
+	}
+	return e.Has(fsnotify.Chmod) || isManifest(e.Name) || d.real[e.Name]
+}
+
+// scan reads the directory, watches what it consists of now, and says when to read it again at the latest.
+func (d *Directory) scan(watcher *fsnotify.Watcher) time.Duration {
+	unwatched := d.watched
+	t := d.read(func(dir string) {
+		if d.watched != nil {
+			return
+		}
+		if err := watcher.Add(dir); err != nil && !errors.Is(err, os.ErrNotExist) {
+			unwatched = errors.Join(unwatched, fmt.Errorf("%s: %w", dir, err))
+		}
+	}, true)
+	d.real = t.real
+	if d.watched == nil {
+		for _, dir := range watcher.WatchList() {
+			if !t.dirs[dir] {
+				_ = watcher.Remove(dir) // it may be gone, and its watch with it
+			}
+		}
+	}
+	if unwatched != nil {
+		d.log.WithError(unwatched).Debug("manifests cannot be watched, they are read every second instead")
+	}
+	if len(d.drafts) > 0 {
+		return draftQuiet
+	}
+	if unwatched != nil || len(t.faults) > 0 {
+		return retryTime
+	}
+	return sweepTime
+}
+
+// read brings d in sync with the directory. A patient reader comes again, so that files may come to rest first.
+func (d *Directory) read(observe func(dir string), patient bool) *tree {
+	d.reading.Lock()
+	defer d.reading.Unlock()
+	t, now := walk(d.dir, observe), time.Now()
+	files := make(map[string]*manifest, len(t.files))
+	for _, path := range t.files {
+		content, err := readFile(path, d.opts.maxFile())
+		switch old := d.files[path]; {
+		case errors.Is(err, os.ErrNotExist): // gone since it was listed
+		case err != nil:
+			t.faults[path] = err
+		case old != nil && old.sum == sha256.Sum256(content):
+			files[path] = old
+			delete(d.drafts, path)
+		default:
+			is := parseManifest(path, content, d.opts)
+			if files[path] = is; patient && d.drafts.putOff(path, old, is, now) {
+				files[path] = old
+				if now.Sub(d.drafts[path].since) >= draftLong {
+					t.faults[path] = errDraft
+				}
+			}
+		}
+	}
+	maps.DeleteFunc(d.drafts, func(path string, _ draft) bool { return files[path] == nil })
+	for bad := range t.faults { // what it gave stays
+		gave := false
+		for path, m := range d.files {
+			if within(path, bad) {
+				files[path], gave = m, true
+			}
+		}
+		if t.dangling[bad] && !gave {
+			delete(t.faults, bad)
+		}
+	}
+	d.update(files, t.faults)
+	return t
+}
+
+// within says whether path is dir, or below it.
+func within(path, dir string) bool {
+	return path == dir || dir == "." || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+}
+
+// update puts what the files say in force and tells the reader.
+func (d *Directory) update(files map[string]*manifest, unreadable map[string]error) {
+	force, faults := settle(d.force, files)
+	foreign := 0
+	for _, m := range files {
+		faults = append(faults, m.faults...)
+		foreign += m.foreign
+	}
+	for path, err := range unreadable {
+		faults = append(faults, object.Problem{Place: object.Place{Path: path}, Message: err.Error(), Unread: object.UnreadFile})
+	}
+	explain(faults, force)
+	slices.SortFunc(faults, object.Problem.Compare)
+	problems := slices.Compact(faults)
+	given := withoutHidden(withSlices(d.given, force))
+	dirty, derived := changed(d.given, given)
+
+	d.mu.Lock()
+	news := !d.synced || !slices.Equal(d.problems, problems)
+	d.files, d.force, d.given, d.problems, d.synced = files, force, given, problems, true
+	d.Mark(dirty...) // before anyone can see that d is synced
+	d.MarkDeleted(derived...)
+	d.mu.Unlock()
+	if news {
+		d.Ring()
+	}
+	if news || len(dirty)+len(derived) > 0 {
+		d.log.WithFields(logrus.Fields{
+			"files": len(files), "objects": len(given), "ignored": foreign,
+			"changed": len(dirty) + len(derived), "problems": len(problems),
+		}).Debug("manifests read")
+	}
+}
+
+// Synced says whether the directory has been read once.
+func (d *Directory) Synced() bool {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.synced
+}
+
+// Get is the object in force under ref.
+func (d *Directory) Get(ref object.Ref) (runtime.Object, bool) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	c, ok := d.given[ref]
+	if !ok {
+		return nil, false
+	}
+	return c.object, true
+}
+
+// Problems lists the present faults in the order of the files and documents they are in.
+func (d *Directory) Problems() []object.Problem {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return slices.Clone(d.problems)
+}
+
+// Refs lists every object in force, sorted.
+func (d *Directory) Refs() []object.Ref {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return slices.SortedFunc(maps.Keys(d.given), object.Ref.Compare)
+}
+
+// Unavailable is always empty: who can read a directory can read every kind in it.
+func (d *Directory) Unavailable() []string { return nil }

@@ -1,0 +1,129 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+
+	"sigs.k8s.io/yaml"
+)
+
+// document is one of the YAML documents or JSON values that a file is made of.
+type document struct {
+	number int // from 1
+	line   int // lines of the file before it
+	data   []byte
+	json   bool // data is a JSON value
+}
+
+// splitDocuments takes a file apart. It never fails: what is no document shows when it is decoded.
+func splitDocuments(content []byte) []document {
+	content = bytes.TrimPrefix(content, []byte("\xef\xbb\xbf"))
+	if start := bytes.TrimLeft(content, " \t\r\n"); len(start) > 0 && start[0] == '{' {
+		if docs, ok := splitJSON(content); ok {
+			return docs
+		}
+	}
+	return splitYAML(content)
+}
+
+// splitJSON takes a stream of JSON values apart; it is false when content is none.
+func splitJSON(content []byte) ([]document, bool) {
+	var docs []document
+	d := json.NewDecoder(bytes.NewReader(content))
+	for {
+		var raw json.RawMessage
+		err := d.Decode(&raw)
+		if errors.Is(err, io.EOF) {
+			return docs, true
+		}
+		if err != nil {
+			return nil, false
+		}
+		docs = append(docs, document{number: len(docs) + 1, data: raw, json: true})
+	}
+}
+
+// splitYAML takes a YAML stream apart at the lines that start with "---", and at those of "..." that end a document.
+// Nothing but comments before the first "---" or after "..." is no document; between two "---" it is an empty one.
+func splitYAML(content []byte) []document {
+	var docs []document
+	start, startLine, line, loose := 0, 0, 0, true
+	emit := func(end int) {
+		if data := content[start:end]; !loose || !isBlank(data) {
+			docs = append(docs, document{number: len(docs) + 1, line: startLine, data: data})
+		}
+	}
+	for at := 0; at < len(content); line++ {
+		next := len(content)
+		if n := bytes.IndexByte(content[at:], '\n'); n >= 0 {
+			next = at + n + 1
+		}
+		switch {
+		case isMarker(content[at:next], "---"):
+			emit(at)
+			start, startLine, loose = at, line, false
+		case isMarker(content[at:next], "..."):
+			emit(at)
+			start, startLine, loose = next, line+1, true
+		}
+		at = next
+	}
+	emit(len(content))
+	return docs
+}
+
+// isMarker says whether a line starts with a document marker. What follows "---" on its line, such as a comment, is for
+// the YAML parser, which sees the line as well.
+func isMarker(line []byte, marker string) bool {
+	rest, ok := bytes.CutPrefix(line, []byte(marker))
+	return ok && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
+}
+
+// isBlank says whether data holds nothing but comments, directives and white space.
+func isBlank(data []byte) bool {
+	for line := range bytes.Lines(data) {
+		line = bytes.TrimSpace(line)
+		if len(line) > 0 && line[0] != '#' && line[0] != '%' {
+			return false
+		}
+	}
+	return true
+}
+
+// value converts a document to JSON; nil is an empty document. Keys given twice are told apart from what cannot be
+// parsed at all: then there is a value beside the error.
+func (d *document) value() (json.RawMessage, error) {
+	if d.json {
+		return d.data, nil
+	}
+	raw, err := yaml.YAMLToJSONStrict(d.data)
+	if err != nil {
+		lenient, fatal := yaml.YAMLToJSON(d.data)
+		if fatal != nil {
+			return nil, d.inFile(fatal)
+		}
+		return lenient, d.inFile(err)
+	}
+	if string(raw) == "null" {
+		return nil, nil
+	}
+	return raw, nil
+}
+
+var lineNumber = regexp.MustCompile(`line (\d+)`)
+
+// inFile makes the line numbers of a YAML error count from the start of the file.
+func (d *document) inFile(err error) error {
+	return errors.New(lineNumber.ReplaceAllStringFunc(err.Error(), func(s string) string {
+		n, convErr := strconv.Atoi(s[len("line "):])
+		if convErr != nil {
+			return s
+		}
+		return fmt.Sprintf("line %d", n+d.line)
+	}))
+}

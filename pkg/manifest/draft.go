@@ -1,0 +1,62 @@
+package manifest
+
+import (
+	"crypto/sha256"
+	"errors"
+	"time"
+
+	"github.com/netloom/netloom/pkg/object"
+)
+
+const (
+	// draftQuiet is how long a file has to stay as it is before it counts that it says less than before.
+	draftQuiet = 500 * time.Millisecond
+	// draftLong is how long a file may go on changing before that is a problem.
+	draftLong = 10 * time.Second
+)
+
+// errDraft is the problem of a file that does not come to rest.
+var errDraft = errors.New("the file keeps changing: what it declared stays in force until it is left alone for half a second")
+
+// draft is a version of a file that says less than the one in force, and may be half of what is being written.
+type draft struct {
+	sum         [sha256.Size]byte
+	seen, since time.Time // of this version, and of the first one that was put off
+}
+
+// drafts are the files whose present version is not in force yet, by path.
+type drafts map[string]draft
+
+// putOff says whether the version in force stands for now. A version that takes nothing away counts at once; any other
+// when it is read a second time after the quiet period.
+func (d drafts) putOff(path string, old, is *manifest, now time.Time) bool {
+	was, known := d[path]
+	switch {
+	case old == nil || !is.mayBeCut(old), known && was.sum == is.sum && now.Sub(was.seen) >= draftQuiet:
+		delete(d, path)
+		return false
+	case !known:
+		d[path] = draft{is.sum, now, now}
+	case was.sum != is.sum:
+		d[path] = draft{is.sum, now, was.since}
+	}
+	return true
+}
+
+// mayBeCut says whether m may be the beginning of a file that is being written: it is shorter than the version before,
+// no longer ends with a line break, or no longer declares all that it did.
+func (m *manifest) mayBeCut(old *manifest) bool {
+	if m.size < old.size || old.ended && !m.ended {
+		return true
+	}
+	declared := make(map[object.Ref]bool, len(m.entries))
+	for _, e := range m.entries {
+		declared[e.ref] = true
+	}
+	for _, e := range old.entries {
+		if !declared[e.ref] {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,73 @@
+package manifest
+
+import (
+	"encoding/json"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/netloom/netloom/pkg/source"
+)
+
+// kind is what there is to know about the manifests of one kind.
+type kind struct {
+	source.Resource
+	complete func(source.Object)                   // fills in what the API server would
+	validate func(source.Object) field.ErrorList   // judges a completed object as the API server would
+	schema   func(json.RawMessage) field.ErrorList // validates a document against the schema of its kind; nil where there is none
+}
+
+// kindOf finds a kind that manifests are read of.
+func kindOf(name string) (*kind, bool) {
+	k, ok := kinds()[name]
+	return k, ok
+}
+
+// kinds are those that manifests are read of, by name: all that sources deliver, and Secrets.
+var kinds = sync.OnceValue(func() map[string]*kind {
+	all := map[string]*kind{}
+	for _, r := range source.Resources() {
+		k := coreKinds()[r.Kind]
+		if r.SDWAN {
+			k.complete, k.validate = func(source.Object) {}, validateSDWAN
+			k.schema = func(raw json.RawMessage) field.ErrorList { return validateSchema(r.Kind, raw) }
+		}
+		k.Resource = r
+		all[r.Kind] = &k
+	}
+	secret := secretKind()
+	all[kindSecret] = &secret
+	return all
+})
+
+func coreKinds() map[string]kind {
+	return map[string]kind{
+		source.KindNetworkPolicy: {complete: typed(completePolicy), validate: judged(validatePolicy)},
+		source.KindPod:           {complete: typed(completePod), validate: judged(validatePod)},
+		source.KindNamespace:     {complete: typed(completeNamespace), validate: judged(validateNamespace)},
+		source.KindNode:          {complete: func(source.Object) {}, validate: judged(validateNode)},
+		source.KindService:       {complete: typed(completeService), validate: judged(validateService)},
+		source.KindEndpointSlice: {complete: typed(completeSlice), validate: judged(validateSlice)},
+		source.KindEndpoints:     {complete: typed(completeEndpoints), validate: judged(validateEndpoints)},
+	}
+}
+
+// typed turns a function of one type into one of any object, which leaves other types alone.
+func typed[T source.Object](f func(T)) func(source.Object) {
+	return func(o source.Object) {
+		if t, ok := o.(T); ok {
+			f(t)
+		}
+	}
+}
+
+// judged is typed for a function that validates.
+func judged[T source.Object](f func(T) field.ErrorList) func(source.Object) field.ErrorList {
+	return func(o source.Object) field.ErrorList {
+		t, ok := o.(T)
+		if !ok {
+			return nil
+		}
+		return f(t)
+	}
+}

@@ -1,0 +1,31 @@
+package manifest
+
+import (
+	"cmp"
+
+	"github.com/netloom/netloom/pkg/source"
+)
+
+// Options say which manifests are read. The zero value reads every kind from files of up to DefaultMaxFile.
+type Options struct {
+	source.Options
+
+	// MaxFile is how long a file may be, in bytes; 0 is DefaultMaxFile. A longer one is a problem, is not read, and what it
+	// declared before stays in force.
+	MaxFile int64
+}
+
+// DefaultMaxFile is how long a manifest file may be unless set otherwise, in bytes. To parse one takes about five times as
+// much memory.
+const DefaultMaxFile = 64 << 20
+
+// maxFile is how long a file may be, in bytes.
+func (o *Options) maxFile() int64 { return cmp.Or(o.MaxFile, DefaultMaxFile) }
+
+// wants reports whether documents of a kind are to be read.
+func (o *Options) wants(kind string) bool {
+	if kind == kindSecret {
+		return o.Kinds == nil
+	}
+	return o.Wants(kind)
+}

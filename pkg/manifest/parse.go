@@ -1,0 +1,339 @@
+package manifest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/source"
+)
+
+// manifest is what one version of one file says.
+type manifest struct {
+	path    string
+	sum     [sha256.Size]byte
+	entries []entry
+	faults  []object.Problem
+	opaque  bool // the file declares nothing, or part of it does not even say which object it is about
+	size    int  // of the content, in bytes
+	ended   bool // the content ends with a line break
+	foreign int  // objects of kinds that sources do not deliver
+}
+
+// entry is one object that a file declares.
+type entry struct {
+	ref      object.Ref
+	document int
+	object   source.Object // completed and trimmed; nil when the declaration is faulty
+	standIn  *standIn      // for a faulty policy
+}
+
+// maxNesting bounds lists within lists.
+const maxNesting = 8
+
+// parseManifest reads a file's content, of the kinds that opts ask for.
+func parseManifest(path string, content []byte, opts Options) *manifest {
+	m := &manifest{path: path, sum: sha256.Sum256(content), size: len(content), ended: bytes.HasSuffix(content, []byte("\n"))}
+	text, err := decodeText(content)
+	if err != nil {
+		r := reading{manifest: m, opts: opts}
+		r.lost("", err.Error())
+		return m
+	}
+	for _, d := range splitDocuments(text) {
+		raw, err := d.value()
+		r := reading{manifest: m, opts: opts, document: d.number}
+		switch {
+		case err != nil && raw == nil:
+			r.lost("", plain(err))
+		case err != nil:
+			r.reject(plain(err))
+			r.object(raw, "", metav1.TypeMeta{}, 0)
+		case raw != nil:
+			r.object(raw, "", metav1.TypeMeta{}, 0)
+		}
+	}
+	if len(m.entries) == 0 && m.foreign == 0 && len(m.faults) == 0 {
+		m.opaque = true // editors and shells empty a file before they write it
+	}
+	slices.SortFunc(m.faults, object.Problem.Compare)
+	return m
+}
+
+// anchor is where YAML's parser quotes a value: one that begins with an asterisk.
+var anchor = regexp.MustCompile(`unknown anchor '.*' referenced`)
+
+// plain is the text of a parser's error on one line, without the parser's name, and without what may be a secret.
+func plain(err error) string {
+	s := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
+	s = strings.TrimPrefix(s, "yaml: ")
+	s = strings.TrimPrefix(s, "unmarshal errors:")
+	return anchor.ReplaceAllLiteralString(strings.Join(strings.Fields(s), " "), "unknown anchor referenced")
+}
+
+// reading is the decoding of one document.
+type reading struct {
+	manifest *manifest
+	opts     Options
+	document int
+	rejected string // why no object of the document is taken, whatever its own merits
+}
+
+func (r *reading) place() object.Place {
+	return object.Place{Path: r.manifest.path, Document: r.document}
+}
+
+func (r *reading) fault(ref object.Ref, field, message string) {
+	r.manifest.faults = append(r.manifest.faults, object.Problem{Place: r.place(), Ref: ref, Field: field, Message: message})
+}
+
+// lost reports a fault for which it cannot be told which object is concerned.
+func (r *reading) lost(field, message string) {
+	r.manifest.faults = append(r.manifest.faults,
+		object.Problem{Place: r.place(), Field: field, Message: message, Unread: object.UnreadFile})
+	r.manifest.opaque = true
+}
+
+// reject makes every object of the document faulty.
+func (r *reading) reject(message string) { r.rejected = message }
+
+// head is what every object starts with.
+type head struct {
+	metav1.TypeMeta `json:",inline"`
+	Metadata        json.RawMessage `json:"metadata"`
+}
+
+// object reads one object, at the given path of the document; what it does not say of its type, it takes from usual.
+func (r *reading) object(raw json.RawMessage, path string, usual metav1.TypeMeta, depth int) {
+	var h head
+	if bad := loose(raw, &h, path); len(bad) > 0 {
+		for _, b := range bad {
+			r.lost(b.field, b.message)
+		}
+		return
+	}
+	is := h.TypeMeta
+	if is == (metav1.TypeMeta{}) {
+		is = usual
+	}
+	if !r.typed(is, path) {
+		return
+	}
+	version, err := schema.ParseGroupVersion(is.APIVersion)
+	if err != nil {
+		r.lost(join(path, "apiVersion"), fmt.Sprintf("Invalid value: %q: %v", is.APIVersion, err))
+		return
+	}
+	if version == oldGroupVersion {
+		version, raw = v1alpha1.GroupVersion, respell(is.Kind, raw)
+	}
+	if row, ok := kindOf(is.Kind); ok && row.Version == version && r.opts.wants(row.Kind) {
+		r.resource(row, raw, h.Metadata, path)
+		return
+	}
+	if item, ok := r.listed(version, is.APIVersion, is.Kind); ok {
+		r.list(raw, path, item, depth)
+		return
+	}
+	if r.isUnheardOf(version, is.Kind) {
+		r.lost(join(path, "kind"), fmt.Sprintf("no matches for kind %q in version %q", is.Kind, is.APIVersion))
+		return
+	}
+	r.manifest.foreign++
+}
+
+// typed checks that an object says what it is. Files for kustomize need not.
+func (r *reading) typed(is metav1.TypeMeta, path string) bool {
+	base := strings.TrimSuffix(filepath.Base(r.manifest.path), filepath.Ext(r.manifest.path))
+	switch {
+	case is == (metav1.TypeMeta{}) && base == "kustomization":
+		return false
+	case is.Kind == "":
+		r.lost(join(path, "kind"), "Required value")
+		return false
+	case is.APIVersion == "":
+		r.lost(join(path, "apiVersion"), "Required value")
+		return false
+	default:
+		return true
+	}
+}
+
+// isUnheardOf says whether a kind cannot be what its author meant: a server that has the version does not have the kind
+// in it, or not the one that is read.
+func (r *reading) isUnheardOf(version schema.GroupVersion, kind string) bool {
+	_, served := kindOf(kind)
+	served = served && r.opts.wants(kind)
+	if isSDWANGroup(version.Group) {
+		return served || version != v1alpha1.GroupVersion || !source.IsSDWAN(kind)
+	}
+	return scheme.Scheme.IsVersionRegistered(version) && (!scheme.Scheme.Recognizes(version.WithKind(kind)) || served)
+}
+
+// listed says whether a kind is a list, and what its items are when they do not say so themselves.
+func (r *reading) listed(version schema.GroupVersion, written, kind string) (item metav1.TypeMeta, ok bool) {
+	if kind == "List" && version == (schema.GroupVersion{Version: "v1"}) {
+		return metav1.TypeMeta{}, true
+	}
+	name, ok := strings.CutSuffix(kind, "List")
+	if !ok {
+		return metav1.TypeMeta{}, false
+	}
+	row, ok := kindOf(name)
+	if !ok || row.Version != version || !r.opts.wants(row.Kind) {
+		return metav1.TypeMeta{}, false
+	}
+	return metav1.TypeMeta{APIVersion: written, Kind: name}, true
+}
+
+// list reads every item of a list.
+func (r *reading) list(raw json.RawMessage, path string, item metav1.TypeMeta, depth int) {
+	type list struct {
+		metav1.TypeMeta `json:",inline"`
+		Metadata        metav1.ListMeta   `json:"metadata"`
+		Unavailable     []string          `json:"unavailable"` // see UnavailableOf
+		Items           []json.RawMessage `json:"items"`
+	}
+	if depth >= maxNesting {
+		r.lost(path, "lists are nested too deeply")
+		return
+	}
+	var l list
+	faults := decode(raw, &l, path)
+	for _, f := range faults {
+		r.lost(f.field, f.message)
+	}
+	for i, raw := range l.Items {
+		r.object(raw, join(path, fmt.Sprintf("items[%d]", i)), item, depth+1)
+	}
+}
+
+// resource reads an object of a kind that is delivered.
+func (r *reading) resource(row *kind, raw, metadata json.RawMessage, path string) {
+	ref, faults := identify(row, metadata, join(path, "metadata"))
+	if len(faults) > 0 {
+		for _, f := range faults {
+			r.lost(f.field, f.message)
+		}
+		return
+	}
+	if r.rejected != "" {
+		r.fault(ref, path, r.rejected)
+		r.faulty(ref, raw)
+		return
+	}
+	o := row.New()
+	faults = decode(raw, o, path)
+	for i := range faults {
+		faults[i] = discreet(row.Kind, faults[i])
+	}
+	if len(faults) == 0 {
+		if row.Namespaced && o.GetNamespace() == "" {
+			o.SetNamespace(metav1.NamespaceDefault)
+		}
+		row.complete(o)
+		wrong := row.validate(o)
+		if row.schema != nil {
+			wrong = append(wrong, row.schema(raw)...)
+		}
+		for _, err := range wrong {
+			m := discreetError(row.Kind, err)
+			faults = append(faults, misfit{join(path, m.field), m.message})
+		}
+	}
+	if len(faults) > 0 {
+		for _, f := range faults {
+			r.fault(ref, f.field, f.message)
+		}
+		r.faulty(ref, raw)
+		return
+	}
+	row.Trim(o)
+	r.declare(ref, o)
+}
+
+func (r *reading) declare(ref object.Ref, o source.Object) {
+	r.manifest.entries = append(r.manifest.entries, entry{ref: ref, document: r.document, object: o})
+}
+
+// faulty declares an object that cannot be taken.
+func (r *reading) faulty(ref object.Ref, raw json.RawMessage) {
+	r.manifest.entries = append(r.manifest.entries,
+		entry{ref: ref, document: r.document, standIn: newStandIn(ref, raw, r.rejected)})
+}
+
+// identify finds out which object is declared, whatever else is wrong with it. A name that no object can have does not
+// identify one.
+func identify(row *kind, metadata json.RawMessage, path string) (object.Ref, []misfit) {
+	var named struct {
+		Name      string `json:"name"`
+		Namespace string `json:"namespace"`
+	}
+	if len(metadata) > 0 {
+		if bad := loose(metadata, &named, path); len(bad) > 0 {
+			return object.Ref{}, bad
+		}
+	}
+	ref := object.Ref{Kind: row.Kind, Namespace: named.Namespace, Name: named.Name}
+	if row.Namespaced && ref.Namespace == "" {
+		ref.Namespace = metav1.NamespaceDefault
+	}
+	o := row.New()
+	o.SetName(ref.Name)
+	o.SetNamespace(ref.Namespace)
+	var bad []misfit
+	for _, err := range row.validate(o) {
+		if field, ok := strings.CutPrefix(err.Field, "metadata."); ok {
+			bad = append(bad, misfit{join(path, field), err.ErrorBody()})
+		}
+	}
+	return ref, bad
+}
+
+// loose reads of raw what goes into target and leaves the rest.
+func loose(raw json.RawMessage, target any, path string) []misfit {
+	err := kjson.UnmarshalCaseSensitivePreserveInts(raw, target)
+	if err == nil {
+		return nil
+	}
+	if bad := misfits(raw, reflect.TypeOf(target).Elem(), path); len(bad) > 0 {
+		return bad
+	}
+	return []misfit{{path, err.Error()}}
+}
+
+// decode reads raw into target as strictly as the API server can be told to.
+func decode(raw json.RawMessage, target any, path string) []misfit {
+	strict, err := kjson.UnmarshalStrict(raw, target)
+	if err != nil {
+		if bad := misfits(raw, reflect.TypeOf(target).Elem(), path); len(bad) > 0 {
+			return bad
+		}
+		return []misfit{{path, err.Error()}}
+	}
+	bad := make([]misfit, 0, len(strict))
+	for _, err := range strict {
+		var at kjson.FieldError
+		if !errors.As(err, &at) {
+			bad = append(bad, misfit{path, err.Error()})
+			continue
+		}
+		what, _, _ := strings.Cut(err.Error(), ` "`)
+		bad = append(bad, misfit{join(path, at.FieldPath()), what})
+	}
+	return bad
+}

@@ -1,0 +1,113 @@
+package manifest
+
+import (
+	"encoding/json"
+	"io/fs"
+	"sync"
+
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/netloom/netloom/deploy/crds"
+	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/crdschema"
+	"github.com/netloom/netloom/pkg/source"
+)
+
+func validateSDWAN(o source.Object) field.ErrorList {
+	return apivalidation.ValidateObjectMetaAccessor(o, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+}
+
+// sdwanDefinitions are the schemas by which an API server admits the kinds. They are read once, when the first object is
+// validated.
+var sdwanDefinitions = sync.OnceValues(func() (map[string]*crdschema.Definition, error) {
+	all := map[string]*crdschema.Definition{}
+	files, err := fs.Glob(crds.Definitions, "*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range files {
+		text, err := fs.ReadFile(crds.Definitions, name)
+		if err != nil {
+			return nil, err
+		}
+		d, err := crdschema.Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		all[d.Kind] = d
+	}
+	return all, nil
+})
+
+// validateSchema validates an object, as it is written, against the schema of its kind.
+func validateSchema(kind string, raw json.RawMessage) field.ErrorList {
+	all, err := sdwanDefinitions()
+	if err != nil {
+		return field.ErrorList{field.InternalError(nil, err)}
+	}
+	var written map[string]any
+	if err := utiljson.Unmarshal(raw, &written); err != nil {
+		return field.ErrorList{field.InternalError(nil, err)}
+	}
+	return all[kind].Validate(written)
+}
+
+// oldGroupVersion is what some manifests of the design document say.
+var oldGroupVersion = schema.GroupVersion{Group: "sdewan.akraino.org", Version: v1alpha1.Version}
+
+// isSDWANGroup says whether the kinds of a group are those of SD-WAN resources and no others.
+func isSDWANGroup(group string) bool {
+	return group == v1alpha1.Group || group == oldGroupVersion.Group
+}
+
+// respell turns an object of the older group into one of the newer: connections of IPsec had other names for two fields.
+// What it cannot read stays for the decoder to complain of.
+func respell(kind string, raw json.RawMessage) json.RawMessage {
+	if kind != "IpsecSite" && kind != "IpsecHost" {
+		return raw
+	}
+	return inField(raw, "spec", func(spec json.RawMessage) json.RawMessage {
+		return inField(spec, "connections", func(list json.RawMessage) json.RawMessage {
+			var all []json.RawMessage
+			if json.Unmarshal(list, &all) != nil {
+				return list
+			}
+			for i := range all {
+				all[i] = renamed(renamed(all[i], "connection_name", "name"), "type", "conn_type")
+			}
+			return spelled(all, list)
+		})
+	})
+}
+
+// inField has change applied to one field of a mapping.
+func inField(raw json.RawMessage, name string, change func(json.RawMessage) json.RawMessage) json.RawMessage {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(raw, &m) != nil || m[name] == nil {
+		return raw
+	}
+	m[name] = change(m[name])
+	return spelled(m, raw)
+}
+
+// renamed gives a field of a mapping another name, unless there is one of that name.
+func renamed(raw json.RawMessage, from, to string) json.RawMessage {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(raw, &m) != nil || m[from] == nil || m[to] != nil {
+		return raw
+	}
+	m[to] = m[from]
+	delete(m, from)
+	return spelled(m, raw)
+}
+
+// spelled is v in JSON, or what it was made of.
+func spelled(v any, was json.RawMessage) json.RawMessage {
+	if text, err := json.Marshal(v); err == nil {
+		return text
+	}
+	return was
+}

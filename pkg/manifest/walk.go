@@ -1,0 +1,161 @@
+package manifest
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// maxLinks bounds how many symbolic links one path may lead through, as the kernel does.
+const maxLinks = 40
+
+// tree is what one walk through a directory found.
+type tree struct {
+	files   []string         // paths of manifests, in the order of the walk
+	dirs    map[string]bool  // real paths of every directory whose entries matter
+	real    map[string]bool  // real paths of the manifests
+	faults  map[string]error // what could not be read, by path
+	observe func(dir string) // told of each directory before it is listed, so that no change slips between
+
+	// dangling are the faults that are links to nothing and may never have concerned a manifest.
+	dangling map[string]bool
+}
+
+// walk finds the manifests below root, through symbolic links, in any order that stays the same.
+func walk(root string, observe func(dir string)) *tree {
+	t := &tree{
+		dirs: map[string]bool{}, real: map[string]bool{}, faults: map[string]error{}, dangling: map[string]bool{},
+		observe: observe,
+	}
+	t.directory(root, nil)
+	return t
+}
+
+// watch has the changes of a real directory noticed.
+func (t *tree) watch(dir string) {
+	if !t.dirs[dir] {
+		t.dirs[dir] = true
+		t.observe(dir)
+	}
+}
+
+// directory lists path; above are the real paths of the directories it is in, which a link must not lead back to.
+func (t *tree) directory(path string, above []string) {
+	place, err := t.resolve(path)
+	if err != nil {
+		t.unreadable(path, err, above)
+		return
+	}
+	if slices.Contains(above, place) {
+		return
+	}
+	t.watch(place)
+	entries, err := os.ReadDir(place)
+	if err != nil {
+		t.unreadable(path, err, above)
+		return
+	}
+	above = append(slices.Clip(above), place)
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), ".") {
+			t.entry(filepath.Join(path, e.Name()), e, above)
+		}
+	}
+}
+
+// unreadable notes that a directory cannot be read, unless it is merely gone since its parent was listed.
+func (t *tree) unreadable(path string, err error, above []string) {
+	if len(above) == 0 || !errors.Is(err, fs.ErrNotExist) {
+		t.faults[path] = err
+	}
+}
+
+func (t *tree) entry(path string, e fs.DirEntry, above []string) {
+	mode := e.Type()
+	place := filepath.Join(above[len(above)-1], e.Name())
+	if mode&fs.ModeSymlink != 0 {
+		target, err := t.resolve(path)
+		if err == nil {
+			var info fs.FileInfo
+			if info, err = os.Stat(target); err == nil {
+				mode, place = info.Mode().Type(), target
+			}
+		}
+		if err != nil {
+			t.faults[path] = err
+			t.dangling[path] = !isManifest(path)
+			return
+		}
+		if mode.IsRegular() && isManifest(path) {
+			t.watch(filepath.Dir(target))
+		}
+	}
+	switch {
+	case mode.IsDir():
+		t.directory(path, above)
+	case !isManifest(path):
+	case mode.IsRegular():
+		t.files = append(t.files, path)
+		t.real[place] = true
+	default:
+		t.faults[path] = errors.New("not a regular file")
+	}
+}
+
+// resolve follows path to the file it stands for and has every directory watched that holds a link on the way: when one
+// of them is replaced, as mounted ConfigMaps are, the path means another file.
+func (t *tree) resolve(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	place, rest := string(filepath.Separator), strings.Split(path, string(filepath.Separator))
+	for links := 0; len(rest) > 0; {
+		name := rest[0]
+		rest = rest[1:]
+		if name == "" || name == "." {
+			continue
+		}
+		if name == ".." {
+			place = filepath.Dir(place)
+			continue
+		}
+		next := filepath.Join(place, name)
+		info, err := os.Lstat(next)
+		if err != nil {
+			return "", err
+		}
+		if info.Mode()&fs.ModeSymlink == 0 {
+			place = next
+			continue
+		}
+		if links++; links > maxLinks {
+			return "", &fs.PathError{Op: "resolve", Path: path, Err: errors.New("too many links")}
+		}
+		t.watch(place)
+		target, err := os.Readlink(next)
+		if err != nil {
+			return "", err
+		}
+		if filepath.IsAbs(target) {
+			place = string(filepath.Separator)
+		}
+		rest = append(strings.Split(target, string(filepath.Separator)), rest...)
+	}
+	return place, nil
+}
+
+// isManifest says whether a file's name is that of a manifest. Editors' own files (.a.yaml.swp, a.yaml~, #a.yaml#,
+// 4913) are none.
+func isManifest(path string) bool {
+	name := filepath.Base(path)
+	switch filepath.Ext(name) {
+	case ".yaml", ".yml", ".json":
+		return !strings.HasPrefix(name, ".")
+	default:
+		return false
+	}
+}

@@ -1,0 +1,86 @@
+package source
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/netloom/netloom/pkg/object"
+)
+
+// Inbox collects for one reader which objects may have changed. NewInbox makes one.
+type Inbox struct {
+	wake chan struct{} // of size 1
+
+	mu    sync.Mutex
+	dirty map[object.Ref]bool // whether the deletion of the object was seen
+	since time.Time           // when the oldest of them became dirty; zero while there is none
+}
+
+// NewInbox makes an empty inbox.
+func NewInbox() *Inbox {
+	return &Inbox{wake: make(chan struct{}, 1), dirty: map[object.Ref]bool{}}
+}
+
+// Wake receives when there is something to look at.
+func (b *Inbox) Wake() <-chan struct{} { return b.wake }
+
+// Drain takes the dirty references, sorted.
+func (b *Inbox) Drain() []object.Ref {
+	changes := b.Changes()
+	refs := make([]object.Ref, len(changes))
+	for i, c := range changes {
+		refs[i] = c.Ref
+	}
+	return refs
+}
+
+// Changes takes the dirty references, sorted, with what is known of how objects went.
+func (b *Inbox) Changes() []Change {
+	b.mu.Lock()
+	changes := make([]Change, 0, len(b.dirty))
+	for r, deleted := range b.dirty {
+		changes = append(changes, Change{Ref: r, Deleted: deleted})
+	}
+	b.dirty, b.since = map[object.Ref]bool{}, time.Time{}
+	b.mu.Unlock()
+	slices.SortFunc(changes, func(a, b Change) int { return a.Ref.Compare(b.Ref) })
+	return changes
+}
+
+// DirtySince is when the oldest dirty reference became so; zero when there is none.
+func (b *Inbox) DirtySince() time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.since
+}
+
+// Mark makes refs dirty and wakes the reader. The objects must be in place before.
+func (b *Inbox) Mark(refs ...object.Ref) { b.mark(false, refs) }
+
+// MarkDeleted is Mark for objects whose deletion was seen.
+func (b *Inbox) MarkDeleted(refs ...object.Ref) { b.mark(true, refs) }
+
+// mark makes refs dirty and wakes the reader. What was seen last of an object counts.
+func (b *Inbox) mark(deleted bool, refs []object.Ref) {
+	if len(refs) == 0 {
+		return
+	}
+	b.mu.Lock()
+	if b.since.IsZero() {
+		b.since = time.Now()
+	}
+	for _, r := range refs {
+		b.dirty[r] = deleted
+	}
+	b.mu.Unlock()
+	b.Ring()
+}
+
+// Ring wakes the reader; it never waits for it.
+func (b *Inbox) Ring() {
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,129 @@
+package source
+
+import (
+	"reflect"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/object"
+)
+
+// The kinds that sources deliver, beside those of v1alpha1.Resources.
+const (
+	KindNetworkPolicy = "NetworkPolicy"
+	KindPod           = "Pod"
+	KindNamespace     = "Namespace"
+	KindNode          = "Node"
+	KindService       = "Service"
+	KindEndpointSlice = "EndpointSlice"
+)
+
+// KindEndpoints is read and never delivered: see SlicesOf.
+const KindEndpoints = "Endpoints"
+
+// Object is what every delivered object can do.
+type Object interface {
+	runtime.Object
+	metav1.Object
+}
+
+// Resource is what there is to know about one kind, whatever it is read from. A new kind is a new row of Resources.
+type Resource struct {
+	Kind       string
+	Version    schema.GroupVersion
+	Plural     string // its name in the addresses of the API
+	Namespaced bool
+	SDWAN      bool          // it is read through the dynamic client
+	New        func() Object // an empty object
+	Trim       func(Object)  // drops what netloom does not look at
+}
+
+// String spells r as an RBAC rule does: pods, or networkpolicies.networking.k8s.io.
+func (r *Resource) String() string { return r.GroupVersionResource().GroupResource().String() }
+
+// GroupVersionResource is how clients address r.
+func (r *Resource) GroupVersionResource() schema.GroupVersionResource {
+	return r.Version.WithResource(r.Plural)
+}
+
+// Ref names o, an object of kind r.
+func (r *Resource) Ref(o metav1.Object) object.Ref {
+	return object.Ref{Kind: r.Kind, Namespace: o.GetNamespace(), Name: o.GetName()}
+}
+
+// Resources lists the kinds that sources deliver, and Endpoints, which they deliver as slices.
+func Resources() []Resource {
+	rows := []Resource{
+		row(KindNetworkPolicy, networkingv1.SchemeGroupVersion, "networkpolicies", trimPolicy),
+		row(KindPod, corev1.SchemeGroupVersion, "pods", trimPod),
+		row(KindNamespace, corev1.SchemeGroupVersion, "namespaces", trimNamespace),
+		row(KindNode, corev1.SchemeGroupVersion, "nodes", trimNode),
+		row(KindService, corev1.SchemeGroupVersion, "services", trimService),
+		row(KindEndpointSlice, discoveryv1.SchemeGroupVersion, "endpointslices", trimSlice),
+		row(KindEndpoints, corev1.SchemeGroupVersion, "endpoints", trimEndpoints),
+	}
+	for _, r := range v1alpha1.Resources() {
+		rows = append(rows, Resource{
+			Kind: r.Kind, Version: v1alpha1.GroupVersion, Plural: r.Plural, Namespaced: true, SDWAN: true,
+			New: func() Object { return r.New() }, Trim: trimSDWAN,
+		})
+	}
+	return rows
+}
+
+// row is the row of a kind whose objects are of the type that T points at.
+func row[T Object](kind string, version schema.GroupVersion, plural string, trim func(T)) Resource {
+	of := reflect.TypeFor[T]().Elem()
+	return Resource{
+		Kind: kind, Version: version, Plural: plural, Namespaced: kind != KindNamespace && kind != KindNode,
+		New: func() Object { return reflect.New(of).Interface().(T) }, //nolint:forcetypeassert // it is one
+		Trim: func(o Object) {
+			if t, ok := o.(T); ok {
+				trim(t)
+			}
+		},
+	}
+}
+
+// ResourceOf finds the row of a kind.
+func ResourceOf(kind string) (Resource, bool) {
+	rows := Resources()
+	at := slices.IndexFunc(rows, func(r Resource) bool { return r.Kind == kind })
+	if at < 0 {
+		return Resource{}, false
+	}
+	return rows[at], true
+}
+
+// IsSDWAN reports whether a kind is one of SD-WAN resources.
+func IsSDWAN(kind string) bool {
+	return slices.ContainsFunc(v1alpha1.Resources(), func(r v1alpha1.Resource) bool { return r.Kind == kind })
+}
+
+// Equal reports whether two trimmed objects differ in nothing but their resource version and generation.
+func Equal(a, b Object) bool {
+	if a == b {
+		return true
+	}
+	if reflect.TypeOf(a) != reflect.TypeOf(b) {
+		return false
+	}
+	if a.GetResourceVersion() != b.GetResourceVersion() || a.GetGeneration() != b.GetGeneration() {
+		// The objects are shared: blank a copy's. Trimmed objects are small.
+		c, ok := b.DeepCopyObject().(Object)
+		if !ok {
+			return false
+		}
+		c.SetResourceVersion(a.GetResourceVersion())
+		c.SetGeneration(a.GetGeneration())
+		b = c
+	}
+	return reflect.DeepEqual(a, b)
+}

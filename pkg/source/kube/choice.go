@@ -1,0 +1,90 @@
+package kube
+
+import (
+	"context"
+	"time"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/netloom/netloom/pkg/source"
+)
+
+// How long to wait before asking again which kinds an API serves; the pause doubles.
+const (
+	askAgainMin = 500 * time.Millisecond
+	askAgainMax = 30 * time.Second
+)
+
+// mayChoose says whether kind is one of two, of which one will be used.
+func (k *Source) mayChoose(kind string) bool {
+	_, slices := k.resources[source.KindEndpointSlice]
+	_, classic := k.resources[source.KindEndpoints]
+	return slices && classic && (kind == source.KindEndpointSlice || kind == source.KindEndpoints)
+}
+
+// chooseEndpoints decides which of the two kinds the endpoints of services are read from, and asks until it knows. It
+// is false when ctx ended before. The answer stays: an API that learns of slices later is asked after a restart.
+func (k *Source) chooseEndpoints(ctx context.Context) bool {
+	unused := ""
+	for pause := askAgainMin; k.mayChoose(source.KindEndpointSlice); pause = min(2*pause, askAgainMax) {
+		served, err := servesSlices(ctx, k.client)
+		if err == nil {
+			if unused = source.KindEndpoints; !served {
+				unused = source.KindEndpointSlice
+				k.log.Info("the API serves no EndpointSlices, Endpoints are read instead")
+			}
+			break
+		}
+		if ctx.Err() == nil {
+			k.failed(&k.resources[source.KindEndpointSlice].Resource, err)
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(pause):
+		}
+	}
+	k.mu.Lock()
+	k.unused, k.chosen = unused, true
+	k.mu.Unlock()
+	k.recovered(source.KindEndpointSlice)
+	return true
+}
+
+// servesSlices says whether the API has EndpointSlices. Who may not list them is refused whether it has them or not,
+// and then asks what there is, which everybody may.
+func servesSlices(ctx context.Context, client kubernetes.Interface) (bool, error) {
+	_, err := client.DiscoveryV1().EndpointSlices(metav1.NamespaceAll).List(ctx, metav1.ListOptions{Limit: 1})
+	if apierrors.IsForbidden(err) {
+		_, unknown := client.Discovery().ServerResourcesForGroupVersion(discoveryv1.SchemeGroupVersion.String())
+		if apierrors.IsNotFound(unknown) {
+			return false, nil
+		}
+	}
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// uses says whether objects of a kind are read. It may change once, from true to false.
+func (k *Source) uses(kind string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	_, ok := k.resources[kind]
+	return ok && kind != k.unused
+}
+
+// inUse are the resources that are read, and both of the two until it is known which: so the source does not sync before.
+func (k *Source) inUse() map[string]*informed {
+	used := make(map[string]*informed, len(k.resources))
+	for kind, r := range k.resources {
+		if k.uses(kind) {
+			used[kind] = r
+		}
+	}
+	return used
+}

@@ -1,0 +1,71 @@
+package kube
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// A handful of lists and watches is all that a source asks for; status is written through the same client.
+const (
+	clientQPS   = 50
+	clientBurst = 100
+)
+
+// Client connects to the API that a kubeconfig file describes, by the named context or the current one when
+// contextName is "". Without a file it connects to the cluster it runs in. It fails on a configuration that cannot be
+// used, not on an API that cannot be reached.
+func Client(kubeconfig, contextName string) (kubernetes.Interface, error) {
+	config, err := Config(kubeconfig, contextName)
+	if err != nil {
+		return nil, err
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("connect to Kubernetes: %w", err)
+	}
+	return client, nil
+}
+
+// Config is the configuration of Client, for other clients of the same API.
+func Config(kubeconfig, contextName string) (*rest.Config, error) {
+	config, err := loadConfig(kubeconfig, contextName)
+	if err != nil {
+		return nil, err
+	}
+	config.UserAgent = "netloom/" + version()
+	config.QPS, config.Burst = clientQPS, clientBurst
+	config.ContentType = runtime.ContentTypeProtobuf
+	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	return config, nil
+}
+
+func loadConfig(kubeconfig, contextName string) (*rest.Config, error) {
+	if kubeconfig == "" {
+		config, err := rest.InClusterConfig()
+		if err != nil {
+			return nil, fmt.Errorf("connect to the cluster netloom runs in: %w", err)
+		}
+		return config, nil
+	}
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
+		&clientcmd.ClientConfigLoadingRules{ExplicitPath: kubeconfig},
+		&clientcmd.ConfigOverrides{CurrentContext: contextName},
+	).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig %s: %w", kubeconfig, err)
+	}
+	return config, nil
+}
+
+// version is the version the binary was built from.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "unknown"
+}

@@ -1,0 +1,286 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/go-logr/logr"
+	"github.com/sirupsen/logrus"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/netloom/netloom/pkg/cause"
+	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/source"
+)
+
+// Source reads the objects of one API. New makes one.
+type Source struct {
+	*source.Inbox
+	log       logrus.FieldLogger
+	client    kubernetes.Interface
+	server    string // see Options
+	resources map[string]*informed
+	adapter   *adapter // of what is read as Endpoints
+
+	mu       sync.Mutex
+	problems map[string]object.Problem
+	garbled  map[object.Ref]object.Problem // objects that do not go into their type
+	refused  map[string]bool               // kinds that the API would not list, and has not listed since
+	running  bool
+	chosen   bool   // it is known which of the two endpoints are read from
+	unused   string // of the two that endpoints may be read from; "" when it is neither, or not known yet
+}
+
+// informed is one kind with the informer that keeps its objects.
+type informed struct {
+	source.Resource
+	informer cache.SharedIndexInformer
+	handler  cache.ResourceEventHandlerRegistration // nil before Run
+}
+
+// New makes a source of the objects that client can see. Nothing is asked of the API before Run.
+func New(client kubernetes.Interface, opts Options, log logrus.FieldLogger) *Source {
+	k := &Source{
+		Inbox:     source.NewInbox(),
+		log:       log,
+		client:    client,
+		server:    opts.Server,
+		resources: map[string]*informed{},
+		adapter:   newAdapter(),
+		problems:  map[string]object.Problem{},
+		garbled:   map[object.Ref]object.Problem{},
+		refused:   map[string]bool{},
+	}
+	c := clients{Interface: client, sdwan: opts.SDWAN}
+	for _, r := range source.Resources() {
+		if !opts.Wants(r.Kind) || r.SDWAN && opts.SDWAN == nil {
+			continue
+		}
+		example, asked := runtime.Object(r.New()), any(client)
+		if r.SDWAN {
+			example, asked = untyped(&r), opts.SDWAN
+		}
+		lw := cache.ToListWatcherWithWatchListSemantics(k.noticing(&r, c.listWatch(&r)), asked)
+		k.resources[r.Kind] = &informed{
+			Resource: r,
+			informer: cache.NewSharedIndexInformerWithOptions(lw, example, cache.SharedIndexInformerOptions{}),
+		}
+	}
+	return k
+}
+
+// noticing clears the problem of a resource once it can be watched: whoever watches it has listed it before. It makes one of
+// a server that cannot be reached or is too busy, which the informer tries again without a word.
+func (k *Source) noticing(r *source.Resource, lw *cache.ListWatch) *cache.ListWatch {
+	inner := lw.WatchFuncWithContext
+	kind := r.Kind
+	lw.WatchFuncWithContext = func(ctx context.Context, opts metav1.ListOptions) (apiwatch.Interface, error) {
+		w, err := inner(ctx, opts)
+		switch {
+		case err == nil:
+			k.recovered(kind)
+		case utilnet.IsConnectionRefused(err) || apierrors.IsTooManyRequests(err):
+			k.failed(r, err)
+		}
+		return w, err
+	}
+	return lw
+}
+
+// Run lists and watches until ctx ends. An API that cannot be reached, or refuses, is a Problem and tried for ever.
+func (k *Source) Run(ctx context.Context) error {
+	ctx = logr.NewContext(ctx, logr.New(&logSink{log: k.log}))
+	var running sync.WaitGroup
+	defer running.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for _, kind := range slices.Sorted(maps.Keys(k.resources)) {
+		r := k.resources[kind]
+		if err := k.prepare(r); err != nil {
+			return fmt.Errorf("watch %s: %w", r.String(), err)
+		}
+	}
+	k.mu.Lock()
+	k.running = true
+	k.mu.Unlock()
+	start := func(r *informed) {
+		running.Go(func() { r.informer.RunWithContext(ctx) })
+		running.Go(func() { k.await(ctx, r) })
+	}
+	for kind, r := range k.resources {
+		if !k.mayChoose(kind) {
+			start(r)
+		}
+	}
+	if !k.chooseEndpoints(ctx) {
+		return nil
+	}
+	for kind, r := range k.inUse() {
+		if k.mayChoose(kind) {
+			start(r)
+		}
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// await rings when a resource has been listed once.
+func (k *Source) await(ctx context.Context, r *informed) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-r.handler.HasSyncedChecker().Done():
+	}
+	k.mu.Lock()
+	delete(k.refused, r.Kind)
+	k.mu.Unlock()
+	k.log.WithField("resource", r.String()).Debug("cluster objects read")
+	k.Ring()
+}
+
+// prepare connects an informer. It fails only when called twice.
+func (k *Source) prepare(r *informed) error {
+	if err := r.informer.SetTransform(k.transform(r)); err != nil {
+		return err
+	}
+	err := r.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
+		k.failed(&r.Resource, err)
+	})
+	if err != nil {
+		return err
+	}
+	r.handler, err = r.informer.AddEventHandler(k.handler(&r.Resource))
+	return err
+}
+
+// handler marks what changes. Of what the change was it matters only whether a deletion was seen, or an object is missing
+// from a list that was made after a gap in the watch.
+func (k *Source) handler(r *source.Resource) cache.ResourceEventHandler {
+	if r.Kind == source.KindEndpoints {
+		return k.adapter.handler(k.Mark, k.MarkDeleted)
+	}
+	refOf := func(o any) (object.Ref, bool) {
+		switch o := o.(type) {
+		case source.Object:
+			return r.Ref(o), true
+		case cache.DeletedFinalStateUnknown: // went while the watch was down
+			ns, name, err := cache.SplitMetaNamespaceKey(o.Key)
+			return object.Ref{Kind: r.Kind, Namespace: ns, Name: name}, err == nil
+		default:
+			return object.Ref{}, false
+		}
+	}
+	mark := func(o any) {
+		if ref, ok := refOf(o); ok {
+			k.Mark(ref)
+		}
+	}
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: mark,
+		DeleteFunc: func(o any) {
+			if ref, ok := refOf(o); ok {
+				k.readable(ref)
+				if _, missing := o.(cache.DeletedFinalStateUnknown); missing {
+					k.Mark(ref)
+				} else {
+					k.MarkDeleted(ref)
+				}
+			}
+		},
+		UpdateFunc: func(before, after any) {
+			b, ok1 := before.(source.Object)
+			a, ok2 := after.(source.Object)
+			if !ok1 || !ok2 || !source.Equal(b, a) || (r.SDWAN || r.Kind == source.KindNetworkPolicy) && a.GetGeneration() != b.GetGeneration() {
+				mark(after)
+			}
+		},
+	}
+}
+
+// failed notes that a resource cannot be listed or watched at present.
+func (k *Source) failed(r *source.Resource, err error) {
+	p := object.Problem{Place: object.Place{Path: r.String()}, Message: cause.Of(err).Error()}
+	if k.server != "" {
+		p.Message = "API server " + k.server + ": " + p.Message
+	}
+	k.mu.Lock()
+	k.refuse(r, err)
+	if !k.isUnavailable(r.Kind) {
+		p.Unread = object.UnreadResource
+	} else {
+		p.Message += "; what was written for such objects stays as it is until they can be read"
+	}
+	news := k.problems[r.Kind] != p
+	k.problems[r.Kind] = p
+	k.mu.Unlock()
+	if news {
+		k.Ring()
+	}
+}
+
+func (k *Source) recovered(kind string) {
+	k.mu.Lock()
+	_, was := k.problems[kind]
+	delete(k.problems, kind)
+	k.mu.Unlock()
+	if was {
+		k.Ring()
+	}
+}
+
+// Synced says whether every kind has been listed once, unavailable ones aside.
+func (k *Source) Synced() bool {
+	k.mu.Lock()
+	running := k.running
+	k.mu.Unlock()
+	if !running {
+		return false
+	}
+	for kind, r := range k.inUse() {
+		if !r.handler.HasSynced() && k.waitsFor(kind) {
+			return false
+		}
+	}
+	return true
+}
+
+// Get is the object of that name as the API last told it.
+func (k *Source) Get(ref object.Ref) (runtime.Object, bool) {
+	if ref.Kind == source.KindEndpointSlice && !k.uses(ref.Kind) {
+		if s, ok := k.adapter.get(ref); ok {
+			return s, true
+		}
+		return nil, false
+	}
+	r, ok := k.resources[ref.Kind]
+	if !ok || ref.Kind == source.KindEndpoints {
+		return nil, false
+	}
+	o, found, err := r.informer.GetStore().GetByKey(ref.NamespacedName())
+	if err != nil || !found {
+		return nil, false
+	}
+	if _, unknown := o.(*metav1.PartialObjectMetadata); unknown {
+		return nil, false
+	}
+	typed, ok := o.(runtime.Object)
+	return typed, ok
+}
+
+// Problems lists the resources that cannot be watched at present, and the objects that do not go into their type.
+func (k *Source) Problems() []object.Problem {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	all := slices.AppendSeq(slices.Collect(maps.Values(k.problems)), maps.Values(k.garbled))
+	slices.SortFunc(all, object.Problem.Compare)
+	return all
+}

@@ -1,0 +1,81 @@
+package kube
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/source"
+)
+
+// untyped is an object as the dynamic client delivers those of a kind.
+func untyped(r *source.Resource) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(r.Version.WithKind(r.Kind))
+	return u
+}
+
+// transform makes of what the API delivers what is kept: an object of its type, trimmed.
+//
+// An object that does not go into its type is a problem until it does, or is gone. What was known of it stays; when
+// nothing was, its name alone is kept, which Get takes for no object. An error here would keep the whole kind from being
+// listed.
+func (k *Source) transform(r *informed) func(any) (any, error) {
+	return func(o any) (any, error) {
+		if u, ok := o.(*unstructured.Unstructured); ok {
+			typed, err := typedOf(&r.Resource, u)
+			if err != nil {
+				k.unreadable(r, r.Ref(u), err)
+				return r.lastKnown(u), nil
+			}
+			k.readable(r.Ref(u))
+			o = typed
+		}
+		if t, ok := o.(source.Object); ok {
+			r.Trim(t)
+		}
+		return o, nil
+	}
+}
+
+// typedOf is an object in its type. Fields that the type does not have are passed over: a newer definition may have more.
+func typedOf(r *source.Resource, u *unstructured.Unstructured) (source.Object, error) {
+	o := r.New()
+	return o, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, o)
+}
+
+// lastKnown is the object as it was before, or its name.
+func (r *informed) lastKnown(u *unstructured.Unstructured) any {
+	if was, ok, err := r.informer.GetStore().GetByKey(r.Ref(u).NamespacedName()); err == nil && ok {
+		if o, ok := was.(source.Object); ok {
+			return o.DeepCopyObject() // what is stored is shared
+		}
+	}
+	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(),
+	}}
+}
+
+// unreadable notes that an object does not go into its type.
+func (k *Source) unreadable(r *informed, ref object.Ref, err error) {
+	p := object.Problem{Place: object.Place{Path: r.String()}, Ref: ref, Message: err.Error()}
+	k.mu.Lock()
+	news := k.garbled[ref] != p
+	k.garbled[ref] = p
+	k.mu.Unlock()
+	if news {
+		k.Ring()
+	}
+}
+
+// readable takes that back.
+func (k *Source) readable(ref object.Ref) {
+	k.mu.Lock()
+	_, was := k.garbled[ref]
+	delete(k.garbled, ref)
+	k.mu.Unlock()
+	if was {
+		k.Ring()
+	}
+}

@@ -1,0 +1,60 @@
+package kube
+
+import (
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/netloom/netloom/pkg/source"
+)
+
+// isOptional reports whether the source syncs without a kind that the API refuses. Without policies, pods, namespaces and
+// nodes nothing that is known means what it seems to.
+func isOptional(r *source.Resource) bool {
+	return r.SDWAN || r.Kind == source.KindService || r.Kind == source.KindEndpointSlice || r.Kind == source.KindEndpoints
+}
+
+// refuse notes that the API does not list a resource because the permission or the definition is missing. An API that does
+// not answer refuses nothing. The caller holds the lock.
+func (k *Source) refuse(r *source.Resource, err error) {
+	informed := k.resources[r.Kind]
+	if !isOptional(r) || informed.handler.HasSynced() || !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) {
+		return
+	}
+	k.refused[r.Kind] = true
+}
+
+// isUnavailable reports whether a kind could not be read even once. The caller holds the lock.
+func (k *Source) isUnavailable(kind string) bool {
+	r, ok := k.resources[kind]
+	return ok && k.refused[kind] && kind != k.unused && !r.handler.HasSynced()
+}
+
+// waitsFor reports whether the source does not sync before a kind has been listed: neither is it unavailable, nor is it
+// unknown because of an unavailable kind whether it will be read.
+func (k *Source) waitsFor(kind string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if kind == source.KindEndpoints && !k.chosen && k.isUnavailable(source.KindEndpointSlice) {
+		return false
+	}
+	return !k.isUnavailable(kind)
+}
+
+// Unavailable lists the kinds that the API has refused since the start.
+func (k *Source) Unavailable() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var all []string
+	for kind := range k.refused {
+		if !k.isUnavailable(kind) {
+			continue
+		}
+		if kind == source.KindEndpoints {
+			kind = source.KindEndpointSlice
+		}
+		all = append(all, kind)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}

@@ -1,0 +1,42 @@
+package source
+
+import (
+	"slices"
+)
+
+// Options narrow what a source delivers. The zero value delivers everything.
+type Options struct {
+	Kinds      []string     // nil is every kind, and Secrets in directories
+	NoServices bool         // leaves out services and their endpoints
+	Endpoints  EndpointsAPI // zero is EndpointsAuto
+}
+
+// EndpointsAPI is the kind of object that the endpoints of services are read from. They are delivered as EndpointSlices
+// whatever they are read from.
+type EndpointsAPI string
+
+// The kinds to read endpoints from. EndpointsAuto is slices where they exist: from a Kubernetes API that serves them, else
+// Endpoints; from a directory both, and Endpoints count for services that no slice belongs to.
+const (
+	EndpointsAuto    EndpointsAPI = "auto"
+	EndpointsSlices  EndpointsAPI = "slices"
+	EndpointsClassic EndpointsAPI = "endpoints"
+)
+
+// Wants reports whether objects of a kind are to be read.
+func (o *Options) Wants(kind string) bool {
+	given := kind
+	if kind == KindEndpoints {
+		given = KindEndpointSlice
+	}
+	if o.Kinds != nil && !slices.Contains(o.Kinds, given) {
+		return false
+	}
+	if o.NoServices && (given == KindService || given == KindEndpointSlice) {
+		return false
+	}
+	if kind == KindEndpointSlice {
+		return o.Endpoints != EndpointsClassic
+	}
+	return kind != KindEndpoints || o.Endpoints != EndpointsSlices
+}

@@ -1,0 +1,205 @@
+package source
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+)
+
+// lastApplied is a copy of the whole object that kubectl apply leaves on it.
+const lastApplied = corev1.LastAppliedConfigAnnotation
+
+// annotationPrefixes start the annotations that are kept, of policies and namespaces aside: netloom's own, and what the network plugins
+// built on OVN write there.
+func annotationPrefixes() []string {
+	return []string{"netloom.io/", "k8s.ovn.org/", "ovn.kubernetes.io/"}
+}
+
+func trimPolicy(p *networkingv1.NetworkPolicy) {
+	p.TypeMeta = metav1.TypeMeta{}
+	p.ManagedFields = nil
+	p.Annotations = withoutLastApplied(p.Annotations)
+}
+
+func trimNamespace(n *corev1.Namespace) {
+	*n = corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name:            n.Name,
+		UID:             n.UID,
+		ResourceVersion: n.ResourceVersion,
+		Labels:          n.Labels,
+		Annotations:     withoutLastApplied(n.Annotations),
+	}}
+}
+
+func trimPod(p *corev1.Pod) {
+	was := *p
+	*p = corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:            p.Name,
+			Namespace:       p.Namespace,
+			UID:             p.UID,
+			ResourceVersion: p.ResourceVersion, // informers tell a change from a resync by it
+			// A terminating pod gives way to the next holder of its address.
+			DeletionTimestamp: p.DeletionTimestamp,
+			Labels:            p.Labels,
+			Annotations:       networkAnnotations(p.Annotations),
+		},
+		Spec: corev1.PodSpec{
+			InitContainers: trimContainers(p.Spec.InitContainers, isSidecar),
+			Containers:     trimContainers(p.Spec.Containers, func(*corev1.Container) bool { return true }),
+			NodeName:       p.Spec.NodeName,
+			HostNetwork:    p.Spec.HostNetwork,
+		},
+		Status: corev1.PodStatus{Phase: p.Status.Phase, PodIP: p.Status.PodIP, PodIPs: p.Status.PodIPs},
+	}
+	if _, ok := p.Labels[v1alpha1.LabelPurpose]; ok {
+		keepCNF(p, &was)
+	}
+}
+
+func trimNode(n *corev1.Node) {
+	*n = corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:            n.Name,
+			UID:             n.UID,
+			ResourceVersion: n.ResourceVersion,
+			Labels:          n.Labels,
+			Annotations:     networkAnnotations(n.Annotations),
+		},
+		Spec:   corev1.NodeSpec{PodCIDR: n.Spec.PodCIDR, PodCIDRs: n.Spec.PodCIDRs},
+		Status: corev1.NodeStatus{Addresses: n.Status.Addresses},
+	}
+}
+
+// isSidecar says whether an init container goes on running beside the others, so that its ports count.
+func isSidecar(c *corev1.Container) bool {
+	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+}
+
+func trimContainers(all []corev1.Container, wanted func(*corev1.Container) bool) []corev1.Container {
+	var kept []corev1.Container
+	for i := range all {
+		if c := &all[i]; wanted(c) {
+			kept = append(kept, corev1.Container{Name: c.Name, Ports: c.Ports, RestartPolicy: c.RestartPolicy})
+		}
+	}
+	return kept
+}
+
+func networkAnnotations(all map[string]string) map[string]string {
+	var kept map[string]string
+	for k, v := range all {
+		for _, prefix := range annotationPrefixes() {
+			if strings.HasPrefix(k, prefix) {
+				if kept == nil {
+					kept = map[string]string{}
+				}
+				kept[k] = v
+			}
+		}
+	}
+	return kept
+}
+
+func withoutLastApplied(all map[string]string) map[string]string {
+	if _, ok := all[lastApplied]; !ok {
+		return all
+	}
+	kept := make(map[string]string, len(all)-1)
+	for k, v := range all {
+		if k != lastApplied {
+			kept[k] = v
+		}
+	}
+	if len(kept) == 0 {
+		return nil
+	}
+	return kept
+}
+
+// trimMeta keeps what names an object, its labels, and the annotations of the network.
+func trimMeta(m *metav1.ObjectMeta) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion,
+		Labels: m.Labels, Annotations: networkAnnotations(m.Annotations),
+	}
+}
+
+// trimService keeps the creation time as well: of two services with one address the older counts. A server older than
+// Kubernetes 1.20 knows one cluster IP only; it is found where the others are.
+func trimService(s *corev1.Service) {
+	meta, spec := trimMeta(&s.ObjectMeta), &s.Spec
+	meta.CreationTimestamp = s.CreationTimestamp
+	CompleteClusterIPs(spec)
+	for i := range spec.Ports {
+		spec.Ports[i].AppProtocol = nil
+	}
+	*s = corev1.Service{
+		ObjectMeta: meta,
+		Spec: corev1.ServiceSpec{
+			Type: spec.Type, Ports: spec.Ports,
+			ClusterIP: spec.ClusterIP, ClusterIPs: spec.ClusterIPs,
+			IPFamilies: spec.IPFamilies, IPFamilyPolicy: spec.IPFamilyPolicy,
+			ExternalIPs: spec.ExternalIPs, LoadBalancerSourceRanges: spec.LoadBalancerSourceRanges,
+			SessionAffinity: spec.SessionAffinity, SessionAffinityConfig: spec.SessionAffinityConfig,
+			ExternalTrafficPolicy: spec.ExternalTrafficPolicy, InternalTrafficPolicy: spec.InternalTrafficPolicy,
+			HealthCheckNodePort: spec.HealthCheckNodePort, PublishNotReadyAddresses: spec.PublishNotReadyAddresses,
+			TrafficDistribution: spec.TrafficDistribution,
+		},
+		Status: corev1.ServiceStatus{LoadBalancer: s.Status.LoadBalancer},
+	}
+}
+
+func trimSlice(s *discoveryv1.EndpointSlice) {
+	*s = discoveryv1.EndpointSlice{
+		ObjectMeta:  trimMeta(&s.ObjectMeta),
+		AddressType: s.AddressType, Endpoints: s.Endpoints, Ports: s.Ports,
+	}
+	for i := range s.Endpoints {
+		e := &s.Endpoints[i]
+		s.Endpoints[i] = discoveryv1.Endpoint{
+			Addresses: e.Addresses, Conditions: e.Conditions, TargetRef: trimTarget(e.TargetRef),
+			NodeName: e.NodeName, Zone: e.Zone, Hints: e.Hints,
+		}
+	}
+	for i := range s.Ports {
+		s.Ports[i].AppProtocol = nil
+	}
+}
+
+// trimTarget keeps which object an endpoint is.
+func trimTarget(ref *corev1.ObjectReference) *corev1.ObjectReference {
+	if ref == nil {
+		return nil
+	}
+	return &corev1.ObjectReference{Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}
+}
+
+// CompleteClusterIPs fills in whichever of the two fields for a service's cluster IPs is missing. An empty address is none.
+func CompleteClusterIPs(spec *corev1.ServiceSpec) {
+	if len(spec.ClusterIPs) == 1 && spec.ClusterIPs[0] == "" {
+		spec.ClusterIPs = nil
+	}
+	switch {
+	case spec.ClusterIP != "" && len(spec.ClusterIPs) == 0:
+		spec.ClusterIPs = []string{spec.ClusterIP}
+	case spec.ClusterIP == "" && len(spec.ClusterIPs) > 0:
+		spec.ClusterIP = spec.ClusterIPs[0]
+	}
+}
+
+// trimSDWAN drops who wrote which field, and the copy of the object that kubectl leaves.
+func trimSDWAN(o Object) {
+	o.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+	o.SetManagedFields(nil)
+	o.SetSelfLink("")
+	o.SetGenerateName("")
+	o.SetOwnerReferences(nil)
+	o.SetAnnotations(withoutLastApplied(o.GetAnnotations()))
+}
