@@ -10,6 +10,7 @@ const (
 	namespaceKey                               // key: the same for namespaces
 	nodeName                                   // key: endpoints on a node
 	portName                                   // key and protocol: endpoints that declare a port
+	portNumber                                 // key, protocol and number: those whose port has the number
 	inNamespace                                // key: cluster, value: namespace
 	inCluster                                  // key: cluster
 	everything                                 // all there is; its holders are not kept
@@ -19,6 +20,7 @@ const (
 type facetKey struct {
 	kind       facetKind
 	protocol   Protocol
+	number     uint16
 	key, value string
 }
 
@@ -27,7 +29,7 @@ type facetKey struct {
 type facet struct {
 	facetKey
 	holders idset
-	parent  *facet // of a label: the facet of its key
+	parent  *facet // of a label: the facet of its key; of the number of a port: that of its name
 	pins    int    // how many terms, namespaces and children refer to the facet and keep it alive
 	filed   *filed // nil while no term refers to the facet
 	slot    uint32 // of a tag: where the published view has it, plus one
@@ -70,6 +72,8 @@ func (c *Cache) facet(k facetKey) *facet {
 		f.parent = c.facet(facetKey{kind: podKey, key: k.key})
 	case namespaceLabel:
 		f.parent = c.facet(facetKey{kind: namespaceKey, key: k.key})
+	case portNumber:
+		f.parent = c.facet(facetKey{kind: portName, protocol: k.protocol, key: k.key})
 	case podKey, namespaceKey, nodeName, portName, inNamespace, inCluster, everything:
 	}
 	if f.parent != nil {
@@ -111,7 +115,7 @@ func (c *Cache) addHolder(k facetKey, id uint32) {
 	}
 }
 
-// removeHolder undoes addHolder. The parent goes with it, as an object has one value for a key.
+// removeHolder undoes addHolder. The parent goes with it, as an object has one value for a key and one number for a port.
 func (c *Cache) removeHolder(k facetKey, id uint32) {
 	f := c.facets[k]
 	if f == nil {
@@ -169,13 +173,25 @@ func (c *Cache) reindex(id uint32, before, after *Endpoint) {
 		}
 	}
 	for _, p := range was.Ports {
-		if _, still := is.Number(p.Name, p.Protocol); !still {
-			c.removeHolder(facetKey{kind: portName, protocol: p.Protocol, key: p.Name}, id)
+		if k := was.facetOf(p); !is.declares(k) {
+			c.removeHolder(k, id)
 		}
 	}
 	for _, p := range is.Ports {
-		if _, already := was.Number(p.Name, p.Protocol); !already {
-			c.addHolder(facetKey{kind: portName, protocol: p.Protocol, key: p.Name}, id)
+		if k := is.facetOf(p); !was.declares(k) {
+			c.addHolder(k, id)
 		}
 	}
+}
+
+// facetOf is the facet of a port that e declares, with the number that counts where there are several of the name.
+func (e *Endpoint) facetOf(p NamedPort) facetKey {
+	n, _ := e.Number(p.Name, p.Protocol)
+	return facetKey{kind: portNumber, protocol: p.Protocol, number: n, key: p.Name}
+}
+
+// declares says whether e has the facet of a port.
+func (e *Endpoint) declares(k facetKey) bool {
+	n, ok := e.Number(k.key, k.protocol)
+	return ok && n == k.number
 }

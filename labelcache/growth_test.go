@@ -82,6 +82,32 @@ func TestAPodGrowsWithItsPorts(t *testing.T) {
 	})
 }
 
+// TestTheNumbersOfAPortGrowWithTheirPods has a term for each number that pods declare a port with.
+func TestTheNumbersOfAPortGrowWithTheirPods(t *testing.T) {
+	growth.NearlyLinear(t, 2000, func(n int) func() {
+		c := labelcache.New()
+		terms := make([]labelcache.Term, n)
+		for i, name := range numbered("pod", n) {
+			port := labelcache.NamedPort{Name: "web", Protocol: labelcache.TCP, Number: uint16(i)}
+			c.SetEndpoint(labelcache.Endpoint{Key: object.Key{Name: name}, Ports: []labelcache.NamedPort{port}})
+			terms[i] = labelcache.NewTerm(labelcache.Selection{
+				Port: labelcache.PortMatch{Name: "web", Protocol: labelcache.TCP, Number: uint16(1 + i)},
+			})
+		}
+		return func() {
+			for _, term := range terms {
+				c.AddTerm(labelcache.SetID(term.ID()), term)
+			}
+			for _, name := range numbered("pod", n) {
+				c.DeleteEndpoint(object.Key{Name: name})
+			}
+			for _, term := range terms {
+				c.RemoveTerm(labelcache.SetID(term.ID()), term)
+			}
+		}
+	})
+}
+
 // TestAPodGrowsWithItsLabels has terms within one label of a namespace each, and for one label of a pod each.
 func TestAPodGrowsWithItsLabels(t *testing.T) {
 	growth.NearlyLinear(t, 2000, func(n int) func() {

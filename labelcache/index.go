@@ -113,7 +113,11 @@ func (s *spec) choices() []choice {
 		}
 	}
 	if s.port.Name != "" {
-		cs = append(cs, choice{[]facetKey{{kind: portName, protocol: s.port.Protocol, key: s.port.Name}}, 1})
+		k := facetKey{kind: portName, protocol: s.port.Protocol, key: s.port.Name}
+		if !s.port.open() {
+			k.kind, k.number = portNumber, s.port.Number
+		}
+		cs = append(cs, choice{[]facetKey{k}, 1})
 	}
 	return append(cs, choice{[]facetKey{{kind: everything}}, 3})
 }
@@ -201,8 +205,9 @@ func (c *Cache) matching(dst []uint32, e *Endpoint, ns *namespace) []uint32 {
 		dst = c.collect(dst, f, e, ns)
 	}
 	for _, p := range e.Ports {
-		if f := c.facets[facetKey{kind: portName, protocol: p.Protocol, key: p.Name}]; f != nil {
+		if f := c.facets[e.facetOf(p)]; f != nil {
 			dst = c.collect(dst, f, e, ns)
+			dst = c.collect(dst, f.parent, e, ns)
 		}
 	}
 	slices.Sort(dst)

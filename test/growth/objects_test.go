@@ -99,6 +99,15 @@ func policyLists() []list {
 				Ports: each(n, func(i int) networkingv1.NetworkPolicyPort { return name(15*n + i) }),
 			}), declared)
 		}, 0},
+		{"pods that declare one name with a number each", 8000, func(n int) []any {
+			return append(each(n, func(i int) any {
+				p := pod(fmt.Sprint("pod-", i), nil)
+				p.Status.PodIP = scattered(4, i).Addr().String()
+				p.Status.PodIPs = []corev1.PodIP{{IP: p.Status.PodIP}}
+				p.Spec.Containers = []corev1.Container{{Name: "c", Ports: []corev1.ContainerPort{{Name: portName(0), ContainerPort: int32(1 + i)}}}}
+				return p
+			}), ingress(networkingv1.NetworkPolicyIngressRule{Ports: []networkingv1.NetworkPolicyPort{name(0)}})...)
+		}, 0},
 		{"excepts of IPv4", 4000, func(n int) []any { return excepts("0.0.0.0/0", 4, n) }, 60_000},
 		{"excepts of IPv6", 400, func(n int) []any { return excepts("::/0", 6, n) }, 20_000},
 		{"excepts that are the same", 40_000, func(n int) []any {
