@@ -182,3 +182,26 @@ pods:
 		})
 	}
 }
+
+func TestAPodSelectorIsLimited(t *testing.T) {
+	all := load(t)
+	list := func(n int, item string) string { return "[" + strings.Repeat(item+", ", n-1) + item + "]" }
+	for _, tc := range []struct{ name, selector, want string }{
+		{"as many requirements as are allowed", "{matchExpressions: " + list(64, "{key: a, operator: Exists}") + "}", ""},
+		{"a long value", "{matchLabels: {a: " + strings.Repeat("x", 63) + "}}", ""},
+		{"one requirement more", "{matchExpressions: " + list(65, "{key: a, operator: Exists}") + "}", "spec.podSelector.matchExpressions: Too many: 65"},
+		{"too many values", "{matchExpressions: [{key: a, operator: In, values: " + list(257, "v") + "}]}", "spec.podSelector.matchExpressions[0].values: Too many: 257"},
+		{"a key that is too long", "{matchLabels: {" + strings.Repeat("k", 318) + ": v}}", "spec.podSelector.matchLabels: Invalid value"},
+		{"a value that is too long", "{matchLabels: {a: " + strings.Repeat("x", 64) + "}}", "spec.podSelector.matchLabels: Invalid value"},
+		{"an operator that does not exist", "{matchExpressions: [{key: a, operator: Like}]}", "spec.podSelector.matchExpressions[0].operator: Unsupported value"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			faults := strings.Join(admit(t, all, changed(t, "sdewanapplication", "{podSelector: "+tc.selector+"}")), "\n")
+			if tc.want == "" {
+				require.Empty(t, faults)
+				return
+			}
+			require.Contains(t, faults, tc.want)
+		})
+	}
+}

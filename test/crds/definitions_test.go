@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
@@ -159,6 +160,32 @@ func TestFieldsAreUpstreams(t *testing.T) {
 	}
 }
 
+func TestEveryFieldOfASpecIsBounded(t *testing.T) {
+	for kind, d := range load(t) {
+		t.Run(kind, func(t *testing.T) {
+			bounded(t, "spec", d.Text.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"])
+		})
+	}
+}
+
+// bounded checks that lists, maps and strings have limits. The values of a map of strings are limited by a rule.
+func bounded(t *testing.T, path string, s apiextensionsv1.JSONSchemaProps) {
+	t.Helper()
+	switch s.Type {
+	case "string":
+		assert.True(t, s.MaxLength != nil || len(s.Enum) > 0, path)
+	case "array":
+		assert.NotNil(t, s.MaxItems, path)
+		bounded(t, path+"[]", *s.Items.Schema)
+	case "object":
+		assert.Equal(t, s.AdditionalProperties != nil, s.MaxProperties != nil, path)
+		assert.Equal(t, s.AdditionalProperties != nil, len(s.XValidations) > 0 && len(s.Properties) == 0, path)
+	}
+	for name := range s.Properties {
+		bounded(t, path+"."+name, s.Properties[name])
+	}
+}
+
 func TestEveryFieldIsDescribed(t *testing.T) {
 	for kind, d := range loadAll(t) {
 		described(t, kind, *d.Text.Spec.Versions[0].Schema.OpenAPIV3Schema)
@@ -171,9 +198,7 @@ func described(t *testing.T, path string, s apiextensionsv1.JSONSchemaProps) {
 	require.True(t, s.Description != "" || strings.HasSuffix(path, ".metadata"), path)
 	require.NotContains(t, s.Description, "TODO", path)
 	for name, p := range s.Properties {
-		if name != "podSelector" {
-			described(t, path+"."+name, p)
-		}
+		described(t, path+"."+name, p)
 	}
 	if s.Items != nil && s.Items.Schema != nil && len(s.Items.Schema.Properties) > 0 {
 		described(t, path+"[]", *s.Items.Schema)

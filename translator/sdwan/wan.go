@@ -103,7 +103,7 @@ func (e *translation) readRouteRule(s *v1alpha1.CNFRouteRuleSpec) {
 // readApplication holds the set of pods that are meant. Who they are is for the label cache to follow: pods that come and go
 // translate nothing anew.
 func (e *translation) readApplication(s *v1alpha1.SdewanApplicationSpec) {
-	selector, err := metav1.LabelSelectorAsSelector(&s.PodSelector)
+	selector, err := metav1.LabelSelectorAsSelector(s.PodSelector.LabelSelector())
 	if err != nil {
 		e.refuse("spec.podSelector", "%v", err)
 		return

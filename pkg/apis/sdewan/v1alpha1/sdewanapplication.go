@@ -33,12 +33,12 @@ type SdewanApplicationList struct {
 	Items []SdewanApplication `json:"items"`
 }
 
-// SdewanApplicationSpec chooses the pods. Upstream ignores expressions of the selector; they count here.
+// SdewanApplicationSpec selects the pods. Upstream ignores matchExpressions; netloom does not.
 type SdewanApplicationSpec struct {
-	// Labels of the pods. An empty selector is every pod of the namespace.
-	PodSelector metav1.LabelSelector `json:"podSelector"`
+	// Labels of the pods. An empty selector selects every pod in the namespace.
+	PodSelector PodSelector `json:"podSelector"`
 
-	// Namespace of the pods. Empty is the one of this object.
+	// Namespace of the pods. Empty means the namespace of this object.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$`
