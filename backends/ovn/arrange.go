@@ -18,8 +18,8 @@ const (
 // go before and rows that nothing refers to any more go after, in portions, and the rest is one transaction, because
 // between two that each take half of a change a connection could pass that neither the old nor the new state allows.
 //
-// Into a database that holds nothing of ours (cold), groups that only allow are portioned too: as long as nothing is
-// dropped they change nothing. A group and its ACLs stay together, for the database removes ACLs that no group holds.
+// Into a database without rows of ours (cold), groups that only allow are portioned too: as long as nothing is dropped
+// they change nothing. A group and its ACLs stay together, since the database removes ACLs that are in no group.
 func arrange(ops []*nb.Op, cold bool) []*nb.Op {
 	if len(ops) <= maxGroup {
 		return ops

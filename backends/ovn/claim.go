@@ -19,26 +19,25 @@ const KeyClaim = "netloom-claim:"
 
 const tableGlobal = "NB_Global"
 
-// claimAttempts is how often Claim looks anew when others claim at the same time. One of them wins each time.
+// claimAttempts is how often Claim tries again when others claim at the same time. One of them wins each time.
 const claimAttempts = 20
 
 var (
 	// errReclaimed is the error of a transaction that came to a database without our claim, which has it again now.
-	errReclaimed = errors.New("the database had lost our claim and has it again")
+	errReclaimed = errors.New("our claim was missing from the database and was written again")
 	errUnclaimed = errors.New("the database is not claimed: the last attempt failed")
 )
 
-// fence keeps a backend from writing when another instance has claimed the database. One without a claim keeps from
-// nothing.
+// fence stops a backend from writing once another instance has claimed the database. Without a claim it stops nothing.
 type fence struct {
 	client *ovsdb.Client
 	owner  string
 	log    logrus.FieldLogger
 
 	key     string // in NB_Global.external_ids
-	held    record // the newest claim that was ours, if any
+	newest  record // the newest claim that was ours, if any
 	deposed error  // why nothing may be written before the next claim
-	// guard is what each transaction begins with: that the claim is held, where there is one, and whose it is.
+	// guard is what each transaction begins with: that the claim is in the database, where there is one, and whose it is.
 	guard []libovsdb.Operation
 }
 
@@ -54,14 +53,14 @@ func (f *fence) claim(ctx context.Context, holder string) (uint64, error) {
 		if err != nil {
 			return 0, fmt.Errorf("claim the database: %w", err)
 		}
-		next := record{generation: max(found.generation, f.held.generation) + 1, holder: holderText(holder)}
+		next := record{generation: max(found.generation, f.newest.generation) + 1, holder: holderText(holder)}
 		if next.generation > maxGeneration {
 			next.generation = 1
 		}
 		err = f.write(ctx, found, next, "claims")
 		if err == nil {
-			f.held, f.deposed = next, nil
-			f.guard = []libovsdb.Operation{f.holds(next), comment(f.owner + " " + next.holder + " claim " + next.number())}
+			f.newest, f.deposed = next, nil
+			f.guard = []libovsdb.Operation{f.require(next), comment(f.owner + " " + next.holder + " claim " + next.number())}
 			return next.generation, nil
 		}
 		if !lostRace(err) {
@@ -95,7 +94,7 @@ func (f *fence) read(ctx context.Context) (recorded, error) {
 	var ok bool
 	if found.record, ok = parseRecord(found.value); !ok {
 		f.log.WithFields(logrus.Fields{"key": f.key, "value": shortened(found.value)}).
-			Warn("the record of claims cannot be read and counts as older than any")
+			Warn("the claim in the database cannot be read; any other claim replaces it")
 	}
 	return found, nil
 }
@@ -121,7 +120,7 @@ func (f *fence) write(ctx context.Context, found recorded, next record, verb str
 		ops = append(ops, change)
 	}
 	durable := true
-	ops = append(ops, f.holds(next), libovsdb.Operation{Op: libovsdb.OperationCommit, Durable: &durable})
+	ops = append(ops, f.require(next), libovsdb.Operation{Op: libovsdb.OperationCommit, Durable: &durable})
 	_, err := f.client.Transact(ctx, ops)
 	return err
 }
@@ -135,8 +134,8 @@ func notHeld(err error) bool {
 	return errors.As(err, &refused) && refused.Verb == libovsdb.OperationWait
 }
 
-// holds is the operation that fails, at once, when the database does not hold a claim.
-func (f *fence) holds(claim record) libovsdb.Operation {
+// require is the operation that fails, at once, when a claim is not in the database.
+func (f *fence) require(claim record) libovsdb.Operation {
 	now := 0
 	return libovsdb.Operation{
 		Op: libovsdb.OperationWait, Table: tableGlobal, Timeout: &now,
@@ -173,8 +172,8 @@ func behind(before int, err error) error {
 	return err
 }
 
-// refused says why a transaction was: where our claim is not in the database, a later one is, or the database was set
-// back, and then it is given our claim again.
+// refused says why a transaction was: where our claim is not in the database, a later one is, or the database was
+// restored from before, and then our claim is written again.
 func (f *fence) refused(ctx context.Context, err error) error {
 	if !notHeld(err) {
 		return err
@@ -183,17 +182,17 @@ func (f *fence) refused(ctx context.Context, err error) error {
 	if err != nil {
 		return fmt.Errorf("our claim is not in the database: %w", err)
 	}
-	if found.after(f.held) {
+	if found.after(f.newest) {
 		f.deposed = fmt.Errorf("%w: claim %s of %s came after claim %s of %s",
-			backends.ErrDeposed, found.number(), found.holder, f.held.number(), f.held.holder)
+			backends.ErrDeposed, found.number(), found.holder, f.newest.number(), f.newest.holder)
 		return f.deposed
 	}
-	if found.record != f.held {
-		if err := f.write(ctx, found, f.held, "claims again"); err != nil {
+	if found.record != f.newest {
+		if err := f.write(ctx, found, f.newest, "claims again"); err != nil {
 			return fmt.Errorf("claim the database again: %w", err)
 		}
-		f.log.WithFields(logrus.Fields{"generation": f.held.generation, "found": shortened(found.value)}).
-			Warn("the database was set back to before our claim and has it again")
+		f.log.WithFields(logrus.Fields{"generation": f.newest.generation, "found": shortened(found.value)}).
+			Warn("the database was restored from before our claim, which was written again")
 	}
 	return errReclaimed
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/backendtest"
 	"github.com/netloom/netloom/backends/ovn"
+	"github.com/netloom/netloom/backends/ovn/ovntest"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb"
 	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
@@ -35,16 +36,7 @@ type instance struct {
 
 func newInstance(t *testing.T, endpoints ...string) *instance {
 	t.Helper()
-	client, err := ovsdb.New(ovsdb.Options{Endpoints: endpoints, LeaderOnly: true})
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- client.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		<-done
-	})
-	require.Eventually(t, client.Connected, patience, time.Millisecond)
+	client := ovntest.Connect(t, ovsdb.Options{Endpoints: endpoints, LeaderOnly: true})
 	names, err := ovn.ParsePortNames(ovn.DefaultPortNames)
 	require.NoError(t, err)
 	backend, err := ovn.New(client, ovn.Options{Owner: "a", Ports: names})

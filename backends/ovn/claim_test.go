@@ -99,7 +99,7 @@ func TestClaimOverRubbish(t *testing.T) {
 			r.setGlobals(t, map[string]string{"netloom-claim:a": value})
 			more := backendtest.Advance(snap, open(81))
 			err = first.backend.Apply(t.Context(), first.plan(t, more))
-			require.ErrorContains(t, err, "lost our claim")
+			require.ErrorContains(t, err, "our claim was missing")
 			require.NotErrorIs(t, err, backends.ErrDeposed)
 			require.Equal(t, "1 pod-1", r.globals(t)["netloom-claim:a"])
 			first.reconcile(t, more)

@@ -56,7 +56,7 @@ func coverageOf(want *intent.Snapshot, ports portFinder) *coverage {
 // coverageStep is what changes make of a coverage.
 type coverageStep struct {
 	touched map[object.Key]directions // those that may be isolated otherwise than before
-	anew    *coverage                 // instead of touched: all is counted anew
+	full    *coverage                 // instead of touched: all was counted again
 	now     backends.Coverage
 }
 
@@ -65,8 +65,8 @@ func (c *coverage) step(want *intent.Snapshot, changes []intent.Change, moved []
 	s := &coverageStep{touched: map[object.Key]directions{}, now: c.now}
 	for i := range changes {
 		if slices.ContainsFunc(changes[i].Sets, isolates) {
-			s.anew = coverageOf(want, ports)
-			s.now.Selected, s.now.Missing, s.now.Kept = s.anew.now.Selected, s.anew.now.Missing, s.anew.now.Kept
+			s.full = coverageOf(want, ports)
+			s.now.Selected, s.now.Missing, s.now.Kept = s.full.now.Selected, s.full.now.Missing, s.full.now.Kept
 			return s.settle()
 		}
 		for j := range changes[i].Members {
@@ -102,7 +102,7 @@ func one(yes bool) int {
 	return 0
 }
 
-// settle drops a hint that nothing is in need of any more.
+// settle drops the hint once nothing is missing.
 func (s *coverageStep) settle() *coverageStep {
 	if s.now.Complete() {
 		s.now.Hint = ""
@@ -140,8 +140,8 @@ func (c *coverage) take(touched map[object.Key]directions, delta *intent.SetDelt
 
 // commit makes c what a step led to.
 func (c *coverage) commit(s *coverageStep, ports portFinder) {
-	if s.anew != nil {
-		*c = *s.anew
+	if s.full != nil {
+		*c = *s.full
 		s.touched = nil
 	}
 	for k, is := range s.touched {

@@ -3,10 +3,10 @@
 // # What becomes what
 //
 // Each set that is the subject of a policy becomes a Port_Group with the logical ports of its members, shared by all
-// policies of that subject. The group holds the ACLs: to-lport for ingress, from-lport with apply-after-lb for egress.
+// policies of that subject. The group has the ACLs: to-lport for ingress, from-lport with apply-after-lb for egress.
 // Each set that is the peer of a rule becomes one Address_Set for each address family, except that a few prefixes are
-// written into the match instead. Everything isolated in a direction is in one further port group, which holds the one
-// ACL that drops, and one that lets address resolution pass.
+// written into the match instead. Everything isolated in a direction is in one further port group, with one ACL that drops,
+// and one that lets address resolution pass.
 //
 // A match names one address family and one address set, never a negation, and merges the ports of a protocol: so the
 // data plane needs as many flows as the set has addresses, not products of them.
@@ -14,6 +14,13 @@
 // Each load balancer becomes one Load_Balancer for each protocol and scope, a scope being a set of options and a place.
 // The rows are in a Load_Balancer_Group that the switches and routers of their network refer to. Where the backends of a
 // frontend depend on the node, its value is a template variable, which has its own value on each chassis.
+//
+// # Stages of a plan
+//
+// Plan reads the database (observe, loadbalancers), renders policies (render) and load balancers (internal/lb), keeps what
+// must not be lost (keptports, lost), compares (internal/nb) and splits the operations into transactions (arrange). From
+// then on the model is what the database has, and a plan looks only at what changed (incremental), until others
+// change rows of ours (watch). No stage calls the backend back.
 //
 // # Logical ports
 //
@@ -24,14 +31,14 @@
 //
 // A plan is one transaction, and OVSDB transactions are atomic. Only a plan of more than maxGroup operations is split:
 // rows that nothing refers to yet come first, rows that nothing refers to any more go last, and all between is one
-// transaction still. Into a database that holds nothing of ours, the groups that drop are written last.
+// transaction still. Into a database without rows of ours, the groups that drop are written last.
 //
-// # How a restarted process knows its rows
+// # How a restarted process finds its rows
 //
 // Every row carries external_ids netloom.io/owner and netloom.io/id, and its UUID is derived from the two (UUIDv5): to
-// insert a row twice is impossible. What carries our owner and is not wanted is removed; rows of other owners and of
-// nobody are never touched. A row that lost its mark is known by its UUID, which only we derive, and is marked again.
-// Load_Balancer_Group has no external_ids, and a Chassis_Template_Var may hold what others wrote: there the UUID alone says
+// insert a row twice is impossible. What carries our owner and is not wanted is removed; rows of other owners and without
+// an owner are never touched. A row that lost its mark is recognized by its UUID, which only we derive, and is marked again.
+// Load_Balancer_Group has no external_ids, and a Chassis_Template_Var may have what others wrote: there the UUID alone says
 // that the row is ours, and the name that a variable is. In switches and routers, ours are the references to rows of ours.
 //
 // # How changes by others are noticed
@@ -40,24 +47,24 @@
 // switches and routers. After each plan they are compared with what its operations were to change, element by element: the
 // cost is that of the plan, whatever the size of the rows. A server reports what a transaction changed before it replies to
 // it, so what no operation explains is the work of others, and ChangedByOthers asks for a read-back. What was to change and
-// is not reported, because it was so before or because somebody undid it, is asked for by a select of that row. References
+// is not reported, because it was so before or because others undid it, is checked by a select of that row. References
 // to deleted logical ports go by themselves. Not watched: our variables in Chassis_Template_Var rows of others.
 //
 // # Who may write
 //
-// Who claimed the database (NB_Global.external_ids, KeyClaim) begins each transaction with a wait that no later claim was
-// made, so that a late one is refused by the database, whole. A claim is no row of ours: plans know nothing of it. Each
-// transaction has a comment that says whose it is.
+// An instance that claimed the database (NB_Global.external_ids, KeyClaim) begins each transaction with a wait for its own
+// claim, so that the database refuses all of it once there is a later one. A claim is no row of ours: plans do not contain
+// it. Each transaction has a comment with the owner and the claim.
 //
 // # What is atomic, what is not expressible
 //
 // All that a NetworkPolicy can say is expressible; rules with ports of other protocols than TCP, UDP and SCTP are skipped,
-// which denies them. ACLs of other owners on the same ports are not known here: where the database holds such, OVN's own
-// priorities and tiers decide.
+// which denies them. ACLs of other owners on the same ports are not considered: there OVN's own priorities and tiers
+// decide.
 //
-// While nothing is known of load balancers (Snapshot.Unknown), all that stands for them stays as it is: their rows, groups
-// and template variables, what switches and routers refer to, and their ACLs.
+// While load balancers are unavailable (Snapshot.Unknown), all that the database has for them stays as it is: their rows,
+// groups and template variables, references of switches and routers, and their ACLs.
 //
-// Of load balancers, VIPs that others have are left to them; session affinity is limited; sources are kept away by ACLs on
-// switches, or the frontend is left out. Skips say so each time.
+// VIPs that others' load balancers have are left to those; session affinity is limited; sources are denied by ACLs on
+// switches, or the frontend is left out. Skips report it each time.
 package ovn

@@ -33,8 +33,8 @@ type cell struct {
 type outcome uint8
 
 const (
-	other outcome = iota // the row holds something else
-	short                // less was reported than expected: it was so before, or somebody has undone it
+	other outcome = iota // the row has something else
+	short                // less was reported than expected: it was so before, or others have undone it
 	met
 )
 
@@ -207,7 +207,7 @@ func content(r *nb.Row, column string) map[string]string {
 	return pairsOf(r.Fields[column])
 }
 
-// pairsOf spells the value of a column as a cell does. There are no pairs where it is what a column never set holds.
+// pairsOf spells the value of a column as a cell does. There are none for the default of a column.
 func pairsOf(value any) map[string]string {
 	out := map[string]string{}
 	switch v := value.(type) {

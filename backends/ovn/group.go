@@ -9,7 +9,7 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// group is what hangs on one subject: the ACLs of its port group, and what they refer to.
+// group is what one subject renders to: the ACLs of its port group, and what they refer to.
 type group struct {
 	subject intent.SetID
 	acls    nb.Rows // by UUID
@@ -28,7 +28,7 @@ func newGroup(subject intent.SetID) *group {
 	return &group{subject: subject, acls: nb.Rows{}, peers: map[addressSetRef]bool{}, meters: map[uint32]bool{}}
 }
 
-// subjectsOf lists the sets whose port groups hold ACLs of p.
+// subjectsOf lists the sets whose port groups have ACLs of p.
 func subjectsOf(p *intent.Policy) []intent.SetID {
 	subjects := []intent.SetID{p.Subject}
 	seen := map[intent.SetID]bool{p.Subject: true}

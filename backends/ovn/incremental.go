@@ -17,6 +17,7 @@ type planner struct {
 	changed map[intent.PolicyID]bool
 	groups  map[intent.SetID]*group // subjects rendered again; nil where they have no ACLs any more
 	deltas  map[intent.SetID]*delta
+	edits   *portEdits
 	wishes  wishes // of the groups that are new
 	ops     []*nb.Op
 }
@@ -30,6 +31,7 @@ func planChanges(r *renderer, m *model, changes []intent.Change, moved map[strin
 	p.collect(changes)
 	p.planGroups()
 	p.planReferents()
+	p.edits = p.portEdits()
 	p.planMembers()
 	return p
 }
@@ -137,7 +139,7 @@ func (p *planner) planReferents() {
 
 // planMembers adds and removes what joined and left, in groups and address sets that existed before and stay.
 func (p *planner) planMembers() {
-	moves := p.portEdits().moves(p.moved)
+	moves := p.edits.moves(p.moved)
 	for id := range moves {
 		add, remove := moves.split(id)
 		p.mutate(p.r.portGroup(newGroup(id), nil), "ports", add, remove)
@@ -152,7 +154,7 @@ func (p *planner) planMembers() {
 				continue
 			}
 			add, remove := d.addresses(f)
-			listed := prefixesOf(p.r.want.Set(id), f) // these stay, whether or not a member holds the same address
+			listed := prefixesOf(p.r.want.Set(id), f) // these stay, whether or not a member has the same address
 			p.mutate(p.r.emptyAddressSet(ref), "addresses", without(add, listed), without(remove, listed))
 		}
 	}
@@ -165,13 +167,14 @@ func without(values, listed []string) []string {
 
 // portEdits are the edits of the port groups that existed before and stay.
 func (p *planner) portEdits() *portEdits {
-	e := &portEdits{m: p.m, keys: map[intent.SetID]map[object.Key]bool{}, stays: func(id intent.SetID) bool {
+	stays := func(id intent.SetID) bool {
 		g, rendered := p.groups[id]
 		return p.m.groups[id] != nil && (!rendered || g != nil)
-	}}
+	}
+	e := &portEdits{m: p.m, keys: map[intent.SetID]map[object.Key]bool{}, wishes: map[wish]wishEdit{}, stays: stays}
 	for id, d := range p.deltas {
-		if e.stays(id) {
-			e.keys[id] = d.keys
+		if stays(id) {
+			e.add(id, d.keys)
 		}
 	}
 	return e
@@ -192,7 +195,7 @@ func (p *planner) commit() {
 	for id := range p.changed {
 		p.m.putPolicy(id, p.r.want.Policy(id))
 	}
-	for w, edit := range p.portEdits().wishes() {
+	for w, edit := range p.edits.wishes {
 		if edit.joined {
 			p.m.wishes.add(w.name, edit.endpoint, w.set)
 		} else {

@@ -18,7 +18,7 @@ type LoadBalancing struct {
 	// Switches and Routers are those that balance, see ParseSelection. "" is DefaultSwitches, and no router.
 	Switches, Routers string
 	// Networks are the logical networks, with commas between, that Services may name besides the default one; AllNetworks is
-	// every one, and "" none: who may write a Service would reach into everybody's network otherwise.
+	// every one, and "" none: otherwise whoever may write a Service reaches into any network.
 	Networks string
 	// NodeSwitch and NodeRouter are the names of a node's own switch and router, with {node} in it, for databases without
 	// template variables. "" is DefaultNodeSwitch and DefaultNodeRouter.

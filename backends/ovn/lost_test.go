@@ -30,11 +30,11 @@ func deny(name string, subject intent.SetID) intent.Policy {
 }
 
 // forget replaces the backend by one that knows nothing.
-func (r *rig) forget(t *testing.T, balancing ovn.LoadBalancing) {
+func (r *rig) forget(t *testing.T, lbs ovn.LoadBalancing) {
 	t.Helper()
 	names, err := ovn.ParsePortNames("ovn-kubernetes")
 	require.NoError(t, err)
-	r.backend, err = ovn.New(r.client, ovn.Options{Owner: "a", Ports: names, LoadBalancing: balancing})
+	r.backend, err = ovn.New(r.client, ovn.Options{Owner: "a", Ports: names, LoadBalancing: lbs})
 	require.NoError(t, err)
 	r.reached = 0
 }
@@ -159,8 +159,8 @@ func TestWhatIsTakenOverIsNoLoss(t *testing.T) {
 }
 
 func TestLostServicesStayBalanced(t *testing.T) {
-	balancing := ovn.LoadBalancing{Switches: "sw0"}
-	r := newRigOn(t, schema.NB2503(), "ovn-kubernetes", balancing)
+	lbs := ovn.LoadBalancing{Switches: "sw0"}
+	r := newRigOn(t, schema.NB2503(), "ovn-kubernetes", lbs)
 	s := shop()
 	lb := func(name, vip string) intent.LoadBalancer {
 		o := intent.Origin{Kind: "Service", Namespace: "shop", Name: name}
@@ -171,7 +171,7 @@ func TestLostServicesStayBalanced(t *testing.T) {
 	}
 	s.LoadBalancers = []intent.LoadBalancer{lb("a", "10.96.0.1"), lb("b", "10.96.0.2")}
 	r.reconcile(t, s.Snapshot())
-	r.forget(t, balancing)
+	r.forget(t, lbs)
 	s.LoadBalancers = nil
 	p := r.full(t, s.Snapshot())
 	svc := func(name string) object.Ref { return object.Ref{Kind: "Service", Namespace: "shop", Name: name} }

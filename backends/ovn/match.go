@@ -82,7 +82,7 @@ func setMatches(names nb.Namer, cluster intent.Families, d intent.Direction, set
 	return out
 }
 
-// prefixesOf spells the prefixes of one family as OVN does: an address alone where that is all the prefix holds.
+// prefixesOf spells the prefixes of one family as OVN does: an address alone where the prefix has no other.
 func prefixesOf(set *intent.Set, f intent.Families) []string {
 	var out []string
 	for _, p := range set.Prefixes {

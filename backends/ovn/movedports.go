@@ -35,18 +35,19 @@ type wish struct {
 	set  intent.SetID
 }
 
-// portEdits say who joined and left the port groups that existed before and stay.
+// portEdits say who joined and left the port groups that existed before and stay, and what that makes of wishes.
 type portEdits struct {
-	m     *model
-	keys  map[intent.SetID]map[object.Key]bool // true joined, false left
-	stays func(intent.SetID) bool              // whether a port group existed before and stays
+	m      *model
+	keys   map[intent.SetID]map[object.Key]bool // true joined, false left
+	wishes map[wish]wishEdit
+	stays  func(intent.SetID) bool // whether a port group existed before and stays
 }
 
 // moves lists the ports of endpoints that joined or left and those whose name is new, gone or another port's. Whether one
 // belongs in a group depends on the name that it has now and on the members that the set has now, whatever happened in
 // between. A deleted port has left its groups by itself: they refer to it weakly.
 func (e *portEdits) moves(moved map[string][]string) portMoves {
-	moves, edits := portMoves{}, e.wishes()
+	moves := portMoves{}
 	for id, keys := range e.keys {
 		for k, joined := range keys {
 			for _, uuid := range e.m.ports.unnamed(k, joined) {
@@ -54,13 +55,13 @@ func (e *portEdits) moves(moved map[string][]string) portMoves {
 			}
 		}
 	}
-	for w := range edits {
-		e.look(moves, edits, w, moved)
+	for w := range e.wishes {
+		e.look(moves, w, moved)
 	}
 	for name := range moved {
 		for _, id := range e.m.wishes[name].sets {
 			if e.stays(id) {
-				e.look(moves, edits, wish{name, id}, moved)
+				e.look(moves, wish{name, id}, moved)
 			}
 		}
 	}
@@ -73,22 +74,18 @@ type wishEdit struct {
 	joined   bool // it is added; otherwise removed
 }
 
-// wishes are the names that are added to the wishes of groups and removed from them. There are none where ports are found
-// by external_ids.
-func (e *portEdits) wishes() map[wish]wishEdit {
-	edits := map[wish]wishEdit{}
-	for id, keys := range e.keys {
-		for k, joined := range keys {
-			for _, name := range e.m.ports.names.Names(k) {
-				edits[wish{name, id}] = wishEdit{k, joined}
-			}
+// add has endpoints join and leave a group. Where ports are found by external_ids, there are no wishes for them.
+func (e *portEdits) add(id intent.SetID, keys map[object.Key]bool) {
+	e.keys[id] = keys
+	for k, joined := range keys {
+		for _, name := range e.m.ports.names.Names(k) {
+			e.wishes[wish{name, id}] = wishEdit{k, joined}
 		}
 	}
-	return edits
 }
 
 // look finds the port that has a name now, and those that had it and took another, for one group.
-func (e *portEdits) look(moves portMoves, edits map[wish]wishEdit, w wish, moved map[string][]string) {
+func (e *portEdits) look(moves portMoves, w wish, moved map[string][]string) {
 	uuids := moved[w.name]
 	if uuid, ok := e.m.ports.client.Port(w.name); ok {
 		uuids = append(slices.Clip(uuids), uuid)
@@ -98,7 +95,7 @@ func (e *portEdits) look(moves portMoves, edits map[wish]wishEdit, w wish, moved
 		if !ok {
 			continue
 		}
-		edit, edited := edits[wish{name, w.set}]
+		edit, edited := e.wishes[wish{name, w.set}]
 		belongs := edit.joined
 		if !edited {
 			belongs = slices.Contains(e.m.wishes[name].sets, w.set)

@@ -6,14 +6,14 @@ import (
 )
 
 const (
-	// maxGeneration is the largest number that a claim may have. Nobody gets there who counts from 1.
+	// maxGeneration is the largest number that a claim may have, which counting from 1 never reaches.
 	maxGeneration = 1 << 62
 	maxHolder     = 128
-	// nobody is the holder without a name.
-	nobody = "-"
+	// noHolder is the holder without a name.
+	noHolder = "-"
 )
 
-// record is a claim as the database holds it. The zero value is older than every claim.
+// record is a claim as it is in the database. The zero value is older than every claim.
 type record struct {
 	generation uint64
 	holder     string
@@ -24,8 +24,8 @@ func (r record) String() string { return r.number() + " " + r.holder }
 
 func (r record) number() string { return strconv.FormatUint(r.generation, 10) }
 
-// after says whether r was claimed after o. Two of one number by different holders can only be where the database was set
-// back in between, and then the one that is there stands.
+// after says whether r was claimed after o. Two of one number by different holders can only be where the database was
+// restored in between, and then the one that is there counts.
 func (r record) after(o record) bool {
 	return r.generation > o.generation || r.generation == o.generation && r.holder != o.holder
 }
@@ -42,13 +42,13 @@ func parseRecord(text string) (record, bool) {
 }
 
 // holderText is the name of a holder as a claim spells it: printable ASCII without spaces, never empty. Of a long one the
-// end stays, which tells instances apart.
+// end stays, in which instances differ.
 func holderText(name string) string {
 	if len(name) > maxHolder {
 		name = name[len(name)-maxHolder:]
 	}
 	if name == "" {
-		return nobody
+		return noHolder
 	}
 	b := []byte(name)
 	for i, c := range b {

@@ -1,7 +1,6 @@
 package ovn_test
 
 import (
-	"context"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/backendtest"
 	"github.com/netloom/netloom/backends/ovn"
+	"github.com/netloom/netloom/backends/ovn/ovntest"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/ovsdb"
@@ -38,18 +38,15 @@ func newRig(t testing.TB, ports string) *rig {
 }
 
 // newRigOn is a rig with a database of a schema and with load balancers put somewhere.
-func newRigOn(t testing.TB, nb []byte, ports string, balancing ovn.LoadBalancing) *rig {
+func newRigOn(t testing.TB, nb []byte, ports string, lbs ovn.LoadBalancing) *rig {
 	t.Helper()
-	server, err := inmem.NewServer(nb)
-	require.NoError(t, err)
-	require.NoError(t, server.Start("unix:"+t.TempDir()+"/nb.sock"))
-	t.Cleanup(server.Close)
+	server := ovntest.StartServer(t, nb)
 	require.NoError(t, server.AddSwitch("sw0"))
 	r := &rig{server: server}
 	names, err := ovn.ParsePortNames(ports)
 	require.NoError(t, err)
 	r.client = r.connect(t, names)
-	r.backend, err = ovn.New(r.client, ovn.Options{Owner: "a", Ports: names, LoadBalancing: balancing})
+	r.backend, err = ovn.New(r.client, ovn.Options{Owner: "a", Ports: names, LoadBalancing: lbs})
 	require.NoError(t, err)
 	return r
 }
@@ -61,17 +58,7 @@ func (r *rig) connect(t testing.TB, names ovn.PortNames) *ovsdb.Client {
 	if key := names.IndexKey(); key != "" {
 		opts.PortIndexKeys = []string{key}
 	}
-	client, err := ovsdb.New(opts)
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- client.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		<-done
-	})
-	require.Eventually(t, client.Connected, patience, time.Millisecond)
-	return client
+	return ovntest.Connect(t, opts)
 }
 
 // addPort adds a logical port and waits until the backend's client knows it.

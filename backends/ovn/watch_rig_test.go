@@ -13,6 +13,7 @@ import (
 
 	"github.com/netloom/netloom/backends/backendtest"
 	"github.com/netloom/netloom/backends/ovn"
+	"github.com/netloom/netloom/backends/ovn/ovntest"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb"
 	"github.com/netloom/netloom/pkg/ovsdb/inmem"
@@ -34,11 +35,11 @@ var ownTables = []string{
 // guard starts a loop that would check for drift once an hour, and waits until the database is in sync.
 func guard(t testing.TB, endpoint string, first *backendtest.State) *guarded {
 	t.Helper()
-	g := &guarded{other: newClient(t, endpoint)}
+	g := &guarded{other: ovntest.Connect(t, ovsdb.Options{Endpoints: []string{endpoint}})}
 	g.addSwitch(t, "sw0", "shop.a", "shop.b", "shop.c", "shop.w")
 	names, err := ovn.ParsePortNames("{namespace}.{pod}")
 	require.NoError(t, err)
-	backend, err := ovn.New(newClient(t, endpoint), ovn.Options{Owner: "a", Ports: names})
+	backend, err := ovn.New(ovntest.Connect(t, ovsdb.Options{Endpoints: []string{endpoint}}), ovn.Options{Owner: "a", Ports: names})
 	require.NoError(t, err)
 	g.latest.Store(backendtest.Advance(intent.NewSnapshot(), first))
 	g.loop = reconcile.New(backend, g.latest.Load, reconcile.Options{
@@ -53,21 +54,6 @@ func guard(t testing.TB, endpoint string, first *backendtest.State) *guarded {
 	})
 	g.await(t, "the first plan", func() bool { return g.loop.Status().Converged })
 	return g
-}
-
-func newClient(t testing.TB, endpoint string) *ovsdb.Client {
-	t.Helper()
-	client, err := ovsdb.New(ovsdb.Options{Endpoints: []string{endpoint}})
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- client.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		<-done
-	})
-	require.Eventually(t, client.Connected, patience, time.Millisecond)
-	return client
 }
 
 func (g *guarded) await(t testing.TB, what string, holds func() bool) {

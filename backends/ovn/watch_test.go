@@ -9,6 +9,7 @@ import (
 
 	"github.com/netloom/netloom/backends/backendtest"
 	"github.com/netloom/netloom/backends/ovn"
+	"github.com/netloom/netloom/backends/ovn/ovntest"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/ovsdb"
@@ -105,17 +106,8 @@ func testTampering(t *testing.T, endpoint string) {
 
 func TestChangesByOthersAreRepairedAtOnce(t *testing.T) {
 	for name, nb := range map[string][]byte{"23.03": schema.NB2303(), "25.03": schema.NB2503()} {
-		t.Run(name, func(t *testing.T) { testTampering(t, startServer(t, nb).Addr()) })
+		t.Run(name, func(t *testing.T) { testTampering(t, ovntest.StartServer(t, nb).Addr()) })
 	}
-}
-
-func startServer(t testing.TB, nb []byte) *inmem.Server {
-	t.Helper()
-	server, err := inmem.NewServer(nb)
-	require.NoError(t, err)
-	require.NoError(t, server.Start("unix:"+t.TempDir()+"/nb.sock"))
-	t.Cleanup(server.Close)
-	return server
 }
 
 // testFlips has a loop write a thousand times, while logical ports come and go, and somebody else writes rows of theirs.
@@ -148,7 +140,7 @@ func testFlips(t *testing.T, endpoint string) {
 }
 
 func TestOwnChangesCauseNoReadBack(t *testing.T) {
-	testFlips(t, startServer(t, schema.NB2503()).Addr())
+	testFlips(t, ovntest.StartServer(t, schema.NB2503()).Addr())
 }
 
 // TestAChangeByOthersBetweenOwnOnesIsNoticed changes rows of netloom just before it writes the same rows, so that both
@@ -188,12 +180,12 @@ func TestAChangeByOthersBetweenOwnOnesIsNoticed(t *testing.T) {
 
 // TestServersWithoutConditionsAreReadBackAtTheInterval meets a server that cannot report changes of some rows only.
 func TestServersWithoutConditionsAreReadBackAtTheInterval(t *testing.T) {
-	server := startServer(t, schema.NB2303())
+	server := ovntest.StartServer(t, schema.NB2303())
 	server.WithoutConditions()
 	log, hook := test.NewNullLogger()
 	names, err := ovn.ParsePortNames("{namespace}.{pod}")
 	require.NoError(t, err)
-	client := newClient(t, server.Addr())
+	client := ovntest.Connect(t, ovsdb.Options{Endpoints: []string{server.Addr()}})
 	backend, err := ovn.New(client, ovn.Options{Owner: "a", Ports: names, Log: log})
 	require.NoError(t, err)
 	snap := backendtest.Advance(intent.NewSnapshot(), guardedState())

@@ -73,24 +73,14 @@ func newTarget(t testing.TB, server server, networks []network) *Target {
 
 // connect runs a client until the test ends. A server within the process is reached without a socket.
 func (g *Target) connect(t testing.TB) *ovsdb.Client {
-	opts := ovsdb.Options{Endpoints: []string{"unix:nb"}}
 	switch s := g.server.(type) {
 	case *inmem.Server:
-		opts.Dial = s.Dial
+		return Connect(t, ovsdb.Options{Endpoints: []string{"unix:nb"}, Dial: s.Dial})
 	case *realServer:
-		opts.Endpoints = []string{s.Addr()}
+		return Connect(t, ovsdb.Options{Endpoints: []string{s.Addr()}})
+	default:
+		return nil
 	}
-	client, err := ovsdb.New(opts)
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- client.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		<-done
-	})
-	require.Eventually(t, client.Connected, patience, time.Millisecond)
-	return client
 }
 
 func (g *Target) transact(t testing.TB, ops ...libovsdb.Operation) {

@@ -11,7 +11,7 @@ import (
 
 // attach works out what switches and routers are to refer to.
 func (r *renderer) attach(d *delta) attachments {
-	out := attachments{references: nb.Rows{}, acls: nb.Rows{}, unattached: map[place]bool{}, topology: r.topology.Version}
+	out := attachments{references: nb.Rows{}, acls: nb.Rows{}, unattached: map[place]bool{}, version: r.topology.Version}
 	for at := range d.places() {
 		if d.size(at) == 0 {
 			continue

@@ -28,7 +28,7 @@ type Found struct {
 	chassis    map[string]string   // others' rows of template variables, by chassis
 	shared     nb.Rows             // what of ours is in them
 	references nb.Rows             // what of ours switches and routers refer to
-	values     map[string][]string // what template variables hold, on one chassis or another
+	values     map[string][]string // of template variables, on one chassis or another
 }
 
 // Find sorts the rows of nb.LoadBalancerTables.
@@ -58,7 +58,7 @@ func (t *Target) Find(rows []*nb.Row) *Found {
 	return f
 }
 
-// sortVars tells our variables from others'. A row of ours is known by its UUID.
+// sortVars separates our variables from others'. A row of ours is known by its UUID.
 func (f *Found) sortVars(names nb.Namer, r *nb.Row) {
 	vars := map[string]string{}
 	for name, value := range r.Maps[nb.ColumnVariables] {

@@ -1,6 +1,8 @@
 package lb
 
 import (
+	"maps"
+
 	"github.com/netloom/netloom/backends/ovn/internal/nb"
 	"github.com/netloom/netloom/pkg/intent"
 )
@@ -68,11 +70,7 @@ func (p *FullPlan) SetReferences(rows []*nb.Row, others nb.Rows) {
 // Compare adds the rows that are wanted and those that exist to want and have, and returns the ops for what is not compared
 // row by row: what is ours in rows of others.
 func (p *FullPlan) Compare(want, have nb.Rows) []*nb.Op {
-	for _, b := range p.next {
-		for _, lb := range b.rows {
-			want.Put(lb.Row)
-		}
-	}
+	maps.Copy(want, p.want)
 	for at := range p.places() {
 		if p.m.grouped(at) {
 			want.Put(p.m.group(at, p.after(at)))

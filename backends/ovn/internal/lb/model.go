@@ -13,7 +13,7 @@ type attachments struct {
 	references nb.Rows        // rows of others, with nothing in them but references
 	acls       nb.Rows        // those that are referred to
 	unattached map[place]bool // places with rows that no switch and no router is in
-	topology   uint64         // the version that this is of
+	version    uint64         // of the topology that this is for
 }
 
 // in are the attachments of switches and routers that still exist. With the others went what referred to rows of ours.

@@ -16,25 +16,33 @@ type Plan struct {
 
 	*delta
 	attachments
-	topology *Topology
-	attached bool              // the attachments differ from those of the model
-	others   map[string]string // others' rows of template variables, by chassis
-	ownVars  nb.Rows           // rows of template variables of ours that exist, by chassis
+	want, have nb.Rows // of Load_Balancer
+	topology   *Topology
+	attached   bool              // the attachments differ from those of the model
+	others     map[string]string // others' rows of template variables, by chassis
+	ownVars    nb.Rows           // rows of template variables of ours that exist, by chassis
 }
 
 // newPlan renders some load balancers and compares them with the model.
 func newPlan(r *renderer, m *Model, ids map[intent.LoadBalancerID]bool) *Plan {
-	p := &Plan{attachments: m.attachments, topology: r.topology, others: m.chassis}
-	next := map[intent.LoadBalancerID]*rendering{}
+	p := &Plan{attachments: m.attachments, topology: r.topology, others: m.chassis, want: nb.Rows{}, have: nb.Rows{}}
+	next := make(map[intent.LoadBalancerID]*rendering, len(ids))
 	sorted := slices.Sorted(maps.Keys(ids))
 	for _, id := range sorted {
-		next[id] = r.render(r.want.LoadBalancer(id))
-		if next[id] != nil {
-			p.Skips = append(p.Skips, next[id].skips...)
+		for _, lb := range m.rowsOf(id) {
+			p.have.Put(lb.Row)
+		}
+		now := r.render(r.want.LoadBalancer(id))
+		if next[id] = now; now == nil {
+			continue
+		}
+		p.Skips = append(p.Skips, now.skips...)
+		for _, lb := range now.rows {
+			p.want.Put(lb.Row)
 		}
 	}
 	p.delta = diff(m, next)
-	if r.topology.Version != m.attachments.topology || p.moves() {
+	if r.topology.Version != m.version || p.moves() {
 		p.attached, p.attachments = true, r.attach(p.delta)
 	}
 	for _, id := range sorted {
@@ -106,7 +114,7 @@ func (t *Target) needsLinks(lb *intent.LoadBalancer) bool {
 
 // Plan plans some load balancers; nil where there is nothing to do.
 func (m *Model) Plan(want *intent.Snapshot, top *Topology, ids map[intent.LoadBalancerID]bool) *Plan {
-	moved := top.Version != m.attachments.topology
+	moved := top.Version != m.version
 	if len(ids) == 0 && !moved {
 		return nil
 	}
@@ -140,44 +148,25 @@ func (p *Plan) SetVars(rows []*nb.Row) {
 
 // Ops lists what has to be written.
 func (p *Plan) Ops() []*nb.Op {
-	want, have := p.rows()
-	var references []*nb.Op
+	ops := slices.Concat(nb.Diff(p.want, p.have), p.groupOps(), p.varOps())
 	if p.attached {
 		before := p.m.in(p.topology)
-		maps.Copy(want, p.attachments.acls)
-		maps.Copy(have, before.acls)
-		references = diffReferences(p.references, before.references)
+		ops = append(ops, nb.Diff(p.attachments.acls, before.acls)...)
+		ops = append(ops, diffReferences(p.references, before.references)...)
 	}
-	return slices.Concat(nb.Diff(want, have), p.groupOps(), p.varOps(), references)
-}
-
-// rows are those of Load_Balancer as they are wanted and as they are.
-func (p *Plan) rows() (want, have nb.Rows) {
-	want, have = nb.Rows{}, nb.Rows{}
-	for id, b := range p.next {
-		for _, lb := range p.m.rowsOf(id) {
-			have.Put(lb.Row)
-		}
-		if b != nil {
-			for _, lb := range b.rows {
-				want.Put(lb.Row)
-			}
-		}
-	}
-	return want, have
+	return ops
 }
 
 // Names are what people call the rows of ours that others may refer to, before the plan and after it, by UUID.
 func (p *Plan) Names() map[string]string {
-	want, have := p.rows()
 	if !p.attached {
-		return nb.Names(have, want)
+		return nb.Names(p.have, p.want)
 	}
 	groups := nb.Rows{}
 	for at := range p.places() {
 		groups.Put(p.m.group(at, nil))
 	}
-	return nb.Names(have, want, p.m.attachments.acls, p.attachments.acls, groups)
+	return nb.Names(p.have, p.want, p.m.acls, p.attachments.acls, groups)
 }
 
 // groupOps changes the members of groups, makes those that got their first and removes those that lost their last.
@@ -243,6 +232,6 @@ func removeVars(h *nb.Row) []*nb.Op {
 
 // Commit brings the model to where the plan leads.
 func (p *Plan) Commit() {
-	p.delta.commit()
+	p.commit()
 	p.m.chassis, p.m.attachments = p.others, p.attachments
 }

@@ -194,7 +194,7 @@ func (r *renderer) render(lb *intent.LoadBalancer) *rendering {
 }
 
 func (w *writer) skip(format string, args ...any) {
-	w.rendering.skips = append(w.rendering.skips, backends.Skip{Intent: string(w.lb.ID), Reason: fmt.Sprintf(format, args...)})
+	w.skips = append(w.skips, backends.Skip{Intent: string(w.lb.ID), Reason: fmt.Sprintf(format, args...)})
 }
 
 // expressible says whether a frontend can be written, and reports why not.

@@ -73,7 +73,7 @@ func ColumnsOf(table string) map[string]ColumnKind {
 	}
 }
 
-// Tables lists the tables that hold rows of ours, those first that others refer to.
+// Tables lists the tables with rows of ours, those first that others refer to.
 func Tables() []string { return append(PolicyTables(), LoadBalancerTables()...) }
 
 // PolicyTables lists those for policies.

@@ -12,7 +12,7 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// The tables that hold rows of ours.
+// The tables with rows of ours.
 const (
 	TableACL               = "ACL"
 	TableAddressSet        = "Address_Set"
@@ -85,7 +85,7 @@ func (n Namer) AddressSet(set intent.SetID, f intent.Families) string {
 // Meter is the name of the meter that limits logging to a rate, in lines per second.
 func (n Namer) Meter(rate uint32) string { return n.Symbol("nlmeter", fmt.Sprint(rate)) }
 
-// Variable is the name of a template variable: it has to be a symbol too. What variables starts with tells ours apart.
+// Variable is the name of a template variable: it has to be a symbol too. Its prefix marks ours.
 func (n Namer) Variable(id string) string { return n.Symbol(n.Variables(), id) }
 
 // Variables is what the names of all template variables of the owner start with.
@@ -94,7 +94,7 @@ func (n Namer) Variables() string {
 	return "nlv_" + hex.EncodeToString(sum[:4])
 }
 
-// FamilyName is the suffix that tells the address sets of the two families apart: v4 or v6.
+// FamilyName is the suffix of an address set for its family: v4 or v6.
 func FamilyName(f intent.Families) string {
 	if f == intent.IPv6 {
 		return "v6"

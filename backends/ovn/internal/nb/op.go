@@ -21,10 +21,10 @@ type Op struct {
 	Origin string
 	Unit   string // the row's unit
 	Group  int    // see backends.Op
-	// before and after are columns as in backends.Op, with the UUIDs of rows that the row refers to. A mutation has one
+	// Before and After are columns as in backends.Op, with the UUIDs of rows that the row refers to. A mutation has one
 	// column.
 	Before, After backends.Fields
-	// unused limits a deletion to a row whose template variables are gone: it is no fault when the row stays.
+	// Unused limits a deletion to a row without template variables: it is no error if the row stays.
 	Unused bool
 }
 

@@ -38,7 +38,7 @@ func TestGoldenServices(t *testing.T) {
 				r.addSwitch(t, "blue1", "blue")
 				snap := translated(t, in)
 				p := r.plan(t, snap)
-				got := balancingText(p)
+				got := loadBalancersText(p)
 				want := filepath.Join(dir, file)
 				if *update {
 					require.NoError(t, os.WriteFile(want, []byte(got), 0o600))
@@ -53,8 +53,8 @@ func TestGoldenServices(t *testing.T) {
 	}
 }
 
-// balancingText spells the ops of a plan for load balancers, and what it skips.
-func balancingText(p *backends.Plan) string {
+// loadBalancersText spells the ops of a plan for load balancers, and what it skips.
+func loadBalancersText(p *backends.Plan) string {
 	var lines []string
 	for i := range p.Ops {
 		op := &p.Ops[i]

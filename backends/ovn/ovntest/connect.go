@@ -1,0 +1,38 @@
+package ovntest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/pkg/ovsdb"
+	"github.com/netloom/netloom/pkg/ovsdb/inmem"
+)
+
+// StartServer starts an in-memory server of a schema on a socket, until the test ends.
+func StartServer(t testing.TB, schema []byte) *inmem.Server {
+	t.Helper()
+	server, err := inmem.NewServer(schema)
+	require.NoError(t, err)
+	require.NoError(t, server.Start("unix:"+t.TempDir()+"/nb.sock"))
+	t.Cleanup(server.Close)
+	return server
+}
+
+// Connect runs a client until the test ends, and waits until it is connected.
+func Connect(t testing.TB, opts ovsdb.Options) *ovsdb.Client {
+	t.Helper()
+	client, err := ovsdb.New(opts)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- client.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+	require.Eventually(t, client.Connected, patience, time.Millisecond)
+	return client
+}
