@@ -8,6 +8,7 @@ import (
 
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/config"
+	"github.com/netloom/netloom/pkg/controller/sdwan"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/election"
 	"github.com/netloom/netloom/pkg/reconcile"
@@ -96,8 +97,8 @@ func servingOptions(s *config.Serving) daemon.Serving {
 }
 
 // sdwanOptions are the settings of SD-WAN as the daemon takes them.
-func sdwanOptions(s *config.SDWAN) daemon.SDWAN {
-	return daemon.SDWAN{
+func sdwanOptions(s *config.SDWAN) sdwan.Options {
+	return sdwan.Options{
 		Enabled: s.Enabled, Interval: s.Interval, StatusInterval: s.StatusInterval, StatusNamespace: s.StatusNamespace,
 		PlainHTTP: s.PlainHTTP, NoEvents: !s.Events,
 		ClusterWide: s.ClusterWide, ServiceRules: string(s.ServiceRules), ServicePurpose: s.ServicePurpose,

@@ -53,7 +53,7 @@ func (d *Daemon) approve(digest, by string) (retention.Kept, error) {
 		t.loop.Release(inTarget[t.Name])
 	}
 	if d.sdwan != nil {
-		d.sdwan.cnfs.Release(inTarget)
+		d.sdwan.Release(inTarget)
 	}
 	return now, nil
 }

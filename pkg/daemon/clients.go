@@ -2,23 +2,38 @@ package daemon
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/sirupsen/logrus"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/netloom/netloom/pkg/controller"
+	"github.com/netloom/netloom/pkg/controller/sdwan"
 	"github.com/netloom/netloom/pkg/manifest"
 	"github.com/netloom/netloom/pkg/source"
 	"github.com/netloom/netloom/pkg/source/kube"
 )
 
-// clients are the ways to one Kubernetes API, for whatever is not read through the source.
+// secretTTL is for how long an answer of the API about a Secret is used.
+const secretTTL = 10 * time.Second
+
+// clients are the clients of one Kubernetes API, for everything that is not read through the source.
 type clients struct {
-	config *rest.Config
-	core   kubernetes.Interface
+	config    *rest.Config
+	core      kubernetes.Interface
+	endEvents func() // ends the recorder of the SD-WAN controller; nil if there is none
 }
 
-// newSource makes the source that opts ask for, the clients that SD-WAN lacks, and those of the API where there is one.
+// close ends what the clients have started.
+func (c *clients) close() {
+	if c != nil && c.endEvents != nil {
+		c.endEvents()
+	}
+}
+
+// newSource makes the source that opts ask for, the clients that SD-WAN lacks, and those of the API if there is one.
 func newSource(opts *Options, log logrus.FieldLogger) (source.Source, *clients, error) {
 	if opts.Source != nil {
 		return opts.Source, nil, nil
@@ -38,12 +53,32 @@ func newSource(opts *Options, log logrus.FieldLogger) (source.Source, *clients, 
 	if err != nil {
 		return nil, nil, fmt.Errorf("connect to Kubernetes: %w", err)
 	}
-	if err := opts.SDWAN.clients(config, client); err != nil {
-		return nil, nil, err
-	}
+	c := &clients{config: config, core: client}
 	read := kube.Options{Options: opts.Read, Server: config.Host}
 	if opts.SDWAN.Enabled {
+		if err := c.connect(&opts.SDWAN); err != nil {
+			return nil, nil, err
+		}
 		read.SDWAN = opts.SDWAN.Dynamic
 	}
-	return kube.New(client, read, log), &clients{config: config, core: client}, nil
+	return kube.New(client, read, log), c, nil
+}
+
+// connect makes what the SD-WAN controller needs of the API and the options do not have.
+func (c *clients) connect(o *sdwan.Options) error {
+	o.Refused = &controller.Refusals{}
+	if o.Dynamic == nil {
+		made, err := dynamic.NewForConfig(c.config)
+		if err != nil {
+			return fmt.Errorf("connect to Kubernetes: %w", err)
+		}
+		o.Dynamic = made
+	}
+	if o.Secrets == nil {
+		o.Secrets = sdwan.NoteRefusals(kube.NewSecrets(c.core, secretTTL), o.Refused, o.Interval)
+	}
+	if o.Events == nil && !o.NoEvents {
+		o.Events, c.endEvents = controller.NewRecorder(c.core, o.Refused)
+	}
+	return nil
 }

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/netloom/netloom/backends"
-	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/controller/sdwan"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/openwrt/simulator"
@@ -97,12 +97,9 @@ func TestAPodThatIsAnotherGetsATargetAnew(t *testing.T) {
 // countTargets counts the targets that are made from now on.
 func (r *rig) countTargets() *atomic.Int32 {
 	made := &atomic.Int32{}
-	r.opts.SDWAN.Target = func(d daemon.Device) (*builtin.Target, error) {
+	r.opts.SDWAN.Target = func(d sdwan.Device) (*sdwan.Target, error) {
 		made.Add(1)
-		return builtin.New("openwrt", builtin.Settings{
-			Owner: d.Owner, Log: r.log,
-			OpenWRT: builtin.OpenWRTSettings{Client: d.Client, CNF: d.CNF, Secret: d.Secret},
-		})
+		return daemon.DeviceTarget(d)
 	}
 	return made
 }
@@ -262,13 +259,11 @@ func TestAStopWaitsForWritesAndLeavesEverything(t *testing.T) {
 func TestATargetThatCannotBeMadeIsTriedAgain(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		var mended atomic.Bool
-		r.opts.SDWAN.Target = func(d daemon.Device) (*builtin.Target, error) {
+		r.opts.SDWAN.Target = func(d sdwan.Device) (*sdwan.Target, error) {
 			if !mended.Load() {
 				return nil, errors.New("no backend")
 			}
-			return builtin.New("openwrt", builtin.Settings{
-				Owner: d.Owner, Log: r.log, OpenWRT: builtin.OpenWRTSettings{Client: d.Client, CNF: d.CNF},
-			})
+			return daemon.DeviceTarget(d)
 		}
 		d := r.cnf("cnf-0", "10.0.0.1")
 		r.apply(wanPolicy("both"))
@@ -300,9 +295,9 @@ func (slow) Close() error { return nil }
 func TestTwoTargetsAreNeverAtOneDevice(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		var at, made atomic.Int32
-		r.opts.SDWAN.Target = func(d daemon.Device) (*builtin.Target, error) {
+		r.opts.SDWAN.Target = func(d sdwan.Device) (*sdwan.Target, error) {
 			made.Add(1)
-			return &builtin.Target{Name: d.Target, Backend: slow{&at}}, nil
+			return &sdwan.Target{Backend: slow{&at}}, nil
 		}
 		r.cnf("cnf-0", "10.0.0.1")
 		r.start()

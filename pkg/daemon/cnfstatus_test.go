@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
-	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/controller/sdwan"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
@@ -39,7 +39,7 @@ func TestEveryPodIsShown(t *testing.T) {
 		hung.Hang()
 		r.after(time.Minute)
 
-		all := r.overview(daemon.DefaultStatusNamespace, daemon.CNFStatusName)
+		all := r.overview(sdwan.DefaultStatusNamespace, sdwan.CNFStatusName)
 		require.Equal(t, all.Information, r.overview("site", "mine").Information, "all are of the namespace")
 		require.Len(t, all.Information, 3)
 		require.Equal(t, v1alpha1.CNFInformation{
@@ -54,7 +54,7 @@ func TestEveryPodIsShown(t *testing.T) {
 		require.Positive(t, r.metric("netloom_cnf_reports_total", "failed"))
 		first := all.AppliedTime
 		r.after(time.Minute)
-		all = r.overview(daemon.DefaultStatusNamespace, daemon.CNFStatusName)
+		all = r.overview(sdwan.DefaultStatusNamespace, sdwan.CNFStatusName)
 		require.True(t, first.Before(all.AppliedTime))
 	})
 }
@@ -67,7 +67,7 @@ func TestANamespaceSeesItsOwnPods(t *testing.T) {
 		r.apply(&v1alpha1.CNFStatus{ObjectMeta: metav1.ObjectMeta{Name: "mine"}})
 		r.start()
 		r.after(40 * time.Second)
-		require.Len(t, r.overview(daemon.DefaultStatusNamespace, daemon.CNFStatusName).Information, 2)
+		require.Len(t, r.overview(sdwan.DefaultStatusNamespace, sdwan.CNFStatusName).Information, 2)
 		own := r.overview("site", "mine").Information
 		require.Len(t, own, 1)
 		require.Equal(t, "10.0.0.1", own[0].IP)
@@ -95,7 +95,7 @@ func TestAReportIsBoundedAndShowsNoSecret(t *testing.T) {
 		r.apply(site)
 		r.start()
 		r.after(40 * time.Second)
-		report := r.overview(daemon.DefaultStatusNamespace, daemon.CNFStatusName).Information[0].Status
+		report := r.overview(sdwan.DefaultStatusNamespace, sdwan.CNFStatusName).Information[0].Status
 		require.NotContains(t, report, "hush")
 		require.LessOrEqual(t, len(report), 16<<10)
 		require.Contains(t, report, "of 5001 entries")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/builtin"
+	"github.com/netloom/netloom/pkg/controller/sdwan"
 	"github.com/netloom/netloom/pkg/election"
 	"github.com/netloom/netloom/pkg/httpbody"
 	"github.com/netloom/netloom/pkg/metrics"
@@ -39,7 +40,7 @@ type Daemon struct {
 	planning sync.Mutex         // held while a plan is made for a request
 	bodies   *httpbody.Store    // large answers
 	ui       *ui                // nil where no web page is served
-	sdwan    *sdwan             // nil where it is switched off
+	sdwan    *sdwan.Controller  // nil where it is switched off
 	clients  *clients           // nil where nothing is read from a Kubernetes API
 	webhook  *admission         // nil where no admission reviews are answered
 	feedback *feedback          // nil where nobody is told of policies
@@ -196,9 +197,7 @@ func (d *Daemon) Close() {
 		d.embedded.Close()
 	}
 	d.opts.Feedback.close()
-	if d.opts.SDWAN.endEvents != nil {
-		d.opts.SDWAN.endEvents()
-	}
+	d.clients.close()
 	if d.ui != nil {
 		_ = d.ui.listener.Close() // closed already, where it was served
 	}
@@ -219,7 +218,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	}
 	group.Go(func() error { return d.write(ctx) })
 	if d.sdwan != nil {
-		group.Go(func() error { return d.sdwan.hosts.Run(ctx) })
+		group.Go(func() error { return d.sdwan.Resolve(ctx) })
 	}
 	if d.opts.Listen != "" {
 		group.Go(func() error { return d.serve(ctx) })

@@ -15,11 +15,8 @@ import (
 	"github.com/netloom/netloom/pkg/query"
 )
 
-// Asking every CNF takes at most devicePlanWait for each, and devicePlansWait in all.
-const (
-	devicePlanWait  = 10 * time.Second
-	devicePlansWait = time.Minute
-)
+// devicePlansWait is how long the plans of all CNFs may take.
+const devicePlansWait = time.Minute
 
 // TargetPlan is what would have to be written to a target now, or why that cannot be told.
 type TargetPlan struct {
@@ -122,7 +119,7 @@ func (d *Daemon) planNow(ctx context.Context, s *intent.Snapshot, name string) (
 		defer cancel()
 		for g := range s.CNFs() {
 			if target := query.CNFTarget(g); name == "" || name == target {
-				plan, err := d.sdwan.cnfs.Plan(ctx, g)
+				plan, err := d.sdwan.Plan(ctx, g)
 				add(target, Planned{Plan: plan}, err)
 			}
 		}
@@ -134,27 +131,4 @@ func (d *Daemon) planNow(ctx context.Context, s *intent.Snapshot, name string) (
 		return nil, last
 	}
 	return out, nil
-}
-
-// Plan says what would have to be written to a CNF now. It asks the device by a connection of its own and writes nothing.
-func (m *cnfs) Plan(ctx context.Context, g *intent.CNF) (plan *backends.Plan, err error) {
-	if err := whyNotWritten(g); err != nil {
-		return nil, err
-	}
-	want := m.latest()
-	if want == nil {
-		return nil, errors.New("DNS has not been asked yet")
-	}
-	ctx, cancel := context.WithTimeout(ctx, devicePlanWait)
-	defer cancel()
-	device, err := m.device(ctx, g)
-	if err != nil {
-		return nil, err
-	}
-	target, err := m.opts.Target(device)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, target.Backend.Close()) }()
-	return target.Backend.Plan(ctx, want, 0)
 }

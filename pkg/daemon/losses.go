@@ -31,7 +31,7 @@ func (d *Daemon) keptInTargets() []retention.KeptObject {
 		all = append(all, retention.KeptIn(t.Name, t.loop.Status().Kept)...)
 	}
 	if d.sdwan != nil {
-		all = append(all, d.sdwan.cnfs.Kept()...)
+		all = append(all, d.sdwan.Kept()...)
 	}
 	return all
 }
@@ -73,39 +73,4 @@ func (d *Daemon) reportKept() {
 	if !slices.Equal(slices.DeleteFunc(slices.Clone(was.Objects), remembered), slices.DeleteFunc(slices.Clone(now.Objects), remembered)) {
 		d.pipeline.Do(func(*translator.Translator) {})
 	}
-}
-
-// Kept lists what devices held for objects that were missing when their loops began, and hold still.
-func (m *cnfs) Kept() []retention.KeptObject {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var all []retention.KeptObject
-	for _, p := range m.known {
-		if loop := p.loop(); loop != nil {
-			all = append(all, retention.KeptIn(targetName(p.cnf), loop.Status().Kept)...)
-		}
-	}
-	slices.SortFunc(all, retention.KeptObject.Compare)
-	return all
-}
-
-// Release ends that devices keep objects, by the names of their targets.
-func (m *cnfs) Release(inTarget map[string][]object.Ref) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, p := range m.known {
-		if loop := p.loop(); loop != nil {
-			loop.Release(inTarget[targetName(p.cnf)])
-		}
-	}
-}
-
-// loop is the loop of a device that is being configured; nil while there is none.
-func (p *member) loop() *reconcile.Loop {
-	if !p.running {
-		return nil
-	}
-	p.cnfLoop.mu.Lock()
-	defer p.cnfLoop.mu.Unlock()
-	return p.cnfLoop.loop
 }

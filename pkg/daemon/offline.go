@@ -11,6 +11,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/manifest"
 	"github.com/netloom/netloom/pkg/object"
@@ -113,18 +114,15 @@ func (m *manifests) unknown() (areas intent.Areas) {
 
 // addObject takes in an object of a kind that questions may name.
 func addObject(to *query.Objects, found runtime.Object) {
-	o, ok := found.(status.Object)
-	kind := ""
-	if ok {
-		kind = status.KindOf(o)
-	}
-	if kind == "" {
+	r, _, ok := v1alpha1.ResourceOf(found)
+	o, _ := found.(status.Object)
+	if !ok || o == nil {
 		to.Add(found)
 		return
 	}
 	state, message := status.Said(o)
 	to.Add(query.SDWANObject{
-		Kind: kind, Plural: pluralOf(kind), Namespace: o.GetNamespace(), Name: o.GetName(), State: state, Message: message,
+		Kind: r.Kind, Plural: r.Plural, Namespace: o.GetNamespace(), Name: o.GetName(), State: state, Message: message,
 	})
 }
 

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"github.com/netloom/netloom/backends/builtin"
+	"github.com/netloom/netloom/pkg/controller/sdwan"
 	"github.com/netloom/netloom/pkg/election"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/reconcile"
@@ -37,7 +38,7 @@ type Options struct {
 
 	Leader election.Options // how one of several instances is chosen to write
 
-	SDWAN SDWAN // what is made of SD-WAN resources
+	SDWAN sdwan.Options // what is made of SD-WAN resources
 
 	Webhook Webhook // which admission reviews are answered
 

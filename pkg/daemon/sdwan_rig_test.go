@@ -34,6 +34,7 @@ import (
 
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/controller/sdwan"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/openwrt/simulator"
@@ -82,7 +83,7 @@ func newRig(t *testing.T) *rig {
 	r.opts = daemon.Options{
 		Source: r.source, Target: builtin.Settings{Owner: "netloom"},
 		Reconcile: reconcile.Options{RetryMin: 250 * time.Millisecond, RetryMax: 30 * time.Second, MaxDeleteFraction: 0.5},
-		SDWAN: daemon.SDWAN{
+		SDWAN: sdwan.Options{
 			Enabled: true, Dynamic: r.client, Secrets: r, Events: r.events, PlainHTTP: true,
 			Dial: r.dial, Resolve: r.resolve, Interval: 30 * time.Second,
 		},

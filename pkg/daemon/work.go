@@ -27,9 +27,6 @@ func (d *Daemon) elect() error {
 		return err
 	}
 	d.election = election.New(opts, d.term, d.metrics, d.log)
-	if d.sdwan != nil {
-		d.sdwan.rest()
-	}
 	return nil
 }
 
@@ -74,7 +71,7 @@ func (d *Daemon) work(ctx context.Context) error {
 		})
 	}
 	if d.sdwan != nil {
-		d.sdwan.run(ctx, group)
+		group.Go(func() error { return d.sdwan.Run(ctx) })
 	}
 	d.feedback.run(ctx, group)
 	<-ctx.Done()
@@ -139,6 +136,16 @@ func (t *running) awaitUp(ctx context.Context, longest time.Duration) {
 			return
 		case <-tick.C:
 		}
+	}
+}
+
+// wait waits; it returns false if ctx ended first.
+func wait(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
 	}
 }
 

@@ -142,6 +142,11 @@ var rooms = []room{
 	{dir: "pkg/webhook/bucket", pure: true, may: []string{"pkg/apis/...", "k8s.io/api/..."}},
 	{dir: "pkg/webhook/certs", may: []string{"k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/kubernetes", logrus}},
 	{dir: "pkg/webhook/consistency", pure: true, may: []string{"pkg/apis/...", "pkg/object", "k8s.io/apimachinery/..."}},
+	{dir: "pkg/controller/sdwan", may: []string{
+		"backends", "pkg/apis/...", "pkg/cause", "pkg/controller", "pkg/intent", "pkg/metrics", "pkg/object", "pkg/openwrt",
+		"pkg/pipeline", "pkg/reconcile", "pkg/retention", "pkg/source", "pkg/status", "translator",
+		"k8s.io/api/core/v1", "k8s.io/apimachinery/...", "k8s.io/client-go/...", "golang.org/x/sync/errgroup", logrus,
+	}},
 	{dir: "pkg/election", may: []string{
 		"backends", "pkg/metrics", "pkg/reconcile", "k8s.io/apimachinery/...", "k8s.io/client-go/...",
 		"github.com/go-logr/logr", logrus, uuid,

@@ -18,6 +18,7 @@ import (
 
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/backends/ovn"
+	"github.com/netloom/netloom/pkg/controller/sdwan"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/source/kube"
@@ -76,7 +77,7 @@ func (c *Cluster) Start() {
 		Reconcile: reconcile.Options{
 			MinInterval: 100 * time.Millisecond, MaxInterval: reconcile.DefaultMaxInterval, MaxDeleteFraction: reconcile.DefaultMaxDeleteFraction,
 		},
-		SDWAN: daemon.SDWAN{
+		SDWAN: sdwan.Options{
 			Enabled: true, Dynamic: dyn, Secrets: kube.NewSecrets(core, Interval), NoEvents: true, PlainHTTP: true,
 			Interval: Interval, Dial: c.devices.Dial, Resolve: c.resolve,
 		},

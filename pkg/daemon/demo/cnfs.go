@@ -13,7 +13,8 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/backends/ovn"
-	sdwan "github.com/netloom/netloom/deploy/examples/sdwan"
+	examples "github.com/netloom/netloom/deploy/examples/sdwan"
+	"github.com/netloom/netloom/pkg/controller/sdwan"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/reconcile"
@@ -42,12 +43,12 @@ type deviceChange struct {
 const deviceInterval = 5 * time.Second
 
 // sdwanOptions has daemons simulate a device for every CNF.
-func sdwanOptions(d *devices, opts Options) daemon.SDWAN {
+func sdwanOptions(d *devices, opts Options) sdwan.Options {
 	interval := deviceInterval
 	if opts.deviceInterval > 0 {
 		interval = opts.deviceInterval
 	}
-	return daemon.SDWAN{Enabled: true, PlainHTTP: true, Interval: interval, Target: d.target}
+	return sdwan.Options{Enabled: true, PlainHTTP: true, Interval: interval, Target: d.target}
 }
 
 // newCNFs makes what shows the CNFs of a daemon, which has simulated devices.
@@ -64,7 +65,7 @@ func newCNFs(s *show, d *daemon.Daemon, dir string, devices *devices) *cnfs {
 // newBranch makes the daemon that runs the built-in SD-WAN example. It has an embedded database of its own, with nothing in
 // it, so that the two examples have nothing to do with each other.
 func newBranch(opts Options, devices *devices, log logrus.FieldLogger) (*daemon.Daemon, string, func(), error) {
-	dir, clean, err := unpacked("deploy/examples/sdwan", "cnf.yaml", sdwan.Files)
+	dir, clean, err := unpacked("deploy/examples/sdwan", "cnf.yaml", examples.Files)
 	if err != nil {
 		return nil, "", nil, err
 	}

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/netloom/netloom/backends/builtin"
+	"github.com/netloom/netloom/pkg/controller/sdwan"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/openwrt/simulator"
@@ -34,7 +34,7 @@ type simulated struct {
 func newDevices() *devices { return &devices{list: map[intent.CNFID]*simulated{}} }
 
 // target makes the target of a CNF, with a device behind it.
-func (d *devices) target(to daemon.Device) (*builtin.Target, error) {
+func (d *devices) target(to sdwan.Device) (*sdwan.Target, error) {
 	g := d.latest().CNF(to.CNF)
 	if g == nil {
 		return nil, fmt.Errorf("CNF %s is gone", to.CNF)
@@ -44,14 +44,12 @@ func (d *devices) target(to daemon.Device) (*builtin.Target, error) {
 		return nil, err
 	}
 	to.Client.URL, to.Client.CA, to.Client.Dial = device.URL(), device.CA(), device.Dial
-	return builtin.New("openwrt", builtin.Settings{
-		Owner: to.Owner, Log: to.Client.Log,
-		OpenWRT: builtin.OpenWRTSettings{Client: to.Client, CNF: to.CNF, Secret: to.Secret},
-	})
+	to.Addr = netip.Addr{} // it is not where the simulator listens
+	return daemon.DeviceTarget(to)
 }
 
 // at is the device of a CNF as the CNF is now: a new one, or one that has just started anew.
-func (d *devices) at(g *intent.CNF, to daemon.Device) (*simulated, error) {
+func (d *devices) at(g *intent.CNF, to sdwan.Device) (*simulated, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if s := d.list[g.ID]; s != nil {

@@ -1,4 +1,4 @@
-package daemon
+package sdwan
 
 import (
 	"context"
@@ -30,24 +30,24 @@ const writeTimeout = 10 * time.Second
 // errConflict says that an object has changed since it was judged.
 var errConflict = errors.New("the object has changed meanwhile")
 
-// statusWriter writes what a verdict says. Every write is bound to the version of the object that was judged.
-type statusWriter struct {
+// writer writes the status and the finalizers of objects. Every write is bound to the version of the object that was judged.
+type writer struct {
 	client  dynamic.Interface
 	metrics *metrics.Metrics
-	events  record.EventRecorder // nil tells nobody
+	events  record.EventRecorder // nil records none
 	scheme  *runtime.Scheme
-	refused *controller.Refusals // nil remembers nothing
+	refused *controller.Refusals // nil notes nothing
 }
 
-func newStatusWriter(client dynamic.Interface, m *metrics.Metrics, events record.EventRecorder) *statusWriter {
+func newWriter(opts Options, m *metrics.Metrics) *writer {
 	scheme := runtime.NewScheme()
 	_ = v1alpha1.AddToScheme(scheme) // never fails
-	return &statusWriter{client: client, metrics: m, events: events, scheme: scheme}
+	return &writer{client: opts.Dynamic, metrics: m, events: opts.Events, scheme: scheme, refused: opts.Refused}
 }
 
-// Write has an object be as the verdict about it says. It returns the echo that follows before; before itself where nothing
+// Write makes an object say what the verdict about it says. It returns the echo that follows before; before itself if nothing
 // was written.
-func (w *statusWriter) Write(
+func (w *writer) Write(
 	ctx context.Context, ref object.Ref, o status.Object, verdict *status.Verdict, before *controller.Echo[status.Object],
 ) (*controller.Echo[status.Object], error) {
 	statusDiffers, finalizersDiffer := verdict.Differs(o)
@@ -76,12 +76,12 @@ func (w *statusWriter) Write(
 	if err != nil || fresh == nil {
 		return before, err
 	}
-	w.tell(fresh, verdict.Notes)
+	w.record(fresh, verdict.Notes)
 	return before.After(fresh, o.GetResourceVersion()), nil
 }
 
-// Replace has the status of an object be now.
-func (w *statusWriter) Replace(ctx context.Context, ref object.Ref, o status.Object, now any) error {
+// Replace replaces the status of an object.
+func (w *writer) Replace(ctx context.Context, ref object.Ref, o status.Object, now any) error {
 	fields, err := statusPatch(o, now)
 	if err != nil {
 		return err
@@ -92,8 +92,8 @@ func (w *statusWriter) Replace(ctx context.Context, ref object.Ref, o status.Obj
 	return err
 }
 
-// tell makes Events.
-func (w *statusWriter) tell(o runtime.Object, notes []status.Note) {
+// record records Events.
+func (w *writer) record(o runtime.Object, notes []status.Note) {
 	if w.events == nil {
 		return
 	}
@@ -106,8 +106,8 @@ func (w *statusWriter) tell(o runtime.Object, notes []status.Note) {
 	}
 }
 
-// patch sends a merge patch and returns the object as it is then; nil when there is none any more.
-func (w *statusWriter) patch(
+// patch sends a merge patch and returns the object as it is then; nil when it is gone.
+func (w *writer) patch(
 	ctx context.Context, ref object.Ref, o status.Object, change map[string]any, subresources ...string,
 ) (status.Object, error) {
 	data, err := json.Marshal(change)
@@ -133,8 +133,8 @@ func (w *statusWriter) patch(
 	}
 }
 
-// Read reads an object anew; nil when there is none any more.
-func (w *statusWriter) Read(ctx context.Context, ref object.Ref) (status.Object, error) {
+// Read reads an object; nil when it is gone.
+func (w *writer) Read(ctx context.Context, ref object.Ref) (status.Object, error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	answer, err := w.of(ref).Get(ctx, ref.Name, metav1.GetOptions{})
@@ -148,11 +148,11 @@ func (w *statusWriter) Read(ctx context.Context, ref object.Ref) (status.Object,
 	return w.decode(ref, answer)
 }
 
-func (w *statusWriter) of(ref object.Ref) dynamic.ResourceInterface {
+func (w *writer) of(ref object.Ref) dynamic.ResourceInterface {
 	return w.client.Resource(v1alpha1.GroupVersion.WithResource(pluralOf(ref.Kind))).Namespace(ref.Namespace)
 }
 
-func (w *statusWriter) decode(ref object.Ref, u *unstructured.Unstructured) (status.Object, error) {
+func (w *writer) decode(ref object.Ref, u *unstructured.Unstructured) (status.Object, error) {
 	made, err := w.scheme.New(v1alpha1.GroupVersion.WithKind(ref.Kind))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", ref, err)
@@ -167,7 +167,7 @@ func (w *statusWriter) decode(ref object.Ref, u *unstructured.Unstructured) (sta
 	return o, nil
 }
 
-// statusPatch is what to merge into the status of o: the fields of now, and null for those that now has not.
+// statusPatch is what to merge into the status of o: the fields of now, and null for those that now does not have.
 func statusPatch(o status.Object, now any) (map[string]any, error) {
 	whole, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
 	if err != nil {
@@ -184,4 +184,14 @@ func statusPatch(o status.Object, now any) (map[string]any, error) {
 		}
 	}
 	return fields, nil
+}
+
+// pluralOf is the name of a kind in addresses of the API.
+func pluralOf(kind string) string {
+	for _, r := range v1alpha1.Resources() {
+		if r.Kind == kind {
+			return r.Plural
+		}
+	}
+	return ""
 }

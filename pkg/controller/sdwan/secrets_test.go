@@ -1,7 +1,6 @@
-package daemon_test
+package sdwan_test
 
 import (
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,7 +14,7 @@ import (
 	kubetesting "k8s.io/client-go/testing"
 
 	"github.com/netloom/netloom/pkg/controller"
-	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/controller/sdwan"
 	"github.com/netloom/netloom/pkg/source"
 	"github.com/netloom/netloom/pkg/source/kube"
 )
@@ -32,7 +31,7 @@ func TestSecretsAreRefusedByNamespace(t *testing.T) {
 			}
 			return a.GetNamespace() == "edge", &corev1.Secret{}, nil
 		})
-		secrets := daemon.NotingSecrets(kube.NewSecrets(client, time.Second), &r, time.Hour)
+		secrets := sdwan.NoteRefusals(kube.NewSecrets(client, time.Second), &r, time.Hour)
 		far := `degraded: when it last tried, netloom was not allowed to get secrets in far: read Secret far/key: secrets "key" is forbidden: <nil>`
 		_, err := secrets.Secret(t.Context(), "far", "key")
 		require.True(t, apierrors.IsForbidden(err))
@@ -52,7 +51,7 @@ func TestSecretsAreRefusedByNamespace(t *testing.T) {
 		require.Len(t, r.Degraded(), 1)
 		closed["far"] = false
 		_, err = secrets.Secret(t.Context(), "far", "key")
-		require.True(t, errors.Is(err, source.ErrNoSecret))
+		require.ErrorIs(t, err, source.ErrNoSecret)
 		require.Empty(t, r.Degraded(), "that there is none can be told by who may look alone")
 	})
 }

@@ -1,14 +1,15 @@
-package daemon
+package sdwan
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/sirupsen/logrus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,51 +17,56 @@ import (
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/controller"
 	"github.com/netloom/netloom/pkg/intent"
-	"github.com/netloom/netloom/pkg/metrics"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/openwrt"
-	"github.com/netloom/netloom/pkg/pipeline"
-	"github.com/netloom/netloom/pkg/source"
 	"github.com/netloom/netloom/pkg/status"
 )
 
-// CNFStatusName is what the CNFStatus is called that is made where there is none.
+// kindCNFStatus is the kind of the objects that show CNFs.
+const kindCNFStatus = "CNFStatus"
+
+// CNFStatusName is the name of the CNFStatus that is created if there is none.
 const CNFStatusName = "cnf-status"
 
-// reportTimeout is how long a CNF may take to report, at the most.
+// reportTimeout is how long a report of a CNF may take.
 const reportTimeout = 10 * time.Second
 
-// reporter is a CNF to be asked for a report.
+// reporter is a CNF that may give a report.
 type reporter struct {
 	cnf    *intent.CNF
 	target string
-	client *openwrt.Client // nil where it cannot be asked now
+	client *openwrt.Client // nil if it cannot be asked now
 }
 
-// reports collects what CNFs report of themselves and shows it in CNFStatus objects. It changes nothing on a CNF: a
-// tunnel that is down may come up by itself.
+// reports collects reports of CNFs and shows them in CNFStatus objects. It changes nothing on a CNF: a tunnel that is down may
+// come up by itself.
 type reports struct {
 	interval  time.Duration
 	namespace string // whose CNFStatus objects show all CNFs
+	env       Environment
 	reporters func() []reporter
-	source    source.Source
-	writer    *statusWriter // nil writes nothing
-	metrics   *metrics.Metrics
-	log       logrus.FieldLogger
+	writer    *writer // nil writes nothing
 
 	mu    sync.Mutex
 	known map[object.Ref]bool // CNFStatus objects
 }
 
-// Published notes CNFStatus objects. It is called by the pipeline's goroutine.
-func (r *reports) Published(p pipeline.Published) {
+func newReports(opts Options, env Environment, w *writer, reporters func() []reporter) *reports {
+	return &reports{
+		interval: opts.StatusInterval, namespace: opts.StatusNamespace, env: env, reporters: reporters, writer: w,
+		known: map[object.Ref]bool{},
+	}
+}
+
+// Published takes in CNFStatus objects that may have changed. The goroutine of the pipeline calls it.
+func (r *reports) Published(changed []object.Ref) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, ref := range p.Events {
-		if ref.Kind != "CNFStatus" {
+	for _, ref := range changed {
+		if ref.Kind != kindCNFStatus {
 			continue
 		}
-		if _, ok := r.source.Get(ref); ok {
+		if _, ok := r.env.Objects.Get(ref); ok {
 			r.known[ref] = true
 		} else {
 			delete(r.known, ref)
@@ -79,7 +85,7 @@ func (r *reports) Run(ctx context.Context) error {
 	return nil
 }
 
-// gathered is what one CNF reported; nothing where it did not.
+// gathered is the report of one CNF; nil if it gave none.
 type gathered struct {
 	reporter
 	report status.Report
@@ -95,7 +101,7 @@ func (r *reports) collect(ctx context.Context) []gathered {
 	for i, one := range all {
 		out[i].reporter = one
 		if one.client == nil {
-			r.metrics.NoTunnels(one.target)
+			r.env.Metrics.NoTunnels(one.target)
 			continue
 		}
 		work.Go(func() { out[i].report = r.ask(ctx, one) })
@@ -104,13 +110,13 @@ func (r *reports) collect(ctx context.Context) []gathered {
 	return out
 }
 
-// ask asks one CNF; nil when it gives no report.
+// ask requests the report of one CNF; nil if it gives none.
 func (r *reports) ask(ctx context.Context, one reporter) status.Report {
 	modules, err := one.client.Status(ctx)
-	r.metrics.Reported(one.target, err == nil)
+	r.env.Metrics.Reported(one.target, err == nil)
 	if err != nil {
-		r.metrics.NoTunnels(one.target)
-		r.log.WithError(err).WithField("target", one.target).Debug("CNF gives no report")
+		r.env.Metrics.NoTunnels(one.target)
+		r.env.Log.WithError(err).WithField("target", one.target).Debug("the CNF gives no report")
 		return nil
 	}
 	report := make(status.Report, len(modules))
@@ -121,33 +127,29 @@ func (r *reports) ask(ctx context.Context, one reporter) status.Report {
 		}
 	}
 	if t, ok := report.Tunnels(); ok {
-		r.metrics.Tunnels(one.target, t.Up, t.Connecting, t.Complete)
+		r.env.Metrics.Tunnels(one.target, t.Up, t.Connecting, t.Complete)
 	} else {
-		r.metrics.NoTunnels(one.target)
+		r.env.Metrics.NoTunnels(one.target)
 	}
 	return report
 }
 
-// show writes every CNFStatus, and makes one where there should be one. What goes wrong is tried again next time.
+// show writes every CNFStatus, and creates the one for all CNFs if it is missing. What fails is retried next time.
 func (r *reports) show(ctx context.Context, all []gathered) {
 	r.mu.Lock()
-	refs := make([]object.Ref, 0, len(r.known))
-	for ref := range r.known {
-		refs = append(refs, ref)
-	}
+	refs := slices.SortedFunc(maps.Keys(r.known), object.Ref.Compare)
 	r.mu.Unlock()
-	slices.SortFunc(refs, object.Ref.Compare)
 	if !slices.ContainsFunc(refs, func(ref object.Ref) bool { return ref.Namespace == r.namespace }) {
-		ref := object.Ref{Kind: "CNFStatus", Namespace: r.namespace, Name: CNFStatusName}
+		ref := object.Ref{Kind: kindCNFStatus, Namespace: r.namespace, Name: CNFStatusName}
 		if err := r.create(ctx, ref); err != nil {
-			r.log.WithError(err).Debug("no CNFStatus shows all CNFs")
+			r.env.Log.WithError(err).Debug("cannot create the CNFStatus of all CNFs")
 		} else {
 			refs = append(refs, ref)
 		}
 	}
 	for _, ref := range refs {
 		if err := r.write(ctx, ref, all); err != nil {
-			r.log.WithError(err).WithField("object", ref.String()).Warn("reports cannot be shown")
+			r.env.Log.WithError(err).WithField("object", ref.String()).Warn("cannot write the reports of CNFs")
 		}
 	}
 }
@@ -167,7 +169,8 @@ func (r *reports) create(ctx context.Context, ref object.Ref) error {
 	return nil
 }
 
-// write shows in one CNFStatus what concerns it. The object is read anew: nobody else writes its status, and it is large.
+// write shows in one CNFStatus the CNFs of its namespace, or all. The object is read first: only netloom writes its status, and
+// it is large.
 func (r *reports) write(ctx context.Context, ref object.Ref, all []gathered) error {
 	o, err := r.writer.Read(ctx, ref)
 	cnf, ok := o.(*v1alpha1.CNFStatus)
@@ -181,7 +184,7 @@ func (r *reports) write(ctx context.Context, ref object.Ref, all []gathered) err
 	return r.writer.Replace(ctx, ref, cnf, status.Shown(&cnf.Status, cnf.Generation, information(concerns), now))
 }
 
-// information is what a CNFStatus says of CNFs, ordered by namespace and name.
+// information is what a CNFStatus says about CNFs, ordered by namespace and name.
 func information(of []gathered) []v1alpha1.CNFInformation {
 	out := make([]v1alpha1.CNFInformation, 0, len(of))
 	for _, g := range of {
@@ -198,10 +201,7 @@ func information(of []gathered) []v1alpha1.CNFInformation {
 		out = append(out, i)
 	}
 	slices.SortFunc(out, func(a, b v1alpha1.CNFInformation) int {
-		if c := strings.Compare(a.Namespace, b.Namespace); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Name, b.Name)
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
 	return out
 }

@@ -1,0 +1,49 @@
+package sdwan
+
+import (
+	"sync"
+
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// unasked is the set of CNFs that have neither been read nor changed by themselves since this process began to write: what was
+// reported of them before is still true. The zero value does not know the CNFs yet, and contains them all.
+type unasked struct {
+	mu    sync.Mutex
+	known bool
+	of    map[intent.CNFID]bool
+}
+
+// Reset makes it contain all CNFs, whichever they are.
+func (u *unasked) Reset() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.known, u.of = false, map[intent.CNFID]bool{}
+}
+
+// Begin sets which CNFs there are, the first time after a reset. CNFs that appear later are not in the set.
+func (u *unasked) Begin(s *intent.Snapshot) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.known {
+		return
+	}
+	u.known = true
+	for c := range s.CNFs() {
+		u.of[c.ID] = true
+	}
+}
+
+// Remove removes a CNF.
+func (u *unasked) Remove(id intent.CNFID) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.of, id)
+}
+
+// Has reports whether a CNF is in the set.
+func (u *unasked) Has(id intent.CNFID) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return !u.known || u.of[id]
+}
