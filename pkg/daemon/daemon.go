@@ -14,7 +14,9 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/builtin"
+	"github.com/netloom/netloom/pkg/controller/policy"
 	"github.com/netloom/netloom/pkg/controller/sdwan"
+	"github.com/netloom/netloom/pkg/coverage"
 	"github.com/netloom/netloom/pkg/election"
 	"github.com/netloom/netloom/pkg/httpbody"
 	"github.com/netloom/netloom/pkg/metrics"
@@ -36,14 +38,14 @@ type Daemon struct {
 	embedded *Embedded
 	targets  []*running
 	observe  reconcile.Observers
-	coverage *coverageWatch     // one of them
+	coverage *coverage.Watch    // one of them
 	planning sync.Mutex         // held while a plan is made for a request
 	bodies   *httpbody.Store    // large answers
 	ui       *ui                // nil where no web page is served
 	sdwan    *sdwan.Controller  // nil where it is switched off
 	clients  *clients           // nil where nothing is read from a Kubernetes API
 	webhook  *admission         // nil where no admission reviews are answered
-	feedback *feedback          // nil where nobody is told of policies
+	policies *policy.Controller // nil where nobody is told of policies
 	door     *door              // where requests come in
 	election *election.Election // nil where this instance writes and no other does
 
@@ -72,7 +74,7 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 	})
 	d := &Daemon{opts: opts, log: log, source: source, clients: clients, metrics: metrics.New(), bodies: httpbody.New(httpbody.Options{})}
 	d.pipeline = pipeline.New(source, opts.translation(), log)
-	d.coverage = newCoverageWatch(d.metrics, log)
+	d.coverage = coverage.NewWatch(d.metrics, log)
 	d.observe = reconcile.Observers{d.metrics, d.coverage, &keptObserver{report: d.reportKept}}
 	d.pipeline.KeptInTargets(d.keptInTargets)
 	d.metrics.Unenforced(d.unenforced)
@@ -113,7 +115,7 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 	for _, target := range targets {
 		d.add(target)
 	}
-	if d.feedback, err = newFeedback(d); err != nil {
+	if d.policies, err = newPolicies(d); err != nil {
 		d.Close()
 		return nil, err
 	}
@@ -135,7 +137,7 @@ func (d *Daemon) add(target *builtin.Target) {
 			t.loop.Force()
 		}
 	}
-	d.coverage.add(target.Name, target.Backend)
+	d.coverage.Add(target.Name, target.Backend)
 	d.targets = append(d.targets, t)
 }
 

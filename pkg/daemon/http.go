@@ -142,7 +142,7 @@ func (d *Daemon) readiness(names bool) (missing, told []string) {
 	told, lacking := d.leadership()
 	missing = slices.Concat(missing, lacking, d.webhook.unready())
 	return missing, slices.Concat(told, d.late(), degraded(d.pipeline.Withheld()), d.kept().Degraded(), old,
-		d.opts.SDWAN.Refused.Degraded(), d.webhook.degraded(), d.feedback.degraded(), d.unprotected(names))
+		d.opts.SDWAN.Refused.Degraded(), d.webhook.degraded(), d.policies.Degraded(), d.unprotected(names))
 }
 
 // latest answers 503 itself where there is no snapshot yet.

@@ -65,11 +65,7 @@ func (d *Daemon) reportKept() {
 		log.Warn("objects are missing from the source and kept in force until they are back or their removal is approved")
 	}
 	remembered := func(k retention.KeptObject) bool { return k.Target == "" }
-	for _, k := range now.Objects {
-		if !slices.Contains(was.Objects, k) {
-			d.feedback.kept(k)
-		}
-	}
+	d.policies.Kept(now.Objects)
 	if !slices.Equal(slices.DeleteFunc(slices.Clone(was.Objects), remembered), slices.DeleteFunc(slices.Clone(now.Objects), remembered)) {
 		d.pipeline.Do(func(*translator.Translator) {})
 	}

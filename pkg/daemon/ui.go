@@ -49,7 +49,7 @@ func newUI(d *Daemon) (*ui, error) {
 	u.door = d.door.of(listener)
 	u.handler = webui.New(webui.Options{Source: u, Feed: u.feed})
 	d.observe = append(d.observe, u.notes)
-	d.coverage.changed = append(d.coverage.changed, u.notes.covered)
+	d.coverage.OnChange(u.notes.covered)
 	d.pipeline.OnPublish(u.published)
 	return u, nil
 }

@@ -36,3 +36,23 @@ func (d *Daemon) late() []string {
 	}
 	return nil
 }
+
+// unprotected says which selected pods the targets do not protect, or only by what was kept; a line for each fault. Without names it counts them: whoever can reach a pod learns from it which others are open. It is empty while another
+// instance writes, and for targets that cannot tell.
+func (d *Daemon) unprotected(names bool) []string {
+	if d.election != nil && !d.election.Leading() {
+		return nil
+	}
+	var lines []string
+	for _, t := range d.targets {
+		c, _ := d.coverage.Coverage(t.Name)
+		faults := c.Faults()
+		if !names {
+			faults = c.Counts()
+		}
+		for _, fault := range faults {
+			lines = append(lines, "degraded: "+t.Name+": "+fault)
+		}
+	}
+	return lines
+}

@@ -50,7 +50,7 @@ func (d *Daemon) term(ctx context.Context, early bool) error {
 	defer func() {
 		for _, t := range d.targets {
 			d.metrics.Rest(t.Name)
-			d.coverage.rest(t.Name)
+			d.coverage.Forget(t.Name)
 		}
 		d.reportKept()
 	}()
@@ -73,7 +73,7 @@ func (d *Daemon) work(ctx context.Context) error {
 	if d.sdwan != nil {
 		group.Go(func() error { return d.sdwan.Run(ctx) })
 	}
-	d.feedback.run(ctx, group)
+	group.Go(func() error { return d.policies.Run(ctx) })
 	<-ctx.Done()
 	return group.Wait()
 }

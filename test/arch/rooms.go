@@ -122,6 +122,12 @@ var rooms = []room{
 	{dir: "pkg/report", pure: true, may: []string{
 		"backends", "pkg/apis/...", "pkg/intent", "pkg/object", "k8s.io/apimachinery/...",
 	}},
+	{dir: "pkg/coverage", may: []string{"backends", "pkg/intent", "pkg/metrics", "pkg/reconcile", logrus}},
+	{dir: "pkg/controller/policy", may: []string{
+		"backends", "pkg/apis/...", "pkg/cause", "pkg/controller", "pkg/intent", "pkg/metrics", "pkg/object", "pkg/pipeline",
+		"pkg/reconcile", "pkg/report", "pkg/retention", "translator", "k8s.io/api/...", "k8s.io/apimachinery/...",
+		"k8s.io/client-go/...", "github.com/go-logr/logr", "golang.org/x/sync/errgroup", logrus,
+	}},
 	{dir: "pkg/controller", may: []string{
 		"pkg/apis/...", "k8s.io/api/core/v1", "k8s.io/apimachinery/...", "k8s.io/client-go/...",
 	}},

@@ -1,4 +1,4 @@
-package daemon_test
+package policy_test
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -29,17 +29,21 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/netloom/netloom/backends"
-	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/backends/memory"
 	"github.com/netloom/netloom/pkg/apis/netloom/v1alpha1"
-	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/controller/policy"
+	"github.com/netloom/netloom/pkg/coverage"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/metrics"
 	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
 	"github.com/netloom/netloom/pkg/reconcile"
+	"github.com/netloom/netloom/pkg/retention"
+	"github.com/netloom/netloom/translator"
 )
 
-// desk is a cluster with policies, an API that keeps PolicyStatus objects, and a daemon that writes them.
+// desk is a cluster with policies, an API with PolicyStatus objects, a target, and the controller between them.
 type desk struct {
 	*testing.T
 	source  *pipelinetest.Source
@@ -47,9 +51,12 @@ type desk struct {
 	events  *record.FakeRecorder
 	rows    *memory.Target
 	backend *faulty
-	opts    daemon.Options
-	daemon  *daemon.Daemon
-	stop    func()       // ends the daemon and waits for it
+	node    string // of this netloom, where each node has one
+	mute    bool   // no PolicyStatus is written
+	guard   reconcile.Options
+	loop    *reconcile.Loop
+	made    *policy.Controller
+	stop    func()       // ends what start began, and waits for it
 	broken  error        // of the backend, from the start
 	holds   []object.Ref // for which the target holds something at the start; see remembering
 
@@ -141,12 +148,8 @@ func newDesk(t *testing.T) *desk {
 	})
 	d.source.Put(pipelinetest.Namespace("shop"), pipelinetest.Pod("db-0", "db", "n1", "10.0.0.1"), pipelinetest.Pod("web-0", "web", "n1", "10.0.0.2"))
 	d.source.Sync()
-	d.opts = daemon.Options{
-		Source: d.source,
-		Reconcile: reconcile.Options{
-			RetryMin: 250 * time.Millisecond, RetryMax: 5 * time.Second, MaxInterval: 5 * time.Minute, MaxDeleteFraction: 1,
-		},
-		Feedback: daemon.Feedback{PolicyStatus: true, Events: true, Dynamic: d.client, Recorder: d.events},
+	d.guard = reconcile.Options{
+		RetryMin: 250 * time.Millisecond, RetryMax: 5 * time.Second, MaxInterval: 5 * time.Minute, MaxDeleteFraction: 1,
 	}
 	return d
 }
@@ -164,26 +167,74 @@ func atDesk(t *testing.T, f func(*desk)) {
 	})
 }
 
-// start runs a daemon, and lets a moment pass.
+// start runs a pipeline, a loop and the controller, and lets a moment pass.
 func (d *desk) start() {
 	d.Helper()
+	log := pipelinetest.Log(d.T)
 	d.backend = &faulty{Backend: memory.New(d.rows, "netloom"), err: d.broken}
 	var backend backends.Backend = d.backend
 	if d.holds != nil {
 		backend = &remembering{faulty: d.backend, holds: d.holds}
 	}
-	made, err := daemon.NewOver(d.opts, &builtin.Target{Name: "ovn", Backend: backend}, testLog(d.T))
-	require.NoError(d, err)
+	state := &state{source: d.source, pipeline: pipeline.New(d.source, translator.Options{Node: d.node}, log), coverage: coverage.NewWatch(metrics.New(), log), backend: backend}
+	opts := policy.Options{State: state, Node: d.node, Events: d.events, Metrics: metrics.New(), Log: log}
+	if !d.mute {
+		opts.Client = d.client
+	}
+	d.made = policy.New(opts)
+	observers := reconcile.Observers{state.coverage, d.made.Observer(), &keeping{state: state, report: d.made.Kept}}
+	d.guard.Target, d.guard.Log, d.guard.Observer = "ovn", log, &observers
+	d.guard.Known = func(ref object.Ref) bool { _, known := d.source.Get(ref); return known }
+	d.loop = reconcile.New(backend, state.pipeline.Latest, d.guard)
+	state.loop = d.loop
+	state.coverage.Add("ovn", backend)
+	state.coverage.OnChange(d.made.Covered)
+	state.pipeline.OnPublish(d.made.Published)
+	state.pipeline.OnPublish(func(pipeline.Published) { d.loop.Wake() })
 	ctx, cancel := context.WithCancel(context.WithoutCancel(d.Context()))
-	ended := make(chan error, 1)
-	go func() { ended <- made.Run(ctx) }()
-	d.daemon = made
+	group, ctx := errgroup.WithContext(ctx)
+	for _, run := range []func(context.Context) error{state.pipeline.Run, d.loop.Run, d.made.Run} {
+		group.Go(func() error { return run(ctx) })
+	}
 	d.stop = func() {
 		cancel()
-		require.NoError(d, <-ended)
+		require.NoError(d, group.Wait())
 		d.stop = nil
 	}
 	d.after(2 * time.Second)
+}
+
+// state is what the controller reads.
+type state struct {
+	source   *pipelinetest.Source
+	pipeline *pipeline.Pipeline
+	coverage *coverage.Watch
+	backend  backends.Backend
+	loop     *reconcile.Loop
+}
+
+func (s *state) Latest() *intent.Snapshot { return s.pipeline.Latest() }
+
+func (s *state) Object(ref object.Ref) (runtime.Object, bool) { return s.source.Get(ref) }
+
+func (s *state) Policy(namespace, name string) *networkingv1.NetworkPolicy {
+	return s.pipeline.Translator().Policy(namespace, name)
+}
+
+func (s *state) Targets() []policy.Target {
+	covered, _ := s.coverage.Coverage("ovn")
+	return []policy.Target{{Name: "ovn", Status: s.loop.Status(), Missing: covered.Missing}}
+}
+
+// keeping reports what the target keeps after each round.
+type keeping struct {
+	reconcile.Observers
+	state  *state
+	report func([]retention.KeptObject)
+}
+
+func (k *keeping) Converged(string, intent.Revision, int) {
+	k.report(retention.KeptIn("ovn", k.state.loop.Status().Kept))
 }
 
 // after lets time pass.
@@ -261,10 +312,9 @@ func (d *desk) fail(f func(clienttesting.Action) error) {
 	d.api.fails = f
 }
 
+// ready is what readiness says.
 func (d *desk) ready() string {
-	w := httptest.NewRecorder()
-	d.daemon.Handler().ServeHTTP(w, httptest.NewRequestWithContext(d.Context(), "GET", "/readyz", nil))
-	return w.Body.String()
+	return strings.Join(append([]string{"ok"}, d.made.Degraded()...), "\n") + "\n"
 }
 
 // remove deletes the object of a policy, as the garbage collector does.

@@ -1,4 +1,5 @@
-package daemon
+// Package coverage knows which of the pods that policies select the targets protect, and reports it to the metrics and the log.
+package coverage
 
 import (
 	"sync"
@@ -12,22 +13,21 @@ import (
 	"github.com/netloom/netloom/pkg/reconcile"
 )
 
-// coverageWatch observes the loops for which selected pods the targets protect. Everything that reports it asks here: a pod
-// whose logical port was found counts as protected once it was written, one whose port is gone at once. Coverage is only known
-// of targets that implement backends.Coverer.
-type coverageWatch struct {
-	reconcile.Observers // nil: of what is not overridden nothing is noted
+// Watch observes the loops for which selected pods the targets protect. Everything that reports coverage reads it here: a pod
+// whose logical port was found counts as protected once it was written, one whose port is gone does not at once. Coverage is only
+// known of targets that implement backends.Coverer.
+type Watch struct {
+	reconcile.Observers // nil: what is not overridden is ignored
 
 	metrics *metrics.Metrics
 	log     logrus.FieldLogger
-	// changed are called when other endpoints of a target are missing than before. They must not block.
 	changed []func(target string, was, now backends.Gaps)
 
 	mu sync.Mutex
 	of map[string]*covered
 }
 
-// covered is how the coverage of one target was reported last.
+// covered is the coverage of one target as it was reported last.
 type covered struct {
 	backend backends.Backend
 	known   bool // there was a plan
@@ -35,19 +35,26 @@ type covered struct {
 	warned  int // how many endpoints and ports the last warning counted; 0 since all were found
 }
 
-func newCoverageWatch(m *metrics.Metrics, log logrus.FieldLogger) *coverageWatch {
-	return &coverageWatch{metrics: m, log: log, of: map[string]*covered{}}
+// NewWatch makes a watch of no target.
+func NewWatch(m *metrics.Metrics, log logrus.FieldLogger) *Watch {
+	return &Watch{metrics: m, log: log, of: map[string]*covered{}}
 }
 
-// add has a target watched from its next plan on.
-func (w *coverageWatch) add(target string, b backends.Backend) {
+// OnChange has f called when other endpoints of a target are missing than before. f must not block. It has to be called before
+// the first loop runs.
+func (w *Watch) OnChange(f func(target string, was, now backends.Gaps)) {
+	w.changed = append(w.changed, f)
+}
+
+// Add has a target watched from its next plan on.
+func (w *Watch) Add(target string, b backends.Backend) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.of[target] = &covered{backend: b}
 }
 
-// rest forgets how a target is covered, which another instance writes to now.
-func (w *coverageWatch) rest(target string) {
+// Forget drops the coverage of a target that another instance writes to now.
+func (w *Watch) Forget(target string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if c := w.of[target]; c != nil {
@@ -56,7 +63,7 @@ func (w *coverageWatch) rest(target string) {
 }
 
 // Coverage is the coverage of a target as it is reported; false while it is not known.
-func (w *coverageWatch) Coverage(target string) (backends.Coverage, bool) {
+func (w *Watch) Coverage(target string) (backends.Coverage, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if c := w.of[target]; c != nil && c.known {
@@ -66,14 +73,14 @@ func (w *coverageWatch) Coverage(target string) (backends.Coverage, bool) {
 }
 
 // Planned reports what became worse. What became better is not written yet.
-func (w *coverageWatch) Planned(target string, _ *backends.Plan, _ time.Duration) {
+func (w *Watch) Planned(target string, _ *backends.Plan, _ time.Duration) {
 	w.update(target, false)
 }
 
 // Converged reports how things are.
-func (w *coverageWatch) Converged(target string, _ intent.Revision, _ int) { w.update(target, true) }
+func (w *Watch) Converged(target string, _ intent.Revision, _ int) { w.update(target, true) }
 
-func (w *coverageWatch) update(target string, written bool) {
+func (w *Watch) update(target string, written bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	c := w.of[target]
@@ -96,13 +103,12 @@ func (w *coverageWatch) update(target string, written bool) {
 	}
 }
 
-// worse says whether fewer pods are protected in now, or more only by what is kept.
+// worse reports whether fewer pods are protected in now, or more only by what is kept.
 func worse(was, now backends.Coverage) bool {
 	return now.Missing.Len() > was.Missing.Len() || now.Kept+now.Held > was.Kept+was.Held
 }
 
-// report logs that more pods are not found, and that all are again. While they become more it says so whenever they have
-// doubled. The lock is held.
+// report logs that pods are not found, again whenever they have doubled, and that all are found again. The lock is held.
 func (c *covered) report(log logrus.FieldLogger) {
 	lacking := c.now.Missing.Len() + c.now.Kept + c.now.Held
 	log = log.WithFields(logrus.Fields{"selected": c.now.Selected, "enforced": c.now.Enforced()})
@@ -115,25 +121,4 @@ func (c *covered) report(log logrus.FieldLogger) {
 		c.warned = 0
 		log.Info("all pods that policies select are found in the target")
 	}
-}
-
-// unprotected says for people which selected pods the targets do not protect, or only by what was kept; a line for each
-// fault. Without names it counts them: whoever can reach a pod learns from it which others are open. It is empty while another
-// instance writes, and for targets that cannot tell.
-func (d *Daemon) unprotected(names bool) []string {
-	if d.election != nil && !d.election.Leading() {
-		return nil
-	}
-	var lines []string
-	for _, t := range d.targets {
-		c, _ := d.coverage.Coverage(t.Name)
-		faults := c.Faults()
-		if !names {
-			faults = c.Counts()
-		}
-		for _, fault := range faults {
-			lines = append(lines, "degraded: "+t.Name+": "+fault)
-		}
-	}
-	return lines
 }

@@ -1,4 +1,4 @@
-package daemon_test
+package policy_test
 
 import (
 	"context"
@@ -11,24 +11,24 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"github.com/netloom/netloom/backends"
-	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/controller/policy"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
 )
 
 // second is the netloom of node n2, where d is that of n1. Its target may be broken from the start.
 func (d *desk) second(broken error) *desk {
-	other := &desk{T: d.T, source: pipelinetest.New(), client: d.client, events: d.events, rows: newRows(), api: d.api, opts: d.opts}
+	other := &desk{T: d.T, source: pipelinetest.New(), client: d.client, events: d.events, rows: newRows(), api: d.api, guard: d.guard}
 	other.source.Put(pipelinetest.Namespace("shop"), nodeNamed("n1"), nodeNamed("n2"), podAt("db-0", "db", "10.0.0.1"), pipelinetest.Pod("db-1", "db", "n2", "10.0.0.3"))
 	other.source.Sync()
-	other.opts.Source, other.opts.Node, other.broken = other.source, "n2", broken
+	other.node, other.broken = "n2", broken
 	return other
 }
 
 // first makes d the netloom of node n1, of two.
 func (d *desk) first() {
 	d.source.Put(nodeNamed("n1"), nodeNamed("n2"), pipelinetest.Pod("db-1", "db", "n2", "10.0.0.3"))
-	d.opts.Node = "n1"
+	d.node = "n1"
 	d.policy("db", 1, 80)
 }
 
@@ -140,7 +140,7 @@ func TestWhatIsWrongInAnObjectIsNotTakenOver(t *testing.T) {
 	for _, node := range []string{"", "n1"} {
 		atDesk(t, func(d *desk) {
 			d.source.Put(nodeNamed("n1"))
-			d.opts.Node = node
+			d.node = node
 			d.policy("db", 1, 80)
 			d.start()
 			s := d.status("db")
@@ -161,7 +161,7 @@ func TestAProblemThatAnotherDidNotSeeIsTold(t *testing.T) {
 	for _, node := range []string{"", "n1"} {
 		atDesk(t, func(d *desk) {
 			d.source.Put(nodeNamed("n1"))
-			d.opts.Node = node
+			d.node = node
 			d.policy("db", 1, 80, func(p *networkingv1.NetworkPolicy) {
 				p.Spec.Ingress[0].From = append(p.Spec.Ingress[0].From,
 					networkingv1.NetworkPolicyPeer{IPBlock: &networkingv1.IPBlock{CIDR: "nonsense"}})
@@ -188,8 +188,8 @@ func TestAProblemThatAnotherDidNotSeeIsTold(t *testing.T) {
 
 func TestNamesOfManagersAreTheirOwn(t *testing.T) {
 	long := strings.Repeat("a", 200)
-	one, other := daemon.ManagerOf(long+".one"), daemon.ManagerOf(long+".other")
+	one, other := policy.ManagerOf(long+".one"), policy.ManagerOf(long+".other")
 	require.NotEqual(t, one, other)
 	require.Len(t, one, 128)
-	require.Equal(t, "netloom/node-a", daemon.ManagerOf("node-a"))
+	require.Equal(t, "netloom/node-a", policy.ManagerOf("node-a"))
 }

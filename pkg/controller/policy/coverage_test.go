@@ -1,4 +1,4 @@
-package daemon_test
+package policy_test
 
 import (
 	"testing"
@@ -8,6 +8,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
 )
 
@@ -27,7 +29,7 @@ func TestAPolicySaysOnWhichPodsItIsNotEnforced(t *testing.T) {
 		d.told()
 
 		round := func() { // a plan, as when a logical port comes or goes
-			d.daemon.Wake()
+			d.loop.Wake()
 			d.after(time.Second)
 		}
 		d.backend.lacks("db-0")
@@ -53,4 +55,13 @@ func TestAPolicySaysOnWhichPodsItIsNotEnforced(t *testing.T) {
 		d.after(time.Hour)
 		require.Empty(t, d.writes())
 	})
+}
+
+// missing are so many pods without a port.
+func missing(names ...string) backends.Gaps {
+	var gaps []backends.Gap
+	for _, name := range names {
+		gaps = append(gaps, backends.Gap{Endpoint: object.Key{Namespace: "shop", Name: name}, Lacks: "logical port " + name})
+	}
+	return backends.Gaps{}.With(gaps, nil)
 }

@@ -1,4 +1,4 @@
-package daemon
+package policy
 
 import (
 	"context"
@@ -27,15 +27,15 @@ import (
 	"github.com/netloom/netloom/pkg/report"
 )
 
-// policyObjects are the PolicyStatus objects of an API: it watches them and writes them. Nothing is written before all that
-// there are have been read, nor while they cannot be read.
-type policyObjects struct {
+// objects watches and writes the PolicyStatus objects of an API. It writes none before all that there are have been read, nor
+// while they cannot be read.
+type objects struct {
 	client  dynamic.NamespaceableResourceInterface
-	asked   any    // the client, as the informer wants to know it
-	node    string // whose netloom this is, where each node has one; "" is the only one
+	asked   any    // the client, for the informer
+	node    string // of this netloom, where each node has one; "" is the only one
 	limit   flowcontrol.RateLimiter
 	metrics *metrics.Metrics
-	changed func(object.Ref, urgency) // the object of a policy is another, or gone
+	tracker *tracker // has policies looked at whose object is another, or gone
 	log     logrus.FieldLogger
 
 	mu       sync.Mutex
@@ -44,22 +44,22 @@ type policyObjects struct {
 	readErr  error // why they cannot be read; nil when they can, or when it is not known yet
 	writeErr error // why the last one could not be written
 	echoes   map[object.Ref]*controller.Echo[*v1alpha1.PolicyStatus]
-	waiting  map[object.Ref]bool // looked for before they could be read
+	waiting  map[object.Ref]bool // policies whose objects could not be written, as none could be read
 }
 
-func newPolicyObjects(
-	client dynamic.Interface, node string, m *metrics.Metrics, changed func(object.Ref, urgency), log logrus.FieldLogger,
-) *policyObjects {
-	return &policyObjects{
+func newObjects(
+	client dynamic.Interface, node string, m *metrics.Metrics, t *tracker, log logrus.FieldLogger,
+) *objects {
+	return &objects{
 		client: client.Resource(v1alpha1.GroupVersion.WithResource(v1alpha1.PluralPolicyStatus)), asked: client, node: node,
-		limit: flowcontrol.NewTokenBucketRateLimiter(feedbackRate, feedbackBurst), metrics: m, changed: changed, log: log,
+		limit: flowcontrol.NewTokenBucketRateLimiter(WriteRate, WriteBurst), metrics: m, tracker: t, log: log,
 		echoes: map[object.Ref]*controller.Echo[*v1alpha1.PolicyStatus]{}, waiting: map[object.Ref]bool{},
 	}
 }
 
 // Run watches until ctx ends. It may be run again.
-func (o *policyObjects) Run(ctx context.Context) error {
-	ctx = logr.NewContext(ctx, logr.Discard()) // what goes wrong is told once, by failed
+func (o *objects) Run(ctx context.Context) error {
+	ctx = logr.NewContext(ctx, logr.Discard()) // failed logs errors, once
 	lw := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 			return o.client.List(ctx, opts)
@@ -104,35 +104,35 @@ func (o *policyObjects) Run(ctx context.Context) error {
 }
 
 // begin starts from what a new watch delivers.
-func (o *policyObjects) begin(store cache.Store) {
+func (o *objects) begin(store cache.Store) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.store, o.synced, o.readErr, o.writeErr = store, false, nil, nil
 	clear(o.echoes)
 }
 
-// read notes that all objects that there are have been read.
-func (o *policyObjects) read() {
+// read notes that all objects have been read.
+func (o *objects) read() {
 	o.mu.Lock()
 	o.synced = true
 	o.mu.Unlock()
 	o.lookAgain()
 }
 
-// lookAgain has the policies looked at whose objects could not be written.
-func (o *policyObjects) lookAgain() {
+// lookAgain has the policies looked at whose objects could not be written before.
+func (o *objects) lookAgain() {
 	o.mu.Lock()
 	waiting := o.waiting
 	o.waiting = map[object.Ref]bool{}
 	o.mu.Unlock()
 	for key := range waiting {
-		o.changed(key, calm)
+		o.tracker.look(key)
 	}
-	o.changed(object.Ref{}, calm) // rings
+	o.tracker.ring()
 }
 
-// failed notes why the objects cannot be read; nil when they can.
-func (o *policyObjects) failed(err error) {
+// failed notes why the objects cannot be read; nil means that they can.
+func (o *objects) failed(err error) {
 	o.mu.Lock()
 	was := o.readErr
 	o.readErr = err
@@ -147,15 +147,15 @@ func (o *policyObjects) failed(err error) {
 	}
 }
 
-// settled says whether it is known whether the objects can be read.
-func (o *policyObjects) settled() bool {
+// settled reports whether it is known if the objects can be read.
+func (o *objects) settled() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.synced || o.readErr != nil
 }
 
-// writable says whether the object of a policy may be written now. Where it may not, it is looked at again once it may.
-func (o *policyObjects) writable(key object.Ref) bool {
+// writable reports whether the object of a policy may be written now. If not, the policy is looked at again once it may.
+func (o *objects) writable(key object.Ref) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.synced && o.readErr == nil {
@@ -165,8 +165,8 @@ func (o *policyObjects) writable(key object.Ref) bool {
 	return false
 }
 
-// degraded says for people what is not written, and why.
-func (o *policyObjects) degraded() []string {
+// degraded says in a line why objects are not written.
+func (o *objects) degraded() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
@@ -182,7 +182,7 @@ func keyOfObject(o metav1.Object) object.Ref {
 	return object.Ref{Kind: report.KindNetworkPolicy, Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
-func (o *policyObjects) delivered(now any) {
+func (o *objects) delivered(now any) {
 	s, ok := now.(*v1alpha1.PolicyStatus)
 	if !ok {
 		return
@@ -193,11 +193,11 @@ func (o *policyObjects) delivered(now any) {
 	expected := mine != nil && (mine.Outdates(s) || mine.Object.ResourceVersion == s.ResourceVersion)
 	o.mu.Unlock()
 	if !expected {
-		o.changed(key, calm)
+		o.tracker.look(key)
 	}
 }
 
-func (o *policyObjects) deleted(was any) {
+func (o *objects) deleted(was any) {
 	var key object.Ref
 	var uid string
 	switch was := was.(type) {
@@ -217,11 +217,11 @@ func (o *policyObjects) deleted(was any) {
 		delete(o.echoes, key)
 	}
 	o.mu.Unlock()
-	o.changed(key, news)
+	o.tracker.lookFirst(key)
 }
 
 // current is the object of a policy, as far as is known; nil when there is none.
-func (o *policyObjects) current(key object.Ref) *v1alpha1.PolicyStatus {
+func (o *objects) current(key object.Ref) *v1alpha1.PolicyStatus {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.store == nil {
@@ -243,8 +243,8 @@ func (o *policyObjects) current(key object.Ref) *v1alpha1.PolicyStatus {
 	return delivered
 }
 
-// forget lets go of what is known of the object of a policy that is gone.
-func (o *policyObjects) forget(key object.Ref) {
+// forget drops what is known of the object of a policy that is gone.
+func (o *objects) forget(key object.Ref) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.echoes, key)
@@ -252,13 +252,13 @@ func (o *policyObjects) forget(key object.Ref) {
 }
 
 // remember keeps what a write made of an object with that resource version.
-func (o *policyObjects) remember(key object.Ref, now *v1alpha1.PolicyStatus, version string) {
+func (o *objects) remember(key object.Ref, now *v1alpha1.PolicyStatus, version string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.echoes[key] = o.echoes[key].After(now, version)
 }
 
-// policyStatusOf makes of what a watch delivers an object of its type, without what nobody looks at.
+// policyStatusOf converts what a watch delivers, without the managed fields.
 func policyStatusOf(delivered any) (any, error) {
 	u, ok := delivered.(*unstructured.Unstructured)
 	if !ok {
@@ -267,7 +267,7 @@ func policyStatusOf(delivered any) (any, error) {
 	u.SetManagedFields(nil)
 	out := &v1alpha1.PolicyStatus{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, out); err != nil {
-		out = &v1alpha1.PolicyStatus{ObjectMeta: metav1.ObjectMeta{ // somebody wrote nonsense: it is written over
+		out = &v1alpha1.PolicyStatus{ObjectMeta: metav1.ObjectMeta{ // it is malformed: it is written over
 			Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(),
 			OwnerReferences: u.GetOwnerReferences(),
 		}}
@@ -275,14 +275,14 @@ func policyStatusOf(delivered any) (any, error) {
 	return out, nil
 }
 
-// ownedBy says whether an object goes with the policy of that UID, and with no other.
+// ownedBy reports whether an object is owned by the policy of that UID, and by nothing else.
 func ownedBy(s *v1alpha1.PolicyStatus, uid string) bool {
 	return len(s.OwnerReferences) == 1 && slices.ContainsFunc(s.OwnerReferences, func(r metav1.OwnerReference) bool {
 		return string(r.UID) == uid && r.Kind == report.KindNetworkPolicy
 	})
 }
 
-// managerOf is the field manager of the targets of a node's netloom. One that is too long ends in what tells it from others.
+// managerOf is the field manager of the targets of a node's netloom. A long name is cut, and ends in a hash.
 func managerOf(node string) string {
 	const longest = 128 // that an API takes
 	name := controller.FieldManager
@@ -297,5 +297,5 @@ func managerOf(node string) string {
 	return name[:longest-len(end)] + end
 }
 
-// feedbackTimeout is how long one write may take.
-const feedbackTimeout = 10 * time.Second
+// writeTimeout is how long one write may take.
+const writeTimeout = 10 * time.Second

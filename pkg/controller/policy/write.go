@@ -1,4 +1,4 @@
-package daemon
+package policy
 
 import (
 	"context"
@@ -19,14 +19,14 @@ import (
 	"github.com/netloom/netloom/pkg/report"
 )
 
-// write has the object of a policy say what now says. object is what there is; nil is nothing.
+// write makes now the status of the object of a policy. object is what there is; nil is none.
 //
-// All is applied on the server's side. Where each node has a netloom of its own, each applies its own targets under its own
-// name, and what all say in one under the name that they share, against the version that its own targets came back with: of
-// two that do so at the same time the second is refused and looks again.
+// It uses server-side apply. Where each node has a netloom, each applies its own targets as a field manager of its own, and the
+// summary of all as the field manager that they share, at the version that the first write returned: of two that do so at the
+// same time the second gets a conflict and tries again.
 //
-// compose says what the object is to say, given what it says. It is false where nothing may be written now.
-func (o *policyObjects) write(
+// compose returns the status to write, given the present one. written is false where nothing may be written now.
+func (o *objects) write(
 	ctx context.Context, world *report.World, key object.Ref, uid string, object *v1alpha1.PolicyStatus,
 	now *v1alpha1.PolicyStatusStatus, compose func(*v1alpha1.PolicyStatusStatus) v1alpha1.PolicyStatusStatus,
 ) (written bool, err error) {
@@ -43,15 +43,34 @@ func (o *policyObjects) write(
 	default:
 		err = o.writePart(ctx, key, own.Targets, compose)
 	}
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) { // somebody was quicker: what there is has another version
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) { // another writer was quicker
 		o.forget(key)
 	}
 	o.wrote(err)
 	return err == nil, err
 }
 
-// ensure makes the object of a policy, or has it go with the policy that there is now.
-func (o *policyObjects) ensure(ctx context.Context, key object.Ref, uid string, object *v1alpha1.PolicyStatus) error {
+// replace writes the status of the object of a policy that the source does not have. Whose object it is stays, and it is not
+// created again when it is gone.
+func (o *objects) replace(ctx context.Context, key object.Ref, object *v1alpha1.PolicyStatus, now *v1alpha1.PolicyStatusStatus) error {
+	if !o.writable(key) {
+		return nil
+	}
+	own := now.DeepCopy()
+	if o.node != "" {
+		own.Targets = nil // each belongs to the netloom of its node
+	}
+	err := o.applyStatus(ctx, key, object.ResourceVersion, own)
+	o.forget(key)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	o.wrote(err)
+	return err
+}
+
+// ensure creates the object of a policy, or makes the present policy its owner.
+func (o *objects) ensure(ctx context.Context, key object.Ref, uid string, object *v1alpha1.PolicyStatus) error {
 	if object != nil && ownedBy(object, uid) {
 		return nil
 	}
@@ -63,11 +82,11 @@ func (o *policyObjects) ensure(ctx context.Context, key object.Ref, uid string, 
 	return err
 }
 
-// partAttempts is how often the summary is written anew when others write at the same time.
+// partAttempts is how often the summary is written again when others write at the same time.
 const partAttempts = 3
 
-// writePart writes the targets of one node, and then what all targets say in one.
-func (o *policyObjects) writePart(
+// writePart writes the targets of one node, and then the summary of all.
+func (o *objects) writePart(
 	ctx context.Context, key object.Ref, targets []v1alpha1.PolicyTarget,
 	compose func(*v1alpha1.PolicyStatusStatus) v1alpha1.PolicyStatusStatus,
 ) error {
@@ -81,7 +100,7 @@ func (o *policyObjects) writePart(
 		if report.Compare(&got.Status, &whole) == report.Same {
 			return nil
 		}
-		whole.Targets = nil // each is its own netloom's
+		whole.Targets = nil // each belongs to the netloom of its node
 		if err = o.applyStatus(ctx, key, got.ResourceVersion, &whole); !apierrors.IsConflict(err) {
 			return err
 		}
@@ -89,8 +108,8 @@ func (o *policyObjects) writePart(
 	return err
 }
 
-// applyStatus applies a status under the name that all netlooms share, if version is not "" to that version of the object.
-func (o *policyObjects) applyStatus(
+// applyStatus applies a status as the field manager that all netlooms share; if version is not "", to that version of the object.
+func (o *objects) applyStatus(
 	ctx context.Context, key object.Ref, version string, s *v1alpha1.PolicyStatusStatus,
 ) error {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(s)
@@ -101,7 +120,7 @@ func (o *policyObjects) applyStatus(
 	return err
 }
 
-func (o *policyObjects) applyFields(
+func (o *objects) applyFields(
 	ctx context.Context, key object.Ref, manager, version string, fields map[string]any,
 ) (*v1alpha1.PolicyStatus, error) {
 	content := map[string]any{"status": fields}
@@ -111,8 +130,8 @@ func (o *policyObjects) applyFields(
 	return o.apply(ctx, key, manager, content, "status")
 }
 
-// apply applies fields on the server's side, and returns the object as it is then.
-func (o *policyObjects) apply(
+// apply applies fields by server-side apply, and returns the resulting object.
+func (o *objects) apply(
 	ctx context.Context, key object.Ref, manager string, content map[string]any, subresources ...string,
 ) (*v1alpha1.PolicyStatus, error) {
 	if err := o.limit.Wait(ctx); err != nil {
@@ -129,7 +148,7 @@ func (o *policyObjects) apply(
 	if err != nil {
 		return nil, fmt.Errorf("write PolicyStatus %s/%s: %w", key.Namespace, key.Name, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, feedbackTimeout)
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	before := ""
 	if had := o.current(key); had != nil {
@@ -156,13 +175,13 @@ func asPolicyStatus(got any) (*v1alpha1.PolicyStatus, error) {
 	}
 	s, ok := made.(*v1alpha1.PolicyStatus)
 	if !ok {
-		return nil, fmt.Errorf("read PolicyStatus: %T is none", made)
+		return nil, fmt.Errorf("read PolicyStatus: unexpected %T", made)
 	}
 	return s, nil
 }
 
-// wrote counts a write by what came of it, and remembers what keeps all others from being written.
-func (o *policyObjects) wrote(err error) {
+// wrote counts the result of a write, and remembers an error that concerns all objects.
+func (o *objects) wrote(err error) {
 	o.metrics.Wrote(controller.Result(err))
 	if err != nil && !concernsAll(err) {
 		return
@@ -179,8 +198,8 @@ func (o *policyObjects) wrote(err error) {
 	}
 }
 
-// concernsAll says whether an error is no matter of the one object that was written: a right is missing, the API does not
-// answer.
+// concernsAll reports whether an error is not about the one object that was written, such as a missing right or an API that
+// does not answer.
 func concernsAll(err error) bool {
 	switch {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):

@@ -1,4 +1,4 @@
-package daemon_test
+package policy_test
 
 import (
 	"context"
@@ -48,7 +48,7 @@ func (r *remembering) Plan(ctx context.Context, want *intent.Snapshot, since int
 // TestEventsOfWhatATargetKeeps starts beside a target that knows a policy and a Service that the source does not have.
 func TestEventsOfWhatATargetKeeps(t *testing.T) {
 	atDesk(t, func(d *desk) {
-		d.opts.Reconcile.MaxDeleteFraction, d.opts.Reconcile.MinDeleteGuard = 0.5, 1
+		d.guard.MaxDeleteFraction, d.guard.MinDeleteGuard = 0.5, 1
 		d.holds = []object.Ref{
 			{Kind: backends.KindPort, Name: "shop_db-0"},
 			{Kind: report.KindNetworkPolicy, Namespace: "shop", Name: "gone"},
@@ -60,5 +60,38 @@ func TestEventsOfWhatATargetKeeps(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		require.Empty(t, d.told())
+	})
+}
+
+// TestThePolicyStatusOfAPolicyThatATargetKeepsSaysSo restarts without a policy whose PolicyStatus is still there, as when it
+// may not be read any more.
+func TestThePolicyStatusOfAPolicyThatATargetKeepsSaysSo(t *testing.T) {
+	atDesk(t, func(d *desk) {
+		d.guard.MaxDeleteFraction, d.guard.MinDeleteGuard = 0.5, 1
+		d.policy("db", 3, 80)
+		d.start()
+		require.Equal(t, "True Enforced 3", d.says("db"))
+		owner := d.status("db").OwnerReferences
+		d.stop()
+		lost := object.Ref{Kind: report.KindNetworkPolicy, Namespace: "shop", Name: "db"}
+		d.source.PutAs(lost, nil)
+		d.source.Again()
+		d.holds = []object.Ref{lost, {Kind: report.KindNetworkPolicy, Namespace: "shop", Name: "gone"}}
+		d.start()
+		require.Equal(t, "Unknown Kept 3", d.says("db"))
+		s := d.status("db")
+		require.Contains(t, condition(&s.Status).Message, "what target ovn holds for it is kept until it is back")
+		require.Equal(t, owner, s.OwnerReferences)
+		require.Nil(t, d.status("gone"), "none is made")
+		d.writes()
+		d.after(time.Hour)
+		require.Empty(t, d.writes())
+
+		d.loop.Release([]object.Ref{lost})
+		d.after(2 * time.Second)
+		require.Equal(t, "False Missing 3", d.says("db"), "its removal is approved")
+		d.policy("db", 3, 80)
+		d.after(2 * time.Second)
+		require.Equal(t, "True Enforced 3", d.says("db"), "it is back")
 	})
 }

@@ -1,0 +1,254 @@
+package policy
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"golang.org/x/sync/errgroup"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/netloom/netloom/pkg/controller"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/metrics"
+	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/reconcile"
+	"github.com/netloom/netloom/pkg/report"
+)
+
+// How many requests an API gets: so many each second, and so many at once.
+const (
+	WriteRate  = 40
+	WriteBurst = 80
+)
+
+const (
+	gather       = 250 * time.Millisecond // what happens within it is written together
+	sizeInterval = 10 * time.Second       // least time between two reports of how many pods and addresses sets have
+	retryMin     = time.Second            // between two attempts at a write
+	retryMax     = 30 * time.Second       // a right may be granted at any time, without notice
+	pendingPause = time.Second            // between two looks at targets that have not answered yet
+)
+
+// State is the part of netloom that a Controller reports on.
+type State interface {
+	// Latest is the newest snapshot; nil before the first.
+	Latest() *intent.Snapshot
+	// Object is an object of the source; false when there is none.
+	Object(ref object.Ref) (runtime.Object, bool)
+	// Policy is a NetworkPolicy as it was translated last; nil when there is none. Only Published asks.
+	Policy(namespace, name string) *networkingv1.NetworkPolicy
+	// Targets lists the targets as they are now.
+	Targets() []Target
+}
+
+// Options say what a Controller reports, and where.
+type Options struct {
+	State   State
+	Cluster string // of the snapshot's origins
+	Node    string // of this netloom, where each node has one; "" is the only one
+
+	Client  dynamic.Interface    // writes PolicyStatus objects; nil writes none
+	Events  record.EventRecorder // nil makes no Events
+	Refused *controller.Refusals // of Events; nil where nothing notes them
+	Metrics *metrics.Metrics
+	Log     logrus.FieldLogger
+}
+
+// Controller reports what becomes of NetworkPolicies and Services. Make it with New; a nil Controller reports nothing.
+type Controller struct {
+	*tracker
+	opts    Options
+	objects *objects // nil writes no PolicyStatus
+	retries workqueue.TypedRateLimiter[object.Ref]
+
+	// Only Run's goroutine uses these.
+	began    time.Time
+	reported map[object.Ref]*reported
+	users    map[intent.SetID]map[object.Ref]bool
+	later    map[object.Ref]time.Time // not before then is the write of an object tried again
+	resize   map[object.Ref]bool      // policies whose sizes are reported when they are looked at next
+	pause    time.Duration            // before the next attempt after an error that concerns all; 0 without any
+	world    *report.World            // nil where another has to be made
+	seen     uint64                   // the sequence before the world was made
+	stood    []report.Target          // of the last world
+}
+
+// New makes a controller. It reports nothing before Run.
+func New(opts Options) *Controller {
+	c := &Controller{tracker: newTracker(opts.State, opts.Node != ""), opts: opts}
+	if opts.Client != nil {
+		c.objects = newObjects(opts.Client, opts.Node, opts.Metrics, c.tracker, opts.Log)
+	}
+	return c
+}
+
+// Observer notes what loops of targets do.
+func (c *Controller) Observer() reconcile.Observer { return rounds{of: c.tracker} }
+
+// Degraded says what is not reported, and why; a line for each reason.
+func (c *Controller) Degraded() []string {
+	if c == nil {
+		return nil
+	}
+	lines := c.opts.Refused.Degraded()
+	if c.objects != nil {
+		lines = append(lines, c.objects.degraded()...)
+	}
+	return lines
+}
+
+// Run reports until ctx ends. It may be called again.
+func (c *Controller) Run(ctx context.Context) error {
+	if c == nil {
+		return nil
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	if c.objects != nil {
+		group.Go(func() error { return c.objects.Run(ctx) })
+	}
+	group.Go(func() error {
+		c.work(ctx)
+		return nil
+	})
+	return group.Wait()
+}
+
+// work looks at objects until ctx ends.
+func (c *Controller) work(ctx context.Context) {
+	c.began, c.pause, c.world, c.stood = time.Now(), 0, nil, nil
+	c.reported, c.users = map[object.Ref]*reported{}, map[intent.SetID]map[object.Ref]bool{}
+	c.later, c.resize = map[object.Ref]time.Time{}, map[object.Ref]bool{}
+	c.retries = workqueue.NewTypedItemExponentialFailureRateLimiter[object.Ref](retryMin, retryMax)
+	q := c.begin()
+	defer c.end()
+	defer context.AfterFunc(ctx, q.ShutDown)()
+	for c.next(ctx, q) {
+	}
+}
+
+// next does what is next in the queue; false when ctx ended.
+func (c *Controller) next(ctx context.Context, q *queue) bool {
+	idle := q.Len() == 0
+	ref, ended := q.Get()
+	if ended {
+		return false
+	}
+	defer q.Done(ref)
+	if idle {
+		if !wait(ctx, gather) {
+			return false
+		}
+		c.world = nil // it is of an earlier time
+	}
+	if ref.Kind == lookAround {
+		c.world = nil
+	}
+	world := c.await(ctx)
+	if world == nil {
+		return false
+	}
+	switch ref.Kind {
+	case lookAround:
+	case sizesDue:
+		c.lookAtSizes()
+	default:
+		if err := c.judge(ctx, world, ref); err != nil {
+			return c.retry(ctx, q, ref, err)
+		}
+	}
+	return ctx.Err() == nil
+}
+
+// await returns the present world once objects can be judged in it; nil when ctx ended first.
+func (c *Controller) await(ctx context.Context) *report.World {
+	for ctx.Err() == nil {
+		world := c.current()
+		if world != nil && !world.Pending() && (c.objects == nil || c.objects.settled()) {
+			return world
+		}
+		timer := time.NewTimer(pendingPause)
+		select {
+		case <-ctx.Done():
+		case <-c.moved:
+		case <-timer.C:
+			c.world = nil // a target may be stale by now
+		}
+		timer.Stop()
+	}
+	return nil
+}
+
+// current is the present world; nil before the first snapshot. When targets have changed in a way that concerns all policies,
+// all are looked at.
+func (c *Controller) current() *report.World {
+	seen := c.sequence() // before anything is read: what moves from here on makes the world one of the past
+	if c.world != nil && c.seen == seen {
+		return c.world
+	}
+	c.world, c.seen = nil, seen
+	targets := c.targets() // before the snapshot, which is not older then
+	snapshot := c.opts.State.Latest()
+	if snapshot == nil {
+		return nil
+	}
+	c.lookAtGaps(snapshot)
+	if !slices.EqualFunc(c.stood, targets, func(a, b report.Target) bool {
+		return a.Name == b.Name && a.Stale == b.Stale && slices.Equal(a.Skips, b.Skips)
+	}) {
+		c.stood = targets
+		c.lookAll()
+	}
+	problems, nodes := c.facts()
+	c.world = report.NewWorld(report.Facts{
+		Snapshot: snapshot, Targets: targets, Problems: problems, Cluster: c.opts.Cluster, Nodes: nodes,
+		Now: metav1.NewTime(time.Now().UTC().Truncate(time.Second)),
+	})
+	return c.world
+}
+
+// lookAtSizes has the policies looked at whose sets have other members.
+func (c *Controller) lookAtSizes() {
+	for _, id := range c.takeSized() {
+		for ref := range c.users[id] {
+			c.resize[ref] = true
+			c.look(ref)
+		}
+	}
+}
+
+// retry has a write tried again after an error. An error that concerns all objects holds up all of them. It is false when ctx
+// ended.
+func (c *Controller) retry(ctx context.Context, q *queue, ref object.Ref, err error) bool {
+	all := concernsAll(err)
+	if all && c.pause == 0 || !all && c.retries.NumRequeues(ref) == 0 {
+		c.opts.Log.WithError(err).WithField("object", ref.String()).Warn("status of a policy cannot be written, trying again")
+	}
+	if !all {
+		pause := c.retries.When(ref)
+		c.later[ref] = time.Now().Add(pause)
+		q.AddAfter(ref, pause)
+		return true
+	}
+	c.pause = min(max(2*c.pause, retryMin), retryMax)
+	q.Add(ref)
+	return wait(ctx, c.pause)
+}
+
+// wait waits; it is false when ctx ended first.
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

@@ -1,0 +1,26 @@
+package policy
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/report"
+)
+
+// event makes an Event of a NetworkPolicy or a Service.
+func (c *Controller) event(key object.Ref, uid string, n report.Note) {
+	of := &corev1.ObjectReference{
+		APIVersion: networkingv1.SchemeGroupVersion.String(), Kind: key.Kind, Namespace: key.Namespace, Name: key.Name,
+		UID: types.UID(uid),
+	}
+	if key.Kind == report.KindService {
+		of.APIVersion = corev1.SchemeGroupVersion.String()
+	}
+	kind := corev1.EventTypeNormal
+	if n.Warning {
+		kind = corev1.EventTypeWarning
+	}
+	c.opts.Events.Event(of, kind, n.Reason, n.Message)
+}

@@ -1,0 +1,107 @@
+package policy
+
+import (
+	"errors"
+	"time"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/cause"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/reconcile"
+	"github.com/netloom/netloom/pkg/report"
+)
+
+// staleAfter is for how long the rounds of a target may fail before its contents count as unknown.
+const staleAfter = 2 * time.Minute
+
+// rounds observes the loops of the targets.
+type rounds struct {
+	reconcile.Observers // nil: what is not overridden is ignored
+
+	of *tracker
+}
+
+// Failed notes that a round failed.
+func (r rounds) Failed(target string, _ reconcile.Phase, _ error) { r.of.failed(target) }
+
+// Converged notes that a target is in sync.
+func (r rounds) Converged(target string, _ intent.Revision, _ int) { r.of.converged(target) }
+
+// failed has those objects looked at that the target may not enforce, or all when its rounds begin to fail: what was reported
+// while the round was under way may be wrong.
+func (t *tracker) failed(target string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.move()
+	if _, already := t.trouble[target]; already {
+		t.addOpen()
+		return
+	}
+	t.trouble[target] = time.Now()
+	t.addAll()
+	t.do(lookAround, staleAfter)
+}
+
+// converged has those objects looked at that the target may not have enforced, or all when its rounds failed before.
+func (t *tracker) converged(target string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.move()
+	if _, was := t.trouble[target]; was {
+		delete(t.trouble, target)
+		t.addAll()
+	} else {
+		t.addOpen()
+	}
+	t.do(lookAround, 0)
+}
+
+// troubleSince is since when the rounds of a target fail; false when they do not. Those of one that has never been in sync
+// have failed since began.
+func (t *tracker) troubleSince(target string, never bool, began time.Time) (time.Time, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if since, ok := t.trouble[target]; ok {
+		return since, true
+	}
+	return began, never
+}
+
+// targets are the targets as they are reported, by their rounds since the term began.
+func (c *Controller) targets() []report.Target {
+	var out []report.Target
+	for _, t := range c.opts.State.Targets() {
+		s := t.Status
+		one := report.Target{Name: reportName(t.Name, c.opts.Node), Missing: t.Missing, Rows: t.Rows}
+		if s.Synced() && !s.LastConverged.Before(c.began) {
+			one.Revision, one.Skips = s.Revision, s.Skips
+		}
+		if !s.Converged {
+			one.Trouble = "it has not answered yet"
+			if s.Err != nil {
+				one.Trouble = cause.Plain(errors.Unwrap(s.Err))
+			}
+		}
+		if since, ok := c.troubleSince(t.Name, one.Revision == 0, c.began); ok {
+			one.Stale = time.Since(since) >= staleAfter
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// reportName is how a PolicyStatus names a target.
+func reportName(name, node string) string {
+	if node == "" {
+		return name
+	}
+	return name + "/" + node
+}
+
+// Target is a target whose policies are reported on.
+type Target struct {
+	Name    string
+	Status  reconcile.Status                          // of its loop
+	Missing backends.Gaps                             // endpoints that it does not know
+	Rows    func(*intent.Snapshot, intent.Origin) int // counts the rows of the policies of an origin; nil where nobody can
+}

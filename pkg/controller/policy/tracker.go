@@ -1,0 +1,318 @@
+package policy
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/pipeline"
+	"github.com/netloom/netloom/pkg/report"
+)
+
+// kindNode is the kind of nodes.
+const kindNode = "Node"
+
+// tracker knows the objects to report on, and which of them to look at again. The pipeline, the loops and the watch of
+// PolicyStatus objects write to it; the worker reads.
+type tracker struct {
+	state   State
+	touched intent.Revision  // by the last snapshot; only Published uses it
+	last    *intent.Snapshot // likewise; nil before the first
+	moved   chan struct{}    // of size 1: what is known of the world has changed
+
+	mu       sync.Mutex
+	queue    *queue // nil between terms: nothing is noted, as a term begins by looking at everything
+	moves    uint64 // counts snapshots and rounds of loops: what was worked out before the last may be wrong
+	known    map[object.Ref]tracked
+	open     map[object.Ref]bool   // that some target may not enforce
+	sized    map[intent.SetID]bool // whose members changed since their sizes were reported
+	sizesDue time.Time             // when the sizes of sets may be reported again
+	nodes    map[string]bool       // that there are; nil where they do not matter
+	gaps     gaps                  // in coverage
+	faults   []object.Problem      // as of the last snapshot
+	trouble  map[string]time.Time  // by target: since when its rounds fail
+	kept     map[object.Ref]string // why targets keep objects that the source does not have
+}
+
+// tracked is an object as it was translated last.
+type tracked struct {
+	uid        string
+	generation int64
+	initial    bool // it was there when the term began, or at the start
+}
+
+func newTracker(state State, nodes bool) *tracker {
+	t := &tracker{
+		state: state, moved: make(chan struct{}, 1), known: map[object.Ref]tracked{}, open: map[object.Ref]bool{},
+		sized: map[intent.SetID]bool{}, trouble: map[string]time.Time{}, kept: map[object.Ref]string{},
+	}
+	if nodes {
+		t.nodes = map[string]bool{}
+	}
+	return t
+}
+
+// begin starts a term. What is known of the targets is forgotten: another process may have written to them meanwhile, and have
+// reported on what there is.
+func (t *tracker) begin() *queue {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.queue, t.sizesDue = newQueue(), time.Now().Add(sizeInterval)
+	clear(t.trouble)
+	for ref, is := range t.known {
+		is.initial = true
+		t.known[ref] = is
+	}
+	t.addAll()
+	for ref := range t.kept {
+		t.queue.Add(ref)
+	}
+	t.queue.do(lookAround, staleAfter)
+	return t.queue
+}
+
+// end ends a term.
+func (t *tracker) end() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.queue.ShutDown()
+	t.queue = nil
+	clear(t.open)
+	clear(t.sized)
+	t.gaps.clear()
+}
+
+// Published notes what a snapshot was made of. Only the pipeline's goroutine calls it.
+func (t *tracker) Published(p pipeline.Published) {
+	faults := problemsOf(p.Problems)
+	first := t.touched == 0
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.move()
+	nodesChanged := false
+	for _, ref := range p.Events {
+		nodesChanged = t.takeNode(ref) || nodesChanged
+		t.take(ref, first)
+	}
+	for ref := range object.Changed(t.faults, faults) {
+		t.add(ref)
+	}
+	t.faults = faults
+	changes, known := p.Snapshot.Since(t.touched)
+	before := cmp.Or(t.last, p.Snapshot) // which has the policies that went
+	t.last, t.touched = p.Snapshot, max(1, p.Snapshot.Revision())
+	for i := range changes {
+		t.takeChange(&changes[i], p.Snapshot, before)
+	}
+	if !known || nodesChanged {
+		t.addAll()
+	}
+	t.do(lookAround, 0)
+}
+
+// takeChange notes which objects a change of the snapshot concerns. The lock is held.
+func (t *tracker) takeChange(c *intent.Change, now, before *intent.Snapshot) {
+	for _, id := range c.Policies {
+		if p := cmp.Or(now.Policy(id), before.Policy(id)); p != nil && p.Origin.Kind == report.KindNetworkPolicy {
+			t.addFirst(p.Origin.Ref())
+		}
+	}
+	for _, id := range c.LoadBalancers {
+		if lb := now.LoadBalancer(id); lb != nil {
+			t.add(object.Ref{Kind: report.KindService, Namespace: lb.Origin.Namespace, Name: lb.Origin.Name})
+		}
+	}
+	for i := range c.Members {
+		t.resized(c.Members[i].ID)
+		t.regrouped(&c.Members[i])
+	}
+}
+
+// takeNode reports whether ref is a node that came or went: its targets count while it is there. The lock is held.
+func (t *tracker) takeNode(ref object.Ref) bool {
+	if t.nodes == nil || ref.Kind != kindNode {
+		return false
+	}
+	_, there := t.state.Object(ref)
+	had := t.nodes[ref.Name]
+	if there {
+		t.nodes[ref.Name] = true
+	} else {
+		delete(t.nodes, ref.Name)
+	}
+	return there != had
+}
+
+// take notes an object that may have changed; first is true for the first snapshot. The lock is held.
+func (t *tracker) take(ref object.Ref, first bool) {
+	var o metav1.Object
+	switch ref.Kind {
+	case report.KindNetworkPolicy:
+		if p := t.state.Policy(ref.Namespace, ref.Name); p != nil {
+			o = p
+		}
+	case report.KindService:
+		found, _ := t.state.Object(ref)
+		o, _ = found.(metav1.Object)
+	default:
+		return
+	}
+	was, had := t.known[ref]
+	if o == nil {
+		delete(t.known, ref)
+		delete(t.open, ref)
+	} else {
+		now := tracked{uid: string(o.GetUID()), generation: o.GetGeneration(), initial: first}
+		if had && was.uid == now.uid {
+			now.initial = was.initial
+		}
+		t.known[ref] = now
+	}
+	switch {
+	case t.queue == nil:
+	case first:
+		t.queue.Add(ref)
+	default:
+		t.queue.addFirst(ref) // a change comes before what was there at the start
+	}
+}
+
+// add has an object looked at, if it is known or kept. The lock is held.
+func (t *tracker) add(ref object.Ref) {
+	if _, ok := t.known[ref]; (ok || t.kept[ref] != "") && t.queue != nil {
+		t.queue.Add(ref)
+	}
+}
+
+// addFirst has an object looked at before others, if it is known. The lock is held.
+func (t *tracker) addFirst(ref object.Ref) {
+	if _, ok := t.known[ref]; ok && t.queue != nil {
+		t.queue.addFirst(ref)
+	}
+}
+
+// addAll has every object looked at. The lock is held.
+func (t *tracker) addAll() {
+	for ref := range t.known {
+		t.add(ref)
+	}
+}
+
+// addOpen has the objects looked at that some target may not enforce. The lock is held.
+func (t *tracker) addOpen() {
+	for ref := range t.open {
+		t.addFirst(ref)
+	}
+}
+
+// do has a chore done after a time. The lock is held.
+func (t *tracker) do(chore string, after time.Duration) {
+	if t.queue != nil {
+		t.queue.do(chore, after)
+	}
+}
+
+// look has an object looked at, if it is known.
+func (t *tracker) look(ref object.Ref) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.add(ref)
+}
+
+// lookFirst has an object looked at before others, if it is known.
+func (t *tracker) lookFirst(ref object.Ref) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.addFirst(ref)
+}
+
+// lookAll has every object looked at.
+func (t *tracker) lookAll() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.addAll()
+}
+
+// move notes that what was worked out so far may be wrong. The lock is held.
+func (t *tracker) move() {
+	t.moves++
+	t.ring()
+}
+
+// ring wakes the worker where it waits for a world in which it can judge.
+func (t *tracker) ring() {
+	select {
+	case t.moved <- struct{}{}:
+	default:
+	}
+}
+
+// sequence counts the moves.
+func (t *tracker) sequence() uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.moves
+}
+
+// is returns an object as it was translated last; false when it is gone.
+func (t *tracker) is(ref object.Ref) (tracked, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	is, ok := t.known[ref]
+	return is, ok
+}
+
+// setOpen notes whether some target may not enforce a policy, as was worked out when seen was the sequence.
+func (t *tracker) setOpen(ref object.Ref, settled bool, seen uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, known := t.known[ref]; !known || settled {
+		delete(t.open, ref)
+		return
+	}
+	t.open[ref] = true
+	if t.moves != seen { // a target may be in sync by now, and no other round need follow
+		t.addFirst(ref)
+	}
+}
+
+// resized notes that a set has other members. The lock is held.
+func (t *tracker) resized(id intent.SetID) {
+	if t.queue == nil {
+		return
+	}
+	if len(t.sized) == 0 {
+		t.do(sizesDue, time.Until(t.sizesDue))
+	}
+	t.sized[id] = true
+}
+
+// takeSized takes the sets whose sizes were not reported, and begins the interval until sizes are reported again.
+func (t *tracker) takeSized() []intent.SetID {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.sizesDue = time.Now().Add(sizeInterval)
+	out := slices.Collect(maps.Keys(t.sized))
+	clear(t.sized)
+	return out
+}
+
+// facts are what the tracker contributes to a world.
+func (t *tracker) facts() (problems []object.Problem, nodes []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.faults, slices.Sorted(maps.Keys(t.nodes))
+}
+
+// problemsOf are the problems of NetworkPolicies and Services among all. What could not be read has no status.
+func problemsOf(all []object.Problem) []object.Problem {
+	return slices.DeleteFunc(slices.Clone(all), func(p object.Problem) bool {
+		return p.Place != (object.Place{}) || p.Ref.Kind != report.KindNetworkPolicy && p.Ref.Kind != report.KindService
+	})
+}

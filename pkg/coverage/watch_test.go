@@ -1,0 +1,75 @@
+package coverage_test
+
+import (
+	"testing"
+
+	"github.com/sirupsen/logrus/hooks/test"
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/coverage"
+	"github.com/netloom/netloom/pkg/metrics"
+	"github.com/netloom/netloom/pkg/object"
+)
+
+// partial is a backend that is asked for nothing but its coverage.
+type partial struct {
+	backends.Backend
+	coverage backends.Coverage
+}
+
+func (p *partial) Coverage() (backends.Coverage, bool) { return p.coverage, true }
+
+// missing are so many pods without a port.
+func missing(names ...string) backends.Gaps {
+	var gaps []backends.Gap
+	for _, name := range names {
+		gaps = append(gaps, backends.Gap{Endpoint: object.Key{Namespace: "shop", Name: name}, Lacks: "logical port " + name})
+	}
+	return backends.Gaps{}.With(gaps, nil)
+}
+
+// TestCoverageIsReportedAsItIsWritten holds that a pod counts as protected once its port is in its groups, and as not protected
+// at once when the port is gone; and that the log says when that begins and ends.
+func TestCoverageIsReportedAsItIsWritten(t *testing.T) {
+	log, logged := test.NewNullLogger()
+	b := &partial{coverage: backends.Coverage{Selected: 3}}
+	o := coverage.NewWatch(metrics.New(), log)
+	o.Add("ovn", b)
+	enforced := func() int { c, _ := o.Coverage("ovn"); return c.Enforced() }
+	lines := func() (out []string) {
+		for _, e := range logged.AllEntries() {
+			out = append(out, e.Level.String()+": "+e.Message)
+		}
+		logged.Reset()
+		return out
+	}
+	const lost, found = "warning: pods that policies select are not found in the target", "info: all pods that policies select are found in the target"
+
+	_, known := o.Coverage("ovn")
+	require.False(t, known, "before the first plan")
+	o.Planned("ovn", &backends.Plan{}, 0)
+	o.Converged("ovn", 1, 0)
+	require.Equal(t, 3, enforced())
+	require.Empty(t, lines())
+
+	b.coverage.Missing = missing("web-0")
+	o.Planned("ovn", &backends.Plan{}, 0)
+	require.Equal(t, 2, enforced(), "a port is gone")
+	require.Equal(t, []string{lost}, lines())
+	b.coverage.Missing = missing("web-0", "web-1")
+	o.Planned("ovn", &backends.Plan{}, 0)
+	require.Empty(t, lines(), "not for each")
+	b.coverage.Missing = missing("web-0", "web-1", "web-2")
+	o.Planned("ovn", &backends.Plan{}, 0)
+	require.Equal(t, []string{lost}, lines(), "many more")
+
+	b.coverage.Missing = backends.Gaps{}
+	o.Planned("ovn", &backends.Plan{}, 0)
+	require.Equal(t, 0, enforced(), "the ports are not in their groups yet")
+	require.Empty(t, lines())
+	o.Converged("ovn", 2, 0)
+	require.Equal(t, 3, enforced())
+	require.Equal(t, []string{found}, lines())
+	o.Planned("other", &backends.Plan{}, 0)
+}

@@ -1,0 +1,22 @@
+package daemon
+
+import (
+	"github.com/sirupsen/logrus"
+
+	"github.com/netloom/netloom/backends/builtin"
+	"github.com/netloom/netloom/pkg/coverage"
+	"github.com/netloom/netloom/pkg/metrics"
+	"github.com/netloom/netloom/pkg/pipeline"
+	"github.com/netloom/netloom/pkg/reconcile"
+)
+
+// NewOver makes a daemon over a target that a test has made.
+func NewOver(opts Options, target *builtin.Target, log logrus.FieldLogger) *Daemon {
+	d := &Daemon{opts: opts, log: log, source: opts.Source, metrics: metrics.New()}
+	d.pipeline = pipeline.New(opts.Source, opts.translation(), log)
+	d.coverage = coverage.NewWatch(d.metrics, log)
+	d.observe = reconcile.Observers{d.metrics, d.coverage, &keptObserver{report: d.reportKept}}
+	d.metrics.Unenforced(d.unenforced)
+	d.add(target)
+	return d
+}

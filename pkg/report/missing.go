@@ -1,0 +1,38 @@
+package report
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/netloom/netloom/pkg/apis/netloom/v1alpha1"
+)
+
+// Reasons why a policy that its source does not have is or is not in force.
+const (
+	ReasonKept    = "Kept"    // a target keeps what it holds for it
+	ReasonMissing = "Missing" // no target keeps anything for it any more
+)
+
+// Missing is the status of a policy that its source does not have, given its present status. kept says why targets keep the
+// policy in force; "" where none does. Of a policy that was never kept nothing changes: its status goes with it.
+func (w *World) Missing(had *v1alpha1.PolicyStatusStatus, kept string) v1alpha1.PolicyStatusStatus {
+	out := *had.DeepCopy()
+	enforced := find(had.Conditions, v1alpha1.ConditionEnforced)
+	if kept == "" && (enforced == nil || enforced.Reason != ReasonKept) {
+		return out
+	}
+	now := metav1.Condition{
+		Type: v1alpha1.ConditionEnforced, Status: metav1.ConditionUnknown, Reason: ReasonKept, Message: cut(kept),
+		ObservedGeneration: had.ObservedGeneration, LastTransitionTime: w.Now,
+	}
+	if kept == "" {
+		now.Status, now.Reason, now.Message = metav1.ConditionFalse, ReasonMissing, "the source does not have the policy, and no target keeps it"
+	}
+	if enforced != nil && enforced.Status == now.Status {
+		now.LastTransitionTime = enforced.LastTransitionTime
+	}
+	out.Conditions = slices.DeleteFunc(out.Conditions, func(c metav1.Condition) bool { return c.Type == now.Type })
+	out.Conditions = append(out.Conditions, now)
+	return out
+}
