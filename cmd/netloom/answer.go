@@ -127,8 +127,8 @@ func (w *answerWriter) sides(indent string, egress, ingress *query.Side) {
 			w.line("%s%s", head, some(s.AllowedBy, query.Rule.String))
 		default:
 			w.line("%sno rule of %s", head, some(s.IsolatedBy, func(p string) string { return p }))
-			for _, r := range s.Nearly[:min(len(s.Nearly), shownRules)] {
-				w.line("%s         almost matched: %s %s", indent, r, r.But)
+			for _, r := range s.NearMisses[:min(len(s.NearMisses), shownRules)] {
+				w.line("%s         almost matched: %s %s", indent, r, r.Reason)
 			}
 		}
 		for _, r := range s.Rows[:min(len(s.Rows), shownRules)] {

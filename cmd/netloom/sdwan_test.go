@@ -34,6 +34,6 @@ func TestAnswersSayWhatCannotBeRead(t *testing.T) {
 		require.Contains(t, got.errout, "note: Services cannot be read: ", args)
 		require.Contains(t, got.errout, "note: SD-WAN objects cannot be read: ", args)
 	}
-	require.Contains(t, netloom(t, "probe", "-f", file, "shop/web-0->10.96.0.1:tcp/80").out, "this may be an address of one")
+	require.Contains(t, netloom(t, "probe", "-f", file, "shop/web-0->10.96.0.1:tcp/80").out, "this may be the address of a Service")
 	require.Contains(t, netloom(t, "explain", "-f", file, "pod/shop/web-0", "-o", "json").out, `"unknown": [`)
 }

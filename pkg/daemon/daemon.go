@@ -246,7 +246,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 func (d *Daemon) published(p pipeline.Published) {
 	d.metrics.Published(metrics.Snapshot{
 		Revision: p.Snapshot.Revision(), Since: p.Since, Took: p.Took, Problems: len(p.Problems),
-		Endpoints: p.Stats.Endpoints, Sets: p.Stats.Sets, Policies: p.Stats.Policies, Withheld: p.Withheld,
+		Endpoints: p.Stats.Endpoints, Sets: p.Stats.Sets, Policies: p.Stats.Policies, Unavailable: p.Withheld,
 	})
 	var gone []object.Ref
 	for _, ref := range p.Events {

@@ -178,7 +178,7 @@ func TestAnEmptyDirectoryAtTheStartOpensNothing(t *testing.T) {
 	require.Contains(t, body, "degraded: 3 NetworkPolicy objects, 3 isolated logical ports are missing from the source")
 	r.await("a problem for each", func() bool {
 		_, problems := r.get("/debug/problems")
-		return strings.Count(problems, "what target ovn holds for it is kept") == 6 && strings.Contains(problems, "NetworkPolicy/shop/a: ")
+		return strings.Count(problems, "target ovn keeps its configuration") == 6 && strings.Contains(problems, "NetworkPolicy/shop/a: ")
 	})
 	p.write(t, "new.yaml", podsFile+rule("new", "db", 99))
 	r.await("what is new", func() bool { return p.allows(99) })

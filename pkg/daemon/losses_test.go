@@ -66,7 +66,7 @@ func TestADeviceKeepsWhatIsMissingAtTheStart(t *testing.T) {
 		require.Equal(t, "openwrt/site/cnf-0", k.Objects[0].Target)
 		require.Contains(t, r.ask(http.MethodGet, "/readyz"), "degraded: 3 mwan3/rules objects are missing from the source")
 		require.Equal(t, 3, strings.Count(r.ask(http.MethodGet, "/debug/problems"),
-			"what target openwrt/site/cnf-0 holds for it is kept"))
+			"target openwrt/site/cnf-0 keeps its configuration"))
 		require.InDelta(t, 3, r.metric("netloom_kept_objects", "mwan3/rules"), 0)
 		require.InDelta(t, 3, r.metric("netloom_problems", ""), 0)
 		require.Regexp(t, "level=warning.*digest="+k.Digest+".*3 mwan3/rules objects", lines.String())

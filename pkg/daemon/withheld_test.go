@@ -78,7 +78,7 @@ func TestServicesThatMayNotBeRead(t *testing.T) {
 	_, problems := r.get("/debug/problems")
 	require.Contains(t, problems, "services: ")
 	require.Contains(t, problems, "what was written for such objects stays as it is until they can be read")
-	require.InDelta(t, 1, r.metric(`netloom_source_withheld{kind="Service"}`), 0)
+	require.InDelta(t, 1, r.metric(`netloom_source_unavailable_kinds{kind="Service"}`), 0)
 	require.Contains(t, p.rows(), "netloom.io/name=web", "the new policy is written")
 	require.NotContains(t, p.rows(), "netloom.io/name=db", "the old one is gone")
 	require.Equal(t, stood, balancers())
@@ -98,7 +98,7 @@ func TestServicesThatMayNotBeRead(t *testing.T) {
 	r.await("the balancers to change", func() bool { return balancers() != stood })
 	require.Contains(t, balancers(), "10.96.0.1:80=10.0.0.9:8080")
 	_, body = r.get("/metrics")
-	require.NotContains(t, body, "netloom_source_withheld{")
+	require.NotContains(t, body, "netloom_source_unavailable_kinds{")
 }
 
 // TestReadyTellsWhatGrowsOld takes the right to see pods away from a daemon that has seen them.

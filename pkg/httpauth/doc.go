@@ -1,9 +1,9 @@
-// Package httpauth lets requests through whose sender a Kubernetes API knows and allows to make them.
+// Package httpauth authenticates and authorizes HTTP requests with a Kubernetes API.
 //
-// Who sends a request is told by its bearer token, which a TokenReview accepts or refuses. What the sender may do is asked by
-// a SubjectAccessReview of the path, as a non-resource URL, with the verb get. So a ClusterRole with nonResourceURLs says who
-// may read which page, as for the API server's own.
+// A TokenReview authenticates the bearer token of a request. A SubjectAccessReview authorizes its user for the path, as a
+// non-resource URL, and the method as verb. So a ClusterRole with nonResourceURLs grants access to paths, as it does for the
+// API server itself.
 //
-// Answers are kept for a short time, and so many of them at the most. Tokens are never kept: what stands for one is a digest
-// under a key that only this process knows. What cannot be found out is refused.
+// A limited number of results is cached for a short time. Tokens are never stored, only their digests under a key that is known
+// to this process alone. If a review fails, the request is rejected.
 package httpauth

@@ -59,7 +59,7 @@ const (
 	keptAtMost = 1024            // answers of one sort
 )
 
-// New makes a Guard that has asked nothing yet.
+// New creates a Guard.
 func New(opts Options) *Guard {
 	if opts.Timeout <= 0 {
 		opts.Timeout = 5 * time.Second
@@ -77,7 +77,7 @@ func New(opts Options) *Guard {
 	}
 }
 
-// Wrap has next answer the requests that may be made, and answers all others itself.
+// Wrap passes permitted requests to next and rejects all others.
 func (g *Guard) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if slices.Contains(g.opts.Public, r.URL.Path) {
@@ -88,22 +88,22 @@ func (g *Guard) Wrap(next http.Handler) http.Handler {
 		g.opts.Count(result)
 		switch result {
 		case Allowed:
-			r.Header.Del("Authorization")                             // nobody behind this has a use for it
-			ctx, cancel := context.WithTimeout(r.Context(), lastsFor) // then who goes on listening has to ask again
+			r.Header.Del("Authorization")                             // not needed by any handler behind this
+			ctx, cancel := context.WithTimeout(r.Context(), lastsFor) // after that the client must authenticate again
 			defer cancel()
 			next.ServeHTTP(w, r.WithContext(ctx))
 		case Unauthenticated:
 			w.Header().Set("WWW-Authenticate", `Bearer realm="netloom"`)
-			http.Error(w, "a bearer token that the cluster accepts is needed", http.StatusUnauthorized)
+			http.Error(w, "a bearer token that the cluster accepts is required", http.StatusUnauthorized)
 		case Forbidden:
-			http.Error(w, "the cluster does not allow this user this path", http.StatusForbidden)
+			http.Error(w, "the user has no permission for this path", http.StatusForbidden)
 		default:
-			http.Error(w, "the cluster could not be asked who may do this", http.StatusInternalServerError)
+			http.Error(w, "the cluster could not authorize the request", http.StatusInternalServerError)
 		}
 	})
 }
 
-// decide says what becomes of a request.
+// decide authenticates and authorizes a request.
 func (g *Guard) decide(r *http.Request) string {
 	token, ok := bearer(r)
 	if !ok {
@@ -118,7 +118,7 @@ func (g *Guard) decide(r *http.Request) string {
 		return Failed
 	case !known:
 		return Unauthenticated
-	case !utf8.ValidString(r.URL.Path): // a review would ask for another
+	case !utf8.ValidString(r.URL.Path): // a review would be for a different path
 		return Forbidden
 	}
 	allowed, err := g.authorize(ctx, who, r.URL.Path, verb(r))
@@ -132,7 +132,7 @@ func (g *Guard) decide(r *http.Request) string {
 	return Allowed
 }
 
-// bearer is the token of a request.
+// bearer returns the token of a request.
 func bearer(r *http.Request) (string, bool) {
 	values := r.Header.Values("Authorization")
 	if len(values) != 1 {
@@ -143,7 +143,7 @@ func bearer(r *http.Request) (string, bool) {
 	return token, strings.EqualFold(scheme, "Bearer") && token != "" && len(token) <= maxToken
 }
 
-// verb is what a role calls the method of a request. What a HEAD tells, a GET tells too.
+// verb returns the verb in a role for the method of a request. HEAD needs the same permission as GET.
 func verb(r *http.Request) string {
 	if r.Method == http.MethodHead {
 		return "get"
@@ -151,7 +151,7 @@ func verb(r *http.Request) string {
 	return strings.ToLower(r.Method)
 }
 
-// tell logs that the API could not be asked, not more often than once in a while.
+// tell logs that the API could not be queried, at most once in quietFor.
 func (g *Guard) tell(err error, token string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -161,5 +161,5 @@ func (g *Guard) tell(err error, token string) {
 	}
 	g.lastWord = now
 	text := strings.ReplaceAll(err.Error(), token, "(redacted)") // a server may quote what it was sent
-	g.opts.Log.WithField("error", text).Warn("requests are refused: the cluster cannot be asked who may make them")
+	g.opts.Log.WithField("error", text).Warn("rejecting requests: the cluster cannot authorize them")
 }

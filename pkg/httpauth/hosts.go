@@ -15,7 +15,7 @@ import (
 func Hosts(next http.Handler, loopback bool, names []string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if loopback && !isLoopback(r.Host) || !loopback && !isServed(r.Host, names) {
-			http.Error(w, "this host name is not served: use an address or localhost, or see the setting listen-hosts", http.StatusMisdirectedRequest)
+			http.Error(w, "this host name is not accepted: use an IP address or localhost, or add it to the setting listen-hosts", http.StatusMisdirectedRequest)
 			return
 		}
 		next.ServeHTTP(w, r)

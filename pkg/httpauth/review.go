@@ -65,7 +65,7 @@ func (g *Guard) userOf(info *authenticationv1.UserInfo) (user, error) {
 	}
 	raw, err := json.Marshal(spec)
 	if err != nil {
-		return user{}, fmt.Errorf("write down user %s: %w", info.Username, err)
+		return user{}, fmt.Errorf("encode user %s: %w", info.Username, err)
 	}
 	return user{spec: spec, id: g.seal.digest(string(raw))}, nil
 }
@@ -110,7 +110,7 @@ func (g *Guard) authorize(ctx context.Context, who user, path, verb string) (boo
 }
 
 // errCrowd is why a request fails that came with too many others.
-var errCrowd = errors.New("too many requests wait to be reviewed")
+var errCrowd = errors.New("too many requests are waiting for a review")
 
 // wait waits for a turn. done gives it back.
 func (g *Guard) wait(ctx context.Context) (done func(), err error) {

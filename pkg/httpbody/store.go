@@ -15,7 +15,7 @@ const SendTime = time.Minute
 const RetryAfter = "5"
 
 // ErrBusy says that a request has to come again: there are too many of them, or no room for another answer.
-var ErrBusy = errors.New("too many large answers are under way; try again in a moment")
+var ErrBusy = errors.New("too many large responses in progress; try again later")
 
 // Key says which answers are the same: those of one name and number. A higher number of a name is newer.
 type Key struct {

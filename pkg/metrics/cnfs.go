@@ -4,7 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// cnfMetrics are those of CNFs.
+// cnfMetrics are the metrics of CNFs.
 type cnfMetrics struct {
 	cnfs     *prometheus.GaugeVec
 	reports  *prometheus.CounterVec
@@ -17,22 +17,22 @@ type cnfMetrics struct {
 // States of CNFs.
 const (
 	CNFManaged  = "managed"   // has a target
-	CNFNotReady = "not ready" // is waited for
-	CNFConflict = "conflict"  // may not be written to
-	CNFLeaving  = "leaving"   // goes away
+	CNFNotReady = "not ready" // its pod is not ready
+	CNFConflict = "conflict"  // two workloads have the same purpose
+	CNFLeaving  = "leaving"   // its pod is terminating
 )
 
 func (m *Metrics) makeCNFs() {
 	m.cnfs = cnfMetrics{
-		cnfs: m.gaugeOf("netloom_cnfs", "CNFs, by state.", "state"),
-		reports: m.counter("netloom_cnf_reports_total", "Reports asked of CNFs: given, or failed.",
+		cnfs: m.gaugeOf("netloom_cnfs", "CNFs by state.", "state"),
+		reports: m.counter("netloom_cnf_reports_total", "Reports requested from CNFs by result: ok or failed.",
 			"target", "result"),
-		tunnels: m.gaugeOf("netloom_tunnels", "Tunnels that a CNF reports, by state: up or connecting.", "target", "state"),
-		complete: m.gaugeOf("netloom_tunnels_complete", "Whether a CNF says that all of its tunnels are up: 1 or 0.",
+		tunnels: m.gaugeOf("netloom_tunnels", "Tunnels that a CNF reports by state: up or connecting.", "target", "state"),
+		complete: m.gaugeOf("netloom_tunnels_complete", "1 if a CNF reports that all of its tunnels are up, otherwise 0.",
 			"target"),
 		writes: m.counter("netloom_status_writes_total",
-			"Writes of status and finalizers, by what came of them: ok, conflict, forbidden or failed.", "result"),
-		lookups: m.counter("netloom_host_lookups_total", "DNS names looked up for SD-WAN objects: found, absent or failed.",
+			"Writes of status and finalizers by result: ok, conflict, forbidden or failed.", "result"),
+		lookups: m.counter("netloom_host_lookups_total", "DNS lookups for SD-WAN objects by result: found, absent or failed.",
 			"result"),
 	}
 }
@@ -50,7 +50,7 @@ func (m *Metrics) CNFs(states map[string]int) {
 	}
 }
 
-// Reported counts a report of a CNF, given or not.
+// Reported counts a report that was requested from a CNF.
 func (m *Metrics) Reported(target string, ok bool) {
 	result := "ok"
 	if !ok {
@@ -59,7 +59,7 @@ func (m *Metrics) Reported(target string, ok bool) {
 	m.cnfs.reports.WithLabelValues(target, result).Inc()
 }
 
-// Tunnels says how the tunnels of a CNF stand.
+// Tunnels sets the state of the tunnels of a CNF.
 func (m *Metrics) Tunnels(target string, up, connecting int, complete bool) {
 	m.cnfs.tunnels.WithLabelValues(target, "up").Set(float64(up))
 	m.cnfs.tunnels.WithLabelValues(target, "connecting").Set(float64(connecting))
@@ -80,10 +80,10 @@ func (m *Metrics) NoTunnels(target string) {
 // Wrote counts a write of status or finalizers by its result.
 func (m *Metrics) Wrote(result string) { m.cnfs.writes.WithLabelValues(result).Inc() }
 
-// LookedUp counts a DNS name by what came of looking it up.
+// LookedUp counts a DNS lookup by its result.
 func (m *Metrics) LookedUp(result string) { m.cnfs.lookups.WithLabelValues(result).Inc() }
 
-// Forget drops everything that was counted of a target. It has to be told nothing of the target meanwhile.
+// Forget deletes all metrics of a target. No other method may be called for the target at the same time.
 func (m *Metrics) Forget(target string) {
 	of := prometheus.Labels{"target": target}
 	for _, h := range []*prometheus.HistogramVec{m.plan, m.apply, m.latency} {

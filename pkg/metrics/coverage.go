@@ -6,8 +6,8 @@ import (
 	"github.com/netloom/netloom/backends"
 )
 
-// coverageMetrics count the pods that policies select and those that targets protect. There are none for a target that
-// cannot tell, nor before its first plan.
+// coverageMetrics count the pods that policies select and those that targets protect. A target has none before its first
+// plan, or if it does not report coverage.
 type coverageMetrics struct {
 	selected, enforced, kept *prometheus.GaugeVec
 }
@@ -15,9 +15,9 @@ type coverageMetrics struct {
 func (m *Metrics) makeCoverage() {
 	m.coverage.selected = m.gaugeVec("netloom_selected_endpoints", "Pods with an address that policies select.")
 	m.coverage.enforced = m.gaugeVec("netloom_enforced_endpoints",
-		"Pods with an address that policies select and that have what the target needs to protect them, such as a logical port.")
+		"Pods with an address that policies select and that the target can protect because they have, for example, a logical port.")
 	m.coverage.kept = m.gaugeVec("netloom_kept_ports",
-		"Pods and ports that are protected only because earlier ports are kept in place: the configured ones are not found.")
+		"Pods and ports that are protected only because previous ports are kept; the configured ones are not found.")
 }
 
 func (c *coverageMetrics) all() []*prometheus.GaugeVec {

@@ -1,6 +1,5 @@
-// Package metrics counts what netloom does and serves the counts to Prometheus.
+// Package metrics exports what netloom does as Prometheus metrics.
 //
-// Metrics is told by the daemon what came in and what was made of it, and is the reconcile.Observer of every loop. It has
-// a registry of its own, so two of them in one process do not meet. docs/operations.md lists every metric; a test holds
-// the list to the truth.
+// The daemon reports what it read and created, and Metrics is the reconcile.Observer of every loop. It has its own registry,
+// so several can exist in one process. docs/operations.md lists every metric; a test checks that the list is complete.
 package metrics

@@ -1,10 +1,10 @@
 package metrics
 
-// makeHTTP makes the counter of requests that were judged.
+// makeHTTP creates the counter of requests that require authentication.
 func (m *Metrics) makeHTTP() {
 	m.requests = m.counter("netloom_http_requests_total",
-		"Requests that had to show who sends them, by what came of it: allowed, unauthenticated, forbidden or failed.", "result")
+		"Requests that require authentication by result: allowed, unauthenticated, forbidden or failed.", "result")
 }
 
-// Judged counts a request by its result.
+// Judged counts a request that requires authentication by its result.
 func (m *Metrics) Judged(result string) { m.requests.WithLabelValues(result).Inc() }

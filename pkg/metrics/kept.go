@@ -2,18 +2,18 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// keptObjects counts, when it is asked, what is kept in force although it is missing from the source.
+// keptObjects counts, at each scrape, the objects that are missing from the source and kept in force.
 type keptObjects struct {
 	desc  *prometheus.Desc
 	count func() map[string]int // by kind
 }
 
-// Kept has the objects counted that are missing from the source and kept in force. It is called once, and count at each
-// scrape.
+// Kept registers a count of the objects that are missing from the source and kept in force. It may be called once; count is
+// called at each scrape.
 func (m *Metrics) Kept(count func() map[string]int) {
 	m.registry.MustRegister(&keptObjects{
 		desc: prometheus.NewDesc("netloom_kept_objects",
-			"Objects that are missing from the source without having been deleted, and kept in force until that is approved.",
+			"Objects that are missing from the source and kept in force until their removal is approved.",
 			[]string{"kind"}, nil),
 		count: count,
 	})
@@ -22,7 +22,7 @@ func (m *Metrics) Kept(count func() map[string]int) {
 // Describe implements prometheus.Collector.
 func (k *keptObjects) Describe(c chan<- *prometheus.Desc) { c <- k.desc }
 
-// Collect implements prometheus.Collector. There is always a sample for policies, so that an alert has something to look at.
+// Collect implements prometheus.Collector. There is always a sample for policies, so that alerts can refer to it.
 func (k *keptObjects) Collect(c chan<- prometheus.Metric) {
 	counts := map[string]int{"NetworkPolicy": 0}
 	for kind, n := range k.count() {

@@ -11,13 +11,13 @@ import (
 // remembered is how many snapshots a target may lag behind before the oldest are no longer timed.
 const remembered = 4096
 
-// published is when the changes that led to a revision came.
+// published is when the changes that led to a revision were read.
 type published struct {
 	revision intent.Revision
 	since    time.Time
 }
 
-// remember has p timed once a target reaches it. A snapshot with nothing new in it is not.
+// remember records p so that it is timed when a target reaches it. A snapshot without a new revision is ignored.
 func (m *Metrics) remember(p published) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -30,8 +30,8 @@ func (m *Metrics) remember(p published) {
 	m.pending = append(m.pending, p)
 }
 
-// reach returns the times of the changes that target has now and had not before. What it had to catch up with at its
-// start is left out: that says how long the process was away, not how quick it is.
+// reach returns the times of the changes that the target has just reached. Changes that it caught up with at startup are left
+// out: they measure how long the process was down, not how fast it is.
 func (m *Metrics) reach(target string, rev intent.Revision) []time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -2,22 +2,22 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// leaderMetrics are those of the choice of one instance among several.
+// leaderMetrics are the metrics of leader election.
 type leaderMetrics struct {
 	leading prometheus.Gauge
 	changes prometheus.Counter
 }
 
 func (m *Metrics) makeLeader() {
-	m.leader.leading = m.gauge("netloom_leader", "Whether this instance writes: 1, or 0 for a standby.")
+	m.leader.leading = m.gauge("netloom_leader", "1 if this instance writes, 0 if it is on standby.")
 	m.leader.leading.Set(1)
 	m.leader.changes = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "netloom_leader_transitions_total", Help: "New holders of the Lease that this instance has seen, itself among them.",
+		Name: "netloom_leader_transitions_total", Help: "New leaders that this instance has seen, including itself.",
 	})
 	m.registry.MustRegister(m.leader.changes)
 }
 
-// Leading says whether this instance writes. It does unless told otherwise.
+// Leading sets whether this instance writes. The default is that it does.
 func (m *Metrics) Leading(yes bool) {
 	n := 0.0
 	if yes {
@@ -26,11 +26,11 @@ func (m *Metrics) Leading(yes bool) {
 	m.leader.leading.Set(n)
 }
 
-// LeaderChanged counts a new leader, or none in place of one.
+// LeaderChanged counts a change of leader, including the loss of one.
 func (m *Metrics) LeaderChanged() { m.leader.changes.Inc() }
 
-// Rest drops what is said of a target as it is now, because somebody else writes to it. What was counted stays. It has to be
-// told nothing of the target before the next call of Target.
+// Rest deletes the gauges of a target, because another instance writes to it now. Counters stay. No other method may be called
+// for the target before the next call of Target.
 func (m *Metrics) Rest(target string) {
 	of := prometheus.Labels{"target": target}
 	for _, g := range append(m.coverage.all(), m.owned, m.skips, m.applied) {

@@ -23,7 +23,7 @@ func TestTheManualListsEveryMetric(t *testing.T) {
 	m.Kept(func() map[string]int { return nil })
 	m.Event("Pod")
 	for rev := intent.Revision(1); rev < 3; rev++ {
-		m.Published(metrics.Snapshot{Revision: rev, Withheld: []string{"Service"}})
+		m.Published(metrics.Snapshot{Revision: rev, Unavailable: []string{"Service"}})
 		p := &backends.Plan{Revision: rev, Full: true, Ops: []backends.Op{{Verb: backends.Create, Kind: "ACL"}}}
 		m.Planned("ovn", p, time.Millisecond)
 		m.Applied("ovn", p, time.Millisecond)

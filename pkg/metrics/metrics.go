@@ -13,7 +13,7 @@ import (
 	"github.com/netloom/netloom/pkg/version"
 )
 
-// Metrics holds every collector of one daemon. All methods may be called by anyone at any time.
+// Metrics has all collectors of one daemon. Its methods are safe for concurrent use.
 type Metrics struct {
 	registry *prometheus.Registry
 
@@ -22,7 +22,7 @@ type Metrics struct {
 	translation  prometheus.Histogram
 	problems     prometheus.Gauge
 	standing     standing
-	withheld     *prometheus.GaugeVec
+	unavailable  *prometheus.GaugeVec
 	revision     prometheus.Gauge
 	sets         prometheus.Gauge
 	policies     prometheus.Gauge
@@ -43,7 +43,7 @@ type Metrics struct {
 	cnfs     cnfMetrics
 	leader   leaderMetrics
 
-	requests *prometheus.CounterVec // judged by their sender
+	requests *prometheus.CounterVec // that require authentication
 
 	mu      sync.Mutex
 	pending []published                // oldest first
@@ -52,7 +52,7 @@ type Metrics struct {
 	unenforced func() time.Duration // nil is 0
 }
 
-// New makes collectors that have counted nothing yet.
+// New creates the collectors, all at zero.
 func New() *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry(), reached: map[string]intent.Revision{}}
 	m.makePipeline()
@@ -63,7 +63,7 @@ func New() *Metrics {
 	m.makeLeader()
 	build := version.Current()
 	info := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "netloom_build_info", Help: "Which netloom this is. Always 1.",
+		Name: "netloom_build_info", Help: "Version of netloom. Always 1.",
 		ConstLabels: prometheus.Labels{"version": build.Version, "revision": build.Revision, "goversion": build.Go},
 	})
 	info.Set(1)
@@ -73,46 +73,46 @@ func New() *Metrics {
 }
 
 func (m *Metrics) makePipeline() {
-	m.events = m.counter("netloom_events_total", "Changed objects taken from the sources, by kind.", "kind")
+	m.events = m.counter("netloom_events_total", "Changed objects read from the source by kind.", "kind")
 	m.translations = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "netloom_translations_total", Help: "Snapshots made of what the sources hold.",
+		Name: "netloom_translations_total", Help: "Snapshots created.",
 	})
 	m.translation = prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name: "netloom_translation_duration_seconds", Help: "Time to take in a batch of changes and make a snapshot of it.",
+		Name: "netloom_translation_duration_seconds", Help: "Time to process a batch of changes and create a snapshot.",
 		Buckets: buckets(),
 	})
 	m.registry.MustRegister(m.translations, m.translation)
-	m.problems = m.gauge("netloom_problems", "Source objects, or parts of them, that could not be made sense of, which are denied, and targets that are out of sync.")
+	m.problems = m.gauge("netloom_problems", "Objects or parts of objects that could not be understood and are therefore denied, plus targets that are out of sync.")
 	m.standing.behind, m.standing.set = map[string]bool{}, m.problems.Set
-	m.withheld = prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "netloom_source_withheld", Help: "Kinds that cannot be read for want of a right or a definition. Always 1.",
+	m.unavailable = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "netloom_source_unavailable_kinds", Help: "Kinds that cannot be read because a permission or their definition is missing. Always 1.",
 	}, []string{"kind"})
-	m.registry.MustRegister(m.withheld)
+	m.registry.MustRegister(m.unavailable)
 	m.revision = m.gauge("netloom_snapshot_revision", "Revision of the newest snapshot.")
 	m.sets = m.gauge("netloom_sets", "Sets in the newest snapshot.")
 	m.policies = m.gauge("netloom_policies", "Policies in the newest snapshot, one for each direction.")
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "netloom_oldest_unenforced_change_seconds",
-		Help: "Age of the oldest change of an object that is not in force in every database yet. 0 when all are, and where another instance leads.",
+		Help: "Age of the oldest change that is not in force in every database. 0 if there is none, and on a standby.",
 	}, m.oldest))
 	m.endpoints = m.gauge("netloom_endpoints", "Endpoints in the label cache.")
 }
 
 func (m *Metrics) makeTargets() {
 	m.plan = m.histogram("netloom_plan_duration_seconds",
-		"Time to compare a snapshot with a target; full plans read back everything that is owned.", "target", "full")
+		"Time to plan: to compare a snapshot with a target. Full plans read everything back.", "target", "full")
 	m.apply = m.histogram("netloom_apply_duration_seconds", "Time to write a plan to a target.", "target")
 	m.latency = m.histogram("netloom_event_to_commit_seconds",
-		"Time from taking a change from a source until the target agrees with it.", "target")
-	m.ops = m.counter("netloom_ops_total", "Writes to a target, by verb and kind of object.", "target", "verb", "kind")
-	m.failures = m.counter("netloom_target_errors_total", "Rounds that ended in an error, by the step that failed.",
+		"Time from reading a change from the source until the target is in sync with it.", "target")
+	m.ops = m.counter("netloom_ops_total", "Writes to a target by verb and kind of object.", "target", "verb", "kind")
+	m.failures = m.counter("netloom_target_errors_total", "Failed rounds by phase: plan or apply.",
 		"target", "phase")
-	m.drift = m.counter("netloom_drift_found_total", "Writes that were needed because someone else changed the target.",
+	m.drift = m.counter("netloom_drift_found_total", "Operations that were needed because someone else changed the target.",
 		"target")
-	m.up = m.gaugeVec("netloom_target_up", "Whether the target agrees with a snapshot, as far as is known: 1 or 0.")
-	m.owned = m.gaugeVec("netloom_owned_rows", "Rows or sections owned in the target.")
-	m.skips = m.gaugeVec("netloom_skips", "Intents that the target could not express in the last full plan. They are denied.")
-	m.applied = m.gaugeVec("netloom_target_revision", "Revision of the snapshot that the target agreed with last.")
+	m.up = m.gaugeVec("netloom_target_up", "1 if the target is in sync with a snapshot as far as netloom knows, otherwise 0.")
+	m.owned = m.gaugeVec("netloom_owned_rows", "Rows or sections that netloom owns in the target.")
+	m.skips = m.gaugeVec("netloom_skips", "Intents that the target could not express in the last full plan; they are denied.")
+	m.applied = m.gaugeVec("netloom_target_revision", "Revision of the last snapshot that the target was in sync with.")
 }
 
 // buckets go from 0.25 ms to 32 s.
@@ -142,16 +142,15 @@ func (m *Metrics) histogram(name, help string, labels ...string) *prometheus.His
 	return h
 }
 
-// Gatherer gives what was counted so far.
+// Gatherer returns the registry of the collectors.
 func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
 
-// Handler serves what was counted so far in the formats that Prometheus reads, and what others counted beside it.
+// Handler serves the metrics, and those of others, in the formats that Prometheus reads.
 func (m *Metrics) Handler(others ...prometheus.Gatherer) http.Handler {
 	return promhttp.HandlerFor(append(prometheus.Gatherers{m.registry}, others...), promhttp.HandlerOpts{EnableOpenMetrics: true})
 }
 
-// Unenforced has the age of the oldest change that is not in force shown, as age says whenever it is asked. Until it is
-// called the age is 0.
+// Unenforced sets the function that returns the age of the oldest change that is not in force. Without one the age is 0.
 func (m *Metrics) Unenforced(age func() time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -172,19 +171,20 @@ func (m *Metrics) oldest() float64 {
 // Event counts a changed object of a kind.
 func (m *Metrics) Event(kind string) { m.events.WithLabelValues(kind).Inc() }
 
-// Snapshot is what is counted of a snapshot.
+// Snapshot is the data of a snapshot that metrics show.
 type Snapshot struct {
 	Revision  intent.Revision
-	Since     time.Time     // when the first of the changes in it was taken from its source
-	Took      time.Duration // to make it
+	Since     time.Time     // when the first of its changes was read from the source
+	Took      time.Duration // to create it
 	Endpoints int
 	Sets      int
 	Policies  int
 	Problems  int
-	Withheld  []string // kinds that could not be read
+	// Unavailable are the kinds that cannot be read.
+	Unavailable []string
 }
 
-// Published counts a snapshot that the loops can see from now on.
+// Published counts a new snapshot.
 func (m *Metrics) Published(s Snapshot) {
 	m.translations.Inc()
 	m.translation.Observe(s.Took.Seconds())
@@ -193,9 +193,9 @@ func (m *Metrics) Published(s Snapshot) {
 	m.sets.Set(float64(s.Sets))
 	m.policies.Set(float64(s.Policies))
 	m.standing.found(s.Problems)
-	m.withheld.Reset()
-	for _, kind := range s.Withheld {
-		m.withheld.WithLabelValues(kind).Set(1)
+	m.unavailable.Reset()
+	for _, kind := range s.Unavailable {
+		m.unavailable.WithLabelValues(kind).Set(1)
 	}
 	m.remember(published{s.Revision, s.Since})
 }

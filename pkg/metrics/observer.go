@@ -11,7 +11,7 @@ import (
 
 var _ reconcile.Observer = (*Metrics)(nil)
 
-// Target makes the metrics of a target exist, at zero, before anything happened to it.
+// Target creates the metrics of a target, at zero.
 func (m *Metrics) Target(target string) {
 	m.inSync(target, false)
 	m.owned.WithLabelValues(target).Set(0)
@@ -38,18 +38,18 @@ func (m *Metrics) Applied(target string, p *backends.Plan, took time.Duration) {
 	}
 }
 
-// Failed counts an error. The target is out of step until a round ends well.
+// Failed counts an error. The target is out of sync until a round succeeds.
 func (m *Metrics) Failed(target string, phase reconcile.Phase, _ error) {
 	m.failures.WithLabelValues(target, string(phase)).Inc()
 	m.inSync(target, false)
 }
 
-// Drift counts the ops that undo what someone else did.
+// Drift counts the ops that revert changes by someone else.
 func (m *Metrics) Drift(target string, ops int) {
 	m.drift.WithLabelValues(target).Add(float64(ops))
 }
 
-// Converged times the changes that the target has now.
+// Converged times the changes that the target has reached.
 func (m *Metrics) Converged(target string, rev intent.Revision, owned int) {
 	m.inSync(target, true)
 	m.applied.WithLabelValues(target).Set(float64(rev))

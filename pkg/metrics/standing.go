@@ -2,8 +2,8 @@ package metrics
 
 import "sync"
 
-// standing is what netloom_problems counts: there is none only while all objects are understood and all targets are in sync. The
-// zero value has found nothing and knows no target.
+// standing is what netloom_problems counts: it is zero only while all objects are understood and all targets are in sync. The
+// zero value has no problems and no targets.
 type standing struct {
 	mu      sync.Mutex
 	objects int
@@ -22,7 +22,7 @@ func (s *standing) found(objects int) {
 // count sets the gauge. The lock is held.
 func (s *standing) count() { s.set(float64(s.objects + len(s.behind))) }
 
-// inSync notes whether a target agrees with a snapshot.
+// inSync records whether a target is in sync with a snapshot.
 func (m *Metrics) inSync(target string, yes bool) {
 	s := &m.standing
 	s.mu.Lock()
@@ -37,7 +37,7 @@ func (m *Metrics) inSync(target string, yes bool) {
 	s.count()
 }
 
-// unwatched drops a target that nothing is said of any more.
+// unwatched removes a target that is no longer observed.
 func (m *Metrics) unwatched(target string) {
 	s := &m.standing
 	s.mu.Lock()

@@ -121,7 +121,7 @@ func (inv *Inventory) pod(name string) (end, error) {
 	ns, short, _ := strings.Cut(name, "/")
 	if e, ok := inv.state.View.Endpoint(inv.key(ns, short)); ok {
 		if len(e.AllAddrs()) == 0 {
-			return end{}, fmt.Errorf("pod %s has no address: its manifest needs status.podIPs that no newer pod uses", name)
+			return end{}, fmt.Errorf("pod %s has no address: its manifest needs status.podIPs, with addresses that no newer pod uses", name)
 		}
 		return inv.endpoint(e), nil
 	}

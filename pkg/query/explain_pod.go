@@ -59,7 +59,7 @@ func (inv *Inventory) explainPod(name string) *PodExplanation {
 		out.Node, out.Labels, out.Addresses = p.Spec.NodeName, p.Labels, texts(podAddrs(p))
 		out.Note = "it is on the host network: for policies it is node " + p.Spec.NodeName
 		if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
-			out.Note = "it has finished: policies do not apply to it any more"
+			out.Note = "it has finished: policies no longer apply to it"
 		}
 		return out
 	}

@@ -73,7 +73,7 @@ func (inv *Inventory) sdwan(o *SDWANObject) *SDWANExplanation {
 		}
 	}
 	if len(out.Wants) == 0 {
-		out.Note = "it has no configuration for any CNF"
+		out.Note = "it configures nothing on any CNF"
 		return out
 	}
 	out.Scope = scope.String()

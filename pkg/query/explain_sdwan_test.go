@@ -63,7 +63,7 @@ func TestAnswersSayThatServicesAreUnknown(t *testing.T) {
 	inv = query.NewInventory(state)
 	unknown, err := inv.Probe(q, query.Where{})
 	require.NoError(t, err)
-	require.Contains(t, unknown[0].Notes, "10.96.0.30: Services cannot be read: this may be an address of one")
+	require.Contains(t, unknown[0].Notes, "10.96.0.30: Services cannot be read: this may be the address of a Service")
 	_, err = inv.Probe(query.Question{From: "shop/web-0", To: "svc/shop/db"}, query.Where{})
 	require.ErrorContains(t, err, "Services cannot be read")
 	_, err = inv.Explain("svc/shop/db", "")

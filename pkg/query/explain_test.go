@@ -93,7 +93,7 @@ func spellReach(s *query.PodSide) []string {
 func TestExplainPodsThatPoliciesSeeOtherwise(t *testing.T) {
 	inv := query.NewInventory(stateOf(t, objectsOf(t, oddPods+denyAll)))
 	require.Equal(t, "it is on the host network: for policies it is node n1", explain(t, inv, "pod/agent").Pod.Note)
-	require.Equal(t, "it has finished: policies do not apply to it any more", explain(t, inv, "pod/done").Pod.Note)
+	require.Equal(t, "it has finished: policies no longer apply to it", explain(t, inv, "pod/done").Pod.Note)
 	require.Nil(t, explain(t, inv, "pod/done").Pod.Ingress)
 	pending := explain(t, inv, "pod/pending").Pod
 	require.Equal(t, "it has no address yet and cannot be reached; its isolation is in place", pending.Note)

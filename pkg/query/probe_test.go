@@ -67,7 +67,7 @@ func TestErrorsSayWhatToDoNext(t *testing.T) {
 		{"no service at all", "shop/web-0->svc/shop/db:80", "to service shop/db: not found; there is none"},
 		{"no such node", "shop/web-0->node/m:80", "to node m: not found; did you mean n1?"},
 		{"finished", "shop/done->shop/web-1:80", "from pod shop/done has finished (Succeeded) and has no connections"},
-		{"no address", "shop/pending->shop/web-1:80", "from pod shop/pending has no address: its manifest needs status.podIPs that no newer pod uses"},
+		{"no address", "shop/pending->shop/web-1:80", "from pod shop/pending has no address: its manifest needs status.podIPs, with addresses that no newer pod uses"},
 		{"no family in common", "shop/web-0->fd00::1:tcp/80", "shop/web-0 and fd00::1 have no address family in common"},
 		{"nobody matches", "shop/nobody-*->shop/web-1:80", `from "shop/nobody-*": no pod with an address matches`},
 		{"no selector", "shop/a=b=c->shop/web-1:80", `from "shop/a=b=c": found '=', expected: ',' or 'end of string'`},
@@ -100,14 +100,14 @@ func TestDeniedSaysWhatIsMissing(t *testing.T) {
 		Family: "ipv4", Source: "10.244.1.10", Destination: "10.244.2.20 tcp/9000", Verdict: query.Deny,
 		Egress: &query.Side{
 			Verdict: query.Deny, IsolatedBy: []string{"NetworkPolicy/shop/allow-dns", "NetworkPolicy/shop/default-deny", "NetworkPolicy/shop/web"},
-			Nearly: []query.Rule{{
+			NearMisses: []query.Rule{{
 				Policy: "NetworkPolicy/shop/web", Path: "spec.egress[0]",
-				But: "allows pods app=api with tcp port api at 9000 in namespace shop, but shop/api-1 does not match",
+				Reason: "allows pods app=api with tcp port api at 9000 in namespace shop, but shop/api-1 does not match",
 			}},
 		},
 		Ingress: &query.Side{
 			Verdict: query.Deny, IsolatedBy: []string{"NetworkPolicy/shop/api", "NetworkPolicy/shop/default-deny"},
-			Nearly: []query.Rule{{Policy: "NetworkPolicy/shop/api", Path: "spec.ingress[0]", But: "only allows tcp/9001"}},
+			NearMisses: []query.Rule{{Policy: "NetworkPolicy/shop/api", Path: "spec.ingress[0]", Reason: "only allows tcp/9001"}},
 		},
 		Change: []string{
 			"egress of shop/web-0: add a rule to shop/api-1 on tcp/9000 in NetworkPolicy/shop/allow-dns, NetworkPolicy/shop/default-deny, NetworkPolicy/shop/web or another policy that selects it",

@@ -9,18 +9,17 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// Side is what the policies of one end say of a connection: those of the source for egress, of the destination for
-// ingress.
+// Side is the verdict of the policies at one end of a connection: the source for egress, the destination for ingress.
 type Side struct {
 	Verdict Verdict `json:"verdict"`
 	// IsolatedBy are the policies that select the end in this direction; without any, everything is allowed.
 	IsolatedBy []string `json:"isolatedBy,omitempty"`
-	AllowedBy  []Rule   `json:"allowedBy,omitempty"` // the rules that let it through
-	// Nearly are the rules that match but for one condition.
-	Nearly []Rule `json:"nearly,omitempty"`
-	// Rows are those by which a data plane decides, where that was asked: see Where.
+	AllowedBy  []Rule   `json:"allowedBy,omitempty"` // the rules that allow it
+	// NearMisses are the rules that match except for one condition.
+	NearMisses []Rule `json:"nearMisses,omitempty"`
+	// Rows are the rows by which a data plane decides, if requested: see Where.
 	Rows []Row `json:"rows,omitempty"`
-	// Itself says that the end talks to itself, which no policy sees.
+	// Itself means that source and destination are the same, to which no policy applies.
 	Itself bool `json:"itself,omitempty"`
 }
 
@@ -28,21 +27,21 @@ type Side struct {
 type Rule struct {
 	Policy string `json:"policy"` // such as NetworkPolicy/shop/db
 	Path   string `json:"path"`   // such as spec.ingress[0]
-	// But is why the rule does not allow the connection, such as "only allows tcp/80"; "" where it does.
-	But string `json:"but,omitempty"`
+	// Reason is why the rule does not allow the connection, such as "only allows tcp/80"; "" if it does.
+	Reason string `json:"reason,omitempty"`
 }
 
 // String spells r as NetworkPolicy/shop/db spec.ingress[0].
 func (r Rule) String() string { return r.Policy + " " + r.Path }
 
-// connection is a flow that policies judge as it stands, with what people call its ends.
+// connection is a flow that policies evaluate, with the displayed names of its ends.
 type connection struct {
 	intent.Flow
 	from, to string
 	rows     RowNamer // nil names none
 }
 
-// parties are whom the policies of a direction select, and the other side.
+// parties returns the end that the policies of a direction select, and the other one.
 func (c *connection) parties(d intent.Direction) (subject, peer intent.Party) {
 	if d == intent.Ingress {
 		return c.Dst, c.Src
@@ -50,7 +49,7 @@ func (c *connection) parties(d intent.Direction) (subject, peer intent.Party) {
 	return c.Src, c.Dst
 }
 
-// sides puts both directions of a verdict in words.
+// sides describes both directions of a verdict.
 func (inv *Inventory) sides(c *connection, egress, ingress intent.Decision) (*Side, *Side) {
 	if c.Src.Addr == c.Dst.Addr {
 		return &Side{Verdict: Allow, Itself: true}, &Side{Verdict: Allow, Itself: true}
@@ -80,19 +79,19 @@ func (inv *Inventory) side(d intent.Direction, c *connection, decision intent.De
 	}
 	for _, p := range policies {
 		if !p.Isolates {
-			continue // nobody thinks of a node's access to its own pods as nearly meant for him
+			continue // a node's access to its own pods is not a near miss
 		}
 		for i := range p.Rules {
-			if but := inv.misses(&p.Rules[i], d, c); but != "" {
-				s.Nearly = append(s.Nearly, Rule{Policy: p.Origin.String(), Path: p.Rules[i].Path, But: but})
+			if reason := inv.misses(&p.Rules[i], d, c); reason != "" {
+				s.NearMisses = append(s.NearMisses, Rule{Policy: p.Origin.String(), Path: p.Rules[i].Path, Reason: reason})
 			}
 		}
 	}
-	s.Nearly = mergeNearly(s.Nearly)
+	s.NearMisses = mergeNearMisses(s.NearMisses)
 	return s
 }
 
-// addAllowing adds a rule once: it may have become several.
+// addAllowing adds a rule once, even if it was translated to several.
 func (s *Side) addAllowing(r Rule) {
 	if !slices.Contains(s.AllowedBy, r) {
 		s.AllowedBy = append(s.AllowedBy, r)
@@ -104,7 +103,7 @@ type matching struct{ subject, peer, ports bool }
 
 func (m matching) all() bool { return m.subject && m.peer && m.ports }
 
-// match holds a rule of a policy that selects the subject against a connection.
+// match compares a connection with a rule of a policy that selects the subject.
 func (inv *Inventory) match(r *intent.Rule, d intent.Direction, c *connection) matching {
 	if r.Action != intent.Allow {
 		return matching{}
@@ -122,8 +121,8 @@ func (inv *Inventory) match(r *intent.Rule, d intent.Direction, c *connection) m
 	return m
 }
 
-// misses says why a rule does not match, if there is one reason only. That it speaks of a named port which the subject
-// has under another number, or not at all, is none.
+// misses returns why a rule does not match, if there is exactly one reason. A named port that the subject has under another
+// number, or not at all, is not a reason.
 func (inv *Inventory) misses(r *intent.Rule, d intent.Direction, c *connection) string {
 	name := c.to
 	if d == intent.Ingress {
@@ -139,9 +138,8 @@ func (inv *Inventory) misses(r *intent.Rule, d intent.Direction, c *connection) 
 	}
 }
 
-// mergeNearly joins what one rule became of: one for each number of a named port, say. That it misses by the port
-// counts, when it does.
-func mergeNearly(rules []Rule) []Rule {
+// mergeNearMisses merges the entries of a rule that was translated to several, such as one for each number of a named port.
+func mergeNearMisses(rules []Rule) []Rule {
 	var out []Rule
 	for _, r := range rules {
 		i := slices.IndexFunc(out, func(o Rule) bool { return o.Policy == r.Policy && o.Path == r.Path })

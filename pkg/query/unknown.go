@@ -6,32 +6,32 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// Unknown says of what a snapshot knows nothing because it could not be read, a line each, and what that does to answers.
+// Unknown lists the areas that a snapshot lacks because they cannot be read, one line each, with the effect on answers.
 func Unknown(s *intent.Snapshot) []string {
 	var out []string
 	if s.Unknown().Has(intent.AreaBalancers) {
-		out = append(out, "Services cannot be read: answers about their addresses may be wrong, and targets keep their load"+
-			" balancers")
+		out = append(out, "Services cannot be read: answers about their addresses may be wrong, and load balancers stay as they"+
+			" are")
 	}
 	if s.Unknown().Has(intent.AreaDevices) {
-		out = append(out, "SD-WAN objects cannot be read: the configuration of CNFs is unknown, and devices keep what they"+
-			" have")
+		out = append(out, "SD-WAN objects cannot be read: the configuration of CNFs is unknown, and devices keep their"+
+			" configuration")
 	}
 	return out
 }
 
-// Unknown says of what the state knows nothing: see the function of that name.
+// Unknown lists the areas that the state lacks: see the function of the same name.
 func (inv *Inventory) Unknown() []string { return Unknown(inv.state.Snapshot) }
 
-// servicesUnknown is the note of answers that services bear on; "" where services are known.
+// servicesUnknown returns a note for answers that depend on Services; "" if Services are known.
 func (inv *Inventory) servicesUnknown() string {
 	if !inv.state.Snapshot.Unknown().Has(intent.AreaBalancers) {
 		return ""
 	}
-	return "Services cannot be read: this may be an address of one"
+	return "Services cannot be read: this may be the address of a Service"
 }
 
-// orUnknown says of an error about a service that it may come from what cannot be read.
+// orUnknown adds to an error about a Service that Services cannot be read.
 func (inv *Inventory) orUnknown(err error) error {
 	if err == nil || inv.servicesUnknown() == "" {
 		return err

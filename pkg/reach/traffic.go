@@ -98,7 +98,7 @@ func (t Traffic) complement() Traffic {
 	return out
 }
 
-// String spells t as people would: "everything", "nothing", "tcp/80, udp/53", or "everything but tcp/22" where that is
+// String spells t as people would: "everything", "nothing", "tcp/80, udp/53", or "everything except tcp/22" where that is
 // shorter.
 func (t Traffic) String() string {
 	switch rest := t.complement(); {
@@ -107,7 +107,7 @@ func (t Traffic) String() string {
 	case t.Empty():
 		return "nothing"
 	case t.Other && len(rest.Ranges) < len(t.Ranges):
-		return "everything but " + rest.list()
+		return "everything except " + rest.list()
 	}
 	return t.list()
 }

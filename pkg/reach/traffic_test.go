@@ -18,7 +18,7 @@ func TestTraffic(t *testing.T) {
 	web, low := Traffic{Ranges: []intent.PortRange{tcp(80, 80)}}, Traffic{Ranges: []intent.PortRange{tcp(0, 1023)}}
 	require.True(t, web.Minus(low).Empty())
 	require.Equal(t, "tcp/0-79, tcp/81-1023", low.Minus(web).String())
-	require.Equal(t, "everything but tcp/80", All().Minus(web).String())
+	require.Equal(t, "everything except tcp/80", All().Minus(web).String())
 	require.Equal(t, "everything", All().Minus(web).Union(low).String())
 	require.Equal(t, "nothing", Traffic{}.String())
 	require.Equal(t, "tcp/80", low.Intersect(web).String())

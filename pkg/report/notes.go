@@ -82,7 +82,7 @@ func (w *World) Service(key object.Ref, was Service) (out Service, settled bool)
 			})...)
 			continue
 		}
-		out.Balanced = append(out.Balanced, t.Name+" balances "+frontends(balancer))
+		out.Balanced = append(out.Balanced, t.Name+" load balances "+frontends(balancer))
 	}
 	return out, settled
 }
@@ -117,7 +117,7 @@ func (s Service) Notes(was Service) []Note {
 	out := problemNotes(was.Problems, s.Problems)
 	for _, text := range s.Balanced {
 		if !slices.Contains(was.Balanced, text) {
-			out = append(out, Note{Reason: ReasonBalanced, Message: text})
+			out = append(out, Note{Reason: ReasonLoadBalanced, Message: text})
 		}
 	}
 	return out

@@ -28,8 +28,8 @@ const (
 	ReasonUnreachable     = "Unreachable" // what the target holds is not known
 	ReasonNoTarget        = "NoTarget"
 
-	ReasonTranslated = "Translated" // of a note
-	ReasonBalanced   = "Balanced"   // of a note
+	ReasonTranslated   = "Translated"   // of a note
+	ReasonLoadBalanced = "LoadBalanced" // of a note
 )
 
 // How much of a policy is shown.

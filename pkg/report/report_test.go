@@ -287,7 +287,7 @@ func TestServicesTellWhereTheyAreBalanced(t *testing.T) {
 	w := s.world(s.agreed())
 	got, settled = w.Service(key, report.Service{})
 	require.True(t, settled)
-	require.Equal(t, []report.Note{{Reason: report.ReasonBalanced, Message: "ovn balances tcp/10.96.0.1:80"}}, got.Notes(report.Service{}))
+	require.Equal(t, []report.Note{{Reason: report.ReasonLoadBalanced, Message: "ovn load balances tcp/10.96.0.1:80"}}, got.Notes(report.Service{}))
 	again, _ := w.Service(key, got)
 	require.Empty(t, again.Notes(got))
 	lagging := s.agreed()

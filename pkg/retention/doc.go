@@ -1,24 +1,23 @@
 // Package retention keeps objects in force that went missing from a source without having been deleted.
 //
-// A list that lost a right, a relist after a gap in a watch, a directory whose files vanish: each looks like a cluster
-// whose policies were deleted, and would open every pod. So it matters how an object goes. A DELETE event, of the object or
-// of its namespace, is intent and takes effect at once, whatever else goes. An object that is only missing from what was
-// listed last is suspicious: it is let go while few of its kind are missing, and kept, as it was last known, where they are
-// more than a share of those that were in force.
+// A list after a lost permission, a relist after a gap in a watch, a directory whose files vanish: each looks like a cluster
+// whose policies were deleted, and would open every pod. It therefore matters how an object disappears. A DELETE event for the
+// object or its namespace is intent and takes effect at once, however many there are. An object that is only missing from the
+// latest list is suspicious: it is removed if only a few of its kind are missing. If more than a share of those in force are
+// missing, it is kept as it was last known.
 //
-// A Ledger judges, and is pure but for the time it is given. A Source stands between a source and its readers, who see what
-// is kept as if it were there.
+// A Ledger makes this decision and is pure: the time is a parameter. A Source wraps another source; its readers see kept objects
+// as if they still existed.
 //
 // # What counts
 //
-// Objects are counted for each kind. The share is that of the objects missing within a sliding window, with those that are
-// kept, of the most that were in force within it: a directory that is emptied file by file is stopped at the same share as
-// one that is emptied at once. Objects whose deletion was seen count for neither. What arrives together with a loss does
-// not make up for it, but for pods and endpoint slices, whose names come and go: of those it counts how many fewer there
-// are.
+// Objects are counted for each kind. Those that went missing within a sliding window, plus those that are kept, are compared
+// with the largest number in force within that window: emptying a directory file by file is stopped at the same share as
+// emptying it at once. Objects whose deletion was observed do not count on either side. Objects that appear together with a loss
+// do not offset it, except for pods and endpoint slices, whose names come and go: for these the decrease in number counts.
 //
 // # What ends it
 //
-// An object that comes back is released, and so is one that is deleted after all, one whose namespace is, and a pod whose
-// address another pod has by now. All else waits for Approve.
+// An object is released if it comes back, if it or its namespace is deleted, and, for a pod, if another pod has its address.
+// All others wait for Approve.
 package retention

@@ -24,16 +24,16 @@ type KeptObject struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
-	// Target is where its rows are kept that were there when netloom began; "" for an object that netloom itself remembers.
+	// Target is the target that keeps its rows since startup; "" for an object that netloom itself keeps.
 	Target string `json:"target,omitempty"`
 }
 
-// Ref names k.
+// Ref identifies k.
 func (k KeptObject) Ref() object.Ref {
 	return object.Ref{Kind: k.Kind, Namespace: k.Namespace, Name: k.Name}
 }
 
-// String is k in words.
+// String returns the path of k, with its target if it has one.
 func (k KeptObject) String() string {
 	if k.Target == "" {
 		return k.Ref().Path()
@@ -41,10 +41,10 @@ func (k KeptObject) String() string {
 	return k.Ref().Path() + " in " + k.Target
 }
 
-// Message says why an object is kept that a target has something for.
+// Message says why the configuration of an object is kept in a target.
 func (k KeptObject) Message() string {
-	return "it is missing from the source since netloom began: what target " + k.Target +
-		" holds for it is kept until it is back or its removal is approved"
+	return "it has been missing from the source since netloom started: target " + k.Target +
+		" keeps its configuration until it is back or its removal is approved"
 }
 
 // Compare orders objects by target, kind, namespace and name.
@@ -52,7 +52,7 @@ func (k KeptObject) Compare(o KeptObject) int {
 	return cmp.Or(strings.Compare(k.Target, o.Target), k.Ref().Compare(o.Ref()))
 }
 
-// NewKept lists objects with their digest: two lists of the same objects have the same.
+// NewKept lists objects with their digest, which depends only on which objects they are.
 func NewKept(objects []KeptObject) Kept {
 	if len(objects) == 0 {
 		return Kept{Objects: []KeptObject{}}
@@ -84,7 +84,7 @@ func (k Kept) ByKind() map[string]int {
 	return out
 }
 
-// Degraded says in a line that objects are kept, and how to approve their removal.
+// Degraded returns a line that says that objects are kept, and how to approve their removal; none without such objects.
 func (k Kept) Degraded() []string {
 	if k.Digest == "" {
 		return nil
@@ -93,7 +93,7 @@ func (k Kept) Degraded() []string {
 		"netloom approve %s removes them", k.Counts(), k.Digest)}
 }
 
-// Counts says how many objects of which kinds k has, "" for none.
+// Counts returns the number of objects of each kind, "" for none.
 func (k Kept) Counts() string {
 	counts := k.ByKind()
 	var parts []string

@@ -1,8 +1,8 @@
-// Package webui serves the page on which people look at policies: who may reach whom, what a policy became, why a
-// connection passes or does not, how the targets stand, and what happens now.
+// Package webui serves the read-only web page: which pods can reach which, what a policy was translated to, why a connection is
+// allowed or denied, the state of each target, and events as they happen.
 //
-// Handler answers GET and HEAD only and changes nothing. The page is static and embedded; what it shows comes from JSON
-// under /api/v1/ and from a stream of events. docs/ui.md lists both. What is shown comes from a Source, which the daemon
-// is. Work that grows with the cluster is done when somebody asks, once for each state, and never while one is made.
-// Answers are bounded: the matrix holds classes of pods, lists say how much they leave out.
+// Handler answers only GET and HEAD and changes nothing. The page is static and embedded; its data comes as JSON under /api/v1/
+// and as a stream of events, which docs/ui.md lists. The data comes from a Source, which the daemon implements. Work that grows
+// with the cluster is done on request, once for each state, and never while a state is created. Responses are limited: the
+// matrix shows classes of pods, and lists report how many entries they omit.
 package webui

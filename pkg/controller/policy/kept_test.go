@@ -55,7 +55,7 @@ func TestEventsOfWhatATargetKeeps(t *testing.T) {
 			{Kind: report.KindService, Namespace: "shop", Name: "gone"},
 		}
 		d.start()
-		message := "Warning Kept it is missing from the source since netloom began: what target ovn holds for it is kept until it is back or its removal is approved"
+		message := "Warning Kept it has been missing from the source since netloom started: target ovn keeps its configuration until it is back or its removal is approved"
 		require.Equal(t, []string{message, message}, d.told(), "of the policy and of the Service, once each")
 		time.Sleep(time.Minute)
 		synctest.Wait()

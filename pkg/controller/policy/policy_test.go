@@ -323,7 +323,7 @@ func TestEventsNeedNoPolicyStatus(t *testing.T) {
 		d.after(2 * time.Second)
 		require.ElementsMatch(t, []string{
 			"Normal Translated generation 1 is translated", "Normal Enforced generation 1 is enforced by ovn",
-			"Normal Balanced ovn balances tcp/10.96.0.1:80",
+			"Normal LoadBalanced ovn load balances tcp/10.96.0.1:80",
 		}, d.told())
 		d.after(time.Hour)
 		require.Empty(t, d.told())

@@ -84,7 +84,7 @@ function side(title, s) {
       s.isolatedBy?.length > 0 && h('li', {}, 'isolated by ', separated(s.isolatedBy.map(object))),
       s.allowedBy?.map((r) => h('li', {}, 'allowed by ', object(r.policy), ' ', h('code', {}, r.path))),
       s.verdict === 'deny' && !s.allowedBy?.length && h('li', {}, 'no rule allows it'),
-      s.nearly?.map((r) => h('li', {}, 'almost matched: ', object(r.policy), ' ', h('code', {}, r.path), ' ', r.but))));
+      s.nearMisses?.map((r) => h('li', {}, 'almost matched: ', object(r.policy), ' ', h('code', {}, r.path), ' ', r.reason))));
 }
 
 function changes(f) {
