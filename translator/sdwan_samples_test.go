@@ -3,10 +3,15 @@ package translator_test
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/translator"
 )
 
 // TestSamples translates each of upstream's samples alone, and compares with testdata/samples.txt.
@@ -25,4 +30,63 @@ func TestSamples(t *testing.T) {
 	text, err := os.ReadFile(want)
 	require.NoError(t, err)
 	require.Equal(t, string(text), b.String(), "rewrite with -update")
+}
+
+// TestTheRegistryListsWhatIntentsReferTo compares the names in the intents of each sample with the references that the
+// registry of kinds gives for it: alone in the translator, a sample refers to nothing but names.
+func TestTheRegistryListsWhatIntentsReferTo(t *testing.T) {
+	files, err := filepath.Glob("../pkg/apis/sdewan/v1alpha1/testdata/samples/*.yaml")
+	require.NoError(t, err)
+	seen := map[string]bool{}
+	for _, f := range files {
+		for _, o := range load(t, f) {
+			r, _, ok := v1alpha1.ResourceOf(o)
+			require.True(t, ok)
+			want := []string{}
+			for _, ref := range v1alpha1.ReferencesOf(o) {
+				require.Equal(t, r.RefersTo, ref.Kind)
+				want = append(want, ref.Name)
+			}
+			tr := translator.New(translator.Options{})
+			require.NoError(t, tr.Put(o))
+			for e := range tr.Snapshot().DeviceIntents() {
+				require.ElementsMatch(t, want, namesIn(reflect.ValueOf(e.Spec)), f)
+				seen[r.Kind] = seen[r.Kind] || len(want) > 0
+			}
+		}
+	}
+	for _, r := range v1alpha1.Resources() {
+		require.Equal(t, r.RefersTo != "", seen[r.Kind], r.Kind)
+		to, ok := v1alpha1.ResourceOfKind(r.RefersTo)
+		require.Equal(t, r.RefersTo != "", ok && to.Referenced, r.Kind)
+	}
+}
+
+// namesIn lists the names in all references within v.
+func namesIn(v reflect.Value) []string {
+	var names []string
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			return namesIn(v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			names = append(names, namesIn(v.Index(i))...)
+		}
+	case reflect.Struct:
+		if ref, ok := v.Interface().(intent.DeviceRef); ok {
+			if ref.Name != "" {
+				names = append(names, ref.Name)
+			}
+			return names
+		}
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				names = append(names, namesIn(v.Field(i))...)
+			}
+		}
+	default:
+	}
+	return names
 }

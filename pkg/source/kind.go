@@ -104,7 +104,8 @@ func ResourceOf(kind string) (Resource, bool) {
 
 // IsSDWAN reports whether a kind is one of SD-WAN resources.
 func IsSDWAN(kind string) bool {
-	return slices.ContainsFunc(v1alpha1.Resources(), func(r v1alpha1.Resource) bool { return r.Kind == kind })
+	_, ok := v1alpha1.ResourceOfKind(kind)
+	return ok
 }
 
 // Equal reports whether two trimmed objects differ in nothing but their resource version and generation.

@@ -15,10 +15,8 @@ const finalizerDomain = "finalizers.sdewan.akraino.org"
 // Finalizer is the name that keeps objects of a kind until no device holds them, the one that ICN SD-EWAN uses; "" for a
 // kind that no device holds.
 func Finalizer(kind string) string {
-	for _, r := range v1alpha1.Resources() {
-		if r.Kind == kind && r.Finalizer != "" {
-			return r.Finalizer + "." + finalizerDomain
-		}
+	if r, _ := v1alpha1.ResourceOfKind(kind); r.Finalizer != "" {
+		return r.Finalizer + "." + finalizerDomain
 	}
 	return ""
 }

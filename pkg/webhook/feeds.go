@@ -57,15 +57,12 @@ func (s *Server) roleFeeds(c Clients) []*feed {
 
 // objectFeeds keep the SD-WAN objects that others refer to.
 func (s *Server) objectFeeds(c Clients) []*feed {
-	plurals := map[string]string{}
-	for _, r := range v1alpha1.Resources() {
-		plurals[r.Kind] = r.Plural
-	}
 	var feeds []*feed
 	for _, kind := range consistency.Kinds() {
+		r, _ := v1alpha1.ResourceOfKind(kind)
 		feeds = append(feeds, &feed{
-			resource: plurals[kind], kind: kind, optional: true,
-			reads: objectsOf(c.Dynamic.Resource(v1alpha1.GroupVersion.WithResource(plurals[kind])), c.Dynamic, &unstructured.Unstructured{}, ""),
+			resource: r.Plural, kind: kind, optional: true,
+			reads: objectsOf(c.Dynamic.Resource(v1alpha1.GroupVersion.WithResource(r.Plural)), c.Dynamic, &unstructured.Unstructured{}, ""),
 			trim:  s.typed,
 			put:   func(o metav1.Object) { s.index.Put(kind, o) },
 			remove: func(namespace, name string) {

@@ -91,7 +91,7 @@ func (e *translation) zone(field string, name v1alpha1.Zone) intent.DeviceRef {
 	if len(name) > longestZone && !zonePattern.MatchString(string(name)) {
 		e.refuse(field, "%q: expected a FirewallZone, or a zone of the CNF with at most %d characters", name, longestZone)
 	}
-	return e.refer(v1alpha1.KindFirewallZone, field, string(name))
+	return e.refer(field, string(name))
 }
 
 func (e *translation) readForwarding(s *v1alpha1.FirewallForwardingSpec) {

@@ -147,7 +147,7 @@ func (e *translation) proposals(field string, names []v1alpha1.Reference) []inte
 	for i, n := range names {
 		at := fmt.Sprintf("%s[%d]", field, i)
 		e.need(at, n != "", "the name of a proposal")
-		out = append(out, e.refer(v1alpha1.KindIpsecProposal, at, string(n)))
+		out = append(out, e.refer(at, string(n)))
 	}
 	return out
 }

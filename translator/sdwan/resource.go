@@ -170,13 +170,15 @@ func (e *translation) refuse(path, format string, args ...any) {
 // look has the object translated anew when the one with this key comes, changes or goes.
 func (e *translation) look(key object.Ref) { e.out.looks = append(e.out.looks, key) }
 
-// refer points at the object of a kind and name that is for the same CNFs, and otherwise at what the CNFs call so.
-// What goes is no longer pointed at, except by what goes as well and must go first.
-func (e *translation) refer(kind, path, name string) intent.DeviceRef {
+// refer points at the object of a name, of the kind that the registry says, if it is for the same CNFs, and otherwise at what
+// the CNFs have under that name. What is being deleted is no longer pointed at, except by what is being deleted as well and
+// has to go first.
+func (e *translation) refer(path, name string) intent.DeviceRef {
 	if name == "" || !e.matches(path, name, referencePattern, "a name of letters, digits and _, with - and . inside") {
 		return intent.DeviceRef{}
 	}
-	key := object.Ref{Kind: kind, Namespace: e.object.GetNamespace(), Name: name}
+	r, _ := v1alpha1.ResourceOfKind(e.ref.Kind)
+	key := object.Ref{Kind: r.RefersTo, Namespace: e.object.GetNamespace(), Name: name}
 	e.look(key)
 	var to offer
 	if there := e.translated[key]; there != nil {
@@ -189,7 +191,7 @@ func (e *translation) refer(kind, path, name string) intent.DeviceRef {
 		e.refuse(path, "%s cannot be understood itself", key.Path())
 		return intent.DeviceRef{}
 	}
-	id := intent.NewDeviceIntentID(e.scope, intent.Origin{Cluster: e.source.Cluster, Kind: kind, Namespace: key.Namespace, Name: name}, "")
+	id := intent.NewDeviceIntentID(e.scope, intent.Origin{Cluster: e.source.Cluster, Kind: key.Kind, Namespace: key.Namespace, Name: name}, "")
 	e.needs = append(e.needs, id)
 	return intent.DeviceRef{ID: id}
 }

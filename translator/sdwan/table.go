@@ -211,15 +211,13 @@ func (t *Table) Unknown() intent.Areas {
 	return t.unknown
 }
 
-// compareRank is Ref.Compare, but those whom others refer to come first: then what refers to them is translated once.
+// compareRank is Ref.Compare, but objects that others refer to come first: then what refers to them is translated once.
 func compareRank(a, b object.Ref) int {
 	rank := func(r object.Ref) int {
-		switch r.Kind {
-		case v1alpha1.KindFirewallZone, v1alpha1.KindIpsecProposal, v1alpha1.KindMwan3Policy:
+		if k, _ := v1alpha1.ResourceOfKind(r.Kind); k.Referenced {
 			return 0
-		default:
-			return 1
 		}
+		return 1
 	}
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), a.Compare(b))
 }

@@ -46,7 +46,7 @@ func (e *translation) within(field string, n, most int) {
 func (e *translation) readWANRule(s *v1alpha1.Mwan3RuleSpec) {
 	e.need("spec.policy", s.Policy != "", "the policy to follow")
 	e.is(&intent.WANRule{
-		Policy: e.refer(v1alpha1.KindMwan3Policy, "spec.policy", string(s.Policy)),
+		Policy: e.refer("spec.policy", string(s.Policy)),
 		Match: intent.Match{
 			Src:      e.prefix("spec.src_ip", string(s.SrcIP)),
 			Dst:      e.prefix("spec.dest_ip", string(s.DestIP)),

@@ -188,10 +188,6 @@ func statusPatch(o status.Object, now any) (map[string]any, error) {
 
 // pluralOf is the name of a kind in addresses of the API.
 func pluralOf(kind string) string {
-	for _, r := range v1alpha1.Resources() {
-		if r.Kind == kind {
-			return r.Plural
-		}
-	}
-	return ""
+	r, _ := v1alpha1.ResourceOfKind(kind)
+	return r.Plural
 }

@@ -92,26 +92,26 @@ func (x *Index) checkReferences(c Change) []Finding {
 	if purpose == "" || c.New.GetDeletionTimestamp() != nil {
 		return nil
 	}
-	var before []reference
+	var before []v1alpha1.ObjectReference
 	if c.Old != nil && c.Old.GetLabels()[v1alpha1.LabelPurpose] == purpose {
-		before = referencesOf(c.Old)
+		before = v1alpha1.ReferencesOf(c.Old)
 	}
 	byHand := namesOf(c.New.GetAnnotations()[OnDevice])
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	var found []Finding
-	for _, r := range referencesOf(c.New) {
-		if x.unknown[r.kind] || slices.Contains(byHand, r.name) || slices.Contains(byHand, "*") {
+	for _, r := range v1alpha1.ReferencesOf(c.New) {
+		if x.unknown[r.Kind] || slices.Contains(byHand, r.Name) || slices.Contains(byHand, "*") {
 			continue
 		}
-		missing := x.missing(object.Ref{Kind: r.kind, Namespace: c.New.GetNamespace(), Name: r.name}, purpose)
+		missing := x.missing(object.Ref{Kind: r.Kind, Namespace: c.New.GetNamespace(), Name: r.Name}, purpose)
 		if missing == "" {
 			continue
 		}
 		found = append(found, Finding{
 			Check: Dependencies,
-			Text:  fmt.Sprintf("%s: %s; if it was made on the device by hand, say so in the annotation %s", r.field, missing, OnDevice),
-			Old:   slices.ContainsFunc(before, func(b reference) bool { return b.kind == r.kind && b.name == r.name }),
+			Text:  fmt.Sprintf("%s: %s; if it was made on the device by hand, say so in the annotation %s", r.Field, missing, OnDevice),
+			Old:   slices.ContainsFunc(before, func(b v1alpha1.ObjectReference) bool { return b.Kind == r.Kind && b.Name == r.Name }),
 		})
 	}
 	return found

@@ -24,7 +24,7 @@ type Index struct {
 type entry struct {
 	purpose    string
 	going      bool // it is being deleted, so it needs nothing, and nothing should be built on it
-	references []reference
+	references []v1alpha1.ObjectReference
 }
 
 // scope is a CNF: the workload with a purpose in a namespace.
@@ -42,14 +42,14 @@ func (x *Index) Put(kind string, o metav1.Object) {
 	key := keyOf(kind, o)
 	e := &entry{
 		purpose: o.GetLabels()[v1alpha1.LabelPurpose], going: o.GetDeletionTimestamp() != nil,
-		references: referencesOf(o),
+		references: v1alpha1.ReferencesOf(o),
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.drop(key)
 	x.objects[key] = e
 	for _, r := range e.references {
-		target := object.Ref{Kind: r.kind, Namespace: key.Namespace, Name: r.name}
+		target := object.Ref{Kind: r.Kind, Namespace: key.Namespace, Name: r.Name}
 		if x.users[target] == nil {
 			x.users[target] = map[object.Ref]bool{}
 		}
@@ -98,7 +98,7 @@ func (x *Index) drop(key object.Ref) {
 	}
 	delete(x.objects, key)
 	for _, r := range e.references {
-		target := object.Ref{Kind: r.kind, Namespace: key.Namespace, Name: r.name}
+		target := object.Ref{Kind: r.Kind, Namespace: key.Namespace, Name: r.Name}
 		delete(x.users[target], key)
 		if len(x.users[target]) == 0 {
 			delete(x.users, target)

@@ -2,13 +2,13 @@ package v1alpha1
 
 import (
 	"reflect"
-	"slices"
+	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// The kinds that others refer to.
+// Kinds that others refer to.
 const (
 	KindFirewallZone  = "FirewallZone"
 	KindIpsecProposal = "IpsecProposal"
@@ -23,34 +23,36 @@ type Object interface {
 	metav1.Object
 }
 
-// Resource says all that there is to know about a kind apart from its fields. A new kind is a new row of Resources.
+// Resource is what there is to know about a kind apart from its fields. A new kind is a new row of the registry.
 //
 // +kubebuilder:object:generate=false
 type Resource struct {
 	Kind   string
-	Plural string // its name in addresses of the API
+	Plural string // its name in the addresses of the API
 	// Finalizer begins the name of the finalizer that ICN SD-EWAN puts on objects of the kind; "" for a kind that no device
-	// keeps.
+	// stores.
 	Finalizer string
-	// RefersTo is the kind whose names fields of the kind hold; "" when it refers to none.
+	// RefersTo is the kind of the objects that fields of the kind name, see ReferencesOf; "" when it refers to none.
 	RefersTo string
+	// Referenced says whether objects of another kind refer to this one.
+	Referenced bool
 
-	fresh   func() Object
-	newList func() runtime.Object
-	status  func(any) any // a pointer to the status of an object of the kind; nil for one of another
+	object, list reflect.Type
+	status       func(any) any // a pointer to the status of an object of the kind
 }
 
 // New makes an empty object of the kind.
-func (r Resource) New() Object { return r.fresh() }
-
-// Referenced says whether objects of another kind refer to this one.
-func (r Resource) Referenced() bool {
-	return slices.ContainsFunc(Resources(), func(o Resource) bool { return o.RefersTo == r.Kind })
+func (r Resource) New() Object {
+	return reflect.New(r.object).Interface().(Object) //nolint:forcetypeassert // see resource
 }
 
-// Resources lists every kind, in alphabetical order.
-func Resources() []Resource {
-	return []Resource{
+func (r Resource) newList() runtime.Object {
+	return reflect.New(r.list).Interface().(runtime.Object) //nolint:forcetypeassert // see resource
+}
+
+// registry has a row for every kind, in alphabetical order.
+var registry = sync.OnceValue(func() *table {
+	return newTable(
 		resource[*CNFHubSite, *CNFHubSiteList]("cnfhubsites", "cnfhubsite", "", func(o *CNFHubSite) any { return &o.Status }),
 		resource[*CNFLocalService, *CNFLocalServiceList]("cnflocalservices", "cnflocalservice", "", func(o *CNFLocalService) any { return &o.Status }),
 		resource[*CNFNAT, *CNFNATList]("cnfnats", "cnfnat", "", func(o *CNFNAT) any { return &o.Status }),
@@ -70,32 +72,55 @@ func Resources() []Resource {
 		resource[*Mwan3Rule, *Mwan3RuleList]("mwan3rules", "rule", KindMwan3Policy, func(o *Mwan3Rule) any { return &o.Status }),
 		resource[*NetworkFirewallRule, *NetworkFirewallRuleList]("networkfirewallrules", "networkfirewallrule", "", func(o *NetworkFirewallRule) any { return &o.Status }),
 		resource[*SdewanApplication, *SdewanApplicationList]("sdewanapplications", "rule", "", func(o *SdewanApplication) any { return &o.Status }),
+	)
+})
+
+// table is the registry with its indexes.
+type table struct {
+	rows   []Resource
+	byKind map[string]*Resource
+	byType map[reflect.Type]*Resource
+}
+
+func newTable(rows ...Resource) *table {
+	t := &table{rows: rows, byKind: map[string]*Resource{}, byType: map[reflect.Type]*Resource{}}
+	for i := range rows {
+		t.byKind[rows[i].Kind] = &rows[i]
+		t.byType[reflect.PointerTo(rows[i].object)] = &rows[i]
 	}
+	for i := range rows {
+		if to := t.byKind[rows[i].RefersTo]; to != nil {
+			to.Referenced = true
+		}
+	}
+	return t
 }
 
 // resource is the row of the kind whose objects are of the type that O points at, and its lists of the type that L points at.
 func resource[O Object, L runtime.Object](plural, finalizer, refersTo string, status func(O) any) Resource {
 	object, list := reflect.TypeFor[O]().Elem(), reflect.TypeFor[L]().Elem()
 	return Resource{
-		Kind: object.Name(), Plural: plural, Finalizer: finalizer, RefersTo: refersTo,
-		fresh:   func() Object { return reflect.New(object).Interface().(O) },       //nolint:forcetypeassert // it is one
-		newList: func() runtime.Object { return reflect.New(list).Interface().(L) }, //nolint:forcetypeassert // it is one
-		status: func(o any) any {
-			if one, ok := o.(O); ok {
-				return status(one)
-			}
-			return nil
-		},
+		Kind: object.Name(), Plural: plural, Finalizer: finalizer, RefersTo: refersTo, object: object, list: list,
+		status: func(o any) any { return status(o.(O)) }, //nolint:forcetypeassert // it is looked up by its type
 	}
+}
+
+// Resources lists every kind, in alphabetical order. The list is shared: it must not be changed.
+func Resources() []Resource { return registry().rows }
+
+// ResourceOfKind is the row of a kind; false for a kind that is not SD-WAN's.
+func ResourceOfKind(kind string) (Resource, bool) {
+	if r := registry().byKind[kind]; r != nil {
+		return *r, true
+	}
+	return Resource{}, false
 }
 
 // ResourceOf is the row of an object, and a pointer to its status. It is false for what is of no kind here. Objects as clients
 // decode them do not say their kind themselves.
 func ResourceOf(o any) (r Resource, status any, ok bool) {
-	for _, r := range Resources() {
-		if status := r.status(o); status != nil {
-			return r, status, true
-		}
+	if r := registry().byType[reflect.TypeOf(o)]; r != nil {
+		return *r, r.status(o), true
 	}
 	return Resource{}, nil, false
 }
