@@ -25,7 +25,8 @@ const sharedFlows = 35
 // Ports, addresses and port numbers of a match are dimensions: where more than one has several values, a conjunctive
 // match costs their sum and one, otherwise their product. Measured on OVN 23.03 over 96 shapes, exact on all.
 func (e *Explainer) Estimate(want *intent.Snapshot) backends.Estimate {
-	r := &renderer{names: e.names, want: want, schema: e.schema, hairpins: estimatedHairpins()}
+	hairpins := []netip.Addr{netip.IPv4Unspecified(), netip.IPv6Unspecified()} // which ones makes no difference
+	r := &renderer{names: e.names, want: want, schema: e.schema, hairpins: hairpins}
 	bySubject := map[intent.SetID][]*intent.Policy{intent.IsolatedIngress: nil, intent.IsolatedEgress: nil}
 	for p := range want.Policies() {
 		for _, s := range subjectsOf(p) {
@@ -66,11 +67,6 @@ func (r *renderer) addSizes(sizes map[string]int, g *group) {
 			sizes[name] = len(r.addressSet(ref).Sets["addresses"])
 		}
 	}
-}
-
-// estimatedHairpins are an address of each family: which ones makes no difference.
-func estimatedHairpins() []netip.Addr {
-	return []netip.Addr{netip.AddrFrom4([4]byte{}), netip.IPv6Unspecified()}
 }
 
 func portsByNode(set *intent.Set) map[string]int {

@@ -114,7 +114,7 @@ func isolates(id intent.SetID) bool {
 	return id == intent.IsolatedIngress || id == intent.IsolatedEgress
 }
 
-// take notes who joined and left the isolated. An endpoint that got an address is in both, as it was and as it is.
+// take notes which endpoints joined and left the isolated. One that got an address is in both, as it was and as it is.
 func (c *coverage) take(touched map[object.Key]directions, delta *intent.SetDelta) {
 	for _, d := range intent.Directions() {
 		if delta.ID != intent.IsolatedSet(d) {

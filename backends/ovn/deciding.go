@@ -15,6 +15,10 @@ func (e *Explainer) DecidingRows(
 	want *intent.Snapshot, f *intent.Flow, d intent.Direction, by []intent.RuleRef,
 ) []backends.DecidingRow {
 	r := &renderer{names: e.names, rate: e.naming.Rate, want: want, schema: e.schema}
+	otherFamily := " ip6."
+	if intent.FamilyOf(f.Dst.Addr) == intent.IPv6 {
+		otherFamily = " ip4."
+	}
 	var out []backends.DecidingRow
 	for _, ref := range by {
 		p := want.Policy(ref.Policy)
@@ -27,12 +31,12 @@ func (e *Explainer) DecidingRows(
 		case p.Log.Deny != intent.SeverityNone:
 			r.logDrops(g, p)
 		}
-		out = append(out, g.deciding(intent.FamilyOf(f.Dst.Addr))...)
+		out = append(out, g.deciding(func(acl *nb.Row) bool { return !strings.Contains(acl.Match(), otherFamily) })...)
 	}
 	if len(out) == 0 && len(by) > 0 && by[0].Rule < 0 {
 		g := newGroup(intent.IsolatedSet(d))
 		r.isolate(g, d)
-		out = g.dropping()
+		out = g.deciding(func(acl *nb.Row) bool { return acl.Fields["action"] == nb.ActionDrop })
 	}
 	slices.SortFunc(out, func(a, b backends.DecidingRow) int {
 		return cmp.Or(cmp.Compare(a.For, b.For), cmp.Compare(a.UUID, b.UUID))
@@ -49,26 +53,11 @@ func ruleFor(rule *intent.Rule, protocol intent.Protocol) intent.Rule {
 	return one
 }
 
-// deciding lists the ACLs of a group, but those that see the other family only.
-func (g *group) deciding(family intent.Families) []backends.DecidingRow {
-	other := " ip6."
-	if family == intent.IPv6 {
-		other = " ip4."
-	}
+// deciding lists the ACLs of a group that decide.
+func (g *group) deciding(decides func(acl *nb.Row) bool) []backends.DecidingRow {
 	var out []backends.DecidingRow
 	for _, acl := range g.acls {
-		if !strings.Contains(acl.Match(), other) {
-			out = append(out, backends.DecidingRow{Table: nb.TableACL, Name: acl.Name, UUID: acl.UUID, For: acl.Origin})
-		}
-	}
-	return out
-}
-
-// dropping lists the ACLs of a group that drop.
-func (g *group) dropping() []backends.DecidingRow {
-	var out []backends.DecidingRow
-	for _, acl := range g.acls {
-		if acl.Fields["action"] == nb.ActionDrop {
+		if decides(acl) {
 			out = append(out, backends.DecidingRow{Table: nb.TableACL, Name: acl.Name, UUID: acl.UUID, For: acl.Origin})
 		}
 	}

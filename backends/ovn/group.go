@@ -1,6 +1,7 @@
 package ovn
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -42,10 +43,7 @@ func subjectsOf(p *intent.Policy) []intent.SetID {
 }
 
 func subjectOf(p *intent.Policy, rule *intent.Rule) intent.SetID {
-	if rule.Subject != "" {
-		return rule.Subject
-	}
-	return p.Subject
+	return cmp.Or(rule.Subject, p.Subject)
 }
 
 // share names one more source of a row. The first in order gives the row its name.

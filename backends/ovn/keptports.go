@@ -18,8 +18,8 @@ type portGuard struct {
 	minPorts    int
 }
 
-// portKeeper keeps logical ports in their groups that a full plan would take out although the pods are still selected: that
-// is what other names of logical ports than before look like, and it would open every pod at once.
+// portKeeper keeps logical ports in their groups that a full plan would remove although the pods are still selected: that
+// happens when logical ports get other names than before, and it would open every pod at once.
 //
 // Where the names of such ports tell which pods they belong to, each is kept for its pod, as if it were found. Where they
 // do not, and more than a share of the isolated ports would leave while as many pods have no port, all of them stay where
@@ -59,10 +59,14 @@ func (k *portKeeper) run() {
 	}
 }
 
+// group is the port group of a set, nil for none.
+func (k *portKeeper) group(rows nb.Rows, id intent.SetID) *nb.Row {
+	return rows[k.names.UUID(nb.TablePortGroup, string(id))]
+}
+
 // leaving lists the logical ports that the group of a set would lose, sorted.
 func (k *portKeeper) leaving(id intent.SetID) []string {
-	uuid := k.names.UUID(nb.TablePortGroup, string(id))
-	want, have := k.rows[uuid], k.have[uuid]
+	want, have := k.group(k.rows, id), k.group(k.have, id)
 	if want == nil || have == nil {
 		return nil // it is made or deleted as a whole
 	}
@@ -89,7 +93,7 @@ func (k *portKeeper) keepFor(missing []object.Key, leaving map[string]string, pa
 	}
 	k.next.ports.kept, k.next.ports.keptNames = kept, names
 	for subject := range k.next.groups {
-		if pg := k.rows[k.names.UUID(nb.TablePortGroup, string(subject))]; pg != nil {
+		if pg := k.group(k.rows, subject); pg != nil {
 			pg.Sets["ports"] = k.next.ports.cover(k.want.Set(subject), k.next.wishes)
 		}
 	}
@@ -101,11 +105,7 @@ func (k *portKeeper) keepUnknown() {
 	kept := map[string]bool{}
 	for _, d := range intent.Directions() {
 		id := intent.IsolatedSet(d)
-		had := 0
-		if pg := k.have[k.names.UUID(nb.TablePortGroup, string(id))]; pg != nil {
-			had = len(pg.Sets["ports"])
-		}
-		leaving := k.leaving(id)
+		had, leaving := len(k.group(k.have, id).Set("ports")), k.leaving(id)
 		lost := min(len(leaving), k.missingIn(id))
 		if had >= k.guard.minPorts && float64(lost) > k.guard.maxFraction*float64(had) {
 			for _, uuid := range leaving {
@@ -122,7 +122,7 @@ func (k *portKeeper) keepUnknown() {
 		}
 		stays := slices.DeleteFunc(k.leaving(subject), func(uuid string) bool { return !kept[uuid] })
 		if len(stays) > 0 {
-			pg := k.rows[k.names.UUID(nb.TablePortGroup, string(subject))]
+			pg := k.group(k.rows, subject)
 			pg.Sets["ports"] = append(pg.Sets["ports"], stays...)
 			slices.Sort(pg.Sets["ports"])
 		}

@@ -1,6 +1,7 @@
 package ovn
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -15,7 +16,7 @@ type LoadBalancing struct {
 	// Group is the name of the Load_Balancer_Group that holds them, and the start of the names of further ones; "" is the
 	// owner.
 	Group string
-	// Switches and Routers are those that balance, see ParseSelection. "" is DefaultSwitches, and no router.
+	// Switches and Routers are those that balance, see lb.ParseSelection. "" is DefaultSwitches, and no router.
 	Switches, Routers string
 	// Networks are the logical networks, with commas between, that Services may name besides the default one; AllNetworks is
 	// every one, and "" none: otherwise whoever may write a Service reaches into any network.
@@ -60,17 +61,11 @@ var groupPattern = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 
 // parse checks l and names every fault.
 func (l LoadBalancing) parse(owner string) (lb.Settings, error) {
-	or := func(value, otherwise string) string {
-		if value == "" {
-			return otherwise
-		}
-		return value
-	}
-	affinity := or(l.Affinity, AffinityTimeout)
+	affinity := cmp.Or(l.Affinity, AffinityTimeout)
 	out := lb.Settings{
-		Group:        or(l.Group, owner),
-		NodeSwitch:   or(l.NodeSwitch, DefaultNodeSwitch),
-		NodeRouter:   or(l.NodeRouter, DefaultNodeRouter),
+		Group:        cmp.Or(l.Group, owner),
+		NodeSwitch:   cmp.Or(l.NodeSwitch, DefaultNodeSwitch),
+		NodeRouter:   cmp.Or(l.NodeRouter, DefaultNodeRouter),
 		HashAffinity: affinity == AffinityHash,
 	}
 	var errs []error
@@ -79,56 +74,40 @@ func (l LoadBalancing) parse(owner string) (lb.Settings, error) {
 			errs = append(errs, fmt.Errorf("%s: %w", what, err))
 		}
 	}
-	check("load balancer group", CheckGroup(out.Group))
-	check("node switch", CheckNodeName(out.NodeSwitch))
-	check("node router", CheckNodeName(out.NodeRouter))
+	check("load balancer group", checkGroup(out.Group))
+	check("node switch", checkNodeName(out.NodeSwitch))
+	check("node router", checkNodeName(out.NodeRouter))
 	check("affinity", checkAffinity(affinity))
 	var err error
-	out.Switches, err = ParseSelection(or(l.Switches, DefaultSwitches))
+	out.Switches, err = lb.ParseSelection(cmp.Or(l.Switches, DefaultSwitches))
 	check("switches", err)
-	out.Routers, err = ParseSelection(l.Routers)
+	out.Routers, err = lb.ParseSelection(l.Routers)
 	check("routers", err)
-	out.Hairpin, err = ParseHairpin(or(l.Hairpin, DefaultHairpin))
+	out.Hairpin, err = parseHairpin(cmp.Or(l.Hairpin, DefaultHairpin))
 	check("hairpin addresses", err)
 	out.Networks, err = lb.ParseNetworks(l.Networks)
 	check("networks", err)
 	return out, errors.Join(errs...)
 }
 
-// ParseSelection reads which logical switches or routers to take, entries with commas between:
-//
-//	ovn-default, node-*            names; * stands for any text and ? for any character
-//	external_ids:KEY=VALUE         those with that pair in external_ids; * and ? may be in the value
-//	!join                          not these, even if another entry takes them
-//	vpc1=vpc1-*                    for the logical network vpc1 instead of the default one
-//
-// Exclusions alone take everything else. Switches with a port to the outside are taken only by entries without * and ?.
-func ParseSelection(s string) (lb.Selection, error) { return lb.ParseSelection(s) }
-
-// CheckNetworks says what is wrong with a list of logical networks.
-func CheckNetworks(s string) error {
-	_, err := lb.ParseNetworks(s)
-	return err
-}
-
-// CheckGroup says what is wrong with the name of a load balancer group.
-func CheckGroup(name string) error {
+// checkGroup says what is wrong with the name of a load balancer group.
+func checkGroup(name string) error {
 	if !groupPattern.MatchString(name) {
 		return fmt.Errorf("%q: expected 1 to 64 letters, digits, dots, dashes and underscores", name)
 	}
 	return nil
 }
 
-// CheckNodeName says what is wrong with the name of the switches or routers of nodes.
-func CheckNodeName(name string) error {
+// checkNodeName says what is wrong with the name of the switches or routers of nodes.
+func checkNodeName(name string) error {
 	if !strings.Contains(name, lb.NodePlaceholder) {
 		return fmt.Errorf("%q: expected a name with %s in it", name, lb.NodePlaceholder)
 	}
 	return nil
 }
 
-// ParseHairpin reads an IPv4 and an IPv6 address with a space between, as Load_Balancer.options:hairpin_snat_ip has them.
-func ParseHairpin(s string) ([]netip.Addr, error) {
+// parseHairpin reads an IPv4 and an IPv6 address with a space between, as Load_Balancer.options:hairpin_snat_ip has them.
+func parseHairpin(s string) ([]netip.Addr, error) {
 	fault := fmt.Errorf("%q: expected an IPv4 and an IPv6 address with a space between", s)
 	parts := strings.Fields(s)
 	if len(parts) != 2 {

@@ -19,7 +19,7 @@ func TestLoadBalancingIsChecked(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 	for _, bad := range []string{"", "1.2.3.4", "1.2.3.4 fd00::1 fd00::2", "1.2.3.4 ::ffff:1.2.3.4", "0.0.0.0 fd00::1", "1.2.3.4 fe80::1%eth0"} {
-		_, err := ParseHairpin(bad)
+		_, err := parseHairpin(bad)
 		require.Error(t, err, bad)
 	}
 }

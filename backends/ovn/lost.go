@@ -12,32 +12,32 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// lost is what a full plan takes away from objects that the snapshot does not have, and what it leaves of that: rows that are
-// kept are added to those that are wanted, as they are.
+// lost is what a full plan would remove of objects that the snapshot does not have. Rows of objects that are kept are added
+// to those that are wanted, as they are.
 type lost struct {
 	keep       map[object.Ref]bool // see Backend
 	names      nb.Namer
 	ports      portFinder
 	want, have nb.Rows
-	objects    map[string]map[object.Ref]bool // by kind, all that there is something for
-	gone       map[object.Ref]bool            // what is taken away
+	objects    map[string]map[object.Ref]bool // by kind, all that have rows
+	gone       map[object.Ref]bool            // those that lose rows
 	kept       map[object.Ref]bool
 	rows       map[string]bool // UUIDs of rows of kept objects
 }
 
-// run compares the rows that are wanted with those there are, and keeps what is to be kept. There are the objects that the
-// snapshot has something of.
-func (l *lost) run(there map[object.Ref]bool) {
+// run compares the rows that are wanted with those that exist, and keeps what is to be kept. Present are the objects that
+// the snapshot has.
+func (l *lost) run(present map[object.Ref]bool) {
 	l.objects, l.gone = map[string]map[object.Ref]bool{}, map[object.Ref]bool{}
 	l.kept, l.rows = map[object.Ref]bool{}, map[string]bool{}
-	l.findRows(there)
+	l.findRows(present)
 	l.findPorts()
 	l.keepHairpins()
 	l.keepReferents()
 	l.keepLoadBalancerGroups()
 }
 
-// originsIn are the objects that a snapshot has something of.
+// originsIn are the objects that a snapshot was made from.
 func originsIn(s *intent.Snapshot) map[object.Ref]bool {
 	out := map[object.Ref]bool{}
 	for p := range s.Policies() {
@@ -60,14 +60,14 @@ func objectOf(h *nb.Row) (object.Ref, bool) {
 }
 
 // findRows goes through the rows that name their source.
-func (l *lost) findRows(there map[object.Ref]bool) {
+func (l *lost) findRows(present map[object.Ref]bool) {
 	for uuid, h := range l.have {
 		ref, ok := objectOf(h)
 		if !ok {
 			continue
 		}
 		l.count(ref)
-		if there[ref] || l.want[uuid] != nil {
+		if present[ref] || l.want[uuid] != nil {
 			continue
 		}
 		if l.loses(ref) {
@@ -93,8 +93,8 @@ func (l *lost) count(ref object.Ref) {
 	l.objects[ref.Kind][ref] = true
 }
 
-// findPorts goes through the logical ports that are isolated. One that is kept stays in every group that it is in, for as
-// long as it leaves the isolated.
+// findPorts goes through the logical ports that are isolated. One that would not be any more and is kept stays in each of
+// its groups.
 func (l *lost) findPorts() {
 	stay := map[string]bool{}
 	for _, d := range intent.Directions() {
@@ -127,10 +127,7 @@ func (l *lost) keepGroup(pg *nb.Row) {
 	if l.want[pg.UUID] != nil {
 		return
 	}
-	l.want[pg.UUID] = &nb.Row{
-		Table: pg.Table, UUID: pg.UUID, Name: pg.Name, Origin: pg.Origin, Unit: pg.Name, Fields: pg.Fields,
-		Sets: map[string][]string{"ports": nil, "acls": pg.Sets["acls"]},
-	}
+	l.want.Put(withSets(pg, map[string][]string{"ports": nil, "acls": pg.Sets["acls"]}))
 	for _, acl := range pg.Sets["acls"] {
 		if h := l.have[acl]; h != nil && l.want[acl] == nil {
 			l.want[acl] = h
@@ -138,7 +135,7 @@ func (l *lost) keepGroup(pg *nb.Row) {
 	}
 }
 
-// keepHairpins keeps that isolated pods reach themselves through load balancers, while some are kept.
+// keepHairpins keeps the ACLs by which isolated pods reach themselves, while load balancers are kept.
 func (l *lost) keepHairpins() {
 	some := false
 	for uuid := range l.rows {
@@ -157,7 +154,7 @@ func (l *lost) keepHairpins() {
 // symbol is a port group or an address set in a match.
 var symbol = regexp.MustCompile(`[@$]([A-Za-z_.][A-Za-z_.0-9]*)`)
 
-// keepReferents keeps what rows that are kept refer to, and that their groups have them.
+// keepReferents keeps what rows that are kept refer to, and their port groups.
 func (l *lost) keepReferents() {
 	named := map[string]bool{}
 	for uuid, w := range l.want {
@@ -186,7 +183,7 @@ func (l *lost) keepReferents() {
 	}
 }
 
-// keepMembers keeps that a port group has the ACLs that are kept, and the group for them.
+// keepMembers keeps ACLs in their port group, and the group for them.
 func (l *lost) keepMembers(h *nb.Row) {
 	var acls []string
 	for _, acl := range h.Sets["acls"] {
@@ -201,13 +198,10 @@ func (l *lost) keepMembers(h *nb.Row) {
 		w.Sets["acls"] = united(w.Sets["acls"], acls)
 		return
 	}
-	l.want[h.UUID] = &nb.Row{
-		Table: h.Table, UUID: h.UUID, Name: h.Name, Origin: h.Origin, Unit: h.Name, Fields: h.Fields,
-		Sets: map[string][]string{"ports": h.Sets["ports"], "acls": acls},
-	}
+	l.want.Put(withSets(h, map[string][]string{"ports": h.Sets["ports"], "acls": acls}))
 }
 
-// keepLoadBalancerGroups keeps that groups of load balancers have those that are kept.
+// keepLoadBalancerGroups keeps load balancers in their groups.
 func (l *lost) keepLoadBalancerGroups() {
 	for uuid, h := range l.have {
 		if h.Table != nb.TableLoadBalancerGroup {
@@ -222,14 +216,12 @@ func (l *lost) keepLoadBalancerGroups() {
 			w.Sets[nb.ColumnLoadBalancer] = united(w.Sets[nb.ColumnLoadBalancer], members)
 			continue
 		}
-		l.want[uuid] = &nb.Row{
-			Table: h.Table, UUID: h.UUID, Name: h.Name, Fields: h.Fields, Sets: map[string][]string{nb.ColumnLoadBalancer: members},
-		}
+		l.want.Put(withSets(h, map[string][]string{nb.ColumnLoadBalancer: members}))
 	}
 }
 
-// withoutLoss leaves out of ops on rows of others what takes references to rows that are kept away, and template variables
-// while load balancers may need them.
+// withoutLoss leaves out of ops on rows of others what removes references to rows that are kept, and template variables,
+// which load balancers that are kept may need.
 func (l *lost) withoutLoss(ops []*nb.Op) []*nb.Op {
 	if len(l.rows) == 0 {
 		return ops
@@ -252,7 +244,7 @@ func (l *lost) withoutLoss(ops []*nb.Op) []*nb.Op {
 	return out
 }
 
-// withoutReferences is a mutation of a row of others that leaves its references to rows that are kept.
+// withoutReferences is a mutation of a row of others without the removal of references to rows that are kept.
 func (l *lost) withoutReferences(o *nb.Op) *nb.Op {
 	for column, value := range o.Before {
 		remove, _ := value.([]string)
@@ -265,7 +257,7 @@ func (l *lost) withoutReferences(o *nb.Op) *nb.Op {
 	return o
 }
 
-// describe says in a plan what it takes away and what it keeps.
+// describe lists in a plan what it removes and what it keeps.
 func (l *lost) describe(p *backends.Plan) {
 	p.Objects = make(map[string]int, len(l.objects))
 	for kind, all := range l.objects {
@@ -273,6 +265,16 @@ func (l *lost) describe(p *backends.Plan) {
 	}
 	p.Lost = slices.SortedFunc(maps.Keys(l.gone), object.Ref.Compare)
 	p.Kept = slices.SortedFunc(maps.Keys(l.kept), object.Ref.Compare)
+}
+
+// withSets is a row with other sets. A port group is its own unit.
+func withSets(h *nb.Row, sets map[string][]string) *nb.Row {
+	out := *h
+	out.Sets = sets
+	if h.Table == nb.TablePortGroup {
+		out.Unit = h.Name
+	}
+	return &out
 }
 
 // united are the values of either list, sorted.

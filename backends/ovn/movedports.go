@@ -74,7 +74,7 @@ type wishEdit struct {
 	joined   bool // it is added; otherwise removed
 }
 
-// add has endpoints join and leave a group. Where ports are found by external_ids, there are no wishes for them.
+// add notes the endpoints that join and leave a group. Where ports are found by external_ids, there are no wishes for them.
 func (e *portEdits) add(id intent.SetID, keys map[object.Key]bool) {
 	e.keys[id] = keys
 	for k, joined := range keys {

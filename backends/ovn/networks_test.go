@@ -61,12 +61,3 @@ func TestServiceThatMovesToAnotherNetwork(t *testing.T) {
 	r.reconcile(t, with(snap, lb))
 	require.Contains(t, r.server.Dump("Load_Balancer"), "10.96.0.1:80")
 }
-
-func TestNetworksAreNames(t *testing.T) {
-	for _, good := range []string{"", " ", "*", "blue", "blue,red-1", "a_b, c.d"} {
-		require.NoError(t, ovn.CheckNetworks(good), good)
-	}
-	for _, bad := range []string{",", "blue,", "blue,*", "a b", "!blue", "blue=red", "r?d"} {
-		require.ErrorContains(t, ovn.CheckNetworks(bad), "expected the name of a logical network", bad)
-	}
-}

@@ -77,7 +77,13 @@ func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot) (*backends
 	if err := b.watch.begin(ctx); err != nil {
 		return nil, err
 	}
-	lbs, err := b.planLoadBalancers(ctx, db, want, next)
+	var lbs *lb.FullPlan
+	var err error
+	if isUnavailable(want) {
+		next.unavailable, err = readUnavailable(ctx, db, b.loadBalancers.target(db))
+	} else {
+		lbs, err = b.loadBalancers.planAll(ctx, db, want)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -114,17 +120,6 @@ func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot) (*backends
 	ops = append(lost.withoutLoss(ops), nb.Diff(rows, have)...)
 	plan.Skips = append(plan.Skips, r.skips...)
 	return b.propose(plan, ops, next.ports, named, func() { b.model = next }), nil
-}
-
-// planLoadBalancers plans all load balancers, or reads what the database has for them while they are unavailable.
-func (b *Backend) planLoadBalancers(
-	ctx context.Context, db *database, want *intent.Snapshot, next *model,
-) (plan *lb.FullPlan, err error) {
-	if isUnavailable(want) {
-		next.unavailable, err = readUnavailable(ctx, db, b.loadBalancers.target(db))
-		return nil, err
-	}
-	return b.loadBalancers.planAll(ctx, db, want)
 }
 
 // planChanges plans from changes alone.

@@ -25,8 +25,8 @@ const (
 	maxGuesses = 16
 )
 
-// guessPatterns works out by which patterns names may be those of endpoints, the best first: patterns by which at least
-// half as many endpoints have a port as by the best. Both lists are sorted. Exists says whether a port has a name.
+// guessPatterns lists the patterns by which names may be those of endpoints, the best first: those by which at least half
+// as many endpoints have a port as by the best. Both lists are sorted. Exists says whether a port has a name.
 func guessPatterns(endpoints []object.Key, names []string, exists func(name string) bool) []guess {
 	votes := map[string]int{}
 	step := max(1, len(endpoints)/sampled)
@@ -64,8 +64,8 @@ func guessPatterns(endpoints []object.Key, names []string, exists func(name stri
 	return slices.DeleteFunc(out, func(g guess) bool { return g.hits == 0 || 2*g.hits < out[0].hits })
 }
 
-// patternsOf spells a name as patterns that give it for k: with each place where its namespace and its own name stand
-// beside each other as words.
+// patternsOf lists the patterns that give a name for k: one for each place where its namespace and its own name occur next
+// to each other as words.
 func patternsOf(name string, k object.Key) []string {
 	if strings.ContainsAny(name, "{},") {
 		return nil
@@ -85,7 +85,7 @@ func patternsOf(name string, k object.Key) []string {
 	return out
 }
 
-// wordsAt lists where word stands in text with no letter or digit next to it.
+// wordsAt lists where word occurs in text with no letter or digit next to it.
 func wordsAt(text, word string) []int {
 	var out []int
 	for from := 0; ; {

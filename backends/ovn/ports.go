@@ -144,7 +144,7 @@ func (w wishes) remove(name string, set intent.SetID) {
 	w[name] = wanted{w[name].endpoint, left}
 }
 
-// drop forgets a group altogether.
+// drop removes a group.
 func (w wishes) drop(set intent.SetID) {
 	for name := range w {
 		w.remove(name, set)

@@ -1,6 +1,7 @@
 package ovn
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -136,7 +137,7 @@ func (r *renderer) hairpin(g *group, subject string) {
 	some := r.want.LoadBalancerCount() > 0
 	if u := r.unavailable; u != nil {
 		maps.Copy(g.acls, u.hairpins)
-		some = u.loadBalancers && len(u.hairpins) == 0 // pods are the first to be isolated
+		some = u.loadBalancers > 0 && len(u.hairpins) == 0 // pods are the first to be isolated
 	}
 	if !some {
 		return
@@ -158,7 +159,7 @@ func (r *renderer) logDrops(g *group, p *intent.Policy) {
 	r.add(g, nb.ACL{
 		Direction: p.Direction, Priority: priorityLoggedDrop, Action: nb.ActionDrop,
 		Match:    subjectMatch(p.Direction, r.names.PortGroup(g.subject)) + " && ip",
-		Severity: p.Log.Deny, Rate: r.rateOf(p.Log),
+		Severity: p.Log.Deny, Rate: cmp.Or(p.Log.Rate, r.rate),
 		Name: nb.RuleName(p.Origin, p.Direction.String()), IDs: nb.OriginIDs(p.Origin, p.Direction, "isolation"),
 		Origin: p.Origin.String() + " isolation",
 	})
@@ -183,19 +184,12 @@ func (r *renderer) allow(g *group, p *intent.Policy, rule *intent.Rule) {
 			}
 			r.add(g, nb.ACL{
 				Direction: p.Direction, Priority: priorityAllow, Action: nb.ActionAllow, Match: strings.Join(terms, " && "),
-				Severity: p.Log.Allow, Rate: r.rateOf(p.Log),
+				Severity: p.Log.Allow, Rate: cmp.Or(p.Log.Rate, r.rate),
 				Name: nb.RuleName(p.Origin, nb.ShortRule(rule.Path)), IDs: nb.OriginIDs(p.Origin, p.Direction, rule.Path),
 				Origin: p.Origin.String() + " " + rule.Path,
 			})
 		}
 	}
-}
-
-func (r *renderer) rateOf(l intent.Logging) uint32 {
-	if l.Rate != 0 {
-		return l.Rate
-	}
-	return r.rate
 }
 
 // add puts an ACL into the group. Equal rules of several policies share the row, and every one of them is named in it.

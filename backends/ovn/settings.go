@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netloom/netloom/backends/ovn/internal/lb"
 	"github.com/netloom/netloom/pkg/ovsdb"
 	"github.com/netloom/netloom/pkg/setting"
 )
@@ -69,28 +70,28 @@ func (s *Settings) list() []setting.Setting {
 		setting.Size("ovn-max-reply", "128Mi", "maximum size of a message from the database; a larger message closes the connection",
 			&s.MaxReply),
 		setting.Parsed("ovn-port-names", DefaultPortNames, "how to find the logical ports of pods",
-			"ovn-kubernetes, kube-ovn, nodus, a template such as {namespace}_{pod}, or external-ids:KEY[=TEMPLATE]", checkPortNames,
+			"ovn-kubernetes, kube-ovn, nodus, a template such as {namespace}_{pod}, or external-ids:KEY[=TEMPLATE]", checked(ParsePortNames),
 			&s.PortNames),
 		setting.Whole("ovn-meter-rate", "20", "lines per second of audit logs without a rate; 0 means no limit",
 			&s.LogRate),
 		setting.Parsed("ovn-lb-group", "", "name of the load balancer group for Services, and prefix of further groups; default: the owner",
-			"up to 64 letters, digits, dots, dashes and underscores", CheckGroup,
+			"up to 64 letters, digits, dots, dashes and underscores", checkGroup,
 			&s.LoadBalancing.Group),
 		setting.Parsed("ovn-lb-switches", DefaultSwitches, "logical switches to attach load balancers to", lbHosts+", or !* for none", checkSelection,
 			&s.LoadBalancing.Switches),
 		setting.Parsed("ovn-lb-routers", "", "logical routers to attach load balancers to", lbHosts+", or nothing", checkSelection,
 			&s.LoadBalancing.Routers),
 		setting.Parsed("ovn-service-networks", "", "logical networks that Services may select with the annotation netloom.io/network, in addition to the default network",
-			"comma-separated names, * for all, or nothing for none", CheckNetworks,
+			"comma-separated names, * for all, or nothing for none", checked(lb.ParseNetworks),
 			&s.LoadBalancing.Networks),
 		setting.Parsed("ovn-lb-node-switch", DefaultNodeSwitch, "name of a node's own logical switch; used if the database has no template variables",
-			"a name that contains {node}", CheckNodeName,
+			"a name that contains {node}", checkNodeName,
 			&s.LoadBalancing.NodeSwitch),
 		setting.Parsed("ovn-lb-node-router", DefaultNodeRouter, "name of a node's own logical router; used if the database has no template variables",
-			"a name that contains {node}", CheckNodeName,
+			"a name that contains {node}", checkNodeName,
 			&s.LoadBalancing.NodeRouter),
 		setting.Parsed("ovn-lb-hairpin", DefaultHairpin, "source addresses for a pod that reaches itself through a Service; nothing else may use them",
-			"an IPv4 and an IPv6 address separated by a space", checkHairpin,
+			"an IPv4 and an IPv6 address separated by a space", checked(parseHairpin),
 			&s.LoadBalancing.Hairpin),
 		setting.Choice("ovn-lb-affinity", AffinityTimeout, "implementation of session affinity: timeout lets OVN remember the backend of a client for a time but drops the client's first packet, hash selects the backend by a hash of the client's address",
 			[]string{AffinityTimeout, AffinityHash}, &s.LoadBalancing.Affinity),
@@ -122,20 +123,17 @@ func isEndpoint(v string) bool {
 	}
 }
 
-func checkPortNames(v string) error {
-	_, err := ParsePortNames(v)
-	return err
+// checked is a parser that only checks.
+func checked[T any](parse func(string) (T, error)) func(string) error {
+	return func(v string) error {
+		_, err := parse(v)
+		return err
+	}
 }
 
 func checkSelection(v string) error {
 	if v == "" {
 		return errors.New("empty")
 	}
-	_, err := ParseSelection(v)
-	return err
-}
-
-func checkHairpin(v string) error {
-	_, err := ParseHairpin(v)
-	return err
+	return checked(lb.ParseSelection)(v)
 }

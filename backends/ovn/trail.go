@@ -45,16 +45,7 @@ func (b *Backend) Trails(ctx context.Context, what string) ([]backends.Trail, er
 func trailOf(r *nb.Row, origins []string) backends.Trail {
 	t := backends.Trail{
 		Table: r.Table, UUID: r.UUID, Name: r.Name, Owner: r.Owner(), Title: r.Origin, Origins: origins,
-		Row: map[string]any{},
-	}
-	for column, value := range r.Fields {
-		t.Row[column] = value
-	}
-	for column, values := range r.Sets {
-		t.Row[column] = values
-	}
-	for column, pairs := range r.Maps {
-		t.Row[column] = pairs
+		Row: r.Columns(),
 	}
 	if slices.Contains(origins, t.Title) {
 		t.Title = ""

@@ -13,7 +13,7 @@ import (
 // Nil is none: load balancers are available.
 type unavailable struct {
 	rows          int     // how many rows of ours there are, ACLs aside
-	loadBalancers bool    // load balancers are among them
+	loadBalancers int     // how many of them are load balancers
 	hairpins      nb.Rows // the ACLs by which isolated pods reach themselves through load balancers
 	sources       nb.Rows // the ACLs that deny sources
 }
@@ -31,8 +31,8 @@ func readUnavailable(ctx context.Context, db *database, t *lb.Target) (*unavaila
 	if err != nil {
 		return nil, err
 	}
-	found := t.Find(rows)
-	u := &unavailable{rows: found.Owned(), loadBalancers: found.HasLoadBalancers(), hairpins: nb.Rows{}, sources: nb.Rows{}}
+	u := &unavailable{hairpins: nb.Rows{}, sources: nb.Rows{}}
+	u.rows, u.loadBalancers = t.Find(rows).Owned()
 	for _, acl := range acls {
 		switch ids := acl.ExternalIDs(); {
 		case ids[nb.KeyRule] == lb.SourceRanges:

@@ -147,7 +147,7 @@ func (m *model) concerns(change *ovsdb.RowChange) bool {
 // ownsReferent says whether a row that switches and routers may refer to is ours.
 func (m *model) ownsReferent(uuid string) bool { return m != nil && m.loadBalancers.Owns(uuid) }
 
-// proof is the condition that finds the row of e if it has what it is to have, of what e does not know to be there.
+// proof is the condition that finds the row of e if it has those expected elements that were not reported.
 func (e *expectation) proof() []libovsdb.Condition {
 	where := ovsdb.ByUUID(e.uuid)
 	for column, c := range e.cells {

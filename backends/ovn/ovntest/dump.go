@@ -93,8 +93,8 @@ func (g *Target) dumpReferences(t testing.TB, owners map[string]string, take fun
 	return lines
 }
 
-// dumpVariables spells template variables by their owners, which their names begin with: a chassis has one row, whoever
-// made it. A row without variables is whose it says; one of nobody says nothing.
+// dumpVariables lists template variables by their owners, which are a prefix of their names: owners share the one row of a
+// chassis. A row without variables is listed for the owner that it names, if any.
 func (g *Target) dumpVariables(t testing.TB, take func(owner string) bool) []string {
 	var lines []string
 	for _, r := range g.rows(t, "Chassis_Template_Var", "chassis", "variables", "external_ids") {

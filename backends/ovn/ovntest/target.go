@@ -35,11 +35,11 @@ type Target struct {
 	traced   int                       // the target's own writes make it -1
 	foreign  string
 	owners   []string              // those that were opened
-	holders  map[netip.Addr]string // which port holds an address
-	chassis  map[string]string     // what a node is called
+	holders  map[netip.Addr]string // which port has an address
+	chassis  map[string]string     // names by node
 }
 
-// server is what holds the database, counts the writes of backends and fails them on demand.
+// server runs the database, counts the writes of backends and fails them on demand.
 type server interface {
 	FailAt(n int, stage inmem.Stage)
 	Transactions() int

@@ -1,7 +1,6 @@
 package lb
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 
@@ -16,11 +15,9 @@ func (r *renderer) attach(d *delta) attachments {
 		if d.size(at) == 0 {
 			continue
 		}
-		column, uuids := nb.ColumnLoadBalancer, []string(nil)
-		if d.m.grouped(at) {
-			column, uuids = nb.ColumnLoadBalancerGroup, []string{d.m.group(at, nil).UUID}
-		} else {
-			uuids = d.after(at)
+		column, uuids := nb.ColumnLoadBalancerGroup, []string{d.m.group(at, nil).UUID}
+		if !d.m.grouped(at) {
+			column, uuids = nb.ColumnLoadBalancer, d.after(at)
 		}
 		switches, routers := r.Settings.at(at, r.hosts(at.network))
 		if len(switches)+len(routers) == 0 {
@@ -66,15 +63,7 @@ func diffReferences(want, have nb.Rows) []*nb.Op {
 	hosts := maps.Clone(have)
 	maps.Copy(hosts, want)
 	for uuid, host := range hosts {
-		columns := map[string]bool{}
-		for _, side := range []*nb.Row{want[uuid], have[uuid]} {
-			if side != nil {
-				for c := range side.Sets {
-					columns[c] = true
-				}
-			}
-		}
-		for c := range columns {
+		for _, c := range []string{nb.ColumnACLs, nb.ColumnLoadBalancer, nb.ColumnLoadBalancerGroup} {
 			wanted, there := want[uuid].Set(c), have[uuid].Set(c)
 			add, remove := nb.Difference(wanted, there), nb.Difference(there, wanted)
 			if len(add)+len(remove) > 0 {
@@ -82,8 +71,5 @@ func diffReferences(want, have nb.Rows) []*nb.Op {
 			}
 		}
 	}
-	slices.SortFunc(ops, func(a, b *nb.Op) int {
-		return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(a.Name, b.Name))
-	})
 	return ops
 }

@@ -84,25 +84,17 @@ func (f *Found) sortVars(names nb.Namer, r *nb.Row) {
 	f.shared.Put(r)
 }
 
-// Owned counts the rows that are ours.
-func (f *Found) Owned() int {
-	n := 0
+// Owned counts the rows that are ours, and the load balancers among them.
+func (f *Found) Owned() (rows, loadBalancers int) {
 	for _, r := range f.ours {
 		if !othersOnly(r) {
-			n++
+			rows++
 		}
-	}
-	return n
-}
-
-// HasLoadBalancers says whether some row of ours is a load balancer.
-func (f *Found) HasLoadBalancers() bool {
-	for _, r := range f.ours {
 		if r.Table == nb.TableLoadBalancer {
-			return true
+			loadBalancers++
 		}
 	}
-	return false
+	return rows, loadBalancers
 }
 
 // othersOnly says whether a row of template variables that we made is left to others: nothing in it is ours any more.

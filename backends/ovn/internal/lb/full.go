@@ -46,7 +46,10 @@ func (t *Target) PlanAll(want *intent.Snapshot, found *Found, top *Topology) *Fu
 func (p *FullPlan) ACLs() nb.Rows { return p.attachments.acls }
 
 // Owned counts the rows that are ours, but for ACLs.
-func (p *FullPlan) Owned() int { return p.found.Owned() }
+func (p *FullPlan) Owned() int {
+	rows, _ := p.found.Owned()
+	return rows
+}
 
 // NeedsReferences says whether switches and routers can refer to rows of ours: then their rows have to be read. Others are
 // the rows of ours in nb.PolicyTables.

@@ -197,7 +197,7 @@ func (p *Plan) varOps() []*nb.Op {
 		switch {
 		case uuid != "" || had && p.varsLeft(chassis):
 			vars := p.m.templateVars(chassis, uuid, nil)
-			ops = append(ops, nb.MutatePairs(vars, nb.ColumnVariables, p.put[chassis], p.cut[chassis]))
+			ops = append(ops, nb.Mutate(vars, nb.ColumnVariables, p.put[chassis], p.cut[chassis]))
 		case had:
 			ops = append(ops, removeVars(p.m.templateVars(chassis, "", maps.Clone(p.m.vars[chassis])))...)
 		case p.ownVars[chassis] != nil:
@@ -214,7 +214,7 @@ func (p *Plan) varOps() []*nb.Op {
 func removeVars(h *nb.Row) []*nb.Op {
 	var ops []*nb.Op
 	if vars := h.Maps[nb.ColumnVariables]; len(vars) > 0 {
-		ops = append(ops, nb.MutatePairs(h, nb.ColumnVariables, nil, vars))
+		ops = append(ops, nb.Mutate(h, nb.ColumnVariables, nil, vars))
 	}
 	marks := map[string]string{}
 	for _, key := range []string{nb.KeyOwner, nb.KeyID, nb.KeyTitle} {
@@ -223,7 +223,7 @@ func removeVars(h *nb.Row) []*nb.Op {
 		}
 	}
 	if len(marks) > 0 {
-		ops = append(ops, nb.MutatePairs(h, nb.ColumnExternalIDs, nil, marks))
+		ops = append(ops, nb.Mutate(h, nb.ColumnExternalIDs, nil, marks))
 	}
 	row := nb.Delete(h)
 	row.Unused = true

@@ -35,14 +35,7 @@ func (s scope) String() string {
 
 // reach is where the rows of a scope are put.
 func (s scope) reach() reach {
-	switch s {
-	case scopeSwitch:
-		return onSwitches
-	case scopeRouter:
-		return onRouters
-	case scopeCluster, scopeExternal, scopeLocal:
-	}
-	return onBoth
+	return [...]reach{scopeSwitch: onSwitches, scopeRouter: onRouters}[s]
 }
 
 // part is one of the ways in which a frontend is rendered: in which scope, and for clients inside or outside.

@@ -26,7 +26,14 @@ type pattern struct {
 // externalIDs begins a pattern that goes by external_ids.
 const externalIDs = "external_ids:"
 
-// ParseSelection reads entries with commas between, each a name, external_ids:KEY=VALUE, !PATTERN or NETWORK=PATTERN.
+// ParseSelection reads which logical switches or routers to take, entries with commas between:
+//
+//	ovn-default, node-*            names; * stands for any text and ? for any character
+//	external_ids:KEY=VALUE         those with that pair in external_ids; * and ? may be in the value
+//	!join                          not these, even if another entry takes them
+//	vpc1=vpc1-*                    for the logical network vpc1 instead of the default one
+//
+// Exclusions alone take everything else. Switches with a port to the outside are taken only by entries without * and ?.
 func ParseSelection(s string) (Selection, error) {
 	sel := Selection{entries: map[string][]pattern{}}
 	if strings.TrimSpace(s) == "" {

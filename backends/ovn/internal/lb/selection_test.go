@@ -137,3 +137,14 @@ func settingsOf(t *testing.T, switches, routers string) *Settings {
 	require.NoError(t, err)
 	return &s
 }
+
+func TestNetworksAreNames(t *testing.T) {
+	for _, good := range []string{"", " ", "*", "blue", "blue,red-1", "a_b, c.d"} {
+		_, err := ParseNetworks(good)
+		require.NoError(t, err, good)
+	}
+	for _, bad := range []string{",", "blue,", "blue,*", "a b", "!blue", "blue=red", "r?d"} {
+		_, err := ParseNetworks(bad)
+		require.ErrorContains(t, err, "expected the name of a logical network", bad)
+	}
+}

@@ -30,16 +30,7 @@ func Diff(want, have Rows) []*Op {
 // Create inserts a row as it is wanted.
 func Create(w *Row) *Op {
 	o := newOp(w, backends.Create)
-	o.After = backends.Fields{}
-	for k, v := range w.Fields {
-		o.After[k] = v
-	}
-	for k, v := range w.Sets {
-		o.After[k] = v
-	}
-	for k, v := range w.Maps {
-		o.After[k] = v
-	}
+	o.After = w.Columns()
 	return o
 }
 
@@ -73,7 +64,7 @@ func Change(w, h *Row) []*Op {
 	for column, pairs := range w.Maps {
 		put, cut := Differing(pairs, h.Maps[column]), Differing(h.Maps[column], pairs)
 		if len(put)+len(cut) > 0 {
-			ops = append(ops, MutatePairs(w, column, put, cut))
+			ops = append(ops, Mutate(w, column, put, cut))
 		}
 	}
 	return ops
@@ -90,20 +81,8 @@ func Differing(a, b map[string]string) map[string]string {
 	return out
 }
 
-// MutatePairs puts pairs into a map column and cuts others out of it. A key in both changes its value.
-func MutatePairs(r *Row, column string, put, cut map[string]string) *Op {
-	o := newOp(r, backends.Mutate)
-	if len(cut) > 0 {
-		o.Before = backends.Fields{column: cut}
-	}
-	if len(put) > 0 {
-		o.After = backends.Fields{column: put}
-	}
-	return o
-}
-
-// Mutate adds values to a set column and removes others.
-func Mutate(r *Row, column string, add, remove []string) *Op {
+// Mutate adds values to a set column, or pairs to a map column, and removes others. A key in both changes its value.
+func Mutate[V []string | map[string]string](r *Row, column string, add, remove V) *Op {
 	o := newOp(r, backends.Mutate)
 	if len(remove) > 0 {
 		o.Before = backends.Fields{column: remove}

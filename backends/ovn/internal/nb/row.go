@@ -1,6 +1,8 @@
 package nb
 
 import (
+	"maps"
+
 	"github.com/netloom/netloom/backends"
 )
 
@@ -17,6 +19,19 @@ type Row struct {
 	Maps   map[string]map[string]string
 	Origin string // the source objects, for people
 	Unit   string // for an ACL and its port group the group's name: they are written together; else ""
+}
+
+// Columns are all columns of a row.
+func (r *Row) Columns() backends.Fields {
+	out := backends.Fields{}
+	maps.Copy(out, r.Fields)
+	for column, values := range r.Sets {
+		out[column] = values
+	}
+	for column, pairs := range r.Maps {
+		out[column] = pairs
+	}
+	return out
 }
 
 // Set is the values of a set column; nil for no row.
