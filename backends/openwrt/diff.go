@@ -152,7 +152,7 @@ func (c *comparison) remove(k key) {
 		return
 	}
 	when := sweep
-	if k.kind == openwrt.Routes || k.kind == openwrt.RouteRules || k.kind == openwrt.Applications {
+	if kindsByObject()[k.kind].places != nil {
 		when = release
 	}
 	c.ops = append(c.ops, backends.Op{

@@ -2,7 +2,7 @@
 //
 // # What becomes what
 //
-// Each device intent becomes one object of the device, of the kind that objectKind says; a tunnel with its connections is one,
+// Each device intent becomes one object of the device, of the kind that kinds says; a tunnel with its connections is one,
 // and an application whose set has no IPv4 address is none. Policies that the CNF enforces become rules of the firewall,
 // see policyRules. Load balancers are not for a CNF: nothing is said of them.
 //

@@ -41,12 +41,12 @@ func isPlainWord(text string) bool {
 	return text != ""
 }
 
-func linkRule(name string, s *intent.LinkRule) (openwrt.Resource, error) {
+func (*renderer) linkRule(w *wanted, s *intent.LinkRule) (openwrt.Resource, error) {
 	src, errSrc := linkWord("from", s.From)
 	dst, errDst := linkWord("to", s.To)
 	c, errMatch := read(&s.Match, "", "any", "tcp", "udp", "tcpudp")
 	f, errVerdict := decide(s.Decides, s.SetMark, s.XorMark)
-	f.Name, f.Src, f.Dest = name, src, dst
+	f.Name, f.Src, f.Dest = w.name, src, dst
 	f.SrcIP, f.DestIP, f.SrcPort, f.DestPort, f.Proto = c.src, c.dst, c.srcPort, c.dstPort, c.proto
 	f.SrcMAC, f.ICMPType, f.Mark, f.Extra, f.Family = s.Match.SrcMAC, s.Match.ICMPTypes, s.Match.Mark, s.Raw, c.family
 	var errRest error
@@ -71,12 +71,12 @@ func linkRule(name string, s *intent.LinkRule) (openwrt.Resource, error) {
 // portedLinks are the protocols for which iptables has ports.
 func portedLinks() []string { return []string{"tcp", "udp", "udplite", "sctp"} }
 
-func linkNAT(name string, s *intent.LinkNAT) (openwrt.Resource, error) {
+func (*renderer) linkNAT(w *wanted, s *intent.LinkNAT) (openwrt.Resource, error) {
 	src, errSrc := linkWord("from", s.From)
 	dst, errDst := linkWord("to", s.To)
 	c, errMatch := read(&s.Match, "", "", portedLinks()...)
 	addr, errAddr := addrWord("new address", s.Addr)
-	n := openwrt.NAT{Name: name, Src: src, Dest: dst, SrcIP: c.src, SrcPort: c.srcPort, Proto: c.proto}
+	n := openwrt.NAT{Name: w.name, Src: src, Dest: dst, SrcIP: c.src, SrcPort: c.srcPort, Proto: c.proto}
 	n.Index = number(s.Place)
 	n.DestIP, n.DestPort = c.dst, c.dstPort
 	var errKind error

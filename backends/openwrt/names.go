@@ -63,17 +63,12 @@ func newNamer(owner string) namer {
 }
 
 // object names the object of kind k that stands for id. Different IDs have different names unless their hashes are equal,
-// which is for the caller to find out. Readable is for people; where names are short it is left out: mwan3 passes over
-// policies and rules of more than 15 characters, and a zone has 11.
+// which is for the caller to find out. Readable is for people; where names must be short it is left out.
 func (n namer) object(k openwrt.Kind, id, readable string) string {
-	if k == openwrt.Zones {
-		return n.mark + digits(zoneDigits, n.owner, k.String(), id)
+	if short := kindsByObject()[k].digits; short > 0 {
+		return n.mark + digits(short, n.owner, k.String(), id)
 	}
-	hash := digits(idDigits, n.owner, k.String(), id)
-	if k == openwrt.Policies || k == openwrt.PolicyRules {
-		return n.mark + hash
-	}
-	return n.long(hash, readable)
+	return n.long(digits(idDigits, n.owner, k.String(), id), readable)
 }
 
 // connection names a connection of the tunnel that stands for id. Connections share their names with remotes and
@@ -96,11 +91,8 @@ func (n namer) mine(k openwrt.Kind, name string) bool {
 	if !ok {
 		return false
 	}
-	if k == openwrt.Zones {
-		return len(rest) == zoneDigits && areDigits(rest)
-	}
-	if k == openwrt.Policies || k == openwrt.PolicyRules {
-		return len(rest) == idDigits && areDigits(rest)
+	if short := kindsByObject()[k].digits; short > 0 {
+		return len(rest) == short && areDigits(rest)
 	}
 	return len(rest) > idDigits && rest[0] == '_' && areDigits(rest[1:1+idDigits]) &&
 		(len(rest) == 1+idDigits || rest[1+idDigits] == '_')

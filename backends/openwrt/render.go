@@ -95,23 +95,24 @@ func kindOf(e *intent.DeviceIntent) intent.DeviceKind {
 
 // add spells one intent, or says why it has no object.
 func (r *renderer) add(e *intent.DeviceIntent) {
+	k := rowOf(e.Spec)
 	if e.Gone {
 		r.failed[e.ID] = "it is being deleted"
-		if k, ok := objectKind(e.Spec); ok {
-			r.out.gone[r.keyOf(k, e)] = string(e.ID)
+		if k != nil {
+			r.out.gone[r.keyOf(k.object, e)] = string(e.ID)
 		}
 		return
 	}
-	if k, ok := objectKind(e.Spec); ok {
-		r.out.present[r.keyOf(k, e)] = true
+	if k != nil {
+		r.out.present[r.keyOf(k.object, e)] = true
 	}
-	if k, ok := objectKind(e.Spec); ok && e.Unknown {
-		r.out.spare[k] = true
+	if k != nil && e.Unknown {
+		r.out.spare[k.object] = true
 		r.failed[e.ID] = "what it asks for is not known yet"
-		r.skip(e, "what it asks for is not known yet; until it is, nothing of "+k.String()+" is deleted that nobody asks for")
+		r.skip(e, "what it asks for is not known yet; until it is, nothing of "+k.object.String()+" is deleted that nobody asks for")
 		return
 	}
-	w, err := r.object(e)
+	w, err := r.object(k, e)
 	var keep *errKeep
 	switch {
 	case err == nil && w == nil: // nothing to say is no fault
@@ -134,7 +135,7 @@ func (r *renderer) skip(e *intent.DeviceIntent, reason string) {
 }
 
 // object spells an intent. It is nil for an intent that asks for nothing; with an *errKeep it has a key alone.
-func (r *renderer) object(e *intent.DeviceIntent) (*wanted, error) {
+func (r *renderer) object(k *kind, e *intent.DeviceIntent) (*wanted, error) {
 	w := &wanted{intent: string(e.ID), origin: e.Origin.String()}
 	for _, id := range e.Needs {
 		k, err := r.find(id)
@@ -149,15 +150,14 @@ func (r *renderer) object(e *intent.DeviceIntent) (*wanted, error) {
 		}
 		return old, nil
 	}
-	kind, ok := objectKind(e.Spec)
-	if !ok {
+	if k == nil {
 		return nil, errors.New("nothing is known of its kind")
 	}
-	w.key = r.keyOf(kind, e)
-	if err := openwrt.CheckName(kind, w.name); err != nil {
+	w.key = r.keyOf(k.object, e)
+	if err := openwrt.CheckName(k.object, w.name); err != nil {
 		return nil, err
 	}
-	resource, err := r.resource(e, w)
+	resource, err := k.spell(r, w, e.Spec)
 	var keep *errKeep
 	if err != nil && !errors.As(err, &keep) || resource == nil && err == nil {
 		return nil, err
@@ -184,7 +184,7 @@ func (r *renderer) reuse(e *intent.DeviceIntent, needs []key) *wanted {
 		return nil
 	}
 	old := r.last.from[e]
-	if old == nil || old.kind == openwrt.Remotes || old.kind == openwrt.Applications {
+	if old == nil || kindsByObject()[old.kind].volatile {
 		return nil
 	}
 	slices.SortFunc(needs, key.compare)
@@ -197,57 +197,6 @@ func (r *renderer) reuse(e *intent.DeviceIntent, needs []key) *wanted {
 // keyOf is where an intent's object is.
 func (r *renderer) keyOf(k openwrt.Kind, e *intent.DeviceIntent) key {
 	return key{k, cmp.Or(e.Adopts, r.names.object(k, string(e.ID), e.Origin.Name))}
-}
-
-// resource spells what an intent is about, nil for what needs no object.
-func (r *renderer) resource(e *intent.DeviceIntent, w *wanted) (openwrt.Resource, error) {
-	switch s := e.Spec.(type) {
-	case *intent.Zone:
-		return r.zone(w, s)
-	case *intent.Forwarding:
-		return r.forwarding(w, s)
-	case *intent.FirewallRule:
-		return r.firewallRule(w, s)
-	case *intent.ZoneNAT:
-		return r.zoneNAT(w, s)
-	case *intent.LinkRule:
-		return linkRule(w.name, s)
-	case *intent.LinkNAT:
-		return linkNAT(w.name, s)
-	case *intent.WANPolicy:
-		return r.wanPolicy(w, s)
-	case *intent.WANRule:
-		return r.wanRule(w, s)
-	case *intent.Proposal:
-		return openwrt.Proposal{Name: w.name, Encryption: s.Encryption, Hash: s.Hash, DHGroup: s.DHGroup}, nil
-	case *intent.Tunnel:
-		return r.tunnel(w, s)
-	case *intent.Route:
-		return route(w.name, s)
-	case *intent.RouteRule:
-		return routeRule(w.name, s)
-	case *intent.Application:
-		return r.application(w, s)
-	default:
-		return nil, errors.New("nothing is known of its kind")
-	}
-}
-
-// objectKind is what the device calls a kind of intent.
-func objectKind(s intent.DeviceSpec) (openwrt.Kind, bool) {
-	if s == nil {
-		return 0, false
-	}
-	kinds := map[intent.DeviceKind]openwrt.Kind{
-		intent.DeviceZone: openwrt.Zones, intent.DeviceForwarding: openwrt.Forwardings,
-		intent.DeviceFirewallRule: openwrt.FirewallRules, intent.DeviceZoneNAT: openwrt.Redirects,
-		intent.DeviceLinkRule: openwrt.NetworkRules, intent.DeviceLinkNAT: openwrt.NATs,
-		intent.DeviceWANPolicy: openwrt.Policies, intent.DeviceWANRule: openwrt.PolicyRules,
-		intent.DeviceProposal: openwrt.Proposals, intent.DeviceTunnel: openwrt.Remotes,
-		intent.DeviceRoute: openwrt.Routes, intent.DeviceRouteRule: openwrt.RouteRules, intent.DeviceApplication: openwrt.Applications,
-	}
-	k, ok := kinds[s.DeviceKind()]
-	return k, ok
 }
 
 // find is the object of an intent that another needs.

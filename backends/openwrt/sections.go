@@ -62,9 +62,9 @@ func SectionsOf(s *intent.Snapshot, g *intent.CNF, owner string, of intent.Origi
 // skipped is what an intent would become.
 func skipped(e *intent.DeviceIntent, names namer, reason string) Section {
 	section := Section{Reason: strings.TrimSuffix(reason, "; what was written before stays")}
-	if k, ok := objectKind(e.Spec); ok {
-		at := (&renderer{names: names}).keyOf(k, e)
-		section.Kind, section.Name = k.String(), at.name
+	if k := rowOf(e.Spec); k != nil {
+		at := (&renderer{names: names}).keyOf(k.object, e)
+		section.Kind, section.Name = k.object.String(), at.name
 	}
 	return section
 }

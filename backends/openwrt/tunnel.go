@@ -14,6 +14,10 @@ import (
 // shortestCertificate is how many bytes a certificate must have: a shorter file breaks every answer about its remote.
 const shortestCertificate = 4
 
+func (*renderer) proposal(w *wanted, s *intent.Proposal) (openwrt.Resource, error) {
+	return openwrt.Proposal{Name: w.name, Encryption: s.Encryption, Hash: s.Hash, DHGroup: s.DHGroup}, nil
+}
+
 func (r *renderer) tunnel(w *wanted, s *intent.Tunnel) (openwrt.Resource, error) {
 	t := openwrt.Remote{
 		Name: w.name, Type: s.Type, Gateway: s.Remote, LocalIdentifier: s.LocalID, RemoteIdentifier: s.RemoteID,

@@ -50,7 +50,7 @@ func (r *renderer) wanRule(w *wanted, s *intent.WANRule) (openwrt.Resource, erro
 	}, errors.Join(err, errMatch, errSticky, without(&s.Match))
 }
 
-func route(name string, s *intent.Route) (openwrt.Resource, error) {
+func (*renderer) route(w *wanted, s *intent.Route) (openwrt.Resource, error) {
 	dst, errDst := prefixWord("destination", s.Dst)
 	via, errVia := addrWord("next hop", s.Via)
 	dev, errDev := linkWord("interface", s.Dev)
@@ -67,11 +67,11 @@ func route(name string, s *intent.Route) (openwrt.Resource, error) {
 	case tables[s.Table] == "":
 		errRest = fmt.Errorf("table %q: the device has routes in the main table and in %s", s.Table, intent.TableCNF)
 	}
-	return openwrt.Route{Name: name, Dst: dst, GW: via, Dev: dev, Table: tables[s.Table]},
+	return openwrt.Route{Name: w.name, Dst: dst, GW: via, Dev: dev, Table: tables[s.Table]},
 		errors.Join(errDst, errVia, errDev, errRest)
 }
 
-func routeRule(name string, s *intent.RouteRule) (openwrt.Resource, error) {
+func (*renderer) routeRule(w *wanted, s *intent.RouteRule) (openwrt.Resource, error) {
 	src, errSrc := prefixWord("source", s.Src)
 	dst, errDst := prefixWord("destination", s.Dst)
 	var errRest error
@@ -79,7 +79,7 @@ func routeRule(name string, s *intent.RouteRule) (openwrt.Resource, error) {
 		errRest = fmt.Errorf("priority %d: expected one from 1", s.Priority)
 	}
 	return openwrt.RouteRule{
-		Name: name, Src: src, Dst: dst, Prio: number(s.Priority), Table: s.Table, FWMark: s.Mark, Not: s.Not,
+		Name: w.name, Src: src, Dst: dst, Prio: number(s.Priority), Table: s.Table, FWMark: s.Mark, Not: s.Not,
 	}, errors.Join(errSrc, errDst, errRest, markWord("mark", s.Mark))
 }
 
@@ -104,28 +104,3 @@ func (r *renderer) application(w *wanted, s *intent.Application) (openwrt.Resour
 }
 
 func addressPlace(addr string) string { return "rule of " + addr }
-
-// places are what only one object can have in the kernel, which takes the same route or rule once, and loses it when
-// either object goes.
-func places(k openwrt.Kind, o openwrt.Object) []string {
-	text := func(field string) string {
-		s, _ := o[field].(string)
-		return s
-	}
-	var out []string
-	switch k {
-	case openwrt.Routes:
-		out = append(out, "route to "+text("dst")+" in table "+text("table"))
-	case openwrt.RouteRules:
-		not, _ := o["flag"].(bool)
-		table := orWord(text("table"), "main")
-		out = append(out, strings.Join([]string{"rule", fmt.Sprint(not), text("prio"), text("src"), text("dst"), text("fwmark"), table}, " "))
-	case openwrt.Applications:
-		for _, a := range strings.Split(text("iplist"), ",") {
-			out = append(out, addressPlace(a))
-		}
-	case openwrt.Policies, openwrt.PolicyRules, openwrt.Zones, openwrt.Redirects, openwrt.FirewallRules, openwrt.Forwardings,
-		openwrt.Proposals, openwrt.Remotes, openwrt.NATs, openwrt.NetworkRules:
-	}
-	return out
-}

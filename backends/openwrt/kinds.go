@@ -1,0 +1,110 @@
+package openwrt
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/openwrt"
+)
+
+// kind is what there is to know about the objects that device intents of one kind become. A new kind is a new row of kinds.
+type kind struct {
+	object openwrt.Kind
+	spell  speller
+	// digits is the length of the hash in names that must be short and have no readable part: mwan3 ignores policies and rules
+	// with names of more than 15 characters, and a zone's name has at most 11. 0 is for names of any length.
+	digits int
+	// places lists what only one object can have in the kernel, which takes the same route or rule once, and loses it when
+	// either object goes. It is nil for kinds without such places.
+	places func(openwrt.Object) []string
+	// volatile objects depend on more than their intent and the objects that it needs, so that they are spelled each time.
+	volatile bool
+}
+
+// kinds has a row for each kind of device intents.
+var kinds = sync.OnceValue(func() map[intent.DeviceKind]*kind {
+	return map[intent.DeviceKind]*kind{
+		intent.DeviceZone:         {object: openwrt.Zones, spell: spelling((*renderer).zone), digits: zoneDigits},
+		intent.DeviceForwarding:   {object: openwrt.Forwardings, spell: spelling((*renderer).forwarding)},
+		intent.DeviceFirewallRule: {object: openwrt.FirewallRules, spell: spelling((*renderer).firewallRule)},
+		intent.DeviceZoneNAT:      {object: openwrt.Redirects, spell: spelling((*renderer).zoneNAT)},
+		intent.DeviceLinkRule:     {object: openwrt.NetworkRules, spell: spelling((*renderer).linkRule)},
+		intent.DeviceLinkNAT:      {object: openwrt.NATs, spell: spelling((*renderer).linkNAT)},
+		intent.DeviceWANPolicy:    {object: openwrt.Policies, spell: spelling((*renderer).wanPolicy), digits: idDigits},
+		intent.DeviceWANRule:      {object: openwrt.PolicyRules, spell: spelling((*renderer).wanRule), digits: idDigits},
+		intent.DeviceProposal:     {object: openwrt.Proposals, spell: spelling((*renderer).proposal)},
+		intent.DeviceTunnel:       {object: openwrt.Remotes, spell: spelling((*renderer).tunnel), volatile: true},
+		intent.DeviceRoute:        {object: openwrt.Routes, spell: spelling((*renderer).route), places: routePlaces},
+		intent.DeviceRouteRule:    {object: openwrt.RouteRules, spell: spelling((*renderer).routeRule), places: ruleOfRoutesPlaces},
+		intent.DeviceApplication: {
+			object: openwrt.Applications, spell: spelling((*renderer).application), places: applicationPlaces, volatile: true,
+		},
+	}
+})
+
+// kindsByObject is kinds by what the device calls them.
+var kindsByObject = sync.OnceValue(func() map[openwrt.Kind]kind {
+	out := map[openwrt.Kind]kind{}
+	for _, k := range kinds() {
+		out[k.object] = *k
+	}
+	return out
+})
+
+// rowOf is the row of an intent; nil for one of which nothing is known.
+func rowOf(s intent.DeviceSpec) *kind {
+	if s == nil {
+		return nil
+	}
+	return kinds()[s.DeviceKind()]
+}
+
+// speller makes the object of an intent; nil for an intent that needs no object.
+type speller func(*renderer, *wanted, intent.DeviceSpec) (openwrt.Resource, error)
+
+// spelling is f for any intent.
+func spelling[S intent.DeviceSpec](f func(*renderer, *wanted, S) (openwrt.Resource, error)) speller {
+	return func(r *renderer, w *wanted, spec intent.DeviceSpec) (openwrt.Resource, error) {
+		s, ok := spec.(S)
+		if !ok {
+			return nil, errors.New("it is not what its kind says")
+		}
+		return f(r, w, s)
+	}
+}
+
+// places lists what only one object can have in the kernel.
+func places(k openwrt.Kind, o openwrt.Object) []string {
+	if of := kindsByObject()[k].places; of != nil {
+		return of(o)
+	}
+	return nil
+}
+
+func routePlaces(o openwrt.Object) []string {
+	return []string{"route to " + textIn(o, "dst") + " in table " + textIn(o, "table")}
+}
+
+func ruleOfRoutesPlaces(o openwrt.Object) []string {
+	not, _ := o["flag"].(bool)
+	return []string{strings.Join([]string{
+		"rule", fmt.Sprint(not), textIn(o, "prio"), textIn(o, "src"), textIn(o, "dst"), textIn(o, "fwmark"),
+		orWord(textIn(o, "table"), "main"),
+	}, " ")}
+}
+
+func applicationPlaces(o openwrt.Object) []string {
+	var out []string
+	for a := range strings.SplitSeq(textIn(o, "iplist"), ",") {
+		out = append(out, addressPlace(a))
+	}
+	return out
+}
+
+func textIn(o openwrt.Object, field string) string {
+	s, _ := o[field].(string)
+	return s
+}
