@@ -23,6 +23,7 @@ const secretTTL = 10 * time.Second
 type clients struct {
 	config    *rest.Config
 	core      kubernetes.Interface
+	source    *kube.Source
 	endEvents func() // ends the recorder of the SD-WAN controller; nil if there is none
 }
 
@@ -61,7 +62,8 @@ func newSource(opts *Options, log logrus.FieldLogger) (source.Source, *clients, 
 		}
 		read.SDWAN = opts.SDWAN.Dynamic
 	}
-	return kube.New(client, read, log), c, nil
+	c.source = kube.New(client, read, log)
+	return c.source, c, nil
 }
 
 // connect makes what the SD-WAN controller needs of the API and the options do not have.

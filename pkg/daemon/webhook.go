@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
-	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/netloom/netloom/backends/builtin"
+	"github.com/netloom/netloom/pkg/source"
 	"github.com/netloom/netloom/pkg/source/kube"
 	"github.com/netloom/netloom/pkg/webhook"
 	"github.com/netloom/netloom/pkg/webhook/advice"
@@ -32,7 +33,7 @@ const relisten = time.Second
 type Webhook struct {
 	webhook.Options // Listen "" answers none; Certificate, Trouble and Advice are filled in
 
-	Clients *webhook.Clients // nil connects to the cluster that is read
+	Clients *ReviewClients // nil connects to the cluster that is read
 
 	NetworkPolicies bool // warns of those that may not be meant so
 	MaxFlows        int  // that one may cost a node before its author is told; 0 does not look
@@ -41,9 +42,17 @@ type Webhook struct {
 	Managed           certs.Options // those of its own
 }
 
+// ReviewClients are connections to the API whose reviews are answered.
+type ReviewClients struct {
+	Kubernetes kubernetes.Interface
+	Dynamic    dynamic.Interface
+	Metadata   metadata.Interface
+}
+
 // admission answers reviews beside all else that a daemon does. Neither waits for the other.
 type admission struct {
 	server  *webhook.Server
+	source  *kube.Source   // of what reviews are judged by and nobody else reads
 	managed *certs.Managed // nil where certificates come from files
 	address string
 	log     logrus.FieldLogger
@@ -52,32 +61,35 @@ type admission struct {
 	failed   atomic.Pointer[error] // why nobody listens; nil while somebody does
 }
 
-// admit makes what answers admission reviews, where some are to be answered.
-func (d *Daemon) admit() (err error) {
-	switch {
-	case d.opts.Webhook.Listen == "":
+// admit makes what answers admission reviews, where some are to be answered. It is fed by the source of the daemon.
+func (d *Daemon) admit() error {
+	opts := d.opts.Webhook
+	if opts.Listen == "" {
 		return nil
-	case d.opts.Webhook.Clients != nil:
-		d.webhook, err = admissionWith(*d.opts.Webhook.Clients, d.opts.Webhook, d.log)
-		return err
-	case d.clients == nil:
-		return errors.New("admission reviews come from a Kubernetes API, and none is read")
 	}
-	d.webhook, err = newAdmission(d.clients.config, d.opts.Webhook, d.log)
+	var shared *kube.Source
+	if d.clients != nil {
+		shared = d.clients.source
+	}
+	if opts.Clients == nil {
+		if d.clients == nil {
+			return errors.New("admission reviews come from a Kubernetes API, and none is read")
+		}
+		c, err := reviewClients(d.clients.config)
+		if err != nil {
+			return err
+		}
+		opts.Clients = c
+	}
+	var err error
+	d.webhook, err = newAdmission(shared, opts, d.log)
 	return err
 }
 
-// newAdmission makes an admission that asks nothing of the API before it runs.
-func newAdmission(config *rest.Config, opts Webhook, log logrus.FieldLogger) (*admission, error) {
-	c, err := webhookClients(config)
-	if err != nil {
-		return nil, err
-	}
-	return admissionWith(c, opts, log)
-}
-
-func admissionWith(c webhook.Clients, opts Webhook, log logrus.FieldLogger) (*admission, error) {
-	a := &admission{address: opts.Listen, log: log}
+// newAdmission makes an admission that asks nothing of the API before it runs. What shared reads it does not read again;
+// shared may be nil.
+func newAdmission(shared *kube.Source, opts Webhook, log logrus.FieldLogger) (*admission, error) {
+	c, a := opts.Clients, &admission{address: opts.Listen, log: log}
 	if opts.CertFile != "" {
 		files := certs.NewFiles(opts.CertFile, opts.KeyFile, log)
 		opts.Certificate, opts.Trouble = files.Certificate, files.Trouble
@@ -92,24 +104,42 @@ func admissionWith(c webhook.Clients, opts Webhook, log logrus.FieldLogger) (*ad
 		}
 		opts.Advice = &advice.Options{MaxFlows: opts.MaxFlows, Explainer: explainer}
 	}
+	var sources []webhook.Source
+	kinds := opts.Kinds()
+	if shared != nil {
+		sources = append(sources, shared.NewReader())
+		kinds = slices.DeleteFunc(kinds, shared.Reads)
+	}
+	a.source = kube.New(c.Kubernetes, kube.Options{Options: source.Options{Kinds: kinds}, SDWAN: c.Dynamic, Metadata: c.Metadata}, log)
 	var err error
-	a.server, err = webhook.New(c, opts.Options, log)
+	a.server, err = webhook.New(append(sources, a.source), opts.Options, log)
 	return a, err
 }
 
-// webhookClients connects to the API for whoever answers its reviews.
-func webhookClients(config *rest.Config) (webhook.Clients, error) {
-	var c webhook.Clients
+// reviewClients connects to the API whose reviews are answered.
+func reviewClients(config *rest.Config) (*ReviewClients, error) {
+	var c ReviewClients
 	var errs [3]error
 	c.Kubernetes, errs[0] = kubernetes.NewForConfig(config)
 	c.Metadata, errs[1] = metadata.NewForConfig(config)
 	config = rest.CopyConfig(config)
-	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, "" // resources of one's own have no other
+	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, "" // custom resources have no other
 	c.Dynamic, errs[2] = dynamic.NewForConfig(config)
 	if err := errors.Join(errs[:]...); err != nil {
-		return webhook.Clients{}, fmt.Errorf("connect to Kubernetes: %w", err)
+		return nil, fmt.Errorf("connect to Kubernetes: %w", err)
 	}
-	return c, nil
+	return &c, nil
+}
+
+// feed keeps what reviews are judged by, and the certificate, until ctx ends.
+func (a *admission) feed(ctx context.Context) {
+	var running sync.WaitGroup
+	defer running.Wait()
+	running.Go(func() { _ = a.source.Run(ctx) }) // it fails only when it runs twice
+	running.Go(func() { a.server.Feed(ctx) })
+	if a.managed != nil {
+		running.Go(func() { _ = a.managed.Run(ctx) }) // it only ever ends with its context
+	}
 }
 
 // listen opens the address for reviews. That it is taken, or not of this machine, is for a person to mend.
@@ -134,12 +164,9 @@ func (a *admission) run(ctx context.Context) error {
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer cancel()
-	running.Go(func() { a.server.Feed(lasting) })
-	if a.managed != nil {
-		running.Go(func() { _ = a.managed.Run(lasting) }) // it only ever ends with its context
-	}
+	running.Go(func() { a.feed(lasting) })
 	for {
-		err := a.server.Answer(ctx, *a.listener.Load(), nil)
+		err := a.server.Serve(ctx, *a.listener.Load(), nil)
 		for ctx.Err() == nil && err != nil {
 			a.failed.Store(&err)
 			a.log.WithError(err).Error("admission reviews are not answered, trying again")
@@ -191,14 +218,17 @@ func RunWebhook(ctx context.Context, kubeconfig, kubeContext string, opts Webhoo
 	if err != nil {
 		return err
 	}
-	a, err := newAdmission(config, opts, log)
+	if opts.Clients, err = reviewClients(config); err != nil {
+		return err
+	}
+	a, err := newAdmission(nil, opts, log)
 	if err != nil {
 		return err
 	}
-	group, ctx := errgroup.WithContext(ctx)
-	if a.managed != nil {
-		group.Go(func() error { return a.managed.Run(ctx) })
-	}
-	group.Go(func() error { return a.server.Run(ctx) })
-	return group.Wait()
+	lasting, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel()
+	running.Go(func() { a.feed(lasting) })
+	return a.server.Run(ctx)
 }

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -24,8 +26,10 @@ import (
 
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
+	"github.com/netloom/netloom/pkg/source/sourcetest"
 	"github.com/netloom/netloom/pkg/webhook"
 	"github.com/netloom/netloom/pkg/webhook/certs"
+	"github.com/netloom/netloom/pkg/webhook/consistency"
 )
 
 // reviewed is a daemon that answers reviews, of an API that refuses to show its Secrets while secretive is true.
@@ -45,7 +49,7 @@ func reviewed(t *testing.T, p *place, source *pipelinetest.Source, secretive boo
 	opts.Source = source
 	opts.Webhook = daemon.Webhook{
 		Options: webhook.Options{Listen: "127.0.0.1:0"},
-		Clients: &webhook.Clients{Kubernetes: client, Metadata: metadatafake.NewSimpleMetadataClient(scheme)},
+		Clients: &daemon.ReviewClients{Kubernetes: client, Metadata: metadatafake.NewSimpleMetadataClient(scheme)},
 		Managed: certs.Options{Namespace: "netloom-system", Secret: "webhook", Names: []string{"localhost"}, Configurations: []string{"netloom-webhook"}},
 	}
 	return opts, client, refuse
@@ -142,4 +146,34 @@ func TestReviewsNeedAnAPI(t *testing.T) {
 	opts.Webhook.Listen = "127.0.0.1:0"
 	_, err := daemon.New(opts, testLog(t))
 	require.EqualError(t, err, "admission reviews come from a Kubernetes API, and none is read")
+}
+
+// TestReviewsAreFedByTheSourceOfTheDaemon counts what a daemon watches that answers reviews of all sorts.
+func TestReviewsAreFedByTheSourceOfTheDaemon(t *testing.T) {
+	api := sourcetest.NewAPI(t, nil)
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	require.NoError(t, os.WriteFile(kubeconfig, []byte(`{apiVersion: v1, kind: Config, current-context: a,
+  clusters: [{name: a, cluster: {server: "`+api.URL+`"}}], contexts: [{name: a, context: {cluster: a, user: a}}], users: [{name: a}]}`), 0o600))
+	opts := newPlace(t).options()
+	opts.Manifests, opts.Kubeconfig = "", kubeconfig
+	opts.SDWAN.Enabled, opts.SDWAN.NoEvents = true, true
+	opts.Webhook = daemon.Webhook{
+		Options: webhook.Options{Listen: "127.0.0.1:0", Checks: map[consistency.Check]webhook.Mode{
+			consistency.Dependencies: webhook.Deny, consistency.DuplicateCNF: webhook.Deny,
+		}},
+		NetworkPolicies: true,
+		Managed:         certs.Options{Namespace: "netloom-system", Secret: "webhook", Names: []string{"localhost"}},
+	}
+	r := start(t, opts)
+	r.await("everything to be listed", func() bool {
+		_, body := r.get("/readyz")
+		return !strings.Contains(body, "have not been listed") && !strings.Contains(body, "the source has not synced")
+	})
+	watches := api.Watches()
+	for _, plural := range []string{"clusterroles", "deployments", "firewallzones", "networkpolicies", "pods", "rolebindings"} {
+		require.Contains(t, watches, plural)
+	}
+	for plural, n := range watches {
+		require.Equal(t, 1, n, plural)
+	}
 }

@@ -15,11 +15,21 @@ type Inbox struct {
 	mu    sync.Mutex
 	dirty map[object.Ref]bool // whether the deletion of the object was seen
 	since time.Time           // when the oldest of them became dirty; zero while there is none
+	forks []*Inbox
 }
 
 // NewInbox makes an empty inbox.
 func NewInbox() *Inbox {
 	return &Inbox{wake: make(chan struct{}, 1), dirty: map[object.Ref]bool{}}
+}
+
+// Fork returns an inbox for another reader, which collects everything that b collects from now on.
+func (b *Inbox) Fork() *Inbox {
+	fork := NewInbox()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.forks = append(b.forks, fork)
+	return fork
 }
 
 // Wake receives when there is something to look at.
@@ -73,12 +83,21 @@ func (b *Inbox) mark(deleted bool, refs []object.Ref) {
 	for _, r := range refs {
 		b.dirty[r] = deleted
 	}
+	for _, f := range b.forks {
+		f.mark(deleted, refs)
+	}
 	b.mu.Unlock()
 	b.Ring()
 }
 
-// Ring wakes the reader; it never waits for it.
+// Ring wakes the readers; it never waits for them.
 func (b *Inbox) Ring() {
+	b.mu.Lock()
+	forks := b.forks
+	b.mu.Unlock()
+	for _, f := range forks {
+		f.Ring()
+	}
 	select {
 	case b.wake <- struct{}{}:
 	default:

@@ -4,9 +4,11 @@ import (
 	"reflect"
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -41,6 +43,8 @@ type Resource struct {
 	Plural     string // its name in the addresses of the API
 	Namespaced bool
 	SDWAN      bool          // it is read through the dynamic client
+	Metadata   bool          // only its metadata is read
+	Label      string        // that objects of interest have; "" is all objects
 	New        func() Object // an empty object
 	Trim       func(Object)  // drops what netloom does not look at
 }
@@ -72,8 +76,29 @@ func Resources() []Resource {
 	for _, r := range v1alpha1.Resources() {
 		rows = append(rows, Resource{
 			Kind: r.Kind, Version: v1alpha1.GroupVersion, Plural: r.Plural, Namespaced: true, SDWAN: true,
-			New: func() Object { return r.New() }, Trim: trimSDWAN,
+			New: func() Object { return r.New() }, Trim: trimWritten,
 		})
+	}
+	return rows
+}
+
+// ReviewResources lists further kinds, by which admission reviews are judged. A source delivers them only if Options.Kinds
+// names them.
+func ReviewResources() []Resource {
+	rows := []Resource{
+		row("RoleBinding", rbacv1.SchemeGroupVersion, "rolebindings", func(b *rbacv1.RoleBinding) { b.ObjectMeta = trimMeta(&b.ObjectMeta) }),
+		row("ClusterRoleBinding", rbacv1.SchemeGroupVersion, "clusterrolebindings", func(b *rbacv1.ClusterRoleBinding) { b.ObjectMeta = trimMeta(&b.ObjectMeta) }),
+	}
+	for _, r := range []Resource{
+		{Kind: "Role", Version: rbacv1.SchemeGroupVersion, Plural: "roles"},
+		{Kind: "ClusterRole", Version: rbacv1.SchemeGroupVersion, Plural: "clusterroles"},
+		{Kind: "Deployment", Version: appsv1.SchemeGroupVersion, Plural: "deployments", Label: v1alpha1.LabelPurpose},
+		{Kind: "StatefulSet", Version: appsv1.SchemeGroupVersion, Plural: "statefulsets", Label: v1alpha1.LabelPurpose},
+		{Kind: "DaemonSet", Version: appsv1.SchemeGroupVersion, Plural: "daemonsets", Label: v1alpha1.LabelPurpose},
+	} {
+		r.Metadata, r.Namespaced, r.Trim = true, r.Kind != "ClusterRole", trimWritten
+		r.New = func() Object { return &metav1.PartialObjectMetadata{} }
+		rows = append(rows, r)
 	}
 	return rows
 }
@@ -82,7 +107,7 @@ func Resources() []Resource {
 func row[T Object](kind string, version schema.GroupVersion, plural string, trim func(T)) Resource {
 	of := reflect.TypeFor[T]().Elem()
 	return Resource{
-		Kind: kind, Version: version, Plural: plural, Namespaced: kind != KindNamespace && kind != KindNode,
+		Kind: kind, Version: version, Plural: plural, Namespaced: kind != KindNamespace && kind != KindNode && kind != "ClusterRoleBinding",
 		New: func() Object { return reflect.New(of).Interface().(T) }, //nolint:forcetypeassert // it is one
 		Trim: func(o Object) {
 			if t, ok := o.(T); ok {
@@ -94,7 +119,7 @@ func row[T Object](kind string, version schema.GroupVersion, plural string, trim
 
 // ResourceOf finds the row of a kind.
 func ResourceOf(kind string) (Resource, bool) {
-	rows := Resources()
+	rows := append(Resources(), ReviewResources()...)
 	at := slices.IndexFunc(rows, func(r Resource) bool { return r.Kind == kind })
 	if at < 0 {
 		return Resource{}, false

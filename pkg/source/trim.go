@@ -194,8 +194,8 @@ func CompleteClusterIPs(spec *corev1.ServiceSpec) {
 	}
 }
 
-// trimSDWAN drops who wrote which field, and the copy of the object that kubectl leaves.
-func trimSDWAN(o Object) {
+// trimWritten drops who wrote which field, and the copy of the object that kubectl leaves.
+func trimWritten(o Object) {
 	o.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
 	o.SetManagedFields(nil)
 	o.SetSelfLink("")

@@ -93,8 +93,10 @@ func (s *Server) judgeObject(r *admissionv1.AdmissionRequest) (answer, error) {
 	if c.Old == nil && c.New == nil {
 		return answer{}, errNoObject
 	}
-	for _, f := range s.objects {
-		s.index.SetUnknown(f.kind, !f.known())
+	for _, f := range s.feeds {
+		if f.SDWAN {
+			s.index.SetUnknown(f.Kind, !f.known.Load())
+		}
 	}
 	found := slices.DeleteFunc(s.index.Check(c), func(f consistency.Finding) bool { return f.Check == consistency.Purpose })
 	return s.answerTo(found), nil // the label has a webhook of its own

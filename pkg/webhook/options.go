@@ -4,10 +4,6 @@ import (
 	"crypto/tls"
 	"time"
 
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/metadata"
-
 	"github.com/netloom/netloom/pkg/webhook/advice"
 	"github.com/netloom/netloom/pkg/webhook/bucket"
 	"github.com/netloom/netloom/pkg/webhook/consistency"
@@ -38,11 +34,4 @@ type Options struct {
 	Bucket bucket.Policy              // who may write what; those whom it exempts, nothing is checked of
 	Checks map[consistency.Check]Mode // what is not in it is off
 	Advice *advice.Options            // nil gives none, and reads no pods
-}
-
-// Clients are connections to the API whose reviews are answered.
-type Clients struct {
-	Kubernetes kubernetes.Interface
-	Dynamic    dynamic.Interface
-	Metadata   metadata.Interface
 }

@@ -49,13 +49,12 @@ type Server struct {
 
 	endpoints []*endpoint
 	feeds     []*feed
-	objects   []*feed // those of SD-WAN objects
 
 	draining atomic.Bool
 }
 
-// New makes a Server. Nothing is asked of the API before Run.
-func New(c Clients, opts Options, log logrus.FieldLogger) (*Server, error) {
+// New makes a Server that judges by what sources deliver. They have to read opts.Kinds.
+func New(sources []Source, opts Options, log logrus.FieldLogger) (*Server, error) {
 	s := &Server{
 		opts: opts, log: log, scheme: runtime.NewScheme(), metrics: newMeters(opts.Certificate), turns: newTurns(),
 		grants: bucket.NewGrants(opts.Bucket), index: consistency.NewIndex(),
@@ -63,33 +62,24 @@ func New(c Clients, opts Options, log logrus.FieldLogger) (*Server, error) {
 	if err := v1alpha1.AddToScheme(s.scheme); err != nil {
 		return nil, err
 	}
-	roles := s.roleFeeds(c)
-	var workloads, pods []*feed
-	if opts.Checks[consistency.Dependencies] != Off {
-		s.objects = s.objectFeeds(c)
-	}
-	if opts.Checks[consistency.DuplicateCNF] != Off {
-		workloads = s.workloadFeeds(c)
-	}
 	if opts.Advice != nil {
 		s.adviser = advice.New(*opts.Advice)
-		pods = s.podFeeds(c)
 	}
 	s.endpoints = []*endpoint{
-		{PathBucket, s.judgeBucket, roles},
-		{PathLabel, s.judgeLabel, nil},
-		{PathWorkload, s.judgeWorkload, workloads},
-		{PathObject, s.judgeObject, s.objects},
-		{PathPolicy, s.judgePolicy, pods},
-		{PathRole, s.judgeRole, nil},
+		{path: PathBucket, judge: s.judgeBucket},
+		{path: PathLabel, judge: s.judgeLabel},
+		{path: PathWorkload, judge: s.judgeWorkload},
+		{path: PathObject, judge: s.judgeObject},
+		{path: PathPolicy, judge: s.judgePolicy},
+		{path: PathRole, judge: s.judgeRole},
 	}
+	needs := opts.needs()
 	for _, e := range s.endpoints {
-		s.feeds = append(s.feeds, e.needs...)
-	}
-	for _, f := range s.feeds {
-		if err := f.prepare(log); err != nil {
-			return nil, fmt.Errorf("watch %s: %w", f.resource, err)
+		var err error
+		if e.needs, err = connect(needs[e.path], sources); err != nil {
+			return nil, err
 		}
+		s.feeds = append(s.feeds, e.needs...)
 	}
 	return s, nil
 }
@@ -148,16 +138,7 @@ func (s *Server) Degraded() []string {
 // Gatherer has the metrics, without those of the process.
 func (s *Server) Gatherer() prometheus.Gatherer { return s.metrics.registry }
 
-// Feed keeps what reviews are judged by until ctx ends. Run does it by itself.
-func (s *Server) Feed(ctx context.Context) {
-	var running sync.WaitGroup
-	defer running.Wait()
-	for _, f := range s.feeds {
-		running.Go(func() { f.run(ctx) })
-	}
-}
-
-// Run answers reviews until ctx ends, and for a while after that.
+// Run answers reviews until ctx ends, and for a while after that. Feed has to run meanwhile, and as long.
 func (s *Server) Run(ctx context.Context) error {
 	reviews, err := new(net.ListenConfig).Listen(ctx, "tcp", s.opts.Listen)
 	if err != nil {
@@ -175,16 +156,6 @@ func (s *Server) Run(ctx context.Context) error {
 
 // Serve is Run with listeners, which it closes; health may be nil.
 func (s *Server) Serve(ctx context.Context, reviews, health net.Listener) error {
-	lasting, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	var running sync.WaitGroup
-	defer running.Wait()
-	defer cancel()
-	running.Go(func() { s.Feed(lasting) })
-	return s.Answer(ctx, reviews, health)
-}
-
-// Answer is Serve without Feed, which has to run besides and somewhat longer.
-func (s *Server) Answer(ctx context.Context, reviews, health net.Listener) error {
 	var running sync.WaitGroup
 	defer running.Wait()
 	answering, telling := s.server(s.Handler()), s.server(s.Health())

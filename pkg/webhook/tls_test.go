@@ -22,6 +22,9 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	metadatafake "k8s.io/client-go/metadata/fake"
 
+	"github.com/netloom/netloom/pkg/source"
+	"github.com/netloom/netloom/pkg/source/kube"
+	"github.com/netloom/netloom/pkg/source/sourcetest"
 	"github.com/netloom/netloom/pkg/webhook"
 )
 
@@ -50,8 +53,11 @@ func TestServeAnswersOverTLSAndFinishes(t *testing.T) {
 	scheme := metadatafake.NewTestScheme()
 	require.NoError(t, metav1.AddMetaToScheme(scheme))
 	const delay = 300 * time.Millisecond
-	server, err := webhook.New(webhook.Clients{Kubernetes: fake.NewClientset(), Metadata: metadatafake.NewSimpleMetadataClient(scheme)},
-		webhook.Options{Certificate: func() (*tls.Certificate, error) { return cert, nil }, ShutdownDelay: delay}, log)
+	opts := webhook.Options{Certificate: func() (*tls.Certificate, error) { return cert, nil }, ShutdownDelay: delay}
+	from := kube.New(fake.NewClientset(), kube.Options{
+		Options: source.Options{Kinds: opts.Kinds()}, Metadata: metadatafake.NewSimpleMetadataClient(scheme),
+	}, log)
+	server, err := webhook.New([]webhook.Source{from}, opts, log)
 	require.NoError(t, err)
 	reviews, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -61,6 +67,17 @@ func TestServeAnswersOverTLSAndFinishes(t *testing.T) {
 	defer stop()
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(ctx, reviews, health) }()
+	sourcetest.Run(t, from)
+	feeding, fed := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		server.Feed(feeding)
+	}()
+	defer func() {
+		fed()
+		<-ended
+	}()
 
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: true}}
 	defer client.CloseIdleConnections()

@@ -2,6 +2,7 @@ package webhook_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -32,6 +34,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/source"
+	"github.com/netloom/netloom/pkg/source/kube"
 	"github.com/netloom/netloom/pkg/webhook"
 	"github.com/netloom/netloom/pkg/webhook/advice"
 	"github.com/netloom/netloom/pkg/webhook/bucket"
@@ -41,6 +45,7 @@ import (
 // rig is a server over an API of fakes.
 type rig struct {
 	*webhook.Server
+	source  *kube.Source
 	kube    *fake.Clientset
 	meta    *metadatafake.FakeMetadataClient
 	dynamic *dynamicfake.FakeDynamicClient
@@ -86,14 +91,24 @@ func newRig(t *testing.T, checks map[consistency.Check]webhook.Mode) *rig {
 	}
 	log := logrus.New()
 	log.SetOutput(r.log)
-	server, err := webhook.New(webhook.Clients{Kubernetes: r.kube, Dynamic: r.dynamic, Metadata: r.meta}, webhook.Options{
+	opts := webhook.Options{
 		Certificate: func() (*tls.Certificate, error) { return &tls.Certificate{}, nil },
 		Bucket:      bucket.Policy{ExemptUsers: bucket.DefaultExemptUsers(), ExemptGroups: bucket.DefaultExemptGroups()},
 		Checks:      checks, Advice: &advice.Options{},
-	}, log)
+	}
+	r.source = kube.New(r.kube, kube.Options{Options: source.Options{Kinds: opts.Kinds()}, SDWAN: r.dynamic, Metadata: r.meta}, log)
+	server, err := webhook.New([]webhook.Source{r.source}, opts, log)
 	require.NoError(t, err)
 	r.Server = server
 	return r
+}
+
+// feed runs the source, and takes in what it delivers.
+func (r *rig) feed(ctx context.Context) {
+	var running sync.WaitGroup
+	defer running.Wait()
+	running.Go(func() { _ = r.source.Run(ctx) })
+	r.Feed(ctx)
 }
 
 const policyText = `{apiVersion: batch.sdewan.akraino.org/v1alpha1, kind: Mwan3Policy, metadata: {namespace: default, name: balance,
@@ -182,7 +197,7 @@ func fed(t *testing.T, checks map[consistency.Check]webhook.Mode, test func(*tes
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			r.Feed(t.Context())
+			r.feed(t.Context())
 		}()
 		t.Cleanup(func() { <-done })
 		time.Sleep(2 * time.Second) // informers look for what they wait for at intervals
@@ -344,7 +359,7 @@ func TestKindsThatCannotBeListedAreNotMissed(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			r.Feed(t.Context())
+			r.feed(t.Context())
 		}()
 		t.Cleanup(func() { <-done })
 		time.Sleep(2 * time.Second)
@@ -353,7 +368,7 @@ func TestKindsThatCannotBeListedAreNotMissed(t *testing.T) {
 		require.Equal(t, "allowed", r.verdict(t, webhook.PathObject, other))
 		code, text := get(t, r.Health(), "/readyz")
 		require.Equal(t, http.StatusOK, code)
-		require.Equal(t, "ok\ndegraded: mwan3policies are not missed where something refers to them: mwan3policies is forbidden: no right\n", text)
+		require.Equal(t, "ok\ndegraded: references to mwan3policies are not checked: mwan3policies is forbidden: no right\n", text)
 		require.Contains(t, r.log.String(), "mwan3policies is forbidden")
 		refused.Store(false)
 		time.Sleep(5 * time.Minute)
@@ -373,7 +388,7 @@ func TestRolesThatCannotBeListedRefuse(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			r.Feed(t.Context())
+			r.feed(t.Context())
 		}()
 		t.Cleanup(func() { <-done })
 		time.Sleep(time.Minute)

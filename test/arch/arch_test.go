@@ -111,6 +111,8 @@ func TestImports(t *testing.T) {
 		{"it reads no manifests", "pkg/source/kube/kube.go", netloom + "pkg/manifest", notAllowed},
 		{"the other reads manifests alone", "pkg/manifest/directory.go", netloom + "pkg/source/kube", notAllowed},
 		{"manifests need no clients", "pkg/manifest/directory.go", "k8s.io/client-go/kubernetes", notAllowed},
+		{"reviews are judged by what a source delivers", "pkg/webhook/feed.go", netloom + "pkg/source", ""},
+		{"the webhook watches nothing", "pkg/webhook/feed.go", "k8s.io/client-go/tools/cache", notAllowed},
 		{"a loop knows plans", "pkg/reconcile/loop.go", netloom + "backends", ""},
 		{"a loop knows no backend by name", "pkg/reconcile/loop.go", netloom + "backends/ovn", notAllowed},
 		{"a loop knows no cluster", "pkg/reconcile/loop.go", "k8s.io/client-go/kubernetes", notAllowed},

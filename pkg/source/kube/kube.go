@@ -32,7 +32,7 @@ type Source struct {
 	adapter   *adapter // of what is read as Endpoints
 
 	mu       sync.Mutex
-	problems map[string]object.Problem
+	failures map[string]failure            // of kinds
 	garbled  map[object.Ref]object.Problem // objects that do not go into their type
 	refused  map[string]bool               // kinds that the API would not list, and has not listed since
 	running  bool
@@ -47,6 +47,12 @@ type informed struct {
 	handler  cache.ResourceEventHandlerRegistration // nil before Run
 }
 
+// failure is why a kind cannot be listed or watched.
+type failure struct {
+	problem object.Problem
+	err     error
+}
+
 // New makes a source of the objects that client can see. Nothing is asked of the API before Run.
 func New(client kubernetes.Interface, opts Options, log logrus.FieldLogger) *Source {
 	k := &Source{
@@ -56,20 +62,24 @@ func New(client kubernetes.Interface, opts Options, log logrus.FieldLogger) *Sou
 		server:    opts.Server,
 		resources: map[string]*informed{},
 		adapter:   newAdapter(),
-		problems:  map[string]object.Problem{},
+		failures:  map[string]failure{},
 		garbled:   map[object.Ref]object.Problem{},
 		refused:   map[string]bool{},
 	}
-	c := clients{Interface: client, sdwan: opts.SDWAN}
-	for _, r := range source.Resources() {
+	c := clients{Interface: client, sdwan: opts.SDWAN, metadata: opts.Metadata}
+	rows := source.Resources()
+	if opts.Kinds != nil {
+		rows = append(rows, source.ReviewResources()...)
+	}
+	for _, r := range rows {
 		if !opts.Wants(r.Kind) || r.SDWAN && opts.SDWAN == nil {
 			continue
 		}
-		example, asked := runtime.Object(r.New()), any(client)
+		example := runtime.Object(r.New())
 		if r.SDWAN {
-			example, asked = untyped(&r), opts.SDWAN
+			example = untyped(&r)
 		}
-		lw := cache.ToListWatcherWithWatchListSemantics(k.noticing(&r, c.listWatch(&r)), asked)
+		lw := cache.ToListWatcherWithWatchListSemantics(k.noticing(&r, c.listWatch(&r)), c.of(&r))
 		k.resources[r.Kind] = &informed{
 			Resource: r,
 			informer: cache.NewSharedIndexInformerWithOptions(lw, example, cache.SharedIndexInformerOptions{}),
@@ -219,8 +229,8 @@ func (k *Source) failed(r *source.Resource, err error) {
 	} else {
 		p.Message += "; what was written for such objects stays as it is until they can be read"
 	}
-	news := k.problems[r.Kind] != p
-	k.problems[r.Kind] = p
+	news := k.failures[r.Kind].problem != p
+	k.failures[r.Kind] = failure{p, cause.Of(err)}
 	k.mu.Unlock()
 	if news {
 		k.Ring()
@@ -229,8 +239,8 @@ func (k *Source) failed(r *source.Resource, err error) {
 
 func (k *Source) recovered(kind string) {
 	k.mu.Lock()
-	_, was := k.problems[kind]
-	delete(k.problems, kind)
+	_, was := k.failures[kind]
+	delete(k.failures, kind)
 	k.mu.Unlock()
 	if was {
 		k.Ring()
@@ -269,7 +279,7 @@ func (k *Source) Get(ref object.Ref) (runtime.Object, bool) {
 	if err != nil || !found {
 		return nil, false
 	}
-	if _, unknown := o.(*metav1.PartialObjectMetadata); unknown {
+	if _, unknown := o.(*metav1.PartialObjectMetadata); unknown && !r.Metadata {
 		return nil, false
 	}
 	typed, ok := o.(runtime.Object)
@@ -280,7 +290,10 @@ func (k *Source) Get(ref object.Ref) (runtime.Object, bool) {
 func (k *Source) Problems() []object.Problem {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	all := slices.AppendSeq(slices.Collect(maps.Values(k.problems)), maps.Values(k.garbled))
+	all := slices.Collect(maps.Values(k.garbled))
+	for _, f := range k.failures {
+		all = append(all, f.problem)
+	}
 	slices.SortFunc(all, object.Problem.Compare)
 	return all
 }

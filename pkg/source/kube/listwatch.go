@@ -8,6 +8,7 @@ import (
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/netloom/netloom/pkg/source"
@@ -16,11 +17,27 @@ import (
 // clients are how an API is asked.
 type clients struct {
 	kubernetes.Interface
-	sdwan dynamic.Interface // nil to read no SD-WAN kinds
+	sdwan    dynamic.Interface // nil to read no SD-WAN kinds
+	metadata metadata.Interface
+}
+
+// of is the client that reads a kind.
+func (c clients) of(r *source.Resource) any {
+	switch {
+	case r.SDWAN:
+		return c.sdwan
+	case r.Metadata:
+		return c.metadata
+	default:
+		return c.Interface
+	}
 }
 
 // listWatch lists and watches the objects of one kind in all namespaces.
 func (c clients) listWatch(r *source.Resource) *cache.ListWatch {
+	if r.Metadata {
+		return labeled(listWatch(c.metadata.Resource(r.GroupVersionResource())), r.Label)
+	}
 	switch r.Kind {
 	case source.KindNetworkPolicy:
 		return listWatch(c.NetworkingV1().NetworkPolicies(metav1.NamespaceAll))
@@ -36,8 +53,26 @@ func (c clients) listWatch(r *source.Resource) *cache.ListWatch {
 		return listWatch(c.DiscoveryV1().EndpointSlices(metav1.NamespaceAll))
 	case source.KindEndpoints:
 		return listWatch(c.CoreV1().Endpoints(metav1.NamespaceAll))
+	case "RoleBinding":
+		return listWatch(c.RbacV1().RoleBindings(metav1.NamespaceAll))
+	case "ClusterRoleBinding":
+		return listWatch(c.RbacV1().ClusterRoleBindings())
 	default:
 		return listWatch(c.sdwan.Resource(r.GroupVersionResource()).Namespace(metav1.NamespaceAll))
+	}
+}
+
+// labeled restricts lw to the objects that have a label; "" does not restrict it.
+func labeled(lw *cache.ListWatch, label string) *cache.ListWatch {
+	return &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+			opts.LabelSelector = label
+			return lw.ListWithContextFunc(ctx, opts)
+		},
+		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (apiwatch.Interface, error) {
+			opts.LabelSelector = label
+			return lw.WatchFuncWithContext(ctx, opts)
+		},
 	}
 }
 

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
 
 	"github.com/netloom/netloom/pkg/source"
 )
@@ -12,4 +13,6 @@ type Options struct {
 
 	Server string            // the address of the API, which problems name; "" leaves it out
 	SDWAN  dynamic.Interface // reads the SD-WAN kinds; nil reads none of them
+
+	Metadata metadata.Interface // reads the metadata of the kinds that Kinds names of source.ReviewResources
 }
