@@ -40,7 +40,7 @@ func TestRenderingGrowsWithTheRules(t *testing.T) {
 				b := intent.NewSnapshot().Next()
 				b.PutPolicy(p)
 				want := b.Commit()
-				return len(rowsOf(want, known, nb.NewNamer("o"), p.Origin)), func() {
+				return len(NewExplainer(known, Naming{Owner: "o"}).PolicyRows(want, p.Origin)), func() {
 					m, r := newModel(portFinder{}), &renderer{names: nb.NewNamer("o"), want: want, schema: known}
 					m.putPolicy(p.ID, p)
 					for _, s := range subjectsOf(p) {

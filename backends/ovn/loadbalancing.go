@@ -107,16 +107,16 @@ func checkNodeName(name string) error {
 }
 
 // parseHairpin reads an IPv4 and an IPv6 address with a space between, as Load_Balancer.options:hairpin_snat_ip has them.
-func parseHairpin(s string) ([]netip.Addr, error) {
+func parseHairpin(s string) ([2]netip.Addr, error) {
 	fault := fmt.Errorf("%q: expected an IPv4 and an IPv6 address with a space between", s)
 	parts := strings.Fields(s)
 	if len(parts) != 2 {
-		return nil, fault
+		return [2]netip.Addr{}, fault
 	}
 	v4, err4 := netip.ParseAddr(parts[0])
 	v6, err6 := netip.ParseAddr(parts[1])
 	if err4 != nil || err6 != nil || !v4.Is4() || !v6.Is6() || v6.Is4In6() || v6.Zone() != "" || v4.IsUnspecified() || v6.IsUnspecified() {
-		return nil, fault
+		return [2]netip.Addr{}, fault
 	}
-	return []netip.Addr{v4, v6}, nil
+	return [2]netip.Addr{v4, v6}, nil
 }

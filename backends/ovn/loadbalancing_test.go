@@ -11,7 +11,7 @@ func TestLoadBalancingIsChecked(t *testing.T) {
 	s, err := LoadBalancing{}.parse("owner")
 	require.NoError(t, err)
 	require.Equal(t, "owner", s.Group)
-	require.Equal(t, []netip.Addr{netip.MustParseAddr("169.254.169.5"), netip.MustParseAddr("fd69::5")}, s.Hairpin)
+	require.Equal(t, [2]netip.Addr{netip.MustParseAddr("169.254.169.5"), netip.MustParseAddr("fd69::5")}, s.Hairpin)
 	_, err = LoadBalancing{
 		Group: "a b", Switches: "a,", Routers: "=", NodeSwitch: "x", NodeRouter: "y", Hairpin: "fd69::5 169.254.169.5", Affinity: "forever",
 	}.parse("owner")

@@ -8,23 +8,17 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/ovn/internal/nb"
 	"github.com/netloom/netloom/pkg/intent"
-	"github.com/netloom/netloom/pkg/ovsdb"
 )
-
-// PolicyRows implements backends.Explainer. The rows are ACLs.
-func (e *Explainer) PolicyRows(want *intent.Snapshot, of intent.Origin) []backends.PolicyRow {
-	return rowsOf(want, e.schema, e.names, of)
-}
 
 // CountRows implements backends.RowCounter. It counts ACLs.
 func (b *Backend) CountRows(want *intent.Snapshot, of intent.Origin) int {
-	return len(rowsOf(want, b.client.Schema(), b.names, of))
+	return len(NewExplainer(b.client.Schema(), Naming{Owner: b.names.Owner}).PolicyRows(want, of))
 }
 
-// rowsOf lists the ACLs that the policies of an origin become in the database of an owner with that schema, by rule.
-// Isolation itself is a row that all policies share and not among them.
-func rowsOf(want *intent.Snapshot, schema ovsdb.Schema, names nb.Namer, of intent.Origin) []backends.PolicyRow {
-	r := &renderer{names: names, want: want, schema: schema}
+// PolicyRows implements backends.Explainer. The rows are ACLs, by rule. Isolation itself is a row that all policies share
+// and not among them.
+func (e *Explainer) PolicyRows(want *intent.Snapshot, of intent.Origin) []backends.PolicyRow {
+	r := &renderer{names: e.names, want: want, schema: e.schema}
 	sizes := map[string]int{}
 	var out []backends.PolicyRow
 	for p := range want.Policies() {

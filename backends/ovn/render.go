@@ -35,8 +35,8 @@ type renderer struct {
 	names    nb.Namer
 	rate     uint32 // log lines per second where a policy names none; 0 is no limit
 	want     *intent.Snapshot
-	schema   ovsdb.Schema // columns that it lacks are left out
-	hairpins []netip.Addr // the sources of pods that reach themselves through load balancers
+	schema   ovsdb.Schema  // columns that it lacks are left out
+	hairpins [2]netip.Addr // the sources of pods that reach themselves through load balancers
 	// unavailable is what stands for load balancers while they are unavailable; nil while they are available.
 	unavailable *unavailable
 

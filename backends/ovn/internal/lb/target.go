@@ -2,7 +2,6 @@ package lb
 
 import (
 	"net/netip"
-	"strings"
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/ovn/internal/nb"
@@ -17,9 +16,9 @@ type Settings struct {
 	Group                  string // the name of the Load_Balancer_Group, and the start of the names of further ones
 	Switches, Routers      Selection
 	Networks               Networks
-	NodeSwitch, NodeRouter string       // names with NodePlaceholder
-	Hairpin                []netip.Addr // one of IPv4, one of IPv6
-	HashAffinity           bool         // affinity by a hash of the client's address; otherwise clients are remembered for a time
+	NodeSwitch, NodeRouter string        // names with NodePlaceholder
+	Hairpin                [2]netip.Addr // of IPv4 and of IPv6
+	HashAffinity           bool          // affinity by a hash of the client's address; otherwise clients are remembered for a time
 }
 
 // Target is the database that load balancers are written to.
@@ -36,11 +35,7 @@ func (t *Target) templates() bool {
 
 // hairpinOption is Load_Balancer.options:hairpin_snat_ip.
 func (t *Target) hairpinOption() string {
-	parts := make([]string, len(t.Settings.Hairpin))
-	for i, a := range t.Settings.Hairpin {
-		parts[i] = a.String()
-	}
-	return strings.Join(parts, " ")
+	return t.Settings.Hairpin[0].String() + " " + t.Settings.Hairpin[1].String()
 }
 
 // templateVars is the row of a chassis with variables of ours. Where another owner has made one, uuid is that row's: a
