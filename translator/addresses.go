@@ -153,7 +153,7 @@ func (t *podTable) settle(e *podEntry) (labelcache.Endpoint, []object.Problem) {
 		}
 		if c.rivals > 1 {
 			out.Shared = append(out.Shared, a)
-			faults.Add("status.podIPs", "%s is the address of another pod too: no rule that selects pods admits it until one of them is gone", a)
+			faults.Add("status.podIPs", "%s is also the address of another pod: no rule that selects pods allows it until one of them is deleted", a)
 		}
 		return c.rivals > 1
 	})

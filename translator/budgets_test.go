@@ -144,7 +144,7 @@ func TestAServiceBeyondItsBudgetKeepsItsAddress(t *testing.T) {
 			thief := newService(t, "thief", 2, `{clusterIP: 10.96.0.9, externalIPs: [192.0.2.1], ports: [{port: 80}]}`)
 			older := newService(t, "web", 1, tc.spec)
 			tr, s := startSmall(t, older, slice, thief, newSlice("t", "thief", "10.0.0.9"))
-			require.Contains(t, messages(tr), "Service/shop/web: spec: it takes more than")
+			require.Contains(t, messages(tr), "Service/shop/web: spec: it needs more than")
 			require.Contains(t, messages(tr), "Service/shop/thief: spec.ports[0]: tcp/192.0.2.1:80 belongs to Service/shop/web")
 			require.Equal(t, "-", backends(s, "web"))
 			for _, f := range s.LoadBalancer("Service/shop/thief").Frontends {
@@ -177,7 +177,7 @@ func TestSourceRangesBeyondTheBudgetAdmitNobody(t *testing.T) {
 		service := newService(t, "web", 1, `{type: LoadBalancer, clusterIP: 10.96.0.1, ports: [{port: 80}], loadBalancerSourceRanges: `+ranges+`}`)
 		service.Status.LoadBalancer.Ingress = append(service.Status.LoadBalancer.Ingress, corev1.LoadBalancerIngress{IP: "192.0.2.1"})
 		tr, s := startSmall(t, service, newSlice("w", "web", "10.0.0.1"))
-		require.Contains(t, messages(tr), "spec.loadBalancerSourceRanges: to keep every other source away takes more than")
+		require.Contains(t, messages(tr), "spec.loadBalancerSourceRanges: denying all other sources needs more than")
 		denied := 0
 		for _, f := range s.LoadBalancer("Service/shop/web").Frontends {
 			if f.Kind != intent.IngressAddress {
@@ -195,5 +195,5 @@ func TestProblemsOfAnObjectHaveAnEnd(t *testing.T) {
 	spec := `{podSelector: {}, ingress: [{ports: [` + strings.Repeat(`{port: 70000}, `, 1000) + `]}]}`
 	tr, _ := start(t, newPolicy(t, "p", spec))
 	require.Len(t, tr.Problems(), 65)
-	require.Contains(t, messages(tr), "there are more problems than the first 64")
+	require.Contains(t, messages(tr), "only the first 64 problems are shown")
 }

@@ -304,7 +304,7 @@ func TestUnknownOwnNodeIsTold(t *testing.T) {
 	tr, s := startZone(t, "n3", newNamespace(nil), newPod("db", "10.0.1.1", "db", nil), newPolicy(t, "db", webToDB))
 	require.Zero(t, s.PolicyCount())
 	require.Len(t, tr.Problems(), 1)
-	require.Equal(t, "Node/n3: there is no such node and no pod on it, so no policy has a subject here: expected the name of a node",
+	require.Equal(t, "Node/n3: there is no such node and no pod on it, so no policy selects a pod here: expected the name of a node",
 		tr.Problems()[0].Error())
 	put(t, tr, &corev1.Node{ObjectMeta: placed(newPod("n3", "10.0.0.9", "", nil), "").ObjectMeta})
 	tr.Snapshot()

@@ -62,7 +62,7 @@ func podAddrs(pod *corev1.Pod, faults *field.Faults) []netip.Addr {
 		}
 		a = a.Unmap().WithZone("")
 		if !isPodAddr(a) {
-			faults.Add("status.podIPs", "%s is a loopback, link-local, multicast or unspecified address; it is left out", a)
+			faults.Add("status.podIPs", "%s is a loopback, link-local, multicast or unspecified address; it is ignored", a)
 			continue
 		}
 		if !seen[a] {

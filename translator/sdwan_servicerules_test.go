@@ -50,8 +50,8 @@ func TestServiceRules(t *testing.T) {
 			"labelled",
 			sdwan.Options{ServiceRules: sdwan.ServiceRulesLabelled, ServicePurpose: "cnf2"},
 			[]string{"shop/cnf1/Service/shop/web/tcp/443", "shop/cnf1/Service/shop/web/tcp/80"},
-			"Service/shop/headless: spec.clusterIP: expected an IPv4 address, which ports of CNFs can lead to\n" +
-				`Service/shop/odd: metadata.labels[sdewanPurpose]: "a b": expected the value of a label; it is for no CNF`,
+			"Service/shop/headless: spec.clusterIP: expected an IPv4 address to which CNFs can redirect a port\n" +
+				`Service/shop/odd: metadata.labels[sdewanPurpose]: "a b": expected a valid label value; the object applies to no CNF`,
 		},
 		{
 			"all",
@@ -60,7 +60,7 @@ func TestServiceRules(t *testing.T) {
 				"shop/cnf1/Service/shop/web/tcp/443", "shop/cnf1/Service/shop/web/tcp/80",
 				"shop/cnf2/Service/shop/dns/tcp/53", "shop/cnf2/Service/shop/dns/udp/53",
 			},
-			`Service/shop/dns: spec.ports[2].protocol: "SCTP": expected TCP or UDP; CNFs leave the port out`,
+			`Service/shop/dns: spec.ports[2].protocol: "SCTP": expected TCP or UDP; the port is ignored on CNFs`,
 		},
 		{
 			"all without a purpose for the rest",

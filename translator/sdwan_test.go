@@ -115,7 +115,7 @@ func TestReferencesFollowTheirObjects(t *testing.T) {
 		f := device[intent.Forwarding](t, s, "FirewallForwarding/shop/out")
 		if !step.want.Set() {
 			require.Nil(t, f, step.name)
-			require.Contains(t, messages(tr), "FirewallForwarding/shop/out: spec.src: FirewallZone/shop/lan cannot be understood itself")
+			require.Contains(t, messages(tr), "FirewallForwarding/shop/out: spec.src: FirewallZone/shop/lan is invalid")
 			continue
 		}
 		require.Equal(t, step.want, f.From, step.name)

@@ -368,7 +368,7 @@ func TestNetworksShareNoClusterIP(t *testing.T) {
 	require.Equal(t, "dns", front("", "192.0.2.1"), "external addresses may be in several networks")
 	require.Equal(t, "thief", front("blue", "192.0.2.1"))
 	require.Len(t, tr.Problems(), 1)
-	require.Contains(t, tr.Problems()[0].Error(), "tcp/10.96.0.10:53 belongs to Service/shop/dns, which came first")
+	require.Contains(t, tr.Problems()[0].Error(), "tcp/10.96.0.10:53 belongs to Service/shop/dns, which takes precedence")
 
 	// What was an external address becomes a cluster IP, and the other way round.
 	put(t, tr, newService(t, "dns", 2, `{clusterIP: 192.0.2.1, externalIPs: [10.96.0.10], ports: [{port: 53}]}`))

@@ -128,7 +128,7 @@ func TestSettingsThatAreNone(t *testing.T) {
 		{"no endpoints", "ovn", func(s *builtin.Settings) { s.OVN.Endpoints = nil }, "endpoint"},
 		{"port names", "ovn", func(s *builtin.Settings) { s.OVN.PortNames = "{what}" }, "{what}"},
 		{"switches that balance", "ovn", func(s *builtin.Settings) { s.OVN.LoadBalancing.Switches = "a," }, `switches: ""`},
-		{"no CNF", "openwrt", func(s *builtin.Settings) { s.OpenWRT.CNF = "" }, "CNF: none is given"},
+		{"no CNF", "openwrt", func(s *builtin.Settings) { s.OpenWRT.CNF = "" }, "CNF: not set"},
 		{"an owner of a CNF", "openwrt", func(s *builtin.Settings) { s.Owner = "A" }, `owner "A"`},
 		{"no device", "openwrt", func(s *builtin.Settings) { s.OpenWRT.Client.URL = "" }, "URL"},
 		{"ssl without an authority", "ovn", func(s *builtin.Settings) { s.OVN.Endpoints = []string{"ssl:h:1"} }, "ssl"},

@@ -221,7 +221,7 @@ func (w *writer) settle(s *step) {
 	}
 }
 
-// refuse notes that the device does not take an object, or does not let one go. For want of another object it is not
+// refuse notes that the device rejects an object, or does not let one go. For want of another object it is not
 // remembered: the next plan sees whether that is there.
 func (w *writer) refuse(s *step, reason string, remember bool) {
 	w.settle(s)
@@ -238,7 +238,7 @@ func (w *writer) refuse(s *step, reason string, remember bool) {
 	}
 	w.b.opts.Log.WithFields(logrus.Fields{
 		"cnf": string(w.b.opts.CNF), "intent": s.intent, "object": s.key.String(), "reason": reason,
-	}).Warn("the device does not take an object")
+	}).Warn("the device rejects an object")
 }
 
 // service is the service that a step concerns, "" when it takes effect at once or nowhere.

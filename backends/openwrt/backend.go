@@ -72,7 +72,7 @@ type refusal struct {
 	reason string
 }
 
-var errNoSecrets = errors.New("nobody reads Secrets here")
+var errNoSecrets = errors.New("Secrets cannot be read here")
 
 // New makes a backend on a client, which stays its maker's to close.
 func New(client *openwrt.Client, opts Options) (*Backend, error) {
@@ -80,7 +80,7 @@ func New(client *openwrt.Client, opts Options) (*Backend, error) {
 		return nil, fmt.Errorf("owner %q: expected 1 to 32 of a-z, 0-9 and, inside, dash", opts.Owner)
 	}
 	if opts.CNF == "" {
-		return nil, errors.New("CNF: none is given")
+		return nil, errors.New("CNF: not set")
 	}
 	if opts.Log == nil {
 		log := logrus.New()
@@ -128,9 +128,9 @@ func (b *Backend) writable(g *intent.CNF) error {
 	case g.Conflict != "":
 		return errors.New(g.Conflict)
 	case g.Leaving:
-		return errors.New("it is going away")
+		return errors.New("it is terminating")
 	case b.opts.Addr.IsValid() && g.Addr != b.opts.Addr:
-		return errors.New("it has another address now")
+		return errors.New("its address has changed")
 	case !g.Writable():
 		return errors.New("it is not ready")
 	default:

@@ -127,7 +127,7 @@ func TestAdoption(t *testing.T) {
 	p := r.reconcile(t)
 	require.True(t, p.Full, "what is adopted was read first")
 	require.Len(t, p.Skips, 1)
-	require.Contains(t, p.Skips[0].Reason, "firewall/zones name lan is that of shop/cnf/FirewallZone/shop/lan")
+	require.Contains(t, p.Skips[0].Reason, "firewall/zones name lan is already used by shop/cnf/FirewallZone/shop/lan")
 	require.Contains(t, text(t, p), "~ firewall/zones lan")
 	require.Equal(t, "ACCEPT", r.object(t, openwrt.Zones, "lan")["input"])
 	r.drop(both)
@@ -219,7 +219,7 @@ func TestNothingIsWrittenToWhatMustNotBe(t *testing.T) {
 	r.device.Reset()
 	for name, change := range map[string]func(g *intent.CNF){
 		"it is not ready":     func(g *intent.CNF) { g.Ready = false },
-		"it is going away":    func(g *intent.CNF) { g.Leaving = true },
+		"it is terminating":   func(g *intent.CNF) { g.Leaving = true },
 		"two workloads claim": func(g *intent.CNF) { g.Conflict = "two workloads claim" },
 	} {
 		g := cnf()

@@ -77,7 +77,7 @@ func (c *comparison) spared(k key) bool { return c.want.spare[k.kind] && c.want.
 func (c *comparison) object(w *wanted) {
 	for _, need := range w.needs {
 		if why, gone := c.missing[need]; gone {
-			c.leaveOut(w, "needs "+need.String()+", which is not there: "+why)
+			c.leaveOut(w, "needs "+need.String()+", which is missing: "+why)
 			return
 		}
 	}

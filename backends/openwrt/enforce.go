@@ -45,7 +45,7 @@ func renderPolicies(want *intent.Snapshot, enforced []*intent.Policy, resources 
 		w := &wanted{key: key{openwrt.FirewallRules, r.rule.Name}, intent: r.intent, origin: r.origin}
 		w.object = openwrt.ObjectOf(r.rule)
 		if out.objects[w.key] != nil || resources.objects[w.key] != nil {
-			out.skips = append(out.skips, backends.Skip{Intent: r.intent, Reason: w.String() + ": two rules have one name"})
+			out.skips = append(out.skips, backends.Skip{Intent: r.intent, Reason: w.String() + ": two rules have the same name"})
 			continue
 		}
 		for _, zone := range []string{r.rule.Src, r.rule.Dest} {

@@ -25,49 +25,49 @@ func TestWhatTheDeviceCannotSay(t *testing.T) {
 		{"a network that is none of the CNF's", &intent.Zone{Networks: []string{"dmz"}}, `network "dmz": the CNF has lan, wan1, wan2`},
 		{"a zone that marks", &intent.Zone{Input: intent.Mark}, "the device cannot do MARK here"},
 		{"a zone of IPv6", &intent.Zone{Subnets: prefixes(six)}, "subnet: fd00::/64 is not IPv4"},
-		{"a forwarding to nowhere", &intent.Forwarding{From: hand}, "from a zone to another"},
+		{"a forwarding to nowhere", &intent.Forwarding{From: hand}, "requires two zones"},
 		{"a rule for a zone of another kind", &intent.Forwarding{From: intent.DeviceRef{ID: "x"}, To: hand}, "needs x, which does not exist"},
 		{"a source of IPv6", &intent.FirewallRule{Match: intent.Match{Src: six}}, "source: fd00::/64 is not IPv4"},
-		{"ports of every protocol", &intent.FirewallRule{Match: intent.Match{DstPort: 80}}, "ports: the device passes over them unless the protocol is one of tcp"},
-		{"ports of ESP", &intent.FirewallRule{Match: intent.Match{Protocol: "esp", SrcPort: 80}}, "ports: the device passes over them"},
-		{"a mark that is none", &intent.FirewallRule{Match: intent.Match{Mark: "0x1; reboot"}}, `mark: "0x1; reboot" is no mark`},
-		{"no mark to set", &intent.FirewallRule{Decides: intent.Mark}, "the mark to set: none is given"},
-		{"a line that ends a value", &intent.FirewallRule{Raw: "-m x\n-j ACCEPT"}, "extra: holds a control character"},
+		{"ports of every protocol", &intent.FirewallRule{Match: intent.Match{DstPort: 80}}, "ports: the device ignores them unless the protocol is one of tcp"},
+		{"ports of ESP", &intent.FirewallRule{Match: intent.Match{Protocol: "esp", SrcPort: 80}}, "ports: the device ignores them"},
+		{"a mark that is none", &intent.FirewallRule{Match: intent.Match{Mark: "0x1; reboot"}}, `mark: "0x1; reboot" is not a mark`},
+		{"no mark to set", &intent.FirewallRule{Decides: intent.Mark}, "mark to set: not set"},
+		{"a line that ends a value", &intent.FirewallRule{Raw: "-m x\n-j ACCEPT"}, "extra: contains a control character"},
 		{"an unknown verdict", &intent.FirewallRule{Decides: 77}, "the device cannot do disposition 77 here"},
-		{"a hardware address that is left behind", &intent.ZoneNAT{To: hand, Translation: nat(intent.SourceNAT, intent.Match{SrcMAC: "00:11:22:33:44:55"})}, "hardware address: the device has no such condition"},
-		{"a zone that masquerades by itself", &intent.ZoneNAT{To: hand, Translation: nat(intent.Masquerade, tcp)}, "it is the zone that masquerades"},
-		{"a new source without a zone", &intent.ZoneNAT{Translation: nat(intent.SourceNAT, tcp)}, "the zone that packets leave by"},
+		{"a hardware address that is left behind", &intent.ZoneNAT{To: hand, Translation: nat(intent.SourceNAT, intent.Match{SrcMAC: "00:11:22:33:44:55"})}, "hardware address: the device does not support this condition"},
+		{"a zone that masquerades by itself", &intent.ZoneNAT{To: hand, Translation: nat(intent.Masquerade, tcp)}, "is a setting of the zone"},
+		{"a new source without a zone", &intent.ZoneNAT{Translation: nat(intent.SourceNAT, tcp)}, "the zone that packets go to"},
 		{"a new destination without a zone", &intent.ZoneNAT{Translation: nat(intent.DestinationNAT, tcp)}, "the zone that packets come from"},
 		{"a new address of IPv6", &intent.ZoneNAT{From: hand, Translation: intent.Translation{Kind: intent.DestinationNAT, Addr: addr("fd00::1")}}, "new address: fd00::1 is not IPv4"},
-		{"a rule from nowhere", &intent.LinkRule{Decides: intent.Drop}, "come in by an interface"},
-		{"a rule that does nothing", &intent.LinkRule{From: lan}, "the device cannot do that"},
-		{"ICMP without types", &intent.LinkRule{From: lan, Decides: intent.Drop, Match: intent.Match{Protocol: "icmp"}}, "ICMP types: at least one"},
-		{"ports of SCTP between interfaces", &intent.LinkRule{From: lan, Decides: intent.Accept, Match: intent.Match{Protocol: "sctp", DstPort: 9}}, "ports: the device passes over them unless the protocol is one of tcp, udp, tcpudp"},
-		{"a mark for packets that go somewhere", &intent.LinkRule{From: lan, To: lan, Decides: intent.Mark, SetMark: "1"}, "wherever they go"},
-		{"words for a shell", &intent.LinkRule{From: lan, Decides: intent.Drop, Raw: "-m x; reboot"}, "a shell would read more in it"},
-		{"an interface that is none", &intent.LinkRule{From: intent.Link{Name: "-j ACCEPT"}, Decides: intent.Drop}, `from: "-j ACCEPT" is no interface`},
-		{"IPv6 between interfaces", &intent.LinkRule{From: lan, Decides: intent.Drop, Match: intent.Match{Family: intent.IPv6}}, "no such rules for IPv6"},
+		{"a rule from nowhere", &intent.LinkRule{Decides: intent.Drop}, "through which packets arrive"},
+		{"a rule that does nothing", &intent.LinkRule{From: lan}, "the device does not support this action"},
+		{"ICMP without types", &intent.LinkRule{From: lan, Decides: intent.Drop, Match: intent.Match{Protocol: "icmp"}}, "ICMP types: expected at least one"},
+		{"ports of SCTP between interfaces", &intent.LinkRule{From: lan, Decides: intent.Accept, Match: intent.Match{Protocol: "sctp", DstPort: 9}}, "ports: the device ignores them unless the protocol is one of tcp, udp, tcpudp"},
+		{"a mark for packets that go somewhere", &intent.LinkRule{From: lan, To: lan, Decides: intent.Mark, SetMark: "1"}, "cannot limit a mark"},
+		{"words for a shell", &intent.LinkRule{From: lan, Decides: intent.Drop, Raw: "-m x; reboot"}, "that a shell on the device would interpret"},
+		{"an interface that is none", &intent.LinkRule{From: intent.Link{Name: "-j ACCEPT"}, Decides: intent.Drop}, `from: "-j ACCEPT" is not an interface`},
+		{"IPv6 between interfaces", &intent.LinkRule{From: lan, Decides: intent.Drop, Match: intent.Match{Family: intent.IPv6}}, "does not support such rules for IPv6"},
 		{"two protocols at once", &intent.LinkNAT{Translation: nat(intent.DestinationNAT, intent.Match{Protocol: "tcpudp"})}, "one translation for each"},
-		{"a place where a source is not looked at", &intent.LinkNAT{From: lan, To: lan, Translation: nat(intent.SourceNAT, tcp)}, "from: the device passes over it"},
-		{"a place where a destination is not looked at", &intent.LinkNAT{To: lan, Translation: nat(intent.DestinationNAT, tcp)}, "to: the device passes over it"},
-		{"a mark of a translation", &intent.LinkNAT{Translation: nat(intent.DestinationNAT, intent.Match{Protocol: "tcp", Mark: "1"})}, "mark: the device has no such condition"},
-		{"a policy without networks", &intent.WANPolicy{}, "a policy needs a network"},
-		{"a network twice", &intent.WANPolicy{Members: []intent.WANMember{{Network: "lan", Metric: 1, Weight: 1}, {Network: "lan", Metric: 2, Weight: 1}}}, "would be there twice"},
+		{"a place where a source is not looked at", &intent.LinkNAT{From: lan, To: lan, Translation: nat(intent.SourceNAT, tcp)}, "from: the device ignores it"},
+		{"a place where a destination is not looked at", &intent.LinkNAT{To: lan, Translation: nat(intent.DestinationNAT, tcp)}, "to: the device ignores it"},
+		{"a mark of a translation", &intent.LinkNAT{Translation: nat(intent.DestinationNAT, intent.Match{Protocol: "tcp", Mark: "1"})}, "mark: the device does not support this condition"},
+		{"a policy without networks", &intent.WANPolicy{}, "a policy requires a network"},
+		{"a network twice", &intent.WANPolicy{Members: []intent.WANMember{{Network: "lan", Metric: 1, Weight: 1}, {Network: "lan", Metric: 2, Weight: 1}}}, "would exist twice"},
 		{"a metric of nothing", &intent.WANPolicy{Members: []intent.WANMember{{Network: "lan", Weight: 1}}}, "metric 0 and weight 1"},
-		{"a rule without a policy", &intent.WANRule{}, "a rule needs a policy"},
-		{"a protocol that mwan3 does not know", &intent.WANRule{Policy: intent.DeviceRef{Name: "p"}, Match: intent.Match{Protocol: "tcpudp"}}, "the device knows tcp, udp, icmp and all here"},
-		{"a tunnel that trusts anybody", &intent.Tunnel{Remote: "%any"}, "authentication: none is given"},
-		{"a key that is not given", &intent.Tunnel{Authentication: intent.PreSharedKey}, "pre-shared key: none is given"},
+		{"a rule without a policy", &intent.WANRule{}, "a rule requires a policy"},
+		{"a protocol that mwan3 does not know", &intent.WANRule{Policy: intent.DeviceRef{Name: "p"}, Match: intent.Match{Protocol: "tcpudp"}}, "the device supports tcp, udp, icmp and all here"},
+		{"a tunnel that trusts anybody", &intent.Tunnel{Remote: "%any"}, "authentication: not set"},
+		{"a key that is not given", &intent.Tunnel{Authentication: intent.PreSharedKey}, "pre-shared key: not set"},
 		{"a certificate that breaks the device", &intent.Tunnel{Authentication: intent.PublicKey, Certificate: intent.SecretValue{Value: "YWJj"}}, "certificate: not base64 of PEM"},
-		{"a connection twice", &intent.Tunnel{Authentication: intent.PreSharedKey, Key: intent.SecretValue{Value: "k"}, Connections: []intent.Connection{{Name: "c"}, {Name: "c"}}}, "would be there twice"},
+		{"a connection twice", &intent.Tunnel{Authentication: intent.PreSharedKey, Key: intent.SecretValue{Value: "k"}, Connections: []intent.Connection{{Name: "c"}, {Name: "c"}}}, "would exist twice"},
 		{"a connection without a name", &intent.Tunnel{Connections: []intent.Connection{{}}}, `connection "": it has no name`},
 		{"a route to IPv6", &intent.Route{Dst: six, Dev: lan}, "destination: fd00::/64 is not IPv4"},
-		{"a route to nowhere", &intent.Route{Dev: lan}, "destination: none is given"},
-		{"a route by nothing", &intent.Route{Dst: prefix("10.0.0.0/8")}, "interface: none is given"},
+		{"a route to nowhere", &intent.Route{Dev: lan}, "destination: not set"},
+		{"a route by nothing", &intent.Route{Dst: prefix("10.0.0.0/8")}, "interface: not set"},
 		{"a table that has no routes", &intent.Route{Dst: prefix("10.0.0.0/8"), Dev: lan, Table: "7"}, `table "7"`},
 		{"a rule of routing for IPv6", &intent.RouteRule{Src: six}, "source: fd00::/64 is not IPv4"},
 		{"a set that does not exist", &intent.Application{Sources: "nix"}, "set nix does not exist"},
-		{"nothing at all", nil, "nothing is known of its kind"},
+		{"nothing at all", nil, "its kind is not supported"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := newRig(t)
@@ -94,7 +94,7 @@ func TestAZoneThatCannotBeSpelledAnyMoreStaysWithItsRules(t *testing.T) {
 	r.put(misspelt)
 	for _, plan := range []*backends.Plan{r.reconcile(t), r.reconcileFully(t)} {
 		require.Empty(t, plan.Ops)
-		require.Contains(t, skipOf(plan, misspelt), `network "wan9": the CNF has lan, wan1, wan2; what was written before stays`)
+		require.Contains(t, skipOf(plan, misspelt), `network "wan9": the CNF has lan, wan1, wan2; the previous configuration stays`)
 	}
 	require.Equal(t, before, r.device.Export("firewall"))
 }
@@ -110,7 +110,7 @@ func TestWhatNeedsWhatIsLeftOutIsLeftOut(t *testing.T) {
 	require.Empty(t, p.Ops)
 	require.Len(t, p.Skips, 2)
 	require.Contains(t, skipOf(p, zone), `network "dmz": the CNF has lan, wan1, wan2`)
-	require.Regexp(t, `^needs firewall/zones n\w+, which is not there: it cannot be written now$`, skipOf(p, rule))
+	require.Regexp(t, `^needs firewall/zones n\w+, which is missing: it cannot be written now$`, skipOf(p, rule))
 	g := cnf()
 	g.Networks["dmz"] = "net2"
 	r.change(func(b *intent.Builder) { b.PutCNF(g) })
@@ -123,7 +123,7 @@ func TestWhatNeedsWhatIsLeftOutIsLeftOut(t *testing.T) {
 	r.put(&gone)
 	p = r.reconcile(t)
 	require.Equal(t, 2, p.Deletes(), "what refers to it goes first")
-	require.Equal(t, "needs shop/cnf/FirewallZone/shop/dmz, which is left out: it is being deleted", skipOf(p, rule))
+	require.Equal(t, "needs shop/cnf/FirewallZone/shop/dmz, which is skipped: it is being deleted", skipOf(p, rule))
 	r.requireSettled(t)
 }
 

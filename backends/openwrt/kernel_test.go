@@ -64,7 +64,7 @@ func TestRoutesThatTakeEachOthersPlace(t *testing.T) {
 	p := r.reconcile(t)
 	require.Empty(t, p.Ops)
 	require.Len(t, p.Skips, 1)
-	require.Contains(t, p.Skips[0].Reason, "route to 10.2.0.0/16 in table default is that of shop/cnf/CNFRoute/shop/c")
+	require.Contains(t, p.Skips[0].Reason, "route to 10.2.0.0/16 in table default is already used by shop/cnf/CNFRoute/shop/c")
 	r.drop(route("c", "10.2.0.0/16", "172.16.70.3"))
 	require.Empty(t, r.reconcile(t).Skips)
 	requireKernel(t, r, "10.2.0.0/16 via 172.16.70.4 dev net0", "10.1.0.0/16 via 172.16.70.2 dev net0")

@@ -26,7 +26,7 @@ func linkWord(field string, l intent.Link) (string, error) {
 	case l.Name == "" || isPlainWord(l.Name):
 		return l.Name, nil
 	default:
-		return "", fmt.Errorf("%s: %q is no interface", field, l.Name)
+		return "", fmt.Errorf("%s: %q is not an interface", field, l.Name)
 	}
 }
 
@@ -52,17 +52,17 @@ func (*renderer) linkRule(w *wanted, s *intent.LinkRule) (openwrt.Resource, erro
 	var errRest error
 	switch {
 	case src == "" || s.From.Source || s.To.Source:
-		errRest = errors.New("from: a rule is about packets that come in by an interface")
+		errRest = errors.New("from: expected the interface through which packets arrive")
 	case s.Decides == intent.Undecided || s.Decides == intent.NoTrack:
-		errRest = errors.New("the device cannot do that to packets between interfaces")
+		errRest = errors.New("the device does not support this action for packets between interfaces")
 	case s.Decides == intent.Mark && dst != "":
-		errRest = errors.New("to: the device marks packets wherever they go")
+		errRest = errors.New("to: the device cannot limit a mark to packets for one interface")
 	case s.Match.Protocol == "icmp" && len(s.Match.ICMPTypes) == 0:
-		errRest = errors.New("ICMP types: at least one is needed, such as any")
+		errRest = errors.New("ICMP types: expected at least one, such as any")
 	case s.Match.Protocol != "icmp" && len(s.Match.ICMPTypes) > 0:
-		errRest = errors.New("ICMP types: the device passes over them unless the protocol is icmp")
+		errRest = errors.New("ICMP types: the device ignores them unless the protocol is icmp")
 	case s.Match.Family == intent.IPv6:
-		errRest = errors.New("the device has no such rules for IPv6")
+		errRest = errors.New("the device does not support such rules for IPv6")
 	}
 	return openwrt.NetworkRule(f), errors.Join(errSrc, errDst, errMatch, errVerdict, errRest,
 		markWord("mark", s.Match.Mark), rawWord("further conditions", s.Raw))
@@ -83,45 +83,45 @@ func (*renderer) linkNAT(w *wanted, s *intent.LinkNAT) (openwrt.Resource, error)
 	leaves := func() {
 		switch {
 		case src != "":
-			errKind = errors.New("from: the device passes over it where packets leave")
+			errKind = errors.New("from: the device ignores it for packets that leave")
 		case dst == "":
-			errKind = errors.New("to: a new source needs the interface that packets leave by")
+			errKind = errors.New("to: a new source requires the interface through which packets leave")
 		}
 	}
 	switch s.Kind {
 	case intent.SourceNAT:
 		n.Target, n.SrcDIP, n.SrcDPort = "SNAT", addr, number(s.Port)
 		if leaves(); addr == "" {
-			errKind = errors.New("a new source needs an address")
+			errKind = errors.New("a new source requires an address")
 		}
 	case intent.Masquerade:
 		n.Target = "MASQUERADE"
 		if leaves(); addr != "" || s.Port != 0 || s.To.Source {
-			errKind = errors.New("what masquerades has no new address or port of its own")
+			errKind = errors.New("masquerading does not support a new address or port")
 		}
 	case intent.DestinationNAT:
 		n.Target, n.SrcDIP, n.SrcDPort, n.DestIP, n.DestPort = "DNAT", c.dst, c.dstPort, addr, number(s.Port)
 		switch {
 		case dst != "":
-			errKind = errors.New("to: the device passes over it where packets come in")
+			errKind = errors.New("to: the device ignores it for packets that arrive")
 		case addr == "" && s.Port == 0:
-			errKind = errors.New("a new destination needs an address or a port")
+			errKind = errors.New("a new destination requires an address or a port")
 		}
 	default:
-		errKind = errors.New("the device cannot translate so")
+		errKind = errors.New("the device does not support this translation")
 	}
 	var errRest error
 	switch {
 	case s.From.Holder.IsValid() || s.To.Holder.IsValid():
-		errRest = errors.New("the interface that has an address: the device finds only that of the new source")
+		errRest = errors.New("the interface with an address: the device supports only that of the new source")
 	case s.Match.Protocol == "tcpudp":
-		errRest = errors.New("protocol tcpudp: the device needs one translation for each")
+		errRest = errors.New("protocol tcpudp: the device requires one translation for each protocol")
 	case s.Port != 0 && !slices.Contains(portedLinks(), s.Match.Protocol):
-		errRest = errors.New("new port: the protocol has none")
+		errRest = errors.New("new port: the protocol has no ports")
 	case s.Match.Family == intent.IPv6:
-		errRest = errors.New("the device translates no IPv6")
+		errRest = errors.New("the device does not translate IPv6")
 	case s.Place < 0:
-		errRest = fmt.Errorf("place %d: expected one from 1", s.Place)
+		errRest = fmt.Errorf("position %d: expected a number from 1", s.Place)
 	}
 	return n, errors.Join(errSrc, errDst, errMatch, errAddr, errKind, errRest, without(&s.Match))
 }

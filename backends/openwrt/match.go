@@ -115,7 +115,7 @@ func read(m *intent.Match, anything, bothFamilies string, ported ...string) (c c
 		c.proto = anything
 	}
 	if c.srcPort+c.dstPort != "" && !slices.Contains(ported, m.Protocol) {
-		errs[3] = fmt.Errorf("ports: the device passes over them unless the protocol is one of %s", strings.Join(ported, ", "))
+		errs[3] = fmt.Errorf("ports: the device ignores them unless the protocol is one of %s", strings.Join(ported, ", "))
 	}
 	return c, errors.Join(errs[:]...)
 }
@@ -131,7 +131,7 @@ func without(m *intent.Match, but ...string) error {
 		{"mark", m.Mark != ""},
 	} {
 		if c.there && !slices.Contains(but, c.name) {
-			return fmt.Errorf("%s: the device has no such condition here", c.name)
+			return fmt.Errorf("%s: the device does not support this condition here", c.name)
 		}
 	}
 	return nil
@@ -144,7 +144,7 @@ func markWord(field, text string) error {
 	}
 	for _, n := range strings.SplitN(strings.TrimPrefix(text, "!"), "/", 2) {
 		if _, err := strconv.ParseUint(n, 0, 32); err != nil {
-			return fmt.Errorf("%s: %q is no mark such as 0x1 or 0x1/0xff", field, text)
+			return fmt.Errorf("%s: %q is not a mark such as 0x1 or 0x1/0xff", field, text)
 		}
 	}
 	return nil
@@ -156,7 +156,7 @@ const shellMeta = "`;|&$<>\\\"'(){}[]*?~#"
 // rawWord says whether text can be passed on to the device's own tool, which gets it by way of a shell.
 func rawWord(field, text string) error {
 	if strings.ContainsAny(text, shellMeta) {
-		return fmt.Errorf("%s: a shell would read more in it than the device's tool", field)
+		return fmt.Errorf("%s: contains characters that a shell on the device would interpret", field)
 	}
 	return nil
 }

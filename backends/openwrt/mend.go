@@ -19,13 +19,13 @@ type needError struct {
 }
 
 func (e *needError) Error() string {
-	return fmt.Sprintf("needs %s, which is not there: %s", e.need, e.why)
+	return fmt.Sprintf("needs %s, which is missing: %s", e.need, e.why)
 }
 
 // noteError says that a note could not be left. It is no refusal of an object.
 type noteError struct{ err error }
 
-func (e *noteError) Error() string { return "leave a note on the device: " + e.err.Error() }
+func (e *noteError) Error() string { return "write a record to the device: " + e.err.Error() }
 
 func (e *noteError) Unwrap() error { return e.err }
 
@@ -56,7 +56,7 @@ func (w *writer) mend(ctx context.Context, s *step, cause error) error {
 			return err
 		}
 		if lost {
-			reason += "; what was there before is lost"
+			reason += "; the previous object is lost"
 		}
 	}
 	w.refuse(s, reason, !wanting)
@@ -70,7 +70,7 @@ func (w *writer) putBack(ctx context.Context, s *step) (lost bool, err error) {
 		now, err = nil, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("look at %s after a refusal: %w", s.key, reached(err))
+		return false, fmt.Errorf("check %s after it was rejected: %w", s.key, reached(err))
 	}
 	before := w.have.objects[s.key]
 	switch {
@@ -78,7 +78,7 @@ func (w *writer) putBack(ctx context.Context, s *step) (lost bool, err error) {
 		return false, nil
 	case before == nil: // half of it is there
 		if err := w.b.client.Delete(ctx, s.key.kind, s.key.name); err != nil && !openwrt.IsNotFound(err) {
-			return false, fmt.Errorf("take away what is left of %s: %w", s.key, reached(err))
+			return false, fmt.Errorf("remove the remains of %s: %w", s.key, reached(err))
 		}
 		return false, nil
 	case now != nil && len(openwrt.Diff(s.key.kind, before.object, now)) == 0 && shown(before.object) == shown(now):
@@ -105,7 +105,7 @@ func (w *writer) putBack(ctx context.Context, s *step) (lost bool, err error) {
 		delete(w.have.objects, s.key)
 		return true, nil
 	default:
-		return false, fmt.Errorf("put back %s: %w", s.key, reached(err))
+		return false, fmt.Errorf("restore %s: %w", s.key, reached(err))
 	}
 }
 

@@ -50,7 +50,7 @@ func policyRules(
 	w := newPolicyWriter(names, policyBitsIn(policyMask), zones)
 	if len(w.crossed) == 0 {
 		for _, p := range policies {
-			w.skip(p, "the CNF has no zone: only its defaults say what passes")
+			w.skip(p, "the CNF has no zone, so that only its defaults apply")
 		}
 		return w.done()
 	}

@@ -220,9 +220,9 @@ func TestPolicySkips(t *testing.T) {
 		told = append(told, s.Intent+": "+s.Reason)
 	}
 	require.Equal(t, []string{
-		"action: spec.ingress[0] allows nothing: the device knows no action action(77)",
-		"peer: spec.ingress[0] allows nothing: the device knows no kind 77 of peer",
-		"protocol: spec.ingress[1] allows nothing: the device knows no protocol(47)",
+		"action: spec.ingress[0] allows nothing: the device supports no action action(77)",
+		"peer: spec.ingress[0] allows nothing: the device supports no kind 77 of peer",
+		"protocol: spec.ingress[1] allows nothing: the device supports no protocol(47)",
 	}, told)
 	e := newCNF(t)
 	e.hold(t, rules)

@@ -73,7 +73,7 @@ func (w *policyWriter) allowances(
 			why = fmt.Sprintf("no kind %d of peer", r.Peer.Kind)
 		}
 		if why != "" {
-			w.skip(p, "%s allows nothing: the device knows %s", r.Path, why)
+			w.skip(p, "%s allows nothing: the device supports %s", r.Path, why)
 			continue
 		}
 		isolatedOnes := slices.DeleteFunc(subjects(s, p, r), func(a netip.Addr) bool { return isolated[a] == nil })
@@ -136,7 +136,7 @@ func (w *policyWriter) affordable(list []*allowance) []*allowance {
 		if total <= maxAllowing {
 			break
 		}
-		w.skip(p, "it allows nothing: that would take %d rules of the device, and all policies together may take %d", needs[p], maxAllowing)
+		w.skip(p, "it allows nothing: it would need %d rules on the device, and the limit for all policies is %d", needs[p], maxAllowing)
 		total -= needs[p]
 		list = slices.DeleteFunc(list, func(a *allowance) bool { return a.policy == p })
 	}

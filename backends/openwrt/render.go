@@ -108,8 +108,8 @@ func (r *renderer) add(e *intent.DeviceIntent) {
 	}
 	if k != nil && e.Unknown {
 		r.out.spare[k.object] = true
-		r.failed[e.ID] = "what it asks for is not known yet"
-		r.skip(e, "what it asks for is not known yet; until it is, nothing of "+k.object.String()+" is deleted that nobody asks for")
+		r.failed[e.ID] = "its configuration is not known yet"
+		r.skip(e, "its configuration is not known yet; until it is, nothing of "+k.object.String()+" is deleted that nobody asks for")
 		return
 	}
 	w, err := r.object(k, e)
@@ -123,7 +123,7 @@ func (r *renderer) add(e *intent.DeviceIntent) {
 	case errors.As(err, &keep) && w != nil:
 		r.out.keep[w.key] = true
 		r.placed[e.ID] = w.key
-		r.skip(e, err.Error()+"; what was written before stays")
+		r.skip(e, err.Error()+"; the previous configuration stays")
 	default:
 		r.failed[e.ID] = err.Error()
 		r.skip(e, err.Error())
@@ -151,7 +151,7 @@ func (r *renderer) object(k *kind, e *intent.DeviceIntent) (*wanted, error) {
 		return old, nil
 	}
 	if k == nil {
-		return nil, errors.New("nothing is known of its kind")
+		return nil, errors.New("its kind is not supported")
 	}
 	w.key = r.keyOf(k.object, e)
 	if err := openwrt.CheckName(k.object, w.name); err != nil {
@@ -205,7 +205,7 @@ func (r *renderer) find(id intent.DeviceIntentID) (key, error) {
 		return k, nil
 	}
 	if why, ok := r.failed[id]; ok {
-		return key{}, fmt.Errorf("needs %s, which is left out: %s", id, why)
+		return key{}, fmt.Errorf("needs %s, which is skipped: %s", id, why)
 	}
 	return key{}, fmt.Errorf("needs %s, which does not exist", id)
 }
@@ -226,7 +226,7 @@ func (r *renderer) refer(w *wanted, k openwrt.Kind, to intent.DeviceRef) (string
 		return "", err
 	}
 	if found.kind != k {
-		return "", fmt.Errorf("refers to %s, which is of another kind", to.ID)
+		return "", fmt.Errorf("refers to %s, which has a different kind", to.ID)
 	}
 	w.needs = append(w.needs, found)
 	return found.name, nil
@@ -251,10 +251,10 @@ func (r *renderer) claim(e *intent.DeviceIntent, claims []string) error {
 	seen := map[string]bool{}
 	for _, c := range claims {
 		if rival, taken := r.taken[c]; taken {
-			return fmt.Errorf("%s is that of %s", c, rival)
+			return fmt.Errorf("%s is already used by %s", c, rival)
 		}
 		if seen[c] {
-			return fmt.Errorf("%s would be there twice", c)
+			return fmt.Errorf("%s would exist twice", c)
 		}
 		seen[c] = true
 	}
@@ -284,7 +284,7 @@ func printable(o openwrt.Object) error {
 			}
 		}
 		if bad {
-			return fmt.Errorf("%s: holds a control character", field)
+			return fmt.Errorf("%s: contains a control character", field)
 		}
 	}
 	return nil

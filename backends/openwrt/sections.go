@@ -20,7 +20,7 @@ type Section struct {
 }
 
 // errNotHere stands for secrets where nobody reads them.
-var errNotHere = errors.New("what it holds depends on a Secret, which is not read for this")
+var errNotHere = errors.New("its content depends on a Secret, which is not read for this")
 
 // SectionsOf is what the device intents of a source object become on the device of a CNF, by kind and name. It asks
 // nobody: Secrets are not read, and what the device holds is not known. The owner is the one of Options.
@@ -61,7 +61,7 @@ func SectionsOf(s *intent.Snapshot, g *intent.CNF, owner string, of intent.Origi
 
 // skipped is what an intent would become.
 func skipped(e *intent.DeviceIntent, names namer, reason string) Section {
-	section := Section{Reason: strings.TrimSuffix(reason, "; what was written before stays")}
+	section := Section{Reason: strings.TrimSuffix(reason, "; the previous configuration stays")}
 	if k := rowOf(e.Spec); k != nil {
 		at := (&renderer{names: names}).keyOf(k.object, e)
 		section.Kind, section.Name = k.object.String(), at.name

@@ -51,7 +51,7 @@ func (r *renderer) tunnel(w *wanted, s *intent.Tunnel) (openwrt.Resource, error)
 		t.PrivateKey = openwrt.Secret(private)
 		return t, errors.Join(errs[:]...)
 	default:
-		return nil, errors.New("authentication: none is given")
+		return nil, errors.New("authentication: not set")
 	}
 }
 
@@ -91,14 +91,14 @@ func (r *renderer) secretValue(field string, v intent.SecretValue) (string, erro
 		return string(v.Value), nil
 	}
 	if v.From == (intent.SecretRef{}) {
-		return "", fmt.Errorf("%s: none is given", field)
+		return "", fmt.Errorf("%s: not set", field)
 	}
 	s, name := r.secrets[v.From], v.From.Namespace+"/"+v.From.Name
 	switch {
 	case s.err != nil:
 		return "", &errKeep{fmt.Sprintf("%s: Secret %s, key %s: %v", field, name, v.From.Key, s.err)}
 	case strings.TrimSpace(string(s.value)) == "":
-		return "", &errKeep{fmt.Sprintf("%s: Secret %s: nothing under the key %s", field, name, v.From.Key)}
+		return "", &errKeep{fmt.Sprintf("%s: Secret %s: no key %s", field, name, v.From.Key)}
 	default:
 		return strings.TrimSpace(string(s.value)), nil
 	}
@@ -112,7 +112,7 @@ func (r *renderer) certificate(field string, v intent.SecretValue) (string, erro
 	}
 	if v.Value == "" {
 		if text = fromPEM(text); text == "" {
-			return "", &errKeep{fmt.Sprintf("%s: Secret %s/%s, key %s: no PEM in it", field, v.From.Namespace, v.From.Name, v.From.Key)}
+			return "", &errKeep{fmt.Sprintf("%s: Secret %s/%s, key %s: not PEM", field, v.From.Namespace, v.From.Name, v.From.Key)}
 		}
 		return text, nil
 	}

@@ -14,7 +14,7 @@ import (
 func (r *renderer) wanPolicy(w *wanted, s *intent.WANPolicy) (openwrt.Resource, error) {
 	p := openwrt.Policy{Name: w.name}
 	if len(s.Members) == 0 {
-		return nil, errors.New("a policy needs a network")
+		return nil, errors.New("a policy requires a network")
 	}
 	for _, m := range s.Members {
 		iface, err := r.network(m.Network)
@@ -32,14 +32,14 @@ func (r *renderer) wanPolicy(w *wanted, s *intent.WANPolicy) (openwrt.Resource, 
 func (r *renderer) wanRule(w *wanted, s *intent.WANRule) (openwrt.Resource, error) {
 	policy, err := r.refer(w, openwrt.Policies, s.Policy)
 	if err == nil && policy == "" {
-		err = errors.New("a rule needs a policy")
+		err = errors.New("a rule requires a policy")
 	}
 	c, errMatch := read(&s.Match, "", "all", "tcp", "udp")
 	sticky, errSticky := toggle(s.Sticky)
 	switch s.Match.Protocol {
 	case "", "tcp", "udp", "icmp", "all":
 	default:
-		errMatch = errors.Join(errMatch, fmt.Errorf("protocol %s: the device knows tcp, udp, icmp and all here", s.Match.Protocol))
+		errMatch = errors.Join(errMatch, fmt.Errorf("protocol %s: the device supports tcp, udp, icmp and all here", s.Match.Protocol))
 	}
 	if s.Timeout < 0 {
 		errSticky = errors.Join(errSticky, fmt.Errorf("timeout of %d s: must not be negative", s.Timeout))
@@ -61,9 +61,9 @@ func (*renderer) route(w *wanted, s *intent.Route) (openwrt.Resource, error) {
 	var errRest error
 	switch {
 	case !s.Dst.IsValid():
-		errRest = errors.New("destination: none is given")
+		errRest = errors.New("destination: not set")
 	case dev == "" || s.Dev.Source:
-		errRest = errors.New("interface: none is given")
+		errRest = errors.New("interface: not set")
 	case tables[s.Table] == "":
 		errRest = fmt.Errorf("table %q: the device has routes in the main table and in %s", s.Table, intent.TableCNF)
 	}
@@ -76,7 +76,7 @@ func (*renderer) routeRule(w *wanted, s *intent.RouteRule) (openwrt.Resource, er
 	dst, errDst := prefixWord("destination", s.Dst)
 	var errRest error
 	if s.Priority < 0 {
-		errRest = fmt.Errorf("priority %d: expected one from 1", s.Priority)
+		errRest = fmt.Errorf("priority %d: expected a number from 1", s.Priority)
 	}
 	return openwrt.RouteRule{
 		Name: w.name, Src: src, Dst: dst, Prio: number(s.Priority), Table: s.Table, FWMark: s.Mark, Not: s.Not,

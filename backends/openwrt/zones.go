@@ -82,7 +82,7 @@ func (r *renderer) between(w *wanted, from, to intent.DeviceRef) (src, dst strin
 func (r *renderer) forwarding(w *wanted, s *intent.Forwarding) (openwrt.Resource, error) {
 	src, dst, err := r.between(w, s.From, s.To)
 	if err == nil && (src == "" || dst == "") {
-		err = errors.New("a forwarding is from a zone to another")
+		err = errors.New("a forwarding requires two zones")
 	}
 	family, errFamily := familyWord(s.Family, "any")
 	return openwrt.Forwarding{Name: w.name, Src: src, Dest: dst, Family: family}, errors.Join(err, errFamily)
@@ -109,7 +109,7 @@ func (r *renderer) firewallRule(w *wanted, s *intent.FirewallRule) (openwrt.Reso
 func decide(d intent.Disposition, setMark, xorMark string) (openwrt.Filter, error) {
 	target, err := dispositionWord(d, intent.Accept, intent.Reject, intent.Drop, intent.Mark, intent.NoTrack)
 	if err == nil && d == intent.Mark && setMark+xorMark == "" {
-		err = errors.New("the mark to set: none is given")
+		err = errors.New("mark to set: not set")
 	}
 	f := openwrt.Filter{Target: target, SetMark: setMark, SetXMark: xorMark}
 	return f, errors.Join(err, markWord("mark to set", setMark), markWord("mark to set", xorMark))
@@ -130,20 +130,20 @@ func (r *renderer) zoneNAT(w *wanted, s *intent.ZoneNAT) (openwrt.Resource, erro
 		n.Target, n.SrcDIP, n.SrcDPort, n.DestIP, n.DestPort = "SNAT", addr, number(s.Port), c.dst, c.dstPort
 		known = known[1:] // it has been left behind by then
 		if dst == "" || addr == "" {
-			errKind = errors.New("a new source needs an address and the zone that packets leave by")
+			errKind = errors.New("a new source requires an address and the zone that packets go to")
 		}
 	case intent.DestinationNAT:
 		n.Target, n.SrcDIP, n.SrcDPort, n.DestIP, n.DestPort = "DNAT", c.dst, c.dstPort, addr, number(s.Port)
 		if src == "" {
-			errKind = errors.New("a new destination needs the zone that packets come from")
+			errKind = errors.New("a new destination requires the zone that packets come from")
 		}
 	case intent.Masquerade:
-		errKind = errors.New("between zones it is the zone that masquerades")
+		errKind = errors.New("masquerading between zones is a setting of the zone")
 	default:
-		errKind = errors.New("the device cannot translate so")
+		errKind = errors.New("the device does not support this translation")
 	}
 	if s.Port != 0 && errMatch == nil && !slices.Contains(portedZones(), c.proto) {
-		errMatch = errors.New("new port: the protocol has none")
+		errMatch = errors.New("new port: the protocol has no ports")
 	}
 	return n, errors.Join(err, errMatch, errAddr, errKind, without(&s.Match, known...), markWord("mark", s.Match.Mark))
 }

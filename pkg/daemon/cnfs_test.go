@@ -237,7 +237,7 @@ func TestAPasswordIsReadAtEachLogin(t *testing.T) {
 		r.apply(wanPolicy("both"))
 		r.apply(wanRule("web", "10.1.0.0/24"))
 		r.start()
-		require.Contains(t, r.rule("web").Status.Message, "the device refuses the login")
+		require.Contains(t, r.rule("web").Status.Message, "the device rejects the login")
 		r.secret("account", "password", simulator.DefaultPassword)
 		r.after(time.Minute)
 		require.Equal(t, 1, holds(d, "10.1.0.0/24"))

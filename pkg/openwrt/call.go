@@ -49,7 +49,7 @@ func (c *Client) call(ctx context.Context, r request, timeout time.Duration, own
 	case c.turn <- struct{}{}:
 		defer func() { <-c.turn }()
 	case <-within.Done():
-		return reply{}, fmt.Errorf("%s %s: wait for a turn: %w", r.method, r.path, context.Cause(within))
+		return reply{}, fmt.Errorf("%s %s: wait for a free connection: %w", r.method, r.path, context.Cause(within))
 	}
 	a, s, err := c.authorized(within, r)
 	if err != nil {
@@ -131,7 +131,7 @@ func (c *Client) prepare(ctx context.Context, r request) (*http.Request, error) 
 	}
 	req, err := http.NewRequestWithContext(ctx, r.method, c.base.Scheme+"://"+c.base.Host+root+r.path, body)
 	if err != nil {
-		return nil, errors.New("address cannot be spelled")
+		return nil, errors.New("invalid address")
 	}
 	req.Header.Set("User-Agent", "netloom")
 	if r.kind != "" {

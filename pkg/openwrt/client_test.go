@@ -124,7 +124,7 @@ func TestLoss(t *testing.T) {
 	kept, err := c.Create(ctx, openwrt.PolicyRules, openwrt.Object{"name": "a-b"})
 	require.Empty(t, lost(err))
 	require.Nil(t, kept)
-	require.EqualError(t, err, "mwan3/rules a-b: the device took it and did not keep it")
+	require.EqualError(t, err, "mwan3/rules a-b: the device accepted it but did not store it")
 	_, err = c.Put(ctx, openwrt.PolicyRules, openwrt.Object{"name": "a-b"})
 	require.Empty(t, lost(err))
 

@@ -13,18 +13,18 @@ import (
 
 var (
 	// ErrUnauthorized says that the device refused the password, or a session that it had just given.
-	ErrUnauthorized = errors.New("the device refuses the login")
+	ErrUnauthorized = errors.New("the device rejects the login")
 	// ErrUnknownOutcome says that a write was sent and no whole answer came: it may have been done, or half of it. Read
 	// back before writing again.
 	ErrUnknownOutcome = errors.New("outcome of the write unknown")
 	// ErrNoAnswer says that a request took longer than the client waits.
-	ErrNoAnswer = errors.New("no answer in time")
+	ErrNoAnswer = errors.New("no response in time")
 	// ErrTooLarge says that an answer is longer than the client takes.
-	ErrTooLarge = errors.New("answer too large")
+	ErrTooLarge = errors.New("response too large")
 
 	errEnded   = errors.New("the connection ended")
-	errNotHTTP = errors.New("the answer is not HTTP") // says nothing of the answer: there may be keys in it
-	errNotJSON = errors.New("the answer is not what it should be")
+	errNotHTTP = errors.New("the response is not HTTP") // says nothing of the answer: there may be keys in it
+	errNotJSON = errors.New("unexpected response")
 )
 
 // StatusError is an answer other than success. Its message is the device's, shortened and without secrets.
@@ -50,9 +50,9 @@ type LossError struct {
 // Error spells e.
 func (e *LossError) Error() string {
 	if len(e.Fields) == 0 {
-		return fmt.Sprintf("%s %s: the device took it and did not keep it", e.Kind, e.Name)
+		return fmt.Sprintf("%s %s: the device accepted it but did not store it", e.Kind, e.Name)
 	}
-	return fmt.Sprintf("%s %s: the device did not keep %s", e.Kind, e.Name, strings.Join(e.Fields, ", "))
+	return fmt.Sprintf("%s %s: the device did not store %s", e.Kind, e.Name, strings.Join(e.Fields, ", "))
 }
 
 // IsLoss says whether the device took an object and did not keep it as it was.

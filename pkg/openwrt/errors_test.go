@@ -18,7 +18,7 @@ func TestTransportError(t *testing.T) {
 		err  error
 		want string
 	}{
-		{errors.New("malformed"), "the answer is not HTTP"},
+		{errors.New("malformed"), "the response is not HTTP"},
 		{io.EOF, "the connection ended"},
 		{io.ErrUnexpectedEOF, "the connection ended"},
 		{net.ErrClosed, "the connection ended"},
@@ -31,8 +31,8 @@ func TestTransportError(t *testing.T) {
 		{tls.RecordHeaderError{Msg: "not TLS"}, "tls: not TLS"},
 		{context.Canceled, "context canceled"},
 		{context.DeadlineExceeded, "context deadline exceeded"},
-		{ErrTooLarge, "answer too large"},
-		{slow{}, "no answer in time"},
+		{ErrTooLarge, "response too large"},
+		{slow{}, "no response in time"},
 	} {
 		require.EqualError(t, transportError(fmt.Errorf("read \"test_key\": %w", tc.err)), tc.want)
 	}

@@ -155,11 +155,11 @@ func TestOptions(t *testing.T) {
 		{"a path", openwrt.Options{URL: "http://x/cgi-bin"}, `OpenWRT client: URL "http://x/cgi-bin": expected http://HOST or https://HOST`},
 		{"a password", openwrt.Options{URL: "http://root:pw@x"}, `OpenWRT client: URL "http://root:xxxxx@x": expected http://HOST or https://HOST`},
 		{"no URL", openwrt.Options{URL: "http://%"}, "OpenWRT client: URL: cannot be parsed"},
-		{"no CA", openwrt.Options{URL: "https://x"}, "OpenWRT client: CA: no certificate in it"},
+		{"no CA", openwrt.Options{URL: "https://x"}, "OpenWRT client: CA: contains no certificate"},
 		{
 			"several faults",
 			openwrt.Options{URL: "https://x", Timeout: -1, MaxStatus: -1},
-			"OpenWRT client: CA: no certificate in it\ntimeout: must not be negative\nlongest status: must not be negative",
+			"OpenWRT client: CA: contains no certificate\ntimeout: must not be negative\nmaximum status size: must not be negative",
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

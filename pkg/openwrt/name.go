@@ -25,7 +25,7 @@ func CheckName(k Kind, name string) error {
 		return &NameError{k, name, "longer than 11 characters"}
 	}
 	if k.Named() && !isSectionName(name) {
-		return &NameError{k, name, "not made of letters, digits and underscores alone"}
+		return &NameError{k, name, "expected only letters, digits and underscores"}
 	}
 	return nil
 }
@@ -33,7 +33,7 @@ func CheckName(k Kind, name string) error {
 // CheckConnection is CheckName for a connection of a remote. Connections share the names of their module.
 func CheckConnection(name string) error {
 	if !isSectionName(name) {
-		return &NameError{Remotes, name, "a connection's name is made of letters, digits and underscores alone"}
+		return &NameError{Remotes, name, "the name of a connection may contain only letters, digits and underscores"}
 	}
 	return nil
 }
@@ -44,11 +44,11 @@ func addressable(k Kind, name string) error {
 		return &NameError{k, name, "empty"}
 	}
 	if name == "." || name == ".." {
-		return &NameError{k, name, "cannot stand in an address"}
+		return &NameError{k, name, "not allowed in a URL"}
 	}
 	for _, c := range []byte(name) {
 		if !isWord(c) && c != '-' && c != '.' && c != '~' {
-			return &NameError{k, name, "cannot stand in an address"}
+			return &NameError{k, name, "not allowed in a URL"}
 		}
 	}
 	return nil

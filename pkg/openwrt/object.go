@@ -223,7 +223,7 @@ func wire(o Object) ([]byte, error) {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(bare(o)); err != nil {
-		return nil, fmt.Errorf("spell an object: %w", err)
+		return nil, fmt.Errorf("encode an object: %w", err)
 	}
 	return bytes.TrimSpace(b.Bytes()), nil
 }

@@ -69,7 +69,7 @@ func (o *Options) complete() (base *url.URL, config *tls.Config, err error) {
 	case base.Scheme == "https":
 		roots := x509.NewCertPool()
 		if !roots.AppendCertsFromPEM(o.CA) {
-			faults = append(faults, errors.New("CA: no certificate in it"))
+			faults = append(faults, errors.New("CA: contains no certificate"))
 		}
 		config = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots, ServerName: o.ServerName}
 		if config.ServerName == "" {
@@ -82,8 +82,8 @@ func (o *Options) complete() (base *url.URL, config *tls.Config, err error) {
 	}{
 		{"timeout", int64(o.Timeout)},
 		{"service timeout", int64(o.ServiceTimeout)},
-		{"longest answer", o.MaxAnswer},
-		{"longest status", o.MaxStatus},
+		{"maximum response size", o.MaxAnswer},
+		{"maximum status size", o.MaxStatus},
 		{"connections", int64(o.Connections)},
 	} {
 		if d.n < 0 {

@@ -63,5 +63,5 @@ func (c *Client) login(ctx context.Context, old session) (session, error) {
 			return now, nil
 		}
 	}
-	return session{}, fmt.Errorf("log in: answer %d without a session", reply.code)
+	return session{}, fmt.Errorf("log in: response %d without a session", reply.code)
 }

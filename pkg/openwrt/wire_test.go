@@ -180,18 +180,18 @@ func TestBadAnswers(t *testing.T) {
 		call   func(*openwrt.Client, context.Context) error
 		want   string
 	}{
-		{"a leak where nobody expects it", leak, list, "GET sdewan/ipsec/v1/remotes: the answer is not HTTP"},
-		{"and to a write", leak, create, "POST sdewan/ipsec/v1/remotes: outcome of the write unknown: the answer is not HTTP"},
-		{"another protocol", "test_key/1\r\n\r\n", list, "GET sdewan/ipsec/v1/remotes: the answer is not HTTP"},
+		{"a leak where nobody expects it", leak, list, "GET sdewan/ipsec/v1/remotes: the response is not HTTP"},
+		{"and to a write", leak, create, "POST sdewan/ipsec/v1/remotes: outcome of the write unknown: the response is not HTTP"},
+		{"another protocol", "test_key/1\r\n\r\n", list, "GET sdewan/ipsec/v1/remotes: the response is not HTTP"},
 		{"no answer to a write", "", create, "POST sdewan/ipsec/v1/remotes: outcome of the write unknown: the connection ended"},
 		{"half an answer", "HTTP/1.1 201 \r\nConnection: close\r\nContent-Length: 9\r\n\r\n{", create, "POST sdewan/ipsec/v1/remotes: outcome of the write unknown: the connection ended"},
-		{"not JSON", body("200 OK", "test_key/1"), list, "GET sdewan/ipsec/v1/remotes: the answer is not what it should be"},
-		{"not JSON after a write", body("201 ", "test_key/1"), create, "POST sdewan/ipsec/v1/remotes: outcome of the write unknown: the answer is not what it should be"},
-		{"another list", body("200 OK", `{"zones":[]}`), list, "GET sdewan/ipsec/v1/remotes: the answer is not what it should be"},
-		{"a list with nothing in it", body("200 OK", `{"remotes":[null]}`), list, "GET sdewan/ipsec/v1/remotes: the answer is not what it should be"},
+		{"not JSON", body("200 OK", "test_key/1"), list, "GET sdewan/ipsec/v1/remotes: unexpected response"},
+		{"not JSON after a write", body("201 ", "test_key/1"), create, "POST sdewan/ipsec/v1/remotes: outcome of the write unknown: unexpected response"},
+		{"another list", body("200 OK", `{"zones":[]}`), list, "GET sdewan/ipsec/v1/remotes: unexpected response"},
+		{"a list with nothing in it", body("200 OK", `{"remotes":[null]}`), list, "GET sdewan/ipsec/v1/remotes: unexpected response"},
 		{"a secret in a message", body("400 test_key/1", `{"message":"bad test_key\/1 p&ss w0rd"}`), create, "POST sdewan/ipsec/v1/remotes: 400: bad (redacted) (redacted)"},
 		{"a redirect", "HTTP/1.1 302 Found\r\nLocation: http://elsewhere/\r\nContent-Length: 0\r\n\r\n", list, "GET sdewan/ipsec/v1/remotes: 302"},
-		{"too much", body("200 OK", strings.Repeat(" ", 9<<20)), list, "GET sdewan/ipsec/v1/remotes: answer too large"},
+		{"too much", body("200 OK", strings.Repeat(" ", 9<<20)), list, "GET sdewan/ipsec/v1/remotes: response too large"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c, device := scripted(t, loggedIn(), tc.answer)
@@ -205,11 +205,11 @@ func TestBadAnswers(t *testing.T) {
 	}
 	t.Run("a login without a session", func(t *testing.T) {
 		c, _ := scripted(t, body("200 OK", "test_key/1"))
-		require.EqualError(t, list(c, t.Context()), "GET sdewan/ipsec/v1/remotes: log in: answer 200 without a session")
+		require.EqualError(t, list(c, t.Context()), "GET sdewan/ipsec/v1/remotes: log in: response 200 without a session")
 	})
 	t.Run("an empty session", func(t *testing.T) {
 		c, _ := scripted(t, "HTTP/1.1 302 Found\r\nSet-Cookie: sysauth=\r\nContent-Length: 0\r\n\r\n")
-		require.EqualError(t, list(c, t.Context()), "GET sdewan/ipsec/v1/remotes: log in: answer 302 without a session")
+		require.EqualError(t, list(c, t.Context()), "GET sdewan/ipsec/v1/remotes: log in: response 302 without a session")
 	})
 	t.Run("a password that is refused", func(t *testing.T) {
 		c, device := scripted(t, refused())

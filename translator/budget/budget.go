@@ -84,7 +84,7 @@ func (a *Account) Spend(u Unit, n int) bool {
 // Exceed ends the account where work stopped because it would have taken more of a unit than was left.
 func (a *Account) Exceed(u Unit) {
 	if a.over == nil {
-		a.over = fmt.Errorf("it takes more than %d %s, the most that one object may take", a.limits[u], u)
+		a.over = fmt.Errorf("it needs more than %d %s, the limit for one object", a.limits[u], u)
 	}
 }
 

@@ -14,7 +14,7 @@ func TestAnAccountEndsWithTheFirstUnitThatRunsOut(t *testing.T) {
 	require.Equal(t, Default()[Rules], a.Left(Rules), "zero is the default")
 	require.NoError(t, a.Err())
 	require.False(t, a.Spend(Prefixes, 1))
-	require.EqualError(t, a.Err(), "it takes more than 10 prefixes, the most that one object may take")
+	require.EqualError(t, a.Err(), "it needs more than 10 prefixes, the limit for one object")
 	require.False(t, a.Spend(Rules, 1), "an object is over its budget as a whole")
 	require.Zero(t, a.Left(Rules))
 }

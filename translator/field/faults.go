@@ -24,7 +24,7 @@ func (f *Faults) Add(field, format string, args ...any) {
 	case n > most:
 		return
 	case n == most:
-		field, format, args = "", "there are more problems than the first %d, which are shown", []any{most}
+		field, format, args = "", "only the first %d problems are shown", []any{most}
 	}
 	f.List = append(f.List, object.Problem{Cluster: f.Of.Cluster, Ref: f.Of.Ref(), Field: field, Message: fmt.Sprintf(format, args...)})
 }

@@ -27,7 +27,7 @@ func Protocol(p *corev1.Protocol) (intent.Protocol, bool) {
 // PortNumber reads a number that has to be a port, 1 to 65535.
 func (f *Faults) PortNumber(field string, n int32) (uint16, bool) {
 	if n < 1 || n > 65535 {
-		f.Add(field, "%d: expected 1 to 65535; it is left out", n)
+		f.Add(field, "%d: expected 1 to 65535; it is ignored", n)
 		return 0, false
 	}
 	return uint16(n), true

@@ -36,7 +36,7 @@ func (s Source) LabelledScope(o metav1.Object, faults *Faults) (intent.Scope, bo
 		return intent.Scope{}, false
 	}
 	if len(validation.IsValidLabelValue(purpose)) > 0 {
-		faults.Add("metadata.labels["+v1alpha1.LabelPurpose+"]", "%q: expected the value of a label; it is for no CNF", purpose)
+		faults.Add("metadata.labels["+v1alpha1.LabelPurpose+"]", "%q: expected a valid label value; the object applies to no CNF", purpose)
 		return intent.Scope{}, false
 	}
 	return s.Scope(o.GetNamespace(), purpose), true

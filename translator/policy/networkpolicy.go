@@ -42,7 +42,7 @@ func (t *Table) translatePolicy(np *networkingv1.NetworkPolicy) (*result, []obje
 	selector, err := p.selector(&np.Spec.PodSelector)
 	readable := err == nil
 	if !readable {
-		p.Add("spec.podSelector", "%v; every pod of the namespace is isolated and nothing is allowed", err)
+		p.Add("spec.podSelector", "%v; every pod in the namespace is isolated and nothing is allowed", err)
 		selector = labels.Everything()
 	}
 	p.subject = labelcache.Selection{Cluster: t.source.Cluster, Namespace: np.Namespace, Pods: selector}
@@ -62,7 +62,7 @@ func (t *Table) translatePolicy(np *networkingv1.NetworkPolicy) (*result, []obje
 		p.sets.Isolate(&p.out.holding, d, subject)
 	}
 	if err := p.account.Err(); err != nil && readable {
-		p.Add("spec", "%v; what it selects is isolated and nothing is allowed", err)
+		p.Add("spec", "%v; the pods that it selects are isolated and nothing is allowed", err)
 		p.dropRules()
 	}
 	p.out.holding.Join(&p.held)
@@ -117,7 +117,7 @@ func (p *translation) directions() []intent.Direction {
 		case networkingv1.PolicyTypeEgress:
 			out = append(out, intent.Egress)
 		default:
-			p.Add(fmt.Sprintf("spec.policyTypes[%d]", i), "%q: expected Ingress or Egress; both are isolated", pt)
+			p.Add(fmt.Sprintf("spec.policyTypes[%d]", i), "%q: expected Ingress or Egress; both directions are isolated", pt)
 			out = append(out, intent.Ingress, intent.Egress)
 		}
 	}

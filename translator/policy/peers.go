@@ -46,11 +46,11 @@ func (p *translation) parsePeers(r rule) peerList {
 		peer := &r.peers[i]
 		switch {
 		case peer.IPBlock != nil && (peer.PodSelector != nil || peer.NamespaceSelector != nil):
-			p.Add(path, "ipBlock may not stand beside a podSelector or namespaceSelector; the element matches nobody")
+			p.Add(path, "ipBlock is not allowed together with a podSelector or namespaceSelector; the element matches nothing")
 		case peer.IPBlock != nil:
 			list.prefixes = append(list.prefixes, p.parseBlock(path+".ipBlock", peer.IPBlock)...)
 		case peer.PodSelector == nil && peer.NamespaceSelector == nil:
-			p.Add(path, "expected a podSelector, a namespaceSelector or an ipBlock; the element matches nobody")
+			p.Add(path, "expected a podSelector, a namespaceSelector or an ipBlock; the element matches nothing")
 		default:
 			if s, ok := p.parseSelectors(path, peer); ok {
 				list.selections = append(list.selections, s)
@@ -83,7 +83,7 @@ func (p *translation) parseSelectors(path string, peer *networkingv1.NetworkPoli
 		case p.account.Err() != nil:
 			ok = false
 		case err != nil:
-			p.Add(path+"."+field, "%v; the element matches nobody", err)
+			p.Add(path+"."+field, "%v; the element matches nothing", err)
 			ok = false
 		}
 		return parsed
@@ -123,14 +123,14 @@ func valuesIn(ls *metav1.LabelSelector) int {
 func (p *translation) parseBlock(path string, b *networkingv1.IPBlock) []netip.Prefix {
 	block, err := field.ParsePrefix(b.CIDR)
 	if err != nil {
-		p.Add(path+".cidr", "%v; the element matches nobody", err)
+		p.Add(path+".cidr", "%v; the element matches nothing", err)
 		return nil
 	}
 	var excepts []netip.Prefix
 	for i, s := range b.Except {
 		e, err := field.ParsePrefix(s)
 		if err != nil {
-			p.Add(fmt.Sprintf("%s.except[%d]", path, i), "%v; the element matches nobody", err)
+			p.Add(fmt.Sprintf("%s.except[%d]", path, i), "%v; the element matches nothing", err)
 			return nil
 		}
 		excepts = append(excepts, e)

@@ -55,9 +55,9 @@ func (p *translation) parsePorts(r rule) portList {
 func (p *translation) checkNamed(path string, port *networkingv1.NetworkPolicyPort) bool {
 	switch {
 	case port.Port.StrVal == "":
-		p.Add(path+".port", "the empty string is no port name; the element matches nothing")
+		p.Add(path+".port", "expected a port name that is not empty; the element matches nothing")
 	case port.EndPort != nil:
-		p.Add(path+".endPort", "may not stand beside a named port; the element matches nothing")
+		p.Add(path+".endPort", "not allowed with a named port; the element matches nothing")
 	default:
 		return true
 	}

@@ -117,8 +117,8 @@ func (e *translation) readFirewallRule(s *v1alpha1.FirewallRuleSpec) {
 
 func (e *translation) readNetworkFirewallRule(s *v1alpha1.NetworkFirewallRuleSpec) {
 	e.need("spec.src", s.Src != "", "the interface that packets come in by")
-	e.need("spec.target", s.Target != "", "what becomes of the packets")
-	e.need("spec.icmp_type", s.Proto != "icmp" || len(s.ICMPType) > 0, "the types that are meant with proto icmp; any is one")
+	e.need("spec.target", s.Target != "", "the action for matching packets")
+	e.need("spec.icmp_type", s.Proto != "icmp" || len(s.ICMPType) > 0, "ICMP types, such as any, for proto icmp")
 	r := e.packetRule(&s.PacketRule)
 	e.is(&intent.LinkRule{
 		From: e.link("spec.src", string(s.Src)), To: e.link("spec.dest", string(s.Dest)),
@@ -138,7 +138,7 @@ func (e *translation) packetRule(s *v1alpha1.PacketRule) packetRule {
 	e.need("spec.set_mark", target != "MARK" || s.SetMark != "" || s.SetXMark != "", "set_mark or set_xmark with target MARK")
 	for i, name := range s.ICMPType {
 		if name == "" || strings.Contains(string(name), " ") || !strings.Contains(icmpTypes, " "+string(name)+" ") {
-			e.refuse(fmt.Sprintf("spec.icmp_type[%d]", i), "%q: expected a type of ICMP such as echo-request", name)
+			e.refuse(fmt.Sprintf("spec.icmp_type[%d]", i), "%q: expected an ICMP type such as echo-request", name)
 		}
 	}
 	return packetRule{

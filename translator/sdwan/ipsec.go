@@ -104,7 +104,7 @@ func (e *translation) secret(field, plain string, ref *v1alpha1.SecretReference,
 		return intent.SecretValue{Value: intent.Secret(plain)}
 	}
 	if plain != "" {
-		e.refuse(field, "expected nothing where there is %s_secret", field)
+		e.refuse(field, "not allowed together with %s_secret", field)
 	}
 	at := field + "_secret"
 	e.matches(at+".name", ref.Name, secretNamePattern, "the name of a Secret")

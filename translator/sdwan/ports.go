@@ -79,7 +79,7 @@ func (e *translation) claim(path string, of port) bool {
 	}
 	own := asked{of, claimant{e.ref, e.object.GetCreationTimestamp()}}
 	if slices.Contains(e.out.asks, own) {
-		e.Add(path, "%s/%d is there already; it is left out here", of.protocol, of.number)
+		e.Add(path, "%s/%d is already used; it is ignored here", of.protocol, of.number)
 		return false
 	}
 	e.out.asks = append(e.out.asks, own)
@@ -92,7 +92,7 @@ func (e *translation) claim(path string, of port) bool {
 			if holder.Kind == kindServiceRule {
 				holder.Kind = kindService
 			}
-			e.Add(path, "%s/%d of the CNFs of %s belongs to %s, which comes first; it is left out",
+			e.Add(path, "%s/%d of the CNFs of %s belongs to %s, which takes precedence; it is ignored",
 				of.protocol, of.number, of.scope, holder.Path())
 			return false
 		}

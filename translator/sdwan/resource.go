@@ -110,7 +110,7 @@ func (e *translation) adopts() string {
 		return name
 	}
 	if len(e.parts) > 0 {
-		e.Add("metadata.annotations["+AdoptAnnotation+"]", "one name cannot stand for several objects; the annotation is ignored")
+		e.Add("metadata.annotations["+AdoptAnnotation+"]", "expected a resource with a single object; the annotation is ignored")
 	}
 	return ""
 }
@@ -188,7 +188,7 @@ func (e *translation) refer(path, name string) intent.DeviceRef {
 	case to.scope != e.scope || to.gone && !e.gone:
 		return intent.DeviceRef{Name: name}
 	case to.broken:
-		e.refuse(path, "%s cannot be understood itself", key.Path())
+		e.refuse(path, "%s is invalid", key.Path())
 		return intent.DeviceRef{}
 	}
 	id := intent.NewDeviceIntentID(e.scope, intent.Origin{Cluster: e.source.Cluster, Kind: key.Kind, Namespace: key.Namespace, Name: name}, "")

@@ -58,7 +58,7 @@ func (t *Table) translateServiceRule(ref object.Ref, o *corev1.Service) (*result
 	to := clusterIPv4(o)
 	if !to.IsValid() || o.Spec.Type == corev1.ServiceTypeExternalName {
 		if ok {
-			e.Add("spec.clusterIP", "expected an IPv4 address, which ports of CNFs can lead to")
+			e.Add("spec.clusterIP", "expected an IPv4 address to which CNFs can redirect a port")
 		}
 		return nil, e.List
 	}
@@ -67,7 +67,7 @@ func (t *Table) translateServiceRule(ref object.Ref, o *corev1.Service) (*result
 		path := fmt.Sprintf("spec.ports[%d]", i)
 		proto, known := field.Protocol(&p.Protocol)
 		if !known || proto == intent.SCTP {
-			e.Add(path+".protocol", "%q: expected TCP or UDP; CNFs leave the port out", p.Protocol)
+			e.Add(path+".protocol", "%q: expected TCP or UDP; the port is ignored on CNFs", p.Protocol)
 			continue
 		}
 		number, ok := e.PortNumber(path+".port", p.Port)

@@ -18,7 +18,7 @@ const tcp = "tcp"
 func (e *translation) readService(s *v1alpha1.CNFServiceSpec) {
 	from, to := e.port("spec.port", string(s.Port)), e.port("spec.dport", string(s.DPort))
 	e.need("spec.fullname", s.FullName != "", "the DNS name of a service")
-	e.need("spec.port", s.Port != "" || s.DPort != "", "the port of the CNF; without port and dport all of it would be led away")
+	e.need("spec.port", s.Port != "" || s.DPort != "", "port or dport: without them all packets for the CNF would be redirected")
 	if e.broken {
 		return
 	}

@@ -44,7 +44,7 @@ func (e *translation) within(field string, n, most int) {
 }
 
 func (e *translation) readWANRule(s *v1alpha1.Mwan3RuleSpec) {
-	e.need("spec.policy", s.Policy != "", "the policy to follow")
+	e.need("spec.policy", s.Policy != "", "the name of a policy")
 	e.is(&intent.WANRule{
 		Policy: e.refer("spec.policy", string(s.Policy)),
 		Match: intent.Match{

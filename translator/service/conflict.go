@@ -143,7 +143,7 @@ func (c owners) settle(s *service) (*intent.LoadBalancer, []object.Problem) {
 		if f.Kind == intent.NodePort { // one fault, not one for each node
 			field, what = f.Path+".nodePort", intent.PortRange{Protocol: f.Protocol, First: f.Port, Last: f.Port}.String()
 		}
-		lost.AddOnce(field, "%s belongs to %s, which came first; the frontend is left out", what, first.wanted.Origin)
+		lost.AddOnce(field, "%s belongs to %s, which takes precedence; the frontend is not created", what, first.wanted.Origin)
 	}
 	switch {
 	case intact:

@@ -75,7 +75,7 @@ func (t *Table) frontends(s *service) translation {
 func (s *translation) claim(because error) {
 	s.over, s.out, s.account = true, nil, s.budget.Open()
 	s.expose()
-	s.Add("spec", "%v; nothing is balanced for it", because)
+	s.Add("spec", "%v; it has no load balancer", because)
 }
 
 // readClusterIPs reads spec.clusterIPs, which spec.clusterIP stands for where it is empty. "None" is a headless Service,
@@ -91,7 +91,7 @@ func (s *translation) readClusterIPs() {
 		}
 		a, err := field.ParseAddr(text)
 		if err != nil {
-			s.Add(strings.Replace(path, "%d", fmt.Sprint(i), 1), "%v; it is left out", err)
+			s.Add(strings.Replace(path, "%d", fmt.Sprint(i), 1), "%v; it is ignored", err)
 			continue
 		}
 		s.cluster = append(s.cluster, a)
@@ -132,7 +132,7 @@ type exposure struct {
 func (s *translation) exposePort(path string, p *corev1.ServicePort, at *exposure) {
 	proto, ok := field.Protocol(&p.Protocol)
 	if !ok {
-		s.Add(path+".protocol", "%q: expected TCP, UDP or SCTP; the port is left out", p.Protocol)
+		s.Add(path+".protocol", "%q: expected TCP, UDP or SCTP; the port is ignored", p.Protocol)
 		return
 	}
 	if !s.account.Spend(budget.Frontends, len(s.cluster)+len(at.external)+len(at.ingress)) {
@@ -190,7 +190,7 @@ func (s *translation) checkType() {
 	case "", corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer,
 		corev1.ServiceTypeExternalName:
 	default:
-		s.Add("spec.type", "%q: expected ClusterIP, NodePort, LoadBalancer or ExternalName; ClusterIP is assumed", t)
+		s.Add("spec.type", "%q: expected ClusterIP, NodePort, LoadBalancer or ExternalName; ClusterIP is used", t)
 	}
 }
 
@@ -201,7 +201,7 @@ func (s *translation) local(field, policy string) bool {
 	case "Local":
 		return true
 	default:
-		s.Add(field, "%q: expected Cluster or Local; Cluster is assumed", policy)
+		s.Add(field, "%q: expected Cluster or Local; Cluster is used", policy)
 	}
 	return false
 }
@@ -226,7 +226,7 @@ func (s *translation) ingressIPs() []netip.Addr {
 		field := fmt.Sprintf("status.loadBalancer.ingress[%d]", i)
 		if in.IPMode != nil && *in.IPMode != corev1.LoadBalancerIPModeVIP {
 			if *in.IPMode != corev1.LoadBalancerIPModeProxy {
-				s.Add(field+".ipMode", "%q: expected VIP or Proxy; it is left out", *in.IPMode)
+				s.Add(field+".ipMode", "%q: expected VIP or Proxy; the address is ignored", *in.IPMode)
 			}
 			continue
 		}
@@ -242,9 +242,9 @@ func (s *translation) take(to []netip.Addr, path, text string) []netip.Addr {
 	a, err := field.ParseAddr(text)
 	switch {
 	case err != nil:
-		s.Add(path, "%v; it is left out", err)
+		s.Add(path, "%v; it is ignored", err)
 	case !s.families.Has(intent.FamilyOf(a)):
-		s.Add(path, "%s is of a family that the Service has no cluster IP of; it is left out", a)
+		s.Add(path, "%s has an address family that no cluster IP of the Service has; it is ignored", a)
 	default:
 		return append(to, a)
 	}
@@ -263,7 +263,7 @@ func (s *translation) denied(addresses int) map[intent.Families][]netip.Prefix {
 	for i, text := range texts {
 		p, err := field.ParsePrefix(strings.TrimSpace(text)) // blanks around them have always been allowed
 		if err != nil {
-			s.Add(fmt.Sprintf("spec.loadBalancerSourceRanges[%d]", i), "%v; it admits nobody", err)
+			s.Add(fmt.Sprintf("spec.loadBalancerSourceRanges[%d]", i), "%v; it allows nothing", err)
 			continue
 		}
 		admitted = append(admitted, p)
@@ -274,8 +274,8 @@ func (s *translation) denied(addresses int) map[intent.Families][]netip.Prefix {
 		rest, fits := intent.SubtractAtMost(block, admitted, most/addresses)
 		if !fits {
 			s.Add("spec.loadBalancerSourceRanges",
-				"to keep every other source away takes more than %d prefixes for %d addresses, the most that one object may take; "+
-					"nobody is admitted", most, addresses)
+				"denying all other sources needs more than %d prefixes for %d addresses, the limit for one object; "+
+					"no source is allowed", most, addresses)
 			rest = []netip.Prefix{block}
 		}
 		s.account.Spend(budget.Prefixes, len(rest)*addresses)
@@ -302,7 +302,7 @@ func (s *translation) collapse() {
 		}
 		first := &out[len(out)-1]
 		if first.Path != f.Path {
-			s.AddOnce(f.Path, "%s/%d is that of %s already; it is left out there", f.Protocol, f.Port, first.Path)
+			s.AddOnce(f.Path, "%s/%d is already used by %s; it is ignored there", f.Protocol, f.Port, first.Path)
 			continue
 		}
 		if len(f.Denied) > 0 {
@@ -342,7 +342,7 @@ func (s *translation) affinity() uint32 {
 		return 0
 	case corev1.ServiceAffinityClientIP:
 	default:
-		s.Add("spec.sessionAffinity", "%q: expected ClientIP or None; None is assumed", spec.SessionAffinity)
+		s.Add("spec.sessionAffinity", "%q: expected ClientIP or None; None is used", spec.SessionAffinity)
 		return 0
 	}
 	c := spec.SessionAffinityConfig
@@ -351,7 +351,7 @@ func (s *translation) affinity() uint32 {
 	}
 	seconds := *c.ClientIP.TimeoutSeconds
 	if seconds < 1 || seconds > maxAffinity {
-		s.Add("spec.sessionAffinityConfig.clientIP.timeoutSeconds", "%d: expected 1 to %d; %d is assumed",
+		s.Add("spec.sessionAffinityConfig.clientIP.timeoutSeconds", "%d: expected 1 to %d; %d is used",
 			seconds, maxAffinity, defaultAffinity)
 		return uint32(defaultAffinity)
 	}

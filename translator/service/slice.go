@@ -64,7 +64,7 @@ func (t *Table) PutSlice(o *discoveryv1.EndpointSlice) {
 		s.family = intent.IPv6
 	case discoveryv1.AddressTypeFQDN: // names have no meaning here
 	default:
-		faults.Add("addressType", "%q: expected IPv4, IPv6 or FQDN; the slice is left out", o.AddressType)
+		faults.Add("addressType", "%q: expected IPv4, IPv6 or FQDN; the slice is ignored", o.AddressType)
 	}
 	if s.family != 0 {
 		s.readPorts(o, &faults)
@@ -85,7 +85,7 @@ func (s *endpointSlice) readPorts(o *discoveryv1.EndpointSlice, faults *field.Fa
 		p := &o.Ports[i]
 		proto, ok := field.Protocol(p.Protocol)
 		if !ok {
-			faults.Add(fmt.Sprintf("ports[%d].protocol", i), "%q: expected TCP, UDP or SCTP; the port is left out", *p.Protocol)
+			faults.Add(fmt.Sprintf("ports[%d].protocol", i), "%q: expected TCP, UDP or SCTP; the port is ignored", *p.Protocol)
 			continue
 		}
 		if p.Port == nil {
@@ -104,12 +104,12 @@ func (s *endpointSlice) readEndpoints(o *discoveryv1.EndpointSlice, cluster stri
 	for i := range o.Endpoints {
 		e := &o.Endpoints[i]
 		if len(e.Addresses) == 0 {
-			faults.Add(fmt.Sprintf("endpoints[%d].addresses", i), "expected an address; the endpoint is left out")
+			faults.Add(fmt.Sprintf("endpoints[%d].addresses", i), "expected an address; the endpoint is ignored")
 			continue
 		}
 		a, err := field.ParseAddr(e.Addresses[0]) // further ones have no meaning (discovery/v1 Endpoint.addresses)
 		if err != nil || intent.FamilyOf(a) != s.family {
-			faults.Add(fmt.Sprintf("endpoints[%d].addresses[0]", i), "%q: expected an %s address; the endpoint is left out",
+			faults.Add(fmt.Sprintf("endpoints[%d].addresses[0]", i), "%q: expected an %s address; the endpoint is ignored",
 				e.Addresses[0], o.AddressType)
 			continue
 		}
