@@ -109,7 +109,7 @@ func (r *renderer) add(e *intent.DeviceIntent) {
 	if k != nil && e.Unknown {
 		r.out.spare[k.object] = true
 		r.failed[e.ID] = "its configuration is not known yet"
-		r.skip(e, "its configuration is not known yet; until it is, nothing of "+k.object.String()+" is deleted that nobody asks for")
+		r.skip(e, "its configuration is not known yet; until then, unwanted "+k.object.String()+" are not deleted")
 		return
 	}
 	w, err := r.object(k, e)
