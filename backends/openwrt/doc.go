@@ -1,65 +1,65 @@
-// Package openwrt makes one CNF hold what a snapshot says of the CNFs of its scope.
+// Package openwrt keeps one CNF in sync with the device intents and policies of a snapshot that apply to it.
 //
 // # What becomes what
 //
-// Each device intent becomes one object of the device, of the kind that kinds says; a tunnel with its connections is one,
-// and an application whose set has no IPv4 address is none. Policies that the CNF enforces become rules of the firewall,
-// see policyRules. Load balancers are not for a CNF: nothing is said of them.
+// Each device intent becomes one object of the device; objectKind returns its kind. A tunnel with its connections is one object,
+// and an application whose set has no IPv4 address is none. Policies that the CNF enforces become firewall rules, see
+// policyRules. Load balancers do not apply to CNFs: they are neither written nor reported.
 //
-// Of an intent that is Unknown only the kind is known. What is ours of that kind and nobody wants may be what it asks for:
-// so nothing of the kind is swept while there is such an intent, except what an intent says is Gone.
+// Of an intent that is Unknown only the kind is known. An owned object of that kind that no other intent wants may belong to
+// it: while there is such an intent, no object of the kind is removed, except those that an intent declares Gone.
 //
-// Networks are the CNF's interfaces in them. Secrets are read when a plan is made; one that cannot be read is a skip that
-// names it, and what was written for it before stays. A Secret that changes is noticed at the next read-back.
+// Networks are the interfaces of the CNF in them. Secrets are read when a plan is made. A Secret that cannot be read is a skip
+// that names it, and the previous configuration stays. A changed Secret is detected at the next read-back.
 //
-// # How a restarted process knows its objects
+// # How a restarted process recognizes its objects
 //
-// By their names, which are all that the device keeps for us. Every name of an owner begins with n and four digits of the
-// owner's hash; then come digits of the hash of owner, kind and ID, and, where there is room, something to read. Two owners
-// of one device have the same beginning once in 1.6 million times; two intents with one name are told, and the second is
-// skipped. Objects of other names are never touched, except those that an intent adopts: they are written like our own while
-// the intent is there, deleted when it is Gone, and left as they are when the intent just adopts no more.
+// By their names, which are all that the device stores. The names of an owner begin with n and four digits of the owner's hash;
+// then come digits of the hash of owner, kind and ID, and, if there is room, something readable. Two owners of one device have
+// the same prefix with a probability of 1 in 1.6 million. If two intents have the same name, this is reported and the second
+// one is skipped. Objects with other names are never changed, except those that an intent adopts: they are written like owned
+// objects while the intent exists, deleted when it is Gone, and left alone when the intent no longer adopts them.
 //
-// Certificates cannot be read back, only rubbish that changes with them. So, when a remote with certificates is written, a
-// note is left: a proposal that nothing refers to, whose name is a hash of what was written and of what the device then
-// shows. A process that finds the note for what it wants and sees writes nothing; any other writes once. Proposals that no
-// remote names have no effect. Notes are no ops of a plan, except that one that is of no use any more is deleted.
+// Certificates cannot be read back: the device returns garbage that changes with them. So when a remote with certificates is
+// written, a record is left: a proposal that nothing refers to, whose name is a hash of what was written and of what the device
+// then returns. A process that finds the matching record writes nothing; any other writes once. Proposals that no remote names
+// have no effect. Records are not ops of a plan, except for the deletion of one that is obsolete.
 //
 // # Which order of writes is safe
 //
-// What is referred to is written first and goes last. But what the kernel holds once only, namely routes, rules and the
-// addresses of applications, goes first, so that another object can have its place; in between, packets take another way.
-// Two intents that want one such place have it in the order of their IDs.
+// Objects are written before those that refer to them and deleted after them. Objects that the kernel can have only once (routes,
+// rules and the addresses of applications) are deleted first, so that another object can take their place; in between, packets
+// take another path. If two intents need the same place, the first by ID gets it.
 //
-// What the services mwan3, firewall and ipsec are told takes effect when they read it: once for each, at the end, whatever
-// was written. The action is always reload. For firewall it keeps connections and replaces rules at once; for the other two
-// the device knows no difference to restart. Before the first write for a service a second kind of note is left, and taken
-// away when the service has read: so a process that died in between is followed by one that has it read. The first plan of
-// a process that writes anything has all services read in which we hold something.
+// The services mwan3, firewall and ipsec use their configuration only after they have read it: each is reloaded once, at the
+// end, however much was written. The action is always reload. For firewall it keeps connections and replaces the rules at once;
+// for the other two the device treats it as a restart. Before the first write for a service another kind of record is left, and
+// removed after the reload, so that if a process dies in between, the next one reloads the service. The first plan of a process
+// that writes anything reloads every service in which it owns objects.
 //
-// A write moves an object behind all others of its kind. So nothing is promised about the order of the rules of one kind:
-// not of rules of the firewall, nor of mwan3, nor of rules and translations between interfaces. Rules of policies need none.
-// A translation's Place counts at the moment when it is written, and several are written in the order of their places; the
-// device puts in nothing, and does not say so, where the chain is shorter than that.
+// A write moves an object behind all others of its kind. The order of objects of one kind is therefore undefined: firewall rules,
+// mwan3 rules, and rules and translations between interfaces. The rules for policies do not depend on order. The Place of a
+// translation counts at the moment when it is written, and several are written in the order of their places. If the chain is
+// shorter than that, the device silently inserts nothing.
 //
 // # What is atomic
 //
-// Nothing but a service's reading. The device puts by deleting and creating. When it refuses the second half, the object
-// that was there is put back; when it breaks off in between, the new one is written once more; what is there by half is
-// taken away. Only certificates that another process wrote cannot be put back, and then the skip says that they are lost.
+// Only a reload. The device replaces an object by deleting and creating it. If it rejects the second step, the previous object is
+// restored; if the connection breaks in between, the new one is written once more; partial objects are removed. Only certificates
+// that another process wrote cannot be restored, and the skip then says that they are lost.
 //
-// An object that the device refuses stops no other. It is a skip, in the plan itself once that was applied and in those that
-// follow, and is tried again at each read-back or when it is another. What needs it waits with it. An object that is
-// refused for want of another is tried once more at the end. Every other error ends Apply, and the next plan reads back.
+// An object that the device rejects does not stop the others. It becomes a skip, in the plan that was applied and in those that
+// follow, and is retried at each read-back or when it changes. Objects that need it wait with it. An object that is rejected
+// because another is missing is retried once at the end. Any other error ends Apply, and the next plan reads everything back.
 //
-// # What is not expressible
+// # What cannot be expressed
 //
-// No address or prefix of IPv6. No condition that the device would pass over, because a rule would then be for more packets
-// than it should: ports with protocols for which it does not look at them, marks and hardware addresses where it has no such
-// field, places that it ignores. No text that a shell would read otherwise, where the device hands it to one, and no
-// control characters. Connections have no if_id. Each is a skip.
+// IPv6 addresses and prefixes. Conditions that the device would ignore, because the rule would then match more packets than it
+// should: ports with protocols for which they are not evaluated, marks and hardware addresses in objects without such a field,
+// places that it ignores. Strings that a shell on the device would interpret, and control characters. Connections have no if_id.
+// Each of these is a skip.
 //
-// The type of a tunnel sets a switch of the whole device, which stays when the tunnel goes. What rules between interfaces
-// have put into the kernel survives a restart of the device's container, which forgets its configuration: they are then
-// there twice, and one of the two stays until the pod goes. If somebody else makes two such objects of one name, likewise.
+// The type of a tunnel sets a switch for the whole device, which stays when the tunnel is deleted. Rules between interfaces stay
+// in the kernel when the container of the device restarts and loses its configuration: they then exist twice, and one of the two
+// stays until the pod is deleted. The same happens if someone else creates two such objects with one name.
 package openwrt

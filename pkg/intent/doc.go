@@ -1,12 +1,11 @@
-// Package intent is the vocabulary in which netloom says what a network should do, without naming any system that does
-// it.
+// Package intent is the vocabulary for what a network should do, independent of any system that implements it.
 //
-// A Snapshot is the whole desired state at one revision: sets of endpoints and prefixes, and the policies that speak of
-// them. Snapshots are immutable and persistent: the next one shares all that did not change, and remembers what did, so
-// a backend that already holds revision r asks Snapshot.Since(r) and looks at nothing else.
+// A Snapshot is the whole desired state at one revision: sets of endpoints and prefixes, the policies that refer to them, load
+// balancers and the configuration of CNFs. Snapshots are immutable and persistent: the next one shares everything that did not
+// change and records what did, so a backend that is at revision r needs to read only Snapshot.Since(r).
 //
-// Snapshot.Evaluate answers for one flow whether the snapshot allows it. Backends are judged against it: the verdict
-// computed from a backend's native rows must equal it for every flow.
+// Snapshot.Evaluate returns whether the snapshot allows a flow. Backends are tested against it: the verdict computed from a
+// backend's native rows must be the same for every flow.
 //
-// The package knows no Kubernetes, does no I/O and holds no clock. Zero values deny.
+// The package has no Kubernetes types, does no I/O and has no clock. Zero values deny.
 package intent
