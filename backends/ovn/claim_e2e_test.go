@@ -156,7 +156,7 @@ func TestDatabaseRestoredFromBackup(t *testing.T) {
 			require.Eventually(t, func() bool { return now.client.Connected() && now.client.Epoch() == 2 }, patience, time.Millisecond)
 			require.Eventually(t, func() bool { return old.client.Connected() && old.client.Epoch() == 2 }, patience, time.Millisecond)
 			err = now.write(t.Context())
-			require.ErrorContains(t, err, "lost our claim")
+			require.ErrorContains(t, err, "our claim was missing")
 			require.NoError(t, now.write(t.Context()))
 			if claimed {
 				require.ErrorIs(t, old.write(t.Context()), backends.ErrDeposed)
