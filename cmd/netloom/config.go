@@ -12,6 +12,7 @@ import (
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/election"
 	"github.com/netloom/netloom/pkg/reconcile"
+	"github.com/netloom/netloom/pkg/serving"
 	"github.com/netloom/netloom/pkg/source"
 )
 
@@ -90,8 +91,8 @@ func optionsOf(cfg *configuration) daemon.Options {
 }
 
 // servingOptions are the settings of the HTTP servers as the daemon takes them.
-func servingOptions(s *config.Serving) daemon.Serving {
-	return daemon.Serving{
+func servingOptions(s *config.Serving) serving.Options {
+	return serving.Options{
 		TLS: s.TLS != config.ServingClear, Cert: s.Cert, Key: s.Key, Kubernetes: s.Auth == config.ServingKubernetes, Hosts: s.Hosts,
 	}
 }

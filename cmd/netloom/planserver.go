@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/netloom/netloom/backends"
-	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/serving"
 )
 
 // planOfServer shows what a running daemon would have to write, to its database and to each CNF.
@@ -20,7 +20,7 @@ func planOfServer(cmd *cobra.Command, server, form string, strict *strictFlag) e
 	if err != nil {
 		return err
 	}
-	var plans daemon.Plans
+	var plans serving.Plans
 	if err := json.Unmarshal(body, &plans); err != nil {
 		return fmt.Errorf("--server: the answer is not a list of plans: %w", err)
 	}

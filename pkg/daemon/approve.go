@@ -1,21 +1,13 @@
 package daemon
 
 import (
-	"encoding/json"
 	"fmt"
-	"net"
-	"net/http"
-	"net/netip"
-	"strings"
 
 	"github.com/sirupsen/logrus"
 
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/retention"
 )
-
-// ApprovePath is where it is listed what is kept, and where its removal is approved.
-const ApprovePath = "/debug/approve"
 
 // kept lists what is kept now.
 func (d *Daemon) kept() retention.Kept {
@@ -56,51 +48,4 @@ func (d *Daemon) approve(digest, by string) (retention.Kept, error) {
 		d.sdwan.Release(inTarget)
 	}
 	return now, nil
-}
-
-// listKept answers with what is kept.
-func (d *Daemon) listKept(w http.ResponseWriter, _ *http.Request) { writeKept(w, d.kept()) }
-
-func writeKept(w http.ResponseWriter, k retention.Kept) {
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(k)
-}
-
-// approveKept approves the digest of a request. Only somebody on the same machine, or in the same pod, may do so, and no web
-// page that a browser there shows; or whoever the Kubernetes API lets member to this path.
-func (d *Daemon) approveKept(w http.ResponseWriter, r *http.Request) {
-	if judged := d.opts.Serving.Kubernetes && !isLoopback(r); !judged && !isLocal(r) {
-		http.Error(w, "only the machine, or the pod, that netloom runs on may approve: use kubectl exec", http.StatusForbidden)
-		return
-	}
-	approved, err := d.approve(r.URL.Query().Get("digest"), r.RemoteAddr)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusConflict)
-		return
-	}
-	writeKept(w, approved)
-}
-
-// isLoopback says whether a request came from this machine. Others had to show who sends them, where that is asked for.
-func isLoopback(r *http.Request) bool {
-	from, err := netip.ParseAddrPort(r.RemoteAddr)
-	return err == nil && from.Addr().Unmap().IsLoopback()
-}
-
-// isLocal says whether a request was made on this machine, and by no web page.
-func isLocal(r *http.Request) bool {
-	for _, header := range []string{"Origin", "Referer", "Sec-Fetch-Site"} {
-		if r.Header.Get(header) != "" {
-			return false
-		}
-	}
-	if !isLoopback(r) {
-		return false
-	}
-	host := r.Host
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		host = h
-	}
-	to, err := netip.ParseAddr(strings.Trim(host, "[]"))
-	return host == "localhost" || err == nil && to.IsLoopback()
 }

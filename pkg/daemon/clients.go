@@ -34,6 +34,14 @@ func (c *clients) close() {
 	}
 }
 
+// rest is how to connect to the API; nil where none is read.
+func (c *clients) rest() *rest.Config {
+	if c == nil {
+		return nil
+	}
+	return c.config
+}
+
 // newSource makes the source that opts ask for, the clients that SD-WAN lacks, and those of the API if there is one.
 func newSource(opts *Options, log logrus.FieldLogger) (source.Source, *clients, error) {
 	if opts.Source != nil {

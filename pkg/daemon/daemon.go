@@ -6,24 +6,22 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/sirupsen/logrus"
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/controller/policy"
 	"github.com/netloom/netloom/pkg/controller/sdwan"
 	"github.com/netloom/netloom/pkg/coverage"
 	"github.com/netloom/netloom/pkg/election"
-	"github.com/netloom/netloom/pkg/httpbody"
 	"github.com/netloom/netloom/pkg/metrics"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/retention"
+	"github.com/netloom/netloom/pkg/serving"
 	"github.com/netloom/netloom/pkg/source"
 	resources "github.com/netloom/netloom/translator/sdwan"
 )
@@ -39,16 +37,15 @@ type Daemon struct {
 	targets  []*running
 	observe  reconcile.Observers
 	coverage *coverage.Watch    // one of them
-	planning sync.Mutex         // held while a plan is made for a request
-	bodies   *httpbody.Store    // large answers
-	ui       *ui                // nil where no web page is served
+	page     *page              // nil where no web page is served
 	sdwan    *sdwan.Controller  // nil where it is switched off
 	clients  *clients           // nil where nothing is read from a Kubernetes API
 	webhook  *admission         // nil where no admission reviews are answered
 	policies *policy.Controller // nil where nobody is told of policies
-	door     *door              // where requests come in
+	door     *serving.Door      // where requests come in
 	election *election.Election // nil where this instance writes and no other does
 
+	watchers []func(pipeline.Published) // see OnPublish
 	keptMu   sync.Mutex
 	reported retention.Kept // what was logged last of what is kept
 }
@@ -72,19 +69,19 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 	source = retention.NewSource(source, retention.Options{
 		Fraction: opts.Reconcile.MaxDeleteFraction, Least: cmp.Or(opts.Reconcile.MinDeleteGuard, reconcile.DefaultMinDeleteGuard),
 	})
-	d := &Daemon{opts: opts, log: log, source: source, clients: clients, metrics: metrics.New(), bodies: httpbody.New(httpbody.Options{})}
+	d := &Daemon{opts: opts, log: log, source: source, clients: clients, metrics: metrics.New()}
 	d.pipeline = pipeline.New(source, opts.translation(), log)
 	d.coverage = coverage.NewWatch(d.metrics, log)
 	d.observe = reconcile.Observers{d.metrics, d.coverage, &keptObserver{report: d.reportKept}}
 	d.pipeline.KeptInTargets(d.keptInTargets)
+	d.pipeline.OnPublish(d.publish)
 	d.metrics.Unenforced(d.unenforced)
 	d.metrics.Kept(func() map[string]int { return d.kept().ByKind() })
-	d.pipeline.OnPublish(d.published) // first: a quick target is timed from what the metrics know by then
-	if d.door, err = newDoor(d); err != nil {
+	if d.door, err = serving.New(opts.Serving, clients.rest(), d.metrics.Judged, log); err != nil {
 		return nil, err
 	}
 	if opts.UIListen != "" {
-		if d.ui, err = newUI(d); err != nil {
+		if d.page, err = newPage(d); err != nil {
 			return nil, err
 		}
 	}
@@ -153,34 +150,14 @@ func (d *Daemon) embed() error {
 	d.embedded = embedded
 	d.opts.Target.OVN.Endpoints = []string{embedded.Address()}
 	d.log.WithField("address", embedded.Address()).Info("embedded Northbound database is up")
-	d.pipeline.OnPublish(func(p pipeline.Published) {
-		if err := embedded.Seed(d.source, p.Events); err != nil {
-			d.log.WithError(err).Error("embedded database: logical ports are missing")
-		}
-		d.awaitPorts(embedded.Ports())
-	})
 	return nil
-}
-
-// awaitPorts waits until targets have seen logical ports that are there, for a moment at the most: what is planned next is
-// whole then.
-func (d *Daemon) awaitPorts(names []string) {
-	limit := time.Now().Add(startGrace)
-	for _, t := range d.targets {
-		finder, ok := t.Backend.(backends.PortFinder)
-		if !ok {
-			continue
-		}
-		for _, name := range names {
-			for !finder.HasPort(name) && time.Now().Before(limit) {
-				time.Sleep(time.Millisecond)
-			}
-		}
-	}
 }
 
 // Pipeline is where the snapshots come from.
 func (d *Daemon) Pipeline() *pipeline.Pipeline { return d.pipeline }
+
+// OnPublish has f called with each snapshot, before the loops of the targets plan it. It has to be called before Run.
+func (d *Daemon) OnPublish(f func(pipeline.Published)) { d.watchers = append(d.watchers, f) }
 
 // Observe adds an observer of the loops. It has to be called before Run.
 func (d *Daemon) Observe(o reconcile.Observer) { d.observe = append(d.observe, o) }
@@ -200,8 +177,8 @@ func (d *Daemon) Close() {
 	}
 	d.opts.Feedback.close()
 	d.clients.close()
-	if d.ui != nil {
-		_ = d.ui.listener.Close() // closed already, where it was served
+	if d.page != nil {
+		_ = d.page.listener.Close() // closed already, where it was served
 	}
 }
 
@@ -213,7 +190,6 @@ func (d *Daemon) Run(ctx context.Context) error {
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	for _, t := range d.targets {
-		d.pipeline.OnPublish(func(pipeline.Published) { t.loop.Wake() }) // last: whoever asked before has been told
 		if t.Run != nil {
 			group.Go(func() error { return t.Run(ctx) })
 		}
@@ -222,14 +198,15 @@ func (d *Daemon) Run(ctx context.Context) error {
 	if d.sdwan != nil {
 		group.Go(func() error { return d.sdwan.Resolve(ctx) })
 	}
+	handler := d.handler()
 	if d.opts.Listen != "" {
-		group.Go(func() error { return d.serve(ctx) })
+		group.Go(func() error { return d.serve(ctx, handler) })
 	}
 	if d.opts.DebugListen != "" {
-		group.Go(func() error { return d.serveDebug(ctx) })
+		group.Go(func() error { return d.serveDebug(ctx, handler) })
 	}
-	if d.ui != nil {
-		group.Go(func() error { return d.ui.serve(ctx) })
+	if d.page != nil {
+		group.Go(func() error { return d.page.serve(ctx, d.log) })
 	}
 	group.Go(func() error { return d.webhook.run(ctx) })
 	group.Go(func() error { return d.pipeline.Run(ctx) })
@@ -240,28 +217,6 @@ func (d *Daemon) Run(ctx context.Context) error {
 		return nil
 	})
 	return group.Wait()
-}
-
-// published feeds the metrics and the log.
-func (d *Daemon) published(p pipeline.Published) {
-	d.metrics.Published(metrics.Snapshot{
-		Revision: p.Snapshot.Revision(), Since: p.Since, Took: p.Took, Problems: len(p.Problems),
-		Endpoints: p.Stats.Endpoints, Sets: p.Stats.Sets, Policies: p.Stats.Policies, Unavailable: p.Withheld,
-	})
-	var gone []object.Ref
-	for _, ref := range p.Events {
-		d.metrics.Event(ref.Kind)
-		if _, there := d.source.Get(ref); !there {
-			gone = append(gone, ref)
-		}
-	}
-	for _, t := range d.targets {
-		t.loop.Release(gone) // it was deleted, after it had been missing at the start
-	}
-	d.reportKept()
-	d.log.WithFields(logrus.Fields{
-		"revision": p.Snapshot.Revision(), "events": len(p.Events), "took": p.Took.String(), "problems": len(p.Problems),
-	}).Debug("snapshot is ready")
 }
 
 // Object finds a source object as it is now.

@@ -192,7 +192,7 @@ func TestTheMetricsKnowASnapshotBeforeAnybodyElse(t *testing.T) {
 	t.Cleanup(d.Close)
 	r := &running{Daemon: d, t: t, handler: d.Handler()}
 	told := false
-	d.Pipeline().OnPublish(func(p pipeline.Published) { // as Run has each loop woken
+	d.OnPublish(func(p pipeline.Published) { // as Run has each loop woken
 		told = true
 		require.InDelta(t, float64(p.Snapshot.Revision()), r.metric("netloom_snapshot_revision"), 0)
 	})

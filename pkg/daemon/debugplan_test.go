@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/serving"
 )
 
 // debugPlan asks the daemon of the rig for plans.
@@ -48,7 +48,7 @@ func TestPlansAreMadeForCNFs(t *testing.T) {
 		before := time.Now()
 		_, body = r.debugPlan("?output=json")
 		require.Less(t, time.Since(before), time.Minute)
-		var plans daemon.Plans
+		var plans serving.Plans
 		require.NoError(t, json.Unmarshal([]byte(body), &plans))
 		require.Len(t, plans.Targets, 3)
 		require.NotNil(t, plans.Targets[0].Plan)

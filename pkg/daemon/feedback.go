@@ -83,7 +83,6 @@ func newPolicies(d *Daemon) (*policy.Controller, error) {
 	c := policy.New(settings)
 	d.observe = append(d.observe, c.Observer())
 	d.coverage.OnChange(c.Covered)
-	d.pipeline.OnPublish(c.Published)
 	return c, nil
 }
 

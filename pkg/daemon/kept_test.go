@@ -18,6 +18,7 @@ import (
 	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
 	"github.com/netloom/netloom/pkg/retention"
+	"github.com/netloom/netloom/pkg/serving"
 	"github.com/netloom/netloom/translator"
 )
 
@@ -69,7 +70,7 @@ const here = "127.0.0.1:4711"
 
 // kept is what the daemon keeps.
 func (r *running) kept() retention.Kept {
-	code, body := r.send(http.MethodGet, daemon.ApprovePath, here)
+	code, body := r.send(http.MethodGet, serving.ApprovePath, here)
 	require.Equal(r.t, http.StatusOK, code)
 	var k retention.Kept
 	require.NoError(r.t, json.Unmarshal([]byte(body), &k))
@@ -136,7 +137,7 @@ func TestAnEditOfAllPoliciesIsNoLoss(t *testing.T) {
 func TestARemovalIsApprovedByItsDigestAlone(t *testing.T) {
 	p, opts := guardedPlace(t)
 	r := startReady(t, opts)
-	code, body := r.send(http.MethodPost, daemon.ApprovePath+"?digest=abc", here)
+	code, body := r.send(http.MethodPost, serving.ApprovePath+"?digest=abc", here)
 	require.Equal(t, http.StatusConflict, code)
 	require.Contains(t, body, "nothing is kept")
 
@@ -145,7 +146,7 @@ func TestARemovalIsApprovedByItsDigestAlone(t *testing.T) {
 	p.remove(t, "c.yaml")
 	k := r.awaitKept(3)
 	require.NotEqual(t, old.Digest, k.Digest)
-	approve := daemon.ApprovePath + "?digest="
+	approve := serving.ApprovePath + "?digest="
 	code, body = r.send(http.MethodPost, approve+old.Digest, here)
 	require.Equal(t, http.StatusConflict, code)
 	require.Contains(t, body, old.Digest+": other objects are kept by now, 3 of them: look at them, then approve "+k.Digest)
@@ -187,7 +188,7 @@ func TestAnEmptyDirectoryAtTheStartOpensNothing(t *testing.T) {
 	p.write(t, "a.yaml", rule("a", "web", 81)) // one is back, with its two pods
 	r.await("it is not missing any more", func() bool { return len(r.kept().Objects) == 2 })
 	k := r.kept()
-	code, body := r.send(http.MethodPost, daemon.ApprovePath+"?digest="+k.Digest, here)
+	code, body := r.send(http.MethodPost, serving.ApprovePath+"?digest="+k.Digest, here)
 	require.Equal(t, http.StatusOK, code, body)
 	r.await("the others are gone", func() bool { return !p.allows(82) && !p.allows(83) })
 	require.True(t, p.allows(81) && p.allows(99) && p.denies())

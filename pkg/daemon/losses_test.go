@@ -13,9 +13,9 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/retention"
+	"github.com/netloom/netloom/pkg/serving"
 )
 
 // ask sends a request to the daemon from its own machine.
@@ -61,7 +61,7 @@ func TestADeviceKeepsWhatIsMissingAtTheStart(t *testing.T) {
 			require.Equal(t, 1, holds(d, dst), dst)
 		}
 		var k retention.Kept
-		require.NoError(t, json.Unmarshal([]byte(r.ask(http.MethodGet, daemon.ApprovePath)), &k))
+		require.NoError(t, json.Unmarshal([]byte(r.ask(http.MethodGet, serving.ApprovePath)), &k))
 		require.Len(t, k.Objects, 3)
 		require.Equal(t, "openwrt/site/cnf-0", k.Objects[0].Target)
 		require.Contains(t, r.ask(http.MethodGet, "/readyz"), "degraded: 3 mwan3/rules objects are missing from the source")
@@ -71,7 +71,7 @@ func TestADeviceKeepsWhatIsMissingAtTheStart(t *testing.T) {
 		require.InDelta(t, 3, r.metric("netloom_problems", ""), 0)
 		require.Regexp(t, "level=warning.*digest="+k.Digest+".*3 mwan3/rules objects", lines.String())
 
-		r.ask(http.MethodPost, daemon.ApprovePath+"?digest="+k.Digest)
+		r.ask(http.MethodPost, serving.ApprovePath+"?digest="+k.Digest)
 		r.after(3 * time.Second)
 		require.Zero(t, holds(d, "10.1.0.0/24")+holds(d, "10.1.1.0/24")+holds(d, "10.1.2.0/24"))
 		require.Equal(t, 1, holds(d, "10.1.3.0/24"))

@@ -6,6 +6,7 @@ import (
 	"github.com/netloom/netloom/pkg/election"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/reconcile"
+	"github.com/netloom/netloom/pkg/serving"
 	"github.com/netloom/netloom/pkg/source"
 	"github.com/netloom/netloom/translator"
 	resources "github.com/netloom/netloom/translator/sdwan"
@@ -34,7 +35,7 @@ type Options struct {
 
 	UIListen string // address of the web page; "" serves none
 
-	Serving Serving // how these are served
+	Serving serving.Options // how these are served
 
 	Leader election.Options // how one of several instances is chosen to write
 

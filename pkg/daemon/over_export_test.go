@@ -17,6 +17,7 @@ func NewOver(opts Options, target *builtin.Target, log logrus.FieldLogger) *Daem
 	d.coverage = coverage.NewWatch(d.metrics, log)
 	d.observe = reconcile.Observers{d.metrics, d.coverage, &keptObserver{report: d.reportKept}}
 	d.metrics.Unenforced(d.unenforced)
+	d.pipeline.OnPublish(d.publish)
 	d.add(target)
 	return d
 }

@@ -3,21 +3,18 @@ package daemon
 import (
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/controller/sdwan"
-	"github.com/netloom/netloom/pkg/pipeline"
 )
 
-// newSDWAN makes the SD-WAN controller, and passes snapshots on to it.
+// newSDWAN makes the SD-WAN controller.
 func newSDWAN(d *Daemon) *sdwan.Controller {
 	opts := d.opts.SDWAN
 	if opts.Target == nil {
 		opts.Target = DeviceTarget
 	}
-	c := sdwan.New(opts, sdwan.Environment{
+	return sdwan.New(opts, sdwan.Environment{
 		Pipeline: d.pipeline, Objects: d.source, Metrics: d.metrics, Observer: &d.observe, Loops: d.loopOptions(),
 		Owner: d.opts.Target.Owner, KeptChanged: d.reportKept, Log: d.log,
 	})
-	d.pipeline.OnPublish(func(p pipeline.Published) { c.Published(&p, d.pipeline.Translator().Hosts()) })
-	return c
 }
 
 // DeviceTarget makes the target of a device with the backend openwrt.

@@ -5,9 +5,7 @@ import (
 	"crypto/tls"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,10 +16,10 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
-	"k8s.io/client-go/rest"
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/serving"
 )
 
 // reviewer is an API that knows the token "prometheus", whose owner may get /metrics and the overview of the page.
@@ -100,7 +98,7 @@ func (s *served) get(url, token string) int {
 // TestWhoIsAskedForAToken asks for every page without a token, with one that opens some, and with one of nobody.
 func TestWhoIsAskedForAToken(t *testing.T) {
 	s := serve(t, func(o *daemon.Options) {
-		o.Serving = daemon.Serving{TLS: true, Kubernetes: true, Client: reviewer()}
+		o.Serving = serving.Options{TLS: true, Kubernetes: true, Client: reviewer()}
 		o.UIListen = "0.0.0.0:0"
 	})
 	require.Equal(t, 200, s.get(s.health+"/healthz", ""))
@@ -126,7 +124,7 @@ func TestWhoIsAskedForAToken(t *testing.T) {
 // TestThePageOnLoopbackNeedsNoToken holds what a browser gets through a forwarded port.
 func TestThePageOnLoopbackNeedsNoToken(t *testing.T) {
 	s := serve(t, func(o *daemon.Options) {
-		o.Serving = daemon.Serving{TLS: true, Kubernetes: true, Client: reviewer()}
+		o.Serving = serving.Options{TLS: true, Kubernetes: true, Client: reviewer()}
 		o.UIListen = "127.0.0.1:0"
 	})
 	require.True(t, strings.HasPrefix(s.page, "http://"), s.page)
@@ -210,37 +208,15 @@ func (s *served) messages() []string {
 	return all
 }
 
-// TestServingReviewsHaveConnectionsOfTheirOwn asks an API both ways, and for one of them twice.
-func TestServingReviewsHaveConnectionsOfTheirOwn(t *testing.T) {
-	var from sync.Map
-	api := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { from.Store(r.RemoteAddr, true) }))
-	t.Cleanup(api.Close)
-	config := &rest.Config{Host: api.URL}
-	for _, c := range []*rest.Config{config, daemon.Reviewing(config), rest.CopyConfig(config)} {
-		client, err := rest.HTTPClientFor(c)
-		require.NoError(t, err)
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, api.URL, http.NoBody)
-		require.NoError(t, err)
-		response, err := client.Do(request)
-		require.NoError(t, err)
-		_, err = io.Copy(io.Discard, response.Body)
-		require.NoError(t, err)
-		require.NoError(t, response.Body.Close())
-	}
-	connections := 0
-	from.Range(func(any, any) bool { connections++; return true })
-	require.Equal(t, 2, connections)
-}
-
 // TestServingReadyTellsStrangersNothing holds that what is missing is told to those alone who may read it.
 func TestServingReadyTellsStrangersNothing(t *testing.T) {
 	for _, tc := range []struct {
-		who        daemon.Serving
+		who        serving.Options
 		answer     string
 		wantDetail bool
 	}{
-		{daemon.Serving{}, "the source has not synced\n", true},
-		{daemon.Serving{TLS: true, Kubernetes: true, Client: reviewer()}, "not ready: ask for /debug/ready with a token\n", false},
+		{serving.Options{}, "the source has not synced\n", true},
+		{serving.Options{TLS: true, Kubernetes: true, Client: reviewer()}, "not ready: ask for /debug/ready with a token\n", false},
 	} {
 		opts := newSilentPlace(t).options()
 		opts.Serving = tc.who
@@ -260,7 +236,7 @@ func TestServingReadyTellsStrangersNothing(t *testing.T) {
 		require.Contains(t, text, "the source has not synced\n")
 	}
 	opts := newPlace(t).options()
-	opts.Serving = daemon.Serving{TLS: true, Kubernetes: true, Client: reviewer()}
+	opts.Serving = serving.Options{TLS: true, Kubernetes: true, Client: reviewer()}
 	r := startReady(t, opts)
 	_, text := r.get("/readyz")
 	require.Equal(t, "ok\n", text)

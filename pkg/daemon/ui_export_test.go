@@ -9,9 +9,9 @@ import (
 // HushUI has the web page listen to nobody, and returns what answers for it: tests ask that, where time is made up and
 // nothing may wait for the network.
 func (d *Daemon) HushUI() http.Handler {
-	_ = d.ui.listener.Close()
-	d.ui.listener = &deaf{addr: d.ui.listener.Addr(), closed: make(chan struct{})}
-	return d.ui.handler
+	_ = d.page.listener.Close()
+	d.page.listener = &deaf{addr: d.page.listener.Addr(), closed: make(chan struct{})}
+	return d.page.Handler()
 }
 
 // deaf is a listener that nobody reaches.

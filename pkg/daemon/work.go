@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"k8s.io/client-go/rest"
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/election"
@@ -18,11 +17,7 @@ func (d *Daemon) elect() error {
 	if !d.opts.Leader.Enabled {
 		return nil
 	}
-	var config *rest.Config
-	if d.clients != nil {
-		config = d.clients.config
-	}
-	opts, err := d.opts.Leader.Complete(d.opts.Target.Owner, config)
+	opts, err := d.opts.Leader.Complete(d.opts.Target.Owner, d.clients.rest())
 	if err != nil {
 		return err
 	}

@@ -74,7 +74,7 @@ func Run(ctx context.Context, opts Options, w io.Writer, log logrus.FieldLogger)
 		published: make(chan struct{}, 1),
 	}
 	d.Observe(s)
-	d.Pipeline().OnPublish(func(p pipeline.Published) {
+	d.OnPublish(func(p pipeline.Published) {
 		s.holders.take(p.Events, d.Object)
 		s.publish()
 	})

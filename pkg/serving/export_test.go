@@ -1,4 +1,4 @@
-package daemon
+package serving
 
 import "k8s.io/client-go/rest"
 

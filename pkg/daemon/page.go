@@ -1,0 +1,137 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/builtin"
+	"github.com/netloom/netloom/pkg/controller/sdwan"
+	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/ovsdb"
+	"github.com/netloom/netloom/pkg/query"
+	"github.com/netloom/netloom/pkg/serving"
+	"github.com/netloom/netloom/pkg/webui/live"
+)
+
+// page is the web page of a daemon and where it is served.
+type page struct {
+	*live.Page
+	listener net.Listener
+	door     *serving.Door
+}
+
+// newPage opens the page's address. It serves nothing before serve.
+func newPage(d *Daemon) (*page, error) {
+	listener, err := d.door.Listen(context.Background(), "web page", d.opts.UIListen)
+	if err != nil {
+		return nil, err
+	}
+	p := &page{Page: live.New(d.opts.Cluster, pageState{d}), listener: listener, door: d.door.Of(listener)}
+	d.observe = append(d.observe, p.Observer())
+	d.coverage.OnChange(p.Covered)
+	return p, nil
+}
+
+// address is where the page is, as a URL.
+func (p *page) address() string {
+	scheme := "http://"
+	if p.door.Secure() {
+		scheme = "https://"
+	}
+	return scheme + p.listener.Addr().String() + "/"
+}
+
+// serve answers requests until ctx ends.
+func (p *page) serve(ctx context.Context, log logrus.FieldLogger) error {
+	log.WithField("address", p.address()).Info("serving the web page")
+	if err := p.door.Serve(ctx, p.Handler(), p.listener, true); err != nil {
+		return fmt.Errorf("web page: %w", err)
+	}
+	return nil
+}
+
+// UIAddress is where the web page is, as a URL; "" when there is none.
+func (d *Daemon) UIAddress() string {
+	if d.page == nil {
+		return ""
+	}
+	return d.page.address()
+}
+
+// pageState is what the page shows.
+type pageState struct{ *Daemon }
+
+// Targets lists the targets, and then the CNFs of the newest snapshot.
+func (s pageState) Targets() []live.Target {
+	var out []live.Target
+	for _, t := range s.targets {
+		one := live.Target{Name: t.Name, Status: t.loop.Status()}
+		if t.Up != nil {
+			up := t.Up()
+			one.Up = &up
+		}
+		if c, ok := s.coverage.Coverage(t.Name); ok {
+			one.Coverage = &c
+		}
+		out = append(out, one)
+	}
+	snapshot := s.pipeline.Latest()
+	if snapshot == nil || s.sdwan == nil {
+		return out
+	}
+	for cnf := range snapshot.CNFs() {
+		one := live.Target{Name: query.CNFTarget(cnf), CNF: cnf, NotReady: sdwan.WhyNotWritten(cnf)}
+		if status, err := s.sdwan.Loop(cnf.ID); status != nil {
+			one.Status = *status
+		} else {
+			one.Status.Err = err
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// ReadRows reads the rows of an object from a target, by a connection of its own.
+func (s pageState) ReadRows(ctx context.Context, target string, of object.Ref) (rows []backends.Row, err error) {
+	settings := s.opts.Target
+	settings.ReadOnly, settings.Log = true, nil
+	t, err := builtin.New(target, settings)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, t.Backend.Close()) }()
+	reader, ok := t.Backend.(backends.RowReader)
+	if !ok {
+		return nil, fmt.Errorf("rows of target %s cannot be read", target)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- t.Run(ctx) }()
+	defer func() {
+		cancel()
+		err = errors.Join(err, <-done)
+	}()
+	if err := awaitConnection(ctx, t); err != nil {
+		return nil, err
+	}
+	return reader.ReadRows(ctx, of)
+}
+
+func awaitConnection(ctx context.Context, t *builtin.Target) error {
+	tick := time.NewTicker(retryPause)
+	defer tick.Stop()
+	for t.Up != nil && !t.Up() {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("no connection to target %s: %w", t.Name, ovsdb.ErrNotConnected)
+		case <-tick.C:
+		}
+	}
+	return nil
+}

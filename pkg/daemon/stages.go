@@ -1,0 +1,101 @@
+package daemon
+
+import (
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/metrics"
+	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/pipeline"
+)
+
+// stage is a step of what is done with each snapshot.
+type stage struct {
+	name string
+	take func(pipeline.Published)
+}
+
+// stages are the steps of what is done with each snapshot, in this order. What reports is up to date before a target is synced:
+// a quick target is timed from what the metrics know by then, and its rounds concern objects that the reports know.
+func (d *Daemon) stages() []stage {
+	out := []stage{{"metrics and log", d.published}}
+	if d.page != nil {
+		out = append(out, stage{"web page", d.page.Published})
+	}
+	if d.embedded != nil {
+		out = append(out, stage{"logical ports of the embedded database", d.seed})
+	}
+	if d.sdwan != nil {
+		out = append(out, stage{"SD-WAN", func(p pipeline.Published) { d.sdwan.Published(&p, d.pipeline.Translator().Hosts()) }})
+	}
+	if d.policies != nil {
+		out = append(out, stage{"reports on policies", d.policies.Published})
+	}
+	for _, f := range d.watchers {
+		out = append(out, stage{"watcher", f})
+	}
+	return append(out, stage{"targets", d.wake})
+}
+
+// publish takes a snapshot through the stages.
+func (d *Daemon) publish(p pipeline.Published) {
+	for _, s := range d.stages() {
+		s.take(p)
+	}
+}
+
+// published feeds the metrics and the log.
+func (d *Daemon) published(p pipeline.Published) {
+	d.metrics.Published(metrics.Snapshot{
+		Revision: p.Snapshot.Revision(), Since: p.Since, Took: p.Took, Problems: len(p.Problems),
+		Endpoints: p.Stats.Endpoints, Sets: p.Stats.Sets, Policies: p.Stats.Policies, Unavailable: p.Withheld,
+	})
+	var gone []object.Ref
+	for _, ref := range p.Events {
+		d.metrics.Event(ref.Kind)
+		if _, there := d.source.Get(ref); !there {
+			gone = append(gone, ref)
+		}
+	}
+	for _, t := range d.targets {
+		t.loop.Release(gone) // it was deleted, after it had been missing at the start
+	}
+	d.reportKept()
+	d.log.WithFields(logrus.Fields{
+		"revision": p.Snapshot.Revision(), "events": len(p.Events), "took": p.Took.String(), "problems": len(p.Problems),
+	}).Debug("snapshot is ready")
+}
+
+// seed gives pods logical ports in the embedded database, and waits until the targets have seen them.
+func (d *Daemon) seed(p pipeline.Published) {
+	if err := d.embedded.Seed(d.source, p.Events); err != nil {
+		d.log.WithError(err).Error("embedded database: logical ports are missing")
+	}
+	d.awaitPorts(d.embedded.Ports())
+}
+
+// awaitPorts waits until targets have seen logical ports that are there, for a moment at the most: what is planned next is
+// whole then.
+func (d *Daemon) awaitPorts(names []string) {
+	limit := time.Now().Add(startGrace)
+	for _, t := range d.targets {
+		finder, ok := t.Backend.(backends.PortFinder)
+		if !ok {
+			continue
+		}
+		for _, name := range names {
+			for !finder.HasPort(name) && time.Now().Before(limit) {
+				time.Sleep(time.Millisecond)
+			}
+		}
+	}
+}
+
+// wake has the loops of the targets plan.
+func (d *Daemon) wake(pipeline.Published) {
+	for _, t := range d.targets {
+		t.loop.Wake()
+	}
+}

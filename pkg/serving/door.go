@@ -1,0 +1,173 @@
+// Package serving answers HTTP requests: its doors decide who gets in and how, and its handlers answer for health, metrics and
+// debugging.
+package serving
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log" //nolint:depguard // a server logs errors of connections there; they end in the log given
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/netloom/netloom/pkg/httpauth"
+	"github.com/netloom/netloom/pkg/httpbody"
+	"github.com/netloom/netloom/pkg/webhook/certs"
+)
+
+// Options say how requests are answered. The zero value answers everybody, without TLS.
+type Options struct {
+	TLS       bool   // 1.2 and up
+	Cert, Key string // files of the certificate; "" has netloom create one that clients cannot verify
+
+	Kubernetes bool                 // let a Kubernetes API decide who may read what
+	Client     kubernetes.Interface // of that API; nil is the one that is read
+
+	Hosts []string // host names that requests may be for, see httpauth.Hosts
+}
+
+// The limits of reviews of requests by an API. They are separate from those of all other requests to it: a flood of requests
+// holds up nothing else.
+const (
+	reviewsPerSecond = 20
+	reviewsAtOnce    = 40
+	reviewTimeout    = 5 * time.Second
+)
+
+// publicPaths are the paths of probes, which have no token.
+func publicPaths() []string { return []string{"/healthz", "/readyz"} }
+
+// Door is where requests come in. Make it with New.
+type Door struct {
+	certificate func() (*tls.Certificate, error) // nil is without TLS
+	guard       *httpauth.Guard                  // nil lets everybody in
+	loopback    bool                             // only this machine is served
+	hosts       []string                         // see httpauth.Hosts
+	log         logrus.FieldLogger
+}
+
+// New makes the door that options ask for. config is the Kubernetes API that is read, nil where none is. count is called with
+// each decision about a request.
+func New(opts Options, config *rest.Config, count func(result string), log logrus.FieldLogger) (*Door, error) {
+	d := &Door{hosts: opts.Hosts, log: log}
+	switch {
+	case opts.TLS && opts.Cert != "":
+		d.certificate = certs.NewFiles(opts.Cert, opts.Key, log).Certificate
+	case opts.TLS:
+		d.certificate = certs.NewSelf("netloom", "localhost").Certificate
+	}
+	if !opts.Kubernetes {
+		return d, nil
+	}
+	client := opts.Client
+	if client == nil {
+		if config == nil {
+			return nil, errors.New("requests cannot be authenticated: no Kubernetes API is read that could be asked")
+		}
+		var err error
+		if client, err = kubernetes.NewForConfig(reviewing(config)); err != nil {
+			return nil, fmt.Errorf("connect to Kubernetes: %w", err)
+		}
+	}
+	d.guard = httpauth.New(httpauth.Options{Client: client, Public: publicPaths(), Log: log, Count: count, Timeout: reviewTimeout})
+	return d, nil
+}
+
+// Guarded reports whether requests have to show who sends them.
+func (d *Door) Guarded() bool { return d.guard != nil }
+
+// Secure reports whether the door uses TLS.
+func (d *Door) Secure() bool { return d.certificate != nil }
+
+// Listen opens an address; what says for what, in an error.
+func (*Door) Listen(ctx context.Context, what, address string) (net.Listener, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	return listener, nil
+}
+
+// reviewing is how the API reviews requests: with limits and connections of its own. Equal configurations share connections,
+// unless they dial by themselves.
+func reviewing(of *rest.Config) *rest.Config {
+	config := rest.CopyConfig(of)
+	config.QPS, config.Burst, config.RateLimiter, config.Timeout = reviewsPerSecond, reviewsAtOnce, nil, reviewTimeout
+	if config.Dial == nil {
+		config.Dial = (&net.Dialer{Timeout: reviewTimeout}).DialContext
+	}
+	return config
+}
+
+// Of is the door of the web page and of debugging: where only this machine can reach them, everybody may, without TLS.
+func (d *Door) Of(listener net.Listener) *Door {
+	if at, ok := listener.Addr().(*net.TCPAddr); ok && at.IP.IsLoopback() {
+		return &Door{loopback: true, log: d.log}
+	}
+	return d
+}
+
+// shutdownGrace is how long requests under way may take once ctx ended.
+const shutdownGrace = 3 * time.Second
+
+// Serve has handler answer until ctx ends. What the handler streams ends with it if streams is
+// true; other requests get a moment to finish.
+func (d *Door) Serve(ctx context.Context, handler http.Handler, listener net.Listener, streams bool) error {
+	server := d.server(handler)
+	if streams {
+		server.BaseContext = func(net.Listener) context.Context { return ctx }
+	}
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		<-ctx.Done()
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
+		defer cancel()
+		_ = server.Shutdown(grace)
+	}()
+	serve := server.Serve
+	if d.certificate != nil {
+		serve = func(l net.Listener) error { return server.ServeTLS(l, "", "") }
+	}
+	if err := serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	<-stopped
+	return nil
+}
+
+// server is an HTTP server behind the door. An answer may take httpbody.SendTime from when its request was read; a handler
+// that needs longer, such as a stream, a profile or a plan, moves its deadline.
+func (d *Door) server(handler http.Handler) *http.Server {
+	if d.guard != nil {
+		handler = d.guard.Wrap(handler)
+	}
+	handler = httpauth.Hosts(handler, d.loopback, d.hosts)
+	server := &http.Server{
+		Handler: handler, ErrorLog: log.New(connectionLog{d.log}, "", 0),
+		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: httpbody.SendTime, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+	}
+	if d.certificate != nil {
+		server.TLSConfig = &tls.Config{
+			MinVersion:     tls.VersionTLS12,
+			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return d.certificate() },
+		}
+	}
+	return server
+}
+
+// connectionLog takes the errors of connections: a probe that hangs up, a port scan.
+type connectionLog struct{ log logrus.FieldLogger }
+
+// Write logs one line.
+func (c connectionLog) Write(line []byte) (int, error) {
+	c.log.WithField("cause", string(bytes.TrimSpace(line))).Debug("a connection failed")
+	return len(line), nil
+}

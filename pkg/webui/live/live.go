@@ -1,0 +1,165 @@
+// Package live is what the web page shows of a netloom at work: its newest snapshot, how its targets are doing, and what
+// happened. It notes what changes, and works nothing out before a request needs it.
+package live
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/pipeline"
+	"github.com/netloom/netloom/pkg/query"
+	"github.com/netloom/netloom/pkg/reconcile"
+	"github.com/netloom/netloom/pkg/webui"
+)
+
+// State is the part of netloom that the page shows.
+type State interface {
+	// Object is an object of the source; false when there is none.
+	Object(ref object.Ref) (runtime.Object, bool)
+	// Targets lists the targets as they are now.
+	Targets() []Target
+	// ReadRows reads the rows of an object from a target, by a connection of its own.
+	ReadRows(ctx context.Context, target string, of object.Ref) ([]backends.Row, error)
+}
+
+// Target is a database, or the device of a CNF.
+type Target struct {
+	Name     string
+	Status   reconcile.Status   // of its loop
+	Up       *bool              // whether there is a connection; nil when that is not known
+	Coverage *backends.Coverage // nil when it is not known
+	CNF      *intent.CNF        // nil for a database
+	NotReady error              // why nothing is written to a CNF now; nil when something may be
+}
+
+// Page is the source of a web page. Make it with New.
+type Page struct {
+	state   State
+	cluster string
+	feed    *webui.Feed
+	notes   *notes
+	reading chan struct{} // of size 1: taken while rows are read for a request
+
+	mu      sync.Mutex
+	latest  webui.State // without its objects; its number is 0 before the first
+	whole   webui.State // the last that was requested, with objects
+	objects map[object.Ref]runtime.Object
+}
+
+// New makes the page of a cluster.
+func New(cluster string, state State) *Page {
+	p := &Page{
+		state: state, cluster: cluster, feed: webui.NewFeed(time.Now()), reading: make(chan struct{}, 1),
+		objects: map[object.Ref]runtime.Object{},
+	}
+	p.notes = newNotes(p.feed)
+	return p
+}
+
+// Handler answers for the page.
+func (p *Page) Handler() http.Handler { return webui.New(webui.Options{Source: p, Feed: p.feed}) }
+
+// Observer notes what the loops of targets do.
+func (p *Page) Observer() reconcile.Observer { return p.notes }
+
+// Covered announces that other endpoints of a target are missing than before.
+func (p *Page) Covered(target string, was, now backends.Gaps) { p.notes.covered(target, was, now) }
+
+// Published takes a new snapshot and the objects that changed. It costs what changed.
+func (p *Page) Published(now pipeline.Published) {
+	problems := slices.SortedFunc(slices.Values(now.Problems), object.Problem.Compare)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before := p.latest
+	same := before.Number > 0 && now.Snapshot == before.Snapshot && len(now.Events) == 0 && slices.Equal(problems, before.Problems)
+	if same {
+		return
+	}
+	for _, ref := range now.Events {
+		if object, ok := p.state.Object(ref); ok && named(object) {
+			p.objects[ref] = object
+		} else {
+			delete(p.objects, ref)
+		}
+	}
+	p.latest = webui.State{
+		State: query.State{
+			Cluster: p.cluster, Snapshot: now.Snapshot, View: now.View, Problems: problems,
+		},
+		Number: before.Number + 1, At: time.Now(),
+	}
+	p.announce(now, before.Problems, problems)
+	p.notes.keep(now.Snapshot)
+	p.notes.wanted(now.Snapshot.Revision(), now.Since)
+}
+
+// announce adds what is new to the feed.
+func (p *Page) announce(published pipeline.Published, before, now []object.Problem) {
+	revision := published.Snapshot.Revision()
+	p.feed.Add(webui.Event{
+		At: time.Now(), Kind: webui.SnapshotPublished, Revision: revision,
+		Text: fmt.Sprintf("revision %d from %s, in %s", revision, countOf(len(published.Events), "changed object"),
+			published.Took.Round(time.Microsecond)),
+	})
+	for _, list := range []struct {
+		kind      webui.EventKind
+		these, in []object.Problem
+	}{{webui.ProblemAppeared, now, before}, {webui.ProblemCleared, before, now}} {
+		known := map[object.Problem]bool{}
+		for _, q := range list.in {
+			known[q] = true
+		}
+		for _, q := range list.these {
+			if !known[q] {
+				p.feed.Add(webui.Event{At: time.Now(), Kind: list.kind, Revision: revision, Text: q.Error()})
+			}
+		}
+	}
+}
+
+// named reports whether an object is one that questions may name.
+func named(object runtime.Object) bool {
+	switch object.(type) {
+	case *corev1.Pod, *corev1.Node, *corev1.Service, *networkingv1.NetworkPolicy:
+		return true
+	default:
+		return false
+	}
+}
+
+// Newest is the newest state. Its objects are listed when it is requested for the first time.
+func (p *Page) Newest() (webui.State, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.latest.Number == 0 {
+		return webui.State{}, false
+	}
+	if p.whole.Number == p.latest.Number {
+		return p.whole, true
+	}
+	p.whole = p.latest
+	objects := &p.whole.Objects
+	for _, object := range p.objects {
+		objects.Add(object)
+	}
+	return p.whole, true
+}
+
+// countOf is a number of things in words.
+func countOf(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

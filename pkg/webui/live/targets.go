@@ -1,0 +1,61 @@
+package live
+
+import (
+	"github.com/netloom/netloom/pkg/reconcile"
+	"github.com/netloom/netloom/pkg/webui"
+)
+
+// Targets lists how each target is doing.
+func (p *Page) Targets() []webui.Target {
+	all := p.state.Targets()
+	out := make([]webui.Target, len(all))
+	for i := range all {
+		out[i] = p.target(&all[i])
+	}
+	return out
+}
+
+func (p *Page) target(t *Target) webui.Target {
+	s := &t.Status
+	out := webui.Target{
+		Name: t.Name, Health: healthOf(s), Revision: s.Revision, Wanted: s.Wanted, Owned: s.Owned, Up: t.Up,
+		LastConverged: s.LastConverged, NextRetry: s.NextRetry,
+		Writes: s.Applies, Failures: s.Failures, Drifts: s.Drifts,
+	}
+	if s.Err != nil {
+		out.Error = s.Err.Error()
+	}
+	for _, skip := range s.Skips {
+		out.Skips = append(out.Skips, webui.Skip(skip))
+	}
+	if c := t.Coverage; c != nil {
+		out.Coverage = &webui.Coverage{Selected: c.Selected, Enforced: c.Enforced(), Kept: c.Kept + c.Held, Faults: c.Faults()}
+	}
+	if of := t.CNF; of != nil {
+		out.CNF = &webui.CNF{Scope: of.Scope.String(), Group: of.Group, Node: of.Node}
+		if of.Addr.IsValid() {
+			out.CNF.Address = of.Addr.String()
+		}
+	}
+	if t.NotReady != nil {
+		out.Health, out.Error = webui.NotReady, t.NotReady.Error()
+	}
+	p.notes.mu.Lock()
+	defer p.notes.mu.Unlock()
+	n := p.notes.target(t.Name)
+	out.LastPlan, out.LastWrite, out.LastError = n.plan, n.write, n.mishap
+	out.Latency = webui.MillisOf(n.latency)
+	return out
+}
+
+// healthOf is a status in one word.
+func healthOf(s *reconcile.Status) webui.Health {
+	switch {
+	case s.Err != nil:
+		return webui.OutOfStep
+	case s.Converged:
+		return webui.InStep
+	default:
+		return webui.Waiting
+	}
+}
