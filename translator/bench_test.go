@@ -8,6 +8,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/test/oracle"
 	"github.com/netloom/netloom/test/policygen"
 	"github.com/netloom/netloom/translator"
@@ -224,7 +225,7 @@ func BenchmarkServicesOfOnePort(b *testing.B) {
 			for b.Loop() {
 				put(b, tr, labelled(newClusterService("z", "10.97.0.1", 80), "cnf1"))
 				tr.Snapshot()
-				tr.Remove(translator.KindService, "shop", "z")
+				tr.Remove(object.KindService, "shop", "z")
 				tr.Snapshot()
 			}
 		})

@@ -76,10 +76,10 @@ func TestCNFFollowsItsPod(t *testing.T) {
 		s = tr.Snapshot()
 		require.True(t, s.CNF("shop/cnf-0").Writable(), step.name)
 	}
-	tr.Remove(translator.KindPod, "shop", "cnf-0")
+	tr.Remove(object.KindPod, "shop", "cnf-0")
 	put(t, tr, pod)
 	require.Same(t, s, tr.Snapshot(), "there and back between two snapshots")
-	tr.Remove(translator.KindPod, "shop", "cnf-0")
+	tr.Remove(object.KindPod, "shop", "cnf-0")
 	require.Nil(t, tr.Snapshot().CNF("shop/cnf-0"))
 	require.True(t, translator.Empty(tr))
 }
@@ -126,7 +126,7 @@ func TestOneWorkloadForOnePurpose(t *testing.T) {
 			}
 			require.Len(t, tr.Problems(), len(tc.pods))
 			for _, p := range tc.pods[1:] {
-				tr.Remove(translator.KindPod, p.Namespace, p.Name)
+				tr.Remove(object.KindPod, p.Namespace, p.Name)
 			}
 			require.True(t, tr.Snapshot().CNF("shop/a").Writable(), "the conflict goes with the others")
 			require.Empty(t, tr.Problems())

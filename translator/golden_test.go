@@ -19,6 +19,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/translator"
 )
 
@@ -66,29 +67,29 @@ func parse(t testing.TB, doc string) any {
 	t.Helper()
 	var is metav1.TypeMeta
 	require.NoError(t, yaml.Unmarshal([]byte(doc), &is), doc)
-	var object any
+	var o any
 	switch is.Kind {
-	case translator.KindPod:
-		object = &corev1.Pod{}
-	case translator.KindNamespace:
-		object = &corev1.Namespace{}
-	case translator.KindNode:
-		object = &corev1.Node{}
-	case translator.KindNetworkPolicy:
-		object = &networkingv1.NetworkPolicy{}
-	case translator.KindService:
-		object = &corev1.Service{}
-	case translator.KindEndpointSlice:
-		object = &discoveryv1.EndpointSlice{}
+	case object.KindPod:
+		o = &corev1.Pod{}
+	case object.KindNamespace:
+		o = &corev1.Namespace{}
+	case object.KindNode:
+		o = &corev1.Node{}
+	case object.KindNetworkPolicy:
+		o = &networkingv1.NetworkPolicy{}
+	case object.KindService:
+		o = &corev1.Service{}
+	case object.KindEndpointSlice:
+		o = &discoveryv1.EndpointSlice{}
 	default:
 		scheme := runtime.NewScheme()
 		require.NoError(t, v1alpha1.AddToScheme(scheme))
-		o, err := scheme.New(v1alpha1.GroupVersion.WithKind(is.Kind))
+		sdwan, err := scheme.New(v1alpha1.GroupVersion.WithKind(is.Kind))
 		require.NoError(t, err)
-		object = o
+		o = sdwan
 	}
-	require.NoError(t, yaml.UnmarshalStrict([]byte(doc), object), doc)
-	return object
+	require.NoError(t, yaml.UnmarshalStrict([]byte(doc), o), doc)
+	return o
 }
 
 func translate(t testing.TB, objects []any) string {

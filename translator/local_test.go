@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/test/oracle"
 	"github.com/netloom/netloom/test/policygen"
 	"github.com/netloom/netloom/translator"
@@ -246,9 +247,9 @@ func TestPodWithoutNodeIsNobodysSubject(t *testing.T) {
 	host.Spec.HostNetwork = true
 	put(t, tr, host)
 	require.Zero(t, tr.Snapshot().PolicyCount())
-	tr.Remove(translator.KindPod, "shop", "db")
-	tr.Remove(translator.KindNetworkPolicy, "shop", "db")
-	tr.Remove(translator.KindNamespace, "", "shop")
+	tr.Remove(object.KindPod, "shop", "db")
+	tr.Remove(object.KindNetworkPolicy, "shop", "db")
+	tr.Remove(object.KindNamespace, "", "shop")
 	require.Empty(t, dump(tr.Snapshot()))
 }
 

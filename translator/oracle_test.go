@@ -80,22 +80,22 @@ func feed(t *testing.T, tr *translator.Translator, before map[key]any, c *oracle
 func objectsOf(c *oracle.Cluster) map[key]any {
 	all := map[key]any{}
 	for _, o := range c.Policies {
-		all[key{translator.KindNetworkPolicy, o.Namespace, o.Name}] = o.DeepCopy()
+		all[key{object.KindNetworkPolicy, o.Namespace, o.Name}] = o.DeepCopy()
 	}
 	for _, o := range c.Pods {
-		all[key{translator.KindPod, o.Namespace, o.Name}] = o.DeepCopy()
+		all[key{object.KindPod, o.Namespace, o.Name}] = o.DeepCopy()
 	}
 	for _, o := range c.Nodes {
-		all[key{translator.KindNode, "", o.Name}] = o.DeepCopy()
+		all[key{object.KindNode, "", o.Name}] = o.DeepCopy()
 	}
 	for _, o := range c.Namespaces {
-		all[key{translator.KindNamespace, "", o.Name}] = o.DeepCopy()
+		all[key{object.KindNamespace, "", o.Name}] = o.DeepCopy()
 	}
 	for _, o := range c.Services {
-		all[key{translator.KindService, o.Namespace, o.Name}] = o.DeepCopy()
+		all[key{object.KindService, o.Namespace, o.Name}] = o.DeepCopy()
 	}
 	for _, o := range c.Slices {
-		all[key{translator.KindEndpointSlice, o.Namespace, o.Name}] = o.DeepCopy()
+		all[key{object.KindEndpointSlice, o.Namespace, o.Name}] = o.DeepCopy()
 	}
 	return all
 }

@@ -15,14 +15,14 @@ import (
 // that besides.
 func (t *Translator) putPod(pod *corev1.Pod) {
 	key := object.Key{Cluster: t.source.Cluster, Namespace: pod.Namespace, Name: pod.Name}
-	faults := field.Faults{Of: t.source.Origin(KindPod, pod)}
+	faults := field.Faults{Of: t.source.Origin(object.KindPod, pod)}
 	endpoint, ok := endpointOfPod(key, pod, &faults)
 	var addrs []netip.Addr
 	if sdwan.IsDevice(pod) {
 		addrs = podAddrs(pod, &field.Faults{}) // problems are those of the pod as an endpoint
 	}
 	t.sdwan.PutPod(pod, addrs)
-	ref := object.Ref{Kind: KindPod, Namespace: pod.Namespace, Name: pod.Name}
+	ref := object.Ref{Kind: object.KindPod, Namespace: pod.Namespace, Name: pod.Name}
 	if !ok {
 		t.problems.Set(ref, nil)
 		t.putEndpoint(key, nil)

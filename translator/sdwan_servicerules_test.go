@@ -11,6 +11,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/translator"
 	"github.com/netloom/netloom/translator/sdwan"
 )
@@ -110,7 +111,7 @@ func TestServiceRuleFollowsItsService(t *testing.T) {
 		{"an address again", func() { put(t, tr, labelled(newClusterService("web", "10.96.0.1", 81), "cnf2")) }, []string{"shop/cnf2/Service/shop/web/tcp/81"}},
 		{"no label any more", func() { put(t, tr, newClusterService("web", "10.96.0.1", 81)) }, nil},
 		{"back", func() { put(t, tr, labelled(newClusterService("web", "10.96.0.1", 81), "cnf2")) }, []string{"shop/cnf2/Service/shop/web/tcp/81"}},
-		{"gone", func() { tr.Remove(translator.KindService, "shop", "web") }, nil},
+		{"gone", func() { tr.Remove(object.KindService, "shop", "web") }, nil},
 	} {
 		step.do()
 		require.Equal(t, step.want, ids(tr.Snapshot()), step.name)
@@ -145,15 +146,15 @@ func TestAPortLeadsToOneService(t *testing.T) {
 		{"one of unknown age", func() {
 			put(t, tr, labelled(newClusterService("0", "10.96.1.0", 80), "cnf1"))
 		}, []string{"Service/shop/m/tcp/80"}, 2},
-		{"it goes", func() { tr.Remove(translator.KindService, "shop", "0") }, []string{"Service/shop/m/tcp/80"}, 1},
+		{"it goes", func() { tr.Remove(object.KindService, "shop", "0") }, []string{"Service/shop/m/tcp/80"}, 1},
 		{"an older one", func() { put(t, tr, service("z", 2019)) }, []string{"Service/shop/z/tcp/80"}, 2},
 		{"a resource", func() { put(t, tr, asked) }, []string{"CNFService/shop/asked"}, 3},
 		{"it moves away", func() { put(t, tr, moved) }, []string{"CNFService/shop/asked", "Service/shop/z/tcp/80"}, 2},
 		{"it comes back", func() { put(t, tr, asked) }, []string{"CNFService/shop/asked"}, 3},
 		{"it is to go", func() { put(t, tr, gone) }, []string{"CNFService/shop/asked", "Service/shop/z/tcp/80"}, 2},
 		{"it is gone", func() { tr.Remove("CNFService", "shop", "asked") }, []string{"Service/shop/z/tcp/80"}, 2},
-		{"the oldest goes", func() { tr.Remove(translator.KindService, "shop", "z") }, []string{"Service/shop/m/tcp/80"}, 1},
-		{"the last but one", func() { tr.Remove(translator.KindService, "shop", "m") }, []string{"Service/shop/a/tcp/80"}, 0},
+		{"the oldest goes", func() { tr.Remove(object.KindService, "shop", "z") }, []string{"Service/shop/m/tcp/80"}, 1},
+		{"the last but one", func() { tr.Remove(object.KindService, "shop", "m") }, []string{"Service/shop/a/tcp/80"}, 0},
 	} {
 		step.do()
 		var want []string

@@ -14,6 +14,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/translator"
 	"github.com/netloom/netloom/translator/sdwan"
 )
@@ -155,7 +156,7 @@ func TestServicesAreFollowed(t *testing.T) {
 	put(t, tr, newClusterService("web", "10.96.0.2", 80, 81))
 	c := only(t, s, tr.Snapshot())
 	require.Empty(t, c.DeviceIntents, "its ports do not matter")
-	tr.Remove(translator.KindService, "shop", "web")
+	tr.Remove(object.KindService, "shop", "web")
 	require.Nil(t, device[intent.LinkNAT](t, tr.Snapshot(), id))
 }
 

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/test/policygen"
 	"github.com/netloom/netloom/translator"
 	"github.com/netloom/netloom/translator/service"
@@ -90,7 +91,7 @@ func TestSlicesFollowTheirService(t *testing.T) {
 		{"an endpoint", func() { put(t, tr, newSlice("w1", "web", "10.0.0.2", "10.0.0.1")) }, "10.0.0.1 10.0.0.2", "10.0.1.1", "web"},
 		{"the same in another order", func() { put(t, tr, newSlice("w1", "web", "10.0.0.1", "10.0.0.2")) }, "10.0.0.1 10.0.0.2", "10.0.1.1", ""},
 		{"one endpoint twice", func() { put(t, tr, newSlice("w2", "web", "10.0.0.2")) }, "10.0.0.1 10.0.0.2", "10.0.1.1", ""},
-		{"once again", func() { tr.Remove(translator.KindEndpointSlice, "shop", "w2") }, "10.0.0.1 10.0.0.2", "10.0.1.1", ""},
+		{"once again", func() { tr.Remove(object.KindEndpointSlice, "shop", "w2") }, "10.0.0.1 10.0.0.2", "10.0.1.1", ""},
 		{"to another Service", func() { put(t, tr, newSlice("w1", "db", "10.0.0.1")) }, "", "10.0.0.1 10.0.1.1", "db web"},
 		{"to one that is not there", func() { put(t, tr, newSlice("w1", "cache", "10.0.0.1")) }, "", "10.0.1.1", "db"},
 		{"back", func() { put(t, tr, newSlice("w1", "web", "10.0.0.1")) }, "10.0.0.1", "10.0.1.1", "web"},
@@ -99,15 +100,15 @@ func TestSlicesFollowTheirService(t *testing.T) {
 		{"the label of headless ones", func() { put(t, tr, headless) }, "", "10.0.1.1", "web"},
 		{"an endpoint that is of no use", func() { put(t, tr, unready) }, "", "10.0.1.1", ""},
 		{"a slice before its Service", func() {
-			tr.Remove(translator.KindService, "shop", "db")
+			tr.Remove(object.KindService, "shop", "db")
 			put(t, tr, newSlice("d1", "db", "10.0.1.2"))
 		}, "", "-", "db"},
 		{"and the Service", func() { put(t, tr, newService(t, "db", 0, other)) }, "", "10.0.1.2", "db"},
-		{"the last slice goes", func() { tr.Remove(translator.KindEndpointSlice, "shop", "d1") }, "", "", "db"},
+		{"the last slice goes", func() { tr.Remove(object.KindEndpointSlice, "shop", "d1") }, "", "", "db"},
 		{"the Services go", func() {
-			tr.Remove(translator.KindService, "shop", "db")
-			tr.Remove(translator.KindService, "shop", "web")
-			tr.Remove(translator.KindEndpointSlice, "shop", "never-was")
+			tr.Remove(object.KindService, "shop", "db")
+			tr.Remove(object.KindService, "shop", "web")
+			tr.Remove(object.KindEndpointSlice, "shop", "never-was")
 		}, "-", "-", "db web"},
 	} {
 		was := s
@@ -154,11 +155,11 @@ func TestNodesMatterToNodePorts(t *testing.T) {
 		{"a node without addresses", func() { put(t, tr, newNode("n3")) }, "172.18.0.1 172.18.0.2", "", []string{"n3"}},
 		{"addresses", func() { put(t, tr, newNode("n3", "fc00::3", "172.18.0.3")) }, "172.18.0.1 172.18.0.2 172.18.0.3", "np", []string{"n3"}},
 		{"of another family", func() { put(t, tr, newNode("n3", "fc00::33", "172.18.0.3")) }, "172.18.0.1 172.18.0.2 172.18.0.3", "", []string{"n3"}},
-		{"a node goes", func() { tr.Remove(translator.KindNode, "", "n1") }, "172.18.0.2 172.18.0.3", "np", []string{"n1"}},
+		{"a node goes", func() { tr.Remove(object.KindNode, "", "n1") }, "172.18.0.2 172.18.0.3", "np", []string{"n1"}},
 		{"no node port any more", func() { put(t, tr, newService(t, "np", 0, `{clusterIP: 10.96.0.3, ports: [{port: 80}]}`)) }, "", "np", nil},
-		{"a node for nobody", func() { tr.Remove(translator.KindNode, "", "n2") }, "", "", []string{"n2"}},
+		{"a node for nobody", func() { tr.Remove(object.KindNode, "", "n2") }, "", "", []string{"n2"}},
 		{"node ports again", func() { put(t, tr, newService(t, "np", 0, onNode)) }, "172.18.0.3", "np", nil},
-		{"the Service goes", func() { tr.Remove(translator.KindService, "shop", "np") }, "", "np", nil},
+		{"the Service goes", func() { tr.Remove(object.KindService, "shop", "np") }, "", "np", nil},
 		{"and a node moves", func() { put(t, tr, newNode("n3", "172.18.0.4")) }, "", "", []string{"n3"}},
 	} {
 		was := s
@@ -185,7 +186,7 @@ func TestNodesMatterToNodePorts(t *testing.T) {
 // TestClaims follows who has 10.96.0.1:80 while those who want it come, age and go.
 func TestClaims(t *testing.T) {
 	tr, s := start(t, newService(t, "bystander", 1, other))
-	remove := func(name string) func() { return func() { tr.Remove(translator.KindService, "shop", name) } }
+	remove := func(name string) func() { return func() { tr.Remove(object.KindService, "shop", name) } }
 	add := func(name string, hour int) func() { return func() { put(t, tr, newService(t, name, hour, plain)) } }
 	inNetwork := newService(t, "b", 1, plain)
 	inNetwork.Annotations = map[string]string{service.NetworkAnnotation: "blue"}
@@ -261,15 +262,15 @@ func TestServiceProblemsGo(t *testing.T) {
 	put(t, tr, newService(t, "web", 0, other), newSlice("w1", "web", "10.0.0.1"), newNode("n1"))
 	tr.Snapshot()
 	require.Len(t, tr.Problems(), 2, fmt.Sprint(tr.Problems()))
-	tr.Remove(translator.KindService, "shop", "db")
-	tr.Remove(translator.KindEndpointSlice, "shop", "d1")
+	tr.Remove(object.KindService, "shop", "db")
+	tr.Remove(object.KindEndpointSlice, "shop", "d1")
 	tr.Snapshot()
 	require.Empty(t, tr.Problems())
 
 	put(t, tr, newService(t, "web", 0, `{clusterIP: x}`), newSlice("w1", "web", "y"))
 	tr.Snapshot()
 	require.Len(t, tr.Problems(), 2)
-	tr.Remove(translator.KindService, "shop", "web")
+	tr.Remove(object.KindService, "shop", "web")
 	put(t, tr, newSlice("w1", "", "y"))
 	tr.Snapshot()
 	require.Empty(t, tr.Problems())

@@ -58,7 +58,7 @@ func (t *Translator) missNode() {
 	}
 	var faults field.Faults
 	if !t.policies.HasNode(t.node) && t.sets.EndpointCount() == 0 {
-		faults.Of = intent.Origin{Cluster: t.source.Cluster, Kind: KindNode, Name: t.node}
+		faults.Of = intent.Origin{Cluster: t.source.Cluster, Kind: object.KindNode, Name: t.node}
 		faults.Add("", "there is no such node and no pod on it, so no policy selects a pod here: expected the name of a node")
 	}
 	t.problems.Set(object.Ref{Kind: "own node"}, faults.List) // a reference that no object has

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/translator"
 	"github.com/netloom/netloom/translator/policy"
 )
@@ -94,7 +95,7 @@ func TestLabelChangeTranslatesNoPolicy(t *testing.T) {
 	require.Len(t, c.Members, 1)
 	require.Len(t, c.Members[0].Joined, 2, "both pods of the namespace")
 
-	tr.Remove(translator.KindPod, "shop", "a")
+	tr.Remove(object.KindPod, "shop", "a")
 	require.Empty(t, only(t, next, tr.Snapshot()).Policies)
 }
 
@@ -108,8 +109,8 @@ func TestNoChangeIsTheSameSnapshot(t *testing.T) {
 	put(t, tr, newPod("a", "10.0.0.1", "db", nil))
 	put(t, tr, newPod("a", "10.0.0.1", "web", nil))
 	require.Same(t, was, tr.Snapshot(), "there and back between two snapshots")
-	tr.Remove(translator.KindPod, "shop", "never-was")
-	tr.Remove(translator.KindNetworkPolicy, "shop", "never-was")
+	tr.Remove(object.KindPod, "shop", "never-was")
+	tr.Remove(object.KindNetworkPolicy, "shop", "never-was")
 	tr.Remove("Lease", "shop", "never-was")
 	require.Same(t, was, tr.Snapshot(), "what was not there went")
 	require.Error(t, tr.Put(&corev1.Secret{}))
@@ -125,7 +126,7 @@ func TestPolicyEditLeavesOthersAlone(t *testing.T) {
 	require.Empty(t, c.Members)
 	require.Same(t, was.Policy("NetworkPolicy/shop/b/ingress"), now.Policy("NetworkPolicy/shop/b/ingress"))
 
-	tr.Remove(translator.KindNetworkPolicy, "shop", "b")
+	tr.Remove(object.KindNetworkPolicy, "shop", "b")
 	last := tr.Snapshot()
 	c = only(t, now, last)
 	require.Equal(t, []intent.PolicyID{"NetworkPolicy/shop/b/ingress"}, c.Policies)
@@ -150,12 +151,12 @@ func TestNamedPortNumbers(t *testing.T) {
 		{"another number", func() { put(t, tr, newPod("c", "10.0.0.3", "db", map[string]int32{"sql": 3306})) }, "tcp/3306 tcp/5432", true},
 		{"a pod that is not meant", func() { put(t, tr, newPod("d", "10.0.0.4", "web", map[string]int32{"sql": 1433})) }, "tcp/3306 tcp/5432", false},
 		{"it is meant now", func() { put(t, tr, newPod("d", "10.0.0.4", "db", map[string]int32{"sql": 1433})) }, "tcp/1433 tcp/3306 tcp/5432", true},
-		{"a pod with a number of its own goes", func() { tr.Remove(translator.KindPod, "shop", "d") }, "tcp/3306 tcp/5432", true},
-		{"one of two with a number goes", func() { tr.Remove(translator.KindPod, "shop", "a") }, "tcp/3306 tcp/5432", false},
+		{"a pod with a number of its own goes", func() { tr.Remove(object.KindPod, "shop", "d") }, "tcp/3306 tcp/5432", true},
+		{"one of two with a number goes", func() { tr.Remove(object.KindPod, "shop", "a") }, "tcp/3306 tcp/5432", false},
 		{"the last with a number changes it", func() { put(t, tr, newPod("b", "10.0.0.2", "db", map[string]int32{"sql": 3306})) }, "tcp/3306", true},
 		{"all go", func() {
-			tr.Remove(translator.KindPod, "shop", "b")
-			tr.Remove(translator.KindPod, "shop", "c")
+			tr.Remove(object.KindPod, "shop", "b")
+			tr.Remove(object.KindPod, "shop", "c")
 		}, "", true},
 	} {
 		was := s.Policy("NetworkPolicy/shop/np/ingress")
@@ -172,8 +173,8 @@ func TestNamedPortNumbers(t *testing.T) {
 		require.Equal(t, step.rewrites, was != now, step.name)
 		require.Same(t, other, s.Policy(other.ID), step.name)
 	}
-	tr.Remove(translator.KindNetworkPolicy, "shop", "np")
-	tr.Remove(translator.KindNetworkPolicy, "shop", "other")
+	tr.Remove(object.KindNetworkPolicy, "shop", "np")
+	tr.Remove(object.KindNetworkPolicy, "shop", "other")
 	s = tr.Snapshot()
 	require.Zero(t, s.SetCount())
 	require.Zero(t, s.PolicyCount())
@@ -188,7 +189,7 @@ func TestIsolationCountsPolicies(t *testing.T) {
 
 	all := `{podSelector: {}}`
 	both := `{podSelector: {matchLabels: {app: db}}, policyTypes: [Ingress, Egress]}`
-	remove := func(name string) func() { return func() { tr.Remove(translator.KindNetworkPolicy, "shop", name) } }
+	remove := func(name string) func() { return func() { tr.Remove(object.KindNetworkPolicy, "shop", name) } }
 	add := func(name, spec string) func() { return func() { put(t, tr, newPolicy(t, name, spec)) } }
 	for _, step := range []struct {
 		name            string
@@ -222,7 +223,7 @@ func TestFamilies(t *testing.T) {
 	both := tr.Snapshot()
 	require.Equal(t, intent.IPv4|intent.IPv6, both.Families())
 	require.True(t, only(t, s, both).Families)
-	tr.Remove(translator.KindPod, "shop", "b")
+	tr.Remove(object.KindPod, "shop", "b")
 	require.Equal(t, intent.IPv4, tr.Snapshot().Families())
 
 	fixed := translator.New(translator.Options{Families: intent.IPv6})
@@ -240,7 +241,7 @@ func TestProblemsGo(t *testing.T) {
 	tr.Snapshot()
 	require.Len(t, tr.Problems(), 3, fmt.Sprint(tr.Problems()))
 	put(t, tr, newPod("a", "10.0.0.3", "web", nil), newPolicy(t, "np", webToDB))
-	tr.Remove(translator.KindNamespace, "", "shop")
+	tr.Remove(object.KindNamespace, "", "shop")
 	tr.Snapshot()
 	require.Empty(t, tr.Problems())
 }

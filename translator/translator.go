@@ -21,16 +21,6 @@ import (
 	"github.com/netloom/netloom/translator/sets"
 )
 
-// The kinds of objects that are translated, as Remove spells them.
-const (
-	KindEndpointSlice = service.KindEndpointSlice
-	KindNamespace     = policy.KindNamespace
-	KindNetworkPolicy = policy.KindNetworkPolicy
-	KindNode          = policy.KindNode
-	KindPod           = "Pod"
-	KindService       = service.KindService
-)
-
 // Options says what a translator cannot learn from the objects.
 type Options struct {
 	Cluster  string          // name of the cluster that the objects come from; "" is the only one
@@ -120,22 +110,22 @@ func (t *Translator) Put(o any) error {
 func (t *Translator) Remove(kind, namespace, name string) {
 	ref := object.Ref{Kind: kind, Namespace: namespace, Name: name}
 	switch kind {
-	case KindPod:
+	case object.KindPod:
 		t.putEndpoint(object.Key{Cluster: t.source.Cluster, Namespace: namespace, Name: name}, nil)
 		t.problems.Set(ref, nil)
 		t.sdwan.RemovePod(namespace, name)
-	case KindNamespace:
+	case object.KindNamespace:
 		t.cache.DeleteNamespace(t.source.Cluster, name)
 		t.policies.RemoveNamespace(name)
-	case KindNode:
+	case object.KindNode:
 		t.policies.Remove(ref)
 		t.services.PutNode(name, nil)
-	case KindService:
+	case object.KindService:
 		t.services.Remove(ref)
 		t.sdwan.RemoveService(ref)
-	case KindEndpointSlice:
+	case object.KindEndpointSlice:
 		t.services.RemoveSlice(ref)
-	case KindNetworkPolicy:
+	case object.KindNetworkPolicy:
 		t.policies.Remove(ref)
 	default:
 		t.sdwan.Remove(ref)

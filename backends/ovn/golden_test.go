@@ -22,6 +22,7 @@ import (
 	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/backends/ovn/ovntest"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
 	"github.com/netloom/netloom/translator"
 )
@@ -72,9 +73,9 @@ func translated(t *testing.T, path string) *intent.Snapshot {
 		var is metav1.TypeMeta
 		require.NoError(t, yaml.Unmarshal([]byte(doc), &is))
 		object := map[string]any{
-			translator.KindPod: &corev1.Pod{}, translator.KindNamespace: &corev1.Namespace{},
-			translator.KindNode: &corev1.Node{}, translator.KindNetworkPolicy: &networkingv1.NetworkPolicy{},
-			translator.KindService: &corev1.Service{}, translator.KindEndpointSlice: &discoveryv1.EndpointSlice{},
+			object.KindPod: &corev1.Pod{}, object.KindNamespace: &corev1.Namespace{},
+			object.KindNode: &corev1.Node{}, object.KindNetworkPolicy: &networkingv1.NetworkPolicy{},
+			object.KindService: &corev1.Service{}, object.KindEndpointSlice: &discoveryv1.EndpointSlice{},
 		}[is.Kind]
 		require.NotNil(t, object, doc)
 		require.NoError(t, yaml.UnmarshalStrict([]byte(doc), object))

@@ -10,8 +10,8 @@ import (
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/backends/openwrt"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/query"
-	"github.com/netloom/netloom/translator"
 )
 
 // What the rows depend on that are shown where no database is asked: the defaults of owner and ovn-meter-rate.
@@ -37,7 +37,7 @@ func policyRows(inv *query.Inventory, name string) ([]backends.PolicyRow, error)
 	namespace, name, _ := strings.Cut(name, "/")
 	for p := range inv.Snapshot().Policies() {
 		o := p.Origin
-		if o.Kind == translator.KindNetworkPolicy && o.Namespace == namespace && o.Name == name {
+		if o.Kind == object.KindNetworkPolicy && o.Namespace == namespace && o.Name == name {
 			return explainer.PolicyRows(inv.Snapshot(), o), nil
 		}
 	}

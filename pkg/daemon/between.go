@@ -10,7 +10,6 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/query"
 	"github.com/netloom/netloom/pkg/reconcile"
-	"github.com/netloom/netloom/pkg/source"
 )
 
 // PlanBetween says what would be written to a database that agrees with one state to make it agree with another. The
@@ -23,7 +22,7 @@ func PlanBetween(ctx context.Context, settings builtin.Settings, before, after q
 	defer embedded.Close()
 	settings.OVN.Endpoints = []string{embedded.Address()}
 	for _, pod := range append(append([]*corev1.Pod(nil), before.Objects.Pods...), after.Objects.Pods...) {
-		ref := object.Ref{Kind: source.KindPod, Namespace: pod.Namespace, Name: pod.Name}
+		ref := object.Ref{Kind: object.KindPod, Namespace: pod.Namespace, Name: pod.Name}
 		if err := embedded.seedPod(ref, pod); err != nil {
 			return nil, err
 		}

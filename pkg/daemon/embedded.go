@@ -82,7 +82,7 @@ func (e *Embedded) Ports() []string {
 // Seed adds and removes the logical ports of the pods among refs.
 func (e *Embedded) Seed(from source.Source, refs []object.Ref) error {
 	for _, ref := range refs {
-		if ref.Kind != source.KindPod {
+		if ref.Kind != object.KindPod {
 			continue
 		}
 		object, _ := from.Get(ref)

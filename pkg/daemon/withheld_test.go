@@ -17,7 +17,6 @@ import (
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
-	"github.com/netloom/netloom/pkg/source"
 	"github.com/netloom/netloom/pkg/source/kube"
 )
 
@@ -122,7 +121,7 @@ func TestReadyTellsWhatGrowsOld(t *testing.T) {
 func TestReadyTellsWhatIsWithheld(t *testing.T) {
 	src := pipelinetest.New()
 	src.Put(pipelinetest.Namespace("shop"))
-	src.Withhold(source.KindEndpointSlice, "FirewallZone", "IpsecSite", source.KindService)
+	src.Withhold(object.KindEndpointSlice, "FirewallZone", "IpsecSite", object.KindService)
 	src.Sync()
 	d, err := daemon.New(embeddedOptions(src), testLog(t))
 	require.NoError(t, err)

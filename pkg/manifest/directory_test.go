@@ -45,7 +45,7 @@ func remove(t *testing.T, dir, path string) {
 func pods(d *Directory) []string {
 	var list []string
 	for _, ref := range d.Refs() {
-		if o, ok := d.Get(ref); ok && ref.Kind == source.KindPod {
+		if o, ok := d.Get(ref); ok && ref.Kind == object.KindPod {
 			list = append(list, ref.Name+" "+o.(source.Object).GetLabels()["v"])
 		}
 	}
@@ -206,7 +206,7 @@ func TestDirectoryOverTime(t *testing.T) {
 				require.Equal(t, s.problems, faults(d, dir), "step %d", i)
 				var dirty []string
 				for _, ref := range d.Drain() {
-					if ref.Kind == source.KindPod {
+					if ref.Kind == object.KindPod {
 						dirty = append(dirty, ref.Name)
 					}
 				}
@@ -218,7 +218,7 @@ func TestDirectoryOverTime(t *testing.T) {
 
 func TestNamespacesNobodyDeclares(t *testing.T) {
 	dir := t.TempDir()
-	shop := object.Ref{Kind: source.KindNamespace, Name: "shop"}
+	shop := object.Ref{Kind: object.KindNamespace, Name: "shop"}
 	labels := func(d *Directory) map[string]string {
 		o, ok := d.Get(shop)
 		require.True(t, ok)

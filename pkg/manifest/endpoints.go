@@ -63,7 +63,7 @@ func withSlices(before, force map[object.Ref]claim) map[object.Ref]claim {
 		case *source.Endpoints:
 			classic = append(classic, c)
 		case *discoveryv1.EndpointSlice:
-			sliced[object.Ref{Kind: source.KindEndpoints, Namespace: o.Namespace, Name: o.Labels[discoveryv1.LabelServiceName]}] = true
+			sliced[object.Ref{Kind: object.KindEndpoints, Namespace: o.Namespace, Name: o.Labels[discoveryv1.LabelServiceName]}] = true
 		}
 	}
 	if len(classic) == 0 {
@@ -71,7 +71,7 @@ func withSlices(before, force map[object.Ref]claim) map[object.Ref]claim {
 	}
 	given := maps.Clone(force)
 	for _, c := range classic {
-		ref := object.Ref{Kind: source.KindEndpoints, Namespace: c.object.GetNamespace(), Name: c.object.GetName()}
+		ref := object.Ref{Kind: object.KindEndpoints, Namespace: c.object.GetNamespace(), Name: c.object.GetName()}
 		delete(given, ref)
 		e, ok := c.object.(*source.Endpoints)
 		if !ok || sliced[ref] {

@@ -18,10 +18,10 @@ func endpoints(name, rest string) string {
 	return "---\napiVersion: v1\nkind: Endpoints\nmetadata: {name: " + name + ", namespace: shop}\n" + rest
 }
 
-var webService = object.Ref{Kind: source.KindService, Namespace: "shop", Name: "web"}
+var webService = object.Ref{Kind: object.KindService, Namespace: "shop", Name: "web"}
 
 func sliceNamed(name string) object.Ref {
-	return object.Ref{Kind: source.KindEndpointSlice, Namespace: "shop", Name: name}
+	return object.Ref{Kind: object.KindEndpointSlice, Namespace: "shop", Name: name}
 }
 
 func TestEndpointsAsSlices(t *testing.T) {
@@ -232,8 +232,8 @@ func TestServicesOfADirectory(t *testing.T) {
 				require.Len(t, d.Problems(), s.problems, "step %d: %v", i, d.Problems())
 				var dirty []string
 				for _, ref := range d.Drain() {
-					require.NotEqual(t, source.KindEndpoints, ref.Kind)
-					if ref.Kind != source.KindNamespace {
+					require.NotEqual(t, object.KindEndpoints, ref.Kind)
+					if ref.Kind != object.KindNamespace {
 						dirty = append(dirty, ref.Name)
 					}
 				}

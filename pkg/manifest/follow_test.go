@@ -150,5 +150,5 @@ func TestNothingIsDeletedFromADirectoryButWhatIsDerived(t *testing.T) {
 	require.Len(t, d.Changes(), 2)
 	require.NoError(t, os.Remove(file))
 	require.NoError(t, d.ReadOnce())
-	require.Equal(t, []source.Change{{Ref: object.Ref{Kind: source.KindNamespace, Name: "shop"}, Deleted: true}, {Ref: webService}}, d.Changes())
+	require.Equal(t, []source.Change{{Ref: object.Ref{Kind: object.KindNamespace, Name: "shop"}, Deleted: true}, {Ref: webService}}, d.Changes())
 }

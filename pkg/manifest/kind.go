@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/source"
 )
 
@@ -42,13 +43,13 @@ var kinds = sync.OnceValue(func() map[string]*kind {
 
 func coreKinds() map[string]kind {
 	return map[string]kind{
-		source.KindNetworkPolicy: {complete: typed(completePolicy), validate: judged(validatePolicy)},
-		source.KindPod:           {complete: typed(completePod), validate: judged(validatePod)},
-		source.KindNamespace:     {complete: typed(completeNamespace), validate: judged(validateNamespace)},
-		source.KindNode:          {complete: func(source.Object) {}, validate: judged(validateNode)},
-		source.KindService:       {complete: typed(completeService), validate: judged(validateService)},
-		source.KindEndpointSlice: {complete: typed(completeSlice), validate: judged(validateSlice)},
-		source.KindEndpoints:     {complete: typed(completeEndpoints), validate: judged(validateEndpoints)},
+		object.KindNetworkPolicy: {complete: typed(completePolicy), validate: judged(validatePolicy)},
+		object.KindPod:           {complete: typed(completePod), validate: judged(validatePod)},
+		object.KindNamespace:     {complete: typed(completeNamespace), validate: judged(validateNamespace)},
+		object.KindNode:          {complete: func(source.Object) {}, validate: judged(validateNode)},
+		object.KindService:       {complete: typed(completeService), validate: judged(validateService)},
+		object.KindEndpointSlice: {complete: typed(completeSlice), validate: judged(validateSlice)},
+		object.KindEndpoints:     {complete: typed(completeEndpoints), validate: judged(validateEndpoints)},
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/object"
-	"github.com/netloom/netloom/pkg/source"
 )
 
 const twoDocuments = `# a comment
@@ -56,13 +55,13 @@ func TestAStreamIsADirectory(t *testing.T) {
 	d := Load("-", []byte(twoDocuments), Options{}, logrus.New())
 	require.True(t, d.Synced())
 	require.Len(t, d.Refs(), 2)
-	place, ok := d.Place(object.Ref{Kind: source.KindNamespace, Name: "shop"})
+	place, ok := d.Place(object.Ref{Kind: object.KindNamespace, Name: "shop"})
 	require.True(t, ok)
 	require.Equal(t, object.Place{Path: "-", Document: 1}, place)
-	_, ok = d.Place(object.Ref{Kind: source.KindPod, Namespace: "shop", Name: "web"})
+	_, ok = d.Place(object.Ref{Kind: object.KindPod, Namespace: "shop", Name: "web"})
 	require.False(t, ok)
 
 	require.Len(t, d.Problems(), 1)
 	require.Equal(t, object.Place{Path: "-", Document: 2}, d.Problems()[0].Place)
-	require.Equal(t, object.Ref{Kind: source.KindNetworkPolicy, Namespace: "shop", Name: "db"}, d.Problems()[0].Ref)
+	require.Equal(t, object.Ref{Kind: object.KindNetworkPolicy, Namespace: "shop", Name: "db"}, d.Problems()[0].Ref)
 }

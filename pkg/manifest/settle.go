@@ -124,7 +124,7 @@ func duplicate(d, chosen *declaration, inForce bool) object.Problem {
 func addNamespaces(before, now map[object.Ref]claim) {
 	missing := map[object.Ref]bool{}
 	for ref := range now {
-		ns := object.Ref{Kind: source.KindNamespace, Name: ref.Namespace}
+		ns := object.Ref{Kind: object.KindNamespace, Name: ref.Namespace}
 		if _, ok := now[ns]; !ok && ref.Namespace != "" && ref.Kind != kindSecret {
 			missing[ns] = true
 		}

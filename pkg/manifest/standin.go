@@ -43,7 +43,7 @@ const (
 // newStandIn makes the stand-in of a faulty document; nil when objects of its kind isolate nobody. The text says why the
 // document is rejected as a whole, if it is.
 func newStandIn(ref object.Ref, raw json.RawMessage, rejected string) *standIn {
-	if ref.Kind != source.KindNetworkPolicy {
+	if ref.Kind != object.KindNetworkPolicy {
 		return nil
 	}
 	p := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name}}

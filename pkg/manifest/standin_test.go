@@ -10,13 +10,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/netloom/netloom/pkg/object"
-	"github.com/netloom/netloom/pkg/source"
 )
 
 // policyInForce is the policy shop/web as d gives it.
 func policyInForce(t *testing.T, d *Directory) *networkingv1.NetworkPolicy {
 	t.Helper()
-	o, ok := d.Get(object.Ref{Kind: source.KindNetworkPolicy, Namespace: "shop", Name: "web"})
+	o, ok := d.Get(object.Ref{Kind: object.KindNetworkPolicy, Namespace: "shop", Name: "web"})
 	require.True(t, ok, "no policy is in force")
 	return o.(*networkingv1.NetworkPolicy)
 }
@@ -107,7 +106,7 @@ func TestStandInsOverTime(t *testing.T) {
 		require.Equal(t, problems, faults(d, dir))
 	}
 	step("a.yaml", bad, "app=web Ingress,Egress", 0, unread+closed)
-	require.Contains(t, d.Drain(), object.Ref{Kind: source.KindNetworkPolicy, Namespace: "shop", Name: "web"})
+	require.Contains(t, d.Drain(), object.Ref{Kind: object.KindNetworkPolicy, Namespace: "shop", Name: "web"})
 	step("a.yaml", bad+"# a comment\n", "app=web Ingress,Egress", 0, unread+closed)
 	require.Empty(t, d.Drain(), "the stand-in is the same")
 	step("a.yaml", policy("web", "  podselector: {}\n  policyTypes: [Ingress]\n"), "<none> Ingress", 0,

@@ -1,6 +1,10 @@
 package metrics
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/netloom/netloom/pkg/object"
+)
 
 // keptObjects counts, at each scrape, the objects that are missing from the source and kept in force.
 type keptObjects struct {
@@ -24,7 +28,7 @@ func (k *keptObjects) Describe(c chan<- *prometheus.Desc) { c <- k.desc }
 
 // Collect implements prometheus.Collector. There is always a sample for policies, so that alerts can refer to it.
 func (k *keptObjects) Collect(c chan<- prometheus.Metric) {
-	counts := map[string]int{"NetworkPolicy": 0}
+	counts := map[string]int{object.KindNetworkPolicy: 0}
 	for kind, n := range k.count() {
 		counts[kind] = n
 	}

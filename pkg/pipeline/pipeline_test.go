@@ -113,11 +113,11 @@ func TestWhoAskedIsToldOfEachSnapshotInOrder(t *testing.T) {
 
 	require.Equal(t, []string{"first", "second", "first", "second"}, order)
 	require.Equal(t, []object.Ref{
-		{Kind: source.KindNamespace, Name: "shop"},
-		{Kind: source.KindPod, Namespace: "shop", Name: "db"},
-		{Kind: source.KindPod, Namespace: "shop", Name: "web"},
+		{Kind: object.KindNamespace, Name: "shop"},
+		{Kind: object.KindPod, Namespace: "shop", Name: "db"},
+		{Kind: object.KindPod, Namespace: "shop", Name: "web"},
 	}, told[0].Events, "the first is told all that was drained for it, before the src synced too")
-	require.Equal(t, []object.Ref{{Kind: source.KindPod, Namespace: "shop", Name: "web"}}, told[1].Events)
+	require.Equal(t, []object.Ref{{Kind: object.KindPod, Namespace: "shop", Name: "web"}}, told[1].Events)
 	require.Equal(t, 2, told[0].Stats.Endpoints)
 	require.False(t, told[1].Since.Before(began))
 	require.Positive(t, told[1].Took)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/source"
 )
 
@@ -11,7 +12,7 @@ import (
 // withhold have one.
 func AreaOf(kind string) intent.Areas {
 	switch {
-	case kind == source.KindService, kind == source.KindEndpointSlice:
+	case kind == object.KindService, kind == object.KindEndpointSlice:
 		return intent.AreaBalancers
 	case source.IsSDWAN(kind):
 		return intent.AreaDevices

@@ -7,9 +7,9 @@ import (
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
-	"github.com/netloom/netloom/pkg/source"
 	"github.com/netloom/netloom/translator"
 )
 
@@ -22,13 +22,13 @@ func TestWithheldKindsAreUnknownAreas(t *testing.T) {
 	p.Step()
 	require.Zero(t, p.Latest().Unknown())
 	before := p.Latest()
-	kinds := []string{source.KindService, source.KindEndpointSlice}
+	kinds := []string{object.KindService, object.KindEndpointSlice}
 	for _, r := range v1alpha1.Resources() {
 		kinds = append(kinds, r.Kind)
 	}
 	for _, kind := range kinds {
 		want := intent.AreaDevices
-		if kind == source.KindService || kind == source.KindEndpointSlice {
+		if kind == object.KindService || kind == object.KindEndpointSlice {
 			want = intent.AreaBalancers
 		}
 		src.Withhold(kind)

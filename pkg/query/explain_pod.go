@@ -51,7 +51,7 @@ type Reach struct {
 }
 
 func (inv *Inventory) explainPod(name string) *PodExplanation {
-	out := &PodExplanation{Name: name, Problems: inv.problemsOf("Pod", name)}
+	out := &PodExplanation{Name: name, Problems: inv.problemsOf(object.KindPod, name)}
 	namespace, short, _ := strings.Cut(name, "/")
 	e, ok := inv.state.View.Endpoint(inv.key(namespace, short))
 	if !ok {

@@ -31,10 +31,10 @@ type PolicyRule struct {
 }
 
 func (inv *Inventory) explainPolicy(name string) *PolicyExplanation {
-	out := &PolicyExplanation{Name: name, Directions: []PolicyDirection{}, Problems: inv.problemsOf("NetworkPolicy", name)}
+	out := &PolicyExplanation{Name: name, Directions: []PolicyDirection{}, Problems: inv.problemsOf(object.KindNetworkPolicy, name)}
 	s := inv.state.Snapshot
 	for p := range s.Policies() {
-		if p.Origin.Kind != "NetworkPolicy" || p.Origin.Namespace+"/"+p.Origin.Name != name {
+		if p.Origin.Kind != object.KindNetworkPolicy || p.Origin.Namespace+"/"+p.Origin.Name != name {
 			continue
 		}
 		d := PolicyDirection{Direction: p.Direction.String(), Subject: membersOf(s.Set(p.Subject))}

@@ -33,7 +33,7 @@ type NodeChoice struct {
 }
 
 func (inv *Inventory) explainService(name string) *ServiceExplanation {
-	out := &ServiceExplanation{Name: name, Frontends: []ServiceFrontend{}, Problems: inv.problemsOf("Service", name)}
+	out := &ServiceExplanation{Name: name, Frontends: []ServiceFrontend{}, Problems: inv.problemsOf(object.KindService, name)}
 	object := inv.services[name]
 	for _, lb := range inv.balancers[name] {
 		out.Network = lb.Network

@@ -96,7 +96,7 @@ func (l *Ledger) Take(now time.Time, changes []source.Change, get func(object.Re
 		refs = append(refs, c.Ref)
 		if o, ok := get(c.Ref); ok {
 			there[c.Ref] = o
-		} else if c.Deleted && c.Ref.Kind == source.KindNamespace {
+		} else if c.Deleted && c.Ref.Kind == object.KindNamespace {
 			refs = append(refs, l.removeIn(c.Ref.Name, now)...)
 		}
 	}
@@ -166,7 +166,7 @@ func (l *Ledger) judge(now time.Time) []object.Ref {
 		l.tally(ref.Kind).lost[ref] = now
 		delete(l.known, ref)
 	}
-	if keep[source.KindPod] {
+	if keep[object.KindPod] {
 		refs = append(refs, l.removeReplaced()...)
 	}
 	return refs
@@ -176,7 +176,7 @@ func (l *Ledger) judge(now time.Time) []object.Ref {
 func (l *Ledger) removeReplaced() []object.Ref {
 	var out []object.Ref
 	for ref, o := range l.known {
-		if _, kept := l.kept[ref]; kept || ref.Kind != source.KindPod || l.missing[ref] {
+		if _, kept := l.kept[ref]; kept || ref.Kind != object.KindPod || l.missing[ref] {
 			continue
 		}
 		out = append(out, l.holders.heldBy(ref, o)...)
@@ -196,7 +196,7 @@ func (l *Ledger) put(ref object.Ref, o runtime.Object) []object.Ref {
 	}
 	l.find(ref)
 	l.known[ref] = o
-	if ref.Kind == source.KindNamespace {
+	if ref.Kind == object.KindNamespace {
 		delete(l.gone, ref.Name)
 	}
 	others := l.holders.heldBy(ref, o)
@@ -275,7 +275,7 @@ func isJudged(kind string) bool { return kind != "CNFStatus" }
 // comesAndGoes says whether the objects of a kind have names that are made up, so that others take the place of those
 // that go.
 func comesAndGoes(kind string) bool {
-	return kind == source.KindPod || kind == source.KindEndpointSlice
+	return kind == object.KindPod || kind == object.KindEndpointSlice
 }
 
 func (l *Ledger) tally(kind string) *tally {

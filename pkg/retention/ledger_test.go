@@ -48,11 +48,11 @@ func refs(kind string, from, to int) []object.Ref {
 	return out
 }
 
-func policies(from, to int) []object.Ref { return refs(source.KindNetworkPolicy, from, to) }
+func policies(from, to int) []object.Ref { return refs(object.KindNetworkPolicy, from, to) }
 
 func made(r object.Ref) runtime.Object {
 	meta := metav1.ObjectMeta{Namespace: r.Namespace, Name: r.Name}
-	if r.Kind == source.KindPod {
+	if r.Kind == object.KindPod {
 		return &corev1.Pod{ObjectMeta: meta}
 	}
 	return &networkingv1.NetworkPolicy{ObjectMeta: meta}
@@ -206,8 +206,8 @@ func TestWhatArrivesWithALossDoesNotMakeUpForIt(t *testing.T) {
 	s := newStage(t, retention.Options{})
 	s.put(policies(0, 3)...)
 	changes := s.gone(false, policies(0, 2)...)
-	s.there[ref(source.KindNetworkPolicy, "deny")] = made(ref(source.KindNetworkPolicy, "deny"))
-	refs := s.take(append(changes, source.Change{Ref: ref(source.KindNetworkPolicy, "deny")})...)
+	s.there[ref(object.KindNetworkPolicy, "deny")] = made(ref(object.KindNetworkPolicy, "deny"))
+	refs := s.take(append(changes, source.Change{Ref: ref(object.KindNetworkPolicy, "deny")})...)
 	require.Len(t, refs, 3)
 	s.put(policies(10, 14)...)
 	s.pass(time.Minute)
@@ -225,7 +225,7 @@ func TestADeletionIsIntent(t *testing.T) {
 }
 
 func TestTheDeletionOfANamespaceIsIntent(t *testing.T) {
-	shop := object.Ref{Kind: source.KindNamespace, Name: "shop"}
+	shop := object.Ref{Kind: object.KindNamespace, Name: "shop"}
 	for _, tc := range []struct {
 		name string
 		do   func(*stage)
@@ -308,25 +308,25 @@ func TestApproval(t *testing.T) {
 
 func TestKindsAreCountedApart(t *testing.T) {
 	s := newStage(t, retention.Options{})
-	s.put(append(policies(0, 10), refs(source.KindPod, 0, 1000)...)...)
+	s.put(append(policies(0, 10), refs(object.KindPod, 0, 1000)...)...)
 	s.lose(policies(0, 10)...)
 	require.Len(t, s.kept(), 10)
-	s.lose(refs(source.KindPod, 0, 500)...)
+	s.lose(refs(object.KindPod, 0, 500)...)
 	require.Len(t, s.kept(), 10)
 }
 
 func TestPodsThatAreReplacedAreNotLost(t *testing.T) {
 	s := newStage(t, retention.Options{})
-	s.put(refs(source.KindPod, 0, 10)...)
-	changes := s.gone(false, refs(source.KindPod, 0, 9)...)
-	for _, r := range refs(source.KindPod, 100, 108) {
+	s.put(refs(object.KindPod, 0, 10)...)
+	changes := s.gone(false, refs(object.KindPod, 0, 9)...)
+	for _, r := range refs(object.KindPod, 100, 108) {
 		s.there[r] = made(r)
 		changes = append(changes, source.Change{Ref: r})
 	}
 	s.take(changes...) // a relist after a gap in which a deployment was rolled out
 	s.pass(time.Minute)
 	require.Empty(t, s.kept())
-	s.lose(append(refs(source.KindPod, 9, 10), refs(source.KindPod, 100, 108)...)...)
+	s.lose(append(refs(object.KindPod, 9, 10), refs(object.KindPod, 100, 108)...)...)
 	require.Len(t, s.kept(), 9, "now there are none")
 }
 
@@ -338,8 +338,8 @@ func TestAPodWhoseAddressAnotherHasIsNotKept(t *testing.T) {
 		}
 	}
 	set := func(s *stage, p *corev1.Pod) source.Change {
-		s.there[ref(source.KindPod, p.Name)] = p
-		return source.Change{Ref: ref(source.KindPod, p.Name)}
+		s.there[ref(object.KindPod, p.Name)] = p
+		return source.Change{Ref: ref(object.KindPod, p.Name)}
 	}
 	for name, early := range map[string]bool{"it came first": true, "it came later": false} {
 		t.Run(name, func(t *testing.T) {
@@ -347,17 +347,17 @@ func TestAPodWhoseAddressAnotherHasIsNotKept(t *testing.T) {
 			for i := range 10 {
 				s.take(set(s, pod(fmt.Sprintf("p%d", i), fmt.Sprintf("10.0.0.%d", i))))
 			}
-			changes := s.gone(false, refs(source.KindPod, 0, 10)...)
+			changes := s.gone(false, refs(object.KindPod, 0, 10)...)
 			if early {
 				s.take(append(changes, set(s, pod("new", "10.0.0.3")))...)
 				s.pass(time.Minute)
 			} else {
 				s.take(changes...)
 				s.pass(time.Minute)
-				require.Contains(t, s.take(set(s, pod("new", "10.0.0.3"))), ref(source.KindPod, "p3"))
+				require.Contains(t, s.take(set(s, pod("new", "10.0.0.3"))), ref(object.KindPod, "p3"))
 			}
 			require.Len(t, s.kept(), 9)
-			require.NotContains(t, s.kept(), ref(source.KindPod, "p3"))
+			require.NotContains(t, s.kept(), ref(object.KindPod, "p3"))
 		})
 	}
 }

@@ -94,5 +94,5 @@ func portsOf(all []corev1.EndpointPort) []discoveryv1.EndpointPort {
 
 // SliceRef names a slice.
 func SliceRef(s *discoveryv1.EndpointSlice) object.Ref {
-	return object.Ref{Kind: KindEndpointSlice, Namespace: s.Namespace, Name: s.Name}
+	return object.Ref{Kind: object.KindEndpointSlice, Namespace: s.Namespace, Name: s.Name}
 }

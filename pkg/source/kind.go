@@ -17,19 +17,6 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// The kinds that sources deliver, beside those of v1alpha1.Resources.
-const (
-	KindNetworkPolicy = "NetworkPolicy"
-	KindPod           = "Pod"
-	KindNamespace     = "Namespace"
-	KindNode          = "Node"
-	KindService       = "Service"
-	KindEndpointSlice = "EndpointSlice"
-)
-
-// KindEndpoints is read and never delivered: see SlicesOf.
-const KindEndpoints = "Endpoints"
-
 // Object is what every delivered object can do.
 type Object interface {
 	runtime.Object
@@ -65,13 +52,13 @@ func (r *Resource) Ref(o metav1.Object) object.Ref {
 // Resources lists the kinds that sources deliver, and Endpoints, which they deliver as slices.
 func Resources() []Resource {
 	rows := []Resource{
-		row(KindNetworkPolicy, networkingv1.SchemeGroupVersion, "networkpolicies", trimPolicy),
-		row(KindPod, corev1.SchemeGroupVersion, "pods", trimPod),
-		row(KindNamespace, corev1.SchemeGroupVersion, "namespaces", trimNamespace),
-		row(KindNode, corev1.SchemeGroupVersion, "nodes", trimNode),
-		row(KindService, corev1.SchemeGroupVersion, "services", trimService),
-		row(KindEndpointSlice, discoveryv1.SchemeGroupVersion, "endpointslices", trimSlice),
-		row(KindEndpoints, corev1.SchemeGroupVersion, "endpoints", trimEndpoints),
+		row(object.KindNetworkPolicy, networkingv1.SchemeGroupVersion, "networkpolicies", trimPolicy),
+		row(object.KindPod, corev1.SchemeGroupVersion, "pods", trimPod),
+		row(object.KindNamespace, corev1.SchemeGroupVersion, "namespaces", trimNamespace),
+		row(object.KindNode, corev1.SchemeGroupVersion, "nodes", trimNode),
+		row(object.KindService, corev1.SchemeGroupVersion, "services", trimService),
+		row(object.KindEndpointSlice, discoveryv1.SchemeGroupVersion, "endpointslices", trimSlice),
+		row(object.KindEndpoints, corev1.SchemeGroupVersion, "endpoints", trimEndpoints),
 	}
 	for _, r := range v1alpha1.Resources() {
 		rows = append(rows, Resource{
@@ -107,7 +94,7 @@ func ReviewResources() []Resource {
 func row[T Object](kind string, version schema.GroupVersion, plural string, trim func(T)) Resource {
 	of := reflect.TypeFor[T]().Elem()
 	return Resource{
-		Kind: kind, Version: version, Plural: plural, Namespaced: kind != KindNamespace && kind != KindNode && kind != "ClusterRoleBinding",
+		Kind: kind, Version: version, Plural: plural, Namespaced: kind != object.KindNamespace && kind != object.KindNode && kind != "ClusterRoleBinding",
 		New: func() Object { return reflect.New(of).Interface().(T) }, //nolint:forcetypeassert // it is one
 		Trim: func(o Object) {
 			if t, ok := o.(T); ok {

@@ -2,6 +2,8 @@ package source
 
 import (
 	"slices"
+
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // Options narrow what a source delivers. The zero value delivers everything.
@@ -26,17 +28,17 @@ const (
 // Wants reports whether objects of a kind are to be read.
 func (o *Options) Wants(kind string) bool {
 	given := kind
-	if kind == KindEndpoints {
-		given = KindEndpointSlice
+	if kind == object.KindEndpoints {
+		given = object.KindEndpointSlice
 	}
 	if o.Kinds != nil && !slices.Contains(o.Kinds, given) {
 		return false
 	}
-	if o.NoServices && (given == KindService || given == KindEndpointSlice) {
+	if o.NoServices && (given == object.KindService || given == object.KindEndpointSlice) {
 		return false
 	}
-	if kind == KindEndpointSlice {
+	if kind == object.KindEndpointSlice {
 		return o.Endpoints != EndpointsClassic
 	}
-	return kind != KindEndpoints || o.Endpoints != EndpointsSlices
+	return kind != object.KindEndpoints || o.Endpoints != EndpointsSlices
 }

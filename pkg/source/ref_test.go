@@ -13,10 +13,10 @@ import (
 
 func TestParseRef(t *testing.T) {
 	for in, want := range map[string]object.Ref{
-		"networkpolicy/shop/db": {Kind: source.KindNetworkPolicy, Namespace: "shop", Name: "db"},
-		"NetworkPolicy/shop/db": {Kind: source.KindNetworkPolicy, Namespace: "shop", Name: "db"},
-		"node/n1":               {Kind: source.KindNode, Name: "n1"},
-		"Service/shop/web":      {Kind: source.KindService, Namespace: "shop", Name: "web"},
+		"networkpolicy/shop/db": {Kind: object.KindNetworkPolicy, Namespace: "shop", Name: "db"},
+		"NetworkPolicy/shop/db": {Kind: object.KindNetworkPolicy, Namespace: "shop", Name: "db"},
+		"node/n1":               {Kind: object.KindNode, Name: "n1"},
+		"Service/shop/web":      {Kind: object.KindService, Namespace: "shop", Name: "web"},
 	} {
 		got, err := source.ParseRef(in)
 		require.NoError(t, err)

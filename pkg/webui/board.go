@@ -101,9 +101,6 @@ func familiar() []netip.Addr {
 	}
 }
 
-// kindNode is the kind of the objects that speak of nodes.
-const kindNode = "Node"
-
 func newGround(s query.State) *ground {
 	snapshot := withoutNodes(s.Snapshot)
 	g := &ground{}
@@ -155,7 +152,7 @@ func withoutNodes(s *intent.Snapshot) *intent.Snapshot {
 	next := s.Next()
 	used := map[intent.SetID]bool{}
 	for p := range s.Policies() {
-		if p.Origin.Kind == kindNode {
+		if p.Origin.Kind == object.KindNode {
 			next.DropPolicy(p.ID)
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/netloom/netloom/pkg/httpbody"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // Options say what a Handler serves.
@@ -115,6 +116,6 @@ func (h *Handler) targets(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *Handler) rows(w http.ResponseWriter, r *http.Request) {
-	list := h.opts.Source.Rows(r.Context(), kindPolicy, r.PathValue("namespace"), r.PathValue("name"))
+	list := h.opts.Source.Rows(r.Context(), object.KindNetworkPolicy, r.PathValue("namespace"), r.PathValue("name"))
 	send(w, r, http.StatusOK, map[string]any{"targets": list})
 }

@@ -11,9 +11,6 @@ import (
 	"github.com/netloom/netloom/pkg/query"
 )
 
-// kindPolicy is the kind of object that a policy's page is of.
-const kindPolicy = "NetworkPolicy"
-
 const (
 	maxPolicies = 200 // lines of a list
 	maxMembers  = 100 // of a set
@@ -103,7 +100,7 @@ func (b *board) listPolicies() []PolicyLine {
 	}
 	s := b.state.Snapshot
 	for p := range s.Policies() {
-		if p.Origin.Kind != kindPolicy {
+		if p.Origin.Kind != object.KindNetworkPolicy {
 			continue
 		}
 		l := line(p.Origin.Namespace, p.Origin.Name)
@@ -112,7 +109,7 @@ func (b *board) listPolicies() []PolicyLine {
 		l.Rules += len(p.Rules)
 	}
 	for _, p := range b.state.Problems {
-		if l := lines[p.Ref.NamespacedName()]; l != nil && p.Ref.Kind == kindPolicy {
+		if l := lines[p.Ref.NamespacedName()]; l != nil && p.Ref.Kind == object.KindNetworkPolicy {
 			l.Problems++
 		}
 	}
@@ -125,7 +122,7 @@ func (b *board) listPolicies() []PolicyLine {
 }
 
 func (h *Handler) policy(r *http.Request, b *board) (any, error) {
-	ref := object.Ref{Kind: kindPolicy, Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}
+	ref := object.Ref{Kind: object.KindNetworkPolicy, Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}
 	page := &PolicyPage{
 		Revision: b.state.Snapshot.Revision(), Object: ref.Path(),
 		Intents: []PolicyIntent{}, Sets: []Set{}, Problems: []object.Problem{},

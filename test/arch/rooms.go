@@ -109,7 +109,7 @@ var rooms = []room{
 		"pkg/intent", "pkg/object", "pkg/source", "k8s.io/api/...", "k8s.io/apimachinery/...", logrus,
 	}},
 	{dir: "pkg/metrics", may: []string{
-		"backends", "pkg/intent", "pkg/reconcile", "pkg/version", "github.com/prometheus/client_golang/...",
+		"backends", "pkg/intent", "pkg/object", "pkg/reconcile", "pkg/version", "github.com/prometheus/client_golang/...",
 	}},
 	{dir: "pkg/setting"},
 	{

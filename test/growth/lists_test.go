@@ -81,17 +81,17 @@ func refOf(t *testing.T, o any) object.Ref {
 	t.Helper()
 	switch o := o.(type) {
 	case *corev1.Pod:
-		return object.Ref{Kind: translator.KindPod, Namespace: o.Namespace, Name: o.Name}
+		return object.Ref{Kind: object.KindPod, Namespace: o.Namespace, Name: o.Name}
 	case *corev1.Namespace:
-		return object.Ref{Kind: translator.KindNamespace, Name: o.Name}
+		return object.Ref{Kind: object.KindNamespace, Name: o.Name}
 	case *corev1.Node:
-		return object.Ref{Kind: translator.KindNode, Name: o.Name}
+		return object.Ref{Kind: object.KindNode, Name: o.Name}
 	case *corev1.Service:
-		return object.Ref{Kind: translator.KindService, Namespace: o.Namespace, Name: o.Name}
+		return object.Ref{Kind: object.KindService, Namespace: o.Namespace, Name: o.Name}
 	case *discoveryv1.EndpointSlice:
-		return object.Ref{Kind: translator.KindEndpointSlice, Namespace: o.Namespace, Name: o.Name}
+		return object.Ref{Kind: object.KindEndpointSlice, Namespace: o.Namespace, Name: o.Name}
 	case *networkingv1.NetworkPolicy:
-		return object.Ref{Kind: translator.KindNetworkPolicy, Namespace: o.Namespace, Name: o.Name}
+		return object.Ref{Kind: object.KindNetworkPolicy, Namespace: o.Namespace, Name: o.Name}
 	default:
 		require.Fail(t, fmt.Sprintf("%T", o))
 		return object.Ref{}

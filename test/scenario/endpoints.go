@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/netloom/netloom/pkg/object"
-	"github.com/netloom/netloom/pkg/source"
 )
 
 // putEndpoints makes the slices of NAMESPACE/SERVICE[/SLICE] say what the words do: one for each family that has an
@@ -47,7 +46,7 @@ func (st *stage) putEndpoints(fullName string, words []string) error {
 			continue
 		}
 		e := &discoveryv1.EndpointSlice{
-			TypeMeta: metav1.TypeMeta{APIVersion: "discovery.k8s.io/v1", Kind: source.KindEndpointSlice},
+			TypeMeta: metav1.TypeMeta{APIVersion: "discovery.k8s.io/v1", Kind: object.KindEndpointSlice},
 			ObjectMeta: metav1.ObjectMeta{
 				Namespace: ref.Namespace, Name: ref.Name, Labels: map[string]string{discoveryv1.LabelServiceName: f[1]},
 			},
@@ -64,7 +63,7 @@ func (st *stage) putEndpoints(fullName string, words []string) error {
 func sliceRefs(fullName string) map[discoveryv1.AddressType]object.Ref {
 	ns, name, _ := strings.Cut(fullName, "/")
 	name = strings.ReplaceAll(name, "/", ".")
-	ref := object.Ref{Kind: source.KindEndpointSlice, Namespace: ns}
+	ref := object.Ref{Kind: object.KindEndpointSlice, Namespace: ns}
 	v4, v6 := ref, ref
 	v4.Name, v6.Name = name+".v4", name+".v6"
 	return map[discoveryv1.AddressType]object.Ref{discoveryv1.AddressTypeIPv4: v4, discoveryv1.AddressTypeIPv6: v6}
@@ -131,7 +130,7 @@ func (st *stage) endpoint(word string) ([]discoveryv1.Endpoint, error) {
 		if !onNode {
 			node = p.Spec.NodeName
 		}
-		e.TargetRef = &corev1.ObjectReference{Kind: source.KindPod, Namespace: p.Namespace, Name: p.Name}
+		e.TargetRef = &corev1.ObjectReference{Kind: object.KindPod, Namespace: p.Namespace, Name: p.Name}
 	}
 	if node != "" {
 		e.NodeName = &node
@@ -149,7 +148,7 @@ func (st *stage) endpoint(word string) ([]discoveryv1.Endpoint, error) {
 func (st *stage) hints(names string) *discoveryv1.EndpointHints {
 	h := &discoveryv1.EndpointHints{}
 	for name := range strings.SplitSeq(names, "+") {
-		if st.objects[object.Ref{Kind: source.KindNode, Name: name}] != nil {
+		if st.objects[object.Ref{Kind: object.KindNode, Name: name}] != nil {
 			h.ForNodes = append(h.ForNodes, discoveryv1.ForNode{Name: name})
 		} else {
 			h.ForZones = append(h.ForZones, discoveryv1.ForZone{Name: name})

@@ -11,7 +11,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/netloom/netloom/pkg/object"
-	"github.com/netloom/netloom/pkg/source"
 	"github.com/netloom/netloom/test/script"
 )
 
@@ -176,7 +175,7 @@ func (st *stage) apply(file string) error {
 		if !slices.Contains(applied(), is.Kind) || is.Metadata.Name == "" || is.Metadata.Namespace == "" {
 			return fmt.Errorf("file %q: expected objects of %v with namespace and name", file, applied())
 		}
-		if is.Kind == source.KindService {
+		if is.Kind == object.KindService {
 			s := &corev1.Service{}
 			if err := yaml.Unmarshal([]byte(doc), s); err != nil {
 				return err
@@ -196,14 +195,14 @@ const kindEndpoints string = "Endpoints"
 
 // applied are the kinds that files may hold.
 func applied() []string {
-	return []string{source.KindNetworkPolicy, source.KindService, source.KindEndpointSlice, kindEndpoints}
+	return []string{object.KindNetworkPolicy, object.KindService, object.KindEndpointSlice, kindEndpoints}
 }
 
 // remove deletes an object that is there.
 func (st *stage) remove(args []string) error {
 	kinds := map[string]string{
-		"policy": source.KindNetworkPolicy, "pod": source.KindPod, "namespace": source.KindNamespace, "node": source.KindNode,
-		"service": source.KindService, "slice": source.KindEndpointSlice,
+		"policy": object.KindNetworkPolicy, "pod": object.KindPod, "namespace": object.KindNamespace, "node": object.KindNode,
+		"service": object.KindService, "slice": object.KindEndpointSlice,
 	}
 	if len(args) == 2 && args[0] == "endpoints" {
 		return st.removeEndpoints(args[1])
@@ -220,9 +219,9 @@ func (st *stage) remove(args []string) error {
 	}
 	delete(st.objects, ref)
 	if forget, kept := map[string]func(){
-		source.KindPod:       func() { delete(st.pods, args[1]) },
-		source.KindNamespace: func() { delete(st.namespaces, args[1]) },
-		source.KindService:   func() { delete(st.services, args[1]) },
+		object.KindPod:       func() { delete(st.pods, args[1]) },
+		object.KindNamespace: func() { delete(st.namespaces, args[1]) },
+		object.KindService:   func() { delete(st.services, args[1]) },
 	}[ref.Kind]; kept {
 		forget()
 	}

@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/netloom/netloom/pkg/object"
-	"github.com/netloom/netloom/pkg/source"
 )
 
 // put writes an object as the manifest it would be applied with.
@@ -28,7 +27,7 @@ func (st *stage) put(ref object.Ref, object any) error {
 
 func (st *stage) putNamespace(name string, words []string) error {
 	n := &corev1.Namespace{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: source.KindNamespace},
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: object.KindNamespace},
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}},
 	}
 	for _, w := range words {
@@ -37,12 +36,12 @@ func (st *stage) putNamespace(name string, words []string) error {
 		}
 	}
 	st.namespaces[name] = n
-	return st.put(object.Ref{Kind: source.KindNamespace, Name: name}, n)
+	return st.put(object.Ref{Kind: object.KindNamespace, Name: name}, n)
 }
 
 func (st *stage) putNode(name string, words []string) error {
 	n := &corev1.Node{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: source.KindNode},
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: object.KindNode},
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 	}
 	for _, w := range words {
@@ -59,7 +58,7 @@ func (st *stage) putNode(name string, words []string) error {
 		}
 		n.Status.Addresses = append(n.Status.Addresses, a)
 	}
-	return st.put(object.Ref{Kind: source.KindNode, Name: name}, n)
+	return st.put(object.Ref{Kind: object.KindNode, Name: name}, n)
 }
 
 func (st *stage) putPod(fullName string, words []string) error {
@@ -68,7 +67,7 @@ func (st *stage) putPod(fullName string, words []string) error {
 		return fmt.Errorf("expected namespace/name")
 	}
 	p := &corev1.Pod{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: source.KindPod},
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: object.KindPod},
 		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, Labels: map[string]string{}},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}}},
 	}
@@ -88,7 +87,7 @@ func (st *stage) putPod(fullName string, words []string) error {
 
 func (st *stage) keepPod(p *corev1.Pod) error {
 	st.pods[p.Namespace+"/"+p.Name] = p
-	return st.put(object.Ref{Kind: source.KindPod, Namespace: p.Namespace, Name: p.Name}, p)
+	return st.put(object.Ref{Kind: object.KindPod, Namespace: p.Namespace, Name: p.Name}, p)
 }
 
 // describe adds to a pod what one word says.
@@ -170,7 +169,7 @@ func (st *stage) label(args []string) error {
 		n := st.namespaces[args[1]].DeepCopy()
 		labels, keep = n.Labels, func() error {
 			st.namespaces[args[1]] = n
-			return st.put(object.Ref{Kind: source.KindNamespace, Name: args[1]}, n)
+			return st.put(object.Ref{Kind: object.KindNamespace, Name: args[1]}, n)
 		}
 	default:
 		return fmt.Errorf("there is no %s %s", args[0], args[1])

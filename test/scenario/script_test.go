@@ -8,7 +8,6 @@ import (
 
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
-	"github.com/netloom/netloom/pkg/source"
 	"github.com/netloom/netloom/test/script"
 )
 
@@ -98,13 +97,13 @@ delete endpoints red/web/one
 	require.NoError(t, err)
 	require.Len(t, moments, 5)
 	last, gone := moments[3], moments[4]
-	slice := string(last.objects[object.Ref{Kind: source.KindEndpointSlice, Namespace: "red", Name: "web.one.v4"}])
+	slice := string(last.objects[object.Ref{Kind: object.KindEndpointSlice, Namespace: "red", Name: "web.one.v4"}])
 	require.Contains(t, slice, "forNodes:\n    - name: n1\n    forZones:\n    - name: east")
 	require.Contains(t, slice, "terminating: true")
 	require.Contains(t, slice, "nodeName: n2")
 	require.Len(t, last.objects, 5)
 	require.Len(t, gone.objects, 3)
-	service := string(last.objects[object.Ref{Kind: source.KindService, Namespace: "red", Name: "web"}])
+	service := string(last.objects[object.Ref{Kind: object.KindService, Namespace: "red", Name: "web"}])
 	for _, want := range []string{
 		"nodePort: 30080", "protocol: UDP", "externalTrafficPolicy: Local", "internalTrafficPolicy: Local", "timeoutSeconds: 60",
 		"creationTimestamp: \"2001-01-01T00:00:00Z\"", "x: \"y\"", "netloom.io/network: blue", "clusterIP: 10.96.0.1", "- fd00:96::1",

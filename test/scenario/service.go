@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/netloom/netloom/pkg/object"
-	"github.com/netloom/netloom/pkg/source"
 )
 
 // putService creates or replaces a Service as its words describe it.
@@ -21,7 +20,7 @@ func (st *stage) putService(fullName string, words []string) error {
 		return fmt.Errorf("expected namespace/name")
 	}
 	s := &corev1.Service{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: source.KindService},
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: object.KindService},
 		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, Labels: map[string]string{}, Annotations: map[string]string{}},
 	}
 	for _, w := range words {
@@ -37,7 +36,7 @@ func (st *stage) putService(fullName string, words []string) error {
 
 func (st *stage) keepService(s *corev1.Service) error {
 	st.services[s.Namespace+"/"+s.Name] = s
-	return st.put(object.Ref{Kind: source.KindService, Namespace: s.Namespace, Name: s.Name}, s)
+	return st.put(object.Ref{Kind: object.KindService, Namespace: s.Namespace, Name: s.Name}, s)
 }
 
 // describeService adds to a Service what one word says.

@@ -37,7 +37,7 @@ type rule struct {
 // translatePolicy turns a NetworkPolicy into one intent per direction that it isolates.
 func (t *Table) translatePolicy(np *networkingv1.NetworkPolicy) (*result, []object.Problem) {
 	p := &translation{
-		Table: t, Faults: field.Faults{Of: t.source.Origin(KindNetworkPolicy, np)}, np: np, account: t.budget.Open(),
+		Table: t, Faults: field.Faults{Of: t.source.Origin(object.KindNetworkPolicy, np)}, np: np, account: t.budget.Open(),
 	}
 	selector, err := p.selector(&np.Spec.PodSelector)
 	readable := err == nil

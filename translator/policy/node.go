@@ -43,7 +43,7 @@ func NodeOf(node *corev1.Node, faults *field.Faults) *intent.Node {
 // always admitted (NetworkPolicySpec.ingress), kubelet's probes for one. Where nothing is isolated there is nothing to
 // admit. Where there is an own node, others have no pods that are subjects, and no flow enters at them.
 func (t *Table) translateNode(node *corev1.Node) (*result, []object.Problem) {
-	faults := field.Faults{Of: t.source.Origin(KindNode, node)}
+	faults := field.Faults{Of: t.source.Origin(object.KindNode, node)}
 	if !t.sets.IsOwn(node.Name) {
 		NodeOf(node, &faults)
 		return &result{}, faults.List

@@ -15,13 +15,6 @@ import (
 	"github.com/netloom/netloom/translator/sets"
 )
 
-// The kinds of objects that are translated here.
-const (
-	KindNamespace     = "Namespace"
-	KindNetworkPolicy = "NetworkPolicy"
-	KindNode          = "Node"
-)
-
 // Table holds the policies, namespaces and nodes, and what they translate to. It is not safe for concurrent use.
 type Table struct {
 	source     field.Source
@@ -56,21 +49,23 @@ func NewTable(source field.Source, limits budget.Limits, s *sets.Table, queue *d
 
 // Policy is a NetworkPolicy as it was put in last; nil when there is none.
 func (t *Table) Policy(namespace, name string) *networkingv1.NetworkPolicy {
-	np, _ := t.objects[object.Ref{Kind: KindNetworkPolicy, Namespace: namespace, Name: name}].(*networkingv1.NetworkPolicy)
+	np, _ := t.objects[object.Ref{Kind: object.KindNetworkPolicy, Namespace: namespace, Name: name}].(*networkingv1.NetworkPolicy)
 	return np
 }
 
 // PutPolicy takes in a policy as it is now.
 func (t *Table) PutPolicy(np *networkingv1.NetworkPolicy) {
-	t.put(object.Ref{Kind: KindNetworkPolicy, Namespace: np.Namespace, Name: np.Name}, np)
+	t.put(object.Ref{Kind: object.KindNetworkPolicy, Namespace: np.Namespace, Name: np.Name}, np)
 }
 
 // HasNode says whether there is a node of that name.
-func (t *Table) HasNode(name string) bool { return t.nodes[object.Ref{Kind: KindNode, Name: name}] }
+func (t *Table) HasNode(name string) bool {
+	return t.nodes[object.Ref{Kind: object.KindNode, Name: name}]
+}
 
 // PutNode takes in a node as it is now.
 func (t *Table) PutNode(node *corev1.Node) {
-	ref := object.Ref{Kind: KindNode, Name: node.Name}
+	ref := object.Ref{Kind: object.KindNode, Name: node.Name}
 	t.nodes[ref] = true
 	t.put(ref, node)
 }
@@ -94,22 +89,22 @@ func (t *Table) PutNamespace(ns *corev1.Namespace) {
 	if old == nil || !sameLogging(old.Annotations, ns.Annotations) {
 		t.relog(ns.Name)
 	}
-	faults := field.Faults{Of: t.source.Origin(KindNamespace, ns)}
+	faults := field.Faults{Of: t.source.Origin(object.KindNamespace, ns)}
 	loggingOf(ns.Annotations, &faults)
-	t.problems.Set(object.Ref{Kind: KindNamespace, Name: ns.Name}, faults.List)
+	t.problems.Set(object.Ref{Kind: object.KindNamespace, Name: ns.Name}, faults.List)
 }
 
 // RemoveNamespace forgets a namespace.
 func (t *Table) RemoveNamespace(name string) {
 	delete(t.namespaces, name)
-	t.problems.Set(object.Ref{Kind: KindNamespace, Name: name}, nil)
+	t.problems.Set(object.Ref{Kind: object.KindNamespace, Name: name}, nil)
 	t.relog(name)
 }
 
 // relog has the policies of a namespace translated anew, because what they log may have changed.
 func (t *Table) relog(namespace string) {
 	for ref := range t.objects {
-		if ref.Kind == KindNetworkPolicy && ref.Namespace == namespace {
+		if ref.Kind == object.KindNetworkPolicy && ref.Namespace == namespace {
 			t.dirty.Add(dirty.Policies, ref)
 		}
 	}

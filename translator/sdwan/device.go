@@ -98,7 +98,7 @@ func (t *Table) PutPod(pod *corev1.Pod, addrs []netip.Addr) {
 		t.remove(ref)
 		return
 	}
-	faults := field.Faults{Of: t.source.Origin(kindPod, pod)}
+	faults := field.Faults{Of: t.source.Origin(object.KindPod, pod)}
 	scope, ok := t.source.LabelledScope(pod, &faults)
 	if !ok {
 		t.remove(ref)

@@ -110,7 +110,7 @@ func serviceKey(name string) (key object.Ref, sure bool) {
 	if !two || strings.Contains(namespace, ".") {
 		return object.Ref{}, false
 	}
-	return object.Ref{Kind: kindService, Namespace: namespace, Name: service}, sure
+	return object.Ref{Kind: object.KindService, Namespace: namespace, Name: service}, sure
 }
 
 // clusterAddr is the cluster IP of a Service, or what the name resolves to that it stands for.
@@ -126,7 +126,7 @@ func (e *translation) clusterAddr(path string, o *corev1.Service) []netip.Addr {
 	if o.Spec.ClusterIP == corev1.ClusterIPNone {
 		what = "is headless: it has no address of its own"
 	}
-	e.Add(path, "%s %s", object.Ref{Kind: kindService, Namespace: o.Namespace, Name: o.Name}.Path(), what)
+	e.Add(path, "%s %s", object.Ref{Kind: object.KindService, Namespace: o.Namespace, Name: o.Name}.Path(), what)
 	return nil
 }
 

@@ -90,7 +90,7 @@ func (e *translation) claim(path string, of port) bool {
 		if first.compare(own.by) < 0 {
 			holder := first.ref
 			if holder.Kind == kindServiceRule {
-				holder.Kind = kindService
+				holder.Kind = object.KindService
 			}
 			e.Add(path, "%s/%d of the CNFs of %s belongs to %s, which takes precedence; it is ignored",
 				of.protocol, of.number, of.scope, holder.Path())

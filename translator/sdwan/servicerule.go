@@ -18,7 +18,7 @@ const kindServiceRule = "ServiceRule"
 
 // PutService takes in a Service. Resources that name it are translated anew.
 func (t *Table) PutService(o *corev1.Service) {
-	ref := object.Ref{Kind: kindService, Namespace: o.Namespace, Name: o.Name}
+	ref := object.Ref{Kind: object.KindService, Namespace: o.Namespace, Name: o.Name}
 	t.services[ref] = o
 	t.touch(ref)
 	rule := ruleOf(ref)
@@ -46,7 +46,7 @@ func ruleOf(service object.Ref) object.Ref {
 // translateServiceRule leads each port of the CNFs that a Service has as well to its cluster IP. These are NATs between
 // interfaces, because no zone is needed for them.
 func (t *Table) translateServiceRule(ref object.Ref, o *corev1.Service) (*result, []object.Problem) {
-	e := t.begin(ref, kindService, o)
+	e := t.begin(ref, object.KindService, o)
 	scope, ok := t.source.LabelledScope(o, &e.Faults)
 	if !ok {
 		if len(e.List) > 0 || t.options.ServicePurpose == "" || t.options.ServiceRules != ServiceRulesAll {

@@ -18,12 +18,6 @@ import (
 	"github.com/netloom/netloom/translator/sets"
 )
 
-// The kinds of objects that are read here and are none of SD-WAN's.
-const (
-	kindPod     = "Pod"
-	kindService = "Service"
-)
-
 // Table holds the SD-WAN objects, the pods of CNFs, and what they translate to. It is not safe for concurrent use.
 type Table struct {
 	source     field.Source
@@ -195,7 +189,7 @@ func putIntents(next *intent.Builder, old, now *result) {
 func (t *Table) SetUnknown(areas intent.Areas) {
 	if t.unknown.Has(intent.AreaBalancers) != areas.Has(intent.AreaBalancers) {
 		for at := range t.lookers {
-			if at.Kind == kindService {
+			if at.Kind == object.KindService {
 				t.touch(at)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/translator/budget"
 	"github.com/netloom/netloom/translator/field"
 )
@@ -48,7 +49,7 @@ type translation struct {
 func (t *Table) frontends(s *service) translation {
 	o := s.object
 	tr := translation{
-		Faults: field.Faults{Of: t.source.Origin(KindService, o)}, Table: t, service: s, object: o,
+		Faults: field.Faults{Of: t.source.Origin(object.KindService, o)}, Table: t, service: s, object: o,
 		pools: map[pool][]intent.Backend{}, account: t.budget.Open(),
 	}
 	_, others := o.Labels[proxyName]

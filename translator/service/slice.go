@@ -49,14 +49,14 @@ type pool struct {
 
 // PutSlice takes in an EndpointSlice. One that is not a Service's, or a headless one's, means nothing.
 func (t *Table) PutSlice(o *discoveryv1.EndpointSlice) {
-	key := object.Ref{Kind: KindEndpointSlice, Namespace: o.Namespace, Name: o.Name}
+	key := object.Ref{Kind: object.KindEndpointSlice, Namespace: o.Namespace, Name: o.Name}
 	owner := o.Labels[discoveryv1.LabelServiceName]
 	if _, headless := o.Labels[corev1.IsHeadlessService]; headless || owner == "" {
 		t.RemoveSlice(key)
 		return
 	}
-	faults := field.Faults{Of: t.source.Origin(KindEndpointSlice, o)}
-	s := &endpointSlice{name: o.Name, service: object.Ref{Kind: KindService, Namespace: o.Namespace, Name: owner}}
+	faults := field.Faults{Of: t.source.Origin(object.KindEndpointSlice, o)}
+	s := &endpointSlice{name: o.Name, service: object.Ref{Kind: object.KindService, Namespace: o.Namespace, Name: owner}}
 	switch o.AddressType {
 	case discoveryv1.AddressTypeIPv4:
 		s.family = intent.IPv4
@@ -128,12 +128,9 @@ func (s *endpointSlice) readEndpoints(o *discoveryv1.EndpointSlice, cluster stri
 	}
 }
 
-// kindPod is the kind of what endpoints usually are.
-const kindPod = "Pod"
-
 // keyOf is the pod that an endpoint says it is.
 func keyOf(ref *corev1.ObjectReference, cluster, namespace string) object.Key {
-	if ref == nil || ref.Kind != kindPod || ref.Name == "" {
+	if ref == nil || ref.Kind != object.KindPod || ref.Name == "" {
 		return object.Key{}
 	}
 	return object.Key{Cluster: cluster, Namespace: cmp.Or(ref.Namespace, namespace), Name: ref.Name}

@@ -30,12 +30,6 @@ type service struct {
 	current *intent.LoadBalancer // what the snapshot has; nil is none
 }
 
-// The kinds of objects that are translated here.
-const (
-	KindEndpointSlice = "EndpointSlice"
-	KindService       = "Service"
-)
-
 // Table holds the Services and their slices, and what they translate to. A change marks one Service dirty and looks at no
 // other. It is not safe for concurrent use.
 type Table struct {
@@ -64,7 +58,7 @@ func NewTable(source field.Source, limits budget.Limits, queue *dirty.Queue, pro
 
 // Put takes in a Service as it is now.
 func (t *Table) Put(o *corev1.Service) {
-	t.at(object.Ref{Kind: KindService, Namespace: o.Namespace, Name: o.Name}).object = o
+	t.at(object.Ref{Kind: object.KindService, Namespace: o.Namespace, Name: o.Name}).object = o
 }
 
 // Remove forgets a Service.

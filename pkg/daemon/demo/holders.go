@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/netloom/netloom/pkg/object"
-	"github.com/netloom/netloom/pkg/source"
 )
 
 // holders knows which logical port holds an address. The embedded database does not say: its ports have names only.
@@ -27,7 +26,7 @@ func (h *holders) take(refs []object.Ref, get func(object.Ref) (runtime.Object, 
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, ref := range refs {
-		if ref.Kind != source.KindPod {
+		if ref.Kind != object.KindPod {
 			continue
 		}
 		port := portName(ref.Namespace, ref.Name)

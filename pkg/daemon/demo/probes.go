@@ -16,7 +16,6 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/ovsdb/nbtrace"
-	"github.com/netloom/netloom/pkg/source"
 )
 
 // probe is a line of probes.txt: who asks whom for what, and what the answer should be.
@@ -187,12 +186,12 @@ func (s *show) end(name string) (end, error) {
 	if a, err := netip.ParseAddr(name); err == nil {
 		return end{addrs: []netip.Addr{a}}, nil
 	}
-	ref := object.Ref{Kind: source.KindNode, Name: name}
+	ref := object.Ref{Kind: object.KindNode, Name: name}
 	rest, service := strings.CutPrefix(name, "svc/")
 	if ns, short, ok := strings.Cut(rest, "/"); ok {
-		ref = object.Ref{Kind: source.KindPod, Namespace: ns, Name: short}
+		ref = object.Ref{Kind: object.KindPod, Namespace: ns, Name: short}
 		if service {
-			ref.Kind = source.KindService
+			ref.Kind = object.KindService
 		}
 	}
 	object, _ := s.daemon.Object(ref)

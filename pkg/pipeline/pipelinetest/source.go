@@ -211,15 +211,15 @@ func (s *Source) Unavailable() []string {
 func RefOf(o runtime.Object) object.Ref {
 	switch o := o.(type) {
 	case *corev1.Pod:
-		return object.Ref{Kind: source.KindPod, Namespace: o.Namespace, Name: o.Name}
+		return object.Ref{Kind: object.KindPod, Namespace: o.Namespace, Name: o.Name}
 	case *corev1.Namespace:
-		return object.Ref{Kind: source.KindNamespace, Name: o.Name}
+		return object.Ref{Kind: object.KindNamespace, Name: o.Name}
 	case *corev1.Node:
-		return object.Ref{Kind: source.KindNode, Name: o.Name}
+		return object.Ref{Kind: object.KindNode, Name: o.Name}
 	case *networkingv1.NetworkPolicy:
-		return object.Ref{Kind: source.KindNetworkPolicy, Namespace: o.Namespace, Name: o.Name}
+		return object.Ref{Kind: object.KindNetworkPolicy, Namespace: o.Namespace, Name: o.Name}
 	case *corev1.Service:
-		return object.Ref{Kind: source.KindService, Namespace: o.Namespace, Name: o.Name}
+		return object.Ref{Kind: object.KindService, Namespace: o.Namespace, Name: o.Name}
 	case *corev1.Secret:
 		return object.Ref{Kind: "Secret", Namespace: o.Namespace, Name: o.Name}
 	default:

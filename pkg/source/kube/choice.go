@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/netloom/netloom/pkg/source"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // How long to wait before asking again which kinds an API serves; the pause doubles.
@@ -20,26 +20,26 @@ const (
 
 // mayChoose says whether kind is one of two, of which one will be used.
 func (k *Source) mayChoose(kind string) bool {
-	_, slices := k.resources[source.KindEndpointSlice]
-	_, classic := k.resources[source.KindEndpoints]
-	return slices && classic && (kind == source.KindEndpointSlice || kind == source.KindEndpoints)
+	_, slices := k.resources[object.KindEndpointSlice]
+	_, classic := k.resources[object.KindEndpoints]
+	return slices && classic && (kind == object.KindEndpointSlice || kind == object.KindEndpoints)
 }
 
 // chooseEndpoints decides which of the two kinds the endpoints of services are read from, and asks until it knows. It
 // is false when ctx ended before. The answer stays: an API that learns of slices later is asked after a restart.
 func (k *Source) chooseEndpoints(ctx context.Context) bool {
 	unused := ""
-	for pause := askAgainMin; k.mayChoose(source.KindEndpointSlice); pause = min(2*pause, askAgainMax) {
+	for pause := askAgainMin; k.mayChoose(object.KindEndpointSlice); pause = min(2*pause, askAgainMax) {
 		served, err := servesSlices(ctx, k.client)
 		if err == nil {
-			if unused = source.KindEndpoints; !served {
-				unused = source.KindEndpointSlice
+			if unused = object.KindEndpoints; !served {
+				unused = object.KindEndpointSlice
 				k.log.Info("the API serves no EndpointSlices, Endpoints are read instead")
 			}
 			break
 		}
 		if ctx.Err() == nil {
-			k.failed(&k.resources[source.KindEndpointSlice].Resource, err)
+			k.failed(&k.resources[object.KindEndpointSlice].Resource, err)
 		}
 		select {
 		case <-ctx.Done():
@@ -50,7 +50,7 @@ func (k *Source) chooseEndpoints(ctx context.Context) bool {
 	k.mu.Lock()
 	k.unused, k.chosen = unused, true
 	k.mu.Unlock()
-	k.recovered(source.KindEndpointSlice)
+	k.recovered(object.KindEndpointSlice)
 	return true
 }
 

@@ -24,7 +24,7 @@ import (
 	"github.com/netloom/netloom/pkg/source/sourcetest"
 )
 
-var webService = object.Ref{Kind: source.KindService, Namespace: "shop", Name: "web"}
+var webService = object.Ref{Kind: object.KindService, Namespace: "shop", Name: "web"}
 
 func clusterService(revision string) *corev1.Service {
 	return &corev1.Service{
@@ -92,7 +92,7 @@ func TestServicesOfACluster(t *testing.T) {
 	require.True(t, found)
 	_, found = k.Get(sliceNamed("endpoints/web/0-ipv4"))
 	require.False(t, found)
-	_, found = k.Get(object.Ref{Kind: source.KindEndpoints, Namespace: "shop", Name: "web"})
+	_, found = k.Get(object.Ref{Kind: object.KindEndpoints, Namespace: "shop", Name: "web"})
 	require.False(t, found)
 
 	_, err := client.DiscoveryV1().EndpointSlices("shop").Update(t.Context(), clusterSlice("2", "10.0.0.2"), metav1.UpdateOptions{})
@@ -137,7 +137,7 @@ func TestWhichEndpointsAreRead(t *testing.T) {
 			sourcetest.Run(t, k)
 			sourcetest.Await(t, k, k.Synced)
 			if tc.want == nil {
-				require.Equal(t, []string{source.KindEndpointSlice}, k.Unavailable())
+				require.Equal(t, []string{object.KindEndpointSlice}, k.Unavailable())
 				require.Equal(t, []string{"endpointslices.discovery.k8s.io"}, places(k))
 				require.Equal(t, []object.Ref{webService}, k.Drain(), "the rest is read")
 			} else {
@@ -146,7 +146,7 @@ func TestWhichEndpointsAreRead(t *testing.T) {
 				o, found := k.Get(tc.want[0])
 				require.True(t, found)
 				require.Equal(t, "web", o.(*discoveryv1.EndpointSlice).Labels[discoveryv1.LabelServiceName])
-				_, found = k.Get(object.Ref{Kind: source.KindEndpoints, Namespace: "shop", Name: "web"})
+				_, found = k.Get(object.Ref{Kind: object.KindEndpoints, Namespace: "shop", Name: "web"})
 				require.False(t, found, "Endpoints are not delivered as such")
 			}
 			for _, r := range both {
@@ -186,7 +186,7 @@ func TestRefusedSlicesAreReadOnceTheyAreNot(t *testing.T) {
 	sourcetest.Run(t, k)
 	sourcetest.Await(t, k, func() bool { return len(k.Problems()) == 1 })
 	sourcetest.Await(t, k, k.Synced)
-	require.Equal(t, []string{source.KindEndpointSlice}, k.Unavailable())
+	require.Equal(t, []string{object.KindEndpointSlice}, k.Unavailable())
 	require.Equal(t, []object.Ref{webService}, k.Drain(), "the rest is read meanwhile")
 	allowed.Store(true)
 	sourcetest.Await(t, k, func() bool { return len(k.Unavailable()) == 0 })
@@ -290,7 +290,7 @@ func classic(name, revision string, ips ...string) *source.Endpoints {
 }
 
 func sliceNamed(name string) object.Ref {
-	return object.Ref{Kind: source.KindEndpointSlice, Namespace: "shop", Name: name}
+	return object.Ref{Kind: object.KindEndpointSlice, Namespace: "shop", Name: name}
 }
 
 func TestEndpointsThatChange(t *testing.T) {
@@ -311,7 +311,7 @@ func TestEndpointsThatChange(t *testing.T) {
 
 	leader := classic("web", "2", "10.0.0.1", "fd00::1")
 	leader.Annotations = map[string]string{"control-plane.alpha.kubernetes.io/leader": "x"}
-	row(source.KindEndpoints).Trim(leader)
+	row(object.KindEndpoints).Trim(leader)
 	require.Empty(t, told(func() { handler.OnUpdate(both, leader) }), "nothing that matters changed")
 
 	edited := classic("web", "3", "10.0.0.2", "fd00::1")

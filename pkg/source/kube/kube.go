@@ -175,7 +175,7 @@ func (k *Source) prepare(r *informed) error {
 // handler marks what changes. Of what the change was it matters only whether a deletion was seen, or an object is missing
 // from a list that was made after a gap in the watch.
 func (k *Source) handler(r *source.Resource) cache.ResourceEventHandler {
-	if r.Kind == source.KindEndpoints {
+	if r.Kind == object.KindEndpoints {
 		return k.adapter.handler(k.Mark, k.MarkDeleted)
 	}
 	refOf := func(o any) (object.Ref, bool) {
@@ -209,7 +209,7 @@ func (k *Source) handler(r *source.Resource) cache.ResourceEventHandler {
 		UpdateFunc: func(before, after any) {
 			b, ok1 := before.(source.Object)
 			a, ok2 := after.(source.Object)
-			if !ok1 || !ok2 || !source.Equal(b, a) || (r.SDWAN || r.Kind == source.KindNetworkPolicy) && a.GetGeneration() != b.GetGeneration() {
+			if !ok1 || !ok2 || !source.Equal(b, a) || (r.SDWAN || r.Kind == object.KindNetworkPolicy) && a.GetGeneration() != b.GetGeneration() {
 				mark(after)
 			}
 		},
@@ -265,14 +265,14 @@ func (k *Source) Synced() bool {
 
 // Get is the object of that name as the API last told it.
 func (k *Source) Get(ref object.Ref) (runtime.Object, bool) {
-	if ref.Kind == source.KindEndpointSlice && !k.uses(ref.Kind) {
+	if ref.Kind == object.KindEndpointSlice && !k.uses(ref.Kind) {
 		if s, ok := k.adapter.get(ref); ok {
 			return s, true
 		}
 		return nil, false
 	}
 	r, ok := k.resources[ref.Kind]
-	if !ok || ref.Kind == source.KindEndpoints {
+	if !ok || ref.Kind == object.KindEndpoints {
 		return nil, false
 	}
 	o, found, err := r.informer.GetStore().GetByKey(ref.NamespacedName())

@@ -31,9 +31,9 @@ func quiet() logrus.FieldLogger {
 }
 
 var (
-	shopNamespace = object.Ref{Kind: source.KindNamespace, Name: "shop"}
-	podA          = object.Ref{Kind: source.KindPod, Namespace: "shop", Name: "a"}
-	podB          = object.Ref{Kind: source.KindPod, Namespace: "shop", Name: "b"}
+	shopNamespace = object.Ref{Kind: object.KindNamespace, Name: "shop"}
+	podA          = object.Ref{Kind: object.KindPod, Namespace: "shop", Name: "a"}
+	podB          = object.Ref{Kind: object.KindPod, Namespace: "shop", Name: "b"}
 )
 
 // row is the row of a kind.
@@ -65,9 +65,9 @@ func TestKubernetesDelivers(t *testing.T) {
 	sourcetest.Run(t, k)
 	sourcetest.Await(t, k, k.Synced)
 	require.Equal(t, []object.Ref{
-		{Kind: source.KindNamespace, Name: "shop"},
-		{Kind: source.KindNetworkPolicy, Namespace: "shop", Name: "web"},
-		{Kind: source.KindNode, Name: "n1"},
+		{Kind: object.KindNamespace, Name: "shop"},
+		{Kind: object.KindNetworkPolicy, Namespace: "shop", Name: "web"},
+		{Kind: object.KindNode, Name: "n1"},
 		podA,
 	}, k.Drain())
 	require.Empty(t, k.Problems())
@@ -104,18 +104,18 @@ func TestKubernetesDelivers(t *testing.T) {
 
 func TestKindsThatAreNotWanted(t *testing.T) {
 	client := fake.NewClientset(sourcetest.Pod("a", "1"), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}})
-	k := New(client, Options{Options: source.Options{Kinds: []string{source.KindPod}}}, quiet())
+	k := New(client, Options{Options: source.Options{Kinds: []string{object.KindPod}}}, quiet())
 	sourcetest.Run(t, k)
 	sourcetest.Await(t, k, k.Synced)
 	require.Equal(t, []object.Ref{podA}, k.Drain())
-	_, found := k.Get(object.Ref{Kind: source.KindNode, Name: "n1"})
+	_, found := k.Get(object.Ref{Kind: object.KindNode, Name: "n1"})
 	require.False(t, found)
 }
 
 func TestObjectThatWentUnseenIsDirty(t *testing.T) {
 	k := New(fake.NewClientset(), Options{}, quiet())
-	k.handler(row(source.KindPod)).OnDelete(cache.DeletedFinalStateUnknown{Key: "shop/a", Obj: sourcetest.Pod("a", "1")})
-	k.handler(row(source.KindNamespace)).OnDelete(cache.DeletedFinalStateUnknown{Key: "shop"})
+	k.handler(row(object.KindPod)).OnDelete(cache.DeletedFinalStateUnknown{Key: "shop/a", Obj: sourcetest.Pod("a", "1")})
+	k.handler(row(object.KindNamespace)).OnDelete(cache.DeletedFinalStateUnknown{Key: "shop"})
 	require.Equal(t, []object.Ref{shopNamespace, podA}, k.Drain())
 }
 
@@ -125,7 +125,7 @@ func TestUpdatesThatMatter(t *testing.T) {
 		if edit != nil {
 			edit(p)
 		}
-		row(source.KindPod).Trim(p)
+		row(object.KindPod).Trim(p)
 		return p
 	}
 	for _, tc := range []struct {
@@ -147,7 +147,7 @@ func TestUpdatesThatMatter(t *testing.T) {
 			k := New(fake.NewClientset(), Options{}, quiet())
 			before, after := trimmed(nil), trimmed(tc.edit)
 			revision := after.ResourceVersion
-			k.handler(row(source.KindPod)).OnUpdate(before, after)
+			k.handler(row(object.KindPod)).OnUpdate(before, after)
 			require.Equal(t, tc.want, len(k.Drain()) == 1)
 			require.Equal(t, revision, after.ResourceVersion, "shared objects stay as they are")
 		})
@@ -177,9 +177,9 @@ func TestAGenerationOfAPolicyMatters(t *testing.T) {
 	of := func(generation int64) *networkingv1.NetworkPolicy {
 		return &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "a", Generation: generation}}
 	}
-	k.handler(row(source.KindNetworkPolicy)).OnUpdate(of(1), of(1))
+	k.handler(row(object.KindNetworkPolicy)).OnUpdate(of(1), of(1))
 	require.Empty(t, k.Drain())
-	k.handler(row(source.KindNetworkPolicy)).OnUpdate(of(1), of(3))
+	k.handler(row(object.KindNetworkPolicy)).OnUpdate(of(1), of(3))
 	require.Len(t, k.Drain(), 1)
 }
 
@@ -230,7 +230,7 @@ func TestLostPermissionDeletesNothing(t *testing.T) {
 	client.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return isDenied(), nil, forbidden("pods")
 	})
-	k := New(client, Options{Options: source.Options{Kinds: []string{source.KindPod}}}, quiet())
+	k := New(client, Options{Options: source.Options{Kinds: []string{object.KindPod}}}, quiet())
 	sourcetest.Run(t, k)
 	sourcetest.Await(t, k, k.Synced)
 	require.Equal(t, []object.Ref{podA, podB}, k.Drain())
@@ -295,7 +295,7 @@ func TestADeletedPodIsToldApartFromAMissingOne(t *testing.T) {
 	client.PrependWatchReactor("pods", func(clienttesting.Action) (bool, apiwatch.Interface, error) {
 		return true, watcher, nil
 	})
-	k := New(client, Options{Options: source.Options{Kinds: []string{source.KindPod}}}, quiet())
+	k := New(client, Options{Options: source.Options{Kinds: []string{object.KindPod}}}, quiet())
 	sourcetest.Run(t, k)
 	sourcetest.Await(t, k, k.Synced)
 	k.Drain()

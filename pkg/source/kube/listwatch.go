@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/source"
 )
 
@@ -39,19 +40,19 @@ func (c clients) listWatch(r *source.Resource) *cache.ListWatch {
 		return labeled(listWatch(c.metadata.Resource(r.GroupVersionResource())), r.Label)
 	}
 	switch r.Kind {
-	case source.KindNetworkPolicy:
+	case object.KindNetworkPolicy:
 		return listWatch(c.NetworkingV1().NetworkPolicies(metav1.NamespaceAll))
-	case source.KindPod:
+	case object.KindPod:
 		return listWatch(c.CoreV1().Pods(metav1.NamespaceAll))
-	case source.KindNamespace:
+	case object.KindNamespace:
 		return listWatch(c.CoreV1().Namespaces())
-	case source.KindNode:
+	case object.KindNode:
 		return listWatch(c.CoreV1().Nodes())
-	case source.KindService:
+	case object.KindService:
 		return listWatch(c.CoreV1().Services(metav1.NamespaceAll))
-	case source.KindEndpointSlice:
+	case object.KindEndpointSlice:
 		return listWatch(c.DiscoveryV1().EndpointSlices(metav1.NamespaceAll))
-	case source.KindEndpoints:
+	case object.KindEndpoints:
 		return listWatch(c.CoreV1().Endpoints(metav1.NamespaceAll))
 	case "RoleBinding":
 		return listWatch(c.RbacV1().RoleBindings(metav1.NamespaceAll))

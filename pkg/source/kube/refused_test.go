@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/netloom/netloom/pkg/source"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/source/sourcetest"
 )
 
@@ -40,7 +40,7 @@ func TestRealClientsAreRefused(t *testing.T) {
 	k := New(client, Options{SDWAN: sdwan}, quiet())
 	sourcetest.Run(t, k)
 	sourcetest.Await(t, k, k.Synced)
-	require.Equal(t, []string{"FirewallZone", source.KindService}, k.Unavailable())
+	require.Equal(t, []string{"FirewallZone", object.KindService}, k.Unavailable())
 	require.Equal(t, []string{"firewallzones.batch.sdewan.akraino.org", "services"}, places(k))
 	locked.Store(false)
 	sourcetest.Await(t, k, func() bool { return len(k.Unavailable()) == 0 })

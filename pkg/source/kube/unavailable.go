@@ -5,13 +5,14 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/source"
 )
 
 // isOptional reports whether the source syncs without a kind that the API refuses. Without policies, pods, namespaces and
 // nodes nothing that is known means what it seems to.
 func isOptional(r *source.Resource) bool {
-	return r.SDWAN || r.Kind == source.KindService || r.Kind == source.KindEndpointSlice || r.Kind == source.KindEndpoints
+	return r.SDWAN || r.Kind == object.KindService || r.Kind == object.KindEndpointSlice || r.Kind == object.KindEndpoints
 }
 
 // refuse notes that the API does not list a resource because the permission or the definition is missing. An API that does
@@ -35,7 +36,7 @@ func (k *Source) isUnavailable(kind string) bool {
 func (k *Source) waitsFor(kind string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if kind == source.KindEndpoints && !k.chosen && k.isUnavailable(source.KindEndpointSlice) {
+	if kind == object.KindEndpoints && !k.chosen && k.isUnavailable(object.KindEndpointSlice) {
 		return false
 	}
 	return !k.isUnavailable(kind)
@@ -50,8 +51,8 @@ func (k *Source) Unavailable() []string {
 		if !k.isUnavailable(kind) {
 			continue
 		}
-		if kind == source.KindEndpoints {
-			kind = source.KindEndpointSlice
+		if kind == object.KindEndpoints {
+			kind = object.KindEndpointSlice
 		}
 		all = append(all, kind)
 	}

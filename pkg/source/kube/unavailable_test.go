@@ -16,7 +16,6 @@ import (
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/object"
-	"github.com/netloom/netloom/pkg/source"
 	"github.com/netloom/netloom/pkg/source/sourcetest"
 )
 
@@ -62,8 +61,8 @@ func TestUnavailableKinds(t *testing.T) {
 		err      error
 		want     []string // nil: the source waits
 	}{
-		{"services without the right", "services", forbidden("services"), []string{source.KindService}},
-		{"slices without the right", "endpointslices", forbidden("endpointslices"), []string{source.KindEndpointSlice}},
+		{"services without the right", "services", forbidden("services"), []string{object.KindService}},
+		{"slices without the right", "endpointslices", forbidden("endpointslices"), []string{object.KindEndpointSlice}},
 		{"zones without the right", "firewallzones", forbidden("firewallzones"), []string{"FirewallZone"}},
 		{"zones without a definition", "firewallzones", notFound(zones), []string{"FirewallZone"}},
 		{"services of an API that is away", "services", errors.New("connection refused"), nil},
@@ -115,7 +114,7 @@ func TestUnavailableUntilAllIsTold(t *testing.T) {
 	k := New(client, Options{}, quiet())
 	sourcetest.Run(t, k)
 	sourcetest.Await(t, k, k.Synced)
-	require.Equal(t, []string{source.KindService}, k.Unavailable())
+	require.Equal(t, []string{object.KindService}, k.Unavailable())
 	no.set(nil)
 	for len(k.Unavailable()) > 0 {
 		require.NotEmpty(t, k.Problems(), "until it is listed, it is a problem")

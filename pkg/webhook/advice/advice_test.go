@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/netloom/netloom/backends/builtin"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/webhook/advice"
-	"github.com/netloom/netloom/translator"
 )
 
 // pod is a pod of node n1 in namespace shop that declares port web, 8080.
@@ -112,7 +112,7 @@ func TestAdviceFollowsPods(t *testing.T) {
 	require.Len(t, a.Advise(np), 1)
 	require.NoError(t, a.Put(pod("new-0", "new", "10.0.0.3")))
 	require.Empty(t, a.Advise(np))
-	a.Remove(translator.KindPod, "shop", "new-0")
+	a.Remove(object.KindPod, "shop", "new-0")
 	require.Len(t, a.Advise(np), 1)
 }
 

@@ -60,7 +60,7 @@ func (a *Adviser) Advise(np *networkingv1.NetworkPolicy) []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	defer func() {
-		a.t.Remove(translator.KindNetworkPolicy, np.Namespace, np.Name)
+		a.t.Remove(object.KindNetworkPolicy, np.Namespace, np.Name)
 		a.t.Snapshot()
 	}()
 	policies, problems, s := a.translate(np)
@@ -88,7 +88,7 @@ func (a *Adviser) translate(np *networkingv1.NetworkPolicy) ([]*intent.Policy, [
 		return nil, nil, a.t.Snapshot() // it takes every policy
 	}
 	s := a.t.Snapshot()
-	ref := object.Ref{Kind: translator.KindNetworkPolicy, Namespace: np.Namespace, Name: np.Name}
+	ref := object.Ref{Kind: object.KindNetworkPolicy, Namespace: np.Namespace, Name: np.Name}
 	var policies []*intent.Policy
 	for p := range s.Policies() {
 		if p.Origin.Ref() == ref {
