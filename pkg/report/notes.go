@@ -64,7 +64,7 @@ type Service struct {
 // before it still does. It is not settled then.
 func (w *World) Service(key object.Ref, was Service) (out Service, settled bool) {
 	out, settled = Service{Problems: w.problems[key]}, true
-	origin := intent.Origin{Cluster: w.Cluster, Kind: KindService, Namespace: key.Namespace, Name: key.Name}
+	origin := intent.Origin{Cluster: w.Cluster, Kind: object.KindService, Namespace: key.Namespace, Name: key.Name}
 	id := intent.LoadBalancerID(origin.String())
 	balancer := w.Snapshot.LoadBalancer(id)
 	if balancer == nil || len(balancer.Frontends) == 0 {

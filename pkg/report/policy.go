@@ -48,7 +48,7 @@ type Policy struct {
 
 // Key names p.
 func (p Policy) Key() object.Ref {
-	return object.Ref{Kind: KindNetworkPolicy, Namespace: p.Namespace, Name: p.Name}
+	return object.Ref{Kind: object.KindNetworkPolicy, Namespace: p.Namespace, Name: p.Name}
 }
 
 // Status is what a status of p says of p, given what it says already: its own targets anew, those of others as they are.
@@ -103,7 +103,7 @@ func (w *World) intentsOf(p Policy) []*intent.Policy {
 
 // ids are those that the intents of a policy have or had.
 func (w *World) ids(p Policy) [2]intent.PolicyID {
-	origin := intent.Origin{Cluster: w.Cluster, Kind: KindNetworkPolicy, Namespace: p.Namespace, Name: p.Name}
+	origin := intent.Origin{Cluster: w.Cluster, Kind: object.KindNetworkPolicy, Namespace: p.Namespace, Name: p.Name}
 	var out [2]intent.PolicyID
 	for i, d := range intent.Directions() {
 		out[i] = intent.NewPolicyID(origin, d)

@@ -275,7 +275,7 @@ func TestServicesTellWhereTheyAreBalanced(t *testing.T) {
 			Ports: []corev1.ServicePort{{Port: 80, Protocol: corev1.ProtocolTCP}},
 		},
 	}
-	key := object.Ref{Kind: report.KindService, Namespace: "shop", Name: "web"}
+	key := object.Ref{Kind: object.KindService, Namespace: "shop", Name: "web"}
 	before := s.agreed()
 	got, settled := s.world(before).Service(key, report.Service{})
 	require.Empty(t, got.Balanced)

@@ -9,12 +9,6 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// Kinds of objects that something is told of.
-const (
-	KindNetworkPolicy = "NetworkPolicy"
-	KindService       = "Service"
-)
-
 // Target is how a target stands. Revision is zero for one that has agreed with nothing yet.
 type Target struct {
 	Name     string

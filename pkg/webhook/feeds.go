@@ -21,7 +21,7 @@ func (o *Options) needs() map[string][]string {
 		needs[PathWorkload] = []string{"Deployment", "StatefulSet", "DaemonSet"}
 	}
 	if o.Advice != nil {
-		needs[PathPolicy] = []string{source.KindPod, source.KindNamespace}
+		needs[PathPolicy] = []string{object.KindPod, object.KindNamespace}
 	}
 	return needs
 }
@@ -78,7 +78,7 @@ func (s *Server) update(from Source, ref object.Ref) {
 			err = s.grants.PutRole(ref.Namespace, ref.Name, m.GetAnnotations())
 		case "Deployment", "StatefulSet", "DaemonSet":
 			s.index.PutWorkload(ref.Kind, m)
-		case source.KindPod, source.KindNamespace:
+		case object.KindPod, object.KindNamespace:
 			err = s.adviser.Put(m)
 		default:
 			s.index.Put(ref.Kind, m)
@@ -96,7 +96,7 @@ func (s *Server) remove(ref object.Ref) {
 		s.grants.RemoveRole(ref.Namespace, ref.Name)
 	case "RoleBinding", "ClusterRoleBinding":
 		s.grants.RemoveBinding(ref.Namespace, ref.Name)
-	case source.KindPod, source.KindNamespace:
+	case object.KindPod, object.KindNamespace:
 		s.adviser.Remove(ref.Kind, ref.Namespace, ref.Name)
 	default:
 		s.index.Remove(ref)

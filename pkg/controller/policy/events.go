@@ -15,7 +15,7 @@ func (c *Controller) event(key object.Ref, uid string, n report.Note) {
 		APIVersion: networkingv1.SchemeGroupVersion.String(), Kind: key.Kind, Namespace: key.Namespace, Name: key.Name,
 		UID: types.UID(uid),
 	}
-	if key.Kind == report.KindService {
+	if key.Kind == object.KindService {
 		of.APIVersion = corev1.SchemeGroupVersion.String()
 	}
 	kind := corev1.EventTypeNormal

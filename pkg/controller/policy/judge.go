@@ -36,7 +36,7 @@ func (c *Controller) judge(ctx context.Context, world *report.World, key object.
 		c.forget(key)
 		was = nil
 	}
-	if key.Kind == report.KindService {
+	if key.Kind == object.KindService {
 		c.judgeService(world, key, is, was)
 		return nil
 	}

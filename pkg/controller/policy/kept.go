@@ -18,7 +18,7 @@ func (c *Controller) Kept(all []retention.KeptObject) {
 	now := map[object.Ref]string{}
 	for _, k := range all {
 		switch {
-		case k.Target == "" || k.Kind != report.KindNetworkPolicy && k.Kind != report.KindService:
+		case k.Target == "" || k.Kind != object.KindNetworkPolicy && k.Kind != object.KindService:
 		case now[k.Ref()] == "":
 			now[k.Ref()] = k.Message()
 		default:
@@ -59,7 +59,7 @@ func (c *Controller) whyKept(ref object.Ref) string {
 // judgeMissing has the PolicyStatus of a policy that the source does not have say whether a target keeps it. Without a
 // PolicyStatus it makes none: that of a policy that was deleted goes with it.
 func (c *Controller) judgeMissing(ctx context.Context, world *report.World, ref object.Ref) error {
-	if c.objects == nil || ref.Kind != report.KindNetworkPolicy {
+	if c.objects == nil || ref.Kind != object.KindNetworkPolicy {
 		return nil
 	}
 	found := c.objects.current(ref)

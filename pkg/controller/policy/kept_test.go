@@ -11,7 +11,6 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
-	"github.com/netloom/netloom/pkg/report"
 )
 
 // remembering is a target that holds something for objects that no snapshot has, until they need not be kept any more.
@@ -51,8 +50,8 @@ func TestEventsOfWhatATargetKeeps(t *testing.T) {
 		d.guard.MaxDeleteFraction, d.guard.MinDeleteGuard = 0.5, 1
 		d.holds = []object.Ref{
 			{Kind: backends.KindPort, Name: "shop_db-0"},
-			{Kind: report.KindNetworkPolicy, Namespace: "shop", Name: "gone"},
-			{Kind: report.KindService, Namespace: "shop", Name: "gone"},
+			{Kind: object.KindNetworkPolicy, Namespace: "shop", Name: "gone"},
+			{Kind: object.KindService, Namespace: "shop", Name: "gone"},
 		}
 		d.start()
 		message := "Warning Kept it has been missing from the source since netloom started: target ovn keeps its configuration until it is back or its removal is approved"
@@ -73,10 +72,10 @@ func TestThePolicyStatusOfAPolicyThatATargetKeepsSaysSo(t *testing.T) {
 		require.Equal(t, "True Enforced 3", d.says("db"))
 		owner := d.status("db").OwnerReferences
 		d.stop()
-		lost := object.Ref{Kind: report.KindNetworkPolicy, Namespace: "shop", Name: "db"}
+		lost := object.Ref{Kind: object.KindNetworkPolicy, Namespace: "shop", Name: "db"}
 		d.source.PutAs(lost, nil)
 		d.source.Again()
-		d.holds = []object.Ref{lost, {Kind: report.KindNetworkPolicy, Namespace: "shop", Name: "gone"}}
+		d.holds = []object.Ref{lost, {Kind: object.KindNetworkPolicy, Namespace: "shop", Name: "gone"}}
 		d.start()
 		require.Equal(t, "Unknown Kept 3", d.says("db"))
 		s := d.status("db")

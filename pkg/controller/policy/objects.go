@@ -24,7 +24,6 @@ import (
 	"github.com/netloom/netloom/pkg/controller"
 	"github.com/netloom/netloom/pkg/metrics"
 	"github.com/netloom/netloom/pkg/object"
-	"github.com/netloom/netloom/pkg/report"
 )
 
 // objects watches and writes the PolicyStatus objects of an API. It writes none before all that there are have been read, nor
@@ -179,7 +178,7 @@ func (o *objects) degraded() []string {
 }
 
 func keyOfObject(o metav1.Object) object.Ref {
-	return object.Ref{Kind: report.KindNetworkPolicy, Namespace: o.GetNamespace(), Name: o.GetName()}
+	return object.Ref{Kind: object.KindNetworkPolicy, Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
 func (o *objects) delivered(now any) {
@@ -208,7 +207,7 @@ func (o *objects) deleted(was any) {
 		if err != nil {
 			return
 		}
-		key = object.Ref{Kind: report.KindNetworkPolicy, Namespace: ns, Name: name}
+		key = object.Ref{Kind: object.KindNetworkPolicy, Namespace: ns, Name: name}
 	default:
 		return
 	}
@@ -278,7 +277,7 @@ func policyStatusOf(delivered any) (any, error) {
 // ownedBy reports whether an object is owned by the policy of that UID, and by nothing else.
 func ownedBy(s *v1alpha1.PolicyStatus, uid string) bool {
 	return len(s.OwnerReferences) == 1 && slices.ContainsFunc(s.OwnerReferences, func(r metav1.OwnerReference) bool {
-		return string(r.UID) == uid && r.Kind == report.KindNetworkPolicy
+		return string(r.UID) == uid && r.Kind == object.KindNetworkPolicy
 	})
 }
 

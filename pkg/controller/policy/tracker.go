@@ -12,7 +12,6 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/pipeline"
-	"github.com/netloom/netloom/pkg/report"
 )
 
 // kindNode is the kind of nodes.
@@ -119,13 +118,13 @@ func (t *tracker) Published(p pipeline.Published) {
 // takeChange notes which objects a change of the snapshot concerns. The lock is held.
 func (t *tracker) takeChange(c *intent.Change, now, before *intent.Snapshot) {
 	for _, id := range c.Policies {
-		if p := cmp.Or(now.Policy(id), before.Policy(id)); p != nil && p.Origin.Kind == report.KindNetworkPolicy {
+		if p := cmp.Or(now.Policy(id), before.Policy(id)); p != nil && p.Origin.Kind == object.KindNetworkPolicy {
 			t.addFirst(p.Origin.Ref())
 		}
 	}
 	for _, id := range c.LoadBalancers {
 		if lb := now.LoadBalancer(id); lb != nil {
-			t.add(object.Ref{Kind: report.KindService, Namespace: lb.Origin.Namespace, Name: lb.Origin.Name})
+			t.add(object.Ref{Kind: object.KindService, Namespace: lb.Origin.Namespace, Name: lb.Origin.Name})
 		}
 	}
 	for i := range c.Members {
@@ -153,11 +152,11 @@ func (t *tracker) takeNode(ref object.Ref) bool {
 func (t *tracker) take(ref object.Ref, first bool) {
 	var o metav1.Object
 	switch ref.Kind {
-	case report.KindNetworkPolicy:
+	case object.KindNetworkPolicy:
 		if p := t.state.Policy(ref.Namespace, ref.Name); p != nil {
 			o = p
 		}
-	case report.KindService:
+	case object.KindService:
 		found, _ := t.state.Object(ref)
 		o, _ = found.(metav1.Object)
 	default:
@@ -313,6 +312,6 @@ func (t *tracker) facts() (problems []object.Problem, nodes []string) {
 // problemsOf are the problems of NetworkPolicies and Services among all. What could not be read has no status.
 func problemsOf(all []object.Problem) []object.Problem {
 	return slices.DeleteFunc(slices.Clone(all), func(p object.Problem) bool {
-		return p.Place != (object.Place{}) || p.Ref.Kind != report.KindNetworkPolicy && p.Ref.Kind != report.KindService
+		return p.Place != (object.Place{}) || p.Ref.Kind != object.KindNetworkPolicy && p.Ref.Kind != object.KindService
 	})
 }

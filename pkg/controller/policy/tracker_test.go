@@ -7,11 +7,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/object"
-	"github.com/netloom/netloom/pkg/report"
 )
 
 func key(name string) object.Ref {
-	return object.Ref{Kind: report.KindNetworkPolicy, Namespace: "shop", Name: name}
+	return object.Ref{Kind: object.KindNetworkPolicy, Namespace: "shop", Name: name}
 }
 
 // TestWhatMovesWhileAPolicyIsJudgedHasItJudgedAgain checks that no round of a loop is missed: none need follow it.

@@ -70,13 +70,13 @@ func (o *objects) replace(ctx context.Context, key object.Ref, object *v1alpha1.
 }
 
 // ensure creates the object of a policy, or makes the present policy its owner.
-func (o *objects) ensure(ctx context.Context, key object.Ref, uid string, object *v1alpha1.PolicyStatus) error {
-	if object != nil && ownedBy(object, uid) {
+func (o *objects) ensure(ctx context.Context, key object.Ref, uid string, present *v1alpha1.PolicyStatus) error {
+	if present != nil && ownedBy(present, uid) {
 		return nil
 	}
 	_, err := o.apply(ctx, key, controller.FieldManager, map[string]any{"metadata": map[string]any{
 		"ownerReferences": []any{map[string]any{
-			"apiVersion": networkingv1.SchemeGroupVersion.String(), "kind": report.KindNetworkPolicy, "name": key.Name, "uid": uid,
+			"apiVersion": networkingv1.SchemeGroupVersion.String(), "kind": object.KindNetworkPolicy, "name": key.Name, "uid": uid,
 		}},
 	}})
 	return err
