@@ -40,7 +40,7 @@ func (ns *namespace) within(f *facet) bool {
 		return labelled && v == f.value
 	case namespaceKey:
 		return labelled
-	case podLabel, podKey, nodeName, portName, everything:
+	case podLabel, podKey, nodeName, portName, portNumber, everything:
 	}
 	return false
 }

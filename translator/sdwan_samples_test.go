@@ -65,28 +65,22 @@ func TestTheRegistryListsWhatIntentsReferTo(t *testing.T) {
 // namesIn lists the names in all references within v.
 func namesIn(v reflect.Value) []string {
 	var names []string
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Interface:
-		if !v.IsNil() {
-			return namesIn(v.Elem())
+	if k := v.Kind(); k == reflect.Pointer || k == reflect.Interface {
+		if v.IsNil() {
+			return nil
 		}
-	case reflect.Slice:
-		for i := range v.Len() {
-			names = append(names, namesIn(v.Index(i))...)
+		return namesIn(v.Elem())
+	}
+	if ref, ok := v.Interface().(intent.DeviceRef); ok && ref.Name != "" {
+		return []string{ref.Name}
+	}
+	for i := 0; v.Kind() == reflect.Slice && i < v.Len(); i++ {
+		names = append(names, namesIn(v.Index(i))...)
+	}
+	for i := 0; v.Kind() == reflect.Struct && i < v.NumField(); i++ {
+		if v.Type().Field(i).IsExported() {
+			names = append(names, namesIn(v.Field(i))...)
 		}
-	case reflect.Struct:
-		if ref, ok := v.Interface().(intent.DeviceRef); ok {
-			if ref.Name != "" {
-				names = append(names, ref.Name)
-			}
-			return names
-		}
-		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				names = append(names, namesIn(v.Field(i))...)
-			}
-		}
-	default:
 	}
 	return names
 }

@@ -19,25 +19,30 @@ func TestProblemSpelling(t *testing.T) {
 		wantJSON string
 	}{
 		{
-			"a field of an object", object.Problem{Ref: web, Field: "spec.ports", Message: "odd"},
+			"a field of an object",
+			object.Problem{Ref: web, Field: "spec.ports", Message: "odd"},
 			"NetworkPolicy/shop/web: spec.ports: odd",
 			`{"object":"NetworkPolicy/shop/web","field":"spec.ports","message":"odd"}`,
 		},
 		{
-			"an object of another cluster", object.Problem{Cluster: "east", Ref: object.Ref{Kind: "Node", Name: "n1"}, Message: "odd"},
+			"an object of another cluster",
+			object.Problem{Cluster: "east", Ref: object.Ref{Kind: "Node", Name: "n1"}, Message: "odd"},
 			"east/Node/n1: odd", `{"object":"Node/n1","message":"odd"}`,
 		},
 		{
-			"a document", object.Problem{Place: object.Place{Path: "a: b.yaml", Document: 2}, Ref: web, Message: "odd"},
+			"a document",
+			object.Problem{Place: object.Place{Path: "a: b.yaml", Document: 2}, Ref: web, Message: "odd"},
 			"a: b.yaml: document 2: NetworkPolicy/shop/web: odd",
 			`{"object":"NetworkPolicy/shop/web","message":"odd","place":{"path":"a: b.yaml","document":2}}`,
 		},
 		{
-			"a line", object.Problem{Place: object.Place{Path: "a.yaml", Document: 2, Line: 7}, Message: "torn"},
+			"a line",
+			object.Problem{Place: object.Place{Path: "a.yaml", Document: 2, Line: 7}, Message: "torn"},
 			"a.yaml:7: torn", `{"message":"torn","place":{"path":"a.yaml","document":2,"line":7}}`,
 		},
 		{
-			"a resource", object.Problem{Place: object.Place{Path: "pods"}, Message: "forbidden", Unread: object.UnreadResource},
+			"a resource",
+			object.Problem{Place: object.Place{Path: "pods"}, Message: "forbidden", Unread: object.UnreadResource},
 			"pods: forbidden", `{"message":"forbidden","place":{"path":"pods"}}`,
 		},
 		{"what would be two lines", object.Problem{Ref: web, Message: "a\nb"}, `NetworkPolicy/shop/web: a\nb`, `{"object":"NetworkPolicy/shop/web","message":"a\nb"}`},

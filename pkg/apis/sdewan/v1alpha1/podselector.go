@@ -3,8 +3,6 @@ package v1alpha1
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // PodSelector is metav1.LabelSelector with limits. All of its parts must match.
-//
-// +structType=atomic
 type PodSelector struct {
 	// Labels that pods must have, with their values.
 	// +optional

@@ -36,6 +36,7 @@ type SdewanApplicationList struct {
 // SdewanApplicationSpec selects the pods. Upstream ignores matchExpressions; netloom does not.
 type SdewanApplicationSpec struct {
 	// Labels of the pods. An empty selector selects every pod in the namespace.
+	// +structType=atomic
 	PodSelector PodSelector `json:"podSelector"`
 
 	// Namespace of the pods. Empty means the namespace of this object.
