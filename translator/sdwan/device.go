@@ -39,15 +39,15 @@ type device struct {
 	faults     []object.Problem // of the pod itself
 }
 
-// workload is the group, told apart from one of the same name in another namespace.
-func (g *device) workload() string {
-	if g.Group == barePods {
+// workload is the group with its namespace.
+func (d *device) workload() string {
+	if d.Group == barePods {
 		return "pods without a workload"
 	}
-	return g.Group + " in " + g.Origin.Namespace
+	return d.Group + " in " + d.Origin.Namespace
 }
 
-// deviceTable holds the pods that are CNFs. A change looks at the others of the scope and at nothing else.
+// deviceTable holds the pods that are CNFs. A change only affects the pods of the same scope.
 type deviceTable struct {
 	byRef   map[object.Ref]*device
 	scopes  map[intent.Scope]map[object.Ref]*device
@@ -62,7 +62,7 @@ func newDeviceTable() deviceTable {
 	}
 }
 
-// replace takes in a CNF, nil takes it out.
+// replace sets the CNF of a pod; nil removes it.
 func (t *Table) replace(ref object.Ref, now *device) {
 	d := &t.devices
 	if old := d.byRef[ref]; old != nil {
@@ -91,7 +91,7 @@ func refOf(s intent.Scope) object.Ref {
 	return object.Ref{Kind: "Scope", Namespace: s.Namespace, Name: s.Purpose}
 }
 
-// PutPod takes in a pod if it is a CNF, and out if it no longer is one. Addrs are its addresses.
+// PutPod sets a pod with its addresses. Pods that are not CNFs, or no longer, are removed.
 func (t *Table) PutPod(pod *corev1.Pod, addrs []netip.Addr) {
 	ref := object.Ref{Kind: kindCNF, Namespace: pod.Namespace, Name: pod.Name}
 	if !IsDevice(pod) {
@@ -128,7 +128,7 @@ func (t *Table) remove(ref object.Ref) {
 	t.replace(ref, nil)
 }
 
-// cnfOf is what a pod says of itself.
+// cnfOf describes a pod as a CNF.
 func (t *Table) cnfOf(pod *corev1.Pod, addrs []netip.Addr, scope intent.Scope, faults *field.Faults) intent.CNF {
 	return intent.CNF{
 		ID:          intent.CNFID(object.Key{Cluster: t.source.Cluster, Namespace: pod.Namespace, Name: pod.Name}.String()),
@@ -146,7 +146,7 @@ func (t *Table) cnfOf(pod *corev1.Pod, addrs []netip.Addr, scope intent.Scope, f
 	}
 }
 
-// groupOf is the workload that a pod is a replica of. The ReplicaSets of a Deployment are told by the hash that it gives
+// groupOf is the workload that a pod is a replica of. The ReplicaSets of a Deployment are recognized by the hash that it gives
 // them.
 func groupOf(pod *corev1.Pod) string {
 	owner := metav1.GetControllerOf(pod)
@@ -176,7 +176,7 @@ func isReady(pod *corev1.Pod) bool {
 	})
 }
 
-// runOf is the pod's UID and how often each of its containers was restarted, those that never were left out.
+// runOf is the pod's UID with the number of restarts of each container that was restarted.
 func runOf(pod *corev1.Pod) string {
 	var restarts []string
 	for _, list := range [][]corev1.ContainerStatus{pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses} {
@@ -191,7 +191,7 @@ func runOf(pod *corev1.Pod) string {
 }
 
 // Settle writes the CNFs of the scopes where something changed. A scope with replicas of two workloads belongs to neither:
-// it is not known which of them is meant.
+// it is unknown which of them is meant.
 func (t *Table) Settle(next *intent.Builder, was *intent.Snapshot) {
 	table := &t.devices
 	for _, ref := range slices.SortedFunc(maps.Keys(table.removed), object.Ref.Compare) {
@@ -216,7 +216,7 @@ func (t *Table) Settle(next *intent.Builder, was *intent.Snapshot) {
 	}
 }
 
-// conflictOf says why nothing may be written to the CNFs of a scope; "" when it may. Those that leave do not count.
+// conflictOf says why nothing may be written to the CNFs of a scope; "" when it may. Pods that are being deleted do not count.
 func conflictOf(scope intent.Scope, members map[object.Ref]*device) string {
 	workloads := map[string]bool{}
 	for _, g := range members {

@@ -85,7 +85,7 @@ type CNFHubSiteStatus struct {
 	// +optional
 	DevicePIP string `json:"devicepip,omitempty"`
 
-	// How far the object has come. Empty means that nobody has looked at it yet. Upstream has it in one of its manifests only.
+	// State of the object. Empty means that it has not been processed yet. Upstream has it in one of its manifests only.
 	// +optional
 	State State `json:"state,omitempty"`
 

@@ -70,7 +70,7 @@ type CNFServiceStatus struct {
 	// +optional
 	DPort string `json:"dport,omitempty"`
 
-	// How far the object has come. Empty means that nobody has looked at it yet. Upstream has it in one of its manifests only.
+	// State of the object. Empty means that it has not been processed yet. Upstream has it in one of its manifests only.
 	// +optional
 	State State `json:"state,omitempty"`
 

@@ -50,7 +50,7 @@ type CNFStatusStatus struct {
 	// +optional
 	Information []CNFInformation `json:"information,omitempty"`
 
-	// The same for programs: Ready. observedGeneration is the generation it speaks of.
+	// The same for programs: Ready. observedGeneration is the generation that they are for.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

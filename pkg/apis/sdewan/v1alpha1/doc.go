@@ -1,4 +1,4 @@
-// Package v1alpha1 holds the kinds of group batch.sdewan.akraino.org: what users say to the SD-WAN side of netloom.
+// Package v1alpha1 defines the SD-WAN kinds, of the API group batch.sdewan.akraino.org.
 //
 // The names of kinds and fields are those of Akraino ICN SD-EWAN, etra_dest included, so that manifests written for its
 // config agent keep working. The CRDs in deploy/crds are made from these types by `make generate`; the comments on fields

@@ -52,7 +52,7 @@ type Mwan3Member struct {
 	Network string `json:"network"`
 
 	// Order among the members: those of the lowest metric that are reachable are used. 1 to 256: the device wants more than
-	// 0, and mwan3 passes over members above 256.
+	// 0, and mwan3 ignores members above 256.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=256
 	Metric int `json:"metric"`

@@ -62,6 +62,6 @@ type Mwan3RuleSpec struct {
 	// 1 keeps connections of one source on one network for timeout seconds. Empty is 0.
 	Sticky Flag `json:"sticky"`
 
-	// Seconds for which sticky holds. Empty is mwan3's 600.
+	// How long sticky lasts, in seconds. Empty means mwan3's default of 600.
 	Timeout Positive `json:"timeout"`
 }

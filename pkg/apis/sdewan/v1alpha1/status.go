@@ -2,22 +2,22 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// State says how far an object has come. The words are upstream's; empty means that nobody has looked at it yet.
+// State is the state of an object. The words are upstream's; empty means that it has not been processed yet.
 //
 // +kubebuilder:validation:Enum="In Sync";Idle;"Trying to apply";"Being delete";"Unknown status"
 type State string
 
 // The states.
 const (
-	// InSync means that every pod of the CNF is ready and holds the object.
+	// InSync means that every pod of the CNF is ready and has the object.
 	InSync State = "In Sync"
 	// Idle is a word of upstream's that nothing says.
 	Idle State = "Idle"
 	// Applying means that at least one pod is not ready or lacks the object.
 	Applying State = "Trying to apply"
-	// Deleting means that the object goes, and that at least one pod still holds it.
+	// Deleting means that the object is being deleted and at least one pod still has it.
 	Deleting State = "Being delete"
-	// Unknown means that it cannot be told, such as when two CNFs claim the purpose.
+	// Unknown means that the state cannot be determined, for example because two CNFs have the purpose.
 	Unknown State = "Unknown status"
 )
 
@@ -33,24 +33,24 @@ const (
 // appliedTime and inSync are those of the design document; state, appliedGeneration and message those of upstream's later
 // releases; conditions those of Kubernetes.
 type SdewanStatus struct {
-	// How far the object has come. Empty means that nobody has looked at it yet.
+	// State of the object. Empty means that it has not been processed yet.
 	// +optional
 	State State `json:"state,omitempty"`
 
-	// Whether every pod of the CNF is ready and holds the object as it was when it had appliedVersion.
+	// Whether every pod of the CNF is ready and has the object as of appliedVersion.
 	// +optional
 	InSync bool `json:"inSync"`
 
-	// metadata.resourceVersion of the object that all pods hold. Empty while not all do.
+	// metadata.resourceVersion of the object that all pods have. Empty while not all pods have it.
 	// +optional
 	AppliedVersion string `json:"appliedVersion,omitempty"`
 
-	// metadata.generation of the object that all pods hold. 0 while not all do.
+	// metadata.generation of the object that all pods have. 0 while not all pods have it.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	AppliedGeneration int64 `json:"appliedGeneration,omitempty"`
 
-	// When all pods came to hold it. Absent while not all do.
+	// When the last pod got it. Absent while not all pods have it.
 	// +optional
 	AppliedTime *metav1.Time `json:"appliedTime,omitempty"`
 
@@ -89,7 +89,7 @@ type PodStatus struct {
 	// +optional
 	Message string `json:"message,omitempty"`
 
-	// When the pod came to hold the object. Absent means never.
+	// When the pod got the object. Absent means never.
 	// +optional
 	AppliedTime *metav1.Time `json:"appliedTime,omitempty"`
 }
