@@ -79,7 +79,7 @@ func TestThePolicyStatusOfAPolicyThatATargetKeepsSaysSo(t *testing.T) {
 		d.start()
 		require.Equal(t, "Unknown Kept 3", d.says("db"))
 		s := d.status("db")
-		require.Contains(t, condition(&s.Status).Message, "what target ovn holds for it is kept until it is back")
+		require.Contains(t, condition(&s.Status).Message, "target ovn keeps its configuration until it is back")
 		require.Equal(t, owner, s.OwnerReferences)
 		require.Nil(t, d.status("gone"), "none is made")
 		d.writes()
