@@ -7,6 +7,7 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/spf13/cobra"
 
+	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/config"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/version"
@@ -33,7 +34,7 @@ NETLOOM_WEBHOOK_… variables and the same file are read.`,
   netloom webhook --kubeconfig ~/.kube/config --tls-cert tls.crt --tls-key tls.key --dependencies deny`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := config.LoadWebhook(cmd.Flags(), os.LookupEnv, os.ReadFile)
+			cfg, err := config.LoadWebhook(cmd.Flags(), os.LookupEnv, os.ReadFile, new(builtin.Settings).Groups()...)
 			if err != nil {
 				return err
 			}

@@ -68,7 +68,8 @@ func Load(
 	flags *pflag.FlagSet, env func(string) (string, bool), readFile func(string) ([]byte, error), backends ...setting.Group,
 ) (*Config, error) {
 	c := &Config{}
-	err := c.load(c.settings(backends), flags, env, readFile, func(bad map[string]bool) []error {
+	all := c.settings(backends)
+	err := c.load(all, all, flags, env, readFile, func(bad map[string]bool) []error {
 		return c.contradictions(bad, backends)
 	})
 	if err != nil {
@@ -77,13 +78,13 @@ func Load(
 	return c, nil
 }
 
-// load is Load of some settings, which are bound to c.
+// load is Load of some settings, which are bound to c. A file may have all that are known.
 func (c *Config) load(
-	settings []setting.Setting, flags *pflag.FlagSet, env func(string) (string, bool), readFile func(string) ([]byte, error),
+	settings, known []setting.Setting, flags *pflag.FlagSet, env func(string) (string, bool), readFile func(string) ([]byte, error),
 	contradictions func(bad map[string]bool) []error,
 ) error {
 	c.all, c.origins = settings, map[string]Origin{}
-	file := readSettings(settings, flags, env, readFile)
+	file := readSettings(known, flags, env, readFile)
 	var faults []error
 	bad := map[string]bool{}
 	for _, s := range settings {
@@ -109,7 +110,7 @@ func (c *Config) load(
 
 // readSettings finds out which file to read, and reads it.
 func readSettings(
-	settings []setting.Setting, flags *pflag.FlagSet, env func(string) (string, bool), readFile func(string) ([]byte, error),
+	known []setting.Setting, flags *pflag.FlagSet, env func(string) (string, bool), readFile func(string) ([]byte, error),
 ) settingsFile {
 	path, from := "", Origin{FromFlag, "--" + fileKey}
 	if f := flags.Lookup(fileKey); f != nil && f.Changed {
@@ -124,7 +125,7 @@ func readSettings(
 	if err != nil {
 		return settingsFile{faults: []*Fault{{fileKey, from, err.Error()}}}
 	}
-	return parseFile(path, content, settings)
+	return parseFile(path, content, known)
 }
 
 // find takes the value of a setting from the strongest place that has one.

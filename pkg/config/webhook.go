@@ -132,12 +132,12 @@ func WebhookSettings() []setting.Setting { return new(Config).webhookAlone() }
 // BindWebhook gives the flags of `netloom webhook` its settings, and --config.
 func BindWebhook(flags *pflag.FlagSet) { bind(flags, WebhookSettings()) }
 
-// LoadWebhook is Load for `netloom webhook`. It takes the same variables and files, and looks at its own settings alone.
+// LoadWebhook is Load for `netloom webhook`. It takes the same variables and files, and ignores settings that it does not have, those of backends among them.
 func LoadWebhook(
-	flags *pflag.FlagSet, env func(string) (string, bool), readFile func(string) ([]byte, error),
+	flags *pflag.FlagSet, env func(string) (string, bool), readFile func(string) ([]byte, error), backends ...setting.Group,
 ) (*Config, error) {
 	c := &Config{}
-	err := c.load(c.webhookAlone(), flags, env, readFile, func(bad map[string]bool) []error {
+	err := c.load(c.webhookAlone(), Settings(backends...), flags, env, readFile, func(bad map[string]bool) []error {
 		return slices.Concat(c.kubeContradictions(bad), c.webhookContradictions(bad))
 	})
 	if err != nil {
