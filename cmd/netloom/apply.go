@@ -12,6 +12,7 @@ import (
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/offline"
 	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/retention"
 )
@@ -95,10 +96,10 @@ func apply(cmd *cobra.Command, cfg *configuration, dryRun bool, output, digest s
 	}
 	settings := optionsOf(cfg).Target
 	settings.Log = log
-	var applied daemon.Applied
+	var applied offline.Applied
 	if dryRun {
 		done = progress(cmd, "planning")
-		applied.Planned, err = daemon.DryRun(cmd.Context(), settings, want)
+		applied.Planned, err = offline.DryRun(cmd.Context(), settings, want)
 		done()
 	} else {
 		applied, err = applyOnce(cmd, cfg, settings, want, problems, digest)
@@ -139,14 +140,14 @@ func checkApply(cfg *configuration, output string) error {
 // applyOnce applies what the settings, the digest and the problems of the source let it.
 func applyOnce(
 	cmd *cobra.Command, cfg *configuration, settings builtin.Settings, want *intent.Snapshot, problems []object.Problem, digest string,
-) (daemon.Applied, error) {
+) (offline.Applied, error) {
 	if cfg.Force {
 		settings.MaxDeleteFraction = 1
 	}
 	guard := optionsOf(cfg).Reconcile
 	guard.Unreadable = func() bool { return pipeline.Unreadable(problems) }
 	defer progress(cmd, "writing")()
-	return daemon.ApplyOnce(cmd.Context(), settings, want, guard, daemon.Consent{All: cfg.Force, Digest: digest})
+	return offline.Apply(cmd.Context(), settings, want, guard, offline.Consent{All: cfg.Force, Digest: digest})
 }
 
 // keptError lists what was left in the target, and says how to remove it.

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/netloom/netloom/backends"
-	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/offline"
 )
 
 func newExplainRow() *cobra.Command {
@@ -43,7 +43,7 @@ it. The database contains this information: no manifests are read.`,
 		}
 		settings := optionsOf(cfg).Target
 		settings.Log = quietLog(cmd, cfg)
-		trails, err := daemon.Trails(cmd.Context(), settings, args[0])
+		trails, err := offline.Trails(cmd.Context(), settings, args[0])
 		if err != nil {
 			return err
 		}

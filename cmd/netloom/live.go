@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/offline"
 )
 
 // pluginPrefix starts the name of a binary that kubectl runs as a command of its own.
@@ -66,7 +67,7 @@ func (f *liveFlag) fetch(cmd *cobra.Command) ([]byte, error) {
 		log.SetLevel(logrus.WarnLevel)
 		return daemon.ManifestsOnce(ctx, daemon.Options{Kubeconfig: f.file(), KubeContext: f.context}, log)
 	case autoServer:
-		return daemon.FetchManifests(ctx, f.file(), f.context)
+		return offline.Fetch(ctx, f.file(), f.context)
 	}
 	return f.get(ctx, "/debug/manifests")
 }

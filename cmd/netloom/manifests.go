@@ -3,12 +3,13 @@ package main
 import (
 	"bytes"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/offline"
 	"github.com/netloom/netloom/pkg/query"
 	"github.com/netloom/netloom/pkg/source"
 )
@@ -38,23 +39,23 @@ func bindSources(cmd *cobra.Command) *manifestsFlag {
 }
 
 // source is what to read.
-func (f *manifestsFlag) source(cmd *cobra.Command) (daemon.Offline, error) {
+func (f *manifestsFlag) source(cmd *cobra.Command) (offline.Manifests, error) {
 	switch {
 	case f.path != "" && (f.server != "" || f.kubeconfig != ""):
-		return daemon.Offline{}, errors.New("-f, --server and --kubeconfig: expected only one of them")
+		return offline.Manifests{}, errors.New("-f, --server and --kubeconfig: expected only one of them")
 	case f.path != "":
-		return daemon.Offline{Path: f.path, Stdin: cmd.InOrStdin()}, nil
+		return offline.Manifests{Path: f.path, Stdin: cmd.InOrStdin()}, nil
 	case !f.given():
-		return daemon.Offline{}, errors.New("-f: expected a directory of manifests, a file, or - for standard input;" +
+		return offline.Manifests{}, errors.New("-f: expected a directory of manifests, a file, or - for standard input;" +
 			" or use --server for a running daemon, --kubeconfig for a cluster")
 	}
 	if f.fetched == nil {
 		var err error
 		if f.fetched, err = f.fetch(cmd); err != nil {
-			return daemon.Offline{}, err
+			return offline.Manifests{}, err
 		}
 	}
-	return daemon.Offline{Path: "-", Stdin: bytes.NewReader(f.fetched)}, nil
+	return offline.Manifests{Path: "-", Stdin: bytes.NewReader(f.fetched), MaxFile: math.MaxInt64 - 1}, nil
 }
 
 // load reads and translates the manifests.
@@ -65,7 +66,7 @@ func (f *manifestsFlag) load(cmd *cobra.Command) (query.State, error) {
 	}
 	opts.Translator.Node = f.node
 	defer progress(cmd, "reading")()
-	return daemon.LoadState(opts)
+	return offline.Load(opts)
 }
 
 // edited is load with the objects of further files and directories in the place of those of the same name, and without
@@ -84,7 +85,7 @@ func (f *manifestsFlag) edited(cmd *cobra.Command, with, without []string) (quer
 		opts.Without = append(opts.Without, ref)
 	}
 	defer progress(cmd, "reading")()
-	return daemon.LoadState(opts)
+	return offline.Load(opts)
 }
 
 // ask is load, with the problems told on the error stream: what could not be understood bears on every answer.

@@ -16,6 +16,7 @@ import (
 	"github.com/netloom/netloom/pkg/config"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/offline"
 )
 
 func newPlan() *cobra.Command {
@@ -115,7 +116,7 @@ func makePlan(cmd *cobra.Command, cfg *configuration, states *statesFlag) (*plan
 	}
 	opts.Target.Log = log
 	defer progress(cmd, "planning")()
-	planned, err := daemon.DryRun(cmd.Context(), opts.Target, want)
+	planned, err := offline.DryRun(cmd.Context(), opts.Target, want)
 	if err != nil {
 		return nil, err
 	}

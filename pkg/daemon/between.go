@@ -8,6 +8,7 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/offline"
 	"github.com/netloom/netloom/pkg/query"
 	"github.com/netloom/netloom/pkg/reconcile"
 )
@@ -27,9 +28,9 @@ func PlanBetween(ctx context.Context, settings builtin.Settings, before, after q
 			return nil, err
 		}
 	}
-	if _, err := ApplyOnce(ctx, settings, before.Snapshot, reconcile.Options{}, Consent{All: true}); err != nil {
+	if _, err := offline.Apply(ctx, settings, before.Snapshot, reconcile.Options{}, offline.Consent{All: true}); err != nil {
 		return nil, err
 	}
-	planned, err := DryRun(ctx, settings, after.Snapshot)
+	planned, err := offline.DryRun(ctx, settings, after.Snapshot)
 	return planned.Plan, err
 }

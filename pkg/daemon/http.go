@@ -10,6 +10,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/offline"
 	"github.com/netloom/netloom/pkg/query"
 	"github.com/netloom/netloom/pkg/retention"
 	"github.com/netloom/netloom/pkg/serving"
@@ -50,7 +51,7 @@ const devicePlansWait = time.Minute
 func (s httpState) Plan(ctx context.Context, want *intent.Snapshot, name string) (*serving.Plans, error) {
 	out := &serving.Plans{Targets: []serving.TargetPlan{}}
 	var last error
-	add := func(target string, planned Planned, err error) {
+	add := func(target string, planned offline.Planned, err error) {
 		p := serving.TargetPlan{Target: target, Plan: planned.Plan, Coverage: planned.Coverage}
 		if last = err; err != nil {
 			p.Plan, p.Error = nil, err.Error()
@@ -59,7 +60,7 @@ func (s httpState) Plan(ctx context.Context, want *intent.Snapshot, name string)
 	}
 	for _, t := range s.targets {
 		if name == "" || name == t.Name {
-			planned, err := DryRun(ctx, s.opts.Target, want)
+			planned, err := offline.DryRun(ctx, s.opts.Target, want)
 			add(t.Name, planned, err)
 		}
 	}
@@ -69,7 +70,7 @@ func (s httpState) Plan(ctx context.Context, want *intent.Snapshot, name string)
 		for g := range want.CNFs() {
 			if target := query.CNFTarget(g); name == "" || name == target {
 				plan, err := s.sdwan.Plan(ctx, g)
-				add(target, Planned{Plan: plan}, err)
+				add(target, offline.Planned{Plan: plan}, err)
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/offline"
 	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
 	"github.com/netloom/netloom/pkg/source/kube"
 )
@@ -53,7 +54,7 @@ func TestManifestsOfAClusterReadAsTheCluster(t *testing.T) {
 	opts := daemon.Options{Source: kube.New(client, kube.Options{}, testLog(t))}
 	list, err := daemon.ManifestsOnce(t.Context(), opts, testLog(t))
 	require.NoError(t, err)
-	state, err := daemon.LoadState(daemon.Offline{Path: "-", Stdin: bytes.NewReader(list)})
+	state, err := offline.Load(offline.Manifests{Path: "-", Stdin: bytes.NewReader(list)})
 	require.NoError(t, err)
 	require.Empty(t, state.Problems)
 	require.Len(t, state.Objects.Pods, 2)

@@ -124,7 +124,7 @@ func (s pageState) ReadRows(ctx context.Context, target string, of object.Ref) (
 }
 
 func awaitConnection(ctx context.Context, t *builtin.Target) error {
-	tick := time.NewTicker(retryPause)
+	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for t.Up != nil && !t.Up() {
 		select {

@@ -195,7 +195,7 @@ func (d *Directory) read(observe func(dir string), patient bool) *tree {
 	t, now := walk(d.dir, observe), time.Now()
 	files := make(map[string]*manifest, len(t.files))
 	for _, path := range t.files {
-		content, err := readFile(path, d.opts.maxFile())
+		content, err := ReadFile(path, d.opts.MaxFile)
 		switch old := d.files[path]; {
 		case errors.Is(err, os.ErrNotExist): // gone since it was listed
 		case err != nil:

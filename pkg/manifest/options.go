@@ -1,8 +1,6 @@
 package manifest
 
 import (
-	"cmp"
-
 	"github.com/netloom/netloom/pkg/source"
 )
 
@@ -18,9 +16,6 @@ type Options struct {
 // DefaultMaxFile is how long a manifest file may be unless set otherwise, in bytes. To parse one takes about five times as
 // much memory.
 const DefaultMaxFile = 64 << 20
-
-// maxFile is how long a file may be, in bytes.
-func (o *Options) maxFile() int64 { return cmp.Or(o.MaxFile, DefaultMaxFile) }
 
 // wants reports whether documents of a kind are to be read.
 func (o *Options) wants(kind string) bool {

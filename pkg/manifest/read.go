@@ -1,28 +1,36 @@
 package manifest
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
 )
 
-// readFile is the content of a file of at most limit bytes. No more than that is ever read: a longer file is an error.
-func readFile(path string, limit int64) ([]byte, error) {
-	f, err := os.Open(path) //nolint:gosec // reading the files of the directory it is given is what it is for
+// ReadFile is the content of a file of at most limit bytes; 0 is DefaultMaxFile. No more than that is ever read: a longer
+// file is an error.
+func ReadFile(path string, limit int64) ([]byte, error) {
+	f, err := os.Open(path) //nolint:gosec // the caller names the file to read
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // it was only read
-	tooLong := fmt.Errorf("the file is longer than %d bytes", limit)
-	if info, err := f.Stat(); err != nil || info.Size() > limit {
-		if err == nil {
-			err = tooLong
-		}
+	info, err := f.Stat()
+	if err != nil {
 		return nil, err
 	}
-	content, err := io.ReadAll(io.LimitReader(f, limit+1)) // it may grow meanwhile, or have no size to tell
+	if limit = cmp.Or(limit, DefaultMaxFile); info.Size() > limit {
+		return nil, fmt.Errorf("the file has %d bytes, the limit is %d", info.Size(), limit)
+	}
+	return Read(f, limit) // it may grow meanwhile, or have no size to tell
+}
+
+// Read reads at most limit bytes; 0 is DefaultMaxFile. More of them are an error.
+func Read(r io.Reader, limit int64) ([]byte, error) {
+	limit = cmp.Or(limit, DefaultMaxFile)
+	content, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err == nil && int64(len(content)) > limit {
-		return nil, tooLong
+		return nil, fmt.Errorf("there are more bytes than the limit of %d", limit)
 	}
 	return content, err
 }

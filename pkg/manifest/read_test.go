@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -19,11 +20,12 @@ func TestALongFileIsAProblemAndIsNotRead(t *testing.T) {
 	require.NoError(t, d.ReadOnce())
 	require.Equal(t, []string{"a v1"}, pods(d))
 
-	write(t, dir, "a.yaml", pod("a", "v2")+"#"+strings.Repeat("x", limit))
+	long := pod("a", "v2") + "#" + strings.Repeat("x", limit)
+	write(t, dir, "a.yaml", long)
 	write(t, dir, "b.yaml", pod("b", "v1"))
 	require.NoError(t, d.ReadOnce())
 	require.Equal(t, []string{"a v1", "b v1"}, pods(d))
-	require.Equal(t, []string{"a.yaml: the file is longer than 2000 bytes"}, faults(d, dir))
+	require.Equal(t, []string{fmt.Sprintf("a.yaml: the file has %d bytes, the limit is 2000", len(long))}, faults(d, dir))
 
 	text := pod("a", "v3") + "#"
 	write(t, dir, "a.yaml", text+strings.Repeat("x", limit-len(text)))
@@ -34,14 +36,14 @@ func TestALongFileIsAProblemAndIsNotRead(t *testing.T) {
 
 // TestNoMoreThanTheLimitIsRead reads a file whose size is not known before, and one that has a size and no bytes on the disk.
 func TestNoMoreThanTheLimitIsRead(t *testing.T) {
-	endless, err := readFile("/dev/zero", 1000)
-	require.EqualError(t, err, "the file is longer than 1000 bytes")
+	endless, err := ReadFile("/dev/zero", 1000)
+	require.EqualError(t, err, "there are more bytes than the limit of 1000")
 	require.Empty(t, endless)
 	sparse := filepath.Join(t.TempDir(), "a.yaml")
 	f, err := os.Create(sparse)
 	require.NoError(t, err)
 	require.NoError(t, f.Truncate(1<<40))
 	require.NoError(t, f.Close())
-	_, err = readFile(sparse, DefaultMaxFile)
-	require.EqualError(t, err, "the file is longer than "+strconv.Itoa(DefaultMaxFile)+" bytes")
+	_, err = ReadFile(sparse, DefaultMaxFile)
+	require.EqualError(t, err, "the file has 1099511627776 bytes, the limit is "+strconv.Itoa(DefaultMaxFile))
 }

@@ -113,6 +113,8 @@ func TestImports(t *testing.T) {
 		{"manifests need no clients", "pkg/manifest/directory.go", "k8s.io/client-go/kubernetes", notAllowed},
 		{"reviews are judged by what a source delivers", "pkg/webhook/feed.go", netloom + "pkg/source", ""},
 		{"the webhook watches nothing", "pkg/webhook/feed.go", "k8s.io/client-go/tools/cache", notAllowed},
+		{"commands need no daemon", "pkg/offline/load.go", netloom + "pkg/daemon", "only cmd imports the daemon"},
+		{"offline reading serves nothing", "pkg/offline/load.go", netloom + "pkg/webui", notAllowed},
 		{"a loop knows plans", "pkg/reconcile/loop.go", netloom + "backends", ""},
 		{"a loop knows no backend by name", "pkg/reconcile/loop.go", netloom + "backends/ovn", notAllowed},
 		{"a loop knows no cluster", "pkg/reconcile/loop.go", "k8s.io/client-go/kubernetes", notAllowed},

@@ -170,6 +170,11 @@ var rooms = []room{
 	}},
 	{dir: "pkg/httpauth", may: []string{"k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/kubernetes", logrus}},
 	{dir: "pkg/httpbody"},
+	{dir: "pkg/offline", may: []string{
+		"backends", "backends/builtin", "pkg/apis/...", "pkg/intent", "pkg/manifest", "pkg/object", "pkg/ovsdb", "pkg/pipeline", "pkg/query",
+		"pkg/reconcile", "pkg/retention", "pkg/source/kube", "pkg/status", "translator", "k8s.io/api/...", "k8s.io/apimachinery/...",
+		"k8s.io/client-go/...", logrus,
+	}},
 	{dir: "pkg/version"},
 	{dir: "pkg/daemon/...", may: everything},
 
@@ -212,7 +217,7 @@ var pureFiles = []string{"diff.go", "match.go", "names.go", "render.go"}
 
 // starters are the rooms that may start goroutines: who starts one waits for it.
 var starters = []string{
-	"cmd/...", "pkg/daemon/...", "pkg/election", "pkg/serving", "pkg/reconcile", "pkg/source/kube", "pkg/webhook", "pkg/ovsdb/...", "pkg/openwrt/...",
+	"cmd/...", "pkg/daemon/...", "pkg/election", "pkg/offline", "pkg/serving", "pkg/reconcile", "pkg/source/kube", "pkg/webhook", "pkg/ovsdb/...", "pkg/openwrt/...",
 	"pkg/tungsten/...",
 	"test/...",
 }

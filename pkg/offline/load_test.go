@@ -1,6 +1,7 @@
-package daemon_test
+package offline_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/offline"
 )
 
 const offlineManifests = `apiVersion: v1
@@ -27,25 +28,25 @@ spec:
     - port: 99999
 `
 
-func TestLoadState(t *testing.T) {
+func TestLoad(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "all.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(offlineManifests), 0o600))
 	for _, tc := range []struct {
 		name  string
-		opts  daemon.Offline
+		opts  offline.Manifests
 		place object.Place
 	}{
-		{"a directory", daemon.Offline{Path: dir}, object.Place{Path: file, Document: 2, Line: 13}},
-		{"a file", daemon.Offline{Path: file}, object.Place{Path: file, Document: 2, Line: 13}},
+		{"a directory", offline.Manifests{Path: dir}, object.Place{Path: file, Document: 2, Line: 13}},
+		{"a file", offline.Manifests{Path: file}, object.Place{Path: file, Document: 2, Line: 13}},
 		{
 			"a stream",
-			daemon.Offline{Path: "-", Stdin: strings.NewReader(offlineManifests)},
+			offline.Manifests{Path: "-", Stdin: strings.NewReader(offlineManifests)},
 			object.Place{Path: "stdin", Document: 2, Line: 13},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			state, err := daemon.LoadState(tc.opts)
+			state, err := offline.Load(tc.opts)
 			require.NoError(t, err)
 			require.Len(t, state.Objects.Pods, 1)
 			require.Len(t, state.Objects.Policies, 1, "the stand-in of the faulty one")
@@ -60,7 +61,19 @@ func TestLoadState(t *testing.T) {
 		})
 	}
 	for _, path := range []string{"", filepath.Join(dir, "none")} {
-		_, err := daemon.LoadState(daemon.Offline{Path: path})
+		_, err := offline.Load(offline.Manifests{Path: path})
 		require.Error(t, err)
 	}
+}
+
+func TestLongFilesAreRefused(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "all.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(offlineManifests), 0o600))
+	limit := int64(len(offlineManifests)) - 1
+	_, err := offline.Load(offline.Manifests{Path: file, MaxFile: limit})
+	require.EqualError(t, err, fmt.Sprintf("read manifests: %s: the file has %d bytes, the limit is %d", file, limit+1, limit))
+	_, err = offline.Load(offline.Manifests{Path: "-", Stdin: strings.NewReader(offlineManifests), MaxFile: limit})
+	require.EqualError(t, err, fmt.Sprintf("read manifests: stdin: there are more bytes than the limit of %d", limit))
+	_, err = offline.Load(offline.Manifests{Path: file, MaxFile: limit + 1})
+	require.NoError(t, err)
 }

@@ -1,4 +1,4 @@
-package daemon
+package offline
 
 import (
 	"context"
@@ -27,9 +27,9 @@ const (
 	defaultPort = 8082
 )
 
-// FetchManifests asks a daemon that runs in a cluster for its manifests, by a port that the API server forwards. That takes the
+// Fetch asks a daemon that runs in a cluster for its manifests, by a port that the API server forwards. That takes the
 // right to create pods/portforward.
-func FetchManifests(ctx context.Context, kubeconfig, contextName string) ([]byte, error) {
+func Fetch(ctx context.Context, kubeconfig, contextName string) ([]byte, error) {
 	config, err := kube.Config(kubeconfig, contextName)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package daemon
+package offline
 
 import (
 	"errors"
@@ -21,10 +21,12 @@ import (
 	"github.com/netloom/netloom/translator"
 )
 
-// Offline says what LoadState reads.
-type Offline struct {
+// Manifests says what Load reads.
+type Manifests struct {
 	Path  string    // a directory of manifests, a file, or "-" for Stdin
 	Stdin io.Reader // with "-" only
+	// MaxFile is how long a file or the standard input may be, in bytes; 0 is manifest.DefaultMaxFile.
+	MaxFile int64
 	// Over are further directories and files, whose objects replace those of Path or come beside them; of several that
 	// have an object the last counts.
 	Over []string
@@ -34,9 +36,9 @@ type Offline struct {
 	Translator translator.Options
 }
 
-// LoadState reads manifests once and translates them. It fails when they cannot be read at all; what is wrong inside
+// Load reads manifests once and translates them. It fails when they cannot be read at all; what is wrong inside
 // them is among the problems of the state.
-func LoadState(opts Offline) (query.State, error) {
+func Load(opts Manifests) (query.State, error) {
 	m, err := readManifests(opts)
 	if err != nil {
 		return query.State{}, err
@@ -62,7 +64,7 @@ func LoadState(opts Offline) (query.State, error) {
 		p.Place = m.place(p.Ref)
 		state.Problems = append(state.Problems, p)
 	}
-	findLines(state.Problems, m.content)
+	findLines(state.Problems, m.content, opts.MaxFile)
 	slices.SortFunc(state.Problems, object.Problem.Compare)
 	return state, nil
 }
@@ -74,16 +76,16 @@ type manifests struct {
 	content map[string][]byte                  // of the files that were read whole, by path
 }
 
-func readManifests(opts Offline) (*manifests, error) {
+func readManifests(opts Manifests) (*manifests, error) {
 	m := &manifests{force: map[object.Ref]*manifest.Directory{}, content: map[string][]byte{}}
 	for _, path := range append([]string{opts.Path}, opts.Over...) {
-		layer := Offline{Path: path, Stdin: opts.Stdin}
+		layer := Manifests{Path: path, Stdin: opts.Stdin, MaxFile: opts.MaxFile}
 		content, err := layer.content()
 		if err != nil {
 			return nil, err
 		}
 		maps.Copy(m.content, content)
-		source, err := readOffline(layer, content)
+		source, err := readLayer(layer, content)
 		if err != nil {
 			return nil, err
 		}
@@ -139,8 +141,8 @@ func (m *manifests) place(ref object.Ref) object.Place {
 // streamName is what the standard input is called among paths.
 const streamName = "stdin"
 
-// content is what a file or the standard input holds; nil for a directory.
-func (o *Offline) content() (map[string][]byte, error) {
+// content is the content of a file or the standard input; nil for a directory.
+func (o *Manifests) content() (map[string][]byte, error) {
 	path := o.Path
 	var content []byte
 	switch path {
@@ -149,13 +151,15 @@ func (o *Offline) content() (map[string][]byte, error) {
 	case "-":
 		path = streamName
 		var err error
-		if content, err = io.ReadAll(o.Stdin); err != nil {
-			return nil, fmt.Errorf("read manifests: %w", err)
+		if content, err = manifest.Read(o.Stdin, o.MaxFile); err != nil {
+			return nil, fmt.Errorf("read manifests: %s: %w", path, err)
 		}
 	default:
 		info, err := os.Stat(path)
 		if err == nil && !info.IsDir() {
-			content, err = os.ReadFile(path) //nolint:gosec // the file that the caller names is the one to read
+			if content, err = manifest.ReadFile(path, o.MaxFile); err != nil {
+				return nil, fmt.Errorf("read manifests: %s: %w", path, err)
+			}
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read manifests: %w", err)
@@ -167,17 +171,17 @@ func (o *Offline) content() (map[string][]byte, error) {
 	return map[string][]byte{path: content}, nil
 }
 
-func readOffline(opts Offline, content map[string][]byte) (*manifest.Directory, error) {
+func readLayer(opts Manifests, content map[string][]byte) (*manifest.Directory, error) {
 	quiet := logrus.New()
 	quiet.SetOutput(io.Discard) // what is wrong is among the problems
 	for path, text := range content {
-		return manifest.Load(path, text, manifest.Options{}, quiet), nil
+		return manifest.Load(path, text, manifest.Options{MaxFile: opts.MaxFile}, quiet), nil
 	}
-	return manifest.LoadDirectory(opts.Path, manifest.Options{}, quiet)
+	return manifest.LoadDirectory(opts.Path, manifest.Options{MaxFile: opts.MaxFile}, quiet)
 }
 
 // findLines finds the lines of problems in their files, as far as these can still be read.
-func findLines(problems []object.Problem, content map[string][]byte) {
+func findLines(problems []object.Problem, content map[string][]byte, limit int64) {
 	for i := range problems {
 		place := &problems[i].Place
 		if place.Document == 0 {
@@ -185,7 +189,7 @@ func findLines(problems []object.Problem, content map[string][]byte) {
 		}
 		text, ok := content[place.Path]
 		if !ok {
-			text, _ = os.ReadFile(place.Path) // gone meanwhile: then it has no lines
+			text, _ = manifest.ReadFile(place.Path, limit) // gone meanwhile: then it has no lines
 			content[place.Path] = text
 		}
 		place.Line = manifest.Line(text, place.Document, problems[i].Field, problems[i].Message)

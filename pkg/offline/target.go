@@ -1,4 +1,4 @@
-package daemon
+package offline
 
 import (
 	"context"
@@ -48,27 +48,27 @@ func DryRun(ctx context.Context, settings builtin.Settings, want *intent.Snapsho
 	return out, err
 }
 
-// Applied is what ApplyOnce did.
+// Applied is what Apply did.
 type Applied struct {
 	Planned
 	Kept retention.Kept // what is missing from the source, and whose rows were left
 }
 
-// ErrNotAgreed is what ApplyOnce returns when the target is not as it was made: something else writes to it.
+// ErrNotAgreed is what Apply returns when the target is not as it was made: something else writes to it.
 var ErrNotAgreed = errors.New("the target does not agree after the plan was applied")
 
-// Consent says what ApplyOnce may remove for good although too much is missing from the source.
+// Consent says what Apply may remove for good although too much is missing from the source.
 type Consent struct {
 	All    bool   // whatever there is
 	Digest string // of exactly what is missing; "" for nothing
 }
 
-// ErrOtherDigest is in the error of ApplyOnce when something else is missing than what was approved. Nothing is written then.
+// ErrOtherDigest is in the error of Apply when something else is missing than what was approved. Nothing is written then.
 var ErrOtherDigest = errors.New("something else is missing than what was approved")
 
-// ApplyOnce makes the target agree with want and reads back whether it does. Rows of objects that are missing from the source
+// Apply makes the target agree with want and reads back whether it does. Rows of objects that are missing from the source
 // are left where there are too many of them, as opts say, and nobody consents; everything else is written.
-func ApplyOnce(
+func Apply(
 	ctx context.Context, settings builtin.Settings, want *intent.Snapshot, opts reconcile.Options, consent Consent,
 ) (Applied, error) {
 	var applied Applied
