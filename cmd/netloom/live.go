@@ -67,7 +67,7 @@ func (f *liveFlag) fetch(cmd *cobra.Command) ([]byte, error) {
 		log.SetLevel(logrus.WarnLevel)
 		return daemon.ManifestsOnce(ctx, daemon.Options{Kubeconfig: f.file(), KubeContext: f.context}, log)
 	case autoServer:
-		return offline.Fetch(ctx, f.file(), f.context)
+		return fetchManifests(ctx, f.file(), f.context)
 	}
 	return f.get(ctx, "/debug/manifests")
 }

@@ -1,4 +1,4 @@
-package offline
+package main
 
 import (
 	"context"
@@ -20,16 +20,16 @@ import (
 	"github.com/netloom/netloom/pkg/source/kube"
 )
 
-// podLabel is on the pods of a daemon, and debugPort is the name of the port that debugging is served on.
+// podLabel selects the pods of daemons, and debugPort is the name of the port that serves debugging.
 const (
 	podLabel    = "app.kubernetes.io/name=netloom"
 	debugPort   = "debug"
 	defaultPort = 8082
 )
 
-// Fetch asks a daemon that runs in a cluster for its manifests, by a port that the API server forwards. That takes the
-// right to create pods/portforward.
-func Fetch(ctx context.Context, kubeconfig, contextName string) ([]byte, error) {
+// fetchManifests requests the manifests of a daemon that runs in a cluster, through a port that the API server forwards. It
+// needs permission to create pods/portforward.
+func fetchManifests(ctx context.Context, kubeconfig, contextName string) ([]byte, error) {
 	config, err := kube.Config(kubeconfig, contextName)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func Fetch(ctx context.Context, kubeconfig, contextName string) ([]byte, error) 
 	return nil, errors.Join(faults...)
 }
 
-// forwarded asks a pod for its manifests by a forwarded port, which ends with the answer.
+// forwarded requests the manifests of a pod through a forwarded port, which is closed after the answer.
 func forwarded(ctx context.Context, config *rest.Config, client kubernetes.Interface, p *corev1.Pod) ([]byte, error) {
 	transport, upgrader, err := spdy.RoundTripperFor(config)
 	if err != nil {
@@ -92,7 +92,7 @@ func forwarded(ctx context.Context, config *rest.Config, client kubernetes.Inter
 	return list, err
 }
 
-// getManifests asks for the manifests at an address.
+// getManifests requests the manifests at an address.
 func getManifests(ctx context.Context, address string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/debug/manifests", http.NoBody)
 	if err != nil {
@@ -110,7 +110,7 @@ func getManifests(ctx context.Context, address string) ([]byte, error) {
 	return list, err
 }
 
-// portOf is the port that a daemon's pod serves debugging on.
+// portOf is the port on which the pod of a daemon serves debugging.
 func portOf(p *corev1.Pod) int {
 	for i := range p.Spec.Containers {
 		ports := p.Spec.Containers[i].Ports
