@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/netloom/netloom/pkg/controller/sdwan/sdwantest"
 	"github.com/netloom/netloom/pkg/serving"
 )
 
@@ -23,11 +24,11 @@ func (r *rig) debugPlan(query string) (int, string) {
 
 func TestPlansAreMadeForCNFs(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		a, b := r.cnf("cnf-0", "10.0.0.1"), r.cnf("cnf-1", "10.0.0.2")
-		r.pod("cnf-2", "10.0.0.3", notReady)
-		r.apply(wanPolicy("both"))
+		a, b := r.CNF("cnf-0", "10.0.0.1"), r.CNF("cnf-1", "10.0.0.2")
+		r.Pod("cnf-2", "10.0.0.3", sdwantest.NotReady)
+		r.Apply(sdwantest.Policy("both"))
 		r.start()
-		r.after(10 * time.Second)
+		r.After(10 * time.Second)
 		name := regexp.MustCompile(`config policy '?(n\w+)`).FindStringSubmatch(a.Export("mwan3"))
 		require.Len(t, name, 2, a.Export("mwan3"))
 		require.Equal(t, 1, a.RemoveSection("mwan3", "policy", name[1]))

@@ -14,6 +14,7 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/controller/sdwan/sdwantest"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/election"
 	"github.com/netloom/netloom/pkg/election/electiontest"
@@ -33,61 +34,60 @@ func TestTermsOfSDWANBeginAndEnd(t *testing.T) {
 		api := electiontest.New()
 		api.Give(t, "elsewhere")
 		r.opts.Leader = api.Options("here")
-		d := r.cnf("cnf-0", "10.0.0.1")
-		r.hosts["shop.example"] = nil
-		r.apply(wanPolicy("both"))
-		r.apply(wanRule("web", "10.1.0.0/24"))
+		d := r.CNF("cnf-0", "10.0.0.1")
+		r.Apply(sdwantest.Policy("both"))
+		r.Apply(sdwantest.Rule("web", "10.1.0.0/24"))
 		r.start()
 		standsBy := func() {
 			t.Helper()
-			r.after(2 * time.Minute)
-			require.Empty(t, r.writes(), "no status is written")
-			require.Empty(t, r.told(), "no Event is made")
-			require.False(t, r.counted("openwrt/site/cnf-0"), "nothing is said of targets that somebody else writes")
-			require.Zero(t, r.metric("netloom_leader", ""))
+			r.After(2 * time.Minute)
+			require.Empty(t, r.Writes(), "no status is written")
+			require.Empty(t, r.Recorded(), "no Event is made")
+			require.False(t, r.Counted("openwrt/site/cnf-0"), "nothing is said of targets that somebody else writes")
+			require.Zero(t, r.Metric("netloom_leader", ""))
 			code, text := r.readiness()
 			require.Equal(t, http.StatusOK, code, text)
 			require.Equal(t, "ok\nstandby: elsewhere leads\n", text)
 			for i := range 50 {
-				r.apply(wanRule(fmt.Sprintf("passing-%d", i), "10.9.0.0/24"))
-				r.after(time.Second)
-				r.remove("Mwan3Rule", fmt.Sprintf("passing-%d", i))
-				r.after(time.Second)
+				r.Apply(sdwantest.Rule(fmt.Sprintf("passing-%d", i), "10.9.0.0/24"))
+				r.After(time.Second)
+				r.Remove("Mwan3Rule", fmt.Sprintf("passing-%d", i))
+				r.After(time.Second)
 			}
 		}
 		standsBy()
-		require.Zero(t, holds(d, "10.1.0.0/24"))
-		require.InDelta(t, 1, r.metric("netloom_snapshot_revision", ""), 1e9, "it is hot")
+		require.Zero(t, sdwantest.Holds(d, "10.1.0.0/24"))
+		require.InDelta(t, 1, r.Metric("netloom_snapshot_revision", ""), 1e9, "it is hot")
 
 		for term, dst := range []string{"10.1.0.0/24", "10.2.0.0/24", "10.3.0.0/24"} {
-			r.apply(wanRule("web", dst))
+			r.Apply(sdwantest.Rule("web", dst))
 			api.Give(t, "")
-			r.after(longest + 5*time.Second)
-			require.Equal(t, 1, holds(d, dst), "term %d", term)
-			require.Equal(t, v1alpha1.InSync, r.rule("web").Status.State, "term %d", term)
-			require.InDelta(t, 1, r.metric("netloom_leader", ""), 0)
-			require.InDelta(t, 1, r.metric("netloom_target_up", "cnf-0"), 0)
+			r.After(longest + 5*time.Second)
+			require.Equal(t, 1, sdwantest.Holds(d, dst), "term %d", term)
+			require.Equal(t, v1alpha1.InSync, r.Rule("web").Status.State, "term %d", term)
+			require.InDelta(t, 1, r.Metric("netloom_leader", ""), 0)
+			require.InDelta(t, 1, r.Metric("netloom_target_up", "cnf-0"), 0)
 			_, text := r.readiness()
 			require.Equal(t, "ok\n", text)
 
 			api.Give(t, "elsewhere")
-			r.after(longest)
-			r.writes()
-			r.told()
-			r.apply(wanRule("web", "10.99.0.0/24"))
+			r.After(longest)
+			r.Writes()
+			r.Recorded()
+			r.Apply(sdwantest.Rule("web", "10.99.0.0/24"))
 			standsBy()
-			require.Equal(t, 1, holds(d, dst), "what was written stays")
-			require.Zero(t, holds(d, "10.99.0.0/24"))
+			require.Equal(t, 1, sdwantest.Holds(d, dst), "what was written stays")
+			require.Zero(t, sdwantest.Holds(d, "10.99.0.0/24"))
 		}
-		require.InDelta(t, 7, r.metric("netloom_leader_transitions_total", ""), 0)
+		require.InDelta(t, 7, r.Metric("netloom_leader_transitions_total", ""), 0)
 
 		for range 2 { // nothing changes meanwhile
 			api.Give(t, "")
-			r.after(longest + 5*time.Second)
-			require.InDelta(t, 1, r.metric("netloom_target_up", "cnf-0"), 0)
+			r.After(longest + 5*time.Second)
+			require.InDelta(t, 1, r.Metric("netloom_target_up", "cnf-0"), 0)
 			api.Give(t, "elsewhere")
-			r.after(longest)
-			require.False(t, r.counted("openwrt/site/cnf-0"))
+			r.After(longest)
+			require.False(t, r.Counted("openwrt/site/cnf-0"))
 		}
 	})
 }

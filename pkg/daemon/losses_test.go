@@ -13,6 +13,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/require"
 
+	"github.com/netloom/netloom/pkg/controller/sdwan/sdwantest"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/retention"
 	"github.com/netloom/netloom/pkg/serving"
@@ -30,10 +31,10 @@ func (r *rig) ask(method, path string) string {
 
 // fourRules gives a device four rules, by a daemon that then ends.
 func (r *rig) fourRules() {
-	r.cnf("cnf-0", "10.0.0.1")
-	r.apply(wanPolicy("both"))
+	r.CNF("cnf-0", "10.0.0.1")
+	r.Apply(sdwantest.Policy("both"))
 	for i := range 4 {
-		r.apply(wanRule(fmt.Sprintf("web%d", i), fmt.Sprintf("10.1.%d.0/24", i)))
+		r.Apply(sdwantest.Rule(fmt.Sprintf("web%d", i), fmt.Sprintf("10.1.%d.0/24", i)))
 	}
 	r.start()
 }
@@ -41,24 +42,24 @@ func (r *rig) fourRules() {
 // lose has the source not list the first rules.
 func (r *rig) lose(n int) {
 	for i := range n {
-		r.source.PutAs(object.Ref{Kind: "Mwan3Rule", Namespace: "site", Name: fmt.Sprintf("web%d", i)}, nil)
+		r.Source.PutAs(object.Ref{Kind: "Mwan3Rule", Namespace: "site", Name: fmt.Sprintf("web%d", i)}, nil)
 	}
 }
 
 func TestADeviceKeepsWhatIsMissingAtTheStart(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		var lines bytes.Buffer
-		r.log = logrus.New()
-		r.log.SetOutput(&lines)
+		r.Log = logrus.New()
+		r.Log.SetOutput(&lines)
 		r.fourRules()
-		d := r.devices["10.0.0.1"]
-		require.Equal(t, 1, holds(d, "10.1.0.0/24"))
+		d := r.Devices["10.0.0.1"]
+		require.Equal(t, 1, sdwantest.Holds(d, "10.1.0.0/24"))
 		r.stop()
 		r.lose(3)
-		r.apply(wanRule("new", "10.9.0.0/24"))
+		r.Apply(sdwantest.Rule("new", "10.9.0.0/24"))
 		r.start()
 		for _, dst := range []string{"10.1.0.0/24", "10.1.1.0/24", "10.1.2.0/24", "10.1.3.0/24", "10.9.0.0/24"} {
-			require.Equal(t, 1, holds(d, dst), dst)
+			require.Equal(t, 1, sdwantest.Holds(d, dst), dst)
 		}
 		var k retention.Kept
 		require.NoError(t, json.Unmarshal([]byte(r.ask(http.MethodGet, serving.ApprovePath)), &k))
@@ -67,14 +68,14 @@ func TestADeviceKeepsWhatIsMissingAtTheStart(t *testing.T) {
 		require.Contains(t, r.ask(http.MethodGet, "/readyz"), "degraded: 3 mwan3/rules objects are missing from the source")
 		require.Equal(t, 3, strings.Count(r.ask(http.MethodGet, "/debug/problems"),
 			"target openwrt/site/cnf-0 keeps its configuration"))
-		require.InDelta(t, 3, r.metric("netloom_kept_objects", "mwan3/rules"), 0)
-		require.InDelta(t, 3, r.metric("netloom_problems", ""), 0)
+		require.InDelta(t, 3, r.Metric("netloom_kept_objects", "mwan3/rules"), 0)
+		require.InDelta(t, 3, r.Metric("netloom_problems", ""), 0)
 		require.Regexp(t, "level=warning.*digest="+k.Digest+".*3 mwan3/rules objects", lines.String())
 
 		r.ask(http.MethodPost, serving.ApprovePath+"?digest="+k.Digest)
-		r.after(3 * time.Second)
-		require.Zero(t, holds(d, "10.1.0.0/24")+holds(d, "10.1.1.0/24")+holds(d, "10.1.2.0/24"))
-		require.Equal(t, 1, holds(d, "10.1.3.0/24"))
+		r.After(3 * time.Second)
+		require.Zero(t, sdwantest.Holds(d, "10.1.0.0/24")+sdwantest.Holds(d, "10.1.1.0/24")+sdwantest.Holds(d, "10.1.2.0/24"))
+		require.Equal(t, 1, sdwantest.Holds(d, "10.1.3.0/24"))
 		require.Empty(t, r.ask(http.MethodGet, "/debug/problems"))
 		require.Contains(t, lines.String(), "no missing objects are kept in force any more")
 	})
@@ -84,14 +85,14 @@ func TestADeviceKeepsWhatIsMissingAtTheStart(t *testing.T) {
 func TestADeviceKeepsNothingThatWentWhileTheDaemonRan(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.fourRules()
-		d := r.devices["10.0.0.1"]
-		r.pod("cnf-0", "10.0.0.1", notReady)
-		r.after(3 * time.Second)
+		d := r.Devices["10.0.0.1"]
+		r.Pod("cnf-0", "10.0.0.1", sdwantest.NotReady)
+		r.After(3 * time.Second)
 		r.lose(3)
-		r.after(3 * time.Second)
-		require.Equal(t, 1, holds(d, "10.1.0.0/24"))
-		r.pod("cnf-0", "10.0.0.1")
-		r.after(3 * time.Second)
-		require.Zero(t, holds(d, "10.1.0.0/24")+holds(d, "10.1.1.0/24")+holds(d, "10.1.2.0/24"))
+		r.After(3 * time.Second)
+		require.Equal(t, 1, sdwantest.Holds(d, "10.1.0.0/24"))
+		r.Pod("cnf-0", "10.0.0.1")
+		r.After(3 * time.Second)
+		require.Zero(t, sdwantest.Holds(d, "10.1.0.0/24")+sdwantest.Holds(d, "10.1.1.0/24")+sdwantest.Holds(d, "10.1.2.0/24"))
 	})
 }

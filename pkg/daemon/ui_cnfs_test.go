@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/netloom/netloom/pkg/controller/sdwan/sdwantest"
 	"github.com/netloom/netloom/pkg/webui"
 )
 
@@ -25,13 +26,13 @@ func page[T any](r *rig, path string) (out T) {
 func TestCNFsAreTargetsOfThePage(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.opts.UIListen = "127.0.0.1:0"
-		a := r.cnf("cnf-0", "10.0.0.1")
-		b := r.cnf("cnf-1", "10.0.0.2")
-		r.pod("cnf-2", "10.0.0.3", notReady)
-		r.apply(wanPolicy("both"))
-		lost := wanRule("lost", "10.2.0.0/24")
+		a := r.CNF("cnf-0", "10.0.0.1")
+		b := r.CNF("cnf-1", "10.0.0.2")
+		r.Pod("cnf-2", "10.0.0.3", sdwantest.NotReady)
+		r.Apply(sdwantest.Policy("both"))
+		lost := sdwantest.Rule("lost", "10.2.0.0/24")
 		lost.Spec.Policy = "missing"
-		r.apply(lost)
+		r.Apply(lost)
 		b.Drop()
 		r.start()
 		list := page[struct{ Targets []webui.Target }](r, "targets").Targets
@@ -49,7 +50,7 @@ func TestCNFsAreTargetsOfThePage(t *testing.T) {
 		require.Empty(t, page[struct{ Targets []webui.TargetRows }](r, "policies/site/none/rows").Targets)
 
 		a.Hang()
-		r.after(2 * time.Minute)
+		r.After(2 * time.Minute)
 		list = page[struct{ Targets []webui.Target }](r, "targets").Targets
 		require.Equal(t, webui.OutOfStep, list[0].Health)
 		require.NotEmpty(t, list[0].LastError.Message)

@@ -1,8 +1,7 @@
-package daemon_test
+package sdwan_test
 
 import (
 	"errors"
-	"net/netip"
 	"testing"
 	"time"
 
@@ -16,56 +15,46 @@ import (
 // service is a CNFService as the API has it.
 func (r *rig) service() v1alpha1.CNFServiceStatus {
 	r.Helper()
-	o, ok := r.source.Get(object.Ref{Kind: "CNFService", Namespace: "site", Name: "shop"})
+	o, ok := r.Source.Get(object.Ref{Kind: "CNFService", Namespace: "site", Name: "shop"})
 	require.True(r, ok)
 	s, ok := o.(*v1alpha1.CNFService)
 	require.True(r, ok)
 	return s.Status
 }
 
-func (r *rig) dns(deaf error, name string, addrs ...string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.deaf = deaf
-	delete(r.hosts, name)
-	for _, a := range addrs {
-		r.hosts[name] = append(r.hosts[name], netip.MustParseAddr(a))
-	}
-}
-
 func TestNamesAreLookedUpOverAndOver(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		const name = "shop.example.org"
-		r.cnf("cnf-0", "10.0.0.1")
-		r.apply(&v1alpha1.CNFService{ObjectMeta: metav1.ObjectMeta{Name: "shop"}, Spec: v1alpha1.CNFServiceSpec{
+		r.CNF("cnf-0", "10.0.0.1")
+		r.Apply(&v1alpha1.CNFService{ObjectMeta: metav1.ObjectMeta{Name: "shop"}, Spec: v1alpha1.CNFServiceSpec{
 			FullName: name, Port: "2288", DPort: "8080",
 		}})
-		r.dns(nil, name, "::ffff:192.0.2.7")
+		r.DNS(nil, name, "::ffff:192.0.2.7")
 		r.start()
 		require.Equal(t, []string{"192.0.2.7", "2288", "8080", "In Sync"},
 			[]string{r.service().SIP, r.service().Port, r.service().DPort, string(r.service().State)})
-		require.Contains(t, r.devices["10.0.0.1"].Kernel(), "192.0.2.7:8080")
+		require.Contains(t, r.Devices["10.0.0.1"].Kernel(), "192.0.2.7:8080")
 
-		r.dns(nil, name, "192.0.2.8")
-		r.after(33 * time.Second)
+		r.DNS(nil, name, "192.0.2.8")
+		r.After(33 * time.Second)
 		require.Equal(t, "192.0.2.8", r.service().SIP)
-		r.dns(errors.New("no server answers"), name)
-		r.after(2 * time.Minute)
+		r.DNS(errors.New("no server answers"), name)
+		r.After(2 * time.Minute)
 		require.Equal(t, "192.0.2.8", r.service().SIP, "what DNS said before stands")
-		require.Positive(t, r.metric("netloom_host_lookups_total", "failed"))
-		r.dns(nil, name)
-		r.after(33 * time.Second)
+		require.Positive(t, r.Metric("netloom_host_lookups_total", "failed"))
+		r.DNS(nil, name)
+		r.After(33 * time.Second)
 		require.Empty(t, r.service().SIP, "it has no address any more")
-		require.NotContains(t, r.devices["10.0.0.1"].Kernel(), "192.0.2.8")
-		r.dns(nil, name, "192.0.2.9")
-		r.after(33 * time.Second)
+		require.NotContains(t, r.Devices["10.0.0.1"].Kernel(), "192.0.2.8")
+		r.DNS(nil, name, "192.0.2.9")
+		r.After(33 * time.Second)
 		require.Equal(t, "192.0.2.9", r.service().SIP)
 
-		r.remove("CNFService", "shop")
-		r.after(time.Minute)
-		before := r.metric("netloom_host_lookups_total", "")
-		r.after(time.Hour)
-		require.InDelta(t, before, r.metric("netloom_host_lookups_total", ""), 0, "nobody wants it any more")
+		r.Remove("CNFService", "shop")
+		r.After(time.Minute)
+		before := r.Metric("netloom_host_lookups_total", "")
+		r.After(time.Hour)
+		require.InDelta(t, before, r.Metric("netloom_host_lookups_total", ""), 0, "nobody wants it any more")
 	})
 }
 
@@ -79,36 +68,36 @@ func TestWhatWasMadeOfNamesStaysUntilDNSAnswers(t *testing.T) {
 		want   bool // what was made of the name is still there
 	}{
 		{"DNS never answers", func(*rig) {}, true},
-		{"DNS answers as before at last", func(r *rig) { r.dns(nil, name, "192.0.2.7") }, true},
-		{"the name does not exist any more", func(r *rig) { r.dns(nil, name) }, false},
-		{"the name means something else", func(r *rig) { r.dns(nil, name, "192.0.2.8") }, false},
-		{"its object goes", func(r *rig) { r.remove("CNFService", "shop") }, false},
+		{"DNS answers as before at last", func(r *rig) { r.DNS(nil, name, "192.0.2.7") }, true},
+		{"the name does not exist any more", func(r *rig) { r.DNS(nil, name) }, false},
+		{"the name means something else", func(r *rig) { r.DNS(nil, name, "192.0.2.8") }, false},
+		{"its object goes", func(r *rig) { r.Remove("CNFService", "shop") }, false},
 	} {
 		t.Run(tc.title, func(t *testing.T) {
 			inBubble(t, func(r *rig) {
-				device := r.cnf("cnf-0", "10.0.0.1")
+				device := r.CNF("cnf-0", "10.0.0.1")
 				cnfService := func(full, named, port string) {
-					r.apply(&v1alpha1.CNFService{ObjectMeta: metav1.ObjectMeta{Name: named}, Spec: v1alpha1.CNFServiceSpec{
+					r.Apply(&v1alpha1.CNFService{ObjectMeta: metav1.ObjectMeta{Name: named}, Spec: v1alpha1.CNFServiceSpec{
 						FullName: v1alpha1.Domain(full), Port: v1alpha1.Port(port), DPort: "8080",
 					}})
 				}
 				cnfService(name, "shop", "2288")
 				cnfService("10.9.9.8", "gone", "2287")
-				r.dns(nil, name, "192.0.2.7")
+				r.DNS(nil, name, "192.0.2.7")
 				r.start()
 				require.Contains(t, device.Kernel(), "192.0.2.7:8080")
 				r.stop()
 
-				r.dns(dead, name)
+				r.DNS(dead, name)
 				cnfService("10.9.9.9", "plain", "2289")
 				r.start()
-				r.after(10 * time.Minute)
+				r.After(10 * time.Minute)
 				require.Contains(t, device.Kernel(), "192.0.2.7:8080", "DNS has not said that it is gone")
 				require.Contains(t, device.Kernel(), "10.9.9.9:8080", "one name does not hold up the others")
 				require.Contains(t, r.service().Message, "has not been looked up yet")
 
 				tc.answer(r)
-				r.after(time.Minute)
+				r.After(time.Minute)
 				if tc.want {
 					require.Contains(t, device.Kernel(), "192.0.2.7:8080")
 				} else {

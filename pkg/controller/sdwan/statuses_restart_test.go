@@ -1,4 +1,4 @@
-package daemon_test
+package sdwan_test
 
 import (
 	"testing"
@@ -8,66 +8,67 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/controller/sdwan/sdwantest"
 	"github.com/netloom/netloom/pkg/object"
 )
 
 // A process that starts has asked no CNF yet. What was said before stands until it has.
 func TestARestartTakesNothingBack(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		r.cnf("cnf-0", "10.0.0.1")
-		b := r.cnf("cnf-1", "10.0.0.2")
-		r.apply(wanPolicy("both"))
-		r.apply(wanRule("web", "10.1.0.0/24"))
-		r.apply(&v1alpha1.CNFService{ObjectMeta: metav1.ObjectMeta{Name: "shop"}, Spec: v1alpha1.CNFServiceSpec{
+		r.CNF("cnf-0", "10.0.0.1")
+		b := r.CNF("cnf-1", "10.0.0.2")
+		r.Apply(sdwantest.Policy("both"))
+		r.Apply(sdwantest.Rule("web", "10.1.0.0/24"))
+		r.Apply(&v1alpha1.CNFService{ObjectMeta: metav1.ObjectMeta{Name: "shop"}, Spec: v1alpha1.CNFServiceSpec{
 			FullName: "10.9.9.9", Port: "2288", DPort: "8080",
 		}})
-		refused := wanRule("lost", "10.2.0.0/24")
+		refused := sdwantest.Rule("lost", "10.2.0.0/24")
 		refused.Spec.Policy = "missing"
-		r.apply(refused)
+		r.Apply(refused)
 		r.start()
-		require.Equal(t, v1alpha1.InSync, r.rule("web").Status.State)
+		require.Equal(t, v1alpha1.InSync, r.Rule("web").Status.State)
 		require.Equal(t, v1alpha1.InSync, r.service().State)
-		require.Equal(t, "Refused", r.rule("lost").Status.Conditions[1].Reason)
+		require.Equal(t, "Refused", r.Rule("lost").Status.Conditions[1].Reason)
 
 		for _, delay := range []time.Duration{0, 2 * time.Second} {
 			r.stop()
 			b.Delay(delay)
-			r.writes()
+			r.Writes()
 			r.start()
-			require.Empty(t, r.writes(), "while nobody has been asked")
-			r.after(2 * time.Minute)
-			require.Empty(t, r.writes(), "nothing has changed")
+			require.Empty(t, r.Writes(), "while nobody has been asked")
+			r.After(2 * time.Minute)
+			require.Empty(t, r.Writes(), "nothing has changed")
 		}
 		b.Delay(0)
 
 		r.stop()
-		r.pod("cnf-1", "10.0.0.2", notReady)
+		r.Pod("cnf-1", "10.0.0.2", sdwantest.NotReady)
 		r.start()
-		require.Equal(t, "pod cnf-1: the pod is not ready", r.rule("web").Status.Message, "what is known is told")
-		r.pod("cnf-1", "10.0.0.2")
-		r.after(2 * time.Second)
-		require.Equal(t, v1alpha1.InSync, r.rule("web").Status.State)
+		require.Equal(t, "pod cnf-1: the pod is not ready", r.Rule("web").Status.Message, "what is known is told")
+		r.Pod("cnf-1", "10.0.0.2")
+		r.After(2 * time.Second)
+		require.Equal(t, v1alpha1.InSync, r.Rule("web").Status.State)
 
 		r.stop()
-		r.apply(wanRule("web", "10.3.0.0/24"))
+		r.Apply(sdwantest.Rule("web", "10.3.0.0/24"))
 		b.Delay(2 * time.Second)
 		r.start()
-		require.Equal(t, v1alpha1.Applying, r.rule("web").Status.State, "it was said of another generation")
+		require.Equal(t, v1alpha1.Applying, r.Rule("web").Status.State, "it was said of another generation")
 		b.Delay(0)
-		r.after(time.Minute)
-		require.Equal(t, v1alpha1.InSync, r.rule("web").Status.State)
+		r.After(time.Minute)
+		require.Equal(t, v1alpha1.InSync, r.Rule("web").Status.State)
 	})
 }
 
 func TestACNFThatDoesNotAnswerAfterARestartIsReported(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		a := r.cnf("cnf-0", "10.0.0.1")
-		r.apply(wanPolicy("both"))
+		a := r.CNF("cnf-0", "10.0.0.1")
+		r.Apply(sdwantest.Policy("both"))
 		r.start()
 		r.stop()
 		a.Hang()
 		r.start()
-		r.after(3 * time.Minute)
+		r.After(3 * time.Minute)
 		require.Equal(t, v1alpha1.Applying, r.policy("both").Status.State)
 	})
 }
@@ -75,13 +76,13 @@ func TestACNFThatDoesNotAnswerAfterARestartIsReported(t *testing.T) {
 // A pod that starts anew while the process runs has been asked before: it may have forgotten everything.
 func TestAPodThatStartsAnewTakesBackWhatWasSaid(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		a := r.cnf("cnf-0", "10.0.0.1")
-		r.apply(wanPolicy("both"))
+		a := r.CNF("cnf-0", "10.0.0.1")
+		r.Apply(sdwantest.Policy("both"))
 		r.start()
 		require.Equal(t, v1alpha1.InSync, r.policy("both").Status.State)
 		a.Delay(2 * time.Second)
-		r.pod("cnf-0", "10.0.0.1", restarted)
-		r.after(2 * time.Second)
+		r.Pod("cnf-0", "10.0.0.1", sdwantest.Restarted)
+		r.After(2 * time.Second)
 		require.Equal(t, v1alpha1.Applying, r.policy("both").Status.State)
 	})
 }
@@ -89,18 +90,18 @@ func TestAPodThatStartsAnewTakesBackWhatWasSaid(t *testing.T) {
 // That a pod starts anew before the process has asked it at all is no different.
 func TestAPodThatStartsAnewBeforeItWasAskedTakesBackWhatWasSaid(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		a := r.cnf("cnf-0", "10.0.0.1")
-		r.apply(wanPolicy("both"))
+		a := r.CNF("cnf-0", "10.0.0.1")
+		r.Apply(sdwantest.Policy("both"))
 		r.start()
 		r.stop()
 		a.Delay(8 * time.Second)
 		r.start()
 		require.Equal(t, v1alpha1.InSync, r.policy("both").Status.State)
-		r.pod("cnf-0", "10.0.0.1", restarted)
-		r.after(3 * time.Second)
+		r.Pod("cnf-0", "10.0.0.1", sdwantest.Restarted)
+		r.After(3 * time.Second)
 		require.Equal(t, v1alpha1.Applying, r.policy("both").Status.State)
 		a.Delay(0)
-		r.after(time.Minute)
+		r.After(time.Minute)
 		require.Equal(t, v1alpha1.InSync, r.policy("both").Status.State)
 	})
 }
@@ -108,7 +109,7 @@ func TestAPodThatStartsAnewBeforeItWasAskedTakesBackWhatWasSaid(t *testing.T) {
 // policy is a Mwan3Policy as the API has it.
 func (r *rig) policy(name string) *v1alpha1.Mwan3Policy {
 	r.Helper()
-	o, ok := r.source.Get(object.Ref{Kind: "Mwan3Policy", Namespace: "site", Name: name})
+	o, ok := r.Source.Get(object.Ref{Kind: "Mwan3Policy", Namespace: "site", Name: name})
 	require.True(r, ok)
 	p, ok := o.(*v1alpha1.Mwan3Policy)
 	require.True(r, ok)
