@@ -16,7 +16,6 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/netloom/netloom/pkg/daemon"
-	"github.com/netloom/netloom/pkg/offline"
 )
 
 // pluginPrefix starts the name of a binary that kubectl runs as a command of its own.
