@@ -72,7 +72,7 @@ type refusal struct {
 	reason string
 }
 
-var errNoSecrets = errors.New("Secrets cannot be read here")
+var errNoSecrets = errors.New("reading Secrets is not possible here")
 
 // New makes a backend on a client, which stays its maker's to close.
 func New(client *openwrt.Client, opts Options) (*Backend, error) {

@@ -31,7 +31,7 @@ func TestWithheldKindsAreUnknownAreas(t *testing.T) {
 		if kind == object.KindService || kind == object.KindEndpointSlice {
 			want = intent.AreaBalancers
 		}
-		src.Withhold(kind)
+		src.SetUnavailable(kind)
 		p.Step()
 		require.Equal(t, want, p.Latest().Unknown(), kind)
 		require.Equal(t, []string{kind}, p.Withheld())
@@ -39,7 +39,7 @@ func TestWithheldKindsAreUnknownAreas(t *testing.T) {
 	changes, known := p.Latest().Since(before.Revision())
 	require.True(t, known)
 	require.True(t, changes[0].Unknown)
-	src.Withhold()
+	src.SetUnavailable()
 	p.Step()
 	require.Zero(t, p.Latest().Unknown())
 }

@@ -22,7 +22,8 @@ import (
 
 // The Lease that all tests use.
 const (
-	Name, Namespace = "netloom", "netloom-system"
+	Name      = "netloom"
+	Namespace = "netloom-system"
 )
 
 const (

@@ -23,16 +23,16 @@ import (
 
 // Source is a source whose objects a test puts in. Make it with New; it has not synced then.
 type Source struct {
-	mu       sync.Mutex
-	wake     chan struct{}
-	synced   bool
-	objects  map[object.Ref]runtime.Object
-	dirty    map[object.Ref]bool
-	lost     map[object.Ref]bool // went without their deletion being seen
-	problems []object.Problem
-	withheld []string
-	since    time.Time // of the oldest that is dirty
-	fail     error     // of Run
+	mu          sync.Mutex
+	wake        chan struct{}
+	synced      bool
+	objects     map[object.Ref]runtime.Object
+	dirty       map[object.Ref]bool
+	lost        map[object.Ref]bool // went without their deletion being seen
+	problems    []object.Problem
+	unavailable []string
+	since       time.Time // of the oldest that is dirty
+	fail        error     // of Run
 }
 
 // New makes a source without objects.
@@ -197,14 +197,14 @@ func (s *Source) Problems() []object.Problem {
 	return slices.Clone(s.problems)
 }
 
-// Withhold sets the kinds that cannot be read.
-func (s *Source) Withhold(kinds ...string) { s.change(func() { s.withheld = kinds }) }
+// SetUnavailable sets the kinds that cannot be read.
+func (s *Source) SetUnavailable(kinds ...string) { s.change(func() { s.unavailable = kinds }) }
 
-// Withheld are the kinds of Withhold.
+// Unavailable returns the kinds of SetUnavailable.
 func (s *Source) Unavailable() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.withheld)
+	return slices.Clone(s.unavailable)
 }
 
 // RefOf is the reference of an object of a kind that translators know; zero for others.

@@ -121,7 +121,7 @@ func TestReadyTellsWhatGrowsOld(t *testing.T) {
 func TestReadyTellsWhatIsWithheld(t *testing.T) {
 	src := pipelinetest.New()
 	src.Put(pipelinetest.Namespace("shop"))
-	src.Withhold(object.KindEndpointSlice, "FirewallZone", "IpsecSite", object.KindService)
+	src.SetUnavailable(object.KindEndpointSlice, "FirewallZone", "IpsecSite", object.KindService)
 	src.Sync()
 	d, err := daemon.New(embeddedOptions(src), testLog(t))
 	require.NoError(t, err)
