@@ -35,11 +35,11 @@ func (s httpState) Readiness(names bool) (missing, lines []string) {
 			missing = append(missing, problem.Error())
 		}
 	} else {
-		old = stale(problems)
+		old = unreadable(problems)
 	}
 	lines, lacking := s.leadership()
 	missing = slices.Concat(missing, lacking, s.webhook.unready())
-	return missing, slices.Concat(lines, s.late(), degraded(s.pipeline.Withheld()), s.kept().Degraded(), old,
+	return missing, slices.Concat(lines, s.late(), unchanged(s.pipeline.Unavailable()), s.kept().Degraded(), old,
 		s.opts.SDWAN.Refused.Degraded(), s.webhook.degraded(), s.policies.Degraded(), s.unprotected(names))
 }
 

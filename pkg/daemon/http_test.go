@@ -199,14 +199,14 @@ func TestReadinessNamesUnreadableFiles(t *testing.T) {
 	r := startReady(t, p.options())
 	code, body := r.get("/readyz")
 	require.Equal(t, http.StatusOK, code)
-	require.Regexp(t, `(?m)^degraded: what .*/broken.yaml: document 1 declares is not known.*: line 2: did not find`, body)
+	require.Regexp(t, `(?m)^degraded: .*/broken.yaml: document 1 cannot be read; .*: line 2: did not find`, body)
 	owned := p.owned(t, "netloom")
 	p.write(t, "policies.yaml", "# nothing\n")
 	require.Eventually(t, func() bool {
 		_, body = r.get("/readyz")
 		return strings.Contains(body, "the file declares nothing any more")
 	}, patience, time.Millisecond)
-	require.Regexp(t, `(?m)^degraded: what .*/policies.yaml declares is not known`, body)
+	require.Regexp(t, `(?m)^degraded: .*/policies.yaml cannot be read`, body)
 	require.Equal(t, owned, p.owned(t, "netloom"), "the policies are still in force")
 	require.InDelta(t, p.owned(t, "netloom"), r.metric("netloom_owned_rows"), 0)
 }

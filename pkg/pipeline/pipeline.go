@@ -35,28 +35,28 @@ type Pipeline struct {
 	inTargets  func() []retention.KeptObject // what targets keep; nil where none keeps anything
 	cluster    string
 
-	mu       sync.RWMutex
-	latest   *intent.Snapshot
-	edition  uint64 // of latest; 0 is none
-	problems []object.Problem
-	withheld []string
-	kept     []retention.Object
-	stats    Stats
-	backlog  backlog
-	refs     map[object.Ref]bool // of the objects that were taken in
+	mu          sync.RWMutex
+	latest      *intent.Snapshot
+	edition     uint64 // of latest; 0 is none
+	problems    []object.Problem
+	unavailable []string
+	kept        []retention.Object
+	stats       Stats
+	backlog     backlog
+	refs        map[object.Ref]bool // of the objects that were taken in
 }
 
 // Published is a new snapshot and what it was made of.
 type Published struct {
-	Snapshot *intent.Snapshot
-	View     labelcache.View // the endpoints that it was made with
-	Events   []object.Ref    // what was drained for it, the first time since the start; each once
-	Since    time.Time       // when the pipeline woke for it
-	Took     time.Duration   // to translate
-	Problems []object.Problem
-	Withheld []string // kinds that cannot be read
-	Kept     []retention.Object
-	Stats    Stats
+	Snapshot    *intent.Snapshot
+	View        labelcache.View // the endpoints that it was made with
+	Events      []object.Ref    // what was drained for it, the first time since the start; each once
+	Since       time.Time       // when the pipeline woke for it
+	Took        time.Duration   // to translate
+	Problems    []object.Problem
+	Unavailable []string // kinds that cannot be read
+	Kept        []retention.Object
+	Stats       Stats
 }
 
 // Stats counts what a snapshot holds.
@@ -141,7 +141,7 @@ func (p *Pipeline) Step() {
 	began := time.Now()
 	p.tasks.run(p.translator)
 	// Before the drain: what was listed by then is drained below.
-	synced, withheld := p.source.Synced(), p.source.Unavailable()
+	synced, unavailable := p.source.Synced(), p.source.Unavailable()
 	refs := p.drain(began)
 	for _, ref := range refs {
 		p.take(ref)
@@ -150,7 +150,7 @@ func (p *Pipeline) Step() {
 		p.setProblems(p.collectProblems(nil)) // what may be why
 		return
 	}
-	p.translator.SetUnknown(UnknownAreas(withheld))
+	p.translator.SetUnknown(UnknownAreas(unavailable))
 	snapshot := p.translator.Snapshot()
 	kept := p.keptNow()
 	problems := p.collectProblems(slices.Concat(p.translator.Problems(), p.missing(kept), p.keptProblems()))
@@ -159,12 +159,12 @@ func (p *Pipeline) Step() {
 	p.mu.Lock()
 	p.edition++
 	p.backlog.publish(snapshot.Revision(), revisionOf(p.latest))
-	p.latest, p.problems, p.withheld, p.kept, p.stats = snapshot, problems, withheld, kept, stats
+	p.latest, p.problems, p.unavailable, p.kept, p.stats = snapshot, problems, unavailable, kept, stats
 	p.mu.Unlock()
 	for _, f := range p.published {
 		f(Published{
 			Snapshot: snapshot, View: p.translator.View(), Events: refs, Since: began, Took: time.Since(began),
-			Problems: problems, Withheld: withheld, Kept: kept, Stats: stats,
+			Problems: problems, Unavailable: unavailable, Kept: kept, Stats: stats,
 		})
 	}
 }

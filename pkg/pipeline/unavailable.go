@@ -30,9 +30,9 @@ func UnknownAreas(kinds []string) intent.Areas {
 	return areas
 }
 
-// Withheld lists the kinds without which the newest snapshot was made, because they cannot be read, sorted.
-func (p *Pipeline) Withheld() []string {
+// Unavailable lists the kinds without which the newest snapshot was made, because they cannot be read, sorted.
+func (p *Pipeline) Unavailable() []string {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	return slices.Clone(p.withheld)
+	return slices.Clone(p.unavailable)
 }

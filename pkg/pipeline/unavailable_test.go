@@ -34,7 +34,7 @@ func TestWithheldKindsAreUnknownAreas(t *testing.T) {
 		src.SetUnavailable(kind)
 		p.Step()
 		require.Equal(t, want, p.Latest().Unknown(), kind)
-		require.Equal(t, []string{kind}, p.Withheld())
+		require.Equal(t, []string{kind}, p.Unavailable())
 	}
 	changes, known := p.Latest().Since(before.Revision())
 	require.True(t, known)

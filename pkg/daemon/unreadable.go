@@ -13,18 +13,18 @@ import (
 // shownFiles is how many unreadable documents readiness names one by one.
 const shownFiles = 10
 
-// stale says for people which resources, files and documents cannot be read, a line for each.
-func stale(problems []object.Problem) []string {
+// unreadable lists the resources, files and documents that cannot be read, one line for each.
+func unreadable(problems []object.Problem) []string {
 	var lines []string
 	files := 0
 	for _, p := range problems {
 		switch p.Unread {
 		case object.UnreadNothing:
 		case object.UnreadResource:
-			lines = append(lines, fmt.Sprintf("degraded: %s cannot be read any more, so that what was known of them stands: %s", p.Where(), p.Message))
+			lines = append(lines, fmt.Sprintf("degraded: %s cannot be read any more; what was read earlier stays in force: %s", p.Where(), p.Message))
 		case object.UnreadFile:
 			if files++; files <= shownFiles {
-				lines = append(lines, fmt.Sprintf("degraded: what %s declares is not known, and what it declared since the start stands: %s", p.Where(), p.Message))
+				lines = append(lines, fmt.Sprintf("degraded: %s cannot be read; what it declared since the start stays in force: %s", p.Where(), p.Message))
 			}
 		}
 	}
@@ -34,8 +34,8 @@ func stale(problems []object.Problem) []string {
 	return lines
 }
 
-// degraded says for people what is left as it is for want of kinds that cannot be read, a line for each area.
-func degraded(kinds []string) []string {
+// unchanged lists what stays as it is because kinds cannot be read, one line for each area.
+func unchanged(kinds []string) []string {
 	var lines []string
 	for _, a := range []struct {
 		area intent.Areas
