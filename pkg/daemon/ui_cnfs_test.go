@@ -38,7 +38,7 @@ func TestCNFsAreTargetsOfThePage(t *testing.T) {
 		list := page[struct{ Targets []webui.Target }](r, "targets").Targets
 		require.Len(t, list, 3)
 		require.Equal(t, "openwrt/site/cnf-0", list[0].Name)
-		require.Equal(t, webui.InStep, list[0].Health)
+		require.Equal(t, webui.InSync, list[0].Health)
 		require.Equal(t, &webui.CNF{Scope: "site/cnf", Group: "Pod", Node: "node", Address: "10.0.0.1"}, list[0].CNF)
 		require.Equal(t, list[0].Wanted, list[0].Revision)
 		require.Len(t, list[0].Skips, 1)
@@ -52,7 +52,7 @@ func TestCNFsAreTargetsOfThePage(t *testing.T) {
 		a.Hang()
 		r.After(2 * time.Minute)
 		list = page[struct{ Targets []webui.Target }](r, "targets").Targets
-		require.Equal(t, webui.OutOfStep, list[0].Health)
+		require.Equal(t, webui.OutOfSync, list[0].Health)
 		require.NotEmpty(t, list[0].LastError.Message)
 	})
 }

@@ -63,7 +63,7 @@ func TestThePageShowsWhatTheDaemonDoes(t *testing.T) {
 	require.Len(t, targets.Targets, 1)
 	target := targets.Targets[0]
 	require.Equal(t, "ovn", target.Name)
-	require.Equal(t, webui.InStep, target.Health)
+	require.Equal(t, webui.InSync, target.Health)
 	require.True(t, *target.Up)
 	require.Equal(t, p.owned(t, "netloom"), target.Owned)
 	require.Equal(t, overview.Revision, target.Revision)
@@ -125,7 +125,7 @@ func TestThePageFollowsAnEdit(t *testing.T) {
 	}
 	until(webui.SnapshotPublished, "revision 1 from")
 	until(webui.PlanApplied, "create ACL")
-	until(webui.TargetChanged, "ovn is in step with revision 1")
+	until(webui.TargetChanged, "ovn is in sync with revision 1")
 	p.write(t, "bad.yaml", "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: bad, namespace: shop}\n"+
 		"spec: {podSelector: {}, ingress: [{from: [{ipBlock: {cidr: none}}]}]}\n")
 	until(webui.ProblemAppeared, "NetworkPolicy/shop/bad")
@@ -136,7 +136,7 @@ func TestThePageFollowsAnEdit(t *testing.T) {
 	p.remove(t, "bad.yaml")
 	until(webui.ProblemCleared, "NetworkPolicy/shop/bad")
 	p.server.Close()
-	until(webui.TargetChanged, "ovn is out of step")
+	until(webui.TargetChanged, "ovn is out of sync")
 
 	began := time.Now()
 	r.stop()
@@ -155,6 +155,6 @@ func TestRowsSayWhyTheyAreNotKnown(t *testing.T) {
 	rows := uiOf[struct{ Targets []webui.TargetRows }](t, r, "policies/shop/db/rows").Targets[0]
 	require.Contains(t, rows.Error, "no connection")
 	target := uiOf[struct{ Targets []webui.Target }](t, r, "targets").Targets[0]
-	require.NotEqual(t, webui.InStep, target.Health)
+	require.NotEqual(t, webui.InSync, target.Health)
 	require.False(t, *target.Up)
 }

@@ -80,7 +80,7 @@ func shop(t testing.TB) *source {
 	return &source{
 		state: webui.State{State: state, Number: 3, At: moment},
 		targets: []webui.Target{{
-			Name: "ovn", Health: webui.InStep, Up: &up, Revision: 1, Wanted: 1, Owned: 9, LastConverged: moment, LastPlan: plan,
+			Name: "ovn", Health: webui.InSync, Up: &up, Revision: 1, Wanted: 1, Owned: 9, LastConverged: moment, LastPlan: plan,
 			Coverage:  &webui.Coverage{Selected: 3, Enforced: 2, Faults: []string{"1 of 3 selected pods is NOT protected: shop/db-0 (no logical port shop_db-0)"}},
 			LastWrite: plan, Latency: 4, Writes: 1, Skips: []webui.Skip{{Intent: "NetworkPolicy/shop/db/ingress", Reason: "no SCTP here"}},
 		}},

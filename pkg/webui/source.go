@@ -81,8 +81,8 @@ type Health string
 
 // What Health can be. Waiting is before the first plan. NotReady is a CNF that is not to be written to now.
 const (
-	InStep    Health = "in sync"
-	OutOfStep Health = "out of sync"
+	InSync    Health = "in sync"
+	OutOfSync Health = "out of sync"
 	Waiting   Health = "waiting"
 	NotReady  Health = "not ready"
 )

@@ -106,7 +106,7 @@ func (n *notes) Applied(target string, p *backends.Plan, took time.Duration) {
 
 // Failed notes the error, and announces it unless it is known.
 func (n *notes) Failed(target string, _ reconcile.Phase, err error) {
-	n.outOfSync(target, "is out of step: "+err.Error())
+	n.outOfSync(target, "is out of sync: "+err.Error())
 }
 
 // covered announces which selected pods the target does not find, so that the page is loaded again.
@@ -150,7 +150,7 @@ func (n *notes) Converged(target string, r intent.Revision, _ int) {
 		t.state = ""
 		n.feed.Add(webui.Event{
 			At: time.Now(), Kind: webui.TargetChanged, Target: target, Revision: r,
-			Text: fmt.Sprintf("%s is in step with revision %d", target, r),
+			Text: fmt.Sprintf("%s is in sync with revision %d", target, r),
 		})
 	}
 }

@@ -52,9 +52,9 @@ func (p *Page) target(t *Target) webui.Target {
 func healthOf(s *reconcile.Status) webui.Health {
 	switch {
 	case s.Err != nil:
-		return webui.OutOfStep
+		return webui.OutOfSync
 	case s.Converged:
-		return webui.InStep
+		return webui.InSync
 	default:
 		return webui.Waiting
 	}
