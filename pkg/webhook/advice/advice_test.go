@@ -80,7 +80,7 @@ func TestAdvise(t *testing.T) {
 				{from: [{podSelector: {matchLabels: {app: ipa}}}]},
 				{from: [{podSelector: {matchLabels: {app: ipa}}}, {ipBlock: {cidr: 10.0.0.0/8}}]},
 				{from: [{namespaceSelector: {matchLabels: {team: pohs}}}]}]}`,
-			want: []string{"spec.ingress[0].from: matches nobody at present", "spec.ingress[2].from: matches nobody at present"},
+			want: []string{"spec.ingress[0].from: matches nothing at present", "spec.ingress[2].from: matches nothing at present"},
 		},
 		{
 			name: "excepts outside, and excepts that leave nothing",
@@ -95,7 +95,7 @@ func TestAdvise(t *testing.T) {
 		{
 			name: "what the translator makes nothing of",
 			spec: `{podSelector: {matchLabels: {app: db}}, ingress: [{from: [{ipBlock: {cidr: nonsense}}]}]}`,
-			want: []string{`spec.ingress[0].from[0].ipBlock.cidr: "nonsense" is not a CIDR such as 10.0.0.0/8 or 2001:db8::/32; the element matches nobody`},
+			want: []string{`spec.ingress[0].from[0].ipBlock.cidr: "nonsense" is not a CIDR such as 10.0.0.0/8 or 2001:db8::/32; the element matches nothing`},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

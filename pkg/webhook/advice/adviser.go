@@ -111,7 +111,7 @@ func peers(policies []*intent.Policy, s *intent.Snapshot) []string {
 				continue
 			}
 			if set := s.Set(r.Peer.Set); set.Len() == 0 && (set == nil || len(set.Prefixes) == 0) {
-				out = append(out, r.Path+field+": matches nobody at present")
+				out = append(out, r.Path+field+": matches nothing at present")
 			}
 		}
 	}
