@@ -7,15 +7,15 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// ErrUnreachable is in the error of a plan that found no way to its target. Once there is one, the backend wakes its
-// loop, where it is a Waker.
+// ErrUnreachable is wrapped in the error of a plan whose target could not be reached. A backend that is a Waker wakes
+// its loop once it can be.
 var ErrUnreachable = errors.New("target cannot be reached")
 
-// Backend makes one target agree with a snapshot. Its methods are called by one goroutine at a time.
+// Backend keeps one target in sync with a snapshot. Its methods are called by one goroutine at a time.
 type Backend interface {
 	// Plan compares want with the target and writes nothing. With since zero it reads back everything the backend owns
 	// (start, drift check, after an error); otherwise it looks only at what changed after that revision, which must be
-	// the one of the last plan that was applied whole, or that had nothing to apply.
+	// the one of the last plan that was applied completely, or that had nothing to apply.
 	Plan(ctx context.Context, want *intent.Snapshot, since intent.Revision) (*Plan, error)
 	// Apply writes p, in order, and stops at the first error. What was written before the error stays.
 	Apply(ctx context.Context, p *Plan) error
@@ -23,16 +23,16 @@ type Backend interface {
 	Close() error
 }
 
-// Waker is a backend that can tell when the target changed by itself in a way that a plan would answer: a logical port
-// appeared, a connection came back. The channel has size one and carries no data.
+// Waker is a backend that notices when the target changed by itself in a way that needs a new plan: a logical port
+// appeared, a connection was restored. The channel has size one and carries no data.
 type Waker interface {
 	Wake() <-chan struct{}
 }
 
-// Watcher is a backend that notices at once when somebody else changes what it owns. Its Waker wakes the loop then.
+// Watcher is a backend that notices at once when someone else changes what it owns. Its Waker wakes the loop then.
 type Watcher interface {
-	// ChangedByOthers reports whether somebody else may have changed, inserted or deleted what the backend owns since the
-	// last plan from read-back began. It asks the target nothing. Like the methods of Backend it is called by one
+	// ChangedByOthers reports whether someone else may have changed, inserted or deleted what the backend owns since the
+	// last plan from read-back began. It does not query the target. Like the methods of Backend it is called by one
 	// goroutine at a time with them.
 	ChangedByOthers() bool
 }

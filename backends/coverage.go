@@ -15,12 +15,13 @@ import (
 // Coverer is a backend that looks up what endpoints have in its target, such as their logical ports. A policy has no
 // effect on an endpoint without one, whatever is written.
 type Coverer interface {
-	// Coverage says which of the selected endpoints the target knows, as of the last plan, applied or not. It is false
-	// before the first plan. Anyone may call it at any time; it costs the same whatever the number of endpoints.
+	// Coverage reports which of the selected endpoints the target knows, as of the last plan, applied or not. It
+	// returns false before the first plan. Anyone may call it at any time; it costs the same whatever the number of
+	// endpoints.
 	Coverage() (Coverage, bool)
 }
 
-// CoverageOf is the coverage of a backend; false where the backend cannot tell, or has not planned yet.
+// CoverageOf returns the coverage of a backend; false if the backend is not a Coverer or has not planned yet.
 func CoverageOf(b Backend) (Coverage, bool) {
 	if c, ok := b.(Coverer); ok {
 		return c.Coverage()
@@ -33,23 +34,23 @@ func CoverageOf(b Backend) (Coverage, bool) {
 type Coverage struct {
 	Selected int // endpoints that some policy isolates in some direction
 	Missing  Gaps
-	// Kept is how many endpoints the current settings do not find, and which are protected only because what the target
-	// already holds for them was left in place. They are not among Missing.
+	// Kept is how many endpoints are not found with the current settings and are protected only because what the target
+	// already has for them was left in place. They are not among Missing.
 	Kept int
-	// Held is how many places of unknown endpoints, such as logical ports, are left in place besides: as many as are
-	// missing were about to go.
+	// Held is how many places of unknown endpoints, such as logical ports, are left in place as well, because as many
+	// as are missing were about to be removed.
 	Held int
-	// Hint says what is probably wrong and what to try; "" while nothing is known to be.
+	// Hint says what is probably wrong and what to try; "" if nothing is known to be wrong.
 	Hint string
 }
 
 // Enforced counts the selected endpoints that the target protects.
 func (c Coverage) Enforced() int { return c.Selected - c.Missing.Len() }
 
-// Complete says that every selected endpoint was found as the settings say.
+// Complete reports whether every selected endpoint was found with the settings.
 func (c Coverage) Complete() bool { return c.Missing.Len() == 0 && c.Kept == 0 && c.Held == 0 }
 
-// Summary says how many selected pods are enforced, such as "497 of 500 selected pods are enforced".
+// Summary reports how many selected pods are enforced, such as "497 of 500 selected pods are enforced".
 func (c Coverage) Summary() string {
 	return fmt.Sprintf("%d of %d selected pods are enforced", c.Enforced(), c.Selected)
 }
@@ -57,8 +58,8 @@ func (c Coverage) Summary() string {
 // shownGaps is how many missing endpoints a sentence names.
 const shownGaps = 5
 
-// Faults says for people which pods are not protected, which are only because what was there is kept, and what to try: a
-// sentence each. It is empty where Complete is true.
+// Faults lists, in one sentence each for people, which pods are not protected, which are protected only because their
+// earlier ports are kept, and what to try. It is empty if Complete is true.
 func (c Coverage) Faults() []string {
 	out := c.Counts()
 	if c.Missing.Len() > 0 {
@@ -70,8 +71,8 @@ func (c Coverage) Faults() []string {
 	return out
 }
 
-// Counts says for people how many pods are not protected, or only because what was there is kept. It names none of them: it is
-// for whoever asks.
+// Counts reports, for people, how many pods are not protected, or only because their earlier ports are kept. It names none of
+// them, so anyone may read it.
 func (c Coverage) Counts() []string {
 	var out []string
 	if n := c.Missing.Len(); n > 0 {
@@ -97,7 +98,7 @@ func areOrIs(n int) string {
 // Gap is an endpoint that a target does not know.
 type Gap struct {
 	Endpoint object.Key
-	Lacks    string // what was looked for, such as "logical port shop_web-0"
+	Lacks    string // what was not found, such as "logical port shop_web-0"
 }
 
 // Gaps is a set of gaps, one for each endpoint. It is immutable; the zero value is empty.
@@ -111,7 +112,7 @@ func (g Gaps) Len() int {
 	return g.tree.Len()
 }
 
-// Has says whether the endpoint k is missing.
+// Has reports whether the endpoint k is missing.
 func (g Gaps) Has(k object.Key) bool {
 	if g.tree == nil {
 		return false
@@ -120,7 +121,7 @@ func (g Gaps) Has(k object.Key) bool {
 	return ok
 }
 
-// In is the gaps of members of a set; nil has none. It costs what the smaller of the two holds.
+// In returns the gaps of members of a set; nil has none. Its cost depends on the smaller of the two.
 func (g Gaps) In(set *intent.Set) Gaps {
 	var out []Gap
 	switch {
@@ -150,7 +151,8 @@ func (g Gaps) All() iter.Seq[Gap] {
 	}
 }
 
-// With is g with some endpoints missing besides, and others not any more. It costs what they are, not what g holds.
+// With returns g with the endpoints missing added and those found removed. Its cost depends on their number, not on the
+// size of g.
 func (g Gaps) With(missing []Gap, found []object.Key) Gaps {
 	if len(missing)+len(found) == 0 {
 		return g
@@ -185,7 +187,7 @@ func (g Gaps) Text() string {
 // gapKey orders as object.Key.Compare does: a zero byte is in no name.
 func gapKey(k object.Key) []byte { return []byte(k.Cluster + "\x00" + k.Namespace + "\x00" + k.Name) }
 
-// Report is a coverage as programs read it.
+// Report is a coverage in a form for programs.
 type Report struct {
 	Selected int `json:"selected"`       // pods that policies select
 	Enforced int `json:"enforced"`       // of these, the ones that the target protects
@@ -193,10 +195,10 @@ type Report struct {
 	Held     int `json:"held,omitempty"` // ports of unknown pods that are kept
 	// Missing are the first pods that are not protected, as NAMESPACE/NAME.
 	Missing []string `json:"missing,omitempty"`
-	Faults  []string `json:"faults,omitempty"` // the same for people
+	Faults  []string `json:"faults,omitempty"` // what is wrong, for people
 }
 
-// Write prints what is wrong for people, a line each; nothing where all is well. Nil is no coverage.
+// Write prints what is wrong for people, a line each; nothing if all is well. A nil Report is no coverage.
 func (r *Report) Write(w io.Writer) error {
 	if r == nil {
 		return nil
@@ -209,16 +211,16 @@ func (r *Report) Write(w io.Writer) error {
 	return nil
 }
 
-// Complete says that every selected pod was found as the settings say. It is true of nil.
+// Complete reports whether every selected pod was found with the settings. It is true for nil.
 func (r *Report) Complete() bool { return r == nil || len(r.Faults) == 0 }
 
-// Useless says that there are selected pods and that none of them was found as the settings say. It is false of nil.
+// Useless reports whether there are selected pods and none of them was found with the settings. It is false for nil.
 func (r *Report) Useless() bool { return r != nil && r.Selected > 0 && r.Enforced <= r.Kept }
 
 // maxReported is how many missing endpoints a Report lists.
 const maxReported = 100
 
-// Report is c for programs.
+// Report returns c for programs.
 func (c Coverage) Report() *Report {
 	r := &Report{Selected: c.Selected, Enforced: c.Enforced(), Kept: c.Kept, Held: c.Held, Faults: c.Faults()}
 	for gap := range c.Missing.All() {

@@ -8,10 +8,10 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// RowTracer is a backend whose target names the source objects of what it holds, such as the rows of a database.
+// RowTracer is a backend whose target records the source objects of what it holds, such as the rows of a database.
 type RowTracer interface {
-	// Trails finds what netloom wrote under a name or an ID, or the first characters of an ID, whichever owner of netloom's it
-	// has. It asks the target. The error is ErrNoRow if there is nothing, and ErrUnreachable while there is no connection.
+	// Trails finds what netloom wrote under a name, an ID or the first characters of an ID, for any owner of netloom's. It
+	// queries the target. The error is ErrNoRow if there is nothing, and ErrUnreachable while there is no connection.
 	Trails(ctx context.Context, what string) ([]Trail, error)
 }
 
@@ -23,8 +23,8 @@ type Trail struct {
 	Table string `json:"table"`
 	UUID  string `json:"uuid"`
 	Name  string `json:"name,omitempty"`
-	Owner string `json:"owner,omitempty"` // "" where the row does not say
-	Title string `json:"title,omitempty"` // what the row stands for
+	Owner string `json:"owner,omitempty"` // "" if the row does not name it
+	Title string `json:"title,omitempty"` // what the row represents
 	// Origins are the source objects that need the row, with the rule where one is known, sorted.
 	Origins []string       `json:"origins"`
 	Row     map[string]any `json:"row"` // its columns
@@ -33,25 +33,25 @@ type Trail struct {
 // RowReader is a backend that can read back what its target holds for an object.
 type RowReader interface {
 	// ReadRows reads the rows that came from an object or that it shares with others, and the groups and sets that they name,
-	// sorted. It asks the target.
+	// sorted. It queries the target.
 	ReadRows(ctx context.Context, of object.Ref) ([]Row, error)
 }
 
 // Row is a row that a target holds for an object.
 type Row struct {
 	Table  string
-	Name   string // "" where the table has no names
+	Name   string // "" if the table has no names
 	UUID   string
 	Rule   string // such as ingress[0]
 	Also   string // further objects and rules that share it
-	Text   string // its match, or what it stands for
+	Text   string // its match, or what it represents
 	Action string // its direction, priority and action
 }
 
-// RowCounter is a backend that can tell how many rows a policy takes.
+// RowCounter is a backend that can count the rows of a policy.
 type RowCounter interface {
 	// CountRows counts the rows that the policies of an origin become in the target as it is, without those that all policies
-	// share. It asks the target nothing, and any goroutine may call it.
+	// share. It does not query the target, and any goroutine may call it.
 	CountRows(want *intent.Snapshot, of intent.Origin) int
 }
 
@@ -61,14 +61,14 @@ type PortFinder interface {
 	HasPort(name string) bool
 }
 
-// Explainer says what policies become in a target, without asking one.
+// Explainer explains what policies become in a target, without querying one.
 type Explainer interface {
 	// PolicyRows lists the rows that the policies of an origin become, by rule, without those that all policies share.
 	PolicyRows(want *intent.Snapshot, of intent.Origin) []PolicyRow
 	// DecidingRows lists the rows that carry out a decision on a flow in one direction: those of the rules that allow it or,
-	// where none does, what drops it. By names the rules that decided.
+	// if none does, those that drop it. By lists the rules that decided.
 	DecidingRows(want *intent.Snapshot, f *intent.Flow, d intent.Direction, by []intent.RuleRef) []DecidingRow
-	// Estimate works out what all policies cost a data plane.
+	// Estimate estimates what all policies cost a data plane.
 	Estimate(want *intent.Snapshot) Estimate
 }
 
@@ -79,7 +79,7 @@ type PolicyRow struct {
 	Priority int    `json:"priority"`
 	Action   string `json:"action"`
 	Match    string `json:"match"`
-	// Flows is about how many OpenFlow flows it costs each node, by its name; endpoints of an unknown node are under "".
+	// Flows is roughly how many OpenFlow flows it costs each node, by its name; endpoints of an unknown node are under "".
 	Flows map[string]int `json:"flows"`
 }
 
@@ -88,12 +88,12 @@ type DecidingRow struct {
 	Table string
 	Name  string
 	UUID  string // the same in every target
-	For   string // the rule or the isolation that it is there for
+	For   string // the rule or isolation that it implements
 }
 
-// Estimate is what the policies of a snapshot cost a data plane beside its load balancers, which are not counted.
+// Estimate is what the policies of a snapshot cost a data plane. Load balancers are not counted.
 type Estimate struct {
 	ACLs int
-	// Flows is about how many OpenFlow flows the ACLs cost each node, by its name; endpoints of an unknown node are under "".
+	// Flows is roughly how many OpenFlow flows the ACLs cost each node, by its name; endpoints of an unknown node are under "".
 	Flows map[string]int
 }

@@ -7,24 +7,24 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// Plan is what has to be written to make a target agree with a snapshot. It is data: print it, count it.
+// Plan is what has to be written to bring a target in sync with a snapshot. It is plain data, to be printed or counted.
 type Plan struct {
 	Revision intent.Revision `json:"revision"` // the snapshot's
 	Full     bool            `json:"full"`     // made from read-back of everything owned
 	Owned    int             `json:"owned"`    // rows or sections owned in the target before the plan
-	// Objects counts, by kind, the objects that the target holds something for before the plan, and Lost are those of them
-	// that the snapshot has nothing of, sorted: what the target holds for them goes. Kept are those whose part stays, as
-	// Keeper says. Only plans from read-back know, of backends that can tell.
+	// Objects counts, by kind, the objects that the target has something for before the plan. Lost are those that are not
+	// in the snapshot, sorted: what the target has for them is deleted. Kept are those for which it stays, see Keeper.
+	// Only plans from read-back have them, if the backend can tell.
 	Objects map[string]int `json:"-"`
 	Lost    []object.Ref   `json:"lost,omitempty"`
 	Kept    []object.Ref   `json:"kept,omitempty"`
-	Ops     []Op           `json:"ops"`             // in the order in which they are safe
+	Ops     []Op           `json:"ops"`             // in an order that is safe
 	Skips   []Skip         `json:"skips,omitempty"` // what the target cannot express; it is denied there
-	// Resync asks for a plan from read-back before anything else: the backend lost track of the target.
+	// Resync asks for a plan from read-back first: the backend has lost track of the target.
 	Resync bool `json:"resync,omitempty"`
 }
 
-// Empty says that nothing has to be written.
+// Empty reports whether nothing has to be written.
 func (p *Plan) Empty() bool { return len(p.Ops) == 0 }
 
 // Deletes counts the ops that remove an owned object.
@@ -38,7 +38,7 @@ func (p *Plan) Deletes() int {
 	return n
 }
 
-// Drift counts the ops of a plan for a target that agreed with the snapshot before: zero when they only try again what the
+// Drift counts the ops of a plan for a target that was in sync with the snapshot before: zero if they only retry what the
 // target refused.
 func (p *Plan) Drift() int {
 	for i := range p.Ops {
@@ -49,11 +49,11 @@ func (p *Plan) Drift() int {
 	return 0
 }
 
-// Verb is what an op does to an object. The zero value is none.
+// Verb is what an op does to an object. The zero value is not a verb.
 type Verb uint8
 
 // Create makes an object, Update rewrites fields of one, Mutate adds to and removes from a field that holds many values,
-// Delete removes an object. Reload makes what was written take effect, where writing alone does not.
+// Delete removes an object. Reload makes what was written take effect, if writing alone does not.
 const (
 	Create Verb = iota + 1
 	Update
@@ -62,7 +62,7 @@ const (
 	Reload
 )
 
-// String is the verb's lower-case name.
+// String returns the verb's lower-case name.
 func (v Verb) String() string {
 	switch v {
 	case Create:
@@ -80,7 +80,7 @@ func (v Verb) String() string {
 	}
 }
 
-// MarshalText spells a verb by its name, in JSON too.
+// MarshalText formats a verb by its name, in JSON too.
 func (v Verb) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
 // UnmarshalText reads what MarshalText writes.
@@ -105,12 +105,12 @@ type Op struct {
 	Name  string `json:"name"`
 	Group int    `json:"group"` // ops of one group are one transaction; groups are applied in ascending order
 	// Before and After hold the fields that change: After alone for a Create, Before alone for a Delete. For a Mutate
-	// they hold the values that go and the values that come.
+	// they hold the values that are removed and added.
 	Before Fields `json:"before,omitempty"`
 	After  Fields `json:"after,omitempty"`
 	// Origin says which source objects caused the object, for people.
 	Origin string `json:"origin,omitempty"`
-	// Again says that the target refused the very op before: it is no sign that somebody changed the target.
+	// Again means that the target refused the same op before: it does not indicate that the target was changed by others.
 	Again bool `json:"again,omitempty"`
 	// Native is what Apply sends; only the backend that made the plan understands it.
 	Native any `json:"-"`

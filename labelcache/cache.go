@@ -65,7 +65,7 @@ type pod struct {
 	dirty bool     // the endpoint is another than the published one
 }
 
-// has says whether p matches a term.
+// has reports whether p matches a term.
 func (p *pod) has(slot uint32) bool {
 	_, ok := slices.BinarySearch(p.terms, slot)
 	return ok
@@ -106,7 +106,7 @@ func New(opts ...Option) *Cache {
 	return c
 }
 
-// View is what the last Commit published. It takes no lock.
+// View returns what the last Commit published. It takes no lock.
 func (c *Cache) View() View { return View{c.view.Load()} }
 
 // find looks up the slot of an endpoint. The endpoint may have gone since the last commit.
@@ -119,7 +119,7 @@ func (c *Cache) find(k object.Key) (uint32, bool) {
 	return 0, false
 }
 
-// SetEndpoint says that an endpoint exists and what it is. It is read-only from now on.
+// SetEndpoint adds or replaces an endpoint. It is read-only from now on.
 func (c *Cache) SetEndpoint(e Endpoint) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -135,7 +135,7 @@ func (c *Cache) SetEndpoint(e Endpoint) {
 	}
 }
 
-// DeleteEndpoint says that an endpoint is gone. Nothing happens when it was not there.
+// DeleteEndpoint removes an endpoint, if it is there.
 func (c *Cache) DeleteEndpoint(k object.Key) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

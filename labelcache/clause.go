@@ -22,7 +22,7 @@ type clause struct {
 	below   *int64   // the value has to be a lesser integer
 }
 
-// matches says whether the labels satisfy c.
+// matches reports whether the labels satisfy c.
 func (c *clause) matches(set map[string]string) bool {
 	v, ok := set[c.key]
 	if !ok {
@@ -31,7 +31,7 @@ func (c *clause) matches(set map[string]string) bool {
 	return !c.absent && c.admits(v)
 }
 
-// admits says whether v will do as the value of a label that is there.
+// admits reports whether v will do as the value of a label that is there.
 func (c *clause) admits(v string) bool {
 	if c.in != nil && !has(c.in, v) || has(c.notIn, v) {
 		return false
@@ -39,7 +39,7 @@ func (c *clause) admits(v string) bool {
 	return c.bounds(v)
 }
 
-// bounds says whether v lies between above and below.
+// bounds reports whether v lies between above and below.
 func (c *clause) bounds(v string) bool {
 	if c.above == nil && c.below == nil {
 		return true
@@ -57,7 +57,7 @@ func has(sorted []string, v string) bool {
 	return ok
 }
 
-// allMatch says whether the labels satisfy every clause.
+// allMatch reports whether the labels satisfy every clause.
 func allMatch(cs []clause, set map[string]string) bool {
 	for i := range cs {
 		if !cs[i].matches(set) {
@@ -169,7 +169,7 @@ func (c *clause) reduce() bool {
 	return true
 }
 
-// trivial says whether every label set satisfies c.
+// trivial reports whether every label set satisfies c.
 func (c *clause) trivial() bool { return !c.present && !c.absent && len(c.notIn) == 0 }
 
 // sorted sorts vals in place and drops duplicates. The result is not nil.

@@ -18,7 +18,7 @@ type Change struct {
 	// AddrsAdded and AddrsRemoved are the effect on the addresses of the set: an address that another member still holds
 	// is not removed, one that a member held already is not added. They are sorted.
 	AddrsAdded, AddrsRemoved []netip.Addr
-	// Numbers says that View.Numbers differs.
+	// Numbers means that View.Numbers differs.
 	Numbers bool
 }
 
@@ -101,7 +101,7 @@ func (c *Cache) settleSets(old, next *state, movers map[*set][]uint32) []Change 
 	return changes
 }
 
-// settleSet publishes s and says whether that changes anything.
+// settleSet publishes s and reports whether that changes anything.
 func (c *Cache) settleSet(s *set, old, next *state, movers []uint32) (Change, bool) {
 	ch := Change{ID: s.id}
 	switch {
@@ -138,7 +138,7 @@ func (c *Cache) settleSet(s *set, old, next *state, movers []uint32) (Change, bo
 	return ch, true
 }
 
-// numbersOf are the distinct numbers of the terms of s that leave the port open.
+// numbersOf returns the distinct numbers of the terms of s that leave the port open.
 func (c *Cache) numbersOf(s *set) []uint16 {
 	var counts []numbers
 	for slot := range s.terms {

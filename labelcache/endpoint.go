@@ -18,7 +18,7 @@ const (
 	SCTP Protocol = 132
 )
 
-// String is the protocol's lower-case name.
+// String returns the protocol's lower-case name.
 func (p Protocol) String() string {
 	switch p {
 	case TCP:
@@ -94,7 +94,7 @@ func (e *Endpoint) Number(name string, p Protocol) (uint16, bool) {
 	return 0, false
 }
 
-// moved says whether a reader of sets has to treat b as another endpoint than a.
+// moved reports whether a reader of sets has to treat b as another endpoint than a.
 func moved(a, b *Endpoint) bool {
 	return a.Node != b.Node || !slices.Equal(a.Addrs, b.Addrs) || !slices.Equal(a.Shared, b.Shared)
 }

@@ -57,7 +57,7 @@ func (c *Cache) deliver() {
 	}
 }
 
-// take empties the queue, unless somebody else is delivering. The one who gets events delivers until there are none.
+// take empties the queue, unless someone else is delivering. The one who gets events delivers until there are none.
 func (c *Cache) take(delivering bool) []tagEvent {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -46,7 +46,7 @@ type filed struct {
 	watchers []uint32
 }
 
-// file is f.filed, made when needed.
+// file returns f.filed, made when needed.
 func (f *facet) file() *filed {
 	if f.filed == nil {
 		f.filed = &filed{}
@@ -54,7 +54,7 @@ func (f *facet) file() *filed {
 	return f.filed
 }
 
-// scopes says whether a term is filed within f.
+// scopes reports whether a term is filed within f.
 func (f *facet) scopes() bool { return f.filed != nil && f.filed.scoping > 0 }
 
 func (f *facet) isTag() bool { return f.kind == podLabel || f.kind == namespaceLabel }
@@ -128,7 +128,7 @@ func (c *Cache) removeHolder(k facetKey, id uint32) {
 	c.release(f)
 }
 
-// holderEpoch is the epoch under which the holders of f may be changed. Those of tags are published at the next commit.
+// holderEpoch returns the epoch under which the holders of f may be changed. Those of tags are published at the next commit.
 func (c *Cache) holderEpoch(f *facet) uint64 {
 	if !f.isTag() {
 		return private
@@ -184,13 +184,13 @@ func (c *Cache) reindex(id uint32, before, after *Endpoint) {
 	}
 }
 
-// facetOf is the facet of a port that e declares, with the number that counts where there are several of the name.
+// facetOf returns the facet of a port that e declares, with the number that counts where there are several of the name.
 func (e *Endpoint) facetOf(p NamedPort) facetKey {
 	n, _ := e.Number(p.Name, p.Protocol)
 	return facetKey{kind: portNumber, protocol: p.Protocol, number: n, key: p.Name}
 }
 
-// declares says whether e has the facet of a port.
+// declares reports whether e has the facet of a port.
 func (e *Endpoint) declares(k facetKey) bool {
 	n, ok := e.Number(k.key, k.protocol)
 	return ok && n == k.number

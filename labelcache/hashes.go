@@ -38,7 +38,7 @@ func (h hashes) find(hash uint32) []uint64 {
 	return n.items[i:k]
 }
 
-// slotOf is the slot of an entry.
+// slotOf returns the slot of an entry.
 func slotOf(entry uint64) uint32 { return uint32(entry & (1<<32 - 1)) }
 
 // add puts in an entry, if it is not there.
@@ -75,7 +75,7 @@ func (n *hashNode) edit(epoch uint64) *hashNode {
 	return c
 }
 
-// pick is which child of a node at the depth an entry goes to.
+// pick returns which child of a node at the depth an entry goes to.
 func pick(entry uint64, depth uint) uint64 { return entry >> (60 - 4*depth) % 16 }
 
 func (n *hashNode) insert(entry uint64, depth uint, epoch uint64) *hashNode {

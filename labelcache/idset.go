@@ -38,10 +38,10 @@ type idnode struct {
 
 func (n *idnode) isFlat() bool { return n.kids == nil && n.words == nil }
 
-// shift is how many low bits of an id the children of a node at a level above zero decide.
+// shift returns how many low bits of an id the children of a node at a level above zero decide.
 func shift(level uint8) uint { return leafBits + fanBits*uint(level-1) }
 
-// outside says whether id is beyond what a root at the level covers.
+// outside reports whether id is beyond what a root at the level covers.
 func outside(id uint32, level uint8) bool { return uint64(id)>>(leafBits+fanBits*uint(level)) != 0 }
 
 // len counts the ids.
@@ -52,7 +52,7 @@ func (s idset) len() int {
 	return s.root.n
 }
 
-// has says whether id is in s.
+// has reports whether id is in s.
 func (s idset) has(id uint32) bool {
 	n, level := s.root, s.level
 	if n == nil || !n.isFlat() && outside(id, level) {
@@ -73,7 +73,7 @@ func (s idset) has(id uint32) bool {
 	return false
 }
 
-// add puts id in s and says whether it was not there.
+// add puts id in s and reports whether it was not there.
 func (s *idset) add(id uint32, epoch uint64) bool {
 	if s.root == nil {
 		s.root = &idnode{epoch: epoch, n: 1, flat: []uint32{id}}
@@ -99,7 +99,7 @@ func (s *idset) add(id uint32, epoch uint64) bool {
 	return true
 }
 
-// remove takes id out of s and says whether it was there.
+// remove takes id out of s and reports whether it was there.
 func (s *idset) remove(id uint32, epoch uint64) bool {
 	if !s.has(id) {
 		return false
@@ -108,7 +108,7 @@ func (s *idset) remove(id uint32, epoch uint64) bool {
 	return true
 }
 
-// edit is n itself where the epoch owns it, else a copy that it owns.
+// edit returns n itself where the epoch owns it, else a copy that it owns.
 func (n *idnode) edit(epoch uint64) *idnode {
 	if n.epoch == epoch {
 		return n
@@ -178,7 +178,7 @@ func (n *idnode) remove(level uint8, id uint32, epoch uint64) *idnode {
 	return n
 }
 
-// base is the first id of the node at the level that covers id.
+// base returns the first id of the node at the level that covers id.
 func base(id uint32, level uint8) uint32 {
 	return uint32(uint64(id) >> (leafBits + fanBits*uint(level)) << (leafBits + fanBits*uint(level)) & (1<<32 - 1))
 }
@@ -206,7 +206,7 @@ func (n *idnode) split(level uint8, epoch uint64) *idnode {
 	return c
 }
 
-// list is the ids below n in ascending order, read-only; from is the first id that n covers.
+// list returns the ids below n in ascending order, read-only; from is the first id that n covers.
 func (n *idnode) list(level uint8, from uint32) []uint32 {
 	if n == nil {
 		return nil
@@ -219,7 +219,7 @@ func (n *idnode) list(level uint8, from uint32) []uint32 {
 	return ids
 }
 
-// each calls f with every id below n in ascending order until it returns false, and says whether it never did.
+// each calls f with every id below n in ascending order until it returns false, and reports whether it never did.
 func (n *idnode) each(level uint8, from uint32, f func(uint32) bool) bool {
 	switch {
 	case n == nil:

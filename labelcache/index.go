@@ -122,7 +122,7 @@ func (s *spec) choices() []choice {
 	return append(cs, choice{[]facetKey{{kind: everything}}, 3})
 }
 
-// withValues is k with each of the values.
+// withValues returns k with each of the values.
 func withValues(k facetKey, values []string) []facetKey {
 	keys := make([]facetKey, len(values))
 	for i, v := range values {
@@ -132,7 +132,7 @@ func withValues(k facetKey, values []string) []facetKey {
 	return keys
 }
 
-// rarest is the choice with the fewest holders, of those of lowest rank. It counts the holders of each choice once.
+// rarest returns the choice with the fewest holders, of those of lowest rank. It counts the holders of each choice once.
 func (c *Cache) rarest(cs []choice) []facetKey {
 	best, least := 0, -1
 	for i := range cs {
@@ -159,8 +159,8 @@ func (c *Cache) countHolders(keys []facetKey) int {
 	return n
 }
 
-// watched are the facets that can change the answer of s when a namespace gains or loses them. The facet of the cluster
-// stands for becoming known; a selector that asks for a label need not watch it.
+// watched returns the facets that can change the answer of s when a namespace gains or loses them. The facet of the
+// cluster stands for becoming known; a selector that asks for a label need not watch it.
 func (s *spec) watched() []facetKey {
 	if s.anyLabels {
 		return nil

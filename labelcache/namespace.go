@@ -31,7 +31,7 @@ func (c *Cache) namespace(k spaceKey) *namespace {
 	return ns
 }
 
-// within says whether a facet is one of the scopes of ns.
+// within reports whether a facet is one of the scopes of ns.
 func (ns *namespace) within(f *facet) bool {
 	switch v, labelled := ns.labels[f.key]; f.kind {
 	case inCluster, inNamespace:
@@ -55,7 +55,7 @@ func (c *Cache) leave(k spaceKey, ns *namespace) {
 	c.unpin(ns.facet)
 }
 
-// SetNamespace says that a namespace exists and which labels it carries. The map is read-only from now on.
+// SetNamespace adds a namespace or replaces its labels. The map is read-only from now on.
 func (c *Cache) SetNamespace(cluster, name string, labels map[string]string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,8 +71,8 @@ func (c *Cache) SetNamespace(cluster, name string, labels map[string]string) {
 	c.turn(ns, true, labels)
 }
 
-// DeleteNamespace says that a namespace is gone. Endpoints in it stay until they are deleted, but match no selector of
-// namespaces any more.
+// DeleteNamespace removes a namespace. Endpoints in it stay until they are deleted, but match no selector of namespaces
+// any more.
 func (c *Cache) DeleteNamespace(cluster, name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,7 +9,7 @@ type PortMatch struct {
 	Number   uint16 // what the name has to stand for; 0 leaves it open
 }
 
-// canonical is p without fields that mean nothing.
+// canonical returns p without fields that mean nothing.
 func (p PortMatch) canonical() PortMatch {
 	if p.Name == "" {
 		return PortMatch{}
@@ -17,10 +17,10 @@ func (p PortMatch) canonical() PortMatch {
 	return p
 }
 
-// open says whether p leaves the number to the endpoint.
+// open reports whether p leaves the number to the endpoint.
 func (p PortMatch) open() bool { return p.Name != "" && p.Number == 0 }
 
-// matches says whether e declares the port.
+// matches reports whether e declares the port.
 func (p PortMatch) matches(e *Endpoint) bool {
 	if p.Name == "" {
 		return true
@@ -32,7 +32,7 @@ func (p PortMatch) matches(e *Endpoint) bool {
 // numbers counts how many endpoints resolve a term's open port to which number.
 type numbers map[uint16]int
 
-// add counts one endpoint more, or less with by -1. It says whether the distinct numbers changed.
+// add counts one endpoint more, or less with by -1. It reports whether the distinct numbers changed.
 func (n numbers) add(number uint16, by int) bool {
 	was := n[number]
 	if was+by == 0 {

@@ -172,7 +172,7 @@ func (c *Cache) quit(t *term, id uint32, p *pod, was *Endpoint) {
 	}
 }
 
-// covered says whether p matches a term of s.
+// covered reports whether p matches a term of s.
 func (c *Cache) covered(s *set, p *pod) bool {
 	if len(s.terms) <= len(p.terms) {
 		for slot := range s.terms {

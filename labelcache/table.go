@@ -20,7 +20,7 @@ type tableNode[T any] struct {
 	vals  *[tableFan]*T
 }
 
-// get is the value in a slot, nil where nothing was put.
+// get returns the value in a slot, nil if nothing was put.
 func (t table[T]) get(i uint32) *T {
 	if uint64(i)>>(tableBits*uint(t.level+1)) != 0 {
 		return nil

@@ -15,7 +15,7 @@ const (
 	NamespaceLabel
 )
 
-// String is the kind's name.
+// String returns the kind's name.
 func (k TagKind) String() string {
 	switch k {
 	case PodLabel:
@@ -33,7 +33,7 @@ type Tag struct {
 	Key, Value string
 }
 
-// String spells t as kind:key=value.
+// String renders t as kind:key=value.
 func (t Tag) String() string { return t.Kind.String() + ":" + t.Key + "=" + t.Value }
 
 // Compare orders tags by kind, key and value.

@@ -48,8 +48,9 @@ func NewTerm(s Selection) Term {
 	return Term{spec: p}
 }
 
-// ID is the canonical text of t: equal selections have equal texts, whatever the order of their requirements and values
-// and whichever operators they were spelled with, and different texts never mean the same by accident of spelling.
+// ID returns the canonical text of t: equal selections have equal texts, whatever the order of their requirements and
+// values and whichever operators they were spelled with, and different texts never mean the same by accident of
+// spelling.
 func (t Term) ID() string {
 	if t.spec == nil {
 		return noMatch
@@ -79,14 +80,15 @@ func (t Term) String() string {
 	return t.spec.words()
 }
 
-// Matches says whether t selects an endpoint whose namespace carries the labels. Known is false for a namespace that is
-// not known, or not yet. It is the meaning of a term in one line; the cache gives the same answer for all terms at once.
+// Matches reports whether t selects an endpoint whose namespace carries the labels. Known is false for a namespace that
+// is not known, or not yet. It is the meaning of a term in one line; the cache gives the same answer for all terms at
+// once.
 func (t Term) Matches(e *Endpoint, known bool, namespaceLabels map[string]string) bool {
 	return t.spec != nil && t.spec.matchesPlace(e.Key.Cluster, e.Key.Namespace, known, namespaceLabels) &&
 		t.spec.matchesPod(e)
 }
 
-// matchesPlace says whether endpoints of the namespace can match.
+// matchesPlace reports whether endpoints of the namespace can match.
 func (s *spec) matchesPlace(cluster, namespace string, known bool, set map[string]string) bool {
 	if s.cluster != cluster || s.namespace != "" && s.namespace != namespace {
 		return false
@@ -94,7 +96,7 @@ func (s *spec) matchesPlace(cluster, namespace string, known bool, set map[strin
 	return s.anyLabels || known && allMatch(s.namespaces, set)
 }
 
-// matchesPod says whether e matches, apart from its namespace.
+// matchesPod reports whether e matches, apart from its namespace.
 func (s *spec) matchesPod(e *Endpoint) bool {
 	return (s.node == "" || s.node == e.Node) && allMatch(s.pods, e.Labels) && s.port.matches(e)
 }

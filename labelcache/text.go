@@ -8,7 +8,7 @@ import (
 // noMatch is the text of every term that selects nothing.
 const noMatch = "none"
 
-// text spells s so that no two meanings share a spelling: words of plain characters stand bare, all others are quoted,
+// text formats s so that no two meanings share a spelling: words of plain characters stand bare, all others are quoted,
 // and what stands between them is no plain character.
 func (s *spec) text() string {
 	var b strings.Builder
@@ -114,7 +114,7 @@ func list(one, many string, vals []string) string {
 	return many + "(" + strings.Join(words, ",") + ")"
 }
 
-// word is s, in quotes unless it is made of plain characters.
+// word returns s, in quotes unless it is made of plain characters.
 func word(s string) string {
 	plain := s != ""
 	for i := 0; i < len(s) && plain; i++ {

@@ -38,12 +38,12 @@ type tagState struct {
 	holders idset
 }
 
-// hashOf is how the indexes of a cache hash what they find.
+// hashOf returns how the indexes of a cache hash what they find.
 func hashOf[T comparable](seed maphash.Seed, v T) uint32 {
 	return uint32(maphash.Comparable(seed, v) & (1<<32 - 1))
 }
 
-// holds says whether a member holds a.
+// holds reports whether a member holds a.
 func (s *state) holds(members idset, a netip.Addr) bool {
 	for _, e := range s.addrs.find(hashOf(s.seed, a)) {
 		if id := slotOf(e); members.has(id) && slices.Contains(s.endpoints.get(id).Addrs, a) {
@@ -53,7 +53,7 @@ func (s *state) holds(members idset, a netip.Addr) bool {
 	return false
 }
 
-// shares says whether a member shares a with another endpoint.
+// shares reports whether a member shares a with another endpoint.
 func (s *state) shares(members idset, a netip.Addr) bool {
 	for _, e := range s.addrs.find(hashOf(s.seed, a)) {
 		if id := slotOf(e); members.has(id) && slices.Contains(s.endpoints.get(id).Shared, a) {
@@ -86,7 +86,7 @@ func (s *state) set(id SetID) *setState {
 // View is what a cache said at one commit. It is immutable and safe for concurrent use. The zero value is empty.
 type View struct{ s *state }
 
-// state is what v shows, never nil.
+// state returns what v shows, never nil.
 func (v View) state() *state {
 	if v.s == nil {
 		return &state{seed: maphash.MakeSeed()}
@@ -142,7 +142,7 @@ func (v View) Endpoints() iter.Seq[*Endpoint] {
 // EndpointCount counts the endpoints.
 func (v View) EndpointCount() int { return v.state().live }
 
-// Families says whether any endpoint holds an address of the family.
+// Families reports whether any endpoint holds an address of the family.
 func (v View) Families() (v4, v6 bool) { return v.state().v4, v.state().v6 }
 
 // Tags yields every tag that has a holder, in no particular order.
@@ -187,7 +187,7 @@ func (m Members) All() iter.Seq[*Endpoint] {
 	}
 }
 
-// HasKey says whether the endpoint k is a member.
+// HasKey reports whether the endpoint k is a member.
 func (m Members) HasKey(k object.Key) bool {
 	if m.s == nil {
 		return false
@@ -196,8 +196,8 @@ func (m Members) HasKey(k object.Key) bool {
 	return ok && m.ids.has(id)
 }
 
-// HasAddr says whether some member holds a.
+// HasAddr reports whether some member holds a.
 func (m Members) HasAddr(a netip.Addr) bool { return m.s != nil && m.s.holds(m.ids, a) }
 
-// HasSharedAddr says whether a is among the shared addresses of some member.
+// HasSharedAddr reports whether a is among the shared addresses of some member.
 func (m Members) HasSharedAddr(a netip.Addr) bool { return m.s != nil && m.s.shares(m.ids, a) }

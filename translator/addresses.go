@@ -33,7 +33,7 @@ func newPodTable() podTable {
 // holders are the pods that have one address, in no order.
 type holders struct{ running, leaving []*podEntry }
 
-// like is the list that e belongs to.
+// like returns the list that e belongs to.
 func (h *holders) like(e *podEntry) *[]*podEntry {
 	if e.leaving {
 		return &h.leaving
@@ -143,7 +143,7 @@ func (t *podTable) withdraw(e *podEntry) {
 	}
 }
 
-// settle is the endpoint of e with the addresses that it has, and its faults with those that other pods have too.
+// settle returns the endpoint of e with the addresses that it has, and its faults with those that other pods have too.
 func (t *podTable) settle(e *podEntry) (labelcache.Endpoint, []object.Problem) {
 	out, faults := e.endpoint, field.Faults{Of: e.faults.Of, List: slices.Clip(e.faults.List)}
 	out.Addrs = slices.DeleteFunc(slices.Clone(out.Addrs), func(a netip.Addr) bool {

@@ -31,7 +31,7 @@ func (t *Translator) putPod(pod *corev1.Pod) {
 	t.putEndpoint(key, &podEntry{ref: ref, endpoint: endpoint, faults: faults, leaving: pod.DeletionTimestamp != nil})
 }
 
-// endpointOfPod is the pod as the label cache knows it. It is false for a pod that is never subject nor peer: on the
+// endpointOfPod returns the pod as the label cache knows it. It is false for a pod that is never subject nor peer: on the
 // host's network, or finished (its address may belong to another already). A pod without an address yet is nobody's peer,
 // but a subject: what isolates it is in place before it speaks.
 func endpointOfPod(key object.Key, pod *corev1.Pod, faults *field.Faults) (labelcache.Endpoint, bool) {
@@ -73,8 +73,8 @@ func podAddrs(pod *corev1.Pod, faults *field.Faults) []netip.Addr {
 	return addrs
 }
 
-// isPodAddr says whether a can be the address of one pod on a network: the rule that the API server has for the addresses
-// of endpoints (ValidateEndpointIP), and the broadcast address besides.
+// isPodAddr reports whether a can be the address of one pod on a network: the rule that the API server has for the
+// addresses of endpoints (ValidateEndpointIP), and the broadcast address besides.
 func isPodAddr(a netip.Addr) bool { return a.IsGlobalUnicast() }
 
 // namedPorts lists the ports with a name in the order in which the first of a name and protocol is the one meant:

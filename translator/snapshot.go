@@ -8,8 +8,8 @@ import (
 	"github.com/netloom/netloom/translator/field"
 )
 
-// Snapshot is what the current objects ask of a network. Its cost depends on what changed since the last one; where
-// nothing did, it is the last one.
+// Snapshot returns what the current objects ask of a network. Its cost depends on what changed since the last one;
+// where nothing did, it is the last one.
 func (t *Translator) Snapshot() *intent.Snapshot {
 	next := t.snapshot.Next()
 	var changes []labelcache.Change

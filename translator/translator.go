@@ -135,10 +135,10 @@ func (t *Translator) Remove(kind, namespace, name string) {
 // Problems lists what could not be translated, in order. It is about the objects as of the last Snapshot.
 func (t *Translator) Problems() []object.Problem { return t.problems.All() }
 
-// View is what the label cache said when the last snapshot was taken.
+// View returns what the label cache said when the last snapshot was taken.
 func (t *Translator) View() labelcache.View { return t.sets.View() }
 
-// Policy is a NetworkPolicy as it was put in last; nil when there is none. It must not be changed.
+// Policy returns a NetworkPolicy as it was put in last; nil when there is none. It must not be changed.
 func (t *Translator) Policy(namespace, name string) *networkingv1.NetworkPolicy {
 	return t.policies.Policy(namespace, name)
 }

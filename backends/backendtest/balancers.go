@@ -9,7 +9,7 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// nodes are the nodes of s.
+// nodes returns the nodes of s.
 func (s *State) nodes() []*intent.Node {
 	list := make([]*intent.Node, 0, len(s.Nodes))
 	for i := range s.Nodes {
@@ -18,7 +18,7 @@ func (s *State) nodes() []*intent.Node {
 	return list
 }
 
-// advanceBalancers makes the load balancers and nodes of b those of s, in an order that shuffle decides.
+// advanceBalancers gives b the load balancers and nodes of s, in an order that shuffle decides.
 func advanceBalancers(b *intent.Builder, from *intent.Snapshot, s *State, shuffle *rand.Rand) {
 	nodes, balancers := s.nodes(), slices.Clone(s.LoadBalancers)
 	if shuffle != nil {
@@ -51,7 +51,7 @@ func advanceBalancers(b *intent.Builder, from *intent.Snapshot, s *State, shuffl
 	}
 }
 
-// elsewhere is s with every frontend at another address, or at another port of its node: what another owner may want.
+// elsewhere returns s with every frontend at another address, or at another port of its node: what another owner may want.
 func (s *State) elsewhere() *State {
 	moved := *s
 	moved.LoadBalancers = nil

@@ -13,11 +13,11 @@ import (
 
 // Keeper is a target that keeps a record of claims. Its backends are Claimers.
 type Keeper interface {
-	// SaveClaim notes what the target says of the claims of owner, and returns what sets it back to that.
+	// SaveClaim saves the target's record of the claims of owner, and returns a function that restores it.
 	SaveClaim(t testing.TB, owner string) (restore func())
 }
 
-// claims holds backends that can hold their target to what Claimer promises.
+// claims checks that backends which can claim their target do what Claimer promises.
 func (c *contract) claims(t *testing.T) {
 	if _, keeps := c.fresh(t).(Keeper); !keeps {
 		_, claims := c.fresh(t).Open(t, "a").(backends.Claimer)
@@ -35,7 +35,7 @@ func (c *contract) claims(t *testing.T) {
 	t.Run("a claim that failed is none", c.claimFails)
 }
 
-// claim makes l the only one that may write, and checks the number.
+// claim makes l the only instance that may write, and checks the number of the claim.
 func (l *loop) claim(t *testing.T, holder string, want uint64) {
 	t.Helper()
 	claimer, can := l.backend.(backends.Claimer)
@@ -46,7 +46,7 @@ func (l *loop) claim(t *testing.T, holder string, want uint64) {
 	l.reached = 0
 }
 
-// refused checks that l cannot write and leaves no trace, whatever it tries. It is false where there is nothing to write.
+// refused checks that l cannot write and leaves no trace, whatever it tries. It is false if there is nothing to write.
 func (l *loop) refused(t *testing.T, s *State, want *intent.Snapshot) bool {
 	t.Helper()
 	l.target.Prepare(t, s.Endpoints, s.nodes())
@@ -63,7 +63,7 @@ func (l *loop) refused(t *testing.T, s *State, want *intent.Snapshot) bool {
 	return true
 }
 
-// deposed lets two backends of one owner take the target from each other, with a third that claims nothing beside them.
+// deposed lets two backends of one owner take the target from each other, alongside a third that claims nothing.
 func (c *contract) deposed(t *testing.T) {
 	refusals := 0
 	c.each(t, 5, func(t *testing.T, states []*State) {
@@ -116,7 +116,7 @@ func (c *contract) deposedHalfWay(t *testing.T) {
 	require.Equal(t, c.scratch(t, s), target.DumpOwner(t, "a"))
 }
 
-// setBack lets the target forget claims. Who held it has it again, and who did not hold it does not get it.
+// setBack makes the target lose claims. The instance that had claimed it has it again, and no other gets it.
 func (c *contract) setBack(t *testing.T) {
 	states := c.history(1, 4)
 	for name, upTo := range map[string]int{"to nothing": 0, "to the claim before": 1, "to the claim that is": 2} {
@@ -148,7 +148,7 @@ func (c *contract) setBack(t *testing.T) {
 	}
 }
 
-// recover brings the target to want by a write that fails, with an error that is worth another try, and one that does not.
+// recover brings the target to want by a write that fails with an error worth retrying, and one that succeeds.
 func (l *loop) recover(t *testing.T, s *State, want *intent.Snapshot, fails bool) {
 	t.Helper()
 	l.target.Prepare(t, s.Endpoints, s.nodes())
@@ -194,7 +194,7 @@ func (c *contract) mistaken(t *testing.T) {
 	require.Equal(t, c.scratch(t, states[4]), target.DumpOwner(t, "a"))
 }
 
-// claimForgets lets a backend claim the target again in which another one wrote meanwhile, and plan from what it did before.
+// claimForgets lets a backend claim the target again after another one has written to it, and plan from its earlier state.
 func (c *contract) claimForgets(t *testing.T) {
 	states := c.history(3, 3)
 	target := c.fresh(t)
@@ -211,7 +211,7 @@ func (c *contract) claimForgets(t *testing.T) {
 	require.Equal(t, c.scratch(t, states[2]), target.DumpOwner(t, "a"))
 }
 
-// claimsOfOwners lets owners claim one target.
+// claimsOfOwners lets several owners claim one target.
 func (c *contract) claimsOfOwners(t *testing.T) {
 	states := c.history(2, 2)
 	target := c.fresh(t)
@@ -225,7 +225,7 @@ func (c *contract) claimsOfOwners(t *testing.T) {
 	require.Equal(t, c.scratch(t, states[1]), target.DumpOwner(t, "a"))
 }
 
-// claimUnseen checks that plans of any backend see nothing of a claim.
+// claimUnseen checks that a claim does not show in the plans of any backend.
 func (c *contract) claimUnseen(t *testing.T) {
 	s := c.see(&State{})
 	target := c.fresh(t)
@@ -244,7 +244,7 @@ func (c *contract) claimUnseen(t *testing.T) {
 	require.Empty(t, spell(a.planSince(t, snap, 0)))
 }
 
-// claimFails checks that a claim that did not come about takes the right to write until one does.
+// claimFails checks that a failed claim takes away the right to write until another one succeeds.
 func (c *contract) claimFails(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -8,30 +8,31 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// CNF is a target that is a CNF, and less than a database: packets come by, but it knows no
-// endpoints. The contract lets go of what that cannot be held against:
+// CNF is a target that is a CNF, which is less than a database: it sees packets, but knows no endpoints. The contract
+// does not require what such a target cannot do:
 //
-//   - Snapshots have its CNF, every policy is for the scope of that, and there are no load balancers and nodes, which
-//     is for others; so nothing is asked about VIPs.
+//   - Snapshots have its CNF, every policy is for its scope, and there are no load balancers and nodes, which are for
+//     other targets; so no flow goes to a VIP.
 //   - Endpoints and probes are of its Families.
-//   - Flows are judged by their addresses alone. An address that several endpoints hold is one thing.
-//   - It has no transactions and no fields of many values. One event may be several writes and other verbs than Mutate,
-//     as long as it is a small part of what is owned. What a plan opens and cuts is looked at after every write as well.
+//   - Flows are judged by their addresses alone. An address that several endpoints have counts as one party.
+//   - It has no transactions and no fields with many values. One event may take several writes and verbs other than
+//     Mutate, as long as it is a small part of what is owned. What a plan opens and cuts is checked after every write as
+//     well.
 type CNF interface {
-	// CNF is the CNF of every snapshot.
+	// CNF returns the CNF of every snapshot.
 	CNF() *intent.CNF
-	// Families are those of packets.
+	// Families returns the address families of its packets.
 	Families() intent.Families
 }
 
-// cnfOf is the target as a CNF, nil when it is none.
+// cnfOf returns the target as a CNF, nil if it is not one.
 func cnfOf(t *testing.T, fresh Factory) CNF {
 	t.Helper()
 	e, _ := fresh(t).(CNF)
 	return e
 }
 
-// see is s as the target can be asked for it.
+// see returns the part of s that the target can express.
 func (c *contract) see(s *State) *State {
 	if c.cnf == nil {
 		return s
@@ -56,7 +57,7 @@ func (c *contract) see(s *State) *State {
 	return &seen
 }
 
-// probes are Probes as the target can be asked about them.
+// probes returns those of Probes that the target can judge.
 func (c *contract) probes(states ...*State) []intent.Flow {
 	flows := Probes(states...)
 	if c.cnf == nil {
@@ -71,14 +72,14 @@ func (c *contract) probes(states ...*State) []intent.Flow {
 	})
 }
 
-// A CNF's writes are many and alike, and to ask it about a packet is to walk through its rules. So of either only some are
-// looked at, others each time.
+// A CNF takes many similar writes, and judging a packet means walking through its rules. So only some of either are
+// checked, different ones each time.
 const (
 	fewerFlows  = 41
 	fewerWrites = 4
 )
 
-// some is flows, or those of a CNF that it is asked about the n-th time.
+// some returns flows, or for a CNF those that are checked the n-th time.
 func (c *contract) some(flows []intent.Flow, n int) []intent.Flow {
 	if c.cnf == nil {
 		return flows
@@ -90,7 +91,7 @@ func (c *contract) some(flows []intent.Flow, n int) []intent.Flow {
 	return out
 }
 
-// following is which write goes wrong after the k-th did: the next, or one further on.
+// following returns which write fails after the k-th did: the next one or a later one.
 func (c *contract) following(k int) int {
 	if c.cnf == nil || k < fewerWrites {
 		return k + 1
@@ -98,7 +99,7 @@ func (c *contract) following(k int) int {
 	return k + k*k/fewerWrites
 }
 
-// advanceCNFs makes the CNFs of b those of s.
+// advanceCNFs gives b the CNFs of s.
 func advanceCNFs(b *intent.Builder, from *intent.Snapshot, s *State) {
 	for _, g := range s.CNFs {
 		if from.CNF(g.ID) != g {
@@ -112,7 +113,7 @@ func advanceCNFs(b *intent.Builder, from *intent.Snapshot, s *State) {
 	}
 }
 
-// anonymous is a flow of which only the addresses are known, where the target knows no more.
+// anonymous returns f with nothing but its addresses if the target knows no more.
 func anonymous(target Target, f intent.Flow) intent.Flow {
 	if _, is := target.(CNF); is {
 		f.Src.Key, f.Dst.Key, f.Node = object.Key{}, object.Key{}, ""

@@ -59,7 +59,7 @@ func (c *contract) roads(t *testing.T) {
 	for _, road := range []struct {
 		name string
 		via  func(states []*State) []*State
-		gap  int  // reconcile only after so many snapshots
+		gap  int  // reconcile only after that many snapshots
 		full bool // read back every time
 	}{
 		{name: "forward", via: all, gap: 1},

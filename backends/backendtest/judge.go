@@ -13,7 +13,7 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// FlowText spells a flow for people.
+// FlowText formats a flow for people.
 func FlowText(f intent.Flow) string {
 	text := fmt.Sprintf("%s -> %s %s/%d", partyText(f.Src), partyText(f.Dst), f.Protocol, f.Port)
 	if f.Node != "" {
@@ -32,7 +32,7 @@ func partyText(p intent.Party) string {
 	return fmt.Sprintf("%s(%s)", p.Key, p.Addr)
 }
 
-// wrongs collects flows that are judged wrongly; a few are enough to see what is the matter.
+// wrongs collects flows that are judged wrongly; a few are enough to see what is wrong.
 type wrongs struct {
 	lines []string
 	n     int
@@ -52,7 +52,7 @@ func (w *wrongs) require(t *testing.T, target Target) {
 }
 
 // judge compares the native verdict on every flow with that of the intents. What a skip names may be denied although it
-// should be allowed, never the other way round.
+// should be allowed, but never the reverse.
 func judge(t *testing.T, target Target, want *intent.Snapshot, skips []backends.Skip, flows []intent.Flow) {
 	t.Helper()
 	skipped := skippedBy(skips)
@@ -80,7 +80,7 @@ func skippedBy(skips []backends.Skip) map[string]bool {
 	return skipped
 }
 
-// judgeBalanced compares what became of a flow to a frontend. Whether it is unserved or barred a target need not tell.
+// judgeBalanced compares what became of a flow to a frontend. A target need not distinguish unserved from barred.
 func judgeBalanced(
 	w *wrongs, f intent.Flow, s *intent.Snapshot, want *intent.Balanced, native Verdict, skipped map[string]bool,
 ) {
@@ -115,7 +115,7 @@ func judgeBalanced(
 	}
 }
 
-// excused says whether one of the rules that allow a flow belongs to a skipped policy or names a skipped set.
+// excused reports whether one of the rules that allow a flow belongs to a skipped policy or names a skipped set.
 func excused(s *intent.Snapshot, egress, ingress intent.Decision, skipped map[string]bool) bool {
 	for _, d := range []intent.Decision{egress, ingress} {
 		for _, ref := range d.By {
@@ -182,7 +182,7 @@ func betweenBalanced(w *wrongs, f intent.Flow, was, will intent.Verdict, native 
 	}
 }
 
-// reachable is the backends that a flow may be sent to, and whether it arrives there.
+// reachable returns the backends that a flow may be sent to, and whether it arrives there.
 func reachable(v intent.Verdict) map[netip.AddrPort]bool {
 	m := make(map[netip.AddrPort]bool)
 	if v.Balanced != nil {

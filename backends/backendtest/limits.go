@@ -11,10 +11,10 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// prompt is how soon a backend has to come back from a context that is over, and to notice that its target changed.
+// prompt is how soon a backend has to return after its context has ended, and to notice that its target changed.
 const prompt = 5 * time.Second
 
-// inexpressible asks for things that no intent of today means, and for a protocol without ports.
+// inexpressible uses values that no intent defines today, and a protocol without ports.
 func (c *contract) inexpressible(t *testing.T) {
 	gre := intent.Protocol(47)
 	anyPort := intent.Ports{Any: true}
@@ -89,7 +89,7 @@ func within(t *testing.T, f func()) {
 	timer.Stop()
 }
 
-// later makes what endpoints stand on only after the policies for them are in place.
+// later creates what endpoints depend on only after the policies for them are in place.
 func (c *contract) later(t *testing.T) {
 	c.each(t, 4, func(t *testing.T, states []*State) {
 		s := states[len(states)-1]
@@ -110,7 +110,7 @@ func (c *contract) later(t *testing.T) {
 }
 
 // awaken prepares s and plans until the target holds what it should: again whenever the backend asks for it, and from
-// read-back when it cannot ask.
+// read-back if it cannot ask.
 func (l *loop) awaken(t *testing.T, s *State, want *intent.Snapshot, dump string) {
 	t.Helper()
 	w, can := l.backend.(backends.Waker)

@@ -14,7 +14,7 @@ import (
 
 var seedFlag = flag.Uint64("backendtest.seed", 0, "check the contract with this seed only")
 
-// seeds are what histories are made from: always the same, or the one asked for.
+// seeds returns the seeds of histories: always the same ones, or the one given as a flag.
 func seeds() []uint64 {
 	if *seedFlag != 0 {
 		return []uint64{*seedFlag}
@@ -25,11 +25,11 @@ func seeds() []uint64 {
 	return []uint64{1, 2, 3}
 }
 
-// contract is what every test of Run has at hand.
+// contract is what the tests of Run share.
 type contract struct {
 	fresh Factory
 	seeds []uint64
-	cnf   CNF // what the target is besides; nil when it is none
+	cnf   CNF // the target as a CNF; nil if it is not one
 }
 
 // each runs f with every seed and a history of n states.
@@ -40,7 +40,7 @@ func (c *contract) each(t *testing.T, n int, f func(t *testing.T, states []*Stat
 	}
 }
 
-// history is History as the target can be asked for it.
+// history returns the part of History that the target can express.
 func (c *contract) history(seed uint64, n int) []*State {
 	states := History(seed, n)
 	for i, s := range states {
@@ -49,7 +49,7 @@ func (c *contract) history(seed uint64, n int) []*State {
 	return states
 }
 
-// scratch is what owner "a" holds in a target of its own that was brought to s at once.
+// scratch returns what owner "a" holds in a target of its own that was brought to s at once.
 func (c *contract) scratch(t *testing.T, s *State) string {
 	t.Helper()
 	target := c.fresh(t)
@@ -62,7 +62,8 @@ type loop struct {
 	target  Target
 	backend backends.Backend
 	reached intent.Revision // zero asks for read-back
-	// skips are those of the last plan from read-back and of all since: a plan of changes tells of what it looked at.
+	// skips are those of the last plan from read-back and of all since: a plan of changes lists only those of what it
+	// looked at.
 	skips []backends.Skip
 }
 
@@ -85,7 +86,7 @@ func (l *loop) reconcile(t *testing.T, s *State, want *intent.Snapshot) *backend
 	return p
 }
 
-// plan asks for the cheapest plan there is, and for one from read-back when the backend wants that.
+// plan makes the cheapest plan there is, and one from read-back if the backend asks for that.
 func (l *loop) plan(t *testing.T, want *intent.Snapshot) *backends.Plan {
 	t.Helper()
 	p := l.planSince(t, want, l.reached)
@@ -114,7 +115,7 @@ func (l *loop) planSince(t *testing.T, want *intent.Snapshot, since intent.Revis
 	return p
 }
 
-// wellFormed checks what every plan promises, whatever it is for.
+// wellFormed checks what every plan promises, whatever its target.
 func wellFormed(t *testing.T, p *backends.Plan) {
 	t.Helper()
 	group := 0
@@ -160,7 +161,7 @@ func plainValue(t *testing.T, what string, v any) {
 	}
 }
 
-// spell is a plan's ops as text, for comparing plans made in different processes.
+// spell returns a plan's ops as text, for comparing plans made in different processes.
 func spell(p *backends.Plan) []string {
 	var lines []string
 	for i := range p.Ops {
@@ -170,7 +171,7 @@ func spell(p *backends.Plan) []string {
 	return lines
 }
 
-// groups cuts a plan into one for each group.
+// groups splits a plan into one for each group.
 func groups(p *backends.Plan) []*backends.Plan {
 	var cut []*backends.Plan
 	for from := 0; from < len(p.Ops); {

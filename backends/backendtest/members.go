@@ -16,7 +16,7 @@ type Members struct {
 	held  map[netip.Addr]int
 }
 
-// NewMembers holds the endpoints given. One that is given twice counts once.
+// NewMembers returns a Members with these endpoints. One that is given twice counts once.
 func NewMembers(endpoints ...intent.Endpoint) *Members {
 	m := &Members{byKey: make(map[object.Key]intent.Endpoint), held: make(map[netip.Addr]int)}
 	for _, e := range endpoints {
@@ -37,16 +37,16 @@ func (m *Members) Len() int { return len(m.byKey) }
 // All yields each endpoint once, in no particular order.
 func (m *Members) All() iter.Seq[intent.Endpoint] { return maps.Values(m.byKey) }
 
-// HasKey says whether the endpoint k is a member.
+// HasKey reports whether the endpoint k is a member.
 func (m *Members) HasKey(k object.Key) bool {
 	_, ok := m.byKey[k]
 	return ok
 }
 
-// HasAddr says whether some member holds a.
+// HasAddr reports whether some member holds a.
 func (m *Members) HasAddr(a netip.Addr) bool { return m.held[a] > 0 }
 
-// HasSharedAddr says whether a is among the shared addresses of some member.
+// HasSharedAddr reports whether a is among the shared addresses of some member.
 func (m *Members) HasSharedAddr(a netip.Addr) bool {
 	for _, e := range m.byKey {
 		if slices.Contains(e.Shared, a) {

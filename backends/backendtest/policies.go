@@ -9,7 +9,7 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// addPolicy writes a new policy. Its name is now and then one that is hard to keep apart from another or to keep short.
+// addPolicy writes a new policy. Its name is sometimes hard to tell from another, or too long.
 func (w *World) addPolicy() {
 	w.written++
 	d := intent.Directions()[w.rng.IntN(2)]
@@ -31,7 +31,7 @@ func (w *World) addPolicy() {
 	w.policies = append(w.policies, w.policy(id, o, d))
 }
 
-// allowNode writes what lets a node reach its own pods: it isolates nobody.
+// allowNode writes the policy that lets a node reach its own pods. It isolates none.
 func (w *World) allowNode(d intent.Direction) {
 	n := w.rng.IntN(len(nodes()))
 	o := intent.Origin{Kind: "Node", Name: nodes()[n]}
@@ -132,7 +132,7 @@ func (w *World) peers() peerList {
 	return l
 }
 
-// portMenu is what rules choose ports from. Probes look at the edges of it.
+// portMenu returns the ports that rules choose from. Probes test the edges of its ranges.
 func portMenu() []intent.PortRange {
 	return []intent.PortRange{
 		{Protocol: intent.TCP, First: 80, Last: 80},
@@ -146,7 +146,7 @@ func portMenu() []intent.PortRange {
 	}
 }
 
-// prefixMenu is what peers choose prefixes from.
+// prefixMenu returns the prefixes that peers choose from.
 func prefixMenu() [][]netip.Prefix {
 	return [][]netip.Prefix{
 		prefixes("0.0.0.0/0"),
@@ -158,10 +158,10 @@ func prefixMenu() [][]netip.Prefix {
 	}
 }
 
-// nodeAddrs are the addresses of the nodes, in their order.
+// nodeAddrs returns the addresses of the nodes, in their order.
 func nodeAddrs() []netip.Addr { return addresses("172.18.0.2", "172.18.0.3") }
 
-// outside are addresses that neither endpoints nor nodes hold.
+// outside returns addresses that neither endpoints nor nodes hold.
 func outside() []netip.Addr {
 	return addresses("203.0.113.9", "198.51.100.7", "2001:db8::7", "2001:db9::1")
 }

@@ -29,7 +29,7 @@ func shots() []shot {
 }
 
 // Probes lists flows between all endpoints of the states, and between them and a few addresses outside, at the edges of
-// what the rules of a World speak of, and flows to frontends. Both ends have one family and different addresses.
+// what the rules of a World cover, and flows to frontends. Both ends have one family and different addresses.
 func Probes(states ...*State) []intent.Flow {
 	parties := parties(states)
 	var flows []intent.Flow
@@ -51,8 +51,8 @@ func Probes(states ...*State) []intent.Flow {
 	return append(flows, frontendProbes(states, parties)...)
 }
 
-// frontendProbes lists flows to every frontend of the states and close by: from each party, and from those outside by way
-// of each node. Nobody inside sends to another network.
+// frontendProbes lists flows to every frontend of the states and next to them: from each party, and from those outside by
+// way of each node. No endpoint sends to another network.
 func frontendProbes(states []*State, parties []party) []intent.Flow {
 	var flows []intent.Flow
 	nodes := commonNodes(states)
@@ -87,7 +87,7 @@ func frontendProbes(states []*State, parties []party) []intent.Flow {
 }
 
 // aims lists where the frontends of the states are, once each, and those of another network in the default one too. Unclear
-// are frontends with a backend of which it is not clear who holds it; they are not asked about.
+// are frontends with a backend whose address may belong to several endpoints; they are not probed.
 func aims(states []*State) (list []intent.Flow, unclear map[intent.Flow]bool) {
 	unclear = make(map[intent.Flow]bool)
 	held := holders(states)
@@ -120,7 +120,7 @@ func aims(states []*State) (list []intent.Flow, unclear map[intent.Flow]bool) {
 	return list, unclear
 }
 
-// holders says which endpoints hold an address.
+// holders lists the endpoints that have each address.
 func holders(states []*State) map[netip.Addr]map[object.Key]bool {
 	held := make(map[netip.Addr]map[object.Key]bool)
 	for _, s := range states {
@@ -157,7 +157,7 @@ type party struct {
 	node string
 }
 
-// parties lists every endpoint with each address it holds in one of the states, and the outside.
+// parties lists every endpoint with each address it has in one of the states, and the outside.
 func parties(states []*State) []party {
 	var list []party
 	for _, s := range states {

@@ -22,7 +22,7 @@ func (c *contract) backendChurn(t *testing.T) {
 			skipped := skippedBy(l.reconcile(t, s, snap).Skips)
 			for _, backends := range []int{4, 5, 1, 0, 2, 5} {
 				if backends == 0 && locality != intent.Anywhere {
-					continue // what no node serves is refused at all of them, which may be another row
+					continue // a frontend that no node serves is refused at all of them, which may be another row
 				}
 				next := *s
 				next.LoadBalancers = append([]intent.LoadBalancer{}, s.LoadBalancers...)
@@ -43,8 +43,8 @@ func (c *contract) backendChurn(t *testing.T) {
 	}
 }
 
-// onlyEntries checks that a plan changes entries of maps and nothing else: of one row, or of one for each node, and no
-// more of them than there are frontends there.
+// onlyEntries checks that a plan changes nothing but entries of maps: in one row, or in one for each node, and no more
+// of them than there are frontends.
 func onlyEntries(t *testing.T, p *backends.Plan, perNode bool, frontends int) {
 	t.Helper()
 	rows := 1
@@ -65,11 +65,11 @@ func onlyEntries(t *testing.T, p *backends.Plan, perNode bool, frontends int) {
 			}
 		}
 	}
-	// Each entry goes as it was and comes as it is; with nodes there is one for each of them and one for all others.
+	// Each entry is removed as it was and added as it is; with nodes there is one for each of them and one for all others.
 	require.LessOrEqual(t, entries, 2*frontends*(1+len(nodes())), "%v", spell(p))
 }
 
-// market is n shops with so many backends each, and two nodes.
+// market returns n shops with that many backends each, and two nodes.
 func market(n, backends int, locality intent.Locality) *State {
 	s := &State{Nodes: []intent.Node{{Name: nodes()[0]}, {Name: nodes()[1]}}}
 	for i := range backends {
@@ -85,7 +85,7 @@ func market(n, backends int, locality intent.Locality) *State {
 	return s
 }
 
-// shop is the i-th load balancer of a market.
+// shop returns the i-th load balancer of a market.
 func shop(i, backends int, locality intent.Locality) intent.LoadBalancer {
 	o := intent.Origin{Kind: "Service", Namespace: "shop", Name: fmt.Sprintf("s-%d", i)}
 	var pool []intent.Backend
@@ -104,7 +104,7 @@ func shop(i, backends int, locality intent.Locality) intent.LoadBalancer {
 	}
 }
 
-// contested lets two owners want the same frontends.
+// contested has two owners that want the same frontends.
 func (c *contract) contested(t *testing.T) {
 	s := market(3, 2, intent.Anywhere)
 	other := *s
@@ -113,8 +113,8 @@ func (c *contract) contested(t *testing.T) {
 	t.Run("at once", func(t *testing.T) { c.atOnce(t, s, &other) })
 }
 
-// inTurn has the second owner come when the first is there. Whoever has a frontend keeps it, the other waits without
-// writing and has it after the first has gone.
+// inTurn starts the second owner after the first. The owner that has a frontend keeps it; the other waits without
+// writing and gets it once the first has left.
 func (c *contract) inTurn(t *testing.T, s, other *State) {
 	target := c.fresh(t)
 	a, b := start(t, target, "a"), start(t, target, "b")
@@ -133,8 +133,8 @@ func (c *contract) inTurn(t *testing.T, s, other *State) {
 	require.Empty(t, spell(b.planSince(t, snapB, 0)))
 }
 
-// atOnce has both owners plan before either writes. They come to terms within a few read-backs, and somebody serves what
-// both want.
+// atOnce has both owners plan before either writes. The conflict is settled within a few read-backs, and one of them
+// serves what both want.
 func (c *contract) atOnce(t *testing.T, s, other *State) {
 	target := c.fresh(t)
 	a, b := start(t, target, "a"), start(t, target, "b")
@@ -157,7 +157,7 @@ func (c *contract) atOnce(t *testing.T, s, other *State) {
 	}
 }
 
-// settled checks that neither owner finds anything to write, however often they look.
+// settled checks that neither owner finds anything to write, however often they plan.
 func settled(t *testing.T, a, b *loop, snapA, snapB *intent.Snapshot) {
 	t.Helper()
 	writes := a.target.Writes(t)

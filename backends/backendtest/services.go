@@ -12,9 +12,9 @@ import (
 // service is what a load balancer of a World is made from.
 type service struct {
 	origin         intent.Origin
-	number         int // gives its addresses and node ports, no two services of a state have one
+	number         int // determines its addresses and node ports; unique within a state
 	pods           term
-	stray          bool // has a backend that is no endpoint
+	stray          bool // has a backend that is not an endpoint
 	ports          []servicePort
 	families       intent.Families
 	localInside    bool // internalTrafficPolicy Local
@@ -29,7 +29,7 @@ type service struct {
 	reject         bool
 	network        string
 	healthCheck    uint16
-	notEveryHinted bool // one backend has no hints, which voids those of the others
+	notEveryHinted bool // one backend has no hints, so those of the others are ignored
 }
 
 // servicePort is one port of a service; target 0 is the one that a pod calls web.
@@ -38,14 +38,13 @@ type servicePort struct {
 	port, target uint16
 }
 
-// otherNetwork is a logical network beside the default one. Nobody inside sends there.
+// otherNetwork is a logical network besides the default one. No endpoint sends there.
 const otherNetwork = "blue"
 
 // maxServices is how many services a World has at most.
 const maxServices = 6
 
-// addService writes a new service, at the lowest number that is free. Its name is now and then one that is hard to keep
-// apart from another.
+// addService writes a new service, at the lowest number that is free. Its name is sometimes hard to tell from another.
 func (w *World) addService() {
 	w.offered++
 	o := intent.Origin{Kind: "Service", Namespace: pick(w.chance, namespaces()), Name: fmt.Sprintf("s-%d", w.offered)}
@@ -65,7 +64,7 @@ func (w *World) addService() {
 	w.services = append(w.services, w.service(o, number))
 }
 
-// service makes up what a service wants.
+// service makes up the settings of a service.
 func (w *World) service(o intent.Origin, number int) service {
 	one := func(in int) bool { return w.chance.IntN(in) == 0 }
 	s := service{
@@ -92,7 +91,7 @@ func (w *World) service(o intent.Origin, number int) service {
 	return s
 }
 
-// changeService changes one thing about services, pods that end, or nodes.
+// changeService changes one thing about services, terminating pods or nodes.
 func (w *World) changeService() {
 	switch n := w.chance.IntN(10); {
 	case n < 2 && len(w.services) < maxServices:
@@ -115,7 +114,7 @@ func (w *World) changeService() {
 	}
 }
 
-// nodeList is the nodes as they are now. The third comes and goes, and has no pods.
+// nodeList returns the nodes as they are now. The third comes and goes, and has no pods.
 func (w *World) nodeList() []intent.Node {
 	list := []intent.Node{
 		{Name: nodes()[0], Zone: "east", Addrs: addresses("172.18.0.2", "fd00:18::2")},
@@ -129,7 +128,7 @@ func (w *World) nodeList() []intent.Node {
 
 func nth(n int, of ...string) string { return of[n%len(of)] }
 
-// balancers is the load balancers of the services, as nodes and pods are now.
+// balancers returns the load balancers of the services, as nodes and pods are now.
 func (w *World) balancers() []intent.LoadBalancer {
 	nodes := w.nodeList()
 	var list []intent.LoadBalancer
@@ -152,7 +151,7 @@ func (w *World) balancers() []intent.LoadBalancer {
 	return list
 }
 
-// backends lists the backends of a port in a family. A pod that shares its address with another is none.
+// backends lists the backends of a port in a family. A pod that shares its address with another is left out.
 func (w *World) backends(s *service, port int, family intent.Families) []intent.Backend {
 	holders := map[netip.Addr]int{}
 	for i := range w.pods {
@@ -253,7 +252,7 @@ func (s *service) frontends(port int, family intent.Families, backends []intent.
 	return list
 }
 
-// servicePorts is what services choose ports from. Rules speak of the same numbers.
+// servicePorts returns the ports that services choose from. Rules use the same numbers.
 func servicePorts() [][]servicePort {
 	return [][]servicePort{
 		{{intent.TCP, 80, 0}},
@@ -264,7 +263,7 @@ func servicePorts() [][]servicePort {
 	}
 }
 
-// deniedMenu is what frontends choose the sources from that they drop.
+// deniedMenu returns the prefixes from which frontends choose the sources that they drop.
 func deniedMenu() [][]netip.Prefix {
 	return [][]netip.Prefix{
 		prefixes("0.0.0.0/1", "128.0.0.0/2", "::/1"),

@@ -33,7 +33,7 @@ type SetSpec struct {
 // Snapshot builds s from nothing, in one revision.
 func (s *State) Snapshot() *intent.Snapshot { return Advance(intent.NewSnapshot(), s) }
 
-// Advance builds the successor of from that is s. It records in the change only what differs.
+// Advance builds the successor of from with the content of s. The change records only what differs.
 func Advance(from *intent.Snapshot, s *State) *intent.Snapshot { return advance(from, s, nil) }
 
 // advance does what Advance does, in an order that shuffle decides; nil keeps that of s.
@@ -86,8 +86,8 @@ func advanceSet(b *intent.Builder, old, set *intent.Set) {
 	}
 }
 
-// Delta is what has to happen to the members of old to make them those of next. An endpoint that is in both but not
-// the same left as it was and joined as it is.
+// Delta returns the changes that turn the members of old into those of next. An endpoint that is in both but differs is
+// removed as it was and added as it is.
 func Delta(old, next *intent.Set) intent.SetDelta {
 	d := intent.SetDelta{ID: next.ID}
 	before, after := endpoints(old), endpoints(next)
@@ -106,7 +106,7 @@ func Delta(old, next *intent.Set) intent.SetDelta {
 	return d
 }
 
-// missing lists the addresses of endpoints that set counts and no member of it holds.
+// missing lists the addresses of endpoints that set counts and that none of its members has.
 func missing(list []intent.Endpoint, set *intent.Set) []netip.Addr {
 	found := make(map[netip.Addr]bool)
 	for _, e := range list {
@@ -143,7 +143,7 @@ func (s *State) families() intent.Families {
 	return f
 }
 
-// sets resolves the sets of s and adds those of the isolated.
+// sets resolves the sets of s and adds the isolated sets.
 func (s *State) sets() []*intent.Set {
 	byKey := make(map[object.Key]intent.Endpoint)
 	for _, e := range s.Endpoints {

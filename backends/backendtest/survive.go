@@ -16,7 +16,7 @@ func (c *contract) restart(t *testing.T) {
 		start(t, target, "b").reconcile(t, other, other.Snapshot())
 		theirs := target.DumpOwner(t, "b")
 		for _, s := range states {
-			l := start(t, target, "a") // a new process: its revisions start anew
+			l := start(t, target, "a") // a new process: its revisions start over
 			p := l.reconcile(t, s, s.Snapshot())
 			require.True(t, p.Full)
 			require.Equal(t, c.scratch(t, s), target.DumpOwner(t, "a"))
@@ -34,7 +34,7 @@ func (c *contract) quietRestart(t *testing.T) {
 		writes, dump := target.Writes(t), target.Dump(t)
 		p := start(t, target, "a").reconcile(t, s, Advance(Advance(intent.NewSnapshot(), states[0]), s))
 		require.Empty(t, spell(p))
-		if c.cnf == nil || target.DumpOwner(t, "a") != "" { // where nobody has an address that it sees, a CNF holds nothing
+		if c.cnf == nil || target.DumpOwner(t, "a") != "" { // a CNF has nothing if no endpoint has an address that it sees
 			require.Positive(t, p.Owned)
 		}
 		require.Equal(t, writes, target.Writes(t))
@@ -42,7 +42,7 @@ func (c *contract) quietRestart(t *testing.T) {
 	})
 }
 
-// owners takes turns between two owners that want different things and one that leaves.
+// owners alternates between two owners that want different things and one that leaves.
 func (c *contract) owners(t *testing.T) {
 	c.each(t, 5, func(t *testing.T, states []*State) {
 		target := c.fresh(t)
@@ -123,7 +123,7 @@ func (c *contract) lostAnswers(t *testing.T) {
 	})
 }
 
-// failing takes every step of a history with every write going wrong.
+// failing takes every step of a history with every write failing in turn.
 func (c *contract) failing(t *testing.T, wrong func(target Target, k int)) {
 	c.each(t, 5, func(t *testing.T, states []*State) {
 		for from := range states {
@@ -139,7 +139,7 @@ func (c *contract) failing(t *testing.T, wrong func(target Target, k int)) {
 	})
 }
 
-// failsAt goes from one state to the next with the k-th write going wrong, and says whether there was such a write.
+// failsAt goes from one state to the next with the k-th write failing, and reports whether there was such a write.
 func (c *contract) failsAt(
 	t *testing.T, k int, wrong func(target Target, k int), before, after *State, scratch string,
 ) bool {
@@ -160,8 +160,8 @@ func (c *contract) failsAt(
 	}
 	require.Empty(t, target.Dangling(t), "after write %d failed", k)
 	between(t, target, was, will, l.skips, c.some(c.probes(before, after), k))
-	switch (k + len(after.Policies)) % 3 { // who goes on
-	case 0: // a loop that takes the last success for what the target holds: refused or right
+	switch (k + len(after.Policies)) % 3 { // what continues
+	case 0: // a loop that assumes the target is as after the last success: refused or correct
 	case 1: // one that reads back
 		l.reached = 0
 	default: // a process that does not survive it

@@ -8,46 +8,47 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// Target is one target system under test. What it holds survives the backends that write to it.
+// Target is one target system under test. Its content survives the backends that write to it.
 type Target interface {
 	// Open makes a backend that writes as owner, like a new process would. The backends of one owner follow each other,
-	// those of different owners stand beside each other.
+	// those of different owners run side by side.
 	Open(t testing.TB, owner string) backends.Backend
-	// Dump spells all that the owners hold. Equal contents give equal bytes, however and whenever they were written.
+	// Dump formats everything that the owners have written. Equal contents give equal bytes, however and whenever they
+	// were written.
 	Dump(t testing.TB) string
-	// DumpOwner spells what one owner holds, likewise.
+	// DumpOwner formats what one owner has written, likewise.
 	DumpOwner(t testing.TB, owner string) string
 	// Verdict judges a flow from the native rows alone. Flows between equal addresses never reach a target: they are
-	// allowed. A flow that is balanced arrives at whoever holds the backend's address, as of the last Prepare.
+	// allowed. A flow that is balanced arrives at the endpoint that has the backend's address, as of the last Prepare.
 	//
-	// Flow.Node is always a node that was prepared and that the rows know, or "" where no choice depends on it. A target
+	// Flow.Node is always a node that was prepared and that the rows know, or "" if no choice depends on it. A target
 	// that knows nothing of nodes ignores it: its backend skips the load balancers whose choice depends on the node.
 	Verdict(t testing.TB, f intent.Flow) Verdict
-	// Prepare makes sure that what endpoints and nodes stand on is there, such as their logical ports, and notes which
-	// endpoint holds an address from now on. It takes nothing away. A target that does not need nodes ignores them.
+	// Prepare creates what endpoints and nodes depend on, such as logical ports, and notes which endpoint has which
+	// address from now on. It removes nothing. A target that does not need nodes ignores them.
 	Prepare(t testing.TB, endpoints []intent.Endpoint, nodes []*intent.Node)
-	// AddForeign adds rows that no backend may touch, as another network plugin would have them.
+	// AddForeign adds rows that no backend may touch, like those of another network plugin.
 	AddForeign(t testing.TB)
-	// ForeignIntact says whether these rows are as AddForeign made them.
+	// ForeignIntact reports whether these rows are as AddForeign made them.
 	ForeignIntact(t testing.TB) bool
-	// Damage does the n-th kind of harm, counted from 0, to rows of owner behind the backend's back. It is false when
-	// there are no more kinds. A kind that finds nothing to harm returns a Damage without names.
+	// Damage does the n-th kind of harm, counted from 0, to rows of owner behind the backend's back. It returns false
+	// if there are no more kinds. A kind that finds nothing to harm returns a Damage without names.
 	Damage(t testing.TB, owner string, n int) (Damage, bool)
 	// FailAt makes the k-th write transaction from now fail once, leaving no trace; 0 takes that back.
 	FailAt(k int)
-	// Dangling lists references to rows that are not there, where the target allows such a thing at all.
+	// Dangling lists references to missing rows, if the target allows them at all.
 	Dangling(t testing.TB) []string
 	// Writes counts the write transactions so far.
 	Writes(t testing.TB) int
 }
 
-// Verdict is what native rows say of a flow. The zero value denies.
+// Verdict is the verdict of native rows on a flow. The zero value denies.
 type Verdict struct {
-	Allowed bool // it arrives, whichever backend it is sent to
-	// Refused says that it is answered at once, because nothing is behind its destination. What is neither allowed nor
-	// refused nor sent to a backend is dropped; why is not asked.
+	Allowed bool // it arrives, whichever backend is chosen
+	// Refused means that it is rejected at once, because its destination has no backends. A flow that is neither
+	// allowed nor refused nor sent to a backend is dropped, for whatever reason.
 	Refused bool
-	// Backends says of each backend that the flow may be sent to whether it arrives there; nil when it is sent to none.
+	// Backends holds, for each backend that the flow may be sent to, whether it arrives there; nil if it is sent to none.
 	Backends map[netip.AddrPort]bool
 }
 
@@ -57,16 +58,16 @@ type Loser interface {
 	LoseAt(k int)
 }
 
-// Damage is harm that was done to a target.
+// Damage is harm done to a target.
 type Damage struct {
 	What  string
-	Names []string // the names that the ops of a repair may carry, and no others
+	Names []string // the only names that the ops of a repair may have
 }
 
 // Factory makes an empty target for one test.
 type Factory func(t testing.TB) Target
 
-// Run holds a backend against the contract.
+// Run tests a backend against the contract.
 func Run(t *testing.T, fresh Factory) {
 	c := &contract{fresh: fresh, seeds: seeds(), cnf: cnfOf(t, fresh)}
 	t.Run("a second plan is empty and writes nothing", c.idempotent)

@@ -8,7 +8,7 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// without is the successor of from that is s and knows nothing of load balancers.
+// without returns the successor of from with the content of s, in which load balancers are unavailable.
 func without(from *intent.Snapshot, s *State) *intent.Snapshot {
 	blind := *s
 	blind.LoadBalancers = nil
@@ -17,22 +17,22 @@ func without(from *intent.Snapshot, s *State) *intent.Snapshot {
 	return b.Commit()
 }
 
-// knowing is the successor of from, which knew nothing of load balancers, that is s.
+// knowing returns the successor of from with the content of s. Load balancers were unavailable in from.
 func knowing(from *intent.Snapshot, s *State) *intent.Snapshot {
 	b := Advance(from, s).Next()
 	b.SetUnknown(0)
 	return b.Commit()
 }
 
-// balancedAs is s with the load balancers and nodes of another state.
+// balancedAs returns s with the load balancers and nodes of another state.
 func (s *State) balancedAs(o *State) *State {
 	mixed := *s
 	mixed.LoadBalancers, mixed.Nodes = o.LoadBalancers, o.Nodes
 	return &mixed
 }
 
-// unknownBalancers restarts a process that may not read services any more. Policies go on, what stands for load balancers
-// stays, in plans from read-back and in those from changes; and once services can be read they are as they should be.
+// unknownBalancers restarts a process that may no longer read services. Policies are still synced, and the rows of load
+// balancers stay, in plans from read-back and from changes. Once services can be read again, the rows are synced.
 func (c *contract) unknownBalancers(t *testing.T) {
 	c.each(t, 6, func(t *testing.T, states []*State) {
 		target := c.fresh(t)

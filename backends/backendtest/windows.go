@@ -12,7 +12,7 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// windows looks at the target after every group of every plan, over single steps, leaps and restarts.
+// windows checks the target after every group of every plan, over single steps, leaps and restarts.
 func (c *contract) windows(t *testing.T) {
 	for _, leap := range []struct {
 		name   string
@@ -54,7 +54,7 @@ func (c *contract) cross(t *testing.T, l *loop, was *intent.Snapshot, before, af
 		between(t, l.target, was, will, l.skips, c.some(flows, i))
 	}
 	judge(t, l.target, will, l.skips, c.probes(after))
-	l.reached = 0 // a backend may take the parts of a plan for a plan that went astray
+	l.reached = 0 // to a backend, part of a plan may look like a plan that failed
 	return will
 }
 
@@ -73,7 +73,7 @@ func (c *contract) churn(t *testing.T) {
 		budget, values := 0, 0
 		for _, d := range changes[0].Members {
 			for _, e := range append(d.Joined, d.Left...) {
-				budget += 2 * (1 + len(e.Addrs)) // each as a member and with its addresses, in two places at most
+				budget += 2 * (1 + len(e.Addrs)) // as a member and by its addresses, in two places at most
 			}
 		}
 		writes := target.Writes(t)
@@ -102,7 +102,7 @@ func (c *contract) churn(t *testing.T) {
 	}
 }
 
-// crowd is n endpoints, most of them in the set "web", which the set "db" admits.
+// crowd returns n endpoints, most of them in the set "web", which the set "db" admits.
 func crowd(n int) *State {
 	s := &State{Sets: []SetSpec{{ID: "all"}, {ID: "db"}, {ID: "web"}}}
 	for i := range n {

@@ -16,25 +16,25 @@ type World struct {
 	rng      *rand.Rand
 	pods     []pod // ordered by key
 	policies []intent.Policy
-	terms    map[intent.SetID]peerList // what the sets mean that a policy has named
+	terms    map[intent.SetID]peerList // what each set named by a policy means
 	born     int                       // pods ever made
 	written  int                       // policies ever made
 	ticks    int
 	dual     int // the tick from which on there is IPv6
 
-	chance   *rand.Rand // of services and nodes, so that pods and policies do not depend on them
+	chance   *rand.Rand // for services and nodes, so that pods and policies do not depend on them
 	services []service
 	offered  int  // services ever made
 	zones    int  // how often a node changed its zone
 	third    bool // there is a third node
 }
 
-// pod is an endpoint with what selectors look at.
+// pod is an endpoint with what selectors match.
 type pod struct {
 	intent.Endpoint
 	app, tier string
-	web       uint16 // the number behind its port named web; 0 has none
-	ending    bool   // it drains
+	web       uint16 // the number of its port named web; 0 if it has none
+	ending    bool   // it is draining
 }
 
 // NewWorld makes a world with a few pods, policies and services.
@@ -105,7 +105,7 @@ func (w *World) change() {
 	}
 }
 
-// Relabel changes labels of one pod and nothing else: membership churn.
+// Relabel changes labels of one pod and nothing else, for membership churn.
 func (w *World) Relabel() { w.relabel() }
 
 func (w *World) relabel() {
@@ -137,7 +137,7 @@ func (w *World) addPod() {
 	slices.SortFunc(w.pods, func(a, b pod) int { return a.Key.Compare(b.Key) })
 }
 
-// addrs is the addresses of a new endpoint: of one family or both, now and then those of another.
+// addrs returns the addresses of a new endpoint: of one family or both, sometimes those of another.
 func (w *World) addrs() []netip.Addr {
 	if len(w.pods) > 0 && w.rng.IntN(6) == 0 {
 		return slices.Clone(w.pods[w.rng.IntN(len(w.pods))].Addrs)
@@ -155,7 +155,7 @@ func (w *World) addrs() []netip.Addr {
 	}
 }
 
-// State is the world as plain data, with the sets that its policies name.
+// State returns the world as plain data, with the sets that its policies name.
 func (w *World) State() *State {
 	s := &State{Policies: slices.Clone(w.policies), LoadBalancers: w.balancers(), Nodes: w.nodeList()}
 	for _, p := range w.pods {
@@ -187,7 +187,7 @@ func (w *World) State() *State {
 	return s
 }
 
-// peerList is what a set means: the pods that any of its terms selects, as far as they are within, and prefixes.
+// peerList is what a set means: the pods that any of its terms selects, as far as their addresses are within, and prefixes.
 type peerList struct {
 	terms    []term
 	prefixes []netip.Prefix
@@ -209,7 +209,7 @@ func (l peerList) selects(p pod) bool {
 	return slices.ContainsFunc(l.terms, func(t term) bool { return t.selects(p) })
 }
 
-// id spells l, so that equal lists share a set.
+// id formats l, so that equal lists share a set.
 func (l peerList) id() intent.SetID {
 	var parts []string
 	for _, t := range l.terms {
@@ -225,7 +225,7 @@ func (l peerList) id() intent.SetID {
 	return intent.SetID(id)
 }
 
-// set notes what a list means and names it.
+// set records what a list means and names it.
 func (w *World) set(l peerList) intent.SetID {
 	w.terms[l.id()] = l
 	return l.id()

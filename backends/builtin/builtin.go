@@ -22,13 +22,14 @@ import (
 	"github.com/netloom/netloom/pkg/setting"
 )
 
-// Target is a backend and what has to run beside it.
+// Target is a backend and what has to run alongside it.
 type Target struct {
 	Name    string
 	Backend backends.Backend
-	// Run keeps what the backend stands on, such as a connection, until ctx ends. Nil where there is nothing to keep.
+	// Run maintains what the backend depends on, such as a connection, until ctx ends. It is nil if there is nothing to
+	// maintain.
 	Run func(ctx context.Context) error
-	// Up says whether the target can be reached now; nil where it always can.
+	// Up reports whether the target can be reached now; nil if it always can.
 	Up func() bool
 }
 
@@ -36,32 +37,32 @@ type Target struct {
 type Settings struct {
 	Owner string
 	Log   logrus.FieldLogger
-	// MaxDeleteFraction is the share of what protects pods that may go at once while as many pods are not found, as that of
-	// reconcile.Options; zero is none, 1 all.
+	// MaxDeleteFraction is that of reconcile.Options: the share of what protects pods that may be deleted at once while as
+	// many pods are not found. 0 is none, 1 all.
 	MaxDeleteFraction float64
-	// ReadOnly says that the target is only read: any server of a cluster will do.
+	// ReadOnly means that the target is only read: any server of a cluster will do.
 	ReadOnly bool
 	OVN      ovn.Settings
 	OpenWRT  OpenWRTSettings
 }
 
-// OpenWRTSettings are those of the backend named openwrt: which CNF, and how to talk to it.
+// OpenWRTSettings are the settings of the backend openwrt: which CNF, and how to talk to it.
 type OpenWRTSettings struct {
 	Client openwrt.Options
 	CNF    intent.CNFID
-	Addr   netip.Addr // where Client finds it
-	// Secret reads a key of a Secret; see the backend's own Options.
+	Addr   netip.Addr // the address that Client connects to
+	// Secret reads a key of a Secret; see Options of the backend.
 	Secret func(context.Context, intent.SecretRef) ([]byte, error)
 }
 
 // Constructor makes a target from settings. It connects to nothing.
 type Constructor func(Settings) (*Target, error)
 
-// registration is what is known of a backend that is compiled in.
+// registration describes a backend that is compiled in.
 type registration struct {
 	construct Constructor
 	// group lists the settings of this backend that people configure, and reports whether they ask for a target that policies
-	// are written to. Nil has none: such targets are made for the objects that they belong to, or for tests.
+	// are written to. It is nil for backends whose targets are made for the objects that they belong to, or for tests.
 	group func(*Settings) setting.Group
 }
 
@@ -98,10 +99,10 @@ func (s *Settings) Groups() []setting.Group {
 	return out
 }
 
-// ErrNoTarget is in the error of Configured if settings ask for no target at all.
+// ErrNoTarget is wrapped in the error of Configured if the settings ask for no target at all.
 var ErrNoTarget = errors.New("no target is configured: expected the endpoints of a database")
 
-// Configured makes the targets for policies that settings ask for, ordered by name; at least one, or the error is
+// Configured makes the targets for policies that the settings ask for, ordered by name; at least one, or the error is
 // ErrNoTarget. If one cannot be made, those made before are closed.
 func Configured(s Settings) ([]*Target, error) {
 	all := registrations()
@@ -126,8 +127,8 @@ func Configured(s Settings) ([]*Target, error) {
 	return out, nil
 }
 
-// NewExplainer says offline what policies become in a database of OVN 23.03, from which newer versions differ little.
-// Rate is the lines per second of audit logs that name no rate.
+// NewExplainer explains offline which rows policies become in a database of OVN 23.03, from which newer versions differ
+// little. Rate is the lines per second of audit logs without a rate of their own.
 func NewExplainer(owner string, rate uint32) (backends.Explainer, error) {
 	nb, err := ovsdb.ParseSchema(schema.NB2303())
 	if err != nil {

@@ -13,20 +13,20 @@ import (
 type Backend struct {
 	target  *Target
 	owner   string
-	applied *intent.Snapshot // what the target holds, as far as this backend knows; nil when it does not
+	applied *intent.Snapshot // what the target holds; nil if this backend does not know
 	planned *intent.Snapshot // what the last plan was made from
 
-	claim   Claim // the newest that was this backend's; zero before the first
+	claim   Claim // the newest claim of this backend; zero before the first
 	deposed error // why nothing may be written before the next claim
 }
 
-// New is a backend for the rows of owner in target. It knows nothing of what an earlier backend wrote.
+// New returns a backend for the rows of owner in target. It knows nothing of what an earlier backend wrote.
 func New(target *Target, owner string) *Backend {
 	return &Backend{target: target, owner: owner}
 }
 
-// Plan compares want with the target: with every row of the owner when since is zero, otherwise with what changed
-// after it. It asks for a full plan when since is not what this backend applied last.
+// Plan compares want with the target: with every row of the owner when since is zero, otherwise with what changed after
+// it. It asks for a full plan if since is not what this backend applied last.
 func (b *Backend) Plan(ctx context.Context, want *intent.Snapshot, since intent.Revision) (*backends.Plan, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -71,10 +71,10 @@ func (b *Backend) planAll(p *backends.Plan, want *intent.Snapshot) {
 	p.Ops = diff(desired, actual, named(actual))
 }
 
-// isUnknown says whether a snapshot knows nothing of load balancers. Their rows stay as they are then.
+// isUnknown reports whether the load balancers of a snapshot are unavailable. If so, their rows stay as they are.
 func isUnknown(s *intent.Snapshot) bool { return s.Unknown().Has(intent.AreaBalancers) }
 
-// planSome compares the two snapshots in what touched names. Its skips are those of the policies it looks at.
+// planSome compares what touched names in the two snapshots. Its skips are those of the policies it compares.
 func (b *Backend) planSome(p *backends.Plan, want *intent.Snapshot, t *touched) {
 	desired, actual := make(map[id]Row), make(map[id]Row)
 	for set := range t.sets {
@@ -101,7 +101,7 @@ func (b *Backend) planSome(p *backends.Plan, want *intent.Snapshot, t *touched) 
 		merge(desired, index(renderBalancer(want.LoadBalancer(lb), want)))
 		merge(actual, index(renderBalancer(b.applied.LoadBalancer(lb), b.applied)))
 	}
-	// A set that the applied snapshot does not have is named by no row: nothing is live.
+	// No row names a set that the applied snapshot does not have, so none is live.
 	p.Ops = diff(desired, actual, nil)
 	for set, c := range t.churn {
 		if op, ok := c.op(set); ok {
@@ -111,16 +111,16 @@ func (b *Backend) planSome(p *backends.Plan, want *intent.Snapshot, t *touched) 
 	order(p.Ops)
 }
 
-// touched is what has to be looked at between two snapshots.
+// touched is what has to be compared between two snapshots.
 type touched struct {
-	sets     map[intent.SetID]bool // to be compared whole
+	sets     map[intent.SetID]bool // to be compared completely
 	churn    map[intent.SetID]*churn
 	policies map[intent.PolicyID]bool
 
 	balancers map[intent.LoadBalancerID]bool
 }
 
-// touch sums up changes. A set that was there before and after without being made anew has churn only.
+// touch sums up changes. A set that existed before and after without being recreated has churn only.
 func touch(from, to *intent.Snapshot, changes []intent.Change) *touched {
 	t := &touched{
 		sets:     make(map[intent.SetID]bool),

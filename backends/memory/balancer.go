@@ -11,14 +11,14 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// What an entry for a VIP says when it lists no backends: the flow is refused, or dropped.
+// The value of an entry for a VIP that lists no backends: the flow is refused, or dropped.
 const (
 	vipRefused = "refuse"
 	vipDropped = ""
 )
 
-// renderBalancer spells a load balancer as a row; nil has none. Its vips say what becomes of a flow to a frontend, by
-// vipKey; its denied are the sources that a frontend drops.
+// renderBalancer renders a load balancer as a row; nil has none. Its vips hold, by vipKey, what happens to a flow to a
+// frontend; its denied are the sources that a frontend drops.
 func renderBalancer(lb *intent.LoadBalancer, s *intent.Snapshot) []Row {
 	if lb == nil {
 		return nil
@@ -64,8 +64,8 @@ func renderBalancer(lb *intent.LoadBalancer, s *intent.Snapshot) []Row {
 	}}}
 }
 
-// senders lists the kinds of senders that have an entry of their own: inside, which stands for all where the frontend
-// makes no difference, and outside.
+// senders lists the kinds of senders that have an entry of their own: inside, which means all if the frontend makes no
+// difference, and outside.
 func senders(f *intent.Frontend) []bool {
 	if f.Locality == intent.NodeOfOutsideFlow {
 		return []bool{true, false}
@@ -100,7 +100,7 @@ func vipKey(frontend, node string, inside bool) string {
 	return frontend
 }
 
-// choice spells what becomes of a flow with these backends to choose from.
+// choice formats what happens to a flow with these backends to choose from.
 func choice(lb *intent.LoadBalancer, f *intent.Frontend, among []intent.Backend) string {
 	switch {
 	case len(f.Backends) == 0 && lb.RejectEmpty:
@@ -115,8 +115,8 @@ func choice(lb *intent.LoadBalancer, f *intent.Frontend, among []intent.Backend)
 	return strings.Join(list, " ")
 }
 
-// balance finds the entry for a flow; false when no frontend has its destination. Of several owners the first in the
-// order of their names decides.
+// balance finds the entry for a flow; false if no frontend has its destination. Of several owners, the first by name
+// decides.
 func (t *Target) balance(f intent.Flow) (vip string, found bool) {
 	at := intent.Frontend{Addr: f.Dst.Addr, Protocol: f.Protocol, Port: f.Port}
 	front := at.String()
@@ -143,7 +143,7 @@ func (t *Target) balance(f intent.Flow) (vip string, found bool) {
 	return "", false
 }
 
-// entriesFor lists the entries that may speak of a flow, the closest first.
+// entriesFor lists the entries that may match a flow, the most specific first.
 func entriesFor(front, node string, outside bool) []string {
 	var keys []string
 	if outside {
@@ -152,7 +152,7 @@ func entriesFor(front, node string, outside bool) []string {
 	return append(keys, vipKey(front, node, true), vipKey(front, "", true))
 }
 
-// barred says whether one of the prefixes in list covers a.
+// barred reports whether one of the prefixes in list covers a.
 func barred(list string, a netip.Addr) bool {
 	for text := range strings.FieldsSeq(list) {
 		if p, err := netip.ParsePrefix(text); err == nil && p.Contains(a) {

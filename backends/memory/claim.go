@@ -9,19 +9,19 @@ import (
 )
 
 var (
-	// errReclaimed is the error of a write that came to a target without the backend's claim, which has it again now.
+	// errReclaimed is the error of a write to a target that had lost the backend's claim. The target has it again now.
 	errReclaimed = errors.New("the target had lost the claim and has it again")
 	errUnclaimed = errors.New("the target is not claimed: the last attempt failed")
 )
 
-// Claim is the record that a target keeps of who claimed the rows of an owner last. The zero value is that of nobody.
+// Claim is a target's record of who last claimed the rows of an owner. The zero value means no one has.
 type Claim struct {
 	Generation uint64
 	Holder     string
 }
 
-// after says whether c was made after o. Two of one number can only be where the record was set back in between, and then
-// the one that is there stands.
+// after reports whether c was made after o. Two claims can only have the same number if the record was restored in
+// between; then the recorded one stands.
 func (c Claim) after(o Claim) bool {
 	return c.Generation > o.Generation || c.Generation == o.Generation && c.Holder != o.Holder
 }
@@ -42,7 +42,7 @@ func (b *Backend) Claim(ctx context.Context, holder string) (uint64, error) {
 	return b.claim.Generation, nil
 }
 
-// allowed says why b must not write, nil where it may. The target's lock is held.
+// allowed returns the reason why b must not write, nil if it may. The target's lock is held.
 func (b *Backend) allowed() error {
 	at := b.target.claims[b.owner]
 	switch {
@@ -60,14 +60,14 @@ func (b *Backend) allowed() error {
 	}
 }
 
-// ClaimOf is the record of the last claim on the rows of an owner.
+// ClaimOf returns the record of the last claim to the rows of an owner.
 func (t *Target) ClaimOf(owner string) Claim {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.claims[owner]
 }
 
-// SetClaim sets that record behind every backend's back, as a backup that is restored does.
+// SetClaim sets that record behind every backend's back, as restoring a backup does.
 func (t *Target) SetClaim(owner string, c Claim) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -71,8 +71,8 @@ func remove(have Row) backends.Op {
 	return op
 }
 
-// change rewrites the fields of have that are not as in want. Where only members of a set or entries for a VIP differ it
-// is a Mutate.
+// change rewrites the fields of have that are not as in want. If only members of a set or entries for a VIP differ, the
+// op is a Mutate.
 func change(have, want Row) (backends.Op, bool) {
 	op := backends.Op{
 		Verb: backends.Update, Kind: want.Kind, Name: want.Name, Group: groupSwitch,
@@ -102,7 +102,7 @@ func change(have, want Row) (backends.Op, bool) {
 	return op, true
 }
 
-// onlyMutable says whether an update speaks of nothing but whole fields that can be mutated.
+// onlyMutable reports whether an update changes nothing but fields that can be mutated.
 func onlyMutable(op backends.Op) bool {
 	for f, v := range op.After {
 		if !slices.Contains(mutable(op.Kind), f) || reflect.TypeOf(op.Before[f]) != reflect.TypeOf(v) {
@@ -112,8 +112,8 @@ func onlyMutable(op backends.Op) bool {
 	return len(op.Before) == len(op.After)
 }
 
-// mutate is an update of whole fields as an op that takes out the values of Before and puts in those of After. What is
-// in both stays.
+// mutate returns an update of whole fields as an op that removes the values of Before and adds those of After. Values
+// in both stay.
 func mutate(op backends.Op) backends.Op {
 	before, after := op.Before, op.After
 	op.Verb, op.Before, op.After = backends.Mutate, backends.Fields{}, backends.Fields{}
@@ -140,7 +140,7 @@ func mutate(op backends.Op) backends.Op {
 	return op
 }
 
-// without is the entries of m that are not in o.
+// without returns the entries of m that are not in o.
 func without(m, o map[string]string) map[string]string {
 	rest := maps.Clone(m)
 	maps.DeleteFunc(rest, func(k, v string) bool {
@@ -150,8 +150,8 @@ func without(m, o map[string]string) map[string]string {
 	return rest
 }
 
-// tally adds up what several changes did to the values of one field. A value that went and came back did nothing.
-type tally map[string]bool // true came, false went
+// tally adds up what several changes did to the values of one field. A value that was removed and added back has no effect.
+type tally map[string]bool // true is added, false removed
 
 func (t tally) note(value string, came bool) {
 	if before, seen := t[value]; seen && before != came {
@@ -161,7 +161,7 @@ func (t tally) note(value string, came bool) {
 	t[value] = came
 }
 
-// lists splits t into what went and what came, each sorted.
+// lists splits t into what was removed and what was added, each sorted.
 func (t tally) lists() (gone, come []string) {
 	for v, came := range t {
 		if came {
@@ -196,7 +196,7 @@ func (c *churn) add(d intent.SetDelta) {
 	note(d.AddrsAdded, true)
 }
 
-// op is the Mutate that does what c holds, false when that is nothing.
+// op returns the Mutate for what c holds, false if that is nothing.
 func (c *churn) op(set intent.SetID) (backends.Op, bool) {
 	op := backends.Op{
 		Verb: backends.Mutate, Kind: kindSet, Name: setName(set), Group: groupSwitch,
@@ -222,7 +222,7 @@ func order(ops []backends.Op) []backends.Op {
 	return ops
 }
 
-// index is rows by kind and name.
+// index returns rows by kind and name.
 func index(rows ...[]Row) map[id]Row {
 	m := make(map[id]Row)
 	for _, list := range rows {

@@ -14,7 +14,7 @@ const (
 	kindBalancer  = "balancer"
 )
 
-// Rows are named by the IDs of what they hold, which may be any text: the store has no limits to obey.
+// Rows are named by the IDs of what they hold, which may be any text: the store has no limits on names.
 
 func setName(id intent.SetID) string { return string(id) }
 
@@ -22,7 +22,7 @@ func ruleName(id intent.PolicyID, i int) string { return string(id) + "#" + strc
 
 func isolationName(d intent.Direction) string { return d.String() }
 
-// refusalName names the isolation that a policy has for the sake of its log. It cannot be mistaken for a direction's.
+// refusalName names the isolation that a policy has only for its log. It cannot be confused with that of a direction.
 func refusalName(id intent.PolicyID) string { return "policy " + string(id) }
 
 func balancerName(id intent.LoadBalancerID) string { return string(id) }

@@ -8,7 +8,7 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// renderSet spells a set as a row; nil has none.
+// renderSet renders a set as a row; nil has none.
 func renderSet(set *intent.Set) []Row {
 	if set == nil {
 		return nil
@@ -32,8 +32,8 @@ func renderSet(set *intent.Set) []Row {
 	}}}
 }
 
-// renderPolicy spells a policy as rows for the rules that allow something, and one for its refusals when they are
-// logged. What has no row allows nothing; the skips say where that is more than the policy asked for.
+// renderPolicy renders a policy as rows for the rules that allow something, and one for its denials if they are logged.
+// What has no row is not allowed; the skips list what the policy asked for beyond that.
 func renderPolicy(p *intent.Policy) ([]Row, []backends.Skip) {
 	if p == nil {
 		return nil, nil
@@ -61,7 +61,7 @@ func renderPolicy(p *intent.Policy) ([]Row, []backends.Skip) {
 	return rows, skips
 }
 
-// renderRule is the fields of a rule's row, nil when the rule can allow nothing.
+// renderRule returns the fields of a rule's row, nil if the rule cannot allow anything.
 func renderRule(p *intent.Policy, r *intent.Rule) (backends.Fields, error) {
 	switch r.Action {
 	case intent.Allow:
@@ -102,7 +102,7 @@ func renderRule(p *intent.Policy, r *intent.Rule) (backends.Fields, error) {
 	}, nil
 }
 
-// renderIsolation spells a direction's isolation, which stands as long as its set does.
+// renderIsolation renders a direction's isolation, which exists as long as its set does.
 func renderIsolation(d intent.Direction, set *intent.Set) []Row {
 	if set == nil {
 		return nil
@@ -120,7 +120,7 @@ func logging(s intent.Severity, rate uint32) string {
 	return fmt.Sprintf("%s/%d", s, rate)
 }
 
-// canonical sorts list and drops what is there twice.
+// canonical sorts list and drops duplicates.
 func canonical(list []string) []string {
 	slices.Sort(list)
 	return slices.Compact(list)

@@ -14,13 +14,13 @@ import (
 // Row is one native object of the target. Its fields are strings, booleans, integers, sorted []string and
 // map[string]string.
 type Row struct {
-	Owner  string // "" belongs to nobody
+	Owner  string // "" if it has no owner
 	Kind   string
 	Name   string
 	Fields backends.Fields
 }
 
-// id is what tells a row of one owner from the others.
+// id identifies a row among those of one owner.
 type id struct{ kind, name string }
 
 func (r Row) id() id { return id{r.Kind, r.Name} }
@@ -45,31 +45,31 @@ func (r Row) clone() Row {
 	return r
 }
 
-// text is the string in a field, "" when there is none.
+// text returns the string in a field, "" when there is none.
 func (r Row) text(field string) string {
 	s, _ := r.Fields[field].(string)
 	return s
 }
 
-// list is the strings in a field, nil when there are none.
+// list returns the strings in a field, nil when there are none.
 func (r Row) list(field string) []string {
 	l, _ := r.Fields[field].([]string)
 	return l
 }
 
-// entries is the map in a field, nil when there is none.
+// entries returns the map in a field, nil when there is none.
 func (r Row) entries(field string) map[string]string {
 	m, _ := r.Fields[field].(map[string]string)
 	return m
 }
 
-// has says whether the sorted list in a field holds value.
+// has reports whether the sorted list in a field holds value.
 func (r Row) has(field, value string) bool {
 	_, ok := slices.BinarySearch(r.list(field), value)
 	return ok
 }
 
-// String spells r on one line, fields in order.
+// String formats r on one line, fields in order.
 func (r Row) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %q", r.Kind, r.Name)

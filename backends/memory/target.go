@@ -11,7 +11,7 @@ import (
 	"github.com/netloom/netloom/backends"
 )
 
-// ErrInjected is what a write fails with when FailAt asked for it.
+// ErrInjected is the error of a write that FailAt makes fail.
 var ErrInjected = errors.New("write failed on demand")
 
 // Target is a store of rows that outlives the backends writing to it, as a database outlives its clients.
@@ -25,7 +25,7 @@ type Target struct {
 	loseAt int
 }
 
-// NewTarget is a store without rows.
+// NewTarget returns a store without rows.
 func NewTarget() *Target {
 	return &Target{rows: make(map[string]map[id]Row), claims: make(map[string]Claim)}
 }
@@ -62,7 +62,7 @@ func (t *Target) Rows(owner string) []Row {
 	return rows
 }
 
-// Put writes a row behind every backend's back, over one of the same owner, kind and name.
+// Put writes a row behind every backend's back, replacing one of the same owner, kind and name.
 func (t *Target) Put(r Row) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -76,7 +76,7 @@ func (t *Target) Remove(owner, kind, name string) {
 	delete(t.rows[owner], id{kind, name})
 }
 
-// Dump spells the rows of every owner, one a line, ordered by owner, kind and name.
+// Dump formats the rows of every owner, one a line, ordered by owner, kind and name.
 func (t *Target) Dump() string {
 	t.mu.Lock()
 	owners := slices.Sorted(maps.Keys(t.rows))
@@ -97,8 +97,8 @@ func (t *Target) table(owner string) map[id]Row {
 	return t.rows[owner]
 }
 
-// transact does all of ops to the rows of b's owner, or none when one of them does not fit what is there, or when b must
-// not write.
+// transact applies all of ops to the rows of b's owner, or none if one of them does not fit the rows, or if b must not
+// write.
 func (t *Target) transact(b *Backend, ops []backends.Op) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -134,7 +134,7 @@ func (t *Target) transact(b *Backend, ops []backends.Op) error {
 	return nil
 }
 
-// stage works out what one op makes of its row; nil stands for a row that goes.
+// stage computes what one op makes of its row; nil means a row that is deleted.
 func (t *Target) stage(owner string, staged map[id]*Row, op *backends.Op) error {
 	k := id{op.Kind, op.Name}
 	if _, twice := staged[k]; twice {
@@ -196,7 +196,7 @@ func rewrite(old Row, op *backends.Op) Row {
 	return r
 }
 
-// Dangling lists the references of rows to sets that are not there, ordered.
+// Dangling lists the references of rows to missing sets, sorted.
 func (t *Target) Dangling() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

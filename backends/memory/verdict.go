@@ -10,16 +10,16 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// Verdict is what rows say of a flow. The zero value denies.
+// Verdict is the verdict of rows on a flow. The zero value denies.
 type Verdict struct {
-	Allowed bool // it arrives, whichever backend it is sent to
-	Refused bool // it is answered at once, because nothing is behind its destination
-	// Backends says of each backend that the flow may be sent to whether it arrives there; nil when it is sent to none.
+	Allowed bool // it arrives, whichever backend is chosen
+	Refused bool // it is rejected at once, because its destination has no backends
+	// Backends holds, for each backend that the flow may be sent to, whether it arrives there; nil if it is sent to none.
 	Backends map[netip.AddrPort]bool
 }
 
-// Verdict judges a flow. It looks at rows alone, those of every owner: one to a VIP is sent to the backends in its entry,
-// and a connection is dropped when an isolation covers one of its ends and no rule of that direction matches.
+// Verdict judges a flow. It looks only at rows, those of every owner: a flow to a VIP is sent to the backends in its
+// entry, and a connection is dropped if an isolation covers one of its ends and no rule of that direction matches.
 func (t *Target) Verdict(f intent.Flow) Verdict {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -43,7 +43,7 @@ func (t *Target) Verdict(f intent.Flow) Verdict {
 	return v
 }
 
-// passes says whether rules admit a flow between two parties.
+// passes reports whether rules admit a flow between two parties.
 func (t *Target) passes(f intent.Flow) bool {
 	return f.Src.Addr == f.Dst.Addr ||
 		t.admits(intent.Egress, f.Src, f.Dst.Addr, f) && t.admits(intent.Ingress, f.Dst, f.Src.Addr, f)
@@ -93,7 +93,7 @@ func matches(rows map[id]Row, r Row, subject intent.Party, peer netip.Addr, f in
 	return false
 }
 
-// selects says whether the set of that name has p as a member: by its key, or by its address when it has none.
+// selects reports whether the set of that name has p as a member: by its key, or by its address when it has none.
 func selects(rows map[id]Row, set string, p intent.Party) bool {
 	r := rows[id{kindSet, set}]
 	if p.Key != (object.Key{}) {
@@ -114,7 +114,7 @@ func contains(set Row, a netip.Addr) bool {
 	return false
 }
 
-// covers reads a run of ports, "protocol/first-last" in numbers. What it cannot read covers nothing.
+// covers parses a range of ports, "protocol/first-last" in numbers. What it cannot parse covers nothing.
 func covers(ports string, proto intent.Protocol, port uint16) bool {
 	run, ok := strings.CutPrefix(ports, fmt.Sprintf("%d/", uint8(proto)))
 	if !ok {

@@ -241,5 +241,5 @@ func (w *writer) refuse(s *step, reason string, remember bool) {
 	}).Warn("the device rejects an object")
 }
 
-// service is the service that a step concerns, "" when it takes effect at once or nowhere.
+// service returns the service that a step concerns, "" when it takes effect at once or nowhere.
 func (s *step) service() string { return s.key.kind.Service() }

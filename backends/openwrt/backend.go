@@ -167,7 +167,7 @@ func (b *Backend) renderResources(ctx context.Context, m *model, want *intent.Sn
 	return nil
 }
 
-// rotated says whether a Secret says something else than when it was read last: to write that is no repair.
+// rotated reports whether a Secret says something else than when it was read last: to write that is no repair.
 func (b *Backend) rotated(now map[intent.SecretRef]secret) bool {
 	before := b.seen
 	b.seen = map[intent.SecretRef][sha256.Size]byte{}

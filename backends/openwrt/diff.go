@@ -70,7 +70,7 @@ func (c *comparison) diff(keep map[object.Ref]bool) {
 	c.order()
 }
 
-// spared says whether an object that nobody wants stays, because it may be that of an intent of which nothing is known yet.
+// spared reports whether an object that nobody wants stays, because it may be that of an intent of which nothing is known yet.
 func (c *comparison) spared(k key) bool { return c.want.spare[k.kind] && c.want.gone[k] == "" }
 
 // object compares one object.
@@ -107,7 +107,7 @@ func (c *comparison) leaveOut(w *wanted, reason string) {
 	}
 }
 
-// changes are the fields in which an object differs.
+// changes returns the fields in which an object differs.
 func (c *comparison) changes(w *wanted, have *held) (before, after backends.Fields) {
 	differ := openwrt.Diff(w.kind, w.object, have.object)
 	if !c.sealedAs(w, have) {
@@ -136,7 +136,7 @@ func (c *comparison) changes(w *wanted, have *held) (before, after backends.Fiel
 	return before, after
 }
 
-// sealedAs says whether the device is known to hold the certificates of w: a note says so.
+// sealedAs reports whether the device is known to hold the certificates of w: a note says so.
 func (c *comparison) sealedAs(w *wanted, have *held) bool {
 	if w.kind != openwrt.Remotes {
 		return true
@@ -244,5 +244,5 @@ func stepOf(op *backends.Op) *step {
 	return s
 }
 
-// sorted are the keys of a map in order.
+// sorted returns the keys of a map in order.
 func sorted[V any](m map[key]V) []key { return slices.SortedFunc(maps.Keys(m), key.compare) }

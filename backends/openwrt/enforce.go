@@ -8,7 +8,7 @@ import (
 	"github.com/netloom/netloom/pkg/openwrt"
 )
 
-// policySets are the sets that policies depend on.
+// policySets returns the sets that policies depend on.
 func policySets(enforced []*intent.Policy) map[intent.SetID]bool {
 	out := map[intent.SetID]bool{}
 	for _, p := range enforced {
@@ -21,7 +21,7 @@ func policySets(enforced []*intent.Policy) map[intent.SetID]bool {
 	return out
 }
 
-// renderPolicies spells the policies that the CNF enforces, between all zones that the device has or will have.
+// renderPolicies formats the policies that the CNF enforces, between all zones that the device has or will have.
 func renderPolicies(want *intent.Snapshot, enforced []*intent.Policy, resources *wishes, foreign []string, names namer) *wishes {
 	out := newWishes()
 	out.sets = policySets(enforced)
@@ -58,7 +58,7 @@ func renderPolicies(want *intent.Snapshot, enforced []*intent.Policy, resources 
 	return out
 }
 
-// isPolicyZone says whether a zone that is not ours is the policyZone of some owner, in which no packet ever is.
+// isPolicyZone reports whether a zone that is not ours is the policyZone of some owner, in which no packet ever is.
 func isPolicyZone(o openwrt.Object) bool {
 	name := o.Name()
 	made := len(name) == 1+ownerDigits+zoneDigits && name[0] == 'n' && areDigits(name)

@@ -10,7 +10,7 @@ import (
 	"github.com/netloom/netloom/pkg/openwrt"
 )
 
-// fields spells an object for a plan: without its name and without secrets.
+// fields formats an object for a plan: without its name and without secrets.
 func fields(o openwrt.Object) backends.Fields {
 	out := backends.Fields{}
 	spell(out, "", o)
@@ -49,7 +49,7 @@ func spell(out backends.Fields, at string, o openwrt.Object) {
 	}
 }
 
-// digestOf is a digest of all that an object says, secrets included.
+// digestOf returns a digest of all that an object says, secrets included.
 func digestOf(o openwrt.Object) string { return digits(sealDigits, words(o)...) }
 
 func words(o openwrt.Object) []string {

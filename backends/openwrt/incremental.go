@@ -96,7 +96,7 @@ func (m *model) touched(
 	return t
 }
 
-// zones are the zones that w asks for.
+// zones returns the zones that w asks for.
 func (w *wishes) zones() []string {
 	var out []string
 	for _, k := range slices.Concat(sorted(w.objects), sorted(w.keep)) {
@@ -107,8 +107,8 @@ func (w *wishes) zones() []string {
 	return out
 }
 
-// adopts says whether next speaks of an object made by hand that last did not speak of, and that is not in h; or no more of
-// one that is.
+// adopts reports whether next speaks of an object made by hand that last did not speak of, and that is not in h; or no more
+// of one that is.
 func adopts(last, next *wishes, h *holdings, names namer) bool {
 	comes := func(k key) bool { return !names.mine(k.kind, k.name) && h.objects[k] == nil && !last.speaksOf(k) }
 	for k := range next.objects {
@@ -134,10 +134,10 @@ func adopts(last, next *wishes, h *holdings, names namer) bool {
 	return false
 }
 
-// speaksOf says whether an intent has, had or keeps the object.
+// speaksOf reports whether an intent has, had or keeps the object.
 func (w *wishes) speaksOf(k key) bool { return w.objects[k] != nil || w.keep[k] || w.gone[k] != "" }
 
-// forgets says whether an intent was skipped and is not any more, although nothing in changes says that it changed.
+// forgets reports whether an intent was skipped and is not any more, although nothing in changes says that it changed.
 func forgets(before, now []backends.Skip, changes []intent.Change) bool {
 	told := map[string]bool{}
 	for _, s := range now {

@@ -54,7 +54,7 @@ var kindsByObject = sync.OnceValue(func() map[openwrt.Kind]kind {
 	return out
 })
 
-// rowOf is the row of an intent; nil for one of which nothing is known.
+// rowOf returns the row of an intent; nil for one of which nothing is known.
 func rowOf(s intent.DeviceSpec) *kind {
 	if s == nil {
 		return nil
@@ -65,7 +65,7 @@ func rowOf(s intent.DeviceSpec) *kind {
 // speller makes the object of an intent; nil for an intent that needs no object.
 type speller func(*renderer, *wanted, intent.DeviceSpec) (openwrt.Resource, error)
 
-// spelling is f for any intent.
+// spelling returns f for any intent.
 func spelling[S intent.DeviceSpec](f func(*renderer, *wanted, S) (openwrt.Resource, error)) speller {
 	return func(r *renderer, w *wanted, spec intent.DeviceSpec) (openwrt.Resource, error) {
 		s, ok := spec.(S)

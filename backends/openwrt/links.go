@@ -12,7 +12,7 @@ import (
 // What stands between interfaces. The device makes it with iptables at once, does not look whether that worked, and passes
 // over conditions: so whatever it would pass over is refused here.
 
-// linkWord spells an interface, "" for none.
+// linkWord formats an interface, "" for none.
 func linkWord(field string, l intent.Link) (string, error) {
 	if l.Holder.IsValid() {
 		text, err := addrWord(field, l.Holder)
@@ -30,7 +30,7 @@ func linkWord(field string, l intent.Link) (string, error) {
 	}
 }
 
-// isPlainWord says whether a shell takes text for one word that is no option.
+// isPlainWord reports whether a shell takes text for one word that is no option.
 func isPlainWord(text string) bool {
 	for i, c := range []byte(text) {
 		letter := '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z' || c == '_'
@@ -68,7 +68,7 @@ func (*renderer) linkRule(w *wanted, s *intent.LinkRule) (openwrt.Resource, erro
 		markWord("mark", s.Match.Mark), rawWord("further conditions", s.Raw))
 }
 
-// portedLinks are the protocols for which iptables has ports.
+// portedLinks returns the protocols for which iptables has ports.
 func portedLinks() []string { return []string{"tcp", "udp", "udplite", "sctp"} }
 
 func (*renderer) linkNAT(w *wanted, s *intent.LinkNAT) (openwrt.Resource, error) {

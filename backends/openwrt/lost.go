@@ -16,8 +16,8 @@ func (b *Backend) Keep(objects []object.Ref) {
 	}
 }
 
-// guards says whether firewall rules that accept packets have to ask for the bits of policies: there are policies to enforce,
-// or rules are kept that may enforce some.
+// guards reports whether firewall rules that accept packets have to ask for the bits of policies: there are policies to
+// enforce, or rules are kept that may enforce some.
 func (b *Backend) guards(m *model) bool {
 	if len(m.enforced) > 0 {
 		return true
@@ -95,7 +95,7 @@ func (c *comparison) keepReferents() {
 	}
 }
 
-// wordsOf are the texts of an object's fields, its name aside.
+// wordsOf returns the texts of an object's fields, its name aside.
 func wordsOf(o openwrt.Object) []string {
 	var out []string
 	for field, value := range o {
@@ -115,7 +115,7 @@ func wordsOf(o openwrt.Object) []string {
 	return out
 }
 
-// unwanted says whether an object that the device holds is to be deleted.
+// unwanted reports whether an object that the device holds is to be deleted.
 func (c *comparison) unwanted(k key) bool {
 	return c.want.objects[k] == nil && !c.want.keep[k] && !c.spared(k)
 }

@@ -14,7 +14,7 @@ import (
 // The words that an intent's conditions have on the device. Whatever has no word is an error: a rule that says less than
 // it should would be for more packets than it should.
 
-// prefixWord spells an IPv4 prefix, "" for none.
+// prefixWord formats an IPv4 prefix, "" for none.
 func prefixWord(field string, p netip.Prefix) (string, error) {
 	switch {
 	case !p.IsValid():
@@ -28,7 +28,7 @@ func prefixWord(field string, p netip.Prefix) (string, error) {
 	}
 }
 
-// addrWord spells an IPv4 address, "" for none.
+// addrWord formats an IPv4 address, "" for none.
 func addrWord(field string, a netip.Addr) (string, error) {
 	if a.IsValid() && !a.Is4() {
 		return "", fmt.Errorf("%s: %s is not IPv4", field, a)
@@ -39,7 +39,7 @@ func addrWord(field string, a netip.Addr) (string, error) {
 	return a.String(), nil
 }
 
-// number spells a number, "" for 0.
+// number formats a number, "" for 0.
 func number[T uint16 | int](n T) string {
 	if n == 0 {
 		return ""
@@ -47,7 +47,7 @@ func number[T uint16 | int](n T) string {
 	return strconv.Itoa(int(n))
 }
 
-// toggle spells a switch.
+// toggle formats a switch.
 func toggle(t intent.Toggle) (string, error) {
 	switch t {
 	case intent.Unset:
@@ -61,7 +61,7 @@ func toggle(t intent.Toggle) (string, error) {
 	}
 }
 
-// familyWord spells families; both is the word for both of them together.
+// familyWord formats families; both is the word for both of them together.
 func familyWord(f intent.Families, both string) (string, error) {
 	switch f {
 	case 0:
@@ -77,7 +77,7 @@ func familyWord(f intent.Families, both string) (string, error) {
 	}
 }
 
-// dispositionWord spells what becomes of packets, as one of those that are possible. Undecided is "".
+// dispositionWord renders what becomes of packets, as one of those that are possible. Undecided is "".
 func dispositionWord(d intent.Disposition, possible ...intent.Disposition) (string, error) {
 	words := map[intent.Disposition]string{
 		intent.Accept: "ACCEPT", intent.Reject: "REJECT", intent.Drop: "DROP", intent.Mark: "MARK", intent.NoTrack: "NOTRACK",
@@ -103,8 +103,8 @@ type conditions struct {
 	src, dst, srcPort, dstPort, proto, family string
 }
 
-// read spells the conditions of m. Ported are the protocols with which the device looks at ports; with others it passes
-// over them. Anything is its word for every protocol.
+// read formats the conditions of m. Ported are the protocols with which the device looks at ports; with others it
+// passes over them. Anything is its word for every protocol.
 func read(m *intent.Match, anything, bothFamilies string, ported ...string) (c conditions, err error) {
 	var errs [4]error
 	c.src, errs[0] = prefixWord("source", m.Src)
@@ -120,7 +120,7 @@ func read(m *intent.Match, anything, bothFamilies string, ported ...string) (c c
 	return c, errors.Join(errs[:]...)
 }
 
-// without says that a kind knows none of the further conditions of m but those named.
+// without reports whether a kind knows none of the further conditions of m but those named.
 func without(m *intent.Match, but ...string) error {
 	for _, c := range []struct {
 		name  string
@@ -137,7 +137,7 @@ func without(m *intent.Match, but ...string) error {
 	return nil
 }
 
-// markWord says whether text is a mark: value or value/mask, with an exclamation mark before it for any other. "" is none.
+// markWord reports whether text is a mark: value or value/mask, with an exclamation mark before it for any other. "" is none.
 func markWord(field, text string) error {
 	if text == "" {
 		return nil

@@ -12,7 +12,7 @@ import (
 // The device puts by deleting and creating. What follows sees to it that a write that went wrong leaves no less than there
 // was before, and nothing by halves.
 
-// needError says that an object was not written because another is not there.
+// needError means that an object was not written because another is not there.
 type needError struct {
 	need key
 	why  string
@@ -22,14 +22,14 @@ func (e *needError) Error() string {
 	return fmt.Sprintf("needs %s, which is missing: %s", e.need, e.why)
 }
 
-// noteError says that a note could not be left. It is no refusal of an object.
+// noteError means that a note could not be left. It is no refusal of an object.
 type noteError struct{ err error }
 
 func (e *noteError) Error() string { return "write a record to the device: " + e.err.Error() }
 
 func (e *noteError) Unwrap() error { return e.err }
 
-// refuses says whether an error is about the object that was written, and not about the device.
+// refuses reports whether an error is about the object that was written, and not about the device.
 func refuses(err error) bool {
 	var note *noteError
 	var need *needError
@@ -63,7 +63,7 @@ func (w *writer) mend(ctx context.Context, s *step, cause error) error {
 	return nil
 }
 
-// putBack makes an object what it was before a write that was refused. It says whether that was not possible.
+// putBack makes an object what it was before a write that was refused. It reports whether that was not possible.
 func (w *writer) putBack(ctx context.Context, s *step) (lost bool, err error) {
 	now, err := w.b.client.Get(ctx, s.key.kind, s.key.name)
 	if openwrt.IsNotFound(err) {

@@ -26,7 +26,7 @@ type key struct {
 	name string
 }
 
-// String is the key as people are told of it.
+// String returns the key as people are told of it.
 func (k key) String() string { return k.kind.String() + " " + k.name }
 
 // compare orders keys by kind and name.
@@ -37,8 +37,8 @@ func (k key) compare(o key) int {
 	return strings.Compare(k.name, o.name)
 }
 
-// space is where no two objects may have one name: a package of the device where names are those of sections, otherwise
-// the kind.
+// space returns where no two objects may have one name: a package of the device where names are those of sections,
+// otherwise the kind.
 func (k key) space() string {
 	if !k.kind.Named() {
 		return k.kind.String()
@@ -46,7 +46,7 @@ func (k key) space() string {
 	return k.module()
 }
 
-// module is the package of the device that the key's kind is of. What an object refers to by name is of the same.
+// module returns the package of the device that the key's kind is of. What an object refers to by name is of the same.
 func (k key) module() string {
 	module, _, _ := strings.Cut(k.kind.String(), "/")
 	return module
@@ -85,7 +85,7 @@ func (n namer) long(hash, readable string) string {
 	return name
 }
 
-// mine says whether an object of kind k has a name that object makes for this owner.
+// mine reports whether an object of kind k has a name that object makes for this owner.
 func (n namer) mine(k openwrt.Kind, name string) bool {
 	rest, ok := strings.CutPrefix(name, n.mark)
 	if !ok {
@@ -108,12 +108,12 @@ func (n namer) seal(remote, written, shown string) string {
 	return n.mark + "_seal_" + digits(sealDigits, n.owner, remote, written, shown)
 }
 
-// note says whether name is that of a note of the owner.
+// note reports whether name is that of a note of the owner.
 func (n namer) note(name string) bool {
 	return strings.HasPrefix(name, n.mark+"_pending_") || strings.HasPrefix(name, n.mark+"_seal_")
 }
 
-// word is text without what a name cannot hold, and not longer than people need.
+// word returns text without what a name cannot hold, and not longer than people need.
 func word(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if r == '_' || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z' {
@@ -124,7 +124,7 @@ func word(text string) string {
 	return strings.Trim(text[:min(len(text), readableLength)], "_")
 }
 
-// digits is the hash of words as n digits of base 36, 24 at most.
+// digits returns the hash of words as n digits of base 36, 24 at most.
 func digits(n int, words ...string) string {
 	h := sha256.New()
 	for _, w := range words {

@@ -38,9 +38,9 @@ type policyRule struct {
 	origin string               // the source objects, for people
 }
 
-// policyRules are the rules that enforce policies between zones, which are all that the device has, by name and in order:
-// our own and those made by hand. Where an error would let something pass that a policy denies, it denies and says so in a
-// skip. There are fewer rules when policyZone is among the zones.
+// policyRules returns the rules that enforce policies between zones, which are all that the device has, by name and in
+// order: our own and those made by hand. Where an error would let something pass that a policy denies, it denies and says
+// so in a skip. There are fewer rules when policyZone is among the zones.
 func policyRules(
 	s *intent.Snapshot, policies []*intent.Policy, zones []string, names namer,
 ) ([]policyRule, []backends.Skip) {
@@ -70,14 +70,15 @@ func policyRules(
 	return w.done()
 }
 
-// policyZone is a zone without interfaces. A rule that marks and names it is for packets between any two interfaces, so
-// that one stands for a rule between each two zones. It must be there before the rules, and go after them.
+// policyZone returns a zone without interfaces. A rule that marks and names it is for packets between any two
+// interfaces, so that one stands for a rule between each two zones. It must be there before the rules, and go after
+// them.
 func policyZone(names namer) openwrt.Zone {
 	return openwrt.Zone{Name: names.object(openwrt.Zones, "policies", ""), Input: "REJECT", Forward: "REJECT", Output: "REJECT"}
 }
 
-// guarded is a rule that a person wants, made to accept only what policies allow when it is one that accepts packets
-// between zones: it may stand before the rules of policies. It is for devices that have such rules.
+// guarded returns a rule that a person wants, made to accept only what policies allow when it is one that accepts
+// packets between zones: it may stand before the rules of policies. It is for devices that have such rules.
 func guarded(r openwrt.FirewallRule) openwrt.FirewallRule {
 	if r.Target == "ACCEPT" && r.Src != "" && r.Dest != "" {
 		r.Extra = strings.TrimSpace(r.Extra + " " + policyBitsIn(policyMask).guard())

@@ -12,8 +12,8 @@ import (
 	"github.com/netloom/netloom/pkg/openwrt"
 )
 
-// isolatedAddrs are the addresses that policies isolate in direction d, and by which policies. Those that a rule allows
-// everything with everybody are not among them.
+// isolatedAddrs returns the addresses that policies isolate in direction d, and by which policies. Those that a rule
+// allows everything with everybody are not among them.
 func isolatedAddrs(s *intent.Snapshot, policies []*intent.Policy, d intent.Direction) map[netip.Addr][]*intent.Policy {
 	isolated := make(map[netip.Addr][]*intent.Policy)
 	for _, p := range policies {
@@ -36,7 +36,7 @@ func isolatedAddrs(s *intent.Snapshot, policies []*intent.Policy, d intent.Direc
 	return isolated
 }
 
-// subjects are the addresses that a rule of a policy is for.
+// subjects returns the addresses that a rule of a policy is for.
 func subjects(s *intent.Snapshot, p *intent.Policy, r *intent.Rule) []netip.Addr {
 	all := s.Set(p.Subject).Addrs()
 	if r.Subject == "" {
@@ -56,7 +56,7 @@ type allowance struct {
 	ports           []portMatch
 }
 
-// allowances are those of a policy. A rule that the device cannot say allows nothing.
+// allowances returns those of a policy. A rule that the device cannot say allows nothing.
 func (w *policyWriter) allowances(
 	s *intent.Snapshot, p *intent.Policy, isolated map[netip.Addr][]*intent.Policy,
 ) (list []*allowance) {
@@ -82,7 +82,7 @@ func (w *policyWriter) allowances(
 	return list
 }
 
-// peerPrefixes are the addresses of a peer, an invalid prefix those of anybody.
+// peerPrefixes returns the addresses of a peer, an invalid prefix those of anybody.
 func peerPrefixes(s *intent.Snapshot, peer intent.Peer) []netip.Prefix {
 	set := s.Set(peer.Set)
 	switch {
@@ -95,7 +95,7 @@ func peerPrefixes(s *intent.Snapshot, peer intent.Peer) []netip.Prefix {
 	}
 }
 
-// hosts are addresses as the fewest prefixes.
+// hosts returns addresses as the fewest prefixes.
 func hosts(addrs []netip.Addr) []netip.Prefix {
 	list := make([]netip.Prefix, 0, len(addrs))
 	for _, a := range addrs {

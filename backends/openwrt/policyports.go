@@ -27,7 +27,7 @@ const (
 	protocolUDPLite intent.Protocol = 136
 )
 
-// portMatches are the rules that together ask for p. Why says what the device cannot.
+// portMatches returns the rules that together ask for p. Why says what the device cannot.
 func portMatches(p intent.Ports) (list []portMatch, why string) {
 	const both = intent.IPv4 | intent.IPv6
 	if p.Any {
@@ -71,7 +71,7 @@ func portMatches(p intent.Ports) (list []portMatch, why string) {
 	return list, ""
 }
 
-// unnumbered is a protocol without ports, for which 0 stands.
+// unnumbered returns a protocol without ports, for which 0 stands.
 func unnumbered(proto string, family intent.Families, ranges []intent.PortRange) []portMatch {
 	if ranges[0].First > 0 {
 		return nil
@@ -79,7 +79,7 @@ func unnumbered(proto string, family intent.Families, ranges []intent.PortRange)
 	return []portMatch{{proto: proto, family: family}}
 }
 
-// numbered is a protocol with ports, of which ranges are asked for.
+// numbered returns a protocol with ports, of which ranges are asked for.
 func numbered(proto string, ranges []intent.PortRange) (list []portMatch) {
 	m := portMatch{proto: proto, family: intent.IPv4 | intent.IPv6}
 	if ranges[0].First == 0 && ranges[0].Last == 65535 {

@@ -43,7 +43,7 @@ func newWishes() *wishes {
 	}
 }
 
-// errKeep says that what was last written for an intent is to stay.
+// errKeep means that what was last written for an intent is to stay.
 type errKeep struct{ reason string }
 
 func (e *errKeep) Error() string { return e.reason }
@@ -68,7 +68,7 @@ type secret struct {
 	err   error
 }
 
-// render spells every device intent of the CNF's scope. With guard, which is for CNFs that enforce policies, no rule
+// render formats every device intent of the CNF's scope. With guard, which is for CNFs that enforce policies, no rule
 // accepts what a policy denies. Last is what it came to before, with the same networks and guard, or nil: what cannot have
 // become different is taken from there.
 func render(
@@ -93,7 +93,7 @@ func kindOf(e *intent.DeviceIntent) intent.DeviceKind {
 	return e.Spec.DeviceKind()
 }
 
-// add spells one intent, or says why it has no object.
+// add formats one intent, or says why it has no object.
 func (r *renderer) add(e *intent.DeviceIntent) {
 	k := rowOf(e.Spec)
 	if e.Gone {
@@ -134,7 +134,7 @@ func (r *renderer) skip(e *intent.DeviceIntent, reason string) {
 	r.out.skips = append(r.out.skips, backends.Skip{Intent: string(e.ID), Reason: reason})
 }
 
-// object spells an intent. It is nil for an intent that asks for nothing; with an *errKeep it has a key alone.
+// object formats an intent. It is nil for an intent that asks for nothing; with an *errKeep it has a key alone.
 func (r *renderer) object(k *kind, e *intent.DeviceIntent) (*wanted, error) {
 	w := &wanted{intent: string(e.ID), origin: e.Origin.String()}
 	for _, id := range e.Needs {
@@ -194,12 +194,12 @@ func (r *renderer) reuse(e *intent.DeviceIntent, needs []key) *wanted {
 	return old
 }
 
-// keyOf is where an intent's object is.
+// keyOf returns where an intent's object is.
 func (r *renderer) keyOf(k openwrt.Kind, e *intent.DeviceIntent) key {
 	return key{k, cmp.Or(e.Adopts, r.names.object(k, string(e.ID), e.Origin.Name))}
 }
 
-// find is the object of an intent that another needs.
+// find returns the object of an intent that another needs.
 func (r *renderer) find(id intent.DeviceIntentID) (key, error) {
 	if k, ok := r.placed[id]; ok {
 		return k, nil
@@ -210,7 +210,7 @@ func (r *renderer) find(id intent.DeviceIntentID) (key, error) {
 	return key{}, fmt.Errorf("needs %s, which does not exist", id)
 }
 
-// refer is the name of what a reference means, "" when it means nothing.
+// refer returns the name of what a reference means, "" when it means nothing.
 func (r *renderer) refer(w *wanted, k openwrt.Kind, to intent.DeviceRef) (string, error) {
 	if !to.Set() {
 		return "", nil
@@ -232,7 +232,7 @@ func (r *renderer) refer(w *wanted, k openwrt.Kind, to intent.DeviceRef) (string
 	return found.name, nil
 }
 
-// claims are the things that an object has for itself, besides its name.
+// claims returns the things that an object has for itself, besides its name.
 func (r *renderer) claims(w *wanted) []string {
 	var out []string
 	name := func(section string) { out = append(out, w.space()+" name "+section) }
@@ -264,7 +264,7 @@ func (r *renderer) claim(e *intent.DeviceIntent, claims []string) error {
 	return nil
 }
 
-// printable says whether an object holds nothing that would end a value where the device keeps it.
+// printable reports whether an object holds nothing that would end a value where the device keeps it.
 func printable(o openwrt.Object) error {
 	control := func(c rune) bool { return c < ' ' || c == 0x7f }
 	for _, field := range slices.Sorted(maps.Keys(o)) {
@@ -290,7 +290,7 @@ func printable(o openwrt.Object) error {
 	return nil
 }
 
-// list is the objects in a field, nil when there are none.
+// list returns the objects in a field, nil when there are none.
 func list(v any) []openwrt.Object {
 	out, _ := v.([]openwrt.Object)
 	return out

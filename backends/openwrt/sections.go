@@ -22,8 +22,8 @@ type Section struct {
 // errNotHere stands for secrets where nobody reads them.
 var errNotHere = errors.New("its content depends on a Secret, which is not read for this")
 
-// SectionsOf is what the device intents of a source object become on the device of a CNF, by kind and name. It asks
-// nobody: Secrets are not read, and what the device holds is not known. The owner is the one of Options.
+// SectionsOf returns what the device intents of a source object become on the device of a CNF, by kind and name. It
+// asks nobody: Secrets are not read, and what the device holds is not known. The owner is the one of Options.
 func SectionsOf(s *intent.Snapshot, g *intent.CNF, owner string, of intent.Origin) []Section {
 	secrets := map[intent.SecretRef]secret{}
 	for e := range s.DeviceIntentsOf(g.Scope) {
@@ -59,7 +59,7 @@ func SectionsOf(s *intent.Snapshot, g *intent.CNF, owner string, of intent.Origi
 	return out
 }
 
-// skipped is what an intent would become.
+// skipped returns what an intent would become.
 func skipped(e *intent.DeviceIntent, names namer, reason string) Section {
 	section := Section{Reason: strings.TrimSuffix(reason, "; the previous configuration stays")}
 	if k := rowOf(e.Spec); k != nil {
@@ -69,7 +69,7 @@ func skipped(e *intent.DeviceIntent, names namer, reason string) Section {
 	return section
 }
 
-// String is a section on one line.
+// String returns a section on one line.
 func (s *Section) String() string {
 	text := fmt.Sprintf("%s %s", s.Kind, s.Name)
 	if s.Reason != "" {

@@ -85,7 +85,7 @@ func (r *renderer) connection(w *wanted, s *intent.Connection) (openwrt.Connecti
 	return c, errors.Join(err, markWord("mark", s.Mark))
 }
 
-// secretValue is a secret in clear. Where it is in a Secret that could not be read, the error is an *errKeep.
+// secretValue returns a secret in clear. Where it is in a Secret that could not be read, the error is an *errKeep.
 func (r *renderer) secretValue(field string, v intent.SecretValue) (string, error) {
 	if v.Value != "" {
 		return string(v.Value), nil
@@ -104,7 +104,7 @@ func (r *renderer) secretValue(field string, v intent.SecretValue) (string, erro
 	}
 }
 
-// certificate spells a certificate or key as the device reads it: base64 of PEM, several joined by three underscores.
+// certificate renders a certificate or key as the device reads it: base64 of PEM, several joined by three underscores.
 func (r *renderer) certificate(field string, v intent.SecretValue) (string, error) {
 	text, err := r.secretValue(field, v)
 	if err != nil {
@@ -125,7 +125,7 @@ func (r *renderer) certificate(field string, v intent.SecretValue) (string, erro
 	return strings.Join(strings.Fields(text), ""), nil
 }
 
-// fromPEM is each block of PEM in text as base64, joined by three underscores; "" when there is none.
+// fromPEM returns each block of PEM in text as base64, joined by three underscores; "" when there is none.
 func fromPEM(text string) string {
 	var out []string
 	for rest := []byte(text); ; {
@@ -137,7 +137,7 @@ func fromPEM(text string) string {
 	}
 }
 
-// sealed is a digest of what was written into the fields that cannot be read back, "" when nothing was.
+// sealed returns a digest of what was written into the fields that cannot be read back, "" when nothing was.
 func sealed(o openwrt.Object) string {
 	var words []string
 	for _, field := range blindFields() {
@@ -154,7 +154,7 @@ func sealed(o openwrt.Object) string {
 	return digits(sealDigits, words...)
 }
 
-// shown is a digest of what the device shows in those fields, "" when it shows nothing.
+// shown returns a digest of what the device shows in those fields, "" when it shows nothing.
 func shown(o openwrt.Object) string {
 	var words []string
 	for _, field := range blindFields() {
@@ -168,5 +168,5 @@ func shown(o openwrt.Object) string {
 	return digits(sealDigits, words...)
 }
 
-// blindFields are the fields of a remote that the device does not show as they were written.
+// blindFields returns the fields of a remote that the device does not show as they were written.
 func blindFields() []string { return []string{"local_public_cert", "local_private_cert", "shared_ca"} }

@@ -13,8 +13,8 @@ import (
 
 // What stands between zones: the kinds of the package firewall.
 
-// network is the CNF's interface in a network. Where it has none, what was written stays: an interface that loses its
-// zone for a misspelt name would be open.
+// network returns the CNF's interface in a network. Where it has none, what was written stays: an interface that loses
+// its zone for a misspelt name would be open.
 func (r *renderer) network(name string) (string, error) {
 	if iface := r.cnf.Networks[name]; iface != "" {
 		return iface, nil
@@ -88,7 +88,7 @@ func (r *renderer) forwarding(w *wanted, s *intent.Forwarding) (openwrt.Resource
 	return openwrt.Forwarding{Name: w.name, Src: src, Dest: dst, Family: family}, errors.Join(err, errFamily)
 }
 
-// portedZones are the protocols for which the firewall looks at ports.
+// portedZones returns the protocols for which the firewall looks at ports.
 func portedZones() []string { return []string{"tcp", "udp", "tcpudp", "udplite", "sctp"} }
 
 func (r *renderer) firewallRule(w *wanted, s *intent.FirewallRule) (openwrt.Resource, error) {
@@ -105,7 +105,7 @@ func (r *renderer) firewallRule(w *wanted, s *intent.FirewallRule) (openwrt.Reso
 	return rule, errors.Join(err, errMatch, errVerdict, markWord("mark", s.Match.Mark))
 }
 
-// decide spells what a rule does.
+// decide formats what a rule does.
 func decide(d intent.Disposition, setMark, xorMark string) (openwrt.Filter, error) {
 	target, err := dispositionWord(d, intent.Accept, intent.Reject, intent.Drop, intent.Mark, intent.NoTrack)
 	if err == nil && d == intent.Mark && setMark+xorMark == "" {

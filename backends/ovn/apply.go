@@ -45,7 +45,7 @@ func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
 // ErrDrift is what Apply returns when a row that was to change does not exist any more. The next plan has to read back.
 var ErrDrift = errors.New("a row of ours is gone")
 
-// firstGroup is the ops at the start that are one transaction.
+// firstGroup returns the ops at the start that are one transaction.
 func firstGroup(ops []*nb.Op) []*nb.Op {
 	for i := range ops {
 		if ops[i].Group != ops[0].Group {
@@ -55,7 +55,7 @@ func firstGroup(ops []*nb.Op) []*nb.Op {
 	return ops
 }
 
-// Transactions spells a plan as the operations that Apply sends, transaction by transaction.
+// Transactions renders a plan as the operations that Apply sends, transaction by transaction.
 func Transactions(p *backends.Plan) ([][]libovsdb.Operation, error) {
 	ops, err := nb.OpsOf(p)
 	if err != nil {
@@ -70,7 +70,7 @@ func Transactions(p *backends.Plan) ([][]libovsdb.Operation, error) {
 	return out, nil
 }
 
-// operations is what ops send to the database.
+// operations returns what ops send to the database.
 func operations(ops []*nb.Op) []libovsdb.Operation {
 	out := make([]libovsdb.Operation, len(ops))
 	for i, o := range ops {

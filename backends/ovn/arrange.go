@@ -51,10 +51,10 @@ func arrange(ops []*nb.Op, cold bool) []*nb.Op {
 	return slices.Concat(before, whole, after)
 }
 
-// alone says whether a row of the table does nothing, and needs nothing, before another refers to it.
+// alone reports whether a row of the table does nothing, and needs nothing, before another refers to it.
 func alone(table string) bool { return table == nb.TableAddressSet || table == nb.TableLoadBalancer }
 
-// attaches says whether an op makes load balancers take effect, or keeps sources from them: that happens at once.
+// attaches reports whether an op makes load balancers take effect, or keeps sources from them: that happens at once.
 func attaches(op *nb.Op) bool {
 	switch op.Table {
 	case nb.TableLoadBalancerGroup, nb.TableTemplateVars, nb.TableSwitch, nb.TableRouter:
@@ -64,8 +64,8 @@ func attaches(op *nb.Op) bool {
 	}
 }
 
-// droppingUnits are the port groups that ops give an ACL that drops: those that isolate, and those of policies that have
-// drops logged.
+// droppingUnits returns the port groups that ops give an ACL that drops: those that isolate, and those of policies that
+// have drops logged.
 func droppingUnits(ops []*nb.Op) map[string]bool {
 	out := map[string]bool{}
 	for _, op := range ops {

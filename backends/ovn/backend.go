@@ -136,7 +136,7 @@ func (b *Backend) HasPort(name string) bool {
 	return ok
 }
 
-// database is the target as it is now.
+// database returns the target as it is now.
 func (b *Backend) database() *database {
 	return &database{client: b.client, schema: b.client.Schema(), owner: b.names.Owner}
 }

@@ -73,7 +73,7 @@ func (f *fence) claim(ctx context.Context, holder string) (uint64, error) {
 // recorded is the record of an owner's claims as it was read.
 type recorded struct {
 	record
-	row   string // of NB_Global, "" where there is none
+	row   string // of NB_Global, "" if there is none
 	value string // as it is written there
 	known bool   // there is one
 }
@@ -125,16 +125,16 @@ func (f *fence) write(ctx context.Context, found recorded, next record, verb str
 	return err
 }
 
-// lostRace says whether a claim came after that of another instance.
+// lostRace reports whether a claim came after that of another instance.
 func lostRace(err error) bool { return notHeld(err) || ovsdb.IsConstraint(err) }
 
-// notHeld says whether a transaction was refused because a claim is not in the database.
+// notHeld reports whether a transaction was refused because a claim is not in the database.
 func notHeld(err error) bool {
 	var refused *ovsdb.OperationError
 	return errors.As(err, &refused) && refused.Verb == libovsdb.OperationWait
 }
 
-// require is the operation that fails, at once, when a claim is not in the database.
+// require returns the operation that fails, at once, when a claim is not in the database.
 func (f *fence) require(claim record) libovsdb.Operation {
 	now := 0
 	return libovsdb.Operation{
@@ -144,7 +144,7 @@ func (f *fence) require(claim record) libovsdb.Operation {
 	}
 }
 
-// comment is the operation that writes a line into the database's log.
+// comment returns the operation that writes a line into the database's log.
 func comment(text string) libovsdb.Operation {
 	text = "netloom " + text
 	return libovsdb.Operation{Op: libovsdb.OperationComment, Comment: &text}

@@ -80,8 +80,8 @@ func portsByNode(set *intent.Set) map[string]int {
 	return out
 }
 
-// aclFlows is how many flows an ACL with a match of ours costs a chassis that has n ports of its port group. Sizes are
-// those of address sets by name.
+// aclFlows returns how many flows an ACL with a match of ours costs a chassis that has n ports of its port group. Sizes
+// are those of address sets by name.
 func aclFlows(match string, n int, sizes map[string]int) int {
 	families, addresses, numbers := 1, 1, 1
 	for term := range strings.SplitSeq(match, " && ") {
@@ -105,7 +105,7 @@ func aclFlows(match string, n int, sizes map[string]int) int {
 	return 2 * families * conjunction(n, addresses, numbers)
 }
 
-// conjunction is how many flows a match of several dimensions costs.
+// conjunction returns how many flows a match of several dimensions costs.
 func conjunction(dimensions ...int) int {
 	product, sum, several := 1, 0, 0
 	for _, d := range dimensions {
@@ -154,8 +154,8 @@ func number(s string) uint16 {
 // masked is the numbers that equal value in the bits of mask.
 type masked struct{ value, mask uint16 }
 
-// rangeValues is how many masked values OVN makes of first <= field <= last: it takes both bounds apart and combines
-// what agrees (expr.c), which is more than the fewest there could be.
+// rangeValues returns how many masked values OVN makes of first <= field <= last: it takes both bounds apart and
+// combines what agrees (expr.c), which is more than the fewest there could be.
 func rangeValues(first, last uint16) int {
 	low, high := []masked{{}}, []masked{{}}
 	if first > 0 {

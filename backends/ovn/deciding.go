@@ -44,7 +44,7 @@ func (e *Explainer) DecidingRows(
 	return slices.Compact(out)
 }
 
-// ruleFor is a rule with the ports of one protocol only, which have rows of their own.
+// ruleFor returns a rule with the ports of one protocol only, which have rows of their own.
 func ruleFor(rule *intent.Rule, protocol intent.Protocol) intent.Rule {
 	one := *rule
 	one.Ports.Ranges = slices.DeleteFunc(slices.Clone(rule.Ports.Ranges), func(r intent.PortRange) bool {

@@ -108,8 +108,8 @@ func (e *expectation) mutate(column string, pairs map[string]string, add bool) {
 	}
 }
 
-// explains follows a reported change, and says whether it can be one that was expected. Owns says whether a row that
-// switches and routers may refer to is ours.
+// explains follows a reported change, and reports whether it can be one that was expected. Owns reports whether a row
+// that switches and routers may refer to is ours.
 func (e *expectation) explains(owns func(uuid string) bool, change *ovsdb.RowChange) bool {
 	switch change.Event {
 	case ovsdb.RowDeleted:
@@ -133,7 +133,7 @@ func (e *expectation) explains(owns func(uuid string) bool, change *ovsdb.RowCha
 	}
 }
 
-// follows applies the changed columns of a row, and says whether only expected ones are among them.
+// follows applies the changed columns of a row, and reports whether only expected ones are among them.
 func (e *expectation) follows(owns func(uuid string) bool, change *ovsdb.RowChange) bool {
 	r := nb.Decode(e.table, change.Columns)
 	host := e.table == nb.TableSwitch || e.table == nb.TableRouter
@@ -196,7 +196,7 @@ func (e *expectation) outcome(portExists func(uuid string) bool) outcome {
 	return result
 }
 
-// content spells a column as a cell does.
+// content renders a column as a cell does.
 func content(r *nb.Row, column string) map[string]string {
 	if values, ok := r.Sets[column]; ok {
 		return pairsOf(values)
@@ -207,7 +207,7 @@ func content(r *nb.Row, column string) map[string]string {
 	return pairsOf(r.Fields[column])
 }
 
-// pairsOf spells the value of a column as a cell does. There are none for the default of a column.
+// pairsOf renders the value of a column as a cell does. There are none for the default of a column.
 func pairsOf(value any) map[string]string {
 	out := map[string]string{}
 	switch v := value.(type) {

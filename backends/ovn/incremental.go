@@ -16,7 +16,7 @@ type planner struct {
 	m       *model
 	moved   map[string][]string // names of logical ports, see Backend
 	changed map[intent.PolicyID]bool
-	groups  map[intent.SetID]*group // subjects rendered again; nil where they have no ACLs any more
+	groups  map[intent.SetID]*group // subjects rendered again; nil if they have no ACLs any more
 	deltas  map[intent.SetID]*delta
 	edits   *portEdits
 	wishes  wishes // of the groups that are new
@@ -166,7 +166,7 @@ func without(values, listed []string) []string {
 	return slices.DeleteFunc(values, func(v string) bool { return slices.Contains(listed, v) })
 }
 
-// portEdits are the edits of the port groups that existed before and stay.
+// portEdits returns the edits of the port groups that existed before and stay.
 func (p *planner) portEdits() *portEdits {
 	stays := func(id intent.SetID) bool {
 		g, rendered := p.groups[id]
@@ -252,7 +252,7 @@ func net[K comparable](m map[K]bool, k K, came bool) {
 	m[k] = came
 }
 
-// addresses spells the addresses of one family that came and went.
+// addresses formats the addresses of one family that came and went.
 func (d *delta) addresses(f intent.Families) (add, remove []string) {
 	for a, came := range d.addrs {
 		switch {

@@ -16,7 +16,7 @@ type loadBalancers struct {
 	topology *lb.Topology // nil before the first look
 }
 
-// target is a database as load balancers are written to it.
+// target returns a database as load balancers are written to it.
 func (b *loadBalancers) target(db *database) *lb.Target {
 	return &lb.Target{Names: b.names, Schema: db.schema, Settings: b.settings}
 }
@@ -48,7 +48,7 @@ func readReferences(ctx context.Context, db *database, p *lb.FullPlan, others nb
 	return err
 }
 
-// plan plans load balancers from changes alone; nil where there is nothing to do.
+// plan plans load balancers from changes alone; nil if there is nothing to do.
 func (b *loadBalancers) plan(
 	ctx context.Context, db *database, want *intent.Snapshot, m *lb.Model, changes []intent.Change,
 ) (*lb.Plan, error) {

@@ -37,7 +37,7 @@ func (l *lost) run(present map[object.Ref]bool) {
 	l.keepLoadBalancerGroups()
 }
 
-// originsIn are the objects that a snapshot was made from.
+// originsIn returns the objects that a snapshot was made from.
 func originsIn(s *intent.Snapshot) map[object.Ref]bool {
 	out := map[object.Ref]bool{}
 	for p := range s.Policies() {
@@ -53,7 +53,7 @@ func refOf(o intent.Origin) object.Ref {
 	return object.Ref{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}
 }
 
-// objectOf is the object that a row names as its source; false where it names none.
+// objectOf returns the object that a row names as its source; false if it names none.
 func objectOf(h *nb.Row) (object.Ref, bool) {
 	ids := h.ExternalIDs()
 	return object.Ref{Kind: ids[nb.KeyKind], Namespace: ids[nb.KeyNamespace], Name: ids[nb.KeyName]}, ids[nb.KeyKind] != ""
@@ -76,7 +76,7 @@ func (l *lost) findRows(present map[object.Ref]bool) {
 	}
 }
 
-// loses notes that something of an object would go, and says whether it is to be kept.
+// loses notes that something of an object would go, and reports whether it is to be kept.
 func (l *lost) loses(ref object.Ref) bool {
 	if l.keep[ref] {
 		l.kept[ref] = true
@@ -244,7 +244,7 @@ func (l *lost) withoutLoss(ops []*nb.Op) []*nb.Op {
 	return out
 }
 
-// withoutReferences is a mutation of a row of others without the removal of references to rows that are kept.
+// withoutReferences returns a mutation of a row of others without the removal of references to rows that are kept.
 func (l *lost) withoutReferences(o *nb.Op) *nb.Op {
 	for column, value := range o.Before {
 		remove, _ := value.([]string)
@@ -267,7 +267,7 @@ func (l *lost) describe(p *backends.Plan) {
 	p.Kept = slices.SortedFunc(maps.Keys(l.kept), object.Ref.Compare)
 }
 
-// withSets is a row with other sets. A port group is its own unit.
+// withSets returns a row with other sets. A port group is its own unit.
 func withSets(h *nb.Row, sets map[string][]string) *nb.Row {
 	out := *h
 	out.Sets = sets
@@ -277,7 +277,7 @@ func withSets(h *nb.Row, sets map[string][]string) *nb.Row {
 	return &out
 }
 
-// united are the values of either list, sorted.
+// united returns the values of either list, sorted.
 func united(a, b []string) []string {
 	all := slices.Concat(a, b)
 	slices.Sort(all)

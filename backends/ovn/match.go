@@ -9,7 +9,7 @@ import (
 // The data plane does not care; a row less to write and a match that still reads well do.
 const inlinePrefixes = 4
 
-// side spells the two ends of a match in one direction.
+// side formats the two ends of a match in one direction.
 type side struct{ port, address string }
 
 func sideOf(d intent.Direction) side {
@@ -19,12 +19,12 @@ func sideOf(d intent.Direction) side {
 	return side{port: "outport", address: "src"}
 }
 
-// subjectMatch is the part of a match that names the subject.
+// subjectMatch returns the part of a match that names the subject.
 func subjectMatch(d intent.Direction, group string) string {
 	return sideOf(d).port + " == @" + group
 }
 
-// portMatches is one expression for each protocol of p, "" alone for any traffic.
+// portMatches returns one expression for each protocol of p, "" alone for any traffic.
 func portMatches(p intent.Ports) []string {
 	if p.Any {
 		return []string{""}
@@ -82,7 +82,7 @@ func setMatches(names nb.Namer, cluster intent.Families, d intent.Direction, set
 	return out
 }
 
-// prefixesOf spells the prefixes of one family as OVN does: an address alone where the prefix has no other.
+// prefixesOf renders the prefixes of one family as OVN does: an address alone where the prefix has no other.
 func prefixesOf(set *intent.Set, f intent.Families) []string {
 	var out []string
 	for _, p := range set.Prefixes {

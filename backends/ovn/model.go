@@ -89,12 +89,12 @@ func count[K comparable](uses map[K]int, by map[K]bool, step int) {
 	}
 }
 
-// refersTo says whether rows depend on the members of a set.
+// refersTo reports whether rows depend on the members of a set.
 func (m *model) refersTo(id intent.SetID) bool {
 	return m.groups[id] != nil || m.peers[addressSetRef{id, intent.IPv4}] > 0 || m.peers[addressSetRef{id, intent.IPv6}] > 0
 }
 
-// size is how many rows are ours.
+// size returns how many rows are ours.
 func (m *model) size() int {
 	return m.rows + len(m.groups) + len(m.peers) + 2*len(m.meters) + m.loadBalancers.Size() + m.unavailable.size()
 }

@@ -104,7 +104,7 @@ func (e *portEdits) look(moves portMoves, w wish, moved map[string][]string) {
 	}
 }
 
-// movedEndpoints are the endpoints whose logical ports came, went or changed.
+// movedEndpoints returns the endpoints whose logical ports came, went or changed.
 func (m *model) movedEndpoints(moved map[string][]string) []object.Key {
 	var out []object.Key
 	for name := range moved {

@@ -55,7 +55,7 @@ func (b *Backend) ReadRows(ctx context.Context, of object.Ref) ([]backends.Row, 
 	return rows, nil
 }
 
-// objectACL is an ACL, if it came from the object KIND/NAMESPACE/NAME or is shared with it.
+// objectACL returns an ACL, if it came from the object KIND/NAMESPACE/NAME or is shared with it.
 func objectACL(r libovsdb.Row, object string) (backends.Row, bool) {
 	ids := ovsdb.StringMap(r[nb.ColumnExternalIDs])
 	row := backends.Row{

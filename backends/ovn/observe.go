@@ -28,7 +28,7 @@ func (d *database) readOwned(ctx context.Context, want nb.Rows, adopt bool) (nb.
 	return have, err
 }
 
-// missing says whether a wanted row was not read back.
+// missing reports whether a wanted row was not read back.
 func missing(want, have nb.Rows) bool {
 	for uuid := range want {
 		if have[uuid] == nil {
@@ -58,7 +58,7 @@ func (d *database) observe(ctx context.Context, want nb.Rows, adopt bool) (nb.Ro
 	return have, nil
 }
 
-// marked is the condition for rows with our mark.
+// marked returns the condition for rows with our mark.
 func (d *database) marked() []libovsdb.Condition {
 	return ovsdb.WithExternalID(map[string]string{nb.KeyOwner: d.owner})
 }

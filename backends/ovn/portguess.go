@@ -26,7 +26,7 @@ const (
 )
 
 // guessPatterns lists the patterns by which names may be those of endpoints, the best first: those by which at least half
-// as many endpoints have a port as by the best. Both lists are sorted. Exists says whether a port has a name.
+// as many endpoints have a port as by the best. Both lists are sorted. Exists reports whether a port has a name.
 func guessPatterns(endpoints []object.Key, names []string, exists func(name string) bool) []guess {
 	votes := map[string]int{}
 	step := max(1, len(endpoints)/sampled)
@@ -106,7 +106,7 @@ func alphanumeric(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// presetOf is what to configure for a pattern.
+// presetOf returns what to configure for a pattern.
 func presetOf(text string) string {
 	switch text {
 	case namesOVNKubernetes:
@@ -118,7 +118,7 @@ func presetOf(text string) string {
 	}
 }
 
-// hintOf says what is probably wrong with how ports are looked for, "" where nothing seems to be: guesses are patterns of
+// hintOf says what is probably wrong with how ports are looked for, "" if nothing seems to be: guesses are patterns of
 // ports that would leave their groups.
 func hintOf(ports portFinder, now backends.Coverage, guesses []guess) string {
 	missing := endpointsOf(now.Missing)

@@ -118,8 +118,8 @@ func (n PortNames) Names(k object.Key) []string {
 	return names
 }
 
-// String is how ports are looked for, presets spelled out.
+// String returns how ports are looked for, presets spelled out.
 func (n PortNames) String() string { return n.text }
 
-// IndexKey is the external_ids key by which ports are found, "" where they are found by name.
+// IndexKey returns the external_ids key by which ports are found, "" if they are found by name.
 func (n PortNames) IndexKey() string { return n.key }

@@ -15,7 +15,7 @@ type portFinder struct {
 	client *ovsdb.Client
 	names  PortNames
 	// kept are the UUIDs of logical ports that endpoints had when other names were looked for, and keptNames says whose they
-	// are. Both are nil where there are none, see portKeeper.
+	// are. Both are nil if there are none, see portKeeper.
 	kept      map[object.Key][]string
 	keptNames map[string]object.Key
 }
@@ -59,10 +59,10 @@ func (f portFinder) keptFor(k object.Key) []string {
 	return out
 }
 
-// has says whether an endpoint has a logical port.
+// has reports whether an endpoint has a logical port.
 func (f portFinder) has(k object.Key) bool { return len(f.uuids(k)) > 0 }
 
-// onlyKept says whether an endpoint has no logical port but those that are kept for it.
+// onlyKept reports whether an endpoint has no logical port but those that are kept for it.
 func (f portFinder) onlyKept(k object.Key) bool { return len(f.keptFor(k)) > 0 && len(f.named(k)) == 0 }
 
 // cover lists the logical ports of all members of a set, sorted, and notes in w the names that members may yet appear
@@ -90,7 +90,7 @@ func (f portFinder) gap(k object.Key) (backends.Gap, bool) {
 	return backends.Gap{Endpoint: k, Lacks: "logical port " + f.expected(k)}, true
 }
 
-// expected is how the logical port of an endpoint is looked for.
+// expected returns how the logical port of an endpoint is looked for.
 func (f portFinder) expected(k object.Key) string {
 	if f.names.key != "" {
 		return "with external_ids:" + f.names.key + "=" + f.names.value.fill(k)
@@ -111,7 +111,7 @@ func (f portFinder) unnamed(k object.Key, joined bool) []string {
 	return append(found, kept...)
 }
 
-// nameOf is the name of the port of a UUID, or the UUID if there is no such port.
+// nameOf returns the name of the port of a UUID, or the UUID if there is no such port.
 func (f portFinder) nameOf(uuid string) string {
 	if name, ok := f.client.PortName(uuid); ok {
 		return name
@@ -151,7 +151,7 @@ func (w wishes) drop(set intent.SetID) {
 	}
 }
 
-// renamedAway says whether several ports took other names and left wanted ones unused. One may have been given to
+// renamedAway reports whether several ports took other names and left wanted ones unused. One may have been given to
 // something else; several look like another pattern of names.
 func (w wishes) renamedAway(moved map[string][]string, client *ovsdb.Client) bool {
 	lost := 0

@@ -73,8 +73,8 @@ func (r *renderer) group(subject intent.SetID, policies []*intent.Policy) *group
 	return g
 }
 
-// rulesOf are the rules of p by subject, with the policy's own subject always there. They are sorted out once for each
-// policy: there may be as many subjects as rules.
+// rulesOf returns the rules of p by subject, with the policy's own subject always there. They are sorted out once for
+// each policy: there may be as many subjects as rules.
 func (r *renderer) rulesOf(p *intent.Policy) map[intent.SetID][]*intent.Rule {
 	if rules := r.rules[p]; rules != nil {
 		return rules
@@ -111,9 +111,9 @@ func inexpressible(rule *intent.Rule) string {
 	return ""
 }
 
-// isolate is the default deny of a direction. The second ACL lets ARP pass whatever a drop matches, and has connections
-// tracked on every switch with a port in the group: OVN tracks none on a switch without an allow-related ACL, and would
-// drop replies and neighbour discovery there.
+// isolate returns the default deny of a direction. The second ACL lets ARP pass whatever a drop matches, and has
+// connections tracked on every switch with a port in the group: OVN tracks none on a switch without an allow-related
+// ACL, and would drop replies and neighbour discovery there.
 func (r *renderer) isolate(g *group, d intent.Direction) {
 	subject := subjectMatch(d, r.names.PortGroup(g.subject))
 	origin := map[string]string{nb.KeyDirection: d.String()}
@@ -205,7 +205,7 @@ func (r *renderer) add(g *group, acl nb.ACL) {
 	g.acls.Put(acl.Row(r.names, r.schema, uuid, r.names.PortGroup(g.subject)))
 }
 
-// portGroup is the row of a group; ports are the UUIDs of the logical ports of its subject.
+// portGroup returns the row of a group; ports are the UUIDs of the logical ports of its subject.
 func (r *renderer) portGroup(g *group, ports []string) *nb.Row {
 	name := r.names.PortGroup(g.subject)
 	return &nb.Row{
@@ -219,7 +219,7 @@ func (r *renderer) portGroup(g *group, ports []string) *nb.Row {
 	}
 }
 
-// addressSet is the row of one family of a set: the addresses that count and the prefixes.
+// addressSet returns the row of one family of a set: the addresses that count and the prefixes.
 func (r *renderer) addressSet(ref addressSetRef) *nb.Row {
 	as := r.emptyAddressSet(ref)
 	set := r.want.Set(ref.set)
@@ -235,7 +235,7 @@ func (r *renderer) addressSet(ref addressSetRef) *nb.Row {
 	return as
 }
 
-// emptyAddressSet is the row without its addresses.
+// emptyAddressSet returns the row without its addresses.
 func (r *renderer) emptyAddressSet(ref addressSetRef) *nb.Row {
 	name := r.names.AddressSet(ref.set, ref.family)
 	return &nb.Row{
@@ -247,7 +247,7 @@ func (r *renderer) emptyAddressSet(ref addressSetRef) *nb.Row {
 
 func (ref addressSetRef) id() string { return string(ref.set) + "/" + nb.FamilyName(ref.family) }
 
-// meter is the row, with its band, that limits log lines to rate per second.
+// meter returns the row, with its band, that limits log lines to rate per second.
 func (r *renderer) meter(rate uint32) []*nb.Row {
 	name := r.names.Meter(rate)
 	band := r.names.UUID(nb.TableMeterBand, fmt.Sprint(rate))

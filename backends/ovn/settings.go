@@ -123,7 +123,7 @@ func isEndpoint(v string) bool {
 	}
 }
 
-// checked is a parser that only checks.
+// checked returns a parser that only checks.
 func checked[T any](parse func(string) (T, error)) func(string) error {
 	return func(v string) error {
 		_, err := parse(v)

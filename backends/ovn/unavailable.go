@@ -18,7 +18,7 @@ type unavailable struct {
 	sources       nb.Rows // the ACLs that deny sources
 }
 
-// isUnavailable says whether the load balancers of a snapshot are unavailable.
+// isUnavailable reports whether the load balancers of a snapshot are unavailable.
 func isUnavailable(want *intent.Snapshot) bool { return want.Unknown().Has(intent.AreaBalancers) }
 
 // readUnavailable reads back what the database has for load balancers.
@@ -45,7 +45,7 @@ func readUnavailable(ctx context.Context, db *database, t *lb.Target) (*unavaila
 	return u, nil
 }
 
-// size is how many rows there are, those of groups aside.
+// size returns how many rows there are, those of groups aside.
 func (u *unavailable) size() int {
 	if u == nil {
 		return 0

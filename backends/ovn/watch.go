@@ -59,7 +59,7 @@ func (w *watch) begin(ctx context.Context) error {
 	return nil
 }
 
-// check says whether others changed rows of ours. The model is nil where it is not known what the target has.
+// check reports whether others changed rows of ours. The model is nil if it is not known what the target has.
 func (w *watch) check(m *model) bool {
 	if w.on {
 		w.judge(m, nil)
@@ -126,8 +126,8 @@ func (w *watch) suspect(table, uuid string) {
 	w.log.WithFields(logrus.Fields{"table": table, "row": uuid}).Info("rows were changed by someone else")
 }
 
-// concerns says whether an unexpected change is one of ours: of the rows without a mark, those that the model has, and of
-// references those to rows of ours.
+// concerns reports whether an unexpected change is one of ours: of the rows without a mark, those that the model has, and
+// of references those to rows of ours.
 func (m *model) concerns(change *ovsdb.RowChange) bool {
 	switch change.Table {
 	case nb.TableLoadBalancerGroup:
@@ -144,10 +144,10 @@ func (m *model) concerns(change *ovsdb.RowChange) bool {
 	}
 }
 
-// ownsReferent says whether a row that switches and routers may refer to is ours.
+// ownsReferent reports whether a row that switches and routers may refer to is ours.
 func (m *model) ownsReferent(uuid string) bool { return m != nil && m.loadBalancers.Owns(uuid) }
 
-// proof is the condition that finds the row of e if it has those expected elements that were not reported.
+// proof returns the condition that finds the row of e if it has those expected elements that were not reported.
 func (e *expectation) proof() []libovsdb.Condition {
 	where := ovsdb.ByUUID(e.uuid)
 	for column, c := range e.cells {
@@ -168,8 +168,8 @@ func (e *expectation) proof() []libovsdb.Condition {
 	return where
 }
 
-// clause is the condition that a column includes or excludes the elements of keys, in a map with the values that they have
-// in pairs; nothing for no keys.
+// clause returns the condition that a column includes or excludes the elements of keys, in a map with the values that they
+// have in pairs; nothing for no keys.
 func clause(
 	table, column string, function libovsdb.ConditionFunction, keys []string, pairs map[string]string,
 ) []libovsdb.Condition {

@@ -11,7 +11,7 @@ const (
 	AreaDevices
 )
 
-// Has says whether every area of g is in a.
+// Has reports whether every area of g is in a.
 func (a Areas) Has(g Areas) bool { return a&g == g }
 
 // Unknown lists the areas of which the snapshot knows nothing: their sources could not be read. A backend leaves what it

@@ -14,7 +14,7 @@ const (
 	Barred
 )
 
-// String is the outcome's lower-case name.
+// String returns the outcome's lower-case name.
 func (o Outcome) String() string {
 	switch o {
 	case SentOn:
@@ -80,7 +80,7 @@ func (s *Snapshot) balance(f Flow, lb *LoadBalancer, front *Frontend) Verdict {
 	return v
 }
 
-// entry is the node of a name; one that nothing is known of but its name where the snapshot has none, nil for no name.
+// entry returns the node of a name; one that nothing is known of but its name where the snapshot has none, nil for no name.
 func (s *Snapshot) entry(name string) *Node {
 	if n := s.Node(name); n != nil || name == "" {
 		return n

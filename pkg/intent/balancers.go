@@ -79,7 +79,7 @@ func (t *balancersTxn) forget(lb *LoadBalancer) {
 	}
 }
 
-// sameFrontends says whether two load balancers have the same frontends in the same places, whatever is behind them.
+// sameFrontends reports whether two load balancers have the same frontends in the same places, whatever is behind them.
 func sameFrontends(a, b *LoadBalancer) bool {
 	if a.Network != b.Network || len(a.Frontends) != len(b.Frontends) {
 		return false

@@ -19,13 +19,14 @@ type Change struct {
 	Unknown       bool             // Snapshot.Unknown differs: everything of such an area has to be looked at
 }
 
-// empty says that nothing became different.
+// empty reports whether nothing became different.
 func (c *Change) empty() bool {
 	return len(c.Sets)+len(c.Members)+len(c.Policies)+len(c.LoadBalancers)+len(c.Nodes)+len(c.CNFs)+len(c.DeviceIntents) == 0 &&
 		!c.Families && !c.Unknown
 }
 
-// weight is how many endpoints, addresses, load balancers and device intents c speaks of, which is what it costs to remember.
+// weight returns how many endpoints, addresses, load balancers and device intents c speaks of, which is what it costs to
+// remember.
 func (c *Change) weight() int {
 	n := 1 + len(c.LoadBalancers) + len(c.Nodes) + len(c.CNFs) + len(c.DeviceIntents)
 	for i := range c.Members {
@@ -55,10 +56,10 @@ const (
 	IPv6
 )
 
-// Has says whether every family of g is in f.
+// Has reports whether every family of g is in f.
 func (f Families) Has(g Families) bool { return f&g == g }
 
-// FamilyOf is the family of a; an IPv4-mapped address is IPv6 here and must be unmapped before.
+// FamilyOf returns the family of a; an IPv4-mapped address is IPv6 here and must be unmapped before.
 func FamilyOf(a netip.Addr) Families {
 	if a.Is4() {
 		return IPv4

@@ -29,7 +29,7 @@ func (f *Frontend) Choose(at *Node, inside bool) []Backend {
 	return best(f.Backends, f.hinted(at))
 }
 
-// PerNode says whether what Choose answers a sender of that kind depends on the node.
+// PerNode reports whether what Choose answers a sender of that kind depends on the node.
 func (f *Frontend) PerNode(inside bool) bool {
 	switch f.Locality {
 	case NodeOfFlow:
@@ -53,7 +53,7 @@ func nameOf(n *Node) string {
 	return n.Name
 }
 
-// best are the wanted backends that are ready, or those that are draining when none is.
+// best returns the wanted backends that are ready, or those that are draining when none is.
 func best(all []Backend, wanted func(*Backend) bool) []Backend {
 	var ready, draining []Backend
 	for i := range all {
@@ -103,7 +103,7 @@ func (f *Frontend) hinted(at *Node) func(*Backend) bool {
 	}
 }
 
-// hints says whether every backend that is ready, and there is one, has hints for nodes, and for zones.
+// hints reports whether every backend that is ready, and there is one, has hints for nodes, and for zones.
 func (f *Frontend) hints() (nodes, zones bool) {
 	found := false
 	nodes, zones = true, true

@@ -11,7 +11,7 @@ type Scope struct {
 	Purpose   string
 }
 
-// String spells s as namespace/purpose.
+// String renders s as namespace/purpose.
 func (s Scope) String() string { return s.Namespace + "/" + s.Purpose }
 
 // Compare orders scopes by namespace and purpose.
@@ -34,9 +34,9 @@ type CNF struct {
 	Group string
 	Node  string     // where it runs; "" when unknown
 	Addr  netip.Addr // where it is configured; invalid while it has none
-	// Ready says that it may be configured now. What a CNF that is not ready holds is not known.
+	// Ready means that it may be configured now. What a CNF that is not ready holds is not known.
 	Ready bool
-	// Leaving says that it is going away for good: nobody waits for it.
+	// Leaving means that it is going away for good: nobody waits for it.
 	Leaving bool
 	// Run differs between two starts of the function, which may have forgotten everything in between.
 	Run string
@@ -49,7 +49,7 @@ type CNF struct {
 	Conflict string
 }
 
-// Writable says whether g may be configured now.
+// Writable reports whether g may be configured now.
 func (g *CNF) Writable() bool {
 	return g.Ready && !g.Leaving && g.Conflict == "" && g.Addr.IsValid()
 }

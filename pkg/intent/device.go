@@ -6,8 +6,8 @@ import "fmt"
 // NewDeviceIntentID alone.
 type DeviceIntentID string
 
-// NewDeviceIntentID spells the ID of what a source object wants of the CNFs of s. The part tells several intents of one object
-// apart; "" is the only one.
+// NewDeviceIntentID formats the ID of what a source object wants of the CNFs of s. The part tells several intents of one
+// object apart; "" is the only one.
 func NewDeviceIntentID(s Scope, of Origin, part string) DeviceIntentID {
 	id := scopePrefix(s) + of.Kind + "/" + of.Namespace + "/" + of.Name
 	if part != "" {
@@ -26,10 +26,10 @@ type DeviceIntent struct {
 	Generation int64 // of the source object, which grows with what it wants; 0 when it has none
 	// Needs lists the intents of the same scope that must be in place before this one, and go after it, sorted.
 	Needs []DeviceIntentID
-	// Gone says that it must not be there any more, and that its source waits for that. Spec tells what it was.
+	// Gone means that it must not be there any more, and that its source waits for that. Spec tells what it was.
 	Gone bool
-	// Unknown says that it is not known what its source asks for, for want of an answer. Then Spec tells its kind and no
-	// more; and whatever a CNF holds of that kind and no intent speaks of may be its own, and stays.
+	// Unknown means that it is not known what its source asks for, for want of an answer. Then Spec tells its kind and
+	// no more; and whatever a CNF holds of that kind and no intent speaks of may be its own, and stays.
 	Unknown bool
 	// Adopts is the target's own name of an object, made by hand, that this intent takes over; "" takes over none.
 	Adopts string
@@ -65,7 +65,7 @@ var deviceKindNames = [...]string{
 	"WAN rule", "proposal", "tunnel", "route", "route rule", "application",
 }
 
-// String is the kind in words.
+// String returns the kind in words.
 func (k DeviceKind) String() string {
 	if int(k) < len(deviceKindNames) {
 		return deviceKindNames[k]
@@ -80,7 +80,7 @@ type DeviceRef struct {
 	Name string         // the CNF's own name for what is not an intent
 }
 
-// Set says whether r points at something.
+// Set reports whether r points at something.
 func (r DeviceRef) Set() bool { return r != DeviceRef{} }
 
 // Toggle is a switch that may be left as it is. The zero value leaves it.
@@ -116,7 +116,7 @@ type SecretValue struct {
 	From  SecretRef
 }
 
-// Set says whether there is a secret.
+// Set reports whether there is a secret.
 func (v SecretValue) Set() bool { return v != SecretValue{} }
 
 // SecretRef is a key of a Secret.

@@ -107,20 +107,20 @@ type LinkNAT struct {
 	Place int // in the chain, from 1; 0 is its end
 }
 
-// DeviceKind is DeviceZone.
+// DeviceKind returns DeviceZone.
 func (*Zone) DeviceKind() DeviceKind { return DeviceZone }
 
-// DeviceKind is DeviceForwarding.
+// DeviceKind returns DeviceForwarding.
 func (*Forwarding) DeviceKind() DeviceKind { return DeviceForwarding }
 
-// DeviceKind is DeviceFirewallRule.
+// DeviceKind returns DeviceFirewallRule.
 func (*FirewallRule) DeviceKind() DeviceKind { return DeviceFirewallRule }
 
-// DeviceKind is DeviceZoneNAT.
+// DeviceKind returns DeviceZoneNAT.
 func (*ZoneNAT) DeviceKind() DeviceKind { return DeviceZoneNAT }
 
-// DeviceKind is DeviceLinkRule.
+// DeviceKind returns DeviceLinkRule.
 func (*LinkRule) DeviceKind() DeviceKind { return DeviceLinkRule }
 
-// DeviceKind is DeviceLinkNAT.
+// DeviceKind returns DeviceLinkNAT.
 func (*LinkNAT) DeviceKind() DeviceKind { return DeviceLinkNAT }

@@ -88,23 +88,23 @@ type RouteRule struct {
 // Application makes packets from the endpoints of a set look up TableCNF.
 type Application struct{ Sources SetID }
 
-// DeviceKind is DeviceWANPolicy.
+// DeviceKind returns DeviceWANPolicy.
 func (*WANPolicy) DeviceKind() DeviceKind { return DeviceWANPolicy }
 
-// DeviceKind is DeviceWANRule.
+// DeviceKind returns DeviceWANRule.
 func (*WANRule) DeviceKind() DeviceKind { return DeviceWANRule }
 
-// DeviceKind is DeviceProposal.
+// DeviceKind returns DeviceProposal.
 func (*Proposal) DeviceKind() DeviceKind { return DeviceProposal }
 
-// DeviceKind is DeviceTunnel.
+// DeviceKind returns DeviceTunnel.
 func (*Tunnel) DeviceKind() DeviceKind { return DeviceTunnel }
 
-// DeviceKind is DeviceRoute.
+// DeviceKind returns DeviceRoute.
 func (*Route) DeviceKind() DeviceKind { return DeviceRoute }
 
-// DeviceKind is DeviceRouteRule.
+// DeviceKind returns DeviceRouteRule.
 func (*RouteRule) DeviceKind() DeviceKind { return DeviceRouteRule }
 
-// DeviceKind is DeviceApplication.
+// DeviceKind returns DeviceApplication.
 func (*Application) DeviceKind() DeviceKind { return DeviceApplication }

@@ -24,10 +24,10 @@ type Members interface {
 	Len() int
 	// All yields each endpoint once, in no particular order.
 	All() iter.Seq[Endpoint]
-	// HasKey says whether the endpoint k is a member.
+	// HasKey reports whether the endpoint k is a member.
 	HasKey(k object.Key) bool
-	// HasAddr says whether some member holds a.
+	// HasAddr reports whether some member holds a.
 	HasAddr(a netip.Addr) bool
-	// HasSharedAddr says whether a is among the shared addresses of some member.
+	// HasSharedAddr reports whether a is among the shared addresses of some member.
 	HasSharedAddr(a netip.Addr) bool
 }

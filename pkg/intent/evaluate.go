@@ -113,7 +113,7 @@ func (s *Snapshot) admits(r *Rule, subject Party, peer netip.Addr, f Flow) bool 
 	return false
 }
 
-// selects says whether p is a member: by its key, or by its address when it has none.
+// selects reports whether p is a member: by its key, or by its address when it has none.
 func (s *Set) selects(p Party) bool {
 	if s == nil || s.Members == nil {
 		return false

@@ -39,7 +39,7 @@ const (
 	IngressAddress
 )
 
-// String is the kind's lower-case name.
+// String returns the kind's lower-case name.
 func (k FrontendKind) String() string {
 	switch k {
 	case ClusterAddress:
@@ -68,7 +68,7 @@ const (
 	NodeOfOutsideFlow
 )
 
-// String is the locality's name.
+// String returns the locality's name.
 func (l Locality) String() string {
 	switch l {
 	case Anywhere:
@@ -84,7 +84,7 @@ func (l Locality) String() string {
 	}
 }
 
-// KeepsSource says whether the backend has to see who sent the flow: externalTrafficPolicy Local asks for it.
+// KeepsSource reports whether the backend has to see who sent the flow: externalTrafficPolicy Local asks for it.
 func (l Locality) KeepsSource() bool { return l == NodeOfFrontend || l == NodeOfOutsideFlow }
 
 // Frontend is one address, protocol and port that traffic is sent to. The zero value leads nowhere.
@@ -106,7 +106,7 @@ func (f *Frontend) Compare(o *Frontend) int {
 	return cmp.Or(f.Addr.Compare(o.Addr), cmp.Compare(f.Protocol, o.Protocol), cmp.Compare(f.Port, o.Port))
 }
 
-// String spells f as tcp/10.96.0.1:80.
+// String renders f as tcp/10.96.0.1:80.
 func (f *Frontend) String() string {
 	return f.Protocol.String() + "/" + netip.AddrPortFrom(f.Addr, f.Port).String()
 }
@@ -119,7 +119,7 @@ type Backend struct {
 	Node     string     // where it runs; "" when unknown
 	ForNodes []string   // hint: the nodes it is meant for, sorted; empty is no hint
 	ForZones []string   // hint: the zones it is meant for, sorted; empty is no hint
-	// Draining says that it ends and still serves: it is used only where no other can be.
+	// Draining means that it ends and still serves: it is used only where no other can be.
 	Draining bool
 }
 
@@ -128,7 +128,7 @@ func (b *Backend) Compare(o *Backend) int {
 	return cmp.Or(b.Addr.Compare(o.Addr), cmp.Compare(b.Port, o.Port))
 }
 
-// AddrPort is where b listens.
+// AddrPort returns where b listens.
 func (b *Backend) AddrPort() netip.AddrPort { return netip.AddrPortFrom(b.Addr, b.Port) }
 
 // Node is a machine that endpoints run on and that flows enter the network at.

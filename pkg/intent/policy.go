@@ -10,7 +10,7 @@ import (
 // PolicyID names a policy: a function of the source object and the direction.
 type PolicyID string
 
-// NewPolicyID is the name of the policy of an object for one direction.
+// NewPolicyID returns the name of the policy of an object for one direction.
 func NewPolicyID(of Origin, d Direction) PolicyID { return PolicyID(of.String() + "/" + d.String()) }
 
 // Origin is the object that caused an intent.
@@ -27,7 +27,7 @@ func (o Origin) Ref() object.Ref {
 	return object.Ref{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}
 }
 
-// String spells o as Kind/namespace/name or Kind/name.
+// String renders o as Kind/namespace/name or Kind/name.
 func (o Origin) String() string {
 	parts := []string{o.Kind}
 	if o.Cluster != "" {
@@ -51,7 +51,7 @@ const (
 // Directions lists both directions in the order in which they are shown.
 func Directions() [2]Direction { return [...]Direction{Ingress, Egress} }
 
-// String is "ingress" or "egress".
+// String returns "ingress" or "egress".
 func (d Direction) String() string {
 	if d == Egress {
 		return "egress"
@@ -68,7 +68,7 @@ const (
 	Allow
 )
 
-// String is the action's lower-case name.
+// String returns the action's lower-case name.
 func (a Action) String() string {
 	switch a {
 	case Allow:
@@ -138,7 +138,7 @@ const (
 
 var severityNames = [...]string{"", "debug", "info", "notice", "warning", "alert"}
 
-// String is the severity's name, "" for none.
+// String returns the severity's name, "" for none.
 func (s Severity) String() string {
 	if int(s) < len(severityNames) {
 		return severityNames[s]

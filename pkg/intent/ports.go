@@ -18,7 +18,7 @@ const (
 	SCTP   Protocol = 132
 )
 
-// String is the protocol's lower-case name.
+// String returns the protocol's lower-case name.
 func (p Protocol) String() string {
 	switch p {
 	case ICMP:
@@ -42,7 +42,7 @@ type PortRange struct {
 	First, Last uint16
 }
 
-// Has says whether r covers the port.
+// Has reports whether r covers the port.
 func (r PortRange) Has(proto Protocol, port uint16) bool {
 	return r.Protocol == proto && r.First <= port && port <= r.Last
 }
@@ -53,7 +53,7 @@ type Ports struct {
 	Ranges []PortRange // canonical: see MergePorts
 }
 
-// Has says whether p covers traffic of that protocol to that port.
+// Has reports whether p covers traffic of that protocol to that port.
 func (p Ports) Has(proto Protocol, port uint16) bool {
 	if p.Any {
 		return true
@@ -81,7 +81,7 @@ func MergePorts(ranges []PortRange) []PortRange {
 	return merged
 }
 
-// String spells r as tcp/80 or tcp/8000-8100, and as tcp where it covers every port.
+// String renders r as tcp/80 or tcp/8000-8100, and as tcp where it covers every port.
 func (r PortRange) String() string {
 	switch {
 	case r.First == r.Last:
@@ -93,7 +93,7 @@ func (r PortRange) String() string {
 	}
 }
 
-// Strings spells each range of p, or "any".
+// Strings formats each range of p, or "any".
 func (p Ports) Strings() []string {
 	if p.Any {
 		return []string{"any"}

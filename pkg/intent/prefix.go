@@ -7,15 +7,16 @@ import (
 	"slices"
 )
 
-// SubtractPrefixes is block without the excepts: disjoint prefixes in order, as few as there can be. Excepts may overlap,
-// nest, lie outside or be of the other family. E excepts cost O(E log E + E·bits), where bits is the length of an address.
+// SubtractPrefixes returns block without the excepts: disjoint prefixes in order, as few as there can be. Excepts may
+// overlap, nest, lie outside or be of the other family. E excepts cost O(E log E + E·bits), where bits is the length of an
+// address.
 func SubtractPrefixes(block netip.Prefix, excepts []netip.Prefix) []netip.Prefix {
 	rest, _ := SubtractAtMost(block, excepts, math.MaxInt)
 	return rest
 }
 
-// SubtractAtMost is SubtractPrefixes for a result of at most limit prefixes. It is nil and false for a longer one, and
-// stops as soon as that is known, so the cost is bounded by limit and the number of excepts.
+// SubtractAtMost returns SubtractPrefixes for a result of at most limit prefixes. It is nil and false for a longer one,
+// and stops as soon as that is known, so the cost is bounded by limit and the number of excepts.
 func SubtractAtMost(block netip.Prefix, excepts []netip.Prefix, limit int) ([]netip.Prefix, bool) {
 	inside := make([]netip.Prefix, 0, len(excepts))
 	for _, e := range excepts {
@@ -89,7 +90,7 @@ func MergePrefixes(prefixes []netip.Prefix) []netip.Prefix {
 	return merged
 }
 
-// join is the prefix that a and b are the two halves of.
+// join returns the prefix that a and b are the two halves of.
 func join(a, b netip.Prefix) (netip.Prefix, bool) {
 	if a.Bits() != b.Bits() || a.Bits() == 0 || a.Addr().Is4() != b.Addr().Is4() {
 		return netip.Prefix{}, false

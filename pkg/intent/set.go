@@ -17,7 +17,7 @@ const (
 	IsolatedEgress  SetID = "isolated/egress"
 )
 
-// IsolatedSet is the set of endpoints isolated in direction d.
+// IsolatedSet returns the set of endpoints isolated in direction d.
 func IsolatedSet(d Direction) SetID {
 	if d == Egress {
 		return IsolatedEgress
@@ -46,12 +46,12 @@ func (s *Set) Len() int {
 	return s.Members.Len()
 }
 
-// HasKey says whether the endpoint k is a member. Prefixes play no part.
+// HasKey reports whether the endpoint k is a member. Prefixes play no part.
 func (s *Set) HasKey(k object.Key) bool {
 	return s != nil && s.Members != nil && s.Members.HasKey(k)
 }
 
-// Contains says whether a is an address of a member or lies within a prefix of s. Nil contains nothing.
+// Contains reports whether a is an address of a member or lies within a prefix of s. Nil contains nothing.
 func (s *Set) Contains(a netip.Addr) bool {
 	if s == nil {
 		return false
@@ -62,7 +62,7 @@ func (s *Set) Contains(a netip.Addr) bool {
 	return s.Members != nil && s.Counts(a) && s.Members.HasAddr(a)
 }
 
-// Counts says whether an address of a member is one that Within leaves.
+// Counts reports whether an address of a member is one that Within leaves.
 func (s *Set) Counts(a netip.Addr) bool {
 	return len(s.Within) == 0 || covers(s.Within, a)
 }
@@ -85,7 +85,7 @@ func (s *Set) Addrs() []netip.Addr {
 	return slices.Compact(addrs)
 }
 
-// SubjectAddrs is Addrs with the addresses that members share with other endpoints: those by which s is a subject.
+// SubjectAddrs returns Addrs with the addresses that members share with other endpoints: those by which s is a subject.
 func (s *Set) SubjectAddrs() []netip.Addr {
 	addrs := s.Addrs()
 	if s == nil || s.Members == nil {
@@ -98,8 +98,8 @@ func (s *Set) SubjectAddrs() []netip.Addr {
 	return slices.Compact(addrs)
 }
 
-// covers says whether a lies within one of the prefixes, which are sorted, masked and disjoint: only the last that does not
-// begin after a can hold it.
+// covers reports whether a lies within one of the prefixes, which are sorted, masked and disjoint: only the last that does
+// not begin after a can hold it.
 func covers(prefixes []netip.Prefix, a netip.Addr) bool {
 	i, _ := slices.BinarySearchFunc(prefixes, a, func(p netip.Prefix, a netip.Addr) int {
 		if p.Addr().Compare(a) <= 0 {

@@ -21,7 +21,7 @@ type Snapshot struct {
 	weight    int      // of the log
 }
 
-// NewSnapshot is the empty snapshot, of revision zero: nothing is isolated.
+// NewSnapshot returns the empty snapshot, of revision zero: nothing is isolated.
 func NewSnapshot() *Snapshot {
 	return &Snapshot{
 		sets: iradix.New[*Set](), policies: iradix.New[*Policy](), balancers: newBalancers(), nodes: iradix.New[*Node](),
@@ -32,7 +32,7 @@ func NewSnapshot() *Snapshot {
 // Revision numbers s.
 func (s *Snapshot) Revision() Revision { return s.revision }
 
-// Families are the address families that endpoints of the cluster hold. A backend may leave out what only concerns
+// Families returns the address families that endpoints of the cluster hold. A backend may leave out what only concerns
 // endpoints of a family that no endpoint has; prefixes of either family stand whatever it says.
 func (s *Snapshot) Families() Families { return s.families }
 

@@ -29,7 +29,7 @@ const (
 	units
 )
 
-// String is what a person calls the unit, in the plural.
+// String returns what a person calls the unit, in the plural.
 func (u Unit) String() string {
 	names := [units]string{
 		"prefixes", "selectors", "selector values", "rules and resolved ports", "port ranges", "frontends", "backends",
@@ -43,8 +43,8 @@ func (u Unit) String() string {
 // Limits says how much of each unit one object may take. Zero stands for the limit of Default.
 type Limits [units]int
 
-// Default is limits that no object written for a purpose meets. At each of them an object costs less than a second of
-// processor time and 100 MiB.
+// Default returns limits that no object written for a purpose meets. At each of them an object costs less than a second
+// of processor time and 100 MiB.
 func Default() Limits {
 	return Limits{
 		Prefixes: 20_000, Selectors: 2_000, Values: 20_000, Rules: 4_000, Ports: 4_000, Frontends: 100_000, Backends: 200_000,
@@ -67,8 +67,8 @@ type Account struct {
 	over         error
 }
 
-// Spend takes n of a unit and says whether the object may go on. Once it may not, it never may again. Ask before the work,
-// with an estimate that is cheap.
+// Spend takes n of a unit and reports whether the object may go on. Once it may not, it never may again. Ask before the
+// work, with an estimate that is cheap.
 func (a *Account) Spend(u Unit, n int) bool {
 	if a.over != nil {
 		return false
@@ -88,7 +88,7 @@ func (a *Account) Exceed(u Unit) {
 	}
 }
 
-// Left is how much of a unit may still be spent: 0 when the object is over its budget in any.
+// Left returns how much of a unit may still be spent: 0 when the object is over its budget in any.
 func (a *Account) Left(u Unit) int {
 	if a.over != nil {
 		return 0
@@ -96,5 +96,5 @@ func (a *Account) Left(u Unit) int {
 	return a.left[u]
 }
 
-// Err is nil while the object is within its budget, and says what there is too much of when it is not.
+// Err returns nil while the object is within its budget, and says what there is too much of when it is not.
 func (a *Account) Err() error { return a.over }

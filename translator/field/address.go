@@ -41,7 +41,7 @@ func withoutLeadingZeros(s string) string {
 	return decimalOctets(addr) + "/" + bits
 }
 
-// decimalOctets is an IPv4 address without leading zeros, and anything else as it is.
+// decimalOctets returns an IPv4 address without leading zeros, and anything else as it is.
 func decimalOctets(s string) string {
 	octets := strings.Split(s, ".")
 	for i, o := range octets {

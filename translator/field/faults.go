@@ -29,7 +29,7 @@ func (f *Faults) Add(field, format string, args ...any) {
 	f.List = append(f.List, object.Problem{Cluster: f.Of.Cluster, Ref: f.Of.Ref(), Field: field, Message: fmt.Sprintf(format, args...)})
 }
 
-// AddOnce is Add for a fault that may be met several times.
+// AddOnce returns Add for a fault that may be met several times.
 func (f *Faults) AddOnce(field, format string, args ...any) {
 	if len(f.List) > most {
 		return

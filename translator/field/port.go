@@ -6,8 +6,8 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// Protocol is the protocol that a port's field stands for: TCP when it is nil or empty, as the API documents. It is false
-// for one that NetworkPolicies and Services do not know.
+// Protocol returns the protocol that a port's field stands for: TCP when it is nil or empty, as the API documents. It is
+// false for one that NetworkPolicies and Services do not know.
 func Protocol(p *corev1.Protocol) (intent.Protocol, bool) {
 	if p == nil {
 		return intent.TCP, true

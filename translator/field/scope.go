@@ -21,7 +21,7 @@ func (s Source) Origin(kind string, o metav1.Object) intent.Origin {
 	}
 }
 
-// Scope is the scope of an object with the given purpose.
+// Scope returns the scope of an object with the given purpose.
 func (s Source) Scope(namespace, purpose string) intent.Scope {
 	if s.ClusterWide {
 		namespace = ""
@@ -29,7 +29,7 @@ func (s Source) Scope(namespace, purpose string) intent.Scope {
 	return intent.Scope{Namespace: namespace, Purpose: purpose}
 }
 
-// LabelledScope is the scope that an object's label names. It is false without a label, and with one that is no label.
+// LabelledScope returns the scope that an object's label names. It is false without a label, and with one that is no label.
 func (s Source) LabelledScope(o metav1.Object, faults *Faults) (intent.Scope, bool) {
 	purpose := o.GetLabels()[v1alpha1.LabelPurpose]
 	if purpose == "" {

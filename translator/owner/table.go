@@ -16,7 +16,7 @@ func NewTable[K, C comparable](compare func(a, b C) int) *Table[K, C] {
 // All lists who asks for k, its owner first. It is read-only and stays as it is when the table changes.
 func (t *Table[K, C]) All(k K) []C { return t.asking[k] }
 
-// Owner is who owns k; false when nobody asks for it.
+// Owner returns who owns k; false when nobody asks for it.
 func (t *Table[K, C]) Owner(k K) (C, bool) {
 	if all := t.asking[k]; len(all) > 0 {
 		return all[0], true

@@ -14,7 +14,7 @@ const LoggingAnnotation = "netloom.io/acl-logging"
 
 const ovnKubernetesLogging = "k8s.ovn.org/acl-logging"
 
-// loggingOf reads the annotation. It is false where there is none, or none that can be read.
+// loggingOf reads the annotation. It is false if there is none, or none that can be read.
 func loggingOf(annotations map[string]string, faults *field.Faults) (intent.Logging, bool) {
 	for _, key := range []string{LoggingAnnotation, ovnKubernetesLogging} {
 		value := annotations[key]

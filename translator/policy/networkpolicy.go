@@ -99,8 +99,8 @@ func (p *translation) dropRules() {
 
 func (p *translation) retain(spec sets.Spec) intent.SetID { return p.sets.Retain(&p.held, spec) }
 
-// directions are the effective policy types: where the list is empty, Ingress always and Egress if there is an egress
-// rule (NetworkPolicySpec.policyTypes). A type that is not known may mean either.
+// directions returns the effective policy types: where the list is empty, Ingress always and Egress if there is an
+// egress rule (NetworkPolicySpec.policyTypes). A type that is not known may mean either.
 func (p *translation) directions() []intent.Direction {
 	types := p.np.Spec.PolicyTypes
 	if len(types) == 0 {
@@ -139,7 +139,7 @@ func rulesOf(np *networkingv1.NetworkPolicy, d intent.Direction) []rule {
 	return rules
 }
 
-// translateRule is one rule for all numeric ports, and one more for each number that a named port resolves to.
+// translateRule returns one rule for all numeric ports, and one more for each number that a named port resolves to.
 func (p *translation) translateRule(d intent.Direction, r rule) []intent.Rule {
 	peers := p.parsePeers(r)
 	ports := p.parsePorts(r)
@@ -162,7 +162,7 @@ func (p *translation) translateRule(d intent.Direction, r rule) []intent.Rule {
 	return slices.DeleteFunc(rules, func(r intent.Rule) bool { return r.Peer.Kind == intent.PeerNobody })
 }
 
-// peer is the peer that spec means; nil is everyone.
+// peer returns the peer that spec means; nil is everyone.
 func (p *translation) peer(spec *sets.Spec) intent.Peer {
 	switch {
 	case spec == nil:

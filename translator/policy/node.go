@@ -28,7 +28,7 @@ const (
 	kubeOVNChassis       = "ovn.kubernetes.io/chassis"
 )
 
-// NodeOf is the node as services and backends see it.
+// NodeOf returns the node as services and backends see it.
 func NodeOf(node *corev1.Node, faults *field.Faults) *intent.Node {
 	return &intent.Node{
 		Name: node.Name,
@@ -69,7 +69,7 @@ func (t *Table) translateNode(node *corev1.Node) (*result, []object.Problem) {
 	return out, faults.List
 }
 
-// statusAddrs are the node's own addresses, in order. Host names are not resolved.
+// statusAddrs returns the node's own addresses, in order. Host names are not resolved.
 func statusAddrs(node *corev1.Node, faults *field.Faults) []netip.Addr {
 	var out []netip.Addr
 	for _, a := range node.Status.Addresses {
@@ -81,7 +81,7 @@ func statusAddrs(node *corev1.Node, faults *field.Faults) []netip.Addr {
 	return slices.Compact(out)
 }
 
-// nodePrefixes are the node's own addresses and those of the annotation, as prefixes of one address each.
+// nodePrefixes returns the node's own addresses and those of the annotation, as prefixes of one address each.
 func nodePrefixes(node *corev1.Node, own []netip.Addr, faults *field.Faults) []netip.Prefix {
 	addrs := slices.Clone(own)
 	for s := range strings.SplitSeq(node.Annotations[NodeAddressesAnnotation], ",") {

@@ -25,7 +25,7 @@ type peerList struct {
 	all        *sets.Spec     // the list as a set; nil is everyone
 }
 
-// union is the list as a set.
+// union returns the list as a set.
 func (l *peerList) union() *sets.Spec {
 	spec := &sets.Spec{Prefixes: l.prefixes}
 	for _, s := range l.selections {
@@ -119,7 +119,7 @@ func valuesIn(ls *metav1.LabelSelector) int {
 	return n
 }
 
-// parseBlock is an ipBlock as the prefixes that remain of its cidr without its excepts.
+// parseBlock returns an ipBlock as the prefixes that remain of its cidr without its excepts.
 func (p *translation) parseBlock(path string, b *networkingv1.IPBlock) []netip.Prefix {
 	block, err := field.ParsePrefix(b.CIDR)
 	if err != nil {

@@ -154,7 +154,7 @@ func (p *translation) namedEgressTo(
 // resolution is what one set of the endpoints that declare a named port takes.
 type resolution struct{ selectors, values, prefixes int }
 
-// resolve says whether there is a budget for so many sets and rules.
+// resolve reports whether there is a budget for so many sets and rules.
 func (p *translation) resolve(each resolution, times int) bool {
 	return p.account.Spend(budget.Selectors, each.selectors*times) && p.account.Spend(budget.Values, each.values*times) &&
 		p.account.Spend(budget.Prefixes, each.prefixes*times) && p.account.Spend(budget.Rules, times)

@@ -47,7 +47,7 @@ func NewTable(source field.Source, limits budget.Limits, s *sets.Table, queue *d
 	}
 }
 
-// Policy is a NetworkPolicy as it was put in last; nil when there is none.
+// Policy returns a NetworkPolicy as it was put in last; nil when there is none.
 func (t *Table) Policy(namespace, name string) *networkingv1.NetworkPolicy {
 	np, _ := t.objects[object.Ref{Kind: object.KindNetworkPolicy, Namespace: namespace, Name: name}].(*networkingv1.NetworkPolicy)
 	return np
@@ -58,7 +58,7 @@ func (t *Table) PutPolicy(np *networkingv1.NetworkPolicy) {
 	t.put(object.Ref{Kind: object.KindNetworkPolicy, Namespace: np.Namespace, Name: np.Name}, np)
 }
 
-// HasNode says whether there is a node of that name.
+// HasNode reports whether there is a node of that name.
 func (t *Table) HasNode(name string) bool {
 	return t.nodes[object.Ref{Kind: object.KindNode, Name: name}]
 }
@@ -148,7 +148,7 @@ func (t *Table) translate(ref object.Ref, next *intent.Builder) {
 	putNode(next, old, now)
 }
 
-// held is what a result retains; nil when there is none.
+// held returns what a result retains; nil when there is none.
 func (r *result) held() *sets.Holding {
 	if r == nil {
 		return nil
@@ -156,7 +156,7 @@ func (r *result) held() *sets.Holding {
 	return &r.holding
 }
 
-// isolatesIngress is 1 for a result that isolates ingress, otherwise 0.
+// isolatesIngress returns 1 for a result that isolates ingress, otherwise 0.
 func (r *result) isolatesIngress() int {
 	if r != nil && r.holding.Isolates(intent.Ingress) {
 		return 1

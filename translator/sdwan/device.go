@@ -39,7 +39,7 @@ type device struct {
 	faults     []object.Problem // of the pod itself
 }
 
-// workload is the group with its namespace.
+// workload returns the group with its namespace.
 func (d *device) workload() string {
 	if d.Group == barePods {
 		return "pods without a workload"
@@ -86,7 +86,7 @@ func (t *Table) replace(ref object.Ref, now *device) {
 	t.dirty.Add(dirty.Devices, refOf(now.Scope))
 }
 
-// refOf is the reference under which a scope is dirty.
+// refOf returns the reference under which a scope is dirty.
 func refOf(s intent.Scope) object.Ref {
 	return object.Ref{Kind: "Scope", Namespace: s.Namespace, Name: s.Purpose}
 }
@@ -112,7 +112,7 @@ func (t *Table) PutPod(pod *corev1.Pod, addrs []netip.Addr) {
 	}
 }
 
-// IsDevice says whether a pod is a CNF.
+// IsDevice reports whether a pod is a CNF.
 func IsDevice(pod *corev1.Pod) bool {
 	return pod.Labels[v1alpha1.LabelPurpose] != "" &&
 		pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
@@ -146,8 +146,8 @@ func (t *Table) cnfOf(pod *corev1.Pod, addrs []netip.Addr, scope intent.Scope, f
 	}
 }
 
-// groupOf is the workload that a pod is a replica of. The ReplicaSets of a Deployment are recognized by the hash that it gives
-// them.
+// groupOf returns the workload that a pod is a replica of. The ReplicaSets of a Deployment are recognized by the hash that it
+// gives them.
 func groupOf(pod *corev1.Pod) string {
 	owner := metav1.GetControllerOf(pod)
 	if owner == nil {
@@ -176,7 +176,7 @@ func isReady(pod *corev1.Pod) bool {
 	})
 }
 
-// runOf is the pod's UID with the number of restarts of each container that was restarted.
+// runOf returns the pod's UID with the number of restarts of each container that was restarted.
 func runOf(pod *corev1.Pod) string {
 	var restarts []string
 	for _, list := range [][]corev1.ContainerStatus{pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses} {

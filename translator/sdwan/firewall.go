@@ -86,7 +86,7 @@ func disposition(word string) intent.Disposition {
 // longestZone is how many characters the name of a zone can have that is no FirewallZone.
 const longestZone = 11
 
-// zone is a reference to a zone of the firewall.
+// zone returns a reference to a zone of the firewall.
 func (e *translation) zone(field string, name v1alpha1.Zone) intent.DeviceRef {
 	if len(name) > longestZone && !zonePattern.MatchString(string(name)) {
 		e.refuse(field, "%q: expected a FirewallZone, or a zone of the CNF with at most %d characters", name, longestZone)
@@ -163,7 +163,7 @@ func (e *translation) mac(field string, text v1alpha1.MAC) string {
 	return e.text(field, string(text), macPattern, "six pairs of hexadecimal digits, such as 00:16:3e:00:00:01")
 }
 
-// texts is a list of strings; nil when empty.
+// texts returns a list of strings; nil when empty.
 func texts[T ~string](list []T) []string {
 	var out []string
 	for _, v := range list {

@@ -98,7 +98,7 @@ func (e *translation) resolve(path, name string) []netip.Addr {
 	return e.lookUp(path, name)
 }
 
-// serviceKey is the Service that a DNS name may be that of, and whether it can be nothing else.
+// serviceKey returns the Service that a DNS name may be that of, and whether it can be nothing else.
 func serviceKey(name string) (key object.Ref, sure bool) {
 	name = strings.TrimSuffix(name, ".")
 	for _, domain := range clusterDomains {
@@ -113,7 +113,7 @@ func serviceKey(name string) (key object.Ref, sure bool) {
 	return object.Ref{Kind: object.KindService, Namespace: namespace, Name: service}, sure
 }
 
-// clusterAddr is the cluster IP of a Service, or what the name resolves to that it stands for.
+// clusterAddr returns the cluster IP of a Service, or what the name resolves to that it stands for.
 func (e *translation) clusterAddr(path string, o *corev1.Service) []netip.Addr {
 	if o.Spec.Type == corev1.ServiceTypeExternalName {
 		return e.lookUp(path, strings.ToLower(o.Spec.ExternalName))
@@ -130,7 +130,7 @@ func (e *translation) clusterAddr(path string, o *corev1.Service) []netip.Addr {
 	return nil
 }
 
-// clusterIPv4 is the first IPv4 address among the cluster IPs; invalid when there is none.
+// clusterIPv4 returns the first IPv4 address among the cluster IPs; invalid when there is none.
 func clusterIPv4(o *corev1.Service) netip.Addr {
 	texts := o.Spec.ClusterIPs
 	if len(texts) == 0 {
@@ -144,7 +144,7 @@ func clusterIPv4(o *corev1.Service) netip.Addr {
 	return netip.Addr{}
 }
 
-// lookUp is what DNS says of a name.
+// lookUp returns what DNS says of a name.
 func (e *translation) lookUp(path, name string) []netip.Addr {
 	key := object.Ref{Kind: kindHost, Name: name}
 	e.look(key)

@@ -51,7 +51,7 @@ func (e *translation) readHost(s *v1alpha1.IpsecHostSpec) {
 	e.is(t)
 }
 
-// tunnel is a peer without its connections.
+// tunnel returns a peer without its connections.
 func (e *translation) tunnel(s *v1alpha1.IpsecPeer, connections int) *intent.Tunnel {
 	e.need("spec.remote", s.Remote != "", "the address or DNS name of the peer, or %any")
 	e.need("spec.crypto_proposal", len(s.CryptoProposal) > 0, "at least one proposal")
@@ -93,7 +93,7 @@ func (e *translation) authenticate(t *intent.Tunnel, s *v1alpha1.IpsecPeer) {
 	}
 }
 
-// secret is a value as it stands or where to find it. What it is never shows in a problem.
+// secret returns a value as it stands or where to find it. What it is never shows in a problem.
 func (e *translation) secret(field, plain string, ref *v1alpha1.SecretReference, usual string,
 	pattern *regexp.Regexp, expected string,
 ) intent.SecretValue {
@@ -116,7 +116,7 @@ func (e *translation) secret(field, plain string, ref *v1alpha1.SecretReference,
 	return intent.SecretValue{From: intent.SecretRef{Namespace: e.object.GetNamespace(), Name: ref.Name, Key: key}}
 }
 
-// connection is what connections of sites and hosts have in common.
+// connection returns what connections of sites and hosts have in common.
 func (e *translation) connection(of *intent.Tunnel, i int, s *v1alpha1.IpsecConnection) intent.Connection {
 	field := func(name string) string { return fmt.Sprintf("spec.connections[%d].%s", i, name) }
 	name := string(s.Name)
@@ -152,7 +152,7 @@ func (e *translation) proposals(field string, names []v1alpha1.Reference) []inte
 	return out
 }
 
-// line is text of the configuration of IPsec.
+// line returns text of the configuration of IPsec.
 func (e *translation) line(field string, text v1alpha1.IpsecText) string {
 	return e.text(field, string(text), ipsecTextPattern, "one line without quotation marks")
 }

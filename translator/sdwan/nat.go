@@ -11,8 +11,8 @@ type natFields struct {
 	match                                              intent.Match // the rest of it
 }
 
-// translation is what is translated, and to what. For SNAT and MASQUERADE src_dip and src_dport are what packets get, and
-// dest_ip and dest_port what they are for; for DNAT it is the other way round.
+// translation returns what is translated, and to what. For SNAT and MASQUERADE src_dip and src_dport are what packets
+// get, and dest_ip and dest_port what they are for; for DNAT it is the other way round.
 func (e *translation) translation(kind intent.NATKind, f natFields) intent.Translation {
 	t := intent.Translation{Kind: kind, Match: f.match}
 	t.Match.Src = e.prefix("spec.src_ip", f.srcIP)

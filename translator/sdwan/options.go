@@ -28,7 +28,7 @@ const (
 
 var serviceRulesNames = [...]string{"off", "labelled", "all"}
 
-// String is the choice in a word.
+// String returns the choice in a word.
 func (r ServiceRules) String() string {
 	if int(r) < len(serviceRulesNames) {
 		return serviceRulesNames[r]

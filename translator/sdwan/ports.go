@@ -72,7 +72,7 @@ func (t *Table) reown(was, now []asked) []object.Ref {
 	return rivals
 }
 
-// claim says whether a port is the object's own, and reports who else has it. What goes claims nothing.
+// claim reports whether a port is the object's own, and reports who else has it. What goes claims nothing.
 func (e *translation) claim(path string, of port) bool {
 	if e.gone {
 		return true

@@ -100,7 +100,7 @@ func (e *translation) leaveOpen() {
 	}
 }
 
-// adopts is the name in the annotation. An object of several parts has no one thing to take over.
+// adopts returns the name in the annotation. An object of several parts has no one thing to take over.
 func (e *translation) adopts() string {
 	name := e.object.GetAnnotations()[AdoptAnnotation]
 	if name == "" {

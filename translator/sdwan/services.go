@@ -115,7 +115,7 @@ func (e *translation) leadIn(dst netip.Prefix, dev intent.Link, table string) {
 
 func single(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }
 
-// prefixText spells a prefix of one address as that address.
+// prefixText renders a prefix of one address as that address.
 func prefixText(p netip.Prefix) string {
 	if p.IsSingleIP() {
 		return p.Addr().String()

@@ -205,7 +205,7 @@ func (t *Table) Unknown() intent.Areas {
 	return t.unknown
 }
 
-// compareRank is Ref.Compare, but objects that others refer to come first: then what refers to them is translated once.
+// compareRank returns Ref.Compare, but objects that others refer to come first: then what refers to them is translated once.
 func compareRank(a, b object.Ref) int {
 	rank := func(r object.Ref) int {
 		if k, _ := v1alpha1.ResourceOfKind(r.Kind); k.Referenced {

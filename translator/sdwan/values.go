@@ -24,7 +24,7 @@ var (
 	fwmarkPattern = regexp.MustCompile(`^(0[xX][0-9A-Fa-f]{1,8}|[0-9]{1,10})$`)
 )
 
-// matches says whether a value that is not empty looks as it must.
+// matches reports whether a value that is not empty looks as it must.
 func (e *translation) matches(field, text string, pattern *regexp.Regexp, expected string) bool {
 	if pattern.MatchString(text) {
 		return true
@@ -33,7 +33,7 @@ func (e *translation) matches(field, text string, pattern *regexp.Regexp, expect
 	return false
 }
 
-// text is a value that looks as the pattern says, or is empty.
+// text returns a value that looks as the pattern says, or is empty.
 func (e *translation) text(field, text string, pattern *regexp.Regexp, expected string) string {
 	if text == "" || e.matches(field, text, pattern, expected) {
 		return text
@@ -41,7 +41,7 @@ func (e *translation) text(field, text string, pattern *regexp.Regexp, expected 
 	return ""
 }
 
-// word is one of some words, or empty.
+// word returns one of some words, or empty.
 func (e *translation) word(field, text string, words ...string) string {
 	if text == "" || slices.Contains(words, text) {
 		return text
@@ -50,7 +50,7 @@ func (e *translation) word(field, text string, words ...string) string {
 	return ""
 }
 
-// oneOf spells the words that are possible, or some of them where they are many.
+// oneOf formats the words that are possible, or some of them where they are many.
 func oneOf(words []string) string {
 	const shown = 10
 	if len(words) > shown {
@@ -70,7 +70,7 @@ func (e *translation) need(field string, given bool, what string) {
 	}
 }
 
-// prefix is an IPv4 address or prefix; invalid when empty. Leading zeros mean different numbers to different readers.
+// prefix returns an IPv4 address or prefix; invalid when empty. Leading zeros mean different numbers to different readers.
 func (e *translation) prefix(field, text string) netip.Prefix {
 	p, err := parseIPv4Prefix(text)
 	if err != nil {
@@ -93,7 +93,7 @@ func parseIPv4Prefix(text string) (netip.Prefix, error) {
 	return netip.Prefix{}, fmt.Errorf("%q: expected an IPv4 address such as 10.0.0.1, or a prefix such as 10.0.0.0/24", text)
 }
 
-// prefixMatch is a prefix with or without an exclamation mark before it.
+// prefixMatch returns a prefix with or without an exclamation mark before it.
 func (e *translation) prefixMatch(field, text string) intent.PrefixMatch {
 	rest, not := strings.CutPrefix(text, "!")
 	if not && rest == "" {
@@ -102,7 +102,7 @@ func (e *translation) prefixMatch(field, text string) intent.PrefixMatch {
 	return intent.PrefixMatch{Prefix: e.prefix(field, rest), Not: not}
 }
 
-// addr is a prefix of one address, which packets get; invalid when empty.
+// addr returns a prefix of one address, which packets get; invalid when empty.
 func (e *translation) addr(field, text string) netip.Addr {
 	p := e.prefix(field, text)
 	if p.IsValid() && !p.IsSingleIP() {
@@ -112,7 +112,7 @@ func (e *translation) addr(field, text string) netip.Addr {
 	return p.Addr()
 }
 
-// host is an IPv4 address without a mask; invalid when empty.
+// host returns an IPv4 address without a mask; invalid when empty.
 func (e *translation) host(field, text string) netip.Addr {
 	if text == "" {
 		return netip.Addr{}
@@ -125,13 +125,13 @@ func (e *translation) host(field, text string) netip.Addr {
 	return a
 }
 
-// port is the number of a port; 0 when empty.
+// port returns the number of a port; 0 when empty.
 func (e *translation) port(field, text string) uint16 {
 	const most = 65535
 	return uint16(e.number(field, text, 1, most, "a port, 1 to 65535")) //nolint:gosec // not more than most
 }
 
-// number is a whole number spelled without signs and leading zeros; 0 when empty.
+// number returns a whole number spelled without signs and leading zeros; 0 when empty.
 func (e *translation) number(field, text string, least, most int, expected string) int {
 	if text == "" {
 		return 0
@@ -147,12 +147,12 @@ func (e *translation) number(field, text string, least, most int, expected strin
 // maxPositive is the highest number of ten digits, as many as the CRDs take.
 const maxPositive = 9_999_999_999
 
-// positive is a whole number from 1; 0 when empty.
+// positive returns a whole number from 1; 0 when empty.
 func (e *translation) positive(field, text string) int {
 	return e.number(field, text, 1, maxPositive, "a whole number from 1")
 }
 
-// flag is a switch that is 1 or 0.
+// flag returns a switch that is 1 or 0.
 func (e *translation) flag(field, text string) intent.Toggle {
 	switch text {
 	case "":
@@ -167,7 +167,7 @@ func (e *translation) flag(field, text string) intent.Toggle {
 	}
 }
 
-// family is spec.family; anyWord is how the kind spells both.
+// family returns spec.family; anyWord is how the kind spells both.
 func (e *translation) family(text, anyWord string) intent.Families {
 	switch e.word("spec.family", text, "ipv4", "ipv6", anyWord) {
 	case "ipv4":
@@ -179,12 +179,12 @@ func (e *translation) family(text, anyWord string) intent.Families {
 	}
 }
 
-// mark is a firewall mark, with or without a mask.
+// mark returns a firewall mark, with or without a mask.
 func (e *translation) mark(field, text string) string {
 	return e.text(field, text, markPattern, "a mark such as 16, 0x10 or 0x10/0xff")
 }
 
-// link is an interface: by name, #default, or # and its address.
+// link returns an interface: by name, #default, or # and its address.
 func (e *translation) link(field, text string) intent.Link {
 	hash, isHash := strings.CutPrefix(text, "#")
 	switch {
@@ -202,7 +202,7 @@ func (e *translation) link(field, text string) intent.Link {
 	return intent.Link{}
 }
 
-// natLink is an interface of a NAT: by name, #default or #source.
+// natLink returns an interface of a NAT: by name, #default or #source.
 func (e *translation) natLink(field, text string) intent.Link {
 	switch {
 	case text == "":

@@ -22,8 +22,8 @@ type place struct {
 
 func placeOf(f *intent.Frontend) place { return place{f.Addr, f.Protocol, f.Port} }
 
-// onceOnly says whether the cluster has a frontend of f's kind once, whatever networks there are: who may make a Service
-// in a network of its own takes no other's cluster IP.
+// onceOnly reports whether the cluster has a frontend of f's kind once, whatever networks there are: who may make a
+// Service in a network of its own takes no other's cluster IP.
 func onceOnly(f *intent.Frontend) bool {
 	return f.Kind == intent.ClusterAddress || f.Kind == intent.NodePort
 }
@@ -91,7 +91,7 @@ func (owners) difference(was, now *intent.LoadBalancer, visit func(gone, came *i
 	}
 }
 
-// owner is who owns a place that s asks for: s itself, or an older service that leaves nothing for s.
+// owner returns who owns a place that s asks for: s itself, or an older service that leaves nothing for s.
 func (c owners) owner(s *service, key place) *service {
 	var others []*service
 	for _, r := range c.All(key) {
@@ -111,15 +111,15 @@ func (c owners) owner(s *service, key place) *service {
 	return s
 }
 
-// frontend is the one with which s asks for a place.
+// frontend returns the one with which s asks for a place.
 func (s *service) frontend(key place) *intent.Frontend {
 	f := intent.Frontend{Addr: key.addr, Protocol: key.protocol, Port: key.port}
 	i, _ := slices.BinarySearchFunc(s.wanted.Frontends, f, func(a, b intent.Frontend) int { return a.Compare(&b) })
 	return &s.wanted.Frontends[i]
 }
 
-// settle is what s wanted without the frontends that an older service has, nil when nothing is left, and a problem for
-// each of those. A Service beyond its budget gets nothing, and keeps what it owns.
+// settle returns what s wanted without the frontends that an older service has, nil when nothing is left, and a problem
+// for each of those. A Service beyond its budget gets nothing, and keeps what it owns.
 func (c owners) settle(s *service) (*intent.LoadBalancer, []object.Problem) {
 	if s.wanted == nil || s.over {
 		return nil, nil

@@ -181,7 +181,7 @@ func (s *translation) exposePort(path string, p *corev1.ServicePort, at *exposur
 	}
 }
 
-// hasNodePorts says whether the nodes serve a Service: LoadBalancer builds on NodePort.
+// hasNodePorts reports whether the nodes serve a Service: LoadBalancer builds on NodePort.
 func hasNodePorts(t corev1.ServiceType) bool {
 	return t == corev1.ServiceTypeNodePort || t == corev1.ServiceTypeLoadBalancer
 }
@@ -195,7 +195,7 @@ func (s *translation) checkType() {
 	}
 }
 
-// local says whether a traffic policy is Local.
+// local reports whether a traffic policy is Local.
 func (s *translation) local(field, policy string) bool {
 	switch policy {
 	case "", "Cluster":
@@ -252,9 +252,9 @@ func (s *translation) take(to []netip.Addr, path, text string) []netip.Addr {
 	return to
 }
 
-// denied is whom spec.loadBalancerSourceRanges leaves out, by family: where there are ranges, everybody else. A range
-// that cannot be read admits nobody. Ranges whose complement is beyond the budget, for so many addresses, admit nobody
-// either.
+// denied returns whom spec.loadBalancerSourceRanges leaves out, by family: where there are ranges, everybody else. A
+// range that cannot be read admits nobody. Ranges whose complement is beyond the budget, for so many addresses, admit
+// nobody either.
 func (s *translation) denied(addresses int) map[intent.Families][]netip.Prefix {
 	texts := s.object.Spec.LoadBalancerSourceRanges
 	if len(texts) == 0 {
@@ -313,7 +313,7 @@ func (s *translation) collapse() {
 	s.out = out
 }
 
-// balancer is the intent with all frontends, nil when there is none.
+// balancer returns the intent with all frontends, nil when there is none.
 func (s *translation) balancer() *intent.LoadBalancer {
 	if len(s.out) == 0 {
 		return nil
@@ -359,7 +359,7 @@ func (s *translation) affinity() uint32 {
 	return uint32(seconds)
 }
 
-// healthCheckPort is spec.healthCheckNodePort, which only a LoadBalancer with externalTrafficPolicy Local has.
+// healthCheckPort returns spec.healthCheckNodePort, which only a LoadBalancer with externalTrafficPolicy Local has.
 func (s *translation) healthCheckPort() uint16 {
 	spec := &s.object.Spec
 	local := spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal

@@ -12,10 +12,10 @@ import (
 // nodes are those of the cluster, as services see them.
 type nodes struct {
 	byName map[string]*intent.Node
-	sorted []*intent.Node // by name; nil when it has to be made anew
+	sorted []*intent.Node // by name; nil when it has to be recreated
 }
 
-// list is every node with its name and addresses, ordered by name.
+// list returns every node with its name and addresses, ordered by name.
 func (t *nodes) list() []*intent.Node {
 	if t.sorted == nil {
 		t.sorted = slices.SortedFunc(maps.Values(t.byName), func(a, b *intent.Node) int {
@@ -25,7 +25,7 @@ func (t *nodes) list() []*intent.Node {
 	return t.sorted
 }
 
-// put takes in a node, nil takes it out, and says whether its addresses are others than before.
+// put takes in a node, nil takes it out, and reports whether its addresses are others than before.
 func (t *nodes) put(name string, now *intent.Node) bool {
 	var before, after []netip.Addr
 	if old := t.byName[name]; old != nil {

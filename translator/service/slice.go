@@ -128,7 +128,7 @@ func (s *endpointSlice) readEndpoints(o *discoveryv1.EndpointSlice, cluster stri
 	}
 }
 
-// keyOf is the pod that an endpoint says it is.
+// keyOf returns the pod that an endpoint says it is.
 func keyOf(ref *corev1.ObjectReference, cluster, namespace string) object.Key {
 	if ref == nil || ref.Kind != object.KindPod || ref.Name == "" {
 		return object.Key{}
@@ -183,9 +183,9 @@ func (s *translation) offersOf(of pool) []poolOffer {
 	return s.offers[of]
 }
 
-// backends are those of a pool: of all slices, each address and port once. One that is ready goes before one that is
-// not, and otherwise that of the first slice by name. A list that comes out as it was is the one from before, so that
-// load balancers are quickly compared.
+// backends returns those of a pool: of all slices, each address and port once. One that is ready goes before one that
+// is not, and otherwise that of the first slice by name. A list that comes out as it was is the one from before, so
+// that load balancers are quickly compared.
 func (s *translation) backends(of pool) []intent.Backend {
 	if list, ok := s.pools[of]; ok {
 		return list

@@ -77,7 +77,7 @@ func (t *Table) PutNode(name string, node *intent.Node) {
 // Len counts what the table keeps of Services.
 func (t *Table) Len() int { return len(t.byRef) + len(t.slices) + t.owners.Len() + len(t.onNodes) }
 
-// at is the service of a reference, made when nothing is known of it yet. It becomes dirty.
+// at returns the service of a reference, made when nothing is known of it yet. It becomes dirty.
 func (t *Table) at(ref object.Ref) *service {
 	s := t.byRef[ref]
 	if s == nil {

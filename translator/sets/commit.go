@@ -68,7 +68,7 @@ func (t *Table) Apply(next *intent.Builder, was *intent.Snapshot, changes []labe
 	}
 }
 
-// current is a set as it is now, nil when no object that is shown retains it.
+// current returns a set as it is now, nil when no object that is shown retains it.
 func (t *Table) current(id intent.SetID) *intent.Set {
 	m, ok := t.view.Set(labelcache.SetID(id))
 	if id == intent.IsolatedIngress || id == intent.IsolatedEgress {

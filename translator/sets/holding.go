@@ -23,12 +23,12 @@ type isolation struct {
 	term      labelcache.Term
 }
 
-// Isolates says whether the endpoints of some term are isolated in a direction.
+// Isolates reports whether the endpoints of some term are isolated in a direction.
 func (h *Holding) Isolates(d intent.Direction) bool {
 	return slices.ContainsFunc(h.isolates, func(i isolation) bool { return i.direction == d })
 }
 
-// Shown says whether snapshots show the object.
+// Shown reports whether snapshots show the object.
 func (h *Holding) Shown() bool { return h.shown }
 
 // Join takes over what other retains, which retains nothing then.

@@ -21,10 +21,10 @@ type Spec struct {
 	name     intent.SetID   // the result of id, and the terms are canonical; "" until named
 }
 
-// Empty says whether s is nobody.
+// Empty reports whether s is nobody.
 func (s Spec) Empty() bool { return len(s.Terms) == 0 && len(s.Prefixes) == 0 }
 
-// Named is s in canonical form with its ID at hand, for a spec that is retained many times.
+// Named returns s in canonical form with its ID at hand, for a spec that is retained many times.
 func (s Spec) Named() Spec {
 	s = s.canonical()
 	s.name = s.id()
@@ -42,7 +42,7 @@ func (s Spec) canonical() Spec {
 	return s
 }
 
-// id is equal for specs that mean the same, whoever wrote them. It does not say which node is the own one.
+// id returns equal for specs that mean the same, whoever wrote them. It does not say which node is the own one.
 func (s Spec) id() intent.SetID {
 	if s.name != "" {
 		return s.name
@@ -73,7 +73,7 @@ const onThisNode = "on this node"
 // shownParts is how many selectors or prefixes of a set its title names.
 const shownParts = 4
 
-// title is what a person would call the set.
+// title returns what a person would call the set.
 func (s Spec) title() string {
 	var parts []string
 	if len(s.Terms) > 0 {
@@ -91,7 +91,7 @@ func (s Spec) title() string {
 	return strings.Join(parts, ", ")
 }
 
-// joinSome spells the first few of a list.
+// joinSome formats the first few of a list.
 func joinSome[T any](list []T, spell func(T) string) string {
 	var parts []string
 	for _, v := range list[:min(len(list), shownParts)] {

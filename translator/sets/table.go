@@ -33,7 +33,7 @@ type retained struct {
 	numbers bool // retained only to learn what a named port resolves to: not part of a snapshot
 }
 
-// NewTable makes an empty table over a cache. Node is the own node, "" where there is none.
+// NewTable makes an empty table over a cache. Node is the own node, "" if there is none.
 func NewTable(cache *labelcache.Cache, queue *dirty.Queue, cluster, node string) *Table {
 	if node != "" {
 		cache.AddTerm(localEndpoints, labelcache.NewTerm(labelcache.Selection{Cluster: cluster, Node: node}))
@@ -46,13 +46,13 @@ func NewTable(cache *labelcache.Cache, queue *dirty.Queue, cluster, node string)
 	}
 }
 
-// View is what the label cache said at the last commit.
+// View returns what the label cache said at the last commit.
 func (t *Table) View() labelcache.View { return t.view }
 
-// IsOwn says whether pods of a node are subjects of policies.
+// IsOwn reports whether pods of a node are subjects of policies.
 func (t *Table) IsOwn(node string) bool { return t.node == "" || node == t.node }
 
-// Subjects is the set of the subjects that terms select.
+// Subjects returns the set of the subjects that terms select.
 func (t *Table) Subjects(terms []labelcache.Term) Spec {
 	return Spec{Terms: terms, local: t.node != ""}
 }
@@ -79,7 +79,7 @@ func (t *Table) own(term labelcache.Term) labelcache.Term {
 	return term.On(t.node)
 }
 
-// cached are the terms of spec as the label cache gets them.
+// cached returns the terms of spec as the label cache gets them.
 func (t *Table) cached(spec Spec) []labelcache.Term {
 	if !spec.local {
 		return spec.Terms

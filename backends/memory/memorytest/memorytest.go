@@ -28,10 +28,10 @@ func (t *Target) Open(_ testing.TB, owner string) backends.Backend {
 	return memory.New(t.Target, owner)
 }
 
-// Dump spells the rows of all owners.
+// Dump formats the rows of all owners.
 func (t *Target) Dump(testing.TB) string { return t.Target.Dump() }
 
-// DumpOwner spells the rows of one owner.
+// DumpOwner formats the rows of one owner.
 func (t *Target) DumpOwner(_ testing.TB, owner string) string {
 	var b strings.Builder
 	for _, r := range t.Rows(owner) {
@@ -45,10 +45,10 @@ func (t *Target) Verdict(_ testing.TB, f intent.Flow) backendtest.Verdict {
 	return backendtest.Verdict(t.Target.Verdict(f))
 }
 
-// Prepare does nothing: endpoints stand on nothing here.
+// Prepare does nothing: endpoints depend on nothing here.
 func (t *Target) Prepare(testing.TB, []intent.Endpoint, []*intent.Node) {}
 
-// AddForeign adds rows that belong to nobody and one that looks like a backend's own.
+// AddForeign adds rows that have no owner and one that looks like a backend's own.
 func (t *Target) AddForeign(testing.TB) {
 	t.foreign = []memory.Row{
 		{Owner: "", Kind: "set", Name: "all", Fields: backends.Fields{"addresses": []string{"10.0.0.1"}}},
@@ -59,12 +59,12 @@ func (t *Target) AddForeign(testing.TB) {
 	}
 }
 
-// ForeignIntact compares these rows with what AddForeign made them.
+// ForeignIntact reports whether these rows are as AddForeign made them.
 func (t *Target) ForeignIntact(testing.TB) bool {
 	return slices.EqualFunc(t.Rows(""), t.foreign, func(a, b memory.Row) bool { return a.String() == b.String() })
 }
 
-// SaveClaim notes the record of an owner's claims.
+// SaveClaim saves the record of an owner's claims.
 func (t *Target) SaveClaim(_ testing.TB, owner string) (restore func()) {
 	was := t.ClaimOf(owner)
 	return func() { t.SetClaim(owner, was) }
@@ -73,14 +73,14 @@ func (t *Target) SaveClaim(_ testing.TB, owner string) (restore func()) {
 // Writes counts the transactions.
 func (t *Target) Writes(testing.TB) int { return t.Target.Writes() }
 
-// Dangling lists the sets that rows name and that are not there.
+// Dangling lists the missing sets that rows name.
 func (t *Target) Dangling(testing.TB) []string { return t.Target.Dangling() }
 
 // harm is one kind of damage: to the first row of its kind that it can change.
 type harm struct {
 	what string
 	kind string
-	// spoil changes r and says how; nothing when r does not lend itself to it.
+	// spoil changes r and returns how; nothing if it cannot change r.
 	spoil func(r *memory.Row) verb
 }
 
@@ -168,7 +168,7 @@ func shorten(r *memory.Row, field string) verb {
 	return change
 }
 
-// respell changes an entry of a map, the first in order; nothing when there is none.
+// respell changes the first entry of a map, in order; nothing if there is none.
 func respell(r *memory.Row, field string, spoil func(m map[string]string, first string)) verb {
 	m, _ := r.Fields[field].(map[string]string)
 	if len(m) == 0 {
@@ -178,7 +178,7 @@ func respell(r *memory.Row, field string, spoil func(m map[string]string, first 
 	return change
 }
 
-// Damage does the n-th harm to the first row that it fits.
+// Damage does the n-th harm to the first row that it can change.
 func (t *Target) Damage(_ testing.TB, owner string, n int) (backendtest.Damage, bool) {
 	if n >= len(harms()) {
 		return backendtest.Damage{}, false

@@ -10,7 +10,7 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
-// ClaimOf reads the record of an owner's claims, false where there is none.
+// ClaimOf reads the record of an owner's claims, false if there is none.
 func (g *Target) ClaimOf(t testing.TB, owner string) (string, bool) {
 	t.Helper()
 	rows := g.rows(t, "NB_Global", "external_ids")

@@ -13,7 +13,7 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
-// harm is one kind of damage: what it does to a row of its table, nil where the row does not lend itself to it.
+// harm is one kind of damage: what it does to a row of its table, nil if the row does not lend itself to it.
 type harm struct {
 	what  string
 	table string

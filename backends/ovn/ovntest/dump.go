@@ -29,7 +29,7 @@ func (g *Target) dumpForeign(t testing.TB) string {
 	return g.dump(t, func(owner string) bool { return owner == "" })
 }
 
-// dump spells the rows of the tables that backends write, those of the owners asked for, in order. Ports go by name.
+// dump formats the rows of the tables that backends write, those of the owners asked for, in order. Ports go by name.
 func (g *Target) dump(t testing.TB, take func(owner string) bool) string {
 	ports := map[string]string{}
 	for _, r := range g.rows(t, "Logical_Switch_Port", "_uuid", "name") {
@@ -59,7 +59,7 @@ func (g *Target) dump(t testing.TB, take func(owner string) bool) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// ownerOf is whose a row is. A group of load balancers has no mark: it has the name of its owner, or one that begins so.
+// ownerOf returns whose a row is. A group of load balancers has no mark: it has the name of its owner, or one that begins so.
 func (g *Target) ownerOf(table string, r libovsdb.Row) string {
 	if table != "Load_Balancer_Group" {
 		return ovsdb.StringMap(r["external_ids"])[ovn.KeyOwner]
@@ -73,7 +73,7 @@ func (g *Target) ownerOf(table string, r libovsdb.Row) string {
 	return ""
 }
 
-// dumpReferences spells which switches and routers refer to rows, by the owners of those rows.
+// dumpReferences formats which switches and routers refer to rows, by the owners of those rows.
 func (g *Target) dumpReferences(t testing.TB, owners map[string]string, take func(owner string) bool) []string {
 	var lines []string
 	for table, columns := range map[string][]string{
@@ -117,13 +117,13 @@ func (g *Target) dumpVariables(t testing.TB, take func(owner string) bool) []str
 	return lines
 }
 
-// variables is what the names of an owner's template variables begin with.
+// variables returns what the names of an owner's template variables begin with.
 func variables(owner string) string {
 	sum := sha256.Sum256([]byte(owner))
 	return "nlv_" + hex.EncodeToString(sum[:4]) + "_"
 }
 
-// rows are those of a table, with some of its columns; without any, all. They must not be changed.
+// rows returns those of a table, with some of its columns; without any, all. They must not be changed.
 func (g *Target) rows(t testing.TB, table string, columns ...string) []libovsdb.Row {
 	t.Helper()
 	if !g.admin.Schema().Has(table) {

@@ -27,8 +27,8 @@ type network struct {
 	uplink string // the switch before the router, "" for none
 }
 
-// networks are those of every target, the default one first. All pods have their logical ports there; in the others they
-// are judged as if they had them there.
+// networks returns those of every target, the default one first. All pods have their logical ports there; in the others
+// they are judged as if they had them there.
 func networks() []network {
 	return []network{
 		{"", "", "sw0", "lr0", "ext"},
@@ -37,7 +37,7 @@ func networks() []network {
 	}
 }
 
-// byNode is what nodes have of their own in the default network, where load balancers differ by switch and router.
+// byNode returns what nodes have of their own in the default network, where load balancers differ by switch and router.
 func byNode() []network {
 	list := networks()
 	for _, n := range []string{"n1", "n2", "n3"} {
@@ -63,7 +63,7 @@ func (g *Target) loadBalancing() ovn.LoadBalancing {
 	}
 }
 
-// network is what flows of a network enter by at a node.
+// network returns what flows of a network enter by at a node.
 func (g *Target) network(name, node string) network {
 	found := network{}
 	for _, n := range g.networks {
@@ -74,10 +74,10 @@ func (g *Target) network(name, node string) network {
 	return found
 }
 
-// world is the logical port that the outside is behind.
+// world returns the logical port that the outside is behind.
 func (n *network) world() string { return "world-" + n.uplink }
 
-// rows are the operations that make a network.
+// rows returns the operations that make a network.
 func (n *network) rows() []libovsdb.Operation {
 	ops := []libovsdb.Operation{ovsdb.Insert("Logical_Router", id("router", n.router), libovsdb.Row{"name": n.router})}
 	for _, sw := range []string{n.pods, n.uplink} {
@@ -126,7 +126,7 @@ type sight struct {
 	faults  error // of the rows as they are
 }
 
-// look is what is in the database now. It reads once for each state.
+// look returns what is in the database now. It reads once for each state.
 func (g *Target) look(t testing.TB) *sight {
 	if g.refresh(t); g.seen == nil {
 		rows, err := nbtrace.Load(t.Context(), g.admin)
@@ -170,8 +170,8 @@ func (g *Target) moveIn(rows nbtrace.Rows, of string) nbtrace.Rows {
 	return rows
 }
 
-// packet is the first packet of a flow between endpoints with the names that are the default. What no endpoint sends
-// comes through the uplink and the router of the network.
+// packet returns the first packet of a flow between endpoints with the names that are the default. What no endpoint
+// sends comes through the uplink and the router of the network.
 func (g *Target) packet(f intent.Flow) nbtrace.Packet {
 	p := nbtrace.Packet{
 		Inport: portOf(f.Src), Outport: portOf(f.Dst), Src: f.Src.Addr, Dst: f.Dst.Addr,

@@ -63,7 +63,7 @@ func (r *realServer) send(ctx context.Context, b backends.Backend, p *backends.P
 	return err
 }
 
-// upTo is the ops of the first groups.
+// upTo returns the ops of the first groups.
 func upTo(ops []backends.Op, groups int) []backends.Op {
 	for i := range ops {
 		if i == 0 || ops[i].Group != ops[i-1].Group {

@@ -48,7 +48,7 @@ type server interface {
 // New starts a server of schema within the process and makes it a target.
 func New(t testing.TB, schema []byte) *Target { return newTarget(t, newServer(t, schema), networks()) }
 
-// NewByNode is New with a switch and a router for each node, as databases without template variables need them.
+// NewByNode returns New with a switch and a router for each node, as databases without template variables need them.
 func NewByNode(t testing.TB, schema []byte) *Target {
 	return newTarget(t, newServer(t, schema), byNode())
 }
@@ -196,7 +196,7 @@ func (g *Target) Dangling(t testing.TB) []string {
 // ForeignIntact implements backendtest.Target.
 func (g *Target) ForeignIntact(t testing.TB) bool { return g.foreign == g.dumpForeign(t) }
 
-// id is a UUID that is the same in every test.
+// id returns a UUID that is the same in every test.
 func id(kind, name string) string {
 	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(kind+"\x00"+name)).String()
 }

@@ -11,7 +11,7 @@ import (
 // delta is how load balancers that were rendered differ from the model, which it leaves as it is.
 type delta struct {
 	m            *Model
-	next         map[intent.LoadBalancerID]*rendering // nil where nothing is any more
+	next         map[intent.LoadBalancerID]*rendering // nil if nothing is any more
 	joined, left map[place]map[string]bool            // rows that come to a place and go from it, by UUID
 	put, cut     map[string]map[string]string         // template variables that come and go, by chassis
 }
@@ -66,7 +66,7 @@ func (d *delta) after(at place) []string {
 	return out
 }
 
-// size is how many rows a place will have.
+// size returns how many rows a place will have.
 func (d *delta) size(at place) int {
 	return len(d.m.members[at]) - len(d.left[at]) + len(d.joined[at])
 }
@@ -83,7 +83,7 @@ func (d *delta) places() map[place]bool {
 	return out
 }
 
-// moves says whether switches and routers may have to refer to something else than before.
+// moves reports whether switches and routers may have to refer to something else than before.
 func (d *delta) moves() bool {
 	for _, changed := range []map[place]map[string]bool{d.joined, d.left} {
 		for at := range changed {
@@ -101,7 +101,7 @@ func (d *delta) moves() bool {
 	return false
 }
 
-// acls are those that deny sources, of all load balancers, and their UUIDs by network.
+// acls returns those that deny sources, of all load balancers, and their UUIDs by network.
 func (d *delta) acls() (byNetwork map[string][]string, rows nb.Rows) {
 	byNetwork, rows = map[string][]string{}, nb.Rows{}
 	add := func(b *rendering) {
@@ -124,7 +124,7 @@ func (d *delta) acls() (byNetwork map[string][]string, rows nb.Rows) {
 	return byNetwork, rows
 }
 
-// varsAfter are the template variables that a chassis will have.
+// varsAfter returns the template variables that a chassis will have.
 func (d *delta) varsAfter(chassis string) map[string]string {
 	out := maps.Clone(d.m.vars[chassis])
 	if out == nil {
@@ -137,7 +137,7 @@ func (d *delta) varsAfter(chassis string) map[string]string {
 	return out
 }
 
-// chassis are those some of whose template variables come or go.
+// chassis returns those some of whose template variables come or go.
 func (d *delta) chassis() map[string]bool {
 	out := map[string]bool{}
 	for _, m := range []map[string]map[string]string{d.put, d.cut} {
@@ -150,7 +150,7 @@ func (d *delta) chassis() map[string]bool {
 	return out
 }
 
-// varsLeft says whether a chassis will have template variables.
+// varsLeft reports whether a chassis will have template variables.
 func (d *delta) varsLeft(chassis string) bool {
 	if len(d.put[chassis]) > 0 {
 		return true

@@ -97,7 +97,7 @@ func (f *Found) Owned() (rows, loadBalancers int) {
 	return rows, loadBalancers
 }
 
-// othersOnly says whether a row of template variables that we made is left to others: nothing in it is ours any more.
+// othersOnly reports whether a row of template variables that we made is left to others: nothing in it is ours any more.
 func othersOnly(r *nb.Row) bool {
 	return r.Table == nb.TableTemplateVars && r.Owner() == "" && len(r.Maps[nb.ColumnVariables]) == 0
 }
@@ -116,7 +116,7 @@ func (f *Found) keepReferences(rows []*nb.Row, ours func(uuid string) bool) {
 	}
 }
 
-// hasDerived says whether some row without our mark has a UUID of the kind that ours have, and others' seldom.
+// hasDerived reports whether some row without our mark has a UUID of the kind that ours have, and others' seldom.
 func (f *Found) hasDerived() bool {
 	const version, name = 14, '5' // where a UUID says how it was made, and what it says of one made from a name (RFC 9562)
 	return slices.ContainsFunc(f.others, func(r *nb.Row) bool { return len(r.UUID) > version && r.UUID[version] == name })
@@ -163,8 +163,8 @@ func (f *Found) vips(r *nb.Row) []vip {
 	return out
 }
 
-// addresses are what the key of a VIP stands for: one address and port, or those that variables have on some chassis. It
-// is nothing where the key has no port or cannot be read.
+// addresses returns what the key of a VIP stands for: one address and port, or those that variables have on some
+// chassis. It is nothing where the key has no port or cannot be read.
 func (f *Found) addresses(key string) []netip.AddrPort {
 	if at, err := netip.ParseAddrPort(key); err == nil {
 		return []netip.AddrPort{at}
@@ -186,7 +186,7 @@ func (f *Found) addresses(key string) []netip.AddrPort {
 	return out
 }
 
-// expand is what a text or a variable stands for.
+// expand returns what a text or a variable stands for.
 func (f *Found) expand(text string) []string {
 	if name, ok := strings.CutPrefix(text, "^"); ok {
 		return f.values[name]

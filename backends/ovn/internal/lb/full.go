@@ -13,7 +13,7 @@ type FullPlan struct {
 	found *Found
 }
 
-// NeedsLinks says whether load balancers of a snapshot can only be put where they belong when links are known.
+// NeedsLinks reports whether load balancers of a snapshot can only be put where they belong when links are known.
 func (t *Target) NeedsLinks(want *intent.Snapshot) bool {
 	for lb := range want.LoadBalancers() {
 		if t.needsLinks(lb) {
@@ -42,7 +42,7 @@ func (t *Target) PlanAll(want *intent.Snapshot, found *Found, top *Topology) *Fu
 	return &FullPlan{newPlan(r, m, ids), found}
 }
 
-// ACLs are those that deny sources.
+// ACLs returns those that deny sources.
 func (p *FullPlan) ACLs() nb.Rows { return p.attachments.acls }
 
 // Owned counts the rows that are ours, but for ACLs.
@@ -51,8 +51,8 @@ func (p *FullPlan) Owned() int {
 	return rows
 }
 
-// NeedsReferences says whether switches and routers can refer to rows of ours: then their rows have to be read. Others are
-// the rows of ours in nb.PolicyTables.
+// NeedsReferences reports whether switches and routers can refer to rows of ours: then their rows have to be read. Others
+// are the rows of ours in nb.PolicyTables.
 func (p *FullPlan) NeedsReferences(others nb.Rows) bool {
 	if len(p.found.ours)+len(p.references) > 0 {
 		return true
@@ -108,7 +108,7 @@ func (p *FullPlan) Compare(want, have nb.Rows) []*nb.Op {
 	return append(ops, diffReferences(p.references, p.found.references)...)
 }
 
-// Model is what the database has once the plan is applied.
+// Model returns what the database has once the plan is applied.
 func (p *FullPlan) Model() *Model {
 	p.Commit()
 	return p.m

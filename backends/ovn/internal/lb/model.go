@@ -16,7 +16,7 @@ type attachments struct {
 	version    uint64         // of the topology that this is for
 }
 
-// in are the attachments of switches and routers that still exist. With the others went what referred to rows of ours.
+// in returns the attachments of switches and routers that still exist. With the others went what referred to rows of ours.
 func (a *attachments) in(t *Topology) attachments {
 	out := attachments{references: nb.Rows{}, acls: nb.Rows{}}
 	for _, list := range [][]ovsdb.Datapath{t.Switches, t.Routers} {
@@ -101,10 +101,10 @@ func (m *Model) move(joined, left map[place]map[string]bool) {
 	}
 }
 
-// Empty says whether there are no load balancers.
+// Empty reports whether there are no load balancers.
 func (m *Model) Empty() bool { return len(m.renderings) == 0 }
 
-// Size is how many rows are ours.
+// Size returns how many rows are ours.
 func (m *Model) Size() int {
 	n := len(m.acls)
 	for p, uuids := range m.members {
@@ -121,7 +121,7 @@ func (m *Model) Size() int {
 	return n
 }
 
-// Owns says whether a row that switches and routers may refer to is ours.
+// Owns reports whether a row that switches and routers may refer to is ours.
 func (m *Model) Owns(uuid string) bool {
 	for _, rows := range m.members {
 		if rows[uuid] {
@@ -131,7 +131,7 @@ func (m *Model) Owns(uuid string) bool {
 	return m.acls[uuid] != nil || m.OwnsGroup(uuid)
 }
 
-// OwnsGroup says whether a load balancer group is ours.
+// OwnsGroup reports whether a load balancer group is ours.
 func (m *Model) OwnsGroup(uuid string) bool {
 	for at := range m.members {
 		if m.grouped(at) && m.group(at, nil).UUID == uuid {
@@ -141,7 +141,7 @@ func (m *Model) OwnsGroup(uuid string) bool {
 	return false
 }
 
-// rowsOf are the rows of one load balancer.
+// rowsOf returns the rows of one load balancer.
 func (m *Model) rowsOf(id intent.LoadBalancerID) map[string]placed {
 	if b := m.renderings[id]; b != nil {
 		return b.rows

@@ -30,5 +30,5 @@ func ParseNetworks(s string) (Networks, error) {
 	return n, nil
 }
 
-// allow says whether load balancers may be in a network.
+// allow reports whether load balancers may be in a network.
 func (n Networks) allow(network string) bool { return network == "" || n.all || n.named[network] }

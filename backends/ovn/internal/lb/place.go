@@ -17,7 +17,7 @@ const (
 	onRouters
 )
 
-// suffix is the part of a group's name for its reach.
+// suffix returns the part of a group's name for its reach.
 func (r reach) suffix() string { return [...]string{"", "-switch", "-router"}[r] }
 
 // place is where load balancers are put.
@@ -58,13 +58,13 @@ type groups struct {
 	taken map[string]bool // names that others have given to theirs
 }
 
-// grouped says whether what is put in a place is in a group there, which switches and routers refer to.
+// grouped reports whether what is put in a place is in a group there, which switches and routers refer to.
 func (g groups) grouped(p place) bool {
 	return p.node == "" && g.Schema.HasColumn(nb.TableLoadBalancerGroup, nb.ColumnLoadBalancer) &&
 		g.Schema.HasColumn(nb.TableSwitch, nb.ColumnLoadBalancerGroup) && g.Schema.HasColumn(nb.TableRouter, nb.ColumnLoadBalancerGroup)
 }
 
-// groupName is the name of the group of a place. One that another owner has taken is not used.
+// groupName returns the name of the group of a place. One that another owner has taken is not used.
 func (g groups) groupName(p place) string {
 	name := g.Settings.Group + p.reach.suffix()
 	if p.network != "" {
@@ -76,8 +76,8 @@ func (g groups) groupName(p place) string {
 	return name
 }
 
-// group is the row of the group of a place. The table has no external_ids: its UUID, which only we derive from its name, says
-// that it is ours.
+// group returns the row of the group of a place. The table has no external_ids: its UUID, which only we derive from its name,
+// says that it is ours.
 func (g groups) group(p place, members []string) *nb.Row {
 	name := g.groupName(p)
 	return &nb.Row{

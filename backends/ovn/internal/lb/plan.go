@@ -91,7 +91,7 @@ func (m *Model) Affected(changes []intent.Change) map[intent.LoadBalancerID]bool
 	return ids
 }
 
-// NeedsLinks says whether load balancers can only be put where they belong when links are known. Ids are those to render.
+// NeedsLinks reports whether load balancers can only be put where they belong when links are known. Ids are those to render.
 func (m *Model) NeedsLinks(want *intent.Snapshot, ids map[intent.LoadBalancerID]bool) bool {
 	for network := range m.networks {
 		if m.Settings.needsLinks(network) {
@@ -106,13 +106,13 @@ func (m *Model) NeedsLinks(want *intent.Snapshot, ids map[intent.LoadBalancerID]
 	return len(m.restricted) > 0
 }
 
-// needsLinks says whether links are needed to place a load balancer.
+// needsLinks reports whether links are needed to place a load balancer.
 func (t *Target) needsLinks(lb *intent.LoadBalancer) bool {
 	denies := func(f intent.Frontend) bool { return len(f.Denied) > 0 }
 	return t.Settings.needsLinks(lb.Network) || slices.ContainsFunc(lb.Frontends, denies)
 }
 
-// Plan plans some load balancers; nil where there is nothing to do.
+// Plan plans some load balancers; nil if there is nothing to do.
 func (m *Model) Plan(want *intent.Snapshot, top *Topology, ids map[intent.LoadBalancerID]bool) *Plan {
 	moved := top.Version != m.version
 	if len(ids) == 0 && !moved {
@@ -126,8 +126,8 @@ func (m *Model) Plan(want *intent.Snapshot, top *Topology, ids map[intent.LoadBa
 	return newPlan(r, m, ids)
 }
 
-// NeedsVars says whether some chassis gets its first variables. Then the rows of template variables have to be read, since
-// others may have made one for the chassis.
+// NeedsVars reports whether some chassis gets its first variables. Then the rows of template variables have to be read,
+// since others may have made one for the chassis.
 func (p *Plan) NeedsVars() bool {
 	for chassis := range p.chassis() {
 		if p.others[chassis] == "" && len(p.m.vars[chassis]) == 0 {
@@ -157,7 +157,7 @@ func (p *Plan) Ops() []*nb.Op {
 	return ops
 }
 
-// Names are what people call the rows of ours that others may refer to, before the plan and after it, by UUID.
+// Names returns what people call the rows of ours that others may refer to, before the plan and after it, by UUID.
 func (p *Plan) Names() map[string]string {
 	if !p.attached {
 		return nb.Names(p.have, p.want)

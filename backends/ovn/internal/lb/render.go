@@ -33,7 +33,7 @@ func (s scope) String() string {
 	return [...]string{"none", "cluster", "external", "local", "switch", "router"}[s]
 }
 
-// reach is where the rows of a scope are put.
+// reach returns where the rows of a scope are put.
 func (s scope) reach() reach {
 	return [...]reach{scopeSwitch: onSwitches, scopeRouter: onRouters}[s]
 }
@@ -190,7 +190,7 @@ func (w *writer) skip(format string, args ...any) {
 	w.skips = append(w.skips, backends.Skip{Intent: string(w.lb.ID), Reason: fmt.Sprintf(format, args...)})
 }
 
-// expressible says whether a frontend can be written, and reports why not.
+// expressible reports whether a frontend can be written, and reports why not.
 func (w *writer) expressible(f *intent.Frontend) bool {
 	switch f.Protocol {
 	case intent.TCP, intent.UDP, intent.SCTP:
@@ -239,8 +239,8 @@ func (w *writer) frontend(f *intent.Frontend, p part) {
 	}
 }
 
-// value spells the backends that were chosen. Without any, no backend at all is refused by OVN, while none of those there
-// are is a backend that never answers: such flows are to be dropped.
+// value formats the backends that were chosen. Without any, no backend at all is refused by OVN, while none of those
+// there are is a backend that never answers: such flows are to be dropped.
 func (w *writer) value(f *intent.Frontend, chosen []intent.Backend) string {
 	var targets []string
 	for i := range chosen {
@@ -268,8 +268,8 @@ func (w *writer) skipUnspecified(f *intent.Frontend) {
 	}
 }
 
-// unreachable is a backend that no packet reaches and that leaves no network: a router drops what is for a loopback address of
-// IPv4, and looks in vain for the neighbour with a link-local address of IPv6.
+// unreachable returns a backend that no packet reaches and that leaves no network: a router drops what is for a loopback
+// address of IPv4, and looks in vain for the neighbour with a link-local address of IPv6.
 func unreachable(f intent.Families) string {
 	if f == intent.IPv6 {
 		return "[fe80::9]:9"
@@ -288,7 +288,7 @@ func (w *writer) put(key rowKey, at place, vip, value string) {
 	lb.Maps["vips"][vip] = value
 }
 
-// row is the row of a key, without VIPs.
+// row returns the row of a key, without VIPs.
 func (w *writer) row(key rowKey) *nb.Row {
 	o := w.lb.Origin
 	id := string(w.lb.ID) + "|" + key.String()
@@ -316,13 +316,13 @@ func (w *writer) row(key rowKey) *nb.Row {
 	return out
 }
 
-// hashes says whether a client stays with a backend by the hash of its address, instead of being remembered for a time.
-// With template variables the latter makes flows that chassis cannot read (measured on 23.03).
+// hashes reports whether a client stays with a backend by the hash of its address, instead of being remembered for a
+// time. With template variables the latter makes flows that chassis cannot read (measured on 23.03).
 func (w *writer) hashes(key rowKey) bool {
 	return w.lb.Affinity > 0 && (key.family != 0 || w.Settings.HashAffinity)
 }
 
-// options are Load_Balancer.options. Those that an older OVN does not know it ignores.
+// options returns Load_Balancer.options. Those that an older OVN does not know it ignores.
 func (w *writer) options(key rowKey) map[string]string {
 	out := map[string]string{
 		"neighbor_responder": "none",

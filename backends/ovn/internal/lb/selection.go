@@ -83,10 +83,10 @@ func glob(text string) *regexp.Regexp {
 	return regexp.MustCompile("(?s)^" + expr + "$")
 }
 
-// names says whether anything is said of a network.
+// names reports whether anything is said of a network.
 func (s Selection) names(network string) bool { return len(s.entries[network]) > 0 }
 
-// selects says whether a switch or router belongs to a network.
+// selects reports whether a switch or router belongs to a network.
 func (s Selection) selects(network string, d *ovsdb.Datapath) bool {
 	taken, only := false, true // only exclusions were seen
 	for _, p := range s.entries[network] {
@@ -103,7 +103,7 @@ func (s Selection) selects(network string, d *ovsdb.Datapath) bool {
 	return taken || only && s.names(network)
 }
 
-// spells says whether an entry means just this switch or router: by its whole name or external_ids.
+// spells reports whether an entry means just this switch or router: by its whole name or external_ids.
 func (s Selection) spells(network string, d *ovsdb.Datapath) bool {
 	return slices.ContainsFunc(s.entries[network], func(p pattern) bool { return p.exact && !p.excludes && p.matches(d) })
 }

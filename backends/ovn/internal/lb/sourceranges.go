@@ -23,7 +23,7 @@ type denial struct {
 // prioritySource is the priority of the ACLs that deny sources, in a stage of their own.
 const prioritySource = 1003
 
-// denials are the ACLs that drop, before it is balanced, what comes from sources that frontends of a load balancer deny.
+// denials returns the ACLs that drop, before it is balanced, what comes from sources that frontends of a load balancer deny.
 func (t *Target) denials(lb *intent.LoadBalancer, frontends []*intent.Frontend) nb.Rows {
 	out, o := nb.Rows{}, lb.Origin
 	for _, d := range denialsOf(frontends) {
@@ -68,7 +68,7 @@ func samePrefixes(a, b []netip.Prefix) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || slices.Equal(a, b))
 }
 
-// match is the expression for what d drops, "" for nothing.
+// match returns the expression for what d drops, "" for nothing.
 func (d *denial) match() string {
 	f := intent.FamilyOf(d.addr)
 	terms := []string{nb.AddressField(f, "dst") + " == " + d.addr.String(), nb.MatchPorts(d.ports)}

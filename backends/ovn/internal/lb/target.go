@@ -28,18 +28,18 @@ type Target struct {
 	Settings Settings
 }
 
-// templates says whether the database can have values that differ by chassis.
+// templates reports whether the database can have values that differ by chassis.
 func (t *Target) templates() bool {
 	return t.Schema.HasColumn(nb.TableTemplateVars, nb.ColumnVariables)
 }
 
-// hairpinOption is Load_Balancer.options:hairpin_snat_ip.
+// hairpinOption returns Load_Balancer.options:hairpin_snat_ip.
 func (t *Target) hairpinOption() string {
 	return t.Settings.Hairpin[0].String() + " " + t.Settings.Hairpin[1].String()
 }
 
-// templateVars is the row of a chassis with variables of ours. Where another owner has made one, uuid is that row's: a
-// chassis has one row. "" is a row of our own.
+// templateVars returns the row of a chassis with variables of ours. Where another owner has made one, uuid is that
+// row's: a chassis has one row. "" is a row of our own.
 func (t *Target) templateVars(chassis, uuid string, vars map[string]string) *nb.Row {
 	out := &nb.Row{
 		Table: nb.TableTemplateVars, UUID: uuid, Name: chassis, Origin: "backends by node",

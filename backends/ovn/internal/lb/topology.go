@@ -20,11 +20,11 @@ type hosts struct {
 	switches, routers []ovsdb.Datapath
 	// entries are the switches through which packets reach any of them.
 	entries []ovsdb.Datapath
-	// unguarded says that one of the routers has no switch: sources cannot be denied there.
+	// unguarded means that one of the routers has no switch: sources cannot be denied there.
 	unguarded bool
 }
 
-// needsLinks says whether the hosts of a network depend on links between switches and routers.
+// needsLinks reports whether the hosts of a network depend on links between switches and routers.
 func (s *Settings) needsLinks(network string) bool {
 	return network != "" && !s.Switches.names(network)
 }

@@ -34,17 +34,17 @@ type ACL struct {
 	BeforeLB  bool // of egress: judged before load balancing, where the address of a Service is seen
 }
 
-// UUID is the row's UUID. What an ACL does, and on what, is its identity.
+// UUID returns the row's UUID. What an ACL does, and on what, is its identity.
 func (a *ACL) UUID(n Namer, on string) string {
 	return n.UUID(TableACL, strings.Join([]string{
 		on, a.Direction.String(), fmt.Sprint(a.Priority), a.Action, a.Match, a.Severity.String(), fmt.Sprint(a.Rate),
 	}, "|"))
 }
 
-// Metered says whether a meter limits the log lines.
+// Metered reports whether a meter limits the log lines.
 func (a *ACL) Metered() bool { return a.Severity != intent.SeverityNone && a.Rate != 0 }
 
-// Row is the row of an ACL that is written together with its unit.
+// Row returns the row of an ACL that is written together with its unit.
 func (a *ACL) Row(n Namer, known ovsdb.Schema, uuid, unit string) *Row {
 	ids := maps.Clone(a.IDs)
 	ids[KeyOwner] = n.Owner

@@ -55,7 +55,7 @@ func Decode(table string, native libovsdb.Row) *Row {
 	return r
 }
 
-// originText spells the source that external_ids name, as the renderer does.
+// originText renders the source that external_ids name, as the renderer does.
 func originText(table string, fields backends.Fields, ids map[string]string) string {
 	o := intent.Origin{Cluster: ids[KeyCluster], Kind: ids[KeyKind], Namespace: ids[KeyNamespace], Name: ids[KeyName]}
 	switch {
@@ -72,7 +72,7 @@ func originText(table string, fields backends.Fields, ids map[string]string) str
 	}
 }
 
-// encode spells columns as the database wants them.
+// encode renders columns as the database wants them.
 func encode(table string, fields backends.Fields) libovsdb.Row {
 	kinds := ColumnsOf(table)
 	native := libovsdb.Row{}

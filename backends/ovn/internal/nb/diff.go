@@ -70,7 +70,7 @@ func Change(w, h *Row) []*Op {
 	return ops
 }
 
-// Differing are the pairs of a that b does not have, or has with another value.
+// Differing returns the pairs of a that b does not have, or has with another value.
 func Differing(a, b map[string]string) map[string]string {
 	out := map[string]string{}
 	for k, v := range a {

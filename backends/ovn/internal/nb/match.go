@@ -8,8 +8,8 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// MatchPorts is the expression for ranges of one protocol, which are not empty. Ranges stay ranges; single ports become one
-// set.
+// MatchPorts returns the expression for ranges of one protocol, which are not empty. Ranges stay ranges; single ports
+// become one set.
 func MatchPorts(ranges []intent.PortRange) string {
 	proto := ranges[0].Protocol.String()
 	field := proto + ".dst"
@@ -33,7 +33,7 @@ func MatchPorts(ranges []intent.PortRange) string {
 	return "(" + strings.Join(runs, " || ") + ")"
 }
 
-// MatchAny is the expression for a field that equals one of several constants, of which there is at least one.
+// MatchAny returns the expression for a field that equals one of several constants, of which there is at least one.
 func MatchAny(field string, values []string) string {
 	if len(values) == 1 {
 		return field + " == " + values[0]
@@ -41,10 +41,10 @@ func MatchAny(field string, values []string) string {
 	return field + " == {" + strings.Join(values, ", ") + "}"
 }
 
-// AddressField is a field of the IP header, "src" or "dst", in a match for one family.
+// AddressField returns a field of the IP header, "src" or "dst", in a match for one family.
 func AddressField(f intent.Families, end string) string { return "ip" + FamilyName(f)[1:] + "." + end }
 
-// PrefixText spells a prefix as OVN does: an address alone where that is all the prefix contains.
+// PrefixText renders a prefix as OVN does: an address alone where that is all the prefix contains.
 func PrefixText(p netip.Prefix) string {
 	if p.IsSingleIP() {
 		return p.Addr().String()

@@ -62,39 +62,39 @@ func NewNamer(owner string) Namer {
 	return Namer{Owner: owner, space: uuid.NewSHA1(root, []byte(owner))}
 }
 
-// UUID is the row's UUID: the same for the same owner, table and id for ever.
+// UUID returns the row's UUID: the same for the same owner, table and id for ever.
 func (n Namer) UUID(table, id string) string {
 	return uuid.NewSHA1(n.space, []byte(table+"\x00"+id)).String()
 }
 
-// Symbol is a name that a match expression can refer to: [a-zA-Z_.][a-zA-Z_.0-9]* (ovn-nb(5)). Owner and id are hashed,
-// so that different ones never meet.
+// Symbol returns a name that a match expression can refer to: [a-zA-Z_.][a-zA-Z_.0-9]* (ovn-nb(5)). Owner and id are
+// hashed, so that different ones never meet.
 func (n Namer) Symbol(kind, id string) string {
 	sum := sha256.Sum256([]byte(n.Owner + "\x00" + id))
 	return kind + "_" + hex.EncodeToString(sum[:16])
 }
 
-// PortGroup is the name of the port group of a set.
+// PortGroup returns the name of the port group of a set.
 func (n Namer) PortGroup(set intent.SetID) string { return n.Symbol("nlpg", string(set)) }
 
-// AddressSet is the name of the address set of a set, for one family.
+// AddressSet returns the name of the address set of a set, for one family.
 func (n Namer) AddressSet(set intent.SetID, f intent.Families) string {
 	return n.Symbol("nlas", string(set)) + "_" + FamilyName(f)
 }
 
-// Meter is the name of the meter that limits logging to a rate, in lines per second.
+// Meter returns the name of the meter that limits logging to a rate, in lines per second.
 func (n Namer) Meter(rate uint32) string { return n.Symbol("nlmeter", fmt.Sprint(rate)) }
 
-// Variable is the name of a template variable: it has to be a symbol too. Its prefix marks ours.
+// Variable returns the name of a template variable: it has to be a symbol too. Its prefix marks ours.
 func (n Namer) Variable(id string) string { return n.Symbol(n.Variables(), id) }
 
-// Variables is what the names of all template variables of the owner start with.
+// Variables returns what the names of all template variables of the owner start with.
 func (n Namer) Variables() string {
 	sum := sha256.Sum256([]byte(n.Owner))
 	return "nlv_" + hex.EncodeToString(sum[:4])
 }
 
-// FamilyName is the suffix of an address set for its family: v4 or v6.
+// FamilyName returns the suffix of an address set for its family: v4 or v6.
 func FamilyName(f intent.Families) string {
 	if f == intent.IPv6 {
 		return "v6"
@@ -102,8 +102,8 @@ func FamilyName(f intent.Families) string {
 	return "v4"
 }
 
-// ACLName is what OVN writes into its log for the ACL. A name that is too long keeps its start and gets a hash, so that
-// two long names stay different.
+// ACLName returns what OVN writes into its log for the ACL. A name that is too long keeps its start and gets a hash, so
+// that two long names stay different.
 func ACLName(s string) string {
 	if len(s) <= MaxACLName {
 		return s
@@ -117,10 +117,10 @@ func ACLName(s string) string {
 	return head + tail
 }
 
-// RuleName is the name of an ACL for a rule of a source object.
+// RuleName returns the name of an ACL for a rule of a source object.
 func RuleName(o intent.Origin, rule string) string { return ACLName(ObjectName(o) + " " + rule) }
 
-// ObjectName is the name of a source object, with its namespace if it has one.
+// ObjectName returns the name of a source object, with its namespace if it has one.
 func ObjectName(o intent.Origin) string {
 	if o.Namespace == "" {
 		return o.Name
@@ -128,7 +128,7 @@ func ObjectName(o intent.Origin) string {
 	return o.Namespace + "/" + o.Name
 }
 
-// OriginIDs are the external_ids that lead back to a rule of a source object.
+// OriginIDs returns the external_ids that lead back to a rule of a source object.
 func OriginIDs(o intent.Origin, d intent.Direction, rule string) map[string]string {
 	ids := SourceIDs(o)
 	ids[KeyDirection] = d.String()
@@ -138,7 +138,7 @@ func OriginIDs(o intent.Origin, d intent.Direction, rule string) map[string]stri
 	return ids
 }
 
-// SourceIDs are the external_ids that lead back to a source object.
+// SourceIDs returns the external_ids that lead back to a source object.
 func SourceIDs(o intent.Origin) map[string]string {
 	ids := map[string]string{
 		KeyKind: o.Kind, KeyNamespace: o.Namespace, KeyName: o.Name, KeyUID: o.UID, KeyCluster: o.Cluster,
@@ -151,5 +151,5 @@ func SourceIDs(o intent.Origin) map[string]string {
 	return ids
 }
 
-// ShortRule is a rule's path without what the direction says already: "ingress[0]" for "spec.ingress[0]".
+// ShortRule returns a rule's path without what the direction says already: "ingress[0]" for "spec.ingress[0]".
 func ShortRule(path string) string { return strings.TrimPrefix(path, "spec.") }

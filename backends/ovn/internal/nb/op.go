@@ -28,7 +28,7 @@ type Op struct {
 	Unused bool
 }
 
-// newOp is a write to a row that does nothing yet.
+// newOp returns a write to a row that does nothing yet.
 func newOp(r *Row, verb backends.Verb) *Op {
 	return &Op{Verb: verb, Table: r.Table, UUID: r.UUID, Name: r.Name, Origin: r.Origin, Unit: r.Unit}
 }
@@ -45,8 +45,8 @@ func OpsOf(p *backends.Plan) ([]*Op, error) {
 	return out, nil
 }
 
-// Show is o for people, with names in place of the UUIDs to which the row refers. Name returns the UUID itself where the
-// referenced row has no name.
+// Show returns o for people, with names in place of the UUIDs to which the row refers. Name returns the UUID itself
+// where the referenced row has no name.
 func (o *Op) Show(name func(table, column, uuid string) string) backends.Op {
 	return backends.Op{
 		Verb: o.Verb, Kind: o.Table, Name: o.Name, Group: o.Group, Origin: o.Origin, Native: o,
@@ -54,7 +54,7 @@ func (o *Op) Show(name func(table, column, uuid string) string) backends.Op {
 	}
 }
 
-// named is columns with names in place of UUIDs.
+// named returns columns with names in place of UUIDs.
 func (o *Op) named(columns backends.Fields, name func(table, column, uuid string) string) backends.Fields {
 	out := maps.Clone(columns)
 	for column, value := range columns {
@@ -72,7 +72,7 @@ func (o *Op) named(columns backends.Fields, name func(table, column, uuid string
 	return out
 }
 
-// Operation is what o sends to the database.
+// Operation returns what o sends to the database.
 func (o *Op) Operation() libovsdb.Operation {
 	switch o.Verb {
 	case backends.Create:

@@ -21,7 +21,7 @@ type Row struct {
 	Unit   string // for an ACL and its port group the group's name: they are written together; else ""
 }
 
-// Columns are all columns of a row.
+// Columns returns all columns of a row.
 func (r *Row) Columns() backends.Fields {
 	out := backends.Fields{}
 	maps.Copy(out, r.Fields)
@@ -34,7 +34,7 @@ func (r *Row) Columns() backends.Fields {
 	return out
 }
 
-// Set is the values of a set column; nil for no row.
+// Set returns the values of a set column; nil for no row.
 func (r *Row) Set(column string) []string {
 	if r == nil {
 		return nil
@@ -42,16 +42,16 @@ func (r *Row) Set(column string) []string {
 	return r.Sets[column]
 }
 
-// ExternalIDs are what the owner noted in a row; nil for nothing.
+// ExternalIDs returns what the owner noted in a row; nil for nothing.
 func (r *Row) ExternalIDs() map[string]string {
 	ids, _ := r.Fields[ColumnExternalIDs].(map[string]string)
 	return ids
 }
 
-// Owner is whose mark a row carries, "" for none.
+// Owner returns whose mark a row carries, "" for none.
 func (r *Row) Owner() string { return r.ExternalIDs()[KeyOwner] }
 
-// Match is the match of an ACL.
+// Match returns the match of an ACL.
 func (r *Row) Match() string {
 	match, _ := r.Fields["match"].(string)
 	return match
@@ -67,7 +67,7 @@ func (rows Rows) Put(list ...*Row) {
 	}
 }
 
-// Names are what people call rows, by UUID.
+// Names returns what people call rows, by UUID.
 func Names(lists ...Rows) map[string]string {
 	out := map[string]string{}
 	for _, rows := range lists {
@@ -78,7 +78,7 @@ func Names(lists ...Rows) map[string]string {
 	return out
 }
 
-// RefersToRows says whether the values of a set column are UUIDs of other rows.
+// RefersToRows reports whether the values of a set column are UUIDs of other rows.
 func RefersToRows(column string) bool {
 	switch column {
 	case "ports", "acls", "bands", ColumnLoadBalancer, ColumnLoadBalancerGroup:
