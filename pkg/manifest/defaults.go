@@ -34,7 +34,7 @@ func completePorts(ports []networkingv1.NetworkPolicyPort) {
 	}
 }
 
-// completeNamespace sets the label that the API server keeps on every namespace, whatever the manifest says of it.
+// completeNamespace sets the label that the API server keeps on every namespace, whatever value the manifest has.
 func completeNamespace(n *corev1.Namespace) {
 	if n.Name == "" {
 		return
@@ -45,8 +45,8 @@ func completeNamespace(n *corev1.Namespace) {
 	n.Labels[corev1.LabelMetadataName] = n.Name
 }
 
-// completePod fills in container protocols and makes the two spellings of a pod's addresses agree. A pod that has an
-// address and does not say its phase runs; one that runs and does not say whether it is ready is.
+// completePod fills in container protocols and makes the two spellings of a pod's addresses equal. A pod with an address
+// and no phase is running; a running pod without a Ready condition is ready.
 func completePod(p *corev1.Pod) {
 	for _, containers := range [][]corev1.Container{p.Spec.InitContainers, p.Spec.Containers} {
 		for i := range containers {
@@ -75,8 +75,8 @@ func completePod(p *corev1.Pod) {
 	}
 }
 
-// completeService fills in what the API server does without allocating anything. The older and the newer field for
-// cluster IPs agree, whichever is given.
+// completeService fills in what the API server does without allocating anything. The older and the newer field for cluster
+// IPs are made equal, whichever is given.
 func completeService(s *corev1.Service) {
 	spec := &s.Spec
 	if spec.Type == "" {
@@ -126,8 +126,8 @@ func completeAffinity(spec *corev1.ServiceSpec) {
 	}
 }
 
-// completeFamilies derives families from addresses. A service without addresses has those that a server would choose,
-// which cannot be known here.
+// completeFamilies derives families from addresses. A service without addresses has those that a server would choose, which
+// cannot be known here.
 func completeFamilies(spec *corev1.ServiceSpec) {
 	if spec.Type == corev1.ServiceTypeExternalName {
 		return
@@ -148,7 +148,7 @@ func completeFamilies(spec *corev1.ServiceSpec) {
 	}
 }
 
-// completeSlice fills in names and protocols of ports. Conditions that are not given stay so: that means something.
+// completeSlice fills in names and protocols of ports. Conditions that are not given stay unset: that has a meaning.
 func completeSlice(s *discoveryv1.EndpointSlice) {
 	for i := range s.Ports {
 		p := &s.Ports[i]
@@ -163,7 +163,7 @@ func completeSlice(s *discoveryv1.EndpointSlice) {
 	}
 }
 
-// completeReadiness makes a pod ready of which a manifest does not say whether it is.
+// completeReadiness makes a pod ready if its manifest does not report readiness.
 func completeReadiness(s *corev1.PodStatus) {
 	for i := range s.Conditions {
 		if s.Conditions[i].Type == corev1.PodReady {

@@ -22,10 +22,10 @@ import (
 )
 
 const (
-	settleTime = 50 * time.Millisecond  // a directory is read once it has been quiet for so long
-	settleMax  = 500 * time.Millisecond // or, if it never is, so long after the first change
-	sweepTime  = time.Minute            // and in any case so often: some file systems report nothing
-	retryTime  = time.Second            // and so often while something cannot be read or watched
+	settleTime = 50 * time.Millisecond  // a directory is read once it has been quiet for this long
+	settleMax  = 500 * time.Millisecond // or, if it never is, this long after the first change
+	sweepTime  = time.Minute            // and at least this often: some file systems report no changes
+	retryTime  = time.Second            // and this often while something cannot be read or watched
 )
 
 var (
@@ -41,7 +41,7 @@ type Directory struct {
 	log  logrus.FieldLogger
 
 	reading sync.Mutex // held while the directory is read
-	watched error      // why changes go unnoticed; nil when they do not
+	watched error      // why changes go unnoticed; nil if they are noticed
 	real    map[string]bool
 	drafts  drafts // of the last reading
 
@@ -66,8 +66,8 @@ func NewDirectory(dir string, opts Options, log logrus.FieldLogger) *Directory {
 	}
 }
 
-// LoadDirectory reads the manifests below dir once. The source it returns is synced and stays as it is: Drain lists
-// every object, Problems every fault. It fails when dir is no directory that can be read.
+// LoadDirectory reads the manifests below dir once. The source it returns is synced and does not change: Drain lists every
+// object, Problems every fault. It fails if dir is not a readable directory.
 func LoadDirectory(dir string, opts Options, log logrus.FieldLogger) (*Directory, error) {
 	d := NewDirectory(dir, opts, log)
 	if err := d.ReadOnce(); err != nil {
@@ -76,8 +76,8 @@ func LoadDirectory(dir string, opts Options, log logrus.FieldLogger) (*Directory
 	return d, nil
 }
 
-// ReadOnce brings d up to date with the directory as it is now, without watching it. It fails only when the directory
-// was never read and cannot be; later that is a Problem.
+// ReadOnce brings d up to date with the directory as it is now, without watching it. It fails only if the directory was
+// never read and cannot be; later that is a Problem.
 func (d *Directory) ReadOnce() error {
 	if err := d.check(); err != nil {
 		return err
@@ -86,7 +86,7 @@ func (d *Directory) ReadOnce() error {
 	return nil
 }
 
-// check fails when the directory cannot be worked with from the start.
+// check fails if the directory is unusable from the start.
 func (d *Directory) check() error {
 	if d.Synced() {
 		return nil
@@ -117,12 +117,12 @@ func (d *Directory) Run(ctx context.Context) error {
 	return nil
 }
 
-// follow reads the directory whenever the watcher, or the clock, says so.
+// follow reads the directory whenever the watcher or the clock triggers it.
 func (d *Directory) follow(ctx context.Context, watcher *fsnotify.Watcher) {
 	settle, sweep := time.NewTimer(0), time.NewTimer(sweepTime)
 	defer settle.Stop()
 	defer sweep.Stop()
-	var first time.Time // of the changes since the last reading; zero when there was none
+	var first time.Time // of the changes since the last reading; zero if there was none
 	stir := func() {
 		if first.IsZero() {
 			first = time.Now()
@@ -149,7 +149,7 @@ func (d *Directory) follow(ctx context.Context, watcher *fsnotify.Watcher) {
 	}
 }
 
-// matters says whether an event can change what the manifests say. What other programs write beside them does not.
+// matters reports whether an event can change the manifests. It cannot if it is about files of other programs.
 func (d *Directory) matters(e fsnotify.Event) bool {
 	if e.Has(fsnotify.Create) || e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename) {
 		return filepath.Ext(e.Name) != ".swp" && !strings.HasSuffix(e.Name, "~")
@@ -157,7 +157,7 @@ func (d *Directory) matters(e fsnotify.Event) bool {
 	return e.Has(fsnotify.Chmod) || isManifest(e.Name) || d.real[e.Name]
 }
 
-// scan reads the directory, watches what it consists of now, and says when to read it again at the latest.
+// scan reads the directory, watches its present parts, and returns the longest wait before the next reading.
 func (d *Directory) scan(watcher *fsnotify.Watcher) time.Duration {
 	unwatched := d.watched
 	t := d.read(func(dir string) {
@@ -188,7 +188,7 @@ func (d *Directory) scan(watcher *fsnotify.Watcher) time.Duration {
 	return sweepTime
 }
 
-// read brings d in sync with the directory. A patient reader comes again, so that files may come to rest first.
+// read brings d in sync with the directory. A patient reader will come back, so files may settle first.
 func (d *Directory) read(observe func(dir string), patient bool) *tree {
 	d.reading.Lock()
 	defer d.reading.Unlock()
@@ -214,7 +214,7 @@ func (d *Directory) read(observe func(dir string), patient bool) *tree {
 		}
 	}
 	maps.DeleteFunc(d.drafts, func(path string, _ draft) bool { return files[path] == nil })
-	for bad := range t.faults { // what it gave stays
+	for bad := range t.faults { // what it declared stays
 		gave := false
 		for path, m := range d.files {
 			if within(path, bad) {
@@ -229,12 +229,12 @@ func (d *Directory) read(observe func(dir string), patient bool) *tree {
 	return t
 }
 
-// within says whether path is dir, or below it.
+// within reports whether path is dir, or below it.
 func within(path, dir string) bool {
 	return path == dir || dir == "." || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// update puts what the files say in force and tells the reader.
+// update puts the content of the files in force and notifies the reader.
 func (d *Directory) update(files map[string]*manifest, unreadable map[string]error) {
 	force, faults := settle(d.force, files)
 	foreign := 0
@@ -268,14 +268,14 @@ func (d *Directory) update(files map[string]*manifest, unreadable map[string]err
 	}
 }
 
-// Synced says whether the directory has been read once.
+// Synced reports whether the directory has been read once.
 func (d *Directory) Synced() bool {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.synced
 }
 
-// Get is the object in force under ref.
+// Get returns the object in force under ref.
 func (d *Directory) Get(ref object.Ref) (runtime.Object, bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -300,5 +300,5 @@ func (d *Directory) Refs() []object.Ref {
 	return slices.SortedFunc(maps.Keys(d.given), object.Ref.Compare)
 }
 
-// Unavailable is always empty: who can read a directory can read every kind in it.
+// Unavailable is always empty: in a readable directory every kind can be read.
 func (d *Directory) Unavailable() []string { return nil }

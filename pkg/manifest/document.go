@@ -20,7 +20,7 @@ type document struct {
 	json   bool // data is a JSON value
 }
 
-// splitDocuments takes a file apart. It never fails: what is no document shows when it is decoded.
+// splitDocuments splits a file into documents. It never fails: what is not a document is detected when it is decoded.
 func splitDocuments(content []byte) []document {
 	content = bytes.TrimPrefix(content, []byte("\xef\xbb\xbf"))
 	if start := bytes.TrimLeft(content, " \t\r\n"); len(start) > 0 && start[0] == '{' {
@@ -31,7 +31,7 @@ func splitDocuments(content []byte) []document {
 	return splitYAML(content)
 }
 
-// splitJSON takes a stream of JSON values apart; it is false when content is none.
+// splitJSON splits a stream of JSON values; it is false if content is none.
 func splitJSON(content []byte) ([]document, bool) {
 	var docs []document
 	d := json.NewDecoder(bytes.NewReader(content))
@@ -48,8 +48,8 @@ func splitJSON(content []byte) ([]document, bool) {
 	}
 }
 
-// splitYAML takes a YAML stream apart at the lines that start with "---", and at those of "..." that end a document.
-// Nothing but comments before the first "---" or after "..." is no document; between two "---" it is an empty one.
+// splitYAML splits a YAML stream at the lines that start with "---", and at those of "..." that end a document. Nothing but
+// comments before the first "---" or after "..." is no document; between two "---" it is an empty one.
 func splitYAML(content []byte) []document {
 	var docs []document
 	start, startLine, line, loose := 0, 0, 0, true
@@ -77,14 +77,14 @@ func splitYAML(content []byte) []document {
 	return docs
 }
 
-// isMarker says whether a line starts with a document marker. What follows "---" on its line, such as a comment, is for
-// the YAML parser, which sees the line as well.
+// isMarker reports whether a line starts with a document marker. What follows "---" on its line, such as a comment, is left
+// to the YAML parser, which sees the line as well.
 func isMarker(line []byte, marker string) bool {
 	rest, ok := bytes.CutPrefix(line, []byte(marker))
 	return ok && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
 }
 
-// isBlank says whether data holds nothing but comments, directives and white space.
+// isBlank reports whether data holds nothing but comments, directives and white space.
 func isBlank(data []byte) bool {
 	for line := range bytes.Lines(data) {
 		line = bytes.TrimSpace(line)
@@ -95,8 +95,8 @@ func isBlank(data []byte) bool {
 	return true
 }
 
-// value converts a document to JSON; nil is an empty document. Keys given twice are told apart from what cannot be
-// parsed at all: then there is a value beside the error.
+// value converts a document to JSON; nil is an empty document. If keys given twice are the only fault, it returns a value
+// with the error; if the document cannot be parsed, the error alone.
 func (d *document) value() (json.RawMessage, error) {
 	if d.json {
 		return d.data, nil

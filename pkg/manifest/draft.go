@@ -9,26 +9,26 @@ import (
 )
 
 const (
-	// draftQuiet is how long a file has to stay as it is before it counts that it says less than before.
+	// draftQuiet is how long a file that declares less than before has to stay unchanged before it counts.
 	draftQuiet = 500 * time.Millisecond
-	// draftLong is how long a file may go on changing before that is a problem.
+	// draftLong is how long a file may keep changing before that is a problem.
 	draftLong = 10 * time.Second
 )
 
-// errDraft is the problem of a file that does not come to rest.
+// errDraft is the problem of a file that keeps changing.
 var errDraft = errors.New("the file keeps changing: what it declared stays in force until it is left alone for half a second")
 
-// draft is a version of a file that says less than the one in force, and may be half of what is being written.
+// draft is a version of a file that declares less than the one in force, and may be half written.
 type draft struct {
 	sum         [sha256.Size]byte
-	seen, since time.Time // of this version, and of the first one that was put off
+	seen, since time.Time // of this version, and of the first postponed one
 }
 
 // drafts are the files whose present version is not in force yet, by path.
 type drafts map[string]draft
 
-// putOff says whether the version in force stands for now. A version that takes nothing away counts at once; any other
-// when it is read a second time after the quiet period.
+// putOff reports whether the version in force is kept for now. A version that removes nothing counts at once; any other one
+// once it is read a second time after the quiet period.
 func (d drafts) putOff(path string, old, is *manifest, now time.Time) bool {
 	was, known := d[path]
 	switch {
@@ -43,8 +43,8 @@ func (d drafts) putOff(path string, old, is *manifest, now time.Time) bool {
 	return true
 }
 
-// mayBeCut says whether m may be the beginning of a file that is being written: it is shorter than the version before,
-// no longer ends with a line break, or no longer declares all that it did.
+// mayBeCut reports whether m may be the beginning of a file that is being written: it is shorter than the version before,
+// no longer ends with a line break, or no longer declares everything.
 func (m *manifest) mayBeCut(old *manifest) bool {
 	if m.size < old.size || old.ended && !m.ended {
 		return true

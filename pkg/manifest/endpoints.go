@@ -53,8 +53,8 @@ func validateEndpointAddresses(all []corev1.EndpointAddress, at *field.Path) fie
 	return faults
 }
 
-// withSlices are the objects in force as they are delivered: Endpoints as slices, unless other slices are about the same
-// service. What was delivered before and did not change keeps its identity.
+// withSlices returns the objects in force as they are delivered: Endpoints as slices, unless there are other slices for the
+// same service. What was delivered before and did not change keeps its identity.
 func withSlices(before, force map[object.Ref]claim) map[object.Ref]claim {
 	var classic []claim
 	sliced := map[object.Ref]bool{}

@@ -13,9 +13,8 @@ import (
 	"github.com/netloom/netloom/pkg/source"
 )
 
-// Write spells objects of a source as one List in JSON, which a directory or Load reads again: what is not
-// there any more is left out, and so is what netloom does not look at. Secrets that stand in objects are not shown. It holds a
-// copy of one object at a time.
+// Write writes objects of a source as one List in JSON, which a directory or Load can read: objects that are gone and
+// fields that netloom does not use are left out. Secrets in objects are not shown. It holds a copy of one object at a time.
 func Write(w io.Writer, src source.Source, refs []object.Ref) error {
 	head := struct {
 		APIVersion  string   `json:"apiVersion"`
@@ -51,7 +50,7 @@ func Write(w io.Writer, src source.Source, refs []object.Ref) error {
 	return err
 }
 
-// exported is a copy of an object as manifests show it.
+// exported returns a copy of an object as manifests show it.
 func exported(src source.Source, ref object.Ref) (runtime.Object, bool) {
 	o, ok := src.Get(ref)
 	if !ok {
@@ -68,7 +67,7 @@ func exported(src source.Source, ref object.Ref) (runtime.Object, bool) {
 	o.GetObjectKind().SetGroupVersionKind(r.Version.WithKind(r.Kind))
 	if m, ok := o.(metav1.Object); ok {
 		m.SetResourceVersion("")
-		// A slice that stands for an Endpoints object has a name that no object may have.
+		// A slice made of an Endpoints object has a name that no object may have.
 		m.SetName(strings.ReplaceAll(m.GetName(), "/", "."))
 	}
 	return o, true

@@ -10,21 +10,21 @@ import (
 	"github.com/netloom/netloom/pkg/source"
 )
 
-// kind is what there is to know about the manifests of one kind.
+// kind is how the manifests of one kind are handled.
 type kind struct {
 	source.Resource
 	complete func(source.Object)                   // fills in what the API server would
-	validate func(source.Object) field.ErrorList   // judges a completed object as the API server would
-	schema   func(json.RawMessage) field.ErrorList // validates a document against the schema of its kind; nil where there is none
+	validate func(source.Object) field.ErrorList   // validates a completed object as the API server would
+	schema   func(json.RawMessage) field.ErrorList // validates a document against the schema of its kind; nil if there is none
 }
 
-// kindOf finds a kind that manifests are read of.
+// kindOf finds a kind that can be read from manifests.
 func kindOf(name string) (*kind, bool) {
 	k, ok := kinds()[name]
 	return k, ok
 }
 
-// kinds are those that manifests are read of, by name: all that sources deliver, and Secrets.
+// kinds are those that can be read from manifests, by name: all that sources deliver, and Secrets.
 var kinds = sync.OnceValue(func() map[string]*kind {
 	all := map[string]*kind{}
 	for _, r := range source.Resources() {
@@ -53,7 +53,7 @@ func coreKinds() map[string]kind {
 	}
 }
 
-// typed turns a function of one type into one of any object, which leaves other types alone.
+// typed turns a function of one type into one of any object, which ignores other types.
 func typed[T source.Object](f func(T)) func(source.Object) {
 	return func(o source.Object) {
 		if t, ok := o.(T); ok {

@@ -11,9 +11,8 @@ import (
 // lineWord finds the line that a parser's message names, counted from the start of the file.
 var lineWord = regexp.MustCompile(`\bline (\d+)\b`)
 
-// Line is the line of a file, from 1, that a problem is about: the one its message names, or the one where the field
-// stands, or its nearest parent that is there, or where the document begins. It is 0 for a document that the content
-// does not have.
+// Line returns the line of a file, from 1, that a problem is about: the one its message names, the one of the field or of
+// its nearest existing parent, or the first line of the document. It is 0 if the content does not have that document.
 func Line(content []byte, document int, field, message string) int {
 	if m := lineWord.FindStringSubmatch(message); m != nil && field == "" {
 		if n, err := strconv.Atoi(m[1]); err == nil {
@@ -50,7 +49,7 @@ func lineOf(node *yaml.Node, field string) int {
 	return line
 }
 
-// child is what a mapping has under a key, or a sequence at an index, with the line on which that begins.
+// child returns the value of a mapping under a key, or of a sequence at an index, and the line on which it begins.
 func child(node *yaml.Node, step string) (*yaml.Node, int) {
 	switch node.Kind { //nolint:exhaustive // the others have no children
 	case yaml.MappingNode:

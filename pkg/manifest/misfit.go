@@ -11,17 +11,16 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// misfit is a value that does not go into the field it is meant for.
+// misfit is a value that does not fit its field.
 type misfit struct {
 	field   string
 	message string
 }
 
-// found stands in a message before what is there instead.
+// found comes before the present value in a message.
 const found = ", found "
 
-// misfits finds every value in raw that does not go into a t, with the path at which it stands. The decoder only names
-// the first, without indices.
+// misfits finds every value in raw that does not fit a t, with its path. The decoder only names the first, without indices.
 func misfits(raw json.RawMessage, t reflect.Type, path string) []misfit {
 	target := reflect.New(t)
 	err := kjson.UnmarshalCaseSensitivePreserveInts(raw, target.Interface())
@@ -84,7 +83,7 @@ func inList(raw json.RawMessage, path string, t reflect.Type) []misfit {
 	return inside
 }
 
-// fieldNamed finds the type of the field that JSON calls name, in t or in what t embeds.
+// fieldNamed finds the type of the field called name in JSON, in t or in what t embeds.
 func fieldNamed(t reflect.Type, name string) (reflect.Type, bool) {
 	for f := range t.Fields() {
 		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -120,7 +119,7 @@ func wanted(t reflect.Type) string {
 	}
 }
 
-// shape says in a word what a JSON value is, with the value where it is short.
+// shape describes a JSON value in a word, with the value if it is short.
 func shape(raw json.RawMessage) string {
 	s := strings.TrimSpace(string(raw))
 	switch {

@@ -4,16 +4,16 @@ import (
 	"github.com/netloom/netloom/pkg/source"
 )
 
-// Options say which manifests are read. The zero value reads every kind from files of up to DefaultMaxFile.
+// Options selects which manifests are read. The zero value reads every kind from files of up to DefaultMaxFile.
 type Options struct {
 	source.Options
 
-	// MaxFile is how long a file may be, in bytes; 0 is DefaultMaxFile. A longer one is a problem, is not read, and what it
+	// MaxFile is how long a file may be, in bytes; 0 is DefaultMaxFile. A longer one is a problem and is not read; what it
 	// declared before stays in force.
 	MaxFile int64
 }
 
-// DefaultMaxFile is how long a manifest file may be unless set otherwise, in bytes. To parse one takes about five times as
+// DefaultMaxFile is how long a manifest file may be unless set otherwise, in bytes. Parsing one takes about five times as
 // much memory.
 const DefaultMaxFile = 64 << 20
 

@@ -22,13 +22,13 @@ import (
 	"github.com/netloom/netloom/pkg/source"
 )
 
-// manifest is what one version of one file says.
+// manifest is the content of one version of one file.
 type manifest struct {
 	path    string
 	sum     [sha256.Size]byte
 	entries []entry
 	faults  []object.Problem
-	opaque  bool // the file declares nothing, or part of it does not even say which object it is about
+	opaque  bool // the file declares nothing, or part of it does not even identify its object
 	size    int  // of the content, in bytes
 	ended   bool // the content ends with a line break
 	foreign int  // objects of kinds that sources do not deliver
@@ -38,14 +38,14 @@ type manifest struct {
 type entry struct {
 	ref      object.Ref
 	document int
-	object   source.Object // completed and trimmed; nil when the declaration is faulty
+	object   source.Object // completed and trimmed; nil if the declaration is faulty
 	standIn  *standIn      // for a faulty policy
 }
 
 // maxNesting bounds lists within lists.
 const maxNesting = 8
 
-// parseManifest reads a file's content, of the kinds that opts ask for.
+// parseManifest reads a file's content, of the kinds that opts select.
 func parseManifest(path string, content []byte, opts Options) *manifest {
 	m := &manifest{path: path, sum: sha256.Sum256(content), size: len(content), ended: bytes.HasSuffix(content, []byte("\n"))}
 	text, err := decodeText(content)
@@ -74,10 +74,10 @@ func parseManifest(path string, content []byte, opts Options) *manifest {
 	return m
 }
 
-// anchor is where YAML's parser quotes a value: one that begins with an asterisk.
+// anchor matches where YAML's parser quotes a value: one that begins with an asterisk.
 var anchor = regexp.MustCompile(`unknown anchor '.*' referenced`)
 
-// plain is the text of a parser's error on one line, without the parser's name, and without what may be a secret.
+// plain returns the text of a parser's error on one line, without the parser's name, and without what may be a secret.
 func plain(err error) string {
 	s := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
 	s = strings.TrimPrefix(s, "yaml: ")
@@ -90,7 +90,7 @@ type reading struct {
 	manifest *manifest
 	opts     Options
 	document int
-	rejected string // why no object of the document is taken, whatever its own merits
+	rejected string // why no object of the document is accepted, whatever its own merits
 }
 
 func (r *reading) place() object.Place {
@@ -101,7 +101,7 @@ func (r *reading) fault(ref object.Ref, field, message string) {
 	r.manifest.faults = append(r.manifest.faults, object.Problem{Place: r.place(), Ref: ref, Field: field, Message: message})
 }
 
-// lost reports a fault for which it cannot be told which object is concerned.
+// lost reports a fault in an object that cannot be identified.
 func (r *reading) lost(field, message string) {
 	r.manifest.faults = append(r.manifest.faults,
 		object.Problem{Place: r.place(), Field: field, Message: message, Unread: object.UnreadFile})
@@ -117,7 +117,7 @@ type head struct {
 	Metadata        json.RawMessage `json:"metadata"`
 }
 
-// object reads one object, at the given path of the document; what it does not say of its type, it takes from usual.
+// object reads one object, at the given path of the document; a type it does not give is taken from usual.
 func (r *reading) object(raw json.RawMessage, path string, usual metav1.TypeMeta, depth int) {
 	var h head
 	if bad := loose(raw, &h, path); len(bad) > 0 {
@@ -156,7 +156,7 @@ func (r *reading) object(raw json.RawMessage, path string, usual metav1.TypeMeta
 	r.manifest.foreign++
 }
 
-// typed checks that an object says what it is. Files for kustomize need not.
+// typed checks that an object gives its type. Files for kustomize need not.
 func (r *reading) typed(is metav1.TypeMeta, path string) bool {
 	base := strings.TrimSuffix(filepath.Base(r.manifest.path), filepath.Ext(r.manifest.path))
 	switch {
@@ -173,8 +173,8 @@ func (r *reading) typed(is metav1.TypeMeta, path string) bool {
 	}
 }
 
-// isUnheardOf says whether a kind cannot be what its author meant: a server that has the version does not have the kind
-// in it, or not the one that is read.
+// isUnheardOf reports whether a kind must be a mistake: a server that has the version does not have the kind in it, or not
+// the one that is read.
 func (r *reading) isUnheardOf(version schema.GroupVersion, kind string) bool {
 	_, served := kindOf(kind)
 	served = served && r.opts.wants(kind)
@@ -184,7 +184,7 @@ func (r *reading) isUnheardOf(version schema.GroupVersion, kind string) bool {
 	return scheme.Scheme.IsVersionRegistered(version) && (!scheme.Scheme.Recognizes(version.WithKind(kind)) || served)
 }
 
-// listed says whether a kind is a list, and what its items are when they do not say so themselves.
+// listed reports whether a kind is a list, and the type of its items if they do not give their own.
 func (r *reading) listed(version schema.GroupVersion, written, kind string) (item metav1.TypeMeta, ok bool) {
 	if kind == "List" && version == (schema.GroupVersion{Version: "v1"}) {
 		return metav1.TypeMeta{}, true
@@ -270,7 +270,7 @@ func (r *reading) declare(ref object.Ref, o source.Object) {
 	r.manifest.entries = append(r.manifest.entries, entry{ref: ref, document: r.document, object: o})
 }
 
-// faulty declares an object that cannot be taken.
+// faulty declares an object that cannot be accepted.
 func (r *reading) faulty(ref object.Ref, raw json.RawMessage) {
 	r.manifest.entries = append(r.manifest.entries,
 		entry{ref: ref, document: r.document, standIn: newStandIn(ref, raw, r.rejected)})
@@ -304,7 +304,7 @@ func identify(row *kind, metadata json.RawMessage, path string) (object.Ref, []m
 	return ref, bad
 }
 
-// loose reads of raw what goes into target and leaves the rest.
+// loose reads from raw what fits target and leaves the rest.
 func loose(raw json.RawMessage, target any, path string) []misfit {
 	err := kjson.UnmarshalCaseSensitivePreserveInts(raw, target)
 	if err == nil {
@@ -316,7 +316,7 @@ func loose(raw json.RawMessage, target any, path string) []misfit {
 	return []misfit{{path, err.Error()}}
 }
 
-// decode reads raw into target as strictly as the API server can be told to.
+// decode reads raw into target as strictly as the strictest mode of the API server.
 func decode(raw json.RawMessage, target any, path string) []misfit {
 	strict, err := kjson.UnmarshalStrict(raw, target)
 	if err != nil {

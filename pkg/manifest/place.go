@@ -6,15 +6,15 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// Load takes the content of one file, or of a stream that goes by the name of path, for a whole directory. The
-// source it returns is synced and stays as it is: see LoadDirectory.
+// Load reads the content of one file, or of a stream called path, in place of a whole directory. The source it returns is
+// synced and does not change: see LoadDirectory.
 func Load(path string, content []byte, opts Options, log logrus.FieldLogger) *Directory {
 	d := NewDirectory(path, opts, log)
 	d.update(map[string]*manifest{path: parseManifest(path, content, opts)}, nil)
 	return d
 }
 
-// Place says which document of which file declares the object in force under ref. It is false for an object that no
+// Place returns which document of which file declares the object in force under ref. It is false for an object that no
 // document declares, such as the namespace of another one.
 func (d *Directory) Place(ref object.Ref) (object.Place, bool) {
 	d.mu.RLock()

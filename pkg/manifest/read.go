@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// ReadFile is the content of a file of at most limit bytes; 0 is DefaultMaxFile. No more than that is ever read: a longer
-// file is an error.
+// ReadFile returns the content of a file of at most limit bytes; 0 is DefaultMaxFile. No more than that is ever read: a
+// longer file is an error.
 func ReadFile(path string, limit int64) ([]byte, error) {
 	f, err := os.Open(path) //nolint:gosec // the caller names the file to read
 	if err != nil {
@@ -22,7 +22,7 @@ func ReadFile(path string, limit int64) ([]byte, error) {
 	if limit = cmp.Or(limit, DefaultMaxFile); info.Size() > limit {
 		return nil, fmt.Errorf("the file has %d bytes, the limit is %d", info.Size(), limit)
 	}
-	return Read(f, limit) // it may grow meanwhile, or have no size to tell
+	return Read(f, limit) // it may grow meanwhile, or report no size
 }
 
 // Read reads at most limit bytes; 0 is DefaultMaxFile. More of them are an error.

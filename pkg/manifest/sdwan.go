@@ -42,7 +42,7 @@ var sdwanDefinitions = sync.OnceValues(func() (map[string]*crdschema.Definition,
 	return all, nil
 })
 
-// validateSchema validates an object, as it is written, against the schema of its kind.
+// validateSchema validates an object, as written, against the schema of its kind.
 func validateSchema(kind string, raw json.RawMessage) field.ErrorList {
 	all, err := sdwanDefinitions()
 	if err != nil {
@@ -55,16 +55,16 @@ func validateSchema(kind string, raw json.RawMessage) field.ErrorList {
 	return all[kind].Validate(written)
 }
 
-// oldGroupVersion is what some manifests of the design document say.
+// oldGroupVersion is the one in some manifests of the design document.
 var oldGroupVersion = schema.GroupVersion{Group: "sdewan.akraino.org", Version: v1alpha1.Version}
 
-// isSDWANGroup says whether the kinds of a group are those of SD-WAN resources and no others.
+// isSDWANGroup reports whether a group is one of SD-WAN resources only.
 func isSDWANGroup(group string) bool {
 	return group == v1alpha1.Group || group == oldGroupVersion.Group
 }
 
 // respell turns an object of the older group into one of the newer: connections of IPsec had other names for two fields.
-// What it cannot read stays for the decoder to complain of.
+// What it cannot read is left to the decoder to report.
 func respell(kind string, raw json.RawMessage) json.RawMessage {
 	if kind != "IpsecSite" && kind != "IpsecHost" {
 		return raw
@@ -83,7 +83,7 @@ func respell(kind string, raw json.RawMessage) json.RawMessage {
 	})
 }
 
-// inField has change applied to one field of a mapping.
+// inField applies change to one field of a mapping.
 func inField(raw json.RawMessage, name string, change func(json.RawMessage) json.RawMessage) json.RawMessage {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(raw, &m) != nil || m[name] == nil {
@@ -93,7 +93,7 @@ func inField(raw json.RawMessage, name string, change func(json.RawMessage) json
 	return spelled(m, raw)
 }
 
-// renamed gives a field of a mapping another name, unless there is one of that name.
+// renamed renames a field of a mapping, unless the new name is taken.
 func renamed(raw json.RawMessage, from, to string) json.RawMessage {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(raw, &m) != nil || m[from] == nil || m[to] != nil {
@@ -104,7 +104,7 @@ func renamed(raw json.RawMessage, from, to string) json.RawMessage {
 	return spelled(m, raw)
 }
 
-// spelled is v in JSON, or what it was made of.
+// spelled returns v in JSON, or was if that fails.
 func spelled(v any, was json.RawMessage) json.RawMessage {
 	if text, err := json.Marshal(v); err == nil {
 		return text

@@ -17,7 +17,7 @@ import (
 	"github.com/netloom/netloom/pkg/source"
 )
 
-// kindSecret is read from directories and never delivered: Secret gives it to whoever asks by name.
+// kindSecret is read from directories and never delivered: Secret returns it by name.
 const kindSecret = "Secret"
 
 func secretKind() kind {
@@ -56,12 +56,12 @@ func trimSecret(s *corev1.Secret) {
 	*s = corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name}, Data: s.Data}
 }
 
-// secretFields are the fields of SD-WAN resources that hold secrets, or a reference where someone may have put one.
+// secretFields lists the fields of SD-WAN resources that hold secrets, or a reference that may hold one by mistake.
 func secretFields() []string {
 	return []string{"pre_shared_key", "pre_shared_key_secret", "local_private_cert", "local_private_cert_secret"}
 }
 
-// isSecretField says whether what stands at a path of an object must not be shown.
+// isSecretField reports whether the value at a path of an object must not be shown.
 func isSecretField(kind string, path string) bool {
 	for step := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '.' || r == '[' }) {
 		if kind == kindSecret && (step == "data" || step == "stringData") {
@@ -79,7 +79,7 @@ func isSecretField(kind string, path string) bool {
 	return false
 }
 
-// discreet takes what must not be shown out of a fault of decoding.
+// discreet removes what must not be shown from a decoding fault.
 func discreet(kind string, m misfit) misfit {
 	if isSecretField(kind, m.field) {
 		m.message, _, _ = strings.Cut(m.message, found)
@@ -87,7 +87,7 @@ func discreet(kind string, m misfit) misfit {
 	return m
 }
 
-// discreetError takes what must not be shown out of a fault of validation.
+// discreetError removes what must not be shown from a validation fault.
 func discreetError(kind string, err *field.Error) misfit {
 	if isSecretField(kind, err.Field) {
 		err.BadValue = field.OmitValueType{}
@@ -95,7 +95,7 @@ func discreetError(kind string, err *field.Error) misfit {
 	return misfit{err.Field, err.ErrorBody()}
 }
 
-// hidden stands for a secret in what is exported.
+// hidden replaces a secret in what is exported.
 const hidden = "HIDDEN"
 
 // withoutSecrets changes a copy of an object so that it can be shown.
@@ -117,7 +117,7 @@ func withoutSecrets(o source.Object) {
 	}
 }
 
-// withoutHidden are the objects in force that are delivered: all but Secrets.
+// withoutHidden returns the objects in force that are delivered: all but Secrets.
 func withoutHidden(force map[object.Ref]claim) map[object.Ref]claim {
 	given := force
 	for ref := range force {
@@ -132,7 +132,7 @@ func withoutHidden(force map[object.Ref]claim) map[object.Ref]claim {
 	return given
 }
 
-// Secret is the data of the Secret that a manifest declares.
+// Secret returns the data of the Secret that a manifest declares.
 func (d *Directory) Secret(_ context.Context, namespace, name string) (map[string][]byte, error) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()

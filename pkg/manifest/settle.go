@@ -11,7 +11,7 @@ import (
 	"github.com/netloom/netloom/pkg/source"
 )
 
-// claim is an object in force and the document that gives it. An object without a path is a namespace that no document
+// claim is an object in force and the document it comes from. An object without a path is a namespace that no document
 // declares.
 type claim struct {
 	object   source.Object
@@ -26,7 +26,7 @@ type declaration struct {
 	path string
 }
 
-// settle decides which object is in force for every reference, given what was in force before and what the files say
+// settle decides which object is in force for every reference, given what was in force before and what the files declare
 // now, and reports objects that are declared more than once. Objects that did not change keep their identity.
 func settle(before map[object.Ref]claim, files map[string]*manifest) (map[object.Ref]claim, []object.Problem) {
 	declared := map[object.Ref][]declaration{}
@@ -73,8 +73,8 @@ func settle(before map[object.Ref]claim, files map[string]*manifest) (map[object
 	return now, faults
 }
 
-// choose picks the declaration that counts, by index, and what it puts in force: nothing when no version of the object
-// was ever good.
+// choose picks the declaration that counts, by index, and what it puts in force: nothing if no version of the object was
+// ever good.
 func choose(before claim, all []declaration) (claim, int) {
 	pick := func(i int) (claim, int) {
 		o := all[i].object
@@ -107,7 +107,7 @@ func choose(before claim, all []declaration) (claim, int) {
 		holder = 0
 	}
 	if before.path == "" {
-		return claim{}, holder // a namespace nobody declared is no previous version
+		return claim{}, holder // a namespace that was not declared is no previous version
 	}
 	return claim{object: before.object, path: all[holder].path, document: all[holder].document}, holder
 }
@@ -140,8 +140,8 @@ func addNamespaces(before, now map[object.Ref]claim) {
 	}
 }
 
-// changed lists the references whose object appeared, changed or went. Those of objects that no document declared, and
-// that went with what they were there for, are apart.
+// changed lists the references whose object appeared, changed or went. Objects that no document declared, and that went
+// together with the objects in them, are listed separately.
 func changed(before, now map[object.Ref]claim) (refs, derived []object.Ref) {
 	for ref, c := range now {
 		if before[ref].object != c.object {

@@ -16,14 +16,14 @@ import (
 	"github.com/netloom/netloom/pkg/source"
 )
 
-// standIn is what a faulty policy gives while no good version of it is known: whom it isolates as far as that can be
-// told, more rather than fewer, and no rules.
+// standIn replaces a faulty policy while no good version of it is known: the pods it isolates as far as they can be
+// determined, rather too many than too few, and no rules.
 type standIn struct {
 	policy *networkingv1.NetworkPolicy
 	effect string // what it does, to be added to the faults of the document
 }
 
-// outline is the part of a policy that says whom it isolates.
+// outline is the part of a policy that determines which pods it isolates.
 type outline struct {
 	head `json:",inline"`
 	Spec struct {
@@ -34,13 +34,13 @@ type outline struct {
 	} `json:"spec"`
 }
 
-// What strict decoding says of a field.
+// Texts of strict decoding about a field.
 const (
 	unknownField   = "unknown field"
 	duplicateField = "duplicate field"
 )
 
-// newStandIn makes the stand-in of a faulty document; nil when objects of its kind isolate nobody. The text says why the
+// newStandIn makes the stand-in of a faulty document; nil if objects of its kind isolate no pods. The text is why the
 // document is rejected as a whole, if it is.
 func newStandIn(ref object.Ref, raw json.RawMessage, rejected string) *standIn {
 	if ref.Kind != object.KindNetworkPolicy {
@@ -75,7 +75,7 @@ func effectOf(p *networkingv1.NetworkPolicy) string {
 	return fmt.Sprintf("until it is fixed %s isolated in %s and nothing is allowed", who, strings.Join(in, " and "))
 }
 
-// readOutline is false when it cannot be told what the document says of whom it isolates.
+// readOutline is false if the document does not determine which pods it isolates.
 func readOutline(raw json.RawMessage) (o outline, ok bool) {
 	strict, err := kjson.UnmarshalStrict(raw, &o)
 	if err != nil {
@@ -93,12 +93,12 @@ func readOutline(raw json.RawMessage) (o outline, ok bool) {
 	return o, true
 }
 
-// isRules says whether a field holds rules, which a stand-in has no use for.
+// isRules reports whether a field holds rules, which a stand-in has no use for.
 func isRules(field string) bool { return field == "ingress" || field == "egress" }
 
 var keyTwice = regexp.MustCompile(`key "([^"]*)" already set in map`)
 
-// isClear says whether nothing but rules is given twice: of anything else it cannot be told which one is meant.
+// isClear reports whether nothing but rules is given twice: for anything else it is unclear which one is meant.
 func isClear(rejected string) bool {
 	for _, m := range keyTwice.FindAllStringSubmatch(rejected, -1) {
 		if !isRules(m[1]) {
@@ -108,8 +108,8 @@ func isClear(rejected string) bool {
 	return rejected == "" || keyTwice.MatchString(rejected)
 }
 
-// lenientSelector reads a selector. Fields that are not known are left out, which selects more; a selector that cannot
-// be read is that of every pod.
+// lenientSelector reads a selector. Fields that are not known are left out, which selects more; a selector that cannot be
+// read selects every pod.
 func lenientSelector(raw json.RawMessage) metav1.LabelSelector {
 	var s metav1.LabelSelector
 	if len(raw) == 0 {
@@ -126,8 +126,8 @@ func lenientSelector(raw json.RawMessage) metav1.LabelSelector {
 	return s
 }
 
-// lenientTypes are the policy types as written, both when those cannot be read. Where none are, Egress is among them
-// also when something unknown may be the misspelt word for it.
+// lenientTypes returns the policy types as written, or both if they cannot be read. If there are none, Egress is included
+// also if an unknown field may be a misspelling of it.
 func lenientTypes(o outline, raw json.RawMessage) []networkingv1.PolicyType {
 	var types []networkingv1.PolicyType
 	if written := o.Spec.PolicyTypes; len(written) > 0 {
@@ -144,14 +144,14 @@ func lenientTypes(o outline, raw json.RawMessage) []networkingv1.PolicyType {
 	return []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}
 }
 
-// isGiven says whether a list has elements, or is something else than a list.
+// isGiven reports whether a list has elements, or is something other than a list.
 func isGiven(list json.RawMessage) bool {
 	var elements []json.RawMessage
 	return len(list) > 0 && (json.Unmarshal(list, &elements) != nil || len(elements) > 0)
 }
 
-// hasUnknown says whether raw has fields that target has not, those of its metadata aside. It does not see them beside
-// values that do not go into target at all.
+// hasUnknown reports whether raw has fields that target does not have, not counting its metadata. It does not see them next
+// to values that do not fit target at all.
 func hasUnknown(raw json.RawMessage, target any) bool {
 	for _, b := range decode(raw, target, "") {
 		if b.message == unknownField && !strings.HasPrefix(b.field, "metadata.") {
@@ -170,7 +170,7 @@ func standFor(before claim, d *declaration) claim {
 	return c
 }
 
-// explain adds to the faults of documents that are stood in for what that means.
+// explain adds the effect of stand-ins to the faults of their documents.
 func explain(faults []object.Problem, force map[object.Ref]claim) {
 	for i := range faults {
 		f := &faults[i]

@@ -14,8 +14,8 @@ const (
 	markBig    = "\xfe\xff"
 )
 
-// decodeText is the content of a file in UTF-8. Files in UTF-16 begin with a byte order mark; any other encoding is an
-// error, as its documents would pass for none.
+// decodeText returns the content of a file in UTF-8. Files in UTF-16 begin with a byte order mark; any other encoding is an
+// error, as its content would not be recognized as documents.
 func decodeText(content []byte) ([]byte, error) {
 	var order binary.ByteOrder
 	switch {

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 )
 
-// unavailablePrefix is how a List of Write begins that some kinds are missing from.
+// unavailablePrefix is how a List written by Write begins if some kinds are missing from it.
 const unavailablePrefix = `{"apiVersion":"v1","kind":"List","unavailable":`
 
-// UnavailableOf lists the kinds that were unavailable when Write wrote a List. Of any other text it is nil.
+// UnavailableOf lists the kinds that were unavailable when Write wrote a List. For any other text it is nil.
 func UnavailableOf(manifests []byte) []string {
 	rest, ok := bytes.CutPrefix(manifests, []byte(unavailablePrefix))
 	if !ok {

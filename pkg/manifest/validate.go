@@ -139,8 +139,8 @@ func validateBlock(b *networkingv1.IPBlock, at *field.Path) field.ErrorList {
 	return faults
 }
 
-// validatePrefix parses a CIDR. Bits beyond the prefix length are let through, as servers before 1.36 do: the block is
-// no less clear for them, and stored policies have them.
+// validatePrefix parses a CIDR. Bits beyond the prefix length are allowed, as in servers before 1.36: the block is still
+// unambiguous, and stored policies have them.
 func validatePrefix(s string, at *field.Path) (netip.Prefix, field.ErrorList) {
 	p, err := netip.ParsePrefix(s)
 	if err == nil && !p.Addr().Is4In6() {
@@ -193,8 +193,8 @@ func validateNode(n *corev1.Node) field.ErrorList {
 	return faults
 }
 
-// validatePod judges what of a pod bears on the network. A pod that no server would run, for want of an image, say, is
-// good enough for a policy.
+// validatePod validates the part of a pod that matters for the network. A pod that no server would run, for lack of an
+// image for example, is good enough for a policy.
 func validatePod(p *corev1.Pod) field.ErrorList {
 	faults := validateMeta(&p.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
 	spec, status := field.NewPath("spec"), field.NewPath("status")

@@ -12,14 +12,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// What the API server lets a service hold.
+// The limits of the API server for a service.
 const (
 	maxFamilies        = 2
 	maxAffinitySeconds = 86400
 )
 
-// validateService judges what of a service bears on the network. What a server allocates, such as addresses and node
-// ports, may be missing: then the service has none.
+// validateService validates the part of a service that matters for the network. What a server allocates, such as addresses
+// and node ports, may be missing: then the service has none.
 func validateService(s *corev1.Service) field.ErrorList {
 	faults := validateMeta(&s.ObjectMeta, true, apivalidation.NameIsDNSLabel)
 	spec := field.NewPath("spec")
@@ -47,7 +47,7 @@ func validateService(s *corev1.Service) field.ErrorList {
 	return append(faults, validateLoadBalancerStatus(s, field.NewPath("status", "loadBalancer", "ingress"))...)
 }
 
-// oneOf judges a value of a fixed set.
+// oneOf validates a value of a fixed set.
 func oneOf[T ~string](value T, known []T, at *field.Path) field.ErrorList {
 	if slices.Contains(known, value) {
 		return nil
@@ -55,10 +55,10 @@ func oneOf[T ~string](value T, known []T, at *field.Path) field.ErrorList {
 	return field.ErrorList{field.NotSupported(at, value, known)}
 }
 
-// isHeadless says whether a service has no address by intention.
+// isHeadless reports whether a service has no address by intention.
 func isHeadless(s *corev1.Service) bool { return s.Spec.ClusterIP == corev1.ClusterIPNone }
 
-// isExternal says whether a service can be reached at an address beside its cluster IPs.
+// isExternal reports whether a service can be reached at an address other than its cluster IPs.
 func isExternal(s *corev1.Service) bool {
 	switch s.Spec.Type {
 	case corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeNodePort:
@@ -107,7 +107,7 @@ func validateServicePorts(s *corev1.Service, at *field.Path) field.ErrorList {
 	return faults
 }
 
-// validatePortLabel judges the name of a port of a service or of Endpoints: with several, each needs its own.
+// validatePortLabel validates the name of a port of a service or of Endpoints: with several, each needs its own.
 func validatePortLabel(name string, required bool, names map[string]bool, at *field.Path) field.ErrorList {
 	if name == "" {
 		if required {
@@ -203,7 +203,7 @@ func validateClusterIPs(s *corev1.Service, spec *field.Path) field.ErrorList {
 	return faults
 }
 
-// familyOf is the family of an address, "" when it is none.
+// familyOf returns the family of an address, "" if it is none.
 func familyOf(ip string) corev1.IPFamily {
 	a, err := netip.ParseAddr(ip)
 	switch {
@@ -245,7 +245,7 @@ func validateFamilies(spec *corev1.ServiceSpec, at *field.Path) field.ErrorList 
 	return faults
 }
 
-// validateSourceRanges judges the ranges as they are written: space around them was always let through.
+// validateSourceRanges validates the ranges as written: space around them has always been allowed.
 func validateSourceRanges(spec *corev1.ServiceSpec, at *field.Path) field.ErrorList {
 	var faults field.ErrorList
 	if len(spec.LoadBalancerSourceRanges) > 0 && spec.Type != corev1.ServiceTypeLoadBalancer {

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// What the API server lets one slice hold.
+// The limits of the API server for one slice.
 const (
 	maxSliceEndpoints    = 1000
 	maxEndpointAddresses = 100
@@ -57,7 +57,7 @@ func validateAddressType(t discoveryv1.AddressType, at *field.Path) field.ErrorL
 	}
 }
 
-// validateSlicePortName judges a port's name. Two ports without one have the same.
+// validateSlicePortName validates a port's name. Two ports without one have the same.
 func validateSlicePortName(name string, names map[string]bool, at *field.Path) field.ErrorList {
 	var faults field.ErrorList
 	if name != "" {
@@ -129,7 +129,7 @@ func validateTypedAddress(s string, t discoveryv1.AddressType, at *field.Path) f
 	return faults
 }
 
-// validateUnicast judges an address that traffic is sent to.
+// validateUnicast validates an address that traffic is sent to.
 func validateUnicast(s string, at *field.Path) field.ErrorList {
 	if faults := validateAddress(s, at); len(faults) > 0 {
 		return faults
@@ -137,7 +137,7 @@ func validateUnicast(s string, at *field.Path) field.ErrorList {
 	a, err := netip.ParseAddr(s)
 	switch {
 	case err != nil:
-		return nil // told above
+		return nil // reported above
 	case a.IsUnspecified():
 		return field.ErrorList{field.Invalid(at, s, "may not be unspecified (0.0.0.0 or ::)")}
 	case a.IsLoopback():
@@ -153,7 +153,7 @@ func validateUnicast(s string, at *field.Path) field.ErrorList {
 	}
 }
 
-// validateNodeName judges the name of a node; nil names none.
+// validateNodeName validates the name of a node; nil names none.
 func validateNodeName(name *string, at *field.Path) field.ErrorList {
 	var faults field.ErrorList
 	if name != nil {

@@ -18,13 +18,13 @@ type tree struct {
 	dirs    map[string]bool  // real paths of every directory whose entries matter
 	real    map[string]bool  // real paths of the manifests
 	faults  map[string]error // what could not be read, by path
-	observe func(dir string) // told of each directory before it is listed, so that no change slips between
+	observe func(dir string) // called with each directory before it is listed, so that no change is missed
 
-	// dangling are the faults that are links to nothing and may never have concerned a manifest.
+	// dangling are the faults that are broken links and may never have been about a manifest.
 	dangling map[string]bool
 }
 
-// walk finds the manifests below root, through symbolic links, in any order that stays the same.
+// walk finds the manifests below root, through symbolic links, in a stable order.
 func walk(root string, observe func(dir string)) *tree {
 	t := &tree{
 		dirs: map[string]bool{}, real: map[string]bool{}, faults: map[string]error{}, dangling: map[string]bool{},
@@ -34,7 +34,7 @@ func walk(root string, observe func(dir string)) *tree {
 	return t
 }
 
-// watch has the changes of a real directory noticed.
+// watch marks a real directory to be watched for changes.
 func (t *tree) watch(dir string) {
 	if !t.dirs[dir] {
 		t.dirs[dir] = true
@@ -42,7 +42,7 @@ func (t *tree) watch(dir string) {
 	}
 }
 
-// directory lists path; above are the real paths of the directories it is in, which a link must not lead back to.
+// directory lists path; above are the real paths of its parent directories, which a link must not lead back to.
 func (t *tree) directory(path string, above []string) {
 	place, err := t.resolve(path)
 	if err != nil {
@@ -66,7 +66,7 @@ func (t *tree) directory(path string, above []string) {
 	}
 }
 
-// unreadable notes that a directory cannot be read, unless it is merely gone since its parent was listed.
+// unreadable records that a directory cannot be read, unless it has just gone since its parent was listed.
 func (t *tree) unreadable(path string, err error, above []string) {
 	if len(above) == 0 || !errors.Is(err, fs.ErrNotExist) {
 		t.faults[path] = err
@@ -105,8 +105,8 @@ func (t *tree) entry(path string, e fs.DirEntry, above []string) {
 	}
 }
 
-// resolve follows path to the file it stands for and has every directory watched that holds a link on the way: when one
-// of them is replaced, as mounted ConfigMaps are, the path means another file.
+// resolve follows path to its file and has every directory with a link on the way watched: when one of them is replaced, as
+// in mounted ConfigMaps, the path leads to another file.
 func (t *tree) resolve(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -148,8 +148,8 @@ func (t *tree) resolve(path string) (string, error) {
 	return place, nil
 }
 
-// isManifest says whether a file's name is that of a manifest. Editors' own files (.a.yaml.swp, a.yaml~, #a.yaml#,
-// 4913) are none.
+// isManifest reports whether a file's name is that of a manifest. Editors' own files (.a.yaml.swp, a.yaml~, #a.yaml#, 4913)
+// are not.
 func isManifest(path string) bool {
 	name := filepath.Base(path)
 	switch filepath.Ext(name) {

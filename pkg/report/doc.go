@@ -1,14 +1,15 @@
-// Package report works out what people are told of NetworkPolicies and Services: what their PolicyStatus says, and which
-// Events there are.
+// Package report works out what people read about NetworkPolicies and Services: the content of PolicyStatus objects, and
+// the Events.
 //
-// A World is all that is known at one moment: the snapshot, how each target stands, what the translator could not
-// understand. Of a policy, a World and what the PolicyStatus says already it makes what it should say. The package writes
-// nothing and waits for nothing.
+// A World is all that is known at one moment: the snapshot, the state of each target, and what the translator could not
+// understand. From a policy, a World and the present PolicyStatus, the package makes the new status. It writes nothing and
+// waits for nothing.
 //
-// A target enforces a policy when it agreed with a snapshot in which the intents of the policy are as they are now: it tells
-// the revision that it agreed with last, and the snapshot tells what changed after that. Pods that came to a set since do
-// not count, unless the target is in trouble: they follow within moments, and a status that told of each would say nothing.
+// A target enforces a policy when it is in sync with a snapshot that has the intents of the policy as they are now: the
+// target reports the revision it was last in sync with, and the snapshot lists what changed after that. Pods that have
+// joined a set since then do not count, unless the target is in trouble: they follow within moments, and a status that
+// reported each of them would be useless.
 //
-// Where each node has a netloom of its own, each writes one target. What all of them say in one, the conditions and the
-// counts, is Summarize, which looks at all targets that are there; so whoever writes last says it for all.
+// If each node has a netloom of its own, each writes one target. The summary combines them into the conditions and counts. It
+// looks at all present targets, so the last one to write summarizes for all of them.
 package report

@@ -8,14 +8,15 @@ import (
 	"github.com/netloom/netloom/pkg/apis/netloom/v1alpha1"
 )
 
-// Reasons why a policy that its source does not have is or is not in force.
+// Reasons why a policy that is missing from its source is or is not in force.
 const (
-	ReasonKept    = "Kept"    // a target keeps what it holds for it
+	ReasonKept    = "Kept"    // a target keeps what it has for it
 	ReasonMissing = "Missing" // no target keeps anything for it any more
 )
 
-// Missing is the status of a policy that its source does not have, given its present status. kept says why targets keep the
-// policy in force; "" where none does. Of a policy that was never kept nothing changes: its status goes with it.
+// Missing returns the status of a policy that is missing from its source, given its present status. kept is the reason why
+// targets keep the policy in force, or "" if none does. The status of a policy that was never kept does not change: it is
+// deleted with the policy.
 func (w *World) Missing(had *v1alpha1.PolicyStatusStatus, kept string) v1alpha1.PolicyStatusStatus {
 	out := *had.DeepCopy()
 	enforced := find(had.Conditions, v1alpha1.ConditionEnforced)

@@ -10,14 +10,14 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// Note is something that people should hear about an object.
+// Note is something to report to people about an object.
 type Note struct {
 	Warning bool
 	Reason  string // one word, for programs
 	Message string
 }
 
-// Notes is what people should hear when the status of a policy becomes another. What stays as it was is not told again.
+// Notes lists what to report when the status of a policy changes from was to now. What stays the same is not repeated.
 func (w *World) Notes(was, now *v1alpha1.PolicyStatusStatus) []Note {
 	var out []Note
 	out = append(out, problemNotes(was.Problems, now.Problems)...)
@@ -26,7 +26,7 @@ func (w *World) Notes(was, now *v1alpha1.PolicyStatusStatus) []Note {
 	}
 	for _, t := range w.Own(now) {
 		var old v1alpha1.PolicyTarget
-		same := func(o v1alpha1.PolicyTarget) bool { // an older netloom did not write down of which policy it spoke
+		same := func(o v1alpha1.PolicyTarget) bool { // an older netloom did not record which policy it reported on
 			return o.Name == t.Name && (o.UID == t.UID || o.UID == "")
 		}
 		if i := slices.IndexFunc(was.Targets, same); i >= 0 {
@@ -54,14 +54,14 @@ func problemNotes(was, now []v1alpha1.PolicyProblem) []Note {
 	return out
 }
 
-// Service is what is told of a Service.
+// Service is what is reported about a Service.
 type Service struct {
 	Problems []v1alpha1.PolicyProblem
-	Balanced []string // by target: where it is balanced
+	Balanced []string // by target: where it is load balanced
 }
 
-// Service is what can be told of a Service now, given what was told. That a target lags behind is not told: what it balanced
-// before it still does. It is not settled then.
+// Service returns what can be reported about a Service now, given the last report. For a target that is behind, the last
+// report is repeated, since its old load balancer still works; settled is false then.
 func (w *World) Service(key object.Ref, was Service) (out Service, settled bool) {
 	out, settled = Service{Problems: w.problems[key]}, true
 	origin := intent.Origin{Cluster: w.Cluster, Kind: object.KindService, Namespace: key.Namespace, Name: key.Name}
@@ -90,7 +90,7 @@ func (w *World) Service(key object.Ref, was Service) (out Service, settled bool)
 // shownFrontends is how many frontends a message names.
 const shownFrontends = 8
 
-// frontends spells where traffic for a load balancer goes, but for the nodes' addresses.
+// frontends lists where traffic for a load balancer goes, without the addresses of nodes.
 func frontends(b *intent.LoadBalancer) string {
 	var parts []string
 	nodePorts := map[string]bool{}
@@ -112,7 +112,7 @@ func frontends(b *intent.LoadBalancer) string {
 	return strings.Join(parts, ", ")
 }
 
-// Notes is what people should hear when what can be told of a Service was something else.
+// Notes lists what to report when the report on a Service changes from was to s.
 func (s Service) Notes(was Service) []Note {
 	out := problemNotes(was.Problems, s.Problems)
 	for _, text := range s.Balanced {

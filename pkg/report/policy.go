@@ -23,9 +23,10 @@ const (
 	ReasonWriting  = "Writing" // it is about to be written
 	ReasonTrouble  = "Trouble" // it cannot be written
 	ReasonSkipped  = "Skipped" // the target cannot express it
-	// ReasonPodsWithoutPort: the target does not know some of the selected pods, such as for want of their logical ports.
+	// ReasonPodsWithoutPort: the target does not know some of the selected pods, for example because they have no logical
+	// port.
 	ReasonPodsWithoutPort = "PodsWithoutPort"
-	ReasonUnreachable     = "Unreachable" // what the target holds is not known
+	ReasonUnreachable     = "Unreachable" // what the target has is not known
 	ReasonNoTarget        = "NoTarget"
 
 	ReasonTranslated   = "Translated"   // of a note
@@ -39,20 +40,20 @@ const (
 	shownText     = 1024 // bytes of a message
 )
 
-// Policy is a NetworkPolicy as it was translated last.
+// Policy is a NetworkPolicy as last translated.
 type Policy struct {
 	Namespace, Name string
 	Generation      int64
 	UID             types.UID
 }
 
-// Key names p.
+// Key returns the reference of p.
 func (p Policy) Key() object.Ref {
 	return object.Ref{Kind: object.KindNetworkPolicy, Namespace: p.Namespace, Name: p.Name}
 }
 
-// Status is what a status of p says of p, given what it says already: its own targets anew, those of others as they are.
-// Of the others, those of the nodes that are there have a say in what is said in one.
+// Status returns the new status of p, given its present one: the targets of w are worked out again, those of others are
+// copied. The summary covers the targets of w and those of other nodes that exist.
 func (w *World) Status(p Policy, had *v1alpha1.PolicyStatusStatus) v1alpha1.PolicyStatusStatus {
 	var out v1alpha1.PolicyStatusStatus
 	intents := w.intentsOf(p)
@@ -74,7 +75,7 @@ func (w *World) Status(p Policy, had *v1alpha1.PolicyStatusStatus) v1alpha1.Poli
 	return out
 }
 
-// Own lists the targets of s that w speaks of.
+// Own lists the targets of s that w reports on.
 func (w *World) Own(s *v1alpha1.PolicyStatusStatus) []v1alpha1.PolicyTarget {
 	var own []v1alpha1.PolicyTarget
 	for i := range s.Targets {
@@ -85,12 +86,12 @@ func (w *World) Own(s *v1alpha1.PolicyStatusStatus) []v1alpha1.PolicyTarget {
 	return own
 }
 
-// owns says whether w speaks of a target of that name.
+// owns reports whether w reports on a target of that name.
 func (w *World) owns(name string) bool {
 	return slices.ContainsFunc(w.targets, func(t target) bool { return t.Name == name })
 }
 
-// intentsOf lists what a policy became, ingress first.
+// intentsOf lists the intents of a policy, ingress first.
 func (w *World) intentsOf(p Policy) []*intent.Policy {
 	var out []*intent.Policy
 	for _, id := range w.ids(p) {
@@ -101,7 +102,7 @@ func (w *World) intentsOf(p Policy) []*intent.Policy {
 	return out
 }
 
-// ids are those that the intents of a policy have or had.
+// ids returns the IDs that the intents of a policy have or had.
 func (w *World) ids(p Policy) [2]intent.PolicyID {
 	origin := intent.Origin{Cluster: w.Cluster, Kind: object.KindNetworkPolicy, Namespace: p.Namespace, Name: p.Name}
 	var out [2]intent.PolicyID
@@ -111,7 +112,7 @@ func (w *World) ids(p Policy) [2]intent.PolicyID {
 	return out
 }
 
-// target is how one target stands with a policy.
+// target returns the state of a policy on one target.
 func (w *World) target(t *target, p Policy, intents []*intent.Policy, had *v1alpha1.PolicyStatusStatus) v1alpha1.PolicyTarget {
 	out := v1alpha1.PolicyTarget{Name: t.Name, UID: p.UID}
 	same := func(o v1alpha1.PolicyTarget) bool { return o.Name == t.Name && o.UID == p.UID }
@@ -139,7 +140,7 @@ func (w *World) target(t *target, p Policy, intents []*intent.Policy, had *v1alp
 	return out
 }
 
-// judge says whether a target enforces the intents that a policy became, which have or had these IDs, and why not.
+// judge reports whether a target enforces the intents of a policy, which have or had these IDs, and if not, why.
 func (t *target) judge(ids [2]intent.PolicyID, intents []*intent.Policy) (reason, message string) {
 	lacks := t.all || t.behind.Policies[ids[0]] || t.behind.Policies[ids[1]] || t.Trouble != "" && t.lacksMembers(intents)
 	skipped := ""
@@ -162,8 +163,8 @@ func (t *target) judge(ids [2]intent.PolicyID, intents []*intent.Policy) (reason
 	}
 }
 
-// missing are the pods that a policy selects and that a target does not know, of how many that it selects. Where the
-// directions select other pods, it is the one that misses most.
+// missing returns the pods that a policy selects and a target does not know, and how many it selects in all. If the
+// directions select different pods, the direction that misses more counts.
 func (w *World) missing(t *target, intents []*intent.Policy) (missing backends.Gaps, selected int) {
 	for _, i := range intents {
 		set := w.Snapshot.Set(i.Subject)
@@ -174,12 +175,12 @@ func (w *World) missing(t *target, intents []*intent.Policy) (missing backends.G
 	return missing, selected
 }
 
-// uncovered says for people on which pods a policy is not enforced.
+// uncovered describes the pods on which a policy is not enforced.
 func uncovered(missing backends.Gaps, selected int) string {
 	return fmt.Sprintf("%d of %d selected pods are enforced; not enforced: %s", selected-missing.Len(), selected, missing.Text())
 }
 
-// lacksMembers says whether the target may not hold who belongs to the sets of intents.
+// lacksMembers reports whether the target may lack members of the sets of intents.
 func (t *target) lacksMembers(intents []*intent.Policy) bool {
 	for _, i := range intents {
 		if t.behind.Sets[i.Subject] {
@@ -194,7 +195,7 @@ func (t *target) lacksMembers(intents []*intent.Policy) bool {
 	return false
 }
 
-// peers lists whom the rules of intents speak of.
+// peers lists the peers that the rules of intents select.
 func (w *World) peers(intents []*intent.Policy) []v1alpha1.PolicyPeer {
 	type place struct {
 		rule string
@@ -220,7 +221,7 @@ func (w *World) peers(intents []*intent.Policy) []v1alpha1.PolicyPeer {
 	return out
 }
 
-// Sets lists the sets whose sizes a status of p tells.
+// Sets lists the sets whose sizes are in a status of p.
 func (w *World) Sets(p Policy) []intent.SetID {
 	var out []intent.SetID
 	for _, i := range w.intentsOf(p) {
@@ -235,24 +236,24 @@ func (w *World) Sets(p Policy) []intent.SetID {
 	return slices.Compact(out)
 }
 
-// Settled says whether s stays as it is as long as nothing but sizes and gaps in coverage change and every target of w stands as it does.
+// Settled reports whether s stays the same while only sizes and gaps in coverage change and no target of w changes state.
 func (w *World) Settled(s *v1alpha1.PolicyStatusStatus) bool {
 	return !slices.ContainsFunc(w.Own(s), func(t v1alpha1.PolicyTarget) bool {
 		return !t.Enforced && t.Reason != ReasonSkipped && t.Reason != ReasonPodsWithoutPort
 	})
 }
 
-// Difference tells how much two statuses differ.
+// Difference is how much two statuses differ.
 type Difference uint8
 
-// Same is not at all; Sizes is in how many there are; Meaning is in anything else.
+// Same: not at all. Sizes: only in counts. Meaning: in anything else.
 const (
 	Same Difference = iota
 	Sizes
 	Meaning
 )
 
-// Compare tells how much two statuses differ.
+// Compare returns how much two statuses differ.
 func Compare(a, b *v1alpha1.PolicyStatusStatus) Difference {
 	if equality.Semantic.DeepEqual(a, b) {
 		return Same
@@ -263,7 +264,7 @@ func Compare(a, b *v1alpha1.PolicyStatusStatus) Difference {
 	return Meaning
 }
 
-// unsized is a status without what changes as pods come and go.
+// unsized returns a status without what changes as pods come and go.
 func unsized(s *v1alpha1.PolicyStatusStatus) *v1alpha1.PolicyStatusStatus {
 	out := s.DeepCopy()
 	out.Subjects = 0
@@ -285,7 +286,7 @@ func unsized(s *v1alpha1.PolicyStatusStatus) *v1alpha1.PolicyStatusStatus {
 	return out
 }
 
-// cut keeps the beginning of a text that is too long.
+// cut truncates a text that is too long.
 func cut(text string) string {
 	if len(text) <= shownText {
 		return text

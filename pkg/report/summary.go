@@ -10,7 +10,8 @@ import (
 	"github.com/netloom/netloom/pkg/apis/netloom/v1alpha1"
 )
 
-// summarize says in one what the targets of s say, its own and those of the nodes that are there, given the status before.
+// summarize combines the targets of s, those of w and those of other existing nodes, into conditions, given the status
+// before.
 func (w *World) summarize(p Policy, s, had *v1alpha1.PolicyStatusStatus) {
 	voices := w.voices(p, s)
 	enforced := 0
@@ -35,8 +36,9 @@ func (w *World) summarize(p Policy, s, had *v1alpha1.PolicyStatusStatus) {
 	}
 }
 
-// voices lists the targets that have a say: those of p in s that w speaks of or that nodes which are there speak of, and one
-// without a name that enforces nothing for each node that has said nothing of p, though it may have of another of that name.
+// voices lists the targets that count in the summary: those for p in s that belong to w or to an existing node, plus a
+// nameless one that enforces nothing for each node that has not reported on p, even if it has reported on another policy of
+// that name.
 func (w *World) voices(p Policy, s *v1alpha1.PolicyStatusStatus) []*v1alpha1.PolicyTarget {
 	var out []*v1alpha1.PolicyTarget
 	heard := map[string]bool{}
@@ -57,15 +59,15 @@ func (w *World) voices(p Policy, s *v1alpha1.PolicyStatusStatus) []*v1alpha1.Pol
 	return out
 }
 
-// nodeOf is the node that the name of a target ends in; "" when it names none.
+// nodeOf returns the node at the end of a target's name, or "" if it names none.
 func nodeOf(target string) string {
 	_, node, _ := strings.Cut(target, "/")
 	return node
 }
 
-// Adopt has s say of the policy itself what had says, which another netloom wrote, and of the targets what they say: two that
-// understand a policy otherwise, such as while one is newer, do not write over each other for ever. What only this one could
-// not understand is added: where one of them has a problem, nobody says that there is none.
+// Adopt copies into s what had, written by another netloom, has for the policy itself, and keeps the targets: two versions
+// that understand a policy differently, such as during an upgrade, must not overwrite each other forever. Problems that
+// only this one found are added: if either of them has a problem, the status shows one.
 func (w *World) Adopt(p Policy, s, had *v1alpha1.PolicyStatusStatus) {
 	all := slices.Clone(had.Problems)
 	for _, p := range s.Problems {
@@ -79,18 +81,18 @@ func (w *World) Adopt(p Policy, s, had *v1alpha1.PolicyStatusStatus) {
 	w.summarize(p, s, had)
 }
 
-// SameView says whether two statuses say the same of the policy itself, whatever its targets say.
+// SameView reports whether two statuses are equal apart from their targets.
 func SameView(a, b *v1alpha1.PolicyStatusStatus) bool {
 	return a.ObservedGeneration == b.ObservedGeneration && a.ProblemCount == b.ProblemCount &&
 		slices.Equal(a.Problems, b.Problems) && slices.Equal(a.Peers, b.Peers)
 }
 
-// current says whether a target enforces the generation that s speaks of.
+// current reports whether a target enforces the generation of s.
 func current(t *v1alpha1.PolicyTarget, s *v1alpha1.PolicyStatusStatus) bool {
 	return t.Enforced && t.Generation >= s.ObservedGeneration
 }
 
-// translated is the condition of that name.
+// translated returns the condition of that name.
 func translated(s *v1alpha1.PolicyStatusStatus) metav1.Condition {
 	if s.ProblemCount == 0 {
 		return metav1.Condition{Type: v1alpha1.ConditionTranslated, Status: metav1.ConditionTrue, Reason: ReasonUnderstood}
@@ -105,7 +107,7 @@ func translated(s *v1alpha1.PolicyStatusStatus) metav1.Condition {
 	}
 }
 
-// spell puts a problem on a line.
+// spell formats a problem on one line.
 func spell(p v1alpha1.PolicyProblem) string {
 	if p.Field == "" {
 		return p.Message
@@ -116,8 +118,8 @@ func spell(p v1alpha1.PolicyProblem) string {
 // shownTargets is how many targets a message names.
 const shownTargets = 3
 
-// enforcing is the condition Enforced. A policy that could not be understood whole is not enforced as it is written, so it
-// is false then, though each target holds what was understood.
+// enforcing returns the condition Enforced. A policy that could not be understood in full is not enforced as written, so
+// the condition is false then, though each target has what was understood.
 func enforcing(s *v1alpha1.PolicyStatusStatus, voices []*v1alpha1.PolicyTarget, enforced int) metav1.Condition {
 	out := metav1.Condition{Type: v1alpha1.ConditionEnforced, Status: metav1.ConditionFalse}
 	worst := worstOf(s, voices)
@@ -138,11 +140,11 @@ func enforcing(s *v1alpha1.PolicyStatusStatus, voices []*v1alpha1.PolicyTarget, 
 	return out
 }
 
-// gravity orders the reasons why targets do not enforce a policy. That it is not known comes first: every other reason says
-// for certain that the policy is not enforced.
+// gravity orders the reasons why targets do not enforce a policy. Unknown comes first: every other reason is certain that
+// the policy is not enforced.
 var gravity = [...]string{ReasonEnforced, ReasonUnreachable, ReasonWriting, ReasonTrouble, ReasonSkipped, ReasonPodsWithoutPort}
 
-// worstOf is the gravest reason of all targets.
+// worstOf returns the gravest reason of all targets.
 func worstOf(s *v1alpha1.PolicyStatusStatus, voices []*v1alpha1.PolicyTarget) string {
 	worst := ReasonEnforced
 	for _, t := range voices {
@@ -157,7 +159,7 @@ func worstOf(s *v1alpha1.PolicyStatusStatus, voices []*v1alpha1.PolicyTarget) st
 	return worst
 }
 
-// behind says for people which targets do not enforce a policy, and why.
+// behind describes which targets do not enforce a policy, and why.
 func behind(s *v1alpha1.PolicyStatusStatus, voices []*v1alpha1.PolicyTarget) string {
 	var parts []string
 	for _, t := range voices {
@@ -180,7 +182,7 @@ func behind(s *v1alpha1.PolicyStatusStatus, voices []*v1alpha1.PolicyTarget) str
 	return cut(strings.Join(parts, "; "))
 }
 
-// find is the condition of a type; nil when there is none.
+// find returns the condition of a type, or nil.
 func find(in []metav1.Condition, typ string) *metav1.Condition {
 	i := slices.IndexFunc(in, func(c metav1.Condition) bool { return c.Type == typ })
 	if i < 0 {

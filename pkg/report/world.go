@@ -9,18 +9,18 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// Target is how a target stands. Revision is zero for one that has agreed with nothing yet.
+// Target is the state of a target. Revision is zero for one that has not been in sync yet.
 type Target struct {
 	Name     string
-	Revision intent.Revision // the snapshot that it agreed with last
-	// Trouble says why the last round did not end well; "" when it did.
+	Revision intent.Revision // the snapshot it was last in sync with
+	// Trouble is why the last round failed; "" if it succeeded.
 	Trouble string
-	// Stale says that it has been in trouble for so long that what it holds is not known any more.
+	// Stale is set if it has been in trouble for so long that its content is not known any more.
 	Stale bool
 	Skips []backends.Skip // what it cannot express
-	// Missing are the endpoints with an address that it does not know, so that no policy is enforced on them.
+	// Missing lists the endpoints with an address that it does not know, so that no policy is enforced on them.
 	Missing backends.Gaps
-	// Rows counts the rows that the policies of an origin are in need of; nil where nobody counts.
+	// Rows counts the rows that the policies of an origin need; nil if they are not counted.
 	Rows func(*intent.Snapshot, intent.Origin) int
 }
 
@@ -30,30 +30,30 @@ type Facts struct {
 	Targets  []Target
 	Problems []object.Problem
 	Cluster  string // of the snapshot's origins
-	// Nodes are those that have a netloom each, which says for itself how its targets stand: of each of these nodes something
-	// has to be known. It is empty where there is one netloom only.
+	// Nodes are those with a netloom of their own, which reports on its own targets: each of these nodes has to report. It
+	// is empty if there is only one netloom.
 	Nodes []string
-	// Now is the time to write down, in whole seconds as the API keeps it.
+	// Now is the time to record, in whole seconds as the API stores it.
 	Now metav1.Time
 }
 
-// World is what is known at one moment. It is not safe for concurrent use: it remembers what it has worked out.
+// World is what is known at one moment. It is not safe for concurrent use: it caches what it has worked out.
 type World struct {
 	Facts
 	targets  []target
 	problems map[object.Ref][]v1alpha1.PolicyProblem
-	sizes    map[intent.SetID]int32 // addresses of the sets that were asked for
+	sizes    map[intent.SetID]int32 // addresses of the sets counted so far
 }
 
-// target is a target with what it may not hold yet.
+// target is a target with what it may lack.
 type target struct {
 	Target
 	all    bool              // it may lack anything
-	behind intent.Touched    // what became different since it agreed
+	behind intent.Touched    // what changed since it was last in sync
 	skips  map[string]string // reasons by intent
 }
 
-// NewWorld puts facts in order.
+// NewWorld makes a World of facts.
 func NewWorld(f Facts) *World {
 	w := &World{Facts: f, problems: map[object.Ref][]v1alpha1.PolicyProblem{}, sizes: map[intent.SetID]int32{}}
 	for _, t := range f.Targets {
@@ -79,7 +79,8 @@ func newTarget(t Target, s *intent.Snapshot) target {
 	return out
 }
 
-// Pending says whether nothing can be told yet, because some target has not been asked and may still answer soon.
+// Pending reports whether it is too early to report anything, because some target has not been read and may still answer
+// soon.
 func (w *World) Pending() bool {
 	for i := range w.targets {
 		if t := &w.targets[i]; t.Revision == 0 && !t.Stale {
@@ -99,5 +100,5 @@ func (w *World) addresses(set *intent.Set) int32 {
 	return n
 }
 
-// count is n as the API keeps it.
+// count returns n as the API stores it.
 func count(n int) int32 { return int32(min(n, 1<<30)) } //nolint:gosec // it fits, as just seen

@@ -12,7 +12,7 @@ import (
 // Reasons of conditions and of notes.
 const (
 	ReasonUnderstood  = "Understood"
-	ReasonPlainSecret = "PlainSecret" // understood, but a secret stands in the object
+	ReasonPlainSecret = "PlainSecret" // understood, but the object contains a secret in plain text
 	ReasonNotAccepted = "NotAccepted" // could not be understood
 
 	ReasonInSync    = "InSync"
@@ -21,16 +21,16 @@ const (
 	ReasonConflict  = "Conflict"  // two CNFs have the purpose
 	ReasonDeleting  = "Deleting"
 	ReasonWriting   = "Writing"  // a pod is about to be written to
-	ReasonRefused   = "Refused"  // a pod does not take the object
+	ReasonRefused   = "Refused"  // a pod does not accept the object
 	ReasonTrouble   = "Trouble"  // a pod cannot be written to
 	ReasonNotReady  = "NotReady" // a pod is not ready
-	ReasonApplied   = "Applied"  // of a note: all pods hold the object
+	ReasonApplied   = "Applied"  // of a note: all pods have the object
 )
 
 // gravity orders the reasons why pods lack an object.
 var gravity = [...]string{"", ReasonWriting, ReasonNotReady, ReasonTrouble, ReasonRefused, ReasonConflict}
 
-// graver is the worse of two reasons.
+// graver returns the worse of two reasons.
 func graver(a, b string) string {
 	if slices.Index(gravity[:], b) > slices.Index(gravity[:], a) {
 		return b
@@ -38,7 +38,7 @@ func graver(a, b string) string {
 	return a
 }
 
-// conditions are those that an object of a generation should have, given those that it has.
+// conditions returns the conditions for an object of a generation, given its present ones.
 func (w *World) conditions(had []metav1.Condition, generation int64, s *standing) []metav1.Condition {
 	accepted := metav1.Condition{Type: v1alpha1.ConditionAccepted, Status: metav1.ConditionTrue, Reason: ReasonUnderstood}
 	switch {
@@ -65,7 +65,7 @@ func (w *World) conditions(had []metav1.Condition, generation int64, s *standing
 	return out
 }
 
-// find is the condition of a type; nil when there is none.
+// find returns the condition of a type, or nil.
 func find(in []metav1.Condition, typ string) *metav1.Condition {
 	i := slices.IndexFunc(in, func(c metav1.Condition) bool { return c.Type == typ })
 	if i < 0 {
@@ -74,7 +74,7 @@ func find(in []metav1.Condition, typ string) *metav1.Condition {
 	return &in[i]
 }
 
-// notes is what people should hear when a status becomes another.
+// notes lists what to report when a status changes from had to now.
 func notes(had, now any, s *standing) []Note {
 	var out []Note
 	old, fresh := conditionsOf(had), conditionsOf(now)

@@ -11,25 +11,25 @@ import (
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 )
 
-// NotAvailable is what a CNFStatus says of a pod that gave no report.
+// NotAvailable stands in a CNFStatus for a pod that returned no report.
 const NotAvailable = "Not Available"
 
-// Report is what a CNF reports of itself, module by module.
+// Report is what a CNF reports about itself, module by module.
 type Report []Module
 
 // Module is a part of a report. Status is JSON.
 type Module struct {
 	Name   string          `json:"name"`
 	Status json.RawMessage `json:"status"`
-	// Omitted says what was left out of Status because it is too long; "" if nothing was.
+	// Omitted describes what was left out of Status because it is too long; "" if nothing was.
 	Omitted string `json:"omitted,omitempty"`
 }
 
 // conntrack is the module that is cut first: it has an entry for each connection.
 const conntrack = "conntrack"
 
-// Text spells r as JSON in at most limit bytes: connections are left out first, then whole modules, the longest first. Each
-// module that lacks something says so.
+// Text formats r as JSON in at most limit bytes: connections are left out first, then whole modules, the longest first.
+// Each shortened module is marked.
 func (r Report) Text(limit int) string {
 	r = slices.Clone(r)
 	text := r.spell()
@@ -57,7 +57,7 @@ func (r Report) spell() string {
 	}
 	text, err := json.Marshal(r)
 	if err != nil {
-		return NotAvailable // nothing that was valid fails
+		return NotAvailable // valid input never fails
 	}
 	return string(text)
 }
@@ -68,7 +68,7 @@ func (m Module) cut(limit int) Module {
 	if json.Unmarshal(m.Status, &entries) != nil {
 		return m
 	}
-	const words = 64 // for what says that entries are missing
+	const words = 64 // for the text that notes missing entries
 	kept, size := 0, words
 	for kept < len(entries) && size+len(entries[kept])+1 <= limit {
 		size += len(entries[kept]) + 1
@@ -85,22 +85,22 @@ func (m Module) cut(limit int) Module {
 	return Module{Name: m.Name, Status: text, Omitted: "the last " + strconv.Itoa(missing) + " of " + strconv.Itoa(len(entries)) + " entries"}
 }
 
-// The bounds of what one CNFStatus says, in bytes.
+// The size limits of a CNFStatus, in bytes.
 const (
 	mostOfPod = 16 << 10
 	mostOfAll = 512 << 10
 )
 
-// Limit is how long the report of one pod may be where there are so many.
+// Limit returns how long the report of one pod may be if there are that many.
 func Limit(pods int) int { return min(mostOfPod, mostOfAll/max(1, pods)) }
 
-// Tunnels is how the tunnels of a CNF stand.
+// Tunnels is the state of a CNF's tunnels.
 type Tunnels struct {
 	Up, Connecting int
 	Complete       bool // all that are configured are up or on their way
 }
 
-// Tunnels reads the module ipsec; false when there is none, or none that can be read.
+// Tunnels reads the module ipsec; false if there is none, or it cannot be read.
 func (r Report) Tunnels() (Tunnels, bool) {
 	i := slices.IndexFunc(r, func(m Module) bool { return m.Name == "ipsec" })
 	if i < 0 {
@@ -124,7 +124,7 @@ func (r Report) Tunnels() (Tunnels, bool) {
 	return t, true
 }
 
-// number reads a number, which the device spells as text; 0 when it is none.
+// number reads a number, which the device writes as text; 0 if it is none.
 func number(raw json.RawMessage) int {
 	var text string
 	if json.Unmarshal(raw, &text) != nil {
@@ -137,7 +137,7 @@ func number(raw json.RawMessage) int {
 	return n
 }
 
-// Shown is the status of a CNFStatus that shows what pods reported at a time.
+// Shown returns the status of a CNFStatus that shows what pods reported at a time.
 func Shown(
 	had *v1alpha1.CNFStatusStatus, generation int64, information []v1alpha1.CNFInformation, at metav1.Time,
 ) *v1alpha1.CNFStatusStatus {

@@ -8,16 +8,16 @@ import (
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 )
 
-// A process that starts knows what objects said before, and not yet what CNFs hold. To say that would take back, for a
-// moment, what is true as a rule: so of a CNF that has not been asked yet, what was said before stands.
+// A process that starts knows the present statuses, and not yet what CNFs have. To report that would take back, for a
+// moment, what is usually true: so for a CNF that has not been read yet, the present status is kept.
 
-// silent says whether nothing can be said of a CNF yet.
+// silent reports whether nothing is known about a CNF yet.
 func (g *cnf) silent() bool {
 	return g.unasked && !g.blind && g.Writable() && g.loop.Revision == 0 && g.loop.Trouble == "" && !g.loop.Stale
 }
 
-// said is what an object says of a pod that has not been asked yet, and why it lacks the object. It is false where the
-// object says nothing that may stand: it has changed since, or the pod is another.
+// said returns the present status of an object for a pod that has not been read yet, and why the pod lacks the object. It
+// is false if there is none that can be kept: the object has changed since, or the pod is another one.
 func (g *cnf) said(o Object, pod *v1alpha1.PodStatus) (v1alpha1.PodStatus, string, bool) {
 	none := v1alpha1.PodStatus{}
 	if !g.silent() || observed(o) != o.GetGeneration() {
@@ -25,7 +25,7 @@ func (g *cnf) said(o Object, pod *v1alpha1.PodStatus) (v1alpha1.PodStatus, strin
 	}
 	_, had, _ := v1alpha1.ResourceOf(o)
 	ready := find(conditionsOf(had), v1alpha1.ConditionReady)
-	if _, lists := had.(*v1alpha1.SdewanStatus); !lists { // all pods hold it, or it is not known which
+	if _, lists := had.(*v1alpha1.SdewanStatus); !lists { // all pods have it, or it is not known which
 		p := *pod
 		p.State = v1alpha1.InSync
 		return p, "", ready.Status == metav1.ConditionTrue
@@ -44,7 +44,7 @@ func (g *cnf) said(o Object, pod *v1alpha1.PodStatus) (v1alpha1.PodStatus, strin
 	}
 }
 
-// Said is the state that an object's status says, with its message; "" where it says none.
+// Said returns the state and message in an object's status; "" if it has none.
 func Said(o Object) (state, message string) {
 	_, had, _ := v1alpha1.ResourceOf(o)
 	switch s := had.(type) {

@@ -11,7 +11,7 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// spell puts how an object stands into the words of its kind. had is a pointer to the status that it has.
+// spell puts the standing of an object into the terms of its kind. had is a pointer to its present status.
 func (w *World) spell(o Object, had any, s *standing) any {
 	switch had := had.(type) {
 	case *v1alpha1.SdewanStatus:
@@ -27,8 +27,8 @@ func (w *World) spell(o Object, had any, s *standing) any {
 	}
 }
 
-// sdewan is the status of the kinds that a device keeps. What was applied is said while it is, as the design document and
-// ICN SD-EWAN have it, and keeps the time and version at which all pods came to hold it.
+// sdewan returns the status of the kinds that a device stores. Applied is reported while it is true, as in the design
+// document and ICN SD-EWAN, with the time and version at which the last pod got the object.
 func (w *World) sdewan(o Object, had *v1alpha1.SdewanStatus, s *standing) *v1alpha1.SdewanStatus {
 	out := &v1alpha1.SdewanStatus{
 		State: s.state, InSync: s.state == v1alpha1.InSync, Message: s.message, Pods: s.pods,
@@ -125,7 +125,7 @@ func port(n uint16) string {
 	return strconv.Itoa(int(n))
 }
 
-// podsOf lists the pods that an object's status speaks of.
+// podsOf lists the pods in an object's status.
 func podsOf(o Object) []v1alpha1.PodStatus {
 	_, had, _ := v1alpha1.ResourceOf(o)
 	if s, ok := had.(*v1alpha1.SdewanStatus); ok {
@@ -134,7 +134,7 @@ func podsOf(o Object) []v1alpha1.PodStatus {
 	return nil
 }
 
-// observed is the generation that an object's conditions speak of; 0 when it has none.
+// observed returns the generation in an object's conditions; 0 if it has none.
 func observed(o Object) int64 {
 	_, had, _ := v1alpha1.ResourceOf(o)
 	c := find(conditionsOf(had), v1alpha1.ConditionReady)
@@ -160,7 +160,7 @@ func conditionsOf(status any) []metav1.Condition {
 	}
 }
 
-// plainSecrets names the fields of an object that hold a secret which everybody reads who may read the object.
+// plainSecrets names the fields of an object that hold a secret in plain text.
 func plainSecrets(o Object) []string {
 	var p *v1alpha1.IpsecPeer
 	switch o := o.(type) {

@@ -12,23 +12,23 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// Verdict is what is to be written into an object.
+// Verdict is what to write to an object.
 type Verdict struct {
 	Status     any      // a pointer to the status of the object's kind
-	Finalizers []string // in the order in which the object has them
-	Notes      []Note   // what to tell people once it is written
-	// Settled says that the CNFs hold the object: as long as none of them stands differently, the verdict is the same.
+	Finalizers []string // in the object's order
+	Notes      []Note   // what to report once it is written
+	// Settled is set if the CNFs have the object: the verdict stays the same until one of them changes state.
 	Settled bool
 }
 
-// Note is something that people should hear about an object.
+// Note is something to report to people about an object.
 type Note struct {
 	Warning bool
 	Reason  string // one word, for programs
 	Message string
 }
 
-// ScopeOf is the scope that an object is for; false when it names none.
+// ScopeOf returns the scope of an object; false if it names none.
 func ScopeOf(o Object, clusterWide bool) (intent.Scope, bool) {
 	purpose := o.GetLabels()[v1alpha1.LabelPurpose]
 	if purpose == "" {
@@ -40,14 +40,14 @@ func ScopeOf(o Object, clusterWide bool) (intent.Scope, bool) {
 	return intent.Scope{Namespace: o.GetNamespace(), Purpose: purpose}, true
 }
 
-// Differs says whether an object has to be written to become what v says.
+// Differs reports whether an object's status or finalizers have to be written to match v.
 func (v *Verdict) Differs(o Object) (status, finalizers bool) {
 	_, has, _ := v1alpha1.ResourceOf(o)
 	return !equality.Semantic.DeepEqual(has, v.Status), !slices.Equal(o.GetFinalizers(), v.Finalizers)
 }
 
-// Of judges an object. It is false for an object that the snapshot does not know as it is now, and for kinds that no
-// cnf holds: there is nothing to say about them.
+// Of judges an object. It is false if the snapshot does not have the object as it is now, and for kinds that no CNF stores:
+// there is nothing to report on them.
 func (w *World) Of(o Object) (Verdict, bool) {
 	resource, had, _ := v1alpha1.ResourceOf(o)
 	kind := resource.Kind
@@ -72,21 +72,21 @@ func (w *World) Of(o Object) (Verdict, bool) {
 	return v, true
 }
 
-// standing is how an object stands, before it is put into the words of its kind.
+// standing is the state of an object, before it is put into the terms of its kind.
 type standing struct {
 	scope    intent.Scope
 	intents  []*intent.DeviceIntent
-	cnfs     []*cnf   // those that are not leaving
+	cnfs     []*cnf   // those that are not being deleted
 	faults   []string // why it could not be understood
-	plain    []string // its fields that hold a secret
-	released bool     // it goes, and no CNF holds it
+	plain    []string // its fields that hold a plain-text secret
+	released bool     // it is being deleted, and no CNF has it
 
 	state           v1alpha1.State
 	reason, message string // of the condition Ready
 	pods            []v1alpha1.PodStatus
 }
 
-// standing judges an object of a kind; nil when the snapshot does not know it as it is now.
+// standing judges an object of a kind; nil if the snapshot does not have it as it is now.
 func (w *World) standing(o Object, kind string) *standing {
 	s := &standing{plain: plainSecrets(o)}
 	key := object.Ref{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName()}
@@ -117,7 +117,7 @@ func (w *World) standing(o Object, kind string) *standing {
 	return s
 }
 
-// deleting has the state say that the object goes, if it does.
+// deleting sets the state of an object that is being deleted.
 func (s *standing) deleting(leaving bool) *standing {
 	if leaving {
 		s.state, s.reason = v1alpha1.Deleting, ReasonDeleting
@@ -168,7 +168,7 @@ func (w *World) judge(o Object, s *standing, base intent.DeviceIntentID, leaving
 	}
 }
 
-// pod says how one CNF stands with an object, and why it lacks it. An object that goes is in sync where it is gone.
+// pod returns the state of an object on one CNF, and why the CNF lacks it. A deleted object is in sync where it is gone.
 func (w *World) pod(o Object, g *cnf, s *standing, base intent.DeviceIntentID, leaving bool) (p v1alpha1.PodStatus, why string) {
 	p = v1alpha1.PodStatus{Name: g.Origin.Name}
 	if g.Origin.Namespace != o.GetNamespace() {
@@ -210,7 +210,7 @@ func (w *World) pod(o Object, g *cnf, s *standing, base intent.DeviceIntentID, l
 	return p, why
 }
 
-// since is when a pod came to hold an object: what the object says already, or now.
+// since returns when a pod got an object: the time in its present status, or now.
 func (w *World) since(had []v1alpha1.PodStatus, name string, o Object) *metav1.Time {
 	i := slices.IndexFunc(had, func(p v1alpha1.PodStatus) bool { return p.Name == name })
 	if i >= 0 && had[i].State == v1alpha1.InSync && had[i].AppliedTime != nil && observed(o) == o.GetGeneration() {
@@ -223,7 +223,7 @@ func (w *World) since(had []v1alpha1.PodStatus, name string, o Object) *metav1.T
 // shownPods is how many pods a message names.
 const shownPods = 3
 
-// summary says what is wrong with pods.
+// summary describes what is wrong with pods.
 func summary(pods []v1alpha1.PodStatus) string {
 	var parts []string
 	for i, p := range pods {

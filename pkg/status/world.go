@@ -10,55 +10,52 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// Loop is how the target of a CNF stands. The zero value is a CNF without one, or one that has agreed with nothing
-// yet.
+// Loop is the state of a CNF's target. The zero value is a CNF without one, or one that has not been in sync yet.
 type Loop struct {
-	Revision intent.Revision // the snapshot that it agreed with last
-	// Trouble says why the last round did not end well, or why there is no target although there should be one; "" if
-	// nothing is wrong.
+	Revision intent.Revision // the snapshot it was last in sync with
+	// Trouble is why the last round failed, or why there is no target although there should be one; "" if nothing is wrong.
 	Trouble string
-	// Stale says that it has been in trouble for so long that what the CNF holds is not known any more.
+	// Stale is set if it has been in trouble for so long that the content of the CNF is not known any more.
 	Stale bool
-	Skips []backends.Skip // what the CNF does not take
+	Skips []backends.Skip // what the CNF does not accept
 }
 
-// World is what is known at one moment. It is read-only once it is made, but not safe for concurrent use: it remembers
-// what it has worked out.
+// World is what is known at one moment. It is not safe for concurrent use: it caches what it has worked out.
 type World struct {
 	snapshot    *intent.Snapshot
 	now         metav1.Time
 	clusterWide bool
 	cnfs        map[intent.Scope][]*cnf // by ID
 	problems    map[object.Ref][]string
-	intents     map[intent.Scope]map[object.Ref][]*intent.DeviceIntent // of the scopes that were asked for
+	intents     map[intent.Scope]map[object.Ref][]*intent.DeviceIntent // of the scopes looked up so far
 }
 
 // Facts is what a World is made of.
 type Facts struct {
 	Snapshot *intent.Snapshot // not older than any revision in Loops
 	Loops    map[intent.CNFID]Loop
-	// Unasked says which CNFs nobody has asked for anything since the process began; nil is none.
+	// Unasked reports which CNFs have not been read since the process began; nil is none.
 	Unasked  func(intent.CNFID) bool
 	Problems []object.Problem
-	// Now is the time to write down, in whole seconds as the API keeps it.
+	// Now is the time to record, in whole seconds as the API stores it.
 	Now metav1.Time
-	// ClusterWide has an object mean the CNFs of its purpose in every namespace.
+	// ClusterWide has objects select the CNFs of their purpose in every namespace.
 	ClusterWide bool
 }
 
-// cnf is a CNF with what it may not hold yet.
+// cnf is a CNF with what it may lack.
 type cnf struct {
 	*intent.CNF
 	loop  Loop
 	all   bool // it may lack anything
 	blind bool // nothing is written, because some kind cannot be read
-	// unasked: nobody has asked it for anything since the process began.
+	// unasked: it has not been read since the process began.
 	unasked bool
-	behind  intent.Touched    // what became different since its loop agreed
+	behind  intent.Touched    // what changed since its loop was last in sync
 	skips   map[string]string // reasons by intent
 }
 
-// NewWorld puts facts in order.
+// NewWorld makes a World of facts.
 func NewWorld(f Facts) *World {
 	w := &World{
 		snapshot: f.Snapshot, now: f.Now, clusterWide: f.ClusterWide, cnfs: map[intent.Scope][]*cnf{},
@@ -80,7 +77,7 @@ func newCNF(g *intent.CNF, loop Loop, s *intent.Snapshot) *cnf {
 	for _, skip := range loop.Skips {
 		out.skips[skip.Intent] = skip.Reason
 	}
-	if s.Unknown().Has(intent.AreaDevices) { // what its loop agrees with is no more than that
+	if s.Unknown().Has(intent.AreaDevices) { // its loop cannot be in sync with more than that
 		out.all, out.blind = true, true
 		return out
 	}
@@ -93,7 +90,7 @@ func newCNF(g *intent.CNF, loop Loop, s *intent.Snapshot) *cnf {
 	return out
 }
 
-// lacking says whether the CNF may not hold the intents of an object as the snapshot has them.
+// lacking reports whether the CNF may lack the intents of an object as the snapshot has them.
 func (g *cnf) lacking(base intent.DeviceIntentID, of []*intent.DeviceIntent) bool {
 	if g.all {
 		return true
@@ -104,7 +101,7 @@ func (g *cnf) lacking(base intent.DeviceIntentID, of []*intent.DeviceIntent) boo
 			return true
 		}
 	}
-	for id := range g.behind.DeviceIntents { // what was there and is not any more
+	for id := range g.behind.DeviceIntents { // what was there and is not there any more
 		if id == base || strings.HasPrefix(string(id), string(base)+"/") {
 			return true
 		}
@@ -112,7 +109,7 @@ func (g *cnf) lacking(base intent.DeviceIntentID, of []*intent.DeviceIntent) boo
 	return false
 }
 
-// refused is the reason why the CNF does not take one of the intents of an object; "" when it takes all.
+// refused returns why the CNF does not accept one of the intents of an object; "" if it accepts all.
 func (g *cnf) refused(of []*intent.DeviceIntent) string {
 	for _, e := range of {
 		if reason, ok := g.skips[string(e.ID)]; ok {
@@ -122,7 +119,7 @@ func (g *cnf) refused(of []*intent.DeviceIntent) string {
 	return ""
 }
 
-// scope is the scope of an object; false when it has none.
+// scope returns the scope of an object; false if it has none.
 func (w *World) scope(o Object) (intent.Scope, bool) {
 	return ScopeOf(o, w.clusterWide)
 }
@@ -134,7 +131,7 @@ func (w *World) intentsOf(scope intent.Scope, key object.Ref) []*intent.DeviceIn
 		of = map[object.Ref][]*intent.DeviceIntent{}
 		for e := range w.snapshot.DeviceIntentsOf(scope) {
 			if e.Unknown {
-				continue // it says nothing but that there may be more
+				continue // it only marks that there may be more
 			}
 			of[e.Origin.Ref()] = append(of[e.Origin.Ref()], e)
 		}
