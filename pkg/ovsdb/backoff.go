@@ -8,7 +8,8 @@ import (
 
 const (
 	firstPause = 50 * time.Millisecond
-	// longestPause is the longest wait while no server answers, longestElection while they do and none leads.
+	// longestPause is the longest wait while no server answers; longestElection applies while servers answer but none
+	// leads.
 	longestPause    = 2 * time.Second
 	longestElection = 300 * time.Millisecond
 )
@@ -18,8 +19,8 @@ type backoff struct {
 	rounds int
 }
 
-// next is the next wait: twice the one before, at most limit, shortened by up to a half at random so that the clients of
-// a server that returns do not come at one moment.
+// next returns the next wait: twice the previous one, at most limit, shortened by up to half at random so that the
+// clients of a server that returns do not all connect at once.
 func (b *backoff) next(limit time.Duration) time.Duration {
 	pause := limit
 	if b.rounds < 16 {

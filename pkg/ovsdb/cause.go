@@ -10,8 +10,8 @@ import (
 	"github.com/netloom/netloom/pkg/cause"
 )
 
-// explain is why an endpoint cannot be used, in the same words at each attempt. A server that ends the TLS handshake mostly
-// dislikes the certificate of this side, which is named.
+// explain returns why an endpoint cannot be used, in the same words at each attempt. A server that ends the TLS handshake
+// has usually rejected the certificate of this side, so that certificate is named.
 func (c *Client) explain(at endpoint, why error) error {
 	why = cause.Of(why)
 	var remote *net.OpError
@@ -21,7 +21,7 @@ func (c *Client) explain(at endpoint, why error) error {
 	return why
 }
 
-// NotConnected is ErrNotConnected with the cause for each endpoint that was tried since the last connection.
+// NotConnected returns ErrNotConnected with the cause for each endpoint that was tried since the last connection.
 func (c *Client) NotConnected() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -37,7 +37,7 @@ func (c *Client) NotConnected() error {
 	return fmt.Errorf("%w: %s", ErrNotConnected, strings.Join(causes, "; "))
 }
 
-// noteCause remembers why an endpoint cannot be used, and says whether that was known. A cause that is new wakes the
+// noteCause remembers why an endpoint cannot be used, and reports whether that was already known. A new cause wakes the
 // reader, which may report it.
 func (c *Client) noteCause(at endpoint, why error) (again bool) {
 	c.mu.Lock()

@@ -9,7 +9,7 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// Client talks to one database through whichever of its servers is right. It is safe for concurrent use.
+// Client talks to one database through whichever of its servers can be used. It is safe for concurrent use.
 type Client struct {
 	opts      Options
 	endpoints []endpoint
@@ -26,7 +26,7 @@ type Client struct {
 	epoch   uint64
 }
 
-// New makes a client. It starts nothing: see Run. The error names every fault of opts.
+// New makes a client. It starts nothing: see Run. The error lists every problem of opts.
 func New(opts Options) (*Client, error) {
 	endpoints, err := opts.complete()
 	if err != nil {
@@ -42,8 +42,7 @@ func New(opts Options) (*Client, error) {
 	}, nil
 }
 
-// Run keeps a connection until ctx ends, and returns nil then, with everything closed. It fails only when it runs
-// already.
+// Run keeps a connection until ctx ends, then closes everything and returns nil. It fails only if it is already running.
 func (c *Client) Run(ctx context.Context) error {
 	c.mu.Lock()
 	if c.running {
@@ -84,8 +83,8 @@ func (c *Client) Run(ctx context.Context) error {
 	}
 }
 
-// report logs the end of an attempt. What was told of an endpoint already is only told again on the debug level, and that
-// a server is not the leader is nothing to warn of.
+// report logs the end of an attempt. A cause that was logged for an endpoint before is logged again on the debug level
+// only, and a server that is not the leader causes no warning.
 func (c *Client) report(at endpoint, end ending) {
 	why := c.explain(at, end.why)
 	log := c.opts.Log.WithFields(logrus.Fields{"endpoint": at.text, "database": c.opts.Database}).WithError(why)
@@ -113,10 +112,10 @@ func (c *Client) wakeUp() {
 	}
 }
 
-// Connected says whether a transaction can be sent now.
+// Connected reports whether a transaction can be sent now.
 func (c *Client) Connected() bool { return c.current() != nil }
 
-// Endpoint is the address of the connected server as the options spell it, "" while there is none.
+// Endpoint is the address of the connected server as the options spell it, "" if there is none.
 func (c *Client) Endpoint() string {
 	if s := c.current(); s != nil {
 		return s.endpoint.text
@@ -124,14 +123,14 @@ func (c *Client) Endpoint() string {
 	return ""
 }
 
-// Epoch counts the connections made so far. When it moved, the database may have changed in any way.
+// Epoch counts the connections made so far. If it changed, the database may have changed in any way.
 func (c *Client) Epoch() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.epoch
 }
 
-// Schema is that of the server connected last.
+// Schema returns the schema of the server that was connected last.
 func (c *Client) Schema() Schema {
 	c.mu.Lock()
 	defer c.mu.Unlock()

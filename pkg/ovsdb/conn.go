@@ -36,18 +36,18 @@ type conn struct {
 	pending map[uint64]call
 }
 
-// limits are what a server may take of this process: how long an answer may be, and how late.
+// limits bound what a server may cost this process: how long an answer may be, and how late.
 type limits struct {
-	database string        // whose, for errors
+	database string        // named in errors
 	reply    int64         // bytes of one message
-	timeout  time.Duration // of a call, beside the work that its weight stands for
+	timeout  time.Duration // of a call, in addition to the time for its weight
 }
 
 // call is a request that waits for its answer.
 type call struct {
 	method string
 	done   chan reply
-	// first, where set, is given the result by the reader before it reads on, so that no notification overtakes it.
+	// first, if set, is given the result by the reader before it reads on, so that no notification overtakes it.
 	first func(json.RawMessage)
 }
 
@@ -65,7 +65,8 @@ type message struct {
 	Error  json.RawMessage `json:"error"`
 }
 
-// newConn speaks JSON-RPC over nc, once its methods read and write run, which end with the connection. notify is called by the reader for each notification, in order.
+// newConn speaks JSON-RPC over nc once its methods read and write run, which end with the connection. The reader calls
+// notify for each notification, in order.
 func newConn(nc net.Conn, of limits, notify func(string, json.RawMessage)) *conn {
 	return &conn{
 		nc:      nc,
@@ -93,15 +94,15 @@ func (c *conn) close(why error) {
 	_ = nc.Close() // nothing is lost by a failed close of a connection that is given up
 }
 
-// reason is why the connection ended, nil as long as it has not.
+// reason returns why the connection ended, nil if it has not.
 func (c *conn) reason() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
 }
 
-// Read counts what arrives, and fails once a message is longer than it may be. What arrived before with the message before
-// does not count.
+// Read counts what arrives, and fails once a message is too long. Bytes that arrived early, together with the previous
+// message, do not count.
 func (c *conn) Read(p []byte) (int, error) {
 	if c.room <= 0 {
 		return 0, fmt.Errorf("%w of %s from %s: more than %d bytes", errTooLong, c.limits.database, c.nc.RemoteAddr(), c.limits.reply)
@@ -144,7 +145,7 @@ func echoReply(m *message) []byte {
 	return append(b, `,"error":null}`...)
 }
 
-// answer hands a reply to the call that waits for it. A reply that nobody waits for any more is dropped.
+// answer hands a reply to the call that waits for it. A reply that no call waits for any more is dropped.
 func (c *conn) answer(m *message) {
 	id, err := strconv.ParseUint(string(m.ID), 10, 64)
 	if err != nil {
@@ -189,8 +190,8 @@ func (c *conn) write() {
 }
 
 // call sends a request and waits for its result. weight is how many bytes' worth of work it is for the server, which
-// gives it time before it is taken for hung, and before a trickling answer is given up. The error is ErrNotConnected when the request was not sent; after it was
-// sent it is ctx's, or says why the connection ended.
+// extends the time until the server is considered hung or a trickling answer is given up. The error is ErrNotConnected if
+// the request was not sent; otherwise it is ctx's error or the reason why the connection ended.
 func (c *conn) call(ctx context.Context, method string, params []byte, weight int64, first func(json.RawMessage)) (
 	json.RawMessage, error,
 ) {

@@ -7,7 +7,7 @@ import (
 	"github.com/ovn-kubernetes/libovsdb/ovsdb"
 )
 
-// wireResult is one element of a transact reply. An operation after the one that failed has null.
+// wireResult is one element of a transact reply. Operations after the one that failed have null.
 type wireResult struct {
 	Count   int              `json:"count"`
 	Error   string           `json:"error"`
@@ -42,8 +42,8 @@ func parseResults(raw json.RawMessage) ([]ovsdb.OperationResult, error) {
 	return results, nil
 }
 
-// fromWire turns the arrays that spell references, sets and maps into ovsdb.UUID, OvsSet and OvsMap. What is none of
-// them stays as it is.
+// fromWire turns the arrays that encode references, sets and maps into ovsdb.UUID, OvsSet and OvsMap. Anything else stays
+// as it is.
 func fromWire(value any) any {
 	pair, ok := value.([]any)
 	if !ok || len(pair) != 2 {
@@ -76,7 +76,7 @@ func fromWire(value any) any {
 	return value
 }
 
-// isAtom says whether v can be the key of a Go map.
+// isAtom reports whether v can be the key of a Go map.
 func isAtom(v any) bool {
 	switch v.(type) {
 	case string, float64, bool, ovsdb.UUID:

@@ -8,8 +8,8 @@ import (
 	"github.com/ovn-kubernetes/libovsdb/ovsdb"
 )
 
-// appendTransact appends the parameters of a transact request. Operations are spelled here and not by their own
-// MarshalJSON because that omits members that RFC 7047 requires when they are empty, such as the row of an insert, and
+// appendTransact appends the parameters of a transact request. Operations are encoded here and not by their own
+// MarshalJSON because that omits members that RFC 7047 requires even if they are empty, such as the row of an insert, and
 // marshals every value three times.
 func appendTransact(b []byte, database string, ops []ovsdb.Operation) ([]byte, error) {
 	var err error
@@ -53,7 +53,7 @@ func appendOp(b []byte, op *ovsdb.Operation) ([]byte, error) {
 	return append(b, '}'), err
 }
 
-// appendRareOp ends an operation other than the five that touch rows.
+// appendRareOp encodes the rest of an operation other than the five that touch rows.
 func appendRareOp(b []byte, op *ovsdb.Operation) ([]byte, error) {
 	var err error
 	if op.Op == ovsdb.OperationWait {
@@ -211,7 +211,7 @@ func appendStrings(b []byte, all []string) []byte {
 	return append(b, ']')
 }
 
-// appendString quotes s. What needs no escape, nearly everything, is copied.
+// appendString quotes s. Text that needs no escape, nearly all of it, is copied.
 func appendString(b []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {

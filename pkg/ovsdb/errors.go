@@ -10,10 +10,10 @@ import (
 )
 
 var (
-	// ErrNotConnected says that there is no connection, so that nothing was sent.
+	// ErrNotConnected means that there is no connection, so nothing was sent.
 	ErrNotConnected = errors.New("not connected to an OVSDB server")
-	// ErrUnknownOutcome says that a transaction was sent and the connection or the caller's patience ended before its
-	// answer: it may have been committed. Read back before writing again.
+	// ErrUnknownOutcome means that a transaction was sent, and the connection or ctx ended before its answer: it may have
+	// been committed. Read back before writing again.
 	ErrUnknownOutcome = errors.New("outcome of the transaction unknown")
 )
 
@@ -27,7 +27,7 @@ const (
 
 // OperationError is a server's refusal of a transaction. Nothing of the transaction was committed.
 type OperationError struct {
-	Index   int    // of the operation that failed; -1 when all could be done but not be committed together
+	Index   int    // of the operation that failed; -1 if all succeeded but the commit failed
 	Verb    string // of that operation, such as insert; "" for the commit
 	Table   string
 	Row     string // uuid of the row that the operation names; "" for none
@@ -35,7 +35,7 @@ type OperationError struct {
 	Details string
 }
 
-// Error says which operation failed and why.
+// Error names the operation that failed and the cause.
 func (e *OperationError) Error() string {
 	var b strings.Builder
 	if e.Index < 0 {
@@ -53,8 +53,8 @@ func (e *OperationError) Error() string {
 	return b.String()
 }
 
-// IsDuplicate says whether a row could not be written because one of the same uuid, or of the same name in a table that
-// has unique names, is there already.
+// IsDuplicate reports whether a row could not be written because a row of the same uuid, or of the same name in a table
+// with unique names, already exists.
 func IsDuplicate(err error) bool {
 	var e *OperationError
 	if !errors.As(err, &e) {
@@ -63,12 +63,12 @@ func IsDuplicate(err error) bool {
 	return e.Kind == kindDuplicate || e.Kind == kindConstraint && strings.Contains(e.Details, "identical values")
 }
 
-// IsConstraint says whether a value was refused by the schema: not in an enum, out of range, too long, too many, or not
-// unique.
+// IsConstraint reports whether a value was refused by the schema: not in an enum, out of range, too long, too many, or
+// not unique.
 func IsConstraint(err error) bool { return isKind(err, kindConstraint) }
 
-// IsReferential says whether a row was refused because it points at a row that is not there, or was to be deleted while
-// another row points at it.
+// IsReferential reports whether a row was refused because it references a row that does not exist, or was to be deleted
+// while another row references it.
 func IsReferential(err error) bool { return isKind(err, kindReferential) }
 
 func isKind(err error, kind string) bool {
@@ -124,7 +124,7 @@ func checkResults(results []ovsdb.OperationResult, ops []ovsdb.Operation) error 
 	return nil
 }
 
-// rowOf is the uuid of the row that op names, "" when it names none or several.
+// rowOf is the uuid of the row that op names, "" if it names none or several.
 func rowOf(op *ovsdb.Operation) string {
 	if op.Op == ovsdb.OperationInsert {
 		return op.UUID

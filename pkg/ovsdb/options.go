@@ -14,7 +14,7 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// DefaultDatabase is the database that a client speaks to unless told otherwise.
+// DefaultDatabase is the database that a client uses by default.
 const DefaultDatabase = "OVN_Northbound"
 
 const (
@@ -23,10 +23,10 @@ const (
 	defaultCallTimeout   = time.Minute
 )
 
-// DefaultMaxReply is how long a message of a server may be unless told otherwise, in bytes.
+// DefaultMaxReply is the default limit on a message of a server, in bytes.
 const DefaultMaxReply = 128 << 20
 
-// Options says what a client connects to and how.
+// Options configures a client.
 type Options struct {
 	// Endpoints lists the servers of one database, each unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT. At least one.
 	Endpoints []string
@@ -34,36 +34,36 @@ type Options struct {
 	Database string
 	// TLS names the files of ssl endpoints. They are read at every dial, and a change of them renews the connection.
 	TLS TLSFiles
-	// LeaderOnly refuses every member of a RAFT cluster but its leader. A standalone server counts as leader.
-	// A follower may answer a Select with what was true a moment ago.
+	// LeaderOnly refuses every member of a RAFT cluster but its leader. A standalone server counts as leader. A follower
+	// may answer a Select with slightly outdated rows.
 	LeaderOnly bool
-	// Log takes what happens to the connection; nil drops it.
+	// Log receives messages about the connection; nil drops them.
 	Log logrus.FieldLogger
 	// DialTimeout is how long one endpoint may take until its first answer; 0 is two seconds.
 	DialTimeout time.Duration
-	// ProbeInterval is how long the connection may be silent before the server is probed; 0 is one second. A server
-	// that leaves a probe unanswered for one and a half intervals is left for the next, later when it is the only
-	// endpoint, and later by the size of what it was asked to do.
+	// ProbeInterval is how long the connection may be silent before the server is probed; 0 is one second. If a server
+	// leaves a probe unanswered for one and a half intervals, the client moves on to the next one. It waits longer if
+	// there is only one endpoint, and in proportion to the size of pending requests.
 	ProbeInterval time.Duration
-	// CallTimeout is how long a request may take from the moment it is queued until its whole answer has arrived,
-	// beside the work that its size stands for; 0 is a minute. It ends the connection of a server that sends its answer
-	// too slowly, which no probe notices while bytes arrive.
+	// CallTimeout is how long a request may take from the moment it is queued until its whole answer has arrived, in
+	// addition to the time for its size; 0 is a minute. It ends the connection of a server that sends its answer too
+	// slowly, which no probe notices while bytes arrive.
 	CallTimeout time.Duration
 	// MaxReply is how long a message of the server may be, in bytes; 0 is DefaultMaxReply. A longer one ends the
 	// connection before the rest of it is read.
 	MaxReply int64
-	// PortIndexKeys are the keys of Logical_Switch_Port.external_ids by which PortsByExternalID can look up ports.
-	// Without any, external_ids are not monitored.
+	// PortIndexKeys are the keys of Logical_Switch_Port.external_ids by which PortsByExternalID can look up ports. If it
+	// is empty, external_ids are not monitored.
 	PortIndexKeys []string
-	// Dial connects to the network, unix or tcp, and address of an endpoint; nil asks the operating system. TLS is
-	// spoken over the connection that it returns.
+	// Dial connects to the network, unix or tcp, and address of an endpoint; nil uses net.Dialer. TLS runs over the
+	// connection that it returns.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // TLSFiles names the PEM files of a TLS connection.
 //
-// The server's certificate must chain to CA. Its host name is not compared, as no tool of Open vSwitch does, because
-// the certificates of ovs-pki carry none; set ServerName to ask for one.
+// The server's certificate must chain to CA. Its host name is not verified, as in all tools of Open vSwitch, because the
+// certificates of ovs-pki have none; set ServerName to require one.
 type TLSFiles struct {
 	CA         string // certificates that may sign the server's; required for ssl endpoints
 	Cert, Key  string // what the client shows the server; both or none
@@ -107,7 +107,7 @@ func parseEndpoint(text string) (endpoint, error) {
 	}
 }
 
-// complete checks o, fills in its defaults and returns its endpoints. The error names every fault.
+// complete checks o, fills in its defaults and returns its endpoints. The error lists every problem.
 func (o *Options) complete() ([]endpoint, error) {
 	var faults []error
 	if len(o.Endpoints) == 0 {
@@ -154,7 +154,7 @@ func (o *Options) complete() ([]endpoint, error) {
 	return endpoints, errors.Join(faults...)
 }
 
-// check reports what an ssl endpoint would miss. It opens no file: they may appear later.
+// check reports what an ssl endpoint lacks. It opens no file: they may appear later.
 func (t TLSFiles) check() []error {
 	var faults []error
 	if t.CA == "" {

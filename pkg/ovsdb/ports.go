@@ -15,13 +15,13 @@ const tableLogicalPort = "Logical_Switch_Port"
 type Port struct {
 	UUID string
 	Name string
-	// ExternalIDs holds those of the keys in Options.PortIndexKeys that the port has.
+	// ExternalIDs holds the keys of Options.PortIndexKeys that the port has.
 	ExternalIDs map[string]string
 
-	kind string // its type; "" is that of a pod or a machine
+	kind string // its type; "" is that of a pod or a VM
 }
 
-// Port returns the uuid of the logical port of that name. After a lost connection it answers from what was last known.
+// Port returns the uuid of the logical port of that name. While disconnected it returns the last known state.
 func (c *Client) Port(name string) (uuid string, ok bool) {
 	c.ports.mu.Lock()
 	defer c.ports.mu.Unlock()
@@ -37,7 +37,7 @@ func (c *Client) PortName(uuid string) (name string, ok bool) {
 	return p.Name, ok
 }
 
-// PortNames lists, sorted, the names of the logical ports of pods and machines: those without a type.
+// PortNames lists, sorted, the names of the logical ports of pods and VMs: those without a type.
 func (c *Client) PortNames() []string {
 	c.ports.mu.Lock()
 	defer c.ports.mu.Unlock()
@@ -51,15 +51,15 @@ func (c *Client) PortNames() []string {
 	return names
 }
 
-// PortChange says that the port of a name appeared, disappeared, or is another row or has other indexed external_ids.
+// PortChange reports that the port of a name appeared, disappeared, or is another row or has other indexed external_ids.
 type PortChange struct {
 	Name string
-	// Left are the UUIDs of the ports that had the name and took another one, in the order in which they did. A deleted
-	// port is not among them, unless it was renamed before.
+	// Left are the UUIDs of the ports that were renamed from this name to another one, in that order. A deleted port is
+	// not included, unless it was renamed before.
 	Left []string
 }
 
-// PortChanges returns, ordered by name, what changed since the last call, and forgets it. At the first connection every
+// PortChanges returns, ordered by name, the changes since the last call, and clears them. At the first connection every
 // port appears. With Options.PortIndexKeys only changes of ports that have one of the keys are reported.
 func (c *Client) PortChanges() []PortChange {
 	c.ports.mu.Lock()
@@ -73,7 +73,7 @@ func (c *Client) PortChanges() []PortChange {
 }
 
 // PortsByExternalID returns the ports whose external_ids have value under key, ordered by name. The key must be one of
-// Options.PortIndexKeys: for any other there are none.
+// Options.PortIndexKeys: any other key matches no port.
 func (c *Client) PortsByExternalID(key, value string) []Port {
 	c.ports.mu.Lock()
 	defer c.ports.mu.Unlock()
@@ -88,7 +88,7 @@ func (c *Client) PortsByExternalID(key, value string) []Port {
 
 type externalID struct{ key, value string }
 
-// portIndex is what the monitor told about logical ports.
+// portIndex is the state of the monitored logical ports.
 type portIndex struct {
 	keys []string
 
@@ -96,7 +96,7 @@ type portIndex struct {
 	byUUID  map[string]Port
 	byName  map[string]string
 	byID    map[externalID]map[string]struct{}
-	changed map[string][]string // by name: the ports that left it for another name
+	changed map[string][]string // by name: the ports that were renamed from it
 	linked  bool                // a port to a router or the outside came, went or changed since takeLinked
 	outside map[string]struct{} // ports to the outside, by UUID
 }
@@ -108,7 +108,7 @@ func (x *portIndex) uplinks() []string {
 	return slices.Sorted(maps.Keys(x.outside))
 }
 
-// takeLinked says whether a connection of a switch to a router or the outside may have changed since the last call.
+// takeLinked reports whether a connection of a switch to a router or the outside may have changed since the last call.
 func (x *portIndex) takeLinked() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -128,7 +128,7 @@ func newPortIndex(keys []string) *portIndex {
 	}
 }
 
-// request is the columns to monitor, nil where the schema has no logical ports.
+// request is the columns to monitor, nil if the schema has no logical ports.
 func (x *portIndex) request(schema Schema) []byte {
 	if !schema.HasColumn(tableLogicalPort, "name") {
 		return nil
@@ -143,7 +143,7 @@ func (x *portIndex) request(schema Schema) []byte {
 	return append(appendStrings([]byte(`{"`+tableLogicalPort+`":{"columns":`), columns), "}}"...)
 }
 
-// portUpdate is what a monitor says of one row: New is nil for a deleted one.
+// portUpdate is the update of one row by a monitor: New is nil for a deleted one.
 type portUpdate struct {
 	New *struct {
 		Name        string `json:"name"`
@@ -163,7 +163,7 @@ func parsePorts(raw json.RawMessage) (map[string]portUpdate, error) {
 	return tables[tableLogicalPort], nil
 }
 
-// replace makes the index hold exactly the ports in raw, the first answer of a monitor, and notes what differs.
+// replace makes the index hold exactly the ports in raw, the first answer of a monitor, and records the differences.
 func (x *portIndex) replace(raw json.RawMessage) error {
 	rows, err := parsePorts(raw)
 	if err != nil {
@@ -182,8 +182,8 @@ func (x *portIndex) replace(raw json.RawMessage) error {
 	return nil
 }
 
-// update applies what the monitor told next, and says whether anything changed. What leaves goes first: a name may pass
-// from one row to another in one transaction.
+// update applies an update of the monitor, and reports whether anything changed. Deletions are applied first: a name may
+// move from one row to another in one transaction.
 func (x *portIndex) update(raw json.RawMessage) (changed bool, err error) {
 	rows, err := parsePorts(raw)
 	if err != nil {
@@ -239,7 +239,7 @@ func (x *portIndex) put(uuid string, row portUpdate) {
 	}
 }
 
-// note remembers that a port changed. Where ports are found by external_ids, those without any of the keys are nobody's.
+// note records that a port changed. If ports are indexed by external_ids, ports without any of the keys are ignored.
 func (x *portIndex) note(port Port) {
 	x.linked = x.linked || port.kind == typeRouter || port.kind == typeLocalnet
 	if len(x.keys) == 0 || len(port.ExternalIDs) > 0 {

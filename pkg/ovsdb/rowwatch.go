@@ -11,20 +11,20 @@ import (
 	"github.com/ovn-kubernetes/libovsdb/ovsdb"
 )
 
-// ErrNoConditions says that the server has no conditional monitors: ovsdb-server before 2.6, or another program.
+// ErrNoConditions means that the server has no conditional monitors: ovsdb-server before 2.6, or another program.
 var ErrNoConditions = errors.New("the server has no conditional monitors")
 
-// maxRowChanges bounds how many changes are kept that nobody takes. Those of a transaction of one's own do not count.
+// maxRowChanges bounds how many unread changes are kept. Those of one's own transactions do not count.
 const maxRowChanges = 4096
 
 // RowWatch selects the rows of one table whose changes are recorded.
 type RowWatch struct {
 	Table string
-	// Columns are those whose changes are of interest. What the server lacks is left out, and a table with none of them
-	// is not watched.
+	// Columns are those whose changes are of interest. Columns that the server lacks are skipped, and a table with none
+	// of them is not watched.
 	Columns []string
-	// Where lists conditions, one of which a row has to meet; nil is every row. A row that comes to meet them counts as
-	// inserted, one that no longer does as deleted.
+	// Where lists conditions; a row that meets at least one of them is watched. Nil is every row. A row that starts to
+	// meet them counts as inserted, one that ceases to as deleted.
 	Where                     []ovsdb.Condition
 	Inserts, Updates, Deletes bool
 }
@@ -32,7 +32,7 @@ type RowWatch struct {
 // RowEvent is what happened to a row. The zero value is none.
 type RowEvent uint8
 
-// A row was inserted, updated or deleted; or came to meet a condition or ceased to.
+// A row was inserted, updated or deleted; or started or ceased to meet a condition.
 const (
 	RowInserted RowEvent = iota + 1
 	RowUpdated
@@ -44,9 +44,9 @@ type RowChange struct {
 	Event RowEvent
 	Table string
 	UUID  string
-	// Columns holds, of an inserted row, the watched columns that have another value than the default. Of an updated row
-	// it holds the columns that changed: the new value where a column holds one at most; of a set the elements that came
-	// or went; of a map the pairs that came, or went, or have a new value, with the new one. It is nil for a deleted row.
+	// Columns has, for an inserted row, the watched columns that differ from their default. For an updated row it has the
+	// columns that changed: the new value if a column has at most one; for a set the elements that were added or removed;
+	// for a map the pairs that were added, removed or changed, with the new value. It is nil for a deleted row.
 	Columns ovsdb.Row
 }
 
@@ -61,12 +61,12 @@ type rowLog struct {
 	overflow  bool // there were more changes than are kept
 }
 
-// WatchRows begins to record changes of rows, and forgets those recorded so far. What the rows hold is not transferred.
-// Everything committed after it returns is recorded, by whoever it was; the caller's own transactions are recorded before
-// Transact returns, because a server sends what a transaction changed before it replies to it.
+// WatchRows starts to record changes of rows, and clears those recorded so far. The content of the rows is not
+// transferred. Everything committed after it returns is recorded, whoever committed it; the caller's own transactions are
+// recorded before Transact returns, because a server sends the changes of a transaction before its reply.
 //
-// A session has one list of watches, that of the first call: call it again for each Epoch. It fails with
-// ErrNoConditions where the server cannot do it, and with ErrNotConnected.
+// A session has one list of watches, that of the first call: call it again for each Epoch. It fails with ErrNoConditions
+// if the server does not support it, and with ErrNotConnected.
 func (c *Client) WatchRows(ctx context.Context, watches []RowWatch) error {
 	s := c.current()
 	if s == nil {
@@ -114,9 +114,9 @@ func (c *Client) IgnoreRows() {
 	c.rows.recording, c.rows.changes, c.rows.overflow = false, nil, false
 }
 
-// RowChanges returns the changes recorded since the last call, in the order in which they were reported, and forgets
-// them. Several changes of one row may be reported as one. It is not complete after more changes than are kept, and then
-// there are none. Wake receives after a change that is recorded while no Transact is under way.
+// RowChanges returns the changes recorded since the last call, in the order in which they were reported, and clears them.
+// Several changes of one row may be reported as one. If there were more changes than can be kept, it returns none and
+// complete is false. Wake receives after a change that is recorded while no Transact is in progress.
 func (c *Client) RowChanges() (changes []RowChange, complete bool) {
 	c.rows.mu.Lock()
 	defer c.rows.mu.Unlock()
@@ -129,14 +129,14 @@ func (l *rowLog) start(s *session) {
 	l.session, l.recording, l.changes, l.overflow = s, true, nil, false
 }
 
-// writes says that a transaction begins (1) or has ended (-1).
+// writes records that a transaction begins (1) or has ended (-1).
 func (l *rowLog) writes(step int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.writing += step
 }
 
-// watchRequest spells the parameters of a monitor request. The deletion of logical ports is always watched: see
+// watchRequest encodes the parameters of a monitor request. The deletion of logical ports is always watched: see
 // withoutDangling.
 func (c *Client) watchRequest(schema Schema, watches []RowWatch) ([]byte, error) {
 	watches = append(slices.Clone(watches), RowWatch{Table: tableLogicalPort, Columns: []string{"name"}, Deletes: true})
@@ -231,8 +231,8 @@ func parseRowChanges(raw json.RawMessage) ([]RowChange, error) {
 	}), nil
 }
 
-// withoutDangling takes from what changed in a row the references to rows that are deleted with the same update: the
-// database itself takes weak references away, such as a deleted port from its groups.
+// withoutDangling removes from the changes of a row the references to rows that are deleted by the same update: the
+// database itself removes weak references, such as a deleted port from its groups.
 func withoutDangling(columns ovsdb.Row, gone map[string]bool) {
 	if len(gone) == 0 {
 		return

@@ -10,16 +10,16 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb/internal/memo"
 )
 
-// Schema is what the connected server's database can hold. The zero value has nothing.
+// Schema describes the database of the connected server. The zero value has nothing.
 type Schema struct {
 	Version string // such as 7.0.0, that of OVN 23.03; "" before the first connection
 	tables  map[string]ovsdb.TableSchema
 }
 
-// schemas are those that were parsed. A client that reconnects, and every other one, finds the schema it knows.
+// schemas caches parsed schemas for all clients, so that a reconnect does not parse again.
 var schemas memo.Memo[Schema]
 
-// ParseSchema reads a schema file, such as those of package schema, or what get_schema returned. Equal texts are parsed
+// ParseSchema reads a schema file, such as those of package schema, or the result of get_schema. Equal texts are parsed
 // once.
 func ParseSchema(text []byte) (Schema, error) { return schemas.Get(text, parseSchema) }
 
@@ -31,19 +31,19 @@ func parseSchema(text []byte) (Schema, error) {
 	return Schema{Version: s.Version, tables: s.Tables}, nil
 }
 
-// Has says whether there is such a table.
+// Has reports whether there is such a table.
 func (s Schema) Has(table string) bool {
 	_, ok := s.tables[table]
 	return ok
 }
 
-// HasColumn says whether the table has such a column.
+// HasColumn reports whether the table has such a column.
 func (s Schema) HasColumn(table, column string) bool {
 	_, ok := s.tables[table].Columns[column]
 	return ok
 }
 
-// Enum says whether the column may hold value and is limited to a list of values. A column without a list has no enum.
+// Enum reports whether the column is limited to a list of values and value is one of them.
 func (s Schema) Enum(table, column, value string) bool {
 	c, ok := s.tables[table].Columns[column]
 	if !ok || c.TypeObj == nil || c.TypeObj.Key == nil {

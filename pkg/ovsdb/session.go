@@ -36,15 +36,15 @@ type session struct {
 	files    fingerprint
 }
 
-// ending is how an attempt at one endpoint went.
+// ending is the result of an attempt at one endpoint.
 type ending struct {
 	why         error
-	answered    bool // the server spoke
+	answered    bool // the server answered
 	established bool // it became the client's session
-	settled     bool // and remained so for at least a tick of the probe
+	settled     bool // and stayed connected for at least a tick of the probe
 }
 
-// attempt dials one endpoint and stays with it as long as it serves.
+// attempt dials one endpoint and uses it as long as it serves.
 func (c *Client) attempt(ctx context.Context, at endpoint) ending {
 	s := &session{endpoint: at}
 	nc, err := c.connect(ctx, s)
@@ -83,7 +83,7 @@ func (c *Client) attempt(ctx context.Context, at endpoint) ending {
 	return end
 }
 
-// connect dials, with a deadline of this endpoint's own.
+// connect dials, with a separate deadline for this endpoint.
 func (c *Client) connect(ctx context.Context, s *session) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.DialTimeout)
 	defer cancel()
@@ -101,13 +101,14 @@ func (c *Client) connect(ctx context.Context, s *session) (net.Conn, error) {
 	}
 	secure := tls.Client(nc, config)
 	if err := secure.HandshakeContext(ctx); err != nil {
-		_ = nc.Close() // the failed handshake is the error worth telling
+		_ = nc.Close() // the failed handshake is the error worth reporting
 		return nil, err
 	}
 	return secure, nil
 }
 
-// greet hears for the first time from the server, within the deadline of a dial: is it the one to speak to?
+// greet waits for the first answer of the server, within the deadline of a dial, and checks whether the server can be
+// used.
 func (c *Client) greet(ctx context.Context, s *session) error {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.DialTimeout)
 	defer cancel()
@@ -126,7 +127,7 @@ func (c *Client) greet(ctx context.Context, s *session) error {
 	return verdict
 }
 
-// judge reads what the server says of the database: nil when it is fit to be used.
+// judge checks what the server reports about the database: nil if it can be used.
 func (c *Client) judge(update json.RawMessage, initial bool) error {
 	var tables map[string]map[string]struct {
 		New *struct {
@@ -157,8 +158,8 @@ func (c *Client) judge(update json.RawMessage, initial bool) error {
 	return nil
 }
 
-// prepare learns the schema and begins to watch the logical ports, switches and routers. The probe and the timeout of a call
-// bound how long it takes.
+// prepare reads the schema and starts to monitor the logical ports, switches and routers. The probe and the timeout of a
+// call bound how long it takes.
 func (c *Client) prepare(ctx context.Context, s *session) error {
 	raw, err := s.conn.call(ctx, "get_schema", append(appendString([]byte{'['}, c.opts.Database), ']'), 0, nil)
 	if err != nil {
@@ -183,7 +184,7 @@ func (c *Client) prepare(ctx context.Context, s *session) error {
 	})
 }
 
-// monitor begins to watch what request names and hands over all there is now; nil requests watch nothing.
+// monitor starts to monitor the tables of request and passes on their current rows; nil requests monitor nothing.
 func (c *Client) monitor(
 	ctx context.Context, s *session, name string, request []byte, all func(json.RawMessage) error,
 ) error {
@@ -202,7 +203,7 @@ func (c *Client) monitor(
 	return fault
 }
 
-// notified handles what the server says unasked. The reader of s calls it.
+// notified handles the notifications of the server. The reader of s calls it.
 func (c *Client) notified(s *session, method string, params json.RawMessage) {
 	if method != "update" && method != "update2" {
 		return
@@ -233,7 +234,7 @@ func (c *Client) notified(s *session, method string, params json.RawMessage) {
 	}
 }
 
-// heard rings after an update that changed something, and ends a session whose update could not be read.
+// heard wakes the reader after an update that changed something, and ends a session whose update could not be read.
 func (c *Client) heard(s *session, changed bool, err error) {
 	if err != nil {
 		s.conn.close(err)
@@ -243,21 +244,21 @@ func (c *Client) heard(s *session, changed bool, err error) {
 	}
 }
 
-// patience is for how many intervals a probe may stay unanswered, in halves.
+// patience is the number of intervals for which a probe may stay unanswered, in halves.
 const (
 	patienceHalves      = 3
-	patienceHalvesAlone = 20 // there is no better server to go to
+	patienceHalvesAlone = 20 // there is no other server to use
 )
 
-// workPerByte is how long a server may be busy with one byte of a request before that counts against it. A server has one
+// workPerByte is how long a server may be busy with one byte of a request before it is considered hung. A server has one
 // thread: while it commits a transaction of some megabytes it answers no probe. One of 25,000 operations took 4.4 s.
 const workPerByte = 4 * time.Microsecond
 
 // workOf is how long a server may be busy with a weight.
 func workOf(weight int64) time.Duration { return time.Duration(weight) * workPerByte }
 
-// probe returns when the connection ended, and ends it when the server falls silent or the TLS files changed. It says
-// whether the connection outlived the first tick.
+// probe returns when the connection ended. It ends the connection if the server falls silent or the TLS files changed. It
+// reports whether the connection outlived the first tick.
 func (c *Client) probe(s *session) (settled bool) {
 	tick := max(c.opts.ProbeInterval/2, time.Millisecond)
 	patience := patienceHalves
@@ -293,7 +294,7 @@ func (c *Client) probe(s *session) (settled bool) {
 	}
 }
 
-// renewed says whether the TLS files changed since s was dialed and can be used now. Half-written ones are left alone.
+// renewed reports whether the TLS files changed since s was dialed and can be used now. Half-written ones are ignored.
 func (c *Client) renewed(s *session) bool {
 	now := c.opts.TLS.stamp()
 	if now == s.files {

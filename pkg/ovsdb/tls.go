@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// fingerprint tells one state of the TLS files from another without reading them.
+// fingerprint distinguishes states of the TLS files without reading them.
 type fingerprint [3]fileStamp
 
 type fileStamp struct {
@@ -16,7 +16,7 @@ type fileStamp struct {
 	size     int64
 }
 
-// stamp looks at the files as they are. One that cannot be looked at has the zero stamp.
+// stamp returns the current state of the files. A file that cannot be examined has the zero stamp.
 func (t TLSFiles) stamp() fingerprint {
 	var f fingerprint
 	for i, name := range []string{t.CA, t.Cert, t.Key} {
@@ -55,7 +55,7 @@ func (t TLSFiles) config() (*tls.Config, error) {
 	return config, nil
 }
 
-// verify checks that a server's certificate chains to roots and carries the wanted name, if any is wanted.
+// verify checks that a server's certificate chains to roots and has the required name, if any.
 func (t TLSFiles) verify(roots *x509.CertPool) func(tls.ConnectionState) error {
 	return func(state tls.ConnectionState) error {
 		if len(state.PeerCertificates) == 0 {

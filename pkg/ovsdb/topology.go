@@ -28,18 +28,17 @@ type Datapath struct {
 	ExternalIDs map[string]string
 }
 
-// Link says that a switch and a router are connected.
+// Link is a connection of a switch and a router.
 type Link struct{ Switch, Router string } // UUIDs
 
-// Switches lists the logical switches, ordered by name and then UUID. After a lost connection it answers from what was
-// last known.
+// Switches lists the logical switches, ordered by name and then UUID. While disconnected it returns the last known state.
 func (c *Client) Switches() []Datapath { return c.topology.list(tableSwitch) }
 
-// Routers lists the logical routers likewise.
+// Routers lists the logical routers in the same way.
 func (c *Client) Routers() []Datapath { return c.topology.list(tableRouter) }
 
-// TopologyVersion grows whenever a switch, a router or a connection between two or to the outside appears, disappears or
-// changes. Wake receives then.
+// TopologyVersion grows whenever a switch, a router, or a connection between two of them or to the outside appears,
+// disappears or changes. Wake then receives.
 func (c *Client) TopologyVersion() uint64 {
 	c.topology.mu.Lock()
 	defer c.topology.mu.Unlock()
@@ -93,8 +92,8 @@ func (c *Client) Uplinks(ctx context.Context) ([]string, error) {
 	return slices.Compact(found), nil
 }
 
-// switchesByPort finds the switch of each switch port, by UUIDs. It reads the table whole: one answer, where a
-// question for each port would have the server look through all switches each time.
+// switchesByPort finds the switch of each switch port, by UUIDs. It reads the whole table: one request for each port
+// would make the server scan all switches each time.
 func (c *Client) switchesByPort(ctx context.Context) (map[string]string, error) {
 	rows, err := c.Select(ctx, tableSwitch, nil, "_uuid", "ports")
 	if err != nil {
@@ -134,7 +133,7 @@ func (c *Client) routersByPort(ctx context.Context) (map[string]string, error) {
 	return byName, nil
 }
 
-// topology is what the monitor told about switches and routers.
+// topology is the state of the monitored switches and routers.
 type topology struct {
 	mu      sync.Mutex
 	version uint64
@@ -143,7 +142,7 @@ type topology struct {
 
 type datapathRow struct {
 	Datapath
-	ports int // of a router: a port that comes or goes may be a connection
+	ports int // of a router: a port that appears or disappears may be a connection
 }
 
 func newTopology() *topology {
@@ -166,14 +165,14 @@ func (t *topology) list(table string) []Datapath {
 	return out
 }
 
-// bump says that something changed that the rows do not show.
+// bump records a change that the rows do not show.
 func (t *topology) bump() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.version++
 }
 
-// request is the tables and columns to monitor, "" where the schema has none of them.
+// request is the tables and columns to monitor, "" if the schema has none of them.
 func (t *topology) request(schema Schema) []byte {
 	b := []byte{'{'}
 	for table, columns := range map[string][]string{
@@ -199,7 +198,7 @@ func (t *topology) request(schema Schema) []byte {
 	return append(b, '}')
 }
 
-// take applies what the monitor told, and says whether anything changed. The first answer of a monitor is all there is.
+// take applies an update of the monitor, and reports whether anything changed. The first answer of a monitor is complete.
 func (t *topology) take(raw json.RawMessage, first bool) (changed bool, err error) {
 	var tables map[string]map[string]struct {
 		New *struct {

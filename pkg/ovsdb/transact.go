@@ -9,14 +9,15 @@ import (
 	"github.com/ovn-kubernetes/libovsdb/ovsdb"
 )
 
-// selectWeight is the work that reading a table is taken for, in bytes of a transaction.
+// selectWeight is the assumed cost of reading a table, in bytes of a transaction.
 const selectWeight = 500_000
 
-// Transact runs ops as one transaction, which is committed whole or not at all, and checks the result of each. It does
-// not wait for a connection.
+// Transact runs ops as one transaction, which is committed completely or not at all, and checks the result of each. It
+// does not wait for a connection.
 //
 // A refusal by the server is an OperationError: see IsDuplicate and IsConstraint. ErrNotConnected means that nothing was
-// sent. ErrUnknownOutcome, also when ctx ended while the server was at work, means that it may have been committed.
+// sent. ErrUnknownOutcome means that it may have been committed; it is also returned if ctx ended while the server was at
+// work.
 func (c *Client) Transact(ctx context.Context, ops []ovsdb.Operation) ([]ovsdb.OperationResult, error) {
 	if len(ops) == 0 {
 		return nil, nil
@@ -48,7 +49,7 @@ func (c *Client) transact(ctx context.Context, s *session, ops []ovsdb.Operation
 	return results, checkResults(results, ops)
 }
 
-// outcome adds to the error of a request what it says about the transaction.
+// outcome adds to the error of a request what it means for the transaction.
 func outcome(err error) error {
 	var refusal *rpcError
 	switch {
@@ -61,9 +62,9 @@ func outcome(err error) error {
 	}
 }
 
-// Select reads the rows of a table that meet all conditions, none of which means every row. Only ByUUID finds a row
-// without a scan. Columns that the server lacks are left out of the rows; naming none reads all there are. Rows always
-// have _uuid.
+// Select reads the rows of a table that meet all conditions; no conditions select every row. Only ByUUID finds a row
+// without a scan. Columns that the server lacks are left out of the rows; without columns, all are read. Rows always have
+// _uuid.
 func (c *Client) Select(ctx context.Context, table string, where []ovsdb.Condition, columns ...string) ([]ovsdb.Row, error) {
 	s := c.current()
 	if s == nil {

@@ -29,8 +29,8 @@ func Map(m map[string]string) ovsdb.OvsMap {
 	return value
 }
 
-// Strings reads a column of strings or references as Select returns it: a server spells a set of one as its element.
-// What is neither is left out.
+// Strings reads a column of strings or references as Select returns it: a server encodes a set of one as its element.
+// Anything else is skipped.
 func Strings(value any) []string {
 	set, ok := value.(ovsdb.OvsSet)
 	if !ok {
@@ -51,7 +51,7 @@ func Strings(value any) []string {
 	return out
 }
 
-// String reads a column that holds one string or reference, or none, which is "".
+// String reads a column with one string or reference, or none, which is "".
 func String(value any) string {
 	if all := Strings(value); len(all) > 0 {
 		return all[0]
@@ -73,7 +73,7 @@ func StringMap(value any) map[string]string {
 	return out
 }
 
-// Int reads a column that holds one integer, or none, which is zero.
+// Int reads a column with one integer, or none, which is zero.
 func Int(value any) int {
 	switch v := value.(type) {
 	case float64:
@@ -88,7 +88,7 @@ func Int(value any) int {
 	return 0
 }
 
-// Bool reads a column that holds one boolean, or none, which is false.
+// Bool reads a column with one boolean, or none, which is false.
 func Bool(value any) bool {
 	switch v := value.(type) {
 	case bool:

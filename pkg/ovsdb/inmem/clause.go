@@ -5,7 +5,7 @@ import "encoding/json"
 // clause is one member of the where of a monitor_cond request: a condition, or true or false for every row or none.
 type clause struct {
 	condition
-	constant bool // the clause is no condition: it holds for every row where all is set, else for none
+	constant bool // not a condition: true for every row if all is set, otherwise for none
 	all      bool
 }
 
@@ -28,7 +28,7 @@ func newClauses(t *table, raw []json.RawMessage) ([]clause, *fault) {
 	return out, nil
 }
 
-// sees says whether the condition of w lets r through.
+// sees reports whether r meets the condition of w.
 func (w *watch) sees(r *row) bool {
 	if len(w.where) == 0 {
 		return true
@@ -42,8 +42,8 @@ func (w *watch) sees(r *row) bool {
 	return false
 }
 
-// asked says whether a column differs that the condition of w looks at. The real server reports such a change even where
-// the column is not monitored, without any column.
+// asked reports whether a column differs that is in the condition of w. The real server reports such a change even if the
+// column is not monitored, without any column.
 func (w *watch) asked(ch *change) bool {
 	for i := range w.where {
 		c := w.where[i].column

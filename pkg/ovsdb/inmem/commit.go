@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// commit checks what holds only for the database as a whole, collects rows that nobody references and takes weak
-// references to deleted rows away. It returns what is to be applied.
+// commit checks the constraints of the database as a whole, collects unreferenced rows and removes weak references to
+// deleted rows. It returns the changes to apply.
 func (x *txn) commit() ([]*change, *fault) {
 	delta, f := x.countStrong()
 	if f != nil {
@@ -36,7 +36,7 @@ func (x *txn) commit() ([]*change, *fault) {
 	return changes, x.checkIndexes(changes)
 }
 
-// void says whether ch leaves the row as it was.
+// void reports whether ch leaves the row as it was.
 func (ch *change) void() bool {
 	if ch.old == nil || ch.now == nil {
 		return ch.old == nil && ch.now == nil
@@ -68,7 +68,7 @@ func (x *txn) countStrong() (map[rowKey]int, *fault) {
 	return delta, f
 }
 
-// collect deletes the rows of tables that are no roots and that nothing references strongly, and then what only those
+// collect deletes the rows of non-root tables that have no strong reference, and then the rows that only those
 // referenced.
 func (x *txn) collect(delta map[rowKey]int) {
 	var doubtful []rowKey
@@ -95,7 +95,7 @@ func (x *txn) collect(delta map[rowKey]int) {
 	}
 }
 
-// dropWeak takes away weak references to rows that are not there.
+// dropWeak removes weak references to rows that do not exist.
 func (x *txn) dropWeak() *fault {
 	dangling := make(map[*change]bool)
 	for _, gone := range x.order[:len(x.order):len(x.order)] {
@@ -153,7 +153,7 @@ func (x *txn) prune(ch *change) *fault {
 	return nil
 }
 
-// checkRows checks how many rows tables may have.
+// checkRows checks the limits on the number of rows.
 func (x *txn) checkRows(changes []*change) *fault {
 	added := make(map[*table]int)
 	for _, ch := range changes {
@@ -174,7 +174,7 @@ func (x *txn) checkRows(changes []*change) *fault {
 	return nil
 }
 
-// checkIndexes checks that what has to be unique is.
+// checkIndexes checks the unique indexes.
 func (x *txn) checkIndexes(changes []*change) *fault {
 	type slot struct {
 		table *table
@@ -219,7 +219,7 @@ func (x *txn) indexFault(t *table, columns []*column, value string, first, secon
 		first, x.history(rowKey{t, first}), second, x.history(rowKey{t, second}))
 }
 
-// history tells what the transaction did to a row.
+// history describes what the transaction did to a row.
 func (x *txn) history(key rowKey) string {
 	switch ch, ok := x.changes[key]; {
 	case !ok:

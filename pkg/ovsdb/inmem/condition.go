@@ -95,7 +95,7 @@ func (c *condition) operand() *columnType {
 	return &typ
 }
 
-// holds says whether r meets c.
+// holds reports whether r meets c.
 func (c *condition) holds(r *row) bool {
 	var d datum
 	switch {
@@ -140,7 +140,7 @@ func (c *condition) elements() []int {
 	return all
 }
 
-// in says whether the i-th element of the condition's value is in d: for a map, key and value.
+// in reports whether the i-th element of the condition's value is in d: for a map, key and value.
 func (c *condition) in(d datum, i int) bool {
 	at, ok := d.find(c.value.keys[i])
 	return ok && (c.value.vals == nil || d.vals[at] == c.value.vals[i])

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// database is tables of rows. It is not safe for concurrent use: Server guards it.
+// database is a set of tables with their rows. It is not safe for concurrent use: Server guards it.
 type database struct {
 	name    string
 	version string
@@ -14,7 +14,7 @@ type database struct {
 	rows    map[*table]map[rowID]*row
 	index   map[*table][]map[string]rowID // one map per index of the table
 	strong  map[rowKey]int                // how many strong references point at a row
-	weak    map[rowKey]map[rowKey]int     // who points weakly at a row, and how often
+	weak    map[rowKey]map[rowKey]int     // the rows that reference a row weakly, and how often
 }
 
 // row is never changed: a transaction makes a new one.
@@ -54,7 +54,7 @@ func newDatabase(schema []byte) (*database, error) {
 	return db, nil
 }
 
-// indexKey is what r holds in the columns of an index.
+// indexKey is the values of r in the columns of an index.
 func indexKey(r *row, columns []*column) string {
 	var b []byte
 	for _, c := range columns {
@@ -63,8 +63,8 @@ func indexKey(r *row, columns []*column) string {
 	return strings.TrimSuffix(string(b), ",")
 }
 
-// eachRef calls f for each reference, weak or strong, that now has and old has not (sign 1) or the other way round (-1).
-// Either row may be nil.
+// eachRef calls f for each reference, weak or strong, that is in now but not in old (sign 1), or in old but not in now
+// (-1). Either row may be nil.
 func (t *table) eachRef(old, now *row, weak bool, f func(c *column, to rowKey, sign int)) {
 	for _, c := range t.columns {
 		if !c.refs(weak) {
@@ -111,7 +111,7 @@ func eachChange(was, is []any, f func(atom any, sign int)) {
 	}
 }
 
-// apply makes the changes of a checked transaction real.
+// apply carries out the changes of a checked transaction.
 func (db *database) apply(changes []*change) {
 	for _, ch := range changes {
 		db.countRefs(ch)
@@ -133,11 +133,11 @@ func (db *database) apply(changes []*change) {
 	}
 }
 
-// countRefs brings up to date who is pointed at by whom.
+// countRefs updates the reference counts.
 func (db *database) countRefs(ch *change) {
 	ch.key.table.eachRef(ch.old, ch.now, false, func(_ *column, to rowKey, sign int) {
 		if to.id == ch.key.id {
-			return // A reference to itself keeps no row. The real server compares uuids alone, whatever the table.
+			return // A reference to itself does not keep a row. The real server compares uuids alone, whatever the table.
 		}
 		if db.strong[to] += sign; db.strong[to] == 0 {
 			delete(db.strong, to)

@@ -37,8 +37,8 @@ const (
 	otherError          = "ovsdb error"
 )
 
-// datum is the value of a column: atoms in order without repetition, each with a value when the column is a map. Atoms
-// are string, int64, float64, bool or uuid. A datum is never changed; operations make new ones.
+// datum is the value of a column: atoms in order without duplicates, each with a value if the column is a map. Atoms are
+// string, int64, float64, bool or uuid. A datum is never changed; operations make new ones.
 type datum struct {
 	keys []any
 	vals []any
@@ -74,7 +74,7 @@ func compareAtoms(a, b any) int {
 	return 0
 }
 
-// find is where key is in d, or would be.
+// find is the index of key in d, or the index to insert it at.
 func (d datum) find(key any) (int, bool) { return slices.BinarySearchFunc(d.keys, key, compareAtoms) }
 
 func (d datum) equal(o datum) bool {
@@ -121,7 +121,7 @@ func mergeOrder(a []any, i int, b []any, j int) int {
 	}
 }
 
-// filter keeps the elements for which keep says so, and is d itself when that is all of them.
+// filter keeps the elements for which keep returns true, and returns d itself if that is all of them.
 func (d datum) filter(keep func(i int) bool) datum {
 	first := -1
 	for i := range d.keys {
@@ -149,11 +149,11 @@ func (d datum) filter(keep func(i int) bool) datum {
 	return out
 }
 
-// difference is what monitor_cond reports of a change of a set or map: in a set, what is in only one of both; in a map,
-// also the new value of what differs.
+// difference is what monitor_cond reports of a change of a set or map: for a set, the elements that are in only one of
+// the two; for a map, also the new values of changed keys.
 //
-// What both begin and end with is skipped by comparing values for equality, which costs far less than looking each of them
-// up in the other: of a large set little changes at once.
+// The common prefix and suffix are skipped by comparing values for equality, which costs far less than looking up each
+// element in the other list: little of a large set changes at once.
 func (d datum) difference(o datum) datum {
 	same := func(i, j int) bool { return d.keys[i] == o.keys[j] && (o.vals == nil || d.vals[i] == o.vals[j]) }
 	from, n, m := 0, len(d.keys), len(o.keys)
@@ -233,7 +233,7 @@ func parseDatum(v any, t *columnType, names *symbols) (datum, *fault) {
 	return collect(pairs, t)
 }
 
-// tagged takes a set or map apart. The tag is "" for everything else.
+// tagged splits a set or map into tag and list. The tag is "" for everything else.
 func tagged(v any) (tag string, list []any) {
 	pair, ok := v.([]any)
 	if !ok || len(pair) != 2 {
@@ -322,7 +322,7 @@ func parseAtom(v any, b *baseType, names *symbols) (any, *fault) {
 			if names == nil || text == "" {
 				break
 			}
-			if names.ids[text] == "" { // a row that this transaction may still insert
+			if names.ids[text] == "" { // a row that this transaction may insert later
 				names.ids[text] = names.next()
 			}
 			atom = names.ids[text]
@@ -380,10 +380,10 @@ func quoteEmpty(s string) string {
 	return s
 }
 
-// plain spells an atom for people.
+// plain formats an atom for error messages.
 func plain(atom any) string { return fmt.Sprint(atom) }
 
-// list spells the elements of a set for people.
+// list formats the elements of a set for error messages.
 func (d datum) list() string {
 	words := make([]string, len(d.keys))
 	for i, k := range d.keys {

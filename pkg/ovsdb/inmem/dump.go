@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Dump spells the rows of the given tables, or of all that have any, as text that depends on nothing but what the rows
-// say: there is no uuid in it. A reference shows as the name of the row, and a row without a name that is not of a root
-// table is spelled within the row that holds it. Columns that hold what they would hold if never set are left out.
+// Dump formats the rows of the given tables, or of all tables that have rows, as text that depends only on their content:
+// it has no uuids. A reference is shown as the name of the row, and a row without a name in a non-root table is shown
+// within the row that references it. Columns with default values are left out.
 func (s *Server) Dump(tables ...string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -38,9 +38,9 @@ func (s *Server) Dump(tables ...string) string {
 	return b.String()
 }
 
-const dumpDepth = 4 // references among rows without a name may form a ring
+const dumpDepth = 4 // references among rows without a name may form a cycle
 
-// spell is a row as text: its name, then a line for each column.
+// spell formats a row: its name, then a line for each column.
 func (db *database) spell(t *table, r *row, depth int) string {
 	indent := "\n" + strings.Repeat("    ", depth+1)
 	var b strings.Builder
@@ -75,7 +75,7 @@ func (db *database) spell(t *table, r *row, depth int) string {
 	return b.String()
 }
 
-// labelled says whether a reference to a row of t is best shown as the row's name.
+// labelled reports whether a reference to a row of t is best shown as the row's name.
 func (t *table) labelled() bool {
 	if c, ok := t.byName["name"]; ok {
 		return t.root || slices.ContainsFunc(t.indexes, func(index []*column) bool { return len(index) == 1 && index[0] == c })

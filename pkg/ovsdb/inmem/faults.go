@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Stage is when a transaction that is to fail does so.
+// Stage is the moment at which a transaction fails.
 type Stage int
 
 const (
-	// BeforeCommit refuses the transaction: nothing of it is done.
+	// BeforeCommit refuses the transaction: nothing is committed.
 	BeforeCommit Stage = iota
 	// AfterCommit commits the transaction and drops the connection instead of answering.
 	AfterCommit
@@ -20,7 +20,7 @@ type injected struct {
 	stage Stage
 }
 
-// Stats counts what clients asked for since the last Reset.
+// Stats counts the operations of clients since the last Reset.
 type Stats struct {
 	Transactions int                       // with at least one insert, update, mutate or delete, refused ones included
 	Reads        int                       // without any
@@ -29,8 +29,8 @@ type Stats struct {
 	BytesOut     int64
 }
 
-// FailAt makes the n-th writing transaction of a client from now on fail, counted from 1. Zero takes back every failure
-// that has not happened yet.
+// FailAt makes the n-th writing transaction of a client from now on fail, counted from 1. Zero cancels every failure that
+// has not happened yet.
 func (s *Server) FailAt(n int, stage Stage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -41,7 +41,7 @@ func (s *Server) FailAt(n int, stage Stage) {
 	s.faults = append(s.faults, injected{left: n, stage: stage})
 }
 
-// fault says whether the writing transaction at hand is to fail. s.mu is held.
+// fault reports whether the current writing transaction is to fail. s.mu is locked.
 func (s *Server) fault() (stage Stage, fails bool) {
 	left := s.faults[:0]
 	for _, f := range s.faults {
@@ -55,14 +55,14 @@ func (s *Server) fault() (stage Stage, fails bool) {
 	return stage, fails
 }
 
-// WithoutConditions makes the server one that knows no conditional monitors, as ovsdb-server before 2.6.
+// WithoutConditions turns the server into one without conditional monitors, as ovsdb-server before 2.6.
 func (s *Server) WithoutConditions() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.unconditional = true
 }
 
-// Drop ends every connection. Clients may come back at once.
+// Drop ends every connection. Clients may reconnect at once.
 func (s *Server) Drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +71,7 @@ func (s *Server) Drop() {
 	}
 }
 
-// Hang makes the server stop: it takes connections, as the kernel does for a stopped process, and answers nothing.
+// Hang stops the server: it accepts connections, as the kernel does for a stopped process, and answers nothing.
 func (s *Server) Hang() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,7 +83,7 @@ func (s *Server) Hang() {
 // Trickle has the server send one byte at a time from now on, with a pause after each; 0 ends that.
 func (s *Server) Trickle(pause time.Duration) { s.trickle.Store(int64(pause)) }
 
-// Resume ends Hang. What came in meanwhile is answered now.
+// Resume ends Hang. Requests that arrived meanwhile are answered now.
 func (s *Server) Resume() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,7 +97,7 @@ func (s *Server) resume() {
 	}
 }
 
-// pause is closed when the server goes on; nil while it does.
+// pause returns a channel that is closed when the server resumes, nil if the server runs.
 func (s *Server) pause() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,7 +133,7 @@ func (s *Server) Reset() {
 	s.bytesOut.Store(0)
 }
 
-// count notes one operation of a client. s.mu is held.
+// count records one operation of a client. s.mu is locked.
 func (s *Server) count(table, verb string) {
 	if s.stats.Ops == nil {
 		s.stats.Ops = make(map[string]map[string]int)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// monitor is what one client asked to be told of one database.
+// monitor is one client's monitor request for one database.
 type monitor struct {
 	id      json.RawMessage
 	db      *database
@@ -13,15 +13,15 @@ type monitor struct {
 	tables  map[*table]*watch
 }
 
-// watch is what a monitor tells of one table.
+// watch is what a monitor reports of one table.
 type watch struct {
 	columns                         []*column
 	initial, inserts, dels, changes bool
-	// where lists clauses, one of which a row has to meet to be seen by monitor_cond; nil is every row.
+	// where lists clauses; monitor_cond shows a row that meets at least one of them. Nil is every row.
 	where []clause
 }
 
-// newMonitor reads the parameters behind the database's name.
+// newMonitor reads the parameters after the database's name.
 func newMonitor(db *database, version int, params []json.RawMessage) (*monitor, *fault) {
 	if len(params) < 2 {
 		return nil, faultf(syntaxError, "a monitor needs an identifier and tables")
@@ -92,7 +92,7 @@ func newWatch(t *table, raw json.RawMessage, conditional bool) (*watch, *fault) 
 	return w, nil
 }
 
-// first is the answer to the request of m: what is there now.
+// first is the answer to the request of m: the current rows.
 func (m *monitor) first() json.RawMessage {
 	updates := make(map[string]map[rowID]json.RawMessage)
 	for t, w := range m.tables {
@@ -178,7 +178,7 @@ func (w *watch) update(ch *change) json.RawMessage {
 	return nil
 }
 
-// update2 is a change as monitor_cond reports it: a row that comes to meet the condition is inserted, one that ceases to
+// update2 is a change as monitor_cond reports it: a row that now meets the condition is inserted, one that no longer does
 // is deleted.
 func (w *watch) update2(ch *change) json.RawMessage {
 	was, is := ch.old != nil && w.sees(ch.old), ch.now != nil && w.sees(ch.now)
@@ -220,7 +220,7 @@ func (w *watch) changed(ch *change) []*column {
 	return out
 }
 
-// set lists those of columns that hold something else than what a column never set holds.
+// set lists the columns that do not have their default value.
 func set(r *row, columns []*column) []*column {
 	var out []*column
 	for _, c := range columns {
@@ -235,7 +235,7 @@ func object(name string, value []byte) json.RawMessage {
 	return fmt.Appendf(nil, `{%q:%s}`, name, value)
 }
 
-// marshal spells what cannot fail to be spelled.
+// marshal encodes v, which cannot fail.
 func marshal(v any) json.RawMessage {
 	b, err := json.Marshal(v)
 	if err != nil {

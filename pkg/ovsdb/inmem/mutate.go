@@ -10,7 +10,7 @@ type mutation struct {
 	column  *column
 	mutator string
 	value   datum
-	keys    bool // the value of a delete from a map is keys only
+	keys    bool // a delete from a map has keys only
 }
 
 func (x *txn) mutate(t *table, op *operation, where []condition) (json.RawMessage, *fault) {
@@ -62,7 +62,7 @@ func (x *txn) mutation(t *table, raw json.RawMessage) (mutation, *fault) {
 		}
 		m.value, f = parseDatum(value, &operand, x.names)
 		if f != nil && mutator == "delete" && typ.value != nil {
-			operand.value, m.keys = nil, true // a map is also deleted from by keys alone
+			operand.value, m.keys = nil, true // a delete from a map may also list keys alone
 			m.value, f = parseDatum(value, &operand, x.names)
 		}
 		return m, f

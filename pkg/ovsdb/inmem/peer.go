@@ -38,7 +38,7 @@ func (p *peer) close() {
 	p.over = true
 	p.mu.Unlock()
 	p.more.Broadcast()
-	_ = p.nc.Close() // it is given up anyway
+	_ = p.nc.Close() // the connection is given up anyway
 }
 
 // send queues a message. It never blocks: one slow client does not stop the others.
@@ -129,7 +129,7 @@ func (p *peer) read() {
 			<-pause
 		}
 		if r.Method != "" && r.Params == nil {
-			return // no request, and no peer to go on with
+			return // not a request: drop the connection
 		}
 		if r.Method == "" || len(r.ID) == 0 || string(r.ID) == "null" {
 			continue
@@ -140,7 +140,7 @@ func (p *peer) read() {
 	}
 }
 
-// handle answers one request. It says false to drop the connection.
+// handle answers one request. It returns false to drop the connection.
 func (p *peer) handle(r *request) bool {
 	s := p.server
 	s.mu.Lock()
@@ -191,7 +191,7 @@ func answer(id, result json.RawMessage, f *fault) []byte {
 	return fmt.Appendf(nil, `{"id":%s,"result":null,"error":%s}`, id, f.wire())
 }
 
-// database is the one that the first parameter names.
+// database is the database that the first parameter names.
 func (s *Server) database(params []json.RawMessage) (*database, *fault) {
 	var name string
 	if len(params) == 0 || json.Unmarshal(params[0], &name) != nil {
@@ -206,7 +206,7 @@ func (s *Server) database(params []json.RawMessage) (*database, *fault) {
 	return nil, faultf("unknown database", "request specifies unknown database %s", name)
 }
 
-// transact runs what a client asked for. keep is false when its connection is to be dropped. s.mu is held.
+// transact runs a client's transaction. keep is false if the connection is to be dropped. s.mu is locked.
 func (s *Server) transact(db *database, ops []json.RawMessage) (result json.RawMessage, keep bool) {
 	writes := false
 	for _, raw := range ops {

@@ -9,7 +9,7 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb/internal/memo"
 )
 
-// schemaFile is a schema as RFC 7047 spells it.
+// schemaFile is a schema in the format of RFC 7047.
 type schemaFile struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
@@ -24,7 +24,7 @@ type schemaFile struct {
 	} `json:"tables"`
 }
 
-// columnType is what a column can hold: between min and max atoms of key, or pairs of key and value.
+// columnType is the type of a column: between min and max atoms of key, or pairs of key and value.
 type columnType struct {
 	key   baseType
 	value *baseType
@@ -32,7 +32,7 @@ type columnType struct {
 	max   int
 }
 
-// baseType is an atomic type and what limits it.
+// baseType is an atomic type and its limits.
 type baseType struct {
 	Kind       string          `json:"type"`
 	Enum       json.RawMessage `json:"enum"`
@@ -99,10 +99,10 @@ func (t *columnType) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// scalar says whether there is always exactly one element.
+// scalar reports whether there is always exactly one element.
 func (t *columnType) scalar() bool { return t.min == 1 && t.max == 1 && t.value == nil }
 
-// zero is what a column holds that was never set.
+// zero is the default value of a column.
 func (t *columnType) zero() datum {
 	if t.min == 0 {
 		return datum{}
@@ -148,19 +148,19 @@ type column struct {
 	refVal  *table
 }
 
-// refs says whether c holds references that are weak, or that are strong.
+// refs reports whether c has weak (or else strong) references.
 func (c *column) refs(weak bool) bool {
 	return c.refKey != nil && (c.typ.key.RefType == "weak") == weak ||
 		c.refVal != nil && (c.typ.value.RefType == "weak") == weak
 }
 
-// parsedSchema is what a schema file says. Databases share it: tables and columns hold no rows.
+// parsedSchema is a parsed schema file. Databases share it: tables and columns hold no rows.
 type parsedSchema struct {
 	name, version string
 	tables        map[string]*table
 }
 
-// parsedSchemas are those that some server was started with.
+// parsedSchemas caches the schemas that servers were started with.
 var parsedSchemas memo.Memo[parsedSchema]
 
 // parseSchema reads a schema file.

@@ -47,7 +47,7 @@ func onSwitch(logicalSwitch, mutator, port string) map[string]any {
 	}
 }
 
-// direct runs operations as one transaction, past counters and faults.
+// direct runs operations as one transaction, bypassing counters and faults.
 func (s *Server) direct(doing string, ops ...any) error {
 	raw := make([]json.RawMessage, len(ops))
 	for i, op := range ops {

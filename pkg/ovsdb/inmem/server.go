@@ -31,7 +31,7 @@ type Server struct {
 	hung     chan struct{} // closed by Resume; nil while not hung
 	serial   uint64        // of the last uuid given
 	faults   []injected
-	// unconditional servers know the monitor of RFC 7047 only.
+	// unconditional servers support only the monitor of RFC 7047.
 	unconditional bool
 	stats         Stats
 	work          sync.WaitGroup
@@ -105,7 +105,7 @@ func (s *Server) Close() {
 	s.mu.Lock()
 	s.closed = true
 	if s.listener != nil {
-		_ = s.listener.Close() // a listener that cannot be closed is none any more
+		_ = s.listener.Close() // a listener that cannot be closed is of no use any more
 	}
 	s.resume()
 	s.mu.Unlock()
@@ -125,8 +125,8 @@ func (s *Server) accept(listener net.Listener) {
 	}
 }
 
-// Dial connects to the server within the process, whatever the address; Start is not needed for it. It fits the Dial of
-// ovsdb.Options. It fails when ctx has ended or the server is closed.
+// Dial connects to the server within the process, whatever the address; Start is not needed for it. It has the signature
+// of Dial in ovsdb.Options. It fails if ctx has ended or the server is closed.
 func (s *Server) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -138,8 +138,8 @@ func (s *Server) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	return ours, nil
 }
 
-// Serve speaks to a client over nc, until either side ends it, and does not wait for that. It says false when the
-// server is closed; nc is closed then.
+// Serve serves a client on nc until either side ends the connection, and returns at once. It returns false if the server
+// is closed, and then closes nc.
 func (s *Server) Serve(nc net.Conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,7 +154,7 @@ func (s *Server) Serve(nc net.Conn) bool {
 	return true
 }
 
-// Transact runs ops as one transaction, past counters and faults, and fails unless all of it was committed.
+// Transact runs ops as one transaction, bypassing counters and faults, and fails unless all of it was committed.
 func (s *Server) Transact(ops ...ovsdb.Operation) ([]ovsdb.OperationResult, error) {
 	raw := make([]json.RawMessage, len(ops))
 	for i, op := range ops {
@@ -179,7 +179,7 @@ func (s *Server) Transact(ops ...ovsdb.Operation) ([]ovsdb.OperationResult, erro
 	return results, nil
 }
 
-// commit runs a transaction and tells the monitors. s.mu is held.
+// commit runs a transaction and notifies the monitors. s.mu is locked.
 func (s *Server) commit(db *database, ops []json.RawMessage) []json.RawMessage {
 	results, changes := db.transact(ops, s.newUUID)
 	if len(changes) == 0 {
@@ -199,12 +199,12 @@ func (s *Server) commit(db *database, ops []json.RawMessage) []json.RawMessage {
 	return results
 }
 
-// SetLeader makes the server one member of a RAFT cluster, the leader or a follower, in what it says of itself.
+// SetLeader makes the server report itself as a member of a RAFT cluster, either the leader or a follower.
 func (s *Server) SetLeader(leader bool) {
 	s.setState(map[string]any{"model": "clustered", "leader": leader})
 }
 
-// SetConnected says whether the server claims to be in contact with the majority of its cluster.
+// SetConnected sets whether the server reports contact with the majority of its cluster.
 func (s *Server) SetConnected(connected bool) {
 	s.setState(map[string]any{"model": "clustered", "connected": connected})
 }
@@ -218,7 +218,7 @@ func (s *Server) setState(row map[string]any) {
 	})})
 }
 
-// serverSchema is the part of the schema _Server that clients look at.
+// serverSchema is the part of the schema _Server that clients read.
 const serverSchema = `{"name":"_Server","version":"1.2.0","tables":{"Database":{"isRoot":true,"columns":{
 	"name":{"type":"string"},
 	"model":{"type":{"key":{"type":"string","enum":["set",["clustered","relay","standalone"]]}}},

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// txn is one transaction at work. Nothing of it is seen before commit.
+// txn is a running transaction. Nothing of it is visible before commit.
 type txn struct {
 	db      *database
 	changes map[rowKey]*change
@@ -17,14 +17,14 @@ type txn struct {
 	newUUID func() rowID
 }
 
-// change is what a transaction does to one row: old is nil for an inserted one, now for a deleted one.
+// change is the effect of a transaction on one row: old is nil for an inserted one, now for a deleted one.
 type change struct {
 	key rowKey
 	old *row
 	now *row
 }
 
-// operation is an operation as it arrives.
+// operation is an operation as received.
 type operation struct {
 	Op        string                       `json:"op"`
 	Table     string                       `json:"table"`
@@ -38,8 +38,8 @@ type operation struct {
 	UUIDName  string                       `json:"uuid-name"`
 }
 
-// transact runs operations, given as the parameters of the request behind the database's name. Results are those of the
-// reply. The changes are nil when nothing was committed.
+// transact runs operations, given as the parameters of the request after the database's name. Results are those of the
+// reply. The changes are nil if nothing was committed.
 func (db *database) transact(raw []json.RawMessage, newUUID func() rowID) (results []json.RawMessage, changes []*change) {
 	x := &txn{db: db, changes: make(map[rowKey]*change), newUUID: newUUID, taken: make(map[string]bool)}
 	x.names = &symbols{ids: make(map[string]rowID), next: newUUID}
@@ -73,7 +73,7 @@ func (f *fault) wire() json.RawMessage {
 	return append(b, '}')
 }
 
-// members lists what an operation must have beside op, and what it may have.
+// members lists what an operation must have in addition to op, and what it may have.
 func members(op string) (must, may []string, known bool) {
 	switch op {
 	case "insert":
@@ -188,7 +188,7 @@ func (x *txn) do(op *operation) (json.RawMessage, *fault) {
 
 func counted(n int) json.RawMessage { return fmt.Appendf(nil, `{"count":%d}`, n) }
 
-// get is a row as the transaction sees it, nil when it is not there.
+// get is a row as the transaction sees it, nil if there is none.
 func (x *txn) get(key rowKey) *row {
 	if ch, ok := x.changes[key]; ok {
 		return ch.now
@@ -196,7 +196,7 @@ func (x *txn) get(key rowKey) *row {
 	return x.db.rows[key.table][key.id]
 }
 
-// set makes the transaction see r in place of what is there; nil deletes.
+// set replaces a row as the transaction sees it; nil deletes.
 func (x *txn) set(key rowKey, r *row) {
 	ch, ok := x.changes[key]
 	if !ok {
@@ -206,7 +206,7 @@ func (x *txn) set(key rowKey, r *row) {
 	}
 	ch.now = r
 	if ch.old == nil && r == nil {
-		delete(x.changes, key) // as if it had never been inserted; what stays in order is void
+		delete(x.changes, key) // as if it had never been inserted; its entry in order becomes void
 	}
 }
 
@@ -227,7 +227,7 @@ func (x *txn) insert(t *table, op *operation) (json.RawMessage, *fault) {
 	if f := x.fill(t, r, op.Row, false); f != nil {
 		return nil, f
 	}
-	for _, c := range t.columns { // what no one may be without has to be given
+	for _, c := range t.columns { // required columns have to be given
 		if _, given := op.Row[c.name]; !given && c.typ.min > 0 {
 			if f := c.typ.key.check(r.cells[c.at].keys[0]); f != nil {
 				return nil, f
@@ -278,7 +278,7 @@ func (x *txn) update(t *table, op *operation, where []condition) (json.RawMessag
 	return counted(len(found)), nil
 }
 
-// edit is a copy of r to be changed.
+// edit returns a copy of r that can be changed.
 func (x *txn) edit(r *row) *row {
 	return &row{id: r.id, version: x.newUUID(), cells: slices.Clone(r.cells)}
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// wait compares at once: there is no one to wait for.
+// wait compares at once and never blocks.
 func (x *txn) wait(t *table, op *operation, where []condition) (json.RawMessage, *fault) {
 	for i, name := range op.Columns {
 		if t.byName[name] == nil && name != "_uuid" && name != "_version" {
@@ -64,7 +64,7 @@ func (x *txn) expected(t *table, cells map[string]json.RawMessage) (*row, *fault
 	return r, x.fill(t, r, given, false)
 }
 
-// spelled is what a row has in some columns.
+// spelled formats some columns of a row.
 func spelled(t *table, r *row, columns []string) string {
 	var b []byte
 	for _, name := range columns {

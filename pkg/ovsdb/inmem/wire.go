@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// appendDatum spells d as JSON. A set of exactly one is its element, as a server spells it.
+// appendDatum encodes d as JSON. A set of exactly one element is encoded as that element, as a real server does.
 func appendDatum(b []byte, d datum, t *columnType) []byte {
 	if t.value == nil && len(d.keys) == 1 {
 		return appendAtom(b, d.keys[0])
@@ -46,7 +46,7 @@ func appendAtom(b []byte, atom any) []byte {
 	}
 }
 
-// appendCells spells the given columns of r as the object of a row.
+// appendCells encodes the given columns of r as the object of a row.
 func appendCells(b []byte, r *row, columns []*column, extra ...string) []byte {
 	b = append(b, '{')
 	for i, c := range columns {

@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// BalancerError is a VIP of a load balancer that OVN leaves out, or does with as it likes.
+// BalancerError is a VIP of a load balancer that OVN skips, or whose behavior in OVN is undefined.
 type BalancerError struct {
 	UUID string
 	VIP  string
 	Err  error
 }
 
-// Error spells e with the load balancer's UUID and the VIP.
+// Error formats e with the load balancer's UUID and the VIP.
 func (e *BalancerError) Error() string {
 	return fmt.Sprintf("load balancer %s: vip %q: %v", e.UUID, e.VIP, e.Err)
 }
@@ -26,7 +26,7 @@ func (e *BalancerError) Error() string {
 // Unwrap is the cause.
 func (e *BalancerError) Unwrap() error { return e.Err }
 
-// balancer is a load balancer that can be looked at.
+// balancer is a parsed load balancer.
 type balancer struct {
 	row      LoadBalancer
 	protocol uint8
@@ -39,13 +39,13 @@ type balancer struct {
 type vip struct {
 	of         *balancer
 	key, value string
-	// variable says that the entry is read for each chassis anew; at and backends are nothing then.
+	// variable means that the entry is read for each chassis separately; at and backends are then empty.
 	variable bool
 	at       netip.AddrPort
 	backends []netip.AddrPort
 }
 
-// vipKey is what a packet is looked up by. Port 0 is every port, and then protocol 0 every protocol.
+// vipKey is the key for the lookup of a packet. Port 0 is every port; protocol 0 is then every protocol.
 type vipKey struct {
 	addr     netip.Addr
 	port     uint16
@@ -58,10 +58,10 @@ type vipIndex struct {
 	variables []*vip // whose key depends on the chassis
 }
 
-// datapath is what balances on a switch or a router: its own load balancers and those of its groups.
+// datapath is the load balancers of a switch or a router: its own and those of its groups.
 type datapath []*vipIndex
 
-// newBalancer reads a row. Entries that cannot be read are faults, and left out as northd leaves them out.
+// newBalancer reads a row. Entries that cannot be read are reported as errors, and skipped as northd skips them.
 func newBalancer(row LoadBalancer) (*balancer, []*vip, []error) {
 	b := &balancer{row: row, template: row.Options["template"] == "true", ip4: row.Options["address-family"] != "ipv6"}
 	switch row.Protocol {
@@ -100,8 +100,8 @@ func newBalancer(row LoadBalancer) (*balancer, []*vip, []error) {
 	return b, vips, faults
 }
 
-// read understands an entry as a chassis with these variables does. The address and port are right even where the
-// backends cannot be read.
+// read parses an entry as a chassis with these variables does. The address and port are valid even if the backends cannot
+// be read.
 func (v *vip) read(vars map[string]string) (netip.AddrPort, []netip.AddrPort, error) {
 	at, err := v.where(vars)
 	if err != nil {
@@ -120,8 +120,8 @@ func (v *vip) read(vars map[string]string) (netip.AddrPort, []netip.AddrPort, er
 	return at, backends, err
 }
 
-// where understands the key of an entry. In a template the address and the port are variables of their own, and an
-// address of IPv6 has no brackets there.
+// where parses the key of an entry. In a template the address and the port are separate variables, and an IPv6 address
+// has no brackets.
 func (v *vip) where(vars map[string]string) (netip.AddrPort, error) {
 	if !v.of.template || !strings.Contains(v.key, "^") {
 		return readVIP(v.key)
@@ -153,7 +153,7 @@ func (v *vip) on(vars map[string]string) (netip.AddrPort, []netip.AddrPort, erro
 	return v.at, v.backends, nil
 }
 
-// readVIP reads address:port or an address alone, whose port is 0.
+// readVIP reads address:port, or an address alone, which gets port 0.
 func readVIP(text string) (netip.AddrPort, error) {
 	if a, err := netip.ParseAddr(text); err == nil {
 		return netip.AddrPortFrom(a, 0), nil
@@ -165,7 +165,7 @@ func readVIP(text string) (netip.AddrPort, error) {
 	return at, err
 }
 
-// readBackends reads a list of what readVIP reads. One backend of another family voids them all. A backend without a
+// readBackends reads a list in the format of readVIP. One backend of another family voids them all. A backend without a
 // port gets that of the VIP.
 func readBackends(text string, of netip.AddrPort) ([]netip.AddrPort, error) {
 	var list []netip.AddrPort
@@ -193,7 +193,7 @@ func readBackends(text string, of netip.AddrPort) ([]netip.AddrPort, error) {
 
 var variable = regexp.MustCompile(`\^[A-Za-z_.][A-Za-z_.0-9]*`)
 
-// expand puts the values of a chassis in place of the variables in text.
+// expand replaces the variables in text by the values of a chassis.
 func expand(text string, vars map[string]string) (string, error) {
 	name, found := strings.CutPrefix(text, "^")
 	if value := vars[name]; found && value != "" {
@@ -213,7 +213,7 @@ func expand(text string, vars map[string]string) (string, error) {
 	return out, missing
 }
 
-// keyOf is what packets to v are looked up by where its address and port are at.
+// keyOf is the lookup key for packets to v if its address and port are at.
 func (v *vip) keyOf(at netip.AddrPort) vipKey {
 	k := vipKey{addr: at.Addr(), port: at.Port()}
 	if k.port != 0 {
@@ -237,7 +237,7 @@ func newVIPIndex(vips []*vip) *vipIndex {
 	return x
 }
 
-// find lists the entries for a packet on a chassis: those of its port, or else those of every port.
+// find lists the entries for a packet on a chassis: those of its port, otherwise those of every port.
 func (d datapath) find(p *Packet, vars map[string]string) []*vip {
 	addr := p.Dst.Unmap().WithZone("")
 	for _, k := range []vipKey{{addr, p.DstPort, p.Protocol}, {addr: addr}} {

@@ -16,7 +16,7 @@ type balancing struct {
 	vars     map[string]map[string]string // by chassis
 }
 
-// balance reads the load balancers of rows and who has them.
+// balance reads the load balancers of rows and attaches them to switches and routers.
 func (t *Tracer) balance(rows Rows) []error {
 	t.onSwitch, t.onRouter, t.vars = map[string]datapath{}, map[string]datapath{}, map[string]map[string]string{}
 	for _, v := range rows.TemplateVars {
@@ -55,7 +55,7 @@ func (t *Tracer) balance(rows Rows) []error {
 	for _, sw := range rows.Switches {
 		d := attached(sw.LoadBalancers, sw.LoadBalancerGroups)
 		t.onSwitch[sw.Name] = d
-		// A switch that balances tracks connections.
+		// A switch with load balancers tracks connections.
 		t.stateful[sw.Name] = t.stateful[sw.Name] || !d.empty()
 	}
 	for _, r := range rows.Routers {
@@ -64,13 +64,13 @@ func (t *Tracer) balance(rows Rows) []error {
 	return append(faults, t.contested()...)
 }
 
-// empty says that d has no VIP.
+// empty reports whether d has no VIP.
 func (d datapath) empty() bool {
 	return !slices.ContainsFunc(d, func(x *vipIndex) bool { return len(x.literal)+len(x.variables) > 0 })
 }
 
-// contested lists the VIPs that two load balancers of one switch or router have. OVN chooses one as it likes, and says
-// nothing. Keys with variables are not compared here: see Balanced.Ambiguous.
+// contested lists the VIPs that two load balancers of one switch or router have. OVN chooses one of them silently. Keys
+// with variables are not compared here: see Balanced.Ambiguous.
 func (t *Tracer) contested() []error {
 	found := map[vipKey]error{}
 	looked := map[string]bool{} // many switches have the same groups
@@ -113,7 +113,7 @@ func (d datapath) contested(found map[vipKey]error, name string) {
 	}
 }
 
-// balanced is what the load balancers of d make of p, nil when none has its destination.
+// balanced applies the load balancers of d to p; nil if none has its destination.
 func (t *Tracer) balanced(d datapath, p *Packet) (*Balanced, *vip) {
 	vars := t.vars[p.Chassis]
 	found := d.find(p, vars)
@@ -141,12 +141,12 @@ func (t *Tracer) balanced(d datapath, p *Packet) (*Balanced, *vip) {
 	return b, v
 }
 
-// nobodys says whether packets to a go nowhere.
+// nobodys reports whether packets to a are never delivered.
 func nobodys(a netip.Addr) bool {
 	return a.Is4() && a.IsLoopback() || a.Is6() && a.IsLinkLocalUnicast()
 }
 
-// holders says which port holds an address. Of several the last in the order of names is taken.
+// holders maps each address to its port. If several ports have an address, the last one by name is taken.
 func holders(ports []Port) map[netip.Addr]string {
 	sorted := slices.SortedFunc(slices.Values(ports), func(a, b Port) int { return strings.Compare(a.Name, b.Name) })
 	m := map[netip.Addr]string{}

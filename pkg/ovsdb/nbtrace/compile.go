@@ -7,21 +7,21 @@ import (
 	"slices"
 )
 
-// matcher says whether a packet matches.
+// matcher reports whether a packet matches.
 type matcher func(*view) bool
 
-// world is the groups and sets that matches name.
+// world is the groups and sets that matches refer to.
 type world struct {
 	groups map[string]map[string]bool // port group name to its ports
 	sets   map[string]*addressIndex
 	fields map[string]*field
 }
 
-// addressIndex answers whether an address is in a set, without walking it.
+// addressIndex finds whether an address is in a set, without walking the set.
 type addressIndex struct {
 	addrs    map[netip.Addr]bool
 	prefixes map[netip.Prefix]bool
-	bits4    []int // the lengths that occur, longest first
+	bits4    []int // the prefix lengths in use, longest first
 	bits6    []int
 }
 
@@ -53,7 +53,7 @@ func (x *addressIndex) add(p netip.Prefix) {
 	}
 }
 
-// has says whether a is in the set.
+// has reports whether a is in the set.
 func (x *addressIndex) has(a netip.Addr) bool {
 	if x.addrs[a] {
 		return true
@@ -72,7 +72,7 @@ func (x *addressIndex) has(a netip.Addr) bool {
 
 func (x *addressIndex) empty() bool { return len(x.addrs) == 0 && len(x.prefixes) == 0 }
 
-// holdsOther says whether the set has something that is not of the family.
+// holdsOther reports whether the set has an address of the other family.
 func (x *addressIndex) holdsOther(ip4 bool) bool {
 	for a := range x.addrs {
 		if a.Is4() != ip4 {
@@ -100,7 +100,7 @@ func (w *world) compile(n node) (matcher, error) {
 	}
 }
 
-// compileParts stops at the first part that is as stop says.
+// compileParts stops at the first part whose result is stop.
 func (w *world) compileParts(parts []node, stop bool) (matcher, error) {
 	matchers := make([]matcher, len(parts))
 	for i, p := range parts {
@@ -142,8 +142,8 @@ func (w *world) compileComparison(c *comparison) (matcher, error) {
 	return func(v *view) bool { return c.field.holds(v) && m(v) }, nil
 }
 
-// comparesNothing says whether c has only empty sets to compare with. OVN puts 0 or 1 in place of such a comparison,
-// before it adds what the field implies: `ip4.src != $empty' holds for IPv6 too.
+// comparesNothing reports whether c has only empty sets to compare with. OVN replaces such a comparison by 0 or 1 before
+// it adds the prerequisites of the field: `ip4.src != $empty' matches IPv6 too.
 func (w *world) comparesNothing(c *comparison) bool {
 	return !slices.ContainsFunc(c.values, func(v value) bool { return v.kind != valueSet || !w.sets[v.set].empty() })
 }
@@ -159,7 +159,7 @@ func (w *world) comparePort(c *comparison) (matcher, error) {
 	}, nil
 }
 
-// ports is every port that a comparison with ports names.
+// ports is every port that a comparison with ports refers to.
 func (w *world) ports(c *comparison) (map[string]bool, error) {
 	if len(c.values) == 1 && c.values[0].kind == valueGroup {
 		if ports, ok := w.groups[c.values[0].group]; ok {
@@ -226,7 +226,7 @@ func compareNumber(c *comparison) matcher {
 	return func(v *view) bool { return ordered(c.op, cmp.Compare(c.field.number(v), limit)) }
 }
 
-// ordered says whether a comparison that came out as c satisfies op.
+// ordered reports whether a comparison with the result c satisfies op.
 func ordered(op string, c int) bool {
 	switch op {
 	case "<":
@@ -262,8 +262,8 @@ func groupsIn(n node) []string {
 	return names
 }
 
-// required finds the ports outside of which n cannot match, from a comparison of the field that n demands. Nil is no
-// such limit.
+// required finds the ports outside of which n cannot match, from a comparison of the field that n demands. Nil means no
+// limit.
 func (w *world) required(n node, fieldName string) map[string]bool {
 	switch n := n.(type) {
 	case *comparison:

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Expr is a parsed match. It holds no names of groups and sets resolved; see Tracer.
+// Expr is a parsed match. Its names of groups and sets are not resolved; see Tracer.
 type Expr struct{ root node }
 
 // String spells e in a canonical form that parses to the same expression.
@@ -22,7 +22,7 @@ type node interface {
 type (
 	// boolean is 1 or 0.
 	boolean bool
-	// predicate is a word that holds or not, such as tcp.
+	// predicate is a word that is true or false, such as tcp.
 	predicate struct{ field *field }
 	// comparison relates a field to constants: == to any of them, != to none of them, the others to the only one.
 	comparison struct {
@@ -35,7 +35,7 @@ type (
 	anyOf []node
 )
 
-// value is a constant: exactly one of the fields that fit the comparison's field.
+// value is a constant: exactly the member that fits the comparison's field is set.
 type value struct {
 	number uint64
 	prefix netip.Prefix
@@ -110,7 +110,7 @@ func join(parts []node, with string, nested bool) string {
 	return s
 }
 
-// opposite is the operator that holds when op does not.
+// opposite is the operator that is true when op is false.
 func opposite(op string) string {
 	switch op {
 	case "==":
@@ -128,7 +128,7 @@ func opposite(op string) string {
 	}
 }
 
-// mirrored is the operator with its two sides exchanged.
+// mirrored is the operator with its two operands exchanged.
 func mirrored(op string) string {
 	switch op {
 	case "<":

@@ -19,7 +19,7 @@ const (
 type fieldType uint8
 
 const (
-	fieldPredicate fieldType = iota // holds or not
+	fieldPredicate fieldType = iota // true or false
 	fieldNumber
 	fieldIPv4
 	fieldIPv6
@@ -32,8 +32,8 @@ type field struct {
 	typ   fieldType
 	exact bool   // may only be tested for equality, not negated: OVN calls it nominal
 	limit uint64 // the largest value of a number
-	// holds is what the field implies: a comparison is false when it does not hold, whatever its operator. For a
-	// predicate it is the meaning. Nil holds always.
+	// holds is the prerequisite of the field: a comparison is false if it is not met, whatever its operator. For a
+	// predicate it is the meaning. Nil is always met.
 	holds  func(*view) bool
 	number func(*view) uint64
 	addr   func(*view) netip.Addr
@@ -82,8 +82,8 @@ func (v *view) icmp6Type(types ...uint8) bool {
 	return false
 }
 
-// unblocked says whether v is a message that OVN lets pass every ACL of a switch that tracks connections: neighbour and
-// router discovery, and multicast listener reports.
+// unblocked reports whether v is a message that OVN lets pass every ACL of a switch that tracks connections: neighbour
+// and router discovery, and multicast listener reports.
 func (v *view) unblocked() bool { return v.icmp6Type(130, 131, 132, 133, 134, 135, 136, 143) }
 
 // vocabulary is every field by its name.

@@ -11,7 +11,7 @@ type SyntaxError struct {
 	Reason string
 }
 
-// Error spells e with its position, counted from 1.
+// Error formats e with its position, counted from 1.
 func (e *SyntaxError) Error() string { return fmt.Sprintf("column %d: %s", e.Offset+1, e.Reason) }
 
 type kind uint8
@@ -50,7 +50,7 @@ func (t token) String() string {
 	}
 }
 
-// symbols in the order in which they are tried: longer ones first.
+// symbols lists the symbols in the order in which they are tried: longer ones first.
 func symbols() []string {
 	return []string{"&&", "||", "==", "!=", "<=", ">=", "<", ">", "!", "(", ")", "{", "}", ","}
 }
@@ -74,7 +74,7 @@ func lex(s string) ([]token, error) {
 	}
 }
 
-// next reads the token at i and says how long it is.
+// next reads the token at i and returns its length.
 func next(s string, i int) (token, int, error) {
 	c := s[i]
 	switch {
@@ -102,7 +102,7 @@ func next(s string, i int) (token, int, error) {
 	return token{}, 0, &SyntaxError{i, fmt.Sprintf("unexpected character %q", c)}
 }
 
-// word reads a name, or an integer or address with the mask behind it. What starts with a digit or holds a colon is no
+// word reads a name, or an integer or address with its mask. A word that starts with a digit or contains a colon is not a
 // name.
 func word(s string, i int) token {
 	n := span(s[i:], func(c byte) bool { return isNameByte(c) || c == ':' })

@@ -16,8 +16,8 @@ type Selecter interface {
 	Select(ctx context.Context, table string, where []libovsdb.Condition, columns ...string) ([]libovsdb.Row, error)
 }
 
-// Load reads the rows that decide on packets from a database, whoever owns them. Tables that an older
-// schema does not have are empty. The tables are read one after another: rows that change meanwhile may be seen half.
+// Load reads the rows that decide on packets from a database, whatever their owner. Tables that an older schema does not
+// have are empty. The tables are read one after another: concurrent changes may be seen in part.
 func Load(ctx context.Context, db Selecter) (Rows, error) {
 	var rows Rows
 	for _, t := range slices.Concat(policyTables(&rows), balancerTables(&rows)) {
@@ -35,7 +35,7 @@ func Load(ctx context.Context, db Selecter) (Rows, error) {
 	return rows, nil
 }
 
-// table is what is read of a table, and where it goes.
+// table is what is read of a table, and its destination.
 type table struct {
 	name    string
 	columns []string
@@ -43,7 +43,7 @@ type table struct {
 	late    bool // not every schema has it
 }
 
-// policyTables lists what ACLs and their subjects are in, in the order in which it has to be read.
+// policyTables lists the tables for ACLs and their subjects, in the order in which they have to be read.
 func policyTables(rows *Rows) []table {
 	portNames := map[string]string{}
 	uuids := ovsdb.Strings
@@ -78,7 +78,7 @@ func policyTables(rows *Rows) []table {
 	}
 }
 
-// balancerTables lists what load balancers are in.
+// balancerTables lists the tables for load balancers.
 func balancerTables(rows *Rows) []table {
 	uuids := ovsdb.Strings
 	return []table{

@@ -4,15 +4,15 @@ import "net/netip"
 
 // Packet is the first packet of a connection, as its sender sends it.
 type Packet struct {
-	// Inport and Outport are logical switch ports. The stages of an empty one are skipped: the packet comes from, or
-	// goes to, a router or the outside. A packet that is balanced goes to the ports of its backends instead of Outport.
+	// Inport and Outport are logical switch ports. The stages of an empty one are skipped: the packet comes from, or goes
+	// to, a router or the outside. A load-balanced packet goes to the ports of its backends instead of Outport.
 	Inport, Outport string
-	// Router is the logical router that the packet crosses after the switch of Inport, or through which it enters; ""
-	// is none. Its load balancers are asked when those of the switch have nothing to say.
+	// Router is the logical router that the packet crosses after the switch of Inport, or through which it enters; "" is
+	// none. Its load balancers apply if those of the switch do not.
 	Router string
-	// Chassis is where the packet enters, as Chassis_Template_Var names it; "" is one without variables.
+	// Chassis is the chassis where the packet enters, as Chassis_Template_Var names it; "" is one without variables.
 	Chassis string
-	// PortOf says which logical switch port holds a backend's address, "" for none. Nil looks at Rows.Ports.
+	// PortOf returns the logical switch port of a backend's address, "" for none. Nil looks at Rows.Ports.
 	PortOf func(netip.Addr) string
 
 	Src, Dst netip.Addr
@@ -22,10 +22,10 @@ type Packet struct {
 	ICMPType uint8 // with protocol 1 and 58
 	ARP      bool  // an ARP packet: no IP at all, whatever the addresses say
 
-	loopback bool // it comes back to its sender
+	loopback bool // comes back to its sender
 }
 
-// Verdict is what one direction says of a packet. The zero value is a port that is on no switch: nothing passes it.
+// Verdict is the result for one direction of a packet. The zero value is a port that is on no switch: nothing passes it.
 type Verdict string
 
 // The verdicts.
@@ -38,7 +38,7 @@ const (
 	Reject  Verdict = "reject" // denies, and says so to the sender
 )
 
-// Allows says whether v lets a packet pass.
+// Allows reports whether v lets a packet pass.
 func (v Verdict) Allows() bool { return v == Skipped || v == Default || v == Allow }
 
 // Step is one direction of a result.
@@ -46,26 +46,26 @@ type Step struct {
 	Verdict  Verdict
 	ACL      *ACL // the row that decided; nil when none did
 	Priority int  // of that row
-	// Ambiguous says that another ACL of the same tier and priority matched with another verdict. OVN then does as it
-	// likes; the step holds the verdict that denies.
+	// Ambiguous means that another ACL of the same tier and priority matched with another verdict. Which one OVN uses is
+	// undefined; the step has the verdict that denies.
 	Ambiguous bool
 }
 
-// Result is what the rows say of a packet. The zero value denies.
+// Result is the result for a packet. The zero value denies.
 type Result struct {
-	// Allowed says that the packet arrives, whichever backend it is sent to.
+	// Allowed means that the packet arrives, whichever backend it is sent to.
 	Allowed bool
 	Egress  Step // from-lport, at Inport
 	Ingress Step // to-lport, at Outport
-	// Balanced is what a load balancer did, nil when none has the packet's destination or an ACL dropped the packet
-	// before. Egress and Ingress are then those of the first backend that is denied, or else of the first.
+	// Balanced is what a load balancer did, nil if none has the packet's destination or an ACL dropped the packet
+	// earlier. Egress and Ingress are then those of the first backend that is denied, otherwise of the first.
 	Balanced *Balanced
 }
 
-// Outcome is what a load balancer makes of a packet. The zero value is none.
+// Outcome is the effect of a load balancer on a packet. The zero value is none.
 type Outcome string
 
-// The outcomes. A packet that is unserved goes on to the VIP itself, which nobody holds.
+// The outcomes. An unserved packet goes on to the VIP itself, which no port has.
 const (
 	SentOn   Outcome = "sent on"  // to one of the backends
 	Refused  Outcome = "refused"  // answered at once: there is no backend
@@ -78,19 +78,19 @@ type Balanced struct {
 	VIP          string // the key in LoadBalancer.VIPs
 	Outcome      Outcome
 	Backends     []Backend // in the order of the row; with SentOn only
-	// Ambiguous says that another row of the same switch or router has the same VIP. OVN then does as it likes; the
-	// result is that of the row whose UUID comes first.
+	// Ambiguous means that another row of the same switch or router has the same VIP. Which one OVN uses is undefined;
+	// the result is that of the row whose UUID comes first.
 	Ambiguous bool
-	// Fault is why the chassis cannot carry out the row, such as a variable that it lacks; nil when it can.
+	// Fault is why the chassis cannot carry out the row, such as a missing variable; nil if it can.
 	Fault error
 }
 
-// Backend is a backend that a packet may be sent to, and what ACLs say then.
+// Backend is a backend that a packet may be sent to, and the results of the ACLs for it.
 type Backend struct {
 	Addr netip.AddrPort
-	Port string // the logical switch port that holds the address; "" when none does
-	// Hairpin says that the backend is the sender. The packet then comes back without from-lport ACLs after load
-	// balancing, and its source is the load balancer's hairpin_snat_ip, or the VIP where it has none.
+	Port string // the logical switch port that has the address; "" if none has
+	// Hairpin means that the backend is the sender. The packet then comes back without from-lport ACLs after load
+	// balancing, and its source is the load balancer's hairpin_snat_ip, or the VIP if it has none.
 	Hairpin bool
 	Allowed bool
 	Egress  Step

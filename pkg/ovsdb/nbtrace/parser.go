@@ -11,9 +11,9 @@ import (
 // maxDepth is how deep OVN lets parentheses nest.
 const maxDepth = 100
 
-// Parse reads a match. It knows the language of ovn-sb(5) as far as doc.go says, and refuses what OVN refuses: mixed &&
-// and || without parentheses, negated nominal fields, constants that do not fit their field. The error is a
-// *SyntaxError. Whether the groups and sets it names exist is not its business.
+// Parse reads a match. It supports the language of ovn-sb(5) as far as doc.go describes, and refuses what OVN refuses:
+// mixed && and || without parentheses, negated nominal fields, constants that do not fit their field. The error is a
+// *SyntaxError. It does not check whether the groups and sets exist.
 func Parse(match string) (*Expr, error) { return parse(match, vocabulary()) }
 
 func parse(match string, fields map[string]*field) (*Expr, error) {
@@ -50,7 +50,7 @@ func (p *parser) take() token {
 	return t
 }
 
-// accept takes one of the symbols when it is next.
+// accept consumes the next symbol if it is one of symbols.
 func (p *parser) accept(symbols ...string) (string, bool) {
 	t := p.peek()
 	if t.kind != tokenSymbol || !slices.Contains(symbols, t.text) {
@@ -90,7 +90,7 @@ func (p *parser) expression() (node, error) {
 	return p.join(op == "&&", parts...), nil
 }
 
-// join makes parts one node, the other way round under a negation.
+// join makes parts one node, with and and or exchanged under a negation.
 func (p *parser) join(and bool, parts ...node) node {
 	if and != p.not {
 		return all(parts)
@@ -98,7 +98,7 @@ func (p *parser) join(and bool, parts ...node) node {
 	return anyOf(parts)
 }
 
-// operand reads a primary, or one behind a "!".
+// operand reads a primary, or a "!" and a primary.
 func (p *parser) operand() (node, error) {
 	bang := p.peek()
 	if _, ok := p.accept("!"); !ok {
@@ -114,8 +114,8 @@ func (p *parser) operand() (node, error) {
 	return n, err
 }
 
-// primary reads a parenthesis, a word, 0 or 1, or a comparison. Only the latter is not atomic: it wants parentheses
-// behind a "!".
+// primary reads a parenthesis, a word, 0 or 1, or a comparison. Only a comparison is not atomic: it needs parentheses
+// after a "!".
 func (p *parser) primary() (n node, atomic bool, err error) {
 	t := p.peek()
 	switch {
@@ -260,7 +260,7 @@ func (p *parser) constants() ([]token, error) {
 	}
 }
 
-// compare makes a comparison, turned round when it stands under a negation.
+// compare makes a comparison, inverted under a negation.
 func (p *parser) compare(f *field, at token, op string, constants []token) (node, error) {
 	if p.not {
 		op = opposite(op)
@@ -312,7 +312,7 @@ func constantFor(f *field, t token) (value, error) {
 	}
 }
 
-// parsePrefix reads an address, or one with a length or mask behind it. Host bits are cut off.
+// parsePrefix reads an address with an optional length or mask. Host bits are cut off.
 func parsePrefix(s string) (netip.Prefix, bool) {
 	host, mask, masked := strings.Cut(s, "/")
 	a, err := netip.ParseAddr(host)

@@ -1,13 +1,13 @@
 package nbtrace
 
-// Rows is the part of a Northbound database that decides on packets, whoever read it.
+// Rows is the part of a Northbound database that decides on packets, wherever it was read from.
 type Rows struct {
 	ACLs               []ACL
 	PortGroups         []PortGroup
 	AddressSets        []AddressSet
 	Switches           []Switch
 	Routers            []Router
-	Ports              []Port // only what is behind an address is looked up here
+	Ports              []Port // used only to look up addresses
 	LoadBalancers      []LoadBalancer
 	LoadBalancerGroups []LoadBalancerGroup
 	TemplateVars       []TemplateVars
@@ -22,7 +22,7 @@ type ACL struct {
 	Match       string
 	Action      string // allow, allow-related, allow-stateless, drop, reject or pass
 	Name        string
-	Options     map[string]string // apply-after-lb is looked at
+	Options     map[string]string // only apply-after-lb is used
 	ExternalIDs map[string]string
 }
 
@@ -58,7 +58,7 @@ type Router struct {
 // Port is a row of the Logical_Switch_Port table.
 type Port struct {
 	Name      string
-	Addresses []string // MAC and IP addresses, several in one string; what is no IP address is left out
+	Addresses []string // MAC and IP addresses, several in one string; anything else is skipped
 }
 
 // LoadBalancer is a row of the Load_Balancer table.
@@ -67,7 +67,7 @@ type LoadBalancer struct {
 	Name        string
 	VIPs        map[string]string // address:port to backends, separated by commas
 	Protocol    string            // tcp, udp or sctp; "" is tcp
-	Options     map[string]string // template, address-family, reject and hairpin_snat_ip are looked at
+	Options     map[string]string // only template, address-family, reject and hairpin_snat_ip are used
 	ExternalIDs map[string]string
 }
 

@@ -2,7 +2,7 @@ package nbtrace
 
 import "net/netip"
 
-// Trace judges one packet. A packet from an address to itself never reaches a switch and is allowed.
+// Trace evaluates one packet. A packet from an address to itself never reaches a switch and is allowed.
 func (t *Tracer) Trace(p Packet) Result {
 	skip := Step{Verdict: Skipped}
 	if !p.ARP && p.Src.IsValid() && p.Src == p.Dst {
@@ -10,7 +10,7 @@ func (t *Tracer) Trace(p Packet) Result {
 	}
 	egress := skip
 	if p.Inport != "" {
-		// The output port is not known yet, so that no match can name it.
+		// The output port is not known yet, so no match can refer to it.
 		egress = t.stage(stageFrom, p.Inport, newView(&p, p.Inport, ""))
 		if sw, ok := t.switchOf[p.Inport]; ok && egress.Verdict.Allows() {
 			if b, v := t.balanced(t.onSwitch[sw], &p); b != nil {
@@ -40,7 +40,7 @@ func (t *Tracer) afterLB(p *Packet, before Step) Step {
 	return before
 }
 
-// arrive runs the stage of the switch that a packet leaves.
+// arrive runs the stage of the switch from which a packet leaves.
 func (t *Tracer) arrive(p *Packet, outport string) Step {
 	if outport == "" {
 		return Step{Verdict: Skipped}
@@ -52,7 +52,7 @@ func (t *Tracer) arrive(p *Packet, outport string) Step {
 	return t.stage(stageTo, outport, v)
 }
 
-// viaSwitch judges a packet that the switch of its input port balances: ACLs see the backend from then on.
+// viaSwitch evaluates a packet that the switch of its input port load-balances: ACLs see the backend from then on.
 func (t *Tracer) viaSwitch(p *Packet, before Step, b *Balanced, v *vip) Result {
 	return t.sendOn(p, before, b, func(to *Packet, at *Backend) Step {
 		if at.Hairpin = at.Addr.Addr() == to.Src; at.Hairpin {
@@ -73,8 +73,8 @@ func (b *balancer) returns(vip netip.Addr) netip.Addr {
 	return vip
 }
 
-// sendOn judges a packet by each backend that it may be sent to. Leave is what from-lport says of it then, and may
-// change its source.
+// sendOn evaluates a packet for each backend that it may be sent to. Leave returns the result of from-lport for it, and
+// may change its source.
 func (t *Tracer) sendOn(p *Packet, before Step, b *Balanced, leave func(to *Packet, at *Backend) Step) Result {
 	r := Result{Balanced: b, Egress: before, Allowed: b.Outcome == SentOn}
 	for i := range b.Backends {
@@ -93,7 +93,7 @@ func (t *Tracer) sendOn(p *Packet, before Step, b *Balanced, leave func(to *Pack
 	return r
 }
 
-// holder is the port behind which a backend is.
+// holder is the port of a backend.
 func (t *Tracer) holder(p *Packet, a netip.Addr) string {
 	if p.PortOf != nil {
 		return p.PortOf(a)
@@ -136,7 +136,7 @@ func (t *Tracer) stage(stage int, port string, v *view) Step {
 	return Step{Verdict: Default}
 }
 
-// verdict is what an action means. Pass has no verdict of its own.
+// verdict is the verdict of an action. Pass has none.
 func verdict(action string) Verdict {
 	switch action {
 	case "drop":
@@ -150,7 +150,7 @@ func verdict(action string) Verdict {
 	}
 }
 
-// severity ranks actions: of two that OVN may choose between, the one that denies is reported.
+// severity ranks actions: of two that OVN may choose between, the denying one is reported.
 func severity(action string) int {
 	switch action {
 	case "drop":
@@ -190,7 +190,7 @@ func (m *merged) next() *rule {
 	return r
 }
 
-// levelWith says whether the next rule has the tier and priority of r.
+// levelWith reports whether the next rule has the tier and priority of r.
 func (m *merged) levelWith(r *rule) bool {
 	list := m.first()
 	return list != nil && (*list)[0].acl.Tier == r.acl.Tier && (*list)[0].acl.Priority == r.acl.Priority

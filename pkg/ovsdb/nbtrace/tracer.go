@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// Tracer judges packets on one state of a Northbound database. It is safe for concurrent use.
+// Tracer evaluates packets on one state of a Northbound database. It is safe for concurrent use.
 type Tracer struct {
 	switchOf map[string]string // port name to switch name
-	// Rules in the order in which they are looked at, by stage: those that can only match at one port under it, the
-	// others under their switch.
+	// Rules in the order of evaluation, by stage: those that can only match at one port under it, the others under their
+	// switch.
 	byPort   [stages]map[string][]*rule
 	bySwitch [stages]map[string][]*rule
 	stateful map[string]bool // switches that track connections
@@ -21,20 +21,20 @@ type Tracer struct {
 	portOf map[netip.Addr]string // what Rows.Ports says
 }
 
-// ACLError is an ACL that OVN would leave out because its match or one of its columns cannot be understood.
+// ACLError is an ACL that OVN would skip because its match or one of its columns is invalid.
 type ACLError struct {
 	UUID  string
 	Match string
 	Err   error
 }
 
-// Error spells e with the ACL's UUID and match.
+// Error formats e with the ACL's UUID and match.
 func (e *ACLError) Error() string { return fmt.Sprintf("acl %s: match %q: %v", e.UUID, e.Match, e.Err) }
 
 // Unwrap is the cause, often a *SyntaxError.
 func (e *ACLError) Unwrap() error { return e.Err }
 
-// The stages in which ACLs are looked at.
+// The stages in which ACLs are evaluated.
 const (
 	stageFrom = iota
 	stageFromAfterLB
@@ -42,18 +42,17 @@ const (
 	stages
 )
 
-// rule is an ACL that can be looked at.
+// rule is a parsed ACL.
 type rule struct {
 	acl    ACL
 	match  matcher
 	stage  int
-	groups []string        // port groups it names
+	groups []string        // port groups it refers to
 	only   map[string]bool // ports outside of which it cannot match; nil is no limit
 }
 
-// New reads rows. The tracer is usable even when the error is not nil: the error lists the rows that cannot be
-// understood, as *ACLError where they are ACLs and as *BalancerError where they are load balancers, and the tracer goes
-// without them, as OVN does.
+// New reads rows. The tracer is usable even if the error is not nil: the error lists the rows that are invalid, as
+// *ACLError for ACLs and as *BalancerError for load balancers, and the tracer skips them, as OVN does.
 func New(rows Rows) (*Tracer, error) {
 	t := &Tracer{switchOf: map[string]string{}, stateful: map[string]bool{}}
 	for i := range stages {
@@ -109,7 +108,7 @@ func newWorld(rows Rows) (*world, []error) {
 	return w, faults
 }
 
-// rule understands one ACL.
+// rule parses one ACL.
 func (w *world) rule(acl ACL) (*rule, error) {
 	r := &rule{acl: acl}
 	portField := "inport"
@@ -136,7 +135,7 @@ func (w *world) rule(acl ACL) (*rule, error) {
 	return r, nil
 }
 
-// place puts every rule under the ports or switches where it is looked at: those of its switch, or of every switch that
+// place puts every rule under the ports or switches where it is evaluated: those of its switch, or of every switch that
 // has a port of its group.
 func (t *Tracer) place(rows Rows, rules map[string]*rule) {
 	present := map[string]map[string]bool{} // port group to the switches on which it has a port
@@ -186,7 +185,7 @@ func (t *Tracer) place(rows Rows, rules map[string]*rule) {
 	}
 }
 
-// compareRules orders rules as they are looked at: by tier, then highest priority, then UUID.
+// compareRules orders rules by evaluation: by tier, then highest priority, then UUID.
 func compareRules(a, b *rule) int {
 	return cmp.Or(
 		cmp.Compare(a.acl.Tier, b.acl.Tier),

@@ -13,7 +13,7 @@ import (
 // Cluster is real ovsdb-servers on loopback that share one database by RAFT.
 type Cluster struct {
 	Members []*Process
-	ctx     context.Context //nolint:containedctx // The life of the members.
+	ctx     context.Context //nolint:containedctx // The lifetime of the members.
 }
 
 // StartCluster starts n members in dir, with an election timer of one second. They are killed when ctx ends.
@@ -47,7 +47,7 @@ func StartCluster(ctx context.Context, dir string, n int, schema []byte) (*Clust
 	return c, nil
 }
 
-// freePorts finds ports that nobody listens on. Another process may take one before it is used.
+// freePorts finds unused ports. Another process may take one before it is used.
 func freePorts(ctx context.Context, n int) ([]int, error) {
 	ports := make([]int, n)
 	for i := range ports {
@@ -74,8 +74,7 @@ func (c *Cluster) Endpoints() []string {
 	return out
 }
 
-// Leader finds the member that leads, waiting for an election if there is one going on. A member that does not answer
-// is passed over.
+// Leader finds the leader, waiting for the end of an election if there is one. Members that do not answer are skipped.
 func (c *Cluster) Leader() (*Process, error) {
 	ctx, cancel := context.WithTimeout(c.ctx, startTimeout)
 	defer cancel()
@@ -96,7 +95,7 @@ func (c *Cluster) Leader() (*Process, error) {
 	}
 }
 
-// Transfer asks the leader to hand leadership over, as it does by itself before it compacts its file.
+// Transfer asks the leader to transfer leadership, as it does by itself before it compacts its file.
 func (c *Cluster) Transfer() error {
 	leader, err := c.Leader()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package ovsdbtest starts real ovsdb-server processes for tests, where Open vSwitch is installed.
+// Package ovsdbtest starts real ovsdb-server processes for tests, if Open vSwitch is installed.
 //
-// Process is one server, Cluster the members of a RAFT cluster; both can be stopped, killed and hung. Raw is the smallest
-// client there can be: the floor that benchmarks compare with. Package inmem has the server that needs nothing installed.
+// Process is one server, Cluster the members of a RAFT cluster; both can be stopped, killed and hung. Raw is a minimal
+// client, the baseline for benchmarks. Package inmem has a server that needs nothing installed.
 package ovsdbtest

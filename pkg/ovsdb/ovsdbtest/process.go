@@ -18,14 +18,14 @@ import (
 // startTimeout is how long a server may take until it answers; a member of a cluster joins and elects in that time.
 const startTimeout = 30 * time.Second
 
-// Available says whether ovsdb-server and ovsdb-tool are installed.
+// Available reports whether ovsdb-server and ovsdb-tool are installed.
 func Available() bool {
 	_, err := find("ovsdb-server")
 	_, err2 := find("ovsdb-tool")
 	return err == nil && err2 == nil
 }
 
-// find looks for a program also where Debian puts daemons, which is not in everyone's PATH.
+// find looks for a program also in Debian's directory for daemons, which is not in every PATH.
 func find(program string) (string, error) {
 	path, err := exec.LookPath(program)
 	if err == nil {
@@ -41,7 +41,7 @@ func find(program string) (string, error) {
 
 // Process is a real ovsdb-server that serves one database from a file.
 type Process struct {
-	ctx     context.Context //nolint:containedctx // The life of the processes that Restart starts.
+	ctx     context.Context //nolint:containedctx // The lifetime of the processes that Restart starts.
 	dir     string
 	name    string
 	db      string // database in the file
@@ -99,7 +99,7 @@ func (p *Process) Addr() string { return p.address }
 // Log is the path of the server's log file.
 func (p *Process) Log() string { return p.file(".log") }
 
-// Start starts the server, after a Stop or Kill again on the same file, and waits until it serves the database.
+// Start starts the server, also again on the same file after Stop or Kill, and waits until it serves the database.
 func (p *Process) Start() error {
 	if err := p.launch(); err != nil {
 		return err
@@ -123,7 +123,7 @@ func (p *Process) launch() error {
 	p.ended = make(chan struct{})
 	go func(cmd *exec.Cmd, ended chan struct{}) {
 		defer close(ended)
-		_ = cmd.Wait() // how it ended is seen by who asked for it
+		_ = cmd.Wait() // end reports how it ended
 	}(p.cmd, p.ended)
 	return nil
 }
@@ -140,7 +140,7 @@ func (p *Process) ready() error {
 		select {
 		case <-time.After(10 * time.Millisecond):
 		case <-p.ended:
-			text, _ := os.ReadFile(p.Log()) // the message says at least that the server ended
+			text, _ := os.ReadFile(p.Log()) // without the log, the message still reports that the server ended
 			return fmt.Errorf("ovsdb-server ended: %s", lastLine(text))
 		case <-ctx.Done():
 			return errors.Join(fmt.Errorf("wait for ovsdb-server: %w", ctx.Err()), err)
@@ -153,13 +153,13 @@ func lastLine(text []byte) string {
 	return lines[len(lines)-1]
 }
 
-// State is what a server says of its database.
+// State is what a server reports about its database.
 type State struct {
 	Connected bool // it can be read
 	Leader    bool // of its cluster; a standalone server leads
 }
 
-// State asks the server. It waits for a server that hangs until ctx ends.
+// State asks the server for its state. It waits for a hung server until ctx ends.
 func (p *Process) State(ctx context.Context) (State, error) {
 	raw, err := DialRaw(ctx, p.address, "_Server")
 	if err != nil {
@@ -185,7 +185,7 @@ func (p *Process) State(ctx context.Context) (State, error) {
 // PID is the server's process id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// RSS is how much memory the server holds, in bytes; 0 where that cannot be learned.
+// RSS is the resident memory of the server, in bytes; 0 if it is unknown.
 func (p *Process) RSS() int64 {
 	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.PID()), "statm"))
 	if err != nil {
@@ -202,10 +202,10 @@ func (p *Process) RSS() int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// Stop asks the server to end, as an administrator would, and waits for it.
+// Stop sends SIGTERM to the server, and waits for its end.
 func (p *Process) Stop() error { return p.end(syscall.SIGTERM) }
 
-// Kill ends the server without giving it a chance, and waits for it.
+// Kill sends SIGKILL to the server, and waits for its end.
 func (p *Process) Kill() error { return p.end(syscall.SIGKILL) }
 
 func (p *Process) end(signal syscall.Signal) error {
@@ -221,7 +221,7 @@ func (p *Process) end(signal syscall.Signal) error {
 	return nil
 }
 
-// Hang stops the server from running while the kernel still takes connections for it.
+// Hang suspends the server while the kernel still accepts connections for it.
 func (p *Process) Hang() error { return p.cmd.Process.Signal(syscall.SIGSTOP) }
 
 // Resume ends Hang.

@@ -11,10 +11,10 @@ import (
 	"github.com/ovn-kubernetes/libovsdb/ovsdb"
 )
 
-// Raw is the smallest client that can write: one connection, one request at a time, JSON in and out. It watches nothing,
-// follows no leader and never comes back. It is the floor that other clients are measured against.
+// Raw is a minimal client that can write: one connection, one request at a time, JSON in and out. It watches nothing,
+// follows no leader and never reconnects. It is the baseline for other clients.
 type Raw struct {
-	// Notify, where set, is given the notifications that arrive while a call waits for its answer.
+	// Notify, if set, is called with the notifications that arrive while a call waits for its answer.
 	Notify func(method string, params json.RawMessage)
 
 	nc       net.Conn

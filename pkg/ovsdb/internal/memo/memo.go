@@ -1,4 +1,4 @@
-// Package memo keeps what was parsed from a text, so that the same text is parsed once.
+// Package memo caches parsed texts, so that the same text is parsed once.
 package memo
 
 import (
@@ -6,17 +6,17 @@ import (
 	"sync"
 )
 
-// most is how many texts are remembered. There are as many schemas as there are versions of OVN in use.
+// most is how many texts are remembered. There are as many schemas as versions of OVN in use.
 const most = 8
 
-// Memo remembers values by the content of the texts they were parsed from. The zero value is ready, and safe for
-// concurrent use. Values are shared: nobody may change them.
+// Memo remembers values by the content of the texts they were parsed from. The zero value is ready to use. It is safe for
+// concurrent use. Values are shared and must not be changed.
 type Memo[V any] struct {
 	mu     sync.Mutex
 	values map[[sha256.Size]byte]V
 }
 
-// Get returns what parse made of an equal text, or calls it. An error is returned and not remembered.
+// Get returns the value parsed from an equal text, or calls parse. An error is returned and not remembered.
 func (m *Memo[V]) Get(text []byte, parse func([]byte) (V, error)) (V, error) {
 	key := sha256.Sum256(text)
 	m.mu.Lock()
