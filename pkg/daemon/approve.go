@@ -18,7 +18,7 @@ func (d *Daemon) kept() retention.Kept {
 	return retention.NewKept(append(all, d.keptInTargets()...))
 }
 
-// approve takes a digest for the consent that what is kept now is removed.
+// approve treats a digest as consent to remove what is kept now.
 func (d *Daemon) approve(digest, by string) (retention.Kept, error) {
 	now := d.kept()
 	switch {

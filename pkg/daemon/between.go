@@ -13,8 +13,8 @@ import (
 	"github.com/netloom/netloom/pkg/reconcile"
 )
 
-// PlanBetween says what would be written to a database that agrees with one state to make it agree with another. The
-// database is an embedded one with a logical port for every pod.
+// PlanBetween returns the plan that takes a database from one state to another. The database is an embedded one with a
+// logical port for every pod.
 func PlanBetween(ctx context.Context, settings builtin.Settings, before, after query.State) (*backends.Plan, error) {
 	embedded, err := StartEmbedded(settings.OVN.PortNames, before.Cluster)
 	if err != nil {

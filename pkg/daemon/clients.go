@@ -16,7 +16,7 @@ import (
 	"github.com/netloom/netloom/pkg/source/kube"
 )
 
-// secretTTL is for how long an answer of the API about a Secret is used.
+// secretTTL is how long an answer of the API about a Secret is used.
 const secretTTL = 10 * time.Second
 
 // clients are the clients of one Kubernetes API, for everything that is not read through the source.
@@ -34,7 +34,7 @@ func (c *clients) close() {
 	}
 }
 
-// rest is how to connect to the API; nil where none is read.
+// rest returns how to connect to the API; nil if none is read.
 func (c *clients) rest() *rest.Config {
 	if c == nil {
 		return nil
@@ -42,7 +42,7 @@ func (c *clients) rest() *rest.Config {
 	return c.config
 }
 
-// newSource makes the source that opts ask for, the clients that SD-WAN lacks, and those of the API if there is one.
+// newSource makes the source that opts select, the clients that SD-WAN lacks, and those of the API if there is one.
 func newSource(opts *Options, log logrus.FieldLogger) (source.Source, *clients, error) {
 	if opts.Source != nil {
 		return opts.Source, nil, nil
@@ -74,7 +74,7 @@ func newSource(opts *Options, log logrus.FieldLogger) (source.Source, *clients, 
 	return c.source, c, nil
 }
 
-// connect makes what the SD-WAN controller needs of the API and the options do not have.
+// connect makes the clients that the SD-WAN controller needs and the options lack.
 func (c *clients) connect(o *sdwan.Options) error {
 	o.Refused = &controller.Refusals{}
 	if o.Dynamic == nil {

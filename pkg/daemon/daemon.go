@@ -26,7 +26,7 @@ import (
 	resources "github.com/netloom/netloom/translator/sdwan"
 )
 
-// Daemon keeps targets in agreement with what a source says. Make it with New.
+// Daemon keeps targets in sync with a source. Make it with New.
 type Daemon struct {
 	opts     Options
 	log      logrus.FieldLogger
@@ -36,25 +36,25 @@ type Daemon struct {
 	embedded *Embedded
 	targets  []*running
 	observe  reconcile.Observers
-	coverage *coverage.Watch    // one of them
-	page     *page              // nil where no web page is served
-	sdwan    *sdwan.Controller  // nil where it is switched off
-	clients  *clients           // nil where nothing is read from a Kubernetes API
-	webhook  *admission         // nil where no admission reviews are answered
-	policies *policy.Controller // nil where nobody is told of policies
-	door     *serving.Door      // where requests come in
-	election *election.Election // nil where this instance writes and no other does
+	coverage *coverage.Watch    // of one of them
+	page     *page              // nil if no web page is served
+	sdwan    *sdwan.Controller  // nil if it is switched off
+	clients  *clients           // nil if nothing is read from a Kubernetes API
+	webhook  *admission         // nil if no admission reviews are answered
+	policies *policy.Controller // nil if policies are not reported on
+	door     *serving.Door      // accepts requests
+	election *election.Election // nil if this is the only instance that writes
 
 	watchers []func(pipeline.Published) // see OnPublish
 	keptMu   sync.Mutex
-	reported retention.Kept // what was logged last of what is kept
+	reported retention.Kept // the last kept objects that were logged
 }
 
 // running is a target with its loop.
 type running struct {
 	*builtin.Target
 	loop  *reconcile.Loop
-	fence *election.Fence // nil where it writes unchecked
+	fence *election.Fence // nil if it writes unfenced
 }
 
 // New makes a daemon. Nothing is read or written before Run; Close has to be called.
@@ -103,7 +103,7 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 	d.opts.Target.Log = log
 	targets, err := builtin.Configured(d.opts.Target)
 	if errors.Is(err, builtin.ErrNoTarget) && opts.SDWAN.Enabled {
-		return d, nil // there are CNFs alone
+		return d, nil // there are only CNFs
 	}
 	if err != nil {
 		d.Close()
@@ -138,7 +138,7 @@ func (d *Daemon) add(target *builtin.Target) {
 	d.targets = append(d.targets, t)
 }
 
-// embed starts the embedded database where the options ask for it.
+// embed starts the embedded database if the options select it.
 func (d *Daemon) embed() error {
 	if !d.opts.Target.OVN.Embedded() {
 		return nil
@@ -153,7 +153,7 @@ func (d *Daemon) embed() error {
 	return nil
 }
 
-// Pipeline is where the snapshots come from.
+// Pipeline returns the pipeline that makes the snapshots.
 func (d *Daemon) Pipeline() *pipeline.Pipeline { return d.pipeline }
 
 // OnPublish has f called with each snapshot, before the loops of the targets plan it. It has to be called before Run.
@@ -162,7 +162,7 @@ func (d *Daemon) OnPublish(f func(pipeline.Published)) { d.watchers = append(d.w
 // Observe adds an observer of the loops. It has to be called before Run.
 func (d *Daemon) Observe(o reconcile.Observer) { d.observe = append(d.observe, o) }
 
-// DatabaseAddress lists the endpoints of the OVN target, those of the embedded database where there is one.
+// DatabaseAddress lists the endpoints of the OVN target, those of the embedded database if there is one.
 func (d *Daemon) DatabaseAddress() []string { return d.opts.Target.OVN.Endpoints }
 
 // Close ends what New started. Targets stay as they are.
@@ -178,12 +178,12 @@ func (d *Daemon) Close() {
 	d.opts.Feedback.close()
 	d.clients.close()
 	if d.page != nil {
-		_ = d.page.listener.Close() // closed already, where it was served
+		_ = d.page.listener.Close() // already closed if it was served
 	}
 }
 
-// Run works until ctx ends, and leaves the targets as they are then. It fails when the source or a server of it cannot work
-// at all.
+// Run works until ctx ends, and leaves the targets as they are then. It fails if the source or one of its servers cannot
+// work at all.
 func (d *Daemon) Run(ctx context.Context) error {
 	if err := d.webhook.listen(ctx); err != nil {
 		return err
@@ -219,5 +219,5 @@ func (d *Daemon) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// Object finds a source object as it is now.
+// Object returns a source object as it is now.
 func (d *Daemon) Object(ref object.Ref) (runtime.Object, bool) { return d.source.Get(ref) }

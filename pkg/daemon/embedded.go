@@ -16,15 +16,14 @@ import (
 	"github.com/netloom/netloom/pkg/source"
 )
 
-// Embedded is a Northbound database within the process, for a machine where no OVN is installed. It plays the part of
-// the network plugin too: every pod gets a logical port on the switch of its node, one for each name that a port is
-// looked for by.
+// Embedded is a Northbound database within the process, for a machine without OVN. It also plays the part of the network
+// plugin: every pod gets a logical port on the switch of its node, one for each name that a port may have.
 type Embedded struct {
 	server  *inmem.Server
 	dir     string
 	cluster string
 	names   ovn.PortNames
-	nodes   map[string]bool // that have a switch
+	nodes   map[string]bool // those with a switch
 	placed  map[object.Ref]place
 }
 
@@ -61,7 +60,7 @@ func StartEmbedded(portNames, cluster string) (*Embedded, error) {
 	}, nil
 }
 
-// Address is where clients find the database.
+// Address returns the endpoint of the database.
 func (e *Embedded) Address() string { return e.server.Addr() }
 
 // Close ends the database and removes its directory.
@@ -123,7 +122,7 @@ func (e *Embedded) seedPod(ref object.Ref, pod *corev1.Pod) error {
 	return nil
 }
 
-// placeOf says where the ports of a pod belong; nil has none.
+// placeOf returns where the ports of a pod belong; nil has none.
 func (e *Embedded) placeOf(ref object.Ref, pod *corev1.Pod) place {
 	if pod == nil || pod.Spec.HostNetwork {
 		return place{}

@@ -16,7 +16,7 @@ import (
 	"github.com/netloom/netloom/pkg/serving"
 )
 
-// httpState is what health and debugging report on.
+// httpState is the state of the daemon for health and debugging.
 type httpState struct{ *Daemon }
 
 // Kept lists what is kept now.
@@ -25,8 +25,9 @@ func (s httpState) Kept() retention.Kept { return s.kept() }
 // Approve removes what is kept now, if digest is its digest.
 func (s httpState) Approve(digest, by string) (retention.Kept, error) { return s.approve(digest, by) }
 
-// Readiness lists what is missing: nothing once every source has synced and every target was in sync once, or another instance
-// writes. What stays as it is because objects cannot be read is reported beside it: without netloom it would be no better.
+// Readiness lists what is missing: nothing once every source has synced and every target was in sync once, or another
+// instance writes. What is unchanged because objects cannot be read is reported as well, but does not count as missing:
+// without netloom it would be no better.
 func (s httpState) Readiness(names bool) (missing, lines []string) {
 	problems, old := s.pipeline.Problems(), []string(nil)
 	if s.pipeline.Latest() == nil {
@@ -46,7 +47,7 @@ func (s httpState) Readiness(names bool) (missing, lines []string) {
 // devicePlansWait is how long the plans of all CNFs may take.
 const devicePlansWait = time.Minute
 
-// Plan makes plans by connections of their own: for the target of a name, or for all where it is "". The error of the only
+// Plan makes plans by connections of their own: for the named target, or for all if name is "". The error of the only
 // target is the error of the whole.
 func (s httpState) Plan(ctx context.Context, want *intent.Snapshot, name string) (*serving.Plans, error) {
 	out := &serving.Plans{Targets: []serving.TargetPlan{}}
@@ -83,14 +84,14 @@ func (s httpState) Plan(ctx context.Context, want *intent.Snapshot, name string)
 	return out, nil
 }
 
-// Handler answers for health, metrics and debugging.
+// Handler serves health, metrics and debugging.
 func (d *Daemon) Handler() http.Handler { return d.handler().All() }
 
 func (d *Daemon) handler() *serving.Handler {
 	return serving.NewHandler(httpState{d}, d.metrics.Handler(d.webhook.gatherers()...), d.opts.Serving.Kubernetes, d.opts.Pprof)
 }
 
-// serve answers requests until ctx ends: for health and metrics, and for debugging where a Kubernetes API decides who may read it.
+// serve answers requests until ctx ends: health and metrics, and debugging if a Kubernetes API authorizes its readers.
 func (d *Daemon) serve(ctx context.Context, handler *serving.Handler) error {
 	listener, err := d.door.Listen(ctx, "serve", d.opts.Listen)
 	if err != nil {
@@ -109,7 +110,8 @@ func (d *Daemon) serve(ctx context.Context, handler *serving.Handler) error {
 	return nil
 }
 
-// serveDebug answers debugging requests until ctx ends: on a loopback address, those of this machine and of forwarded ports.
+// serveDebug answers debugging requests until ctx ends: on a loopback address, those of this machine and of forwarded
+// ports.
 func (d *Daemon) serveDebug(ctx context.Context, handler *serving.Handler) error {
 	listener, err := d.door.Listen(ctx, "serve debugging", d.opts.DebugListen)
 	if err != nil {

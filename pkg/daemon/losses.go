@@ -13,7 +13,7 @@ import (
 	"github.com/netloom/netloom/translator"
 )
 
-// loopOptions are the options of every loop, but for target, log and observer.
+// loopOptions returns the options of every loop, except target, log and observer.
 func (d *Daemon) loopOptions() reconcile.Options {
 	opts := d.opts.Reconcile
 	opts.Known = func(ref object.Ref) bool {
@@ -24,7 +24,7 @@ func (d *Daemon) loopOptions() reconcile.Options {
 	return opts
 }
 
-// keptInTargets lists what targets held for objects that were missing when netloom began, and hold still.
+// keptInTargets lists what targets had for objects that were missing when netloom began, and still have.
 func (d *Daemon) keptInTargets() []retention.KeptObject {
 	var all []retention.KeptObject
 	for _, t := range d.targets {
@@ -38,7 +38,7 @@ func (d *Daemon) keptInTargets() []retention.KeptObject {
 
 // keptObserver reports what is kept whenever a loop may have found or released something.
 type keptObserver struct {
-	reconcile.Observers // nil: of what is not overridden nothing is noted
+	reconcile.Observers // nil: events that are not overridden are ignored
 
 	report func()
 }
@@ -49,7 +49,7 @@ func (o *keptObserver) Failed(string, reconcile.Phase, error) { o.report() }
 // Converged reports what is kept.
 func (o *keptObserver) Converged(string, intent.Revision, int) { o.report() }
 
-// reportKept logs what is kept if that is not what was logged last, and has problems made of what targets keep.
+// reportKept logs what is kept if that has changed since it was last logged, and updates the problems of what targets keep.
 func (d *Daemon) reportKept() {
 	d.keptMu.Lock()
 	defer d.keptMu.Unlock()

@@ -12,9 +12,9 @@ import (
 	resources "github.com/netloom/netloom/translator/sdwan"
 )
 
-// Options says what a daemon reads, writes and serves.
+// Options configures what a daemon reads, writes and serves.
 type Options struct {
-	Source      source.Source  // what to read; nil is what the next four say
+	Source      source.Source  // what to read; nil is what the next four select
 	Manifests   string         // directory of manifests; "" reads from Kubernetes
 	Kubeconfig  string         // "" is the cluster that the process runs in
 	KubeContext string         // "" is the current context
@@ -22,16 +22,16 @@ type Options struct {
 	MaxManifest int64          // bytes of a file of manifests; 0 is manifest.DefaultMaxFile
 
 	Cluster  string          // name of the cluster; "" is the only one
-	Node     string          // whose pods are subjects of policies; "" is every node
-	Families intent.Families // 0 is those that pods hold
+	Node     string          // only its pods are subjects of policies; "" is every node
+	Families intent.Families // 0 is those that pods have
 
 	Target    builtin.Settings // of the OVN target; Log is filled in
 	Reconcile reconcile.Options
-	Force     bool // lets the first plan past the guard
+	Force     bool // skips the guard for the first plan
 
-	Listen      string // address of health and metrics, and of all else where tokens are asked for; "" serves nothing
+	Listen      string // address of health and metrics, and of all else if tokens are required; "" serves nothing
 	DebugListen string // address of debugging, with health and metrics; "" serves none
-	Pprof       bool   // profiles are part of debugging
+	Pprof       bool   // profiles are included in debugging
 
 	UIListen string // address of the web page; "" serves none
 
@@ -39,14 +39,14 @@ type Options struct {
 
 	Leader election.Options // how one of several instances is chosen to write
 
-	SDWAN sdwan.Options // what is made of SD-WAN resources
+	SDWAN sdwan.Options // handling of SD-WAN resources
 
 	Webhook Webhook // which admission reviews are answered
 
-	Feedback Feedback // what people are told of policies
+	Feedback Feedback // what is reported about policies
 }
 
-// translation is what the translator is told. Rules for Services that are none are off; New refuses them.
+// translation returns the options of the translator. Invalid rules for Services are ignored here; New rejects them.
 func (o *Options) translation() translator.Options {
 	rules, _ := resources.ParseServiceRules(o.SDWAN.ServiceRules)
 	return translator.Options{Cluster: o.Cluster, Families: o.Families, Node: o.Node, SDWAN: resources.Options{

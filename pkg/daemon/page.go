@@ -38,7 +38,7 @@ func newPage(d *Daemon) (*page, error) {
 	return p, nil
 }
 
-// address is where the page is, as a URL.
+// address returns the URL of the page.
 func (p *page) address() string {
 	scheme := "http://"
 	if p.door.Secure() {
@@ -56,7 +56,7 @@ func (p *page) serve(ctx context.Context, log logrus.FieldLogger) error {
 	return nil
 }
 
-// UIAddress is where the web page is, as a URL; "" when there is none.
+// UIAddress returns the URL of the web page; "" if there is none.
 func (d *Daemon) UIAddress() string {
 	if d.page == nil {
 		return ""
@@ -64,7 +64,7 @@ func (d *Daemon) UIAddress() string {
 	return d.page.address()
 }
 
-// pageState is what the page shows.
+// pageState is the state of the daemon for the page.
 type pageState struct{ *Daemon }
 
 // Targets lists the targets, and then the CNFs of the newest snapshot.

@@ -16,15 +16,15 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// Feedback says how NetworkPolicies and Services are reported on. The zero value reports nothing.
+// Feedback configures how NetworkPolicies and Services are reported on. The zero value reports nothing.
 type Feedback struct {
 	PolicyStatus bool // writes a PolicyStatus for each NetworkPolicy
 	Events       bool // makes Events of NetworkPolicies and Services
 
-	Dynamic  dynamic.Interface    // writes PolicyStatus objects; New makes one where it reads from an API
-	Recorder record.EventRecorder // New makes one where it reads from an API
+	Dynamic  dynamic.Interface    // writes PolicyStatus objects; New makes one if it reads from an API
+	Recorder record.EventRecorder // New makes one if it reads from an API
 
-	endEvents func()               // ends what New made for Recorder; nil where it made nothing
+	endEvents func()               // ends what New made for Recorder; nil if it made nothing
 	refused   *controller.Refusals // of Recorder; likewise
 }
 
@@ -57,7 +57,7 @@ func (o *Feedback) close() {
 	}
 }
 
-// newPolicies makes the controller that reports on policies; nil where nothing is reported.
+// newPolicies makes the controller that reports on policies; nil if nothing is reported.
 func newPolicies(d *Daemon) (*policy.Controller, error) {
 	opts := &d.opts.Feedback
 	if !opts.PolicyStatus && !opts.Events {
@@ -86,13 +86,13 @@ func newPolicies(d *Daemon) (*policy.Controller, error) {
 	return c, nil
 }
 
-// policyState is what is reported of policies.
+// policyState is the state of the daemon for the policy controller.
 type policyState struct{ *Daemon }
 
-// Latest is the newest snapshot.
+// Latest returns the newest snapshot.
 func (s policyState) Latest() *intent.Snapshot { return s.pipeline.Latest() }
 
-// Policy is a NetworkPolicy as it was translated last.
+// Policy returns a NetworkPolicy as last translated.
 func (s policyState) Policy(namespace, name string) *networkingv1.NetworkPolicy {
 	return s.pipeline.Translator().Policy(namespace, name)
 }

@@ -20,7 +20,7 @@ import (
 // syncWait is how long a command waits until a cluster has been listed.
 const syncWait = 30 * time.Second
 
-// ReadOnce translates what the source of opts holds now, and tells the problems it has.
+// ReadOnce translates what the source of opts has now, and returns its problems.
 func ReadOnce(ctx context.Context, opts Options, log logrus.FieldLogger) (*intent.Snapshot, []object.Problem, error) {
 	p, err := translateOnce(ctx, opts, log)
 	if err != nil {
@@ -29,7 +29,7 @@ func ReadOnce(ctx context.Context, opts Options, log logrus.FieldLogger) (*inten
 	return p.Latest(), p.Problems(), nil
 }
 
-// ManifestsOnce lists what the source of opts holds now: see Pipeline.Manifests.
+// ManifestsOnce lists what the source of opts has now: see Pipeline.WriteManifests.
 func ManifestsOnce(ctx context.Context, opts Options, log logrus.FieldLogger) ([]byte, error) {
 	p, err := translateOnce(ctx, opts, log)
 	if err != nil {
@@ -79,7 +79,7 @@ func translateOnce(ctx context.Context, opts Options, log logrus.FieldLogger) (*
 	return p, <-ended
 }
 
-// notSynced says what a source could not list in time.
+// notSynced lists what a source could not list in time.
 func notSynced(source source.Source) error {
 	faults := []error{fmt.Errorf("the cluster was not listed within %s", syncWait)}
 	for _, p := range source.Problems() {

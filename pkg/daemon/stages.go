@@ -11,14 +11,14 @@ import (
 	"github.com/netloom/netloom/pkg/pipeline"
 )
 
-// stage is a step of what is done with each snapshot.
+// stage is a step in the handling of each snapshot.
 type stage struct {
 	name string
 	take func(pipeline.Published)
 }
 
-// stages are the steps of what is done with each snapshot, in this order. What reports is up to date before a target is synced:
-// a quick target is timed from what the metrics know by then, and its rounds concern objects that the reports know.
+// stages returns the steps in the handling of each snapshot, in this order. Reports are up to date before a target is
+// synced: a quick target is timed by what the metrics have by then, and its rounds concern objects that the reports know.
 func (d *Daemon) stages() []stage {
 	out := []stage{{"metrics and log", d.published}}
 	if d.page != nil {
@@ -60,7 +60,7 @@ func (d *Daemon) published(p pipeline.Published) {
 		}
 	}
 	for _, t := range d.targets {
-		t.loop.Release(gone) // it was deleted, after it had been missing at the start
+		t.loop.Release(gone) // it was deleted, having been missing at the start
 	}
 	d.reportKept()
 	d.log.WithFields(logrus.Fields{
@@ -76,8 +76,7 @@ func (d *Daemon) seed(p pipeline.Published) {
 	d.awaitPorts(d.embedded.Ports())
 }
 
-// awaitPorts waits until targets have seen logical ports that are there, for a moment at the most: what is planned next is
-// whole then.
+// awaitPorts waits briefly until targets have seen existing logical ports, so that the next plan is complete.
 func (d *Daemon) awaitPorts(names []string) {
 	limit := time.Now().Add(startGrace)
 	for _, t := range d.targets {
@@ -93,7 +92,7 @@ func (d *Daemon) awaitPorts(names []string) {
 	}
 }
 
-// wake has the loops of the targets plan.
+// wake triggers the loops of the targets.
 func (d *Daemon) wake(pipeline.Published) {
 	for _, t := range d.targets {
 		t.loop.Wake()

@@ -8,11 +8,11 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// lateAfter is how old a change may be that is not in force before /readyz calls it degraded. Most are within milliseconds.
+// lateAfter is how old an unenforced change may be before /readyz calls it degraded. Most are enforced within milliseconds.
 const lateAfter = 30 * time.Second
 
-// unenforced is the age of the oldest change that some target does not have yet, from when the source noticed it; 0 while all
-// targets have everything, and where another instance writes to them.
+// unenforced returns the age of the oldest change that some target does not have yet, from when the source noticed it; 0 if
+// all targets have everything, or another instance writes to them.
 func (d *Daemon) unenforced() time.Duration {
 	if d.election != nil && !d.election.Leading() {
 		return 0
@@ -29,7 +29,7 @@ func (d *Daemon) unenforced() time.Duration {
 	return max(0, time.Since(first))
 }
 
-// late is a line of /readyz while a change has waited too long.
+// late returns a line for /readyz if a change has waited too long.
 func (d *Daemon) late() []string {
 	if age := d.unenforced(); age > lateAfter {
 		return []string{fmt.Sprintf("degraded: the oldest change that is not in force was made %s ago", age.Round(time.Second))}
@@ -37,8 +37,9 @@ func (d *Daemon) late() []string {
 	return nil
 }
 
-// unprotected says which selected pods the targets do not protect, or only by what was kept; a line for each fault. Without names it counts them: whoever can reach a pod learns from it which others are open. It is empty while another
-// instance writes, and for targets that cannot tell.
+// unprotected lists the selected pods that the targets do not protect, or only by what was kept; a line for each fault.
+// Without names it counts them: a reader who can reach a pod could learn from it which others are open. It is empty if
+// another instance writes, and for targets that cannot report it.
 func (d *Daemon) unprotected(names bool) []string {
 	if d.election != nil && !d.election.Leading() {
 		return nil

@@ -26,19 +26,19 @@ import (
 	"github.com/netloom/netloom/pkg/webhook/certs"
 )
 
-// relisten is how long after the listener of reviews failed it is opened anew.
+// relisten is the pause before a failed listener of reviews is opened again.
 const relisten = time.Second
 
-// Webhook says how the admission reviews of the cluster are answered. The zero value answers none.
+// Webhook configures how the admission reviews of the cluster are answered. The zero value answers none.
 type Webhook struct {
 	webhook.Options // Listen "" answers none; Certificate, Trouble and Advice are filled in
 
 	Clients *ReviewClients // nil connects to the cluster that is read
 
-	NetworkPolicies bool // warns of those that may not be meant so
-	MaxFlows        int  // that one may cost a node before its author is told; 0 does not look
+	NetworkPolicies bool // warns about those that are probably mistakes
+	MaxFlows        int  // flows on a node above which an author is warned; 0 does not check
 
-	CertFile, KeyFile string        // "" has certificates of its own
+	CertFile, KeyFile string        // "" uses certificates of its own
 	Managed           certs.Options // those of its own
 }
 
@@ -49,19 +49,19 @@ type ReviewClients struct {
 	Metadata   metadata.Interface
 }
 
-// admission answers reviews beside all else that a daemon does. Neither waits for the other.
+// admission answers reviews independently of the rest of the daemon. Neither waits for the other.
 type admission struct {
 	server  *webhook.Server
-	source  *kube.Source   // of what reviews are judged by and nobody else reads
-	managed *certs.Managed // nil where certificates come from files
+	source  *kube.Source   // of what only reviews need
+	managed *certs.Managed // nil if certificates come from files
 	address string
 	log     logrus.FieldLogger
 
 	listener atomic.Pointer[net.Listener]
-	failed   atomic.Pointer[error] // why nobody listens; nil while somebody does
+	failed   atomic.Pointer[error] // why it is not listening; nil while it is
 }
 
-// admit makes what answers admission reviews, where some are to be answered. It is fed by the source of the daemon.
+// admit makes the admission, if reviews are to be answered. It is fed by the source of the daemon.
 func (d *Daemon) admit() error {
 	opts := d.opts.Webhook
 	if opts.Listen == "" {
@@ -86,7 +86,7 @@ func (d *Daemon) admit() error {
 	return err
 }
 
-// newAdmission makes an admission that asks nothing of the API before it runs. What shared reads it does not read again;
+// newAdmission makes an admission that does not contact the API before it runs. What shared reads it does not read again;
 // shared may be nil.
 func newAdmission(shared *kube.Source, opts Webhook, log logrus.FieldLogger) (*admission, error) {
 	c, a := opts.Clients, &admission{address: opts.Listen, log: log}
@@ -131,18 +131,18 @@ func reviewClients(config *rest.Config) (*ReviewClients, error) {
 	return &c, nil
 }
 
-// feed keeps what reviews are judged by, and the certificate, until ctx ends.
+// feed keeps the data for reviews, and the certificate, up to date until ctx ends.
 func (a *admission) feed(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	running.Go(func() { _ = a.source.Run(ctx) }) // it fails only when it runs twice
 	running.Go(func() { a.server.Feed(ctx) })
 	if a.managed != nil {
-		running.Go(func() { _ = a.managed.Run(ctx) }) // it only ever ends with its context
+		running.Go(func() { _ = a.managed.Run(ctx) }) // it only ends with its context
 	}
 }
 
-// listen opens the address for reviews. That it is taken, or not of this machine, is for a person to mend.
+// listen opens the address for reviews. An address that is taken, or not of this machine, has to be fixed by a person.
 func (a *admission) listen(ctx context.Context) error {
 	if a == nil {
 		return nil
@@ -155,7 +155,7 @@ func (a *admission) listen(ctx context.Context) error {
 	return nil
 }
 
-// run answers reviews until ctx ends, and for a while after that. What goes wrong is told, and tried again.
+// run answers reviews until ctx ends, and for a while after that. Faults are reported, and retried.
 func (a *admission) run(ctx context.Context) error {
 	if a == nil {
 		return nil
@@ -181,7 +181,7 @@ func (a *admission) run(ctx context.Context) error {
 	}
 }
 
-// unready says why no review should be sent here; nothing if they may, and where none are answered.
+// unready returns why no review should be sent here; empty if they may be, or if none are answered.
 func (a *admission) unready() []string {
 	if a == nil {
 		return nil
@@ -195,7 +195,7 @@ func (a *admission) unready() []string {
 	return nil
 }
 
-// degraded says what is not as it should be while reviews are answered.
+// degraded lists faults that do not prevent answers.
 func (a *admission) degraded() []string {
 	if a == nil {
 		return nil
@@ -203,7 +203,7 @@ func (a *admission) degraded() []string {
 	return a.server.Degraded()
 }
 
-// gatherers have the metrics of reviews.
+// gatherers returns the metrics of reviews.
 func (a *admission) gatherers() []prometheus.Gatherer {
 	if a == nil {
 		return nil
@@ -211,8 +211,8 @@ func (a *admission) gatherers() []prometheus.Gatherer {
 	return []prometheus.Gatherer{a.server.Gatherer()}
 }
 
-// RunWebhook answers the admission reviews of a cluster until ctx ends, and does nothing else. Without a kubeconfig it is the
-// cluster that the process runs in.
+// RunWebhook answers the admission reviews of a cluster until ctx ends, and does nothing else. Without a kubeconfig it uses
+// the cluster that the process runs in.
 func RunWebhook(ctx context.Context, kubeconfig, kubeContext string, opts Webhook, log logrus.FieldLogger) error {
 	config, err := kube.Config(kubeconfig, kubeContext)
 	if err != nil {

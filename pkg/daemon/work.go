@@ -12,7 +12,7 @@ import (
 	"github.com/netloom/netloom/pkg/reconcile"
 )
 
-// elect makes the election, where the options ask for one.
+// elect makes the election, if the options select one.
 func (d *Daemon) elect() error {
 	if !d.opts.Leader.Enabled {
 		return nil
@@ -25,7 +25,7 @@ func (d *Daemon) elect() error {
 	return nil
 }
 
-// write does all that writes while this instance leads, or always where there is no election.
+// write does everything that writes while this instance leads, or always if there is no election.
 func (d *Daemon) write(ctx context.Context) error {
 	if d.election == nil {
 		return d.work(ctx)
@@ -33,8 +33,8 @@ func (d *Daemon) write(ctx context.Context) error {
 	return d.election.Run(ctx)
 }
 
-// term does the work of a leader until ctx ends. Only an early term is forced: for a standby that leads much later, after
-// another instance has gone, it was not meant.
+// term does the work of a leader until ctx ends. Only an early term is forced: a standby that leads much later, after
+// another instance has gone, must not use it.
 func (d *Daemon) term(ctx context.Context, early bool) error {
 	for _, t := range d.targets {
 		d.metrics.Target(t.Name)
@@ -52,8 +52,8 @@ func (d *Daemon) term(ctx context.Context, early bool) error {
 	return d.work(ctx)
 }
 
-// work runs everything that writes: the loops of the targets, the SD-WAN controller, and what reports on policies. It returns
-// once all of it has ended. It may be called again.
+// work runs everything that writes: the loops of the targets, the SD-WAN controller, and the reports on policies. It
+// returns once all of it has ended. It may be called again.
 func (d *Daemon) work(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, t := range d.targets {
@@ -73,7 +73,7 @@ func (d *Daemon) work(ctx context.Context) error {
 	return group.Wait()
 }
 
-// fence makes the fence of a target that can be claimed, where there is an election; nil otherwise.
+// fence makes the fence of a target that can be claimed, if there is an election; nil otherwise.
 func (d *Daemon) fence(t *running) *election.Fence {
 	claimer, ok := t.Backend.(backends.Claimer)
 	if !ok || d.election == nil {
@@ -88,8 +88,8 @@ func (d *Daemon) fence(t *running) *election.Fence {
 	})
 }
 
-// leadership says which instance writes, and what is missing until this one is ready: its targets have to be in sync if it
-// writes, and another instance has to lead if it does not.
+// leadership reports which instance writes, and what is missing until this one is ready: its targets have to be in sync if
+// it writes, and another instance has to lead if it does not.
 func (d *Daemon) leadership() (lines, missing []string) {
 	if d.election != nil && !d.election.Leading() {
 		line, err := d.election.Standby()
@@ -112,10 +112,10 @@ func (d *Daemon) leadership() (lines, missing []string) {
 	return nil, missing
 }
 
-// startGrace is how long a loop waits for its target at the start before it begins to report that it cannot reach it.
+// startGrace is how long a loop waits for its target at the start before it reports that the target cannot be reached.
 const startGrace = 2 * time.Second
 
-// awaitUp waits until the target can be reached, at most so long.
+// awaitUp waits until the target can be reached, at most this long.
 func (t *running) awaitUp(ctx context.Context, longest time.Duration) {
 	if t.Up == nil {
 		return
@@ -144,7 +144,7 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// pause waits so long, or only until the target can be reached if it cannot be.
+// pause waits this long, or if the target cannot be reached, only until it can be.
 func (t *running) pause(ctx context.Context, longest time.Duration) {
 	if t.Up == nil || t.Up() {
 		wait(ctx, longest)

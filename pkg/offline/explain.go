@@ -8,7 +8,7 @@ import (
 	"github.com/netloom/netloom/backends/builtin"
 )
 
-// Trails finds rows of a database and what they are there for: see backends.RowTracer.
+// Trails finds rows of a database and their origins: see backends.RowTracer.
 func Trails(ctx context.Context, settings builtin.Settings, what string) ([]backends.Trail, error) {
 	var trails []backends.Trail
 	err := withTarget(ctx, settings, func(ctx context.Context, t *builtin.Target) error {

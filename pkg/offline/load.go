@@ -21,23 +21,23 @@ import (
 	"github.com/netloom/netloom/translator"
 )
 
-// Manifests says what Load reads.
+// Manifests selects what Load reads.
 type Manifests struct {
 	Path  string    // a directory of manifests, a file, or "-" for Stdin
 	Stdin io.Reader // with "-" only
 	// MaxFile is how long a file or the standard input may be, in bytes; 0 is manifest.DefaultMaxFile.
 	MaxFile int64
-	// Over are further directories and files, whose objects replace those of Path or come beside them; of several that
-	// have an object the last counts.
+	// Over are further directories and files, whose objects replace or extend those of Path; if several have the same
+	// object, the last counts.
 	Over []string
-	// Without are objects that are left out, whoever declares them. One that nobody declares is an error.
+	// Without are objects to leave out, wherever they are declared. One that is not declared is an error.
 	Without []object.Ref
 
 	Translator translator.Options
 }
 
-// Load reads manifests once and translates them. It fails when they cannot be read at all; what is wrong inside
-// them is among the problems of the state.
+// Load reads manifests once and translates them. It fails if they cannot be read at all; faults inside them are among the
+// problems of the state.
 func Load(opts Manifests) (query.State, error) {
 	m, err := readManifests(opts)
 	if err != nil {
@@ -72,7 +72,7 @@ func Load(opts Manifests) (query.State, error) {
 // manifests are the objects of several directories and files.
 type manifests struct {
 	sources []*manifest.Directory
-	force   map[object.Ref]*manifest.Directory // whose object is in force
+	force   map[object.Ref]*manifest.Directory // by object: the directory it is in force from
 	content map[string][]byte                  // of the files that were read whole, by path
 }
 
@@ -91,7 +91,7 @@ func readManifests(opts Manifests) (*manifests, error) {
 		}
 		m.sources = append(m.sources, source)
 		for _, ref := range source.Refs() {
-			// A namespace that only is because objects live in it does not replace one that is declared.
+			// A namespace that only exists because objects are in it does not replace one that is declared.
 			if _, declared := source.Place(ref); declared || m.force[ref] == nil {
 				m.force[ref] = source
 			}
@@ -106,7 +106,7 @@ func readManifests(opts Manifests) (*manifests, error) {
 	return m, nil
 }
 
-// unknown are the areas of which the files say that they could not be read.
+// unknown returns the areas that the files declare as unreadable.
 func (m *manifests) unknown() (areas intent.Areas) {
 	for _, content := range m.content {
 		areas |= pipeline.UnknownAreas(manifest.UnavailableOf(content))
@@ -114,7 +114,7 @@ func (m *manifests) unknown() (areas intent.Areas) {
 	return areas
 }
 
-// addObject takes in an object of a kind that questions may name.
+// addObject adds an object of a kind that queries may name.
 func addObject(to *query.Objects, found runtime.Object) {
 	r, _, ok := v1alpha1.ResourceOf(found)
 	o, _ := found.(status.Object)
@@ -128,7 +128,7 @@ func addObject(to *query.Objects, found runtime.Object) {
 	})
 }
 
-// place is where the object in force under ref is declared; zero when no manifest declares it.
+// place returns where the object in force under ref is declared; zero if no manifest declares it.
 func (m *manifests) place(ref object.Ref) object.Place {
 	if source := m.force[ref]; source != nil {
 		if place, ok := source.Place(ref); ok {
@@ -138,10 +138,10 @@ func (m *manifests) place(ref object.Ref) object.Place {
 	return object.Place{}
 }
 
-// streamName is what the standard input is called among paths.
+// streamName is the path of the standard input.
 const streamName = "stdin"
 
-// content is the content of a file or the standard input; nil for a directory.
+// content returns the content of a file or the standard input; nil for a directory.
 func (o *Manifests) content() (map[string][]byte, error) {
 	path := o.Path
 	var content []byte
@@ -173,7 +173,7 @@ func (o *Manifests) content() (map[string][]byte, error) {
 
 func readLayer(opts Manifests, content map[string][]byte) (*manifest.Directory, error) {
 	quiet := logrus.New()
-	quiet.SetOutput(io.Discard) // what is wrong is among the problems
+	quiet.SetOutput(io.Discard) // faults are among the problems
 	for path, text := range content {
 		return manifest.Load(path, text, manifest.Options{MaxFile: opts.MaxFile}, quiet), nil
 	}

@@ -17,17 +17,17 @@ import (
 // connectWait is how long a command waits for the first connection.
 const connectWait = 10 * time.Second
 
-// retryPause is how long it waits between two looks.
+// retryPause is the pause between two attempts.
 const retryPause = 20 * time.Millisecond
 
 // Planned is a plan and what it would protect.
 type Planned struct {
-	Plan *backends.Plan // nil where none could be made
-	// Coverage says which of the selected pods the target knows; nil where it cannot tell.
+	Plan *backends.Plan // nil if none could be made
+	// Coverage lists which of the selected pods the target knows; nil if it cannot report that.
 	Coverage *backends.Report
 }
 
-// add takes over a plan of t.
+// add stores a plan of t.
 func (p *Planned) add(t *builtin.Target, plan *backends.Plan) {
 	p.Plan, p.Coverage = plan, nil
 	if c, ok := backends.CoverageOf(t.Backend); ok {
@@ -48,26 +48,26 @@ func DryRun(ctx context.Context, settings builtin.Settings, want *intent.Snapsho
 	return out, err
 }
 
-// Applied is what Apply did.
+// Applied is the result of Apply.
 type Applied struct {
 	Planned
 	Kept retention.Kept // what is missing from the source, and whose rows were left
 }
 
-// ErrNotAgreed is what Apply returns when the target is not as it was made: something else writes to it.
+// ErrNotAgreed is what Apply returns if the target is not in sync afterwards: something else writes to it.
 var ErrNotAgreed = errors.New("the target does not agree after the plan was applied")
 
-// Consent says what Apply may remove for good although too much is missing from the source.
+// Consent is what Apply may remove for good although too much is missing from the source.
 type Consent struct {
-	All    bool   // whatever there is
-	Digest string // of exactly what is missing; "" for nothing
+	All    bool   // anything
+	Digest string // exactly the missing objects with this digest; "" for nothing
 }
 
-// ErrOtherDigest is in the error of Apply when something else is missing than what was approved. Nothing is written then.
+// ErrOtherDigest is in the error of Apply if the missing objects are not those that were approved. Nothing is written then.
 var ErrOtherDigest = errors.New("something else is missing than what was approved")
 
-// Apply makes the target agree with want and reads back whether it does. Rows of objects that are missing from the source
-// are left where there are too many of them, as opts say, and nobody consents; everything else is written.
+// Apply brings the target in sync with want and reads it back to verify. Rows of objects that are missing from the source
+// are left if there are too many of them, according to opts, without consent; everything else is written.
 func Apply(
 	ctx context.Context, settings builtin.Settings, want *intent.Snapshot, opts reconcile.Options, consent Consent,
 ) (Applied, error) {
@@ -104,7 +104,7 @@ func Apply(
 	return applied, err
 }
 
-// judge says what of a plan is not to be done, and has the backend leave it.
+// judge returns what a plan must not remove, and has the backend keep it.
 func (c Consent) judge(t *builtin.Target, plan *backends.Plan, opts reconcile.Options) (retention.Kept, error) {
 	keeper, ok := t.Backend.(backends.Keeper)
 	if !ok {
@@ -126,7 +126,7 @@ func (c Consent) judge(t *builtin.Target, plan *backends.Plan, opts reconcile.Op
 	return kept, nil
 }
 
-// withTarget runs f beside a target of its own.
+// withTarget runs f with a target of its own.
 func withTarget(ctx context.Context, settings builtin.Settings, f func(context.Context, *builtin.Target) error) error {
 	targets, err := builtin.Configured(settings)
 	if err != nil {
@@ -158,7 +158,7 @@ func planWhenConnected(ctx context.Context, t *builtin.Target, want *intent.Snap
 	return plan, err
 }
 
-// whenConnected does f until it has found a connection.
+// whenConnected retries f until there is a connection.
 func whenConnected(ctx context.Context, f func() error) error {
 	limit := time.Now().Add(connectWait)
 	for {

@@ -6,29 +6,29 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// mostWaiting bounds how many snapshots are told apart while a target is behind.
+// mostWaiting is how many snapshots are tracked separately while a target is behind.
 const mostWaiting = 4096
 
-// waiting is when the oldest change came that a revision is there for.
+// waiting is a revision, and the time of the oldest change in it.
 type waiting struct {
 	revision intent.Revision
 	since    time.Time
 }
 
-// backlog knows when those changes came that some target may not have yet. Its user locks it.
+// backlog tracks when the changes came that some target may not have yet. Its user locks it.
 type backlog struct {
-	taken   time.Time // when the oldest change came that no snapshot has; zero is none
+	taken   time.Time // when the oldest change came that is in no snapshot; zero is none
 	waiting []waiting // by revision, and so by age
 }
 
-// take notes that a change that came at that time was taken from the source.
+// take records that a change that came at that time was taken from the source.
 func (b *backlog) take(since time.Time) {
 	if b.taken.IsZero() || since.Before(b.taken) {
 		b.taken = since
 	}
 }
 
-// publish notes that a snapshot has everything taken so far. One that is the last one again changes nothing.
+// publish records that a snapshot has everything taken so far. It has no effect if the snapshot is the last one again.
 func (b *backlog) publish(revision, last intent.Revision) {
 	if !b.taken.IsZero() && revision != last {
 		b.waiting = append(b.waiting, waiting{revision, b.taken})
@@ -39,7 +39,7 @@ func (b *backlog) publish(revision, last intent.Revision) {
 	}
 }
 
-// halve makes one of every two revisions: in force with the later, as old as the earlier.
+// halve merges each pair of revisions: reached with the later one, as old as the earlier one.
 func (b *backlog) halve() {
 	half := b.waiting[:0]
 	for i := 0; i+1 < len(b.waiting); i += 2 {
@@ -51,7 +51,7 @@ func (b *backlog) halve() {
 	b.waiting = half
 }
 
-// oldest forgets what all targets have, which is everything up to reached, and says when the oldest of the other changes
+// oldest drops the changes that all targets have, which are those up to reached, and returns when the oldest other change
 // came; zero is none.
 func (b *backlog) oldest(reached intent.Revision) time.Time {
 	for len(b.waiting) > 0 && b.waiting[0].revision <= reached {
@@ -63,7 +63,7 @@ func (b *backlog) oldest(reached intent.Revision) time.Time {
 	return b.taken
 }
 
-// Oldest is when the oldest change came that is not in a revision up to reached; zero is none.
+// Oldest returns when the oldest change came that is not in a revision up to reached; zero is none.
 func (p *Pipeline) Oldest(reached intent.Revision) time.Time {
 	p.mu.Lock()
 	first := p.backlog.oldest(reached)

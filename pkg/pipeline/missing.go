@@ -18,11 +18,11 @@ type retainer interface {
 
 var _ retainer = (*retention.Source)(nil)
 
-// missingMessage is what a problem says of an object that is kept.
+// missingMessage is the message of the problem of an object that is kept.
 const missingMessage = "it is missing from the source although its deletion was not seen, and so are too many others: " +
 	"it stays in force until it is back, is deleted, or its removal is approved"
 
-// due receives when missing objects have to be judged; nil while none has.
+// due receives when missing objects have to be judged; nil if there are none.
 func (p *Pipeline) due() <-chan time.Time {
 	if p.retainer == nil {
 		return nil
@@ -42,14 +42,14 @@ func (p *Pipeline) keptNow() []retention.Object {
 	return p.retainer.Kept()
 }
 
-// Kept lists the objects that are missing from the source and that the newest snapshot was made with nevertheless, sorted.
+// Kept lists the objects that are missing from the source but still in the newest snapshot, sorted.
 func (p *Pipeline) Kept() []retention.Object {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	return slices.Clone(p.kept)
 }
 
-// missing are the problems of objects that the source keeps.
+// missing lists the problems of objects that the source keeps.
 func (p *Pipeline) missing(kept []retention.Object) []object.Problem {
 	out := make([]object.Problem, len(kept))
 	for i, k := range kept {
@@ -58,7 +58,7 @@ func (p *Pipeline) missing(kept []retention.Object) []object.Problem {
 	return out
 }
 
-// keptProblems are the problems of objects that the source does not have, but for which a target keeps something.
+// keptProblems lists the problems of objects that the source does not have, but for which a target keeps something.
 func (p *Pipeline) keptProblems() []object.Problem {
 	if p.inTargets == nil {
 		return nil
@@ -70,7 +70,7 @@ func (p *Pipeline) keptProblems() []object.Problem {
 	return out
 }
 
-// Approve has objects that are kept taken for deleted.
+// Approve has kept objects treated as deleted.
 func (p *Pipeline) Approve(refs []object.Ref) {
 	if p.retainer == nil {
 		return
@@ -79,8 +79,8 @@ func (p *Pipeline) Approve(refs []object.Ref) {
 	p.Do(func(*translator.Translator) {})
 }
 
-// Unreadable reports whether, by the problems of a pipeline, part of its source cannot be read, so that it is not known which
-// objects it declares.
+// Unreadable reports whether, according to the problems of a pipeline, part of its source cannot be read, so that it is not
+// known which objects it declares.
 func Unreadable(problems []object.Problem) bool {
 	return slices.ContainsFunc(problems, func(p object.Problem) bool { return p.Unread == object.UnreadFile })
 }

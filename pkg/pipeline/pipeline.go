@@ -1,5 +1,5 @@
 // Package pipeline turns what a source delivers into snapshots: one goroutine drains the source, feeds the translator and
-// publishes what came of it.
+// publishes the result.
 package pipeline
 
 import (
@@ -31,8 +31,8 @@ type Pipeline struct {
 	published  []func(Published)
 	untold     map[object.Ref]bool // drained before the source had synced
 	tasks      *tasks
-	retainer   retainer                      // the source, where it keeps missing objects; nil otherwise
-	inTargets  func() []retention.KeptObject // what targets keep; nil where none keeps anything
+	retainer   retainer                      // the source, if it keeps missing objects; nil otherwise
+	inTargets  func() []retention.KeptObject // what targets keep; nil if none keeps anything
 	cluster    string
 
 	mu          sync.RWMutex
@@ -43,13 +43,13 @@ type Pipeline struct {
 	kept        []retention.Object
 	stats       Stats
 	backlog     backlog
-	refs        map[object.Ref]bool // of the objects that were taken in
+	refs        map[object.Ref]bool // of the objects that were read
 }
 
-// Published is a new snapshot and what it was made of.
+// Published is a new snapshot and what it was made from.
 type Published struct {
 	Snapshot    *intent.Snapshot
-	View        labelcache.View // the endpoints that it was made with
+	View        labelcache.View // the endpoints that it was made from
 	Events      []object.Ref    // what was drained for it, the first time since the start; each once
 	Since       time.Time       // when the pipeline woke for it
 	Took        time.Duration   // to translate
@@ -62,7 +62,8 @@ type Published struct {
 // Stats counts what a snapshot holds.
 type Stats struct{ Endpoints, Sets, Policies int }
 
-// New makes the pipeline from source to snapshots. A source that keeps missing objects has them judged in time, and reported.
+// New makes the pipeline from source to snapshots. If the source keeps missing objects, they are judged in time, and
+// reported.
 func New(source source.Source, opts translator.Options, log logrus.FieldLogger) *Pipeline {
 	retainer, _ := source.(retainer)
 	return &Pipeline{
@@ -75,21 +76,21 @@ func New(source source.Source, opts translator.Options, log logrus.FieldLogger) 
 // KeptInTargets has what targets keep reported as problems. It has to be called before Run.
 func (p *Pipeline) KeptInTargets(list func() []retention.KeptObject) { p.inTargets = list }
 
-// Translator is what the pipeline feeds. Only what OnPublish or Do calls may use it.
+// Translator returns the translator of the pipeline. Only functions called by OnPublish or Do may use it.
 func (p *Pipeline) Translator() *translator.Translator { return p.translator }
 
-// OnPublish has f called after each snapshot, in the pipeline's goroutine, after whatever was added before. It has to be called
-// before Run.
+// OnPublish has f called after each snapshot, in the pipeline's goroutine, after the functions added before. It has to be
+// called before Run.
 func (p *Pipeline) OnPublish(f func(Published)) { p.published = append(p.published, f) }
 
-// Latest is the newest snapshot, nil until the source has synced.
+// Latest returns the newest snapshot, nil until the source has synced.
 func (p *Pipeline) Latest() *intent.Snapshot {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	return p.latest
 }
 
-// Problems lists what the source and the translator could not make sense of.
+// Problems lists what the source and the translator could not understand.
 func (p *Pipeline) Problems() []object.Problem {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -103,14 +104,14 @@ func (p *Pipeline) Stats() Stats {
 	return p.stats
 }
 
-// Edition counts the snapshots that were published: what is made of the pipeline's state at one edition is the same.
+// Edition counts the published snapshots: results made from the pipeline's state at one edition are the same.
 func (p *Pipeline) Edition() uint64 {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	return p.edition
 }
 
-// WriteManifests writes every object that was taken in, as it is now, as one List in JSON, without the fields that netloom does
+// WriteManifests writes every object that was read, as it is now, as one List in JSON, without the fields that netloom does
 // not use.
 func (p *Pipeline) WriteManifests(w io.Writer) error {
 	p.mu.RLock()
@@ -135,19 +136,19 @@ func (p *Pipeline) Run(ctx context.Context) error {
 	}
 }
 
-// Step takes in what the source has and publishes a snapshot of it once the source has synced. Run calls it; it may be called
+// Step reads what the source has and publishes a snapshot of it once the source has synced. Run calls it; it may be called
 // instead of Run.
 func (p *Pipeline) Step() {
 	began := time.Now()
 	p.tasks.run(p.translator)
-	// Before the drain: what was listed by then is drained below.
+	// Before the drain: what has been listed by now is drained below.
 	synced, unavailable := p.source.Synced(), p.source.Unavailable()
 	refs := p.drain(began)
 	for _, ref := range refs {
 		p.take(ref)
 	}
 	if refs = p.unreported(refs, synced); !synced {
-		p.setProblems(p.collectProblems(nil)) // what may be why
+		p.setProblems(p.collectProblems(nil)) // the possible reason
 		return
 	}
 	p.translator.SetUnknown(UnknownAreas(unavailable))
@@ -169,14 +170,14 @@ func (p *Pipeline) Step() {
 	}
 }
 
-// drain takes what changed from the source, and notes since when it waits.
+// drain takes the changes from the source, and records since when they wait.
 func (p *Pipeline) drain(now time.Time) []object.Ref {
 	if since := p.source.DirtySince(); !since.IsZero() {
 		now = since
 	}
 	p.mu.Lock()
 	before := p.backlog.taken
-	p.backlog.take(now) // before it leaves the source: at no time is it in neither
+	p.backlog.take(now) // before it leaves the source, so that it is always in one of them
 	p.mu.Unlock()
 	refs := p.source.Drain()
 	if len(refs) == 0 {
@@ -187,7 +188,7 @@ func (p *Pipeline) drain(now time.Time) []object.Ref {
 	return refs
 }
 
-// revisionOf is the revision of a snapshot, 0 of none.
+// revisionOf returns the revision of a snapshot, 0 for none.
 func revisionOf(s *intent.Snapshot) intent.Revision {
 	if s == nil {
 		return 0
@@ -195,7 +196,7 @@ func revisionOf(s *intent.Snapshot) intent.Revision {
 	return s.Revision()
 }
 
-// unreported returns what to publish, each ref once: what was drained now, and what was drained before the source had synced.
+// unreported returns the refs to publish, each once: those drained now, and those drained before the source had synced.
 func (p *Pipeline) unreported(refs []object.Ref, synced bool) []object.Ref {
 	if synced && len(p.untold) == 0 {
 		return refs
@@ -233,14 +234,14 @@ func (p *Pipeline) take(ref object.Ref) {
 	}
 }
 
-// setProblems remembers what is wrong while there is no snapshot yet.
+// setProblems stores the problems while there is no snapshot yet.
 func (p *Pipeline) setProblems(problems []object.Problem) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.problems = problems
 }
 
-// collectProblems gathers the problems of the source and what the translator found, and logs those that are new.
+// collectProblems gathers the problems of the source and of the translator, and logs the new ones.
 func (p *Pipeline) collectProblems(found []object.Problem) []object.Problem {
 	known := map[object.Problem]bool{}
 	for _, old := range p.Problems() {
@@ -259,7 +260,7 @@ func (p *Pipeline) count(s *intent.Snapshot) Stats {
 	return Stats{Endpoints: p.translator.View().EndpointCount(), Sets: s.SetCount(), Policies: s.PolicyCount()}
 }
 
-// String is s in words.
+// String describes s in words.
 func (s Stats) String() string {
 	return fmt.Sprintf("%d endpoints, %d sets, %d policies", s.Endpoints, s.Sets, s.Policies)
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/netloom/netloom/translator"
 )
 
-// tasks are functions to be called with the translator, which only one goroutine may use.
+// tasks are functions to call with the translator, which only one goroutine may use.
 type tasks struct {
 	wake chan struct{} // of size 1
 
@@ -27,7 +27,7 @@ func (t *tasks) add(f func(*translator.Translator)) {
 	}
 }
 
-// run calls what was added so far, in order.
+// run calls the functions added so far, in order.
 func (t *tasks) run(with *translator.Translator) {
 	t.mu.Lock()
 	list := t.list
@@ -38,6 +38,6 @@ func (t *tasks) run(with *translator.Translator) {
 	}
 }
 
-// Do has f called with the translator, by the pipeline's goroutine, before a new snapshot is made. It does not wait for that,
-// and is safe for concurrent use.
+// Do has f called with the translator, by the pipeline's goroutine, before a new snapshot is made. It does not wait for
+// that, and is safe for concurrent use.
 func (p *Pipeline) Do(f func(*translator.Translator)) { p.tasks.add(f) }

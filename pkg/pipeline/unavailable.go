@@ -8,8 +8,8 @@ import (
 	"github.com/netloom/netloom/pkg/source"
 )
 
-// AreaOf is the area of a snapshot of which nothing is known without the objects of a kind. Only kinds that a source may
-// withhold have one.
+// AreaOf returns the area of a snapshot that is unknown without the objects of a kind. Only kinds that may be unavailable
+// have one.
 func AreaOf(kind string) intent.Areas {
 	switch {
 	case kind == object.KindService, kind == object.KindEndpointSlice:
@@ -21,7 +21,7 @@ func AreaOf(kind string) intent.Areas {
 	}
 }
 
-// UnknownAreas are the areas of which nothing is known without the objects of some kinds.
+// UnknownAreas returns the areas that are unknown without the objects of some kinds.
 func UnknownAreas(kinds []string) intent.Areas {
 	var areas intent.Areas
 	for _, kind := range kinds {
@@ -30,7 +30,7 @@ func UnknownAreas(kinds []string) intent.Areas {
 	return areas
 }
 
-// Unavailable lists the kinds without which the newest snapshot was made, because they cannot be read, sorted.
+// Unavailable lists the kinds missing from the newest snapshot because they cannot be read, sorted.
 func (p *Pipeline) Unavailable() []string {
 	p.mu.RLock()
 	defer p.mu.RUnlock()

@@ -10,10 +10,10 @@ import (
 	"github.com/netloom/netloom/pkg/retention"
 )
 
-// ApprovePath is where it is listed what is kept, and where its removal is approved.
+// ApprovePath is where kept objects are listed, and where their removal is approved.
 const ApprovePath = "/debug/approve"
 
-// kept answers with what is kept.
+// kept responds with what is kept.
 func (h *Handler) kept(w http.ResponseWriter, _ *http.Request) { writeKept(w, h.state.Kept()) }
 
 func writeKept(w http.ResponseWriter, k retention.Kept) {
@@ -21,8 +21,8 @@ func writeKept(w http.ResponseWriter, k retention.Kept) {
 	_ = json.NewEncoder(w).Encode(k)
 }
 
-// approve approves the digest of a request. Only clients on the same machine, or in the same pod, may do so, and no
-// web page in a browser there; or those to whom the Kubernetes API grants a post to this path.
+// approve approves the digest of a request. Only clients on the same machine, or in the same pod, may do so, but no web
+// page in a browser there; or those that the Kubernetes API grants a post to this path.
 func (h *Handler) approve(w http.ResponseWriter, r *http.Request) {
 	if judged := h.guarded && !isLoopback(r); !judged && !isLocal(r) {
 		http.Error(w, "only the machine, or the pod, that netloom runs on may approve: use kubectl exec", http.StatusForbidden)

@@ -1,4 +1,4 @@
-// Package serving answers HTTP requests: its doors decide who gets in and how, and its handlers answer for health, metrics and
+// Package serving answers HTTP requests: its doors decide who gets in and how, and its handlers serve health, metrics and
 // debugging.
 package serving
 
@@ -22,10 +22,10 @@ import (
 	"github.com/netloom/netloom/pkg/webhook/certs"
 )
 
-// Options say how requests are answered. The zero value answers everybody, without TLS.
+// Options configures how requests are answered. The zero value admits everyone, without TLS.
 type Options struct {
 	TLS       bool   // 1.2 and up
-	Cert, Key string // files of the certificate; "" has netloom create one that clients cannot verify
+	Cert, Key string // files of the certificate; "" creates one that clients cannot verify
 
 	Kubernetes bool                 // let a Kubernetes API decide who may read what
 	Client     kubernetes.Interface // of that API; nil is the one that is read
@@ -33,27 +33,27 @@ type Options struct {
 	Hosts []string // host names that requests may be for, see httpauth.Hosts
 }
 
-// The limits of reviews of requests by an API. They are separate from those of all other requests to it: a flood of requests
-// holds up nothing else.
+// The limits for authentication and authorization requests to an API. They are separate from those of all other requests to
+// it: a flood of requests delays nothing else.
 const (
 	reviewsPerSecond = 20
 	reviewsAtOnce    = 40
 	reviewTimeout    = 5 * time.Second
 )
 
-// publicPaths are the paths of probes, which have no token.
+// publicPaths lists the paths of probes, which have no token.
 func publicPaths() []string { return []string{"/healthz", "/readyz"} }
 
-// Door is where requests come in. Make it with New.
+// Door accepts requests. Make it with New.
 type Door struct {
-	certificate func() (*tls.Certificate, error) // nil is without TLS
-	guard       *httpauth.Guard                  // nil lets everybody in
-	loopback    bool                             // only this machine is served
+	certificate func() (*tls.Certificate, error) // nil means no TLS
+	guard       *httpauth.Guard                  // nil admits everyone
+	loopback    bool                             // only serves this machine
 	hosts       []string                         // see httpauth.Hosts
 	log         logrus.FieldLogger
 }
 
-// New makes the door that options ask for. config is the Kubernetes API that is read, nil where none is. count is called with
+// New makes the door that options describe. config is the Kubernetes API that is read, nil if none is. count is called with
 // each decision about a request.
 func New(opts Options, config *rest.Config, count func(result string), log logrus.FieldLogger) (*Door, error) {
 	d := &Door{hosts: opts.Hosts, log: log}
@@ -80,13 +80,13 @@ func New(opts Options, config *rest.Config, count func(result string), log logru
 	return d, nil
 }
 
-// Guarded reports whether requests have to show who sends them.
+// Guarded reports whether requests have to be authenticated.
 func (d *Door) Guarded() bool { return d.guard != nil }
 
 // Secure reports whether the door uses TLS.
 func (d *Door) Secure() bool { return d.certificate != nil }
 
-// Listen opens an address; what says for what, in an error.
+// Listen opens an address; what is the purpose to name in an error.
 func (*Door) Listen(ctx context.Context, what, address string) (net.Listener, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
@@ -95,8 +95,8 @@ func (*Door) Listen(ctx context.Context, what, address string) (net.Listener, er
 	return listener, nil
 }
 
-// reviewing is how the API reviews requests: with limits and connections of its own. Equal configurations share connections,
-// unless they dial by themselves.
+// reviewing returns the configuration for reviews of requests: with limits and connections of its own. Equal configurations
+// share connections, unless they have their own dialer.
 func reviewing(of *rest.Config) *rest.Config {
 	config := rest.CopyConfig(of)
 	config.QPS, config.Burst, config.RateLimiter, config.Timeout = reviewsPerSecond, reviewsAtOnce, nil, reviewTimeout
@@ -106,7 +106,7 @@ func reviewing(of *rest.Config) *rest.Config {
 	return config
 }
 
-// Of is the door of the web page and of debugging: where only this machine can reach them, everybody may, without TLS.
+// Of returns the door of the web page and of debugging: if only this machine can reach them, they are open, without TLS.
 func (d *Door) Of(listener net.Listener) *Door {
 	if at, ok := listener.Addr().(*net.TCPAddr); ok && at.IP.IsLoopback() {
 		return &Door{loopback: true, log: d.log}
@@ -114,11 +114,11 @@ func (d *Door) Of(listener net.Listener) *Door {
 	return d
 }
 
-// shutdownGrace is how long requests under way may take once ctx ended.
+// shutdownGrace is how long requests in progress may take once ctx has ended.
 const shutdownGrace = 3 * time.Second
 
-// Serve has handler answer until ctx ends. What the handler streams ends with it if streams is
-// true; other requests get a moment to finish.
+// Serve has handler answer until ctx ends. Streams of the handler end with it if streams is true; other requests get a
+// moment to finish.
 func (d *Door) Serve(ctx context.Context, handler http.Handler, listener net.Listener, streams bool) error {
 	server := d.server(handler)
 	if streams {
@@ -143,8 +143,8 @@ func (d *Door) Serve(ctx context.Context, handler http.Handler, listener net.Lis
 	return nil
 }
 
-// server is an HTTP server behind the door. An answer may take httpbody.SendTime from when its request was read; a handler
-// that needs longer, such as a stream, a profile or a plan, moves its deadline.
+// server returns an HTTP server behind the door. A response may take httpbody.SendTime from when its request was read; a
+// handler that needs longer, such as a stream, a profile or a plan, extends its deadline.
 func (d *Door) server(handler http.Handler) *http.Server {
 	if d.guard != nil {
 		handler = d.guard.Wrap(handler)
@@ -163,7 +163,7 @@ func (d *Door) server(handler http.Handler) *http.Server {
 	return server
 }
 
-// connectionLog takes the errors of connections: a probe that hangs up, a port scan.
+// connectionLog logs the errors of connections: a probe that hangs up, a port scan.
 type connectionLog struct{ log logrus.FieldLogger }
 
 // Write logs one line.

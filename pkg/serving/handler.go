@@ -24,9 +24,9 @@ import (
 type State interface {
 	// Readiness lists what is missing until netloom is ready, and what else to report. Without names no pods are named.
 	Readiness(names bool) (missing, lines []string)
-	// Pipeline has the newest snapshot and its problems.
+	// Pipeline returns the pipeline, with the newest snapshot and its problems.
 	Pipeline() *pipeline.Pipeline
-	// Plan plans what would be written to the target of a name, or to all where it is "".
+	// Plan returns what would be written to the named target, or to all if target is "".
 	Plan(ctx context.Context, s *intent.Snapshot, target string) (*Plans, error)
 	// Kept lists what is kept although it is missing from the source.
 	Kept() retention.Kept
@@ -34,22 +34,22 @@ type State interface {
 	Approve(digest, by string) (retention.Kept, error)
 }
 
-// Handler answers for health, metrics and debugging. Make it with NewHandler.
+// Handler serves health, metrics and debugging. Make it with NewHandler.
 type Handler struct {
 	state    State
 	metrics  http.Handler
-	guarded  bool            // a Kubernetes API decides who may read what
-	profiles bool            // are part of debugging
+	guarded  bool            // a Kubernetes API authorizes readers
+	profiles bool            // they are part of debugging
 	bodies   *httpbody.Store // large answers
 	planning sync.Mutex      // held while a plan is made for a request
 }
 
-// NewHandler makes a handler. guarded says that a Kubernetes API decides who may read what, and profiles that they are served.
+// NewHandler makes a handler. guarded: a Kubernetes API authorizes readers; profiles: they are served.
 func NewHandler(state State, metrics http.Handler, guarded, profiles bool) *Handler {
 	return &Handler{state: state, metrics: metrics, guarded: guarded, profiles: profiles, bodies: httpbody.New(httpbody.Options{})}
 }
 
-// mux answers for health and metrics.
+// mux serves health and metrics.
 func (h *Handler) mux() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
@@ -58,7 +58,7 @@ func (h *Handler) mux() *http.ServeMux {
 	return mux
 }
 
-// Public answers for health and metrics, and says where the rest is.
+// Public serves health and metrics, and reports where the rest is.
 func (h *Handler) Public() http.Handler {
 	mux := h.mux()
 	mux.HandleFunc("/debug/", func(w http.ResponseWriter, _ *http.Request) {
@@ -67,7 +67,7 @@ func (h *Handler) Public() http.Handler {
 	return mux
 }
 
-// All answers for health, metrics and debugging.
+// All serves health, metrics and debugging.
 func (h *Handler) All() http.Handler {
 	mux := h.mux()
 	mux.HandleFunc("GET "+readyPath, func(w http.ResponseWriter, _ *http.Request) { h.ready(w, true) })
@@ -90,7 +90,7 @@ func (h *Handler) All() http.Handler {
 // readyPath reports readiness in full.
 const readyPath = "/debug/ready"
 
-// readyz reports readiness without names of pods, and without reasons where not everybody may read them.
+// readyz reports readiness without names of pods, and without reasons if these are not public.
 func (h *Handler) readyz(w http.ResponseWriter, _ *http.Request) {
 	switch missing, _ := h.state.Readiness(false); {
 	case !h.guarded:
@@ -117,7 +117,7 @@ func (h *Handler) ready(w http.ResponseWriter, names bool) {
 	_, _ = fmt.Fprintln(w, strings.Join(slices.Concat([]string{"ok"}, lines), "\n"))
 }
 
-// latest is the newest snapshot. It answers 503 itself while there is none.
+// latest returns the newest snapshot. It responds with 503 itself while there is none.
 func (h *Handler) latest(w http.ResponseWriter) *intent.Snapshot {
 	s := h.state.Pipeline().Latest()
 	if s == nil {
@@ -139,7 +139,7 @@ func (h *Handler) snapshot(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// manifests lists the objects that were translated, so that they can be examined elsewhere.
+// manifests lists the translated objects, so that they can be examined elsewhere.
 func (h *Handler) manifests(w http.ResponseWriter, r *http.Request) {
 	edition := h.state.Pipeline().Edition()
 	if h.latest(w) == nil {
@@ -148,7 +148,7 @@ func (h *Handler) manifests(w http.ResponseWriter, r *http.Request) {
 	h.serveLarge(w, r, httpbody.Key{Name: "manifests", Number: edition}, h.state.Pipeline().WriteManifests)
 }
 
-// serveLarge answers with JSON that is computed once for all equal requests.
+// serveLarge responds with JSON that is computed once for all equal requests.
 func (h *Handler) serveLarge(w http.ResponseWriter, r *http.Request, key httpbody.Key, build func(io.Writer) error) {
 	w.Header().Set("Content-Type", "application/json")
 	switch err := h.bodies.Serve(w, r, key, build); {
@@ -159,7 +159,7 @@ func (h *Handler) serveLarge(w http.ResponseWriter, r *http.Request, key httpbod
 	}
 }
 
-// busy asks to repeat the request later.
+// busy asks the client to repeat the request later.
 func busy(w http.ResponseWriter, err error) {
 	w.Header().Set("Retry-After", httpbody.RetryAfter)
 	http.Error(w, err.Error(), http.StatusServiceUnavailable)

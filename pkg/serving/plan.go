@@ -17,7 +17,7 @@ type TargetPlan struct {
 	Target string         `json:"target"`
 	Plan   *backends.Plan `json:"plan,omitempty"`
 	Error  string         `json:"error,omitempty"`
-	// Coverage says which of the selected pods the target knows; nil where it cannot tell.
+	// Coverage lists which of the selected pods the target knows; nil if it cannot report that.
 	Coverage *backends.Report `json:"coverage,omitempty"`
 }
 
@@ -26,7 +26,7 @@ type Plans struct {
 	Targets []TargetPlan `json:"targets"`
 }
 
-// Empty reports whether every target is known to need nothing.
+// Empty reports whether every target is known to need no writes.
 func (p *Plans) Empty() bool {
 	for i := range p.Targets {
 		if t := &p.Targets[i]; t.Plan == nil || !t.Plan.Empty() {
@@ -59,8 +59,8 @@ func (p *Plans) Write(w io.Writer, color bool) error {
 	return nil
 }
 
-// plan answers with what would be written now, as read by connections of its own. One request at a time: each reads
-// everything. With target=NAME it asks one target only, and with output=json it answers for programs.
+// plan responds with what would be written now, read by connections of its own. One request at a time: each reads
+// everything. With target=NAME it plans for one target only, and with output=json it responds for programs.
 func (h *Handler) plan(w http.ResponseWriter, r *http.Request) {
 	s := h.latest(w)
 	if s == nil {
@@ -70,7 +70,7 @@ func (h *Handler) plan(w http.ResponseWriter, r *http.Request) {
 		busy(w, errBusy)
 		return
 	}
-	defer h.planning.Unlock() // once it has been sent: there is one plan for requests at a time
+	defer h.planning.Unlock() // once it has been sent: only one plan exists at a time
 	plans, err := h.state.Plan(r.Context(), s, r.URL.Query().Get("target"))
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(httpbody.SendTime))
 	switch {
@@ -87,5 +87,5 @@ func (h *Handler) plan(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// errBusy is the answer to all but one of the requests that come at the same time.
+// errBusy is the answer to all but one of several simultaneous requests.
 var errBusy = errors.New("another request is being answered with a plan; try again when it is")

@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// cnfAnnotations say which networks a CNF is in, and what its interfaces are called.
+// cnfAnnotations lists the annotations with the networks of a CNF and the names of its interfaces.
 func cnfAnnotations() []string {
 	return []string{
 		"k8s.plugin.opnfv.org/nfn-network",
@@ -14,8 +14,8 @@ func cnfAnnotations() []string {
 	}
 }
 
-// keepCNF keeps of a pod that is configured from outside what tells whether that can be done now, and whether it
-// started anew: p is the trimmed pod, was the pod before.
+// keepCNF keeps the parts of a pod configured from outside that show whether it can be configured now, and whether it has
+// restarted: p is the trimmed pod, was the pod before.
 func keepCNF(p, was *corev1.Pod) {
 	for _, name := range cnfAnnotations() {
 		if v, ok := was.Annotations[name]; ok {

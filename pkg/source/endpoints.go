@@ -36,7 +36,7 @@ func trimEndpoints(e *Endpoints) {
 }
 
 // SlicesOf converts e to slices, in the order of the subsets. An address that is not ready is neither ready nor serving;
-// whether it may be used is up to the Service. What is no address is left out.
+// whether it may be used is up to the Service. Invalid addresses are left out.
 func SlicesOf(e *Endpoints) []*discoveryv1.EndpointSlice {
 	var all []*discoveryv1.EndpointSlice
 	for i := range e.Subsets {
@@ -92,7 +92,7 @@ func portsOf(all []corev1.EndpointPort) []discoveryv1.EndpointPort {
 	return ports
 }
 
-// SliceRef names a slice.
+// SliceRef returns the reference of a slice.
 func SliceRef(s *discoveryv1.EndpointSlice) object.Ref {
 	return object.Ref{Kind: object.KindEndpointSlice, Namespace: s.Namespace, Name: s.Name}
 }

@@ -8,13 +8,13 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// Inbox collects for one reader which objects may have changed. NewInbox makes one.
+// Inbox collects the objects that may have changed, for one reader. NewInbox makes one.
 type Inbox struct {
 	wake chan struct{} // of size 1
 
 	mu    sync.Mutex
 	dirty map[object.Ref]bool // whether the deletion of the object was seen
-	since time.Time           // when the oldest of them became dirty; zero while there is none
+	since time.Time           // when the oldest of them became dirty; zero if there is none
 	forks []*Inbox
 }
 
@@ -45,7 +45,7 @@ func (b *Inbox) Drain() []object.Ref {
 	return refs
 }
 
-// Changes takes the dirty references, sorted, with what is known of how objects went.
+// Changes takes the dirty references, sorted, and reports which deletions were seen.
 func (b *Inbox) Changes() []Change {
 	b.mu.Lock()
 	changes := make([]Change, 0, len(b.dirty))
@@ -58,20 +58,20 @@ func (b *Inbox) Changes() []Change {
 	return changes
 }
 
-// DirtySince is when the oldest dirty reference became so; zero when there is none.
+// DirtySince returns when the oldest dirty reference became dirty; zero if there is none.
 func (b *Inbox) DirtySince() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.since
 }
 
-// Mark makes refs dirty and wakes the reader. The objects must be in place before.
+// Mark makes refs dirty and wakes the reader. The objects must be in place first.
 func (b *Inbox) Mark(refs ...object.Ref) { b.mark(false, refs) }
 
 // MarkDeleted is Mark for objects whose deletion was seen.
 func (b *Inbox) MarkDeleted(refs ...object.Ref) { b.mark(true, refs) }
 
-// mark makes refs dirty and wakes the reader. What was seen last of an object counts.
+// mark makes refs dirty and wakes the reader. The last event of an object counts.
 func (b *Inbox) mark(deleted bool, refs []object.Ref) {
 	if len(refs) == 0 {
 		return

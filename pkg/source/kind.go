@@ -17,39 +17,39 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// Object is what every delivered object can do.
+// Object is what every delivered object implements.
 type Object interface {
 	runtime.Object
 	metav1.Object
 }
 
-// Resource is what there is to know about one kind, whatever it is read from. A new kind is a new row of Resources.
+// Resource describes one kind, whatever it is read from. A new kind is a new row of Resources.
 type Resource struct {
 	Kind       string
 	Version    schema.GroupVersion
-	Plural     string // its name in the addresses of the API
+	Plural     string // its name in API paths
 	Namespaced bool
 	SDWAN      bool          // it is read through the dynamic client
 	Metadata   bool          // only its metadata is read
-	Label      string        // that objects of interest have; "" is all objects
+	Label      string        // that selects objects; "" selects all
 	New        func() Object // an empty object
-	Trim       func(Object)  // drops what netloom does not look at
+	Trim       func(Object)  // drops what netloom does not use
 }
 
-// String spells r as an RBAC rule does: pods, or networkpolicies.networking.k8s.io.
+// String formats r as an RBAC rule does: pods, or networkpolicies.networking.k8s.io.
 func (r *Resource) String() string { return r.GroupVersionResource().GroupResource().String() }
 
-// GroupVersionResource is how clients address r.
+// GroupVersionResource returns r in the terms of clients.
 func (r *Resource) GroupVersionResource() schema.GroupVersionResource {
 	return r.Version.WithResource(r.Plural)
 }
 
-// Ref names o, an object of kind r.
+// Ref returns the reference of o, an object of kind r.
 func (r *Resource) Ref(o metav1.Object) object.Ref {
 	return object.Ref{Kind: r.Kind, Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
-// Resources lists the kinds that sources deliver, and Endpoints, which they deliver as slices.
+// Resources lists the kinds that sources deliver, and Endpoints, which are delivered as slices.
 func Resources() []Resource {
 	rows := []Resource{
 		row(object.KindNetworkPolicy, networkingv1.SchemeGroupVersion, "networkpolicies", trimPolicy),
@@ -69,7 +69,7 @@ func Resources() []Resource {
 	return rows
 }
 
-// ReviewResources lists further kinds, by which admission reviews are judged. A source delivers them only if Options.Kinds
+// ReviewResources lists further kinds, needed to answer admission reviews. A source delivers them only if Options.Kinds
 // names them.
 func ReviewResources() []Resource {
 	rows := []Resource{
@@ -90,7 +90,7 @@ func ReviewResources() []Resource {
 	return rows
 }
 
-// row is the row of a kind whose objects are of the type that T points at.
+// row returns the row of a kind whose objects are of the type that T points to.
 func row[T Object](kind string, version schema.GroupVersion, plural string, trim func(T)) Resource {
 	of := reflect.TypeFor[T]().Elem()
 	return Resource{
@@ -114,7 +114,7 @@ func ResourceOf(kind string) (Resource, bool) {
 	return rows[at], true
 }
 
-// IsSDWAN reports whether a kind is one of SD-WAN resources.
+// IsSDWAN reports whether a kind is an SD-WAN resource.
 func IsSDWAN(kind string) bool {
 	_, ok := v1alpha1.ResourceOfKind(kind)
 	return ok
@@ -129,7 +129,7 @@ func Equal(a, b Object) bool {
 		return false
 	}
 	if a.GetResourceVersion() != b.GetResourceVersion() || a.GetGeneration() != b.GetGeneration() {
-		// The objects are shared: blank a copy's. Trimmed objects are small.
+		// The objects are shared: blank the fields of a copy. Trimmed objects are small.
 		c, ok := b.DeepCopyObject().(Object)
 		if !ok {
 			return false

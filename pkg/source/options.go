@@ -6,19 +6,19 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// Options narrow what a source delivers. The zero value delivers everything.
+// Options restricts what a source delivers. The zero value delivers everything.
 type Options struct {
 	Kinds      []string     // nil is every kind of Resources, and Secrets in directories
 	NoServices bool         // leaves out services and their endpoints
 	Endpoints  EndpointsAPI // zero is EndpointsAuto
 }
 
-// EndpointsAPI is the kind of object that the endpoints of services are read from. They are delivered as EndpointSlices
-// whatever they are read from.
+// EndpointsAPI is the kind of object that the endpoints of services are read from. They are delivered as EndpointSlices in
+// any case.
 type EndpointsAPI string
 
-// The kinds to read endpoints from. EndpointsAuto is slices where they exist: from a Kubernetes API that serves them, else
-// Endpoints; from a directory both, and Endpoints count for services that no slice belongs to.
+// The kinds to read endpoints from. EndpointsAuto is slices if they exist: from a Kubernetes API that serves them, else
+// Endpoints; from a directory both, and Endpoints count for services without a slice.
 const (
 	EndpointsAuto    EndpointsAPI = "auto"
 	EndpointsSlices  EndpointsAPI = "slices"

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// Secrets reads Secrets by name. A Secret is no object of a Source: it is read where it is needed, and its data goes
+// Secrets reads Secrets by name. A Secret is not an object of a Source: it is read where it is needed, and its data goes
 // nowhere else.
 type Secrets interface {
 	// Secret returns the data of a Secret. The error names the Secret and never its data; it is ErrNoSecret if there is
@@ -13,7 +13,7 @@ type Secrets interface {
 	Secret(ctx context.Context, namespace, name string) (map[string][]byte, error)
 }
 
-// ErrNoSecret is why a Secret that does not exist has no data.
+// ErrNoSecret is the error for a Secret that does not exist.
 var ErrNoSecret = errors.New("there is no such Secret")
 
 // CopyData copies the data of a Secret, so that no caller changes what another one got.

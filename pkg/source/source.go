@@ -11,27 +11,27 @@ import (
 
 // Source delivers cluster objects. All methods are safe for concurrent use; Run is called once.
 type Source interface {
-	// Run keeps the objects current until ctx ends. It returns an error only when the source cannot work at all; what
-	// goes wrong later is a Problem, and is retried.
+	// Run keeps the objects current until ctx ends. It returns an error only if the source cannot work at all; later faults
+	// are Problems, and are retried.
 	Run(ctx context.Context) error
-	// Wake receives when an object became dirty, the problems changed or the source synced since it last received.
+	// Wake receives if an object became dirty, the problems changed or the source synced since it last received.
 	Wake() <-chan struct{}
 	// Synced reports whether everything that existed at the start has been read.
 	Synced() bool
-	// Drain takes the references of objects that may have appeared, changed or gone since the last call, each once,
-	// sorted. Before the source has synced they are some of all that exist; when Synced was true before the call, none
-	// of those that existed at the start is still to come.
+	// Drain takes the references of objects that may have appeared, changed or gone since the last call, each once, sorted.
+	// Before the source has synced they are some of all that exist; if Synced was true before the call, all objects that
+	// existed at the start have been returned after it.
 	Drain() []object.Ref
-	// Changes is Drain with what is known of how objects went.
+	// Changes is Drain, and reports which deletions were seen.
 	Changes() []Change
-	// DirtySince is when the oldest reference became dirty that Drain has not returned yet; zero when there is none.
+	// DirtySince returns when the oldest reference that Drain has not returned yet became dirty; zero if there is none.
 	DirtySince() time.Time
-	// Get returns the current state of an object, false when there is none. The object is shared: it must not be changed.
+	// Get returns the current state of an object, false if there is none. The object is shared and must not be changed.
 	Get(ref object.Ref) (runtime.Object, bool)
 	// Problems lists the present faults, sorted.
 	Problems() []object.Problem
-	// Unavailable lists the kinds that could not be read even once, because the permission is missing or the API does not
-	// have them, sorted. Synced does not wait for them: that none of their objects is delivered means nothing. Only kinds
+	// Unavailable lists the kinds that could never be read, because the permission is missing or the API does not have
+	// them, sorted. Synced does not wait for them: their absence does not mean that there are no objects. Only kinds
 	// without which nothing opens and nothing is deleted can be unavailable.
 	Unavailable() []string
 }
@@ -39,7 +39,8 @@ type Source interface {
 // Change is a reference that a source marked dirty.
 type Change struct {
 	Ref object.Ref
-	// Deleted is true for an object that no longer exists if its deletion was seen: a DELETE event of the API, or what it
-	// was derived from. Otherwise it is only missing from the last list. For an object that exists it means nothing.
+	// Deleted is true for an object that no longer exists if its deletion was seen: a DELETE event of the API, or the
+	// deletion of what it was derived from. Otherwise it is only missing from the last list. For an object that exists it
+	// has no meaning.
 	Deleted bool
 }

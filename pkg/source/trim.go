@@ -15,8 +15,8 @@ import (
 // lastApplied is a copy of the whole object that kubectl apply leaves on it.
 const lastApplied = corev1.LastAppliedConfigAnnotation
 
-// annotationPrefixes start the annotations that are kept, of policies and namespaces aside: netloom's own, and what the network plugins
-// built on OVN write there.
+// annotationPrefixes lists the prefixes of the annotations that are kept, apart from those of policies and namespaces:
+// netloom's own, and those of the network plugins built on OVN.
 func annotationPrefixes() []string {
 	return []string{"netloom.io/", "k8s.ovn.org/", "ovn.kubernetes.io/"}
 }
@@ -44,8 +44,8 @@ func trimPod(p *corev1.Pod) {
 			Name:            p.Name,
 			Namespace:       p.Namespace,
 			UID:             p.UID,
-			ResourceVersion: p.ResourceVersion, // informers tell a change from a resync by it
-			// A terminating pod gives way to the next holder of its address.
+			ResourceVersion: p.ResourceVersion, // informers distinguish a change from a resync by it
+			// A terminating pod gives way to the next owner of its address.
 			DeletionTimestamp: p.DeletionTimestamp,
 			Labels:            p.Labels,
 			Annotations:       networkAnnotations(p.Annotations),
@@ -77,7 +77,7 @@ func trimNode(n *corev1.Node) {
 	}
 }
 
-// isSidecar says whether an init container goes on running beside the others, so that its ports count.
+// isSidecar reports whether an init container keeps running next to the others, so that its ports count.
 func isSidecar(c *corev1.Container) bool {
 	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
@@ -123,7 +123,7 @@ func withoutLastApplied(all map[string]string) map[string]string {
 	return kept
 }
 
-// trimMeta keeps what names an object, its labels, and the annotations of the network.
+// trimMeta keeps the object's name, its labels, and the annotations of the network.
 func trimMeta(m *metav1.ObjectMeta) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion,
@@ -131,8 +131,8 @@ func trimMeta(m *metav1.ObjectMeta) metav1.ObjectMeta {
 	}
 }
 
-// trimService keeps the creation time as well: of two services with one address the older counts. A server older than
-// Kubernetes 1.20 knows one cluster IP only; it is found where the others are.
+// trimService also keeps the creation time: of two services with one address the older one counts. A server older than
+// Kubernetes 1.20 knows only one cluster IP; it is copied to the list.
 func trimService(s *corev1.Service) {
 	meta, spec := trimMeta(&s.ObjectMeta), &s.Spec
 	meta.CreationTimestamp = s.CreationTimestamp
@@ -173,7 +173,7 @@ func trimSlice(s *discoveryv1.EndpointSlice) {
 	}
 }
 
-// trimTarget keeps which object an endpoint is.
+// trimTarget keeps the identity of the object behind an endpoint.
 func trimTarget(ref *corev1.ObjectReference) *corev1.ObjectReference {
 	if ref == nil {
 		return nil
@@ -181,7 +181,8 @@ func trimTarget(ref *corev1.ObjectReference) *corev1.ObjectReference {
 	return &corev1.ObjectReference{Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}
 }
 
-// CompleteClusterIPs fills in whichever of the two fields for a service's cluster IPs is missing. An empty address is none.
+// CompleteClusterIPs fills in whichever of the two fields for a service's cluster IPs is missing. An empty address counts
+// as missing.
 func CompleteClusterIPs(spec *corev1.ServiceSpec) {
 	if len(spec.ClusterIPs) == 1 && spec.ClusterIPs[0] == "" {
 		spec.ClusterIPs = nil
@@ -194,7 +195,7 @@ func CompleteClusterIPs(spec *corev1.ServiceSpec) {
 	}
 }
 
-// trimWritten drops who wrote which field, and the copy of the object that kubectl leaves.
+// trimWritten drops the managed fields, and the copy of the object that kubectl leaves.
 func trimWritten(o Object) {
 	o.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
 	o.SetManagedFields(nil)

@@ -20,7 +20,7 @@ import (
 	"github.com/netloom/netloom/pkg/reconcile"
 )
 
-// cnfs shows what becomes of SD-WAN resources: what simulated devices hold.
+// cnfs shows the effect of SD-WAN resources: the content of simulated devices.
 type cnfs struct {
 	*show   // to print with
 	dir     string
@@ -29,7 +29,7 @@ type cnfs struct {
 	changes chan deviceChange
 
 	mu        sync.Mutex
-	converged map[string]bool // targets that hold what they should, or did once
+	converged map[string]bool // targets that are in sync, or once were
 	news      chan struct{}   // size one
 }
 
@@ -39,7 +39,7 @@ type deviceChange struct {
 	change
 }
 
-// deviceInterval is how often devices are read back, which is when one that forgot everything in silence gets it again.
+// deviceInterval is how often devices are read back, which is when one that silently lost everything gets it again.
 const deviceInterval = 5 * time.Second
 
 // sdwanOptions has daemons simulate a device for every CNF.
@@ -51,7 +51,7 @@ func sdwanOptions(d *devices, opts Options) sdwan.Options {
 	return sdwan.Options{Enabled: true, PlainHTTP: true, Interval: interval, Target: d.target}
 }
 
-// newCNFs makes what shows the CNFs of a daemon, which has simulated devices.
+// newCNFs makes the printer for the CNFs of a daemon with simulated devices.
 func newCNFs(s *show, d *daemon.Daemon, dir string, devices *devices) *cnfs {
 	e := &cnfs{
 		show: s, daemon: d, dir: dir, devices: devices, changes: make(chan deviceChange, 16),
@@ -62,8 +62,8 @@ func newCNFs(s *show, d *daemon.Daemon, dir string, devices *devices) *cnfs {
 	return e
 }
 
-// newBranch makes the daemon that runs the built-in SD-WAN example. It has an embedded database of its own, with nothing in
-// it, so that the two examples have nothing to do with each other.
+// newBranch makes the daemon that runs the built-in SD-WAN example. It has an embedded database of its own, which is empty,
+// so that the two examples are independent.
 func newBranch(opts Options, devices *devices, log logrus.FieldLogger) (*daemon.Daemon, string, func(), error) {
 	dir, clean, err := unpacked("deploy/examples/sdwan", "cnf.yaml", examples.Files)
 	if err != nil {
@@ -84,13 +84,13 @@ func newBranch(opts Options, devices *devices, log logrus.FieldLogger) (*daemon.
 	return d, dir, func() { d.Close(); clean() }, nil
 }
 
-// first waits until every device holds what it should, and prints what that is.
+// first waits until every device is in sync, and prints what they have.
 func (e *cnfs) first(ctx context.Context) error {
 	timeout := time.After(patience)
 	for {
 		if s := e.daemon.Pipeline().Latest(); s != nil && e.done(s) {
 			for len(e.changes) > 0 {
-				<-e.changes // what is shown now is what they made
+				<-e.changes // they led to what is shown now
 			}
 			e.print(s)
 			return nil
@@ -101,12 +101,12 @@ func (e *cnfs) first(ctx context.Context) error {
 		case <-timeout:
 			return fmt.Errorf("no device was configured within %s, for the SD-WAN resources in %s", patience, e.dir)
 		case <-e.news:
-		case <-time.After(20 * time.Millisecond): // a snapshot without CNFs rings for nobody
+		case <-time.After(20 * time.Millisecond): // a snapshot without CNFs triggers nothing
 		}
 	}
 }
 
-// done says whether every CNF that may be written to has been.
+// done reports whether every CNF that may be written to is in sync.
 func (e *cnfs) done(s *intent.Snapshot) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -118,7 +118,7 @@ func (e *cnfs) done(s *intent.Snapshot) bool {
 	return true
 }
 
-// print prints what each device holds.
+// print prints what each device has.
 func (e *cnfs) print(s *intent.Snapshot) {
 	for g := range s.CNFs() {
 		device := e.devices.of(g.ID)
@@ -143,7 +143,7 @@ func (e *cnfs) print(s *intent.Snapshot) {
 	}
 }
 
-// invite says what a person may try.
+// invite suggests what to try.
 func (e *cnfs) invite() {
 	s := e.daemon.Pipeline().Latest()
 	for g := range s.CNFs() {
@@ -171,7 +171,7 @@ func (e *cnfs) Applied(target string, p *backends.Plan, took time.Duration) {
 	}
 }
 
-// Converged notes that a device holds what it should.
+// Converged records that a device is in sync.
 func (e *cnfs) Converged(target string, _ intent.Revision, _ int) {
 	e.mu.Lock()
 	e.converged[target] = true
@@ -182,7 +182,7 @@ func (e *cnfs) Converged(target string, _ intent.Revision, _ int) {
 	}
 }
 
-// targetOf is what the target of a CNF is called.
+// targetOf returns the name of a CNF's target.
 func targetOf(g *intent.CNF) string { return "openwrt/" + g.Origin.Namespace + "/" + g.Origin.Name }
 
 func indent(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }

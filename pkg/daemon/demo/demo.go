@@ -21,7 +21,7 @@ import (
 	"github.com/netloom/netloom/pkg/reconcile"
 )
 
-// Options say what the demo shows.
+// Options configures the demo.
 type Options struct {
 	Manifests string // directory; "" runs the examples that are built in
 	Once      bool   // ends after the first answers
@@ -29,17 +29,17 @@ type Options struct {
 	UIListen  string // address of the web page; "" serves none
 	Color     bool
 
-	deviceInterval time.Duration // between two read-backs of a simulated device; 0 is the usual one
+	deviceInterval time.Duration // between two read-backs of a simulated device; 0 is the default
 }
 
 // patience is how long the first answer may take.
 const patience = 30 * time.Second
 
-// Run shows the demo on w until ctx ends, or until it has shown all with Once. It fails when a probe was not answered as
-// its file expects.
+// Run shows the demo on w until ctx ends, or with Once until it has shown everything. It fails if the result of a probe was
+// not the expected one.
 func Run(ctx context.Context, opts Options, w io.Writer, log logrus.FieldLogger) error {
 	if opts.Once {
-		opts.UIListen = "" // nobody has the time to look
+		opts.UIListen = "" // there is no time to look
 	}
 	dir, clean, err := manifests(opts.Manifests)
 	if err != nil {
@@ -93,7 +93,7 @@ func Run(ctx context.Context, opts Options, w io.Writer, log logrus.FieldLogger)
 	return run(ctx, running, func(ctx context.Context) error { return s.play(ctx, opts.Once) })
 }
 
-// run runs daemons and a client beside play, and ends them with it.
+// run runs daemons and a client alongside play, and ends them with it.
 func run(ctx context.Context, beside []func(context.Context) error, play func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, len(beside))
@@ -122,7 +122,7 @@ func run(ctx context.Context, beside []func(context.Context) error, play func(co
 	return err
 }
 
-// manifests is the directory to run, a copy of the built-in examples where none is given.
+// manifests returns the directory to run, a copy of the built-in examples if none is given.
 func manifests(dir string) (string, func(), error) {
 	if dir != "" {
 		return dir, func() {}, nil
@@ -130,8 +130,8 @@ func manifests(dir string) (string, func(), error) {
 	return unpacked("examples", "probes.txt", examples.Files)
 }
 
-// unpacked is a directory of examples: the one in the working directory, known by a file in it, or a copy of those that are
-// built in.
+// unpacked returns a directory of examples: the one in the working directory, recognized by a file in it, or a copy of the
+// built-in ones.
 func unpacked(beside, file string, files fs.FS) (string, func(), error) {
 	if _, err := os.Stat(filepath.Join(beside, file)); err == nil {
 		return beside, func() {}, nil

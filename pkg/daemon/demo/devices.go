@@ -16,8 +16,8 @@ import (
 	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
 
-// devices simulates the CNFs that manifests speak of: one device for each pod, which forgets everything when
-// the pod says that its container started anew.
+// devices simulates the CNFs in manifests: one device for each pod, which loses its configuration when the pod reports that
+// its container restarted.
 type devices struct {
 	latest func() *intent.Snapshot
 
@@ -44,11 +44,11 @@ func (d *devices) target(to sdwan.Device) (*sdwan.Target, error) {
 		return nil, err
 	}
 	to.Client.URL, to.Client.CA, to.Client.Dial = device.URL(), device.CA(), device.Dial
-	to.Addr = netip.Addr{} // it is not where the simulator listens
+	to.Addr = netip.Addr{} // the simulator does not listen there
 	return daemon.DeviceTarget(to)
 }
 
-// at is the device of a CNF as the CNF is now: a new one, or one that has just started anew.
+// at returns the device of a CNF as the CNF is now: a new one, or one that has just restarted.
 func (d *devices) at(g *intent.CNF, to sdwan.Device) (*simulated, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -77,7 +77,7 @@ func (d *devices) at(g *intent.CNF, to sdwan.Device) (*simulated, error) {
 	return d.list[g.ID], nil
 }
 
-// of is the device of a CNF, nil for none.
+// of returns the device of a CNF, nil for none.
 func (d *devices) of(id intent.CNFID) *simulated {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -92,7 +92,7 @@ func (d *devices) close() {
 	}
 }
 
-// interfaces are those that networks are reached by, with addresses of their own. The second has the default route.
+// interfaces lists those that lead to the networks, with addresses of their own. The second has the default route.
 func interfaces(networks map[string]string) []simulator.Interface {
 	names := slices.Compact(slices.Sorted(maps.Values(networks)))
 	out := make([]simulator.Interface, len(names))
@@ -105,7 +105,7 @@ func interfaces(networks map[string]string) []simulator.Interface {
 	return out
 }
 
-// hidden is what a device exports, without keys.
+// hidden returns the export of a device without keys.
 func hidden(export string) string {
 	lines := strings.Split(export, "\n")
 	for i, line := range lines {

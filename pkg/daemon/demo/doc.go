@@ -1,3 +1,3 @@
-// Package demo shows the daemon at work on one machine with nothing installed: the real pipeline over a directory, an
-// embedded Northbound database, and what became of it printed as tables.
+// Package demo shows the daemon at work on one machine with nothing installed: the real pipeline over a directory and an
+// embedded Northbound database, with the results printed as tables.
 package demo

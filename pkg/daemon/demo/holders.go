@@ -10,7 +10,7 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// holders knows which logical port holds an address. The embedded database does not say: its ports have names only.
+// holders maps addresses to logical ports. The embedded database does not: its ports only have names.
 type holders struct {
 	mu    sync.Mutex
 	ports map[netip.Addr]string
@@ -21,7 +21,7 @@ func newHolders() *holders {
 	return &holders{ports: map[netip.Addr]string{}, addrs: map[object.Ref][]netip.Addr{}}
 }
 
-// take looks at the pods among refs, which came, changed or went.
+// take updates h for the pods among refs, which came, changed or went.
 func (h *holders) take(refs []object.Ref, get func(object.Ref) (runtime.Object, bool)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -46,14 +46,14 @@ func (h *holders) take(refs []object.Ref, get func(object.Ref) (runtime.Object, 
 	}
 }
 
-// port is the logical port that holds a, "" for none.
+// port returns the logical port that has address a, "" for none.
 func (h *holders) port(a netip.Addr) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.ports[a]
 }
 
-// portName is how the embedded database names the port of a pod.
+// portName returns the embedded database's name for the port of a pod.
 func portName(namespace, name string) string { return namespace + "_" + name }
 
 func podAddrs(pod *corev1.Pod) []netip.Addr {
@@ -64,7 +64,7 @@ func podAddrs(pod *corev1.Pod) []netip.Addr {
 	return addrs(texts)
 }
 
-// addrs are those of texts that are addresses.
+// addrs returns those of texts that are addresses.
 func addrs(texts []string) []netip.Addr {
 	var all []netip.Addr
 	for _, t := range texts {

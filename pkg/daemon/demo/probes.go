@@ -18,7 +18,7 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb/nbtrace"
 )
 
-// probe is a line of probes.txt: who asks whom for what, and what the answer should be.
+// probe is a line of probes.txt: the source, the destination, the port and the expected result.
 type probe struct {
 	text     string
 	src, dst string
@@ -27,15 +27,15 @@ type probe struct {
 	want     string
 }
 
-// The answers to a probe: it arrives, it is dropped, or it is answered at once because a service has nobody to send it to.
+// The results of a probe: it arrives, it is dropped, or it is rejected at once because a service has no endpoint.
 const (
 	allow  = "allow"
 	deny   = "deny"
 	refuse = "refuse"
 )
 
-// parseProbe reads "shop/web-0 -> shop/api-0 tcp/9000 allow". An end is a pod, a node or an address; one may ask for a
-// service, such as svc/shop/api.
+// parseProbe reads "shop/web-0 -> shop/api-0 tcp/9000 allow". An end is a pod, a node or an address; the destination may
+// also be a service, such as svc/shop/api.
 func parseProbe(line string) (probe, error) {
 	fields := strings.Fields(line)
 	if len(fields) != 5 || fields[1] != "->" {
@@ -56,7 +56,7 @@ func parseProbe(line string) (probe, error) {
 	}, nil
 }
 
-// readProbes reads the probes of a directory; there are none where it has no such file.
+// readProbes reads the probes of a directory; none if it has no such file.
 func readProbes(dir string) ([]probe, error) {
 	f, err := os.Open(filepath.Join(dir, "probes.txt")) //nolint:gosec // the directory is the user's own
 	if errors.Is(err, fs.ErrNotExist) {
@@ -82,7 +82,7 @@ func readProbes(dir string) ([]probe, error) {
 	return probes, scanner.Err()
 }
 
-// printProbes answers every probe from the native rows and counts the answers that were not expected.
+// printProbes runs every probe on the native rows and counts the unexpected results.
 func (s *show) printProbes(rows nbtrace.Rows) (wrong int, err error) {
 	probes, err := readProbes(s.dir)
 	if err != nil || len(probes) == 0 {
@@ -116,7 +116,7 @@ func (s *show) printProbes(rows nbtrace.Rows) (wrong int, err error) {
 	return wrong, nil
 }
 
-// because names the row that decided, and where a service sends to.
+// because names the row that decided, and the endpoint that a service selected.
 func because(r nbtrace.Result) string {
 	b := r.Balanced
 	switch {
@@ -151,7 +151,7 @@ func decided(r nbtrace.Result) string {
 	return "no policy"
 }
 
-// packet is the first packet of a probe, in the family that both ends have.
+// packet returns the first packet of a probe, in the family that both ends have.
 func (s *show) packet(p probe) (nbtrace.Packet, error) {
 	src, err := s.end(p.src)
 	if err != nil {
@@ -174,7 +174,7 @@ func (s *show) packet(p probe) (nbtrace.Packet, error) {
 	return nbtrace.Packet{}, errors.New("the ends have no address family in common")
 }
 
-// end is who sends or receives a probe.
+// end is the source or destination of a probe.
 type end struct {
 	port  string // the logical port of a pod
 	node  string // where a pod runs

@@ -29,7 +29,7 @@ type show struct {
 	cnfs    *cnfs
 
 	published chan struct{} // there is a new snapshot; only the newest matters
-	problems  string        // those that were printed last
+	problems  string        // the last printed ones
 }
 
 // change is a plan that was written.
@@ -78,7 +78,7 @@ func (s *show) play(ctx context.Context, once bool) error {
 	return s.follow(ctx)
 }
 
-// first waits for the first written plan, and for the connection to read what became of it.
+// first waits for the first written plan, and for the connection to read the result.
 func (s *show) first(ctx context.Context) (change, error) {
 	timeout := time.After(patience)
 	var c change
@@ -115,7 +115,7 @@ func (s *show) follow(ctx context.Context) error {
 				return err
 			}
 			s.printProblems()
-		case <-s.published: // a problem may change no row
+		case <-s.published: // a problem need not change any row
 			s.printProblems()
 		case c := <-s.cnfs.changes:
 			if err := s.cnfs.written(c); err != nil {
@@ -125,7 +125,7 @@ func (s *show) follow(ctx context.Context) error {
 	}
 }
 
-// absolute is where a path is, for people.
+// absolute returns a path in absolute form, for display.
 func absolute(path string) string {
 	if whole, err := filepath.Abs(path); err == nil {
 		return whole
@@ -133,7 +133,7 @@ func absolute(path string) string {
 	return path
 }
 
-// printProblems prints the problems unless they are those that were printed last.
+// printProblems prints the problems unless they are the same as before.
 func (s *show) printProblems() {
 	var text strings.Builder
 	for _, p := range s.daemon.Pipeline().Problems() {
@@ -164,8 +164,8 @@ func (s *show) paint(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// Applied hands a written plan to the printing goroutine. A printer that cannot follow loses some: it shows, it does not
-// keep books.
+// Applied hands a written plan to the printing goroutine. If the printer is too slow, some plans are dropped: this is only
+// a display.
 func (s *show) Applied(target string, p *backends.Plan, took time.Duration) {
 	if target != builtin.OVN {
 		return
@@ -176,17 +176,17 @@ func (s *show) Applied(target string, p *backends.Plan, took time.Duration) {
 	}
 }
 
-// Planned is of no interest here, as is all below.
+// Planned is ignored, as is everything below.
 func (s *show) Planned(string, *backends.Plan, time.Duration) {}
 
-// Failed is of no interest: the log says it.
+// Failed is ignored: the log has it.
 func (s *show) Failed(string, reconcile.Phase, error) {}
 
-// Refused is of no interest: the log says it.
+// Refused is ignored: the log has it.
 func (s *show) Refused(string, int, int) {}
 
-// Drift is of no interest.
+// Drift is ignored.
 func (s *show) Drift(string, int) {}
 
-// Converged is of no interest.
+// Converged is ignored.
 func (s *show) Converged(string, intent.Revision, int) {}

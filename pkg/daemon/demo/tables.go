@@ -14,10 +14,10 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb/nbtrace"
 )
 
-// shownMembers is how many values of a long list stand in a table.
+// shownMembers is how many values of a long list are shown in a table.
 const shownMembers = 4
 
-// printRows prints the native rows as a person asks for them: what they hold and where they come from.
+// printRows prints the native rows for people: their content and where they come from.
 func (s *show) printRows(rows nbtrace.Rows, titles map[string]string) {
 	s.table("Port groups", "NAME\tHOLDS\tLOGICAL PORTS\tACLS", len(rows.PortGroups), func(row func(...any)) {
 		slices.SortFunc(rows.PortGroups, func(a, b nbtrace.PortGroup) int {
@@ -53,7 +53,7 @@ func (s *show) printRows(rows nbtrace.Rows, titles map[string]string) {
 	})
 }
 
-// titles reads what a person would call each group and set.
+// titles reads the human-readable name of each group and set.
 func (s *show) titles(ctx context.Context) (map[string]string, error) {
 	titles := map[string]string{}
 	for _, table := range []string{"Port_Group", "Address_Set"} {
@@ -68,7 +68,7 @@ func (s *show) titles(ctx context.Context) (map[string]string, error) {
 	return titles, nil
 }
 
-// origin is the policy and rule that an ACL came from.
+// origin returns the policy and rule that an ACL came from.
 func origin(a nbtrace.ACL) string {
 	ids := a.ExternalIDs
 	if ids[ovn.KeyKind] == "" {
@@ -107,10 +107,10 @@ func list(values []string) string {
 	return strings.Join(values, " ")
 }
 
-// hashDigits is how much of a name's hash is enough to tell rows apart by eye.
+// hashDigits is how many digits of a name's hash are enough to tell rows apart by eye.
 const hashDigits = 6
 
-// short cuts the hash in the middle of a name of ours.
+// short shortens the hash in one of our names.
 func short(name string) string {
 	kind, rest, ok := strings.Cut(name, "_")
 	hash, family, _ := strings.Cut(rest, "_")

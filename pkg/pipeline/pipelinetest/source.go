@@ -1,4 +1,4 @@
-// Package pipelinetest is a source in memory, and the objects that tests put in it.
+// Package pipelinetest has a source in memory, and objects to put in it.
 package pipelinetest
 
 import (
@@ -21,17 +21,17 @@ import (
 	"github.com/netloom/netloom/pkg/source"
 )
 
-// Source is a source whose objects a test puts in. Make it with New; it has not synced then.
+// Source is a source whose objects are set by a test. Make it with New; it has not synced then.
 type Source struct {
 	mu          sync.Mutex
 	wake        chan struct{}
 	synced      bool
 	objects     map[object.Ref]runtime.Object
 	dirty       map[object.Ref]bool
-	lost        map[object.Ref]bool // went without their deletion being seen
+	lost        map[object.Ref]bool // gone without their deletion being seen
 	problems    []object.Problem
 	unavailable []string
-	since       time.Time // of the oldest that is dirty
+	since       time.Time // of the oldest dirty reference
 	fail        error     // of Run
 }
 
@@ -65,14 +65,14 @@ func (s *Source) Put(objects ...runtime.Object) {
 	})
 }
 
-// stamp notes when the first object becomes dirty.
+// stamp records when the first object becomes dirty.
 func (s *Source) stamp() {
 	if len(s.dirty) == 0 {
 		s.since = time.Now()
 	}
 }
 
-// Remove deletes objects, as a source that saw their deletion.
+// Remove deletes objects, like a source that saw their deletion.
 func (s *Source) Remove(objects ...runtime.Object) {
 	s.change(func() {
 		for _, o := range objects {
@@ -85,7 +85,7 @@ func (s *Source) Remove(objects ...runtime.Object) {
 	})
 }
 
-// Lose removes objects as a list does that they are missing from.
+// Lose removes objects, like a list that lacks them.
 func (s *Source) Lose(objects ...runtime.Object) {
 	s.change(func() {
 		for _, o := range objects {
@@ -96,7 +96,7 @@ func (s *Source) Lose(objects ...runtime.Object) {
 	})
 }
 
-// Again delivers every object once more, as to a process that has just started.
+// Again delivers every object once more, as for a process that has just started.
 func (s *Source) Again() {
 	s.change(func() {
 		for ref := range s.objects {
@@ -105,7 +105,7 @@ func (s *Source) Again() {
 	})
 }
 
-// PutAs adds an object under a reference, nil removes it.
+// PutAs adds an object under a reference; nil removes it.
 func (s *Source) PutAs(ref object.Ref, o runtime.Object) {
 	s.change(func() {
 		s.stamp()
@@ -125,7 +125,7 @@ func (s *Source) Sync() { s.change(func() { s.synced = true }) }
 // Complain sets the problems of the source.
 func (s *Source) Complain(problems ...object.Problem) { s.change(func() { s.problems = problems }) }
 
-// Run waits until ctx ends, or fails as Fail says.
+// Run waits until ctx ends, or returns the error of Fail.
 func (s *Source) Run(ctx context.Context) error {
 	s.mu.Lock()
 	fail := s.fail
@@ -137,7 +137,7 @@ func (s *Source) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Wake receives when something changed.
+// Wake receives when something has changed.
 func (s *Source) Wake() <-chan struct{} { return s.wake }
 
 // Synced reports whether Sync was called.
@@ -147,7 +147,7 @@ func (s *Source) Synced() bool {
 	return s.synced
 }
 
-// DirtySince is when the oldest change came that has not been drained.
+// DirtySince returns when the oldest change came that has not been drained.
 func (s *Source) DirtySince() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,7 +170,7 @@ func (s *Source) Drain() []object.Ref {
 	return refs
 }
 
-// Changes takes every object that is gone for one whose deletion was seen, unless it was lost.
+// Changes treats the deletion of every object that is gone as seen, unless it was lost.
 func (s *Source) Changes() []source.Change {
 	refs := s.Drain()
 	s.mu.Lock()
@@ -182,7 +182,7 @@ func (s *Source) Changes() []source.Change {
 	return changes
 }
 
-// Get is an object as it is now.
+// Get returns an object as it is now.
 func (s *Source) Get(ref object.Ref) (runtime.Object, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,7 +190,7 @@ func (s *Source) Get(ref object.Ref) (runtime.Object, bool) {
 	return o, ok
 }
 
-// Problems are those of Complain.
+// Problems returns those of Complain.
 func (s *Source) Problems() []object.Problem {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,7 +207,7 @@ func (s *Source) Unavailable() []string {
 	return slices.Clone(s.unavailable)
 }
 
-// RefOf is the reference of an object of a kind that translators know; zero for others.
+// RefOf returns the reference of an object of a kind that translators know; zero for others.
 func RefOf(o runtime.Object) object.Ref {
 	switch o := o.(type) {
 	case *corev1.Pod:
@@ -227,14 +227,14 @@ func RefOf(o runtime.Object) object.Ref {
 	}
 }
 
-// Namespace is a namespace with the label of its name.
+// Namespace returns a namespace with the label of its name.
 func Namespace(name string) *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		Name: name, Labels: map[string]string{corev1.LabelMetadataName: name},
 	}}
 }
 
-// Pod is a running pod of the namespace shop, labelled app.
+// Pod returns a running pod of the namespace shop, labelled app.
 func Pod(name, app, node, ip string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Labels: map[string]string{"app": app}},
@@ -243,7 +243,7 @@ func Pod(name, app, node, ip string) *corev1.Pod {
 	}
 }
 
-// Policy lets the pods of the namespace shop that are labelled from reach those labelled to, and nobody else.
+// Policy lets only the pods of the namespace shop that are labelled from reach those labelled to.
 func Policy(name, from, to string) *networkingv1.NetworkPolicy {
 	app := func(v string) metav1.LabelSelector {
 		return metav1.LabelSelector{MatchLabels: map[string]string{"app": v}}

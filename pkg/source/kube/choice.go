@@ -12,21 +12,21 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// How long to wait before asking again which kinds an API serves; the pause doubles.
+// How long to wait before checking again which kinds an API serves; the pause doubles.
 const (
 	askAgainMin = 500 * time.Millisecond
 	askAgainMax = 30 * time.Second
 )
 
-// mayChoose says whether kind is one of two, of which one will be used.
+// mayChoose reports whether kind is one of the two of which only one will be used.
 func (k *Source) mayChoose(kind string) bool {
 	_, slices := k.resources[object.KindEndpointSlice]
 	_, classic := k.resources[object.KindEndpoints]
 	return slices && classic && (kind == object.KindEndpointSlice || kind == object.KindEndpoints)
 }
 
-// chooseEndpoints decides which of the two kinds the endpoints of services are read from, and asks until it knows. It
-// is false when ctx ended before. The answer stays: an API that learns of slices later is asked after a restart.
+// chooseEndpoints decides which of the two kinds the endpoints of services are read from, and retries until that is known.
+// It is false if ctx ended first. The choice is final: an API that gains slices later is noticed after a restart.
 func (k *Source) chooseEndpoints(ctx context.Context) bool {
 	unused := ""
 	for pause := askAgainMin; k.mayChoose(object.KindEndpointSlice); pause = min(2*pause, askAgainMax) {
@@ -54,8 +54,8 @@ func (k *Source) chooseEndpoints(ctx context.Context) bool {
 	return true
 }
 
-// servesSlices says whether the API has EndpointSlices. Who may not list them is refused whether it has them or not,
-// and then asks what there is, which everybody may.
+// servesSlices reports whether the API has EndpointSlices. A client that may not list them is refused whether they exist or
+// not; it then uses discovery, which is open to all.
 func servesSlices(ctx context.Context, client kubernetes.Interface) (bool, error) {
 	_, err := client.DiscoveryV1().EndpointSlices(metav1.NamespaceAll).List(ctx, metav1.ListOptions{Limit: 1})
 	if apierrors.IsForbidden(err) {
@@ -70,7 +70,7 @@ func servesSlices(ctx context.Context, client kubernetes.Interface) (bool, error
 	return err == nil, err
 }
 
-// uses says whether objects of a kind are read. It may change once, from true to false.
+// uses reports whether objects of a kind are read. It may change once, from true to false.
 func (k *Source) uses(kind string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -78,7 +78,8 @@ func (k *Source) uses(kind string) bool {
 	return ok && kind != k.unused
 }
 
-// inUse are the resources that are read, and both of the two until it is known which: so the source does not sync before.
+// inUse returns the resources that are read, and both of the two until the choice is made: so the source does not sync
+// before.
 func (k *Source) inUse() map[string]*informed {
 	used := make(map[string]*informed, len(k.resources))
 	for kind, r := range k.resources {

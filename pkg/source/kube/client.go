@@ -10,15 +10,14 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// A handful of lists and watches is all that a source asks for; status is written through the same client.
+// A source needs only a handful of lists and watches; status is written through the same client.
 const (
 	clientQPS   = 50
 	clientBurst = 100
 )
 
-// Client connects to the API that a kubeconfig file describes, by the named context or the current one when
-// contextName is "". Without a file it connects to the cluster it runs in. It fails on a configuration that cannot be
-// used, not on an API that cannot be reached.
+// Client connects to the API in a kubeconfig file, by the named context or the current one if contextName is "". Without a
+// file it connects to the cluster it runs in. It fails on an unusable configuration, not on an API that cannot be reached.
 func Client(kubeconfig, contextName string) (kubernetes.Interface, error) {
 	config, err := Config(kubeconfig, contextName)
 	if err != nil {
@@ -31,7 +30,7 @@ func Client(kubeconfig, contextName string) (kubernetes.Interface, error) {
 	return client, nil
 }
 
-// Config is the configuration of Client, for other clients of the same API.
+// Config returns the configuration of Client, for other clients of the same API.
 func Config(kubeconfig, contextName string) (*rest.Config, error) {
 	config, err := loadConfig(kubeconfig, contextName)
 	if err != nil {
@@ -62,7 +61,7 @@ func loadConfig(kubeconfig, contextName string) (*rest.Config, error) {
 	return config, nil
 }
 
-// version is the version the binary was built from.
+// version returns the version the binary was built from.
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version

@@ -21,7 +21,7 @@ func newAdapter() *adapter {
 	return &adapter{slices: map[object.Ref]*discoveryv1.EndpointSlice{}, made: map[string][]object.Ref{}}
 }
 
-// get is the slice of that name.
+// get returns the slice of that name.
 func (a *adapter) get(ref object.Ref) (*discoveryv1.EndpointSlice, bool) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
@@ -56,8 +56,8 @@ func (a *adapter) put(key string, now []*discoveryv1.EndpointSlice) []object.Ref
 	return dirty
 }
 
-// handler keeps the slices in sync with an informer of Endpoints and marks those that change. Slices that go although
-// their Endpoints are there count as deleted.
+// handler keeps the slices in sync with an informer of Endpoints and marks those that change. Slices that go while their
+// Endpoints still exist count as deleted.
 func (a *adapter) handler(mark, markDeleted func(...object.Ref)) cache.ResourceEventHandler {
 	put := func(o any) {
 		if e, ok := o.(*source.Endpoints); ok {

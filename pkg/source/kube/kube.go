@@ -29,15 +29,15 @@ type Source struct {
 	client    kubernetes.Interface
 	server    string // see Options
 	resources map[string]*informed
-	adapter   *adapter // of what is read as Endpoints
+	adapter   *adapter // of the kind that is read as Endpoints
 
 	mu       sync.Mutex
 	failures map[string]failure            // of kinds
-	garbled  map[object.Ref]object.Problem // objects that do not go into their type
+	garbled  map[object.Ref]object.Problem // objects that do not fit their type
 	refused  map[string]bool               // kinds that the API would not list, and has not listed since
 	running  bool
-	chosen   bool   // it is known which of the two endpoints are read from
-	unused   string // of the two that endpoints may be read from; "" when it is neither, or not known yet
+	chosen   bool   // it is known which of the two kinds endpoints are read from
+	unused   string // the other of these two kinds; "" if there is none, or it is not known yet
 }
 
 // informed is one kind with the informer that keeps its objects.
@@ -53,7 +53,7 @@ type failure struct {
 	err     error
 }
 
-// New makes a source of the objects that client can see. Nothing is asked of the API before Run.
+// New makes a source of the objects that client can see. The API is not contacted before Run.
 func New(client kubernetes.Interface, opts Options, log logrus.FieldLogger) *Source {
 	k := &Source{
 		Inbox:     source.NewInbox(),
@@ -88,8 +88,8 @@ func New(client kubernetes.Interface, opts Options, log logrus.FieldLogger) *Sou
 	return k
 }
 
-// noticing clears the problem of a resource once it can be watched: whoever watches it has listed it before. It makes one of
-// a server that cannot be reached or is too busy, which the informer tries again without a word.
+// noticing clears the problem of a resource once it can be watched: it has been listed before that. It reports a problem
+// for a server that cannot be reached or is too busy, which the informer retries silently.
 func (k *Source) noticing(r *source.Resource, lw *cache.ListWatch) *cache.ListWatch {
 	inner := lw.WatchFuncWithContext
 	kind := r.Kind
@@ -106,7 +106,7 @@ func (k *Source) noticing(r *source.Resource, lw *cache.ListWatch) *cache.ListWa
 	return lw
 }
 
-// Run lists and watches until ctx ends. An API that cannot be reached, or refuses, is a Problem and tried for ever.
+// Run lists and watches until ctx ends. An API that cannot be reached, or refuses, is a Problem and is retried forever.
 func (k *Source) Run(ctx context.Context) error {
 	ctx = logr.NewContext(ctx, logr.New(&logSink{log: k.log}))
 	var running sync.WaitGroup
@@ -172,8 +172,8 @@ func (k *Source) prepare(r *informed) error {
 	return err
 }
 
-// handler marks what changes. Of what the change was it matters only whether a deletion was seen, or an object is missing
-// from a list that was made after a gap in the watch.
+// handler marks what changes. The kind of change only matters if a deletion was seen, or an object is missing from a list
+// after a gap in the watch.
 func (k *Source) handler(r *source.Resource) cache.ResourceEventHandler {
 	if r.Kind == object.KindEndpoints {
 		return k.adapter.handler(k.Mark, k.MarkDeleted)
@@ -216,7 +216,7 @@ func (k *Source) handler(r *source.Resource) cache.ResourceEventHandler {
 	}
 }
 
-// failed notes that a resource cannot be listed or watched at present.
+// failed records that a resource cannot be listed or watched at present.
 func (k *Source) failed(r *source.Resource, err error) {
 	p := object.Problem{Place: object.Place{Path: r.String()}, Message: cause.Of(err).Error()}
 	if k.server != "" {
@@ -247,7 +247,7 @@ func (k *Source) recovered(kind string) {
 	}
 }
 
-// Synced says whether every kind has been listed once, unavailable ones aside.
+// Synced reports whether every kind has been listed once, except unavailable ones.
 func (k *Source) Synced() bool {
 	k.mu.Lock()
 	running := k.running
@@ -263,7 +263,7 @@ func (k *Source) Synced() bool {
 	return true
 }
 
-// Get is the object of that name as the API last told it.
+// Get returns the object of that name as last delivered by the API.
 func (k *Source) Get(ref object.Ref) (runtime.Object, bool) {
 	if ref.Kind == object.KindEndpointSlice && !k.uses(ref.Kind) {
 		if s, ok := k.adapter.get(ref); ok {
@@ -286,7 +286,7 @@ func (k *Source) Get(ref object.Ref) (runtime.Object, bool) {
 	return typed, ok
 }
 
-// Problems lists the resources that cannot be watched at present, and the objects that do not go into their type.
+// Problems lists the resources that cannot be watched at present, and the objects that do not fit their type.
 func (k *Source) Problems() []object.Problem {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -15,14 +15,14 @@ import (
 	"github.com/netloom/netloom/pkg/source"
 )
 
-// clients are how an API is asked.
+// clients are the clients of an API.
 type clients struct {
 	kubernetes.Interface
 	sdwan    dynamic.Interface // nil to read no SD-WAN kinds
 	metadata metadata.Interface
 }
 
-// of is the client that reads a kind.
+// of returns the client that reads a kind.
 func (c clients) of(r *source.Resource) any {
 	switch {
 	case r.SDWAN:
@@ -77,7 +77,7 @@ func labeled(lw *cache.ListWatch, label string) *cache.ListWatch {
 	}
 }
 
-// lister is what the clients of all kinds have in common.
+// lister is what clients of all kinds have in common.
 type lister[L runtime.Object] interface {
 	List(ctx context.Context, opts metav1.ListOptions) (L, error)
 	Watch(ctx context.Context, opts metav1.ListOptions) (apiwatch.Interface, error)

@@ -7,7 +7,7 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// logSink has client-go log to logrus, at debug level: what matters of it is a Problem.
+// logSink has client-go log to logrus, at debug level: what matters is reported as a Problem.
 type logSink struct{ log logrus.FieldLogger }
 
 // Init does nothing: client-go's own call depth is of no interest.
@@ -19,13 +19,13 @@ func (s *logSink) Enabled(level int) bool { return level <= 2 }
 // Info logs what client-go does.
 func (s *logSink) Info(_ int, msg string, kv ...any) { s.with(kv).log.Debug(msg) }
 
-// Error logs what client-go stumbles over.
+// Error logs the errors of client-go.
 func (s *logSink) Error(err error, msg string, kv ...any) { s.with(kv).log.WithError(err).Debug(msg) }
 
 // WithValues adds fields.
 func (s *logSink) WithValues(kv ...any) logr.LogSink { return s.with(kv) }
 
-// WithName leaves the name out: the fields say where a line is from.
+// WithName ignores the name: the fields show where a line is from.
 func (s *logSink) WithName(string) logr.LogSink { return s }
 
 func (s *logSink) with(kv []any) *logSink {

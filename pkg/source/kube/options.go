@@ -7,12 +7,12 @@ import (
 	"github.com/netloom/netloom/pkg/source"
 )
 
-// Options say which objects are read. The zero value reads all but SD-WAN resources.
+// Options selects which objects are read. The zero value reads all but SD-WAN resources.
 type Options struct {
 	source.Options
 
-	Server string            // the address of the API, which problems name; "" leaves it out
+	Server string            // address of the API, for problems; "" leaves it out
 	SDWAN  dynamic.Interface // reads the SD-WAN kinds; nil reads none of them
 
-	Metadata metadata.Interface // reads the metadata of the kinds that Kinds names of source.ReviewResources
+	Metadata metadata.Interface // reads the metadata of those of source.ReviewResources that are in Kinds
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/netloom/netloom/pkg/source"
 )
 
-// Reader is a further reader of a Source, which asks for single kinds.
+// Reader is a further reader of a Source, which checks individual kinds.
 type Reader struct {
 	*source.Inbox
 	*Source
@@ -32,7 +32,7 @@ func (k *Source) Listed(kind string) bool {
 	return ok && running && r.handler.HasSynced()
 }
 
-// Failure is why a kind cannot be listed or watched at present, in the words of the API if it refuses; nil if it can.
+// Failure returns why a kind cannot be listed or watched at present, in the words of the API if it refuses; nil if it can.
 func (k *Source) Failure(kind string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -18,8 +18,8 @@ import (
 
 var _ source.Secrets = (*Secrets)(nil)
 
-// Secrets reads Secrets from a Kubernetes API, one at a time, which takes no right but to get those. NewSecrets
-// makes one.
+// Secrets reads Secrets from a Kubernetes API, one at a time, which requires only permission to get those. NewSecrets makes
+// one.
 type Secrets struct {
 	client kubernetes.Interface
 	ttl    time.Duration
@@ -28,25 +28,25 @@ type Secrets struct {
 	known map[types.NamespacedName]*secretAnswer
 }
 
-// secretAnswer is what the API said of one Secret, or is about to say.
+// secretAnswer is the answer of the API for one Secret, possibly pending.
 type secretAnswer struct {
-	done  chan struct{} // closed when the API has said it
+	done  chan struct{} // closed when the answer is there
 	until time.Time
 	data  map[string][]byte
 	err   error
 }
 
-// isStale says whether the API has to be asked anew. The caller holds the lock.
+// isStale reports whether the API has to be asked again. The caller holds the lock.
 func (a *secretAnswer) isStale() bool { return !a.until.IsZero() && !time.Now().Before(a.until) }
 
-// NewSecrets makes a reader that asks client for a Secret at most once every ttl, whether there is one or not. An
-// answer that is neither is not kept.
+// NewSecrets makes a reader that requests each Secret from client at most once every ttl, whether it exists or not. Other
+// errors are not cached.
 func NewSecrets(client kubernetes.Interface, ttl time.Duration) *Secrets {
 	return &Secrets{client: client, ttl: ttl, known: map[types.NamespacedName]*secretAnswer{}}
 }
 
-// Secret asks the API, or says what the API said lately. Who asks for one while it is being asked for waits for the same
-// answer.
+// Secret requests a Secret from the API, or returns a recent answer. A second caller for a pending Secret waits for the
+// same answer.
 func (r *Secrets) Secret(ctx context.Context, namespace, name string) (map[string][]byte, error) {
 	key := types.NamespacedName{Namespace: namespace, Name: name}
 	for {
@@ -60,13 +60,13 @@ func (r *Secrets) Secret(ctx context.Context, namespace, name string) (map[strin
 		case <-a.done:
 		}
 		if !mine && isOver(a.err) && ctx.Err() == nil {
-			continue // it was another caller who had no more time
+			continue // another caller ran out of time
 		}
 		return source.CopyData(a.data), a.err
 	}
 }
 
-// answer is what is known of a Secret, or the place for what will be; mine says that the caller has to ask.
+// answer returns what is known of a Secret, or a new pending answer; if mine is true, the caller has to fill it in.
 func (r *Secrets) answer(key types.NamespacedName) (a *secretAnswer, mine bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -97,7 +97,7 @@ func (r *Secrets) ask(ctx context.Context, key types.NamespacedName, a *secretAn
 	}
 }
 
-// isOver says whether err is that of a context that ended.
+// isOver reports whether err comes from a context that ended.
 func isOver(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

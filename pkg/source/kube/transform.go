@@ -9,18 +9,17 @@ import (
 	"github.com/netloom/netloom/pkg/source"
 )
 
-// untyped is an object as the dynamic client delivers those of a kind.
+// untyped returns an empty object as the dynamic client delivers those of a kind.
 func untyped(r *source.Resource) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(r.Version.WithKind(r.Kind))
 	return u
 }
 
-// transform makes of what the API delivers what is kept: an object of its type, trimmed.
+// transform converts what the API delivers to what is kept: an object of its type, trimmed.
 //
-// An object that does not go into its type is a problem until it does, or is gone. What was known of it stays; when
-// nothing was, its name alone is kept, which Get takes for no object. An error here would keep the whole kind from being
-// listed.
+// An object that does not fit its type is a problem until it does, or is gone. Its last known version stays; if there is
+// none, only its name is kept, which Get treats as no object. An error here would prevent the whole kind from being listed.
 func (k *Source) transform(r *informed) func(any) (any, error) {
 	return func(o any) (any, error) {
 		if u, ok := o.(*unstructured.Unstructured); ok {
@@ -39,13 +38,13 @@ func (k *Source) transform(r *informed) func(any) (any, error) {
 	}
 }
 
-// typedOf is an object in its type. Fields that the type does not have are passed over: a newer definition may have more.
+// typedOf returns an object in its type. Fields that the type does not have are ignored: a newer definition may have more.
 func typedOf(r *source.Resource, u *unstructured.Unstructured) (source.Object, error) {
 	o := r.New()
 	return o, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, o)
 }
 
-// lastKnown is the object as it was before, or its name.
+// lastKnown returns the object as it was before, or its name.
 func (r *informed) lastKnown(u *unstructured.Unstructured) any {
 	if was, ok, err := r.informer.GetStore().GetByKey(r.Ref(u).NamespacedName()); err == nil && ok {
 		if o, ok := was.(source.Object); ok {
@@ -57,7 +56,7 @@ func (r *informed) lastKnown(u *unstructured.Unstructured) any {
 	}}
 }
 
-// unreadable notes that an object does not go into its type.
+// unreadable records that an object does not fit its type.
 func (k *Source) unreadable(r *informed, ref object.Ref, err error) {
 	p := object.Problem{Place: object.Place{Path: r.String()}, Ref: ref, Message: err.Error()}
 	k.mu.Lock()
@@ -69,7 +68,7 @@ func (k *Source) unreadable(r *informed, ref object.Ref, err error) {
 	}
 }
 
-// readable takes that back.
+// readable undoes unreadable.
 func (k *Source) readable(ref object.Ref) {
 	k.mu.Lock()
 	_, was := k.garbled[ref]

@@ -10,13 +10,13 @@ import (
 )
 
 // isOptional reports whether the source syncs without a kind that the API refuses. Without policies, pods, namespaces and
-// nodes nothing that is known means what it seems to.
+// nodes, all other objects are misleading.
 func isOptional(r *source.Resource) bool {
 	return r.SDWAN || r.Kind == object.KindService || r.Kind == object.KindEndpointSlice || r.Kind == object.KindEndpoints
 }
 
-// refuse notes that the API does not list a resource because the permission or the definition is missing. An API that does
-// not answer refuses nothing. The caller holds the lock.
+// refuse records that the API does not list a resource because the permission or the definition is missing. An API that
+// does not answer refuses nothing. The caller holds the lock.
 func (k *Source) refuse(r *source.Resource, err error) {
 	informed := k.resources[r.Kind]
 	if !isOptional(r) || informed.handler.HasSynced() || !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) {
@@ -25,14 +25,14 @@ func (k *Source) refuse(r *source.Resource, err error) {
 	k.refused[r.Kind] = true
 }
 
-// isUnavailable reports whether a kind could not be read even once. The caller holds the lock.
+// isUnavailable reports whether a kind has never been readable. The caller holds the lock.
 func (k *Source) isUnavailable(kind string) bool {
 	r, ok := k.resources[kind]
 	return ok && k.refused[kind] && kind != k.unused && !r.handler.HasSynced()
 }
 
-// waitsFor reports whether the source does not sync before a kind has been listed: neither is it unavailable, nor is it
-// unknown because of an unavailable kind whether it will be read.
+// waitsFor reports whether the source does not sync before a kind has been listed: it is not unavailable, and an
+// unavailable kind does not leave open whether it will be read.
 func (k *Source) waitsFor(kind string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"github.com/netloom/netloom/pkg/source"
 )
 
-// API is the HTTP of an API server without objects, as far as sources use it: lists, watches, and watches that begin with
-// a list. It counts watches. NewAPI makes one.
+// API is an HTTP API server without objects, as far as sources need it: lists, watches, and watches that begin with a list.
+// It counts watches. NewAPI makes one.
 type API struct {
 	URL string
 
@@ -27,7 +27,8 @@ type API struct {
 	most map[string]int // of them at any time
 }
 
-// NewAPI serves an API until the test ends. Requests for which refuse returns true are answered by it; it may be nil.
+// NewAPI serves an API until the test ends. A request for which refuse returns true has been answered by refuse, which may
+// be nil.
 func NewAPI(t *testing.T, refuse func(w http.ResponseWriter, plural string) bool) *API {
 	t.Helper()
 	a := &API{refuse: refuse, open: map[string]int{}, most: map[string]int{}}
@@ -38,7 +39,7 @@ func NewAPI(t *testing.T, refuse func(w http.ResponseWriter, plural string) bool
 	return a
 }
 
-// Watches counts the most watches that were open at once of each resource, by its plural.
+// Watches returns the highest number of watches open at once for each resource, by its plural.
 func (a *API) Watches() map[string]int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -52,7 +53,7 @@ func (a *API) count(plural string, change int) {
 	a.most[plural] = max(a.most[plural], a.open[plural])
 }
 
-// kindOf is the kind of the objects that are served at a path, or of their metadata.
+// kindOf returns the kind of the objects, or of their metadata, that are served at a path.
 func kindOf(r *http.Request, plural string) schema.GroupVersionKind {
 	if strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadata") {
 		return metav1.SchemeGroupVersion.WithKind("PartialObjectMetadata")

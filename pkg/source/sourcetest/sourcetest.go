@@ -13,7 +13,7 @@ import (
 	"github.com/netloom/netloom/pkg/source"
 )
 
-// Patience is how long a busy machine may take: only a test that fails waits so long.
+// Patience is how long a busy machine may take: only a failing test waits that long.
 const Patience = time.Minute
 
 // Run starts a source and waits for it to end with the test.
@@ -41,7 +41,7 @@ func Await(t *testing.T, s source.Source, ready func() bool) {
 	}
 }
 
-// Pod is a running pod of the namespace shop as an API delivers it, with much that no source keeps.
+// Pod returns a running pod of the namespace shop as an API delivers it, with much that no source keeps.
 func Pod(name, revision string) *corev1.Pod {
 	always := corev1.ContainerRestartPolicyAlways
 	return &corev1.Pod{
@@ -76,7 +76,7 @@ func Pod(name, revision string) *corev1.Pod {
 	}
 }
 
-// CNF is a pod with everything about it that changes as it runs.
+// CNF returns a pod with everything about it that changes as it runs.
 func CNF(labels map[string]string, ready corev1.ConditionStatus, restarts int32) *corev1.Pod {
 	yes := true
 	return &corev1.Pod{
