@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// root is where LuCI begins.
+// root is the base path of LuCI.
 const root = "/cgi-bin/luci/"
 
 // request is one request before it has a session.
@@ -24,21 +24,21 @@ type request struct {
 	kind     string // of the body
 	cookie   string
 	limit    int64 // bytes of the answer
-	tolerant bool  // the header block of the answer may be broken
+	tolerant bool  // the header block of the answer may be malformed
 }
 
-// writes says whether the request may change something.
+// writes reports whether the request may change something.
 func (r *request) writes() bool { return r.method != http.MethodGet && r.path != "" }
 
-// reply is an answer that came whole.
+// reply is a complete answer.
 type reply struct {
 	code    int
 	body    []byte
 	cookies []*http.Cookie
 }
 
-// call sends r with a session, and again after a new login when the session is refused. Every answer but success becomes
-// a *StatusError; own lists what must not be in its message.
+// call sends r with a session, and once more after a new login if the session is refused. Every answer but success
+// becomes a *StatusError; own lists texts that must not appear in its message.
 func (c *Client) call(ctx context.Context, r request, timeout time.Duration, own secrets) (reply, error) {
 	if err := ctx.Err(); err != nil {
 		return reply{}, fmt.Errorf("%s %s: %w", r.method, r.path, err)
@@ -63,7 +63,7 @@ func (c *Client) call(ctx context.Context, r request, timeout time.Duration, own
 	return reply{}, e
 }
 
-// authorized sends r with a session, twice when the first is refused.
+// authorized sends r with a session, and repeats it if the session is refused.
 func (c *Client) authorized(ctx context.Context, r request) (reply, session, error) {
 	s := c.current()
 	if c.opts.Password == nil {
@@ -116,14 +116,14 @@ func (c *Client) exchange(ctx context.Context, r request) (reply, error) {
 	default:
 		err = transportError(err)
 	}
-	// When a new connection was needed after all, nothing went out on the old one: writes are not repeated otherwise.
+	// If a new connection was needed after all, nothing was sent on the old one: otherwise writes are not repeated.
 	if r.writes() && sent.Load() && !errors.As(err, new(*dialError)) {
 		return reply{}, fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
 	}
 	return reply{}, err
 }
 
-// prepare makes the HTTP request. A body always has a length: the device takes none for a body without one.
+// prepare makes the HTTP request. A body always has a length: the device ignores a body without one.
 func (c *Client) prepare(ctx context.Context, r request) (*http.Request, error) {
 	var body io.Reader = http.NoBody
 	if r.body != nil {

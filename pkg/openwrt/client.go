@@ -9,15 +9,15 @@ import (
 	"sync/atomic"
 )
 
-// Client talks to one device. It is safe for concurrent use. It does nothing unless asked: a device that nobody asks gets
-// no request.
+// Client talks to one device. It is safe for concurrent use. It does nothing in the background: without calls, a device
+// gets no requests.
 type Client struct {
 	opts      Options
 	base      *url.URL // scheme and host
 	tls       *tls.Config
 	transport *http.Transport
-	turn      chan struct{} // as many as requests may be under way
-	gate      chan struct{} // one: who holds it logs in
+	turn      chan struct{} // its capacity is the number of concurrent requests
+	gate      chan struct{} // of capacity one, taken for a login
 
 	mu      sync.Mutex
 	session session
@@ -25,7 +25,7 @@ type Client struct {
 	requests, logins atomic.Int64
 }
 
-// New makes a client. It connects when it is first asked something. The error names every fault of opts.
+// New makes a client. It connects at the first call. The error lists every problem of opts.
 func New(opts Options) (*Client, error) {
 	base, config, err := opts.complete()
 	if err != nil {
@@ -48,17 +48,17 @@ func New(opts Options) (*Client, error) {
 	}, nil
 }
 
-// URL is the device's, as the options had it.
+// URL is the address of the device as given in the options.
 func (c *Client) URL() string { return c.opts.URL }
 
-// Close ends connections that are not in use. The session is left to expire: to end it would take a request.
+// Close ends connections that are not in use. The session is left to expire: ending it would take a request.
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
-// Stats counts what a client has asked since it was made.
+// Stats counts the requests of a client since it was made.
 type Stats struct {
 	Requests int64 // logins included
-	Logins   int64 // tried
+	Logins   int64 // attempted
 }
 
-// Stats counts what c has asked so far.
+// Stats counts the requests of c so far.
 func (c *Client) Stats() Stats { return Stats{Requests: c.requests.Load(), Logins: c.logins.Load()} }

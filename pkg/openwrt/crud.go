@@ -8,8 +8,8 @@ import (
 	"net/http"
 )
 
-// List reads every object of a kind, canonical, in the device's order. Several may have one name where Kind.Named is
-// false.
+// List reads every object of a kind, canonical, in the device's order. If Kind.Named is false, several may have the same
+// name.
 func (c *Client) List(ctx context.Context, k Kind) ([]Object, error) {
 	s, err := c.spec(k)
 	if err != nil {
@@ -53,9 +53,9 @@ func (c *Client) Get(ctx context.Context, k Kind, name string) (Object, error) {
 	return o, nil
 }
 
-// Create makes an object of o, which has a name. It returns what the device kept, with a *LossError when that is not all;
-// nil and a *LossError when it is nothing. A kind that is not Named gets a second object of the name when there is one
-// already: use Put there.
+// Create makes an object of o, which has a name. It returns what the device stored, with a *LossError if that is not all
+// of it, or nil and a *LossError if it is nothing. For a kind that is not Named it creates a second object if the name
+// already exists: use Put there.
 func (c *Client) Create(ctx context.Context, k Kind, o Object) (Object, error) {
 	s, err := c.spec(k)
 	if err != nil {
@@ -64,8 +64,8 @@ func (c *Client) Create(ctx context.Context, k Kind, o Object) (Object, error) {
 	return c.send(ctx, k, http.MethodPost, s.path(), Canonical(k, o))
 }
 
-// Put makes the object of o's name what o says, whether or not there is one, and one where there were several. It returns
-// what Create does. A device deletes the object first: after any error the object may be gone, so read it back.
+// Put creates or replaces the object of o's name, and leaves one if there were several. It returns the same as Create.
+// The device deletes the object first: after any error the object may be gone, so read it back.
 func (c *Client) Put(ctx context.Context, k Kind, o Object) (Object, error) {
 	s, err := c.item(k, o.Name())
 	if err != nil {
@@ -84,7 +84,7 @@ func (c *Client) Delete(ctx context.Context, k Kind, name string) error {
 	return err
 }
 
-// send writes a canonical object and compares what the device kept of it.
+// send writes a canonical object and compares it with what the device stored.
 func (c *Client) send(ctx context.Context, k Kind, method, path string, o Object) (Object, error) {
 	s, _ := k.spec()
 	body, err := wire(o)
@@ -118,7 +118,7 @@ func (c *Client) spec(k Kind) (spec, error) {
 	return s, nil
 }
 
-// item is spec for an address that ends in a name.
+// item is spec for an address with a name at the end.
 func (c *Client) item(k Kind, name string) (spec, error) {
 	s, err := c.spec(k)
 	if err == nil {

@@ -12,18 +12,18 @@ import (
 )
 
 var (
-	// ErrUnauthorized says that the device refused the password, or a session that it had just given.
+	// ErrUnauthorized means that the device refused the password, or a session that it had just created.
 	ErrUnauthorized = errors.New("the device rejects the login")
-	// ErrUnknownOutcome says that a write was sent and no whole answer came: it may have been done, or half of it. Read
-	// back before writing again.
+	// ErrUnknownOutcome means that a write was sent and no complete answer arrived: it may have been done, or half of it.
+	// Read back before writing again.
 	ErrUnknownOutcome = errors.New("outcome of the write unknown")
-	// ErrNoAnswer says that a request took longer than the client waits.
+	// ErrNoAnswer means that a request timed out.
 	ErrNoAnswer = errors.New("no response in time")
-	// ErrTooLarge says that an answer is longer than the client takes.
+	// ErrTooLarge means that an answer is longer than the client accepts.
 	ErrTooLarge = errors.New("response too large")
 
 	errEnded   = errors.New("the connection ended")
-	errNotHTTP = errors.New("the response is not HTTP") // says nothing of the answer: there may be keys in it
+	errNotHTTP = errors.New("the response is not HTTP") // does not quote the answer: it may contain keys
 	errNotJSON = errors.New("unexpected response")
 )
 
@@ -35,19 +35,19 @@ type StatusError struct {
 	Message string
 }
 
-// Error says what was asked and what the device said.
+// Error names the request and the answer of the device.
 func (e *StatusError) Error() string {
 	return strings.TrimSuffix(fmt.Sprintf("%s %s: %d: %s", e.Method, e.Path, e.Code, e.Message), ": ")
 }
 
-// LossError says that the device answered with success and did not keep all that it was given.
+// LossError means that the device reported success but did not store all of an object.
 type LossError struct {
 	Kind   Kind
 	Name   string
-	Fields []string // those that differ, as Diff names them; none when the object is not there at all
+	Fields []string // those that differ, as Diff names them; none if the object does not exist at all
 }
 
-// Error spells e.
+// Error formats e.
 func (e *LossError) Error() string {
 	if len(e.Fields) == 0 {
 		return fmt.Sprintf("%s %s: the device accepted it but did not store it", e.Kind, e.Name)
@@ -55,23 +55,24 @@ func (e *LossError) Error() string {
 	return fmt.Sprintf("%s %s: the device did not store %s", e.Kind, e.Name, strings.Join(e.Fields, ", "))
 }
 
-// IsLoss says whether the device took an object and did not keep it as it was.
+// IsLoss reports whether the device accepted an object and did not store all of it.
 func IsLoss(err error) bool {
 	var e *LossError
 	return errors.As(err, &e)
 }
 
-// IsNotFound says whether the object is not there.
+// IsNotFound reports whether the object does not exist.
 func IsNotFound(err error) bool { return isCode(err, 404) }
 
-// IsConflict says whether another object has the name.
+// IsConflict reports whether another object has the name.
 func IsConflict(err error) bool { return isCode(err, 409) }
 
-// IsFault says whether a script of the device broke off. Half of a write may have been done.
+// IsFault reports whether a script of the device aborted. Half of a write may have been done.
 func IsFault(err error) bool { return isCode(err, 500) }
 
-// IsDependencyMissing says whether an object was refused because it refers to something that is not there: a matter of
-// order, not of the object. The device says so with 428 or, for zones, policies, and proposals of connections, with 400.
+// IsDependencyMissing reports whether an object was refused because it refers to something that does not exist: a matter
+// of order, not an error of the object. The device answers 428 or, for zones, policies, and proposals of connections,
+// 400.
 func IsDependencyMissing(err error) bool {
 	var e *StatusError
 	if !errors.As(err, &e) {
@@ -80,25 +81,25 @@ func IsDependencyMissing(err error) bool {
 	return e.Code == 428 || e.Code == 400 && strings.Contains(e.Message, notDefined)
 }
 
-// IsInUse says whether an object was not deleted because others refer to it: a matter of order.
+// IsInUse reports whether an object was not deleted because others refer to it: a matter of order.
 func IsInUse(err error) bool {
 	var e *StatusError
 	return errors.As(err, &e) && e.Code == 400 && e.Method == http.MethodDelete && strings.HasSuffix(e.Message, " is used")
 }
 
-// IsRefused says whether the device refused a request for what it says, which will not be better next time: none of the
-// other questions fits.
+// IsRefused reports whether the device refused a request for its content, so that a retry does not help: none of the
+// other predicates applies.
 func IsRefused(err error) bool {
 	var e *StatusError
 	return errors.As(err, &e) && e.Code >= 400 && e.Code < 500 && !IsNotFound(err) && !IsConflict(err) &&
 		!IsDependencyMissing(err) && !IsInUse(err)
 }
 
-// notDefined is how the device spells that something does not exist.
+// notDefined is the device's message for something that does not exist.
 const notDefined = "] is not definied"
 
-// Missing is what an object refers to that is not there, such as Zone and its name; ok is false when the device did not
-// say.
+// Missing is what an object refers to that does not exist, such as Zone and its name; ok is false if the device did not
+// report it.
 func Missing(err error) (what, name string, ok bool) {
 	var e *StatusError
 	if !errors.As(err, &e) {
@@ -126,8 +127,8 @@ func (e *dialError) Error() string { return "connect: " + e.err.Error() }
 
 func (e *dialError) Unwrap() error { return e.err }
 
-// transportError is what may be said of an error of the connection. Errors of net/http quote what they could not read,
-// and a device prints keys there; so only errors that are known to quote nothing pass.
+// transportError makes a connection error safe to print. Errors of net/http quote what they could not read, and a device
+// prints keys there; so only errors that are known to quote nothing pass.
 func transportError(err error) error {
 	var (
 		dial        *dialError

@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// shape is what a value of a field looks like.
+// shape is the form of a field's value.
 type shape int
 
 const (
 	text    shape = iota
-	list          // of texts
-	set           // a list whose order says nothing
+	list          // of strings
+	set           // a list without a meaningful order
 	objects       // a list of objects
-	flag          // true or false, always there
+	flag          // true or false, always present
 )
 
-// field is a field of a kind as the device spells it.
+// field is a field of a kind, named as on the device.
 type field struct {
 	name    string
 	shape   shape
@@ -24,12 +24,12 @@ type field struct {
 	blind   bool    // cannot be read back
 	without string  // the value of a field that is absent
 	of      []field // of objects
-	key     string  // of objects: the field that tells them apart
+	key     string  // of objects: the field that identifies them
 	index   int     // in the struct
 }
 
-// fieldsOf reads the fields of a struct. The type says the shape and what is secret, and the tag `wire` the rest: the name,
-// and after commas set, blind, without=value and key=field.
+// fieldsOf reads the fields of a struct. The type determines the shape and what is secret, and the tag `wire` the rest:
+// the name, and after commas set, blind, without=value and key=field.
 func fieldsOf(t reflect.Type) []field {
 	var out []field
 	for i := range t.NumField() {

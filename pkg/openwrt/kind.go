@@ -5,24 +5,24 @@ import (
 	"sync"
 )
 
-// Kind is a kind of object that a device keeps. The zero value is none.
+// Kind is a kind of object on a device. The zero value is none.
 type Kind int
 
-// The kinds, in the order in which objects refer to each other: what comes first refers to nothing that comes later.
+// The kinds, in the order in which objects refer to each other: a kind never refers to a later one.
 const (
 	Policies      Kind = iota + 1 // of mwan3
-	PolicyRules                   // of mwan3: which traffic follows which policy
+	PolicyRules                   // of mwan3: selects a policy for traffic
 	Zones                         // of the firewall
-	Redirects                     // of the firewall: translation of addresses between zones
+	Redirects                     // of the firewall: NAT between zones
 	FirewallRules                 // of the firewall
 	Forwardings                   // of the firewall
 	Proposals                     // of ipsec
 	Remotes                       // of ipsec, with their connections
-	NATs                          // translation of addresses between interfaces, at once
+	NATs                          // NAT between interfaces, at once
 	NetworkRules                  // filtering between interfaces, at once
 	Routes                        // at once
-	RouteRules                    // which traffic looks up which table of routes, at once
-	Applications                  // addresses whose traffic looks up the table cnf, at once
+	RouteRules                    // selects a routing table for traffic, at once
+	Applications                  // addresses whose traffic uses the table cnf, at once
 )
 
 // Kinds lists every kind, in their order.
@@ -34,16 +34,16 @@ func Kinds() []Kind {
 	return out
 }
 
-// spec is what the device makes of a kind.
+// spec describes a kind on the device.
 type spec struct {
 	module, collection, singular string
-	service                      string // that must be reloaded; "" when changes take effect at once
+	service                      string // that must be reloaded; "" if changes take effect at once
 	named                        bool
 	resource                     Resource // a struct of the kind, whose tags are its fields
 	fields                       []field
 }
 
-// specs has the row of every kind, in their order. A new kind is a constant, a struct and a row.
+// specs has the row of every kind, in order. A new kind is a constant, a struct and a row.
 var specs = sync.OnceValue(func() []spec {
 	rows := []spec{
 		Policies:      {"mwan3", "policies", "policy", "mwan3", true, Policy{}, nil},
@@ -75,7 +75,7 @@ func (k Kind) spec() (s spec, ok bool) {
 	return all[k], true
 }
 
-// String is the kind as addresses spell it, such as firewall/zones.
+// String is the kind as in addresses, such as firewall/zones.
 func (k Kind) String() string {
 	s, ok := k.spec()
 	if !ok {
@@ -84,19 +84,19 @@ func (k Kind) String() string {
 	return s.module + "/" + s.collection
 }
 
-// Service is the service that must be reloaded for a change to take effect; "" for a kind whose changes do at once.
+// Service is the service that must be reloaded for a change to take effect; "" if changes take effect at once.
 func (k Kind) Service() string {
 	s, _ := k.spec()
 	return s.service
 }
 
-// Named says whether the device keeps objects of k under their names, which must be UCI's then. All objects of one module
-// share one space of such names, and a second object of the same name is a conflict. Kinds that are not named take any
-// name, and take it as often as it comes.
+// Named reports whether the device stores objects of k under their names, which must then be valid in UCI. All objects of
+// one module share one namespace, and a second object of the same name is a conflict. Kinds that are not named accept any
+// name, any number of times.
 func (k Kind) Named() bool {
 	s, _ := k.spec()
 	return s.named
 }
 
-// path is the address of the collection, relative to that of LuCI.
+// path is the address of the collection, relative to LuCI's.
 func (s spec) path() string { return "sdewan/" + s.module + "/v1/" + s.collection }

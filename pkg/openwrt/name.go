@@ -2,21 +2,21 @@ package openwrt
 
 import "fmt"
 
-// longestZone is how many characters of a zone's name the device takes.
+// longestZone is the maximum length of a zone's name on the device.
 const longestZone = 11
 
-// NameError says that a device cannot hold, or cannot be asked for, an object of a name.
+// NameError means that a device cannot store, or cannot be asked for, an object of a name.
 type NameError struct {
 	Kind Kind
 	Name string
 	Why  string
 }
 
-// Error spells e.
+// Error formats e.
 func (e *NameError) Error() string { return fmt.Sprintf("%s: name %q: %s", e.Kind, e.Name, e.Why) }
 
-// CheckName says whether the device keeps an object of kind k under name as it stands. The error is a *NameError. A
-// device itself says nothing of most such names: it answers that all went well and keeps nothing.
+// CheckName checks whether the device can store an object of kind k under name unchanged. The error is a *NameError. The
+// device itself does not reject most such names: it reports success and stores nothing.
 func CheckName(k Kind, name string) error {
 	if err := addressable(k, name); err != nil {
 		return err
@@ -30,7 +30,7 @@ func CheckName(k Kind, name string) error {
 	return nil
 }
 
-// CheckConnection is CheckName for a connection of a remote. Connections share the names of their module.
+// CheckConnection is CheckName for a connection of a remote. Connections share the namespace of their module.
 func CheckConnection(name string) error {
 	if !isSectionName(name) {
 		return &NameError{Remotes, name, "the name of a connection may contain only letters, digits and underscores"}
@@ -38,7 +38,7 @@ func CheckConnection(name string) error {
 	return nil
 }
 
-// addressable says whether a name can stand in an address. The device decodes nothing in one.
+// addressable checks whether a name can be part of an address. The device decodes nothing in an address.
 func addressable(k Kind, name string) error {
 	if name == "" {
 		return &NameError{k, name, "empty"}

@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// Object is one object of a device: the names of its fields, as the device spells them, and their values. In a canonical
-// object a value is a string, a Secret, a Digest, a []string, a []Object or a bool, and what has no value is not there.
+// Object is one object of a device: the names of its fields, as on the device, and their values. In a canonical object a
+// value is a string, a Secret, a Digest, a []string, a []Object or a bool, and fields without a value are absent.
 type Object map[string]any
 
-// Secret is text that must not be seen: it prints as a fixed word, wherever it is printed.
+// Secret is text that must not be shown: it always prints as a fixed word.
 type Secret string
 
 const redacted = "(redacted)"
@@ -26,14 +26,14 @@ func (s Secret) String() string { return redacted }
 // GoString hides s.
 func (s Secret) GoString() string { return redacted }
 
-// Format hides s whatever the verb is: one that does not fit would print what s is.
+// Format hides s whatever the verb is: a verb that does not apply would print the value.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(redacted)) }
 
 // MarshalText hides s.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
-// Digest stands for a value that cannot be read back as it was written: the digest of what the device shows in its
-// place. It changes when the value does, and says nothing else.
+// Digest replaces a value that cannot be read back as it was written: the digest of what the device returns instead. It
+// changes when the value does, and reveals nothing else.
 type Digest string
 
 func digest(shown string) Digest {
@@ -41,15 +41,15 @@ func digest(shown string) Digest {
 	return Digest("sha256:" + hex.EncodeToString(sum[:]))
 }
 
-// Name is the field name, "" when there is none.
+// Name is the field name, "" if there is none.
 func (o Object) Name() string {
 	s, _ := o["name"].(string)
 	return s
 }
 
-// Canonical is o as objects of kind k are compared: every value as text, trimmed; without empty values, fields that the
-// kind has not, and fields that the device adds; lists whose order says nothing sorted; connections with tunnels first.
-// A value that the device would misread becomes what it stands for: a text where a list belongs is a list of one.
+// Canonical is the form of o for comparing objects of kind k: every value as text, trimmed; without empty values, fields
+// that the kind does not have, and fields that the device adds; lists without a meaningful order sorted; connections with
+// tunnels first. A value that the device would misread is converted: a string in place of a list is a list of one.
 func Canonical(k Kind, o Object) Object {
 	s, _ := k.spec()
 	return canonical(s.fields, o)
@@ -123,7 +123,7 @@ func (f field) canonicalObjects(v any) any {
 	return out
 }
 
-// plain is a value as the device keeps it: text, trimmed.
+// plain is a value as the device stores it: text, trimmed.
 func plain(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -158,13 +158,13 @@ func plainList(v any) []string {
 			out = append(out, plain(item))
 		}
 	default:
-		out = strings.Fields(plain(v)) // a list that somebody wrote as one option
+		out = strings.Fields(plain(v)) // a list that was written as one option
 	}
 	return out
 }
 
-// Diff names the fields in which two objects of kind k differ, in the order of the kind, an object within a list as
-// list[key].field. Values that cannot be read back are compared only as far as they are there.
+// Diff lists the fields in which two objects of kind k differ, in the order of the kind; for an object within a list as
+// list[key].field. Values that cannot be read back are compared only if both are present.
 func Diff(k Kind, want, got Object) []string {
 	s, _ := k.spec()
 	return diff(s.fields, canonical(s.fields, want), canonical(s.fields, got), "")
@@ -217,7 +217,7 @@ func (f field) diffObjects(want, got any, at string) []string {
 	return out
 }
 
-// wire spells a canonical object as the device reads it, secrets in clear.
+// wire encodes a canonical object for the device, secrets in cleartext.
 func wire(o Object) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -228,7 +228,7 @@ func wire(o Object) ([]byte, error) {
 	return bytes.TrimSpace(b.Bytes()), nil
 }
 
-// bare is o without the types that hide things.
+// bare is o without the types that hide values.
 func bare(o Object) map[string]any {
 	out := make(map[string]any, len(o))
 	for name, v := range o {
@@ -248,7 +248,8 @@ func bare(o Object) map[string]any {
 	return out
 }
 
-// parse reads the object of an answer into a canonical one; nil for null. What cannot be read back becomes its digest.
+// parse reads the object of an answer into a canonical one; nil for null. A value that cannot be read back becomes its
+// digest.
 func parse(s spec, raw json.RawMessage) (Object, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()

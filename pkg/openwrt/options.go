@@ -14,7 +14,7 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// DefaultUser is who logs in unless told otherwise.
+// DefaultUser is the default user of a login.
 const DefaultUser = "root"
 
 const (
@@ -23,46 +23,47 @@ const (
 	defaultMaxAnswer      = 8 << 20
 	defaultMaxStatus      = 1 << 20
 	defaultConnections    = 2
-	// idle is how long a connection is kept for the next request: less than the 20 s after which a device ends it, so that
-	// no write is sent into a connection that is about to end.
+	// idle is how long an unused connection is kept: less than the 20 s after which a device ends it, so that no write is
+	// sent into a connection that is about to end.
 	idle = 12 * time.Second
 )
 
-// Options says which device a client talks to and how.
+// Options configures a client.
 type Options struct {
-	// URL is https://HOST or http://HOST, with a port when it is not the usual one, and without a path.
+	// URL is https://HOST or http://HOST, with a port if it is not the default one, and without a path.
 	URL string
-	// CA holds the certificates, in PEM, that may sign the device's. Required for https: those of the system are not used.
+	// CA lists the certificates, in PEM, that may sign the device's. Required for https: those of the system are not
+	// used.
 	CA []byte
-	// ServerName is what the device's certificate must be made out for; "" is the host of URL.
+	// ServerName is the name that the device's certificate must have; "" is the host of URL.
 	ServerName string
-	// User is who logs in; "" is DefaultUser.
+	// User is the user of the login; "" is DefaultUser.
 	User string
-	// Password is asked at every login, so that a changed one is used; nil never logs in. It must return soon.
+	// Password is called at every login, so that a changed password is used; nil never logs in. It must return soon.
 	Password func(ctx context.Context) (string, error)
 	// Timeout is how long a request may take, login included; 0 is 10 s.
 	Timeout time.Duration
 	// ServiceTimeout is how long acting on a service may take; 0 is a minute.
 	ServiceTimeout time.Duration
-	// MaxAnswer is how long an answer may be, in bytes; 0 is 8 MiB.
+	// MaxAnswer is the limit on an answer, in bytes; 0 is 8 MiB.
 	MaxAnswer int64
-	// MaxStatus is how long the status of all modules together, or of one, may be, in bytes; 0 is 1 MiB.
+	// MaxStatus is the limit on the status of one module or of all together, in bytes; 0 is 1 MiB.
 	MaxStatus int64
-	// Connections is how many requests are under way at once; 0 is 2. A device starts a process for each.
+	// Connections is the number of concurrent requests; 0 is 2. A device starts a process for each.
 	Connections int
 	// Dial opens connections; nil uses the network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Log takes what happens to the session; nil drops it.
+	// Log receives messages about the session; nil drops them.
 	Log logrus.FieldLogger
 }
 
-// complete checks o and fills in its defaults. The error names every fault.
+// complete checks o and fills in its defaults. The error lists every problem.
 func (o *Options) complete() (base *url.URL, config *tls.Config, err error) {
 	var faults []error
 	base, err = url.Parse(o.URL)
 	switch {
 	case err != nil:
-		faults = append(faults, errors.New("URL: cannot be parsed")) // it may hold a password
+		faults = append(faults, errors.New("URL: cannot be parsed")) // it may contain a password
 	case base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.User != nil,
 		strings.Trim(base.Path, "/") != "" || base.RawQuery != "" || base.Fragment != "":
 		faults = append(faults, fmt.Errorf("URL %q: expected http://HOST or https://HOST", base.Redacted()))

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// longestMessage is how much of a device's message is passed on, in bytes: enough for one that holds a name of any length.
+// longestMessage is the limit on a device's message in errors, in bytes: enough for one with a name of any length.
 const longestMessage = 600
 
 // secrets are texts that must not leave the client.
 type secrets []string
 
-// secretsOf lists the secrets in a canonical object.
+// secretsOf lists the secrets of a canonical object.
 func secretsOf(o Object) secrets {
 	var out secrets
 	for _, v := range o {
@@ -30,23 +30,23 @@ func secretsOf(o Object) secrets {
 	return out
 }
 
-// hide replaces every secret in text, however JSON or the device's serializer may have spelled it, and what looks like
-// one.
+// hide replaces every secret in text, in every encoding by JSON or the device's serializer, and text that looks like a
+// secret.
 func (s secrets) hide(text string) string {
 	var all []string
 	for _, one := range s {
 		if one == "" {
 			continue
 		}
-		quoted, _ := json.Marshal(one) // text always can be spelled
+		quoted, _ := json.Marshal(one) // a string can always be encoded
 		inner := string(quoted[1 : len(quoted)-1])
 		all = append(all, one, inner, strings.ReplaceAll(inner, "/", `\/`))
 	}
-	slices.SortFunc(all, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // a secret may hold another
+	slices.SortFunc(all, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // a secret may contain another
 	for _, one := range all {
 		text = strings.ReplaceAll(text, one, redacted)
 	}
-	if strings.Contains(text, `"`) { // most texts of a status hold neither, and there are thousands
+	if strings.Contains(text, `"`) { // most texts of a status contain neither, and there are thousands
 		text = secretMember().ReplaceAllString(text, `${1}"`+redacted+`"`)
 	}
 	if strings.Contains(text, "-----BEGIN") {
@@ -55,7 +55,7 @@ func (s secrets) hide(text string) string {
 	return text
 }
 
-// secretMember finds members of JSON whose names say that their values are secret, cut short ones included.
+// secretMember finds members of JSON whose names mean that their values are secret, also if they are truncated.
 func secretMember() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)("[^"]*(?:` + secretWords + `)[^"]*"\s*:\s*)"(?:\\.|[^"\\])*"?`)
 }
@@ -67,13 +67,13 @@ func pemBlock() *regexp.Regexp {
 // secretWords are parts of the names of members that are to be hidden.
 const secretWords = `pre_shared|psk|secret|passw|private|token|sysauth` //nolint:gosec // These are words, not secrets.
 
-// isSecretName says whether a member of that name is to be hidden.
+// isSecretName reports whether a member of that name is to be hidden.
 func isSecretName(name string) bool {
 	name = strings.ToLower(name)
 	return slices.ContainsFunc(strings.Split(secretWords, "|"), func(w string) bool { return strings.Contains(name, w) })
 }
 
-// message is what the body of an answer other than success says, without secrets and not longer than longestMessage.
+// message is the message in the body of an answer other than success, without secrets and limited to longestMessage.
 func (s secrets) message(code int, body []byte) string {
 	text := string(body)
 	if inner, ok := strings.CutPrefix(text, `{"message":"`); ok {
@@ -92,7 +92,7 @@ func (s secrets) message(code int, body []byte) string {
 	return text
 }
 
-// cause is the line of a script's last words that says why, without the place.
+// cause is the line of a script's error output with the reason, without the position.
 func cause(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {

@@ -2,15 +2,16 @@ package openwrt
 
 import "reflect"
 
-// Resource is a typed object: one of the structs of this package. The tag `wire` names a field as the device spells it, and
-// says after commas what the type does not: set, a list whose order says nothing; blind, what cannot be read back;
-// without=value, what the device takes an absent field for; key=field, what tells the objects of a list apart.
+// Resource is a typed object: one of the structs of this package. The tag `wire` is the name of a field on the device,
+// and after commas what the type cannot express: set, a list without a meaningful order; blind, a value that cannot be
+// read back; without=value, the device's default for an absent field; key=field, the field that identifies the objects of
+// a list.
 type Resource interface {
-	// Kind is what kind of object it is.
+	// Kind is the kind of the object.
 	Kind() Kind
 }
 
-// ObjectOf is r as an Object, canonical.
+// ObjectOf is r as a canonical Object.
 func ObjectOf(r Resource) Object {
 	s, _ := r.Kind().spec()
 	return canonical(s.fields, valuesOf(s.fields, reflect.Indirect(reflect.ValueOf(r))))
@@ -34,7 +35,7 @@ func valuesOf(fields []field, v reflect.Value) Object {
 	return out
 }
 
-// Policy is a policy of mwan3: by which interfaces traffic leaves.
+// Policy is a policy of mwan3: the interfaces by which traffic leaves.
 type Policy struct {
 	Name    string   `wire:"name"`
 	Members []Member `wire:"members,key=interface"`
@@ -47,7 +48,7 @@ type Member struct {
 	Weight    string `wire:"weight"` // a number from 1
 }
 
-// PolicyRule says which traffic follows which policy; the first that fits decides.
+// PolicyRule selects the policy for traffic; the first matching rule decides.
 type PolicyRule struct {
 	Name     string `wire:"name"`
 	Policy   string `wire:"policy"`
@@ -97,7 +98,7 @@ type Redirect struct {
 	Family   string `wire:"family"`
 }
 
-// Filter is what rules of the firewall and between interfaces have in common.
+// Filter has the common fields of firewall rules and rules between interfaces.
 type Filter struct {
 	Name     string   `wire:"name"`
 	Src      string   `wire:"src"`
@@ -120,7 +121,7 @@ type Filter struct {
 // FirewallRule is a rule between zones.
 type FirewallRule Filter
 
-// NetworkRule is a rule between interfaces, made at once. Places are interfaces, #default or # and an address.
+// NetworkRule is a rule between interfaces, applied at once. Places are interfaces, #default or # and an address.
 type NetworkRule Filter
 
 // Forwarding lets one zone reach another.
@@ -159,7 +160,7 @@ type Remote struct {
 
 // Connection is a tunnel or transport to a remote.
 type Connection struct {
-	Name           string   `wire:"name"`      // shares its space with remotes and proposals
+	Name           string   `wire:"name"`      // shares its namespace with remotes and proposals
 	Type           string   `wire:"conn_type"` // tunnel or transport
 	Mode           string   `wire:"mode"`      // start, add or route
 	LocalSubnet    string   `wire:"local_subnet"`
@@ -191,7 +192,7 @@ type NAT struct {
 	Index    string `wire:"index"`  // place in the chain from 1; 0 or "" is the end
 }
 
-// Route is a route, made at once.
+// Route is a route, applied at once.
 type Route struct {
 	Name  string `wire:"name"`
 	Dst   string `wire:"dst"` // a prefix, or default
@@ -201,7 +202,7 @@ type Route struct {
 	Table string `wire:"table"` // default or cnf
 }
 
-// RouteRule says which traffic looks up which table, at once.
+// RouteRule selects the routing table for traffic, at once.
 type RouteRule struct {
 	Name   string `wire:"name"`
 	Src    string `wire:"src"`
@@ -212,7 +213,7 @@ type RouteRule struct {
 	Not    bool   `wire:"flag"` // all traffic but this
 }
 
-// Application is a list of addresses whose traffic looks up the table cnf, at once.
+// Application is a list of addresses whose traffic uses the table cnf, at once.
 type Application struct {
 	Name   string `wire:"name"`
 	IPList string `wire:"iplist"` // addresses with commas between them

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	longestLine = 256     // bytes of a header line that are looked at
+	longestLine = 256     // bytes of a header line that are read
 	longestHead = 4 << 20 // bytes of a header block, keys and certificates of every remote included
 )
 
-// exchangeTolerantly sends req on a connection of its own and reads the answer whatever stands in its header block.
+// exchangeTolerantly sends req on a separate connection and reads the answer whatever its header block contains.
 func (c *Client) exchangeTolerantly(ctx context.Context, req *http.Request, limit int64) (reply, error) {
 	host := req.URL.Host
 	if req.URL.Port() == "" {
@@ -28,10 +28,10 @@ func (c *Client) exchangeTolerantly(ctx context.Context, req *http.Request, limi
 	if err != nil {
 		return reply{}, err
 	}
-	stop := context.AfterFunc(ctx, func() { _ = nc.Close() }) // what is under way then ends with an error
+	stop := context.AfterFunc(ctx, func() { _ = nc.Close() }) // pending reads and writes then fail
 	defer func() {
 		stop()
-		_ = nc.Close() // the answer came whole, or does not count: there is no need to part politely
+		_ = nc.Close() // the answer is complete, or not needed: its error does not matter
 	}()
 	var rw io.ReadWriter = nc
 	if c.tls != nil {
@@ -48,8 +48,8 @@ func (c *Client) exchangeTolerantly(ctx context.Context, req *http.Request, limi
 	return readResponse(bufio.NewReader(rw), limit)
 }
 
-// readResponse reads one answer. Of its header block it reads the status and how long the body is; every other line,
-// malformed ones included, is dropped unseen. No error quotes anything that was read.
+// readResponse reads one answer. Of its header block it reads the status and the length of the body; every other line,
+// even if malformed, is dropped unread. No error quotes anything that was read.
 func readResponse(in *bufio.Reader, limit int64) (reply, error) {
 	left := longestHead
 	for {
@@ -65,7 +65,7 @@ func readResponse(in *bufio.Reader, limit int64) (reply, error) {
 		if err != nil {
 			return reply{}, err
 		}
-		if code < 200 { // an answer before the answer
+		if code < 200 { // an interim answer
 			continue
 		}
 		var body io.Reader = in
@@ -92,7 +92,7 @@ func readResponse(in *bufio.Reader, limit int64) (reply, error) {
 	}
 }
 
-// bodyError keeps an error of the connection and forgets any other, which might quote.
+// bodyError returns an error of the connection as it is and replaces any other, which might quote the answer.
 func bodyError(err error) error {
 	var network net.Error
 	if errors.As(err, &network) || errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe) {
@@ -101,7 +101,7 @@ func bodyError(err error) error {
 	return errNotHTTP
 }
 
-// readLine reads a line and returns its beginning without its end. left is how much may still be read.
+// readLine reads a line and returns its start, without the line break. left is how much may still be read.
 func readLine(in *bufio.Reader, left *int) (string, error) {
 	var line []byte
 	for {
@@ -135,7 +135,7 @@ func parseStatus(line string) (int, error) {
 	return int(n), nil
 }
 
-// readHead reads to the end of a header block. length is that of the body, -1 when it is not told.
+// readHead reads to the end of a header block. length is that of the body, -1 if it is not given.
 func readHead(in *bufio.Reader, left *int) (length int64, chunked bool, err error) {
 	length = -1
 	for {

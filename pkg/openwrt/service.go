@@ -8,10 +8,10 @@ import (
 	"slices"
 )
 
-// Action is what can be done to a service.
+// Action is an action on a service.
 type Action string
 
-// What can be done to a service. Reloading mwan3 or ipsec restarts it; reloading the firewall keeps connections.
+// The actions on a service. Reloading mwan3 or ipsec restarts it; reloading the firewall keeps connections.
 const (
 	Start   Action = "start"
 	Stop    Action = "stop"
@@ -19,7 +19,7 @@ const (
 	Reload  Action = "reload"
 )
 
-// Services lists the services that can be acted on.
+// Services lists the services that have actions.
 func (c *Client) Services(ctx context.Context) ([]string, error) {
 	const path = "sdewan/v1/services"
 	a, err := c.call(ctx, request{method: http.MethodGet, path: path, limit: c.opts.MaxAnswer}, c.opts.Timeout, nil)
@@ -33,8 +33,8 @@ func (c *Client) Services(ctx context.Context) ([]string, error) {
 	return answer.Services, nil
 }
 
-// Act does something to a service, such as Reload to firewall, so that it does what is configured. The device waits for
-// it, and does not tell whether it went well.
+// Act runs an action on a service, such as Reload on firewall, so that its configuration takes effect. The device waits
+// for it, and does not report whether it succeeded.
 func (c *Client) Act(ctx context.Context, service string, a Action) error {
 	if !isSectionName(service) || !slices.Contains([]Action{Start, Stop, Restart, Reload}, a) {
 		return fmt.Errorf("service %q: action %q: no such service or action", service, string(a))

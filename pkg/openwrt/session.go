@@ -10,11 +10,11 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// session is what a login gave. The zero value is none.
+// session is the result of a login. The zero value is none.
 type session struct {
 	cookie   string // name=value
 	secrets  secrets
-	loggedIn int // how many logins there were
+	loggedIn int // number of logins so far
 }
 
 func (c *Client) current() session {
@@ -23,7 +23,7 @@ func (c *Client) current() session {
 	return c.session
 }
 
-// login opens a session unless somebody else did since old. It returns the one there is then.
+// login opens a session unless another caller did so since old. It returns the current one.
 func (c *Client) login(ctx context.Context, old session) (session, error) {
 	select {
 	case c.gate <- struct{}{}:
@@ -50,7 +50,7 @@ func (c *Client) login(ctx context.Context, old session) (session, error) {
 		return session{}, fmt.Errorf("log in as %s: %w", c.opts.User, ErrUnauthorized)
 	}
 	for _, cookie := range reply.cookies {
-		// Later versions call it sysauth_http or sysauth_https.
+		// Later versions name the cookie sysauth_http or sysauth_https.
 		if strings.HasPrefix(cookie.Name, "sysauth") && cookie.Value != "" && reply.code == http.StatusFound {
 			c.mu.Lock()
 			c.session = session{

@@ -10,21 +10,21 @@ import (
 	"slices"
 )
 
-// Module is what one part of a device reports of itself.
+// Module is the status of one part of a device.
 type Module struct {
 	Name string
-	// Status is JSON as the device gave it, with everything hidden that looks like a key; null when it gave none.
+	// Status is JSON as returned by the device, with everything hidden that looks like a key; null if there is none.
 	Status json.RawMessage
-	// TooLarge says that there is more than Options.MaxStatus allows; Status is null then.
+	// TooLarge means that the status exceeds Options.MaxStatus; Status is null then.
 	TooLarge bool
 }
 
-// StatusModules lists the modules that a device has.
+// StatusModules lists the modules of a device.
 func StatusModules() []string {
 	return []string{"conntrack", "interface", "ipsec", "route", "rule", "wan"}
 }
 
-// Status reads all modules with one request, or each with its own when together they are too large.
+// Status reads all modules with one request, or each with a separate one if together they are too large.
 func (c *Client) Status(ctx context.Context) ([]Module, error) {
 	const path = "sdewan/v1/status"
 	a, err := c.report(ctx, path)
@@ -81,8 +81,8 @@ func (c *Client) ModuleStatus(ctx context.Context, name string) (Module, error) 
 	return m, nil
 }
 
-// report asks for a status. The device prints the configuration of every remote, its keys included, into the header
-// block of the answer, so that net/http must not read it.
+// report requests a status. The device prints the configuration of every remote, its keys included, into the header block
+// of the answer, so net/http must not read it.
 func (c *Client) report(ctx context.Context, path string) (reply, error) {
 	return c.call(ctx, request{method: http.MethodGet, path: path, limit: c.opts.MaxStatus, tolerant: true}, c.opts.Timeout, nil)
 }

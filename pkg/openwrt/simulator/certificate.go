@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// certificate is what a device shows, and who signed it.
+// certificate is the certificate of a device, and its CA.
 type certificate struct {
 	config *tls.Config
 	ca     []byte // PEM
 }
 
-// newCertificate makes an authority and a certificate that it signs, valid for this century.
+// newCertificate makes a CA and a certificate signed by it, valid for this century.
 func newCertificate(names []string) (*certificate, error) {
 	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// check judges a value as it stands in a body. ok is the verdict, detail may say more, and died that the script broke
-// off over it.
+// check checks a value of a body. ok is the result, detail may explain it, and died means that the script aborted on it.
 type check func(d *Device, v any) (ok bool, detail string, died bool)
 
-// oneOf wants one of some texts. Numbers are no text.
+// oneOf accepts one of some texts. Numbers are not text.
 func oneOf(texts ...string) check {
 	return func(_ *Device, v any) (bool, string, bool) {
 		s, isText := v.(string)
@@ -27,7 +26,7 @@ func oneOf(texts ...string) check {
 	}
 }
 
-// above wants text that holds a whole number greater than limit, in any notation of the device's language.
+// above accepts text with a whole number greater than limit, in any notation of the device's language.
 func above(limit float64) check {
 	return func(_ *Device, v any) (bool, string, bool) {
 		s, isText := v.(string)
@@ -36,7 +35,7 @@ func above(limit float64) check {
 	}
 }
 
-// textual applies a test of text. Numbers are read as text, anything else breaks the script.
+// textual applies a test to text. Numbers are read as text, anything else aborts the script.
 func textual(test func(string) bool) check {
 	return func(_ *Device, v any) (bool, string, bool) {
 		s, ok := asText(v)
@@ -47,7 +46,7 @@ func textual(test func(string) bool) check {
 	}
 }
 
-// exactly wants the text word or what other wants.
+// exactly accepts one of words or what other accepts.
 func exactly(other check, words ...string) check {
 	word := oneOf(words...)
 	return func(d *Device, v any) (bool, string, bool) {
@@ -58,7 +57,7 @@ func exactly(other check, words ...string) check {
 	}
 }
 
-// known wants the name of something that exists; kind is what it is called in the detail, "" for no detail.
+// known accepts the name of something that exists; kind is its name in the detail, "" for no detail.
 func known(kind string, exists func(*Device, string) bool) check {
 	return func(d *Device, v any) (bool, string, bool) {
 		s, ok := asText(v)
@@ -75,7 +74,7 @@ func known(kind string, exists func(*Device, string) bool) check {
 	}
 }
 
-// asText is text or a number as text.
+// asText returns text, or a number as text.
 func asText(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:
@@ -87,7 +86,7 @@ func asText(v any) (string, bool) {
 	}
 }
 
-// number reads what the device's language takes for a number: decimal or hexadecimal, with fraction and exponent.
+// number reads what the device's language accepts as a number: decimal or hexadecimal, with fraction and exponent.
 func number(s string) (float64, bool) {
 	s = strings.TrimSpace(s)
 	if strings.ContainsAny(s, "_pP") {
@@ -101,12 +100,12 @@ func number(s string) (float64, bool) {
 	return n, err == nil
 }
 
-// parts splits at sep and passes over empty parts, as all of the device's splitting does.
+// parts splits at sep and skips empty parts, as all of the device's splitting does.
 func parts(s, sep string) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(sep, r) })
 }
 
-// isAddress takes four numbers up to 255 with dots between them, empty parts passed over.
+// isAddress accepts four numbers up to 255 with dots between them, skipping empty parts.
 func isAddress(s string) bool {
 	bytes := parts(s, ".")
 	for _, b := range bytes {
@@ -118,7 +117,7 @@ func isAddress(s string) bool {
 	return len(bytes) == 4
 }
 
-// isPrefix takes an address, or one with a mask of 0 to 32.
+// isPrefix accepts an address, optionally with a mask of 0 to 32.
 func isPrefix(s string) bool {
 	halves := parts(s, "/")
 	switch len(halves) {
@@ -132,10 +131,10 @@ func isPrefix(s string) bool {
 	}
 }
 
-// isNegatable takes a prefix with or without an exclamation mark before it.
+// isNegatable accepts a prefix, optionally after an exclamation mark.
 func isNegatable(s string) bool { return isPrefix(strings.TrimPrefix(s, "!")) }
 
-// isMAC takes six pairs of hexadecimal digits.
+// isMAC accepts six pairs of hexadecimal digits.
 func isMAC(s string) bool {
 	pairs := parts(s, ":")
 	for _, p := range pairs {
@@ -146,13 +145,13 @@ func isMAC(s string) bool {
 	return len(pairs) == 6
 }
 
-// isMark takes hexadecimal text of at most ten characters.
+// isMark accepts hexadecimal text of at most ten characters.
 func isMark(s string) bool {
 	_, err := strconv.ParseUint(strings.TrimPrefix(strings.ToLower(s), "0x"), 16, 64)
 	return err == nil && len(s) <= 10
 }
 
-// icmpTypes are the names of ICMP types that both firewall modules take.
+// icmpTypes are the names of ICMP types that both firewall modules accept.
 func icmpTypes() []string {
 	return strings.Fields(`address-mask-reply any communication-prohibited destination-unreachable echo-reply
 		echo-request fragmentation-needed host-precedence-violation host-prohibited host-redirect host-unknown

@@ -5,31 +5,31 @@ import (
 	"strings"
 )
 
-// field is one field of a kind of object: how it is checked, and which option keeps it.
+// field is one field of a kind of object: its checks, and the option that stores it.
 type field struct {
 	name    string
 	option  string  // "" is name
 	check   check   // of a single value; nil for none
-	item    check   // of each item of a list; nil when the field is no list
+	item    check   // of each item of a list; nil if the field is not a list
 	items   []field // of objects within a list
-	list    bool    // read back as a list even when it is kept as an option
-	message string  // of a refusal
-	code    string  // of a refusal, "" for 400
-	without string  // the value when there is none
+	list    bool    // read back as a list even if it is stored as an option
+	message string  // of an error answer
+	code    string  // of an error answer, "" for 400
+	without string  // the default value
 }
 
-// collection is one kind of object that the device keeps.
+// collection is one kind of object on the device.
 type collection struct {
 	module, plural, singular string
 	pkg, typ                 string // UCI package and type of section
 	named                    bool   // sections carry the object's name
 	fields                   []field
 	whole                    func(*Device, object) *refusal              // checks across fields
-	create                   func(*Device, *collection, object) *refusal // nil keeps the fields in one section
+	create                   func(*Device, *collection, object) *refusal // nil stores the fields in one section
 	load                     func(*Device, *collection, *section) object // nil reads the fields of one section
-	used                     func(*Device, string) bool                  // refuses a DELETE, but not a PUT
-	gone                     func(*Device, *tx, object)                  // what else goes with an object
-	script                   string                                      // named in faults
+	used                     func(*Device, string) bool                  // rejects a DELETE, but not a PUT
+	gone                     func(*Device, *tx, object)                  // what else is deleted with an object
+	script                   string                                      // named in script errors
 }
 
 // validate copies the known fields of src that have a value. Nothing is required, whatever the device's table says.
@@ -64,7 +64,7 @@ func validate(d *Device, script string, fields []field, src any) (object, *refus
 	return out, nil
 }
 
-// judge checks one value that is there and says what is kept of it, nil for nothing.
+// judge checks one present value and returns what is stored of it, nil for nothing.
 func (f *field) judge(d *Device, script string, v any) (any, *refusal) {
 	if f.item == nil && f.items == nil {
 		if f.check != nil {
@@ -79,7 +79,7 @@ func (f *field) judge(d *Device, script string, v any) (any, *refusal) {
 		return plain(v), nil
 	}
 	if _, isText := v.(string); isText && f.items == nil {
-		return nil, nil // a bare text passes for a list, and nothing of it is kept
+		return nil, nil // a bare text passes as a list, and nothing of it is stored
 	}
 	list, isList := v.([]any)
 	if _, isObject := v.(map[string]any); !isList && !isObject {
@@ -117,7 +117,7 @@ func (f *field) judgeObjects(d *Device, script string, list []any) (any, *refusa
 		if no != nil {
 			text := no.text
 			if no.code != 400 {
-				text = itoa(no.code) + ":" + text // the code of an inner refusal ends up in the outer message
+				text = itoa(no.code) + ":" + text // the code of an inner error ends up in the outer message
 			}
 			return nil, f.refusal(text)
 		}
@@ -138,7 +138,8 @@ func (f *field) refusal(detail string) *refusal {
 	return refuse(400, "%s", text)
 }
 
-// plain turns a value into what UCI keeps: numbers and booleans become text, a list keeps its texts, an object nothing.
+// plain turns a value into what UCI stores: numbers and booleans become text, a list keeps its texts, an object is
+// dropped.
 func plain(v any) any {
 	switch v := v.(type) {
 	case bool:
@@ -169,7 +170,7 @@ func kindOf(v any) string {
 	return "number"
 }
 
-// keep writes the fields of o into s. Those of objects within lists are left to who made them.
+// keep writes the fields of o into s. The caller handles those of objects within lists.
 func keep(s *section, fields []field, o object, withName bool) {
 	for _, f := range fields {
 		if f.name == "name" && !withName {
@@ -188,7 +189,7 @@ func keep(s *section, fields []field, o object, withName bool) {
 	}
 }
 
-// read is the object that s holds. An absent option is an absent field.
+// read is the object stored in s. An absent option is an absent field.
 func read(s *section, fields []field) object {
 	o := object{"name": s.id}
 	for _, f := range fields {

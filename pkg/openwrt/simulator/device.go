@@ -13,24 +13,24 @@ import (
 	"time"
 )
 
-// DefaultPassword opens a device unless told otherwise.
+// DefaultPassword is the default password of a device.
 const DefaultPassword = "root1"
 
-// Options says what kind of device there is. The zero value is a plain one with three interfaces.
+// Options configures a device. The zero value is a plain one with three interfaces.
 type Options struct {
 	// TLS makes the device speak HTTPS only, with a certificate for Names that CA signed.
 	TLS bool
-	// Names are what the certificate says the device is called, besides localhost and 127.0.0.1.
+	// Names are the names in the certificate, in addition to localhost and 127.0.0.1.
 	Names []string
 	// Password is that of root; "" is DefaultPassword.
 	Password string
-	// Strict refuses every call without a session, as the real device should and does not.
+	// Strict rejects every call without a session, as the real device should and does not.
 	Strict bool
 	// Interfaces are those of the pod; nil is net0, net1 and net2, the second with the default route.
 	Interfaces []Interface
-	// NoMWANInterfaces leaves the interfaces out of mwan3, as newer deployments do: no policy can be made then.
+	// NoMWANInterfaces leaves the interfaces out of mwan3, as newer deployments do: then no policy can be created.
 	NoMWANInterfaces bool
-	// NoLeak keeps the status of ipsec out of the header block, as a mended device would.
+	// NoLeak keeps the status of ipsec out of the header block, as a fixed device would.
 	NoLeak bool
 }
 
@@ -39,17 +39,17 @@ type Interface struct {
 	Name    string
 	Address netip.Prefix // its address within its subnet
 	Default bool         // whether the default route goes here
-	Down    bool         // whether mwan3 thinks that nothing is reached through it
+	Down    bool         // whether mwan3 considers it unreachable
 }
 
-// Device is one network function. It is safe for concurrent use.
+// Device is one simulated device. It is safe for concurrent use.
 type Device struct {
 	opts  Options
 	certs *certificate
 
 	mu       sync.Mutex
 	packages map[string]*pkg
-	running  map[string][]*section // by service: what it read when it was last started; absent when it is stopped
+	running  map[string][]*section // by service: the sections it read at its last start; absent if it is stopped
 	files    map[string]string     // certificates by path
 	kernel   *kernel
 	serial   int
@@ -114,7 +114,7 @@ func (d *Device) Start(address string) error {
 	return nil
 }
 
-// URL is what a client connects to: the address given to Start, or a name that only Dial knows.
+// URL is the address that a client connects to: the one given to Start, or a name that only Dial knows.
 func (d *Device) URL() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -144,7 +144,7 @@ func (d *Device) Close() {
 	}
 	d.closed = true
 	if d.listener != nil {
-		_ = d.listener.Close() // a listener that cannot be closed is none any more
+		_ = d.listener.Close() // a listener that cannot be closed is of no use any more
 	}
 	d.faults.resume()
 	d.mu.Unlock()
@@ -152,7 +152,7 @@ func (d *Device) Close() {
 	d.work.Wait()
 }
 
-// newKernel makes the kernel's state of a new pod.
+// newKernel makes the kernel state of a new pod.
 func (d *Device) newKernel() { d.kernel = &kernel{chains: map[string][]chainRule{}} }
 
 // boot writes the configuration that a container starts with and starts the services.
@@ -190,7 +190,7 @@ func (d *Device) boot() {
 	}
 }
 
-// pkg is a package by name, an empty one when there was none.
+// pkg is a package by name; it is created if it does not exist.
 func (d *Device) pkg(name string) *pkg {
 	if d.packages[name] == nil {
 		d.packages[name] = &pkg{name: name}
@@ -208,7 +208,7 @@ func (d *Device) iface(name string) *Interface {
 	return nil
 }
 
-// ifaceOf is the interface that has an address, "" for none.
+// ifaceOf is the interface with an address, "" for none.
 func (d *Device) ifaceOf(address string) string {
 	for _, i := range d.opts.Interfaces {
 		if i.Address.Addr().String() == address {
@@ -218,8 +218,8 @@ func (d *Device) ifaceOf(address string) string {
 	return ""
 }
 
-// place is the interface that a field means: its name, #default, # and an address, or #source for that of source. It
-// is "" when there is none.
+// place is the interface that a field refers to: its name, #default, # and an address, or #source for that of source. It
+// is "" if there is none.
 func (d *Device) place(name, source string) string {
 	what, special := strings.CutPrefix(name, "#")
 	switch {
@@ -257,15 +257,15 @@ func (d *Device) Export(packages ...string) string {
 	return b.String()
 }
 
-// Kernel prints what scripts of the device have put into the kernel, as commands that would do so.
+// Kernel prints the changes that scripts of the device made in the kernel, as commands.
 func (d *Device) Kernel() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.kernel.text()
 }
 
-// AddSection writes a section past the interface, as a person with a shell would. The values are text or lists of text;
-// name is "" for an anonymous section. It takes effect on a service when that is reloaded.
+// AddSection writes a section, bypassing the API, as a person with a shell would. The values are text or lists of text;
+// name is "" for an anonymous section. It takes effect when its service is reloaded.
 func (d *Device) AddSection(pkg, typ, name string, values map[string]any) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -288,8 +288,8 @@ func (d *Device) AddSection(pkg, typ, name string, values map[string]any) error 
 	return nil
 }
 
-// RemoveSection deletes the sections of a type that have name as section name or as option name, past the interface. It
-// says how many there were.
+// RemoveSection deletes the sections of a type that have name as section name or as option name, bypassing the API. It
+// returns how many there were.
 func (d *Device) RemoveSection(pkg, typ, name string) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -300,7 +300,7 @@ func (d *Device) RemoveSection(pkg, typ, name string) int {
 	return before - len(t.work)
 }
 
-// SetDown says whether mwan3 shall think that nothing is reached through an interface.
+// SetDown sets whether mwan3 considers an interface unreachable.
 func (d *Device) SetDown(iface string, down bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -317,5 +317,5 @@ func atoi(s string) int {
 	return int(n)
 }
 
-// idle is how long the device keeps a connection on which nothing is asked.
+// idle is how long the device keeps an idle connection.
 const idle = 20 * time.Second

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// extra is what the option extra of a rule asks besides: words of iptables.
+// extra is the option extra of a rule: additional matches as words of iptables.
 type extra []extraTest
 
 // extraTest is one condition.
@@ -22,7 +22,7 @@ func extraFlags() []string {
 	return []string{"-s", "-d", "--sport", "--dport", "--sports", "--dports", "--mark", "--ctstate", "--comment"}
 }
 
-// parseExtra reads the option extra. ok is false when it says something that is not modelled.
+// parseExtra reads the option extra. ok is false if it has words that are not modelled.
 func parseExtra(text string) (e extra, ok bool) {
 	not := false
 	words := strings.Fields(text)
@@ -48,12 +48,12 @@ func parseExtra(text string) (e extra, ok bool) {
 	return e, true
 }
 
-// covers says whether a packet is what every condition asks for.
+// covers reports whether a packet meets every condition.
 func (e extra) covers(f *flight) bool {
 	return !slices.ContainsFunc(e, func(t extraTest) bool { return t.covers(f) == t.not })
 }
 
-// covers leaves out the exclamation mark.
+// covers ignores the exclamation mark.
 func (t extraTest) covers(f *flight) bool {
 	list := strings.Split(t.value, ",")
 	anyPort := func(port uint16) bool {

@@ -2,11 +2,11 @@ package simulator
 
 import "time"
 
-// Stage is when a write that is to fail does so.
+// Stage is the moment at which a write fails.
 type Stage int
 
 const (
-	// BeforeWrite answers 500, and nothing is done.
+	// BeforeWrite answers 500, and nothing is written.
 	BeforeWrite Stage = iota
 	// BetweenHalves deletes the object of a PUT and answers 500 before it is created again. Other writes fail as with
 	// BeforeWrite.
@@ -20,10 +20,10 @@ type injected struct {
 	stage Stage
 }
 
-// faults is what is to go wrong.
+// faults lists the faults to come.
 type faults struct {
 	at      []injected
-	limit   int // writes until all of them fail, when limited
+	limit   int // writes until all of them fail, if limited
 	limited bool
 	delay   time.Duration // before every answer
 	hung    chan struct{} // closed by Resume; nil while not hung
@@ -37,7 +37,7 @@ func (f *faults) resume() {
 }
 
 // FailAt makes the n-th write of a client from now on fail, counted from 1. Creating, changing and deleting an object and
-// acting on a service are writes. Zero takes back every failure that has not happened yet.
+// acting on a service are writes. Zero cancels every failure that has not happened yet.
 func (d *Device) FailAt(n int, stage Stage) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -55,14 +55,14 @@ func (d *Device) FailAfter(n int) {
 	d.faults.limit, d.faults.limited = n, n >= 0
 }
 
-// Delay makes every answer take that much longer; zero is no longer.
+// Delay delays every answer by that duration; zero ends that.
 func (d *Device) Delay(by time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.faults.delay = by
 }
 
-// Drop ends every connection. Clients may come back at once.
+// Drop ends every connection. Clients may reconnect at once.
 func (d *Device) Drop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -71,7 +71,7 @@ func (d *Device) Drop() {
 	}
 }
 
-// Hang makes the device stop: it takes connections and requests and answers nothing.
+// Hang makes the device hang: it accepts connections and requests and answers nothing.
 func (d *Device) Hang() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -80,15 +80,15 @@ func (d *Device) Hang() {
 	}
 }
 
-// Resume ends Hang. What came in meanwhile is done now, whether or not its client still waits.
+// Resume ends Hang. Requests that arrived meanwhile are executed now, whether or not the client still waits.
 func (d *Device) Resume() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.faults.resume()
 }
 
-// Restart is what a new container in the same pod is: configuration as at the first boot, no sessions, no connections.
-// What is in the kernel stays.
+// Restart simulates a new container in the same pod: configuration as at the first boot, no sessions, no connections. The
+// kernel's state stays.
 func (d *Device) Restart() {
 	d.mu.Lock()
 	d.boot()
@@ -96,7 +96,7 @@ func (d *Device) Restart() {
 	d.Drop()
 }
 
-// Recreate is what a new pod is: like Restart, with an empty kernel.
+// Recreate simulates a new pod: like Restart, with an empty kernel.
 func (d *Device) Recreate() {
 	d.mu.Lock()
 	d.newKernel()
@@ -104,7 +104,7 @@ func (d *Device) Recreate() {
 	d.Restart()
 }
 
-// ExpireSessions ends every session; the cookies of clients are worth nothing any more.
+// ExpireSessions ends every session; the cookies of clients become invalid.
 func (d *Device) ExpireSessions() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -118,7 +118,7 @@ func (d *Device) SetPassword(password string) {
 	d.opts.Password = password
 }
 
-// pause waits as long as the device hangs or is slow. It says false when the device is closed.
+// pause waits while the device hangs or is slow. It returns false if the device is closed.
 func (d *Device) pause() bool {
 	for {
 		d.mu.Lock()
@@ -143,7 +143,7 @@ func (d *Device) pause() bool {
 	}
 }
 
-// write does a write, or lets it fail where it is to; halves says that it has two. d.mu is held.
+// write does a write, or makes it fail if a fault is due; halves means that it has two. d.mu is locked.
 func (d *Device) write(halves bool, do func(between func() *refusal) answer) answer {
 	stage, fails := d.faults.next()
 	broken := func() *refusal { return fault("utils", "no space left on device") }
@@ -162,7 +162,7 @@ func (d *Device) write(halves bool, do func(between func() *refusal) answer) ans
 	}
 }
 
-// next counts a write and says whether it is to fail.
+// next counts a write and reports whether it is to fail.
 func (f *faults) next() (stage Stage, fails bool) {
 	left := f.at[:0]
 	for _, in := range f.at {

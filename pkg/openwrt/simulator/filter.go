@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// sections lists those of the running firewall; none when it is stopped.
+// sections lists those of the running firewall; none if it is stopped.
 func (f *flight) sections(typ string) []*section {
 	var out []*section
 	for _, s := range f.d.running[firewallName] {
@@ -24,7 +24,7 @@ func (f *flight) sections(typ string) []*section {
 	return out
 }
 
-// policy is what the defaults say of a hook; a stopped firewall lets everything pass.
+// policy is the default policy of a hook; a stopped firewall lets everything pass.
 func (f *flight) policy(hook string) string {
 	if _, runs := f.d.running[firewallName]; !runs {
 		return "ACCEPT"
@@ -37,7 +37,7 @@ func (f *flight) policy(hook string) string {
 	return "REJECT"
 }
 
-// covers says whether a zone holds an interface, and the address beyond it when the zone has subnets.
+// covers reports whether a zone has an interface, and the address beyond it if the zone has subnets.
 func (f *flight) covers(zone *section, iface string, beyond netip.Addr) bool {
 	if !familyCovers(zone.text("family"), beyond) {
 		return false
@@ -50,7 +50,7 @@ func (f *flight) covers(zone *section, iface string, beyond netip.Addr) bool {
 	return in && anyCovers(subnets, beyond)
 }
 
-// device is the interface of the pod that a network means.
+// device is the interface of the pod for a network.
 func (f *flight) device(network string) string {
 	if s := f.d.pkg("network").byID(network); s != nil {
 		for _, option := range []string{"device", "ifname"} {
@@ -69,18 +69,18 @@ func (f *flight) zoneCovers(name, iface string, beyond netip.Addr) bool {
 	})
 }
 
-// ruleCovers says whether the packet is what a rule of the service asks for, its zones aside.
+// ruleCovers reports whether the packet matches a rule of the service, apart from its zones.
 func (f *flight) ruleCovers(s *section) bool {
 	further, _ := parseExtra(s.text("extra"))
 	return matchOf(s, "dest_ip", "dest_port", "tcpudp").covers(f) && further.covers(f)
 }
 
-// filter walks a chain: rules made at once, and those of the service at their place. The service says nothing with ok
-// false; what is left to nobody is left to the defaults.
+// filter walks a chain: rules made at once, and those of the service at their place. ok is false if the service has no
+// verdict; without any verdict the defaults apply.
 func (f *flight) filter(chain string, service func() (Verdict, bool), hook string) Verdict {
 	rules := f.d.kernel.chains[chain]
 	if chain == "" {
-		rules = []chainRule{{service: true}} // scripts add nothing there
+		rules = []chainRule{{service: true}} // scripts add nothing to it
 	}
 	for _, r := range rules {
 		if r.service {
@@ -118,7 +118,7 @@ func verdictOf(target string) (v Verdict, ok bool) {
 	}
 }
 
-// rules applies those rules of the service for which place says that their zones fit.
+// rules applies the rules of the service whose zones match according to place.
 func (f *flight) rules(place func(src, dest string) bool) (Verdict, bool) {
 	for _, s := range f.sections("rule") {
 		v, decides := verdictOf(s.text("target"))
@@ -130,7 +130,7 @@ func (f *flight) rules(place func(src, dest string) bool) (Verdict, bool) {
 	return Drop, false
 }
 
-// serviceInput is what the service says of a packet for the device.
+// serviceInput is the verdict of the service for a packet to the device.
 func (f *flight) serviceInput() (Verdict, bool) {
 	if v, ok := f.rules(func(src, dest string) bool { return src == "*" && dest == "" }); ok {
 		return v, true
@@ -152,7 +152,7 @@ func (f *flight) serviceInput() (Verdict, bool) {
 	return Drop, false
 }
 
-// serviceForward is what the service says of a packet that passes through.
+// serviceForward is the verdict of the service for a forwarded packet.
 func (f *flight) serviceForward() (Verdict, bool) {
 	goesTo := func(zone string) bool { return zone != "" && f.zoneCovers(zone, f.out, f.Dst) }
 	if v, ok := f.rules(func(src, dest string) bool { return src == "*" && goesTo(dest) }); ok {
@@ -184,7 +184,7 @@ func (f *flight) serviceForward() (Verdict, bool) {
 	return Drop, false
 }
 
-// serviceOutput is what the service says of a packet that the device sends.
+// serviceOutput is the verdict of the service for a packet from the device.
 func (f *flight) serviceOutput() (Verdict, bool) {
 	if v, ok := f.rules(func(src, dest string) bool {
 		return src == "" && (dest == "" || f.zoneCovers(dest, f.out, f.Dst))
@@ -200,14 +200,15 @@ func (f *flight) serviceOutput() (Verdict, bool) {
 	return Drop, false
 }
 
-// takesTranslated says whether a zone lets every translated packet pass: the service adds that for a zone with redirects.
+// takesTranslated reports whether a zone lets every translated packet pass: the service adds that for a zone with
+// redirects.
 func (f *flight) takesTranslated(z *section) bool {
 	return slices.ContainsFunc(f.sections("redirect"), func(s *section) bool {
 		return s.text("target") != "SNAT" && (s.text("src") == z.text("name") || s.text("src") == "*")
 	})
 }
 
-// zonePolicy is the policy of a zone, that of the defaults when it has none.
+// zonePolicy is the policy of a zone, or the default one if it has none.
 func (f *flight) zonePolicy(z *section, hook string) string {
 	if p := z.text(hook); p != "" {
 		return p
@@ -215,7 +216,7 @@ func (f *flight) zonePolicy(z *section, hook string) string {
 	return f.policy(hook)
 }
 
-// serviceRules is how many rules the service has in a chain of the table nat: a hook for people, and one for each
+// serviceRules is how many rules the service has in a chain of the table nat: a hook for users, and one for each
 // interface of each zone.
 func (d *Device) serviceRules(string) int {
 	if _, runs := d.running[firewallName]; !runs {

@@ -32,7 +32,7 @@ func firewallCollections() []*collection {
 		field{name: "output", check: policy, message: "invalid output"},
 		field{name: "family", check: family, message: "invalid family"},
 		field{name: "subnet", item: textual(isPrefix), message: "invalid subnet"},
-		field{name: "extra_src"}, field{name: "etra_dest"}, // spelled so on the device
+		field{name: "extra_src"}, field{name: "etra_dest"}, // the device's spelling
 	)
 	zones.fields[0] = field{name: "name", check: zoneName, message: "invalid zone name"}
 	zones.used = zoneUsed
@@ -59,7 +59,7 @@ func firewallCollections() []*collection {
 	return []*collection{zones, redirects, rules, forwardings}
 }
 
-// matchFields are the fields by which rules and redirects choose packets. Places are zones or interfaces.
+// matchFields are the fields by which rules and redirects match packets. Places are zones or interfaces.
 func matchFields(place check) []field {
 	return []field{
 		{name: "src", check: place, message: "invalid src"},

@@ -24,7 +24,7 @@ func (d *Device) handle(req *http.Request, body []byte) answer {
 
 func isLogin(path string) bool { return len(parts(path, "/")) == 2 }
 
-// dispatch finds who answers. The tree knows paths without a query; the scripts see all of the address.
+// dispatch finds the handler. The tree knows paths without a query; the scripts see the whole address.
 func (d *Device) dispatch(req *http.Request, body []byte) answer {
 	path, _, _ := strings.Cut(req.RequestURI, "?")
 	at := parts(path, "/")
@@ -50,12 +50,12 @@ func loginPage() answer {
 	return html(403, "Forbidden", "Authorization Required", "X-LuCI-Login-Required: yes")
 }
 
-// session says whether a request carries the cookie of a session.
+// session reports whether a request has the cookie of a session.
 func (d *Device) session(req *http.Request) bool {
 	return slices.ContainsFunc(req.Cookies(), func(c *http.Cookie) bool { return c.Name == "sysauth" && d.sessions[c.Value] })
 }
 
-// login opens a session. A valid one is used, whatever the form says.
+// login opens a session. A valid one is reused, whatever the form contains.
 func (d *Device) login(req *http.Request, body []byte) answer {
 	if d.session(req) {
 		return html(200, "OK", "LuCI")
@@ -76,7 +76,7 @@ func (d *Device) login(req *http.Request, body []byte) answer {
 	return answer{code: 302, reason: "Found", headers: []string{cookie, "Location: /cgi-bin/luci/"}}
 }
 
-// admin is the part that wants a session. Only logging out does something.
+// admin handles the part that requires a session. Only logging out does something.
 func (d *Device) admin(req *http.Request, at []string) answer {
 	if !d.session(req) {
 		return loginPage()
@@ -132,7 +132,7 @@ const (
 	itemParts       = 7
 )
 
-// collection answers for one kind of object.
+// collection handles requests for one kind of object.
 func (d *Device) collection(c *collection, req *http.Request, body []byte, raw []string) answer {
 	want := map[string]int{http.MethodPost: collectionParts, http.MethodPut: itemParts, http.MethodDelete: itemParts}[req.Method]
 	switch {
@@ -146,7 +146,7 @@ func (d *Device) collection(c *collection, req *http.Request, body []byte, raw [
 		return wrong(refuse(400, "Bad request URI"))
 	}
 	if raw[collectionParts-1] != c.plural {
-		return wrong(fault("utils", "attempt to index field '?' (a nil value)")) // a query is taken for part of the name
+		return wrong(fault("utils", "attempt to index field '?' (a nil value)")) // a query is mistaken for part of the name
 	}
 	name := raw[len(raw)-1]
 	if req.Method == http.MethodGet {
@@ -173,15 +173,15 @@ func (d *Device) collection(c *collection, req *http.Request, body []byte, raw [
 	})
 }
 
-// decodeBody reads a body, or says what is answered instead.
+// decodeBody reads a body, or returns the error answer.
 func decodeBody(req *http.Request, body []byte) (any, *answer) {
 	kind, _, _ := mime.ParseMediaType(req.Header.Get("Content-Type"))
 	if kind == "application/x-www-form-urlencoded" || kind == "multipart/form-data" {
-		a := wrong(fault("utils", "bad argument #1 to 'parse' (string expected, got nil)")) // the body was taken for a form
+		a := wrong(fault("utils", "bad argument #1 to 'parse' (string expected, got nil)")) // the body was mistaken for a form
 		return nil, &a
 	}
 	if req.ContentLength < 0 {
-		body = nil // a body without a length is none
+		body = nil // a body without a length is ignored
 	}
 	src, no := decode(body)
 	if no != nil {
@@ -194,7 +194,7 @@ func decodeBody(req *http.Request, body []byte) (any, *answer) {
 	return src, nil
 }
 
-// right makes the answer that holds a value, unless there is a refusal.
+// right makes the answer with a value, unless there is an error.
 func right(code int, reason string) func(any, *refusal) answer {
 	return func(v any, no *refusal) answer {
 		if no != nil {
@@ -208,7 +208,7 @@ func success() answer {
 	return answer{code: 200, reason: "OK", headers: []string{"Content-Type: text/plain"}, body: []byte(`{"message":"success"}`)}
 }
 
-// wrong spells a refusal. Its message stands unescaped in what is not quite JSON, and again in the reason.
+// wrong formats an error answer. Its message is unescaped in what is almost JSON, and repeated in the reason.
 func wrong(no *refusal) answer {
 	a := answer{code: no.code, reason: no.text, headers: []string{"Content-Type: text/plain"}}
 	if no.raw {

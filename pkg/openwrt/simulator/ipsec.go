@@ -94,8 +94,8 @@ func proposalUsed(d *Device, name string) bool {
 	})
 }
 
-// createRemote keeps a remote, its certificates as files, and a section for each connection. A remote with a type is
-// committed before it is whole, because the global switches of its type are.
+// createRemote stores a remote, its certificates as files, and a section for each connection. A remote with a type is
+// committed before it is complete, because the global switches of its type are.
 func createRemote(d *Device, c *collection, o object) *refusal {
 	t := d.begin(c.pkg)
 	name := o.text("name")
@@ -146,7 +146,7 @@ func withField(o object, name string, v any) object {
 	return c
 }
 
-// setGlobals writes what the type of a remote means into the first section of type ipsec.
+// setGlobals writes the settings for the type of a remote into the first section of type ipsec.
 func setGlobals(t *tx, kind string) {
 	i := slices.IndexFunc(t.work, func(s *section) bool { return s.typ == "ipsec" })
 	if i < 0 {
@@ -174,8 +174,8 @@ func (d *Device) saveCertificates(name, text string, cert [3]string) string {
 	return strings.Join(paths, ", ")
 }
 
-// loadRemote reads a remote and its connections, tunnels first. Certificates are decoded a second time. It is nil when
-// a file is too short for that.
+// loadRemote reads a remote and its connections, tunnels first. Certificates are decoded a second time. It is nil if a
+// file is too short for that.
 func loadRemote(d *Device, c *collection, s *section) object {
 	o := read(s, c.fields)
 	for _, cert := range certificates() {
@@ -185,7 +185,7 @@ func loadRemote(d *Device, c *collection, s *section) object {
 		}
 		var texts []string
 		for _, path := range parts(paths, ",^") {
-			content, found := d.files[path] // paths after the first begin with a blank, and so name no file
+			content, found := d.files[path] // paths after the first begin with a space, and so match no file
 			if !found {
 				content = path
 			}
@@ -227,7 +227,7 @@ func dropConnections(d *Device, t *tx, o object) {
 	}
 }
 
-// decodeBase64 decodes as the device does: whatever is no base64 is passed over.
+// decodeBase64 decodes as the device does: characters that are not base64 are skipped.
 func decodeBase64(s string) string {
 	alphabet := "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 	clean := strings.Map(func(r rune) rune {
@@ -237,7 +237,7 @@ func decodeBase64(s string) string {
 		return -1
 	}, s)
 	if len(clean)%4 == 1 {
-		clean = clean[:len(clean)-1] // one character alone is no byte
+		clean = clean[:len(clean)-1] // a single character is not a byte
 	}
 	out, err := base64.RawStdEncoding.DecodeString(clean)
 	if err != nil {

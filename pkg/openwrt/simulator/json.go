@@ -14,16 +14,16 @@ import (
 // object is an object that passed the checks: its values are text, lists of text, objects, or bool.
 type object map[string]any
 
-// has says whether a field is there.
+// has reports whether a field exists.
 func (o object) has(name string) bool { _, ok := o[name]; return ok }
 
-// text is a field that is text, "" for any other.
+// text is a text field, "" for any other.
 func (o object) text(name string) string {
 	s, _ := o[name].(string)
 	return s
 }
 
-// decode reads a body as the device's parser does: the answer to a fault begins with "Body parse error: ".
+// decode reads a body as the device's parser does: the answer to invalid JSON begins with "Body parse error: ".
 func decode(body []byte) (any, *refusal) {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
@@ -38,8 +38,8 @@ func decode(body []byte) (any, *refusal) {
 	return v, nil
 }
 
-// encode spells a value as the device does: slashes escaped, bytes that are no UTF-8 as they are. The order of an
-// object's members says nothing, so that they come in reverse.
+// encode encodes a value as the device does: slashes escaped, bytes that are not UTF-8 as they are. The order of an
+// object's members has no meaning, so they are reversed.
 func encode(v any) []byte {
 	var b bytes.Buffer
 	write(&b, v)
@@ -76,7 +76,7 @@ func write(b *bytes.Buffer, v any) {
 		}
 		b.WriteByte('}')
 	default:
-		panic(fmt.Sprintf("simulator: cannot spell a %T", v)) // the device makes no such value
+		panic(fmt.Sprintf("simulator: cannot spell a %T", v)) // the device has no such value
 	}
 }
 
@@ -92,7 +92,7 @@ func writeList[T any](b *bytes.Buffer, list []T) {
 }
 
 func writeText(b *bytes.Buffer, s string) {
-	// The device's strings end at a zero byte when they are spelled.
+	// The device's strings end at a zero byte when they are encoded.
 	s, _, _ = strings.Cut(s, "\x00")
 	b.WriteByte('"')
 	for _, c := range []byte(s) {

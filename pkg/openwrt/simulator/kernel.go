@@ -15,7 +15,7 @@ const (
 	filterFw = "filter FORWARD"
 )
 
-// kernel is what the scripts of a device put into the kernel of its pod. It outlives the device's container.
+// kernel is the state of a pod's kernel that the device's scripts write. It outlives the device's container.
 type kernel struct {
 	chains map[string][]chainRule
 	rules  []ipRule
@@ -34,7 +34,7 @@ type chainRule struct {
 	setMark            string
 }
 
-// spec is the rule as the command line has it, without the command.
+// spec is the rule as on the command line, without the command.
 func (r chainRule) spec() string {
 	var b strings.Builder
 	add := func(flag, value string) {
@@ -73,7 +73,7 @@ func (r chainRule) destination() string {
 	return r.to
 }
 
-// possible says whether iptables takes the rule. The scripts do not look at what it answers.
+// possible reports whether iptables accepts the rule. The scripts ignore its exit code.
 func (r chainRule) possible() bool {
 	ported := slices.Contains([]string{"tcp", "udp", "sctp", "udplite"}, r.proto)
 	known := ported || slices.Contains([]string{"", "all", "icmp", "esp", "ah"}, r.proto)
@@ -88,8 +88,8 @@ func (k *kernel) appendRule(chain string, r chainRule) {
 	}
 }
 
-// insertRule adds r so that it becomes the rule number at, counted from 1; own is how many rules the service has where
-// its place is. A number beyond the end adds nothing.
+// insertRule adds r so that it becomes rule number at, counted from 1; own is how many rules the service has at its
+// place. A number beyond the end adds nothing.
 func (k *kernel) insertRule(chain string, at, own int, r chainRule) {
 	if !r.possible() {
 		return
@@ -108,7 +108,7 @@ func (k *kernel) insertRule(chain string, at, own int, r chainRule) {
 	}
 }
 
-// deleteRule takes away the first rule that says the same as r.
+// deleteRule removes the first rule that is equal to r.
 func (k *kernel) deleteRule(chain string, r chainRule) {
 	for i, old := range k.chains[chain] {
 		if old == r {
@@ -118,7 +118,7 @@ func (k *kernel) deleteRule(chain string, r chainRule) {
 	}
 }
 
-// restartService takes the service's rules away and appends them anew, behind all that others appended before.
+// restartService removes the service's rules and appends them again, after all that others appended before.
 func (k *kernel) restartService() {
 	for _, chain := range []string{natPre, natPost, mangle, filterIn, filterFw} {
 		rest := slices.DeleteFunc(k.chains[chain], func(r chainRule) bool { return r.service })
@@ -126,10 +126,10 @@ func (k *kernel) restartService() {
 	}
 }
 
-// ipRule is a rule of routing: which packets look up which table.
+// ipRule is a routing rule: it selects the table for packets.
 type ipRule struct {
 	not      bool
-	prio     string // "" for the place before the last that was added without one
+	prio     string // "" for the place before the last one that was added without a priority
 	src, dst string
 	mark     string
 	table    string
@@ -164,7 +164,7 @@ func (r ipRoute) String() string {
 }
 
 func (k *kernel) addRule(r ipRule) {
-	if !slices.Contains(k.rules, r) { // the kernel refuses a second one
+	if !slices.Contains(k.rules, r) { // the kernel rejects a duplicate
 		k.rules = append(k.rules, r)
 	}
 }
@@ -183,7 +183,7 @@ func (k *kernel) deleteRoute(r ipRoute) {
 	k.routes = slices.DeleteFunc(k.routes, func(old ipRoute) bool { return old == r })
 }
 
-// text prints all of it in order, without the service's own rules.
+// text prints the state in order, without the service's own rules.
 func (k *kernel) text() string {
 	var b strings.Builder
 	for _, chain := range []string{natPre, natPost, mangle, filterIn, filterFw} {

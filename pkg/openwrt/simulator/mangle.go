@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Where rules of the firewall service that mark packets stand, all in the table mangle: PREROUTING is before translation
-// and the way out, FORWARD, INPUT and OUTPUT are after both and before the filter.
+// The chains for the firewall service's rules that mark packets, all in the table mangle: PREROUTING comes before DNAT
+// and routing; FORWARD, INPUT and OUTPUT come after both and before the filter.
 const (
 	markAtOnce  = "PREROUTING"
 	markForward = "FORWARD"
@@ -15,7 +15,7 @@ const (
 	markLast    = "POSTROUTING" // after everything that asks for a mark
 )
 
-// markChain is where a rule that marks stands, as the service's version of OpenWRT 21.02 has it.
+// markChain is the chain of a rule that marks, as in OpenWRT 21.02.
 func markChain(src, dest string) string {
 	named := func(zone string) bool { return zone != "" && zone != "*" }
 	switch {
@@ -32,8 +32,8 @@ func markChain(src, dest string) string {
 	}
 }
 
-// marks applies the service's rules that mark in a chain. A zone stands for its interfaces there: its subnets do not
-// count, and without interfaces it asks nothing.
+// marks applies the service's rules that mark in a chain. A zone means its interfaces there: its subnets do not count,
+// and a zone without interfaces matches everything.
 func (f *flight) marks(chain string) {
 	for _, s := range f.sections("rule") {
 		src, dest := s.text("src"), s.text("dest")
@@ -44,8 +44,8 @@ func (f *flight) marks(chain string) {
 	}
 }
 
-// markZone says whether a rule that marks and names a zone is for an interface. A rule about a zone that does not exist, or
-// that is of another family, is none.
+// markZone reports whether a rule that marks and has a zone matches an interface. A rule with a zone that does not exist,
+// or that is of another family, is skipped.
 func (f *flight) markZone(name, iface string, beyond netip.Addr) bool {
 	if name == "" || name == "*" {
 		return true

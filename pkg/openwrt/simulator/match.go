@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// match is what a rule asks of a packet. Empty fields ask nothing.
+// match is the match of a rule. Empty fields match everything.
 type match struct {
 	in, out          string
 	family           string
@@ -18,8 +18,8 @@ type match struct {
 	icmp             []string
 }
 
-// matchOf is what the options of a section ask, without places: dst and dstPort are the options for the destination, proto
-// is the protocol when it names none.
+// matchOf reads the match of a section, without places: dst and dstPort are the options for the destination, proto is the
+// protocol if the section has none.
 func matchOf(s *section, dst, dstPort, proto string) match {
 	m := match{
 		family: s.text("family"), protos: s.items("proto"), src: s.items("src_ip"), dst: s.items(dst),
@@ -31,7 +31,7 @@ func matchOf(s *section, dst, dstPort, proto string) match {
 	return m
 }
 
-// match is what a rule of iptables asks.
+// match is the match of an iptables rule.
 func (r chainRule) match() match {
 	m := match{
 		in: r.in, out: r.out, protos: parts(r.proto, " "), src: parts(r.src, " "), dst: parts(r.dst, " "),
@@ -43,7 +43,7 @@ func (r chainRule) match() match {
 	return m
 }
 
-// covers says whether a packet on its way is what m asks for.
+// covers reports whether a packet in flight matches m.
 func (m match) covers(f *flight) bool {
 	return (m.in == "" || m.in == f.In) && (m.out == "" || m.out == f.out) && familyCovers(m.family, f.Dst) &&
 		slices.ContainsFunc(m.protos, func(p string) bool { return protoCovers(p, f.Proto) }) &&
@@ -68,7 +68,7 @@ func protoCovers(want, got string) bool {
 	return want == "all" || want == "any" || want == got || want == "tcpudp" && (got == "tcp" || got == "udp")
 }
 
-// anyCovers says whether a is in one of the prefixes; none is all. A prefix after an exclamation mark takes away.
+// anyCovers reports whether a is in one of the prefixes; none is all. A prefix after an exclamation mark excludes.
 func anyCovers(prefixes []string, a netip.Addr) bool {
 	covered := true
 	for _, p := range prefixes {
@@ -86,7 +86,7 @@ func anyCovers(prefixes []string, a netip.Addr) bool {
 	return covered
 }
 
-// prefixCovers reads an address or a prefix. What cannot be read covers nothing.
+// prefixCovers reads an address or a prefix. Invalid text covers nothing.
 func prefixCovers(text string, a netip.Addr) bool {
 	if text == "default" {
 		return true
@@ -112,7 +112,7 @@ func portCovers(text string, port uint16) bool {
 	return ok1 && ok2 && low <= float64(port) && float64(port) <= high
 }
 
-// markCovers reads a mark, with or without a mask, and with an exclamation mark before it for any other.
+// markCovers reads a mark, with an optional mask, and with an exclamation mark before it for any other.
 func markCovers(text string, mark uint32) bool {
 	if text == "" {
 		return true

@@ -37,7 +37,7 @@ func memberFields(inMWAN3 func(*Device, string) bool) []field {
 	}
 }
 
-// createPolicy keeps a policy as one section of its own and one for each member.
+// createPolicy stores a policy as one section for itself and one for each member.
 func createPolicy(d *Device, c *collection, o object) *refusal {
 	t := d.begin(c.pkg)
 	name := o.text("name")

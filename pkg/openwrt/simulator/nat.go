@@ -59,7 +59,7 @@ func natWhole(d *Device, o object) *refusal {
 	return nil
 }
 
-// natRule is the rule that an object means, and its chain.
+// natRule is the rule for an object, and its chain.
 func (d *Device) natRule(o object) (string, chainRule) {
 	r := chainRule{proto: o.text("proto"), src: o.text("src_ip"), srcPort: o.text("src_port")}
 	out := d.place(o.text("dest"), o.text("src_dip"))

@@ -59,7 +59,7 @@ func networkFirewallCollections() []*collection {
 	}}
 }
 
-// networkRules are the rules that an object means, and their chain.
+// networkRules are the rules for an object, and their chain.
 func networkRules(o object) (string, []chainRule) {
 	chain := filterIn
 	r := chainRule{
@@ -76,7 +76,7 @@ func networkRules(o object) (string, []chainRule) {
 		chain, r.out = filterFw, o.text("dest_val")
 	}
 	if r.target == "NOTRACK" {
-		return chain, nil // only possible in a table that the script does not name
+		return chain, nil // only possible in a table that the script does not use
 	}
 	var rules []chainRule
 	switch proto := o.text("proto"); proto {

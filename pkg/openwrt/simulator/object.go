@@ -2,7 +2,7 @@ package simulator
 
 import "strings"
 
-// The five things that can be done with a collection. d.mu is held.
+// The five operations on a collection. d.mu is locked.
 
 // list answers GET of a collection.
 func (c *collection) list(d *Device) (any, *refusal) {
@@ -17,7 +17,7 @@ func (c *collection) list(d *Device) (any, *refusal) {
 	return object{c.plural: all}, nil
 }
 
-// get is the object of that name, nil when there is none.
+// get is the object of that name, nil if there is none.
 func (c *collection) get(d *Device, name string) (object, *refusal) {
 	s := d.pkg(c.pkg).find(c.typ, name)
 	if s == nil {
@@ -38,7 +38,7 @@ func (c *collection) object(d *Device, s *section) (object, *refusal) {
 	return read(s, c.fields), nil
 }
 
-// show is the answer that holds one object, null when the device cannot find what it has just written.
+// show is the answer with one object, null if the device cannot find what it has just written.
 func (c *collection) show(d *Device, name string) (any, *refusal) {
 	o, no := c.get(d, name)
 	if no != nil || o == nil {
@@ -76,7 +76,7 @@ func (c *collection) post(d *Device, body any) (any, *refusal) {
 	return c.show(d, name)
 }
 
-// put answers PUT: delete and create. between is called after the first half; what it returns ends the request there.
+// put answers PUT: delete and create. between is called after the first half; if it returns an answer, the request ends.
 func (c *collection) put(d *Device, name string, body any, between func() *refusal) (any, *refusal) {
 	o, no := c.check(d, body)
 	if no != nil {
@@ -112,7 +112,7 @@ func (c *collection) store(d *Device, o object) *refusal {
 	return c.section(d, o, func(object) *refusal { return nil })
 }
 
-// section keeps o in one section, runs then and commits. When then breaks off, the section stays staged.
+// section stores o in one section, runs then and commits. If then aborts, the section stays staged.
 func (c *collection) section(d *Device, o object, then func(object) *refusal) *refusal {
 	t := d.begin(c.pkg)
 	name := o.text("name")
@@ -133,7 +133,7 @@ func (c *collection) section(d *Device, o object, then func(object) *refusal) *r
 	return nil
 }
 
-// drop deletes every section of that name. Only a DELETE looks whether the object is used.
+// drop deletes every section of that name. Only a DELETE checks whether the object is used.
 func (c *collection) drop(d *Device, name string, careful bool) *refusal {
 	o, no := c.get(d, name)
 	if no != nil {

@@ -2,19 +2,19 @@ package simulator
 
 import "slices"
 
-// Request is what a client asked for, without its body.
+// Request is a client's request, without its body.
 type Request struct {
 	Method, Path string
-	Code         int // answered; 0 when the connection was ended instead
+	Code         int // answered; 0 if the connection was ended instead
 	Login        bool
 }
 
-// Action is what was done to a service.
+// Action is an action on a service.
 type Action struct {
 	Service, Verb string
 }
 
-// longestRecord is how many requests are remembered; a device that runs for long forgets the older half.
+// longestRecord is how many requests are remembered; a long-running device drops the older half.
 const longestRecord = 200_000
 
 // record is what clients did since the last Reset.
@@ -34,14 +34,14 @@ func (r *record) note(q Request, cut bool) {
 	r.requests = append(r.requests, q)
 }
 
-// Requests lists what clients asked for since the last Reset, in order.
+// Requests lists the clients' requests since the last Reset, in order.
 func (d *Device) Requests() []Request {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.record.requests)
 }
 
-// Actions lists what was done to services since the last Reset, in order.
+// Actions lists the actions on services since the last Reset, in order.
 func (d *Device) Actions() []Action {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -55,7 +55,7 @@ func (d *Device) Connections() int {
 	return d.record.connections
 }
 
-// Reset forgets what was recorded. Faults stay.
+// Reset clears the record. Faults stay.
 func (d *Device) Reset() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -2,7 +2,7 @@ package simulator
 
 import "fmt"
 
-// refusal is an answer other than success. Its text goes out as it is, without any escaping.
+// refusal is an answer other than success. Its text is sent without any escaping.
 type refusal struct {
 	code int
 	text string
@@ -14,7 +14,7 @@ func refuse(code int, format string, args ...any) *refusal {
 	return &refusal{code: code, text: fmt.Sprintf(format, args...)}
 }
 
-// fault is what a script of the device answers that dies: its interpreter's message and a trace, as plain text.
+// fault is the answer of a script that aborts: its interpreter's message and a trace, as plain text.
 func fault(file, message string) *refusal {
 	return &refusal{code: 500, raw: true, text: "/usr/lib/lua/luci/dispatcher.lua:491: Failed to execute call dispatcher target.\n" +
 		"The called action terminated with an exception:\n" +
@@ -24,5 +24,5 @@ func fault(file, message string) *refusal {
 		"\t/usr/lib/lua/luci/dispatcher.lua:123: in function </usr/lib/lua/luci/dispatcher.lua:122>\n"}
 }
 
-// died says whether the script broke off.
+// died reports whether the script aborted.
 func (r *refusal) died() bool { return r != nil && r.raw && r.code == 500 }

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// cnfTable is the number of the table that the device calls cnf, and that applications look up.
+// cnfTable is the number of the table that the device calls cnf, and that applications use.
 const cnfTable = "40"
 
-// routeCollections are the modules route, rule and application: routes and rules of the kernel, made at once.
+// routeCollections are the modules route, rule and application: kernel routes and rules, applied at once.
 func routeCollections() []*collection { return []*collection{routes(), routeRules(), applications()} }
 
 func routes() *collection {
@@ -83,7 +83,7 @@ func routeRules() *collection {
 		},
 		load: func(_ *Device, c *collection, s *section) object {
 			o := read(s, c.fields)
-			o["flag"] = isTrue(s.text("flag")) // the one value that is no text
+			o["flag"] = isTrue(s.text("flag")) // the only value that is not text
 			return o
 		},
 		gone: func(d *Device, _ *tx, o object) { d.kernel.deleteIPRule(ipRuleOf(o)) },

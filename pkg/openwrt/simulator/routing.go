@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// mwanPriority is where the rules of mwan3 stand among those of routing.
+// mwanPriority is the priority of mwan3's routing rules.
 const mwanPriority = 2001
 
-// route finds the way out. It says false when there is none.
+// route finds the outgoing interface. It returns false if there is none.
 func (f *flight) route() bool {
 	rules := f.rulesInOrder()
 	early := slices.IndexFunc(rules, func(r ipRule) bool { return r.prio != "" && atoi(r.prio) >= mwanPriority })
@@ -29,7 +29,7 @@ func (f *flight) route() bool {
 	return false
 }
 
-// rulesInOrder sorts as the kernel does: a rule without a priority goes before all there are.
+// rulesInOrder sorts as the kernel does: a rule without a priority goes before all existing ones.
 func (f *flight) rulesInOrder() []ipRule {
 	rules := slices.Clone(f.d.kernel.rules)
 	slices.Reverse(rules)
@@ -52,7 +52,7 @@ func (r ipRule) covers(f *flight) bool {
 	return covered != r.not
 }
 
-// byTable takes the longest route of a table that covers the destination.
+// byTable uses the longest route of a table that covers the destination.
 func (f *flight) byTable(table string) bool {
 	length, out := -1, ""
 	try := func(bits int, dev string) {
@@ -82,7 +82,7 @@ func (f *flight) byTable(table string) bool {
 	return true
 }
 
-// bitsOf is how much of an address a destination fixes.
+// bitsOf is the prefix length of a destination.
 func bitsOf(dst string) int {
 	if dst == "default" {
 		return 0
@@ -93,8 +93,8 @@ func bitsOf(dst string) int {
 	return 32
 }
 
-// byPolicy asks mwan3, which leaves destinations next to the device alone. decided is false when no rule has a policy
-// for the packet, found when the policy has an interface through which something is reached.
+// byPolicy applies mwan3, which leaves directly connected destinations alone. decided is false if no rule has a policy
+// for the packet; found is true if the policy has a reachable interface.
 func (f *flight) byPolicy() (decided, found bool) {
 	for _, i := range f.d.opts.Interfaces {
 		if i.Address.Masked().Contains(f.Dst) {
@@ -135,7 +135,7 @@ func (f *flight) byPolicy() (decided, found bool) {
 		}
 		f.step("%s: policy %s", named(s), policy.id)
 		if len(f.result.WANs) == 0 {
-			return true, false // nothing is reached: the policy's last resort
+			return true, false // nothing is reachable: the policy's last resort
 		}
 		f.out = f.result.WANs[0]
 		return true, true
@@ -143,7 +143,7 @@ func (f *flight) byPolicy() (decided, found bool) {
 	return false, false
 }
 
-// findTunnel looks for a connection of the running ipsec between subnets that hold source and destination.
+// findTunnel looks for a connection of the running ipsec between subnets of the source and the destination.
 func (f *flight) findTunnel() {
 	sections := f.d.running["ipsec"]
 	for _, remote := range sections {

@@ -14,17 +14,17 @@ import (
 	"time"
 )
 
-// answer is what goes out to one request.
+// answer is the answer to one request.
 type answer struct {
 	code    int
 	reason  string
 	headers []string // whole lines
-	leak    []string // lines that a script printed where headers belong
+	leak    []string // lines that a script printed into the header block
 	body    []byte
 	cut     bool // end the connection instead of answering
 }
 
-// html is a page for people.
+// html is an HTML page.
 func html(code int, reason, text string, headers ...string) answer {
 	return answer{
 		code: code, reason: reason, headers: append(headers, "Content-Type: text/html; charset=utf-8"),
@@ -32,7 +32,8 @@ func html(code int, reason, text string, headers ...string) answer {
 	}
 }
 
-// Dial connects to the device within the process, whatever the address. It fits http.Transport.DialContext.
+// Dial connects to the device within the process, whatever the address. It has the signature of
+// http.Transport.DialContext.
 func (d *Device) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -44,8 +45,8 @@ func (d *Device) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	return theirs, nil
 }
 
-// Serve speaks to a client over nc until either side ends it, and does not wait for that. It says false when the device
-// is closed; nc is closed then.
+// Serve serves a client on nc until either side ends the connection, and returns at once. It returns false if the device
+// is closed, and then closes nc.
 func (d *Device) Serve(nc net.Conn) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -98,7 +99,7 @@ func (d *Device) speak(nc net.Conn) {
 	}
 }
 
-// wire spells an answer as uhttpd does: chunked, the reason cut short.
+// wire encodes an answer as uhttpd does: chunked, the reason truncated.
 func (a *answer) wire(req *http.Request) []byte {
 	const longestReason = 63
 	var b bytes.Buffer
@@ -120,7 +121,7 @@ func (a *answer) wire(req *http.Request) []byte {
 		fmt.Fprintf(&b, "Keep-Alive: timeout=%d\r\n", idle/time.Second)
 	}
 	for _, line := range a.leak {
-		// The server takes a printed line for a header: what stands before its first colon is the name.
+		// The server treats a printed line as a header: the text before its first colon is the name.
 		name, value, _ := strings.Cut(line, ":")
 		fmt.Fprintf(&b, "%s: %s\r\n", name, strings.TrimLeft(value, " "))
 	}

@@ -18,7 +18,7 @@ func (d *Device) services(req *http.Request, at []string) answer {
 	return right(200, "OK")(object{"services": services()}, nil)
 }
 
-// service starts, stops, restarts or reloads one. Whether that worked is not looked at.
+// service starts, stops, restarts or reloads a service. The device does not check whether that worked.
 func (d *Device) service(req *http.Request, body []byte, raw []string) answer {
 	if req.Method != http.MethodPut {
 		return wrong(refuse(405, "Method Not Allowed"))
@@ -51,7 +51,7 @@ func (d *Device) service(req *http.Request, body []byte, raw []string) answer {
 	})
 }
 
-// reload makes a service do what its package says now.
+// reload applies the current package of a service.
 func (d *Device) reload(service string) {
 	d.running[service] = d.pkg(service).sections
 	if service == firewallName {

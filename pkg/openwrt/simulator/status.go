@@ -45,7 +45,7 @@ func (d *Device) status(req *http.Request, raw []string) answer {
 	return d.reported(statusModules(), append(body, ']'))
 }
 
-// reported is the answer to a question for some modules. What ipsec prints while it is asked goes where headers belong.
+// reported is the answer to a status request for some modules. The output of ipsec ends up in the header block.
 func (d *Device) reported(names []string, body []byte) answer {
 	a := answer{code: 200, reason: "OK", headers: []string{"Content-Type: application/json"}, body: body}
 	if !slices.Contains(names, "ipsec") || d.opts.NoLeak {
@@ -101,7 +101,7 @@ func (d *Device) interfaceStatus() []object {
 	return list
 }
 
-// ipsecStatus says that every configured connection of the running service is up.
+// ipsecStatus reports every configured connection of the running service as up.
 func (d *Device) ipsecStatus() object {
 	configured, running := 0, 0
 	for _, s := range d.pkg("ipsec").sections {

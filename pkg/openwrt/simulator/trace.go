@@ -5,15 +5,15 @@ import (
 	"net/netip"
 )
 
-// Verdict is what becomes of a packet.
+// Verdict is what happens to a packet.
 type Verdict int
 
 const (
-	// Drop means that it disappears.
+	// Drop means that the packet is discarded.
 	Drop Verdict = iota
-	// Reject means that it is sent back.
+	// Reject means that the packet is answered with an error.
 	Reject
-	// Accept means that it arrives, here or at Result.Out.
+	// Accept means that the packet arrives, at the device or at Result.Out.
 	Accept
 )
 
@@ -22,55 +22,55 @@ func (v Verdict) String() string { return [...]string{"drop", "reject", "accept"
 
 // Packet is the first packet of a connection.
 type Packet struct {
-	In       string // interface on which it came; "" when the device itself sends it
+	In       string // interface on which it arrives; "" if the device itself sends it
 	Src, Dst netip.Addr
 	Proto    string // tcp, udp, icmp, …
 	SrcPort  uint16
 	DstPort  uint16
 	ICMPType string // by name, such as echo-request
-	MAC      string // of who sent it
+	MAC      string // of the sender
 }
 
 // Result is what the device does with a packet.
 type Result struct {
 	Verdict  Verdict
 	Local    bool       // it is for the device itself
-	Out      string     // interface by which it leaves; "" when it does not
+	Out      string     // interface by which it leaves; "" if it does not
 	Src, Dst netip.Addr // after translation
 	SrcPort  uint16
 	DstPort  uint16
 	WANs     []string // interfaces among which a policy of mwan3 spreads it; Out is the first
 	Tunnel   string   // remote/connection of ipsec that carries it; "" for none
 	Steps    []string // what decided, in order
-	Unknown  []string // rules that were passed over because they say more than is modelled
+	Unknown  []string // rules that were skipped because they use more than is modelled
 }
 
-// flight is a packet on its way.
+// flight is a packet in flight.
 type flight struct {
 	Packet
 	d          *Device
 	mark       uint32
 	out        string
 	local      bool
-	translated bool // its destination was
+	translated bool // its destination was translated
 	result     Result
 }
 
-// Trace says what the device does with the first packet of a connection, given what its services read when they were
-// last started and what scripts have put into its kernel.
+// Trace evaluates the first packet of a connection, given what the services of the device read at their last start and
+// what scripts have put into its kernel.
 //
-// Modelled are, in this order: marks; translation of destinations; the way out, by rules of routing, mwan3 and routes;
-// the filter; translation of sources; ipsec. Of the firewall service: zones by network and subnet, defaults, rules before
-// forwardings before the policy within a zone, redirects and masquerading, and that a translated packet needs no
-// forwarding from a zone with redirects. Rules made at once stand before the service's when they are older than its last start, else behind them:
-// the service takes its own rules away and adds them at the end.
+// Modelled are, in this order: marks; DNAT; the outgoing interface, by routing rules, mwan3 and routes; the filter; SNAT;
+// ipsec. Of the firewall service: zones by network and subnet, defaults, rules before forwardings before the policy
+// within a zone, redirects and masquerading, and that a translated packet needs no forwarding from a zone with redirects.
+// Rules applied at once come before the service's if they are older than its last start, and otherwise after them: the
+// service removes its own rules and appends them again.
 //
-// Rules of the service that mark stand where OpenWRT 21.02 puts them: one from a zone to a zone is asked between the way
-// out and the filter, when the destination is translated already, one from a zone alone only about packets for the device.
+// Rules of the service that mark are evaluated where OpenWRT 21.02 puts them: one from a zone to a zone between routing
+// and the filter, after DNAT; one from a zone alone only for packets to the device.
 //
-// Of the field extra the words -s, -d, --sport, --dport, and those of multiport, mark, conntrack's states and comments are
-// modelled. A rule with other words, or with something in extra_src or etra_dest, is passed over and listed in Unknown.
-// Not modelled are replies, connections that live already, limits, schedules, sets and helpers.
+// Of the field extra the words -s, -d, --sport, --dport, and those of multiport, mark, conntrack's states and comments
+// are modelled. A rule with other words, or with something in extra_src or etra_dest, is skipped and listed in Unknown.
+// Not modelled are replies, existing connections, limits, schedules, sets and helpers.
 func (d *Device) Trace(p Packet) Result {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -110,7 +110,7 @@ func (f *flight) step(format string, args ...any) {
 	f.result.Steps = append(f.result.Steps, fmt.Sprintf(format, args...))
 }
 
-// named is how steps call a section.
+// named is the name of a section in steps.
 func named(s *section) string {
 	if own, ok := s.value("name"); ok {
 		return s.typ + " " + own
@@ -198,7 +198,7 @@ func (f *flight) toDestination(address, port string) {
 		}
 	}
 	if port != "" {
-		f.DstPort = uint16(atoi(port)) //nolint:gosec // A port beyond the range is as wrong on the device.
+		f.DstPort = uint16(atoi(port)) //nolint:gosec // A port beyond the range is just as wrong on the device.
 	}
 }
 
@@ -254,7 +254,7 @@ func (f *flight) fromSource(address, port string) {
 		f.Src = a
 	}
 	if port != "" {
-		f.SrcPort = uint16(atoi(port)) //nolint:gosec // A port beyond the range is as wrong on the device.
+		f.SrcPort = uint16(atoi(port)) //nolint:gosec // A port beyond the range is just as wrong on the device.
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 
 // section is one section of a UCI package. It is not changed once committed; a change replaces it.
 type section struct {
-	id        string // its name, or an invented one when it is anonymous
+	id        string // its name, or a generated one if it is anonymous
 	anonymous bool
 	typ       string
 	options   []option
@@ -21,7 +21,7 @@ type option struct {
 	values []string
 }
 
-// value is the text of an option, "" and false when there is none. A list reads as its first item.
+// value is the text of an option, "" and false if there is none. A list reads as its first item.
 func (s *section) value(name string) (string, bool) {
 	if o := s.option(name); o != nil && len(o.values) > 0 {
 		return o.values[0], true
@@ -29,13 +29,13 @@ func (s *section) value(name string) (string, bool) {
 	return "", false
 }
 
-// text is the text of an option, "" when there is none.
+// text is the text of an option, "" if there is none.
 func (s *section) text(name string) string {
 	v, _ := s.value(name)
 	return v
 }
 
-// items are the values of a list. An option counts as a list of the words in it, as OpenWRT's services read it.
+// items are the values of a list. An option counts as a list of its words, as OpenWRT's services read it.
 func (s *section) items(name string) []string {
 	o := s.option(name)
 	switch {
@@ -62,7 +62,7 @@ func (s *section) set(name, value string) {
 	s.put(option{name: name, values: []string{value}})
 }
 
-// setList writes a list; an empty one is none.
+// setList writes a list; an empty list removes the option.
 func (s *section) setList(name string, values []string) {
 	if len(values) > 0 {
 		s.put(option{name: name, list: true, values: values})
@@ -77,7 +77,7 @@ func (s *section) put(o option) {
 	s.options = append(s.options, o)
 }
 
-// called says whether the device finds s by name: by its section name or by its option name.
+// called reports whether the device finds s by name: by its section name or by its option name.
 func (s *section) called(name string) bool {
 	own, ok := s.value("name")
 	return s.id == name || ok && own == name
@@ -87,7 +87,7 @@ func (s *section) called(name string) bool {
 type pkg struct {
 	name     string
 	sections []*section
-	staged   []*section // left behind by a request that broke off; they appear with the next commit
+	staged   []*section // left behind by an aborted request; they appear with the next commit
 }
 
 // byID is the section of that name, of whatever type; nil for none.
@@ -149,10 +149,10 @@ func (p *pkg) export(b *strings.Builder) {
 	}
 }
 
-// quote spells a value within single quotes, as uci does.
+// quote formats a value in single quotes, as uci does.
 func quote(v string) string { return "'" + strings.ReplaceAll(v, "'", `'\''`) + "'" }
 
-// isSectionName says whether UCI takes name as the name of a section.
+// isSectionName reports whether UCI accepts name as the name of a section.
 func isSectionName(name string) bool {
 	for _, c := range []byte(name) {
 		if c != '_' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
@@ -162,7 +162,7 @@ func isSectionName(name string) bool {
 	return name != ""
 }
 
-// tx is what one request changes in one package.
+// tx is the changes of one request to one package.
 type tx struct {
 	d     *Device
 	p     *pkg
@@ -170,18 +170,19 @@ type tx struct {
 	fresh []*section // of work, those that this request made
 }
 
-// begin opens a package for writing. What an earlier request left staged is in it.
+// begin opens a package for writing. It includes what an earlier request left staged.
 func (d *Device) begin(name string) *tx {
 	p := d.pkg(name)
 	return &tx{d: d, p: p, work: slices.Concat(p.sections, p.staged)}
 }
 
-// exists says whether a section of that name is there, made by this request or before.
+// exists reports whether a section of that name exists, made by this request or earlier.
 func (t *tx) exists(id string) bool {
 	return slices.ContainsFunc(t.work, func(s *section) bool { return s.id == id })
 }
 
-// add makes a section. A name that UCI cannot hold makes none: the returned section is then written to in vain.
+// add makes a section. If UCI does not accept the name, no section is made, and writes to the returned one have no
+// effect.
 func (t *tx) add(typ, name string, named bool) *section {
 	s := &section{id: name, typ: typ}
 	if !named {
@@ -195,12 +196,12 @@ func (t *tx) add(typ, name string, named bool) *section {
 	return s
 }
 
-// remove deletes the sections that drop says.
+// remove deletes the sections for which drop returns true.
 func (t *tx) remove(drop func(*section) bool) {
 	t.work = slices.DeleteFunc(slices.Clone(t.work), drop)
 }
 
-// replace puts a changed copy in the place of old.
+// replace replaces old by a changed copy.
 func (t *tx) replace(old, with *section) {
 	if i := slices.Index(t.work, old); i >= 0 {
 		t.work = slices.Clone(t.work)
@@ -208,7 +209,7 @@ func (t *tx) replace(old, with *section) {
 	}
 }
 
-// commit makes the changes what the package says. The sections that t made are copied, so that t may go on.
+// commit applies the changes to the package. The sections that t made are copied, so that t can be used further.
 func (t *tx) commit() {
 	t.p.sections = slices.Clone(t.work)
 	for _, s := range t.fresh {
@@ -221,10 +222,10 @@ func (t *tx) commit() {
 	t.p.staged = nil
 }
 
-// revert forgets the changes, and with them what an earlier request left staged.
+// revert drops the changes, and with them what an earlier request left staged.
 func (t *tx) revert() { t.p.staged = nil }
 
-// breakOff leaves what was added staged, as a script does that dies before it commits.
+// breakOff leaves what was added staged, as a script does that aborts before it commits.
 func (t *tx) breakOff() {
 	for _, s := range t.fresh {
 		if !slices.Contains(t.p.staged, s) && slices.Contains(t.work, s) {
