@@ -1,4 +1,5 @@
-// Package coverage knows which of the pods that policies select the targets protect, and reports it to the metrics and the log.
+// Package coverage tracks which of the pods that policies select the targets protect, and reports it to the metrics and the
+// log.
 package coverage
 
 import (
@@ -13,11 +14,11 @@ import (
 	"github.com/netloom/netloom/pkg/reconcile"
 )
 
-// Watch observes the loops for which selected pods the targets protect. Everything that reports coverage reads it here: a pod
-// whose logical port was found counts as protected once it was written, one whose port is gone does not at once. Coverage is only
-// known of targets that implement backends.Coverer.
+// Watch observes the loops for which selected pods the targets protect. Everything that reports coverage reads it here: a
+// pod whose logical port was found counts as protected once it has been written; one whose port is gone stops counting at
+// once. Coverage is only known for targets that implement backends.Coverer.
 type Watch struct {
-	reconcile.Observers // nil: what is not overridden is ignored
+	reconcile.Observers // nil: events that are not overridden are ignored
 
 	metrics *metrics.Metrics
 	log     logrus.FieldLogger
@@ -27,12 +28,12 @@ type Watch struct {
 	of map[string]*covered
 }
 
-// covered is the coverage of one target as it was reported last.
+// covered is the coverage of one target as last reported.
 type covered struct {
 	backend backends.Backend
 	known   bool // there was a plan
 	now     backends.Coverage
-	warned  int // how many endpoints and ports the last warning counted; 0 since all were found
+	warned  int // how many endpoints and ports the last warning counted; 0 once all are found
 }
 
 // NewWatch makes a watch of no target.
@@ -40,7 +41,7 @@ func NewWatch(m *metrics.Metrics, log logrus.FieldLogger) *Watch {
 	return &Watch{metrics: m, log: log, of: map[string]*covered{}}
 }
 
-// OnChange has f called when other endpoints of a target are missing than before. f must not block. It has to be called before
+// OnChange has f called when the missing endpoints of a target have changed. f must not block. It has to be called before
 // the first loop runs.
 func (w *Watch) OnChange(f func(target string, was, now backends.Gaps)) {
 	w.changed = append(w.changed, f)
@@ -62,7 +63,7 @@ func (w *Watch) Forget(target string) {
 	}
 }
 
-// Coverage is the coverage of a target as it is reported; false while it is not known.
+// Coverage returns the coverage of a target as reported; false while it is not known.
 func (w *Watch) Coverage(target string) (backends.Coverage, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -72,12 +73,12 @@ func (w *Watch) Coverage(target string) (backends.Coverage, bool) {
 	return backends.Coverage{}, false
 }
 
-// Planned reports what became worse. What became better is not written yet.
+// Planned reports what got worse. What got better has not been written yet.
 func (w *Watch) Planned(target string, _ *backends.Plan, _ time.Duration) {
 	w.update(target, false)
 }
 
-// Converged reports how things are.
+// Converged reports the present coverage.
 func (w *Watch) Converged(target string, _ intent.Revision, _ int) { w.update(target, true) }
 
 func (w *Watch) update(target string, written bool) {
@@ -108,7 +109,8 @@ func worse(was, now backends.Coverage) bool {
 	return now.Missing.Len() > was.Missing.Len() || now.Kept+now.Held > was.Kept+was.Held
 }
 
-// report logs that pods are not found, again whenever they have doubled, and that all are found again. The lock is held.
+// report logs that pods are not found, again whenever their number has doubled, and that all are found again. The lock is
+// held.
 func (c *covered) report(log logrus.FieldLogger) {
 	lacking := c.now.Missing.Len() + c.now.Kept + c.now.Held
 	log = log.WithFields(logrus.Fields{"selected": c.now.Selected, "enforced": c.now.Enforced()})

@@ -13,7 +13,7 @@ import (
 	"github.com/netloom/netloom/pkg/source"
 )
 
-// Source delivers what reviews are judged by. See source.Source for Wake, Drain and Get.
+// Source delivers the objects needed for reviews. See source.Source for Wake, Drain and Get.
 type Source interface {
 	Wake() <-chan struct{}
 	Drain() []object.Ref
@@ -22,21 +22,21 @@ type Source interface {
 	Reads(kind string) bool
 	// Listed reports whether a following Drain returns the last of those objects of a kind that existed at the start.
 	Listed(kind string) bool
-	// Failure is why a kind cannot be listed or watched at present; nil if it can.
+	// Failure returns why a kind cannot be listed or watched at present; nil if it can.
 	Failure(kind string) error
 }
 
-// feed is what is known of the objects of one kind.
+// feed tracks the objects of one kind.
 type feed struct {
 	source.Resource
 	from     Source
-	optional bool // without permission to list it, or the kind itself, reviews are answered nevertheless
+	optional bool // reviews are answered even without permission to list it, or without the kind
 
-	known  atomic.Bool // everything that existed at the start has been taken in
-	logged string      // the last failure; only Feed looks
+	known  atomic.Bool // everything that existed at the start has been read
+	logged string      // the last failure; only Feed uses it
 }
 
-// Feed takes in what the sources deliver until ctx ends. It does not run them.
+// Feed reads what the sources deliver until ctx ends. It does not run them.
 func (s *Server) Feed(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -54,7 +54,7 @@ func (s *Server) Feed(ctx context.Context) {
 	}
 }
 
-// bySource are the feeds of each source, by kind.
+// bySource returns the feeds of each source, by kind.
 func (s *Server) bySource() map[Source]map[string]*feed {
 	all := map[Source]map[string]*feed{}
 	for _, f := range s.feeds {
@@ -66,11 +66,11 @@ func (s *Server) bySource() map[Source]map[string]*feed {
 	return all
 }
 
-// drain takes in what changed in a source, and logs what began or ceased to fail.
+// drain reads what changed in a source, and logs which failures began or ended.
 func (s *Server) drain(from Source, feeds map[string]*feed) {
 	var listed []*feed
 	for _, f := range feeds {
-		if from.Listed(f.Kind) { // asked first: what was listed by then is drained below
+		if from.Listed(f.Kind) { // checked first: what has been listed by now is drained below
 			listed = append(listed, f)
 		}
 	}
@@ -105,7 +105,7 @@ func (f *feed) log(log logrus.FieldLogger) {
 	log.Info("watching again")
 }
 
-// missing says why nothing can be judged that needs f; "" if it can.
+// missing returns why nothing that needs f can be judged; "" if it can.
 func (f *feed) missing() string {
 	err := f.from.Failure(f.Kind)
 	switch {
@@ -118,7 +118,7 @@ func (f *feed) missing() string {
 	}
 }
 
-// degraded says what reviews are judged without, or by outdated objects of; "" if nothing.
+// degraded describes what reviews lack, or have outdated objects of; "" if nothing.
 func (f *feed) degraded() string {
 	err := f.from.Failure(f.Kind)
 	switch {

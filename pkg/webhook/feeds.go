@@ -11,7 +11,7 @@ import (
 	"github.com/netloom/netloom/pkg/webhook/consistency"
 )
 
-// needs are the kinds of objects that reviews of each path are judged by.
+// needs returns the kinds of objects that reviews of each path need.
 func (o *Options) needs() map[string][]string {
 	needs := map[string][]string{PathBucket: {"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"}}
 	if o.Checks[consistency.Dependencies] != Off {
@@ -26,7 +26,7 @@ func (o *Options) needs() map[string][]string {
 	return needs
 }
 
-// Kinds lists the kinds of objects that reviews are judged by. The sources of New have to read them.
+// Kinds lists the kinds of objects that reviews need. The sources of New have to read them.
 func (o *Options) Kinds() []string {
 	var all []string
 	for _, kinds := range o.needs() {
@@ -58,7 +58,7 @@ func newFeed(kind string, sources []Source) (*feed, error) {
 	return nil, fmt.Errorf("no source of admission reviews reads %s", kind)
 }
 
-// update takes in the present state of an object.
+// update stores the present state of an object.
 func (s *Server) update(from Source, ref object.Ref) {
 	o, _ := from.Get(ref)
 	m, ok := o.(metav1.Object)
@@ -89,7 +89,7 @@ func (s *Server) update(from Source, ref object.Ref) {
 	}
 }
 
-// remove forgets an object.
+// remove removes an object.
 func (s *Server) remove(ref object.Ref) {
 	switch ref.Kind {
 	case "Role", "ClusterRole":

@@ -18,7 +18,7 @@ import (
 	"github.com/netloom/netloom/pkg/webhook/consistency"
 )
 
-// answer is what becomes of a request.
+// answer is the result of a review.
 type answer struct {
 	denial   string // why it is refused; "" allows it
 	why      string // for the audit log; "" adds nothing
@@ -28,7 +28,7 @@ type answer struct {
 // judge decides. An error means that the request cannot be understood; it is refused.
 type judge func(*admissionv1.AdmissionRequest) (answer, error)
 
-// judgeBucket asks whether the user may write what is in the bucket, the one before a change and the one after.
+// judgeBucket decides whether the user may write to the bucket of the object, before the change and after it.
 func (s *Server) judgeBucket(r *admissionv1.AdmissionRequest) (answer, error) {
 	if r.Resource.Group != v1alpha1.Group {
 		return answer{}, errors.New("The group is not " + v1alpha1.Group) //nolint:staticcheck // upstream's words
@@ -55,7 +55,7 @@ func (s *Server) judgeBucket(r *admissionv1.AdmissionRequest) (answer, error) {
 	return answer{denial: bucket.Denial(r.UserInfo.Username), why: d.Why, warnings: []string{d.Why}}, nil
 }
 
-// judgeLabel asks whether the label that says for which CNF an object is stays what it is.
+// judgeLabel decides whether the label that selects an object's CNF stays the same.
 func (s *Server) judgeLabel(r *admissionv1.AdmissionRequest) (answer, error) {
 	before, after, err := metadataOf(r)
 	if err != nil || before == nil || after == nil {
@@ -64,7 +64,7 @@ func (s *Server) judgeLabel(r *admissionv1.AdmissionRequest) (answer, error) {
 	return s.answerTo(consistency.CheckPurpose(consistency.Change{Kind: r.Kind.Kind, Old: before, New: after})), nil
 }
 
-// judgeWorkload asks that, and whether there is one workload for a CNF.
+// judgeWorkload decides that, and whether there is only one workload for a CNF.
 func (s *Server) judgeWorkload(r *admissionv1.AdmissionRequest) (answer, error) {
 	before, after, err := metadataOf(r)
 	if err != nil || after == nil {
@@ -77,7 +77,7 @@ func (s *Server) judgeWorkload(r *admissionv1.AdmissionRequest) (answer, error) 
 	return s.answerTo(s.index.CheckWorkload(c)), nil
 }
 
-// judgeObject asks whether what an SD-WAN object refers to is there, and whether what goes is needed no more.
+// judgeObject decides whether the references of an SD-WAN object exist, and whether a deleted object is no longer needed.
 func (s *Server) judgeObject(r *admissionv1.AdmissionRequest) (answer, error) {
 	if slices.Contains(s.opts.Bucket.ExemptUsers, r.UserInfo.Username) {
 		return answer{why: "user " + r.UserInfo.Username + " is exempt"}, nil
@@ -102,7 +102,7 @@ func (s *Server) judgeObject(r *admissionv1.AdmissionRequest) (answer, error) {
 	return s.answerTo(found), nil // the label has a webhook of its own
 }
 
-// judgePolicy tells the author of a NetworkPolicy what may not be meant. It refuses nothing.
+// judgePolicy warns the author of a NetworkPolicy about likely mistakes. It refuses nothing.
 func (s *Server) judgePolicy(r *admissionv1.AdmissionRequest) (answer, error) {
 	if len(r.Object.Raw) == 0 || s.adviser == nil {
 		return answer{}, nil
@@ -123,7 +123,7 @@ func (s *Server) judgePolicy(r *admissionv1.AdmissionRequest) (answer, error) {
 	return answer{warnings: s.adviser.Advise(&after)}, nil
 }
 
-// judgeRole tells the author of a role that its annotation cannot be read. It refuses nothing.
+// judgeRole warns the author of a role if its annotation cannot be read. It refuses nothing.
 func (s *Server) judgeRole(r *admissionv1.AdmissionRequest) (answer, error) {
 	_, after, err := metadataOf(r)
 	if err != nil || after == nil {
@@ -136,7 +136,7 @@ func (s *Server) judgeRole(r *admissionv1.AdmissionRequest) (answer, error) {
 	return a, nil
 }
 
-// answerTo makes of findings what the modes say. What was as bad before is never refused.
+// answerTo turns findings into an answer according to the modes. What was as bad before is never refused.
 func (s *Server) answerTo(found []consistency.Finding) answer {
 	var a answer
 	var denials []string
@@ -152,10 +152,10 @@ func (s *Server) answerTo(found []consistency.Finding) answer {
 	return a
 }
 
-// errNoObject is what is wrong with a request that has neither an object nor an old one.
+// errNoObject is the error for a request that has neither an object nor an old one.
 var errNoObject = errors.New("there is no object in the request")
 
-// metadataOf reads the metadata of the objects of a request. One that the operation has not got is nil.
+// metadataOf reads the metadata of the objects of a request. One that the operation does not have is nil.
 func metadataOf(r *admissionv1.AdmissionRequest) (before, after *metav1.PartialObjectMetadata, err error) {
 	read := func(field string, raw []byte, wanted bool) *metav1.PartialObjectMetadata {
 		m := &metav1.PartialObjectMetadata{}
@@ -178,7 +178,7 @@ func metadataOf(r *admissionv1.AdmissionRequest) (before, after *metav1.PartialO
 	return before, after, err
 }
 
-// object reads an SD-WAN object; nil of nothing.
+// object reads an SD-WAN object; nil if raw is empty.
 func (s *Server) object(r *admissionv1.AdmissionRequest, raw []byte) (metav1.Object, error) {
 	if len(raw) == 0 {
 		return nil, nil //nolint:nilnil // there is none, and nothing is wrong

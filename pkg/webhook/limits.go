@@ -9,7 +9,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 )
 
-// The limits of what is done for senders, of whom nobody knows who they are.
+// The limits for senders, which are not authenticated.
 const (
 	maxBody   = 8 << 20   // bytes of a review: an object of the largest size that a server stores, twice, with room to spare
 	smallBody = 256 << 10 // bytes up to which a review is small, as nearly all are
@@ -22,13 +22,13 @@ const (
 	readTimeout = 5 * time.Second // how long one that has its turn may take to arrive
 )
 
-// turn is held by each review of one sort that is under way.
+// turn is held by each review of one sort that is in progress.
 type turn struct {
 	limit int64 // bytes of such a review
 	taken chan struct{}
 }
 
-// turns has those of small reviews and of large ones. Neither keeps the other waiting.
+// turns has those of small reviews and of large ones. Neither delays the other.
 type turns struct{ small, large *turn }
 
 func newTurns() turns {
@@ -38,7 +38,7 @@ func newTurns() turns {
 	}
 }
 
-// of is the turn that a request needs. One that does not say how long it is may be long.
+// of returns the turn that a request needs. One without a length may be long.
 func (t turns) of(r *http.Request) *turn {
 	if r.ContentLength >= 0 && r.ContentLength <= smallBody {
 		return t.small
@@ -46,7 +46,7 @@ func (t turns) of(r *http.Request) *turn {
 	return t.large
 }
 
-// take waits for the turn, not for long. It is false for whom there is none.
+// take waits briefly for the turn. It returns false if there is none.
 func (t *turn) take(ctx context.Context) bool {
 	patience := time.NewTimer(turnTimeout)
 	defer patience.Stop()
@@ -59,10 +59,10 @@ func (t *turn) take(ctx context.Context) bool {
 	return false
 }
 
-// leave ends what take began.
+// leave returns the turn.
 func (t *turn) leave() { <-t.taken }
 
-// operation is what a request asks for, in one of the words that there are for it; anything else is "other".
+// operation returns the operation of a request if it is a known one, else "other".
 func operation(r *admissionv1.AdmissionRequest) string {
 	switch r.Operation {
 	case admissionv1.Create, admissionv1.Update, admissionv1.Delete, admissionv1.Connect:
@@ -71,7 +71,7 @@ func operation(r *admissionv1.AdmissionRequest) string {
 	return "other"
 }
 
-// brief is a text of a request as it is logged. It has an end.
+// brief shortens a text of a request for the log.
 func brief(text string) string {
 	if len(text) <= maxText {
 		return text

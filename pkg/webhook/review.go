@@ -15,14 +15,14 @@ import (
 	kjson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// endpoint is a path, with what its reviews are judged by.
+// endpoint is a path, with what its reviews need.
 type endpoint struct {
 	path  string
 	judge judge
 	needs []*feed
 }
 
-// review answers those of an endpoint. An error of HTTP has the API server do what failurePolicy says.
+// review answers those of an endpoint. An HTTP error makes the API server apply the failurePolicy.
 func (s *Server) review(e *endpoint) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
@@ -51,7 +51,7 @@ func (s *Server) review(e *endpoint) http.HandlerFunc {
 	}
 }
 
-// missing says what of feeds is not known yet.
+// missing describes which feeds are not known yet.
 func missing(feeds []*feed) string {
 	var list []string
 	for _, f := range feeds {
@@ -62,12 +62,12 @@ func missing(feeds []*feed) string {
 	return strings.Join(list, "; ")
 }
 
-// readReview reads the request of a review, of so many bytes at the most. It does not wait long for them: others wait for the turn.
+// readReview reads the request of a review, of at most limit bytes. It does not wait long: others wait for the turn.
 func readReview(w http.ResponseWriter, r *http.Request, limit int64) (*admissionv1.AdmissionReview, int, error) {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return nil, http.StatusUnsupportedMediaType, errors.New("expected Content-Type application/json")
 	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readTimeout)) // what cannot do it is no connection
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readTimeout)) // it fails only without a real connection
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if err != nil {
 		code := http.StatusBadRequest

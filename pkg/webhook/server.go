@@ -32,7 +32,7 @@ const (
 	PathRole     = "/warn-role"
 )
 
-// grace is how long reviews under way may take once no new ones are taken.
+// grace is how long reviews in progress may take once no new ones are accepted.
 const grace = 10 * time.Second
 
 // Server answers reviews. New makes one.
@@ -53,7 +53,7 @@ type Server struct {
 	draining atomic.Bool
 }
 
-// New makes a Server that judges by what sources deliver. They have to read opts.Kinds.
+// New makes a Server that uses what sources deliver. They have to read opts.Kinds.
 func New(sources []Source, opts Options, log logrus.FieldLogger) (*Server, error) {
 	s := &Server{
 		opts: opts, log: log, scheme: runtime.NewScheme(), metrics: newMeters(opts.Certificate), turns: newTurns(),
@@ -93,7 +93,7 @@ func (s *Server) Handler() http.Handler {
 	return mux
 }
 
-// Health answers for health and metrics.
+// Health serves health and metrics.
 func (s *Server) Health() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
@@ -108,7 +108,7 @@ func (s *Server) Health() http.Handler {
 	return mux
 }
 
-// Unready says why no review should be sent here; "" if they may.
+// Unready returns why no review should be sent here; "" if they may be.
 func (s *Server) Unready() string {
 	if s.draining.Load() {
 		return "stopping"
@@ -119,7 +119,7 @@ func (s *Server) Unready() string {
 	return missing(s.feeds)
 }
 
-// Degraded says what is not as it should be while reviews are answered, a line for each.
+// Degraded lists faults that do not prevent answers, one per line.
 func (s *Server) Degraded() []string {
 	var lines []string
 	if s.opts.Trouble != nil {
@@ -135,10 +135,10 @@ func (s *Server) Degraded() []string {
 	return lines
 }
 
-// Gatherer has the metrics, without those of the process.
+// Gatherer returns the metrics, without those of the process.
 func (s *Server) Gatherer() prometheus.Gatherer { return s.metrics.registry }
 
-// Run answers reviews until ctx ends, and for a while after that. Feed has to run meanwhile, and as long.
+// Run answers reviews until ctx ends, and for a while after that. Feed has to run just as long.
 func (s *Server) Run(ctx context.Context) error {
 	reviews, err := new(net.ListenConfig).Listen(ctx, "tcp", s.opts.Listen)
 	if err != nil {
@@ -179,7 +179,7 @@ func (s *Server) Serve(ctx context.Context, reviews, health net.Listener) error 
 	stopping, done := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer done()
 	for _, server := range []*http.Server{answering, telling} {
-		_ = server.Shutdown(stopping) // who is not done by then is cut off
+		_ = server.Shutdown(stopping) // unfinished ones are aborted
 		_ = server.Close()
 	}
 	if err != nil && !errors.Is(err, http.ErrServerClosed) {
@@ -188,7 +188,7 @@ func (s *Server) Serve(ctx context.Context, reviews, health net.Listener) error 
 	return nil
 }
 
-// server is one with the limits that both have.
+// server returns one with the limits that both have.
 func (s *Server) server(handler http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           handler,

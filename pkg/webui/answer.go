@@ -13,7 +13,7 @@ import (
 	"github.com/netloom/netloom/pkg/query"
 )
 
-// Why a request cannot be answered, apart from what is wrong with what it asks.
+// Why a request cannot be answered, other than because it is invalid.
 var (
 	errNotSynced = errors.New("the source has not synced: there is no snapshot yet; try again in a moment")
 	errMethod    = errors.New("only GET and HEAD: nothing can be changed here")
@@ -21,7 +21,7 @@ var (
 	errStreams   = errors.New("too many event streams are open")
 )
 
-// fail answers with an error, as JSON with the name "error".
+// fail responds with an error, as JSON with the name "error".
 func fail(w http.ResponseWriter, r *http.Request, err error) {
 	status := http.StatusBadRequest
 	switch {
@@ -37,10 +37,10 @@ func fail(w http.ResponseWriter, r *http.Request, err error) {
 	send(w, r, status, map[string]string{"error": err.Error()})
 }
 
-// minZipped is how many bytes an answer has at least that is compressed: less fits a packet anyway.
+// minZipped is the size in bytes from which a response is compressed: less fits a packet anyway.
 const minZipped = 1400
 
-// jsonContent is the type of what encode writes.
+// jsonContent is the content type of what encode writes.
 const jsonContent = "application/json; charset=utf-8"
 
 // encode writes data as JSON.
@@ -50,7 +50,7 @@ func encode(w io.Writer, data any) error {
 	return encoder.Encode(data)
 }
 
-// send writes data as JSON, compressed where that is worth it and wanted.
+// send writes data as JSON, compressed if that is worthwhile and accepted.
 func send(w http.ResponseWriter, r *http.Request, status int, data any) {
 	var b bytes.Buffer
 	if err := encode(&b, data); err != nil {
@@ -70,16 +70,16 @@ func send(w http.ResponseWriter, r *http.Request, status int, data any) {
 	_, _ = w.Write(zipped(b.Bytes()))
 }
 
-// zipped is b, compressed.
+// zipped returns b, compressed.
 func zipped(b []byte) []byte {
 	var out bytes.Buffer
 	z := gzip.NewWriter(&out)
-	_, _ = z.Write(b) // a buffer takes everything
+	_, _ = z.Write(b) // a buffer accepts everything
 	_ = z.Close()
 	return out.Bytes()
 }
 
-// matches says whether an If-None-Match header names the tag.
+// matches reports whether an If-None-Match header names the tag.
 func matches(header, tag string) bool {
 	for part := range strings.SplitSeq(header, ",") {
 		if p := strings.TrimPrefix(strings.TrimSpace(part), "W/"); p == tag || p == "*" {
@@ -89,7 +89,7 @@ func matches(header, tag string) bool {
 	return false
 }
 
-// cut is the first of a list, and how many are left out.
+// cut returns the first elements of a list, and how many are left out.
 func cut[T any](list []T, most int) (first []T, more int) {
 	if len(list) <= most {
 		return list, 0

@@ -20,7 +20,7 @@ type asset struct {
 	plain, smaller []byte // as it is, and compressed
 }
 
-// typeOf is the media type of a file; a machine's own table may say otherwise, or nothing.
+// typeOf returns the media type of a file; the table of the machine may differ or lack it.
 func typeOf(name string) string {
 	switch path.Ext(name) {
 	case ".css":
@@ -59,11 +59,11 @@ func loadAssets() map[string]*asset {
 	return out
 }
 
-// ServeHTTP sends the file, to whoever has not got it.
+// ServeHTTP sends the file, unless the client already has it.
 func (a *asset) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header.Set("ETag", a.tag)
-	header.Set("Cache-Control", "no-cache") // keep it, and ask whether it is still the one
+	header.Set("Cache-Control", "no-cache") // cache it, but revalidate it
 	header.Set("Vary", "Accept-Encoding")
 	if matches(r.Header.Get("If-None-Match"), a.tag) {
 		w.WriteHeader(http.StatusNotModified)

@@ -13,13 +13,13 @@ import (
 	"github.com/netloom/netloom/pkg/reach"
 )
 
-// newest keeps what was worked out of the newest state that somebody asked about.
+// newest keeps the results for the newest state that was requested.
 type newest struct {
 	mu sync.Mutex
 	of *board
 }
 
-// board is what there is for a state. That of an older state than the newest is made for its asker alone.
+// board returns the board of a state. That of an older state than the newest is made for this request only.
 func (n *newest) board(s State) *board {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -36,7 +36,7 @@ func (n *newest) board(s State) *board {
 	return b
 }
 
-// board is what answers are made from: a state, and what was worked out of it, each when first asked for.
+// board is what responses are made from: a state and the results for it, each computed on first use.
 type board struct {
 	state      State
 	inventory  func() *query.Inventory
@@ -45,16 +45,16 @@ type board struct {
 	matrices   memory
 }
 
-// memory keeps answers by what was asked, a few of them. The zero value is empty.
+// memory caches a few responses by request. The zero value is empty.
 type memory struct {
 	mu   sync.Mutex
 	kept map[string]any
 }
 
-// maxKept is how many answers a memory keeps.
+// maxKept is how many responses a memory keeps.
 const maxKept = 16
 
-// answer is what work makes of it, or made before. Only one is made at a time: who asks the same meanwhile gets the same.
+// answer returns the cached result of work, or calls it. Only one call runs at a time: equal requests get the same result.
 func (m *memory) answer(asked string, work func() (any, error)) (any, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -72,11 +72,11 @@ func (m *memory) answer(asked string, work func() (any, error)) (any, error) {
 	return answer, nil
 }
 
-// ground is who there is in a state, by classes that policies treat alike. Nodes are left out, and what policies say of
-// them: that a node reaches its own pods would make a class of every pod and node.
+// ground is the pods of a state and the addresses outside, in classes that policies treat alike. Nodes and the rules about
+// them are left out: since a node reaches its own pods, every pod and node would become a class.
 type ground struct {
 	classes []*reach.Class
-	// pods are the endpoints with an address, by key, each with the numbers of the classes of its addresses.
+	// pods are the endpoints with an address, by key, each with the numbers of its addresses' classes.
 	pods    []groundPod
 	outside []groundOutside
 }
@@ -86,15 +86,15 @@ type groundPod struct {
 	classes []int // in order, each once
 }
 
-// groundOutside is addresses that nobody of the cluster holds and that policies treat alike.
+// groundOutside is a set of addresses outside the cluster that policies treat alike.
 type groundOutside struct {
 	class    int
 	example  netip.Addr
-	titles   []string // as policies spell them, what narrower ones hold included
+	titles   []string // as in policies, including what narrower ones have
 	prefixes []netip.Prefix
 }
 
-// familiar are addresses that documentation uses: the first of a class of them is its example.
+// familiar returns addresses used in documentation: a class that contains one has it as its example.
 func familiar() []netip.Addr {
 	return []netip.Addr{
 		netip.AddrFrom4([4]byte{203, 0, 113, 7}), netip.AddrFrom16([16]byte{0x20, 0x01, 0x0d, 0xb8, 15: 7}),
@@ -147,7 +147,7 @@ func newGround(s query.State) *ground {
 	return g
 }
 
-// withoutNodes is a snapshot without what it says of nodes.
+// withoutNodes returns a snapshot without its nodes.
 func withoutNodes(s *intent.Snapshot) *intent.Snapshot {
 	next := s.Next()
 	used := map[intent.SetID]bool{}

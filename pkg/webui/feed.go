@@ -8,9 +8,9 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// Event is something that happened, for people who watch.
+// Event is something that happened, as shown to people.
 type Event struct {
-	ID       uint64          `json:"id"` // upwards from 1
+	ID       uint64          `json:"id"` // counted from 1
 	At       time.Time       `json:"at"`
 	Kind     EventKind       `json:"kind"`
 	Target   string          `json:"target,omitempty"`
@@ -23,17 +23,17 @@ type EventKind string
 
 // The kinds of events.
 const (
-	SnapshotPublished EventKind = "snapshot"        // there is a new state
+	SnapshotPublished EventKind = "snapshot"        // a new state
 	PlanApplied       EventKind = "plan"            // a target was written to
 	TargetChanged     EventKind = "target"          // a target came in sync, fell out of sync, or was changed by someone else
-	ProblemAppeared   EventKind = "problem"         // something cannot be understood
-	ProblemCleared    EventKind = "problem-cleared" // and now it is gone, or can
+	ProblemAppeared   EventKind = "problem"         // something could not be understood
+	ProblemCleared    EventKind = "problem-cleared" // it is gone, or can be understood now
 )
 
-// keptEvents is how many events a Feed remembers.
+// keptEvents is how many events a Feed keeps.
 const keptEvents = 256
 
-// Feed remembers the last events and wakes who waits for the next. It is safe for concurrent use. Make it with NewFeed.
+// Feed keeps the last events and wakes those that wait for the next. It is safe for concurrent use. Make it with NewFeed.
 type Feed struct {
 	epoch string
 
@@ -43,15 +43,15 @@ type Feed struct {
 	news chan struct{} // closed by the next event
 }
 
-// NewFeed makes an empty feed. The time tells its events from those of a process before.
+// NewFeed makes an empty feed. The time distinguishes its events from those of an earlier process.
 func NewFeed(now time.Time) *Feed {
 	return &Feed{epoch: strconv.FormatInt(now.UnixNano(), 36), news: make(chan struct{})}
 }
 
-// Epoch names the process that numbers the events and the states.
+// Epoch identifies the process that numbers the events and the states.
 func (f *Feed) Epoch() string { return f.epoch }
 
-// Add tells an event. It gives it its ID and does not wait for anybody.
+// Add publishes an event. It assigns the ID and does not wait for readers.
 func (f *Feed) Add(e Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -65,7 +65,7 @@ func (f *Feed) Add(e Event) {
 	f.news = make(chan struct{})
 }
 
-// After lists the events that are remembered of those after an ID, and what is closed when there is another.
+// After lists the kept events after an ID, and returns a channel that is closed when there is another one.
 func (f *Feed) After(id uint64) ([]Event, <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

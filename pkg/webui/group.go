@@ -16,23 +16,23 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// Group is a row or a column of the matrix: a namespace, a class of pods of one, or addresses outside.
+// Group is a row or a column of the matrix: a namespace, a class of pods in a namespace, or addresses outside.
 type Group struct {
-	ID    string    `json:"id"` // stays while its first pod does
+	ID    string    `json:"id"` // stays the same as long as its first pod
 	Kind  GroupKind `json:"kind"`
 	Title string    `json:"title"`
 	Pods  int       `json:"pods,omitempty"`
 	// Classes is how many classes the pods of a namespace are in.
 	Classes int      `json:"classes,omitempty"`
 	Labels  string   `json:"labels,omitempty"`  // that all pods of a class carry
-	Example string   `json:"example,omitempty"` // one end to ask about: a pod or an address
-	Port    string   `json:"port,omitempty"`    // one that the example listens at, as far as its manifest says
+	Example string   `json:"example,omitempty"` // an end for a query: a pod or an address
+	Port    string   `json:"port,omitempty"`    // a port that the example listens on, according to its manifest
 	Members []string `json:"members,omitempty"` // the first pods of a class, or prefixes outside
 	More    int      `json:"moreMembers,omitempty"`
 
 	classes []int
 	held    map[int]holding   // by class
-	kinds   map[string]bool   // the lists of classes that pods of a namespace have
+	kinds   map[string]bool   // the class lists of the pods of a namespace
 	namesOf map[string]bool   // of the workloads
 	common  map[string]string // labels of all pods
 	prefix  []netip.Prefix    // outside
@@ -40,13 +40,13 @@ type Group struct {
 	first   *labelcache.Endpoint
 }
 
-// holding is what a group has of a class.
+// holding is the part of a class that a group has.
 type holding struct {
 	pods int
 	last object.Key // of them
 }
 
-// GroupKind is what a Group is.
+// GroupKind is the kind of a Group.
 type GroupKind string
 
 // The kinds of groups.
@@ -61,16 +61,16 @@ const (
 	shownLabels = 4
 )
 
-// axis is one side of the matrix: who is on it.
+// axis is one side of the matrix.
 type axis struct {
 	namespace string          // zooms into it, or into allOutside; "" lists namespaces
-	selector  labels.Selector // of pods; nil is everybody
+	selector  labels.Selector // of pods; nil is all
 }
 
-// allOutside stands for the addresses outside, among namespaces. The brackets keep it apart from them.
+// allOutside stands for the addresses outside, among namespaces. The brackets distinguish it from them.
 const allOutside = "(outside)"
 
-// groups lists who is on an axis, ordered by title, outside last.
+// groups lists the groups on an axis, ordered by title, outside last.
 func (g *ground) groups(a axis) []*Group {
 	byKey := map[string]*Group{}
 	var out []*Group
@@ -114,7 +114,7 @@ func (g *Group) rank() int {
 	return 0
 }
 
-// outsiders are the addresses outside: one group among namespaces, one for each class when zoomed into.
+// outsiders returns the addresses outside: one group among namespaces, one for each class when zoomed into.
 func (g *ground) outsiders(namespace string) []*Group {
 	switch namespace {
 	case "":
@@ -146,7 +146,7 @@ func (g *Group) addOutside(o groundOutside) {
 	g.Example = cmp.Or(g.Example, o.example.String())
 }
 
-// add takes in a pod.
+// add adds a pod.
 func (g *Group) add(p *groundPod) {
 	if g.Pods == 0 {
 		g.first, g.held, g.kinds, g.namesOf = p.Endpoint, map[int]holding{}, map[string]bool{}, map[string]bool{}
@@ -174,7 +174,7 @@ func (g *Group) add(p *groundPod) {
 	}
 }
 
-// finish puts in words what the group holds.
+// finish describes the content of the group.
 func (g *Group) finish() {
 	switch g.Kind {
 	case OfNamespace:
@@ -199,7 +199,7 @@ func (g *Group) finish() {
 	}
 }
 
-// tellApart adds what their labels do not have in common to the titles of groups of one title.
+// tellApart adds the labels that differ to the titles of groups with the same title.
 func tellApart(groups []*Group) {
 	same := map[string][]*Group{}
 	for _, g := range groups {
@@ -227,10 +227,10 @@ func tellApart(groups []*Group) {
 	}
 }
 
-// The endings that controllers give to the names of pods: of a Deployment, of a DaemonSet or Job, of a StatefulSet.
+// The suffixes that controllers add to the names of pods: of a Deployment, of a DaemonSet or Job, of a StatefulSet.
 var endings = regexp.MustCompile(`(-[bcdf-hj-np-tv-z2456789]{6,10})?-[bcdf-hj-np-tv-z2456789]{5}$|-[0-9]+$`)
 
-// workloadOf is a pod's name without what a controller has added.
+// workloadOf returns a pod's name without the suffix of its controller.
 func workloadOf(pod string) string {
 	if short := endings.ReplaceAllString(pod, ""); short != "" {
 		return short
@@ -238,7 +238,7 @@ func workloadOf(pod string) string {
 	return pod
 }
 
-// fewText spells the first two of a list, and how many more there are.
+// fewText formats the first two elements of a list, and how many more there are.
 func fewText(all []string) string {
 	first, more := cut(all, 2)
 	text := strings.Join(first, ", ")
@@ -248,7 +248,7 @@ func fewText(all []string) string {
 	return text
 }
 
-// dull are labels by which nobody would call a workload, as each controller makes them up anew.
+// dull reports whether a label is useless as a workload's name, as controllers generate its value.
 func dull(key string) bool {
 	switch key {
 	case "pod-template-hash", "controller-revision-hash", "pod-template-generation", "statefulset.kubernetes.io/pod-name",
@@ -259,7 +259,7 @@ func dull(key string) bool {
 	}
 }
 
-// labelsText spells labels as key=value, at most shownLabels of them.
+// labelsText formats labels as key=value, at most shownLabels of them.
 func labelsText(set map[string]string) string {
 	var parts []string
 	for k, v := range set {

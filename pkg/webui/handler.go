@@ -11,22 +11,22 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// Options say what a Handler serves.
+// Options configures a Handler.
 type Options struct {
 	Source Source
 	Feed   *Feed
 }
 
-// Handler is the page with all behind it.
+// Handler serves the page and its data.
 type Handler struct {
 	opts    Options
 	mux     *http.ServeMux
 	newest  newest
-	bodies  *httpbody.Store // answers of a state
-	streams atomic.Int32    // of events that are open
+	bodies  *httpbody.Store // responses for a state
+	streams atomic.Int32    // open streams of events
 }
 
-// maxBusy is how many requests compute at a time, beside what the daemon has to do.
+// maxBusy is how many requests compute at a time, next to the work of the daemon.
 const maxBusy = 2
 
 // New makes the handler.
@@ -54,7 +54,7 @@ func New(opts Options) *Handler {
 	return h
 }
 
-// policyOfContent lets the page load what this server has, and nothing else.
+// policyOfContent lets the page load what this server serves, and nothing else.
 const policyOfContent = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 
 // ServeHTTP answers one request.
@@ -76,7 +76,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ofState answers from the newest state, to whoever has not the answer yet.
+// ofState responds from the newest state, unless the client already has the response.
 func (h *Handler) ofState(answer func(*http.Request, *board) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		state, ok := h.opts.Source.Newest()

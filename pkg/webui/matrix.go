@@ -15,7 +15,7 @@ import (
 	"github.com/netloom/netloom/pkg/reach"
 )
 
-// Matrix says who may reach whom: from each row to each column.
+// Matrix shows which groups can reach which: from each row to each column.
 type Matrix struct {
 	Revision    intent.Revision `json:"revision"`
 	Number      uint64          `json:"number"` // of the state
@@ -26,23 +26,24 @@ type Matrix struct {
 	ColumnsAt   int             `json:"columnsAt,omitempty"`
 	MoreRows    int             `json:"moreRows,omitempty"` // and after them
 	MoreColumns int             `json:"moreColumns,omitempty"`
-	States      []CellState     `json:"states"` // each that a cell is in
-	Cells       [][]int         `json:"cells"`  // by row and column: a number of States
+	States      []CellState     `json:"states"` // all that cells are in
+	Cells       [][]int         `json:"cells"`  // by row and column: an index into States
 }
 
-// CellState is what passes from all of a row to all of a column.
+// CellState is the traffic from all of a row to all of a column.
 type CellState struct {
 	Verdict CellVerdict `json:"verdict"`
-	// Traffic is what passes, different things between different pods, as reach.Traffic spells it: the first shownTraffic.
+	// Traffic is what is allowed, possibly different between different pods, as formatted by reach.Traffic: the first
+	// shownTraffic.
 	Traffic []string `json:"traffic,omitempty"`
 	More    bool     `json:"moreTraffic,omitempty"`
 }
 
-// CellVerdict is a cell in a word.
+// CellVerdict is the verdict of a cell in a word.
 type CellVerdict string
 
-// The verdicts of cells. Partly is some pods, or some ports. Itself is one pod and itself, which no policy parts. None
-// is where there is no connection to judge: from outside to outside, or without an address family in common.
+// The verdicts of cells. Partly is some pods, or some ports. Itself is one pod and itself, which no policy separates. None
+// is for cells without a connection to judge: from outside to outside, or without an address family in common.
 const (
 	CellAllowed CellVerdict = "allowed"
 	CellPartly  CellVerdict = "partly"
@@ -56,7 +57,7 @@ const (
 	shownTraffic = 3
 )
 
-// view is what a request asks the matrix for.
+// view is a request for the matrix.
 type view struct {
 	from, to          axis
 	rowsAt, columnsAt int
@@ -96,7 +97,7 @@ func (b *board) matrix(q url.Values) (any, error) {
 	return m, nil
 }
 
-// readView reads what is asked.
+// readView reads the parameters of a request.
 func readView(q url.Values) (view, error) {
 	v := view{from: axis{namespace: q.Get("from")}, to: axis{namespace: q.Get("to")}}
 	var err error
@@ -155,7 +156,7 @@ func readPort(text string) (asked, error) {
 	return asked{}, fmt.Errorf("port: %q: expected tcp/80, udp/53, sctp/9999 or icmp", text)
 }
 
-// check fails when an axis zooms into what is not there.
+// check fails if an axis zooms into what does not exist.
 func (g *ground) check(side string, a axis) error {
 	if a.namespace == "" || a.namespace == allOutside {
 		return nil
@@ -169,10 +170,10 @@ func (g *ground) check(side string, a axis) error {
 	return nil
 }
 
-// cell is what is known so far of what passes from a row to a column.
+// cell is the traffic from a row to a column found so far.
 type cell struct {
 	kinds        []int // each once, at most one more than are shown
-	some, others bool  // with a port: some pods are let through, others are not
+	some, others bool  // with a port: some pods are allowed, others are not
 	itself       bool
 }
 
@@ -232,7 +233,7 @@ type part struct {
 	numbers []int
 }
 
-// classesOf are the classes of some groups, and where in the list of groups each is.
+// classesOf returns the classes of some groups, and the indices of the groups that each is in.
 func classesOf(g *ground, groups []*Group) (part, map[int][]int) {
 	at := map[int][]int{}
 	var p part
@@ -247,7 +248,7 @@ func classesOf(g *ground, groups []*Group) (part, map[int][]int) {
 	return p, at
 }
 
-// describe puts cells in words, each word once.
+// describe describes each distinct cell once.
 func (m *Matrix) describe(cells []cell, byPort bool, table *reach.Table) {
 	numbers := map[string]int{}
 	m.States = []CellState{}

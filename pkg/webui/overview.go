@@ -26,7 +26,7 @@ type Overview struct {
 	MoreProblems  int              `json:"moreProblems,omitempty"`
 	CNFs          int              `json:"cnfs,omitempty"`
 	DeviceIntents int              `json:"deviceIntents,omitempty"`
-	// Unknown says of what nothing is known because it cannot be read.
+	// Unknown lists what is not known because it cannot be read.
 	Unknown []string `json:"unknown,omitempty"`
 }
 

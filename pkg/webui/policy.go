@@ -22,22 +22,22 @@ const (
 type PolicyLine struct {
 	Namespace  string   `json:"namespace"`
 	Name       string   `json:"name"`
-	Directions []string `json:"directions,omitempty"` // those in which it isolates
+	Directions []string `json:"directions,omitempty"` // those it isolates in
 	Pods       int      `json:"pods"`                 // that it selects
 	Rules      int      `json:"rules"`
 	Problems   int      `json:"problems,omitempty"`
 }
 
-// PolicyPage is what there is to know of a policy, as far as it does not depend on targets.
+// PolicyPage is the details of a policy, as far as they do not depend on targets.
 type PolicyPage struct {
 	Revision intent.Revision  `json:"revision"`
 	Object   string           `json:"object"` // such as NetworkPolicy/shop/db
 	Intents  []PolicyIntent   `json:"intents"`
-	Sets     []Set            `json:"sets"` // that the intents name, by ID
+	Sets     []Set            `json:"sets"` // those in the intents, by ID
 	Problems []object.Problem `json:"problems"`
 }
 
-// PolicyIntent is what a policy says in one direction.
+// PolicyIntent is a policy in one direction.
 type PolicyIntent struct {
 	ID        string       `json:"id"`
 	Direction string       `json:"direction"`
@@ -58,7 +58,7 @@ type PolicyRule struct {
 	Ports   []string `json:"ports"`
 }
 
-// Set is who is meant.
+// Set is a set of members.
 type Set struct {
 	ID           string   `json:"id"`
 	Title        string   `json:"title"`
@@ -85,7 +85,7 @@ func (h *Handler) policies(r *http.Request, b *board) (any, error) {
 	return map[string]any{"policies": shown, "morePolicies": more, "revision": b.state.Snapshot.Revision()}, nil
 }
 
-// listPolicies are all policies, those too that nothing was made of, ordered by name.
+// listPolicies lists all policies, including those without intents, ordered by name.
 func (b *board) listPolicies() []PolicyLine {
 	lines := map[string]*PolicyLine{}
 	line := func(namespace, name string) *PolicyLine {
@@ -147,7 +147,7 @@ func (h *Handler) policy(r *http.Request, b *board) (any, error) {
 	return page, nil
 }
 
-// policyIntent is p for people; it notes the sets that p names.
+// policyIntent converts p for display; it records the sets that p names.
 func policyIntent(p *intent.Policy, used map[string]intent.SetID) PolicyIntent {
 	note := func(id intent.SetID) string {
 		if id != "" {
@@ -178,7 +178,7 @@ func policyIntent(p *intent.Policy, used map[string]intent.SetID) PolicyIntent {
 	return out
 }
 
-// setOf is a set for people.
+// setOf converts a set for display.
 func setOf(s *intent.Snapshot, id intent.SetID) Set {
 	out := Set{ID: string(id), Title: string(id)}
 	set := s.Set(id)

@@ -10,12 +10,12 @@ import (
 
 // Source is what the page shows. Its methods are called from the goroutine of each request.
 type Source interface {
-	// Newest is the newest state; false until there is one.
+	// Newest returns the newest state; false until there is one.
 	Newest() (State, bool)
-	// Targets tells how each target stands, always in the same order.
+	// Targets lists the state of each target, always in the same order.
 	Targets() []Target
-	// Rows reads from every target what an object became there: kind such as NetworkPolicy, namespace and name. What
-	// cannot be read says so itself.
+	// Rows reads from every target the rows of an object: kind such as NetworkPolicy, namespace and name. Faults are
+	// reported in the result.
 	Rows(ctx context.Context, kind, namespace, name string) []TargetRows
 }
 
@@ -26,13 +26,13 @@ type State struct {
 	At     time.Time // when it was made
 }
 
-// Target is how a target stands.
+// Target is the state of a target.
 type Target struct {
 	Name     string          `json:"name"`
 	Health   Health          `json:"health"`
-	Up       *bool           `json:"up,omitempty"` // whether it can be reached now; nil where that is not known
-	Revision intent.Revision `json:"revision"`     // that the target agreed with last; 0 before the first
-	Wanted   intent.Revision `json:"wanted"`       // the newest that was looked at
+	Up       *bool           `json:"up,omitempty"` // whether it can be reached now; nil if that is not known
+	Revision intent.Revision `json:"revision"`     // that the target was last in sync with; 0 before the first
+	Wanted   intent.Revision `json:"wanted"`       // the newest that was planned
 	Owned    int             `json:"ownedRows"`
 
 	LastConverged time.Time `json:"lastConverged,omitzero"`
@@ -41,34 +41,34 @@ type Target struct {
 	LastError     *Mishap   `json:"lastError,omitempty"`
 	LastPlan      *Plan     `json:"lastPlan,omitempty"`  // the last that was made, empty or not
 	LastWrite     *Plan     `json:"lastWrite,omitempty"` // the last that had something to write, and was written
-	// Latency is how long it took, the last time, from the first change of a state until the target agreed with it; 0 is
-	// not known.
+	// Latency is how long the target last took from the first change of a state until it was in sync with it; 0 is not
+	// known.
 	Latency Millis `json:"latencyMs,omitempty"`
 
 	Writes   uint64 `json:"writes"` // plans that were written
 	Failures uint64 `json:"failures"`
 	Drifts   uint64 `json:"drifts"`
 
-	CNF *CNF `json:"cnf,omitempty"` // of a target that is one
+	CNF *CNF `json:"cnf,omitempty"` // if the target is one
 
-	// Coverage says which of the pods that policies select the target protects; nil where that is not known.
+	// Coverage is how many of the pods that policies select the target protects; nil if that is not known.
 	Coverage *Coverage `json:"coverage,omitempty"`
 
 	Skips     []Skip `json:"skips,omitempty"` // what the target cannot express, the first maxSkips
 	MoreSkips int    `json:"moreSkips,omitempty"`
 }
 
-// Coverage says which of the pods that policies select a target protects.
+// Coverage is how many of the pods that policies select a target protects.
 type Coverage struct {
 	Selected int `json:"selected"` // with an address
 	Enforced int `json:"enforced"` // of these, the ones that the target protects
 	// Kept counts the pods and ports that are protected only because earlier ports are kept in place.
 	Kept int `json:"kept,omitempty"`
-	// Faults say for people which pods are not protected, and what to try. It is empty when all are.
+	// Faults describes which pods are not protected, and what to try. It is empty if all are.
 	Faults []string `json:"faults,omitempty"`
 }
 
-// CNF is what a target is that is a CNF, a pod that runs OpenWRT.
+// CNF describes a target that is a CNF, a pod that runs OpenWRT.
 type CNF struct {
 	Scope   string `json:"scope"` // NAMESPACE/PURPOSE
 	Group   string `json:"group,omitempty"`
@@ -76,10 +76,10 @@ type CNF struct {
 	Address string `json:"address,omitempty"`
 }
 
-// Health is how a target stands, in a word.
+// Health is the state of a target, in a word.
 type Health string
 
-// What Health can be. Waiting is before the first plan. NotReady is a CNF that is not to be written to now.
+// The values of Health. Waiting is before the first plan. NotReady is a CNF that may not be written to now.
 const (
 	InSync    Health = "in sync"
 	OutOfSync Health = "out of sync"
@@ -90,7 +90,7 @@ const (
 // Millis is a duration in milliseconds.
 type Millis float64
 
-// MillisOf is a duration in milliseconds, to the microsecond.
+// MillisOf converts a duration to milliseconds, to the microsecond.
 func MillisOf(d time.Duration) Millis { return Millis(float64(d.Microseconds()) / 1000) }
 
 // Mishap is an error that happened.
@@ -99,14 +99,14 @@ type Mishap struct {
 	Message string    `json:"message"`
 }
 
-// Plan is what is told of a plan.
+// Plan is the summary of a plan.
 type Plan struct {
 	At       time.Time       `json:"at"`
 	Revision intent.Revision `json:"revision"`
 	Full     bool            `json:"full"` // made from read-back of everything
 	Summary  string          `json:"summary"`
 	Planned  Millis          `json:"planMs"`
-	Applied  Millis          `json:"applyMs,omitempty"` // 0 where nothing was written
+	Applied  Millis          `json:"applyMs,omitempty"` // 0 if nothing was written
 	Ops      []Op            `json:"ops,omitempty"`     // the first of them
 	MoreOps  int             `json:"moreOps,omitempty"`
 }
@@ -116,7 +116,7 @@ type Op struct {
 	Verb   string `json:"verb"`
 	Kind   string `json:"kind"`
 	Name   string `json:"name"`
-	Origin string `json:"origin,omitempty"` // which objects caused it
+	Origin string `json:"origin,omitempty"` // the objects that caused it
 }
 
 // Skip is an intent that a target cannot express.
@@ -128,7 +128,7 @@ type Skip struct {
 // maxSkips is how many skips of a target are listed.
 const maxSkips = 50
 
-// TargetRows is what an object became in a target.
+// TargetRows is the rows of an object in a target.
 type TargetRows struct {
 	Target string         `json:"target"`
 	Error  string         `json:"error,omitempty"`  // why the rows are not known
@@ -144,6 +144,6 @@ type Row struct {
 	UUID   string `json:"uuid,omitempty"`
 	Rule   string `json:"rule,omitempty"` // the place in the object that it came from, such as ingress[0]
 	Also   string `json:"also,omitempty"` // what else it came from
-	Text   string `json:"text,omitempty"` // what it says, such as a match
+	Text   string `json:"text,omitempty"` // its content, such as a match
 	Action string `json:"action,omitempty"`
 }

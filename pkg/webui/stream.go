@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	maxStreams = 32               // that are open at a time
+	maxStreams = 32               // open at a time
 	streamGap  = time.Second / 4  // between two batches of events
-	streamIdle = 15 * time.Second // after which a stream says that it lives
+	streamIdle = 15 * time.Second // after which a stream sends a keep-alive
 
-	streamWrite = 4 * streamIdle // for which a client may take nothing
+	streamWrite = 4 * streamIdle // for which a client may read nothing
 )
 
-// events is a stream of server-sent events: each has the name of its kind, an Event as data, and an ID from which a
-// stream that broke goes on. It begins with those that are remembered.
+// events is a stream of server-sent events: each has the name of its kind, an Event as data, and an ID from which a broken
+// stream resumes. It begins with the kept events.
 func (h *Handler) events(w http.ResponseWriter, r *http.Request) {
 	if h.streams.Add(1) > maxStreams {
 		h.streams.Add(-1)
@@ -28,13 +28,13 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) {
 	defer h.streams.Add(-1)
 	header := w.Header()
 	header.Set("Content-Type", "text/event-stream")
-	header.Set("X-Accel-Buffering", "no") // proxies are not to keep it
+	header.Set("X-Accel-Buffering", "no") // proxies must not buffer it
 	if r.Method == http.MethodHead {
 		return
 	}
 	control := http.NewResponseController(w)
 	flush := func() error {
-		_ = control.SetWriteDeadline(time.Now().Add(streamWrite)) // for what comes next; a server may have none
+		_ = control.SetWriteDeadline(time.Now().Add(streamWrite)) // for the next write; a server may have no deadline
 		return control.Flush()
 	}
 	seen := h.opts.Feed.resume(r.Header.Get("Last-Event-ID"))
@@ -66,7 +66,7 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// pause waits, and is false when the request has ended.
+// pause waits; it returns false if the request has ended.
 func pause(r *http.Request, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -87,7 +87,7 @@ func (h *Handler) writeEvent(w http.ResponseWriter, e *Event) error {
 	return err
 }
 
-// resume is the last event that a client has seen, 0 where it saw another process.
+// resume returns the ID of the last event that a client has seen, 0 if it was of another process.
 func (f *Feed) resume(id string) uint64 {
 	epoch, number, _ := strings.Cut(id, "-")
 	n, err := strconv.ParseUint(number, 10, 64)

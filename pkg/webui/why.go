@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	maxAnswers = 50 // of a question with patterns
-	maxNames   = 20 // that are proposed
+	maxAnswers = 50 // to a query with patterns
+	maxNames   = 20 // suggested
 )
 
-// Why answers a question: what netloom probe answers.
+// Why is the result of a query: what netloom probe returns.
 type Why struct {
 	Answers []query.Answer        `json:"answers"` // the first of them
 	More    int                   `json:"moreAnswers,omitempty"`
 	Counts  map[query.Verdict]int `json:"counts"`            // of all answers, by verdict
-	Unknown []string              `json:"unknown,omitempty"` // what could not be read and may bear on them
+	Unknown []string              `json:"unknown,omitempty"` // what could not be read and may affect the answers
 }
 
 func (h *Handler) why(r *http.Request, b *board) (any, error) {
@@ -48,7 +48,7 @@ func (h *Handler) why(r *http.Request, b *board) (any, error) {
 	return out, nil
 }
 
-// names proposes ends of connections that hold a text: pods, services and nodes, as questions name them.
+// names suggests ends of connections that contain a text: pods, services and nodes, as queries name them.
 func (h *Handler) names(r *http.Request, b *board) (any, error) {
 	text := strings.ToLower(strings.TrimSpace(r.URL.Query().Get("q")))
 	kinds := []struct {
@@ -61,7 +61,7 @@ func (h *Handler) names(r *http.Request, b *board) (any, error) {
 			prefix string
 		}{query.KindService, "svc/"})
 	}
-	begin, hold := []string{}, []string{} // those that begin with the text are likelier meant
+	begin, hold := []string{}, []string{} // names that begin with the text are more likely
 	for _, k := range kinds {
 		for _, name := range b.inventory().Names(k.kind) {
 			name = k.prefix + name

@@ -16,19 +16,19 @@ import (
 	"github.com/netloom/netloom/translator"
 )
 
-// most is how many things are said of one policy.
+// most is how many warnings one policy gets.
 const most = 10
 
-// Options say what a policy may cost.
+// Options configures how much a policy may cost.
 type Options struct {
-	// MaxFlows is how many OpenFlow flows a policy may cost a node before its author is told; 0 does not look.
+	// MaxFlows is how many OpenFlow flows a policy may cost a node before its author is warned; 0 does not check.
 	MaxFlows int
-	// Explainer says what a policy costs; nil if MaxFlows is 0.
+	// Explainer computes the cost of a policy; nil if MaxFlows is 0.
 	Explainer backends.Explainer
 }
 
-// Adviser holds the pods and namespaces that policies are judged by. New makes one. All methods may be called by anyone at
-// any time.
+// Adviser holds the pods and namespaces that policies are judged by. New makes one. All methods are safe for concurrent
+// use.
 type Adviser struct {
 	opts Options
 
@@ -41,21 +41,21 @@ func New(opts Options) *Adviser {
 	return &Adviser{opts: opts, t: translator.New(translator.Options{})}
 }
 
-// Put takes in a Pod or a Namespace.
+// Put adds or replaces a Pod or a Namespace.
 func (a *Adviser) Put(object any) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.t.Put(object)
 }
 
-// Remove forgets a Pod or a Namespace.
+// Remove removes a Pod or a Namespace.
 func (a *Adviser) Remove(kind, namespace, name string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.t.Remove(kind, namespace, name)
 }
 
-// Advise tells what the author of a policy may not have meant, in the order of its fields. It keeps nothing of the policy.
+// Advise lists what the author of a policy may not have meant, in the order of its fields. It keeps nothing of the policy.
 func (a *Adviser) Advise(np *networkingv1.NetworkPolicy) []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -82,10 +82,10 @@ func (a *Adviser) Advise(np *networkingv1.NetworkPolicy) []string {
 	return out
 }
 
-// translate is what a policy comes to among the pods that are there.
+// translate returns the intents and problems of a policy, given the present pods.
 func (a *Adviser) translate(np *networkingv1.NetworkPolicy) ([]*intent.Policy, []object.Problem, *intent.Snapshot) {
 	if a.t.Put(np) != nil {
-		return nil, nil, a.t.Snapshot() // it takes every policy
+		return nil, nil, a.t.Snapshot() // it accepts every policy
 	}
 	s := a.t.Snapshot()
 	ref := object.Ref{Kind: object.KindNetworkPolicy, Namespace: np.Namespace, Name: np.Name}
@@ -100,7 +100,7 @@ func (a *Adviser) translate(np *networkingv1.NetworkPolicy) ([]*intent.Policy, [
 	return policies, problems, s
 }
 
-// peers tells of rules that are for somebody, and nobody is there.
+// peers warns about rules whose peers match no pod.
 func peers(policies []*intent.Policy, s *intent.Snapshot) []string {
 	var out []string
 	for _, p := range policies {
@@ -118,8 +118,8 @@ func peers(policies []*intent.Policy, s *intent.Snapshot) []string {
 	return slices.Compact(out)
 }
 
-// ports tells of named ports that no pod declares: of those selected for ingress, of the peers for egress. Each is tried in
-// a policy of its own.
+// ports warns about named ports that no pod declares: of those selected for ingress, of the peers for egress. Each is tried
+// in a policy of its own.
 func (a *Adviser) ports(np *networkingv1.NetworkPolicy) []string {
 	var out []string
 	try := func(path string, port *networkingv1.NetworkPolicyPort, who string, spec networkingv1.NetworkPolicySpec) {
@@ -136,7 +136,7 @@ func (a *Adviser) ports(np *networkingv1.NetworkPolicy) []string {
 	}
 	for i := range np.Spec.Ingress {
 		for k, port := range np.Spec.Ingress[i].Ports {
-			rule := networkingv1.NetworkPolicyIngressRule{Ports: []networkingv1.NetworkPolicyPort{port}} // from anybody
+			rule := networkingv1.NetworkPolicyIngressRule{Ports: []networkingv1.NetworkPolicyPort{port}} // from any peer
 			try(fmt.Sprintf("spec.ingress[%d].ports[%d]", i, k), &port, "selected pod", networkingv1.NetworkPolicySpec{
 				Ingress: []networkingv1.NetworkPolicyIngressRule{rule}, PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
 			})
@@ -153,7 +153,7 @@ func (a *Adviser) ports(np *networkingv1.NetworkPolicy) []string {
 	return out
 }
 
-// blocks tells of excepts that take nothing away, and of those that leave nothing.
+// blocks warns about excepts that remove nothing, and those that leave nothing.
 func blocks(np *networkingv1.NetworkPolicy) []string {
 	var out []string
 	look := func(path string, b *networkingv1.IPBlock) {
@@ -162,13 +162,13 @@ func blocks(np *networkingv1.NetworkPolicy) []string {
 		}
 		cidr, err := netip.ParsePrefix(b.CIDR)
 		if err != nil {
-			return // the translator told
+			return // the translator has reported it
 		}
 		var inside []netip.Prefix
 		for i, text := range b.Except {
 			e, err := netip.ParsePrefix(text)
 			if err != nil {
-				return // so did it
+				return // likewise
 			}
 			if !cidr.Overlaps(e) {
 				out = append(out, fmt.Sprintf("%s.except[%d]: %s is outside of %s and takes nothing away", path, i, text, b.CIDR))
@@ -193,7 +193,7 @@ func blocks(np *networkingv1.NetworkPolicy) []string {
 	return out
 }
 
-// cost tells of the node that a policy costs most, if that is more than it may.
+// cost warns about the node that a policy costs most, if that is more than allowed.
 func (a *Adviser) cost(policies []*intent.Policy, s *intent.Snapshot) []string {
 	if a.opts.MaxFlows == 0 || len(policies) == 0 {
 		return nil

@@ -8,35 +8,35 @@ import (
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 )
 
-// Policy is what holds whatever roles say.
+// Policy is what applies regardless of roles.
 type Policy struct {
 	ExemptUsers  []string // may write every bucket
 	ExemptGroups []string // so may their members
-	// DefaultBucket is the bucket of objects without the label; "" lets everybody write them.
+	// DefaultBucket is the bucket of objects without the label; "" lets everyone write them.
 	DefaultBucket string
 }
 
-// DefaultExemptGroups are those that RBAC asks nothing of either.
+// DefaultExemptGroups lists those that RBAC does not restrict either.
 func DefaultExemptGroups() []string { return []string{"system:masters"} }
 
-// DefaultExemptUsers are the controllers of Kubernetes that delete what another deletion was the reason for, or rewrite what
-// is stored. If they were refused, namespaces and owned objects would never go.
+// DefaultExemptUsers lists the controllers of Kubernetes that delete dependents of what was deleted, or rewrite stored
+// objects. If they were refused, namespaces and owned objects would never go.
 func DefaultExemptUsers() []string {
 	return []string{
-		"system:kube-controller-manager", // where controllers have no accounts of their own
+		"system:kube-controller-manager", // if controllers have no accounts of their own
 		"system:serviceaccount:kube-system:generic-garbage-collector",
 		"system:serviceaccount:kube-system:namespace-controller",
 		"system:serviceaccount:kube-system:storage-version-migrator-controller",
 	}
 }
 
-// Request is somebody about to write an object, as far as buckets are concerned.
+// Request is a user's request to write an object, as far as buckets are concerned.
 type Request struct {
 	User      string
 	Groups    []string
 	Resource  string // in the plural, such as mwan3rules
 	Namespace string
-	// Labels are those of the object: the new ones, the old ones, or both where it changes. Permission for each is needed.
+	// Labels are those of the object: the new ones, the old ones, or both for an update. Permission for each is needed.
 	Labels []map[string]string
 }
 
@@ -46,10 +46,10 @@ type Decision struct {
 	Why     string // for people and for the audit log: the role, the exemption, or what is missing
 }
 
-// Denial is what a user is told, in the words of ICN SD-EWAN.
+// Denial is the message for a user, in the words of ICN SD-EWAN.
 func Denial(user string) string { return fmt.Sprintf("User(%s) don't have the permission", user) }
 
-// Decide says whether the writing of a Request is allowed.
+// Decide returns whether the write of a Request is allowed, and why.
 func (g *Grants) Decide(r *Request) Decision {
 	if slices.Contains(g.policy.ExemptUsers, r.User) {
 		return Decision{true, "user " + r.User + " is exempt"}
@@ -87,8 +87,8 @@ func (p *Policy) bucketsOf(all []map[string]string) []string {
 	return buckets
 }
 
-// granted says by which binding the user of r may write a bucket; of several it names the first one. The caller holds the
-// lock.
+// granted returns the binding by which the user of r may write a bucket; if there are several, the first one. The caller
+// holds the lock.
 func (g *Grants) granted(r *Request, bucket string) (by string, ok bool) {
 	try := func(s subject) {
 		for key := range g.bySubject[s] {
@@ -111,7 +111,7 @@ func (g *Grants) granted(r *Request, bucket string) (by string, ok bool) {
 	return by, ok
 }
 
-// spell is n as RoleBinding ns/name, or ClusterRole name.
+// spell formats n as RoleBinding ns/name, or ClusterRole name.
 func (n name) spell(suffix string) string {
 	if n.namespace == "" {
 		return "ClusterRole" + suffix + " " + n.name

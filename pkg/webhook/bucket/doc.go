@@ -1,14 +1,14 @@
-// Package bucket decides who may write objects of which bucket.
+// Package bucket decides who may write the objects of a bucket.
 //
-// The label sdewan-bucket-type of an SD-WAN object says which bucket it is in. Roles say in an annotation which buckets of
-// which resources those may write who are bound to them:
+// The label sdewan-bucket-type of an SD-WAN object names its bucket. Roles have an annotation with the buckets and
+// resources that their subjects may write:
 //
 //	sdewan-bucket-type-permission: '{"mwan3rules": ["app-intent", "k8s-*"], "firewall*": ["app-intent"]}'
 //
-// This narrows what RBAC allows and never widens it: whoever asks here has passed RBAC already. Verbs are RBAC's business,
-// so the rules of a role are not looked at. Bindings count as they do for RBAC: those of a namespace there only, whether they
-// name a Role or a ClusterRole, and ClusterRoleBindings everywhere; subjects are users, groups and service accounts.
+// This narrows what RBAC allows and never widens it: a request that gets here has already passed RBAC. Verbs are left to
+// RBAC, so the rules of a role are ignored. Bindings count as they do for RBAC: those of a namespace there only, whether
+// they name a Role or a ClusterRole, and ClusterRoleBindings everywhere; subjects are users, groups and service accounts.
 //
-// Grants keeps roles and bindings by their subjects, so that a decision looks at what concerns its user and at nothing else.
-// What cannot be read grants nothing.
+// Grants indexes roles and bindings by subject, so that a decision looks only at those of its user. What cannot be read
+// grants nothing.
 package bucket

@@ -9,17 +9,17 @@ import (
 // serviceAccountPrefix starts the name that a service account has as a user.
 const serviceAccountPrefix = "system:serviceaccount:"
 
-// Grants holds the roles and bindings of a cluster. NewGrants makes one. All methods may be called by anyone at any time.
+// Grants holds the roles and bindings of a cluster. NewGrants makes one. All methods are safe for concurrent use.
 type Grants struct {
 	policy Policy
 
 	mu        sync.RWMutex
-	roles     map[name]permissions // those that have the annotation and can be read
+	roles     map[name]permissions // those whose annotation can be read
 	bindings  map[name]binding
-	bySubject map[subject]map[name]bool // bindings by whom they bind
+	bySubject map[subject]map[name]bool // bindings by subject
 }
 
-// name is that of a role or binding; namespace is "" for a ClusterRole and a ClusterRoleBinding.
+// name is the name of a role or binding; namespace is "" for a ClusterRole and a ClusterRoleBinding.
 type name struct{ namespace, name string }
 
 // binding gives a role to subjects.
@@ -34,7 +34,7 @@ type subject struct {
 	name  string
 }
 
-// NewGrants makes Grants without roles: nobody but those whom the policy exempts may write what is in a bucket.
+// NewGrants makes Grants without roles: only those whom the policy exempts may write objects in a bucket.
 func NewGrants(policy Policy) *Grants {
 	return &Grants{
 		policy: policy,
@@ -42,8 +42,8 @@ func NewGrants(policy Policy) *Grants {
 	}
 }
 
-// PutRole takes in what the annotations of a role grant; namespace is "" for a ClusterRole. An annotation that cannot be
-// read grants nothing, also when an earlier one could be, and is an error that names the field.
+// PutRole stores what the annotations of a role grant; namespace is "" for a ClusterRole. An annotation that cannot be read
+// grants nothing, even if an earlier one could be, and is an error that names the field.
 func (g *Grants) PutRole(namespace, role string, annotations map[string]string) error {
 	p, err := parsePermissions(annotations)
 	g.mu.Lock()
@@ -56,14 +56,14 @@ func (g *Grants) PutRole(namespace, role string, annotations map[string]string) 
 	return nil
 }
 
-// RemoveRole forgets a role; namespace is "" for a ClusterRole.
+// RemoveRole removes a role; namespace is "" for a ClusterRole.
 func (g *Grants) RemoveRole(namespace, role string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.roles, name{namespace, role})
 }
 
-// PutBinding takes in a RoleBinding, or a ClusterRoleBinding when namespace is "".
+// PutBinding stores a RoleBinding, or a ClusterRoleBinding if namespace is "".
 func (g *Grants) PutBinding(namespace, bindingName string, role rbacv1.RoleRef, subjects []rbacv1.Subject) {
 	key := name{namespace, bindingName}
 	b := binding{role: name{"", role.Name}}
@@ -79,7 +79,7 @@ func (g *Grants) PutBinding(namespace, bindingName string, role rbacv1.RoleRef, 
 	defer g.mu.Unlock()
 	g.unbind(key)
 	if b.role.namespace == "" && role.Kind != "ClusterRole" {
-		return // it names no role, or a Role from nowhere
+		return // it names no role, or a Role without a namespace
 	}
 	g.bindings[key] = b
 	for _, s := range b.subjects {
@@ -90,14 +90,14 @@ func (g *Grants) PutBinding(namespace, bindingName string, role rbacv1.RoleRef, 
 	}
 }
 
-// RemoveBinding forgets a RoleBinding, or a ClusterRoleBinding when namespace is "".
+// RemoveBinding removes a RoleBinding, or a ClusterRoleBinding if namespace is "".
 func (g *Grants) RemoveBinding(namespace, bindingName string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.unbind(name{namespace, bindingName})
 }
 
-// unbind forgets a binding. The caller holds the lock.
+// unbind removes a binding. The caller holds the lock.
 func (g *Grants) unbind(key name) {
 	for _, s := range g.bindings[key].subjects {
 		delete(g.bySubject[s], key)
@@ -108,7 +108,7 @@ func (g *Grants) unbind(key name) {
 	delete(g.bindings, key)
 }
 
-// subjectOf reads a subject as RBAC does: a service account without a namespace is one of the binding's.
+// subjectOf reads a subject as RBAC does: a service account without a namespace is in the binding's.
 func subjectOf(s *rbacv1.Subject, namespace string) (subject, bool) {
 	switch s.Kind {
 	case rbacv1.UserKind:

@@ -1,10 +1,10 @@
 package bucket
 
-// match says whether pattern stands for the whole of text: * for any run of characters, the empty one too, and ? for one.
-// Capitals matter.
+// match reports whether pattern matches the whole of text: * is any run of characters, also an empty one, and ? is one
+// character. It is case-sensitive.
 //
-// It never goes back behind the last star, so its time is at most the product of the two lengths, whatever the pattern; text
-// is a label or the name of a resource, of 63 characters at most.
+// It never backtracks beyond the last star, so its time is at most the product of the two lengths, whatever the pattern;
+// text is a label or the name of a resource, of 63 characters at most.
 func match(pattern, text string) bool {
 	p, t := 0, 0
 	star, resume := -1, 0 // the last star, and where in text what follows it was tried
@@ -16,7 +16,7 @@ func match(pattern, text string) bool {
 		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == text[t]):
 			p++
 			t++
-		case star >= 0: // the star takes one character more
+		case star >= 0: // the star matches one character more
 			resume++
 			p, t = star+1, resume
 		default:

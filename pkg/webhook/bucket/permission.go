@@ -5,14 +5,14 @@ import (
 	"fmt"
 )
 
-// Annotation is what a Role or ClusterRole says of buckets: a JSON object whose keys are resources, in the plural, and whose
-// values are lists of buckets. Both may hold the wildcards * and ?.
+// Annotation is the annotation for buckets of a Role or ClusterRole: a JSON object whose keys are resources, in the plural,
+// and whose values are lists of buckets. Both may contain the wildcards * and ?.
 const Annotation = "sdewan-bucket-type-permission"
 
 // permissions are the buckets that a role grants, by resource; both are patterns.
 type permissions map[string][]string
 
-// Check says what is wrong with an annotation that is there; nil when it can be read.
+// Check returns what is wrong with an annotation; nil if it can be read or is absent.
 func Check(annotations map[string]string) error {
 	_, err := parsePermissions(annotations)
 	return err
@@ -32,7 +32,7 @@ func parsePermissions(annotations map[string]string) (permissions, error) {
 	return p, nil
 }
 
-// grants says whether p lets objects of a bucket be written.
+// grants reports whether p allows objects of a bucket to be written.
 func (p permissions) grants(resource, bucket string) bool {
 	for pattern, buckets := range p {
 		if match(pattern, resource) && matchAny(buckets, bucket) {

@@ -1,14 +1,14 @@
-// Package certs keeps the certificate that a webhook serves with, from files or by itself.
+// Package certs provides the serving certificate of a webhook, from files or self-managed.
 //
-// Files reads a certificate and key that somebody else renews, such as cert-manager, and looks again at each handshake
-// whether they changed.
+// Files reads a certificate and key that are renewed by something else, such as cert-manager, and checks them for changes
+// at each handshake.
 //
 // Managed makes certificates and keeps them in a Secret. Every pair has a certificate authority of its own, whose key is
-// forgotten at once, so nothing can be forged with what the Secret holds. A new pair is made well before the old one ends, and
-// goes through two steps: first its authority is added to those that the API server trusts, beside the old one; some time
-// later it is served. So there is no moment in which the API server refuses what is served.
+// discarded at once, so nothing can be forged with the content of the Secret. A new pair is made well before the old one
+// expires, in two steps: first its authority is added to those that the API server trusts, next to the old one; some time
+// later it is served. So the API server trusts what is served at any moment.
 //
-// Any number of replicas may do this at once. All take their steps from the Secret alone, and write it on the condition that
-// it is as they read it: who comes second takes what the first one wrote. The Secret is known as netloom's own by its label
-// app.kubernetes.io/managed-by; one without it is not touched.
+// Any number of replicas may do this at once. All take their steps from the Secret alone, and write it only if it is still
+// as they read it: a replica that comes second takes what the first one wrote. The Secret is known as netloom's own by its
+// label app.kubernetes.io/managed-by; one without it is not touched.
 package certs

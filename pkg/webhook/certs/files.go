@@ -18,21 +18,21 @@ type Files struct {
 	mu     sync.Mutex
 	stamps [2]stamp // of the files that pair was read from
 	pair   *tls.Certificate
-	failed string // what was logged last
+	failed string // the last logged fault
 }
 
-// stamp tells one state of a file from another without reading it.
+// stamp distinguishes states of a file without reading it.
 type stamp struct {
 	modified time.Time
 	size     int64
 }
 
-// NewFiles takes files that may come later.
+// NewFiles uses files that may not exist yet.
 func NewFiles(cert, key string, log logrus.FieldLogger) *Files {
 	return &Files{cert: cert, key: key, log: log}
 }
 
-// Certificate is the one that the files hold now, or held when they last could be read. It fails before they could be.
+// Certificate returns the one in the files now, or when they were last readable. It fails before they have been readable.
 func (f *Files) Certificate() (*tls.Certificate, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -43,14 +43,14 @@ func (f *Files) Certificate() (*tls.Certificate, error) {
 	return f.pair, nil
 }
 
-// Trouble says why the files cannot be read while the certificate of before is served; nil if they can.
+// Trouble returns why the files cannot be read while the previous certificate is served; nil if they can.
 func (f *Files) Trouble() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.load()
 }
 
-// load reads the files if they changed since they were read, and logs what is new. The caller holds the lock.
+// load reads the files if they have changed since they were read, and logs the result. The caller holds the lock.
 func (f *Files) load() error {
 	err := f.read()
 	switch {

@@ -19,27 +19,27 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// The label that says whose a Secret is.
+// The label that names the owner of a Secret.
 const (
 	ownerLabel = "app.kubernetes.io/managed-by"
 	owner      = "netloom"
 )
 
-// Options say what certificates are for and how long they last.
+// Options configures the names and the lifetime of certificates.
 type Options struct {
 	Namespace string   // of the Secret
 	Secret    string   // its name
-	Names     []string // DNS names under which the API server calls
-	// Configurations are the ValidatingWebhookConfigurations whose webhooks are told which authorities to trust.
+	Names     []string // DNS names that the API server calls
+	// Configurations are the ValidatingWebhookConfigurations whose webhooks get the trusted authorities.
 	Configurations []string
 
 	Validity    time.Duration // of a certificate; 0 is 90 days
-	RenewBefore time.Duration // its end it is renewed; 0 is a third of Validity
-	Overlap     time.Duration // between the new authority's being trusted and the new certificate's being served; 0 is an hour
-	Interval    time.Duration // between looks at the Secret; 0 is a minute
+	RenewBefore time.Duration // how long before its end it is renewed; 0 is a third of Validity
+	Overlap     time.Duration // between trusting a new authority and serving its certificate; 0 is an hour
+	Interval    time.Duration // between checks of the Secret; 0 is a minute
 }
 
-// retry is how long after a failure the next try comes; each further failure doubles it.
+// retry is the pause after a failure; each further failure doubles it.
 const retry = time.Second
 
 // Managed makes certificates, keeps them in a Secret and renews them. NewManaged makes one.
@@ -48,7 +48,7 @@ type Managed struct {
 	opts   Options
 	log    logrus.FieldLogger
 	now    atomic.Pointer[tls.Certificate]
-	failed atomic.Pointer[error] // what the last look came to; nil while all is well
+	failed atomic.Pointer[error] // the error of the last round; nil if it succeeded
 }
 
 // NewManaged makes a Managed that has no certificate before it runs.
@@ -63,7 +63,7 @@ func NewManaged(client kubernetes.Interface, opts Options, log logrus.FieldLogge
 // errNone is the error of a handshake that comes too early.
 var errNone = errors.New("there is no certificate yet")
 
-// Certificate is the one to serve now. It fails before the first one is there, and says what is in its way.
+// Certificate returns the one to serve now. It fails before there is a first one, with the reason.
 func (m *Managed) Certificate() (*tls.Certificate, error) {
 	if c := m.now.Load(); c != nil {
 		return c, nil
@@ -74,7 +74,7 @@ func (m *Managed) Certificate() (*tls.Certificate, error) {
 	return nil, errNone
 }
 
-// Trouble says why the certificate cannot be looked after at present, though one may be served; nil if it can.
+// Trouble returns why the certificate cannot be renewed at present, even if one is served; nil if it can.
 func (m *Managed) Trouble() error {
 	if err := m.failed.Load(); err != nil {
 		return *err
@@ -82,7 +82,7 @@ func (m *Managed) Trouble() error {
 	return nil
 }
 
-// Run keeps the certificate until ctx ends. What fails is logged and tried again.
+// Run keeps the certificate until ctx ends. Failures are logged and retried.
 func (m *Managed) Run(ctx context.Context) error {
 	failed := ""
 	pause := retry
@@ -94,7 +94,7 @@ func (m *Managed) Run(ctx context.Context) error {
 		}
 		switch {
 		case apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err):
-			wait = min(retry, wait) // another replica was faster: take what it wrote
+			wait = min(retry, wait) // another replica was faster: use what it wrote
 		case err != nil:
 			m.failed.Store(&err)
 			wait = min(pause, wait)
@@ -164,7 +164,7 @@ func (m *Managed) round(ctx context.Context) error {
 	return failed
 }
 
-// trust has the webhooks of the configurations trust authorities.
+// trust makes the webhooks of the configurations trust authorities.
 func (m *Managed) trust(ctx context.Context, authorities []byte) error {
 	var errs []error
 	for _, name := range m.opts.Configurations {

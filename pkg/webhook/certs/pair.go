@@ -21,7 +21,7 @@ const skew = time.Hour
 // pair is a certificate and its key, as PEM.
 type pair struct{ cert, key []byte }
 
-// newPair makes a certificate for names and the authority that signed it. Nobody keeps the authority's key.
+// newPair makes a certificate for names and the authority that signed it. The authority's key is discarded.
 func newPair(names []string, now time.Time, validity time.Duration) (p pair, ca []byte, err error) {
 	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -37,7 +37,7 @@ func newPair(names []string, now time.Time, validity time.Duration) (p pair, ca 
 	}
 	authority := &x509.Certificate{
 		SerialNumber:          serial,
-		Subject:               pkix.Name{CommonName: fmt.Sprintf("netloom webhook authority %x", serial)}, // two are trusted at times
+		Subject:               pkix.Name{CommonName: fmt.Sprintf("netloom webhook authority %x", serial)}, // two may be trusted
 		NotBefore:             now.Add(-skew),
 		NotAfter:              now.Add(validity),
 		KeyUsage:              x509.KeyUsageCertSign,
@@ -86,7 +86,7 @@ func (p pair) load() (*tls.Certificate, error) {
 	return &c, nil
 }
 
-// check says why a pair cannot be served now under all names, to those who trust the authorities; nil if it can.
+// check returns why a pair cannot be served now under all names, to clients that trust the authorities; nil if it can.
 func (p pair) check(authorities []byte, names []string, now time.Time) error {
 	c, err := p.load()
 	if err != nil {
@@ -102,7 +102,7 @@ func (p pair) check(authorities []byte, names []string, now time.Time) error {
 	return nil
 }
 
-// end is when a pair that can be loaded ends.
+// end returns when a pair that can be loaded expires.
 func (p pair) end() time.Time {
 	c, err := p.load()
 	if err != nil {
@@ -111,7 +111,7 @@ func (p pair) end() time.Time {
 	return c.Leaf.NotAfter
 }
 
-// living leaves out authorities that have ended, and what is no certificate.
+// living removes authorities that have expired, and what is not a certificate.
 func living(authorities []byte, now time.Time) []byte {
 	var out bytes.Buffer
 	for block, rest := pem.Decode(authorities); block != nil; block, rest = pem.Decode(rest) {

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// How long a certificate lasts that is made and kept nowhere, and when the next one is made.
+// The lifetime of a certificate that is not stored, and when the next one is made.
 const (
 	selfValidity = 90 * 24 * time.Hour
 	selfRenewal  = selfValidity / 3 // before its end
 )
 
-// Self makes certificates that nobody is told to trust. What is said over them cannot be read on its way; who answers is not
-// proved. NewSelf makes one.
+// Self makes certificates that clients are not set up to trust. Connections are encrypted, but the server is not
+// authenticated. NewSelf makes one.
 type Self struct {
 	names []string
 
@@ -25,7 +25,7 @@ type Self struct {
 // NewSelf makes a Self for DNS names, at least one.
 func NewSelf(names ...string) *Self { return &Self{names: names} }
 
-// Certificate is the one to serve now. It is made when it is asked for, and made anew a month before it ends.
+// Certificate returns the one to serve now. It is made on first use, and again a month before it expires.
 func (s *Self) Certificate() (*tls.Certificate, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

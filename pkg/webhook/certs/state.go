@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Keys of the Secret. Those of the pair that is served are the usual ones, so that others can read it too.
+// Keys of the Secret. Those of the serving pair are the usual ones, so that others can read it too.
 const (
 	keyAuthorities = "ca.crt" // all that are to be trusted
 	keyNextCert    = "next.crt"
@@ -14,7 +14,7 @@ const (
 	keyNextFrom    = "next.from" // when the next pair may be served, as RFC 3339
 )
 
-// state is what the Secret holds.
+// state is the content of the Secret.
 type state struct {
 	authorities []byte
 	serving     pair
@@ -44,8 +44,8 @@ func (s *state) data() map[string][]byte {
 	return data
 }
 
-// step takes the next step of a renewal, if one is due, and says which; "" for none. trusted says whether the authorities of s
-// are those that the API server was told.
+// step takes the next step of a renewal, if one is due, and describes it; "" for none. trusted is true if the API server
+// has been configured with the authorities of s.
 func (o *Options) step(s *state, now time.Time, trusted bool) (news string, err error) {
 	if ended := len(living(s.authorities, now)) < len(s.authorities); ended {
 		s.authorities = living(s.authorities, now)
@@ -72,7 +72,7 @@ func (o *Options) step(s *state, now time.Time, trusted bool) (news string, err 
 	return news, nil
 }
 
-// add makes a pair and trusts its authority besides those that are trusted.
+// add makes a pair and trusts its authority in addition to the trusted ones.
 func (s *state) add(o *Options, now time.Time) (pair, error) {
 	p, ca, err := newPair(o.Names, now, o.Validity)
 	if err != nil {

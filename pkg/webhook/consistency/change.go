@@ -11,7 +11,7 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// Change is what somebody is about to do to an object. Old is nil when it is created, New when it is deleted.
+// Change is a change to an object that is about to be made. Old is nil if it is created, New if it is deleted.
 type Change struct {
 	Kind     string
 	Old, New metav1.Object
@@ -30,8 +30,8 @@ func (x *Index) Check(c Change) []Finding {
 	return append(found, x.checkReferences(c)...)
 }
 
-// CheckPurpose finds a label sdewanPurpose that changes or goes. One that comes changes nothing that was in force: an
-// object without it is for no CNF.
+// CheckPurpose finds a label sdewanPurpose that changes or goes. A label that is added affects nothing: an object without
+// it is for no CNF.
 func CheckPurpose(c Change) []Finding {
 	if c.Old == nil || c.New == nil {
 		return nil
@@ -43,8 +43,8 @@ func CheckPurpose(c Change) []Finding {
 	return []Finding{{Check: Purpose, Text: ImmutablePurpose}}
 }
 
-// CheckWorkload finds what is wrong with a change of a Deployment or another kind that makes pods. Only its metadata is
-// looked at.
+// CheckWorkload finds what is wrong with a change of a Deployment or another kind that creates pods. Only its metadata is
+// used.
 func (x *Index) CheckWorkload(c Change) []Finding {
 	if c.New == nil || c.New.GetDeletionTimestamp() != nil {
 		return nil
@@ -71,7 +71,7 @@ func (x *Index) CheckWorkload(c Change) []Finding {
 	})
 }
 
-// checkDeletion finds who still needs what goes.
+// checkDeletion finds objects that still need what is deleted.
 func (x *Index) checkDeletion(key object.Ref, old metav1.Object) []Finding {
 	purpose := old.GetLabels()[v1alpha1.LabelPurpose]
 	if purpose == "" {
@@ -86,7 +86,7 @@ func (x *Index) checkDeletion(key object.Ref, old metav1.Object) []Finding {
 	return []Finding{{Check: Dependencies, Text: fmt.Sprintf("%s is still used by %s", key, some(users))}}
 }
 
-// checkReferences finds what an object refers to and is not there.
+// checkReferences finds missing objects that an object refers to.
 func (x *Index) checkReferences(c Change) []Finding {
 	purpose := c.New.GetLabels()[v1alpha1.LabelPurpose]
 	if purpose == "" || c.New.GetDeletionTimestamp() != nil {
@@ -117,7 +117,7 @@ func (x *Index) checkReferences(c Change) []Finding {
 	return found
 }
 
-// missing says why a CNF does not have an object; "" if it has. The caller holds the lock.
+// missing returns why a CNF does not have an object; "" if it has. The caller holds the lock.
 func (x *Index) missing(target object.Ref, purpose string) string {
 	switch e := x.objects[target]; {
 	case e == nil:
@@ -132,7 +132,7 @@ func (x *Index) missing(target object.Ref, purpose string) string {
 	return ""
 }
 
-// namesOf takes a list with commas apart.
+// namesOf splits a comma-separated list.
 func namesOf(text string) []string {
 	var names []string
 	for n := range strings.SplitSeq(text, ",") {

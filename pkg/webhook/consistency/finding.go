@@ -7,33 +7,33 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// Check is one thing that is looked at.
+// Check is one kind of check.
 type Check string
 
 // The checks.
 const (
-	Dependencies Check = "dependencies"    // what an object refers to is there, and what others refer to stays
+	Dependencies Check = "dependencies"    // what an object refers to exists, and what others refer to stays
 	DuplicateCNF Check = "duplicate-cnf"   // one workload for a purpose in a namespace
-	Purpose      Check = "immutable-label" // the label sdewanPurpose stays what it is
-	PlainSecrets Check = "plain-secrets"   // keys stand in Secrets
+	Purpose      Check = "immutable-label" // the label sdewanPurpose does not change
+	PlainSecrets Check = "plain-secrets"   // keys are in Secrets
 )
 
-// OnDevice is the annotation of an object that refers to what somebody made on the device by hand: names with commas
-// between them, or * for all.
+// OnDevice is the annotation of an object that refers to what was made on the device by hand: names separated by commas, or
+// * for all.
 const OnDevice = "netloom.io/on-device"
 
-// ImmutablePurpose is what is told of a changed label, in the words of ICN SD-EWAN.
+// ImmutablePurpose is the message for a changed label, in the words of ICN SD-EWAN.
 const ImmutablePurpose = "Label 'sdewanPurpose' is immutable"
 
 // Finding is something that is wrong with a change. It never holds the value of a secret.
 type Finding struct {
 	Check Check
 	Text  string // names the field and what was expected
-	// Old says that the object was no better before the change, so that refusing the change would mend nothing.
+	// Old is set if the object was no better before the change, so that refusing the change would not help.
 	Old bool
 }
 
-// some spells the first of many keys.
+// some formats the first of many keys.
 func some(keys []object.Ref) string {
 	const shown = 3
 	var parts []string

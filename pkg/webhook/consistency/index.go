@@ -10,20 +10,20 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// Index is the objects that are there, as far as changes are held against them. NewIndex makes one. All methods may be called
-// by anyone at any time.
+// Index is the existing objects that changes are compared with. NewIndex makes one. All methods are safe for concurrent
+// use.
 type Index struct {
 	mu      sync.RWMutex
 	objects map[object.Ref]*entry
-	users   map[object.Ref]map[object.Ref]bool // who refers to a name, whether it is there or not
-	works   map[scope]map[object.Ref]bool      // workloads by what they are for
-	unknown map[string]bool                    // kinds of which nobody can tell what is there
+	users   map[object.Ref]map[object.Ref]bool // the objects that refer to a name, whether it exists or not
+	works   map[scope]map[object.Ref]bool      // workloads by the CNF they are for
+	unknown map[string]bool                    // kinds that cannot be listed
 }
 
-// entry is what is remembered of an object.
+// entry is what is kept of an object.
 type entry struct {
 	purpose    string
-	going      bool // it is being deleted, so it needs nothing, and nothing should be built on it
+	going      bool // it is being deleted, so it needs nothing, and nothing should depend on it
 	references []v1alpha1.ObjectReference
 }
 
@@ -37,7 +37,7 @@ func NewIndex() *Index {
 	}
 }
 
-// Put takes in an SD-WAN object of pkg/apis/sdewan/v1alpha1.
+// Put stores an SD-WAN object of pkg/apis/sdewan/v1alpha1.
 func (x *Index) Put(kind string, o metav1.Object) {
 	key := keyOf(kind, o)
 	e := &entry{
@@ -57,7 +57,7 @@ func (x *Index) Put(kind string, o metav1.Object) {
 	}
 }
 
-// PutWorkload takes in a Deployment or another kind that makes pods. Only its metadata is looked at.
+// PutWorkload stores a Deployment or another kind that creates pods. Only its metadata is used.
 func (x *Index) PutWorkload(kind string, o metav1.Object) {
 	key := keyOf(kind, o)
 	purpose := o.GetLabels()[v1alpha1.LabelPurpose]
@@ -75,22 +75,22 @@ func (x *Index) PutWorkload(kind string, o metav1.Object) {
 	x.works[s][key] = true
 }
 
-// Remove forgets an object or a workload.
+// Remove removes an object or a workload.
 func (x *Index) Remove(key object.Ref) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.drop(key)
 }
 
-// SetUnknown says that the objects of a kind cannot be listed, for example because the right to is missing. None of that kind is
-// reported as missing.
+// SetUnknown sets whether the objects of a kind cannot be listed, for example for lack of permission. None of that kind is
+// reported as missing then.
 func (x *Index) SetUnknown(kind string, unknown bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.unknown[kind] = unknown
 }
 
-// drop forgets an object. The caller holds the lock.
+// drop removes an object. The caller holds the lock.
 func (x *Index) drop(key object.Ref) {
 	e := x.objects[key]
 	if e == nil {
@@ -111,7 +111,7 @@ func (x *Index) drop(key object.Ref) {
 	}
 }
 
-// usersOf lists who of a CNF needs an object, in order. The caller holds the lock.
+// usersOf lists the objects of a CNF that need an object, in order. The caller holds the lock.
 func (x *Index) usersOf(key object.Ref, purpose string) []object.Ref {
 	var found []object.Ref
 	for user := range x.users[key] {

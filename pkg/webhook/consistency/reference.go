@@ -13,7 +13,7 @@ func Kinds() []string {
 	return kinds
 }
 
-// plainSecrets lists the fields of an object in which a secret stands in clear, each with the field that should be used.
+// plainSecrets lists the fields of an object that hold a secret in plain text, each with the field to use instead.
 func plainSecrets(object any) [][2]string {
 	var peer *v1alpha1.IpsecPeer
 	switch o := object.(type) {

@@ -1,5 +1,5 @@
-// Package live is what the web page shows of a netloom at work: its newest snapshot, how its targets are doing, and what
-// happened. It notes what changes, and works nothing out before a request needs it.
+// Package live is what the web page shows of a running netloom: its newest snapshot, the state of its targets, and events.
+// It records changes, and computes nothing before a request needs it.
 package live
 
 import (
@@ -25,7 +25,7 @@ import (
 
 // State is the part of netloom that the page shows.
 type State interface {
-	// Object is an object of the source; false when there is none.
+	// Object returns an object of the source; false if there is none.
 	Object(ref object.Ref) (runtime.Object, bool)
 	// Targets lists the targets as they are now.
 	Targets() []Target
@@ -37,10 +37,10 @@ type State interface {
 type Target struct {
 	Name     string
 	Status   reconcile.Status   // of its loop
-	Up       *bool              // whether there is a connection; nil when that is not known
-	Coverage *backends.Coverage // nil when it is not known
+	Up       *bool              // whether there is a connection; nil if that is not known
+	Coverage *backends.Coverage // nil if it is not known
 	CNF      *intent.CNF        // nil for a database
-	NotReady error              // why nothing is written to a CNF now; nil when something may be
+	NotReady error              // why nothing is written to a CNF now; nil if it may be written to
 }
 
 // Page is the source of a web page. Make it with New.
@@ -67,16 +67,16 @@ func New(cluster string, state State) *Page {
 	return p
 }
 
-// Handler answers for the page.
+// Handler serves the page.
 func (p *Page) Handler() http.Handler { return webui.New(webui.Options{Source: p, Feed: p.feed}) }
 
-// Observer notes what the loops of targets do.
+// Observer records what the loops of targets do.
 func (p *Page) Observer() reconcile.Observer { return p.notes }
 
-// Covered announces that other endpoints of a target are missing than before.
+// Covered announces that the missing endpoints of a target have changed.
 func (p *Page) Covered(target string, was, now backends.Gaps) { p.notes.covered(target, was, now) }
 
-// Published takes a new snapshot and the objects that changed. It costs what changed.
+// Published takes a new snapshot and the objects that changed. Its cost is that of the changes.
 func (p *Page) Published(now pipeline.Published) {
 	problems := slices.SortedFunc(slices.Values(now.Problems), object.Problem.Compare)
 	p.mu.Lock()
@@ -128,7 +128,7 @@ func (p *Page) announce(published pipeline.Published, before, now []object.Probl
 	}
 }
 
-// named reports whether an object is one that questions may name.
+// named reports whether queries may name an object.
 func named(object runtime.Object) bool {
 	switch object.(type) {
 	case *corev1.Pod, *corev1.Node, *corev1.Service, *networkingv1.NetworkPolicy:
@@ -138,7 +138,7 @@ func named(object runtime.Object) bool {
 	}
 }
 
-// Newest is the newest state. Its objects are listed when it is requested for the first time.
+// Newest returns the newest state. Its objects are listed when it is requested for the first time.
 func (p *Page) Newest() (webui.State, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -156,7 +156,7 @@ func (p *Page) Newest() (webui.State, bool) {
 	return p.whole, true
 }
 
-// countOf is a number of things in words.
+// countOf spells out a number of things.
 func countOf(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

@@ -20,7 +20,7 @@ const shownOps = 50
 // cnfTargets is the prefix of the names of the targets of CNFs.
 const cnfTargets = "openwrt/"
 
-// notes observe the loops, for what the status of a loop does not say.
+// notes observes the loops, for what the status of a loop lacks.
 type notes struct {
 	feed *webui.Feed
 
@@ -34,8 +34,8 @@ type notes struct {
 type note struct {
 	plan, write *webui.Plan
 	mishap      *webui.Mishap
-	state       string          // why the target is out of sync, as announced; "" when it is in sync
-	reached     intent.Revision // that the target was in sync with
+	state       string          // why the target is out of sync, as announced; "" if it is in sync
+	reached     intent.Revision // the last one that the target was in sync with
 	latency     time.Duration   // of the newest revision that it was synced with
 }
 
@@ -43,7 +43,7 @@ func newNotes(feed *webui.Feed) *notes {
 	return &notes{feed: feed, of: map[string]*note{}}
 }
 
-// target is the note of a target. The lock is held.
+// target returns the note of a target. The lock is held.
 func (n *notes) target(name string) *note {
 	t := n.of[name]
 	if t == nil {
@@ -64,7 +64,7 @@ func (n *notes) keep(s *intent.Snapshot) {
 	maps.DeleteFunc(n.of, func(name string, _ *note) bool { return strings.HasPrefix(name, cnfTargets) && !there[name] })
 }
 
-// wanted notes the newest revision, and when its first change came.
+// wanted records the newest revision, and when its first change came.
 func (n *notes) wanted(r intent.Revision, since time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -73,7 +73,7 @@ func (n *notes) wanted(r intent.Revision, since time.Time) {
 	}
 }
 
-// Planned notes the plan.
+// Planned records the plan.
 func (n *notes) Planned(target string, p *backends.Plan, took time.Duration) {
 	plan := &webui.Plan{
 		At: time.Now(), Revision: p.Revision, Full: p.Full, Summary: p.Summary(), Planned: webui.MillisOf(took),
@@ -88,7 +88,7 @@ func (n *notes) Planned(target string, p *backends.Plan, took time.Duration) {
 	n.target(target).plan = plan
 }
 
-// Applied notes that the plan was written.
+// Applied records that the plan was written.
 func (n *notes) Applied(target string, p *backends.Plan, took time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -104,7 +104,7 @@ func (n *notes) Applied(target string, p *backends.Plan, took time.Duration) {
 	})
 }
 
-// Failed notes the error, and announces it unless it is known.
+// Failed records the error, and announces it unless it is known.
 func (n *notes) Failed(target string, _ reconcile.Phase, err error) {
 	n.outOfSync(target, "is out of sync: "+err.Error())
 }
@@ -137,7 +137,7 @@ func (n *notes) Drift(target string, ops int) {
 	})
 }
 
-// Converged notes how long it took, and announces it when the target was out of sync before.
+// Converged records how long it took, and announces it if the target was out of sync before.
 func (n *notes) Converged(target string, r intent.Revision, _ int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -5,7 +5,7 @@ import (
 	"github.com/netloom/netloom/pkg/webui"
 )
 
-// Targets lists how each target is doing.
+// Targets lists the state of each target.
 func (p *Page) Targets() []webui.Target {
 	all := p.state.Targets()
 	out := make([]webui.Target, len(all))
@@ -48,7 +48,7 @@ func (p *Page) target(t *Target) webui.Target {
 	return out
 }
 
-// healthOf is a status in one word.
+// healthOf returns a status in one word.
 func healthOf(s *reconcile.Status) webui.Health {
 	switch {
 	case s.Err != nil:
