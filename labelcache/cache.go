@@ -16,7 +16,7 @@ type Cache struct {
 	mu    sync.Mutex // guards all below but seed and view
 	seed  maphash.Seed
 	view  atomic.Pointer[state]
-	epoch uint64 // owns the nodes that may be changed in place; another one after each commit
+	epoch uint64 // owns the nodes that may be changed in place; replaced after each commit
 
 	changed    bool // since the last commit
 	pods       []pod
@@ -56,13 +56,13 @@ type Cache struct {
 	found  []uint32 // scratch
 }
 
-// pod is what the cache knows of an endpoint.
+// pod is what the cache knows about an endpoint.
 type pod struct {
 	ep    *Endpoint
 	ns    *namespace
 	terms []uint32 // those that it matches, sorted
 	gone  bool     // deleted since the last commit: the slot still belongs to the key
-	dirty bool     // the endpoint is another than the published one
+	dirty bool     // the endpoint differs from the published one
 }
 
 // has reports whether p matches a term.
@@ -71,7 +71,7 @@ func (p *pod) has(slot uint32) bool {
 	return ok
 }
 
-// lose takes a term off the list of those that p matches.
+// lose removes a term from those that p matches.
 func (p *pod) lose(slot uint32) {
 	if i, ok := slices.BinarySearch(p.terms, slot); ok {
 		p.terms = slices.Delete(p.terms, i, i+1)
@@ -157,7 +157,7 @@ func (c *Cache) DeleteEndpoint(k object.Key) {
 	c.markDirty(id)
 }
 
-// markDirty makes the next commit look at an endpoint.
+// markDirty makes the next commit process an endpoint.
 func (c *Cache) markDirty(id uint32) {
 	c.changed = true
 	if p := &c.pods[id]; !p.dirty {
@@ -166,7 +166,7 @@ func (c *Cache) markDirty(id uint32) {
 	}
 }
 
-// slotFor makes room for an endpoint.
+// slotFor finds or allocates the slot of an endpoint.
 func (c *Cache) slotFor(k object.Key) uint32 {
 	id := c.podSlots.take()
 	if int(id) == len(c.pods) {
@@ -233,8 +233,8 @@ func (c *Cache) update(id uint32, e *Endpoint) {
 	}
 }
 
-// address moves an endpoint from one list of addresses to another. The index knows hashes only: one that an address old
-// and an address new have in common stays.
+// address moves an endpoint from one list of addresses to another. The index only has hashes: one that an old and a new
+// address have in common stays.
 func (c *Cache) address(id uint32, before, after []netip.Addr) {
 	c.families(before, -1)
 	c.families(after, 1)

@@ -10,14 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 )
 
-// clause is all that a selector says about one label key. The canonical form of a selector is its clauses, sorted by
-// key, each in canonical form: nothing in it follows from the rest.
+// clause is everything that a selector requires of one label key. The canonical form of a selector is its clauses,
+// sorted by key, each in canonical form: nothing in it is redundant.
 type clause struct {
 	key     string
 	present bool     // the label has to be there
 	absent  bool     // the label must not be there; nothing else is set then
-	in      []string // sorted; nil where any value will do
-	notIn   []string // sorted once reduce was called; values that will not do
+	in      []string // sorted; nil if any value is accepted
+	notIn   []string // sorted once reduce was called; values that are not accepted
 	above   *int64   // the value has to be a greater integer
 	below   *int64   // the value has to be a lesser integer
 }
@@ -31,7 +31,7 @@ func (c *clause) matches(set map[string]string) bool {
 	return !c.absent && c.admits(v)
 }
 
-// admits reports whether v will do as the value of a label that is there.
+// admits reports whether v is accepted as the value of a label that is present.
 func (c *clause) admits(v string) bool {
 	if c.in != nil && !has(c.in, v) || has(c.notIn, v) {
 		return false
@@ -48,7 +48,7 @@ func (c *clause) bounds(v string) bool {
 	return err == nil && (c.above == nil || n > *c.above) && (c.below == nil || n < *c.below)
 }
 
-// has finds v in a sorted list that most often holds one value.
+// has finds v in a sorted list that usually has one value.
 func has(sorted []string, v string) bool {
 	if len(sorted) <= 4 {
 		return slices.Contains(sorted, v)
@@ -67,7 +67,7 @@ func allMatch(cs []clause, set map[string]string) bool {
 	return true
 }
 
-// clausesOf brings a selector into canonical form. It is false when no labels can satisfy the selector.
+// clausesOf brings a selector into canonical form. It returns false if no labels can satisfy the selector.
 func clausesOf(s labels.Selector) ([]clause, bool) {
 	if s == nil {
 		return nil, true
@@ -100,7 +100,7 @@ func clausesOf(s labels.Selector) ([]clause, bool) {
 	return out, true
 }
 
-// narrow adds a requirement to c. It is false when nothing can satisfy the requirement.
+// narrow adds a requirement to c. It returns false if nothing can satisfy the requirement.
 func (c *clause) narrow(r *labels.Requirement) bool {
 	switch r.Operator() {
 	case selection.In, selection.Equals, selection.DoubleEquals:
@@ -144,7 +144,7 @@ func (c *clause) bound(r *labels.Requirement) bool {
 	return true
 }
 
-// reduce sorts the values that will not do, all at once, and takes out of c what follows from the rest. It is false when
+// reduce sorts the values that are not accepted, all at once, and removes from c what is redundant. It returns false if
 // nothing can satisfy c.
 func (c *clause) reduce() bool {
 	if c.notIn != nil {

@@ -15,15 +15,15 @@ type Change struct {
 	// Joined and Left are ordered by key. A member that stays but whose addresses or node changed is in both: in Left as
 	// it was, in Joined as it is.
 	Joined, Left []*Endpoint
-	// AddrsAdded and AddrsRemoved are the effect on the addresses of the set: an address that another member still holds
-	// is not removed, one that a member held already is not added. They are sorted.
+	// AddrsAdded and AddrsRemoved are the effect on the addresses of the set: an address that another member still has
+	// is not removed, one that a member already had is not added. They are sorted.
 	AddrsAdded, AddrsRemoved []netip.Addr
-	// Numbers means that View.Numbers differs.
+	// Numbers reports whether View.Numbers differs.
 	Numbers bool
 }
 
-// Commit publishes what was said since the last commit and tells which sets changed, ordered by ID. When nothing was
-// said it returns the view that stands.
+// Commit publishes the changes since the last commit and returns the sets that changed, ordered by ID. If there were no
+// changes, it returns the current view.
 func (c *Cache) Commit() (View, []Change) {
 	c.mu.Lock()
 	v, changes := c.commit()
@@ -54,7 +54,7 @@ func (c *Cache) commit() (View, []Change) {
 	return View{next}, changes
 }
 
-// settlePods gives back the slots of endpoints that are gone and finds, by set, those that stay but moved.
+// settlePods frees the slots of deleted endpoints and finds, by set, those that stay but moved.
 func (c *Cache) settlePods(old *state) map[*set][]uint32 {
 	var movers map[*set][]uint32
 	for _, id := range c.dirtyPods {
@@ -149,7 +149,7 @@ func (c *Cache) numbersOf(s *set) []uint16 {
 	return distinct(counts)
 }
 
-// compare fills in who joined and left, and which addresses came and went.
+// compare fills in which endpoints joined and left, and which addresses were added and removed.
 func (ch *Change) compare(was, is idset, old, next *state, movers []uint32) {
 	diff(was, is, func(id uint32, added bool) {
 		if added {

@@ -39,26 +39,27 @@ type NamedPort struct {
 	Number   uint16
 }
 
-// Endpoint is something that carries labels and holds addresses: a pod with its own network.
+// Endpoint is something that has labels and addresses: a pod with its own network.
 //
-// It is read-only once it was given to a cache, and so are its map and slices: views refer to them. Addresses are
-// unmapped and without zone. An endpoint that has no traffic any more, such as a finished pod, does not belong here.
+// It is read-only once it is in a cache, and so are its map and slices: views refer to them. Addresses are unmapped and
+// without zone. An endpoint that no longer has traffic, such as a finished pod, does not belong here.
 type Endpoint struct {
 	Key    object.Key
 	Labels map[string]string
 	Addrs  []netip.Addr
-	// Shared are addresses that other endpoints have as well. They are no addresses of a set; see Members.HasSharedAddr.
+	// Shared are addresses that other endpoints have as well. They do not count as addresses of a set; see
+	// Members.HasSharedAddr.
 	Shared []netip.Addr
 	Ports  []NamedPort // in the order of declaration
 	Node   string      // where it runs; "" when unknown
 
-	numbers map[PortMatch]uint16 // of Ports, by name and protocol; nil while few ports are compared as quickly
+	numbers map[PortMatch]uint16 // of Ports, by name and protocol; nil if comparing the few ports is as quick
 }
 
-// manyPorts is from how many ports on an endpoint in a cache has an index of them.
+// manyPorts is the number of ports from which an endpoint in a cache has an index of them.
 const manyPorts = 16
 
-// index makes Number quick however many ports e declares: the terms that ask for a port ask each for one.
+// index makes Number fast however many ports e declares: each term that selects a port looks one up.
 func (e *Endpoint) index() {
 	if len(e.Ports) < manyPorts {
 		return
@@ -72,7 +73,7 @@ func (e *Endpoint) index() {
 	}
 }
 
-// AllAddrs lists the addresses that e has alone, and then those that it shares.
+// AllAddrs lists the addresses that only e has, and then those that it shares.
 func (e *Endpoint) AllAddrs() []netip.Addr {
 	if len(e.Shared) == 0 {
 		return e.Addrs
@@ -80,7 +81,7 @@ func (e *Endpoint) AllAddrs() []netip.Addr {
 	return slices.Concat(e.Addrs, e.Shared)
 }
 
-// Number resolves the port that e declares under a name and protocol. Of several it is the first.
+// Number resolves the port that e declares under a name and protocol. If there are several, it returns the first.
 func (e *Endpoint) Number(name string, p Protocol) (uint16, bool) {
 	if e.numbers != nil {
 		n, ok := e.numbers[PortMatch{Name: name, Protocol: p}]
@@ -94,7 +95,7 @@ func (e *Endpoint) Number(name string, p Protocol) (uint16, bool) {
 	return 0, false
 }
 
-// moved reports whether a reader of sets has to treat b as another endpoint than a.
+// moved reports whether readers of sets have to treat b as an endpoint other than a.
 func moved(a, b *Endpoint) bool {
 	return a.Node != b.Node || !slices.Equal(a.Addrs, b.Addrs) || !slices.Equal(a.Shared, b.Shared)
 }

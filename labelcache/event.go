@@ -8,7 +8,7 @@ type tagEvent struct {
 	created bool
 }
 
-// settleTags publishes the tags that changed and queues the events for those that came and went.
+// settleTags publishes the tags that changed and queues events for those that were created or dropped.
 func (c *Cache) settleTags() {
 	from := len(c.events)
 	for _, f := range c.dirtyTags {
@@ -37,7 +37,7 @@ func (c *Cache) settleTags() {
 	slices.SortFunc(c.events[from:], func(a, b tagEvent) int { return a.tag.Compare(b.tag) })
 }
 
-// queue notes an event, if somebody listens.
+// queue adds an event, if there is a listener.
 func (c *Cache) queue(t Tag, created bool) {
 	if created && c.onCreated != nil || !created && c.onDropped != nil {
 		c.events = append(c.events, tagEvent{t, created})
@@ -57,7 +57,7 @@ func (c *Cache) deliver() {
 	}
 }
 
-// take empties the queue, unless someone else is delivering. The one who gets events delivers until there are none.
+// take empties the queue, unless another goroutine is delivering. The goroutine that gets events delivers until there are none.
 func (c *Cache) take(delivering bool) []tagEvent {
 	c.mu.Lock()
 	defer c.mu.Unlock()

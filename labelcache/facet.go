@@ -1,6 +1,6 @@
 package labelcache
 
-// facetKind says what a facet is about. The first two are the kinds of tags.
+// facetKind is what a facet is about. The first two are the kinds of tags.
 type facetKind uint8
 
 const (
@@ -24,19 +24,19 @@ type facetKey struct {
 	key, value string
 }
 
-// facet is something that objects can have in common: what terms are filed under, and where the members of a new term
-// are looked for. The holders of facets of namespace labels are namespaces, those of all others are endpoints.
+// facet is something that objects can have in common: terms are filed under facets, and the members of a new term are
+// searched under them. The holders of facets of namespace labels are namespaces, those of all others are endpoints.
 type facet struct {
 	facetKey
 	holders idset
 	parent  *facet // of a label: the facet of its key; of the number of a port: that of its name
 	pins    int    // how many terms, namespaces and children refer to the facet and keep it alive
 	filed   *filed // nil while no term refers to the facet
-	slot    uint32 // of a tag: where the published view has it, plus one
+	slot    uint32 // of a tag: its slot in the published view, plus one
 	dirty   bool   // of a tag: the holders changed since the last commit
 }
 
-// filed is what terms have to do with a facet.
+// filed holds the terms that depend on a facet.
 type filed struct {
 	// under lists, by scope, the terms filed under the facet.
 	under map[*facet][]uint32
@@ -46,7 +46,7 @@ type filed struct {
 	watchers []uint32
 }
 
-// file returns f.filed, made when needed.
+// file returns f.filed, creating it if needed.
 func (f *facet) file() *filed {
 	if f.filed == nil {
 		f.filed = &filed{}
@@ -95,7 +95,7 @@ func (c *Cache) unpin(f *facet) {
 	c.release(f)
 }
 
-// release forgets f when it has no holder and is not needed.
+// release drops f if it has no holder and is not needed.
 func (c *Cache) release(f *facet) {
 	if f.pins > 0 || f.dirty || f.holders.len() > 0 {
 		return
@@ -115,7 +115,8 @@ func (c *Cache) addHolder(k facetKey, id uint32) {
 	}
 }
 
-// removeHolder undoes addHolder. The parent goes with it, as an object has one value for a key and one number for a port.
+// removeHolder undoes addHolder. It removes the parent's too, since an object has one value for a key and one number for
+// a port.
 func (c *Cache) removeHolder(k facetKey, id uint32) {
 	f := c.facets[k]
 	if f == nil {
@@ -128,7 +129,7 @@ func (c *Cache) removeHolder(k facetKey, id uint32) {
 	c.release(f)
 }
 
-// holderEpoch returns the epoch under which the holders of f may be changed. Those of tags are published at the next commit.
+// holderEpoch returns the epoch for changing the holders of f. Those of tags are published at the next commit.
 func (c *Cache) holderEpoch(f *facet) uint64 {
 	if !f.isTag() {
 		return private
@@ -184,7 +185,7 @@ func (c *Cache) reindex(id uint32, before, after *Endpoint) {
 	}
 }
 
-// facetOf returns the facet of a port that e declares, with the number that counts where there are several of the name.
+// facetOf returns the facet of a port that e declares, with the effective number if several have the name.
 func (e *Endpoint) facetOf(p NamedPort) facetKey {
 	n, _ := e.Number(p.Name, p.Protocol)
 	return facetKey{kind: portNumber, protocol: p.Protocol, number: n, key: p.Name}

@@ -10,8 +10,8 @@ const (
 	bucketDepth = 8
 )
 
-// hashes is a persistent index from hashes to slots. It does not know what was hashed: whoever looks up a hash has to
-// check which of the slots it meant. Like an idset it is a version. The zero value is empty.
+// hashes is a persistent index from hashes to slots. It does not know what was hashed: the caller has to check which of
+// the slots is the right one. Like an idset it is a version. The zero value is empty.
 type hashes struct{ root *hashNode }
 
 type hashNode struct {
@@ -41,7 +41,7 @@ func (h hashes) find(hash uint32) []uint64 {
 // slotOf returns the slot of an entry.
 func slotOf(entry uint64) uint32 { return uint32(entry & (1<<32 - 1)) }
 
-// add puts in an entry, if it is not there.
+// add inserts an entry, if it is not there.
 func (h *hashes) add(hash, slot uint32, epoch uint64) {
 	entry := uint64(hash)<<32 | uint64(slot)
 	if _, ok := slices.BinarySearch(h.find(hash), entry); ok {
@@ -53,7 +53,7 @@ func (h *hashes) add(hash, slot uint32, epoch uint64) {
 	h.root = h.root.insert(entry, 0, epoch)
 }
 
-// remove takes out an entry, if it is there.
+// remove removes an entry, if it is there.
 func (h *hashes) remove(hash, slot uint32, epoch uint64) {
 	entry := uint64(hash)<<32 | uint64(slot)
 	if _, ok := slices.BinarySearch(h.find(hash), entry); ok {
@@ -75,7 +75,7 @@ func (n *hashNode) edit(epoch uint64) *hashNode {
 	return c
 }
 
-// pick returns which child of a node at the depth an entry goes to.
+// pick returns the index of the child that an entry belongs to, for a node at the depth.
 func pick(entry uint64, depth uint) uint64 { return entry >> (60 - 4*depth) % 16 }
 
 func (n *hashNode) insert(entry uint64, depth uint, epoch uint64) *hashNode {
@@ -100,7 +100,7 @@ func (n *hashNode) insert(entry uint64, depth uint, epoch uint64) *hashNode {
 	return n
 }
 
-// split spreads a bucket over children.
+// split distributes a bucket over children.
 func (n *hashNode) split(depth uint) {
 	n.kids = new([16]*hashNode)
 	for rest := n.items; len(rest) > 0; {

@@ -10,7 +10,7 @@ func diff(a, b idset, f func(id uint32, added bool)) {
 	diffNodes(a.root, b.root, a.level, 0, f)
 }
 
-// lift makes s as high as the level, if it has one.
+// lift raises the root of s to the level, unless it is flat.
 func (s *idset) lift(level uint8) {
 	for s.root != nil && !s.root.isFlat() && s.level < level {
 		s.root = &idnode{n: s.root.n, kids: &[fan]*idnode{s.root}}

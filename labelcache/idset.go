@@ -23,11 +23,11 @@ const private uint64 = 0
 // others are changed, as long as no two changes to different versions carry the same epoch. The zero value is empty.
 type idset struct {
 	root  *idnode
-	level uint8 // of the root; without meaning while the root is flat
+	level uint8 // of the root; meaningless while the root is flat
 }
 
-// idnode is a part of an idset. It may be changed by whoever holds its epoch. Exactly one of flat, kids and words is in
-// use. At level l it covers 2^(leafBits+l*fanBits) ids.
+// idnode is a part of an idset. It may be changed only under its epoch. Exactly one of flat, kids and words is in use.
+// At level l it covers 2^(leafBits+l*fanBits) ids.
 type idnode struct {
 	epoch uint64
 	n     int
@@ -38,10 +38,10 @@ type idnode struct {
 
 func (n *idnode) isFlat() bool { return n.kids == nil && n.words == nil }
 
-// shift returns how many low bits of an id the children of a node at a level above zero decide.
+// shift returns how many low bits of an id are left to the children of a node at a level above zero.
 func shift(level uint8) uint { return leafBits + fanBits*uint(level-1) }
 
-// outside reports whether id is beyond what a root at the level covers.
+// outside reports whether id is beyond the range of a root at the level.
 func outside(id uint32, level uint8) bool { return uint64(id)>>(leafBits+fanBits*uint(level)) != 0 }
 
 // len counts the ids.
@@ -73,7 +73,7 @@ func (s idset) has(id uint32) bool {
 	return false
 }
 
-// add puts id in s and reports whether it was not there.
+// add adds id to s and reports whether it was not there.
 func (s *idset) add(id uint32, epoch uint64) bool {
 	if s.root == nil {
 		s.root = &idnode{epoch: epoch, n: 1, flat: []uint32{id}}
@@ -99,7 +99,7 @@ func (s *idset) add(id uint32, epoch uint64) bool {
 	return true
 }
 
-// remove takes id out of s and reports whether it was there.
+// remove removes id from s and reports whether it was there.
 func (s *idset) remove(id uint32, epoch uint64) bool {
 	if !s.has(id) {
 		return false
@@ -108,7 +108,7 @@ func (s *idset) remove(id uint32, epoch uint64) bool {
 	return true
 }
 
-// edit returns n itself where the epoch owns it, else a copy that it owns.
+// edit returns n itself if the epoch owns it, else a copy that it owns.
 func (n *idnode) edit(epoch uint64) *idnode {
 	if n.epoch == epoch {
 		return n
@@ -154,7 +154,7 @@ func (n *idnode) insert(level uint8, id uint32, epoch uint64) *idnode {
 	return n
 }
 
-// remove takes out an id that n has. It returns nil for the last one.
+// remove removes an id that n has. It returns nil for the last one.
 func (n *idnode) remove(level uint8, id uint32, epoch uint64) *idnode {
 	if n.n == 1 {
 		return nil
@@ -183,7 +183,7 @@ func base(id uint32, level uint8) uint32 {
 	return uint32(uint64(id) >> (leafBits + fanBits*uint(level)) << (leafBits + fanBits*uint(level)) & (1<<32 - 1))
 }
 
-// split spreads a full array over a bitmap or children.
+// split distributes a full array over a bitmap or children.
 func (n *idnode) split(level uint8, epoch uint64) *idnode {
 	c := &idnode{epoch: epoch, n: n.n}
 	if level == 0 {
@@ -219,7 +219,7 @@ func (n *idnode) list(level uint8, from uint32) []uint32 {
 	return ids
 }
 
-// each calls f with every id below n in ascending order until it returns false, and reports whether it never did.
+// each calls f with every id below n in ascending order until it returns false, and reports whether it visited all.
 func (n *idnode) each(level uint8, from uint32, f func(uint32) bool) bool {
 	switch {
 	case n == nil:

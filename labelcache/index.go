@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// manyPlaces bounds under how many pairs of scope and facet one term is filed.
+// manyPlaces limits the number of pairs of scope and facet under which one term is filed.
 const manyPlaces = 256
 
-// file puts t where the endpoints that can match it will find it: within a scope (the cluster, a namespace, or a label
-// of namespaces) and under a facet (a label, a node, a port, or everything). A term that names several values is filed
-// under each; an endpoint has only one of them, and comes across t once.
+// file indexes t where the endpoints that can match it will find it: within a scope (the cluster, a namespace, or a
+// label of namespaces) and under a facet (a label, a node, a port, or everything). A term that names several values is
+// filed under each; an endpoint has only one of them, and finds t once.
 func (c *Cache) file(t *term) {
 	if t.spec == nil {
 		return
@@ -65,7 +65,7 @@ func (c *Cache) unfile(t *term) {
 	}
 }
 
-// without takes one v out of list, which is in no order.
+// without removes one v from list, which is in no order.
 func without(list []uint32, v uint32) []uint32 {
 	if i := slices.Index(list, v); i >= 0 {
 		list[i] = list[len(list)-1]
@@ -122,7 +122,7 @@ func (s *spec) choices() []choice {
 	return append(cs, choice{[]facetKey{{kind: everything}}, 3})
 }
 
-// withValues returns k with each of the values.
+// withValues returns k once for each of the values.
 func withValues(k facetKey, values []string) []facetKey {
 	keys := make([]facetKey, len(values))
 	for i, v := range values {
@@ -160,7 +160,7 @@ func (c *Cache) countHolders(keys []facetKey) int {
 }
 
 // watched returns the facets that can change the answer of s when a namespace gains or loses them. The facet of the
-// cluster stands for becoming known; a selector that asks for a label need not watch it.
+// cluster means that the namespace becomes known; a selector that requires a label need not watch it.
 func (s *spec) watched() []facetKey {
 	if s.anyLabels {
 		return nil
@@ -249,7 +249,7 @@ func holdersOf(fs []*facet) int {
 	return n
 }
 
-// scan calls visit with the endpoints among which all that match t are: the holders of the facets that have the fewest.
+// scan calls visit with a superset of the endpoints that match t: the holders of the facets that have the fewest.
 func (c *Cache) scan(t *term, visit func(id uint32)) {
 	if t.spec == nil {
 		return

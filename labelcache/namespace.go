@@ -7,12 +7,12 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// namespace is what the cache knows of a namespace. It stands while it is known or endpoints are in it.
+// namespace is what the cache knows about a namespace. It exists while it is known or has endpoints.
 type namespace struct {
-	facet  *facet // its holders are the endpoints in it; key and value say which namespace it is
+	facet  *facet // its holders are the endpoints in it; key and value identify the namespace
 	known  bool
 	labels map[string]string
-	slot   uint32 // while known: which holder of tags it is
+	slot   uint32 // while known: its slot as a holder of tags
 	// scopes are the facets within which terms for its endpoints are filed: the cluster, itself, its labels and keys.
 	scopes []*facet
 }
@@ -45,7 +45,7 @@ func (ns *namespace) within(f *facet) bool {
 	return false
 }
 
-// leave forgets a namespace when it is not known and empty.
+// leave drops a namespace that is empty and not known.
 func (c *Cache) leave(k spaceKey, ns *namespace) {
 	if ns.known || ns.facet.holders.len() > 0 {
 		return
@@ -87,8 +87,8 @@ func (c *Cache) DeleteNamespace(cluster, name string) {
 	c.leave(k, ns)
 }
 
-// turn gives a namespace other labels and brings the endpoints in it in line. Only terms that could see the difference
-// are looked at, and each of them once for all endpoints.
+// turn changes the labels of a namespace and updates the endpoints in it. Only terms that the change could affect are
+// checked, each of them once for all endpoints.
 func (c *Cache) turn(ns *namespace, known bool, set map[string]string) {
 	c.changed = true
 	touched := c.touchedBy(ns, known, set)
@@ -155,7 +155,7 @@ func (c *Cache) touchedBy(ns *namespace, known bool, set map[string]string) []*t
 	return out
 }
 
-// within calls visit with the endpoints of a namespace among which all that t can match there are.
+// within calls visit with a superset of the endpoints of a namespace that t matches.
 func (c *Cache) within(t *term, ns *namespace, visit func(id uint32, p *pod)) {
 	if holdersOf(t.facets) < ns.facet.holders.len() && t.facets[0] != c.every {
 		for _, f := range t.facets {

@@ -4,9 +4,9 @@ import "slices"
 
 // PortMatch selects endpoints by a port that they declare. The zero value selects all of them.
 type PortMatch struct {
-	Name     string // "" selects all, whatever the other fields say
+	Name     string // "" selects all, whatever the other fields are
 	Protocol Protocol
-	Number   uint16 // what the name has to stand for; 0 leaves it open
+	Number   uint16 // the number of the named port; 0 is any
 }
 
 // canonical returns p without fields that mean nothing.
@@ -17,7 +17,7 @@ func (p PortMatch) canonical() PortMatch {
 	return p
 }
 
-// open reports whether p leaves the number to the endpoint.
+// open reports whether the endpoint determines the number.
 func (p PortMatch) open() bool { return p.Name != "" && p.Number == 0 }
 
 // matches reports whether e declares the port.
@@ -29,10 +29,10 @@ func (p PortMatch) matches(e *Endpoint) bool {
 	return ok && (p.Number == 0 || p.Number == n)
 }
 
-// numbers counts how many endpoints resolve a term's open port to which number.
+// numbers counts, by number, the endpoints that resolve a term's open port to it.
 type numbers map[uint16]int
 
-// add counts one endpoint more, or less with by -1. It reports whether the distinct numbers changed.
+// add counts one endpoint more, or one less if by is -1. It reports whether the distinct numbers changed.
 func (n numbers) add(number uint16, by int) bool {
 	was := n[number]
 	if was+by == 0 {
@@ -43,7 +43,7 @@ func (n numbers) add(number uint16, by int) bool {
 	return was == 0
 }
 
-// distinct lists the numbers of all counts once, in ascending order. It is nil when there are none.
+// distinct lists the numbers of all counts once, in ascending order. It returns nil if there are none.
 func distinct(counts []numbers) []uint16 {
 	var out []uint16
 	for _, c := range counts {

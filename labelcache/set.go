@@ -11,24 +11,24 @@ type term struct {
 	id      string
 	slot    uint32
 	sets    []*set  // those that have it, in no order
-	numbers numbers // where the port is open: what members resolve it to
+	numbers numbers // if the port is open: what members resolve it to
 	facets  []*facet
 	scopes  []*facet
 	watched []*facet
-	stamp   uint64 // of the last relabelling that looked at it
+	stamp   uint64 // of the last relabelling that checked it
 }
 
-// set is a union of terms. It stands until the commit after its last term was removed.
+// set is a union of terms. It exists until the commit after its last term was removed.
 type set struct {
 	id           SetID
-	slot         uint32         // where the published view has it, plus one
+	slot         uint32         // its slot in the published view, plus one
 	terms        map[uint32]int // how often each term was added
 	members      idset
 	dirty        bool // something changed since the last commit
 	dirtyNumbers bool
 }
 
-// touch makes the next commit look at s.
+// touch makes the next commit process s.
 func (c *Cache) touch(s *set) {
 	c.changed = true
 	if !s.dirty {
@@ -38,7 +38,7 @@ func (c *Cache) touch(s *set) {
 }
 
 // AddTerm makes a term part of a set, which is created by its first term. A term that is added several times has to be
-// removed as often.
+// removed the same number of times.
 func (c *Cache) AddTerm(id SetID, t Term) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,7 +109,7 @@ func (c *Cache) RemoveTerm(id SetID, t Term) {
 	}
 }
 
-// term finds or makes what the cache holds of t.
+// term finds or creates the cache's entry for t.
 func (c *Cache) term(t Term) (tm *term, isNew bool) {
 	if tm := c.termByID[t.ID()]; tm != nil {
 		return tm, false
@@ -158,7 +158,7 @@ func (c *Cache) enter(t *term, id uint32, p *pod) {
 	}
 }
 
-// quit makes an endpoint not match t any more. What it was when it matched is was.
+// quit makes an endpoint no longer match t. Was is the endpoint as it was when it matched.
 func (c *Cache) quit(t *term, id uint32, p *pod, was *Endpoint) {
 	if !p.has(t.slot) {
 		return
@@ -190,7 +190,7 @@ func (c *Cache) covered(s *set, p *pod) bool {
 	return false
 }
 
-// count notes that an endpoint that matches t came or went.
+// count records that an endpoint starts or stops matching t.
 func (c *Cache) count(t *term, e *Endpoint, by int) {
 	if t.numbers == nil {
 		return

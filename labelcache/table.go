@@ -35,7 +35,7 @@ func (t table[T]) get(i uint32) *T {
 	return n.vals[i%tableFan]
 }
 
-// set puts a value in a slot.
+// set stores a value in a slot.
 func (t *table[T]) set(i uint32, v *T, epoch uint64) {
 	for uint64(i)>>(tableBits*uint(t.level+1)) != 0 {
 		if t.root != nil {
@@ -96,7 +96,7 @@ func (n *tableNode[T]) each(f func(*T) bool) bool {
 	return true
 }
 
-// slots hands out the slots of a table, lowest first when none was given back.
+// slots allocates the slots of a table, lowest first if none was given back.
 type slots struct {
 	free []uint32
 	next uint32

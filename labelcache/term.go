@@ -2,13 +2,12 @@ package labelcache
 
 import "k8s.io/apimachinery/pkg/labels"
 
-// Selection selects endpoints. All parts have to match. The zero value means every endpoint of the unnamed
-// cluster.
+// Selection selects endpoints. All parts have to match. The zero value selects every endpoint of the unnamed cluster.
 type Selection struct {
 	Cluster   string
 	Namespace string // "" leaves it open
-	// Namespaces selects namespaces by their labels: labels.Everything() asks for a namespace that is known, whatever its
-	// labels, labels.Nothing() for none, and nil for nothing at all: not even that the namespace is known.
+	// Namespaces selects namespaces by their labels: labels.Everything() selects every namespace that is known, and
+	// labels.Nothing() none. If nil, the namespace need not even be known.
 	Namespaces labels.Selector
 	Pods       labels.Selector // nil leaves it open
 	Node       string          // "" leaves it open
@@ -18,12 +17,12 @@ type Selection struct {
 // Term is a Selection in canonical form. It is immutable. The zero value selects nothing.
 type Term struct{ spec *spec }
 
-// spec is what a term says. It is shared by all copies of the term.
+// spec is the content of a term. It is shared by all copies of the term.
 type spec struct {
 	id         string
 	cluster    string
 	namespace  string
-	anyLabels  bool // there was no selector of namespaces
+	anyLabels  bool // there was no namespace selector
 	namespaces []clause
 	pods       []clause
 	node       string
@@ -49,7 +48,7 @@ func NewTerm(s Selection) Term {
 }
 
 // ID returns the canonical text of t: equal selections have equal texts, whatever the order of their requirements and
-// values and whichever operators they were spelled with, and different texts never mean the same by accident of
+// values and whichever operators they were written with, and different texts never mean the same just because of
 // spelling.
 func (t Term) ID() string {
 	if t.spec == nil {
@@ -58,7 +57,7 @@ func (t Term) ID() string {
 	return t.spec.id
 }
 
-// On narrows t to the endpoints on a node. A term that names another node selects nothing then.
+// On narrows t to the endpoints on a node. A term that names another node then selects nothing.
 func (t Term) On(node string) Term {
 	if t.spec == nil || t.spec.node == node {
 		return t
@@ -81,8 +80,7 @@ func (t Term) String() string {
 }
 
 // Matches reports whether t selects an endpoint whose namespace carries the labels. Known is false for a namespace that
-// is not known, or not yet. It is the meaning of a term in one line; the cache gives the same answer for all terms at
-// once.
+// is not known, or not yet. This defines what a term means; the cache gives the same answer for all terms at once.
 func (t Term) Matches(e *Endpoint, known bool, namespaceLabels map[string]string) bool {
 	return t.spec != nil && t.spec.matchesPlace(e.Key.Cluster, e.Key.Namespace, known, namespaceLabels) &&
 		t.spec.matchesPod(e)

@@ -8,8 +8,8 @@ import (
 // noMatch is the text of every term that selects nothing.
 const noMatch = "none"
 
-// text formats s so that no two meanings share a spelling: words of plain characters stand bare, all others are quoted,
-// and what stands between them is no plain character.
+// text formats s unambiguously: words of plain characters are bare, all others are quoted, and separators are not plain
+// characters.
 func (s *spec) text() string {
 	var b strings.Builder
 	b.WriteString("ns=")

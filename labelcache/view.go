@@ -38,7 +38,7 @@ type tagState struct {
 	holders idset
 }
 
-// hashOf returns how the indexes of a cache hash what they find.
+// hashOf returns the hash of a key in the indexes of a cache.
 func hashOf[T comparable](seed maphash.Seed, v T) uint32 {
 	return uint32(maphash.Comparable(seed, v) & (1<<32 - 1))
 }
@@ -73,7 +73,7 @@ func (s *state) slot(k object.Key) (uint32, bool) {
 	return 0, false
 }
 
-// set finds a set, nil when there is none.
+// set finds a set, nil if there is none.
 func (s *state) set(id SetID) *setState {
 	for _, e := range s.setIndex.find(hashOf(s.seed, id)) {
 		if set := s.sets.get(slotOf(e)); set.id == id {
@@ -83,7 +83,7 @@ func (s *state) set(id SetID) *setState {
 	return nil
 }
 
-// View is what a cache said at one commit. It is immutable and safe for concurrent use. The zero value is empty.
+// View is the content of a cache at one commit. It is immutable and safe for concurrent use. The zero value is empty.
 type View struct{ s *state }
 
 // state returns what v shows, never nil.

@@ -16,21 +16,21 @@ import (
 type pending struct {
 	plan  *backends.Plan
 	model *model
-	wrote map[string]bool // services that have something to read
-	left  map[string]bool // notes that hold, whatever was thought of them before
+	wrote map[string]bool // services that have to reload
+	left  map[string]bool // notes that exist, whatever the model says
 }
 
 // ErrForeignPlan is what Apply returns for a plan that another backend made.
 var ErrForeignPlan = errors.New("not a plan of this backend")
 
-// Apply implements backends.Backend. An object that the device refuses stops nothing: it becomes a skip of p, and of the
-// plans that follow. Any other error ends it there.
+// Apply implements backends.Backend. An object that the device rejects does not stop the others: it becomes a skip of p
+// and of the plans that follow. Any other error ends Apply.
 func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("apply: %w", err)
 	}
 	if p.Empty() {
-		return nil // it had its effect when it was planned
+		return nil // it took effect when it was planned
 	}
 	pending := b.pending
 	b.pending, b.model = nil, nil
@@ -55,7 +55,7 @@ type writer struct {
 	run  *pending
 }
 
-// all does every op, stage by stage. What the device refuses for the sake of order is tried once more at the end of its
+// all applies every op, stage by stage. What the device rejects because of the order is retried once at the end of its
 // stage.
 func (w *writer) all(ctx context.Context) error {
 	for i := range w.plan.Ops {
@@ -88,7 +88,7 @@ func (w *writer) all(ctx context.Context) error {
 	return nil
 }
 
-// stage does ops that are of one stage, and returns those that another order may help. The last time there is none.
+// stage applies the ops of one stage, and returns those that may succeed in another order; none if it is the last attempt.
 func (w *writer) stage(ctx context.Context, ops []backends.Op, last bool) (again []backends.Op, err error) {
 	for i := range ops {
 		if err := ctx.Err(); err != nil {
@@ -126,7 +126,7 @@ func (w *writer) do(ctx context.Context, s *step) error {
 	}
 }
 
-// remove deletes what is there under a name. A note takes effect nowhere.
+// remove deletes the object of a name. Deleting a note has no effect on a service.
 func (w *writer) remove(ctx context.Context, s *step) error {
 	note := s.key.kind == openwrt.Proposals && w.b.names.note(s.key.name)
 	if note && w.run.left[s.key.name] {
@@ -149,7 +149,7 @@ func (w *writer) remove(ctx context.Context, s *step) error {
 	return nil
 }
 
-// put writes an object, unless something that it refers to is not there.
+// put writes an object, unless something that it refers to is missing.
 func (w *writer) put(ctx context.Context, s *step) error {
 	for _, need := range s.want.needs {
 		if r, refused := w.b.refused[need]; refused && w.have.objects[need] == nil {
@@ -171,8 +171,8 @@ func (w *writer) put(ctx context.Context, s *step) error {
 	return nil
 }
 
-// begin leaves a note that a service has something to read, before anything is written: a process that ends before it
-// could tell the service is followed by one that finds the note.
+// begin leaves a note that a service has to reload, before anything is written: if this process ends before it reloads
+// the service, the next one finds the note.
 func (w *writer) begin(ctx context.Context, service string) error {
 	if service == "" {
 		return nil
@@ -193,7 +193,7 @@ func (w *writer) leaveNote(ctx context.Context, name string) error {
 	return nil
 }
 
-// reload has a service read what was written, where something was, and takes the note away.
+// reload reloads a service, if anything was written for it, and removes the note.
 func (w *writer) reload(ctx context.Context, s *step) error {
 	service := s.key.name
 	if s.must || w.run.wrote[service] {
@@ -213,7 +213,7 @@ func (w *writer) reload(ctx context.Context, s *step) error {
 	return nil
 }
 
-// settle forgets what the device refused before.
+// settle forgets that the device rejected an object before.
 func (w *writer) settle(s *step) {
 	if r, ok := w.b.refused[s.key]; ok {
 		delete(w.b.refused, s.key)
@@ -221,8 +221,8 @@ func (w *writer) settle(s *step) {
 	}
 }
 
-// refuse notes that the device rejects an object, or does not let one go. For want of another object it is not
-// remembered: the next plan sees whether that is there.
+// refuse records that the device rejects an object, or does not delete one. If it was rejected because another object
+// is missing, this is not remembered: the next plan checks whether that object exists.
 func (w *writer) refuse(s *step, reason string, remember bool) {
 	w.settle(s)
 	if remember {
@@ -241,5 +241,5 @@ func (w *writer) refuse(s *step, reason string, remember bool) {
 	}).Warn("the device rejects an object")
 }
 
-// service returns the service that a step concerns, "" when it takes effect at once or nowhere.
+// service returns the service that a step concerns, "" if it takes effect at once or not at all.
 func (s *step) service() string { return s.key.kind.Service() }

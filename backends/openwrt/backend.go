@@ -20,37 +20,38 @@ import (
 	"github.com/netloom/netloom/pkg/openwrt"
 )
 
-// Options says whose objects a backend writes, and which CNF the device is.
+// Options holds the owner of a backend's objects, and the CNF that is its device.
 type Options struct {
-	// Owner tells apart instances that write to one device, 1 to 32 of a-z, 0-9 and dash.
+	// Owner distinguishes instances that write to one device: 1 to 32 characters of a-z, 0-9 and dash.
 	Owner string
 	// CNF is the device's ID in snapshots.
 	CNF intent.CNFID
-	// Addr is where the client finds the device; while the CNF is elsewhere nothing is written. Invalid is anywhere.
+	// Addr is the address that the client connects to; nothing is written while the CNF has another one. An invalid
+	// Addr matches any.
 	Addr netip.Addr
-	// Enforces says which policies the CNF enforces; nil is those for its scope.
+	// Enforces reports whether the CNF enforces a policy; if nil, it enforces those of its scope.
 	Enforces func(*intent.Policy) bool
-	// Secret reads a key of a Secret; nil knows none. Its errors must not hold what it read.
+	// Secret reads a key of a Secret; if nil, no Secret is found. Its errors must not contain what it read.
 	Secret func(context.Context, intent.SecretRef) ([]byte, error)
-	// Log takes what the device refuses; nil drops it.
+	// Log logs what the device rejects; nil logs nothing.
 	Log logrus.FieldLogger
 }
 
-// Backend makes one device agree with a snapshot. Make it with New.
+// Backend keeps one device in sync with a snapshot. Create it with New.
 type Backend struct {
 	client *openwrt.Client
 	opts   Options
 	names  namer
 
-	model   *model   // nil when it is not known what the device holds
-	pending *pending // what the last plan would make of the model
+	model   *model   // nil if it is not known what is on the device
+	pending *pending // what the last plan would turn the model into
 	refused map[key]refusal
 	keep    map[object.Ref]bool                    // see Keep
 	begun   bool                                   // something was applied since New
-	seen    map[intent.SecretRef][sha256.Size]byte // digests of what Secrets said last; nil before they were read
+	seen    map[intent.SecretRef][sha256.Size]byte // digests of the last content of Secrets; nil before they were read
 }
 
-// model is what the device holds, and what it was made from.
+// model is what is on the device, and what it was made from.
 type model struct {
 	revision  intent.Revision
 	scope     intent.Scope
@@ -61,12 +62,12 @@ type model struct {
 	enforced  []*intent.Policy
 	have      *holdings
 	skips     []backends.Skip
-	rotated   bool // a Secret says something else than when it was read before
+	rotated   bool // a Secret has changed since it was last read
 	guard     bool // resources were rendered for a device with rules of policies
 }
 
-// refusal is what the device said of an object. It is not asked again until everything is read back, or the object is
-// another.
+// refusal records that the device rejected an object. The object is not retried until everything is read back, or it
+// changes.
 type refusal struct {
 	of     string // digest of the object; "" for its deletion
 	reason string
@@ -74,7 +75,7 @@ type refusal struct {
 
 var errNoSecrets = errors.New("reading Secrets is not possible here")
 
-// New makes a backend on a client, which stays its maker's to close.
+// New makes a backend on a client, which the caller has to close.
 func New(client *openwrt.Client, opts Options) (*Backend, error) {
 	if !regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$`).MatchString(opts.Owner) {
 		return nil, fmt.Errorf("owner %q: expected 1 to 32 of a-z, 0-9 and, inside, dash", opts.Owner)
@@ -90,11 +91,11 @@ func New(client *openwrt.Client, opts Options) (*Backend, error) {
 	return &Backend{client: client, opts: opts, names: newNamer(opts.Owner), refused: map[key]refusal{}}, nil
 }
 
-// Close implements backends.Backend. The client is its maker's to end.
+// Close implements backends.Backend. It does not close the client.
 func (b *Backend) Close() error { return nil }
 
-// Plan implements backends.Backend. While nothing is known of device intents it asks for nothing. For a CNF that must
-// not be written now it is an error.
+// Plan implements backends.Backend. While device intents are unavailable, the plan is empty. It is an error if the CNF
+// must not be written now.
 func (b *Backend) Plan(ctx context.Context, want *intent.Snapshot, since intent.Revision) (*backends.Plan, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
@@ -120,7 +121,7 @@ func (b *Backend) Plan(ctx context.Context, want *intent.Snapshot, since intent.
 	return b.planChanges(ctx, want, g, changes)
 }
 
-// writable says why a CNF must not be written now, nil when it may.
+// writable returns the reason why a CNF must not be written now, nil if it may.
 func (b *Backend) writable(g *intent.CNF) error {
 	switch {
 	case g == nil:
@@ -167,7 +168,7 @@ func (b *Backend) renderResources(ctx context.Context, m *model, want *intent.Sn
 	return nil
 }
 
-// rotated reports whether a Secret says something else than when it was read last: to write that is no repair.
+// rotated reports whether a Secret has changed since it was last read: writing that is not a repair.
 func (b *Backend) rotated(now map[intent.SecretRef]secret) bool {
 	before := b.seen
 	b.seen = map[intent.SecretRef][sha256.Size]byte{}
@@ -197,7 +198,7 @@ func (b *Backend) enforces(p *intent.Policy, g *intent.CNF) bool {
 	return p.CNFs == g.Scope && p.CNFs != intent.Scope{}
 }
 
-// compare makes a plan of what m asks for. A full one is made from read-back, and asks the device again what it refused.
+// compare makes a plan for what m asks for. A full one is made from read-back, and retries what the device rejected.
 func (b *Backend) compare(m *model, want *intent.Snapshot, full bool) *backends.Plan {
 	all := newWishes()
 	all.keep, all.gone, all.spare, all.present = m.resources.keep, m.resources.gone, m.resources.spare, m.resources.present
@@ -209,7 +210,7 @@ func (b *Backend) compare(m *model, want *intent.Snapshot, full bool) *backends.
 	}
 	c.diff(b.keep)
 	run := &pending{model: m, wrote: map[string]bool{}, left: map[string]bool{}}
-	again := map[key]bool{} // what was refused, and what needs it
+	again := map[key]bool{} // what was rejected, and what needs it
 	for i := range c.ops {
 		s := stepOf(&c.ops[i])
 		s.run = run
@@ -233,7 +234,7 @@ func (b *Backend) compare(m *model, want *intent.Snapshot, full bool) *backends.
 	return plan
 }
 
-// inOrder sorts skips; what is there twice is there once.
+// inOrder sorts skips and drops duplicates.
 func inOrder(skips []backends.Skip) []backends.Skip {
 	slices.SortFunc(skips, func(x, y backends.Skip) int {
 		return cmp.Or(cmp.Compare(x.Intent, y.Intent), cmp.Compare(x.Reason, y.Reason))
@@ -241,8 +242,8 @@ func inOrder(skips []backends.Skip) []backends.Skip {
 	return slices.Compact(skips)
 }
 
-// reloads lists the services that have to read anew: where something is written, where a note says that something was
-// and nobody could tell them, and, with the first writes of a process, wherever there is something of ours.
+// reloads lists the services that have to be reloaded: those for which something is written, those with a note that
+// something was written without a reload, and, with the first writes of a process, all that have objects of ours.
 func (b *Backend) reloads(ops []backends.Op, have *holdings, run *pending) []backends.Op {
 	services, must := map[string]bool{}, map[string]bool{}
 	for i := range ops {
@@ -270,7 +271,7 @@ func (b *Backend) reloads(ops []backends.Op, have *holdings, run *pending) []bac
 	return out
 }
 
-// propose remembers what a plan would make of the model. A plan without ops has its effect at once.
+// propose remembers what a plan would turn the model into. A plan without ops takes effect at once.
 func (b *Backend) propose(plan *backends.Plan, next *model) *backends.Plan {
 	b.pending = nil
 	if plan.Empty() {

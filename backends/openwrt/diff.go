@@ -12,38 +12,38 @@ import (
 	"github.com/netloom/netloom/pkg/openwrt"
 )
 
-// stage is when an op is done. Stages follow each other.
+// stage is when an op is applied. Stages follow each other.
 type stage int
 
 const (
-	release stage = iota // deletes what the kernel has room for once, so that another may have it
-	place                // creates and updates, what is referred to first
-	sweep                // deletes, what refers first
+	release stage = iota // deletes what the kernel can have only once, so that another object can take its place
+	place                // creates and updates, referenced objects first
+	sweep                // deletes, referring objects first
 	reload
 )
 
-// step is what an op is to Apply.
+// step is the native form of an op, for Apply.
 type step struct {
 	stage stage
 	key   key
-	want  *wanted // nil for what goes
-	// intent is what to name when the device refuses; of what goes without an intent it is the object itself.
+	want  *wanted // nil for a deletion
+	// intent is what to name if the device rejects the op; for a deletion without an intent, the object itself.
 	intent string
-	clear  bool // what it holds in the kernel goes to another: delete it before anything is written
-	must   bool // of a reload: even when nothing is written now
+	clear  bool // another object takes its place in the kernel: delete it before anything is written
+	must   bool // for a reload: even if nothing is written now
 	run    *pending
 }
 
-// comparison is what the device shall hold against what it holds.
+// comparison compares what should be on the device with what is.
 type comparison struct {
 	want    *wishes
 	have    *holdings
 	names   namer
-	refused map[key]refusal // what the device refused, and is not to be asked again now
+	refused map[key]refusal // what the device rejected, and is not retried now
 	ops     []backends.Op
 	skips   []backends.Skip
-	missing map[key]string // what will not be there, and why
-	// What findLost finds, sorted, and the objects that stay on the device for it.
+	missing map[key]string // what will be missing, and why
+	// What findLost finds, sorted, and the objects that stay on the device because of it.
 	lost, kept []object.Ref
 	stays      map[key]bool
 }
@@ -56,7 +56,7 @@ func (c *comparison) diff(keep map[object.Ref]bool) {
 			c.missing[k] = "it cannot be written now"
 		}
 	}
-	for _, k := range sorted(c.want.objects) { // a kind refers to those before it only
+	for _, k := range sorted(c.want.objects) { // a kind refers only to those before it
 		c.object(c.want.objects[k])
 	}
 	c.findLost(keep)
@@ -70,7 +70,7 @@ func (c *comparison) diff(keep map[object.Ref]bool) {
 	c.order()
 }
 
-// spared reports whether an object that nobody wants stays, because it may be that of an intent of which nothing is known yet.
+// spared reports whether an object that no intent wants stays, because it may belong to an intent that is not known yet.
 func (c *comparison) spared(k key) bool { return c.want.spare[k.kind] && c.want.gone[k] == "" }
 
 // object compares one object.
@@ -136,7 +136,7 @@ func (c *comparison) changes(w *wanted, have *held) (before, after backends.Fiel
 	return before, after
 }
 
-// sealedAs reports whether the device is known to hold the certificates of w: a note says so.
+// sealedAs reports whether the device is known, from a note, to have the certificates of w.
 func (c *comparison) sealedAs(w *wanted, have *held) bool {
 	if w.kind != openwrt.Remotes {
 		return true
@@ -145,7 +145,7 @@ func (c *comparison) sealedAs(w *wanted, have *held) bool {
 	return written == "" || c.have.notes[c.names.seal(w.name, written, shown(have.object))]
 }
 
-// remove deletes an object that nobody wants any more.
+// remove deletes an object that no intent wants any more.
 func (c *comparison) remove(k key) {
 	if r, ok := c.refused[k]; ok && r.of == "" {
 		c.skips = append(c.skips, backends.Skip{Intent: cmp.Or(c.want.gone[k], k.String()), Reason: r.reason})
@@ -161,8 +161,8 @@ func (c *comparison) remove(k key) {
 	})
 }
 
-// staleNotes deletes notes of certificates that nobody wrote or that somebody changed. While it cannot be told what a
-// remote should be, neither can which notes are its.
+// staleNotes deletes notes of certificates that were never written or that were changed by others. As long as it is not
+// known what a remote should be, its notes are not known either.
 func (c *comparison) staleNotes() {
 	known := map[string]bool{}
 	for k := range c.stays {
@@ -184,14 +184,14 @@ func (c *comparison) staleNotes() {
 		if !known[name] && strings.HasPrefix(name, c.names.mark+"_seal_") {
 			c.ops = append(c.ops, backends.Op{
 				Verb: backends.Delete, Kind: openwrt.Proposals.String(), Name: name, Before: backends.Fields{"note": "of certificates"},
-				Again:  true, // our own affair
+				Again:  true, // only our own bookkeeping
 				Native: &step{stage: sweep, key: key{openwrt.Proposals, name}, intent: name},
 			})
 		}
 	}
 }
 
-// handOver has those objects deleted first whose place in the kernel goes to another.
+// handOver has those objects deleted first whose place in the kernel another object takes.
 func (c *comparison) handOver() {
 	gains := map[string]key{}
 	for i := range c.ops {
@@ -215,7 +215,7 @@ func (c *comparison) handOver() {
 	}
 }
 
-// order sorts ops by stage, and so that what is referred to is there.
+// order sorts ops by stage, and so that referenced objects exist.
 func (c *comparison) order() {
 	slices.SortStableFunc(c.ops, func(a, b backends.Op) int {
 		x, y := stepOf(&a), stepOf(&b)
@@ -229,7 +229,7 @@ func (c *comparison) order() {
 	})
 }
 
-// rank orders translations by their place in the chain, so that one that is put in does not push an earlier one on.
+// rank orders translations by their place in the chain, so that inserting one does not move an earlier one.
 func (s *step) rank() int {
 	if s.want == nil {
 		return 0

@@ -1,6 +1,6 @@
 // Package openwrt keeps one CNF in sync with the device intents and policies of a snapshot that apply to it.
 //
-// # What becomes what
+// # Which objects intents become
 //
 // Each device intent becomes one object of the device; objectKind returns its kind. A tunnel with its connections is one object,
 // and an application whose set has no IPv4 address is none. Policies that the CNF enforces become firewall rules, see

@@ -58,7 +58,7 @@ func renderPolicies(want *intent.Snapshot, enforced []*intent.Policy, resources 
 	return out
 }
 
-// isPolicyZone reports whether a zone that is not ours is the policyZone of some owner, in which no packet ever is.
+// isPolicyZone reports whether a zone that is not ours is the policyZone of some owner, which no packet is ever in.
 func isPolicyZone(o openwrt.Object) bool {
 	name := o.Name()
 	made := len(name) == 1+ownerDigits+zoneDigits && name[0] == 'n' && areDigits(name)

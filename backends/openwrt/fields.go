@@ -17,7 +17,7 @@ func fields(o openwrt.Object) backends.Fields {
 	return out
 }
 
-// spell adds the fields of an object, those of objects within it as list[name].field.
+// spell adds the fields of an object; those of nested objects as list[name].field.
 func spell(out backends.Fields, at string, o openwrt.Object) {
 	blind := blindFields()
 	for field, v := range o {
@@ -49,7 +49,7 @@ func spell(out backends.Fields, at string, o openwrt.Object) {
 	}
 }
 
-// digestOf returns a digest of all that an object says, secrets included.
+// digestOf returns a digest of all fields of an object, secrets included.
 func digestOf(o openwrt.Object) string { return digits(sealDigits, words(o)...) }
 
 func words(o openwrt.Object) []string {

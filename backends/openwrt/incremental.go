@@ -12,8 +12,8 @@ import (
 	"github.com/netloom/netloom/pkg/openwrt"
 )
 
-// changesSince tells what to look at, where the model says what the device holds. It is false where everything has to be
-// read back: the device may have forgotten everything between two runs.
+// changesSince returns what has to be compared if the model is known. It returns false if everything has to be read
+// back: the device may have lost everything between two runs.
 func (b *Backend) changesSince(want *intent.Snapshot, since intent.Revision, g *intent.CNF) ([]intent.Change, bool) {
 	m := b.model
 	if m == nil || m.revision != since || m.run != g.Run || m.scope != g.Scope {
@@ -22,14 +22,14 @@ func (b *Backend) changesSince(want *intent.Snapshot, since intent.Revision, g *
 	return want.Since(since)
 }
 
-// planChanges compares what changed with the model. Nothing is asked of the device. When nothing concerns it, nothing is
+// planChanges compares what changed with the model. It does not query the device. If no change concerns it, nothing is
 // rendered either.
 func (b *Backend) planChanges(
 	ctx context.Context, want *intent.Snapshot, g *intent.CNF, changes []intent.Change,
 ) (*backends.Plan, error) {
 	m := b.model
 	t := m.touched(want, g, changes, func(p *intent.Policy) bool { return b.enforces(p, g) })
-	t.resources = t.resources || m.guard != b.guards(m) // what was kept is not any more
+	t.resources = t.resources || m.guard != b.guards(m) // what was kept no longer is
 	if !t.resources && !t.policies {
 		m.revision = want.Revision()
 		return &backends.Plan{Revision: m.revision}, nil
@@ -52,12 +52,12 @@ func (b *Backend) planChanges(
 		next.policies = renderPolicies(want, next.enforced, next.resources, next.have.zones, b.names)
 	}
 	if t.resources && adopts(m.resources, next.resources, m.have, b.names) {
-		b.model = nil // what is adopted was not read back, or is others' again
+		b.model = nil // an adopted object was not read back, or belongs to others again
 		return &backends.Plan{Revision: want.Revision(), Resync: true}, nil
 	}
 	plan := b.compare(&next, want, false)
 	if forgets(m.skips, plan.Skips, changes) {
-		b.model = nil // a plan of changes cannot tell that an intent that did not change is not skipped any more
+		b.model = nil // a plan of changes does not notice that an unchanged intent is no longer skipped
 		return &backends.Plan{Revision: want.Revision(), Resync: true}, nil
 	}
 	return b.propose(plan, &next), nil
@@ -107,8 +107,8 @@ func (w *wishes) zones() []string {
 	return out
 }
 
-// adopts reports whether next speaks of an object made by hand that last did not speak of, and that is not in h; or no more
-// of one that is.
+// adopts reports whether next refers to an object made by hand that last did not refer to and that is not in h, or no
+// longer refers to one that is.
 func adopts(last, next *wishes, h *holdings, names namer) bool {
 	comes := func(k key) bool { return !names.mine(k.kind, k.name) && h.objects[k] == nil && !last.speaksOf(k) }
 	for k := range next.objects {
@@ -137,7 +137,7 @@ func adopts(last, next *wishes, h *holdings, names namer) bool {
 // speaksOf reports whether an intent has, had or keeps the object.
 func (w *wishes) speaksOf(k key) bool { return w.objects[k] != nil || w.keep[k] || w.gone[k] != "" }
 
-// forgets reports whether an intent was skipped and is not any more, although nothing in changes says that it changed.
+// forgets reports whether an intent is no longer skipped although, according to changes, it did not change.
 func forgets(before, now []backends.Skip, changes []intent.Change) bool {
 	told := map[string]bool{}
 	for _, s := range now {

@@ -10,7 +10,7 @@ import (
 	"github.com/netloom/netloom/pkg/openwrt"
 )
 
-// kind is what there is to know about the objects that device intents of one kind become. A new kind is a new row of kinds.
+// kind describes the objects that device intents of one kind become. A new kind is a new row of kinds.
 type kind struct {
 	object openwrt.Kind
 	spell  speller
@@ -20,7 +20,7 @@ type kind struct {
 	// places lists what only one object can have in the kernel, which takes the same route or rule once, and loses it when
 	// either object goes. It is nil for kinds without such places.
 	places func(openwrt.Object) []string
-	// volatile objects depend on more than their intent and the objects that it needs, so that they are spelled each time.
+	// volatile objects depend on more than their intent and the objects that it needs, so they are rendered each time.
 	volatile bool
 }
 
@@ -45,7 +45,7 @@ var kinds = sync.OnceValue(func() map[intent.DeviceKind]*kind {
 	}
 })
 
-// kindsByObject is kinds by what the device calls them.
+// kindsByObject is kinds by the names that the device has for them.
 var kindsByObject = sync.OnceValue(func() map[openwrt.Kind]kind {
 	out := map[openwrt.Kind]kind{}
 	for _, k := range kinds() {
@@ -54,7 +54,7 @@ var kindsByObject = sync.OnceValue(func() map[openwrt.Kind]kind {
 	return out
 })
 
-// rowOf returns the row of an intent; nil for one of which nothing is known.
+// rowOf returns the row of an intent; nil for one that is unknown.
 func rowOf(s intent.DeviceSpec) *kind {
 	if s == nil {
 		return nil
@@ -65,7 +65,7 @@ func rowOf(s intent.DeviceSpec) *kind {
 // speller makes the object of an intent; nil for an intent that needs no object.
 type speller func(*renderer, *wanted, intent.DeviceSpec) (openwrt.Resource, error)
 
-// spelling returns f for any intent.
+// spelling wraps f to take any intent.
 func spelling[S intent.DeviceSpec](f func(*renderer, *wanted, S) (openwrt.Resource, error)) speller {
 	return func(r *renderer, w *wanted, spec intent.DeviceSpec) (openwrt.Resource, error) {
 		s, ok := spec.(S)

@@ -9,8 +9,8 @@ import (
 	"github.com/netloom/netloom/pkg/openwrt"
 )
 
-// What stands between interfaces. The device makes it with iptables at once, does not look whether that worked, and passes
-// over conditions: so whatever it would pass over is refused here.
+// Rules and translations between interfaces. The device applies them with iptables at once, does not check whether that
+// worked, and ignores some conditions: so conditions that it would ignore are rejected here.
 
 // linkWord formats an interface, "" for none.
 func linkWord(field string, l intent.Link) (string, error) {
@@ -30,7 +30,7 @@ func linkWord(field string, l intent.Link) (string, error) {
 	}
 }
 
-// isPlainWord reports whether a shell takes text for one word that is no option.
+// isPlainWord reports whether a shell takes text for a single word that is not an option.
 func isPlainWord(text string) bool {
 	for i, c := range []byte(text) {
 		letter := '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z' || c == '_'
@@ -68,7 +68,7 @@ func (*renderer) linkRule(w *wanted, s *intent.LinkRule) (openwrt.Resource, erro
 		markWord("mark", s.Match.Mark), rawWord("further conditions", s.Raw))
 }
 
-// portedLinks returns the protocols for which iptables has ports.
+// portedLinks returns the protocols for which iptables matches ports.
 func portedLinks() []string { return []string{"tcp", "udp", "udplite", "sctp"} }
 
 func (*renderer) linkNAT(w *wanted, s *intent.LinkNAT) (openwrt.Resource, error) {

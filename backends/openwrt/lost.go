@@ -16,7 +16,7 @@ func (b *Backend) Keep(objects []object.Ref) {
 	}
 }
 
-// guards reports whether firewall rules that accept packets have to ask for the bits of policies: there are policies to
+// guards reports whether firewall rules that accept packets have to match the bits of policies: there are policies to
 // enforce, or rules are kept that may enforce some.
 func (b *Backend) guards(m *model) bool {
 	if len(m.enforced) > 0 {
@@ -33,8 +33,8 @@ func (b *Backend) guards(m *model) bool {
 // ref identifies an object of the device in plans.
 func (k key) ref() object.Ref { return object.Ref{Kind: k.kind.String(), Name: k.name} }
 
-// findLost finds the objects that would be deleted although no intent that had them is known to go. Those that are to be kept
-// stay, with what they refer to, unless a wanted object needs their place in the kernel.
+// findLost finds the objects that would be deleted although no intent that had them is known to be deleted. Those that are to
+// be kept stay, with what they refer to, unless a wanted object needs their place in the kernel.
 func (c *comparison) findLost(keep map[object.Ref]bool) {
 	c.stays = map[key]bool{}
 	taken := map[string]bool{}
@@ -64,7 +64,7 @@ func (c *comparison) findLost(keep map[object.Ref]bool) {
 }
 
 // withoutReplaced leaves out the kinds of which at least as many objects are new as are lost: those were edited. Rules of
-// policies are named after their content, and an allow that an edit took back must not stay.
+// policies are named after their content, and an allow that an edit removed must not stay.
 func (c *comparison) withoutReplaced(lost []object.Ref) []object.Ref {
 	fewer := map[string]int{}
 	for _, o := range lost {
@@ -78,10 +78,10 @@ func (c *comparison) withoutReplaced(lost []object.Ref) []object.Ref {
 	return slices.DeleteFunc(lost, func(o object.Ref) bool { return fewer[o.Kind] <= 0 })
 }
 
-// keepReferents has stay what objects that stay refer to by name, even where its intent is leaving.
+// keepReferents keeps what retained objects refer to by name, even if its intent is leaving.
 func (c *comparison) keepReferents() {
 	keys := sorted(c.have.objects)
-	slices.Reverse(keys) // what refers comes before what it refers to
+	slices.Reverse(keys) // referring objects come before those they refer to
 	named := map[string]bool{}
 	for _, k := range keys {
 		if c.unwanted(k) && named[k.module()+" "+k.name] {
@@ -95,7 +95,7 @@ func (c *comparison) keepReferents() {
 	}
 }
 
-// wordsOf returns the texts of an object's fields, its name aside.
+// wordsOf returns the texts of an object's fields, except its name.
 func wordsOf(o openwrt.Object) []string {
 	var out []string
 	for field, value := range o {
@@ -115,12 +115,12 @@ func wordsOf(o openwrt.Object) []string {
 	return out
 }
 
-// unwanted reports whether an object that the device holds is to be deleted.
+// unwanted reports whether an object on the device is to be deleted.
 func (c *comparison) unwanted(k key) bool {
 	return c.want.objects[k] == nil && !c.want.keep[k] && !c.spared(k)
 }
 
-// describe adds to a plan from read-back what it takes away and what it keeps.
+// describe adds to a plan from read-back what it deletes and what it keeps.
 func (c *comparison) describe(p *backends.Plan) {
 	p.Objects = map[string]int{}
 	for k := range c.have.objects {

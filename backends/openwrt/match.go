@@ -11,8 +11,8 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// The words that an intent's conditions have on the device. Whatever has no word is an error: a rule that says less than
-// it should would be for more packets than it should.
+// The words that the device has for an intent's conditions. A condition without a word is an error: a rule with fewer
+// conditions than it should have would match more packets than it should.
 
 // prefixWord formats an IPv4 prefix, "" for none.
 func prefixWord(field string, p netip.Prefix) (string, error) {
@@ -77,7 +77,7 @@ func familyWord(f intent.Families, both string) (string, error) {
 	}
 }
 
-// dispositionWord renders what becomes of packets, as one of those that are possible. Undecided is "".
+// dispositionWord formats what happens to packets, as one of those that are possible. Undecided is "".
 func dispositionWord(d intent.Disposition, possible ...intent.Disposition) (string, error) {
 	words := map[intent.Disposition]string{
 		intent.Accept: "ACCEPT", intent.Reject: "REJECT", intent.Drop: "DROP", intent.Mark: "MARK", intent.NoTrack: "NOTRACK",
@@ -98,13 +98,13 @@ func orWord(a, b string) string {
 	return b
 }
 
-// conditions are those that most kinds have.
+// conditions are those that most kinds have in common.
 type conditions struct {
 	src, dst, srcPort, dstPort, proto, family string
 }
 
-// read formats the conditions of m. Ported are the protocols with which the device looks at ports; with others it
-// passes over them. Anything is its word for every protocol.
+// read formats the conditions of m. Ported are the protocols for which the device evaluates ports; for others it
+// ignores them. Anything is its word for every protocol.
 func read(m *intent.Match, anything, bothFamilies string, ported ...string) (c conditions, err error) {
 	var errs [4]error
 	c.src, errs[0] = prefixWord("source", m.Src)
@@ -120,7 +120,7 @@ func read(m *intent.Match, anything, bothFamilies string, ported ...string) (c c
 	return c, errors.Join(errs[:]...)
 }
 
-// without reports whether a kind knows none of the further conditions of m but those named.
+// without returns an error if m has further conditions besides those named, which its kind does not know.
 func without(m *intent.Match, but ...string) error {
 	for _, c := range []struct {
 		name  string
@@ -137,7 +137,8 @@ func without(m *intent.Match, but ...string) error {
 	return nil
 }
 
-// markWord reports whether text is a mark: value or value/mask, with an exclamation mark before it for any other. "" is none.
+// markWord returns an error unless text is a mark: value or value/mask, with an exclamation mark before it for any other. ""
+// is none.
 func markWord(field, text string) error {
 	if text == "" {
 		return nil
@@ -150,10 +151,10 @@ func markWord(field, text string) error {
 	return nil
 }
 
-// shellMeta is what a shell would not pass on as it stands.
+// shellMeta lists the characters that a shell would not pass on unchanged.
 const shellMeta = "`;|&$<>\\\"'(){}[]*?~#"
 
-// rawWord says whether text can be passed on to the device's own tool, which gets it by way of a shell.
+// rawWord returns an error unless text can be passed to the device's own tool, which gets it through a shell.
 func rawWord(field, text string) error {
 	if strings.ContainsAny(text, shellMeta) {
 		return fmt.Errorf("%s: contains characters that a shell on the device would interpret", field)

@@ -9,10 +9,10 @@ import (
 	"github.com/netloom/netloom/pkg/openwrt"
 )
 
-// The device puts by deleting and creating. What follows sees to it that a write that went wrong leaves no less than there
-// was before, and nothing by halves.
+// The device replaces an object by deleting and creating it. What follows ensures that a failed write leaves no less than
+// there was before, and no partial objects.
 
-// needError means that an object was not written because another is not there.
+// needError means that an object was not written because another is missing.
 type needError struct {
 	need key
 	why  string
@@ -22,7 +22,7 @@ func (e *needError) Error() string {
 	return fmt.Sprintf("needs %s, which is missing: %s", e.need, e.why)
 }
 
-// noteError means that a note could not be left. It is no refusal of an object.
+// noteError means that a note could not be left. It is not a rejection of an object.
 type noteError struct{ err error }
 
 func (e *noteError) Error() string { return "write a record to the device: " + e.err.Error() }
@@ -45,7 +45,7 @@ func refuses(err error) bool {
 	}
 }
 
-// mend notes a refusal and puts back what was there before it.
+// mend records a rejection and restores what was there before it.
 func (w *writer) mend(ctx context.Context, s *step, cause error) error {
 	reason := cause.Error()
 	var need *needError
@@ -63,7 +63,7 @@ func (w *writer) mend(ctx context.Context, s *step, cause error) error {
 	return nil
 }
 
-// putBack makes an object what it was before a write that was refused. It reports whether that was not possible.
+// putBack restores an object to what it was before a rejected write. It reports whether that was not possible.
 func (w *writer) putBack(ctx context.Context, s *step) (lost bool, err error) {
 	now, err := w.b.client.Get(ctx, s.key.kind, s.key.name)
 	if openwrt.IsNotFound(err) {
@@ -76,7 +76,7 @@ func (w *writer) putBack(ctx context.Context, s *step) (lost bool, err error) {
 	switch {
 	case before == nil && now == nil:
 		return false, nil
-	case before == nil: // half of it is there
+	case before == nil: // part of it is there
 		if err := w.b.client.Delete(ctx, s.key.kind, s.key.name); err != nil && !openwrt.IsNotFound(err) {
 			return false, fmt.Errorf("remove the remains of %s: %w", s.key, reached(err))
 		}
@@ -88,7 +88,7 @@ func (w *writer) putBack(ctx context.Context, s *step) (lost bool, err error) {
 	if old == nil {
 		old = before.object
 		if shown(old) != "" {
-			old = nil // what the device shows of certificates is not what they are
+			old = nil // the device does not show certificates as they are
 		}
 	}
 	if old == nil {
@@ -109,8 +109,8 @@ func (w *writer) putBack(ctx context.Context, s *step) (lost bool, err error) {
 	}
 }
 
-// rescue writes an object once more when the device broke off after it had deleted what was there. Its error says that
-// this was of no use; the one that led here is told in any case.
+// rescue writes an object once more if the connection broke after the device had deleted the previous one. Its error
+// means that this failed too; the error that led here is reported in any case.
 func (w *writer) rescue(ctx context.Context, s *step, cause error) error {
 	if s.want == nil || s.stage != place || !openwrt.IsFault(cause) || w.have.objects[s.key] == nil {
 		return nil
@@ -124,7 +124,7 @@ func (w *writer) rescue(ctx context.Context, s *step, cause error) error {
 	return nil
 }
 
-// reached marks an error that says nothing of what was asked: the device was not reached, or did not answer.
+// reached marks an error that does not depend on the request: the device was not reached, or did not answer.
 func reached(err error) error {
 	var status *openwrt.StatusError
 	var name *openwrt.NameError

@@ -10,8 +10,7 @@ import (
 )
 
 const (
-	// How many digits of a hash are in a name: of the owner's, of a zone's, of that of any other object, and of what was
-	// sealed.
+	// How many digits of a hash are in a name: of the owner, of a zone, of any other object, and of what was sealed.
 	ownerDigits = 4
 	zoneDigits  = 6
 	idDigits    = 10
@@ -20,13 +19,13 @@ const (
 	readableLength = 40
 )
 
-// key is what an object of the device is found by.
+// key identifies an object of the device.
 type key struct {
 	kind openwrt.Kind
 	name string
 }
 
-// String returns the key as people are told of it.
+// String formats the key for people.
 func (k key) String() string { return k.kind.String() + " " + k.name }
 
 // compare orders keys by kind and name.
@@ -37,7 +36,7 @@ func (k key) compare(o key) int {
 	return strings.Compare(k.name, o.name)
 }
 
-// space returns where no two objects may have one name: a package of the device where names are those of sections,
+// space returns the namespace in which names are unique: a package of the device if names are those of sections,
 // otherwise the kind.
 func (k key) space() string {
 	if !k.kind.Named() {
@@ -46,7 +45,8 @@ func (k key) space() string {
 	return k.module()
 }
 
-// module returns the package of the device that the key's kind is of. What an object refers to by name is of the same.
+// module returns the package of the device that the key's kind belongs to. What an object refers to by name is in the
+// same package.
 func (k key) module() string {
 	module, _, _ := strings.Cut(k.kind.String(), "/")
 	return module
@@ -62,8 +62,8 @@ func newNamer(owner string) namer {
 	return namer{owner: owner, mark: "n" + digits(ownerDigits, "owner", owner)}
 }
 
-// object names the object of kind k that stands for id. Different IDs have different names unless their hashes are equal,
-// which is for the caller to find out. Readable is for people; where names must be short it is left out.
+// object names the object of kind k for id. Different IDs have different names unless their hashes are equal, which the
+// caller has to check. Readable is for people; it is left out if names must be short.
 func (n namer) object(k openwrt.Kind, id, readable string) string {
 	if short := kindsByObject()[k].digits; short > 0 {
 		return n.mark + digits(short, n.owner, k.String(), id)
@@ -71,8 +71,8 @@ func (n namer) object(k openwrt.Kind, id, readable string) string {
 	return n.long(digits(idDigits, n.owner, k.String(), id), readable)
 }
 
-// connection names a connection of the tunnel that stands for id. Connections share their names with remotes and
-// proposals, whose hashes are of other words.
+// connection names a connection of the tunnel for id. Connections share their names with remotes and proposals, whose
+// hashes are of other words.
 func (n namer) connection(id, name string) string {
 	return n.long(digits(idDigits, n.owner, "connection", id, name), name)
 }
@@ -100,10 +100,10 @@ func (n namer) mine(k openwrt.Kind, name string) bool {
 
 // Notes are proposals that nothing refers to and that exist for their names. See the package's documentation.
 
-// pending names the note that a service has something written that it has not read.
+// pending names the note that something was written for a service that it has not loaded yet.
 func (n namer) pending(service string) string { return n.mark + "_pending_" + service }
 
-// seal names the note that the device shows for a remote what it showed after such certificates were written.
+// seal names the note that the device showed this for a remote after these certificates were written.
 func (n namer) seal(remote, written, shown string) string {
 	return n.mark + "_seal_" + digits(sealDigits, n.owner, remote, written, shown)
 }
@@ -113,7 +113,7 @@ func (n namer) note(name string) bool {
 	return strings.HasPrefix(name, n.mark+"_pending_") || strings.HasPrefix(name, n.mark+"_seal_")
 }
 
-// word returns text without what a name cannot hold, and not longer than people need.
+// word returns text without characters that a name cannot have, shortened to what people need.
 func word(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if r == '_' || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z' {
@@ -133,7 +133,7 @@ func digits(n int, words ...string) string {
 	}
 	sum := h.Sum(nil)
 	out := ""
-	for len(out) < n { // twelve digits hold less than eight bytes do
+	for len(out) < n { // twelve digits hold less than eight bytes
 		text := strconv.FormatUint(binary.BigEndian.Uint64(sum), 36)
 		text = strings.Repeat("0", 12) + text
 		out += text[len(text)-12:]

@@ -11,19 +11,19 @@ import (
 // held is one object that is on the device.
 type held struct {
 	object openwrt.Object // as the device shows it
-	sent   openwrt.Object // as this process wrote it; nil when another did
+	sent   openwrt.Object // as this process wrote it; nil if another did
 	copies int            // how many objects have the name
-	as     *wanted        // what it is known to be as; nil when it is not known, or not so
+	as     *wanted        // the wanted object that it is known to equal; nil if there is none
 }
 
-// holdings is what the device holds, as far as it concerns this owner.
+// holdings is what is on the device, as far as it concerns this owner.
 type holdings struct {
 	objects map[key]*held   // ours, and those that intents adopt
 	zones   []string        // names of the zones that are not ours
 	notes   map[string]bool // by name
 }
 
-// observe reads back every kind. Adopted are the objects that are ours although others made them.
+// observe reads back every kind. Adopted reports whether an object is ours although others made it.
 func observe(ctx context.Context, client *openwrt.Client, names namer, adopted func(key) bool) (*holdings, error) {
 	h := &holdings{objects: map[key]*held{}, notes: map[string]bool{}}
 	lacking := 0
@@ -31,7 +31,7 @@ func observe(ctx context.Context, client *openwrt.Client, names namer, adopted f
 		all, err := client.List(ctx, kind)
 		if openwrt.IsNotFound(err) && lacking < len(openwrt.Kinds())-1 {
 			lacking++
-			continue // a device without that module holds nothing there, and refuses what is written
+			continue // a device without that module has nothing there, and rejects what is written
 		}
 		if err != nil {
 			return nil, reached(err)
@@ -60,7 +60,8 @@ func (h *holdings) note(k key, o openwrt.Object, names namer, adopted func(key) 
 	}
 }
 
-// readSecrets resolves what the tunnels of a scope refer to. What cannot be resolved is in the answer with its error.
+// readSecrets resolves the Secrets that the tunnels of a scope refer to. One that cannot be resolved is in the result
+// with its error.
 func readSecrets(
 	ctx context.Context, want *intent.Snapshot, of intent.Scope, resolve func(context.Context, intent.SecretRef) ([]byte, error),
 ) (map[intent.SecretRef]secret, error) {

@@ -12,35 +12,35 @@ import (
 	"github.com/netloom/netloom/pkg/openwrt"
 )
 
-// Policies on CNFs. Rules of the device stand in an order that nobody can choose: to write one again moves it to the
-// end. So no rule here depends on another's place:
+// Policies on CNFs. The order of the device's rules cannot be chosen: writing one again moves it to the end. So no rule
+// here depends on the place of another:
 //
-//   - Rules that mark only set bits. They stand in the table mangle, where a packet from zone to zone comes by when its
-//     way is found and its destination translated, and before any filter. One bit for each direction says that a policy
+//   - Rules that mark only set bits. They are in the table mangle, which a packet from zone to zone passes after it was
+//     routed and its destination translated, and before any filter. One bit for each direction means that a policy
 //     isolates the packet's subject, another that some rule allows the packet.
-//   - Rules of the filter drop what is for an isolated address, or from one, and has not the bit that allows it. They name
-//     the address again: while the service reloads, the filter is there a moment before the marks are.
-//   - Rules that a person wrote to accept packets would be asked before those that happen to stand behind them. They are
-//     made to ask for the bits too: see guarded.
+//   - Rules of the filter drop packets to or from an isolated address that lack the bit that allows them. They match the
+//     address again: while the service reloads, the filter is there a moment before the marks.
+//   - Rules that a person wrote to accept packets would be evaluated before those that happen to come after them. They
+//     are made to match the bits too: see guarded.
 //
-// Packets of a known connection do not get as far as the rules of zones, so that replies pass.
+// Packets of a known connection do not reach the rules of zones, so replies pass.
 
-// policyMask holds the bits for policies. It is clear of what mwan3 (0x3F00) and usual marks of ipsec take.
+// policyMask holds the bits for policies. It does not overlap with the bits of mwan3 (0x3F00) and the usual marks of ipsec.
 const policyMask uint32 = 0x0F000000
 
-// maxAllowing is how many rules may say what policies allow, on one device. A device takes about 50 ms to write one.
+// maxAllowing is how many rules for what policies allow one device may have. A device takes about 50 ms to write one.
 const maxAllowing = 2000
 
 // policyRule is a rule of the firewall that enforces policies.
 type policyRule struct {
-	rule   openwrt.FirewallRule // its Name is one that namer.object made for openwrt.FirewallRules
-	intent string               // the ID of the policy to name when the device refuses the rule; of any when it is for several
+	rule   openwrt.FirewallRule // its Name is made by namer.object for openwrt.FirewallRules
+	intent string               // the ID of the policy to name if the device rejects the rule; any if it is for several
 	origin string               // the source objects, for people
 }
 
-// policyRules returns the rules that enforce policies between zones, which are all that the device has, by name and in
-// order: our own and those made by hand. Where an error would let something pass that a policy denies, it denies and says
-// so in a skip. There are fewer rules when policyZone is among the zones.
+// policyRules returns the rules that enforce policies, by name, in order. Zones are all zones of the device: our own and
+// those made by hand. If an error would let something pass that a policy denies, it is denied and reported as a skip.
+// There are fewer rules if policyZone is among the zones.
 func policyRules(
 	s *intent.Snapshot, policies []*intent.Policy, zones []string, names namer,
 ) ([]policyRule, []backends.Skip) {
@@ -70,15 +70,15 @@ func policyRules(
 	return w.done()
 }
 
-// policyZone returns a zone without interfaces. A rule that marks and names it is for packets between any two
-// interfaces, so that one stands for a rule between each two zones. It must be there before the rules, and go after
+// policyZone returns a zone without interfaces. A rule that marks and names it applies to packets between any two
+// interfaces, so one rule replaces one for every two zones. It must be created before the rules, and deleted after
 // them.
 func policyZone(names namer) openwrt.Zone {
 	return openwrt.Zone{Name: names.object(openwrt.Zones, "policies", ""), Input: "REJECT", Forward: "REJECT", Output: "REJECT"}
 }
 
-// guarded returns a rule that a person wants, made to accept only what policies allow when it is one that accepts
-// packets between zones: it may stand before the rules of policies. It is for devices that have such rules.
+// guarded returns a rule that a person wants. If it accepts packets between zones, it is made to accept only what
+// policies allow, because it may come before the rules of policies. It is for devices that have such rules.
 func guarded(r openwrt.FirewallRule) openwrt.FirewallRule {
 	if r.Target == "ACCEPT" && r.Src != "" && r.Dest != "" {
 		r.Extra = strings.TrimSpace(r.Extra + " " + policyBitsIn(policyMask).guard())
@@ -89,7 +89,7 @@ func guarded(r openwrt.FirewallRule) openwrt.FirewallRule {
 // policyBits are the bits of a packet's mark by direction.
 type policyBits struct{ isolated, allowed [2]uint32 }
 
-// policyBitsIn takes the four lowest bits of a mask, which must have as many.
+// policyBitsIn takes the four lowest bits of a mask, which must have at least four.
 func policyBitsIn(mask uint32) policyBits {
 	next := func() uint32 {
 		bit := uint32(1) << bits.TrailingZeros32(mask)
@@ -103,7 +103,7 @@ func policyBitsIn(mask uint32) policyBits {
 	return b
 }
 
-// guard is, in words of iptables, that a packet is isolated in no direction in which it is not allowed.
+// guard returns, as arguments of iptables, the condition that a packet is allowed in every direction in which it is isolated.
 func (b policyBits) guard() string {
 	var words []string
 	for _, d := range intent.Directions() {
@@ -112,12 +112,12 @@ func (b policyBits) guard() string {
 	return strings.Join(words, " ")
 }
 
-// policyWriter collects rules. Equal ones are one.
+// policyWriter collects rules. Equal ones are merged.
 type policyWriter struct {
 	names   namer
 	bits    policyBits
-	marked  []zonePair // between which packets are marked
-	crossed []zonePair // between which packets are dropped
+	marked  []zonePair // packets between these are marked
+	crossed []zonePair // packets between these are dropped
 	rules   map[string]*policyRule
 	origins map[string]map[string]bool // by rule
 	skips   []backends.Skip
@@ -144,7 +144,7 @@ func newPolicyWriter(names namer, b policyBits, zones []string) *policyWriter {
 	return w
 }
 
-// add takes a rule that is for some policies.
+// add adds a rule that is for some policies.
 func (w *policyWriter) add(r openwrt.FirewallRule, readable string, policies ...*intent.Policy) {
 	content := openwrt.ObjectOf(r)
 	r.Name = w.names.object(openwrt.FirewallRules, fmt.Sprintf("policies %v", content), readable)

@@ -12,8 +12,8 @@ import (
 	"github.com/netloom/netloom/pkg/openwrt"
 )
 
-// isolatedAddrs returns the addresses that policies isolate in direction d, and by which policies. Those that a rule
-// allows everything with everybody are not among them.
+// isolatedAddrs returns the addresses that policies isolate in direction d, and by which policies. Addresses for which
+// a rule allows all traffic with every peer are not included.
 func isolatedAddrs(s *intent.Snapshot, policies []*intent.Policy, d intent.Direction) map[netip.Addr][]*intent.Policy {
 	isolated := make(map[netip.Addr][]*intent.Policy)
 	for _, p := range policies {
@@ -36,7 +36,7 @@ func isolatedAddrs(s *intent.Snapshot, policies []*intent.Policy, d intent.Direc
 	return isolated
 }
 
-// subjects returns the addresses that a rule of a policy is for.
+// subjects returns the addresses that a rule of a policy applies to.
 func subjects(s *intent.Snapshot, p *intent.Policy, r *intent.Rule) []netip.Addr {
 	all := s.Set(p.Subject).Addrs()
 	if r.Subject == "" {
@@ -49,21 +49,21 @@ func subjects(s *intent.Snapshot, p *intent.Policy, r *intent.Rule) []netip.Addr
 	})
 }
 
-// allowance is what one rule of a policy allows, as far as it is for isolated addresses. An invalid peer is anybody.
+// allowance is what one rule of a policy allows, as far as it is for isolated addresses. An invalid peer is any.
 type allowance struct {
 	policy          *intent.Policy
 	subjects, peers []netip.Prefix
 	ports           []portMatch
 }
 
-// allowances returns those of a policy. A rule that the device cannot say allows nothing.
+// allowances returns those of a policy. A rule that the device cannot express allows nothing.
 func (w *policyWriter) allowances(
 	s *intent.Snapshot, p *intent.Policy, isolated map[netip.Addr][]*intent.Policy,
 ) (list []*allowance) {
 	for i := range p.Rules {
 		r := &p.Rules[i]
 		if r.Action == intent.Deny {
-			continue // which is what happens anyway
+			continue // this happens anyway
 		}
 		ports, why := portMatches(r.Ports)
 		switch {
@@ -82,7 +82,7 @@ func (w *policyWriter) allowances(
 	return list
 }
 
-// peerPrefixes returns the addresses of a peer, an invalid prefix those of anybody.
+// peerPrefixes returns the addresses of a peer; an invalid prefix is any address.
 func peerPrefixes(s *intent.Snapshot, peer intent.Peer) []netip.Prefix {
 	set := s.Set(peer.Set)
 	switch {
@@ -104,7 +104,7 @@ func hosts(addrs []netip.Addr) []netip.Prefix {
 	return intent.MergePrefixes(list)
 }
 
-// each calls do for what every rule of a asks.
+// each calls do with the traffic of every rule of a.
 func (a *allowance) each(do func(traffic)) {
 	for _, subject := range a.subjects {
 		for _, peer := range a.peers {
@@ -120,7 +120,7 @@ func (a *allowance) each(do func(traffic)) {
 	}
 }
 
-// affordable leaves out the policies that need most, until the rest is what a device may be asked to hold.
+// affordable leaves out the policies that need the most rules, until a device may have the rest.
 func (w *policyWriter) affordable(list []*allowance) []*allowance {
 	needs, total := make(map[*intent.Policy]int), 0
 	for _, a := range list {
@@ -166,7 +166,7 @@ func (w *policyWriter) allow(a *allowance) {
 	a.each(func(t traffic) { w.mark(t, "allow", w.bits.allowed[t.direction], a.policy) })
 }
 
-// mark sets a bit in what is marked of some traffic.
+// mark adds rules that set a bit in the mark of some traffic.
 func (w *policyWriter) mark(t traffic, verb string, bit uint32, policies ...*intent.Policy) {
 	for _, z := range w.marked {
 		r := t.rule(z)
@@ -175,7 +175,7 @@ func (w *policyWriter) mark(t traffic, verb string, bit uint32, policies ...*int
 	}
 }
 
-// traffic is what a rule asks of packets. An invalid peer is anybody.
+// traffic is what a rule matches of packets. An invalid peer is any.
 type traffic struct {
 	direction     intent.Direction
 	subject, peer netip.Prefix
@@ -187,8 +187,8 @@ func (t traffic) title(verb string) string {
 	return fmt.Sprintf("%s %s %s", verb, t.direction, strings.TrimSuffix(t.subject.String(), "/32"))
 }
 
-// rule asks for t between two zones. The device's own fields hold IPv4 addresses alone; its firewall takes others as words
-// of iptables.
+// rule matches t between two zones. The device's own fields hold only IPv4 addresses; its firewall takes others as
+// arguments of iptables.
 func (t traffic) rule(z zonePair) openwrt.FirewallRule {
 	src, dst := t.peer, t.subject
 	if t.direction == intent.Egress {

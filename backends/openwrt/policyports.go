@@ -9,25 +9,25 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// portMatch is what one rule of the device asks of protocol and destination port.
+// portMatch is what one rule of the device matches of protocol and destination port.
 type portMatch struct {
 	proto  string
-	port   string // one number; "" leaves it to words
-	words  string // of iptables
+	port   string // one number; "" if it is in words
+	words  string // arguments of iptables
 	family intent.Families
 }
 
-// mostPorts is how many numbers iptables takes in one rule. A range is two.
+// mostPorts is how many numbers iptables takes in one rule. A range counts as two.
 const mostPorts = 15
 
-// The protocols that the device names besides those that policies speak of.
+// Protocols that the device has names for, besides those of policies.
 const (
 	protocolESP     intent.Protocol = 50
 	protocolAH      intent.Protocol = 51
 	protocolUDPLite intent.Protocol = 136
 )
 
-// portMatches returns the rules that together ask for p. Why says what the device cannot.
+// portMatches returns the matches that together cover p. Why is what the device cannot express.
 func portMatches(p intent.Ports) (list []portMatch, why string) {
 	const both = intent.IPv4 | intent.IPv6
 	if p.Any {
@@ -58,7 +58,7 @@ func portMatches(p intent.Ports) (list []portMatch, why string) {
 			list = append(list, numbered("udplite", own)...)
 		case intent.ICMP:
 			list = append(list, unnumbered("icmp", intent.IPv4, own)...)
-		case intent.ICMPv6: // which the device calls so where it is about IPv6
+		case intent.ICMPv6: // this is its name on the device for IPv6
 			list = append(list, unnumbered("icmp", intent.IPv6, own)...)
 		case protocolESP:
 			list = append(list, unnumbered("esp", both, own)...)
@@ -79,7 +79,7 @@ func unnumbered(proto string, family intent.Families, ranges []intent.PortRange)
 	return []portMatch{{proto: proto, family: family}}
 }
 
-// numbered returns a protocol with ports, of which ranges are asked for.
+// numbered returns ranges of ports of a protocol.
 func numbered(proto string, ranges []intent.PortRange) (list []portMatch) {
 	m := portMatch{proto: proto, family: intent.IPv4 | intent.IPv6}
 	if ranges[0].First == 0 && ranges[0].Last == 65535 {
@@ -89,7 +89,7 @@ func numbered(proto string, ranges []intent.PortRange) (list []portMatch) {
 	used := 0
 	end := func() {
 		m.port, m.words = "", "-m multiport --dports "+strings.Join(words, ",")
-		// The device's field holds no 0, and what it makes of it for SCTP wants a module that may be missing.
+		// The device's field cannot be 0, and for SCTP the device needs a module that may be missing.
 		if len(words) == 1 && used == 1 && words[0] != "0" && proto != "sctp" && proto != "udplite" {
 			m.port, m.words = words[0], ""
 		}

@@ -13,23 +13,23 @@ import (
 	"github.com/netloom/netloom/pkg/openwrt"
 )
 
-// wanted is one object that the device shall hold.
+// wanted is one object that should be on the device.
 type wanted struct {
 	key
 	object openwrt.Object // canonical, with secrets
-	intent string         // the ID of the device intent or policy that it stands for
+	intent string         // the ID of the device intent or policy that it is for
 	origin string         // the source object, for people
 	needs  []key          // what it refers to
-	claims []string       // what it has for itself
+	claims []string       // what no other object can have
 }
 
-// wishes is what the device shall hold. It is not changed once it is made.
+// wishes is what should be on the device. It does not change once it is made.
 type wishes struct {
 	objects map[key]*wanted
-	keep    map[key]bool   // must stay as they are, because what they should be cannot be told now
-	gone    map[key]string // what an intent had that is to go, and which one
-	present map[key]bool   // of the intents that are there, whether they have an object now or not
-	// spare are kinds of which an object that nobody wants may be wanted all the same: it stays.
+	keep    map[key]bool   // must stay as they are, because what they should be is not known now
+	gone    map[key]string // what is to be deleted, and the intent that had it
+	present map[key]bool   // of the existing intents, whether they have an object now or not
+	// spare are kinds whose objects stay although no known intent wants them, since an unknown one may.
 	spare map[openwrt.Kind]bool
 	skips []backends.Skip
 	sets  map[intent.SetID]bool // whose members it depends on
@@ -43,7 +43,7 @@ func newWishes() *wishes {
 	}
 }
 
-// errKeep means that what was last written for an intent is to stay.
+// errKeep means that what was last written for an intent has to stay.
 type errKeep struct{ reason string }
 
 func (e *errKeep) Error() string { return e.reason }
@@ -59,18 +59,18 @@ type renderer struct {
 	out     *wishes
 	placed  map[intent.DeviceIntentID]key
 	failed  map[intent.DeviceIntentID]string // why an intent has no object
-	taken   map[string]string                // who has a name, or a place in the kernel that only one can have
+	taken   map[string]string                // what has a name, or a place in the kernel that only one can have
 }
 
-// secret is what a reference to a Secret led to.
+// secret is what a reference to a Secret resolved to.
 type secret struct {
 	value []byte
 	err   error
 }
 
 // render formats every device intent of the CNF's scope. With guard, which is for CNFs that enforce policies, no rule
-// accepts what a policy denies. Last is what it came to before, with the same networks and guard, or nil: what cannot have
-// become different is taken from there.
+// accepts what a policy denies. Last is the previous result with the same networks and guard, or nil: what cannot have
+// changed is taken from it.
 func render(
 	want *intent.Snapshot, cnf *intent.CNF, names namer, secrets map[intent.SecretRef]secret, guard bool, last *wishes,
 ) *wishes {
@@ -80,7 +80,7 @@ func render(
 	}
 	intents := slices.Collect(want.DeviceIntentsOf(cnf.Scope))
 	slices.SortStableFunc(intents, func(a, b *intent.DeviceIntent) int { return cmp.Compare(kindOf(a), kindOf(b)) })
-	for _, e := range intents { // a kind refers to those before it only
+	for _, e := range intents { // a kind refers only to those before it
 		r.add(e)
 	}
 	return r.out
@@ -93,7 +93,7 @@ func kindOf(e *intent.DeviceIntent) intent.DeviceKind {
 	return e.Spec.DeviceKind()
 }
 
-// add formats one intent, or says why it has no object.
+// add renders one intent, or records why it has no object.
 func (r *renderer) add(e *intent.DeviceIntent) {
 	k := rowOf(e.Spec)
 	if e.Gone {
@@ -115,7 +115,7 @@ func (r *renderer) add(e *intent.DeviceIntent) {
 	w, err := r.object(k, e)
 	var keep *errKeep
 	switch {
-	case err == nil && w == nil: // nothing to say is no fault
+	case err == nil && w == nil: // having nothing to write is not a fault
 	case err == nil:
 		r.out.objects[w.key] = w
 		r.out.from[e] = w
@@ -134,7 +134,7 @@ func (r *renderer) skip(e *intent.DeviceIntent, reason string) {
 	r.out.skips = append(r.out.skips, backends.Skip{Intent: string(e.ID), Reason: reason})
 }
 
-// object formats an intent. It is nil for an intent that asks for nothing; with an *errKeep it has a key alone.
+// object renders an intent. It returns nil for an intent that asks for nothing; with an *errKeep the result only has a key.
 func (r *renderer) object(k *kind, e *intent.DeviceIntent) (*wanted, error) {
 	w := &wanted{intent: string(e.ID), origin: e.Origin.String()}
 	for _, id := range e.Needs {
@@ -178,7 +178,7 @@ func (r *renderer) object(k *kind, e *intent.DeviceIntent) (*wanted, error) {
 	return w, err
 }
 
-// reuse finds what an intent came to before; nil when that may depend on more than the intent and what it needs.
+// reuse finds the previous result for an intent; nil if that may depend on more than the intent and what it needs.
 func (r *renderer) reuse(e *intent.DeviceIntent, needs []key) *wanted {
 	if r.last == nil {
 		return nil
@@ -194,12 +194,12 @@ func (r *renderer) reuse(e *intent.DeviceIntent, needs []key) *wanted {
 	return old
 }
 
-// keyOf returns where an intent's object is.
+// keyOf returns the key of an intent's object.
 func (r *renderer) keyOf(k openwrt.Kind, e *intent.DeviceIntent) key {
 	return key{k, cmp.Or(e.Adopts, r.names.object(k, string(e.ID), e.Origin.Name))}
 }
 
-// find returns the object of an intent that another needs.
+// find returns the key of the object of an intent that another needs.
 func (r *renderer) find(id intent.DeviceIntentID) (key, error) {
 	if k, ok := r.placed[id]; ok {
 		return k, nil
@@ -210,7 +210,7 @@ func (r *renderer) find(id intent.DeviceIntentID) (key, error) {
 	return key{}, fmt.Errorf("needs %s, which does not exist", id)
 }
 
-// refer returns the name of what a reference means, "" when it means nothing.
+// refer returns the name of what a reference refers to, "" if it refers to nothing.
 func (r *renderer) refer(w *wanted, k openwrt.Kind, to intent.DeviceRef) (string, error) {
 	if !to.Set() {
 		return "", nil
@@ -232,7 +232,7 @@ func (r *renderer) refer(w *wanted, k openwrt.Kind, to intent.DeviceRef) (string
 	return found.name, nil
 }
 
-// claims returns the things that an object has for itself, besides its name.
+// claims returns what no other object can have, besides its name.
 func (r *renderer) claims(w *wanted) []string {
 	var out []string
 	name := func(section string) { out = append(out, w.space()+" name "+section) }
@@ -246,7 +246,7 @@ func (r *renderer) claims(w *wanted) []string {
 	return append(out, places(w.kind, w.object)...)
 }
 
-// claim notes what an intent has for itself. The error says that another has some of it.
+// claim records what only one intent can have. It returns an error if another already has some of it.
 func (r *renderer) claim(e *intent.DeviceIntent, claims []string) error {
 	seen := map[string]bool{}
 	for _, c := range claims {
@@ -264,7 +264,7 @@ func (r *renderer) claim(e *intent.DeviceIntent, claims []string) error {
 	return nil
 }
 
-// printable reports whether an object holds nothing that would end a value where the device keeps it.
+// printable returns an error if an object has a character that would end a value where the device stores it.
 func printable(o openwrt.Object) error {
 	control := func(c rune) bool { return c < ' ' || c == 0x7f }
 	for _, field := range slices.Sorted(maps.Keys(o)) {

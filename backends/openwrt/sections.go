@@ -9,21 +9,21 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// Section is one object of a CNF's device that a source object becomes.
+// Section is one object of a CNF's device that is made from a source object.
 type Section struct {
 	Kind   string          `json:"kind"`             // such as mwan3/rules
 	Name   string          `json:"name"`             // on the device
 	Fields backends.Fields `json:"fields,omitempty"` // without secrets
 	Needs  []string        `json:"needs,omitempty"`  // what it refers to
-	// Reason says why it is not written, or what it lacks here.
+	// Reason is why it is not written, or what is missing here.
 	Reason string `json:"reason,omitempty"`
 }
 
-// errNotHere stands for secrets where nobody reads them.
+// errNotHere takes the place of secrets that are not read.
 var errNotHere = errors.New("its content depends on a Secret, which is not read for this")
 
 // SectionsOf returns what the device intents of a source object become on the device of a CNF, by kind and name. It
-// asks nobody: Secrets are not read, and what the device holds is not known. The owner is the one of Options.
+// queries nothing: Secrets are not read, and what is on the device is not known. The owner is the one of Options.
 func SectionsOf(s *intent.Snapshot, g *intent.CNF, owner string, of intent.Origin) []Section {
 	secrets := map[intent.SecretRef]secret{}
 	for e := range s.DeviceIntentsOf(g.Scope) {
@@ -59,7 +59,7 @@ func SectionsOf(s *intent.Snapshot, g *intent.CNF, owner string, of intent.Origi
 	return out
 }
 
-// skipped returns what an intent would become.
+// skipped returns the section that an intent would become.
 func skipped(e *intent.DeviceIntent, names namer, reason string) Section {
 	section := Section{Reason: strings.TrimSuffix(reason, "; the previous configuration stays")}
 	if k := rowOf(e.Spec); k != nil {
@@ -69,7 +69,7 @@ func skipped(e *intent.DeviceIntent, names namer, reason string) Section {
 	return section
 }
 
-// String returns a section on one line.
+// String formats a section on one line.
 func (s *Section) String() string {
 	text := fmt.Sprintf("%s %s", s.Kind, s.Name)
 	if s.Reason != "" {

@@ -85,7 +85,7 @@ func (r *renderer) connection(w *wanted, s *intent.Connection) (openwrt.Connecti
 	return c, errors.Join(err, markWord("mark", s.Mark))
 }
 
-// secretValue returns a secret in clear. Where it is in a Secret that could not be read, the error is an *errKeep.
+// secretValue returns a secret in clear. If it is in a Secret that could not be read, the error is an *errKeep.
 func (r *renderer) secretValue(field string, v intent.SecretValue) (string, error) {
 	if v.Value != "" {
 		return string(v.Value), nil
@@ -137,7 +137,7 @@ func fromPEM(text string) string {
 	}
 }
 
-// sealed returns a digest of what was written into the fields that cannot be read back, "" when nothing was.
+// sealed returns a digest of what was written into the fields that cannot be read back, "" if nothing was.
 func sealed(o openwrt.Object) string {
 	var words []string
 	for _, field := range blindFields() {
@@ -154,7 +154,7 @@ func sealed(o openwrt.Object) string {
 	return digits(sealDigits, words...)
 }
 
-// shown returns a digest of what the device shows in those fields, "" when it shows nothing.
+// shown returns a digest of what the device shows in those fields, "" if it shows nothing.
 func shown(o openwrt.Object) string {
 	var words []string
 	for _, field := range blindFields() {

@@ -9,7 +9,7 @@ import (
 	"github.com/netloom/netloom/pkg/openwrt"
 )
 
-// What says which way traffic leaves: policies and rules of mwan3, routes, and who looks them up.
+// What decides through which interface traffic leaves: policies and rules of mwan3, routes and routing rules.
 
 func (r *renderer) wanPolicy(w *wanted, s *intent.WANPolicy) (openwrt.Resource, error) {
 	p := openwrt.Policy{Name: w.name}
@@ -84,7 +84,7 @@ func (*renderer) routeRule(w *wanted, s *intent.RouteRule) (openwrt.Resource, er
 }
 
 // application lists the IPv4 addresses of a set. One without any has no object. The kernel keeps one rule for an address:
-// where two applications hold one, it stands in the first, and goes on to the other when the first lets it go.
+// if two applications have one, it is in the first, and moves to the other when the first drops it.
 func (r *renderer) application(w *wanted, s *intent.Application) (openwrt.Resource, error) {
 	r.out.sets[s.Sources] = true
 	set := r.want.Set(s.Sources)

@@ -11,10 +11,10 @@ import (
 	"github.com/netloom/netloom/pkg/openwrt"
 )
 
-// What stands between zones: the kinds of the package firewall.
+// Rules and translations between zones: the kinds of the package firewall.
 
-// network returns the CNF's interface in a network. Where it has none, what was written stays: an interface that loses
-// its zone for a misspelt name would be open.
+// network returns the CNF's interface in a network. If it has none, what was written stays: an interface that loses its
+// zone because of a misspelt name would be open.
 func (r *renderer) network(name string) (string, error) {
 	if iface := r.cnf.Networks[name]; iface != "" {
 		return iface, nil
@@ -88,7 +88,7 @@ func (r *renderer) forwarding(w *wanted, s *intent.Forwarding) (openwrt.Resource
 	return openwrt.Forwarding{Name: w.name, Src: src, Dest: dst, Family: family}, errors.Join(err, errFamily)
 }
 
-// portedZones returns the protocols for which the firewall looks at ports.
+// portedZones returns the protocols for which the firewall matches ports.
 func portedZones() []string { return []string{"tcp", "udp", "tcpudp", "udplite", "sctp"} }
 
 func (r *renderer) firewallRule(w *wanted, s *intent.FirewallRule) (openwrt.Resource, error) {
@@ -128,7 +128,7 @@ func (r *renderer) zoneNAT(w *wanted, s *intent.ZoneNAT) (openwrt.Resource, erro
 	switch s.Kind {
 	case intent.SourceNAT:
 		n.Target, n.SrcDIP, n.SrcDPort, n.DestIP, n.DestPort = "SNAT", addr, number(s.Port), c.dst, c.dstPort
-		known = known[1:] // it has been left behind by then
+		known = known[1:] // it is not needed any more by then
 		if dst == "" || addr == "" {
 			errKind = errors.New("a new source requires an address and the zone that packets go to")
 		}
