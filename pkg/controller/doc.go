@@ -1,4 +1,4 @@
-// Package controller has what the controllers below it share when they write to a Kubernetes API: a recorder of Events, the
+// Package controller has what the controllers below it share for writing to a Kubernetes API: a recorder of Events, the
 // requests that the API forbids, and own writes that a watch has not delivered yet.
 package controller
 

@@ -10,13 +10,13 @@ import (
 type Echo[T metav1.Object] struct {
 	Object T
 	older  []string // resource versions that it replaces
-	fresh  bool     // it was created where the watch had delivered nothing
+	fresh  bool     // it was created when the watch had delivered nothing
 }
 
 // rememberedVersions is how many resource versions of an object are remembered.
 const rememberedVersions = 8
 
-// After is the echo of a write that made now of an object with that resource version; "" where there was none.
+// After returns the echo of a write that turned an object with that resource version into now; "" if there was none.
 func (e *Echo[T]) After(now T, version string) *Echo[T] {
 	out := &Echo[T]{Object: now, fresh: version == ""}
 	if e != nil {
@@ -34,5 +34,5 @@ func (e *Echo[T]) Outdates(delivered T) bool {
 	return e != nil && e.Object.GetUID() == delivered.GetUID() && slices.Contains(e.older, delivered.GetResourceVersion())
 }
 
-// Fresh reports whether the object was created where the watch had delivered nothing.
+// Fresh reports whether the object was created when the watch had delivered nothing.
 func (e *Echo[T]) Fresh() bool { return e != nil && e.fresh }

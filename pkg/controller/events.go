@@ -10,8 +10,8 @@ import (
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 )
 
-// NewRecorder makes a recorder of Events of every kind of object that netloom reports on. It notes in refused when it may not
-// make them, and has to be ended.
+// NewRecorder makes a recorder of Events for every kind of object that netloom reports on. It records in refused when it
+// may not create them. The caller has to call end.
 func NewRecorder(client kubernetes.Interface, refused *Refusals) (events record.EventRecorder, end func()) {
 	scheme := runtime.NewScheme()
 	_ = v1alpha1.AddToScheme(scheme) // neither fails
@@ -21,13 +21,13 @@ func NewRecorder(client kubernetes.Interface, refused *Refusals) (events record.
 	return broadcaster.NewRecorder(scheme, corev1.EventSource{Component: FieldManager}), broadcaster.Shutdown
 }
 
-// eventSink notes whether Events may be made.
+// eventSink records whether Events may be created.
 type eventSink struct {
 	record.EventSink
 	refused *Refusals
 }
 
-// Create makes an Event.
+// Create creates an Event.
 func (s *eventSink) Create(e *corev1.Event) (*corev1.Event, error) {
 	made, err := s.EventSink.Create(e)
 	s.refused.Note("create events", err)

@@ -9,7 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Refusals are the requests that the API forbade when they were last tried. The zero value is ready to use; nil remembers
+// Refusals are the requests that the API forbade when they were last tried. The zero value is ready to use; nil records
 // nothing.
 type Refusals struct {
 	mu  sync.Mutex
@@ -22,7 +22,7 @@ type refusal struct {
 	expires time.Time
 }
 
-// Note takes the result of a request. Any answer but a refusal shows that the right is there.
+// Note records the result of a request. Any answer but a refusal shows that the permission is there.
 func (r *Refusals) Note(request string, err error) { r.NoteUntil(time.Time{}, request, err) }
 
 // NoteUntil is like Note, with a refusal that expires, for requests that may never be repeated.

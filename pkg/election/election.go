@@ -22,8 +22,8 @@ var (
 	errReplaced   = errors.New("another instance holds the Lease")
 )
 
-// Term is the work of one term. It returns soon after its context ends, and not before. Early says that it is the first term
-// and began shortly after the instance was made.
+// Term is the work of one term. It returns soon after its context ends, and not before. early is true for a first term that
+// began shortly after the instance was made.
 type Term func(ctx context.Context, early bool) error
 
 // earlyGrace is how long after an instance was made its first term is early.
@@ -43,7 +43,7 @@ type Election struct {
 	leading bool
 }
 
-// New makes the election that opts ask for, which are complete.
+// New makes the election that opts describe; they have to be complete.
 func New(opts Options, term Term, m *metrics.Metrics, log logrus.FieldLogger) *Election {
 	e := &Election{
 		opts: opts, term: term, metrics: m, made: time.Now(),
@@ -116,7 +116,7 @@ func (e *Election) runTerm(ctx context.Context, over <-chan struct{}) error {
 	return err
 }
 
-// begin notes that a term begins, and says whether it is early.
+// begin records that a term begins, and reports whether it is early.
 func (e *Election) begin(stop context.CancelCauseFunc) bool {
 	e.mu.Lock()
 	early := e.stop == nil && time.Since(e.made) <= earlyGrace
@@ -139,8 +139,8 @@ func (e *Election) end(why error) {
 	e.log.WithError(why).Warn("this instance is no longer the leader")
 }
 
-// confirm asks the API server whether this instance holds the Lease now, and repeats the request until it is answered. If
-// another instance holds it, the term ends. It returns false then, and if ctx ended first.
+// confirm reads from the API server whether this instance holds the Lease now, and repeats the request until it is
+// answered. If another instance holds it, the term ends. It returns false then, and if ctx ended first.
 func (e *Election) confirm(ctx context.Context) bool {
 	for ctx.Err() == nil {
 		holder, err := holderOf(ctx, e.opts.Leases.Leases(e.opts.Namespace), e.opts.Name)
@@ -180,7 +180,7 @@ func (e *Election) release(ctx context.Context) {
 	}
 }
 
-// heldBy takes note of a new holder of the Lease; "" is none.
+// heldBy records a new holder of the Lease; "" is none.
 func (e *Election) heldBy(holder string) {
 	if holder == "" {
 		return
@@ -196,15 +196,15 @@ func (e *Election) leaseFailed(fault error) {
 	e.log.WithError(fault).Warn("cannot read or write the Lease, retrying")
 }
 
-// Leading says whether this instance leads.
+// Leading reports whether this instance leads.
 func (e *Election) Leading() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.leading
 }
 
-// Standby says who leads, for an instance that does not. It fails if this instance could not take over, or no leader has been
-// seen yet. An instance that stopped because the API does not answer could take over.
+// Standby returns the name of the leader, for an instance that does not lead. It fails if this instance could not take
+// over, or no leader has been seen yet. An instance that stopped because the API does not answer could take over.
 func (e *Election) Standby() (string, error) {
 	holder, fault := e.lease.state()
 	e.mu.Lock()

@@ -49,7 +49,7 @@ func (f *Fence) set(fault error, stop context.CancelCauseFunc) {
 	f.fault, f.stop = fault, stop
 }
 
-// Err is why the target is not claimed. It is nil for a nil fence.
+// Err returns why the target is not claimed. It is nil for a nil fence.
 func (f *Fence) Err() error {
 	if f == nil {
 		return nil
@@ -96,9 +96,9 @@ func (f *Fence) Run(ctx context.Context) error {
 // claim makes this instance the only one that may write to the target. It retries until it succeeds; it returns false if ctx
 // ended first, or if this instance no longer leads.
 //
-// Whether it leads is asked after the claim. Whoever leads from then on claims later, and so the target rejects each write of
-// this instance that comes after that claim. If it was asked before, this process could be suspended between answer and
-// claim, and be the last to claim when it resumes.
+// Leadership is confirmed after the claim. An instance that leads from then on claims later, and so the target rejects each
+// write of this instance that comes after that claim. If it were confirmed before, this process could be suspended between
+// confirmation and claim, and be the last to claim when it resumes.
 func (f *Fence) claim(ctx context.Context) bool {
 	for wait := f.target.RetryMin; ctx.Err() == nil; wait = min(2*wait, f.target.RetryMax) {
 		number, err := f.target.Claimer.Claim(ctx, f.election.opts.Identity)

@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// lease is the Lease as an elector sees it, and remembers what became of it. Only the clock of this machine counts: times are
-// taken when a request is sent, and those that others wrote into the record are ignored.
+// lease is the Lease as an elector sees it, and records what happened to it. Only the clock of this machine counts: times
+// are taken when a request is sent, and those that others wrote into the record are ignored.
 type lease struct {
 	resourcelock.Interface
 	// Neither may call back.
@@ -25,7 +25,7 @@ type lease struct {
 	mu      sync.Mutex
 	holder  string    // when last read or written; "" is none
 	renewed time.Time // when the last request was sent that acquired or renewed the Lease
-	fault   error     // of the last request; nil when it was answered
+	fault   error     // of the last request; nil if it was answered
 }
 
 func newLease(lock resourcelock.Interface, heldBy func(string), failed func(error)) *lease {
@@ -83,14 +83,15 @@ func (l *lease) note(record *resourcelock.LeaderElectionRecord, sent time.Time, 
 	}
 }
 
-// state is the last known holder of the Lease, and the fault of the last request.
+// state returns the last known holder of the Lease, and the fault of the last request.
 func (l *lease) state() (holder string, fault error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.holder, l.fault
 }
 
-// untilLost waits until another instance holds the Lease or may soon hold it, and says which; nil if ctx ended first.
+// untilLost waits until another instance holds the Lease or may soon hold it, and returns which of the two; nil if ctx
+// ended first.
 func (l *lease) untilLost(ctx context.Context, over <-chan struct{}, deadline time.Duration) error {
 	for {
 		l.mu.Lock()
@@ -113,7 +114,8 @@ func (l *lease) untilLost(ctx context.Context, over <-chan struct{}, deadline ti
 	}
 }
 
-// holderOf reads who holds a Lease. Unlike the methods of lease, which an elector calls, it may be called at any time.
+// holderOf returns the holder of a Lease. Unlike the methods of lease, which an elector calls, it may be called at any
+// time.
 func holderOf(ctx context.Context, leases coordinationv1.LeaseInterface, name string) (string, error) {
 	got, err := leases.Get(ctx, name, metav1.GetOptions{})
 	switch {

@@ -21,20 +21,20 @@ const (
 	DefaultRetryPeriod   = 2 * time.Second
 )
 
-// Options says how one of several instances is chosen to write. The others are standbys: they read everything and write
-// nothing. The zero value elects no instance, and the instance writes.
+// Options configures how one of several instances is chosen to write. The others are standbys: they read everything and
+// write nothing. The zero value elects no instance, and the instance writes.
 type Options struct {
 	Enabled bool
 
 	Namespace string // of the Lease; "" is that of the pod
-	Name      string // of the Lease; "" is the owner's, as netloom-leader
+	Name      string // of the Lease; "" is the default of the owner, such as netloom-leader
 	Identity  string // of this instance in the Lease; "" is made of the pod's name
 
 	LeaseDuration time.Duration // after which a standby takes a Lease that is not renewed; 0 is the default
 	RenewDeadline time.Duration // after which a leader that cannot renew it stops; 0 is the default
 	RetryPeriod   time.Duration // between two attempts to acquire or renew it; 0 is the default
 
-	// Leases is the API that has the Lease. Complete makes a client where there is none.
+	// Leases is the API that has the Lease. Complete makes a client if there is none.
 	Leases coordinationv1.LeasesGetter
 }
 
@@ -86,7 +86,7 @@ func leaseClient(config *rest.Config, timeout time.Duration) (coordinationv1.Lea
 	return client.CoordinationV1(), nil
 }
 
-// podNamespace is the namespace that this process runs in.
+// podNamespace returns the namespace that this process runs in.
 func podNamespace() (string, error) {
 	if name := os.Getenv(podNamespaceEnv); name != "" {
 		return name, nil

@@ -22,46 +22,46 @@ import (
 	"github.com/netloom/netloom/pkg/report"
 )
 
-// How many requests an API gets: so many each second, and so many at once.
+// The rate limit for requests to an API: per second, and in a burst.
 const (
 	WriteRate  = 40
 	WriteBurst = 80
 )
 
 const (
-	gather       = 250 * time.Millisecond // what happens within it is written together
+	gather       = 250 * time.Millisecond // what happens within it is one write
 	sizeInterval = 10 * time.Second       // least time between two reports of how many pods and addresses sets have
-	retryMin     = time.Second            // between two attempts at a write
-	retryMax     = 30 * time.Second       // a right may be granted at any time, without notice
-	pendingPause = time.Second            // between two looks at targets that have not answered yet
+	retryMin     = time.Second            // between two attempts to write
+	retryMax     = 30 * time.Second       // permission may be granted at any time, without notice
+	pendingPause = time.Second            // between two reads of targets that have not answered yet
 )
 
 // State is the part of netloom that a Controller reports on.
 type State interface {
-	// Latest is the newest snapshot; nil before the first.
+	// Latest returns the newest snapshot; nil before the first.
 	Latest() *intent.Snapshot
-	// Object is an object of the source; false when there is none.
+	// Object returns an object of the source; false if there is none.
 	Object(ref object.Ref) (runtime.Object, bool)
-	// Policy is a NetworkPolicy as it was translated last; nil when there is none. Only Published asks.
+	// Policy returns a NetworkPolicy as last translated; nil if there is none. Only Published calls it.
 	Policy(namespace, name string) *networkingv1.NetworkPolicy
 	// Targets lists the targets as they are now.
 	Targets() []Target
 }
 
-// Options say what a Controller reports, and where.
+// Options configures what a Controller reports, and where.
 type Options struct {
 	State   State
 	Cluster string // of the snapshot's origins
-	Node    string // of this netloom, where each node has one; "" is the only one
+	Node    string // of this netloom, if each node has one; "" is the only one
 
 	Client  dynamic.Interface    // writes PolicyStatus objects; nil writes none
 	Events  record.EventRecorder // nil makes no Events
-	Refused *controller.Refusals // of Events; nil where nothing notes them
+	Refused *controller.Refusals // of Events; nil records none
 	Metrics *metrics.Metrics
 	Log     logrus.FieldLogger
 }
 
-// Controller reports what becomes of NetworkPolicies and Services. Make it with New; a nil Controller reports nothing.
+// Controller reports the state of NetworkPolicies and Services. Make it with New; a nil Controller reports nothing.
 type Controller struct {
 	*tracker
 	opts    Options
@@ -72,10 +72,10 @@ type Controller struct {
 	began    time.Time
 	reported map[object.Ref]*reported
 	users    map[intent.SetID]map[object.Ref]bool
-	later    map[object.Ref]time.Time // not before then is the write of an object tried again
-	resize   map[object.Ref]bool      // policies whose sizes are reported when they are looked at next
-	pause    time.Duration            // before the next attempt after an error that concerns all; 0 without any
-	world    *report.World            // nil where another has to be made
+	later    map[object.Ref]time.Time // when the write of an object may be retried
+	resize   map[object.Ref]bool      // policies whose sizes are reported the next time they are processed
+	pause    time.Duration            // before the next attempt after an error that affects all; 0 without any
+	world    *report.World            // nil if another one has to be made
 	seen     uint64                   // the sequence before the world was made
 	stood    []report.Target          // of the last world
 }
@@ -89,10 +89,10 @@ func New(opts Options) *Controller {
 	return c
 }
 
-// Observer notes what loops of targets do.
+// Observer returns an observer of the loops of targets.
 func (c *Controller) Observer() reconcile.Observer { return rounds{of: c.tracker} }
 
-// Degraded says what is not reported, and why; a line for each reason.
+// Degraded lists what is not reported, and why; a line for each reason.
 func (c *Controller) Degraded() []string {
 	if c == nil {
 		return nil
@@ -120,7 +120,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// work looks at objects until ctx ends.
+// work processes objects until ctx ends.
 func (c *Controller) work(ctx context.Context) {
 	c.began, c.pause, c.world, c.stood = time.Now(), 0, nil, nil
 	c.reported, c.users = map[object.Ref]*reported{}, map[intent.SetID]map[object.Ref]bool{}
@@ -133,7 +133,7 @@ func (c *Controller) work(ctx context.Context) {
 	}
 }
 
-// next does what is next in the queue; false when ctx ended.
+// next processes the next item of the queue; it returns false if ctx ended.
 func (c *Controller) next(ctx context.Context, q *queue) bool {
 	idle := q.Len() == 0
 	ref, ended := q.Get()
@@ -145,7 +145,7 @@ func (c *Controller) next(ctx context.Context, q *queue) bool {
 		if !wait(ctx, gather) {
 			return false
 		}
-		c.world = nil // it is of an earlier time
+		c.world = nil // it is outdated
 	}
 	if ref.Kind == lookAround {
 		c.world = nil
@@ -166,7 +166,7 @@ func (c *Controller) next(ctx context.Context, q *queue) bool {
 	return ctx.Err() == nil
 }
 
-// await returns the present world once objects can be judged in it; nil when ctx ended first.
+// await returns the present world once objects can be judged in it; nil if ctx ended first.
 func (c *Controller) await(ctx context.Context) *report.World {
 	for ctx.Err() == nil {
 		world := c.current()
@@ -185,15 +185,15 @@ func (c *Controller) await(ctx context.Context) *report.World {
 	return nil
 }
 
-// current is the present world; nil before the first snapshot. When targets have changed in a way that concerns all policies,
-// all are looked at.
+// current returns the present world; nil before the first snapshot. If targets have changed in a way that affects all
+// policies, all are queued.
 func (c *Controller) current() *report.World {
-	seen := c.sequence() // before anything is read: what moves from here on makes the world one of the past
+	seen := c.sequence() // before anything is read: any later change makes the world outdated
 	if c.world != nil && c.seen == seen {
 		return c.world
 	}
 	c.world, c.seen = nil, seen
-	targets := c.targets() // before the snapshot, which is not older then
+	targets := c.targets() // before the snapshot, so that it is not older
 	snapshot := c.opts.State.Latest()
 	if snapshot == nil {
 		return nil
@@ -213,7 +213,7 @@ func (c *Controller) current() *report.World {
 	return c.world
 }
 
-// lookAtSizes has the policies looked at whose sets have other members.
+// lookAtSizes queues the policies whose sets have changed members.
 func (c *Controller) lookAtSizes() {
 	for _, id := range c.takeSized() {
 		for ref := range c.users[id] {
@@ -223,7 +223,7 @@ func (c *Controller) lookAtSizes() {
 	}
 }
 
-// retry has a write tried again after an error. An error that concerns all objects holds up all of them. It is false when ctx
+// retry queues a write again after an error. An error that affects all objects delays all of them. It returns false if ctx
 // ended.
 func (c *Controller) retry(ctx context.Context, q *queue, ref object.Ref, err error) bool {
 	all := concernsAll(err)
@@ -241,7 +241,7 @@ func (c *Controller) retry(ctx context.Context, q *queue, ref object.Ref, err er
 	return wait(ctx, c.pause)
 }
 
-// wait waits; it is false when ctx ended first.
+// wait waits; it returns false if ctx ended first.
 func wait(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

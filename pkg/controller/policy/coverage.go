@@ -9,14 +9,14 @@ import (
 	"github.com/netloom/netloom/pkg/report"
 )
 
-// maxGaps is how many endpoints that became missing, or were found again, are looked up one by one. Beyond it every policy is
-// looked at.
+// maxGaps is how many endpoints that became missing, or were found again, are looked up individually. Beyond it every
+// policy is queued.
 const maxGaps = 64
 
-// gaps are changes in the coverage of targets that the worker has not looked at.
+// gaps are changes in the coverage of targets that the worker has not processed.
 type gaps struct {
 	missing map[string]backends.Gaps // by target
-	keys    map[object.Key]bool      // endpoints that came to be missing, or are not any more
+	keys    map[object.Key]bool      // endpoints that became missing, or are no longer missing
 	sets    map[intent.SetID]bool    // that missing endpoints joined or left
 	all     bool                     // there are too many for keys
 }
@@ -24,7 +24,7 @@ type gaps struct {
 // clear drops the changes.
 func (g *gaps) clear() { g.keys, g.sets, g.all = nil, nil, false }
 
-// Covered notes that other endpoints of a target are missing than before.
+// Covered records that the missing endpoints of a target have changed.
 func (t *tracker) Covered(target string, was, now backends.Gaps) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -54,7 +54,7 @@ func (t *tracker) Covered(target string, was, now backends.Gaps) {
 	t.do(lookAround, 0)
 }
 
-// regrouped notes a set that missing endpoints joined or left. The lock is held.
+// regrouped records a set that missing endpoints joined or left. The lock is held.
 func (t *tracker) regrouped(delta *intent.SetDelta) {
 	if t.queue == nil {
 		return
@@ -85,7 +85,7 @@ func (t *tracker) takeGaps() gaps {
 	return out
 }
 
-// lookAtGaps has the policies looked at that select endpoints which became missing or were found again.
+// lookAtGaps queues the policies that select endpoints which became missing or were found again.
 func (c *Controller) lookAtGaps(snapshot *intent.Snapshot) {
 	g := c.takeGaps()
 	if !g.all && len(g.keys)+len(g.sets) == 0 {
@@ -114,7 +114,7 @@ func (c *Controller) lookAtGaps(snapshot *intent.Snapshot) {
 	}
 }
 
-// hasAny reports whether one of some endpoints is a member of a set.
+// hasAny reports whether any of some endpoints is a member of a set.
 func hasAny(set *intent.Set, keys map[object.Key]bool) bool {
 	for k := range keys {
 		if set.HasKey(k) {

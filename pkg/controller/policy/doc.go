@@ -1,10 +1,10 @@
-// Package policy reports what becomes of NetworkPolicies and Services: it writes a PolicyStatus for each NetworkPolicy, and makes
-// Events of both.
+// Package policy reports the state of NetworkPolicies and Services: it writes a PolicyStatus for each NetworkPolicy, and
+// creates Events for both.
 //
-// A tracker notes which objects a new snapshot, a round of a loop or another writer of a PolicyStatus may concern, and adds them
-// to a work queue. One worker takes them from there, and compares what pkg/report says of each in the present world with what was
-// reported of it last. What happens within moments is reported in one write.
+// A tracker finds out which objects a new snapshot, a round of a loop or another writer of a PolicyStatus may affect, and
+// adds them to a work queue. One worker takes them from there, and compares the result of pkg/report for each in the
+// present world with the last report. What happens within moments is reported in one write.
 //
-// The controller works in terms, as a process may lead and stop leading. Between terms it notes which objects there are and
-// nothing else; a term begins by looking at all of them.
+// The controller works in terms, as a process may become the leader and stop leading. Between terms it only tracks which
+// objects exist; a term begins by processing all of them.
 package policy

@@ -9,7 +9,7 @@ import (
 	"github.com/netloom/netloom/pkg/report"
 )
 
-// event makes an Event of a NetworkPolicy or a Service.
+// event creates an Event for a NetworkPolicy or a Service.
 func (c *Controller) event(key object.Ref, uid string, n report.Note) {
 	of := &corev1.ObjectReference{
 		APIVersion: networkingv1.SchemeGroupVersion.String(), Kind: key.Kind, Namespace: key.Namespace, Name: key.Name,

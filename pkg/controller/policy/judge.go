@@ -12,16 +12,16 @@ import (
 	"github.com/netloom/netloom/pkg/report"
 )
 
-// reported is what was reported of an object last.
+// reported is what was last reported on an object.
 type reported struct {
 	uid     string
 	status  *v1alpha1.PolicyStatusStatus
-	view    *v1alpha1.PolicyStatusStatus // what this netloom made of the policy when its object was last up to date
+	view    *v1alpha1.PolicyStatusStatus // the status that this netloom made for the policy when its object was last up to date
 	service report.Service
 	sets    []intent.SetID // whose sizes were reported
 }
 
-// judge reports what is new of an object.
+// judge reports what has changed for an object.
 func (c *Controller) judge(ctx context.Context, world *report.World, key object.Ref) error {
 	is, there := c.is(key)
 	if !there {
@@ -29,7 +29,7 @@ func (c *Controller) judge(ctx context.Context, world *report.World, key object.
 		return c.judgeMissing(ctx, world, key)
 	}
 	if c.later[key].After(time.Now()) {
-		return nil // it is looked at then
+		return nil // it will be queued then
 	}
 	was := c.reported[key]
 	if was != nil && was.uid != is.uid {
@@ -91,8 +91,8 @@ func (c *Controller) judgePolicy(ctx context.Context, world *report.World, key o
 	return nil
 }
 
-// composer returns the status that the object of a policy should have, given its present one. Where each node has a netloom,
-// what another wrote about this generation of the policy stands until this one sees something new.
+// composer returns the status that the object of a policy should have, given its present one. If each node has a netloom,
+// what another one wrote for this generation of the policy is kept until this one sees something new.
 func (c *Controller) composer(
 	world *report.World, p report.Policy, was *reported, had, own *v1alpha1.PolicyStatusStatus,
 ) func(*v1alpha1.PolicyStatusStatus) v1alpha1.PolicyStatusStatus {
@@ -107,7 +107,7 @@ func (c *Controller) composer(
 	}
 }
 
-// mayStay reports whether the status of a policy may stay as it is for now. Sizes are reported once in a while only.
+// mayStay reports whether the status of a policy may stay as it is for now. Sizes are only reported at intervals.
 func (c *Controller) mayStay(key object.Ref, had, now *v1alpha1.PolicyStatusStatus) bool {
 	switch report.Compare(had, now) {
 	case report.Same:
@@ -119,8 +119,8 @@ func (c *Controller) mayStay(key object.Ref, had, now *v1alpha1.PolicyStatusStat
 	return false
 }
 
-// notify makes Events of what is new. Of what was there at the start, and is as its object says, these are problems and pods
-// that are not protected.
+// notify creates Events for what is new. For what was there at the start, and matches its object, these are problems and
+// pods that are not protected.
 func (c *Controller) notify(world *report.World, key object.Ref, is tracked, was *reported, had, now *v1alpha1.PolicyStatusStatus) {
 	if c.opts.Events == nil {
 		return
@@ -143,7 +143,7 @@ func (c *Controller) notify(world *report.World, key object.Ref, is tracked, was
 	}
 }
 
-// remember keeps what was reported of a policy, and the sizes of which sets.
+// remember stores what was reported on a policy, and the sets whose sizes were.
 func (c *Controller) remember(world *report.World, p report.Policy, s *reported) {
 	key := p.Key()
 	c.forgetSets(key)
@@ -181,7 +181,7 @@ func (c *Controller) forgetSets(key object.Ref) {
 	}
 }
 
-// judgeService makes Events of what is new of a Service.
+// judgeService creates Events for what is new about a Service.
 func (c *Controller) judgeService(world *report.World, key object.Ref, is tracked, was *reported) {
 	if c.opts.Events == nil {
 		return

@@ -8,8 +8,8 @@ import (
 	"github.com/netloom/netloom/pkg/retention"
 )
 
-// Kept takes the list of objects that are kept in force although the source does not have them. Those that only a target has
-// are made an Event of, and the PolicyStatus of such a policy says so, if there still is one. Those that the source keeps are
+// Kept takes the list of objects that stay in force although the source does not have them. Those that only a target has
+// get an Event, and the PolicyStatus of such a policy reports it, if there still is one. Those that the source keeps are
 // translated like any other, and have a problem.
 func (c *Controller) Kept(all []retention.KeptObject) {
 	if c == nil {
@@ -49,15 +49,15 @@ func (c *Controller) Kept(all []retention.KeptObject) {
 	}
 }
 
-// whyKept says why targets keep an object; "" where none does.
+// whyKept returns why targets keep an object; "" if none does.
 func (c *Controller) whyKept(ref object.Ref) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.kept[ref]
 }
 
-// judgeMissing has the PolicyStatus of a policy that the source does not have say whether a target keeps it. Without a
-// PolicyStatus it makes none: that of a policy that was deleted goes with it.
+// judgeMissing updates the PolicyStatus of a policy that the source does not have: whether a target keeps it. It creates no
+// PolicyStatus: that of a policy that was deleted is deleted with it.
 func (c *Controller) judgeMissing(ctx context.Context, world *report.World, ref object.Ref) error {
 	if c.objects == nil || ref.Kind != object.KindNetworkPolicy {
 		return nil

@@ -11,24 +11,24 @@ import (
 	"github.com/netloom/netloom/pkg/report"
 )
 
-// staleAfter is for how long the rounds of a target may fail before its contents count as unknown.
+// staleAfter is how long the rounds of a target may fail before its contents count as unknown.
 const staleAfter = 2 * time.Minute
 
 // rounds observes the loops of the targets.
 type rounds struct {
-	reconcile.Observers // nil: what is not overridden is ignored
+	reconcile.Observers // nil: events that are not overridden are ignored
 
 	of *tracker
 }
 
-// Failed notes that a round failed.
+// Failed records that a round failed.
 func (r rounds) Failed(target string, _ reconcile.Phase, _ error) { r.of.failed(target) }
 
-// Converged notes that a target is in sync.
+// Converged records that a target is in sync.
 func (r rounds) Converged(target string, _ intent.Revision, _ int) { r.of.converged(target) }
 
-// failed has those objects looked at that the target may not enforce, or all when its rounds begin to fail: what was reported
-// while the round was under way may be wrong.
+// failed queues the objects that the target may not enforce, or all if its rounds begin to fail: what was reported during
+// the round may be wrong.
 func (t *tracker) failed(target string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -42,7 +42,7 @@ func (t *tracker) failed(target string) {
 	t.do(lookAround, staleAfter)
 }
 
-// converged has those objects looked at that the target may not have enforced, or all when its rounds failed before.
+// converged queues the objects that the target may not have enforced, or all if its rounds failed before.
 func (t *tracker) converged(target string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -56,8 +56,8 @@ func (t *tracker) converged(target string) {
 	t.do(lookAround, 0)
 }
 
-// troubleSince is since when the rounds of a target fail; false when they do not. Those of one that has never been in sync
-// have failed since began.
+// troubleSince returns since when the rounds of a target fail; false if they do not. Those of one that has never been in
+// sync have failed since began.
 func (t *tracker) troubleSince(target string, never bool, began time.Time) (time.Time, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -67,7 +67,7 @@ func (t *tracker) troubleSince(target string, never bool, began time.Time) (time
 	return began, never
 }
 
-// targets are the targets as they are reported, by their rounds since the term began.
+// targets returns the targets as they are reported, by their rounds since the term began.
 func (c *Controller) targets() []report.Target {
 	var out []report.Target
 	for _, t := range c.opts.State.Targets() {
@@ -90,7 +90,7 @@ func (c *Controller) targets() []report.Target {
 	return out
 }
 
-// reportName is how a PolicyStatus names a target.
+// reportName returns the name of a target in a PolicyStatus.
 func reportName(name, node string) string {
 	if node == "" {
 		return name
@@ -103,5 +103,5 @@ type Target struct {
 	Name    string
 	Status  reconcile.Status                          // of its loop
 	Missing backends.Gaps                             // endpoints that it does not know
-	Rows    func(*intent.Snapshot, intent.Origin) int // counts the rows of the policies of an origin; nil where nobody can
+	Rows    func(*intent.Snapshot, intent.Origin) int // counts the rows of the policies of an origin; nil if it cannot be done
 }

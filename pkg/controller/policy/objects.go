@@ -26,21 +26,21 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// objects watches and writes the PolicyStatus objects of an API. It writes none before all that there are have been read, nor
-// while they cannot be read.
+// objects watches and writes the PolicyStatus objects of an API. It writes none before all existing ones have been read,
+// nor while they cannot be read.
 type objects struct {
 	client  dynamic.NamespaceableResourceInterface
 	asked   any    // the client, for the informer
-	node    string // of this netloom, where each node has one; "" is the only one
+	node    string // of this netloom, if each node has one; "" is the only one
 	limit   flowcontrol.RateLimiter
 	metrics *metrics.Metrics
-	tracker *tracker // has policies looked at whose object is another, or gone
+	tracker *tracker // gets the policies whose object has changed or is gone
 	log     logrus.FieldLogger
 
 	mu       sync.Mutex
 	store    cache.Store // nil while nothing is watched
 	synced   bool
-	readErr  error // why they cannot be read; nil when they can, or when it is not known yet
+	readErr  error // why they cannot be read; nil if they can, or if it is not known yet
 	writeErr error // why the last one could not be written
 	echoes   map[object.Ref]*controller.Echo[*v1alpha1.PolicyStatus]
 	waiting  map[object.Ref]bool // policies whose objects could not be written, as none could be read
@@ -56,7 +56,7 @@ func newObjects(
 	}
 }
 
-// Run watches until ctx ends. It may be run again.
+// Run watches until ctx ends. It may be called again.
 func (o *objects) Run(ctx context.Context) error {
 	ctx = logr.NewContext(ctx, logr.Discard()) // failed logs errors, once
 	lw := &cache.ListWatch{
@@ -102,7 +102,7 @@ func (o *objects) Run(ctx context.Context) error {
 	return nil
 }
 
-// begin starts from what a new watch delivers.
+// begin resets to what a new watch delivers.
 func (o *objects) begin(store cache.Store) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -110,7 +110,7 @@ func (o *objects) begin(store cache.Store) {
 	clear(o.echoes)
 }
 
-// read notes that all objects have been read.
+// read records that all objects have been read.
 func (o *objects) read() {
 	o.mu.Lock()
 	o.synced = true
@@ -118,7 +118,7 @@ func (o *objects) read() {
 	o.lookAgain()
 }
 
-// lookAgain has the policies looked at whose objects could not be written before.
+// lookAgain queues the policies whose objects could not be written before.
 func (o *objects) lookAgain() {
 	o.mu.Lock()
 	waiting := o.waiting
@@ -130,7 +130,7 @@ func (o *objects) lookAgain() {
 	o.tracker.ring()
 }
 
-// failed notes why the objects cannot be read; nil means that they can.
+// failed records why the objects cannot be read; nil means that they can.
 func (o *objects) failed(err error) {
 	o.mu.Lock()
 	was := o.readErr
@@ -139,7 +139,7 @@ func (o *objects) failed(err error) {
 	switch {
 	case err != nil && was == nil:
 		o.log.WithError(err).Warn("PolicyStatus objects cannot be read; nothing is written into them until they can")
-		o.lookAgain() // Events are made all the same
+		o.lookAgain() // Events are created nevertheless
 	case err == nil && was != nil:
 		o.log.Info("PolicyStatus objects can be read again")
 		o.lookAgain()
@@ -153,7 +153,7 @@ func (o *objects) settled() bool {
 	return o.synced || o.readErr != nil
 }
 
-// writable reports whether the object of a policy may be written now. If not, the policy is looked at again once it may.
+// writable reports whether the object of a policy may be written now. If not, the policy is queued again once it may.
 func (o *objects) writable(key object.Ref) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -164,7 +164,7 @@ func (o *objects) writable(key object.Ref) bool {
 	return false
 }
 
-// degraded says in a line why objects are not written.
+// degraded returns a line with the reason why objects are not written.
 func (o *objects) degraded() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -219,7 +219,7 @@ func (o *objects) deleted(was any) {
 	o.tracker.lookFirst(key)
 }
 
-// current is the object of a policy, as far as is known; nil when there is none.
+// current returns the object of a policy, as far as is known; nil if there is none.
 func (o *objects) current(key object.Ref) *v1alpha1.PolicyStatus {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -250,7 +250,7 @@ func (o *objects) forget(key object.Ref) {
 	delete(o.waiting, key)
 }
 
-// remember keeps what a write made of an object with that resource version.
+// remember stores what a write made of an object with that resource version.
 func (o *objects) remember(key object.Ref, now *v1alpha1.PolicyStatus, version string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -266,7 +266,7 @@ func policyStatusOf(delivered any) (any, error) {
 	u.SetManagedFields(nil)
 	out := &v1alpha1.PolicyStatus{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, out); err != nil {
-		out = &v1alpha1.PolicyStatus{ObjectMeta: metav1.ObjectMeta{ // it is malformed: it is written over
+		out = &v1alpha1.PolicyStatus{ObjectMeta: metav1.ObjectMeta{ // it is malformed: it will be overwritten
 			Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(),
 			OwnerReferences: u.GetOwnerReferences(),
 		}}
@@ -281,9 +281,9 @@ func ownedBy(s *v1alpha1.PolicyStatus, uid string) bool {
 	})
 }
 
-// managerOf is the field manager of the targets of a node's netloom. A long name is cut, and ends in a hash.
+// managerOf returns the field manager of the targets of a node's netloom. A long name is cut, and ends in a hash.
 func managerOf(node string) string {
-	const longest = 128 // that an API takes
+	const longest = 128 // the limit of the API
 	name := controller.FieldManager
 	if node != "" {
 		name += "/" + node

@@ -9,14 +9,14 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// Kinds of queue items that are no objects but concern many.
+// Kinds of queue items that are not objects but affect many.
 const (
 	lookAround = "look around" // targets or their coverage may have changed
 	sizesDue   = "sizes due"   // sizes of sets may be reported again
 )
 
-// queue holds what the worker has to look at: references of objects, and the chores above, which come first. It is of
-// client-go, but for the order.
+// queue holds the work of the worker: references of objects, and the chores above, which come first. It is client-go's,
+// with a different order.
 type queue struct {
 	workqueue.TypedDelayingInterface[object.Ref]
 	order *order
@@ -32,7 +32,7 @@ func newQueue() *queue {
 	}
 }
 
-// addFirst adds an object to be looked at before those that Add adds.
+// addFirst adds an object to be processed before those of Add.
 func (q *queue) addFirst(ref object.Ref) {
 	q.order.mu.Lock()
 	q.order.urgent[ref] = true
@@ -43,15 +43,15 @@ func (q *queue) addFirst(ref object.Ref) {
 // do adds a chore, after a time.
 func (q *queue) do(chore string, after time.Duration) { q.AddAfter(object.Ref{Kind: chore}, after) }
 
-// order hands out what is urgent first, and else what was added first.
+// order returns what is urgent first, and otherwise what was added first.
 type order struct {
 	mu          sync.Mutex
-	urgent      map[object.Ref]bool // until they are handed out
+	urgent      map[object.Ref]bool // until they are popped
 	place       map[object.Ref]place
-	first, rest []object.Ref // rest may have some that were handed out since
+	first, rest []object.Ref // rest may contain some that were popped since
 }
 
-// place is where an object waits.
+// place is the queue that an object waits in.
 type place uint8
 
 const (
@@ -67,7 +67,7 @@ func (o *order) Push(ref object.Ref) {
 	o.append(ref)
 }
 
-// Touch moves an object forward that has become urgent.
+// Touch moves an object forward if it has become urgent.
 func (o *order) Touch(ref object.Ref) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -76,7 +76,7 @@ func (o *order) Touch(ref object.Ref) {
 	}
 }
 
-// append appends an object where it belongs. The lock is held.
+// append appends an object to its queue. The lock is held.
 func (o *order) append(ref object.Ref) {
 	switch {
 	case o.urgent[ref] || ref.Name == "":

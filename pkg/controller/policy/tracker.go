@@ -17,33 +17,33 @@ import (
 // kindNode is the kind of nodes.
 const kindNode = "Node"
 
-// tracker knows the objects to report on, and which of them to look at again. The pipeline, the loops and the watch of
+// tracker knows the objects to report on, and which of them to process again. The pipeline, the loops and the watch of
 // PolicyStatus objects write to it; the worker reads.
 type tracker struct {
 	state   State
 	touched intent.Revision  // by the last snapshot; only Published uses it
 	last    *intent.Snapshot // likewise; nil before the first
-	moved   chan struct{}    // of size 1: what is known of the world has changed
+	moved   chan struct{}    // of size 1: the world has changed
 
 	mu       sync.Mutex
-	queue    *queue // nil between terms: nothing is noted, as a term begins by looking at everything
-	moves    uint64 // counts snapshots and rounds of loops: what was worked out before the last may be wrong
+	queue    *queue // nil between terms: nothing is queued, as a term begins with everything
+	moves    uint64 // counts snapshots and rounds of loops: results from before the last one may be wrong
 	known    map[object.Ref]tracked
 	open     map[object.Ref]bool   // that some target may not enforce
-	sized    map[intent.SetID]bool // whose members changed since their sizes were reported
+	sized    map[intent.SetID]bool // whose members have changed since their sizes were reported
 	sizesDue time.Time             // when the sizes of sets may be reported again
-	nodes    map[string]bool       // that there are; nil where they do not matter
+	nodes    map[string]bool       // that exist; nil if they do not matter
 	gaps     gaps                  // in coverage
 	faults   []object.Problem      // as of the last snapshot
-	trouble  map[string]time.Time  // by target: since when its rounds fail
+	trouble  map[string]time.Time  // by target: since when its rounds have failed
 	kept     map[object.Ref]string // why targets keep objects that the source does not have
 }
 
-// tracked is an object as it was translated last.
+// tracked is an object as last translated.
 type tracked struct {
 	uid        string
 	generation int64
-	initial    bool // it was there when the term began, or at the start
+	initial    bool // it existed when the term began, or at the start
 }
 
 func newTracker(state State, nodes bool) *tracker {
@@ -57,8 +57,8 @@ func newTracker(state State, nodes bool) *tracker {
 	return t
 }
 
-// begin starts a term. What is known of the targets is forgotten: another process may have written to them meanwhile, and have
-// reported on what there is.
+// begin starts a term. What is known about the targets is dropped: another process may have written to them and reported on
+// them meanwhile.
 func (t *tracker) begin() *queue {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -87,7 +87,7 @@ func (t *tracker) end() {
 	t.gaps.clear()
 }
 
-// Published notes what a snapshot was made of. Only the pipeline's goroutine calls it.
+// Published records what a snapshot was made from. Only the pipeline's goroutine calls it.
 func (t *tracker) Published(p pipeline.Published) {
 	faults := problemsOf(p.Problems)
 	first := t.touched == 0
@@ -115,7 +115,7 @@ func (t *tracker) Published(p pipeline.Published) {
 	t.do(lookAround, 0)
 }
 
-// takeChange notes which objects a change of the snapshot concerns. The lock is held.
+// takeChange queues the objects that a change of the snapshot affects. The lock is held.
 func (t *tracker) takeChange(c *intent.Change, now, before *intent.Snapshot) {
 	for _, id := range c.Policies {
 		if p := cmp.Or(now.Policy(id), before.Policy(id)); p != nil && p.Origin.Kind == object.KindNetworkPolicy {
@@ -133,7 +133,7 @@ func (t *tracker) takeChange(c *intent.Change, now, before *intent.Snapshot) {
 	}
 }
 
-// takeNode reports whether ref is a node that came or went: its targets count while it is there. The lock is held.
+// takeNode reports whether ref is a node that came or went: its targets count while it exists. The lock is held.
 func (t *tracker) takeNode(ref object.Ref) bool {
 	if t.nodes == nil || ref.Kind != kindNode {
 		return false
@@ -148,7 +148,7 @@ func (t *tracker) takeNode(ref object.Ref) bool {
 	return there != had
 }
 
-// take notes an object that may have changed; first is true for the first snapshot. The lock is held.
+// take records an object that may have changed; first is true for the first snapshot. The lock is held.
 func (t *tracker) take(ref object.Ref, first bool) {
 	var o metav1.Object
 	switch ref.Kind {
@@ -178,73 +178,73 @@ func (t *tracker) take(ref object.Ref, first bool) {
 	case first:
 		t.queue.Add(ref)
 	default:
-		t.queue.addFirst(ref) // a change comes before what was there at the start
+		t.queue.addFirst(ref) // a change comes before what existed at the start
 	}
 }
 
-// add has an object looked at, if it is known or kept. The lock is held.
+// add queues an object, if it is known or kept. The lock is held.
 func (t *tracker) add(ref object.Ref) {
 	if _, ok := t.known[ref]; (ok || t.kept[ref] != "") && t.queue != nil {
 		t.queue.Add(ref)
 	}
 }
 
-// addFirst has an object looked at before others, if it is known. The lock is held.
+// addFirst queues an object before others, if it is known. The lock is held.
 func (t *tracker) addFirst(ref object.Ref) {
 	if _, ok := t.known[ref]; ok && t.queue != nil {
 		t.queue.addFirst(ref)
 	}
 }
 
-// addAll has every object looked at. The lock is held.
+// addAll queues every object. The lock is held.
 func (t *tracker) addAll() {
 	for ref := range t.known {
 		t.add(ref)
 	}
 }
 
-// addOpen has the objects looked at that some target may not enforce. The lock is held.
+// addOpen queues the objects that some target may not enforce. The lock is held.
 func (t *tracker) addOpen() {
 	for ref := range t.open {
 		t.addFirst(ref)
 	}
 }
 
-// do has a chore done after a time. The lock is held.
+// do queues a chore, after a time. The lock is held.
 func (t *tracker) do(chore string, after time.Duration) {
 	if t.queue != nil {
 		t.queue.do(chore, after)
 	}
 }
 
-// look has an object looked at, if it is known.
+// look queues an object, if it is known.
 func (t *tracker) look(ref object.Ref) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.add(ref)
 }
 
-// lookFirst has an object looked at before others, if it is known.
+// lookFirst queues an object before others, if it is known.
 func (t *tracker) lookFirst(ref object.Ref) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.addFirst(ref)
 }
 
-// lookAll has every object looked at.
+// lookAll queues every object.
 func (t *tracker) lookAll() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.addAll()
 }
 
-// move notes that what was worked out so far may be wrong. The lock is held.
+// move records that results so far may be wrong. The lock is held.
 func (t *tracker) move() {
 	t.moves++
 	t.ring()
 }
 
-// ring wakes the worker where it waits for a world in which it can judge.
+// ring wakes the worker if it waits for a world in which it can judge.
 func (t *tracker) ring() {
 	select {
 	case t.moved <- struct{}{}:
@@ -259,7 +259,7 @@ func (t *tracker) sequence() uint64 {
 	return t.moves
 }
 
-// is returns an object as it was translated last; false when it is gone.
+// is returns an object as last translated; false if it is gone.
 func (t *tracker) is(ref object.Ref) (tracked, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -267,7 +267,7 @@ func (t *tracker) is(ref object.Ref) (tracked, bool) {
 	return is, ok
 }
 
-// setOpen notes whether some target may not enforce a policy, as was worked out when seen was the sequence.
+// setOpen records whether some target may not enforce a policy; seen is the sequence when that was worked out.
 func (t *tracker) setOpen(ref object.Ref, settled bool, seen uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -281,7 +281,7 @@ func (t *tracker) setOpen(ref object.Ref, settled bool, seen uint64) {
 	}
 }
 
-// resized notes that a set has other members. The lock is held.
+// resized records that the members of a set have changed. The lock is held.
 func (t *tracker) resized(id intent.SetID) {
 	if t.queue == nil {
 		return
@@ -292,7 +292,7 @@ func (t *tracker) resized(id intent.SetID) {
 	t.sized[id] = true
 }
 
-// takeSized takes the sets whose sizes were not reported, and begins the interval until sizes are reported again.
+// takeSized takes the sets whose sizes were not reported, and starts the interval until sizes are reported again.
 func (t *tracker) takeSized() []intent.SetID {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -302,14 +302,14 @@ func (t *tracker) takeSized() []intent.SetID {
 	return out
 }
 
-// facts are what the tracker contributes to a world.
+// facts returns what the tracker contributes to a world.
 func (t *tracker) facts() (problems []object.Problem, nodes []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.faults, slices.Sorted(maps.Keys(t.nodes))
 }
 
-// problemsOf are the problems of NetworkPolicies and Services among all. What could not be read has no status.
+// problemsOf lists the problems of NetworkPolicies and Services among all. What could not be read has no status.
 func problemsOf(all []object.Problem) []object.Problem {
 	return slices.DeleteFunc(slices.Clone(all), func(p object.Problem) bool {
 		return p.Place != (object.Place{}) || p.Ref.Kind != object.KindNetworkPolicy && p.Ref.Kind != object.KindService

@@ -19,13 +19,13 @@ import (
 	"github.com/netloom/netloom/pkg/report"
 )
 
-// write makes now the status of the object of a policy. object is what there is; nil is none.
+// write writes the status of the object of a policy. object is the existing one; nil is none.
 //
-// It uses server-side apply. Where each node has a netloom, each applies its own targets as a field manager of its own, and the
-// summary of all as the field manager that they share, at the version that the first write returned: of two that do so at the
-// same time the second gets a conflict and tries again.
+// It uses server-side apply. If each node has a netloom, each applies its own targets with a field manager of its own, and
+// the summary of all with a shared field manager, at the version that the first write returned: if two do so at the same
+// time, the second gets a conflict and tries again.
 //
-// compose returns the status to write, given the present one. written is false where nothing may be written now.
+// compose returns the status to write, given the present one. written is false if nothing may be written now.
 func (o *objects) write(
 	ctx context.Context, world *report.World, key object.Ref, uid string, object *v1alpha1.PolicyStatus,
 	now *v1alpha1.PolicyStatusStatus, compose func(*v1alpha1.PolicyStatusStatus) v1alpha1.PolicyStatusStatus,
@@ -50,8 +50,8 @@ func (o *objects) write(
 	return err == nil, err
 }
 
-// replace writes the status of the object of a policy that the source does not have. Whose object it is stays, and it is not
-// created again when it is gone.
+// replace writes the status of the object of a policy that the source does not have. The owner of the object does not
+// change, and the object is not created again if it is gone.
 func (o *objects) replace(ctx context.Context, key object.Ref, object *v1alpha1.PolicyStatus, now *v1alpha1.PolicyStatusStatus) error {
 	if !o.writable(key) {
 		return nil
@@ -82,7 +82,7 @@ func (o *objects) ensure(ctx context.Context, key object.Ref, uid string, presen
 	return err
 }
 
-// partAttempts is how often the summary is written again when others write at the same time.
+// partAttempts is how often the summary is written again if others write at the same time.
 const partAttempts = 3
 
 // writePart writes the targets of one node, and then the summary of all.
@@ -198,8 +198,8 @@ func (o *objects) wrote(err error) {
 	}
 }
 
-// concernsAll reports whether an error is not about the one object that was written, such as a missing right or an API that
-// does not answer.
+// concernsAll reports whether an error affects more than the one object that was written, such as a missing permission or
+// an API that does not answer.
 func concernsAll(err error) bool {
 	switch {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):

@@ -20,9 +20,9 @@ import (
 
 // Pipeline is what the controller needs from the pipeline that makes snapshots.
 type Pipeline interface {
-	// Latest is the newest snapshot, nil until the source has synced.
+	// Latest returns the newest snapshot, nil until the source has synced.
 	Latest() *intent.Snapshot
-	// Do has f called with the translator, and a snapshot made of what f did. It does not wait for that.
+	// Do has f called with the translator, and a snapshot made from the result. It does not wait for that.
 	Do(f func(*translator.Translator))
 }
 

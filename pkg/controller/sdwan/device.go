@@ -12,14 +12,14 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// Keys of the Secrets that the labels of the pod of a CNF name.
+// Keys of the Secrets that are named by the labels of a CNF's pod.
 const (
 	passwordKey  = "password"
 	authorityKey = "ca.crt"
 )
 
-// device says how to connect to the device of a CNF. It reads the Secret of the certificate; that of the account is read at
-// each login.
+// device returns how to connect to the device of a CNF. It reads the Secret of the certificate; that of the account is read
+// at each login.
 func (f *fleet) device(ctx context.Context, c *intent.CNF) (Device, error) {
 	d := Device{Target: targetName(c), Owner: f.env.Owner, CNF: c.ID, Addr: c.Addr, Secret: f.secret}
 	d.Client.Dial, d.Client.Log = f.dial, f.env.Log.WithField("target", d.Target)
@@ -44,8 +44,8 @@ func (f *fleet) device(ctx context.Context, c *intent.CNF) (Device, error) {
 	return d, nil
 }
 
-// dialTimeout is how long opening a connection may take. Without it, the system would keep trying for requests that have been
-// given up.
+// dialTimeout is how long opening a connection may take. Without it, the system would keep trying for requests that have
+// been abandoned.
 const dialTimeout = 10 * time.Second
 
 // dial opens a connection.
@@ -58,7 +58,7 @@ func (f *fleet) dial(ctx context.Context, network, address string) (net.Conn, er
 	return new(net.Dialer).DialContext(ctx, network, address)
 }
 
-// authority is the CA of the certificate of a CNF, in PEM.
+// authority returns the CA of the certificate of a CNF, in PEM.
 func (f *fleet) authority(ctx context.Context, c *intent.CNF) ([]byte, error) {
 	return f.secret(ctx, intent.SecretRef{Namespace: c.Origin.Namespace, Name: c.Certificate, Key: authorityKey})
 }
@@ -79,7 +79,7 @@ func (f *fleet) secret(ctx context.Context, ref intent.SecretRef) ([]byte, error
 	return value, nil
 }
 
-// hostOf spells an address as the host of a URL.
+// hostOf formats an address as the host of a URL.
 func hostOf(a netip.Addr) string {
 	if a.Is6() {
 		return "[" + a.String() + "]"
@@ -87,7 +87,7 @@ func hostOf(a netip.Addr) string {
 	return a.String()
 }
 
-// podName is the name of a pod in the DNS of the cluster, for which its certificate is issued.
+// podName returns the name of a pod in the DNS of the cluster, for which its certificate is issued.
 func podName(a netip.Addr, namespace string) string {
 	return strings.NewReplacer(".", "-", ":", "-").Replace(a.String()) + "." + namespace + ".pod.cluster.local"
 }

@@ -24,10 +24,10 @@ type fleet struct {
 	env  Environment
 	// latest is the snapshot that devices are kept in sync with; nil while there is none.
 	latest func() *intent.Snapshot
-	// changed is called after a round of a CNF of a scope: all says that the status of any object may be another now, otherwise
-	// only that of objects that the CNF did not have yet. It must not block.
+	// changed is called after a round of a CNF of a scope: if all is true, the status of any object may have changed,
+	// otherwise only that of objects that the CNF did not have yet. It must not block.
 	changed func(scope intent.Scope, all bool)
-	drifted func(of *intent.CNF, ops int) // called when so many operations have repaired drift
+	drifted func(of *intent.CNF, ops int) // called when that many operations have repaired drift
 
 	wake    chan struct{}
 	started sync.WaitGroup
@@ -45,7 +45,7 @@ type member struct {
 	running bool        // loop has not been stopped
 }
 
-// identity is what a target is made for: where one of these differs, it is another device, or one that may have lost its
+// identity is what a target is made for: if one of these differs, it is another device, or one that may have lost its
 // configuration.
 type identity struct {
 	addr                 netip.Addr
@@ -75,7 +75,7 @@ func newFleet(opts Options, env Environment) *fleet {
 	}
 }
 
-// Wake says that there is a new snapshot. It never blocks.
+// Wake signals that there is a new snapshot. It never blocks.
 func (f *fleet) Wake() {
 	select {
 	case f.wake <- struct{}{}:
@@ -83,8 +83,8 @@ func (f *fleet) Wake() {
 	}
 }
 
-// A burst of changes is one plan, and so one reload of each service: snapshots are gathered until none came for a while, but
-// not for longer than the limit.
+// A burst of changes is one plan, and so one reload of each service: snapshots are gathered until none came for a while,
+// but not for longer than the limit.
 const (
 	gatherQuiet = 200 * time.Millisecond
 	gatherLimit = time.Second
@@ -105,7 +105,7 @@ func (f *fleet) Run(ctx context.Context) error {
 	return nil
 }
 
-// gather waits for a snapshot and for those that follow it closely. It returns false when ctx has ended.
+// gather waits for a snapshot and for those that follow it closely. It returns false if ctx has ended.
 func (f *fleet) gather(ctx context.Context) bool {
 	select {
 	case <-ctx.Done():
@@ -126,7 +126,7 @@ func (f *fleet) gather(ctx context.Context) bool {
 	}
 }
 
-// compare starts and stops loops so that they are those of the CNFs of s. It does not wait for any of them.
+// compare starts and stops loops to match the CNFs of s. It does not wait for any of them.
 func (f *fleet) compare(ctx context.Context, s *intent.Snapshot) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -216,7 +216,7 @@ func (m *member) stop() {
 	}
 }
 
-// current is the loop of a device that is being configured; nil if there is none.
+// current returns the loop of a device that is being configured; nil if there is none.
 func (m *member) current() *reconcile.Loop {
 	if !m.running {
 		return nil
@@ -253,7 +253,7 @@ func (f *fleet) Reporters() []reporter {
 	return out
 }
 
-// Loop is the status of the loop of a CNF. It is nil while there is none, with the reason if the CNF should have one.
+// Loop returns the status of the loop of a CNF. It is nil while there is none, with the reason if the CNF should have one.
 func (c *Controller) Loop(id intent.CNFID) (*reconcile.Status, error) {
 	c.fleet.mu.Lock()
 	m := c.fleet.known[id]
@@ -298,7 +298,7 @@ func (c *Controller) Release(inTarget map[string][]object.Ref) {
 // planTimeout is how long a plan for a request may take.
 const planTimeout = 10 * time.Second
 
-// Plan is what would be written to a CNF now. It reads the device by a connection of its own and writes nothing.
+// Plan returns what would be written to a CNF now. It reads the device by a connection of its own and writes nothing.
 func (c *Controller) Plan(ctx context.Context, of *intent.CNF) (plan *backends.Plan, err error) {
 	if err := WhyNotWritten(of); err != nil {
 		return nil, err
@@ -321,7 +321,7 @@ func (c *Controller) Plan(ctx context.Context, of *intent.CNF) (plan *backends.P
 	return target.Backend.Plan(ctx, want, 0)
 }
 
-// WhyNotWritten is why nothing is written to a CNF now; nil if it may be written to.
+// WhyNotWritten returns why nothing is written to a CNF now; nil if it may be written to.
 func WhyNotWritten(c *intent.CNF) error {
 	switch {
 	case c.Conflict != "":
@@ -337,12 +337,12 @@ func WhyNotWritten(c *intent.CNF) error {
 	}
 }
 
-// targetName is the name of the target of a CNF.
+// targetName returns the name of the target of a CNF.
 func targetName(c *intent.CNF) string {
 	return "openwrt/" + c.Origin.Namespace + "/" + c.Origin.Name
 }
 
-// stateOf is how the metrics count a CNF.
+// stateOf returns the state of a CNF for the metrics.
 func stateOf(c *intent.CNF) string {
 	switch {
 	case c.Leaving:

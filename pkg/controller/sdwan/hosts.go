@@ -58,9 +58,9 @@ func newHosts(opts Options, env Environment) *hosts {
 	return h
 }
 
-// Settled reports whether there is a snapshot since every name was looked up once. Nothing is written to CNFs before: it saves
-// them a plan to which the next one would add. A name that cannot be looked up is marked in the snapshot, and CNFs keep what
-// they have because of it.
+// Settled reports whether there has been a snapshot since every name was looked up once. Nothing is written to CNFs before:
+// it saves them a plan that the next one would extend. A name that cannot be looked up is marked in the snapshot, and CNFs
+// keep what they have because of it.
 func (h *hosts) Settled() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -102,7 +102,7 @@ func (h *hosts) Run(ctx context.Context) error {
 	}
 }
 
-// lookUpDue looks up the names that are due, and reslots when the next one is; zero is never.
+// lookUpDue looks up the names that are due, and returns when the next one is; zero is never.
 func (h *hosts) lookUpDue(ctx context.Context) time.Time {
 	h.mu.Lock()
 	wanted := h.wanted
@@ -141,7 +141,7 @@ func (h *hosts) lookUpDue(ctx context.Context) time.Time {
 	return next
 }
 
-// lookUp looks up one name. If DNS does not answer, its last answer stands.
+// lookUp looks up one name. If DNS does not answer, its last answer is kept.
 func (h *hosts) lookUp(ctx context.Context, name string, one *host) {
 	within, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
@@ -177,7 +177,7 @@ func (h *hosts) lookUp(ctx context.Context, name string, one *host) {
 	})
 }
 
-// noteFailure has a name that never had an answer looked up again soon.
+// noteFailure schedules another lookup soon for a name that never had an answer.
 func (h *hosts) noteFailure(name string, one *host) {
 	if one.answered {
 		return
@@ -189,7 +189,7 @@ func (h *hosts) noteFailure(name string, one *host) {
 	}
 }
 
-// noteTried notes that a name has been looked up, as the snapshot does that is made next.
+// noteTried records that a name has been looked up and that the next snapshot includes the result.
 func (h *hosts) noteTried(name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -31,7 +31,7 @@ type deviceLoop struct {
 	loop   *reconcile.Loop // nil while there is no target
 	client *openwrt.Client // requests reports; nil while there is no target
 	fault  error           // why there is no target
-	// synced says that the device was in sync with this process once, and kept nothing. What was missing from the source since
+	// synced is set once the device was in sync with this process, and kept nothing. What was missing from the source since
 	// was missing while netloom watched, so nothing on the device is lost.
 	synced bool
 }
@@ -74,7 +74,7 @@ func (d *deviceLoop) run(ctx context.Context) {
 	}
 }
 
-// fail notes why there is no target.
+// fail records why there is no target.
 func (d *deviceLoop) fail(err error) {
 	d.mu.Lock()
 	logged := d.fault != nil && d.fault.Error() == err.Error()
@@ -86,7 +86,7 @@ func (d *deviceLoop) fail(err error) {
 	d.report(true)
 }
 
-// report says that the state of the CNF may be another now.
+// report signals that the state of the CNF may have changed.
 func (d *deviceLoop) report(all bool) {
 	d.fleet.unasked.Remove(d.cnf.ID)
 	d.fleet.changed(d.cnf.Scope, all)
@@ -136,14 +136,14 @@ func (d *deviceLoop) set(loop *reconcile.Loop, client *openwrt.Client) {
 	}
 }
 
-// now is the loop of the target; nil while there is none, with the reason.
+// now returns the loop of the target; nil while there is none, with the reason.
 func (d *deviceLoop) now() (*reconcile.Loop, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.loop, d.fault
 }
 
-// noteSync notes that the device is in sync.
+// noteSync records that the device is in sync.
 func (d *deviceLoop) noteSync() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -156,8 +156,8 @@ func (d *deviceLoop) wasSynced() bool {
 	return d.synced
 }
 
-// untilCAChanges returns when ctx ends, or when the Secret of the CNF has another CA than before. While the Secret cannot be
-// read, the CA has not changed.
+// untilCAChanges returns when ctx ends, or when the Secret of the CNF has another CA than before. While the Secret cannot
+// be read, the CA has not changed.
 func (d *deviceLoop) untilCAChanges(ctx context.Context, before []byte) {
 	for wait(ctx, d.fleet.opts.Interval) {
 		if d.cnf.Certificate == "" {
@@ -171,24 +171,24 @@ func (d *deviceLoop) untilCAChanges(ctx context.Context, before []byte) {
 	}
 }
 
-// wake says that there is a new snapshot.
+// wake signals that there is a new snapshot.
 func (d *deviceLoop) wake() {
 	if loop, _ := d.now(); loop != nil {
 		loop.Wake()
 	}
 }
 
-// reporter is the client that requests reports; nil while there is none.
+// reporter returns the client that requests reports; nil while there is none.
 func (d *deviceLoop) reporter() *openwrt.Client {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.client
 }
 
-// staleRounds is after how many read-backs that failed the contents of a device count as unknown.
+// staleRounds is after how many failed read-backs the contents of a device count as unknown.
 const staleRounds = 2
 
-// state is the state of the target.
+// state returns the state of the target.
 func (d *deviceLoop) state() status.Loop {
 	loop, fault := d.now()
 	var out status.Loop
@@ -219,13 +219,13 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// deviceObserver reports what the loop of a device does. The goroutine of the loop alone calls it.
+// deviceObserver reports what the loop of a device does. Only the goroutine of the loop calls it.
 type deviceObserver struct {
 	reconcile.Observers // nil: plans alone change nothing
 
 	loop  *deviceLoop
 	good  bool            // the last round succeeded
-	skips []backends.Skip // after the last round that did
+	skips []backends.Skip // after the last successful one
 	drift int             // operations that repair drift and are not written yet
 }
 
@@ -243,10 +243,10 @@ func (o *deviceObserver) Failed(string, reconcile.Phase, error) {
 	o.loop.report(true)
 }
 
-// Drift notes what is about to be repaired.
+// Drift records what is about to be repaired.
 func (o *deviceObserver) Drift(_ string, ops int) { o.drift = ops }
 
-// Converged reports that the device is in sync, and whether it was not before or takes other objects.
+// Converged reports that the device is in sync, and whether it was not before or accepts other objects.
 func (o *deviceObserver) Converged(string, intent.Revision, int) {
 	o.loop.noteSync()
 	skips := o.loop.state().Skips

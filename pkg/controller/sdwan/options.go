@@ -24,7 +24,7 @@ const (
 	DefaultResolveInterval = 30 * time.Second
 )
 
-// Options says what is made of SD-WAN resources. The zero value ignores them.
+// Options configures the handling of SD-WAN resources. The zero value ignores them.
 type Options struct {
 	Enabled bool
 
@@ -32,10 +32,10 @@ type Options struct {
 	Dynamic dynamic.Interface
 	// Secrets reads passwords, keys and certificates; nil finds none.
 	Secrets source.Secrets
-	// Events records Events of SD-WAN objects and of the pods of CNFs; nil records none, and NoEvents wants none.
+	// Events records Events of SD-WAN objects and of the pods of CNFs; nil records none. With NoEvents, none are wanted.
 	Events   record.EventRecorder
 	NoEvents bool
-	// Refused takes the requests that the API forbids; nil ignores them.
+	// Refused records the requests that the API forbids; nil ignores them.
 	Refused *controller.Refusals
 
 	Interval        time.Duration // between two read-backs of a device; 0 is the default

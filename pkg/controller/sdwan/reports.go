@@ -31,11 +31,11 @@ const CNFStatusName = "cnf-status"
 // reportTimeout is how long a report of a CNF may take.
 const reportTimeout = 10 * time.Second
 
-// reporter is a CNF that may give a report.
+// reporter is a CNF that may return a report.
 type reporter struct {
 	cnf    *intent.CNF
 	target string
-	client *openwrt.Client // nil if it cannot be asked now
+	client *openwrt.Client // nil if it cannot be reached now
 }
 
 // reports collects reports of CNFs and shows them in CNFStatus objects. It changes nothing on a CNF: a tunnel that is down may
@@ -85,13 +85,13 @@ func (r *reports) Run(ctx context.Context) error {
 	return nil
 }
 
-// gathered is the report of one CNF; nil if it gave none.
+// gathered is the report of one CNF; nil if it returned none.
 type gathered struct {
 	reporter
 	report status.Report
 }
 
-// collect asks all CNFs at the same time.
+// collect requests the reports of all CNFs at the same time.
 func (r *reports) collect(ctx context.Context) []gathered {
 	all := r.reporters()
 	out := make([]gathered, len(all))
@@ -110,7 +110,7 @@ func (r *reports) collect(ctx context.Context) []gathered {
 	return out
 }
 
-// ask requests the report of one CNF; nil if it gives none.
+// ask requests the report of one CNF; nil if it returns none.
 func (r *reports) ask(ctx context.Context, one reporter) status.Report {
 	modules, err := one.client.Status(ctx)
 	r.env.Metrics.Reported(one.target, err == nil)
@@ -169,8 +169,8 @@ func (r *reports) create(ctx context.Context, ref object.Ref) error {
 	return nil
 }
 
-// write shows in one CNFStatus the CNFs of its namespace, or all. The object is read first: only netloom writes its status, and
-// it is large.
+// write shows in one CNFStatus the CNFs of its namespace, or all. The object is read first: only netloom writes its status,
+// and it is large.
 func (r *reports) write(ctx context.Context, ref object.Ref, all []gathered) error {
 	o, err := r.writer.Read(ctx, ref)
 	cnf, ok := o.(*v1alpha1.CNFStatus)
@@ -184,7 +184,7 @@ func (r *reports) write(ctx context.Context, ref object.Ref, all []gathered) err
 	return r.writer.Replace(ctx, ref, cnf, status.Shown(&cnf.Status, cnf.Generation, information(concerns), now))
 }
 
-// information is what a CNFStatus says about CNFs, ordered by namespace and name.
+// information converts reports for a CNFStatus, ordered by namespace and name.
 func information(of []gathered) []v1alpha1.CNFInformation {
 	out := make([]v1alpha1.CNFInformation, 0, len(of))
 	for _, g := range of {

@@ -13,8 +13,8 @@ import (
 	"github.com/netloom/netloom/pkg/status"
 )
 
-// statuses keeps the status and the finalizers of SD-WAN objects up to date. It puts those objects into a queue whose status
-// may have to change; Run writes them.
+// statuses keeps the status and the finalizers of SD-WAN objects up to date. It queues the objects whose status may have to
+// change; Run writes them.
 type statuses struct {
 	env         Environment
 	states      func() map[intent.CNFID]status.Loop
@@ -88,12 +88,12 @@ func (s *statuses) touch(snapshot *intent.Snapshot) func(intent.Scope) bool {
 	return func(scope intent.Scope) bool { return all || scopes[scope] }
 }
 
-// Changed has the objects of a scope looked at: all of them, or those that some CNF may not have yet.
+// Changed queues the objects of a scope: all of them, or those that some CNF may not have yet.
 func (s *statuses) Changed(scope intent.Scope, all bool) {
 	s.mark(func(ref object.Ref, of intent.Scope) bool { return of == scope && (all || s.open[ref]) })
 }
 
-// mark adds objects to the queue. On standby there is none: Run looks at everything.
+// mark adds objects to the queue. On standby there is none: Run processes everything.
 func (s *statuses) mark(which func(object.Ref, intent.Scope) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,7 +132,7 @@ func (s *statuses) fill(queue workqueue.TypedDelayingInterface[object.Ref]) {
 	s.mark(func(object.Ref, intent.Scope) bool { return true })
 }
 
-// noteOpen notes whether some CNF may not have an object yet.
+// noteOpen records whether some CNF may not have an object yet.
 func (s *statuses) noteOpen(ref object.Ref, open bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// unasked is the set of CNFs that have neither been read nor changed by themselves since this process began to write: what was
-// reported of them before is still true. The zero value does not know the CNFs yet, and contains them all.
+// unasked is the set of CNFs that have neither been read nor changed by themselves since this process became the writer:
+// what was reported on them before is still true. The zero value does not know the CNFs yet, and contains them all.
 type unasked struct {
 	mu    sync.Mutex
 	known bool
@@ -21,7 +21,7 @@ func (u *unasked) Reset() {
 	u.known, u.of = false, map[intent.CNFID]bool{}
 }
 
-// Begin sets which CNFs there are, the first time after a reset. CNFs that appear later are not in the set.
+// Begin sets which CNFs exist, the first time after a reset. CNFs that appear later are not in the set.
 func (u *unasked) Begin(s *intent.Snapshot) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -26,7 +26,7 @@ type statusWorker struct {
 	*statuses
 	queue   workqueue.TypedDelayingInterface[object.Ref]
 	backoff workqueue.TypedRateLimiter[object.Ref]
-	retries map[object.Ref]time.Time // when objects are written again whose last write failed
+	retries map[object.Ref]time.Time // when to retry objects whose last write failed
 	echoes  map[object.Ref]*controller.Echo[status.Object]
 }
 
@@ -49,7 +49,7 @@ func (w *statusWorker) run(ctx context.Context) {
 	}
 }
 
-// drain looks at an object that was taken from the queue, and then at those in it until it is empty.
+// drain processes an object taken from the queue, and then those in it until it is empty.
 func (w *statusWorker) drain(ctx context.Context, ref object.Ref) {
 	var world *status.World
 	var made time.Time
@@ -66,9 +66,9 @@ func (w *statusWorker) drain(ctx context.Context, ref object.Ref) {
 	}
 }
 
-// world is everything that is known now. There is a snapshot: objects are only known since there is one.
+// world returns everything that is known now. There is a snapshot: objects are only known once there is one.
 func (w *statusWorker) world() *status.World {
-	states := w.states() // first: the snapshot is not older then
+	states := w.states() // first, so that the snapshot is not older
 	w.mu.Lock()
 	problems := w.problems
 	w.mu.Unlock()
@@ -78,7 +78,7 @@ func (w *statusWorker) world() *status.World {
 	})
 }
 
-// judge writes what the status and the finalizers of an object should be. If that fails, it is retried later and not before:
+// judge writes the status and the finalizers that an object should have. If that fails, it is retried later and not before:
 // however often the object changes meanwhile, the API gets no more requests.
 func (w *statusWorker) judge(ctx context.Context, world *status.World, ref object.Ref) {
 	if w.retries[ref].After(time.Now()) {
@@ -115,7 +115,7 @@ func (w *statusWorker) settle(ref object.Ref) {
 	w.backoff.Forget(ref)
 }
 
-// forgetRefusals forgets what the API forbade for a kind, once no write of it has to be retried.
+// forgetRefusals drops what the API forbade for a kind, once no write of it has to be retried.
 func (w *statusWorker) forgetRefusals(kind string) {
 	for ref := range w.retries {
 		if ref.Kind == kind {
@@ -126,7 +126,7 @@ func (w *statusWorker) forgetRefusals(kind string) {
 	w.writer.refused.Forget("get "+plural, "patch "+plural, "patch "+plural+"/status")
 }
 
-// write writes what the world says about an object, if the object says something else.
+// write writes the verdict of the world on an object, if it differs from the object.
 func (w *statusWorker) write(ctx context.Context, world *status.World, ref object.Ref, o status.Object) error {
 	verdict, ok := world.Of(o)
 	w.noteOpen(ref, !verdict.Settled)
@@ -140,7 +140,7 @@ func (w *statusWorker) write(ctx context.Context, world *status.World, ref objec
 	return err
 }
 
-// current is an object as it is now, as far as is known; nil when it is gone.
+// current returns an object as it is now, as far as is known; nil if it is gone.
 func (w *statusWorker) current(ref object.Ref) status.Object {
 	found, _ := w.env.Objects.Get(ref)
 	o, ok := found.(status.Object)

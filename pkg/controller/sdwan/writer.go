@@ -27,7 +27,7 @@ import (
 // writeTimeout is how long one write may take.
 const writeTimeout = 10 * time.Second
 
-// errConflict says that an object has changed since it was judged.
+// errConflict is the error if an object has changed since it was judged.
 var errConflict = errors.New("the object has changed meanwhile")
 
 // writer writes the status and the finalizers of objects. Every write is bound to the version of the object that was judged.
@@ -36,7 +36,7 @@ type writer struct {
 	metrics *metrics.Metrics
 	events  record.EventRecorder // nil records none
 	scheme  *runtime.Scheme
-	refused *controller.Refusals // nil notes nothing
+	refused *controller.Refusals // nil records nothing
 }
 
 func newWriter(opts Options, m *metrics.Metrics) *writer {
@@ -45,8 +45,8 @@ func newWriter(opts Options, m *metrics.Metrics) *writer {
 	return &writer{client: opts.Dynamic, metrics: m, events: opts.Events, scheme: scheme, refused: opts.Refused}
 }
 
-// Write makes an object say what the verdict about it says. It returns the echo that follows before; before itself if nothing
-// was written.
+// Write updates an object to match the verdict on it. It returns the echo that follows before; before itself if nothing was
+// written.
 func (w *writer) Write(
 	ctx context.Context, ref object.Ref, o status.Object, verdict *status.Verdict, before *controller.Echo[status.Object],
 ) (*controller.Echo[status.Object], error) {
@@ -106,7 +106,7 @@ func (w *writer) record(o runtime.Object, notes []status.Note) {
 	}
 }
 
-// patch sends a merge patch and returns the object as it is then; nil when it is gone.
+// patch sends a merge patch and returns the resulting object; nil if it is gone.
 func (w *writer) patch(
 	ctx context.Context, ref object.Ref, o status.Object, change map[string]any, subresources ...string,
 ) (status.Object, error) {
@@ -133,7 +133,7 @@ func (w *writer) patch(
 	}
 }
 
-// Read reads an object; nil when it is gone.
+// Read reads an object; nil if it is gone.
 func (w *writer) Read(ctx context.Context, ref object.Ref) (status.Object, error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
@@ -167,7 +167,7 @@ func (w *writer) decode(ref object.Ref, u *unstructured.Unstructured) (status.Ob
 	return o, nil
 }
 
-// statusPatch is what to merge into the status of o: the fields of now, and null for those that now does not have.
+// statusPatch returns what to merge into the status of o: the fields of now, and null for those that now does not have.
 func statusPatch(o status.Object, now any) (map[string]any, error) {
 	whole, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
 	if err != nil {
@@ -186,7 +186,7 @@ func statusPatch(o status.Object, now any) (map[string]any, error) {
 	return fields, nil
 }
 
-// pluralOf is the name of a kind in addresses of the API.
+// pluralOf returns the name of a kind in API paths.
 func pluralOf(kind string) string {
 	r, _ := v1alpha1.ResourceOfKind(kind)
 	return r.Plural

@@ -66,19 +66,19 @@ func (l *Leases) Client() *Leases {
 	return &Leases{Clientset: l.Clientset, state: l.state, fault: l.fault}
 }
 
-// Fail has each request of this client fail from now on. The zero value ends that.
+// Fail makes each request of this client fail from now on. The zero value ends that.
 func (l *Leases) Fail(f Fault) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.fault = f
 }
 
-// Options are those of an instance that takes part in the election by a client of its own.
+// Options returns those of an instance that takes part in the election by a client of its own.
 func (l *Leases) Options(identity string) election.Options {
 	return election.Options{Enabled: true, Namespace: Namespace, Name: Name, Identity: identity, Leases: l.Client()}
 }
 
-// Holders lists who was written into the Lease, in order.
+// Holders lists the holders written to the Lease, in order.
 func (l *Leases) Holders() []string {
 	l.state.mu.Lock()
 	defer l.state.mu.Unlock()
@@ -97,7 +97,7 @@ func (l *Leases) Edit(t *testing.T, change func(*coordinationv1.LeaseSpec)) {
 	require.NoError(t, err)
 }
 
-// Take gives the Lease to a holder who will not renew it.
+// Take gives the Lease to a holder that will not renew it.
 func (l *Leases) Take(t *testing.T, holder string) {
 	t.Helper()
 	l.Edit(t, func(s *coordinationv1.LeaseSpec) {
@@ -128,7 +128,7 @@ type client struct {
 	of *Leases
 }
 
-// pass lets a request through, or not.
+// pass applies the fault of the client to a request.
 func (c *client) pass(ctx context.Context) error {
 	c.of.mu.Lock()
 	fault := c.of.fault

@@ -34,7 +34,7 @@ type subject struct {
 	name  string
 }
 
-// NewGrants makes Grants without roles: only those whom the policy exempts may write objects in a bucket.
+// NewGrants makes Grants without roles: only users that the policy exempts may write objects in a bucket.
 func NewGrants(policy Policy) *Grants {
 	return &Grants{
 		policy: policy,

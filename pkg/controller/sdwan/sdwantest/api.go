@@ -20,7 +20,7 @@ import (
 	"github.com/netloom/netloom/pkg/status"
 )
 
-// Apply gives the API an object, or its next generation.
+// Apply adds an object to the API, or its next generation.
 func (r *Site) Apply(o status.Object) {
 	r.Helper()
 	o.SetNamespace("site")
@@ -75,7 +75,7 @@ func resourceOf(ref object.Ref) (gvr schema.GroupVersionResource) {
 	return gvr
 }
 
-// Stored is an object as the API has it.
+// Stored returns an object as the API has it.
 func (r *Site) Stored(ref object.Ref) *unstructured.Unstructured {
 	r.Helper()
 	o, err := r.Client.Tracker().Get(resourceOf(ref), ref.Namespace, ref.Name)
@@ -85,7 +85,7 @@ func (r *Site) Stored(ref object.Ref) *unstructured.Unstructured {
 	return u.DeepCopy()
 }
 
-// Store keeps an object as a server would: one that goes is gone once it has no finalizers.
+// Store stores an object as a server would: one that is being deleted is gone once it has no finalizers.
 func (r *Site) Store(ref object.Ref, o *unstructured.Unstructured) {
 	r.mu.Lock()
 	r.version++
@@ -100,7 +100,7 @@ func (r *Site) Store(ref object.Ref, o *unstructured.Unstructured) {
 	r.deliver(ref, o)
 }
 
-// deliver has the source see an object as it is now.
+// deliver delivers the present state of an object to the source.
 func (r *Site) deliver(ref object.Ref, u *unstructured.Unstructured) {
 	scheme := runtime.NewScheme()
 	_ = v1alpha1.AddToScheme(scheme)
@@ -113,11 +113,11 @@ func (r *Site) deliver(ref object.Ref, u *unstructured.Unstructured) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.latest++ // what is delivered at one moment comes in order
+	r.latest++ // what is delivered at one moment is in order
 	time.AfterFunc(r.Late+time.Duration(r.latest), see)
 }
 
-// patch is what the API makes of a merge patch.
+// patch applies a merge patch as the API would.
 func (r *Site) patch(action clienttesting.Action) (bool, runtime.Object, error) {
 	p, _ := action.(clienttesting.PatchAction)
 	ref := object.Ref{Namespace: p.GetNamespace(), Name: p.GetName()}
@@ -172,7 +172,7 @@ func merge(into, patch map[string]any) {
 	}
 }
 
-// Writes lists the writes since it was called last.
+// Writes lists the writes since the last call.
 func (r *Site) Writes() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -181,7 +181,7 @@ func (r *Site) Writes() []string {
 	return out
 }
 
-// Fail has each write fail for which f returns an error; nil ends that.
+// Fail makes each write fail for which f returns an error; nil ends that.
 func (r *Site) Fail(f func(clienttesting.PatchAction) error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package sdwantest is a site with CNFs: simulated devices, an API that stores SD-WAN objects, DNS and a source of objects. Tests
-// of whatever configures CNFs run inside the bubble of a test, where time passes when nothing else can happen.
+// Package sdwantest is a site with CNFs: simulated devices, an API that stores SD-WAN objects, DNS and a source of objects.
+// Tests that configure CNFs run inside a synctest bubble, where time passes when nothing else can happen.
 package sdwantest
 
 import (
@@ -49,7 +49,7 @@ type Site struct {
 	Metrics http.Handler                 // of the process that configures the CNFs
 
 	mu      sync.Mutex
-	others  []*simulator.Device // to be closed besides
+	others  []*simulator.Device // also closed with the site
 	secrets map[string]map[string][]byte
 	hosts   map[string][]netip.Addr // names that DNS knows
 	silent  error                   // the answer of DNS for all others; nil is that they do not exist
@@ -86,7 +86,7 @@ func (r *Site) Close() {
 	}
 }
 
-// Own has a device closed with the site.
+// Own closes a device with the site.
 func (r *Site) Own(d *simulator.Device) { r.others = append(r.others, d) }
 
 // After lets time pass.
@@ -107,7 +107,7 @@ func (r *Site) CNF(name, addr string, change ...func(*corev1.Pod)) *simulator.De
 	return r.Devices[addr]
 }
 
-// Place has a device answer at an address.
+// Place makes a device answer at an address.
 func (r *Site) Place(addr string, d *simulator.Device) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -142,7 +142,7 @@ func Restarted(p *corev1.Pod) {
 	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "sdewan", RestartCount: 1}}
 }
 
-// Rule is a Mwan3Rule as the API has it; nil when it is gone.
+// Rule returns a Mwan3Rule as the API has it; nil if it is gone.
 func (r *Site) Rule(name string) *v1alpha1.Mwan3Rule {
 	o, ok := r.Source.Get(object.Ref{Kind: "Mwan3Rule", Namespace: "site", Name: name})
 	if !ok {
@@ -152,7 +152,7 @@ func (r *Site) Rule(name string) *v1alpha1.Mwan3Rule {
 	return rule
 }
 
-// Secret has the rig be a reader of Secrets.
+// Secret makes the site a reader of Secrets.
 func (r *Site) Secret(_ context.Context, namespace, name string) (map[string][]byte, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -193,7 +193,7 @@ func (r *Site) resolve(_ context.Context, host string) ([]netip.Addr, error) {
 	}
 }
 
-// Rule is a Mwan3Rule for a destination.
+// Rule returns a Mwan3Rule for a destination.
 func Rule(name, dst string) *v1alpha1.Mwan3Rule {
 	return &v1alpha1.Mwan3Rule{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
@@ -201,7 +201,7 @@ func Rule(name, dst string) *v1alpha1.Mwan3Rule {
 	}
 }
 
-// Policy is a Mwan3Policy over both networks.
+// Policy returns a Mwan3Policy over both networks.
 func Policy(name string) *v1alpha1.Mwan3Policy {
 	return &v1alpha1.Mwan3Policy{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
@@ -222,7 +222,7 @@ func (r *Site) DNS(silent error, name string, addrs ...string) {
 	}
 }
 
-// Recorded lists the Events since it was called last.
+// Recorded lists the Events since the last call.
 func (r *Site) Recorded() string {
 	var all []string
 	for {
@@ -240,7 +240,7 @@ func Holds(d *simulator.Device, dst string) int {
 	return strings.Count(d.Export("mwan3"), "option dest_ip '"+dst+"'")
 }
 
-// Metric adds up the samples of a metric that have a text among their labels; "" takes all.
+// Metric adds up the samples of a metric that have a text among their labels; "" matches all.
 func (r *Site) Metric(name, label string) float64 {
 	r.Helper()
 	answer := httptest.NewRecorder()
