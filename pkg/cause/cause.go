@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Error is an error in words that do not change from one attempt to the next. Unwrap returns the error as it was.
+// Error is an error with a text that does not change from one attempt to the next. Unwrap returns the original error.
 type Error struct {
 	text string
 	of   error
@@ -22,8 +22,8 @@ func (e *Error) Error() string { return e.text }
 // Unwrap returns the original error.
 func (e *Error) Unwrap() error { return e.of }
 
-// Of is err without what differs at each attempt: the time of day, the port of this side, the query of a request. It is nil
-// for nil, and err itself where nothing differs.
+// Of returns err without what differs at each attempt: the time of day, the local port, the query of a request. It is nil
+// for nil, and err itself if nothing differs.
 func Of(err error) error {
 	if text := text(err); text != "" {
 		return &Error{text: text, of: err}
@@ -31,7 +31,7 @@ func Of(err error) error {
 	return err
 }
 
-// text spells what Of changes; "" where it changes nothing.
+// text is the text that Of changes; "" if it changes nothing.
 func text(err error) string {
 	var (
 		invalid x509.CertificateInvalidError
@@ -58,7 +58,8 @@ func text(err error) string {
 	}
 }
 
-// changing is what differs each time that an error occurs: the port of a client, the time at which a certificate was checked.
+// changing matches what differs each time that an error occurs: the local port, the time at which a certificate was
+// checked.
 var changing = regexp.MustCompile(`[^ ]+->|current time \S+ `)
 
 // Plain is the text of err without what differs each time that it occurs; "" for nil.

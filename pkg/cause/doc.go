@@ -1,3 +1,3 @@
-// Package cause spells why a server cannot be used: in the same words at each attempt, so that what is new can be told from
-// what is known.
+// Package cause describes why a server cannot be used: in the same words at each attempt, so that new causes can be
+// distinguished from known ones.
 package cause

@@ -19,20 +19,20 @@ const (
 	LogJSON LogFormat = "json"
 )
 
-// EndpointsAPI is the kind of object that the endpoints of services are read from.
+// EndpointsAPI is the kind of object from which the endpoints of services are read.
 type EndpointsAPI string
 
-// The kinds to read endpoints from: EndpointSlice, Endpoints, or whichever there is. See source.EndpointsAPI.
+// The kinds to read endpoints from: EndpointSlice, Endpoints, or whichever is available. See source.EndpointsAPI.
 const (
 	EndpointsAuto    EndpointsAPI = "auto"
 	EndpointsSlices  EndpointsAPI = "slices"
 	EndpointsClassic EndpointsAPI = "endpoints"
 )
 
-// Config holds every setting, valid. Load makes it.
+// Config has the values of all settings, validated. Load makes it.
 type Config struct {
 	Manifests string // directory; "" reads from Kubernetes
-	// MaxManifestSize is how long a file of Manifests may be, in bytes.
+	// MaxManifestSize is the limit on a file of Manifests, in bytes.
 	MaxManifestSize int64
 
 	Kubeconfig   string // "" is the cluster that the process runs in
@@ -43,7 +43,7 @@ type Config struct {
 	Owner        string
 	ZoneNode     string // whose pods are subjects; "" is every node
 
-	Families intent.Families // zero takes those that pods hold
+	Families intent.Families // zero uses those of the pods
 
 	MinInterval       time.Duration
 	DriftInterval     time.Duration // zero never checks
@@ -57,9 +57,9 @@ type Config struct {
 	Leader   Leader
 	Webhook  Webhook
 
-	Listen      string // "" serves nothing
-	DebugListen string // "" serves no debugging, but by Listen to who shows a token
-	UIListen    string // "" serves no web page
+	Listen      string // "" disables it
+	DebugListen string // "" disables it; Listen then serves debugging to clients with a token
+	UIListen    string // "" disables the web UI
 	Pprof       bool
 	Serving     Serving
 	LogLevel    logrus.Level
@@ -69,16 +69,16 @@ type Config struct {
 	origins map[string]Origin // by key
 }
 
-// Origin says where the value of a setting came from. The zero value is the default.
+// Origin is where the value of a setting came from. The zero value is the default.
 type Origin struct {
 	Kind OriginKind
 	Name string // the file, the variable or the flag
 }
 
-// OriginKind is a place that settings come from. The order is that in which they win.
+// OriginKind is a kind of place for settings, in order of precedence, the lowest first.
 type OriginKind uint8
 
-// The places, the weakest first.
+// The places, in order of precedence, the lowest first.
 const (
 	FromDefault OriginKind = iota
 	FromFile
@@ -86,7 +86,7 @@ const (
 	FromFlag
 )
 
-// String tells a person where to look.
+// String describes the place for messages.
 func (o Origin) String() string {
 	switch o.Kind {
 	case FromFile:
@@ -102,5 +102,5 @@ func (o Origin) String() string {
 	}
 }
 
-// Origin says where the value of the setting called key came from.
+// Origin returns where the value of the setting with that key came from.
 func (c *Config) Origin(key string) Origin { return c.origins[key] }

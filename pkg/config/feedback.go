@@ -2,7 +2,7 @@ package config
 
 import "github.com/netloom/netloom/pkg/setting"
 
-// Feedback says what people are told of NetworkPolicies and Services.
+// Feedback is what netloom reports about NetworkPolicies and Services.
 type Feedback struct {
 	PolicyStatus bool
 	Events       bool
@@ -17,7 +17,7 @@ func (c *Config) feedbackSettings() []setting.Setting {
 	}
 }
 
-// feedbackContradictions looks for feedback that has nowhere to go.
+// feedbackContradictions finds feedback that has no destination.
 func (c *Config) feedbackContradictions(bad map[string]bool, fault func(key, reason string)) {
 	if c.Manifests == "" || bad["manifests"] {
 		return

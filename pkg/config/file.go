@@ -12,10 +12,10 @@ import (
 	"github.com/netloom/netloom/pkg/setting"
 )
 
-// settingsFile is what a configuration file says. The zero value says nothing.
+// settingsFile is the content of a configuration file. The zero value is empty.
 type settingsFile struct {
 	path   string
-	values map[string]string // by key, as a flag would spell it
+	values map[string]string // by key, in the format of a flag
 	faults []*Fault
 }
 
@@ -56,8 +56,8 @@ func (f *settingsFile) fault(key, reason string) {
 	f.faults = append(f.faults, &Fault{key, Origin{FromFile, f.path}, reason})
 }
 
-// unquote turns a JSON value of a kind into the text that a flag would take. It is false when the value is of another
-// kind: what YAML takes for a number is not taken for a name.
+// unquote turns a JSON value of a kind into the text for a flag. ok is false if the value is of another kind: a YAML
+// number is not accepted as a name.
 func unquote(k setting.Kind, raw json.RawMessage) (string, bool) {
 	if k == setting.KindList {
 		var items []string
@@ -81,7 +81,7 @@ func unquote(k setting.Kind, raw json.RawMessage) (string, bool) {
 	}
 }
 
-// suggest names the setting that key may have been meant for.
+// suggest names the setting whose key is most similar.
 func suggest(key string, settings map[string]setting.Setting) string {
 	plain := func(s string) string {
 		return strings.ToLower(strings.NewReplacer("-", "", "_", "", ".", "").Replace(s))

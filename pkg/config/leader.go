@@ -7,14 +7,14 @@ import (
 	"github.com/netloom/netloom/pkg/setting"
 )
 
-// retryJitter is how much longer than asked for client-go waits between two attempts, at the most.
+// retryJitter is the largest factor by which client-go extends the time between two attempts.
 const retryJitter = 1.2
 
-// Leader says how one of several instances is chosen to write.
+// Leader configures leader election.
 type Leader struct {
 	Elect         bool
 	Namespace     string // "" is that of the pod
-	Name          string // "" is the owner's
+	Name          string // "" is the owner
 	LeaseDuration time.Duration
 	RenewDeadline time.Duration
 	RetryPeriod   time.Duration
@@ -39,7 +39,7 @@ func (c *Config) leaderSettings() []setting.Setting {
 	}
 }
 
-// leaderContradictions looks for settings of the election that are good alone and not together.
+// leaderContradictions finds settings of leader election that are valid alone but not together.
 func (c *Config) leaderContradictions(bad map[string]bool, fault func(key, reason string)) {
 	l := &c.Leader
 	if !l.Elect || bad["leader-elect"] {

@@ -10,7 +10,7 @@ import (
 	"github.com/netloom/netloom/pkg/setting"
 )
 
-// Fault is one thing that is wrong with the configuration.
+// Fault is one error in the configuration.
 type Fault struct {
 	Key    string
 	From   Origin
@@ -20,13 +20,14 @@ type Fault struct {
 // Error names the key, where its value came from and what is wrong with it.
 func (f *Fault) Error() string { return fmt.Sprintf("%s (%s): %s", f.Key, f.From, f.Reason) }
 
-// The setting that is not part of a Config: where the file is.
+// The setting that is not part of a Config: the path of the file.
 const (
 	fileKey = "config"
 	fileEnv = setting.EnvPrefix + "CONFIG"
 )
 
-// Bind gives flags every setting, and --config. Values are parsed by Load, so that it can report all faults at once.
+// Bind adds a flag for every setting to flags, and --config. Load parses the values, so that it can report all errors at
+// once.
 func Bind(flags *pflag.FlagSet, backends ...setting.Group) { bind(flags, Settings(backends...)) }
 
 func bind(flags *pflag.FlagSet, settings []setting.Setting) {
@@ -39,7 +40,7 @@ func bind(flags *pflag.FlagSet, settings []setting.Setting) {
 	}
 }
 
-// rawFlag is a flag that takes any text. A list that is given several times comes together.
+// rawFlag is a flag that accepts any text. The values of a list that is given several times are joined.
 type rawFlag struct {
 	kind  setting.Kind
 	text  string
@@ -52,7 +53,7 @@ func (f *rawFlag) String() string { return f.text }
 // Type names the kind of value in help.
 func (f *rawFlag) Type() string { return f.kind.String() }
 
-// Set takes the text.
+// Set stores the text.
 func (f *rawFlag) Set(text string) error {
 	if f.kind == setting.KindList && f.given {
 		text = f.text + "," + text
@@ -61,9 +62,9 @@ func (f *rawFlag) Set(text string) error {
 	return nil
 }
 
-// Load reads the settings from flags that Bind was given, the environment and the file that either of them names; those of
-// backends go into the variables that their groups are bound to. On error there is no Config, the values of the groups are
-// not to be used, and the error joins every Fault.
+// Load reads the settings from flags prepared by Bind, the environment and the file that either of them names; those of
+// backends are stored in the variables of their groups. On error there is no Config, the values of the groups must not be
+// used, and the error joins every Fault.
 func Load(
 	flags *pflag.FlagSet, env func(string) (string, bool), readFile func(string) ([]byte, error), backends ...setting.Group,
 ) (*Config, error) {
@@ -78,7 +79,7 @@ func Load(
 	return c, nil
 }
 
-// load is Load of some settings, which are bound to c. A file may have all that are known.
+// load is Load of some settings, which are bound to c. A file may have all known settings.
 func (c *Config) load(
 	settings, known []setting.Setting, flags *pflag.FlagSet, env func(string) (string, bool), readFile func(string) ([]byte, error),
 	contradictions func(bad map[string]bool) []error,
@@ -102,13 +103,13 @@ func (c *Config) load(
 		bad[f.Key] = true
 		faults = append(faults, f)
 	}
-	if !bad[fileKey] { // what is missing may stand in the file
+	if !bad[fileKey] { // missing values may be in the file
 		faults = append(faults, contradictions(bad)...)
 	}
 	return errors.Join(faults...)
 }
 
-// readSettings finds out which file to read, and reads it.
+// readSettings finds the path of the file, and reads it.
 func readSettings(
 	known []setting.Setting, flags *pflag.FlagSet, env func(string) (string, bool), readFile func(string) ([]byte, error),
 ) settingsFile {
@@ -128,7 +129,7 @@ func readSettings(
 	return parseFile(path, content, known)
 }
 
-// find takes the value of a setting from the strongest place that has one.
+// find returns the value of a setting with the highest precedence.
 func find(
 	s *setting.Setting, flags *pflag.FlagSet, env func(string) (string, bool), file settingsFile,
 ) (string, Origin) {
@@ -144,7 +145,7 @@ func find(
 	return s.Default, Origin{}
 }
 
-// contradictions looks for settings that are good alone and not together. It leaves out those that are bad alone.
+// contradictions finds settings that are valid alone but not together. It skips those that are invalid alone.
 func (c *Config) contradictions(bad map[string]bool, backends []setting.Group) []error {
 	var faults []error
 	fault := func(key, reason string) {
@@ -166,7 +167,7 @@ func (c *Config) contradictions(bad map[string]bool, backends []setting.Group) [
 	return slices.Concat(faults, c.kubeContradictions(bad), c.webhookContradictions(bad))
 }
 
-// backendContradictions asks each backend, and looks for one that has a target.
+// backendContradictions checks each backend, and requires one with a target.
 func (c *Config) backendContradictions(backends []setting.Group, fault func(key, reason string)) {
 	target := c.SDWAN.Enabled
 	for _, group := range backends {
@@ -182,7 +183,7 @@ func (c *Config) backendContradictions(backends []setting.Group, fault func(key,
 	}
 }
 
-// kubeContradictions looks at what says which cluster it is.
+// kubeContradictions checks the settings that select the cluster.
 func (c *Config) kubeContradictions(bad map[string]bool) []error {
 	var faults []error
 	for _, key := range []string{"kubeconfig", "kube-context"} {

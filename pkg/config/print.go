@@ -10,7 +10,7 @@ import (
 	"github.com/netloom/netloom/pkg/setting"
 )
 
-// Print writes every setting as a configuration file, each with a comment that says where its value came from.
+// Print writes every setting as a configuration file, each with a comment about where its value came from.
 func (c *Config) Print(w io.Writer) error {
 	var lines [][2]string
 	width := 0
@@ -35,7 +35,7 @@ func (c *Config) Print(w io.Writer) error {
 	return nil
 }
 
-// Document writes the manual of all settings as Markdown.
+// Document writes the reference of all settings as Markdown.
 func Document(w io.Writer, backends ...setting.Group) error {
 	var b strings.Builder
 	b.WriteString(`# Configuration
@@ -68,7 +68,7 @@ leading dashes. ` + "`netloom run --print-config`" + ` prints every value and wh
 	return nil
 }
 
-// example is a file that a test loads.
+// example is a file that is loaded by a test.
 const example = `ovn-nb:
   - ssl:[2001:db8::1]:6641
   - ssl:[2001:db8::2]:6641

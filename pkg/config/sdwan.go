@@ -6,7 +6,7 @@ import (
 	"github.com/netloom/netloom/pkg/setting"
 )
 
-// SDWAN says what is made of SD-WAN resources.
+// SDWAN configures SD-WAN resources.
 type SDWAN struct {
 	Enabled         bool
 	Interval        time.Duration
@@ -19,7 +19,7 @@ type SDWAN struct {
 	ServicePurpose  string // "" is none
 }
 
-// ServiceRules says which Services the CNFs offer.
+// ServiceRules selects the Services that the CNFs offer.
 type ServiceRules string
 
 // The choices of Services.

@@ -7,30 +7,30 @@ import (
 	"github.com/netloom/netloom/pkg/setting"
 )
 
-// Serving says how requests to listen, debug-listen and ui-listen are answered.
+// Serving configures the HTTP servers of listen, debug-listen and ui-listen.
 type Serving struct {
 	TLS  ServingTLS
 	Cert string // files, with ServingFiles
 	Key  string
 	Auth ServingAuth
-	// Hosts are the host names that are served besides addresses and localhost; see httpauth.Hosts.
+	// Hosts are the accepted host names in addition to addresses and localhost; see httpauth.Hosts.
 	Hosts []string
 }
 
-// ServingTLS is where the certificate comes from that requests are answered with.
+// ServingTLS is the source of the server's certificate.
 type ServingTLS string
 
 // The sources of a certificate.
 const (
-	ServingClear ServingTLS = "none"  // there is none: requests are answered in clear
-	ServingSelf  ServingTLS = "self"  // one is made, which nobody can check
+	ServingClear ServingTLS = "none"  // there is none: plain HTTP
+	ServingSelf  ServingTLS = "self"  // self-signed, so clients cannot verify it
 	ServingFiles ServingTLS = "files" // somebody else keeps it
 )
 
-// ServingAuth is who decides about requests.
+// ServingAuth is how requests are authorized.
 type ServingAuth string
 
-// The choices of who decides.
+// The values of ServingAuth.
 const (
 	ServingAnybody    ServingAuth = "none"
 	ServingKubernetes ServingAuth = "kubernetes"
@@ -53,7 +53,7 @@ func (c *Config) servingSettings() []setting.Setting {
 	}
 }
 
-// servingContradictions looks for settings of the HTTP servers that are good alone and not together.
+// servingContradictions finds settings of the HTTP servers that are valid alone but not together.
 func (c *Config) servingContradictions(bad map[string]bool, fault func(key, reason string)) {
 	s := &c.Serving
 	if !bad["listen-tls"] {
@@ -84,7 +84,7 @@ func (c *Config) servingContradictions(bad map[string]bool, fault func(key, reas
 	}
 }
 
-// IsLoopback says whether HOST:PORT can be reached from the same machine only.
+// IsLoopback reports whether HOST:PORT can be reached from the same machine only.
 func IsLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"github.com/netloom/netloom/pkg/setting"
 )
 
-// Settings lists every setting, those of backends among them, in the order in which they are shown.
+// Settings lists every setting, including those of backends, in the order for display.
 func Settings(backends ...setting.Group) []setting.Setting { return new(Config).settings(backends) }
 
-// settings are bound to the fields of c.
+// settings lists the settings bound to the fields of c.
 func (c *Config) settings(backends []setting.Group) []setting.Setting {
 	all := c.sourceSettings()
 	for _, group := range backends {

@@ -11,36 +11,36 @@ import (
 	"github.com/netloom/netloom/pkg/setting"
 )
 
-// Webhook says how the admission reviews of a cluster are answered. `netloom run` answers them beside all else, and
-// `netloom webhook` does nothing else.
+// Webhook configures the admission webhook. `netloom run` serves it in addition to everything else, and `netloom webhook`
+// serves nothing else.
 type Webhook struct {
-	Listen        string // "" answers none
+	Listen        string // "" disables it
 	ShutdownDelay time.Duration
 
-	TLSCert, TLSKey       string   // files; "" has certificates of its own
+	TLSCert, TLSKey       string   // files; "" generates certificates
 	TLSSecret, TLSService string   // NAMESPACE/NAME
-	TLSNames              []string // beside that of the Service
-	Configurations        []string // ValidatingWebhookConfigurations that are told which authority to trust
+	TLSNames              []string // in addition to that of the Service
+	Configurations        []string // ValidatingWebhookConfigurations whose caBundle is kept up to date
 
 	ExemptGroups, ExemptUsers []string
-	DefaultBucket             string // "" lets everybody write objects without the label
+	DefaultBucket             string // "" lets all users write objects without the label
 
 	Dependencies, DuplicateCNF, ImmutableLabel, PlainSecrets WebhookMode
 	NetworkPolicies                                          WebhookMode // off or warn
-	MaxFlows                                                 int         // 0 does not look
+	MaxFlows                                                 int         // 0 disables the check
 }
 
-// WebhookMode is what becomes of what admission finds.
+// WebhookMode is the reaction to a finding.
 type WebhookMode string
 
-// The modes of admission.
+// The modes of the webhook.
 const (
 	WebhookDeny WebhookMode = "deny"
 	WebhookWarn WebhookMode = "warn"
 	WebhookOff  WebhookMode = "off"
 )
 
-// webhookPrefix starts the settings of admission. The flags of `netloom webhook` go without it.
+// webhookPrefix is the prefix of the webhook's settings. The flags of `netloom webhook` do not have it.
 const webhookPrefix = "webhook-"
 
 func (c *Config) webhookSettings() []setting.Setting {
@@ -68,7 +68,7 @@ func (c *Config) webhookSettings() []setting.Setting {
 	)
 }
 
-// webhookServing are the settings of how it is reached.
+// webhookServing lists the settings of the server.
 func (c *Config) webhookServing() []setting.Setting {
 	namespaced := func(key, usage string, value *string) setting.Setting {
 		return setting.Matching(key, "", usage, "NAMESPACE/NAME", `^([a-z0-9][a-z0-9.-]*/[a-z0-9][a-z0-9.-]*)?$`, value)
@@ -93,12 +93,12 @@ func (c *Config) webhookServing() []setting.Setting {
 	}
 }
 
-// aloneFlags are the flags of `netloom webhook` that are called otherwise than their settings.
+// aloneFlags are the flags of `netloom webhook` whose names differ from their settings.
 var aloneFlags = map[string]string{
 	"kubeconfig": "kubeconfig", "kube-context": "context", "listen": "health-listen", "log-level": "log-level", "log-format": "log-format",
 }
 
-// webhookAlone lists the settings that `netloom webhook` takes, with the flags that they have there.
+// webhookAlone lists the settings of `netloom webhook`, with its flags.
 func (c *Config) webhookAlone() []setting.Setting {
 	var all []setting.Setting
 	for _, s := range c.settings(nil) {
@@ -126,13 +126,14 @@ func (c *Config) webhookAlone() []setting.Setting {
 	return all
 }
 
-// WebhookSettings lists the settings of `netloom webhook`. Flag is what they are called there.
+// WebhookSettings lists the settings of `netloom webhook`. Flag is their name there.
 func WebhookSettings() []setting.Setting { return new(Config).webhookAlone() }
 
-// BindWebhook gives the flags of `netloom webhook` its settings, and --config.
+// BindWebhook adds the settings of `netloom webhook` to flags, and --config.
 func BindWebhook(flags *pflag.FlagSet) { bind(flags, WebhookSettings()) }
 
-// LoadWebhook is Load for `netloom webhook`. It takes the same variables and files, and ignores settings that it does not have, those of backends among them.
+// LoadWebhook is Load for `netloom webhook`. It reads the same variables and files, and ignores settings that it does not
+// have, including those of backends.
 func LoadWebhook(
 	flags *pflag.FlagSet, env func(string) (string, bool), readFile func(string) ([]byte, error), backends ...setting.Group,
 ) (*Config, error) {
@@ -146,7 +147,7 @@ func LoadWebhook(
 	return c, nil
 }
 
-// webhookContradictions looks for settings of admission that are not good together.
+// webhookContradictions finds settings of the webhook that are not valid together.
 func (c *Config) webhookContradictions(bad map[string]bool) []error {
 	w := &c.Webhook
 	if w.Listen == "" {

@@ -2,7 +2,7 @@ package config
 
 import "github.com/netloom/netloom/pkg/setting"
 
-// zoneNode is the setting that makes a netloom that of one node.
+// zoneNode is the setting that restricts netloom to the pods of one node.
 func (c *Config) zoneNode() setting.Setting {
 	return setting.Matching("zone-node", "",
 		"name of the node whose pods are subjects of policies, if each node has its own database; all pods are peers. Empty means all nodes",
@@ -10,8 +10,8 @@ func (c *Config) zoneNode() setting.Setting {
 		&c.ZoneNode)
 }
 
-// zoneContradictions looks for what a netloom of one node cannot do: it knows only half of what policies say, and there is
-// one on every node.
+// zoneContradictions finds settings that do not work for one node: such a netloom knows only part of the effect of
+// policies, and there is one on every node.
 func (c *Config) zoneContradictions(bad map[string]bool, fault func(key, reason string)) {
 	if c.ZoneNode == "" || bad["zone-node"] {
 		return

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Definition is what a CRD demands of its objects. Any number of goroutines may use one.
+// Definition is the schema of a CRD. It is safe for concurrent use.
 type Definition struct {
 	Kind string
 
@@ -24,8 +24,8 @@ type Definition struct {
 	rules      func() *cel.Validator // compiles the rules of x-kubernetes-validations at its first call; nil if there are none
 }
 
-// Parse reads the text of a CRD. Objects are judged by the schema of the version that is stored. Rules in CEL are compiled
-// when the first object is judged; a rule that does not compile is then a fault of the object, which fails closed.
+// Parse reads the text of a CRD. Objects are validated by the schema of the storage version. Rules in CEL are compiled
+// when the first object is validated; a rule that does not compile is then an error of the object, which fails closed.
 func Parse(text []byte) (*Definition, error) {
 	var crd apiextensionsv1.CustomResourceDefinition
 	if err := yaml.UnmarshalStrict(text, &crd); err != nil {

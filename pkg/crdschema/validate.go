@@ -14,12 +14,12 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 )
 
-// Validate returns what is wrong with an object, by field; nil when nothing is. Numbers are int64 and float64, as
+// Validate returns what is wrong with an object, by field; nil if it is valid. Numbers are int64 and float64, as
 // k8s.io/apimachinery/pkg/util/json decodes them. A null counts as an absent field, defaults are filled in and the status
-// is left out, as an API server does with a new object; the object itself stays as it is.
+// is ignored, as an API server does with a new object; the object itself is not changed.
 //
-// Like an API server, it evaluates rules in CEL only for an object whose fields are there, of the right type and not too
-// long. One object may spend no more on its rules than a server allows.
+// Like an API server, it evaluates rules in CEL only for an object whose fields are present, of the right type and not
+// too long. The cost limit for the rules of one object is that of a server.
 func (d *Definition) Validate(object map[string]any) field.ErrorList {
 	complete := runtime.DeepCopyJSON(object)
 	delete(complete, "status")
@@ -37,15 +37,15 @@ func (d *Definition) Validate(object map[string]any) field.ErrorList {
 	if slices.ContainsFunc(faults, blocks) {
 		return faults
 	}
-	ctx := context.Background() //nolint:forbidigo // The budget bounds the work: there is nothing to cancel.
+	ctx := context.Background() //nolint:forbidigo // The cost limit bounds the work: there is nothing to cancel.
 	broken, _ := d.rules().Validate(ctx, nil, d.structural, complete, nil, celconfig.RuntimeCELCostBudget)
-	// A server goes through fields in no order. The rules of one field stay in theirs.
+	// A server visits fields in random order. The rules of one field keep their order.
 	slices.SortStableFunc(broken, func(a, b *field.Error) int { return cmp.Compare(a.Field, b.Field) })
 	return append(faults, broken...)
 }
 
-// located gives the faults about a number's format their field, which a server has only in the text: `Checked value must be
-// of type integer with format int32 in spec.port`. One that repeats another fault of the field is left out.
+// located adds the field to errors about a number's format, which a server has only in the text: `Checked value must be
+// of type integer with format int32 in spec.port`. Duplicates for a field are dropped.
 func located(faults field.ErrorList) field.ErrorList {
 	nowhere := (*field.Path)(nil).String()
 	for _, fault := range faults {
@@ -62,8 +62,8 @@ func located(faults field.ErrorList) field.ErrorList {
 	return slices.DeleteFunc(slices.Clone(faults), repeats)
 }
 
-// shorten takes away what the detail repeats: `spec.dst in body must be of type string: "integer"` says once more which
-// field it is and, of a wrong type, what it was.
+// shorten removes what the detail repeats: `spec.dst in body must be of type string: "integer"` repeats the field and,
+// for a wrong type, the value.
 func shorten(fault *field.Error) {
 	if _, rest, ok := strings.Cut(fault.Detail, " in body "); ok {
 		fault.Detail = rest
@@ -73,7 +73,7 @@ func shorten(fault *field.Error) {
 	}
 }
 
-// blocks reports whether an API server that finds a fault evaluates no rules.
+// blocks reports whether an API server evaluates no rules after an error.
 func blocks(fault *field.Error) bool {
 	return slices.Contains([]field.ErrorType{
 		field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany,

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// digest stands for something that is not kept.
+// digest represents a value that is not stored.
 type digest [sha256.Size]byte
 
-// sealer makes digests that mean nothing outside this process.
+// sealer makes digests that are useless outside this process.
 type sealer struct{ key []byte }
 
 func newSealer() sealer {
@@ -21,7 +21,7 @@ func newSealer() sealer {
 	return sealer{key}
 }
 
-// digest is that of a list of texts, of any bytes. No two lists have the same.
+// digest is the digest of a list of texts, of any bytes. Different lists have different digests.
 func (s sealer) digest(parts ...string) digest {
 	mac := hmac.New(sha256.New, s.key)
 	for _, part := range parts {
@@ -31,7 +31,7 @@ func (s sealer) digest(parts ...string) digest {
 	return digest(mac.Sum(nil))
 }
 
-// answers are what was found out a short time ago.
+// answers caches recent results.
 type answers[T any] struct {
 	lasts time.Duration
 
@@ -48,7 +48,7 @@ func newAnswers[T any](lasts time.Duration) *answers[T] {
 	return &answers[T]{lasts: lasts, kept: map[digest]answer[T]{}}
 }
 
-// find returns what was kept under key and still counts.
+// find returns the value cached under key if it has not expired.
 func (a *answers[T]) find(key digest) (value T, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -60,7 +60,7 @@ func (a *answers[T]) find(key digest) (value T, ok bool) {
 	return got.value, true
 }
 
-// keep remembers an answer. Where there are too many the oldest goes.
+// keep caches a result. If the cache is full, the oldest one is dropped.
 func (a *answers[T]) keep(key digest, value T) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -71,7 +71,7 @@ func (a *answers[T]) keep(key digest, value T) {
 	a.kept[key] = answer[T]{value, now.Add(a.lasts)}
 }
 
-// makeRoom drops what no longer counts, or else what will stop to do so first. The caller holds the lock.
+// makeRoom drops expired results, otherwise the one that expires first. The caller holds the lock.
 func (a *answers[T]) makeRoom(now time.Time) {
 	var oldest digest
 	var at time.Time

@@ -24,39 +24,39 @@ const (
 // Results lists all of them.
 func Results() []string { return []string{Allowed, Unauthenticated, Forbidden, Failed} }
 
-// Options say how a Guard asks.
+// Options configure a Guard.
 type Options struct {
-	Client kubernetes.Interface // what the reviews are made with; its limits should be its own
-	Public []string             // paths that anybody may ask for
+	Client kubernetes.Interface // for the reviews; it should have its own rate limits
+	Public []string             // paths without authentication
 	Log    logrus.FieldLogger
-	Count  func(result string) // told of every request to another path; nil tells nobody
+	Count  func(result string) // called for every request to another path; nil is allowed
 
-	Timeout time.Duration // of one review, waiting for its turn included; 0 is 5 seconds
-	Reviews int           // at the same time; 0 is 4
+	Timeout time.Duration // of one review, including the time to wait for a slot; 0 is 5 seconds
+	Reviews int           // at a time; 0 is 4
 }
 
-// Guard decides about requests. New makes one.
+// Guard authorizes requests. New makes one.
 type Guard struct {
 	opts  Options
-	turn  chan struct{} // holds a word for each review under way
+	turn  chan struct{} // has an element for each review in progress
 	seal  sealer
 	users *answers[user] // by the digest of a token
-	// Strangers have a place of their own, so that made-up tokens drive out no good one.
+	// Unknown tokens have a separate cache, so that made-up tokens do not evict valid ones.
 	strangers *answers[struct{}]
-	may       *answers[struct{}] // by the digest of a question
+	may       *answers[struct{}] // by the digest of a user, verb and path
 	mayNot    *answers[struct{}]
 
 	mu       sync.Mutex
-	lastWord time.Time // when a failure was logged last
+	lastWord time.Time // when a failure was last logged
 }
 
 const (
 	maxToken   = 16 << 10    // bytes; those of service accounts have a thousand or two
-	goodFor    = time.Minute // how long a yes counts
+	goodFor    = time.Minute // how long a positive result is cached
 	badFor     = 10 * time.Second
-	lastsFor   = 2 * time.Minute // an answer under way, such as a stream
+	lastsFor   = 2 * time.Minute // an answer in progress, such as a stream
 	quietFor   = time.Minute     // between two lines that say that the API does not answer
-	keptAtMost = 1024            // answers of one sort
+	keptAtMost = 1024            // results per cache
 )
 
 // New creates a Guard.
@@ -88,7 +88,7 @@ func (g *Guard) Wrap(next http.Handler) http.Handler {
 		g.opts.Count(result)
 		switch result {
 		case Allowed:
-			r.Header.Del("Authorization")                             // not needed by any handler behind this
+			r.Header.Del("Authorization")                             // not needed by any handler after this
 			ctx, cancel := context.WithTimeout(r.Context(), lastsFor) // after that the client must authenticate again
 			defer cancel()
 			next.ServeHTTP(w, r.WithContext(ctx))
@@ -160,6 +160,6 @@ func (g *Guard) tell(err error, token string) {
 		return
 	}
 	g.lastWord = now
-	text := strings.ReplaceAll(err.Error(), token, "(redacted)") // a server may quote what it was sent
+	text := strings.ReplaceAll(err.Error(), token, "(redacted)") // a server may quote the request
 	g.opts.Log.WithField("error", text).Warn("rejecting requests: the cluster cannot authorize them")
 }

@@ -7,11 +7,12 @@ import (
 	"strings"
 )
 
-// Hosts has next answer requests for a host name that is this server's, and refuses others with 421: a foreign page whose name
-// resolves to here brings its own name, and no address.
+// Hosts passes requests for the host names of this server to next, and rejects others with 421: a malicious page whose
+// name resolves to this server sends its own name, not an address.
 //
-// With loopback only localhost and loopback addresses are good. Otherwise every IP address is, which is what probes and
-// scrapers use, localhost, each of names, and the names below a suffix for "*.SUFFIX"; and no name at all, which no browser sends.
+// With loopback only localhost and loopback addresses are accepted. Otherwise accepted are every IP address, which probes
+// and scrapers use, localhost, each of names, the names below a suffix for "*.SUFFIX", and an empty name, which no
+// browser sends.
 func Hosts(next http.Handler, loopback bool, names []string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if loopback && !isLoopback(r.Host) || !loopback && !isServed(r.Host, names) {
@@ -30,14 +31,14 @@ func bare(host string) string {
 	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
 }
 
-// isLoopback says whether a Host header means this machine.
+// isLoopback reports whether a Host header refers to this machine.
 func isLoopback(host string) bool {
 	host = bare(host)
 	a, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && a.Unmap().IsLoopback()
 }
 
-// isServed says whether a Host header is an address, one of names, or empty.
+// isServed reports whether a Host header is an address, one of names, or empty.
 func isServed(host string, names []string) bool {
 	host = bare(host)
 	if _, err := netip.ParseAddr(host); err == nil || host == "" || host == "localhost" {

@@ -11,13 +11,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// user is somebody whom the API knows.
+// user is a user known to the API.
 type user struct {
-	spec authorizationv1.SubjectAccessReviewSpec // without what is asked for
+	spec authorizationv1.SubjectAccessReviewSpec // without the path and verb
 	id   digest                                  // of all of it
 }
 
-// authenticate finds out whose token it is; nobody's when known is false.
+// authenticate finds the user of a token; known is false if it is invalid.
 func (g *Guard) authenticate(ctx context.Context, token string) (who user, known bool, err error) {
 	key := g.seal.digest(token)
 	look := func() bool {
@@ -35,7 +35,7 @@ func (g *Guard) authenticate(ctx context.Context, token string) (who user, known
 		return user{}, false, err
 	}
 	defer done()
-	if look() { // somebody was faster
+	if look() { // another request was faster
 		return who, known, nil
 	}
 	review, err := g.opts.Client.AuthenticationV1().TokenReviews().Create(ctx,
@@ -44,7 +44,7 @@ func (g *Guard) authenticate(ctx context.Context, token string) (who user, known
 		return user{}, false, fmt.Errorf("review token: %w", err)
 	}
 	if !review.Status.Authenticated || review.Status.User.Username == "" {
-		// An error in the status says why a token is none, such as that it has ended.
+		// An error in the status is why the token is invalid, for example because it has expired.
 		g.strangers.keep(key, struct{}{})
 		return user{}, false, nil
 	}
@@ -70,7 +70,7 @@ func (g *Guard) userOf(info *authenticationv1.UserInfo) (user, error) {
 	return user{spec: spec, id: g.seal.digest(string(raw))}, nil
 }
 
-// authorize finds out whether a user may ask for a path.
+// authorize checks whether a user may request a path.
 func (g *Guard) authorize(ctx context.Context, who user, path, verb string) (bool, error) {
 	key := g.seal.digest(string(who.id[:]), verb, path)
 	look := func() (allowed, found bool) {
@@ -103,16 +103,16 @@ func (g *Guard) authorize(ctx context.Context, who user, path, verb string) (boo
 		return true, nil
 	}
 	if review.Status.EvaluationError != "" {
-		return false, nil // it may be another answer in a moment
+		return false, nil // the result may change at any moment
 	}
 	g.mayNot.keep(key, struct{}{})
 	return false, nil
 }
 
-// errCrowd is why a request fails that came with too many others.
+// errCrowd is why a request fails if too many others are waiting.
 var errCrowd = errors.New("too many requests are waiting for a review")
 
-// wait waits for a turn. done gives it back.
+// wait waits for a slot. done returns it.
 func (g *Guard) wait(ctx context.Context) (done func(), err error) {
 	select {
 	case g.turn <- struct{}{}:

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// minZipped is how many bytes an answer has at least that is kept compressed: less fits a packet anyway.
+// minZipped is the minimum size of an answer to be compressed, in bytes: smaller ones fit into one packet anyway.
 const minZipped = 1400
 
-// body is an answer that is not changed any more.
+// body is a complete, immutable answer.
 type body struct {
 	number uint64
 	data   []byte
@@ -21,19 +21,19 @@ type body struct {
 	size   int // of the answer, not compressed
 
 	// The store's lock guards what follows.
-	senders int  // requests that are sent it
+	senders int  // requests to which it is being sent
 	kept    bool // for later requests
 	used    uint64
 }
 
-// writer compresses what a build writes, within the limits of a store.
+// writer compresses the output of a build, within the limits of a store.
 type writer struct {
 	store    *Store
 	reserved int64
 	out      bytes.Buffer
 }
 
-// Write takes compressed bytes.
+// Write receives compressed bytes.
 func (w *writer) Write(p []byte) (int, error) {
 	if !w.store.reserve(int64(len(p))) {
 		return 0, ErrBusy
@@ -42,7 +42,7 @@ func (w *writer) Write(p []byte) (int, error) {
 	return w.out.Write(p)
 }
 
-// counted counts what goes through it.
+// counted counts the bytes written to it.
 type counted struct {
 	io.Writer
 	n int
@@ -54,7 +54,7 @@ func (c *counted) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// body is what build writes.
+// body is the output of build.
 func (w *writer) body(build func(io.Writer) error) (*body, error) {
 	zip := gzip.NewWriter(w)
 	in := &counted{Writer: zip}
@@ -76,7 +76,7 @@ func (w *writer) body(build func(io.Writer) error) (*body, error) {
 	return b, nil
 }
 
-// unzip writes the answer as it was written. It takes as much memory as a decompressor does, however long the answer is.
+// unzip writes the uncompressed answer. It takes as much memory as a decompressor does, however long the answer is.
 func (b *body) unzip(w io.Writer) error {
 	zip, err := gzip.NewReader(bytes.NewReader(b.data))
 	if err != nil {
@@ -86,8 +86,8 @@ func (b *body) unzip(w io.Writer) error {
 	return err
 }
 
-// Serve answers a request with what build writes for a key, or wrote before. The headers that describe the content are the
-// caller's. An error means that nothing was sent: it is ErrBusy, that of build, or that of the request's context.
+// Serve answers a request with what build writes for a key, now or earlier. The caller sets the headers that describe the
+// content. An error means that nothing was sent: it is ErrBusy, the error of build, or that of the request's context.
 func (s *Store) Serve(w http.ResponseWriter, r *http.Request, key Key, build func(io.Writer) error) error {
 	if !s.enter() {
 		return ErrBusy
@@ -98,7 +98,7 @@ func (s *Store) Serve(w http.ResponseWriter, r *http.Request, key Key, build fun
 		return err
 	}
 	defer s.drop(b)
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(SendTime)) // a server has one of its own besides
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(SendTime)) // a server has its own deadline as well
 	header := w.Header()
 	header.Add("Vary", "Accept-Encoding")
 	switch {
@@ -107,7 +107,7 @@ func (s *Store) Serve(w http.ResponseWriter, r *http.Request, key Key, build fun
 		fallthrough
 	case !b.zipped:
 		header.Set("Content-Length", strconv.Itoa(len(b.data)))
-		_, _ = w.Write(b.data) // who has gone needs no answer
+		_, _ = w.Write(b.data) // if the client is gone, no answer is needed
 	default:
 		header.Set("Content-Length", strconv.Itoa(b.size))
 		_ = b.unzip(w)
@@ -115,7 +115,7 @@ func (s *Store) Serve(w http.ResponseWriter, r *http.Request, key Key, build fun
 	return nil
 }
 
-// TakesZip says whether a client understands gzip.
+// TakesZip reports whether a client accepts gzip.
 func TakesZip(r *http.Request) bool {
 	for part := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
 		coding, quality, _ := strings.Cut(strings.TrimSpace(part), ";")

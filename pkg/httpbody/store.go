@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// SendTime is how long an answer may take to be sent, from when it is there.
+// SendTime is how long sending an answer may take once it is complete.
 const SendTime = time.Minute
 
-// RetryAfter is the value of that header with a 503, in seconds.
+// RetryAfter is the value of that header in a 503 response, in seconds.
 const RetryAfter = "5"
 
-// ErrBusy says that a request has to come again: there are too many of them, or no room for another answer.
+// ErrBusy means that a request has to be repeated later: there are too many of them, or no room for another answer.
 var ErrBusy = errors.New("too many large responses in progress; try again later")
 
-// Key says which answers are the same: those of one name and number. A higher number of a name is newer.
+// Key identifies equal answers: those of one name and number. A higher number of a name is newer.
 type Key struct {
 	Name   string
 	Number uint64
@@ -25,26 +25,26 @@ type Key struct {
 
 // Options are the limits of a Store. The zero value has the defaults.
 type Options struct {
-	Builds   int   // answers that are made at a time; 0 is 1
-	Requests int   // that wait for an answer or are sent one; 0 is 64
-	Bytes    int64 // of all answers that are kept or being sent, as they are kept; 0 is 64 MiB
-	Kept     int   // answers that are kept though nobody is sent them; 0 is 32
+	Builds   int   // concurrent builds; 0 is 1
+	Requests int   // requests waiting for an answer or receiving one; 0 is 64
+	Bytes    int64 // total stored size of all answers that are cached or being sent; 0 is 64 MiB
+	Kept     int   // cached answers that are not being sent; 0 is 32
 }
 
-// Store makes answers and keeps them. New makes one; it is safe for concurrent use.
+// Store builds answers and caches them. New makes one; it is safe for concurrent use.
 type Store struct {
 	opts     Options
-	building chan struct{} // has an element for each answer that is being made
+	building chan struct{} // has an element for each build in progress
 
 	mu       sync.Mutex
 	requests int
-	bytes    int64 // of all bodies, those being made included
+	bytes    int64 // of all bodies, including unfinished ones
 	clock    uint64
 	kept     map[string]*body
-	making   map[Key]chan struct{} // closed when it is made, or has failed
+	making   map[Key]chan struct{} // closed when the build is finished or has failed
 }
 
-// New makes a store that keeps nothing yet.
+// New makes an empty store.
 func New(opts Options) *Store {
 	for _, limit := range []struct {
 		of    *int
@@ -62,7 +62,7 @@ func New(opts Options) *Store {
 	}
 }
 
-// enter counts a request, and is false where there are too many.
+// enter counts a request, and returns false if there are too many.
 func (s *Store) enter() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,7 +79,7 @@ func (s *Store) leave() {
 	s.requests--
 }
 
-// get returns the answer of a key, which is made by build unless it is there. The caller has to drop it.
+// get returns the answer of a key, which build makes unless it is cached. The caller has to drop it.
 func (s *Store) get(ctx context.Context, key Key, build func(io.Writer) error) (*body, error) {
 	for {
 		b, made, mine := s.find(key)
@@ -97,7 +97,7 @@ func (s *Store) get(ctx context.Context, key Key, build func(io.Writer) error) (
 	}
 }
 
-// find returns the answer that is there, or a channel that is closed once it is; mine says that it is up to the caller to make
+// find returns the cached answer, or a channel that is closed once it is built; mine means that the caller has to build
 // it.
 func (s *Store) find(key Key) (b *body, made chan struct{}, mine bool) {
 	s.mu.Lock()
@@ -116,7 +116,7 @@ func (s *Store) find(key Key) (b *body, made chan struct{}, mine bool) {
 	return nil, made, true
 }
 
-// makeBody makes the answer of a key when it is its turn, and keeps it.
+// makeBody builds and caches the answer of a key once there is a free slot.
 func (s *Store) makeBody(ctx context.Context, key Key, made chan struct{}, build func(io.Writer) error) (*body, error) {
 	defer func() {
 		s.mu.Lock()
@@ -144,11 +144,11 @@ func (s *Store) makeBody(ctx context.Context, key Key, made chan struct{}, build
 	return b, nil
 }
 
-// keep remembers b in place of an older answer of its name. The caller holds the lock.
+// keep caches b in place of an older answer of its name. The caller holds the lock.
 func (s *Store) keep(name string, b *body) {
 	if old := s.kept[name]; old != nil {
 		if old.number > b.number {
-			return // it is for those who asked for it, and goes with them
+			return // only the requests that wait for it use it
 		}
 		s.forget(name, old)
 	}
@@ -159,7 +159,7 @@ func (s *Store) keep(name string, b *body) {
 	s.kept[name] = b
 }
 
-// forget keeps an answer no longer. Its bytes count until nobody is sent them. The caller holds the lock.
+// forget removes an answer from the cache. Its bytes count until it is no longer being sent. The caller holds the lock.
 func (s *Store) forget(name string, b *body) {
 	delete(s.kept, name)
 	b.kept = false
@@ -168,8 +168,8 @@ func (s *Store) forget(name string, b *body) {
 	}
 }
 
-// evict forgets the answer that was asked for longest ago among those that nobody is being sent; false where there is none. The
-// caller holds the lock.
+// evict removes the least recently used answer that is not being sent; it returns false if there is none. The caller
+// holds the lock.
 func (s *Store) evict() bool {
 	var name string
 	var oldest *body
@@ -185,7 +185,7 @@ func (s *Store) evict() bool {
 	return true
 }
 
-// drop ends what get began.
+// drop releases what get returned.
 func (s *Store) drop(b *body) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -194,7 +194,7 @@ func (s *Store) drop(b *body) {
 	}
 }
 
-// reserve counts bytes of an answer that is being made, and is false where they do not fit.
+// reserve counts bytes of an unfinished answer, and returns false if they exceed the limit.
 func (s *Store) reserve(n int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

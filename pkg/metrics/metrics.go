@@ -115,7 +115,7 @@ func (m *Metrics) makeTargets() {
 	m.applied = m.gaugeVec("netloom_target_revision", "Revision of the last snapshot that the target was in sync with.")
 }
 
-// buckets go from 0.25 ms to 32 s.
+// buckets range from 0.25 ms to 32 s.
 func buckets() []float64 { return prometheus.ExponentialBuckets(0.00025, 2, 18) }
 
 func (m *Metrics) counter(name, help string, labels ...string) *prometheus.CounterVec {

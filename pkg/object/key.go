@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Key names an object whose kind is understood, such as an endpoint. Its order is that of Compare.
+// Key names an object of a known kind, such as an endpoint. Its order is that of Compare.
 type Key struct {
 	Cluster   string // "" is the only, unnamed cluster
 	Namespace string
 	Name      string
 }
 
-// String spells k as [cluster/]namespace/name.
+// String formats k as [cluster/]namespace/name.
 func (k Key) String() string {
 	if k.Cluster == "" {
 		return k.Namespace + "/" + k.Name

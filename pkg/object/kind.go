@@ -1,7 +1,6 @@
 package object
 
-// The kinds of objects that Kubernetes itself has, as far as netloom reads them. SD-WAN kinds are listed in
-// pkg/apis/sdewan/v1alpha1.
+// The kinds of objects of Kubernetes itself that netloom reads. SD-WAN kinds are listed in pkg/apis/sdewan/v1alpha1.
 const (
 	KindEndpoints     = "Endpoints"
 	KindEndpointSlice = "EndpointSlice"

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Line is text on one line that a terminal takes for nothing but text: line breaks, control characters and all others that are
-// not printed, such as those that turn the direction of writing, stand as Go spells them, "\n" or "\u202e". What somebody else
-// wrote, such as names and values of objects, can so neither pass for a line of its own nor command a terminal.
+// Line formats text on one line that is safe for a terminal: line breaks, control characters and all other non-printable
+// characters, such as those that change the direction of writing, are escaped as in Go, "\n" or "\u202e". So text from
+// others, such as names and values of objects, can neither pass for a separate line nor control a terminal.
 func Line(text string) string {
 	clean := true
 	for _, r := range text {

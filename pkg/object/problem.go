@@ -6,27 +6,28 @@ import (
 	"strings"
 )
 
-// Problem is what is wrong with an object or with a place that objects are read from, as long as it lasts. What cannot be
-// understood of an object allows nothing.
+// Problem is what is wrong with an object or with a place that objects are read from, as long as it lasts. The invalid
+// part of an object allows nothing.
 type Problem struct {
 	Cluster string `json:"-"`               // of the object; "" is the only, unnamed cluster
 	Ref     Ref    `json:"object,omitzero"` // zero when it is not known which object is concerned, or when a whole place is
 	Field   string `json:"field,omitempty"` // path in the object, such as spec.ingress[0].ports[0].port; "" for the whole
 	Message string `json:"message"`         // what is wrong and what was expected, without a full stop
-	Place   Place  `json:"place,omitzero"`  // where it was found; zero when it was not found while reading
+	Place   Place  `json:"place,omitzero"`  // where it was found; zero if it was not found while reading
 	Unread  Unread `json:"-"`
 }
 
-// Unread says what a source could not read because of a problem.
+// Unread is what a source could not read because of a problem.
 type Unread uint8
 
 const (
 	// UnreadNothing is a problem of an object; everything else was read.
 	UnreadNothing Unread = iota
-	// UnreadResource is a resource of the API that cannot be read any more: what was read of it stays and may be out of date.
+	// UnreadResource is a resource of the API that cannot be read any more: what was read of it stays and may be out of
+	// date.
 	UnreadResource
-	// UnreadFile is a file or document that does not say which objects it declares: what the file declared before stays, and
-	// what it declared before this process began is not known.
+	// UnreadFile is a file or document whose objects cannot be identified: what the file declared before stays, and what
+	// it declared before this process started is unknown.
 	UnreadFile
 )
 
@@ -34,10 +35,10 @@ const (
 type Place struct {
 	Path     string `json:"path,omitempty"`     // of a file or directory, or a resource of the API such as pods
 	Document int    `json:"document,omitempty"` // from 1; 0 is the whole file
-	Line     int    `json:"line,omitempty"`     // from 1; 0 is not known
+	Line     int    `json:"line,omitempty"`     // from 1; 0 if unknown
 }
 
-// String spells p as "path:line" or, where the line is not known, as "path: document 2" or "path".
+// String formats p as "path:line" or, if the line is unknown, as "path: document 2" or "path".
 func (p Place) String() string {
 	switch {
 	case p.Line > 0:
@@ -54,7 +55,7 @@ func (p Place) Compare(o Place) int {
 	return cmp.Or(strings.Compare(p.Path, o.Path), cmp.Compare(p.Document, o.Document), cmp.Compare(p.Line, o.Line))
 }
 
-// Where spells the place and the object of p, such as "a.yaml: document 2: NetworkPolicy/shop/web".
+// Where formats the place and the object of p, such as "a.yaml: document 2: NetworkPolicy/shop/web".
 func (p Problem) Where() string {
 	name := ""
 	if p.Ref != (Ref{}) {
@@ -66,10 +67,10 @@ func (p Problem) Where() string {
 	return joined(p.Place.String(), name)
 }
 
-// What spells the field and the message of p.
+// What formats the field and the message of p.
 func (p Problem) What() string { return joined(p.Field, p.Message) }
 
-// Error spells p on one line, such as "NetworkPolicy/shop/web: spec.policyTypes[0]: Unsupported value: ...".
+// Error formats p on one line, such as "NetworkPolicy/shop/web: spec.policyTypes[0]: Unsupported value: ...".
 func (p Problem) Error() string { return Line(joined(p.Where(), p.What())) }
 
 // Compare orders problems by place, object, field and message.
@@ -84,7 +85,7 @@ func (p Problem) Compare(o Problem) int {
 	)
 }
 
-// Changed are the objects with a problem that only one of two lists has.
+// Changed are the objects with a problem that is in only one of two lists.
 func Changed(was, now []Problem) map[Ref]bool {
 	const inBoth = 3
 	in := map[Problem]uint8{}

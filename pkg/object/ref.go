@@ -8,18 +8,18 @@ import (
 
 // Ref names an object of a cluster. The zero value names none.
 type Ref struct {
-	Kind      string // as manifests spell it, such as NetworkPolicy
+	Kind      string // as in manifests, such as NetworkPolicy
 	Namespace string // "" for a cluster-scoped object
 	Name      string
 }
 
-// String spells r as "Kind namespace/name" or "Kind name".
+// String formats r as "Kind namespace/name" or "Kind name".
 func (r Ref) String() string { return r.Kind + " " + r.NamespacedName() }
 
-// Path spells r as Kind/namespace/name or Kind/name.
+// Path formats r as Kind/namespace/name or Kind/name.
 func (r Ref) Path() string { return r.Kind + "/" + r.NamespacedName() }
 
-// NamespacedName spells r without its kind, as namespace/name or name. It is the key of the stores of client-go.
+// NamespacedName formats r without its kind, as namespace/name or name. It is the key of the stores of client-go.
 func (r Ref) NamespacedName() string {
 	if r.Namespace == "" {
 		return r.Name
@@ -27,7 +27,7 @@ func (r Ref) NamespacedName() string {
 	return r.Namespace + "/" + r.Name
 }
 
-// MarshalText spells r as Path does, which is its form in JSON and YAML.
+// MarshalText formats r as Path does, which is its form in JSON and YAML.
 func (r Ref) MarshalText() ([]byte, error) { return []byte(r.Path()), nil }
 
 // UnmarshalText reads what MarshalText writes.

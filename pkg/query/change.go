@@ -9,8 +9,8 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// change says what would have to change for the opposite verdict: all of the lines for a connection that is denied, any
-// of them for one that is allowed. Policies bind pods only: of other ends there is nothing to say.
+// change lists what would have to change for the opposite verdict: all of the lines for a denied connection, any one of
+// them for an allowed one. Policies apply to pods only: other ends yield nothing.
 func (inv *Inventory) change(c *connection, egress, ingress *Side) []string {
 	if egress.Itself {
 		return nil
@@ -37,7 +37,7 @@ func (inv *Inventory) change(c *connection, egress, ingress *Side) []string {
 	return lines
 }
 
-// closing says how a direction that allows a connection would come to deny it.
+// closing describes how a direction that allows a connection could deny it.
 func closing(s *Side, direction, subject, what string) string {
 	if len(s.IsolatedBy) == 0 {
 		return fmt.Sprintf("%s of %s: add a policy that selects it and has no rule %s",
@@ -56,7 +56,7 @@ func closing(s *Side, direction, subject, what string) string {
 	return fmt.Sprintf("%s of %s: remove all of %s", direction, subject, joinAnd(rules))
 }
 
-// changeOfService says what would have to change for a service to send a flow on.
+// changeOfService lists what would have to change for a service to send a flow on.
 func changeOfService(f *intent.Flow, b *intent.Balanced) []string {
 	service := b.LoadBalancer.Origin.String()
 	switch b.Outcome {

@@ -9,7 +9,7 @@ import (
 // shownNames is how many names an error proposes.
 const shownNames = 3
 
-// closest lists the names that somebody who wrote name may have meant, the likeliest first.
+// closest lists the names that are most similar to name, the likeliest first.
 func closest(name string, names []string) []string {
 	type guess struct {
 		name     string
@@ -36,7 +36,7 @@ func closest(name string, names []string) []string {
 	return out
 }
 
-// distance counts the characters to insert, to delete or to replace on the way from a to b.
+// distance is the edit distance of a and b.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -57,7 +57,7 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// hint proposes names, or says where to find them.
+// hint proposes names, or describes how to list them.
 func hint(name string, names []string) string {
 	if near := closest(name, names); len(near) > 0 {
 		return "; did you mean " + joinOr(near) + "?"
@@ -75,7 +75,7 @@ func hint(name string, names []string) string {
 func joinOr(words []string) string  { return joinWith(words, "or") }
 func joinAnd(words []string) string { return joinWith(words, "and") }
 
-// joinWith spells a list as "a, b and c".
+// joinWith formats a list as "a, b and c".
 func joinWith(words []string, last string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")

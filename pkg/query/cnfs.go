@@ -8,7 +8,7 @@ import (
 type CNF struct {
 	ID       string            `json:"id"`
 	Target   string            `json:"target"` // what it is called among targets
-	Scope    string            `json:"scope"`  // NAMESPACE/PURPOSE, of what it is configured with; /PURPOSE is of every namespace
+	Scope    string            `json:"scope"`  // NAMESPACE/PURPOSE, of its configuration; /PURPOSE is in every namespace
 	Group    string            `json:"group,omitempty"`
 	Node     string            `json:"node,omitempty"`
 	Address  string            `json:"address,omitempty"`
@@ -17,7 +17,7 @@ type CNF struct {
 	Networks map[string]string `json:"networks,omitempty"` // interfaces by network
 }
 
-// DeviceIntent is one thing that the CNFs of a scope must hold.
+// DeviceIntent is one object that the CNFs of a scope must have.
 type DeviceIntent struct {
 	ID         string   `json:"id"`
 	Origin     string   `json:"origin"`
@@ -25,15 +25,15 @@ type DeviceIntent struct {
 	Kind       string   `json:"kind"` // such as "WAN rule"
 	Generation int64    `json:"generation,omitempty"`
 	Needs      []string `json:"needs,omitempty"` // IDs
-	Gone       bool     `json:"gone,omitempty"`  // it must not be there any more
+	Gone       bool     `json:"gone,omitempty"`  // it must be deleted
 	Adopts     string   `json:"adopts,omitempty"`
-	// Unknown says that it is not known yet what the object asks for: CNFs keep what they hold of the kind.
+	// Unknown means that the content of the object is not known yet: CNFs keep what they have of the kind.
 	Unknown bool `json:"unknown,omitempty"`
-	// Wants is what is set of it, by field. Secrets are named, never shown.
+	// Wants is the fields that are set. Secrets are named, never shown.
 	Wants map[string]string `json:"wants,omitempty"`
 }
 
-// CNFTarget is what the target of a CNF is called.
+// CNFTarget is the name of a CNF's target.
 func CNFTarget(g *intent.CNF) string {
 	return "openwrt/" + g.Origin.Namespace + "/" + g.Origin.Name
 }

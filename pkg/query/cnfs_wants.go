@@ -10,14 +10,14 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// wants spells what is set of a device intent, by the names of its fields.
+// wants formats what is set in a device intent, by the names of its fields.
 func wants(spec intent.DeviceSpec) map[string]string {
 	out := map[string]string{}
 	spellFields(out, reflect.Indirect(reflect.ValueOf(spec)))
 	return out
 }
 
-// spellFields spells the fields of a struct that are not zero. Those of structs within it stand beside its own.
+// spellFields formats the non-zero fields of a struct. Those of embedded structs are on the same level.
 func spellFields(out map[string]string, of reflect.Value) {
 	for i := range of.NumField() {
 		field, value := of.Type().Field(i), of.Field(i)
@@ -38,7 +38,7 @@ func spellFields(out map[string]string, of reflect.Value) {
 	}
 }
 
-// spellList spells each of a list, and those that have several fields in parentheses.
+// spellList formats the elements of a list, in parentheses if they have several fields.
 func spellList(list reflect.Value) string {
 	parts := make([]string, 0, list.Len())
 	for i := range list.Len() {
@@ -58,7 +58,7 @@ func spellList(list reflect.Value) string {
 	return strings.Join(parts, ", ")
 }
 
-// FieldsText spells fields on one line, in order of their names.
+// FieldsText formats fields on one line, sorted by name.
 func FieldsText(fields map[string]string) string {
 	parts := make([]string, 0, len(fields))
 	for _, name := range sortedKeys(fields) {
@@ -67,7 +67,7 @@ func FieldsText(fields map[string]string) string {
 	return strings.Join(parts, " ")
 }
 
-// spellValue spells a value of a type that has a spelling of its own.
+// spellValue formats a value of a type with a format of its own.
 func spellValue(v any) (text string, ok bool) {
 	switch v := v.(type) {
 	case netip.Prefix:
@@ -108,7 +108,7 @@ func spellValue(v any) (text string, ok bool) {
 	}
 }
 
-// word is one of the words for the values of a type, in their order.
+// word returns the word for a value of a type; words are in the order of its values.
 func word[T ~uint8](v T, words ...string) string {
 	if int(v) < len(words) {
 		return words[v]
@@ -129,7 +129,7 @@ func linkText(l intent.Link) string {
 	}
 }
 
-// lowerFirst is the name of a field as JSON has it: ICMPTypes is icmpTypes.
+// lowerFirst is the name of a field in JSON: ICMPTypes is icmpTypes.
 func lowerFirst(name string) string {
 	n := 0
 	for n < len(name) && unicode.IsUpper(rune(name[n])) {

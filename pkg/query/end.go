@@ -16,21 +16,21 @@ import (
 
 // end is one end of a connection: a pod, a node, a service or an address.
 type end struct {
-	name    string // as answers call it
+	name    string // as in answers
 	kind    Kind
-	key     object.Key // of the endpoint that policies see; zero when they see an address
+	key     object.Key // of the endpoint that policies see; zero if they see an address
 	addrs   []netip.Addr
-	node    string // where it runs; "" when unknown or anywhere
-	note    string // what policies see of it, when that is not what its name says
+	node    string // where it runs; "" if unknown or anywhere
+	note    string // what policies see, if that differs from the name
 	ports   []labelcache.NamedPort
 	service *service
 }
 
-// ends finds what a text of a question means. Without a namespace of its own it is in the given one, "" is none.
+// ends finds the ends that a text in a question refers to. The namespace defaults to the given one; "" is none.
 //
-// A text is an address; [pod/]NAMESPACE/NAME; node/NAME; svc/NAMESPACE/NAME, with :PORT where the service has several.
-// A pod's name may be a pattern such as web-*, or a label selector such as app=web; NAMESPACE may be *. These mean every
-// pod that matches, at least one.
+// A text is an address; [pod/]NAMESPACE/NAME; node/NAME; svc/NAMESPACE/NAME, with :PORT if the service has several. A
+// pod's name may be a pattern such as web-*, or a label selector such as app=web; NAMESPACE may be *. These select every
+// matching pod, at least one.
 func (inv *Inventory) ends(text, namespace string) ([]end, error) {
 	if a, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil {
 		return []end{inv.address(a.Unmap().WithZone(""))}, nil
@@ -62,7 +62,7 @@ func (inv *Inventory) ends(text, namespace string) ([]end, error) {
 	return inv.podsLike(rest)
 }
 
-// nearOnly is a hint, where there is a name that is near.
+// nearOnly is a hint, if there is a similar name.
 func nearOnly(name string, names []string) string {
 	if near := closest(name, names); len(near) > 0 {
 		return "; did you mean " + joinOr(near) + "?"
@@ -70,7 +70,7 @@ func nearOnly(name string, names []string) string {
 	return ""
 }
 
-// podsLike are the pods that namespace/name means: one, or those that match.
+// podsLike are the pods that namespace/name selects: one, or those that match.
 func (inv *Inventory) podsLike(text string) ([]end, error) {
 	namespace, name, _ := strings.Cut(text, "/")
 	if !strings.ContainsAny(text, "*?[=!") {
@@ -108,7 +108,7 @@ func (inv *Inventory) podsLike(text string) ([]end, error) {
 	return found, nil
 }
 
-// endpoint is a pod with a network of its own.
+// endpoint is a pod that is not on the host network.
 func (inv *Inventory) endpoint(e *labelcache.Endpoint) end {
 	return end{
 		name: e.Key.Namespace + "/" + e.Key.Name, kind: KindPod, key: e.Key, addrs: e.AllAddrs(), node: e.Node,
@@ -169,7 +169,7 @@ func (inv *Inventory) node(name string) (end, error) {
 	return end{name: "node/" + name, kind: KindNode, addrs: addrs, node: name}, nil
 }
 
-// address is an address, and whose it is.
+// address is an address, with its owner.
 func (inv *Inventory) address(a netip.Addr) end {
 	out := end{name: a.String(), kind: kindAddress, addrs: []netip.Addr{a}, node: inv.nodeOf[a]}
 	holders := inv.byAddr[a]
@@ -190,7 +190,7 @@ func (inv *Inventory) address(a netip.Addr) end {
 	return out
 }
 
-// ErrNotFound is what errors about a name are that nothing has.
+// ErrNotFound is wrapped by errors about a name that does not exist.
 var ErrNotFound = errors.New("not found")
 
 func notFound(kind Kind, name string, names []string) error {

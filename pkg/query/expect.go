@@ -6,24 +6,24 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// Results is what became of expectations.
+// Results is the outcome of expectations.
 type Results struct {
 	Passed      int      `json:"passed"`
 	Failed      int      `json:"failed"`
 	Connections int      `json:"connections"` // judged altogether
 	Results     []Result `json:"results"`     // one for each expectation, in order
-	// Looked counts the policies that were looked at, as a measure of the work.
+	// Looked counts the policies that were evaluated, as a measure of the work.
 	Looked int `json:"-"`
 }
 
-// Result is what became of one expectation.
+// Result is the outcome of one expectation.
 type Result struct {
 	Name    string  `json:"name"`
 	Text    string  `json:"text"` // what is expected, such as "shop/web-0 -> shop/db-0 tcp/5432 deny"
 	Expect  Verdict `json:"expect"`
 	Passed  bool    `json:"passed"`
 	Error   string  `json:"error,omitempty"` // why it cannot be judged; then it has failed
-	Answers int     `json:"answers"`         // pairs of places that were asked about
+	Answers int     `json:"answers"`         // pairs of ends that were evaluated
 	Wrong   int     `json:"wrong,omitempty"` // of them are judged otherwise
 	// Failures are the first maxFailures answers that are wrong.
 	Failures []Answer `json:"failures,omitempty"`
@@ -32,7 +32,7 @@ type Result struct {
 // maxFailures is how many wrong answers of an expectation are explained.
 const maxFailures = 3
 
-// Check holds expectations against the state.
+// Check evaluates expectations against the state.
 func (inv *Inventory) Check(file *Expectations) Results {
 	out := Results{Results: []Result{}}
 	for i := range file.List {
@@ -56,7 +56,7 @@ func (inv *Inventory) Check(file *Expectations) Results {
 	return out
 }
 
-// check judges what one question of an expectation asks.
+// check evaluates one question of an expectation.
 func (inv *Inventory) check(q Question, w Where, r *Result, all *Results) error {
 	pairs, err := inv.pairs(q, w)
 	if err != nil {
@@ -89,8 +89,8 @@ func (inv *Inventory) check(q Question, w Where, r *Result, all *Results) error 
 	return nil
 }
 
-// verdict is what judge says of a flow, without the reasons. Only the policies of both ends are looked at, unless the
-// flow is to a frontend.
+// verdict is the result of judge for a flow, without the reasons. Only the policies of both ends are evaluated, unless
+// the flow is to a frontend.
 func (inv *Inventory) verdict(f *intent.Flow, looked *int) Verdict {
 	s := inv.state.Snapshot
 	if _, front := s.Frontend(f.Network, f.Protocol, netip.AddrPortFrom(f.Dst.Addr, f.Port)); front != nil {
@@ -105,7 +105,7 @@ func (inv *Inventory) verdict(f *intent.Flow, looked *int) Verdict {
 	return verdictOf(inv.lets(intent.Egress, c, looked) && inv.lets(intent.Ingress, c, looked))
 }
 
-// lets says whether the policies of one end let a connection pass.
+// lets reports whether the policies of one end let a connection pass.
 func (inv *Inventory) lets(d intent.Direction, c *connection, looked *int) bool {
 	subject, _ := c.parties(d)
 	isolated := false

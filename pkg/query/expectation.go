@@ -11,21 +11,21 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// What a file of expectations may say it is. Manifests beside it are told apart by that.
+// The apiVersion and kind of a file of expectations. They distinguish it from manifests in the same directory.
 const (
 	ExpectationsVersion = "netloom.io/v1alpha1"
 	ExpectationsKind    = "Expectations"
 )
 
-// Expectations is a file of them.
+// Expectations is a file of expectations.
 type Expectations struct {
 	APIVersion string        `json:"apiVersion,omitempty"` // ExpectationsVersion, or "" with Kind
 	Kind       string        `json:"kind,omitempty"`       // ExpectationsKind
-	Namespace  string        `json:"namespace,omitempty"`  // of pods and services that name none
+	Namespace  string        `json:"namespace,omitempty"`  // default for pods and services
 	List       []Expectation `json:"expectations"`
 }
 
-// Expectation says what should become of connections: those from each source to each destination on each port.
+// Expectation is the expected verdict of connections: those from each source to each destination on each port.
 type Expectation struct {
 	Name    string  `json:"name,omitempty"` // "" is named by what it says
 	From    Words   `json:"from"`           // pods, patterns, nodes and addresses: see ParseQuestion
@@ -63,7 +63,7 @@ func (w *Words) UnmarshalJSON(text []byte) error {
 // String spells w as a list.
 func (w Words) String() string { return strings.Join(w, ", ") }
 
-// Title is the expectation's name, or what it says.
+// Title is the expectation's name, or its text.
 func (e *Expectation) Title() string {
 	if e.Name != "" {
 		return e.Name
@@ -71,7 +71,7 @@ func (e *Expectation) Title() string {
 	return e.Text()
 }
 
-// Text is what e says, such as "shop/web-0 -> shop/db-0 tcp/5432 deny".
+// Text formats e, such as "shop/web-0 -> shop/db-0 tcp/5432 deny".
 func (e *Expectation) Text() string {
 	parts := []string{e.From.String(), "->", e.To.String()}
 	if len(e.Ports) > 0 {
@@ -80,7 +80,7 @@ func (e *Expectation) Text() string {
 	return strings.Join(append(parts, string(e.Expect)), " ")
 }
 
-// ParseExpectations reads a file of expectations, in YAML or JSON, and reports all that is wrong with it.
+// ParseExpectations reads a file of expectations, in YAML or JSON, and reports all errors in it.
 func ParseExpectations(content []byte) (*Expectations, error) {
 	var file Expectations
 	text, err := yaml.YAMLToJSONStrict(content)
@@ -108,7 +108,7 @@ func ParseExpectations(content []byte) (*Expectations, error) {
 	return &file, errors.Join(faults...)
 }
 
-// faults lists what is wrong with e by itself.
+// faults lists the errors of e.
 func (e *Expectation) faults() []string {
 	var out []string
 	for _, f := range []struct {
@@ -130,7 +130,7 @@ func (e *Expectation) faults() []string {
 	return out
 }
 
-// questions are what e asks.
+// questions lists the questions of e.
 func (e *Expectation) questions() []Question {
 	ports := e.Ports
 	if len(ports) == 0 {

@@ -10,18 +10,18 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// Explanation is what there is to know of one object. One of the pointers is set.
+// Explanation is everything that is known about one object. One of the pointers is set.
 type Explanation struct {
 	Policy  *PolicyExplanation  `json:"networkPolicy,omitempty"`
 	Pod     *PodExplanation     `json:"pod,omitempty"`
 	Service *ServiceExplanation `json:"service,omitempty"`
 	SDWAN   *SDWANExplanation   `json:"sdwan,omitempty"` // of an SD-WAN object
-	// Unknown says what the answer lacks because it cannot be read; see the function of that name.
+	// Unknown lists what the answer lacks because it cannot be read; see the function of that name.
 	Unknown []string `json:"unknown,omitempty"`
 }
 
-// Explain says what there is to know of KIND/NAMESPACE/NAME, a policy, a pod, a service or an SD-WAN object; a namespace
-// that is left out is the given one. It fails when there is no such object.
+// Explain explains KIND/NAMESPACE/NAME: a policy, a pod, a service or an SD-WAN object; the namespace defaults to the
+// given one. It fails if there is no such object.
 func (inv *Inventory) Explain(text, namespace string) (Explanation, error) {
 	e, err := inv.explain(text, namespace)
 	if err != nil {
@@ -64,7 +64,7 @@ func (inv *Inventory) explain(text, namespace string) (Explanation, error) {
 	return Explanation{}, nil
 }
 
-// everyName lists all that can be explained.
+// everyName lists all objects that can be explained.
 func (inv *Inventory) everyName() []string {
 	var all []string
 	for _, k := range []Kind{KindPolicy, KindPod, KindService} {
@@ -75,7 +75,7 @@ func (inv *Inventory) everyName() []string {
 	return append(all, inv.SDWANNames()...)
 }
 
-// problemsOf are those of one object.
+// problemsOf lists the problems of one object.
 func (inv *Inventory) problemsOf(kind, name string) []object.Problem {
 	var out []object.Problem
 	for _, p := range inv.state.Problems {
@@ -89,7 +89,7 @@ func (inv *Inventory) problemsOf(kind, name string) []object.Problem {
 // maxMembers is how many members of a set are listed.
 const maxMembers = 20
 
-// Members is who is meant by a policy's selectors and blocks.
+// Members lists what a policy's selectors and blocks select.
 type Members struct {
 	Title    string         `json:"title"`              // such as "pods app=web in namespace shop"
 	Count    int            `json:"count"`              // of pods
@@ -97,7 +97,7 @@ type Members struct {
 	Prefixes []netip.Prefix `json:"prefixes,omitempty"` // addresses besides
 }
 
-// membersOf is who is in a set; nil is everybody.
+// membersOf lists what is in a set; nil is everything.
 func membersOf(set *intent.Set) Members {
 	m := Members{Title: titleOf(set)}
 	if set == nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/netloom/netloom/pkg/reach"
 )
 
-// PodExplanation is what policies mean for a pod.
+// PodExplanation is the effect of policies on a pod.
 type PodExplanation struct {
 	Name      string            `json:"name"` // namespace/name
 	Node      string            `json:"node,omitempty"`
@@ -23,7 +23,7 @@ type PodExplanation struct {
 	Labels    map[string]string `json:"labels,omitempty"`
 	Ports     []string          `json:"ports,omitempty"` // those with a name, such as "http tcp/8080"
 	Services  []string          `json:"services,omitempty"`
-	// Note says why policies do not see it; then it has no sides.
+	// Note is why policies do not see it; then it has no sides.
 	Note     string           `json:"note,omitempty"`
 	Ingress  *PodSide         `json:"ingress,omitempty"`
 	Egress   *PodSide         `json:"egress,omitempty"`
@@ -33,17 +33,17 @@ type PodExplanation struct {
 // PodSide is one direction of a pod's traffic.
 type PodSide struct {
 	IsolatedBy []string `json:"isolatedBy,omitempty"` // the policies that select it; without any, it is open
-	// Reach are the ends with which traffic passes, both their policies and those of the pod considered. Who is not
-	// among them is cut off.
+	// Reach are the ends with which traffic passes, considering both their policies and those of the pod. All others are
+	// cut off.
 	Reach []Reach `json:"reach"`
 }
 
-// Reach is ends that the same traffic passes to, or from.
+// Reach is a set of ends that the same traffic passes to, or from.
 type Reach struct {
 	Group
 	Nodes  []string `json:"nodes,omitempty"`
-	Ports  string   `json:"ports"`            // as people would say, such as "tcp/80, udp/53" or "everything"
-	By     []Rule   `json:"by,omitempty"`     // the pod's own rules that mean these ends
+	Ports  string   `json:"ports"`            // in words, such as "tcp/80, udp/53" or "everything"
+	By     []Rule   `json:"by,omitempty"`     // the pod's own rules for these ends
 	Family string   `json:"family,omitempty"` // ipv4 or ipv6 where it is so for one of them only
 
 	traffic reach.Traffic
@@ -89,7 +89,7 @@ func (inv *Inventory) servicesOf(addrs []netip.Addr) []string {
 	return out
 }
 
-// reacher finds out whom one pod reaches and who reaches it.
+// reacher finds out what one pod reaches and what reaches it.
 type reacher struct {
 	inv     *Inventory
 	e       *labelcache.Endpoint
@@ -108,7 +108,7 @@ func (inv *Inventory) newReacher(e *labelcache.Endpoint) *reacher {
 	return &reacher{inv: inv, e: e, places: places, classes: reach.Classify(places, s)}
 }
 
-// own is the class of the pod's first address of a family, and the address; nil when it has none.
+// own is the class of the pod's first address of a family, and the address; nil if it has none.
 func (r *reacher) own(family intent.Families) (*reach.Class, netip.Addr) {
 	for _, c := range r.classes {
 		for _, p := range c.Places {
@@ -144,7 +144,7 @@ func (r *reacher) side(d intent.Direction) *PodSide {
 	return out
 }
 
-// between is the traffic between the pod and a class; false when there is none, or nobody else in the class.
+// between is the traffic between the pod and a class; false if there is none, or the class has no other place.
 func (r *reacher) between(d intent.Direction, own *reach.Class, addr netip.Addr, c *reach.Class) (Reach, bool) {
 	from, to := own, c
 	if d == intent.Ingress {
@@ -180,7 +180,7 @@ func (r *reacher) between(d intent.Direction, own *reach.Class, addr netip.Addr,
 	return out, true
 }
 
-// rulesFor are the pod's own rules that mean a peer, whatever the port.
+// rulesFor are the pod's own rules for a peer, whatever the port.
 func (r *reacher) rulesFor(d intent.Direction, own, peer netip.Addr) []Rule {
 	me, other := intent.Party{Key: r.e.Key, Addr: own}, intent.Party{Addr: peer}
 	c := &connection{Flow: intent.Flow{Src: me, Dst: other}}
@@ -200,7 +200,7 @@ func (r *reacher) rulesFor(d intent.Direction, own, peer netip.Addr) []Rule {
 	return out
 }
 
-// add joins ends of one family that the same traffic passes to, by the same rules.
+// add merges ends of one family that the same traffic passes to, by the same rules.
 func (s *PodSide) add(found Reach) {
 	for i := range s.Reach {
 		if r := &s.Reach[i]; r.Family == found.Family && r.Ports == found.Ports && slices.Equal(r.By, found.By) {
@@ -219,7 +219,7 @@ func (r *Reach) join(o *Reach) {
 	r.ofNodes = append(r.ofNodes, o.ofNodes...)
 }
 
-// settle joins what is so in both families, and puts the pods first.
+// settle merges what both families have in common, and sorts pods first.
 func (s *PodSide) settle(families int) {
 	var out []Reach
 	for _, r := range s.Reach {

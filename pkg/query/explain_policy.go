@@ -5,14 +5,14 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// PolicyExplanation is what a NetworkPolicy does.
+// PolicyExplanation is the effect of a NetworkPolicy.
 type PolicyExplanation struct {
 	Name       string            `json:"name"`       // namespace/name
 	Directions []PolicyDirection `json:"directions"` // those that it isolates
 	Problems   []object.Problem  `json:"problems,omitempty"`
 }
 
-// PolicyDirection is what a policy does in one direction.
+// PolicyDirection is the effect of a policy in one direction.
 type PolicyDirection struct {
 	Direction string         `json:"direction"`
 	Subject   Members        `json:"subject"` // whom it isolates
@@ -20,13 +20,13 @@ type PolicyDirection struct {
 	Log       *LoggingIntent `json:"log,omitempty"`
 }
 
-// PolicyRule is one thing that a policy allows. A rule of the manifest becomes several where a named port has several
-// numbers, and none where it means nobody.
+// PolicyRule is one thing that a policy allows. A rule of the manifest becomes several if a named port has several
+// numbers, and none if it selects nothing.
 type PolicyRule struct {
 	Path  string   `json:"path"` // such as spec.ingress[0]
 	Ports []string `json:"ports"`
 	Peers Members  `json:"peers"`
-	// Subject is for whom it counts, when that is not every pod that the policy selects.
+	// Subject lists the pods it applies to, if that is not every pod that the policy selects.
 	Subject *Members `json:"subject,omitempty"`
 }
 

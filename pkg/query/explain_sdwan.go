@@ -8,16 +8,16 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// SDWANExplanation is what an SD-WAN object asks for, and of which CNFs.
+// SDWANExplanation is what an SD-WAN object configures, and on which CNFs.
 type SDWANExplanation struct {
 	Name     string           `json:"name"` // such as Mwan3Rule/branch/web
 	Scope    string           `json:"scope,omitempty"`
-	State    string           `json:"state,omitempty"`   // what its status says
+	State    string           `json:"state,omitempty"`   // from its status
 	Message  string           `json:"message,omitempty"` // likewise
-	Note     string           `json:"note,omitempty"`    // why it asks for nothing
+	Note     string           `json:"note,omitempty"`    // why it configures nothing
 	Wants    []DeviceIntent   `json:"wants"`
 	NeededBy []string         `json:"neededBy,omitempty"` // objects that refer to it
-	CNFs     []CNF            `json:"cnfs,omitempty"`     // that shall hold it
+	CNFs     []CNF            `json:"cnfs,omitempty"`     // that should have it
 	Problems []object.Problem `json:"problems,omitempty"`
 }
 
@@ -32,7 +32,7 @@ func (inv *Inventory) SDWANNames() []string {
 	return out
 }
 
-// sdwanKind reads the kind of SD-WAN objects that are there as people write it; "" is none.
+// sdwanKind reads the kind of an existing SD-WAN object, in any case; "" is none.
 func (inv *Inventory) sdwanKind(word string) string {
 	for i := range inv.state.Objects.SDWAN {
 		o := &inv.state.Objects.SDWAN[i]
@@ -43,7 +43,7 @@ func (inv *Inventory) sdwanKind(word string) string {
 	return ""
 }
 
-// explainSDWAN explains the object of a kind that is called namespace/name.
+// explainSDWAN explains the object namespace/name of a kind.
 func (inv *Inventory) explainSDWAN(kind, name string) (Explanation, error) {
 	var names []string
 	for i := range inv.state.Objects.SDWAN {

@@ -7,17 +7,17 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// ServiceExplanation is where a Service sends what is sent to it.
+// ServiceExplanation is where a Service sends connections.
 type ServiceExplanation struct {
 	Name    string `json:"name"` // namespace/name
 	Network string `json:"network,omitempty"`
-	// Note says why it has no frontends.
+	// Note is why it has no frontends.
 	Note      string            `json:"note,omitempty"`
 	Frontends []ServiceFrontend `json:"frontends"`
 	Problems  []object.Problem  `json:"problems,omitempty"`
 }
 
-// ServiceFrontend is an address of a Service, and who is behind it.
+// ServiceFrontend is an address of a Service, and its backends.
 type ServiceFrontend struct {
 	FrontendIntent
 	Port    string       `json:"portName,omitempty"`
@@ -25,7 +25,7 @@ type ServiceFrontend struct {
 	PerNode []NodeChoice `json:"perNode,omitempty"` // where it depends on the node where a connection enters
 }
 
-// NodeChoice is which backends a connection may be sent on to that enters at a node.
+// NodeChoice is the backends for connections that enter at a node.
 type NodeChoice struct {
 	Node     string   `json:"node"`
 	Sender   string   `json:"sender"`             // pods, or outside
@@ -70,7 +70,7 @@ func (inv *Inventory) serviceFrontend(
 	return out
 }
 
-// noFrontends says why a Service has none.
+// noFrontends returns why a Service has none.
 func noFrontends(s *corev1.Service) string {
 	switch {
 	case s == nil:
@@ -86,7 +86,7 @@ func noFrontends(s *corev1.Service) string {
 	}
 }
 
-// perNode lists the choices of a frontend at each node, for the kinds of senders for whom they depend on it.
+// perNode lists the choices of a frontend at each node, for the kinds of senders for which they depend on it.
 func (inv *Inventory) perNode(f *intent.Frontend) []NodeChoice {
 	var out []NodeChoice
 	for _, sender := range []struct {

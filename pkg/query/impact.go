@@ -13,11 +13,11 @@ import (
 	"github.com/netloom/netloom/pkg/reach"
 )
 
-// Impact is what differs between two states, for pods that are in both with the same addresses.
+// Impact is the differences between two states, for pods that are in both with the same addresses.
 type Impact struct {
 	Changes []Effect `json:"changes"` // empty when every connection is judged as before
 	Pods    int      `json:"pods"`    // how many are in both
-	// Appeared and Vanished are pods of one state only, and those whose addresses differ are both. They are not compared.
+	// Appeared and Vanished are pods of one state only; pods whose addresses differ are in both. They are not compared.
 	Appeared []string `json:"appeared,omitempty"`
 	Vanished []string `json:"vanished,omitempty"`
 }
@@ -26,20 +26,20 @@ type Impact struct {
 type Effect struct {
 	From Group `json:"from"`
 	To   Group `json:"to"`
-	// Opened is allowed now and was denied, Closed the reverse: protocols and ports as reach.Traffic spells them; "" is
-	// nothing.
+	// Opened is allowed now and was denied, Closed the reverse: protocols and ports in the format of reach.Traffic; "" is
+	// none.
 	Opened string `json:"opened,omitempty"`
 	Closed string `json:"closed,omitempty"`
 	Family string `json:"family,omitempty"` // "IPv4" or "IPv6" where it concerns one family of ends that have both
 }
 
-// Group is ends of connections that policies treat alike.
+// Group is a set of ends of connections that policies treat alike.
 type Group struct {
 	Pods    []string       `json:"pods,omitempty"`    // as namespace/name
 	Outside []netip.Prefix `json:"outside,omitempty"` // addresses that no pod holds; the fewest prefixes, in order
 }
 
-// Compare finds out what the step from one state to another means for connections.
+// Compare finds the effect of the step from one state to another on connections.
 func Compare(before, after State) Impact {
 	out := Impact{Changes: []Effect{}}
 	old, now := endpointsOf(before.View), endpointsOf(after.View)
@@ -79,7 +79,7 @@ func endpointsOf(v labelcache.View) map[object.Key]*labelcache.Endpoint {
 	return out
 }
 
-// heldIn says whether a pod of either state holds an address.
+// heldIn reports whether a pod of either state has an address.
 func heldIn(states ...map[object.Key]*labelcache.Endpoint) func(netip.Addr) bool {
 	held := map[netip.Addr]bool{}
 	for _, s := range states {
@@ -105,7 +105,7 @@ func groupOf(c *reach.Class, all []reach.Place) Group {
 	return g
 }
 
-// Outward says whether an end of e is outside.
+// Outward reports whether an end of e is outside.
 func (e *Effect) Outward() bool { return len(e.From.Pods) == 0 || len(e.To.Pods) == 0 }
 
 func spell(t reach.Traffic) string {
@@ -122,12 +122,12 @@ func familyName(f intent.Families) string {
 	return "IPv4"
 }
 
-// joined makes one of effects that differ in one end only, or in the family, and sorts by who is concerned.
+// joined merges effects that differ in one end only, or in the family, and sorts them by their ends.
 func joined(effects []Effect) []Effect {
 	effects = join(effects, func(e *Effect) string { return e.To.key() + e.Family }, func(e, o *Effect) { e.From.add(&o.From) })
 	effects = join(effects, func(e *Effect) string { return e.From.key() + e.Family }, func(e, o *Effect) { e.To.add(&o.To) })
 	effects = join(effects, func(e *Effect) string {
-		return strings.Join(e.From.Pods, " ") + "->" + strings.Join(e.To.Pods, " ") // prefixes tell their family themselves
+		return strings.Join(e.From.Pods, " ") + "->" + strings.Join(e.To.Pods, " ") // the family is evident from the prefixes
 	}, func(e, o *Effect) {
 		e.Family = ""
 		e.From.add(&o.From)
@@ -139,7 +139,7 @@ func joined(effects []Effect) []Effect {
 	return effects
 }
 
-// join adds each effect to the first one with which it shares its key and what it opens and closes.
+// join merges each effect into the first one with the same key that opens and closes the same.
 func join(effects []Effect, key func(*Effect) string, add func(to, from *Effect)) []Effect {
 	at := map[string]int{}
 	out := []Effect{}
@@ -156,7 +156,7 @@ func join(effects []Effect, key func(*Effect) string, add func(to, from *Effect)
 	return out
 }
 
-// add takes in the ends of o.
+// add adds the ends of o.
 func (g *Group) add(o *Group) {
 	g.Pods = slices.Concat(g.Pods, o.Pods)
 	slices.Sort(g.Pods)
@@ -166,7 +166,7 @@ func (g *Group) add(o *Group) {
 
 func (g *Group) key() string { return strings.Join(g.Pods, " ") + fmt.Sprint(g.Outside) }
 
-// first sorts groups: those with pods before those outside.
+// first is the sort key of groups: those with pods before those outside.
 func (g *Group) first() string {
 	if len(g.Pods) > 0 {
 		return g.Pods[0]

@@ -16,7 +16,7 @@ type Intents struct {
 	LoadBalancers []BalancerIntent `json:"loadBalancers,omitempty"`
 	CNFs          []CNF            `json:"cnfs,omitempty"`
 	DeviceIntents []DeviceIntent   `json:"deviceIntents,omitempty"`
-	// Unknown says of what nothing is known, because it could not be read: what there is above is not all.
+	// Unknown lists what could not be read: the lists above are incomplete then.
 	Unknown []string `json:"unknown,omitempty"`
 }
 
@@ -29,7 +29,7 @@ type SetIntent struct {
 	Within   []netip.Prefix `json:"within,omitempty"` // narrows the members' addresses
 }
 
-// PolicyIntent is what one object says in one direction.
+// PolicyIntent is the intent of one object in one direction.
 type PolicyIntent struct {
 	ID        string         `json:"id"`
 	Origin    string         `json:"origin"` // such as NetworkPolicy/shop/db
@@ -40,7 +40,7 @@ type PolicyIntent struct {
 	Rules     []RuleIntent   `json:"rules,omitempty"`
 }
 
-// LoggingIntent is the severities that connections are logged with, and how often at most in a second.
+// LoggingIntent is the severities with which connections are logged, and the maximum rate per second.
 type LoggingIntent struct {
 	Allow string `json:"allow,omitempty"`
 	Deny  string `json:"deny,omitempty"`
@@ -56,7 +56,7 @@ type RuleIntent struct {
 	Ports   []string `json:"ports"`
 }
 
-// BalancerIntent is what one Service says.
+// BalancerIntent is the intent of one Service.
 type BalancerIntent struct {
 	ID              string           `json:"id"`
 	Origin          string           `json:"origin"`
@@ -67,7 +67,7 @@ type BalancerIntent struct {
 	Frontends       []FrontendIntent `json:"frontends"`
 }
 
-// FrontendIntent is an address that connections are balanced at.
+// FrontendIntent is an address at which connections are load-balanced.
 type FrontendIntent struct {
 	Address  string          `json:"address"` // such as tcp/10.96.0.1:80
 	Kind     string          `json:"kind"`
@@ -78,7 +78,7 @@ type FrontendIntent struct {
 	Backends []BackendIntent `json:"backends,omitempty"`
 }
 
-// BackendIntent is where a connection may be sent on to.
+// BackendIntent is a backend of a connection.
 type BackendIntent struct {
 	Address  string   `json:"address"`
 	Pod      string   `json:"pod,omitempty"`
@@ -88,7 +88,7 @@ type BackendIntent struct {
 	Draining bool     `json:"draining,omitempty"`
 }
 
-// IntentsOf is all that a snapshot says.
+// IntentsOf is the content of a snapshot.
 func IntentsOf(s *intent.Snapshot) Intents {
 	d := Intents{Revision: s.Revision(), Sets: []SetIntent{}, Policies: []PolicyIntent{}}
 	for set := range s.Sets() {
@@ -180,7 +180,7 @@ func backendIntent(b *intent.Backend) BackendIntent {
 	return d
 }
 
-// texts spells each of a list.
+// texts formats each of a list.
 func texts[T interface{ String() string }](list []T) []string {
 	var out []string
 	for _, v := range list {

@@ -14,12 +14,12 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// Inventory knows who is where in a State. It is immutable and safe for concurrent use.
+// Inventory finds objects in a State. It is immutable and safe for concurrent use.
 type Inventory struct {
 	state     State
 	endpoints []*labelcache.Endpoint // by key
 	byAddr    map[netip.Addr][]*labelcache.Endpoint
-	pods      map[string]*corev1.Pod // by namespace/name; finished ones and those on the host network too
+	pods      map[string]*corev1.Pod // by namespace/name; including finished ones and those on the host network
 	policies  map[string]*networkingv1.NetworkPolicy
 	services  map[string]*corev1.Service
 	balancers map[string][]*intent.LoadBalancer // by namespace/name of their service
@@ -28,7 +28,7 @@ type Inventory struct {
 	subjects  [2]map[object.Key][]*intent.Policy // by direction: the policies that select an endpoint
 }
 
-// NewInventory looks through a state once.
+// NewInventory indexes a state.
 func NewInventory(state State) *Inventory {
 	inv := &Inventory{
 		state:     state,
@@ -81,7 +81,7 @@ func (inv *Inventory) fileObjects() {
 	}
 }
 
-// Snapshot is what the inventory was made from.
+// Snapshot is the snapshot of the inventory's state.
 func (inv *Inventory) Snapshot() *intent.Snapshot { return inv.state.Snapshot }
 
 // fileSubjects finds the policies of every endpoint by going through the members of each policy's subject.
@@ -101,8 +101,8 @@ func (inv *Inventory) fileSubjects() {
 	}
 }
 
-// policiesOf lists the policies that select a party in a direction, ordered by ID. A party without a key is whoever
-// holds the address.
+// policiesOf lists the policies that select a party in a direction, ordered by ID. A party without a key is the endpoint
+// with that address.
 func (inv *Inventory) policiesOf(d intent.Direction, p intent.Party) []*intent.Policy {
 	if p.Key != (object.Key{}) {
 		return inv.subjects[d][p.Key]
@@ -120,8 +120,8 @@ func (inv *Inventory) key(namespace, name string) object.Key {
 	return object.Key{Cluster: inv.state.Cluster, Namespace: namespace, Name: name}
 }
 
-// Names lists what a kind of object is called, sorted: pods, policies and services as namespace/name, nodes by name.
-// An unknown kind has no names.
+// Names lists the names of a kind of object, sorted: pods, policies and services as namespace/name, nodes by name. An
+// unknown kind has no names.
 func (inv *Inventory) Names(kind Kind) []string {
 	switch kind {
 	case KindPod:
@@ -144,7 +144,7 @@ func (inv *Inventory) Names(kind Kind) []string {
 	return nil
 }
 
-// nodeAddrs are the addresses under which a node is known in the network.
+// nodeAddrs are the addresses of a node in the network.
 func nodeAddrs(n *corev1.Node) []netip.Addr {
 	var addrs []netip.Addr
 	for _, a := range n.Status.Addresses {

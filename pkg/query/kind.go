@@ -2,7 +2,7 @@ package query
 
 import "strings"
 
-// Kind is a kind of thing that a question may name.
+// Kind is a kind of object that a question may name.
 type Kind string
 
 // The kinds. Their words are those of kubectl.
@@ -14,7 +14,7 @@ const (
 	kindAddress Kind = "address"
 )
 
-// kindOf reads a kind as people write it, whatever the case; it is false for any other word.
+// kindOf reads a kind, in any case; ok is false for any other word.
 func kindOf(word string) (Kind, bool) {
 	switch strings.ToLower(word) {
 	case "pod", "pods", "po":

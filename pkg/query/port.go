@@ -28,7 +28,7 @@ func (p port) String() string {
 	}
 }
 
-// portName is what ports of containers and services are called.
+// portName matches the names of ports of containers and services.
 var portName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
 
 // parsePort reads tcp/80, udp/dns, icmp, or 80, which is TCP.
@@ -64,7 +64,7 @@ func parsePort(text string) (port, error) {
 	return p, nil
 }
 
-// of is p with the number that a pod gives its name.
+// of returns p with the number that a pod assigns to its name.
 func (p port) of(e *end) (port, error) {
 	if p.name == "" {
 		return p, nil

@@ -8,10 +8,10 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// shownPrefixes is how many prefixes of a list are spelled out.
+// shownPrefixes is how many prefixes of a list are shown.
 const shownPrefixes = 8
 
-// PrefixText spells prefixes for people: those of a family by what is missing from it where that is shorter.
+// PrefixText formats prefixes for display: as the complement within their family if that is shorter.
 func PrefixText(list []netip.Prefix) string {
 	var parts []string
 	for _, whole := range []netip.Prefix{
@@ -35,7 +35,7 @@ func PrefixText(list []netip.Prefix) string {
 	return strings.Join(parts, ", ")
 }
 
-// firstPrefixes spells the first few of a list.
+// firstPrefixes formats the first few of a list.
 func firstPrefixes(list []netip.Prefix) string {
 	words := texts(list[:min(len(list), shownPrefixes)])
 	if more := len(list) - shownPrefixes; more > 0 {

@@ -7,11 +7,11 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// Verdict is what becomes of a connection.
+// Verdict is the result for a connection.
 type Verdict string
 
-// The verdicts. Deny is silence, Refuse an answer that nobody is there. Mixed depends: on the address family, or on the
-// endpoint of a service that is chosen.
+// The verdicts. Deny drops the connection, Refuse answers with an error. Mixed depends on the address family, or on the
+// chosen endpoint of a service.
 const (
 	Allow  Verdict = "allow"
 	Deny   Verdict = "deny"
@@ -19,14 +19,14 @@ const (
 	Mixed  Verdict = "mixed"
 )
 
-// Answer says what becomes of the connections from one place to another.
+// Answer is the result for the connections from one place to another.
 type Answer struct {
 	Question string  `json:"question"` // such as "shop/web-0 -> shop/db-0 tcp/5432"
 	From     string  `json:"from"`
 	To       string  `json:"to"`
 	Port     string  `json:"port"`
 	Verdict  Verdict `json:"verdict"`
-	// Notes say what policies see of an end, when that is not what its name says.
+	// Notes list what policies see of an end, if that differs from its name.
 	Notes []string `json:"notes,omitempty"`
 	Flows []Flow   `json:"flows"` // one for each two addresses of one family
 }
@@ -43,7 +43,7 @@ type Flow struct {
 	Change      []string   `json:"change,omitempty"` // what would have to change for the opposite verdict
 }
 
-// Balancing is what a Service makes of a connection to one of its frontends.
+// Balancing is how a Service load-balances a connection to one of its frontends.
 type Balancing struct {
 	Service  string          `json:"service"`  // such as Service/shop/db
 	Frontend string          `json:"frontend"` // such as tcp/10.96.0.10:5432
@@ -52,7 +52,7 @@ type Balancing struct {
 	Choices  []BackendAnswer `json:"backends,omitempty"`
 }
 
-// BackendAnswer is what becomes of a connection that is sent on to one backend.
+// BackendAnswer is the result for a connection that is sent on to one backend.
 type BackendAnswer struct {
 	Address string   `json:"address"`
 	Pod     string   `json:"pod,omitempty"`
@@ -63,8 +63,8 @@ type BackendAnswer struct {
 	Change  []string `json:"change,omitempty"`
 }
 
-// Probe answers a question: one answer for each two places that it names. It fails when the question names what is not
-// there.
+// Probe answers a question: one answer for each pair of places. It fails if the question names something that does not
+// exist.
 func (inv *Inventory) Probe(q Question, w Where) ([]Answer, error) {
 	pairs, err := inv.pairs(q, w)
 	if err != nil {
@@ -81,7 +81,7 @@ func (inv *Inventory) Probe(q Question, w Where) ([]Answer, error) {
 	return answers, nil
 }
 
-// answer judges every connection of a pair.
+// answer evaluates every connection of a pair.
 func (inv *Inventory) answer(p *pair, w Where) (Answer, error) {
 	flows, err := p.flows(w)
 	if err != nil {
@@ -106,7 +106,7 @@ func (inv *Inventory) answer(p *pair, w Where) (Answer, error) {
 	return a, nil
 }
 
-// with is the verdict of two together.
+// with combines two verdicts.
 func (v Verdict) with(o Verdict) Verdict {
 	if v == o {
 		return v
@@ -122,7 +122,7 @@ func verdictOf(allowed bool) Verdict {
 	return Deny
 }
 
-// verdictOfBalanced is the verdict of all choices together.
+// verdictOfBalanced is the combined verdict of all choices.
 func verdictOfBalanced(b *intent.Balanced) Verdict {
 	if b.Outcome == intent.Refused {
 		return Refuse
@@ -138,7 +138,7 @@ func verdictOfBalanced(b *intent.Balanced) Verdict {
 	return v
 }
 
-// judge asks the snapshot and says why it answers as it does.
+// judge evaluates the snapshot and collects the reasons.
 func (inv *Inventory) judge(f *intent.Flow, p *pair, rows RowNamer) Flow {
 	v := inv.state.Snapshot.Evaluate(*f)
 	out := Flow{
@@ -164,7 +164,7 @@ func (inv *Inventory) judge(f *intent.Flow, p *pair, rows RowNamer) Flow {
 	return out
 }
 
-// choice says what becomes of a flow that is sent on to one backend. Whoever holds the address gets it.
+// choice is the result for a flow that is sent on to one backend: the pod with the address, if any.
 func (inv *Inventory) choice(f *intent.Flow, c *intent.Choice, p *pair, rows RowNamer) BackendAnswer {
 	b := &c.Backend
 	out := BackendAnswer{
@@ -177,7 +177,7 @@ func (inv *Inventory) choice(f *intent.Flow, c *intent.Choice, p *pair, rows Row
 	return out
 }
 
-// holder is the pod that holds an address, the first of several; "" when none does.
+// holder is the pod with an address, the first of several; "" if there is none.
 func (inv *Inventory) holder(a netip.Addr) string {
 	if holders := inv.byAddr[a]; len(holders) > 0 {
 		return holders[0].Key.Namespace + "/" + holders[0].Key.Name

@@ -12,10 +12,10 @@ import (
 // Question asks whether connections get through. Its ends are texts: see ParseQuestion.
 type Question struct {
 	From, To string
-	Port     string // such as tcp/80; "" where To is a port of a service
+	Port     string // such as tcp/80; "" if To is a port of a service
 }
 
-// String spells q as people write it.
+// String formats q as ParseQuestion reads it.
 func (q Question) String() string {
 	if q.Port == "" {
 		return q.From + " -> " + q.To
@@ -23,24 +23,24 @@ func (q Question) String() string {
 	return q.From + " -> " + q.To + " " + q.Port
 }
 
-// Where says what the texts of a question leave open.
+// Where completes the texts of a question.
 type Where struct {
-	Namespace string // of pods and services that name none; "" asks for one
-	// Node is where connections from outside enter the network, as far as that decides which endpoint of a service is
-	// chosen; "" is not known.
+	Namespace string // default for pods and services; "" requires one
+	// Node is where connections from outside enter the network, if the choice of a service's endpoint depends on it; ""
+	// is unknown.
 	Node    string
-	Network string // the logical network; "" is that of the service that is asked for, or the default one
-	// Rows names the rows of a data plane that decide. Nil names none.
+	Network string // the logical network; "" is that of the service in question, or the default one
+	// Rows returns the rows of a data plane that decide. Nil returns none.
 	Rows RowNamer
 }
 
-// withPort is a destination with its port behind a colon or a space.
+// withPort matches a destination with its port after a colon or a space.
 var withPort = regexp.MustCompile(`^(.*\S)(?:\s*:\s*|\s+)((?:(?i:tcp|udp|sctp)/[\w-]+)|(?i:icmp))$`)
 
 // ParseQuestion reads "shop/web-0 -> shop/db-0:tcp/5432": two ends and a port, with or without spaces. An end is a pod
-// (namespace/name), an address, node/NAME or, as destination, svc/namespace/name:port. A pod's name may be a pattern
-// such as web-*, or a selector such as app=web. The port is tcp/80, udp/53, sctp/9999, tcp/NAME or icmp; behind an
-// IPv4 address, an IPv6 address in brackets or a pod a bare number is TCP.
+// (namespace/name), an address, node/NAME or, as destination, svc/namespace/name:port. A pod's name may be a pattern such
+// as web-*, or a selector such as app=web. The port is tcp/80, udp/53, sctp/9999, tcp/NAME or icmp; after an IPv4
+// address, an IPv6 address in brackets or a pod a bare number is TCP.
 func ParseQuestion(text string) (Question, error) {
 	from, to, ok := strings.Cut(text, "->")
 	from, to = strings.TrimSpace(from), strings.TrimSpace(to)
@@ -85,10 +85,10 @@ func (p *pair) String() string {
 	return p.from.name + " -> " + p.to.name + " " + p.port.String()
 }
 
-// maxPairs is how many pairs a question with patterns may mean.
+// maxPairs is how many pairs a question with patterns may have.
 const maxPairs = 100_000
 
-// pairs finds who is asked about.
+// pairs finds the pairs of a question.
 func (inv *Inventory) pairs(q Question, w Where) ([]pair, error) {
 	from, err := inv.ends(q.From, w.Namespace)
 	if err != nil {
@@ -118,7 +118,7 @@ func (inv *Inventory) pairs(q Question, w Where) ([]pair, error) {
 		}
 		for j := range from {
 			if from[j].kind == KindPod && from[j].name == to[i].name && len(from)*len(to) > 1 {
-				continue // patterns do not ask whether a pod reaches itself
+				continue // with patterns, skip a pod's connections to itself
 			}
 			out = append(out, pair{&from[j], &to[i], resolved})
 		}
@@ -129,7 +129,7 @@ func (inv *Inventory) pairs(q Question, w Where) ([]pair, error) {
 	return out, nil
 }
 
-// portAt is the port that is asked for at a destination.
+// portAt is the port at a destination.
 func portAt(asked port, to *end) (port, error) {
 	switch {
 	case to.service != nil && asked == (port{}):
@@ -143,7 +143,7 @@ func portAt(asked port, to *end) (port, error) {
 	}
 }
 
-// flows lists the connections that a pair can have: one for each two addresses of one family.
+// flows lists the connections of a pair: one for each two addresses of one family.
 func (p *pair) flows(w Where) ([]intent.Flow, error) {
 	var out []intent.Flow
 	for _, dst := range p.targets() {

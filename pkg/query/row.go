@@ -10,11 +10,11 @@ type Row struct {
 	For   string `json:"for"` // what it is there for, such as NetworkPolicy/shop/db spec.ingress[0]
 }
 
-// RowNamer names the rows by which a data plane decides on a flow in one direction. What decides are the rules that let
-// the flow pass or, where none does, the policies that isolate.
+// RowNamer names the rows by which a data plane decides on a flow in one direction. These are the rows of the rules that
+// let the flow pass or, if there are none, of the policies that isolate.
 type RowNamer func(f *intent.Flow, d intent.Direction, by []intent.RuleRef) []Row
 
-// rowsOf names the rows of a decision, none where nobody asked or nothing isolates.
+// rowsOf names the rows of a decision, none if they were not requested or nothing isolates.
 func (c *connection) rowsOf(d intent.Direction, decision intent.Decision) []Row {
 	if c.rows == nil || !decision.Isolated {
 		return nil

@@ -11,16 +11,15 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// service is what a question sends to: the frontends of a Service, or those of one of its ports.
+// service is the destination of a question: the frontends of a Service, or those of one of its ports.
 type service struct {
 	name      string          // namespace/name
-	object    *corev1.Service // nil when it is not known
+	object    *corev1.Service // nil if it is unknown
 	balancer  *intent.LoadBalancer
 	frontends []*intent.Frontend // at least one
 }
 
-// service finds the frontends of namespace/name, or of namespace/name:port. Of those that it has, the addresses of the
-// cluster are meant.
+// service finds the frontends of namespace/name, or of namespace/name:port: those at the cluster IPs, if it has any.
 func (inv *Inventory) service(text string) (end, error) {
 	name, portText, _ := strings.Cut(text, ":")
 	object := inv.services[name]
@@ -54,7 +53,7 @@ func (inv *Inventory) service(text string) (end, error) {
 	return e, nil
 }
 
-// portIs says whether a frontend is that of a service's port: "" is every port, otherwise a number, a name, or one of
+// portIs reports whether a frontend is that of a service's port: "" is every port, otherwise a number, a name, or one of
 // these after a protocol.
 func portIs(f *intent.Frontend, text string, object *corev1.Service) bool {
 	if proto, rest, ok := strings.Cut(text, "/"); ok {
@@ -69,7 +68,7 @@ func portIs(f *intent.Frontend, text string, object *corev1.Service) bool {
 	return text == portNameOf(f, object)
 }
 
-// portNameOf is the name that the Service gives a frontend's port.
+// portNameOf is the name of a frontend's port in the Service.
 func portNameOf(f *intent.Frontend, object *corev1.Service) string {
 	if object == nil {
 		return ""
@@ -84,7 +83,7 @@ func portNameOf(f *intent.Frontend, object *corev1.Service) string {
 	return ""
 }
 
-// portsHint lists the ports that a service has.
+// portsHint lists the ports of a service.
 func portsHint(lb *intent.LoadBalancer, object *corev1.Service) string {
 	var known []string
 	for i := range lb.Frontends {
@@ -106,7 +105,7 @@ func portsHint(lb *intent.LoadBalancer, object *corev1.Service) string {
 	return "; it has " + joinAnd(known)
 }
 
-// onlyPort is the port of a service that has one.
+// onlyPort is the port of a service that has only one.
 func (s *service) onlyPort() (port, error) {
 	first := s.frontends[0]
 	for _, f := range s.frontends[1:] {
@@ -117,7 +116,7 @@ func (s *service) onlyPort() (port, error) {
 	return port{protocol: first.Protocol, number: first.Port}, nil
 }
 
-// port is the service's own port that is asked for.
+// port is the service's own port for a question.
 func (s *service) port(asked port) (port, error) {
 	for _, f := range s.frontends {
 		named := asked.name != "" && asked.name == portNameOf(f, s.object)

@@ -98,7 +98,7 @@ func (s *Side) addAllowing(r Rule) {
 	}
 }
 
-// matching says which parts of a rule match a connection.
+// matching is which parts of a rule match a connection.
 type matching struct{ subject, peer, ports bool }
 
 func (m matching) all() bool { return m.subject && m.peer && m.ports }
@@ -150,7 +150,7 @@ func mergeNearMisses(rules []Rule) []Rule {
 	return out
 }
 
-// selects says whether a party is a member: by its key, or by its address when it has none.
+// selects reports whether a party is a member: by its key, or by its address if it has none.
 func selects(set *intent.Set, p intent.Party) bool {
 	if p.Key != (object.Key{}) {
 		return set.HasKey(p.Key)

@@ -9,13 +9,13 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// State is what is asked about, at one moment. It is read-only: its parts are shared.
+// State is the state that questions are about, at one moment. It is read-only: its parts are shared.
 type State struct {
-	Cluster  string // name of the cluster that the objects are of; "" is the only one
+	Cluster  string // name of the cluster of the objects; "" is the only one
 	Snapshot *intent.Snapshot
 	View     labelcache.View // the endpoints that the snapshot was made with
 	Objects  Objects
-	Problems []object.Problem // what could not be understood of the objects, in order
+	Problems []object.Problem // errors in the objects, in order
 }
 
 // Objects are those of a cluster that questions may name, in any order.
@@ -31,13 +31,13 @@ type Objects struct {
 type SDWANObject struct {
 	Kind, Plural    string // such as Mwan3Rule and mwan3rules
 	Namespace, Name string
-	State, Message  string // what its status says; "" where it has none
+	State, Message  string // from its status; "" if it has none
 }
 
-// String is the object as kind/namespace/name.
+// String formats the object as kind/namespace/name.
 func (o *SDWANObject) String() string { return o.Kind + "/" + o.Namespace + "/" + o.Name }
 
-// Add takes in an object of a kind that questions may name, and says whether it is one.
+// Add adds an object if it is of a kind that questions may name, and reports whether it is.
 func (o *Objects) Add(object any) bool {
 	switch v := object.(type) {
 	case SDWANObject:

@@ -6,7 +6,7 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// Class is places that no policy of the snapshots tells apart.
+// Class is a set of places that no policy of the snapshots distinguishes.
 type Class struct {
 	Family intent.Families
 	Places []Place // in order, at least one
@@ -14,15 +14,15 @@ type Class struct {
 	views []view // one for each snapshot
 }
 
-// view is what one snapshot knows of a class.
+// view is a class in one snapshot.
 type view struct {
 	peers [2]map[intent.SetID]Traffic // by direction: what rules of the class's policies allow to or from a set
-	any   [2]Traffic                  // and to or from anybody
+	any   [2]Traffic                  // and to or from any place
 	bound [2]bool                     // some policy isolates the class
 	sets  map[intent.SetID]bool       // that contain the class's addresses, of those that rules name as peers
 }
 
-// Classify sorts places into classes, ordered by their first place.
+// Classify groups places into classes, ordered by their first place.
 func Classify(places []Place, snapshots ...*intent.Snapshot) []*Class {
 	indexes := make([]*index, len(snapshots))
 	for i, s := range snapshots {
@@ -51,8 +51,8 @@ func Classify(places []Place, snapshots ...*intent.Snapshot) []*Class {
 	return out
 }
 
-// Traffic is what passes from one class to another, of the same family, under the n-th snapshot: between two places of
-// theirs that are not the same.
+// Traffic is what passes from one class to another, of the same family, under the n-th snapshot: between two different
+// places of theirs.
 func (c *Class) Traffic(n int, to *Class) Traffic {
 	if c.Family != to.Family {
 		return Traffic{}
@@ -60,10 +60,10 @@ func (c *Class) Traffic(n int, to *Class) Traffic {
 	return c.views[n].allows(intent.Egress, &to.views[n]).Intersect(to.views[n].allows(intent.Ingress, &c.views[n]))
 }
 
-// Isolated says whether a policy of the n-th snapshot isolates the class in a direction.
+// Isolated reports whether a policy of the n-th snapshot isolates the class in a direction.
 func (c *Class) Isolated(n int, d intent.Direction) bool { return c.views[n].bound[d] }
 
-// allows is what a class may exchange with a peer in a direction.
+// allows is the traffic that a class allows with a peer in a direction.
 func (v *view) allows(d intent.Direction, peer *view) Traffic {
 	if !v.bound[d] {
 		return All()

@@ -6,15 +6,15 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// Change is what a new state lets pass between two classes and the old one did not, and the reverse.
+// Change is the traffic that a new state lets pass between two classes and the old one did not, and the reverse.
 type Change struct {
 	From, To *Class
 	Opened   Traffic
 	Closed   Traffic
 }
 
-// Impact lists what differs between two states, for places that exist in both: each pair of classes between which other
-// traffic passes, in the order of the classes. Pairs of places outside are not of interest.
+// Impact lists the differences between two states, for places that exist in both: each pair of classes between which
+// different traffic passes, in the order of the classes. Pairs of places outside are skipped.
 func Impact(before, after *intent.Snapshot, places []Place) []Change {
 	classes := Classify(places, before, after)
 	var out []Change
@@ -35,11 +35,11 @@ func Impact(before, after *intent.Snapshot, places []Place) []Change {
 
 func (c *Class) outside() bool { return c.Places[0].Standing.IsValid() }
 
-// differs says whether the policies of the class in a direction are others in the second state.
+// differs reports whether the policies of the class in a direction differ in the second state.
 func (c *Class) differs(d intent.Direction) bool {
 	a, b := &c.views[0], &c.views[1]
 	return a.bound[d] != b.bound[d] || !a.any[d].Equal(b.any[d]) || !maps.EqualFunc(a.peers[d], b.peers[d], Traffic.Equal)
 }
 
-// moved says whether the class is in other sets in the second state.
+// moved reports whether the class is in different sets in the second state.
 func (c *Class) moved() bool { return !maps.Equal(c.views[0].sets, c.views[1].sets) }

@@ -11,13 +11,13 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// index finds the sets of a snapshot that a party is in: those that policies and rules have as subject, by its key, and
-// those that rules have as peer, by its address.
+// index finds the sets of a snapshot that contain a party: subjects of policies and rules, by its key, and peers of
+// rules, by its address.
 type index struct {
 	snapshot   *intent.Snapshot
 	subjects   []intent.SetID
 	peers      []intent.SetID
-	number     map[intent.SetID]int // its place in subjects or peers, for marks
+	number     map[intent.SetID]int // its index in subjects or peers, for marks
 	bySubject  map[object.Key][]intent.SetID
 	byAddr     map[netip.Addr][]intent.SetID
 	prefixed   []prefixed // the prefixes of peers
@@ -107,7 +107,7 @@ func (x *index) peersOf(p intent.Party) []intent.SetID {
 	return slices.Compact(out)
 }
 
-// mark appends what tells p apart: parties of equal marks are treated alike.
+// mark appends what distinguishes p: parties of equal marks are treated alike.
 func (x *index) mark(b []byte, p intent.Party) []byte {
 	for _, list := range [][]intent.SetID{x.subjectsOf(p), x.peersOf(p)} {
 		b = binary.AppendUvarint(b, uint64(len(list)))
@@ -118,7 +118,7 @@ func (x *index) mark(b []byte, p intent.Party) []byte {
 	return b
 }
 
-// view gathers what the policies of p's subjects allow.
+// view collects what the policies of p's subjects allow.
 func (x *index) view(p intent.Party) view {
 	v := view{sets: map[intent.SetID]bool{}}
 	for _, id := range x.peersOf(p) {

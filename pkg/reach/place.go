@@ -12,11 +12,11 @@ import (
 // Place is one end of a connection.
 type Place struct {
 	Party intent.Party
-	// Standing says for which addresses outside the place stands; the zero prefix when it is an endpoint's own address.
+	// Standing is the addresses outside that the place represents; the zero prefix if it is an endpoint's own address.
 	Standing netip.Prefix
 }
 
-// String is the endpoint's name and address, or the prefix that p stands for.
+// String is the endpoint's name and address, or the prefix that p represents.
 func (p Place) String() string {
 	if p.Standing.IsValid() {
 		return p.Standing.String()
@@ -46,9 +46,9 @@ func PlacesOf(endpoints []intent.Endpoint) []Place {
 	return out
 }
 
-// Outside lists the places outside that the prefixes of policies tell apart: for each prefix that a rule names, and for
-// all of a family, an address in it that no narrower one holds. A prefix that narrower ones fill has none. Addresses
-// that taken holds, those of endpoints say, stand for nobody outside and are passed over.
+// Outside lists the places outside that the prefixes of policies distinguish: for each prefix that a rule names, and for
+// all of a family, an address in it that no narrower one contains. A prefix that narrower ones fill has none. Addresses
+// for which taken returns true, such as those of endpoints, are not outside and are skipped.
 func Outside(taken func(netip.Addr) bool, snapshots ...*intent.Snapshot) []Place {
 	found := map[netip.Prefix]bool{
 		netip.PrefixFrom(netip.IPv4Unspecified(), 0): true, netip.PrefixFrom(netip.IPv6Unspecified(), 0): true,
@@ -70,8 +70,8 @@ func Outside(taken func(netip.Addr) bool, snapshots ...*intent.Snapshot) []Place
 	return out
 }
 
-// Standings lists the addresses outside that some of the places of all stand for, as the fewest prefixes: those of each
-// without what narrower ones of all hold.
+// Standings lists the addresses outside that some of the places of all represent, as the fewest prefixes: those of each
+// without those of narrower ones in all.
 func Standings(all, some []Place) []netip.Prefix {
 	var out []netip.Prefix
 	for _, p := range some {
@@ -89,7 +89,7 @@ func Standings(all, some []Place) []netip.Prefix {
 	return intent.MergePrefixes(out)
 }
 
-// spare finds an address of p that none of the narrower prefixes holds and nobody took. Those follow p in order.
+// spare finds an address of p that is in none of the narrower prefixes and not taken. Those follow p in order.
 func spare(p netip.Prefix, following []netip.Prefix, taken func(netip.Addr) bool) (netip.Addr, bool) {
 	a := p.Addr()
 	for _, n := range following {

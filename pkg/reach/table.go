@@ -10,17 +10,17 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// NoTraffic is the kind of classes of different families, between which there are no connections to judge.
+// NoTraffic is the kind for classes of different families, between which there are no connections.
 const NoTraffic = -1
 
-// Table tells what passes between each of some classes and each of others: what Class.Traffic tells of one pair, for
-// millions of them. What classes have in common is worked out once. It is not safe for concurrent use.
+// Table computes what passes between each of some classes and each of others: the results of Class.Traffic, for millions
+// of pairs. What classes have in common is computed once. It is not safe for concurrent use.
 type Table struct {
 	from, to        []*Class
 	egress, ingress *half
 	kinds           []Traffic // each once
 	numbers         map[string]int
-	both            [][]int        // by two kinds: the number of what they have in common, from 1; 0 is not known yet
+	both            [][]int        // by two kinds: the number of what they have in common, from 1; 0 is not computed yet
 	egressOf        map[int][]int  // by mark of a destination: what each egress profile allows to it
 	merged          map[string]int // unions of kinds that a peer in several sets has
 }
@@ -28,9 +28,9 @@ type Table struct {
 // half is one direction: what the policies of some classes, the subjects, allow to or from others, the peers.
 type half struct {
 	direction intent.Direction
-	profile   []int   // by subject: its number among those that differ
+	profile   []int   // by subject: its index among those that differ
 	views     []*view // one for each profile
-	mark      []int   // by peer: its number among those that are in different sets
+	mark      []int   // by peer: its index among those that are in different sets
 	sets      []map[intent.SetID]bool
 	marked    map[intent.SetID][]int // the marks of the peers in a set
 }
@@ -46,7 +46,8 @@ func NewTable(n int, from, to []*Class) *Table {
 // Kind is the traffic of a number in a column.
 func (t *Table) Kind(number int) Traffic { return t.kinds[number] }
 
-// Column says what passes to the j-th class from each: numbers of kinds, or NoTraffic. It reuses the slice it is given.
+// Column returns what passes to the j-th class from each: numbers of kinds, or NoTraffic. It reuses the slice it is
+// given.
 func (t *Table) Column(j int, reuse []int) []int {
 	out := slices.Grow(reuse[:0], len(t.from))
 	ingress := t.ingressRow(t.ingress.views[t.ingress.profile[j]])
@@ -99,7 +100,7 @@ func (t *Table) egressColumn(mark int) []int {
 	return column
 }
 
-// base is what a view allows to whoever is in none of the sets that it names.
+// base is what a view allows to a peer that is in none of the sets that it names.
 func (t *Table) base(v *view, d intent.Direction) int {
 	if !v.bound[d] {
 		return t.number(All())
@@ -107,7 +108,7 @@ func (t *Table) base(v *view, d intent.Direction) int {
 	return t.number(v.any[d])
 }
 
-// number finds the number of a traffic, a new one the first time.
+// number finds the number of a traffic, and assigns one the first time.
 func (t *Table) number(traffic Traffic) int {
 	key := traffic.key()
 	n, known := t.numbers[key]
@@ -148,7 +149,7 @@ func (t *Table) common(a, b int) int {
 	return t.both[a][b] - 1
 }
 
-// key tells traffic apart.
+// key identifies traffic.
 func (t Traffic) key() string { return fmt.Sprint(t.Other, t.Ranges) }
 
 func newHalf(d intent.Direction, n int, subjects, peers []*Class) *half {
@@ -190,7 +191,7 @@ func newHalf(d intent.Direction, n int, subjects, peers []*Class) *half {
 	return h
 }
 
-// key tells apart what views allow in a direction.
+// key identifies what views allow in a direction.
 func (v *view) key(d intent.Direction) string {
 	if !v.bound[d] {
 		return ""

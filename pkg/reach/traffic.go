@@ -38,13 +38,13 @@ func trafficOf(p intent.Ports) Traffic {
 	return Traffic{Ranges: intent.MergePorts(ranges)}
 }
 
-// Empty says that t is none.
+// Empty reports whether t is none.
 func (t Traffic) Empty() bool { return len(t.Ranges) == 0 && !t.Other }
 
-// Equal says whether t and o are the same.
+// Equal reports whether t and o are the same.
 func (t Traffic) Equal(o Traffic) bool { return t.Other == o.Other && slices.Equal(t.Ranges, o.Ranges) }
 
-// Has says whether t covers traffic of a protocol to a port, which protocols without ports ignore.
+// Has reports whether t covers traffic of a protocol to a port; protocols without ports ignore it.
 func (t Traffic) Has(proto intent.Protocol, port uint16) bool {
 	if !slices.Contains(withPorts(), proto) {
 		return t.Other
@@ -98,7 +98,7 @@ func (t Traffic) complement() Traffic {
 	return out
 }
 
-// String spells t as people would: "everything", "nothing", "tcp/80, udp/53", or "everything except tcp/22" where that is
+// String formats t for display: "everything", "nothing", "tcp/80, udp/53", or "everything except tcp/22" if that is
 // shorter.
 func (t Traffic) String() string {
 	switch rest := t.complement(); {

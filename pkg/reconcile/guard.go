@@ -10,11 +10,11 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// forceFor is how long Force lets every plan pass the guard, at the most.
+// forceFor is the maximum time for which Force lets every plan pass the guard.
 const forceFor = 5 * time.Minute
 
-// Suspicious lists the objects that a plan from read-back takes away from the target, when they are too many for what was
-// not there at the start to have been deleted meanwhile, or when part of the source cannot be read; nil when they are few.
+// Suspicious lists the objects that a plan from a read-back removes from the target, if they are too many to have been
+// deleted while netloom was not running, or if part of the source cannot be read; nil if they are few.
 func (o Options) Suspicious(p *backends.Plan) []object.Ref {
 	o = o.withDefaults()
 	var lost []object.Ref

@@ -21,17 +21,17 @@ type Loop struct {
 	opts    Options
 
 	wake chan struct{} // size one: any number of wakes before a round are one
-	// release is likewise that of Release, and trigger that of the backend, nil when it has none.
+	// release and trigger work likewise for Release and the backend's trigger; trigger is nil if it has none.
 	release chan struct{}
 	trigger <-chan struct{}
-	// changedByOthers asks the backend whether someone else changed the target; nil when it cannot say.
+	// changedByOthers asks the backend whether someone else changed the target; nil if it cannot report that.
 	changedByOthers func() bool
 
-	// Only Run's goroutine touches these.
+	// Only Run's goroutine accesses these.
 	pace    pace
 	since   intent.Revision // what the next incremental plan starts from; zero reads back
-	settled bool            // the target was in sync with revision since when last written or read
-	judged  bool            // what the target holds for objects that are missing has been looked at
+	settled bool            // the target was in sync with revision since at the last write or read
+	judged  bool            // the target's rows of objects that are missing have been checked
 
 	mu       sync.Mutex
 	running  bool
@@ -40,8 +40,8 @@ type Loop struct {
 	released map[object.Ref]bool // by Release, since the last round
 }
 
-// New makes the loop that brings b to what latest returns. Latest is nil until every source has synced, and nothing is
-// planned before that; it must not block. The loop does nothing until Run.
+// New makes the loop that brings b to the snapshot that latest returns. Latest returns nil until every source has synced,
+// and nothing is planned before that; it must not block. The loop does nothing until Run.
 func New(b backends.Backend, latest func() *intent.Snapshot, opts Options) *Loop {
 	l := &Loop{
 		backend: b, latest: latest, opts: opts.withDefaults(), wake: make(chan struct{}, 1), release: make(chan struct{}, 1),
@@ -58,7 +58,7 @@ func New(b backends.Backend, latest func() *intent.Snapshot, opts Options) *Loop
 	return l
 }
 
-// Wake announces a new snapshot. It never blocks and may be called at any time by anyone.
+// Wake announces a new snapshot. It never blocks and may be called at any time.
 func (l *Loop) Wake() { ring(l.wake) }
 
 // ring puts an element into c, unless there is one.
@@ -69,23 +69,23 @@ func ring(c chan<- struct{}) {
 	}
 }
 
-// Force has the next run remove what the target holds for objects that are missing from the source, however many there are.
-// It lasts until the target has converged, five minutes at the most. Each object that it removes is logged.
+// Force makes the next run remove the target's rows of objects that are missing from the source, however many there are.
+// It lasts until the target has converged, or for five minutes at most. Each object that it removes is logged.
 func (l *Loop) Force() {
 	l.mu.Lock()
 	l.forced = time.Now().Add(forceFor)
 	l.mu.Unlock()
 }
 
-// Status returns how the target stands.
+// Status returns the state of the target.
 func (l *Loop) Status() Status {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.status
 }
 
-// Run works until ctx ends and then returns nil, once a write that was under way has stopped. It leaves the target as it
-// is and does not close the backend. It may be run again.
+// Run works until ctx ends and then returns nil, once a write in progress has stopped. It leaves the target as it is and
+// does not close the backend. It may be run again.
 func (l *Loop) Run(ctx context.Context) error {
 	if err := l.enter(); err != nil {
 		return err
@@ -167,7 +167,7 @@ func (l *Loop) wait(ctx context.Context) bool {
 // changed reports whether someone else changed the target since it was last read back.
 func (l *Loop) changed() bool { return l.changedByOthers != nil && l.changedByOthers() }
 
-// collect takes the wakes that came so far: the round that begins answers them.
+// collect consumes the wakes so far: the round that begins handles them.
 func (l *Loop) collect() {
 	for _, c := range []<-chan struct{}{l.wake, l.release, l.trigger} {
 		select {

@@ -16,19 +16,19 @@ const (
 	PhaseApply Phase = "apply"
 )
 
-// Observer follows what loops do. Its methods are called from the goroutine of each loop, must be safe for concurrent
-// use, must not block, and must not change or keep the plan.
+// Observer follows the progress of loops. Its methods are called from the goroutine of each loop, must be safe for
+// concurrent use, must not block, and must not change or keep the plan.
 type Observer interface {
-	// Planned: a plan was made. It says nothing about whether it will be applied.
+	// Planned: a plan was made. It may not be applied.
 	Planned(target string, p *backends.Plan, took time.Duration)
 	// Applied: a plan with ops was written completely.
 	Applied(target string, p *backends.Plan, took time.Duration)
-	// Failed: the step gave an error, and a plan from read-back follows after a pause.
+	// Failed: the step returned an error, and a plan from a read-back follows after a pause.
 	Failed(target string, phase Phase, err error)
-	// Drift: the target had been brought to this very revision, and that many ops are needed to bring it there again.
+	// Drift: the target was in sync with this revision before, and needs that many ops to be in sync again.
 	Drift(target string, ops int)
-	// Converged: the target is in sync with the revision and has that many owned rows. Called after every round that ends
-	// well, whether it wrote or not.
+	// Converged: the target is in sync with the revision and has that many owned rows. Called after every successful
+	// round, whether it wrote or not.
 	Converged(target string, rev intent.Revision, owned int)
 }
 

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// outcome is how the last round ended; it decides what the next one waits for.
+// outcome is how the last round ended; it determines what the next one waits for.
 type outcome uint8
 
 const (
@@ -17,7 +17,7 @@ const (
 	lost                       // for nothing: the backend asks for a read-back
 )
 
-// pace decides when the next round is due. It holds times, never timers, so that it can be asked at any moment.
+// pace decides when the next round is due. It has times, not timers, so that it can be asked at any moment.
 type pace struct {
 	opts *Options
 	last outcome
@@ -26,10 +26,10 @@ type pace struct {
 	triggered bool // the backend woke the loop
 	released  bool // Release was called
 
-	keeping  bool // rounds read back, because rows are kept
+	keeping  bool // every round reads back, because rows are kept
 	began    time.Time
 	ended    time.Time
-	readBack time.Time // when everything was read back last
+	readBack time.Time // when everything was last read back
 	failures int       // in a row
 	backoff  time.Duration
 
@@ -38,15 +38,15 @@ type pace struct {
 	repaired time.Time // when the last of them began
 }
 
-// begin notes that a round starts, which will see everything that happened until now.
+// begin records that a round starts, which will see everything that happened until now.
 func (p *pace) begin() {
 	if p.last == unreachable && p.triggered {
-		p.failures = 0 // a connection that came back is a new start
+		p.failures = 0 // a restored connection is a new start
 	}
 	p.woken, p.triggered, p.released, p.began = false, false, false, time.Now()
 }
 
-// end notes how a round that ended now went.
+// end records how a round that ended now went.
 func (p *pace) end(m outcome, now time.Time) {
 	p.last, p.ended = m, now
 	switch m {
@@ -58,11 +58,11 @@ func (p *pace) end(m outcome, now time.Time) {
 	}
 }
 
-// due is when the next round starts as things stand. It is false when only a wake can start one.
+// due is when the next round starts in the current state. It is false if only a wake can start one.
 //
-// A wake does not shorten the backoff after an error, or every event would hammer a target that is down. Nor does a trigger
-// of the backend, which comes for every logical port too, unless the target was unreachable: then the connection is back, and
-// the backoff drops to RetryMin.
+// A wake does not shorten the backoff after an error, or every event would hammer a target that is down. Nor does a
+// trigger of the backend, which also comes for every logical port, unless the target was unreachable: then the connection
+// is back, and the backoff drops to RetryMin.
 func (p *pace) due() (time.Time, bool) {
 	switch p.last {
 	case lost, again:
@@ -93,7 +93,7 @@ func (p *pace) due() (time.Time, bool) {
 	}
 }
 
-// rest is the least time between rounds that read everything back: as long as the last one took, so that the target has
+// rest is the minimum time between rounds that read everything back: as long as the last one took, so that the target has
 // half of the time for others.
 func (p *pace) rest() time.Duration {
 	if !p.keeping || p.released {
@@ -102,8 +102,8 @@ func (p *pace) rest() time.Duration {
 	return p.ended.Sub(p.began)
 }
 
-// next is when a round is due that nothing went wrong before: gap after the last one when it was asked for, else
-// at the drift interval, counted from since.
+// next is when a round is due if there was no error: gap after the last one if one was requested, otherwise at the drift
+// interval, counted from since.
 func (p *pace) next(gap time.Duration, since time.Time) (time.Time, bool) {
 	earliest := p.ended.Add(gap)
 	if p.woken || p.triggered || p.released {
@@ -116,8 +116,8 @@ func (p *pace) next(gap time.Duration, since time.Time) (time.Time, bool) {
 	return drift, p.opts.MaxInterval > 0
 }
 
-// repairDue is when a change by someone else is answered with a read-back: at once after a quiet time, otherwise after a
-// backoff that grows from RetryMin to RetryMax while changes go on, so that no one can keep a target busy with nothing else.
+// repairDue is when the read-back after a change by someone else is due: at once after a quiet time, otherwise after a
+// backoff that grows from RetryMin to RetryMax while changes go on, so that others cannot keep a target busy with it.
 func (p *pace) repairDue(now time.Time) time.Time {
 	if p.repairs == 0 {
 		return now
@@ -125,7 +125,7 @@ func (p *pace) repairDue(now time.Time) time.Time {
 	return p.repaired.Add(backoff(p.opts.RetryMin, p.opts.RetryMax, p.repairs-1))
 }
 
-// repairing notes that a read-back begins because of such a change.
+// repairing records that a read-back begins because of such a change.
 func (p *pace) repairing(now time.Time) {
 	if now.Sub(p.repaired) >= 2*p.opts.RetryMax {
 		p.repairs = 0
@@ -135,7 +135,7 @@ func (p *pace) repairing(now time.Time) {
 	p.changed = false
 }
 
-// checkDrift reports whether everything has to be read back although nothing went wrong.
+// checkDrift reports whether everything has to be read back although there was no error.
 func (p *pace) checkDrift(now time.Time) bool {
 	return p.opts.MaxInterval > 0 && now.Sub(p.readBack) >= p.opts.MaxInterval
 }
@@ -152,7 +152,7 @@ func backoff(least, most time.Duration, failures int) time.Duration {
 	return min(d, most)
 }
 
-// jitter takes up to a quarter off d, so that many clients of one failed server do not return at once.
+// jitter subtracts up to a quarter from d, so that many clients of one failed server do not return at once.
 func jitter(d time.Duration) time.Duration {
 	return d - time.Duration(rand.Int64N(int64(d)/4+1)) //nolint:gosec // spreads load, hides nothing
 }

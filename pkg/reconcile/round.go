@@ -12,10 +12,10 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// errLost is the error of a backend that loses track of its target while it reads everything back.
+// errLost is the error if a backend loses track of its target while it reads everything back.
 var errLost = errors.New("backend lost track of the target during read-back")
 
-// round brings the target to the newest snapshot and returns how that ended.
+// round brings the target to the newest snapshot and returns the outcome.
 func (l *Loop) round(ctx context.Context) outcome {
 	want := l.latest()
 	if want == nil {
@@ -32,7 +32,7 @@ func (l *Loop) round(ctx context.Context) outcome {
 	if since != 0 {
 		m = l.attempt(ctx, want, since)
 	}
-	// Drift shows only against a revision that the target was in sync with, so what is new is written first.
+	// Drift shows only against a revision that the target was in sync with, so new changes are written first.
 	if since == 0 || m == converged && l.checkDrift() {
 		m = l.attempt(ctx, want, 0)
 	}
@@ -42,7 +42,7 @@ func (l *Loop) round(ctx context.Context) outcome {
 	return m
 }
 
-// checkDrift reports whether everything has to be read back although nothing went wrong: at the drift interval, and when
+// checkDrift reports whether everything has to be read back although there was no error: at the drift interval, and if
 // someone else changed the target.
 func (l *Loop) checkDrift() bool {
 	now := time.Now()
@@ -60,7 +60,7 @@ func (l *Loop) keepsRows() bool {
 	return len(l.status.Kept) > 0
 }
 
-// attempt plans once and applies what the plan says.
+// attempt plans once and applies the plan.
 func (l *Loop) attempt(ctx context.Context, want *intent.Snapshot, since intent.Revision) outcome {
 	began := time.Now()
 	p, err := l.backend.Plan(ctx, want, since)
@@ -141,7 +141,7 @@ func (l *Loop) apply(ctx context.Context, p *backends.Plan) outcome {
 	return converged
 }
 
-// converge notes that the target is in sync with want.
+// converge records that the target is in sync with want.
 func (l *Loop) converge(p *backends.Plan, want *intent.Snapshot, since intent.Revision) {
 	l.since, l.settled, l.judged = want.Revision(), true, true
 	var owned int
@@ -156,7 +156,7 @@ func (l *Loop) converge(p *backends.Plan, want *intent.Snapshot, since intent.Re
 	l.opts.Observer.Converged(l.opts.Target, want.Revision(), owned)
 }
 
-// fail notes an error, unless the loop is being stopped. Whatever it was, the next plan reads everything back.
+// fail records an error, unless the loop is being stopped. Whatever it was, the next plan reads everything back.
 func (l *Loop) fail(ctx context.Context, phase Phase, err error) outcome {
 	l.settled = false
 	if ctx.Err() != nil {

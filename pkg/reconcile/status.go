@@ -11,11 +11,11 @@ import (
 // Status is the state of a target. It is a copy: nothing in it changes later.
 type Status struct {
 	Target   string
-	Wanted   intent.Revision // the newest snapshot that was looked at
-	Revision intent.Revision // the snapshot that the target was in sync with last
-	// Converged says that the last round ended well: the target is in sync with Revision, as far as is known.
+	Wanted   intent.Revision // the newest snapshot that was planned
+	Revision intent.Revision // the snapshot that the target was last in sync with
+	// Converged means that the last round succeeded: the target is in sync with Revision, as far as is known.
 	Converged bool
-	Err       error // why the last round did not end well; nil when it did
+	Err       error // why the last round failed; nil if it succeeded
 
 	LastPlan      time.Time // when the last plan was made; zero before the first
 	LastConverged time.Time
@@ -25,7 +25,7 @@ type Status struct {
 	Plans, FullPlans, Applies, Ops uint64
 	Failures, Drifts               uint64
 
-	Owned int // rows owned in the target, by the last read-back and what was written since
+	Owned int // rows owned in the target, by the last read-back and the writes since
 	// Kept are the objects that were missing from the source when the run began and whose rows are kept, sorted. They are
 	// never changed in place.
 	Kept  []object.Ref
@@ -35,8 +35,8 @@ type Status struct {
 // Synced reports whether the target has been in sync with a snapshot since the loop began.
 func (s *Status) Synced() bool { return !s.LastConverged.IsZero() }
 
-// mergeSkips brings the skips known so far up to date with those of a plan for want. A plan from read-back knows all of
-// them; an incremental one only those of the intents it looked at.
+// mergeSkips updates the known skips with those of a plan for want. A plan from a read-back knows all of them; an
+// incremental one only those of the intents it looked at.
 func mergeSkips(known []backends.Skip, p *backends.Plan, want *intent.Snapshot, since intent.Revision) []backends.Skip {
 	if p.Full || len(known) == 0 {
 		return p.Skips

@@ -7,8 +7,8 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// addresses are those of pods that are kept, with the pods. An address that another pod has shows that the pod it belonged
-// to is gone, and nothing may be allowed for its sake.
+// addresses maps the addresses of kept pods to the pods. If another pod has the address, the pod it belonged to is gone,
+// and nothing may be allowed for its sake.
 type addresses map[string]object.Ref
 
 func (a addresses) add(ref object.Ref, o runtime.Object) {
@@ -25,7 +25,7 @@ func (a addresses) remove(ref object.Ref, o runtime.Object) {
 	}
 }
 
-// heldBy are the other pods that are kept with an address of a pod.
+// heldBy are the other kept pods with an address of a pod.
 func (a addresses) heldBy(ref object.Ref, o runtime.Object) []object.Ref {
 	if len(a) == 0 {
 		return nil
@@ -40,7 +40,7 @@ func (a addresses) heldBy(ref object.Ref, o runtime.Object) []object.Ref {
 	return out
 }
 
-// addressesOf are the addresses of a pod that has a network of its own, none of any other object.
+// addressesOf are the addresses of a pod that is not on the host network, none of any other object.
 func addressesOf(o runtime.Object) []string {
 	pod, ok := o.(*corev1.Pod)
 	if !ok || pod.Spec.HostNetwork {

@@ -41,7 +41,7 @@ func (k KeptObject) String() string {
 	return k.Ref().Path() + " in " + k.Target
 }
 
-// Message says why the configuration of an object is kept in a target.
+// Message returns why the configuration of an object is kept in a target.
 func (k KeptObject) Message() string {
 	return "it has been missing from the source since netloom started: target " + k.Target +
 		" keeps its configuration until it is back or its removal is approved"
@@ -84,7 +84,7 @@ func (k Kept) ByKind() map[string]int {
 	return out
 }
 
-// Degraded returns a line that says that objects are kept, and how to approve their removal; none without such objects.
+// Degraded returns a line about kept objects and how to approve their removal; none without such objects.
 func (k Kept) Degraded() []string {
 	if k.Digest == "" {
 		return nil

@@ -11,15 +11,15 @@ import (
 	"github.com/netloom/netloom/pkg/source"
 )
 
-// What a Ledger does where its Options say nothing.
+// The defaults of Options.
 const (
 	DefaultFraction = 0.5
 	DefaultLeast    = 3
 	DefaultWindow   = time.Hour
 )
 
-// A list that lost many objects shows that one by one. What goes missing is judged once none has followed for settleTime,
-// or settleMax after the first; until then it is in force.
+// A list that lost many objects shows that one by one. Missing objects are judged once no other has followed for
+// settleTime, or settleMax after the first; until then they are in force.
 const (
 	settleTime = time.Second
 	settleMax  = 10 * time.Second
@@ -27,13 +27,13 @@ const (
 
 // Options say when missing objects are kept.
 type Options struct {
-	// Fraction is the largest share of the objects of a kind, 0 to 1, that may go missing within the window. Zero lets none
-	// go, 1 all of them.
+	// Fraction is the largest share of the objects of a kind, 0 to 1, that may be removed within the window after they
+	// went missing. Zero keeps all of them, 1 none.
 	Fraction float64
-	// Least is how many objects of a kind have to have been in force for the share to count; fewer may all go missing.
-	// Zero is DefaultLeast.
+	// Least is how many objects of a kind must have been in force for the share to apply; fewer may all be removed. Zero
+	// is DefaultLeast.
 	Least int
-	// Window is for how long an object that went missing counts. Zero is DefaultWindow.
+	// Window is how long an object that went missing counts. Zero is DefaultWindow.
 	Window time.Duration
 }
 
@@ -44,19 +44,19 @@ type Object struct {
 	Since  time.Time      // when it went missing
 }
 
-// Ledger holds every object in force and decides what becomes of those that go. It is not safe for concurrent use. The
-// objects are shared and are not changed.
+// Ledger holds every object in force and decides which of the missing ones are kept. It is not safe for concurrent use.
+// The objects are shared and are not changed.
 type Ledger struct {
 	opts    Options
-	known   map[object.Ref]runtime.Object // in force, those that are kept too
+	known   map[object.Ref]runtime.Object // in force, including those that are kept
 	kept    map[object.Ref]time.Time
-	missing map[object.Ref]bool // in force, not there, and not judged yet
+	missing map[object.Ref]bool // in force, missing, and not judged yet
 	tallies map[string]*tally
 	gone    map[string]time.Time // namespaces whose deletion was seen
-	holders addresses            // of the pods that are kept
+	holders addresses            // of the kept pods
 }
 
-// NewLedger makes a ledger that knows of no objects.
+// NewLedger makes an empty ledger.
 func NewLedger(opts Options) *Ledger {
 	if opts.Least <= 0 {
 		opts.Least = DefaultLeast
@@ -70,7 +70,7 @@ func NewLedger(opts Options) *Ledger {
 	}
 }
 
-// Get is the object in force under ref, one that is kept too.
+// Get is the object in force under ref, even if it is only kept.
 func (l *Ledger) Get(ref object.Ref) (runtime.Object, bool) {
 	o, ok := l.known[ref]
 	return o, ok
@@ -86,9 +86,9 @@ func (l *Ledger) Kept() []Object {
 	return out
 }
 
-// Take takes in changes at a time, given what is there now, and returns what changed for the readers of the ledger: what
-// was taken in, and what is in force no longer because of it or because it is missing. While a source lists its objects for
-// the first time nothing is missing yet: judge is false.
+// Take applies changes at a time, given what exists now, and returns what changed for the readers of the ledger: the
+// changes, and the objects that are no longer in force because of them or because they are missing. While a source lists
+// its objects for the first time nothing is missing yet: judge is false.
 func (l *Ledger) Take(now time.Time, changes []source.Change, get func(object.Ref) (runtime.Object, bool), judge bool) []object.Ref {
 	refs := make([]object.Ref, 0, len(changes))
 	there := make(map[object.Ref]runtime.Object, len(changes))
@@ -118,7 +118,7 @@ func (l *Ledger) Take(now time.Time, changes []source.Change, get func(object.Re
 	return slices.Compact(refs)
 }
 
-// Due is when what is missing is to be judged, by a Take without changes if need be; false when nothing waits for that.
+// Due is when missing objects are to be judged, by a Take without changes if need be; false if there are none.
 func (l *Ledger) Due() (time.Time, bool) {
 	var first time.Time
 	for _, t := range l.tallies {
@@ -129,7 +129,7 @@ func (l *Ledger) Due() (time.Time, bool) {
 	return first, !first.IsZero()
 }
 
-// miss notes that an object is missing.
+// miss records that an object is missing.
 func (l *Ledger) miss(ref object.Ref, now time.Time) {
 	_, kept := l.kept[ref]
 	if kept || l.missing[ref] {
@@ -139,7 +139,7 @@ func (l *Ledger) miss(ref object.Ref, now time.Time) {
 	l.tally(ref.Kind).miss(now)
 }
 
-// judge lets go what is missing, or keeps it, where it is time to, and returns both.
+// judge removes or keeps the missing objects that are due, and returns both.
 func (l *Ledger) judge(now time.Time) []object.Ref {
 	keep := map[string]bool{}
 	for kind, t := range l.tallies {
@@ -172,7 +172,7 @@ func (l *Ledger) judge(now time.Time) []object.Ref {
 	return refs
 }
 
-// removeReplaced removes the pods that are kept and whose address another pod has.
+// removeReplaced removes the kept pods whose address another pod has.
 func (l *Ledger) removeReplaced() []object.Ref {
 	var out []object.Ref
 	for ref, o := range l.known {
@@ -187,7 +187,7 @@ func (l *Ledger) removeReplaced() []object.Ref {
 	return out
 }
 
-// put takes in an object that is there, and returns the pods that go for it.
+// put adds an object that exists, and returns the pods that are removed because of it.
 func (l *Ledger) put(ref object.Ref, o runtime.Object) []object.Ref {
 	t := l.tally(ref.Kind)
 	if _, known := l.known[ref]; !known {
@@ -206,7 +206,7 @@ func (l *Ledger) put(ref object.Ref, o runtime.Object) []object.Ref {
 	return others
 }
 
-// find ends that an object is missing or kept: it is there, or it is known where it went.
+// find records that an object is no longer missing or kept: it exists, or its deletion is known.
 func (l *Ledger) find(ref object.Ref) {
 	t := l.tally(ref.Kind)
 	if l.missing[ref] {
@@ -221,7 +221,7 @@ func (l *Ledger) find(ref object.Ref) {
 	}
 }
 
-// remove takes out an object that is meant to be gone.
+// remove removes an object that was deleted.
 func (l *Ledger) remove(ref object.Ref) {
 	l.find(ref)
 	t := l.tally(ref.Kind)
@@ -230,7 +230,7 @@ func (l *Ledger) remove(ref object.Ref) {
 	delete(l.known, ref)
 }
 
-// removeIn takes out what is missing of a namespace that was deleted.
+// removeIn removes the missing objects of a namespace that was deleted.
 func (l *Ledger) removeIn(namespace string, now time.Time) []object.Ref {
 	for name, at := range l.gone {
 		if now.Sub(at) > l.opts.Window {
@@ -248,8 +248,7 @@ func (l *Ledger) removeIn(namespace string, now time.Time) []object.Ref {
 	return out
 }
 
-// Approve removes objects that are kept: somebody says that they are meant to be gone. What went missing before, of their
-// kinds, counts no more.
+// Approve removes kept objects: a user confirmed that they are deleted. Earlier losses of their kinds no longer count.
 func (l *Ledger) Approve(refs []object.Ref) {
 	for _, ref := range refs {
 		if _, kept := l.kept[ref]; !kept {
@@ -262,18 +261,17 @@ func (l *Ledger) Approve(refs []object.Ref) {
 	}
 }
 
-// isGone says whether the deletion of a namespace was seen, not long ago, and there is no new one of its name.
+// isGone reports whether the deletion of a namespace was seen recently, and there is no new one of its name.
 func (l *Ledger) isGone(namespace string) bool {
 	_, gone := l.gone[namespace]
 	return gone
 }
 
-// isJudged says whether objects of a kind are kept where too many are missing. Those of others say how things stand, and
-// nothing is made of them.
+// isJudged reports whether objects of a kind are kept if too many are missing. Objects of other kinds are only status
+// reports, from which nothing is made.
 func isJudged(kind string) bool { return kind != "CNFStatus" }
 
-// comesAndGoes says whether the objects of a kind have names that are made up, so that others take the place of those
-// that go.
+// comesAndGoes reports whether the objects of a kind have generated names, so that others replace those that go.
 func comesAndGoes(kind string) bool {
 	return kind == object.KindPod || kind == object.KindEndpointSlice
 }

@@ -22,14 +22,14 @@ type Source struct {
 
 var _ source.Source = (*Source)(nil)
 
-// NewSource makes a source that shows what inner has, and keeps what goes missing from it as opts say.
+// NewSource makes a source with the objects of inner that keeps missing objects according to opts.
 func NewSource(inner source.Source, opts Options) *Source {
 	return &Source{Source: inner, ledger: NewLedger(opts), released: map[object.Ref]bool{}}
 }
 
 // Drain takes the references of objects that may have appeared, changed or gone.
 func (s *Source) Drain() []object.Ref {
-	synced := s.Synced() // asked first: what is missing after that is missing
+	synced := s.Synced() // first: whatever is missing after that is really missing
 	changes := s.Source.Changes()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -40,7 +40,7 @@ func (s *Source) Drain() []object.Ref {
 	return s.ledger.Take(time.Now(), changes, s.Source.Get, synced)
 }
 
-// Changes is Drain. What is gone is meant to be.
+// Changes is Drain. Objects that are gone were deleted, or their removal is allowed.
 func (s *Source) Changes() []source.Change {
 	refs := s.Drain()
 	changes := make([]source.Change, len(refs))
@@ -50,8 +50,8 @@ func (s *Source) Changes() []source.Change {
 	return changes
 }
 
-// Get is the object in force under ref, one that is kept too. An object that went since the last Drain is still there: it
-// has not been judged.
+// Get is the object in force under ref, even if it is only kept. An object that went missing since the last Drain still
+// exists: it has not been judged.
 func (s *Source) Get(ref object.Ref) (runtime.Object, bool) {
 	if o, ok := s.Source.Get(ref); ok {
 		return o, true
@@ -61,21 +61,21 @@ func (s *Source) Get(ref object.Ref) (runtime.Object, bool) {
 	return s.ledger.Get(ref)
 }
 
-// Kept lists the objects that are missing from the source and in force nevertheless, sorted.
+// Kept lists the objects that are missing from the source but still in force, sorted.
 func (s *Source) Kept() []Object {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ledger.Kept()
 }
 
-// Due is when to call Drain at the latest although nothing wakes its reader; false when nothing waits for that.
+// Due is when Drain must be called at the latest even if nothing wakes its reader; false if nothing is pending.
 func (s *Source) Due() (time.Time, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ledger.Due()
 }
 
-// Approve ends that objects are kept. The next Drain shows that they are gone; it is not announced by Wake.
+// Approve stops keeping objects. The next Drain shows that they are gone; Wake does not announce it.
 func (s *Source) Approve(refs []object.Ref) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

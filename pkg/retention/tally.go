@@ -8,25 +8,25 @@ import (
 
 // tally counts the objects of one kind.
 type tally struct {
-	present int                      // in force, without those that are kept
-	missing int                      // of them, those that are not there and not judged yet
+	present int                      // in force, without kept ones
+	missing int                      // of them, those that are missing and not judged yet
 	kept    int                      // in force although they are missing
-	deleted int                      // meant to be gone, since the start
-	lost    map[object.Ref]time.Time // those that were let go although they were missing
+	deleted int                      // intentionally deleted, since the start
+	lost    map[object.Ref]time.Time // those that were removed although they were missing
 	marks   []mark                   // how many there were before losses, the highest first and the oldest first
 
-	before      int       // how many were in force, with deleted, before the first that is missing
-	first, last time.Time // when the first and the last of those that are missing went
+	before      int       // how many were in force, with deleted, before the first missing one
+	first, last time.Time // when the first and the last of the missing ones went
 }
 
-// mark is how many objects were in force at a time, with those that had been deleted until then: so it needs no change when
-// more are deleted.
+// mark is how many objects were in force at a time, plus those deleted until then: so it needs no change if more are
+// deleted.
 type mark struct {
 	at    time.Time
 	count int
 }
 
-// miss counts one more that is missing.
+// miss counts one more missing object.
 func (t *tally) miss(now time.Time) {
 	if t.missing == 0 {
 		t.before, t.first = t.present+t.kept+t.deleted, now
@@ -35,7 +35,7 @@ func (t *tally) miss(now time.Time) {
 	t.last = now
 }
 
-// due is when what is missing is to be judged; false when nothing is.
+// due is when missing objects are to be judged; false if there are none.
 func (t *tally) due() (time.Time, bool) {
 	due, latest := t.last.Add(settleTime), t.first.Add(settleMax)
 	if latest.Before(due) {
@@ -44,8 +44,8 @@ func (t *tally) due() (time.Time, bool) {
 	return due, t.missing > 0
 }
 
-// judge says whether to keep what is missing, and counts it so. Where others may take the place of those that go, it looks
-// at how many fewer there are.
+// judge reports whether to keep the missing objects, and counts them accordingly. If others may replace those that go, it
+// uses the decrease in number.
 func (t *tally) judge(now time.Time, opts Options, replaced bool) (keep bool) {
 	most := t.most(now, opts.Window)
 	lost := t.missing + t.kept + len(t.lost)
@@ -60,8 +60,8 @@ func (t *tally) judge(now time.Time, opts Options, replaced bool) (keep bool) {
 	return keep
 }
 
-// most is how many objects were in force at the most within a window that ends now, before those that are missing went and
-// without those that were deleted. What is older is forgotten.
+// most is the largest number of objects in force within a window that ends now, before the missing ones went and without
+// deleted ones. Older marks are dropped.
 func (t *tally) most(now time.Time, window time.Duration) int {
 	for len(t.marks) > 0 && now.Sub(t.marks[0].at) > window {
 		t.marks = t.marks[1:]

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Kind is the kind of value that a setting takes.
+// Kind is the type of a setting's value.
 type Kind uint8
 
 // The kinds of values. A List is written as a sequence or separated by commas.
@@ -35,7 +35,7 @@ func (k Kind) String() string {
 	}
 }
 
-// Setting is one thing that can be configured, and the variable that takes its value.
+// Setting is one thing that can be configured, and the variable for its value.
 type Setting struct {
 	Key     string // in the file
 	Name    string // of the flag, without its dashes; "" is Key
@@ -47,11 +47,11 @@ type Setting struct {
 
 	// Set parses a value into the variable, and reports whether it is valid.
 	Set func(text string) bool
-	// Show returns the value of the variable, as YAML would spell it.
+	// Show returns the value of the variable, as in YAML.
 	Show func() any
 }
 
-// EnvPrefix starts the name of every environment variable.
+// EnvPrefix is the prefix of every environment variable.
 const EnvPrefix = "NETLOOM_"
 
 // Env is the environment variable of the setting.

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Text takes anything.
+// Text accepts anything.
 func Text(key, def, usage string, value *string) Setting {
 	return Setting{
 		Key: key, Default: def, Usage: usage,
@@ -19,17 +19,17 @@ func Text(key, def, usage string, value *string) Setting {
 	}
 }
 
-// Matching takes what matches pattern. Expect describes it.
+// Matching accepts text that matches pattern. Expect describes it.
 func Matching(key, def, usage, expect, pattern string, value *string) Setting {
 	return checked(Text(key, def, usage, value), expect, regexp.MustCompile(pattern).MatchString)
 }
 
-// Parsed takes what check accepts, and the default. Expect describes it.
+// Parsed accepts what check accepts, and the default. Expect describes it.
 func Parsed(key, def, usage, expect string, check func(string) error, value *string) Setting {
 	return checked(Text(key, def, usage, value), expect, func(v string) bool { return v == def || check(v) == nil })
 }
 
-// checked is a setting of a text that has to be valid.
+// checked is a text setting with a validity check.
 func checked(s Setting, expect string, valid func(string) bool) Setting {
 	set := s.Set
 	s.Expect = expect
@@ -37,7 +37,7 @@ func checked(s Setting, expect string, valid func(string) bool) Setting {
 	return s
 }
 
-// Choice takes one of several values.
+// Choice accepts one of several values.
 func Choice[T ~string](key, def, usage string, values []T, value *T) Setting {
 	s := Setting{
 		Key: key, Default: def, Usage: usage,
@@ -50,7 +50,7 @@ func Choice[T ~string](key, def, usage string, values []T, value *T) Setting {
 	return s
 }
 
-// Bool takes true and false.
+// Bool accepts true and false.
 func Bool(key, def, usage string, value *bool) Setting {
 	return Setting{
 		Key: key, Kind: KindBool, Default: def, Usage: usage, Expect: "true or false",
@@ -63,7 +63,7 @@ func Bool(key, def, usage string, value *bool) Setting {
 	}
 }
 
-// Interval takes a duration of at least least.
+// Interval accepts a duration of at least least.
 func Interval(key, def string, least time.Duration, usage string, value *time.Duration) Setting {
 	expect := "a duration such as 500ms or 2m"
 	if least > 0 {
@@ -80,13 +80,13 @@ func Interval(key, def string, least time.Duration, usage string, value *time.Du
 	}
 }
 
-// WholeSeconds takes a duration of one second or several.
+// WholeSeconds accepts a duration of one second or several.
 func WholeSeconds(key, def, usage string, value *time.Duration) Setting {
 	s := Interval(key, def, time.Second, usage, value)
 	return checked(s, "a duration in whole seconds greater than 0, such as 15s or 1m", func(string) bool { return *value%time.Second == 0 })
 }
 
-// Fraction takes a number from 0 to 1.
+// Fraction accepts a number from 0 to 1.
 func Fraction(key, def, usage string, value *float64) Setting {
 	return Setting{
 		Key: key, Kind: KindNumber, Default: def, Usage: usage, Expect: "a number from 0 to 1",
@@ -99,7 +99,7 @@ func Fraction(key, def, usage string, value *float64) Setting {
 	}
 }
 
-// Whole takes a whole number from 0 to 2³¹-1.
+// Whole accepts a whole number from 0 to 2³¹-1.
 func Whole[T int | uint32](key, def, usage string, value *T) Setting {
 	return Setting{
 		Key: key, Kind: KindNumber, Default: def, Usage: usage, Expect: "a whole number, 0 or greater",
@@ -112,7 +112,7 @@ func Whole[T int | uint32](key, def, usage string, value *T) Setting {
 	}
 }
 
-// Size takes a number of bytes, at least 1.
+// Size accepts a number of bytes, at least 1.
 func Size(key, def, usage string, value *int64) Setting {
 	units := []struct {
 		suffix string
@@ -141,7 +141,7 @@ func Size(key, def, usage string, value *int64) Setting {
 	}
 }
 
-// Listen takes the address of a listener.
+// Listen accepts the address of a listener.
 func Listen(key, def, usage string, value *string) Setting {
 	return checked(Text(key, def, usage, value), "[HOST]:PORT, or nothing", func(v string) bool { return v == "" || IsAddress(v) })
 }
@@ -156,7 +156,7 @@ func IsAddress(v string) bool {
 	return err == nil
 }
 
-// List takes valid values separated by commas, or nothing. Expect describes them.
+// List accepts valid values separated by commas, or nothing. Expect describes them.
 func List(key, def, usage, expect string, valid func(string) bool, value *[]string) Setting {
 	return Setting{
 		Key: key, Kind: KindList, Default: def, Usage: usage, Expect: expect,
@@ -174,12 +174,12 @@ func List(key, def, usage, expect string, valid func(string) bool, value *[]stri
 	}
 }
 
-// Names takes any texts but the empty one.
+// Names accepts any texts but the empty one.
 func Names(key, def, usage string, value *[]string) Setting {
 	return List(key, def, usage, "names, separated by commas", func(name string) bool { return name != "" }, value)
 }
 
-// Hosts takes host names, and suffixes of them as *.SUFFIX.
+// Hosts accepts host names, and suffixes of them as *.SUFFIX.
 func Hosts(key, def, usage string, value *[]string) Setting {
 	valid := regexp.MustCompile(`^(\*\.)?[a-zA-Z0-9]([a-zA-Z0-9._-]*[a-zA-Z0-9])?$`)
 	return List(key, def, usage, "names or *.SUFFIX, separated by commas, or nothing", valid.MatchString, value)
