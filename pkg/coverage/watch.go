@@ -41,8 +41,8 @@ func NewWatch(m *metrics.Metrics, log logrus.FieldLogger) *Watch {
 	return &Watch{metrics: m, log: log, of: map[string]*covered{}}
 }
 
-// OnChange has f called when the missing endpoints of a target have changed. f must not block. It has to be called before
-// the first loop runs.
+// OnChange registers f to be called when the missing endpoints of a target have changed. f must not block. It has to be
+// called before the first loop runs.
 func (w *Watch) OnChange(f func(target string, was, now backends.Gaps)) {
 	w.changed = append(w.changed, f)
 }

@@ -156,7 +156,8 @@ func (d *Daemon) embed() error {
 // Pipeline returns the pipeline that makes the snapshots.
 func (d *Daemon) Pipeline() *pipeline.Pipeline { return d.pipeline }
 
-// OnPublish has f called with each snapshot, before the loops of the targets plan it. It has to be called before Run.
+// OnPublish registers f to be called with each snapshot, before the loops of the targets plan it. It has to be called
+// before Run.
 func (d *Daemon) OnPublish(f func(pipeline.Published)) { d.watchers = append(d.watchers, f) }
 
 // Observe adds an observer of the loops. It has to be called before Run.

@@ -10,7 +10,7 @@ import (
 	"github.com/netloom/netloom/pkg/reconcile"
 )
 
-// NewOver makes a daemon over a target that a test has made.
+// NewOver makes a daemon over a target made by a test.
 func NewOver(opts Options, target *builtin.Target, log logrus.FieldLogger) *Daemon {
 	d := &Daemon{opts: opts, log: log, source: opts.Source, metrics: metrics.New()}
 	d.pipeline = pipeline.New(opts.Source, opts.translation(), log)

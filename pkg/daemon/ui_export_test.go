@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// HushUI has the web page listen to nobody, and returns what answers for it: tests ask that, where time is made up and
-// nothing may wait for the network.
+// HushUI replaces the listener of the web page by one without connections, and returns the page's handler, for tests in
+// synthetic time, where nothing may wait for the network.
 func (d *Daemon) HushUI() http.Handler {
 	_ = d.page.listener.Close()
 	d.page.listener = &deaf{addr: d.page.listener.Addr(), closed: make(chan struct{})}
 	return d.page.Handler()
 }
 
-// deaf is a listener that nobody reaches.
+// deaf is a listener that cannot be reached.
 type deaf struct {
 	addr   net.Addr
 	once   sync.Once

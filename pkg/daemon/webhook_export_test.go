@@ -1,6 +1,6 @@
 package daemon
 
-// ReviewsAt is where reviews are answered; "" as long as nobody listens.
+// ReviewsAt returns the address where reviews are answered; "" if there is no listener.
 func (d *Daemon) ReviewsAt() string {
 	if l := d.webhook.listener.Load(); l != nil {
 		return (*l).Addr().String()
@@ -8,5 +8,5 @@ func (d *Daemon) ReviewsAt() string {
 	return ""
 }
 
-// BreakReviews has the listener of reviews fail.
+// BreakReviews makes the listener of reviews fail.
 func (d *Daemon) BreakReviews() error { return (*d.webhook.listener.Load()).Close() }

@@ -70,7 +70,7 @@ func (p *Pipeline) keptProblems() []object.Problem {
 	return out
 }
 
-// Approve has kept objects treated as deleted.
+// Approve makes the source treat kept objects as deleted.
 func (p *Pipeline) Approve(refs []object.Ref) {
 	if p.retainer == nil {
 		return

@@ -73,14 +73,14 @@ func New(source source.Source, opts translator.Options, log logrus.FieldLogger) 
 	}
 }
 
-// KeptInTargets has what targets keep reported as problems. It has to be called before Run.
+// KeptInTargets makes the pipeline report what targets keep as problems. It has to be called before Run.
 func (p *Pipeline) KeptInTargets(list func() []retention.KeptObject) { p.inTargets = list }
 
 // Translator returns the translator of the pipeline. Only functions called by OnPublish or Do may use it.
 func (p *Pipeline) Translator() *translator.Translator { return p.translator }
 
-// OnPublish has f called after each snapshot, in the pipeline's goroutine, after the functions added before. It has to be
-// called before Run.
+// OnPublish registers f to be called after each snapshot, in the pipeline's goroutine, after the functions added before. It
+// has to be called before Run.
 func (p *Pipeline) OnPublish(f func(Published)) { p.published = append(p.published, f) }
 
 // Latest returns the newest snapshot, nil until the source has synced.

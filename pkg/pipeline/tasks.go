@@ -38,6 +38,6 @@ func (t *tasks) run(with *translator.Translator) {
 	}
 }
 
-// Do has f called with the translator, by the pipeline's goroutine, before a new snapshot is made. It does not wait for
-// that, and is safe for concurrent use.
+// Do arranges for f to be called with the translator, by the pipeline's goroutine, before a new snapshot is made. It does
+// not wait for that, and is safe for concurrent use.
 func (p *Pipeline) Do(f func(*translator.Translator)) { p.tasks.add(f) }

@@ -65,9 +65,9 @@ func nodeOf(target string) string {
 	return node
 }
 
-// Adopt copies into s what had, written by another netloom, has for the policy itself, and keeps the targets: two versions
-// that understand a policy differently, such as during an upgrade, must not overwrite each other forever. Problems that
-// only this one found are added: if either of them has a problem, the status shows one.
+// Adopt replaces what s reports on the policy itself with had, which another netloom wrote, and keeps the targets of s: two
+// versions that understand a policy differently, such as during an upgrade, must not overwrite each other forever. Problems
+// that only this one found are added: if either of them has a problem, the status shows one.
 func (w *World) Adopt(p Policy, s, had *v1alpha1.PolicyStatusStatus) {
 	all := slices.Clone(had.Problems)
 	for _, p := range s.Problems {
@@ -140,8 +140,8 @@ func enforcing(s *v1alpha1.PolicyStatusStatus, voices []*v1alpha1.PolicyTarget, 
 	return out
 }
 
-// gravity orders the reasons why targets do not enforce a policy. Unknown comes first: every other reason is certain that
-// the policy is not enforced.
+// gravity orders the reasons why targets do not enforce a policy. Unknown comes first: any other reason is known for
+// certain.
 var gravity = [...]string{ReasonEnforced, ReasonUnreachable, ReasonWriting, ReasonTrouble, ReasonSkipped, ReasonPodsWithoutPort}
 
 // worstOf returns the gravest reason of all targets.

@@ -8,8 +8,8 @@ import (
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 )
 
-// A process that starts knows the present statuses, and not yet what CNFs have. To report that would take back, for a
-// moment, what is usually true: so for a CNF that has not been read yet, the present status is kept.
+// A process that starts knows the present statuses, but not yet what CNFs have. Reporting objects as out of sync for that
+// reason would usually be wrong: so for a CNF that has not been read yet, the present status is kept.
 
 // silent reports whether nothing is known about a CNF yet.
 func (g *cnf) silent() bool {

@@ -20,7 +20,7 @@ type Loop struct {
 	Skips []backends.Skip // what the CNF does not accept
 }
 
-// World is what is known at one moment. It is not safe for concurrent use: it caches what it has worked out.
+// World is what is known at one moment. It is read-only, but not safe for concurrent use: it caches what it has worked out.
 type World struct {
 	snapshot    *intent.Snapshot
 	now         metav1.Time

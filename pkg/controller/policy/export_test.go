@@ -1,6 +1,6 @@
 package policy
 
-// ManagerOf is the field manager of a node's netloom.
+// ManagerOf returns the field manager of a node's netloom.
 func ManagerOf(node string) string { return managerOf(node) }
 
 // Intervals of reports.

@@ -22,7 +22,7 @@ import (
 type Pipeline interface {
 	// Latest returns the newest snapshot, nil until the source has synced.
 	Latest() *intent.Snapshot
-	// Do has f called with the translator, and a snapshot made from the result. It does not wait for that.
+	// Do arranges for f to be called with the translator, and for a snapshot of the result. It does not wait for that.
 	Do(f func(*translator.Translator))
 }
 

@@ -1,6 +1,6 @@
 package sdwan
 
-// Backlog is how many objects wait to be looked at for their status, or are remembered for that.
+// Backlog returns how many objects are queued, or may not be on some CNF yet.
 func (c *Controller) Backlog() int {
 	s := c.statuses
 	s.mu.Lock()

@@ -116,10 +116,10 @@ func (s *Source) PutAs(ref object.Ref, o runtime.Object) {
 	})
 }
 
-// Fail has Run fail.
+// Fail makes Run fail.
 func (s *Source) Fail(err error) { s.change(func() { s.fail = err }) }
 
-// Sync has the source synced.
+// Sync marks the source as synced.
 func (s *Source) Sync() { s.change(func() { s.synced = true }) }
 
 // Complain sets the problems of the source.
