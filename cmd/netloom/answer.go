@@ -8,17 +8,17 @@ import (
 	"github.com/netloom/netloom/pkg/query"
 )
 
-// shownRules is how many rules and endpoints of an answer are spelled out for people.
+// shownRules is how many rules and endpoints of an answer are shown.
 const shownRules = 8
 
-// answerText spells one answer for people, over several lines.
+// answerText formats one answer over several lines.
 func answerText(a *query.Answer, i ink) string {
 	w := &answerWriter{ink: i}
 	w.answer(a)
 	return w.String()
 }
 
-// verdictText is answerText without what would change the verdict.
+// verdictText is answerText without the changes for the opposite verdict.
 func verdictText(a *query.Answer, i ink) string {
 	w := &answerWriter{ink: i, brief: true}
 	w.answer(a)
@@ -44,7 +44,7 @@ func (w *answerWriter) answer(a *query.Answer) {
 	}
 }
 
-// alike groups flows that are judged alike in all but their addresses.
+// alike groups flows with equal results apart from their addresses.
 func alike(flows []query.Flow) [][]*query.Flow {
 	var groups [][]*query.Flow
 next:
@@ -63,18 +63,18 @@ next:
 	return groups
 }
 
-// answerWriter gathers the lines of an answer.
+// answerWriter collects the lines of an answer.
 type answerWriter struct {
 	strings.Builder
 	ink   ink
-	brief bool // leaves out what would change a verdict
+	brief bool // leaves out the changes for the opposite verdict
 }
 
 func (w *answerWriter) line(format string, args ...any) {
 	_, _ = w.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " ") + "\n") // it never fails
 }
 
-// verdict is a verdict in its colour, of one width.
+// verdict is a verdict in its color, padded to a fixed width.
 func (w *answerWriter) verdict(v query.Verdict) string {
 	text := fmt.Sprintf("%-6s", v)
 	switch v {
@@ -89,7 +89,7 @@ func (w *answerWriter) verdict(v query.Verdict) string {
 	}
 }
 
-// service tells what a service made of a flow.
+// service writes how a service load-balanced a flow.
 func (w *answerWriter) service(f *query.Flow) {
 	w.line("  %s, %s: %s", f.Service.Frontend, f.Service.Service, f.Service.Outcome)
 	choices := f.Service.Choices
@@ -111,7 +111,7 @@ func (w *answerWriter) service(f *query.Flow) {
 	}
 }
 
-// sides tells what the policies of both ends say.
+// sides writes the verdicts of the policies at both ends.
 func (w *answerWriter) sides(indent string, egress, ingress *query.Side) {
 	for _, s := range []struct {
 		*query.Side
@@ -137,7 +137,7 @@ func (w *answerWriter) sides(indent string, egress, ingress *query.Side) {
 	}
 }
 
-// change tells what would have to be otherwise.
+// change writes what would have to change for the opposite verdict.
 func (w *answerWriter) change(indent string, v query.Verdict, lines []string) {
 	if len(lines) == 0 || w.brief {
 		return
@@ -152,7 +152,7 @@ func (w *answerWriter) change(indent string, v query.Verdict, lines []string) {
 	}
 }
 
-// some spells the first few of a list.
+// some formats the first few of a list.
 func some[T any](list []T, spell func(T) string) string {
 	var words []string
 	for _, v := range list[:min(len(list), shownRules)] {

@@ -54,19 +54,19 @@ with the printed digest; to remove the rows of all missing objects, use --force.
 	return cmd
 }
 
-// bindDigest gives a command the flag that approves what is missing.
+// bindDigest adds the flag that approves the removal of missing objects to a command.
 func bindDigest(cmd *cobra.Command, digest *string) {
 	cmd.Flags().StringVar(digest, "approve", "", "remove the rows of the missing objects with this digest")
 }
 
-// hideDaemonFlags leaves out of the help what apply has no use for. Given anyway, it does no harm: one file serves all
+// hideDaemonFlags hides the flags that apply does not use from the help. They are still accepted: one file serves all
 // commands.
 func hideDaemonFlags(flags *pflag.FlagSet) {
 	hideRunFlags(flags)
 	hideFlags(flags, "kubeconfig", "kube-context")
 }
 
-// hideRunFlags leaves out of the help what only a daemon uses.
+// hideRunFlags hides the flags that only a daemon uses from the help.
 func hideRunFlags(flags *pflag.FlagSet) {
 	hideFlags(flags, "listen", "pprof", "min-interval", "drift-interval", "retry-min", "retry-max", "leader-elect", "leader-elect-namespace",
 		"leader-elect-name", "leader-elect-lease-duration", "leader-elect-renew-deadline", "leader-elect-retry-period")
@@ -137,7 +137,7 @@ func checkApply(cfg *configuration, output string) error {
 	return errors.Join(faults...)
 }
 
-// applyOnce applies what the settings, the digest and the problems of the source let it.
+// applyOnce applies what the settings, the digest and the problems of the source allow.
 func applyOnce(
 	cmd *cobra.Command, cfg *configuration, settings builtin.Settings, want *intent.Snapshot, problems []object.Problem, digest string,
 ) (offline.Applied, error) {
@@ -150,7 +150,7 @@ func applyOnce(
 	return offline.Apply(cmd.Context(), settings, want, guard, offline.Consent{All: cfg.Force, Digest: digest})
 }
 
-// keptError lists what was left in the target, and says how to remove it.
+// keptError lists what was left in the target, and how to remove it.
 func keptError(cmd *cobra.Command, kept retention.Kept) error {
 	for _, k := range kept.Objects {
 		cmd.PrintErrln("kept:", k)

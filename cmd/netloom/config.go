@@ -34,7 +34,7 @@ func loadConfig(cmd *cobra.Command) (*configuration, error) {
 	return cfg, nil
 }
 
-// bindConfig gives a command a flag for every setting, and has shells complete their values.
+// bindConfig adds a flag for every setting to a command, with shell completion of their values.
 func bindConfig(cmd *cobra.Command) {
 	groups := new(builtin.Settings).Groups()
 	config.Bind(cmd.Flags(), groups...)
@@ -45,13 +45,13 @@ func bindConfig(cmd *cobra.Command) {
 	}
 }
 
-// complete has shells complete a flag's values.
+// complete adds shell completion of a flag's values.
 func complete(cmd *cobra.Command, flag string, values ...string) {
-	// It fails only for a flag that is not there, or that has completions already.
+	// It fails only for a flag that does not exist, or that has completions already.
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// newLog makes the log that the settings ask for, on the command's error stream.
+// newLog makes the log according to the settings, on the command's error stream.
 func newLog(cmd *cobra.Command, cfg *config.Config) *logrus.Logger {
 	log := logrus.New()
 	log.SetOutput(cmd.ErrOrStderr())
@@ -68,7 +68,7 @@ func newLog(cmd *cobra.Command, cfg *config.Config) *logrus.Logger {
 	return log
 }
 
-// optionsOf are the settings as the daemon takes them.
+// optionsOf converts the settings to options of the daemon.
 func optionsOf(cfg *configuration) daemon.Options {
 	return daemon.Options{
 		Manifests: cfg.Manifests, Kubeconfig: cfg.Kubeconfig, KubeContext: cfg.KubeContext,
@@ -90,14 +90,14 @@ func optionsOf(cfg *configuration) daemon.Options {
 	}
 }
 
-// servingOptions are the settings of the HTTP servers as the daemon takes them.
+// servingOptions converts the settings of the HTTP servers to options of the daemon.
 func servingOptions(s *config.Serving) serving.Options {
 	return serving.Options{
 		TLS: s.TLS != config.ServingClear, Cert: s.Cert, Key: s.Key, Kubernetes: s.Auth == config.ServingKubernetes, Hosts: s.Hosts,
 	}
 }
 
-// sdwanOptions are the settings of SD-WAN as the daemon takes them.
+// sdwanOptions converts the settings of SD-WAN to options of the daemon.
 func sdwanOptions(s *config.SDWAN) sdwan.Options {
 	return sdwan.Options{
 		Enabled: s.Enabled, Interval: s.Interval, StatusInterval: s.StatusInterval, StatusNamespace: s.StatusNamespace,

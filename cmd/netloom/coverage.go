@@ -6,10 +6,10 @@ import (
 	"github.com/netloom/netloom/backends"
 )
 
-// strictFlag is --strict of the commands that look at a database.
+// strictFlag is --strict of the commands that read a database.
 type strictFlag struct{ on bool }
 
-// coverageHelp is what their help says of it.
+// coverageHelp is the section about coverage in their help.
 const coverageHelp = `
 
 Pods that a policy selects but whose logical port is not in the database are NOT protected: they are listed. Exit with 4 if
@@ -21,14 +21,14 @@ func bindStrict(cmd *cobra.Command) *strictFlag {
 	return f
 }
 
-// judge names the pods that are not protected. The error of a coverage that is not good enough stands before one that only
-// says that there is a difference.
+// judge prints the pods that are not protected. An error about insufficient coverage takes precedence over one that only
+// reports a difference.
 func (f *strictFlag) judge(cmd *cobra.Command, c *backends.Report) error {
 	_ = c.Write(cmd.ErrOrStderr()) // as everything there, see cobra.Command.PrintErr
 	return f.exit(c)
 }
 
-// exit is the error that ends a command of which c came out; nil for a coverage that is good enough.
+// exit is the error for a coverage of c; nil if it is sufficient.
 func (f *strictFlag) exit(c *backends.Report) error {
 	if c.Useless() || f.on && !c.Complete() {
 		return &exitError{code: exitUnprotected}

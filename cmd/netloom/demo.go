@@ -41,7 +41,7 @@ No root, cluster or OVN is needed.`,
 	return cmd
 }
 
-// isTerminal says whether a person reads w directly.
+// isTerminal reports whether w is a terminal.
 func isTerminal(w any) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))

@@ -53,7 +53,7 @@ kept in memory. When interrupted, print the configuration like "uci export".`,
 	return cmd
 }
 
-// passwordText tells the default password; one that was given is known already.
+// passwordText shows the default password; a password that the user set is not shown.
 func passwordText(opts *simulator.Options) string {
 	if opts.Password == "" {
 		return simulator.DefaultPassword

@@ -76,7 +76,7 @@ the database comes from, use "explain row".`,
 	return cmd
 }
 
-// explanationText spells an explanation for people.
+// explanationText formats an explanation.
 func explanationText(e *query.Explanation, i ink) string {
 	w := &answerWriter{ink: i}
 	switch {
@@ -140,7 +140,7 @@ func logText(l *query.LoggingIntent) string {
 	return strings.Join(parts, ", ")
 }
 
-// membersText spells who is in a set: its title, and what it matches now.
+// membersText formats the members of a set: its title, and what it matches now.
 func membersText(m *query.Members) string {
 	switch {
 	case m.Count > 0:
@@ -221,7 +221,7 @@ func (w *answerWriter) podSide(direction, peers string, s *query.PodSide) {
 	_, _ = w.WriteString(rows.text("  ", w.ink)) // it never fails
 }
 
-// shownFrontends is how many addresses of a service are spelled out for people.
+// shownFrontends is how many addresses of a service are shown.
 const shownFrontends = 20
 
 func (w *answerWriter) serviceFrontends(s *query.ServiceExplanation) {

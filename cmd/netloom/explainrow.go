@@ -78,7 +78,7 @@ func (w *answerWriter) trail(t *backends.Trail) {
 	}
 }
 
-// columnText spells a column for people, "" where it is empty.
+// columnText formats a column, "" if it is empty.
 func columnText(value any) string {
 	switch v := value.(type) {
 	case []string:

@@ -110,7 +110,7 @@ func getManifests(ctx context.Context, address string) ([]byte, error) {
 	return list, err
 }
 
-// portOf is the port on which the pod of a daemon serves debugging.
+// portOf is the port on which a daemon's pod serves debugging.
 func portOf(p *corev1.Pod) int {
 	for i := range p.Spec.Containers {
 		ports := p.Spec.Containers[i].Ports

@@ -73,7 +73,7 @@ func bindStates(cmd *cobra.Command) *statesFlag {
 	return f
 }
 
-// edited says whether the command line speaks of a second state.
+// edited reports whether the command line describes a second state.
 func (f *statesFlag) edited() bool {
 	return len(f.with)+len(f.without) > 0 || f.from != "" || f.to != ""
 }
@@ -102,7 +102,7 @@ func (f *statesFlag) load(cmd *cobra.Command) (before, after query.State, err er
 	return before, after, err
 }
 
-// impactText spells an impact for people.
+// impactText formats an impact.
 func impactText(impact *query.Impact, i ink) string {
 	w := &answerWriter{ink: i}
 	for n := range impact.Changes {

@@ -9,7 +9,7 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// junitSuites is a report in the form of JUnit, which every CI reads: https://github.com/testmoapp/junitxml.
+// junitSuites is a report in the format of JUnit, which every CI reads: https://github.com/testmoapp/junitxml.
 type junitSuites struct {
 	XMLName  xml.Name     `xml:"testsuites"`
 	Name     string       `xml:"name,attr"`
@@ -61,7 +61,7 @@ func writeJUnit(w io.Writer, suites []junitSuite) error {
 	return err
 }
 
-// suitesOf are the results of files of expectations: a suite for each file, a case for each expectation.
+// suitesOf converts the results of files of expectations: a suite for each file, a case for each expectation.
 func suitesOf(all []checked) []junitSuite {
 	suites := make([]junitSuite, len(all))
 	for i := range all {
@@ -87,7 +87,7 @@ func suitesOf(all []checked) []junitSuite {
 	return suites
 }
 
-// suiteOfProblems are the problems of manifests as failed cases; without any it is one case that passed.
+// suiteOfProblems converts the problems of manifests to failed cases; without problems there is one passed case.
 func suiteOfProblems(path string, problems []object.Problem) junitSuite {
 	suite := junitSuite{Name: path}
 	if len(problems) == 0 {

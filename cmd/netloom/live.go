@@ -18,19 +18,19 @@ import (
 	"github.com/netloom/netloom/pkg/daemon"
 )
 
-// pluginPrefix starts the name of a binary that kubectl runs as a command of its own.
+// pluginPrefix is the prefix of binaries that kubectl runs as plugins.
 const pluginPrefix = "kubectl-"
 
-// autoServer asks for the daemon that runs in the cluster.
+// autoServer selects the daemon that runs in the cluster.
 const autoServer = "auto"
 
 // fetchWait is how long a daemon may take to list its objects.
 const fetchWait = 30 * time.Second
 
-// liveFlag is a cluster in the place of manifests.
+// liveFlag is a cluster in place of manifests.
 type liveFlag struct{ server, kubeconfig, context string }
 
-// bindLive gives a command the flags that name a running daemon or a cluster.
+// bindLive adds the flags that select a running daemon or a cluster to a command.
 func (f *liveFlag) bindLive(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.server, "server", "", "read objects from a running daemon at its debug-listen address; auto finds the daemon in the cluster of --kubeconfig")
@@ -38,15 +38,15 @@ func (f *liveFlag) bindLive(cmd *cobra.Command) {
 	flags.StringVar(&f.context, "context", "", "context of the kubeconfig file; default: the current context")
 }
 
-// isPlugin says whether kubectl runs this.
+// isPlugin reports whether netloom runs as a kubectl plugin.
 func isPlugin() bool { return strings.HasPrefix(filepath.Base(os.Args[0]), pluginPrefix) }
 
-// given says whether a daemon or a cluster is to be asked.
+// given reports whether a daemon or a cluster is selected.
 func (f *liveFlag) given() bool {
 	return f.server != "" || f.kubeconfig != "" || f.context != "" || isPlugin()
 }
 
-// file is the kubeconfig that is meant.
+// file is the selected kubeconfig.
 func (f *liveFlag) file() string {
 	if f.kubeconfig != "" {
 		return f.kubeconfig
@@ -71,7 +71,7 @@ func (f *liveFlag) fetch(cmd *cobra.Command) ([]byte, error) {
 	return f.get(ctx, "/debug/manifests")
 }
 
-// get asks the daemon for a path.
+// get requests a path from the daemon.
 func (f *liveFlag) get(ctx context.Context, path string) ([]byte, error) {
 	return f.ask(ctx, http.MethodGet, path)
 }

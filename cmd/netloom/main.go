@@ -1,7 +1,7 @@
-// Command netloom keeps OVN Northbound databases in sync with the NetworkPolicies and Services of a cluster, and
-// answers questions about them: why, who, what if.
+// Command netloom keeps OVN Northbound databases in sync with the NetworkPolicies and Services of a cluster, and answers
+// questions about them.
 //
-// Each command is a file here, and thin: it reads flags, asks pkg/daemon or pkg/query, and prints.
+// Each command is one small file here: it reads flags, calls pkg/daemon or pkg/query, and prints.
 package main
 
 import (
@@ -18,14 +18,15 @@ import (
 // The exit codes that scripts can use.
 const (
 	exitOK         = 0
-	exitProblems   = 1 // something is wrong: every problem was printed
+	exitProblems   = 1 // there are problems, all of which were printed
 	exitDifference = 2 // a dry run found something to write, a probe something that is not allowed
-	exitFaulty     = 3 // translate found manifests that could not be understood
-	// exitUnprotected says that policies select pods that the database does not know: all of them, or with --strict some.
+	exitFaulty     = 3 // translate found invalid manifests
+	// exitUnprotected means that policies select pods that the database does not have: all of them, or with --strict
+	// some.
 	exitUnprotected = 4
 )
 
-// exitError ends the process with a code. An empty message has been printed already.
+// exitError ends the process with a code. An empty message has already been printed.
 type exitError struct {
 	code    int
 	message string

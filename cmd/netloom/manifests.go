@@ -14,23 +14,23 @@ import (
 	"github.com/netloom/netloom/pkg/source"
 )
 
-// manifestsFlag is where a question's manifests are.
+// manifestsFlag selects the manifests for a question.
 type manifestsFlag struct {
 	path string
 	liveFlag
-	fetched []byte // of a daemon or a cluster, once it was asked
+	fetched []byte // of a daemon or a cluster, once requested
 	node    string // whose pods are subjects; "" is every node
 }
 
-// bindManifests gives a command the flag -f.
+// bindManifests adds the flag -f to a command.
 func bindManifests(cmd *cobra.Command) *manifestsFlag {
 	f := &manifestsFlag{}
 	cmd.Flags().StringVarP(&f.path, "filename", "f", "", "directory of manifests, a file, or - for standard input")
-	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json") // it fails only for a flag that is not there
+	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json") // it fails only for a flag that does not exist
 	return f
 }
 
-// bindSources gives a command -f and the flags of bindLive.
+// bindSources adds -f and the flags of bindLive to a command.
 func bindSources(cmd *cobra.Command) *manifestsFlag {
 	f := bindManifests(cmd)
 	f.bindLive(cmd)
@@ -38,7 +38,7 @@ func bindSources(cmd *cobra.Command) *manifestsFlag {
 	return f
 }
 
-// source is what to read.
+// source returns what to read.
 func (f *manifestsFlag) source(cmd *cobra.Command) (offline.Manifests, error) {
 	switch {
 	case f.path != "" && (f.server != "" || f.kubeconfig != ""):
@@ -69,8 +69,8 @@ func (f *manifestsFlag) load(cmd *cobra.Command) (query.State, error) {
 	return offline.Load(opts)
 }
 
-// edited is load with the objects of further files and directories in the place of those of the same name, and without
-// some, which are named like networkpolicy/shop/db.
+// edited is load with objects replaced by those of the same name in further files and directories, and without some,
+// which are named like networkpolicy/shop/db.
 func (f *manifestsFlag) edited(cmd *cobra.Command, with, without []string) (query.State, error) {
 	opts, err := f.source(cmd)
 	if err != nil {
@@ -88,7 +88,7 @@ func (f *manifestsFlag) edited(cmd *cobra.Command, with, without []string) (quer
 	return offline.Load(opts)
 }
 
-// ask is load, with the problems told on the error stream: what could not be understood bears on every answer.
+// ask is load with all problems printed on the error stream: invalid objects affect every answer.
 func (f *manifestsFlag) ask(cmd *cobra.Command) (*query.Inventory, error) {
 	state, err := f.load(cmd)
 	if err != nil {
@@ -104,7 +104,7 @@ func (f *manifestsFlag) ask(cmd *cobra.Command) (*query.Inventory, error) {
 	return inv, nil
 }
 
-// sdwanNames lists the SD-WAN resources that shells complete.
+// sdwanNames lists the SD-WAN resources for shell completion.
 func (f *manifestsFlag) sdwanNames(cmd *cobra.Command) []string {
 	if f.path == "" || f.path == "-" {
 		return nil
@@ -116,8 +116,8 @@ func (f *manifestsFlag) sdwanNames(cmd *cobra.Command) []string {
 	return query.NewInventory(state).SDWANNames()
 }
 
-// names lists what shells complete: the objects of some kinds in the manifests that the command line names so far, each
-// behind its kind. Of several kinds, plain is the one whose names stand alone; "" is none.
+// names lists the completions: the objects of some kinds in the manifests on the command line so far, each with its kind.
+// The objects of kind plain are listed without it; "" is none.
 func (f *manifestsFlag) names(cmd *cobra.Command, plain query.Kind, kinds ...query.Kind) []string {
 	if f.path == "" || f.path == "-" {
 		return nil
@@ -139,7 +139,7 @@ func (f *manifestsFlag) names(cmd *cobra.Command, plain query.Kind, kinds ...que
 	return all
 }
 
-// startingWith are the names that begin as typed.
+// startingWith lists the names that begin with the typed text.
 func startingWith(typed string, names []string) []string {
 	return slices.DeleteFunc(names, func(n string) bool { return !strings.HasPrefix(n, typed) })
 }

@@ -5,11 +5,12 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// memoryShare is the share of the container's memory limit that Go may use. The rest is for what its runtime does not count.
+// memoryShare is the share of the container's memory limit for Go. The rest is for memory that its runtime does not
+// count.
 const memoryShare = 0.9
 
-// limitMemory has the garbage collector keep the process below its share of the limit that provider finds, normally
-// memlimit.FromCgroup. Without a limit, and if the user has set GOMEMLIMIT, it changes nothing.
+// limitMemory sets the memory limit of the Go runtime to a share of the limit that provider finds, normally
+// memlimit.FromCgroup. Without a limit, or if the user has set GOMEMLIMIT, it changes nothing.
 func limitMemory(log logrus.FieldLogger, provider memlimit.Provider) {
 	limit, err := memlimit.SetGoMemLimitWithOpts(memlimit.WithRatio(memoryShare), memlimit.WithProvider(provider))
 	switch {

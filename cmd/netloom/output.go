@@ -12,13 +12,13 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// outputFlag is the form of a command's answer.
+// outputFlag is the output format of a command.
 type outputFlag struct {
 	form  string
 	forms []string
 }
 
-// bindOutput gives a command the flag -o. The first form is the default.
+// bindOutput adds the flag -o to a command. The first format is the default.
 func bindOutput(cmd *cobra.Command, forms ...string) *outputFlag {
 	f := &outputFlag{forms: forms}
 	cmd.Flags().StringVarP(&f.form, "output", "o", forms[0], "output format: "+f.list())
@@ -54,10 +54,10 @@ func printData(w io.Writer, form string, answer any) error {
 	return err
 }
 
-// ink colours words where a person reads them; false leaves them as they are.
+// ink colors words on a terminal; false leaves them as they are.
 type ink bool
 
-// inkFor is on for a terminal, unless NO_COLOR says otherwise (https://no-color.org).
+// inkFor is true for a terminal, unless NO_COLOR is set (https://no-color.org).
 func inkFor(w io.Writer) ink { return ink(isTerminal(w) && os.Getenv("NO_COLOR") == "") }
 
 func (i ink) paint(code, s string) string {

@@ -69,7 +69,7 @@ Exit with 0 if there is nothing to write, with 2 if there is, and with 1 on an e
 	return cmd
 }
 
-// aloneWithServer says which flags do not go with --server.
+// aloneWithServer returns an error about flags that cannot be combined with --server.
 func aloneWithServer(cmd *cobra.Command) error {
 	for _, name := range []string{"filename", "with", "without", "from", "to", "ovn-nb", "kubeconfig", "manifests"} {
 		if cmd.Flags().Changed(name) {
@@ -79,17 +79,17 @@ func aloneWithServer(cmd *cobra.Command) error {
 	return nil
 }
 
-// planReport is what plan answers.
+// planReport is the output of plan.
 type planReport struct {
 	Plan *backends.Plan `json:"plan"`
 	// Cost is that of the wanted state, Before that of the first of two.
 	Cost   cost  `json:"cost"`
 	Before *cost `json:"before,omitempty"`
-	// Coverage says which of the selected pods the database knows; nil where there is no database.
+	// Coverage is which of the selected pods the database has; nil without a database.
 	Coverage *backends.Report `json:"coverage,omitempty"`
 }
 
-// cost is what the policies of a state cost a data plane.
+// cost is the cost of a state's policies in a data plane.
 type cost struct {
 	ACLs  int            `json:"acls"`
 	Flows map[string]int `json:"flows"` // OpenFlow flows by node, about
@@ -124,7 +124,7 @@ func makePlan(cmd *cobra.Command, cfg *configuration, states *statesFlag) (*plan
 	return &planReport{Plan: planned.Plan, Cost: c, Coverage: planned.Coverage}, err
 }
 
-// checkTarget says what is missing to look at a database.
+// checkTarget returns an error if the settings for a database are incomplete.
 func checkTarget(cfg *configuration) error {
 	if cfg.target.OVN.Embedded() {
 		return errors.New("--ovn-nb: expected the address of a database, or two states with -f and --with, or with --from and --to")
@@ -132,7 +132,7 @@ func checkTarget(cfg *configuration) error {
 	return nil
 }
 
-// quietLog is the log of a command that answers: what a daemon tells along the way is in the way there.
+// quietLog is the log of a command that prints an answer: the progress messages of a daemon would clutter it.
 func quietLog(cmd *cobra.Command, cfg *configuration) *logrus.Logger {
 	if cfg.Origin("log-level").Kind == config.FromDefault {
 		cfg.LogLevel = logrus.WarnLevel
@@ -185,7 +185,7 @@ func (r *planReport) print(cmd *cobra.Command, form string) error {
 	return err
 }
 
-// costText spells the cost for people: the node that bears the most, and what changes there.
+// costText formats the cost: the node with the highest one, and what changes there.
 func (r *planReport) costText() string {
 	nodes := slices.SortedFunc(maps.Keys(r.Cost.Flows), func(a, b string) int {
 		return cmp.Or(cmp.Compare(r.Cost.Flows[b], r.Cost.Flows[a]), cmp.Compare(a, b))

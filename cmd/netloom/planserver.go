@@ -11,7 +11,7 @@ import (
 	"github.com/netloom/netloom/pkg/serving"
 )
 
-// planOfServer shows what a running daemon would have to write, to its database and to each CNF.
+// planOfServer shows the pending changes of a running daemon, for its database and for each CNF.
 func planOfServer(cmd *cobra.Command, server, form string, strict *strictFlag) error {
 	live := &liveFlag{server: server}
 	done := progress(cmd, "planning")
@@ -53,7 +53,7 @@ func planOfServer(cmd *cobra.Command, server, form string, strict *strictFlag) e
 	return nil
 }
 
-// plain gives the values of fields the types that they had before they were JSON.
+// plain restores the types of fields, which were lost in JSON.
 func plain(p *backends.Plan) {
 	for i := range p.Ops {
 		for _, f := range []backends.Fields{p.Ops[i].Before, p.Ops[i].After} {

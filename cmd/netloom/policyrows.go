@@ -14,17 +14,17 @@ import (
 	"github.com/netloom/netloom/pkg/query"
 )
 
-// What the rows depend on that are shown where no database is asked: the defaults of owner and ovn-meter-rate.
+// The settings that rows depend on if there is no database: the defaults of owner and ovn-meter-rate.
 const (
 	defaultOwner = "netloom"
 	defaultRate  = 20
 )
 
-// explained is an explanation with what it comes to in OVN and on CNFs.
+// explained is an explanation with the resulting configuration of OVN and CNFs.
 type explained struct {
 	query.Explanation
 	Rows []backends.PolicyRow `json:"rows,omitempty"` // of a policy
-	// Sections are what an SD-WAN object becomes, by CNF.
+	// Sections are the sections made from an SD-WAN object, by CNF.
 	Sections map[string][]openwrt.Section `json:"sections,omitempty"`
 }
 
@@ -59,7 +59,7 @@ func rowNamer(inv *query.Inventory) (query.RowNamer, error) {
 	}, nil
 }
 
-// rowsText spells ACLs for people, with what they cost the node that bears most.
+// rowsText formats ACLs, with their cost on the node with the highest one.
 func rowsText(rows []backends.PolicyRow, i ink) string {
 	if len(rows) == 0 {
 		return ""

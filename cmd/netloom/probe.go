@@ -10,7 +10,7 @@ import (
 	"github.com/netloom/netloom/pkg/query"
 )
 
-// probeOptions is what a call of probe says.
+// probeOptions is the command line of probe.
 type probeOptions struct {
 	where    query.Where
 	from, to string
@@ -69,9 +69,9 @@ every verdict is the expected one.`,
 	return cmd
 }
 
-// completeObjects has shells complete the names of objects in the manifests. Those of the first kind stand alone.
+// completeObjects adds shell completion of the names of objects in the manifests. Those of the first kind have no prefix.
 func completeObjects(cmd *cobra.Command, manifests *manifestsFlag, flag string, kinds ...query.Kind) {
-	// It fails only for a flag that is not there, or that has completions already.
+	// It fails only for a flag that does not exist, or that has completions already.
 	_ = cmd.RegisterFlagCompletionFunc(flag,
 		func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 			names := startingWith(typed, manifests.names(cmd, kinds[0], kinds...))
@@ -79,7 +79,7 @@ func completeObjects(cmd *cobra.Command, manifests *manifestsFlag, flag string, 
 		})
 }
 
-// questions reads what is asked, and reports all that is wrong with it.
+// questions reads the questions, and reports all errors in them.
 func (o *probeOptions) questions(args []string) ([]query.Question, error) {
 	var faults []error
 	var out []query.Question
@@ -156,7 +156,7 @@ func probe(cmd *cobra.Command, inv *query.Inventory, questions []query.Question,
 	}
 }
 
-// answersText spells answers for people.
+// answersText formats answers.
 func answersText(answers []query.Answer, i ink) string {
 	var b strings.Builder
 	for n := range answers {

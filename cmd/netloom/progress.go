@@ -10,8 +10,7 @@ import (
 // progressAfter is how long an operation may take before progress is shown.
 const progressAfter = time.Second
 
-// progress tells a person at a terminal what takes so long, once it does, until the function that it returns is called.
-// In a pipe it says nothing.
+// progress shows on a terminal what takes long, once it does, until done is called. Without a terminal it prints nothing.
 func progress(cmd *cobra.Command, what string) (done func()) {
 	out := cmd.ErrOrStderr()
 	if !isTerminal(out) {
@@ -20,7 +19,7 @@ func progress(cmd *cobra.Command, what string) (done func()) {
 	return tellAfter(progressAfter, func(text string) { _, _ = fmt.Fprint(out, text) }, what)
 }
 
-// tellAfter says what is being done and for how many seconds, and takes it back in the end.
+// tellAfter prints what is in progress and for how many seconds, and erases it at the end.
 func tellAfter(wait time.Duration, say func(string), what string) (done func()) {
 	stop, ended := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -8,14 +8,14 @@ import (
 	"github.com/netloom/netloom/pkg/version"
 )
 
-// What the report says of itself.
+// The metadata of the report.
 const (
 	sarifSchema  = "https://json.schemastore.org/sarif-2.1.0.json"
 	sarifVersion = "2.1.0"
 	sarifRule    = "not-understood"
 )
 
-// sarifLog is a report in the form of SARIF 2.1.0, which forges show beside the lines it speaks of:
+// sarifLog is a report in the format of SARIF 2.1.0, which forges show next to the lines it refers to:
 // https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html.
 type sarifLog struct {
 	Schema  string     `json:"$schema"`
@@ -74,7 +74,7 @@ type sarifLogical struct {
 	Kind string `json:"kind"`
 }
 
-// sarifOf reports problems.
+// sarifOf converts problems.
 func sarifOf(problems []object.Problem) *sarifLog {
 	run := sarifRun{Results: []sarifResult{}}
 	run.Tool.Driver = sarifDriver{
@@ -107,7 +107,7 @@ func sarifOf(problems []object.Problem) *sarifLog {
 	return &sarifLog{Schema: sarifSchema, Version: sarifVersion, Runs: []sarifRun{run}}
 }
 
-// uriOf is a path as a reference that forges resolve against the repository, or as a file's URI when it is absolute.
+// uriOf is a path as a reference that forges resolve relative to the repository, or as a file URI if it is absolute.
 func uriOf(path string) string {
 	u := url.URL{Path: filepath.ToSlash(path)}
 	if filepath.IsAbs(path) {

@@ -12,7 +12,7 @@ import (
 	"github.com/netloom/netloom/pkg/query"
 )
 
-// sdwanTables are the CNFs of a snapshot, and what they shall hold.
+// sdwanTables are the CNFs of a snapshot, and their intended configuration.
 func sdwanTables(d *query.Intents) []*table {
 	cnfs := table{head: []string{"DEVICE", "SCOPE", "WORKLOAD", "ADDRESS", "STATE"}}
 	for n := range d.CNFs {
@@ -27,7 +27,7 @@ func sdwanTables(d *query.Intents) []*table {
 	return []*table{&cnfs, &intents}
 }
 
-// deviceText spells what a device intent wants. Others of its scope stand without that.
+// deviceText formats the content of a device intent. References to objects of its scope omit the scope.
 func deviceText(e *query.DeviceIntent) string {
 	if e.Gone {
 		return "to be deleted"
@@ -42,7 +42,7 @@ func deviceText(e *query.DeviceIntent) string {
 	return text
 }
 
-// sdwan spells what an SD-WAN object asks for.
+// sdwan writes what an SD-WAN object configures.
 func (w *answerWriter) sdwan(e *query.SDWANExplanation) {
 	w.line("%s", w.ink.bold(e.Name))
 	w.problems(e.Problems)
@@ -80,7 +80,7 @@ func (w *answerWriter) sdwan(e *query.SDWANExplanation) {
 	_, _ = w.WriteString(cnfs.text("", w.ink)) // it never fails
 }
 
-// sdwanSections are what an SD-WAN object becomes on each of its CNFs.
+// sdwanSections are the sections made from an SD-WAN object on each of its CNFs.
 func sdwanSections(inv *query.Inventory, e *query.SDWANExplanation) map[string][]openwrt.Section {
 	out := map[string][]openwrt.Section{}
 	for i := range e.CNFs {
@@ -95,7 +95,7 @@ func sdwanSections(inv *query.Inventory, e *query.SDWANExplanation) map[string][
 	return out
 }
 
-// sectionsText spells sections for people, each with the CNFs that it is the same for.
+// sectionsText formats sections, each with the CNFs that have the same one.
 func sectionsText(of map[string][]openwrt.Section, i ink) string {
 	alike := map[string][]string{}
 	for _, target := range slices.Sorted(maps.Keys(of)) {

@@ -13,7 +13,7 @@ type table struct {
 
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
-// text lines the columns up. The last one is as wide as it likes.
+// text aligns the columns. The last one is not limited in width.
 func (t *table) text(indent string, i ink) string {
 	all := append([][]string{t.head}, t.rows...)
 	width := make([]int, len(t.head))

@@ -12,7 +12,7 @@ import (
 	"github.com/netloom/netloom/pkg/query"
 )
 
-// checked is a file of expectations and what became of them.
+// checked is a file of expectations and its results.
 type checked struct {
 	File string `json:"file"`
 	query.Results
@@ -63,7 +63,7 @@ Exit with 0 if all are met, and with 1 if one is not or cannot be evaluated.`,
 	return cmd
 }
 
-// readExpectations reads every file and reports all that is wrong with them.
+// readExpectations reads every file and reports all errors in them.
 func readExpectations(paths []string) ([]*query.Expectations, error) {
 	if len(paths) == 0 {
 		return nil, errors.New("expected a file of expectations; docs/commands/test.md describes its format")
@@ -101,7 +101,7 @@ func printChecked(w io.Writer, form string, all []checked, quiet bool) error {
 	}
 }
 
-// checkedText spells results for people: a line for each expectation, and the answers that are otherwise.
+// checkedText formats results: a line for each expectation, and the answers that differ.
 func checkedText(all []checked, quiet bool, i ink) string {
 	w := &answerWriter{ink: i}
 	passed, failed, connections := 0, 0, 0
@@ -128,7 +128,7 @@ func checkedText(all []checked, quiet bool, i ink) string {
 	return w.String()
 }
 
-// failure tells why an expectation is not met.
+// failure writes why an expectation is not met.
 func (w *answerWriter) failure(r *query.Result) {
 	w.line("%s  %s", w.ink.bad("FAIL"), w.ink.bold(r.Name))
 	if r.Error != "" {

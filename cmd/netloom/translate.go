@@ -13,7 +13,7 @@ import (
 	"github.com/netloom/netloom/pkg/query"
 )
 
-// translation is what manifests mean.
+// translation is the translation of manifests.
 type translation struct {
 	Intents  query.Intents    `json:"intents"`
 	Problems []object.Problem `json:"problems"`
@@ -82,7 +82,7 @@ func printTranslation(w io.Writer, form, path string, t *translation) error {
 	}
 }
 
-// translationText spells intents for people: a line for each rule, and for each frontend.
+// translationText formats intents: a line for each rule, and for each frontend.
 func translationText(d *query.Intents, i ink) string {
 	sets := map[string]*query.SetIntent{}
 	for n := range d.Sets {

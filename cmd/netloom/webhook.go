@@ -55,7 +55,7 @@ NETLOOM_WEBHOOK_… variables and the same file are read.`,
 	return cmd
 }
 
-// webhookOptions are the settings of admission as the daemon takes them.
+// webhookOptions converts the settings of the webhook to options of the daemon.
 func webhookOptions(w *config.Webhook) daemon.Webhook {
 	opts := daemon.Webhook{
 		Options: webhook.Options{

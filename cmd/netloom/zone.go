@@ -6,13 +6,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// refuseZone has a command that judges whole connections say why it takes no --zone-node, which others take.
+// refuseZone makes a command that evaluates whole connections explain why it does not support --zone-node.
 func refuseZone(cmd *cobra.Command) {
 	cmd.Flags().Var(zoneRefusal{}, "zone-node", "")
 	hideFlags(cmd.Flags(), "zone-node")
 }
 
-// zoneRefusal is a flag that can have no value.
+// zoneRefusal is a flag that rejects every value.
 type zoneRefusal struct{}
 
 // String implements pflag.Value.

@@ -19,14 +19,14 @@ type Source struct {
 	Text []byte
 }
 
-// Fault is a rule that a file breaks.
+// Fault is a violation of a rule by a file.
 type Fault struct {
 	Path string
-	Line int // 1 for what concerns the file or the package
+	Line int // 1 for problems of the file or the package
 	Text string
 }
 
-// String is the fault as compilers print theirs.
+// String formats the fault like a compiler error.
 func (f Fault) String() string { return fmt.Sprintf("%s:%d: %s", f.Path, f.Line, f.Text) }
 
 // Check returns what is wrong with the files, by path and line; nil when nothing is.
@@ -43,20 +43,20 @@ func Check(sources []Source) []Fault {
 	return c.faults
 }
 
-// checker collects faults while files pass.
+// checker collects faults file by file.
 type checker struct {
 	packages map[string]*group  // by directory
 	arrows   map[string][]arrow // by the directory they start from
 	faults   []Fault
 }
 
-// group is what has been seen of one package.
+// group is what is known of one package.
 type group struct {
-	first     string // the file that stands for it, in alphabetical order
+	first     string // the first file in alphabetical order
 	described bool
 }
 
-// file is a parsed Source and what its path says about it.
+// file is a parsed Source with the facts from its path.
 type file struct {
 	*ast.File
 	path, dir string
@@ -70,7 +70,7 @@ func (c *checker) fault(path string, line int, format string, args ...any) {
 
 func (f *file) line(n ast.Node) int { return f.set.Position(n.Pos()).Line }
 
-// source holds one file against every rule that concerns it alone.
+// source checks one file against every rule for single files.
 func (c *checker) source(s Source) {
 	set := token.NewFileSet()
 	parsed, err := parser.ParseFile(set, s.Path, s.Text, parser.ParseComments|parser.SkipObjectResolution)
@@ -91,7 +91,7 @@ func (c *checker) source(s Source) {
 	}
 }
 
-// describe notes whether the package of f has a comment that says its job.
+// describe records whether the package of f has a doc comment about its job.
 func (c *checker) describe(f *file) {
 	if f.test {
 		return
@@ -109,7 +109,7 @@ func (c *checker) describe(f *file) {
 	g.described = g.described || strings.HasPrefix(f.Doc.Text(), want)
 }
 
-// comments reports the packages that no file describes.
+// comments reports the packages without a doc comment.
 func (c *checker) comments() {
 	for _, g := range c.packages {
 		if !g.described {
@@ -118,7 +118,7 @@ func (c *checker) comments() {
 	}
 }
 
-// imports holds every import of f against the table and the doors.
+// imports checks every import of f against the table and the doors.
 func (c *checker) imports(f *file) {
 	row, ok := rowOf(f.dir)
 	if !ok {
@@ -153,7 +153,7 @@ func (c *checker) imports(f *file) {
 	}
 }
 
-// shut says why no row could let f import a part of this module, or "".
+// shut returns why no row could let f import a part of this module, or "".
 func shut(f *file, imported string) string {
 	for _, d := range doors {
 		if match(d.to, imported) && !matches(d.from, f.dir) && (!d.tests || !f.test) {
@@ -192,7 +192,7 @@ func rowOf(dir string) (room, bool) {
 	return best, best.dir != ""
 }
 
-// isPure says whether f computes and does nothing else. Tests may look at the clock.
+// isPure reports whether f must be pure. Tests may use the clock.
 func isPure(f *file, row room) bool {
 	if f.test {
 		return false
@@ -200,7 +200,7 @@ func isPure(f *file, row room) bool {
 	return row.pure || path.Dir(f.dir) == "backends" && slices.Contains(pureFiles, path.Base(f.path))
 }
 
-// allows says whether the row lets f import what is not of the standard library.
+// allows reports whether the row lets f import a package outside the standard library.
 func allows(row room, f *file, imported string) bool {
 	if f.test && (row.tests == nil || imported == f.dir) {
 		return true
@@ -208,12 +208,12 @@ func allows(row room, f *file, imported string) bool {
 	return matches(row.may, imported) || f.test && matches(row.tests, imported)
 }
 
-// matches says whether any of the patterns match p.
+// matches reports whether any of the patterns match p.
 func matches(patterns []string, p string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool { return match(pattern, p) })
 }
 
-// match says whether p is the pattern, or below it when the pattern ends in "...".
+// match reports whether p is the pattern, or below it if the pattern ends in "...".
 func match(pattern, p string) bool {
 	below, wide := strings.CutSuffix(pattern, "...")
 	if !wide {

@@ -9,12 +9,12 @@ import (
 // arrow is an import of one package of this module by another, outside tests.
 type arrow struct {
 	from, to string // directories
-	path     string // the file that imports
+	path     string // the importing file
 	line     int
 }
 
-// release reports the packages that are made for tests and would be linked into a command. They end in "test", as
-// net/http/httptest does.
+// release reports the packages that are made for tests and would be linked into a command. Their names end in "test", as
+// in net/http/httptest.
 func (c *checker) release() {
 	for _, a := range c.reachable() {
 		if strings.HasSuffix(a.to, "test") {
@@ -23,7 +23,7 @@ func (c *checker) release() {
 	}
 }
 
-// reachable returns the imports of every package that a command is made of.
+// reachable returns the imports of every package in a command.
 func (c *checker) reachable() []arrow {
 	var out []arrow
 	seen := map[string]bool{}

@@ -12,7 +12,7 @@ const (
 	yaml     = "sigs.k8s.io/yaml"
 )
 
-// everything is the list of a room that may import whatever the doors let through.
+// everything is the list of a room that may import whatever the doors allow.
 var everything = []string{"..."}
 
 // room is one row of the table: a directory and what its files may import beyond the standard library.
@@ -21,11 +21,11 @@ var everything = []string{"..."}
 type room struct {
 	dir   string   // the room; "x/..." is x with all below it that has no row of its own
 	may   []string // what files other than tests may import
-	tests []string // what tests may import besides; nil lets them import anything
-	pure  bool     // no clock, input or output, log, chance or goroutine
+	tests []string // what tests may import in addition; nil lets them import anything
+	pure  bool     // no clock, input or output, log, randomness or goroutine
 }
 
-// rooms is the table. Each file is held against the row with the longest directory that matches.
+// rooms is the table. Each file is checked against the row with the longest matching directory.
 var rooms = []room{
 	{dir: "cmd/netloom", may: everything},
 	{dir: "examples"},
@@ -187,7 +187,7 @@ var rooms = []room{
 	{dir: "test/...", may: everything},
 }
 
-// door says who may import a part of this module, whatever the rows say. It binds tests too.
+// door restricts who may import a part of this module, whatever the rows allow. It applies to tests too.
 type door struct {
 	to      string   // the part
 	from    []string // the directories that may import it
@@ -195,7 +195,7 @@ type door struct {
 	because string
 }
 
-// doors are the arrows that point one way for everybody.
+// doors are the imports that are restricted for all rooms.
 var doors = []door{
 	{to: "cmd/...", because: "nothing imports a command"},
 	{
@@ -214,24 +214,24 @@ var doors = []door{
 	},
 }
 
-// impure is what a pure room does without: the clock, chance, logs, and everything that reads or writes.
+// impure is what a pure room must not use: the clock, randomness, logs, and everything that reads or writes.
 var impure = []string{
 	"context", "crypto/rand", "io/fs", "log/...", "math/rand/...", "net", "net/http/...", "net/rpc/...", "os/...", "syscall",
 	"testing/...", "time",
 }
 
-// pureFiles are the files of a backend that compute and do nothing else, in every room directly under backends.
+// pureFiles are the files of a backend that must be pure, in every room directly under backends.
 var pureFiles = []string{"diff.go", "match.go", "names.go", "render.go"}
 
-// starters are the rooms that may start goroutines: who starts one waits for it.
+// starters are the rooms that may start goroutines: code that starts one waits for it.
 var starters = []string{
 	"cmd/...", "pkg/daemon/...", "pkg/election", "pkg/offline", "pkg/serving", "pkg/reconcile", "pkg/source/kube", "pkg/webhook", "pkg/ovsdb/...", "pkg/openwrt/...",
 	"pkg/tungsten/...",
 	"test/...",
 }
 
-// emptyNames are names of packages that say nothing.
+// emptyNames are names of packages without meaning.
 var emptyNames = []string{"base", "common", "helper", "helpers", "misc", "shared", "types", "util", "utils"}
 
-// maxLines is how long a file may be that is neither a test nor generated.
+// maxLines is the limit on a file that is neither a test nor generated.
 const maxLines = 450

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// tlsConfigs reports the configurations of TLS that say nothing of the oldest version that is spoken, or say an old one, and
-// those that check no certificate. Tests may do either, to see what comes of it.
+// tlsConfigs reports TLS configurations without a minimum version, or with an old one, and those that verify no
+// certificate. Tests may do either, to see the effect.
 func (c *checker) tlsConfigs(f *file) {
 	name := importedAs(f, "crypto/tls")
 	if name == "" || f.test {
@@ -34,7 +34,7 @@ func (c *checker) tlsConfigs(f *file) {
 	})
 }
 
-// tlsLiteral holds one literal of tls.Config against the rule. Who checks certificates by himself may have Go leave it.
+// tlsLiteral checks one literal of tls.Config. Code that verifies certificates itself may disable Go's verification.
 func (c *checker) tlsLiteral(f *file, lit *ast.CompositeLit, name string) {
 	fields := map[string]ast.Expr{}
 	for _, e := range lit.Elts {
@@ -53,7 +53,7 @@ func (c *checker) tlsLiteral(f *file, lit *ast.CompositeLit, name string) {
 	}
 }
 
-// tlsAssignment reports what makes a configuration weaker later on, whatever its variable is called.
+// tlsAssignment reports assignments that weaken a configuration later, whatever its variable is called.
 func (c *checker) tlsAssignment(f *file, a *ast.AssignStmt) {
 	for i, left := range a.Lhs {
 		s, ok := left.(*ast.SelectorExpr)
@@ -66,7 +66,7 @@ func (c *checker) tlsAssignment(f *file, a *ast.AssignStmt) {
 	}
 }
 
-// importedAs is what f calls a package of the standard library; "" where it does not import it.
+// importedAs is f's name for a package of the standard library; "" if f does not import it.
 func importedAs(f *file, path string) string {
 	for _, spec := range f.Imports {
 		if full, err := strconv.Unquote(spec.Path.Value); err == nil && full == path {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Read returns every Go file of the module at the root of tree, in alphabetical order. Modules below it, testdata and
-// hidden directories are no part of it.
+// Read returns every Go file of the module at the root of tree, in alphabetical order. Nested modules, testdata and
+// hidden directories are skipped.
 func Read(tree fs.FS) ([]Source, error) {
 	var sources []Source
 	err := fs.WalkDir(tree, ".", func(p string, entry fs.DirEntry, err error) error {
@@ -37,7 +37,7 @@ func Read(tree fs.FS) ([]Source, error) {
 	return sources, nil
 }
 
-// foreign says whether the go command passes dir by.
+// foreign reports whether the go command skips dir.
 func foreign(tree fs.FS, dir string) bool {
 	name := path.Base(dir)
 	if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || name == "testdata" || name == "vendor" {

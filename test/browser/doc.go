@@ -1,5 +1,5 @@
-// Package browser opens the web page of netloom demo in headless Chromium, as a person would: with the mouse, with the
-// keyboard alone, in the dark. It is a module of its own, so that netloom itself needs no driver of browsers.
+// Package browser opens the web UI of netloom demo in headless Chromium, as a user would: with the mouse, with the
+// keyboard alone, in dark mode. It is a separate module, so that netloom itself needs no browser driver.
 //
-// It knows the program by its command line and its page only. `make e2e-browser` runs it; Chromium has to be installed.
+// It uses only netloom's command line and page. `make e2e-browser` runs it; Chromium has to be installed.
 package browser

@@ -18,28 +18,28 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// API is the part of a Kubernetes API server that controllers stand on: versions, generations, finalizers, the status
-// subresource, conflicts, watches that may begin in the past. It judges no object: deploy/crds is tested elsewhere. It is
-// safe for concurrent use.
+// API is the part of a Kubernetes API server that controllers rely on: versions, generations, finalizers, the status
+// subresource, conflicts, watches from an earlier version. It does not validate objects: deploy/crds is tested elsewhere.
+// It is safe for concurrent use.
 type API struct {
 	kinds map[schema.GroupVersionResource]kind
 
 	mu       sync.Mutex
 	version  int64
 	objects  map[address]*unstructured.Unstructured
-	history  []event // all there was, in order
+	history  []event // all events, in order
 	watchers map[*watcher]bool
 	faults   apiFaults
 	counts   map[string]int // of requests by verb and resource, such as "update mwan3rules/status"
 }
 
-// kind is what a server knows of a resource.
+// kind is a server's description of a resource.
 type kind struct {
 	schema.GroupVersionKind
-	custom bool // it has a status subresource, and a generation that grows with everything else
+	custom bool // it has a status subresource, and a generation that grows with changes of everything else
 }
 
-// address is where an object lives.
+// address is the resource, namespace and name of an object.
 type address struct {
 	resource        schema.GroupVersionResource
 	namespace, name string
@@ -55,7 +55,7 @@ type event struct {
 	object  *unstructured.Unstructured // read-only
 }
 
-// NewAPI makes an empty server that knows the kinds that netloom reads.
+// NewAPI makes an empty server with the kinds that netloom reads.
 func NewAPI() *API {
 	return &API{
 		kinds: kinds(), objects: map[address]*unstructured.Unstructured{}, watchers: map[*watcher]bool{}, counts: map[string]int{},
@@ -74,7 +74,7 @@ func (a *API) Create(o *unstructured.Unstructured) error {
 	return err
 }
 
-// Apply adds an object, or changes the one of its name to what o says.
+// Apply creates or updates an object to match o.
 func (a *API) Apply(o *unstructured.Unstructured) error {
 	gvr, k, err := a.kindOf(o)
 	if err != nil {
@@ -90,12 +90,12 @@ func (a *API) Apply(o *unstructured.Unstructured) error {
 	}
 	next := o.DeepCopy()
 	next.SetResourceVersion(old.GetResourceVersion())
-	next.SetFinalizers(old.GetFinalizers()) // the applier has none of its own
+	next.SetFinalizers(old.GetFinalizers()) // the applied object has none of its own
 	_, err = a.update(gvr, k, next, "")
 	return err
 }
 
-// Edit changes an object that is there. It says false when it is not.
+// Edit changes an existing object. It returns false if there is none.
 func (a *API) Edit(plural, namespace, name string, change func(*unstructured.Unstructured)) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -109,7 +109,7 @@ func (a *API) Edit(plural, namespace, name string, change func(*unstructured.Uns
 	return err == nil
 }
 
-// Delete asks for an object to go. It says false when there is none.
+// Delete requests the deletion of an object. It returns false if there is none.
 func (a *API) Delete(plural, namespace, name string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -117,7 +117,7 @@ func (a *API) Delete(plural, namespace, name string) bool {
 	return ok && a.remove(at, metav1.DeleteOptions{}) == nil
 }
 
-// Terminate marks an object as going, as a server does with pods, which go when their kubelet says so.
+// Terminate marks an object as terminating, as a server does with pods, which disappear once their kubelet reports so.
 func (a *API) Terminate(plural, namespace, name string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -129,7 +129,7 @@ func (a *API) Terminate(plural, namespace, name string) {
 	}
 }
 
-// Get is an object as it is now, nil when it is not there.
+// Get is the current object, nil if there is none.
 func (a *API) Get(plural, namespace, name string) *unstructured.Unstructured {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -152,7 +152,7 @@ func (a *API) List(plural string) []*unstructured.Unstructured {
 	return out
 }
 
-// find is the address of an object that is there.
+// find is the address of an existing object.
 func (a *API) find(plural, namespace, name string) (address, bool) {
 	for gvr := range a.kinds {
 		at := address{gvr, namespace, name}
@@ -172,7 +172,7 @@ func (a *API) kindOf(o *unstructured.Unstructured) (schema.GroupVersionResource,
 	return schema.GroupVersionResource{}, kind{}, fmt.Errorf("no kind %s", o.GroupVersionKind())
 }
 
-// list is what a lister gets. a.mu is held; the objects are read-only.
+// list is the response to a list request. a.mu is locked; the objects are read-only.
 func (a *API) list(gvr schema.GroupVersionResource, namespace string) []*unstructured.Unstructured {
 	var out []*unstructured.Unstructured
 	for at, o := range a.objects {
@@ -186,7 +186,7 @@ func (a *API) list(gvr schema.GroupVersionResource, namespace string) []*unstruc
 	return out
 }
 
-// create, update and remove do what a server does with a request. a.mu is held.
+// create, update and remove handle a request like a server. a.mu is locked.
 func (a *API) create(gvr schema.GroupVersionResource, k kind, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	at := address{gvr, o.GetNamespace(), o.GetName()}
 	if a.objects[at] != nil {
@@ -237,7 +237,7 @@ func (a *API) update(
 	return a.store(at, watch.Modified, next), nil
 }
 
-// merged is what becomes of old when o is written to it.
+// merged is the result of writing o over old.
 func merged(k kind, old, o *unstructured.Unstructured, subresource string) *unstructured.Unstructured {
 	next := o.DeepCopy()
 	if subresource == "status" {
@@ -266,7 +266,7 @@ func copyField(to, from *unstructured.Unstructured, name string) {
 	}
 }
 
-// content is what a generation speaks of.
+// content is the part of an object that the generation covers.
 func content(o *unstructured.Unstructured) map[string]any {
 	c := maps.Clone(o.Object)
 	delete(c, "metadata")
@@ -302,14 +302,14 @@ func (a *API) remove(at address, opts metav1.DeleteOptions) error {
 	return nil
 }
 
-// store keeps o and tells of it.
+// store stores o and sends an event.
 func (a *API) store(at address, typ watch.EventType, o *unstructured.Unstructured) *unstructured.Unstructured {
 	a.tell(at, typ, o)
 	a.objects[at] = o
 	return o
 }
 
-// tell gives o the next version and tells whoever watches.
+// tell assigns the next version to o and sends an event to its watches.
 func (a *API) tell(at address, typ watch.EventType, o *unstructured.Unstructured) *unstructured.Unstructured {
 	a.version++
 	o.SetResourceVersion(strconv.FormatInt(a.version, 10))

@@ -8,17 +8,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// apiFaults is what goes wrong with a server.
+// apiFaults are the injected faults of a server.
 type apiFaults struct {
 	down      bool
-	forbidden map[string]bool // resources that may not be read
-	missing   map[string]bool // resources that there are not, for want of a CRD
-	conflicts int             // so many writes of clients find that somebody else was quicker
-	oldest    int64           // watches cannot begin before
+	forbidden map[string]bool // resources without read permission
+	missing   map[string]bool // resources without a CRD
+	conflicts int             // that many writes of clients run into a conflict
+	oldest    int64           // watches cannot begin earlier
 }
 
-// Down makes the server refuse everything and ends every watch; false brings it back, without a memory of what happened
-// before: watches have to list again.
+// Down makes the server refuse everything and ends every watch; false brings it back, without its event history: watches
+// have to list again.
 func (a *API) Down(down bool) {
 	a.mu.Lock()
 	a.faults.down, a.faults.oldest = down, a.version+1
@@ -30,14 +30,14 @@ func (a *API) Down(down bool) {
 	}
 }
 
-// Conflict lets the next n writes of clients lose against somebody who was quicker.
+// Conflict makes the next n writes of clients run into a conflict.
 func (a *API) Conflict(n int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.faults.conflicts = n
 }
 
-// Forbid takes the right to read a resource away, or gives it back.
+// Forbid revokes the permission to read a resource, or grants it again.
 func (a *API) Forbid(plural string, forbidden bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -47,7 +47,7 @@ func (a *API) Forbid(plural string, forbidden bool) {
 	a.faults.forbidden[plural] = forbidden
 }
 
-// Undefine takes away a CRD, or brings it back.
+// Undefine removes a CRD, or brings it back.
 func (a *API) Undefine(plural string, missing bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -57,7 +57,7 @@ func (a *API) Undefine(plural string, missing bool) {
 	a.faults.missing[plural] = missing
 }
 
-// Requests counts what clients asked for since the last call, by verb and resource, such as "update mwan3rules/status".
+// Requests counts the requests of clients since the last call, by verb and resource, such as "update mwan3rules/status".
 func (a *API) Requests() map[string]int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -66,7 +66,7 @@ func (a *API) Requests() map[string]int {
 	return counts
 }
 
-// refuse is why a request of a client goes wrong; nil lets it through. a.mu is held.
+// refuse is the error for a request of a client; nil if it succeeds. a.mu is locked.
 func (a *API) refuse(gvr schema.GroupVersionResource, verb, name string) error {
 	switch {
 	case a.faults.down:
@@ -79,7 +79,7 @@ func (a *API) refuse(gvr schema.GroupVersionResource, verb, name string) error {
 	return nil
 }
 
-// outrun changes an object just before a client writes it, as often as Conflict asks for. a.mu is held.
+// outrun changes an object just before a client writes it, as often as Conflict requested. a.mu is locked.
 func (a *API) outrun(at address) {
 	o := a.objects[at]
 	if a.faults.conflicts <= 0 || o == nil {

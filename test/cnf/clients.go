@@ -25,7 +25,7 @@ import (
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 )
 
-// kinds are those that a server knows.
+// kinds are those of the server.
 func kinds() map[schema.GroupVersionResource]kind {
 	out := map[schema.GroupVersionResource]kind{}
 	for plural, gvk := range map[string]schema.GroupVersionKind{
@@ -67,7 +67,7 @@ func (a *API) Dynamic() dynamic.Interface {
 	return c
 }
 
-// view is how a client wants to see objects.
+// view is the form in which a client gets objects.
 type view bool
 
 const (
@@ -75,7 +75,7 @@ const (
 	typedView view = true  // as Go types
 )
 
-// of is o in the view. Nobody else has it.
+// of is o in the view, as a private copy.
 func (v view) of(o *unstructured.Unstructured) (runtime.Object, error) {
 	if v == plainView {
 		return o.DeepCopy(), nil
@@ -83,7 +83,7 @@ func (v view) of(o *unstructured.Unstructured) (runtime.Object, error) {
 	return typed(o)
 }
 
-// list is objects in the view, with the version of the whole.
+// list is objects in the view, with the version of the whole list.
 func (v view) list(gvk schema.GroupVersionKind, version string, items []*unstructured.Unstructured) (runtime.Object, error) {
 	gvk.Kind += "List"
 	if v == plainView {
@@ -122,7 +122,7 @@ func typed(o *unstructured.Unstructured) (runtime.Object, error) {
 	return out, runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, out)
 }
 
-// untyped is the opposite of typed, and of nothing.
+// untyped is the reverse of typed.
 func untyped(o runtime.Object, k kind) (*unstructured.Unstructured, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
 	if err != nil {
@@ -133,7 +133,7 @@ func untyped(o runtime.Object, k kind) (*unstructured.Unstructured, error) {
 	return u, nil
 }
 
-// reactor answers what clients ask.
+// reactor handles requests of clients.
 func (a *API) reactor(as view) clienttesting.ReactionFunc {
 	return func(action clienttesting.Action) (bool, runtime.Object, error) {
 		gvr := action.GetResource()
@@ -148,7 +148,7 @@ func (a *API) reactor(as view) clienttesting.ReactionFunc {
 	}
 }
 
-// answer does what an action asks for. a.mu is held.
+// answer handles an action. a.mu is locked.
 func (a *API) answer(action clienttesting.Action, gvr schema.GroupVersionResource, k kind, as view) (runtime.Object, error) {
 	name := gvr.Resource
 	if sub := action.GetSubresource(); sub != "" {
@@ -162,7 +162,7 @@ func (a *API) answer(action clienttesting.Action, gvr schema.GroupVersionResourc
 	var err error
 	switch action := action.(type) {
 	case clienttesting.ListAction:
-		version := strconv.FormatInt(max(a.version, 1), 10) // zero would ask a watch to begin with everything
+		version := strconv.FormatInt(max(a.version, 1), 10) // zero would start a watch with all objects
 		return as.list(k.GroupVersionKind, version, a.list(gvr, action.GetNamespace()))
 	case clienttesting.PatchAction: // before what looks like it
 		o, err = a.patch(address{gvr, action.GetNamespace(), action.GetName()}, k, action)
@@ -191,7 +191,7 @@ func (a *API) answer(action clienttesting.Action, gvr schema.GroupVersionResourc
 	return as.of(o)
 }
 
-// patch writes what a patch makes of an object. JSON merge patches are modelled.
+// patch applies a patch to an object. Only JSON merge patches are modelled.
 func (a *API) patch(at address, k kind, action clienttesting.PatchAction) (*unstructured.Unstructured, error) {
 	if action.GetPatchType() != types.MergePatchType {
 		return nil, fmt.Errorf("a patch of type %s is not modelled", action.GetPatchType())

@@ -27,7 +27,7 @@ import (
 // Interval is how often a controller in a test reads devices back.
 const Interval = 30 * time.Second
 
-// Cluster is an API, CNFs, DNS, and a controller that can be stopped and started. It lives in a bubble of
+// Cluster is an API, CNFs, DNS, and a controller that can be stopped and started. It runs in a bubble of
 // testing/synctest.
 type Cluster struct {
 	API *API
@@ -36,7 +36,7 @@ type Cluster struct {
 	devices *devices
 	loads   map[string]*workload // by namespace/name
 	log     *notebook
-	change  func(*daemon.Options) // of a controller before it starts; nil changes nothing
+	change  func(*daemon.Options) // applied to the options before a controller starts; nil changes nothing
 
 	mu    sync.Mutex
 	hosts map[string][]netip.Addr
@@ -51,7 +51,7 @@ type controller struct {
 	ended  chan error
 }
 
-// NewCluster makes a cluster without anything in it. Close has to be called before the bubble ends.
+// NewCluster makes an empty cluster. Close has to be called before the bubble ends.
 func NewCluster(t *testing.T) *Cluster {
 	api := NewAPI()
 	return &Cluster{
@@ -105,7 +105,7 @@ func (c *Cluster) Stop() {
 	c.controller = nil
 }
 
-// Network brings a workload of a CNF up with so many replicas.
+// Network starts a workload of a CNF with that many replicas.
 func (c *Cluster) Network(w workload, replicas int) error {
 	if w.networks == nil {
 		w.networks = []string{"ovn-net0", "ovn-net1", "ovn-net2"}
@@ -120,7 +120,7 @@ func (c *Cluster) Network(w workload, replicas int) error {
 	return c.Scale(key, replicas)
 }
 
-// Scale gives a workload so many replicas; those that came last go first.
+// Scale changes the number of replicas; the newest are removed first.
 func (c *Cluster) Scale(name string, replicas int) error {
 	w := c.loads[name]
 	if w == nil {
@@ -155,7 +155,7 @@ func (c *Cluster) Apply(objects ...*unstructured.Unstructured) error {
 	return nil
 }
 
-// SetHost says what DNS knows of a name; nothing means that it knows no such name.
+// SetHost sets the addresses of a DNS name; without addresses the name does not exist.
 func (c *Cluster) SetHost(name string, addrs ...netip.Addr) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -177,7 +177,7 @@ type notebook struct {
 	page *page
 }
 
-// page is text that several write.
+// page is text with several concurrent writers.
 type page struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -203,7 +203,7 @@ func (p *page) String() string {
 	return p.text.String()
 }
 
-// recent is the end of what was logged, without what is of no interest here: there is no OVN.
+// recent is the end of the log, without lines about OVN, which does not exist here.
 func (n *notebook) recent() string {
 	lines := slices.DeleteFunc(strings.Split(n.page.String(), "\n"), func(line string) bool {
 		return strings.Contains(line, "OVSDB server") || strings.Contains(line, "level=debug")

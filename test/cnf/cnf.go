@@ -23,20 +23,20 @@ type workload struct {
 
 	kind     string // Deployment, StatefulSet or Pod
 	networks []string
-	status   bool // tells networks as Multus does, instead of in the annotation of nfn
+	status   bool // lists networks as Multus does, instead of in the annotation of nfn
 	tls      bool
-	open     bool                  // asks nobody for a password
-	made     int                   // replicas there have ever been
-	more     []simulator.Interface // beside net0, net1 and net2
+	open     bool                  // requires no password
+	made     int                   // number of replicas created so far
+	more     []simulator.Interface // in addition to net0, net1 and net2
 }
 
-// link says how a pod can be reached.
+// link is how a pod can be reached.
 type link int
 
 const (
 	up   link = iota
-	down      // nobody listens
-	cut       // nothing arrives, and nobody says so
+	down      // connections are refused
+	cut       // packets are dropped silently
 )
 
 // replica is a pod of a workload and its device.
@@ -51,24 +51,24 @@ type replica struct {
 	booted   string // the device's configuration when it last booted
 }
 
-// password is what every device wants to hear, unless a script says otherwise.
+// password is the password of every device, unless a script sets another one.
 const password = "opensesame"
 
-// devices are all replicas there are and the network between them and the controller.
+// devices are all existing replicas and the network between them and the controller.
 type devices struct {
 	api *API
 
 	mu     sync.Mutex
 	list   map[string]*replica // by namespace/name of the pod
 	serial int
-	closed chan struct{} // once the network is gone
+	closed chan struct{} // closed when the network is gone
 }
 
 func newDevices(api *API) *devices {
 	return &devices{api: api, list: map[string]*replica{}, closed: make(chan struct{})}
 }
 
-// all is every replica, by the name of the pod.
+// all lists every replica, by the name of the pod.
 func (d *devices) all() []*replica {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -119,7 +119,7 @@ func (d *devices) start(w *workload, pod string) error {
 	return d.show(r)
 }
 
-// interfaces are those that every pod has.
+// interfaces are the interfaces of every pod.
 func interfaces() []simulator.Interface {
 	return []simulator.Interface{
 		{Name: "net0", Address: netip.MustParsePrefix("172.16.70.39/24")},
@@ -136,10 +136,10 @@ func (r *replica) host() string {
 // key is the pod's namespace and name.
 func (r *replica) key() string { return r.namespace + "/" + r.pod }
 
-// show tells the API of r as it is now.
+// show writes the current state of r to the API.
 func (d *devices) show(r *replica) error { return d.api.Apply(r.manifest()) }
 
-// secrets keeps the Secrets that the pods of a workload name.
+// secrets creates the Secrets that the pods of a workload refer to.
 func (d *devices) secrets(w *workload) error {
 	if w.tls {
 		var bundle []byte
@@ -158,7 +158,7 @@ func (d *devices) secrets(w *workload) error {
 	return d.api.Apply(secret(w.namespace, w.name+"-account", map[string]string{"password": password}))
 }
 
-// remove takes a replica away for good.
+// remove deletes a replica.
 func (d *devices) remove(r *replica) {
 	d.api.Delete("pods", r.namespace, r.pod)
 	d.mu.Lock()
@@ -167,7 +167,7 @@ func (d *devices) remove(r *replica) {
 	r.device.Close()
 }
 
-// change does something with r and tells the API how r is then.
+// change changes r and writes the result to the API.
 func (d *devices) change(r *replica, do func()) error {
 	d.mu.Lock()
 	do()
@@ -175,7 +175,7 @@ func (d *devices) change(r *replica, do func()) error {
 	return d.show(r)
 }
 
-// restarted is r after its container started anew.
+// restarted changes r to the state after a restart of its container.
 func (r *replica) restarted() {
 	r.device.Restart()
 	r.restarts++
@@ -202,7 +202,7 @@ func (d *devices) Dial(ctx context.Context, network, address string) (net.Conn, 
 			found = r
 		}
 	}
-	how := cut // nobody has the address
+	how := cut // the address does not exist
 	if found != nil {
 		d.mu.Lock()
 		how = found.link
@@ -226,7 +226,7 @@ func (d *devices) Dial(ctx context.Context, network, address string) (net.Conn, 
 	return nil, errors.New("connection timed out")
 }
 
-// unanswered is when Linux gives up connecting to somebody who says nothing.
+// unanswered is when Linux gives up connecting to an address that does not answer.
 const unanswered = 127 * time.Second
 
 // secret is a Secret.

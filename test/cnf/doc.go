@@ -1,9 +1,9 @@
-// Package cnf is a cluster within the process: an API, CNFs with an OpenWRT device in each pod, DNS, and the
-// whole controller. Scripts say what happens to it and what has to become of that.
+// Package cnf is an in-process cluster: an API, CNFs with an OpenWRT device in each pod, DNS, and the whole controller.
+// Scripts describe what happens to it and what the result must be.
 //
-// A script is one file, one screen. Its first line, from "#", says what it shows. Then comes one step a line, then the
-// manifests it applies, each under a line like "-- web.yaml --". It plays in a bubble of testing/synctest, where waiting
-// takes no time. After each step that does something, everything has two seconds to come to rest. The steps:
+// A script is one file that fits on one screen. Its first line, starting with "#", is its title. Then comes one step per
+// line, then the manifests it applies, each under a line like "-- web.yaml --". It runs in a bubble of testing/synctest,
+// where waiting takes no time. After each step that changes something, everything has two seconds to settle. The steps:
 //
 //	cnf NS/NAME PURPOSE REPLICAS [WORD ...]
 //	                       a CNF with pods NAME-1, NAME-2 and so on. The words: kind=StatefulSet or kind=Pod,
@@ -30,7 +30,7 @@
 //	wait TIME
 //	mark                   counts begin anew
 //
-// What has to be so then:
+// The expectations:
 //
 //	device NS/POD PACKAGE/TYPE N [OPTION=VALUE ...]
 //	                       there are N such sections; and nothing is there twice or refers to what is not there

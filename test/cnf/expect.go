@@ -15,7 +15,7 @@ import (
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 )
 
-// expectation finds what a verb expects; nil for a step that does something.
+// expectation finds the function for a verb that expects something; nil for any other step.
 func (s *stage) expectation(verb string) func([]string) error {
 	return map[string]func([]string) error{
 		"device": s.device, "same": s.same, "as-booted": s.asBooted, "status": s.status, "exists": s.exists, "gone": s.gone,
@@ -24,8 +24,8 @@ func (s *stage) expectation(verb string) func([]string) error {
 	}[verb]
 }
 
-// device counts sections: device POD PKG/TYPE COUNT [OPTION=VALUE ...]. Whatever is asked, nothing may be there twice or
-// refer to what is not there.
+// device counts sections: device POD PKG/TYPE COUNT [OPTION=VALUE ...]. In any case, there must be no duplicates and no
+// references to missing objects.
 func (s *stage) device(words []string) error {
 	if len(words) < 3 || s.cluster.devices.of(words[0]) == nil {
 		return errWords
@@ -63,7 +63,7 @@ func asError(faults []string, more string) error {
 	return errors.New(strings.Join(faults, "\n") + "\n" + more)
 }
 
-// same wants pods to hold the same.
+// same expects equal configuration on pods.
 func (s *stage) same(words []string) error {
 	first := ""
 	for _, pod := range words {
@@ -82,7 +82,7 @@ func (s *stage) same(words []string) error {
 	return nil
 }
 
-// asBooted wants pods to hold what they held when they started.
+// asBooted expects pods to have the configuration that they started with.
 func (s *stage) asBooted(words []string) error {
 	for _, pod := range words {
 		r := s.cluster.devices.of(pod)
@@ -96,7 +96,7 @@ func (s *stage) asBooted(words []string) error {
 	return nil
 }
 
-// standing is the status of an object, in the words of the kinds that a device keeps.
+// standing is the status of an object, in the format of the kinds for devices.
 type standing struct {
 	v1alpha1.SdewanStatus
 	generation int64
@@ -114,12 +114,13 @@ func (s *stage) standing(kind, name string) (*standing, error) {
 	return st, runtime.DefaultUnstructuredConverter.FromUnstructured(m, &st.SdewanStatus)
 }
 
-// states are the states as scripts say them.
+// states are the states as named in scripts.
 var states = map[string]v1alpha1.State{
 	"none": "", "insync": v1alpha1.InSync, "applying": v1alpha1.Applying, "deleting": v1alpha1.Deleting, "unknown": v1alpha1.Unknown,
 }
 
-// status expects: status KIND NAME STATE [TEXT]. In sync is in sync in all three vocabularies, for the present generation.
+// status expects: status KIND NAME STATE [TEXT]. In sync means in sync in all three vocabularies, for the current
+// generation.
 func (s *stage) status(words []string) error {
 	if len(words) < 3 {
 		return errWords
@@ -146,10 +147,10 @@ func (s *stage) status(words []string) error {
 	return nil
 }
 
-// standsForOthers are the kinds whose status is not that of the kinds that a device keeps.
+// standsForOthers are the kinds whose status differs from that of the kinds for devices.
 var standsForOthers = []string{"cnfservices", "cnflocalservices", "cnfhubsites"}
 
-// consistent says whether the vocabularies agree.
+// consistent checks that the vocabularies report the same state.
 func (st *standing) consistent() error {
 	ready := slices.ContainsFunc(st.Conditions, func(c metav1.Condition) bool {
 		return c.Type == v1alpha1.ConditionReady && c.Status == "True" && c.ObservedGeneration == st.generation
@@ -166,8 +167,7 @@ func (st *standing) consistent() error {
 	return nil
 }
 
-// applied expects: applied KIND NAME never|earlier|now|since=DURATION. It speaks of the generation that was applied, and of
-// when.
+// applied expects: applied KIND NAME never|earlier|now|since=DURATION. It checks which generation was applied, and when.
 func (s *stage) applied(words []string) error {
 	if len(words) != 3 {
 		return errWords
@@ -213,7 +213,7 @@ func (s *stage) there(words []string, want bool) error {
 	return nil
 }
 
-// going wants objects to wait for their finalizers.
+// going expects objects to wait for their finalizers.
 func (s *stage) going(words []string) error {
 	for _, word := range words[1:] {
 		namespace, name := two(word)
@@ -261,7 +261,7 @@ func (s *stage) reloads(words []string) error {
 	want := map[string]int{}
 	for _, word := range words[1:] {
 		if service, n, ok := strings.Cut(word, "="); ok {
-			want[service], _ = strconv.Atoi(n) // no number is none
+			want[service], _ = strconv.Atoi(n) // an invalid number counts as zero
 		}
 	}
 	if !maps.Equal(got, want) {
@@ -282,7 +282,7 @@ func (s *stage) writes(words []string) error {
 	return nil
 }
 
-// quiet lets time pass in which nothing is to be written, neither to a device nor to the API.
+// quiet lets time pass in which nothing may be written, neither to a device nor to the API.
 func (s *stage) quiet(words []string) error {
 	if err := s.mark(nil); err != nil {
 		return err
@@ -304,7 +304,7 @@ func (s *stage) quiet(words []string) error {
 	return nil
 }
 
-// says expects: says KIND NS/NAME [!]TEXT. It looks at the whole object as JSON.
+// says expects: says KIND NS/NAME [!]TEXT. It searches the whole object as JSON.
 func (s *stage) says(words []string) error {
 	if len(words) < 3 {
 		return errWords
@@ -325,7 +325,7 @@ func (s *stage) says(words []string) error {
 	return nil
 }
 
-// logged wants the log to say something, or with ! not to.
+// logged expects a text in the log, or with ! its absence.
 func (s *stage) logged(words []string) error {
 	text := strings.Join(words, " ")
 	unwanted, not := strings.CutPrefix(text, "!")

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// object is an object of some kind, with more beside its metadata.
+// object is an object of some kind, with further fields next to its metadata.
 func object(version, kind, namespace, name string, more map[string]any) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": version, "kind": kind}}
 	for k, v := range more {
@@ -24,7 +24,7 @@ func object(version, kind, namespace, name string, more map[string]any) *unstruc
 
 func encode(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
 
-// manifest is the pod of r as a kubelet would describe it.
+// manifest is the pod of r as a kubelet would report it.
 func (r *replica) manifest() *unstructured.Unstructured {
 	labels := map[string]string{"sdewanPurpose": r.purpose, "app": r.name}
 	if !r.open {
@@ -60,7 +60,7 @@ func (r *replica) manifest() *unstructured.Unstructured {
 	return o
 }
 
-// owner is what made the pod, nil for nothing. A Deployment does so by way of a ReplicaSet.
+// owner is the owner of the pod, nil for none. A Deployment owns it through a ReplicaSet.
 func (r *replica) owner(labels map[string]string) map[string]any {
 	owner := map[string]any{"apiVersion": "apps/v1", "kind": r.kind, "name": r.name, "uid": "uid-" + r.name, "controller": true}
 	switch r.kind {
@@ -74,7 +74,7 @@ func (r *replica) owner(labels map[string]string) map[string]any {
 	return owner
 }
 
-// annotations name the pod's networks: the first is net0, and so on.
+// annotations list the pod's networks: the first is net0, and so on.
 func (r *replica) annotations() map[string]string {
 	var nfn, status []string
 	for i, n := range r.networks {

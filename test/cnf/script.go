@@ -30,7 +30,7 @@ func objects(manifest string) ([]*unstructured.Unstructured, error) {
 	}
 }
 
-// rest is how long everything has after each step to come to rest.
+// rest is how long everything has after each step to settle.
 const rest = 2 * time.Second
 
 // play runs a script in the bubble of the caller.

@@ -16,7 +16,7 @@ import (
 	"github.com/netloom/netloom/test/script"
 )
 
-// stage is where a script plays.
+// stage is where a script runs.
 type stage struct {
 	cluster *Cluster
 	files   map[string]string
@@ -24,7 +24,7 @@ type stage struct {
 
 var errWords = errors.New("the words are not what the step takes: see the package's documentation")
 
-// do does a step, lets everything come to rest, or looks whether what it expects is so.
+// do runs a step and lets everything settle, or checks an expectation.
 func (s *stage) do(step script.Step) error {
 	verb, words := step.Words[0], step.Words[1:]
 	if expect := s.expectation(verb); expect != nil {
@@ -48,7 +48,7 @@ func (s *stage) do(step script.Step) error {
 	return nil
 }
 
-// two cuts NS/NAME.
+// two splits NS/NAME.
 func two(word string) (namespace, name string) {
 	namespace, name, _ = strings.Cut(word, "/")
 	return namespace, name
@@ -112,7 +112,7 @@ func (s *stage) pod(words []string) error {
 	return nil
 }
 
-// noticed is how long a kubelet needs to see that a container does not answer: five probes, five seconds apart.
+// noticed is how long a kubelet needs to notice that a container does not answer: five probes, five seconds apart.
 const noticed = 25 * time.Second
 
 // turn does one thing to one pod.
@@ -233,7 +233,7 @@ func (s *stage) edit(words []string) error {
 	return nil
 }
 
-// delete asks for objects of a kind to go, or for everything that files declare.
+// delete deletes objects of a kind, or everything that files declare.
 func (s *stage) delete(words []string) error {
 	if len(words) < 1 {
 		return errWords
@@ -284,7 +284,7 @@ func (s *stage) controllerStep(words []string) error {
 	return nil
 }
 
-// flags are the settings of a controller that words ask for.
+// flags are the settings of a controller for some words.
 func flags(words []string) (func(*daemon.Options), error) {
 	for _, word := range words {
 		switch name, _, _ := strings.Cut(word, "="); name {
@@ -312,7 +312,7 @@ func flags(words []string) (func(*daemon.Options), error) {
 	}, nil
 }
 
-// api lets something go wrong with the server, or right again.
+// api injects a fault into the server, or ends it.
 func (s *stage) api(words []string) error {
 	a := s.cluster.API
 	switch {
@@ -332,7 +332,7 @@ func (s *stage) api(words []string) error {
 	return nil
 }
 
-// fault lets something go wrong with a device.
+// fault injects a fault into a device.
 func (s *stage) fault(words []string) error {
 	if len(words) < 2 || s.cluster.devices.of(words[0]) == nil {
 		return errWords
@@ -374,7 +374,8 @@ func (s *stage) fault(words []string) error {
 	return nil
 }
 
-// hand changes a device past the controller: hand POD add PKG/TYPE[/NAME] OPTION=VALUE ..., hand POD remove PKG/TYPE/NAME.
+// hand changes a device, bypassing the controller: hand POD add PKG/TYPE[/NAME] OPTION=VALUE ..., hand POD remove
+// PKG/TYPE/NAME.
 func (s *stage) hand(words []string) error {
 	if len(words) < 3 || s.cluster.devices.of(words[0]) == nil {
 		return errWords
@@ -387,7 +388,7 @@ func (s *stage) hand(words []string) error {
 	switch words[1] {
 	case "remove":
 		name := at[2]
-		if option, value, found := strings.Cut(name, "="); found { // by what it says, for who does not know its name
+		if option, value, found := strings.Cut(name, "="); found { // by an option, if the name is not known
 			for _, sec := range sections(d.Export(at[0])) {
 				if sec.typ == at[1] && sec.has(option, value) {
 					name = sec.called()
@@ -422,7 +423,7 @@ func (s *stage) wait(words []string) error {
 	return err
 }
 
-// mark has counts begin anew.
+// mark resets the counters.
 func (s *stage) mark([]string) error {
 	s.cluster.API.Requests()
 	for _, r := range s.cluster.devices.all() {

@@ -13,14 +13,14 @@ import (
 // managed are the packages that the controller writes.
 var managed = []string{"mwan3", "firewall", "ipsec", "firewall-nat", "firewall-rule", "route-cnf", "rule-cnf", "app-cnf"}
 
-// section is a section of UCI as a person reads it.
+// section is a section of UCI as exported.
 type section struct {
 	pkg, typ, name string
 	options        map[string][]string
 	text           string
 }
 
-// sections takes apart what a device exports.
+// sections parses the export of a device.
 func sections(export string) []section {
 	var out []section
 	pkg := ""
@@ -46,7 +46,7 @@ func sections(export string) []section {
 	return out
 }
 
-// split takes a line apart, where words may be in quotes.
+// split splits a line into words, which may be quoted.
 func split(line string) []string {
 	var out []string
 	for line = strings.TrimSpace(line); line != ""; line = strings.TrimSpace(line) {
@@ -60,7 +60,7 @@ func split(line string) []string {
 	return out
 }
 
-// called is how the device knows s.
+// called is the device's name for s.
 func (s *section) called() string {
 	if own := s.options["name"]; s.name == "" && len(own) > 0 {
 		return own[0]
@@ -68,7 +68,7 @@ func (s *section) called() string {
 	return s.name
 }
 
-// has says whether an option has a value, or a list an item. An empty value asks that there is none.
+// has reports whether an option has a value, or a list an item. An empty value means that there must be none.
 func (s *section) has(option, value string) bool {
 	if value == "" {
 		return len(s.options[option]) == 0
@@ -76,7 +76,7 @@ func (s *section) has(option, value string) bool {
 	return slices.Contains(s.options[option], value)
 }
 
-// held are the texts of the sections of managed packages, sorted.
+// held lists the sections of managed packages as text, sorted.
 func held(export string) []string {
 	var out []string
 	for _, s := range sections(export) {
@@ -88,7 +88,7 @@ func held(export string) []string {
 	return out
 }
 
-// faults lists what cannot be right on any device: things of one name, and references to what is not there.
+// faults lists what is wrong on any device: duplicate names, and references to missing objects.
 func faults(export string) []string {
 	var out []string
 	names := map[string]int{} // by package, type and name
@@ -133,7 +133,7 @@ func reloads(d *simulator.Device) map[string]int {
 	return out
 }
 
-// writes counts requests that may change something, logins left out.
+// writes counts requests that may change something, except logins.
 func writes(d *simulator.Device) int {
 	n := 0
 	for _, r := range d.Requests() {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// watcher is one open watch. It keeps what its reader has not taken yet, so that nobody waits for a slow one.
+// watcher is one open watch. It queues events for its reader, so that a slow reader blocks nothing.
 type watcher struct {
 	resource  schema.GroupVersionResource
 	namespace string // "" is every one
@@ -24,7 +24,7 @@ type watcher struct {
 	once    sync.Once
 }
 
-// watch opens a watch of what happens after a version; 0 begins with everything there is. a.mu is held.
+// watch opens a watch of the events after a version; 0 begins with all objects. a.mu is locked.
 func (a *API) watch(gvr schema.GroupVersionResource, namespace string, since int64, as view) (watch.Interface, error) {
 	if since > 0 && since < a.faults.oldest {
 		return nil, apierrors.NewResourceExpired("too old resource version")
@@ -55,7 +55,7 @@ func (a *API) forget(w *watcher) {
 	delete(a.watchers, w)
 }
 
-// offer hands w an event, if it is about what w watches. It does not wait.
+// offer queues an event if w watches its object. It does not block.
 func (w *watcher) offer(e event) {
 	if e.of.resource != w.resource || w.namespace != "" && e.of.namespace != w.namespace {
 		return
@@ -102,5 +102,5 @@ func (w *watcher) Stop() {
 	w.closed(w)
 }
 
-// ResultChan is what happened, in order.
+// ResultChan returns the events, in order.
 func (w *watcher) ResultChan() <-chan watch.Event { return w.out }

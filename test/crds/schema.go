@@ -19,11 +19,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Definition is a CRD, and what an API server makes of it.
+// Definition is a CRD, and its form in an API server.
 type Definition struct {
-	// Text is the CRD as the file has it.
+	// Text is the CRD as in the file.
 	Text *apiextensionsv1.CustomResourceDefinition
-	// Defaulted is the CRD as an API server would keep it.
+	// Defaulted is the CRD as an API server would store it.
 	Defaulted *apiextensions.CustomResourceDefinition
 
 	structural *schema.Structural
@@ -78,8 +78,8 @@ func define(text []byte) (*Definition, error) {
 	return d, nil
 }
 
-// Admit treats o as an API server treats an object that is created with strict checking of fields: it fills in defaults,
-// and returns what is wrong as the user reads it.
+// Admit treats o as an API server treats an object that is created with strict field validation: it fills in defaults,
+// and returns the errors as the user sees them.
 func (d *Definition) Admit(ctx context.Context, o map[string]any) []string {
 	unknown := pruning.PruneWithOptions(o, d.structural, true, schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
 	var out []string
@@ -100,7 +100,7 @@ func (d *Definition) Admit(ctx context.Context, o map[string]any) []string {
 	return out
 }
 
-// blocking says whether an API server looks no further, and leaves the rules in CEL alone.
+// blocking reports whether an API server stops at these errors and does not evaluate the rules in CEL.
 func blocking(errs field.ErrorList) bool {
 	types := []field.ErrorType{
 		field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany,

@@ -11,22 +11,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// factor is how many times the larger size is the smaller one. Work in proportion to n log n costs about 4.7 times as much
-// then, work in proportion to n² 16 times.
+// factor is the ratio of the two sizes. Work in proportion to n log n then costs about 4.7 times as much, work in
+// proportion to n² 16 times.
 const factor = 4
 
-// most is the ratio of costs that is accepted: more than twice that of n log n at n = 1000, because the larger size may miss a
-// cache that the smaller one fits, the more so with a busy neighbor; and well below that of n².
+// most is the largest accepted ratio of costs: more than twice that of n log n at n = 1000, because the larger size may not
+// fit into a cache that the smaller one fits into, in particular with a busy neighbor; and well below that of n².
 const most = 11
 
-// attempts is how often each size is measured, the larger one only until it costs little enough. The least counts: nothing
-// makes work cheaper than it is.
+// attempts is how often each size is measured, the larger one only until its cost is low enough. The minimum counts:
+// noise never makes work cheaper.
 const attempts = 6
 
-// NearlyLinear fails the test when work of size 4n costs more than 11 times the processor time of work of size n, or
-// allocates more than 11 times the bytes. n must be so large that the work takes a millisecond or more. Prepare returns the
-// work for a size; its own cost does not count. Waiting for a processor does not count either, so a busy machine changes
-// nothing.
+// NearlyLinear fails the test if work of size 4n costs more than 11 times the CPU time of work of size n, or
+// allocates more than 11 times the bytes. n must be large enough for the work to take a millisecond or more. Prepare returns
+// the work for a size; its own cost does not count. Waiting for a CPU does not count either.
 func NearlyLinear(t testing.TB, n int, prepare func(n int) (work func())) {
 	t.Helper()
 	runtime.LockOSThread()
@@ -54,7 +53,7 @@ func NearlyLinear(t testing.TB, n int, prepare func(n int) (work func())) {
 	}
 }
 
-// cost is what work took.
+// cost is the cost of some work.
 type cost struct {
 	time  time.Duration
 	bytes uint64
@@ -62,10 +61,10 @@ type cost struct {
 
 var unmeasured = cost{math.MaxInt64, math.MaxUint64}
 
-// orLess is the lesser of two costs in each respect.
+// orLess is the minimum of two costs in each respect.
 func (c cost) orLess(o cost) cost { return cost{min(c.time, o.time), min(c.bytes, o.bytes)} }
 
-// ratios says how many times small large is. What is next to nothing counts as a little, so that noise is none.
+// ratios returns how many times small large is. Tiny costs are rounded up, so that noise does not count.
 func ratios(small, large cost) (inTime, inBytes float64) {
 	return float64(large.time) / float64(max(small.time, time.Millisecond/2)),
 		float64(large.bytes) / float64(max(small.bytes, 1<<16))
@@ -85,7 +84,7 @@ func measure(t testing.TB, n int, prepare func(n int) func()) cost {
 	return cost{took, after.TotalAlloc - before.TotalAlloc}
 }
 
-// threadTime is the processor time of this thread so far.
+// threadTime is the CPU time of this thread so far.
 func threadTime(t testing.TB) time.Duration {
 	t.Helper()
 	var now unix.Timespec

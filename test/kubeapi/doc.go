@@ -1,5 +1,5 @@
-// Command kubeapi is kube-apiserver, kube-controller-manager and etcd in one program, which does as the name that it is
-// called by, or its first argument, says. Tests run it: see test/e2ekube.
+// Command kubeapi is kube-apiserver, kube-controller-manager and etcd in one program; the name that it is called by, or
+// its first argument, selects one of them. Tests run it: see test/e2ekube.
 //
-// It is a module of its own, because those programs bring several hundred modules along. `make kubeapi` builds it once.
+// It is a separate module, because those programs have several hundred dependencies. `make kubeapi` builds it once.
 package main

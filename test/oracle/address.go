@@ -8,7 +8,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 )
 
-// inBlock says whether a lies in the block and in none of its exceptions. An exception narrows its own block only.
+// inBlock reports whether a is in the block and in none of its exceptions. An exception narrows its own block only.
 func inBlock(b *networkingv1.IPBlock, a netip.Addr) bool {
 	cidr, ok := parsePrefix(b.CIDR)
 	if !ok || !cidr.Contains(a) {
@@ -23,7 +23,7 @@ func inBlock(b *networkingv1.IPBlock, a netip.Addr) bool {
 	return true
 }
 
-// parsePrefix reads a CIDR as stored policies hold it: with host bits set, and with leading zeros in IPv4 octets, which
+// parsePrefix reads a CIDR as in stored policies: possibly with host bits, and with leading zeros in IPv4 octets, which
 // the API server used to accept and to read as decimal.
 func parsePrefix(s string) (netip.Prefix, bool) {
 	host, length, ok := strings.Cut(s, "/")

@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// serve judges a flow to a frontend: which backends the Service may choose, and what the policies say of each. Policies
-// see the backend and its port, never the frontend.
+// serve evaluates a flow to a frontend: which backends the Service may choose, and what the policies decide on each.
+// Policies see the backend and its port, never the frontend.
 func (z *Frozen) serve(f Flow, fe *frontend) Verdict {
 	v := Verdict{Service: fe.service.Namespace + "/" + fe.service.Name}
 	if fe.guarded && !inSourceRanges(fe.service, f.Src.Addr) {
@@ -49,8 +49,8 @@ func (z *Frozen) serve(f Flow, fe *frontend) Verdict {
 	return v
 }
 
-// choose picks the endpoints that a flow may go to. A traffic policy Local leaves those of one node; otherwise the hints
-// for where the client is are heeded. Endpoints that drain are for when there would be no others.
+// choose returns the endpoints for a flow. A traffic policy Local selects those of one node; otherwise the hints for the
+// client's location apply. Draining endpoints are used only if there are no others.
 func (z *Frozen) choose(f Flow, fe *frontend, all []endpoint) []endpoint {
 	at := z.entry(f)
 	if z.local(f, fe) {
@@ -71,9 +71,9 @@ func (z *Frozen) choose(f Flow, fe *frontend, all []endpoint) []endpoint {
 	return readyElseDraining(all)
 }
 
-// local says whether the traffic policy that f falls under is Local. Cluster IPs are under the internal one, all others
-// under the external one. Traffic from within the cluster to an external or load balancer IP always gets the semantics
-// of Cluster; a node port is a matter of the node, whoever sends.
+// local reports whether the traffic policy for f is Local. The internal one applies to cluster IPs, the external one to
+// all other frontends. Traffic from within the cluster to an external or load balancer IP always gets the semantics of
+// Cluster; a node port depends on the node, whoever the sender is.
 func (z *Frozen) local(f Flow, fe *frontend) bool {
 	spec := &fe.service.Spec
 	external := spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
@@ -89,10 +89,10 @@ func (z *Frozen) local(f Flow, fe *frontend) bool {
 	}
 }
 
-// inside says whether e is a pod on the pod network.
+// inside reports whether e is a pod on the pod network.
 func (z *Frozen) inside(e End) bool { return len(z.pods(e)) > 0 }
 
-// entry is the node where a flow enters the network; "" when unknown.
+// entry is the node where a flow enters the network; "" if unknown.
 func (z *Frozen) entry(f Flow) string {
 	if f.Node != "" {
 		return f.Node
@@ -103,9 +103,8 @@ func (z *Frozen) entry(f Flow) string {
 	return ""
 }
 
-// hinted picks the ready endpoints that hints want consumed at a node: those for the node when all have such hints and
-// one is for it, else the same with its zone. Hints that are missing from one endpoint, or mean nobody here, count for
-// nothing.
+// hinted returns the ready endpoints whose hints apply at a node: those for the node if all have such hints and one is
+// for it, otherwise the same with its zone. If hints are missing from one endpoint, or match none here, they are ignored.
 func (z *Frozen) hinted(all []endpoint, node string) []endpoint {
 	if node == "" {
 		return nil
@@ -116,7 +115,7 @@ func (z *Frozen) hinted(all []endpoint, node string) []endpoint {
 	return meant(all, z.zones[node], func(e *endpoint) []string { return e.forZones })
 }
 
-// meant lists the ready endpoints whose hints contain name, nobody unless every ready endpoint has hints.
+// meant lists the ready endpoints whose hints contain name, or none unless every ready endpoint has hints.
 func meant(all []endpoint, name string, hints func(*endpoint) []string) []endpoint {
 	var list []endpoint
 	for i := range all {
@@ -147,7 +146,7 @@ func readyElseDraining(from []endpoint) []endpoint {
 	return from
 }
 
-// inSourceRanges says whether a Service lets a in at its load balancer IPs: without ranges everybody.
+// inSourceRanges reports whether a Service admits a at its load balancer IPs: without ranges it admits all.
 func inSourceRanges(s *corev1.Service, a netip.Addr) bool {
 	if len(s.Spec.LoadBalancerSourceRanges) == 0 {
 		return true
@@ -160,7 +159,7 @@ func inSourceRanges(s *corev1.Service, a netip.Addr) bool {
 	return false
 }
 
-// holder is the pod that holds a, the first by name should there be several.
+// holder is the pod with address a, the first by name if there are several.
 func (z *Frozen) holder(a netip.Addr) string {
 	var names []string
 	for _, p := range z.byAddr[a] {

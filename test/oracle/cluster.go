@@ -17,17 +17,17 @@ type Cluster struct {
 	Policies   []*networkingv1.NetworkPolicy
 	Services   []*corev1.Service
 	Slices     []*discoveryv1.EndpointSlice
-	// Endpoints count for Services that no slice belongs to.
+	// Endpoints apply to Services without slices.
 	Endpoints []*corev1.Endpoints //nolint:staticcheck // SA1019: clusters still have them.
 }
 
-// ICMP stands for every protocol that no port entry of a NetworkPolicy can name.
+// ICMP represents every protocol that no port entry of a NetworkPolicy can name.
 const ICMP corev1.Protocol = "ICMP"
 
 // End is one end of a flow.
 type End struct {
-	// Pod is "namespace/name" of the pod that sends or receives. When it is empty, it is whichever pods hold the
-	// address, or nobody the cluster knows. A name no pod has is an end that no policy can select.
+	// Pod is "namespace/name" of the pod that sends or receives. If it is empty, the end is the pods with the address, or
+	// none in the cluster. A name that no pod has is an end that no policy can select.
 	Pod  string
 	Addr netip.Addr
 }
@@ -36,47 +36,47 @@ type End struct {
 type Flow struct {
 	Src, Dst End
 	Protocol corev1.Protocol // TCP, UDP, SCTP or ICMP
-	Port     int32           // destination port; means nothing with ICMP
-	// Node is where the flow enters the network; "" is the node of the pod that sends, and unknown for anybody else.
+	Port     int32           // destination port; ignored with ICMP
+	// Node is where the flow enters the network; "" is the node of the sending pod, and unknown for any other sender.
 	Node string
-	// Network is the logical network that the flow is in; "" is the default one. Only the frontends of Services look at it.
+	// Network is the logical network of the flow; "" is the default one. Only the frontends of Services use it.
 	Network string
 }
 
-// Verdict is what the policies, and the Service that the flow goes to, say of a flow. The zero value denies.
+// Verdict is the decision of the policies, and of the Service that the flow goes to. The zero value denies.
 //
-// For a flow to a Service the first three speak of all backends: they are true when there is a backend and the policies
-// allow every one.
+// For a flow to a Service the first three cover all backends: they are true if there is a backend and the policies allow
+// every one.
 type Verdict struct {
 	Allowed        bool // both directions allow
 	EgressAllowed  bool // the policies of the source
 	IngressAllowed bool // the policies of the destination
-	// Why lists the reasons, such as "egress: not isolated" or "ingress: allowed by shop/web spec.ingress[0]". It is
-	// for people.
+	// Why lists the reasons, such as "egress: not isolated" or "ingress: allowed by shop/web spec.ingress[0]", for
+	// display.
 	Why []string
-	// Service is "namespace/name" of the Service that the flow goes to; "" when its destination is no frontend of one.
+	// Service is "namespace/name" of the Service that the flow goes to; "" if its destination is not a frontend.
 	Service string
-	// Refused says that the Service has no backend at all for the frontend. A flow to a Service that has neither this nor
-	// backends is dropped.
+	// Refused means that the Service has no backend at all for the frontend. A flow to a Service that has neither this
+	// nor backends is dropped.
 	Refused bool
 	// Backends are those that the Service may choose, each once, ordered by address and port.
 	Backends []Backend
 }
 
-// Backend is where a Service may send a flow, and what the policies say of the flow then.
+// Backend is where a Service may send a flow, and what the policies then decide.
 type Backend struct {
 	Addr           netip.Addr
 	Port           int32
-	Pod            string // "namespace/name" of the pod that holds the address, the first of several; "" when none does
+	Pod            string // "namespace/name" of the pod with the address, the first of several; "" if there is none
 	Allowed        bool
 	EgressAllowed  bool
 	IngressAllowed bool
 }
 
-// Allowed judges one flow. It reads the whole cluster every time: see Freeze.
+// Allowed evaluates one flow. It reads the whole cluster every time: see Freeze.
 func (c *Cluster) Allowed(f Flow) Verdict { return c.Freeze().Allowed(f) }
 
-// Freeze prepares the answers to many questions about c as it is now. Later changes of c may or may not be seen.
+// Freeze prepares for many questions about the current state of c. Later changes of c may or may not be seen.
 func (c *Cluster) Freeze() *Frozen {
 	z := &Frozen{
 		byName:     map[string]*corev1.Pod{},

@@ -9,19 +9,19 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 )
 
-// endpoint is one that serves a port of a Service.
+// endpoint is an endpoint for a port of a Service.
 type endpoint struct {
 	addr     netip.Addr
 	port     int32
-	node     string // "" when unknown
+	node     string // "" if unknown
 	ready    bool
 	draining bool // not ready, but terminating and still serving
 	forNodes []string
 	forZones []string
 }
 
-// slicesByService joins the slices that belong to each Service: those in its namespace that carry its name. Where there
-// are none, the Service's Endpoints are read as slices.
+// slicesByService collects the slices of each Service: those in its namespace with its name in their label. If there are
+// none, the Service's Endpoints are read as slices.
 func slicesByService(c *Cluster) map[string][]*discoveryv1.EndpointSlice {
 	joined := map[string][]*discoveryv1.EndpointSlice{}
 	byName := func(a, b *discoveryv1.EndpointSlice) int { return cmp.Compare(a.Name, b.Name) }
@@ -70,8 +70,8 @@ func slicesOf(e *corev1.Endpoints) []*discoveryv1.EndpointSlice { //nolint:stati
 }
 
 // endpoints lists those of one port of a service in one family, in order, each address and port once: of duplicates the
-// most useful counts, of equal ones that of the first slice by name. Those that are neither ready nor draining are left
-// out, unless the Service wants any indication of that disregarded.
+// most useful one is used, of equal ones that of the first slice by name. Those that are neither ready nor draining are
+// left out, unless the Service publishes addresses that are not ready.
 func (z *Frozen) endpoints(s *corev1.Service, p *corev1.ServicePort, v4 bool) []endpoint {
 	family := discoveryv1.AddressTypeIPv6
 	if v4 {
@@ -80,7 +80,7 @@ func (z *Frozen) endpoints(s *corev1.Service, p *corev1.ServicePort, v4 bool) []
 	var all []endpoint
 	for _, slice := range z.slices[s.Namespace+"/"+s.Name] {
 		if slice.AddressType != family {
-			continue // of the other family, or names, which mean nothing
+			continue // of the other family, or names, which are ignored
 		}
 		for i := range slice.Ports {
 			number, ok := portOf(&slice.Ports[i], p)
@@ -112,8 +112,8 @@ func (e *endpoint) rank() int {
 	return 1
 }
 
-// portOf is the number under which a slice has the port p of a Service. The names must match; a slice may have no
-// number, which is no port for a Service.
+// portOf is the number of a Service's port p in a slice. The names must match; a slice without a number has no port for a
+// Service.
 func portOf(e *discoveryv1.EndpointPort, p *corev1.ServicePort) (int32, bool) {
 	name, protocol := "", corev1.ProtocolTCP
 	if e.Name != nil {
@@ -128,8 +128,8 @@ func portOf(e *discoveryv1.EndpointPort, p *corev1.ServicePort) (int32, bool) {
 	return *e.Port, true
 }
 
-// endpointOf reads an endpoint. Only its first address means anything. No word on ready or serving means yes, no word
-// on terminating means no.
+// endpointOf reads an endpoint. Only its first address is used. If ready or serving is unset, it counts as true; if
+// terminating is unset, it counts as false.
 func endpointOf(e *discoveryv1.Endpoint, port int32) (endpoint, bool) {
 	if len(e.Addresses) == 0 {
 		return endpoint{}, false

@@ -14,7 +14,7 @@ import (
 type Frozen struct {
 	byName     map[string]*corev1.Pod       // pods on the pod network only
 	byAddr     map[netip.Addr][]*corev1.Pod // the same; two pods may have one address
-	owner      map[netip.Addr]*corev1.Pod   // the pod that an address stands for as a peer
+	owner      map[netip.Addr]*corev1.Pod   // the pod that has an address as a peer
 	namespaces map[string]map[string]string // labels
 	nodes      map[string][]netip.Addr
 	policies   map[string][]*networkingv1.NetworkPolicy // by namespace
@@ -23,13 +23,13 @@ type Frozen struct {
 	frontends  map[frontendKey]frontend
 }
 
-// rule is an ingress or egress rule: both say which peers and which ports.
+// rule is an ingress or egress rule: both have peers and ports.
 type rule struct {
 	peers []networkingv1.NetworkPolicyPeer
 	ports []networkingv1.NetworkPolicyPort
 }
 
-// Allowed judges one flow.
+// Allowed evaluates one flow.
 func (z *Frozen) Allowed(f Flow) Verdict {
 	f.Src.Addr = f.Src.Addr.Unmap().WithZone("")
 	f.Dst.Addr = f.Dst.Addr.Unmap().WithZone("")
@@ -39,7 +39,7 @@ func (z *Frozen) Allowed(f Flow) Verdict {
 	return z.judge(f)
 }
 
-// judge asks the policies about a flow whose destination is meant as it stands.
+// judge evaluates the policies for a flow without load balancing.
 func (z *Frozen) judge(f Flow) Verdict {
 	if f.Src.Addr.IsValid() && f.Src.Addr == f.Dst.Addr {
 		return Verdict{Allowed: true, EgressAllowed: true, IngressAllowed: true, Why: []string{"a pod may talk to itself"}}
@@ -54,7 +54,7 @@ func (z *Frozen) judge(f Flow) Verdict {
 	return v
 }
 
-// direction judges one direction of f: no policy isolates the subject, or the source is the subject's own node, or at
+// direction evaluates one direction of f: no policy isolates the subject, or the source is the subject's own node, or at
 // least one rule of the policies that select the subject matches.
 func (z *Frozen) direction(d networkingv1.PolicyType, f Flow) (allowed bool, why []string) {
 	name, subject, peer := "ingress", f.Dst, f.Src
@@ -126,10 +126,10 @@ func rules(p *networkingv1.NetworkPolicy, d networkingv1.PolicyType) []rule {
 	return rs
 }
 
-// matches says whether a rule matches both the peer and the port of f, for the subject pod.
+// matches reports whether a rule matches both the peer and the port of f, for the subject pod.
 //
 // A named port is a name of the destination pod: of the subject for ingress, of the very pod that the peer list selects
-// for egress. An address that no pod holds has no names.
+// for egress. An address without a pod has no names.
 func (z *Frozen) matches(
 	d networkingv1.PolicyType, ns string, r *rule, subject *corev1.Pod, peer netip.Addr, f Flow,
 ) bool {

@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// onPodNetwork says whether p is a pod that policies can speak of: on the pod network, not finished, with an address.
-// A finished pod keeps its status.podIP, though the address may already be somebody else's.
+// onPodNetwork reports whether policies can select p: it is on the pod network, not finished, and has an address. A
+// finished pod keeps its status.podIP, though another pod may already have the address.
 func onPodNetwork(p *corev1.Pod) bool {
 	if p.Spec.HostNetwork {
 		return false
@@ -20,7 +20,7 @@ func onPodNetwork(p *corev1.Pod) bool {
 	return len(podAddrs(p)) > 0
 }
 
-// podAddrs lists every address of a pod: status.podIPs, and status.podIP should it be missing there.
+// podAddrs lists every address of a pod: status.podIPs, and status.podIP if it is missing there.
 func podAddrs(p *corev1.Pod) []netip.Addr {
 	var addrs []netip.Addr
 	add := func(s string) {
@@ -36,13 +36,13 @@ func podAddrs(p *corev1.Pod) []netip.Addr {
 	return addrs
 }
 
-// ofOnePod says whether a is an address that one pod on a network can have.
+// ofOnePod reports whether a is an address that one pod on a network can have.
 func ofOnePod(a netip.Addr) bool {
 	return a.IsGlobalUnicast()
 }
 
-// resolveAddresses settles whose an address is that several pods have. A pod that is being deleted may have given it back
-// already, so one that is not goes first. Where that leaves more than one, the address is no pod's as a peer.
+// resolveAddresses decides which pod owns an address that several pods have. A pod that is being deleted may have
+// released it already, so one that is not goes first. If more than one is left, the address belongs to no pod as a peer.
 func (z *Frozen) resolveAddresses() {
 	for a, pods := range z.byAddr {
 		staying := slices.DeleteFunc(slices.Clone(pods), func(p *corev1.Pod) bool { return p.DeletionTimestamp != nil })
@@ -56,7 +56,7 @@ func (z *Frozen) resolveAddresses() {
 	}
 }
 
-// namespaceLabels is the labels of n. The API server puts its name among them.
+// namespaceLabels is the labels of n. The API server adds its name to them.
 func namespaceLabels(n *corev1.Namespace) map[string]string {
 	labels := maps.Clone(n.Labels)
 	if labels == nil {
@@ -80,8 +80,8 @@ func nodeAddrs(n *corev1.Node) []netip.Addr {
 	return addrs
 }
 
-// namedPort finds the number that p declares under name and protocol. Containers come first, then the init containers
-// that keep running beside them; the first match counts.
+// namedPort finds the number that p declares for name and protocol. Containers come first, then the restartable init
+// containers; the first match is used.
 func namedPort(p *corev1.Pod, name string, protocol corev1.Protocol) (int32, bool) {
 	for i := range p.Spec.Containers {
 		if n, ok := containerPort(&p.Spec.Containers[i], name, protocol); ok {

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// admitsPeer says whether the peers of r include the address, for its own sake or for that of a pod that holds it.
+// admitsPeer reports whether the peers of r include the address, either directly or as a pod's address.
 func (z *Frozen) admitsPeer(ns string, r *rule, a netip.Addr) bool {
 	if z.admitsPod(ns, r, nil, a) {
 		return true
@@ -21,8 +21,8 @@ func (z *Frozen) admitsPeer(ns string, r *rule, a netip.Addr) bool {
 	return false
 }
 
-// admitsPod says whether the peers of r include pod at address a; a nil pod is an address without a pod. A rule without
-// peers admits everybody. Peers are alternatives.
+// admitsPod reports whether the peers of r include pod at address a; a nil pod is an address without a pod. A rule
+// without peers admits everything. Peers are alternatives.
 func (z *Frozen) admitsPod(ns string, r *rule, pod *corev1.Pod, a netip.Addr) bool {
 	if len(r.peers) == 0 {
 		return true
@@ -35,7 +35,7 @@ func (z *Frozen) admitsPod(ns string, r *rule, pod *corev1.Pod, a netip.Addr) bo
 	return false
 }
 
-// isPeer says whether one peer means pod at address a. Blocks match pods' addresses like any other; selectors match
+// isPeer reports whether one peer matches pod at address a. Blocks match pods' addresses like any other; selectors match
 // pods only, and both selectors of one peer must match.
 func (z *Frozen) isPeer(ns string, p *networkingv1.NetworkPolicyPeer, pod *corev1.Pod, a netip.Addr) bool {
 	if p.IPBlock != nil {
@@ -57,7 +57,7 @@ func (z *Frozen) isPeer(ns string, p *networkingv1.NetworkPolicyPeer, pod *corev
 	return p.PodSelector == nil || selects(p.PodSelector, pod.Labels)
 }
 
-// portMatches says whether the flow goes to one of ports. No ports at all mean every port of every protocol. Names are
+// portMatches reports whether the flow goes to one of ports. No ports at all mean every port of every protocol. Names are
 // those of pod; without a pod no name matches.
 func portMatches(ports []networkingv1.NetworkPolicyPort, pod *corev1.Pod, f Flow) bool {
 	if len(ports) == 0 {

@@ -6,8 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// selects says whether s matches labels. All its requirements must hold, so an empty selector matches everything; nil
-// matches nothing.
+// selects reports whether s matches labels. All its requirements must be met, so an empty selector matches everything;
+// nil matches nothing.
 func selects(s *metav1.LabelSelector, labels map[string]string) bool {
 	if s == nil {
 		return false
@@ -25,7 +25,7 @@ func selects(s *metav1.LabelSelector, labels map[string]string) bool {
 	return true
 }
 
-// holds says whether labels meet one requirement. NotIn and DoesNotExist are met by objects without the key.
+// holds reports whether labels meet one requirement. NotIn and DoesNotExist are met by objects without the key.
 func holds(r *metav1.LabelSelectorRequirement, labels map[string]string) bool {
 	got, ok := labels[r.Key]
 	switch r.Operator {

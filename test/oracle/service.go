@@ -8,9 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// What the Kubernetes API has no field for.
+// What has no field in the Kubernetes API.
 const (
-	// A Service with this label is the business of another proxy, whatever the value.
+	// A Service with this label belongs to another proxy, whatever the value.
 	labelProxyName = "service.kubernetes.io/service-proxy-name"
 	// The logical network that a Service is in, and its older spelling.
 	annotationNetwork      = "netloom.io/network"
@@ -27,7 +27,7 @@ const (
 	nodePort
 )
 
-// frontendKey is what one Service only can have.
+// frontendKey is what only one Service can have.
 type frontendKey struct {
 	network  string
 	addr     netip.Addr
@@ -42,12 +42,12 @@ type frontend struct {
 	service *corev1.Service
 	port    *corev1.ServicePort
 	kind    kind
-	node    string // whose address it is; only for node ports
-	guarded bool   // the source ranges hold: it is a load balancer's IP, whatever else it is
+	node    string // the node of the address; only for node ports
+	guarded bool   // the source ranges apply: it is a load balancer's IP, whatever else it is
 }
 
-// frontends finds who serves what. Of several Services that claim the same, the oldest has it. Networks are apart, but for
-// cluster IPs and node ports: the cluster has each of those once.
+// frontends finds the Service of each frontend. If several Services have the same one, the oldest wins. Networks are
+// separate, except for cluster IPs and node ports: these are unique in the cluster.
 func frontends(c *Cluster) map[frontendKey]frontend {
 	all := map[frontendKey]frontend{}
 	elsewhere := map[frontendKey][]frontend{} // by the key without its network
@@ -80,10 +80,10 @@ func frontends(c *Cluster) map[frontendKey]frontend {
 	return all
 }
 
-// once says whether the cluster has a frontend of that kind once, whatever networks there are.
+// once reports whether frontends of that kind are unique in the cluster, whatever their network.
 func once(k kind) bool { return k == clusterIP || k == nodePort }
 
-// expose claims every address at which a port of s is to be had.
+// expose lists every address at which a port of s is available.
 func expose(c *Cluster, s *corev1.Service, p *corev1.ServicePort, claim func(netip.Addr, int32, kind, string)) {
 	for _, a := range clusterIPs(s) {
 		claim(a, p.Port, clusterIP, "")
@@ -102,7 +102,7 @@ func expose(c *Cluster, s *corev1.Service, p *corev1.ServicePort, claim func(net
 			}
 		}
 	}
-	// LoadBalancer builds on NodePort.
+	// LoadBalancer includes NodePort.
 	onNodes := s.Spec.Type == corev1.ServiceTypeNodePort || s.Spec.Type == corev1.ServiceTypeLoadBalancer
 	if p.NodePort == 0 || !onNodes {
 		return
@@ -115,7 +115,8 @@ func expose(c *Cluster, s *corev1.Service, p *corev1.ServicePort, claim func(net
 	}
 }
 
-// older orders Services by age, and those of one age by name. One that has no age yet is younger than those that have.
+// older orders Services by age, and those of the same age by name. One without an age is younger than those that have
+// one.
 func older(a, b *corev1.Service) int {
 	if a.CreationTimestamp.IsZero() != b.CreationTimestamp.IsZero() {
 		return boolOrder(a.CreationTimestamp.IsZero())
@@ -126,7 +127,7 @@ func older(a, b *corev1.Service) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
-// boolOrder is 1 when the first of two comes last.
+// boolOrder is 1 if the first of two comes last.
 func boolOrder(last bool) int {
 	if last {
 		return 1
@@ -134,14 +135,14 @@ func boolOrder(last bool) int {
 	return -1
 }
 
-// served says whether s has an address of its own and is nobody else's business.
+// served reports whether s has a cluster IP and does not belong to another proxy.
 func served(s *corev1.Service) bool {
 	_, others := s.Labels[labelProxyName]
 	_, headless := s.Labels[corev1.IsHeadlessService]
 	return !others && !headless && s.Spec.Type != corev1.ServiceTypeExternalName && len(clusterIPs(s)) > 0
 }
 
-// clusterIPs is spec.clusterIPs, which is initialised from spec.clusterIP. "None" and "" are no addresses.
+// clusterIPs is spec.clusterIPs, which is initialised from spec.clusterIP. "None" and "" are not addresses.
 func clusterIPs(s *corev1.Service) []netip.Addr {
 	texts := s.Spec.ClusterIPs
 	if len(texts) == 0 {
@@ -156,7 +157,7 @@ func clusterIPs(s *corev1.Service) []netip.Addr {
 	return addrs
 }
 
-// hasFamily says whether s is of the family of a. The cluster IPs correspond to spec.ipFamilies.
+// hasFamily reports whether s is of the family of a. The cluster IPs correspond to spec.ipFamilies.
 func hasFamily(s *corev1.Service, a netip.Addr) bool {
 	return slices.ContainsFunc(clusterIPs(s), func(own netip.Addr) bool { return own.Is4() == a.Is4() })
 }

@@ -35,7 +35,7 @@ func (g *generator) block() *networkingv1.IPBlock {
 	return b
 }
 
-// prefix picks a block of either family: everything, a well-known range, or the surroundings of an address in use.
+// prefix picks a block of either family: everything, a well-known range, or a prefix around an address in use.
 func (g *generator) prefix() netip.Prefix {
 	v4 := g.families == IPv4Only || g.families == DualStack && g.chance(60)
 	if g.chance(5) {
@@ -52,7 +52,7 @@ func (g *generator) prefix() netip.Prefix {
 	return p
 }
 
-// within picks a smaller block inside p, around an address in use when there is one.
+// within picks a smaller block inside p, around an address in use if there is one.
 func (g *generator) within(p netip.Prefix) netip.Prefix {
 	total := p.Addr().BitLen()
 	bits := p.Bits() + 1 + g.rng.IntN(total-p.Bits())
@@ -85,7 +85,7 @@ func halves(p netip.Prefix) (low, high netip.Prefix) {
 	return netip.PrefixFrom(p.Masked().Addr(), bits), netip.PrefixFrom(a, bits)
 }
 
-// spell writes a block as people do: mostly properly, sometimes with host bits, capitals or zeros.
+// spell formats a block as users do: mostly canonical, sometimes with host bits, capitals or zeros.
 func (g *generator) spell(p netip.Prefix) string {
 	a := p.Addr()
 	if g.chance(20) && !p.IsSingleIP() {

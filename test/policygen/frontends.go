@@ -17,8 +17,8 @@ type target struct {
 	network  string
 }
 
-// targets lists what the Services of the cluster may have, by family: IPv4, then IPv6. Node ports and addresses of
-// families that a Service lacks are among them.
+// targets lists possible frontends of the cluster's Services, by family: IPv4, then IPv6. They include node ports and
+// addresses of families that a Service lacks.
 func (g *generator) targets() [2][]target {
 	var all [2][]target
 	add := func(t target) {
@@ -63,7 +63,7 @@ func (g *generator) aim(f *oracle.Flow, t target, numbers []int32) {
 	}
 }
 
-// enter says where a flow enters: at the node of the pod that sends, at the node whose address it is, or anywhere.
+// enter sets where a flow enters: at the node of the sending pod, at the node with the source address, or anywhere.
 func (g *generator) enter(f *oracle.Flow) {
 	for _, p := range g.c.Pods {
 		if f.Src.Pod != "" && f.Src.Pod == p.Namespace+"/"+p.Name {

@@ -13,7 +13,7 @@ import (
 	"github.com/netloom/netloom/test/oracle"
 )
 
-// Families says which addresses the pods of a cluster have.
+// Families is which addresses the pods of a cluster have.
 type Families int
 
 // Mixed lets the seed choose among the others.
@@ -24,14 +24,14 @@ const (
 	DualStack // most pods have both, some one
 )
 
-// Size says how much to generate. Zero counts take a small default.
+// Size is how much to generate. Zero counts are replaced by a small default.
 type Size struct {
 	Namespaces, Nodes, Pods, Policies int
 	Families                          Families
-	// Services counts Services with their EndpointSlices. Zero is none: then nodes have no zones either.
+	// Services is the number of Services with their EndpointSlices. Zero is none: then nodes have no zones either.
 	Services int
-	// Odd adds what an API server of today refuses but files and old objects may hold: IPv4 octets with leading zeros,
-	// peers and ranges that say nothing, exceptions as large as their block.
+	// Odd adds what a current API server refuses but files and old objects may contain: IPv4 octets with leading zeros,
+	// empty peers and ranges, exceptions as large as their block.
 	Odd bool
 }
 
@@ -49,10 +49,10 @@ func (s Size) withDefaults() Size {
 
 // NewRand is the source of randomness for a seed.
 func NewRand(seed uint64) *rand.Rand {
-	return rand.New(rand.NewPCG(seed, 0x6e65746c6f6f6d)) //nolint:gosec // G404: tests want numbers they can repeat.
+	return rand.New(rand.NewPCG(seed, 0x6e65746c6f6f6d)) //nolint:gosec // G404: tests need repeatable numbers.
 }
 
-// Generate makes the cluster of a seed. The objects are as an API server would hand them out: defaults filled in,
+// Generate makes the cluster of a seed. The objects are as an API server would return them: defaults filled in,
 // namespaces labelled with their names.
 func Generate(seed uint64, size Size) *oracle.Cluster {
 	size = size.withDefaults()
@@ -105,7 +105,7 @@ func (g *generator) meta(ns, name string, labels map[string]string) metav1.Objec
 	return metav1.ObjectMeta{Namespace: ns, Name: name, Labels: labels, UID: types.UID(uid)}
 }
 
-// namespaceName yields names that are easily confused when joined with those of pods.
+// namespaceName returns names that are easily confused when joined with those of pods.
 func namespaceName(i int) string {
 	names := []string{"a", "a-b", "shop"}
 	if i < len(names) {
@@ -124,7 +124,7 @@ func (g *generator) namespaceLabels(name string) map[string]string {
 	return labels
 }
 
-// label is a key and the values it may have.
+// label is a key and its possible values.
 type label struct {
 	key    string
 	values []string
@@ -188,7 +188,7 @@ func (g *generator) zone(n *corev1.Node) {
 	}
 }
 
-// nodeAddrs is the addresses of a node that are addresses.
+// nodeAddrs is the valid addresses of a node.
 func nodeAddrs(n *corev1.Node) []netip.Addr {
 	var addrs []netip.Addr
 	for _, a := range n.Status.Addresses {

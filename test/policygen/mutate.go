@@ -21,21 +21,21 @@ const (
 	Deleted Verb = "deleted"
 )
 
-// Change is one thing that happened to a cluster.
+// Change is one change of a cluster.
 type Change struct {
 	Verb   Verb
 	Kind   string        // Pod, Namespace, Node, NetworkPolicy, Service or EndpointSlice
-	Object metav1.Object // as it is now, or as it was when it was deleted
-	What   string        // for people, such as "relabel"
+	Object metav1.Object // as it is now, or as it was before its deletion
+	What   string        // a description, such as "relabel"
 }
 
-// String spells c in one line.
+// String formats c on one line.
 func (c Change) String() string {
 	return fmt.Sprintf("%s %s/%s %s (%s)", c.Kind, c.Object.GetNamespace(), c.Object.GetName(), c.Verb, c.What)
 }
 
-// Mutate makes one random change to c and says which; Services and their like change only where there are some. Objects are replaced, never written to, so whoever holds the old
-// ones keeps them as they were.
+// Mutate makes one random change to c and returns it; Services and their slices change only if there are some. Objects
+// are replaced, never modified, so the old ones stay as they were.
 func Mutate(c *oracle.Cluster, rng *rand.Rand) Change {
 	g := &generator{rng: rng, c: c, families: familiesOf(c)}
 	moves := []func() (Change, bool){
@@ -53,7 +53,7 @@ func Mutate(c *oracle.Cluster, rng *rand.Rand) Change {
 	}
 }
 
-// familiesOf guesses what Generate was asked for from what the nodes have.
+// familiesOf guesses the Families of Generate from the addresses of the nodes.
 func familiesOf(c *oracle.Cluster) Families {
 	var v4, v6 bool
 	for _, n := range c.Nodes {
@@ -71,7 +71,7 @@ func familiesOf(c *oracle.Cluster) Families {
 	}
 }
 
-// changePod rewrites a copy of a random pod that suits.
+// changePod changes a copy of a random pod for which suits returns true.
 func (g *generator) changePod(what string, suits func(*corev1.Pod) bool, edit func(*corev1.Pod)) (Change, bool) {
 	if len(g.c.Pods) == 0 {
 		return Change{}, false
@@ -179,7 +179,7 @@ func (g *generator) relabelNamespace() (Change, bool) {
 	return Change{Changed, "Namespace", n, "relabel"}, true
 }
 
-// addNamespace brings back a name that went, or a new one.
+// addNamespace recreates a deleted namespace, or adds a new one.
 func (g *generator) addNamespace() (Change, bool) {
 	if len(g.c.Namespaces) > 6 {
 		return Change{}, false
@@ -193,7 +193,7 @@ func (g *generator) addNamespace() (Change, bool) {
 	return Change{Added, "Namespace", n, "new"}, true
 }
 
-// deleteNamespace takes a namespace away. What is in it stays for now, as watches may tell.
+// deleteNamespace deletes a namespace. Its content stays for now, as watches may report it.
 func (g *generator) deleteNamespace() (Change, bool) {
 	return takeAway(g, &g.c.Namespaces, "Namespace")
 }
@@ -251,7 +251,7 @@ func (g *generator) deletePolicy() (Change, bool) {
 	return Change{Deleted, "NetworkPolicy", p, "gone"}, true
 }
 
-// changeNode gives a node another external address, or takes it away.
+// changeNode gives a node another external address, or removes it.
 func (g *generator) changeNode() (Change, bool) {
 	if len(g.c.Nodes) == 0 {
 		return Change{}, false

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// serviceMoves is what may happen where there are Services.
+// serviceMoves lists the possible changes if there are Services.
 func (g *generator) serviceMoves() []func() (Change, bool) {
 	return []func() (Change, bool){
 		g.flapEndpoint, g.flapEndpoint, g.addEndpoint, g.addEndpoint, g.dropEndpoint, g.dropEndpoint, g.rewriteSlice,
@@ -19,7 +19,7 @@ func (g *generator) serviceMoves() []func() (Change, bool) {
 	}
 }
 
-// changeSlice rewrites a copy of a random slice that suits.
+// changeSlice changes a copy of a random slice for which suits returns true.
 func (g *generator) changeSlice(
 	what string, suits func(*discoveryv1.EndpointSlice) bool, edit func(*discoveryv1.EndpointSlice),
 ) (Change, bool) {
@@ -38,7 +38,7 @@ func (g *generator) changeSlice(
 
 func hasEndpoints(e *discoveryv1.EndpointSlice) bool { return len(e.Endpoints) > 0 }
 
-// flapEndpoint changes what is said of an endpoint's condition.
+// flapEndpoint changes the conditions of an endpoint.
 func (g *generator) flapEndpoint() (Change, bool) {
 	return g.changeSlice("flap", hasEndpoints, func(e *discoveryv1.EndpointSlice) {
 		e.Endpoints[g.rng.IntN(len(e.Endpoints))].Conditions = g.conditions()
@@ -77,7 +77,7 @@ func (g *generator) rewriteSlice() (Change, bool) {
 	})
 }
 
-// serviceOf is the Service that a slice belongs to, an empty one when there is none.
+// serviceOf is the Service of a slice, an empty one if there is none.
 func (g *generator) serviceOf(e *discoveryv1.EndpointSlice) *corev1.Service {
 	for _, s := range g.c.Services {
 		if s.Namespace == e.Namespace && s.Name == e.Labels[discoveryv1.LabelServiceName] {
@@ -89,7 +89,7 @@ func (g *generator) serviceOf(e *discoveryv1.EndpointSlice) *corev1.Service {
 	return s
 }
 
-// addSlice gives a Service one slice more.
+// addSlice adds a slice to a Service.
 func (g *generator) addSlice() (Change, bool) {
 	if len(g.c.Services) == 0 {
 		return Change{}, false
@@ -119,7 +119,7 @@ func (g *generator) deleteSlice() (Change, bool) {
 	return Change{Deleted, "EndpointSlice", e, "gone"}, true
 }
 
-// addService brings back a name that went, to whatever slices it left, or a new one.
+// addService recreates a deleted Service, with whatever slices it left, or adds a new one.
 func (g *generator) addService() (Change, bool) {
 	ns, ok := g.anyNamespace()
 	if !ok || len(g.c.Services) > 12 {
@@ -135,12 +135,12 @@ func (g *generator) addService() (Change, bool) {
 	return Change{Added, "Service", s, "new"}, true
 }
 
-// deleteService takes a Service away. Its slices stay for now, as watches may tell.
+// deleteService deletes a Service. Its slices stay for now, as watches may report it.
 func (g *generator) deleteService() (Change, bool) {
 	return takeAway(g, &g.c.Services, "Service")
 }
 
-// changeService rewrites a copy of a random Service.
+// changeService changes a copy of a random Service.
 func (g *generator) changeService(what string, edit func(*corev1.Service)) (Change, bool) {
 	if len(g.c.Services) == 0 {
 		return Change{}, false
@@ -199,7 +199,7 @@ func (g *generator) moveZone() (Change, bool) {
 	return Change{Changed, "Node", n, "zone"}, true
 }
 
-// addNode brings back a node that went, or a new one.
+// addNode recreates a deleted node, or adds a new one.
 func (g *generator) addNode() (Change, bool) {
 	if len(g.c.Nodes) > 4 {
 		return Change{}, false
@@ -215,7 +215,7 @@ func (g *generator) addNode() (Change, bool) {
 	return Change{Added, "Node", n, "new"}, true
 }
 
-// deleteNode takes a node away. What runs there stays for now.
+// deleteNode deletes a node. Its pods stay for now.
 func (g *generator) deleteNode() (Change, bool) {
 	return takeAway(g, &g.c.Nodes, "Node")
 }

@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// pod makes a pod in any state that matters: running, pending without an address, finished with an address that may be
-// somebody else's by now, or on the host network.
+// pod makes a pod in any relevant state: running, pending without an address, finished with an address that another pod
+// may have by now, or on the host network.
 func (g *generator) pod(ns, name string) *corev1.Pod {
 	p := &corev1.Pod{ObjectMeta: g.meta(ns, name, g.labels(podAlphabet()))}
 	node := g.rng.IntN(len(g.c.Nodes))
@@ -73,7 +73,7 @@ func protocols() []corev1.Protocol {
 	return []corev1.Protocol{corev1.ProtocolTCP, corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP}
 }
 
-// setAddrs writes the addresses of p. Nil takes them away.
+// setAddrs sets the addresses of p. Nil removes them.
 func (g *generator) setAddrs(p *corev1.Pod, addrs []netip.Addr) {
 	p.Status.PodIP, p.Status.PodIPs = "", nil
 	for i, a := range addrs {
@@ -84,8 +84,8 @@ func (g *generator) setAddrs(p *corev1.Pod, addrs []netip.Addr) {
 	}
 }
 
-// freshAddrs is addresses for a live pod: mostly ones that no live pod holds, preferably of a finished pod; now and then
-// somebody's.
+// freshAddrs is addresses for a live pod: mostly ones that no live pod has, preferably of a finished pod; occasionally
+// those of another one.
 func (g *generator) freshAddrs(node int) []netip.Addr {
 	held := map[netip.Addr]bool{}
 	var left []netip.Addr
@@ -144,7 +144,7 @@ func podAddr(node, i int, v4 bool) netip.Addr {
 	return netip.AddrFrom16(a)
 }
 
-// onPodNetwork says whether p is alive, with an address of its own.
+// onPodNetwork reports whether p is alive, with a pod IP.
 func onPodNetwork(p *corev1.Pod) bool {
 	finished := p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 	return !p.Spec.HostNetwork && !finished && len(p.Status.PodIPs) > 0

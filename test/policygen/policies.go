@@ -10,7 +10,7 @@ func (g *generator) policy(ns, name string) *networkingv1.NetworkPolicy {
 	return &networkingv1.NetworkPolicy{ObjectMeta: g.meta(ns, name, nil), Spec: g.spec()}
 }
 
-// spec makes the spec of a policy. Types and sections are chosen apart, so that sections without effect and types
+// spec makes the spec of a policy. Types and sections are chosen independently, so that sections without effect and types
 // without rules occur.
 func (g *generator) spec() networkingv1.NetworkPolicySpec {
 	s := networkingv1.NetworkPolicySpec{}
@@ -68,7 +68,7 @@ func (g *generator) requirement(alphabet []label) metav1.LabelSelectorRequiremen
 	}
 	if r.Operator == metav1.LabelSelectorOpIn || r.Operator == metav1.LabelSelectorOpNotIn {
 		for range 1 + g.rng.IntN(2) {
-			r.Values = append(r.Values, pick(g, l.values)) // twice the same, now and then
+			r.Values = append(r.Values, pick(g, l.values)) // occasionally the same one twice
 		}
 		if g.chance(20) {
 			r.Values = append(r.Values, "unused")

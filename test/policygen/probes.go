@@ -11,10 +11,10 @@ import (
 	"github.com/netloom/netloom/test/oracle"
 )
 
-// Probes makes n flows worth asking about: between pods, nodes and addresses outside, at the edges of the blocks and
-// port ranges that the policies name. Both ends are of one family. An end names a pod exactly when it is a live pod of
-// the pod network; a pod on the host network is an address of its node. Where there are Services, many flows go to their
-// frontends or beside them, and every flow has a node where it enters. Nil means that no two ends exist.
+// Probes makes n flows worth testing: between pods, nodes and addresses outside, at the edges of the blocks and port
+// ranges that the policies name. Both ends are of one family. An end names a pod exactly if it is a live pod of the pod
+// network; a pod on the host network is an address of its node. If there are Services, many flows go to their frontends
+// or to similar addresses, and every flow has a node where it enters. Nil means that no two ends exist.
 func Probes(c *oracle.Cluster, rng *rand.Rand, n int) []oracle.Flow {
 	g := &generator{rng: rng, c: c}
 	var pods, others [2][]oracle.End // by family
@@ -74,7 +74,7 @@ func Probes(c *oracle.Cluster, rng *rand.Rand, n int) []oracle.Flow {
 	return flows
 }
 
-// otherAddrs is addresses that are no live pod's, or might not be: nodes, finished pods, the edges of every block.
+// otherAddrs is addresses that do not, or may not, belong to a live pod: nodes, finished pods, the edges of every block.
 func otherAddrs(c *oracle.Cluster) []netip.Addr {
 	var addrs []netip.Addr
 	for _, n := range c.Nodes {
@@ -106,7 +106,7 @@ func otherAddrs(c *oracle.Cluster) []netip.Addr {
 	return addrs
 }
 
-// usable says whether a host can send from a: no network of zeros, loopback, multicast, broadcast, nor IPv4 within IPv6.
+// usable reports whether a host can send from a: not zero, loopback, multicast, broadcast, nor IPv4 within IPv6.
 func usable(a netip.Addr) bool {
 	if !a.IsValid() || a.IsUnspecified() || a.IsLoopback() || a.IsMulticast() || a.IsLinkLocalUnicast() || a.Is4In6() {
 		return false
@@ -138,7 +138,7 @@ func eachPeer(c *oracle.Cluster, do func(networkingv1.NetworkPolicyPeer)) {
 	}
 }
 
-// interestingPorts is every number a policy or container names, and its neighbours.
+// interestingPorts is every number in a policy or container, and its neighbours.
 func interestingPorts(c *oracle.Cluster) []int32 {
 	numbers := []int32{1, 80, 65535}
 	around := func(n int32) {

@@ -11,10 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// otherNetwork is a logical network that some Services are in.
+// otherNetwork is the logical network of some Services.
 const otherNetwork = "blue"
 
-// serve adds a Service with its slices. Now and then the slices come without it.
+// serve adds a Service with its slices. Occasionally the slices come without it.
 func (g *generator) serve(ns, name string) {
 	s := g.service(ns, name)
 	if !g.chance(4) {
@@ -23,7 +23,7 @@ func (g *generator) serve(ns, name string) {
 	g.c.Slices = append(g.c.Slices, g.slicesOf(s)...)
 }
 
-// service makes a Service of any type. What distinguishes Services is drawn from small alphabets, so two may claim one
+// service makes a Service of any type. The properties of Services come from small alphabets, so two may have the same
 // address.
 func (g *generator) service(ns, name string) *corev1.Service {
 	s := &corev1.Service{ObjectMeta: g.meta(ns, name, g.labels(podAlphabet()))}
@@ -44,7 +44,7 @@ func (g *generator) networkAnnotation() map[string]string {
 	}
 }
 
-// expose gives s a type and addresses, ports and policies that go with it.
+// expose sets the type of s, with matching addresses, ports and policies.
 func (g *generator) expose(s *corev1.Service) {
 	s.Spec, s.Status = corev1.ServiceSpec{}, corev1.ServiceStatus{}
 	delete(s.Labels, "service.kubernetes.io/service-proxy-name")
@@ -123,7 +123,7 @@ func (g *generator) claimed(ip string) bool {
 	return slices.ContainsFunc(g.c.Services, func(s *corev1.Service) bool { return slices.Contains(s.Spec.ClusterIPs, ip) })
 }
 
-// servicePorts gives s one to three ports; a single one may have no name.
+// servicePorts adds one to three ports to s; a single one may have no name.
 func (g *generator) servicePorts(s *corev1.Service) {
 	type socket struct {
 		protocol corev1.Protocol
@@ -151,7 +151,7 @@ func (g *generator) servicePorts(s *corev1.Service) {
 	}
 }
 
-// nodePort is a number that no Service has yet; rarely one that may be taken.
+// nodePort is an unused number; rarely one that may be taken.
 func (g *generator) nodePort(protocol corev1.Protocol) int32 {
 	for {
 		n := 30000 + g.rng.Int32N(60)
@@ -172,7 +172,7 @@ func dropNodePorts(s *corev1.Service) {
 	}
 }
 
-// outside gives s what senders from outside see of it.
+// outside sets the properties of s for senders from outside.
 func (g *generator) outside(s *corev1.Service) {
 	spec := &s.Spec
 	if g.chance(35) {
@@ -218,7 +218,7 @@ func (g *generator) outside(s *corev1.Service) {
 	}
 }
 
-// sourceRange is around something that may send.
+// sourceRange is a prefix around a possible sender.
 func (g *generator) sourceRange() string { return g.prefix().Masked().String() }
 
 // outerAddr is one of a few addresses outside, of a family that the cluster has.
@@ -232,7 +232,7 @@ func (g *generator) outerAddr(i int) string {
 	return fmt.Sprintf("198.51.100.%d", i+1)
 }
 
-// frontendAddrs lists every address at which s may be had.
+// frontendAddrs lists every possible address of s.
 func (g *generator) frontendAddrs(s *corev1.Service) []netip.Addr {
 	var addrs []netip.Addr
 	add := func(text string) {

@@ -9,7 +9,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 )
 
-// slicesOf makes the EndpointSlices of a Service: of each family none, one or several, which may repeat each other.
+// slicesOf makes the EndpointSlices of a Service: for each family none, one or several, which may repeat each other.
 func (g *generator) slicesOf(s *corev1.Service) []*discoveryv1.EndpointSlice {
 	var list []*discoveryv1.EndpointSlice
 	add := func(t discoveryv1.AddressType) *discoveryv1.EndpointSlice {
@@ -58,7 +58,7 @@ func distinct(all []discoveryv1.Endpoint) []discoveryv1.Endpoint {
 	})
 }
 
-// repeat has a slice say again what another says of one endpoint, perhaps with other conditions.
+// repeat copies an endpoint of another slice into a slice, perhaps with other conditions.
 func (g *generator) repeat(e, from *discoveryv1.EndpointSlice) {
 	again := pick(g, from.Endpoints)
 	if g.chance(50) {
@@ -70,8 +70,8 @@ func (g *generator) repeat(e, from *discoveryv1.EndpointSlice) {
 	}
 }
 
-// slicePorts is what a slice calls the ports of s. Numbers differ from slice to slice, as they do when pods resolve a
-// name differently; a port may be missing.
+// slicePorts is the ports of s in a slice. Numbers differ from slice to slice, as they do if pods resolve a name
+// differently; a port may be missing.
 func (g *generator) slicePorts(s *corev1.Service) []discoveryv1.EndpointPort {
 	var ports []discoveryv1.EndpointPort
 	for _, p := range s.Spec.Ports {
@@ -122,7 +122,7 @@ func (g *generator) endpoint(s *corev1.Service, v4, hints bool) discoveryv1.Endp
 	e.Conditions = g.conditions()
 	if s.Spec.PublishNotReadyAddresses {
 		ready := true
-		e.Conditions.Ready = &ready // as the slices' controller has it
+		e.Conditions.Ready = &ready // as the slices' controller sets it
 	}
 	if hints && g.chance(92) {
 		e.Hints = g.hints()
@@ -130,7 +130,7 @@ func (g *generator) endpoint(s *corev1.Service, v4, hints bool) discoveryv1.Endp
 	return e
 }
 
-// podOf is a pod with an address of a family, nil when there is luck or none.
+// podOf is a pod with an address of a family, nil by chance or if there is none.
 func (g *generator) podOf(v4 bool) *corev1.Pod {
 	for range 20 {
 		if len(g.c.Pods) == 0 {

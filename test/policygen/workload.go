@@ -24,15 +24,15 @@ const (
 
 func workloadTiers() []string { return []string{"web", "api", "db"} }
 
-// Workload is the regular cluster that systems are compared on: 20 namespaces, n pods, n/5 policies, one node, IPv4.
+// Workload is the regular cluster for comparisons of systems: 20 namespaces, n pods, n/5 policies, one node, IPv4.
 //
 // Pod i is in namespace i mod 20; as the j-th pod there it is labelled app=a<j mod apps> and tier=<j mod 3 of web, api,
 // db>, where apps is the number of policies of a namespace, n/100 (at least 1). Namespace k is labelled team=t<k mod 5>.
-// Policy i is in namespace i mod 20 and, as the j-th there, selects app=a<j>: 5 pods when 100 divides n.
+// Policy i is in namespace i mod 20 and, as the j-th there, selects app=a<j>: 5 pods if 100 divides n.
 //
 // Every policy admits, to TCP 80, 443 and 8000-8100, the pods of one tier of its own namespace, the pods of the next app
-// in the namespaces of the next team, and 10.0.0.0/8 except 10.128.0.0/9, where the pods are, and 10.96.0.0/12; and lets out UDP 53 to every
-// pod.
+// in the namespaces of the next team, and 10.0.0.0/8 except 10.128.0.0/9, where the pods are, and 10.96.0.0/12; and it
+// allows UDP 53 to every pod.
 func Workload(n int) *oracle.Cluster {
 	c := &oracle.Cluster{}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: workloadNode, UID: "node-0"}}

@@ -20,8 +20,8 @@ const (
 	EndpointsPerService = 5
 )
 
-// Services is the regular cluster that load balancing is measured on: 20 nodes, 20 namespaces, n Services with 5
-// endpoints each, IPv4, no policies. What pods cost is measured by Workload: here endpoints are addresses without pods.
+// Services is the regular cluster for measurements of load balancing: 20 nodes, 20 namespaces, n Services with 5
+// endpoints each, IPv4, no policies. The cost of pods is measured by Workload: here endpoints are addresses without pods.
 //
 // Service i is service-<i> in namespace i mod 20, with one TCP port 80, the cluster IP number i+1 of 10.96.0.0/12, and
 // one slice. Its endpoint j listens on 8080 at the address number 5i+j of 10.128.0.0/9, on node (i+j) mod 20.

@@ -14,7 +14,7 @@ import (
 	"github.com/netloom/netloom/test/oracle"
 )
 
-// Objects copies what is in a cluster, each object with its kind: namespaces, nodes, pods, policies, Services, slices.
+// Objects copies the objects of a cluster, each with its kind: namespaces, nodes, pods, policies, Services, slices.
 func Objects(c *oracle.Cluster) []runtime.Object {
 	var all []runtime.Object
 	all = copied(all, c.Namespaces, corev1.SchemeGroupVersion.WithKind("Namespace"))

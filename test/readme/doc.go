@@ -1,2 +1,2 @@
-// Package readme runs the commands that README.md shows, so that they work for whoever types them.
+// Package readme runs the commands in README.md, to check that they work for users.
 package readme

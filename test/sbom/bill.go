@@ -55,7 +55,7 @@ type dependency struct {
 	On  []string `json:"dependsOn,omitempty"`
 }
 
-// describe makes the bill of a program from what the toolchain recorded in it.
+// describe makes the bill of a program from the build information in it.
 func describe(info *debug.BuildInfo, content []byte) (*bill, error) {
 	sum := sha256.Sum256(content)
 	whole := component{
@@ -92,7 +92,7 @@ func describe(info *debug.BuildInfo, content []byte) (*bill, error) {
 	return b, nil
 }
 
-// library is a module that was built in, or the one that stands in for it.
+// library is a linked module, or its replacement.
 func library(m *debug.Module) (component, error) {
 	var stands []property
 	if m.Replace != nil {
@@ -103,7 +103,7 @@ func library(m *debug.Module) (component, error) {
 	if m.Sum == "" {
 		return c, nil // a directory
 	}
-	// The sum is a digest over the digests of the module's files, as in go.sum.
+	// The sum is a hash over the hashes of the module's files, as in go.sum.
 	raw, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(m.Sum, "h1:"))
 	if err != nil {
 		return component{}, fmt.Errorf("%s: sum %q: %w", m.Path, m.Sum, err)

@@ -20,7 +20,7 @@ func run(args []string) error {
 	if len(args) != 1 {
 		return errors.New("expected one program")
 	}
-	content, err := os.ReadFile(args[0]) //nolint:gosec // who runs this names the file
+	content, err := os.ReadFile(args[0]) //nolint:gosec // the file is named by the user
 	if err != nil {
 		return err
 	}

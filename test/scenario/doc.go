@@ -1,7 +1,7 @@
-// Package scenario runs scripts: objects come and go, and after each step probes say who can reach whom.
+// Package scenario runs scripts: objects appear and disappear, and after each step probes check who can reach whom.
 //
-// A script is one file, one screen. Its first lines, from "#", say what it shows. Then comes one step a line, then the
-// manifests it applies, each under a line like "-- web.yaml --". The steps:
+// A script is one file that fits on one screen. Its first lines, starting with "#", are its title. Then comes one step
+// per line, then the manifests it applies, each under a line like "-- web.yaml --". The steps:
 //
 //	namespace NAME [KEY=VALUE ...]       a namespace with these labels is created or replaced
 //	node NAME [WORD ...]                 a node; the words are addresses, external=ADDRESS and zone=ZONE
@@ -37,20 +37,20 @@
 //
 // The words of endpoints are ports :[NAME=]NUMBER/PROTOCOL and POD|ADDRESS[@NODE][!CONDITION][~HINT+...]. A pod is on its
 // node, with all its addresses; there is a slice for each family. The conditions are notready, draining, gone
-// (terminating, not serving) and unknown (none is told); without one the endpoint is ready. Hints are names of nodes or
-// zones. A line replaces what the line of the same name said before.
+// (terminating, not serving) and unknown (none is set); without one the endpoint is ready. Hints are names of nodes or
+// zones. A line replaces an earlier line of the same name.
 //
-// FROM and TO are pods NS/NAME or addresses, PORTS are like tcp/80 or icmp; each may be several, with commas between.
-// Pods are probed by every address of the families both ends have. A flow enters at the node of the pod that sends; an
-// address says where: ADDRESS@NODE. A Service stands for its cluster IPs and one of its ports, by name or number.
+// FROM and TO are pods NS/NAME or addresses, PORTS are like tcp/80 or icmp; each may be a list separated by commas. Pods
+// are probed at every address of the families that both ends have. A flow enters at the node of the sending pod; for an
+// address the node can be given: ADDRESS@NODE. A Service means its cluster IPs and one of its ports, by name or number.
 //
-// OUTCOME is allow or deny. To a frontend of a Service, these speak of every backend that the flow may be sent on to;
-// some says that policies allow a part of them, refuse that there is no backend at all, drop that there is none for this
-// flow. The backends named are all that there are, [!]POD|ADDRESS[:PORT] each, with ! before those that policies deny.
+// OUTCOME is allow or deny. For a frontend of a Service, these cover every backend that the flow may be sent on to; some
+// means that policies allow only some of them, refuse that there is no backend at all, drop that there is none for this
+// flow. The list of backends is complete: [!]POD|ADDRESS[:PORT] each, with ! before those that policies deny.
 //
-// Each probe is judged by four: what the script expects, the oracle, the intents and the native rows must agree. And
-// each script runs on every backend along many roads, which must all end in the same rows: as written, every object
-// given twice, a restart after each step, each state alone from scratch, steps squashed, objects in reverse order, the
-// states backwards, and every write failing once. Of backends that differ in their schema only, one takes all of them, the
-// others the first and restarts, unless -scenario.roads is given, as make soak does.
+// Each probe is evaluated four times: the script's expectation, the oracle, the intents and the native rows must give the
+// same result. And each script runs on every backend along many roads, which must all end in the same rows: as written,
+// every object given twice, a restart after each step, each state alone from scratch, steps squashed, objects in reverse
+// order, the states backwards, and every write failing once. Of backends that differ only in their schema, one takes all
+// roads, the others the first and restarts, unless -scenario.roads is given, as make soak does.
 package scenario

@@ -13,7 +13,7 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// putEndpoints makes the slices of NAMESPACE/SERVICE[/SLICE] say what the words do: one for each family that has an
+// putEndpoints sets the slices of NAMESPACE/SERVICE[/SLICE] according to the words: one for each family that has an
 // endpoint among them.
 func (st *stage) putEndpoints(fullName string, words []string) error {
 	f := strings.Split(fullName, "/")
@@ -59,7 +59,7 @@ func (st *stage) putEndpoints(fullName string, words []string) error {
 	return nil
 }
 
-// sliceRefs names the slices that one line of endpoints is about.
+// sliceRefs lists the slices that one line of endpoints defines.
 func sliceRefs(fullName string) map[discoveryv1.AddressType]object.Ref {
 	ns, name, _ := strings.Cut(fullName, "/")
 	name = strings.ReplaceAll(name, "/", ".")
@@ -144,7 +144,7 @@ func (st *stage) endpoint(word string) ([]discoveryv1.Endpoint, error) {
 	return all, nil
 }
 
-// hints reads names with + between: those of nodes mean nodes, all others zones.
+// hints reads names with + between them: names of nodes are nodes, all others zones.
 func (st *stage) hints(names string) *discoveryv1.EndpointHints {
 	h := &discoveryv1.EndpointHints{}
 	for name := range strings.SplitSeq(names, "+") {

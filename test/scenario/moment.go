@@ -14,25 +14,25 @@ import (
 	"github.com/netloom/netloom/test/script"
 )
 
-// moment is the state after a step that changed something, and what is expected of it.
+// moment is the state after a step that changed something, and the expectations of it.
 type moment struct {
 	step     script.Step
 	objects  map[object.Ref][]byte // manifests
-	restart  bool                  // the processes start anew on the way here
-	fault    int                   // the write that fails on the way here; 0 none
-	writes   int                   // write transactions expected on the way here; -1 any number
+	restart  bool                  // the processes restart before this state
+	fault    int                   // the write that fails before this state; 0 is none
+	writes   int                   // expected write transactions up to this state; -1 is any number
 	problems []string
 	skips    []string
 	rows     []string
 	probes   []probe
 }
 
-// checked says whether the script looks at the moment.
+// checked reports whether the script has expectations of the moment.
 func (m *moment) checked() bool {
 	return len(m.probes)+len(m.problems)+len(m.skips)+len(m.rows) > 0 || m.writes >= 0
 }
 
-// stage is where a script's steps are played to find its moments.
+// stage collects the moments of a script from its steps.
 type stage struct {
 	script     *script.Script
 	objects    map[object.Ref][]byte
@@ -84,7 +84,7 @@ func (st *stage) do(s script.Step) error {
 	return nil
 }
 
-// expect notes something about the last moment.
+// expect adds an expectation to the last moment.
 func (st *stage) expect(s script.Step) error {
 	if len(st.moments) == 0 {
 		return s.Errorf("nothing has happened yet")
@@ -114,7 +114,7 @@ func (st *stage) expect(s script.Step) error {
 	return nil
 }
 
-// enter makes the present state a moment.
+// enter makes the current state a moment.
 func (st *stage) enter(s script.Step) *moment {
 	m := &moment{step: s, objects: maps.Clone(st.objects), fault: st.fault, writes: -1}
 	st.fault = 0
@@ -155,7 +155,7 @@ func (st *stage) change(verb string, args []string) error {
 	}
 }
 
-// apply takes in every document of a file as it stands.
+// apply adds every document of a file as it is.
 func (st *stage) apply(file string) error {
 	content, ok := st.script.Files[file]
 	if !ok {
@@ -190,15 +190,15 @@ func (st *stage) apply(file string) error {
 	return nil
 }
 
-// kindEndpoints is given to a source, which delivers slices for it.
+// kindEndpoints is an input of a source, which delivers slices for it.
 const kindEndpoints string = "Endpoints"
 
-// applied are the kinds that files may hold.
+// applied are the kinds that files may contain.
 func applied() []string {
 	return []string{object.KindNetworkPolicy, object.KindService, object.KindEndpointSlice, kindEndpoints}
 }
 
-// remove deletes an object that is there.
+// remove deletes an existing object.
 func (st *stage) remove(args []string) error {
 	kinds := map[string]string{
 		"policy": object.KindNetworkPolicy, "pod": object.KindPod, "namespace": object.KindNamespace, "node": object.KindNode,
@@ -228,7 +228,7 @@ func (st *stage) remove(args []string) error {
 	return nil
 }
 
-// removeEndpoints deletes what a line of endpoints made, or the Endpoints of that name.
+// removeEndpoints deletes the slices of a line of endpoints, or the Endpoints of that name.
 func (st *stage) removeEndpoints(fullName string) error {
 	ns, name, _ := strings.Cut(fullName, "/")
 	refs := []object.Ref{{Kind: kindEndpoints, Namespace: ns, Name: name}}

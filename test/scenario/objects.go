@@ -15,7 +15,7 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// put writes an object as the manifest it would be applied with.
+// put writes an object as a manifest.
 func (st *stage) put(ref object.Ref, object any) error {
 	manifest, err := yaml.Marshal(object)
 	if err != nil {
@@ -90,7 +90,7 @@ func (st *stage) keepPod(p *corev1.Pod) error {
 	return st.put(object.Ref{Kind: object.KindPod, Namespace: p.Namespace, Name: p.Name}, p)
 }
 
-// describe adds to a pod what one word says.
+// describe applies one word to a pod.
 func describe(p *corev1.Pod, word string) error {
 	if a, err := netip.ParseAddr(word); err == nil {
 		address(p, a)
@@ -144,7 +144,7 @@ func declare(p *corev1.Pod, port string) error {
 	return nil
 }
 
-// relabel does KEY=VALUE or KEY- to labels; it is false for any other word.
+// relabel applies KEY=VALUE or KEY- to labels; it returns false for any other word.
 func relabel(labels map[string]string, word string) bool {
 	if k, v, ok := strings.Cut(word, "="); ok {
 		labels[k] = v

@@ -14,12 +14,12 @@ import (
 	"github.com/netloom/netloom/test/oracle"
 )
 
-// outcome is what becomes of a flow.
+// outcome is the result for a flow.
 type outcome string
 
-// A flow to the address of a pod or of nobody is allowed or denied. One to a frontend of a Service is allowed or denied
-// when policies think so of every backend that it may be sent on to, some when of some only, refused when there is no
-// backend at all, and dropped when there is none for it.
+// A flow to a plain address is allowed or denied. One to a frontend of a Service is allowed or denied if policies decide
+// so on every backend that it may be sent on to, some if on only some, refused if there is no backend at all, and dropped
+// if there is none for it.
 const (
 	allow  outcome = "allow"
 	deny   outcome = "deny"
@@ -32,10 +32,10 @@ func outcomes() []outcome { return []outcome{allow, deny, some, refuse, drop} }
 
 func isOutcome(word string) bool { return slices.Contains(outcomes(), outcome(word)) }
 
-// judgement is what one judge says of a flow.
+// judgement is one evaluation of a flow.
 type judgement struct {
 	outcome outcome
-	choices []choice // in order; none for a flow that is not balanced
+	choices []choice // in order; none for a flow that is not load-balanced
 }
 
 // choice is a backend that a flow may be sent on to.
@@ -60,7 +60,7 @@ func (j judgement) equal(o judgement) bool {
 	return j.outcome == o.outcome && slices.Equal(j.choices, o.choices)
 }
 
-// plain judges a flow that goes where it is sent.
+// plain evaluates a flow without load balancing.
 func plain(allowed bool) judgement {
 	if allowed {
 		return judgement{outcome: allow}
@@ -68,7 +68,7 @@ func plain(allowed bool) judgement {
 	return judgement{outcome: deny}
 }
 
-// balanced judges a flow by the backends that it may be sent on to, of which there are some.
+// balanced evaluates a flow by the backends that it may be sent on to; there is at least one.
 func balanced(choices []choice) judgement {
 	passes := func(c choice) bool { return c.allowed }
 	fails := func(c choice) bool { return !c.allowed }
@@ -135,7 +135,7 @@ func ofRows(v backendtest.Verdict) judgement {
 	return balanced(choices)
 }
 
-// agrees says whether rows that say native do what j says. Rows do not tell why a flow is dropped.
+// agrees reports whether native, the result of rows, matches j. Rows do not show why a flow is dropped.
 func (j judgement) agrees(native judgement) bool {
 	if j.outcome == drop {
 		j.outcome = deny
@@ -143,7 +143,7 @@ func (j judgement) agrees(native judgement) bool {
 	return j.equal(native)
 }
 
-// oracleFlow is f in the words of the oracle.
+// oracleFlow converts f for the oracle.
 func oracleFlow(f intent.Flow) oracle.Flow {
 	end := func(p intent.Party) oracle.End {
 		if p.Key == (object.Key{}) {
@@ -165,7 +165,7 @@ func oracleFlow(f intent.Flow) oracle.Flow {
 	return o
 }
 
-// via is a backend that a probe names: who holds one of the addresses, and listens on the port if there is one.
+// via is a backend in a probe: an endpoint with one of the addresses, and with the port if there is one.
 type via struct {
 	text   string
 	addrs  []netip.Addr
@@ -173,8 +173,8 @@ type via struct {
 	denied bool
 }
 
-// vias reads [!]POD|ADDRESS[:PORT],... where ! is for those that policies deny. A pod is whichever of its addresses is of
-// the flow's family.
+// vias reads [!]POD|ADDRESS[:PORT],... where ! marks those that policies deny. A pod means its address of the flow's
+// family.
 func (st *stage) vias(list string) ([]via, error) {
 	var all []via
 	for text := range strings.SplitSeq(list, ",") {
@@ -205,7 +205,7 @@ func (st *stage) vias(list string) ([]via, error) {
 	return all, nil
 }
 
-// meets says whether j is what the probe expects: its outcome, by the very backends that it names.
+// meets reports whether j matches the probe: its outcome, and exactly the backends that it lists.
 func (p *probe) meets(j judgement) bool {
 	if j.outcome != p.outcome {
 		return false

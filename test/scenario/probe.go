@@ -18,26 +18,26 @@ import (
 
 const probeForm = "expected FROM -> TO [v4|v6] [in NETWORK] PORTS OUTCOME [via BACKEND,...]"
 
-// probe is a line of the script that expects something of flows.
+// probe is a line of the script with an expectation of flows.
 type probe struct {
 	step    script.Step
 	flows   []intent.Flow
 	outcome outcome
-	via     []via // the backends that the flows may be sent on to; nil does not say
+	via     []via // the backends that the flows may be sent on to; nil if not given
 }
 
-// site is one end of a flow and the node where it is; "" when it does not matter.
+// site is one end of a flow and its node; "" if it does not matter.
 type site struct {
 	intent.Party
 	node string
 }
 
-// aim is what a probe says of its flows beside the ends.
+// aim is the properties of a probe's flows apart from the ends.
 type aim struct {
 	family, network, ports string
 }
 
-// parseProbe reads a line like "FROM -> TO tcp/80 allow" at the present moment.
+// parseProbe reads a line like "FROM -> TO tcp/80 allow" in the current state.
 func (st *stage) parseProbe(s script.Step) (probe, error) {
 	w := s.Words[1:]
 	if len(w) < 3 || w[1] != "->" {
@@ -82,8 +82,8 @@ func (st *stage) parseProbe(s script.Step) (probe, error) {
 	return p, nil
 }
 
-// servicePort reads NAMESPACE/SERVICE:PORT as the cluster IPs of the Service and what to send there, where PORT is the
-// name or the number of one of its ports. It is false for what means no Service.
+// servicePort reads NAMESPACE/SERVICE:PORT as the cluster IPs of the Service and its port, where PORT is the name or the
+// number of one of its ports. It returns false for text that is not a Service.
 func (st *stage) servicePort(to string) (addrs, ports string, ok bool) {
 	name, port, ok := strings.Cut(to, ":")
 	s := st.services[name]
@@ -100,8 +100,8 @@ func (st *stage) servicePort(to string) (addrs, ports string, ok bool) {
 	return "", "", false
 }
 
-// flows are those between the addresses of both ends that have a family in common. A pod meets itself at one address.
-// Addresses of a Service in a family that the sender has not are left out.
+// flows are those between addresses of one family at both ends. A pod connects to itself at one address. Addresses of a
+// Service in a family that the sender lacks are skipped.
 func (st *stage) flows(src, dst string, a aim) ([]intent.Flow, error) {
 	from, err := sites(src, st.pods)
 	if err != nil {
@@ -141,8 +141,8 @@ func (st *stage) isClusterIP(addr string) bool {
 	return false
 }
 
-// sites is who one end of a probe may be: a pod with each of its addresses, or an address that no pod holds, perhaps
-// with the node where it enters: ADDRESS@NODE. A pod on the host's network is known by its address alone.
+// sites lists what one end of a probe may be: a pod with each of its addresses, or an address without a pod, optionally
+// with the node where it enters: ADDRESS@NODE. A pod on the host network is only known by its address.
 func sites(end string, pods map[string]*corev1.Pod) ([]site, error) {
 	text, node, _ := strings.Cut(end, "@")
 	if a, err := netip.ParseAddr(text); err == nil {
@@ -181,7 +181,7 @@ func podSites(p *corev1.Pod) []site {
 	return list
 }
 
-// shots sends what ports says from one end of f to the other.
+// shots returns the flows for ports from one end of f to the other.
 func shots(f intent.Flow, ports string) ([]intent.Flow, error) {
 	protocols := map[string]intent.Protocol{"tcp": intent.TCP, "udp": intent.UDP, "sctp": intent.SCTP}
 	var flows []intent.Flow

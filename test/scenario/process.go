@@ -26,7 +26,7 @@ import (
 	"github.com/netloom/netloom/translator"
 )
 
-// owner is whom the rows of a scenario belong to.
+// owner is the owner of a scenario's rows.
 const owner = "scenario"
 
 // process is the pipeline from manifests to rows. The directory and the target survive its restarts.
@@ -34,7 +34,7 @@ type process struct {
 	dir     string
 	target  backendtest.Target
 	node    string                // whose pods are subjects and have ports; "" is every node
-	written map[object.Ref]string // what the directory holds
+	written map[object.Ref]string // the content of the directory
 
 	source   *manifest.Directory
 	made     *translator.Translator
@@ -52,8 +52,7 @@ func newProcess(t *testing.T, target backendtest.Target) *process {
 	return p
 }
 
-// scratch is a directory that lasts as long as the test, in memory where there is such a place: every road writes every
-// manifest anew.
+// scratch is a directory that exists as long as the test, in memory if possible: every road writes every manifest again.
 func scratch(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "netloom-*") //nolint:usetesting // t.TempDir is on a disk
@@ -64,7 +63,7 @@ func scratch(t *testing.T) string {
 	return dir
 }
 
-// restart forgets everything but the directory and the target.
+// restart drops everything but the directory and the target.
 func (p *process) restart(t *testing.T) {
 	t.Helper()
 	if p.backend != nil {
@@ -79,10 +78,10 @@ func (p *process) restart(t *testing.T) {
 	p.reached = 0
 }
 
-// write makes the directory hold exactly these manifests.
+// write makes the directory contain exactly these manifests.
 func (p *process) write(t *testing.T, objects map[object.Ref][]byte) {
 	t.Helper()
-	path := func(r object.Ref) string { // names of objects may be longer than those of files
+	path := func(r object.Ref) string { // names of objects may exceed the limit for file names
 		return filepath.Join(p.dir, fmt.Sprintf("%x.yaml", sha256.Sum256([]byte(r.String()))))
 	}
 	for r := range p.written {
@@ -99,8 +98,8 @@ func (p *process) write(t *testing.T, objects map[object.Ref][]byte) {
 	}
 }
 
-// translate takes in what changed in the directory, and lets pods have what they stand on. With again, every object is
-// given to the translator once more.
+// translate reads the changes of the directory, and creates what pods need in the target. With again, every object is
+// passed to the translator once more.
 func (p *process) translate(t *testing.T, again bool) {
 	t.Helper()
 	require.NoError(t, p.source.ReadOnce())
@@ -119,14 +118,14 @@ func (p *process) translate(t *testing.T, again bool) {
 	p.target.Prepare(t, p.endpoints(), slices.Collect(p.snapshot.Nodes()))
 }
 
-// reconcile makes the target agree with the last snapshot.
+// reconcile brings the target in sync with the last snapshot.
 func (p *process) reconcile(t *testing.T) {
 	t.Helper()
 	p.reconcileFailing(t, 0)
 }
 
-// reconcileFailing makes the target agree with the last snapshot while a write fails, the n-th should there be so many.
-// That is answered as the daemon does, with a plan from read-back.
+// reconcileFailing brings the target in sync with the last snapshot while a write fails: the n-th, if there are that
+// many. As in the daemon, a plan from a read-back follows.
 func (p *process) reconcileFailing(t *testing.T, n int) {
 	t.Helper()
 	for try := 0; ; try++ {
@@ -171,7 +170,7 @@ func transactions(p *backends.Plan) int {
 	return n
 }
 
-// endpoints are the pods that stand on something in the target, which they do before they have an address.
+// endpoints are the pods that need something in the target, even before they have an address.
 func (p *process) endpoints() []intent.Endpoint {
 	var list []intent.Endpoint
 	for _, r := range p.source.Refs() {
@@ -195,7 +194,7 @@ func (p *process) endpoints() []intent.Endpoint {
 	return list
 }
 
-// cluster is the objects as the source has them, for the oracle.
+// cluster is the objects in the source, for the oracle.
 func (p *process) cluster(t *testing.T) *oracle.Frozen {
 	t.Helper()
 	var c oracle.Cluster
@@ -229,7 +228,7 @@ func (p *process) cluster(t *testing.T) *oracle.Frozen {
 	return c.Freeze()
 }
 
-// problems is everything that is wrong with the present objects.
+// problems is everything that is wrong with the current objects.
 func (p *process) problems() []string {
 	var list []string
 	for _, problem := range p.source.Problems() {

@@ -13,8 +13,8 @@ import (
 
 var allRoads = flag.Bool("scenario.roads", false, "take every road on every backend")
 
-// walk takes every road, or the first two. The first one, as written, says what rows the others must end in; the second
-// reads back at each step what the first only writes.
+// walk takes every road, or the first two. The first one, as written, defines the rows in which the others must end; the
+// second reads back at each step what the first only writes.
 func (r *run) walk(t *testing.T) {
 	for i, road := range []struct {
 		name string
@@ -31,7 +31,7 @@ func (r *run) walk(t *testing.T) {
 		{"every write fails once", r.faults},
 	} {
 		if !t.Run(road.name, road.walk) {
-			return // the other roads would only say it again
+			return // the other roads would only report it again
 		}
 		if testing.Short() {
 			return // for the race detector one road is enough
@@ -59,7 +59,7 @@ func (r *run) asWritten(t *testing.T) {
 	}
 }
 
-// to brings p to a moment in one go and looks at it.
+// to brings p to a moment in one go and checks it.
 func (r *run) to(t *testing.T, p *process, i int) {
 	t.Helper()
 	p.write(t, r.moments[i].objects)
@@ -98,7 +98,7 @@ func (r *run) alone(t *testing.T) {
 	}
 }
 
-// squashed shows the translator every state and the backend only those that are looked at.
+// squashed shows the translator every state and the backend only those with expectations.
 func (r *run) squashed(t *testing.T) {
 	p := newProcess(t, r.fresh(t))
 	for i, m := range r.moments {

@@ -19,11 +19,11 @@ import (
 type Backend struct {
 	Name    string
 	Fresh   backendtest.Factory
-	Scripts string // the names of those that run on it, as a pattern of path.Match; "" is all
-	Few     bool   // take two roads: another backend that differs little takes them all
+	Scripts string // the names of its scripts, as a pattern of path.Match; "" is all
+	Few     bool   // take two roads: another, similar backend takes them all
 }
 
-// runs says whether the script of a name runs on b.
+// runs reports whether the script of a name runs on b.
 func (b *Backend) runs(name string) bool {
 	matches, err := path.Match(b.Scripts, name)
 	return b.Scripts == "" || err == nil && matches
@@ -62,7 +62,7 @@ func Run(t *testing.T, dir string, backends ...Backend) {
 				})
 			}
 			if missed > 0 || t.Failed() {
-				return // who was not asked may be the one that skips it
+				return // a backend that did not run may be the one that skips it
 			}
 			for _, m := range moments {
 				for _, want := range m.skips {
@@ -80,12 +80,12 @@ type run struct {
 	fresh       backendtest.Factory
 	few         bool      // as in Backend
 	problematic bool      // some moment expects a problem
-	dumps       []*string // what the target held at each moment on the road as written; nil before
-	// skipped is which of the skips that the script speaks of some backend has told; shared by the runs of a script.
+	dumps       []*string // the content of the target at each moment on the road as written; nil before
+	// skipped is which of the expected skips some backend has reported; shared by the runs of a script.
 	skipped map[string]bool
 }
 
-// check looks at a moment that p has reached.
+// check checks a moment that p has reached.
 func (r *run) check(t *testing.T, p *process, i int) {
 	t.Helper()
 	m := r.moments[i]
@@ -127,8 +127,8 @@ func (r *run) check(t *testing.T, p *process, i int) {
 	}
 }
 
-// checkSkips looks at what the backend said it cannot express: nothing, or what the script expects. A backend may be able
-// to do what another one skips.
+// checkSkips checks what the backend cannot express: nothing, or what the script expects. A backend may support what
+// another one skips.
 func (r *run) checkSkips(t *testing.T, p *process, m *moment) {
 	t.Helper()
 	for _, told := range p.skips {
@@ -143,7 +143,7 @@ func (r *run) checkSkips(t *testing.T, p *process, m *moment) {
 	}
 }
 
-// expectedSkips is every skip that the script speaks of.
+// expectedSkips is every skip that the script expects.
 func (r *run) expectedSkips() []string {
 	var all []string
 	for _, m := range r.moments {

@@ -13,7 +13,7 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// putService creates or replaces a Service as its words describe it.
+// putService creates or replaces a Service according to its words.
 func (st *stage) putService(fullName string, words []string) error {
 	ns, name, ok := strings.Cut(fullName, "/")
 	if !ok {
@@ -39,7 +39,7 @@ func (st *stage) keepService(s *corev1.Service) error {
 	return st.put(object.Ref{Kind: object.KindService, Namespace: s.Namespace, Name: s.Name}, s)
 }
 
-// describeService adds to a Service what one word says.
+// describeService applies one word to a Service.
 func describeService(s *corev1.Service, word string) error {
 	if _, err := netip.ParseAddr(word); err == nil {
 		s.Spec.ClusterIPs = append(s.Spec.ClusterIPs, word)
@@ -71,7 +71,7 @@ func describeService(s *corev1.Service, word string) error {
 	return setService(s, key, value)
 }
 
-// setService does one word KEY=VALUE. A key that means nothing else is a label.
+// setService applies one word KEY=VALUE. Any other key is a label.
 func setService(s *corev1.Service, key, value string) error {
 	number := func() (int32, error) {
 		n, err := strconv.ParseInt(value, 10, 32)

@@ -1,4 +1,4 @@
-// Package script takes scripts apart: a title, one step a line, then files. What steps mean is for whoever plays them.
+// Package script parses scripts: a title, one step per line, then files. The caller interprets the steps.
 package script
 
 import (
@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Script is a file taken apart.
+// Script is a parsed file.
 type Script struct {
 	Title string
 	Steps []Step
@@ -18,15 +18,15 @@ type Script struct {
 type Step struct {
 	Line  int
 	Text  string
-	Words []string // of Text; one at least
+	Words []string // of Text; at least one
 }
 
-// Errorf says what is wrong with a step, and where it stands.
+// Errorf returns an error about a step, with its position.
 func (s Step) Errorf(format string, args ...any) error {
 	return fmt.Errorf("line %d: %s: %s", s.Line, s.Text, fmt.Sprintf(format, args...))
 }
 
-// Parse takes a script apart. It does not look into the steps.
+// Parse parses a script. It does not interpret the steps.
 func Parse(content string) (*Script, error) {
 	s := &Script{Files: make(map[string]string)}
 	file := ""

@@ -1,9 +1,9 @@
-// Package supply pins the program that looks for known vulnerabilities in what netloom is built from, and holds the script
-// around it against databases that know one, know none, and are not there. It is a module of its own: what the program
-// needs does not meddle with the linters of test/tools.
+// Package supply pins the program that looks for known vulnerabilities in netloom's dependencies, and tests the script
+// around it with databases that have one, have none, and do not exist. It is a separate module: the dependencies of the
+// program stay apart from the linters of test/tools.
 package supply
 
 import "os"
 
-// Versions is what this module pins. Its call is what the test's database knows a vulnerability of.
+// Versions returns the go.mod of this module. In the test's database, this function calls one with a vulnerability.
 func Versions() ([]byte, error) { return os.ReadFile("go.mod") }

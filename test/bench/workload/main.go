@@ -1,4 +1,4 @@
-// Command workload prints the manifests of W(n), for measurements on a whole daemon: go run ./test/bench/workload 1000.
+// Command workload prints the manifests of W(n), for measurements of a whole daemon: go run ./test/bench/workload 1000.
 package main
 
 import (

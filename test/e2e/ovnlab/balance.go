@@ -9,18 +9,18 @@ import (
 	"strings"
 )
 
-// Balanced is what load balancers on the sender's switch, or on the router behind it, make of a packet. The zero value is
-// that none of them took it.
+// Balanced is the effect of load balancers on the sender's switch, or on the router behind it, on a packet. The zero
+// value means that none of them applied.
 type Balanced struct {
-	Refused  bool             // somebody answered in place of a backend
+	Refused  bool             // the packet was rejected instead of sent to a backend
 	Backends []netip.AddrPort // from which one is chosen, sorted
-	Learned  bool             // and is kept in mind for the client: OVN drops the packet that it learns from
-	// Delivered is the port that got the packet, which went to one of the backends by chance; "" when it was dropped.
+	Learned  bool             // the choice is learned for the client: OVN drops the packet that it learns from
+	// Delivered is the port that got the packet, which went to a randomly chosen backend; "" if it was dropped.
 	Delivered string
 }
 
-// Balance says what becomes of f when its destination is no port's address but one of a load balancer. Templates are
-// beyond ovn-trace: where there is one, nobody takes the packet.
+// Balance traces f if its destination is not a port's address but one of a load balancer. ovn-trace does not support
+// templates: a load balancer with one does not apply.
 func (t *Tracer) Balance(f Flow) Balanced {
 	t.tb.Helper()
 	if t.left == 0 {
@@ -51,10 +51,10 @@ func readBalanced(out string) (Balanced, error) {
 		case "tcp_reset {", "icmp4 {", "icmp6 {", "sctp_abort {":
 			b.Refused = true
 		case "arp {", "nd_ns {":
-			return b, nil // the packet waits until somebody answers, which nobody does here
+			return b, nil // the packet waits for an ARP reply, which never arrives here
 		}
 		if port, ok := strings.CutPrefix(line, `/* output to "`); ok && !b.Refused {
-			// Those of another type are the ends of the wires between switches and routers.
+			// Ports of another type connect switches and routers.
 			if port, ok = strings.CutSuffix(port, `", type "" */;`); ok {
 				b.Delivered = port
 			}

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Chassis is one hypervisor of a lab: ovs-vswitchd with the userspace datapath in a network namespace of its own, and
+// Chassis is one hypervisor of a lab: ovs-vswitchd with the userspace datapath in a separate network namespace, and
 // ovn-controller.
 type Chassis struct {
 	lab        *Lab
@@ -31,7 +31,7 @@ func (l *Lab) StartChassis() *Chassis {
 	return l.StartNode("ch1")
 }
 
-// StartNode adds a hypervisor that OVN knows by name. Packets travel between two of them by Geneve; a third is alone.
+// StartNode adds a hypervisor with that name in OVN. The first two are connected by Geneve; a third is isolated.
 func (l *Lab) StartNode(name string) *Chassis {
 	l.tb.Helper()
 	l.chassis++
@@ -63,10 +63,10 @@ func (l *Lab) StartNode(name string) *Chassis {
 	return c
 }
 
-// tunnelAddr is from where the nth chassis of a lab sends what goes to another.
+// tunnelAddr is the tunnel address of the nth chassis of a lab.
 func tunnelAddr(n int) string { return fmt.Sprintf("172.31.0.%d", n) }
 
-// tunnel gives the chassis a bridge that holds its tunnel address, and the first two a cable between them.
+// tunnel gives the chassis a bridge with its tunnel address, and connects the first two by a cable.
 func (c *Chassis) tunnel() {
 	c.lab.tb.Helper()
 	const bridge = "br-tun"
@@ -90,7 +90,7 @@ func (c *Chassis) tunnel() {
 
 func (c *Chassis) path(name string) string { return filepath.Join(c.dir, name) }
 
-// spawn starts a program of the chassis. Its log lies beside those of the lab.
+// spawn starts a program of the chassis. Its log is next to those of the lab.
 func (c *Chassis) spawn(what string, argv ...string) *Process {
 	c.lab.tb.Helper()
 	return Spawn(c.lab.tb, c.lab.path(c.name+"-"+what+".log"), c.env, argv...)
@@ -103,7 +103,7 @@ func (c *Chassis) vsctl(args ...string) {
 	}
 }
 
-// SyncHV waits until the chassis has installed the flows of all that is in the Northbound database.
+// SyncHV waits until the chassis has installed the flows for everything in the Northbound database.
 func (c *Chassis) SyncHV() {
 	c.lab.tb.Helper()
 	c.lab.NBCtl("--wait=hv", "sync")
@@ -115,8 +115,8 @@ func (c *Chassis) Flows() int {
 	return c.count("")
 }
 
-// Learned counts the flows by which the chassis remembers to which backend a client belongs: those of the table that OVN
-// calls OFTABLE_CHK_LB_AFFINITY.
+// Learned counts the flows that record the backend of a client: those of the table that OVN calls
+// OFTABLE_CHK_LB_AFFINITY.
 func (c *Chassis) Learned() int {
 	c.lab.tb.Helper()
 	return c.count("table=78")
@@ -133,8 +133,8 @@ func (c *Chassis) count(match string) int {
 	return n
 }
 
-// Bind gives each named port of the lab's network a host of its own, in a network namespace, and returns the hosts in
-// that order. World may be bound too; it also holds the extra addresses.
+// Bind creates a host in a network namespace for each named port of the lab's network, and returns the hosts in that
+// order. World may be bound too; it also has the extra addresses.
 func (c *Chassis) Bind(extra []netip.Addr, names ...string) []*Host {
 	c.lab.tb.Helper()
 	hosts := make([]*Host, len(names))
@@ -197,7 +197,7 @@ func (h *Host) configure(c *Chassis, extra []netip.Addr) {
 	}
 }
 
-// StopController ends ovn-controller; the flows it installed stay.
+// StopController stops ovn-controller; the flows it installed stay.
 func (c *Chassis) StopController() { c.controller.Stop() }
 
 // netnsDir is where iproute2 keeps the files of named network namespaces.

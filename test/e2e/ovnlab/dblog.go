@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// NBComments are the comments of all transactions that the Northbound database has committed, in that order; "" where there
-// is none. They are read from its file.
+// NBComments lists the comments of all transactions that the Northbound database has committed, in that order; "" if
+// there is none. They are read from its file.
 func (l *Lab) NBComments() []string {
 	l.tb.Helper()
 	out := l.run("ovsdb-tool", "show-log", "-m", l.path("nb.db"))

@@ -7,8 +7,8 @@ import (
 	"net/netip"
 )
 
-// AddGateway gives a chassis a way to the outside of its own: the gateway router GR_node, the switch ext_node behind it
-// and a port there, whose name it returns. Routers of other chassis do not lead there.
+// AddGateway gives a chassis its own connection to the outside: the gateway router GR_node, the switch ext_node behind it
+// and a port there, whose name it returns. Routers of other chassis are not connected to it.
 func (l *Lab) AddGateway(node string) string {
 	l.tb.Helper()
 	n := l.net
@@ -43,7 +43,7 @@ func (l *Lab) AddGateway(node string) string {
 	return p.Name
 }
 
-// wire are the commands that join a router and a switch.
+// wire lists the commands that connect a router and a switch.
 func wire(router, sw, mac string, networks ...string) [][]string {
 	port, up := router+"-"+sw, sw+"-"+router
 	return [][]string{

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Greeting is what a host that greets says of a connection: who answers, and from whom he thinks it comes.
+// Greeting is the answer of a greeting host: its name, and the client's address that it saw.
 type Greeting struct {
 	By   string // the name of the logical port
 	From netip.Addr
@@ -31,8 +31,8 @@ func (h *Host) Greet(protocol string, port uint16) *Server {
 	})
 }
 
-// Ask talks to whoever greets at an address. The kernel takes an answer only if it comes from the address that was asked:
-// one whose translation is not undone on the way back is a Timeout.
+// Ask sends a message to a greeting host. The kernel accepts an answer only from the address that the request was sent
+// to: if NAT is not undone on the way back, the result is a Timeout.
 func (h *Host) Ask(ctx context.Context, protocol string, from netip.Addr, to netip.AddrPort, within time.Duration) (Greeting, Outcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()

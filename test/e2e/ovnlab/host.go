@@ -27,10 +27,10 @@ type Host struct {
 	source atomic.Int64 // counts connections, to choose source ports
 }
 
-// Outcome is how an attempt to talk to somebody ended. The zero value is Timeout.
+// Outcome is the result of an attempt to connect. The zero value is Timeout.
 type Outcome int
 
-// Timeout got no answer, Refused an explicit no, Answered a reply of the other side.
+// Timeout got no answer, Refused was rejected, Answered got a reply of the other side.
 const (
 	Timeout Outcome = iota
 	Refused
@@ -49,7 +49,7 @@ func (o Outcome) String() string {
 	return "timeout"
 }
 
-// Name is that of the host's logical port.
+// Name is the name of the host's logical port.
 func (h *Host) Name() string { return h.port.Name }
 
 // Addr is the host's first address of a family.
@@ -69,7 +69,7 @@ type Server struct {
 	closer   io.Closer
 }
 
-// Received counts the connections accepted, with UDP the datagrams.
+// Received counts the accepted connections or, for UDP, the datagrams.
 func (s *Server) Received() int64 { return s.received.Load() }
 
 // Close stops listening.
@@ -151,14 +151,14 @@ func (s *Server) stream(conn net.Conn) {
 	}
 }
 
-// Source ports that clients use, one after the other: OVS 3.1 in userspace loses packets of a connection whose ports were
-// those of another one shortly before, and can even fail an assertion then. The kernel would choose at random.
+// Source ports of clients, used one after the other: OVS 3.1 in userspace loses packets of a connection whose ports were
+// used by another one shortly before, and may even fail an assertion. The kernel would choose at random.
 const (
 	firstSource = 10_000
 	sources     = 55_000
 )
 
-// Dial opens a connection from one of the host's addresses, or with UDP a socket.
+// Dial opens a connection from one of the host's addresses, or a socket for UDP.
 func (h *Host) Dial(ctx context.Context, protocol string, from netip.Addr, to netip.AddrPort) (net.Conn, error) {
 	for {
 		conn, err := h.dial(ctx, protocol, netip.AddrPortFrom(from, uint16(firstSource+h.source.Add(1)%sources)), to)
@@ -212,7 +212,7 @@ func Ping(conn net.Conn) error {
 	return nil
 }
 
-// outcome reads what an error says of the network. What it cannot tell is an error of the test.
+// outcome converts an error to an outcome. Any unexpected error is an error of the test.
 func outcome(err error) (Outcome, error) {
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded), os.IsTimeout(err):

@@ -51,7 +51,7 @@ func Start(tb testing.TB) *Lab {
 // scratch makes a directory with a path short enough for unix sockets, which that of testing.TB may not be.
 func scratch(tb testing.TB) string {
 	tb.Helper()
-	dir, err := os.MkdirTemp("", "ovnlab") //nolint:usetesting // the name of a subtest can exceed what a socket path may hold
+	dir, err := os.MkdirTemp("", "ovnlab") //nolint:usetesting // the name of a subtest can exceed the limit on a socket path
 	if err != nil {
 		tb.Fatalf("scratch directory: %v", err)
 	}
@@ -59,7 +59,7 @@ func scratch(tb testing.TB) string {
 	return dir
 }
 
-// environment points every OVN and OVS program at dir.
+// environment makes every OVN and OVS program use dir.
 func environment(dir string) []string {
 	sock := "unix:" + filepath.Join(dir, "ovn.sock")
 	return []string{
@@ -77,13 +77,13 @@ func (l *Lab) startDB() {
 	Eventually(l.tb, patience, "ovsdb-server listens", func() bool { return answers(l.tb.Context(), l.path("ovn.sock")) })
 }
 
-// StopDB ends the database server; what it held stays on disk.
+// StopDB stops the database server; its content stays on disk.
 func (l *Lab) StopDB() { l.db.Stop() }
 
-// KillDB ends the database server without giving it a say.
+// KillDB sends SIGKILL to the database server.
 func (l *Lab) KillDB() { l.db.Kill() }
 
-// StartDB brings the database server back, on the same addresses, with what it held.
+// StartDB starts the database server again, on the same addresses, with the same content.
 func (l *Lab) StartDB() {
 	l.tb.Helper()
 	l.startDB()
@@ -125,14 +125,14 @@ func (l *Lab) NBCtl(args ...string) string {
 	return l.run(append([]string{"ovn-nbctl", "-t", "30"}, args...)...)
 }
 
-// Sync waits until northd has turned all of the Northbound database into logical flows.
+// Sync waits until northd has translated all of the Northbound database into logical flows.
 func (l *Lab) Sync() {
 	l.tb.Helper()
 	l.NBCtl("--wait=sb", "sync")
 }
 
-// Dump is the content of the Northbound database in a stable order, row for row, without the counters of NB_Global that
-// a sync moves.
+// Dump is the content of the Northbound database in a stable order, row by row, without the counters of NB_Global that a
+// sync changes.
 func (l *Lab) Dump() string {
 	l.tb.Helper()
 	out := ""
@@ -156,8 +156,8 @@ func (l *Lab) RunProgram(ctx context.Context, argv ...string) (string, error) {
 	return run(ctx, l.env, "", argv...)
 }
 
-// Complaints are the lines in which a program of the lab says that it could not read a match or an action. Such an ACL
-// is silently left out, which for a drop is a hole.
+// Complaints lists the log lines of programs that could not parse a match or an action. Such an ACL is silently ignored,
+// which for a drop is a security hole.
 func (l *Lab) Complaints() []string {
 	l.tb.Helper()
 	logs, err := filepath.Glob(l.path("*.log"))
@@ -172,7 +172,7 @@ func (l *Lab) Complaints() []string {
 		}
 		for line := range strings.Lines(string(raw)) {
 			if strings.Contains(line, "|ovntrace|") && strings.Contains(line, "^") {
-				continue // ovn-trace knows no templates
+				continue // ovn-trace does not support templates
 			}
 			if strings.Contains(line, "|WARN|") && (strings.Contains(line, "parsing") || strings.Contains(line, "yntax error")) {
 				found = append(found, filepath.Base(name)+": "+strings.TrimSpace(line))

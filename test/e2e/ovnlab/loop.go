@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// Attempt is one turn of a Loop.
+// Attempt is one iteration of a Loop.
 type Attempt struct {
 	At      time.Time
 	Took    time.Duration
 	Outcome Outcome
-	Err     error // what went wrong in the test itself
+	Err     error // an error of the test itself
 }
 
-// String spells a for people.
+// String formats a.
 func (a Attempt) String() string {
 	s := fmt.Sprintf("%s %s after %s", a.At.Format("15:04:05.000"), a.Outcome, a.Took.Round(time.Millisecond))
 	if a.Err != nil {
@@ -27,7 +27,7 @@ func (a Attempt) String() string {
 	return s
 }
 
-// Loop is a client that connects again and again and writes down how that went.
+// Loop is a client that connects again and again and records the outcomes.
 type Loop struct {
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -64,7 +64,7 @@ func (h *Host) Loop(protocol string, from netip.Addr, to netip.AddrPort, within,
 	return l
 }
 
-// Attempts lists what happened so far.
+// Attempts lists the attempts so far.
 func (l *Loop) Attempts() []Attempt {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,7 +78,7 @@ func (l *Loop) Count() int {
 	return len(l.attempts)
 }
 
-// Stop ends the client, waits for it and lists what happened. It may be called again.
+// Stop stops the client, waits for it and lists the attempts. It may be called again.
 func (l *Loop) Stop() []Attempt {
 	l.cancel()
 	<-l.done

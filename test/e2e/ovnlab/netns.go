@@ -19,7 +19,7 @@ type netns struct {
 	file *os.File
 }
 
-// newNetns makes a network namespace that goes with the test.
+// newNetns makes a network namespace that is deleted at the end of the test.
 func newNetns(tb testing.TB, role string) *netns {
 	tb.Helper()
 	name := fmt.Sprintf("nl%d-%x-%s", os.Getpid(), serial.Add(1), role)
@@ -38,11 +38,11 @@ func newNetns(tb testing.TB, role string) *netns {
 	return &netns{name: name, file: f}
 }
 
-// serial tells the namespaces of one process apart: their names are the machine's.
+// serial makes the names of the namespaces of one process unique: names are global on the machine.
 var serial atomic.Int64
 
-// do runs f on a thread that is in the namespace. Sockets that f makes stay there whoever uses them later; goroutines
-// that f starts are elsewhere.
+// do runs f on a thread in the namespace. Sockets that f makes stay there whichever thread uses them later; goroutines
+// that f starts are not in the namespace.
 func (n *netns) do(f func() error) error {
 	runtime.LockOSThread()
 	home, err := os.Open("/proc/thread-self/ns/net")
@@ -57,7 +57,7 @@ func (n *netns) do(f func() error) error {
 	}
 	result := f()
 	if err := unix.Setns(int(home.Fd()), unix.CLONE_NEWNET); err != nil {
-		return fmt.Errorf("leave %s: %w", n.name, err) // the thread stays locked and dies with the goroutine
+		return fmt.Errorf("leave %s: %w", n.name, err) // the thread stays locked and ends with the goroutine
 	}
 	runtime.UnlockOSThread()
 	return result

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Port is a logical switch port that some endpoint holds.
+// Port is the logical switch port of an endpoint.
 type Port struct {
 	Name  string
 	Addrs []netip.Addr
@@ -18,7 +18,7 @@ type Port struct {
 	sw  *segment
 }
 
-// World is the name of the port behind which every address lies that no port holds: nodes and the outside.
+// World is the name of the port for all addresses that belong to no other port: nodes and the outside.
 const World = "world"
 
 // WorldSwitch is between the router and the world.
@@ -44,20 +44,20 @@ func (s *segment) gateway(a netip.Addr) (netip.Addr, netip.Prefix, bool) {
 	return netip.Addr{}, netip.Prefix{}, false
 }
 
-// Network is a set of logical switches joined by one router. Ports whose addresses share a /24 or a /64 are on one
-// switch; all others talk through the router.
+// Network is a set of logical switches connected by one router. Ports whose addresses share a /24 or a /64 are on one
+// switch; all others communicate through the router.
 type Network struct {
 	Ports    []*Port
 	world    *Port
 	segments []*segment
 	byAddr   map[netip.Addr]*Port
 	taken    map[netip.Addr]bool
-	hosts    []netip.Addr // of the world, inside a segment's prefix: these need a route of their own
+	hosts    []netip.Addr // of the world, inside a segment's prefix: these need a separate route
 	gateways []*Port
 }
 
-// NewNetwork lays out ports. The addresses in world are reachable behind the router even where a port's neighbours use
-// the same prefix; every other address that no port holds is behind it as well.
+// NewNetwork lays out ports. The addresses in world are reachable behind the router even if a port's neighbours use the
+// same prefix; so is every other address that belongs to no port.
 func NewNetwork(ports []Port, world []netip.Addr) (*Network, error) {
 	n := &Network{byAddr: map[netip.Addr]*Port{}}
 	owner := map[netip.Prefix]*segment{}
@@ -92,13 +92,13 @@ func NewNetwork(ports []Port, world []netip.Addr) (*Network, error) {
 	return n, nil
 }
 
-// Blind says that the network cannot carry f whatever the policies say: the router drops packets from and to Edge
-// addresses, and nobody sends to himself.
+// Blind reports whether the network cannot carry f, whatever the policies are: the router drops packets from and to Edge
+// addresses, and a host's packets to itself are not sent.
 func (n *Network) Blind(f Flow) bool {
 	return n.Edge(f.Src) || n.Edge(f.Dst) || n.holder(f.Src) == n.holder(f.Dst)
 }
 
-// Edge says that a is the network or the broadcast address of one of the router's own networks.
+// Edge reports whether a is the network or the broadcast address of one of the router's own networks.
 func (n *Network) Edge(a netip.Addr) bool {
 	for _, s := range n.segments {
 		for _, p := range s.prefixes {
@@ -118,7 +118,7 @@ func prefixOf(a netip.Addr) netip.Prefix {
 	return netip.PrefixFrom(a, bits).Masked()
 }
 
-// join makes the prefixes of addrs belong to one segment, merging those that were apart.
+// join assigns the prefixes of addrs to one segment, merging segments.
 func join(owner map[netip.Prefix]*segment, addrs []netip.Addr) {
 	all := &segment{}
 	for _, a := range addrs {
@@ -145,7 +145,7 @@ func (n *Network) number(owner map[netip.Prefix]*segment) {
 	}
 }
 
-// close chooses the router's addresses on s: the highest of each prefix that no port holds.
+// close chooses the router's addresses on s: the highest address of each prefix that belongs to no port.
 func (n *Network) close(s *segment) {
 	i := len(n.segments)
 	s.routerMAC = fmt.Sprintf("0a:00:00:00:%02x:%02x", i>>8&0xff, i&0xff)
@@ -165,7 +165,7 @@ func (n *Network) close(s *segment) {
 	n.segments = append(n.segments, s)
 }
 
-// Port finds a port by its name, nil when there is none.
+// Port finds a port by its name, nil if there is none.
 func (n *Network) Port(name string) *Port {
 	if name == World {
 		return n.world
@@ -178,7 +178,7 @@ func (n *Network) Port(name string) *Port {
 	return nil
 }
 
-// holder is the port behind which a lies.
+// holder is the port of an address.
 func (n *Network) holder(a netip.Addr) *Port {
 	if p := n.byAddr[a]; p != nil {
 		return p
@@ -186,11 +186,11 @@ func (n *Network) holder(a netip.Addr) *Port {
 	return n.world
 }
 
-// SwitchOf is the name of the switch from which whoever holds a sends.
+// SwitchOf is the name of the switch of an address.
 func (n *Network) SwitchOf(a netip.Addr) string { return n.holder(a).sw.name }
 
-// Install writes the network into the Northbound database and waits until northd has seen it. A second call replaces the
-// routes only: the ports must be those of the first.
+// Install writes the network into the Northbound database and waits until northd has processed it. A second call replaces
+// the routes only: the ports must be the same.
 func (l *Lab) Install(n *Network) {
 	l.tb.Helper()
 	if l.net == nil {
@@ -201,7 +201,7 @@ func (l *Lab) Install(n *Network) {
 	l.Sync()
 }
 
-// Network is what Install put into the database, nil before.
+// Network is the installed network, nil before Install.
 func (l *Lab) Network() *Network { return l.net }
 
 // commands are the ovn-nbctl commands that make the network.
@@ -223,7 +223,7 @@ func (n *Network) commands() [][]string {
 	return cmds
 }
 
-// routes are the ovn-nbctl commands that lead to the world.
+// routes are the ovn-nbctl commands for the routes to the world.
 func (n *Network) routes() [][]string {
 	cmds := [][]string{{"lr-route-del", "lr"}}
 	for i, dst := range []string{"0.0.0.0/0", "::/0"} {

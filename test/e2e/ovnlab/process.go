@@ -16,11 +16,11 @@ import (
 	"time"
 )
 
-// patience bounds every wait of the harness. It is long because the machine may be busy, and is only ever spent when
-// something is broken.
+// patience bounds every wait of the harness. It is long because the machine may be busy, and is only used up if something
+// is broken.
 const patience = 30 * time.Second
 
-// Process is a child of the test. It dies with the test at the latest.
+// Process is a child of the test. It ends with the test at the latest.
 type Process struct {
 	name string
 	log  string
@@ -29,7 +29,7 @@ type Process struct {
 	err  error // of Wait; read after done
 }
 
-// Spawn starts a program in the foreground, its output going to logPath, and kills it when the test ends.
+// Spawn starts a program in the foreground, with output to logPath, and kills it when the test ends.
 func Spawn(tb testing.TB, logPath string, env []string, argv ...string) *Process {
 	tb.Helper()
 	cmd := exec.CommandContext(context.WithoutCancel(tb.Context()), argv[0], argv[1:]...)
@@ -37,7 +37,7 @@ func Spawn(tb testing.TB, logPath string, env []string, argv ...string) *Process
 	return Launch(tb, logPath, cmd)
 }
 
-// Launch is Spawn for a command that is made already.
+// Launch is Spawn for a prepared command.
 func Launch(tb testing.TB, logPath string, cmd *exec.Cmd) *Process {
 	tb.Helper()
 	out, err := os.OpenFile(logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -71,7 +71,7 @@ func Launch(tb testing.TB, logPath string, cmd *exec.Cmd) *Process {
 // PID is the process's id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Signal sends sig, as os.Process.Signal does. A process that is gone already is no error.
+// Signal sends sig, as os.Process.Signal does. It is no error if the process has ended.
 func (p *Process) Signal(sig os.Signal) error {
 	if err := p.cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("signal %s: %w", p.name, err)
@@ -79,7 +79,7 @@ func (p *Process) Signal(sig os.Signal) error {
 	return nil
 }
 
-// Stop ends the process, politely at first, and waits for it.
+// Stop ends the process, first with SIGTERM, and waits for it.
 func (p *Process) Stop() {
 	_ = p.Signal(syscall.SIGCONT)
 	_ = p.Signal(syscall.SIGTERM)
@@ -90,16 +90,16 @@ func (p *Process) Stop() {
 	}
 }
 
-// Kill ends the process without giving it a say, and waits for it.
+// Kill sends SIGKILL to the process, and waits for it.
 func (p *Process) Kill() {
 	_ = p.Signal(syscall.SIGKILL)
 	<-p.done
 }
 
-// Exited is closed when the process is gone.
+// Exited returns a channel that is closed when the process has ended.
 func (p *Process) Exited() <-chan struct{} { return p.done }
 
-// ExitCode is that of a process which has exited, -1 when a signal ended it.
+// ExitCode is the exit code of a process that has ended, -1 if a signal ended it.
 func (p *Process) ExitCode() int {
 	<-p.done
 	return p.cmd.ProcessState.ExitCode()
@@ -132,7 +132,8 @@ func run(ctx context.Context, env []string, stdin string, argv ...string) (strin
 	return string(out), nil
 }
 
-// Eventually polls cond until it holds and fails the test, saying what was waited for, when it does not in time.
+// Eventually polls cond until it is true, and fails the test with a message about what was expected if that takes too
+// long.
 func Eventually(tb testing.TB, within time.Duration, what string, cond func() bool) {
 	tb.Helper()
 	deadline := time.Now().Add(within)
@@ -144,7 +145,7 @@ func Eventually(tb testing.TB, within time.Duration, what string, cond func() bo
 	}
 }
 
-// answers says whether something accepts connections on a unix socket.
+// answers reports whether a unix socket accepts connections.
 func answers(ctx context.Context, socket string) bool {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", socket)
@@ -155,7 +156,7 @@ func answers(ctx context.Context, socket string) bool {
 	return true
 }
 
-// freePort finds a TCP port on loopback that nobody listens on.
+// freePort finds an unused TCP port on loopback.
 func freePort(tb testing.TB) int {
 	tb.Helper()
 	var lc net.ListenConfig

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Raft is a Northbound database kept by three servers, without northd.
+// Raft is a Northbound database on three servers, without northd.
 type Raft struct {
 	tb      testing.TB
 	dir     string
@@ -68,7 +68,7 @@ func (r *Raft) start(m *member) {
 	}
 }
 
-// Endpoints is what a client is given: the addresses of all servers.
+// Endpoints is the connection string for clients: the addresses of all servers.
 func (r *Raft) Endpoints() string {
 	var all []string
 	for _, m := range r.servers {
@@ -77,7 +77,7 @@ func (r *Raft) Endpoints() string {
 	return strings.Join(all, ",")
 }
 
-// Leader is the server that leads, among those that answer; it waits for an election to end.
+// Leader is the leader among the servers that answer; it waits for an election to end.
 func (r *Raft) Leader() int {
 	r.tb.Helper()
 	found := -1
@@ -101,13 +101,13 @@ func (r *Raft) leader(ctx context.Context) int {
 	return -1
 }
 
-// Kill ends a server without giving it a say.
+// Kill sends SIGKILL to a server.
 func (r *Raft) Kill(i int) {
 	r.servers[i].down = true
 	r.servers[i].proc.Kill()
 }
 
-// Restart brings a killed server back with what it had on disk.
+// Restart starts a killed server again with its content on disk.
 func (r *Raft) Restart(i int) {
 	r.tb.Helper()
 	r.start(r.servers[i])
@@ -122,7 +122,7 @@ func (r *Raft) Hang(i int) {
 	}
 }
 
-// Resume lets a server that hangs go on.
+// Resume resumes a hung server.
 func (r *Raft) Resume(i int) {
 	r.tb.Helper()
 	r.servers[i].hung = false
@@ -131,7 +131,7 @@ func (r *Raft) Resume(i int) {
 	}
 }
 
-// NBCtl runs ovn-nbctl against the leader and returns what it printed. It tries again while there is none.
+// NBCtl runs ovn-nbctl against the leader and returns what it printed. It retries while there is no leader.
 func (r *Raft) NBCtl(args ...string) string {
 	r.tb.Helper()
 	var out string

@@ -1,10 +1,10 @@
 //go:build e2e
 
 // Command cluster runs a Kubernetes API server with its controllers, an OVN control plane, the examples and netloom as
-// deploy/ installs it, all on loopback, until it is told to stop; then it leaves nothing behind. `make cluster` runs it.
+// deploy/ installs it, all on loopback, until it is stopped; then it removes everything. `make cluster` runs it.
 //
-// There is no kubelet: the pods of the examples have the addresses that the examples give them, and those that a person
-// adds have none until he gives them a status and a logical port.
+// There is no kubelet: the pods of the examples have the addresses given there, and pods that a user adds have none until
+// the user sets their status and adds a logical port.
 package main
 
 import (
@@ -33,7 +33,7 @@ func main() {
 	}
 }
 
-// settings say what is run.
+// settings configure what is run.
 type settings struct {
 	kubeapi, netloom, overlay string
 	out                       io.Writer

@@ -26,7 +26,7 @@ import (
 
 const namespace = "netloom-system"
 
-// play is a cluster to play with.
+// play is a cluster for experiments.
 type play struct {
 	kube              *kubelab.Lab
 	ovn               *ovnlab.Lab
@@ -45,7 +45,7 @@ func raise(s *stage, opts settings) *play {
 	return p
 }
 
-// examples applies what the demo shows, and returns the pods. Slices are left to the controller that makes them.
+// examples applies the examples of the demo, and returns the pods. EndpointSlices are made by their controller.
 func (p *play) examples(s *stage) []*corev1.Pod {
 	var objects []*unstructured.Unstructured
 	err := fs.WalkDir(examples.Files, ".", func(path string, entry fs.DirEntry, err error) error {
@@ -77,7 +77,8 @@ func (p *play) examples(s *stage) []*corev1.Pod {
 	return pods
 }
 
-// complete gives a pod of the examples what an API server wants of it and what a kubelet would say of it.
+// complete adds to a pod of the examples the fields that an API server requires and the status that a kubelet would
+// report.
 func complete(s *stage, o *unstructured.Unstructured) *corev1.Pod {
 	pod := &corev1.Pod{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, pod); err != nil {
@@ -92,7 +93,7 @@ func complete(s *stage, o *unstructured.Unstructured) *corev1.Pod {
 	return pod
 }
 
-// apply applies an object, and its status after that: a server takes no status from who applies the rest.
+// apply applies an object, and then its status: a server ignores the status in the first request.
 func (p *play) apply(o *unstructured.Unstructured) {
 	status, ok := o.Object["status"]
 	delete(o.Object, "status")
@@ -104,7 +105,7 @@ func (p *play) apply(o *unstructured.Unstructured) {
 	}
 }
 
-// network has a logical port for each pod, named as ovn-kubernetes names them.
+// network makes a logical port for each pod, named as in ovn-kubernetes.
 func network(s *stage, pods []*corev1.Pod) *ovnlab.Network {
 	var ports []ovnlab.Port
 	for _, pod := range pods {
@@ -121,7 +122,7 @@ func network(s *stage, pods []*corev1.Pod) *ovnlab.Network {
 	return n
 }
 
-// install applies the overlay with settings of its own, and runs what it says.
+// install applies the overlay with additional settings, and runs its pods.
 func (p *play) install(s *stage, opts settings) {
 	overlay, err := filepath.Abs(opts.overlay)
 	if err != nil {
@@ -163,7 +164,7 @@ func freeAddress(s *stage) string {
 	return l.Addr().String()
 }
 
-// tell says where everything is.
+// tell prints all addresses.
 func (p *play) tell(out io.Writer) {
 	_, _ = fmt.Fprintf(out, `A cluster is up: the API server of Kubernetes, OVN, the examples, and netloom as deploy/ installs it.
 

@@ -1,2 +1,2 @@
-// Package deployment renders what lies in deploy/, as kubectl and helm would, without either.
+// Package deployment renders the content of deploy/, as kubectl and helm would, without either.
 package deployment

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Helm renders the chart in a directory for a release, as `helm template` does. Values are those that a person gives; the
-// schema of the chart judges them.
+// Helm renders the chart in a directory for a release, as `helm template` does. Values are those of the user; the schema
+// of the chart validates them.
 func Helm(dir, release, namespace string, values map[string]any) ([]*unstructured.Unstructured, error) {
 	files, err := renderedFiles(dir, release, namespace, values)
 	if err != nil {
@@ -22,7 +22,7 @@ func Helm(dir, release, namespace string, values map[string]any) ([]*unstructure
 	var objects []*unstructured.Unstructured
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if !strings.HasSuffix(name, ".yaml") {
-			continue // notes for a person, and what others include
+			continue // notes for the user, and partials
 		}
 		found, err := parse("helm "+dir+": "+name, []byte(files[name]))
 		if err != nil {
@@ -33,7 +33,7 @@ func Helm(dir, release, namespace string, values map[string]any) ([]*unstructure
 	return objects, nil
 }
 
-// HelmNotes renders what the chart tells a person who has installed it.
+// HelmNotes renders the notes of the chart that a user sees after the installation.
 func HelmNotes(dir, release, namespace string, values map[string]any) (string, error) {
 	files, err := renderedFiles(dir, release, namespace, values)
 	if err != nil {

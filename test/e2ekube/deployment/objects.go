@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// parse reads a stream of YAML and puts its objects into the order in which they can be applied.
+// parse reads a stream of YAML and sorts its objects into the order in which they can be applied.
 func parse(what string, stream []byte) ([]*unstructured.Unstructured, error) {
 	var all []*unstructured.Unstructured
 	for text := range bytes.SplitSeq(append([]byte("\n"), stream...), []byte("\n---")) {
@@ -26,7 +26,7 @@ func parse(what string, stream []byte) ([]*unstructured.Unstructured, error) {
 	return all, nil
 }
 
-// rank puts first what others need.
+// rank sorts objects that others depend on first.
 func rank(o *unstructured.Unstructured) int {
 	switch o.GetKind() {
 	case "CustomResourceDefinition", "Namespace":
@@ -38,7 +38,7 @@ func rank(o *unstructured.Unstructured) int {
 	}
 }
 
-// Find returns the one object of a kind with a name, nil when there is none.
+// Find returns the object of a kind and name, nil if there is none.
 func Find(objects []*unstructured.Unstructured, kind, name string) *unstructured.Unstructured {
 	for _, o := range objects {
 		if o.GetKind() == kind && o.GetName() == name {

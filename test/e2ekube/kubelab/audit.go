@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Request is one request as the audit log has it, without what tells one time from another.
+// Request is one request in the audit log, without details that differ each time.
 type Request struct {
 	User        string
 	Agent       string
@@ -22,13 +22,13 @@ type Request struct {
 	Subresource string
 	Namespace   string
 	Name        string
-	Path        string // of what is no resource
-	Forbidden   bool   // by who the user is, not by what it sent
+	Path        string // for a non-resource URL
+	Forbidden   bool   // because of the user's permissions, not the request's content
 	GrantedBy   string // the role that allowed it
 }
 
-// Audit lists the distinct requests of a user since the lab was started, sorted. Those that a server answered before it was
-// ready are left out: it refuses everything until it has read its roles.
+// Audit lists the distinct requests of a user since the lab was started, sorted. Requests before the server was ready are
+// skipped: it refuses everything until it has read its roles.
 func (l *Lab) Audit(user string) []Request {
 	l.tb.Helper()
 	file, err := os.Open(l.path("audit.log"))
@@ -41,7 +41,7 @@ func (l *Lab) Audit(user string) []Request {
 	for {
 		line, err := reader.ReadBytes('\n')
 		if err != nil {
-			break // the last line may be under way
+			break // the last line may be incomplete
 		}
 		if r, at, ok := readRequest(line); ok && r.User == user && !l.wasStarting(at) {
 			seen[r] = true
@@ -59,12 +59,12 @@ func (l *Lab) Audit(user string) []Request {
 	return all
 }
 
-// wasStarting says whether the API server was not ready yet at a time.
+// wasStarting reports whether the API server was not ready yet at a time.
 func (l *Lab) wasStarting(at time.Time) bool {
 	return slices.ContainsFunc(l.starts, func(s start) bool { return at.After(s.began) && at.Before(s.ready) })
 }
 
-// readRequest reads a line of the log, and when the request came.
+// readRequest reads a line of the log, and the time of the request.
 func readRequest(line []byte) (Request, time.Time, bool) {
 	var event struct {
 		Verb       string `json:"verb"`

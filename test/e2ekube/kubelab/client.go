@@ -24,7 +24,7 @@ import (
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 )
 
-// Manager is the field manager of what a lab applies.
+// Manager is the field manager of objects that a lab applies.
 const Manager = "kubelab"
 
 func (l *Lab) connect() {
@@ -39,13 +39,13 @@ func (l *Lab) connect() {
 	l.mapper = restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(l.client.Discovery()))
 }
 
-// Client is an administrator's.
+// Client is a client with administrator permissions.
 func (l *Lab) Client() kubernetes.Interface { return l.client }
 
-// Objects is an administrator's client of any kind of object.
+// Objects is a client for any kind of object with administrator permissions.
 func (l *Lab) Objects() dynamic.Interface { return l.objects }
 
-// resource finds where objects of the kind of o are kept.
+// resource finds the resource for the kind of o.
 func (l *Lab) resource(o *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
 	gvk := o.GroupVersionKind()
 	mapping, err := l.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
@@ -66,8 +66,8 @@ func (l *Lab) resource(o *unstructured.Unstructured) (dynamic.ResourceInterface,
 	return l.objects.Resource(mapping.Resource).Namespace(namespace), nil
 }
 
-// TryApply applies one object on the server's side, as `kubectl apply --server-side` does, and returns what was made of
-// it. With dryRun nothing is kept.
+// TryApply applies one object with server-side apply, as `kubectl apply --server-side` does, and returns the result. With
+// dryRun nothing is stored.
 func (l *Lab) TryApply(o *unstructured.Unstructured, dryRun bool) (*unstructured.Unstructured, error) {
 	resource, err := l.resource(o)
 	if err != nil {
@@ -89,14 +89,14 @@ func (l *Lab) TryApply(o *unstructured.Unstructured, dryRun bool) (*unstructured
 	return got, nil
 }
 
-// Apply applies manifests on the server's side.
+// Apply applies manifests with server-side apply.
 func (l *Lab) Apply(manifests string) {
 	l.tb.Helper()
 	l.ApplyObjects(Parse(l.tb, manifests))
 }
 
-// ApplyObjects applies objects in the order in which they are given. A pod whose service account is not there yet is
-// tried again, as its controller would.
+// ApplyObjects applies objects in the given order. It retries a pod whose service account does not exist yet, as a
+// controller would.
 func (l *Lab) ApplyObjects(objects []*unstructured.Unstructured) {
 	l.tb.Helper()
 	for _, o := range objects {
@@ -155,7 +155,7 @@ func Parse(tb interface {
 	return all
 }
 
-// Token is one that the API server issues for a service account.
+// Token returns a token of the API server for a service account.
 func (l *Lab) Token(namespace, name string) string {
 	l.tb.Helper()
 	lifetime := int64(24 * 60 * 60)
@@ -168,10 +168,10 @@ func (l *Lab) Token(namespace, name string) string {
 	return got.Status.Token
 }
 
-// Kubeconfig writes a file with which an administrator reaches the API server from outside.
+// Kubeconfig writes a kubeconfig with administrator permissions.
 func (l *Lab) Kubeconfig() string { return l.kubeconfig("admin") }
 
-// kubeconfig writes a file for whoever has the certificate called name.
+// kubeconfig writes a kubeconfig with the certificate of that name.
 func (l *Lab) kubeconfig(name string) string {
 	l.tb.Helper()
 	return l.writeKubeconfig(name, &clientcmdapi.AuthInfo{
@@ -179,7 +179,7 @@ func (l *Lab) kubeconfig(name string) string {
 	})
 }
 
-// TokenKubeconfig writes a file for whoever has a token.
+// TokenKubeconfig writes a kubeconfig with a token.
 func (l *Lab) TokenKubeconfig(name, token string) string {
 	l.tb.Helper()
 	return l.writeKubeconfig(name, &clientcmdapi.AuthInfo{Token: token})
@@ -201,7 +201,7 @@ func (l *Lab) writeKubeconfig(name string, user *clientcmdapi.AuthInfo) string {
 	return path
 }
 
-// authorityCertificate is what clients check the API server's certificate by.
+// authorityCertificate is the CA certificate for clients.
 func (l *Lab) authorityCertificate() []byte {
 	l.tb.Helper()
 	raw, err := os.ReadFile(l.path("ca.crt"))

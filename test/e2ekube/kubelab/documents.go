@@ -4,7 +4,7 @@ package kubelab
 
 import "strings"
 
-// documents cuts a stream of YAML into its documents.
+// documents splits a stream of YAML into its documents.
 func documents(stream string) []string {
 	var all []string
 	var current strings.Builder

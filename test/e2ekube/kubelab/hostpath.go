@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// groupsOf are the further groups of a pod's processes.
+// groupsOf are the supplementary groups of a pod's processes.
 func groupsOf(spec *corev1.PodSpec) []uint32 {
 	if spec.SecurityContext == nil {
 		return nil
@@ -22,8 +22,8 @@ func groupsOf(spec *corev1.PodSpec) []uint32 {
 	return groups
 }
 
-// bind has a directory of the host appear in the container until the test ends. It is read only: what tidies up a container
-// must never reach what is the host's.
+// bind mounts a directory of the host into the container until the test ends. It is read-only: the cleanup of a container
+// must never touch files of the host.
 func (p *Pod) bind(at string, mount corev1.VolumeMount, from *corev1.HostPathVolumeSource) error {
 	if !mount.ReadOnly {
 		return fmt.Errorf("a directory of the host can only be mounted to be read")

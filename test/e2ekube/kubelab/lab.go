@@ -21,7 +21,7 @@ import (
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 )
 
-// patience bounds every wait of the harness. It is only ever spent when something is broken.
+// patience bounds every wait of the harness. It is only used up if something is broken.
 const patience = 60 * time.Second
 
 // Ranges of cluster IPs.
@@ -30,15 +30,15 @@ const (
 	ServiceRange6 = "fd00:96::/112"
 )
 
-// auditPolicy has one line for each request, without what was sent. Requests that others make of their own accord, such
-// as those of the controllers, are there as well.
+// auditPolicy logs one line for each request, without its body. Requests that components make on their own, such as those
+// of the controllers, are included.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
 rules: [{level: Metadata}]
 `
 
-// Options choose what a lab does otherwise than a cluster of today.
+// Options configure what differs from a current cluster.
 type Options struct {
 	Program  string   // built by `make kubeapi`
 	Features []string // feature gates of the API server, such as WatchList=false
@@ -61,10 +61,10 @@ type Lab struct {
 	starts   []start
 }
 
-// start is a time in which the API server was starting.
+// start is a period in which the API server was starting.
 type start struct{ began, ready time.Time }
 
-// Start brings up a control plane without objects, but for those that it makes itself.
+// Start starts a control plane without objects, except for those that it makes itself.
 func Start(tb testing.TB, opts Options) *Lab {
 	tb.Helper()
 	if _, err := os.Stat(opts.Program); err != nil {
@@ -84,7 +84,7 @@ func Start(tb testing.TB, opts Options) *Lab {
 	return l
 }
 
-// StartAPI brings the API server up, again after StopAPI or KillAPI, and waits until it is ready.
+// StartAPI starts the API server, also again after StopAPI or KillAPI, and waits until it is ready.
 func (l *Lab) StartAPI() {
 	l.tb.Helper()
 	began := time.Now()
@@ -107,10 +107,10 @@ func (l *Lab) StartAPI() {
 	l.starts = append(l.starts, start{began, time.Now()})
 }
 
-// KillAPI ends the API server without giving it a say. What it held is in etcd.
+// KillAPI sends SIGKILL to the API server. Its objects are in etcd.
 func (l *Lab) KillAPI() { l.api.Kill() }
 
-// PauseAPI lets the API server take connections and answer nothing until the function returned is called.
+// PauseAPI makes the API server accept connections and answer nothing until resume is called.
 func (l *Lab) PauseAPI() (resume func()) {
 	l.tb.Helper()
 	l.signal(l.api, syscall.SIGSTOP)
@@ -169,7 +169,7 @@ func (l *Lab) apiFlags() []string {
 	return flags
 }
 
-// controllers are those that a cluster without nodes can do with. Others would take the nodes for dead and clear them.
+// controllers are those that work in a cluster without nodes. Others would consider the nodes dead and evict their pods.
 var controllers = []string{
 	"namespace-controller", "serviceaccount-controller", "root-ca-certificate-publisher-controller",
 	"endpointslice-controller", "garbage-collector-controller", "deployment-controller", "replicaset-controller",
@@ -184,7 +184,7 @@ func (l *Lab) managerFlags() []string {
 	}
 }
 
-// freePorts finds TCP ports on loopback that nobody listens on.
+// freePorts finds unused TCP ports on loopback.
 func freePorts(tb testing.TB, n int) []int {
 	tb.Helper()
 	var ports []int
@@ -199,10 +199,10 @@ func freePorts(tb testing.TB, n int) []int {
 	return ports
 }
 
-// Port is where the API server listens.
+// Port is the port of the API server.
 func (l *Lab) Port() int { return l.port }
 
-// Config is that of an administrator.
+// Config is a client configuration with administrator permissions.
 func (l *Lab) Config() *rest.Config {
 	return &rest.Config{
 		Host: fmt.Sprintf("https://127.0.0.1:%d", l.port), QPS: -1,

@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// Line is a way to the API server that can be cut, frozen and slowed. A pod takes it by its environment, see Env.
+// Line is a connection to the API server that can be cut, frozen and slowed. A pod uses it by its environment, see Env.
 type Line struct {
 	lab      *Lab
 	listener net.Listener
 	running  sync.WaitGroup
 
 	mu       sync.Mutex
-	rate     int // bytes per second from the API server, on each connection; 0 is as fast as it goes
+	rate     int // bytes per second from the API server, on each connection; 0 is unlimited
 	cut      bool
 	accepted int
 	open     map[*call]struct{}
@@ -31,7 +31,7 @@ type call struct {
 	frozen    bool // guarded by the line's mu
 }
 
-// NewLine opens a line, which ends with the test.
+// NewLine opens a line, which is closed at the end of the test.
 func (l *Lab) NewLine() *Line {
 	l.tb.Helper()
 	listener, err := new(net.ListenConfig).Listen(l.tb.Context(), "tcp", "127.0.0.1:0")
@@ -48,12 +48,12 @@ func (l *Lab) NewLine() *Line {
 	return w
 }
 
-// Env leads a pod through the line.
+// Env is the environment variable that makes a pod use the line.
 func (w *Line) Env() string {
 	return "KUBERNETES_SERVICE_PORT=" + strconv.Itoa(w.listener.Addr().(*net.TCPAddr).Port)
 }
 
-// Cut ends every connection and takes no more until Mend.
+// Cut ends every connection and accepts no more until Mend.
 func (w *Line) Cut() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -63,15 +63,15 @@ func (w *Line) Cut() {
 	}
 }
 
-// Mend ends what Cut began.
+// Mend ends Cut.
 func (w *Line) Mend() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.cut = false
 }
 
-// Freeze has the connections that are open carry nothing any more, without a word to either side, as when something on
-// the way has forgotten them. New connections are as good as ever.
+// Freeze makes the open connections carry nothing any more, without an error on either side, as if a middlebox had lost
+// their state. New connections work.
 func (w *Line) Freeze() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -80,7 +80,7 @@ func (w *Line) Freeze() {
 	}
 }
 
-// Slow limits what each connection brings from the API server to so many bytes in a second; 0 lifts the limit.
+// Slow limits each connection to that many bytes per second from the API server; 0 removes the limit.
 func (w *Line) Slow(rate int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -94,7 +94,7 @@ func (w *Line) Accepted() int {
 	return w.accepted
 }
 
-// Frozen is how many connections are open that carry nothing.
+// Frozen is how many connections are open but frozen.
 func (w *Line) Frozen() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -150,14 +150,14 @@ func (c *call) end() {
 	_ = c.far.Close()
 }
 
-// pump copies one way until either side ends. On a frozen connection it reads on and throws away, so that it notices when
-// the caller gives up.
+// pump copies one way until either side ends. On a frozen connection it reads and discards, so that it notices when the
+// caller gives up.
 func (w *Line) pump(c *call, to io.Writer, from io.Reader, slowed bool) {
 	defer func() {
 		w.mu.Lock()
 		frozen := c.frozen
 		w.mu.Unlock()
-		if !frozen || !slowed { // the API server's end of a frozen connection says nothing to the caller
+		if !frozen || !slowed { // the API server's end of a frozen connection sends nothing to the caller
 			c.end()
 		}
 	}()

@@ -15,24 +15,23 @@ import (
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 )
 
-// KillControlPlane ends etcd and the API server at the same moment, without giving either a say. What etcd wrote is in
-// its directory.
+// KillControlPlane sends SIGKILL to etcd and the API server at the same moment. What etcd wrote is in its directory.
 func (l *Lab) KillControlPlane() {
 	l.etcd.Kill()
 	l.api.Kill()
 }
 
-// StartControlPlane brings etcd back with what it held, and then the API server.
+// StartControlPlane starts etcd again with its data, and then the API server.
 func (l *Lab) StartControlPlane() {
 	l.tb.Helper()
 	l.etcd = l.spawn("etcd", l.etcdFlags()...)
 	l.StartAPI()
 }
 
-// APIServer is the process that runs now.
+// APIServer is the running process.
 func (l *Lab) APIServer() *ovnlab.Process { return l.api }
 
-// Compact has etcd forget all but the newest state of every object, and says which revision that is.
+// Compact makes etcd drop all but the newest state of every object, and returns that revision.
 func (l *Lab) Compact() (revision int64) {
 	l.tb.Helper()
 	ctx := l.tb.Context()
@@ -51,7 +50,7 @@ func (l *Lab) Compact() (revision int64) {
 	return now.Header.Revision
 }
 
-// askEtcd calls a method of etcd's key-value service by its gateway, which speaks JSON.
+// askEtcd calls a method of etcd's key-value service through its gateway, which uses JSON.
 func (l *Lab) askEtcd(ctx context.Context, method string, ask, answer any) error {
 	pair, err := tls.LoadX509KeyPair(l.path("etcd.crt"), l.path("etcd.key"))
 	if err != nil {

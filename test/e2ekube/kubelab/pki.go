@@ -57,7 +57,7 @@ func (a *authority) template(subject pkix.Name) *x509.Certificate {
 	}
 }
 
-// issue writes name.crt and name.key, for a server on loopback that is a client as well.
+// issue writes name.crt and name.key, for a server on loopback that is also a client.
 func (a *authority) issue(name string, subject pkix.Name) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -82,7 +82,7 @@ func (a *authority) write(name string, template *x509.Certificate, key *ecdsa.Pr
 	return der, a.writeKey(name+".key", key)
 }
 
-// writeKey writes a key in the one form that an API server takes for service accounts too.
+// writeKey writes a key in the format that an API server accepts for service accounts too.
 func (a *authority) writeKey(file string, key *ecdsa.PrivateKey) error {
 	der, err := x509.MarshalECPrivateKey(key)
 	if err != nil {
@@ -95,7 +95,7 @@ func (a *authority) writePEM(file, kind string, der []byte) error {
 	return os.WriteFile(filepath.Join(a.dir, file), pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600)
 }
 
-// makeFiles writes every certificate and key that the programs of a lab need.
+// makeFiles writes every certificate and key for the programs of a lab.
 func makeFiles(dir string) error {
 	a, err := newAuthority(dir)
 	if err != nil {

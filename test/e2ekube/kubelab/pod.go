@@ -27,9 +27,9 @@ import (
 // accountDir is where a container finds its service account.
 const accountDir = "/var/run/secrets/kubernetes.io/serviceaccount"
 
-// Pod is a container that runs as a cluster would run it, as far as a process on its own can: alone in a directory that
-// holds the program and the pod's volumes and in which it may write nothing, as the user of its security context, without
-// a capability, with the token of its service account. Its network is that of the test.
+// Pod is a container that runs as in a cluster, as far as a single process can: in a root directory that has only the
+// program and the pod's volumes and is read-only, as the user of its security context, without capabilities, with the
+// token of its service account. Its network is that of the test.
 type Pod struct {
 	*ovnlab.Process
 	lab       *Lab
@@ -40,8 +40,8 @@ type Pod struct {
 	command   *exec.Cmd // as it was started
 }
 
-// RunPod runs the only container of a pod. The program stands for the image; listen is where its probes are answered, in
-// place of the address that the manifests say. Settings in env win over those of the manifests.
+// RunPod runs the only container of a pod. The program replaces the image; listen is the address for its probes, in place
+// of the one in the manifests. Settings in env override those of the manifests.
 func (l *Lab) RunPod(namespace, name string, spec *corev1.PodSpec, program, listen string, env ...string) *Pod {
 	l.tb.Helper()
 	if len(spec.Containers) != 1 || len(spec.InitContainers) != 0 {
@@ -76,7 +76,7 @@ func (l *Lab) RunPod(namespace, name string, spec *corev1.PodSpec, program, list
 	return p
 }
 
-// Restart starts a container again that has ended, as a kubelet would: what is in its file system is what it was.
+// Restart starts an ended container again, as a kubelet would: its file system is kept.
 func (p *Pod) Restart() {
 	p.lab.tb.Helper()
 	again := exec.CommandContext(context.WithoutCancel(p.lab.tb.Context()), p.command.Path, p.command.Args[1:]...)
@@ -85,7 +85,7 @@ func (p *Pod) Restart() {
 	p.Process = ovnlab.Launch(p.lab.tb, p.log, again)
 }
 
-// environment is what a cluster tells a container.
+// environment is the environment that a cluster provides to a container.
 func (p *Pod) environment(namespace, name, node string) []string {
 	env := []string{"KUBERNETES_SERVICE_HOST=127.0.0.1", "KUBERNETES_SERVICE_PORT=" + strconv.Itoa(p.lab.port)}
 	for _, e := range p.container.Env {
@@ -115,7 +115,7 @@ func (p *Pod) environment(namespace, name, node string) []string {
 	return env
 }
 
-// fill lays out the root directory of the container.
+// fill creates the root directory of the container.
 func (p *Pod) fill(root, command, program, namespace string, spec *corev1.PodSpec) error {
 	if err := os.RemoveAll(root); err != nil {
 		return err
@@ -145,7 +145,7 @@ func (p *Pod) fill(root, command, program, namespace string, spec *corev1.PodSpe
 	return nil
 }
 
-// mount copies what a volume holds.
+// mount copies the content of a volume.
 func (p *Pod) mount(root, namespace string, mount corev1.VolumeMount, volumes []corev1.Volume) error {
 	ctx := p.lab.tb.Context()
 	for _, v := range volumes {
@@ -186,7 +186,7 @@ func (p *Pod) mount(root, namespace string, mount corev1.VolumeMount, volumes []
 	return fmt.Errorf("the pod has none of this name")
 }
 
-// place writes a file that everybody may read and nobody else write.
+// place writes a file that is world-readable but read-only.
 func place(path string, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -211,10 +211,10 @@ func copyFile(to, from string) error {
 	return out.Close()
 }
 
-// Alive says whether the liveness probe of the container succeeds.
+// Alive reports whether the liveness probe of the container succeeds.
 func (p *Pod) Alive() bool { return p.probe(p.container.LivenessProbe) == nil }
 
-// Ready says whether the readiness probe of the container succeeds.
+// Ready reports whether the readiness probe of the container succeeds.
 func (p *Pod) Ready() bool { return p.probe(p.container.ReadinessProbe) == nil }
 
 // AwaitReady waits until the readiness probe succeeds.
@@ -228,7 +228,7 @@ func (p *Pod) AwaitReady() {
 	})
 }
 
-// Running fails the test when the container has ended.
+// Running fails the test if the container has ended.
 func (p *Pod) Running() {
 	p.lab.tb.Helper()
 	select {
@@ -246,7 +246,8 @@ func (p *Pod) probe(probe *corev1.Probe) error {
 	return err
 }
 
-// Get asks the container for a page, and fails unless the answer is 200. For debugging it asks as who has a port forwarded.
+// Get requests a page from the container, and fails unless the status is 200. For debugging it connects like a forwarded
+// port.
 func (p *Pod) Get(path string) (string, error) {
 	if strings.HasPrefix(path, "/debug/") {
 		return answered(p.askAt(p.debug, corev1.URISchemeHTTP, path, ""))
@@ -269,7 +270,8 @@ func answered(status int, body string, err error) (string, error) {
 	return body, nil
 }
 
-// Ask asks the container for a page with a bearer token, "" for none. As with kubelets nobody looks at its certificate.
+// Ask requests a page from the container with a bearer token, "" for none. Like a kubelet, it does not verify the
+// certificate.
 func (p *Pod) Ask(scheme corev1.URIScheme, path, token string) (status int, body string, err error) {
 	return p.askAt(p.address, scheme, path, token)
 }
@@ -297,5 +299,5 @@ func (p *Pod) askAt(address string, scheme corev1.URIScheme, path, token string)
 	return response.StatusCode, string(raw), err
 }
 
-// Log is all that the container printed.
+// Log is the whole output of the container.
 func (p *Pod) Log() string { return p.Tail(1 << 20) }

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Verb is what became of a row.
+// Verb is what happened to a row.
 type Verb int
 
-// A row came, differs, or went.
+// A row was inserted, modified or deleted.
 const (
 	Inserted Verb = iota + 1
 	Modified
@@ -29,28 +29,28 @@ func (v Verb) String() string {
 	return fmt.Sprintf("verb %d", int(v))
 }
 
-// row holds columns as the server spells them.
+// row is columns as encoded by the server.
 type row map[string]json.RawMessage
 
-// Change is what one transaction did to one row.
+// Change is the effect of one transaction on one row.
 type Change struct {
 	At          time.Time
-	Number      int  // of the update that brought it; equal for all that one transaction changed
+	Number      int  // of the update; equal for all changes of one transaction
 	Last        bool // no other change of its transaction follows
 	Table       string
 	UUID        string
 	Verb        Verb
-	ExternalIDs map[string]string // of the row when it came
+	ExternalIDs map[string]string // of the row when it was inserted
 	row         row
 }
 
-// String is one line for people.
+// String formats the change on one line.
 func (c Change) String() string {
 	return fmt.Sprintf("%s %s %s %v", c.Verb, c.Table, c.UUID, c.ExternalIDs)
 }
 
-// Strings are those in a column that holds a set: all of an inserted row, and of a modified one those that came or went.
-// Numbers, UUIDs and columns that did not change are none.
+// Strings lists the strings in a set column: all of an inserted row, and for a modified one those added or removed.
+// Numbers, UUIDs and columns that did not change are skipped.
 func (c Change) Strings(column string) []string {
 	raw, ok := c.row[column]
 	if !ok {
@@ -69,7 +69,7 @@ func (c Change) Strings(column string) []string {
 	return all
 }
 
-// pairs are those of a column that maps strings to strings.
+// pairs are those of a map column of strings.
 func (c Change) pairs(column string) map[string]string {
 	all := map[string]string{}
 	for _, atom := range atoms(c.row[column], "map") {
@@ -81,7 +81,7 @@ func (c Change) pairs(column string) map[string]string {
 	return all
 }
 
-// atoms takes ["set", [...]] or ["map", [...]] apart.
+// atoms parses ["set", [...]] or ["map", [...]].
 func atoms(raw json.RawMessage, kind string) []json.RawMessage {
 	var tagged []json.RawMessage
 	var tag string

@@ -1,7 +1,7 @@
-// Package nbwatch tells what is committed to a Northbound database, row by row, and when the server said so.
+// Package nbwatch reports what is committed to a Northbound database, row by row, with the time of the report.
 //
-// It monitors tables over a connection of its own and shares no code with netloom's client: it is a witness. A server
-// sends an update to its monitors once the transaction is in its log, and one update for each transaction, so the changes
-// of one transaction carry the same number and the same time. That time is when the witness read the update: what the
-// server and the loopback need to deliver it is in it.
+// It monitors tables over a separate connection and shares no code with netloom's client: it is an independent witness. A
+// server sends an update to its monitors once the transaction is in its log, and one update for each transaction, so the
+// changes of one transaction have the same number and the same time. That is the time when the update was read, so it
+// includes the delivery by the server and the loopback.
 package nbwatch

@@ -9,13 +9,13 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb/nbtrace"
 )
 
-// ReplicaTables are those that a Replica follows.
+// ReplicaTables are the tables of a Replica.
 func ReplicaTables() []string {
 	return []string{"ACL", "Address_Set", "Logical_Switch", "Logical_Switch_Port", "Port_Group"}
 }
 
-// Replica is a copy of the rows that decide on packets, made of changes. Make it with NewReplica before there are any rows.
-// It is not safe for concurrent use.
+// Replica is a copy of the rows that decide on packets, built from changes. Make it with NewReplica before there are any
+// rows. It is not safe for concurrent use.
 type Replica struct {
 	tables map[string]map[string]*copied // by table and UUID
 }
@@ -33,7 +33,7 @@ func NewReplica() *Replica {
 	return &Replica{tables: map[string]map[string]*copied{}}
 }
 
-// Apply takes a change in. The copy is a committed state once a change with Last has been taken in.
+// Apply applies a change. The copy is a committed state after each change with Last.
 func (r *Replica) Apply(c Change) {
 	table := r.tables[c.Table]
 	if table == nil {
@@ -62,7 +62,7 @@ func (r *Replica) Apply(c Change) {
 	}
 }
 
-// toggle takes in what came to and what went from a set: a member that is in it went.
+// toggle applies the changes of a set: existing members are removed, others added.
 func (o *copied) toggle(column string, changed []string) {
 	set := o.sets[column]
 	if set == nil {
@@ -78,7 +78,7 @@ func (o *copied) toggle(column string, changed []string) {
 	}
 }
 
-// mix takes in the pairs of a map that came, changed or went: one that is in it as it is went.
+// mix applies the changes of a map: pairs that exist unchanged are removed, others set.
 func (o *copied) mix(changed map[string]string) {
 	for k, v := range changed {
 		if had, ok := o.options[k]; ok && had == v {
@@ -89,7 +89,7 @@ func (o *copied) mix(changed map[string]string) {
 	}
 }
 
-// members are the strings or UUIDs of a set; a set of one may be spelt as the member.
+// members are the strings or UUIDs of a set; a set of one may be encoded as the member.
 func members(raw json.RawMessage) []string {
 	all := atoms(raw, "set")
 	if all == nil {
@@ -124,7 +124,7 @@ func scalar(raw json.RawMessage) string {
 	return ""
 }
 
-// Rows are those of the copy that decide on packets.
+// Rows are the rows of the copy that decide on packets.
 func (r *Replica) Rows() nbtrace.Rows {
 	var rows nbtrace.Rows
 	for uuid, o := range r.tables["ACL"] {

@@ -11,22 +11,22 @@ import (
 	"time"
 )
 
-// database is what is monitored.
+// database is the monitored database.
 const database = "OVN_Northbound"
 
-// Watch is a connection that monitors. It is of use until Close.
+// Watch is a monitoring connection. It can be used until Close.
 type Watch struct {
 	nc      net.Conn
 	encoder *json.Encoder
 	decoder *json.Decoder
 	told    func(Change)
-	known   map[string]map[string]string // external_ids of the rows that are there, by UUID
+	known   map[string]map[string]string // external_ids of the existing rows, by UUID
 	number  int
 	done    chan struct{}
 	err     error // why it ended; read after done
 }
 
-// message is a request, an answer or a notification, whichever fields it has.
+// message is a request, a reply or a notification, depending on its fields.
 type message struct {
 	ID     any             `json:"id"`
 	Method string          `json:"method"`
@@ -35,8 +35,8 @@ type message struct {
 	Error  any             `json:"error"`
 }
 
-// Start monitors tables of a server, tcp:HOST:PORT or unix:PATH, and calls told for every change of a row from now on, one
-// after the other. Rows that are there already are remembered and not told.
+// Start monitors tables of a server, tcp:HOST:PORT or unix:PATH, and calls told for every change of a row from now on,
+// one after the other. Existing rows are remembered but not reported.
 func Start(ctx context.Context, endpoint string, told func(Change), tables ...string) (*Watch, error) {
 	network, address, _ := strings.Cut(endpoint, ":")
 	nc, err := new(net.Dialer).DialContext(ctx, network, address)
@@ -58,7 +58,7 @@ func Start(ctx context.Context, endpoint string, told func(Change), tables ...st
 	return w, nil
 }
 
-// Err is why the watch ended by itself; nil while it goes on.
+// Err is why the watch ended by itself; nil while it runs.
 func (w *Watch) Err() error {
 	select {
 	case <-w.done:
@@ -68,7 +68,7 @@ func (w *Watch) Err() error {
 	}
 }
 
-// Close ends the watch and says whether it had ended, or could not go on, before.
+// Close ends the watch and returns an error if it had already ended or failed.
 func (w *Watch) Close() error {
 	if err := w.Err(); err != nil {
 		_ = w.nc.Close()
@@ -82,7 +82,7 @@ func (w *Watch) Close() error {
 	return w.err
 }
 
-// monitor asks for all columns of tables and takes in the rows that are there.
+// monitor requests all columns of tables and reads the existing rows.
 func (w *Watch) monitor(tables []string) error {
 	requests := map[string]any{}
 	for _, t := range tables {
@@ -145,7 +145,7 @@ func (w *Watch) echo(m message) error {
 	return w.encoder.Encode(map[string]any{"id": m.ID, "result": m.Params, "error": nil})
 }
 
-// update is what happened to one row: one of its fields is there, and none when the row went.
+// update is a change of one row: one of its fields is set, or none if the row was deleted.
 type update struct {
 	Initial row `json:"initial"`
 	Insert  row `json:"insert"`
@@ -181,8 +181,8 @@ func (w *Watch) take(raw json.RawMessage, at time.Time) ([]Change, error) {
 	return all, nil
 }
 
-// identify keeps the external_ids of rows up to date and says those of the one that changed. Of a map, a modification has
-// the pairs that came, went or changed; what becomes of a pair does not matter here, so the first value stays.
+// identify keeps the external_ids of rows up to date and returns those of the changed one. For a map, a modification has
+// the pairs that were added, removed or changed; which of them does not matter here, so the first value stays.
 func (w *Watch) identify(c *Change) map[string]string {
 	ids := w.known[c.UUID]
 	switch c.Verb {
