@@ -42,10 +42,10 @@ func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
 	return nil
 }
 
-// ErrDrift is what Apply returns when a row that was to change does not exist any more. The next plan has to read back.
+// ErrDrift is what Apply returns if a row that was to change no longer exists. The next plan has to read back.
 var ErrDrift = errors.New("a row of ours is gone")
 
-// firstGroup returns the ops at the start that are one transaction.
+// firstGroup returns the leading ops that form one transaction.
 func firstGroup(ops []*nb.Op) []*nb.Op {
 	for i := range ops {
 		if ops[i].Group != ops[0].Group {

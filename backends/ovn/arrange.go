@@ -8,18 +8,19 @@ import (
 	"github.com/netloom/netloom/backends/ovn/internal/nb"
 )
 
-// The most operations that go into one transaction, and into each of those that a larger plan may begin and end with.
+// The most operations in one transaction, and in each of those that a larger plan may begin and end with.
 const (
 	maxGroup  = 4000
 	sideGroup = 1000
 )
 
 // arrange numbers the transactions of a plan. It is one, unless the plan is large: then rows that nothing refers to yet
-// go before and rows that nothing refers to any more go after, in portions, and the rest is one transaction, because
-// between two that each take half of a change a connection could pass that neither the old nor the new state allows.
+// are written before, and rows that nothing refers to any more are deleted after, in portions. The rest is one
+// transaction: between two halves of a change, a connection could pass that neither the old nor the new state allows.
 //
-// Into a database without rows of ours (cold), groups that only allow are portioned too: as long as nothing is dropped
-// they change nothing. A group and its ACLs stay together, since the database removes ACLs that are in no group.
+// Into a database without rows of ours (cold), groups that only allow are written in portions too: as long as nothing
+// is dropped they have no effect. A group and its ACLs stay together, since the database removes ACLs that are in no
+// group.
 func arrange(ops []*nb.Op, cold bool) []*nb.Op {
 	if len(ops) <= maxGroup {
 		return ops
@@ -51,10 +52,10 @@ func arrange(ops []*nb.Op, cold bool) []*nb.Op {
 	return slices.Concat(before, whole, after)
 }
 
-// alone reports whether a row of the table does nothing, and needs nothing, before another refers to it.
+// alone reports whether a row of the table has no effect, and needs no other row, before another refers to it.
 func alone(table string) bool { return table == nb.TableAddressSet || table == nb.TableLoadBalancer }
 
-// attaches reports whether an op makes load balancers take effect, or keeps sources from them: that happens at once.
+// attaches reports whether an op makes load balancers take effect, or denies sources. Such ops are written together.
 func attaches(op *nb.Op) bool {
 	switch op.Table {
 	case nb.TableLoadBalancerGroup, nb.TableTemplateVars, nb.TableSwitch, nb.TableRouter:
@@ -76,7 +77,7 @@ func droppingUnits(ops []*nb.Op) map[string]bool {
 	return out
 }
 
-// portion numbers ops from first on, sideGroup or a little more to a transaction, and returns the next free number.
+// portion numbers ops from first on, with sideGroup ops or a few more per transaction, and returns the next free number.
 func portion(ops []*nb.Op, first int) int {
 	if len(ops) == 0 {
 		return first

@@ -15,22 +15,22 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
-// Options says whose rows a backend writes and how it finds logical ports.
+// Options holds the owner of a backend's rows and how it finds logical ports.
 type Options struct {
-	// Owner tells apart instances that share a database, 1 to 32 of a-z, 0-9 and dash.
+	// Owner distinguishes instances that share a database: 1 to 32 characters of a-z, 0-9 and dash.
 	Owner string
-	// Ports says how logical ports are found.
+	// Ports is how logical ports are found.
 	Ports PortNames
-	// LogRate is how many lines per second an audit log that names no rate may write; 0 is no limit.
+	// LogRate is how many lines per second an audit log without a rate of its own may write; 0 is no limit.
 	LogRate uint32
-	// MaxDeleteFraction is the largest share of the isolated logical ports that may leave their groups while as many pods
-	// have no port, 0 to 1; 1 keeps none, not even those that are known to be the pods'. MinDeleteGuard is how many ports have
-	// to be isolated for the share to be looked at; zero or less takes 20.
+	// MaxDeleteFraction is the largest share of the isolated logical ports that may leave their groups while as many pods have
+	// no port, 0 to 1; 1 keeps none, not even those that are known to belong to the pods. MinDeleteGuard is how many ports
+	// have to be isolated for the share to apply; zero or less means 20.
 	MaxDeleteFraction float64
 	MinDeleteGuard    int
-	// LoadBalancing says where load balancers are put.
+	// LoadBalancing is where load balancers are put.
 	LoadBalancing LoadBalancing
-	// Log takes what is odd about claims; nil drops it.
+	// Log logs anomalies of claims; nil logs nothing.
 	Log logrus.FieldLogger
 }
 
@@ -45,13 +45,13 @@ type Backend struct {
 	loadBalancers loadBalancers
 	watch         watch
 
-	model   *model   // nil when it is not known what the target has
-	pending *pending // what the last plan would make of the model
+	model   *model   // nil if it is not known what the target has
+	pending *pending // what the last plan would turn the model into
 	adopt   bool     // the last write met a row of ours that was not read back
 	// published is the coverage of the last plan, for every goroutine; nil before the first.
 	published atomic.Pointer[backends.Coverage]
-	// moved are the names of logical ports that appeared, disappeared or changed, and that no applied plan has looked at
-	// yet, each with the ports that had it and took another.
+	// moved are the names of logical ports that appeared, disappeared or changed, and that no applied plan has handled
+	// yet, each with the ports that had it and were renamed.
 	moved map[string][]string
 	keep  map[object.Ref]bool // objects whose rows stay although the snapshot does not have them
 }
@@ -96,7 +96,7 @@ func New(client *ovsdb.Client, opts Options) (*Backend, error) {
 	}, nil
 }
 
-// Wake signals logical ports and connections that came and went. It implements backends.Waker.
+// Wake signals changes of logical ports and of the connection. It implements backends.Waker.
 func (b *Backend) Wake() <-chan struct{} { return b.client.Wake() }
 
 // Close implements backends.Backend. The client stays open.

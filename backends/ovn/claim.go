@@ -14,21 +14,21 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
-// KeyClaim and an owner are the key of NB_Global.external_ids under which the owner's newest claim is.
+// KeyClaim followed by an owner is the key in NB_Global.external_ids of the owner's newest claim.
 const KeyClaim = "netloom-claim:"
 
 const tableGlobal = "NB_Global"
 
-// claimAttempts is how often Claim tries again when others claim at the same time. One of them wins each time.
+// claimAttempts is how often Claim retries if others claim at the same time. One of them wins each time.
 const claimAttempts = 20
 
 var (
-	// errReclaimed is the error of a transaction that came to a database without our claim, which has it again now.
+	// errReclaimed is the error of a transaction in a database without our claim. The claim is there again now.
 	errReclaimed = errors.New("our claim was missing from the database and was written again")
 	errUnclaimed = errors.New("the database is not claimed: the last attempt failed")
 )
 
-// fence stops a backend from writing once another instance has claimed the database. Without a claim it stops nothing.
+// fence stops a backend from writing once another instance has claimed the database. Without a claim it does not stop anything.
 type fence struct {
 	client *ovsdb.Client
 	owner  string
@@ -37,7 +37,8 @@ type fence struct {
 	key     string // in NB_Global.external_ids
 	newest  record // the newest claim that was ours, if any
 	deposed error  // why nothing may be written before the next claim
-	// guard is what each transaction begins with: that the claim is in the database, where there is one, and whose it is.
+	// guard is what each transaction begins with: a check that the claim is in the database, if there is one, and a
+	// comment with its holder.
 	guard []libovsdb.Operation
 }
 
@@ -99,14 +100,14 @@ func (f *fence) read(ctx context.Context) (recorded, error) {
 	return found, nil
 }
 
-// write replaces the record found by the next one. It fails with an error of lostRace when another is there by now.
+// write replaces the record found by the next one. It fails with an error of lostRace if another one is there by now.
 func (f *fence) write(ctx context.Context, found recorded, next record, verb string) error {
 	value := libovsdb.Row{nb.ColumnExternalIDs: ovsdb.Map(map[string]string{f.key: next.String()})}
 	ops := []libovsdb.Operation{comment(f.owner + " " + next.holder + " " + verb + " " + next.number())}
-	if found.row == "" { // the table takes one row at most
+	if found.row == "" { // the table can have at most one row
 		ops = append(ops, libovsdb.Operation{Op: libovsdb.OperationInsert, Table: tableGlobal, Row: value})
 	} else {
-		// What is found goes only if it is there still, and what comes leaves alone what is there.
+		// The record found is removed only if it is still there, and the new one does not overwrite another.
 		change := libovsdb.Operation{Op: libovsdb.OperationMutate, Table: tableGlobal, Where: ovsdb.ByUUID(found.row)}
 		if found.known {
 			change.Mutations = append(change.Mutations, libovsdb.Mutation{
@@ -125,16 +126,16 @@ func (f *fence) write(ctx context.Context, found recorded, next record, verb str
 	return err
 }
 
-// lostRace reports whether a claim came after that of another instance.
+// lostRace reports whether a claim failed because another instance was faster.
 func lostRace(err error) bool { return notHeld(err) || ovsdb.IsConstraint(err) }
 
-// notHeld reports whether a transaction was refused because a claim is not in the database.
+// notHeld reports whether a transaction was rejected because a claim is not in the database.
 func notHeld(err error) bool {
 	var refused *ovsdb.OperationError
 	return errors.As(err, &refused) && refused.Verb == libovsdb.OperationWait
 }
 
-// require returns the operation that fails, at once, when a claim is not in the database.
+// require returns the operation that fails, at once, if a claim is not in the database.
 func (f *fence) require(claim record) libovsdb.Operation {
 	now := 0
 	return libovsdb.Operation{
@@ -150,7 +151,7 @@ func comment(text string) libovsdb.Operation {
 	return libovsdb.Operation{Op: libovsdb.OperationComment, Comment: &text}
 }
 
-// transact carries out operations, if the claim is still in the database.
+// transact executes operations, if the claim is still in the database.
 func (f *fence) transact(ctx context.Context, ops []libovsdb.Operation) ([]libovsdb.OperationResult, error) {
 	if f.deposed != nil {
 		return nil, f.deposed
@@ -163,7 +164,7 @@ func (f *fence) transact(ctx context.Context, ops []libovsdb.Operation) ([]libov
 	return results[len(guard):], nil
 }
 
-// behind makes a refusal count operations as the plan does, which knows nothing of those before.
+// behind makes a rejection number operations as the plan does, which does not know those before.
 func behind(before int, err error) error {
 	var refused *ovsdb.OperationError
 	if errors.As(err, &refused) && refused.Index >= before {
@@ -172,8 +173,8 @@ func behind(before int, err error) error {
 	return err
 }
 
-// refused says why a transaction was: where our claim is not in the database, a later one is, or the database was
-// restored from before, and then our claim is written again.
+// refused explains why a transaction was rejected: if our claim is not in the database, there is a later one, or an
+// older state of the database was restored, and then our claim is written again.
 func (f *fence) refused(ctx context.Context, err error) error {
 	if !notHeld(err) {
 		return err

@@ -10,20 +10,21 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// trackingFlows is what connection tracking costs every chassis for each switch that has an ACL which allows, its own or
-// one that routers connect it to: measured on OVN 23.03, the same for any number of ports.
+// trackingFlows is what connection tracking costs every chassis for each switch that has an allowing ACL, itself or on a
+// switch connected by routers: measured on OVN 23.03, the same for any number of ports.
 const trackingFlows = 65
 
-// sharedFlows are those of them that are there already where switches have load balancers, which are in need of tracking
-// too: measured likewise, on 1 to 5 switches.
+// sharedFlows are those of them that already exist if switches have load balancers, which need tracking too: measured
+// likewise, on 1 to 5 switches.
 const sharedFlows = 35
 
-// Estimate implements backends.Explainer. It works out what a database would cost its chassis, if each node had one switch,
-// which balances where there is a load balancer, and routers connected them all.
+// Estimate implements backends.Explainer. It estimates what a database would cost its chassis if each node had one switch,
+// with load balancers if there are any, and routers connected them all.
 //
-// ovn-controller makes two logical flows of an ACL, and of one that names no address family two OpenFlow matches each.
-// Ports, addresses and port numbers of a match are dimensions: where more than one has several values, a conjunctive
-// match costs their sum and one, otherwise their product. Measured on OVN 23.03 over 96 shapes, exact on all.
+// ovn-controller turns an ACL into two logical flows, each with two OpenFlow matches if the ACL names no address
+// family. Ports, addresses and port numbers of a match are dimensions: if more than one has several values, a
+// conjunctive match costs their sum plus one, otherwise their product. Measured on OVN 23.03 over 96 shapes, exact on
+// all.
 func (e *Explainer) Estimate(want *intent.Snapshot) backends.Estimate {
 	hairpins := [2]netip.Addr{netip.IPv4Unspecified(), netip.IPv6Unspecified()} // which ones makes no difference
 	r := &renderer{names: e.names, want: want, schema: e.schema, hairpins: hairpins}
@@ -60,7 +61,7 @@ func (e *Explainer) Estimate(want *intent.Snapshot) backends.Estimate {
 	return cost
 }
 
-// addSizes counts the addresses of the sets that a group refers to, by name.
+// addSizes counts, by name, the addresses of the sets that a group refers to.
 func (r *renderer) addSizes(sizes map[string]int, g *group) {
 	for ref := range g.peers {
 		if name := r.names.AddressSet(ref.set, ref.family); sizes[name] == 0 {
@@ -81,7 +82,7 @@ func portsByNode(set *intent.Set) map[string]int {
 }
 
 // aclFlows returns how many flows an ACL with a match of ours costs a chassis that has n ports of its port group. Sizes
-// are those of address sets by name.
+// has the sizes of address sets by name.
 func aclFlows(match string, n int, sizes map[string]int) int {
 	families, addresses, numbers := 1, 1, 1
 	for term := range strings.SplitSeq(match, " && ") {
@@ -154,8 +155,8 @@ func number(s string) uint16 {
 // masked is the numbers that equal value in the bits of mask.
 type masked struct{ value, mask uint16 }
 
-// rangeValues returns how many masked values OVN makes of first <= field <= last: it takes both bounds apart and
-// combines what agrees (expr.c), which is more than the fewest there could be.
+// rangeValues returns how many masked values OVN makes of first <= field <= last: it splits both bounds and combines
+// what they have in common (expr.c), which is not minimal.
 func rangeValues(first, last uint16) int {
 	low, high := []masked{{}}, []masked{{}}
 	if first > 0 {
@@ -175,8 +176,8 @@ func rangeValues(first, last uint16) int {
 	return len(found)
 }
 
-// bound takes apart all numbers not below limit, or with bit 1 not above it: the limit itself, and for each of its bits
-// that is the given one, the numbers that differ there and agree before.
+// bound splits all numbers not below limit, or not above it if bit is 1: the limit itself, and for each of its bits
+// that equals bit, the numbers that differ there and are the same in the higher bits.
 func bound(limit, bit uint16) []masked {
 	out := []masked{{limit, 65535}}
 	for i := range 16 {

@@ -8,11 +8,11 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// coverage says which endpoints policies isolate, and which of them have no logical port.
+// coverage holds the endpoints that policies isolate, and those of them that have no logical port.
 type coverage struct {
 	isolated map[object.Key]directions // those with an address
 	kept     map[object.Key]bool       // those of them that have no logical port but kept ones
-	portless backends.Gaps             // when all was counted: the isolated without a logical port, with an address or not
+	portless backends.Gaps             // if everything was counted: isolated endpoints without a logical port, with or without an address
 	now      backends.Coverage
 }
 
@@ -21,7 +21,7 @@ type directions uint8
 
 func directionOf(d intent.Direction) directions { return 1 << d }
 
-// coverageOf looks at all endpoints that a snapshot isolates.
+// coverageOf checks all endpoints that a snapshot isolates.
 func coverageOf(want *intent.Snapshot, ports portFinder) *coverage {
 	c := &coverage{isolated: map[object.Key]directions{}, kept: map[object.Key]bool{}}
 	var all []backends.Gap
@@ -53,14 +53,15 @@ func coverageOf(want *intent.Snapshot, ports portFinder) *coverage {
 	return c
 }
 
-// coverageStep is what changes make of a coverage.
+// coverageStep is what changes turn a coverage into.
 type coverageStep struct {
 	touched map[object.Key]directions // those that may be isolated otherwise than before
-	full    *coverage                 // instead of touched: all was counted again
+	full    *coverage                 // instead of touched: everything was counted again
 	now     backends.Coverage
 }
 
-// step works out what changes and ports that came or went make of c, which it leaves as it is. It costs what changed.
+// step computes the effect of changes and of ports that appeared or disappeared on c, without changing c. The cost
+// depends on what changed.
 func (c *coverage) step(want *intent.Snapshot, changes []intent.Change, moved []object.Key, ports portFinder) *coverageStep {
 	s := &coverageStep{touched: map[object.Key]directions{}, now: c.now}
 	for i := range changes {
@@ -114,7 +115,7 @@ func isolates(id intent.SetID) bool {
 	return id == intent.IsolatedIngress || id == intent.IsolatedEgress
 }
 
-// take notes which endpoints joined and left the isolated. One that got an address is in both, as it was and as it is.
+// take records which endpoints joined and left an isolated set. One that got an address is in both, as it was and as it is.
 func (c *coverage) take(touched map[object.Key]directions, delta *intent.SetDelta) {
 	for _, d := range intent.Directions() {
 		if delta.ID != intent.IsolatedSet(d) {
@@ -138,7 +139,7 @@ func (c *coverage) take(touched map[object.Key]directions, delta *intent.SetDelt
 	}
 }
 
-// commit makes c what a step led to.
+// commit applies a step to c.
 func (c *coverage) commit(s *coverageStep, ports portFinder) {
 	if s.full != nil {
 		*c = *s.full

@@ -10,7 +10,7 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// DecidingRows implements backends.Explainer. A policy that has drops logged drops before the default does.
+// DecidingRows implements backends.Explainer. A policy that logs drops does so before the default drop.
 func (e *Explainer) DecidingRows(
 	want *intent.Snapshot, f *intent.Flow, d intent.Direction, by []intent.RuleRef,
 ) []backends.DecidingRow {

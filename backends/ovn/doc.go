@@ -1,6 +1,6 @@
 // Package ovn renders intents as rows of an OVN Northbound database.
 //
-// # What becomes what
+// # Which rows intents become
 //
 // Each set that is the subject of a policy becomes a Port_Group with the logical ports of its members, shared by all
 // policies of that subject. The group has the ACLs: to-lport for ingress, from-lport with apply-after-lb for egress.
@@ -8,63 +8,64 @@
 // written into the match instead. Everything isolated in a direction is in one further port group, with one ACL that drops,
 // and one that lets address resolution pass.
 //
-// A match names one address family and one address set, never a negation, and merges the ports of a protocol: so the
-// data plane needs as many flows as the set has addresses, not products of them.
+// A match names one address family and one address set, without negations, and merges the ports of a protocol, so that
+// the data plane needs as many flows as the set has addresses, not products of them.
 //
 // Each load balancer becomes one Load_Balancer for each protocol and scope, a scope being a set of options and a place.
-// The rows are in a Load_Balancer_Group that the switches and routers of their network refer to. Where the backends of a
+// The rows are in a Load_Balancer_Group that the switches and routers of their network refer to. If the backends of a
 // frontend depend on the node, its value is a template variable, which has its own value on each chassis.
 //
 // # Stages of a plan
 //
 // Plan reads the database (observe, loadbalancers), renders policies (render) and load balancers (internal/lb), keeps what
-// must not be lost (keptports, lost), compares (internal/nb) and splits the operations into transactions (arrange). From
-// then on the model is what the database has, and a plan looks only at what changed (incremental), until others
-// change rows of ours (watch). No stage calls the backend back.
+// must not be deleted (keptports, lost), compares (internal/nb) and splits the operations into transactions (arrange).
+// From then on the model is what the database has, and a plan only handles what changed (incremental), until others change
+// rows of ours (watch). No stage calls back into the backend.
 //
 // # Logical ports
 //
-// Logical ports are found, not made, by name or external_ids (PortNames). An endpoint without one is not in its groups
-// until the port appears, which wakes the backend.
+// Logical ports are not created, but found by name or external_ids (PortNames). An endpoint without one is not in its
+// groups until the port appears, which wakes the backend.
 //
 // # Which order of writes is safe
 //
 // A plan is one transaction, and OVSDB transactions are atomic. Only a plan of more than maxGroup operations is split:
-// rows that nothing refers to yet come first, rows that nothing refers to any more go last, and all between is one
-// transaction still. Into a database without rows of ours, the groups that drop are written last.
+// rows that nothing refers to yet are written first, rows that nothing refers to any more are deleted last, and the
+// rest is still one transaction. Into a database without rows of ours, the groups that drop are written last.
 //
 // # How a restarted process finds its rows
 //
-// Every row carries external_ids netloom.io/owner and netloom.io/id, and its UUID is derived from the two (UUIDv5): to
-// insert a row twice is impossible. What carries our owner and is not wanted is removed; rows of other owners and without
-// an owner are never touched. A row that lost its mark is recognized by its UUID, which only we derive, and is marked again.
-// Load_Balancer_Group has no external_ids, and a Chassis_Template_Var may have what others wrote: there the UUID alone says
-// that the row is ours, and the name that a variable is. In switches and routers, ours are the references to rows of ours.
+// Every row carries external_ids netloom.io/owner and netloom.io/id, and its UUID is derived from the two (UUIDv5): a row
+// cannot be inserted twice. Rows with our owner that are not wanted are removed; rows of other owners and without an owner
+// are never touched. A row that lost its mark is recognized by its UUID, which only we derive, and is marked again.
+// Load_Balancer_Group has no external_ids, and a Chassis_Template_Var may have variables of others: there a row is ours by
+// its UUID alone, and a variable by its name. In switches and routers, references to rows of ours are ours.
 //
 // # How changes by others are noticed
 //
 // From each read-back on the database reports changes of rows with our mark, of load balancer groups, and of references in
-// switches and routers. After each plan they are compared with what its operations were to change, element by element: the
-// cost is that of the plan, whatever the size of the rows. A server reports what a transaction changed before it replies to
-// it, so what no operation explains is the work of others, and ChangedByOthers asks for a read-back. What was to change and
-// is not reported, because it was so before or because others undid it, is checked by a select of that row. References
-// to deleted logical ports go by themselves. Not watched: our variables in Chassis_Template_Var rows of others.
+// switches and routers. After each plan they are compared with the intended changes of its operations, element by element:
+// the cost depends on the plan, not on the size of the rows. A server reports what a transaction changed before it replies
+// to it, so changes that no operation explains were made by others, and ChangedByOthers asks for a read-back. An intended
+// change that is not reported, because it was so before or because others undid it, is checked by a select of that row.
+// References to deleted logical ports disappear by themselves. Not watched: our variables in Chassis_Template_Var rows of
+// others.
 //
 // # Who may write
 //
 // An instance that claimed the database (NB_Global.external_ids, KeyClaim) begins each transaction with a wait for its own
-// claim, so that the database refuses all of it once there is a later one. A claim is no row of ours: plans do not contain
-// it. Each transaction has a comment with the owner and the claim.
+// claim, so that the database rejects all of it once there is a later one. A claim is not a row of ours: plans do not
+// contain it. Each transaction has a comment with the owner and the claim.
 //
 // # What is atomic, what is not expressible
 //
-// All that a NetworkPolicy can say is expressible; rules with ports of other protocols than TCP, UDP and SCTP are skipped,
-// which denies them. ACLs of other owners on the same ports are not considered: there OVN's own priorities and tiers
-// decide.
+// Everything that a NetworkPolicy can express is expressible; rules with ports of other protocols than TCP, UDP and SCTP
+// are skipped, which denies them. ACLs of other owners on the same ports are not considered: OVN's own priorities and
+// tiers decide between them.
 //
-// While load balancers are unavailable (Snapshot.Unknown), all that the database has for them stays as it is: their rows,
-// groups and template variables, references of switches and routers, and their ACLs.
+// While load balancers are unavailable (Snapshot.Unknown), everything that the database has for them stays as it is:
+// their rows, groups and template variables, references of switches and routers, and their ACLs.
 //
-// VIPs that others' load balancers have are left to those; session affinity is limited; sources are denied by ACLs on
+// VIPs that load balancers of others have are left to them; session affinity is limited; sources are denied by ACLs on
 // switches, or the frontend is left out. Skips report it each time.
 package ovn

@@ -9,27 +9,27 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
-// expectations say what applied ops change in rows, by UUID.
+// expectations are the changes that applied ops make in rows, by UUID.
 type expectations map[string]*expectation
 
-// expectation is what becomes of one row. It follows what the database reports, and costs as much as that.
+// expectation is the expected change of one row. It follows what the database reports, at a cost that depends on that.
 type expectation struct {
 	table, uuid string
 	created     bool
 	gone        bool             // it is deleted, or loses our mark
 	cells       map[string]*cell // by column
-	deleted     map[string]bool  // the rows that the same ops delete: references to them go by themselves
+	deleted     map[string]bool  // the rows that the same ops delete: references to them disappear by themselves
 }
 
 // cell is one column of a row: pairs of a map, elements of a set with no value, or the one value under "".
 type cell struct {
 	state, want map[string]string
-	// known are the elements that the ops add or remove, where they do not set the whole column.
+	// known are the elements that the ops add or remove, if they do not set the whole column.
 	known map[string]bool
 	whole bool
 }
 
-// outcome is how an expectation came true.
+// outcome is how reported changes compare with an expectation.
 type outcome uint8
 
 const (
@@ -38,7 +38,7 @@ const (
 	met
 )
 
-// expect says what ops change.
+// expect returns the changes that ops make.
 func expect(names nb.Namer, ops []*nb.Op) expectations {
 	out, deleted := expectations{}, map[string]bool{}
 	for _, o := range ops {
@@ -85,7 +85,7 @@ func (e *expectation) add(o *nb.Op) {
 // mutate expects that pairs are added to a column, or removed from it.
 func (e *expectation) mutate(column string, pairs map[string]string, add bool) {
 	if column == nb.ColumnExternalIDs {
-		e.gone = true // only marks are taken away one by one
+		e.gone = true // only marks are removed one by one
 		return
 	}
 	c := e.cells[column]
@@ -108,8 +108,8 @@ func (e *expectation) mutate(column string, pairs map[string]string, add bool) {
 	}
 }
 
-// explains follows a reported change, and reports whether it can be one that was expected. Owns reports whether a row
-// that switches and routers may refer to is ours.
+// explains applies a reported change, and reports whether it may be an expected one. Owns reports whether a row that
+// switches and routers may refer to is ours.
 func (e *expectation) explains(owns func(uuid string) bool, change *ovsdb.RowChange) bool {
 	switch change.Event {
 	case ovsdb.RowDeleted:
@@ -161,7 +161,7 @@ func (e *expectation) follows(owns func(uuid string) bool, change *ovsdb.RowChan
 	return true
 }
 
-// toggle applies one pair of a difference: it came, or has a new value, or was there and went.
+// toggle applies one pair of a difference: it was added, changed or removed.
 func (c *cell) toggle(k, v string) {
 	if was, ok := c.state[k]; ok && was == v {
 		delete(c.state, k)
@@ -170,7 +170,7 @@ func (c *cell) toggle(k, v string) {
 	c.state[k] = v
 }
 
-// outcome compares what was reported with what was expected. Logical ports that do not exist any more are in no group.
+// outcome compares what was reported with what was expected. Logical ports that no longer exist are in no group.
 func (e *expectation) outcome(portExists func(uuid string) bool) outcome {
 	if e.gone {
 		return met

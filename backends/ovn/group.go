@@ -46,7 +46,7 @@ func subjectOf(p *intent.Policy, rule *intent.Rule) intent.SetID {
 	return cmp.Or(rule.Subject, p.Subject)
 }
 
-// share names one more source of a row. The first in order gives the row its name.
+// share adds one more source to a row. The first in order gives the row its name.
 func (g *group) share(acl *nb.Row, origin string) {
 	if origin == acl.Origin {
 		return
@@ -60,7 +60,7 @@ func (g *group) share(acl *nb.Row, origin string) {
 	g.also[acl.UUID][origin] = true
 }
 
-// nameSources writes into each shared row what else it is there for.
+// nameSources writes its further sources into each shared row.
 func (g *group) nameSources() {
 	for uuid, also := range g.also {
 		g.acls[uuid].ExternalIDs()[nb.KeyAlso] = strings.Join(slices.Sorted(maps.Keys(also)), "; ")

@@ -10,7 +10,7 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// planner plans the rows for policies from what changed since the model, which it leaves as it is before commit.
+// planner plans the rows for policies from what changed since the model, which it does not change before commit.
 type planner struct {
 	r       *renderer
 	m       *model
@@ -23,7 +23,7 @@ type planner struct {
 	ops     []*nb.Op
 }
 
-// planChanges plans from changes alone. The model has to be what the target has.
+// planChanges plans from changes alone. The model has to match the target.
 func planChanges(r *renderer, m *model, changes []intent.Change, moved map[string][]string) *planner {
 	p := &planner{
 		r: r, m: m, moved: moved, changed: map[intent.PolicyID]bool{}, groups: map[intent.SetID]*group{},
@@ -68,7 +68,7 @@ func (p *planner) collect(changes []intent.Change) {
 	}
 	comesOrGoes := p.m.loadBalancers.Empty() != (p.r.want.LoadBalancerCount() == 0)
 	if p.r.unavailable == nil && comesOrGoes && p.r.want.Set(intent.IsolatedIngress) != nil {
-		subjects[intent.IsolatedIngress] = true // it lets pods reach themselves through load balancers
+		subjects[intent.IsolatedIngress] = true // it has the ACLs by which pods reach themselves through load balancers
 	}
 	for s := range subjects {
 		p.groups[s] = p.r.group(s, p.m.policiesOf(s, p.r, p.changed))
@@ -105,7 +105,7 @@ func withoutPorts(pg *nb.Row) *nb.Row {
 	return pg
 }
 
-// planReferents makes the address sets and meters that came into use and removes those that went out of it.
+// planReferents creates the address sets and meters that are newly used and removes those that are no longer used.
 func (p *planner) planReferents() {
 	peers, meters := map[addressSetRef]int{}, map[uint32]int{}
 	for subject, g := range p.groups {
@@ -138,7 +138,8 @@ func (p *planner) planReferents() {
 	p.ops = append(p.ops, nb.Diff(want, have)...)
 }
 
-// planMembers adds and removes what joined and left, in groups and address sets that existed before and stay.
+// planMembers adds the members that joined and removes those that left, in groups and address sets that existed before
+// and stay.
 func (p *planner) planMembers() {
 	moves := p.edits.moves(p.moved)
 	for id := range moves {
@@ -187,11 +188,11 @@ func (p *planner) mutate(r *nb.Row, column string, add, remove []string) {
 	}
 	slices.Sort(add)
 	slices.Sort(remove)
-	// Two endpoints may share a port; the database takes no value twice.
+	// Two endpoints may share a port; the database rejects duplicate values.
 	p.ops = append(p.ops, nb.Mutate(r, column, slices.Compact(add), slices.Compact(remove)))
 }
 
-// commit brings the model to where the plan led.
+// commit applies the plan to the model.
 func (p *planner) commit() {
 	for id := range p.changed {
 		p.m.putPolicy(id, p.r.want.Policy(id))
@@ -220,15 +221,15 @@ func (p *planner) commit() {
 // delta is the net effect of several membership changes of one set.
 type delta struct {
 	keys  map[object.Key]bool // true joined, false left
-	addrs map[netip.Addr]bool // true came, false went
+	addrs map[netip.Addr]bool // true added, false removed
 }
 
 func newDelta() *delta {
 	return &delta{keys: map[object.Key]bool{}, addrs: map[netip.Addr]bool{}}
 }
 
-// add takes one more change, later than those before. An endpoint that left and joined again, with other addresses say,
-// has the ports it had.
+// add adds one more change, later than those before. An endpoint that left and joined again, for example with other
+// addresses, has the same ports.
 func (d *delta) add(s *intent.SetDelta) {
 	for i := range s.Left {
 		net(d.keys, s.Left[i].Key, false)
@@ -252,7 +253,7 @@ func net[K comparable](m map[K]bool, k K, came bool) {
 	m[k] = came
 }
 
-// addresses formats the addresses of one family that came and went.
+// addresses formats the addresses of one family that were added and removed.
 func (d *delta) addresses(f intent.Families) (add, remove []string) {
 	for a, came := range d.addrs {
 		switch {

@@ -9,21 +9,21 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// defaultMinDeleteGuard is Options.MinDeleteGuard where nothing is given.
+// defaultMinDeleteGuard is the default of Options.MinDeleteGuard.
 const defaultMinDeleteGuard = 20
 
-// portGuard says how many logical ports may leave the isolated at once, see Options.
+// portGuard limits how many logical ports may leave the isolated groups at once, see Options.
 type portGuard struct {
 	maxFraction float64
 	minPorts    int
 }
 
-// portKeeper keeps logical ports in their groups that a full plan would remove although the pods are still selected: that
-// happens when logical ports get other names than before, and it would open every pod at once.
+// portKeeper keeps logical ports in their groups that a full plan would remove although the pods are still selected: this
+// happens when logical ports are renamed, and it would leave all pods unprotected at once.
 //
-// Where the names of such ports tell which pods they belong to, each is kept for its pod, as if it were found. Where they
-// do not, and more than a share of the isolated ports would leave while as many pods have no port, all of them stay where
-// they are. Everything else of the plan is carried out.
+// If the names of such ports show which pods they belong to, each is kept for its pod, as if it were found. If they do
+// not, and more than a share of the isolated ports would leave while as many pods have no port, all of them stay where
+// they are. The rest of the plan is applied.
 type portKeeper struct {
 	guard portGuard
 	names nb.Namer
@@ -33,7 +33,7 @@ type portKeeper struct {
 	have  nb.Rows
 }
 
-// run works out which endpoints have a logical port, and keeps ports that must not leave their groups.
+// run determines which endpoints have a logical port, and keeps ports that must not leave their groups.
 func (k *portKeeper) run() {
 	k.next.coverage = coverageOf(k.want, k.next.ports)
 	if k.next.coverage.portless.Len() == 0 {
@@ -68,12 +68,12 @@ func (k *portKeeper) group(rows nb.Rows, id intent.SetID) *nb.Row {
 func (k *portKeeper) leaving(id intent.SetID) []string {
 	want, have := k.group(k.rows, id), k.group(k.have, id)
 	if want == nil || have == nil {
-		return nil // it is made or deleted as a whole
+		return nil // it is created or deleted as a whole
 	}
 	return nb.Difference(have.Sets["ports"], want.Sets["ports"])
 }
 
-// keepFor keeps for missing endpoints the ports that have their names, by patterns.
+// keepFor keeps for missing endpoints the ports whose names match them by the patterns.
 func (k *portKeeper) keepFor(missing []object.Key, leaving map[string]string, patterns []guess) {
 	kept, names := map[object.Key][]string{}, map[string]object.Key{}
 	for _, e := range missing {

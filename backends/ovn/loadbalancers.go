@@ -13,7 +13,7 @@ import (
 type loadBalancers struct {
 	names    nb.Namer
 	settings lb.Settings
-	topology *lb.Topology // nil before the first look
+	topology *lb.Topology // nil before it is first read
 }
 
 // target returns a database as load balancers are written to it.
@@ -28,15 +28,15 @@ func (b *loadBalancers) planAll(ctx context.Context, db *database, want *intent.
 		return nil, err
 	}
 	t := b.target(db)
-	b.topology = nil // a port that leads to another router than before is not reported
+	b.topology = nil // a port that was moved to another router is not reported
 	if err := b.look(ctx, db.client, t.NeedsLinks(want)); err != nil {
 		return nil, err
 	}
 	return t.PlanAll(want, t.Find(rows), b.topology), nil
 }
 
-// readReferences reads what of ours switches and routers refer to, where they can refer to any. Others are the rows of ours
-// for policies.
+// readReferences reads the rows of ours that switches and routers refer to, if they can refer to any. Others are the rows
+// of ours for policies.
 func readReferences(ctx context.Context, db *database, p *lb.FullPlan, others nb.Rows) error {
 	if !p.NeedsReferences(others) {
 		return nil
@@ -71,7 +71,7 @@ func (b *loadBalancers) plan(
 	return p, nil
 }
 
-// look sees what load balancers can be put on now. Links between switches and routers are expensive to find.
+// look reads what load balancers can be put on now. Links between switches and routers are expensive to find.
 func (b *loadBalancers) look(ctx context.Context, client *ovsdb.Client, links bool) error {
 	version := client.TopologyVersion()
 	if t := b.topology; t != nil && t.Version == version && (t.Linked || !links) {

@@ -11,37 +11,38 @@ import (
 	"github.com/netloom/netloom/backends/ovn/internal/lb"
 )
 
-// LoadBalancing says where load balancers are put. The zero value is what the settings have as defaults.
+// LoadBalancing is where load balancers are put. The zero value means the defaults of the settings.
 type LoadBalancing struct {
-	// Group is the name of the Load_Balancer_Group that holds them, and the start of the names of further ones; "" is the
-	// owner.
+	// Group is the name of the Load_Balancer_Group that holds them, and the prefix of the names of further ones; "" is
+	// the owner.
 	Group string
-	// Switches and Routers are those that balance, see lb.ParseSelection. "" is DefaultSwitches, and no router.
+	// Switches and Routers are those that load balancers are put on, see lb.ParseSelection. "" is DefaultSwitches, and
+	// no router.
 	Switches, Routers string
-	// Networks are the logical networks, with commas between, that Services may name besides the default one; AllNetworks is
-	// every one, and "" none: otherwise whoever may write a Service reaches into any network.
+	// Networks are the logical networks, comma-separated, that Services may name besides the default one. AllNetworks is
+	// every one, and then anyone who may write a Service can reach any network; "" is none.
 	Networks string
-	// NodeSwitch and NodeRouter are the names of a node's own switch and router, with {node} in it, for databases without
+	// NodeSwitch and NodeRouter are the names of a node's own switch and router, containing {node}, for databases without
 	// template variables. "" is DefaultNodeSwitch and DefaultNodeRouter.
 	NodeSwitch, NodeRouter string
-	// Hairpin is an address of each family, with a space between, that stands for the client where that is the backend
-	// itself. "" is DefaultHairpin.
+	// Hairpin is an address of each family, separated by a space, that replaces the client's if the client is the
+	// backend itself. "" is DefaultHairpin.
 	Hairpin string
-	// Affinity is how clients stay with a backend where a Service wants that; "" is AffinityTimeout.
+	// Affinity is how clients stay with a backend if a Service wants that; "" is AffinityTimeout.
 	Affinity string
 }
 
-// AllNetworks lets Services name any logical network.
+// AllNetworks allows Services to name any logical network.
 const AllNetworks = lb.AllNetworks
 
 // The ways in which a client stays with a backend. OVN remembers clients for a time, and drops the first packet of each
-// that it remembers; or it goes by the hash of the client's address, and some clients move when backends change.
+// that it remembers; or it uses the hash of the client's address, and some clients move when backends change.
 const (
 	AffinityTimeout = "timeout"
 	AffinityHash    = "hash"
 )
 
-// checkAffinity says what is wrong with a way to stay with a backend.
+// checkAffinity checks a way to stay with a backend.
 func checkAffinity(s string) error {
 	if s != AffinityTimeout && s != AffinityHash {
 		return fmt.Errorf("%q: expected %s or %s", s, AffinityTimeout, AffinityHash)
@@ -49,7 +50,7 @@ func checkAffinity(s string) error {
 	return nil
 }
 
-// What is meant where nothing is configured. The addresses are those that other OVN controllers use.
+// The defaults. The addresses are those that other OVN controllers use.
 const (
 	DefaultSwitches   = "*"
 	DefaultNodeSwitch = "{node}"
@@ -59,7 +60,7 @@ const (
 
 var groupPattern = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 
-// parse checks l and names every fault.
+// parse checks l and reports every fault.
 func (l LoadBalancing) parse(owner string) (lb.Settings, error) {
 	affinity := cmp.Or(l.Affinity, AffinityTimeout)
 	out := lb.Settings{
@@ -90,7 +91,7 @@ func (l LoadBalancing) parse(owner string) (lb.Settings, error) {
 	return out, errors.Join(errs...)
 }
 
-// checkGroup says what is wrong with the name of a load balancer group.
+// checkGroup checks the name of a load balancer group.
 func checkGroup(name string) error {
 	if !groupPattern.MatchString(name) {
 		return fmt.Errorf("%q: expected 1 to 64 letters, digits, dots, dashes and underscores", name)
@@ -98,7 +99,7 @@ func checkGroup(name string) error {
 	return nil
 }
 
-// checkNodeName says what is wrong with the name of the switches or routers of nodes.
+// checkNodeName checks the name of the switches or routers of nodes.
 func checkNodeName(name string) error {
 	if !strings.Contains(name, lb.NodePlaceholder) {
 		return fmt.Errorf("%q: expected a name with %s in it", name, lb.NodePlaceholder)
@@ -106,7 +107,7 @@ func checkNodeName(name string) error {
 	return nil
 }
 
-// parseHairpin reads an IPv4 and an IPv6 address with a space between, as Load_Balancer.options:hairpin_snat_ip has them.
+// parseHairpin parses an IPv4 and an IPv6 address separated by a space, as in Load_Balancer.options:hairpin_snat_ip.
 func parseHairpin(s string) ([2]netip.Addr, error) {
 	fault := fmt.Errorf("%q: expected an IPv4 and an IPv6 address with a space between", s)
 	parts := strings.Fields(s)

@@ -12,8 +12,8 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// lost is what a full plan would remove of objects that the snapshot does not have. Rows of objects that are kept are added
-// to those that are wanted, as they are.
+// lost is what a full plan would remove for objects that the snapshot does not have. Rows of objects that are kept are
+// added to those that are wanted, as they are.
 type lost struct {
 	keep       map[object.Ref]bool // see Backend
 	names      nb.Namer
@@ -25,8 +25,8 @@ type lost struct {
 	rows       map[string]bool // UUIDs of rows of kept objects
 }
 
-// run compares the rows that are wanted with those that exist, and keeps what is to be kept. Present are the objects that
-// the snapshot has.
+// run compares the rows that are wanted with those that exist, and keeps what has to be kept. Present are the objects
+// that the snapshot has.
 func (l *lost) run(present map[object.Ref]bool) {
 	l.objects, l.gone = map[string]map[object.Ref]bool{}, map[object.Ref]bool{}
 	l.kept, l.rows = map[object.Ref]bool{}, map[string]bool{}
@@ -59,7 +59,7 @@ func objectOf(h *nb.Row) (object.Ref, bool) {
 	return object.Ref{Kind: ids[nb.KeyKind], Namespace: ids[nb.KeyNamespace], Name: ids[nb.KeyName]}, ids[nb.KeyKind] != ""
 }
 
-// findRows goes through the rows that name their source.
+// findRows checks the rows that name their source.
 func (l *lost) findRows(present map[object.Ref]bool) {
 	for uuid, h := range l.have {
 		ref, ok := objectOf(h)
@@ -76,7 +76,7 @@ func (l *lost) findRows(present map[object.Ref]bool) {
 	}
 }
 
-// loses notes that something of an object would go, and reports whether it is to be kept.
+// loses records that something of an object would be deleted, and reports whether it has to be kept.
 func (l *lost) loses(ref object.Ref) bool {
 	if l.keep[ref] {
 		l.kept[ref] = true
@@ -93,8 +93,8 @@ func (l *lost) count(ref object.Ref) {
 	l.objects[ref.Kind][ref] = true
 }
 
-// findPorts goes through the logical ports that are isolated. One that would not be any more and is kept stays in each of
-// its groups.
+// findPorts checks the logical ports that are isolated. One that no longer would be, but is kept, stays in each of its
+// groups.
 func (l *lost) findPorts() {
 	stay := map[string]bool{}
 	for _, d := range intent.Directions() {
@@ -122,7 +122,7 @@ func (l *lost) findPorts() {
 	}
 }
 
-// keepGroup keeps a port group with all of its ACLs, but none of its ports. One that is wanted stays as it is to be.
+// keepGroup keeps a port group with all of its ACLs, but none of its ports. A wanted group stays as wanted.
 func (l *lost) keepGroup(pg *nb.Row) {
 	if l.want[pg.UUID] != nil {
 		return
@@ -183,7 +183,7 @@ func (l *lost) keepReferents() {
 	}
 }
 
-// keepMembers keeps ACLs in their port group, and the group for them.
+// keepMembers keeps ACLs in their port group, and the group with them.
 func (l *lost) keepMembers(h *nb.Row) {
 	var acls []string
 	for _, acl := range h.Sets["acls"] {
@@ -220,8 +220,8 @@ func (l *lost) keepLoadBalancerGroups() {
 	}
 }
 
-// withoutLoss leaves out of ops on rows of others what removes references to rows that are kept, and template variables,
-// which load balancers that are kept may need.
+// withoutLoss drops from ops on rows of others the removal of references to rows that are kept, and of template
+// variables, which kept load balancers may need.
 func (l *lost) withoutLoss(ops []*nb.Op) []*nb.Op {
 	if len(l.rows) == 0 {
 		return ops

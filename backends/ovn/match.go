@@ -6,7 +6,7 @@ import (
 )
 
 // inlinePrefixes is how many prefixes of a family are written into a match instead of into an address set of their own.
-// The data plane does not care; a row less to write and a match that still reads well do.
+// It makes no difference to the data plane, saves a row, and keeps the match readable.
 const inlinePrefixes = 4
 
 // side formats the two ends of a match in one direction.
@@ -48,7 +48,7 @@ type peerMatch struct {
 	family intent.Families // of that address set
 }
 
-// peerMatches names a peer, one match for each address family that it can have addresses of: those of the cluster where
+// peerMatches names a peer, one match for each address family that it can have addresses of: those of the cluster if
 // the set has members, and those of its prefixes.
 func peerMatches(names nb.Namer, want *intent.Snapshot, d intent.Direction, p intent.Peer) []peerMatch {
 	switch p.Kind {
@@ -82,7 +82,7 @@ func setMatches(names nb.Namer, cluster intent.Families, d intent.Direction, set
 	return out
 }
 
-// prefixesOf renders the prefixes of one family as OVN does: an address alone where the prefix has no other.
+// prefixesOf renders the prefixes of one family as OVN does: just the address if the prefix contains no other.
 func prefixesOf(set *intent.Set, f intent.Families) []string {
 	var out []string
 	for _, p := range set.Prefixes {

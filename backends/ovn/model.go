@@ -9,11 +9,11 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// model is what the target has, as of the last plan that was applied whole. It lets the next plan look only at what
-// changed.
+// model is what the target has, as of the last plan that was applied completely. With it the next plan only handles
+// what changed.
 type model struct {
 	revision  intent.Revision
-	epoch     uint64 // of the connection; another one may lead to a database that was restored
+	epoch     uint64 // of the connection; a new one may be to a database that was restored
 	rows      int    // how many rows are ours
 	policies  map[intent.PolicyID]*intent.Policy
 	bySubject map[intent.SetID]map[intent.PolicyID]bool
@@ -22,7 +22,7 @@ type model struct {
 	meters    map[uint32]int        // and to a meter
 	wishes    wishes
 	coverage  *coverage
-	// ports finds logical ports, among them those that endpoints keep since the last read-back.
+	// ports finds logical ports, including those kept for endpoints since the last read-back.
 	ports         portFinder
 	loadBalancers *lb.Model
 	unavailable   *unavailable // nil while load balancers are available
@@ -99,7 +99,7 @@ func (m *model) size() int {
 	return m.rows + len(m.groups) + len(m.peers) + 2*len(m.meters) + m.loadBalancers.Size() + m.unavailable.size()
 }
 
-// render renders every row for policies, and sets the model that goes with them.
+// render renders every row for policies, and sets the corresponding model.
 func (m *model) render(r *renderer) nb.Rows {
 	subjects := map[intent.SetID]bool{intent.IsolatedIngress: true, intent.IsolatedEgress: true}
 	for p := range r.want.Policies() {

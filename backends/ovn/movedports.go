@@ -7,7 +7,7 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// portMoves are the logical ports that a plan has to look at, by group and UUID: true for those that belong in the group.
+// portMoves are the logical ports that a plan has to check, by group and UUID: true for those that belong in the group.
 type portMoves map[intent.SetID]map[string]bool
 
 func (m portMoves) put(id intent.SetID, uuid string, belongs bool) {
@@ -35,7 +35,8 @@ type wish struct {
 	set  intent.SetID
 }
 
-// portEdits say who joined and left the port groups that existed before and stay, and what that makes of wishes.
+// portEdits holds the endpoints that joined and left the port groups that existed before and stay, and the resulting
+// edits of wishes.
 type portEdits struct {
 	m      *model
 	keys   map[intent.SetID]map[object.Key]bool // true joined, false left
@@ -43,9 +44,9 @@ type portEdits struct {
 	stays  func(intent.SetID) bool // whether a port group existed before and stays
 }
 
-// moves lists the ports of endpoints that joined or left and those whose name is new, gone or another port's. Whether one
-// belongs in a group depends on the name that it has now and on the members that the set has now, whatever happened in
-// between. A deleted port has left its groups by itself: they refer to it weakly.
+// moves lists the ports of endpoints that joined or left and those whose name is new, gone or taken by another port.
+// Whether one belongs in a group depends on the name that it has now and on the members that the set has now, whatever
+// happened in between. A deleted port has left its groups by itself, since their references are weak.
 func (e *portEdits) moves(moved map[string][]string) portMoves {
 	moves := portMoves{}
 	for id, keys := range e.keys {
@@ -74,7 +75,7 @@ type wishEdit struct {
 	joined   bool // it is added; otherwise removed
 }
 
-// add notes the endpoints that join and leave a group. Where ports are found by external_ids, there are no wishes for them.
+// add records the endpoints that join and leave a group. If ports are found by external_ids, there are no wishes for them.
 func (e *portEdits) add(id intent.SetID, keys map[object.Key]bool) {
 	e.keys[id] = keys
 	for k, joined := range keys {
@@ -84,7 +85,7 @@ func (e *portEdits) add(id intent.SetID, keys map[object.Key]bool) {
 	}
 }
 
-// look finds the port that has a name now, and those that had it and took another, for one group.
+// look finds the port that has a name now, and those that had it and were renamed, for one group.
 func (e *portEdits) look(moves portMoves, w wish, moved map[string][]string) {
 	uuids := moved[w.name]
 	if uuid, ok := e.m.ports.client.Port(w.name); ok {
@@ -104,7 +105,7 @@ func (e *portEdits) look(moves portMoves, w wish, moved map[string][]string) {
 	}
 }
 
-// movedEndpoints returns the endpoints whose logical ports came, went or changed.
+// movedEndpoints returns the endpoints whose logical ports appeared, disappeared or changed.
 func (m *model) movedEndpoints(moved map[string][]string) []object.Key {
 	var out []object.Key
 	for name := range moved {

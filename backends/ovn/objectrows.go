@@ -16,7 +16,7 @@ import (
 )
 
 // ReadRows implements backends.RowReader. It reads all ACLs of the owner, since a row may be shared, and the port groups and
-// address sets that those of the object name.
+// address sets that the object's ACLs name.
 func (b *Backend) ReadRows(ctx context.Context, of object.Ref) ([]backends.Row, error) {
 	owned := ovsdb.WithExternalID(map[string]string{nb.KeyOwner: b.names.Owner})
 	acls, err := b.client.Select(ctx, nb.TableACL, owned, "direction", "priority", "match", "action", nb.ColumnExternalIDs)

@@ -18,8 +18,8 @@ type database struct {
 	owner  string
 }
 
-// readOwned reads back every row for policies that is ours: those with our mark and, where a wanted one is not among them,
-// those that may have lost it. With adopt that is looked for in any case.
+// readOwned reads back every row for policies that is ours: those with our mark and, if a wanted one is not among them,
+// those that may have lost it. With adopt, those are always read.
 func (d *database) readOwned(ctx context.Context, want nb.Rows, adopt bool) (nb.Rows, error) {
 	have, err := d.observe(ctx, want, adopt)
 	if err == nil && !adopt && len(have) > 0 && missing(want, have) {
@@ -38,8 +38,8 @@ func missing(want, have nb.Rows) bool {
 	return false
 }
 
-// observe reads the rows for policies with our mark. With adopt it reads all rows and takes those with a UUID that is wanted
-// as well: only we derive it, so the row is ours and lost its mark.
+// observe reads the rows for policies with our mark. With adopt it reads all rows and includes those with a wanted UUID:
+// only we derive it, so the row is ours and lost its mark.
 func (d *database) observe(ctx context.Context, want nb.Rows, adopt bool) (nb.Rows, error) {
 	where := d.marked()
 	if adopt {
@@ -63,7 +63,7 @@ func (d *database) marked() []libovsdb.Condition {
 	return ovsdb.WithExternalID(map[string]string{nb.KeyOwner: d.owner})
 }
 
-// read reads the columns of ours from tables; there are no rows where the schema has no such table.
+// read reads the columns that we use from tables; a table that the schema does not have has no rows.
 func (d *database) read(ctx context.Context, where []libovsdb.Condition, tables ...string) ([]*nb.Row, error) {
 	var out []*nb.Row
 	for _, table := range tables {

@@ -38,8 +38,7 @@ func (b *Backend) Plan(ctx context.Context, want *intent.Snapshot, since intent.
 	return plan, nil
 }
 
-// changesSince lists what to look at, where the model says what the target has. It is false where everything has to be read
-// back.
+// changesSince lists the changes to handle if the model is known. It returns false if everything has to be read back.
 func (b *Backend) changesSince(want *intent.Snapshot, since intent.Revision) ([]intent.Change, bool) {
 	m := b.model
 	if since == 0 || m == nil || len(b.keep) > 0 || m.revision != since || m.epoch != b.client.Epoch() {
@@ -49,15 +48,15 @@ func (b *Backend) changesSince(want *intent.Snapshot, since intent.Revision) ([]
 		return nil, false
 	}
 	if b.ports.names.key != "" && len(b.moved) > 0 {
-		return nil, false // the ports' external_ids do not say whose they were
+		return nil, false // the ports' external_ids do not show whose they were
 	}
 	if m.wishes.renamedAway(b.moved, b.client) {
-		return nil, false // which of such ports stay in their groups, all of them together say: see portKeeper
+		return nil, false // which of such ports stay in their groups depends on all of them together: see portKeeper
 	}
 	changes, ok := want.Since(since)
 	for _, c := range changes {
 		if c.Families || slices.ContainsFunc(c.Sets, func(id intent.SetID) bool { return m.refersTo(id) && want.Set(id) != nil }) {
-			return nil, false // a set that went and came back does not say who joined and left meanwhile
+			return nil, false // for a set that was removed and added back, the members that joined and left are not known
 		}
 	}
 	return changes, ok
@@ -163,7 +162,7 @@ func (b *Backend) propose(
 	plan.Ops = show(arrange(ops, plan.Full && plan.Owned == 0), ports, names)
 	b.pending = &pending{plan: plan, commit: func() {
 		commit()
-		b.moved = map[string][]string{} // nothing was added since: another plan would have replaced this one
+		b.moved = map[string][]string{} // nothing was added since, as another plan would have replaced this one
 	}}
 	if plan.Empty() {
 		b.pending.commit()

@@ -15,8 +15,8 @@ func (b *Backend) CountRows(want *intent.Snapshot, of intent.Origin) int {
 	return len(NewExplainer(b.client.Schema(), Naming{Owner: b.names.Owner}).PolicyRows(want, of))
 }
 
-// PolicyRows implements backends.Explainer. The rows are ACLs, by rule. Isolation itself is a row that all policies share
-// and not among them.
+// PolicyRows implements backends.Explainer. The rows are ACLs, by rule. Isolation itself is a row that all policies
+// share, and is not included.
 func (e *Explainer) PolicyRows(want *intent.Snapshot, of intent.Origin) []backends.PolicyRow {
 	r := &renderer{names: e.names, want: want, schema: e.schema}
 	sizes := map[string]int{}

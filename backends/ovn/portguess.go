@@ -11,22 +11,22 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// guess is a pattern that logical ports in the database may be named by, other than the configured ones.
+// guess is a naming pattern that logical ports in the database may follow, other than the configured ones.
 type guess struct {
 	text     string
 	template template
-	hits     int    // how many of the endpoints asked about have a port of that name
+	hits     int    // how many of the endpoints checked have a port of that name
 	expected string // the name of one of them
 }
 
-// sampled is how many endpoints names are compared with, and maxGuesses how many patterns are tried on all endpoints.
+// sampled is how many endpoints port names are compared with, and maxGuesses how many patterns are tried on all endpoints.
 const (
 	sampled    = 16
 	maxGuesses = 16
 )
 
-// guessPatterns lists the patterns by which names may be those of endpoints, the best first: those by which at least half
-// as many endpoints have a port as by the best. Both lists are sorted. Exists reports whether a port has a name.
+// guessPatterns lists the patterns by which ports may be named after endpoints, the best first: those that find ports for
+// at least half as many endpoints as the best. Both lists are sorted. Exists reports whether a port has a name.
 func guessPatterns(endpoints []object.Key, names []string, exists func(name string) bool) []guess {
 	votes := map[string]int{}
 	step := max(1, len(endpoints)/sampled)
@@ -64,8 +64,8 @@ func guessPatterns(endpoints []object.Key, names []string, exists func(name stri
 	return slices.DeleteFunc(out, func(g guess) bool { return g.hits == 0 || 2*g.hits < out[0].hits })
 }
 
-// patternsOf lists the patterns that give a name for k: one for each place where its namespace and its own name occur next
-// to each other as words.
+// patternsOf lists the patterns that give a name for k: one for each place where its namespace and its name occur next to
+// each other as words.
 func patternsOf(name string, k object.Key) []string {
 	if strings.ContainsAny(name, "{},") {
 		return nil
@@ -106,7 +106,7 @@ func alphanumeric(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// presetOf returns what to configure for a pattern.
+// presetOf returns the value to configure for a pattern.
 func presetOf(text string) string {
 	switch text {
 	case namesOVNKubernetes:
@@ -118,12 +118,12 @@ func presetOf(text string) string {
 	}
 }
 
-// hintOf says what is probably wrong with how ports are looked for, "" if nothing seems to be: guesses are patterns of
-// ports that would leave their groups.
+// hintOf describes what is probably wrong with how ports are looked up, "" if nothing seems to be: guesses are patterns
+// of ports that would leave their groups.
 func hintOf(ports portFinder, now backends.Coverage, guesses []guess) string {
 	missing := endpointsOf(now.Missing)
 	if len(missing) == 0 {
-		return "" // pods without an address are no reason to think of anything wrong
+		return "" // pods without an address are no sign of a problem
 	}
 	names := ports.client.PortNames()
 	if len(guesses) == 0 {

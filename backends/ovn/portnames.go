@@ -8,12 +8,12 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// PortNames says how the logical ports of an endpoint are found. Make it with ParsePortNames; the zero value finds none.
+// PortNames is how the logical ports of an endpoint are found. Create it with ParsePortNames; the zero value finds none.
 type PortNames struct {
 	templates []template // of names; an endpoint may have a port for each
 	key       string     // of external_ids; "" to go by name
 	value     template   // of the value under key
-	text      string     // what was parsed, presets spelled out
+	text      string     // what was parsed, with presets expanded
 }
 
 // The names that other OVN controllers give to the logical port of a pod.
@@ -23,15 +23,15 @@ const (
 	namesNodus         = "{namespace}_{pod}"
 )
 
-// DefaultPortNames is the preset used where nothing is configured.
+// DefaultPortNames is the preset used if nothing is configured.
 const DefaultPortNames = "ovn-kubernetes"
 
 var placeholder = regexp.MustCompile(`\{[^}]*\}`)
 
-// ParsePortNames reads how logical ports are found:
+// ParsePortNames parses how logical ports are found:
 //
-//	ovn-kubernetes, kube-ovn, nodus      the names that these give
-//	{namespace}_{pod}[,…]                templates of names; {cluster} may stand in them too
+//	ovn-kubernetes, kube-ovn, nodus      the names that these controllers use
+//	{namespace}_{pod}[,…]                templates of names; {cluster} may be used as well
 //	external-ids:KEY[=TEMPLATE]          by the value of a key in external_ids, {namespace}/{pod} unless given
 func ParsePortNames(s string) (PortNames, error) {
 	if spec, ok := strings.CutPrefix(s, "external-ids:"); ok {
@@ -66,7 +66,7 @@ func ParsePortNames(s string) (PortNames, error) {
 	return n, nil
 }
 
-// template is literal text with placeholders between: text[0] field[0] text[1] field[1] … text[n].
+// template is literal text with placeholders in between: text[0] field[0] text[1] field[1] … text[n].
 type template struct {
 	texts  []string
 	fields []func(object.Key) string
@@ -91,7 +91,7 @@ func parseTemplate(s string) (template, error) {
 	}
 	t.texts = append(t.texts, rest)
 	if !strings.Contains(s, "{pod}") || !strings.Contains(s, "{namespace}") {
-		// Without both, pods would share a port, and one that goes would take it out of the groups of the other.
+		// Without both, pods would share a port, and deleting one would remove it from the groups of the other.
 		return template{}, fmt.Errorf("port names %q: expected ovn-kubernetes, kube-ovn, nodus, "+
 			"a template with {namespace} and {pod}, or external-ids:KEY", s)
 	}
@@ -109,7 +109,7 @@ func (t template) fill(k object.Key) string {
 	return b.String()
 }
 
-// Names lists the names that k's logical ports have. It is empty where ports are found by external_ids.
+// Names lists the names that k's logical ports have. It is empty if ports are found by external_ids.
 func (n PortNames) Names(k object.Key) []string {
 	names := make([]string, len(n.templates))
 	for i, t := range n.templates {
@@ -118,7 +118,7 @@ func (n PortNames) Names(k object.Key) []string {
 	return names
 }
 
-// String returns how ports are looked for, presets spelled out.
+// String formats how ports are found, with presets expanded.
 func (n PortNames) String() string { return n.text }
 
 // IndexKey returns the external_ids key by which ports are found, "" if they are found by name.

@@ -14,8 +14,8 @@ import (
 type portFinder struct {
 	client *ovsdb.Client
 	names  PortNames
-	// kept are the UUIDs of logical ports that endpoints had when other names were looked for, and keptNames says whose they
-	// are. Both are nil if there are none, see portKeeper.
+	// kept are the UUIDs of logical ports that endpoints had when other names were looked up, and keptNames their owners.
+	// Both are nil if there are none, see portKeeper.
 	kept      map[object.Key][]string
 	keptNames map[string]object.Key
 }
@@ -29,7 +29,7 @@ func (f portFinder) uuids(k object.Key) []string {
 	return out
 }
 
-// named lists the logical ports of an endpoint that have the names looked for, sorted.
+// named lists the logical ports of an endpoint that have the expected names, sorted.
 func (f portFinder) named(k object.Key) []string {
 	var out []string
 	if f.names.key != "" {
@@ -62,11 +62,11 @@ func (f portFinder) keptFor(k object.Key) []string {
 // has reports whether an endpoint has a logical port.
 func (f portFinder) has(k object.Key) bool { return len(f.uuids(k)) > 0 }
 
-// onlyKept reports whether an endpoint has no logical port but those that are kept for it.
+// onlyKept reports whether the only logical ports of an endpoint are those that are kept for it.
 func (f portFinder) onlyKept(k object.Key) bool { return len(f.keptFor(k)) > 0 && len(f.named(k)) == 0 }
 
-// cover lists the logical ports of all members of a set, sorted, and notes in w the names that members may yet appear
-// under.
+// cover lists the logical ports of all members of a set, sorted, and records in w the names under which the ports of
+// members may appear later.
 func (f portFinder) cover(set *intent.Set, w wishes) []string {
 	if set == nil || set.Members == nil {
 		return nil
@@ -82,7 +82,7 @@ func (f portFinder) cover(set *intent.Set, w wishes) []string {
 	return slices.Compact(out)
 }
 
-// gap says what of an endpoint is not in the database; false when it has a logical port.
+// gap describes what an endpoint lacks in the database; false if it has a logical port.
 func (f portFinder) gap(k object.Key) (backends.Gap, bool) {
 	if f.has(k) {
 		return backends.Gap{}, false
@@ -90,7 +90,7 @@ func (f portFinder) gap(k object.Key) (backends.Gap, bool) {
 	return backends.Gap{Endpoint: k, Lacks: "logical port " + f.expected(k)}, true
 }
 
-// expected returns how the logical port of an endpoint is looked for.
+// expected describes the logical port that is looked up for an endpoint.
 func (f portFinder) expected(k object.Key) string {
 	if f.names.key != "" {
 		return "with external_ids:" + f.names.key + "=" + f.names.value.fill(k)
@@ -111,7 +111,7 @@ func (f portFinder) unnamed(k object.Key, joined bool) []string {
 	return append(found, kept...)
 }
 
-// nameOf returns the name of the port of a UUID, or the UUID if there is no such port.
+// nameOf returns the name of the port with a UUID, or the UUID if there is no such port.
 func (f portFinder) nameOf(uuid string) string {
 	if name, ok := f.client.PortName(uuid); ok {
 		return name
@@ -119,11 +119,11 @@ func (f portFinder) nameOf(uuid string) string {
 	return uuid
 }
 
-// wishes says in which groups a logical port belongs once it appears. Only ports found by name are in it. A port is in
-// few groups.
+// wishes holds the groups in which a logical port belongs once it appears. It only has ports found by name. A port is
+// in few groups.
 type wishes map[string]wanted
 
-// wanted is what a logical port is wanted for.
+// wanted is where a logical port belongs.
 type wanted struct {
 	endpoint object.Key
 	sets     []intent.SetID
@@ -151,8 +151,8 @@ func (w wishes) drop(set intent.SetID) {
 	}
 }
 
-// renamedAway reports whether several ports took other names and left wanted ones unused. One may have been given to
-// something else; several look like another pattern of names.
+// renamedAway reports whether several ports were renamed and left wanted names unused. A single one may have been given
+// to something else; several suggest a different naming pattern.
 func (w wishes) renamedAway(moved map[string][]string, client *ovsdb.Client) bool {
 	lost := 0
 	for name, left := range moved {

@@ -24,13 +24,13 @@ func (r record) String() string { return r.number() + " " + r.holder }
 
 func (r record) number() string { return strconv.FormatUint(r.generation, 10) }
 
-// after reports whether r was claimed after o. Two of one number by different holders can only be where the database
-// was restored in between, and then the one that is there counts.
+// after reports whether r was claimed after o. Two with the same number by different holders can only exist if the
+// database was restored in between, and then the one that is there counts.
 func (r record) after(o record) bool {
 	return r.generation > o.generation || r.generation == o.generation && r.holder != o.holder
 }
 
-// parseRecord reads a claim. It takes only what String writes.
+// parseRecord parses a claim. It accepts only what String writes.
 func parseRecord(text string) (record, bool) {
 	number, holder, _ := strings.Cut(text, " ")
 	generation, err := strconv.ParseUint(number, 10, 64)
@@ -41,8 +41,8 @@ func parseRecord(text string) (record, bool) {
 	return r, true
 }
 
-// holderText returns the name of a holder as a claim spells it: printable ASCII without spaces, never empty. Of a long
-// one the end stays, in which instances differ.
+// holderText returns the name of a holder as written in a claim: printable ASCII without spaces, never empty. Of a long
+// name the end is kept, in which instances differ.
 func holderText(name string) string {
 	if len(name) > maxHolder {
 		name = name[len(name)-maxHolder:]
@@ -59,7 +59,7 @@ func holderText(name string) string {
 	return string(b)
 }
 
-// shortened returns a value of others for a log.
+// shortened returns a value written by others, shortened for a log.
 func shortened(value string) string {
 	if len(value) > maxHolder {
 		return value[:maxHolder] + "…"

@@ -14,8 +14,8 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
-// ACL priorities within OVN's 0 to 32767. Isolation drops, what a policy wants logged is dropped before, what a rule
-// allows is allowed before that, and address resolution before all.
+// ACL priorities within OVN's 0 to 32767. Isolation drops with the lowest priority, then come logged drops of policies,
+// what rules allow, and address resolution with the highest.
 const (
 	priorityDrop       = 1000
 	priorityLoggedDrop = 1001
@@ -30,21 +30,21 @@ const resolution = "arp"
 // defaultBurst lets a meter's first packets of a second through at once, in packets.
 const defaultBurst = 10
 
-// renderer turns policies into rows. It is pure: the rows depend on the snapshot, the names and the schema alone.
+// renderer turns policies into rows. It is pure: the rows depend only on the snapshot, the names and the schema.
 type renderer struct {
 	names    nb.Namer
-	rate     uint32 // log lines per second where a policy names none; 0 is no limit
+	rate     uint32 // log lines per second if a policy names no rate; 0 is no limit
 	want     *intent.Snapshot
-	schema   ovsdb.Schema  // columns that it lacks are left out
+	schema   ovsdb.Schema  // columns that it does not have are left out
 	hairpins [2]netip.Addr // the sources of pods that reach themselves through load balancers
-	// unavailable is what stands for load balancers while they are unavailable; nil while they are available.
+	// unavailable is what the database has for load balancers while they are unavailable; nil while they are available.
 	unavailable *unavailable
 
 	skips []backends.Skip                                    // what could not be expressed, collected while rendering
-	rules map[*intent.Policy]map[intent.SetID][]*intent.Rule // see rulesOf; nil until asked for
+	rules map[*intent.Policy]map[intent.SetID][]*intent.Rule // see rulesOf; nil until needed
 }
 
-// group renders what policies hang on the group of subject. Nil where there is nothing.
+// group renders the ACLs of policies on the group of subject; nil if there are none.
 func (r *renderer) group(subject intent.SetID, policies []*intent.Policy) *group {
 	g := newGroup(subject)
 	for _, d := range intent.Directions() {
@@ -73,8 +73,8 @@ func (r *renderer) group(subject intent.SetID, policies []*intent.Policy) *group
 	return g
 }
 
-// rulesOf returns the rules of p by subject, with the policy's own subject always there. They are sorted out once for
-// each policy: there may be as many subjects as rules.
+// rulesOf returns the rules of p by subject, always including the policy's own subject. They are grouped once for each
+// policy, as there may be as many subjects as rules.
 func (r *renderer) rulesOf(p *intent.Policy) map[intent.SetID][]*intent.Rule {
 	if rules := r.rules[p]; rules != nil {
 		return rules
@@ -91,7 +91,7 @@ func (r *renderer) rulesOf(p *intent.Policy) map[intent.SetID][]*intent.Rule {
 	return rules
 }
 
-// inexpressible says what of a rule OVN has no match for, "" for nothing. Such a rule allows nothing.
+// inexpressible describes the part of a rule that OVN has no match for, "" if there is none. Such a rule allows nothing.
 func inexpressible(rule *intent.Rule) string {
 	if rule.Action > intent.Allow {
 		return fmt.Sprintf("%s has no ACL action", rule.Action)
@@ -130,14 +130,14 @@ func (r *renderer) isolate(g *group, d intent.Direction) {
 	}
 }
 
-// hairpin lets a pod reach itself through a load balancer, if there is one. OVN gives such packets a source of their own
-// and sends them back to the port that they came from, which the flag says: others that use that source are not admitted.
-// They skip the stage of egress rules by themselves.
+// hairpin allows a pod to reach itself through a load balancer, if there is one. OVN gives such packets a source of their
+// own and sends them back to the port that they came from, which the flag indicates: other packets with that source are
+// not admitted. OVN does not evaluate egress rules for them.
 func (r *renderer) hairpin(g *group, subject string) {
 	some := r.want.LoadBalancerCount() > 0
 	if u := r.unavailable; u != nil {
 		maps.Copy(g.acls, u.hairpins)
-		some = u.loadBalancers > 0 && len(u.hairpins) == 0 // pods are the first to be isolated
+		some = u.loadBalancers > 0 && len(u.hairpins) == 0 // the first pods are isolated now
 	}
 	if !some {
 		return
@@ -154,7 +154,7 @@ func (r *renderer) hairpin(g *group, subject string) {
 	}
 }
 
-// logDrops drops what isolation would drop, for one policy that wants it logged.
+// logDrops drops what isolation would drop, for one policy that logs drops.
 func (r *renderer) logDrops(g *group, p *intent.Policy) {
 	r.add(g, nb.ACL{
 		Direction: p.Direction, Priority: priorityLoggedDrop, Action: nb.ActionDrop,
@@ -192,7 +192,7 @@ func (r *renderer) allow(g *group, p *intent.Policy, rule *intent.Rule) {
 	}
 }
 
-// add puts an ACL into the group. Equal rules of several policies share the row, and every one of them is named in it.
+// add puts an ACL into the group. Equal rules of several policies share the row, which names every one of them.
 func (r *renderer) add(g *group, acl nb.ACL) {
 	uuid := acl.UUID(r.names, string(g.subject))
 	if shared := g.acls[uuid]; shared != nil {

@@ -10,10 +10,11 @@ import (
 	"github.com/netloom/netloom/pkg/setting"
 )
 
-// Embedded stands in Settings.Endpoints, alone, for a database within the process. Whoever runs one replaces it.
+// Embedded is the only element of Settings.Endpoints for a database within the process. The code that runs the database
+// replaces it.
 const Embedded = "embedded"
 
-// Settings say where the Northbound database is and how its rows are written, as people configure them. The zero value has
+// Settings are where the Northbound database is and how its rows are written, as people configure them. The zero value has
 // no target; Group has the defaults.
 type Settings struct {
 	Endpoints []string // of one database, see ovsdb.Options; or Embedded alone
@@ -25,7 +26,7 @@ type Settings struct {
 	LoadBalancing LoadBalancing
 }
 
-// Embedded reports whether the database is to run within the process.
+// Embedded reports whether the database runs within the process.
 func (s *Settings) Embedded() bool { return len(s.Endpoints) == 1 && s.Endpoints[0] == Embedded }
 
 // Configured reports whether there is a database to write to.
@@ -110,7 +111,7 @@ func (s *Settings) endpoints() setting.Setting {
 	return list
 }
 
-// isEndpoint reports whether v has the form of an OVSDB endpoint. Dialing looks closer.
+// isEndpoint reports whether v has the form of an OVSDB endpoint. Dialing checks it fully.
 func isEndpoint(v string) bool {
 	scheme, rest, _ := strings.Cut(v, ":")
 	switch scheme {

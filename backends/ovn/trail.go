@@ -11,10 +11,10 @@ import (
 	"github.com/netloom/netloom/backends/ovn/internal/nb"
 )
 
-// shortestUUID is how much of a UUID, from its start, names a row.
+// shortestUUID is how many leading characters of a UUID are needed to identify a row.
 const shortestUUID = 8
 
-// Trails implements backends.RowTracer. It reads the tables whole.
+// Trails implements backends.RowTracer. It reads the whole tables.
 func (b *Backend) Trails(ctx context.Context, what string) ([]backends.Trail, error) {
 	if !b.client.Connected() {
 		return nil, fmt.Errorf("look for %s: %w: %w", what, backends.ErrUnreachable, b.client.NotConnected())
@@ -53,8 +53,8 @@ func trailOf(r *nb.Row, origins []string) backends.Trail {
 	return t
 }
 
-// usersOf finds for each row those that refer to it: port groups are needed by their ACLs, the other way round than they
-// refer, and address sets, meters and template variables are referred to by name.
+// usersOf finds for each row those that refer to it: port groups are used by their ACLs, opposite to the direction of
+// the reference, and address sets, meters and template variables are referred to by name.
 func usersOf(all nb.Rows) map[string][]string {
 	users := map[string][]string{}
 	named := map[string]string{} // address sets as in a match, meters, variables, to UUIDs

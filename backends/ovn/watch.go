@@ -13,7 +13,7 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
-// watch is how the backend notices what others do to rows of its own.
+// watch is how the backend notices changes by others to its rows.
 type watch struct {
 	client *ovsdb.Client
 	names  nb.Namer
@@ -45,7 +45,7 @@ func watches(owner string) []ovsdb.RowWatch {
 
 func columnNamesOf(table string) []string { return slices.Sorted(maps.Keys(nb.ColumnsOf(table))) }
 
-// begin records from now on what happens to rows of ours, and forgets what did so far: a read-back follows.
+// begin starts recording changes to rows of ours, and drops those recorded so far: a read-back follows.
 func (w *watch) begin(ctx context.Context) error {
 	err := w.client.WatchRows(ctx, watches(w.names.Owner))
 	w.on, w.changed = err == nil, false
@@ -67,8 +67,8 @@ func (w *watch) check(m *model) bool {
 	return w.changed
 }
 
-// judge compares the changes recorded so far with what applied ops ought to have changed. It returns the expectations of
-// which too little was seen.
+// judge compares the changes recorded so far with what applied ops ought to have changed. It returns the expectations
+// that were not fully met.
 func (w *watch) judge(m *model, expected expectations) []*expectation {
 	changes, complete := w.client.RowChanges()
 	if !complete {
@@ -103,9 +103,9 @@ func (w *watch) portExists(uuid string) bool {
 	return ok
 }
 
-// checkApplied looks whether the database has what ops made of it, and nothing else happened to rows of ours meanwhile.
-// A server reports the changes of a transaction before it replies. An op that found nothing to change is not reported:
-// then the row is read.
+// checkApplied checks that the database has the result of ops, and that no other changes were made to rows of ours
+// meanwhile. A server reports the changes of a transaction before it replies. An op that did not change anything is not
+// reported; then the row is read.
 func (w *watch) checkApplied(ctx context.Context, m *model, ops []*nb.Op) {
 	if !w.on {
 		return
@@ -119,15 +119,15 @@ func (w *watch) checkApplied(ctx context.Context, m *model, ops []*nb.Op) {
 	}
 }
 
-// suspect asks for a read-back. What happens until it begins need not be watched.
+// suspect asks for a read-back. Changes before it begins need not be watched.
 func (w *watch) suspect(table, uuid string) {
 	w.client.IgnoreRows()
 	w.on, w.changed = false, true
 	w.log.WithFields(logrus.Fields{"table": table, "row": uuid}).Info("rows were changed by someone else")
 }
 
-// concerns reports whether an unexpected change is one of ours: of the rows without a mark, those that the model has, and
-// of references those to rows of ours.
+// concerns reports whether an unexpected change concerns us: for rows without a mark, whether the model has them, and for
+// references, whether they are to rows of ours.
 func (m *model) concerns(change *ovsdb.RowChange) bool {
 	switch change.Table {
 	case nb.TableLoadBalancerGroup:
@@ -147,7 +147,7 @@ func (m *model) concerns(change *ovsdb.RowChange) bool {
 // ownsReferent reports whether a row that switches and routers may refer to is ours.
 func (m *model) ownsReferent(uuid string) bool { return m != nil && m.loadBalancers.Owns(uuid) }
 
-// proof returns the condition that finds the row of e if it has those expected elements that were not reported.
+// proof returns the condition that matches the row of e if it has the expected elements that were not reported.
 func (e *expectation) proof() []libovsdb.Condition {
 	where := ovsdb.ByUUID(e.uuid)
 	for column, c := range e.cells {
@@ -169,7 +169,7 @@ func (e *expectation) proof() []libovsdb.Condition {
 }
 
 // clause returns the condition that a column includes or excludes the elements of keys, in a map with the values that they
-// have in pairs; nothing for no keys.
+// have in pairs; nothing if there are no keys.
 func clause(
 	table, column string, function libovsdb.ConditionFunction, keys []string, pairs map[string]string,
 ) []libovsdb.Condition {

@@ -21,7 +21,7 @@ func (g *Target) ClaimOf(t testing.TB, owner string) (string, bool) {
 	return value, ok
 }
 
-// SetClaim writes the record of an owner's claims behind every backend's back; nil takes it away.
+// SetClaim writes the record of an owner's claims behind every backend's back; nil removes it.
 func (g *Target) SetClaim(t testing.TB, owner string, value *string) {
 	t.Helper()
 	rows := g.rows(t, "NB_Global", "external_ids")
@@ -38,7 +38,7 @@ func (g *Target) SetClaim(t testing.TB, owner string, value *string) {
 	}
 }
 
-// SaveClaim implements backendtest.Keeper. What had no row of NB_Global has none again, as when the file was lost.
+// SaveClaim implements backendtest.Keeper. If there was no row of NB_Global, there is none again, as if the file was lost.
 func (g *Target) SaveClaim(t testing.TB, owner string) (restore func()) {
 	blank := len(g.rows(t, "NB_Global", "_uuid")) == 0
 	was, ok := g.ClaimOf(t, owner)

@@ -13,7 +13,7 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
-// harm is one kind of damage: what it does to a row of its table, nil if the row does not lend itself to it.
+// harm is one kind of damage: what it does to a row of its table, nil if it cannot change the row.
 type harm struct {
 	what  string
 	table string
@@ -82,7 +82,7 @@ func harms() []harm {
 	}
 }
 
-// respell changes the pairs of a map column, with the first key in order at hand.
+// respell changes the pairs of a map column, given the first key in order.
 func respell(column string, spoil func(m map[string]string, first string)) func(string, libovsdb.Row) []libovsdb.Operation {
 	return func(uuid string, r libovsdb.Row) []libovsdb.Operation {
 		m := ovsdb.StringMap(r[column])
@@ -109,8 +109,8 @@ func losses() []loss {
 	}
 }
 
-// Damage does the n-th harm to the first row of owner that it fits. A kind that concerns several rows at once, as the
-// loss of an ACL from its group, is done by the tests of the backend itself.
+// Damage does the n-th harm to the first row of owner that it can change. Kinds that concern several rows at once, such
+// as the removal of an ACL from its group, are in the tests of the backend itself.
 func (g *Target) Damage(t testing.TB, owner string, n int) (backendtest.Damage, bool) {
 	all, refs := harms(), losses()
 	switch {
@@ -141,7 +141,7 @@ func (g *Target) harm(t testing.TB, owner string, h harm) backendtest.Damage {
 	return d
 }
 
-// holdersOf lists what has a load balancer: groups, switches and routers lose it when it goes.
+// holdersOf lists the groups, switches and routers that have a load balancer: they lose it when it is deleted.
 func (g *Target) holdersOf(t testing.TB, uuid string) []string {
 	var names []string
 	for _, table := range []string{"Load_Balancer_Group", "Logical_Switch", "Logical_Router"} {
@@ -154,7 +154,7 @@ func (g *Target) holdersOf(t testing.TB, uuid string) []string {
 	return names
 }
 
-// lose takes the first reference to a row of the owner's away. An ACL goes with the last reference, and comes back.
+// lose removes the first reference to a row of the owner's. An ACL is deleted with its last reference, and has to be restored.
 func (g *Target) lose(t testing.TB, owner string, l loss) backendtest.Damage {
 	d := backendtest.Damage{What: l.what}
 	mine := map[string]string{} // names by UUID
@@ -179,7 +179,7 @@ func (g *Target) lose(t testing.TB, owner string, l loss) backendtest.Damage {
 	return d
 }
 
-// forget takes a template variable of the owner's away.
+// forget removes a template variable of the owner's.
 func (g *Target) forget(t testing.TB, owner string) backendtest.Damage {
 	d := backendtest.Damage{What: "a chassis loses a template variable"}
 	for _, r := range g.rows(t, "Chassis_Template_Var") {

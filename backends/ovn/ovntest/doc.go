@@ -1,3 +1,3 @@
-// Package ovntest makes a Northbound database a target under test: what the conformance contract needs to look at and to
-// harm, by the same client that the backend uses.
+// Package ovntest makes a Northbound database a target under test: it has what the contract needs to inspect and damage
+// the database, through the same client that the backend uses.
 package ovntest

@@ -29,7 +29,7 @@ func (g *Target) dumpForeign(t testing.TB) string {
 	return g.dump(t, func(owner string) bool { return owner == "" })
 }
 
-// dump formats the rows of the tables that backends write, those of the owners asked for, in order. Ports go by name.
+// dump formats the rows of the selected owners in the tables that backends write, in order. Ports are shown by name.
 func (g *Target) dump(t testing.TB, take func(owner string) bool) string {
 	ports := map[string]string{}
 	for _, r := range g.rows(t, "Logical_Switch_Port", "_uuid", "name") {
@@ -59,7 +59,7 @@ func (g *Target) dump(t testing.TB, take func(owner string) bool) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// ownerOf returns whose a row is. A group of load balancers has no mark: it has the name of its owner, or one that begins so.
+// ownerOf returns the owner of a row. A group of load balancers has no mark: its name is or begins with that of its owner.
 func (g *Target) ownerOf(table string, r libovsdb.Row) string {
 	if table != "Load_Balancer_Group" {
 		return ovsdb.StringMap(r["external_ids"])[ovn.KeyOwner]
@@ -117,7 +117,7 @@ func (g *Target) dumpVariables(t testing.TB, take func(owner string) bool) []str
 	return lines
 }
 
-// variables returns what the names of an owner's template variables begin with.
+// variables returns the prefix of the names of an owner's template variables.
 func variables(owner string) string {
 	sum := sha256.Sum256([]byte(owner))
 	return "nlv_" + hex.EncodeToString(sum[:4]) + "_"

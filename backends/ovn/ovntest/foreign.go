@@ -9,7 +9,7 @@ import (
 )
 
 // AddForeign adds a port group with ACLs, an address set, a switch ACL, load balancers on a switch and in a group, and
-// template variables of a chassis as another controller has them.
+// template variables of a chassis, like those of another controller.
 func (g *Target) AddForeign(t testing.TB) {
 	acl := func(name string) libovsdb.Operation {
 		return ovsdb.Insert("ACL", id("foreign acl", name), libovsdb.Row{
@@ -32,7 +32,7 @@ func (g *Target) AddForeign(t testing.TB) {
 	g.foreign = g.dumpForeign(t)
 }
 
-// foreignBalancers adds what the schema has room for.
+// foreignBalancers adds what the schema supports.
 func (g *Target) foreignBalancers() []libovsdb.Operation {
 	balancer := func(name, vip string) libovsdb.Operation {
 		return ovsdb.Insert("Load_Balancer", id("foreign lb", name), libovsdb.Row{

@@ -21,14 +21,14 @@ import (
 // outside comes.
 type network struct {
 	name   string // as intents have it
-	node   string // "" for what serves every node that has nothing of its own
+	node   string // "" for one that serves every node without one of its own
 	pods   string // a switch
 	router string
 	uplink string // the switch before the router, "" for none
 }
 
 // networks returns those of every target, the default one first. All pods have their logical ports there; in the others
-// they are judged as if they had them there.
+// flows are judged as if the ports were there.
 func networks() []network {
 	return []network{
 		{"", "", "sw0", "lr0", "ext"},
@@ -46,8 +46,8 @@ func byNode() []network {
 	return list
 }
 
-// loadBalancing puts load balancers on all switches and routers but the uplinks. For green it says nothing, which means
-// the router of that name and the switches that are connected to it.
+// loadBalancing puts load balancers on all switches and routers but the uplinks. For green nothing is configured, which
+// means the router of that name and the switches that are connected to it.
 func (g *Target) loadBalancing() ovn.LoadBalancing {
 	var switches, routers []string
 	for _, n := range g.networks {
@@ -63,7 +63,7 @@ func (g *Target) loadBalancing() ovn.LoadBalancing {
 	}
 }
 
-// network returns what flows of a network enter by at a node.
+// network returns the network through which flows enter at a node.
 func (g *Target) network(name, node string) network {
 	found := network{}
 	for _, n := range g.networks {
@@ -119,7 +119,7 @@ func (g *Target) Verdict(t testing.TB, f intent.Flow) backendtest.Verdict {
 	return v
 }
 
-// sight is the rows of a moment, and what judges them, by network.
+// sight is the rows at one moment, and the tracers for them, by network.
 type sight struct {
 	rows    nbtrace.Rows
 	tracers map[string]*nbtrace.Tracer
@@ -170,8 +170,8 @@ func (g *Target) moveIn(rows nbtrace.Rows, of string) nbtrace.Rows {
 	return rows
 }
 
-// packet returns the first packet of a flow between endpoints with the names that are the default. What no endpoint
-// sends comes through the uplink and the router of the network.
+// packet returns the first packet of a flow between endpoints with the names that are the default. What is not sent by
+// an endpoint comes through the uplink and the router of the network.
 func (g *Target) packet(f intent.Flow) nbtrace.Packet {
 	p := nbtrace.Packet{
 		Inport: portOf(f.Src), Outport: portOf(f.Dst), Src: f.Src.Addr, Dst: f.Dst.Addr,

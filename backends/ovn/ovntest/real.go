@@ -31,7 +31,7 @@ type realServer struct {
 	stage  inmem.Stage
 }
 
-// FailAt makes the n-th transaction from now fail; zero takes that back.
+// FailAt makes the n-th transaction from now fail; zero cancels that.
 func (r *realServer) FailAt(n int, stage inmem.Stage) { r.failAt, r.stage = n, stage }
 
 // Transactions counts the transactions so far.
@@ -54,7 +54,7 @@ func (r *realServer) apply(ctx context.Context, b backends.Backend, p *backends.
 	return errors.Join(r.send(ctx, b, &part), errInjected)
 }
 
-// send counts what got through; what failed by itself was refused.
+// send counts what succeeded; what failed without an injected failure was rejected.
 func (r *realServer) send(ctx context.Context, b backends.Backend, p *backends.Plan) error {
 	err := b.Apply(ctx, p)
 	if err == nil {

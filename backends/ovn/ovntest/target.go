@@ -21,7 +21,7 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 )
 
-// patience is how long a server on the same machine may take for anything.
+// patience is how long any operation of a server on the same machine may take.
 const patience = time.Minute
 
 // Target is a Northbound database with a few logical networks. Make it with New.
@@ -30,12 +30,12 @@ type Target struct {
 	networks []network
 	admin    *ovsdb.Client
 	clients  []*ovsdb.Client
-	seen     *sight                    // as of the write count below
+	seen     *sight                    // as of the write count in traced
 	read     map[string][]libovsdb.Row // likewise, by table and columns
 	traced   int                       // the target's own writes make it -1
 	foreign  string
 	owners   []string              // those that were opened
-	holders  map[netip.Addr]string // which port has an address
+	holders  map[netip.Addr]string // the port of an address
 	chassis  map[string]string     // names by node
 }
 
@@ -118,7 +118,7 @@ func (p *patient) Apply(ctx context.Context, plan *backends.Plan) error {
 	return p.Backend.Apply(ctx, plan)
 }
 
-// Plan tries again while there is no connection, and when one is lost on the way.
+// Plan retries while there is no connection, and if one is lost on the way.
 func (p *patient) Plan(ctx context.Context, want *intent.Snapshot, since intent.Revision) (*backends.Plan, error) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -179,13 +179,13 @@ func (g *Target) Prepare(t testing.TB, endpoints []intent.Endpoint, nodes []*int
 // FailAt implements backendtest.Target.
 func (g *Target) FailAt(k int) { g.server.FailAt(k, inmem.BeforeCommit) }
 
-// LoseAt makes the k-th write transaction from now be done and its answer be lost, with the connection; 0 takes that back.
+// LoseAt makes the k-th write transaction from now succeed and its answer and the connection be lost; 0 cancels that.
 func (g *Target) LoseAt(k int) { g.server.FailAt(k, inmem.AfterCommit) }
 
 // Writes implements backendtest.Target.
 func (g *Target) Writes(testing.TB) int { return g.server.Transactions() }
 
-// Dangling lists address sets and port groups that ACLs name and that are not there, and load balancers that OVN refuses.
+// Dangling lists missing address sets and port groups that ACLs name, and load balancers that OVN rejects.
 func (g *Target) Dangling(t testing.TB) []string {
 	if err := g.look(t).faults; err != nil {
 		return strings.Split(err.Error(), "\n")

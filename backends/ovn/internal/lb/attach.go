@@ -8,7 +8,7 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
-// attach works out what switches and routers are to refer to.
+// attach computes what switches and routers have to refer to.
 func (r *renderer) attach(d *delta) attachments {
 	out := attachments{references: nb.Rows{}, acls: nb.Rows{}, unattached: map[place]bool{}, version: r.topology.Version}
 	for at := range d.places() {
@@ -57,7 +57,7 @@ func refer(out nb.Rows, table string, list []ovsdb.Datapath, column string, uuid
 	}
 }
 
-// diffReferences lists what makes have into want. Rows of others are neither made nor removed.
+// diffReferences lists the ops that turn have into want. Rows of others are neither created nor removed.
 func diffReferences(want, have nb.Rows) []*nb.Op {
 	var ops []*nb.Op
 	hosts := maps.Clone(have)

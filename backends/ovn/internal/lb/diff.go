@@ -8,12 +8,12 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// delta is how load balancers that were rendered differ from the model, which it leaves as it is.
+// delta is how rendered load balancers differ from the model, which it does not change.
 type delta struct {
 	m            *Model
-	next         map[intent.LoadBalancerID]*rendering // nil if nothing is any more
-	joined, left map[place]map[string]bool            // rows that come to a place and go from it, by UUID
-	put, cut     map[string]map[string]string         // template variables that come and go, by chassis
+	next         map[intent.LoadBalancerID]*rendering // nil if there is nothing any more
+	joined, left map[place]map[string]bool            // rows that are added to a place and removed from it, by UUID
+	put, cut     map[string]map[string]string         // template variables that are added and removed, by chassis
 }
 
 // diff compares renderings with the model.
@@ -42,7 +42,7 @@ func diff(m *Model, next map[intent.LoadBalancerID]*rendering) *delta {
 	return d
 }
 
-// collect adds to places the rows that others do not have there.
+// collect adds rows to their places, except those that others has in the same place.
 func collect(out map[place]map[string]bool, rows, others map[string]placed) {
 	for uuid, lb := range rows {
 		if other, there := others[uuid]; !there || other.at != lb.at {
@@ -83,7 +83,7 @@ func (d *delta) places() map[place]bool {
 	return out
 }
 
-// moves reports whether switches and routers may have to refer to something else than before.
+// moves reports whether references of switches and routers may have to change.
 func (d *delta) moves() bool {
 	for _, changed := range []map[place]map[string]bool{d.joined, d.left} {
 		for at := range changed {
@@ -137,7 +137,7 @@ func (d *delta) varsAfter(chassis string) map[string]string {
 	return out
 }
 
-// chassis returns those some of whose template variables come or go.
+// chassis returns those with template variables that are added or removed.
 func (d *delta) chassis() map[string]bool {
 	out := map[string]bool{}
 	for _, m := range []map[string]map[string]string{d.put, d.cut} {
@@ -163,7 +163,7 @@ func (d *delta) varsLeft(chassis string) bool {
 	return false
 }
 
-// commit brings the model to where the delta leads.
+// commit applies the delta to the model.
 func (d *delta) commit() {
 	for chassis := range d.chassis() {
 		vars := within(d.m.vars, chassis)

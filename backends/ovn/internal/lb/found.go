@@ -11,7 +11,7 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// vip is an address, protocol and port that is balanced. Which load balancer applies is undefined where a switch has two
+// vip is an address, protocol and port that is balanced. Which load balancer applies is undefined if a switch has two
 // with the same one.
 type vip struct {
 	protocol intent.Protocol
@@ -20,14 +20,14 @@ type vip struct {
 
 func vipOf(f *intent.Frontend) vip { return vip{f.Protocol, netip.AddrPortFrom(f.Addr, f.Port)} }
 
-// Found is what a read-back found about load balancing: rows of ours, and what of others concerns us.
+// Found is what a read-back found about load balancing: rows of ours, and rows of others that concern us.
 type Found struct {
 	ours       nb.Rows             // of Load_Balancer, Load_Balancer_Group and Chassis_Template_Var
 	others     []*nb.Row           // of Load_Balancer
 	groups     map[string]bool     // the names of others' groups
 	chassis    map[string]string   // others' rows of template variables, by chassis
-	shared     nb.Rows             // what of ours is in them
-	references nb.Rows             // what of ours switches and routers refer to
+	shared     nb.Rows             // our part of them
+	references nb.Rows             // the rows of ours that switches and routers refer to
 	values     map[string][]string // of template variables, on one chassis or another
 }
 
@@ -58,7 +58,7 @@ func (t *Target) Find(rows []*nb.Row) *Found {
 	return f
 }
 
-// sortVars separates our variables from others'. A row of ours is known by its UUID.
+// sortVars separates our variables from others'. A row of ours is recognized by its UUID.
 func (f *Found) sortVars(names nb.Namer, r *nb.Row) {
 	vars := map[string]string{}
 	for name, value := range r.Maps[nb.ColumnVariables] {
@@ -67,7 +67,7 @@ func (f *Found) sortVars(names nb.Namer, r *nb.Row) {
 			vars[name] = value
 		}
 		if _, err := netip.ParseAddr(value); ours && err != nil {
-			continue // backends, which differ by chassis: no VIP is made of them
+			continue // backends, which differ by chassis: they are not part of a VIP
 		}
 		if !slices.Contains(f.values[name], value) {
 			f.values[name] = append(f.values[name], value)
@@ -116,17 +116,17 @@ func (f *Found) keepReferences(rows []*nb.Row, ours func(uuid string) bool) {
 	}
 }
 
-// hasDerived reports whether some row without our mark has a UUID of the kind that ours have, and others' seldom.
+// hasDerived reports whether some row without our mark has the kind of UUID that rows of ours have and others rarely do.
 func (f *Found) hasDerived() bool {
-	const version, name = 14, '5' // where a UUID says how it was made, and what it says of one made from a name (RFC 9562)
+	const version, name = 14, '5' // the position of a UUID's version, and the version of those made from a name (RFC 9562)
 	return slices.ContainsFunc(f.others, func(r *nb.Row) bool { return len(r.UUID) > version && r.UUID[version] == name })
 }
 
 // adopt takes the rows without our mark that have one of the UUIDs: only we derive those, so they lost their mark. It
 // returns the VIPs of all others, and the names of their rows.
 //
-// Of two owners that have written one VIP at the same time the first by name keeps it: they would both give it up, and
-// both take it again.
+// If two owners have written one VIP at the same time, the first by name keeps it: otherwise both would give it up, and
+// both would take it again.
 func (f *Found) adopt(owner string, uuids map[string]bool) map[vip]string {
 	ours := map[vip]bool{}
 	for _, r := range f.ours {
@@ -163,8 +163,8 @@ func (f *Found) vips(r *nb.Row) []vip {
 	return out
 }
 
-// addresses returns what the key of a VIP stands for: one address and port, or those that variables have on some
-// chassis. It is nothing where the key has no port or cannot be read.
+// addresses returns the address and port of a VIP's key, or those that its variables have on some chassis. It returns
+// nothing if the key has no port or cannot be parsed.
 func (f *Found) addresses(key string) []netip.AddrPort {
 	if at, err := netip.ParseAddrPort(key); err == nil {
 		return []netip.AddrPort{at}
@@ -186,7 +186,7 @@ func (f *Found) addresses(key string) []netip.AddrPort {
 	return out
 }
 
-// expand returns what a text or a variable stands for.
+// expand returns a text, or the values of a variable.
 func (f *Found) expand(text string) []string {
 	if name, ok := strings.CutPrefix(text, "^"); ok {
 		return f.values[name]
@@ -194,7 +194,7 @@ func (f *Found) expand(text string) []string {
 	return []string{text}
 }
 
-// protocolNamed reads Load_Balancer.protocol, where nothing is TCP.
+// protocolNamed parses Load_Balancer.protocol, which defaults to TCP.
 func protocolNamed(name any) intent.Protocol {
 	for _, p := range []intent.Protocol{intent.UDP, intent.SCTP} {
 		if name == p.String() {

@@ -13,7 +13,7 @@ type FullPlan struct {
 	found *Found
 }
 
-// NeedsLinks reports whether load balancers of a snapshot can only be put where they belong when links are known.
+// NeedsLinks reports whether links are needed to place the load balancers of a snapshot.
 func (t *Target) NeedsLinks(want *intent.Snapshot) bool {
 	for lb := range want.LoadBalancers() {
 		if t.needsLinks(lb) {
@@ -45,14 +45,14 @@ func (t *Target) PlanAll(want *intent.Snapshot, found *Found, top *Topology) *Fu
 // ACLs returns those that deny sources.
 func (p *FullPlan) ACLs() nb.Rows { return p.attachments.acls }
 
-// Owned counts the rows that are ours, but for ACLs.
+// Owned counts the rows that are ours, except ACLs.
 func (p *FullPlan) Owned() int {
 	rows, _ := p.found.Owned()
 	return rows
 }
 
-// NeedsReferences reports whether switches and routers can refer to rows of ours: then their rows have to be read. Others
-// are the rows of ours in nb.PolicyTables.
+// NeedsReferences reports whether switches and routers can refer to rows of ours, so that their rows have to be read.
+// Others are the rows of ours in nb.PolicyTables.
 func (p *FullPlan) NeedsReferences(others nb.Rows) bool {
 	if len(p.found.ours)+len(p.references) > 0 {
 		return true
@@ -71,7 +71,7 @@ func (p *FullPlan) SetReferences(rows []*nb.Row, others nb.Rows) {
 }
 
 // Compare adds the rows that are wanted and those that exist to want and have, and returns the ops for what is not compared
-// row by row: what is ours in rows of others.
+// row by row: our part of rows of others.
 func (p *FullPlan) Compare(want, have nb.Rows) []*nb.Op {
 	maps.Copy(want, p.want)
 	for at := range p.places() {

@@ -10,13 +10,13 @@ import (
 
 // attachments are the references of switches and routers to rows of ours.
 type attachments struct {
-	references nb.Rows        // rows of others, with nothing in them but references
+	references nb.Rows        // rows of others, with only the references in them
 	acls       nb.Rows        // those that are referred to
 	unattached map[place]bool // places with rows that no switch and no router is in
 	version    uint64         // of the topology that this is for
 }
 
-// in returns the attachments of switches and routers that still exist. With the others went what referred to rows of ours.
+// in returns the attachments of switches and routers that still exist. References of the others disappeared with them.
 func (a *attachments) in(t *Topology) attachments {
 	out := attachments{references: nb.Rows{}, acls: nb.Rows{}}
 	for _, list := range [][]ovsdb.Datapath{t.Switches, t.Routers} {
@@ -37,12 +37,12 @@ func (a *attachments) in(t *Topology) attachments {
 // Model is what the database has for load balancers, as of the last plan that was applied. The zero value is for a database
 // whose load balancers are not known.
 type Model struct {
-	groups // others' as of the last read-back
+	groups // those of others, as of the last read-back
 	attachments
 
 	renderings map[intent.LoadBalancerID]*rendering
 	members    map[place]map[string]bool    // the rows of each place that has any, by UUID
-	vars       map[string]map[string]string // our template variables by chassis, where there are any
+	vars       map[string]map[string]string // our template variables by chassis, if there are any
 
 	nodal      map[intent.LoadBalancerID]bool // those that depend on nodes
 	restricted map[intent.LoadBalancerID]bool // those that deny sources

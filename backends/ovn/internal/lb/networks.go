@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// AllNetworks lets Services name any logical network.
+// AllNetworks allows Services to name any logical network.
 const AllNetworks = "*"
 
 // Networks are the logical networks, besides the default one, that load balancers may be in. The zero value is none.
@@ -14,7 +14,7 @@ type Networks struct {
 	named map[string]bool
 }
 
-// ParseNetworks reads names with commas between, or AllNetworks.
+// ParseNetworks parses comma-separated names, or AllNetworks.
 func ParseNetworks(s string) (Networks, error) {
 	n := Networks{all: strings.TrimSpace(s) == AllNetworks, named: map[string]bool{}}
 	if n.all || strings.TrimSpace(s) == "" {

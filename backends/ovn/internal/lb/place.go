@@ -8,7 +8,7 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
-// reach says on what of a network a load balancer works.
+// reach is where in a network a load balancer works.
 type reach uint8
 
 const (
@@ -24,7 +24,7 @@ func (r reach) suffix() string { return [...]string{"", "-switch", "-router"}[r]
 type place struct {
 	network string
 	reach   reach
-	node    string // on this node's own switch and router alone; "" is on all
+	node    string // only on this node's own switch and router; "" is on all
 }
 
 // at narrows the switches and routers of a network to those of a place.
@@ -55,16 +55,16 @@ func named(list []ovsdb.Datapath, name string) []ovsdb.Datapath {
 // groups are the Load_Balancer_Groups of a database.
 type groups struct {
 	*Target
-	taken map[string]bool // names that others have given to theirs
+	taken map[string]bool // names of the groups of others
 }
 
-// grouped reports whether what is put in a place is in a group there, which switches and routers refer to.
+// grouped reports whether load balancers in a place are in a group, which switches and routers refer to.
 func (g groups) grouped(p place) bool {
 	return p.node == "" && g.Schema.HasColumn(nb.TableLoadBalancerGroup, nb.ColumnLoadBalancer) &&
 		g.Schema.HasColumn(nb.TableSwitch, nb.ColumnLoadBalancerGroup) && g.Schema.HasColumn(nb.TableRouter, nb.ColumnLoadBalancerGroup)
 }
 
-// groupName returns the name of the group of a place. One that another owner has taken is not used.
+// groupName returns the name of the group of a place. A name that another owner has taken is not used.
 func (g groups) groupName(p place) string {
 	name := g.Settings.Group + p.reach.suffix()
 	if p.network != "" {
@@ -76,8 +76,8 @@ func (g groups) groupName(p place) string {
 	return name
 }
 
-// group returns the row of the group of a place. The table has no external_ids: its UUID, which only we derive from its name,
-// says that it is ours.
+// group returns the row of the group of a place. The table has no external_ids: the row is recognized by its UUID, which only
+// we derive from its name.
 func (g groups) group(p place, members []string) *nb.Row {
 	name := g.groupName(p)
 	return &nb.Row{

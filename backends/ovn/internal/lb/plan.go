@@ -10,7 +10,7 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// Plan is what becomes of load balancers. It changes nothing before Commit.
+// Plan is a plan for load balancers. It does not change the model before Commit.
 type Plan struct {
 	Skips []backends.Skip
 
@@ -91,7 +91,7 @@ func (m *Model) Affected(changes []intent.Change) map[intent.LoadBalancerID]bool
 	return ids
 }
 
-// NeedsLinks reports whether load balancers can only be put where they belong when links are known. Ids are those to render.
+// NeedsLinks reports whether links are needed to place load balancers. Ids are those to render.
 func (m *Model) NeedsLinks(want *intent.Snapshot, ids map[intent.LoadBalancerID]bool) bool {
 	for network := range m.networks {
 		if m.Settings.needsLinks(network) {
@@ -169,7 +169,7 @@ func (p *Plan) Names() map[string]string {
 	return nb.Names(p.have, p.want, p.m.acls, p.attachments.acls, groups)
 }
 
-// groupOps changes the members of groups, makes those that got their first and removes those that lost their last.
+// groupOps changes the members of groups, creates those that got their first and removes those that lost their last.
 func (p *Plan) groupOps() []*nb.Op {
 	var ops []*nb.Op
 	for at := range p.places() {
@@ -189,7 +189,8 @@ func (p *Plan) groupOps() []*nb.Op {
 	return ops
 }
 
-// varOps changes the template variables of chassis. What else a chassis has it looks at only where that comes or goes.
+// varOps changes the template variables of chassis. It looks at the other variables of a chassis only if its row is
+// created or removed.
 func (p *Plan) varOps() []*nb.Op {
 	var ops []*nb.Op
 	for chassis := range p.chassis() {
@@ -209,7 +210,7 @@ func (p *Plan) varOps() []*nb.Op {
 	return ops
 }
 
-// removeVars removes what is ours from a row of template variables, and the row if nothing else is in it: others may have
+// removeVars removes our variables from a row of template variables, and the row if it has no others: others may have
 // written into it.
 func removeVars(h *nb.Row) []*nb.Op {
 	var ops []*nb.Op
@@ -230,7 +231,7 @@ func removeVars(h *nb.Row) []*nb.Op {
 	return append(ops, row)
 }
 
-// Commit brings the model to where the plan leads.
+// Commit applies the plan to the model.
 func (p *Plan) Commit() {
 	p.commit()
 	p.m.chassis, p.m.attachments = p.others, p.attachments

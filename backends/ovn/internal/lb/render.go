@@ -16,11 +16,12 @@ import (
 // maxAffinity is the longest Load_Balancer.options:affinity_timeout, in seconds (ovn-nb(5)).
 const maxAffinity = 65535
 
-// scope says what the rows of one load balancer differ by: their options and where they are put.
+// scope is what the rows of one load balancer differ by: their options and where they are put.
 type scope uint8
 
-// The scopes: addresses that exist within the network alone; addresses that the world is to find; addresses of nodes that
-// serve what is on the node; and addresses that treat clients inside and outside differently, on switches and on routers.
+// The scopes: addresses that exist only within the network; addresses that can be reached from outside; addresses of
+// nodes that serve what is on the node; and addresses that treat clients inside and outside differently, on switches and
+// on routers.
 const (
 	scopeCluster scope = iota + 1
 	scopeExternal
@@ -81,7 +82,7 @@ type rowKey struct {
 	protocol intent.Protocol
 	scope    scope
 	family   intent.Families // of a row with template variables; else zero
-	node     string          // of a row for one node alone; else ""
+	node     string          // of a row for only one node; else ""
 }
 
 func (k rowKey) String() string {
@@ -102,8 +103,8 @@ type renderer struct {
 	topology *Topology
 	foreign  map[vip]string // the VIPs of others and the names of their rows
 
-	networks map[string]hosts // those that were asked for
-	nodes    []chassis        // nil until asked for
+	networks map[string]hosts // those that were looked up
+	nodes    []chassis        // nil until needed
 }
 
 func newRenderer(t *Target, want *intent.Snapshot, top *Topology) *renderer {
@@ -143,7 +144,7 @@ type writer struct {
 	hashed  bool // some row has affinity by a hash
 }
 
-// render renders a load balancer; nil is none.
+// render renders a load balancer; nil renders to nothing.
 func (r *renderer) render(lb *intent.LoadBalancer) *rendering {
 	if lb == nil {
 		return nil
@@ -190,7 +191,7 @@ func (w *writer) skip(format string, args ...any) {
 	w.skips = append(w.skips, backends.Skip{Intent: string(w.lb.ID), Reason: fmt.Sprintf(format, args...)})
 }
 
-// expressible reports whether a frontend can be written, and reports why not.
+// expressible reports whether a frontend can be written, and adds a skip if not.
 func (w *writer) expressible(f *intent.Frontend) bool {
 	switch f.Protocol {
 	case intent.TCP, intent.UDP, intent.SCTP:
@@ -225,7 +226,7 @@ func (w *writer) frontend(f *intent.Frontend, p part) {
 		if len(w.chassis()) == 0 {
 			w.skip("%s: it is served by node, and no node is known", f)
 		}
-		value := w.value(f, nil) // with no backend at all it is the same everywhere
+		value := w.value(f, nil) // without any backends it is the same everywhere
 		if len(f.Backends) > 0 {
 			value = "^" + w.perNode.pool(w.chassis(), f, p.inside, func(n *intent.Node) string { return w.value(f, f.Choose(n, p.inside)) })
 		}
@@ -239,12 +240,12 @@ func (w *writer) frontend(f *intent.Frontend, p part) {
 	}
 }
 
-// value formats the backends that were chosen. Without any, no backend at all is refused by OVN, while none of those
-// there are is a backend that never answers: such flows are to be dropped.
+// value formats the chosen backends. If there are no backends at all, the value is empty and OVN rejects flows; if none
+// of them was chosen, it is a backend that never answers, so that flows are dropped.
 func (w *writer) value(f *intent.Frontend, chosen []intent.Backend) string {
 	var targets []string
 	for i := range chosen {
-		// The unspecified address as a backend makes the switch refuse every flow of the chassis (measured on 23.03).
+		// With the unspecified address as a backend, the switch rejects every flow of the chassis (measured on 23.03).
 		if a := chosen[i].Addr; a.IsValid() && !a.IsUnspecified() && a.Is4() == f.Addr.Is4() {
 			targets = append(targets, chosen[i].AddrPort().String())
 		}
@@ -268,8 +269,8 @@ func (w *writer) skipUnspecified(f *intent.Frontend) {
 	}
 }
 
-// unreachable returns a backend that no packet reaches and that leaves no network: a router drops what is for a loopback
-// address of IPv4, and looks in vain for the neighbour with a link-local address of IPv6.
+// unreachable returns a backend that no packet reaches and for which none leaves the network: a router drops packets to
+// an IPv4 loopback address, and finds no neighbour with the IPv6 link-local address.
 func unreachable(f intent.Families) string {
 	if f == intent.IPv6 {
 		return "[fe80::9]:9"
@@ -317,12 +318,12 @@ func (w *writer) row(key rowKey) *nb.Row {
 }
 
 // hashes reports whether a client stays with a backend by the hash of its address, instead of being remembered for a
-// time. With template variables the latter makes flows that chassis cannot read (measured on 23.03).
+// time. With template variables the latter makes flows that chassis cannot parse (measured on 23.03).
 func (w *writer) hashes(key rowKey) bool {
 	return w.lb.Affinity > 0 && (key.family != 0 || w.Settings.HashAffinity)
 }
 
-// options returns Load_Balancer.options. Those that an older OVN does not know it ignores.
+// options returns Load_Balancer.options. An older OVN ignores those that it does not know.
 func (w *writer) options(key rowKey) map[string]string {
 	out := map[string]string{
 		"neighbor_responder": "none",
@@ -335,7 +336,7 @@ func (w *writer) options(key rowKey) map[string]string {
 		out["neighbor_responder"] = "reachable"
 	}
 	if key.scope == scopeLocal || key.scope == scopeRouter {
-		out["skip_snat"] = "true" // the backend is to see who sent it
+		out["skip_snat"] = "true" // the backend has to see the client's address
 	}
 	if key.protocol == intent.UDP {
 		out["ct_flush"] = "true" // a client without connections would stay with a backend that is gone

@@ -9,8 +9,8 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
-// Selection says which logical switches, or which routers, belong to which logical network. Make it with ParseSelection;
-// the zero value selects nothing.
+// Selection selects the logical switches, or the routers, of each logical network. Create it with ParseSelection; the
+// zero value selects nothing.
 type Selection struct {
 	entries map[string][]pattern // by network; "" is the default one
 }
@@ -18,22 +18,23 @@ type Selection struct {
 // pattern selects rows by name or by a key of external_ids.
 type pattern struct {
 	excludes bool
-	exact    bool   // it has no * and no ?
-	key      string // of external_ids; "" goes by the name
+	exact    bool   // it has neither * nor ?
+	key      string // of external_ids; "" matches the name
 	value    *regexp.Regexp
 }
 
-// externalIDs begins a pattern that goes by external_ids.
+// externalIDs begins a pattern that matches external_ids.
 const externalIDs = "external_ids:"
 
-// ParseSelection reads which logical switches or routers to take, entries with commas between:
+// ParseSelection parses which logical switches or routers to select, as comma-separated entries:
 //
-//	ovn-default, node-*            names; * stands for any text and ? for any character
-//	external_ids:KEY=VALUE         those with that pair in external_ids; * and ? may be in the value
-//	!join                          not these, even if another entry takes them
+//	ovn-default, node-*            names; * matches any text and ? any character
+//	external_ids:KEY=VALUE         those with that pair in external_ids; the value may contain * and ?
+//	!join                          not these, even if another entry selects them
 //	vpc1=vpc1-*                    for the logical network vpc1 instead of the default one
 //
-// Exclusions alone take everything else. Switches with a port to the outside are taken only by entries without * and ?.
+// If there are only exclusions, everything else is selected. Switches with a port to the outside are selected only by
+// entries without * and ?.
 func ParseSelection(s string) (Selection, error) {
 	sel := Selection{entries: map[string][]pattern{}}
 	if strings.TrimSpace(s) == "" {
@@ -83,12 +84,12 @@ func glob(text string) *regexp.Regexp {
 	return regexp.MustCompile("(?s)^" + expr + "$")
 }
 
-// names reports whether anything is said of a network.
+// names reports whether there are entries for a network.
 func (s Selection) names(network string) bool { return len(s.entries[network]) > 0 }
 
 // selects reports whether a switch or router belongs to a network.
 func (s Selection) selects(network string, d *ovsdb.Datapath) bool {
-	taken, only := false, true // only exclusions were seen
+	taken, only := false, true // only exclusions so far
 	for _, p := range s.entries[network] {
 		hit := p.matches(d)
 		if p.excludes {
@@ -103,7 +104,7 @@ func (s Selection) selects(network string, d *ovsdb.Datapath) bool {
 	return taken || only && s.names(network)
 }
 
-// spells reports whether an entry means just this switch or router: by its whole name or external_ids.
+// spells reports whether an entry selects exactly this switch or router: by its full name or external_ids.
 func (s Selection) spells(network string, d *ovsdb.Datapath) bool {
 	return slices.ContainsFunc(s.entries[network], func(p pattern) bool { return p.exact && !p.excludes && p.matches(d) })
 }

@@ -12,7 +12,7 @@ import (
 // SourceRanges is the field of a Service with the sources that it admits.
 const SourceRanges = "spec.loadBalancerSourceRanges"
 
-// denial is one address that some sources may not send to, with all its ports of a protocol.
+// denial is one address that some sources may not send to, with all of its denied ports of a protocol.
 type denial struct {
 	addr     netip.Addr
 	protocol intent.Protocol
@@ -23,7 +23,7 @@ type denial struct {
 // prioritySource is the priority of the ACLs that deny sources, in a stage of their own.
 const prioritySource = 1003
 
-// denials returns the ACLs that drop, before it is balanced, what comes from sources that frontends of a load balancer deny.
+// denials returns the ACLs that drop, before load balancing, packets from sources that frontends of a load balancer deny.
 func (t *Target) denials(lb *intent.LoadBalancer, frontends []*intent.Frontend) nb.Rows {
 	out, o := nb.Rows{}, lb.Origin
 	for _, d := range denialsOf(frontends) {
@@ -42,14 +42,15 @@ func (t *Target) denials(lb *intent.LoadBalancer, frontends []*intent.Frontend) 
 	return out
 }
 
-// denialsOf gathers the ports of frontends that deny the same sources the same address, in the order of the first of each.
+// denialsOf groups the ports of frontends that have the same address and deny the same sources, in the order of the first
+// of each.
 func denialsOf(frontends []*intent.Frontend) []*denial {
 	type target struct {
 		addr     netip.Addr
 		protocol intent.Protocol
 	}
 	var denials []*denial
-	at := map[target][]*denial{} // one, unless the ports of an address deny different sources
+	at := map[target][]*denial{} // one each, unless the ports of an address deny different sources
 	for _, f := range frontends {
 		k := target{f.Addr, f.Protocol}
 		i := slices.IndexFunc(at[k], func(d *denial) bool { return samePrefixes(d.denied, f.Denied) })
@@ -63,12 +64,12 @@ func denialsOf(frontends []*intent.Frontend) []*denial {
 	return denials
 }
 
-// samePrefixes compares two lists; the one list that the ports of a Service most often share it does not look at.
+// samePrefixes compares two lists. It does not look into a list that both share, as the ports of a Service usually do.
 func samePrefixes(a, b []netip.Prefix) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || slices.Equal(a, b))
 }
 
-// match returns the expression for what d drops, "" for nothing.
+// match returns the expression for what d drops, "" if it drops nothing.
 func (d *denial) match() string {
 	f := intent.FamilyOf(d.addr)
 	terms := []string{nb.AddressField(f, "dst") + " == " + d.addr.String(), nb.MatchPorts(d.ports)}

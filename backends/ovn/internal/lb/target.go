@@ -11,9 +11,9 @@ import (
 // NodePlaceholder is replaced by the name of a node in Settings.NodeSwitch and NodeRouter.
 const NodePlaceholder = "{node}"
 
-// Settings say where load balancers are put and how they work.
+// Settings are where load balancers are put and how they work.
 type Settings struct {
-	Group                  string // the name of the Load_Balancer_Group, and the start of the names of further ones
+	Group                  string // the name of the Load_Balancer_Group, and the prefix of the names of further ones
 	Switches, Routers      Selection
 	Networks               Networks
 	NodeSwitch, NodeRouter string        // names with NodePlaceholder
@@ -24,11 +24,11 @@ type Settings struct {
 // Target is the database that load balancers are written to.
 type Target struct {
 	Names    nb.Namer
-	Schema   ovsdb.Schema // columns that it lacks are left out
+	Schema   ovsdb.Schema // columns that it does not have are left out
 	Settings Settings
 }
 
-// templates reports whether the database can have values that differ by chassis.
+// templates reports whether the database supports values that differ by chassis.
 func (t *Target) templates() bool {
 	return t.Schema.HasColumn(nb.TableTemplateVars, nb.ColumnVariables)
 }
@@ -38,8 +38,8 @@ func (t *Target) hairpinOption() string {
 	return t.Settings.Hairpin[0].String() + " " + t.Settings.Hairpin[1].String()
 }
 
-// templateVars returns the row of a chassis with variables of ours. Where another owner has made one, uuid is that
-// row's: a chassis has one row. "" is a row of our own.
+// templateVars returns the row of a chassis with variables of ours. If another owner has created one, uuid is that of
+// its row, since a chassis has only one row. "" means a row of our own.
 func (t *Target) templateVars(chassis, uuid string, vars map[string]string) *nb.Row {
 	out := &nb.Row{
 		Table: nb.TableTemplateVars, UUID: uuid, Name: chassis, Origin: "backends by node",

@@ -6,7 +6,7 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
-// Topology is what load balancers can be put on. It is read-only.
+// Topology is the switches and routers that load balancers can be put on. It is read-only.
 type Topology struct {
 	Version           uint64
 	Switches, Routers []ovsdb.Datapath
@@ -50,7 +50,7 @@ func (s *Settings) hosts(network string, t *Topology) hosts {
 	}
 	for i := range t.Switches {
 		d := &t.Switches[i]
-		// A switch to the outside would balance what comes in before the router does, which may have to choose otherwise.
+		// A switch to the outside would balance incoming flows before the router does, which may have to choose differently.
 		_, uplink := slices.BinarySearch(t.Uplinks, d.UUID)
 		selected := s.Switches.selects(network, d) && (!uplink || s.Switches.spells(network, d)) ||
 			linked[d.UUID] && !uplink && !s.Switches.names(network)

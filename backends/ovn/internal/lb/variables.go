@@ -30,8 +30,8 @@ type pool struct {
 	variable string
 }
 
-// pool returns the variable that has, on each chassis, the backends for clients there, which value spells. Frontends of
-// equal backends share it: a node port has as many frontends as there are nodes.
+// pool returns the variable that has, on each chassis, the backends for clients there, as formatted by value. Frontends
+// with equal backends share it: a node port has as many frontends as there are nodes.
 func (v *variables) pool(nodes []chassis, f *intent.Frontend, inside bool, value func(*intent.Node) string) string {
 	id := fmt.Sprintf("%s|%s/%d|%s|%s|inside=%t", v.id, f.Protocol, f.Port, f.Kind, nb.FamilyName(intent.FamilyOf(f.Addr)), inside)
 	for _, p := range v.pools[id] {
@@ -57,7 +57,7 @@ func sameBackends(a, b []intent.Backend) bool {
 	return len(a) == 0 || &a[0] == &b[0] || reflect.DeepEqual(a, b)
 }
 
-// vip returns the key of a frontend in a row with variables. There OVN reads no literal address of IPv6.
+// vip returns the key of a frontend in a row with variables. OVN does not parse literal IPv6 addresses there.
 func (v *variables) vip(nodes []chassis, f *intent.Frontend) string {
 	if f.Addr.Is4() {
 		return netip.AddrPortFrom(f.Addr, f.Port).String()
@@ -77,7 +77,7 @@ func (v *variables) set(chassis, name, value string) {
 	within(v.values, chassis)[name] = value
 }
 
-// within returns the inner map of a key, made where there is none.
+// within returns the inner map of a key, creating it if there is none.
 func within[K, L comparable, V any](m map[K]map[L]V, k K) map[L]V {
 	if m[k] == nil {
 		m[k] = map[L]V{}

@@ -10,14 +10,14 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
-// The actions of ACLs: drop without an answer, and allow with replies.
+// The actions of ACLs: drop silently, and allow including replies.
 const (
 	ActionAllow = "allow-related"
 	ActionDrop  = "drop"
 )
 
-// aclTier is the tier of ACLs where the schema has tiers, between those for administrators and for cluster-wide defaults,
-// as other OVN controllers have it.
+// aclTier is the tier of ACLs if the schema has tiers, between those for administrators and for cluster-wide defaults, as
+// in other OVN controllers.
 const aclTier = 2
 
 // ACL is an ACL before it has a row.
@@ -31,10 +31,10 @@ type ACL struct {
 	Name      string
 	IDs       map[string]string
 	Origin    string
-	BeforeLB  bool // of egress: judged before load balancing, where the address of a Service is seen
+	BeforeLB  bool // of egress: evaluated before load balancing, when the address of a Service is still the destination
 }
 
-// UUID returns the row's UUID. What an ACL does, and on what, is its identity.
+// UUID returns the row's UUID. An ACL is identified by what it does, and on what.
 func (a *ACL) UUID(n Namer, on string) string {
 	return n.UUID(TableACL, strings.Join([]string{
 		on, a.Direction.String(), fmt.Sprint(a.Priority), a.Action, a.Match, a.Severity.String(), fmt.Sprint(a.Rate),

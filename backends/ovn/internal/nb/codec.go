@@ -17,7 +17,7 @@ const (
 	OriginHairpin    = "a pod's own service, "
 )
 
-// Decode reads a row as the database returns it.
+// Decode decodes a row as the database returns it.
 func Decode(table string, native libovsdb.Row) *Row {
 	r := &Row{
 		Table: table, UUID: ovsdb.String(native["_uuid"]), Fields: backends.Fields{},
@@ -72,7 +72,7 @@ func originText(table string, fields backends.Fields, ids map[string]string) str
 	}
 }
 
-// encode renders columns as the database wants them.
+// encode encodes columns for the database.
 func encode(table string, fields backends.Fields) libovsdb.Row {
 	kinds := ColumnsOf(table)
 	native := libovsdb.Row{}

@@ -13,10 +13,10 @@ const ColumnSelection = "selection_fields"
 // ColumnVariables is Chassis_Template_Var.variables.
 const ColumnVariables = "variables"
 
-// ColumnExternalIDs is the column for what the owner of a row notes.
+// ColumnExternalIDs is the column for the notes of a row's owner.
 const ColumnExternalIDs = "external_ids"
 
-// ColumnKind says how a column is read and written.
+// ColumnKind is how a column is read and written.
 type ColumnKind uint8
 
 // The kinds of columns.
@@ -30,7 +30,7 @@ const (
 	ColumnPairs // a map whose pairs are written one by one
 )
 
-// ColumnsOf lists the columns of ours in each table, with their kinds (ovn-nb.ovsschema).
+// ColumnsOf lists the columns that we use in each table, with their kinds (ovn-nb.ovsschema).
 func ColumnsOf(table string) map[string]ColumnKind {
 	switch table {
 	case TableACL:
@@ -73,7 +73,7 @@ func ColumnsOf(table string) map[string]ColumnKind {
 	}
 }
 
-// Tables lists the tables with rows of ours, those first that others refer to.
+// Tables lists the tables with rows of ours; those that others refer to come first.
 func Tables() []string { return append(PolicyTables(), LoadBalancerTables()...) }
 
 // PolicyTables lists those for policies.

@@ -7,7 +7,7 @@ import (
 	"github.com/netloom/netloom/backends"
 )
 
-// Diff lists the operations that make have into want, in an order in which each leaves the database whole. Columns
+// Diff lists the operations that turn have into want, in an order in which each leaves the database consistent. Columns
 // that a wanted row does not name are left alone.
 func Diff(want, have Rows) []*Op {
 	var ops []*Op
@@ -27,14 +27,14 @@ func Diff(want, have Rows) []*Op {
 	return ops
 }
 
-// Create inserts a row as it is wanted.
+// Create inserts a wanted row.
 func Create(w *Row) *Op {
 	o := newOp(w, backends.Create)
 	o.After = w.Columns()
 	return o
 }
 
-// Delete removes a row that is there.
+// Delete removes an existing row.
 func Delete(h *Row) *Op {
 	o := newOp(h, backends.Delete)
 	o.Before = h.Fields
@@ -93,7 +93,7 @@ func Mutate[V []string | map[string]string](r *Row, column string, add, remove V
 	return o
 }
 
-// Difference lists what is in a and not in b; both are sorted.
+// Difference lists the values in a that are not in b; both are sorted.
 func Difference(a, b []string) []string {
 	var out []string
 	for _, v := range a {

@@ -44,7 +44,7 @@ func MatchAny(field string, values []string) string {
 // AddressField returns a field of the IP header, "src" or "dst", in a match for one family.
 func AddressField(f intent.Families, end string) string { return "ip" + FamilyName(f)[1:] + "." + end }
 
-// PrefixText renders a prefix as OVN does: an address alone where that is all the prefix contains.
+// PrefixText renders a prefix as OVN does: just the address if the prefix contains only that.
 func PrefixText(p netip.Prefix) string {
 	if p.IsSingleIP() {
 		return p.Addr().String()

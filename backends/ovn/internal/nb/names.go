@@ -24,7 +24,7 @@ const (
 	TableTemplateVars      = "Chassis_Template_Var"
 )
 
-// The tables whose rows are others' and refer to rows of ours.
+// The tables of others whose rows refer to rows of ours.
 const (
 	TableRouter = "Logical_Router"
 	TableSwitch = "Logical_Switch"
@@ -50,25 +50,25 @@ const (
 // MaxACLName is the longest ACL.name (ovn-nb.ovsschema).
 const MaxACLName = 63
 
-// Namer derives the names and UUIDs of rows from the owner and what the row stands for.
+// Namer derives the names and UUIDs of rows from the owner and what the row represents.
 type Namer struct {
 	Owner string
 	space uuid.UUID
 }
 
-// NewNamer names the rows of an owner.
+// NewNamer returns a Namer for the rows of an owner.
 func NewNamer(owner string) Namer {
 	root := uuid.NewSHA1(uuid.NameSpaceDNS, []byte("ovn.backends.netloom.io"))
 	return Namer{Owner: owner, space: uuid.NewSHA1(root, []byte(owner))}
 }
 
-// UUID returns the row's UUID: the same for the same owner, table and id for ever.
+// UUID returns the row's UUID, which is always the same for the same owner, table and id.
 func (n Namer) UUID(table, id string) string {
 	return uuid.NewSHA1(n.space, []byte(table+"\x00"+id)).String()
 }
 
 // Symbol returns a name that a match expression can refer to: [a-zA-Z_.][a-zA-Z_.0-9]* (ovn-nb(5)). Owner and id are
-// hashed, so that different ones never meet.
+// hashed, so that different ones never collide.
 func (n Namer) Symbol(kind, id string) string {
 	sum := sha256.Sum256([]byte(n.Owner + "\x00" + id))
 	return kind + "_" + hex.EncodeToString(sum[:16])
@@ -85,7 +85,7 @@ func (n Namer) AddressSet(set intent.SetID, f intent.Families) string {
 // Meter returns the name of the meter that limits logging to a rate, in lines per second.
 func (n Namer) Meter(rate uint32) string { return n.Symbol("nlmeter", fmt.Sprint(rate)) }
 
-// Variable returns the name of a template variable: it has to be a symbol too. Its prefix marks ours.
+// Variable returns the name of a template variable: it has to be a symbol too. Its prefix identifies ours.
 func (n Namer) Variable(id string) string { return n.Symbol(n.Variables(), id) }
 
 // Variables returns what the names of all template variables of the owner start with.
@@ -151,5 +151,5 @@ func SourceIDs(o intent.Origin) map[string]string {
 	return ids
 }
 
-// ShortRule returns a rule's path without what the direction says already: "ingress[0]" for "spec.ingress[0]".
+// ShortRule returns a rule's path without what the direction already implies: "ingress[0]" for "spec.ingress[0]".
 func ShortRule(path string) string { return strings.TrimPrefix(path, "spec.") }

@@ -12,7 +12,7 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
-// Op is one write to one row. What is sent to the database and what people read are both derived from it.
+// Op is one write to one row. The operation for the database and the text for people are both derived from it.
 type Op struct {
 	Verb   backends.Verb
 	Table  string
@@ -24,7 +24,7 @@ type Op struct {
 	// Before and After are columns as in backends.Op, with the UUIDs of rows that the row refers to. A mutation has one
 	// column.
 	Before, After backends.Fields
-	// Unused limits a deletion to a row without template variables: it is no error if the row stays.
+	// Unused limits a deletion to a row without template variables: it is not an error if the row stays.
 	Unused bool
 }
 
@@ -45,8 +45,8 @@ func OpsOf(p *backends.Plan) ([]*Op, error) {
 	return out, nil
 }
 
-// Show returns o for people, with names in place of the UUIDs to which the row refers. Name returns the UUID itself
-// where the referenced row has no name.
+// Show returns o for people, with names in place of the UUIDs to which the row refers. Name returns the UUID itself if
+// the referenced row has no name.
 func (o *Op) Show(name func(table, column, uuid string) string) backends.Op {
 	return backends.Op{
 		Verb: o.Verb, Kind: o.Table, Name: o.Name, Group: o.Group, Origin: o.Origin, Native: o,
@@ -134,7 +134,7 @@ func (o *Op) columns() []string {
 	return slices.Compact(names)
 }
 
-// Sort puts ops into a safe order: what is referred to is made before what refers to it, and removed after it.
+// Sort puts ops into a safe order: a row is created before those that refer to it, and removed after them.
 func Sort(ops []*Op) {
 	slices.SortFunc(ops, func(a, b *Op) int {
 		if c := cmp.Or(
@@ -147,7 +147,7 @@ func Sort(ops []*Op) {
 	})
 }
 
-// phase orders ops by what they touch: creations from the referred to the referring, changes, deletions the other way.
+// phase orders ops by what they do: creations, referenced rows first; changes; deletions, referring rows first.
 func (o *Op) phase() int {
 	order := slices.Index(Tables(), o.Table)
 	switch o.Verb {

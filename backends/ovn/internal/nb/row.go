@@ -10,7 +10,7 @@ import (
 type Row struct {
 	Table string
 	UUID  string
-	Name  string // for people; the name column where the table has one that is an index
+	Name  string // for people; the name column if the table has one that is an index
 	// Fields are the columns with one value or a map: string, int, bool, map[string]string.
 	Fields backends.Fields
 	// Sets are the columns with many values, sorted. Large ones change by what is added and removed.
@@ -18,7 +18,7 @@ type Row struct {
 	// Maps are the columns with many pairs, which change key by key.
 	Maps   map[string]map[string]string
 	Origin string // the source objects, for people
-	Unit   string // for an ACL and its port group the group's name: they are written together; else ""
+	Unit   string // for an ACL and its port group, the group's name, since they are written together; else ""
 }
 
 // Columns returns all columns of a row.
@@ -42,13 +42,13 @@ func (r *Row) Set(column string) []string {
 	return r.Sets[column]
 }
 
-// ExternalIDs returns what the owner noted in a row; nil for nothing.
+// ExternalIDs returns the external_ids of a row; nil if there are none.
 func (r *Row) ExternalIDs() map[string]string {
 	ids, _ := r.Fields[ColumnExternalIDs].(map[string]string)
 	return ids
 }
 
-// Owner returns whose mark a row carries, "" for none.
+// Owner returns the owner whose mark a row has, "" for none.
 func (r *Row) Owner() string { return r.ExternalIDs()[KeyOwner] }
 
 // Match returns the match of an ACL.
@@ -67,7 +67,7 @@ func (rows Rows) Put(list ...*Row) {
 	}
 }
 
-// Names returns what people call rows, by UUID.
+// Names returns the names of rows for people, by UUID.
 func Names(lists ...Rows) map[string]string {
 	out := map[string]string{}
 	for _, rows := range lists {
