@@ -40,7 +40,7 @@ type Coverage struct {
 	// Held is how many places of unknown endpoints, such as logical ports, are left in place as well, because as many
 	// as are missing were about to be removed.
 	Held int
-	// Hint says what is probably wrong and what to try; "" if nothing is known to be wrong.
+	// Hint describes what is probably wrong and what to try; "" if nothing is known to be wrong.
 	Hint string
 }
 

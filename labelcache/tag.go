@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// TagKind says what kind of object carries a tag. A pod label never satisfies a namespace selector, nor the reverse.
+// TagKind is the kind of object that carries a tag. A pod label never satisfies a namespace selector, nor the reverse.
 type TagKind uint8
 
 // PodLabel is a label of an endpoint, NamespaceLabel one of a namespace.

@@ -9,18 +9,18 @@ import (
 	"github.com/netloom/netloom/translator/field"
 )
 
-// podEntry is a pod that can hold traffic of its own, as its object says.
+// podEntry is a pod that can have traffic of its own, as its object says.
 type podEntry struct {
 	ref      object.Ref
 	endpoint labelcache.Endpoint // with every address
-	faults   field.Faults        // of the object by itself
+	faults   field.Faults        // of the object itself
 	leaving  bool                // it has a deletion timestamp
 	at       []int               // for each address, the index among its holders of the same kind; nil outside the table
 }
 
-// podTable knows which pods have which address. An address belongs to one pod at a time: a terminating pod gives way to
-// one that is not, and of several that are alike in that none has it, since nothing says whose packets they are. Such an
-// address stands for no pod as a peer, and for each of them as a subject.
+// podTable holds which pods have which address. An address belongs to one pod at a time: a pod that is not terminating
+// takes precedence over one that is. If several remain, it belongs to none, since it is unknown whose packets they are.
+// Such an address counts for none of them as a peer, and for each of them as a subject.
 type podTable struct {
 	byKey   map[object.Key]*podEntry
 	holders map[netip.Addr]holders
@@ -41,10 +41,10 @@ func (h *holders) like(e *podEntry) *[]*podEntry {
 	return &h.running
 }
 
-// contest is how many of the holders of an address are in question.
+// contest is how many pods compete for an address.
 type contest struct {
-	running bool // some holder is not terminating, so those that are do not count
-	rivals  int  // holders that count: 0, 1, or 2 for more than one
+	running bool // some pod is not terminating, so those that are do not count
+	rivals  int  // pods that count: 0, 1, or 2 for more than one
 }
 
 func (t *podTable) contest(a netip.Addr) contest {
@@ -55,8 +55,8 @@ func (t *podTable) contest(a netip.Addr) contest {
 	return contest{false, min(len(h.leaving), 2)}
 }
 
-// replace makes is what a key means, nil for nothing, and returns the other pods whose addresses count differently now. What
-// it costs does not depend on how many pods have an address, unless it changes for all of them.
+// replace sets the entry of a key, nil for none, and returns the other pods whose addresses count differently now. The cost
+// does not depend on how many pods have an address, unless it changes for all of them.
 func (t *podTable) replace(key object.Key, is *podEntry) []*podEntry {
 	was := t.byKey[key]
 	if is == nil {
@@ -99,14 +99,14 @@ func (t *podTable) replace(key object.Key, is *podEntry) []*podEntry {
 	return others
 }
 
-// affected lists the holders of an address that count differently than when its contest was c.
+// affected lists the pods with an address that count differently than when its contest was c.
 func (t *podTable) affected(a netip.Addr, c contest) []*podEntry {
 	h, now := t.holders[a], t.contest(a)
 	switch {
 	case c == now:
 		return nil
 	case c.running && now.running:
-		return h.running // those that are terminating count as little as before
+		return h.running // those that are terminating do not count, as before
 	default:
 		return slices.Concat(h.running, h.leaving)
 	}
@@ -143,7 +143,8 @@ func (t *podTable) withdraw(e *podEntry) {
 	}
 }
 
-// settle returns the endpoint of e with the addresses that it has, and its faults with those that other pods have too.
+// settle returns the endpoint of e with the addresses that belong to it, and its faults including addresses that other
+// pods have too.
 func (t *podTable) settle(e *podEntry) (labelcache.Endpoint, []object.Problem) {
 	out, faults := e.endpoint, field.Faults{Of: e.faults.Of, List: slices.Clip(e.faults.List)}
 	out.Addrs = slices.DeleteFunc(slices.Clone(out.Addrs), func(a netip.Addr) bool {
@@ -163,7 +164,7 @@ func (t *podTable) settle(e *podEntry) (labelcache.Endpoint, []object.Problem) {
 	return out, faults.List
 }
 
-// putEndpoint makes is what the label cache knows under a key, nil for nothing, and settles who has its addresses.
+// putEndpoint sets the endpoint of a key in the label cache, nil for none, and settles which pods have its addresses.
 func (t *Translator) putEndpoint(key object.Key, is *podEntry) {
 	others := t.pods.replace(key, is)
 	if is == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/netloom/netloom/translator/sdwan"
 )
 
-// putPod takes a pod into the label cache, or out of it when it cannot hold traffic of its own. One that is a CNF is kept as
-// that besides.
+// putPod puts a pod into the label cache, or removes it if it cannot have traffic of its own. One that is a CNF is also kept
+// as such.
 func (t *Translator) putPod(pod *corev1.Pod) {
 	key := object.Key{Cluster: t.source.Cluster, Namespace: pod.Namespace, Name: pod.Name}
 	faults := field.Faults{Of: t.source.Origin(object.KindPod, pod)}
@@ -31,9 +31,9 @@ func (t *Translator) putPod(pod *corev1.Pod) {
 	t.putEndpoint(key, &podEntry{ref: ref, endpoint: endpoint, faults: faults, leaving: pod.DeletionTimestamp != nil})
 }
 
-// endpointOfPod returns the pod as the label cache knows it. It is false for a pod that is never subject nor peer: on the
-// host's network, or finished (its address may belong to another already). A pod without an address yet is nobody's peer,
-// but a subject: what isolates it is in place before it speaks.
+// endpointOfPod returns the pod as the label cache knows it. It returns false for a pod that is never a subject or peer:
+// on the host's network, or finished (its address may already belong to another). A pod without an address yet is not a
+// peer, but it is a subject: what isolates it is in place before it sends anything.
 func endpointOfPod(key object.Key, pod *corev1.Pod, faults *field.Faults) (labelcache.Endpoint, bool) {
 	if pod.Spec.HostNetwork || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 		return labelcache.Endpoint{}, false
@@ -47,7 +47,7 @@ func endpointOfPod(key object.Key, pod *corev1.Pod, faults *field.Faults) (label
 	}, true
 }
 
-// podAddrs lists status.podIPs, and status.podIP where that list is empty.
+// podAddrs lists status.podIPs, or status.podIP if that list is empty.
 func podAddrs(pod *corev1.Pod, faults *field.Faults) []netip.Addr {
 	ips := pod.Status.PodIPs
 	if len(ips) == 0 && pod.Status.PodIP != "" {
@@ -73,12 +73,12 @@ func podAddrs(pod *corev1.Pod, faults *field.Faults) []netip.Addr {
 	return addrs
 }
 
-// isPodAddr reports whether a can be the address of one pod on a network: the rule that the API server has for the
-// addresses of endpoints (ValidateEndpointIP), and the broadcast address besides.
+// isPodAddr reports whether a can be the address of one pod on a network: it follows the rule of the API server for the
+// addresses of endpoints (ValidateEndpointIP), and also excludes the broadcast address.
 func isPodAddr(a netip.Addr) bool { return a.IsGlobalUnicast() }
 
-// namedPorts lists the ports with a name in the order in which the first of a name and protocol is the one meant:
-// containers, then init containers that keep running beside them.
+// namedPorts lists the ports with a name in an order in which the first of a name and protocol counts: containers, then
+// init containers that keep running alongside them.
 func namedPorts(pod *corev1.Pod) []labelcache.NamedPort {
 	var ports []labelcache.NamedPort
 	take := func(c *corev1.Container) {

@@ -8,8 +8,8 @@ import (
 	"github.com/netloom/netloom/translator/field"
 )
 
-// Snapshot returns what the current objects ask of a network. Its cost depends on what changed since the last one;
-// where nothing did, it is the last one.
+// Snapshot returns what the current objects require of a network. Its cost depends on what changed since the last one;
+// if nothing did, it returns the last one.
 func (t *Translator) Snapshot() *intent.Snapshot {
 	next := t.snapshot.Next()
 	var changes []labelcache.Change
@@ -51,7 +51,7 @@ func (t *Translator) currentFamilies() intent.Families {
 	return f
 }
 
-// missNode reports an own node that does not exist: then no pod is a subject, which is hardly what was intended.
+// missNode reports an own node that does not exist: then no pod is a subject, which is hardly intended.
 func (t *Translator) missNode() {
 	if t.node == "" {
 		return

@@ -21,22 +21,22 @@ import (
 	"github.com/netloom/netloom/translator/sets"
 )
 
-// Options says what a translator cannot learn from the objects.
+// Options is what a translator cannot derive from the objects.
 type Options struct {
-	Cluster  string          // name of the cluster that the objects come from; "" is the only one
-	Families intent.Families // address families in use; 0 takes those that pods hold
+	Cluster  string          // name of the cluster that the objects come from; "" if there is only one
+	Families intent.Families // address families in use; 0 means those that pods have
 	// Node is the name of the node whose pods are subjects of policies; "" is all nodes. See the package's documentation.
 	Node string
-	// OnTag is called for every label of pods and namespaces that came into use or went out of it; nil is not called.
+	// OnTag is called for every label of pods and namespaces that is newly used or no longer used, unless it is nil.
 	OnTag func(tag labelcache.Tag, inUse bool)
 	SDWAN sdwan.Options // what is done on CNFs
-	// Budget says what one NetworkPolicy or Service may cost. One that costs more fails closed: a policy isolates what it
-	// selects and allows nothing, a Service leads nowhere. The zero value is budget.Default.
+	// Budget is what one NetworkPolicy or Service may cost. One that costs more fails closed: a policy isolates what it
+	// selects and allows nothing, a Service has no backends. The zero value is budget.Default.
 	Budget budget.Limits
 }
 
 // Translator holds the current objects and what they translate to. It is not safe for concurrent use; the snapshots it
-// hands out are.
+// returns are.
 type Translator struct {
 	source   field.Source
 	node     string // whose pods are subjects; "" is all nodes
@@ -52,7 +52,7 @@ type Translator struct {
 	snapshot *intent.Snapshot
 }
 
-// New makes a translator that knows no object yet.
+// New makes a translator without objects.
 func New(opts Options) *Translator {
 	var cacheOpts []labelcache.Option
 	if opts.OnTag != nil {
@@ -78,8 +78,8 @@ func New(opts Options) *Translator {
 	return t
 }
 
-// Put takes in an object as it is now. The object is kept and must not be changed afterwards. An object of a kind that
-// is not translated is an error.
+// Put adds or replaces an object. The object is kept and must not be changed afterwards. An object of a kind that is
+// not translated is an error.
 func (t *Translator) Put(o any) error {
 	switch o := o.(type) {
 	case *corev1.Pod:
@@ -106,7 +106,7 @@ func (t *Translator) Put(o any) error {
 	return nil
 }
 
-// Remove forgets an object. An unknown one is no error.
+// Remove removes an object. An unknown one is not an error.
 func (t *Translator) Remove(kind, namespace, name string) {
 	ref := object.Ref{Kind: kind, Namespace: namespace, Name: name}
 	switch kind {
@@ -132,27 +132,27 @@ func (t *Translator) Remove(kind, namespace, name string) {
 	}
 }
 
-// Problems lists what could not be translated, in order. It is about the objects as of the last Snapshot.
+// Problems lists what could not be translated, in order, as of the last Snapshot.
 func (t *Translator) Problems() []object.Problem { return t.problems.All() }
 
-// View returns what the label cache said when the last snapshot was taken.
+// View returns the view of the label cache at the last snapshot.
 func (t *Translator) View() labelcache.View { return t.sets.View() }
 
-// Policy returns a NetworkPolicy as it was put in last; nil when there is none. It must not be changed.
+// Policy returns a NetworkPolicy as it was last put; nil if there is none. It must not be changed.
 func (t *Translator) Policy(namespace, name string) *networkingv1.NetworkPolicy {
 	return t.policies.Policy(namespace, name)
 }
 
-// SetUnknown says of which areas nothing is known, because their sources could not be read. The next snapshot says so.
-// Without load balancers, Services that is, nothing is known of devices either where those are made of Services, and names of
-// Services are for DNS to resolve.
+// SetUnknown sets the areas that are unavailable because their sources could not be read, for the next snapshot. Without load
+// balancers, that is Services, devices are unavailable too if they are made from Services, and names of Services are resolved
+// by DNS.
 func (t *Translator) SetUnknown(areas intent.Areas) { t.sdwan.SetUnknown(areas) }
 
-// Hosts lists the DNS names that objects name and the API does not know, sorted, as of the last Snapshot. While a name has
-// not been resolved with SetHost, what depends on it is a Problem, and in the snapshot it is Unknown: CNFs keep what they
-// may hold of it.
+// Hosts lists the DNS names that objects name and the API does not know, sorted, as of the last Snapshot. As long as a
+// name has not been set with SetHost, what depends on it is a Problem, and Unknown in the snapshot: CNFs keep what they
+// may have of it.
 func (t *Translator) Hosts() []string { return t.sdwan.Hosts() }
 
-// SetHost says which addresses a DNS name of Hosts has; none says that it does not resolve. A name that was never among
-// them is ignored.
+// SetHost sets the addresses of a DNS name of Hosts; none means that it does not resolve. A name that was never in
+// Hosts is ignored.
 func (t *Translator) SetHost(name string, addrs []netip.Addr) { t.sdwan.SetHost(name, addrs) }

@@ -11,7 +11,7 @@ import (
 	"github.com/netloom/netloom/backends/ovn/internal/lb"
 )
 
-// LoadBalancing is where load balancers are put. The zero value means the defaults of the settings.
+// LoadBalancing determines where load balancers are put. The zero value means the defaults of the settings.
 type LoadBalancing struct {
 	// Group is the name of the Load_Balancer_Group that holds them, and the prefix of the names of further ones; "" is
 	// the owner.

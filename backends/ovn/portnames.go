@@ -8,7 +8,7 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// PortNames is how the logical ports of an endpoint are found. Create it with ParsePortNames; the zero value finds none.
+// PortNames defines how the logical ports of an endpoint are found. Create it with ParsePortNames; the zero value finds none.
 type PortNames struct {
 	templates []template // of names; an endpoint may have a port for each
 	key       string     // of external_ids; "" to go by name

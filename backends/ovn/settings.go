@@ -14,8 +14,8 @@ import (
 // replaces it.
 const Embedded = "embedded"
 
-// Settings are where the Northbound database is and how its rows are written, as people configure them. The zero value has
-// no target; Group has the defaults.
+// Settings determine where the Northbound database is and how its rows are written, as configured by people. The zero
+// value has no target; Group has the defaults.
 type Settings struct {
 	Endpoints []string // of one database, see ovsdb.Options; or Embedded alone
 	TLS       ovsdb.TLSFiles

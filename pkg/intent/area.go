@@ -1,9 +1,9 @@
 package intent
 
-// Areas is a set of things that a snapshot speaks of.
+// Areas is a set of things that a snapshot contains.
 type Areas uint8
 
-// The areas. Each can be unknown although the others are known: a permission is missing, or a CRD.
+// The areas. Each can be unavailable although the others are available, because a permission or a CRD is missing.
 const (
 	// AreaBalancers is load balancers.
 	AreaBalancers Areas = 1 << iota
@@ -14,11 +14,11 @@ const (
 // Has reports whether every area of g is in a.
 func (a Areas) Has(g Areas) bool { return a&g == g }
 
-// Unknown lists the areas of which the snapshot knows nothing: their sources could not be read. A backend leaves what it
-// wrote for such an area as it is; that the snapshot holds none of it means nothing.
+// Unknown lists the areas that are unavailable, because their sources could not be read. A backend leaves what it wrote
+// for such an area as it is, although the snapshot has nothing of it.
 func (s *Snapshot) Unknown() Areas { return s.unknown }
 
-// SetUnknown says of which areas nothing is known from now on.
+// SetUnknown sets the areas that are unavailable from now on.
 func (b *Builder) SetUnknown(a Areas) {
 	b.unknown = a
 	b.change.Unknown = a != b.from.unknown

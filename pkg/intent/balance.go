@@ -2,10 +2,10 @@ package intent
 
 import "github.com/netloom/netloom/pkg/object"
 
-// Outcome is what becomes of a flow to a frontend. The zero value is none.
+// Outcome is what happens to a flow to a frontend. The zero value is none.
 type Outcome uint8
 
-// SentOn goes to one of the choices. Refused is answered at once: there is no backend anywhere. Unserved is dropped:
+// SentOn goes to one of the choices. Refused is rejected at once: there is no backend anywhere. Unserved is dropped:
 // there is no backend for this flow. Barred is dropped: the frontend does not take flows from that source.
 const (
 	SentOn Outcome = iota + 1
@@ -30,15 +30,15 @@ func (o Outcome) String() string {
 	}
 }
 
-// Balanced is what became of a flow to a frontend.
+// Balanced is the result of balancing a flow to a frontend.
 type Balanced struct {
 	LoadBalancer *LoadBalancer
 	Frontend     *Frontend
 	Outcome      Outcome
-	Choices      []Choice // the backends one of which the flow is sent to; with SentOn only
+	Choices      []Choice // the flow is sent to one of these backends; only with SentOn
 }
 
-// Choice is a backend that a flow may be sent to, and what policies say then.
+// Choice is a backend that a flow may be sent to, and the decisions of policies in that case.
 type Choice struct {
 	Backend Backend
 	Allowed bool
@@ -68,7 +68,7 @@ func (s *Snapshot) balance(f Flow, lb *LoadBalancer, front *Frontend) Verdict {
 	v.Allowed = true
 	for i := range backends {
 		to := f
-		// Whoever holds the address gets the flow: the key is what the source object says of it, perhaps not up to date.
+		// The endpoint that has the address gets the flow: the key is from the source object, and may be out of date.
 		to.Dst, to.Port = Party{Addr: backends[i].Addr}, backends[i].Port
 		one := s.judge(to)
 		b.Choices = append(b.Choices, Choice{backends[i], one.Allowed, one.Egress, one.Ingress})
@@ -80,7 +80,7 @@ func (s *Snapshot) balance(f Flow, lb *LoadBalancer, front *Frontend) Verdict {
 	return v
 }
 
-// entry returns the node of a name; one that nothing is known of but its name where the snapshot has none, nil for no name.
+// entry returns the node of a name, or one with nothing but the name if the snapshot does not have it; nil for no name.
 func (s *Snapshot) entry(name string) *Node {
 	if n := s.Node(name); n != nil || name == "" {
 		return n

@@ -8,13 +8,13 @@ import (
 	iradix "github.com/hashicorp/go-immutable-radix/v2"
 )
 
-// balancers holds the load balancers of a snapshot, and who has which frontend.
+// balancers holds the load balancers of a snapshot, and which of them has each frontend.
 type balancers struct {
 	byID      *iradix.Tree[*LoadBalancer]
 	frontends *iradix.Tree[frontendRef]
 }
 
-// frontendRef points at a frontend of a load balancer.
+// frontendRef refers to a frontend of a load balancer.
 type frontendRef struct {
 	id    LoadBalancerID
 	index int
@@ -66,7 +66,7 @@ func (t *balancersTxn) drop(id LoadBalancerID) bool {
 	return ok
 }
 
-// forget takes out the frontends of lb, except those that another one took over meanwhile.
+// forget removes the frontends of lb, except those that another one took over meanwhile.
 func (t *balancersTxn) forget(lb *LoadBalancer) {
 	if lb == nil {
 		return
@@ -92,7 +92,7 @@ func sameFrontends(a, b *LoadBalancer) bool {
 	return true
 }
 
-// LoadBalancer finds a load balancer, nil when there is none of that ID.
+// LoadBalancer finds a load balancer, nil if there is none of that ID.
 func (s *Snapshot) LoadBalancer(id LoadBalancerID) *LoadBalancer {
 	v, _ := s.balancers.byID.Get([]byte(id))
 	return v
@@ -104,7 +104,8 @@ func (s *Snapshot) LoadBalancers() iter.Seq[*LoadBalancer] { return values(s.bal
 // LoadBalancerCount counts the load balancers.
 func (s *Snapshot) LoadBalancerCount() int { return s.balancers.byID.Len() }
 
-// Frontend finds what traffic of a network to an address, protocol and port is balanced by; nil when by nothing.
+// Frontend finds the load balancer and frontend for traffic of a network to an address, protocol and port; nil if there
+// is none.
 func (s *Snapshot) Frontend(network string, proto Protocol, at netip.AddrPort) (*LoadBalancer, *Frontend) {
 	ref, ok := s.balancers.frontends.Get(frontendKey(network, proto, at))
 	if !ok {
@@ -115,8 +116,8 @@ func (s *Snapshot) Frontend(network string, proto Protocol, at netip.AddrPort) (
 }
 
 // PutLoadBalancer adds a load balancer or rewrites the one of the same ID. When the builder commits, no two may have a
-// frontend of one network, address, protocol and port. One may take a frontend over before the other is put without it;
-// a builder takes each load balancer once.
+// frontend of one network, address, protocol and port. One may take over a frontend before the other is put without it;
+// a builder accepts each load balancer once.
 func (b *Builder) PutLoadBalancer(lb *LoadBalancer) {
 	b.balancers.put(lb)
 	b.change.LoadBalancers = append(b.change.LoadBalancers, lb.ID)

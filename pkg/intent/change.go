@@ -5,27 +5,27 @@ import "net/netip"
 // Revision numbers snapshots of one process, upwards from 1. Zero is before the first.
 type Revision uint64
 
-// Change is what became different between two snapshots.
+// Change is the difference between two snapshots.
 type Change struct {
-	Sets     []SetID    // created or dropped: look them up to learn which
-	Members  []SetDelta // of sets that stood before and still stand
+	Sets     []SetID    // created or dropped: look them up to find out which
+	Members  []SetDelta // of sets that existed before and still exist
 	Policies []PolicyID // created, rewritten or dropped
-	Families bool       // Snapshot.Families differs: everything that depends on it has to be looked at
+	Families bool       // Snapshot.Families differs: everything that depends on it has to be checked
 
 	LoadBalancers []LoadBalancerID // created, rewritten or dropped
 	Nodes         []string         // names of nodes created, rewritten or dropped
 	CNFs          []CNFID          // created, rewritten or dropped
 	DeviceIntents []DeviceIntentID // device intents created, rewritten or dropped
-	Unknown       bool             // Snapshot.Unknown differs: everything of such an area has to be looked at
+	Unknown       bool             // Snapshot.Unknown differs: everything of such an area has to be checked
 }
 
-// empty reports whether nothing became different.
+// empty reports whether nothing changed.
 func (c *Change) empty() bool {
 	return len(c.Sets)+len(c.Members)+len(c.Policies)+len(c.LoadBalancers)+len(c.Nodes)+len(c.CNFs)+len(c.DeviceIntents) == 0 &&
 		!c.Families && !c.Unknown
 }
 
-// weight returns how many endpoints, addresses, load balancers and device intents c speaks of, which is what it costs to
+// weight returns how many endpoints, addresses, load balancers and device intents c lists, which is what it costs to
 // remember.
 func (c *Change) weight() int {
 	n := 1 + len(c.LoadBalancers) + len(c.Nodes) + len(c.CNFs) + len(c.DeviceIntents)
@@ -41,8 +41,8 @@ type SetDelta struct {
 	ID     SetID
 	Joined []Endpoint
 	Left   []Endpoint // as they were
-	// AddrsAdded and AddrsRemoved are the effect on the addresses of the set: an address that another member still holds
-	// is not removed, one that a member held already is not added. Addresses outside Set.Within are not among them.
+	// AddrsAdded and AddrsRemoved are the effect on the addresses of the set: an address that another member still has
+	// is not removed, one that a member already had is not added. Addresses outside Set.Within are not included.
 	AddrsAdded   []netip.Addr
 	AddrsRemoved []netip.Addr
 }

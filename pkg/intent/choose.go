@@ -2,12 +2,12 @@ package intent
 
 import "slices"
 
-// Choose lists the backends that a flow to f may be sent on to: one that enters at a node (nil when it is not known
+// Choose lists the backends that a flow to f may be sent on to: one that enters at a node (nil if it is not known
 // where) and whose source is inside, an endpoint of the network, or outside. The result is part of f.Backends in their
 // order and must not be changed.
 //
-// The order in which kinds of backends are preferred is that of kube-proxy: hints count only where every backend that
-// is ready has one and one of them is for the flow's node or zone, and draining backends only where none is ready.
+// The order in which kinds of backends are preferred is that of kube-proxy: hints count only if every backend that is
+// ready has one and one of them is for the flow's node or zone, and draining backends only if none is ready.
 func (f *Frontend) Choose(at *Node, inside bool) []Backend {
 	local := func(node string) []Backend {
 		if node == "" {
@@ -29,7 +29,7 @@ func (f *Frontend) Choose(at *Node, inside bool) []Backend {
 	return best(f.Backends, f.hinted(at))
 }
 
-// PerNode reports whether what Choose answers a sender of that kind depends on the node.
+// PerNode reports whether the result of Choose for a sender of that kind depends on the node.
 func (f *Frontend) PerNode(inside bool) bool {
 	switch f.Locality {
 	case NodeOfFlow:
@@ -53,7 +53,7 @@ func nameOf(n *Node) string {
 	return n.Name
 }
 
-// best returns the wanted backends that are ready, or those that are draining when none is.
+// best returns the wanted backends that are ready, or those that are draining if none is.
 func best(all []Backend, wanted func(*Backend) bool) []Backend {
 	var ready, draining []Backend
 	for i := range all {
@@ -76,7 +76,7 @@ func best(all []Backend, wanted func(*Backend) bool) []Backend {
 	}
 }
 
-// hinted says which backends the hints leave for a flow that enters at a node.
+// hinted returns a filter for the backends that the hints leave for a flow that enters at a node.
 func (f *Frontend) hinted(at *Node) func(*Backend) bool {
 	everybody := func(*Backend) bool { return true }
 	if at == nil {
@@ -103,7 +103,7 @@ func (f *Frontend) hinted(at *Node) func(*Backend) bool {
 	}
 }
 
-// hints reports whether every backend that is ready, and there is one, has hints for nodes, and for zones.
+// hints reports whether at least one backend is ready and all ready ones have hints for nodes, and likewise for zones.
 func (f *Frontend) hints() (nodes, zones bool) {
 	found := false
 	nodes, zones = true, true

@@ -7,7 +7,7 @@ import (
 
 // Scope names the CNFs that an intent is for: those of one purpose in one namespace. The zero value names none.
 type Scope struct {
-	Namespace string // "" with a purpose is every namespace
+	Namespace string // "" with a purpose means every namespace
 	Purpose   string
 }
 
@@ -22,7 +22,7 @@ func (s Scope) Compare(o Scope) int {
 	return strings.Compare(s.Purpose, o.Purpose)
 }
 
-// CNFID names a CNF: its endpoint's key, spelled out.
+// CNFID names a CNF: its endpoint's key as text.
 type CNFID string
 
 // CNF is a containerized network function: a pod that runs OpenWRT. All CNFs of a scope are configured alike.
@@ -32,11 +32,11 @@ type CNF struct {
 	Scope  Scope
 	// Group is the workload whose replica it is, such as Deployment/cnf. The CNFs of a scope must have one group.
 	Group string
-	Node  string     // where it runs; "" when unknown
-	Addr  netip.Addr // where it is configured; invalid while it has none
-	// Ready means that it may be configured now. What a CNF that is not ready holds is not known.
+	Node  string     // where it runs; "" if unknown
+	Addr  netip.Addr // of its REST API; invalid while it has none
+	// Ready means that it may be configured now. The configuration of a CNF that is not ready is not known.
 	Ready bool
-	// Leaving means that it is going away for good: nobody waits for it.
+	// Leaving means that it is being deleted for good: nothing waits for it.
 	Leaving bool
 	// Run differs between two starts of the function, which may have forgotten everything in between.
 	Run string
@@ -45,7 +45,7 @@ type CNF struct {
 	// Account and Certificate name Secrets in Origin.Namespace: one holds the password under "password", the other the CA of
 	// the CNF's certificate under "ca.crt". "" is none.
 	Account, Certificate string
-	// Conflict says why nothing may be written to it, for people; "" when it may.
+	// Conflict is why nothing may be written to it, for people; "" if it may.
 	Conflict string
 }
 
@@ -54,7 +54,7 @@ func (g *CNF) Writable() bool {
 	return g.Ready && !g.Leaving && g.Conflict == "" && g.Addr.IsValid()
 }
 
-// Link says which interface of a CNF is meant. The zero value is unset; at most one field is set.
+// Link refers to an interface of a CNF. The zero value is unset; at most one field is set.
 type Link struct {
 	Name    string     // of the interface
 	Default bool       // that of the default route

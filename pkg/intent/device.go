@@ -2,12 +2,12 @@ package intent
 
 import "fmt"
 
-// DeviceIntentID names a device intent: its scope, then the source object, then, where one object has several, a part. It is made by
-// NewDeviceIntentID alone.
+// DeviceIntentID names a device intent: its scope, then the source object, then a part if one object has several. It is made
+// only by NewDeviceIntentID.
 type DeviceIntentID string
 
-// NewDeviceIntentID formats the ID of what a source object wants of the CNFs of s. The part tells several intents of one
-// object apart; "" is the only one.
+// NewDeviceIntentID formats the ID of what a source object wants of the CNFs of s. The part distinguishes several
+// intents of one object; "" is the only one.
 func NewDeviceIntentID(s Scope, of Origin, part string) DeviceIntentID {
 	id := scopePrefix(s) + of.Kind + "/" + of.Namespace + "/" + of.Name
 	if part != "" {
@@ -18,18 +18,18 @@ func NewDeviceIntentID(s Scope, of Origin, part string) DeviceIntentID {
 
 func scopePrefix(s Scope) string { return s.Namespace + "/" + s.Purpose + "/" }
 
-// DeviceIntent is one thing that the CNFs of a scope must hold. It is read-only.
+// DeviceIntent is one thing that the CNFs of a scope must have. It is read-only.
 type DeviceIntent struct {
 	ID         DeviceIntentID
 	Scope      Scope
 	Origin     Origin
-	Generation int64 // of the source object, which grows with what it wants; 0 when it has none
-	// Needs lists the intents of the same scope that must be in place before this one, and go after it, sorted.
+	Generation int64 // of the source object, incremented with its spec; 0 if it has none
+	// Needs lists the intents of the same scope that must be in place before this one, and be deleted after it, sorted.
 	Needs []DeviceIntentID
-	// Gone means that it must not be there any more, and that its source waits for that. Spec tells what it was.
+	// Gone means that it must be deleted, and that its source waits for that. Spec is what it was.
 	Gone bool
-	// Unknown means that it is not known what its source asks for, for want of an answer. Then Spec tells its kind and
-	// no more; and whatever a CNF holds of that kind and no intent speaks of may be its own, and stays.
+	// Unknown means that it is not known yet what its source asks for. Spec then only has its kind, and any object of
+	// that kind on a CNF that no intent refers to may belong to it, and stays.
 	Unknown bool
 	// Adopts is the target's own name of an object, made by hand, that this intent takes over; "" takes over none.
 	Adopts string
@@ -40,7 +40,7 @@ type DeviceIntent struct {
 // WANRule, Proposal, Tunnel, Route, RouteRule or Application.
 type DeviceSpec interface{ DeviceKind() DeviceKind }
 
-// DeviceKind tells what a device intent is about. A kind refers to those before it only. The zero value is none.
+// DeviceKind is what a device intent is about. A kind refers only to those before it. The zero value is none.
 type DeviceKind uint8
 
 // The kinds of device intents.
@@ -73,14 +73,14 @@ func (k DeviceKind) String() string {
 	return fmt.Sprintf("device kind %d", uint8(k))
 }
 
-// DeviceRef points at what another intent makes, or at something that a person made on the CNF. The zero value points at
-// nothing.
+// DeviceRef refers to what another intent creates, or to something that a person created on the CNF. The zero value
+// refers to nothing.
 type DeviceRef struct {
-	ID   DeviceIntentID // of an intent of the same scope; "" when Name says it
+	ID   DeviceIntentID // of an intent of the same scope; "" if Name is set
 	Name string         // the CNF's own name for what is not an intent
 }
 
-// Set reports whether r points at something.
+// Set reports whether r refers to something.
 func (r DeviceRef) Set() bool { return r != DeviceRef{} }
 
 // Toggle is a switch that may be left as it is. The zero value leaves it.
@@ -104,13 +104,13 @@ func (s Secret) String() string { return redacted }
 // GoString hides s.
 func (s Secret) GoString() string { return redacted }
 
-// Format hides s whatever the verb is: one that does not fit would print what s is.
+// Format hides s for every verb: one that does not apply would print s.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(redacted)) }
 
 // MarshalText hides s.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
-// SecretValue is a secret as it stands or where to find it. The zero value is none; at most one field is set.
+// SecretValue is a secret in plain text, or where to find it. The zero value is none; at most one field is set.
 type SecretValue struct {
 	Value Secret
 	From  SecretRef

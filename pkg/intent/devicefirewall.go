@@ -2,10 +2,11 @@ package intent
 
 import "net/netip"
 
-// Disposition is what becomes of a packet. The zero value leaves it to the CNF.
+// Disposition is what happens to a packet. The zero value leaves it to the CNF.
 type Disposition uint8
 
-// What becomes of packets. Mark sets a mark and lets others decide; NoTrack takes it out of connection tracking.
+// What happens to packets. Mark sets a mark and leaves the decision to other rules; NoTrack exempts them from
+// connection tracking.
 const (
 	Undecided Disposition = iota
 	Accept
@@ -21,8 +22,8 @@ type PrefixMatch struct {
 	Not    bool
 }
 
-// Match says which packets a rule speaks of. Zero values ask nothing. Whatever is not an address is spelled as in the
-// CRDs, which is how the kernel's own tools spell it.
+// Match is the conditions of a rule on packets. Zero values match any. Everything but addresses is written as in the
+// CRDs, which is how the kernel's own tools write it.
 type Match struct {
 	Src, Dst         netip.Prefix // invalid is any
 	SrcMAC           string
@@ -33,14 +34,14 @@ type Match struct {
 	Family           Families // 0 is both
 }
 
-// Zone groups networks of a CNF for rules to speak of.
+// Zone groups networks of a CNF, for rules to refer to.
 type Zone struct {
 	Networks       []string // names, see CNF.Networks
 	Subnets        []netip.Prefix
 	Masquerade     Toggle
 	MasqueradeFrom []PrefixMatch // sources that are masqueraded; none is all
 	MasqueradeTo   []PrefixMatch // destinations, likewise
-	AllowInvalid   Toggle        // lets packets of no known connection pass although they are masqueraded
+	AllowInvalid   Toggle        // allows packets of no known connection to pass although they are masqueraded
 	ClampMSS       Toggle        // lowers the segment size of TCP to what fits the path
 	// Input is for packets to the CNF, Output for those from it, Forward for those between the zone's own networks.
 	Input, Forward, Output Disposition
@@ -48,14 +49,14 @@ type Zone struct {
 	RawSrc, RawDst         string   // further conditions in the words of the CNF's own tool
 }
 
-// Forwarding lets connections pass from one zone to another.
+// Forwarding allows connections from one zone to another.
 type Forwarding struct {
 	From, To DeviceRef
 	Family   Families // 0 is both
 }
 
-// FirewallRule decides about packets between zones. Without From it is about packets that the CNF sends, without To
-// about those for it.
+// FirewallRule decides about packets between zones. Without From it applies to packets that the CNF sends, without To
+// to those for it.
 type FirewallRule struct {
 	From, To DeviceRef
 	Match    Match
@@ -65,18 +66,18 @@ type FirewallRule struct {
 	Raw      string // further conditions in the words of the CNF's own tool
 }
 
-// NATKind tells which address is translated. The zero value is none.
+// NATKind selects the address that is translated. The zero value is none.
 type NATKind uint8
 
-// SourceNAT gives packets a given source, DestinationNAT a given destination, Masquerade the source of the link that they
-// leave by.
+// SourceNAT gives packets a given source, DestinationNAT a given destination, Masquerade the address of the interface
+// through which they leave.
 const (
 	SourceNAT NATKind = iota + 1
 	DestinationNAT
 	Masquerade
 )
 
-// Translation is what NATs have in common. Match speaks of packets before they are translated.
+// Translation is what NATs have in common. Match applies to packets before they are translated.
 type Translation struct {
 	Kind  NATKind
 	Match Match
@@ -90,8 +91,8 @@ type ZoneNAT struct {
 	Translation
 }
 
-// LinkRule is a firewall rule between interfaces, in effect as soon as it is written. Without To it is about packets for the
-// CNF itself.
+// LinkRule is a firewall rule between interfaces, in effect as soon as it is written. Without To it applies to packets for
+// the CNF itself.
 type LinkRule struct {
 	From, To         Link
 	Match            Match

@@ -6,7 +6,7 @@ import (
 	iradix "github.com/hashicorp/go-immutable-radix/v2"
 )
 
-// deviceTable holds the CNFs of a snapshot and what they must hold.
+// deviceTable holds the CNFs of a snapshot and their device intents.
 type deviceTable struct {
 	intents *iradix.Tree[*DeviceIntent]
 	cnfs    *iradix.Tree[*CNF]
@@ -24,7 +24,7 @@ func (e deviceTable) txn() *devicesTxn { return &devicesTxn{e.intents.Txn(), e.c
 
 func (t *devicesTxn) commit() deviceTable { return deviceTable{t.intents.Commit(), t.cnfs.Commit()} }
 
-// CNF finds a CNF, nil when there is none of that ID.
+// CNF finds a CNF, nil if there is none of that ID.
 func (s *Snapshot) CNF(id CNFID) *CNF {
 	v, _ := s.devices.cnfs.Get([]byte(id))
 	return v
@@ -33,7 +33,7 @@ func (s *Snapshot) CNF(id CNFID) *CNF {
 // CNFs yields every CNF, ordered by ID.
 func (s *Snapshot) CNFs() iter.Seq[*CNF] { return values(s.devices.cnfs) }
 
-// DeviceIntent finds a device intent, nil when there is none of that ID.
+// DeviceIntent finds a device intent, nil if there is none of that ID.
 func (s *Snapshot) DeviceIntent(id DeviceIntentID) *DeviceIntent {
 	v, _ := s.devices.intents.Get([]byte(id))
 	return v
@@ -42,7 +42,7 @@ func (s *Snapshot) DeviceIntent(id DeviceIntentID) *DeviceIntent {
 // DeviceIntents yields every device intent, ordered by ID.
 func (s *Snapshot) DeviceIntents() iter.Seq[*DeviceIntent] { return values(s.devices.intents) }
 
-// DeviceIntentsOf yields the device intents of a scope, ordered by ID, those that are Gone among them.
+// DeviceIntentsOf yields the device intents of a scope, ordered by ID, including those that are Gone.
 func (s *Snapshot) DeviceIntentsOf(of Scope) iter.Seq[*DeviceIntent] {
 	return func(yield func(*DeviceIntent) bool) {
 		s.devices.intents.Root().WalkPrefix([]byte(scopePrefix(of)), func(_ []byte, v *DeviceIntent) bool { return !yield(v) })

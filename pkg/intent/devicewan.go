@@ -2,7 +2,7 @@ package intent
 
 import "net/netip"
 
-// WANPolicy says over which networks traffic leaves.
+// WANPolicy selects the networks through which traffic leaves.
 type WANPolicy struct{ Members []WANMember }
 
 // WANMember is a network of a WANPolicy. Those of the lowest metric are used, in proportion to their weights.
@@ -12,44 +12,44 @@ type WANMember struct {
 	Weight  int    // from 1
 }
 
-// WANRule says which traffic follows which policy. Match has no marks, ICMP types or hardware addresses.
+// WANRule assigns traffic to a policy. Match has no marks, ICMP types or hardware addresses.
 type WANRule struct {
 	Policy  DeviceRef
 	Match   Match
-	Sticky  Toggle // connections of one source keep to the network that the first took
+	Sticky  Toggle // connections of one source stay on the network of the first
 	Timeout int    // for how long, in seconds; 0 leaves it to the CNF
 }
 
-// Proposal is a choice of algorithms of IPsec, by strongSwan's words; "" leaves one open.
+// Proposal is a choice of algorithms for IPsec, by their names in strongSwan; "" leaves one open.
 type Proposal struct{ Encryption, Hash, DHGroup string }
 
-// Authentication is how the two sides of a tunnel know each other. The zero value is none.
+// Authentication is how the two sides of a tunnel authenticate each other. The zero value is none.
 type Authentication uint8
 
-// PreSharedKey is by a key that both have, PublicKey by certificates.
+// PreSharedKey uses a key that both have, PublicKey certificates.
 const (
 	PreSharedKey Authentication = iota + 1
 	PublicKey
 )
 
-// Tunnel is a peer of IPsec with the connections to it. Text is spelled as in the CRDs, which is strongSwan's spelling.
+// Tunnel is an IPsec peer with the connections to it. Text is written as in the CRDs, which use strongSwan's syntax.
 type Tunnel struct {
 	Type              string // VTI-based or policy-based: a switch of the whole CNF; "" leaves it
-	Remote            string // address or DNS name; %any waits for whoever comes
+	Remote            string // address or DNS name; %any accepts any peer
 	Authentication    Authentication
 	LocalID, RemoteID string
 	Proposals         []DeviceRef // the preferred one first
 	ForceProposals    Toggle
 	Key               SecretValue // of PreSharedKey
-	Certificate       SecretValue // of PublicKey; a Value is spelled as in the CRD, From is PEM; likewise the next two
+	Certificate       SecretValue // of PublicKey; a Value is written as in the CRD, From is PEM; likewise the next two
 	PrivateKey        SecretValue
 	CA                SecretValue
 	Connections       []Connection
 }
 
-// Connection is what one tunnel carries.
+// Connection is one connection of a tunnel.
 type Connection struct {
-	Name                         string // among those of the tunnel
+	Name                         string // unique within the tunnel
 	Transport                    bool   // carries the content of packets instead of whole ones
 	Start                        string // start, add or route; "" is never
 	LocalSubnet, LocalSource     string
@@ -76,11 +76,11 @@ type Route struct {
 	Table string // TableMain or TableCNF
 }
 
-// RouteRule says which packets look up which table.
+// RouteRule selects the packets that look up a table.
 type RouteRule struct {
 	Src, Dst netip.Prefix // invalid is any
-	Not      bool         // packets that do not match look it up
-	Priority int          // from 1, the lowest first; 0 leaves it to the CNF
+	Not      bool         // applies to packets that do not match
+	Priority int          // from 1, lowest first; 0 leaves it to the CNF
 	Mark     string
 	Table    string // name or number; "" is the main one
 }

@@ -7,18 +7,18 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// Endpoint is something that holds addresses and can be the subject of a policy: a pod with its own network.
-// It is read-only: the slices are shared.
+// Endpoint is something that has addresses and can be the subject of a policy: a pod with its own network. It is
+// read-only: the slices are shared.
 type Endpoint struct {
 	Key   object.Key
-	Addrs []netip.Addr // every address the endpoint holds, unmapped and without zone; empty while none is known
-	// Shared are addresses that other endpoints have as well, so that nobody can tell whose packets they are. They isolate
-	// like any other and make nobody a peer. None of them is among Addrs.
+	Addrs []netip.Addr // every address that belongs to the endpoint, unmapped and without zone; empty while none is known
+	// Shared are addresses that other endpoints have as well, so it is unknown whose packets they are. They are isolated
+	// like any other, but do not count as addresses of a peer. None of them is in Addrs.
 	Shared []netip.Addr
-	Node   string // where it runs; "" when unknown
+	Node   string // where it runs; "" if unknown
 }
 
-// Members is who belongs to a set at one revision. It is immutable and safe for concurrent use.
+// Members is the endpoints that belong to a set at one revision. It is immutable and safe for concurrent use.
 type Members interface {
 	// Len counts the endpoints.
 	Len() int

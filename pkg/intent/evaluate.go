@@ -6,9 +6,9 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// Party is one end of a flow. A party without a key is whoever holds the address.
+// Party is one end of a flow. A party without a key is whatever has the address.
 type Party struct {
-	Key  object.Key // the zero key when it is not an endpoint, or not known to be one
+	Key  object.Key // the zero key if it is not an endpoint, or not known to be one
 	Addr netip.Addr
 }
 
@@ -17,20 +17,20 @@ type Flow struct {
 	Src, Dst Party
 	Protocol Protocol
 	Port     uint16 // destination port; ignored by protocols without ports
-	// Node is where the flow enters the network: the node of the source when it is an endpoint. "" is not known, and no
-	// node has backends for it.
+	// Node is where the flow enters the network: the node of the source if that is an endpoint. "" is unknown, and
+	// matches the node of no backend.
 	Node    string
 	Network string // the logical network it enters; "" is the default one
 }
 
-// Verdict is what a snapshot says of a flow. The zero value denies.
+// Verdict is the verdict of a snapshot on a flow. The zero value denies.
 type Verdict struct {
 	Allowed bool
 	Egress  Decision // of the source's policies
 	Ingress Decision // of the destination's policies
-	// Balanced is what became of a flow to a frontend, nil for any other. Allowed then says that it gets through
-	// whichever backend it is sent to, and Egress and Ingress are those of the first choice that is denied, or of the
-	// first choice.
+	// Balanced is the result for a flow to a frontend, nil for any other. Allowed then means that it is allowed
+	// whichever backend it is sent to, and Egress and Ingress are those of the first choice that is denied, or else of
+	// the first choice.
 	Balanced *Balanced
 }
 
@@ -38,18 +38,18 @@ type Verdict struct {
 type Decision struct {
 	Isolated bool      // some policy isolates the subject in this direction
 	Allowed  bool      // not isolated, or some rule allows
-	By       []RuleRef // the rules that allow, or, when denied, the isolating policies (Rule -1)
+	By       []RuleRef // the rules that allow, or, if denied, the isolating policies (Rule -1)
 }
 
-// RuleRef points at a rule of a policy.
+// RuleRef refers to a rule of a policy.
 type RuleRef struct {
 	Policy PolicyID
 	Rule   int // index in Policy.Rules; -1 is the policy's isolation itself
 }
 
-// Evaluate judges one flow. One to a frontend is balanced first: policies see the backend and its port. An endpoint that
-// talks to itself by its own address, or through a frontend, is never filtered; otherwise the source's egress and the
-// destination's ingress must both allow.
+// Evaluate returns the verdict on one flow. A flow to a frontend is balanced first: policies see the backend and its
+// port. An endpoint that talks to itself by its own address, or through a frontend, is never filtered; otherwise the
+// source's egress and the destination's ingress must both allow.
 func (s *Snapshot) Evaluate(f Flow) Verdict {
 	if lb, front := s.Frontend(f.Network, f.Protocol, netip.AddrPortFrom(f.Dst.Addr, f.Port)); front != nil {
 		return s.balance(f, lb, front)
@@ -57,7 +57,7 @@ func (s *Snapshot) Evaluate(f Flow) Verdict {
 	return s.judge(f)
 }
 
-// judge says what policies say of a flow between two parties.
+// judge returns the verdict of policies on a flow between two parties.
 func (s *Snapshot) judge(f Flow) Verdict {
 	if f.Src.Addr == f.Dst.Addr {
 		open := Decision{Allowed: true}
@@ -113,7 +113,7 @@ func (s *Snapshot) admits(r *Rule, subject Party, peer netip.Addr, f Flow) bool 
 	return false
 }
 
-// selects reports whether p is a member: by its key, or by its address when it has none.
+// selects reports whether p is a member: by its key, or by its address if it has none.
 func (s *Set) selects(p Party) bool {
 	if s == nil || s.Members == nil {
 		return false

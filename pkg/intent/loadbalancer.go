@@ -11,23 +11,23 @@ import (
 // LoadBalancerID names a load balancer: a function of the source object.
 type LoadBalancerID string
 
-// LoadBalancer says to whom traffic goes that is sent to the frontends of one source object. It is read-only, and the
-// slices of its parts may be shared.
+// LoadBalancer determines where traffic to the frontends of one source object is sent. It is read-only, and the slices
+// of its parts may be shared.
 type LoadBalancer struct {
 	ID      LoadBalancerID
 	Origin  Origin
 	Network string // the logical network whose endpoints it serves; "" is the default one
-	// Affinity is for how many seconds after its last connection a client is sent to the same backend; 0 does not care.
+	// Affinity is for how many seconds after its last connection a client is sent to the same backend; 0 means no affinity.
 	Affinity uint32
-	// RejectEmpty has flows refused at once while the frontend has no backend at all; otherwise they are dropped.
+	// RejectEmpty makes flows be rejected at once while the frontend has no backend at all; otherwise they are dropped.
 	RejectEmpty bool
-	// HealthCheckPort is where nodes tell an outer load balancer whether they have a backend; 0 is nowhere. It is
-	// recorded, nobody listens there.
+	// HealthCheckPort is the port where nodes report to an external load balancer whether they have a backend; 0 is
+	// none. It is only recorded: nothing listens there.
 	HealthCheckPort uint16
 	Frontends       []Frontend // ordered by Compare, no two equal
 }
 
-// FrontendKind says where the address of a frontend comes from. The zero value is none.
+// FrontendKind is where the address of a frontend comes from. The zero value is none.
 type FrontendKind uint8
 
 // The kinds of frontends: a ServiceSpec.clusterIPs entry, a node's address with a node port, an entry of
@@ -55,12 +55,12 @@ func (k FrontendKind) String() string {
 	}
 }
 
-// Locality says which of its backends a frontend uses. The zero value is Anywhere.
+// Locality determines which of its backends a frontend uses. The zero value is Anywhere.
 type Locality uint8
 
-// Anywhere is any backend, but those meant for the flow's node or its zone where hints say so. NodeOfFlow is those on
-// the node where the flow enters. NodeOfFrontend is those on the node that holds the frontend's address.
-// NodeOfOutsideFlow is NodeOfFlow for a flow whose source is no endpoint and Anywhere for all others.
+// Anywhere is any backend, unless hints limit them to those for the flow's node or zone. NodeOfFlow is those on the
+// node where the flow enters. NodeOfFrontend is those on the node that has the frontend's address. NodeOfOutsideFlow is
+// NodeOfFlow for a flow whose source is not an endpoint and Anywhere for all others.
 const (
 	Anywhere Locality = iota
 	NodeOfFlow
@@ -84,17 +84,17 @@ func (l Locality) String() string {
 	}
 }
 
-// KeepsSource reports whether the backend has to see who sent the flow: externalTrafficPolicy Local asks for it.
+// KeepsSource reports whether the backend has to see the source address of the flow, as externalTrafficPolicy Local requires.
 func (l Locality) KeepsSource() bool { return l == NodeOfFrontend || l == NodeOfOutsideFlow }
 
-// Frontend is one address, protocol and port that traffic is sent to. The zero value leads nowhere.
+// Frontend is one address, protocol and port that traffic is sent to. The zero value has no backends.
 type Frontend struct {
 	Addr     netip.Addr
 	Protocol Protocol // TCP, UDP or SCTP
 	Port     uint16   // 1 to 65535
 	Kind     FrontendKind
-	Path     string // where in the source object it stands, such as "spec.ports[0]"
-	Node     string // of a NodePort, whose address it is; "" for the other kinds
+	Path     string // its field in the source object, such as "spec.ports[0]"
+	Node     string // of a NodePort, the node that has the address; "" for the other kinds
 	Locality Locality
 	// Denied are sources whose flows are dropped before they are balanced; sorted, masked, disjoint.
 	Denied   []netip.Prefix
@@ -115,11 +115,11 @@ func (f *Frontend) String() string {
 type Backend struct {
 	Addr     netip.Addr
 	Port     uint16     // 1 to 65535
-	Key      object.Key // the endpoint that the source object says it is, for people; the zero key when it names none
-	Node     string     // where it runs; "" when unknown
+	Key      object.Key // the endpoint that the source object names, for people; the zero key if it names none
+	Node     string     // where it runs; "" if unknown
 	ForNodes []string   // hint: the nodes it is meant for, sorted; empty is no hint
 	ForZones []string   // hint: the zones it is meant for, sorted; empty is no hint
-	// Draining means that it ends and still serves: it is used only where no other can be.
+	// Draining means that it is terminating but still serving: it is used only if no other can be.
 	Draining bool
 }
 
@@ -134,8 +134,8 @@ func (b *Backend) AddrPort() netip.AddrPort { return netip.AddrPortFrom(b.Addr, 
 // Node is a machine that endpoints run on and that flows enter the network at.
 type Node struct {
 	Name string
-	Zone string // topology zone; "" when unknown
-	// SystemID is what the switch of the node calls itself, where that is known and not the node's name.
+	Zone string // topology zone; "" if unknown
+	// SystemID is the name that the switch of the node uses for itself, if that is known and not the node's name.
 	SystemID string
 	Addrs    []netip.Addr // its own addresses, sorted
 }

@@ -15,11 +15,11 @@ func NewPolicyID(of Origin, d Direction) PolicyID { return PolicyID(of.String() 
 
 // Origin is the object that caused an intent.
 type Origin struct {
-	Cluster   string // "" is the only, unnamed cluster
+	Cluster   string // "" if there is only one, unnamed cluster
 	Kind      string // such as NetworkPolicy or Node
 	Namespace string // "" for a cluster-scoped object
 	Name      string
-	UID       string // "" when the source has none, as in a directory of manifests
+	UID       string // "" if the source has none, as in a directory of manifests
 }
 
 // Ref names the object within its cluster.
@@ -39,7 +39,7 @@ func (o Origin) String() string {
 	return strings.Join(append(parts, o.Name), "/")
 }
 
-// Direction is the side of the subject that a policy speaks of.
+// Direction is the direction of traffic, seen from the subject, that a policy applies to.
 type Direction uint8
 
 // Ingress is traffic towards the subject, Egress traffic from it.
@@ -80,16 +80,16 @@ func (a Action) String() string {
 	}
 }
 
-// Policy says what one source object wants in one direction of the endpoints it selects.
+// Policy is what one source object specifies for the endpoints that it selects, in one direction.
 //
-// Policies add up: a connection is admitted in a direction when the subject is isolated by none, or when a rule of any
-// of them allows it.
+// Policies add up: a connection is admitted in a direction if the subject is isolated by none, or if a rule of any of
+// them allows it.
 type Policy struct {
 	ID        PolicyID
 	Origin    Origin
 	Direction Direction
 	Subject   SetID
-	Isolates  bool // what no rule of any policy allows is denied for the subject; its members are in IsolatedSet
+	Isolates  bool // what no rule of any policy allows is denied for the subject, whose members are in IsolatedSet
 	Rules     []Rule
 	Log       Logging
 	// CNFs names the CNFs that enforce the policy too, on traffic that crosses them; zero for none.
@@ -98,14 +98,14 @@ type Policy struct {
 
 // Rule is one thing a policy allows. The zero value matches nothing.
 type Rule struct {
-	Path    string // where in the source object it stands, such as "spec.ingress[0]"
+	Path    string // its field in the source object, such as "spec.ingress[0]"
 	Action  Action
 	Subject SetID // narrows the policy's subject, as a named port does; "" keeps it
 	Peer    Peer
 	Ports   Ports
 }
 
-// PeerKind says how a rule names the other side. The zero value is nobody.
+// PeerKind is how a rule names the other side. The zero value is no peer.
 type PeerKind uint8
 
 // PeerNobody matches no address; PeerSet matches the addresses of a set; PeerAnyone matches every address of either
@@ -119,14 +119,14 @@ const (
 // Peer is the other side of a connection: the source for ingress, the destination for egress.
 type Peer struct {
 	Kind PeerKind
-	Set  SetID // with PeerSet only
+	Set  SetID // only with PeerSet
 }
 
-// Severity is how loudly a matched packet is logged. The zero value does not log.
-// The names are those of syslog and of the ACL table in ovn-nb(5).
+// Severity is the severity with which a matched packet is logged. The zero value does not log. The names are those of
+// syslog and of the ACL table in ovn-nb(5).
 type Severity uint8
 
-// The severities, quietest first.
+// The severities, lowest first.
 const (
 	SeverityNone Severity = iota
 	SeverityDebug
@@ -146,7 +146,7 @@ func (s Severity) String() string {
 	return fmt.Sprintf("severity(%d)", uint8(s))
 }
 
-// ParseSeverity reads a severity's name. The empty string is SeverityNone.
+// ParseSeverity parses a severity's name. The empty string is SeverityNone.
 func ParseSeverity(s string) (Severity, error) {
 	for i, n := range severityNames {
 		if n == s {
@@ -156,9 +156,9 @@ func ParseSeverity(s string) (Severity, error) {
 	return SeverityNone, fmt.Errorf("severity %q: expected alert, warning, notice, info or debug", s)
 }
 
-// Logging asks for an audit line for connections that a policy admits or refuses. The zero value asks for none.
+// Logging asks for an audit line for connections that a policy allows or denies. The zero value asks for none.
 type Logging struct {
 	Allow Severity
 	Deny  Severity
-	Rate  uint32 // lines per second; 0 leaves the backend's default
+	Rate  uint32 // lines per second; 0 is the backend's default
 }

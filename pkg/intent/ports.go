@@ -36,7 +36,7 @@ func (p Protocol) String() string {
 	}
 }
 
-// PortRange is a run of destination ports of one protocol, both ends included, 0 to 65535.
+// PortRange is a range of destination ports of one protocol, both ends included, 0 to 65535.
 type PortRange struct {
 	Protocol    Protocol
 	First, Last uint16
@@ -47,9 +47,9 @@ func (r PortRange) Has(proto Protocol, port uint16) bool {
 	return r.Protocol == proto && r.First <= port && port <= r.Last
 }
 
-// Ports is what a rule says of protocol and destination port. The zero value matches nothing.
+// Ports is the protocols and destination ports that a rule matches. The zero value matches nothing.
 type Ports struct {
-	Any    bool        // every protocol and port, ICMP included; Ranges is then empty
+	Any    bool        // every protocol and port, including ICMP; Ranges is then empty
 	Ranges []PortRange // canonical: see MergePorts
 }
 
@@ -81,7 +81,7 @@ func MergePorts(ranges []PortRange) []PortRange {
 	return merged
 }
 
-// String renders r as tcp/80 or tcp/8000-8100, and as tcp where it covers every port.
+// String renders r as tcp/80 or tcp/8000-8100, and as tcp if it covers every port.
 func (r PortRange) String() string {
 	switch {
 	case r.First == r.Last:

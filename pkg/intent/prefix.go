@@ -15,8 +15,8 @@ func SubtractPrefixes(block netip.Prefix, excepts []netip.Prefix) []netip.Prefix
 	return rest
 }
 
-// SubtractAtMost returns SubtractPrefixes for a result of at most limit prefixes. It is nil and false for a longer one,
-// and stops as soon as that is known, so the cost is bounded by limit and the number of excepts.
+// SubtractAtMost returns SubtractPrefixes for a result of at most limit prefixes. It returns nil and false for a longer
+// one, and stops as soon as that is known, so the cost is bounded by limit and the number of excepts.
 func SubtractAtMost(block netip.Prefix, excepts []netip.Prefix, limit int) ([]netip.Prefix, bool) {
 	inside := make([]netip.Prefix, 0, len(excepts))
 	for _, e := range excepts {
@@ -42,8 +42,8 @@ type subtraction struct {
 	limit int // of len(rest)
 }
 
-// walk adds what remains of block without excepts, which are sorted, disjoint and inside block. It is false once there
-// are more than limit prefixes.
+// walk adds what remains of block without excepts, which are sorted, disjoint and inside block. It returns false once
+// there are more than limit prefixes.
 func (s *subtraction) walk(block netip.Prefix, excepts []netip.Prefix) bool {
 	if len(excepts) == 0 {
 		s.rest = append(s.rest, block)
@@ -68,8 +68,8 @@ func halves(p netip.Prefix) (low, high netip.Prefix) {
 	return netip.PrefixFrom(p.Addr(), bits), netip.PrefixFrom(upper, bits)
 }
 
-// MergePrefixes sorts prefixes, drops what another covers and joins neighbours, so that equal sets of addresses are
-// equal lists. It returns a new slice.
+// MergePrefixes sorts prefixes, drops those that another covers and joins adjacent ones, so that equal sets of
+// addresses are equal lists. It returns a new slice.
 func MergePrefixes(prefixes []netip.Prefix) []netip.Prefix {
 	sorted := slices.Clone(prefixes)
 	slices.SortFunc(sorted, ComparePrefixes)
@@ -90,7 +90,7 @@ func MergePrefixes(prefixes []netip.Prefix) []netip.Prefix {
 	return merged
 }
 
-// join returns the prefix that a and b are the two halves of.
+// join returns the prefix whose two halves are a and b.
 func join(a, b netip.Prefix) (netip.Prefix, bool) {
 	if a.Bits() != b.Bits() || a.Bits() == 0 || a.Addr().Is4() != b.Addr().Is4() {
 		return netip.Prefix{}, false

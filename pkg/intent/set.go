@@ -30,12 +30,12 @@ func IsolatedSet(d Direction) SetID {
 // The members of a set change from snapshot to snapshot under one ID; its prefixes do not.
 type Set struct {
 	ID       SetID
-	Members  Members        // nil holds no endpoint
+	Members  Members        // nil means no endpoint
 	Prefixes []netip.Prefix // sorted, masked, disjoint; only sets used as peers have any
-	// Within, when not empty, narrows the members to their addresses inside these prefixes, which are sorted, masked and
+	// Within, if not empty, narrows the members to their addresses inside these prefixes, which are sorted, masked and
 	// disjoint too; only sets used as peers have it. Prefixes are not narrowed.
 	Within []netip.Prefix
-	Title  string // what a person would call it, such as "pods app=web in shop"; carries no meaning
+	Title  string // its name for people, such as "pods app=web in shop"; without meaning for programs
 }
 
 // Len counts the endpoints of s.
@@ -46,7 +46,7 @@ func (s *Set) Len() int {
 	return s.Members.Len()
 }
 
-// HasKey reports whether the endpoint k is a member. Prefixes play no part.
+// HasKey reports whether the endpoint k is a member. Prefixes do not matter.
 func (s *Set) HasKey(k object.Key) bool {
 	return s != nil && s.Members != nil && s.Members.HasKey(k)
 }
@@ -62,13 +62,13 @@ func (s *Set) Contains(a netip.Addr) bool {
 	return s.Members != nil && s.Counts(a) && s.Members.HasAddr(a)
 }
 
-// Counts reports whether an address of a member is one that Within leaves.
+// Counts reports whether an address of a member counts, see Within.
 func (s *Set) Counts(a netip.Addr) bool {
 	return len(s.Within) == 0 || covers(s.Within, a)
 }
 
-// Addrs lists the addresses of the members that count, each once, in order. It looks at every member: backends use it
-// for a set that they see for the first time, and deltas afterwards.
+// Addrs lists the addresses of the members that count, each once, in order. It visits every member: backends use it for
+// a set that they see for the first time, and deltas afterwards.
 func (s *Set) Addrs() []netip.Addr {
 	if s == nil || s.Members == nil {
 		return nil
@@ -85,7 +85,7 @@ func (s *Set) Addrs() []netip.Addr {
 	return slices.Compact(addrs)
 }
 
-// SubjectAddrs returns Addrs with the addresses that members share with other endpoints: those by which s is a subject.
+// SubjectAddrs returns Addrs and the addresses that members share with other endpoints: those that count if s is a subject.
 func (s *Set) SubjectAddrs() []netip.Addr {
 	addrs := s.Addrs()
 	if s == nil || s.Members == nil {
@@ -99,7 +99,7 @@ func (s *Set) SubjectAddrs() []netip.Addr {
 }
 
 // covers reports whether a lies within one of the prefixes, which are sorted, masked and disjoint: only the last that does
-// not begin after a can hold it.
+// not begin after a can contain it.
 func covers(prefixes []netip.Prefix, a netip.Addr) bool {
 	i, _ := slices.BinarySearchFunc(prefixes, a, func(p netip.Prefix, a netip.Addr) int {
 		if p.Addr().Compare(a) <= 0 {

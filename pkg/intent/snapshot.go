@@ -17,7 +17,7 @@ type Snapshot struct {
 	nodes     *iradix.Tree[*Node]
 	devices   deviceTable
 	unknown   Areas
-	log       []Change // what led to the last len(log) revisions, oldest first
+	log       []Change // the changes of the last len(log) revisions, oldest first
 	weight    int      // of the log
 }
 
@@ -32,23 +32,23 @@ func NewSnapshot() *Snapshot {
 // Revision numbers s.
 func (s *Snapshot) Revision() Revision { return s.revision }
 
-// Families returns the address families that endpoints of the cluster hold. A backend may leave out what only concerns
-// endpoints of a family that no endpoint has; prefixes of either family stand whatever it says.
+// Families returns the address families that endpoints of the cluster have. A backend may leave out what only concerns
+// endpoints of a family that no endpoint has; this does not apply to prefixes.
 func (s *Snapshot) Families() Families { return s.families }
 
-// Set finds a set, nil when there is none of that ID.
+// Set finds a set, nil if there is none of that ID.
 func (s *Snapshot) Set(id SetID) *Set {
 	v, _ := s.sets.Get([]byte(id))
 	return v
 }
 
-// Policy finds a policy, nil when there is none of that ID.
+// Policy finds a policy, nil if there is none of that ID.
 func (s *Snapshot) Policy(id PolicyID) *Policy {
 	v, _ := s.policies.Get([]byte(id))
 	return v
 }
 
-// Node finds a node, nil when there is none of that name.
+// Node finds a node, nil if there is none of that name.
 func (s *Snapshot) Node(name string) *Node {
 	v, _ := s.nodes.Get([]byte(name))
 	return v
@@ -69,8 +69,8 @@ func values[T any](t *iradix.Tree[T]) iter.Seq[T] {
 	}
 }
 
-// Since tells what became different after revision r, oldest change first. It is false when s does not remember that
-// far back, or r is not in its past: then everything has to be looked at.
+// Since lists the changes after revision r, oldest first. It returns false if s does not remember that far back, or r
+// is not in its past: then everything has to be compared.
 func (s *Snapshot) Since(r Revision) ([]Change, bool) {
 	if r == 0 || r > s.revision || s.revision-r > Revision(len(s.log)) {
 		return nil, false
@@ -78,8 +78,8 @@ func (s *Snapshot) Since(r Revision) ([]Change, bool) {
 	return s.log[len(s.log)-int(s.revision-r):], true //nolint:gosec // at most the length of the log, as just seen
 }
 
-// A snapshot remembers at least so many changes, once that many were made, unless together they speak of more than
-// maxWeight endpoints and addresses. A target that lags further behind is planned from read-back.
+// A snapshot remembers at least this many changes, once that many were made, unless their total weight is more than
+// maxWeight. A target that is further behind is planned from read-back.
 const (
 	remembered = 1024
 	maxWeight  = 100_000
@@ -106,7 +106,7 @@ func (s *Snapshot) Next() *Builder {
 	}
 }
 
-// SetFamilies says which families endpoints hold from now on.
+// SetFamilies sets the families that endpoints have from now on.
 func (b *Builder) SetFamilies(f Families) {
 	b.families = f
 	b.change.Families = f != b.from.families
@@ -125,8 +125,8 @@ func (b *Builder) DropSet(id SetID) {
 	}
 }
 
-// UpdateMembers gives the set of delta's ID its members anew and records what that changed.
-// It panics when there is no such set: whoever builds a snapshot creates a set before changing it.
+// UpdateMembers replaces the members of the set with delta's ID and records the change. It panics if there is no such
+// set: callers create a set before changing it.
 func (b *Builder) UpdateMembers(m Members, delta SetDelta) {
 	old, ok := b.sets.Get([]byte(delta.ID))
 	if !ok {
@@ -164,7 +164,7 @@ func (b *Builder) DropNode(name string) {
 	}
 }
 
-// Commit ends the builder. Where nothing changed it returns the snapshot it started from, with the same revision.
+// Commit ends the builder. If nothing changed, it returns the snapshot it started from, with the same revision.
 func (b *Builder) Commit() *Snapshot {
 	c := b.change
 	if c.empty() {
@@ -184,8 +184,8 @@ func (b *Builder) Commit() *Snapshot {
 	return next
 }
 
-// remember appends c to log without touching what an older snapshot sees of it, and returns the weight of all. Old changes
-// are let go of only when twice as many as needed have come together, so the cost is constant on average.
+// remember appends c to log without changing what an older snapshot sees of it, and returns the total weight. Old changes
+// are dropped only once there are twice as many as needed, so the cost is constant on average.
 func remember(log []Change, weight int, c Change) ([]Change, int) {
 	weight += c.weight()
 	if len(log) < 2*remembered && weight <= maxWeight {

@@ -1,6 +1,6 @@
 package intent
 
-// Touched is what several changes speak of, each once.
+// Touched is what several changes affect, each once.
 type Touched struct {
 	Sets          map[SetID]bool // created, dropped or with other members
 	Policies      map[PolicyID]bool
@@ -11,8 +11,8 @@ type Touched struct {
 	Unknown       bool // Snapshot.Unknown differs
 }
 
-// TouchedSince gathers what became different after revision r. It is false where s does not remember as far back, and then
-// anything may have: see Since.
+// TouchedSince collects what changed after revision r. It returns false if s does not remember that far back, in which
+// case anything may have changed: see Since.
 func (s *Snapshot) TouchedSince(r Revision) (Touched, bool) {
 	t := Touched{
 		Sets: map[SetID]bool{}, Policies: map[PolicyID]bool{}, LoadBalancers: map[LoadBalancerID]bool{},

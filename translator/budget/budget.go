@@ -1,5 +1,5 @@
 // Package budget bounds what one source object may cost. Work is counted, not timed: an object is within its budget on
-// every machine or on none. Whoever is about to work asks first.
+// every machine or on none. The budget is spent before the work is done.
 package budget
 
 import "fmt"
@@ -29,7 +29,7 @@ const (
 	units
 )
 
-// String returns what a person calls the unit, in the plural.
+// String returns the unit's name for people, in the plural.
 func (u Unit) String() string {
 	names := [units]string{
 		"prefixes", "selectors", "selector values", "rules and resolved ports", "port ranges", "frontends", "backends",
@@ -40,18 +40,18 @@ func (u Unit) String() string {
 	return fmt.Sprintf("unit(%d)", uint8(u))
 }
 
-// Limits says how much of each unit one object may take. Zero stands for the limit of Default.
+// Limits is how much of each unit one object may take. Zero means the limit of Default.
 type Limits [units]int
 
-// Default returns limits that no object written for a purpose meets. At each of them an object costs less than a second
-// of processor time and 100 MiB.
+// Default returns limits that no reasonable object reaches. At each of them an object costs less than a second of
+// processor time and 100 MiB.
 func Default() Limits {
 	return Limits{
 		Prefixes: 20_000, Selectors: 2_000, Values: 20_000, Rules: 4_000, Ports: 4_000, Frontends: 100_000, Backends: 200_000,
 	}
 }
 
-// Open begins an account with nothing spent.
+// Open opens an account with nothing spent.
 func (l Limits) Open() *Account {
 	for u, d := range Default() {
 		if l[u] == 0 {
@@ -67,8 +67,8 @@ type Account struct {
 	over         error
 }
 
-// Spend takes n of a unit and reports whether the object may go on. Once it may not, it never may again. Ask before the
-// work, with an estimate that is cheap.
+// Spend takes n of a unit and reports whether the object may go on. Once it may not, it never may again. Call it before
+// the work, with a cheap estimate.
 func (a *Account) Spend(u Unit, n int) bool {
 	if a.over != nil {
 		return false
@@ -81,14 +81,14 @@ func (a *Account) Spend(u Unit, n int) bool {
 	return true
 }
 
-// Exceed ends the account where work stopped because it would have taken more of a unit than was left.
+// Exceed exhausts the account, after work stopped because it would have taken more of a unit than was left.
 func (a *Account) Exceed(u Unit) {
 	if a.over == nil {
 		a.over = fmt.Errorf("it needs more than %d %s, the limit for one object", a.limits[u], u)
 	}
 }
 
-// Left returns how much of a unit may still be spent: 0 when the object is over its budget in any.
+// Left returns how much of a unit may still be spent: 0 if the object is over its budget in any unit.
 func (a *Account) Left(u Unit) int {
 	if a.over != nil {
 		return 0
@@ -96,5 +96,5 @@ func (a *Account) Left(u Unit) int {
 	return a.left[u]
 }
 
-// Err returns nil while the object is within its budget, and says what there is too much of when it is not.
+// Err returns nil while the object is within its budget, and otherwise an error with the unit of which there is too much.
 func (a *Account) Err() error { return a.over }

@@ -13,10 +13,10 @@ type Stage int
 const (
 	Policies      Stage = iota // policies and nodes to translate
 	Resources                  // SD-WAN resources and service rules to translate
-	Settlement                 // policies to write or to leave out, as they have subjects or none
+	Settlement                 // policies to write or to leave out, depending on whether they have subjects
 	LoadBalancers              // Services to translate
 	Devices                    // scopes whose CNFs are compared with each other
-	Sets                       // sets that may have come into use or gone out of it
+	Sets                       // sets that may be newly used or no longer used
 	stages
 )
 
@@ -25,7 +25,7 @@ type Queue struct {
 	marked [stages]map[object.Ref]bool
 }
 
-// Add marks ref for a stage. Marking it twice is the same as once.
+// Add marks ref for a stage. Marking it twice has no further effect.
 func (q *Queue) Add(s Stage, ref object.Ref) {
 	if q.marked[s] == nil {
 		q.marked[s] = map[object.Ref]bool{}
@@ -33,7 +33,7 @@ func (q *Queue) Add(s Stage, ref object.Ref) {
 	q.marked[s][ref] = true
 }
 
-// Take empties the part of a stage and lists what was in it, in the order of compare.
+// Take empties the part of a stage and returns what was in it, in the order of compare.
 func (q *Queue) Take(s Stage, compare func(a, b object.Ref) int) []object.Ref {
 	if len(q.marked[s]) == 0 {
 		return nil
@@ -42,12 +42,12 @@ func (q *Queue) Take(s Stage, compare func(a, b object.Ref) int) []object.Ref {
 	for ref := range q.marked[s] {
 		list = append(list, ref)
 	}
-	q.marked[s] = nil // not cleared: that costs what the largest burst cost
+	q.marked[s] = nil // not cleared, which would cost as much as the largest burst
 	slices.SortFunc(list, compare)
 	return list
 }
 
-// Len counts what is marked for the given stages, or for all when none is given.
+// Len counts what is marked for the given stages, or for all if none is given.
 func (q *Queue) Len(of ...Stage) int {
 	n := 0
 	for s := range stages {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// ParsePrefix reads a CIDR as stored policies hold them: host bits are masked off, leading zeros in IPv4 are decimal,
-// and an IPv4-mapped block is the IPv4 block it maps.
+// ParsePrefix parses a CIDR as in stored policies: host bits are masked off, leading zeros in IPv4 are decimal, and an
+// IPv4-mapped block is the IPv4 block it maps.
 func ParsePrefix(s string) (netip.Prefix, error) {
 	p, err := netip.ParsePrefix(s)
 	if err != nil {
@@ -23,8 +23,8 @@ func ParsePrefix(s string) (netip.Prefix, error) {
 	return p.Masked(), nil
 }
 
-// ParseAddr reads an address as stored objects hold them: leading zeros in IPv4 are decimal, an IPv4-mapped address is
-// the IPv4 address it maps, and a zone means nothing.
+// ParseAddr parses an address as in stored objects: leading zeros in IPv4 are decimal, an IPv4-mapped address is the
+// IPv4 address it maps, and a zone is ignored.
 func ParseAddr(s string) (netip.Addr, error) {
 	a, err := netip.ParseAddr(s)
 	if err != nil {

@@ -1,2 +1,2 @@
-// Package field reads values of the fields of objects and gathers what is wrong with them.
+// Package field parses the values of fields of objects and collects what is wrong with them.
 package field

@@ -18,7 +18,7 @@ type Faults struct {
 // in a log and a part of a status.
 const most = 64
 
-// Add notes a fault of a field; "" is the whole object.
+// Add adds a fault of a field; "" is the whole object.
 func (f *Faults) Add(field, format string, args ...any) {
 	switch n := len(f.List); {
 	case n > most:
@@ -29,7 +29,7 @@ func (f *Faults) Add(field, format string, args ...any) {
 	f.List = append(f.List, object.Problem{Cluster: f.Of.Cluster, Ref: f.Of.Ref(), Field: field, Message: fmt.Sprintf(format, args...)})
 }
 
-// AddOnce returns Add for a fault that may be met several times.
+// AddOnce is Add for a fault that may be found several times.
 func (f *Faults) AddOnce(field, format string, args ...any) {
 	if len(f.List) > most {
 		return
@@ -43,7 +43,7 @@ func (f *Faults) AddOnce(field, format string, args ...any) {
 // Problems holds the faults of all objects.
 type Problems map[object.Ref][]object.Problem
 
-// Set makes list the faults of an object. An empty one says that nothing is wrong with it.
+// Set replaces the faults of an object with list. An empty list means that nothing is wrong with it.
 func (p Problems) Set(of object.Ref, list []object.Problem) {
 	if len(list) == 0 {
 		delete(p, of)

@@ -6,8 +6,8 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// Protocol returns the protocol that a port's field stands for: TCP when it is nil or empty, as the API documents. It is
-// false for one that NetworkPolicies and Services do not know.
+// Protocol returns the protocol in a port's field: TCP if it is nil or empty, as the API documents. It returns false for
+// one that NetworkPolicies and Services do not support.
 func Protocol(p *corev1.Protocol) (intent.Protocol, bool) {
 	if p == nil {
 		return intent.TCP, true
@@ -24,7 +24,7 @@ func Protocol(p *corev1.Protocol) (intent.Protocol, bool) {
 	}
 }
 
-// PortNumber reads a number that has to be a port, 1 to 65535.
+// PortNumber checks a number that has to be a port, 1 to 65535.
 func (f *Faults) PortNumber(field string, n int32) (uint16, bool) {
 	if n < 1 || n > 65535 {
 		f.Add(field, "%d: expected 1 to 65535; it is ignored", n)

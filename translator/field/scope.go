@@ -8,9 +8,9 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// Source says what the objects of a cluster do not say themselves.
+// Source is what the objects of a cluster do not specify themselves.
 type Source struct {
-	Cluster     string // its name; "" is the only one
+	Cluster     string // its name; "" if there is only one
 	ClusterWide bool   // an SD-WAN object is for the CNFs of its purpose in every namespace
 }
 
@@ -29,7 +29,7 @@ func (s Source) Scope(namespace, purpose string) intent.Scope {
 	return intent.Scope{Namespace: namespace, Purpose: purpose}
 }
 
-// LabelledScope returns the scope that an object's label names. It is false without a label, and with one that is no label.
+// LabelledScope returns the scope that an object's label names. It returns false if there is no label, or an invalid one.
 func (s Source) LabelledScope(o metav1.Object, faults *Faults) (intent.Scope, bool) {
 	purpose := o.GetLabels()[v1alpha1.LabelPurpose]
 	if purpose == "" {

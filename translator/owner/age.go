@@ -4,7 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// CompareAge puts what was created first first. What has no time of creation is younger than anything.
+// CompareAge orders by creation time, oldest first. An object without a creation time is the youngest.
 func CompareAge(a, b metav1.Time) int {
 	switch {
 	case a.IsZero() && b.IsZero():

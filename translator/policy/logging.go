@@ -7,14 +7,15 @@ import (
 	"github.com/netloom/netloom/translator/field"
 )
 
-// LoggingAnnotation asks for audit lines: on a namespace for all its policies, on a policy for that one instead. Its
-// value is JSON such as {"allow":"notice","deny":"alert","rate":20}; severities are those of ovn-nb(5), the rate is in
-// lines per second, and what is left out is not logged. The spelling of ovn-kubernetes is understood too.
+// LoggingAnnotation asks for audit lines: on a namespace for all its policies, on a policy for that one, overriding the
+// namespace. Its value is JSON such as {"allow":"notice","deny":"alert","rate":20}; severities are those of ovn-nb(5),
+// the rate is in lines per second, and what is left out is not logged. The annotation of ovn-kubernetes is supported
+// too.
 const LoggingAnnotation = "netloom.io/acl-logging"
 
 const ovnKubernetesLogging = "k8s.ovn.org/acl-logging"
 
-// loggingOf reads the annotation. It is false if there is none, or none that can be read.
+// loggingOf reads the annotation. It returns false if there is none, or none that can be parsed.
 func loggingOf(annotations map[string]string, faults *field.Faults) (intent.Logging, bool) {
 	for _, key := range []string{LoggingAnnotation, ovnKubernetesLogging} {
 		value := annotations[key]

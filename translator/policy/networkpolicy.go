@@ -15,7 +15,7 @@ import (
 	"github.com/netloom/netloom/translator/sets"
 )
 
-// translation is one NetworkPolicy on its way to intents.
+// translation is one NetworkPolicy being translated to intents.
 type translation struct {
 	*Table
 	field.Faults
@@ -23,7 +23,7 @@ type translation struct {
 	subject labelcache.Selection
 	out     result
 	account *budget.Account
-	held    sets.Holding // the sets of rules; not the subject, and none that is held for its numbers alone
+	held    sets.Holding // the sets of rules; not the subject, and none that is retained only for its numbers
 }
 
 // rule is an ingress or egress rule: they differ only in the name of their peers' field.
@@ -88,8 +88,8 @@ func (p *translation) translateRules(d intent.Direction) []intent.Rule {
 	return rules
 }
 
-// dropRules takes all rules back. What the numbers of named ports depend on is still watched: with fewer of them the policy
-// may be within its budget again.
+// dropRules drops all rules. What the numbers of named ports depend on is still watched: with fewer of them the policy may
+// be within its budget again.
 func (p *translation) dropRules() {
 	for _, policy := range p.out.policies {
 		policy.Rules = nil
@@ -99,8 +99,8 @@ func (p *translation) dropRules() {
 
 func (p *translation) retain(spec sets.Spec) intent.SetID { return p.sets.Retain(&p.held, spec) }
 
-// directions returns the effective policy types: where the list is empty, Ingress always and Egress if there is an
-// egress rule (NetworkPolicySpec.policyTypes). A type that is not known may mean either.
+// directions returns the effective policy types: if the list is empty, Ingress always and Egress if there is an egress
+// rule (NetworkPolicySpec.policyTypes). An unknown type may mean either.
 func (p *translation) directions() []intent.Direction {
 	types := p.np.Spec.PolicyTypes
 	if len(types) == 0 {
@@ -162,7 +162,7 @@ func (p *translation) translateRule(d intent.Direction, r rule) []intent.Rule {
 	return slices.DeleteFunc(rules, func(r intent.Rule) bool { return r.Peer.Kind == intent.PeerNobody })
 }
 
-// peer returns the peer that spec means; nil is everyone.
+// peer returns the peer for spec; nil is any.
 func (p *translation) peer(spec *sets.Spec) intent.Peer {
 	switch {
 	case spec == nil:

@@ -15,12 +15,12 @@ import (
 	"github.com/netloom/netloom/translator/sets"
 )
 
-// NodeAddressesAnnotation lists further addresses, separated by commas, from which a node reaches its own pods: that of
-// a management port, say.
+// NodeAddressesAnnotation lists further addresses, separated by commas, from which a node reaches its own pods, such as
+// that of a management port.
 const NodeAddressesAnnotation = "netloom.io/node-addresses"
 
-// ChassisAnnotation is what the switch of a node calls itself (external_ids:system-id of its Open vSwitch), where that is
-// not the node's name. The spellings of ovn-kubernetes and kube-ovn are understood too.
+// ChassisAnnotation is the name that the switch of a node uses for itself (external_ids:system-id of its Open vSwitch),
+// if that is not the node's name. The annotations of ovn-kubernetes and kube-ovn are supported too.
 const ChassisAnnotation = "netloom.io/chassis"
 
 const (
@@ -39,9 +39,9 @@ func NodeOf(node *corev1.Node, faults *field.Faults) *intent.Node {
 	}
 }
 
-// translateNode lets a node reach the pods that run on it, whatever policies say: traffic from the pod's local node is
-// always admitted (NetworkPolicySpec.ingress), kubelet's probes for one. Where nothing is isolated there is nothing to
-// admit. Where there is an own node, others have no pods that are subjects, and no flow enters at them.
+// translateNode allows a node to reach the pods that run on it, whatever policies say: traffic from the pod's local
+// node is always admitted (NetworkPolicySpec.ingress), such as probes of the kubelet. If nothing is isolated, there is
+// nothing to admit. If there is an own node, others have no pods that are subjects, and no flow enters at them.
 func (t *Table) translateNode(node *corev1.Node) (*result, []object.Problem) {
 	faults := field.Faults{Of: t.source.Origin(object.KindNode, node)}
 	if !t.sets.IsOwn(node.Name) {

@@ -16,13 +16,13 @@ import (
 	"github.com/netloom/netloom/translator/sets"
 )
 
-// peerList is what a rule's from or to says: the union of its elements.
+// peerList is the content of a rule's from or to: the union of its elements.
 type peerList struct {
-	anyone     bool // the list is empty: every address, outside the cluster too
+	anyone     bool // the list is empty: every address, including those outside the cluster
 	selections []labelcache.Selection
-	values     int            // that the selections compare with
+	values     int            // number of values that the selections compare with
 	prefixes   []netip.Prefix // canonical, of all ipBlocks together
-	all        *sets.Spec     // the list as a set; nil is everyone
+	all        *sets.Spec     // the list as a set; nil is any
 }
 
 // union returns the list as a set.
@@ -35,7 +35,7 @@ func (l *peerList) union() *sets.Spec {
 	return &named
 }
 
-// parsePeers reads the peers of a rule. An element that cannot be understood is reported and matches nobody.
+// parsePeers parses the peers of a rule. An element that cannot be understood is reported and matches nothing.
 func (p *translation) parsePeers(r rule) peerList {
 	if len(r.peers) == 0 {
 		return peerList{anyone: true}
@@ -69,8 +69,8 @@ func (p *translation) parsePeers(r rule) peerList {
 	return list
 }
 
-// parseSelectors reads a podSelector, a namespaceSelector or both, which must then hold together. Without a
-// namespaceSelector the policy's own namespace is meant.
+// parseSelectors parses a podSelector, a namespaceSelector or both, which must then both match. Without a
+// namespaceSelector, only the policy's own namespace is selected.
 func (p *translation) parseSelectors(path string, peer *networkingv1.NetworkPolicyPeer) (labelcache.Selection, bool) {
 	s := labelcache.Selection{Cluster: p.source.Cluster}
 	if !p.account.Spend(budget.Selectors, 1) {
@@ -99,7 +99,7 @@ func (p *translation) parseSelectors(path string, peer *networkingv1.NetworkPoli
 	return s, ok
 }
 
-// selector reads a label selector. One whose values are beyond the budget is an error.
+// selector parses a label selector. One whose values are beyond the budget is an error.
 func (p *translation) selector(ls *metav1.LabelSelector) (labels.Selector, error) {
 	if !p.account.Spend(budget.Values, valuesIn(ls)) {
 		return nil, p.account.Err()
@@ -107,7 +107,7 @@ func (p *translation) selector(ls *metav1.LabelSelector) (labels.Selector, error
 	return metav1.LabelSelectorAsSelector(ls)
 }
 
-// valuesIn counts what a selector compares labels with. Nil compares with nothing.
+// valuesIn counts the values that a selector compares labels with. Nil has none.
 func valuesIn(ls *metav1.LabelSelector) int {
 	if ls == nil {
 		return 0
@@ -119,7 +119,7 @@ func valuesIn(ls *metav1.LabelSelector) int {
 	return n
 }
 
-// parseBlock returns an ipBlock as the prefixes that remain of its cidr without its excepts.
+// parseBlock returns the prefixes that remain of an ipBlock's cidr without its excepts.
 func (p *translation) parseBlock(path string, b *networkingv1.IPBlock) []netip.Prefix {
 	block, err := field.ParsePrefix(b.CIDR)
 	if err != nil {

@@ -13,14 +13,14 @@ import (
 	"github.com/netloom/netloom/translator/sets"
 )
 
-// portList is what a rule's ports say: the union of its elements.
+// portList is the content of a rule's ports: the union of its elements.
 type portList struct {
 	numeric intent.Ports
-	named   []labelcache.PortMatch // in the order written, each once
+	named   []labelcache.PortMatch // in the order of the rule, each once
 }
 
-// parsePorts reads the ports of a rule. No port at all is every protocol and port; an element that cannot be understood
-// is reported and matches nothing.
+// parsePorts parses the ports of a rule. No port at all means every protocol and port; an element that cannot be
+// understood is reported and matches nothing.
 func (p *translation) parsePorts(r rule) portList {
 	if len(r.ports) == 0 {
 		return portList{numeric: intent.Ports{Any: true}}
@@ -64,7 +64,7 @@ func (p *translation) checkNamed(path string, port *networkingv1.NetworkPolicyPo
 	return false
 }
 
-// parseRange reads port and endPort, both inclusive. Without a port every port of the protocol is meant.
+// parseRange parses port and endPort, both inclusive. Without a port, it is every port of the protocol.
 func (p *translation) parseRange(path string, port *networkingv1.NetworkPolicyPort) (first, last uint16, ok bool) {
 	if port.Port == nil {
 		if port.EndPort != nil {
@@ -92,7 +92,7 @@ func (p *translation) parseRange(path string, port *networkingv1.NetworkPolicyPo
 // that declare the name with that number.
 func (p *translation) namedIngress(path string, peers peerList, name labelcache.PortMatch) []intent.Rule {
 	if peers.all != nil && peers.all.Empty() {
-		return nil // for nobody: there is no need to know the subjects
+		return nil // no peer matches: there is no need to know the subjects
 	}
 	cost := resolution{selectors: 1, values: valuesIn(&p.np.Spec.PodSelector)}
 	if !p.resolve(cost, 1) {
@@ -117,7 +117,7 @@ func (p *translation) namedIngress(path string, peers peerList, name labelcache.
 }
 
 // namedEgress resolves a named port on the peers: one rule for each number, towards those of them that declare the name
-// with that number. Addresses outside the cluster have no names; an ipBlock means the pods inside it.
+// with that number. Addresses outside the cluster have no names; an ipBlock selects the pods inside it.
 func (p *translation) namedEgress(path string, peers peerList, name labelcache.PortMatch) []intent.Rule {
 	selections := peers.selections
 	if peers.anyone {
@@ -151,10 +151,10 @@ func (p *translation) namedEgressTo(
 	return rules
 }
 
-// resolution is what one set of the endpoints that declare a named port takes.
+// resolution is the cost of one set of endpoints that declare a named port.
 type resolution struct{ selectors, values, prefixes int }
 
-// resolve reports whether there is a budget for so many sets and rules.
+// resolve reports whether the budget allows that many sets and rules.
 func (p *translation) resolve(each resolution, times int) bool {
 	return p.account.Spend(budget.Selectors, each.selectors*times) && p.account.Spend(budget.Values, each.values*times) &&
 		p.account.Spend(budget.Prefixes, each.prefixes*times) && p.account.Spend(budget.Rules, times)

@@ -47,13 +47,13 @@ func NewTable(source field.Source, limits budget.Limits, s *sets.Table, queue *d
 	}
 }
 
-// Policy returns a NetworkPolicy as it was put in last; nil when there is none.
+// Policy returns a NetworkPolicy as it was last put; nil if there is none.
 func (t *Table) Policy(namespace, name string) *networkingv1.NetworkPolicy {
 	np, _ := t.objects[object.Ref{Kind: object.KindNetworkPolicy, Namespace: namespace, Name: name}].(*networkingv1.NetworkPolicy)
 	return np
 }
 
-// PutPolicy takes in a policy as it is now.
+// PutPolicy adds or replaces a policy.
 func (t *Table) PutPolicy(np *networkingv1.NetworkPolicy) {
 	t.put(object.Ref{Kind: object.KindNetworkPolicy, Namespace: np.Namespace, Name: np.Name}, np)
 }
@@ -63,7 +63,7 @@ func (t *Table) HasNode(name string) bool {
 	return t.nodes[object.Ref{Kind: object.KindNode, Name: name}]
 }
 
-// PutNode takes in a node as it is now.
+// PutNode adds or replaces a node.
 func (t *Table) PutNode(node *corev1.Node) {
 	ref := object.Ref{Kind: object.KindNode, Name: node.Name}
 	t.nodes[ref] = true
@@ -75,14 +75,14 @@ func (t *Table) put(ref object.Ref, o metav1.Object) {
 	t.dirty.Add(dirty.Policies, ref)
 }
 
-// Remove forgets a policy or a node.
+// Remove removes a policy or a node.
 func (t *Table) Remove(ref object.Ref) {
 	delete(t.objects, ref)
 	delete(t.nodes, ref)
 	t.dirty.Add(dirty.Policies, ref)
 }
 
-// PutNamespace takes in a namespace as it is now.
+// PutNamespace adds or replaces a namespace.
 func (t *Table) PutNamespace(ns *corev1.Namespace) {
 	old := t.namespaces[ns.Name]
 	t.namespaces[ns.Name] = ns
@@ -94,14 +94,14 @@ func (t *Table) PutNamespace(ns *corev1.Namespace) {
 	t.problems.Set(object.Ref{Kind: object.KindNamespace, Name: ns.Name}, faults.List)
 }
 
-// RemoveNamespace forgets a namespace.
+// RemoveNamespace removes a namespace.
 func (t *Table) RemoveNamespace(name string) {
 	delete(t.namespaces, name)
 	t.problems.Set(object.Ref{Kind: object.KindNamespace, Name: name}, nil)
 	t.relog(name)
 }
 
-// relog has the policies of a namespace translated anew, because what they log may have changed.
+// relog has the policies of a namespace translated again, because what they log may have changed.
 func (t *Table) relog(namespace string) {
 	for ref := range t.objects {
 		if ref.Kind == object.KindNetworkPolicy && ref.Namespace == namespace {
@@ -148,7 +148,7 @@ func (t *Table) translate(ref object.Ref, next *intent.Builder) {
 	putNode(next, old, now)
 }
 
-// held returns what a result retains; nil when there is none.
+// held returns what a result retains; nil if there is none.
 func (r *result) held() *sets.Holding {
 	if r == nil {
 		return nil
@@ -175,8 +175,8 @@ func putNode(next *intent.Builder, old, now *result) {
 	}
 }
 
-// Settle writes the policies of what was translated anew, and of what is shown since now or no longer. What comes out as it
-// was is left alone.
+// Settle writes the policies of what was translated again, and of what is newly shown or no longer. Policies that did not
+// change are left alone.
 func (t *Table) Settle(next *intent.Builder, was *intent.Snapshot) {
 	for _, ref := range t.dirty.Take(dirty.Settlement, object.Ref.Compare) {
 		t.settle(ref, next, was)

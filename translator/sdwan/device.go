@@ -21,13 +21,13 @@ import (
 
 // Labels of the pods of CNFs whose values are names of Secrets in the pod's namespace.
 const (
-	// AccountLabel names the one with the password under "password".
+	// AccountLabel names the Secret with the password under "password".
 	AccountLabel = "cnf-account-secret"
-	// CertificateLabel names the one with the CA of the CNF's certificate under "ca.crt".
+	// CertificateLabel names the Secret with the CA of the CNF's certificate under "ca.crt".
 	CertificateLabel = "cnf-cert-secret"
 )
 
-// kindCNF is the kind of keys under which CNFs are kept; as endpoints, pods have another.
+// kindCNF is the kind of keys under which CNFs are kept; pods as endpoints have another.
 const kindCNF = "CNF"
 
 // barePods is the group of the pods of a scope that no workload controls.
@@ -35,7 +35,7 @@ const barePods = "Pod"
 
 // device is a pod as a CNF.
 type device struct {
-	intent.CNF                  // without Conflict, which is for its scope to say
+	intent.CNF                  // without Conflict, which its scope determines
 	faults     []object.Problem // of the pod itself
 }
 
@@ -118,7 +118,7 @@ func IsDevice(pod *corev1.Pod) bool {
 		pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }
 
-// RemovePod forgets a pod.
+// RemovePod removes a pod.
 func (t *Table) RemovePod(namespace, name string) {
 	t.remove(object.Ref{Kind: kindCNF, Namespace: namespace, Name: name})
 }
@@ -190,8 +190,8 @@ func runOf(pod *corev1.Pod) string {
 	return strings.Join(append([]string{string(pod.UID)}, restarts...), " ")
 }
 
-// Settle writes the CNFs of the scopes where something changed. A scope with replicas of two workloads belongs to neither:
-// it is unknown which of them is meant.
+// Settle writes the CNFs of the scopes where something changed. A scope with replicas of two workloads belongs to neither,
+// since it is unknown which of them is intended.
 func (t *Table) Settle(next *intent.Builder, was *intent.Snapshot) {
 	table := &t.devices
 	for _, ref := range slices.SortedFunc(maps.Keys(table.removed), object.Ref.Compare) {
@@ -216,7 +216,7 @@ func (t *Table) Settle(next *intent.Builder, was *intent.Snapshot) {
 	}
 }
 
-// conflictOf says why nothing may be written to the CNFs of a scope; "" when it may. Pods that are being deleted do not count.
+// conflictOf returns why nothing may be written to the CNFs of a scope; "" if it may. Pods that are being deleted do not count.
 func conflictOf(scope intent.Scope, members map[object.Ref]*device) string {
 	workloads := map[string]bool{}
 	for _, g := range members {

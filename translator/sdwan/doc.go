@@ -1,21 +1,21 @@
-// Package sdwan translates SD-WAN resources, Services that CNFs lead to, and the pods of the CNFs themselves.
+// Package sdwan translates SD-WAN resources, Services that are reachable through CNFs, and the pods of the CNFs themselves.
 //
 // A pod with the label sdewanPurpose is a CNF as well as an endpoint, and an SD-WAN resource with the same value, in the same
 // namespace unless Options.ClusterWide says otherwise, becomes device intents for all CNFs of that scope. A resource without
-// the label is for none. What pods do translates no resource: which interface a network is on, each CNF says for itself,
-// and the pods of a SdewanApplication are a set that the label cache keeps.
+// the label is for none. Changes of pods do not cause resources to be translated: each CNF has its own interfaces of
+// networks, and the pods of a SdewanApplication are a set that the label cache keeps.
 //
 // A resource may name a zone, policy or proposal. If there is such a resource for the same scope, in the same namespace, it
-// refers to that; otherwise to something that a person made on the devices. So order is free: when the resource that is
-// named comes or goes, those that name it are translated anew, and when it is merely edited they are not. The same index
-// leads from Services and DNS names to the CNFServices, CNFLocalServices and CNFHubSites that name them. This package asks
-// no DNS: Hosts says which names are wanted, SetHost what they are.
+// refers to that; otherwise to something that a person created on the devices. So resources may be created in any order:
+// when the named resource is created or deleted, those that name it are translated again, but not when it is only edited.
+// The same index maps Services and DNS names to the CNFServices, CNFLocalServices and CNFHubSites that name them. This
+// package does not query DNS: Hosts lists the names to resolve, and SetHost sets their addresses.
 //
-// A resource with a deletionTimestamp keeps its intents, as Gone. One that cannot be read, because it met no API server that
-// knows the CRD, is a Problem and has no intents: what it had on the devices goes. That holds for rules that deny, too: a
-// rule of which only half is understood would deny something else than was meant. Whatever is to be refused in any case is
-// the zone's own policy, or what no forwarding lets pass. What names an unreadable resource is left out with it.
+// A resource with a deletionTimestamp keeps its intents, as Gone. One that is invalid, because no API server validated it,
+// is a Problem and has no intents: what it had on the devices is deleted. That applies to rules that deny, too: a rule that
+// is only partly understood would deny something other than intended. Traffic that has to be denied in any case is denied by
+// the zone's own policy, or by the lack of a forwarding. Resources that name an invalid resource are left out as well.
 //
-// A port of the CNFs leads to one service. A CNFService goes before a Service that has the port by its label
-// (Options.ServiceRules), then the older of two before the younger; the others get a Problem.
+// A port of the CNFs belongs to one service. A CNFService takes precedence over a Service that has the port by its
+// label (Options.ServiceRules), then the older over the younger; the others get a Problem.
 package sdwan

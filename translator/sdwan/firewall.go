@@ -22,7 +22,7 @@ const icmpTypes = " address-mask-reply any communication-prohibited destination-
 	" TOS-host-redirect TOS-host-unreachable TOS-network-redirect TOS-network-unreachable ttl-exceeded" +
 	" ttl-zero-during-reassembly ttl-zero-during-transit "
 
-// bothPorts is the protocol that the firewall means where a rule between zones names none.
+// bothPorts is the protocol that the firewall assumes if a rule between zones names none.
 const bothPorts = "tcpudp"
 
 func (e *translation) readZone(s *v1alpha1.FirewallZoneSpec) {
@@ -83,7 +83,7 @@ func disposition(word string) intent.Disposition {
 	}
 }
 
-// longestZone is how many characters the name of a zone can have that is no FirewallZone.
+// longestZone is the maximum length of the name of a zone that is not a FirewallZone.
 const longestZone = 11
 
 // zone returns a reference to a zone of the firewall.
@@ -163,7 +163,7 @@ func (e *translation) mac(field string, text v1alpha1.MAC) string {
 	return e.text(field, string(text), macPattern, "six pairs of hexadecimal digits, such as 00:16:3e:00:00:01")
 }
 
-// texts returns a list of strings; nil when empty.
+// texts returns a list of strings; nil if empty.
 func texts[T ~string](list []T) []string {
 	var out []string
 	for _, v := range list {

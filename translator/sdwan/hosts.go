@@ -13,20 +13,20 @@ import (
 	"github.com/netloom/netloom/translator/field"
 )
 
-// kindHost is the kind of keys that stand for DNS names.
+// kindHost is the kind of keys of DNS names.
 const kindHost = "Host"
 
 // clusterDomains are what may follow <service>.<namespace> in the DNS name of a Service.
 var clusterDomains = [...]string{".svc.cluster.local", ".svc"}
 
-// keptAnswers is how many names nobody wants are remembered with what DNS said of them.
+// keptAnswers is for how many names that no object uses any more the answers of DNS are kept.
 const keptAnswers = 1000
 
-// hostTable holds the DNS names that objects speak of, and what DNS said. An answer outlives the wish for it: whoever asks
-// DNS has no reason to repeat one.
+// hostTable holds the DNS names that objects use, and the answers of DNS. An answer is kept after its name is no longer
+// used, since the resolver does not repeat an answer.
 type hostTable struct {
 	wanted  map[string]bool
-	answers map[string][]netip.Addr // of IPv4, in order; of a name that nobody has looked up there is none
+	answers map[string][]netip.Addr // of IPv4, in order; no entry for a name that was not looked up
 }
 
 func newHostTable() hostTable {
@@ -42,8 +42,8 @@ func (t *hostTable) unwant(name string) {
 	}
 }
 
-// SetHost says which addresses a DNS name of Hosts has; none says that it does not resolve. It takes no note of a name that
-// was never among them.
+// SetHost sets the addresses of a DNS name of Hosts; none means that it does not resolve. A name that was never in Hosts is
+// ignored.
 func (t *Table) SetHost(name string, addrs []netip.Addr) {
 	was, told := t.hosts.answers[name]
 	if !told && !t.hosts.wanted[name] {
@@ -64,13 +64,13 @@ func (t *Table) SetHost(name string, addrs []netip.Addr) {
 	t.touch(object.Ref{Kind: kindHost, Name: name})
 }
 
-// Hosts lists the DNS names that objects speak of and the API does not know, sorted. It speaks of the objects as of the last
-// Snapshot. While a name has not been told by SetHost, what depends on it is a Problem, and in the snapshot it is Unknown:
-// cnfs keep what they may hold of it.
+// Hosts lists the DNS names that objects use and the API does not know, sorted, as of the last Snapshot. As long as a name
+// has not been set with SetHost, what depends on it is a Problem, and Unknown in the snapshot: CNFs keep what they may have
+// of it.
 func (t *Table) Hosts() []string { return slices.Sorted(maps.Keys(t.hosts.wanted)) }
 
-// resolve finds the IPv4 addresses of a name, in order: of a Service that is known, and otherwise what DNS says. It is
-// empty, and reported, where there are none.
+// resolve finds the IPv4 addresses of a name, in order: of a Service that is known, and otherwise from DNS. If there
+// are none, the result is empty and this is reported.
 func (e *translation) resolve(path, name string) []netip.Addr {
 	if a, err := netip.ParseAddr(name); err == nil {
 		if a.Is4() {
@@ -98,7 +98,7 @@ func (e *translation) resolve(path, name string) []netip.Addr {
 	return e.lookUp(path, name)
 }
 
-// serviceKey returns the Service that a DNS name may be that of, and whether it can be nothing else.
+// serviceKey returns the Service that a DNS name may refer to, and whether it cannot be anything else.
 func serviceKey(name string) (key object.Ref, sure bool) {
 	name = strings.TrimSuffix(name, ".")
 	for _, domain := range clusterDomains {
@@ -113,7 +113,7 @@ func serviceKey(name string) (key object.Ref, sure bool) {
 	return object.Ref{Kind: object.KindService, Namespace: namespace, Name: service}, sure
 }
 
-// clusterAddr returns the cluster IP of a Service, or what the name resolves to that it stands for.
+// clusterAddr returns the cluster IP of a Service, or the addresses of its external name.
 func (e *translation) clusterAddr(path string, o *corev1.Service) []netip.Addr {
 	if o.Spec.Type == corev1.ServiceTypeExternalName {
 		return e.lookUp(path, strings.ToLower(o.Spec.ExternalName))
@@ -130,7 +130,7 @@ func (e *translation) clusterAddr(path string, o *corev1.Service) []netip.Addr {
 	return nil
 }
 
-// clusterIPv4 returns the first IPv4 address among the cluster IPs; invalid when there is none.
+// clusterIPv4 returns the first IPv4 address among the cluster IPs; invalid if there is none.
 func clusterIPv4(o *corev1.Service) netip.Addr {
 	texts := o.Spec.ClusterIPs
 	if len(texts) == 0 {
@@ -144,7 +144,7 @@ func clusterIPv4(o *corev1.Service) netip.Addr {
 	return netip.Addr{}
 }
 
-// lookUp returns what DNS says of a name.
+// lookUp returns the answer of DNS for a name.
 func (e *translation) lookUp(path, name string) []netip.Addr {
 	key := object.Ref{Kind: kindHost, Name: name}
 	e.look(key)

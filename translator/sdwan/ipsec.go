@@ -8,7 +8,7 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// What values of IPsec look like: what would end a value in a file of strongSwan is refused.
+// The format of IPsec values: characters that would end a value in a file of strongSwan are rejected.
 var (
 	ipsecTextPattern  = regexp.MustCompile(`^[^"\x00-\x1f]*$`)
 	ipsecMarkPattern  = regexp.MustCompile(`^(%unique(-dir)?|(0[xX][0-9A-Fa-f]{1,8}|[0-9]{1,10})(/(0[xX][0-9A-Fa-f]{1,8}|[0-9]{1,10}))?)$`)
@@ -68,7 +68,7 @@ func (e *translation) tunnel(s *v1alpha1.IpsecPeer, connections int) *intent.Tun
 	return t
 }
 
-// authenticate reads the secrets. Those of the method that is not used are checked and go no further.
+// authenticate reads the secrets. Those of the method that is not used are only checked.
 func (e *translation) authenticate(t *intent.Tunnel, s *v1alpha1.IpsecPeer) {
 	const base64 = "base64 of a PEM file; three underscores join several"
 	key := e.secret("spec.pre_shared_key", s.PreSharedKey, s.PreSharedKeySecret, v1alpha1.DefaultPreSharedKey,
@@ -93,7 +93,7 @@ func (e *translation) authenticate(t *intent.Tunnel, s *v1alpha1.IpsecPeer) {
 	}
 }
 
-// secret returns a value as it stands or where to find it. What it is never shows in a problem.
+// secret returns a value in plain text, or where to find it. The value never appears in a problem.
 func (e *translation) secret(field, plain string, ref *v1alpha1.SecretReference, usual string,
 	pattern *regexp.Regexp, expected string,
 ) intent.SecretValue {
@@ -152,7 +152,7 @@ func (e *translation) proposals(field string, names []v1alpha1.Reference) []inte
 	return out
 }
 
-// line returns text of the configuration of IPsec.
+// line returns a text for the configuration of IPsec.
 func (e *translation) line(field string, text v1alpha1.IpsecText) string {
 	return e.text(field, string(text), ipsecTextPattern, "one line without quotation marks")
 }

@@ -11,8 +11,8 @@ type natFields struct {
 	match                                              intent.Match // the rest of it
 }
 
-// translation returns what is translated, and to what. For SNAT and MASQUERADE src_dip and src_dport are what packets
-// get, and dest_ip and dest_port what they are for; for DNAT it is the other way round.
+// translation returns what is translated, and to what. For SNAT and MASQUERADE, src_dip and src_dport are the new
+// source of packets, and dest_ip and dest_port their destination; for DNAT it is the reverse.
 func (e *translation) translation(kind intent.NATKind, f natFields) intent.Translation {
 	t := intent.Translation{Kind: kind, Match: f.match}
 	t.Match.Src = e.prefix("spec.src_ip", f.srcIP)
@@ -55,7 +55,7 @@ func (e *translation) readRedirection(s *v1alpha1.Redirection, kind intent.NATKi
 	})
 }
 
-// maxPlace is the highest place of a rule in a chain, as the CRD has it.
+// maxPlace is the highest place of a rule in a chain, as in the CRD.
 const maxPlace = 99999
 
 func (e *translation) readNAT(s *v1alpha1.CNFNATSpec) {

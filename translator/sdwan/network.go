@@ -9,25 +9,26 @@ import (
 	"github.com/netloom/netloom/translator/field"
 )
 
-// Annotations of pods that say which interface is in which network.
+// Annotations of pods with the networks of their interfaces.
 const (
-	// NFNAnnotation is what a pod asks of ovn4nfv: {"type":"ovn4nfv","interface":[{"name":"ovn-net1","interface":"net1"}]}.
+	// NFNAnnotation is what a pod requests from ovn4nfv:
+	// {"type":"ovn4nfv","interface":[{"name":"ovn-net1","interface":"net1"}]}.
 	NFNAnnotation = "k8s.plugin.opnfv.org/nfn-network"
 	// NetworkStatusAnnotation is what Multus reports: [{"name":"default/net-a","interface":"net1"}].
 	NetworkStatusAnnotation = "k8s.v1.cni.cncf.io/network-status"
-	// networksStatusAnnotation is how older releases of Multus spell it.
+	// networksStatusAnnotation is its name in older releases of Multus.
 	networksStatusAnnotation = "k8s.v1.cni.cncf.io/networks-status"
 )
 
-// attachment is an interface of a pod, as both annotations have it.
+// attachment is an interface of a pod, as in both annotations.
 type attachment struct {
 	Name      string `json:"name"`
 	Interface string `json:"interface"`
 }
 
-// networksOf maps networks to interfaces; nil when there is none. What is asked of ovn4nfv goes before what Multus reports,
-// a whole name before a short one, a network of the pod's namespace before that of another, and the first before the rest.
-// An annotation that cannot be read says nothing.
+// networksOf maps networks to interfaces; nil if there are none. Requests to ovn4nfv take precedence over reports of
+// Multus, full names over short ones, networks of the pod's namespace over those of others, and the first over the rest. An
+// annotation that cannot be parsed is reported and otherwise ignored.
 func networksOf(pod *corev1.Pod, faults *field.Faults) map[string]string {
 	out := map[string]string{}
 	take := func(name, device string) {
@@ -89,7 +90,7 @@ func reportedNetworks(pod *corev1.Pod, faults *field.Faults) []attachment {
 	return named(list)
 }
 
-// named leaves out what names no network or no interface: not every attachment has one.
+// named leaves out attachments without a network or an interface: not all have both.
 func named(list []attachment) []attachment {
 	var out []attachment
 	for _, a := range list {

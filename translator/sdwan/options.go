@@ -2,15 +2,15 @@ package sdwan
 
 import "fmt"
 
-// AdoptAnnotation on an SD-WAN resource names the object, made by hand on the CNFs, that it takes over.
+// AdoptAnnotation on an SD-WAN resource names the object, created by hand on the CNFs, that it takes over.
 const AdoptAnnotation = "netloom.io/adopt"
 
-// Options says how CNFs are found and what is done for Services. The zero value keeps to the namespace of each object and
-// leaves Services alone.
+// Options control how CNFs are found and what is done for Services. The zero value applies each object only in its
+// namespace and leaves Services alone.
 type Options struct {
 	// ClusterWide applies an object to the CNFs of its purpose in every namespace.
 	ClusterWide bool
-	// ServiceRules says which Services are reachable at the CNFs, under their own ports.
+	// ServiceRules selects the Services that are reachable at the CNFs, on their own ports.
 	ServiceRules ServiceRules
 	// ServicePurpose is the purpose of Services that have no label, with ServiceRulesAll; "" leaves those alone.
 	ServicePurpose string
@@ -28,7 +28,7 @@ const (
 
 var serviceRulesNames = [...]string{"off", "labelled", "all"}
 
-// String returns the choice in a word.
+// String returns the choice as a word.
 func (r ServiceRules) String() string {
 	if int(r) < len(serviceRulesNames) {
 		return serviceRulesNames[r]
@@ -36,7 +36,7 @@ func (r ServiceRules) String() string {
 	return fmt.Sprintf("service rules %d", uint8(r))
 }
 
-// ParseServiceRules reads a choice. The empty string is off.
+// ParseServiceRules parses a choice. The empty string is off.
 func ParseServiceRules(text string) (ServiceRules, error) {
 	for i, n := range serviceRulesNames {
 		if n == text {

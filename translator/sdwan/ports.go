@@ -11,15 +11,15 @@ import (
 	"github.com/netloom/netloom/translator/owner"
 )
 
-// port is a port of the CNFs of a scope, which leads to one service only.
+// port is a port of the CNFs of a scope, which belongs to only one service.
 type port struct {
 	scope    intent.Scope
 	protocol string
 	number   uint16
 }
 
-// claimant is who asks for a port: a resource that asks for it goes before a Service that has it by its label, then an older
-// one before a younger.
+// claimant is an object that asks for a port: a resource takes precedence over a Service that has the port by its label,
+// then an older one over a younger.
 type claimant struct {
 	ref     object.Ref
 	created metav1.Time
@@ -45,8 +45,8 @@ type asked struct {
 	by claimant
 }
 
-// reown has an object ask for the ports of now instead of those of was. It returns the others that ask for a port which
-// another owns from now on.
+// reown has an object ask for the ports in now instead of those in was. It returns the others that ask for a port whose
+// owner changes.
 func (t *Table) reown(was, now []asked) []object.Ref {
 	var rivals []object.Ref
 	change := func(of port, edit func()) {
@@ -72,7 +72,8 @@ func (t *Table) reown(was, now []asked) []object.Ref {
 	return rivals
 }
 
-// claim reports whether a port is the object's own, and reports who else has it. What goes claims nothing.
+// claim reports whether a port is the object's own, and adds a fault if another has it. An object that is being deleted
+// claims nothing.
 func (e *translation) claim(path string, of port) bool {
 	if e.gone {
 		return true

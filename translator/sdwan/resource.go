@@ -11,7 +11,7 @@ import (
 	"github.com/netloom/netloom/translator/field"
 )
 
-// translation is one object on its way to device intents.
+// translation is one object being translated to device intents.
 type translation struct {
 	field.Faults
 	*Table
@@ -19,8 +19,8 @@ type translation struct {
 	object metav1.Object
 	scope  intent.Scope
 	gone   bool
-	broken bool // something of it cannot be read: it yields nothing
-	open   bool // some name of it has not been looked up: what depends on that is missing from its parts
+	broken bool // something in it is invalid: it yields nothing
+	open   bool // some name in it has not been looked up: what depends on that is missing from its parts
 	needs  []intent.DeviceIntentID
 	parts  []part
 	out    result
@@ -32,13 +32,13 @@ type part struct {
 	spec intent.DeviceSpec
 }
 
-// offer is what those who refer to an object have to know of it. The zero value is none.
+// offer is what objects that refer to an object have to know about it. The zero value is none.
 type offer struct {
 	scope        intent.Scope
 	gone, broken bool
 }
 
-// translateResource turns an SD-WAN resource into device intents. One without a purpose is for nobody.
+// translateResource turns an SD-WAN resource into device intents. One without a purpose is for no CNF.
 func (t *Table) translateResource(ref object.Ref, o metav1.Object) (*result, []object.Problem) {
 	e := t.begin(ref, ref.Kind, o)
 	scope, ok := t.source.LabelledScope(o, &e.Faults)
@@ -78,8 +78,8 @@ func (e *translation) emit(adopts string) {
 	}
 }
 
-// leaveOpen says of which kinds the object may ask for more than its parts, while a name of it has not been looked up. Of
-// one that goes everything goes.
+// leaveOpen adds Unknown intents for the kinds of which the object may ask for more than its parts, while a name in it
+// has not been looked up. For an object that is being deleted, everything is deleted.
 func (e *translation) leaveOpen() {
 	if !e.open || e.gone {
 		return
@@ -100,7 +100,7 @@ func (e *translation) leaveOpen() {
 	}
 }
 
-// adopts returns the name in the annotation. An object of several parts has no one thing to take over.
+// adopts returns the name in the annotation. An object of several parts cannot take over a single one.
 func (e *translation) adopts() string {
 	name := e.object.GetAnnotations()[AdoptAnnotation]
 	if name == "" {
@@ -115,7 +115,7 @@ func (e *translation) adopts() string {
 	return ""
 }
 
-// read reads the spec.
+// read parses the spec.
 func (e *translation) read() {
 	switch o := e.object.(type) {
 	case *v1alpha1.FirewallZone:
@@ -161,18 +161,18 @@ func (e *translation) read() {
 // is makes spec the only part.
 func (e *translation) is(spec intent.DeviceSpec) { e.parts = []part{{spec: spec}} }
 
-// refuse reports a field without which the object means nothing.
+// refuse reports a field without which the object is meaningless.
 func (e *translation) refuse(path, format string, args ...any) {
 	e.broken = true
 	e.Add(path, format, args...)
 }
 
-// look has the object translated anew when the one with this key comes, changes or goes.
+// look has the object translated again when the one with this key is created, changed or deleted.
 func (e *translation) look(key object.Ref) { e.out.looks = append(e.out.looks, key) }
 
-// refer points at the object of a name, of the kind that the registry says, if it is for the same CNFs, and otherwise at what
-// the CNFs have under that name. What is being deleted is no longer pointed at, except by what is being deleted as well and
-// has to go first.
+// refer returns a reference to the object of a name, of the kind in the registry, if it is for the same CNFs, and otherwise
+// to what the CNFs have under that name. An object that is being deleted is no longer referred to, except by objects that are
+// being deleted as well and have to be deleted first.
 func (e *translation) refer(path, name string) intent.DeviceRef {
 	if name == "" || !e.matches(path, name, referencePattern, "a name of letters, digits and _, with - and . inside") {
 		return intent.DeviceRef{}

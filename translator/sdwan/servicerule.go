@@ -16,7 +16,7 @@ import (
 // another.
 const kindServiceRule = "ServiceRule"
 
-// PutService takes in a Service. Resources that name it are translated anew.
+// PutService adds or replaces a Service. Resources that name it are translated again.
 func (t *Table) PutService(o *corev1.Service) {
 	ref := object.Ref{Kind: object.KindService, Namespace: o.Namespace, Name: o.Name}
 	t.services[ref] = o
@@ -30,7 +30,7 @@ func (t *Table) PutService(o *corev1.Service) {
 	}
 }
 
-// RemoveService forgets a Service.
+// RemoveService removes a Service.
 func (t *Table) RemoveService(ref object.Ref) {
 	delete(t.services, ref)
 	t.touch(ref)
@@ -43,7 +43,7 @@ func ruleOf(service object.Ref) object.Ref {
 	return object.Ref{Kind: kindServiceRule, Namespace: service.Namespace, Name: service.Name}
 }
 
-// translateServiceRule leads each port of the CNFs that a Service has as well to its cluster IP. These are NATs between
+// translateServiceRule forwards each port of a Service, on the CNFs, to its cluster IP. These are NATs between
 // interfaces, because no zone is needed for them.
 func (t *Table) translateServiceRule(ref object.Ref, o *corev1.Service) (*result, []object.Problem) {
 	e := t.begin(ref, object.KindService, o)

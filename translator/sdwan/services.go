@@ -8,13 +8,13 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// tcp is the protocol that CNFService and CNFLocalService are about.
+// tcp is the protocol of CNFService and CNFLocalService.
 const tcp = "tcp"
 
-// readService leads a port of the CNFs to a service: port is theirs, dport the service's, and either stands for the
-// other where that is empty. Without both every packet would be meant, those that configure the CNF among them.
+// readService forwards a port of the CNFs to a service: port is theirs, dport the service's, and either defaults to the
+// other. Without both, every packet would be forwarded, including those that configure the CNF.
 //
-// The NAT goes to the end of its chain. Upstream puts it second, which fails without a word where the chain is empty.
+// The NAT is added to the end of its chain. Upstream inserts it second, which fails silently if the chain is empty.
 func (e *translation) readService(s *v1alpha1.CNFServiceSpec) {
 	from, to := e.port("spec.port", string(s.Port)), e.port("spec.dport", string(s.DPort))
 	e.need("spec.fullname", s.FullName != "", "the DNS name of a service")
@@ -38,7 +38,7 @@ func (e *translation) readService(s *v1alpha1.CNFServiceSpec) {
 	}
 }
 
-// readLocalService sends what is for any address of the remote service to the local one.
+// readLocalService redirects packets for any address of the remote service to the local one.
 func (e *translation) readLocalService(s *v1alpha1.CNFLocalServiceSpec) {
 	e.need("spec.localservice", s.LocalService != "", "the DNS name of a service")
 	e.need("spec.remoteservice", s.RemoteService != "", "the DNS name of a service")
@@ -47,7 +47,7 @@ func (e *translation) readLocalService(s *v1alpha1.CNFLocalServiceSpec) {
 		return
 	}
 	local := e.resolve("spec.localservice", string(s.LocalService))
-	nothing := len(local) == 0 && !e.open // whatever the remote one is
+	nothing := len(local) == 0 && !e.open // whatever the remote service is
 	remote := e.resolve("spec.remoteservice", string(s.RemoteService))
 	if len(local) == 0 {
 		e.open = e.open && !nothing
@@ -62,7 +62,7 @@ func (e *translation) readLocalService(s *v1alpha1.CNFLocalServiceSpec) {
 	}
 }
 
-// The two ends of a tunnel, as CNFHubSite spells them.
+// The two ends of a tunnel, as named in CNFHubSite.
 const (
 	onHub    = "Hub"
 	onDevice = "Device"
@@ -71,8 +71,8 @@ const (
 // tunnelPrefix begins the name of the interface of a tunnel; the address of its other end follows.
 const tunnelPrefix = "vti_"
 
-// readHubSite leads each address of a site, and its subnet, into the tunnel. What of the site does not resolve is reported;
-// the subnet counts all the same.
+// readHubSite routes each address of a site, and its subnet, into the tunnel. Names of the site that do not resolve are
+// reported; the subnet is routed anyway.
 func (e *translation) readHubSite(s *v1alpha1.CNFHubSiteSpec) {
 	e.need("spec.type", s.Type != "", "Hub or Device")
 	e.word("spec.type", s.Type, onHub, onDevice)

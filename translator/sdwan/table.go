@@ -28,11 +28,11 @@ type Table struct {
 	objects    map[object.Ref]metav1.Object // SD-WAN resources, and Services as service rules
 	services   map[object.Ref]*corev1.Service
 	translated map[object.Ref]*result
-	lookers    map[object.Ref]map[object.Ref]bool // who looks at an object or a host, whether or not it exists
+	lookers    map[object.Ref]map[object.Ref]bool // objects that depend on an object or a host, whether or not it exists
 	hosts      hostTable
 	ports      *owner.Table[port, claimant]
 	devices    deviceTable
-	unknown    intent.Areas // that cannot be read
+	unknown    intent.Areas // that are unavailable
 }
 
 // result is what one object became.
@@ -58,7 +58,7 @@ func NewTable(source field.Source, opts Options, s *sets.Table, queue *dirty.Que
 	}
 }
 
-// Put takes in an SD-WAN resource as it is now. It is false for anything else.
+// Put adds or replaces an SD-WAN resource. It returns false for anything else.
 func (t *Table) Put(o any) bool {
 	r, _, ok := v1alpha1.ResourceOf(o)
 	resource, is := o.(v1alpha1.Object)
@@ -74,13 +74,13 @@ func (t *Table) put(ref object.Ref, o metav1.Object) {
 	t.dirty.Add(dirty.Resources, ref)
 }
 
-// Remove forgets an SD-WAN resource.
+// Remove removes an SD-WAN resource.
 func (t *Table) Remove(ref object.Ref) {
 	delete(t.objects, ref)
 	t.dirty.Add(dirty.Resources, ref)
 }
 
-// add notes that an object looks at another.
+// add records that an object depends on another.
 func (t *Table) add(looker, at object.Ref) {
 	if t.lookers[at] == nil {
 		t.lookers[at] = map[object.Ref]bool{}
@@ -91,7 +91,7 @@ func (t *Table) add(looker, at object.Ref) {
 	t.lookers[at][looker] = true
 }
 
-// drop notes that it no longer does.
+// drop records that it no longer does.
 func (t *Table) drop(looker, at object.Ref) {
 	delete(t.lookers[at], looker)
 	if len(t.lookers[at]) == 0 {
@@ -102,7 +102,7 @@ func (t *Table) drop(looker, at object.Ref) {
 	}
 }
 
-// touch has those translated anew who look at an object.
+// touch has the objects that depend on an object translated again.
 func (t *Table) touch(at object.Ref) {
 	for looker := range t.lookers[at] {
 		t.dirty.Add(dirty.Resources, looker)
@@ -160,7 +160,7 @@ func (t *Table) track(ref object.Ref, old, now *result) {
 	}
 }
 
-// putIntents writes the device intents that differ. What comes out as it was is left alone.
+// putIntents writes the device intents that differ. Those that did not change are left alone.
 func putIntents(next *intent.Builder, old, now *result) {
 	before := map[intent.DeviceIntentID]*intent.DeviceIntent{}
 	if old != nil {
@@ -183,9 +183,9 @@ func putIntents(next *intent.Builder, old, now *result) {
 	}
 }
 
-// SetUnknown says of which areas nothing is known, because their sources could not be read. The next snapshot says so.
-// Without load balancers, Services that is, nothing is known of devices either where those are made of Services, and names of
-// Services are for DNS to resolve.
+// SetUnknown sets the areas that are unavailable because their sources could not be read, for the next snapshot. Without load
+// balancers, that is Services, devices are unavailable too if they are made from Services, and names of Services are resolved
+// by DNS.
 func (t *Table) SetUnknown(areas intent.Areas) {
 	if t.unknown.Has(intent.AreaBalancers) != areas.Has(intent.AreaBalancers) {
 		for at := range t.lookers {
@@ -197,7 +197,7 @@ func (t *Table) SetUnknown(areas intent.Areas) {
 	t.unknown = areas
 }
 
-// Unknown says of which areas nothing is known.
+// Unknown returns the areas that are unavailable.
 func (t *Table) Unknown() intent.Areas {
 	if t.unknown.Has(intent.AreaBalancers) && t.options.ServiceRules != ServiceRulesOff {
 		return t.unknown | intent.AreaDevices
@@ -205,7 +205,8 @@ func (t *Table) Unknown() intent.Areas {
 	return t.unknown
 }
 
-// compareRank returns Ref.Compare, but objects that others refer to come first: then what refers to them is translated once.
+// compareRank is Ref.Compare, but objects that others refer to come first, so that those that refer to them are translated
+// once.
 func compareRank(a, b object.Ref) int {
 	rank := func(r object.Ref) int {
 		if k, _ := v1alpha1.ResourceOfKind(r.Kind); k.Referenced {
@@ -216,12 +217,12 @@ func compareRank(a, b object.Ref) int {
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), a.Compare(b))
 }
 
-// Len counts what the table keeps of objects.
+// Len counts what the table keeps for objects.
 func (t *Table) Len() int {
 	d := &t.devices
 	return len(t.objects) + len(t.services) + len(t.translated) + len(t.lookers) + len(t.hosts.wanted) + t.ports.Len() +
 		len(d.byRef) + len(d.scopes) + len(d.removed)
 }
 
-// Answers counts the DNS names of which addresses are remembered.
+// Answers counts the DNS names whose addresses are kept.
 func (t *Table) Answers() int { return len(t.hosts.answers) }

@@ -11,8 +11,8 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// What values of SD-WAN resources look like. The CRDs have the same patterns: an API server has looked already, at what
-// comes from elsewhere nobody has.
+// The format of values of SD-WAN resources. The CRDs have the same patterns, but only objects from an API server have
+// been checked against those.
 var (
 	referencePattern = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?$`)
 	zonePattern      = regexp.MustCompile(`^[a-z0-9.-]*$`) // of a FirewallZone
@@ -24,7 +24,7 @@ var (
 	fwmarkPattern = regexp.MustCompile(`^(0[xX][0-9A-Fa-f]{1,8}|[0-9]{1,10})$`)
 )
 
-// matches reports whether a value that is not empty looks as it must.
+// matches reports whether a non-empty value matches its pattern.
 func (e *translation) matches(field, text string, pattern *regexp.Regexp, expected string) bool {
 	if pattern.MatchString(text) {
 		return true
@@ -33,7 +33,7 @@ func (e *translation) matches(field, text string, pattern *regexp.Regexp, expect
 	return false
 }
 
-// text returns a value that looks as the pattern says, or is empty.
+// text returns a value that matches the pattern, or is empty.
 func (e *translation) text(field, text string, pattern *regexp.Regexp, expected string) string {
 	if text == "" || e.matches(field, text, pattern, expected) {
 		return text
@@ -50,7 +50,7 @@ func (e *translation) word(field, text string, words ...string) string {
 	return ""
 }
 
-// oneOf formats the words that are possible, or some of them where they are many.
+// oneOf formats the possible words, or some of them if there are many.
 func oneOf(words []string) string {
 	const shown = 10
 	if len(words) > shown {
@@ -70,7 +70,7 @@ func (e *translation) need(field string, given bool, what string) {
 	}
 }
 
-// prefix returns an IPv4 address or prefix; invalid when empty. Leading zeros mean different numbers to different readers.
+// prefix returns an IPv4 address or prefix; invalid if empty. Leading zeros are ambiguous.
 func (e *translation) prefix(field, text string) netip.Prefix {
 	p, err := parseIPv4Prefix(text)
 	if err != nil {
@@ -79,7 +79,7 @@ func (e *translation) prefix(field, text string) netip.Prefix {
 	return p
 }
 
-// parseIPv4Prefix reads an address or prefix, with host bits masked off. The empty string is no prefix.
+// parseIPv4Prefix parses an address or prefix, with host bits masked off. The empty string is no prefix.
 func parseIPv4Prefix(text string) (netip.Prefix, error) {
 	if text == "" {
 		return netip.Prefix{}, nil
@@ -102,7 +102,7 @@ func (e *translation) prefixMatch(field, text string) intent.PrefixMatch {
 	return intent.PrefixMatch{Prefix: e.prefix(field, rest), Not: not}
 }
 
-// addr returns a prefix of one address, which packets get; invalid when empty.
+// addr returns the new address of packets, from a prefix of one address; invalid if empty.
 func (e *translation) addr(field, text string) netip.Addr {
 	p := e.prefix(field, text)
 	if p.IsValid() && !p.IsSingleIP() {
@@ -112,7 +112,7 @@ func (e *translation) addr(field, text string) netip.Addr {
 	return p.Addr()
 }
 
-// host returns an IPv4 address without a mask; invalid when empty.
+// host returns an IPv4 address without a mask; invalid if empty.
 func (e *translation) host(field, text string) netip.Addr {
 	if text == "" {
 		return netip.Addr{}
@@ -125,13 +125,13 @@ func (e *translation) host(field, text string) netip.Addr {
 	return a
 }
 
-// port returns the number of a port; 0 when empty.
+// port returns the number of a port; 0 if empty.
 func (e *translation) port(field, text string) uint16 {
 	const most = 65535
 	return uint16(e.number(field, text, 1, most, "a port, 1 to 65535")) //nolint:gosec // not more than most
 }
 
-// number returns a whole number spelled without signs and leading zeros; 0 when empty.
+// number returns a whole number written without signs and leading zeros; 0 if empty.
 func (e *translation) number(field, text string, least, most int, expected string) int {
 	if text == "" {
 		return 0
@@ -144,10 +144,10 @@ func (e *translation) number(field, text string, least, most int, expected strin
 	return n
 }
 
-// maxPositive is the highest number of ten digits, as many as the CRDs take.
+// maxPositive is the highest number of ten digits, as many as the CRDs accept.
 const maxPositive = 9_999_999_999
 
-// positive returns a whole number from 1; 0 when empty.
+// positive returns a whole number from 1; 0 if empty.
 func (e *translation) positive(field, text string) int {
 	return e.number(field, text, 1, maxPositive, "a whole number from 1")
 }
@@ -167,7 +167,7 @@ func (e *translation) flag(field, text string) intent.Toggle {
 	}
 }
 
-// family returns spec.family; anyWord is how the kind spells both.
+// family returns spec.family; anyWord is the kind's word for both.
 func (e *translation) family(text, anyWord string) intent.Families {
 	switch e.word("spec.family", text, "ipv4", "ipv6", anyWord) {
 	case "ipv4":

@@ -12,7 +12,7 @@ import (
 	"github.com/netloom/netloom/translator/sets"
 )
 
-// The highest metric and weight that mwan3 looks at.
+// The highest metric and weight that mwan3 accepts.
 const (
 	maxMetric = 256
 	maxWeight = 1000
@@ -36,7 +36,7 @@ func (e *translation) readWANPolicy(s *v1alpha1.Mwan3PolicySpec) {
 	e.is(p)
 }
 
-// within reports a number that is not between 1 and most.
+// within adds a fault for a number that is not between 1 and most.
 func (e *translation) within(field string, n, most int) {
 	if n < 1 || n > most {
 		e.refuse(field, "%d: expected 1 to %d", n, most)
@@ -60,7 +60,7 @@ func (e *translation) readWANRule(s *v1alpha1.Mwan3RuleSpec) {
 	})
 }
 
-// defaultRoute is how a CNFRoute spells 0.0.0.0/0.
+// defaultRoute is the word for 0.0.0.0/0 in a CNFRoute.
 const defaultRoute = "default"
 
 func (e *translation) readRoute(s *v1alpha1.CNFRouteSpec) {
@@ -100,8 +100,8 @@ func (e *translation) readRouteRule(s *v1alpha1.CNFRouteRuleSpec) {
 	e.is(r)
 }
 
-// readApplication holds the set of pods that are meant. Who they are is for the label cache to follow: pods that come and go
-// translate nothing anew.
+// readApplication retains the set of the selected pods. The label cache tracks its members: nothing is translated again when
+// pods are added or removed.
 func (e *translation) readApplication(s *v1alpha1.SdewanApplicationSpec) {
 	selector, err := metav1.LabelSelectorAsSelector(s.PodSelector.LabelSelector())
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/netloom/netloom/translator/owner"
 )
 
-// place is what one service of a network only can own, and one of the cluster where it is a cluster IP or a node port.
+// place is what only one service of a network can own, or one of the cluster if it is a cluster IP or a node port.
 type place struct {
 	addr     netip.Addr
 	protocol intent.Protocol
@@ -22,13 +22,13 @@ type place struct {
 
 func placeOf(f *intent.Frontend) place { return place{f.Addr, f.Protocol, f.Port} }
 
-// onceOnly reports whether the cluster has a frontend of f's kind once, whatever networks there are: who may make a
-// Service in a network of its own takes no other's cluster IP.
+// onceOnly reports whether a frontend of f's kind is unique in the cluster, whatever its network: a Service in a
+// network of its own must not take the cluster IP of another.
 func onceOnly(f *intent.Frontend) bool {
 	return f.Kind == intent.ClusterAddress || f.Kind == intent.NodePort
 }
 
-// owners lists for each place which services ask for it, the one that owns it first.
+// owners lists for each place the services that ask for it, its owner first.
 type owners struct {
 	*owner.Table[place, *service]
 }
@@ -41,8 +41,8 @@ func olderFirst(s, o *service) int {
 	return cmp.Or(owner.CompareAge(s.created, o.created), s.ref.Compare(o.ref))
 }
 
-// replace has s ask for what s.wanted has instead of what was had, as of one created then. It returns the others that ask
-// for what s gave up or asks for from now on.
+// replace has s ask for the places of s.wanted instead of those of was, with this creation time. It returns the others
+// that ask for what s gave up or newly asks for.
 func (c owners) replace(s *service, was *intent.LoadBalancer, created metav1.Time) []*service {
 	now := s.wanted
 	var rivals []*service
@@ -70,7 +70,8 @@ func (c owners) replace(s *service, was *intent.LoadBalancer, created metav1.Tim
 	return rivals
 }
 
-// difference visits the frontends that only one of two load balancers has, or has as one that the cluster has once.
+// difference visits the frontends that only one of two load balancers has, or that are unique in the cluster in only
+// one of them.
 func (owners) difference(was, now *intent.LoadBalancer, visit func(gone, came *intent.Frontend)) {
 	a, b := was.Frontends, now.Frontends
 	for len(a)+len(b) > 0 {
@@ -91,7 +92,7 @@ func (owners) difference(was, now *intent.LoadBalancer, visit func(gone, came *i
 	}
 }
 
-// owner returns who owns a place that s asks for: s itself, or an older service that leaves nothing for s.
+// owner returns the owner of a place that s asks for: s itself, or an older service.
 func (c owners) owner(s *service, key place) *service {
 	var others []*service
 	for _, r := range c.All(key) {
@@ -111,14 +112,14 @@ func (c owners) owner(s *service, key place) *service {
 	return s
 }
 
-// frontend returns the one with which s asks for a place.
+// frontend returns the frontend with which s asks for a place.
 func (s *service) frontend(key place) *intent.Frontend {
 	f := intent.Frontend{Addr: key.addr, Protocol: key.protocol, Port: key.port}
 	i, _ := slices.BinarySearchFunc(s.wanted.Frontends, f, func(a, b intent.Frontend) int { return a.Compare(&b) })
 	return &s.wanted.Frontends[i]
 }
 
-// settle returns what s wanted without the frontends that an older service has, nil when nothing is left, and a problem
+// settle returns what s wanted without the frontends that an older service has, nil if nothing is left, and a problem
 // for each of those. A Service beyond its budget gets nothing, and keeps what it owns.
 func (c owners) settle(s *service) (*intent.LoadBalancer, []object.Problem) {
 	if s.wanted == nil || s.over {

@@ -14,21 +14,21 @@ import (
 	"github.com/netloom/netloom/translator/field"
 )
 
-// NetworkAnnotation names the logical network that a Service is in; without it, and when it is empty, that is the
-// default network. The spelling of kube-ovn is understood too.
+// NetworkAnnotation names the logical network that a Service is in; if it is missing or empty, that is the default
+// network. The annotation of kube-ovn is supported too.
 const NetworkAnnotation = "netloom.io/network"
 
 const (
 	kubeOVNNetwork = "ovn.kubernetes.io/vpc"
-	// proxyName is the label of Services that another proxy serves (well-known labels of Kubernetes), whatever its value.
+	// proxyName is the label of Services that another proxy serves (a well-known label of Kubernetes), whatever its value.
 	proxyName = "service.kubernetes.io/service-proxy-name"
-	// defaultAffinity is for how many seconds a client is remembered where the Service does not say
+	// defaultAffinity is for how many seconds a client is remembered if the Service does not specify it
 	// (ClientIPConfig.timeoutSeconds).
 	defaultAffinity = corev1.DefaultClientIPServiceAffinitySeconds
-	maxAffinity     = 86400 // of the same documentation
+	maxAffinity     = 86400 // from the same documentation
 )
 
-// translation is one Service on its way to frontends. The zero value leads nowhere.
+// translation is one Service being translated to frontends. The zero value has none.
 type translation struct {
 	field.Faults
 	*Table
@@ -40,12 +40,12 @@ type translation struct {
 	out      []intent.Frontend
 	pools    map[pool][]intent.Backend
 	denies   map[intent.Families][]netip.Prefix // by source ranges
-	offers   map[pool][]poolOffer               // of all slices; nil until asked for
+	offers   map[pool][]poolOffer               // of all slices; nil until needed
 	onNodes  bool                               // has node ports
-	over     bool                               // is beyond its budget: it keeps its frontends, and they lead nowhere
+	over     bool                               // is beyond its budget: it keeps its frontends, without backends
 }
 
-// frontends translates a Service. One without an address of its own, and one that is another proxy's business, has none.
+// frontends translates a Service. One without an address of its own, or one that another proxy serves, has none.
 func (t *Table) frontends(s *service) translation {
 	o := s.object
 	tr := translation{
@@ -64,23 +64,23 @@ func (t *Table) frontends(s *service) translation {
 	faults := len(tr.List)
 	tr.expose()
 	if err := tr.account.Err(); err != nil {
-		tr.List = tr.List[:faults] // the others are met again
+		tr.List = tr.List[:faults] // the others are found again
 		tr.claim(err)
 	}
 	tr.collapse()
 	return tr
 }
 
-// claim lists the frontends of a Service beyond its budget without backends, as many as are within it. They are written
-// nowhere, but stay the Service's own: otherwise a younger Service would get its traffic.
+// claim lists the frontends of a Service beyond its budget, without backends, as many as are within it. They are not
+// written, but the Service still owns them: otherwise a younger Service would get its traffic.
 func (s *translation) claim(because error) {
 	s.over, s.out, s.account = true, nil, s.budget.Open()
 	s.expose()
 	s.Add("spec", "%v; it has no load balancer", because)
 }
 
-// readClusterIPs reads spec.clusterIPs, which spec.clusterIP stands for where it is empty. "None" is a headless Service,
-// and none at all one that waits for an address.
+// readClusterIPs reads spec.clusterIPs, or spec.clusterIP if that is empty. "None" is a headless Service, and none at
+// all one that waits for an address.
 func (s *translation) readClusterIPs() {
 	path, texts := "spec.clusterIPs[%d]", s.object.Spec.ClusterIPs
 	if len(texts) == 0 {
@@ -123,7 +123,7 @@ func (s *translation) expose() {
 	}
 }
 
-// exposure is where the ports of a Service are there, besides its cluster IPs, and for whom.
+// exposure is where the ports of a Service are exposed, besides its cluster IPs, and to which clients.
 type exposure struct {
 	external, ingress       []netip.Addr
 	inside, outside, onNode intent.Locality // of cluster IPs, of external and ingress IPs, of node ports
@@ -216,8 +216,8 @@ func (s *translation) externalIPs() []netip.Addr {
 	return out
 }
 
-// ingressIPs reads status.loadBalancer of a Service of that type. What is reached through a proxy, or by name, arrives
-// with another destination.
+// ingressIPs reads status.loadBalancer of a Service of that type. Traffic through a proxy, or to a name, arrives with
+// another destination.
 func (s *translation) ingressIPs() []netip.Addr {
 	if s.object.Spec.Type != corev1.ServiceTypeLoadBalancer {
 		return nil
@@ -238,7 +238,7 @@ func (s *translation) ingressIPs() []netip.Addr {
 	return out
 }
 
-// take appends an address. One of a family in which the Service has no cluster IP leads nowhere.
+// take appends an address. One of a family in which the Service has no cluster IP is reported instead.
 func (s *translation) take(to []netip.Addr, path, text string) []netip.Addr {
 	a, err := field.ParseAddr(text)
 	switch {
@@ -252,9 +252,9 @@ func (s *translation) take(to []netip.Addr, path, text string) []netip.Addr {
 	return to
 }
 
-// denied returns whom spec.loadBalancerSourceRanges leaves out, by family: where there are ranges, everybody else. A
-// range that cannot be read admits nobody. Ranges whose complement is beyond the budget, for so many addresses, admit
-// nobody either.
+// denied returns the sources that spec.loadBalancerSourceRanges does not admit, by family: if there are ranges, all
+// others. A range that cannot be parsed admits none. Ranges whose complement, for that many addresses, is beyond the
+// budget admit none either.
 func (s *translation) denied(addresses int) map[intent.Families][]netip.Prefix {
 	texts := s.object.Spec.LoadBalancerSourceRanges
 	if len(texts) == 0 {
@@ -262,7 +262,7 @@ func (s *translation) denied(addresses int) map[intent.Families][]netip.Prefix {
 	}
 	var admitted []netip.Prefix
 	for i, text := range texts {
-		p, err := field.ParsePrefix(strings.TrimSpace(text)) // blanks around them have always been allowed
+		p, err := field.ParsePrefix(strings.TrimSpace(text)) // spaces around them have always been allowed
 		if err != nil {
 			s.Add(fmt.Sprintf("spec.loadBalancerSourceRanges[%d]", i), "%v; it allows nothing", err)
 			continue
@@ -281,7 +281,7 @@ func (s *translation) denied(addresses int) map[intent.Families][]netip.Prefix {
 		}
 		s.account.Spend(budget.Prefixes, len(rest)*addresses)
 		if family := intent.FamilyOf(any); slices.Equal(rest, s.service.denied[family]) {
-			out[family] = s.service.denied[family] // every port has it: load balancers are quickly compared
+			out[family] = s.service.denied[family] // shared by every port, so that load balancers are compared quickly
 		} else {
 			out[family] = rest
 		}
@@ -290,8 +290,8 @@ func (s *translation) denied(addresses int) map[intent.Families][]netip.Prefix {
 	return out
 }
 
-// collapse puts the frontends in order, each once. Where an address is there in two ways the first counts: as cluster
-// IP, external IP, ingress and then node; but whom any of them leaves out stays out.
+// collapse sorts the frontends and drops duplicates. If an address has several kinds, the first counts, in the order
+// cluster IP, external IP, ingress IP, node; but sources that any of them denies are denied.
 func (s *translation) collapse() {
 	slices.SortStableFunc(s.out, func(a, b intent.Frontend) int { return a.Compare(&b) })
 	out := s.out[:0]
@@ -313,7 +313,7 @@ func (s *translation) collapse() {
 	s.out = out
 }
 
-// balancer returns the intent with all frontends, nil when there is none.
+// balancer returns the intent with all frontends, nil if there are none.
 func (s *translation) balancer() *intent.LoadBalancer {
 	if len(s.out) == 0 {
 		return nil

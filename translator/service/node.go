@@ -9,10 +9,10 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// nodes are those of the cluster, as services see them.
+// nodes are the nodes of the cluster, as services see them.
 type nodes struct {
 	byName map[string]*intent.Node
-	sorted []*intent.Node // by name; nil when it has to be recreated
+	sorted []*intent.Node // by name; nil if it has to be recreated
 }
 
 // list returns every node with its name and addresses, ordered by name.
@@ -25,7 +25,7 @@ func (t *nodes) list() []*intent.Node {
 	return t.sorted
 }
 
-// put takes in a node, nil takes it out, and reports whether its addresses are others than before.
+// put adds or replaces a node, nil removes it, and reports whether its addresses changed.
 func (t *nodes) put(name string, now *intent.Node) bool {
 	var before, after []netip.Addr
 	if old := t.byName[name]; old != nil {

@@ -16,11 +16,11 @@ import (
 	"github.com/netloom/netloom/translator/field"
 )
 
-// endpointSlice is what an EndpointSlice says of the backends of its Service.
+// endpointSlice is the backends in an EndpointSlice of a Service.
 type endpointSlice struct {
 	name      string
 	service   object.Ref
-	family    intent.Families // of the endpoints; 0 when they have no addresses
+	family    intent.Families // of the endpoints; 0 if they have no addresses
 	ports     []slicePort
 	endpoints []sliceEndpoint
 }
@@ -28,7 +28,7 @@ type endpointSlice struct {
 // sliceEndpoint is a backend without its port.
 type sliceEndpoint struct {
 	intent.Backend
-	unready bool // of no use, unless its Service disregards that
+	unready bool // not used, unless its Service ignores readiness
 }
 
 // slicePort is a port that every endpoint of a slice has.
@@ -47,7 +47,7 @@ type pool struct {
 	family   intent.Families
 }
 
-// PutSlice takes in an EndpointSlice. One that is not a Service's, or a headless one's, means nothing.
+// PutSlice adds or replaces an EndpointSlice. One that belongs to no Service, or to a headless one, is ignored.
 func (t *Table) PutSlice(o *discoveryv1.EndpointSlice) {
 	key := object.Ref{Kind: object.KindEndpointSlice, Namespace: o.Namespace, Name: o.Name}
 	owner := o.Labels[discoveryv1.LabelServiceName]
@@ -62,7 +62,7 @@ func (t *Table) PutSlice(o *discoveryv1.EndpointSlice) {
 		s.family = intent.IPv4
 	case discoveryv1.AddressTypeIPv6:
 		s.family = intent.IPv6
-	case discoveryv1.AddressTypeFQDN: // names have no meaning here
+	case discoveryv1.AddressTypeFQDN: // names are not supported here
 	default:
 		faults.Add("addressType", "%q: expected IPv4, IPv6 or FQDN; the slice is ignored", o.AddressType)
 	}
@@ -74,7 +74,7 @@ func (t *Table) PutSlice(o *discoveryv1.EndpointSlice) {
 	t.file(key, s)
 }
 
-// RemoveSlice forgets an EndpointSlice.
+// RemoveSlice removes an EndpointSlice.
 func (t *Table) RemoveSlice(key object.Ref) {
 	t.problems.Set(key, nil)
 	t.file(key, nil)
@@ -89,7 +89,7 @@ func (s *endpointSlice) readPorts(o *discoveryv1.EndpointSlice, faults *field.Fa
 			continue
 		}
 		if p.Port == nil {
-			continue // every port: slices that are not for Services say so
+			continue // every port: only in slices that are not for Services
 		}
 		number, ok := faults.PortNumber(fmt.Sprintf("ports[%d].port", i), *p.Port)
 		if !ok {
@@ -128,7 +128,7 @@ func (s *endpointSlice) readEndpoints(o *discoveryv1.EndpointSlice, cluster stri
 	}
 }
 
-// keyOf returns the pod that an endpoint says it is.
+// keyOf returns the key of the pod that an endpoint refers to.
 func keyOf(ref *corev1.ObjectReference, cluster, namespace string) object.Key {
 	if ref == nil || ref.Kind != object.KindPod || ref.Name == "" {
 		return object.Key{}
@@ -136,7 +136,7 @@ func keyOf(ref *corev1.ObjectReference, cluster, namespace string) object.Key {
 	return object.Key{Cluster: cluster, Namespace: cmp.Or(ref.Namespace, namespace), Name: ref.Name}
 }
 
-// met is a condition, or what stands for it where it is not given.
+// met returns a condition, or its default if it is not set.
 func met(condition *bool, otherwise bool) bool {
 	if condition == nil {
 		return otherwise
@@ -163,7 +163,7 @@ func namesOf[T any](list []T, name func(T) string) []string {
 	return slices.Compact(out)
 }
 
-// poolOffer is what a slice has for a pool: its endpoints, at a number.
+// poolOffer is what a slice has for a pool: its endpoints, with a port number.
 type poolOffer struct {
 	slice  *endpointSlice
 	number uint16
@@ -183,9 +183,9 @@ func (s *translation) offersOf(of pool) []poolOffer {
 	return s.offers[of]
 }
 
-// backends returns those of a pool: of all slices, each address and port once. One that is ready goes before one that
-// is not, and otherwise that of the first slice by name. A list that comes out as it was is the one from before, so
-// that load balancers are quickly compared.
+// backends returns those of a pool: of all slices, each address and port once. Of duplicates, one that is ready takes
+// precedence, and otherwise that of the first slice by name. A list that did not change is the same slice as before, so
+// that load balancers are compared quickly.
 func (s *translation) backends(of pool) []intent.Backend {
 	if list, ok := s.pools[of]; ok {
 		return list
@@ -211,8 +211,8 @@ func (s *translation) backends(of pool) []intent.Backend {
 	return list
 }
 
-// appendTo appends the backends of one port. With unready, readiness plays no part: who deals with the endpoints of a
-// Service has to disregard it then (ServiceSpec.publishNotReadyAddresses).
+// appendTo appends the backends of one port. With unready, readiness is ignored, as required of consumers of a
+// Service's endpoints (ServiceSpec.publishNotReadyAddresses).
 func (s *endpointSlice) appendTo(list []intent.Backend, port uint16, unready bool) []intent.Backend {
 	list = slices.Grow(list, len(s.endpoints))
 	for i := range s.endpoints {

@@ -16,22 +16,22 @@ import (
 	"github.com/netloom/netloom/translator/field"
 )
 
-// service is a Service with all that belongs to it, and what became of it.
+// service is a Service with everything that belongs to it, and what it was translated to.
 type service struct {
 	ref     object.Ref
 	object  *corev1.Service           // nil while only its slices are known
 	slices  []*endpointSlice          // by name
-	created metav1.Time               // with which it stands among the owners
-	wanted  *intent.LoadBalancer      // every frontend that it asks for, whoever owns it; nil is none
-	over    bool                      // is beyond its budget: what it wants leads nowhere
+	created metav1.Time               // its creation time among the owners
+	wanted  *intent.LoadBalancer      // every frontend that it asks for, whichever service owns it; nil is none
+	over    bool                      // is beyond its budget: what it wants has no backends
 	pools   map[pool][]intent.Backend // behind the frontends of wanted
 	denied  map[intent.Families][]netip.Prefix
 	faults  []object.Problem     // of the object itself
 	current *intent.LoadBalancer // what the snapshot has; nil is none
 }
 
-// Table holds the Services and their slices, and what they translate to. A change marks one Service dirty and looks at no
-// other. It is not safe for concurrent use.
+// Table holds the Services and their slices, and what they translate to. A change marks only one Service dirty. It is not
+// safe for concurrent use.
 type Table struct {
 	source   field.Source
 	budget   budget.Limits
@@ -56,15 +56,15 @@ func NewTable(source field.Source, limits budget.Limits, queue *dirty.Queue, pro
 	}
 }
 
-// Put takes in a Service as it is now.
+// Put adds or replaces a Service.
 func (t *Table) Put(o *corev1.Service) {
 	t.at(object.Ref{Kind: object.KindService, Namespace: o.Namespace, Name: o.Name}).object = o
 }
 
-// Remove forgets a Service.
+// Remove removes a Service.
 func (t *Table) Remove(ref object.Ref) { t.at(ref).object = nil }
 
-// PutNode takes in a node, nil takes it out.
+// PutNode adds or replaces a node; nil removes it.
 func (t *Table) PutNode(name string, node *intent.Node) {
 	if !t.nodes.put(name, node) {
 		return
@@ -74,10 +74,10 @@ func (t *Table) PutNode(name string, node *intent.Node) {
 	}
 }
 
-// Len counts what the table keeps of Services.
+// Len counts what the table keeps for Services.
 func (t *Table) Len() int { return len(t.byRef) + len(t.slices) + t.owners.Len() + len(t.onNodes) }
 
-// at returns the service of a reference, made when nothing is known of it yet. It becomes dirty.
+// at returns the service of a reference, creating it if it is not known yet. It becomes dirty.
 func (t *Table) at(ref object.Ref) *service {
 	s := t.byRef[ref]
 	if s == nil {
@@ -88,7 +88,7 @@ func (t *Table) at(ref object.Ref) *service {
 	return s
 }
 
-// file files a slice under its service; nil takes it out.
+// file files a slice under its service; nil removes it.
 func (t *Table) file(key object.Ref, now *endpointSlice) {
 	if old := t.slices[key]; old != nil {
 		s := t.at(old.service)
@@ -105,7 +105,7 @@ func (t *Table) file(key object.Ref, now *endpointSlice) {
 	s.slices = slices.Insert(s.slices, i, now)
 }
 
-// Translate translates the services that changed and writes those that came out different. All of them ask for their
+// Translate translates the services that changed and writes those whose result differs. All of them ask for their
 // frontends before any is given one, so no frontend is ever written for two.
 func (t *Table) Translate(next *intent.Builder) {
 	settle := map[object.Ref]bool{}
@@ -120,7 +120,7 @@ func (t *Table) Translate(next *intent.Builder) {
 	}
 }
 
-// translate finds out what s wants and asks for it. It returns those that ask for what s asks for since now, or no longer.
+// translate determines what s wants and asks for it. It returns those that ask for what s newly asks for, or no longer.
 func (t *Table) translate(s *service) []*service {
 	was := s.wanted
 	var now translation

@@ -11,8 +11,8 @@ import (
 	"github.com/netloom/netloom/translator/dirty"
 )
 
-// Commit publishes the label cache. Policies whose named ports now resolve differently are dirty, and those that may be
-// shown from now on or no longer.
+// Commit commits the label cache. It marks policies dirty whose named ports now resolve differently, and those that may
+// be newly shown or no longer.
 func (t *Table) Commit() []labelcache.Change {
 	view, changes := t.cache.Commit()
 	t.view = view
@@ -68,7 +68,7 @@ func (t *Table) Apply(next *intent.Builder, was *intent.Snapshot, changes []labe
 	}
 }
 
-// current returns a set as it is now, nil when no object that is shown retains it.
+// current returns a set as it is now, nil if no object that is shown retains it.
 func (t *Table) current(id intent.SetID) *intent.Set {
 	m, ok := t.view.Set(labelcache.SetID(id))
 	if id == intent.IsolatedIngress || id == intent.IsolatedEgress {

@@ -12,7 +12,7 @@ import (
 type Holding struct {
 	sets     []intent.SetID
 	numbers  []intent.SetID // of sets, those for the numbers of a named port
-	gate     intent.SetID   // the set that has to have a member for snapshots to show the object; "" is shown always
+	gate     intent.SetID   // the set that has to have a member for snapshots to show the object; if "", it is always shown
 	isolates []isolation
 	shown    bool
 }
@@ -31,7 +31,7 @@ func (h *Holding) Isolates(d intent.Direction) bool {
 // Shown reports whether snapshots show the object.
 func (h *Holding) Shown() bool { return h.shown }
 
-// Join takes over what other retains, which retains nothing then.
+// Join takes over what other retains. Other retains nothing afterwards.
 func (h *Holding) Join(other *Holding) {
 	h.sets, h.numbers = append(h.sets, other.sets...), append(h.numbers, other.numbers...)
 	h.isolates = append(h.isolates, other.isolates...)
@@ -46,7 +46,7 @@ func (t *Table) Drop(h *Holding) {
 	*h = Holding{}
 }
 
-// Retain retains the set that spec stands for.
+// Retain retains the set of spec.
 func (t *Table) Retain(h *Holding, spec Spec) intent.SetID {
 	spec = spec.canonical()
 	id := t.retain(spec.id(), spec, false)
@@ -70,15 +70,15 @@ func (t *Table) Isolate(h *Holding, d intent.Direction, term labelcache.Term) {
 	t.cache.AddTerm(labelcache.SetID(intent.IsolatedSet(d)), term)
 }
 
-// Gate has snapshots show the object only while the set has a member, where there is an own node: policies that select no
-// pod there do not concern it. Without one, every object is shown.
+// Gate has snapshots show the object only while the set has a member, if there is an own node: policies that select no
+// pod there do not concern it. Without an own node, every object is shown.
 func (t *Table) Gate(h *Holding, id intent.SetID) {
 	if t.node != "" {
 		h.gate = id
 	}
 }
 
-// Replace makes now what the object retains instead of old. Nil is nothing. What old retains is released by Release.
+// Replace replaces what the object retains. Nil is nothing. What old retains is released by Release.
 func (t *Table) Replace(of object.Ref, old, now *Holding) {
 	if now == nil {
 		now = &Holding{}
@@ -121,7 +121,7 @@ func (t *Table) Release() {
 	t.replaced = nil
 }
 
-// Show has snapshots show the sets of an object, unless its gate is without a member.
+// Show has snapshots show the sets of an object, unless its gate has no member.
 func (t *Table) Show(h *Holding) {
 	m, _ := t.view.Set(labelcache.SetID(h.gate))
 	t.show(h, h.gate == "" || m.Len() > 0)

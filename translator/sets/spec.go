@@ -12,19 +12,19 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// Spec is what a set means: endpoints that any term selects, and prefixes. The zero spec is nobody.
+// Spec is the content of a set: endpoints that any term selects, and prefixes. The zero spec is empty.
 type Spec struct {
 	Terms    []labelcache.Term
 	Prefixes []netip.Prefix // canonical
 	Within   []netip.Prefix // canonical; narrows the terms
-	local    bool           // of the terms only endpoints on the translator's own node: subjects, where it has one
-	name     intent.SetID   // the result of id, and the terms are canonical; "" until named
+	local    bool           // only endpoints on the translator's own node: for subjects, if it has an own node
+	name     intent.SetID   // the result of id, in which case the terms are canonical; "" until named
 }
 
-// Empty reports whether s is nobody.
+// Empty reports whether s has neither terms nor prefixes.
 func (s Spec) Empty() bool { return len(s.Terms) == 0 && len(s.Prefixes) == 0 }
 
-// Named returns s in canonical form with its ID at hand, for a spec that is retained many times.
+// Named returns s in canonical form with its ID computed, for a spec that is retained many times.
 func (s Spec) Named() Spec {
 	s = s.canonical()
 	s.name = s.id()
@@ -42,7 +42,7 @@ func (s Spec) canonical() Spec {
 	return s
 }
 
-// id returns equal for specs that mean the same, whoever wrote them. It does not say which node is the own one.
+// id returns equal IDs for specs that mean the same, whatever their source. It does not depend on which node is the own one.
 func (s Spec) id() intent.SetID {
 	if s.name != "" {
 		return s.name
@@ -66,14 +66,14 @@ func (s Spec) id() intent.SetID {
 	return intent.SetID(kind + hex.EncodeToString(h.Sum(nil)[:16]))
 }
 
-// onThisNode is what titles say of sets of subjects where there is an own node. They do not name it: rows are the same on
-// every node.
+// onThisNode is part of the titles of sets of subjects if there is an own node. They do not name the node, so that rows
+// are the same on every node.
 const onThisNode = "on this node"
 
 // shownParts is how many selectors or prefixes of a set its title names.
 const shownParts = 4
 
-// title returns what a person would call the set.
+// title returns the name of the set for people.
 func (s Spec) title() string {
 	var parts []string
 	if len(s.Terms) > 0 {

@@ -13,14 +13,14 @@ const localEndpoints labelcache.SetID = "local"
 // kindSet is the kind of references under which sets are dirty.
 const kindSet = "Set"
 
-// Table counts who retains which set and keeps the label cache in sync. It is not safe for concurrent use.
+// Table counts the references to each set and keeps the label cache in sync. It is not safe for concurrent use.
 type Table struct {
 	cache     *labelcache.Cache
 	view      labelcache.View // of the last commit
-	node      string          // whose endpoints are local; "" where every node's are
+	node      string          // whose endpoints are local; "" if those of every node are
 	dirty     *dirty.Queue
 	retained  map[intent.SetID]*retained
-	resolving map[intent.SetID]map[object.Ref]bool // who splits rules by the numbers of a named-port set
+	resolving map[intent.SetID]map[object.Ref]bool // objects that split rules by the numbers of a named-port set
 	gated     map[intent.SetID]map[object.Ref]bool // what is shown only while the set has a member
 	replaced  []*Holding                           // to be released
 }
@@ -46,7 +46,7 @@ func NewTable(cache *labelcache.Cache, queue *dirty.Queue, cluster, node string)
 	}
 }
 
-// View returns what the label cache said at the last commit.
+// View returns the view of the label cache at the last commit.
 func (t *Table) View() labelcache.View { return t.view }
 
 // IsOwn reports whether pods of a node are subjects of policies.
@@ -66,7 +66,7 @@ func (t *Table) EndpointCount() int {
 	return m.Len()
 }
 
-// Len counts the sets and what else is kept for objects.
+// Len counts the sets and everything else that is kept for objects.
 func (t *Table) Len() int {
 	return len(t.retained) + len(t.resolving) + len(t.gated) + len(t.replaced)
 }
@@ -79,7 +79,7 @@ func (t *Table) own(term labelcache.Term) labelcache.Term {
 	return term.On(t.node)
 }
 
-// cached returns the terms of spec as the label cache gets them.
+// cached returns the terms of spec for the label cache.
 func (t *Table) cached(spec Spec) []labelcache.Term {
 	if !spec.local {
 		return spec.Terms

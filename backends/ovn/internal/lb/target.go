@@ -11,7 +11,7 @@ import (
 // NodePlaceholder is replaced by the name of a node in Settings.NodeSwitch and NodeRouter.
 const NodePlaceholder = "{node}"
 
-// Settings are where load balancers are put and how they work.
+// Settings determine where load balancers are put and how they work.
 type Settings struct {
 	Group                  string // the name of the Load_Balancer_Group, and the prefix of the names of further ones
 	Switches, Routers      Selection
