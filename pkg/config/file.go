@@ -41,7 +41,7 @@ func parseFile(path string, content []byte, known []setting.Setting) settingsFil
 		switch {
 		case !ok:
 			f.fault(key, "unknown setting"+suggest(key, settings))
-		case string(raw[key]) != "null": // a key without a value says nothing
+		case string(raw[key]) != "null": // a key without a value is ignored
 			if value, ok := unquote(s.Kind, raw[key]); ok {
 				f.values[key] = value
 			} else {

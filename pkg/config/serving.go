@@ -24,7 +24,7 @@ type ServingTLS string
 const (
 	ServingClear ServingTLS = "none"  // there is none: plain HTTP
 	ServingSelf  ServingTLS = "self"  // self-signed, so clients cannot verify it
-	ServingFiles ServingTLS = "files" // somebody else keeps it
+	ServingFiles ServingTLS = "files" // files that netloom does not write
 )
 
 // ServingAuth is how requests are authorized.

@@ -17,7 +17,7 @@ import (
 const (
 	Allowed         = "allowed"
 	Unauthenticated = "unauthenticated" // no token, or one that the API does not accept
-	Forbidden       = "forbidden"       // a known user without the right
+	Forbidden       = "forbidden"       // a known user without permission
 	Failed          = "failed"          // the API did not answer
 )
 
@@ -55,7 +55,7 @@ const (
 	goodFor    = time.Minute // how long a positive result is cached
 	badFor     = 10 * time.Second
 	lastsFor   = 2 * time.Minute // an answer in progress, such as a stream
-	quietFor   = time.Minute     // between two lines that say that the API does not answer
+	quietFor   = time.Minute     // between two log lines about an API that does not answer
 	keptAtMost = 1024            // results per cache
 )
 

@@ -10,7 +10,7 @@ import (
 // part of an object allows nothing.
 type Problem struct {
 	Cluster string `json:"-"`               // of the object; "" is the only, unnamed cluster
-	Ref     Ref    `json:"object,omitzero"` // zero when it is not known which object is concerned, or when a whole place is
+	Ref     Ref    `json:"object,omitzero"` // zero if the object is unknown, or the problem concerns a whole place
 	Field   string `json:"field,omitempty"` // path in the object, such as spec.ingress[0].ports[0].port; "" for the whole
 	Message string `json:"message"`         // what is wrong and what was expected, without a full stop
 	Place   Place  `json:"place,omitzero"`  // where it was found; zero if it was not found while reading

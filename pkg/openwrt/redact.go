@@ -79,7 +79,7 @@ func (s secrets) message(code int, body []byte) string {
 	if inner, ok := strings.CutPrefix(text, `{"message":"`); ok {
 		text = strings.TrimSuffix(inner, `"}`) // not quite JSON: the device escapes nothing
 	} else if strings.HasPrefix(strings.TrimSpace(text), "<") {
-		return "" // a page for people
+		return "" // an HTML page
 	}
 	text = s.hide(text)
 	if code == 500 {

@@ -77,7 +77,7 @@ type Zone struct {
 	Family           string   `wire:"family"` // ipv4, ipv6 or any
 	Subnet           []string `wire:"subnet,set"`
 	ExtraSrc         string   `wire:"extra_src"`
-	ExtraDest        string   `wire:"etra_dest"` // spelled so on the device
+	ExtraDest        string   `wire:"etra_dest"` // the device's spelling
 }
 
 // Redirect translates addresses between zones.
@@ -210,7 +210,7 @@ type RouteRule struct {
 	Prio   string `wire:"prio"`
 	Table  string `wire:"table"` // main, local, default or a number; "" is main
 	FWMark string `wire:"fwmark"`
-	Not    bool   `wire:"flag"` // all traffic but this
+	Not    bool   `wire:"flag"` // inverts the match
 }
 
 // Application is a list of addresses whose traffic uses the table cnf, at once.

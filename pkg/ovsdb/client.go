@@ -115,7 +115,7 @@ func (c *Client) wakeUp() {
 // Connected reports whether a transaction can be sent now.
 func (c *Client) Connected() bool { return c.current() != nil }
 
-// Endpoint is the address of the connected server as the options spell it, "" if there is none.
+// Endpoint is the address of the connected server as in the options, "" if there is none.
 func (c *Client) Endpoint() string {
 	if s := c.current(); s != nil {
 		return s.endpoint.text

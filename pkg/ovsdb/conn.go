@@ -89,7 +89,7 @@ func (c *conn) close(why error) {
 	close(c.down)
 	nc := c.nc
 	if secure, ok := nc.(*tls.Conn); ok {
-		nc = secure.NetConn() // its own Close says goodbye first, and waits for a hung server to take it
+		nc = secure.NetConn() // its own Close first sends an alert, and waits for a hung server to accept it
 	}
 	_ = nc.Close() // nothing is lost by a failed close of a connection that is given up
 }

@@ -17,7 +17,7 @@ var (
 	ErrUnknownOutcome = errors.New("outcome of the transaction unknown")
 )
 
-// The names that a server gives to errors, as RFC 7047 and ovsdb-server(7) spell them.
+// The names of errors in RFC 7047 and ovsdb-server(7).
 const (
 	kindDuplicate   = "duplicate uuid"
 	kindConstraint  = "constraint violation"

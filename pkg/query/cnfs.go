@@ -7,7 +7,7 @@ import (
 // CNF is a containerized network function: a pod that runs OpenWRT.
 type CNF struct {
 	ID       string            `json:"id"`
-	Target   string            `json:"target"` // what it is called among targets
+	Target   string            `json:"target"` // name of its target
 	Scope    string            `json:"scope"`  // NAMESPACE/PURPOSE, of its configuration; /PURPOSE is in every namespace
 	Group    string            `json:"group,omitempty"`
 	Node     string            `json:"node,omitempty"`

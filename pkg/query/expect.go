@@ -10,7 +10,7 @@ import (
 type Results struct {
 	Passed      int      `json:"passed"`
 	Failed      int      `json:"failed"`
-	Connections int      `json:"connections"` // judged altogether
+	Connections int      `json:"connections"` // evaluated in total
 	Results     []Result `json:"results"`     // one for each expectation, in order
 	// Looked counts the policies that were evaluated, as a measure of the work.
 	Looked int `json:"-"`
@@ -22,9 +22,9 @@ type Result struct {
 	Text    string  `json:"text"` // what is expected, such as "shop/web-0 -> shop/db-0 tcp/5432 deny"
 	Expect  Verdict `json:"expect"`
 	Passed  bool    `json:"passed"`
-	Error   string  `json:"error,omitempty"` // why it cannot be judged; then it has failed
+	Error   string  `json:"error,omitempty"` // why it cannot be evaluated; then it has failed
 	Answers int     `json:"answers"`         // pairs of ends that were evaluated
-	Wrong   int     `json:"wrong,omitempty"` // of them are judged otherwise
+	Wrong   int     `json:"wrong,omitempty"` // those with another verdict
 	// Failures are the first maxFailures answers that are wrong.
 	Failures []Answer `json:"failures,omitempty"`
 }

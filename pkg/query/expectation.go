@@ -27,7 +27,7 @@ type Expectations struct {
 
 // Expectation is the expected verdict of connections: those from each source to each destination on each port.
 type Expectation struct {
-	Name    string  `json:"name,omitempty"` // "" is named by what it says
+	Name    string  `json:"name,omitempty"` // "" uses Text as the title
 	From    Words   `json:"from"`           // pods, patterns, nodes and addresses: see ParseQuestion
 	To      Words   `json:"to"`             // the same, and services
 	Ports   Words   `json:"ports,omitempty"`
@@ -60,7 +60,7 @@ func (w *Words) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// String spells w as a list.
+// String formats w as a list.
 func (w Words) String() string { return strings.Join(w, ", ") }
 
 // Title is the expectation's name, or its text.

@@ -94,7 +94,7 @@ type Members struct {
 	Title    string         `json:"title"`              // such as "pods app=web in namespace shop"
 	Count    int            `json:"count"`              // of pods
 	Pods     []string       `json:"pods,omitempty"`     // the first maxMembers of them, as namespace/name
-	Prefixes []netip.Prefix `json:"prefixes,omitempty"` // addresses besides
+	Prefixes []netip.Prefix `json:"prefixes,omitempty"` // addresses in addition
 }
 
 // membersOf lists what is in a set; nil is everything.

@@ -44,7 +44,7 @@ type Reach struct {
 	Nodes  []string `json:"nodes,omitempty"`
 	Ports  string   `json:"ports"`            // in words, such as "tcp/80, udp/53" or "everything"
 	By     []Rule   `json:"by,omitempty"`     // the pod's own rules for these ends
-	Family string   `json:"family,omitempty"` // ipv4 or ipv6 where it is so for one of them only
+	Family string   `json:"family,omitempty"` // ipv4 or ipv6 if it applies to one of them only
 
 	traffic reach.Traffic
 	ofNodes []netip.Prefix // the addresses of Nodes

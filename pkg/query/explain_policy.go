@@ -15,7 +15,7 @@ type PolicyExplanation struct {
 // PolicyDirection is the effect of a policy in one direction.
 type PolicyDirection struct {
 	Direction string         `json:"direction"`
-	Subject   Members        `json:"subject"` // whom it isolates
+	Subject   Members        `json:"subject"` // the pods that it isolates
 	Rules     []PolicyRule   `json:"rules,omitempty"`
 	Log       *LoggingIntent `json:"log,omitempty"`
 }

@@ -22,7 +22,7 @@ type ServiceFrontend struct {
 	FrontendIntent
 	Port    string       `json:"portName,omitempty"`
 	Empty   string       `json:"empty,omitempty"`   // without backends: whether connections are refused or dropped
-	PerNode []NodeChoice `json:"perNode,omitempty"` // where it depends on the node where a connection enters
+	PerNode []NodeChoice `json:"perNode,omitempty"` // if it depends on the node where a connection enters
 }
 
 // NodeChoice is the backends for connections that enter at a node.

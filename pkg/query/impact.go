@@ -15,7 +15,7 @@ import (
 
 // Impact is the differences between two states, for pods that are in both with the same addresses.
 type Impact struct {
-	Changes []Effect `json:"changes"` // empty when every connection is judged as before
+	Changes []Effect `json:"changes"` // empty if no verdict changes
 	Pods    int      `json:"pods"`    // how many are in both
 	// Appeared and Vanished are pods of one state only; pods whose addresses differ are in both. They are not compared.
 	Appeared []string `json:"appeared,omitempty"`
@@ -30,13 +30,13 @@ type Effect struct {
 	// none.
 	Opened string `json:"opened,omitempty"`
 	Closed string `json:"closed,omitempty"`
-	Family string `json:"family,omitempty"` // "IPv4" or "IPv6" where it concerns one family of ends that have both
+	Family string `json:"family,omitempty"` // "IPv4" or "IPv6" if it concerns only one family of ends with both
 }
 
 // Group is a set of ends of connections that policies treat alike.
 type Group struct {
 	Pods    []string       `json:"pods,omitempty"`    // as namespace/name
-	Outside []netip.Prefix `json:"outside,omitempty"` // addresses that no pod holds; the fewest prefixes, in order
+	Outside []netip.Prefix `json:"outside,omitempty"` // addresses that belong to no pod; the fewest prefixes, in order
 }
 
 // Compare finds the effect of the step from one state to another on connections.

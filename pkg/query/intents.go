@@ -49,7 +49,7 @@ type LoggingIntent struct {
 
 // RuleIntent is one thing that a policy allows.
 type RuleIntent struct {
-	Path    string   `json:"path"` // where in the object it stands
+	Path    string   `json:"path"` // its path in the object
 	Action  string   `json:"action"`
 	Subject string   `json:"subject,omitempty"` // ID of a set that narrows the policy's subject
 	Peer    string   `json:"peer"`              // ID of a set, anyone or nobody

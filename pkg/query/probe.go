@@ -35,9 +35,9 @@ type Answer struct {
 type Flow struct {
 	Family      string     `json:"family"` // ipv4 or ipv6
 	Source      string     `json:"source"`
-	Destination string     `json:"destination"` // with the port, where the protocol has ports
+	Destination string     `json:"destination"` // with the port, if the protocol has ports
 	Verdict     Verdict    `json:"verdict"`
-	Service     *Balancing `json:"service,omitempty"` // what a Service made of it; then it has no sides of its own
+	Service     *Balancing `json:"service,omitempty"` // set if a Service load-balanced it; then it has no sides
 	Egress      *Side      `json:"egress,omitempty"`
 	Ingress     *Side      `json:"ingress,omitempty"`
 	Change      []string   `json:"change,omitempty"` // what would have to change for the opposite verdict

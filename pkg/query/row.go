@@ -7,7 +7,7 @@ type Row struct {
 	Table string `json:"table"`
 	Name  string `json:"name"`
 	UUID  string `json:"uuid"`
-	For   string `json:"for"` // what it is there for, such as NetworkPolicy/shop/db spec.ingress[0]
+	For   string `json:"for"` // its purpose, such as NetworkPolicy/shop/db spec.ingress[0]
 }
 
 // RowNamer names the rows by which a data plane decides on a flow in one direction. These are the rows of the rules that

@@ -31,7 +31,7 @@ type Rule struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// String spells r as NetworkPolicy/shop/db spec.ingress[0].
+// String formats r as NetworkPolicy/shop/db spec.ingress[0].
 func (r Rule) String() string { return r.Policy + " " + r.Path }
 
 // connection is a flow that policies evaluate, with the displayed names of its ends.

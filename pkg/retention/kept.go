@@ -15,7 +15,7 @@ import (
 
 // Kept is what is in force although it is missing from the source, and the digest that approves its removal.
 type Kept struct {
-	Digest  string       `json:"digest"` // "" when nothing is kept
+	Digest  string       `json:"digest"` // "" if nothing is kept
 	Objects []KeptObject `json:"objects"`
 }
 

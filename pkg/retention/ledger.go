@@ -25,7 +25,7 @@ const (
 	settleMax  = 10 * time.Second
 )
 
-// Options say when missing objects are kept.
+// Options configure when missing objects are kept.
 type Options struct {
 	// Fraction is the largest share of the objects of a kind, 0 to 1, that may be removed within the window after they
 	// went missing. Zero keeps all of them, 1 none.

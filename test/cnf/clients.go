@@ -164,7 +164,7 @@ func (a *API) answer(action clienttesting.Action, gvr schema.GroupVersionResourc
 	case clienttesting.ListAction:
 		version := strconv.FormatInt(max(a.version, 1), 10) // zero would start a watch with all objects
 		return as.list(k.GroupVersionKind, version, a.list(gvr, action.GetNamespace()))
-	case clienttesting.PatchAction: // before what looks like it
+	case clienttesting.PatchAction: // before actions that look the same
 		o, err = a.patch(address{gvr, action.GetNamespace(), action.GetName()}, k, action)
 	case clienttesting.UpdateAction: // creations look the same
 		if o, err = untyped(action.GetObject(), k); err != nil {

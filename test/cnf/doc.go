@@ -23,21 +23,21 @@
 //	controller stop; controller restart
 //	api down; api up; api conflict N; api forbid|allow|undefine|define RESOURCE
 //	fault NS/POD hang|resume|drop|expire|forget|password WORD|delay TIME|fail N [between|after]|failafter N
-//	                       what goes wrong with the device, see simulator.Device; forget is a restart that nobody tells of
+//	                       what goes wrong with the device, see simulator.Device; forget is a restart without an event
 //	hand NS/POD add PACKAGE/TYPE[/NAME] OPTION=VALUE ...
 //	hand NS/POD remove PACKAGE/TYPE/NAME, or /OPTION=VALUE for NAME
-//	                       somebody with a shell on the device
+//	                       as a user with a shell on the device
 //	wait TIME
-//	mark                   counts begin anew
+//	mark                   resets the counters
 //
 // The expectations:
 //
 //	device NS/POD PACKAGE/TYPE N [OPTION=VALUE ...]
-//	                       there are N such sections; and nothing is there twice or refers to what is not there
-//	same NS/POD ...        the devices hold the same
-//	as-booted NS/POD ...   they hold what they held when they started
+//	                       there are N such sections, no duplicates, and no references to missing objects
+//	same NS/POD ...        the devices have the same configuration
+//	as-booted NS/POD ...   they have the configuration that they started with
 //	status KIND NS/NAME,... none|insync|applying|deleting|unknown [TEXT]
-//	                       so says the status, in every vocabulary, and its message contains the text
+//	                       the status, in every vocabulary; its message contains the text
 //	applied KIND NS/NAME never|earlier|now|since=TIME
 //	                       which generation has been applied, and when
 //	finalizer KIND NS/NAME WORD|none

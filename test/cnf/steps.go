@@ -137,7 +137,7 @@ func (d *devices) turn(r *replica, what string) error {
 		return d.change(r, func() { r.ready = false })
 	case "ready":
 		return d.change(r, func() { r.ready = true })
-	case "leave": // it was told to go, and takes its time
+	case "leave": // it is terminating slowly
 		d.api.Terminate("pods", r.namespace, r.pod)
 	case "delete":
 		d.remove(r)
@@ -344,7 +344,7 @@ func (s *stage) fault(words []string) error {
 		d.Hang()
 	case "resume":
 		d.Resume()
-	case "forget": // a container that started anew, and nobody says so
+	case "forget": // a container that restarted without an event
 		r := s.cluster.devices.of(words[0])
 		r.restarted()
 		r.restarts--

@@ -9,19 +9,19 @@
 //	                                     for a named port, hostnetwork, terminating, and a phase when it is not Running
 //	service NS/NAME [WORD ...]           a Service: see below
 //	endpoints NS/SERVICE[/SLICE] [WORD ...]
-//	                                     what slices say: see below
+//	                                     the content of slices: see below
 //	apply FILE ...                       every document of the files is created or replaced, at once: NetworkPolicies,
 //	                                     Services, EndpointSlices and Endpoints
 //	label pod|namespace NAME KEY=VALUE KEY-
 //	address NS/NAME [ADDRESS ...]        the pod has these addresses now
-//	finish NS/NAME [PHASE]               the pod has ended, Succeeded unless said otherwise, and keeps its addresses
+//	finish NS/NAME [PHASE]               the pod has ended, by default Succeeded, and keeps its addresses
 //	delete policy|pod|namespace|node|service|slice|endpoints NAME
-//	restart                              every process starts anew; the target keeps what it has
+//	restart                              every process restarts; the target keeps its rows
 //	fault N                              on the way to the next state, the N-th write fails
-//	writes N                             the last step took so many write transactions
+//	writes N                             the last step took that many write transactions
 //	problem TEXT                         the state has a problem that contains the text
-//	skip TEXT                            some backend cannot express all of the state, and says why with the text
-//	rows TEXT                            what the target holds contains the text
+//	skip TEXT                            some backend cannot express all of the state; the reason contains the text
+//	rows TEXT                            the rows of the target contain the text
 //	probe FROM -> TO [v4|v6] [in NETWORK] PORTS OUTCOME [via BACKEND,...]
 //	probe FROM -> NS/SERVICE:PORT [v4|v6] [in NETWORK] OUTCOME [via BACKEND,...]
 //
