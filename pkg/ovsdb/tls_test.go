@@ -129,10 +129,10 @@ func TestTLSFilesAreReadAgainWhenTheyChange(t *testing.T) {
 // refusal waits for a client to log that it cannot use a server, and returns why.
 type refusal chan error
 
-// Levels are those of interest.
+// Levels returns the levels of interest.
 func (r refusal) Levels() []logrus.Level { return []logrus.Level{logrus.WarnLevel} }
 
-// Fire passes on what was wrong.
+// Fire passes on the error of a log entry.
 func (r refusal) Fire(entry *logrus.Entry) error {
 	if err, ok := entry.Data[logrus.ErrorKey].(error); ok {
 		r <- err

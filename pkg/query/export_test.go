@@ -2,5 +2,5 @@ package query
 
 import "github.com/netloom/netloom/pkg/reach"
 
-// Traffic is what r spells as Ports.
+// Traffic is the traffic of r.Ports.
 func (r *Reach) Traffic() reach.Traffic { return r.traffic }

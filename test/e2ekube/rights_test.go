@@ -175,12 +175,12 @@ func unused(kube *kubelab.Lab, user string, rights []right) []right {
 	})
 }
 
-// TestRights holds that every right of the shipped roles is used, and that each is asked for in vain when it is missing.
-// That is a problem that can be read, costs readiness or what the role is for, and deletes nothing; netloom recovers by
-// itself when it has the right.
+// TestRights checks that every permission of the shipped roles is used, and that each is requested in vain if it is missing.
+// A missing permission is reported as a problem, costs readiness or the purpose of the role, and deletes nothing; netloom
+// recovers by itself once it is granted.
 //
-// Servers of today stream what they list, which takes the right to watch only. The right to list is for those of before,
-// and for clients that fall back.
+// Current servers stream lists, which requires permission to watch only. Permission to list is for older servers, and for
+// clients that fall back.
 func TestRights(t *testing.T) {
 	w := freeWorld(t, "WatchList=false")
 	w.peopled()

@@ -38,7 +38,7 @@ type admission struct {
 	warnings []string
 }
 
-// HandleWarningHeader notes what the server warns of.
+// HandleWarningHeader records a warning of the server.
 func (a *admission) HandleWarningHeader(_ int, _, text string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
