@@ -104,7 +104,7 @@ type Op struct {
 	Kind  string `json:"kind"` // the target's own word, such as a table
 	Name  string `json:"name"`
 	Group int    `json:"group"` // ops of one group are one transaction; groups are applied in ascending order
-	// Before and After hold the fields that change: After alone for a Create, Before alone for a Delete. For a Mutate
+	// Before and After hold the fields that change: only After for a Create, only Before for a Delete. For a Mutate
 	// they hold the values that are removed and added.
 	Before Fields `json:"before,omitempty"`
 	After  Fields `json:"after,omitempty"`

@@ -46,7 +46,7 @@ func (l *loop) claim(t *testing.T, holder string, want uint64) {
 	l.reached = 0
 }
 
-// refused checks that l cannot write and leaves no trace, whatever it tries. It is false if there is nothing to write.
+// refused checks that l cannot write and leaves no trace, whatever it tries. It returns false if there is nothing to write.
 func (l *loop) refused(t *testing.T, s *State, want *intent.Snapshot) bool {
 	t.Helper()
 	l.target.Prepare(t, s.Endpoints, s.nodes())

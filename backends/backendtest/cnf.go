@@ -14,7 +14,7 @@ import (
 //   - Snapshots have its CNF, every policy is for its scope, and there are no load balancers and nodes, which are for
 //     other targets; so no flow goes to a VIP.
 //   - Endpoints and probes are of its Families.
-//   - Flows are judged by their addresses alone. An address that several endpoints have counts as one party.
+//   - Flows are judged only by their addresses. An address that several endpoints have counts as one party.
 //   - It has no transactions and no fields with many values. One event may take several writes and verbs other than
 //     Mutate, as long as it is a small part of what is owned. What a plan opens and cuts is checked after every write as
 //     well.

@@ -80,7 +80,7 @@ func skippedBy(skips []backends.Skip) map[string]bool {
 	return skipped
 }
 
-// judgeBalanced compares what became of a flow to a frontend. A target need not distinguish unserved from barred.
+// judgeBalanced compares the results for a flow to a frontend. A target need not distinguish unserved from barred.
 func judgeBalanced(
 	w *wrongs, f intent.Flow, s *intent.Snapshot, want *intent.Balanced, native Verdict, skipped map[string]bool,
 ) {

@@ -160,7 +160,7 @@ func (c *contract) failsAt(
 	}
 	require.Empty(t, target.Dangling(t), "after write %d failed", k)
 	between(t, target, was, will, l.skips, c.some(c.probes(before, after), k))
-	switch (k + len(after.Policies)) % 3 { // what continues
+	switch (k + len(after.Policies)) % 3 { // how it continues
 	case 0: // a loop that assumes the target is as after the last success: refused or correct
 	case 1: // one that reads back
 		l.reached = 0

@@ -18,7 +18,7 @@ type Target interface {
 	Dump(t testing.TB) string
 	// DumpOwner formats what one owner has written, likewise.
 	DumpOwner(t testing.TB, owner string) string
-	// Verdict judges a flow from the native rows alone. Flows between equal addresses never reach a target: they are
+	// Verdict judges a flow only from the native rows. Flows between equal addresses never reach a target: they are
 	// allowed. A flow that is balanced arrives at the endpoint that has the backend's address, as of the last Prepare.
 	//
 	// Flow.Node is always a node that was prepared and that the rows know, or "" if no choice depends on it. A target

@@ -34,7 +34,7 @@ type pod struct {
 	intent.Endpoint
 	app, tier string
 	web       uint16 // the number of its port named web; 0 if it has none
-	ending    bool   // it is draining
+	ending    bool   // it is terminating
 }
 
 // NewWorld makes a world with a few pods, policies and services.
@@ -187,7 +187,7 @@ func (w *World) State() *State {
 	return s
 }
 
-// peerList is what a set means: the pods that any of its terms selects, as far as their addresses are within, and prefixes.
+// peerList is the content of a set: the pods that any of its terms selects, as far as their addresses are within, and prefixes.
 type peerList struct {
 	terms    []term
 	prefixes []netip.Prefix

@@ -18,7 +18,7 @@ type kind struct {
 	// with names of more than 15 characters, and a zone's name has at most 11. 0 is for names of any length.
 	digits int
 	// places lists what only one object can have in the kernel, which takes the same route or rule once, and loses it when
-	// either object goes. It is nil for kinds without such places.
+	// either object is deleted. It is nil for kinds without such places.
 	places func(openwrt.Object) []string
 	// volatile objects depend on more than their intent and the objects that it needs, so they are rendered each time.
 	volatile bool

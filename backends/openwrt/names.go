@@ -52,7 +52,7 @@ func (k key) module() string {
 	return module
 }
 
-// namer makes the names of an owner's objects on the device. A name depends on the owner, the kind and the ID alone.
+// namer makes the names of an owner's objects on the device. A name depends only on the owner, the kind and the ID.
 type namer struct {
 	owner string
 	mark  string // what every name of the owner begins with: n and four digits of its hash

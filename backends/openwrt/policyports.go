@@ -71,7 +71,7 @@ func portMatches(p intent.Ports) (list []portMatch, why string) {
 	return list, ""
 }
 
-// unnumbered returns a protocol without ports, for which 0 stands.
+// unnumbered returns a protocol without ports, whose ranges have port 0.
 func unnumbered(proto string, family intent.Families, ranges []intent.PortRange) []portMatch {
 	if ranges[0].First > 0 {
 		return nil

@@ -34,7 +34,7 @@ type Options struct {
 	Log logrus.FieldLogger
 }
 
-// Backend keeps one Northbound database in sync with a snapshot. Make it with New.
+// Backend keeps one Northbound database in sync with a snapshot. Create it with New.
 type Backend struct {
 	client        *ovsdb.Client
 	names         nb.Namer

@@ -23,7 +23,7 @@ type planner struct {
 	ops     []*nb.Op
 }
 
-// planChanges plans from changes alone. The model has to match the target.
+// planChanges plans only from changes. The model has to match the target.
 func planChanges(r *renderer, m *model, changes []intent.Change, moved map[string][]string) *planner {
 	p := &planner{
 		r: r, m: m, moved: moved, changed: map[intent.PolicyID]bool{}, groups: map[intent.SetID]*group{},

@@ -48,7 +48,7 @@ func readReferences(ctx context.Context, db *database, p *lb.FullPlan, others nb
 	return err
 }
 
-// plan plans load balancers from changes alone; nil if there is nothing to do.
+// plan plans load balancers only from changes; nil if there is nothing to do.
 func (b *loadBalancers) plan(
 	ctx context.Context, db *database, want *intent.Snapshot, m *lb.Model, changes []intent.Change,
 ) (*lb.Plan, error) {

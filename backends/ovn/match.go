@@ -24,7 +24,7 @@ func subjectMatch(d intent.Direction, group string) string {
 	return sideOf(d).port + " == @" + group
 }
 
-// portMatches returns one expression for each protocol of p, "" alone for any traffic.
+// portMatches returns one expression for each protocol of p, or just "" for any traffic.
 func portMatches(p intent.Ports) []string {
 	if p.Any {
 		return []string{""}

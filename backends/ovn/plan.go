@@ -121,7 +121,7 @@ func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot) (*backends
 	return b.propose(plan, ops, next.ports, named, func() { b.model = next }), nil
 }
 
-// planChanges plans from changes alone.
+// planChanges plans only from changes.
 func (b *Backend) planChanges(ctx context.Context, want *intent.Snapshot, changes []intent.Change) (*backends.Plan, error) {
 	m, db := b.model, b.database()
 	var lbs *lb.Plan

@@ -17,7 +17,7 @@ const Embedded = "embedded"
 // Settings determine where the Northbound database is and how its rows are written, as configured by people. The zero
 // value has no target; Group has the defaults.
 type Settings struct {
-	Endpoints []string // of one database, see ovsdb.Options; or Embedded alone
+	Endpoints []string // of one database, see ovsdb.Options; or only Embedded
 	TLS       ovsdb.TLSFiles
 	MaxReply  int64  // bytes, see ovsdb.Options
 	PortNames string // see ParsePortNames

@@ -64,7 +64,7 @@ func requestedNetworks(pod *corev1.Pod, faults *field.Faults) []attachment {
 	var asked struct {
 		Interface []attachment `json:"interface"`
 	}
-	if err := json.Unmarshal([]byte(text), &asked); err != nil { // whose text is about types of Go
+	if err := json.Unmarshal([]byte(text), &asked); err != nil { // its text is about Go types
 		faults.Add("metadata.annotations["+NFNAnnotation+"]",
 			`expected JSON such as {"interface":[{"name":"net-a","interface":"net1"}]}; the annotation is ignored`)
 		return nil
@@ -82,7 +82,7 @@ func reportedNetworks(pod *corev1.Pod, faults *field.Faults) []attachment {
 		return nil
 	}
 	var list []attachment
-	if err := json.Unmarshal([]byte(text), &list); err != nil { // whose text is about types of Go
+	if err := json.Unmarshal([]byte(text), &list); err != nil { // its text is about Go types
 		faults.Add("metadata.annotations["+key+"]",
 			`expected JSON such as [{"name":"default/net-a","interface":"net1"}]; the annotation is ignored`)
 		return nil

@@ -24,7 +24,7 @@ import (
 // patience is how long any operation of a server on the same machine may take.
 const patience = time.Minute
 
-// Target is a Northbound database with a few logical networks. Make it with New.
+// Target is a Northbound database with a few logical networks. Create it with New.
 type Target struct {
 	server   server
 	networks []network
