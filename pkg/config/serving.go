@@ -22,7 +22,7 @@ type ServingTLS string
 
 // The sources of a certificate.
 const (
-	ServingClear ServingTLS = "none"  // there is none: plain HTTP
+	ServingClear ServingTLS = "none"  // no certificate: plain HTTP
 	ServingSelf  ServingTLS = "self"  // self-signed, so clients cannot verify it
 	ServingFiles ServingTLS = "files" // files that netloom does not write
 )

@@ -37,7 +37,7 @@ func Kinds() []Kind {
 // spec describes a kind on the device.
 type spec struct {
 	module, collection, singular string
-	service                      string // that must be reloaded; "" if changes take effect at once
+	service                      string // to reload; "" if changes take effect at once
 	named                        bool
 	resource                     Resource // a struct of the kind, whose tags are its fields
 	fields                       []field

@@ -19,7 +19,7 @@ type service struct {
 	frontends []*intent.Frontend // at least one
 }
 
-// service finds the frontends of namespace/name, or of namespace/name:port: those at the cluster IPs, if it has any.
+// service finds the frontends of namespace/name, or of namespace/name:port, at its cluster IPs.
 func (inv *Inventory) service(text string) (end, error) {
 	name, portText, _ := strings.Cut(text, ":")
 	object := inv.services[name]

@@ -41,8 +41,8 @@ func ofOnePod(a netip.Addr) bool {
 	return a.IsGlobalUnicast()
 }
 
-// resolveAddresses decides which pod owns an address that several pods have. A pod that is being deleted may have
-// released it already, so one that is not goes first. If more than one is left, the address belongs to no pod as a peer.
+// resolveAddresses decides which pod owns an address that several pods have. A pod that is being deleted may have released
+// it already, so the others take precedence. If more than one is left, the address belongs to no pod as a peer.
 func (z *Frozen) resolveAddresses() {
 	for a, pods := range z.byAddr {
 		staying := slices.DeleteFunc(slices.Clone(pods), func(p *corev1.Pod) bool { return p.DeletionTimestamp != nil })

@@ -186,7 +186,7 @@ func (p *Pod) mount(root, namespace string, mount corev1.VolumeMount, volumes []
 	return fmt.Errorf("the pod has none of this name")
 }
 
-// place writes a file that is world-readable but read-only.
+// place writes a file that all users may read and only its owner may write.
 func place(path string, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
