@@ -74,7 +74,7 @@ func TestImpact(t *testing.T) {
 			"nobody's object",
 			[]string{"-f", exampleDir, "--without", "networkpolicy/shop/dbb"},
 			exitProblems, "",
-			"NetworkPolicy shop/dbb cannot be left out: no manifest declares it",
+			"NetworkPolicy shop/dbb cannot be removed: no manifest declares it",
 		},
 		{
 			"no object",

@@ -99,7 +99,7 @@ func readManifests(opts Manifests) (*manifests, error) {
 	}
 	for _, ref := range opts.Without {
 		if m.force[ref] == nil {
-			return nil, fmt.Errorf("%s cannot be left out: no manifest declares it", ref)
+			return nil, fmt.Errorf("%s cannot be removed: no manifest declares it", ref)
 		}
 		delete(m.force, ref)
 	}

@@ -54,8 +54,8 @@ type Applied struct {
 	Kept retention.Kept // what is missing from the source, and whose rows were left
 }
 
-// ErrNotAgreed is what Apply returns if the target is not in sync afterwards: something else writes to it.
-var ErrNotAgreed = errors.New("the target does not agree after the plan was applied")
+// ErrOutOfSync is what Apply returns if the target is not in sync afterwards: something else writes to it.
+var ErrOutOfSync = errors.New("the target is out of sync after the plan was applied")
 
 // Consent is what Apply may remove for good although too much is missing from the source.
 type Consent struct {
@@ -96,7 +96,7 @@ func Apply(
 			return err
 		}
 		if !again.Empty() {
-			return fmt.Errorf("%w: %s", ErrNotAgreed, again.Summary())
+			return fmt.Errorf("%w: %s", ErrOutOfSync, again.Summary())
 		}
 		applied.add(t, plan) // with the ports that appeared meanwhile
 		return nil

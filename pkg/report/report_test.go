@@ -242,7 +242,7 @@ func TestTargetsOfOtherNodesHaveASay(t *testing.T) {
 	got = w.Status(p, &had)
 	require.Equal(t, "False Writing", enforced(&got))
 	require.Equal(t, "1/2", got.EnforcedTargets)
-	require.Equal(t, "node node-b has not said anything yet", condition(&got, v1alpha1.ConditionEnforced).Message)
+	require.Equal(t, "node node-b has not reported yet", condition(&got, v1alpha1.ConditionEnforced).Message)
 	require.Zero(t, got.EnforcedGeneration)
 }
 

@@ -53,7 +53,7 @@ func (w *World) voices(p Policy, s *v1alpha1.PolicyStatusStatus) []*v1alpha1.Pol
 	}
 	for _, node := range w.Nodes {
 		if !heard[node] {
-			out = append(out, &v1alpha1.PolicyTarget{Reason: ReasonWriting, Message: "node " + node + " has not said anything yet"})
+			out = append(out, &v1alpha1.PolicyTarget{Reason: ReasonWriting, Message: "node " + node + " has not reported yet"})
 		}
 	}
 	return out

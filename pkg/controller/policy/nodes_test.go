@@ -44,7 +44,7 @@ func TestANodeThatSaysNothingEnforcesNothing(t *testing.T) {
 		require.Equal(t, "False Writing 0", d.says("db"))
 		s := d.status("db").Status
 		require.Equal(t, "1/2", s.EnforcedTargets)
-		require.Equal(t, "node n2 has not said anything yet", condition(&s).Message)
+		require.Equal(t, "node n2 has not reported yet", condition(&s).Message)
 		d.after(2 * time.Minute)
 		require.Equal(t, "Unknown Unreachable 0", d.says("db"))
 		other.backend.set(nil)

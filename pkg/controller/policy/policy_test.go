@@ -340,7 +340,7 @@ func TestTheNetloomsOfNodesWriteOneObject(t *testing.T) {
 		first := d.status("db").Status
 		require.Equal(t, "False Writing 0", d.says("db"))
 		require.Equal(t, "1/2", first.EnforcedTargets)
-		require.Equal(t, "node n2 has not said anything yet", condition(&first).Message)
+		require.Equal(t, "node n2 has not reported yet", condition(&first).Message)
 		require.Equal(t, []string{"db  by netloom", "db status by netloom/n1", "db status by netloom"}, d.writes())
 		other := d.second(nil)
 		other.policy("db", 1, 80)

@@ -131,7 +131,7 @@ func (m *Managed) round(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("read Secret %s/%s: %w", m.opts.Namespace, m.opts.Secret, err)
 	case secret.Labels[ownerLabel] != owner:
-		return fmt.Errorf("read Secret %s/%s: expected the label %s=%s; it is somebody else's and is left alone",
+		return fmt.Errorf("read Secret %s/%s: expected the label %s=%s; it belongs to someone else and is not changed",
 			m.opts.Namespace, m.opts.Secret, ownerLabel, owner)
 	}
 	s := stateOf(secret.Data)
