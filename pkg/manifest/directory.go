@@ -252,15 +252,15 @@ func (d *Directory) update(files map[string]*manifest, unreadable map[string]err
 	dirty, derived := changed(d.given, given)
 
 	d.mu.Lock()
-	news := !d.synced || !slices.Equal(d.problems, problems)
+	isNew := !d.synced || !slices.Equal(d.problems, problems)
 	d.files, d.force, d.given, d.problems, d.synced = files, force, given, problems, true
 	d.Mark(dirty...) // before anyone can see that d is synced
 	d.MarkDeleted(derived...)
 	d.mu.Unlock()
-	if news {
+	if isNew {
 		d.Ring()
 	}
-	if news || len(dirty)+len(derived) > 0 {
+	if isNew || len(dirty)+len(derived) > 0 {
 		d.log.WithFields(logrus.Fields{
 			"files": len(files), "objects": len(given), "ignored": foreign,
 			"changed": len(dirty) + len(derived), "problems": len(problems),

@@ -40,12 +40,12 @@ type Feed struct {
 	mu   sync.Mutex
 	kept []Event // the newest last
 	last uint64
-	news chan struct{} // closed by the next event
+	next chan struct{} // closed by the next event
 }
 
 // NewFeed makes an empty feed. The time distinguishes its events from those of an earlier process.
 func NewFeed(now time.Time) *Feed {
-	return &Feed{epoch: strconv.FormatInt(now.UnixNano(), 36), news: make(chan struct{})}
+	return &Feed{epoch: strconv.FormatInt(now.UnixNano(), 36), next: make(chan struct{})}
 }
 
 // Epoch identifies the process that numbers the events and the states.
@@ -61,8 +61,8 @@ func (f *Feed) Add(e Event) {
 		f.kept = append(f.kept[:0:0], f.kept[keptEvents/4:]...)
 	}
 	f.kept = append(f.kept, e)
-	close(f.news)
-	f.news = make(chan struct{})
+	close(f.next)
+	f.next = make(chan struct{})
 }
 
 // After lists the kept events after an ID, and returns a channel that is closed when there is another one.
@@ -73,5 +73,5 @@ func (f *Feed) After(id uint64) ([]Event, <-chan struct{}) {
 	for first > 0 && f.kept[first-1].ID > id {
 		first--
 	}
-	return append([]Event(nil), f.kept[first:]...), f.news
+	return append([]Event(nil), f.kept[first:]...), f.next
 }

@@ -44,7 +44,7 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) {
 	idle := time.NewTicker(streamIdle)
 	defer idle.Stop()
 	for {
-		list, news := h.opts.Feed.After(seen)
+		list, next := h.opts.Feed.After(seen)
 		for i := range list {
 			seen = list[i].ID
 			if err := h.writeEvent(w, &list[i]); err != nil {
@@ -57,7 +57,7 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-r.Context().Done():
 			return
-		case <-news:
+		case <-next:
 		case <-idle.C:
 			if _, err := fmt.Fprint(w, ": all is quiet\n\n"); err != nil || flush() != nil {
 				return

@@ -30,7 +30,7 @@ type cnfs struct {
 
 	mu        sync.Mutex
 	converged map[string]bool // targets that are in sync, or once were
-	news      chan struct{}   // size one
+	wake      chan struct{}   // size one
 }
 
 // deviceChange is a plan that was written to a device.
@@ -55,7 +55,7 @@ func sdwanOptions(d *devices, opts Options) sdwan.Options {
 func newCNFs(s *show, d *daemon.Daemon, dir string, devices *devices) *cnfs {
 	e := &cnfs{
 		show: s, daemon: d, dir: dir, devices: devices, changes: make(chan deviceChange, 16),
-		converged: map[string]bool{}, news: make(chan struct{}, 1),
+		converged: map[string]bool{}, wake: make(chan struct{}, 1),
 	}
 	devices.latest = d.Pipeline().Latest
 	d.Observe(e)
@@ -100,7 +100,7 @@ func (e *cnfs) first(ctx context.Context) error {
 			return ctx.Err()
 		case <-timeout:
 			return fmt.Errorf("no device was configured within %s, for the SD-WAN resources in %s", patience, e.dir)
-		case <-e.news:
+		case <-e.wake:
 		case <-time.After(20 * time.Millisecond): // a snapshot without CNFs triggers nothing
 		}
 	}
@@ -177,7 +177,7 @@ func (e *cnfs) Converged(target string, _ intent.Revision, _ int) {
 	e.converged[target] = true
 	e.mu.Unlock()
 	select {
-	case e.news <- struct{}{}:
+	case e.wake <- struct{}{}:
 	default:
 	}
 }

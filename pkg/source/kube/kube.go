@@ -229,10 +229,10 @@ func (k *Source) failed(r *source.Resource, err error) {
 	} else {
 		p.Message += "; what was written for such objects stays as it is until they can be read"
 	}
-	news := k.failures[r.Kind].problem != p
+	isNew := k.failures[r.Kind].problem != p
 	k.failures[r.Kind] = failure{p, cause.Of(err)}
 	k.mu.Unlock()
-	if news {
+	if isNew {
 		k.Ring()
 	}
 }

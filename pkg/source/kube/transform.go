@@ -60,10 +60,10 @@ func (r *informed) lastKnown(u *unstructured.Unstructured) any {
 func (k *Source) unreadable(r *informed, ref object.Ref, err error) {
 	p := object.Problem{Place: object.Place{Path: r.String()}, Ref: ref, Message: err.Error()}
 	k.mu.Lock()
-	news := k.garbled[ref] != p
+	isNew := k.garbled[ref] != p
 	k.garbled[ref] = p
 	k.mu.Unlock()
-	if news {
+	if isNew {
 		k.Ring()
 	}
 }

@@ -139,11 +139,11 @@ func (m *Managed) round(ctx context.Context) error {
 	if !missing {
 		failed = m.trust(ctx, s.authorities)
 	}
-	news, err := m.opts.step(&s, time.Now(), failed == nil)
+	step, err := m.opts.step(&s, time.Now(), failed == nil)
 	if err != nil {
 		return err
 	}
-	if news != "" {
+	if step != "" {
 		secret.Data = s.data()
 		if missing {
 			_, err = secrets.Create(ctx, secret, metav1.CreateOptions{})
@@ -153,7 +153,7 @@ func (m *Managed) round(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("write Secret %s/%s: %w", m.opts.Namespace, m.opts.Secret, err)
 		}
-		m.log.WithFields(logrus.Fields{"secret": m.opts.Namespace + "/" + m.opts.Secret, "until": s.serving.end()}).Info(news)
+		m.log.WithFields(logrus.Fields{"secret": m.opts.Namespace + "/" + m.opts.Secret, "until": s.serving.end()}).Info(step)
 		failed = m.trust(ctx, s.authorities)
 	}
 	c, err := s.serving.load()

@@ -46,10 +46,10 @@ func (s *state) data() map[string][]byte {
 
 // step takes the next step of a renewal, if one is due, and describes it; "" for none. trusted is true if the API server
 // has been configured with the authorities of s.
-func (o *Options) step(s *state, now time.Time, trusted bool) (news string, err error) {
+func (o *Options) step(s *state, now time.Time, trusted bool) (done string, err error) {
 	if ended := len(living(s.authorities, now)) < len(s.authorities); ended {
 		s.authorities = living(s.authorities, now)
-		news = "forgot an authority that has ended"
+		done = "forgot an authority that has ended"
 	}
 	nextGood := !s.nextFrom.IsZero() && s.next.check(s.authorities, o.Names, now) == nil
 	good, fault := true, ""
@@ -69,7 +69,7 @@ func (o *Options) step(s *state, now time.Time, trusted bool) (news string, err 
 		s.nextFrom = now.Add(o.Overlap)
 		return "made a certificate that will be served once its authority is trusted", err
 	}
-	return news, nil
+	return done, nil
 }
 
 // add makes a pair and trusts its authority in addition to the trusted ones.

@@ -25,7 +25,7 @@ function place() {
 
 async function show() {
   const { name, rest, parameters } = place();
-  const first = shown === null; // then nobody has gone anywhere yet
+  const first = shown === null; // no view was opened yet
   const again = shown?.name === name; // then a view's own links or forms led here
   const root = h('div');
   let view;
@@ -77,7 +77,7 @@ async function glance() {
   }
 }
 
-const news = paced(async () => { await Promise.all([glance(), refresh()]); });
+const update = paced(async () => { await Promise.all([glance(), refresh()]); });
 
 addEventListener('hashchange', show);
 document.querySelector('.skip').addEventListener('click', (event) => {
@@ -85,9 +85,9 @@ document.querySelector('.skip').addEventListener('click', (event) => {
   main.focus();
 });
 await Promise.all([show(), glance()]);
-follow(news, (open) => {
+follow(update, (open) => {
   const live = document.getElementById('live');
   live.textContent = open ? 'live' : 'not connected: data may be out of date';
   live.classList.toggle('off', !open);
-  if (open) news();
+  if (open) update();
 });

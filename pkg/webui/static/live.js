@@ -1,4 +1,4 @@
-// The stream of events. Views are told that there is news, and ask again; they are never told what it is.
+// The stream of events. It only announces that something changed; views then request it.
 
 const kinds = ['snapshot', 'plan', 'target', 'problem', 'problem-cleared'];
 const most = 300;

@@ -1,4 +1,4 @@
-// The view of who may reach whom. Rows send, columns receive. It is one stop for the Tab key; arrows move in it.
+// The view of what can reach what. Rows send, columns receive. It is one stop for the Tab key; arrows move in it.
 
 import { get } from './api.js';
 import { count, fault, h, href, replace, symbol } from './dom.js';

@@ -174,7 +174,7 @@ func (p *play) tell(out io.Writer) {
   kubectl get networkpolicies -A
   ovn-nbctl list ACL
   bin/netloom probe --server http://%s 'shop/web-0->shop/api-0:tcp/api'
-  http://%s/          who may reach whom, and why
+  http://%s/          what can reach what, and why
   http://%s/readyz
 
 Ctrl-C takes it down.

@@ -15,7 +15,7 @@ const (
 )
 
 // PolicyStatus says what has become of the NetworkPolicy of the same namespace and name: whether it is enforced now, and at
-// which generation. netloom writes it and nobody else; it goes with its policy.
+// which generation. Only netloom writes it, and it is deleted with its policy.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -78,7 +78,7 @@ type PolicyStatusStatus struct {
 	// +listType=atomic
 	Problems []PolicyProblem `json:"problems,omitempty"`
 
-	// Whom the rules speak of, the first 64 peers that are selected by labels or blocks.
+	// The first 64 peers in the rules, as label selectors or blocks.
 	// +optional
 	// +listType=atomic
 	Peers []PolicyPeer `json:"peers,omitempty"`
@@ -89,7 +89,7 @@ type PolicyStatusStatus struct {
 	// +listMapKey=name
 	Targets []PolicyTarget `json:"targets,omitempty"`
 
-	// The same for programs: Translated and Enforced. observedGeneration is the generation they speak of.
+	// The same for programs: Translated and Enforced. observedGeneration is the generation that they describe.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

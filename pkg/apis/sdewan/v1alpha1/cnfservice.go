@@ -78,7 +78,7 @@ type CNFServiceStatus struct {
 	// +optional
 	Message string `json:"message,omitempty"`
 
-	// The same for programs: Accepted, and Ready. observedGeneration is the generation they speak of.
+	// The same for programs: Accepted, and Ready. observedGeneration is the generation that they describe.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -2,7 +2,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// FirewallZone groups networks of a CNF, for rules, forwardings and translations to speak of. The device takes zone names of
+// FirewallZone groups networks of a CNF, for rules, forwardings and translations to refer to. The device takes zone names of
 // at most 11 characters; longer names of objects are shortened for it.
 //
 // +kubebuilder:object:root=true
