@@ -66,7 +66,7 @@ func TestPolicyStatus(t *testing.T) {
 	w.kube.Apply(strings.Replace(service, "RequireDualStack", "RequireDualStack\n  externalIPs: [203.0.113.7]", 1))
 	w.awaitEvent("Service/web", corev1.EventTypeNormal, "LoadBalanced", "203.0.113.7")
 	w.kube.Apply(`{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: odd}, spec: {ports: [{port: 1}], externalIPs: ["2001:db8::7"]}}`)
-	w.awaitEvent("Service/odd", corev1.EventTypeWarning, "Problem", "spec.externalIPs[0]: 2001:db8::7 is of a family that the Service has no cluster IP of")
+	w.awaitEvent("Service/odd", corev1.EventTypeWarning, "Problem", "spec.externalIPs[0]: 2001:db8::7 has an address family that no cluster IP of the Service has")
 
 	t.Log("a restart writes nothing")
 	before := w.versions()

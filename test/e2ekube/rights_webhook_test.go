@@ -50,7 +50,7 @@ func TestWebhookRights(t *testing.T) {
 		denies bool
 	}{
 		{"listing what judging needs", of("list", func(r right) bool { return !sdwan(r) }), nil, "roles have not been listed: ", true},
-		{"listing what objects refer to", of("list", sdwan), nil, "degraded: mwan3policies are not missed where something refers to them: ", false},
+		{"listing what objects refer to", of("list", sdwan), nil, "degraded: references to mwan3policies are not checked: ", false},
 		{"watching", of("watch", func(right) bool { return true }), nil, "degraded: roles may have changed since they were listed: ", false},
 		{"reading the Secret", of("get", resource("secrets")), nil, "there is no certificate yet: read Secret netloom-system/netloom-webhook: ", true},
 		{"renewing", of("update", resource("secrets")), a.spoil, "there is no certificate yet: write Secret netloom-system/netloom-webhook: ", true},
