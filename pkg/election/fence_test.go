@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,15 +21,15 @@ import (
 type fenced struct {
 	*election.Fence
 	diary *diary
-	err   error  // of claims
-	then  func() // called once it is claimed; nil is nothing
+	down  atomic.Bool // claims fail
+	then  func()      // called once it is claimed; nil is nothing
 	n     uint64
 }
 
 // Claim counts claims.
 func (f *fenced) Claim(_ context.Context, holder string) (uint64, error) {
-	if f.err != nil {
-		return 0, f.err
+	if f.down.Load() {
+		return 0, errors.New("no connection")
 	}
 	f.n++
 	f.diary.add(fmt.Sprintf("claim %d by %s", f.n, holder))
@@ -121,7 +122,7 @@ func TestALeaseThatIsLostDuringTheClaimEndsTheTerm(t *testing.T) {
 func TestAClaimIsRetriedMoreAndMoreRarely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &diary{}
-		f, _ := newFenced(t, electiontest.New(), d, func(f *fenced) { f.err = errors.New("no connection") })
+		f, _ := newFenced(t, electiontest.New(), d, func(f *fenced) { f.down.Store(true) })
 		require.EqualError(t, f.Err(), "no connection")
 		for _, wait := range []int{1, 2, 3, 3} {
 			require.Len(t, d.read(), 1)
@@ -129,7 +130,7 @@ func TestAClaimIsRetriedMoreAndMoreRarely(t *testing.T) {
 			require.Empty(t, d.read())
 			pass(2 * time.Millisecond)
 		}
-		f.err = nil
+		f.down.Store(false)
 		pass(3 * time.Second)
 		require.Equal(t, []string{"failed: no connection", "claim 1 by a", "loop begins"}, d.read())
 		require.NoError(t, f.Err())
