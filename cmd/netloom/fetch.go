@@ -86,27 +86,10 @@ func forwarded(ctx context.Context, config *rest.Config, client kubernetes.Inter
 	if err != nil {
 		return nil, fmt.Errorf("forward a port: %w", err)
 	}
-	list, err := getManifests(ctx, net.JoinHostPort("127.0.0.1", strconv.Itoa(int(local[0].Local))))
+	once := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // the port is not forwarded for longer
+	list, err := request(ctx, once, http.MethodGet, "http://"+net.JoinHostPort("127.0.0.1", strconv.Itoa(int(local[0].Local)))+"/debug/manifests")
 	cancel()
 	<-ended
-	return list, err
-}
-
-// getManifests requests the manifests at an address.
-func getManifests(ctx context.Context, address string) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/debug/manifests", http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	answer, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(request)
-	if err != nil {
-		return nil, err
-	}
-	defer answer.Body.Close() //nolint:errcheck // read to its end
-	list, err := io.ReadAll(answer.Body)
-	if err == nil && answer.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s", answer.Status, list)
-	}
 	return list, err
 }
 

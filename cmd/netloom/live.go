@@ -3,9 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	neturl "net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -82,21 +84,32 @@ func (f *liveFlag) ask(ctx context.Context, method, path string) ([]byte, error)
 	if !strings.Contains(url, "://") {
 		url = "http://" + url
 	}
-	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(url, "/")+path, nil)
-	if err != nil {
-		return nil, fmt.Errorf("--server: %w", err)
-	}
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
+	body, err := request(ctx, http.DefaultClient, method, strings.TrimSuffix(url, "/")+path)
+	switch failed := (*neturl.Error)(nil); {
+	case errors.As(err, &failed) && failed.Op != "parse":
 		return nil, fmt.Errorf("--server: %w (in a cluster, use --server auto or kubectl port-forward)", err)
-	}
-	defer answer.Body.Close() //nolint:errcheck // read to its end
-	body, err := io.ReadAll(answer.Body)
-	if err != nil {
+	case err != nil:
 		return nil, fmt.Errorf("--server: %w", err)
 	}
-	if answer.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("--server: %s: %s", answer.Status, bytes.TrimSpace(body))
+	return body, nil
+}
+
+// request returns the body of an HTTP response. A status other than 200 is an error with that body.
+func request(ctx context.Context, client *http.Client, method, url string) ([]byte, error) {
+	r, err := http.NewRequestWithContext(ctx, method, url, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	response, err := client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(response.Body)
+	if err = errors.Join(err, response.Body.Close()); err != nil {
+		return nil, err
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: %s", response.Status, bytes.TrimSpace(body))
 	}
 	return body, nil
 }

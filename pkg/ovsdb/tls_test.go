@@ -26,8 +26,9 @@ import (
 
 // authority signs certificates for one test.
 type authority struct {
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
+	cert   *x509.Certificate
+	key    *ecdsa.PrivateKey
+	issued int64 // certificates, its own included; the last serial number
 }
 
 func newAuthority(t testing.TB) *authority {
@@ -42,7 +43,7 @@ func newAuthority(t testing.TB) *authority {
 	require.NoError(t, err)
 	cert, err := x509.ParseCertificate(der)
 	require.NoError(t, err)
-	return &authority{cert, key}
+	return &authority{cert, key, 1}
 }
 
 // issue writes ca.pem, cert.pem and key.pem into dir. The certificate carries no host name, like those of ovs-pki.
@@ -50,8 +51,9 @@ func (a *authority) issue(t testing.TB, dir string) ovsdb.TLSFiles {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
+	a.issued++
 	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "someone"},
+		SerialNumber: big.NewInt(a.issued), Subject: pkix.Name{CommonName: "someone"},
 		NotAfter: time.Now().Add(time.Hour),
 	}, a.cert, &key.PublicKey, a.key)
 	require.NoError(t, err)

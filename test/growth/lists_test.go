@@ -2,20 +2,17 @@ package growth_test
 
 import (
 	"context"
-	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
-	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/netloom/netloom/backends/ovn"
-	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/ovsdb"
 	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
+	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
 	"github.com/netloom/netloom/test/growth"
 	"github.com/netloom/netloom/translator"
 	"github.com/netloom/netloom/translator/budget"
@@ -70,31 +67,10 @@ func (l *list) walk(t *testing.T, backend *ovn.Backend, limits budget.Limits, n 
 		put(short)
 		tr.Snapshot()
 		for _, o := range long {
-			ref := refOf(t, o)
+			ref := pipelinetest.RefOf(o.(runtime.Object))
 			tr.Remove(ref.Kind, ref.Namespace, ref.Name)
 		}
 		plan()
-	}
-}
-
-func refOf(t *testing.T, o any) object.Ref {
-	t.Helper()
-	switch o := o.(type) {
-	case *corev1.Pod:
-		return object.Ref{Kind: object.KindPod, Namespace: o.Namespace, Name: o.Name}
-	case *corev1.Namespace:
-		return object.Ref{Kind: object.KindNamespace, Name: o.Name}
-	case *corev1.Node:
-		return object.Ref{Kind: object.KindNode, Name: o.Name}
-	case *corev1.Service:
-		return object.Ref{Kind: object.KindService, Namespace: o.Namespace, Name: o.Name}
-	case *discoveryv1.EndpointSlice:
-		return object.Ref{Kind: object.KindEndpointSlice, Namespace: o.Namespace, Name: o.Name}
-	case *networkingv1.NetworkPolicy:
-		return object.Ref{Kind: object.KindNetworkPolicy, Namespace: o.Namespace, Name: o.Name}
-	default:
-		require.Fail(t, fmt.Sprintf("%T", o))
-		return object.Ref{}
 	}
 }
 

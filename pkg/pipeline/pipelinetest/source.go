@@ -12,6 +12,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -220,6 +221,8 @@ func RefOf(o runtime.Object) object.Ref {
 		return object.Ref{Kind: object.KindNetworkPolicy, Namespace: o.Namespace, Name: o.Name}
 	case *corev1.Service:
 		return object.Ref{Kind: object.KindService, Namespace: o.Namespace, Name: o.Name}
+	case *discoveryv1.EndpointSlice:
+		return object.Ref{Kind: object.KindEndpointSlice, Namespace: o.Namespace, Name: o.Name}
 	case *corev1.Secret:
 		return object.Ref{Kind: "Secret", Namespace: o.Namespace, Name: o.Name}
 	default:
