@@ -165,7 +165,14 @@ func (p *tab) do(actions ...chromedp.Action) {
 	}
 	ctx, cancel := context.WithTimeout(p.Context, patience)
 	defer cancel()
-	require.NoError(p.t, chromedp.Run(ctx, actions...))
+	for _, action := range actions {
+		err := chromedp.Run(ctx, action)
+		// The page may draw an element anew between its look-up and the action on it: the action has not begun then.
+		for err != nil && strings.Contains(err.Error(), "Could not find node with given id") {
+			err = chromedp.Run(ctx, action)
+		}
+		require.NoError(p.t, err)
+	}
 }
 
 // text is what an element says.
