@@ -130,12 +130,12 @@ func (r *renderer) zoneNAT(w *wanted, s *intent.ZoneNAT) (openwrt.Resource, erro
 		n.Target, n.SrcDIP, n.SrcDPort, n.DestIP, n.DestPort = "SNAT", addr, number(s.Port), c.dst, c.dstPort
 		known = known[1:] // it is not needed any more by then
 		if dst == "" || addr == "" {
-			errKind = errors.New("a new source requires an address and the zone that packets go to")
+			errKind = errors.New("a new source requires an address and the destination zone")
 		}
 	case intent.DestinationNAT:
 		n.Target, n.SrcDIP, n.SrcDPort, n.DestIP, n.DestPort = "DNAT", c.dst, c.dstPort, addr, number(s.Port)
 		if src == "" {
-			errKind = errors.New("a new destination requires the zone that packets come from")
+			errKind = errors.New("a new destination requires the source zone")
 		}
 	case intent.Masquerade:
 		errKind = errors.New("masquerading between zones is a setting of the zone")

@@ -33,7 +33,7 @@ func TestSamplesOfSDWANResources(t *testing.T) {
 	d, err := LoadDirectory(dir, Options{}, quiet())
 	require.NoError(t, err)
 	require.Equal(t, []string{
-		"cnfnat.yaml: document 1: CNFNAT/default/nat-sample: spec.dest_ip: Required value: DNAT needs dest_ip or dest_port, where packets are sent",
+		"cnfnat.yaml: document 1: CNFNAT/default/nat-sample: spec.dest_ip: Required value: DNAT requires dest_ip or dest_port, the new destination",
 	}, slices.DeleteFunc(faults(d, dir), func(s string) bool { return strings.Contains(s, "also declared in") }))
 	kinds := map[string]bool{"CNFNAT": true}
 	for _, ref := range d.Refs() {
@@ -78,7 +78,7 @@ func TestFaultySDWANResources(t *testing.T) {
 		},
 		{
 			"what one field demands of another", sdwan("FirewallSNAT", "s", "{dest: wan}"),
-			"FirewallSNAT/shop/s: spec.src_dip: Required value: SNAT needs src_dip, the source address that packets get",
+			"FirewallSNAT/shop/s: spec.src_dip: Required value: SNAT requires src_dip, the new source address",
 		},
 		{
 			"a number out of range", sdwan("Mwan3Policy", "p", "{members: [{network: a, metric: 0, weight: 1}]}"),
@@ -187,7 +187,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 	}
 	for _, tc := range []struct{ name, content, want string }{
 		{"a key that is no text", sdwan("IpsecSite", "a", site("authentication_method: psk, pre_shared_key: [hunter2]")), "spec.pre_shared_key: expected a string"},
-		{"a key of two lines", sdwan("IpsecSite", "a", site(`authentication_method: psk, pre_shared_key: "hunter2\n"`)), "spec.pre_shared_key: Invalid value: must be one line without quotation marks"},
+		{"a key of two lines", sdwan("IpsecSite", "a", site(`authentication_method: psk, pre_shared_key: "hunter2\n"`)), "spec.pre_shared_key: Invalid value: must be a single line without quotation marks"},
 		{"a key where its Secret is named", sdwan("IpsecSite", "a", site("authentication_method: psk, pre_shared_key_secret: hunter2")), "spec.pre_shared_key_secret: expected a mapping"},
 		{"a key as the name of a Secret", sdwan("IpsecSite", "a", site("authentication_method: psk, pre_shared_key_secret: {name: hunter2!}")), "spec.pre_shared_key_secret.name: Invalid value: should match"},
 		{"a private key that is none", sdwan("IpsecHost", "a", site("authentication_method: psk, local_private_cert: 'hunter2!'")), "spec.connections[0].local_subnet: unknown field"},

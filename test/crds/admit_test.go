@@ -72,7 +72,7 @@ func TestUpstreamsSamplesPass(t *testing.T) {
 			kinds[kind] = true
 			var want []string
 			if name == "cnfnat" { // the device refuses it as well
-				want = []string{`spec.dest_ip: Required value: DNAT needs dest_ip or dest_port, where packets are sent`}
+				want = []string{`spec.dest_ip: Required value: DNAT requires dest_ip or dest_port, the new destination`}
 			}
 			require.Equal(t, want, admit(t, all, o))
 		})

@@ -79,7 +79,7 @@ func mistakes() []mistake {
 			`spec.family: Unsupported value: "any": supported values: "", "ipv4", "ipv6", "all"`,
 		},
 		{"sticky twice", "mwan3rule", `{sticky: "2"}`, `spec.sticky: Unsupported value: "2": supported values: "", "0", "1"`},
-		{"a negative timeout", "mwan3rule", `{timeout: "-1"}`, `spec.timeout: Invalid value: "-1": ` + "must be a whole number from 1"},
+		{"a negative timeout", "mwan3rule", `{timeout: "-1"}`, `spec.timeout: Invalid value: "-1": ` + "must be a positive integer"},
 
 		{"the spelling that does not exist", "firewallzone", `{extra_dest: x}`, `unknown field "spec.extra_dest"`},
 		{"a zone without the list of networks", "firewallzone", `{network: null}`, `spec.network: Required value`},
@@ -100,14 +100,14 @@ func mistakes() []mistake {
 
 		{
 			"a zone that cannot exist", "firewallrule", `{src: Zone_Of_The_LAN}`,
-			`spec.src: Invalid value: "Zone_Of_The_LAN": ` + "can be no FirewallZone's name, and the device's own zones have at most 11 characters",
+			`spec.src: Invalid value: "Zone_Of_The_LAN": ` + "cannot be the name of a FirewallZone, and other zones of the device have at most 11 characters",
 		},
 		{
 			"a zone by a sign", "firewallrule", `{dest: "*"}`,
-			`spec.dest: Invalid value: "*": ` + "must be the name of a zone: letters, digits and _, with - and . inside",
+			`spec.dest: Invalid value: "*": ` + "must be the name of a zone: letters, digits, _, - or ., not starting or ending with - or .",
 		},
-		{"MARK without mark", "firewallrule", `{target: MARK, mark: "0x1"}`, "spec.set_mark: Required value: target MARK needs set_mark or set_xmark"},
-		{"MARK with an empty mark", "firewallrule", `{target: MARK, set_mark: ""}`, "spec.set_mark: Required value: target MARK needs set_mark or set_xmark"},
+		{"MARK without mark", "firewallrule", `{target: MARK, mark: "0x1"}`, "spec.set_mark: Required value: target MARK requires set_mark or set_xmark"},
+		{"MARK with an empty mark", "firewallrule", `{target: MARK, set_mark: ""}`, "spec.set_mark: Required value: target MARK requires set_mark or set_xmark"},
 		{
 			"a mark with a command in it", "firewallrule", `{mark: "1; reboot"}`,
 			`spec.mark: Invalid value: "1; reboot": ` + "must be a mark such as 16, 0x10 or 0x10/0xff",
@@ -130,24 +130,24 @@ func mistakes() []mistake {
 			"an interface that is none", "networkfirewallrule", `{dest: "#source"}`,
 			`spec.dest: Invalid value: "#source": ` + "must be an interface such as net1, #default, or # and an IPv4 address",
 		},
-		{"no target", "networkfirewallrule", `{target: null}`, "spec.target: Required value: target is needed"},
-		{"icmp without type", "networkfirewallrule", `{icmp_type: null}`, "spec.icmp_type: Required value: proto icmp needs icmp_type; any is one"},
+		{"no target", "networkfirewallrule", `{target: null}`, "spec.target: Required value: target is required"},
+		{"icmp without type", "networkfirewallrule", `{icmp_type: null}`, "spec.icmp_type: Required value: proto icmp requires icmp_type, such as any"},
 		{
 			"MARK without mark between interfaces", "networkfirewallrule", `{target: MARK}`,
-			"spec.set_mark: Required value: target MARK needs set_mark or set_xmark",
+			"spec.set_mark: Required value: target MARK requires set_mark or set_xmark",
 		},
 
-		{"SNAT to nowhere", "firewallsnat", `{src_dip: null}`, "spec.src_dip: Required value: SNAT needs src_dip, the source address that packets get"},
+		{"SNAT to nowhere", "firewallsnat", `{src_dip: null}`, "spec.src_dip: Required value: SNAT requires src_dip, the new source address"},
 		{
 			"SNAT to an empty address", "firewallsnat", `{src_dip: ""}`,
-			"spec.src_dip: Required value: SNAT needs src_dip, the source address that packets get",
+			"spec.src_dip: Required value: SNAT requires src_dip, the new source address",
 		},
-		{"SNAT without zone", "firewallsnat", `{dest: null}`, "spec.dest: Required value: SNAT needs dest, the zone that packets go to"},
+		{"SNAT without zone", "firewallsnat", `{dest: null}`, "spec.dest: Required value: SNAT requires dest, the destination zone"},
 		{
 			"SNAT that says DNAT", "firewallsnat", `{target: DNAT}`,
 			`spec.target: Unsupported value: "DNAT": supported values: "", "SNAT"`,
 		},
-		{"DNAT without zone", "firewalldnat", `{src: null}`, "spec.src: Required value: DNAT needs src, the zone that packets come from"},
+		{"DNAT without zone", "firewalldnat", `{src: null}`, "spec.src: Required value: DNAT requires src, the source zone"},
 		{
 			"DNAT that says SNAT", "firewalldnat", `{target: SNAT}`,
 			`spec.target: Unsupported value: "SNAT": supported values: "", "DNAT"`,
@@ -161,21 +161,21 @@ func mistakes() []mistake {
 		{"a forwarding to nowhere", "firewallforwarding", `{dest: null}`, `spec.dest: Required value`},
 
 		{"an encryption of nobody", "ipsecproposal", `{encryption_algorithm: aes512}`, `spec.encryption_algorithm: Invalid value: "aes512": ` +
-			"must be an encryption that the device knows, such as aes256, aes256ctr, aes256gcm16 or chacha20poly1305"},
+			"must be an encryption algorithm that the device supports, such as aes256, aes256ctr, aes256gcm16 or chacha20poly1305"},
 		{"a hash of nobody", "ipsecproposal", `{hash_algorithm: sha3}`, `spec.hash_algorithm: Unsupported value: "sha3": supported ` +
 			`values: "", "md5", "sha", "sha1", "aesxcbc", "sha256", "sha2_256", "sha384", "sha2_384", "sha512", "sha2_512", ` +
 			`"sha256_96", "sha2_256_96"`},
 		{"a proposal without a key", "ipsecproposal", `{dh_group: null}`, `spec.dh_group: Required value`},
 
-		{"psk without a key", "ipsecsite", `{pre_shared_key: null}`, "spec.pre_shared_key_secret: Required value: psk needs pre_shared_key_secret or pre_shared_key"},
-		{"psk with an empty key", "ipsechost", `{pre_shared_key: ""}`, "spec.pre_shared_key_secret: Required value: psk needs pre_shared_key_secret or pre_shared_key"},
+		{"psk without a key", "ipsecsite", `{pre_shared_key: null}`, "spec.pre_shared_key_secret: Required value: psk requires pre_shared_key_secret or pre_shared_key"},
+		{"psk with an empty key", "ipsechost", `{pre_shared_key: ""}`, "spec.pre_shared_key_secret: Required value: psk requires pre_shared_key_secret or pre_shared_key"},
 		{
 			"psk with two keys", "ipsechost", `{pre_shared_key_secret: {name: s}}`,
-			"spec.pre_shared_key: Forbidden: pre_shared_key and pre_shared_key_secret exclude each other",
+			"spec.pre_shared_key: Forbidden: pre_shared_key and pre_shared_key_secret are mutually exclusive",
 		},
 		{
 			"a key of two lines", "ipsechost", `{pre_shared_key: "a\nb"}`,
-			"spec.pre_shared_key: Invalid value: must be one line without quotation marks",
+			"spec.pre_shared_key: Invalid value: must be a single line without quotation marks",
 		},
 		{
 			"a Secret without name", "ipsecsite", `{pre_shared_key: null, pre_shared_key_secret: {key: k}}`,
@@ -183,35 +183,35 @@ func mistakes() []mistake {
 		},
 		{
 			"pubkey without certificate", "ipsechost-deployed", `{local_public_cert: null}`,
-			"spec.local_public_cert_secret: Required value: pubkey needs local_public_cert_secret or local_public_cert",
+			"spec.local_public_cert_secret: Required value: pubkey requires local_public_cert_secret or local_public_cert",
 		},
 		{
 			"pubkey without private key", "ipsechost-deployed", `{local_private_cert: ""}`,
-			"spec.local_private_cert_secret: Required value: pubkey needs local_private_cert_secret or local_private_cert",
+			"spec.local_private_cert_secret: Required value: pubkey requires local_private_cert_secret or local_private_cert",
 		},
 		{
 			"pubkey without authority", "ipsechost-deployed", `{shared_ca: null}`,
-			"spec.shared_ca_secret: Required value: pubkey needs shared_ca_secret or shared_ca",
+			"spec.shared_ca_secret: Required value: pubkey requires shared_ca_secret or shared_ca",
 		},
 		{
 			"two certificates", "ipsechost-deployed", `{local_public_cert_secret: {name: s}}`,
-			"spec.local_public_cert: Forbidden: local_public_cert and local_public_cert_secret exclude each other",
+			"spec.local_public_cert: Forbidden: local_public_cert and local_public_cert_secret are mutually exclusive",
 		},
 		{
 			"two private keys", "ipsechost-deployed", `{local_private_cert_secret: {name: s}}`,
-			"spec.local_private_cert: Forbidden: local_private_cert and local_private_cert_secret exclude each other",
+			"spec.local_private_cert: Forbidden: local_private_cert and local_private_cert_secret are mutually exclusive",
 		},
 		{
 			"two authorities", "ipsechost-deployed", `{shared_ca_secret: {name: s}}`,
-			"spec.shared_ca: Forbidden: shared_ca and shared_ca_secret exclude each other",
+			"spec.shared_ca: Forbidden: shared_ca and shared_ca_secret are mutually exclusive",
 		},
 		{
 			"a certificate that is not in base64", "ipsechost-deployed", `{shared_ca: "-----BEGIN CERTIFICATE-----"}`,
-			`spec.shared_ca: Invalid value: "-----BEGIN CERTIFICATE-----": ` + "must be base64 of a PEM file; three underscores join several",
+			`spec.shared_ca: Invalid value: "-----BEGIN CERTIFICATE-----": ` + "must be a PEM file in base64; several are joined with three underscores",
 		},
 		{
 			"a private key that is not in base64", "ipsechost-deployed", `{local_private_cert: "-----BEGIN PRIVATE KEY-----"}`,
-			"spec.local_private_cert: Invalid value: must be base64 of a PEM file; three underscores join several",
+			"spec.local_private_cert: Invalid value: must be a PEM file in base64; several are joined with three underscores",
 		},
 		{"no method", "ipsecsite", `{authentication_method: null}`, `spec.authentication_method: Required value`},
 		{
@@ -247,7 +247,7 @@ func mistakes() []mistake {
 		},
 		{
 			"a quotation mark", "ipsecsite", `{local_identifier: 'a"b'}`,
-			`spec.local_identifier: Invalid value: "a\"b": ` + "must be one line without quotation marks",
+			`spec.local_identifier: Invalid value: "a\"b": ` + "must be a single line without quotation marks",
 		},
 		{
 			"a mark that is none", "ipsechost", `{connections: [{name: a, conn_type: tunnel, mode: start, mark: x}]}`,
@@ -257,11 +257,11 @@ func mistakes() []mistake {
 		{"no kind of translation", "cnfnat", `{target: null}`, `spec.target: Required value`},
 		{
 			"translation of sources to nothing", "cnfnat", `{target: SNAT, src_dip: null}`,
-			"spec.src_dip: Required value: SNAT needs src_dip, the source address that packets get",
+			"spec.src_dip: Required value: SNAT requires src_dip, the new source address",
 		},
 		{
 			"masquerading without interface", "cnfnat", `{target: MASQUERADE, dest: null}`,
-			"spec.dest: Required value: SNAT and MASQUERADE need dest, the interface that packets leave by",
+			"spec.dest: Required value: SNAT and MASQUERADE require dest, the outgoing interface",
 		},
 		{
 			"an interface by address", "cnfnat", `{target: MASQUERADE, dest: "#10.0.0.1"}`,
@@ -269,7 +269,7 @@ func mistakes() []mistake {
 		},
 		{
 			"a place before the first", "cnfnat", `{dest_ip: 10.0.0.1, index: "-1"}`,
-			`spec.index: Invalid value: "-1": ` + "must be a place in the chain, from 0",
+			`spec.index: Invalid value: "-1": ` + "must be a position in the chain, 0 or higher",
 		},
 
 		{"a route to nowhere", "cnfroute", `{dst: null}`, `spec.dst: Required value`},
@@ -286,11 +286,11 @@ func mistakes() []mistake {
 			`spec.gw: Invalid value: "10.0.0.1/24": ` + "must be an IPv4 address without a mask, such as 10.0.0.1",
 		},
 		{"an unknown table", "cnfroute", `{table: main}`, `spec.table: Unsupported value: "main": supported values: "", "default", "cnf"`},
-		{"priority 0", "cnfrouterule", `{prio: "0"}`, `spec.prio: Invalid value: "0": ` + "must be a whole number from 1"},
+		{"priority 0", "cnfrouterule", `{prio: "0"}`, `spec.prio: Invalid value: "0": ` + "must be a positive integer"},
 		{"a mark that is too long", "cnfrouterule", `{fwmark: "0x123456789"}`, `spec.fwmark: Too long: may not be more than 10 bytes`},
 		{
 			"a table by a name of nobody", "cnfrouterule", `{table: cnf}`,
-			`spec.table: Invalid value: "cnf": ` + "must be main, local, default or a number from 1",
+			`spec.table: Invalid value: "cnf": ` + "must be main, local, default or a positive integer",
 		},
 		{
 			"not as text", "cnfrouterule", `{not: "true"}`,
@@ -308,12 +308,12 @@ func mistakes() []mistake {
 		{"a port of the service that is none", "cnfservice", `{dport: http}`, `spec.dport: Invalid value: "http": ` + port},
 		{
 			"a service without any port", "cnfservice", `{port: "", dport: ""}`,
-			"spec.port: Required value: needs port or dport: without a port every packet for the CNF would go to the service",
+			"spec.port: Required value: requires port or dport: without a port, every packet addressed to the CNF would go to the service",
 		},
 		{"no remote service", "cnflocalservice", `{remoteservice: null}`, `spec.remoteservice: Required value`},
-		{"a site without any address", "cnfhubsite", `{subnet: null}`, "spec.subnet: Required value: site or subnet is needed"},
-		{"a hub without tunnel", "cnfhubsite", `{type: Hub}`, "spec.hubip: Required value: type Hub needs hubip"},
-		{"a device without address", "cnfhubsite", `{devicepip: ""}`, "spec.devicepip: Required value: type Device needs devicepip"},
+		{"a site without any address", "cnfhubsite", `{subnet: null}`, "spec.subnet: Required value: site or subnet is required"},
+		{"a hub without tunnel", "cnfhubsite", `{type: Hub}`, "spec.hubip: Required value: type Hub requires hubip"},
+		{"a device without address", "cnfhubsite", `{devicepip: ""}`, "spec.devicepip: Required value: type Device requires devicepip"},
 		{"an end that is none", "cnfhubsite", `{type: hub}`, `spec.type: Unsupported value: "hub": supported values: "Hub", "Device"`},
 		{"no selector", "sdewanapplication", `{podSelector: null}`, `spec.podSelector: Required value`},
 		{

@@ -95,8 +95,8 @@ func (e *translation) zone(field string, name v1alpha1.Zone) intent.DeviceRef {
 }
 
 func (e *translation) readForwarding(s *v1alpha1.FirewallForwardingSpec) {
-	e.need("spec.src", s.Src != "", "the zone that packets come from")
-	e.need("spec.dest", s.Dest != "", "the zone that packets go to")
+	e.need("spec.src", s.Src != "", "the source zone")
+	e.need("spec.dest", s.Dest != "", "the destination zone")
 	e.is(&intent.Forwarding{
 		From:   e.zone("spec.src", s.Src),
 		To:     e.zone("spec.dest", s.Dest),

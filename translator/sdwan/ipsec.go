@@ -22,7 +22,7 @@ var (
 func (e *translation) readProposal(s *v1alpha1.IpsecProposalSpec) {
 	e.is(&intent.Proposal{
 		Encryption: e.text("spec.encryption_algorithm", s.EncryptionAlgorithm, encryptionPattern,
-			"an encryption such as aes256, aes256ctr, aes256gcm16 or chacha20poly1305"),
+			"an encryption algorithm such as aes256, aes256ctr, aes256gcm16 or chacha20poly1305"),
 		Hash: e.word("spec.hash_algorithm", s.HashAlgorithm, "md5", "sha", "sha1", "aesxcbc", "sha256", "sha2_256", "sha384",
 			"sha2_384", "sha512", "sha2_512", "sha256_96", "sha2_256_96"),
 		DHGroup: e.word("spec.dh_group", s.DHGroup, "modp768", "modp1024", "modp1536", "modp2048", "modp3072", "modp4096",
@@ -70,9 +70,9 @@ func (e *translation) tunnel(s *v1alpha1.IpsecPeer, connections int) *intent.Tun
 
 // authenticate reads the secrets. Those of the method that is not used are only checked.
 func (e *translation) authenticate(t *intent.Tunnel, s *v1alpha1.IpsecPeer) {
-	const base64 = "base64 of a PEM file; three underscores join several"
+	const base64 = "a PEM file in base64; several are joined with three underscores"
 	key := e.secret("spec.pre_shared_key", s.PreSharedKey, s.PreSharedKeySecret, v1alpha1.DefaultPreSharedKey,
-		ipsecTextPattern, "one line without quotation marks")
+		ipsecTextPattern, "a single line without quotation marks")
 	certificate := e.secret("spec.local_public_cert", string(s.LocalPublicCert), s.LocalPublicCertSecret,
 		v1alpha1.DefaultPublicCert, certPattern, base64)
 	private := e.secret("spec.local_private_cert", s.LocalPrivateCert, s.LocalPrivateCertSecret,
@@ -120,7 +120,7 @@ func (e *translation) secret(field, plain string, ref *v1alpha1.SecretReference,
 func (e *translation) connection(of *intent.Tunnel, i int, s *v1alpha1.IpsecConnection) intent.Connection {
 	field := func(name string) string { return fmt.Sprintf("spec.connections[%d].%s", i, name) }
 	name := string(s.Name)
-	e.matches(field("name"), name, referencePattern, "a name of letters, digits and _, with - and . inside")
+	e.matches(field("name"), name, referencePattern, "a name of letters, digits, _, - or ., not starting or ending with - or .")
 	for j := range of.Connections {
 		if of.Connections[j].Name == name {
 			e.refuse(field("name"), "%q: expected each name once", name)
@@ -154,5 +154,5 @@ func (e *translation) proposals(field string, names []v1alpha1.Reference) []inte
 
 // line returns a text for the configuration of IPsec.
 func (e *translation) line(field string, text v1alpha1.IpsecText) string {
-	return e.text(field, string(text), ipsecTextPattern, "one line without quotation marks")
+	return e.text(field, string(text), ipsecTextPattern, "a single line without quotation marks")
 }

@@ -31,10 +31,10 @@ func (e *translation) translation(kind intent.NATKind, f natFields) intent.Trans
 func (e *translation) readRedirection(s *v1alpha1.Redirection, kind intent.NATKind, given, target string) {
 	e.word("spec.target", given, target)
 	if kind == intent.SourceNAT {
-		e.need("spec.src_dip", s.SrcDIP != "", "the source address that packets get")
-		e.need("spec.dest", s.Dest != "", "the zone that packets go to")
+		e.need("spec.src_dip", s.SrcDIP != "", "the new source address")
+		e.need("spec.dest", s.Dest != "", "the destination zone")
 	} else {
-		e.need("spec.src", s.Src != "", "the zone that packets come from")
+		e.need("spec.src", s.Src != "", "the source zone")
 	}
 	match := intent.Match{
 		SrcMAC:   e.mac("spec.src_mac", s.SrcMAC),
@@ -66,12 +66,12 @@ func (e *translation) readNAT(s *v1alpha1.CNFNATSpec) {
 	kind := kinds[e.word("spec.target", s.Target, "DNAT", "SNAT", "MASQUERADE")]
 	switch kind {
 	case intent.SourceNAT:
-		e.need("spec.src_dip", s.SrcDIP != "", "the source address that packets get")
-		e.need("spec.dest", s.Dest != "", "the interface that packets leave by")
+		e.need("spec.src_dip", s.SrcDIP != "", "the new source address")
+		e.need("spec.dest", s.Dest != "", "the outgoing interface")
 	case intent.Masquerade:
-		e.need("spec.dest", s.Dest != "", "the interface that packets leave by")
+		e.need("spec.dest", s.Dest != "", "the outgoing interface")
 	case intent.DestinationNAT:
-		e.need("spec.dest_ip", s.DestIP != "" || s.DestPort != "", "dest_ip or dest_port, where packets are sent")
+		e.need("spec.dest_ip", s.DestIP != "" || s.DestPort != "", "dest_ip or dest_port, the new destination")
 	}
 	e.is(&intent.LinkNAT{
 		From: e.natLink("spec.src", string(s.Src)),
@@ -81,6 +81,6 @@ func (e *translation) readNAT(s *v1alpha1.CNFNATSpec) {
 			destIP: string(s.DestIP), destPort: string(s.DestPort),
 			match: intent.Match{Protocol: e.word("spec.proto", string(s.Proto), protocols[:]...)},
 		}),
-		Place: e.number("spec.index", s.Index, 0, maxPlace, "a place in the chain, from 0"),
+		Place: e.number("spec.index", s.Index, 0, maxPlace, "a position in the chain, 0 or higher"),
 	})
 }

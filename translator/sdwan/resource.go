@@ -174,7 +174,7 @@ func (e *translation) look(key object.Ref) { e.out.looks = append(e.out.looks, k
 // to what the CNFs have under that name. An object that is being deleted is no longer referred to, except by objects that are
 // being deleted as well and have to be deleted first.
 func (e *translation) refer(path, name string) intent.DeviceRef {
-	if name == "" || !e.matches(path, name, referencePattern, "a name of letters, digits and _, with - and . inside") {
+	if name == "" || !e.matches(path, name, referencePattern, "a name of letters, digits, _, - or ., not starting or ending with - or .") {
 		return intent.DeviceRef{}
 	}
 	r, _ := v1alpha1.ResourceOfKind(e.ref.Kind)

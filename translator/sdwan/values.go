@@ -106,7 +106,7 @@ func (e *translation) prefixMatch(field, text string) intent.PrefixMatch {
 func (e *translation) addr(field, text string) netip.Addr {
 	p := e.prefix(field, text)
 	if p.IsValid() && !p.IsSingleIP() {
-		e.refuse(field, "%q: expected one address, which packets get", text)
+		e.refuse(field, "%q: expected a single address", text)
 		return netip.Addr{}
 	}
 	return p.Addr()
@@ -147,9 +147,9 @@ func (e *translation) number(field, text string, least, most int, expected strin
 // maxPositive is the highest number of ten digits, as many as the CRDs accept.
 const maxPositive = 9_999_999_999
 
-// positive returns a whole number from 1; 0 if empty.
+// positive returns a positive integer; 0 if empty.
 func (e *translation) positive(field, text string) int {
-	return e.number(field, text, 1, maxPositive, "a whole number from 1")
+	return e.number(field, text, 1, maxPositive, "a positive integer")
 }
 
 // flag returns a switch that is 1 or 0.

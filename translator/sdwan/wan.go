@@ -69,7 +69,7 @@ func (e *translation) readRoute(s *v1alpha1.CNFRouteSpec) {
 		dst = "0.0.0.0/0"
 	}
 	e.need("spec.dst", dst != "", "an IPv4 address, a prefix, or default")
-	e.need("spec.dev", s.Dev != "", "the interface that packets leave by")
+	e.need("spec.dev", s.Dev != "", "the outgoing interface")
 	r := &intent.Route{
 		Dst: e.prefix("spec.dst", dst),
 		Via: e.host("spec.gw", string(s.Gw)),
@@ -95,7 +95,7 @@ func (e *translation) readRouteRule(s *v1alpha1.CNFRouteRuleSpec) {
 		r.Table = intent.TableMain
 	case "local", "default":
 	default:
-		e.number("spec.table", s.Table, 1, maxPositive, "main, local, default or a number from 1")
+		e.number("spec.table", s.Table, 1, maxPositive, "main, local, default or a positive integer")
 	}
 	e.is(r)
 }

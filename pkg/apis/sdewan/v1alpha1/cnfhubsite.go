@@ -38,9 +38,9 @@ type CNFHubSiteList struct {
 //
 // Upstream refuses an object without site and subnet, a Hub without hubip and a Device without devicepip.
 //
-// +kubebuilder:validation:XValidation:rule="(has(self.site) && size(self.site) > 0) || (has(self.subnet) && size(self.subnet) > 0)",message="site or subnet is needed",reason=FieldValueRequired,fieldPath=.subnet
-// +kubebuilder:validation:XValidation:rule="self.type != 'Hub' || (has(self.hubip) && size(self.hubip) > 0)",message="type Hub needs hubip",reason=FieldValueRequired,fieldPath=.hubip
-// +kubebuilder:validation:XValidation:rule="self.type != 'Device' || (has(self.devicepip) && size(self.devicepip) > 0)",message="type Device needs devicepip",reason=FieldValueRequired,fieldPath=.devicepip
+// +kubebuilder:validation:XValidation:rule="(has(self.site) && size(self.site) > 0) || (has(self.subnet) && size(self.subnet) > 0)",message="site or subnet is required",reason=FieldValueRequired,fieldPath=.subnet
+// +kubebuilder:validation:XValidation:rule="self.type != 'Hub' || (has(self.hubip) && size(self.hubip) > 0)",message="type Hub requires hubip",reason=FieldValueRequired,fieldPath=.hubip
+// +kubebuilder:validation:XValidation:rule="self.type != 'Device' || (has(self.devicepip) && size(self.devicepip) > 0)",message="type Device requires devicepip",reason=FieldValueRequired,fieldPath=.devicepip
 type CNFHubSiteSpec struct {
 	// On which end the CNF is.
 	// +kubebuilder:validation:Enum=Hub;Device

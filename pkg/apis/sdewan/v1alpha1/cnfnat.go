@@ -38,9 +38,9 @@ type CNFNATList struct {
 // The device refuses SNAT without src_dip or dest, MASQUERADE without dest, and DNAT without dest_ip and dest_port; upstream's
 // own sample is such a DNAT. One without target it takes, and runs a command that fails.
 //
-// +kubebuilder:validation:XValidation:rule="self.target != 'SNAT' || (has(self.src_dip) && size(self.src_dip) > 0)",message="SNAT needs src_dip, the source address that packets get",reason=FieldValueRequired,fieldPath=.src_dip
-// +kubebuilder:validation:XValidation:rule="self.target == 'DNAT' || (has(self.dest) && size(self.dest) > 0)",message="SNAT and MASQUERADE need dest, the interface that packets leave by",reason=FieldValueRequired,fieldPath=.dest
-// +kubebuilder:validation:XValidation:rule="self.target != 'DNAT' || (has(self.dest_ip) && size(self.dest_ip) > 0) || (has(self.dest_port) && size(self.dest_port) > 0)",message="DNAT needs dest_ip or dest_port, where packets are sent",reason=FieldValueRequired,fieldPath=.dest_ip
+// +kubebuilder:validation:XValidation:rule="self.target != 'SNAT' || (has(self.src_dip) && size(self.src_dip) > 0)",message="SNAT requires src_dip, the new source address",reason=FieldValueRequired,fieldPath=.src_dip
+// +kubebuilder:validation:XValidation:rule="self.target == 'DNAT' || (has(self.dest) && size(self.dest) > 0)",message="SNAT and MASQUERADE require dest, the outgoing interface",reason=FieldValueRequired,fieldPath=.dest
+// +kubebuilder:validation:XValidation:rule="self.target != 'DNAT' || (has(self.dest_ip) && size(self.dest_ip) > 0) || (has(self.dest_port) && size(self.dest_port) > 0)",message="DNAT requires dest_ip or dest_port, the new destination",reason=FieldValueRequired,fieldPath=.dest_ip
 type CNFNATSpec struct {
 	// Without effect: an object is known by metadata.name. Upstream overwrote it with that.
 	// +optional
@@ -90,6 +90,6 @@ type CNFNATSpec struct {
 	// Place in the chain from 1, before the rule that was there. Empty or 0 is the end.
 	// +optional
 	// +kubebuilder:validation:MaxLength=5
-	// +kubebuilder:validation:XValidation:rule="self.matches('^(0|[1-9][0-9]{0,4})?$')",message="must be a place in the chain, from 0"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^(0|[1-9][0-9]{0,4})?$')",message="must be a position in the chain, 0 or higher"
 	Index string `json:"index,omitempty"`
 }

@@ -61,6 +61,6 @@ type CNFRouteRuleSpec struct {
 	// +optional
 	// +kubebuilder:default=main
 	// +kubebuilder:validation:MaxLength=10
-	// +kubebuilder:validation:XValidation:rule="self.matches('^(main|local|default|[1-9][0-9]{0,9})?$')",message="must be main, local, default or a number from 1"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^(main|local|default|[1-9][0-9]{0,9})?$')",message="must be main, local, default or a positive integer"
 	Table string `json:"table,omitempty"`
 }

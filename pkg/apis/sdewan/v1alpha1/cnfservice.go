@@ -36,7 +36,7 @@ type CNFServiceList struct {
 // CNFServiceSpec is the service, and the ports. They are as the design document has them; upstream's controller mixes them
 // up.
 //
-// +kubebuilder:validation:XValidation:rule="(has(self.port) && size(self.port) > 0) || (has(self.dport) && size(self.dport) > 0)",message="needs port or dport: without a port every packet for the CNF would go to the service",reason=FieldValueRequired,fieldPath=.port
+// +kubebuilder:validation:XValidation:rule="(has(self.port) && size(self.port) > 0) || (has(self.dport) && size(self.dport) > 0)",message="requires port or dport: without a port, every packet addressed to the CNF would go to the service",reason=FieldValueRequired,fieldPath=.port
 type CNFServiceSpec struct {
 	// DNS name of the service, such as httpd.default.svc.cluster.local.
 	// +kubebuilder:validation:MinLength=1

@@ -35,7 +35,7 @@ type FirewallDNATList struct {
 
 // FirewallDNATSpec is what is translated, and to what. The device refuses one without src.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.src) && size(self.src) > 0",message="DNAT needs src, the zone that packets come from",reason=FieldValueRequired,fieldPath=.src
+// +kubebuilder:validation:XValidation:rule="has(self.src) && size(self.src) > 0",message="DNAT requires src, the source zone",reason=FieldValueRequired,fieldPath=.src
 type FirewallDNATSpec struct {
 	Redirection `json:",inline"`
 

@@ -54,7 +54,7 @@ type FirewallRuleSpec struct {
 
 // PacketRule is what FirewallRule and NetworkFirewallRule have in common. The device refuses MARK without a mark.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.target) || self.target != 'MARK' || (has(self.set_mark) && size(self.set_mark) > 0) || (has(self.set_xmark) && size(self.set_xmark) > 0)",message="target MARK needs set_mark or set_xmark",reason=FieldValueRequired,fieldPath=.set_mark
+// +kubebuilder:validation:XValidation:rule="!has(self.target) || self.target != 'MARK' || (has(self.set_mark) && size(self.set_mark) > 0) || (has(self.set_xmark) && size(self.set_xmark) > 0)",message="target MARK requires set_mark or set_xmark",reason=FieldValueRequired,fieldPath=.set_mark
 type PacketRule struct {
 	// Source address or prefix. Empty is any.
 	// +optional
@@ -89,7 +89,7 @@ type PacketRule struct {
 	// +optional
 	Mark Mark `json:"mark,omitempty"`
 
-	// What becomes of packets that match. MARK needs set_mark or set_xmark.
+	// What becomes of packets that match. MARK requires set_mark or set_xmark.
 	// +optional
 	Target Target `json:"target,omitempty"`
 

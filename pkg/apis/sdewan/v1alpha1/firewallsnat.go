@@ -35,8 +35,8 @@ type FirewallSNATList struct {
 
 // FirewallSNATSpec is what is translated, and to what. The device refuses one without src_dip, or without dest.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.src_dip) && size(self.src_dip) > 0",message="SNAT needs src_dip, the source address that packets get",reason=FieldValueRequired,fieldPath=.src_dip
-// +kubebuilder:validation:XValidation:rule="has(self.dest) && size(self.dest) > 0",message="SNAT needs dest, the zone that packets go to",reason=FieldValueRequired,fieldPath=.dest
+// +kubebuilder:validation:XValidation:rule="has(self.src_dip) && size(self.src_dip) > 0",message="SNAT requires src_dip, the new source address",reason=FieldValueRequired,fieldPath=.src_dip
+// +kubebuilder:validation:XValidation:rule="has(self.dest) && size(self.dest) > 0",message="SNAT requires dest, the destination zone",reason=FieldValueRequired,fieldPath=.dest
 type FirewallSNATSpec struct {
 	Redirection `json:",inline"`
 

@@ -4,7 +4,7 @@ package v1alpha1
 // quotation mark would end the value in its files.
 //
 // +kubebuilder:validation:MaxLength=1024
-// +kubebuilder:validation:XValidation:rule="self.matches('^[^\"\\\\x00-\\\\x1f]*$')",message="must be one line without quotation marks"
+// +kubebuilder:validation:XValidation:rule="self.matches('^[^\"\\\\x00-\\\\x1f]*$')",message="must be a single line without quotation marks"
 type IpsecText string
 
 // IpsecMark is the mark of a connection, with or without a mask, or %unique. Empty is none.
@@ -13,10 +13,10 @@ type IpsecText string
 // +kubebuilder:validation:XValidation:rule="self.matches('^(%unique(-dir)?|(0[xX][0-9A-Fa-f]{1,8}|[0-9]{1,10})(/(0[xX][0-9A-Fa-f]{1,8}|[0-9]{1,10}))?)?$')",message="must be a mark such as 42, 0x2a/0xff or %unique"
 type IpsecMark string
 
-// IpsecCertificate is base64 of a PEM file; three underscores join several. Empty is unset.
+// IpsecCertificate is a PEM file in base64; several are joined with three underscores. Empty is unset.
 //
 // +kubebuilder:validation:MaxLength=131072
-// +kubebuilder:validation:XValidation:rule="self.matches('^[A-Za-z0-9+/=_^]*$')",message="must be base64 of a PEM file; three underscores join several"
+// +kubebuilder:validation:XValidation:rule="self.matches('^[A-Za-z0-9+/=_^]*$')",message="must be a PEM file in base64; several are joined with three underscores"
 type IpsecCertificate string
 
 // YesNo is yes or no. Empty is unset.
@@ -60,16 +60,16 @@ type SecretReference struct {
 // in the object or by reference to a Secret, but not both. Rules about secrets stand here and not at the fields, because
 // a server quotes the value of a field in what it says about it.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.pre_shared_key) || self.pre_shared_key.matches('^[^\"\\\\x00-\\\\x1f]*$')",message="must be one line without quotation marks",fieldPath=.pre_shared_key
-// +kubebuilder:validation:XValidation:rule="!has(self.local_private_cert) || self.local_private_cert.matches('^[A-Za-z0-9+/=_^]*$')",message="must be base64 of a PEM file; three underscores join several",fieldPath=.local_private_cert
-// +kubebuilder:validation:XValidation:rule="self.authentication_method != 'psk' || (has(self.pre_shared_key) && size(self.pre_shared_key) > 0) || has(self.pre_shared_key_secret)",message="psk needs pre_shared_key_secret or pre_shared_key",reason=FieldValueRequired,fieldPath=.pre_shared_key_secret
-// +kubebuilder:validation:XValidation:rule="self.authentication_method != 'pubkey' || (has(self.local_public_cert) && size(self.local_public_cert) > 0) || has(self.local_public_cert_secret)",message="pubkey needs local_public_cert_secret or local_public_cert",reason=FieldValueRequired,fieldPath=.local_public_cert_secret
-// +kubebuilder:validation:XValidation:rule="self.authentication_method != 'pubkey' || (has(self.local_private_cert) && size(self.local_private_cert) > 0) || has(self.local_private_cert_secret)",message="pubkey needs local_private_cert_secret or local_private_cert",reason=FieldValueRequired,fieldPath=.local_private_cert_secret
-// +kubebuilder:validation:XValidation:rule="self.authentication_method != 'pubkey' || (has(self.shared_ca) && size(self.shared_ca) > 0) || has(self.shared_ca_secret)",message="pubkey needs shared_ca_secret or shared_ca",reason=FieldValueRequired,fieldPath=.shared_ca_secret
-// +kubebuilder:validation:XValidation:rule="!has(self.pre_shared_key_secret) || !has(self.pre_shared_key) || size(self.pre_shared_key) == 0",message="pre_shared_key and pre_shared_key_secret exclude each other",reason=FieldValueForbidden,fieldPath=.pre_shared_key
-// +kubebuilder:validation:XValidation:rule="!has(self.local_public_cert_secret) || !has(self.local_public_cert) || size(self.local_public_cert) == 0",message="local_public_cert and local_public_cert_secret exclude each other",reason=FieldValueForbidden,fieldPath=.local_public_cert
-// +kubebuilder:validation:XValidation:rule="!has(self.local_private_cert_secret) || !has(self.local_private_cert) || size(self.local_private_cert) == 0",message="local_private_cert and local_private_cert_secret exclude each other",reason=FieldValueForbidden,fieldPath=.local_private_cert
-// +kubebuilder:validation:XValidation:rule="!has(self.shared_ca_secret) || !has(self.shared_ca) || size(self.shared_ca) == 0",message="shared_ca and shared_ca_secret exclude each other",reason=FieldValueForbidden,fieldPath=.shared_ca
+// +kubebuilder:validation:XValidation:rule="!has(self.pre_shared_key) || self.pre_shared_key.matches('^[^\"\\\\x00-\\\\x1f]*$')",message="must be a single line without quotation marks",fieldPath=.pre_shared_key
+// +kubebuilder:validation:XValidation:rule="!has(self.local_private_cert) || self.local_private_cert.matches('^[A-Za-z0-9+/=_^]*$')",message="must be a PEM file in base64; several are joined with three underscores",fieldPath=.local_private_cert
+// +kubebuilder:validation:XValidation:rule="self.authentication_method != 'psk' || (has(self.pre_shared_key) && size(self.pre_shared_key) > 0) || has(self.pre_shared_key_secret)",message="psk requires pre_shared_key_secret or pre_shared_key",reason=FieldValueRequired,fieldPath=.pre_shared_key_secret
+// +kubebuilder:validation:XValidation:rule="self.authentication_method != 'pubkey' || (has(self.local_public_cert) && size(self.local_public_cert) > 0) || has(self.local_public_cert_secret)",message="pubkey requires local_public_cert_secret or local_public_cert",reason=FieldValueRequired,fieldPath=.local_public_cert_secret
+// +kubebuilder:validation:XValidation:rule="self.authentication_method != 'pubkey' || (has(self.local_private_cert) && size(self.local_private_cert) > 0) || has(self.local_private_cert_secret)",message="pubkey requires local_private_cert_secret or local_private_cert",reason=FieldValueRequired,fieldPath=.local_private_cert_secret
+// +kubebuilder:validation:XValidation:rule="self.authentication_method != 'pubkey' || (has(self.shared_ca) && size(self.shared_ca) > 0) || has(self.shared_ca_secret)",message="pubkey requires shared_ca_secret or shared_ca",reason=FieldValueRequired,fieldPath=.shared_ca_secret
+// +kubebuilder:validation:XValidation:rule="!has(self.pre_shared_key_secret) || !has(self.pre_shared_key) || size(self.pre_shared_key) == 0",message="pre_shared_key and pre_shared_key_secret are mutually exclusive",reason=FieldValueForbidden,fieldPath=.pre_shared_key
+// +kubebuilder:validation:XValidation:rule="!has(self.local_public_cert_secret) || !has(self.local_public_cert) || size(self.local_public_cert) == 0",message="local_public_cert and local_public_cert_secret are mutually exclusive",reason=FieldValueForbidden,fieldPath=.local_public_cert
+// +kubebuilder:validation:XValidation:rule="!has(self.local_private_cert_secret) || !has(self.local_private_cert) || size(self.local_private_cert) == 0",message="local_private_cert and local_private_cert_secret are mutually exclusive",reason=FieldValueForbidden,fieldPath=.local_private_cert
+// +kubebuilder:validation:XValidation:rule="!has(self.shared_ca_secret) || !has(self.shared_ca) || size(self.shared_ca) == 0",message="shared_ca and shared_ca_secret are mutually exclusive",reason=FieldValueForbidden,fieldPath=.shared_ca
 type IpsecPeer struct {
 	// Without effect: an object is known by metadata.name. Upstream overwrote it with that.
 	// +optional

@@ -42,7 +42,7 @@ type IpsecProposalSpec struct {
 
 	// Encryption, one of the device's list.
 	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:XValidation:rule="self.matches('^(3des|cast128|blowfish(128|192|256)?|null|(aes|camellia)(128|192|256)?|(aes|camellia)(128|192|256)(ctr|ccm(8|64|12|96|16|128))|aes(128|192|256)gcm(8|64|12|96|16|128)|chacha20poly1305)?$')",message="must be an encryption that the device knows, such as aes256, aes256ctr, aes256gcm16 or chacha20poly1305"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^(3des|cast128|blowfish(128|192|256)?|null|(aes|camellia)(128|192|256)?|(aes|camellia)(128|192|256)(ctr|ccm(8|64|12|96|16|128))|aes(128|192|256)gcm(8|64|12|96|16|128)|chacha20poly1305)?$')",message="must be an encryption algorithm that the device supports, such as aes256, aes256ctr, aes256gcm16 or chacha20poly1305"
 	EncryptionAlgorithm string `json:"encryption_algorithm"`
 
 	// Integrity, one of the device's list.

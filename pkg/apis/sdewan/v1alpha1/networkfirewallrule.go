@@ -38,8 +38,8 @@ type NetworkFirewallRuleList struct {
 //
 // The device breaks off over a rule without src, without target, or of proto icmp without icmp_type, and keeps half of it.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.target) && size(self.target) > 0",message="target is needed",reason=FieldValueRequired,fieldPath=.target
-// +kubebuilder:validation:XValidation:rule="!has(self.proto) || self.proto != 'icmp' || (has(self.icmp_type) && size(self.icmp_type) > 0)",message="proto icmp needs icmp_type; any is one",reason=FieldValueRequired,fieldPath=.icmp_type
+// +kubebuilder:validation:XValidation:rule="has(self.target) && size(self.target) > 0",message="target is required",reason=FieldValueRequired,fieldPath=.target
+// +kubebuilder:validation:XValidation:rule="!has(self.proto) || self.proto != 'icmp' || (has(self.icmp_type) && size(self.icmp_type) > 0)",message="proto icmp requires icmp_type, such as any",reason=FieldValueRequired,fieldPath=.icmp_type
 type NetworkFirewallRuleSpec struct {
 	// Without effect: an object is known by metadata.name. Upstream overwrote it with that.
 	// +optional

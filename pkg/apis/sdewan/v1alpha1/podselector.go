@@ -7,7 +7,7 @@ type PodSelector struct {
 	// Labels that pods must have, with their values.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
-	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && size(self[k]) <= 63)",message="must have keys of at most 317 characters and values of at most 63"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && size(self[k]) <= 63)",message="keys must have at most 317 characters, values at most 63"
 	MatchLabels map[string]string `json:"matchLabels,omitempty"`
 
 	// Requirements on labels of pods.

@@ -40,10 +40,10 @@ type MAC string
 // +kubebuilder:validation:XValidation:rule="self.matches('^((0[xX][0-9A-Fa-f]{1,8}|[0-9]{1,10})(/(0[xX][0-9A-Fa-f]{1,8}|[0-9]{1,10}))?)?$')",message="must be a mark such as 16, 0x10 or 0x10/0xff"
 type Mark string
 
-// Positive is a whole number from 1, as text. Empty is unset.
+// Positive is a positive integer, as text. Empty is unset.
 //
 // +kubebuilder:validation:MaxLength=10
-// +kubebuilder:validation:XValidation:rule="self.matches('^([1-9][0-9]{0,9})?$')",message="must be a whole number from 1"
+// +kubebuilder:validation:XValidation:rule="self.matches('^([1-9][0-9]{0,9})?$')",message="must be a positive integer"
 type Positive string
 
 // Flag is 1 for yes, 0 for no. Empty is unset.
@@ -81,7 +81,7 @@ type ICMPType string
 // configured on the device by hand. Empty is unset.
 //
 // +kubebuilder:validation:MaxLength=253
-// +kubebuilder:validation:XValidation:rule="self.matches('^([A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?)?$')",message="must be a name: letters, digits and _, with - and . inside"
+// +kubebuilder:validation:XValidation:rule="self.matches('^([A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?)?$')",message="must consist of letters, digits, _, - or ., and must not start or end with - or ."
 type Reference string
 
 // Zone is a Reference to a zone of the firewall. The device takes zone names of at most 11 characters; those of
@@ -89,8 +89,8 @@ type Reference string
 // can exist nowhere.
 //
 // +kubebuilder:validation:MaxLength=253
-// +kubebuilder:validation:XValidation:rule="self.matches('^([A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?)?$')",message="must be the name of a zone: letters, digits and _, with - and . inside"
-// +kubebuilder:validation:XValidation:rule="size(self) <= 11 || self.matches('^[a-z0-9.-]*$')",message="can be no FirewallZone's name, and the device's own zones have at most 11 characters"
+// +kubebuilder:validation:XValidation:rule="self.matches('^([A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?)?$')",message="must be the name of a zone: letters, digits, _, - or ., not starting or ending with - or ."
+// +kubebuilder:validation:XValidation:rule="size(self) <= 11 || self.matches('^[a-z0-9.-]*$')",message="cannot be the name of a FirewallZone, and other zones of the device have at most 11 characters"
 type Zone string
 
 // Interface is an interface of the CNF such as net1, #default for the one of the default route, or # and an address for
