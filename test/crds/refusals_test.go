@@ -94,7 +94,7 @@ func mistakes() []mistake {
 		{"masq as a word", "firewallzone", `{masq: "yes"}`, `spec.masq: Unsupported value: "yes": supported values: "", "0", "1"`},
 		{
 			"a masqueraded source that is none", "firewallzone", `{masq_src: ["!10.0.0.0/8", "!!10.0.0.0/8"]}`,
-			`spec.masq_src[1]: Invalid value: "!!10.0.0.0/8": ` + "must be an IPv4 address or prefix, with or without ! before it",
+			`spec.masq_src[1]: Invalid value: "!!10.0.0.0/8": ` + "must be an IPv4 address or prefix, optionally with a leading !",
 		},
 		{"a subnet that is none", "firewallzone", `{subnet: [lan]}`, `spec.subnet[0]: Invalid value: "lan": ` + address},
 

@@ -1,7 +1,7 @@
-// Package v1alpha1 holds the kinds of group netloom.io: what netloom says of objects that have no status of their own.
+// Package v1alpha1 holds the kinds of group netloom.io: the status that netloom reports for objects without a status field.
 //
-// The CRD in deploy/crds is made from these types by `make generate`; the comments on fields are what `kubectl explain`
-// shows. Users read these objects and write none.
+// `make generate` generates the CRD in deploy/crds from these types; `kubectl explain` shows the comments on fields. Users
+// only read these objects.
 //
 // +kubebuilder:object:generate=true
 // +groupName=netloom.io

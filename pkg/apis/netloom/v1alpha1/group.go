@@ -6,13 +6,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Group and Version are what apiVersion is made of.
+// Group and Version make up apiVersion.
 const (
 	Group   = "netloom.io"
 	Version = "v1alpha1"
 )
 
-// The kind of PolicyStatus, and its name in addresses of the API.
+// The kind of PolicyStatus, and its name in URLs of the API.
 const (
 	KindPolicyStatus   = "PolicyStatus"
 	PluralPolicyStatus = "policystatuses"
@@ -21,7 +21,7 @@ const (
 // GroupVersion is the group and version of every kind here.
 var GroupVersion = schema.GroupVersion{Group: Group, Version: Version}
 
-// AddToScheme makes s know every kind. It returns no error; the signature is the one that clients want.
+// AddToScheme registers every kind with s. It never returns an error; clients expect this signature.
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion, &PolicyStatus{}, &PolicyStatusList{})
 	metav1.AddToGroupVersion(s, GroupVersion)

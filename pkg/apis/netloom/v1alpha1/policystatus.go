@@ -7,15 +7,15 @@ import (
 
 // Types of the conditions of a PolicyStatus.
 const (
-	// ConditionTranslated is true for a policy of which everything could be understood.
+	// ConditionTranslated is true if every field of the policy could be interpreted.
 	ConditionTranslated = "Translated"
-	// ConditionEnforced is true while every target enforces the policy as it is now, false while one does not, and unknown
-	// while one cannot be asked.
+	// ConditionEnforced is true while every target enforces the current policy, false while one does not, and unknown while
+	// the state of a target is unknown.
 	ConditionEnforced = "Enforced"
 )
 
-// PolicyStatus says what has become of the NetworkPolicy of the same namespace and name: whether it is enforced now, and at
-// which generation. Only netloom writes it, and it is deleted with its policy.
+// PolicyStatus is the status of the NetworkPolicy with the same namespace and name: whether it is enforced now, and at which
+// generation. Only netloom writes it, and it is deleted with its policy.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -31,7 +31,7 @@ type PolicyStatus struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What has become of the policy.
+	// The observed state of the policy.
 	// +optional
 	Status PolicyStatusStatus `json:"status,omitzero"`
 }
@@ -46,20 +46,20 @@ type PolicyStatusList struct {
 	Items []PolicyStatus `json:"items"`
 }
 
-// PolicyStatusStatus is what has become of a policy.
+// PolicyStatusStatus is the observed state of a policy.
 type PolicyStatusStatus struct {
 	// metadata.generation of the policy as it was last translated.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// metadata.generation of the policy that is in force: the lowest of those of all targets, as far as is known. 0 means
-	// that some target has never enforced it.
+	// metadata.generation of the policy that is in force: the lowest of all targets, as far as known. 0 means that some
+	// target has never enforced the policy.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	EnforcedGeneration int64 `json:"enforcedGeneration"`
 
-	// How many targets enforce the policy as it was last translated, of how many: such as 1/1.
+	// How many targets enforce the policy as it was last translated, out of how many, such as 1/1.
 	// +optional
 	EnforcedTargets string `json:"enforcedTargets,omitempty"`
 
@@ -68,35 +68,35 @@ type PolicyStatusStatus struct {
 	// +kubebuilder:validation:Minimum=0
 	Subjects int32 `json:"subjects"`
 
-	// How many problems there are.
+	// The number of problems.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ProblemCount int32 `json:"problemCount"`
 
-	// What could not be understood, the first 32 problems. It allows nothing.
+	// The first 32 problems: what could not be interpreted. It allows nothing.
 	// +optional
 	// +listType=atomic
 	Problems []PolicyProblem `json:"problems,omitempty"`
 
-	// The first 64 peers in the rules, as label selectors or blocks.
+	// The first 64 peers of the rules: label selectors or IP blocks.
 	// +optional
 	// +listType=atomic
 	Peers []PolicyPeer `json:"peers,omitempty"`
 
-	// How each target stands. Each netloom writes the targets that it keeps.
+	// The state of each target. Each netloom writes those that it keeps in sync.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	Targets []PolicyTarget `json:"targets,omitempty"`
 
-	// The same for programs: Translated and Enforced. observedGeneration is the generation that they describe.
+	// The conditions Translated and Enforced. observedGeneration is the generation that they describe.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// PolicyProblem is something that could not be understood.
+// PolicyProblem is something that could not be interpreted.
 type PolicyProblem struct {
 	// Path of the field in the policy, such as spec.ingress[0].from[1].ipBlock.cidr. Empty means the whole policy.
 	// +optional
@@ -106,38 +106,38 @@ type PolicyProblem struct {
 	Message string `json:"message"`
 }
 
-// PolicyPeer is the other side of a rule, as it is resolved now.
+// PolicyPeer is a peer of a rule, as it is resolved now.
 type PolicyPeer struct {
 	// The rule, such as spec.ingress[0].
 	Rule string `json:"rule"`
 
-	// What the peer is, for people.
+	// What the peer selects, in human-readable form.
 	// +optional
 	Selects string `json:"selects,omitempty"`
 
-	// How many pods it is.
+	// How many pods it selects.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Pods int32 `json:"pods"`
 
-	// How many addresses these pods have.
+	// How many addresses those pods have.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Addresses int32 `json:"addresses"`
 
-	// How many blocks of addresses it is besides.
+	// How many IP blocks it consists of.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Blocks int32 `json:"blocks"`
 }
 
-// PolicyTarget says how one target stands with a policy.
+// PolicyTarget is the state of a policy on one target.
 type PolicyTarget struct {
-	// Name of the target, such as ovn, or ovn/node-a where each node has its own.
+	// Name of the target, such as ovn, or ovn/node-a if each node has its own.
 	// +kubebuilder:validation:MinLength=1
 	Name string `json:"name"`
 
-	// metadata.uid of the policy that this is said of. What is said of another of the same name, which is gone, has no say.
+	// metadata.uid of the policy that this entry describes. Entries about a deleted policy of the same name are ignored.
 	// +optional
 	UID types.UID `json:"uid,omitempty"`
 
@@ -145,29 +145,29 @@ type PolicyTarget struct {
 	// +optional
 	Enforced bool `json:"enforced"`
 
-	// metadata.generation of the policy that the target enforces, as far as is known. 0 means none yet.
+	// metadata.generation of the policy that the target enforces, as far as known. 0 means none yet.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Generation int64 `json:"generation"`
 
-	// When the target came to enforce that generation. Absent means never.
+	// Since when the target has enforced that generation. Absent means never.
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
 
-	// Revision of the snapshot with which it did, as in the log of the netloom that wrote it.
+	// Revision of the snapshot at that time, as in the log of the netloom that wrote this entry.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Revision int64 `json:"revision,omitempty"`
 
-	// Why enforced is what it is, in one word: Enforced, Writing, Trouble, Skipped, PodsWithoutPort or Unreachable.
+	// Reason for the value of enforced: Enforced, Writing, Trouble, Skipped, PodsWithoutPort or Unreachable.
 	// +optional
 	Reason string `json:"reason,omitempty"`
 
-	// The same for people. Empty while the policy is enforced.
+	// The reason in human-readable form. Empty while the policy is enforced.
 	// +optional
 	Message string `json:"message,omitempty"`
 
-	// How many rows of the target the policy is in need of, alone or with others.
+	// How many rows of the target the policy needs, including those shared with other policies.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Rows int32 `json:"rows"`
@@ -177,8 +177,7 @@ type PolicyTarget struct {
 	// +kubebuilder:validation:Minimum=0
 	Subjects int32 `json:"subjects"`
 
-	// On how many of these pods the policy is not enforced because the target does not know them: they have an address, and
-	// no logical port there.
+	// For how many of those pods the policy is not enforced because they have an address, but no logical port on the target.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MissingSubjects int32 `json:"missingSubjects,omitempty"`

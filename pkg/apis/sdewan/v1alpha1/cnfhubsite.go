@@ -2,8 +2,8 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// CNFHubSite leads packets for a site into the tunnel. On a hub that is a route over the tunnel of the device with hubip. On a
-// device it is a route in the table cnf over the interface that has devicepip, and SNAT to devicepip.
+// CNFHubSite routes packets for a site into a tunnel. On a hub, it is a route through the tunnel to the device with address
+// hubip. On a device, it is a route in the table cnf through the interface with address devicepip, and SNAT to devicepip.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -16,10 +16,10 @@ type CNFHubSite struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What is wanted.
+	// The desired state.
 	Spec CNFHubSiteSpec `json:"spec"`
 
-	// What has become of it. Written by the controller only.
+	// The observed state. Written by the controller only.
 	// +optional
 	Status CNFHubSiteStatus `json:"status,omitzero"`
 }
@@ -34,38 +34,38 @@ type CNFHubSiteList struct {
 	Items []CNFHubSite `json:"items"`
 }
 
-// CNFHubSiteSpec is the site, and the end of the tunnel.
+// CNFHubSiteSpec describes the site and one end of the tunnel.
 //
-// Upstream refuses an object without site and subnet, a Hub without hubip and a Device without devicepip.
+// Upstream rejects an object without site and subnet, a Hub without hubip and a Device without devicepip.
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.site) && size(self.site) > 0) || (has(self.subnet) && size(self.subnet) > 0)",message="site or subnet is required",reason=FieldValueRequired,fieldPath=.subnet
 // +kubebuilder:validation:XValidation:rule="self.type != 'Hub' || (has(self.hubip) && size(self.hubip) > 0)",message="type Hub requires hubip",reason=FieldValueRequired,fieldPath=.hubip
 // +kubebuilder:validation:XValidation:rule="self.type != 'Device' || (has(self.devicepip) && size(self.devicepip) > 0)",message="type Device requires devicepip",reason=FieldValueRequired,fieldPath=.devicepip
 type CNFHubSiteSpec struct {
-	// On which end the CNF is.
+	// Which end of the tunnel the CNF is.
 	// +kubebuilder:validation:Enum=Hub;Device
 	Type string `json:"type"`
 
-	// DNS name of the site. Each of its addresses is led into the tunnel.
+	// DNS name of the site. Packets for each of its addresses are routed into the tunnel.
 	// +optional
 	Site Domain `json:"site,omitempty"`
 
-	// Prefix of the site. It counts beside the addresses of site.
+	// Prefix of the site, in addition to the addresses of site.
 	// +optional
 	Subnet Address `json:"subnet,omitempty"`
 
-	// Type Hub: address of the tunnel's other end; the interface vti_ and the address leads there.
+	// Type Hub: address of the other end of the tunnel. The interface to it is named vti_ followed by the address.
 	// +optional
 	HubIP Host `json:"hubip,omitempty"`
 
-	// Type Device: address in the tunnel that the hub gave to the CNF.
+	// Type Device: address that the hub assigned to the CNF in the tunnel.
 	// +optional
 	DevicePIP Host `json:"devicepip,omitempty"`
 }
 
-// CNFHubSiteStatus is what routes and translations were made of.
+// CNFHubSiteStatus shows the values that the routes and NAT rules were made from.
 type CNFHubSiteStatus struct {
-	// On which end the CNF is.
+	// Which end of the tunnel the CNF is.
 	// +optional
 	Type string `json:"type,omitempty"`
 
@@ -77,23 +77,23 @@ type CNFHubSiteStatus struct {
 	// +optional
 	Subnet string `json:"subnet,omitempty"`
 
-	// Address of the tunnel's other end.
+	// Address of the other end of the tunnel.
 	// +optional
 	HubIP string `json:"hubip,omitempty"`
 
-	// Address in the tunnel.
+	// Address of the CNF in the tunnel.
 	// +optional
 	DevicePIP string `json:"devicepip,omitempty"`
 
-	// State of the object. Empty means that it has not been processed yet. Upstream has it in one of its manifests only.
+	// State of the object. Empty means that it has not been processed yet. Upstream has this field in only one of its manifests.
 	// +optional
 	State State `json:"state,omitempty"`
 
-	// What is wrong, for people. Empty if nothing is.
+	// What is wrong, in human-readable form. Empty if nothing is wrong.
 	// +optional
 	Message string `json:"message,omitempty"`
 
-	// The same for programs: Accepted, and Ready. observedGeneration is the generation that they describe.
+	// The conditions Accepted and Ready. observedGeneration is the generation that they describe.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -2,7 +2,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// CNFLocalService keeps a service at home: what goes to a remote service through the CNF is sent to a local one instead.
+// CNFLocalService redirects the packets for a remote service that pass through the CNF to a local service.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -15,10 +15,10 @@ type CNFLocalService struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What is wanted.
+	// The desired state.
 	Spec CNFLocalServiceSpec `json:"spec"`
 
-	// What has become of it. Written by the controller only.
+	// The observed state. Written by the controller only.
 	// +optional
 	Status CNFLocalServiceStatus `json:"status,omitzero"`
 }
@@ -33,28 +33,28 @@ type CNFLocalServiceList struct {
 	Items []CNFLocalService `json:"items"`
 }
 
-// CNFLocalServiceSpec is the two services.
+// CNFLocalServiceSpec describes the two services.
 type CNFLocalServiceSpec struct {
 	// DNS name of the local service.
 	// +kubebuilder:validation:MinLength=1
 	LocalService Domain `json:"localservice"`
 
-	// TCP port of the local service. Empty is the one that packets went to.
+	// TCP port of the local service. Empty means the original destination port.
 	// +optional
 	LocalPort Port `json:"localport,omitempty"`
 
-	// DNS name of the remote service. Each of its addresses is translated.
+	// DNS name of the remote service. Packets to any of its addresses are redirected.
 	// +kubebuilder:validation:MinLength=1
 	RemoteService Domain `json:"remoteservice"`
 
-	// TCP port of the remote service. Empty is every port.
+	// TCP port of the remote service. Empty means all ports.
 	// +optional
 	RemotePort Port `json:"remoteport,omitempty"`
 }
 
-// CNFLocalServiceStatus is what the translations were made of.
+// CNFLocalServiceStatus shows the values that the NAT rules were made from.
 type CNFLocalServiceStatus struct {
-	// Address of the local service. Empty while it is not known.
+	// Address of the local service. Empty while it is unknown.
 	// +optional
 	LocalIP string `json:"localip,omitempty"`
 
@@ -70,15 +70,15 @@ type CNFLocalServiceStatus struct {
 	// +optional
 	RemotePort string `json:"remoteport,omitempty"`
 
-	// State of the object. Empty means that it has not been processed yet. Upstream has it in one of its manifests only.
+	// State of the object. Empty means that it has not been processed yet. Upstream has this field in only one of its manifests.
 	// +optional
 	State State `json:"state,omitempty"`
 
-	// What is wrong, for people. Empty if nothing is.
+	// What is wrong, in human-readable form. Empty if nothing is wrong.
 	// +optional
 	Message string `json:"message,omitempty"`
 
-	// The same for programs: Accepted, and Ready. observedGeneration is the generation that they describe.
+	// The conditions Accepted and Ready. observedGeneration is the generation that they describe.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -2,7 +2,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// CNFRoute is a route of a CNF. It acts at once.
+// CNFRoute is a route of a CNF. It takes effect immediately.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -15,10 +15,10 @@ type CNFRoute struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What is wanted.
+	// The desired state.
 	Spec CNFRouteSpec `json:"spec"`
 
-	// What has become of it. Written by the controller only.
+	// The observed state. Written by the controller only.
 	// +optional
 	Status SdewanStatus `json:"status,omitzero"`
 }
@@ -33,7 +33,7 @@ type CNFRouteList struct {
 	Items []CNFRoute `json:"items"`
 }
 
-// CNFRouteSpec is where packets go. The device breaks off over a route without dst or dev.
+// CNFRouteSpec defines a route. A route without dst or dev makes the device stop halfway.
 type CNFRouteSpec struct {
 	// Destination: an address, a prefix, or default.
 	// +kubebuilder:validation:MinLength=1
@@ -41,15 +41,15 @@ type CNFRouteSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(default|((25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])[.]){3}(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])(/(3[0-2]|[12]?[0-9]))?)?$')",message="must be an IPv4 address, a prefix, or default"
 	Dst string `json:"dst"`
 
-	// Address of the next hop. Empty means that the destination is on the link.
+	// Address of the next hop. Empty means that the destination is directly connected.
 	// +optional
 	Gw Host `json:"gw,omitempty"`
 
-	// Interface that packets leave by.
+	// Outgoing interface.
 	// +kubebuilder:validation:MinLength=1
 	Dev Interface `json:"dev"`
 
-	// Table of routes: default is the main one, cnf the one that SdewanApplications look up. Empty is default.
+	// Routing table: default is the main table, cnf the one that SdewanApplications use. Empty means default.
 	// +optional
 	// +kubebuilder:default=default
 	// +kubebuilder:validation:Enum="";default;cnf

@@ -2,7 +2,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// CNFRouteRule says which packets look up which table of routes. It acts at once.
+// CNFRouteRule selects the routing table for packets. It takes effect immediately.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -15,10 +15,10 @@ type CNFRouteRule struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What is wanted.
+	// The desired state.
 	Spec CNFRouteRuleSpec `json:"spec"`
 
-	// What has become of it. Written by the controller only.
+	// The observed state. Written by the controller only.
 	// +optional
 	Status SdewanStatus `json:"status,omitzero"`
 }
@@ -33,31 +33,31 @@ type CNFRouteRuleList struct {
 	Items []CNFRouteRule `json:"items"`
 }
 
-// CNFRouteRuleSpec is what a rule matches, and the table.
+// CNFRouteRuleSpec defines which packets a rule matches, and their routing table.
 type CNFRouteRuleSpec struct {
-	// Source address or prefix. Empty is any.
+	// Source address or prefix. Empty means any.
 	// +optional
 	Src Address `json:"src,omitempty"`
 
-	// Destination address or prefix. Empty is any.
+	// Destination address or prefix. Empty means any.
 	// +optional
 	Dst Address `json:"dst,omitempty"`
 
-	// True turns the match round: all packets but these.
+	// True inverts the match: all packets except these.
 	// +optional
 	Not bool `json:"not,omitempty"`
 
-	// Priority, from 1; the rule of the lowest number that matches decides. Empty puts the rule before all that are there.
+	// Priority, from 1; the matching rule with the lowest number applies. Empty puts the rule before all existing ones.
 	// +optional
 	Prio Positive `json:"prio,omitempty"`
 
-	// Mark that packets carry, decimal or hexadecimal, at most ten characters. Empty is any.
+	// Mark of the packets, decimal or hexadecimal, at most ten characters. Empty means any.
 	// +optional
 	// +kubebuilder:validation:MaxLength=10
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(0[xX][0-9A-Fa-f]{1,8}|[0-9]{1,10})?$')",message="must be a mark such as 16 or 0x10"
 	FWMark string `json:"fwmark,omitempty"`
 
-	// Table to look up: main, local, default, or a number from 1; 40 is the table cnf of CNFRoutes. Empty is main.
+	// Routing table: main, local, default, or a number from 1; 40 is the table cnf of CNFRoutes. Empty means main.
 	// +optional
 	// +kubebuilder:default=main
 	// +kubebuilder:validation:MaxLength=10

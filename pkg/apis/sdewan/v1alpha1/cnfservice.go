@@ -2,7 +2,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// CNFService offers a service of the cluster on a port of the CNF: what comes to the port is sent on to the service.
+// CNFService exposes a service of the cluster on a port of the CNF: packets to the port are redirected to the service.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -15,10 +15,10 @@ type CNFService struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What is wanted.
+	// The desired state.
 	Spec CNFServiceSpec `json:"spec"`
 
-	// What has become of it. Written by the controller only.
+	// The observed state. Written by the controller only.
 	// +optional
 	Status CNFServiceStatus `json:"status,omitzero"`
 }
@@ -33,8 +33,8 @@ type CNFServiceList struct {
 	Items []CNFService `json:"items"`
 }
 
-// CNFServiceSpec is the service, and the ports. They are as the design document has them; upstream's controller mixes them
-// up.
+// CNFServiceSpec describes the service and the ports. Their meaning is that of the design document; upstream's controller
+// mixes them up.
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.port) && size(self.port) > 0) || (has(self.dport) && size(self.dport) > 0)",message="requires port or dport: without a port, every packet addressed to the CNF would go to the service",reason=FieldValueRequired,fieldPath=.port
 type CNFServiceSpec struct {
@@ -42,23 +42,23 @@ type CNFServiceSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	FullName Domain `json:"fullname"`
 
-	// TCP port of the CNF. Empty is that of dport; one of the two is needed.
+	// TCP port of the CNF. Empty means the same as dport; one of the two is required.
 	// +optional
 	Port Port `json:"port,omitempty"`
 
-	// TCP port of the service. Empty is that of port.
+	// TCP port of the service. Empty means the same as port.
 	// +optional
 	DPort Port `json:"dport,omitempty"`
 
-	// Without effect, here and upstream.
+	// Ignored, here and upstream.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	CIDR string `json:"cidr,omitempty"`
 }
 
-// CNFServiceStatus is what the translation was made of.
+// CNFServiceStatus shows the values that the NAT rule was made from.
 type CNFServiceStatus struct {
-	// Address of the service. Empty while it is not known.
+	// Address of the service. Empty while it is unknown.
 	// +optional
 	SIP string `json:"sip,omitempty"`
 
@@ -70,15 +70,15 @@ type CNFServiceStatus struct {
 	// +optional
 	DPort string `json:"dport,omitempty"`
 
-	// State of the object. Empty means that it has not been processed yet. Upstream has it in one of its manifests only.
+	// State of the object. Empty means that it has not been processed yet. Upstream has this field in only one of its manifests.
 	// +optional
 	State State `json:"state,omitempty"`
 
-	// What is wrong, for people. Empty if nothing is.
+	// What is wrong, in human-readable form. Empty if nothing is wrong.
 	// +optional
 	Message string `json:"message,omitempty"`
 
-	// The same for programs: Accepted, and Ready. observedGeneration is the generation that they describe.
+	// The conditions Accepted and Ready. observedGeneration is the generation that they describe.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -2,7 +2,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// CNFStatus shows what the pods of all CNFs report of themselves. Upstream keeps one, cnf-status in namespace sdewan-system.
+// CNFStatus shows the status that the pods of all CNFs report. Upstream has a single one, cnf-status in namespace sdewan-system.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -13,11 +13,11 @@ type CNFStatus struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Empty: there is nothing to want.
+	// Empty: there is nothing to configure.
 	// +optional
 	Spec CNFStatusSpec `json:"spec,omitzero"`
 
-	// What has become of it. Written by the controller only.
+	// The observed state. Written by the controller only.
 	// +optional
 	Status CNFStatusStatus `json:"status,omitzero"`
 }
@@ -35,29 +35,29 @@ type CNFStatusList struct {
 // CNFStatusSpec has no fields.
 type CNFStatusSpec struct{}
 
-// CNFStatusStatus is what the pods reported.
+// CNFStatusStatus contains the reports of the pods.
 type CNFStatusStatus struct {
-	// metadata.generation of the object that was last seen. 0 means none yet.
+	// metadata.generation of the object that was last processed. 0 means none yet.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	AppliedGeneration int64 `json:"appliedGeneration,omitempty"`
 
-	// When the reports were last gathered. Absent means never.
+	// When the reports were last collected. Absent means never.
 	// +optional
 	AppliedTime *metav1.Time `json:"appliedTime,omitempty"`
 
-	// One entry for each pod, in alphabetical order of namespaces and names.
+	// One entry for each pod, ordered by namespace and name.
 	// +optional
 	Information []CNFInformation `json:"information,omitempty"`
 
-	// The same for programs: Ready. observedGeneration is the generation that they are for.
+	// The condition Ready. observedGeneration is the generation that it describes.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// CNFInformation is what one pod reported.
+// CNFInformation is the report of one pod.
 type CNFInformation struct {
 	// metadata.name of the pod.
 	Name string `json:"name"`
@@ -66,7 +66,7 @@ type CNFInformation struct {
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 
-	// Node that the pod runs on.
+	// Node on which the pod runs.
 	// +optional
 	Node string `json:"node,omitempty"`
 
@@ -78,7 +78,7 @@ type CNFInformation struct {
 	// +optional
 	IP string `json:"ip,omitempty"`
 
-	// The report: text that holds JSON, a list of the device's modules with the status of each, or the words Not Available.
+	// The report: a string of JSON, which lists the modules of the device with their status, or the words Not Available.
 	// +optional
 	Status string `json:"status,omitempty"`
 }

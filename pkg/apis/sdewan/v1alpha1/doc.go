@@ -1,28 +1,28 @@
 // Package v1alpha1 defines the SD-WAN kinds, of the API group batch.sdewan.akraino.org.
 //
-// The names of kinds and fields are those of Akraino ICN SD-EWAN, etra_dest included, so that manifests written for its
-// config agent keep working. The CRDs in deploy/crds are made from these types by `make generate`; the comments on fields
-// are what `kubectl explain` shows.
+// The names of kinds and fields are those of Akraino ICN SD-EWAN, including etra_dest, so that manifests written for its
+// config agent keep working. `make generate` generates the CRDs in deploy/crds from these types; `kubectl explain` shows the
+// comments on fields.
 //
 // # Where the rules come from
 //
-// Comments name three sources. The device is the REST interface of the OpenWRT network function (CNF) as it behaves, not
-// as it is documented. Upstream is the CRDs, samples and controller of ICN SD-EWAN. The design document is the one of its
-// config agent. What none of them refuses, but cannot work on a device, is refused with the reason in the comment.
+// Comments refer to three sources. The device is the REST API of a CNF, as it behaves rather than as it is documented.
+// Upstream is the CRDs, samples and controller of ICN SD-EWAN. The design document is that of its config agent. Values that
+// all of them accept, but that cannot work on a device, are rejected for the reason given in the comment.
 //
-// Schemas refuse what is wrong whatever else exists. Whether a zone, policy, proposal or interface exists is a question
-// of order on the device; the controller answers it in the status.
+// Schemas reject what is invalid regardless of other objects. Whether a zone, policy, proposal or interface exists depends on
+// the order of events; the controller reports it in the status.
 //
 // # Empty strings
 //
-// The device takes an empty string for an absent one, and so does every optional field here: "" passes, and means what
-// absence means. Defaults are filled in by the API server only, so that who reads manifests from files sees "" where the
-// server would say the default; both mean the same.
+// The device treats an empty string like an absent one, and so does every optional field here: "" is valid and has the same
+// meaning. Only the API server fills in defaults: in manifests from files, a field is "" where the server would return the
+// default, with the same meaning.
 //
 // # Names
 //
-// An object is called on a device by a name derived from its namespace and name, in the alphabet and length that the
-// device takes. Any name that Kubernetes accepts will do. spec.name, which many kinds have, never had an effect.
+// The name of an object on a device is derived from its namespace and name, and uses only the characters and length that the
+// device accepts. Any name that Kubernetes accepts is valid. spec.name, which many kinds have, never had any effect.
 //
 // +kubebuilder:object:generate=true
 // +groupName=batch.sdewan.akraino.org

@@ -2,7 +2,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// FirewallDNAT gives packets that come from a zone another destination address.
+// FirewallDNAT changes the destination address of packets from a zone.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -15,10 +15,10 @@ type FirewallDNAT struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What is wanted.
+	// The desired state.
 	Spec FirewallDNATSpec `json:"spec"`
 
-	// What has become of it. Written by the controller only.
+	// The observed state. Written by the controller only.
 	// +optional
 	Status SdewanStatus `json:"status,omitzero"`
 }
@@ -33,13 +33,13 @@ type FirewallDNATList struct {
 	Items []FirewallDNAT `json:"items"`
 }
 
-// FirewallDNATSpec is what is translated, and to what. The device refuses one without src.
+// FirewallDNATSpec defines which packets are translated, and how. The device rejects one without src.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.src) && size(self.src) > 0",message="DNAT requires src, the source zone",reason=FieldValueRequired,fieldPath=.src
 type FirewallDNATSpec struct {
 	Redirection `json:",inline"`
 
-	// DNAT whatever it says; upstream overwrites it. Another word is refused.
+	// Always DNAT. Upstream overwrites other values; netloom rejects them.
 	// +optional
 	// +kubebuilder:default=DNAT
 	// +kubebuilder:validation:Enum="";DNAT

@@ -2,7 +2,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// FirewallForwarding lets packets go from one zone to another.
+// FirewallForwarding allows packets to be forwarded from one zone to another.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -15,10 +15,10 @@ type FirewallForwarding struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What is wanted.
+	// The desired state.
 	Spec FirewallForwardingSpec `json:"spec"`
 
-	// What has become of it. Written by the controller only.
+	// The observed state. Written by the controller only.
 	// +optional
 	Status SdewanStatus `json:"status,omitzero"`
 }
@@ -33,23 +33,23 @@ type FirewallForwardingList struct {
 	Items []FirewallForwarding `json:"items"`
 }
 
-// FirewallForwardingSpec is from where to where. The device takes a forwarding without one of the zones, and its firewall
-// then passes over it.
+// FirewallForwardingSpec names the two zones. The device accepts a forwarding without one of them, but its firewall ignores
+// it.
 type FirewallForwardingSpec struct {
-	// Without effect: an object is known by metadata.name. Upstream overwrote it with that.
+	// Ignored: an object is identified by metadata.name. Upstream overwrites this field with it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
 
-	// Zone that packets come from.
+	// Source zone.
 	// +kubebuilder:validation:MinLength=1
 	Src Zone `json:"src"`
 
-	// Zone that packets go to.
+	// Destination zone.
 	// +kubebuilder:validation:MinLength=1
 	Dest Zone `json:"dest"`
 
-	// Address family. Empty is any.
+	// Address family. Empty means any.
 	// +optional
 	Family Family `json:"family,omitempty"`
 }

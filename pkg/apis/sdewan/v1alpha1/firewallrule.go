@@ -2,8 +2,8 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// FirewallRule says what becomes of packets between zones of a CNF: with src and dest of those that cross it, with src alone
-// of those for the CNF itself, with dest alone of those it sends.
+// FirewallRule decides what happens to packets between zones of a CNF. With src and dest, it applies to packets that the CNF
+// forwards; with src alone, to packets addressed to the CNF itself; with dest alone, to packets that the CNF sends.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -16,10 +16,10 @@ type FirewallRule struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What is wanted.
+	// The desired state.
 	Spec FirewallRuleSpec `json:"spec"`
 
-	// What has become of it. Written by the controller only.
+	// The observed state. Written by the controller only.
 	// +optional
 	Status SdewanStatus `json:"status,omitzero"`
 }
@@ -34,78 +34,78 @@ type FirewallRuleList struct {
 	Items []FirewallRule `json:"items"`
 }
 
-// FirewallRuleSpec is what a rule matches, and what happens then.
+// FirewallRuleSpec defines which packets a rule matches, and what happens to them.
 type FirewallRuleSpec struct {
-	// Without effect: an object is known by metadata.name. Upstream overwrote it with that.
+	// Ignored: an object is identified by metadata.name. Upstream overwrites this field with it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
 
-	// Zone that packets come from. Empty is the CNF itself.
+	// Source zone. Empty means the CNF itself.
 	// +optional
 	Src Zone `json:"src,omitempty"`
 
-	// Zone that packets go to. Empty is the CNF itself.
+	// Destination zone. Empty means the CNF itself.
 	// +optional
 	Dest Zone `json:"dest,omitempty"`
 
 	PacketRule `json:",inline"`
 }
 
-// PacketRule is what FirewallRule and NetworkFirewallRule have in common. The device refuses MARK without a mark.
+// PacketRule is what FirewallRule and NetworkFirewallRule have in common. The device rejects MARK without a mark.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.target) || self.target != 'MARK' || (has(self.set_mark) && size(self.set_mark) > 0) || (has(self.set_xmark) && size(self.set_xmark) > 0)",message="target MARK requires set_mark or set_xmark",reason=FieldValueRequired,fieldPath=.set_mark
 type PacketRule struct {
-	// Source address or prefix. Empty is any.
+	// Source address or prefix. Empty means any.
 	// +optional
 	SrcIP Address `json:"src_ip,omitempty"`
 
-	// Hardware address of the sender. Empty is any.
+	// MAC address of the sender. Empty means any.
 	// +optional
 	SrcMAC MAC `json:"src_mac,omitempty"`
 
-	// Source port. Empty is any.
+	// Source port. Empty means any.
 	// +optional
 	SrcPort Port `json:"src_port,omitempty"`
 
-	// Protocol; tcpudp is both. Empty is tcpudp between zones, all between interfaces.
+	// Protocol; tcpudp means both TCP and UDP. Empty means tcpudp between zones, all between interfaces.
 	// +optional
 	Proto Protocol `json:"proto,omitempty"`
 
-	// Types of ICMP messages, for proto icmp. Empty is any between zones.
+	// Types of ICMP messages, for proto icmp. Between zones, empty means any.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	ICMPType []ICMPType `json:"icmp_type,omitempty"`
 
-	// Destination address or prefix. Empty is any.
+	// Destination address or prefix. Empty means any.
 	// +optional
 	DestIP Address `json:"dest_ip,omitempty"`
 
-	// Destination port. Empty is any.
+	// Destination port. Empty means any.
 	// +optional
 	DestPort Port `json:"dest_port,omitempty"`
 
-	// Mark that packets carry. Empty is any.
+	// Mark of the packets. Empty means any.
 	// +optional
 	Mark Mark `json:"mark,omitempty"`
 
-	// What becomes of packets that match. MARK requires set_mark or set_xmark.
+	// What happens to matching packets. MARK requires set_mark or set_xmark.
 	// +optional
 	Target Target `json:"target,omitempty"`
 
-	// Mark to set for target MARK: of the bits under the mask the value, all others kept.
+	// Mark to set for target MARK. With a mask, only the bits of the mask are set to the value.
 	// +optional
 	SetMark Mark `json:"set_mark,omitempty"`
 
-	// The same with exclusive or.
+	// Like set_mark, but the value is combined with the mark of the packet by exclusive or.
 	// +optional
 	SetXMark Mark `json:"set_xmark,omitempty"`
 
-	// Address family. Empty is any.
+	// Address family. Empty means any.
 	// +optional
 	Family Family `json:"family,omitempty"`
 
-	// More arguments of iptables, unread. Empty is none.
+	// Additional arguments of iptables, not validated. Empty means none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Extra string `json:"extra,omitempty"`

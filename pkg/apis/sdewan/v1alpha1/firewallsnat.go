@@ -2,7 +2,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// FirewallSNAT gives packets between zones another source address.
+// FirewallSNAT changes the source address of packets between zones.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -15,10 +15,10 @@ type FirewallSNAT struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What is wanted.
+	// The desired state.
 	Spec FirewallSNATSpec `json:"spec"`
 
-	// What has become of it. Written by the controller only.
+	// The observed state. Written by the controller only.
 	// +optional
 	Status SdewanStatus `json:"status,omitzero"`
 }
@@ -33,14 +33,14 @@ type FirewallSNATList struct {
 	Items []FirewallSNAT `json:"items"`
 }
 
-// FirewallSNATSpec is what is translated, and to what. The device refuses one without src_dip, or without dest.
+// FirewallSNATSpec defines which packets are translated, and how. The device rejects one without src_dip or dest.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.src_dip) && size(self.src_dip) > 0",message="SNAT requires src_dip, the new source address",reason=FieldValueRequired,fieldPath=.src_dip
 // +kubebuilder:validation:XValidation:rule="has(self.dest) && size(self.dest) > 0",message="SNAT requires dest, the destination zone",reason=FieldValueRequired,fieldPath=.dest
 type FirewallSNATSpec struct {
 	Redirection `json:",inline"`
 
-	// SNAT whatever it says; upstream overwrites it. Another word is refused.
+	// Always SNAT. Upstream overwrites other values; netloom rejects them.
 	// +optional
 	// +kubebuilder:default=SNAT
 	// +kubebuilder:validation:Enum="";SNAT
@@ -49,56 +49,56 @@ type FirewallSNATSpec struct {
 
 // Redirection is what FirewallSNAT and FirewallDNAT have in common.
 type Redirection struct {
-	// Without effect: an object is known by metadata.name. Upstream overwrote it with that.
+	// Ignored: an object is identified by metadata.name. Upstream overwrites this field with it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
 
-	// Zone that packets come from.
+	// Source zone.
 	// +optional
 	Src Zone `json:"src,omitempty"`
 
-	// Source address or prefix. Empty is any.
+	// Source address or prefix. Empty means any.
 	// +optional
 	SrcIP Address `json:"src_ip,omitempty"`
 
-	// SNAT: the source address that packets get. DNAT: the destination address that they had; empty is any.
+	// SNAT: the new source address. DNAT: the original destination address; empty means any.
 	// +optional
 	SrcDIP Address `json:"src_dip,omitempty"`
 
-	// Hardware address of the sender. Empty is any.
+	// MAC address of the sender. Empty means any.
 	// +optional
 	SrcMAC MAC `json:"src_mac,omitempty"`
 
-	// Source port. Empty is any.
+	// Source port. Empty means any.
 	// +optional
 	SrcPort Port `json:"src_port,omitempty"`
 
-	// SNAT: the source port that packets get. DNAT: the destination port that they had. Empty is any.
+	// SNAT: the new source port. DNAT: the original destination port. Empty means any.
 	// +optional
 	SrcDPort Port `json:"src_dport,omitempty"`
 
-	// Protocol; tcpudp is both. Empty is tcpudp.
+	// Protocol; tcpudp means both TCP and UDP. Empty means tcpudp.
 	// +optional
 	Proto Protocol `json:"proto,omitempty"`
 
-	// Zone that packets go to.
+	// Destination zone.
 	// +optional
 	Dest Zone `json:"dest,omitempty"`
 
-	// SNAT: the destination that packets have; empty is any. DNAT: the destination address that they get; empty is the CNF.
+	// SNAT: the destination address; empty means any. DNAT: the new destination address; empty means the CNF.
 	// +optional
 	DestIP Address `json:"dest_ip,omitempty"`
 
-	// SNAT: the destination port that packets have; empty is any. DNAT: the one that they get; empty leaves it.
+	// SNAT: the destination port; empty means any. DNAT: the new destination port; empty keeps the original.
 	// +optional
 	DestPort Port `json:"dest_port,omitempty"`
 
-	// Mark that packets carry. Empty is any.
+	// Mark of the packets. Empty means any.
 	// +optional
 	Mark Mark `json:"mark,omitempty"`
 
-	// Address family. Empty is any.
+	// Address family. Empty means any.
 	// +optional
 	Family Family `json:"family,omitempty"`
 }

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Group and Version are what apiVersion is made of.
+// Group and Version make up apiVersion.
 const (
 	Group   = "batch.sdewan.akraino.org"
 	Version = "v1alpha1"
@@ -14,17 +14,17 @@ const (
 
 // Labels of objects.
 const (
-	// LabelPurpose says for which CNF an object is: the one that carries the same value. An object without it is for none.
+	// LabelPurpose selects the CNF of an object: the one with the same value. An object without it applies to no CNF.
 	LabelPurpose = "sdewanPurpose"
-	// LabelBucketType says which permission is needed to write an object; upstream uses basic, app-intent and k8s-service.
-	// Without it no permission beyond that of the API is needed.
+	// LabelBucketType determines the permission required to write an object; upstream uses basic, app-intent and k8s-service.
+	// Without it, only the permission of the API is required.
 	LabelBucketType = "sdewan-bucket-type"
 )
 
 // GroupVersion is the group and version of every kind here.
 var GroupVersion = schema.GroupVersion{Group: Group, Version: Version}
 
-// AddToScheme makes s know every kind. It returns no error; the signature is the one that clients want.
+// AddToScheme registers every kind with s. It never returns an error; clients expect this signature.
 func AddToScheme(s *runtime.Scheme) error {
 	for _, r := range Resources() {
 		s.AddKnownTypes(GroupVersion, r.New(), r.newList())

@@ -2,7 +2,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// IpsecHost is a peer of IPsec seen from a host that asks the peer for its address in the tunnel.
+// IpsecHost is an IPsec peer, from the point of view of a host that requests its address in the tunnel from the peer.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -15,10 +15,10 @@ type IpsecHost struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What is wanted.
+	// The desired state.
 	Spec IpsecHostSpec `json:"spec"`
 
-	// What has become of it. Written by the controller only.
+	// The observed state. Written by the controller only.
 	// +optional
 	Status SdewanStatus `json:"status,omitzero"`
 }
@@ -33,11 +33,11 @@ type IpsecHostList struct {
 	Items []IpsecHost `json:"items"`
 }
 
-// IpsecHostSpec is the peer, and the connections to it.
+// IpsecHostSpec describes the peer and the connections to it.
 type IpsecHostSpec struct {
 	IpsecPeer `json:",inline"`
 
-	// Tunnels and transports to the peer, each with a name of its own. The device refuses an empty list.
+	// Tunnel and transport connections to the peer, each with a unique name. The device rejects an empty list.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=map
@@ -45,11 +45,11 @@ type IpsecHostSpec struct {
 	Connections []IpsecHostConnection `json:"connections"`
 }
 
-// IpsecHostConnection is a tunnel or transport to a peer of a host.
+// IpsecHostConnection is a tunnel or transport connection from a host to its peer.
 type IpsecHostConnection struct {
 	IpsecConnection `json:",inline"`
 
-	// Address of this side in the tunnel; %config asks the peer for one. Empty is the CNF's own address.
+	// Local address in the tunnel; %config requests one from the peer. Empty means the CNF's own address.
 	// +optional
 	LocalSourceIP IpsecText `json:"local_sourceip,omitempty"`
 }

@@ -1,34 +1,34 @@
 package v1alpha1
 
-// IpsecText is text of the configuration of IPsec. Empty is unset. The device looks at none of it; a line break or a
+// IpsecText is text in the IPsec configuration. Empty means unset. The device does not validate it; a line break or a
 // quotation mark would end the value in its files.
 //
 // +kubebuilder:validation:MaxLength=1024
 // +kubebuilder:validation:XValidation:rule="self.matches('^[^\"\\\\x00-\\\\x1f]*$')",message="must be a single line without quotation marks"
 type IpsecText string
 
-// IpsecMark is the mark of a connection, with or without a mask, or %unique. Empty is none.
+// IpsecMark is the mark of a connection, with or without a mask, or %unique. Empty means none.
 //
 // +kubebuilder:validation:MaxLength=22
 // +kubebuilder:validation:XValidation:rule="self.matches('^(%unique(-dir)?|(0[xX][0-9A-Fa-f]{1,8}|[0-9]{1,10})(/(0[xX][0-9A-Fa-f]{1,8}|[0-9]{1,10}))?)?$')",message="must be a mark such as 42, 0x2a/0xff or %unique"
 type IpsecMark string
 
-// IpsecCertificate is a PEM file in base64; several are joined with three underscores. Empty is unset.
+// IpsecCertificate is a PEM file in base64; several are joined with three underscores. Empty means unset.
 //
 // +kubebuilder:validation:MaxLength=131072
 // +kubebuilder:validation:XValidation:rule="self.matches('^[A-Za-z0-9+/=_^]*$')",message="must be a PEM file in base64; several are joined with three underscores"
 type IpsecCertificate string
 
-// YesNo is yes or no. Empty is unset.
+// YesNo is yes or no. Empty means unset.
 //
 // +kubebuilder:validation:Enum="";"yes";"no"
 type YesNo string
 
-// Methods of authentication.
+// Authentication methods.
 const (
-	// AuthenticationPSK is by a key that both sides know.
+	// AuthenticationPSK is authentication by a pre-shared key.
 	AuthenticationPSK = "psk"
-	// AuthenticationPublicKey is by certificates.
+	// AuthenticationPublicKey is authentication by certificates.
 	AuthenticationPublicKey = "pubkey"
 )
 
@@ -40,14 +40,14 @@ const (
 	DefaultSharedCA     = "ca.crt"         // shared_ca_secret
 )
 
-// SecretReference points at a value in a Secret of the object's namespace.
+// SecretReference refers to a value in a Secret in the object's namespace.
 type SecretReference struct {
 	// metadata.name of the Secret.
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`
 	Name string `json:"name"`
 
-	// Key in the Secret's data. Empty is the usual one, which the field that holds the reference names.
+	// Key in the Secret's data. Empty means the default, which depends on the field that contains the reference.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9._-]*$`
@@ -56,9 +56,9 @@ type SecretReference struct {
 
 // IpsecPeer is what IpsecSite and IpsecHost have in common.
 //
-// The device refuses psk without a key, and pubkey without all of certificate, private key and CA. A secret may be given
-// in the object or by reference to a Secret, but not both. Rules about secrets stand here and not at the fields, because
-// a server quotes the value of a field in what it says about it.
+// The device rejects psk without a key, and pubkey without a certificate, a private key and a CA. A secret can be given in
+// the object or by reference to a Secret, but not both. Secrets are validated here and not at their fields, because the API
+// server includes the value of an invalid field in its error message.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.pre_shared_key) || self.pre_shared_key.matches('^[^\"\\\\x00-\\\\x1f]*$')",message="must be a single line without quotation marks",fieldPath=.pre_shared_key
 // +kubebuilder:validation:XValidation:rule="!has(self.local_private_cert) || self.local_private_cert.matches('^[A-Za-z0-9+/=_^]*$')",message="must be a PEM file in base64; several are joined with three underscores",fieldPath=.local_private_cert
@@ -71,127 +71,129 @@ type SecretReference struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.local_private_cert_secret) || !has(self.local_private_cert) || size(self.local_private_cert) == 0",message="local_private_cert and local_private_cert_secret are mutually exclusive",reason=FieldValueForbidden,fieldPath=.local_private_cert
 // +kubebuilder:validation:XValidation:rule="!has(self.shared_ca_secret) || !has(self.shared_ca) || size(self.shared_ca) == 0",message="shared_ca and shared_ca_secret are mutually exclusive",reason=FieldValueForbidden,fieldPath=.shared_ca
 type IpsecPeer struct {
-	// Without effect: an object is known by metadata.name. Upstream overwrote it with that.
+	// Ignored: an object is identified by metadata.name. Upstream overwrites this field with it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
 
-	// VTI-based leaves routes and virtual addresses to the CNF's tunnel interfaces, policy-based to strongSwan. It is a
-	// switch of the whole CNF: the device keeps that of the peer written last. Empty leaves the switch as it is.
+	// VTI-based means that the CNF's tunnel interfaces handle routes and virtual addresses, policy-based that strongSwan does.
+	// The setting applies to the whole CNF: the peer that was written last determines it. Empty does not change it.
 	// +optional
 	// +kubebuilder:validation:Enum="";VTI-based;policy-based
 	Type string `json:"type,omitempty"`
 
-	// Address or DNS name of the peer; %any waits for whoever comes.
+	// Address or DNS name of the peer; %any accepts any peer.
 	// +kubebuilder:validation:MinLength=1
 	Remote IpsecText `json:"remote"`
 
-	// How the two sides know each other: psk by a key that both have, pubkey by certificates.
+	// How the peers authenticate each other: psk with a pre-shared key, pubkey with certificates.
 	// +kubebuilder:validation:Enum=psk;pubkey
 	AuthenticationMethod string `json:"authentication_method"`
 
-	// Name by which this side is known. Empty is its address.
+	// Identity of the CNF. Empty means its address.
 	// +optional
 	LocalIdentifier IpsecText `json:"local_identifier,omitempty"`
 
-	// Name by which the peer is known. Empty is its address.
+	// Identity of the peer. Empty means its address.
 	// +optional
 	RemoteIdentifier IpsecText `json:"remote_identifier,omitempty"`
 
-	// IpsecProposals for the key exchange, the preferred one first. The device refuses an empty list.
+	// IpsecProposals for the key exchange, in order of preference. The device rejects an empty list.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
 	CryptoProposal []Reference `json:"crypto_proposal"`
 
-	// 1 takes none but the proposals given. Empty is 0.
+	// 1 accepts only the given proposals. Empty means 0.
 	// +optional
 	ForceCryptoProposal Flag `json:"force_crypto_proposal,omitempty"`
 
-	// The key of psk in clear, for everybody who may read this object. Better give pre_shared_key_secret.
+	// The pre-shared key in plain text, visible to everyone with read access to this object. Prefer pre_shared_key_secret.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	PreSharedKey string `json:"pre_shared_key,omitempty"`
 
-	// The key of psk. An empty key of the reference is pre_shared_key.
+	// The pre-shared key, from a Secret. The default key in the Secret is pre_shared_key.
 	// +optional
 	PreSharedKeySecret *SecretReference `json:"pre_shared_key_secret,omitempty"`
 
-	// The certificate of this side for pubkey.
+	// The certificate of the CNF, for pubkey.
 	// +optional
 	LocalPublicCert IpsecCertificate `json:"local_public_cert,omitempty"`
 
-	// The certificate of this side for pubkey, as a PEM file. An empty key of the reference is tls.crt.
+	// The certificate of the CNF, for pubkey, from a Secret with a PEM file. The default key in the Secret is tls.crt.
 	// +optional
 	LocalPublicCertSecret *SecretReference `json:"local_public_cert_secret,omitempty"`
 
-	// The private key of this side for pubkey, for everybody who may read this object. Better give
+	// The private key of the CNF, for pubkey, visible to everyone with read access to this object. Prefer
 	// local_private_cert_secret.
 	// +optional
 	// +kubebuilder:validation:MaxLength=131072
 	LocalPrivateCert string `json:"local_private_cert,omitempty"`
 
-	// The private key of this side for pubkey, as a PEM file. An empty key of the reference is tls.key.
+	// The private key of the CNF, for pubkey, from a Secret with a PEM file. The default key in the Secret is tls.key.
 	// +optional
 	LocalPrivateCertSecret *SecretReference `json:"local_private_cert_secret,omitempty"`
 
-	// The certificate of the authority that both sides trust, for pubkey.
+	// The certificate of the CA that both sides trust, for pubkey.
 	// +optional
 	SharedCA IpsecCertificate `json:"shared_ca,omitempty"`
 
-	// The certificate of the authority that both sides trust, as a PEM file. An empty key of the reference is ca.crt.
+	// The certificate of the CA that both sides trust, for pubkey, from a Secret with a PEM file. The default key in the Secret
+	// is ca.crt.
 	// +optional
 	SharedCASecret *SecretReference `json:"shared_ca_secret,omitempty"`
 }
 
 // IpsecConnection is what connections of IpsecSite and IpsecHost have in common.
 type IpsecConnection struct {
-	// Name of the connection among those of the object.
+	// Name of the connection, unique within the object.
 	// +kubebuilder:validation:MinLength=1
 	Name Reference `json:"name"`
 
-	// tunnel wraps packets whole, transport their content. The device loses a connection that is neither.
+	// tunnel encapsulates whole packets, transport only their payload. The device drops a connection that is neither.
 	// +kubebuilder:validation:Enum=tunnel;transport
 	ConnType string `json:"conn_type"`
 
-	// When the connection is made: start at once, route when there is traffic, add when the peer asks. The key must be
-	// there; empty is never.
+	// When the connection is established: start means immediately, route when there is traffic, add when the peer initiates
+	// it. Required; empty means never.
 	// +kubebuilder:validation:Enum="";start;add;route
 	Mode string `json:"mode"`
 
-	// Command on the CNF that is run when the connection comes and goes. Empty is none.
+	// Command that the CNF runs when the connection goes up or down. Empty means none.
 	// +optional
 	LocalUpDown IpsecText `json:"local_updown,omitempty"`
 
-	// Whether the CNF's firewall is opened for the connection. Empty is no.
+	// Whether to open the CNF's firewall for the connection. Empty means no.
 	// +optional
 	LocalFirewall YesNo `json:"local_firewall,omitempty"`
 
-	// Prefixes on the peer's side, with commas between them. Empty is the peer's own address.
+	// Prefixes behind the peer, separated by commas. Empty means the peer's own address.
 	// +optional
 	RemoteSubnet IpsecText `json:"remote_subnet,omitempty"`
 
-	// Addresses that the peer gets in the tunnel: one, a range such as 10.0.0.5-10.0.0.9, or a prefix. Empty is none.
+	// Addresses to assign to the peer in the tunnel: an address, a range such as 10.0.0.5-10.0.0.9, or a prefix. Empty means
+	// none.
 	// +optional
 	RemoteSourceIP IpsecText `json:"remote_sourceip,omitempty"`
 
-	// Command for the peer, by the meaning of strongSwan. Empty is none.
+	// Command for the peer, as strongSwan defines it. Empty means none.
 	// +optional
 	RemoteUpDown IpsecText `json:"remote_updown,omitempty"`
 
-	// Firewall of the peer, by the meaning of strongSwan. Empty is no.
+	// Firewall of the peer, as strongSwan defines it. Empty means no.
 	// +optional
 	RemoteFirewall YesNo `json:"remote_firewall,omitempty"`
 
-	// IpsecProposals for the connection, the preferred one first. Empty is strongSwan's own choice.
+	// IpsecProposals for the connection, in order of preference. Empty means strongSwan's defaults.
 	// +optional
 	// +kubebuilder:validation:MaxItems=32
 	CryptoProposal []Reference `json:"crypto_proposal,omitempty"`
 
-	// Mark of packets in the tunnel, by which VTI-based peers find theirs. Empty is none.
+	// Mark of packets in the tunnel, by which VTI-based peers identify them. Empty means none.
 	// +optional
 	Mark IpsecMark `json:"mark,omitempty"`
 
-	// Without effect: the device does not know it and drops it.
+	// Ignored: the device does not support it and drops it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	IfID string `json:"if_id,omitempty"`

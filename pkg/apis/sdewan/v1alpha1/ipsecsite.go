@@ -2,7 +2,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// IpsecSite is a peer of IPsec seen from a network that stays: the CNF brings subnets of its own into the tunnel, and may give
+// IpsecSite is an IPsec peer, from the point of view of a site: the CNF connects its own subnets to the tunnel, and can assign
 // virtual addresses to the peer.
 //
 // +kubebuilder:object:root=true
@@ -16,10 +16,10 @@ type IpsecSite struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What is wanted.
+	// The desired state.
 	Spec IpsecSiteSpec `json:"spec"`
 
-	// What has become of it. Written by the controller only.
+	// The observed state. Written by the controller only.
 	// +optional
 	Status SdewanStatus `json:"status,omitzero"`
 }
@@ -34,11 +34,11 @@ type IpsecSiteList struct {
 	Items []IpsecSite `json:"items"`
 }
 
-// IpsecSiteSpec is the peer, and the connections to it.
+// IpsecSiteSpec describes the peer and the connections to it.
 type IpsecSiteSpec struct {
 	IpsecPeer `json:",inline"`
 
-	// Tunnels and transports to the peer, each with a name of its own. The device refuses an empty list.
+	// Tunnel and transport connections to the peer, each with a unique name. The device rejects an empty list.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=map
@@ -46,10 +46,10 @@ type IpsecSiteSpec struct {
 	Connections []IpsecSiteConnection `json:"connections"`
 }
 
-// IpsecSiteConnection is a tunnel or transport to a peer of a site.
+// IpsecSiteConnection is a tunnel or transport connection from a site to its peer.
 type IpsecSiteConnection struct {
 	IpsecConnection `json:",inline"`
 
-	// Prefixes on this side, with commas between them. The key must be there; empty is the CNF's own address.
+	// Local prefixes, separated by commas. Required; empty means the CNF's own address.
 	LocalSubnet IpsecText `json:"local_subnet"`
 }

@@ -2,8 +2,8 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Mwan3Policy says over which networks traffic leaves, when an Mwan3Rule sends it here: mwan3 uses the reachable members of
-// the lowest metric, in proportion to their weights.
+// Mwan3Policy defines the outgoing networks of the traffic that an Mwan3Rule assigns to it: mwan3 uses the reachable members
+// with the lowest metric, in proportion to their weights.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -16,10 +16,10 @@ type Mwan3Policy struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What is wanted.
+	// The desired state.
 	Spec Mwan3PolicySpec `json:"spec"`
 
-	// What has become of it. Written by the controller only.
+	// The observed state. Written by the controller only.
 	// +optional
 	Status SdewanStatus `json:"status,omitzero"`
 }
@@ -34,9 +34,9 @@ type Mwan3PolicyList struct {
 	Items []Mwan3Policy `json:"items"`
 }
 
-// Mwan3PolicySpec is what a policy is made of.
+// Mwan3PolicySpec defines a policy.
 type Mwan3PolicySpec struct {
-	// The networks to choose from, each once. The device refuses an empty list, and two members of one interface.
+	// The networks to choose from, each listed once. The device rejects an empty list, and two members with the same interface.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=map
@@ -46,18 +46,19 @@ type Mwan3PolicySpec struct {
 
 // Mwan3Member is a network of a policy.
 type Mwan3Member struct {
-	// Name of a network of the CNF's pods, as their annotation k8s.plugin.opnfv.org/nfn-network has it.
+	// Name of a network of the CNF's pods, as in their annotation k8s.plugin.opnfv.org/nfn-network.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Network string `json:"network"`
 
-	// Order among the members: those of the lowest metric that are reachable are used. 1 to 256: the device wants more than
-	// 0, and mwan3 ignores members above 256.
+	// Order of the members: the reachable ones with the lowest metric are used. 1 to 256: the device requires more than 0,
+	// and mwan3 ignores members above 256.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=256
 	Metric int `json:"metric"`
 
-	// Share among the members of one metric. 1 to 1000: the device wants more than 0, and 1000 is mwan3's documented limit.
+	// Share among the members with the same metric. 1 to 1000: the device requires more than 0, and 1000 is mwan3's documented
+	// limit.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	Weight int `json:"weight"`

@@ -2,7 +2,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Mwan3Rule says which traffic follows which Mwan3Policy. The first rule that matches decides.
+// Mwan3Rule assigns traffic to an Mwan3Policy. The first rule that matches applies.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -15,10 +15,10 @@ type Mwan3Rule struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What is wanted.
+	// The desired state.
 	Spec Mwan3RuleSpec `json:"spec"`
 
-	// What has become of it. Written by the controller only.
+	// The observed state. Written by the controller only.
 	// +optional
 	Status SdewanStatus `json:"status,omitzero"`
 }
@@ -33,33 +33,33 @@ type Mwan3RuleList struct {
 	Items []Mwan3Rule `json:"items"`
 }
 
-// Mwan3RuleSpec is what a rule matches, and what happens then. As with upstream all keys must be there; "" is unset.
+// Mwan3RuleSpec defines which traffic a rule matches, and its policy. As upstream, all fields are required; "" means unset.
 type Mwan3RuleSpec struct {
-	// The Mwan3Policy to follow. The device takes none as well, and keeps a rule that does nothing.
+	// The Mwan3Policy for matching traffic. The device also accepts a rule without a policy, which then has no effect.
 	// +kubebuilder:validation:MinLength=1
 	Policy Reference `json:"policy"`
 
-	// Source address or prefix. Empty is any.
+	// Source address or prefix. Empty means any.
 	SrcIP Address `json:"src_ip"`
 
-	// Source port, for tcp and udp. Empty is any.
+	// Source port, for tcp and udp. Empty means any.
 	SrcPort Port `json:"src_port"`
 
-	// Destination address or prefix. Empty is any.
+	// Destination address or prefix. Empty means any.
 	DestIP Address `json:"dest_ip"`
 
-	// Destination port, for tcp and udp. Empty is any.
+	// Destination port, for tcp and udp. Empty means any.
 	DestPort Port `json:"dest_port"`
 
-	// Protocol. Empty is all.
+	// Protocol. Empty means all.
 	// +kubebuilder:validation:Enum="";tcp;udp;icmp;all
 	Proto string `json:"proto"`
 
-	// Address family. Empty is all.
+	// Address family. Empty means all.
 	// +kubebuilder:validation:Enum="";ipv4;ipv6;all
 	Family string `json:"family"`
 
-	// 1 keeps connections of one source on one network for timeout seconds. Empty is 0.
+	// 1 keeps connections from the same source on the same network for timeout seconds. Empty means 0.
 	Sticky Flag `json:"sticky"`
 
 	// How long sticky lasts, in seconds. Empty means mwan3's default of 600.

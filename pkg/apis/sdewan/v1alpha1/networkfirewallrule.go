@@ -2,8 +2,9 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// NetworkFirewallRule says what becomes of packets between interfaces of a CNF, without zones. With dest it is about packets
-// that cross the CNF, without about those for the CNF itself. Rules act at once, behind all there are.
+// NetworkFirewallRule decides what happens to packets between interfaces of a CNF, without zones. With dest, it applies to
+// packets that the CNF forwards; without dest, to packets addressed to the CNF itself. Rules take effect immediately, after
+// all existing ones.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -16,10 +17,10 @@ type NetworkFirewallRule struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What is wanted.
+	// The desired state.
 	Spec NetworkFirewallRuleSpec `json:"spec"`
 
-	// What has become of it. Written by the controller only.
+	// The observed state. Written by the controller only.
 	// +optional
 	Status SdewanStatus `json:"status,omitzero"`
 }
@@ -34,23 +35,23 @@ type NetworkFirewallRuleList struct {
 	Items []NetworkFirewallRule `json:"items"`
 }
 
-// NetworkFirewallRuleSpec is what a rule matches, and what happens then.
+// NetworkFirewallRuleSpec defines which packets a rule matches, and what happens to them.
 //
-// The device breaks off over a rule without src, without target, or of proto icmp without icmp_type, and keeps half of it.
+// The device fails on a rule without src, without target, or with proto icmp and no icmp_type, after applying half of it.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.target) && size(self.target) > 0",message="target is required",reason=FieldValueRequired,fieldPath=.target
 // +kubebuilder:validation:XValidation:rule="!has(self.proto) || self.proto != 'icmp' || (has(self.icmp_type) && size(self.icmp_type) > 0)",message="proto icmp requires icmp_type, such as any",reason=FieldValueRequired,fieldPath=.icmp_type
 type NetworkFirewallRuleSpec struct {
-	// Without effect: an object is known by metadata.name. Upstream overwrote it with that.
+	// Ignored: an object is identified by metadata.name. Upstream overwrites this field with it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
 
-	// Interface that packets come in by. The device cannot do without.
+	// Incoming interface. The device requires it.
 	// +kubebuilder:validation:MinLength=1
 	Src Interface `json:"src"`
 
-	// Interface that packets leave by. Empty is about packets for the CNF itself.
+	// Outgoing interface. Empty means packets addressed to the CNF itself.
 	// +optional
 	Dest Interface `json:"dest,omitempty"`
 

@@ -2,7 +2,7 @@ package v1alpha1
 
 import "fmt"
 
-// ObjectReference is a field that names another object of the same namespace, for the same CNF.
+// ObjectReference is a field that names another object in the same namespace, for the same CNF.
 //
 // +kubebuilder:object:generate=false
 type ObjectReference struct {
@@ -11,7 +11,7 @@ type ObjectReference struct {
 	Name  string
 }
 
-// ReferencesOf lists the references of an object. Fields that are not set refer to nothing.
+// ReferencesOf lists the references of an object. Unset fields are omitted.
 func ReferencesOf(object any) []ObjectReference {
 	r, _, _ := ResourceOf(object)
 	refs := references{kind: r.RefersTo}

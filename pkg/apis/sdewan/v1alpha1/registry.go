@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Kinds that others refer to.
+// Kinds that other kinds refer to.
 const (
 	KindFirewallZone  = "FirewallZone"
 	KindIpsecProposal = "IpsecProposal"
@@ -23,18 +23,18 @@ type Object interface {
 	metav1.Object
 }
 
-// Resource is what there is to know about a kind apart from its fields. A new kind is a new row of the registry.
+// Resource describes a kind, apart from its fields. A new kind is a new row of the registry.
 //
 // +kubebuilder:object:generate=false
 type Resource struct {
 	Kind   string
-	Plural string // its name in the addresses of the API
-	// Finalizer begins the name of the finalizer that ICN SD-EWAN puts on objects of the kind; "" for a kind that no device
+	Plural string // its name in the URLs of the API
+	// Finalizer is the prefix of the finalizer that ICN SD-EWAN sets on objects of the kind; "" for a kind that no device
 	// stores.
 	Finalizer string
-	// RefersTo is the kind of the objects that fields of the kind name, see ReferencesOf; "" when it refers to none.
+	// RefersTo is the kind of the objects that fields of the kind refer to, see ReferencesOf; "" if there are none.
 	RefersTo string
-	// Referenced says whether objects of another kind refer to this one.
+	// Referenced reports whether objects of another kind refer to this one.
 	Referenced bool
 
 	object, list reflect.Type
@@ -96,7 +96,7 @@ func newTable(rows ...Resource) *table {
 	return t
 }
 
-// resource is the row of the kind whose objects are of the type that O points at, and its lists of the type that L points at.
+// resource returns the row of the kind whose objects have type O and whose lists have type L.
 func resource[O Object, L runtime.Object](plural, finalizer, refersTo string, status func(O) any) Resource {
 	object, list := reflect.TypeFor[O]().Elem(), reflect.TypeFor[L]().Elem()
 	return Resource{
@@ -108,7 +108,7 @@ func resource[O Object, L runtime.Object](plural, finalizer, refersTo string, st
 // Resources lists every kind, in alphabetical order. The list is shared: it must not be changed.
 func Resources() []Resource { return registry().rows }
 
-// ResourceOfKind is the row of a kind; false for a kind that is not SD-WAN's.
+// ResourceOfKind returns the row of a kind; false if it is not an SD-WAN kind.
 func ResourceOfKind(kind string) (Resource, bool) {
 	if r := registry().byKind[kind]; r != nil {
 		return *r, true
@@ -116,8 +116,8 @@ func ResourceOfKind(kind string) (Resource, bool) {
 	return Resource{}, false
 }
 
-// ResourceOf is the row of an object, and a pointer to its status. It is false for what is of no kind here. Objects as clients
-// decode them do not say their kind themselves.
+// ResourceOf returns the row of an object and a pointer to its status, or false for any other type. Objects decoded by a
+// client do not have their kind set.
 func ResourceOf(o any) (r Resource, status any, ok bool) {
 	if r := registry().byType[reflect.TypeOf(o)]; r != nil {
 		return *r, r.status(o), true

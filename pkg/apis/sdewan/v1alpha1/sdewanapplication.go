@@ -2,7 +2,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// SdewanApplication makes packets from some pods look up the CNF's table of routes called cnf.
+// SdewanApplication routes packets from selected pods by the CNF's routing table cnf.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -15,10 +15,10 @@ type SdewanApplication struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What is wanted.
+	// The desired state.
 	Spec SdewanApplicationSpec `json:"spec"`
 
-	// What has become of it. Written by the controller only.
+	// The observed state. Written by the controller only.
 	// +optional
 	Status SdewanStatus `json:"status,omitzero"`
 }
@@ -45,12 +45,12 @@ type SdewanApplicationSpec struct {
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$`
 	AppNamespace string `json:"appNamespace,omitempty"`
 
-	// Without effect, here and upstream.
+	// Ignored, here and upstream.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	ServicePort string `json:"servicePort,omitempty"`
 
-	// Without effect, here and upstream.
+	// Ignored, here and upstream.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	CNFPort string `json:"cnfPort,omitempty"`

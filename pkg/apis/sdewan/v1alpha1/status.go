@@ -11,85 +11,85 @@ type State string
 const (
 	// InSync means that every pod of the CNF is ready and has the object.
 	InSync State = "In Sync"
-	// Idle is a word of upstream's that nothing says.
+	// Idle is a state of upstream that is never set.
 	Idle State = "Idle"
 	// Applying means that at least one pod is not ready or lacks the object.
 	Applying State = "Trying to apply"
 	// Deleting means that the object is being deleted and at least one pod still has it.
 	Deleting State = "Being delete"
-	// Unknown means that the state cannot be determined, for example because two CNFs have the purpose.
+	// Unknown means that the state cannot be determined, for example because two CNFs have the same purpose.
 	Unknown State = "Unknown status"
 )
 
 // Types of conditions.
 const (
-	// ConditionAccepted is true for an object that could be understood, false with the reason for one that could not.
+	// ConditionAccepted is true if the object is valid, and otherwise false, with the reason.
 	ConditionAccepted = "Accepted"
 	// ConditionReady is true while State is InSync.
 	ConditionReady = "Ready"
 )
 
-// SdewanStatus is the status of the kinds that a device keeps. It says the same in three vocabularies: appliedVersion,
-// appliedTime and inSync are those of the design document; state, appliedGeneration and message those of upstream's later
-// releases; conditions those of Kubernetes.
+// SdewanStatus is the status of the kinds that are configured on a device. It presents the same information in three ways:
+// appliedVersion, appliedTime and inSync are from the design document; state, appliedGeneration and message from later
+// releases of upstream; conditions from Kubernetes.
 type SdewanStatus struct {
 	// State of the object. Empty means that it has not been processed yet.
 	// +optional
 	State State `json:"state,omitempty"`
 
-	// Whether every pod of the CNF is ready and has the object as of appliedVersion.
+	// Whether every pod of the CNF is ready and has the object at appliedVersion.
 	// +optional
 	InSync bool `json:"inSync"`
 
-	// metadata.resourceVersion of the object that all pods have. Empty while not all pods have it.
+	// metadata.resourceVersion of the object on all pods. Empty until all pods have the same.
 	// +optional
 	AppliedVersion string `json:"appliedVersion,omitempty"`
 
-	// metadata.generation of the object that all pods have. 0 while not all pods have it.
+	// metadata.generation of the object on all pods. 0 until all pods have the same.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	AppliedGeneration int64 `json:"appliedGeneration,omitempty"`
 
-	// When the last pod got it. Absent while not all pods have it.
+	// When the last pod was configured. Absent until all pods are.
 	// +optional
 	AppliedTime *metav1.Time `json:"appliedTime,omitempty"`
 
-	// Why state is not In Sync, for people. Empty while it is.
+	// Why state is not In Sync, in human-readable form. Empty while it is.
 	// +optional
 	Message string `json:"message,omitempty"`
 
-	// The same for programs: Accepted, and Ready. observedGeneration is the generation that they describe.
+	// The conditions Accepted and Ready. observedGeneration is the generation that they describe.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// How each pod of the CNF stands, in alphabetical order.
+	// The state of each pod of the CNF, in alphabetical order.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	Pods []PodStatus `json:"pods,omitempty"`
 }
 
-// PodStatus says how one pod of a CNF stands with an object.
+// PodStatus is the state of an object on one pod of a CNF.
 type PodStatus struct {
 	// metadata.name of the pod.
 	// +kubebuilder:validation:MinLength=1
 	Name string `json:"name"`
 
-	// Address under which the pod is configured. Empty means that it has none yet.
+	// Address at which the pod is configured. Empty means that it has none yet.
 	// +optional
 	IP string `json:"ip,omitempty"`
 
-	// How far the object has come on this pod.
+	// State of the object on this pod.
 	// +optional
 	State State `json:"state,omitempty"`
 
-	// Why state is not In Sync, for people.
+	// Why state is not In Sync, in human-readable form.
 	// +optional
 	Message string `json:"message,omitempty"`
 
-	// When the pod got the object. Absent means never.
+	// When the object was configured on the pod. Absent means never.
 	// +optional
 	AppliedTime *metav1.Time `json:"appliedTime,omitempty"`
 }
