@@ -211,7 +211,7 @@ func TestZeroValuesAreEmpty(t *testing.T) {
 	require.False(t, ok)
 	require.Empty(t, maps.Collect(v.Sets()))
 	require.Empty(t, slices.Collect(v.Tags()))
-	require.Empty(t, slices.Collect(v.Holders(labelcache.Tag{})))
+	require.Empty(t, slices.Collect(v.Tagged(labelcache.Tag{})))
 	require.Nil(t, v.Numbers("s"))
 	var m labelcache.Members
 	require.False(t, m.HasKey(podKey("p")))
@@ -309,7 +309,7 @@ func dump(v labelcache.View) string {
 		lines = append(lines, fmt.Sprint(id, keys, v.Numbers(id)))
 	}
 	for tag := range v.Tags() {
-		lines = append(lines, fmt.Sprint(tag, slices.SortedFunc(v.Holders(tag), object.Key.Compare)))
+		lines = append(lines, fmt.Sprint(tag, slices.SortedFunc(v.Tagged(tag), object.Key.Compare)))
 	}
 	slices.Sort(lines)
 	return fmt.Sprint(lines)

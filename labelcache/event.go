@@ -14,13 +14,13 @@ func (c *Cache) settleTags() {
 	for _, f := range c.dirtyTags {
 		f.dirty = false
 		switch {
-		case f.holders.len() > 0:
+		case f.objects.len() > 0:
 			if f.slot == 0 {
 				f.slot = c.tagSlots.take() + 1
 				c.tagIndex.add(hashOf(c.seed, f.tag()), f.slot-1, c.epoch)
 				c.queue(f.tag(), true)
 			}
-			c.tags.set(f.slot-1, &tagState{f.tag(), f.holders}, c.epoch)
+			c.tags.set(f.slot-1, &tagState{f.tag(), f.objects}, c.epoch)
 		default:
 			if f.slot != 0 {
 				c.tags.set(f.slot-1, nil, c.epoch)

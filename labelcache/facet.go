@@ -13,7 +13,7 @@ const (
 	portNumber                                 // key, protocol and number: those whose port has the number
 	inNamespace                                // key: cluster, value: namespace
 	inCluster                                  // key: cluster
-	everything                                 // all there is; its holders are not kept
+	everything                                 // all there is; its objects are not stored
 )
 
 // facetKey identifies a facet.
@@ -25,15 +25,15 @@ type facetKey struct {
 }
 
 // facet is something that objects can have in common: terms are filed under facets, and the members of a new term are
-// searched under them. The holders of facets of namespace labels are namespaces, those of all others are endpoints.
+// searched under them. The objects of facets of namespace labels are namespaces, those of all others are endpoints.
 type facet struct {
 	facetKey
-	holders idset
+	objects idset
 	parent  *facet // of a label: the facet of its key; of the number of a port: that of its name
 	pins    int    // how many terms, namespaces and children refer to the facet and keep it alive
 	filed   *filed // nil while no term refers to the facet
 	slot    uint32 // of a tag: its slot in the published view, plus one
-	dirty   bool   // of a tag: the holders changed since the last commit
+	dirty   bool   // of a tag: the objects changed since the last commit
 }
 
 // filed holds the terms that depend on a facet.
@@ -95,9 +95,9 @@ func (c *Cache) unpin(f *facet) {
 	c.release(f)
 }
 
-// release drops f if it has no holder and is not needed.
+// release drops f if it has no objects and is not needed.
 func (c *Cache) release(f *facet) {
-	if f.pins > 0 || f.dirty || f.holders.len() > 0 {
+	if f.pins > 0 || f.dirty || f.objects.len() > 0 {
 		return
 	}
 	delete(c.facets, f.facetKey)
@@ -106,31 +106,31 @@ func (c *Cache) release(f *facet) {
 	}
 }
 
-// addHolder makes id a holder of the facet and of its parent.
-func (c *Cache) addHolder(k facetKey, id uint32) {
+// addObject adds id to the facet and to its parent.
+func (c *Cache) addObject(k facetKey, id uint32) {
 	f := c.facet(k)
-	f.holders.add(id, c.holderEpoch(f))
+	f.objects.add(id, c.objectEpoch(f))
 	if f.parent != nil {
-		f.parent.holders.add(id, private)
+		f.parent.objects.add(id, private)
 	}
 }
 
-// removeHolder undoes addHolder. It removes the parent's too, since an object has one value for a key and one number for
+// removeObject undoes addObject. It removes id from the parent too, since an object has one value for a key and one number for
 // a port.
-func (c *Cache) removeHolder(k facetKey, id uint32) {
+func (c *Cache) removeObject(k facetKey, id uint32) {
 	f := c.facets[k]
 	if f == nil {
 		return
 	}
-	f.holders.remove(id, c.holderEpoch(f))
+	f.objects.remove(id, c.objectEpoch(f))
 	if f.parent != nil {
-		f.parent.holders.remove(id, private)
+		f.parent.objects.remove(id, private)
 	}
 	c.release(f)
 }
 
-// holderEpoch returns the epoch for changing the holders of f. Those of tags are published at the next commit.
-func (c *Cache) holderEpoch(f *facet) uint64 {
+// objectEpoch returns the epoch for changing the objects of f. Those of tags are published at the next commit.
+func (c *Cache) objectEpoch(f *facet) uint64 {
 	if !f.isTag() {
 		return private
 	}
@@ -145,12 +145,12 @@ func (c *Cache) holderEpoch(f *facet) uint64 {
 func (c *Cache) relabel(kind facetKind, id uint32, before, after map[string]string) {
 	for k, v := range before {
 		if now, ok := after[k]; !ok || now != v {
-			c.removeHolder(facetKey{kind: kind, key: k, value: v}, id)
+			c.removeObject(facetKey{kind: kind, key: k, value: v}, id)
 		}
 	}
 	for k, v := range after {
 		if was, ok := before[k]; !ok || was != v {
-			c.addHolder(facetKey{kind: kind, key: k, value: v}, id)
+			c.addObject(facetKey{kind: kind, key: k, value: v}, id)
 		}
 	}
 }
@@ -167,20 +167,20 @@ func (c *Cache) reindex(id uint32, before, after *Endpoint) {
 	c.relabel(podLabel, id, was.Labels, is.Labels)
 	if was.Node != is.Node {
 		if was.Node != "" {
-			c.removeHolder(facetKey{kind: nodeName, key: was.Node}, id)
+			c.removeObject(facetKey{kind: nodeName, key: was.Node}, id)
 		}
 		if is.Node != "" {
-			c.addHolder(facetKey{kind: nodeName, key: is.Node}, id)
+			c.addObject(facetKey{kind: nodeName, key: is.Node}, id)
 		}
 	}
 	for _, p := range was.Ports {
 		if k := was.facetOf(p); !is.declares(k) {
-			c.removeHolder(k, id)
+			c.removeObject(k, id)
 		}
 	}
 	for _, p := range is.Ports {
 		if k := is.facetOf(p); !was.declares(k) {
-			c.addHolder(k, id)
+			c.addObject(k, id)
 		}
 	}
 }

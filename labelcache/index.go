@@ -132,14 +132,14 @@ func withValues(k facetKey, values []string) []facetKey {
 	return keys
 }
 
-// rarest returns the choice with the fewest holders, of those of lowest rank. It counts the holders of each choice once.
+// rarest returns the choice with the fewest objects, among those of the lowest rank. It counts the objects of each choice once.
 func (c *Cache) rarest(cs []choice) []facetKey {
 	best, least := 0, -1
 	for i := range cs {
 		if cs[i].rank > cs[best].rank {
 			continue
 		}
-		n := c.countHolders(cs[i].facets)
+		n := c.countObjects(cs[i].facets)
 		if least < 0 || cmp.Or(cmp.Compare(cs[i].rank, cs[best].rank), cmp.Compare(n, least),
 			cmp.Compare(len(cs[i].facets), len(cs[best].facets))) < 0 {
 			best, least = i, n
@@ -148,12 +148,12 @@ func (c *Cache) rarest(cs []choice) []facetKey {
 	return cs[best].facets
 }
 
-// countHolders counts the holders of facets.
-func (c *Cache) countHolders(keys []facetKey) int {
+// countObjects counts the objects of facets.
+func (c *Cache) countObjects(keys []facetKey) int {
 	n := 0
 	for _, k := range keys {
 		if f := c.facets[k]; f != nil {
-			n += f.holders.len()
+			n += f.objects.len()
 		}
 	}
 	return n
@@ -240,16 +240,16 @@ func (c *Cache) collect(dst []uint32, f *facet, e *Endpoint, ns *namespace) []ui
 	return dst
 }
 
-// holdersOf counts the holders of facets.
-func holdersOf(fs []*facet) int {
+// objectCount counts the objects of facets that exist.
+func objectCount(fs []*facet) int {
 	n := 0
 	for _, f := range fs {
-		n += f.holders.len()
+		n += f.objects.len()
 	}
 	return n
 }
 
-// scan calls visit with a superset of the endpoints that match t: the holders of the facets that have the fewest.
+// scan calls visit with a superset of the endpoints that match t: the objects of the facets that have the fewest.
 func (c *Cache) scan(t *term, visit func(id uint32)) {
 	if t.spec == nil {
 		return
@@ -258,12 +258,12 @@ func (c *Cache) scan(t *term, visit func(id uint32)) {
 	if t.spec.namespace != "" {
 		best = []facetKey{{kind: inNamespace, key: t.spec.cluster, value: t.spec.namespace}}
 	}
-	least := c.countHolders(best)
+	least := c.countObjects(best)
 	for _, ch := range t.spec.choices() {
 		if ch.facets[0].kind == everything {
 			continue
 		}
-		if n := c.countHolders(ch.facets); n < least {
+		if n := c.countObjects(ch.facets); n < least {
 			best, least = ch.facets, n
 		}
 	}
@@ -274,7 +274,7 @@ func (c *Cache) scan(t *term, visit func(id uint32)) {
 	}
 	for _, k := range best {
 		if f := c.facets[k]; f != nil {
-			f.holders.each(func(id uint32) bool { visit(id); return true })
+			f.objects.each(func(id uint32) bool { visit(id); return true })
 		}
 	}
 }
@@ -286,7 +286,7 @@ func (c *Cache) spaces(s *spec) ([]facetKey, int) {
 	for _, ns := range c.namespaces {
 		if s.matchesPlace(ns.facet.key, ns.facet.value, ns.known, ns.labels) {
 			keys = append(keys, ns.facet.facetKey)
-			n += ns.facet.holders.len()
+			n += ns.facet.objects.len()
 		}
 	}
 	return keys, n

@@ -187,7 +187,7 @@ func (m *model) requireObjects(t testing.TB, v labelcache.View) {
 	want := m.tags()
 	require.ElementsMatch(t, slices.Collect(maps.Keys(want)), slices.Collect(v.Tags()))
 	for tag, keys := range want {
-		require.Equal(t, keys, slices.SortedFunc(v.Holders(tag), object.Key.Compare), "holders of %s", tag)
+		require.Equal(t, keys, slices.SortedFunc(v.Tagged(tag), object.Key.Compare), "objects of %s", tag)
 	}
 }
 

@@ -9,10 +9,10 @@ import (
 
 // namespace is what the cache knows about a namespace. It exists while it is known or has endpoints.
 type namespace struct {
-	facet  *facet // its holders are the endpoints in it; key and value identify the namespace
+	facet  *facet // its objects are the endpoints in it; key and value identify the namespace
 	known  bool
 	labels map[string]string
-	slot   uint32 // while known: its slot as a holder of tags
+	slot   uint32 // while known: its slot as an object with tags
 	// scopes are the facets within which terms for its endpoints are filed: the cluster, itself, its labels and keys.
 	scopes []*facet
 }
@@ -47,7 +47,7 @@ func (ns *namespace) within(f *facet) bool {
 
 // leave drops a namespace that is empty and not known.
 func (c *Cache) leave(k spaceKey, ns *namespace) {
-	if ns.known || ns.facet.holders.len() > 0 {
+	if ns.known || ns.facet.objects.len() > 0 {
 		return
 	}
 	delete(c.namespaces, k)
@@ -157,9 +157,9 @@ func (c *Cache) touchedBy(ns *namespace, known bool, set map[string]string) []*t
 
 // within calls visit with a superset of the endpoints of a namespace that t matches.
 func (c *Cache) within(t *term, ns *namespace, visit func(id uint32, p *pod)) {
-	if holdersOf(t.facets) < ns.facet.holders.len() && t.facets[0] != c.every {
+	if objectCount(t.facets) < ns.facet.objects.len() && t.facets[0] != c.every {
 		for _, f := range t.facets {
-			f.holders.each(func(id uint32) bool {
+			f.objects.each(func(id uint32) bool {
 				if p := &c.pods[id]; p.ns == ns {
 					visit(id, p)
 				}
@@ -168,5 +168,5 @@ func (c *Cache) within(t *term, ns *namespace, visit func(id uint32, p *pod)) {
 		}
 		return
 	}
-	ns.facet.holders.each(func(id uint32) bool { visit(id, &c.pods[id]); return true })
+	ns.facet.objects.each(func(id uint32) bool { visit(id, &c.pods[id]); return true })
 }

@@ -32,10 +32,10 @@ type setState struct {
 	numbers []uint16
 }
 
-// tagState is a tag as a view shows it. The holders are slots of endpoints or of namespaces.
+// tagState is a tag as a view shows it. The objects are slots of endpoints or of namespaces.
 type tagState struct {
 	tag     Tag
-	holders idset
+	objects idset
 }
 
 // hashOf returns the hash of a key in the indexes of a cache.
@@ -43,7 +43,7 @@ func hashOf[T comparable](seed maphash.Seed, v T) uint32 {
 	return uint32(maphash.Comparable(seed, v) & (1<<32 - 1))
 }
 
-// holds reports whether a member holds a.
+// holds reports whether a member has a.
 func (s *state) holds(members idset, a netip.Addr) bool {
 	for _, e := range s.addrs.find(hashOf(s.seed, a)) {
 		if id := slotOf(e); members.has(id) && slices.Contains(s.endpoints.get(id).Addrs, a) {
@@ -142,24 +142,24 @@ func (v View) Endpoints() iter.Seq[*Endpoint] {
 // EndpointCount counts the endpoints.
 func (v View) EndpointCount() int { return v.state().live }
 
-// Families reports whether any endpoint holds an address of the family.
+// Families reports whether any endpoint has an address of the family.
 func (v View) Families() (v4, v6 bool) { return v.state().v4, v.state().v6 }
 
-// Tags yields every tag that has a holder, in no particular order.
+// Tags yields every tag that an object has, in no particular order.
 func (v View) Tags() iter.Seq[Tag] {
 	return func(yield func(Tag) bool) {
 		v.state().tags.each(func(t *tagState) bool { return yield(t.tag) })
 	}
 }
 
-// Holders yields the objects that carry t, in no particular order. For a namespace label they are namespaces: keys
+// Tagged yields the objects that have t, in no particular order. For a namespace label they are namespaces: keys
 // without a name.
-func (v View) Holders(t Tag) iter.Seq[object.Key] {
+func (v View) Tagged(t Tag) iter.Seq[object.Key] {
 	return func(yield func(object.Key) bool) {
 		s := v.state()
 		for _, e := range s.tagIndex.find(hashOf(s.seed, t)) {
 			if ts := s.tags.get(slotOf(e)); ts.tag == t {
-				ts.holders.each(func(id uint32) bool {
+				ts.objects.each(func(id uint32) bool {
 					if t.Kind == NamespaceLabel {
 						return yield(*s.spaces.get(id))
 					}
@@ -196,7 +196,7 @@ func (m Members) HasKey(k object.Key) bool {
 	return ok && m.ids.has(id)
 }
 
-// HasAddr reports whether some member holds a.
+// HasAddr reports whether some member has a.
 func (m Members) HasAddr(a netip.Addr) bool { return m.s != nil && m.s.holds(m.ids, a) }
 
 // HasSharedAddr reports whether a is among the shared addresses of some member.

@@ -57,8 +57,8 @@ type model struct {
 	scope     intent.Scope
 	run       string
 	networks  map[string]string
-	resources *wishes
-	policies  *wishes
+	resources *desired
+	policies  *desired
 	enforced  []*intent.Policy
 	have      *holdings
 	skips     []backends.Skip
@@ -147,7 +147,7 @@ func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot, g *intent.
 		return nil, fmt.Errorf("plan: %w", err)
 	}
 	var err error
-	if next.have, err = observe(ctx, b.client, b.names, next.resources.speaksOf); err != nil {
+	if next.have, err = observe(ctx, b.client, b.names, next.resources.mentions); err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
 	next.policies = renderPolicies(want, next.enforced, next.resources, next.have.zones, b.names)
@@ -156,7 +156,7 @@ func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot, g *intent.
 }
 
 // renderResources fills in what device intents ask for; last is what they asked for before, see render.
-func (b *Backend) renderResources(ctx context.Context, m *model, want *intent.Snapshot, g *intent.CNF, last *wishes) error {
+func (b *Backend) renderResources(ctx context.Context, m *model, want *intent.Snapshot, g *intent.CNF, last *desired) error {
 	secrets, err := readSecrets(ctx, want, g.Scope, b.opts.Secret)
 	if err != nil {
 		return err
@@ -200,8 +200,8 @@ func (b *Backend) enforces(p *intent.Policy, g *intent.CNF) bool {
 
 // compare makes a plan for what m asks for. A full one is made from read-back, and retries what the device rejected.
 func (b *Backend) compare(m *model, want *intent.Snapshot, full bool) *backends.Plan {
-	all := newWishes()
-	all.keep, all.gone, all.spare, all.present = m.resources.keep, m.resources.gone, m.resources.spare, m.resources.present
+	all := newDesired()
+	all.keep, all.gone, all.retain, all.present = m.resources.keep, m.resources.gone, m.resources.retain, m.resources.present
 	maps.Copy(all.objects, m.resources.objects)
 	maps.Copy(all.objects, m.policies.objects)
 	c := &comparison{want: all, have: m.have, names: b.names, refused: b.refused}

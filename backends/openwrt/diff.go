@@ -36,7 +36,7 @@ type step struct {
 
 // comparison compares what should be on the device with what is.
 type comparison struct {
-	want    *wishes
+	want    *desired
 	have    *holdings
 	names   namer
 	refused map[key]refusal // what the device rejected, and is not retried now
@@ -70,8 +70,8 @@ func (c *comparison) diff(keep map[object.Ref]bool) {
 	c.order()
 }
 
-// spared reports whether an object that no intent wants stays, because it may belong to an intent that is not known yet.
-func (c *comparison) spared(k key) bool { return c.want.spare[k.kind] && c.want.gone[k] == "" }
+// retained reports whether an unwanted object stays because it may belong to an intent that is not known yet.
+func (c *comparison) retained(k key) bool { return c.want.retain[k.kind] && c.want.gone[k] == "" }
 
 // object compares one object.
 func (c *comparison) object(w *wanted) {

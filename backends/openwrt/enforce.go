@@ -22,8 +22,8 @@ func policySets(enforced []*intent.Policy) map[intent.SetID]bool {
 }
 
 // renderPolicies formats the policies that the CNF enforces, between all zones that the device has or will have.
-func renderPolicies(want *intent.Snapshot, enforced []*intent.Policy, resources *wishes, foreign []string, names namer) *wishes {
-	out := newWishes()
+func renderPolicies(want *intent.Snapshot, enforced []*intent.Policy, resources *desired, foreign []string, names namer) *desired {
+	out := newDesired()
 	out.sets = policySets(enforced)
 	zones := slices.Clone(foreign)
 	for _, k := range slices.Concat(sorted(resources.objects), sorted(resources.keep)) {

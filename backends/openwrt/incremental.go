@@ -63,7 +63,7 @@ func (b *Backend) planChanges(
 	return b.propose(plan, &next), nil
 }
 
-// touched is which parts of the wishes changes concern.
+// touched is which parts of the desired state are affected by changes.
 type touched struct{ resources, policies bool }
 
 func (m *model) touched(
@@ -97,7 +97,7 @@ func (m *model) touched(
 }
 
 // zones returns the zones that w asks for.
-func (w *wishes) zones() []string {
+func (w *desired) zones() []string {
 	var out []string
 	for _, k := range slices.Concat(sorted(w.objects), sorted(w.keep)) {
 		if k.kind == openwrt.Zones {
@@ -109,8 +109,8 @@ func (w *wishes) zones() []string {
 
 // adopts reports whether next refers to an object made by hand that last did not refer to and that is not in h, or no
 // longer refers to one that is.
-func adopts(last, next *wishes, h *holdings, names namer) bool {
-	comes := func(k key) bool { return !names.mine(k.kind, k.name) && h.objects[k] == nil && !last.speaksOf(k) }
+func adopts(last, next *desired, h *holdings, names namer) bool {
+	comes := func(k key) bool { return !names.mine(k.kind, k.name) && h.objects[k] == nil && !last.mentions(k) }
 	for k := range next.objects {
 		if comes(k) {
 			return true
@@ -127,29 +127,29 @@ func adopts(last, next *wishes, h *holdings, names namer) bool {
 		}
 	}
 	for k := range h.objects {
-		if !names.mine(k.kind, k.name) && !next.speaksOf(k) {
+		if !names.mine(k.kind, k.name) && !next.mentions(k) {
 			return true
 		}
 	}
 	return false
 }
 
-// speaksOf reports whether an intent has, had or keeps the object.
-func (w *wishes) speaksOf(k key) bool { return w.objects[k] != nil || w.keep[k] || w.gone[k] != "" }
+// mentions reports whether an intent has, had or retains the object.
+func (w *desired) mentions(k key) bool { return w.objects[k] != nil || w.keep[k] || w.gone[k] != "" }
 
 // forgets reports whether an intent is no longer skipped although, according to changes, it did not change.
 func forgets(before, now []backends.Skip, changes []intent.Change) bool {
-	told := map[string]bool{}
+	listed := map[string]bool{}
 	for _, s := range now {
-		told[s.Intent] = true
+		listed[s.Intent] = true
 	}
 	for i := range changes {
 		for _, id := range changes[i].DeviceIntents {
-			told[string(id)] = true
+			listed[string(id)] = true
 		}
 		for _, id := range changes[i].Policies {
-			told[string(id)] = true
+			listed[string(id)] = true
 		}
 	}
-	return slices.ContainsFunc(before, func(s backends.Skip) bool { return !told[s.Intent] })
+	return slices.ContainsFunc(before, func(s backends.Skip) bool { return !listed[s.Intent] })
 }

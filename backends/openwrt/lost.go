@@ -117,7 +117,7 @@ func wordsOf(o openwrt.Object) []string {
 
 // unwanted reports whether an object on the device is to be deleted.
 func (c *comparison) unwanted(k key) bool {
-	return c.want.objects[k] == nil && !c.want.keep[k] && !c.spared(k)
+	return c.want.objects[k] == nil && !c.want.keep[k] && !c.retained(k)
 }
 
 // describe adds to a plan from read-back what it deletes and what it keeps.

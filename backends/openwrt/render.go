@@ -16,29 +16,29 @@ import (
 // wanted is one object that should be on the device.
 type wanted struct {
 	key
-	object openwrt.Object // canonical, with secrets
-	intent string         // the ID of the device intent or policy that it is for
-	origin string         // the source object, for people
-	needs  []key          // what it refers to
-	claims []string       // what no other object can have
+	object    openwrt.Object // canonical, with secrets
+	intent    string         // the ID of the device intent or policy that it is for
+	origin    string         // the source object, for people
+	needs     []key          // what it refers to
+	exclusive []string       // what no other object can have
 }
 
-// wishes is what should be on the device. It does not change once it is made.
-type wishes struct {
+// desired is what should be on the device. It is immutable once it is made.
+type desired struct {
 	objects map[key]*wanted
 	keep    map[key]bool   // must stay as they are, because what they should be is not known now
 	gone    map[key]string // what is to be deleted, and the intent that had it
 	present map[key]bool   // of the existing intents, whether they have an object now or not
-	// spare are kinds whose objects stay although no known intent wants them, since an unknown one may.
-	spare map[openwrt.Kind]bool
-	skips []backends.Skip
-	sets  map[intent.SetID]bool // whose members it depends on
-	from  map[*intent.DeviceIntent]*wanted
+	// retain are the kinds whose unwanted objects stay, since an unknown intent may want them.
+	retain map[openwrt.Kind]bool
+	skips  []backends.Skip
+	sets   map[intent.SetID]bool // whose members it depends on
+	from   map[*intent.DeviceIntent]*wanted
 }
 
-func newWishes() *wishes {
-	return &wishes{
-		objects: map[key]*wanted{}, keep: map[key]bool{}, gone: map[key]string{}, present: map[key]bool{}, spare: map[openwrt.Kind]bool{}, sets: map[intent.SetID]bool{},
+func newDesired() *desired {
+	return &desired{
+		objects: map[key]*wanted{}, keep: map[key]bool{}, gone: map[key]string{}, present: map[key]bool{}, retain: map[openwrt.Kind]bool{}, sets: map[intent.SetID]bool{},
 		from: map[*intent.DeviceIntent]*wanted{},
 	}
 }
@@ -55,8 +55,8 @@ type renderer struct {
 	want    *intent.Snapshot
 	secrets map[intent.SecretRef]secret
 	guard   bool // there are policies to enforce
-	last    *wishes
-	out     *wishes
+	last    *desired
+	out     *desired
 	placed  map[intent.DeviceIntentID]key
 	failed  map[intent.DeviceIntentID]string // why an intent has no object
 	taken   map[string]string                // what has a name, or a place in the kernel that only one can have
@@ -72,10 +72,10 @@ type secret struct {
 // accepts what a policy denies. Last is the previous result with the same networks and guard, or nil: what cannot have
 // changed is taken from it.
 func render(
-	want *intent.Snapshot, cnf *intent.CNF, names namer, secrets map[intent.SecretRef]secret, guard bool, last *wishes,
-) *wishes {
+	want *intent.Snapshot, cnf *intent.CNF, names namer, secrets map[intent.SecretRef]secret, guard bool, last *desired,
+) *desired {
 	r := &renderer{
-		names: names, cnf: cnf, want: want, secrets: secrets, guard: guard, last: last, out: newWishes(),
+		names: names, cnf: cnf, want: want, secrets: secrets, guard: guard, last: last, out: newDesired(),
 		placed: map[intent.DeviceIntentID]key{}, failed: map[intent.DeviceIntentID]string{}, taken: map[string]string{},
 	}
 	intents := slices.Collect(want.DeviceIntentsOf(cnf.Scope))
@@ -107,7 +107,7 @@ func (r *renderer) add(e *intent.DeviceIntent) {
 		r.out.present[r.keyOf(k.object, e)] = true
 	}
 	if k != nil && e.Unknown {
-		r.out.spare[k.object] = true
+		r.out.retain[k.object] = true
 		r.failed[e.ID] = "its configuration is not known yet"
 		r.skip(e, "its configuration is not known yet; until then, unwanted "+k.object.String()+" are not deleted")
 		return
@@ -145,7 +145,7 @@ func (r *renderer) object(k *kind, e *intent.DeviceIntent) (*wanted, error) {
 		w.needs = append(w.needs, k)
 	}
 	if old := r.reuse(e, w.needs); old != nil {
-		if err := r.claim(e, old.claims); err != nil {
+		if err := r.reserve(e, old.exclusive); err != nil {
 			return nil, err
 		}
 		return old, nil
@@ -162,15 +162,15 @@ func (r *renderer) object(k *kind, e *intent.DeviceIntent) (*wanted, error) {
 	if err != nil && !errors.As(err, &keep) || resource == nil && err == nil {
 		return nil, err
 	}
-	w.claims = []string{w.space() + " name " + w.name}
+	w.exclusive = []string{w.space() + " name " + w.name}
 	if err == nil {
 		w.object = openwrt.ObjectOf(resource)
 		if err := printable(w.object); err != nil {
 			return nil, err
 		}
-		w.claims = append(w.claims, r.claims(w)...)
+		w.exclusive = append(w.exclusive, r.exclusive(w)...)
 	}
-	if rival := r.claim(e, w.claims); rival != nil {
+	if rival := r.reserve(e, w.exclusive); rival != nil {
 		return nil, rival
 	}
 	slices.SortFunc(w.needs, key.compare)
@@ -232,8 +232,8 @@ func (r *renderer) refer(w *wanted, k openwrt.Kind, to intent.DeviceRef) (string
 	return found.name, nil
 }
 
-// claims returns what no other object can have, besides its name.
-func (r *renderer) claims(w *wanted) []string {
+// exclusive returns what no other object can have, besides its name.
+func (r *renderer) exclusive(w *wanted) []string {
 	var out []string
 	name := func(section string) { out = append(out, w.space()+" name "+section) }
 	for _, m := range list(w.object["members"]) {
@@ -246,10 +246,10 @@ func (r *renderer) claims(w *wanted) []string {
 	return append(out, places(w.kind, w.object)...)
 }
 
-// claim records what only one intent can have. It returns an error if another already has some of it.
-func (r *renderer) claim(e *intent.DeviceIntent, claims []string) error {
+// reserve records what only one intent can have. It returns an error if another already has some of it.
+func (r *renderer) reserve(e *intent.DeviceIntent, exclusive []string) error {
 	seen := map[string]bool{}
-	for _, c := range claims {
+	for _, c := range exclusive {
 		if rival, taken := r.taken[c]; taken {
 			return fmt.Errorf("%s is already used by %s", c, rival)
 		}

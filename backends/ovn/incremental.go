@@ -12,22 +12,22 @@ import (
 
 // planner plans the rows for policies from what changed since the model, which it does not change before commit.
 type planner struct {
-	r       *renderer
-	m       *model
-	moved   map[string][]string // names of logical ports, see Backend
-	changed map[intent.PolicyID]bool
-	groups  map[intent.SetID]*group // subjects rendered again; nil if they have no ACLs any more
-	deltas  map[intent.SetID]*delta
-	edits   *portEdits
-	wishes  wishes // of the groups that are new
-	ops     []*nb.Op
+	r           *renderer
+	m           *model
+	moved       map[string][]string // names of logical ports, see Backend
+	changed     map[intent.PolicyID]bool
+	groups      map[intent.SetID]*group // subjects rendered again; nil if they have no ACLs any more
+	deltas      map[intent.SetID]*delta
+	edits       *portEdits
+	memberships memberships // of the groups that are new
+	ops         []*nb.Op
 }
 
 // planChanges plans only from changes. The model has to match the target.
 func planChanges(r *renderer, m *model, changes []intent.Change, moved map[string][]string) *planner {
 	p := &planner{
 		r: r, m: m, moved: moved, changed: map[intent.PolicyID]bool{}, groups: map[intent.SetID]*group{},
-		deltas: map[intent.SetID]*delta{}, wishes: wishes{},
+		deltas: map[intent.SetID]*delta{}, memberships: memberships{},
 	}
 	p.collect(changes)
 	p.planGroups()
@@ -90,7 +90,7 @@ func (p *planner) planGroups() {
 		maps.Copy(want, g.acls)
 		pg := p.r.portGroup(g, nil)
 		if old == nil {
-			pg.Sets["ports"] = p.m.ports.cover(p.r.want.Set(subject), p.wishes)
+			pg.Sets["ports"] = p.m.ports.cover(p.r.want.Set(subject), p.memberships)
 			want.Put(pg)
 			continue
 		}
@@ -173,7 +173,7 @@ func (p *planner) portEdits() *portEdits {
 		g, rendered := p.groups[id]
 		return p.m.groups[id] != nil && (!rendered || g != nil)
 	}
-	e := &portEdits{m: p.m, keys: map[intent.SetID]map[object.Key]bool{}, wishes: map[wish]wishEdit{}, stays: stays}
+	e := &portEdits{m: p.m, keys: map[intent.SetID]map[object.Key]bool{}, memberships: map[membership]membershipEdit{}, stays: stays}
 	for id, d := range p.deltas {
 		if stays(id) {
 			e.add(id, d.keys)
@@ -197,22 +197,22 @@ func (p *planner) commit() {
 	for id := range p.changed {
 		p.m.putPolicy(id, p.r.want.Policy(id))
 	}
-	for w, edit := range p.edits.wishes {
+	for w, edit := range p.edits.memberships {
 		if edit.joined {
-			p.m.wishes.add(w.name, edit.endpoint, w.set)
+			p.m.memberships.add(w.name, edit.endpoint, w.set)
 		} else {
-			p.m.wishes.remove(w.name, w.set)
+			p.m.memberships.remove(w.name, w.set)
 		}
 	}
 	for subject, g := range p.groups {
 		if p.m.groups[subject] != nil && g == nil {
-			p.m.wishes.drop(subject)
+			p.m.memberships.drop(subject)
 		}
 		p.m.putGroup(subject, g)
 	}
-	for name, w := range p.wishes {
+	for name, w := range p.memberships {
 		for _, id := range w.sets {
-			p.m.wishes.add(name, w.endpoint, id)
+			p.m.memberships.add(name, w.endpoint, id)
 		}
 	}
 	p.m.revision = p.r.want.Revision()

@@ -94,7 +94,7 @@ func (k *portKeeper) keepFor(missing []object.Key, leaving map[string]string, pa
 	k.next.ports.kept, k.next.ports.keptNames = kept, names
 	for subject := range k.next.groups {
 		if pg := k.group(k.rows, subject); pg != nil {
-			pg.Sets["ports"] = k.next.ports.cover(k.want.Set(subject), k.next.wishes)
+			pg.Sets["ports"] = k.next.ports.cover(k.want.Set(subject), k.next.memberships)
 		}
 	}
 	k.next.coverage = coverageOf(k.want, k.next.ports)

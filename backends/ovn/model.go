@@ -12,16 +12,16 @@ import (
 // model is what the target has, as of the last plan that was applied completely. With it the next plan only handles
 // what changed.
 type model struct {
-	revision  intent.Revision
-	epoch     uint64 // of the connection; a new one may be to a database that was restored
-	rows      int    // how many rows are ours
-	policies  map[intent.PolicyID]*intent.Policy
-	bySubject map[intent.SetID]map[intent.PolicyID]bool
-	groups    map[intent.SetID]*group
-	peers     map[addressSetRef]int // how many groups refer to an address set
-	meters    map[uint32]int        // and to a meter
-	wishes    wishes
-	coverage  *coverage
+	revision    intent.Revision
+	epoch       uint64 // of the connection; a new one may be to a database that was restored
+	rows        int    // how many rows are ours
+	policies    map[intent.PolicyID]*intent.Policy
+	bySubject   map[intent.SetID]map[intent.PolicyID]bool
+	groups      map[intent.SetID]*group
+	peers       map[addressSetRef]int // how many groups refer to an address set
+	meters      map[uint32]int        // and to a meter
+	memberships memberships
+	coverage    *coverage
 	// ports finds logical ports, including those kept for endpoints since the last read-back.
 	ports         portFinder
 	loadBalancers *lb.Model
@@ -31,12 +31,12 @@ type model struct {
 func newModel(ports portFinder) *model {
 	return &model{
 		ports: ports, loadBalancers: &lb.Model{},
-		policies:  map[intent.PolicyID]*intent.Policy{},
-		bySubject: map[intent.SetID]map[intent.PolicyID]bool{},
-		groups:    map[intent.SetID]*group{},
-		peers:     map[addressSetRef]int{},
-		meters:    map[uint32]int{},
-		wishes:    wishes{},
+		policies:    map[intent.PolicyID]*intent.Policy{},
+		bySubject:   map[intent.SetID]map[intent.PolicyID]bool{},
+		groups:      map[intent.SetID]*group{},
+		peers:       map[addressSetRef]int{},
+		meters:      map[uint32]int{},
+		memberships: memberships{},
 	}
 }
 
@@ -116,7 +116,7 @@ func (m *model) render(r *renderer) nb.Rows {
 		}
 		m.putGroup(subject, g)
 		maps.Copy(rows, g.acls)
-		rows.Put(r.portGroup(g, m.ports.cover(r.want.Set(subject), m.wishes)))
+		rows.Put(r.portGroup(g, m.ports.cover(r.want.Set(subject), m.memberships)))
 	}
 	for ref := range m.peers {
 		rows.Put(r.addressSet(ref))

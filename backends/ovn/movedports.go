@@ -29,19 +29,19 @@ func (m portMoves) split(id intent.SetID) (add, remove []string) {
 	return add, remove
 }
 
-// wish is one entry of wishes.
-type wish struct {
+// membership is one entry of memberships.
+type membership struct {
 	name string
 	set  intent.SetID
 }
 
 // portEdits holds the endpoints that joined and left the port groups that existed before and stay, and the resulting
-// edits of wishes.
+// edits of memberships.
 type portEdits struct {
-	m      *model
-	keys   map[intent.SetID]map[object.Key]bool // true joined, false left
-	wishes map[wish]wishEdit
-	stays  func(intent.SetID) bool // whether a port group existed before and stays
+	m           *model
+	keys        map[intent.SetID]map[object.Key]bool // true joined, false left
+	memberships map[membership]membershipEdit
+	stays       func(intent.SetID) bool // whether a port group existed before and stays
 }
 
 // moves lists the ports of endpoints that joined or left and those whose name is new, gone or taken by another port.
@@ -56,37 +56,37 @@ func (e *portEdits) moves(moved map[string][]string) portMoves {
 			}
 		}
 	}
-	for w := range e.wishes {
+	for w := range e.memberships {
 		e.look(moves, w, moved)
 	}
 	for name := range moved {
-		for _, id := range e.m.wishes[name].sets {
+		for _, id := range e.m.memberships[name].sets {
 			if e.stays(id) {
-				e.look(moves, wish{name, id}, moved)
+				e.look(moves, membership{name, id}, moved)
 			}
 		}
 	}
 	return moves
 }
 
-// wishEdit is what a plan does to a wish.
-type wishEdit struct {
+// membershipEdit is what a plan does to a membership.
+type membershipEdit struct {
 	endpoint object.Key
 	joined   bool // it is added; otherwise removed
 }
 
-// add records the endpoints that join and leave a group. If ports are found by external_ids, there are no wishes for them.
+// add records the endpoints that join and leave a group. Ports found by external_ids have no memberships.
 func (e *portEdits) add(id intent.SetID, keys map[object.Key]bool) {
 	e.keys[id] = keys
 	for k, joined := range keys {
 		for _, name := range e.m.ports.names.Names(k) {
-			e.wishes[wish{name, id}] = wishEdit{k, joined}
+			e.memberships[membership{name, id}] = membershipEdit{k, joined}
 		}
 	}
 }
 
 // look finds the port that has a name now, and those that had it and were renamed, for one group.
-func (e *portEdits) look(moves portMoves, w wish, moved map[string][]string) {
+func (e *portEdits) look(moves portMoves, w membership, moved map[string][]string) {
 	uuids := moved[w.name]
 	if uuid, ok := e.m.ports.client.Port(w.name); ok {
 		uuids = append(slices.Clip(uuids), uuid)
@@ -96,10 +96,10 @@ func (e *portEdits) look(moves portMoves, w wish, moved map[string][]string) {
 		if !ok {
 			continue
 		}
-		edit, edited := e.wishes[wish{name, w.set}]
+		edit, edited := e.memberships[membership{name, w.set}]
 		belongs := edit.joined
 		if !edited {
-			belongs = slices.Contains(e.m.wishes[name].sets, w.set)
+			belongs = slices.Contains(e.m.memberships[name].sets, w.set)
 		}
 		moves.put(w.set, uuid, belongs)
 	}
@@ -109,7 +109,7 @@ func (e *portEdits) look(moves portMoves, w wish, moved map[string][]string) {
 func (m *model) movedEndpoints(moved map[string][]string) []object.Key {
 	var out []object.Key
 	for name := range moved {
-		if w, ok := m.wishes[name]; ok {
+		if w, ok := m.memberships[name]; ok {
 			out = append(out, w.endpoint)
 		}
 		if k, ok := m.ports.keptNames[name]; ok {

@@ -50,7 +50,7 @@ func (b *Backend) changesSince(want *intent.Snapshot, since intent.Revision) ([]
 	if b.ports.names.key != "" && len(b.moved) > 0 {
 		return nil, false // the ports' external_ids do not show whose they were
 	}
-	if m.wishes.renamedAway(b.moved, b.client) {
+	if m.memberships.renamedAway(b.moved, b.client) {
 		return nil, false // which of such ports stay in their groups depends on all of them together: see portKeeper
 	}
 	changes, ok := want.Since(since)

@@ -67,7 +67,7 @@ func (f portFinder) onlyKept(k object.Key) bool { return len(f.keptFor(k)) > 0 &
 
 // cover lists the logical ports of all members of a set, sorted, and records in w the names under which the ports of
 // members may appear later.
-func (f portFinder) cover(set *intent.Set, w wishes) []string {
+func (f portFinder) cover(set *intent.Set, w memberships) []string {
 	if set == nil || set.Members == nil {
 		return nil
 	}
@@ -119,9 +119,9 @@ func (f portFinder) nameOf(uuid string) string {
 	return uuid
 }
 
-// wishes holds the groups in which a logical port belongs once it appears. It only has ports found by name. A port is
-// in few groups.
-type wishes map[string]wanted
+// memberships maps names of logical ports to the groups in which the ports belong once they exist. It only has ports found
+// by name. A port is in few groups.
+type memberships map[string]wanted
 
 // wanted is where a logical port belongs.
 type wanted struct {
@@ -129,13 +129,13 @@ type wanted struct {
 	sets     []intent.SetID
 }
 
-func (w wishes) add(name string, endpoint object.Key, set intent.SetID) {
+func (w memberships) add(name string, endpoint object.Key, set intent.SetID) {
 	if sets := w[name].sets; !slices.Contains(sets, set) {
 		w[name] = wanted{endpoint, append(sets, set)}
 	}
 }
 
-func (w wishes) remove(name string, set intent.SetID) {
+func (w memberships) remove(name string, set intent.SetID) {
 	left := slices.DeleteFunc(w[name].sets, func(id intent.SetID) bool { return id == set })
 	if len(left) == 0 {
 		delete(w, name)
@@ -145,7 +145,7 @@ func (w wishes) remove(name string, set intent.SetID) {
 }
 
 // drop removes a group.
-func (w wishes) drop(set intent.SetID) {
+func (w memberships) drop(set intent.SetID) {
 	for name := range w {
 		w.remove(name, set)
 	}
@@ -153,7 +153,7 @@ func (w wishes) drop(set intent.SetID) {
 
 // renamedAway reports whether several ports were renamed and left wanted names unused. A single one may have been given
 // to something else; several suggest a different naming pattern.
-func (w wishes) renamedAway(moved map[string][]string, client *ovsdb.Client) bool {
+func (w memberships) renamedAway(moved map[string][]string, client *ovsdb.Client) bool {
 	lost := 0
 	for name, left := range moved {
 		if _, there := client.Port(name); len(left) > 0 && !there && len(w[name].sets) > 0 {
