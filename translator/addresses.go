@@ -15,26 +15,26 @@ type podEntry struct {
 	endpoint labelcache.Endpoint // with every address
 	faults   field.Faults        // of the object itself
 	leaving  bool                // it has a deletion timestamp
-	at       []int               // for each address, the index among its holders of the same kind; nil outside the table
+	at       []int               // for each address, the index in its list of addrPods; nil outside the table
 }
 
 // podTable holds which pods have which address. An address belongs to one pod at a time: a pod that is not terminating
 // takes precedence over one that is. If several remain, it belongs to none, since it is unknown whose packets they are.
 // Such an address counts for none of them as a peer, and for each of them as a subject.
 type podTable struct {
-	byKey   map[object.Key]*podEntry
-	holders map[netip.Addr]holders
+	byKey  map[object.Key]*podEntry
+	byAddr map[netip.Addr]addrPods
 }
 
 func newPodTable() podTable {
-	return podTable{byKey: map[object.Key]*podEntry{}, holders: map[netip.Addr]holders{}}
+	return podTable{byKey: map[object.Key]*podEntry{}, byAddr: map[netip.Addr]addrPods{}}
 }
 
-// holders are the pods that have one address, in no order.
-type holders struct{ running, leaving []*podEntry }
+// addrPods are the pods that have one address, in no order.
+type addrPods struct{ running, leaving []*podEntry }
 
 // like returns the list that e belongs to.
-func (h *holders) like(e *podEntry) *[]*podEntry {
+func (h *addrPods) like(e *podEntry) *[]*podEntry {
 	if e.leaving {
 		return &h.leaving
 	}
@@ -48,7 +48,7 @@ type contest struct {
 }
 
 func (t *podTable) contest(a netip.Addr) contest {
-	h := t.holders[a]
+	h := t.byAddr[a]
 	if n := len(h.running); n > 0 {
 		return contest{true, min(n, 2)}
 	}
@@ -67,7 +67,7 @@ func (t *podTable) replace(key object.Key, is *podEntry) []*podEntry {
 	if was != nil && is != nil && was.leaving == is.leaving && slices.Equal(was.endpoint.Addrs, is.endpoint.Addrs) {
 		is.at = was.at
 		for i, a := range is.endpoint.Addrs {
-			h := t.holders[a]
+			h := t.byAddr[a]
 			(*h.like(is))[is.at[i]] = is
 		}
 		return nil
@@ -101,7 +101,7 @@ func (t *podTable) replace(key object.Key, is *podEntry) []*podEntry {
 
 // affected lists the pods with an address that count differently than when its contest was c.
 func (t *podTable) affected(a netip.Addr, c contest) []*podEntry {
-	h, now := t.holders[a], t.contest(a)
+	h, now := t.byAddr[a], t.contest(a)
 	switch {
 	case c == now:
 		return nil
@@ -112,22 +112,22 @@ func (t *podTable) affected(a netip.Addr, c contest) []*podEntry {
 	}
 }
 
-// enter adds e to the holders of its addresses.
+// enter adds e to the pods of its addresses.
 func (t *podTable) enter(e *podEntry) {
 	e.at = make([]int, len(e.endpoint.Addrs))
 	for i, a := range e.endpoint.Addrs {
-		h := t.holders[a]
+		h := t.byAddr[a]
 		list := h.like(e)
 		e.at[i] = len(*list)
 		*list = append(*list, e)
-		t.holders[a] = h
+		t.byAddr[a] = h
 	}
 }
 
 // withdraw undoes enter: the last of a list takes the place of e.
 func (t *podTable) withdraw(e *podEntry) {
 	for i, a := range e.endpoint.Addrs {
-		h := t.holders[a]
+		h := t.byAddr[a]
 		list := h.like(e)
 		last := len(*list) - 1
 		moved := (*list)[last]
@@ -136,9 +136,9 @@ func (t *podTable) withdraw(e *podEntry) {
 		(*list)[last] = nil
 		*list = (*list)[:last]
 		if len(h.running)+len(h.leaving) == 0 {
-			delete(t.holders, a)
+			delete(t.byAddr, a)
 		} else {
-			t.holders[a] = h
+			t.byAddr[a] = h
 		}
 	}
 }

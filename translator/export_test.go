@@ -3,7 +3,7 @@ package translator
 // Empty says whether t holds nothing of any object. What DNS said may stand.
 func Empty(t *Translator) bool {
 	return t.dirty.Len()+len(t.problems)+t.sets.Len()+t.policies.Len()+t.services.Len()+t.sdwan.Len()+
-		len(t.pods.byKey)+len(t.pods.holders) == 0
+		len(t.pods.byKey)+len(t.pods.byAddr) == 0
 }
 
 // Answers counts the DNS names of which t remembers addresses.

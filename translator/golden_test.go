@@ -150,7 +150,7 @@ func policyText(s *intent.Snapshot, p *intent.Policy) string {
 	}
 	b.WriteString("\n")
 	for _, r := range p.Rules {
-		peer := map[intent.PeerKind]string{intent.PeerNobody: "nobody", intent.PeerAnyone: "anyone"}[r.Peer.Kind]
+		peer := map[intent.PeerKind]string{intent.PeerNone: "nobody", intent.PeerAny: "anyone"}[r.Peer.Kind]
 		if r.Peer.Kind == intent.PeerSet {
 			peer = title(r.Peer.Set)
 		}

@@ -19,9 +19,9 @@ func (c *contract) inexpressible(t *testing.T) {
 	gre := intent.Protocol(47)
 	anyPort := intent.Ports{Any: true}
 	rules := map[intent.PolicyID]intent.Rule{
-		"odd/action":   {Path: "r", Action: 77, Ports: anyPort, Peer: intent.Peer{Kind: intent.PeerAnyone}},
+		"odd/action":   {Path: "r", Action: 77, Ports: anyPort, Peer: intent.Peer{Kind: intent.PeerAny}},
 		"odd/peer":     {Path: "r", Action: intent.Allow, Ports: anyPort, Peer: intent.Peer{Kind: 77, Set: "all"}},
-		"odd/protocol": {Path: "r", Action: intent.Allow, Peer: intent.Peer{Kind: intent.PeerAnyone}},
+		"odd/protocol": {Path: "r", Action: intent.Allow, Peer: intent.Peer{Kind: intent.PeerAny}},
 	}
 	for policy, rule := range rules {
 		t.Run(string(policy), func(t *testing.T) {

@@ -87,9 +87,9 @@ func (w *World) rule(d intent.Direction, i int, subject term) intent.Rule {
 	}
 	switch n := w.rng.IntN(10); {
 	case n < 2:
-		r.Peer.Kind = intent.PeerAnyone
+		r.Peer.Kind = intent.PeerAny
 	case n < 3:
-		r.Peer.Kind = intent.PeerNobody
+		r.Peer.Kind = intent.PeerNone
 	default:
 		r.Peer = intent.Peer{Kind: intent.PeerSet, Set: w.set(w.peers())}
 	}

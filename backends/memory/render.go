@@ -72,9 +72,9 @@ func renderRule(p *intent.Policy, r *intent.Rule) (backends.Fields, error) {
 	}
 	peer, set := "", ""
 	switch r.Peer.Kind {
-	case intent.PeerNobody:
+	case intent.PeerNone:
 		return nil, nil
-	case intent.PeerAnyone:
+	case intent.PeerAny:
 		peer = "anyone"
 	case intent.PeerSet:
 		peer, set = "set", setName(r.Peer.Set)

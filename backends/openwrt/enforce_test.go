@@ -19,7 +19,7 @@ func (r *rig) isolate(subject intent.SetID) {
 		b.PutPolicy(&intent.Policy{
 			ID: "shop/db/ingress", Origin: intent.Origin{Kind: "NetworkPolicy", Namespace: "shop", Name: "db"}, Subject: subject,
 			Isolates: true, CNFs: scope(),
-			Rules: []intent.Rule{{Action: intent.Allow, Peer: intent.Peer{Kind: intent.PeerAnyone}, Ports: intent.Ports{
+			Rules: []intent.Rule{{Action: intent.Allow, Peer: intent.Peer{Kind: intent.PeerAny}, Ports: intent.Ports{
 				Ranges: []intent.PortRange{{Protocol: intent.TCP, First: 5432, Last: 5432}},
 			}}},
 		})

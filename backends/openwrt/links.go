@@ -14,8 +14,8 @@ import (
 
 // linkWord formats an interface, "" for none.
 func linkWord(field string, l intent.Link) (string, error) {
-	if l.Holder.IsValid() {
-		text, err := addrWord(field, l.Holder)
+	if l.Addr.IsValid() {
+		text, err := addrWord(field, l.Addr)
 		return "#" + text, err
 	}
 	switch {
@@ -112,7 +112,7 @@ func (*renderer) linkNAT(w *wanted, s *intent.LinkNAT) (openwrt.Resource, error)
 	}
 	var errRest error
 	switch {
-	case s.From.Holder.IsValid() || s.To.Holder.IsValid():
+	case s.From.Addr.IsValid() || s.To.Addr.IsValid():
 		errRest = errors.New("the interface with an address: the device supports only that of the new source")
 	case s.Match.Protocol == "tcpudp":
 		errRest = errors.New("protocol tcpudp: the device requires one translation for each protocol")

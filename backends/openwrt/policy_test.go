@@ -208,7 +208,7 @@ func TestPolicyTranslated(t *testing.T) {
 // TestPolicySkips sees what cannot be said allow nothing, and be told.
 func TestPolicySkips(t *testing.T) {
 	names := newNamer("a")
-	anyone := intent.Peer{Kind: intent.PeerAnyone}
+	anyone := intent.Peer{Kind: intent.PeerAny}
 	odd := cell(map[intent.SetID][]string{"db": {db}},
 		ingress("action", intent.Rule{Action: 77, Peer: anyone, Ports: tcp(80, 80)}),
 		ingress("peer", intent.Rule{Peer: intent.Peer{Kind: 77, Set: "db"}, Ports: tcp(80, 80)}),
@@ -269,7 +269,7 @@ func TestPolicyTooLarge(t *testing.T) {
 
 // TestPolicyOpens sees who may be asked everything by everybody cost no rules, whoever else isolates it.
 func TestPolicyOpens(t *testing.T) {
-	anyone := intent.Peer{Kind: intent.PeerAnyone}
+	anyone := intent.Peer{Kind: intent.PeerAny}
 	s := cell(map[intent.SetID][]string{"db": {db, web}, "open": {web}},
 		ingress("db", intent.Rule{Peer: peer("open"), Ports: tcp(80, 80)}),
 		ingress("open", intent.Rule{Subject: "open", Peer: anyone, Ports: intent.Ports{Any: true}}))
@@ -287,7 +287,7 @@ func TestPolicyFamilies(t *testing.T) {
 	const db6, office6 = "fd00:10::10", "2001:db8::7"
 	s := cell(map[intent.SetID][]string{"db": {db, db6}, "office": {"203.0.113.0/24", "2001:db8::/32"}},
 		ingress("db", intent.Rule{Peer: peer("office"), Ports: tcp(80, 90)}, intent.Rule{
-			Peer:  intent.Peer{Kind: intent.PeerAnyone},
+			Peer:  intent.Peer{Kind: intent.PeerAny},
 			Ports: intent.Ports{Ranges: []intent.PortRange{{Protocol: intent.ICMP, Last: 65535}}},
 		}))
 	names := newNamer("a")

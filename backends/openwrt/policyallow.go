@@ -26,7 +26,7 @@ func isolatedAddrs(s *intent.Snapshot, policies []*intent.Policy, d intent.Direc
 	for _, p := range policies {
 		for i := range p.Rules {
 			r := &p.Rules[i]
-			if p.Direction == d && r.Action == intent.Allow && r.Peer.Kind == intent.PeerAnyone && r.Ports.Any {
+			if p.Direction == d && r.Action == intent.Allow && r.Peer.Kind == intent.PeerAny && r.Ports.Any {
 				for _, a := range subjects(s, p, r) {
 					delete(isolated, a)
 				}
@@ -69,7 +69,7 @@ func (w *policyWriter) allowances(
 		switch {
 		case r.Action != intent.Allow:
 			why = fmt.Sprintf("no action %s", r.Action)
-		case r.Peer.Kind > intent.PeerAnyone:
+		case r.Peer.Kind > intent.PeerAny:
 			why = fmt.Sprintf("no kind %d of peer", r.Peer.Kind)
 		}
 		if why != "" {
@@ -86,7 +86,7 @@ func (w *policyWriter) allowances(
 func peerPrefixes(s *intent.Snapshot, peer intent.Peer) []netip.Prefix {
 	set := s.Set(peer.Set)
 	switch {
-	case peer.Kind == intent.PeerAnyone:
+	case peer.Kind == intent.PeerAny:
 		return []netip.Prefix{{}}
 	case peer.Kind != intent.PeerSet || set == nil:
 		return nil

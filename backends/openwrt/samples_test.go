@@ -71,7 +71,7 @@ func newEverything() *everything {
 		},
 	}, e.lan, e.wan)
 	e.linkRule = of("NetworkFirewallRule", "dns", &intent.LinkRule{
-		From: intent.Link{Default: true}, To: intent.Link{Holder: addr("172.16.70.39")}, Decides: intent.Accept,
+		From: intent.Link{Default: true}, To: intent.Link{Addr: addr("172.16.70.39")}, Decides: intent.Accept,
 		Match: intent.Match{Protocol: "tcpudp", DstPort: 53},
 	})
 	e.linkNAT = of("CNFService", "web", &intent.LinkNAT{

@@ -34,7 +34,7 @@ func TestRenderingGrowsWithTheRules(t *testing.T) {
 				p := &intent.Policy{ID: "p", Isolates: true, Subject: "s", Origin: intent.Origin{Kind: "NetworkPolicy", Name: "p"}}
 				for i := range n {
 					r := tc.rule(i)
-					r.Action, r.Peer, r.Path = intent.Allow, intent.Peer{Kind: intent.PeerAnyone}, fmt.Sprintf("spec.ingress[%d]", i)
+					r.Action, r.Peer, r.Path = intent.Allow, intent.Peer{Kind: intent.PeerAny}, fmt.Sprintf("spec.ingress[%d]", i)
 					p.Rules = append(p.Rules, r)
 				}
 				b := intent.NewSnapshot().Next()

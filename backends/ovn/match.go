@@ -52,11 +52,11 @@ type peerMatch struct {
 // the set has members, and those of its prefixes.
 func peerMatches(names nb.Namer, want *intent.Snapshot, d intent.Direction, p intent.Peer) []peerMatch {
 	switch p.Kind {
-	case intent.PeerAnyone:
+	case intent.PeerAny:
 		return []peerMatch{{}}
 	case intent.PeerSet:
 		return setMatches(names, want.Families(), d, want.Set(p.Set))
-	case intent.PeerNobody:
+	case intent.PeerNone:
 		return nil
 	}
 	return nil

@@ -129,7 +129,7 @@ func snapshotOf(d intent.Direction, ports intent.Ports, peer *intent.Set) *inten
 	subject := backendtest.NewMembers(endpoint("subject", "10.0.0.1", "fd00::1"))
 	b.CreateSet(&intent.Set{ID: "subject", Members: subject})
 	b.CreateSet(&intent.Set{ID: intent.IsolatedSet(d), Members: subject})
-	rule := intent.Rule{Action: intent.Allow, Ports: ports, Peer: intent.Peer{Kind: intent.PeerAnyone}}
+	rule := intent.Rule{Action: intent.Allow, Ports: ports, Peer: intent.Peer{Kind: intent.PeerAny}}
 	if peer != nil {
 		b.CreateSet(peer)
 		rule.Peer = intent.Peer{Kind: intent.PeerSet, Set: peer.ID}

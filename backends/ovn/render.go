@@ -96,7 +96,7 @@ func inexpressible(rule *intent.Rule) string {
 	if rule.Action > intent.Allow {
 		return fmt.Sprintf("%s has no ACL action", rule.Action)
 	}
-	if rule.Peer.Kind > intent.PeerAnyone {
+	if rule.Peer.Kind > intent.PeerAny {
 		return fmt.Sprintf("peers of kind %d have no match", rule.Peer.Kind)
 	}
 	for _, ports := range rule.Ports.Ranges {

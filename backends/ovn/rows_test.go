@@ -142,7 +142,7 @@ func TestPlanSpeaksOfRowsAlike(t *testing.T) {
 	s.Policies = append(s.Policies, intent.Policy{
 		ID: "east/Node/n1/ingress", Origin: intent.Origin{Cluster: "east", Kind: "Node", Name: "n1"}, Subject: "db",
 		Rules: []intent.Rule{{
-			Path: "status.addresses", Action: intent.Allow, Ports: intent.Ports{Any: true}, Peer: intent.Peer{Kind: intent.PeerAnyone},
+			Path: "status.addresses", Action: intent.Allow, Ports: intent.Ports{Any: true}, Peer: intent.Peer{Kind: intent.PeerAny},
 		}},
 	})
 	snap := s.Snapshot()

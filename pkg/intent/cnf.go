@@ -58,6 +58,6 @@ func (g *CNF) Writable() bool {
 type Link struct {
 	Name    string     // of the interface
 	Default bool       // that of the default route
-	Holder  netip.Addr // the one that has this address
+	Addr    netip.Addr // the one that has this address
 	Source  bool       // the one that has the new source address of a NAT
 }

@@ -104,11 +104,11 @@ func (s *Snapshot) admits(r *Rule, subject Party, peer netip.Addr, f Flow) bool 
 		return false
 	}
 	switch r.Peer.Kind {
-	case PeerAnyone:
+	case PeerAny:
 		return true
 	case PeerSet:
 		return s.Set(r.Peer.Set).Contains(peer)
-	case PeerNobody:
+	case PeerNone:
 	}
 	return false
 }

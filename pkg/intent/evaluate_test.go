@@ -29,11 +29,11 @@ func world() *Snapshot {
 	toSet := func(id SetID) Peer { return Peer{Kind: PeerSet, Set: id} }
 	b.PutPolicy(&Policy{ID: "in", Subject: "db", Isolates: true, Rules: []Rule{
 		{Action: Allow, Peer: toSet("web"), Ports: tcp(5432)},
-		{Action: Deny, Peer: Peer{Kind: PeerAnyone}, Ports: Ports{Any: true}},
-		{Action: Allow, Peer: Peer{Kind: PeerNobody}, Ports: Ports{Any: true}},
+		{Action: Deny, Peer: Peer{Kind: PeerAny}, Ports: Ports{Any: true}},
+		{Action: Allow, Peer: Peer{Kind: PeerNone}, Ports: Ports{Any: true}},
 		{Action: Allow, Peer: toSet("web"), Ports: Ports{}},
 		{Action: Allow, Peer: toSet("gone"), Ports: Ports{Any: true}},
-		{Action: Allow, Subject: "nobody", Peer: Peer{Kind: PeerAnyone}, Ports: Ports{Any: true}},
+		{Action: Allow, Subject: "nobody", Peer: Peer{Kind: PeerAny}, Ports: Ports{Any: true}},
 		{Action: Allow, Peer: Peer{Kind: 9}, Ports: Ports{Any: true}},
 	}})
 	b.PutPolicy(&Policy{ID: "in2", Subject: "db", Isolates: true, Rules: []Rule{
@@ -45,7 +45,7 @@ func world() *Snapshot {
 	}})
 	b.PutPolicy(&Policy{ID: "out", Direction: Egress, Subject: "web", Isolates: true, Rules: []Rule{
 		{Action: Allow, Peer: toSet("db"), Ports: tcp(5432)},
-		{Action: Allow, Peer: Peer{Kind: PeerAnyone}, Ports: Ports{Ranges: []PortRange{{UDP, 53, 53}}}},
+		{Action: Allow, Peer: Peer{Kind: PeerAny}, Ports: Ports{Ranges: []PortRange{{UDP, 53, 53}}}},
 	}})
 	return b.Commit()
 }
@@ -95,7 +95,7 @@ func TestEvaluate(t *testing.T) {
 	t.Run("the zero values deny", func(t *testing.T) {
 		require.False(t, Verdict{}.Allowed || Decision{}.Allowed)
 		require.Equal(t, Deny, Action(0))
-		require.Equal(t, PeerNobody, PeerKind(0))
+		require.Equal(t, PeerNone, PeerKind(0))
 		require.False(t, Ports{}.Has(TCP, 80))
 	})
 }

@@ -108,12 +108,12 @@ type Rule struct {
 // PeerKind is how a rule names the other side. The zero value is no peer.
 type PeerKind uint8
 
-// PeerNobody matches no address; PeerSet matches the addresses of a set; PeerAnyone matches every address of either
+// PeerNone matches no address; PeerSet matches the addresses of a set; PeerAny matches every address of either
 // family.
 const (
-	PeerNobody PeerKind = iota
+	PeerNone PeerKind = iota
 	PeerSet
-	PeerAnyone
+	PeerAny
 )
 
 // Peer is the other side of a connection: the source for ingress, the destination for egress.

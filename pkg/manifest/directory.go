@@ -47,8 +47,8 @@ type Directory struct {
 
 	mu       sync.RWMutex // guards what follows
 	files    map[string]*manifest
-	force    map[object.Ref]claim
-	given    map[object.Ref]claim // force, with Endpoints as the slices they are delivered as
+	force    map[object.Ref]settled
+	given    map[object.Ref]settled // force, with Endpoints as the slices they are delivered as
 	problems []object.Problem
 	synced   bool
 }
@@ -61,8 +61,8 @@ func NewDirectory(dir string, opts Options, log logrus.FieldLogger) *Directory {
 		opts:  opts,
 		log:   log.WithField("manifests", dir),
 		files: map[string]*manifest{}, drafts: drafts{},
-		force: map[object.Ref]claim{},
-		given: map[object.Ref]claim{},
+		force: map[object.Ref]settled{},
+		given: map[object.Ref]settled{},
 	}
 }
 

@@ -55,8 +55,8 @@ func validateEndpointAddresses(all []corev1.EndpointAddress, at *field.Path) fie
 
 // withSlices returns the objects in force as they are delivered: Endpoints as slices, unless there are other slices for the
 // same service. What was delivered before and did not change keeps its identity.
-func withSlices(before, force map[object.Ref]claim) map[object.Ref]claim {
-	var classic []claim
+func withSlices(before, force map[object.Ref]settled) map[object.Ref]settled {
+	var classic []settled
 	sliced := map[object.Ref]bool{}
 	for _, c := range force {
 		switch o := c.object.(type) {

@@ -118,7 +118,7 @@ func withoutSecrets(o source.Object) {
 }
 
 // withoutHidden returns the objects in force that are delivered: all but Secrets.
-func withoutHidden(force map[object.Ref]claim) map[object.Ref]claim {
+func withoutHidden(force map[object.Ref]settled) map[object.Ref]settled {
 	given := force
 	for ref := range force {
 		if ref.Kind != kindSecret {

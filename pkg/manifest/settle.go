@@ -11,9 +11,9 @@ import (
 	"github.com/netloom/netloom/pkg/source"
 )
 
-// claim is an object in force and the document it comes from. An object without a path is a namespace that no document
+// settled is an object in force and the document it comes from. An object without a path is a namespace that no document
 // declares.
-type claim struct {
+type settled struct {
 	object   source.Object
 	path     string
 	document int
@@ -28,19 +28,19 @@ type declaration struct {
 
 // settle decides which object is in force for every reference, given what was in force before and what the files declare
 // now, and reports objects that are declared more than once. Objects that did not change keep their identity.
-func settle(before map[object.Ref]claim, files map[string]*manifest) (map[object.Ref]claim, []object.Problem) {
+func settle(before map[object.Ref]settled, files map[string]*manifest) (map[object.Ref]settled, []object.Problem) {
 	declared := map[object.Ref][]declaration{}
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		for _, e := range files[path].entries {
 			declared[e.ref] = append(declared[e.ref], declaration{e, path})
 		}
 	}
-	now := make(map[object.Ref]claim, len(declared))
+	now := make(map[object.Ref]settled, len(declared))
 	var faults []object.Problem
 	for ref, all := range declared {
 		was := before[ref]
 		if was.effect != "" {
-			was = claim{} // a stand-in is no previous version
+			was = settled{} // a stand-in is no previous version
 		}
 		c, at := choose(was, all)
 		switch {
@@ -75,41 +75,41 @@ func settle(before map[object.Ref]claim, files map[string]*manifest) (map[object
 
 // choose picks the declaration that counts, by index, and what it puts in force: nothing if no version of the object was
 // ever good.
-func choose(before claim, all []declaration) (claim, int) {
-	pick := func(i int) (claim, int) {
+func choose(before settled, all []declaration) (settled, int) {
+	pick := func(i int) (settled, int) {
 		o := all[i].object
 		if before.object != nil && source.Equal(before.object, o) {
 			o = before.object
 		}
-		return claim{object: o, path: all[i].path, document: all[i].document}, i
+		return settled{object: o, path: all[i].path, document: all[i].document}, i
 	}
-	holder := -1
+	current := -1
 	for i, d := range all {
 		if before.path != d.path {
 			continue
 		}
-		if holder < 0 {
-			holder = i
+		if current < 0 {
+			current = i
 		}
-		if d.object != nil && (all[holder].object == nil || source.Equal(before.object, d.object)) {
-			holder = i
+		if d.object != nil && (all[current].object == nil || source.Equal(before.object, d.object)) {
+			current = i
 		}
 	}
-	if holder >= 0 && all[holder].object != nil {
-		return pick(holder)
+	if current >= 0 && all[current].object != nil {
+		return pick(current)
 	}
-	if holder < 0 {
+	if current < 0 {
 		for i, d := range all {
 			if d.object != nil {
 				return pick(i)
 			}
 		}
-		holder = 0
+		current = 0
 	}
 	if before.path == "" {
-		return claim{}, holder // a namespace that was not declared is no previous version
+		return settled{}, current // a namespace that was not declared is no previous version
 	}
-	return claim{object: before.object, path: all[holder].path, document: all[holder].document}, holder
+	return settled{object: before.object, path: all[current].path, document: all[current].document}, current
 }
 
 func duplicate(d, chosen *declaration, inForce bool) object.Problem {
@@ -121,7 +121,7 @@ func duplicate(d, chosen *declaration, inForce bool) object.Problem {
 }
 
 // addNamespaces gives every object in force a namespace to live in.
-func addNamespaces(before, now map[object.Ref]claim) {
+func addNamespaces(before, now map[object.Ref]settled) {
 	missing := map[object.Ref]bool{}
 	for ref := range now {
 		ns := object.Ref{Kind: object.KindNamespace, Name: ref.Namespace}
@@ -136,13 +136,13 @@ func addNamespaces(before, now map[object.Ref]claim) {
 		if was, ok := before[ref]; ok && source.Equal(was.object, o) {
 			o = was.object
 		}
-		now[ref] = claim{object: o}
+		now[ref] = settled{object: o}
 	}
 }
 
 // changed lists the references whose object appeared, changed or went. Objects that no document declared, and that went
 // together with the objects in them, are listed separately.
-func changed(before, now map[object.Ref]claim) (refs, derived []object.Ref) {
+func changed(before, now map[object.Ref]settled) (refs, derived []object.Ref) {
 	for ref, c := range now {
 		if before[ref].object != c.object {
 			refs = append(refs, ref)

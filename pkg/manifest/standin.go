@@ -162,8 +162,8 @@ func hasUnknown(raw json.RawMessage, target any) bool {
 }
 
 // standFor puts the stand-in of a faulty declaration in force. What was in force before keeps its identity.
-func standFor(before claim, d *declaration) claim {
-	c := claim{object: d.standIn.policy, path: d.path, document: d.document, effect: d.standIn.effect}
+func standFor(before settled, d *declaration) settled {
+	c := settled{object: d.standIn.policy, path: d.path, document: d.document, effect: d.standIn.effect}
 	if before.object != nil && source.Equal(before.object, c.object) {
 		c.object = before.object
 	}
@@ -171,7 +171,7 @@ func standFor(before claim, d *declaration) claim {
 }
 
 // explain adds the effect of stand-ins to the faults of their documents.
-func explain(faults []object.Problem, force map[object.Ref]claim) {
+func explain(faults []object.Problem, force map[object.Ref]settled) {
 	for i := range faults {
 		f := &faults[i]
 		c, ok := force[f.Ref]

@@ -118,15 +118,15 @@ func (c *Client) routersByPort(ctx context.Context) (map[string]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", tableRouter, err)
 	}
-	holder := map[string]string{}
+	routerOf := map[string]string{}
 	for _, r := range routers {
 		for _, port := range Strings(r["ports"]) {
-			holder[port] = String(r["_uuid"])
+			routerOf[port] = String(r["_uuid"])
 		}
 	}
 	byName := map[string]string{}
 	for _, p := range ports {
-		if router := holder[String(p["_uuid"])]; router != "" {
+		if router := routerOf[String(p["_uuid"])]; router != "" {
 			byName[String(p["name"])] = router
 		}
 	}
@@ -216,7 +216,7 @@ func (t *topology) take(raw json.RawMessage, first bool) (changed bool, err erro
 	defer t.mu.Unlock()
 	for table, known := range t.rows {
 		for uuid := range known {
-			if _, told := tables[table][uuid]; first && !told {
+			if _, listed := tables[table][uuid]; first && !listed {
 				delete(known, uuid)
 				changed = true
 			}

@@ -122,8 +122,8 @@ func linkText(l intent.Link) string {
 		return "the default route's"
 	case l.Source:
 		return "the new source's"
-	case l.Holder.IsValid():
-		return "that of " + l.Holder.String()
+	case l.Addr.IsValid():
+		return "that of " + l.Addr.String()
 	default:
 		return l.Name
 	}

@@ -172,15 +172,15 @@ func (inv *Inventory) node(name string) (end, error) {
 // address is an address, with its owner.
 func (inv *Inventory) address(a netip.Addr) end {
 	out := end{name: a.String(), kind: kindAddress, addrs: []netip.Addr{a}, node: inv.nodeOf[a]}
-	holders := inv.byAddr[a]
+	pods := inv.byAddr[a]
 	switch {
-	case len(holders) == 1:
-		e := holders[0]
+	case len(pods) == 1:
+		e := pods[0]
 		out.key, out.node, out.ports = e.Key, e.Node, e.Ports
 		out.note = "the address of pod " + e.Key.String()
-	case len(holders) > 1:
-		names := make([]string, len(holders))
-		for i, e := range holders {
+	case len(pods) > 1:
+		names := make([]string, len(pods))
+		for i, e := range pods {
 			names[i] = e.Key.String()
 		}
 		out.note = "the address of pods " + joinAnd(names) + ": the policies of all of them apply"

@@ -49,7 +49,7 @@ func (inv *Inventory) explainPolicy(name string) *PolicyExplanation {
 
 func policyRule(s *intent.Snapshot, r *intent.Rule) PolicyRule {
 	out := PolicyRule{Path: r.Path, Ports: r.Ports.Strings(), Peers: Members{Title: "any"}}
-	if r.Peer.Kind != intent.PeerAnyone {
+	if r.Peer.Kind != intent.PeerAny {
 		out.Peers = membersOf(s.Set(r.Peer.Set))
 	}
 	if r.Subject != "" {

@@ -57,7 +57,7 @@ func (inv *Inventory) serviceFrontend(
 	}
 	for i := range backends {
 		b := backendIntent(&backends[i])
-		b.Pod = inv.holder(backends[i].Addr)
+		b.Pod = inv.podAt(backends[i].Addr)
 		front.Backends = append(front.Backends, b)
 	}
 	out := ServiceFrontend{FrontendIntent: front, Port: portNameOf(f, object), PerNode: inv.perNode(f)}

@@ -52,7 +52,7 @@ type RuleIntent struct {
 	Path    string   `json:"path"` // its path in the object
 	Action  string   `json:"action"`
 	Subject string   `json:"subject,omitempty"` // ID of a set that narrows the policy's subject
-	Peer    string   `json:"peer"`              // ID of a set, anyone or nobody
+	Peer    string   `json:"peer"`              // ID of a set, any or none
 	Ports   []string `json:"ports"`
 }
 
@@ -140,11 +140,11 @@ func policyIntent(p *intent.Policy) PolicyIntent {
 
 func peerText(p intent.Peer) string {
 	switch p.Kind {
-	case intent.PeerAnyone:
+	case intent.PeerAny:
 		return "any"
 	case intent.PeerSet:
 		return string(p.Set)
-	case intent.PeerNobody:
+	case intent.PeerNone:
 		return "none"
 	default:
 		return "unknown"

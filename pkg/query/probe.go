@@ -168,7 +168,7 @@ func (inv *Inventory) judge(f *intent.Flow, p *pair, rows RowNamer) Flow {
 func (inv *Inventory) choice(f *intent.Flow, c *intent.Choice, p *pair, rows RowNamer) BackendAnswer {
 	b := &c.Backend
 	out := BackendAnswer{
-		Address: b.AddrPort().String(), Pod: inv.holder(b.Addr), Node: b.Node, Verdict: verdictOf(c.Allowed),
+		Address: b.AddrPort().String(), Pod: inv.podAt(b.Addr), Node: b.Node, Verdict: verdictOf(c.Allowed),
 	}
 	to := &connection{*f, p.from.name, cmp.Or(out.Pod, out.Address), rows}
 	to.Dst, to.Port = intent.Party{Addr: b.Addr}, b.Port
@@ -177,10 +177,10 @@ func (inv *Inventory) choice(f *intent.Flow, c *intent.Choice, p *pair, rows Row
 	return out
 }
 
-// holder is the pod with an address, the first of several; "" if there is none.
-func (inv *Inventory) holder(a netip.Addr) string {
-	if holders := inv.byAddr[a]; len(holders) > 0 {
-		return holders[0].Key.Namespace + "/" + holders[0].Key.Name
+// podAt returns the pod with an address, the first of several; "" if there is none.
+func (inv *Inventory) podAt(a netip.Addr) string {
+	if pods := inv.byAddr[a]; len(pods) > 0 {
+		return pods[0].Key.Namespace + "/" + pods[0].Key.Name
 	}
 	return ""
 }

@@ -112,11 +112,11 @@ func (inv *Inventory) match(r *intent.Rule, d intent.Direction, c *connection) m
 	subject, peer := c.parties(d)
 	m := matching{ports: r.Ports.Has(c.Protocol, c.Port), subject: r.Subject == "" || selects(s.Set(r.Subject), subject)}
 	switch r.Peer.Kind {
-	case intent.PeerAnyone:
+	case intent.PeerAny:
 		m.peer = true
 	case intent.PeerSet:
 		m.peer = s.Set(r.Peer.Set).Contains(peer.Addr)
-	case intent.PeerNobody:
+	case intent.PeerNone:
 	}
 	return m
 }

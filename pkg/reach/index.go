@@ -141,14 +141,14 @@ func (v *view) add(p *intent.Policy, subjects []intent.SetID) {
 			continue
 		}
 		switch r.Peer.Kind {
-		case intent.PeerAnyone:
+		case intent.PeerAny:
 			v.any[p.Direction] = v.any[p.Direction].Union(trafficOf(r.Ports))
 		case intent.PeerSet:
 			if v.peers[p.Direction] == nil {
 				v.peers[p.Direction] = map[intent.SetID]Traffic{}
 			}
 			v.peers[p.Direction][r.Peer.Set] = v.peers[p.Direction][r.Peer.Set].Union(trafficOf(r.Ports))
-		case intent.PeerNobody:
+		case intent.PeerNone:
 		}
 	}
 }

@@ -25,15 +25,15 @@ func (a addresses) remove(ref object.Ref, o runtime.Object) {
 	}
 }
 
-// heldBy are the other kept pods with an address of a pod.
-func (a addresses) heldBy(ref object.Ref, o runtime.Object) []object.Ref {
+// sharing removes and returns the other kept pods that have an address of a pod.
+func (a addresses) sharing(ref object.Ref, o runtime.Object) []object.Ref {
 	if len(a) == 0 {
 		return nil
 	}
 	var out []object.Ref
 	for _, ip := range addressesOf(o) {
-		if holder, ok := a[ip]; ok && holder != ref {
-			out = append(out, holder)
+		if other, ok := a[ip]; ok && other != ref {
+			out = append(out, other)
 			delete(a, ip)
 		}
 	}

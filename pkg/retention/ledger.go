@@ -47,13 +47,13 @@ type Object struct {
 // Ledger holds every object in force and decides which of the missing ones are kept. It is not safe for concurrent use.
 // The objects are shared and are not changed.
 type Ledger struct {
-	opts    Options
-	known   map[object.Ref]runtime.Object // in force, including those that are kept
-	kept    map[object.Ref]time.Time
-	missing map[object.Ref]bool // in force, missing, and not judged yet
-	tallies map[string]*tally
-	gone    map[string]time.Time // namespaces whose deletion was seen
-	holders addresses            // of the kept pods
+	opts     Options
+	known    map[object.Ref]runtime.Object // in force, including those that are kept
+	kept     map[object.Ref]time.Time
+	missing  map[object.Ref]bool // in force, missing, and not judged yet
+	tallies  map[string]*tally
+	gone     map[string]time.Time // namespaces whose deletion was seen
+	keptPods addresses            // their addresses
 }
 
 // NewLedger makes an empty ledger.
@@ -66,7 +66,7 @@ func NewLedger(opts Options) *Ledger {
 	}
 	return &Ledger{
 		opts: opts, known: map[object.Ref]runtime.Object{}, kept: map[object.Ref]time.Time{}, tallies: map[string]*tally{},
-		missing: map[object.Ref]bool{}, gone: map[string]time.Time{}, holders: addresses{},
+		missing: map[object.Ref]bool{}, gone: map[string]time.Time{}, keptPods: addresses{},
 	}
 }
 
@@ -160,7 +160,7 @@ func (l *Ledger) judge(now time.Time) []object.Ref {
 		delete(l.missing, ref)
 		if keeps {
 			l.kept[ref] = now
-			l.holders.add(ref, l.known[ref])
+			l.keptPods.add(ref, l.known[ref])
 			continue
 		}
 		l.tally(ref.Kind).lost[ref] = now
@@ -179,7 +179,7 @@ func (l *Ledger) removeReplaced() []object.Ref {
 		if _, kept := l.kept[ref]; kept || ref.Kind != object.KindPod || l.missing[ref] {
 			continue
 		}
-		out = append(out, l.holders.heldBy(ref, o)...)
+		out = append(out, l.keptPods.sharing(ref, o)...)
 	}
 	for _, ref := range out {
 		l.remove(ref)
@@ -199,7 +199,7 @@ func (l *Ledger) put(ref object.Ref, o runtime.Object) []object.Ref {
 	if ref.Kind == object.KindNamespace {
 		delete(l.gone, ref.Name)
 	}
-	others := l.holders.heldBy(ref, o)
+	others := l.keptPods.sharing(ref, o)
 	for _, other := range others {
 		l.remove(other)
 	}
@@ -214,7 +214,7 @@ func (l *Ledger) find(ref object.Ref) {
 		t.missing--
 	}
 	if _, kept := l.kept[ref]; kept {
-		l.holders.remove(ref, l.known[ref])
+		l.keptPods.remove(ref, l.known[ref])
 		delete(l.kept, ref)
 		t.kept--
 		t.present++

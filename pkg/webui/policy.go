@@ -54,7 +54,7 @@ type PolicyRule struct {
 	Path    string   `json:"path"` // such as spec.ingress[0]
 	Action  string   `json:"action"`
 	Subject string   `json:"subject,omitempty"` // ID of a set that narrows the policy's
-	Peer    string   `json:"peer"`              // ID of a set, anyone or nobody
+	Peer    string   `json:"peer"`              // ID of a set, any or none
 	Ports   []string `json:"ports"`
 }
 
@@ -165,11 +165,11 @@ func policyIntent(p *intent.Policy, used map[string]intent.SetID) PolicyIntent {
 		r := &rules[i]
 		peer := "none"
 		switch r.Peer.Kind {
-		case intent.PeerAnyone:
+		case intent.PeerAny:
 			peer = "any"
 		case intent.PeerSet:
 			peer = note(r.Peer.Set)
-		case intent.PeerNobody:
+		case intent.PeerNone:
 		}
 		out.Rules = append(out.Rules, PolicyRule{
 			Path: r.Path, Action: r.Action.String(), Subject: note(r.Subject), Peer: peer, Ports: r.Ports.Strings(),

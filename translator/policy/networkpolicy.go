@@ -159,14 +159,14 @@ func (p *translation) translateRule(d intent.Direction, r rule) []intent.Rule {
 			rules = append(rules, p.namedEgress(r.path, peers, name)...)
 		}
 	}
-	return slices.DeleteFunc(rules, func(r intent.Rule) bool { return r.Peer.Kind == intent.PeerNobody })
+	return slices.DeleteFunc(rules, func(r intent.Rule) bool { return r.Peer.Kind == intent.PeerNone })
 }
 
 // peer returns the peer for spec; nil is any.
 func (p *translation) peer(spec *sets.Spec) intent.Peer {
 	switch {
 	case spec == nil:
-		return intent.Peer{Kind: intent.PeerAnyone}
+		return intent.Peer{Kind: intent.PeerAny}
 	case spec.Empty():
 		return intent.Peer{}
 	default:

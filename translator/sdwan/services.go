@@ -100,7 +100,7 @@ func (e *translation) readHubSite(s *v1alpha1.CNFHubSiteSpec) {
 			e.leadIn(dst, intent.Link{Name: tunnelPrefix + hub.String()}, intent.TableMain)
 			continue
 		}
-		e.leadIn(dst, intent.Link{Holder: device}, intent.TableCNF)
+		e.leadIn(dst, intent.Link{Addr: device}, intent.TableCNF)
 		e.parts = append(e.parts, part{"nat/" + prefixText(dst), &intent.LinkNAT{
 			To:          intent.Link{Source: true},
 			Translation: intent.Translation{Kind: intent.SourceNAT, Match: intent.Match{Dst: dst}, Addr: device},

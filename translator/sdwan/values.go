@@ -196,7 +196,7 @@ func (e *translation) link(field, text string) intent.Link {
 		return intent.Link{Name: text}
 	}
 	if a, err := netip.ParseAddr(hash); isHash && err == nil && a.Is4() {
-		return intent.Link{Holder: a}
+		return intent.Link{Addr: a}
 	}
 	e.refuse(field, "%q: expected an interface such as net1, #default, or # and an IPv4 address", text)
 	return intent.Link{}

@@ -70,12 +70,12 @@ func Run(ctx context.Context, opts Options, w io.Writer, log logrus.FieldLogger)
 		return err
 	}
 	s := &show{
-		w: w, color: opts.Color, dir: dir, client: client, daemon: d, holders: newHolders(), changes: make(chan change, 16),
+		w: w, color: opts.Color, dir: dir, client: client, daemon: d, podPorts: newPodPorts(), changes: make(chan change, 16),
 		published: make(chan struct{}, 1),
 	}
 	d.Observe(s)
 	d.OnPublish(func(p pipeline.Published) {
-		s.holders.take(p.Events, d.Object)
+		s.podPorts.update(p.Events, d.Object)
 		s.publish()
 	})
 	running := []func(context.Context) error{d.Run, client.Run}

@@ -165,7 +165,7 @@ func (s *show) packet(p probe) (nbtrace.Packet, error) {
 		for _, to := range dst.addrs {
 			if from.Is4() == to.Is4() {
 				return nbtrace.Packet{
-					Inport: src.port, Outport: dst.port, Chassis: src.node, PortOf: s.holders.port, Src: from, Dst: to,
+					Inport: src.port, Outport: dst.port, Chassis: src.node, PortOf: s.podPorts.port, Src: from, Dst: to,
 					Protocol: uint8(p.protocol), SrcPort: 40000, DstPort: p.port,
 				}, nil
 			}

@@ -19,14 +19,14 @@ import (
 
 // show prints what the daemon does. It observes the loop and prints from its own goroutine.
 type show struct {
-	w       io.Writer
-	color   bool
-	dir     string
-	client  *ovsdb.Client
-	daemon  *daemon.Daemon
-	holders *holders
-	changes chan change
-	cnfs    *cnfs
+	w        io.Writer
+	color    bool
+	dir      string
+	client   *ovsdb.Client
+	daemon   *daemon.Daemon
+	podPorts *podPorts
+	changes  chan change
+	cnfs     *cnfs
 
 	published chan struct{} // there is a new snapshot; only the newest matters
 	problems  string        // the last printed ones

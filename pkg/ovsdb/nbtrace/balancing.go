@@ -131,7 +131,7 @@ func (t *Tracer) balanced(d datapath, p *Packet) (*Balanced, *vip) {
 			if at.Port() == 0 {
 				at = netip.AddrPortFrom(at.Addr(), p.DstPort)
 			}
-			if !nobodys(at.Addr()) {
+			if !undeliverable(at.Addr()) {
 				b.Outcome, b.Backends = SentOn, append(b.Backends, Backend{Addr: at})
 			}
 		}
@@ -141,13 +141,13 @@ func (t *Tracer) balanced(d datapath, p *Packet) (*Balanced, *vip) {
 	return b, v
 }
 
-// nobodys reports whether packets to a are never delivered.
-func nobodys(a netip.Addr) bool {
+// undeliverable reports whether packets to a are never delivered.
+func undeliverable(a netip.Addr) bool {
 	return a.Is4() && a.IsLoopback() || a.Is6() && a.IsLinkLocalUnicast()
 }
 
-// holders maps each address to its port. If several ports have an address, the last one by name is taken.
-func holders(ports []Port) map[netip.Addr]string {
+// portsByAddr maps each address to its port. If several ports have an address, the last one by name is taken.
+func portsByAddr(ports []Port) map[netip.Addr]string {
 	sorted := slices.SortedFunc(slices.Values(ports), func(a, b Port) int { return strings.Compare(a.Name, b.Name) })
 	m := map[netip.Addr]string{}
 	for _, port := range sorted {

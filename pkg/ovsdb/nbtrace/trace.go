@@ -79,7 +79,7 @@ func (t *Tracer) sendOn(p *Packet, before Step, b *Balanced, leave func(to *Pack
 	r := Result{Balanced: b, Egress: before, Allowed: b.Outcome == SentOn}
 	for i := range b.Backends {
 		at := &b.Backends[i]
-		at.Port = t.holder(p, at.Addr.Addr())
+		at.Port = t.portAt(p, at.Addr.Addr())
 		to := *p
 		to.Dst, to.DstPort = at.Addr.Addr(), at.Addr.Port()
 		at.Egress = leave(&to, at)
@@ -93,8 +93,8 @@ func (t *Tracer) sendOn(p *Packet, before Step, b *Balanced, leave func(to *Pack
 	return r
 }
 
-// holder is the port of a backend.
-func (t *Tracer) holder(p *Packet, a netip.Addr) string {
+// portAt returns the port of a backend.
+func (t *Tracer) portAt(p *Packet, a netip.Addr) string {
 	if p.PortOf != nil {
 		return p.PortOf(a)
 	}

@@ -63,7 +63,7 @@ func New(rows Rows) (*Tracer, error) {
 			t.switchOf[p] = sw.Name
 		}
 	}
-	t.portOf = holders(rows.Ports)
+	t.portOf = portsByAddr(rows.Ports)
 	w, faults := newWorld(rows)
 	rules := map[string]*rule{}
 	for i := range rows.ACLs {

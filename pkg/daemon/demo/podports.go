@@ -10,47 +10,47 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// holders maps addresses to logical ports. The embedded database does not: its ports only have names.
-type holders struct {
+// podPorts maps addresses to logical ports. The embedded database does not: its ports only have names.
+type podPorts struct {
 	mu    sync.Mutex
 	ports map[netip.Addr]string
 	addrs map[object.Ref][]netip.Addr
 }
 
-func newHolders() *holders {
-	return &holders{ports: map[netip.Addr]string{}, addrs: map[object.Ref][]netip.Addr{}}
+func newPodPorts() *podPorts {
+	return &podPorts{ports: map[netip.Addr]string{}, addrs: map[object.Ref][]netip.Addr{}}
 }
 
-// take updates h for the pods among refs, which came, changed or went.
-func (h *holders) take(refs []object.Ref, get func(object.Ref) (runtime.Object, bool)) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+// update updates p for the pods among refs, which were created, changed or deleted.
+func (p *podPorts) update(refs []object.Ref, get func(object.Ref) (runtime.Object, bool)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	for _, ref := range refs {
 		if ref.Kind != object.KindPod {
 			continue
 		}
 		port := portName(ref.Namespace, ref.Name)
-		for _, a := range h.addrs[ref] {
-			if h.ports[a] == port {
-				delete(h.ports, a)
+		for _, a := range p.addrs[ref] {
+			if p.ports[a] == port {
+				delete(p.ports, a)
 			}
 		}
-		delete(h.addrs, ref)
+		delete(p.addrs, ref)
 		object, _ := get(ref)
 		if pod, ok := object.(*corev1.Pod); ok && !pod.Spec.HostNetwork {
-			h.addrs[ref] = podAddrs(pod)
-			for _, a := range h.addrs[ref] {
-				h.ports[a] = port
+			p.addrs[ref] = podAddrs(pod)
+			for _, a := range p.addrs[ref] {
+				p.ports[a] = port
 			}
 		}
 	}
 }
 
 // port returns the logical port that has address a, "" for none.
-func (h *holders) port(a netip.Addr) string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.ports[a]
+func (p *podPorts) port(a netip.Addr) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ports[a]
 }
 
 // portName returns the embedded database's name for the port of a pod.
