@@ -83,7 +83,7 @@ func spellPlain(cs []clause) string {
 	out := sel.String()
 	for i := range cs {
 		c := &cs[i]
-		for _, s := range c.spell(nil) {
+		for _, s := range c.format(nil) {
 			if c.above != nil || c.below != nil {
 				out += "," + s
 			}

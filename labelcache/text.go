@@ -19,9 +19,9 @@ func (s *spec) text() string {
 		b.WriteString(word(s.namespace))
 	}
 	if !s.anyLabels {
-		b.WriteString(" ns(" + spell(s.namespaces) + ")")
+		b.WriteString(" ns(" + format(s.namespaces) + ")")
 	}
-	b.WriteString(" pods(" + spell(s.pods) + ")")
+	b.WriteString(" pods(" + format(s.pods) + ")")
 	if s.cluster != "" {
 		b.WriteString(" cluster=" + word(s.cluster))
 	}
@@ -43,7 +43,7 @@ func (s *spec) words() string {
 	if len(s.pods) == 0 {
 		b.WriteString("all pods")
 	} else {
-		b.WriteString("pods " + spell(s.pods))
+		b.WriteString("pods " + format(s.pods))
 	}
 	if s.port.Name != "" {
 		b.WriteString(" with " + s.port.Protocol.String() + " port " + s.port.Name)
@@ -55,10 +55,10 @@ func (s *spec) words() string {
 	case s.namespace != "":
 		b.WriteString(" in namespace " + s.namespace)
 		if len(s.namespaces) > 0 {
-			b.WriteString(" if it is " + spell(s.namespaces))
+			b.WriteString(" if it is " + format(s.namespaces))
 		}
 	case len(s.namespaces) > 0:
-		b.WriteString(" in namespaces " + spell(s.namespaces))
+		b.WriteString(" in namespaces " + format(s.namespaces))
 	case len(s.pods) > 0 || s.node == "":
 		b.WriteString(" in all namespaces")
 	}
@@ -71,16 +71,16 @@ func (s *spec) words() string {
 	return b.String()
 }
 
-// spell writes clauses in the language of kubectl's --selector.
-func spell(cs []clause) string {
+// format formats clauses in the language of kubectl's --selector.
+func format(cs []clause) string {
 	var parts []string
 	for i := range cs {
-		parts = cs[i].spell(parts)
+		parts = cs[i].format(parts)
 	}
 	return strings.Join(parts, ",")
 }
 
-func (c *clause) spell(dst []string) []string {
+func (c *clause) format(dst []string) []string {
 	key := word(c.key)
 	if c.absent {
 		return append(dst, "!"+key)

@@ -82,7 +82,7 @@ func (c *contract) deposed(t *testing.T) {
 			}
 			l.reconcile(t, s, snap)
 			require.Equal(t, c.scratch(t, s), target.DumpOwner(t, "a"))
-			require.Empty(t, spell(other.planSince(t, snap, 0)), "who may not write can read")
+			require.Empty(t, opsText(other.planSince(t, snap, 0)), "who may not write can read")
 		}
 		unclaimed := start(t, target, "a")
 		snap = Advance(snap, states[1])
@@ -238,10 +238,10 @@ func (c *contract) claimUnseen(t *testing.T) {
 	for _, l := range []*loop{a, start(t, target, "a"), start(t, target, "b")} {
 		p := l.planSince(t, snap, 0)
 		for i := range p.Ops {
-			require.NotEqual(t, backends.Delete, p.Ops[i].Verb, "%v", spell(p))
+			require.NotEqual(t, backends.Delete, p.Ops[i].Verb, "%v", opsText(p))
 		}
 	}
-	require.Empty(t, spell(a.planSince(t, snap, 0)))
+	require.Empty(t, opsText(a.planSince(t, snap, 0)))
 }
 
 // claimFails checks that a failed claim takes away the right to write until another one succeeds.

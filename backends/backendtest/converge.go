@@ -20,7 +20,7 @@ func (c *contract) idempotent(t *testing.T) {
 			writes, dump := target.Writes(t), target.Dump(t)
 			for _, since := range []intent.Revision{l.reached, 0} {
 				p := l.planSince(t, snap, since)
-				require.Empty(t, spell(p), "since %d", since)
+				require.Empty(t, opsText(p), "since %d", since)
 				require.NoError(t, l.backend.Apply(t.Context(), p))
 			}
 			require.Equal(t, writes, target.Writes(t))
@@ -44,10 +44,10 @@ func (c *contract) anyOrder(t *testing.T) {
 			snap = advance(snap, s, shuffle)
 			p := l.reconcile(t, s, snap)
 			if i == 0 {
-				plan, dump = spell(p), target.Dump(t)
+				plan, dump = opsText(p), target.Dump(t)
 				require.NotEmpty(t, dump)
 			}
-			require.Equal(t, plan, spell(p))
+			require.Equal(t, plan, opsText(p))
 			require.Equal(t, dump, target.Dump(t))
 		}
 	})

@@ -78,7 +78,7 @@ func (c *contract) cancelled(t *testing.T) {
 		_, err := l.backend.Plan(over, snap, l.reached)
 		require.ErrorIs(t, err, context.Canceled)
 	})
-	require.Empty(t, spell(l.planSince(t, snap, 0)))
+	require.Empty(t, opsText(l.planSince(t, snap, 0)))
 }
 
 // within fails the test when f takes too long.
@@ -103,7 +103,7 @@ func (c *contract) later(t *testing.T) {
 			start(t, alone, "a").reconcile(t, &some, snap)
 			l.awaken(t, &some, snap, alone.DumpOwner(t, "a"))
 			p := l.planSince(t, snap, 0)
-			require.Empty(t, spell(p), "the plan after waking left something")
+			require.Empty(t, opsText(p), "the plan after waking left something")
 			judge(t, target, snap, l.skips, c.probes(&some))
 		}
 	})

@@ -161,8 +161,8 @@ func plainValue(t *testing.T, what string, v any) {
 	}
 }
 
-// spell returns a plan's ops as text, for comparing plans made in different processes.
-func spell(p *backends.Plan) []string {
+// opsText returns a plan's ops as text, for comparing plans made in different processes.
+func opsText(p *backends.Plan) []string {
 	var lines []string
 	for i := range p.Ops {
 		op := &p.Ops[i]

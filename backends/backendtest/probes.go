@@ -90,9 +90,9 @@ func frontendProbes(states []*State, parties []party) []intent.Flow {
 // are frontends with a backend whose address may belong to several endpoints; they are not probed.
 func aims(states []*State) (list []intent.Flow, unclear map[intent.Flow]bool) {
 	unclear = make(map[intent.Flow]bool)
-	held := holders(states)
+	held := endpointsByAddr(states)
 	for _, s := range states {
-		here := holders([]*State{s})
+		here := endpointsByAddr([]*State{s})
 		for i := range s.LoadBalancers {
 			lb := &s.LoadBalancers[i]
 			for j := range lb.Frontends {
@@ -120,8 +120,8 @@ func aims(states []*State) (list []intent.Flow, unclear map[intent.Flow]bool) {
 	return list, unclear
 }
 
-// holders lists the endpoints that have each address.
-func holders(states []*State) map[netip.Addr]map[object.Key]bool {
+// endpointsByAddr lists the endpoints that have each address.
+func endpointsByAddr(states []*State) map[netip.Addr]map[object.Key]bool {
 	held := make(map[netip.Addr]map[object.Key]bool)
 	for _, s := range states {
 		for _, e := range s.Endpoints {

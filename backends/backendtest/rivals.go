@@ -52,7 +52,7 @@ func onlyEntries(t *testing.T, p *backends.Plan, perNode bool, frontends int) {
 		rows = len(nodes())
 	}
 	require.NotEmpty(t, p.Ops)
-	require.LessOrEqual(t, len(p.Ops), rows, "%v", spell(p))
+	require.LessOrEqual(t, len(p.Ops), rows, "%v", opsText(p))
 	entries := 0
 	for i := range p.Ops {
 		op := &p.Ops[i]
@@ -66,7 +66,7 @@ func onlyEntries(t *testing.T, p *backends.Plan, perNode bool, frontends int) {
 		}
 	}
 	// Each entry is removed as it was and added as it is; with nodes there is one for each of them and one for all others.
-	require.LessOrEqual(t, entries, 2*frontends*(1+len(nodes())), "%v", spell(p))
+	require.LessOrEqual(t, entries, 2*frontends*(1+len(nodes())), "%v", opsText(p))
 }
 
 // market returns n shops with that many backends each, and two nodes.
@@ -130,7 +130,7 @@ func (c *contract) inTurn(t *testing.T, s, other *State) {
 	b.reconcile(t, other, snapB)
 	require.Empty(t, b.skips)
 	judge(t, target, snapB, nil, Probes(other))
-	require.Empty(t, spell(b.planSince(t, snapB, 0)))
+	require.Empty(t, opsText(b.planSince(t, snapB, 0)))
 }
 
 // atOnce has both owners plan before either writes. The conflict is settled within a few read-backs, and one of them
@@ -162,8 +162,8 @@ func settled(t *testing.T, a, b *loop, snapA, snapB *intent.Snapshot) {
 	t.Helper()
 	writes := a.target.Writes(t)
 	for range 2 {
-		require.Empty(t, spell(a.planSince(t, snapA, 0)), "the first owner fights")
-		require.Empty(t, spell(b.planSince(t, snapB, 0)), "the second owner fights")
+		require.Empty(t, opsText(a.planSince(t, snapA, 0)), "the first owner fights")
+		require.Empty(t, opsText(b.planSince(t, snapB, 0)), "the second owner fights")
 	}
 	require.Equal(t, writes, a.target.Writes(t))
 }

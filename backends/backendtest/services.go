@@ -153,10 +153,10 @@ func (w *World) balancers() []intent.LoadBalancer {
 
 // backends lists the backends of a port in a family. A pod that shares its address with another is left out.
 func (w *World) backends(s *service, port int, family intent.Families) []intent.Backend {
-	holders := map[netip.Addr]int{}
+	sharing := map[netip.Addr]int{}
 	for i := range w.pods {
 		for _, a := range w.pods[i].Addrs {
-			holders[a]++
+			sharing[a]++
 		}
 	}
 	zones := map[string]string{}
@@ -174,7 +174,7 @@ func (w *World) backends(s *service, port int, family intent.Families) []intent.
 			continue
 		}
 		for _, a := range p.Addrs {
-			if intent.FamilyOf(a) != family || holders[a] > 1 {
+			if intent.FamilyOf(a) != family || sharing[a] > 1 {
 				continue
 			}
 			b := intent.Backend{Addr: a, Port: target, Key: p.Key, Node: p.Node, Draining: p.ending}

@@ -33,7 +33,7 @@ func (c *contract) quietRestart(t *testing.T) {
 		start(t, target, "a").reconcile(t, s, s.Snapshot())
 		writes, dump := target.Writes(t), target.Dump(t)
 		p := start(t, target, "a").reconcile(t, s, Advance(Advance(intent.NewSnapshot(), states[0]), s))
-		require.Empty(t, spell(p))
+		require.Empty(t, opsText(p))
 		if c.cnf == nil || target.DumpOwner(t, "a") != "" { // a CNF has nothing if no endpoint has an address that it sees
 			require.Positive(t, p.Owned)
 		}
@@ -60,7 +60,7 @@ func (c *contract) owners(t *testing.T) {
 				if l == b {
 					want = snapB
 				}
-				require.Empty(t, spell(l.planSince(t, want, 0)), "an owner sees another's rows as its own")
+				require.Empty(t, opsText(l.planSince(t, want, 0)), "an owner sees another's rows as its own")
 			}
 		}
 		theirs := target.DumpOwner(t, "b")
@@ -169,7 +169,7 @@ func (c *contract) failsAt(
 	}
 	l.reconcile(t, after, will)
 	require.Equal(t, scratch, target.DumpOwner(t, "a"), "after write %d failed", k)
-	require.Empty(t, spell(l.plan(t, will)))
+	require.Empty(t, opsText(l.plan(t, will)))
 	return true
 }
 

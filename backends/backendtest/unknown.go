@@ -53,7 +53,7 @@ func (c *contract) unknownBalancers(t *testing.T) {
 				require.Equal(t, owned, p.Owned, "rows that stay count as ours")
 			}
 			require.Equal(t, c.scratch(t, mixed), target.DumpOwner(t, "a"), "state %d", i)
-			require.Empty(t, spell(l.planSince(t, snap, 0)), "state %d: read-back finds something else", i)
+			require.Empty(t, opsText(l.planSince(t, snap, 0)), "state %d: read-back finds something else", i)
 		}
 		snap = knowing(snap, last)
 		l.reconcile(t, last, snap)

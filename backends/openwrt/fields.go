@@ -13,12 +13,12 @@ import (
 // fields formats an object for a plan: without its name and without secrets.
 func fields(o openwrt.Object) backends.Fields {
 	out := backends.Fields{}
-	spell(out, "", o)
+	addFields(out, "", o)
 	return out
 }
 
-// spell adds the fields of an object; those of nested objects as list[name].field.
-func spell(out backends.Fields, at string, o openwrt.Object) {
+// addFields adds the fields of an object; those of nested objects as list[name].field.
+func addFields(out backends.Fields, at string, o openwrt.Object) {
 	blind := blindFields()
 	for field, v := range o {
 		name := at + field
@@ -43,7 +43,7 @@ func spell(out backends.Fields, at string, o openwrt.Object) {
 				if inner.Name() != "" {
 					id = inner.Name()
 				}
-				spell(out, fmt.Sprintf("%s[%s].", name, id), inner)
+				addFields(out, fmt.Sprintf("%s[%s].", name, id), inner)
 			}
 		}
 	}

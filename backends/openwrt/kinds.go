@@ -13,7 +13,7 @@ import (
 // kind describes the objects that device intents of one kind become. A new kind is a new row of kinds.
 type kind struct {
 	object openwrt.Kind
-	spell  speller
+	render renderFunc
 	// digits is the length of the hash in names that must be short and have no readable part: mwan3 ignores policies and rules
 	// with names of more than 15 characters, and a zone's name has at most 11. 0 is for names of any length.
 	digits int
@@ -27,20 +27,20 @@ type kind struct {
 // kinds has a row for each kind of device intents.
 var kinds = sync.OnceValue(func() map[intent.DeviceKind]*kind {
 	return map[intent.DeviceKind]*kind{
-		intent.DeviceZone:         {object: openwrt.Zones, spell: spelling((*renderer).zone), digits: zoneDigits},
-		intent.DeviceForwarding:   {object: openwrt.Forwardings, spell: spelling((*renderer).forwarding)},
-		intent.DeviceFirewallRule: {object: openwrt.FirewallRules, spell: spelling((*renderer).firewallRule)},
-		intent.DeviceZoneNAT:      {object: openwrt.Redirects, spell: spelling((*renderer).zoneNAT)},
-		intent.DeviceLinkRule:     {object: openwrt.NetworkRules, spell: spelling((*renderer).linkRule)},
-		intent.DeviceLinkNAT:      {object: openwrt.NATs, spell: spelling((*renderer).linkNAT)},
-		intent.DeviceWANPolicy:    {object: openwrt.Policies, spell: spelling((*renderer).wanPolicy), digits: idDigits},
-		intent.DeviceWANRule:      {object: openwrt.PolicyRules, spell: spelling((*renderer).wanRule), digits: idDigits},
-		intent.DeviceProposal:     {object: openwrt.Proposals, spell: spelling((*renderer).proposal)},
-		intent.DeviceTunnel:       {object: openwrt.Remotes, spell: spelling((*renderer).tunnel), volatile: true},
-		intent.DeviceRoute:        {object: openwrt.Routes, spell: spelling((*renderer).route), places: routePlaces},
-		intent.DeviceRouteRule:    {object: openwrt.RouteRules, spell: spelling((*renderer).routeRule), places: ruleOfRoutesPlaces},
+		intent.DeviceZone:         {object: openwrt.Zones, render: renderWith((*renderer).zone), digits: zoneDigits},
+		intent.DeviceForwarding:   {object: openwrt.Forwardings, render: renderWith((*renderer).forwarding)},
+		intent.DeviceFirewallRule: {object: openwrt.FirewallRules, render: renderWith((*renderer).firewallRule)},
+		intent.DeviceZoneNAT:      {object: openwrt.Redirects, render: renderWith((*renderer).zoneNAT)},
+		intent.DeviceLinkRule:     {object: openwrt.NetworkRules, render: renderWith((*renderer).linkRule)},
+		intent.DeviceLinkNAT:      {object: openwrt.NATs, render: renderWith((*renderer).linkNAT)},
+		intent.DeviceWANPolicy:    {object: openwrt.Policies, render: renderWith((*renderer).wanPolicy), digits: idDigits},
+		intent.DeviceWANRule:      {object: openwrt.PolicyRules, render: renderWith((*renderer).wanRule), digits: idDigits},
+		intent.DeviceProposal:     {object: openwrt.Proposals, render: renderWith((*renderer).proposal)},
+		intent.DeviceTunnel:       {object: openwrt.Remotes, render: renderWith((*renderer).tunnel), volatile: true},
+		intent.DeviceRoute:        {object: openwrt.Routes, render: renderWith((*renderer).route), places: routePlaces},
+		intent.DeviceRouteRule:    {object: openwrt.RouteRules, render: renderWith((*renderer).routeRule), places: ruleOfRoutesPlaces},
 		intent.DeviceApplication: {
-			object: openwrt.Applications, spell: spelling((*renderer).application), places: applicationPlaces, volatile: true,
+			object: openwrt.Applications, render: renderWith((*renderer).application), places: applicationPlaces, volatile: true,
 		},
 	}
 })
@@ -62,15 +62,15 @@ func rowOf(s intent.DeviceSpec) *kind {
 	return kinds()[s.DeviceKind()]
 }
 
-// speller makes the object of an intent; nil for an intent that needs no object.
-type speller func(*renderer, *wanted, intent.DeviceSpec) (openwrt.Resource, error)
+// renderFunc renders the object of an intent; nil for an intent that needs no object.
+type renderFunc func(*renderer, *wanted, intent.DeviceSpec) (openwrt.Resource, error)
 
-// spelling wraps f to take any intent.
-func spelling[S intent.DeviceSpec](f func(*renderer, *wanted, S) (openwrt.Resource, error)) speller {
+// renderWith wraps f to take any intent.
+func renderWith[S intent.DeviceSpec](f func(*renderer, *wanted, S) (openwrt.Resource, error)) renderFunc {
 	return func(r *renderer, w *wanted, spec intent.DeviceSpec) (openwrt.Resource, error) {
 		s, ok := spec.(S)
 		if !ok {
-			return nil, errors.New("it is not what its kind says")
+			return nil, errors.New("its spec does not match its kind")
 		}
 		return f(r, w, s)
 	}

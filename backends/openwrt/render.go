@@ -157,7 +157,7 @@ func (r *renderer) object(k *kind, e *intent.DeviceIntent) (*wanted, error) {
 	if err := openwrt.CheckName(k.object, w.name); err != nil {
 		return nil, err
 	}
-	resource, err := k.spell(r, w, e.Spec)
+	resource, err := k.render(r, w, e.Spec)
 	var keep *errKeep
 	if err != nil && !errors.As(err, &keep) || resource == nil && err == nil {
 		return nil, err

@@ -153,10 +153,10 @@ func (w *answerWriter) change(indent string, v query.Verdict, lines []string) {
 }
 
 // some formats the first few of a list.
-func some[T any](list []T, spell func(T) string) string {
+func some[T any](list []T, format func(T) string) string {
 	var words []string
 	for _, v := range list[:min(len(list), shownRules)] {
-		words = append(words, spell(v))
+		words = append(words, format(v))
 	}
 	if more := len(list) - shownRules; more > 0 {
 		words = append(words, fmt.Sprintf("… (%d more)", more))

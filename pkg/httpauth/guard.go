@@ -114,7 +114,7 @@ func (g *Guard) decide(r *http.Request) string {
 	who, known, err := g.authenticate(ctx, token)
 	switch {
 	case err != nil:
-		g.tell(err, token)
+		g.logUnavailable(err, token)
 		return Failed
 	case !known:
 		return Unauthenticated
@@ -124,7 +124,7 @@ func (g *Guard) decide(r *http.Request) string {
 	allowed, err := g.authorize(ctx, who, r.URL.Path, verb(r))
 	switch {
 	case err != nil:
-		g.tell(err, token)
+		g.logUnavailable(err, token)
 		return Failed
 	case !allowed:
 		return Forbidden
@@ -151,8 +151,8 @@ func verb(r *http.Request) string {
 	return strings.ToLower(r.Method)
 }
 
-// tell logs that the API could not be queried, at most once in quietFor.
-func (g *Guard) tell(err error, token string) {
+// logUnavailable logs that the API could not be queried, at most once in quietFor.
+func (g *Guard) logUnavailable(err error, token string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()

@@ -24,7 +24,7 @@ func Write(w io.Writer, src source.Source, refs []object.Ref) error {
 	}{APIVersion: "v1", Kind: "List", Unavailable: src.Unavailable()}
 	text, err := json.Marshal(head)
 	if err != nil {
-		return fmt.Errorf("spell manifests: %w", err)
+		return fmt.Errorf("export manifests: %w", err)
 	}
 	before := strings.TrimSuffix(string(text), "{}}") + "["
 	for _, ref := range refs {
@@ -33,7 +33,7 @@ func Write(w io.Writer, src source.Source, refs []object.Ref) error {
 			continue
 		}
 		if text, err = json.Marshal(o); err != nil {
-			return fmt.Errorf("spell manifests: %s: %w", ref, err)
+			return fmt.Errorf("export manifests: %s: %w", ref, err)
 		}
 		if _, err := io.WriteString(w, before); err != nil {
 			return err

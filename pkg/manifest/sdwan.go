@@ -78,7 +78,7 @@ func respell(kind string, raw json.RawMessage) json.RawMessage {
 			for i := range all {
 				all[i] = renamed(renamed(all[i], "connection_name", "name"), "type", "conn_type")
 			}
-			return spelled(all, list)
+			return encoded(all, list)
 		})
 	})
 }
@@ -90,7 +90,7 @@ func inField(raw json.RawMessage, name string, change func(json.RawMessage) json
 		return raw
 	}
 	m[name] = change(m[name])
-	return spelled(m, raw)
+	return encoded(m, raw)
 }
 
 // renamed renames a field of a mapping, unless the new name is taken.
@@ -101,11 +101,11 @@ func renamed(raw json.RawMessage, from, to string) json.RawMessage {
 	}
 	m[to] = m[from]
 	delete(m, from)
-	return spelled(m, raw)
+	return encoded(m, raw)
 }
 
-// spelled returns v in JSON, or was if that fails.
-func spelled(v any, was json.RawMessage) json.RawMessage {
+// encoded returns v in JSON, or was if that fails.
+func encoded(v any, was json.RawMessage) json.RawMessage {
 	if text, err := json.Marshal(v); err == nil {
 		return text
 	}

@@ -221,21 +221,21 @@ func (c *Client) notified(s *session, method string, params json.RawMessage) {
 		}
 	case monitorPorts:
 		changed, err := c.ports.update(pair[1])
-		c.heard(s, changed, err)
+		c.updated(s, changed, err)
 		if c.ports.takeLinked() {
 			c.topology.bump()
 			c.wakeUp()
 		}
 	case monitorTopology:
 		changed, err := c.topology.take(pair[1], false)
-		c.heard(s, changed, err)
+		c.updated(s, changed, err)
 	case monitorRows:
-		c.heard(s, false, c.rowsChanged(s, pair[1]))
+		c.updated(s, false, c.rowsChanged(s, pair[1]))
 	}
 }
 
-// heard wakes the reader after an update that changed something, and ends a session whose update could not be read.
-func (c *Client) heard(s *session, changed bool, err error) {
+// updated wakes the reader after an update that changed something, and ends a session whose update could not be read.
+func (c *Client) updated(s *session, changed bool, err error) {
 	if err != nil {
 		s.conn.close(err)
 	}
@@ -267,7 +267,7 @@ func (c *Client) probe(s *session) (settled bool) {
 	}
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
-	var heard uint64
+	var received uint64
 	for silent := 0; ; {
 		select {
 		case <-s.conn.down:
@@ -279,8 +279,8 @@ func (c *Client) probe(s *session) (settled bool) {
 			s.conn.close(errFilesChanged)
 			return settled
 		}
-		if now := s.conn.received.Load(); now != heard {
-			heard, silent = now, 0
+		if now := s.conn.received.Load(); now != received {
+			received, silent = now, 0
 			continue
 		}
 		if silent++; silent == 1 {

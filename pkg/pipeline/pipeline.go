@@ -25,15 +25,15 @@ import (
 // Pipeline turns what a source delivers into snapshots. One goroutine runs it; the newest snapshot and its problems may be
 // read by any.
 type Pipeline struct {
-	source     source.Source
-	translator *translator.Translator
-	log        logrus.FieldLogger
-	published  []func(Published)
-	untold     map[object.Ref]bool // drained before the source had synced
-	tasks      *tasks
-	retainer   retainer                      // the source, if it keeps missing objects; nil otherwise
-	inTargets  func() []retention.KeptObject // what targets keep; nil if none keeps anything
-	cluster    string
+	source      source.Source
+	translator  *translator.Translator
+	log         logrus.FieldLogger
+	published   []func(Published)
+	undelivered map[object.Ref]bool // drained before the source had synced
+	tasks       *tasks
+	retainer    retainer                      // the source, if it keeps missing objects; nil otherwise
+	inTargets   func() []retention.KeptObject // what targets keep; nil if none keeps anything
+	cluster     string
 
 	mu          sync.RWMutex
 	latest      *intent.Snapshot
@@ -68,7 +68,7 @@ func New(source source.Source, opts translator.Options, log logrus.FieldLogger) 
 	retainer, _ := source.(retainer)
 	return &Pipeline{
 		retainer: retainer, cluster: opts.Cluster,
-		source: source, translator: translator.New(opts), log: log, untold: map[object.Ref]bool{}, refs: map[object.Ref]bool{},
+		source: source, translator: translator.New(opts), log: log, undelivered: map[object.Ref]bool{}, refs: map[object.Ref]bool{},
 		tasks: newTasks(),
 	}
 }
@@ -198,21 +198,21 @@ func revisionOf(s *intent.Snapshot) intent.Revision {
 
 // unreported returns the refs to publish, each once: those drained now, and those drained before the source had synced.
 func (p *Pipeline) unreported(refs []object.Ref, synced bool) []object.Ref {
-	if synced && len(p.untold) == 0 {
+	if synced && len(p.undelivered) == 0 {
 		return refs
 	}
 	for _, ref := range refs {
 		if _, ok := p.source.Get(ref); ok || p.latest != nil {
-			p.untold[ref] = true
+			p.undelivered[ref] = true
 		} else {
-			delete(p.untold, ref) // it came and went before the first snapshot
+			delete(p.undelivered, ref) // it came and went before the first snapshot
 		}
 	}
 	if !synced {
 		return nil
 	}
-	refs = slices.SortedFunc(maps.Keys(p.untold), object.Ref.Compare)
-	clear(p.untold)
+	refs = slices.SortedFunc(maps.Keys(p.undelivered), object.Ref.Compare)
+	clear(p.undelivered)
 	return refs
 }
 

@@ -63,7 +63,7 @@ func Compare(before, after State) Impact {
 	places := append(reach.PlacesOf(both), reach.Outside(heldIn(old, now), before.Snapshot, after.Snapshot)...)
 	for _, c := range reach.Impact(before.Snapshot, after.Snapshot, places) {
 		out.Changes = append(out.Changes, Effect{
-			From: groupOf(c.From, places), To: groupOf(c.To, places), Opened: spell(c.Opened), Closed: spell(c.Closed),
+			From: groupOf(c.From, places), To: groupOf(c.To, places), Opened: trafficText(c.Opened), Closed: trafficText(c.Closed),
 			Family: familyName(c.From.Family),
 		})
 	}
@@ -108,7 +108,7 @@ func groupOf(c *reach.Class, all []reach.Place) Group {
 // Outward reports whether an end of e is outside.
 func (e *Effect) Outward() bool { return len(e.From.Pods) == 0 || len(e.To.Pods) == 0 }
 
-func spell(t reach.Traffic) string {
+func trafficText(t reach.Traffic) string {
 	if t.Empty() {
 		return ""
 	}

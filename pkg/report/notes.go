@@ -48,7 +48,7 @@ func problemNotes(was, now []v1alpha1.PolicyProblem) []Note {
 	var out []Note
 	for _, p := range now {
 		if !slices.Contains(was, p) {
-			out = append(out, Note{Warning: true, Reason: ReasonProblem, Message: cut(spell(p))})
+			out = append(out, Note{Warning: true, Reason: ReasonProblem, Message: cut(problemText(p))})
 		}
 	}
 	return out

@@ -13,10 +13,10 @@ import (
 // summarize combines the targets of s, those of w and those of other existing nodes, into conditions, given the status
 // before.
 func (w *World) summarize(p Policy, s, had *v1alpha1.PolicyStatusStatus) {
-	voices := w.voices(p, s)
+	counted := w.counted(p, s)
 	enforced := 0
 	s.Subjects, s.EnforcedGeneration = 0, 0
-	for i, t := range voices {
+	for i, t := range counted {
 		if current(t, s) {
 			enforced++
 		}
@@ -25,8 +25,8 @@ func (w *World) summarize(p Policy, s, had *v1alpha1.PolicyStatusStatus) {
 		}
 		s.Subjects += t.Subjects
 	}
-	s.EnforcedTargets = fmt.Sprintf("%d/%d", enforced, len(voices))
-	s.Conditions = []metav1.Condition{translated(s), enforcing(s, voices, enforced)}
+	s.EnforcedTargets = fmt.Sprintf("%d/%d", enforced, len(counted))
+	s.Conditions = []metav1.Condition{translated(s), enforcing(s, counted, enforced)}
 	for i := range s.Conditions {
 		c := &s.Conditions[i]
 		c.ObservedGeneration, c.LastTransitionTime = s.ObservedGeneration, w.Now
@@ -36,23 +36,23 @@ func (w *World) summarize(p Policy, s, had *v1alpha1.PolicyStatusStatus) {
 	}
 }
 
-// voices lists the targets that count in the summary: those for p in s that belong to w or to an existing node, plus a
+// counted lists the targets that count in the summary: those for p in s that belong to w or to an existing node, plus a
 // nameless one that enforces nothing for each node that has not reported on p, even if it has reported on another policy of
 // that name.
-func (w *World) voices(p Policy, s *v1alpha1.PolicyStatusStatus) []*v1alpha1.PolicyTarget {
+func (w *World) counted(p Policy, s *v1alpha1.PolicyStatusStatus) []*v1alpha1.PolicyTarget {
 	var out []*v1alpha1.PolicyTarget
-	heard := map[string]bool{}
+	reported := map[string]bool{}
 	for i := range s.Targets {
 		t := &s.Targets[i]
 		node := nodeOf(t.Name)
 		if t.UID != p.UID || !w.owns(t.Name) && (node == "" || !slices.Contains(w.Nodes, node)) {
 			continue
 		}
-		heard[node] = true
+		reported[node] = true
 		out = append(out, t)
 	}
 	for _, node := range w.Nodes {
-		if !heard[node] {
+		if !reported[node] {
 			out = append(out, &v1alpha1.PolicyTarget{Reason: ReasonWriting, Message: "node " + node + " has not reported yet"})
 		}
 	}
@@ -99,7 +99,7 @@ func translated(s *v1alpha1.PolicyStatusStatus) metav1.Condition {
 	}
 	var parts []string
 	for _, p := range s.Problems {
-		parts = append(parts, spell(p))
+		parts = append(parts, problemText(p))
 	}
 	return metav1.Condition{
 		Type: v1alpha1.ConditionTranslated, Status: metav1.ConditionFalse, Reason: ReasonProblem,
@@ -107,8 +107,8 @@ func translated(s *v1alpha1.PolicyStatusStatus) metav1.Condition {
 	}
 }
 
-// spell formats a problem on one line.
-func spell(p v1alpha1.PolicyProblem) string {
+// problemText formats a problem on one line.
+func problemText(p v1alpha1.PolicyProblem) string {
 	if p.Field == "" {
 		return p.Message
 	}
@@ -120,14 +120,14 @@ const shownTargets = 3
 
 // enforcing returns the condition Enforced. A policy that could not be understood in full is not enforced as written, so
 // the condition is false then, though each target has what was understood.
-func enforcing(s *v1alpha1.PolicyStatusStatus, voices []*v1alpha1.PolicyTarget, enforced int) metav1.Condition {
+func enforcing(s *v1alpha1.PolicyStatusStatus, counted []*v1alpha1.PolicyTarget, enforced int) metav1.Condition {
 	out := metav1.Condition{Type: v1alpha1.ConditionEnforced, Status: metav1.ConditionFalse}
-	worst := worstOf(s, voices)
+	worst := worstOf(s, counted)
 	switch {
-	case len(voices) == 0:
+	case len(counted) == 0:
 		out.Reason, out.Message = ReasonNoTarget, "there is no target"
-	case enforced < len(voices):
-		out.Reason, out.Message = worst, behind(s, voices)
+	case enforced < len(counted):
+		out.Reason, out.Message = worst, behind(s, counted)
 		if worst == ReasonUnreachable {
 			out.Status = metav1.ConditionUnknown
 		}
@@ -145,9 +145,9 @@ func enforcing(s *v1alpha1.PolicyStatusStatus, voices []*v1alpha1.PolicyTarget, 
 var gravity = [...]string{ReasonEnforced, ReasonUnreachable, ReasonWriting, ReasonTrouble, ReasonSkipped, ReasonPodsWithoutPort}
 
 // worstOf returns the gravest reason of all targets.
-func worstOf(s *v1alpha1.PolicyStatusStatus, voices []*v1alpha1.PolicyTarget) string {
+func worstOf(s *v1alpha1.PolicyStatusStatus, counted []*v1alpha1.PolicyTarget) string {
 	worst := ReasonEnforced
-	for _, t := range voices {
+	for _, t := range counted {
 		reason := t.Reason
 		if reason == ReasonEnforced && !current(t, s) {
 			reason = ReasonWriting // its netloom has not seen this generation yet
@@ -160,9 +160,9 @@ func worstOf(s *v1alpha1.PolicyStatusStatus, voices []*v1alpha1.PolicyTarget) st
 }
 
 // behind describes which targets do not enforce a policy, and why.
-func behind(s *v1alpha1.PolicyStatusStatus, voices []*v1alpha1.PolicyTarget) string {
+func behind(s *v1alpha1.PolicyStatusStatus, counted []*v1alpha1.PolicyTarget) string {
 	var parts []string
-	for _, t := range voices {
+	for _, t := range counted {
 		if current(t, s) {
 			continue
 		}

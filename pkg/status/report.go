@@ -32,10 +32,10 @@ const conntrack = "conntrack"
 // Each shortened module is marked.
 func (r Report) Text(limit int) string {
 	r = slices.Clone(r)
-	text := r.spell()
+	text := r.encode()
 	if i := slices.IndexFunc(r, func(m Module) bool { return m.Name == conntrack }); i >= 0 && len(text) > limit {
 		r[i] = r[i].cut(len(r[i].Status) - (len(text) - limit))
-		text = r.spell()
+		text = r.encode()
 	}
 	for len(text) > limit {
 		longest := slices.MaxFunc(r, func(a, b Module) int { return cmp.Compare(len(a.Status), len(b.Status)) })
@@ -44,12 +44,12 @@ func (r Report) Text(limit int) string {
 			return NotAvailable // there are more modules than fit
 		}
 		r[i] = Module{Name: longest.Name, Status: json.RawMessage("null"), Omitted: "all of it: too long"}
-		text = r.spell()
+		text = r.encode()
 	}
 	return text
 }
 
-func (r Report) spell() string {
+func (r Report) encode() string {
 	for i := range r {
 		if !json.Valid(r[i].Status) {
 			r[i].Status = json.RawMessage("null")

@@ -67,7 +67,7 @@ func (w *World) Of(o Object) (Verdict, bool) {
 	case !leaving && !has && len(s.cnfs) > 0:
 		v.Finalizers = append(slices.Clone(v.Finalizers), finalizer)
 	}
-	v.Status = w.spell(o, had, s)
+	v.Status = w.inTerms(o, had, s)
 	v.Notes = notes(had, v.Status, s)
 	return v, true
 }

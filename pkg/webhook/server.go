@@ -158,13 +158,13 @@ func (s *Server) Run(ctx context.Context) error {
 func (s *Server) Serve(ctx context.Context, reviews, health net.Listener) error {
 	var running sync.WaitGroup
 	defer running.Wait()
-	answering, telling := s.server(s.Handler()), s.server(s.Health())
+	reviewServer, healthServer := s.server(s.Handler()), s.server(s.Health())
 	failed := make(chan error, 2)
 	s.log.WithField("address", reviews.Addr().String()).Info("answering admission reviews")
-	running.Go(func() { failed <- answering.ServeTLS(reviews, "", "") })
+	running.Go(func() { failed <- reviewServer.ServeTLS(reviews, "", "") })
 	if health != nil {
 		s.log.WithField("address", health.Addr().String()).Info("serving health and metrics")
-		running.Go(func() { failed <- telling.Serve(health) })
+		running.Go(func() { failed <- healthServer.Serve(health) })
 	}
 	var err error
 	select {
@@ -178,7 +178,7 @@ func (s *Server) Serve(ctx context.Context, reviews, health net.Listener) error 
 	}
 	stopping, done := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer done()
-	for _, server := range []*http.Server{answering, telling} {
+	for _, server := range []*http.Server{reviewServer, healthServer} {
 		_ = server.Shutdown(stopping) // unfinished ones are aborted
 		_ = server.Close()
 	}

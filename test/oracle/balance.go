@@ -35,7 +35,7 @@ func (z *Frozen) serve(f Flow, fe *frontend) Verdict {
 		there.Dst, there.Port = End{Addr: e.addr}, e.port
 		verdict := z.judge(there)
 		b := Backend{
-			Addr: e.addr, Port: e.port, Pod: z.holder(e.addr), Allowed: verdict.Allowed,
+			Addr: e.addr, Port: e.port, Pod: z.podAt(e.addr), Allowed: verdict.Allowed,
 			EgressAllowed: verdict.EgressAllowed, IngressAllowed: verdict.IngressAllowed,
 		}
 		v.Backends = append(v.Backends, b)
@@ -159,8 +159,8 @@ func inSourceRanges(s *corev1.Service, a netip.Addr) bool {
 	return false
 }
 
-// holder is the pod with address a, the first by name if there are several.
-func (z *Frozen) holder(a netip.Addr) string {
+// podAt returns the pod with address a, the first by name if there are several.
+func (z *Frozen) podAt(a netip.Addr) string {
 	var names []string
 	for _, p := range z.byAddr[a] {
 		names = append(names, p.Namespace+"/"+p.Name)

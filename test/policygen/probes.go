@@ -24,17 +24,17 @@ func Probes(c *oracle.Cluster, rng *rand.Rand, n int) []oracle.Flow {
 		}
 		return 1
 	}
-	holders := map[netip.Addr]bool{}
+	taken := map[netip.Addr]bool{}
 	for _, p := range c.Pods {
 		for _, a := range podAddrs(p) {
 			if onPodNetwork(p) {
-				holders[a] = true
+				taken[a] = true
 				pods[family(a)] = append(pods[family(a)], oracle.End{Pod: p.Namespace + "/" + p.Name, Addr: a})
 			}
 		}
 	}
 	for _, a := range otherAddrs(c) {
-		if !holders[a] {
+		if !taken[a] {
 			others[family(a)] = append(others[family(a)], oracle.End{Addr: a})
 		}
 	}

@@ -45,8 +45,8 @@ func (t *hostTable) unwant(name string) {
 // SetHost sets the addresses of a DNS name of Hosts; none means that it does not resolve. A name that was never in Hosts is
 // ignored.
 func (t *Table) SetHost(name string, addrs []netip.Addr) {
-	was, told := t.hosts.answers[name]
-	if !told && !t.hosts.wanted[name] {
+	was, known := t.hosts.answers[name]
+	if !known && !t.hosts.wanted[name] {
 		return
 	}
 	var now []netip.Addr
@@ -57,7 +57,7 @@ func (t *Table) SetHost(name string, addrs []netip.Addr) {
 	}
 	slices.SortFunc(now, netip.Addr.Compare)
 	now = slices.Compact(now)
-	if told && slices.Equal(was, now) {
+	if known && slices.Equal(was, now) {
 		return
 	}
 	t.hosts.answers[name] = now
@@ -148,9 +148,9 @@ func clusterIPv4(o *corev1.Service) netip.Addr {
 func (e *translation) lookUp(path, name string) []netip.Addr {
 	key := object.Ref{Kind: kindHost, Name: name}
 	e.look(key)
-	addrs, told := e.hosts.answers[name]
+	addrs, known := e.hosts.answers[name]
 	switch {
-	case !told:
+	case !known:
 		e.open = true
 		e.Add(path, "%s has not been looked up yet", name)
 	case len(addrs) == 0:

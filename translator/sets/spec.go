@@ -92,10 +92,10 @@ func (s Spec) title() string {
 }
 
 // joinSome formats the first few of a list.
-func joinSome[T any](list []T, spell func(T) string) string {
+func joinSome[T any](list []T, format func(T) string) string {
 	var parts []string
 	for _, v := range list[:min(len(list), shownParts)] {
-		parts = append(parts, spell(v))
+		parts = append(parts, format(v))
 	}
 	if more := len(list) - shownParts; more > 0 {
 		parts = append(parts, fmt.Sprintf("… (%d more)", more))

@@ -133,7 +133,7 @@ func (g *Target) harm(t testing.TB, owner string, h harm) backendtest.Damage {
 		}
 		uuid := ovsdb.String(r["_uuid"])
 		if ops := h.ops(uuid, r); len(ops) > 0 {
-			d.Names = append(g.holdersOf(t, uuid), ovsdb.String(r["name"]))
+			d.Names = append(g.referrersOf(t, uuid), ovsdb.String(r["name"]))
 			g.transact(t, ops...)
 			break
 		}
@@ -141,8 +141,8 @@ func (g *Target) harm(t testing.TB, owner string, h harm) backendtest.Damage {
 	return d
 }
 
-// holdersOf lists the groups, switches and routers that have a load balancer: they lose it when it is deleted.
-func (g *Target) holdersOf(t testing.TB, uuid string) []string {
+// referrersOf lists the groups, switches and routers that have a load balancer: they lose it when it is deleted.
+func (g *Target) referrersOf(t testing.TB, uuid string) []string {
 	var names []string
 	for _, table := range []string{"Load_Balancer_Group", "Logical_Switch", "Logical_Router"} {
 		for _, r := range g.rows(t, table) {

@@ -46,7 +46,7 @@ func (g *Target) dump(t testing.TB, take func(owner string) bool) string {
 			}
 			line := table
 			for _, c := range columns {
-				if v := spell(r[c], ports); v != "" {
+				if v := format(r[c], ports); v != "" {
 					line += fmt.Sprintf(" %s=%s", c, v)
 				}
 			}
@@ -165,7 +165,7 @@ func tables() map[string][]string {
 	}
 }
 
-func spell(value any, ports map[string]string) string {
+func format(value any, ports map[string]string) string {
 	switch v := value.(type) {
 	case libovsdb.OvsMap:
 		var parts []string

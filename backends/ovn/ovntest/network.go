@@ -176,7 +176,7 @@ func (g *Target) packet(f intent.Flow) nbtrace.Packet {
 	p := nbtrace.Packet{
 		Inport: portOf(f.Src), Outport: portOf(f.Dst), Src: f.Src.Addr, Dst: f.Dst.Addr,
 		Protocol: uint8(f.Protocol), DstPort: f.Port, SrcPort: 40000, ICMPType: echoRequest(f.Protocol),
-		Chassis: g.chassis[f.Node], PortOf: func(a netip.Addr) string { return g.holders[a] },
+		Chassis: g.chassis[f.Node], PortOf: func(a netip.Addr) string { return g.portOf[a] },
 	}
 	if p.Inport != "" {
 		return p

@@ -35,7 +35,7 @@ type Target struct {
 	traced   int                       // the target's own writes make it -1
 	foreign  string
 	owners   []string              // those that were opened
-	holders  map[netip.Addr]string // the port of an address
+	portOf   map[netip.Addr]string // the port of an address
 	chassis  map[string]string     // names by node
 }
 
@@ -62,7 +62,7 @@ func newServer(t testing.TB, schema []byte) *inmem.Server {
 
 func newTarget(t testing.TB, server server, networks []network) *Target {
 	target := &Target{
-		server: server, networks: networks, traced: -1, holders: map[netip.Addr]string{}, chassis: map[string]string{},
+		server: server, networks: networks, traced: -1, portOf: map[netip.Addr]string{}, chassis: map[string]string{},
 	}
 	target.admin = target.connect(t)
 	for _, n := range networks {
@@ -151,7 +151,7 @@ func (g *Target) Prepare(t testing.TB, endpoints []intent.Endpoint, nodes []*int
 	for _, e := range endpoints {
 		name := names.Names(e.Key)[0]
 		for _, a := range e.Addrs {
-			g.holders[a] = name
+			g.portOf[a] = name
 		}
 		if _, ok := g.admin.Port(name); ok || slices.Contains(added, name) {
 			continue

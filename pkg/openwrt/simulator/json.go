@@ -76,7 +76,7 @@ func write(b *bytes.Buffer, v any) {
 		}
 		b.WriteByte('}')
 	default:
-		panic(fmt.Sprintf("simulator: cannot spell a %T", v)) // the device has no such value
+		panic(fmt.Sprintf("simulator: cannot encode a %T", v)) // the device has no such value
 	}
 }
 

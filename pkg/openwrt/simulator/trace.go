@@ -17,7 +17,7 @@ const (
 	Accept
 )
 
-// String spells v in lower case.
+// String returns v in lower case.
 func (v Verdict) String() string { return [...]string{"drop", "reject", "accept"}[v] }
 
 // Packet is the first packet of a connection.

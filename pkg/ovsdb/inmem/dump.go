@@ -28,7 +28,7 @@ func (s *Server) Dump(tables ...string) string {
 		}
 		texts := make([]string, 0, len(s.db.rows[t]))
 		for _, r := range s.db.rows[t] {
-			texts = append(texts, s.db.spell(t, r, 0))
+			texts = append(texts, s.db.format(t, r, 0))
 		}
 		slices.Sort(texts)
 		for _, text := range texts {
@@ -40,8 +40,8 @@ func (s *Server) Dump(tables ...string) string {
 
 const dumpDepth = 4 // references among rows without a name may form a cycle
 
-// spell formats a row: its name, then a line for each column.
-func (db *database) spell(t *table, r *row, depth int) string {
+// format formats a row: its name, then a line for each column.
+func (db *database) format(t *table, r *row, depth int) string {
 	indent := "\n" + strings.Repeat("    ", depth+1)
 	var b strings.Builder
 	name, named := t.byName["name"]
@@ -96,7 +96,7 @@ func (db *database) atom(to *table, atom any, depth int) string {
 	case r == nil:
 		return "(gone)"
 	case !to.labelled() && depth < dumpDepth:
-		return db.spell(to, r, depth+1)
+		return db.format(to, r, depth+1)
 	case name != nil && len(r.cells[name.at].keys) > 0:
 		return r.cells[name.at].list()
 	default:

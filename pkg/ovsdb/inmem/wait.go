@@ -24,10 +24,10 @@ func (x *txn) wait(t *table, op *operation, where []condition) (json.RawMessage,
 		if f != nil {
 			return nil, f
 		}
-		want = append(want, spelled(t, r, op.Columns))
+		want = append(want, formatColumns(t, r, op.Columns))
 	}
 	for _, r := range x.find(t, where) {
-		have = append(have, spelled(t, r, op.Columns))
+		have = append(have, formatColumns(t, r, op.Columns))
 	}
 	slices.Sort(want)
 	slices.Sort(have)
@@ -64,8 +64,8 @@ func (x *txn) expected(t *table, cells map[string]json.RawMessage) (*row, *fault
 	return r, x.fill(t, r, given, false)
 }
 
-// spelled formats some columns of a row.
-func spelled(t *table, r *row, columns []string) string {
+// formatColumns formats some columns of a row.
+func formatColumns(t *table, r *row, columns []string) string {
 	var b []byte
 	for _, name := range columns {
 		switch c := t.byName[name]; {

@@ -10,13 +10,13 @@ import (
 // Expr is a parsed match. Its names of groups and sets are not resolved; see Tracer.
 type Expr struct{ root node }
 
-// String spells e in a canonical form that parses to the same expression.
-func (e *Expr) String() string { return e.root.spell(false) }
+// String formats e in a canonical form that parses to the same expression.
+func (e *Expr) String() string { return e.root.format(false) }
 
 // node is a part of an expression. Negations are pushed down to the comparisons while parsing, so none is left.
 type node interface {
-	// spell writes the node; nested asks for parentheses where they are needed inside another node.
-	spell(nested bool) string
+	// format writes the node; nested asks for parentheses where they are needed inside another node.
+	format(nested bool) string
 }
 
 type (
@@ -75,16 +75,16 @@ func (v value) String() string {
 	}
 }
 
-func (b boolean) spell(bool) string {
+func (b boolean) format(bool) string {
 	if b {
 		return "1"
 	}
 	return "0"
 }
 
-func (p predicate) spell(bool) string { return p.field.name }
+func (p predicate) format(bool) string { return p.field.name }
 
-func (c *comparison) spell(bool) string {
+func (c *comparison) format(bool) string {
 	if len(c.values) == 1 {
 		return fmt.Sprintf("%s %s %s", c.field.name, c.op, c.values[0])
 	}
@@ -95,13 +95,13 @@ func (c *comparison) spell(bool) string {
 	return fmt.Sprintf("%s %s {%s}", c.field.name, c.op, strings.Join(words, ", "))
 }
 
-func (a all) spell(nested bool) string   { return join(a, " && ", nested) }
-func (a anyOf) spell(nested bool) string { return join(a, " || ", nested) }
+func (a all) format(nested bool) string   { return join(a, " && ", nested) }
+func (a anyOf) format(nested bool) string { return join(a, " || ", nested) }
 
 func join(parts []node, with string, nested bool) string {
 	words := make([]string, len(parts))
 	for i, p := range parts {
-		words[i] = p.spell(true)
+		words[i] = p.format(true)
 	}
 	s := strings.Join(words, with)
 	if nested {

@@ -32,7 +32,7 @@ type token struct {
 	at   int
 }
 
-// String spells t for an error message.
+// String formats t for an error message.
 func (t token) String() string {
 	switch t.kind {
 	case tokenEnd:

@@ -99,7 +99,7 @@ func (g *Grants) granted(r *Request, bucket string) (by string, ok bool) {
 			if !g.roles[role].grants(r.Resource, bucket) {
 				continue
 			}
-			if text := key.spell("Binding") + " to " + role.spell(""); !ok || text < by {
+			if text := key.format("Binding") + " to " + role.format(""); !ok || text < by {
 				by, ok = text, true
 			}
 		}
@@ -111,8 +111,8 @@ func (g *Grants) granted(r *Request, bucket string) (by string, ok bool) {
 	return by, ok
 }
 
-// spell formats n as RoleBinding ns/name, or ClusterRole name.
-func (n name) spell(suffix string) string {
+// format formats n as RoleBinding ns/name, or ClusterRole name.
+func (n name) format(suffix string) string {
 	if n.namespace == "" {
 		return "ClusterRole" + suffix + " " + n.name
 	}

@@ -90,7 +90,7 @@ func (m *Managed) Run(ctx context.Context) error {
 		wait := m.opts.Interval
 		err := m.round(ctx)
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // it was told to stop
+			return nil //nolint:nilerr // it was asked to stop
 		}
 		switch {
 		case apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err):

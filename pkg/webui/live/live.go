@@ -156,7 +156,7 @@ func (p *Page) Newest() (webui.State, bool) {
 	return p.whole, true
 }
 
-// countOf spells out a number of things.
+// countOf formats a number of things.
 func countOf(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

@@ -27,7 +27,7 @@ func (t *Tracer) Balance(f Flow) Balanced {
 		t.restart()
 	}
 	t.left--
-	src := t.net.holder(f.Src)
+	src := t.net.portAt(f.Src)
 	out, err := t.call(t.tb.Context(), "trace", "--summary", src.sw.name, src.packet(f, src.sw.routerMAC))
 	if err != nil {
 		t.tb.Fatalf("trace %s: %v", f, err)

@@ -95,7 +95,7 @@ func NewNetwork(ports []Port, world []netip.Addr) (*Network, error) {
 // Blind reports whether the network cannot carry f, whatever the policies are: the router drops packets from and to Edge
 // addresses, and a host's packets to itself are not sent.
 func (n *Network) Blind(f Flow) bool {
-	return n.Edge(f.Src) || n.Edge(f.Dst) || n.holder(f.Src) == n.holder(f.Dst)
+	return n.Edge(f.Src) || n.Edge(f.Dst) || n.portAt(f.Src) == n.portAt(f.Dst)
 }
 
 // Edge reports whether a is the network or the broadcast address of one of the router's own networks.
@@ -178,8 +178,8 @@ func (n *Network) Port(name string) *Port {
 	return nil
 }
 
-// holder is the port of an address.
-func (n *Network) holder(a netip.Addr) *Port {
+// portAt returns the port of an address.
+func (n *Network) portAt(a netip.Addr) *Port {
 	if p := n.byAddr[a]; p != nil {
 		return p
 	}
@@ -187,7 +187,7 @@ func (n *Network) holder(a netip.Addr) *Port {
 }
 
 // SwitchOf is the name of the switch of an address.
-func (n *Network) SwitchOf(a netip.Addr) string { return n.holder(a).sw.name }
+func (n *Network) SwitchOf(a netip.Addr) string { return n.portAt(a).sw.name }
 
 // Install writes the network into the Northbound database and waits until northd has processed it. A second call replaces
 // the routes only: the ports must be the same.

@@ -55,7 +55,7 @@ func (v Verdict) String() string {
 // microflow is the packet of f in the syntax of ovn-trace, the switch where it starts and the port where it should
 // arrive.
 func (n *Network) microflow(f Flow) (datapath, expr, want string, err error) {
-	src, dst := n.holder(f.Src), n.holder(f.Dst)
+	src, dst := n.portAt(f.Src), n.portAt(f.Dst)
 	if src == dst {
 		return "", "", "", fmt.Errorf("trace %s: both ends are behind port %s", f, src.Name)
 	}

@@ -104,8 +104,8 @@ func (s Selection) selects(network string, d *ovsdb.Datapath) bool {
 	return taken || only && s.names(network)
 }
 
-// spells reports whether an entry selects exactly this switch or router: by its full name or external_ids.
-func (s Selection) spells(network string, d *ovsdb.Datapath) bool {
+// namesExactly reports whether an entry selects exactly this switch or router: by its full name or external_ids.
+func (s Selection) namesExactly(network string, d *ovsdb.Datapath) bool {
 	return slices.ContainsFunc(s.entries[network], func(p pattern) bool { return p.exact && !p.excludes && p.matches(d) })
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// spell puts the standing of an object into the terms of its kind. had is a pointer to its present status.
-func (w *World) spell(o Object, had any, s *standing) any {
+// inTerms converts the standing of an object to the status of its kind. had is a pointer to its present status.
+func (w *World) inTerms(o Object, had any, s *standing) any {
 	switch had := had.(type) {
 	case *v1alpha1.SdewanStatus:
 		return w.sdewan(o, had, s)
