@@ -16,7 +16,7 @@ type Claimer interface {
 	// last claim by any instance. From then on the target checks, within each transaction, that no later claim was made;
 	// one that comes too late fails with ErrDeposed and changes nothing. If a target has lost its record of claims, for
 	// example because a backup was restored, the instance that had the claim restores it: a transaction fails, with
-	// another error, and the next plan has to read back. The holder is a name for people, such as that of a pod.
+	// another error, and the next plan has to read back. The holder is a human-readable name, such as that of a pod.
 	//
 	// A backend that never claimed writes unchecked. One whose claim failed writes nothing before another one succeeds. A
 	// caller that claims because of a lock elsewhere makes sure, after the claim and before the first write, that it

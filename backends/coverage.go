@@ -58,7 +58,7 @@ func (c Coverage) Summary() string {
 // shownGaps is how many missing endpoints a sentence names.
 const shownGaps = 5
 
-// Faults lists, in one sentence each for people, which pods are not protected, which are protected only because their
+// Faults describes, in one sentence each, which pods are not protected, which are protected only because their
 // earlier ports are kept, and what to try. It is empty if Complete is true.
 func (c Coverage) Faults() []string {
 	out := c.Counts()
@@ -71,7 +71,7 @@ func (c Coverage) Faults() []string {
 	return out
 }
 
-// Counts reports, for people, how many pods are not protected, or only because their earlier ports are kept. It names none of
+// Counts describes how many pods are not protected, or only because their earlier ports are kept. It names none of
 // them, so anyone may read it.
 func (c Coverage) Counts() []string {
 	var out []string
@@ -195,10 +195,10 @@ type Report struct {
 	Held     int `json:"held,omitempty"` // ports of unknown pods that are kept
 	// Missing are the first pods that are not protected, as NAMESPACE/NAME.
 	Missing []string `json:"missing,omitempty"`
-	Faults  []string `json:"faults,omitempty"` // what is wrong, for people
+	Faults  []string `json:"faults,omitempty"` // what is wrong, in words
 }
 
-// Write prints what is wrong for people, a line each; nothing if all is well. A nil Report is no coverage.
+// Write prints what is wrong, a line each; nothing if nothing is. A nil Report is no coverage.
 func (r *Report) Write(w io.Writer) error {
 	if r == nil {
 		return nil

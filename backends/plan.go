@@ -108,7 +108,7 @@ type Op struct {
 	// they hold the values that are removed and added.
 	Before Fields `json:"before,omitempty"`
 	After  Fields `json:"after,omitempty"`
-	// Origin names the source objects that caused the object, for people.
+	// Origin names the source objects that caused the object, for display.
 	Origin string `json:"origin,omitempty"`
 	// Again means that the target refused the same op before: it does not indicate that the target was changed by others.
 	Again bool `json:"again,omitempty"`

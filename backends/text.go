@@ -11,7 +11,7 @@ import (
 // shownValues is how many values of a long list are printed.
 const shownValues = 6
 
-// Write prints p for people: a line for each op, then what it skips, then a count. With color, it is for a terminal.
+// Write prints p for display: a line for each op, then what it skips, then a count. With color, it is for a terminal.
 func (p *Plan) Write(w io.Writer, color bool) error {
 	var b strings.Builder
 	for i := range p.Ops {

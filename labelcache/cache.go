@@ -25,7 +25,7 @@ type Cache struct {
 	endpoints  table[Endpoint]
 	keys       hashes
 	addrs      hashes
-	v4, v6     int // how many addresses endpoints hold
+	v4, v6     int // how many addresses endpoints have
 	namespaces map[spaceKey]*namespace
 	spaceTable table[object.Key]
 	spaceSlots slots
@@ -176,7 +176,7 @@ func (c *Cache) slotFor(k object.Key) uint32 {
 	return id
 }
 
-// insert puts an endpoint in a slot that holds none.
+// insert puts an endpoint in an empty slot.
 func (c *Cache) insert(id uint32, e *Endpoint) {
 	ns := c.namespace(spaceKey{e.Key.Cluster, e.Key.Namespace})
 	ns.facet.objects.add(id, private)

@@ -164,8 +164,8 @@ func (ch *Change) compare(was, is idset, old, next *state, movers []uint32) {
 			ch.Joined = append(ch.Joined, next.endpoints.get(id))
 		}
 	}
-	ch.AddrsAdded = addrsOf(ch.Joined, func(a netip.Addr) bool { return !old.holds(was, a) })
-	ch.AddrsRemoved = addrsOf(ch.Left, func(a netip.Addr) bool { return !next.holds(is, a) })
+	ch.AddrsAdded = addrsOf(ch.Joined, func(a netip.Addr) bool { return !old.hasAddr(was, a) })
+	ch.AddrsRemoved = addrsOf(ch.Left, func(a netip.Addr) bool { return !next.hasAddr(is, a) })
 	byKey := func(a, b *Endpoint) int { return a.Key.Compare(b.Key) }
 	slices.SortFunc(ch.Joined, byKey)
 	slices.SortFunc(ch.Left, byKey)

@@ -43,8 +43,8 @@ func hashOf[T comparable](seed maphash.Seed, v T) uint32 {
 	return uint32(maphash.Comparable(seed, v) & (1<<32 - 1))
 }
 
-// holds reports whether a member has a.
-func (s *state) holds(members idset, a netip.Addr) bool {
+// hasAddr reports whether a member has a.
+func (s *state) hasAddr(members idset, a netip.Addr) bool {
 	for _, e := range s.addrs.find(hashOf(s.seed, a)) {
 		if id := slotOf(e); members.has(id) && slices.Contains(s.endpoints.get(id).Addrs, a) {
 			return true
@@ -197,7 +197,7 @@ func (m Members) HasKey(k object.Key) bool {
 }
 
 // HasAddr reports whether some member has a.
-func (m Members) HasAddr(a netip.Addr) bool { return m.s != nil && m.s.holds(m.ids, a) }
+func (m Members) HasAddr(a netip.Addr) bool { return m.s != nil && m.s.hasAddr(m.ids, a) }
 
 // HasSharedAddr reports whether a is among the shared addresses of some member.
 func (m Members) HasSharedAddr(a netip.Addr) bool { return m.s != nil && m.s.shares(m.ids, a) }

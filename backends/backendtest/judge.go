@@ -13,7 +13,7 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// FlowText formats a flow for people.
+// FlowText formats a flow for display.
 func FlowText(f intent.Flow) string {
 	text := fmt.Sprintf("%s -> %s %s/%d", partyText(f.Src), partyText(f.Dst), f.Protocol, f.Port)
 	if f.Node != "" {

@@ -51,7 +51,7 @@ func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
 type writer struct {
 	b    *Backend
 	plan *backends.Plan
-	have *holdings
+	have *inventory
 	run  *pending
 }
 
@@ -163,7 +163,7 @@ func (w *writer) put(ctx context.Context, s *step) error {
 	if err != nil {
 		return err
 	}
-	w.have.objects[s.key] = &held{object: kept, sent: s.want.object, copies: 1, as: s.want}
+	w.have.objects[s.key] = &deviceObject{object: kept, sent: s.want.object, copies: 1, as: s.want}
 	w.run.wrote[s.service()] = true
 	if written := sealed(s.want.object); written != "" {
 		return w.leaveNote(ctx, w.b.names.seal(s.key.name, written, shown(kept)))

@@ -60,7 +60,7 @@ type model struct {
 	resources *desired
 	policies  *desired
 	enforced  []*intent.Policy
-	have      *holdings
+	have      *inventory
 	skips     []backends.Skip
 	rotated   bool // a Secret has changed since it was last read
 	guard     bool // resources were rendered for a device with rules of policies
@@ -244,7 +244,7 @@ func inOrder(skips []backends.Skip) []backends.Skip {
 
 // reloads lists the services that have to be reloaded: those for which something is written, those with a note that
 // something was written without a reload, and, with the first writes of a process, all that have objects of ours.
-func (b *Backend) reloads(ops []backends.Op, have *holdings, run *pending) []backends.Op {
+func (b *Backend) reloads(ops []backends.Op, have *inventory, run *pending) []backends.Op {
 	services, must := map[string]bool{}, map[string]bool{}
 	for i := range ops {
 		services[stepOf(&ops[i]).service()] = true

@@ -37,7 +37,7 @@ type step struct {
 // comparison compares what should be on the device with what is.
 type comparison struct {
 	want    *desired
-	have    *holdings
+	have    *inventory
 	names   namer
 	refused map[key]refusal // what the device rejected, and is not retried now
 	ops     []backends.Op
@@ -108,7 +108,7 @@ func (c *comparison) leaveOut(w *wanted, reason string) {
 }
 
 // changes returns the fields in which an object differs.
-func (c *comparison) changes(w *wanted, have *held) (before, after backends.Fields) {
+func (c *comparison) changes(w *wanted, have *deviceObject) (before, after backends.Fields) {
 	differ := openwrt.Diff(w.kind, w.object, have.object)
 	if !c.sealedAs(w, have) {
 		differ = append(differ, blindFields()...)
@@ -137,7 +137,7 @@ func (c *comparison) changes(w *wanted, have *held) (before, after backends.Fiel
 }
 
 // sealedAs reports whether the device is known, from a note, to have the certificates of w.
-func (c *comparison) sealedAs(w *wanted, have *held) bool {
+func (c *comparison) sealedAs(w *wanted, have *deviceObject) bool {
 	if w.kind != openwrt.Remotes {
 		return true
 	}

@@ -109,7 +109,7 @@ func (w *desired) zones() []string {
 
 // adopts reports whether next refers to an object made by hand that last did not refer to and that is not in h, or no
 // longer refers to one that is.
-func adopts(last, next *desired, h *holdings, names namer) bool {
+func adopts(last, next *desired, h *inventory, names namer) bool {
 	comes := func(k key) bool { return !names.mine(k.kind, k.name) && h.objects[k] == nil && !last.mentions(k) }
 	for k := range next.objects {
 		if comes(k) {

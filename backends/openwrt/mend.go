@@ -99,7 +99,7 @@ func (w *writer) putBack(ctx context.Context, s *step) (lost bool, err error) {
 	kept, err := w.b.client.Put(ctx, s.key.kind, old)
 	switch {
 	case err == nil:
-		w.have.objects[s.key] = &held{object: kept, sent: before.sent, copies: 1}
+		w.have.objects[s.key] = &deviceObject{object: kept, sent: before.sent, copies: 1}
 		return false, nil
 	case refuses(err):
 		delete(w.have.objects, s.key)

@@ -15,7 +15,7 @@ const (
 	zoneDigits  = 6
 	idDigits    = 10
 	sealDigits  = 20
-	// readableLength is how many characters of a name are for people.
+	// readableLength is the length of the human-readable part of a name.
 	readableLength = 40
 )
 
@@ -25,7 +25,7 @@ type key struct {
 	name string
 }
 
-// String formats the key for people.
+// String formats the key for display.
 func (k key) String() string { return k.kind.String() + " " + k.name }
 
 // compare orders keys by kind and name.
@@ -63,7 +63,7 @@ func newNamer(owner string) namer {
 }
 
 // object names the object of kind k for id. Different IDs have different names unless their hashes are equal, which the
-// caller has to check. Readable is for people; it is left out if names must be short.
+// caller has to check. Readable is the human-readable part; it is left out if names must be short.
 func (n namer) object(k openwrt.Kind, id, readable string) string {
 	if short := kindsByObject()[k].digits; short > 0 {
 		return n.mark + digits(short, n.owner, k.String(), id)

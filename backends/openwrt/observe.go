@@ -8,24 +8,24 @@ import (
 	"github.com/netloom/netloom/pkg/openwrt"
 )
 
-// held is one object that is on the device.
-type held struct {
+// deviceObject is one object on the device.
+type deviceObject struct {
 	object openwrt.Object // as the device shows it
 	sent   openwrt.Object // as this process wrote it; nil if another did
 	copies int            // how many objects have the name
 	as     *wanted        // the wanted object that it is known to equal; nil if there is none
 }
 
-// holdings is what is on the device, as far as it concerns this owner.
-type holdings struct {
-	objects map[key]*held   // ours, and those that intents adopt
-	zones   []string        // names of the zones that are not ours
-	notes   map[string]bool // by name
+// inventory is what is on the device, as far as it concerns this owner.
+type inventory struct {
+	objects map[key]*deviceObject // ours, and those that intents adopt
+	zones   []string              // names of the zones that are not ours
+	notes   map[string]bool       // by name
 }
 
 // observe reads back every kind. Adopted reports whether an object is ours although others made it.
-func observe(ctx context.Context, client *openwrt.Client, names namer, adopted func(key) bool) (*holdings, error) {
-	h := &holdings{objects: map[key]*held{}, notes: map[string]bool{}}
+func observe(ctx context.Context, client *openwrt.Client, names namer, adopted func(key) bool) (*inventory, error) {
+	h := &inventory{objects: map[key]*deviceObject{}, notes: map[string]bool{}}
 	lacking := 0
 	for _, kind := range openwrt.Kinds() {
 		all, err := client.List(ctx, kind)
@@ -45,7 +45,7 @@ func observe(ctx context.Context, client *openwrt.Client, names namer, adopted f
 	return h, nil
 }
 
-func (h *holdings) note(k key, o openwrt.Object, names namer, adopted func(key) bool) {
+func (h *inventory) note(k key, o openwrt.Object, names namer, adopted func(key) bool) {
 	switch {
 	case k.kind == openwrt.Proposals && names.note(k.name):
 		h.notes[k.name] = true
@@ -54,7 +54,7 @@ func (h *holdings) note(k key, o openwrt.Object, names namer, adopted func(key) 
 			have.copies++
 			return
 		}
-		h.objects[k] = &held{object: o, copies: 1}
+		h.objects[k] = &deviceObject{object: o, copies: 1}
 	case k.kind == openwrt.Zones && k.name != "" && !isPolicyZone(o):
 		h.zones = append(h.zones, k.name)
 	}

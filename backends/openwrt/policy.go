@@ -35,7 +35,7 @@ const maxAllowing = 2000
 type policyRule struct {
 	rule   openwrt.FirewallRule // its Name is made by namer.object for openwrt.FirewallRules
 	intent string               // the ID of the policy to name if the device rejects the rule; any if it is for several
-	origin string               // the source objects, for people
+	origin string               // the source objects, for display
 }
 
 // policyRules returns the rules that enforce policies, by name, in order. Zones are all zones of the device: our own and

@@ -182,7 +182,7 @@ type traffic struct {
 	ports         portMatch
 }
 
-// title is for people.
+// title is for display only.
 func (t traffic) title(verb string) string {
 	return fmt.Sprintf("%s %s %s", verb, t.direction, strings.TrimSuffix(t.subject.String(), "/32"))
 }

@@ -18,7 +18,7 @@ type wanted struct {
 	key
 	object    openwrt.Object // canonical, with secrets
 	intent    string         // the ID of the device intent or policy that it is for
-	origin    string         // the source object, for people
+	origin    string         // the source object, for display
 	needs     []key          // what it refers to
 	exclusive []string       // what no other object can have
 }

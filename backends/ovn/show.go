@@ -5,7 +5,7 @@ import (
 	"github.com/netloom/netloom/backends/ovn/internal/nb"
 )
 
-// show returns ops for people. Names are those of rows that load balancer groups, switches and routers refer to, by UUID.
+// show returns ops for display. Names are those of rows that load balancer groups, switches and routers refer to, by UUID.
 func show(ops []*nb.Op, ports portFinder, names map[string]string) []backends.Op {
 	name := func(table, column, uuid string) string {
 		switch table {

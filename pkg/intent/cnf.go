@@ -45,7 +45,7 @@ type CNF struct {
 	// Account and Certificate name Secrets in Origin.Namespace: one holds the password under "password", the other the CA of
 	// the CNF's certificate under "ca.crt". "" is none.
 	Account, Certificate string
-	// Conflict is why nothing may be written to it, for people; "" if it may.
+	// Conflict is why nothing may be written to it, for display; "" if it may.
 	Conflict string
 }
 

@@ -26,7 +26,7 @@ type Members interface {
 	All() iter.Seq[Endpoint]
 	// HasKey reports whether the endpoint k is a member.
 	HasKey(k object.Key) bool
-	// HasAddr reports whether some member holds a.
+	// HasAddr reports whether some member has a.
 	HasAddr(a netip.Addr) bool
 	// HasSharedAddr reports whether a is among the shared addresses of some member.
 	HasSharedAddr(a netip.Addr) bool

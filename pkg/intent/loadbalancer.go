@@ -115,7 +115,7 @@ func (f *Frontend) String() string {
 type Backend struct {
 	Addr     netip.Addr
 	Port     uint16     // 1 to 65535
-	Key      object.Key // the endpoint that the source object names, for people; the zero key if it names none
+	Key      object.Key // the endpoint that the source object names, for display; the zero key if it names none
 	Node     string     // where it runs; "" if unknown
 	ForNodes []string   // hint: the nodes it is meant for, sorted; empty is no hint
 	ForZones []string   // hint: the zones it is meant for, sorted; empty is no hint

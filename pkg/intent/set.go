@@ -35,7 +35,7 @@ type Set struct {
 	// Within, if not empty, narrows the members to their addresses inside these prefixes, which are sorted, masked and
 	// disjoint too; only sets used as peers have it. Prefixes are not narrowed.
 	Within []netip.Prefix
-	Title  string // its name for people, such as "pods app=web in shop"; without meaning for programs
+	Title  string // its display name, such as "pods app=web in shop"; without meaning for programs
 }
 
 // Len counts the endpoints of s.

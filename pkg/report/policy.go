@@ -151,7 +151,7 @@ func (t *target) judge(ids [2]intent.PolicyID, intents []*intent.Policy) (reason
 	}
 	switch {
 	case t.Stale:
-		return ReasonUnreachable, cut("what it holds is not known: " + t.Trouble)
+		return ReasonUnreachable, cut("its state is unknown: " + t.Trouble)
 	case lacks && t.Trouble != "":
 		return ReasonTrouble, cut(t.Trouble)
 	case lacks:

@@ -95,7 +95,7 @@ func notes(had, now any, s *standing) []Note {
 	}
 	switch c.Reason {
 	case ReasonInSync:
-		out = append(out, Note{Reason: ReasonApplied, Message: "all pods of the CNF hold it: " + names(s.pods)})
+		out = append(out, Note{Reason: ReasonApplied, Message: "all pods of the CNF have it: " + names(s.pods)})
 	case ReasonRefused, ReasonTrouble, ReasonConflict:
 		out = append(out, Note{Warning: true, Reason: c.Reason, Message: c.Message})
 	case ReasonDeleting:

@@ -397,7 +397,7 @@ func TestASecretInTheOpenIsWarnedAbout(t *testing.T) {
 func TestNotesAreToldOnce(t *testing.T) {
 	p := newPlace(t, "a")
 	v, _ := p.world().Of(p.rule)
-	require.Equal(t, []status.Note{{Reason: "Applied", Message: "all pods of the CNF hold it: a"}}, v.Notes)
+	require.Equal(t, []status.Note{{Reason: "Applied", Message: "all pods of the CNF have it: a"}}, v.Notes)
 	p.write()
 	v, _ = p.world().Of(p.rule)
 	require.Empty(t, v.Notes)

@@ -17,7 +17,7 @@ type Info struct {
 	Version  string `json:"version"`            // the release, the module version, or "devel"
 	Revision string `json:"revision,omitempty"` // the commit; "" when the build does not know it
 	Time     string `json:"time,omitempty"`     // the commit's, RFC 3339
-	Modified bool   `json:"modified,omitempty"` // the tree held changes that were not committed
+	Modified bool   `json:"modified,omitempty"` // the tree had uncommitted changes
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 }
@@ -56,7 +56,7 @@ func describe(release string, build *debug.BuildInfo) Info {
 	return info
 }
 
-// String is the build on one line, for people and bug reports.
+// String describes the build on one line, for display and bug reports.
 func (i Info) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "netloom %s (", i.Version)

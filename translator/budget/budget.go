@@ -29,7 +29,7 @@ const (
 	units
 )
 
-// String returns the unit's name for people, in the plural.
+// String returns the name of the unit for display, in the plural.
 func (u Unit) String() string {
 	names := [units]string{
 		"prefixes", "selectors", "selector values", "rules and resolved ports", "port ranges", "frontends", "backends",

@@ -19,11 +19,11 @@ import (
 type translation struct {
 	*Table
 	field.Faults
-	np      *networkingv1.NetworkPolicy
-	subject labelcache.Selection
-	out     result
-	account *budget.Account
-	held    sets.Holding // the sets of rules; not the subject, and none that is retained only for its numbers
+	np       *networkingv1.NetworkPolicy
+	subject  labelcache.Selection
+	out      result
+	account  *budget.Account
+	ruleRefs sets.Refs // the sets of rules; not the subject, and none that is retained only for its numbers
 }
 
 // rule is an ingress or egress rule: they differ only in the name of their peers' field.
@@ -52,20 +52,20 @@ func (t *Table) translatePolicy(np *networkingv1.NetworkPolicy) (*result, []obje
 	for _, d := range p.directions() {
 		policy := &intent.Policy{
 			ID: intent.NewPolicyID(p.Of, d), Origin: p.Of, Direction: d, Isolates: true, Log: logging,
-			Subject: p.sets.Retain(&p.out.holding, p.sets.Subjects([]labelcache.Term{subject})), CNFs: scope,
+			Subject: p.sets.Retain(&p.out.refs, p.sets.Subjects([]labelcache.Term{subject})), CNFs: scope,
 		}
-		p.sets.Gate(&p.out.holding, policy.Subject)
+		p.sets.Gate(&p.out.refs, policy.Subject)
 		if readable {
 			policy.Rules = p.translateRules(d)
 		}
 		p.out.policies = append(p.out.policies, policy)
-		p.sets.Isolate(&p.out.holding, d, subject)
+		p.sets.Isolate(&p.out.refs, d, subject)
 	}
 	if err := p.account.Err(); err != nil && readable {
 		p.Add("spec", "%v; the pods that it selects are isolated and nothing is allowed", err)
 		p.dropRules()
 	}
-	p.out.holding.Join(&p.held)
+	p.out.refs.Join(&p.ruleRefs)
 	return &p.out, p.List
 }
 
@@ -94,10 +94,10 @@ func (p *translation) dropRules() {
 	for _, policy := range p.out.policies {
 		policy.Rules = nil
 	}
-	p.sets.Drop(&p.held)
+	p.sets.Drop(&p.ruleRefs)
 }
 
-func (p *translation) retain(spec sets.Spec) intent.SetID { return p.sets.Retain(&p.held, spec) }
+func (p *translation) retain(spec sets.Spec) intent.SetID { return p.sets.Retain(&p.ruleRefs, spec) }
 
 // directions returns the effective policy types: if the list is empty, Ingress always and Egress if there is an egress
 // rule (NetworkPolicySpec.policyTypes). An unknown type may mean either.

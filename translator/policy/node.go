@@ -49,7 +49,7 @@ func (t *Table) translateNode(node *corev1.Node) (*result, []object.Problem) {
 		return &result{}, faults.List
 	}
 	out := &result{node: NodeOf(node, &faults)}
-	t.sets.Gate(&out.holding, intent.IsolatedIngress)
+	t.sets.Gate(&out.refs, intent.IsolatedIngress)
 	addrs := nodePrefixes(node, out.node.Addrs, &faults)
 	if t.isolating == 0 || len(addrs) == 0 {
 		return out, faults.List
@@ -57,8 +57,8 @@ func (t *Table) translateNode(node *corev1.Node) (*result, []object.Problem) {
 	pods := sets.Spec{Terms: []labelcache.Term{
 		labelcache.NewTerm(labelcache.Selection{Cluster: t.source.Cluster, Node: node.Name}),
 	}}
-	subject := t.sets.Retain(&out.holding, pods)
-	peer := t.sets.Retain(&out.holding, sets.Spec{Prefixes: addrs})
+	subject := t.sets.Retain(&out.refs, pods)
+	peer := t.sets.Retain(&out.refs, sets.Spec{Prefixes: addrs})
 	out.policies = []*intent.Policy{{
 		ID: intent.NewPolicyID(faults.Of, intent.Ingress), Origin: faults.Of, Direction: intent.Ingress, Subject: subject,
 		Rules: []intent.Rule{{

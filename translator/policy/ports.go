@@ -99,7 +99,7 @@ func (p *translation) namedIngress(path string, peers peerList, name labelcache.
 		return nil
 	}
 	subject := []labelcache.Selection{p.subject}
-	numbers := p.sets.Numbers(&p.out.holding, p.sets.Subjects(withPort(subject, name)))
+	numbers := p.sets.Numbers(&p.out.refs, p.sets.Subjects(withPort(subject, name)))
 	if !p.resolve(cost, len(numbers)) {
 		return nil
 	}
@@ -138,7 +138,7 @@ func (p *translation) namedEgressTo(
 	if len(selections) == 0 || !p.resolve(cost, 1) {
 		return nil
 	}
-	numbers := p.sets.Numbers(&p.out.holding, sets.Spec{Terms: withPort(selections, name)})
+	numbers := p.sets.Numbers(&p.out.refs, sets.Spec{Terms: withPort(selections, name)})
 	if !p.resolve(cost, len(numbers)) {
 		return nil
 	}

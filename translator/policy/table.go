@@ -33,7 +33,7 @@ type Table struct {
 type result struct {
 	policies []*intent.Policy
 	node     *intent.Node // of a node
-	holding  sets.Holding
+	refs     sets.Refs
 }
 
 // NewTable makes an empty table.
@@ -142,23 +142,23 @@ func (t *Table) translate(ref object.Ref, next *intent.Builder) {
 	} else {
 		t.translated[ref] = now
 	}
-	t.sets.Replace(ref, old.held(), now.held())
+	t.sets.Replace(ref, old.setRefs(), now.setRefs())
 	t.isolating += now.isolatesIngress() - old.isolatesIngress()
 	t.dirty.Add(dirty.Settlement, ref)
 	putNode(next, old, now)
 }
 
-// held returns what a result retains; nil if there is none.
-func (r *result) held() *sets.Holding {
+// setRefs returns what a result retains; nil if there is none.
+func (r *result) setRefs() *sets.Refs {
 	if r == nil {
 		return nil
 	}
-	return &r.holding
+	return &r.refs
 }
 
 // isolatesIngress returns 1 for a result that isolates ingress, otherwise 0.
 func (r *result) isolatesIngress() int {
-	if r != nil && r.holding.Isolates(intent.Ingress) {
+	if r != nil && r.refs.Isolates(intent.Ingress) {
 		return 1
 	}
 	return 0
@@ -187,8 +187,8 @@ func (t *Table) settle(ref object.Ref, next *intent.Builder, was *intent.Snapsho
 	now := t.translated[ref]
 	wanted := map[intent.PolicyID]*intent.Policy{}
 	if now != nil {
-		t.sets.Show(&now.holding)
-		if now.holding.Shown() {
+		t.sets.Show(&now.refs)
+		if now.refs.Shown() {
 			for _, p := range now.policies {
 				wanted[p.ID] = p
 			}

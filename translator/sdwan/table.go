@@ -41,7 +41,7 @@ type result struct {
 	looks   []object.Ref // what it depends on besides its own object
 	asks    []asked
 	offer   offer
-	holding sets.Holding
+	refs    sets.Refs
 }
 
 // NewTable makes an empty table.
@@ -142,8 +142,8 @@ func (t *Table) translate(ref object.Ref, next *intent.Builder) {
 // track brings what results depend on in sync with a new one. Nil is none.
 func (t *Table) track(ref object.Ref, old, now *result) {
 	old, now = cmp.Or(old, &result{}), cmp.Or(now, &result{})
-	t.sets.Show(&now.holding)
-	t.sets.Replace(ref, &old.holding, &now.holding)
+	t.sets.Show(&now.refs)
+	t.sets.Replace(ref, &old.refs, &now.refs)
 	for _, at := range now.looks {
 		t.add(ref, at)
 	}

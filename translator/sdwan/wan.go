@@ -116,7 +116,7 @@ func (e *translation) readApplication(s *v1alpha1.SdewanApplicationSpec) {
 		e.refuse("spec.appNamespace", "%q: expected the name of a namespace", namespace)
 		return
 	}
-	id := e.sets.Retain(&e.out.holding, sets.Spec{Terms: []labelcache.Term{
+	id := e.sets.Retain(&e.out.refs, sets.Spec{Terms: []labelcache.Term{
 		labelcache.NewTerm(labelcache.Selection{Cluster: e.source.Cluster, Namespace: namespace, Pods: selector}),
 	}})
 	e.is(&intent.Application{Sources: id})

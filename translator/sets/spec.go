@@ -73,7 +73,7 @@ const onThisNode = "on this node"
 // shownParts is how many selectors or prefixes of a set its title names.
 const shownParts = 4
 
-// title returns the name of the set for people.
+// title returns the display name of the set.
 func (s Spec) title() string {
 	var parts []string
 	if len(s.Terms) > 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/netloom/netloom/translator/dirty"
 )
 
-// localEndpoints is the set of the label cache that holds the endpoints on the translator's own node.
+// localEndpoints is the set of the label cache with the endpoints on the translator's own node.
 const localEndpoints labelcache.SetID = "local"
 
 // kindSet is the kind of references under which sets are dirty.
@@ -22,14 +22,14 @@ type Table struct {
 	retained  map[intent.SetID]*retained
 	resolving map[intent.SetID]map[object.Ref]bool // objects that split rules by the numbers of a named-port set
 	gated     map[intent.SetID]map[object.Ref]bool // what is shown only while the set has a member
-	replaced  []*Holding                           // to be released
+	replaced  []*Refs                              // to be released
 }
 
 // retained is a set that some translated object uses.
 type retained struct {
 	spec    Spec
-	count   int  // holdings
-	shown   int  // holdings that a snapshot shows; it has the set as long as there is one
+	count   int  // Refs that retain it
+	shown   int  // those of them that a snapshot shows; it has the set as long as there is one
 	numbers bool // retained only to learn what a named port resolves to: not part of a snapshot
 }
 

@@ -39,7 +39,7 @@ func TestAnObjectSaysHowFarItHasCome(t *testing.T) {
 		require.Len(t, s.Pods, 2)
 		require.Equal(t, []string{ruleFinalizer}, r.Rule("web").Finalizers)
 		require.Equal(t, []string{"Mwan3Rule web", "Mwan3Rule web status"}, r.Writes(), "one write of each")
-		require.Contains(t, r.Recorded(), "Normal Applied all pods of the CNF hold it: cnf-0, cnf-1")
+		require.Contains(t, r.Recorded(), "Normal Applied all pods of the CNF have it: cnf-0, cnf-1")
 
 		at := s.AppliedTime
 		r.After(time.Hour)

@@ -17,7 +17,7 @@ import (
 // shownMembers is how many values of a long list are shown in a table.
 const shownMembers = 4
 
-// printRows prints the native rows for people: their content and where they come from.
+// printRows prints the native rows for display: their content and where they come from.
 func (s *show) printRows(rows nbtrace.Rows, titles map[string]string) {
 	s.table("Port groups", "NAME\tHOLDS\tLOGICAL PORTS\tACLS", len(rows.PortGroups), func(row func(...any)) {
 		slices.SortFunc(rows.PortGroups, func(a, b nbtrace.PortGroup) int {

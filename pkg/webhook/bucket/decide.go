@@ -43,7 +43,7 @@ type Request struct {
 // Decision is the answer to a Request. The zero value refuses.
 type Decision struct {
 	Allowed bool
-	Why     string // for people and for the audit log: the role, the exemption, or what is missing
+	Why     string // for the user and for the audit log: the role, the exemption, or what is missing
 }
 
 // Denial is the message for a user, in the words of ICN SD-EWAN.

@@ -157,7 +157,7 @@ func (p *Plan) Ops() []*nb.Op {
 	return ops
 }
 
-// Names returns the names, for people, of the rows of ours that others may refer to, before and after the plan, by UUID.
+// Names returns the display names of the rows of ours that others may refer to, before and after the plan, by UUID.
 func (p *Plan) Names() map[string]string {
 	if !p.attached {
 		return nb.Names(p.have, p.want)

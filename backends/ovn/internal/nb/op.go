@@ -12,7 +12,7 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
-// Op is one write to one row. The operation for the database and the text for people are both derived from it.
+// Op is one write to one row. The operation for the database and the text for display are both derived from it.
 type Op struct {
 	Verb   backends.Verb
 	Table  string
@@ -45,7 +45,7 @@ func OpsOf(p *backends.Plan) ([]*Op, error) {
 	return out, nil
 }
 
-// Show returns o for people, with names in place of the UUIDs to which the row refers. Name returns the UUID itself if
+// Show returns o for display, with names in place of the UUIDs to which the row refers. Name returns the UUID itself if
 // the referenced row has no name.
 func (o *Op) Show(name func(table, column, uuid string) string) backends.Op {
 	return backends.Op{

@@ -10,14 +10,14 @@ import (
 type Row struct {
 	Table string
 	UUID  string
-	Name  string // for people; the name column if the table has one that is an index
+	Name  string // for display; the name column if the table has one that is an index
 	// Fields are the columns with one value or a map: string, int, bool, map[string]string.
 	Fields backends.Fields
 	// Sets are the columns with many values, sorted. Large ones change by what is added and removed.
 	Sets map[string][]string
 	// Maps are the columns with many pairs, which change key by key.
 	Maps   map[string]map[string]string
-	Origin string // the source objects, for people
+	Origin string // the source objects, for display
 	Unit   string // for an ACL and its port group, the group's name, since they are written together; else ""
 }
 
@@ -67,7 +67,7 @@ func (rows Rows) Put(list ...*Row) {
 	}
 }
 
-// Names returns the names of rows for people, by UUID.
+// Names returns the display names of rows, by UUID.
 func Names(lists ...Rows) map[string]string {
 	out := map[string]string{}
 	for _, rows := range lists {

@@ -8,8 +8,8 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// Holding is what one translated object retains. The zero value retains nothing.
-type Holding struct {
+// Refs are the sets that one translated object retains. The zero value retains nothing.
+type Refs struct {
 	sets     []intent.SetID
 	numbers  []intent.SetID // of sets, those for the numbers of a named port
 	gate     intent.SetID   // the set that has to have a member for snapshots to show the object; if "", it is always shown
@@ -24,64 +24,64 @@ type isolation struct {
 }
 
 // Isolates reports whether the endpoints of some term are isolated in a direction.
-func (h *Holding) Isolates(d intent.Direction) bool {
-	return slices.ContainsFunc(h.isolates, func(i isolation) bool { return i.direction == d })
+func (r *Refs) Isolates(d intent.Direction) bool {
+	return slices.ContainsFunc(r.isolates, func(i isolation) bool { return i.direction == d })
 }
 
 // Shown reports whether snapshots show the object.
-func (h *Holding) Shown() bool { return h.shown }
+func (r *Refs) Shown() bool { return r.shown }
 
 // Join takes over what other retains. Other retains nothing afterwards.
-func (h *Holding) Join(other *Holding) {
-	h.sets, h.numbers = append(h.sets, other.sets...), append(h.numbers, other.numbers...)
-	h.isolates = append(h.isolates, other.isolates...)
-	*other = Holding{}
+func (r *Refs) Join(other *Refs) {
+	r.sets, r.numbers = append(r.sets, other.sets...), append(r.numbers, other.numbers...)
+	r.isolates = append(r.isolates, other.isolates...)
+	*other = Refs{}
 }
 
-// Drop releases the sets of a holding that no object has yet.
-func (t *Table) Drop(h *Holding) {
-	for _, id := range h.sets {
+// Drop releases the sets of Refs that belong to no object yet.
+func (t *Table) Drop(r *Refs) {
+	for _, id := range r.sets {
 		t.release(id)
 	}
-	*h = Holding{}
+	*r = Refs{}
 }
 
 // Retain retains the set of spec.
-func (t *Table) Retain(h *Holding, spec Spec) intent.SetID {
+func (t *Table) Retain(r *Refs, spec Spec) intent.SetID {
 	spec = spec.canonical()
 	id := t.retain(spec.id(), spec, false)
-	h.sets = append(h.sets, id)
+	r.sets = append(r.sets, id)
 	return id
 }
 
 // Numbers lists the port numbers that a named port resolves to on the endpoints of spec now. The object is translated again
 // when they change.
-func (t *Table) Numbers(h *Holding, spec Spec) []uint16 {
+func (t *Table) Numbers(r *Refs, spec Spec) []uint16 {
 	spec = spec.canonical()
 	id := t.retain("numbers/"+spec.id(), spec, true)
-	h.sets, h.numbers = append(h.sets, id), append(h.numbers, id)
+	r.sets, r.numbers = append(r.sets, id), append(r.numbers, id)
 	return t.view.Numbers(labelcache.SetID(id))
 }
 
 // Isolate has the subjects of a term isolated in a direction.
-func (t *Table) Isolate(h *Holding, d intent.Direction, term labelcache.Term) {
+func (t *Table) Isolate(r *Refs, d intent.Direction, term labelcache.Term) {
 	term = t.own(term)
-	h.isolates = append(h.isolates, isolation{d, term})
+	r.isolates = append(r.isolates, isolation{d, term})
 	t.cache.AddTerm(labelcache.SetID(intent.IsolatedSet(d)), term)
 }
 
 // Gate has snapshots show the object only while the set has a member, if there is an own node: policies that select no
 // pod there do not concern it. Without an own node, every object is shown.
-func (t *Table) Gate(h *Holding, id intent.SetID) {
+func (t *Table) Gate(r *Refs, id intent.SetID) {
 	if t.node != "" {
-		h.gate = id
+		r.gate = id
 	}
 }
 
 // Replace replaces what the object retains. Nil is nothing. What old retains is released by Release.
-func (t *Table) Replace(of object.Ref, old, now *Holding) {
+func (t *Table) Replace(of object.Ref, old, now *Refs) {
 	if now == nil {
-		now = &Holding{}
+		now = &Refs{}
 	}
 	for _, id := range now.numbers {
 		file(t.resolving, id, of)
@@ -107,7 +107,7 @@ func (t *Table) Replace(of object.Ref, old, now *Holding) {
 	t.replaced = append(t.replaced, old)
 }
 
-// Release releases what replaced holdings retained.
+// Release releases what replaced Refs retained.
 func (t *Table) Release() {
 	for _, old := range t.replaced {
 		t.show(old, false)
@@ -122,21 +122,21 @@ func (t *Table) Release() {
 }
 
 // Show has snapshots show the sets of an object, unless its gate has no member.
-func (t *Table) Show(h *Holding) {
-	m, _ := t.view.Set(labelcache.SetID(h.gate))
-	t.show(h, h.gate == "" || m.Len() > 0)
+func (t *Table) Show(r *Refs) {
+	m, _ := t.view.Set(labelcache.SetID(r.gate))
+	t.show(r, r.gate == "" || m.Len() > 0)
 }
 
-func (t *Table) show(h *Holding, shown bool) {
-	if h.shown == shown {
+func (t *Table) show(r *Refs, shown bool) {
+	if r.shown == shown {
 		return
 	}
-	h.shown = shown
+	r.shown = shown
 	by := 1
 	if !shown {
 		by = -1
 	}
-	for _, id := range h.sets {
+	for _, id := range r.sets {
 		s := t.retained[id]
 		was := s.shown > 0
 		s.shown += by
