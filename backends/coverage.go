@@ -214,8 +214,8 @@ func (r *Report) Write(w io.Writer) error {
 // Complete reports whether every selected pod was found with the settings. It is true for nil.
 func (r *Report) Complete() bool { return r == nil || len(r.Faults) == 0 }
 
-// Useless reports whether there are selected pods and none of them was found with the settings. It is false for nil.
-func (r *Report) Useless() bool { return r != nil && r.Selected > 0 && r.Enforced <= r.Kept }
+// NoneFound reports whether there are selected pods and none of them was found with the settings. It is false for nil.
+func (r *Report) NoneFound() bool { return r != nil && r.Selected > 0 && r.Enforced <= r.Kept }
 
 // maxReported is how many missing endpoints a Report lists.
 const maxReported = 100

@@ -53,8 +53,8 @@ func (c *contract) anyOrder(t *testing.T) {
 	})
 }
 
-// roads brings targets to the last state of a history in several ways.
-func (c *contract) roads(t *testing.T) {
+// paths brings targets to the last state of a history in several ways.
+func (c *contract) paths(t *testing.T) {
 	all := func(states []*State) []*State { return states }
 	for _, road := range []struct {
 		name string

@@ -32,19 +32,19 @@ func partyText(p intent.Party) string {
 	return fmt.Sprintf("%s(%s)", p.Key, p.Addr)
 }
 
-// wrongs collects flows that are judged wrongly; a few are enough to see what is wrong.
-type wrongs struct {
+// misjudged collects flows that are judged wrongly; a few are enough to see what is wrong.
+type misjudged struct {
 	lines []string
 	n     int
 }
 
-func (w *wrongs) add(f intent.Flow, format string, args ...any) {
+func (w *misjudged) add(f intent.Flow, format string, args ...any) {
 	if w.n++; w.n <= 5 {
 		w.lines = append(w.lines, FlowText(f)+": "+fmt.Sprintf(format, args...))
 	}
 }
 
-func (w *wrongs) require(t *testing.T, target Target) {
+func (w *misjudged) require(t *testing.T, target Target) {
 	t.Helper()
 	if w.n > 0 {
 		require.Failf(t, "wrong verdicts", "%d of them:\n%s\nrows:\n%s", w.n, strings.Join(w.lines, "\n"), target.Dump(t))
@@ -56,7 +56,7 @@ func (w *wrongs) require(t *testing.T, target Target) {
 func judge(t *testing.T, target Target, want *intent.Snapshot, skips []backends.Skip, flows []intent.Flow) {
 	t.Helper()
 	skipped := skippedBy(skips)
-	var w wrongs
+	var w misjudged
 	for _, f := range flows {
 		f = anonymous(target, f)
 		v, native := want.Evaluate(f), target.Verdict(t, f)
@@ -82,7 +82,7 @@ func skippedBy(skips []backends.Skip) map[string]bool {
 
 // judgeBalanced compares the results for a flow to a frontend. A target need not distinguish unserved from barred.
 func judgeBalanced(
-	w *wrongs, f intent.Flow, s *intent.Snapshot, want *intent.Balanced, native Verdict, skipped map[string]bool,
+	w *misjudged, f intent.Flow, s *intent.Snapshot, want *intent.Balanced, native Verdict, skipped map[string]bool,
 ) {
 	lax := skipped[string(want.LoadBalancer.ID)]
 	agrees := func(got bool, c *intent.Choice) bool {
@@ -138,7 +138,7 @@ func between(
 ) {
 	t.Helper()
 	skipped := skippedBy(skips)
-	var w wrongs
+	var w misjudged
 	for _, f := range flows {
 		f = anonymous(target, f)
 		was, will, native := before.Evaluate(f), after.Evaluate(f), target.Verdict(t, f)
@@ -155,7 +155,7 @@ func between(
 
 // betweenBalanced checks a flow that is balanced in one state or in both: a backend that neither state allows is never
 // reachable, one that both allow always is, and a frontend that both serve is never without backends.
-func betweenBalanced(w *wrongs, f intent.Flow, was, will intent.Verdict, native Verdict, skipped map[string]bool) {
+func betweenBalanced(w *misjudged, f intent.Flow, was, will intent.Verdict, native Verdict, skipped map[string]bool) {
 	old, next := reachable(was), reachable(will)
 	for at, allowed := range native.Backends {
 		if allowed && !old[at] && !next[at] {

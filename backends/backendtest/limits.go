@@ -28,7 +28,7 @@ func (c *contract) inexpressible(t *testing.T) {
 			if policy == "odd/protocol" {
 				rule.Ports.Ranges = []intent.PortRange{{Protocol: gre, Last: 65535}}
 			}
-			s := crowd(4)
+			s := manyEndpoints(4)
 			s.Policies = append(s.Policies, intent.Policy{
 				ID: policy, Origin: intent.Origin{Kind: "Odd", Name: "odd"}, Subject: "all", Isolates: true,
 				Rules: []intent.Rule{rule},
@@ -101,7 +101,7 @@ func (c *contract) later(t *testing.T) {
 			some.Endpoints = s.Endpoints[:n]
 			alone := c.fresh(t)
 			start(t, alone, "a").reconcile(t, &some, snap)
-			l.awaken(t, &some, snap, alone.DumpOwner(t, "a"))
+			l.planAwake(t, &some, snap, alone.DumpOwner(t, "a"))
 			p := l.planSince(t, snap, 0)
 			require.Empty(t, opsText(p), "the plan after waking left something")
 			judge(t, target, snap, l.skips, c.probes(&some))
@@ -109,9 +109,9 @@ func (c *contract) later(t *testing.T) {
 	})
 }
 
-// awaken prepares s and plans until the target holds what it should: again whenever the backend asks for it, and from
+// planAwake prepares s and plans until the target has what it should: again whenever the backend asks for it, and from
 // read-back if it cannot ask.
-func (l *loop) awaken(t *testing.T, s *State, want *intent.Snapshot, dump string) {
+func (l *loop) planAwake(t *testing.T, s *State, want *intent.Snapshot, dump string) {
 	t.Helper()
 	w, can := l.backend.(backends.Waker)
 	if !can {

@@ -56,7 +56,7 @@ func Probes(states ...*State) []intent.Flow {
 func frontendProbes(states []*State, parties []party) []intent.Flow {
 	var flows []intent.Flow
 	nodes := commonNodes(states)
-	targets, unclear := aims(states)
+	targets, unclear := frontendFlows(states)
 	for _, to := range targets {
 		near := []intent.Flow{to, to, to}
 		near[1].Port++
@@ -86,9 +86,9 @@ func frontendProbes(states []*State, parties []party) []intent.Flow {
 	return flows
 }
 
-// aims lists where the frontends of the states are, once each, and those of another network in the default one too. Unclear
+// frontendFlows lists where the frontends of the states are, once each, and those of another network in the default one too. Unclear
 // are frontends with a backend whose address may belong to several endpoints; they are not probed.
-func aims(states []*State) (list []intent.Flow, unclear map[intent.Flow]bool) {
+func frontendFlows(states []*State) (list []intent.Flow, unclear map[intent.Flow]bool) {
 	unclear = make(map[intent.Flow]bool)
 	held := endpointsByAddr(states)
 	for _, s := range states {

@@ -17,7 +17,7 @@ func (c *contract) backendChurn(t *testing.T) {
 	for name, locality := range map[string]intent.Locality{"anywhere": intent.Anywhere, "on the flow's node": intent.NodeOfFlow} {
 		t.Run(name, func(t *testing.T) {
 			target := c.fresh(t)
-			s := market(40, 5, locality)
+			s := shops(40, 5, locality)
 			l, snap := start(t, target, "a"), s.Snapshot()
 			skipped := skippedBy(l.reconcile(t, s, snap).Skips)
 			for _, backends := range []int{4, 5, 1, 0, 2, 5} {
@@ -69,8 +69,8 @@ func onlyEntries(t *testing.T, p *backends.Plan, perNode bool, frontends int) {
 	require.LessOrEqual(t, entries, 2*frontends*(1+len(nodes())), "%v", opsText(p))
 }
 
-// market returns n shops with that many backends each, and two nodes.
-func market(n, backends int, locality intent.Locality) *State {
+// shops returns n shops with that many backends each, and two nodes.
+func shops(n, backends int, locality intent.Locality) *State {
 	s := &State{Nodes: []intent.Node{{Name: nodes()[0]}, {Name: nodes()[1]}}}
 	for i := range backends {
 		s.Endpoints = append(s.Endpoints, intent.Endpoint{
@@ -85,7 +85,7 @@ func market(n, backends int, locality intent.Locality) *State {
 	return s
 }
 
-// shop returns the i-th load balancer of a market.
+// shop returns the i-th load balancer among shops.
 func shop(i, backends int, locality intent.Locality) intent.LoadBalancer {
 	o := intent.Origin{Kind: "Service", Namespace: "shop", Name: fmt.Sprintf("s-%d", i)}
 	var pool []intent.Backend
@@ -106,7 +106,7 @@ func shop(i, backends int, locality intent.Locality) intent.LoadBalancer {
 
 // contested has two owners that want the same frontends.
 func (c *contract) contested(t *testing.T) {
-	s := market(3, 2, intent.Anywhere)
+	s := shops(3, 2, intent.Anywhere)
 	other := *s
 	other.LoadBalancers = []intent.LoadBalancer{shop(0, 1, intent.Anywhere), shop(1, 2, intent.Anywhere)}
 	t.Run("one after the other", func(t *testing.T) { c.inTurn(t, s, &other) })

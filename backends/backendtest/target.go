@@ -72,7 +72,7 @@ func Run(t *testing.T, fresh Factory) {
 	c := &contract{fresh: fresh, seeds: seeds(), cnf: cnfOf(t, fresh)}
 	t.Run("a second plan is empty and writes nothing", c.idempotent)
 	t.Run("any order of input gives the same rows", c.anyOrder)
-	t.Run("every road to a state gives the same rows", c.roads)
+	t.Run("every path to a state gives the same rows", c.paths)
 	t.Run("native rows judge every probe as the intents do", c.verdicts)
 	t.Run("no write opens or cuts what neither state does", c.windows)
 	t.Run("a restart sweeps its own orphans and nothing else", c.restart)

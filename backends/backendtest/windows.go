@@ -60,7 +60,7 @@ func (c *contract) cross(t *testing.T, l *loop, was *intent.Snapshot, before, af
 
 // churn flips one endpoint of many from one set to another.
 func (c *contract) churn(t *testing.T) {
-	s := c.see(crowd(200))
+	s := c.see(manyEndpoints(200))
 	target := c.fresh(t)
 	l, snap := start(t, target, "a"), s.Snapshot()
 	l.reconcile(t, s, snap)
@@ -102,8 +102,8 @@ func (c *contract) churn(t *testing.T) {
 	}
 }
 
-// crowd returns n endpoints, most of them in the set "web", which the set "db" admits.
-func crowd(n int) *State {
+// manyEndpoints returns n endpoints, most of them in the set "web", which the set "db" admits.
+func manyEndpoints(n int) *State {
 	s := &State{Sets: []SetSpec{{ID: "all"}, {ID: "db"}, {ID: "web"}}}
 	for i := range n {
 		e := intent.Endpoint{

@@ -127,10 +127,10 @@ func (f *fence) write(ctx context.Context, found recorded, next record, verb str
 }
 
 // lostRace reports whether a claim failed because another instance was faster.
-func lostRace(err error) bool { return notHeld(err) || ovsdb.IsConstraint(err) }
+func lostRace(err error) bool { return claimMissing(err) || ovsdb.IsConstraint(err) }
 
-// notHeld reports whether a transaction was rejected because a claim is not in the database.
-func notHeld(err error) bool {
+// claimMissing reports whether a transaction was rejected because a claim is not in the database.
+func claimMissing(err error) bool {
 	var refused *ovsdb.OperationError
 	return errors.As(err, &refused) && refused.Verb == libovsdb.OperationWait
 }
@@ -176,7 +176,7 @@ func behind(before int, err error) error {
 // refused explains why a transaction was rejected: if our claim is not in the database, there is a later one, or an
 // older state of the database was restored, and then our claim is written again.
 func (f *fence) refused(ctx context.Context, err error) error {
-	if !notHeld(err) {
+	if !claimMissing(err) {
 		return err
 	}
 	found, err := f.read(ctx)

@@ -12,23 +12,23 @@ import (
 const shownRules = 8
 
 // answerText formats one answer over several lines.
-func answerText(a *query.Answer, i ink) string {
-	w := &answerWriter{ink: i}
+func answerText(a *query.Answer, i palette) string {
+	w := &answerWriter{palette: i}
 	w.answer(a)
 	return w.String()
 }
 
 // verdictText is answerText without the changes for the opposite verdict.
-func verdictText(a *query.Answer, i ink) string {
-	w := &answerWriter{ink: i, brief: true}
+func verdictText(a *query.Answer, i palette) string {
+	w := &answerWriter{palette: i, brief: true}
 	w.answer(a)
 	return w.String()
 }
 
 func (w *answerWriter) answer(a *query.Answer) {
-	w.line("%s  %s", w.verdict(a.Verdict), w.ink.bold(a.Question))
+	w.line("%s  %s", w.verdict(a.Verdict), w.palette.bold(a.Question))
 	for _, n := range a.Notes {
-		w.line("        %s", w.ink.dim(n))
+		w.line("        %s", w.palette.dim(n))
 	}
 	for _, group := range alike(a.Flows) {
 		f := group[0]
@@ -66,8 +66,8 @@ next:
 // answerWriter collects the lines of an answer.
 type answerWriter struct {
 	strings.Builder
-	ink   ink
-	brief bool // leaves out the changes for the opposite verdict
+	palette palette
+	brief   bool // leaves out the changes for the opposite verdict
 }
 
 func (w *answerWriter) line(format string, args ...any) {
@@ -79,11 +79,11 @@ func (w *answerWriter) verdict(v query.Verdict) string {
 	text := fmt.Sprintf("%-6s", v)
 	switch v {
 	case query.Allow:
-		return w.ink.good(text)
+		return w.palette.good(text)
 	case query.Deny, query.Refuse:
-		return w.ink.bad(text)
+		return w.palette.bad(text)
 	case query.Mixed:
-		return w.ink.odd(text)
+		return w.palette.odd(text)
 	default:
 		return text
 	}
@@ -132,7 +132,7 @@ func (w *answerWriter) sides(indent string, egress, ingress *query.Side) {
 			}
 		}
 		for _, r := range s.Rows[:min(len(s.Rows), shownRules)] {
-			w.line("%s         row     %s %s  %s", indent, r.Table, r.Name, w.ink.dim(r.UUID))
+			w.line("%s         row     %s %s  %s", indent, r.Table, r.Name, w.palette.dim(r.UUID))
 		}
 	}
 }
@@ -146,7 +146,7 @@ func (w *answerWriter) change(indent string, v query.Verdict, lines []string) {
 	if v == query.Allow {
 		head = "to deny it, one of:"
 	}
-	w.line("%s%s", indent, w.ink.dim(head))
+	w.line("%s%s", indent, w.palette.dim(head))
 	for _, l := range lines {
 		w.line("%s  - %s", indent, l)
 	}

@@ -147,7 +147,7 @@ func applyOnce(
 	guard := optionsOf(cfg).Reconcile
 	guard.Unreadable = func() bool { return pipeline.Unreadable(problems) }
 	defer progress(cmd, "writing")()
-	return offline.Apply(cmd.Context(), settings, want, guard, offline.Consent{All: cfg.Force, Digest: digest})
+	return offline.Apply(cmd.Context(), settings, want, guard, offline.Approval{All: cfg.Force, Digest: digest})
 }
 
 // keptError lists what was left in the target, and how to remove it.
@@ -162,7 +162,7 @@ func keptError(cmd *cobra.Command, kept retention.Kept) error {
 func printPlan(cmd *cobra.Command, plan *backends.Plan, output string) error {
 	out := cmd.OutOrStdout()
 	if output == "table" {
-		return plan.Write(out, bool(inkFor(out)))
+		return plan.Write(out, bool(paletteFor(out)))
 	}
 	return printData(out, output, plan)
 }

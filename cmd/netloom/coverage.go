@@ -30,7 +30,7 @@ func (f *strictFlag) judge(cmd *cobra.Command, c *backends.Report) error {
 
 // exit is the error for a coverage of c; nil if it is sufficient.
 func (f *strictFlag) exit(c *backends.Report) error {
-	if c.Useless() || f.on && !c.Complete() {
+	if c.NoneFound() || f.on && !c.Complete() {
 		return &exitError{code: exitUnprotected}
 	}
 	return nil

@@ -69,16 +69,16 @@ the database comes from, use "explain row".`,
 		if output.form != "table" {
 			return printData(out, output.form, full)
 		}
-		_, err = fmt.Fprint(out, explanationText(&e, inkFor(out))+rowsText(full.Rows, inkFor(out))+
-			sectionsText(full.Sections, inkFor(out)))
+		_, err = fmt.Fprint(out, explanationText(&e, paletteFor(out))+rowsText(full.Rows, paletteFor(out))+
+			sectionsText(full.Sections, paletteFor(out)))
 		return err
 	}
 	return cmd
 }
 
 // explanationText formats an explanation.
-func explanationText(e *query.Explanation, i ink) string {
-	w := &answerWriter{ink: i}
+func explanationText(e *query.Explanation, i palette) string {
+	w := &answerWriter{palette: i}
 	switch {
 	case e.Policy != nil:
 		w.policy(e.Policy)
@@ -94,12 +94,12 @@ func explanationText(e *query.Explanation, i ink) string {
 
 func (w *answerWriter) problems(list []object.Problem) {
 	for _, p := range list {
-		w.line("%s %s", w.ink.bad("problem:"), p)
+		w.line("%s %s", w.palette.bad("problem:"), p)
 	}
 }
 
 func (w *answerWriter) policy(p *query.PolicyExplanation) {
-	w.line("%s", w.ink.bold("networkpolicy "+p.Name))
+	w.line("%s", w.palette.bold("networkpolicy "+p.Name))
 	w.problems(p.Problems)
 	for i := range p.Directions {
 		d := &p.Directions[i]
@@ -122,7 +122,7 @@ func (w *answerWriter) policy(p *query.PolicyExplanation) {
 			}
 			rules.add(r.Path, strings.Join(r.Ports, ", "), text)
 		}
-		_, _ = w.WriteString(rules.text("  ", w.ink)) // it never fails
+		_, _ = w.WriteString(rules.text("  ", w.palette)) // it never fails
 	}
 }
 
@@ -160,7 +160,7 @@ func membersText(m *query.Members) string {
 
 func (w *answerWriter) pod(p *query.PodExplanation) {
 	head := "pod " + p.Name
-	w.line("%s", w.ink.bold(head))
+	w.line("%s", w.palette.bold(head))
 	w.problems(p.Problems)
 	labels := make([]string, 0, len(p.Labels))
 	for k, v := range p.Labels {
@@ -218,14 +218,14 @@ func (w *answerWriter) podSide(direction, peers string, s *query.PodSide) {
 		}
 		rows.add(r.Ports, text, by)
 	}
-	_, _ = w.WriteString(rows.text("  ", w.ink)) // it never fails
+	_, _ = w.WriteString(rows.text("  ", w.palette)) // it never fails
 }
 
 // shownFrontends is how many addresses of a service are shown.
 const shownFrontends = 20
 
 func (w *answerWriter) serviceFrontends(s *query.ServiceExplanation) {
-	w.line("%s", w.ink.bold("service "+s.Name))
+	w.line("%s", w.palette.bold("service "+s.Name))
 	w.problems(s.Problems)
 	if s.Network != "" {
 		w.line("  network  %s", s.Network)

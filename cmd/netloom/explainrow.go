@@ -51,7 +51,7 @@ it. The database contains this information: no manifests are read.`,
 		if output.form != "table" {
 			return printData(out, output.form, trails)
 		}
-		w := &answerWriter{ink: inkFor(out)}
+		w := &answerWriter{palette: paletteFor(out)}
 		for i := range trails {
 			w.trail(&trails[i])
 		}
@@ -63,7 +63,7 @@ it. The database contains this information: no manifests are read.`,
 
 // trail describes one row.
 func (w *answerWriter) trail(t *backends.Trail) {
-	w.line("%s  %s", w.ink.bold(t.Table+" "+cmp.Or(t.Name, t.UUID)), w.ink.dim(t.UUID))
+	w.line("%s  %s", w.palette.bold(t.Table+" "+cmp.Or(t.Name, t.UUID)), w.palette.dim(t.UUID))
 	if t.Title != "" {
 		w.line("  %s", t.Title)
 	}

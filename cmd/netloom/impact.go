@@ -46,7 +46,7 @@ Exit with 0 if no verdict changes, with 2 if some do, and with 1 on an error.`,
 		if output.form != "table" {
 			err = printData(out, output.form, impact)
 		} else {
-			_, err = fmt.Fprint(out, impactText(&impact, inkFor(out)))
+			_, err = fmt.Fprint(out, impactText(&impact, paletteFor(out)))
 		}
 		if err == nil && len(impact.Changes) > 0 {
 			return &exitError{code: exitDifference}
@@ -103,8 +103,8 @@ func (f *statesFlag) load(cmd *cobra.Command) (before, after query.State, err er
 }
 
 // impactText formats an impact.
-func impactText(impact *query.Impact, i ink) string {
-	w := &answerWriter{ink: i}
+func impactText(impact *query.Impact, i palette) string {
+	w := &answerWriter{palette: i}
 	for n := range impact.Changes {
 		e := &impact.Changes[n]
 		head := groupText(&e.From) + " -> " + groupText(&e.To)

@@ -54,21 +54,21 @@ func printData(w io.Writer, form string, answer any) error {
 	return err
 }
 
-// ink colors words on a terminal; false leaves them as they are.
-type ink bool
+// palette colors words on a terminal; false leaves them as they are.
+type palette bool
 
-// inkFor is true for a terminal, unless NO_COLOR is set (https://no-color.org).
-func inkFor(w io.Writer) ink { return ink(isTerminal(w) && os.Getenv("NO_COLOR") == "") }
+// paletteFor is true for a terminal, unless NO_COLOR is set (https://no-color.org).
+func paletteFor(w io.Writer) palette { return palette(isTerminal(w) && os.Getenv("NO_COLOR") == "") }
 
-func (i ink) paint(code, s string) string {
+func (i palette) paint(code, s string) string {
 	if !i {
 		return s
 	}
 	return "\x1b[" + code + "m" + s + "\x1b[0m"
 }
 
-func (i ink) good(s string) string { return i.paint("32", s) }
-func (i ink) bad(s string) string  { return i.paint("31", s) }
-func (i ink) odd(s string) string  { return i.paint("33", s) }
-func (i ink) bold(s string) string { return i.paint("1", s) }
-func (i ink) dim(s string) string  { return i.paint("2", s) }
+func (i palette) good(s string) string { return i.paint("32", s) }
+func (i palette) bad(s string) string  { return i.paint("31", s) }
+func (i palette) odd(s string) string  { return i.paint("33", s) }
+func (i palette) bold(s string) string { return i.paint("1", s) }
+func (i palette) dim(s string) string  { return i.paint("2", s) }

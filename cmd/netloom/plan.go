@@ -176,7 +176,7 @@ func (r *planReport) print(cmd *cobra.Command, form string) error {
 	var err error
 	if form != "table" {
 		err = printData(out, form, r)
-	} else if err = r.Plan.Write(out, bool(inkFor(out))); err == nil {
+	} else if err = r.Plan.Write(out, bool(paletteFor(out))); err == nil {
 		_, err = fmt.Fprintln(out, r.costText())
 	}
 	if err == nil && !r.Plan.Empty() {

@@ -36,7 +36,7 @@ func planOfServer(cmd *cobra.Command, server, form string, strict *strictFlag) e
 	}
 	out := cmd.OutOrStdout()
 	if form == "table" {
-		err = plans.Write(out, bool(inkFor(out)))
+		err = plans.Write(out, bool(paletteFor(out)))
 	} else {
 		err = printData(out, form, plans)
 	}

@@ -60,7 +60,7 @@ func rowNamer(inv *query.Inventory) (query.RowNamer, error) {
 }
 
 // rowsText formats ACLs, with their cost on the node with the highest one.
-func rowsText(rows []backends.PolicyRow, i ink) string {
+func rowsText(rows []backends.PolicyRow, i palette) string {
 	if len(rows) == 0 {
 		return ""
 	}

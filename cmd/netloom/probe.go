@@ -143,7 +143,7 @@ func probe(cmd *cobra.Command, inv *query.Inventory, questions []query.Question,
 		if err := printData(out, form, report); err != nil {
 			return err
 		}
-	} else if _, err := fmt.Fprint(out, answersText(report.Answers, inkFor(out))); err != nil {
+	} else if _, err := fmt.Fprint(out, answersText(report.Answers, paletteFor(out))); err != nil {
 		return err
 	}
 	switch {
@@ -157,7 +157,7 @@ func probe(cmd *cobra.Command, inv *query.Inventory, questions []query.Question,
 }
 
 // answersText formats answers.
-func answersText(answers []query.Answer, i ink) string {
+func answersText(answers []query.Answer, i palette) string {
 	var b strings.Builder
 	for n := range answers {
 		if n > 0 {

@@ -44,7 +44,7 @@ func deviceText(e *query.DeviceIntent) string {
 
 // sdwan writes what an SD-WAN object configures.
 func (w *answerWriter) sdwan(e *query.SDWANExplanation) {
-	w.line("%s", w.ink.bold(e.Name))
+	w.line("%s", w.palette.bold(e.Name))
 	w.problems(e.Problems)
 	for _, field := range []struct{ name, text string }{
 		{"scope", e.Scope},
@@ -77,7 +77,7 @@ func (w *answerWriter) sdwan(e *query.SDWANExplanation) {
 		g := &e.CNFs[i]
 		cnfs.add(g.Target, cmp.Or(g.Address, "none"), cmp.Or(g.Conflict, g.State))
 	}
-	_, _ = w.WriteString(cnfs.text("", w.ink)) // it never fails
+	_, _ = w.WriteString(cnfs.text("", w.palette)) // it never fails
 }
 
 // sdwanSections are the sections made from an SD-WAN object on each of its CNFs.
@@ -96,7 +96,7 @@ func sdwanSections(inv *query.Inventory, e *query.SDWANExplanation) map[string][
 }
 
 // sectionsText formats sections, each with the CNFs that have the same one.
-func sectionsText(of map[string][]openwrt.Section, i ink) string {
+func sectionsText(of map[string][]openwrt.Section, i palette) string {
 	alike := map[string][]string{}
 	for _, target := range slices.Sorted(maps.Keys(of)) {
 		text := ""

@@ -14,7 +14,7 @@ type table struct {
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
 // text aligns the columns. The last one is not limited in width.
-func (t *table) text(indent string, i ink) string {
+func (t *table) text(indent string, i palette) string {
 	all := append([][]string{t.head}, t.rows...)
 	width := make([]int, len(t.head))
 	for _, row := range all {

@@ -90,7 +90,7 @@ func readExpectations(paths []string) ([]*query.Expectations, error) {
 func printChecked(w io.Writer, form string, all []checked, quiet bool) error {
 	switch form {
 	case "table":
-		_, err := fmt.Fprint(w, checkedText(all, quiet, inkFor(w)))
+		_, err := fmt.Fprint(w, checkedText(all, quiet, paletteFor(w)))
 		return err
 	case "junit":
 		return writeJUnit(w, suitesOf(all))
@@ -102,8 +102,8 @@ func printChecked(w io.Writer, form string, all []checked, quiet bool) error {
 }
 
 // checkedText formats results: a line for each expectation, and the answers that differ.
-func checkedText(all []checked, quiet bool, i ink) string {
-	w := &answerWriter{ink: i}
+func checkedText(all []checked, quiet bool, i palette) string {
+	w := &answerWriter{palette: i}
 	passed, failed, connections := 0, 0, 0
 	for n := range all {
 		file := &all[n]
@@ -130,7 +130,7 @@ func checkedText(all []checked, quiet bool, i ink) string {
 
 // failure writes why an expectation is not met.
 func (w *answerWriter) failure(r *query.Result) {
-	w.line("%s  %s", w.ink.bad("FAIL"), w.ink.bold(r.Name))
+	w.line("%s  %s", w.palette.bad("FAIL"), w.palette.bold(r.Name))
 	if r.Error != "" {
 		w.line("      cannot be evaluated: %s", r.Error)
 		return
@@ -140,7 +140,7 @@ func (w *answerWriter) failure(r *query.Result) {
 	}
 	w.line("      expected %s, but not in %d of %s:", r.Expect, r.Wrong, counted(r.Answers, "answer"))
 	for i := range r.Failures {
-		for line := range strings.Lines(verdictText(&r.Failures[i], w.ink)) {
+		for line := range strings.Lines(verdictText(&r.Failures[i], w.palette)) {
 			w.line("      %s", strings.TrimRight(line, "\n"))
 		}
 	}

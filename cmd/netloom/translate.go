@@ -69,7 +69,7 @@ Exit with 0 if there are no problems, with 3 if there are, and with 1 if nothing
 func printTranslation(w io.Writer, form, path string, t *translation) error {
 	switch form {
 	case "table":
-		_, err := fmt.Fprint(w, translationText(&t.Intents, inkFor(w)))
+		_, err := fmt.Fprint(w, translationText(&t.Intents, paletteFor(w)))
 		return err
 	case "sarif":
 		return printData(w, "json", sarifOf(t.Problems))
@@ -83,7 +83,7 @@ func printTranslation(w io.Writer, form, path string, t *translation) error {
 }
 
 // translationText formats intents: a line for each rule, and for each frontend.
-func translationText(d *query.Intents, i ink) string {
+func translationText(d *query.Intents, i palette) string {
 	sets := map[string]*query.SetIntent{}
 	for n := range d.Sets {
 		sets[d.Sets[n].ID] = &d.Sets[n]

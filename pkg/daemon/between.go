@@ -28,7 +28,7 @@ func PlanBetween(ctx context.Context, settings builtin.Settings, before, after q
 			return nil, err
 		}
 	}
-	if _, err := offline.Apply(ctx, settings, before.Snapshot, reconcile.Options{}, offline.Consent{All: true}); err != nil {
+	if _, err := offline.Apply(ctx, settings, before.Snapshot, reconcile.Options{}, offline.Approval{All: true}); err != nil {
 		return nil, err
 	}
 	planned, err := offline.DryRun(ctx, settings, after.Snapshot)

@@ -109,12 +109,12 @@ func TestReadyTellsWhatGrowsOld(t *testing.T) {
 	require.NoError(t, err)
 	r := startMade(t, d)
 	r.await("ready", func() bool { _, body := r.get("/readyz"); return body == "ok\n" })
-	source.Complain(object.Problem{Place: object.Place{Path: "pods"}, Message: "forbidden", Unread: object.UnreadResource}, object.Problem{Place: object.Place{Path: "a.yaml"}, Message: "not a manifest"})
+	source.SetProblems(object.Problem{Place: object.Place{Path: "pods"}, Message: "forbidden", Unread: object.UnreadResource}, object.Problem{Place: object.Place{Path: "a.yaml"}, Message: "not a manifest"})
 	r.await("it is told", func() bool { _, body := r.get("/readyz"); return body != "ok\n" })
 	code, body := r.get("/readyz")
 	require.Equal(t, http.StatusOK, code)
 	require.Equal(t, "ok\ndegraded: pods cannot be read any more; what was read earlier stays in force: forbidden\n", body)
-	source.Complain()
+	source.SetProblems()
 	r.await("it is well", func() bool { _, body := r.get("/readyz"); return body == "ok\n" })
 }
 

@@ -102,7 +102,7 @@ func (s *Store) Serve(w http.ResponseWriter, r *http.Request, key Key, build fun
 	header := w.Header()
 	header.Add("Vary", "Accept-Encoding")
 	switch {
-	case b.zipped && TakesZip(r):
+	case b.zipped && AcceptsGzip(r):
 		header.Set("Content-Encoding", "gzip")
 		fallthrough
 	case !b.zipped:
@@ -115,8 +115,8 @@ func (s *Store) Serve(w http.ResponseWriter, r *http.Request, key Key, build fun
 	return nil
 }
 
-// TakesZip reports whether a client accepts gzip.
-func TakesZip(r *http.Request) bool {
+// AcceptsGzip reports whether a client accepts gzip.
+func AcceptsGzip(r *http.Request) bool {
 	for part := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
 		coding, quality, _ := strings.Cut(strings.TrimSpace(part), ";")
 		q := strings.ReplaceAll(quality, " ", "")

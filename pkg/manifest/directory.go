@@ -205,7 +205,7 @@ func (d *Directory) read(observe func(dir string), patient bool) *tree {
 			delete(d.drafts, path)
 		default:
 			is := parseManifest(path, content, d.opts)
-			if files[path] = is; patient && d.drafts.putOff(path, old, is, now) {
+			if files[path] = is; patient && d.drafts.postpone(path, old, is, now) {
 				files[path] = old
 				if now.Sub(d.drafts[path].since) >= draftLong {
 					t.faults[path] = errDraft

@@ -27,9 +27,9 @@ type draft struct {
 // drafts are the files whose present version is not in force yet, by path.
 type drafts map[string]draft
 
-// putOff reports whether the version in force is kept for now. A version that removes nothing counts at once; any other one
+// postpone reports whether the version in force is kept for now. A version that removes nothing counts at once; any other one
 // once it is read a second time after the quiet period.
-func (d drafts) putOff(path string, old, is *manifest, now time.Time) bool {
+func (d drafts) postpone(path string, old, is *manifest, now time.Time) bool {
 	was, known := d[path]
 	switch {
 	case old == nil || !is.mayBeCut(old), known && was.sum == is.sum && now.Sub(was.seen) >= draftQuiet:

@@ -139,7 +139,7 @@ func (r *reading) object(raw json.RawMessage, path string, usual metav1.TypeMeta
 		return
 	}
 	if version == oldGroupVersion {
-		version, raw = v1alpha1.GroupVersion, respell(is.Kind, raw)
+		version, raw = v1alpha1.GroupVersion, toNewerGroup(is.Kind, raw)
 	}
 	if row, ok := kindOf(is.Kind); ok && row.Version == version && r.opts.wants(row.Kind) {
 		r.resource(row, raw, h.Metadata, path)
@@ -149,7 +149,7 @@ func (r *reading) object(raw json.RawMessage, path string, usual metav1.TypeMeta
 		r.list(raw, path, item, depth)
 		return
 	}
-	if r.isUnheardOf(version, is.Kind) {
+	if r.isUnrecognized(version, is.Kind) {
 		r.lost(join(path, "kind"), fmt.Sprintf("no matches for kind %q in version %q", is.Kind, is.APIVersion))
 		return
 	}
@@ -173,9 +173,9 @@ func (r *reading) typed(is metav1.TypeMeta, path string) bool {
 	}
 }
 
-// isUnheardOf reports whether a kind must be a mistake: a server that has the version does not have the kind in it, or not
+// isUnrecognized reports whether a kind must be a mistake: a server that has the version does not have the kind in it, or not
 // the one that is read.
-func (r *reading) isUnheardOf(version schema.GroupVersion, kind string) bool {
+func (r *reading) isUnrecognized(version schema.GroupVersion, kind string) bool {
 	_, served := kindOf(kind)
 	served = served && r.opts.wants(kind)
 	if isSDWANGroup(version.Group) {
@@ -239,7 +239,7 @@ func (r *reading) resource(row *kind, raw, metadata json.RawMessage, path string
 	o := row.New()
 	faults = decode(raw, o, path)
 	for i := range faults {
-		faults[i] = discreet(row.Kind, faults[i])
+		faults[i] = redact(row.Kind, faults[i])
 	}
 	if len(faults) == 0 {
 		if row.Namespaced && o.GetNamespace() == "" {
@@ -251,8 +251,8 @@ func (r *reading) resource(row *kind, raw, metadata json.RawMessage, path string
 			wrong = append(wrong, row.schema(raw)...)
 		}
 		for _, err := range wrong {
-			m := discreetError(row.Kind, err)
-			faults = append(faults, misfit{join(path, m.field), m.message})
+			m := redactError(row.Kind, err)
+			faults = append(faults, mismatch{join(path, m.field), m.message})
 		}
 	}
 	if len(faults) > 0 {
@@ -278,7 +278,7 @@ func (r *reading) faulty(ref object.Ref, raw json.RawMessage) {
 
 // identify finds out which object is declared, whatever else is wrong with it. A name that no object can have does not
 // identify one.
-func identify(row *kind, metadata json.RawMessage, path string) (object.Ref, []misfit) {
+func identify(row *kind, metadata json.RawMessage, path string) (object.Ref, []mismatch) {
 	var named struct {
 		Name      string `json:"name"`
 		Namespace string `json:"namespace"`
@@ -295,45 +295,45 @@ func identify(row *kind, metadata json.RawMessage, path string) (object.Ref, []m
 	o := row.New()
 	o.SetName(ref.Name)
 	o.SetNamespace(ref.Namespace)
-	var bad []misfit
+	var bad []mismatch
 	for _, err := range row.validate(o) {
 		if field, ok := strings.CutPrefix(err.Field, "metadata."); ok {
-			bad = append(bad, misfit{join(path, field), err.ErrorBody()})
+			bad = append(bad, mismatch{join(path, field), err.ErrorBody()})
 		}
 	}
 	return ref, bad
 }
 
 // loose reads from raw what fits target and leaves the rest.
-func loose(raw json.RawMessage, target any, path string) []misfit {
+func loose(raw json.RawMessage, target any, path string) []mismatch {
 	err := kjson.UnmarshalCaseSensitivePreserveInts(raw, target)
 	if err == nil {
 		return nil
 	}
-	if bad := misfits(raw, reflect.TypeOf(target).Elem(), path); len(bad) > 0 {
+	if bad := mismatches(raw, reflect.TypeOf(target).Elem(), path); len(bad) > 0 {
 		return bad
 	}
-	return []misfit{{path, err.Error()}}
+	return []mismatch{{path, err.Error()}}
 }
 
 // decode reads raw into target as strictly as the strictest mode of the API server.
-func decode(raw json.RawMessage, target any, path string) []misfit {
+func decode(raw json.RawMessage, target any, path string) []mismatch {
 	strict, err := kjson.UnmarshalStrict(raw, target)
 	if err != nil {
-		if bad := misfits(raw, reflect.TypeOf(target).Elem(), path); len(bad) > 0 {
+		if bad := mismatches(raw, reflect.TypeOf(target).Elem(), path); len(bad) > 0 {
 			return bad
 		}
-		return []misfit{{path, err.Error()}}
+		return []mismatch{{path, err.Error()}}
 	}
-	bad := make([]misfit, 0, len(strict))
+	bad := make([]mismatch, 0, len(strict))
 	for _, err := range strict {
 		var at kjson.FieldError
 		if !errors.As(err, &at) {
-			bad = append(bad, misfit{path, err.Error()})
+			bad = append(bad, mismatch{path, err.Error()})
 			continue
 		}
 		what, _, _ := strings.Cut(err.Error(), ` "`)
-		bad = append(bad, misfit{join(path, at.FieldPath()), what})
+		bad = append(bad, mismatch{join(path, at.FieldPath()), what})
 	}
 	return bad
 }

@@ -63,9 +63,9 @@ func isSDWANGroup(group string) bool {
 	return group == v1alpha1.Group || group == oldGroupVersion.Group
 }
 
-// respell turns an object of the older group into one of the newer: connections of IPsec had other names for two fields.
+// toNewerGroup turns an object of the older group into one of the newer: connections of IPsec had other names for two fields.
 // What it cannot read is left to the decoder to report.
-func respell(kind string, raw json.RawMessage) json.RawMessage {
+func toNewerGroup(kind string, raw json.RawMessage) json.RawMessage {
 	if kind != "IpsecSite" && kind != "IpsecHost" {
 		return raw
 	}

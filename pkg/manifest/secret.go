@@ -79,20 +79,20 @@ func isSecretField(kind string, path string) bool {
 	return false
 }
 
-// discreet removes what must not be shown from a decoding fault.
-func discreet(kind string, m misfit) misfit {
+// redact removes what must not be shown from a decoding fault.
+func redact(kind string, m mismatch) mismatch {
 	if isSecretField(kind, m.field) {
 		m.message, _, _ = strings.Cut(m.message, found)
 	}
 	return m
 }
 
-// discreetError removes what must not be shown from a validation fault.
-func discreetError(kind string, err *field.Error) misfit {
+// redactError removes what must not be shown from a validation fault.
+func redactError(kind string, err *field.Error) mismatch {
 	if isSecretField(kind, err.Field) {
 		err.BadValue = field.OmitValueType{}
 	}
-	return misfit{err.Field, err.ErrorBody()}
+	return mismatch{err.Field, err.ErrorBody()}
 }
 
 // hidden replaces a secret in what is exported.

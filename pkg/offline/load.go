@@ -122,7 +122,7 @@ func addObject(to *query.Objects, found runtime.Object) {
 		to.Add(found)
 		return
 	}
-	state, message := status.Said(o)
+	state, message := status.StateOf(o)
 	to.Add(query.SDWANObject{
 		Kind: r.Kind, Plural: r.Plural, Namespace: o.GetNamespace(), Name: o.GetName(), State: state, Message: message,
 	})

@@ -57,8 +57,8 @@ type Applied struct {
 // ErrOutOfSync is what Apply returns if the target is not in sync afterwards: something else writes to it.
 var ErrOutOfSync = errors.New("the target is out of sync after the plan was applied")
 
-// Consent is what Apply may remove for good although too much is missing from the source.
-type Consent struct {
+// Approval is what Apply may remove for good although too much is missing from the source.
+type Approval struct {
 	All    bool   // anything
 	Digest string // exactly the missing objects with this digest; "" for nothing
 }
@@ -67,9 +67,9 @@ type Consent struct {
 var ErrOtherDigest = errors.New("something else is missing than what was approved")
 
 // Apply brings the target in sync with want and reads it back to verify. Rows of objects that are missing from the source
-// are left if there are too many of them, according to opts, without consent; everything else is written.
+// are left if there are too many of them, according to opts, without approval; everything else is written.
 func Apply(
-	ctx context.Context, settings builtin.Settings, want *intent.Snapshot, opts reconcile.Options, consent Consent,
+	ctx context.Context, settings builtin.Settings, want *intent.Snapshot, opts reconcile.Options, approval Approval,
 ) (Applied, error) {
 	var applied Applied
 	err := withTarget(ctx, settings, func(ctx context.Context, t *builtin.Target) error {
@@ -77,7 +77,7 @@ func Apply(
 		if err != nil {
 			return err
 		}
-		if applied.Kept, err = consent.judge(t, plan, opts); err != nil {
+		if applied.Kept, err = approval.judge(t, plan, opts); err != nil {
 			return err
 		}
 		if applied.Kept.Digest != "" {
@@ -105,7 +105,7 @@ func Apply(
 }
 
 // judge returns what a plan must not remove, and has the backend keep it.
-func (c Consent) judge(t *builtin.Target, plan *backends.Plan, opts reconcile.Options) (retention.Kept, error) {
+func (c Approval) judge(t *builtin.Target, plan *backends.Plan, opts reconcile.Options) (retention.Kept, error) {
 	keeper, ok := t.Backend.(backends.Keeper)
 	if !ok {
 		return retention.Kept{}, nil

@@ -60,7 +60,7 @@ func (c *Client) attempt(ctx context.Context, at endpoint) ending {
 	stop := context.AfterFunc(ctx, func() { s.conn.close(ctx.Err()) })
 	defer stop()
 
-	if err := c.greet(ctx, s); err != nil {
+	if err := c.handshake(ctx, s); err != nil {
 		return ending{why: err, answered: errors.Is(err, errNotLeader) || errors.Is(err, errNoQuorum)}
 	}
 	end := ending{answered: true}
@@ -107,9 +107,9 @@ func (c *Client) connect(ctx context.Context, s *session) (net.Conn, error) {
 	return secure, nil
 }
 
-// greet waits for the first answer of the server, within the deadline of a dial, and checks whether the server can be
+// handshake waits for the first answer of the server, within the deadline of a dial, and checks whether the server can be
 // used.
-func (c *Client) greet(ctx context.Context, s *session) error {
+func (c *Client) handshake(ctx context.Context, s *session) error {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.DialTimeout)
 	defer cancel()
 	request := `["_Server","` + monitorServer + `",{"Database":{"columns":["name","model","connected","leader"]}}]`

@@ -126,7 +126,7 @@ func TestWhoAskedIsToldOfEachSnapshotInOrder(t *testing.T) {
 func TestProblemsOfSourceAndTranslator(t *testing.T) {
 	source := pipelinetest.New()
 	p := newPipeline(t, source)
-	source.Complain(object.Problem{Place: object.Place{Path: "a.yaml", Document: 2}, Message: "not a manifest"})
+	source.SetProblems(object.Problem{Place: object.Place{Path: "a.yaml", Document: 2}, Message: "not a manifest"})
 	bad := pipelinetest.Policy("db", "web", "db")
 	bad.Spec.Ingress[0].From[0].PodSelector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Resembles"}}
 	source.Put(pipelinetest.Namespace("shop"), pipelinetest.Pod("db", "db", "n", "10.0.0.2"), bad)
@@ -144,7 +144,7 @@ func TestProblemsOfSourceAndTranslator(t *testing.T) {
 	problems[0] = object.Problem{}
 	require.NotZero(t, p.Problems()[0], "the list is a copy")
 
-	source.Complain()
+	source.SetProblems()
 	source.Put(pipelinetest.Policy("db", "web", "db"))
 	p.Step()
 	require.Empty(t, p.Problems())
@@ -155,7 +155,7 @@ func TestWhatKeepsTheSourceFromSyncingIsTold(t *testing.T) {
 	log, hook := logtest.NewNullLogger()
 	source := pipelinetest.New()
 	p := pipeline.New(source, translator.Options{}, log)
-	source.Complain(object.Problem{Place: object.Place{Path: "pods"}, Message: "forbidden"})
+	source.SetProblems(object.Problem{Place: object.Place{Path: "pods"}, Message: "forbidden"})
 	for range 2 {
 		p.Step()
 	}
@@ -164,7 +164,7 @@ func TestWhatKeepsTheSourceFromSyncingIsTold(t *testing.T) {
 	require.EqualError(t, p.Problems()[0], "pods: forbidden")
 	require.Len(t, hook.AllEntries(), 1)
 
-	source.Complain()
+	source.SetProblems()
 	source.Sync()
 	p.Step()
 	require.NotNil(t, p.Latest())
@@ -175,15 +175,15 @@ func TestProblemsAreLoggedOnce(t *testing.T) {
 	log, hook := logtest.NewNullLogger()
 	source := pipelinetest.New()
 	p := pipeline.New(source, translator.Options{}, log)
-	source.Complain(object.Problem{Place: object.Place{Path: "a.yaml"}, Message: "bad"})
+	source.SetProblems(object.Problem{Place: object.Place{Path: "a.yaml"}, Message: "bad"})
 	source.Sync()
 	for range 3 {
 		p.Step()
 	}
 	require.Len(t, hook.AllEntries(), 1)
-	source.Complain()
+	source.SetProblems()
 	p.Step()
-	source.Complain(object.Problem{Place: object.Place{Path: "a.yaml"}, Message: "bad"})
+	source.SetProblems(object.Problem{Place: object.Place{Path: "a.yaml"}, Message: "bad"})
 	p.Step()
 	require.Len(t, hook.AllEntries(), 2, "what comes back is told again")
 }

@@ -13,37 +13,37 @@ import (
 // wants formats what is set in a device intent, by the names of its fields.
 func wants(spec intent.DeviceSpec) map[string]string {
 	out := map[string]string{}
-	spellFields(out, reflect.Indirect(reflect.ValueOf(spec)))
+	formatFields(out, reflect.Indirect(reflect.ValueOf(spec)))
 	return out
 }
 
-// spellFields formats the non-zero fields of a struct. Those of embedded structs are on the same level.
-func spellFields(out map[string]string, of reflect.Value) {
+// formatFields formats the non-zero fields of a struct. Those of embedded structs are on the same level.
+func formatFields(out map[string]string, of reflect.Value) {
 	for i := range of.NumField() {
 		field, value := of.Type().Field(i), of.Field(i)
 		if !field.IsExported() || value.IsZero() {
 			continue
 		}
-		text, ok := spellValue(value.Interface())
+		text, ok := formatValue(value.Interface())
 		switch {
 		case ok:
 			out[lowerFirst(field.Name)] = text
 		case value.Kind() == reflect.Struct:
-			spellFields(out, value)
+			formatFields(out, value)
 		case value.Kind() == reflect.Slice:
-			out[lowerFirst(field.Name)] = spellList(value)
+			out[lowerFirst(field.Name)] = formatList(value)
 		default:
 			out[lowerFirst(field.Name)] = fmt.Sprint(value.Interface())
 		}
 	}
 }
 
-// spellList formats the elements of a list, in parentheses if they have several fields.
-func spellList(list reflect.Value) string {
+// formatList formats the elements of a list, in parentheses if they have several fields.
+func formatList(list reflect.Value) string {
 	parts := make([]string, 0, list.Len())
 	for i := range list.Len() {
 		value := list.Index(i)
-		if text, ok := spellValue(value.Interface()); ok {
+		if text, ok := formatValue(value.Interface()); ok {
 			parts = append(parts, text)
 			continue
 		}
@@ -52,7 +52,7 @@ func spellList(list reflect.Value) string {
 			continue
 		}
 		fields := map[string]string{}
-		spellFields(fields, value)
+		formatFields(fields, value)
 		parts = append(parts, "("+FieldsText(fields)+")")
 	}
 	return strings.Join(parts, ", ")
@@ -67,8 +67,8 @@ func FieldsText(fields map[string]string) string {
 	return strings.Join(parts, " ")
 }
 
-// spellValue formats a value of a type with a format of its own.
-func spellValue(v any) (text string, ok bool) {
+// formatValue formats a value of a type with a format of its own.
+func formatValue(v any) (text string, ok bool) {
 	switch v := v.(type) {
 	case netip.Prefix:
 		return v.String(), true

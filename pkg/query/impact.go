@@ -60,7 +60,7 @@ func Compare(before, after State) Impact {
 	slices.Sort(out.Vanished)
 	out.Pods = len(both)
 
-	places := append(reach.PlacesOf(both), reach.Outside(heldIn(old, now), before.Snapshot, after.Snapshot)...)
+	places := append(reach.PlacesOf(both), reach.Outside(assignedIn(old, now), before.Snapshot, after.Snapshot)...)
 	for _, c := range reach.Impact(before.Snapshot, after.Snapshot, places) {
 		out.Changes = append(out.Changes, Effect{
 			From: groupOf(c.From, places), To: groupOf(c.To, places), Opened: trafficText(c.Opened), Closed: trafficText(c.Closed),
@@ -79,8 +79,8 @@ func endpointsOf(v labelcache.View) map[object.Key]*labelcache.Endpoint {
 	return out
 }
 
-// heldIn reports whether a pod of either state has an address.
-func heldIn(states ...map[object.Key]*labelcache.Endpoint) func(netip.Addr) bool {
+// assignedIn reports whether a pod of either state has an address.
+func assignedIn(states ...map[object.Key]*labelcache.Endpoint) func(netip.Addr) bool {
 	held := map[netip.Addr]bool{}
 	for _, s := range states {
 		for _, e := range s {

@@ -30,8 +30,8 @@ const (
 // gravity orders the reasons why pods lack an object.
 var gravity = [...]string{"", ReasonWriting, ReasonNotReady, ReasonTrouble, ReasonRefused, ReasonConflict}
 
-// graver returns the worse of two reasons.
-func graver(a, b string) string {
+// worseReason returns the worse of two reasons.
+func worseReason(a, b string) string {
 	if slices.Index(gravity[:], b) > slices.Index(gravity[:], a) {
 		return b
 	}

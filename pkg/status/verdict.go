@@ -143,7 +143,7 @@ func (w *World) judge(o Object, s *standing, base intent.DeviceIntentID, leaving
 			p.AppliedTime = w.since(had, p.Name, o)
 		} else {
 			behind = append(behind, p)
-			reason = graver(reason, why)
+			reason = worseReason(reason, why)
 		}
 		if g.Conflict != "" {
 			conflict = g.Conflict

@@ -60,7 +60,7 @@ func send(w http.ResponseWriter, r *http.Request, status int, data any) {
 	header := w.Header()
 	header.Set("Content-Type", jsonContent)
 	header.Add("Vary", "Accept-Encoding")
-	if b.Len() < minZipped || !httpbody.TakesZip(r) {
+	if b.Len() < minZipped || !httpbody.AcceptsGzip(r) {
 		w.WriteHeader(status)
 		_, _ = w.Write(b.Bytes())
 		return

@@ -71,7 +71,7 @@ func (a *asset) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	header.Set("Content-Type", a.kind)
 	content := a.plain
-	if httpbody.TakesZip(r) && len(a.plain) >= minZipped {
+	if httpbody.AcceptsGzip(r) && len(a.plain) >= minZipped {
 		header.Set("Content-Encoding", "gzip")
 		content = a.smaller
 	}

@@ -100,7 +100,7 @@ func (g *ground) groups(a axis) []*Group {
 	for _, group := range out {
 		group.finish()
 	}
-	tellApart(out)
+	disambiguate(out)
 	slices.SortStableFunc(out, func(x, y *Group) int {
 		return cmp.Or(cmp.Compare(x.rank(), y.rank()), strings.Compare(x.Title, y.Title), strings.Compare(x.Labels, y.Labels))
 	})
@@ -199,8 +199,8 @@ func (g *Group) finish() {
 	}
 }
 
-// tellApart adds the labels that differ to the titles of groups with the same title.
-func tellApart(groups []*Group) {
+// disambiguate adds the labels that differ to the titles of groups with the same title.
+func disambiguate(groups []*Group) {
 	same := map[string][]*Group{}
 	for _, g := range groups {
 		if g.Kind == OfClass {
@@ -248,8 +248,8 @@ func fewText(all []string) string {
 	return text
 }
 
-// dull reports whether a label is useless as a workload's name, as controllers generate its value.
-func dull(key string) bool {
+// isGenerated reports whether controllers generate the value of a label, which is then useless as the name of a workload.
+func isGenerated(key string) bool {
 	switch key {
 	case "pod-template-hash", "controller-revision-hash", "pod-template-generation", "statefulset.kubernetes.io/pod-name",
 		"apps.kubernetes.io/pod-index", "batch.kubernetes.io/controller-uid", "controller-uid":
@@ -263,7 +263,7 @@ func dull(key string) bool {
 func labelsText(set map[string]string) string {
 	var parts []string
 	for k, v := range set {
-		if !dull(k) {
+		if !isGenerated(k) {
 			parts = append(parts, k+"="+v)
 		}
 	}

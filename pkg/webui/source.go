@@ -35,12 +35,12 @@ type Target struct {
 	Wanted   intent.Revision `json:"wanted"`       // the newest that was planned
 	Owned    int             `json:"ownedRows"`
 
-	LastConverged time.Time `json:"lastConverged,omitzero"`
-	NextRetry     time.Time `json:"nextRetry,omitzero"`
-	Error         string    `json:"error,omitempty"` // why it is out of sync
-	LastError     *Mishap   `json:"lastError,omitempty"`
-	LastPlan      *Plan     `json:"lastPlan,omitempty"`  // the last that was made, empty or not
-	LastWrite     *Plan     `json:"lastWrite,omitempty"` // the last that had something to write, and was written
+	LastConverged time.Time    `json:"lastConverged,omitzero"`
+	NextRetry     time.Time    `json:"nextRetry,omitzero"`
+	Error         string       `json:"error,omitempty"` // why it is out of sync
+	LastError     *TargetError `json:"lastError,omitempty"`
+	LastPlan      *Plan        `json:"lastPlan,omitempty"`  // the last that was made, empty or not
+	LastWrite     *Plan        `json:"lastWrite,omitempty"` // the last that had something to write, and was written
 	// Latency is how long the target last took from the first change of a state until it was in sync with it; 0 is not
 	// known.
 	Latency Millis `json:"latencyMs,omitempty"`
@@ -93,8 +93,8 @@ type Millis float64
 // MillisOf converts a duration to milliseconds, to the microsecond.
 func MillisOf(d time.Duration) Millis { return Millis(float64(d.Microseconds()) / 1000) }
 
-// Mishap is an error that happened.
-type Mishap struct {
+// TargetError is an error of a target.
+type TargetError struct {
 	At      time.Time `json:"at"`
 	Message string    `json:"message"`
 }

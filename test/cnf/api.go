@@ -228,7 +228,7 @@ func (a *API) update(
 		}
 		if len(next.GetFinalizers()) == 0 {
 			delete(a.objects, at)
-			return a.tell(at, watch.Deleted, next), nil
+			return a.notify(at, watch.Deleted, next), nil
 		}
 	}
 	if apiequality.Semantic.DeepEqual(old.Object, next.Object) {
@@ -285,7 +285,7 @@ func (a *API) remove(at address, opts metav1.DeleteOptions) error {
 	}
 	if len(old.GetFinalizers()) == 0 {
 		delete(a.objects, at)
-		a.tell(at, watch.Deleted, old.DeepCopy())
+		a.notify(at, watch.Deleted, old.DeepCopy())
 		return nil
 	}
 	if old.GetDeletionTimestamp() != nil {
@@ -304,13 +304,13 @@ func (a *API) remove(at address, opts metav1.DeleteOptions) error {
 
 // store stores o and sends an event.
 func (a *API) store(at address, typ watch.EventType, o *unstructured.Unstructured) *unstructured.Unstructured {
-	a.tell(at, typ, o)
+	a.notify(at, typ, o)
 	a.objects[at] = o
 	return o
 }
 
-// tell assigns the next version to o and sends an event to its watches.
-func (a *API) tell(at address, typ watch.EventType, o *unstructured.Unstructured) *unstructured.Unstructured {
+// notify assigns the next version to o and sends an event to its watches.
+func (a *API) notify(at address, typ watch.EventType, o *unstructured.Unstructured) *unstructured.Unstructured {
 	a.version++
 	o.SetResourceVersion(strconv.FormatInt(a.version, 10))
 	e := event{version: a.version, of: at, typ: typ, object: o}

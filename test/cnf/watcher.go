@@ -83,14 +83,14 @@ func (w *watcher) run() {
 		w.mu.Unlock()
 		for _, e := range events {
 			o, err := w.as.of(e.object)
-			told := watch.Event{Type: e.typ, Object: o}
+			event := watch.Event{Type: e.typ, Object: o}
 			if err != nil {
-				told = watch.Event{Type: watch.Error, Object: &metav1.Status{Message: err.Error()}}
+				event = watch.Event{Type: watch.Error, Object: &metav1.Status{Message: err.Error()}}
 			}
 			select {
 			case <-w.ended:
 				return
-			case w.out <- told:
+			case w.out <- event:
 			}
 		}
 	}

@@ -131,10 +131,10 @@ func (r *run) check(t *testing.T, p *process, i int) {
 // another one skips.
 func (r *run) checkSkips(t *testing.T, p *process, m *moment) {
 	t.Helper()
-	for _, told := range p.skips {
-		expected := func(want string) bool { return strings.Contains(told, want) }
-		require.True(t, slices.ContainsFunc(r.expectedSkips(), expected), "line %d: %s: nobody expects %s",
-			m.step.Line, m.step.Text, told)
+	for _, skip := range p.skips {
+		expected := func(want string) bool { return strings.Contains(skip, want) }
+		require.True(t, slices.ContainsFunc(r.expectedSkips(), expected), "line %d: %s: unexpected skip: %s",
+			m.step.Line, m.step.Text, skip)
 	}
 	for _, want := range m.skips {
 		if strings.Contains(strings.Join(p.skips, "\n"), want) {

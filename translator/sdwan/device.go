@@ -228,10 +228,10 @@ func conflictOf(scope intent.Scope, members map[object.Ref]*device) string {
 		return ""
 	}
 	return fmt.Sprintf("%s have pods for %s: expected one workload; nothing is written to any of them",
-		oneAndAnother(slices.Sorted(maps.Keys(workloads))), scope)
+		joinAnd(slices.Sorted(maps.Keys(workloads))), scope)
 }
 
-func oneAndAnother(list []string) string {
+func joinAnd(list []string) string {
 	last := len(list) - 1
 	return strings.Join(list[:last], ", ") + " and " + list[last]
 }

@@ -97,10 +97,10 @@ func (e *translation) readHubSite(s *v1alpha1.CNFHubSiteSpec) {
 	}
 	for _, dst := range all {
 		if s.Type == onHub {
-			e.leadIn(dst, intent.Link{Name: tunnelPrefix + hub.String()}, intent.TableMain)
+			e.routeInto(dst, intent.Link{Name: tunnelPrefix + hub.String()}, intent.TableMain)
 			continue
 		}
-		e.leadIn(dst, intent.Link{Addr: device}, intent.TableCNF)
+		e.routeInto(dst, intent.Link{Addr: device}, intent.TableCNF)
 		e.parts = append(e.parts, part{"nat/" + prefixText(dst), &intent.LinkNAT{
 			To:          intent.Link{Source: true},
 			Translation: intent.Translation{Kind: intent.SourceNAT, Match: intent.Match{Dst: dst}, Addr: device},
@@ -109,7 +109,7 @@ func (e *translation) readHubSite(s *v1alpha1.CNFHubSiteSpec) {
 	}
 }
 
-func (e *translation) leadIn(dst netip.Prefix, dev intent.Link, table string) {
+func (e *translation) routeInto(dst netip.Prefix, dev intent.Link, table string) {
 	e.parts = append(e.parts, part{"route/" + prefixText(dst), &intent.Route{Dst: dst, Dev: dev, Table: table}})
 }
 

@@ -129,16 +129,16 @@ func harms() []harm {
 			return appear
 		}},
 		{"a VIP goes", "balancer", func(r *memory.Row) verb {
-			return respell(r, "vips", func(m map[string]string, vip string) { delete(m, vip) })
+			return changeMap(r, "vips", func(m map[string]string, vip string) { delete(m, vip) })
 		}},
 		{"a VIP leads elsewhere", "balancer", func(r *memory.Row) verb {
-			return respell(r, "vips", func(m map[string]string, vip string) { m[vip] = "192.0.2.66:80" })
+			return changeMap(r, "vips", func(m map[string]string, vip string) { m[vip] = "192.0.2.66:80" })
 		}},
 		{"a VIP appears", "balancer", func(r *memory.Row) verb {
-			return respell(r, "vips", func(m map[string]string, _ string) { m["tcp/192.0.2.66:80"] = "10.244.0.1:80" })
+			return changeMap(r, "vips", func(m map[string]string, _ string) { m["tcp/192.0.2.66:80"] = "10.244.0.1:80" })
 		}},
 		{"a VIP admits everybody", "balancer", func(r *memory.Row) verb {
-			return respell(r, "denied", func(m map[string]string, vip string) { delete(m, vip) })
+			return changeMap(r, "denied", func(m map[string]string, vip string) { delete(m, vip) })
 		}},
 		{"a balancer forgets its affinity", "balancer", func(r *memory.Row) verb {
 			delete(r.Fields, "affinity")
@@ -168,8 +168,8 @@ func shorten(r *memory.Row, field string) verb {
 	return change
 }
 
-// respell changes the first entry of a map, in order; nothing if there is none.
-func respell(r *memory.Row, field string, spoil func(m map[string]string, first string)) verb {
+// changeMap changes the first entry of a map, in order; nothing if there is none.
+func changeMap(r *memory.Row, field string, spoil func(m map[string]string, first string)) verb {
 	m, _ := r.Fields[field].(map[string]string)
 	if len(m) == 0 {
 		return nothing

@@ -62,11 +62,11 @@ func harms() []harm {
 			}
 			return []libovsdb.Operation{ovsdb.Update("Load_Balancer", uuid, libovsdb.Row{"protocol": "sctp"})}
 		}},
-		{"a load balancer gains an option", "Load_Balancer", respell("options", func(m map[string]string, _ string) { m["event"] = "true" })},
-		{"a load balancer loses an option", "Load_Balancer", respell("options", func(m map[string]string, first string) { delete(m, first) })},
-		{"a VIP goes", "Load_Balancer", respell("vips", func(m map[string]string, first string) { delete(m, first) })},
-		{"a VIP leads elsewhere", "Load_Balancer", respell("vips", func(m map[string]string, first string) { m[first] = "" })},
-		{"a VIP appears", "Load_Balancer", respell("vips", func(m map[string]string, _ string) { m["192.0.2.66:80"] = "10.0.0.1:80" })},
+		{"a load balancer gains an option", "Load_Balancer", changeMap("options", func(m map[string]string, _ string) { m["event"] = "true" })},
+		{"a load balancer loses an option", "Load_Balancer", changeMap("options", func(m map[string]string, first string) { delete(m, first) })},
+		{"a VIP goes", "Load_Balancer", changeMap("vips", func(m map[string]string, first string) { delete(m, first) })},
+		{"a VIP leads elsewhere", "Load_Balancer", changeMap("vips", func(m map[string]string, first string) { m[first] = "" })},
+		{"a VIP appears", "Load_Balancer", changeMap("vips", func(m map[string]string, _ string) { m["192.0.2.66:80"] = "10.0.0.1:80" })},
 		{"a group of load balancers is emptied", "Load_Balancer_Group", func(uuid string, r libovsdb.Row) []libovsdb.Operation {
 			if len(ovsdb.Strings(r["load_balancer"])) == 0 {
 				return nil
@@ -82,8 +82,8 @@ func harms() []harm {
 	}
 }
 
-// respell changes the pairs of a map column, given the first key in order.
-func respell(column string, spoil func(m map[string]string, first string)) func(string, libovsdb.Row) []libovsdb.Operation {
+// changeMap changes the pairs of a map column, given the first key in order.
+func changeMap(column string, spoil func(m map[string]string, first string)) func(string, libovsdb.Row) []libovsdb.Operation {
 	return func(uuid string, r libovsdb.Row) []libovsdb.Operation {
 		m := ovsdb.StringMap(r[column])
 		if len(m) == 0 {

@@ -119,20 +119,20 @@ func (g *Target) Verdict(t testing.TB, f intent.Flow) backendtest.Verdict {
 	return v
 }
 
-// sight is the rows at one moment, and the tracers for them, by network.
-type sight struct {
+// rowState is the rows at one moment, and the tracers for them, by network.
+type rowState struct {
 	rows    nbtrace.Rows
 	tracers map[string]*nbtrace.Tracer
 	faults  error // of the rows as they are
 }
 
 // look returns what is in the database now. It reads once for each state.
-func (g *Target) look(t testing.TB) *sight {
+func (g *Target) look(t testing.TB) *rowState {
 	if g.refresh(t); g.seen == nil {
 		rows, err := nbtrace.Load(t.Context(), g.admin)
 		require.NoError(t, err)
 		tracer, faults := nbtrace.New(rows)
-		g.seen = &sight{rows, map[string]*nbtrace.Tracer{"": tracer}, faults}
+		g.seen = &rowState{rows, map[string]*nbtrace.Tracer{"": tracer}, faults}
 	}
 	return g.seen
 }

@@ -30,7 +30,7 @@ type Target struct {
 	networks []network
 	admin    *ovsdb.Client
 	clients  []*ovsdb.Client
-	seen     *sight                    // as of the write count in traced
+	seen     *rowState                 // as of the write count in traced
 	read     map[string][]libovsdb.Row // likewise, by table and columns
 	traced   int                       // the target's own writes make it -1
 	foreign  string

@@ -143,8 +143,8 @@ func (e *cnfs) print(s *intent.Snapshot) {
 	}
 }
 
-// invite suggests what to try.
-func (e *cnfs) invite() {
+// suggest prints what to try.
+func (e *cnfs) suggest() {
 	s := e.daemon.Pipeline().Latest()
 	for g := range s.CNFs() {
 		e.printf("The device of %s is simulated. Raise restartCount in %s, as when its container restarts: it gets all of it again.\n",

@@ -70,7 +70,7 @@ func (s *show) play(ctx context.Context, once bool) error {
 		return nil
 	}
 	s.printf("\n%s Edit a file in %s and see its rows change. Ctrl-C ends.\n", s.bold("Watching."), absolute(s.dir))
-	s.cnfs.invite()
+	s.cnfs.suggest()
 	if page := s.daemon.UIAddress(); page != "" {
 		s.printf("The web page: %s\n", page)
 	}

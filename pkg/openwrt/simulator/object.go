@@ -123,7 +123,7 @@ func (c *collection) section(d *Device, o object, then func(object) *refusal) *r
 	keep(t.add(c.typ, name, c.named), c.fields, o, !c.named)
 	if no := then(o); no != nil {
 		if no.died() {
-			t.breakOff()
+			t.abort()
 		} else {
 			t.revert()
 		}

@@ -225,8 +225,8 @@ func (t *tx) commit() {
 // revert drops the changes, and with them what an earlier request left staged.
 func (t *tx) revert() { t.p.staged = nil }
 
-// breakOff leaves what was added staged, as a script does that aborts before it commits.
-func (t *tx) breakOff() {
+// abort leaves what was added staged, as a script does that aborts before it commits.
+func (t *tx) abort() {
 	for _, s := range t.fresh {
 		if !slices.Contains(t.p.staged, s) && slices.Contains(t.work, s) {
 			t.p.staged = append(t.p.staged, s)

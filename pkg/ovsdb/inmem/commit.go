@@ -26,7 +26,7 @@ func (x *txn) commit() ([]*change, *fault) {
 	}
 	changes := x.order[:0:0]
 	for _, ch := range x.order {
-		if !ch.void() {
+		if !ch.isNoop() {
 			changes = append(changes, ch)
 		}
 	}
@@ -36,8 +36,8 @@ func (x *txn) commit() ([]*change, *fault) {
 	return changes, x.checkIndexes(changes)
 }
 
-// void reports whether ch leaves the row as it was.
-func (ch *change) void() bool {
+// isNoop reports whether ch leaves the row as it was.
+func (ch *change) isNoop() bool {
 	if ch.old == nil || ch.now == nil {
 		return ch.old == nil && ch.now == nil
 	}

@@ -206,7 +206,7 @@ func (x *txn) set(key rowKey, r *row) {
 	}
 	ch.now = r
 	if ch.old == nil && r == nil {
-		delete(x.changes, key) // as if it had never been inserted; its entry in order becomes void
+		delete(x.changes, key) // as if it had never been inserted; its entry in order has no effect
 	}
 }
 

@@ -123,8 +123,8 @@ func (s *Source) Fail(err error) { s.change(func() { s.fail = err }) }
 // Sync marks the source as synced.
 func (s *Source) Sync() { s.change(func() { s.synced = true }) }
 
-// Complain sets the problems of the source.
-func (s *Source) Complain(problems ...object.Problem) { s.change(func() { s.problems = problems }) }
+// SetProblems sets the problems of the source.
+func (s *Source) SetProblems(problems ...object.Problem) { s.change(func() { s.problems = problems }) }
 
 // Run waits until ctx ends, or returns the error of Fail.
 func (s *Source) Run(ctx context.Context) error {
@@ -191,7 +191,7 @@ func (s *Source) Get(ref object.Ref) (runtime.Object, bool) {
 	return o, ok
 }
 
-// Problems returns those of Complain.
+// Problems returns those of SetProblems.
 func (s *Source) Problems() []object.Problem {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -80,8 +80,8 @@ func (k *Source) uses(kind string) bool {
 
 // inUse returns the resources that are read, and both of the two until the choice is made: so the source does not sync
 // before.
-func (k *Source) inUse() map[string]*informed {
-	used := make(map[string]*informed, len(k.resources))
+func (k *Source) inUse() map[string]*kindInformer {
+	used := make(map[string]*kindInformer, len(k.resources))
 	for kind, r := range k.resources {
 		if k.uses(kind) {
 			used[kind] = r

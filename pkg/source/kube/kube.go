@@ -28,7 +28,7 @@ type Source struct {
 	log       logrus.FieldLogger
 	client    kubernetes.Interface
 	server    string // see Options
-	resources map[string]*informed
+	resources map[string]*kindInformer
 	adapter   *adapter // of the kind that is read as Endpoints
 
 	mu       sync.Mutex
@@ -40,8 +40,8 @@ type Source struct {
 	unused   string // the other of these two kinds; "" if there is none, or it is not known yet
 }
 
-// informed is one kind with the informer that keeps its objects.
-type informed struct {
+// kindInformer is one kind with the informer that keeps its objects.
+type kindInformer struct {
 	source.Resource
 	informer cache.SharedIndexInformer
 	handler  cache.ResourceEventHandlerRegistration // nil before Run
@@ -60,7 +60,7 @@ func New(client kubernetes.Interface, opts Options, log logrus.FieldLogger) *Sou
 		log:       log,
 		client:    client,
 		server:    opts.Server,
-		resources: map[string]*informed{},
+		resources: map[string]*kindInformer{},
 		adapter:   newAdapter(),
 		failures:  map[string]failure{},
 		garbled:   map[object.Ref]object.Problem{},
@@ -80,7 +80,7 @@ func New(client kubernetes.Interface, opts Options, log logrus.FieldLogger) *Sou
 			example = untyped(&r)
 		}
 		lw := cache.ToListWatcherWithWatchListSemantics(k.noticing(&r, c.listWatch(&r)), c.of(&r))
-		k.resources[r.Kind] = &informed{
+		k.resources[r.Kind] = &kindInformer{
 			Resource: r,
 			informer: cache.NewSharedIndexInformerWithOptions(lw, example, cache.SharedIndexInformerOptions{}),
 		}
@@ -122,7 +122,7 @@ func (k *Source) Run(ctx context.Context) error {
 	k.mu.Lock()
 	k.running = true
 	k.mu.Unlock()
-	start := func(r *informed) {
+	start := func(r *kindInformer) {
 		running.Go(func() { r.informer.RunWithContext(ctx) })
 		running.Go(func() { k.await(ctx, r) })
 	}
@@ -144,7 +144,7 @@ func (k *Source) Run(ctx context.Context) error {
 }
 
 // await rings when a resource has been listed once.
-func (k *Source) await(ctx context.Context, r *informed) {
+func (k *Source) await(ctx context.Context, r *kindInformer) {
 	select {
 	case <-ctx.Done():
 		return
@@ -158,7 +158,7 @@ func (k *Source) await(ctx context.Context, r *informed) {
 }
 
 // prepare connects an informer. It fails only when called twice.
-func (k *Source) prepare(r *informed) error {
+func (k *Source) prepare(r *kindInformer) error {
 	if err := r.informer.SetTransform(k.transform(r)); err != nil {
 		return err
 	}

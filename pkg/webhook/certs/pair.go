@@ -111,8 +111,8 @@ func (p pair) end() time.Time {
 	return c.Leaf.NotAfter
 }
 
-// living removes authorities that have expired, and what is not a certificate.
-func living(authorities []byte, now time.Time) []byte {
+// unexpired removes authorities that have expired, and what is not a certificate.
+func unexpired(authorities []byte, now time.Time) []byte {
 	var out bytes.Buffer
 	for block, rest := pem.Decode(authorities); block != nil; block, rest = pem.Decode(rest) {
 		if c, err := x509.ParseCertificate(block.Bytes); err == nil && now.Before(c.NotAfter) {

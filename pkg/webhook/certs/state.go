@@ -47,8 +47,8 @@ func (s *state) data() map[string][]byte {
 // step takes the next step of a renewal, if one is due, and describes it; "" for none. trusted is true if the API server
 // has been configured with the authorities of s.
 func (o *Options) step(s *state, now time.Time, trusted bool) (done string, err error) {
-	if ended := len(living(s.authorities, now)) < len(s.authorities); ended {
-		s.authorities = living(s.authorities, now)
+	if ended := len(unexpired(s.authorities, now)) < len(s.authorities); ended {
+		s.authorities = unexpired(s.authorities, now)
 		done = "forgot an authority that has ended"
 	}
 	nextGood := !s.nextFrom.IsZero() && s.next.check(s.authorities, o.Names, now) == nil
@@ -78,6 +78,6 @@ func (s *state) add(o *Options, now time.Time) (pair, error) {
 	if err != nil {
 		return pair{}, err
 	}
-	s.authorities = append(living(s.authorities, now), ca...)
+	s.authorities = append(unexpired(s.authorities, now), ca...)
 	return p, nil
 }

@@ -33,7 +33,7 @@ type notes struct {
 // note is what is known of one target.
 type note struct {
 	plan, write *webui.Plan
-	mishap      *webui.Mishap
+	lastError   *webui.TargetError
 	state       string          // why the target is out of sync, as announced; "" if it is in sync
 	reached     intent.Revision // the last one that the target was in sync with
 	latency     time.Duration   // of the newest revision that it was synced with
@@ -122,7 +122,7 @@ func (n *notes) outOfSync(target, why string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	t := n.target(target)
-	t.mishap = &webui.Mishap{At: time.Now(), Message: target + " " + why}
+	t.lastError = &webui.TargetError{At: time.Now(), Message: target + " " + why}
 	if t.state != why {
 		t.state = why
 		n.feed.Add(webui.Event{At: time.Now(), Kind: webui.TargetChanged, Target: target, Text: target + " " + why})

@@ -43,7 +43,7 @@ func (p *Page) target(t *Target) webui.Target {
 	p.notes.mu.Lock()
 	defer p.notes.mu.Unlock()
 	n := p.notes.target(t.Name)
-	out.LastPlan, out.LastWrite, out.LastError = n.plan, n.write, n.mishap
+	out.LastPlan, out.LastWrite, out.LastError = n.plan, n.write, n.lastError
 	out.Latency = webui.MillisOf(n.latency)
 	return out
 }

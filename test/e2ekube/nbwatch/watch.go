@@ -19,7 +19,7 @@ type Watch struct {
 	nc      net.Conn
 	encoder *json.Encoder
 	decoder *json.Decoder
-	told    func(Change)
+	notify  func(Change)
 	known   map[string]map[string]string // external_ids of the existing rows, by UUID
 	number  int
 	done    chan struct{}
@@ -35,16 +35,16 @@ type message struct {
 	Error  any             `json:"error"`
 }
 
-// Start monitors tables of a server, tcp:HOST:PORT or unix:PATH, and calls told for every change of a row from now on,
+// Start monitors tables of a server, tcp:HOST:PORT or unix:PATH, and calls notify for every change of a row from now on,
 // one after the other. Existing rows are remembered but not reported.
-func Start(ctx context.Context, endpoint string, told func(Change), tables ...string) (*Watch, error) {
+func Start(ctx context.Context, endpoint string, notify func(Change), tables ...string) (*Watch, error) {
 	network, address, _ := strings.Cut(endpoint, ":")
 	nc, err := new(net.Dialer).DialContext(ctx, network, address)
 	if err != nil {
 		return nil, fmt.Errorf("watch %s: %w", endpoint, err)
 	}
 	w := &Watch{
-		nc: nc, encoder: json.NewEncoder(nc), decoder: json.NewDecoder(nc), told: told,
+		nc: nc, encoder: json.NewEncoder(nc), decoder: json.NewDecoder(nc), notify: notify,
 		known: map[string]map[string]string{}, done: make(chan struct{}),
 	}
 	if err := w.monitor(tables); err != nil {
@@ -135,7 +135,7 @@ func (w *Watch) follow() error {
 			}
 			for i, c := range changes {
 				c.Last = i == len(changes)-1
-				w.told(c)
+				w.notify(c)
 			}
 		}
 	}

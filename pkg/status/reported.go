@@ -44,8 +44,8 @@ func (g *cnf) said(o Object, pod *v1alpha1.PodStatus) (v1alpha1.PodStatus, strin
 	}
 }
 
-// Said returns the state and message in an object's status; "" if it has none.
-func Said(o Object) (state, message string) {
+// StateOf returns the state and message in an object's status; "" if it has none.
+func StateOf(o Object) (state, message string) {
 	_, had, _ := v1alpha1.ResourceOf(o)
 	switch s := had.(type) {
 	case *v1alpha1.SdewanStatus:

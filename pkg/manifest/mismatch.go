@@ -11,8 +11,8 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// misfit is a value that does not fit its field.
-type misfit struct {
+// mismatch is a value that does not fit its field.
+type mismatch struct {
 	field   string
 	message string
 }
@@ -20,8 +20,8 @@ type misfit struct {
 // found comes before the present value in a message.
 const found = ", found "
 
-// misfits finds every value in raw that does not fit a t, with its path. The decoder only names the first, without indices.
-func misfits(raw json.RawMessage, t reflect.Type, path string) []misfit {
+// mismatches finds every value in raw that does not fit a t, with its path. The decoder only names the first, without indices.
+func mismatches(raw json.RawMessage, t reflect.Type, path string) []mismatch {
 	target := reflect.New(t)
 	err := kjson.UnmarshalCaseSensitivePreserveInts(raw, target.Interface())
 	if err == nil {
@@ -31,9 +31,9 @@ func misfits(raw json.RawMessage, t reflect.Type, path string) []misfit {
 		t = t.Elem()
 	}
 	if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
-		return []misfit{{path, err.Error()}}
+		return []mismatch{{path, err.Error()}}
 	}
-	var inside []misfit
+	var inside []mismatch
 	switch t.Kind() { //nolint:exhaustive // only these have values within
 	case reflect.Struct:
 		inside = inMapping(raw, path, func(key string) (reflect.Type, string, bool) {
@@ -49,36 +49,36 @@ func misfits(raw json.RawMessage, t reflect.Type, path string) []misfit {
 	default:
 	}
 	if len(inside) == 0 {
-		return []misfit{{path, "expected " + wanted(t) + found + shape(raw)}}
+		return []mismatch{{path, "expected " + wanted(t) + found + shape(raw)}}
 	}
 	return inside
 }
 
-func inMapping(raw json.RawMessage, path string, child func(key string) (reflect.Type, string, bool)) []misfit {
+func inMapping(raw json.RawMessage, path string, child func(key string) (reflect.Type, string, bool)) []mismatch {
 	var values map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &values); err != nil {
-		return []misfit{{path, "expected a mapping" + found + shape(raw)}}
+		return []mismatch{{path, "expected a mapping" + found + shape(raw)}}
 	}
-	var inside []misfit
+	var inside []mismatch
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if t, at, ok := child(key); ok {
-			inside = append(inside, misfits(values[key], t, at)...)
+			inside = append(inside, mismatches(values[key], t, at)...)
 		}
 	}
 	return inside
 }
 
-func inList(raw json.RawMessage, path string, t reflect.Type) []misfit {
+func inList(raw json.RawMessage, path string, t reflect.Type) []mismatch {
 	var values []json.RawMessage
 	if t.Elem().Kind() == reflect.Uint8 {
 		return nil // base64 text, not a list
 	}
 	if err := json.Unmarshal(raw, &values); err != nil {
-		return []misfit{{path, "expected a list" + found + shape(raw)}}
+		return []mismatch{{path, "expected a list" + found + shape(raw)}}
 	}
-	var inside []misfit
+	var inside []mismatch
 	for i, v := range values {
-		inside = append(inside, misfits(v, t.Elem(), fmt.Sprintf("%s[%d]", path, i))...)
+		inside = append(inside, mismatches(v, t.Elem(), fmt.Sprintf("%s[%d]", path, i))...)
 	}
 	return inside
 }
