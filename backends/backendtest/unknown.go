@@ -10,9 +10,9 @@ import (
 
 // without returns the successor of from with the content of s, in which load balancers are unavailable.
 func without(from *intent.Snapshot, s *State) *intent.Snapshot {
-	blind := *s
-	blind.LoadBalancers = nil
-	b := Advance(from, &blind).Next()
+	limited := *s
+	limited.LoadBalancers = nil
+	b := Advance(from, &limited).Next()
 	b.SetUnknown(intent.AreaBalancers)
 	return b.Commit()
 }

@@ -111,7 +111,7 @@ func (c *comparison) leaveOut(w *wanted, reason string) {
 func (c *comparison) changes(w *wanted, have *deviceObject) (before, after backends.Fields) {
 	differ := openwrt.Diff(w.kind, w.object, have.object)
 	if !c.sealedAs(w, have) {
-		differ = append(differ, blindFields()...)
+		differ = append(differ, writeOnlyFields()...)
 	}
 	if len(differ) == 0 && have.copies == 1 {
 		return nil, nil

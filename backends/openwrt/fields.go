@@ -19,12 +19,12 @@ func fields(o openwrt.Object) backends.Fields {
 
 // addFields adds the fields of an object; those of nested objects as list[name].field.
 func addFields(out backends.Fields, at string, o openwrt.Object) {
-	blind := blindFields()
+	writeOnly := writeOnlyFields()
 	for field, v := range o {
 		name := at + field
 		switch v := v.(type) {
 		case string:
-			if slices.Contains(blind, field) {
+			if slices.Contains(writeOnly, field) {
 				out[name] = "as written " + digits(idDigits, v)
 			} else if field != "name" {
 				out[name] = v

@@ -140,7 +140,7 @@ func fromPEM(text string) string {
 // sealed returns a digest of what was written into the fields that cannot be read back, "" if nothing was.
 func sealed(o openwrt.Object) string {
 	var words []string
-	for _, field := range blindFields() {
+	for _, field := range writeOnlyFields() {
 		switch v := o[field].(type) {
 		case string:
 			words = append(words, field, v)
@@ -157,7 +157,7 @@ func sealed(o openwrt.Object) string {
 // shown returns a digest of what the device shows in those fields, "" if it shows nothing.
 func shown(o openwrt.Object) string {
 	var words []string
-	for _, field := range blindFields() {
+	for _, field := range writeOnlyFields() {
 		if d, ok := o[field].(openwrt.Digest); ok {
 			words = append(words, field, string(d))
 		}
@@ -168,5 +168,7 @@ func shown(o openwrt.Object) string {
 	return digits(sealDigits, words...)
 }
 
-// blindFields returns the fields of a remote that the device does not show as they were written.
-func blindFields() []string { return []string{"local_public_cert", "local_private_cert", "shared_ca"} }
+// writeOnlyFields returns the fields of a remote that the device does not show as they were written.
+func writeOnlyFields() []string {
+	return []string{"local_public_cert", "local_private_cert", "shared_ca"}
+}

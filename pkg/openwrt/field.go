@@ -18,18 +18,18 @@ const (
 
 // field is a field of a kind, named as on the device.
 type field struct {
-	name    string
-	shape   shape
-	secret  bool    // must not be seen
-	blind   bool    // cannot be read back
-	without string  // the value of a field that is absent
-	of      []field // of objects
-	key     string  // of objects: the field that identifies them
-	index   int     // in the struct
+	name      string
+	shape     shape
+	secret    bool    // must not be seen
+	writeOnly bool    // cannot be read back
+	without   string  // the value of a field that is absent
+	of        []field // of objects
+	key       string  // of objects: the field that identifies them
+	index     int     // in the struct
 }
 
 // fieldsOf reads the fields of a struct. The type determines the shape and what is secret, and the tag `wire` the rest:
-// the name, and after commas set, blind, without=value and key=field.
+// the name, and after commas set, writeonly, without=value and key=field.
 func fieldsOf(t reflect.Type) []field {
 	var out []field
 	for i := range t.NumField() {
@@ -44,8 +44,8 @@ func fieldsOf(t reflect.Type) []field {
 			switch word, value, _ := strings.Cut(option, "="); word {
 			case "set":
 				f.shape = set
-			case "blind":
-				f.blind = true
+			case "writeonly":
+				f.writeOnly = true
 			case "without":
 				f.without = value
 			case "key":

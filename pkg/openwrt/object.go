@@ -83,7 +83,7 @@ func (f field) canonical(v any) any {
 		}
 		return items
 	case text:
-		if d, ok := v.(Digest); ok && f.blind {
+		if d, ok := v.(Digest); ok && f.writeOnly {
 			return d
 		}
 		switch s := cmp.Or(plain(v), f.without); {
@@ -177,7 +177,7 @@ func diff(fields []field, want, got Object, at string) []string {
 		switch {
 		case f.shape == objects:
 			out = append(out, f.diffObjects(w, g, at)...)
-		case f.blind:
+		case f.writeOnly:
 			if (w == nil) != (g == nil) {
 				out = append(out, at+f.name)
 			}
@@ -261,7 +261,7 @@ func parse(s spec, raw json.RawMessage) (Object, error) {
 		return nil, nil
 	}
 	for _, f := range s.fields {
-		if shown, ok := o[f.name].(string); ok && f.blind && shown != "" {
+		if shown, ok := o[f.name].(string); ok && f.writeOnly && shown != "" {
 			o[f.name] = digest(shown)
 		}
 	}

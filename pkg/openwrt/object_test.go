@@ -55,7 +55,7 @@ func TestDiff(t *testing.T) {
 		change(o)
 		return o
 	}
-	require.Empty(t, Diff(Remotes, remote, with(func(o Object) { o["shared_ca"] = digest("rubbish") })), "what is blind is there")
+	require.Empty(t, Diff(Remotes, remote, with(func(o Object) { o["shared_ca"] = digest("rubbish") })), "a write-only value is there")
 	require.Equal(t, []string{"shared_ca"}, Diff(Remotes, remote, with(func(o Object) { delete(o, "shared_ca") })))
 	require.Equal(t, []string{"pre_shared_key"}, Diff(Remotes, remote, with(func(o Object) { o["pre_shared_key"] = Secret("l") })))
 	require.Equal(t, []string{"enabled", "crypto_proposal"}, Diff(Remotes, remote, with(func(o Object) {
@@ -75,8 +75,8 @@ func TestEveryKindHasItsRow(t *testing.T) {
 	var spell func(at string, fields []field)
 	spell = func(at string, fields []field) {
 		for _, f := range fields {
-			line := fmt.Sprintf("%s%s %s secret=%v blind=%v without=%q key=%q", at, f.name, shapes[f.shape], f.secret, f.blind, f.without, f.key)
-			if line != fmt.Sprintf("%s%s text secret=false blind=false without=\"\" key=\"\"", at, f.name) {
+			line := fmt.Sprintf("%s%s %s secret=%v writeonly=%v without=%q key=%q", at, f.name, shapes[f.shape], f.secret, f.writeOnly, f.without, f.key)
+			if line != fmt.Sprintf("%s%s text secret=false writeonly=false without=\"\" key=\"\"", at, f.name) {
 				special = append(special, line)
 			}
 			require.Equal(t, f.shape == objects, slices.ContainsFunc(f.of, func(o field) bool { return o.name == f.key }), line)
@@ -93,22 +93,22 @@ func TestEveryKindHasItsRow(t *testing.T) {
 		spell(k.String()+" ", s.fields)
 	}
 	require.Equal(t, []string{
-		`mwan3/policies members objects secret=false blind=false without="" key="interface"`,
-		`firewall/zones network set secret=false blind=false without="" key=""`,
-		`firewall/zones masq_src set secret=false blind=false without="" key=""`,
-		`firewall/zones masq_dest set secret=false blind=false without="" key=""`,
-		`firewall/zones subnet set secret=false blind=false without="" key=""`,
-		`firewall/rules icmp_type set secret=false blind=false without="" key=""`,
-		`ipsec/remotes enabled text secret=false blind=false without="1" key=""`,
-		`ipsec/remotes pre_shared_key text secret=true blind=false without="" key=""`,
-		`ipsec/remotes crypto_proposal list secret=false blind=false without="" key=""`,
-		`ipsec/remotes local_public_cert text secret=false blind=true without="" key=""`,
-		`ipsec/remotes local_private_cert text secret=true blind=true without="" key=""`,
-		`ipsec/remotes shared_ca text secret=false blind=true without="" key=""`,
-		`ipsec/remotes connections objects secret=false blind=false without="" key="name"`,
-		`ipsec/remotes connections.crypto_proposal list secret=false blind=false without="" key=""`,
-		`networkfirewall/rules icmp_type set secret=false blind=false without="" key=""`,
-		`rule/rules flag flag secret=false blind=false without="" key=""`,
+		`mwan3/policies members objects secret=false writeonly=false without="" key="interface"`,
+		`firewall/zones network set secret=false writeonly=false without="" key=""`,
+		`firewall/zones masq_src set secret=false writeonly=false without="" key=""`,
+		`firewall/zones masq_dest set secret=false writeonly=false without="" key=""`,
+		`firewall/zones subnet set secret=false writeonly=false without="" key=""`,
+		`firewall/rules icmp_type set secret=false writeonly=false without="" key=""`,
+		`ipsec/remotes enabled text secret=false writeonly=false without="1" key=""`,
+		`ipsec/remotes pre_shared_key text secret=true writeonly=false without="" key=""`,
+		`ipsec/remotes crypto_proposal list secret=false writeonly=false without="" key=""`,
+		`ipsec/remotes local_public_cert text secret=false writeonly=true without="" key=""`,
+		`ipsec/remotes local_private_cert text secret=true writeonly=true without="" key=""`,
+		`ipsec/remotes shared_ca text secret=false writeonly=true without="" key=""`,
+		`ipsec/remotes connections objects secret=false writeonly=false without="" key="name"`,
+		`ipsec/remotes connections.crypto_proposal list secret=false writeonly=false without="" key=""`,
+		`networkfirewall/rules icmp_type set secret=false writeonly=false without="" key=""`,
+		`rule/rules flag flag secret=false writeonly=false without="" key=""`,
 	}, special)
 	for _, k := range []Kind{-1, 0, Applications + 1} {
 		require.Equal(t, "no kind", k.String())

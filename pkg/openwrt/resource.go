@@ -3,7 +3,7 @@ package openwrt
 import "reflect"
 
 // Resource is a typed object: one of the structs of this package. The tag `wire` is the name of a field on the device,
-// and after commas what the type cannot express: set, a list without a meaningful order; blind, a value that cannot be
+// and after commas what the type cannot express: set, a list without a meaningful order; writeonly, a value that cannot be
 // read back; without=value, the device's default for an absent field; key=field, the field that identifies the objects of
 // a list.
 type Resource interface {
@@ -151,10 +151,10 @@ type Remote struct {
 	LocalIdentifier  string       `wire:"local_identifier"`
 	RemoteIdentifier string       `wire:"remote_identifier"`
 	CryptoProposal   []string     `wire:"crypto_proposal"`
-	ForceProposal    string       `wire:"force_crypto_proposal"`   // 0 or 1
-	PublicCert       string       `wire:"local_public_cert,blind"` // base64 of PEM; several joined by three underscores
-	PrivateKey       Secret       `wire:"local_private_cert,blind"`
-	SharedCA         string       `wire:"shared_ca,blind"`
+	ForceProposal    string       `wire:"force_crypto_proposal"`       // 0 or 1
+	PublicCert       string       `wire:"local_public_cert,writeonly"` // base64 of PEM; several joined by three underscores
+	PrivateKey       Secret       `wire:"local_private_cert,writeonly"`
+	SharedCA         string       `wire:"shared_ca,writeonly"`
 	Connections      []Connection `wire:"connections,key=name"`
 }
 

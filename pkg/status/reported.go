@@ -11,16 +11,16 @@ import (
 // A process that starts knows the present statuses, but not yet what CNFs have. Reporting objects as out of sync for that
 // reason would usually be wrong: so for a CNF that has not been read yet, the present status is kept.
 
-// silent reports whether nothing is known about a CNF yet.
-func (g *cnf) silent() bool {
-	return g.unasked && !g.blind && g.Writable() && g.loop.Revision == 0 && g.loop.Trouble == "" && !g.loop.Stale
+// unseen reports whether nothing is known about a CNF yet.
+func (g *cnf) unseen() bool {
+	return g.unread && !g.unavailable && g.Writable() && g.loop.Revision == 0 && g.loop.Trouble == "" && !g.loop.Stale
 }
 
-// said returns the present status of an object for a pod that has not been read yet, and why the pod lacks the object. It
+// present returns the present status of an object for a pod that has not been read yet, and why the pod lacks the object. It
 // is false if there is none that can be kept: the object has changed since, or the pod is another one.
-func (g *cnf) said(o Object, pod *v1alpha1.PodStatus) (v1alpha1.PodStatus, string, bool) {
+func (g *cnf) present(o Object, pod *v1alpha1.PodStatus) (v1alpha1.PodStatus, string, bool) {
 	none := v1alpha1.PodStatus{}
-	if !g.silent() || observed(o) != o.GetGeneration() {
+	if !g.unseen() || observed(o) != o.GetGeneration() {
 		return none, "", false
 	}
 	_, had, _ := v1alpha1.ResourceOf(o)

@@ -24,7 +24,7 @@ func (p *place) restarted(asked ...string) *v1alpha1.SdewanStatus {
 	}
 	v, ok := status.NewWorld(status.Facts{
 		Snapshot: p.snapshot, Loops: loops, Problems: p.problems, Now: later,
-		Unasked: func(id intent.CNFID) bool { return !known[id] },
+		Unread: func(id intent.CNFID) bool { return !known[id] },
 	}).Of(p.rule)
 	require.True(p, ok)
 	s, ok := v.Status.(*v1alpha1.SdewanStatus)

@@ -181,7 +181,7 @@ func (w *World) pod(o Object, g *cnf, s *standing, base intent.DeviceIntentID, l
 	if leaving {
 		p.State = v1alpha1.Deleting
 	}
-	if before, lacks, ok := g.said(o, &p); ok && !leaving && len(s.faults) == 0 {
+	if before, lacks, ok := g.present(o, &p); ok && !leaving && len(s.faults) == 0 {
 		return before, lacks
 	}
 	refused := g.refused(s.intents)
@@ -192,12 +192,12 @@ func (w *World) pod(o Object, g *cnf, s *standing, base intent.DeviceIntentID, l
 		p.Message, why = "the pod is not ready", ReasonNotReady
 	case !g.Addr.IsValid():
 		p.Message, why = "the pod has no address", ReasonNotReady
-	case refused != "" && !g.blind:
+	case refused != "" && !g.unavailable:
 		p.Message, why = refused, ReasonRefused
 	case g.lacking(base, s.intents), g.loop.Stale && !leaving:
 		p.Message, why = g.loop.Trouble, ReasonTrouble
 		switch {
-		case g.blind:
+		case g.unavailable:
 			p.Message, why = "nothing is written while kinds that SD-WAN needs cannot be read", ReasonWriting
 		case p.Message == "":
 			p.Message, why = "not written yet", ReasonWriting

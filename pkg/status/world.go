@@ -34,8 +34,8 @@ type World struct {
 type Facts struct {
 	Snapshot *intent.Snapshot // not older than any revision in Loops
 	Loops    map[intent.CNFID]Loop
-	// Unasked reports which CNFs have not been read since the process began; nil is none.
-	Unasked  func(intent.CNFID) bool
+	// Unread reports which CNFs have not been read since the process began; nil is none.
+	Unread   func(intent.CNFID) bool
 	Problems []object.Problem
 	// Now is the time to record, in whole seconds as the API stores it.
 	Now metav1.Time
@@ -46,13 +46,13 @@ type Facts struct {
 // cnf is a CNF with what it may lack.
 type cnf struct {
 	*intent.CNF
-	loop  Loop
-	all   bool // it may lack anything
-	blind bool // nothing is written, because some kind cannot be read
-	// unasked: it has not been read since the process began.
-	unasked bool
-	behind  intent.Touched    // what changed since its loop was last in sync
-	skips   map[string]string // reasons by intent
+	loop        Loop
+	all         bool // it may lack anything
+	unavailable bool // nothing is written, because some kind cannot be read
+	// unread: it has not been read since the process began.
+	unread bool
+	behind intent.Touched    // what changed since its loop was last in sync
+	skips  map[string]string // reasons by intent
 }
 
 // NewWorld makes a World of facts.
@@ -63,7 +63,7 @@ func NewWorld(f Facts) *World {
 	}
 	for g := range f.Snapshot.CNFs() {
 		made := newCNF(g, f.Loops[g.ID], f.Snapshot)
-		made.unasked = f.Unasked != nil && f.Unasked(g.ID)
+		made.unread = f.Unread != nil && f.Unread(g.ID)
 		w.cnfs[g.Scope] = append(w.cnfs[g.Scope], made)
 	}
 	for _, p := range f.Problems {
@@ -78,7 +78,7 @@ func newCNF(g *intent.CNF, loop Loop, s *intent.Snapshot) *cnf {
 		out.skips[skip.Intent] = skip.Reason
 	}
 	if s.Unknown().Has(intent.AreaDevices) { // its loop cannot be in sync with more than that
-		out.all, out.blind = true, true
+		out.all, out.unavailable = true, true
 		return out
 	}
 	if loop.Revision >= s.Revision() {

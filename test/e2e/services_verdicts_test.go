@@ -137,7 +137,7 @@ func compareServices(t *testing.T, lab *ovnlab.Lab, cluster *oracle.Cluster, flo
 		t.Errorf("ovn-trace and the oracle differ on %d of %d flows to services, first:\n%s",
 			len(wrong), len(flows)-len(others), strings.Join(wrong[:min(len(wrong), 20)], "\n"))
 	}
-	return compareFlows(t, lab, cluster, slices.DeleteFunc(others, func(f oracle.Flow) bool { return j.net.Blind(asked(f)) })) && len(wrong) == 0
+	return compareFlows(t, lab, cluster, slices.DeleteFunc(others, func(f oracle.Flow) bool { return j.net.Unroutable(asked(f)) })) && len(wrong) == 0
 }
 
 func asked(f oracle.Flow) ovnlab.Flow {
@@ -214,7 +214,7 @@ func (j *serviceJudge) judge(t *testing.T, f oracle.Flow, want oracle.Verdict) (
 
 // agrees asks what becomes of a flow straight to a backend, unless the network cannot say.
 func (j *serviceJudge) agrees(f ovnlab.Flow, allowed bool) bool {
-	if j.net.Blind(f) {
+	if j.net.Unroutable(f) {
 		return true
 	}
 	v, known := j.direct[f]

@@ -35,7 +35,7 @@ type fleet struct {
 	mu    sync.Mutex
 	known map[intent.CNFID]*member
 
-	unasked unasked
+	unread unread
 }
 
 // member is a CNF of the newest snapshot, or one that is going.
@@ -92,7 +92,7 @@ const (
 
 // Run works until ctx ends and all loops have ended. Devices stay as they are then. It may be called again.
 func (f *fleet) Run(ctx context.Context) error {
-	f.unasked.Reset()
+	f.unread.Reset()
 	f.Wake()
 	for f.gather(ctx) {
 		if s := f.latest(); s != nil {
@@ -130,7 +130,7 @@ func (f *fleet) gather(ctx context.Context) bool {
 func (f *fleet) compare(ctx context.Context, s *intent.Snapshot) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.unasked.Begin(s)
+	f.unread.Begin(s)
 	counts := map[string]int{}
 	seen := map[intent.CNFID]bool{}
 	for c := range s.CNFs() {
@@ -146,7 +146,7 @@ func (f *fleet) compare(ctx context.Context, s *intent.Snapshot) {
 		m.cnf = c
 		same := was != nil && identityOf(was) == identityOf(c)
 		if !c.Writable() || was != nil && !same {
-			f.unasked.Remove(c.ID) // it may have lost its configuration before it is read
+			f.unread.Remove(c.ID) // it may have lost its configuration before it is read
 		}
 		switch {
 		case !c.Writable():
@@ -163,7 +163,7 @@ func (f *fleet) compare(ctx context.Context, s *intent.Snapshot) {
 			m.stop()
 			f.forget(m)
 			delete(f.known, id)
-			f.unasked.Remove(id)
+			f.unread.Remove(id)
 		}
 	}
 	f.env.Metrics.CNFs(counts)

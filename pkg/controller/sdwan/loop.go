@@ -88,7 +88,7 @@ func (d *deviceLoop) fail(err error) {
 
 // report signals that the state of the CNF may have changed.
 func (d *deviceLoop) report(all bool) {
-	d.fleet.unasked.Remove(d.cnf.ID)
+	d.fleet.unread.Remove(d.cnf.ID)
 	d.fleet.changed(d.cnf.Scope, all)
 }
 

@@ -18,7 +18,7 @@ import (
 type statuses struct {
 	env         Environment
 	states      func() map[intent.CNFID]status.Loop
-	unasked     func(intent.CNFID) bool
+	unread      func(intent.CNFID) bool
 	clusterWide bool
 	writer      *writer
 
@@ -33,7 +33,7 @@ type statuses struct {
 
 func newStatuses(opts Options, env Environment, w *writer, f *fleet) *statuses {
 	return &statuses{
-		env: env, states: f.States, unasked: f.unasked.Has, clusterWide: opts.ClusterWide, writer: w,
+		env: env, states: f.States, unread: f.unread.Has, clusterWide: opts.ClusterWide, writer: w,
 		known: map[object.Ref]intent.Scope{}, open: map[object.Ref]bool{},
 	}
 }

@@ -73,7 +73,7 @@ func (w *statusWorker) world() *status.World {
 	problems := w.problems
 	w.mu.Unlock()
 	return status.NewWorld(status.Facts{
-		Snapshot: w.env.Pipeline.Latest(), Loops: states, Unasked: w.unasked, Problems: problems, ClusterWide: w.clusterWide,
+		Snapshot: w.env.Pipeline.Latest(), Loops: states, Unread: w.unread, Problems: problems, ClusterWide: w.clusterWide,
 		Now: metav1.NewTime(time.Now().UTC().Truncate(time.Second)),
 	})
 }

@@ -92,9 +92,9 @@ func NewNetwork(ports []Port, world []netip.Addr) (*Network, error) {
 	return n, nil
 }
 
-// Blind reports whether the network cannot carry f, whatever the policies are: the router drops packets from and to Edge
+// Unroutable reports whether the network cannot carry f, whatever the policies are: the router drops packets from and to Edge
 // addresses, and a host's packets to itself are not sent.
-func (n *Network) Blind(f Flow) bool {
+func (n *Network) Unroutable(f Flow) bool {
 	return n.Edge(f.Src) || n.Edge(f.Dst) || n.portAt(f.Src) == n.portAt(f.Dst)
 }
 

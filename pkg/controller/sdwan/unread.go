@@ -6,23 +6,23 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// unasked is the set of CNFs that have neither been read nor changed by themselves since this process became the writer:
+// unread is the set of CNFs that have neither been read nor changed by themselves since this process became the writer:
 // what was reported on them before is still true. The zero value does not know the CNFs yet, and contains them all.
-type unasked struct {
+type unread struct {
 	mu    sync.Mutex
 	known bool
 	of    map[intent.CNFID]bool
 }
 
 // Reset makes it contain all CNFs, whichever they are.
-func (u *unasked) Reset() {
+func (u *unread) Reset() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.known, u.of = false, map[intent.CNFID]bool{}
 }
 
 // Begin sets which CNFs exist, the first time after a reset. CNFs that appear later are not in the set.
-func (u *unasked) Begin(s *intent.Snapshot) {
+func (u *unread) Begin(s *intent.Snapshot) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.known {
@@ -35,14 +35,14 @@ func (u *unasked) Begin(s *intent.Snapshot) {
 }
 
 // Remove removes a CNF.
-func (u *unasked) Remove(id intent.CNFID) {
+func (u *unread) Remove(id intent.CNFID) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	delete(u.of, id)
 }
 
 // Has reports whether a CNF is in the set.
-func (u *unasked) Has(id intent.CNFID) bool {
+func (u *unread) Has(id intent.CNFID) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return !u.known || u.of[id]
