@@ -6,7 +6,7 @@ import "slices"
 type PortMatch struct {
 	Name     string // "" selects all, whatever the other fields are
 	Protocol Protocol
-	Number   uint16 // the number of the named port; 0 is any
+	Number   uint16 // the number of the named port; 0 means any
 }
 
 // canonical returns p without fields that mean nothing.

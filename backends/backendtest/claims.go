@@ -25,8 +25,8 @@ func (c *contract) claims(t *testing.T) {
 		t.Log("the backend cannot hold its target")
 		return
 	}
-	t.Run("nobody writes who was claimed over", c.deposed)
-	t.Run("nobody writes on who was claimed over half way", c.deposedHalfWay)
+	t.Run("a deposed instance does not write", c.deposed)
+	t.Run("an instance that is deposed half way stops writing", c.deposedHalfWay)
 	t.Run("a claim that was lost is put back", c.setBack)
 	t.Run("claims that were lost are not mistaken for others", c.mistaken)
 	t.Run("a claim forgets what was known of the target", c.claimForgets)

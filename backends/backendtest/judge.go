@@ -111,7 +111,7 @@ func judgeBalanced(
 		}
 	}
 	if len(native.Backends) == 0 && native.Allowed && !lax {
-		w.add(f, "rows let it through to nobody, intents %s", want.Outcome)
+		w.add(f, "rows send it to no backend, intents %s", want.Outcome)
 	}
 }
 
@@ -178,7 +178,7 @@ func betweenBalanced(w *misjudged, f intent.Flow, was, will intent.Verdict, nati
 		w.add(f, "rows say %v, both states refuse it", native)
 	}
 	if len(old)+len(next) == 0 && len(native.Backends) > 0 {
-		w.add(f, "rows send it to %v, both states to nobody", native.Backends)
+		w.add(f, "rows send it to %v, both states to no backend", native.Backends)
 	}
 }
 

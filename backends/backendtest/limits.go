@@ -46,7 +46,7 @@ func (c *contract) inexpressible(t *testing.T) {
 			p := l.reconcile(t, s, snap)
 			judge(t, target, snap, l.skips, flows)
 			if policy != "odd/protocol" {
-				require.NotEmpty(t, p.Skips, "nothing was told")
+				require.NotEmpty(t, p.Skips, "nothing was reported")
 			}
 			for _, skip := range p.Skips {
 				require.Equal(t, string(policy), skip.Intent)

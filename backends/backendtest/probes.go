@@ -86,8 +86,8 @@ func frontendProbes(states []*State, parties []party) []intent.Flow {
 	return flows
 }
 
-// frontendFlows lists where the frontends of the states are, once each, and those of another network in the default one too. Unclear
-// are frontends with a backend whose address may belong to several endpoints; they are not probed.
+// frontendFlows lists a flow to each frontend of the states, once each; for one of another network also in the default one.
+// Unclear are frontends with a backend whose address may belong to several endpoints; they are not probed.
 func frontendFlows(states []*State) (list []intent.Flow, unclear map[intent.Flow]bool) {
 	unclear = make(map[intent.Flow]bool)
 	held := endpointsByAddr(states)

@@ -88,7 +88,7 @@ func Run(t *testing.T, fresh Factory) {
 		t.Run("owners do not fight for a VIP", c.contested)
 		t.Run("load balancers of which nothing is known stay", c.unknownBalancers)
 	}
-	t.Run("what cannot be expressed is denied and told", c.inexpressible)
+	t.Run("what cannot be expressed is denied and reported", c.inexpressible)
 	t.Run("a cancelled context is obeyed", c.cancelled)
 	t.Run("only the last to claim writes", c.claims)
 	t.Run("an endpoint that appears later joins", c.later)

@@ -38,7 +38,7 @@ type Settings struct {
 	Owner string
 	Log   logrus.FieldLogger
 	// MaxDeleteFraction is that of reconcile.Options: the share of what protects pods that may be deleted at once while as
-	// many pods are not found. 0 is none, 1 all.
+	// many pods are not found. 0 means none, 1 all.
 	MaxDeleteFraction float64
 	// ReadOnly means that the target is only read: any server of a cluster will do.
 	ReadOnly bool

@@ -243,7 +243,7 @@ func inOrder(skips []backends.Skip) []backends.Skip {
 }
 
 // reloads lists the services that have to be reloaded: those for which something is written, those with a note that
-// something was written without a reload, and, with the first writes of a process, all that have objects of ours.
+// something was written without a reload, and, with the first writes of a process, all that have our objects.
 func (b *Backend) reloads(ops []backends.Op, have *inventory, run *pending) []backends.Op {
 	services, must := map[string]bool{}, map[string]bool{}
 	for i := range ops {

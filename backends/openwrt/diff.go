@@ -229,7 +229,7 @@ func (c *comparison) order() {
 	})
 }
 
-// rank orders translations by their place in the chain, so that inserting one does not move an earlier one.
+// rank orders translations by their position in the chain, so that inserting one does not move an earlier one.
 func (s *step) rank() int {
 	if s.want == nil {
 		return 0

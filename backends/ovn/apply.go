@@ -43,7 +43,7 @@ func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
 }
 
 // ErrDrift is what Apply returns if a row that was to change no longer exists. The next plan has to read back.
-var ErrDrift = errors.New("a row of ours is gone")
+var ErrDrift = errors.New("one of our rows is missing")
 
 // firstGroup returns the leading ops that form one transaction.
 func firstGroup(ops []*nb.Op) []*nb.Op {

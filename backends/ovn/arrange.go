@@ -18,7 +18,7 @@ const (
 // are written before, and rows that nothing refers to any more are deleted after, in portions. The rest is one
 // transaction: between two halves of a change, a connection could pass that neither the old nor the new state allows.
 //
-// Into a database without rows of ours (cold), groups that only allow are written in portions too: as long as nothing
+// Into a database without our rows (cold), groups that only allow are written in portions too: as long as nothing
 // is dropped they have no effect. A group and its ACLs stay together, since the database removes ACLs that are in no
 // group.
 func arrange(ops []*nb.Op, cold bool) []*nb.Op {

@@ -21,7 +21,7 @@ type Options struct {
 	Owner string
 	// Ports is how logical ports are found.
 	Ports PortNames
-	// LogRate is how many lines per second an audit log without a rate of its own may write; 0 is no limit.
+	// LogRate is how many lines per second an audit log without a rate of its own may write; 0 means no limit.
 	LogRate uint32
 	// MaxDeleteFraction is the largest share of the isolated logical ports that may leave their groups while as many pods have
 	// no port, 0 to 1; 1 keeps none, not even those that are known to belong to the pods. MinDeleteGuard is how many ports
@@ -47,7 +47,7 @@ type Backend struct {
 
 	model   *model   // nil if it is not known what the target has
 	pending *pending // what the last plan would turn the model into
-	adopt   bool     // the last write met a row of ours that was not read back
+	adopt   bool     // the last write met one of our rows that was not read back
 	// published is the coverage of the last plan, for every goroutine; nil before the first.
 	published atomic.Pointer[backends.Coverage]
 	// moved are the names of logical ports that appeared, disappeared or changed, and that no applied plan has handled

@@ -16,7 +16,7 @@ type coverage struct {
 	now      backends.Coverage
 }
 
-// directions is a set of directions; zero is none.
+// directions is a set of directions; zero means none.
 type directions uint8
 
 func directionOf(d intent.Direction) directions { return 1 << d }

@@ -20,7 +20,7 @@
 // Plan reads the database (observe, loadbalancers), renders policies (render) and load balancers (internal/lb), keeps what
 // must not be deleted (keptports, lost), compares (internal/nb) and splits the operations into transactions (arrange).
 // From then on the model is what the database has, and a plan only handles what changed (incremental), until others change
-// rows of ours (watch). No stage calls back into the backend.
+// our rows (watch). No stage calls back into the backend.
 //
 // # Logical ports
 //
@@ -31,7 +31,7 @@
 //
 // A plan is one transaction, and OVSDB transactions are atomic. Only a plan of more than maxGroup operations is split:
 // rows that nothing refers to yet are written first, rows that nothing refers to any more are deleted last, and the
-// rest is still one transaction. Into a database without rows of ours, the groups that drop are written last.
+// rest is still one transaction. Into a database without our rows, the groups that drop are written last.
 //
 // # How a restarted process finds its rows
 //
@@ -39,7 +39,7 @@
 // cannot be inserted twice. Rows with our owner that are not wanted are removed; rows of other owners and without an owner
 // are never touched. A row that lost its mark is recognized by its UUID, which only we derive, and is marked again.
 // Load_Balancer_Group has no external_ids, and a Chassis_Template_Var may have variables of others: there a row is ours by
-// its UUID alone, and a variable by its name. In switches and routers, references to rows of ours are ours.
+// its UUID alone, and a variable by its name. In switches and routers, references to our rows are ours.
 //
 // # How changes by others are noticed
 //
@@ -54,7 +54,7 @@
 // # Who may write
 //
 // An instance that claimed the database (NB_Global.external_ids, KeyClaim) begins each transaction with a wait for its own
-// claim, so that the database rejects all of it once there is a later one. A claim is not a row of ours: plans do not
+// claim, so that the database rejects all of it once there is a later one. A claim is not one of our rows: plans do not
 // contain it. Each transaction has a comment with the owner and the claim.
 //
 // # What is atomic, what is not expressible

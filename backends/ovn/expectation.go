@@ -43,7 +43,7 @@ func expect(names nb.Namer, ops []*nb.Op) expectations {
 	out, deleted := expectations{}, map[string]bool{}
 	for _, o := range ops {
 		if o.Table == nb.TableTemplateVars && o.UUID != names.UUID(nb.TableTemplateVars, o.Name) {
-			continue // a row of others with variables of ours: it is not watched
+			continue // a row of others with our variables: it is not watched
 		}
 		e := out[o.UUID]
 		if e == nil {

@@ -8,7 +8,7 @@ import (
 // Naming is what the UUIDs of rows depend on, besides what they do.
 type Naming struct {
 	Owner string
-	Rate  uint32 // lines per second of audit logs without a rate of their own; 0 is no limit
+	Rate  uint32 // lines per second of audit logs without a rate of their own; 0 means no limit
 }
 
 // Explainer explains which rows policies become in a database, without querying one. Create it with NewExplainer.

@@ -35,8 +35,8 @@ func (b *loadBalancers) planAll(ctx context.Context, db *database, want *intent.
 	return t.PlanAll(want, t.Find(rows), b.topology), nil
 }
 
-// readReferences reads the rows of ours that switches and routers refer to, if they can refer to any. Others are the rows
-// of ours for policies.
+// readReferences reads our rows that switches and routers refer to, if they can refer to any. Others are our rows
+// for policies.
 func readReferences(ctx context.Context, db *database, p *lb.FullPlan, others nb.Rows) error {
 	if !p.NeedsReferences(others) {
 		return nil

@@ -20,7 +20,7 @@ type LoadBalancing struct {
 	// no router.
 	Switches, Routers string
 	// Networks are the logical networks, comma-separated, that Services may name besides the default one. AllNetworks is
-	// every one, and then anyone who may write a Service can reach any network; "" is none.
+	// every one, and then anyone who may write a Service can reach any network; "" means none.
 	Networks string
 	// NodeSwitch and NodeRouter are the names of a node's own switch and router, containing {node}, for databases without
 	// template variables. "" is DefaultNodeSwitch and DefaultNodeRouter.

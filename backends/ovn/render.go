@@ -33,7 +33,7 @@ const defaultBurst = 10
 // renderer turns policies into rows. It is pure: the rows depend only on the snapshot, the names and the schema.
 type renderer struct {
 	names    nb.Namer
-	rate     uint32 // log lines per second if a policy names no rate; 0 is no limit
+	rate     uint32 // log lines per second if a policy names no rate; 0 means no limit
 	want     *intent.Snapshot
 	schema   ovsdb.Schema  // columns that it does not have are left out
 	hairpins [2]netip.Addr // the sources of pods that reach themselves through load balancers

@@ -12,7 +12,7 @@ import (
 // unavailable is what the database has for load balancers while those of the snapshot are unavailable. It stays as it is.
 // Nil is none: load balancers are available.
 type unavailable struct {
-	rows          int     // how many rows of ours there are, except ACLs
+	rows          int     // the number of our rows, except ACLs
 	loadBalancers int     // how many of them are load balancers
 	hairpins      nb.Rows // the ACLs by which isolated pods reach themselves through load balancers
 	sources       nb.Rows // the ACLs that deny sources

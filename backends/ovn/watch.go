@@ -20,7 +20,7 @@ type watch struct {
 	log    logrus.FieldLogger
 
 	on      bool   // changes are recorded
-	changed bool   // rows of ours were changed by others since the last read-back began
+	changed bool   // our rows were changed by others since the last read-back began
 	warned  uint64 // the epoch for which the log says that changes cannot be watched
 }
 
@@ -45,7 +45,7 @@ func watches(owner string) []ovsdb.RowWatch {
 
 func columnNamesOf(table string) []string { return slices.Sorted(maps.Keys(nb.ColumnsOf(table))) }
 
-// begin starts recording changes to rows of ours, and drops those recorded so far: a read-back follows.
+// begin starts recording changes to our rows, and drops those recorded so far: a read-back follows.
 func (w *watch) begin(ctx context.Context) error {
 	err := w.client.WatchRows(ctx, watches(w.names.Owner))
 	w.on, w.changed = err == nil, false
@@ -59,7 +59,7 @@ func (w *watch) begin(ctx context.Context) error {
 	return nil
 }
 
-// check reports whether others changed rows of ours. The model is nil if it is not known what the target has.
+// check reports whether others changed our rows. The model is nil if it is not known what the target has.
 func (w *watch) check(m *model) bool {
 	if w.on {
 		w.judge(m, nil)
@@ -103,7 +103,7 @@ func (w *watch) portExists(uuid string) bool {
 	return ok
 }
 
-// checkApplied checks that the database has the result of ops, and that no other changes were made to rows of ours
+// checkApplied checks that the database has the result of ops, and that no other changes were made to our rows
 // meanwhile. A server reports the changes of a transaction before it replies. An op that did not change anything is not
 // reported; then the row is read.
 func (w *watch) checkApplied(ctx context.Context, m *model, ops []*nb.Op) {
@@ -127,7 +127,7 @@ func (w *watch) suspect(table, uuid string) {
 }
 
 // concerns reports whether an unexpected change concerns us: for rows without a mark, whether the model has them, and for
-// references, whether they are to rows of ours.
+// references, whether they are to our rows.
 func (m *model) concerns(change *ovsdb.RowChange) bool {
 	switch change.Table {
 	case nb.TableLoadBalancerGroup:

@@ -19,7 +19,7 @@ type manifestsFlag struct {
 	path string
 	liveFlag
 	fetched []byte // of a daemon or a cluster, once requested
-	node    string // whose pods are subjects; "" is every node
+	node    string // whose pods are subjects; "" means every node
 }
 
 // bindManifests adds the flag -f to a command.
@@ -117,7 +117,7 @@ func (f *manifestsFlag) sdwanNames(cmd *cobra.Command) []string {
 }
 
 // names lists the completions: the objects of some kinds in the manifests on the command line so far, each with its kind.
-// The objects of kind plain are listed without it; "" is none.
+// The objects of kind plain are listed without it; "" means none.
 func (f *manifestsFlag) names(cmd *cobra.Command, plain query.Kind, kinds ...query.Kind) []string {
 	if f.path == "" || f.path == "-" {
 		return nil

@@ -41,7 +41,7 @@ type Config struct {
 	EndpointsAPI EndpointsAPI
 	Cluster      string // "" is the only one
 	Owner        string
-	ZoneNode     string // whose pods are subjects; "" is every node
+	ZoneNode     string // whose pods are subjects; "" means every node
 
 	Families intent.Families // zero uses those of the pods
 

@@ -16,7 +16,7 @@ type SDWAN struct {
 	Events          bool
 	ClusterWide     bool
 	ServiceRules    ServiceRules
-	ServicePurpose  string // "" is none
+	ServicePurpose  string // "" means none
 }
 
 // ServiceRules selects the Services that the CNFs offer.

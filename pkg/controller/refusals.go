@@ -16,7 +16,7 @@ type Refusals struct {
 	not map[string]refusal // by request
 }
 
-// refusal is an answer that forbade a request. It expires at a time; zero is never.
+// refusal is an answer that forbade a request. It expires at a time; zero means never.
 type refusal struct {
 	answer  string
 	expires time.Time

@@ -204,7 +204,7 @@ func TestReadinessNamesUnreadableFiles(t *testing.T) {
 	p.write(t, "policies.yaml", "# nothing\n")
 	require.Eventually(t, func() bool {
 		_, body = r.get("/readyz")
-		return strings.Contains(body, "the file declares nothing any more")
+		return strings.Contains(body, "the file no longer declares anything")
 	}, patience, time.Millisecond)
 	require.Regexp(t, `(?m)^degraded: .*/policies.yaml cannot be read`, body)
 	require.Equal(t, owned, p.owned(t, "netloom"), "the policies are still in force")

@@ -60,7 +60,7 @@ func (d *Daemon) reportKept() {
 	d.reported = now
 	log := d.log.WithFields(logrus.Fields{"digest": now.Digest, "kept": now.Counts(), "objects": len(now.Objects)})
 	if now.Digest == "" {
-		d.log.WithField("before", was.Counts()).Info("no missing objects are kept in force any more")
+		d.log.WithField("before", was.Counts()).Info("missing objects are no longer kept in force")
 	} else {
 		log.Warn("objects are missing from the source and kept in force until they are back or their removal is approved")
 	}

@@ -77,7 +77,7 @@ func TestADeviceKeepsWhatIsMissingAtTheStart(t *testing.T) {
 		require.Zero(t, sdwantest.Holds(d, "10.1.0.0/24")+sdwantest.Holds(d, "10.1.1.0/24")+sdwantest.Holds(d, "10.1.2.0/24"))
 		require.Equal(t, 1, sdwantest.Holds(d, "10.1.3.0/24"))
 		require.Empty(t, r.ask(http.MethodGet, "/debug/problems"))
-		require.Contains(t, lines.String(), "no missing objects are kept in force any more")
+		require.Contains(t, lines.String(), "missing objects are no longer kept in force")
 	})
 }
 

@@ -22,7 +22,7 @@ type Options struct {
 	MaxManifest int64          // bytes of a file of manifests; 0 is manifest.DefaultMaxFile
 
 	Cluster  string          // name of the cluster; "" is the only one
-	Node     string          // only its pods are subjects of policies; "" is every node
+	Node     string          // only its pods are subjects of policies; "" means every node
 	Families intent.Families // 0 is those that pods have
 
 	Target    builtin.Settings // of the OVN target; Log is filled in

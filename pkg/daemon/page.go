@@ -97,7 +97,7 @@ func (s pageState) Targets() []live.Target {
 	return out
 }
 
-// ReadRows reads the rows of an object from a target, by a connection of its own.
+// ReadRows reads the rows of an object from a target, over a separate connection.
 func (s pageState) ReadRows(ctx context.Context, target string, of object.Ref) (rows []backends.Row, err error) {
 	settings := s.opts.Target
 	settings.ReadOnly, settings.Log = true, nil

@@ -113,7 +113,7 @@ func TestReadyTellsWhatGrowsOld(t *testing.T) {
 	r.await("it is told", func() bool { _, body := r.get("/readyz"); return body != "ok\n" })
 	code, body := r.get("/readyz")
 	require.Equal(t, http.StatusOK, code)
-	require.Equal(t, "ok\ndegraded: pods cannot be read any more; what was read earlier stays in force: forbidden\n", body)
+	require.Equal(t, "ok\ndegraded: pods can no longer be read; what was read earlier stays in force: forbidden\n", body)
 	source.SetProblems()
 	r.await("it is well", func() bool { _, body := r.get("/readyz"); return body == "ok\n" })
 }

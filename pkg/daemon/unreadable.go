@@ -21,7 +21,7 @@ func unreadable(problems []object.Problem) []string {
 		switch p.Unread {
 		case object.UnreadNothing:
 		case object.UnreadResource:
-			lines = append(lines, fmt.Sprintf("degraded: %s cannot be read any more; what was read earlier stays in force: %s", p.Where(), p.Message))
+			lines = append(lines, fmt.Sprintf("degraded: %s can no longer be read; what was read earlier stays in force: %s", p.Where(), p.Message))
 		case object.UnreadFile:
 			if files++; files <= shownFiles {
 				lines = append(lines, fmt.Sprintf("degraded: %s cannot be read; what it declared since the start stays in force: %s", p.Where(), p.Message))

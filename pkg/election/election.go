@@ -180,7 +180,7 @@ func (e *Election) release(ctx context.Context) {
 	}
 }
 
-// heldBy records a new holder of the Lease; "" is none.
+// heldBy records a new holder of the Lease; "" means none.
 func (e *Election) heldBy(holder string) {
 	if holder == "" {
 		return

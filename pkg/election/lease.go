@@ -23,7 +23,7 @@ type lease struct {
 	changed chan struct{} // of size 1: the next fields may have changed
 
 	mu      sync.Mutex
-	holder  string    // when last read or written; "" is none
+	holder  string    // when last read or written; "" means none
 	renewed time.Time // when the last request was sent that acquired or renewed the Lease
 	fault   error     // of the last request; nil if it was answered
 }

@@ -92,7 +92,7 @@ func sameFrontends(a, b *LoadBalancer) bool {
 	return true
 }
 
-// LoadBalancer finds a load balancer, nil if there is none of that ID.
+// LoadBalancer finds a load balancer, nil if there is none with that ID.
 func (s *Snapshot) LoadBalancer(id LoadBalancerID) *LoadBalancer {
 	v, _ := s.balancers.byID.Get([]byte(id))
 	return v

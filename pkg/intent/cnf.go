@@ -43,7 +43,7 @@ type CNF struct {
 	// Networks maps the names of networks to the CNF's interfaces in them. It is read-only.
 	Networks map[string]string
 	// Account and Certificate name Secrets in Origin.Namespace: one holds the password under "password", the other the CA of
-	// the CNF's certificate under "ca.crt". "" is none.
+	// the CNF's certificate under "ca.crt". "" means none.
 	Account, Certificate string
 	// Conflict is why nothing may be written to it, for display; "" if it may.
 	Conflict string

@@ -28,7 +28,7 @@ type Match struct {
 	Src, Dst         netip.Prefix // invalid is any
 	SrcMAC           string
 	Protocol         string // tcp, udp, tcpudp, udplite, icmp, esp, ah, sctp or all
-	SrcPort, DstPort uint16 // 0 is any
+	SrcPort, DstPort uint16 // 0 means any
 	ICMPTypes        []string
 	Mark             string   // value, or value/mask
 	Family           Families // 0 is both

@@ -24,7 +24,7 @@ func (e deviceTable) txn() *devicesTxn { return &devicesTxn{e.intents.Txn(), e.c
 
 func (t *devicesTxn) commit() deviceTable { return deviceTable{t.intents.Commit(), t.cnfs.Commit()} }
 
-// CNF finds a CNF, nil if there is none of that ID.
+// CNF finds a CNF, nil if there is none with that ID.
 func (s *Snapshot) CNF(id CNFID) *CNF {
 	v, _ := s.devices.cnfs.Get([]byte(id))
 	return v
@@ -33,7 +33,7 @@ func (s *Snapshot) CNF(id CNFID) *CNF {
 // CNFs yields every CNF, ordered by ID.
 func (s *Snapshot) CNFs() iter.Seq[*CNF] { return values(s.devices.cnfs) }
 
-// DeviceIntent finds a device intent, nil if there is none of that ID.
+// DeviceIntent finds a device intent, nil if there is none with that ID.
 func (s *Snapshot) DeviceIntent(id DeviceIntentID) *DeviceIntent {
 	v, _ := s.devices.intents.Get([]byte(id))
 	return v

@@ -51,7 +51,7 @@ type Tunnel struct {
 type Connection struct {
 	Name                         string // unique within the tunnel
 	Transport                    bool   // carries the content of packets instead of whole ones
-	Start                        string // start, add or route; "" is never
+	Start                        string // start, add or route; "" means never
 	LocalSubnet, LocalSource     string
 	LocalUpDown, LocalFirewall   string
 	RemoteSubnet, RemoteSource   string

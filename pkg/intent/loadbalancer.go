@@ -117,8 +117,8 @@ type Backend struct {
 	Port     uint16     // 1 to 65535
 	Key      object.Key // the endpoint that the source object names, for display; the zero key if it names none
 	Node     string     // where it runs; "" if unknown
-	ForNodes []string   // hint: the nodes it is meant for, sorted; empty is no hint
-	ForZones []string   // hint: the zones it is meant for, sorted; empty is no hint
+	ForNodes []string   // hint: the nodes it is meant for, sorted; empty means no hint
+	ForZones []string   // hint: the zones it is meant for, sorted; empty means no hint
 	// Draining means that it is terminating but still serving: it is used only if no other can be.
 	Draining bool
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Protocol is an IANA protocol number. Zero is no protocol and matches only rules without ports.
+// Protocol is an IANA protocol number. Zero means no protocol and matches only rules without ports.
 type Protocol uint8
 
 // The protocols that have ports in a NetworkPolicy, and ICMP, which probes use.

@@ -36,19 +36,19 @@ func (s *Snapshot) Revision() Revision { return s.revision }
 // endpoints of a family that no endpoint has; this does not apply to prefixes.
 func (s *Snapshot) Families() Families { return s.families }
 
-// Set finds a set, nil if there is none of that ID.
+// Set finds a set, nil if there is none with that ID.
 func (s *Snapshot) Set(id SetID) *Set {
 	v, _ := s.sets.Get([]byte(id))
 	return v
 }
 
-// Policy finds a policy, nil if there is none of that ID.
+// Policy finds a policy, nil if there is none with that ID.
 func (s *Snapshot) Policy(id PolicyID) *Policy {
 	v, _ := s.policies.Get([]byte(id))
 	return v
 }
 
-// Node finds a node, nil if there is none of that name.
+// Node finds a node, nil if there is none with that name.
 func (s *Snapshot) Node(name string) *Node {
 	v, _ := s.nodes.Get([]byte(name))
 	return v

@@ -64,7 +64,7 @@ func faults(d *Directory, dir string) []string {
 func TestDirectoryOverTime(t *testing.T) {
 	const nowhere = `status.podIP: Invalid value: "nowhere": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)`
 	const broken = "line 2: did not find expected ',' or ']'"
-	const empty = "the file declares nothing any more: what it declared stays in force until the file is removed or declares something"
+	const empty = "the file no longer declares anything: what it declared stays in force until the file is removed or declares something"
 	type step struct {
 		do       func(t *testing.T, dir string)
 		want     []string // pods in force

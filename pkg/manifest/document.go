@@ -49,7 +49,7 @@ func splitJSON(content []byte) ([]document, bool) {
 }
 
 // splitYAML splits a YAML stream at the lines that start with "---", and at those of "..." that end a document. Nothing but
-// comments before the first "---" or after "..." is no document; between two "---" it is an empty one.
+// comments before the first "---" or after "..." is not a document; between two "---" it is an empty one.
 func splitYAML(content []byte) []document {
 	var docs []document
 	start, startLine, line, loose := 0, 0, 0, true

@@ -40,7 +40,7 @@ func settle(before map[object.Ref]settled, files map[string]*manifest) (map[obje
 	for ref, all := range declared {
 		was := before[ref]
 		if was.effect != "" {
-			was = settled{} // a stand-in is no previous version
+			was = settled{} // a stand-in is not a previous version
 		}
 		c, at := choose(was, all)
 		switch {
@@ -64,7 +64,7 @@ func settle(before map[object.Ref]settled, files map[string]*manifest) (map[obje
 				faults = append(faults, object.Problem{
 					Place:   object.Place{Path: c.path},
 					Unread:  object.UnreadFile,
-					Message: "the file declares nothing any more: what it declared stays in force until the file is removed or declares something",
+					Message: "the file no longer declares anything: what it declared stays in force until the file is removed or declares something",
 				})
 			}
 		}
@@ -107,7 +107,7 @@ func choose(before settled, all []declaration) (settled, int) {
 		current = 0
 	}
 	if before.path == "" {
-		return settled{}, current // a namespace that was not declared is no previous version
+		return settled{}, current // a namespace that was not declared is not a previous version
 	}
 	return settled{object: before.object, path: all[current].path, document: all[current].document}, current
 }

@@ -152,7 +152,7 @@ type Remote struct {
 	RemoteIdentifier string       `wire:"remote_identifier"`
 	CryptoProposal   []string     `wire:"crypto_proposal"`
 	ForceProposal    string       `wire:"force_crypto_proposal"`       // 0 or 1
-	PublicCert       string       `wire:"local_public_cert,writeonly"` // base64 of PEM; several joined by three underscores
+	PublicCert       string       `wire:"local_public_cert,writeonly"` // PEM in base64; several are joined with three underscores
 	PrivateKey       Secret       `wire:"local_private_cert,writeonly"`
 	SharedCA         string       `wire:"shared_ca,writeonly"`
 	Connections      []Connection `wire:"connections,key=name"`
@@ -189,7 +189,7 @@ type NAT struct {
 	DestIP   string `wire:"dest_ip"`
 	DestPort string `wire:"dest_port"`
 	Target   string `wire:"target"` // DNAT, SNAT or MASQUERADE
-	Index    string `wire:"index"`  // place in the chain from 1; 0 or "" is the end
+	Index    string `wire:"index"`  // position in the chain from 1; 0 or "" means the end
 }
 
 // Route is a route, applied at once.

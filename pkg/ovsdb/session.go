@@ -119,7 +119,7 @@ func (c *Client) handshake(ctx context.Context, s *session) error {
 	})
 	var refusal *rpcError
 	if errors.As(err, &refusal) {
-		return nil // a server without the database _Server is no member of a cluster
+		return nil // a server without the database _Server is not a member of a cluster
 	}
 	if err != nil {
 		return err

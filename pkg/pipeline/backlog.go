@@ -17,7 +17,7 @@ type waiting struct {
 
 // backlog tracks when the changes came that some target may not have yet. Its user locks it.
 type backlog struct {
-	taken   time.Time // when the oldest change came that is in no snapshot; zero is none
+	taken   time.Time // when the oldest change came that is in no snapshot; zero means none
 	waiting []waiting // by revision, and so by age
 }
 
@@ -52,7 +52,7 @@ func (b *backlog) halve() {
 }
 
 // oldest drops the changes that all targets have, which are those up to reached, and returns when the oldest other change
-// came; zero is none.
+// came; zero means none.
 func (b *backlog) oldest(reached intent.Revision) time.Time {
 	for len(b.waiting) > 0 && b.waiting[0].revision <= reached {
 		b.waiting = b.waiting[1:]
@@ -63,7 +63,7 @@ func (b *backlog) oldest(reached intent.Revision) time.Time {
 	return b.taken
 }
 
-// Oldest returns when the oldest change came that is not in a revision up to reached; zero is none.
+// Oldest returns when the oldest change came that is not in a revision up to reached; zero means none.
 func (p *Pipeline) Oldest(reached intent.Revision) time.Time {
 	p.mu.Lock()
 	first := p.backlog.oldest(reached)

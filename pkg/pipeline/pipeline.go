@@ -37,7 +37,7 @@ type Pipeline struct {
 
 	mu          sync.RWMutex
 	latest      *intent.Snapshot
-	edition     uint64 // of latest; 0 is none
+	edition     uint64 // of latest; 0 means none
 	problems    []object.Problem
 	unavailable []string
 	kept        []retention.Object

@@ -26,7 +26,7 @@ type end struct {
 	service *service
 }
 
-// ends finds the ends that a text in a question refers to. The namespace defaults to the given one; "" is none.
+// ends finds the ends that a text in a question refers to. The namespace defaults to the given one; "" means none.
 //
 // A text is an address; [pod/]NAMESPACE/NAME; node/NAME; svc/NAMESPACE/NAME, with :PORT if the service has several. A
 // pod's name may be a pattern such as web-*, or a label selector such as app=web; NAMESPACE may be *. These select every

@@ -32,7 +32,7 @@ func (inv *Inventory) SDWANNames() []string {
 	return out
 }
 
-// sdwanKind reads the kind of an existing SD-WAN object, in any case; "" is none.
+// sdwanKind reads the kind of an existing SD-WAN object, in any case; "" means none.
 func (inv *Inventory) sdwanKind(word string) string {
 	for i := range inv.state.Objects.SDWAN {
 		o := &inv.state.Objects.SDWAN[i]

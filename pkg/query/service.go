@@ -53,7 +53,7 @@ func (inv *Inventory) service(text string) (end, error) {
 	return e, nil
 }
 
-// portIs reports whether a frontend is that of a service's port: "" is every port, otherwise a number, a name, or one of
+// portIs reports whether a frontend is that of a service's port: "" means every port, otherwise a number, a name, or one of
 // these after a protocol.
 func portIs(f *intent.Frontend, text string, object *corev1.Service) bool {
 	if proto, rest, ok := strings.Cut(text, "/"); ok {

@@ -75,7 +75,7 @@ func (l *Loop) kept(p *backends.Plan) bool {
 	}
 	l.note(func(s *Status) {
 		if len(p.Kept) != len(s.Kept) {
-			l.opts.Log.WithFields(logrus.Fields{"before": len(s.Kept), "now": len(p.Kept)}).Info("some kept objects are not missing any more")
+			l.opts.Log.WithFields(logrus.Fields{"before": len(s.Kept), "now": len(p.Kept)}).Info("some kept objects are no longer missing")
 			s.Kept = p.Kept
 			keeper.Keep(p.Kept)
 		}

@@ -23,7 +23,7 @@ const (
 type Options struct {
 	Target string // the target's name in logs, metrics and status
 
-	// MinInterval is the minimum time between the end of a round and the start of the next. Zero is no pause: all changes
+	// MinInterval is the minimum time between the end of a round and the start of the next. Zero means no pause: all changes
 	// during a round are then handled by one next round.
 	MinInterval time.Duration
 	// MaxInterval is the time between two plans from a read-back, woken or not. Zero never checks for drift.
@@ -48,7 +48,7 @@ type Options struct {
 	Unreadable func() bool
 
 	Log      logrus.FieldLogger // nil discards
-	Observer Observer           // nil is none
+	Observer Observer           // nil means none
 }
 
 // withDefaults replaces zero values by their defaults.

@@ -59,7 +59,7 @@ func (p *Plans) Write(w io.Writer, color bool) error {
 	return nil
 }
 
-// plan responds with what would be written now, read by connections of its own. One request at a time: each reads
+// plan responds with what would be written now, read over separate connections. One request at a time: each reads
 // everything. With target=NAME it plans for one target only, and with output=json it responds for programs.
 func (h *Handler) plan(w http.ResponseWriter, r *http.Request) {
 	s := h.latest(w)

@@ -8,7 +8,7 @@ import (
 
 // Options restricts what a source delivers. The zero value delivers everything.
 type Options struct {
-	Kinds      []string     // nil is every kind of Resources, and Secrets in directories
+	Kinds      []string     // nil means every kind of Resources, and Secrets in directories
 	NoServices bool         // leaves out services and their endpoints
 	Endpoints  EndpointsAPI // zero is EndpointsAuto
 }

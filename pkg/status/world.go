@@ -34,7 +34,7 @@ type World struct {
 type Facts struct {
 	Snapshot *intent.Snapshot // not older than any revision in Loops
 	Loops    map[intent.CNFID]Loop
-	// Unread reports which CNFs have not been read since the process began; nil is none.
+	// Unread reports which CNFs have not been read since the process began; nil means none.
 	Unread   func(intent.CNFID) bool
 	Problems []object.Problem
 	// Now is the time to record, in whole seconds as the API stores it.

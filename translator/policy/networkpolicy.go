@@ -162,7 +162,7 @@ func (p *translation) translateRule(d intent.Direction, r rule) []intent.Rule {
 	return slices.DeleteFunc(rules, func(r intent.Rule) bool { return r.Peer.Kind == intent.PeerNone })
 }
 
-// peer returns the peer for spec; nil is any.
+// peer returns the peer for spec; nil means any.
 func (p *translation) peer(spec *sets.Spec) intent.Peer {
 	switch {
 	case spec == nil:

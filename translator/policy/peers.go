@@ -22,7 +22,7 @@ type peerList struct {
 	selections []labelcache.Selection
 	values     int            // number of values that the selections compare with
 	prefixes   []netip.Prefix // canonical, of all ipBlocks together
-	all        *sets.Spec     // the list as a set; nil is any
+	all        *sets.Spec     // the list as a set; nil means any
 }
 
 // union returns the list as a set.

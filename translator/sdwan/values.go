@@ -79,7 +79,7 @@ func (e *translation) prefix(field, text string) netip.Prefix {
 	return p
 }
 
-// parseIPv4Prefix parses an address or prefix, with host bits masked off. The empty string is no prefix.
+// parseIPv4Prefix parses an address or prefix, with host bits masked off. The empty string is not a prefix.
 func parseIPv4Prefix(text string) (netip.Prefix, error) {
 	if text == "" {
 		return netip.Prefix{}, nil

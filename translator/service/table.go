@@ -22,12 +22,12 @@ type service struct {
 	object  *corev1.Service           // nil while only its slices are known
 	slices  []*endpointSlice          // by name
 	created metav1.Time               // its creation time among the owners
-	wanted  *intent.LoadBalancer      // every frontend that it asks for, whichever service owns it; nil is none
+	wanted  *intent.LoadBalancer      // every frontend that it asks for, whichever service owns it; nil means none
 	over    bool                      // is beyond its budget: what it wants has no backends
 	pools   map[pool][]intent.Backend // behind the frontends of wanted
 	denied  map[intent.Families][]netip.Prefix
 	faults  []object.Problem     // of the object itself
-	current *intent.LoadBalancer // what the snapshot has; nil is none
+	current *intent.LoadBalancer // what the snapshot has; nil means none
 }
 
 // Table holds the Services and their slices, and what they translate to. A change marks only one Service dirty. It is not

@@ -19,7 +19,7 @@ import (
 	"github.com/netloom/netloom/pkg/report"
 )
 
-// write writes the status of the object of a policy. object is the existing one; nil is none.
+// write writes the status of the object of a policy. object is the existing one; nil means none.
 //
 // It uses server-side apply. If each node has a netloom, each applies its own targets with a field manager of its own, and
 // the summary of all with a shared field manager, at the version that the first write returned: if two do so at the same

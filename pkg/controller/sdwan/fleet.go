@@ -298,7 +298,7 @@ func (c *Controller) Release(inTarget map[string][]object.Ref) {
 // planTimeout is how long a plan for a request may take.
 const planTimeout = 10 * time.Second
 
-// Plan returns what would be written to a CNF now. It reads the device by a connection of its own and writes nothing.
+// Plan returns what would be written to a CNF now. It reads the device over a separate connection and writes nothing.
 func (c *Controller) Plan(ctx context.Context, of *intent.CNF) (plan *backends.Plan, err error) {
 	if err := WhyNotWritten(of); err != nil {
 		return nil, err

@@ -102,7 +102,7 @@ func (h *hosts) Run(ctx context.Context) error {
 	}
 }
 
-// lookUpDue looks up the names that are due, and returns when the next one is; zero is never.
+// lookUpDue looks up the names that are due, and returns when the next one is; zero means never.
 func (h *hosts) lookUpDue(ctx context.Context) time.Time {
 	h.mu.Lock()
 	wanted := h.wanted

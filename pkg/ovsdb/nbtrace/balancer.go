@@ -45,7 +45,7 @@ type vip struct {
 	backends []netip.AddrPort
 }
 
-// vipKey is the key for the lookup of a packet. Port 0 is every port; protocol 0 is then every protocol.
+// vipKey is the key for the lookup of a packet. Port 0 means every port; protocol 0 is then every protocol.
 type vipKey struct {
 	addr     netip.Addr
 	port     uint16

@@ -198,7 +198,7 @@ func (w *world) compareAddress(c *comparison) (matcher, error) {
 				return nil, fmt.Errorf("no address set is named %s", v)
 			}
 			if set.holdsOther(c.field.typ == fieldIPv4) {
-				return nil, fmt.Errorf("address set %s holds addresses that do not fit %s", v, c.field.name)
+				return nil, fmt.Errorf("address set %s contains addresses that do not fit %s", v, c.field.name)
 			}
 			sets = append(sets, set)
 		case v.prefix.IsSingleIP():

@@ -48,7 +48,7 @@ type rule struct {
 	match  matcher
 	stage  int
 	groups []string        // port groups it refers to
-	only   map[string]bool // ports outside of which it cannot match; nil is no limit
+	only   map[string]bool // ports outside of which it cannot match; nil means no limit
 }
 
 // New reads rows. The tracer is usable even if the error is not nil: the error lists the rows that are invalid, as

@@ -29,7 +29,7 @@ type State interface {
 	Object(ref object.Ref) (runtime.Object, bool)
 	// Targets lists the targets as they are now.
 	Targets() []Target
-	// ReadRows reads the rows of an object from a target, by a connection of its own.
+	// ReadRows reads the rows of an object from a target, over a separate connection.
 	ReadRows(ctx context.Context, target string, of object.Ref) ([]backends.Row, error)
 }
 

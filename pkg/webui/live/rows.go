@@ -17,7 +17,7 @@ const (
 // errBusy is the answer to a request that waited too long for another.
 var errBusy = errors.New("the rows of another object are being read; try again when that is done")
 
-// Rows reads the rows of an object from the first target, by a connection of its own. One request at a time: each may
+// Rows reads the rows of an object from the first target, over a separate connection. One request at a time: each may
 // read many.
 func (p *Page) Rows(ctx context.Context, kind, namespace, name string) []webui.TargetRows {
 	targets := p.state.Targets()

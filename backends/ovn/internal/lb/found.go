@@ -20,14 +20,14 @@ type vip struct {
 
 func vipOf(f *intent.Frontend) vip { return vip{f.Protocol, netip.AddrPortFrom(f.Addr, f.Port)} }
 
-// Found is what a read-back found about load balancing: rows of ours, and rows of others that concern us.
+// Found is what a read-back found about load balancing: our rows, and rows of others that concern us.
 type Found struct {
 	ours       nb.Rows             // of Load_Balancer, Load_Balancer_Group and Chassis_Template_Var
 	others     []*nb.Row           // of Load_Balancer
 	groups     map[string]bool     // the names of others' groups
 	chassis    map[string]string   // others' rows of template variables, by chassis
 	shared     nb.Rows             // our part of them
-	references nb.Rows             // the rows of ours that switches and routers refer to
+	references nb.Rows             // our rows that switches and routers refer to
 	values     map[string][]string // of template variables, on one chassis or another
 }
 
@@ -58,7 +58,7 @@ func (t *Target) Find(rows []*nb.Row) *Found {
 	return f
 }
 
-// sortVars separates our variables from others'. A row of ours is recognized by its UUID.
+// sortVars separates our variables from others'. One of our rows is recognized by its UUID.
 func (f *Found) sortVars(names nb.Namer, r *nb.Row) {
 	vars := map[string]string{}
 	for name, value := range r.Maps[nb.ColumnVariables] {
@@ -116,7 +116,7 @@ func (f *Found) keepReferences(rows []*nb.Row, ours func(uuid string) bool) {
 	}
 }
 
-// hasDerived reports whether some row without our mark has the kind of UUID that rows of ours have and others rarely do.
+// hasDerived reports whether some row without our mark has the kind of UUID that our rows have and others rarely do.
 func (f *Found) hasDerived() bool {
 	const version, name = 14, '5' // the position of a UUID's version, and the version of those made from a name (RFC 9562)
 	return slices.ContainsFunc(f.others, func(r *nb.Row) bool { return len(r.UUID) > version && r.UUID[version] == name })

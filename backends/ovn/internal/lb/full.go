@@ -51,8 +51,8 @@ func (p *FullPlan) Owned() int {
 	return rows
 }
 
-// NeedsReferences reports whether switches and routers can refer to rows of ours, so that their rows have to be read.
-// Others are the rows of ours in nb.PolicyTables.
+// NeedsReferences reports whether switches and routers can refer to our rows, so that their rows have to be read.
+// Others are our rows in nb.PolicyTables.
 func (p *FullPlan) NeedsReferences(others nb.Rows) bool {
 	if len(p.found.ours)+len(p.references) > 0 {
 		return true

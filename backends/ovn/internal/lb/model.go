@@ -8,7 +8,7 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
-// attachments are the references of switches and routers to rows of ours.
+// attachments are the references of switches and routers to our rows.
 type attachments struct {
 	references nb.Rows        // rows of others, with only the references in them
 	acls       nb.Rows        // those that are referred to

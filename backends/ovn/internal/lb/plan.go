@@ -20,7 +20,7 @@ type Plan struct {
 	topology   *Topology
 	attached   bool              // the attachments differ from those of the model
 	others     map[string]string // others' rows of template variables, by chassis
-	ownVars    nb.Rows           // rows of template variables of ours that exist, by chassis
+	ownVars    nb.Rows           // rows of our template variables that exist, by chassis
 }
 
 // newPlan renders some load balancers and compares them with the model.
@@ -157,7 +157,7 @@ func (p *Plan) Ops() []*nb.Op {
 	return ops
 }
 
-// Names returns the display names of the rows of ours that others may refer to, before and after the plan, by UUID.
+// Names returns the display names of our rows that others may refer to, before and after the plan, by UUID.
 func (p *Plan) Names() map[string]string {
 	if !p.attached {
 		return nb.Names(p.have, p.want)

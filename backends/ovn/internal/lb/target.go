@@ -38,7 +38,7 @@ func (t *Target) hairpinOption() string {
 	return t.Settings.Hairpin[0].String() + " " + t.Settings.Hairpin[1].String()
 }
 
-// templateVars returns the row of a chassis with variables of ours. If another owner has created one, uuid is that of
+// templateVars returns the row of a chassis with our variables. If another owner has created one, uuid is that of
 // its row, since a chassis has only one row. "" means a row of our own.
 func (t *Target) templateVars(chassis, uuid string, vars map[string]string) *nb.Row {
 	out := &nb.Row{

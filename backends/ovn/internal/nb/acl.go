@@ -27,7 +27,7 @@ type ACL struct {
 	Action    string
 	Match     string
 	Severity  intent.Severity // of log lines; none is no log
-	Rate      uint32          // of log lines; 0 is no meter
+	Rate      uint32          // of log lines; 0 means no meter
 	Name      string
 	IDs       map[string]string
 	Origin    string

@@ -73,7 +73,7 @@ func ColumnsOf(table string) map[string]ColumnKind {
 	}
 }
 
-// Tables lists the tables with rows of ours; those that others refer to come first.
+// Tables lists the tables with our rows; those that others refer to come first.
 func Tables() []string { return append(PolicyTables(), LoadBalancerTables()...) }
 
 // PolicyTables lists those for policies.

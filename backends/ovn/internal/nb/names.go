@@ -12,7 +12,7 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// The tables with rows of ours.
+// The tables with our rows.
 const (
 	TableACL               = "ACL"
 	TableAddressSet        = "Address_Set"
@@ -24,13 +24,13 @@ const (
 	TableTemplateVars      = "Chassis_Template_Var"
 )
 
-// The tables of others whose rows refer to rows of ours.
+// The tables of others whose rows refer to our rows.
 const (
 	TableRouter = "Logical_Router"
 	TableSwitch = "Logical_Switch"
 )
 
-// The external_ids that rows of ours carry, and those that lead an ACL or a load balancer back to its source.
+// The external_ids that our rows carry, and those that lead an ACL or a load balancer back to its source.
 const (
 	KeyOwner     = "netloom.io/owner"
 	KeyID        = "netloom.io/id"
