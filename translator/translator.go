@@ -25,7 +25,7 @@ import (
 type Options struct {
 	Cluster  string          // name of the cluster that the objects come from; "" if there is only one
 	Families intent.Families // address families in use; 0 means those that pods have
-	// Node is the name of the node whose pods are subjects of policies; "" is all nodes. See the package's documentation.
+	// Node is the name of the node whose pods are subjects of policies; "" means all nodes. See the package's documentation.
 	Node string
 	// OnTag is called for every label of pods and namespaces that is newly used or no longer used, unless it is nil.
 	OnTag func(tag labelcache.Tag, inUse bool)
@@ -39,7 +39,7 @@ type Options struct {
 // returns are.
 type Translator struct {
 	source   field.Source
-	node     string // whose pods are subjects; "" is all nodes
+	node     string // whose pods are subjects; "" means all nodes
 	families intent.Families
 	cache    *labelcache.Cache
 	dirty    *dirty.Queue

@@ -10,7 +10,7 @@ import (
 )
 
 // unavailable is what the database has for load balancers while those of the snapshot are unavailable. It stays as it is.
-// Nil is none: load balancers are available.
+// Nil means none: load balancers are available.
 type unavailable struct {
 	rows          int     // the number of our rows, except ACLs
 	loadBalancers int     // how many of them are load balancers

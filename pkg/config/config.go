@@ -39,7 +39,7 @@ type Config struct {
 	KubeContext  string // "" is the file's current context
 	Services     bool   // whether services are read, with their endpoints
 	EndpointsAPI EndpointsAPI
-	Cluster      string // "" is the only one
+	Cluster      string // "" means the only one
 	Owner        string
 	ZoneNode     string // whose pods are subjects; "" means every node
 

@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Echo is an object as the last write returned it, which a watch may not have delivered yet. Nil is none.
+// Echo is an object as the last write returned it, which a watch may not have delivered yet. Nil means none.
 type Echo[T metav1.Object] struct {
 	Object T
 	older  []string // resource versions that it replaces

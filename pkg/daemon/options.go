@@ -21,7 +21,7 @@ type Options struct {
 	Read        source.Options // which kinds are read
 	MaxManifest int64          // bytes of a file of manifests; 0 is manifest.DefaultMaxFile
 
-	Cluster  string          // name of the cluster; "" is the only one
+	Cluster  string          // name of the cluster; "" means the only one
 	Node     string          // only its pods are subjects of policies; "" means every node
 	Families intent.Families // 0 is those that pods have
 

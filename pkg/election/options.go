@@ -27,12 +27,12 @@ type Options struct {
 	Enabled bool
 
 	Namespace string // of the Lease; "" is that of the pod
-	Name      string // of the Lease; "" is the default of the owner, such as netloom-leader
+	Name      string // of the Lease; "" means the default of the owner, such as netloom-leader
 	Identity  string // of this instance in the Lease; "" is made of the pod's name
 
-	LeaseDuration time.Duration // after which a standby takes a Lease that is not renewed; 0 is the default
-	RenewDeadline time.Duration // after which a leader that cannot renew it stops; 0 is the default
-	RetryPeriod   time.Duration // between two attempts to acquire or renew it; 0 is the default
+	LeaseDuration time.Duration // after which a standby takes a Lease that is not renewed; 0 means the default
+	RenewDeadline time.Duration // after which a leader that cannot renew it stops; 0 means the default
+	RetryPeriod   time.Duration // between two attempts to acquire or renew it; 0 means the default
 
 	// Leases is the API that has the Lease. Complete makes a client if there is none.
 	Leases coordinationv1.LeasesGetter

@@ -7,7 +7,7 @@ import "fmt"
 type DeviceIntentID string
 
 // NewDeviceIntentID formats the ID of what a source object wants of the CNFs of s. The part distinguishes several
-// intents of one object; "" is the only one.
+// intents of one object; "" means the only one.
 func NewDeviceIntentID(s Scope, of Origin, part string) DeviceIntentID {
 	id := scopePrefix(s) + of.Kind + "/" + of.Namespace + "/" + of.Name
 	if part != "" {

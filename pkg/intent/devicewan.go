@@ -70,7 +70,7 @@ const (
 
 // Route is a route of a CNF.
 type Route struct {
-	Dst   netip.Prefix // 0.0.0.0/0 is the default route
+	Dst   netip.Prefix // 0.0.0.0/0 means the default route
 	Via   netip.Addr   // invalid is none
 	Dev   Link
 	Table string // TableMain or TableCNF

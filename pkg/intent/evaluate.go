@@ -20,7 +20,7 @@ type Flow struct {
 	// Node is where the flow enters the network: the node of the source if that is an endpoint. "" is unknown, and
 	// matches the node of no backend.
 	Node    string
-	Network string // the logical network it enters; "" is the default one
+	Network string // the logical network it enters; "" means the default one
 }
 
 // Verdict is the verdict of a snapshot on a flow. The zero value denies.

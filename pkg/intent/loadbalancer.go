@@ -16,7 +16,7 @@ type LoadBalancerID string
 type LoadBalancer struct {
 	ID      LoadBalancerID
 	Origin  Origin
-	Network string // the logical network whose endpoints it serves; "" is the default one
+	Network string // the logical network whose endpoints it serves; "" means the default one
 	// Affinity is for how many seconds after its last connection a client is sent to the same backend; 0 means no affinity.
 	Affinity uint32
 	// RejectEmpty makes flows be rejected at once while the frontend has no backend at all; otherwise they are dropped.

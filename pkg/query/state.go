@@ -11,7 +11,7 @@ import (
 
 // State is the state that questions are about, at one moment. It is read-only: its parts are shared.
 type State struct {
-	Cluster  string // name of the cluster of the objects; "" is the only one
+	Cluster  string // name of the cluster of the objects; "" means the only one
 	Snapshot *intent.Snapshot
 	View     labelcache.View // the endpoints that the snapshot was made with
 	Objects  Objects

@@ -64,7 +64,7 @@ const (
 // axis is one side of the matrix.
 type axis struct {
 	namespace string          // zooms into it, or into allOutside; "" lists namespaces
-	selector  labels.Selector // of pods; nil is all
+	selector  labels.Selector // of pods; nil means all
 }
 
 // allOutside stands for the addresses outside, among namespaces. The brackets distinguish it from them.

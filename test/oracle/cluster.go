@@ -39,7 +39,7 @@ type Flow struct {
 	Port     int32           // destination port; ignored with ICMP
 	// Node is where the flow enters the network; "" is the node of the sending pod, and unknown for any other sender.
 	Node string
-	// Network is the logical network of the flow; "" is the default one. Only the frontends of Services use it.
+	// Network is the logical network of the flow; "" means the default one. Only the frontends of Services use it.
 	Network string
 }
 

@@ -19,7 +19,7 @@ import (
 type Backend struct {
 	Name    string
 	Fresh   backendtest.Factory
-	Scripts string // the names of its scripts, as a pattern of path.Match; "" is all
+	Scripts string // the names of its scripts, as a pattern of path.Match; "" means all
 	Few     bool   // take two roads: another, similar backend takes them all
 }
 

@@ -139,7 +139,7 @@ func (t *Table) translate(ref object.Ref, next *intent.Builder) {
 	putIntents(next, old, now)
 }
 
-// track brings what results depend on in sync with a new one. Nil is none.
+// track brings what results depend on in sync with a new one. Nil means none.
 func (t *Table) track(ref object.Ref, old, now *result) {
 	old, now = cmp.Or(old, &result{}), cmp.Or(now, &result{})
 	t.sets.Show(&now.refs)

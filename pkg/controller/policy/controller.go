@@ -52,7 +52,7 @@ type State interface {
 type Options struct {
 	State   State
 	Cluster string // of the snapshot's origins
-	Node    string // of this netloom, if each node has one; "" is the only one
+	Node    string // of this netloom, if each node has one; "" means the only one
 
 	Client  dynamic.Interface    // writes PolicyStatus objects; nil writes none
 	Events  record.EventRecorder // nil makes no Events

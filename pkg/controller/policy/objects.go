@@ -31,7 +31,7 @@ import (
 type objects struct {
 	client  dynamic.NamespaceableResourceInterface
 	asked   any    // the client, for the informer
-	node    string // of this netloom, if each node has one; "" is the only one
+	node    string // of this netloom, if each node has one; "" means the only one
 	limit   flowcontrol.RateLimiter
 	metrics *metrics.Metrics
 	tracker *tracker // gets the policies whose object has changed or is gone

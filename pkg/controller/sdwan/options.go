@@ -38,13 +38,13 @@ type Options struct {
 	// Refused records the requests that the API forbids; nil ignores them.
 	Refused *controller.Refusals
 
-	Interval        time.Duration // between two read-backs of a device; 0 is the default
+	Interval        time.Duration // between two read-backs of a device; 0 means the default
 	StatusInterval  time.Duration // between two collections of reports of CNFs; 0 collects none
-	StatusNamespace string        // where CNFStatus objects show the CNFs of all namespaces; "" is the default
-	ResolveInterval time.Duration // between two DNS lookups of a name; 0 is the default
+	StatusNamespace string        // where CNFStatus objects show the CNFs of all namespaces; "" means the default
+	ResolveInterval time.Duration // between two DNS lookups of a name; 0 means the default
 
 	ClusterWide    bool   // objects are for the CNFs of their purpose in every namespace
-	ServiceRules   string // which Services CNFs offer, see ParseServiceRules in translator/sdwan; "" is off
+	ServiceRules   string // which Services CNFs offer, see ParseServiceRules in translator/sdwan; "" means off
 	ServicePurpose string // of the CNFs that offer Services without a label of their own
 	PlainHTTP      bool   // connects by HTTP to CNFs that name no certificate; false does not configure them
 

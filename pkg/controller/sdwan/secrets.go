@@ -12,7 +12,7 @@ import (
 
 // NoteRefusals records in refused whether Secrets may be read, by namespace, because permission may be given for some. A
 // refusal expires if no Secret of the namespace is requested for a while: its CNFs may be gone. Devices are read back at
-// the given interval, and what they refer to is read each time; 0 is the default.
+// the given interval, and what they refer to is read each time; 0 means the default.
 func NoteRefusals(secrets source.Secrets, refused *controller.Refusals, interval time.Duration) source.Secrets {
 	return &notedSecrets{secrets, refused, max(3*cmp.Or(interval, DefaultInterval), time.Minute)}
 }

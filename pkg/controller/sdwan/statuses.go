@@ -123,7 +123,7 @@ func (s *statuses) Run(ctx context.Context) error {
 	return nil
 }
 
-// fill puts all objects into a queue, and then those that change. Nil is none.
+// fill puts all objects into a queue, and then those that change. Nil means none.
 func (s *statuses) fill(queue workqueue.TypedDelayingInterface[object.Ref]) {
 	s.mu.Lock()
 	s.queue = queue

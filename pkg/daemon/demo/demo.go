@@ -29,7 +29,7 @@ type Options struct {
 	UIListen  string // address of the web page; "" serves none
 	Color     bool
 
-	deviceInterval time.Duration // between two read-backs of a simulated device; 0 is the default
+	deviceInterval time.Duration // between two read-backs of a simulated device; 0 means the default
 }
 
 // patience is how long the first answer may take.

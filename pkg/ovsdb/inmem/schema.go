@@ -102,7 +102,7 @@ func (t *columnType) UnmarshalJSON(raw []byte) error {
 // scalar reports whether there is always exactly one element.
 func (t *columnType) scalar() bool { return t.min == 1 && t.max == 1 && t.value == nil }
 
-// zero is the default value of a column.
+// zero means the default value of a column.
 func (t *columnType) zero() datum {
 	if t.min == 0 {
 		return datum{}

@@ -12,7 +12,7 @@ import (
 // Selection selects the logical switches, or the routers, of each logical network. Create it with ParseSelection; the
 // zero value selects nothing.
 type Selection struct {
-	entries map[string][]pattern // by network; "" is the default one
+	entries map[string][]pattern // by network; "" means the default one
 }
 
 // pattern selects rows by name or by a key of external_ids.
