@@ -12,7 +12,7 @@
 // their own; an endpoint that is added or removed changes those entries and nothing else.
 //
 // Ownership. Every row carries the owner it was written for. A backend reads, writes and sweeps rows of its owner only,
-// so a new process recognises what an earlier one left, and rows of other owners or without an owner stay.
+// so a new process recognizes what an earlier one left, and rows of other owners or without an owner stay.
 //
 // What is unavailable. While the load balancers of a snapshot are unavailable, the rows of balancers stay as they are.
 //

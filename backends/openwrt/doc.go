@@ -2,7 +2,7 @@
 //
 // # Which objects intents become
 //
-// Each device intent becomes one object of the device; objectKind returns its kind. A tunnel with its connections is one object,
+// Each device intent becomes one object of the device, of the kind that kinds lists. A tunnel with its connections is one object,
 // and an application whose set has no IPv4 address is none. Policies that the CNF enforces become firewall rules, see
 // policyRules. Load balancers do not apply to CNFs: they are neither written nor reported.
 //

@@ -23,7 +23,7 @@ const (
 	priorityResolution = 1003
 )
 
-// resolution matches what a host needs to find its neighbours over IPv4. Over IPv6 OVN itself lets neighbour and router
+// resolution matches what a host needs to find its neighbours over IPv4. Over IPv6 OVN itself lets neighbor and router
 // discovery and MLD pass on every switch that tracks connections (ovn-northd(8)).
 const resolution = "arp"
 
@@ -113,7 +113,7 @@ func inexpressible(rule *intent.Rule) string {
 
 // isolate returns the default deny of a direction. The second ACL lets ARP pass whatever a drop matches, and has
 // connections tracked on every switch with a port in the group: OVN tracks none on a switch without an allow-related
-// ACL, and would drop replies and neighbour discovery there.
+// ACL, and would drop replies and neighbor discovery there.
 func (r *renderer) isolate(g *group, d intent.Direction) {
 	subject := subjectMatch(d, r.names.PortGroup(g.subject))
 	origin := map[string]string{nb.KeyDirection: d.String()}

@@ -9,8 +9,8 @@
 // where "" means the default, and manifests of the older group sdewan.akraino.org are read as those of the newer. Beyond
 // that, a namespace that objects live in but no manifest declares exists with the one label that the API server sets,
 // kubernetes.io/metadata.name; a pod with an address and no phase is running, and a running one is ready, unless it says
-// otherwise; and a file's documents are numbered from 1. Nothing is allocated: a service without a cluster IP has none, and
-// one without node ports neither.
+// otherwise; and a file's documents are numbered from 1. Nothing is allocated: a service without a cluster IP gets none, and
+// those without node ports get no node ports either.
 //
 // With EndpointsAuto the Endpoints of a service count as long as no slice in force has its name as a label. Kinds that the
 // options exclude are ignored like kinds that netloom does not know.
@@ -20,7 +20,7 @@
 //
 //   - A document whose kind, namespace and name can be read retains the previous version of that object.
 //   - A document that cannot be read that far, such as a half-written one, retains every object of its file that no
-//     document declares any more, since any of them may be the one meant. So does a file that declares nothing any more:
+//     document declares now, since any of them may be the one meant. So does a file that no longer declares anything:
 //     empty, blank, comments, null, a list without items.
 //   - A file that contains less than before, by size, last line break or declared objects, may be only half written: the
 //     version before stays until the file has not changed for half a second.
@@ -28,10 +28,10 @@
 //   - A file or directory that cannot be read retains everything it declared before.
 //   - If two documents declare one object, the one in force stays in force; at the start the first by path.
 //
-// None of this survives a restart. A faulty policy without a good version since the start gets a stand-in, lest its pods
-// open: the stand-in isolates the pods that the document selects, or every pod of its namespace if that cannot be read, and
-// allows nothing. Any other faulty document, and one whose kind, namespace and name cannot even be read, declares nothing
-// then. Services and slices get no stand-in: without them nothing opens.
+// None of this survives a restart. A faulty policy without a good version since the start gets a stand-in, so that its
+// pods are not open: the stand-in isolates the pods that the document selects, or every pod of its namespace if that
+// cannot be read, and allows nothing. Any other faulty document, and one whose kind, namespace and name cannot even be read,
+// then declares nothing. Services and slices get no stand-in: without them nothing opens.
 //
 // # Secrets
 //

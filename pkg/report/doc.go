@@ -1,4 +1,4 @@
-// Package report works out what people read about NetworkPolicies and Services: the content of PolicyStatus objects, and
+// Package report computes what users read about NetworkPolicies and Services: the content of PolicyStatus objects, and
 // the Events.
 //
 // A World is all that is known at one moment: the snapshot, the state of each target, and what the translator could not

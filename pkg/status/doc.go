@@ -1,4 +1,4 @@
-// Package status works out the status of SD-WAN objects, and which of them may be deleted.
+// Package status computes the status of SD-WAN objects, and which of them may be deleted.
 //
 // A World is all that is known at one moment: the snapshot, the state of each CNF's target, and what the translator could
 // not understand. From an object and a World, the package makes a Verdict: the status in the terms of the object's kind,
@@ -12,5 +12,5 @@
 // is waited for: its content is not known. If there is no CNF, there is nothing to wait for.
 //
 // A process that has just become the writer has not read any CNF yet. For such a CNF the object's present status is kept if
-// object and pod have not changed since: otherwise every start would take In Sync back for a moment.
+// object and pod have not changed since: otherwise every start would revoke In Sync for a moment.
 package status

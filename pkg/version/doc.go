@@ -1,2 +1,2 @@
-// Package version says which netloom this is.
+// Package version identifies the build of netloom.
 package version

@@ -138,7 +138,7 @@ func eachPeer(c *oracle.Cluster, do func(networkingv1.NetworkPolicyPeer)) {
 	}
 }
 
-// interestingPorts is every number in a policy or container, and its neighbours.
+// interestingPorts is every number in a policy or container, and its neighbors.
 func interestingPorts(c *oracle.Cluster) []int32 {
 	numbers := []int32{1, 80, 65535}
 	around := func(n int32) {

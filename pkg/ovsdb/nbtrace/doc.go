@@ -6,7 +6,7 @@
 //
 // Modelled are: the three stages (from-lport, from-lport with apply-after-lb, to-lport), tiers and pass, priorities, port
 // groups that make an ACL apply to every switch with a member port, the expression language with its prerequisites and
-// its errors, and the rule that one bad match voids its ACL and nothing else. Neighbour discovery and multicast listener
+// its errors, and the rule that one bad match voids its ACL and nothing else. Neighbor discovery and multicast listener
 // messages pass on a switch that tracks connections.
 //
 // Load balancers: those of the switch where a packet enters, directly and through groups, then those of the router that

@@ -82,7 +82,7 @@ func (v *view) icmp6Type(types ...uint8) bool {
 	return false
 }
 
-// unblocked reports whether v is a message that OVN lets pass every ACL of a switch that tracks connections: neighbour
+// unblocked reports whether v is a message that OVN lets pass every ACL of a switch that tracks connections: neighbor
 // and router discovery, and multicast listener reports.
 func (v *view) unblocked() bool { return v.icmp6Type(130, 131, 132, 133, 134, 135, 136, 143) }
 

@@ -2,7 +2,7 @@
 //
 // It lists and watches through client-go informers and reads from their stores; SD-WAN resources come through the dynamic
 // client. A resource that cannot be listed or watched is a Problem until it can be again; its known objects are kept
-// meanwhile.
+// in the meantime.
 //
 // A service or SD-WAN kind that an API refuses from the start, because the permission or the kind is missing, is
 // unavailable until it can be read: the source syncs without it. It does not sync without any other kind.

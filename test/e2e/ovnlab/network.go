@@ -56,7 +56,7 @@ type Network struct {
 	gateways []*Port
 }
 
-// NewNetwork lays out ports. The addresses in world are reachable behind the router even if a port's neighbours use the
+// NewNetwork lays out ports. The addresses in world are reachable behind the router even if a port's neighbors use the
 // same prefix; so is every other address that belongs to no port.
 func NewNetwork(ports []Port, world []netip.Addr) (*Network, error) {
 	n := &Network{byAddr: map[netip.Addr]*Port{}}

@@ -270,7 +270,7 @@ func (w *writer) skipUnspecified(f *intent.Frontend) {
 }
 
 // unreachable returns a backend that no packet reaches and for which none leaves the network: a router drops packets to
-// an IPv4 loopback address, and finds no neighbour with the IPv6 link-local address.
+// an IPv4 loopback address, and finds no neighbor with the IPv6 link-local address.
 func unreachable(f intent.Families) string {
 	if f == intent.IPv6 {
 		return "[fe80::9]:9"
