@@ -14,8 +14,8 @@ func TestDrift(t *testing.T) {
 		want int
 	}{
 		{"nothing to do", nil, 0},
-		{"what the target refused before is no drift", []Op{again, again, reload}, 0},
-		{"a write that nobody refused is, with all that goes with it", []Op{again, update, reload}, 3},
+		{"what the target refused before is not drift", []Op{again, again, reload}, 0},
+		{"any other write is, with all that goes with it", []Op{again, update, reload}, 3},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			require.Equal(t, tc.want, (&Plan{Ops: tc.ops}).Drift())

@@ -53,21 +53,21 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// closed is a writer that takes nothing.
+// closed is a writer that accepts nothing.
 type closed struct{}
 
 var errClosed = errors.New("closed")
 
 func (closed) Write([]byte) (int, error) { return 0, errClosed }
 
-func TestWriteTellsOfFailure(t *testing.T) {
+func TestWriteReportsFailure(t *testing.T) {
 	require.ErrorIs(t, plan().Write(closed{}, false), errClosed)
 }
 
 func TestCounts(t *testing.T) {
 	p := plan()
 	require.False(t, p.Empty())
-	require.Equal(t, 1, p.Deletes(), "a mutation that takes away is no delete")
+	require.Equal(t, 1, p.Deletes(), "a mutation that removes values is not a delete")
 	require.Equal(t, 2, p.Groups())
 	require.Equal(t, "6 operations in 2 transactions: create ACL ×1, create Address_Set ×1, delete Address_Set ×1, "+
 		"mutate Address_Set ×1, mutate Port_Group ×1, update ACL ×1", p.Summary())

@@ -66,7 +66,7 @@ func (l load) selection(i int) labelcache.Selection {
 			return labelcache.Selection{Namespaces: set("team", fmt.Sprintf("team-%d", i%50)), Pods: set("app", app, "version", fmt.Sprintf("v%d", i%3))}
 		case 1: // all of a namespace, by its name
 			return labelcache.Selection{Namespaces: set("kubernetes.io/metadata.name", l.space(i))}
-		case 2: // nearly nobody
+		case 2: // almost no pod
 			return labelcache.Selection{Pods: set("app", app, "version", fmt.Sprintf("canary-%d", i))}
 		default: // a team but for one tier
 			tier, _ := labels.Parse(fmt.Sprintf("tier!=front,version notin (x%d)", i))
@@ -96,7 +96,7 @@ func (l load) fill(c *labelcache.Cache, pods []labelcache.Endpoint) {
 	for i := range l.selectors {
 		t := labelcache.NewTerm(l.selection(i))
 		c.AddTerm(labelcache.SetID(fmt.Sprintf("set-%d", i)), t)
-		if i%2 == 0 { // half of them isolate whom they select
+		if i%2 == 0 { // half of them isolate the pods that they select
 			c.AddTerm("isolated", t)
 		}
 	}
@@ -210,7 +210,7 @@ func BenchmarkSelectorAddClusterWide(b *testing.B) {
 	})
 }
 
-// BenchmarkLoad fills a cache with 100,000 pods and 10,100 selectors, and weighs what that takes beside the objects.
+// BenchmarkLoad fills a cache with 100,000 pods and 10,100 selectors, and measures the memory that this takes.
 func BenchmarkLoad(b *testing.B) {
 	l := load{pods: 100_000, spaces: 500, selectors: 10_100, policed: 500}
 	pods := l.objects()
@@ -229,7 +229,7 @@ func BenchmarkLoad(b *testing.B) {
 	}
 	objects := weigh() - before
 	runtime.KeepAlive(endpoint)
-	var held int64
+	var size int64
 	var members int
 	for b.Loop() {
 		b.StopTimer()
@@ -238,7 +238,7 @@ func BenchmarkLoad(b *testing.B) {
 		c := labelcache.New()
 		l.fill(c, pods)
 		b.StopTimer()
-		held = weigh() - before - objects
+		size = weigh() - before - objects
 		members = 0
 		for _, m := range c.View().Sets() {
 			members += m.Len()
@@ -246,7 +246,7 @@ func BenchmarkLoad(b *testing.B) {
 		runtime.KeepAlive(c)
 		b.StartTimer()
 	}
-	b.ReportMetric(float64(held)/float64(l.pods), "B/pod")
+	b.ReportMetric(float64(size)/float64(l.pods), "B/pod")
 	b.ReportMetric(float64(members)/float64(l.pods), "sets/pod")
 	runtime.KeepAlive(pods)
 }

@@ -59,7 +59,7 @@ func memberNames(v labelcache.View, id labelcache.SetID) []string {
 	return out
 }
 
-func TestAnAddressHeldTwiceSurvivesTheFirstRemoval(t *testing.T) {
+func TestAnAddressOfTwoMembersSurvivesTheFirstRemoval(t *testing.T) {
 	c := labelcache.New()
 	c.AddTerm("web", podTerm(t, "app=web"))
 	c.SetEndpoint(pod(t, "old", "app=web", "10.0.0.1"))
@@ -69,13 +69,13 @@ func TestAnAddressHeldTwiceSurvivesTheFirstRemoval(t *testing.T) {
 	_, changes := c.Commit()
 	require.Len(t, changes, 1)
 	require.Len(t, changes[0].Joined, 1)
-	require.Empty(t, changes[0].AddrsAdded, "the set holds it already")
+	require.Empty(t, changes[0].AddrsAdded, "the set already has it")
 
 	c.DeleteEndpoint(podKey("old"))
 	v, changes := c.Commit()
 	require.Len(t, changes, 1)
 	require.Len(t, changes[0].Left, 1)
-	require.Empty(t, changes[0].AddrsRemoved, "the other still holds it")
+	require.Empty(t, changes[0].AddrsRemoved, "the other still has it")
 	m, _ := v.Set("web")
 	require.True(t, m.HasAddr(addrs("10.0.0.1")[0]))
 
@@ -128,14 +128,14 @@ func TestWhatIsUndoneBeforeACommitIsNoChange(t *testing.T) {
 	}
 }
 
-func TestCommitWithoutNewsReturnsTheViewThatStands(t *testing.T) {
+func TestCommitWithoutChangesReturnsTheSameView(t *testing.T) {
 	c := labelcache.New()
 	e := pod(t, "p", "app=web", "10.0.0.1")
 	c.SetEndpoint(e)
 	v, _ := c.Commit()
 	require.Equal(t, uint64(1), v.Revision())
 	c.SetEndpoint(e)
-	c.DeleteEndpoint(podKey("nobody"))
+	c.DeleteEndpoint(podKey("missing"))
 	c.DeleteNamespace("", "nowhere")
 	c.RemoveTerm("none", podTerm(t, "a"))
 	v, changes := c.Commit()
@@ -194,7 +194,7 @@ func TestNamespaceSelectorsFailClosed(t *testing.T) {
 	require.Equal(t, []string{"nil"}, in(v), "the namespace is not known")
 	c.SetNamespace("", "shop", nil)
 	v, _ = c.Commit()
-	require.Equal(t, []string{"any", "nil", "no key", "not"}, in(v), "a pod's label is none of its namespace")
+	require.Equal(t, []string{"any", "nil", "no key", "not"}, in(v), "a pod's label is not one of its namespace")
 	c.SetNamespace("", "shop", map[string]string{"team": "red"})
 	v, _ = c.Commit()
 	require.Equal(t, []string{"any", "nil"}, in(v))
@@ -249,7 +249,7 @@ func TestTagEventsComeInOrderAndMayUseTheCache(t *testing.T) {
 	require.Equal(t, []string{"+pod:app=web", "+namespace:app=web"}, said())
 	c.DeleteEndpoint(podKey("a"))
 	c.Commit()
-	require.Empty(t, said(), "b still holds it")
+	require.Empty(t, said(), "b still has it")
 	c.SetEndpoint(pod(t, "b", "app=db,tier=x"))
 	c.SetNamespace("", "shop", nil)
 	c.Commit()
@@ -297,7 +297,7 @@ func TestOrderOfInputsDoesNotMatter(t *testing.T) {
 	require.NotEmpty(t, want)
 }
 
-// dump spells all that a view says.
+// dump formats the content of a view.
 func dump(v labelcache.View) string {
 	var lines []string
 	for id, m := range v.Sets() {

@@ -17,7 +17,7 @@ func selectorFor(key string, values ...string) labels.Selector {
 	return labels.NewSelector().Add(*r)
 }
 
-// FuzzCanonicalSelector checks, for any selector that can be written, that its canonical form means the same, is
+// FuzzCanonicalSelector checks, for any selector that can be written, that its canonical form selects the same, is
 // reached from any order of requirements, and is its own canonical form.
 func FuzzCanonicalSelector(f *testing.F) {
 	for _, s := range []string{
@@ -96,7 +96,7 @@ func spellPlain(cs []clause) string {
 }
 
 // FuzzTermIDIsUnambiguous checks that no two selections share a text by accident of spelling, whatever characters an
-// unchecked selector holds.
+// unchecked selector has.
 func FuzzTermIDIsUnambiguous(f *testing.F) {
 	f.Add("a", "b", "c", "d")
 	f.Add("a) pods(b", "x", "a", "b")

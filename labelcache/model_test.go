@@ -35,7 +35,7 @@ type wanted struct {
 	term labelcache.Term
 }
 
-// model is what a cache was told, and answers from scratch.
+// model records the input of a cache, and answers from scratch.
 type model struct {
 	pods   map[object.Key]labelcache.Endpoint
 	spaces map[space]map[string]string
@@ -87,7 +87,7 @@ func resolve(e *labelcache.Endpoint, p labelcache.PortMatch) (uint16, bool) {
 	return 0, false
 }
 
-// members is who belongs to a set, and its open numbers.
+// members returns the members of a set, and its open numbers.
 func (m *model) members(id labelcache.SetID) (map[object.Key]labelcache.Endpoint, []uint16) {
 	out := map[object.Key]labelcache.Endpoint{}
 	nums := map[uint16]bool{}
@@ -136,7 +136,7 @@ func (m *model) tags() map[labelcache.Tag][]object.Key {
 	return out
 }
 
-// requireView compares all that a view says with the model.
+// requireView compares all content of a view with the model.
 func (m *model) requireView(t testing.TB, v labelcache.View) {
 	t.Helper()
 	require.Len(t, maps.Collect(v.Sets()), len(m.sets))
@@ -156,9 +156,9 @@ func (m *model) requireView(t testing.TB, v labelcache.View) {
 			_, in := want[k]
 			require.Equal(t, in, got.HasKey(k), "%s in %s", k, id)
 		}
-		held := addrsOf(want)
+		addrs := addrsOf(want)
 		for a := range all {
-			require.Equal(t, held[a], got.HasAddr(a), "%s in %s", a, id)
+			require.Equal(t, addrs[a], got.HasAddr(a), "%s in %s", a, id)
 		}
 		require.Equal(t, nums, v.Numbers(id), "numbers of %s", id)
 	}
@@ -228,7 +228,7 @@ type delta struct {
 	numbers        bool
 }
 
-// difference is what a change of a set should say, nil for nothing.
+// difference is the change of a set that is expected, nil for none.
 func difference(before, after *model, id labelcache.SetID) *delta {
 	if len(before.sets[id]) == 0 || len(after.sets[id]) == 0 {
 		return &delta{}
@@ -285,7 +285,7 @@ func names(joined, left []*labelcache.Endpoint) []string {
 	return out
 }
 
-func TestRandomHistoryAgreesWithTheModel(t *testing.T) {
+func TestRandomHistoryMatchesTheModel(t *testing.T) {
 	rnd := newRand(t)
 	for run := range 40 {
 		w := world{rnd, 2 + run%8}

@@ -55,7 +55,7 @@ func TestEqualSelectionsHaveOneID(t *testing.T) {
 		labelcache.NewTerm(labelcache.Selection{Pods: labels.Everything(), Port: labelcache.PortMatch{Number: 80}}).ID())
 }
 
-func TestTermsSayWhomTheySelect(t *testing.T) {
+func TestTermsDescribeTheirSelection(t *testing.T) {
 	for want, s := range map[string]labelcache.Selection{
 		"all pods in all namespaces":                      {},
 		"pods app=web,tier in (a,b) in namespace shop":    {Namespace: "shop", Pods: selector(t, "tier in (b,a),app=web")},
@@ -78,6 +78,6 @@ func TestTermOnANode(t *testing.T) {
 	require.Equal(t, there.ID(), web.On("n1").ID())
 	require.Equal(t, there.String(), web.On("n1").String())
 	require.Equal(t, there.ID(), there.On("n1").ID())
-	require.Equal(t, labelcache.Term{}, there.On("n2"), "nobody is on two nodes")
+	require.Equal(t, labelcache.Term{}, there.On("n2"), "no pod is on two nodes")
 	require.Equal(t, labelcache.Term{}, labelcache.Term{}.On("n1"))
 }

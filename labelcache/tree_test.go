@@ -29,7 +29,7 @@ func (s idset) collect() []uint32 {
 // ranges are how wide ids are spread, to meet every shape of a node; the last needs every level.
 func ranges() []uint32 { return []uint32{100, 3000, 70_000, 3_000_000, 1<<32 - 1} }
 
-func TestIDSetAgreesWithAMapWhileItGrowsAndShrinks(t *testing.T) {
+func TestIDSetMatchesAMapWhileItGrowsAndShrinks(t *testing.T) {
 	rnd := newTreeRand(t)
 	for _, width := range ranges() {
 		var s idset

@@ -14,8 +14,8 @@ import (
 	"github.com/netloom/netloom/translator"
 )
 
-// holder is a running pod of shop with addresses.
-func holder(name string, leaving bool, addrs ...string) *corev1.Pod {
+// podWith is a running pod of shop with addresses.
+func podWith(name string, leaving bool, addrs ...string) *corev1.Pod {
 	p := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Labels: map[string]string{"app": name}},
 		Status:     corev1.PodStatus{Phase: corev1.PodRunning},
@@ -44,25 +44,25 @@ func TestAddressBelongsToOnePod(t *testing.T) {
 	}
 	put := func(p *corev1.Pod) { t.Helper(); require.NoError(t, tr.Put(p)) }
 
-	put(holder("a", false, "10.0.0.1", "fd00::1", "10.0.0.1"))
+	put(podWith("a", false, "10.0.0.1", "fd00::1", "10.0.0.1"))
 	check("a [10.0.0.1 fd00::1] []")
-	put(holder("b", false, "10.0.0.1"))
+	put(podWith("b", false, "10.0.0.1"))
 	check("a [fd00::1] [10.0.0.1]", "b [] [10.0.0.1]")
 	require.Len(t, tr.Problems(), 2)
-	put(holder("a", true, "10.0.0.1", "fd00::1"))
+	put(podWith("a", true, "10.0.0.1", "fd00::1"))
 	check("a [fd00::1] []", "b [10.0.0.1] []")
 	require.Empty(t, tr.Problems(), "a pod that goes is no conflict")
-	put(holder("c", false, "10.0.0.1"))
+	put(podWith("c", false, "10.0.0.1"))
 	check("a [fd00::1] []", "b [] [10.0.0.1]", "c [] [10.0.0.1]")
 	tr.Remove("Pod", "shop", "b")
 	check("a [fd00::1] []", "c [10.0.0.1] []")
-	finished := holder("c", false, "10.0.0.1")
+	finished := podWith("c", false, "10.0.0.1")
 	finished.Status.Phase = corev1.PodSucceeded
 	put(finished)
 	check("a [10.0.0.1 fd00::1] []")
-	put(holder("b", true, "10.0.0.1"))
+	put(podWith("b", true, "10.0.0.1"))
 	check("a [fd00::1] [10.0.0.1]", "b [] [10.0.0.1]")
-	put(holder("b", true))
+	put(podWith("b", true))
 	check("a [10.0.0.1 fd00::1] []", "b [] []")
 	require.Empty(t, tr.Problems())
 }
@@ -74,15 +74,15 @@ func TestManyPodsWithOneAddress(t *testing.T) {
 			tr := translator.New(translator.Options{})
 			name := func(i int) string { return fmt.Sprintf("p%d", i) }
 			for i := range n {
-				require.NoError(t, tr.Put(holder(name(i), false, "10.0.0.1")))
+				require.NoError(t, tr.Put(podWith(name(i), false, "10.0.0.1")))
 			}
 			for i := range n {
-				labeled := holder(name(i), false, "10.0.0.1")
+				labeled := podWith(name(i), false, "10.0.0.1")
 				labeled.Labels["round"] = "2"
 				require.NoError(t, tr.Put(labeled))
 			}
 			for i := range n {
-				require.NoError(t, tr.Put(holder(name(i), i%2 == 0, "10.0.0.1")))
+				require.NoError(t, tr.Put(podWith(name(i), i%2 == 0, "10.0.0.1")))
 			}
 			for i := range n {
 				tr.Remove("Pod", "shop", name(i))
@@ -92,9 +92,8 @@ func TestManyPodsWithOneAddress(t *testing.T) {
 	})
 }
 
-// TestHoldersOfAddressesInAnyOrder compares what a translator has after many changes with what one has that starts with the
-// result.
-func TestHoldersOfAddressesInAnyOrder(t *testing.T) {
+// TestAddressesInAnyOrder compares a translator after many changes with one that starts with the result.
+func TestAddressesInAnyOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(18, 6))
 	tr, pods := translator.New(translator.Options{}), map[string]*corev1.Pod{}
 	seen := func(tr *translator.Translator) (all []string) {
@@ -116,7 +115,7 @@ func TestHoldersOfAddressesInAnyOrder(t *testing.T) {
 			for _, a := range random.Perm(3)[:random.IntN(4)] {
 				addrs = append(addrs, fmt.Sprintf("10.0.0.%d", a))
 			}
-			pods[name] = holder(name, random.IntN(3) == 0, addrs...)
+			pods[name] = podWith(name, random.IntN(3) == 0, addrs...)
 			require.NoError(t, tr.Put(pods[name]))
 		}
 		fresh := translator.New(translator.Options{})

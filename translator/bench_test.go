@@ -101,7 +101,7 @@ func BenchmarkSnapshotOfOneNode(b *testing.B) {
 	}
 }
 
-// endpointChange is a translator of so many Services and a change of one endpoint of one of them, there and back, with
+// endpointChange is a translator of many Services and a change of one endpoint of one of them, there and back, with
 // the snapshot.
 func endpointChange(tb testing.TB, services int) func() {
 	tb.Helper()
@@ -154,7 +154,7 @@ func BenchmarkTranslateServices(b *testing.B) {
 	}
 }
 
-// ruleEdit is a translator of so many rules of one CNF's scope that follow ten policies, and an edit of one of them,
+// ruleEdit is a translator of many rules of one CNF's scope that follow ten policies, and an edit of one of them,
 // there and back, with the snapshot.
 func ruleEdit(tb testing.TB, rules int) func() {
 	tb.Helper()
@@ -213,7 +213,7 @@ func BenchmarkTranslateRules(b *testing.B) {
 	}
 }
 
-// BenchmarkServicesOfOnePort adds a Service to so many that want the port of the CNFs that it wants, and takes it away.
+// BenchmarkServicesOfOnePort adds a Service to many that want the same port of the CNFs, and removes it.
 func BenchmarkServicesOfOnePort(b *testing.B) {
 	for _, services := range []int{100, 1000} {
 		b.Run(fmt.Sprintf("services=%d", services), func(b *testing.B) {

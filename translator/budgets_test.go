@@ -28,7 +28,7 @@ func startSmall(t testing.TB, objects ...any) (*translator.Translator, *intent.S
 	return tr, tr.Snapshot()
 }
 
-// numbered are so many pods of an app that declare the port "p", each with a number of its own.
+// numbered returns n pods of an app that declare the port "p", each with a number of its own.
 func numbered(app string, n int) []any {
 	var out []any
 	for i := range n {
@@ -87,7 +87,7 @@ func TestAPolicyBeyondItsBudgetAllowsNothing(t *testing.T) {
 				remove(tr, o)
 			}
 			tr.Snapshot()
-			require.True(t, translator.Empty(tr), "what it held for its rules was released")
+			require.True(t, translator.Empty(tr), "what its rules retained was released")
 		})
 	}
 }
@@ -133,7 +133,7 @@ func TestAServiceBeyondItsBudgetLeadsNowhere(t *testing.T) {
 	}
 }
 
-// A Service that is beyond its budget for a while is no chance to take its address over.
+// A Service that is beyond its budget for a while does not lose its address to another.
 func TestAServiceBeyondItsBudgetKeepsItsAddress(t *testing.T) {
 	for _, tc := range []struct{ name, spec string }{
 		{"backends", `{clusterIP: 10.96.0.1, externalIPs: [192.0.2.1, 192.0.2.2, 192.0.2.3], ports: [{port: 80}]}`},
@@ -172,7 +172,7 @@ func TestAServiceIsBackWithinItsBudgetWithFewerNodes(t *testing.T) {
 	require.Empty(t, tr.Problems())
 }
 
-func TestSourceRangesBeyondTheBudgetAdmitNobody(t *testing.T) {
+func TestSourceRangesBeyondTheBudgetAdmitNothing(t *testing.T) {
 	for _, ranges := range []string{`[10.1.2.3/32]`, `[10.0.0.0/8, "fd00::/8", 172.16.0.0/12, 192.168.0.0/16]`} {
 		service := newService(t, "web", 1, `{type: LoadBalancer, clusterIP: 10.96.0.1, ports: [{port: 80}], loadBalancerSourceRanges: `+ranges+`}`)
 		service.Status.LoadBalancer.Ingress = append(service.Status.LoadBalancer.Ingress, corev1.LoadBalancerIngress{IP: "192.0.2.1"})

@@ -104,7 +104,7 @@ func TestOneWorkloadForOnePurpose(t *testing.T) {
 		{"replicas", []*corev1.Pod{newCNF("a", "10.0.0.1", "StatefulSet", "cnf"), newCNF("b", "10.0.0.2", "StatefulSet", "cnf")}, ""},
 		{"a rollout", []*corev1.Pod{replicaSet("a", "1"), with(replicaSet("b", "2"), func(p *corev1.Pod) { p.Status.PodIPs = nil; p.Status.PodIP = "10.0.0.8" })}, ""},
 		{"bare pods", []*corev1.Pod{newCNF("a", "10.0.0.1", "", ""), newCNF("b", "10.0.0.2", "", "")}, ""},
-		{"ReplicaSets of nobody", []*corev1.Pod{newCNF("a", "10.0.0.1", "ReplicaSet", "x-1"), newCNF("b", "10.0.0.2", "ReplicaSet", "x-2")}, "ReplicaSet/x-1 in shop and ReplicaSet/x-2 in shop"},
+		{"ReplicaSets without owners", []*corev1.Pod{newCNF("a", "10.0.0.1", "ReplicaSet", "x-1"), newCNF("b", "10.0.0.2", "ReplicaSet", "x-2")}, "ReplicaSet/x-1 in shop and ReplicaSet/x-2 in shop"},
 		{"kinds of one name", []*corev1.Pod{replicaSet("a", "1"), newCNF("b", "10.0.0.2", "StatefulSet", "cnf")}, "Deployment/cnf in shop and StatefulSet/cnf in shop"},
 		{"three", []*corev1.Pod{newCNF("a", "10.0.0.1", "DaemonSet", "x"), newCNF("b", "10.0.0.2", "DaemonSet", "y"), newCNF("c", "10.0.0.3", "", "")}, "DaemonSet/x in shop, DaemonSet/y in shop and pods without a workload"},
 		{"one of two leaves", []*corev1.Pod{replicaSet("a", "1"), with(newCNF("b", "10.0.0.2", "", ""), func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{} })}, ""},
@@ -145,7 +145,7 @@ func TestWorkloadsOfTwoNamespaces(t *testing.T) {
 	require.Empty(t, tr.Snapshot().CNF("shop/a").Conflict)
 }
 
-// TestPodsTranslateNoResource has the CNFs of a scope come and go without a look at its objects.
+// TestPodsTranslateNoResource checks that objects are not translated again when the CNFs of their scope come and go.
 func TestPodsTranslateNoResource(t *testing.T) {
 	tr, s := start(t, newZone("lan"), newForwarding("out", "lan", "wan"))
 	put(t, tr, newCNF("a", "10.0.0.1", "", ""))
@@ -156,7 +156,7 @@ func TestPodsTranslateNoResource(t *testing.T) {
 	require.Same(t, s.DeviceIntent("shop/cnf1/FirewallZone/shop/lan"), now.DeviceIntent("shop/cnf1/FirewallZone/shop/lan"))
 }
 
-// FuzzNetworks feeds annotations as anybody may write them.
+// FuzzNetworks feeds arbitrary annotations.
 func FuzzNetworks(f *testing.F) {
 	f.Add(`{"type":"ovn4nfv","interface":[{"defaultGateway":"false","interface":"net0","name":"ovn-priv-net"}]}`,
 		`[{"name":"default/net-a","interface":"net1","ips":["10.0.0.1"],"default":true}]`)

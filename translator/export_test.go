@@ -1,6 +1,6 @@
 package translator
 
-// Empty says whether t holds nothing of any object. What DNS said may stand.
+// Empty reports whether t has nothing of any object left. Answers of DNS may stay.
 func Empty(t *Translator) bool {
 	return t.dirty.Len()+len(t.problems)+t.sets.Len()+t.policies.Len()+t.services.Len()+t.sdwan.Len()+
 		len(t.pods.byKey)+len(t.pods.byAddr) == 0

@@ -25,8 +25,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestGolden translates testdata/<case>/in.yaml and compares with want.txt: the policies and what their sets hold, the
-// nodes, the load balancers, the CNFs and what they hold, then what could not be translated. The objects come in the
+// TestGolden translates testdata/<case>/in.yaml and compares with want.txt: the policies and the content of their sets, the
+// nodes, the load balancers, the CNFs and their intents, then what could not be translated. The objects come in the
 // order written and in the opposite one.
 func TestGolden(t *testing.T) {
 	cases, err := filepath.Glob("testdata/*/in.yaml")
@@ -107,7 +107,7 @@ func translate(t testing.TB, objects []any) string {
 	return b.String()
 }
 
-// snapshotText spells everything that a snapshot holds.
+// snapshotText formats the whole content of a snapshot.
 func snapshotText(s *intent.Snapshot) string {
 	var b strings.Builder
 	for p := range s.Policies() {
@@ -134,7 +134,7 @@ func snapshotText(s *intent.Snapshot) string {
 	return b.String()
 }
 
-// policyText spells a policy with the titles of its sets instead of their IDs.
+// policyText formats a policy with the titles of its sets instead of their IDs.
 func policyText(s *intent.Snapshot, p *intent.Policy) string {
 	title := func(id intent.SetID) string { return "[" + s.Set(id).Title + "]" }
 	var b strings.Builder

@@ -40,7 +40,7 @@ func nodesOf(c *oracle.Cluster) []string {
 	return slices.DeleteFunc(slices.Compact(names), func(n string) bool { return n == "" })
 }
 
-// feed brings every zone to what the cluster holds, and compares each with one that starts from scratch.
+// feed brings every zone in sync with the cluster, and compares each with one that starts from scratch.
 func (z *zones) feed(t *testing.T, when string, c *oracle.Cluster) {
 	t.Helper()
 	for _, node := range nodesOf(c) {
@@ -80,15 +80,15 @@ func requireSubjectsAreLocal(t *testing.T, s *intent.Snapshot, node string) {
 		}
 	}
 	for set := range s.Sets() {
-		require.True(t, needed[set.ID], "nobody needs %s (%s) in zone %s", set.ID, set.Title, node)
+		require.True(t, needed[set.ID], "%s (%s) is not needed in zone %s", set.ID, set.Title, node)
 	}
 	for n := range s.Nodes() {
 		require.Equal(t, node, n.Name)
 	}
 }
 
-// judge is the verdict of a flow to no frontend: its source's zone has the say on egress and its destination's on
-// ingress, and the others, which know neither as a subject, have nothing against it.
+// judge is the verdict on a flow to no frontend: its source's zone decides on egress and its destination's on
+// ingress, and the others, which know neither as a subject, must not deny it.
 func (z *zones) judge(f intent.Flow) (egress, ingress intent.Decision) {
 	egress, ingress = intent.Decision{Allowed: true}, intent.Decision{Allowed: true}
 	join := func(into *intent.Decision, d intent.Decision) {
@@ -103,7 +103,7 @@ func (z *zones) judge(f intent.Flow) (egress, ingress intent.Decision) {
 	return egress, ingress
 }
 
-// compare holds the zones together against a translator for all nodes.
+// compare compares the zones together with a translator for all nodes.
 func (z *zones) compare(t *testing.T, when string, c *oracle.Cluster, central *intent.Snapshot, probes []oracle.Flow) {
 	t.Helper()
 	for _, f := range probes {
@@ -141,26 +141,26 @@ func (z *zones) compare(t *testing.T, when string, c *oracle.Cluster, central *i
 	}
 }
 
-// decided says whether one end of a flow is one party: an address that pods of several nodes hold is not, and neither is
+// decided reports whether one end of a flow is one party: an address of pods of several nodes is not, and neither is
 // a pod that runs nowhere yet.
 func decided(c *oracle.Cluster, end oracle.End) bool {
 	nodes := map[string]bool{}
 	for _, p := range c.Pods {
 		named := end.Pod == p.Namespace+"/"+p.Name
-		holds := slices.ContainsFunc(p.Status.PodIPs, func(ip corev1.PodIP) bool {
+		hasAddr := slices.ContainsFunc(p.Status.PodIPs, func(ip corev1.PodIP) bool {
 			a, err := netip.ParseAddr(ip.IP)
 			return err == nil && a.Unmap() == end.Addr
 		})
-		if named || end.Pod == "" && holds {
+		if named || end.Pod == "" && hasAddr {
 			nodes[p.Spec.NodeName] = true
 		}
 	}
 	return len(nodes) <= 1 && !nodes[""]
 }
 
-// TestZonesAgreeWithTheWhole has random clusters change, with a translator for each node beside one for all of them:
+// TestZonesMatchTheWhole changes random clusters, with a translator for each node beside one for all of them:
 // together they have to give the same verdicts, and each has to end where one ends that starts from scratch.
-func TestZonesAgreeWithTheWhole(t *testing.T) {
+func TestZonesMatchTheWhole(t *testing.T) {
 	seed := *seedFlag
 	t.Logf("repeat with -translator.seed=%d", seed)
 	for i := range uint64(*clusters) / 2 {
@@ -214,7 +214,7 @@ func TestZoneShowsWhatConcernsItsPods(t *testing.T) {
 	require.Nil(t, s.Set(intent.IsolatedEgress))
 
 	put(t, tr, placed(newPod("other", "10.0.2.2", "elsewhere", nil), "n2"))
-	require.Same(t, s, tr.Snapshot(), "nobody here speaks of it")
+	require.Same(t, s, tr.Snapshot(), "no pod here is affected")
 
 	put(t, tr, placed(newPod("web", "10.0.2.9", "web", nil), "n2"))
 	now := tr.Snapshot()
@@ -236,8 +236,8 @@ func TestZoneShowsWhatConcernsItsPods(t *testing.T) {
 	require.Nil(t, last.Set(intent.IsolatedEgress))
 }
 
-// TestPodWithoutNodeIsNobodysSubject follows a pod from its creation to the node that it was given.
-func TestPodWithoutNodeIsNobodysSubject(t *testing.T) {
+// TestPodWithoutNodeIsNoSubject follows a pod from its creation to the node that it was given.
+func TestPodWithoutNodeIsNoSubject(t *testing.T) {
 	tr, s := startZone(t, "n1", newNamespace(nil), placed(newPod("db", "10.0.1.1", "db", nil), ""), newPolicy(t, "db", webToDB))
 	require.Zero(t, s.PolicyCount())
 	put(t, tr, newPod("db", "10.0.1.1", "db", nil))
@@ -253,8 +253,8 @@ func TestPodWithoutNodeIsNobodysSubject(t *testing.T) {
 	require.Empty(t, dump(tr.Snapshot()))
 }
 
-// TestZonesNameThingsAlike holds that the names of rows do not depend on the node: those of two nodes with the same pods
-// differ in nothing.
+// TestZonesNameThingsAlike checks that the names of rows do not depend on the node: those of two nodes with the same pods
+// are equal.
 func TestZonesNameThingsAlike(t *testing.T) {
 	ofZone := func(node string) []string {
 		tr, s := startZone(t, node, newNamespace(nil), newPolicy(t, "db", named), newPolicy(t, "all", teamIn),
@@ -266,7 +266,7 @@ func TestZonesNameThingsAlike(t *testing.T) {
 	require.Equal(t, ofZone("n1"), ofZone("n2"))
 }
 
-// TestNamedPortsOfZones holds that a port of ingress is that of the pods here, and one of egress that of peers anywhere.
+// TestNamedPortsOfZones checks that a port of ingress is that of the pods here, and one of egress that of peers anywhere.
 func TestNamedPortsOfZones(t *testing.T) {
 	_, s := startZone(t, "n1", newNamespace(nil),
 		newPod("a", "10.0.1.1", "db", map[string]int32{"sql": 5432}),
@@ -300,8 +300,8 @@ func TestZoneAdmitsItsOwnNodeAlone(t *testing.T) {
 	require.Nil(t, tr.Snapshot().Policy("Node/n1/ingress"), "there is nothing to be admitted to")
 }
 
-// TestUnknownOwnNodeIsTold: a name that is misspelt would isolate nobody.
-func TestUnknownOwnNodeIsTold(t *testing.T) {
+// TestUnknownOwnNodeIsReported checks that a misspelt node name, which would isolate no pod, is reported.
+func TestUnknownOwnNodeIsReported(t *testing.T) {
 	tr, s := startZone(t, "n3", newNamespace(nil), newPod("db", "10.0.1.1", "db", nil), newPolicy(t, "db", webToDB))
 	require.Zero(t, s.PolicyCount())
 	require.Len(t, tr.Problems(), 1)

@@ -121,28 +121,28 @@ func compare(t *testing.T, when string, c *oracle.Cluster, tr *translator.Transl
 	}
 }
 
-// known has the sender of a flow say who it is and where, as far as the label cache knows: a flow to a frontend asks
+// known adds the sender of a flow and its node, as far as the label cache knows them: a flow to a frontend depends on
 // whether it comes from an endpoint, and from which node, and an intent.Flow has to say so.
 func known(view labelcache.View, f oracle.Flow) oracle.Flow {
-	var holder *labelcache.Endpoint
+	var sender *labelcache.Endpoint
 	for e := range view.Endpoints() {
 		named := f.Src.Pod == e.Key.String()
-		if named || holder == nil && slices.Contains(e.Addrs, f.Src.Addr) {
-			holder = e
+		if named || sender == nil && slices.Contains(e.Addrs, f.Src.Addr) {
+			sender = e
 		}
 		if named {
 			break
 		}
 	}
 	f.Src.Pod = ""
-	if holder != nil {
-		f.Src.Pod = holder.Key.String()
-		f.Node = cmp.Or(f.Node, holder.Node)
+	if sender != nil {
+		f.Src.Pod = sender.Key.String()
+		f.Node = cmp.Or(f.Node, sender.Node)
 	}
 	return f
 }
 
-// balanced spells what became of a flow to a frontend.
+// balanced formats the result of a flow to a frontend.
 func balanced(v intent.Verdict) string {
 	b := v.Balanced
 	if b == nil {
@@ -162,7 +162,7 @@ func balanced(v intent.Verdict) string {
 	return text
 }
 
-// served spells the same of the oracle.
+// served formats the same of the oracle.
 func served(v oracle.Verdict) string {
 	switch {
 	case v.Service == "":
@@ -199,7 +199,7 @@ func partyOf(e oracle.End) intent.Party {
 	return p
 }
 
-// dump spells all that a snapshot says, without its revision.
+// dump formats the content of a snapshot, without its revision.
 func dump(s *intent.Snapshot) []string {
 	var lines []string
 	for set := range s.Sets() {

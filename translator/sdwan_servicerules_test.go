@@ -95,7 +95,7 @@ func TestServiceRules(t *testing.T) {
 	}
 }
 
-// TestServiceRuleFollowsItsService has the rule change and go with the Service, its label and its ports.
+// TestServiceRuleFollowsItsService checks that the rule changes and goes with the Service, its label and its ports.
 func TestServiceRuleFollowsItsService(t *testing.T) {
 	tr := translator.New(translator.Options{SDWAN: sdwan.Options{ServiceRules: sdwan.ServiceRulesLabelled}})
 	for _, step := range []struct {

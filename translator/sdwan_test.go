@@ -61,7 +61,7 @@ func device[T any](t testing.TB, s *intent.Snapshot, of string) *T {
 	return spec
 }
 
-// deviceIDs are the device intents that a change speaks of.
+// deviceIDs are the device intents that a change contains.
 func deviceIDs(c *intent.Change) []string {
 	var out []string
 	for _, id := range c.DeviceIntents {
@@ -79,7 +79,7 @@ func messages(tr *translator.Translator) string {
 	return strings.Join(out, "\n")
 }
 
-// TestReferencesFollowTheirObjects has a forwarding point at a zone while that is there, and at the CNF's own else.
+// TestReferencesFollowTheirObjects checks that a forwarding refers to a zone while it exists, and otherwise to the CNF's own.
 func TestReferencesFollowTheirObjects(t *testing.T) {
 	const id = intent.DeviceIntentID("shop/cnf1/FirewallZone/shop/lan")
 	broken, gone, elsewhere, edited := newZone("lan"), newZone("lan"), newZone("lan"), newZone("lan")
@@ -178,7 +178,7 @@ func TestHostsAreAskedFor(t *testing.T) {
 	local := &v1alpha1.CNFLocalService{ObjectMeta: purposed("stay")}
 	local.Spec.LocalService, local.Spec.RemoteService = "10.0.0.1", "Cache.example.com"
 	tr, s := start(t, local, newCNFService("front", "cache.example.com", "8080"), newCNFService("back", "com.pany", "81"))
-	require.Equal(t, []string{"cache.example.com", "com.pany"}, tr.Hosts(), "the second could be a Service and is none")
+	require.Equal(t, []string{"cache.example.com", "com.pany"}, tr.Hosts(), "the second could be a Service and is not one")
 	require.Len(t, slices.Collect(s.DeviceIntents()), 3)
 	for e := range s.DeviceIntents() {
 		require.True(t, e.Unknown, e.ID)
@@ -213,11 +213,11 @@ func TestHostsAreAskedFor(t *testing.T) {
 	tr.Snapshot()
 	require.Empty(t, tr.Hosts())
 	put(t, tr, local)
-	require.NotNil(t, device[intent.LinkNAT](t, tr.Snapshot(), "CNFLocalService/shop/stay/192.0.2.1"), "what was told stands")
+	require.NotNil(t, device[intent.LinkNAT](t, tr.Snapshot(), "CNFLocalService/shop/stay/192.0.2.1"), "the last answer stays")
 }
 
-// TestAnswersThatNobodyWants are not kept for ever.
-func TestAnswersThatNobodyWants(t *testing.T) {
+// TestUnusedAnswersAreDropped checks that they are not kept for ever.
+func TestUnusedAnswersAreDropped(t *testing.T) {
 	tr := translator.New(translator.Options{})
 	for i := range 3000 {
 		put(t, tr, newCNFService("front", fmt.Sprintf("host-%d.example.com", i), "80"))
@@ -229,7 +229,7 @@ func TestAnswersThatNobodyWants(t *testing.T) {
 	require.NotNil(t, device[intent.LinkNAT](t, tr.Snapshot(), "CNFService/shop/front"))
 }
 
-// TestUnknownServices has DNS answer for Services that nobody may list.
+// TestUnknownServices has DNS answer for Services that may not be listed.
 func TestUnknownServices(t *testing.T) {
 	tr, s := start(t, newCNFService("front", "web.shop.svc", "8080"))
 	require.Zero(t, s.Unknown())
@@ -270,7 +270,7 @@ func TestApplicationsFollowPods(t *testing.T) {
 	put(t, tr, newPod("b", "10.0.0.2", "web", nil))
 	now := tr.Snapshot()
 	c := only(t, s, now)
-	require.Empty(t, c.DeviceIntents, "pods translate nothing anew")
+	require.Empty(t, c.DeviceIntents, "pods cause no translation")
 	require.Len(t, c.Members, 1)
 	require.Len(t, now.Set(set).Addrs(), 2)
 

@@ -10,7 +10,7 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// cnfText spells a CNF.
+// cnfText formats a CNF.
 func cnfText(g *intent.CNF) string {
 	var networks []string
 	for _, n := range slices.Sorted(maps.Keys(g.Networks)) {
@@ -33,7 +33,7 @@ func cnfText(g *intent.CNF) string {
 	return b.String()
 }
 
-// deviceText spells a device intent, with the fields of its spec that say something.
+// deviceText formats a device intent, with the fields of its spec that are set.
 func deviceText(e *intent.DeviceIntent) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "device %s: %s", e.ID, e.Spec.DeviceKind())
@@ -57,7 +57,7 @@ func deviceText(e *intent.DeviceIntent) string {
 	return b.String()
 }
 
-// said spells a value with the fields that are not zero.
+// said formats a value with the fields that are not zero.
 func said(v reflect.Value) string {
 	if s, ok := v.Interface().(intent.Secret); ok {
 		return "secret(" + string(s) + ")"

@@ -61,7 +61,7 @@ const (
 	both   = `{clusterIPs: [10.96.0.4, "fd00::4"], externalIPs: [192.0.2.1], ports: [{port: 80}, {name: b, port: 81}]}`
 )
 
-// backends spells who is behind the first frontend of a Service, "-" when there is no such Service.
+// backends formats the backends of the first frontend of a Service, "-" when there is no such Service.
 func backends(s *intent.Snapshot, name string) string {
 	lb := s.LoadBalancer(intent.LoadBalancerID("Service/shop/" + name))
 	if lb == nil {
@@ -157,7 +157,7 @@ func TestNodesMatterToNodePorts(t *testing.T) {
 		{"of another family", func() { put(t, tr, newNode("n3", "fc00::33", "172.18.0.3")) }, "172.18.0.1 172.18.0.2 172.18.0.3", "", []string{"n3"}},
 		{"a node goes", func() { tr.Remove(object.KindNode, "", "n1") }, "172.18.0.2 172.18.0.3", "np", []string{"n1"}},
 		{"no node port any more", func() { put(t, tr, newService(t, "np", 0, `{clusterIP: 10.96.0.3, ports: [{port: 80}]}`)) }, "", "np", nil},
-		{"a node for nobody", func() { tr.Remove(object.KindNode, "", "n2") }, "", "", []string{"n2"}},
+		{"a node that no Service needs", func() { tr.Remove(object.KindNode, "", "n2") }, "", "", []string{"n2"}},
 		{"node ports again", func() { put(t, tr, newService(t, "np", 0, onNode)) }, "172.18.0.3", "np", nil},
 		{"the Service goes", func() { tr.Remove(object.KindService, "shop", "np") }, "", "np", nil},
 		{"and a node moves", func() { put(t, tr, newNode("n3", "172.18.0.4")) }, "", "", []string{"n3"}},
@@ -183,8 +183,8 @@ func TestNodesMatterToNodePorts(t *testing.T) {
 	require.NotNil(t, s.Node("n3"))
 }
 
-// TestClaims follows who has 10.96.0.1:80 while those who want it come, age and go.
-func TestClaims(t *testing.T) {
+// TestConflicts follows who has 10.96.0.1:80 while Services that want it come, age and go.
+func TestConflicts(t *testing.T) {
 	tr, s := start(t, newService(t, "bystander", 1, other))
 	remove := func(name string) func() { return func() { tr.Remove(object.KindService, "shop", name) } }
 	add := func(name string, hour int) func() { return func() { put(t, tr, newService(t, name, hour, plain)) } }
@@ -195,7 +195,7 @@ func TestClaims(t *testing.T) {
 		name     string
 		do       func()
 		has      string // in the default network
-		problems string // who was told that somebody else has it
+		problems string // the Services with a conflict reported
 		wrote    string
 	}{
 		{"the first", add("b", 2), "b", "", "b"},
@@ -203,9 +203,9 @@ func TestClaims(t *testing.T) {
 		{"one without an age", add("0", 0), "b", "0<b a<b", ""},
 		{"an older one", add("c", 1), "c", "0<c a<c b<c", "b c"},
 		{"it goes", remove("c"), "b", "0<b a<b", "b c"},
-		{"it lets go of the port", func() { put(t, tr, newService(t, "b", 2, ported)) }, "a", "0<a", "a b"},
+		{"it gives up the port", func() { put(t, tr, newService(t, "b", 2, ported)) }, "a", "0<a", "a b"},
 		{"and wants it again", add("b", 2), "b", "0<b a<b", "a b"},
-		{"made anew it is the youngest", add("b", 4), "a", "0<a b<a", "a b"},
+		{"recreated it is the youngest", add("b", 4), "a", "0<a b<a", "a b"},
 		{"of one age the first by name", add("b", 3), "a", "0<a b<a", ""},
 		{"older again, in another network", func() { put(t, tr, inNetwork) }, "", "0<b a<b", "a b"},
 		{"back in this one", add("b", 1), "b", "0<b a<b", "b"},
@@ -349,7 +349,7 @@ func TestHeartbeatLooksAtNoService(t *testing.T) {
 	require.LessOrEqual(t, many, 1.5*few)
 }
 
-// TestNetworksShareNoClusterIP has a Service in a network of its own claim what others have in theirs.
+// TestNetworksShareNoClusterIP gives a Service in another network the addresses of others.
 func TestNetworksShareNoClusterIP(t *testing.T) {
 	tr, _ := start(t,
 		newService(t, "dns", 2, `{clusterIP: 10.96.0.10, externalIPs: [192.0.2.1], ports: [{port: 53}]}`))

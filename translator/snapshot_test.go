@@ -49,7 +49,7 @@ const (
 	named   = `{podSelector: {matchLabels: {app: db}}, ingress: [{ports: [{port: sql}], from: [{podSelector: {}}]}]}`
 )
 
-// start is a translator that holds objects, and its snapshot.
+// start is a translator with objects, and its snapshot.
 func start(t testing.TB, objects ...any) (*translator.Translator, *intent.Snapshot) {
 	t.Helper()
 	tr := translator.New(translator.Options{})
@@ -105,7 +105,7 @@ func TestNoChangeIsTheSameSnapshot(t *testing.T) {
 	put(t, tr, newPod("a", "10.0.0.1", "web", nil), newPolicy(t, "np", webToDB), newNamespace(nil))
 	require.Same(t, was, tr.Snapshot(), "all was put again")
 	put(t, tr, newPod("a", "10.0.0.1", "web", map[string]int32{"http": 80}))
-	require.Same(t, was, tr.Snapshot(), "nobody speaks of the port")
+	require.Same(t, was, tr.Snapshot(), "no policy names the port")
 	put(t, tr, newPod("a", "10.0.0.1", "db", nil))
 	put(t, tr, newPod("a", "10.0.0.1", "web", nil))
 	require.Same(t, was, tr.Snapshot(), "there and back between two snapshots")
@@ -122,7 +122,7 @@ func TestPolicyEditLeavesOthersAlone(t *testing.T) {
 	now := tr.Snapshot()
 	c := only(t, was, now)
 	require.Equal(t, []intent.PolicyID{"NetworkPolicy/shop/a/ingress"}, c.Policies)
-	require.Empty(t, c.Sets, "b still holds them all")
+	require.Empty(t, c.Sets, "b still retains them all")
 	require.Empty(t, c.Members)
 	require.Same(t, was.Policy("NetworkPolicy/shop/b/ingress"), now.Policy("NetworkPolicy/shop/b/ingress"))
 
@@ -145,12 +145,12 @@ func TestNamedPortNumbers(t *testing.T) {
 		want     string // the ports of the rules
 		rewrites bool   // the policy is another one
 	}{
-		{"nobody declares it", func() {}, "", false},
+		{"no pod declares it", func() {}, "", false},
 		{"the first number", func() { put(t, tr, newPod("a", "10.0.0.1", "db", map[string]int32{"sql": 5432})) }, "tcp/5432", true},
 		{"one more pod with it", func() { put(t, tr, newPod("b", "10.0.0.2", "db", map[string]int32{"sql": 5432})) }, "tcp/5432", false},
 		{"another number", func() { put(t, tr, newPod("c", "10.0.0.3", "db", map[string]int32{"sql": 3306})) }, "tcp/3306 tcp/5432", true},
-		{"a pod that is not meant", func() { put(t, tr, newPod("d", "10.0.0.4", "web", map[string]int32{"sql": 1433})) }, "tcp/3306 tcp/5432", false},
-		{"it is meant now", func() { put(t, tr, newPod("d", "10.0.0.4", "db", map[string]int32{"sql": 1433})) }, "tcp/1433 tcp/3306 tcp/5432", true},
+		{"a pod that is not selected", func() { put(t, tr, newPod("d", "10.0.0.4", "web", map[string]int32{"sql": 1433})) }, "tcp/3306 tcp/5432", false},
+		{"it is selected now", func() { put(t, tr, newPod("d", "10.0.0.4", "db", map[string]int32{"sql": 1433})) }, "tcp/1433 tcp/3306 tcp/5432", true},
 		{"a pod with a number of its own goes", func() { tr.Remove(object.KindPod, "shop", "d") }, "tcp/3306 tcp/5432", true},
 		{"one of two with a number goes", func() { tr.Remove(object.KindPod, "shop", "a") }, "tcp/3306 tcp/5432", false},
 		{"the last with a number changes it", func() { put(t, tr, newPod("b", "10.0.0.2", "db", map[string]int32{"sql": 3306})) }, "tcp/3306", true},
@@ -215,7 +215,7 @@ func TestIsolationCountsPolicies(t *testing.T) {
 	}
 }
 
-// TestFamilies tells a backend when the first address of a family comes and the last one goes.
+// TestFamilies checks that a backend learns when the first address of a family comes and the last one goes.
 func TestFamilies(t *testing.T) {
 	tr, s := start(t, newPod("a", "10.0.0.1", "web", nil))
 	require.Equal(t, intent.IPv4, s.Families())
@@ -231,7 +231,7 @@ func TestFamilies(t *testing.T) {
 	require.Equal(t, intent.IPv6, fixed.Snapshot().Families())
 }
 
-// TestProblemsGo has a problem go with its cause.
+// TestProblemsGo checks that a problem goes with its cause.
 func TestProblemsGo(t *testing.T) {
 	bad := newPod("a", "10.0.0.300", "web", nil)
 	tr, _ := start(t, bad, newPolicy(t, "np", `{podSelector: {}, ingress: [{from: [{ipBlock: {cidr: x}}]}]}`))

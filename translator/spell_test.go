@@ -11,12 +11,12 @@ import (
 
 func spell[T any](list []T) string { return fmt.Sprintf("%+v", list) }
 
-// nodeText spells a node.
+// nodeText formats a node.
 func nodeText(n *intent.Node) string {
 	return fmt.Sprintf("node %s zone=%q system=%q addresses: %s\n", n.Name, n.Zone, n.SystemID, join(n.Addrs))
 }
 
-// balancerText spells a load balancer, a line for each frontend and each of its backends.
+// balancerText formats a load balancer, a line for each frontend and each of its backends.
 func balancerText(lb *intent.LoadBalancer) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "balancer %s", lb.ID)

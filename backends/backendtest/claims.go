@@ -22,17 +22,17 @@ func (c *contract) claims(t *testing.T) {
 	if _, keeps := c.fresh(t).(Keeper); !keeps {
 		_, claims := c.fresh(t).Open(t, "a").(backends.Claimer)
 		require.False(t, claims, "a target of claimers has to be a Keeper")
-		t.Log("the backend cannot hold its target")
+		t.Log("the backend cannot claim its target")
 		return
 	}
 	t.Run("a deposed instance does not write", c.deposed)
 	t.Run("an instance that is deposed half way stops writing", c.deposedHalfWay)
 	t.Run("a claim that was lost is put back", c.setBack)
-	t.Run("claims that were lost are not mistaken for others", c.mistaken)
-	t.Run("a claim forgets what was known of the target", c.claimForgets)
-	t.Run("claims of owners are their own", c.claimsOfOwners)
-	t.Run("a claim shows in no plan", c.claimUnseen)
-	t.Run("a claim that failed is none", c.claimFails)
+	t.Run("a lost claim is not mistaken for another", c.mistaken)
+	t.Run("a claim discards what was known of the target", c.claimForgets)
+	t.Run("owners have separate claims", c.claimsOfOwners)
+	t.Run("a claim does not appear in plans", c.claimUnseen)
+	t.Run("a failed claim does not count", c.claimFails)
 }
 
 // claim makes l the only instance that may write, and checks the number of the claim.
@@ -87,7 +87,7 @@ func (c *contract) deposed(t *testing.T) {
 		unclaimed := start(t, target, "a")
 		snap = Advance(snap, states[1])
 		unclaimed.reconcile(t, states[1], snap)
-		require.Equal(t, c.scratch(t, states[1]), target.DumpOwner(t, "a"), "who never claimed writes unchecked")
+		require.Equal(t, c.scratch(t, states[1]), target.DumpOwner(t, "a"), "a backend that never claimed writes unchecked")
 		require.True(t, target.ForeignIntact(t))
 	})
 	require.Positive(t, refusals)
@@ -110,16 +110,16 @@ func (c *contract) deposedHalfWay(t *testing.T) {
 	whole := target.Dump(t)
 	err := a.backend.Apply(t.Context(), parts[len(parts)-1])
 	require.ErrorIs(t, err, backends.ErrDeposed)
-	require.ErrorContains(t, err, "second", "the error does not say who")
+	require.ErrorContains(t, err, "second", "the error does not name the other instance")
 	require.Equal(t, whole, target.Dump(t))
 	b.reconcile(t, s, snap)
 	require.Equal(t, c.scratch(t, s), target.DumpOwner(t, "a"))
 }
 
-// setBack makes the target lose claims. The instance that had claimed it has it again, and no other gets it.
+// setBack makes the target lose claims. The instance that had claimed it gets it back, and no other does.
 func (c *contract) setBack(t *testing.T) {
 	states := c.history(1, 4)
-	for name, upTo := range map[string]int{"to nothing": 0, "to the claim before": 1, "to the claim that is": 2} {
+	for name, upTo := range map[string]int{"to nothing": 0, "to the claim before": 1, "to the present claim": 2} {
 		t.Run(name, func(t *testing.T) {
 			target := c.fresh(t)
 			keeper, _ := target.(Keeper)
@@ -181,7 +181,7 @@ func (c *contract) mistaken(t *testing.T) {
 	snap = Advance(snap, states[1])
 	third.reconcile(t, states[1], snap)
 	snap = Advance(snap, states[2])
-	require.True(t, first.refused(t, states[2], snap)) // which had a claim of that number
+	require.True(t, first.refused(t, states[2], snap)) // it once had a claim of that number
 	second.recover(t, states[2], snap, true)
 	snap = Advance(snap, states[3])
 	require.True(t, third.refused(t, states[3], snap))

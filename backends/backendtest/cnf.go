@@ -72,7 +72,7 @@ func (c *contract) probes(states ...*State) []intent.Flow {
 	})
 }
 
-// A CNF takes many similar writes, and judging a packet means walking through its rules. So only some of either are
+// A CNF takes many similar writes, and judging a packet means walking through its rules, so only some of both are
 // checked, different ones each time.
 const (
 	fewerFlows  = 41

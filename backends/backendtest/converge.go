@@ -100,7 +100,7 @@ func (c *contract) paths(t *testing.T) {
 			})
 		})
 	}
-	t.Run("reverse, each compared with itself alone", func(t *testing.T) {
+	t.Run("reverse, each alone", func(t *testing.T) {
 		c.each(t, 8, func(t *testing.T, states []*State) {
 			target := c.fresh(t)
 			l, snap := start(t, target, "a"), intent.NewSnapshot()

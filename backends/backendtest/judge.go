@@ -64,8 +64,8 @@ func judge(t *testing.T, target Target, want *intent.Snapshot, skips []backends.
 			judgeBalanced(&w, f, want, v.Balanced, native, skipped)
 			continue
 		}
-		agree := native.Allowed == v.Allowed || v.Allowed && excused(want, v.Egress, v.Ingress, skipped)
-		if !agree || native.Refused || native.Backends != nil {
+		matches := native.Allowed == v.Allowed || v.Allowed && excused(want, v.Egress, v.Ingress, skipped)
+		if !matches || native.Refused || native.Backends != nil {
 			w.add(f, "rows say %v, intents %+v", native, v)
 		}
 	}
@@ -85,7 +85,7 @@ func judgeBalanced(
 	w *misjudged, f intent.Flow, s *intent.Snapshot, want *intent.Balanced, native Verdict, skipped map[string]bool,
 ) {
 	lax := skipped[string(want.LoadBalancer.ID)]
-	agrees := func(got bool, c *intent.Choice) bool {
+	matches := func(got bool, c *intent.Choice) bool {
 		return got == c.Allowed || c.Allowed && excused(s, c.Egress, c.Ingress, skipped)
 	}
 	if native.Refused != (want.Outcome == intent.Refused) && !lax {
@@ -101,7 +101,7 @@ func judgeBalanced(
 		switch {
 		case !chosen && !lax:
 			w.add(f, "rows do not send it to %s", at)
-		case chosen && !agrees(got, c):
+		case chosen && !matches(got, c):
 			w.add(f, "by %s rows say %v, intents %+v", at, got, *c)
 		}
 	}

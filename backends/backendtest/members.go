@@ -13,19 +13,19 @@ import (
 // Members is a plain intent.Members: endpoints by key, addresses counted.
 type Members struct {
 	byKey map[object.Key]intent.Endpoint
-	held  map[netip.Addr]int
+	count map[netip.Addr]int
 }
 
 // NewMembers returns a Members with these endpoints. One that is given twice counts once.
 func NewMembers(endpoints ...intent.Endpoint) *Members {
-	m := &Members{byKey: make(map[object.Key]intent.Endpoint), held: make(map[netip.Addr]int)}
+	m := &Members{byKey: make(map[object.Key]intent.Endpoint), count: make(map[netip.Addr]int)}
 	for _, e := range endpoints {
 		if _, twice := m.byKey[e.Key]; twice {
 			continue
 		}
 		m.byKey[e.Key] = e
 		for _, a := range e.Addrs {
-			m.held[a]++
+			m.count[a]++
 		}
 	}
 	return m
@@ -43,8 +43,8 @@ func (m *Members) HasKey(k object.Key) bool {
 	return ok
 }
 
-// HasAddr reports whether some member holds a.
-func (m *Members) HasAddr(a netip.Addr) bool { return m.held[a] > 0 }
+// HasAddr reports whether some member has the address a.
+func (m *Members) HasAddr(a netip.Addr) bool { return m.count[a] > 0 }
 
 // HasSharedAddr reports whether a is among the shared addresses of some member.
 func (m *Members) HasSharedAddr(a netip.Addr) bool {

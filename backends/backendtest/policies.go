@@ -9,7 +9,7 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// addPolicy writes a new policy. Its name is sometimes hard to tell from another, or too long.
+// addPolicy writes a new policy. Its name is sometimes too long, or almost the same as another.
 func (w *World) addPolicy() {
 	w.written++
 	d := intent.Directions()[w.rng.IntN(2)]
@@ -132,7 +132,7 @@ func (w *World) peers() peerList {
 	return l
 }
 
-// portMenu returns the ports that rules choose from. Probes test the edges of its ranges.
+// portMenu returns the ports that rules choose from. Probes test both ends of its ranges.
 func portMenu() []intent.PortRange {
 	return []intent.PortRange{
 		{Protocol: intent.TCP, First: 80, Last: 80},
@@ -161,7 +161,7 @@ func prefixMenu() [][]netip.Prefix {
 // nodeAddrs returns the addresses of the nodes, in their order.
 func nodeAddrs() []netip.Addr { return addresses("172.18.0.2", "172.18.0.3") }
 
-// outside returns addresses that neither endpoints nor nodes hold.
+// outside returns addresses that no endpoint or node has.
 func outside() []netip.Addr {
 	return addresses("203.0.113.9", "198.51.100.7", "2001:db8::7", "2001:db9::1")
 }

@@ -28,7 +28,7 @@ func shots() []shot {
 	}
 }
 
-// Probes lists flows between all endpoints of the states, and between them and a few addresses outside, at the edges of
+// Probes lists flows between all endpoints of the states, and between them and a few addresses outside, at both ends of
 // what the rules of a World cover, and flows to frontends. Both ends have one family and different addresses.
 func Probes(states ...*State) []intent.Flow {
 	parties := parties(states)
@@ -101,7 +101,7 @@ func frontendFlows(states []*State) (list []intent.Flow, unclear map[intent.Flow
 				list = append(list, to)
 				for k := range f.Backends {
 					b := &f.Backends[k]
-					if len(held[b.Addr]) > 1 || b.Key != (object.Key{}) && !here[b.Addr][b.Key] {
+					if len(all[b.Addr]) > 1 || b.Key != (object.Key{}) && !here[b.Addr][b.Key] {
 						unclear[to] = true
 					}
 				}
@@ -126,14 +126,14 @@ func endpointsByAddr(states []*State) map[netip.Addr]map[object.Key]bool {
 	for _, s := range states {
 		for _, e := range s.Endpoints {
 			for _, a := range e.Addrs {
-				if held[a] == nil {
-					held[a] = make(map[object.Key]bool)
+				if keys[a] == nil {
+					keys[a] = make(map[object.Key]bool)
 				}
-				held[a][e.Key] = true
+				keys[a][e.Key] = true
 			}
 		}
 	}
-	return held
+	return keys
 }
 
 // commonNodes lists the nodes that every state has.

@@ -157,7 +157,7 @@ func (c *contract) atOnce(t *testing.T, s, other *State) {
 	}
 }
 
-// settled checks that neither owner finds anything to write, however often they plan.
+// settled checks that neither owner finds anything to write, no matter how often they plan.
 func settled(t *testing.T, a, b *loop, snapA, snapB *intent.Snapshot) {
 	t.Helper()
 	writes := a.target.Writes(t)

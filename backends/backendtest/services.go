@@ -44,7 +44,7 @@ const otherNetwork = "blue"
 // maxServices is how many services a World has at most.
 const maxServices = 6
 
-// addService writes a new service, at the lowest number that is free. Its name is sometimes hard to tell from another.
+// addService writes a new service, at the lowest free number. Its name is sometimes almost the same as another.
 func (w *World) addService() {
 	w.offered++
 	o := intent.Origin{Kind: "Service", Namespace: pick(w.chance, namespaces()), Name: fmt.Sprintf("s-%d", w.offered)}

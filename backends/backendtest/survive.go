@@ -105,8 +105,8 @@ func (c *contract) drift(t *testing.T) {
 		}
 		judge(t, target, snap, l.skips, c.probes(s))
 	})
-	require.Positive(t, kinds, "the target knows no harm")
-	require.Greater(t, len(found), kinds*3/4, "of %d kinds of harm only these found something to harm: %v", kinds, found)
+	require.Positive(t, kinds, "the target has no kinds of damage")
+	require.Greater(t, len(found), kinds*3/4, "of %d kinds of damage only these changed something: %v", kinds, found)
 }
 
 func (c *contract) faults(t *testing.T) { c.failing(t, Target.FailAt) }

@@ -22,7 +22,7 @@ type Target interface {
 	// allowed. A flow that is balanced arrives at the endpoint that has the backend's address, as of the last Prepare.
 	//
 	// Flow.Node is always a node that was prepared and that the rows know, or "" if no choice depends on it. A target
-	// that knows nothing of nodes ignores it: its backend skips the load balancers whose choice depends on the node.
+	// that does not model nodes ignores it: its backend skips the load balancers whose choice depends on the node.
 	Verdict(t testing.TB, f intent.Flow) Verdict
 	// Prepare creates what endpoints and nodes depend on, such as logical ports, and notes which endpoint has which
 	// address from now on. It removes nothing. A target that does not need nodes ignores them.
@@ -74,7 +74,7 @@ func Run(t *testing.T, fresh Factory) {
 	t.Run("any order of input gives the same rows", c.anyOrder)
 	t.Run("every path to a state gives the same rows", c.paths)
 	t.Run("native rows judge every probe as the intents do", c.verdicts)
-	t.Run("no write opens or cuts what neither state does", c.windows)
+	t.Run("no write allows or denies what neither state does", c.windows)
 	t.Run("a restart sweeps its own orphans and nothing else", c.restart)
 	t.Run("a restart with everything in place writes nothing", c.quietRestart)
 	t.Run("owners do not touch each other", c.owners)
@@ -85,12 +85,12 @@ func Run(t *testing.T, fresh Factory) {
 	t.Run("churn of members only mutates", c.churn)
 	if c.cnf == nil {
 		t.Run("churn of backends only mutates", c.backendChurn)
-		t.Run("owners do not fight for a VIP", c.contested)
-		t.Run("load balancers of which nothing is known stay", c.unknownBalancers)
+		t.Run("owners do not take a VIP from each other", c.contested)
+		t.Run("unavailable load balancers stay", c.unknownBalancers)
 	}
 	t.Run("what cannot be expressed is denied and reported", c.inexpressible)
 	t.Run("a cancelled context is obeyed", c.cancelled)
 	t.Run("only the last to claim writes", c.claims)
 	t.Run("an endpoint that appears later joins", c.later)
-	t.Run("emptiness takes everything away", c.emptied)
+	t.Run("an empty snapshot removes everything", c.emptied)
 }

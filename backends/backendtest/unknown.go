@@ -61,7 +61,7 @@ func (c *contract) unknownBalancers(t *testing.T) {
 
 		snap = without(snap, first)
 		l.reconcile(t, first.balancedAs(last), snap)
-		require.Equal(t, c.scratch(t, first.balancedAs(last)), target.DumpOwner(t, "a"), "nothing is known any more")
+		require.Equal(t, c.scratch(t, first.balancedAs(last)), target.DumpOwner(t, "a"), "still unavailable")
 		require.True(t, target.ForeignIntact(t))
 	})
 }

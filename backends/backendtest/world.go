@@ -16,7 +16,7 @@ type World struct {
 	rng      *rand.Rand
 	pods     []pod // ordered by key
 	policies []intent.Policy
-	terms    map[intent.SetID]peerList // what each set named by a policy means
+	terms    map[intent.SetID]peerList // what each set named by a policy selects
 	born     int                       // pods ever made
 	written  int                       // policies ever made
 	ticks    int
@@ -225,7 +225,7 @@ func (l peerList) id() intent.SetID {
 	return intent.SetID(id)
 }
 
-// set records what a list means and names it.
+// set records what a list selects and names it.
 func (w *World) set(l peerList) intent.SetID {
 	w.terms[l.id()] = l
 	return l.id()

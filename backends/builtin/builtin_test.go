@@ -127,7 +127,7 @@ func TestSettingsThatAreNone(t *testing.T) {
 		{"an owner", "ovn", func(s *builtin.Settings) { s.Owner = "" }, `owner ""`},
 		{"no endpoints", "ovn", func(s *builtin.Settings) { s.OVN.Endpoints = nil }, "endpoint"},
 		{"port names", "ovn", func(s *builtin.Settings) { s.OVN.PortNames = "{what}" }, "{what}"},
-		{"switches that balance", "ovn", func(s *builtin.Settings) { s.OVN.LoadBalancing.Switches = "a," }, `switches: ""`},
+		{"a list of switches with an empty name", "ovn", func(s *builtin.Settings) { s.OVN.LoadBalancing.Switches = "a," }, `switches: ""`},
 		{"no CNF", "openwrt", func(s *builtin.Settings) { s.OpenWRT.CNF = "" }, "CNF: not set"},
 		{"an owner of a CNF", "openwrt", func(s *builtin.Settings) { s.Owner = "A" }, `owner "A"`},
 		{"no device", "openwrt", func(s *builtin.Settings) { s.OpenWRT.Client.URL = "" }, "URL"},

@@ -83,7 +83,7 @@ func (r *rig) reconcileFully(t testing.TB) *backends.Plan {
 	return r.reconcile(t)
 }
 
-func TestWhatOthersMadeIsSpared(t *testing.T) {
+func TestForeignObjectsStay(t *testing.T) {
 	r := newRig(t)
 	for _, o := range []openwrt.Resource{
 		openwrt.Zone{Name: "lan", Network: []string{"net0"}},
@@ -145,7 +145,7 @@ func TestAdoption(t *testing.T) {
 	require.NotContains(t, r.device.Export("firewall"), "lan")
 }
 
-// TestAdoptionThatEnds leaves what was adopted, and has what refers to it refer to an object of our own.
+// TestAdoptionThatEnds leaves what was adopted, and makes what refers to it refer to an object of our own.
 func TestAdoptionThatEnds(t *testing.T) {
 	r := newRig(t)
 	zone := of("FirewallZone", "lan", &intent.Zone{Networks: []string{"lan"}})

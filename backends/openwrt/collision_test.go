@@ -10,7 +10,7 @@ import (
 	"github.com/netloom/netloom/pkg/openwrt"
 )
 
-// TestTwoZonesOfOneName lets two zones have one name on the device, which six digits of a hash allow: one of them is
+// TestTwoZonesOfOneName gives two zones one name on the device, which six digits of a hash allow: one of them is
 // written, and the reason why the other is not names both.
 func TestTwoZonesOfOneName(t *testing.T) {
 	scope := intent.Scope{Namespace: "shop", Purpose: "cnf"}

@@ -51,7 +51,7 @@ func (c *contractTarget) Open(t testing.TB, owner string) backends.Backend {
 	return b
 }
 
-// lines spells the objects for which a name is one that counts.
+// lines formats the objects whose names match.
 func (c *contractTarget) lines(t testing.TB, counts func(openwrt.Kind, string) bool) []string {
 	t.Helper()
 	var out []string
@@ -86,7 +86,7 @@ func (c *contractTarget) Verdict(_ testing.TB, f intent.Flow) backendtest.Verdic
 	return backendtest.Verdict{Allowed: c.device.Trace(c.packet(f)).Verdict == simulator.Accept}
 }
 
-// Prepare does nothing: whoever holds an address, packets come by.
+// Prepare does nothing: a device sees packets whichever endpoint has an address.
 func (c *contractTarget) Prepare(testing.TB, []intent.Endpoint, []*intent.Node) {}
 
 func (c *contractTarget) AddForeign(t testing.TB) {
@@ -96,10 +96,10 @@ func (c *contractTarget) AddForeign(t testing.TB) {
 		openwrt.Proposal{Name: "n13a6_by_hand", Hash: "sha256"},
 		openwrt.Route{Name: "n13a6", Dst: "192.0.2.128/25", Dev: "net4"},
 	)
-	c.foreign = c.lines(t, c.nobodys)
+	c.foreign = c.lines(t, c.isForeign)
 }
 
-func (c *contractTarget) nobodys(k openwrt.Kind, name string) bool {
+func (c *contractTarget) isForeign(k openwrt.Kind, name string) bool {
 	return !slices.ContainsFunc([]string{"a", "b"}, func(owner string) bool {
 		names := newNamer(owner)
 		return names.mine(k, name) || names.note(name)
@@ -107,7 +107,7 @@ func (c *contractTarget) nobodys(k openwrt.Kind, name string) bool {
 }
 
 func (c *contractTarget) ForeignIntact(t testing.TB) bool {
-	return slices.Equal(c.foreign, c.lines(t, c.nobodys))
+	return slices.Equal(c.foreign, c.lines(t, c.isForeign))
 }
 
 func (c *contractTarget) FailAt(k int) { c.device.FailAt(k, simulator.BeforeWrite) }

@@ -26,7 +26,7 @@ func (r *rig) isolate(subject intent.SetID) {
 	})
 }
 
-// TestPoliciesBesideRules has a rule of a person accept what a policy denies, in whatever order they come.
+// TestPoliciesBesideRules has a hand-made rule accept what a policy denies, in any order.
 func TestPoliciesBesideRules(t *testing.T) {
 	for _, later := range []bool{false, true} {
 		r := newRig(t)
@@ -57,13 +57,13 @@ func TestPoliciesBesideRules(t *testing.T) {
 		r.device.Reset()
 		r.set("else", "10.0.0.1")
 		require.Empty(t, r.reconcile(t).Ops)
-		require.Empty(t, r.device.Requests(), "no policy speaks of that set")
+		require.Empty(t, r.device.Requests(), "no policy refers to that set")
 		dmz := of("FirewallZone", "dmz", &intent.Zone{Networks: []string{"wan2"}, Forward: intent.Accept})
 		r.put(dmz, of("FirewallForwarding", "in", &intent.Forwarding{From: ref(dmz), To: ref(lan)}, dmz, lan))
 		p := r.reconcile(t)
 		require.False(t, p.Full)
 		packet := simulator.Packet{In: "net2", Src: addr("9.9.9.9"), Dst: addr("172.16.70.7"), Proto: "tcp", SrcPort: 9, DstPort: 80}
-		require.Equal(t, simulator.Drop, r.device.Trace(packet).Verdict, "a zone that comes later is one between which policies count")
+		require.Equal(t, simulator.Drop, r.device.Trace(packet).Verdict, "policies apply to a zone that comes later")
 		r.requireSettled(t)
 		r.change(func(b *intent.Builder) {
 			b.DropPolicy("shop/db/ingress")
@@ -76,7 +76,7 @@ func TestPoliciesBesideRules(t *testing.T) {
 	}
 }
 
-// TestPoliciesWithoutZones tells that nothing can be enforced.
+// TestPoliciesWithoutZones checks that policies that cannot be enforced are reported.
 func TestPoliciesWithoutZones(t *testing.T) {
 	r := newRig(t)
 	r.set("db", "172.16.70.7")

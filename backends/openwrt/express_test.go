@@ -10,7 +10,7 @@ import (
 	"github.com/netloom/netloom/pkg/openwrt"
 )
 
-// TestWhatTheDeviceCannotSay has nothing written that would be for more than was asked for.
+// TestWhatTheDeviceCannotSay checks that nothing broader than the intent is written.
 func TestWhatTheDeviceCannotSay(t *testing.T) {
 	six, tcp := prefix("fd00::/64"), intent.Match{Protocol: "tcp"}
 	lan, hand := intent.Link{Name: "net0"}, intent.DeviceRef{Name: "lan"}
@@ -22,7 +22,7 @@ func TestWhatTheDeviceCannotSay(t *testing.T) {
 		spec intent.DeviceSpec
 		want string
 	}{
-		{"a network that is none of the CNF's", &intent.Zone{Networks: []string{"dmz"}}, `network "dmz": the CNF has lan, wan1, wan2`},
+		{"a network that the CNF lacks", &intent.Zone{Networks: []string{"dmz"}}, `network "dmz": the CNF has lan, wan1, wan2`},
 		{"a zone that marks", &intent.Zone{Input: intent.Mark}, "the device cannot do MARK here"},
 		{"a zone of IPv6", &intent.Zone{Subnets: prefixes(six)}, "subnet: fd00::/64 is not IPv4"},
 		{"a forwarding to nowhere", &intent.Forwarding{From: hand}, "requires two zones"},
@@ -30,7 +30,7 @@ func TestWhatTheDeviceCannotSay(t *testing.T) {
 		{"a source of IPv6", &intent.FirewallRule{Match: intent.Match{Src: six}}, "source: fd00::/64 is not IPv4"},
 		{"ports of every protocol", &intent.FirewallRule{Match: intent.Match{DstPort: 80}}, "ports: the device ignores them unless the protocol is one of tcp"},
 		{"ports of ESP", &intent.FirewallRule{Match: intent.Match{Protocol: "esp", SrcPort: 80}}, "ports: the device ignores them"},
-		{"a mark that is none", &intent.FirewallRule{Match: intent.Match{Mark: "0x1; reboot"}}, `mark: "0x1; reboot" is not a mark`},
+		{"an invalid mark", &intent.FirewallRule{Match: intent.Match{Mark: "0x1; reboot"}}, `mark: "0x1; reboot" is not a mark`},
 		{"no mark to set", &intent.FirewallRule{Decides: intent.Mark}, "mark to set: not set"},
 		{"a line that ends a value", &intent.FirewallRule{Raw: "-m x\n-j ACCEPT"}, "extra: contains a control character"},
 		{"an unknown verdict", &intent.FirewallRule{Decides: 77}, "the device cannot do disposition 77 here"},
@@ -45,7 +45,7 @@ func TestWhatTheDeviceCannotSay(t *testing.T) {
 		{"ports of SCTP between interfaces", &intent.LinkRule{From: lan, Decides: intent.Accept, Match: intent.Match{Protocol: "sctp", DstPort: 9}}, "ports: the device ignores them unless the protocol is one of tcp, udp, tcpudp"},
 		{"a mark for packets that go somewhere", &intent.LinkRule{From: lan, To: lan, Decides: intent.Mark, SetMark: "1"}, "cannot limit a mark"},
 		{"words for a shell", &intent.LinkRule{From: lan, Decides: intent.Drop, Raw: "-m x; reboot"}, "that a shell on the device would interpret"},
-		{"an interface that is none", &intent.LinkRule{From: intent.Link{Name: "-j ACCEPT"}, Decides: intent.Drop}, `from: "-j ACCEPT" is not an interface`},
+		{"an invalid interface", &intent.LinkRule{From: intent.Link{Name: "-j ACCEPT"}, Decides: intent.Drop}, `from: "-j ACCEPT" is not an interface`},
 		{"IPv6 between interfaces", &intent.LinkRule{From: lan, Decides: intent.Drop, Match: intent.Match{Family: intent.IPv6}}, "does not support such rules for IPv6"},
 		{"two protocols at once", &intent.LinkNAT{Translation: nat(intent.DestinationNAT, intent.Match{Protocol: "tcpudp"})}, "one translation for each"},
 		{"a place where a source is not looked at", &intent.LinkNAT{From: lan, To: lan, Translation: nat(intent.SourceNAT, tcp)}, "from: the device ignores it"},
@@ -56,7 +56,7 @@ func TestWhatTheDeviceCannotSay(t *testing.T) {
 		{"a metric of nothing", &intent.WANPolicy{Members: []intent.WANMember{{Network: "lan", Weight: 1}}}, "metric 0 and weight 1"},
 		{"a rule without a policy", &intent.WANRule{}, "a rule requires a policy"},
 		{"a protocol that mwan3 does not know", &intent.WANRule{Policy: intent.DeviceRef{Name: "p"}, Match: intent.Match{Protocol: "tcpudp"}}, "the device supports tcp, udp, icmp and all here"},
-		{"a tunnel that trusts anybody", &intent.Tunnel{Remote: "%any"}, "authentication: not set"},
+		{"a tunnel that trusts any peer", &intent.Tunnel{Remote: "%any"}, "authentication: not set"},
 		{"a key that is not given", &intent.Tunnel{Authentication: intent.PreSharedKey}, "pre-shared key: not set"},
 		{"a certificate that breaks the device", &intent.Tunnel{Authentication: intent.PublicKey, Certificate: intent.SecretValue{Value: "YWJj"}}, "certificate: not base64 of PEM"},
 		{"a connection twice", &intent.Tunnel{Authentication: intent.PreSharedKey, Key: intent.SecretValue{Value: "k"}, Connections: []intent.Connection{{Name: "c"}, {Name: "c"}}}, "would exist twice"},
@@ -103,8 +103,8 @@ func TestWhatNeedsWhatIsLeftOutIsLeftOut(t *testing.T) {
 	r := newRig(t)
 	zone := of("FirewallZone", "dmz", &intent.Zone{Networks: []string{"dmz"}})
 	rule := of("FirewallRule", "r", &intent.FirewallRule{From: ref(zone), Decides: intent.Drop}, zone)
-	app := of("SdewanApplication", "empty", &intent.Application{Sources: "nobody"})
-	r.set("nobody", "fd00::1")
+	app := of("SdewanApplication", "empty", &intent.Application{Sources: "empty"})
+	r.set("empty", "fd00::1")
 	r.put(zone, rule, app)
 	p := r.reconcile(t)
 	require.Empty(t, p.Ops)
@@ -127,7 +127,7 @@ func TestWhatNeedsWhatIsLeftOutIsLeftOut(t *testing.T) {
 	r.requireSettled(t)
 }
 
-// TestHandMadeReferences refers to what a person made, before and after it is there.
+// TestHandMadeReferences refers to hand-made objects, before and after they exist.
 func TestHandMadeReferences(t *testing.T) {
 	r := newRig(t)
 	rule := of("FirewallRule", "r", &intent.FirewallRule{From: intent.DeviceRef{Name: "lan"}, Decides: intent.Drop})

@@ -74,7 +74,7 @@ func TestEveryWriteFails(t *testing.T) {
 	}
 }
 
-// changed is what a device holds after the change of TestEveryWriteFails.
+// changed is the state of a device after the change of TestEveryWriteFails.
 func changed(t *testing.T, r *rig) string {
 	t.Helper()
 	e := r.fill()
@@ -85,7 +85,7 @@ func changed(t *testing.T, r *rig) string {
 	return dump(t, r)
 }
 
-// count is how many objects a device holds that are no notes.
+// count returns how many objects a device has that are not notes.
 func count(t testing.TB, r *rig) int {
 	t.Helper()
 	n := 0
@@ -97,7 +97,7 @@ func count(t testing.TB, r *rig) int {
 	return n
 }
 
-// requireRead demands that the firewall does what it is told: the rule of lan to wan is another after the change.
+// requireRead requires the firewall to use its new rules: the rule of lan to wan is another after the change.
 func requireRead(t testing.TB, r *rig) {
 	t.Helper()
 	got := r.device.Trace(simulator.Packet{
@@ -159,7 +159,7 @@ func TestFirstWriteOfAProcessHasAllServicesRead(t *testing.T) {
 	require.Empty(t, r.reloads(), "a rule of routing is there at once")
 }
 
-// TestRefusals has the device refuse an object: the rest is written, what needs it waits, and it is tried again.
+// TestRefusals makes the device refuse an object: the rest is written, what needs it waits, and it is tried again.
 func TestRefusals(t *testing.T) {
 	r := newRig(t)
 	e := r.fill()
@@ -181,7 +181,7 @@ func TestRefusals(t *testing.T) {
 	require.Equal(t, p.Skips, next.Skips)
 	again := r.reconcileFully(t)
 	require.Equal(t, 3, verbs(again)[backends.Create], "it is tried again")
-	require.Zero(t, again.Drift(), "nobody changed the device")
+	require.Zero(t, again.Drift(), "the device did not change")
 	require.Equal(t, p.Skips, again.Skips)
 	require.NotContains(t, r.reloads(), "ipsec reload", "nothing was written")
 	r.put(newEverything().proposal)
@@ -199,7 +199,7 @@ func skipOf(p *backends.Plan, e *intent.DeviceIntent) string {
 	return ""
 }
 
-// TestRefusedUpdateKeepsWhatWasThere has the device refuse the second half of a write.
+// TestRefusedUpdateKeepsWhatWasThere makes the device refuse the second half of a write.
 func TestRefusedUpdateKeepsWhatWasThere(t *testing.T) {
 	r := newRig(t)
 	e := r.fill()
@@ -217,7 +217,7 @@ func TestRefusedUpdateKeepsWhatWasThere(t *testing.T) {
 			name, _, _ = strings.Cut(strings.TrimPrefix(field, "connections["), "]")
 		}
 	}
-	require.NoError(t, r.device.AddSection("ipsec", "tunnel", name, nil)) // somebody else has the name
+	require.NoError(t, r.device.AddSection("ipsec", "tunnel", name, nil)) // another object has the name
 	require.NoError(t, r.backend.Apply(t.Context(), p))
 	require.Contains(t, skipOf(p, e.site), "409: Conflict")
 	require.NotContains(t, skipOf(p, e.site), "lost")
@@ -227,7 +227,7 @@ func TestRefusedUpdateKeepsWhatWasThere(t *testing.T) {
 	r.requireSettled(t)
 }
 
-// TestRefusedCreateLeavesNothing has the device refuse a remote when half of it is there.
+// TestRefusedCreateLeavesNothing makes the device refuse a remote when half of it is written.
 func TestRefusedCreateLeavesNothing(t *testing.T) {
 	r := newRig(t)
 	e := r.fill()
@@ -244,7 +244,7 @@ func TestRefusedCreateLeavesNothing(t *testing.T) {
 	require.Equal(t, []openwrt.Object{before}, all)
 }
 
-// TestBreakingOffLosesNothing has the device break off when it has deleted what it is to replace.
+// TestBreakingOffLosesNothing makes the device disconnect after it has deleted what is to be replaced.
 func TestBreakingOffLosesNothing(t *testing.T) {
 	r := newRig(t)
 	e := r.fill()
@@ -258,7 +258,7 @@ func TestBreakingOffLosesNothing(t *testing.T) {
 	r.requireSettled(t)
 }
 
-// TestLossIsNoSuccess has the device answer that all is well and keep something else.
+// TestLossIsNoSuccess makes the device report success and store something else.
 func TestLossIsNoSuccess(t *testing.T) {
 	r := newRig(t)
 	g := cnf()
@@ -310,7 +310,7 @@ func TestCertificates(t *testing.T) {
 	requireNoSecret(t, text(t, p))
 	r.requireSettled(t)
 
-	remote := r.object(t, openwrt.Remotes, "cfendcffwz_hub") // somebody else writes another certificate
+	remote := r.object(t, openwrt.Remotes, "cfendcffwz_hub") // another client writes another certificate
 	for _, f := range []string{"local_public_cert", "local_private_cert", "shared_ca"} {
 		remote[f] = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t"
 	}
@@ -349,7 +349,7 @@ func TestWrongPasswordIsNotUnreachable(t *testing.T) {
 	require.NotErrorIs(t, err, backends.ErrUnreachable)
 }
 
-// TestDeviceWithoutAModule has the rest written where a device lacks a part of its interface.
+// TestDeviceWithoutAModule uses a device that lacks a part of its interface: the rest is written.
 func TestDeviceWithoutAModule(t *testing.T) {
 	r := newRig(t)
 	to := &httputil.ReverseProxy{

@@ -70,7 +70,7 @@ func TestWhatIsThereIsNotLost(t *testing.T) {
 	require.Equal(t, openwrt.NATs.String(), p.Lost[0].Kind)
 }
 
-// TestWhatKeptObjectsReferToStays has the zones leave on purpose that a kept forwarding is between.
+// TestWhatKeptObjectsReferToStays deletes the zones of a kept forwarding.
 func TestWhatKeptObjectsReferToStays(t *testing.T) {
 	r := newRig(t)
 	e := newEverything()
@@ -78,9 +78,9 @@ func TestWhatKeptObjectsReferToStays(t *testing.T) {
 	r.put(e.lan, e.wan, other, e.forwarding)
 	r.reconcile(t)
 	r.restart(t, "a")
-	lan, nobody := *e.lan, *other
-	lan.Gone, nobody.Gone = true, true
-	r.put(&lan, &nobody)
+	lan, unused := *e.lan, *other
+	lan.Gone, unused.Gone = true, true
+	r.put(&lan, &unused)
 	r.drop(e.forwarding, e.wan)
 	p := r.readBack(t)
 	require.Len(t, p.Lost, 2)
@@ -91,7 +91,7 @@ func TestWhatKeptObjectsReferToStays(t *testing.T) {
 	require.Equal(t, map[backends.Verb]int{}, verbs(r.readBack(t)))
 }
 
-// TestAPlaceGoesToWhatIsWanted has a route to where a kept one leads.
+// TestAPlaceGoesToWhatIsWanted adds a route with the destination of a kept one.
 func TestAPlaceGoesToWhatIsWanted(t *testing.T) {
 	r := newRig(t)
 	e := newEverything()
@@ -110,7 +110,7 @@ func TestAPlaceGoesToWhatIsWanted(t *testing.T) {
 	r.requireSettled(t)
 }
 
-// TestRulesOfEditedPoliciesAreNotLost edits a policy while nobody looks, so that its rules have other names.
+// TestRulesOfEditedPoliciesAreNotLost edits a policy while no process runs, so that its rules have other names.
 func TestRulesOfEditedPoliciesAreNotLost(t *testing.T) {
 	r := newRig(t)
 	e := newEverything()

@@ -34,7 +34,7 @@ func TestNamesAreTheOwners(t *testing.T) {
 	require.NotEqual(t, a.connection("x", "yz"), a.connection("xy", "z"))
 }
 
-// TestNamesThatServicesTake holds names against what mwan3 and the firewall pass over without a word.
+// TestNamesThatServicesTake compares names with those that mwan3 and the firewall silently ignore.
 func TestNamesThatServicesTake(t *testing.T) {
 	n := newNamer("a")
 	require.Len(t, n.object(openwrt.Policies, "id", "readable"), 15)

@@ -19,8 +19,8 @@ import (
 
 var policySeed = flag.Uint64("policyseed", 0, "the seed of the first history; 0 is 1")
 
-// TestPoliciesOnTheCNF holds random policies against their meaning, with the rules in several orders, and with a zone to
-// mark in and without.
+// TestPoliciesOnTheCNF checks random policies packet by packet, with the rules in several orders, and with and without a
+// zone to mark in.
 func TestPoliciesOnTheCNF(t *testing.T) {
 	first := max(1, *policySeed)
 	denied := 0
@@ -41,7 +41,7 @@ func TestPoliciesOnTheCNF(t *testing.T) {
 				rng.Shuffle(len(flows), func(i, j int) { flows[i], flows[j] = flows[j], flows[i] })
 				e := newCNF(t)
 				e.put(t, policyZone(names))
-				e.hold(t, rules)
+				e.apply(t, rules)
 				e.judge(t, s, flows[:min(len(flows), most)], nil)
 				rng.Shuffle(len(rules), func(i, j int) { rules[i], rules[j] = rules[j], rules[i] })
 			}
@@ -52,7 +52,7 @@ func TestPoliciesOnTheCNF(t *testing.T) {
 			}
 		})
 	}
-	require.Greater(t, denied, 500, "the histories deny nothing, so that nothing was seen")
+	require.Greater(t, denied, 500, "the histories deny nothing")
 }
 
 // cell is a snapshot with sets of single addresses, and some policies.
@@ -110,7 +110,7 @@ func flow(src, dst string, proto intent.Protocol, port uint16) intent.Flow {
 	}
 }
 
-// TestPolicyRuleOrder tries every order of the rules of one policy together with one that a person wrote, without which
+// TestPolicyRuleOrder tries every order of the rules of one policy together with a hand-made one, without which
 // nothing would pass, and one written by hand.
 func TestPolicyRuleOrder(t *testing.T) {
 	s, names := shop(), newNamer("a")
@@ -146,7 +146,7 @@ func TestPolicyRuleOrder(t *testing.T) {
 
 	e := newCNF(t)
 	e.put(t, person)
-	e.hold(t, rules[:0])
+	e.apply(t, rules[:0])
 	for _, r := range rules {
 		if r.rule.Dest != zone.Name {
 			e.put(t, r.rule)
@@ -168,19 +168,19 @@ func permute[T any](list []T, from int, do func([]T)) {
 	}
 }
 
-// TestPolicyBeforeMarks sees what is isolated denied while the service has not made the marks yet.
+// TestPolicyBeforeMarks checks that isolated endpoints are denied while the service has not set the marks yet.
 func TestPolicyBeforeMarks(t *testing.T) {
 	s := shop()
 	rules, _ := policyRules(s, policiesOf(s), zoneNames(), newNamer("a"))
 	e := newCNF(t)
-	e.hold(t, slices.DeleteFunc(rules, func(r policyRule) bool { return r.rule.Target == "MARK" }))
+	e.apply(t, slices.DeleteFunc(rules, func(r policyRule) bool { return r.rule.Target == "MARK" }))
 	for _, port := range []uint16{5432, 5433} {
 		require.Equal(t, simulator.Drop, e.device.Trace(e.packet(flow(web, db, intent.TCP, port))).Verdict)
 	}
 	require.Equal(t, simulator.Accept, e.device.Trace(e.packet(flow(db, web, intent.TCP, 80))).Verdict)
 }
 
-// TestPolicyTranslated sees policies look at where a packet goes after its destination is translated.
+// TestPolicyTranslated checks that policies match the destination of a packet after its translation.
 func TestPolicyTranslated(t *testing.T) {
 	s, names := cell(map[intent.SetID][]string{"db": {db}, "office": {"203.0.113.0/24"}, "other": {"10.244.0.11"}},
 		ingress("db", intent.Rule{Peer: peer("office"), Ports: tcp(5432, 5432)})), newNamer("a")
@@ -189,7 +189,7 @@ func TestPolicyTranslated(t *testing.T) {
 	e.put(t, policyZone(names),
 		openwrt.Redirect{Name: "db", Src: "out", SrcDIP: "192.0.2.2", SrcDPort: "15432", Proto: "tcp", Dest: "red", DestIP: db, DestPort: "5432", Target: "DNAT"},
 		openwrt.Redirect{Name: "ssh", Src: "out", SrcDIP: "192.0.2.2", SrcDPort: "5432", Proto: "tcp", Dest: "red", DestIP: db, DestPort: "22", Target: "DNAT"})
-	e.hold(t, rules)
+	e.apply(t, rules)
 	for _, tc := range []struct {
 		src  string
 		port uint16
@@ -205,7 +205,7 @@ func TestPolicyTranslated(t *testing.T) {
 	}
 }
 
-// TestPolicySkips sees what cannot be said allow nothing, and be told.
+// TestPolicySkips checks that what cannot be expressed allows nothing, and is reported.
 func TestPolicySkips(t *testing.T) {
 	names := newNamer("a")
 	anyone := intent.Peer{Kind: intent.PeerAny}
@@ -215,17 +215,17 @@ func TestPolicySkips(t *testing.T) {
 		ingress("protocol", intent.Rule{Peer: anyone, Ports: tcp(81, 81)},
 			intent.Rule{Peer: anyone, Ports: intent.Ports{Ranges: []intent.PortRange{{Protocol: 47, Last: 65535}}}}))
 	rules, skips := policyRules(odd, policiesOf(odd), zoneNames(), names)
-	var told []string
+	var reported []string
 	for _, s := range skips {
-		told = append(told, s.Intent+": "+s.Reason)
+		reported = append(reported, s.Intent+": "+s.Reason)
 	}
 	require.Equal(t, []string{
 		"action: spec.ingress[0] allows nothing: the device supports no action action(77)",
 		"peer: spec.ingress[0] allows nothing: the device supports no kind 77 of peer",
 		"protocol: spec.ingress[1] allows nothing: the device supports no protocol(47)",
-	}, told)
+	}, reported)
 	e := newCNF(t)
-	e.hold(t, rules)
+	e.apply(t, rules)
 	for port, want := range map[uint16]simulator.Verdict{80: simulator.Drop, 81: simulator.Accept, 82: simulator.Drop} {
 		require.Equal(t, want, e.device.Trace(e.packet(flow(web, db, intent.TCP, port))).Verdict)
 	}
@@ -239,7 +239,7 @@ func TestPolicySkips(t *testing.T) {
 	require.Empty(t, skips)
 }
 
-// TestPolicyTooLarge sees the policy that needs most allow nothing, when all of them need too much.
+// TestPolicyTooLarge checks that only the largest policy allows nothing when all of them together need too much.
 func TestPolicyTooLarge(t *testing.T) {
 	var many, few []string
 	for i := range 60 {
@@ -262,12 +262,12 @@ func TestPolicyTooLarge(t *testing.T) {
 	require.Len(t, rules, 20*(1+9+2), "one mark and nine drops for an address, and what small allows")
 	e := newCNF(t)
 	e.put(t, zone)
-	e.hold(t, rules)
+	e.apply(t, rules)
 	require.Equal(t, simulator.Drop, e.device.Trace(e.packet(flow(many[0], subjects[0], intent.TCP, 80))).Verdict)
 	require.Equal(t, simulator.Accept, e.device.Trace(e.packet(flow(many[0], subjects[0], intent.TCP, 443))).Verdict)
 }
 
-// TestPolicyOpens sees who may be asked everything by everybody cost no rules, whoever else isolates it.
+// TestPolicyOpens checks that an endpoint open to all costs no rules, whichever other policy isolates it.
 func TestPolicyOpens(t *testing.T) {
 	anyone := intent.Peer{Kind: intent.PeerAny}
 	s := cell(map[intent.SetID][]string{"db": {db, web}, "open": {web}},
@@ -282,7 +282,7 @@ func TestPolicyOpens(t *testing.T) {
 	}
 }
 
-// TestPolicyFamilies sees an endpoint of both families isolated in both, and what one family alone has allowed there alone.
+// TestPolicyFamilies isolates an endpoint in both of its families, and allows a peer of one family in that one alone.
 func TestPolicyFamilies(t *testing.T) {
 	const db6, office6 = "fd00:10::10", "2001:db8::7"
 	s := cell(map[intent.SetID][]string{"db": {db, db6}, "office": {"203.0.113.0/24", "2001:db8::/32"}},
@@ -295,7 +295,7 @@ func TestPolicyFamilies(t *testing.T) {
 	require.Empty(t, skips)
 	e := newCNF(t)
 	e.put(t, policyZone(names))
-	e.hold(t, rules)
+	e.apply(t, rules)
 	e.judge(t, s, []intent.Flow{
 		flow("203.0.113.9", db, intent.TCP, 85), flow("203.0.113.9", db, intent.TCP, 91), flow(web, db, intent.ICMP, 0),
 		flow(office6, db6, intent.TCP, 85), flow(office6, db6, intent.TCP, 91), flow("2001:db9::1", db6, intent.TCP, 85),
@@ -303,7 +303,7 @@ func TestPolicyFamilies(t *testing.T) {
 	}, nil)
 }
 
-// TestPolicyRuleNames sees a rule keep its name while it says the same, whatever else changes.
+// TestPolicyRuleNames checks that a rule keeps its name while its content is the same, whatever else changes.
 func TestPolicyRuleNames(t *testing.T) {
 	names, zones := newNamer("a"), []string{"red", "blue"}
 	rulesOf := func(s *intent.Snapshot) map[string]policyRule {
@@ -332,7 +332,7 @@ func TestPolicyRuleNames(t *testing.T) {
 	}
 }
 
-// TestPolicyRuleIntent sees a rule for several policies named after one of them whatever the order of their addresses.
+// TestPolicyRuleIntent checks that a rule for several policies is named after one of them, in any order of addresses.
 func TestPolicyRuleIntent(t *testing.T) {
 	second := ingress("a")
 	second.Subject = "second"
@@ -386,7 +386,7 @@ func TestPortMatches(t *testing.T) {
 	}
 }
 
-// BenchmarkPolicyRules counts what a policy for so many subjects, peers and ports takes.
+// BenchmarkPolicyRules counts the rules of a policy by its subjects, peers and ports.
 func BenchmarkPolicyRules(b *testing.B) {
 	for _, n := range []int{1, 10, 30} {
 		b.Run(fmt.Sprintf("%dx%dx2", n, n), func(b *testing.B) {

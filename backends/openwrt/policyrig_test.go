@@ -79,8 +79,8 @@ func (e *testCNF) reload(t testing.TB) {
 	require.NoError(t, e.client.Act(t.Context(), "firewall", openwrt.Reload))
 }
 
-// hold makes the CNF hold rules of policies in their order.
-func (e *testCNF) hold(t testing.TB, rules []policyRule) {
+// apply makes the CNF have exactly these rules of policies, in this order.
+func (e *testCNF) apply(t testing.TB, rules []policyRule) {
 	t.Helper()
 	for _, r := range rules {
 		e.put(t, r.rule)
@@ -104,7 +104,7 @@ func (e *testCNF) packet(f intent.Flow) simulator.Packet {
 	return p
 }
 
-// judge compares what becomes of flows with what policies say of the addresses alone, which is all that the CNF knows.
+// judge compares the result for each flow with what policies say of the addresses alone, which is all that the CNF knows.
 // What a skip names may be denied although it should be allowed.
 func (e *testCNF) judge(t testing.TB, s *intent.Snapshot, flows []intent.Flow, skipped map[string]bool) {
 	t.Helper()
@@ -125,14 +125,14 @@ func (e *testCNF) judge(t testing.TB, s *intent.Snapshot, flows []intent.Flow, s
 	require.Empty(t, wrong, "%s\n%s", strings.Join(wrong, "\n"), e.device.Export("firewall"))
 }
 
-// cnfFlows are the probes of a state that come by the CNF.
+// cnfFlows returns the probes of a state that go through the CNF.
 func cnfFlows(s *backendtest.State) []intent.Flow {
 	alone := *s
 	alone.LoadBalancers = nil
 	return backendtest.Probes(&alone)
 }
 
-// cnfState is a state without what a CNF does not see.
+// cnfState returns a state without what a CNF does not see.
 func cnfState(s *backendtest.State) *backendtest.State {
 	alone := *s
 	alone.LoadBalancers, alone.Nodes = nil, nil

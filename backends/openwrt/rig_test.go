@@ -154,7 +154,7 @@ func (r *rig) reconcile(t testing.TB) *backends.Plan {
 	return p
 }
 
-// readBack plans from what the device holds.
+// readBack plans from the present state of the device.
 func (r *rig) readBack(t testing.TB) *backends.Plan {
 	t.Helper()
 	p, err := r.backend.Plan(t.Context(), r.snap, 0)
@@ -162,7 +162,7 @@ func (r *rig) readBack(t testing.TB) *backends.Plan {
 	return p
 }
 
-// requireSettled demands that neither this process nor a new one finds anything to write.
+// requireSettled requires that neither this process nor a new one finds anything to write.
 func (r *rig) requireSettled(t testing.TB) {
 	t.Helper()
 	require.Empty(t, text(t, r.readBack(t)))
@@ -173,7 +173,7 @@ func (r *rig) requireSettled(t testing.TB) {
 	require.NotContains(t, r.device.Export(), "_pending_")
 }
 
-// text is the ops of a plan for people.
+// text formats the ops of a plan.
 func text(t testing.TB, p *backends.Plan) string {
 	t.Helper()
 	var b strings.Builder

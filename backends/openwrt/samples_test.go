@@ -116,7 +116,7 @@ func (e *everything) list() []*intent.DeviceIntent {
 	}
 }
 
-// fill puts everything into the rig, with the Secrets and the set that it speaks of.
+// fill puts everything into the rig, with the Secrets and the set that it refers to.
 func (r *rig) fill() *everything {
 	e := newEverything()
 	r.secrets[pskRef] = []byte("test_key\n")

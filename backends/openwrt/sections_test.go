@@ -23,18 +23,18 @@ func TestSectionsAreWhatAPlanWrites(t *testing.T) {
 		}
 	}
 	shown := map[string]string{}
-	withheld := 0
+	unavailable := 0
 	for _, e := range everything.list() {
 		got := device.SectionsOf(r.snap, r.snap.CNF(cnfID), "a", e.Origin)
 		require.Len(t, got, 1, e.ID)
 		shown[got[0].Kind+" of "+e.Origin.String()] = got[0].Name
 		if strings.Contains(got[0].Reason, "Secret") {
-			withheld++
+			unavailable++
 			require.Empty(t, got[0].Fields)
 		}
 	}
 	require.Equal(t, written, shown)
-	require.Equal(t, 2, withheld, "the tunnels")
+	require.Equal(t, 2, unavailable, "the tunnels")
 }
 
 func TestSectionsSayWhyThereIsNone(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// While it is not known what an object asks for, what nobody asks for may be its own.
+// While a kind is unavailable, an object that no intent asks for may still be wanted.
 func TestWhatMayBeAskedForStays(t *testing.T) {
 	r := newRig(t)
 	e := newEverything()
@@ -26,9 +26,9 @@ func TestWhatMayBeAskedForStays(t *testing.T) {
 	gone.Gone = true
 	r.put(&gone)
 	plan := r.reconcile(t)
-	require.NotContains(t, text(t, plan), "httpd", "it may be asked for")
-	require.Contains(t, text(t, plan), "route", "of other kinds all is known")
-	require.Contains(t, text(t, plan), "masq", "it is known to go")
+	require.NotContains(t, text(t, plan), "httpd", "it may be wanted")
+	require.Contains(t, text(t, plan), "route", "other kinds are available")
+	require.Contains(t, text(t, plan), "masq", "it is known to be deleted")
 	require.Len(t, plan.Skips, 1)
 	require.Equal(t, string(unknown.ID), plan.Skips[0].Intent)
 	r.requireSettled(t)

@@ -64,7 +64,7 @@ type logged struct {
 	tables  string // with a line for each row
 }
 
-// showLog reads the log of a database as ovsdb-tool tells it.
+// showLog reads the log of a database as ovsdb-tool prints it.
 func showLog(t *testing.T, file string) []logged {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "ovsdb-tool", "show-log", "-m", file).CombinedOutput()
@@ -80,14 +80,14 @@ func showLog(t *testing.T, file string) []logged {
 }
 
 // TestLogProvesThatOneWrites has one instance write without pause while another one claims the database and writes too.
-// The database's own log says who wrote what: after the claim nothing of the first.
+// The database's own log proves that the first writes nothing after the second has claimed.
 func TestLogProvesThatOneWrites(t *testing.T) {
 	dir := t.TempDir()
 	process, err := ovsdbtest.StartProcess(t.Context(), dir, schema.NB2303())
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = process.Kill() })
 	first, second := newInstance(t, process.Addr()), newInstance(t, process.Addr())
-	require.NoError(t, first.write(t.Context()), "nobody has claimed it yet")
+	require.NoError(t, first.write(t.Context()), "not claimed yet")
 	_, err = first.Claim(t.Context(), "pod-1")
 	require.NoError(t, err)
 
@@ -168,7 +168,7 @@ func TestDatabaseRestoredFromBackup(t *testing.T) {
 	}
 }
 
-// TestClaimOutlivesTheLeaderOfACluster takes the leader of the database's own cluster away from whoever claimed it.
+// TestClaimOutlivesTheLeaderOfACluster takes the leader of the database's own cluster away from the claimant.
 func TestClaimOutlivesTheLeaderOfACluster(t *testing.T) {
 	cluster, err := ovsdbtest.StartCluster(t.Context(), t.TempDir(), 3, schema.NB2303())
 	require.NoError(t, err)

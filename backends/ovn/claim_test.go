@@ -76,7 +76,7 @@ func TestClaimTouchesItsKeyOnly(t *testing.T) {
 	require.Equal(t, ovn.KeyClaim+"a", "netloom-claim:a")
 }
 
-// TestClaimOverRubbish claims databases whose record of claims nobody can read, and loses it to rubbish.
+// TestClaimOverRubbish claims databases whose record of claims cannot be parsed, and has rubbish replace it.
 func TestClaimOverRubbish(t *testing.T) {
 	for _, value := range []string{
 		"", " ", "7", "7 ", "-1 x", "0 x", "+7 x", "07 x", "7 x y", "seven x", " 7 x", "7  x", "7 x\n", "7 \x7f", "7 ü",
@@ -86,12 +86,12 @@ func TestClaimOverRubbish(t *testing.T) {
 		t.Run(fmt.Sprintf("%.20q", value), func(t *testing.T) {
 			r := newRig(t, ovn.DefaultPortNames)
 			r.setGlobals(t, map[string]string{"netloom-claim:a": value})
-			first, told := r.another(t)
+			first, hook := r.another(t)
 			generation, err := first.backend.Claim(t.Context(), "pod-1")
 			require.NoError(t, err)
 			require.Equal(t, uint64(1), generation)
-			require.Len(t, told.AllEntries(), 1)
-			require.Less(t, len(told.LastEntry().Data["value"].(string)), 200)
+			require.Len(t, hook.AllEntries(), 1)
+			require.Less(t, len(hook.LastEntry().Data["value"].(string)), 200)
 			require.Equal(t, "1 pod-1", r.globals(t)["netloom-claim:a"])
 
 			snap := open(80).Snapshot()
@@ -108,8 +108,8 @@ func TestClaimOverRubbish(t *testing.T) {
 	}
 }
 
-// TestNobodyIsLockedOut claims a database whose record has the largest number there is.
-func TestNobodyIsLockedOut(t *testing.T) {
+// TestTheLargestRecordLocksNoInstanceOut claims a database whose record has the largest number there is.
+func TestTheLargestRecordLocksNoInstanceOut(t *testing.T) {
 	r := newRig(t, ovn.DefaultPortNames)
 	for _, step := range []struct {
 		value string
@@ -127,7 +127,7 @@ func TestNobodyIsLockedOut(t *testing.T) {
 	}
 }
 
-func TestHolderIsMadePlain(t *testing.T) {
+func TestHolderTextIsSanitized(t *testing.T) {
 	for name, want := range map[string]string{
 		"":                                    "1 -",
 		"netloom-7d9f_3b0c":                   "1 netloom-7d9f_3b0c",
@@ -178,7 +178,7 @@ func TestClaimsAtOnce(t *testing.T) {
 	}
 }
 
-// TestClaimWhoseAnswerWasLost claims without learning that it did: nothing may be written then, and the next claim counts.
+// TestClaimWhoseAnswerWasLost claims without getting the answer: nothing may be written then, and the next claim counts.
 func TestClaimWhoseAnswerWasLost(t *testing.T) {
 	r := newRig(t, ovn.DefaultPortNames)
 	r.server.FailAt(1, inmem.AfterCommit)
@@ -193,7 +193,7 @@ func TestClaimWhoseAnswerWasLost(t *testing.T) {
 	r.reconcile(t, snap)
 }
 
-// TestClaimNeedsAConnection tells the want of one apart from other errors.
+// TestClaimNeedsAConnection distinguishes a missing connection from other errors.
 func TestClaimNeedsAConnection(t *testing.T) {
 	client, err := ovsdb.New(ovsdb.Options{Endpoints: []string{"unix:/nowhere"}})
 	require.NoError(t, err)

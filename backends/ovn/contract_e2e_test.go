@@ -10,12 +10,12 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
 )
 
-// TestContractOnRealServer holds the backend to the contract on the ovsdb-server that is installed.
+// TestContractOnRealServer runs the contract on the ovsdb-server that is installed.
 func TestContractOnRealServer(t *testing.T) {
 	backendtest.Run(t, func(t testing.TB) backendtest.Target { return ovntest.NewReal(t, schema.NB2303()) })
 }
 
-// TestContractWithoutTemplates holds the backend to the contract on a database of an OVN that knows neither groups of load
+// TestContractWithoutTemplates runs the contract on a database of an OVN that supports neither groups of load
 // balancers nor template variables.
 func TestContractWithoutTemplates(t *testing.T) {
 	nb := withoutGroups(t)

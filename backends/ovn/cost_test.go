@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFlowsOfShapes holds the estimate against counts from a real ovn-controller 23.03: of a port group with 1, 5 and 20
+// TestFlowsOfShapes compares the estimate with counts from a real ovn-controller 23.03: of a port group with 1, 5 and 20
 // ports on the chassis.
 func TestFlowsOfShapes(t *testing.T) {
 	sizes := map[string]int{"as1": 1, "as2": 2, "as10": 10, "as100": 100}

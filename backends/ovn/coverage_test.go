@@ -31,7 +31,7 @@ func (r *rig) coverage(t testing.TB) backends.Coverage {
 	return c
 }
 
-// restart has another process, which knows nothing, look for ports by other names.
+// restart makes another process, which knows nothing, look for ports by other names.
 func (r *rig) restart(t testing.TB, ports string, change func(*ovn.Options)) {
 	t.Helper()
 	names, err := ovn.ParsePortNames(ports)
@@ -46,7 +46,7 @@ func (r *rig) restart(t testing.TB, ports string, change func(*ovn.Options)) {
 	r.reached = 0
 }
 
-// TestCoverageFollowsChanges compares what is counted along the way with what a process without memory counts.
+// TestCoverageFollowsChanges compares the running counts with those of a new process.
 func TestCoverageFollowsChanges(t *testing.T) {
 	r := newRig(t, "ovn-kubernetes")
 	_, ok := backends.CoverageOf(r.backend)
@@ -98,7 +98,7 @@ func TestCoverageFollowsChanges(t *testing.T) {
 					missing = append(missing, gap.Endpoint.String())
 				}
 				require.Equal(t, step.missing, missing)
-				r.requireSettled(t, snap) // counts anew
+				r.requireSettled(t, snap) // counts from scratch
 			}
 		})
 	}
@@ -124,8 +124,8 @@ func (r *rig) portCount(t testing.TB, id intent.SetID) int {
 	return len(ports)
 }
 
-// TestWrongPortNamesOpenNobody restarts with a pattern that matches no port of the database.
-func TestWrongPortNamesOpenNobody(t *testing.T) {
+// TestWrongPortNamesIsolateStill restarts with a pattern that matches no port of the database.
+func TestWrongPortNamesIsolateStill(t *testing.T) {
 	for _, tc := range []struct {
 		name, was, now, hint string
 		spell                string // of the names of the ports, with the namespace and the pod
@@ -178,7 +178,7 @@ func TestWrongPortNamesOpenNobody(t *testing.T) {
 				require.Equal(t, 29, r.portCount(t, "db"))
 				r.requireSettled(t, next)
 			})
-			t.Run("with the right pattern nothing is kept", func(t *testing.T) {
+			t.Run("with the right pattern nothing is retained", func(t *testing.T) {
 				r.restart(t, tc.was, nil)
 				r.requireSettled(t, deny.Snapshot())
 				require.True(t, r.coverage(t).Complete())
@@ -187,8 +187,8 @@ func TestWrongPortNamesOpenNobody(t *testing.T) {
 	}
 }
 
-// TestPortsOfUnknownPodsAreHeld has ports whose names say nothing of their pods.
-func TestPortsOfUnknownPodsAreHeld(t *testing.T) {
+// TestPortsOfUnknownPodsAreRetained has ports whose names do not identify their pods.
+func TestPortsOfUnknownPodsAreRetained(t *testing.T) {
 	r := newRig(t, "external-ids:pod")
 	state := town(30)
 	for i, k := range state.Sets[0].Keys {
@@ -204,7 +204,7 @@ func TestPortsOfUnknownPodsAreHeld(t *testing.T) {
 	require.Equal(t, 30, r.portCount(t, "db"))
 	c := r.coverage(t)
 	require.Equal(t, 30, c.Held)
-	require.Equal(t, 30, c.Missing.Len(), "whose they are is not known")
+	require.Equal(t, 30, c.Missing.Len(), "their pods are not known")
 	require.Contains(t, c.Hint, "the database has names such as 7f00, 7f01; check --ovn-port-names")
 	r.requireSettled(t, snap)
 
@@ -215,7 +215,7 @@ func TestPortsOfUnknownPodsAreHeld(t *testing.T) {
 	})
 }
 
-// TestPodsThatLeaveTakeTheirPorts has most pods leave while some new ones have no port yet: that is no wrong pattern.
+// TestPodsThatLeaveTakeTheirPorts has most pods leave while some new ones have no port yet: the pattern is not wrong.
 func TestPodsThatLeaveTakeTheirPorts(t *testing.T) {
 	r := newRig(t, "ovn-kubernetes")
 	state := town(30)

@@ -29,9 +29,9 @@ func TestExpectations(t *testing.T) {
 		{"one by one, as two transactions", []ovsdb.RowChange{update("old"), update("new")}, true, met},
 		{"nothing is reported", nil, true, short},
 		{"one is missing", []ovsdb.RowChange{update("new")}, true, short},
-		{"somebody undid it", []ovsdb.RowChange{update("new", "old"), update("old")}, true, short},
-		{"somebody added another", []ovsdb.RowChange{update("new", "old", "third")}, false, 0},
-		{"somebody changed another column", []ovsdb.RowChange{update("new", "old"), {
+		{"another client undid it", []ovsdb.RowChange{update("new", "old"), update("old")}, true, short},
+		{"another client added one", []ovsdb.RowChange{update("new", "old", "third")}, false, 0},
+		{"another client changed another column", []ovsdb.RowChange{update("new", "old"), {
 			Event: ovsdb.RowUpdated, Table: nb.TableAddressSet, UUID: "s", Columns: libovsdb.Row{"name": "t"},
 		}}, false, 0},
 		{"the row was deleted", []ovsdb.RowChange{{Event: ovsdb.RowDeleted, Table: nb.TableAddressSet, UUID: "s"}}, false, 0},

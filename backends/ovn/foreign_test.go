@@ -17,7 +17,7 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
 )
 
-// TestVIPsOfOthersAreTheirs leaves a VIP to another controller for as long as that has it.
+// TestVIPsOfOthersAreTheirs leaves a VIP to another controller for as long as that controller has it.
 func TestVIPsOfOthersAreTheirs(t *testing.T) {
 	for _, tc := range []struct {
 		name, vip, protocol string
@@ -30,7 +30,7 @@ func TestVIPsOfOthersAreTheirs(t *testing.T) {
 		{"a variable of another value", "^other:80", "tcp", true},
 		{"a variable of that value on some chassis", "^vip:80", "tcp", false},
 		{"a variable for the port too", "^vip:^port", "tcp", false},
-		{"a variable that nobody knows", "^what:80", "tcp", true},
+		{"an undefined variable", "^what:80", "tcp", true},
 		{"something unreadable", "10.96.0.1", "tcp", true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestVIPsOfAnotherOwnerThatAreVariables(t *testing.T) {
 	r.requireSettled(t, snap)
 }
 
-// TestLoadBalancersWithoutTheirMarkAreAdopted takes the mark off a row: it is not another's now, and its VIP is ours still.
+// TestLoadBalancersWithoutTheirMarkAreAdopted takes the mark off a row: its VIP is then ours still, not another's.
 func TestLoadBalancersWithoutTheirMarkAreAdopted(t *testing.T) {
 	r := newRigOn(t, schema.NB2303(), "ovn-kubernetes", ovn.LoadBalancing{})
 	snap := balanced(web(intent.ClusterAddress, nil))
@@ -147,7 +147,7 @@ func TestLoadBalancersWithoutTheirMarkAreAdopted(t *testing.T) {
 	require.Equal(t, before, r.server.Dump("Load_Balancer"))
 }
 
-// TestAGroupOfAnotherIsLeftAlone has somebody else own a group of the name that ours would have.
+// TestAGroupOfAnotherIsLeftAlone has another controller own a group of the name that ours would have.
 func TestAGroupOfAnotherIsLeftAlone(t *testing.T) {
 	r := newRigOn(t, schema.NB2303(), "ovn-kubernetes", ovn.LoadBalancing{Group: "lbs"})
 	r.transact(t, ovsdb.Insert("Load_Balancer_Group", inmem.UUIDOf("Load_Balancer_Group", "lbs"), libovsdb.Row{"name": "lbs"}))
@@ -164,7 +164,7 @@ func TestAGroupOfAnotherIsLeftAlone(t *testing.T) {
 	require.Equal(t, "Load_Balancer_Group lbs\n", r.server.Dump("Load_Balancer_Group"))
 }
 
-// TestTemplateVariablesShareTheirRow has other controllers use variables of the same chassis: in a row of theirs, and in
+// TestTemplateVariablesShareTheirRow has other controllers use variables of the same chassis: in a row of their own, and in
 // one of ours.
 func TestTemplateVariablesShareTheirRow(t *testing.T) {
 	theirs := map[string]string{"theirs": "1.2.3.4:5"}
@@ -243,9 +243,9 @@ func TestARowOfVariablesThatOthersMade(t *testing.T) {
 	r.requireSettled(t, snap)
 }
 
-// TestSourcesAreKeptAwayAtEveryDoor looks where the ACLs of source ranges are: on switches that balance and on those
-// through which packets come to routers that do.
-func TestSourcesAreKeptAwayAtEveryDoor(t *testing.T) {
+// TestSourceRangesAreEnforcedAtEveryEntry looks where the ACLs of source ranges are: on switches that load balance and on
+// those through which packets reach routers that do.
+func TestSourceRangesAreEnforcedAtEveryEntry(t *testing.T) {
 	r := newRigOn(t, schema.NB2303(), "ovn-kubernetes", ovn.LoadBalancing{Switches: "pods*", Routers: "gw"})
 	barred := web(intent.IngressAddress, func(f *intent.Frontend) {
 		f.Denied = []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("10.2.0.1/32")}
@@ -266,7 +266,7 @@ func TestSourcesAreKeptAwayAtEveryDoor(t *testing.T) {
 	require.False(t, p.Full)
 	require.Len(t, p.Skips, 1)
 	require.Contains(t, p.Skips[0].Reason, "its source ranges cannot be enforced")
-	require.Nil(t, r.pairs(t, "Load_Balancer", "shop/web:tcp:external", "vips"), "rather nobody than everybody")
+	require.Nil(t, r.pairs(t, "Load_Balancer", "shop/web:tcp:external", "vips"), "no source rather than every source")
 	r.reached = 0
 	require.Empty(t, r.reconcile(t, snap).Ops)
 
@@ -278,12 +278,12 @@ func TestSourcesAreKeptAwayAtEveryDoor(t *testing.T) {
 	require.NotNil(t, r.pairs(t, "Load_Balancer", "shop/web:tcp:external", "vips"))
 	r.requireSettled(t, snap)
 
-	r.others = true // who deletes a switch deletes its ACLs
+	r.others = true // deleting a switch deletes its ACLs
 	r.deleteSwitch(t, "pods")
 	r.deleteSwitch(t, "outside", "gw")
 	r.addSwitch(t, "pods2", "gw")
 	p = r.reconcile(t, snap)
-	require.False(t, p.Full, "the rows that went with their switches are made anew")
+	require.False(t, p.Full, "the rows that went with their switches are recreated")
 	r.requireSettled(t, snap)
 	r.reached = 0
 	r.reconcile(t, intent.NewSnapshot())
@@ -291,9 +291,9 @@ func TestSourcesAreKeptAwayAtEveryDoor(t *testing.T) {
 	require.NotContains(t, r.server.Dump("Logical_Switch"), "acls")
 }
 
-// TestAConnectionThatNobodyTellsOf has a port lead to a router only after it has become one that does: options of ports
-// are not watched. The next read-back finds the door.
-func TestAConnectionThatNobodyTellsOf(t *testing.T) {
+// TestAConnectionThatIsNotReported connects a port to a router whose options change later: options of ports are not
+// watched. The next read-back finds the connection.
+func TestAConnectionThatIsNotReported(t *testing.T) {
 	r := newRigOn(t, schema.NB2303(), "ovn-kubernetes", ovn.LoadBalancing{Switches: "sw0", Routers: "gw"})
 	r.addRouter(t, "gw")
 	r.addSwitch(t, "pods", "gw")
@@ -308,7 +308,7 @@ func TestAConnectionThatNobodyTellsOf(t *testing.T) {
 	}))
 	r.reconcile(t, snap)
 	doors := func() int { return strings.Count(r.server.Dump("Logical_Switch"), "shop/web source ranges") }
-	require.Equal(t, 2, doors(), "the switch that balances, and the one that leads to the router")
+	require.Equal(t, 2, doors(), "the switch that load balances, and the one that leads to the router")
 
 	options(map[string]string{"router-port": "outside-gw"})
 	r.reached = 0

@@ -86,7 +86,7 @@ func translated(t *testing.T, path string) *intent.Snapshot {
 	return snap
 }
 
-// rowsText spells the rows that a plan makes.
+// rowsText formats the rows that a plan makes.
 func rowsText(p *backends.Plan) string {
 	titles := map[string]string{}
 	for i := range p.Ops {

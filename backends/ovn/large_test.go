@@ -92,7 +92,7 @@ func TestLargePlan(t *testing.T) {
 	}
 }
 
-// requireBetween holds the rows to what both states agree on.
+// requireBetween checks that the rows allow and deny what both states do.
 func requireBetween(t *testing.T, target *ovntest.Target, was, will *intent.Snapshot, flows []intent.Flow, when string) {
 	t.Helper()
 	for _, f := range flows {

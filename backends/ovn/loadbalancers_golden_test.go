@@ -53,7 +53,7 @@ func TestGoldenServices(t *testing.T) {
 	}
 }
 
-// loadBalancersText spells the ops of a plan for load balancers, and what it skips.
+// loadBalancersText formats the ops of a plan for load balancers, and what it skips.
 func loadBalancersText(p *backends.Plan) string {
 	var lines []string
 	for i := range p.Ops {

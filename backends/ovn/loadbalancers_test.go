@@ -146,7 +146,7 @@ func TestSwitchesComeAndGo(t *testing.T) {
 	}
 }
 
-// TestASwitchThatGoesWhileItIsWrittenTo has a plan meet a switch that is not there any more.
+// TestASwitchThatGoesWhileItIsWrittenTo applies a plan to a switch that was deleted meanwhile.
 func TestASwitchThatGoesWhileItIsWrittenTo(t *testing.T) {
 	r := newRigOn(t, schema.NB2303(), "ovn-kubernetes", ovn.LoadBalancing{})
 	r.addSwitch(t, "sw1")
@@ -228,7 +228,7 @@ func TestFrontendsOfEqualBackendsShareAVariable(t *testing.T) {
 	require.Equal(t, "10.0.0.9:8080", vars[vips["10.96.0.3:80"][1:]])
 }
 
-// TestPodsReachThemselvesThroughServices has the rules of isolation follow the first and the last service.
+// TestPodsReachThemselvesThroughServices checks that the rules of isolation follow the first and the last service.
 func TestPodsReachThemselvesThroughServices(t *testing.T) {
 	r := newRig(t, "ovn-kubernetes")
 	snap := shop("a").Snapshot()

@@ -183,7 +183,7 @@ func aclOf(t *testing.T, uuid string, acl *nb.Row) nbtrace.ACL {
 	}
 }
 
-// flowsFor meets the edges of every range and prefix.
+// flowsFor returns flows at both ends of every range and prefix.
 func flowsFor(d intent.Direction, ports intent.Ports, peer *intent.Set) []intent.Flow {
 	numbers := []uint16{0, 1, 80, 65535}
 	for _, r := range ports.Ranges {

@@ -73,7 +73,7 @@ func FuzzSymbols(f *testing.F) {
 	})
 }
 
-// TestNamesStandForEver holds names and UUIDs to what earlier versions gave: a change would orphan every row.
+// TestNamesStandForEver compares names and UUIDs with those of earlier versions: a change would orphan every row.
 func TestNamesStandForEver(t *testing.T) {
 	n := nb.NewNamer("netloom")
 	require.Equal(t, "nlpg_332bf119e7af", n.PortGroup("isolated/ingress")[:17])

@@ -10,7 +10,7 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
 )
 
-// TestNetworksThatServicesMayName writes a Service of the network blue only where the setting lets it.
+// TestNetworksThatServicesMayName writes a Service of the network blue only where the setting allows it.
 func TestNetworksThatServicesMayName(t *testing.T) {
 	for _, tc := range []struct {
 		name, networks string

@@ -10,8 +10,8 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// TestNodesWithoutASwitchOrRouterOfTheirOwn serves by node, in a database without template variables, and tells how many
-// rows nothing refers to, until each node has a switch or a router.
+// TestNodesWithoutASwitchOrRouterOfTheirOwn serves by node, in a database without template variables, and counts the
+// rows that nothing refers to, until each node has a switch or a router.
 func TestNodesWithoutASwitchOrRouterOfTheirOwn(t *testing.T) {
 	r := newRigOn(t, withoutGroups(t), "ovn-kubernetes", ovn.LoadBalancing{NodeSwitch: "node-{node}", Routers: "GR_*"})
 	snap := balanced(
@@ -21,23 +21,23 @@ func TestNodesWithoutASwitchOrRouterOfTheirOwn(t *testing.T) {
 		r.reached = 0
 		return r.reconcile(t, snap).Skips
 	}
-	stranded := func(rows string) []backends.Skip {
+	unreferenced := func(rows string) []backends.Skip {
 		return []backends.Skip{{
 			Intent: "Service/shop/web",
 			Reason: "it is served by node, and " + rows + " rows are for nodes without a switch or router of their own",
 		}}
 	}
 	r.addSwitch(t, "n1") // not what the setting says
-	require.Equal(t, stranded("2"), skips())
+	require.Equal(t, unreferenced("2"), skips())
 	require.NotContains(t, r.server.Dump("Logical_Switch"), "shop/web:tcp:cluster:node")
 	require.Contains(t, r.server.Dump("Load_Balancer"), "shop/web:tcp:cluster:node:n2", "it is written all the same")
 	r.addSwitch(t, "node-n1")
-	require.Equal(t, stranded("1"), skips())
+	require.Equal(t, unreferenced("1"), skips())
 	require.Contains(t, r.server.Dump("Logical_Switch"), "shop/web:tcp:cluster:node:n1")
 	r.addRouter(t, "GR_n2")
 	require.Empty(t, skips())
 	require.Contains(t, r.server.Dump("Logical_Router"), "shop/web:tcp:cluster:node:n2")
 	r.deleteSwitch(t, "node-n1")
-	require.Equal(t, stranded("1"), skips())
+	require.Equal(t, unreferenced("1"), skips())
 	require.Empty(t, r.plan(t, snap).Ops)
 }

@@ -43,9 +43,9 @@ func TestRenamedPorts(t *testing.T) {
 		next   []string // members afterwards; nil are those from before
 		want   []string
 	}{
-		{name: "to a name that nobody has", rename: []string{"shop_a", "shop_z"}, want: []string{"shop_b"}},
+		{name: "to an unused name", rename: []string{"shop_a", "shop_z"}, want: []string{"shop_b"}},
 		{name: "to the name of a member", rename: []string{"shop_x", "shop_a", "shop_a", "shop_y"}, want: []string{"shop_a", "shop_b"}},
-		{name: "a member and a stranger swap", rename: []string{"shop_a", "shop_x", "shop_x", "shop_a"}, want: []string{"shop_a", "shop_b"}},
+		{name: "a member and another port swap", rename: []string{"shop_a", "shop_x", "shop_x", "shop_a"}, want: []string{"shop_a", "shop_b"}},
 		{name: "two members swap", rename: []string{"shop_a", "shop_b", "shop_b", "shop_a"}, want: []string{"shop_a", "shop_b"}},
 		{
 			name:   "three names go round",
@@ -56,7 +56,7 @@ func TestRenamedPorts(t *testing.T) {
 			rename: []string{"shop_a", "shop_b", "shop_b", "shop_a"}, next: []string{"b"}, want: []string{"shop_b"},
 		},
 		{
-			name:   "a member and a stranger swap and the member leaves",
+			name:   "a member and another port swap and the member leaves",
 			rename: []string{"shop_a", "shop_x", "shop_x", "shop_a"}, next: []string{"b"}, want: []string{"shop_b"},
 		},
 		{
@@ -83,7 +83,7 @@ func TestRenamedPorts(t *testing.T) {
 	}
 }
 
-// TestRenamedTwiceBetweenTwoPlans has a port pass through a name that no plan saw, and come back to its own.
+// TestRenamedTwiceBetweenTwoPlans gives a port a name that no plan saw, and then its own name again.
 func TestRenamedTwiceBetweenTwoPlans(t *testing.T) {
 	r := newRig(t, "ovn-kubernetes")
 	r.addPort(t, "shop_a", nil)

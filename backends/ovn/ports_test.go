@@ -40,7 +40,7 @@ func TestPortsThatComeAndGo(t *testing.T) {
 		r.reconcile(t, snap)
 		requireGroup(t, r, []string{"shop_a", "shop_b"})
 	})
-	t.Run("a port that is made anew between two plans is looked up again", func(t *testing.T) {
+	t.Run("a port that is recreated between two plans is looked up again", func(t *testing.T) {
 		r.deletePort(t, "shop_a")
 		r.addPort(t, "shop_a", nil)
 		requireGroup(t, r, []string{"shop_b"})
@@ -48,7 +48,7 @@ func TestPortsThatComeAndGo(t *testing.T) {
 		requireGroup(t, r, []string{"shop_a", "shop_b"})
 		r.requireSettled(t, snap)
 	})
-	t.Run("a port nobody speaks of changes nothing", func(t *testing.T) {
+	t.Run("a port of no known pod changes nothing", func(t *testing.T) {
 		r.addPort(t, "shop_z", nil)
 		require.True(t, r.reconcile(t, snap).Empty())
 	})
@@ -63,7 +63,7 @@ func requireGroup(t *testing.T, r *rig, want []string) {
 	}
 }
 
-// TestPortAppearsWhileItsPodLeaves has the port of a pod appear in the same plan in which the pod leaves its sets.
+// TestPortAppearsWhileItsPodLeaves adds the port of a pod in the same plan in which the pod leaves its sets.
 func TestPortAppearsWhileItsPodLeaves(t *testing.T) {
 	r := newRig(t, "ovn-kubernetes")
 	r.addPort(t, "shop_a", nil)
@@ -77,8 +77,8 @@ func TestPortAppearsWhileItsPodLeaves(t *testing.T) {
 	require.True(t, r.reconcile(t, now).Empty())
 }
 
-// TestPortIsMadeAnewWhileItsPodLeaves is the same for a port that stood in the groups before.
-func TestPortIsMadeAnewWhileItsPodLeaves(t *testing.T) {
+// TestPortIsRecreatedWhileItsPodLeaves is the same for a port that was in the groups before.
+func TestPortIsRecreatedWhileItsPodLeaves(t *testing.T) {
 	r := newRig(t, "ovn-kubernetes")
 	r.addPort(t, "shop_a", nil)
 	r.addPort(t, "shop_b", nil)
@@ -92,9 +92,9 @@ func TestPortIsMadeAnewWhileItsPodLeaves(t *testing.T) {
 	r.requireSettled(t, now)
 }
 
-// TestSetIsMadeAnewBetweenTwoPlans drops all that speaks of a set and brings it back with other members, all of it
-// between two plans: the changes do not tell what became of the members meanwhile.
-func TestSetIsMadeAnewBetweenTwoPlans(t *testing.T) {
+// TestSetIsRecreatedBetweenTwoPlans drops all that refers to a set and brings it back with other members, all of it
+// between two plans: the changes do not show what became of the members meanwhile.
+func TestSetIsRecreatedBetweenTwoPlans(t *testing.T) {
 	r := newRig(t, "ovn-kubernetes")
 	for _, name := range []string{"a", "b", "c", "w"} {
 		r.addPort(t, "shop_"+name, nil)
@@ -107,7 +107,7 @@ func TestSetIsMadeAnewBetweenTwoPlans(t *testing.T) {
 	nothing.Sets, nothing.Policies = nil, nil
 	gone := backendtest.Advance(first, nothing)
 	state := shop("b", "c")
-	state.Sets[1].Keys = []object.Key{{Namespace: "shop", Name: "a"}} // who is web is another, too
+	state.Sets[1].Keys = []object.Key{{Namespace: "shop", Name: "a"}} // another pod is web, too
 	again := backendtest.Advance(gone, state)
 	r.reconcile(t, again)
 	requireGroup(t, r, []string{"shop_b", "shop_c"})
@@ -115,7 +115,7 @@ func TestSetIsMadeAnewBetweenTwoPlans(t *testing.T) {
 	r.requireSettled(t, again)
 }
 
-// TestThereAndBackBetweenTwoPlans has a pod leave and join again before the next plan.
+// TestThereAndBackBetweenTwoPlans removes a pod from a set and adds it again before the next plan.
 func TestThereAndBackBetweenTwoPlans(t *testing.T) {
 	r := newRig(t, "ovn-kubernetes")
 	r.addPort(t, "shop_a", nil)
@@ -125,7 +125,7 @@ func TestThereAndBackBetweenTwoPlans(t *testing.T) {
 	require.Empty(t, text(t, r.reconcile(t, back), "nothing to do\n"))
 	requireGroup(t, r, []string{"shop_a"})
 
-	t.Run("nobody waits for what nobody speaks of", func(t *testing.T) {
+	t.Run("a pod outside every set is not waited for", func(t *testing.T) {
 		require.Equal(t, []string{"shop/b: logical port shop_b"}, r.missing(t))
 		nothing := shop()
 		nothing.Sets, nothing.Policies = nil, nil

@@ -17,14 +17,14 @@ func TestRecordOrder(t *testing.T) {
 		{"a larger number", record{8, "a"}, record{7, "a"}, true},
 		{"a smaller number", record{6, "b"}, record{7, "a"}, false},
 		{"the same number by another", record{7, "b"}, record{7, "a"}, true},
-		{"nobody's", record{}, record{1, "a"}, false},
+		{"no record", record{}, record{1, "a"}, false},
 		{"before the first", record{1, "a"}, record{}, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) { require.Equal(t, tc.after, tc.r.after(tc.o)) })
 	}
 }
 
-// FuzzRecord checks that what is written is read again, and that nothing else is taken for a claim.
+// FuzzRecord checks that what is written can be read again, and that nothing else is taken for a claim.
 func FuzzRecord(f *testing.F) {
 	for _, seed := range []string{"1 a", "01 a", "7", "7 a b", "4611686018427387904 x", "\x00", "7 " + strings.Repeat("x", 200)} {
 		f.Add(seed, uint64(7))

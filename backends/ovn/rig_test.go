@@ -86,7 +86,7 @@ func (r *rig) reconcile(t testing.TB, want *intent.Snapshot) *backends.Plan {
 	t.Helper()
 	p := r.plan(t, want)
 	require.NoError(t, r.backend.Apply(t.Context(), p))
-	if !p.Full && !r.others { // what others did just before a read-back may be reported after it began
+	if !p.Full && !r.others { // changes by others just before a read-back may be reported after it began
 		require.False(t, r.backend.ChangedByOthers(), "changes of our own were taken for those of others")
 	}
 	r.reached = want.Revision()
@@ -101,7 +101,7 @@ func (r *rig) requireSettled(t testing.TB, want *intent.Snapshot) {
 	require.Empty(t, text(t, p, "nothing to do\n"))
 }
 
-// text is a plan for people, without what it ends with.
+// text formats a plan, without its last lines.
 func text(t testing.TB, p *backends.Plan, without string) string {
 	t.Helper()
 	var b writer
@@ -144,7 +144,7 @@ func (r *rig) groupPorts(t testing.TB, set intent.SetID) ([]string, bool) {
 	return nil, false
 }
 
-// addresses lists what the address sets of a set hold.
+// addresses lists the content of the address sets of a set.
 func (r *rig) addresses(t testing.TB, set intent.SetID) []string {
 	t.Helper()
 	rows, err := r.client.Select(t.Context(), "Address_Set", nil, "addresses", "external_ids")

@@ -80,7 +80,7 @@ func TestEqualRulesShareARow(t *testing.T) {
 }
 
 // TestACLsThatLeftTheirGroupComeBack takes ACLs out of their group behind the backend's back: the database removes rows
-// that no other holds.
+// that no other row refers to.
 func TestACLsThatLeftTheirGroupComeBack(t *testing.T) {
 	r := newRig(t, "ovn-kubernetes")
 	r.addPort(t, "shop_a", nil)
@@ -134,8 +134,8 @@ func TestGroupsThatWentComeBack(t *testing.T) {
 	r.requireSettled(t, snap)
 }
 
-// TestPlanSpeaksOfRowsAlike has a row that goes say of its source what it said when it came.
-func TestPlanSpeaksOfRowsAlike(t *testing.T) {
+// TestPlansNameRowsConsistently checks that the source of a row is the same when it is deleted as when it was created.
+func TestPlansNameRowsConsistently(t *testing.T) {
 	r := newRig(t, "ovn-kubernetes")
 	s := shop("a")
 	s.Policies[0].Log = intent.Logging{Allow: intent.SeverityInfo, Deny: intent.SeverityAlert, Rate: 5}

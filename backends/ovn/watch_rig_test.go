@@ -20,7 +20,7 @@ import (
 	"github.com/netloom/netloom/pkg/reconcile"
 )
 
-// guarded is a database that a loop keeps in sync, and somebody else who writes into it.
+// guarded is a database that a loop keeps in sync, and another client that writes into it.
 type guarded struct {
 	loop   *reconcile.Loop
 	latest atomic.Pointer[intent.Snapshot]
@@ -56,9 +56,9 @@ func guard(t testing.TB, endpoint string, first *backendtest.State) *guarded {
 	return g
 }
 
-func (g *guarded) await(t testing.TB, what string, holds func() bool) {
+func (g *guarded) await(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	require.Eventually(t, holds, patience, time.Millisecond, what)
+	require.Eventually(t, done, patience, time.Millisecond, what)
 }
 
 // want brings the database to another state.
@@ -70,7 +70,7 @@ func (g *guarded) want(t testing.TB, s *backendtest.State) {
 	g.await(t, "the next revision", func() bool { return g.loop.Status().Revision == next.Revision() })
 }
 
-// do is what somebody else does.
+// do is what another client does.
 func (g *guarded) do(t testing.TB, ops ...libovsdb.Operation) {
 	t.Helper()
 	_, err := g.other.Transact(t.Context(), ops)
@@ -97,7 +97,7 @@ func (g *guarded) rows(t testing.TB, table string, columns ...string) []libovsdb
 	return rows
 }
 
-// dump spells what the tables hold, in order.
+// dump formats the content of the tables, in order.
 func (g *guarded) dump(t testing.TB) []string {
 	t.Helper()
 	var out []string
@@ -120,7 +120,7 @@ func (g *guarded) dump(t testing.TB) []string {
 	return out
 }
 
-// repaired waits until the database holds again what it held.
+// repaired waits until the database has its former content again.
 func (g *guarded) repaired(t testing.TB, before []string) {
 	t.Helper()
 	g.await(t, "the repair", func() bool { return slices.Equal(before, g.dump(t)) })

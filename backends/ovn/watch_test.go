@@ -17,7 +17,7 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
 )
 
-// tampering is something that somebody else does to rows of netloom.
+// tampering is something that another client does to rows of netloom.
 type tampering struct {
 	name string
 	ops  func(t testing.TB, g *guarded) []libovsdb.Operation
@@ -89,7 +89,7 @@ func tamperings() []tampering {
 	}
 }
 
-// testTampering has each tampering repaired by the wake alone: the next check for drift is an hour away.
+// testTampering checks that each tampering is repaired by the wake alone: the next check for drift is an hour away.
 func testTampering(t *testing.T, endpoint string) {
 	t.Helper()
 	g := guard(t, endpoint, guardedState())
@@ -110,7 +110,7 @@ func TestChangesByOthersAreRepairedAtOnce(t *testing.T) {
 	}
 }
 
-// testFlips has a loop write a thousand times, while logical ports come and go, and somebody else writes rows of theirs.
+// testFlips has a loop write a thousand times, while logical ports come and go, and another client writes its own rows.
 func testFlips(t *testing.T, endpoint string) {
 	t.Helper()
 	g := guard(t, endpoint, guardedState())
@@ -178,7 +178,7 @@ func TestAChangeByOthersBetweenOwnOnesIsNoticed(t *testing.T) {
 	}
 }
 
-// TestServersWithoutConditionsAreReadBackAtTheInterval meets a server that cannot report changes of some rows only.
+// TestServersWithoutConditionsAreReadBackAtTheInterval uses a server that cannot monitor only some rows of a table.
 func TestServersWithoutConditionsAreReadBackAtTheInterval(t *testing.T) {
 	server := ovntest.StartServer(t, schema.NB2303())
 	server.WithoutConditions()

@@ -75,7 +75,7 @@ func play(t *testing.T, block string) string {
 	return out.String()
 }
 
-// inOrder is what a person sees: problems come before the answer, and the error after it.
+// inOrder is the output as a user sees it: problems come before the answer, and the error after it.
 func inOrder(o outcome) string {
 	var before, after strings.Builder
 	for line := range strings.Lines(o.errout) {

@@ -77,7 +77,7 @@ func TestExplainSaysWhatIsWrongWithItsCall(t *testing.T) {
 		netloom(t, "__complete", "explain", "-f", exampleDir, "networkpolicy/shop/d").out)
 }
 
-func TestExplainTellsOfProblems(t *testing.T) {
+func TestExplainReportsProblems(t *testing.T) {
 	dir := faultyManifests(t)
 	got := netloom(t, "explain", "-f", dir, "netpol/shop/db-client-a")
 	require.Equal(t, exitOK, got.code)

@@ -9,7 +9,7 @@ import (
 	"github.com/netloom/netloom/backends"
 )
 
-// TestEveryRowLeadsToItsOrigin asks for every row that the examples become.
+// TestEveryRowLeadsToItsOrigin asks for every row of the examples.
 func TestEveryRowLeadsToItsOrigin(t *testing.T) {
 	server := database(t)
 	require.NoError(t, server.AddSwitch("node-a"))

@@ -71,7 +71,7 @@ func TestImpact(t *testing.T) {
 		{"no change", []string{"-f", exampleDir}, exitProblems, "", "expected a change: --with FILE"},
 		{"one end", []string{"--from", exampleDir}, exitProblems, "", "--from and --to must be used together"},
 		{
-			"nobody's object",
+			"an object that is not declared",
 			[]string{"-f", exampleDir, "--without", "networkpolicy/shop/dbb"},
 			exitProblems, "",
 			"NetworkPolicy shop/dbb cannot be removed: no manifest declares it",

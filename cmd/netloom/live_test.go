@@ -65,7 +65,7 @@ func TestAnswersOfADaemonAreThoseOfItsManifests(t *testing.T) {
 			require.Equal(t, want, got)
 		})
 	}
-	t.Run("nobody answers", func(t *testing.T) {
+	t.Run("no answer", func(t *testing.T) {
 		got := netloom(t, "probe", "--server", "127.0.0.1:1", "shop/web-0->shop/db-0:5432")
 		require.Equal(t, exitProblems, got.code)
 		require.Contains(t, got.errout, "--server auto or kubectl port-forward")
@@ -114,7 +114,7 @@ current-context: x
 	return kubeconfig
 }
 
-// forward plays the part of a kubelet whose pod answers at daemonURL, whatever the port.
+// forward acts as a kubelet whose pod answers at daemonURL, whatever the port.
 func forward(t *testing.T, w http.ResponseWriter, r *http.Request, daemonURL string) {
 	streams := make(chan httpstream.Stream, 8)
 	if _, err := httpstream.Handshake(r, w, []string{portforward.PortForwardProtocolV1Name}); err != nil {

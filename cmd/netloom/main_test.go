@@ -85,7 +85,7 @@ status: {podIP: 10.244.0.20}
 	return dir
 }
 
-// policies spells n policies for the database, each for a client of its own and a port of its own.
+// policies returns n policies for the database, each for a client of its own and a port of its own.
 func policies(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -173,7 +173,7 @@ func TestApplyLoadsTheRestBesideAProblem(t *testing.T) {
 	require.NotContains(t, server.Dump(), "netloom.io/name=db-client-a")
 }
 
-func TestApplyTellsOfMissingPorts(t *testing.T) {
+func TestApplyReportsMissingPorts(t *testing.T) {
 	dir, server := manifests(t), database(t)
 	require.NoError(t, server.DeletePort("sw", "shop_db-0"))
 	got := netloom(t, "apply", "--manifests", dir, "--ovn-nb", server.Addr())
@@ -220,7 +220,7 @@ func TestApplyKeepsWhatIsMissing(t *testing.T) {
 	require.NotContains(t, server.Dump(), "netloom.io")
 }
 
-// TestApplyRemovesNothingWhileAFileCannotBeParsed loses one policy of many to a broken file.
+// TestApplyRemovesNothingWhileAFileCannotBeParsed loses one policy of many to a malformed file.
 func TestApplyRemovesNothingWhileAFileCannotBeParsed(t *testing.T) {
 	dir, server := manifests(t), database(t)
 	args := []string{"apply", "--manifests", dir, "--ovn-nb", server.Addr()}
@@ -329,7 +329,7 @@ func TestDemoOnce(t *testing.T) {
 	require.Contains(t, got.errout, "netloom: 1 probes were not answered as expected\n")
 }
 
-func TestLogLinesAreJSONWhereNobodyReadsThem(t *testing.T) {
+func TestLogLinesAreJSONOutsideTerminals(t *testing.T) {
 	taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { _ = taken.Close() }()

@@ -113,7 +113,7 @@ func TestProbeAsData(t *testing.T) {
 	}
 }
 
-func TestProblemsAreToldBesideAnswers(t *testing.T) {
+func TestProblemsAreReportedBesideAnswers(t *testing.T) {
 	dir := manifests(t)
 	write(t, dir, "policies.yaml", strings.Replace(policies(2), "port: 5432", "port: 99999", 1))
 	got := netloom(t, "probe", "-f", dir, "shop/web-0->shop/db-0:5432")

@@ -11,7 +11,7 @@ import (
 	"github.com/netloom/netloom/pkg/query"
 )
 
-// TestProbeNamesTheRowsThatDecide probes without a database and looks for every row it names in one that holds the same.
+// TestProbeNamesTheRowsThatDecide probes without a database and looks up every row it names in one with the same content.
 func TestProbeNamesTheRowsThatDecide(t *testing.T) {
 	server := database(t)
 	require.NoError(t, server.AddSwitch("node-a"))

@@ -12,14 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestProgressIsToldOfWhatTakesLong(t *testing.T) {
+func TestProgressIsShownOfWhatTakesLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
 		say := func(s string) { out.WriteString(s) }
 		done := progressEvery(time.Second, say, "reading the cluster")
 		time.Sleep(time.Second / 2)
 		done()
-		require.Empty(t, out.String(), "what is quick goes unmentioned")
+		require.Empty(t, out.String(), "what is quick is not mentioned")
 
 		done = progressEvery(time.Second, say, "reading the cluster")
 		time.Sleep(2500 * time.Millisecond)

@@ -21,7 +21,7 @@ func TestExplainAnSDWANResource(t *testing.T) {
 	require.Contains(t, netloom(t, "__complete", "explain", "-f", sdwanDir, "mwan3rule/").out, "mwan3rule/edge/web")
 }
 
-// A daemon that cannot read a kind says so in its manifests, and whoever asks them is told.
+// A daemon that cannot read a kind says so in its manifests, and commands that ask it report that.
 func TestAnswersSayWhatCannotBeRead(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "list.json")
 	require.NoError(t, os.WriteFile(file, []byte(`{"apiVersion":"v1","kind":"List","unavailable":["EndpointSlice","Mwan3Rule"],"items":[

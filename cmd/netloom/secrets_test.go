@@ -55,15 +55,15 @@ spec:
   connections: [{name: c, conn_type: tunnel, mode: start, local_subnet: 172.16.0.0/24, remote_subnet: 192.170.0.0/16, crypto_proposal: [strong]}]
 `
 
-// requireUntold holds that text tells no planted secret. All of them begin alike.
-func requireUntold(t *testing.T, where, text string) {
+// requireNoSecret checks that text contains no planted secret. All of them start alike.
+func requireNoSecret(t *testing.T, where, text string) {
 	t.Helper()
 	require.NotContains(t, text, "planted-", where)
 	require.NotContains(t, text, base64.StdEncoding.EncodeToString([]byte("planted-"))[:10], where)
 }
 
-// TestCommandsTellNoSecrets asks every command that shows objects for all that it knows.
-func TestCommandsTellNoSecrets(t *testing.T) {
+// TestCommandsPrintNoSecrets runs every command that shows objects.
+func TestCommandsPrintNoSecrets(t *testing.T) {
 	dir, server := manifests(t), database(t)
 	write(t, dir, "planted.yaml", plantedFile)
 	for _, form := range []string{"table", "json", "yaml"} {
@@ -77,15 +77,15 @@ func TestCommandsTellNoSecrets(t *testing.T) {
 		} {
 			got := netloom(t, append(args, "-o", form)...)
 			require.NotEmpty(t, got.out+got.errout, args)
-			requireUntold(t, strings.Join(args[:2], " ")+" -o "+form, got.out+got.errout)
+			requireNoSecret(t, strings.Join(args[:2], " ")+" -o "+form, got.out+got.errout)
 		}
 	}
 	got := netloom(t, "translate", "-f", dir, "-o", "json")
 	require.Contains(t, got.out+got.errout, "faulty", "the objects were read")
 }
 
-// TestCredentialsAreNotTold has a key that is none and a token that is refused.
-func TestCredentialsAreNotTold(t *testing.T) {
+// TestCredentialsAreNotPrinted uses a malformed key and a token that is refused.
+func TestCredentialsAreNotPrinted(t *testing.T) {
 	dir := manifests(t)
 	for _, name := range []string{"ca.crt", "tls.crt", "tls.key"} {
 		write(t, dir, name, "-----BEGIN PRIVATE KEY-----\nplanted-key\n-----END PRIVATE KEY-----\n")
@@ -106,27 +106,27 @@ clusters: [{name: c, cluster: {server: "`+api.URL+`"}}], users: [{name: u, user:
 		},
 	} {
 		address := freeAddress(t)
-		told := during(t, append(args, "--listen", address, "--debug-listen=", "--log-level", "trace"), func() {
+		printed := during(t, append(args, "--listen", address, "--debug-listen=", "--log-level", "trace"), func() {
 			scheme := "http://"
 			if len(args) > 6 && args[5] == "--listen-tls" {
 				scheme = "https://"
 			}
 			await(t, scheme+address+"/readyz", func(code int, text string) bool {
-				requireUntold(t, "/readyz", text)
+				requireNoSecret(t, "/readyz", text)
 				return code == http.StatusServiceUnavailable || scheme == "https://"
 			})
 		})
-		require.NotEmpty(t, told)
-		requireUntold(t, strings.Join(args, " "), told)
+		require.NotEmpty(t, printed)
+		requireNoSecret(t, strings.Join(args, " "), printed)
 	}
 }
 
-// TestPagesTellNoSecrets looks at every page of a daemon that cannot reach its CNFs, the web page included.
-func TestPagesTellNoSecrets(t *testing.T) {
+// TestPagesShowNoSecrets looks at every page of a daemon that cannot reach its CNFs, the web page included.
+func TestPagesShowNoSecrets(t *testing.T) {
 	dir := manifests(t)
 	write(t, dir, "planted.yaml", plantedFile)
 	health, debug, page := freeAddress(t), freeAddress(t), freeAddress(t)
-	told := during(t, []string{
+	printed := during(t, []string{
 		"run", "--manifests", dir, "--ovn-nb", "embedded", "--sdewan", "--sdewan-plain-http", "--listen", health, "--debug-listen", debug, "--ui-listen", page, "--log-level", "trace",
 	}, func() {
 		await(t, "http://"+debug+"/debug/problems", func(_ int, text string) bool { return strings.Contains(text, "faulty") })
@@ -142,14 +142,14 @@ func TestPagesTellNoSecrets(t *testing.T) {
 		} {
 			await(t, "http://"+url, func(code int, text string) bool {
 				require.NotEqual(t, http.StatusNotFound, code, url)
-				requireUntold(t, url, text)
+				requireNoSecret(t, url, text)
 				return true
 			})
 		}
 		await(t, "http://"+debug+"/debug/pprof/", func(code int, _ string) bool { return code == http.StatusNotFound })
 	})
-	require.Contains(t, told, "openwrt/edge/cnf-0", "the device was tried")
-	requireUntold(t, "the log", told)
+	require.Contains(t, printed, "openwrt/edge/cnf-0", "the device was tried")
+	requireNoSecret(t, "the log", printed)
 }
 
 func freeAddress(t *testing.T) string {

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// onTerminal runs a command line whose streams are a terminal, and returns what a person sees there.
+// onTerminal runs a command line whose streams are a terminal, and returns what is shown there.
 func onTerminal(t *testing.T, args ...string) (int, string) {
 	t.Helper()
 	return untilSeen(t, "\x00", func() {}, args...)
@@ -38,12 +38,12 @@ func untilSeen(t *testing.T, text string, then func(), args ...string) (int, str
 	seen := make(chan string)
 	go func() {
 		var all strings.Builder
-		chunk, told := make([]byte, 4096), false
+		chunk, found := make([]byte, 4096), false
 		for {
-			n, err := master.Read(chunk) // an error, when nobody holds the terminal any more
+			n, err := master.Read(chunk) // an error once the terminal is closed
 			all.Write(chunk[:n])
-			if !told && strings.Contains(all.String(), text) {
-				told = true
+			if !found && strings.Contains(all.String(), text) {
+				found = true
 				then()
 			}
 			if err != nil {
@@ -80,7 +80,7 @@ func TestPlanIsColouredOnATerminal(t *testing.T) {
 	require.NotContains(t, seen, "\x1b[")
 }
 
-// TestLongOperationsShowProgress holds up what a command waits for until the terminal tells of it.
+// TestLongOperationsShowProgress blocks what a command waits for until the terminal shows it.
 func TestLongOperationsShowProgress(t *testing.T) {
 	t.Run("test reads", func(t *testing.T) {
 		from, to, err := os.Pipe()
@@ -90,7 +90,7 @@ func TestLongOperationsShowProgress(t *testing.T) {
 		t.Cleanup(func() { os.Stdin = before })
 		expectations := filepath.Join(exampleDir, "expectations.yaml")
 		_, seen := untilSeen(t, "reading … 1s", func() { _ = to.Close() }, "test", "-f", "-", expectations)
-		require.Contains(t, seen, "reading … 1s\r\x1b[K", "it is taken back")
+		require.Contains(t, seen, "reading … 1s\r\x1b[K", "the line is erased")
 	})
 	for name, args := range map[string][]string{"writing": nil, "planning": {"--dry-run"}} {
 		t.Run("apply is "+name, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestWebhookSaysWhatItLacks(t *testing.T) {
+func TestWebhookNamesMissingSettings(t *testing.T) {
 	own := []string{"--tls-secret", "a/b", "--tls-service", "a/b"}
 	for want, args := range map[string][]string{
 		"netloom: webhook-listen (default): needs either webhook-tls-cert and webhook-tls-key, or webhook-tls-secret and webhook-tls-service\n": nil,
@@ -25,7 +25,7 @@ func TestWebhookSaysWhatItLacks(t *testing.T) {
 	}
 }
 
-// TestRunTakesTheSettingsOfTheWebhook holds that both commands read the same file, with the same settings.
+// TestRunTakesTheSettingsOfTheWebhook checks that both commands read the same file, with the same settings.
 func TestRunTakesTheSettingsOfTheWebhook(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "netloom.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("ovn-nb: [embedded]\nwebhook-tls-secret: a/b\nwebhook-exempt-group: [root, system:masters]\n"), 0o600))

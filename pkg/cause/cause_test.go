@@ -49,7 +49,7 @@ func TestCausesReadTheSameAtEachAttempt(t *testing.T) {
 			"look up db: the name server does not answer",
 		},
 		{
-			"a name that nobody has",
+			"a name that does not exist",
 			func(int) error {
 				return &net.DNSError{Name: "db", Server: "192.0.2.2:53", Err: "no such host", IsNotFound: true}
 			},

@@ -160,7 +160,7 @@ func TestFaults(t *testing.T) {
 		{"no database", place{}, "ovn-nb (default): expected the address of the Northbound database"},
 		{"a file that is not there", place{args: "--config x.yaml"}, "config (flag --config): open x.yaml: file does not exist"},
 		{
-			"a file that is no YAML",
+			"a file that is not YAML",
 			place{args: "--config x", files: map[string]string{"x": "a: [b"}},
 			"config (file x): yaml: line 1: did not find expected ',' or ']'",
 		},

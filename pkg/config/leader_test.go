@@ -42,7 +42,7 @@ func TestSettingsOfTheElectionThatDoNotGoTogether(t *testing.T) {
 			"--leader-elect --leader-elect-lease-duration 10ms",
 			`leader-elect-lease-duration (flag --leader-elect-lease-duration): "10ms": expected a duration in whole seconds greater than 0, such as 15s or 1m`,
 		},
-		"a name that is none": {
+		"an invalid name": {
 			"--leader-elect --leader-elect-name Not_Good",
 			`leader-elect-name (flag --leader-elect-name): "Not_Good": expected up to 63 characters of a-z, 0-9, dash and dot, or nothing`,
 		},

@@ -12,7 +12,7 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// partial is a backend that is asked for nothing but its coverage.
+// partial is a backend of which only the coverage is used.
 type partial struct {
 	backends.Backend
 	coverage backends.Coverage
@@ -20,7 +20,7 @@ type partial struct {
 
 func (p *partial) Coverage() (backends.Coverage, bool) { return p.coverage, true }
 
-// missing are so many pods without a port.
+// missing returns pods without a port.
 func missing(names ...string) backends.Gaps {
 	var gaps []backends.Gap
 	for _, name := range names {
@@ -29,8 +29,8 @@ func missing(names ...string) backends.Gaps {
 	return backends.Gaps{}.With(gaps, nil)
 }
 
-// TestCoverageIsReportedAsItIsWritten holds that a pod counts as protected once its port is in its groups, and as not protected
-// at once when the port is gone; and that the log says when that begins and ends.
+// TestCoverageIsReportedAsItIsWritten checks that a pod counts as protected once its port is in its groups, and as not
+// protected at once when the port is gone; and that the log says when that begins and ends.
 func TestCoverageIsReportedAsItIsWritten(t *testing.T) {
 	log, logged := test.NewNullLogger()
 	b := &partial{coverage: backends.Coverage{Selected: 3}}

@@ -156,7 +156,7 @@ func TestParseRefuses(t *testing.T) {
 		{"a keyword that no server knows", definition("{type: string, minimumLength: 1}"), `unknown field "minimumLength"`},
 		{"a schema that is not structural", definition("{type: array}"), "properties[spec].items: Required value"},
 		{"a CRD without a version", "spec: {versions: []}", "no version with a schema is stored"},
-		{"what is no YAML", "{", "read a CRD"},
+		{"what is not YAML", "{", "read a CRD"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := crdschema.Parse([]byte(tc.text))

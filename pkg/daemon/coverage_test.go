@@ -18,7 +18,7 @@ func TestReadinessCountsPodsThatAreNotProtected(t *testing.T) {
 	code, body := r.get("/readyz")
 	require.Equal(t, http.StatusOK, code)
 	require.Regexp(t, `(?m)^degraded: ovn: \d+ of \d+ selected pods (is|are) NOT protected$`, body)
-	require.NotContains(t, body, "none_", "anybody may ask, and learns of no pod that it is open")
+	require.NotContains(t, body, "none_", "the page is public, and names no open pod")
 	_, body = r.get("/debug/ready")
 	require.Regexp(t, `(?m)^degraded: ovn: \d+ of \d+ selected pods (is|are) NOT protected: .*no logical port none_`, body)
 	require.Regexp(t, `(?m)^degraded: ovn: pods are not found by none_\{namespace\}_\{pod\}: `, body)

@@ -24,7 +24,7 @@ func TestManifestsBecomeRows(t *testing.T) {
 	require.Contains(t, rows, "netloom.io/name=db")
 	require.Contains(t, rows, "tcp.dst == 5432")
 	for block := range strings.SplitSeq(strings.TrimSpace(foreign), "\n") {
-		require.Contains(t, rows, block, "what is foreign stays")
+		require.Contains(t, rows, block, "foreign rows stay")
 	}
 	require.Equal(t, 1, p.server.Transactions(), "a small plan is one transaction")
 }
@@ -129,9 +129,9 @@ func TestADaemonThatCannotBeMade(t *testing.T) {
 		change func(*daemon.Options)
 		want   string
 	}{
-		{"an owner that is none", func(o *daemon.Options) { o.Target.Owner = "Ours!" }, `owner "Ours!"`},
-		{"port names that are none", func(o *daemon.Options) { o.Target.OVN.PortNames = "{what}" }, `{what}`},
-		{"an endpoint that is none", func(o *daemon.Options) { o.Target.OVN.Endpoints = []string{"udp:a"} }, `udp:a`},
+		{"an invalid owner", func(o *daemon.Options) { o.Target.Owner = "Ours!" }, `owner "Ours!"`},
+		{"invalid port names", func(o *daemon.Options) { o.Target.OVN.PortNames = "{what}" }, `{what}`},
+		{"an invalid endpoint", func(o *daemon.Options) { o.Target.OVN.Endpoints = []string{"udp:a"} }, `udp:a`},
 		{"no cluster around", func(o *daemon.Options) { o.Manifests = "" }, "connect to the cluster netloom runs in"},
 		{
 			"a kubeconfig that is not there",
@@ -183,7 +183,7 @@ func TestNothingIsWrittenBeforeTheSourceSynced(t *testing.T) {
 	require.InDelta(t, 4, r.metric("netloom_events_total"), 0)
 }
 
-func TestTheMetricsKnowASnapshotBeforeAnybodyElse(t *testing.T) {
+func TestTheMetricsKnowASnapshotFirst(t *testing.T) {
 	source := pipelinetest.New()
 	source.Put(pipelinetest.Namespace("shop"), pipelinetest.Pod("web-0", "web", "n1", "10.0.0.1"), pipelinetest.Policy("web", "web", "db"))
 	source.Sync()
@@ -191,11 +191,11 @@ func TestTheMetricsKnowASnapshotBeforeAnybodyElse(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(d.Close)
 	r := &running{Daemon: d, t: t, handler: d.Handler()}
-	told := false
+	called := false
 	d.OnPublish(func(p pipeline.Published) { // as Run has each loop woken
-		told = true
+		called = true
 		require.InDelta(t, float64(p.Snapshot.Revision()), r.metric("netloom_snapshot_revision"), 0)
 	})
 	d.Pipeline().Step()
-	require.True(t, told)
+	require.True(t, called)
 }

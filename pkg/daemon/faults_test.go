@@ -44,7 +44,7 @@ func TestADroppedConnectionComesBack(t *testing.T) {
 	p.server.Drop()
 	p.moveDatabase(t)
 	r.await("the edit in force", p.moved)
-	r.await("agreement", func() bool { return r.metric("netloom_target_up") == 1 })
+	r.await("the target to be in sync", func() bool { return r.metric("netloom_target_up") == 1 })
 	require.Equal(t, 1, p.server.Transactions(), "what is in place is not written again")
 }
 
@@ -66,7 +66,7 @@ func TestAServerThatPausesIsWaitedFor(t *testing.T) {
 func TestAHungServerIsLeftAndFoundAgain(t *testing.T) {
 	p := newPlace(t)
 	opts := p.options()
-	opts.Target.OVN.Endpoints = append(opts.Target.OVN.Endpoints, p.socket+".other") // where nobody listens
+	opts.Target.OVN.Endpoints = append(opts.Target.OVN.Endpoints, p.socket+".other") // no server listens there
 	r := startReady(t, opts)
 	p.server.Hang()
 	p.moveDatabase(t)
@@ -75,7 +75,7 @@ func TestAHungServerIsLeftAndFoundAgain(t *testing.T) {
 	require.Equal(t, http.StatusOK, code, "a daemon that was ready once stays so")
 	p.server.Resume()
 	r.await("the edit in force", p.moved)
-	r.await("agreement", func() bool { return r.metric("netloom_target_up") == 1 })
+	r.await("the target to be in sync", func() bool { return r.metric("netloom_target_up") == 1 })
 	require.Positive(t, r.metric("netloom_target_errors_total"))
 }
 
@@ -124,6 +124,6 @@ func TestDamageIsRepairedAndCounted(t *testing.T) {
 	require.NoError(t, err)
 	found, plans := r.metric("netloom_drift_found_total"), r.metric("netloom_plan_duration_seconds_count")
 	r.await("two more checks", func() bool { return r.metric("netloom_plan_duration_seconds_count") >= plans+2 })
-	require.Contains(t, p.rows(), "192.0.2.77", "what is foreign is not repaired")
+	require.Contains(t, p.rows(), "192.0.2.77", "foreign rows are not repaired")
 	require.InDelta(t, found, r.metric("netloom_drift_found_total"), 0)
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/netloom/netloom/pkg/source"
 )
 
-// slowReader takes nothing before it is let go.
+// slowReader accepts nothing before it is released.
 type slowReader struct {
 	*httptest.ResponseRecorder
 	arrived func() // called before the first byte is taken
@@ -43,8 +43,8 @@ func (c *counting) Get(ref object.Ref) (runtime.Object, bool) {
 	return c.Source.Get(ref)
 }
 
-// TestSlowReadersShareTheManifests asks for all objects thirty times, reads nothing, and counts how often the source was asked for
-// an object: once each.
+// TestSlowReadersShareTheManifests asks for all objects thirty times, reads nothing, and checks that the source was asked
+// for each object once.
 func TestSlowReadersShareTheManifests(t *testing.T) {
 	p := newPlace(t)
 	opts := p.options()
@@ -80,7 +80,7 @@ func TestSlowReadersShareTheManifests(t *testing.T) {
 	require.NotEqual(t, answers[0].Body.String(), after, "a change makes a new answer")
 }
 
-// TestTooManyRequestsAreAskedToComeAgain holds more requests than there is room for.
+// TestTooManyRequestsAreAskedToComeAgain sends more requests than there is room for.
 func TestTooManyRequestsAreAskedToComeAgain(t *testing.T) {
 	r := startReady(t, newPlace(t).options())
 	const many = 64
@@ -104,8 +104,8 @@ func TestTooManyRequestsAreAskedToComeAgain(t *testing.T) {
 	require.Equal(t, http.StatusOK, code)
 }
 
-// TestNobodyForgesALineOfProblems has a file whose name holds a line of its own and commands for a terminal.
-func TestNobodyForgesALineOfProblems(t *testing.T) {
+// TestNoFileNameForgesALineOfProblems uses a file whose name contains a line break and commands for a terminal.
+func TestNoFileNameForgesALineOfProblems(t *testing.T) {
 	p := newPlace(t)
 	opts := p.options()
 	name := "x\nNetworkPolicy shop\x1b[2J.yaml"

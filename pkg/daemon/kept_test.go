@@ -22,7 +22,7 @@ import (
 	"github.com/netloom/netloom/translator"
 )
 
-// rule is a policy of pods with a label app, which lets anybody in at a port; none at port 0.
+// rule is a policy of pods with a label app, which admits every source at a port; none at port 0.
 func rule(name, app string, port int) string {
 	text := fmt.Sprintf("---\napiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: %s, namespace: shop}\n"+
 		"spec:\n  podSelector: {matchLabels: {app: %s}}\n", name, app)
@@ -49,12 +49,12 @@ func (p *place) allows(port int) bool {
 	return strings.Contains(p.server.Dump("ACL"), fmt.Sprintf("tcp.dst == %d", port))
 }
 
-// denies says whether the ACLs that isolate are there.
+// denies reports whether the ACLs that isolate are there.
 func (p *place) denies() bool {
 	return strings.Contains(p.server.Dump("ACL"), "netloom default deny ingress")
 }
 
-// send asks the daemon as somebody at an address.
+// send sends a request to the daemon from an address.
 func (r *running) send(method, path, from string, headers ...string) (int, string) {
 	request := httptest.NewRequestWithContext(r.t.Context(), method, path, http.NoBody)
 	request.RemoteAddr, request.Host = from, "localhost:8080"
@@ -210,7 +210,7 @@ func TestForceIsSpentOnce(t *testing.T) {
 	require.True(t, p.allows(81) && p.allows(82) && p.allows(83))
 }
 
-// TestPoliciesOfAClusterThatAreMissing has a relist lose every policy.
+// TestPoliciesOfAClusterThatAreMissing loses every policy in a relist.
 func TestPoliciesOfAClusterThatAreMissing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := pipelinetest.New()
@@ -220,14 +220,14 @@ func TestPoliciesOfAClusterThatAreMissing(t *testing.T) {
 		source.Put(pipelinetest.Namespace("shop"), web, db)
 		policies := []string{"a", "b", "c", "d"}
 		for _, name := range policies {
-			source.Put(pipelinetest.Policy(name, "nobody", "db"))
+			source.Put(pipelinetest.Policy(name, "missing", "db"))
 		}
 		source.Sync()
 		synctest.Wait()
 		require.False(t, pipelinetest.Admits(p.Latest(), web, db))
 
-		for _, name := range policies { // a relist without them, told of one by one
-			source.Lose(pipelinetest.Policy(name, "nobody", "db"))
+		for _, name := range policies { // a relist without them, which arrives one by one
+			source.Lose(pipelinetest.Policy(name, "missing", "db"))
 			synctest.Wait()
 			require.False(t, pipelinetest.Admits(p.Latest(), web, db))
 		}

@@ -43,7 +43,7 @@ func TestTermsOfSDWANBeginAndEnd(t *testing.T) {
 			r.After(2 * time.Minute)
 			require.Empty(t, r.Writes(), "no status is written")
 			require.Empty(t, r.Recorded(), "no Event is made")
-			require.False(t, r.Counted("openwrt/site/cnf-0"), "nothing is said of targets that somebody else writes")
+			require.False(t, r.Counted("openwrt/site/cnf-0"), "targets that another instance writes to are not reported")
 			require.Zero(t, r.Metric("netloom_leader", ""))
 			code, text := r.readiness()
 			require.Equal(t, http.StatusOK, code, text)
@@ -56,14 +56,14 @@ func TestTermsOfSDWANBeginAndEnd(t *testing.T) {
 			}
 		}
 		standsBy()
-		require.Zero(t, sdwantest.Holds(d, "10.1.0.0/24"))
+		require.Zero(t, sdwantest.RulesTo(d, "10.1.0.0/24"))
 		require.InDelta(t, 1, r.Metric("netloom_snapshot_revision", ""), 1e9, "it is hot")
 
 		for term, dst := range []string{"10.1.0.0/24", "10.2.0.0/24", "10.3.0.0/24"} {
 			r.Apply(sdwantest.Rule("web", dst))
 			api.Give(t, "")
 			r.After(longest + 5*time.Second)
-			require.Equal(t, 1, sdwantest.Holds(d, dst), "term %d", term)
+			require.Equal(t, 1, sdwantest.RulesTo(d, dst), "term %d", term)
 			require.Equal(t, v1alpha1.InSync, r.Rule("web").Status.State, "term %d", term)
 			require.InDelta(t, 1, r.Metric("netloom_leader", ""), 0)
 			require.InDelta(t, 1, r.Metric("netloom_target_up", "cnf-0"), 0)
@@ -76,8 +76,8 @@ func TestTermsOfSDWANBeginAndEnd(t *testing.T) {
 			r.Recorded()
 			r.Apply(sdwantest.Rule("web", "10.99.0.0/24"))
 			standsBy()
-			require.Equal(t, 1, sdwantest.Holds(d, dst), "what was written stays")
-			require.Zero(t, sdwantest.Holds(d, "10.99.0.0/24"))
+			require.Equal(t, 1, sdwantest.RulesTo(d, dst), "what was written stays")
+			require.Zero(t, sdwantest.RulesTo(d, "10.99.0.0/24"))
 		}
 		require.InDelta(t, 7, r.Metric("netloom_leader_transitions_total", ""), 0)
 
@@ -149,7 +149,7 @@ func (p *place) rival(t *testing.T, l *electiontest.Leases, holder string) {
 	require.NoError(t, target.Backend.Close())
 }
 
-// TestADeposedLeaderStandsBy has the database tell a leader first that it leads no more: it asks for the Lease every hour.
+// TestADeposedLeaderStandsBy makes a leader learn from the database that it leads no more: it reads the Lease every hour.
 func TestADeposedLeaderStandsBy(t *testing.T) {
 	p, api := newPlace(t), electiontest.New()
 	opts := p.electing(api, "a")
@@ -159,13 +159,13 @@ func TestADeposedLeaderStandsBy(t *testing.T) {
 	p.rival(t, api, "b")
 	p.write(t, "policies.yaml", strings.Replace(policiesFile, "port: 80}", "port: 81}", 1))
 	a.await("it stands by", func() bool { _, text := a.get("/readyz"); return text == "ok\nstandby: b leads\n" })
-	require.Equal(t, rows, p.rows(), "nothing of its last plan was written")
+	require.Equal(t, rows, p.rows(), "its last plan was not written")
 	_, metrics := a.get("/metrics")
-	require.NotContains(t, metrics, "netloom_target_up{", "which would tell that it is behind")
+	require.NotContains(t, metrics, "netloom_target_up{", "it would say that it is behind")
 	require.Contains(t, p.claims(), "netloom-claim:netloom=2 b")
 }
 
-// TestAClaimThatComesTooLateIsNotUsed has a leader lose the Lease while it waits for the database: it claims, asks who has the
+// TestAClaimThatComesTooLateIsNotUsed has a leader lose the Lease while it waits for the database: it claims, reads the
 // Lease, and does not write.
 func TestAClaimThatComesTooLateIsNotUsed(t *testing.T) {
 	p, api := newSilentPlace(t), electiontest.New()
@@ -181,7 +181,7 @@ func TestAClaimThatComesTooLateIsNotUsed(t *testing.T) {
 	require.Equal(t, rows, p.rows())
 }
 
-// TestALeaderThatIsDeposedClaimsAgain has somebody claim the database who does not go by the Lease.
+// TestALeaderThatIsDeposedClaimsAgain has another process claim the database regardless of the Lease.
 func TestALeaderThatIsDeposedClaimsAgain(t *testing.T) {
 	p, api := newPlace(t), electiontest.New()
 	a := startReady(t, p.electing(api, "a"))
@@ -192,8 +192,8 @@ func TestALeaderThatIsDeposedClaimsAgain(t *testing.T) {
 	require.InDelta(t, 1, a.metric("netloom_leader_transitions_total"), 0, "it led all the time")
 }
 
-// TestADatabaseThatIsDownKeepsNobodyFromLeading brings the database up after the leader.
-func TestADatabaseThatIsDownKeepsNobodyFromLeading(t *testing.T) {
+// TestADatabaseThatIsDownPreventsNoLeader brings the database up after the leader.
+func TestADatabaseThatIsDownPreventsNoLeader(t *testing.T) {
 	p, api := newSilentPlace(t), electiontest.New()
 	a := start(t, p.electing(api, "a"))
 	a.await("it says why it does not write", func() bool {
@@ -208,7 +208,7 @@ func TestADatabaseThatIsDownKeepsNobodyFromLeading(t *testing.T) {
 	require.InDelta(t, 1, a.metric("netloom_leader_transitions_total"), 0, "it led all the time")
 }
 
-// TestForceReachesTheLeader empties most of a database under an election, which takes force.
+// TestForceReachesTheLeader empties most of a database under an election, which needs force.
 func TestForceReachesTheLeader(t *testing.T) {
 	p := newPlace(t)
 	startReady(t, p.options()).stop()

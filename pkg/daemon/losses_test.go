@@ -39,7 +39,7 @@ func (r *rig) fourRules() {
 	r.start()
 }
 
-// lose has the source not list the first rules.
+// lose makes the source not list the first rules.
 func (r *rig) lose(n int) {
 	for i := range n {
 		r.Source.PutAs(object.Ref{Kind: "Mwan3Rule", Namespace: "site", Name: fmt.Sprintf("web%d", i)}, nil)
@@ -53,13 +53,13 @@ func TestADeviceKeepsWhatIsMissingAtTheStart(t *testing.T) {
 		r.Log.SetOutput(&lines)
 		r.fourRules()
 		d := r.Devices["10.0.0.1"]
-		require.Equal(t, 1, sdwantest.Holds(d, "10.1.0.0/24"))
+		require.Equal(t, 1, sdwantest.RulesTo(d, "10.1.0.0/24"))
 		r.stop()
 		r.lose(3)
 		r.Apply(sdwantest.Rule("new", "10.9.0.0/24"))
 		r.start()
 		for _, dst := range []string{"10.1.0.0/24", "10.1.1.0/24", "10.1.2.0/24", "10.1.3.0/24", "10.9.0.0/24"} {
-			require.Equal(t, 1, sdwantest.Holds(d, dst), dst)
+			require.Equal(t, 1, sdwantest.RulesTo(d, dst), dst)
 		}
 		var k retention.Kept
 		require.NoError(t, json.Unmarshal([]byte(r.ask(http.MethodGet, serving.ApprovePath)), &k))
@@ -74,8 +74,8 @@ func TestADeviceKeepsWhatIsMissingAtTheStart(t *testing.T) {
 
 		r.ask(http.MethodPost, serving.ApprovePath+"?digest="+k.Digest)
 		r.After(3 * time.Second)
-		require.Zero(t, sdwantest.Holds(d, "10.1.0.0/24")+sdwantest.Holds(d, "10.1.1.0/24")+sdwantest.Holds(d, "10.1.2.0/24"))
-		require.Equal(t, 1, sdwantest.Holds(d, "10.1.3.0/24"))
+		require.Zero(t, sdwantest.RulesTo(d, "10.1.0.0/24")+sdwantest.RulesTo(d, "10.1.1.0/24")+sdwantest.RulesTo(d, "10.1.2.0/24"))
+		require.Equal(t, 1, sdwantest.RulesTo(d, "10.1.3.0/24"))
 		require.Empty(t, r.ask(http.MethodGet, "/debug/problems"))
 		require.Contains(t, lines.String(), "missing objects are no longer kept in force")
 	})
@@ -90,9 +90,9 @@ func TestADeviceKeepsNothingThatWentWhileTheDaemonRan(t *testing.T) {
 		r.After(3 * time.Second)
 		r.lose(3)
 		r.After(3 * time.Second)
-		require.Equal(t, 1, sdwantest.Holds(d, "10.1.0.0/24"))
+		require.Equal(t, 1, sdwantest.RulesTo(d, "10.1.0.0/24"))
 		r.Pod("cnf-0", "10.0.0.1")
 		r.After(3 * time.Second)
-		require.Zero(t, sdwantest.Holds(d, "10.1.0.0/24")+sdwantest.Holds(d, "10.1.1.0/24")+sdwantest.Holds(d, "10.1.2.0/24"))
+		require.Zero(t, sdwantest.RulesTo(d, "10.1.0.0/24")+sdwantest.RulesTo(d, "10.1.1.0/24")+sdwantest.RulesTo(d, "10.1.2.0/24"))
 	})
 }

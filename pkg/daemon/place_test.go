@@ -27,14 +27,14 @@ import (
 // patience is how long anything on this machine may take, even while it is busy.
 const patience = time.Minute
 
-// tick is how often a condition is looked at.
+// tick is how often a condition is checked.
 const tick = 2 * time.Millisecond
 
 // testLog writes to the test's own output.
 func testLog(t *testing.T) *logrus.Logger { return pipelinetest.Log(t) }
 
 // place is a directory of manifests and a Northbound database with logical ports for its pods, and with rows that
-// belong to somebody else.
+// belong to another controller.
 type place struct {
 	dir    string
 	socket string
@@ -167,16 +167,16 @@ func (r *running) await(what string, condition func() bool) {
 	require.Eventually(r.t, condition, patience, tick, what)
 }
 
-// awaitRevision waits until the target agrees with a snapshot that is newer than the given one.
+// awaitRevision waits until the target is in sync with a snapshot that is newer than the given one.
 func (r *running) awaitRevision(after float64) {
 	r.t.Helper()
-	r.await("agreement", func() bool {
+	r.await("the target to be in sync", func() bool {
 		at := r.metric("netloom_target_revision")
 		return at > after && at == r.metric("netloom_snapshot_revision") && r.metric("netloom_target_up") == 1
 	})
 }
 
-// edit makes a change to the sources and waits until the target agrees with it.
+// edit makes a change to the sources and waits until the target is in sync with it.
 func (r *running) edit(change func()) {
 	r.t.Helper()
 	before := r.metric("netloom_snapshot_revision")

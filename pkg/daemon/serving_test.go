@@ -77,7 +77,7 @@ func serve(t *testing.T, change func(*daemon.Options)) *served {
 	return s
 }
 
-// get is the status of a page. The certificate is looked at by nobody.
+// get returns the status of a page. The certificate is not verified.
 func (s *served) get(url, token string) int {
 	s.Helper()
 	request, err := http.NewRequestWithContext(s.Context(), http.MethodGet, url, http.NoBody)
@@ -95,7 +95,7 @@ func (s *served) get(url, token string) int {
 	return response.StatusCode
 }
 
-// TestWhoIsAskedForAToken asks for every page without a token, with one that opens some, and with one of nobody.
+// TestWhoIsAskedForAToken asks for every page without a token, with one that opens some, and with an unknown one.
 func TestWhoIsAskedForAToken(t *testing.T) {
 	s := serve(t, func(o *daemon.Options) {
 		o.Serving = serving.Options{TLS: true, Kubernetes: true, Client: reviewer()}
@@ -112,7 +112,7 @@ func TestWhoIsAskedForAToken(t *testing.T) {
 		page + "/", page + "/api/v1/overview", page + "/api/v1/events", page + "/healthz/x",
 	} {
 		require.Equal(t, 401, s.get(url, ""), url)
-		require.Equal(t, 401, s.get(url, "nobody"), url)
+		require.Equal(t, 401, s.get(url, "unknown"), url)
 		want := 403
 		if strings.HasSuffix(url, "/metrics") || strings.HasSuffix(url, "/overview") {
 			want = 200
@@ -121,7 +121,7 @@ func TestWhoIsAskedForAToken(t *testing.T) {
 	}
 }
 
-// TestThePageOnLoopbackNeedsNoToken holds what a browser gets through a forwarded port.
+// TestThePageOnLoopbackNeedsNoToken requests the page as a browser does through a forwarded port.
 func TestThePageOnLoopbackNeedsNoToken(t *testing.T) {
 	s := serve(t, func(o *daemon.Options) {
 		o.Serving = serving.Options{TLS: true, Kubernetes: true, Client: reviewer()}
@@ -132,7 +132,7 @@ func TestThePageOnLoopbackNeedsNoToken(t *testing.T) {
 	require.Equal(t, 401, s.get(s.health+"/metrics", ""))
 }
 
-// TestWhatIsServedOnThePodsAddress holds that only health and metrics are, and that the rest is on a loopback address.
+// TestWhatIsServedOnThePodsAddress checks that only health and metrics are, and that the rest is on a loopback address.
 func TestWhatIsServedOnThePodsAddress(t *testing.T) {
 	s := serve(t, func(*daemon.Options) {})
 	for _, path := range []string{"/healthz", "/metrics"} {
@@ -151,7 +151,7 @@ func TestWhatIsServedOnThePodsAddress(t *testing.T) {
 	}
 }
 
-// TestHostNamesThatAreServed holds the setting, and that an address that is not of this machine alone takes any address.
+// TestHostNamesThatAreServed checks the setting, and that an address that is not a loopback address accepts any host name.
 func TestHostNamesThatAreServed(t *testing.T) {
 	s := serve(t, func(o *daemon.Options) { o.Listen, o.Serving.Hosts = "0.0.0.0:0", []string{"*.svc"} })
 	at := strings.Replace(s.health, "[::]", "127.0.0.1", 1)
@@ -160,7 +160,7 @@ func TestHostNamesThatAreServed(t *testing.T) {
 	require.Equal(t, 421, s.as("evil.example", at+"/healthz"))
 }
 
-// as is the status of a page that is asked for by a name of the server.
+// as returns the status of a page that is requested by a name of the server.
 func (s *served) as(name, url string) int {
 	s.Helper()
 	request, err := http.NewRequestWithContext(s.Context(), http.MethodGet, url, http.NoBody)
@@ -172,14 +172,14 @@ func (s *served) as(name, url string) int {
 	return response.StatusCode
 }
 
-func TestThereHasToBeSomebodyToAsk(t *testing.T) {
+func TestTokensNeedAnAPIServer(t *testing.T) {
 	opts := newPlace(t).options()
 	opts.Serving.Kubernetes = true
 	_, err := daemon.New(opts, testLog(t))
 	require.EqualError(t, err, "requests cannot be authenticated: no Kubernetes API is read that could be asked")
 }
 
-// TestTLSBegins holds which versions are spoken, that HTTP in clear is not, and that what fails is told in the log alone.
+// TestTLSBegins checks which versions are accepted, that plain HTTP is not, and that failures are reported only in the log.
 func TestTLSBegins(t *testing.T) {
 	s := serve(t, func(o *daemon.Options) { o.Serving.TLS = true })
 	at := strings.TrimPrefix(s.health, "https://")
@@ -196,7 +196,7 @@ func TestTLSBegins(t *testing.T) {
 		}
 	}
 	require.Equal(t, 400, s.get("http://"+at+"/metrics", ""))
-	require.Equal(t, 200, s.get(s.health+"/metrics", ""), "nobody asked for tokens")
+	require.Equal(t, 200, s.get(s.health+"/metrics", ""), "tokens are not required")
 	require.Contains(t, s.messages(), "a connection failed")
 }
 
@@ -208,8 +208,8 @@ func (s *served) messages() []string {
 	return all
 }
 
-// TestServingReadyTellsStrangersNothing holds that what is missing is told to those alone who may read it.
-func TestServingReadyTellsStrangersNothing(t *testing.T) {
+// TestServingReadyNamesProblemsOnlyToReaders checks that only those who may read it are shown what is missing.
+func TestServingReadyNamesProblemsOnlyToReaders(t *testing.T) {
 	for _, tc := range []struct {
 		who        serving.Options
 		answer     string

@@ -140,7 +140,7 @@ func TestThePageFollowsAnEdit(t *testing.T) {
 
 	began := time.Now()
 	r.stop()
-	require.Less(t, time.Since(began), 2*time.Second, "open streams hold nothing up")
+	require.Less(t, time.Since(began), 2*time.Second, "open streams delay nothing")
 	for lines.Scan() { // to its end
 	}
 }

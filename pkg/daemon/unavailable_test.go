@@ -49,8 +49,8 @@ func shop(objects ...runtime.Object) *fake.Clientset {
 		pipelinetest.Pod("web-0", "web", "n1", "10.0.0.1"), pipelinetest.Pod("db-0", "db", "n2", "10.0.0.3"))...)
 }
 
-// TestServicesThatMayNotBeRead starts without the right to list services where an earlier run had it: policies go on,
-// what stands for services stays as it is, and is as it should be once the right is there.
+// TestServicesThatMayNotBeRead starts without the right to list services, which an earlier run had: policies are still
+// enforced, and the rows of services stay until the right is back.
 func TestServicesThatMayNotBeRead(t *testing.T) {
 	p := newPlace(t)
 	balancers := func() string { return p.server.Dump("Load_Balancer", "Load_Balancer_Group", "Logical_Switch") }
@@ -94,14 +94,14 @@ func TestServicesThatMayNotBeRead(t *testing.T) {
 
 	granted.Store(true)
 	r.await("services to be read", func() bool { _, body := r.get("/readyz"); return body == "ok\n" })
-	r.await("the balancers to change", func() bool { return balancers() != stood })
+	r.await("the load balancers to change", func() bool { return balancers() != stood })
 	require.Contains(t, balancers(), "10.96.0.1:80=10.0.0.9:8080")
 	_, body = r.get("/metrics")
 	require.NotContains(t, body, "netloom_source_unavailable_kinds{")
 }
 
-// TestReadyTellsWhatGrowsOld takes the right to see pods away from a daemon that has seen them.
-func TestReadyTellsWhatGrowsOld(t *testing.T) {
+// TestReadinessNamesWhatGrowsStale takes the right to read pods away from a daemon that has read them.
+func TestReadinessNamesWhatGrowsStale(t *testing.T) {
 	source := pipelinetest.New()
 	source.Put(pipelinetest.Namespace("shop"), pipelinetest.Pod("web", "web", "n", "10.0.0.1"))
 	source.Sync()
@@ -118,7 +118,7 @@ func TestReadyTellsWhatGrowsOld(t *testing.T) {
 	r.await("it is well", func() bool { _, body := r.get("/readyz"); return body == "ok\n" })
 }
 
-func TestReadyTellsWhatIsWithheld(t *testing.T) {
+func TestReadinessNamesUnavailableKinds(t *testing.T) {
 	src := pipelinetest.New()
 	src.Put(pipelinetest.Namespace("shop"))
 	src.SetUnavailable(object.KindEndpointSlice, "FirewallZone", "IpsecSite", object.KindService)

@@ -55,7 +55,7 @@ func reviewed(t *testing.T, p *place, source *pipelinetest.Source, secretive boo
 	return opts, client, refuse
 }
 
-// review asks for the review of a deletion by somebody who may do nothing, and returns the code of HTTP.
+// review requests the review of a deletion by a user without rights, and returns the HTTP status.
 func review(t *testing.T, d *running, client *fake.Clientset) (int, error) {
 	t.Helper()
 	c, err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), "netloom-webhook", metav1.GetOptions{})
@@ -98,7 +98,7 @@ func TestReviewsDoNotWaitForTranslation(t *testing.T) {
 	r.await("ready", func() bool { code, _ := r.get("/readyz"); return code == http.StatusOK })
 	before := r.ReviewsAt()
 	require.NoError(t, r.BreakReviews())
-	r.await("somebody listens again", func() bool { return r.ReviewsAt() != before && answered() })
+	r.await("reviews to be served again", func() bool { return r.ReviewsAt() != before && answered() })
 	code, body = r.get("/readyz")
 	require.Equal(t, http.StatusOK, code, body)
 }
@@ -148,7 +148,7 @@ func TestReviewsNeedAnAPI(t *testing.T) {
 	require.EqualError(t, err, "admission reviews come from a Kubernetes API, and none is read")
 }
 
-// TestReviewsAreFedByTheSourceOfTheDaemon counts what a daemon watches that answers reviews of all sorts.
+// TestReviewsAreFedByTheSourceOfTheDaemon counts the watches of a daemon that answers reviews of all sorts.
 func TestReviewsAreFedByTheSourceOfTheDaemon(t *testing.T) {
 	api := sourcetest.NewAPI(t, nil)
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")

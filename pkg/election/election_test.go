@@ -16,7 +16,7 @@ import (
 	"github.com/netloom/netloom/pkg/election/electiontest"
 )
 
-// pass lets time pass and waits until everything that happens in it has happened.
+// pass lets time pass and waits until everything due has happened.
 func pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -95,7 +95,7 @@ func TestALeaderThatCannotRenewEndsByTheDeadline(t *testing.T) {
 				line, err = a.Standby()
 				require.NoError(t, err)
 				require.Equal(t, "standby: b leads", line)
-				require.Empty(t, d.read(), "it stays on standby and disturbs no other")
+				require.Empty(t, d.read(), "it stays on standby and disturbs no other instance")
 			})
 		})
 	}
@@ -151,7 +151,7 @@ func TestClocksMayDiffer(t *testing.T) {
 	}
 }
 
-// TestConfirmAsksTheAPI has another instance hold the Lease before the elector could notice.
+// TestConfirmAsksTheAPI gives the Lease to another instance before the elector could notice.
 func TestConfirmAsksTheAPI(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api, d := electiontest.New(), &diary{}

@@ -34,14 +34,14 @@ type cluster struct {
 	users   map[string]authenticationv1.UserInfo
 	may     map[string]string // path by user
 	down    error
-	hangs   chan struct{} // no review ends before it is closed; nil holds none up
+	hangs   chan struct{} // no review ends before it is closed; nil delays none
 	tokens  atomic.Int32  // reviews there were
 	access  atomic.Int32
 	atOnce  atomic.Int32
 	highest atomic.Int32
 }
 
-// newCluster knows prometheus, who may read /metrics, and somebody who may read nothing.
+// newCluster knows prometheus, who may read /metrics, and a user who may read nothing.
 func newCluster() *cluster {
 	return &cluster{
 		users: map[string]authenticationv1.UserInfo{
@@ -92,7 +92,7 @@ func (c *cluster) reviewToken(raw []byte) (any, error) {
 	if err := json.Unmarshal(raw, &review); err != nil {
 		return nil, err
 	}
-	if err := c.hold(review.Spec.Token); err != nil {
+	if err := c.answer(review.Spec.Token); err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
@@ -108,7 +108,7 @@ func (c *cluster) reviewAccess(raw []byte) (any, error) {
 	if err := json.Unmarshal(raw, &review); err != nil {
 		return nil, err
 	}
-	if err := c.hold(""); err != nil {
+	if err := c.answer(""); err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
@@ -121,8 +121,8 @@ func (c *cluster) reviewAccess(raw []byte) (any, error) {
 	return &review, nil
 }
 
-// hold takes as long as it is told, and fails as it is told. What it says of a failure quotes what was sent.
-func (c *cluster) hold(sent string) error {
+// answer delays and fails as the test asks. Its error quotes what was sent.
+func (c *cluster) answer(sent string) error {
 	n := c.atOnce.Add(1)
 	defer c.atOnce.Add(-1)
 	for high := c.highest.Load(); n > high; high = c.highest.Load() {
@@ -197,9 +197,9 @@ func TestWhoMayPass(t *testing.T) {
 		{"an empty one", "GET", "/metrics", []string{"Bearer "}, 401},
 		{"two of them", "GET", "/metrics", []string{"Bearer good", "Bearer good"}, 401},
 		{"another scheme", "GET", "/metrics", []string{"Basic good"}, 401},
-		{"a token that nobody has", "GET", "/metrics", []string{"Bearer bad"}, 401},
-		{"one of no length that tokens have", "GET", "/metrics", []string{"Bearer " + strings.Repeat("x", 20<<10)}, 401},
-		{"somebody without the right", "GET", "/metrics", []string{"Bearer other"}, 403},
+		{"an unknown token", "GET", "/metrics", []string{"Bearer bad"}, 401},
+		{"a token of an impossible length", "GET", "/metrics", []string{"Bearer " + strings.Repeat("x", 20<<10)}, 401},
+		{"a user without the right", "GET", "/metrics", []string{"Bearer other"}, 403},
 		{"the right to another path", "GET", "/debug/plan", []string{"Bearer good"}, 403},
 		{"the right", "GET", "/metrics", []string{"Bearer good"}, 200},
 		{"schemes have no case", "GET", "/metrics", []string{"bearer good"}, 200},
@@ -239,13 +239,13 @@ func TestAnswersAreKeptForAMinute(t *testing.T) {
 			c.users["bad"] = authenticationv1.UserInfo{Username: "somebody"}
 		})
 		time.Sleep(10 * time.Second)
-		require.Equal(t, 200, g.ask("GET", "/metrics", "Bearer bad").Code, "a no is asked again soon")
+		require.Equal(t, 200, g.ask("GET", "/metrics", "Bearer bad").Code, "a denial is checked again soon")
 		require.Equal(t, 200, g.ask("GET", "/metrics", "Bearer other").Code)
 
 		c.change(func() { clear(c.users); clear(c.may) })
 		require.Equal(t, 200, g.ask("GET", "/metrics", "Bearer good").Code)
 		time.Sleep(time.Minute)
-		require.Equal(t, 401, g.ask("GET", "/metrics", "Bearer good").Code, "a yes ends after a minute")
+		require.Equal(t, 401, g.ask("GET", "/metrics", "Bearer good").Code, "an approval ends after a minute")
 	})
 }
 
@@ -259,7 +259,7 @@ func TestWhatCannotBeFoundOutIsRefused(t *testing.T) {
 			require.Equal(t, 500, w.Code)
 			require.NotContains(t, w.Body.String(), "route")
 		}
-		require.Len(t, g.log.AllEntries(), 1, "it is told once in a while")
+		require.Len(t, g.log.AllEntries(), 1, "it is logged once in a while")
 		line, err := g.log.LastEntry().String()
 		require.NoError(t, err)
 		require.Contains(t, line, "no route to host")
@@ -268,7 +268,7 @@ func TestWhatCannotBeFoundOutIsRefused(t *testing.T) {
 		c.change(func() { c.down = nil })
 		require.Equal(t, 200, g.ask("GET", "/metrics", "Bearer good").Code, "a failure is not kept")
 		c.change(func() { c.down = errors.New("no route to host") })
-		require.Equal(t, 200, g.ask("GET", "/metrics", "Bearer good").Code, "what is known is known for a while")
+		require.Equal(t, 200, g.ask("GET", "/metrics", "Bearer good").Code, "an answer is cached for a while")
 		time.Sleep(time.Minute)
 		require.Equal(t, 500, g.ask("GET", "/metrics", "Bearer good").Code)
 		require.Len(t, g.log.AllEntries(), 2)
@@ -288,7 +288,7 @@ func TestReviewsWaitForTheirTurn(t *testing.T) {
 		for range cap(codes) - 2 {
 			require.Equal(t, 500, <-codes)
 		}
-		require.Equal(t, 5*time.Second, time.Since(began), "who waits too long is refused")
+		require.Equal(t, 5*time.Second, time.Since(began), "a request that waits too long is refused")
 		require.EqualValues(t, 2, c.highest.Load())
 		close(c.hangs)
 	})
@@ -312,8 +312,8 @@ func TestManyWithOneTokenAskOnce(t *testing.T) {
 	})
 }
 
-// TestMadeUpTokensDriveOutNobody holds the memory of a guard, and what a flood of strangers does to those who are known.
-func TestMadeUpTokensDriveOutNobody(t *testing.T) {
+// TestMadeUpTokensEvictNoUser checks that the cache is bounded, and that a flood of bad tokens does not evict good ones.
+func TestMadeUpTokensEvictNoUser(t *testing.T) {
 	c := newCluster()
 	g := newGate(t, c)
 	require.Equal(t, 200, g.ask("GET", "/metrics", "Bearer good").Code)
@@ -329,8 +329,8 @@ func TestMadeUpTokensDriveOutNobody(t *testing.T) {
 	require.EqualValues(t, 5002, c.tokens.Load(), "the oldest is forgotten")
 }
 
-// TestPathsThatAreNoTextAreRefused asks for one that a review could not spell: it would ask for another.
-func TestPathsThatAreNoTextAreRefused(t *testing.T) {
+// TestPathsThatAreNotTextAreRefused requests a path that a review cannot contain: it would ask about another.
+func TestPathsThatAreNotTextAreRefused(t *testing.T) {
 	c := newCluster()
 	c.may["prometheus"] = "/\ufffd"
 	g := newGate(t, c)
@@ -351,7 +351,7 @@ func TestNothingIsKeptOfARequestThatWasGivenUp(t *testing.T) {
 	require.Equal(t, 200, g.ask("GET", "/metrics", "Bearer good").Code)
 }
 
-// TestAnswersEnd holds that a stream ends, so that a token that was taken away does not go on to be good for it.
+// TestAnswersEnd checks that a stream ends, so that it does not outlive the right of its token.
 func TestAnswersEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, _ := logtest.NewNullLogger()

@@ -10,8 +10,8 @@ import (
 	"github.com/netloom/netloom/pkg/httpauth"
 )
 
-// TestForeignNamesAreRefused holds what a page gets whose own name resolves to this server, and that probes and scrapers, which
-// use addresses, go on.
+// TestForeignNamesAreRefused checks what a page gets whose own name resolves to this server, and that probes and scrapers,
+// which use addresses, go on.
 func TestForeignNamesAreRefused(t *testing.T) {
 	names := []string{"*.svc", "*.svc.cluster.local", "netloom.example"}
 	for _, tc := range []struct {

@@ -18,7 +18,7 @@ import (
 	"github.com/netloom/netloom/pkg/httpbody"
 )
 
-// slow is a client that reads nothing before it is let go.
+// slow is a client that reads nothing before it is released.
 type slow struct {
 	*httptest.ResponseRecorder
 	gate chan struct{}
@@ -134,8 +134,8 @@ func TestRequestsAreBounded(t *testing.T) {
 	})
 }
 
-// TestWhatNobodyReadsMakesRoom asks for more names than are kept, and for more bytes.
-func TestWhatNobodyReadsMakesRoom(t *testing.T) {
+// TestUnusedAnswersMakeRoom asks for more names than are cached, and for more bytes.
+func TestUnusedAnswersMakeRoom(t *testing.T) {
 	s := httpbody.New(httpbody.Options{Bytes: 150_000, Kept: 3})
 	builds := 0
 	get := func(name string, number uint64, n int) {

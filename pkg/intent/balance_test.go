@@ -34,8 +34,8 @@ func shop(front Frontend, more ...Frontend) *Snapshot {
 	return b.Commit()
 }
 
-// TestEvaluateBalances sends flows to frontends before the policies of world.
-func TestEvaluateBalances(t *testing.T) {
+// TestEvaluateLoadBalancing sends flows to frontends before the policies of world.
+func TestEvaluateLoadBalancing(t *testing.T) {
 	db, web, stranger := party("db", "10.0.0.1"), party("web", "10.0.0.2"), party("", "198.51.100.1")
 	office := prefixes("192.0.2.0/24")
 	toDB := []Backend{at("10.0.0.1", 5432, "n1")}
@@ -45,7 +45,7 @@ func TestEvaluateBalances(t *testing.T) {
 		name  string
 		front Frontend
 		flow  Flow
-		want  string // the load balancer, what becomes of the flow, then each choice and what policies say
+		want  string // the load balancer, the result, then each choice and its verdict
 	}{
 		{
 			"policies see the backend and its port", local(0, toDB...),
@@ -63,7 +63,7 @@ func TestEvaluateBalances(t *testing.T) {
 			"denied by lb: sent on 10.0.0.1:5432- 10.0.0.1:5433- 10.0.0.9:1+",
 		},
 		{
-			"a backend that is no endpoint", local(0, at("203.0.113.9", 80, "")),
+			"a backend that is not an endpoint", local(0, at("203.0.113.9", 80, "")),
 			Flow{Src: stranger, Dst: vip, Port: 80},
 			"allowed by lb: sent on 203.0.113.9:80+",
 		},
@@ -77,20 +77,20 @@ func TestEvaluateBalances(t *testing.T) {
 			Flow{Src: db, Dst: vip, Port: 80},
 			"allowed by lb: sent on 10.0.0.1:5432+",
 		},
-		{"nobody there", local(0), Flow{Src: web, Dst: vip, Port: 80}, "denied by lb: refused"},
-		{"nobody there, dropped", local(0), Flow{Src: web, Dst: party("", "10.96.0.2"), Port: 80}, "denied by silent: unserved"},
-		{"nobody on the node", local(NodeOfFlow, toDB...), Flow{Src: web, Dst: vip, Port: 80, Node: "n2"}, "denied by lb: unserved"},
+		{"no backend", local(0), Flow{Src: web, Dst: vip, Port: 80}, "denied by lb: refused"},
+		{"no backend, dropped", local(0), Flow{Src: web, Dst: party("", "10.96.0.2"), Port: 80}, "denied by silent: unserved"},
+		{"no backend on the node", local(NodeOfFlow, toDB...), Flow{Src: web, Dst: vip, Port: 80, Node: "n2"}, "denied by lb: unserved"},
 		{
-			"somebody on the node", local(NodeOfFlow, toDB...),
+			"a backend on the node", local(NodeOfFlow, toDB...),
 			Flow{Src: web, Dst: vip, Port: 80, Node: "n1"},
 			"allowed by lb: sent on 10.0.0.1:5432+",
 		},
 		{
-			"somebody on a node that nothing is known of", local(NodeOfFlow, at("10.0.0.1", 5432, "n9")),
+			"a backend on an unknown node", local(NodeOfFlow, at("10.0.0.1", 5432, "n9")),
 			Flow{Src: web, Dst: vip, Port: 80, Node: "n9"},
 			"allowed by lb: sent on 10.0.0.1:5432+",
 		},
-		{"the node is not known", local(NodeOfFlow, toDB...), Flow{Src: web, Dst: vip, Port: 80}, "denied by lb: unserved"},
+		{"the node is unknown", local(NodeOfFlow, toDB...), Flow{Src: web, Dst: vip, Port: 80}, "denied by lb: unserved"},
 		{
 			"inside, any node", local(NodeOfOutsideFlow, toDB...),
 			Flow{Src: web, Dst: vip, Port: 80, Node: "n2"},
@@ -138,8 +138,8 @@ func verdictText(v Verdict) string {
 	return strings.Join(parts, " ")
 }
 
-// TestBalancedVerdictIsOfWhoIsDenied has the verdict as a whole speak of the first choice that is denied, or of the first.
-func TestBalancedVerdictIsOfWhoIsDenied(t *testing.T) {
+// TestVerdictIsThatOfTheDeniedChoice checks that the overall verdict is that of the first denied choice, or of the first.
+func TestVerdictIsThatOfTheDeniedChoice(t *testing.T) {
 	web := party("web", "10.0.0.2")
 	flow := Flow{Src: web, Dst: party("", "10.96.0.1"), Protocol: TCP, Port: 80}
 	denied := Decision{Isolated: true, By: []RuleRef{{"out", -1}}}
@@ -148,7 +148,7 @@ func TestBalancedVerdictIsOfWhoIsDenied(t *testing.T) {
 	v := shop(Frontend{Backends: []Backend{at("10.0.0.1", 5432, ""), at("10.0.0.9", 1, ""), at("10.0.0.1", 22, "")}}).Evaluate(flow)
 	require.False(t, v.Allowed)
 	require.Equal(t, denied, v.Egress)
-	require.Equal(t, open, v.Ingress, "10.0.0.9 is nobody's business; 10.0.0.1 would be isolated")
+	require.Equal(t, open, v.Ingress, "10.0.0.9 is no endpoint; 10.0.0.1 would be isolated")
 	require.Len(t, v.Balanced.Choices, 3)
 	require.Equal(t, []RuleRef{{"in", 0}, {"in2", 1}}, v.Balanced.Choices[0].Ingress.By)
 	require.Equal(t, []RuleRef{{"in", -1}, {"in2", -1}}, v.Balanced.Choices[2].Ingress.By)

@@ -20,8 +20,8 @@ func balancer(id string, last ...byte) *LoadBalancer {
 	return lb
 }
 
-// held spells who has each of 10.96.0.1 to 10.96.0.4, "-" for nobody, and checks that it is that frontend.
-func held(t *testing.T, s *Snapshot) string {
+// owners formats the owner of each of 10.96.0.1 to 10.96.0.4, "-" for none, and checks that it has that frontend.
+func owners(t *testing.T, s *Snapshot) string {
 	t.Helper()
 	var parts []string
 	for x := byte(1); x <= 4; x++ {
@@ -46,7 +46,7 @@ func TestFrontendsAreFound(t *testing.T) {
 	before.PutLoadBalancer(balancer("b", 3))
 	before.PutLoadBalancer(balancer("a", 1, 2))
 	start := before.Commit()
-	require.Equal(t, "a a b -", held(t, start))
+	require.Equal(t, "a a b -", owners(t, start))
 	for _, tc := range []struct {
 		name string
 		do   func(b *Builder)
@@ -57,8 +57,8 @@ func TestFrontendsAreFound(t *testing.T) {
 		{"one comes before", func(b *Builder) { b.PutLoadBalancer(balancer("b", 1, 3)); b.PutLoadBalancer(balancer("a", 2)) }, "b a b -"},
 		{"one more", func(b *Builder) { b.PutLoadBalancer(balancer("b", 3, 4)) }, "a a b b"},
 		{"dropped", func(b *Builder) { b.DropLoadBalancer("a") }, "- - b -"},
-		{"taken over after it was let go", func(b *Builder) { b.PutLoadBalancer(balancer("a", 1)); b.PutLoadBalancer(balancer("b", 2, 3)) }, "a b b -"},
-		{"taken over before it was let go", func(b *Builder) { b.PutLoadBalancer(balancer("b", 2, 3)); b.PutLoadBalancer(balancer("a", 1)) }, "a b b -"},
+		{"taken over after it was released", func(b *Builder) { b.PutLoadBalancer(balancer("a", 1)); b.PutLoadBalancer(balancer("b", 2, 3)) }, "a b b -"},
+		{"taken over before it was released", func(b *Builder) { b.PutLoadBalancer(balancer("b", 2, 3)); b.PutLoadBalancer(balancer("a", 1)) }, "a b b -"},
 		{"taken over from one that is dropped then", func(b *Builder) { b.PutLoadBalancer(balancer("c", 1, 2)); b.DropLoadBalancer("a") }, "c c b -"},
 		{"taken over from one that was dropped", func(b *Builder) { b.DropLoadBalancer("a"); b.PutLoadBalancer(balancer("c", 1, 2)) }, "c c b -"},
 		{"exchanged", func(b *Builder) { b.PutLoadBalancer(balancer("a", 3)); b.PutLoadBalancer(balancer("b", 1, 2)) }, "b b a -"},
@@ -85,8 +85,8 @@ func TestFrontendsAreFound(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			b := start.Next()
 			tc.do(b)
-			require.Equal(t, tc.want, held(t, b.Commit()))
-			require.Equal(t, "a a b -", held(t, start), "the old snapshot stands")
+			require.Equal(t, tc.want, owners(t, b.Commit()))
+			require.Equal(t, "a a b -", owners(t, start), "the old snapshot stands")
 		})
 	}
 }
@@ -154,7 +154,7 @@ func TestLoadBalancersAndNodesChange(t *testing.T) {
 	require.Empty(t, first.Node("n1").Zone)
 }
 
-// TestLoadBalancersWeigh has the log forget sooner what speaks of many load balancers.
+// TestLoadBalancersWeigh checks that the log is shortened sooner by changes of many load balancers.
 func TestLoadBalancersWeigh(t *testing.T) {
 	c := Change{LoadBalancers: make([]LoadBalancerID, 5), Nodes: make([]string, 3)}
 	require.Equal(t, 9, c.weight())

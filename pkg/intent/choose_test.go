@@ -38,7 +38,7 @@ func behind(text string) []Backend {
 	return out
 }
 
-// numbers spells the last bytes of backends.
+// numbers formats the last bytes of backends.
 func numbers(list []Backend) string {
 	parts := make([]string, len(list))
 	for i := range list {
@@ -58,7 +58,7 @@ func TestChoose(t *testing.T) {
 		inside   bool
 		want     string
 	}{
-		{"nobody is there", Anywhere, "", "", here, true, ""},
+		{"no backends", Anywhere, "", "", here, true, ""},
 		{"all that are ready", Anywhere, "", "1@n1; 2@n2; 3", here, true, "1 2 3"},
 		{"none that drains while one is ready", Anywhere, "", "1@n1 draining; 2@n2; 3@n1 draining", here, true, "2"},
 		{"those that drain where none is ready", Anywhere, "", "1@n1 draining; 2@n2 draining", here, true, "1 2"},
@@ -75,8 +75,8 @@ func TestChoose(t *testing.T) {
 		{"an unknown node", Anywhere, "", "1 for=n1; 2 for=n2", nil, true, "1 2"},
 		{"a node without a zone", Anywhere, "", "1 in=a; 2 in=b", &Node{Name: "n9"}, true, "1 2"},
 		{"a hint that names no zone is not for those without", Anywhere, "", "1 in=; 2 in=b", &Node{Name: "n9"}, true, "1 2"},
-		{"who drains needs no hint", Anywhere, "", "1 for=n1; 2 for=n2; 3 draining", here, true, "1"},
-		{"hints of who drains do not count", Anywhere, "", "1 for=n2; 2 for=n1 draining", here, true, "1"},
+		{"a draining backend needs no hint", Anywhere, "", "1 for=n1; 2 for=n2; 3 draining", here, true, "1"},
+		{"hints of draining backends do not count", Anywhere, "", "1 for=n2; 2 for=n1 draining", here, true, "1"},
 		{"nor where none is ready", Anywhere, "", "1 for=n2 draining; 2 for=n1 draining", here, true, "1 2"},
 
 		{"node of the flow", NodeOfFlow, "", "1@n1; 2@n2; 3@n1", here, true, "1 3"},
@@ -85,8 +85,8 @@ func TestChoose(t *testing.T) {
 		{"node of the flow is not known", NodeOfFlow, "", "2@n2; 3", nil, true, ""},
 		{"node of the flow has no name", NodeOfFlow, "", "2@n2; 3", &Node{}, true, ""},
 		{"node of the flow, hints or not", NodeOfFlow, "", "1@n1 for=n2; 2@n2 for=n1", here, true, "1"},
-		{"who drains on the node, though others are ready", NodeOfFlow, "", "1@n1 draining; 2@n2", here, true, "1"},
-		{"who drains on the node, not beside one that is ready", NodeOfFlow, "", "1@n1 draining; 2@n1", here, true, "2"},
+		{"draining on the node, though others are ready", NodeOfFlow, "", "1@n1 draining; 2@n2", here, true, "1"},
+		{"draining on the node beside one that is ready", NodeOfFlow, "", "1@n1 draining; 2@n1", here, true, "2"},
 
 		{"node of the frontend", NodeOfFrontend, "n2", "1@n1; 2@n2", here, true, "2"},
 		{"node of the frontend, from outside", NodeOfFrontend, "n2", "1@n1; 2@n2", nil, false, "2"},
@@ -97,7 +97,7 @@ func TestChoose(t *testing.T) {
 		{"inside, hints", NodeOfOutsideFlow, "", "1@n1 for=n2; 2@n2 for=n1", here, true, "2"},
 		{"outside, the node of the flow", NodeOfOutsideFlow, "", "1@n1 for=n2; 2@n2 for=n1", here, false, "1"},
 		{"outside, the node has none", NodeOfOutsideFlow, "", "2@n2", here, false, ""},
-		{"outside, the node is not known", NodeOfOutsideFlow, "", "2@n2; 3", nil, false, ""},
+		{"outside, the node is unknown", NodeOfOutsideFlow, "", "2@n2; 3", nil, false, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			f := Frontend{Locality: tc.locality, Node: tc.of, Backends: behind(tc.backends)}
@@ -115,12 +115,12 @@ func TestPerNode(t *testing.T) {
 		inside, outside bool
 	}{
 		{"anywhere", Anywhere, "1@n1; 2@n2", false, false},
-		{"anywhere, nobody there", Anywhere, "", false, false},
+		{"anywhere, no backends", Anywhere, "", false, false},
 		{"hints for nodes", Anywhere, "1 for=n1; 2 for=n2", true, true},
 		{"hints for zones", Anywhere, "1 in=a; 2 in=b", true, true},
 		{"not all have hints", Anywhere, "1 for=n1; 2 in=a", false, false},
-		{"hints of who drains", Anywhere, "1 for=n1 draining", false, false},
-		{"who drains has none", Anywhere, "1 for=n1; 2 draining", true, true},
+		{"hints of a draining backend", Anywhere, "1 for=n1 draining", false, false},
+		{"a draining backend without hints", Anywhere, "1 for=n1; 2 draining", true, true},
 		{"node of the flow", NodeOfFlow, "", true, true},
 		{"node of the frontend", NodeOfFrontend, "1 for=n1", false, false},
 		{"node of an outside flow", NodeOfOutsideFlow, "1@n1", false, true},
@@ -134,8 +134,8 @@ func TestPerNode(t *testing.T) {
 	}
 }
 
-// TestChoicesOfRandomFrontends holds what has to hold for every frontend: choices are some of the backends in their
-// order, ready ones or draining ones and never both, and where the node is said not to matter it does not.
+// TestChoicesOfRandomFrontends checks what must be true of every frontend: choices are some of the backends in their
+// order, ready ones or draining ones and never both, and they depend on the node only where PerNode says so.
 func TestChoicesOfRandomFrontends(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	some := func(names ...string) []string {

@@ -25,7 +25,7 @@ func world() *Snapshot {
 	b.CreateSet(&Set{ID: "db", Members: people{db}})
 	b.CreateSet(&Set{ID: "web", Members: people{web}})
 	b.CreateSet(&Set{ID: "office", Prefixes: prefixes("192.0.2.0/24")})
-	b.CreateSet(&Set{ID: "nobody", Members: people{}})
+	b.CreateSet(&Set{ID: "none", Members: people{}})
 	toSet := func(id SetID) Peer { return Peer{Kind: PeerSet, Set: id} }
 	b.PutPolicy(&Policy{ID: "in", Subject: "db", Isolates: true, Rules: []Rule{
 		{Action: Allow, Peer: toSet("web"), Ports: tcp(5432)},
@@ -68,18 +68,18 @@ func TestEvaluate(t *testing.T) {
 		}},
 		{"the other port", web, db, TCP, 5433, Verdict{Egress: Decision{Isolated: true, By: []RuleRef{{"out", -1}}}, Ingress: denied}},
 		{"the source allows alone", web, db, UDP, 53, Verdict{Egress: Decision{true, true, []RuleRef{{"out", 1}}}, Ingress: denied}},
-		{"a stranger to the isolated", party("", "198.51.100.1"), db, TCP, 5432, Verdict{Egress: open, Ingress: denied}},
-		{"a prefix allows, and who does not isolate adds", party("", "192.0.2.9"), db, TCP, 22, Verdict{
+		{"any source to an isolated endpoint", party("", "198.51.100.1"), db, TCP, 5432, Verdict{Egress: open, Ingress: denied}},
+		{"a prefix allows, and so may policies that do not isolate", party("", "192.0.2.9"), db, TCP, 22, Verdict{
 			Allowed: true, Egress: open, Ingress: Decision{true, true, []RuleRef{{"in2", 0}, {"node", 0}}},
 		}},
 		{"any is ICMP too", party("", "192.0.2.9"), db, ICMP, 0, Verdict{
 			Allowed: true, Egress: open, Ingress: Decision{true, true, []RuleRef{{"in2", 0}}},
 		}},
-		{"nobody's policy", db, party("", "198.51.100.1"), TCP, 1, Verdict{Allowed: true, Egress: open, Ingress: open}},
+		{"a policy without subjects", db, party("", "198.51.100.1"), TCP, 1, Verdict{Allowed: true, Egress: open, Ingress: open}},
 		{"the other family of the same endpoint", party("web", "fd00::2"), party("", "2001:db8::1"), TCP, 80, Verdict{
 			Egress: Decision{Isolated: true, By: []RuleRef{{"out", -1}}}, Ingress: open,
 		}},
-		{"an address stands for its holder", party("", "10.0.0.2"), party("", "10.0.0.1"), TCP, 5433, Verdict{
+		{"an address stands for its endpoint", party("", "10.0.0.2"), party("", "10.0.0.1"), TCP, 5433, Verdict{
 			Egress: Decision{Isolated: true, By: []RuleRef{{"out", -1}}}, Ingress: denied,
 		}},
 		{"a key goes before the address", party("other", "10.0.0.2"), party("other2", "10.0.0.1"), TCP, 1, Verdict{

@@ -58,12 +58,12 @@ func prefixesFrom(data []byte) []netip.Prefix {
 	return out
 }
 
-func holds(list []netip.Prefix, a netip.Addr) bool {
+func inAny(list []netip.Prefix, a netip.Addr) bool {
 	return slices.ContainsFunc(list, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// edges are the first and last addresses of every prefix, and their neighbours: where a mistake would show.
-func edges(list []netip.Prefix) []netip.Addr {
+// boundaries are the first and last addresses of every prefix, and their neighbours: where a mistake would show.
+func boundaries(list []netip.Prefix) []netip.Addr {
 	var out []netip.Addr
 	for _, p := range list {
 		raw := p.Addr().AsSlice()
@@ -80,7 +80,7 @@ func edges(list []netip.Prefix) []netip.Addr {
 	return out
 }
 
-// requireCanonical holds a list to its one spelling: sorted, masked, disjoint, and no two that are halves of one.
+// requireCanonical requires a list in canonical form: sorted, masked, disjoint, and no two that are halves of one.
 func requireCanonical(t *testing.T, list []netip.Prefix) {
 	t.Helper()
 	for i, p := range list {
@@ -110,8 +110,8 @@ func FuzzSubtract(f *testing.F) {
 		}
 		block, excepts := all[0], all[1:]
 		rest := SubtractPrefixes(block, excepts)
-		for _, a := range edges(append(slices.Clone(all), rest...)) {
-			require.Equal(t, block.Contains(a) && !holds(excepts, a), holds(rest, a), "%v of %v without %v", a, block, excepts)
+		for _, a := range boundaries(append(slices.Clone(all), rest...)) {
+			require.Equal(t, block.Contains(a) && !inAny(excepts, a), inAny(rest, a), "%v of %v without %v", a, block, excepts)
 		}
 		for i, p := range rest {
 			for _, q := range rest[i+1:] {
@@ -131,8 +131,8 @@ func FuzzMergePrefixes(f *testing.F) {
 		require.Equal(t, given, list, "the argument is left alone")
 		requireCanonical(t, merged)
 		require.Equal(t, merged, MergePrefixes(merged), "idempotent")
-		for _, a := range edges(append(slices.Clone(list), merged...)) {
-			require.Equal(t, holds(list, a), holds(merged, a), "%v of %v", a, list)
+		for _, a := range boundaries(append(slices.Clone(list), merged...)) {
+			require.Equal(t, inAny(list, a), inAny(merged, a), "%v of %v", a, list)
 		}
 		rng := rand.New(rand.NewPCG(uint64(len(data)), 1))
 		rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })

@@ -10,7 +10,7 @@ import (
 	"github.com/netloom/netloom/test/growth"
 )
 
-func TestAnAddressIsCoveredByThePrefixThatHoldsIt(t *testing.T) {
+func TestAnAddressIsCoveredByItsPrefix(t *testing.T) {
 	list := prefixes("10.0.0.0/24", "10.0.2.0/32", "10.0.4.0/22", "2001:db8::/127", "2001:db8:1::/48")
 	for _, a := range []string{
 		"9.255.255.255", "10.0.0.0", "10.0.0.7", "10.0.0.255", "10.0.1.0", "10.0.2.0", "10.0.2.1", "10.0.7.255", "10.0.8.0",

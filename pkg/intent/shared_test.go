@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSharedAddressIsolatesAndAllowsNobody judges flows of addresses that several endpoints have.
-func TestSharedAddressIsolatesAndAllowsNobody(t *testing.T) {
+// TestSharedAddressIsolatesAndAllowsNoEndpoint judges flows of addresses that several endpoints have.
+func TestSharedAddressIsolatesAndAllowsNoEndpoint(t *testing.T) {
 	shared := netip.MustParseAddr("10.0.0.9")
 	db, web := someone("db", "10.0.0.1"), someone("web", "10.0.0.2")
 	db.Shared, web.Shared = []netip.Addr{shared}, []netip.Addr{shared}

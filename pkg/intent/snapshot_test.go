@@ -114,7 +114,7 @@ func TestNothingChangedIsTheSameSnapshot(t *testing.T) {
 	require.Panics(t, func() { s.Next().UpdateMembers(people{}, SetDelta{ID: "never was"}) })
 }
 
-// TestSince asks a long history for every past there is.
+// TestSince asks a long history for the changes since every revision.
 func TestSince(t *testing.T) {
 	s := NewSnapshot()
 	_, known := s.Since(0)
@@ -152,7 +152,7 @@ func TestSince(t *testing.T) {
 	require.LessOrEqual(t, len(s.log), 2*remembered, "the log does not grow for ever")
 }
 
-// TestHeavyHistoryIsForgotten has each change speak of many endpoints: fewer changes are remembered then.
+// TestHeavyHistoryIsForgotten checks that fewer changes are remembered when each is of many endpoints.
 func TestHeavyHistoryIsForgotten(t *testing.T) {
 	b := NewSnapshot().Next()
 	b.CreateSet(&Set{ID: "a"})
@@ -163,7 +163,7 @@ func TestHeavyHistoryIsForgotten(t *testing.T) {
 		b.UpdateMembers(people{}, SetDelta{ID: "a", Joined: joined})
 		s = b.Commit()
 		_, known := s.Since(s.Revision() - 1)
-		require.True(t, known, "the last change is remembered however heavy")
+		require.True(t, known, "the last change is remembered, however large")
 		require.LessOrEqual(t, len(s.log), 11)
 	}
 	_, known := s.Since(1)
@@ -182,24 +182,24 @@ func TestSetWithin(t *testing.T) {
 	}
 	for addr, want := range map[string]bool{
 		"10.0.0.1":  true,
-		"10.0.0.2":  false, // within, but nobody holds it
-		"10.0.1.1":  false, // a member holds it, but it is not within
+		"10.0.0.2":  false, // within, but no member has it
+		"10.0.1.1":  false, // a member has it, but it is not within
 		"fd00::1":   false,
 		"192.0.2.7": true, // prefixes are not narrowed
 	} {
 		require.Equal(t, want, s.Contains(netip.MustParseAddr(addr)), addr)
 	}
 	require.Equal(t, []netip.Addr{netip.MustParseAddr("10.0.0.1")}, s.Addrs(), "each once")
-	require.Equal(t, 3, s.Len(), "who has no address that counts is a member still")
+	require.Equal(t, 3, s.Len(), "an endpoint without an address that counts is still a member")
 	require.True(t, s.HasKey(object.Key{Namespace: "shop", Name: "b"}))
 
 	s.Within = nil
 	require.Len(t, s.Addrs(), 3)
 	require.True(t, slices.IsSortedFunc(s.Addrs(), netip.Addr.Compare))
-	for _, nobody := range []*Set{nil, {}} {
-		require.Zero(t, nobody.Len())
-		require.Empty(t, nobody.Addrs())
-		require.False(t, nobody.Contains(netip.MustParseAddr("10.0.0.1")))
-		require.False(t, nobody.HasKey(object.Key{}))
+	for _, empty := range []*Set{nil, {}} {
+		require.Zero(t, empty.Len())
+		require.Empty(t, empty.Addrs())
+		require.False(t, empty.Contains(netip.MustParseAddr("10.0.0.1")))
+		require.False(t, empty.HasKey(object.Key{}))
 	}
 }

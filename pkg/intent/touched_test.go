@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTouchedSince gathers over several revisions what each of them speaks of.
+// TestTouchedSince collects what changed over several revisions.
 func TestTouchedSince(t *testing.T) {
 	b := NewSnapshot().Next()
 	b.CreateSet(&Set{ID: "staff", Members: people{}})
@@ -22,7 +22,7 @@ func TestTouchedSince(t *testing.T) {
 	b.CreateSet(&Set{ID: "guests"})
 	b.PutLoadBalancer(&LoadBalancer{ID: "lb"})
 	b.PutCNF(&CNF{ID: "gw"})
-	b.PutDeviceIntent(&DeviceIntent{ID: "edge"})
+	b.PutDeviceIntent(&DeviceIntent{ID: "device"})
 	b.SetUnknown(AreaDevices)
 	b.PutPolicy(&Policy{ID: "p", Isolates: true})
 	three := b.Commit()
@@ -31,7 +31,7 @@ func TestTouchedSince(t *testing.T) {
 	require.True(t, known)
 	require.Equal(t, Touched{
 		Sets: map[SetID]bool{"staff": true, "guests": true}, Policies: map[PolicyID]bool{"p": true},
-		LoadBalancers: map[LoadBalancerID]bool{"lb": true}, DeviceIntents: map[DeviceIntentID]bool{"edge": true},
+		LoadBalancers: map[LoadBalancerID]bool{"lb": true}, DeviceIntents: map[DeviceIntentID]bool{"device": true},
 		CNFs: map[CNFID]bool{"gw": true}, Families: true, Unknown: true,
 	}, touched)
 

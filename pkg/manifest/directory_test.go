@@ -19,12 +19,12 @@ func quiet() logrus.FieldLogger {
 	return log
 }
 
-// pod is a document that declares a pod of the namespace shop; v tells its versions apart.
+// pod is a document that declares a pod of the namespace shop; v distinguishes its versions.
 func pod(name, v string) string {
 	return "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " + name + ", namespace: shop, labels: {v: " + v + "}}\n"
 }
 
-// badPod declares a pod that cannot be taken.
+// badPod declares an invalid pod.
 func badPod(name string) string {
 	return "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " + name + ", namespace: shop}\nstatus: {podIP: nowhere}\n"
 }
@@ -216,7 +216,7 @@ func TestDirectoryOverTime(t *testing.T) {
 	}
 }
 
-func TestNamespacesNobodyDeclares(t *testing.T) {
+func TestUndeclaredNamespaces(t *testing.T) {
 	dir := t.TempDir()
 	shop := object.Ref{Kind: object.KindNamespace, Name: "shop"}
 	labels := func(d *Directory) map[string]string {
@@ -250,7 +250,7 @@ func TestNamespacesNobodyDeclares(t *testing.T) {
 	require.Contains(t, d.Drain(), shop)
 }
 
-func TestDirectoryThatIsNone(t *testing.T) {
+func TestDirectoryThatDoesNotExist(t *testing.T) {
 	dir := t.TempDir()
 	_, err := LoadDirectory(filepath.Join(dir, "none"), Options{}, quiet())
 	require.ErrorIs(t, err, os.ErrNotExist)

@@ -20,8 +20,8 @@ func inUTF16(text string) string {
 	return b.String()
 }
 
-// TestSlowlyWrittenFile reads a file while it is written: nothing that it declared is gone before the file has come to rest
-// without it, and what it adds counts at once.
+// TestSlowlyWrittenFile reads a file while it is written: what it declared is removed only once the file has not changed
+// for a while, and what it adds counts at once.
 func TestSlowlyWrittenFile(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

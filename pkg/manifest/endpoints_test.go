@@ -30,7 +30,7 @@ func TestEndpointsAsSlices(t *testing.T) {
 		"  ports: [{name: a, port: 80, appProtocol: http}, {name: b, port: 53, protocol: UDP}]\n"+
 		"- notReadyAddresses: [{ip: 10.0.0.3}]\n"+
 		"  ports: [{port: 80}]\n")
-	require.Empty(t, e.Subsets[0].Addresses[0].Hostname, "what nobody looks at is not kept")
+	require.Empty(t, e.Subsets[0].Addresses[0].Hostname, "unused fields are dropped")
 	require.Nil(t, e.Subsets[0].Ports[0].AppProtocol)
 	meta := func(name string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{
@@ -88,7 +88,7 @@ func TestFaultyEndpoints(t *testing.T) {
 			[]string{at + "subsets[0]: Required value: must specify `addresses` or `notReadyAddresses`"},
 		},
 		{
-			"addresses that lead nowhere", "subsets: [{addresses: [{ip: web}], notReadyAddresses: [{ip: '::1', nodeName: N1}]}]\n",
+			"addresses that cannot be reached", "subsets: [{addresses: [{ip: web}], notReadyAddresses: [{ip: '::1', nodeName: N1}]}]\n",
 			[]string{
 				at + `subsets[0].addresses[0].ip: Invalid value: "web": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)`,
 				at + `subsets[0].notReadyAddresses[0].ip: Invalid value: "::1": may not be in the loopback range (127.0.0.0/8, ::1/128)`,
@@ -172,7 +172,7 @@ func TestServicesOfADirectory(t *testing.T) {
 			{files: service("web", faulty) + slice("web-1", wrong), want: []string{"web-1 10.0.0.1", "web 10.96.0.1"}, problems: 2},
 			{files: service("web", moved) + slice("web-1", two), want: []string{"web-1 10.0.0.1+10.0.0.2", "web 10.96.0.2"}, dirty: []string{"web-1", "web"}},
 		}},
-		{"a faulty service that was never good is none", Options{}, []step{
+		{"a faulty service that was never good is left out", Options{}, []step{
 			{files: service("web", faulty), problems: 1},
 			{files: service("web", web), want: []string{"web 10.96.0.1"}, dirty: []string{"web"}},
 		}},

@@ -109,7 +109,7 @@ func TestProblemsWake(t *testing.T) {
 	sourcetest.Await(t, d, func() bool { return len(d.Problems()) == 0 })
 }
 
-// An edit becomes visible within a second even while the directory never comes to rest.
+// An edit becomes visible within a second even while the directory keeps changing.
 func TestEditIsSeenInUnrest(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.yaml", pod("a", "v1"))

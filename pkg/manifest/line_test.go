@@ -48,7 +48,7 @@ func TestLine(t *testing.T) {
 			require.Equal(t, tc.want, Line([]byte(twoDocuments), tc.document, tc.field, tc.message))
 		})
 	}
-	require.Equal(t, 1, Line([]byte("a: [b\n"), 1, "spec", ""), "a document that is none")
+	require.Equal(t, 1, Line([]byte("a: [b\n"), 1, "spec", ""), "an invalid document")
 }
 
 func TestAStreamIsADirectory(t *testing.T) {

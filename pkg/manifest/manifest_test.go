@@ -84,7 +84,7 @@ func TestFaultyDocuments(t *testing.T) {
 			[]string{at + "spec.ingress[0].ports[0].endPort: Invalid value: 65536: must be between 1 and 65535, inclusive"},
 		},
 		{
-			"a peer that names nobody", policy("web", "  podSelector: {}\n  ingress: [{from: [{}]}]\n"),
+			"an empty peer", policy("web", "  podSelector: {}\n  ingress: [{from: [{}]}]\n"),
 			[]string{at + "spec.ingress[0].from[0]: Required value: must specify a peer"},
 		},
 		{
@@ -165,7 +165,7 @@ func TestFaultyDocuments(t *testing.T) {
 			},
 		},
 		{
-			"two spellings of an address that disagree",
+			"two different spellings of an address",
 			"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nstatus: {podIP: 10.0.0.1, podIPs: [{ip: 10.0.0.2}]}\n",
 			[]string{"a.yaml: document 1: Pod/default/a: status.podIPs[0].ip: Invalid value: \"10.0.0.2\": must be equal to `status.podIP`"},
 		},
@@ -198,7 +198,7 @@ func TestWhichObjectsAFileDeclares(t *testing.T) {
 	}{
 		{"nothing but a comment", "# later\n", 0, nil},
 		{
-			"documents, numbered as a person counts them",
+			"documents, numbered from 1",
 			"# head\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n---\n# none\n--- # third\n" +
 				"apiVersion: v1\nkind: Namespace\nmetadata: {name: b}\n...\n# tail\n",
 			0,
@@ -254,7 +254,7 @@ func TestWhichObjectsAFileDeclares(t *testing.T) {
 	}
 }
 
-func TestKustomizationIsNoManifest(t *testing.T) {
+func TestKustomizationIsNotAManifest(t *testing.T) {
 	require.Empty(t, problems(parseManifest("x/kustomization.yaml", []byte("resources: [a.yaml]\n"), Options{})))
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestALongFileIsAProblemAndIsNotRead holds that what a file gave stays while it is too long, and others are read.
+// TestALongFileIsAProblemAndIsNotRead checks that objects of a file stay while it is too long, and that others are read.
 func TestALongFileIsAProblemAndIsNotRead(t *testing.T) {
 	dir := t.TempDir()
 	const limit = 2000

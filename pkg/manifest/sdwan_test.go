@@ -73,7 +73,7 @@ func TestFaultySDWANResources(t *testing.T) {
 			`FirewallRule/shop/r: spec.target: Unsupported value: "DENY": supported values: "", "ACCEPT", "REJECT", "DROP", "MARK", "NOTRACK"`,
 		},
 		{
-			"an address that is none", sdwan("FirewallRule", "r", "{src_ip: 10.0.0.256}"),
+			"an invalid address", sdwan("FirewallRule", "r", "{src_ip: 10.0.0.256}"),
 			`FirewallRule/shop/r: spec.src_ip: Invalid value: "10.0.0.256": must be an IPv4 address such as 10.0.0.1, or a prefix such as 10.0.0.0/24`,
 		},
 		{
@@ -180,7 +180,7 @@ func TestSDWANResourcesAreExported(t *testing.T) {
 
 const planted = "hunter2"
 
-// TestSecretsAreNotShown plants a secret wherever people put one, and reads everything that is told.
+// TestSecretsAreNotShown plants a secret wherever users put one, and searches all output for it.
 func TestSecretsAreNotShown(t *testing.T) {
 	secret := func(rest string) string {
 		return "apiVersion: v1\nkind: Secret\nmetadata: {name: branch, namespace: shop}\n" + rest + "\n"
@@ -190,7 +190,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 		{"a key of two lines", sdwan("IpsecSite", "a", site(`authentication_method: psk, pre_shared_key: "hunter2\n"`)), "spec.pre_shared_key: Invalid value: must be a single line without quotation marks"},
 		{"a key where its Secret is named", sdwan("IpsecSite", "a", site("authentication_method: psk, pre_shared_key_secret: hunter2")), "spec.pre_shared_key_secret: expected a mapping"},
 		{"a key as the name of a Secret", sdwan("IpsecSite", "a", site("authentication_method: psk, pre_shared_key_secret: {name: hunter2!}")), "spec.pre_shared_key_secret.name: Invalid value: should match"},
-		{"a private key that is none", sdwan("IpsecHost", "a", site("authentication_method: psk, local_private_cert: 'hunter2!'")), "spec.connections[0].local_subnet: unknown field"},
+		{"an invalid private key", sdwan("IpsecHost", "a", site("authentication_method: psk, local_private_cert: 'hunter2!'")), "spec.connections[0].local_subnet: unknown field"},
 		{"text where base64 is due", secret("data: {psk: 'hunter2!'}"), "data[psk]: expected text in base64"},
 		{"a number for text", secret("stringData: {psk: {hunter2: 1}}"), "stringData[psk]: expected a string"},
 		{"a list for a mapping", secret("stringData: [hunter2]"), "stringData: expected a mapping"},
@@ -237,7 +237,7 @@ func TestSecretsOfADirectory(t *testing.T) {
 	got["a"][0] = 'X'
 	again, err := d.Secret(t.Context(), "far", "branch")
 	require.NoError(t, err)
-	require.Equal(t, planted, string(again["a"]), "who is given data may change it")
+	require.Equal(t, planted, string(again["a"]), "callers may change the data")
 
 	require.NoError(t, os.Remove(filepath.Join(dir, "a.yaml")))
 	require.NoError(t, d.ReadOnce())

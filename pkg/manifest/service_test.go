@@ -170,11 +170,11 @@ func TestFaultyServices(t *testing.T) {
 			[]string{at + `spec.clusterIPs: Invalid value: ["10.96.0.1","10.96.0.2"]: may specify no more than one IP for each IP family`},
 		},
 		{
-			"cluster IPs that do not agree", "  clusterIP: 10.96.0.1\n  clusterIPs: [10.96.0.2]\n" + ports,
+			"cluster IPs that contradict each other", "  clusterIP: 10.96.0.1\n  clusterIPs: [10.96.0.2]\n" + ports,
 			[]string{at + "spec.clusterIPs: Invalid value: [\"10.96.0.2\"]: first value must match `clusterIP`"},
 		},
 		{
-			"a cluster IP that is none", "  clusterIP: web\n" + ports,
+			"an invalid cluster IP", "  clusterIP: web\n" + ports,
 			[]string{at + `spec.clusterIPs[0]: Invalid value: "web": ` + address},
 		},
 		{
@@ -203,7 +203,7 @@ func TestFaultyServices(t *testing.T) {
 			[]string{at + `spec.ipFamilyPolicy: Invalid value: "SingleStack": must be 'RequireDualStack' or 'PreferDualStack' when multiple ip families or cluster ips are specified`},
 		},
 		{
-			"external IPs that lead nowhere", "  externalIPs: [web, 127.0.0.1, 0.0.0.0, 'fe80::1', 224.0.0.1, 192.0.2.1]\n" + ports,
+			"external IPs that cannot be reached", "  externalIPs: [web, 127.0.0.1, 0.0.0.0, 'fe80::1', 224.0.0.1, 192.0.2.1]\n" + ports,
 			[]string{
 				at + `spec.externalIPs[0]: Invalid value: "web": ` + address,
 				at + `spec.externalIPs[1]: Invalid value: "127.0.0.1": may not be in the loopback range (127.0.0.0/8, ::1/128)`,
@@ -213,7 +213,7 @@ func TestFaultyServices(t *testing.T) {
 			},
 		},
 		{
-			"ranges that are none, in a type without ranges", "  loadBalancerSourceRanges: [10.0.0.0, ' 10.0.0.0/8 ']\n" + ports,
+			"invalid ranges, in a type without ranges", "  loadBalancerSourceRanges: [10.0.0.0, ' 10.0.0.0/8 ']\n" + ports,
 			[]string{
 				at + "spec.loadBalancerSourceRanges: Forbidden: may only be used when `type` is 'LoadBalancer'",
 				at + `spec.loadBalancerSourceRanges[0]: Invalid value: "10.0.0.0": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)`,
@@ -252,7 +252,7 @@ func TestFaultyServices(t *testing.T) {
 			[]string{at + "status.loadBalancer.ingress: Forbidden: may only be used when `spec.type` is LoadBalancer"},
 		},
 		{
-			"a load balancer's addresses that are none",
+			"invalid addresses of a load balancer",
 			"  type: LoadBalancer\n" + ports + "status: {loadBalancer: {ingress: [{ip: web}, {hostname: a.example, ipMode: VIP}, {ip: 192.0.2.1, ipMode: None}]}}\n",
 			[]string{
 				at + `status.loadBalancer.ingress[0].ip: Invalid value: "web": ` + address,

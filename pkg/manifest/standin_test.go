@@ -20,8 +20,8 @@ func policyInForce(t *testing.T, d *Directory) *networkingv1.NetworkPolicy {
 	return o.(*networkingv1.NetworkPolicy)
 }
 
-// whom spells whom a policy isolates, and in what.
-func whom(p *networkingv1.NetworkPolicy) string {
+// isolation formats which pods a policy isolates, and in which directions.
+func isolation(p *networkingv1.NetworkPolicy) string {
 	var types []string
 	for _, t := range p.Spec.PolicyTypes {
 		types = append(types, string(t))
@@ -48,17 +48,17 @@ func TestStandIns(t *testing.T) {
 		{"a port of the wrong type", policy("web", web+"  ingress: [{ports: [{port: []}]}]\n"), "app=web Ingress"},
 		{"a port of the wrong type and a misspelt direction", policy("web", web+"  ingress: [{ports: [{port: []}]}]\n  egres: []\n"), "app=web Ingress,Egress"},
 		{"rules for egress", policy("web", web+"  egress: [{ports: [{port: 70000}]}]\n"), "app=web Ingress,Egress"},
-		{"rules for egress that are no list", policy("web", web+"  egress: {}\n"), "app=web Ingress,Egress"},
+		{"rules for egress that are not a list", policy("web", web+"  egress: {}\n"), "app=web Ingress,Egress"},
 		{"a policy type that does not exist", policy("web", web+"  policyTypes: [ingress]\n"), "app=web Ingress,Egress"},
-		{"policy types that are no list", policy("web", web+"  policyTypes: Ingress\n"), "app=web Ingress,Egress"},
+		{"policy types that are not a list", policy("web", web+"  policyTypes: Ingress\n"), "app=web Ingress,Egress"},
 		{"misspelt policy types", policy("web", web+"  policytypes: [Egress]\n"), "app=web Ingress,Egress"},
 		{"a fault in the metadata", strings.Replace(policy("web", web), "namespace: shop", "namespace: shop, lables: {}", 1), "app=web Ingress"},
 		{"a selector in the wrong case", policy("web", "  podselector: {matchLabels: {app: web}}\n  policyTypes: [Ingress]\n"), "<none> Ingress"},
 		{"a selector with a field too many", policy("web", "  podSelector: {matchLabels: {app: web}, matchExpression: []}\n  policyTypes: [Ingress]\n"), "app=web Ingress"},
 		{"a selector with a value of the wrong type", policy("web", "  podSelector: {matchLabels: {app: yes}}\n  policyTypes: [Ingress]\n"), "<none> Ingress"},
-		{"a selector that is no mapping", policy("web", "  podSelector: web\n  policyTypes: [Ingress]\n"), "<none> Ingress"},
+		{"a selector that is not a mapping", policy("web", "  podSelector: web\n  policyTypes: [Ingress]\n"), "<none> Ingress"},
 		{"a selector without values", policy("web", "  podSelector: {matchExpressions: [{key: app, operator: In}]}\n  policyTypes: [Ingress]\n"), "<none> Ingress"},
-		{"a specification that is no mapping", policy("web", "  - ingress\n"), "<none> Ingress,Egress"},
+		{"a specification that is not a mapping", policy("web", "  - ingress\n"), "<none> Ingress,Egress"},
 		{"a misspelt specification", strings.Replace(policy("web", web), "spec:", "sepc:", 1), "<none> Ingress,Egress"},
 		{"rules given twice", policy("web", web+"  ingress: []\n  ingress: [{}]\n"), "app=web Ingress"},
 		{"a selector given twice", policy("web", web+web+"  policyTypes: [Ingress]\n"), "<none> Ingress,Egress"},
@@ -74,7 +74,7 @@ func TestStandIns(t *testing.T) {
 			d, err := LoadDirectory(dir, Options{}, quiet())
 			require.NoError(t, err)
 			p := policyInForce(t, d)
-			require.Equal(t, tc.want, whom(p))
+			require.Equal(t, tc.want, isolation(p))
 			require.Empty(t, p.Spec.Ingress)
 			require.Empty(t, p.Spec.Egress)
 			require.Empty(t, validatePolicy(p))
@@ -101,7 +101,7 @@ func TestStandInsOverTime(t *testing.T) {
 		t.Helper()
 		write(t, dir, path, content)
 		require.NoError(t, d.ReadOnce())
-		require.Equal(t, want, whom(policyInForce(t, d)))
+		require.Equal(t, want, isolation(policyInForce(t, d)))
 		require.Len(t, policyInForce(t, d).Spec.Ingress, rules)
 		require.Equal(t, problems, faults(d, dir))
 	}
@@ -131,7 +131,7 @@ func TestOfTwoFaultyDocumentsOneStandsIn(t *testing.T) {
 	write(t, dir, "b.yaml", policy("web", "  podSelector: {matchLabels: {v: b}}\n  policyTypes: [Ingress]\n  ingres: []\n"))
 	d, err := LoadDirectory(dir, Options{}, quiet())
 	require.NoError(t, err)
-	require.Equal(t, "v=a Ingress", whom(policyInForce(t, d)))
+	require.Equal(t, "v=a Ingress", isolation(policyInForce(t, d)))
 	require.Equal(t, []string{
 		"a.yaml: document 1: NetworkPolicy/shop/web: spec.ingres: unknown field; " +
 			"until it is fixed its pods are isolated in ingress and nothing is allowed",
@@ -140,5 +140,5 @@ func TestOfTwoFaultyDocumentsOneStandsIn(t *testing.T) {
 	}, faults(d, dir))
 	require.NoError(t, os.Remove(d.dir+"/a.yaml"))
 	require.NoError(t, d.ReadOnce())
-	require.Equal(t, "v=b Ingress", whom(policyInForce(t, d)))
+	require.Equal(t, "v=b Ingress", isolation(policyInForce(t, d)))
 }

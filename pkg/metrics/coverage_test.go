@@ -10,7 +10,7 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// TestPodsThatAreNotProtectedAreCounted holds that a standby, which knows nothing of a target, counts none of them.
+// TestPodsThatAreNotProtectedAreCounted checks that a standby, which knows nothing of a target, counts none of them.
 func TestPodsThatAreNotProtectedAreCounted(t *testing.T) {
 	m := metrics.New()
 	read := func() []float64 {

@@ -10,7 +10,7 @@ import (
 	"github.com/netloom/netloom/pkg/reconcile"
 )
 
-// TestThereAreProblemsWhileATargetIsOutOfSync holds that nobody reads of no problems meanwhile.
+// TestThereAreProblemsWhileATargetIsOutOfSync checks that the metrics never show zero problems meanwhile.
 func TestThereAreProblemsWhileATargetIsOutOfSync(t *testing.T) {
 	m := metrics.New()
 	problems := func() float64 { return value(t, m, "netloom_problems", nil) }

@@ -11,7 +11,7 @@ import (
 	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
 
-// BenchmarkPut changes one of so many rules, client and device together. A real device takes about 50 ms for a request.
+// BenchmarkPut changes one of many rules, client and device together. A real device takes about 50 ms for a request.
 func BenchmarkPut(b *testing.B) {
 	for _, rules := range []int{1, 200, 1000} {
 		b.Run(fmt.Sprint(rules), func(b *testing.B) {

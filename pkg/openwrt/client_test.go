@@ -58,14 +58,14 @@ func TestLifeCycle(t *testing.T) {
 	require.Equal(t, 1, d.Connections(), "one at a time needs one connection")
 }
 
-// TestOrderingFacts sees refusals that say that something else has to come first.
+// TestOrderingFacts checks that some refusals say that another write has to come first.
 func TestOrderingFacts(t *testing.T) {
 	missing, inUse := openwrt.IsDependencyMissing, openwrt.IsInUse
 	for _, tc := range []struct {
-		name       string
-		make       openwrt.Resource
-		is         func(error) bool
-		what, whom string
+		name      string
+		make      openwrt.Resource
+		is        func(error) bool
+		what, who string
 	}{
 		{"a rule of a policy", openwrt.PolicyRule{Name: "r", Policy: "nix"}, missing, "Policy", "nix"},
 		{"a policy of an interface", openwrt.Policy{Name: "p", Members: []openwrt.Member{{"net9", "1", "1"}}}, missing, "Interface", "net9"},
@@ -78,7 +78,7 @@ func TestOrderingFacts(t *testing.T) {
 		{"a route by an interface", openwrt.Route{Name: "n", Dst: "default", Dev: "net9"}, missing, "", ""},
 		{"a rule at an interface", openwrt.NetworkRule{Name: "n", Src: "#9.9.9.9", Target: "DROP"}, missing, "", ""},
 		{"a name that is taken", openwrt.PolicyRule{Name: "net1"}, openwrt.IsConflict, "", ""},
-		{"a value that is none", openwrt.PolicyRule{Name: "r", Proto: "nix"}, openwrt.IsRefused, "", ""},
+		{"an invalid value", openwrt.PolicyRule{Name: "r", Proto: "nix"}, openwrt.IsRefused, "", ""},
 		{"a redirect without its source", openwrt.Redirect{Name: "r", Target: "DNAT"}, openwrt.IsRefused, "", ""},
 		{"a policy without members", openwrt.Policy{Name: "p"}, openwrt.IsFault, "", ""},
 	} {
@@ -93,9 +93,9 @@ func TestOrderingFacts(t *testing.T) {
 				}
 			}
 			require.Equal(t, 1, answers, "one question fits")
-			what, whom, ok := openwrt.Missing(err)
+			what, who, ok := openwrt.Missing(err)
 			require.Equal(t, tc.what != "", ok)
-			require.Equal(t, []string{tc.what, tc.whom}, []string{what, whom})
+			require.Equal(t, []string{tc.what, tc.who}, []string{what, who})
 		})
 	}
 	c := connect(t, newDevice(t, simulator.Options{}), nil)
@@ -110,7 +110,7 @@ func TestOrderingFacts(t *testing.T) {
 	require.False(t, inUse(&openwrt.StatusError{Method: "POST", Code: 400, Message: "name x is used"}))
 }
 
-// TestLoss sees what the device takes and does not keep.
+// TestLoss checks that values which the device accepts but drops are reported.
 func TestLoss(t *testing.T) {
 	c := connect(t, newDevice(t, simulator.Options{}), nil)
 	ctx := t.Context()
@@ -148,7 +148,7 @@ func TestLoss(t *testing.T) {
 	require.Equal(t, []openwrt.Object{openwrt.ObjectOf(again)}, list)
 }
 
-// TestCertificates sees certificates come back as digests that tell a change and nothing else.
+// TestCertificates checks that certificates are read back as digests that show a change and nothing else.
 func TestCertificates(t *testing.T) {
 	d := newDevice(t, simulator.Options{})
 	c := connect(t, d, nil)
@@ -173,7 +173,7 @@ func TestCertificates(t *testing.T) {
 	require.True(t, openwrt.IsFault(err), "%v", err)
 }
 
-// TestUnknownOutcome sees writes whose answers do not come, and halves of puts.
+// TestUnknownOutcome covers writes whose answers are lost, and puts that stop half way.
 func TestUnknownOutcome(t *testing.T) {
 	d := newDevice(t, simulator.Options{})
 	c := connect(t, d, nil)
@@ -212,7 +212,7 @@ func TestUnknownOutcome(t *testing.T) {
 	require.NotErrorIs(t, err, openwrt.ErrUnknownOutcome, "nothing was sent")
 }
 
-// TestManyAtOnce writes from many callers, and comes back after the device has dropped them and has started anew.
+// TestManyAtOnce writes from many callers, and recovers after the device has dropped them and has restarted.
 func TestManyAtOnce(t *testing.T) {
 	d := newDevice(t, simulator.Options{TLS: true, Strict: true})
 	require.NoError(t, d.Start("127.0.0.1:0"))
@@ -237,7 +237,7 @@ func TestManyAtOnce(t *testing.T) {
 	d.Restart()
 	list, err = c.List(t.Context(), openwrt.Forwardings)
 	require.NoError(t, err)
-	require.Empty(t, list, "a device that starts anew is empty")
+	require.Empty(t, list, "a device that restarts is empty")
 	c.Close() // a write on a connection that is ending may have an unknown outcome
 	require.NoError(t, all())
 	require.Equal(t, int64(2), c.Stats().Logins)

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTransportError sees what is said of errors of the connection, each within one that quotes an answer.
+// TestTransportError checks the messages for errors of the connection, each within one that quotes an answer.
 func TestTransportError(t *testing.T) {
 	for _, tc := range []struct {
 		err  error

@@ -104,7 +104,7 @@ func newNotebook() notebook {
 	return notebook{log, text}
 }
 
-// requireNoSecret demands that nothing secret stands in text.
+// requireNoSecret requires that text contains no secret.
 func requireNoSecret(t *testing.T, text string, more ...string) {
 	t.Helper()
 	for _, secret := range append(more, password, "p%26ss", "p&ss", key, `test_key\/1`, "test_key") {

@@ -58,7 +58,7 @@ func TestStatusIsBounded(t *testing.T) {
 	}
 }
 
-// TestNothingLeaks lets everything go wrong that can and reads every error and the log, on their lowest levels.
+// TestNothingLeaks makes everything fail that can and reads every error and the log, at their lowest levels.
 func TestNothingLeaks(t *testing.T) {
 	log := newNotebook()
 	d := newDevice(t, simulator.Options{TLS: true, Strict: true})
@@ -136,7 +136,7 @@ func TestTLS(t *testing.T) {
 			var wrong *tls.CertificateVerificationError
 			require.ErrorAs(t, err, &wrong)
 			require.ErrorAs(t, statusErr, &wrong)
-			require.Empty(t, d.Requests(), "nobody was told the password")
+			require.Empty(t, d.Requests(), "the password was not sent")
 		})
 	}
 	plain := connect(t, d, func(o *openwrt.Options) { o.URL, o.Dial = strings.Replace(d.URL(), "https", "http", 1), nil })

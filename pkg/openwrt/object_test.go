@@ -33,7 +33,7 @@ func TestCanonical(t *testing.T) {
 		},
 		{"what the device adds goes", NetworkRules, Object{"src": "#default", "src_val": "net1"}, Object{"src": "#default"}},
 		{"a flag is always there", RouteRules, Object{"name": "r"}, Object{"name": "r", "flag": false}},
-		{"however it is told", RouteRules, Object{"flag": "true"}, Object{"flag": true}},
+		{"in either spelling", RouteRules, Object{"flag": "true"}, Object{"flag": true}},
 		{"a key is hidden", Remotes, Object{"pre_shared_key": " k "}, Object{"enabled": "1", "pre_shared_key": Secret("k")}},
 		{"no kind has no fields", 0, Object{"name": "x"}, Object{}},
 	} {
@@ -67,7 +67,7 @@ func TestDiff(t *testing.T) {
 	})))
 }
 
-// TestEveryKindHasItsRow holds the order of the rows against the kinds of their structs, and spells the fields that are not
+// TestEveryKindHasItsRow compares the order of the rows with the kinds of their structs, and lists the fields that are not
 // plain text.
 func TestEveryKindHasItsRow(t *testing.T) {
 	shapes := map[shape]string{text: "text", list: "list", set: "set", objects: "objects", flag: "flag"}
@@ -124,8 +124,8 @@ func TestCheckName(t *testing.T) {
 		want bool
 	}{
 		{"a word", Policies, "balance_1", true},
-		{"a dash is none of UCI's", Policies, "balance-1", false},
-		{"a dash is no harm without a section's name", Zones, "a-b", true},
+		{"UCI names have no dashes", Policies, "balance-1", false},
+		{"a dash does no harm where the name is not that of a section", Zones, "a-b", true},
 		{"eleven characters", Zones, "abcdefghijk", true},
 		{"twelve", Zones, "abcdefghijkl", false},
 		{"only of zones", FirewallRules, strings.Repeat("a", 200), true},

@@ -21,7 +21,7 @@ func TestMessage(t *testing.T) {
 		{"quotes within", 400, `{"message":"invalid policy [Policy[a"b] is not definied]"}`, `invalid policy [Policy[a"b] is not definied]`},
 		{"a secret", 400, `{"message":"bad test_key"}`, "bad (redacted)"},
 		{"a secret as JSON spells it", 400, `{"message":"bad a\"b\/c and a\"b/c"}`, "bad (redacted) and (redacted)"},
-		{"a secret that nobody knows", 500, `{"pre_shared_key":"other","x":1}`, `{"pre_shared_key":"(redacted)","x":1}`},
+		{"an unknown secret", 500, `{"pre_shared_key":"other","x":1}`, `{"pre_shared_key":"(redacted)","x":1}`},
 		{"and is cut short", 500, `{"pre_shared_key" : "oth`, `{"pre_shared_key" : "(redacted)"`},
 		{"a certificate", 500, "x -----BEGIN PRIVATE KEY-----\nabc", "x (redacted)"},
 		{"a script's last words", 500, "/a.lua:1: Failed\nThe called action terminated with an exception:\n/b/mwan3_rest.lua:3: why it is\nstack", "3: why it is"},

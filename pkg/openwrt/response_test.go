@@ -64,7 +64,7 @@ func TestGoQuotesTheLeak(t *testing.T) {
 	require.EqualError(t, transportError(err), errNotHTTP.Error())
 }
 
-// FuzzReadResponse demands that an answer is read within bounds, that no error quotes it, and that net/http, where it
+// FuzzReadResponse checks that an answer is read within bounds, that no error quotes it, and that net/http, where it
 // can read an answer, reads the same.
 func FuzzReadResponse(f *testing.F) {
 	for _, seed := range []string{

@@ -13,7 +13,7 @@ import (
 	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
 
-// within runs a test with a device and a client of it whose clock stands still unless everybody waits.
+// within runs a test with a device and a client of it whose clock stands still unless everything waits.
 func within(t *testing.T, run func(t *testing.T, d *simulator.Device, c *openwrt.Client)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestHungDevice(t *testing.T) {
 				begin := time.Now()
 				err := tc.ask(t.Context(), c)
 				require.ErrorIs(t, err, openwrt.ErrNoAnswer)
-				require.NotErrorIs(t, err, context.DeadlineExceeded, "nobody else's deadline passed")
+				require.NotErrorIs(t, err, context.DeadlineExceeded, "no other deadline passed")
 				require.Equal(t, tc.want, time.Since(begin))
 				d.Resume()
 				require.NoError(t, tc.ask(t.Context(), c))
@@ -59,7 +59,7 @@ func TestHungDevice(t *testing.T) {
 	}
 }
 
-// TestHungWrite sees that a write without an answer is not known to have failed, and that callers who wait for their
+// TestHungWrite checks that a write without an answer is not known to have failed, and that callers who wait for their
 // turn wait no longer than they would for an answer.
 func TestHungWrite(t *testing.T) {
 	within(t, func(t *testing.T, d *simulator.Device, c *openwrt.Client) {
@@ -91,7 +91,7 @@ func TestHungWrite(t *testing.T) {
 	})
 }
 
-// TestIdleHour sees a client that nobody asks ask nothing, and let go of its connections.
+// TestIdleHour checks that an idle client sends nothing, and closes its connections.
 func TestIdleHour(t *testing.T) {
 	within(t, func(t *testing.T, d *simulator.Device, c *openwrt.Client) {
 		put(t, c, lan())

@@ -115,7 +115,7 @@ func refused() string {
 	return says("403 Forbidden", "X-LuCI-Login-Required: yes\r\nContent-Type: text/html; charset=utf-8\r\n", "<html>")
 }
 
-// TestRequests holds what a client sends against the bytes that a device expects.
+// TestRequests compares what a client sends with the bytes that a device expects.
 func TestRequests(t *testing.T) {
 	const head = " HTTP/1.1\r\nHost: 10.1.2.3\r\nUser-Agent: netloom\r\n"
 	const cookie = "Cookie: sysauth=0123456789abcdef0123456789abcdef\r\n"
@@ -144,7 +144,7 @@ func TestRequests(t *testing.T) {
 	}, device.requests())
 }
 
-// TestRefusedAgain logs in once more when a session has ended, and tries no third time when the new one is refused as well.
+// TestRefusedAgain logs in again when a session has ended, and does not try a third time when the new one is refused too.
 func TestRefusedAgain(t *testing.T) {
 	c, device := scripted(t, loggedIn(), says("200 OK", isJSON, `{"zones":[]}`), refused(), loggedIn(), refused(), loggedIn(), says("200 OK", isJSON, `{"zones":[]}`))
 	_, err := c.List(t.Context(), openwrt.Zones)
@@ -160,7 +160,7 @@ func TestRefusedAgain(t *testing.T) {
 	require.Equal(t, []string{login, list, list, login, list}, sent)
 }
 
-// TestBadAnswers sees what a client makes of answers that are none, and that it repeats nothing of them.
+// TestBadAnswers checks the errors for malformed answers, and that they quote nothing of them.
 func TestBadAnswers(t *testing.T) {
 	body := func(code, text string) string {
 		return "HTTP/1.1 " + code + "\r\nContent-Length: " + strconv.Itoa(len(text)) + "\r\n\r\n" + text
@@ -180,7 +180,7 @@ func TestBadAnswers(t *testing.T) {
 		call   func(*openwrt.Client, context.Context) error
 		want   string
 	}{
-		{"a leak where nobody expects it", leak, list, "GET sdewan/ipsec/v1/remotes: the response is not HTTP"},
+		{"a leak in an answer to a read", leak, list, "GET sdewan/ipsec/v1/remotes: the response is not HTTP"},
 		{"and to a write", leak, create, "POST sdewan/ipsec/v1/remotes: outcome of the write unknown: the response is not HTTP"},
 		{"another protocol", "test_key/1\r\n\r\n", list, "GET sdewan/ipsec/v1/remotes: the response is not HTTP"},
 		{"no answer to a write", "", create, "POST sdewan/ipsec/v1/remotes: outcome of the write unknown: the connection ended"},
@@ -224,7 +224,7 @@ func TestBadAnswers(t *testing.T) {
 		require.ErrorIs(t, err, openwrt.ErrUnauthorized)
 		require.Len(t, device.requests(), 2, "a fresh session is not renewed")
 	})
-	t.Run("nobody there", func(t *testing.T) {
+	t.Run("no device", func(t *testing.T) {
 		c, err := openwrt.New(openwrt.Options{
 			URL:      "http://10.1.2.3",
 			Dial:     func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no route") },

@@ -95,7 +95,7 @@ func suiteRows(t *testing.T, client *ovsdb.Client) {
 	require.NoError(t, err)
 	rows, err = client.Select(ctx, "ACL", nil, "match")
 	require.NoError(t, err)
-	require.Empty(t, rows, "an ACL that nobody references is collected")
+	require.Empty(t, rows, "an ACL without references is collected")
 }
 
 func suiteErrors(t *testing.T, client *ovsdb.Client) {

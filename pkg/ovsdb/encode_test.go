@@ -49,7 +49,7 @@ func TestOperationsAreSpelledAsLibovsdbDoes(t *testing.T) {
 	}
 }
 
-// TestRequiredMembersAreSpelledWhenEmpty holds what a server asks for and the library leaves out.
+// TestRequiredMembersAreSpelledWhenEmpty checks members that servers require and the library omits.
 func TestRequiredMembersAreSpelledWhenEmpty(t *testing.T) {
 	tests := []struct {
 		name string

@@ -47,11 +47,11 @@ func connect(t testing.TB, opts ovsdb.Options) *ovsdb.Client {
 }
 
 // await waits, woken by the client, until a condition holds.
-func await(t testing.TB, client *ovsdb.Client, what string, holds func() bool) {
+func await(t testing.TB, client *ovsdb.Client, what string, done func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	for !holds() {
+	for !done() {
 		select {
 		case <-client.Wake():
 		case <-ctx.Done():

@@ -19,7 +19,7 @@ func insert(bytes int) []ovsdb.Operation {
 	})}
 }
 
-// TestATricklingServerIsLeft holds that a byte now and then, which answers every probe, does not keep a transaction waiting.
+// TestATricklingServerIsLeft checks that a byte now and then, which answers every probe, does not keep a transaction waiting.
 func TestATricklingServerIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := enter(t, 2, Options{CallTimeout: 20 * time.Second})
@@ -38,7 +38,7 @@ func TestATricklingServerIsLeft(t *testing.T) {
 	})
 }
 
-// TestATricklingServerIsNotConnectedTo holds the same for what is read before a connection counts.
+// TestATricklingServerIsNotConnectedTo checks the same for what is read before a connection counts.
 func TestATricklingServerIsNotConnectedTo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := enter(t, 2, Options{DialTimeout: time.Hour, CallTimeout: 20 * time.Second})

@@ -22,19 +22,19 @@ func TestPortsThatSwapNames(t *testing.T) {
 	name := func(uuid, name string) libovsdb.Operation {
 		return ovsdb.Update("Logical_Switch_Port", uuid, libovsdb.Row{"name": name})
 	}
-	holds := func(what, uuid string) func() bool {
+	names := func(what, uuid string) func() bool {
 		return func() bool { is, _ := client.Port(what); return is == uuid }
 	}
 
 	_, err := server.Transact(name(a, "b"), name(b, "a"))
 	require.NoError(t, err)
-	await(t, client, "the names are swapped", func() bool { return holds("a", b)() && holds("b", a)() })
+	await(t, client, "the names are swapped", func() bool { return names("a", b)() && names("b", a)() })
 	require.Equal(t, []ovsdb.PortChange{{Name: "a", Left: []string{a}}, {Name: "b", Left: []string{b}}}, client.PortChanges())
 	require.Empty(t, client.PortChanges())
 
 	server.Drop()
 	_, err = server.Transact(name(a, "c"))
 	require.NoError(t, err)
-	await(t, client, "the name is another after the loss", holds("c", a))
+	await(t, client, "the name is another after the loss", names("c", a))
 	require.Equal(t, []ovsdb.PortChange{{Name: "b", Left: []string{a}}, {Name: "c"}}, client.PortChanges())
 }

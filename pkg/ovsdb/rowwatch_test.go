@@ -118,7 +118,7 @@ func TestWatchedRowsAreBoundedAndCanBeIgnored(t *testing.T) {
 	require.Len(t, rowChanges(t, client), 20)
 }
 
-// TestOwnTransactionsAreRecordedBeforeTheyReturn writes rows that are watched. Its changes wake nobody.
+// TestOwnTransactionsAreRecordedBeforeTheyReturn writes rows that are watched. Its own changes do not wake it.
 func TestOwnTransactionsAreRecordedBeforeTheyReturn(t *testing.T) {
 	server := startFake(t)
 	client := connect(t, ovsdb.Options{Endpoints: []string{server.Addr()}})

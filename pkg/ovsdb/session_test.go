@@ -29,7 +29,7 @@ type network struct {
 	dials []time.Time
 }
 
-// state is how the network treats who dials a server.
+// state is how the network treats clients that dial a server.
 type state int
 
 const (
@@ -99,7 +99,7 @@ func enter(t *testing.T, n int, opts Options) *network {
 	return w
 }
 
-// at is the name of the server that the client is connected to once everything has come to rest.
+// at is the name of the server that the client is connected to once everything is settled.
 func (w *network) at() string {
 	synctest.Wait()
 	return strings.TrimPrefix(w.client.Endpoint(), "unix:")
@@ -205,16 +205,16 @@ func TestLeaderIsFollowed(t *testing.T) {
 
 		w.servers["b"].SetLeader(false)
 		time.Sleep(30 * time.Second)
-		require.Empty(t, w.at(), "nobody leads")
+		require.Empty(t, w.at(), "there is no leader")
 		w.servers["a"].SetLeader(true)
 		require.LessOrEqual(t, w.wait(t, "a"), longestElection)
 
 		w.servers["a"].SetConnected(false)
-		require.Empty(t, w.at(), "a leader without a majority is none")
+		require.Empty(t, w.at(), "a leader without a majority does not count")
 	})
 }
 
-func TestFollowerServesWhoDoesNotMind(t *testing.T) {
+func TestFollowerServesClientsThatAllowIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := enter(t, 1, Options{})
 		w.servers["a"].SetLeader(false)

@@ -73,7 +73,7 @@ func (a *authority) issue(t testing.TB, dir string) ovsdb.TLSFiles {
 	return files
 }
 
-// serveTLS has a fake server listen for clients with a certificate of the same authority.
+// serveTLS starts a fake server for clients with a certificate of the same authority.
 func serveTLS(t *testing.T, ca *authority) (endpoint string, seen chan *big.Int) {
 	t.Helper()
 	server, err := inmem.NewServer(schema.NB2303())

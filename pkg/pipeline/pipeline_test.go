@@ -64,12 +64,12 @@ func TestSnapshotsFollowEvents(t *testing.T) {
 
 	source.Remove(pipelinetest.Policy("db", "web", "db"), web)
 	p.Step()
-	require.True(t, pipelinetest.Admits(p.Latest(), relabelled, db), "without a policy nobody is isolated")
+	require.True(t, pipelinetest.Admits(p.Latest(), relabelled, db), "without a policy no pod is isolated")
 	require.Equal(t, pipeline.Stats{Endpoints: 2, Sets: p.Stats().Sets}, p.Stats())
 	require.Zero(t, p.Latest().PolicyCount())
 }
 
-func TestWhatChangesOftenBeforeTheSourceSyncedIsToldOnce(t *testing.T) {
+func TestWhatChangesOftenBeforeTheSourceSyncedIsPublishedOnce(t *testing.T) {
 	source := pipelinetest.New()
 	p := newPipeline(t, source)
 	var events []object.Ref
@@ -84,26 +84,26 @@ func TestWhatChangesOftenBeforeTheSourceSyncedIsToldOnce(t *testing.T) {
 	source.Put(web)
 	source.Sync()
 	p.Step()
-	require.Equal(t, []object.Ref{pipelinetest.RefOf(web)}, events, "what came and went before anybody was told is nobody's concern")
+	require.Equal(t, []object.Ref{pipelinetest.RefOf(web)}, events, "what came and went before the first snapshot is not reported")
 	source.Remove(web)
 	p.Step()
 	require.Equal(t, []object.Ref{pipelinetest.RefOf(web), pipelinetest.RefOf(web)}, events)
 }
 
-func TestWhoAskedIsToldOfEachSnapshotInOrder(t *testing.T) {
+func TestEverySnapshotIsPublishedInOrder(t *testing.T) {
 	src := pipelinetest.New()
 	p := newPipeline(t, src)
 	var order []string
-	var told []pipeline.Published
+	var published []pipeline.Published
 	p.OnPublish(func(got pipeline.Published) {
 		order = append(order, "first")
-		told = append(told, got)
-		require.Same(t, got.Snapshot, p.Latest(), "who is told can ask for the latest")
+		published = append(published, got)
+		require.Same(t, got.Snapshot, p.Latest(), "the published snapshot is the latest")
 	})
 	p.OnPublish(func(pipeline.Published) { order = append(order, "second") })
 
 	src.Put(pipelinetest.Namespace("shop"), pipelinetest.Pod("web", "web", "n", "10.0.0.1"))
-	p.Step() // not synced: taken in, not told
+	p.Step() // not synced: drained, but not published
 	src.Put(pipelinetest.Pod("db", "db", "n", "10.0.0.2"))
 	src.Sync()
 	began := time.Now()
@@ -116,11 +116,11 @@ func TestWhoAskedIsToldOfEachSnapshotInOrder(t *testing.T) {
 		{Kind: object.KindNamespace, Name: "shop"},
 		{Kind: object.KindPod, Namespace: "shop", Name: "db"},
 		{Kind: object.KindPod, Namespace: "shop", Name: "web"},
-	}, told[0].Events, "the first is told all that was drained for it, before the src synced too")
-	require.Equal(t, []object.Ref{{Kind: object.KindPod, Namespace: "shop", Name: "web"}}, told[1].Events)
-	require.Equal(t, 2, told[0].Stats.Endpoints)
-	require.False(t, told[1].Since.Before(began))
-	require.Positive(t, told[1].Took)
+	}, published[0].Events, "the first has all that was drained for it, before the source synced too")
+	require.Equal(t, []object.Ref{{Kind: object.KindPod, Namespace: "shop", Name: "web"}}, published[1].Events)
+	require.Equal(t, 2, published[0].Stats.Endpoints)
+	require.False(t, published[1].Since.Before(began))
+	require.Positive(t, published[1].Took)
 }
 
 func TestProblemsOfSourceAndTranslator(t *testing.T) {
@@ -151,7 +151,7 @@ func TestProblemsOfSourceAndTranslator(t *testing.T) {
 	require.Zero(t, counted)
 }
 
-func TestWhatKeepsTheSourceFromSyncingIsTold(t *testing.T) {
+func TestWhatKeepsTheSourceFromSyncingIsReported(t *testing.T) {
 	log, hook := logtest.NewNullLogger()
 	source := pipelinetest.New()
 	p := pipeline.New(source, translator.Options{}, log)
@@ -185,7 +185,7 @@ func TestProblemsAreLoggedOnce(t *testing.T) {
 	p.Step()
 	source.SetProblems(object.Problem{Place: object.Place{Path: "a.yaml"}, Message: "bad"})
 	p.Step()
-	require.Len(t, hook.AllEntries(), 2, "what comes back is told again")
+	require.Len(t, hook.AllEntries(), 2, "what comes back is logged again")
 }
 
 func TestAnObjectThatIsNotTranslatedIsLeftOut(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"github.com/netloom/netloom/translator"
 )
 
-// TestWithheldKindsAreUnknownAreas says for each kind what is unknown without it.
-func TestWithheldKindsAreUnknownAreas(t *testing.T) {
+// TestUnavailableKindsAreUnknownAreas lists for each kind what is unknown without it.
+func TestUnavailableKindsAreUnknownAreas(t *testing.T) {
 	src := pipelinetest.New()
 	src.Put(pipelinetest.Namespace("shop"), pipelinetest.Pod("web-0", "web", "n1", "10.0.0.1"), pipelinetest.Policy("db", "web", "db"))
 	src.Sync()

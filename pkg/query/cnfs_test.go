@@ -87,7 +87,7 @@ func TestDeviceIntentsSayWhatTheyWant(t *testing.T) {
 	}
 }
 
-func TestWhatIsUnknownIsTold(t *testing.T) {
+func TestWhatIsUnknownIsReported(t *testing.T) {
 	b := cnfs(nil).Next()
 	require.Empty(t, query.Unknown(b.Commit()))
 	b.SetUnknown(intent.AreaBalancers | intent.AreaDevices)

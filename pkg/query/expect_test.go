@@ -119,7 +119,7 @@ func crowd(t testing.TB, pods, asked int) (query.State, *query.Expectations) {
 	return state, expectations(t, b.String())
 }
 
-// TestTheWorkDoesNotGrowWithTheCluster counts the policies that are looked at: those that select either end, however
+// TestTheWorkDoesNotGrowWithTheCluster counts the policies that are considered: those that select either end, however
 // many there are.
 func TestTheWorkDoesNotGrowWithTheCluster(t *testing.T) {
 	const asked = 500

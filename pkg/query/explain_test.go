@@ -63,7 +63,7 @@ func TestExplainPod(t *testing.T) {
 		"nodes that are nothing apart are outside")
 }
 
-// spellReach spells each row of a side on one line.
+// spellReach formats each row of a side on one line.
 func spellReach(s *query.PodSide) []string {
 	var out []string
 	for i := range s.Reach {
@@ -123,7 +123,7 @@ func TestExplainService(t *testing.T) {
 	require.Empty(t, explain(t, inv, "svc/headless").Service.Frontends)
 }
 
-func TestExplainKnowsWhatIsMeant(t *testing.T) {
+func TestExplainInfersTheKind(t *testing.T) {
 	inv := query.NewInventory(examples(t))
 	for _, tc := range []struct{ text, err string }{
 		{"pod/shop/api", "pod shop/api: not found; did you mean shop/api-0 or shop/api-1?"},

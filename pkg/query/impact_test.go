@@ -10,7 +10,7 @@ import (
 	"github.com/netloom/netloom/pkg/query"
 )
 
-func TestCompareTellsFamiliesApartWhereTheyDiffer(t *testing.T) {
+func TestCompareShowsFamiliesWhereTheyDiffer(t *testing.T) {
 	pods, _, _ := strings.Cut(dualPods, "---\napiVersion: networking")
 	before := stateOf(t, objectsOf(t, dualPods))
 	after := stateOf(t, objectsOf(t, pods+`---

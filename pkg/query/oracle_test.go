@@ -23,9 +23,9 @@ var (
 // probesPerCluster is how many questions are asked about each cluster.
 const probesPerCluster = 300
 
-// TestProbeAgreesWithOracle asks, in words, about random clusters, and compares the verdict, the policies that isolate,
+// TestProbeMatchesOracle asks, in words, about random clusters, and compares the verdict, the policies that isolate,
 // the rules that allow and the endpoints of Services with what the oracle says.
-func TestProbeAgreesWithOracle(t *testing.T) {
+func TestProbeMatchesOracle(t *testing.T) {
 	seed := *seedFlag
 	t.Logf("repeat with -query.seed=%d", seed)
 	served := 0
@@ -54,28 +54,28 @@ func TestProbeAgreesWithOracle(t *testing.T) {
 	require.NotZero(t, served, "no flow went to a Service")
 }
 
-// known is the flow as a question understands it: an address that one pod holds is that pod, and so is on its node. A
-// flow from an address that several hold is passed over, since the oracle does not say where it enters.
+// known is the flow as a question understands it: an address of one pod is that pod, and so is on its node. A
+// flow from an address of several pods is skipped, since the oracle does not say where it enters.
 func known(c *oracle.Cluster, f oracle.Flow) (oracle.Flow, bool) {
 	if f.Src.Pod != "" {
 		f.Node = ""
 		return f, true
 	}
-	var holders []string
+	var pods []string
 	for _, p := range c.Pods {
 		if p.Spec.HostNetwork || p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed" {
 			continue
 		}
 		for _, ip := range p.Status.PodIPs {
 			if a, err := netip.ParseAddr(ip.IP); err == nil && a == f.Src.Addr {
-				holders = append(holders, p.Namespace+"/"+p.Name)
+				pods = append(pods, p.Namespace+"/"+p.Name)
 			}
 		}
 	}
-	if len(holders) == 1 {
-		f.Src.Pod, f.Node = holders[0], ""
+	if len(pods) == 1 {
+		f.Src.Pod, f.Node = pods[0], ""
 	}
-	if len(holders) == 0 {
+	if len(pods) == 0 {
 		for _, n := range slices.Backward(c.Nodes) {
 			for _, a := range n.Status.Addresses {
 				if a.Address == f.Src.Addr.String() {
@@ -84,7 +84,7 @@ func known(c *oracle.Cluster, f oracle.Flow) (oracle.Flow, bool) {
 			}
 		}
 	}
-	return f, len(holders) < 2
+	return f, len(pods) < 2
 }
 
 // answerTo asks in words and returns what the answer says of the very addresses of f, which is the same flow with all
@@ -121,10 +121,10 @@ func answerTo(inv *query.Inventory, asked, f oracle.Flow) (*query.Flow, error) {
 			return flow, nil
 		}
 	}
-	return nil, fmt.Errorf("no answer speaks of these addresses: %+v", answers)
+	return nil, fmt.Errorf("no answer is about these addresses: %+v", answers)
 }
 
-// spellWanted spells what the oracle says of a flow.
+// spellWanted formats what the oracle says of a flow.
 func spellWanted(v oracle.Verdict) []string {
 	out := []string{fmt.Sprintf("allowed %v refused %v service %q", v.Allowed, v.Refused, v.Service)}
 	for _, b := range v.Backends {
@@ -143,7 +143,7 @@ func spellWanted(v oracle.Verdict) []string {
 	return out
 }
 
-// spellAnswer spells an answer in the oracle's words.
+// spellAnswer formats an answer in the oracle's words.
 func spellAnswer(f *query.Flow) []string {
 	allowed, refused, service := f.Verdict == query.Allow, f.Verdict == query.Refuse, ""
 	if f.Service != nil {

@@ -69,7 +69,7 @@ func TestErrorsSayWhatToDoNext(t *testing.T) {
 		{"finished", "shop/done->shop/web-1:80", "from pod shop/done has finished (Succeeded) and has no connections"},
 		{"no address", "shop/pending->shop/web-1:80", "from pod shop/pending has no address: its manifest needs status.podIPs, with addresses that no newer pod uses"},
 		{"no family in common", "shop/web-0->fd00::1:tcp/80", "shop/web-0 and fd00::1 have no address family in common"},
-		{"nobody matches", "shop/nobody-*->shop/web-1:80", `from "shop/nobody-*": no pod with an address matches`},
+		{"no match", "shop/missing-*->shop/web-1:80", `from "shop/missing-*": no pod with an address matches`},
 		{"no selector", "shop/a=b=c->shop/web-1:80", `from "shop/a=b=c": found '=', expected: ',' or 'end of string'`},
 		{"one pod only", "shop/web-1->shop/web-[1-1]*:80", ""},
 	} {
@@ -157,7 +157,7 @@ func TestPatternsMeanEveryPodThatMatches(t *testing.T) {
 		"shop/web-0 -> shop/api-0 tcp/9000 allow", "shop/web-1 -> shop/api-0 tcp/9000 allow",
 		"shop/web-0 -> shop/api-1 tcp/9000 deny", "shop/web-1 -> shop/api-1 tcp/9000 deny",
 	}, asked)
-	require.Len(t, ask(t, inv, "shop/* -> shop/*:icmp", query.Where{}), 5*4, "nobody is asked about itself")
+	require.Len(t, ask(t, inv, "shop/* -> shop/*:icmp", query.Where{}), 5*4, "no pod is asked about itself")
 }
 
 func TestEndsThatPoliciesSeeOtherwise(t *testing.T) {

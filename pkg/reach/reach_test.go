@@ -18,7 +18,7 @@ import (
 	"github.com/netloom/netloom/translator"
 )
 
-// translate is what a cluster means.
+// translate returns the snapshot of a cluster.
 func translate(t testing.TB, c *oracle.Cluster) *intent.Snapshot {
 	t.Helper()
 	tr := translator.New(translator.Options{})
@@ -28,7 +28,7 @@ func translate(t testing.TB, c *oracle.Cluster) *intent.Snapshot {
 	return tr.Snapshot()
 }
 
-// placesOf are the pods' addresses of a cluster, and everything outside that snapshots tell apart.
+// placesOf are the pods' addresses of a cluster, and everything outside that snapshots distinguish.
 func placesOf(c *oracle.Cluster, snapshots ...*intent.Snapshot) []reach.Place {
 	var endpoints []intent.Endpoint
 	taken := map[netip.Addr]bool{}

@@ -14,7 +14,7 @@ import (
 	"github.com/netloom/netloom/test/policygen"
 )
 
-func TestTablesAgreeWithTrafficOfPairs(t *testing.T) {
+func TestTablesMatchTrafficOfPairs(t *testing.T) {
 	for seed := range uint64(25) {
 		c := policygen.Generate(seed, policygen.Size{})
 		s := translate(t, c)

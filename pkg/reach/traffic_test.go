@@ -31,7 +31,7 @@ func TestTraffic(t *testing.T) {
 }
 
 func TestSpare(t *testing.T) {
-	nobody := func(netip.Addr) bool { return false }
+	none := func(netip.Addr) bool { return false }
 	prefixes := func(list ...string) (out []netip.Prefix) {
 		for _, p := range list {
 			out = append(out, netip.MustParsePrefix(p))
@@ -52,7 +52,7 @@ func TestSpare(t *testing.T) {
 		{"ipv6", "fd00::/8", "fd01::", prefixes("fd00::/16")},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, _ := spare(netip.MustParsePrefix(tc.prefix), tc.inside, nobody)
+			got, _ := spare(netip.MustParsePrefix(tc.prefix), tc.inside, none)
 			require.Equal(t, tc.want, got.String())
 		})
 	}

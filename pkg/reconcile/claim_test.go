@@ -14,32 +14,32 @@ import (
 	"github.com/netloom/netloom/pkg/reconcile"
 )
 
-// listener keeps the errors that it is told of.
+// listener collects the errors that it observes.
 type listener struct {
 	diary
 	mu   sync.Mutex
-	told []error
+	errs []error
 }
 
 func (l *listener) Failed(_ string, phase reconcile.Phase, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if phase == reconcile.PhaseApply {
-		l.told = append(l.told, err)
+		l.errs = append(l.errs, err)
 	}
 }
 
-// TestADeposedLoopIsToldAndDoesNotHammer takes the target away from a loop that is busy, and gives it back.
-func TestADeposedLoopIsToldAndDoesNotHammer(t *testing.T) {
+// TestADeposedLoopReportsItAndBacksOff takes the target away from a loop that is busy, and gives it back.
+func TestADeposedLoopReportsItAndBacksOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		target := memory.NewTarget()
 		mine, other := memory.New(target, "a"), memory.New(target, "a")
 		_, err := mine.Claim(t.Context(), "first")
 		require.NoError(t, err)
-		s, told := &source{}, &listener{}
+		s, failures := &source{}, &listener{}
 		s.put("a")
 		opts := reconcile.Options{
-			Target: "db", Observer: told, MaxDeleteFraction: 1, RetryMin: time.Second, RetryMax: time.Minute,
+			Target: "db", Observer: failures, MaxDeleteFraction: 1, RetryMin: time.Second, RetryMax: time.Minute,
 		}
 		loop := reconcile.New(mine, s.latest, opts)
 		stop := run(t, loop)
@@ -59,13 +59,13 @@ func TestADeposedLoopIsToldAndDoesNotHammer(t *testing.T) {
 		require.ErrorContains(t, status.Err, "second")
 		require.False(t, status.Converged)
 		require.Equal(t, 1, target.Writes(), "a deposed loop wrote")
-		told.mu.Lock()
-		require.NotEmpty(t, told.told)
-		require.Less(t, len(told.told), 20, "ten minutes of changes are no reason to try on and on")
-		for _, err := range told.told {
+		failures.mu.Lock()
+		require.NotEmpty(t, failures.errs)
+		require.Less(t, len(failures.errs), 20, "changes do not shorten the backoff")
+		for _, err := range failures.errs {
 			require.ErrorIs(t, err, backends.ErrDeposed)
 		}
-		told.mu.Unlock()
+		failures.mu.Unlock()
 		stop()
 
 		generation, err := mine.Claim(t.Context(), "first")

@@ -16,22 +16,22 @@ import (
 
 var errDown = errors.New("target is down")
 
-// target is a backend that holds one row for each set of a snapshot. It keeps state, is slow and fails on demand.
+// target is a backend that has one row for each set of a snapshot. It keeps state, is slow and fails on demand.
 type target struct {
 	mu        sync.Mutex
 	rows      map[string]bool
-	failPlan  int // so many plans to come fail, with fault
+	failPlan  int // this many plans fail, with fault
 	fault     error
-	failApply int // so many applies to come fail after the first op
-	resync    int // so many plans to come ask for read-back
+	failApply int // this many applies fail after the first op
+	resync    int // this many plans ask for read-back
 	slow      time.Duration
-	nudge     chan struct{}
+	wakes     chan struct{}
 	plans     []planned
 	applies   int
 	closed    bool
 
 	keep     map[string]bool
-	tampered bool // somebody else changed rows since the last read-back
+	tampered bool // another client changed rows since the last read-back
 }
 
 type planned struct {
@@ -40,10 +40,10 @@ type planned struct {
 }
 
 func newTarget() *target {
-	return &target{rows: map[string]bool{}, fault: errDown, nudge: make(chan struct{}, 1)}
+	return &target{rows: map[string]bool{}, fault: errDown, wakes: make(chan struct{}, 1)}
 }
 
-func (t *target) Wake() <-chan struct{} { return t.nudge }
+func (t *target) Wake() <-chan struct{} { return t.wakes }
 
 func (t *target) Plan(ctx context.Context, want *intent.Snapshot, since intent.Revision) (*backends.Plan, error) {
 	if err := pause(ctx, t.slow); err != nil {
@@ -151,7 +151,7 @@ func (t *target) tamper(name string) {
 	t.poke()
 }
 
-// stray puts rows into t that nobody asked for.
+// stray puts unwanted rows into t.
 func (t *target) stray(names ...string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -160,10 +160,10 @@ func (t *target) stray(names ...string) {
 	}
 }
 
-// poke is what a port that appears does.
+// poke does what a new port does.
 func (t *target) poke() {
 	select {
-	case t.nudge <- struct{}{}:
+	case t.wakes <- struct{}{}:
 	default:
 	}
 }
@@ -218,7 +218,7 @@ func (s *source) latest() *intent.Snapshot {
 	return s.snap
 }
 
-// put makes a snapshot that holds these sets beside those that are there.
+// put makes a snapshot with these sets added to those that are there.
 func (s *source) put(ids ...string) {
 	s.change(func(b *intent.Builder) {
 		for _, id := range ids {
@@ -247,7 +247,7 @@ func (s *source) change(edit func(*intent.Builder)) {
 	s.snap = b.Commit()
 }
 
-// diary is an observer that keeps what it was told.
+// diary is an observer that records what it observes.
 type diary struct {
 	mu    sync.Mutex
 	lines []string

@@ -43,7 +43,7 @@ func TestWhatIsMissingAtTheStartIsKeptAndAllElseIsWritten(t *testing.T) {
 		require.Contains(t, s.target.names(), "newer")
 		s.drop("new")
 		s.wake()
-		require.NotContains(t, s.target.names(), "new", "it was there since the start: its deletion is meant")
+		require.NotContains(t, s.target.names(), "new", "it was there after the start: its deletion is intended")
 
 		s.put(old[1]) // comes back
 		s.wake()
@@ -101,7 +101,7 @@ func TestOnlyTheFirstPlanIsJudged(t *testing.T) {
 	})
 }
 
-func TestEachRunIsJudgedAnew(t *testing.T) {
+func TestEachRunIsJudgedAgain(t *testing.T) {
 	play(t, guarded(), func(t *testing.T, s *scene) {
 		rows := names("r", 10)
 		s.put(rows...)

@@ -182,7 +182,7 @@ func TestABackendThatComesBackCutsThePauseShort(t *testing.T) {
 		s.target.mu.Unlock()
 		pass(2 * time.Second)
 		require.Len(t, s.target.gaps(), before)
-		s.target.nudge <- struct{}{}
+		s.target.wakes <- struct{}{}
 		synctest.Wait()
 		require.Equal(t, []string{"a"}, s.target.names())
 	})
@@ -206,10 +206,10 @@ func TestABackendWakesItsLoop(t *testing.T) {
 	play(t, open, func(t *testing.T, s *scene) {
 		s.put("a")
 		s.wake()
-		s.target.nudge <- struct{}{}
+		s.target.wakes <- struct{}{}
 		synctest.Wait()
 		require.Equal(t, []intent.Revision{0, 1}, s.target.sinces())
-		close(s.target.nudge) // a closed channel must not make it spin
+		close(s.target.wakes) // a closed channel must not make it spin
 		synctest.Wait()
 		require.Equal(t, []intent.Revision{0, 1, 1}, s.target.sinces())
 	})
@@ -290,7 +290,7 @@ func TestRepairAfterAnErrorIsNotDrift(t *testing.T) {
 
 		s.target.mu.Lock()
 		s.target.failPlan = 1
-		delete(s.target.rows, "a") // the error tells us that we no longer know who did what
+		delete(s.target.rows, "a") // after an error it is unknown which changes were whose
 		s.target.mu.Unlock()
 		pass(2 * time.Minute)
 		require.Equal(t, []string{"a", "b"}, s.target.names())

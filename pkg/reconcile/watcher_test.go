@@ -28,8 +28,8 @@ func TestChangesByOthersAreRepairedAtOnceAndCounted(t *testing.T) {
 	})
 }
 
-// TestSomebodyWhoChangesOnAndOnCausesFewReadBacks has rows deleted ten times a second, and others wanted meanwhile.
-func TestSomebodyWhoChangesOnAndOnCausesFewReadBacks(t *testing.T) {
+// TestConstantForeignChangesCauseFewReadBacks deletes rows ten times a second, while the snapshot changes too.
+func TestConstantForeignChangesCauseFewReadBacks(t *testing.T) {
 	opts := reconcile.Options{MaxDeleteFraction: 1}
 	play(t, opts, func(t *testing.T, s *scene) {
 		s.put("a", "b")
@@ -43,17 +43,17 @@ func TestSomebodyWhoChangesOnAndOnCausesFewReadBacks(t *testing.T) {
 		require.Greater(t, full, uint64(20))
 		s.put("c")
 		s.wake()
-		require.Contains(t, s.target.names(), "c", "a change of what is wanted waits for nothing")
+		require.Contains(t, s.target.names(), "c", "a change of the snapshot does not wait")
 		pass(reconcile.DefaultRetryMax)
 		require.Equal(t, []string{"a", "b", "c"}, s.target.names(), "the last change is repaired as well")
 
 		pass(2 * reconcile.DefaultRetryMax)
 		s.target.tamper("a")
 		pass(0)
-		require.Equal(t, []string{"a", "b", "c"}, s.target.names(), "after a quiet time at once again")
+		require.Equal(t, []string{"a", "b", "c"}, s.target.names(), "at once again after a quiet time")
 		pass(time.Second)
 		s.target.tamper("a")
 		pass(0)
-		require.Equal(t, []string{"a", "b", "c"}, s.target.names(), "and the pause begins with the shortest")
+		require.Equal(t, []string{"a", "b", "c"}, s.target.names(), "and the backoff starts again")
 	})
 }

@@ -19,7 +19,7 @@ func lacking(names ...string) backends.Gaps {
 	return backends.Gaps{}.With(gaps, nil)
 }
 
-// TestAPolicyIsNotEnforcedOnPodsWithoutAPort holds that it says so, though all its rows are written.
+// TestAPolicyIsNotEnforcedOnPodsWithoutAPort checks that it says so, though all its rows are written.
 func TestAPolicyIsNotEnforcedOnPodsWithoutAPort(t *testing.T) {
 	s := newScene(t)
 	s.pod("db-0", "db", "10.0.0.1")
@@ -27,10 +27,10 @@ func TestAPolicyIsNotEnforcedOnPodsWithoutAPort(t *testing.T) {
 	s.pod("db-2", "db", "10.0.0.3")
 	s.pod("web-0", "web", "10.0.0.4")
 	p := s.policy(1, "web", 80)
-	was := s.world(s.agreed()).Status(p, &v1alpha1.PolicyStatusStatus{})
+	was := s.world(s.synced()).Status(p, &v1alpha1.PolicyStatusStatus{})
 	require.Equal(t, "True Enforced", enforced(&was))
 
-	partly := s.agreed()
+	partly := s.synced()
 	partly.Missing = lacking("web-0")
 	got := s.world(partly).Status(p, &was)
 	require.Equal(t, "True Enforced", enforced(&got), "of a pod that it does not select")
@@ -57,7 +57,7 @@ func TestAPolicyIsNotEnforcedOnPodsWithoutAPort(t *testing.T) {
 	got = s.world(partly).Status(p, &more)
 	require.Equal(t, "False PodsWithoutPort", enforced(&got), "what is skipped is denied, but these pods are open")
 
-	w = s.world(s.agreed())
+	w = s.world(s.synced())
 	whole := w.Status(p, &more)
 	require.Equal(t, "True Enforced", enforced(&whole))
 	require.Equal(t, []report.Note{{Reason: report.ReasonEnforced, Message: "generation 1 is enforced by ovn"}}, w.Notes(&more, &whole))

@@ -19,7 +19,7 @@ import (
 	"github.com/netloom/netloom/translator"
 )
 
-// scene is a cluster whose snapshots a test reports of.
+// scene is a cluster whose snapshots a test reports on.
 type scene struct {
 	*testing.T
 	translator *translator.Translator
@@ -58,15 +58,15 @@ func (s *scene) policy(generation int64, from string, port int) report.Policy {
 	return report.Policy{Namespace: "shop", Name: "db", Generation: generation}
 }
 
-// world is what is known when targets stand so.
+// world is the state of the cluster and of these targets.
 func (s *scene) world(targets ...report.Target) *report.World {
 	snapshot := s.translator.Snapshot()
 	s.now = s.now.Add(time.Second)
 	return report.NewWorld(report.Facts{Snapshot: snapshot, Targets: targets, Problems: s.translator.Problems(), Now: metav1.NewTime(s.now)})
 }
 
-// agreed is a target that agrees with the newest snapshot.
-func (s *scene) agreed() report.Target {
+// synced is a target in sync with the newest snapshot.
+func (s *scene) synced() report.Target {
 	return report.Target{
 		Name: "ovn", Revision: s.translator.Snapshot().Revision(), Rows: func(*intent.Snapshot, intent.Origin) int { return 3 },
 	}
@@ -86,12 +86,12 @@ func enforced(s *v1alpha1.PolicyStatusStatus) string {
 	return string(c.Status) + " " + c.Reason
 }
 
-func TestAPolicyIsEnforcedOnceTheTargetAgrees(t *testing.T) {
+func TestAPolicyIsEnforcedOnceTheTargetIsInSync(t *testing.T) {
 	s := newScene(t)
 	s.pod("db-0", "db", "10.0.0.1")
 	s.pod("web-0", "web", "10.0.0.2")
 	p := s.policy(1, "web", 80)
-	first := s.agreed()
+	first := s.synced()
 	w := s.world(first)
 	got := w.Status(p, &v1alpha1.PolicyStatusStatus{})
 	require.Equal(t, "True Enforced", enforced(&got))
@@ -111,7 +111,7 @@ func TestAPolicyIsEnforcedOnceTheTargetAgrees(t *testing.T) {
 	require.Equal(t, report.Same, report.Compare(&got, &again), "later it says the same, with the same times")
 
 	p = s.policy(2, "web", 81)
-	w = s.world(first) // it has not looked at the new snapshot
+	w = s.world(first) // it has not planned for the new snapshot
 	behind := w.Status(p, &got)
 	require.Equal(t, "False Writing", enforced(&behind))
 	require.EqualValues(t, 2, behind.ObservedGeneration)
@@ -120,7 +120,7 @@ func TestAPolicyIsEnforcedOnceTheTargetAgrees(t *testing.T) {
 	require.Equal(t, got.Targets[0].Since, behind.Targets[0].Since)
 	require.False(t, w.Settled(&behind))
 
-	done := s.world(s.agreed()).Status(p, &behind)
+	done := s.world(s.synced()).Status(p, &behind)
 	require.Equal(t, "True Enforced", enforced(&done))
 	require.EqualValues(t, 2, done.EnforcedGeneration)
 	require.True(t, got.Targets[0].Since.Before(done.Targets[0].Since))
@@ -131,7 +131,7 @@ func TestPodsThatComeAreSizesUnlessTheTargetIsInTrouble(t *testing.T) {
 	s := newScene(t)
 	s.pod("db-0", "db", "10.0.0.1")
 	p := s.policy(1, "web", 80)
-	first := s.agreed()
+	first := s.synced()
 	had := s.world(first).Status(p, &v1alpha1.PolicyStatusStatus{})
 	s.pod("web-0", "web", "10.0.0.2")
 	got := s.world(first).Status(p, &had)
@@ -148,10 +148,10 @@ func TestPodsThatComeAreSizesUnlessTheTargetIsInTrouble(t *testing.T) {
 	require.EqualValues(t, 1, got.EnforcedGeneration, "as far as is known")
 }
 
-func TestWhatATargetAlreadyHeldItHoldsThroughTrouble(t *testing.T) {
+func TestWhatATargetAlreadyHasIsNotAffectedByTrouble(t *testing.T) {
 	s := newScene(t)
 	p := s.policy(1, "web", 80)
-	target := s.agreed()
+	target := s.synced()
 	target.Trouble = "connection refused"
 	got := s.world(target).Status(p, &v1alpha1.PolicyStatusStatus{})
 	require.Equal(t, "True Enforced", enforced(&got))
@@ -169,7 +169,7 @@ func TestProblemsAreNamed(t *testing.T) {
 		},
 	})
 	p := report.Policy{Namespace: "shop", Name: "db", Generation: 1}
-	w := s.world(s.agreed())
+	w := s.world(s.synced())
 	got := w.Status(p, &v1alpha1.PolicyStatusStatus{})
 	require.EqualValues(t, 1, got.ProblemCount)
 	require.Equal(t, "spec.ingress[0].from[0].ipBlock.cidr", got.Problems[0].Field)
@@ -186,10 +186,10 @@ func TestProblemsAreNamed(t *testing.T) {
 	require.Empty(t, w.Notes(&got, &got))
 }
 
-func TestWhatATargetCannotExpressIsTold(t *testing.T) {
+func TestWhatATargetCannotExpressIsReported(t *testing.T) {
 	s := newScene(t)
 	p := s.policy(1, "web", 80)
-	target := s.agreed()
+	target := s.synced()
 	target.Skips = []backends.Skip{{Intent: "NetworkPolicy/shop/db/ingress", Reason: "no such thing here"}}
 	w := s.world(target)
 	got := w.Status(p, &v1alpha1.PolicyStatusStatus{})
@@ -200,7 +200,7 @@ func TestWhatATargetCannotExpressIsTold(t *testing.T) {
 	require.Equal(t, report.Note{Warning: true, Reason: report.ReasonSkipped, Message: "ovn: " + got.Targets[0].Message}, notes[len(notes)-1])
 }
 
-func TestNothingIsSaidBeforeATargetWasAsked(t *testing.T) {
+func TestNothingIsReportedBeforeATargetWasAsked(t *testing.T) {
 	s := newScene(t)
 	p := s.policy(1, "web", 80)
 	require.True(t, s.world(report.Target{Name: "ovn"}).Pending())
@@ -209,13 +209,13 @@ func TestNothingIsSaidBeforeATargetWasAsked(t *testing.T) {
 	got := w.Status(p, &v1alpha1.PolicyStatusStatus{})
 	require.Equal(t, "Unknown Unreachable", enforced(&got))
 	require.Zero(t, got.EnforcedGeneration)
-	require.False(t, s.world(s.agreed()).Pending())
+	require.False(t, s.world(s.synced()).Pending())
 }
 
-func TestTargetsOfOtherNodesHaveASay(t *testing.T) {
+func TestTargetsOfOtherNodesCount(t *testing.T) {
 	s := newScene(t)
 	p := s.policy(2, "web", 80)
-	mine := s.agreed()
+	mine := s.synced()
 	mine.Name = "ovn/node-a"
 	had := v1alpha1.PolicyStatusStatus{Targets: []v1alpha1.PolicyTarget{
 		{Name: "ovn/gone", Generation: 1, Enforced: true, Reason: report.ReasonEnforced},
@@ -231,7 +231,7 @@ func TestTargetsOfOtherNodesHaveASay(t *testing.T) {
 	require.EqualValues(t, 1, got.EnforcedGeneration)
 	require.EqualValues(t, 4, got.Subjects)
 	require.Len(t, w.Own(&got), 1)
-	require.True(t, w.Settled(&got), "that is node-b's to say")
+	require.True(t, w.Settled(&got), "only node-b can report that")
 	had.Targets[1].Generation = 2
 	w = s.world(mine)
 	w.Nodes = []string{"node-a", "node-b"}
@@ -246,10 +246,10 @@ func TestTargetsOfOtherNodesHaveASay(t *testing.T) {
 	require.Zero(t, got.EnforcedGeneration)
 }
 
-func TestNotesTellWhatIsNew(t *testing.T) {
+func TestNotesReportChanges(t *testing.T) {
 	s := newScene(t)
 	p := s.policy(1, "web", 80)
-	first := s.agreed()
+	first := s.synced()
 	w := s.world(first)
 	got := w.Status(p, &v1alpha1.PolicyStatusStatus{})
 	require.Equal(t, []report.Note{
@@ -260,13 +260,13 @@ func TestNotesTellWhatIsNew(t *testing.T) {
 	w = s.world(first)
 	lost := w.Status(p, &got)
 	require.Empty(t, w.Notes(&got, &lost))
-	w = s.world(s.agreed())
+	w = s.world(s.synced())
 	back := w.Status(p, &lost)
-	require.Empty(t, w.Notes(&lost, &back), "it was told of this generation")
+	require.Empty(t, w.Notes(&lost, &back), "this generation was reported")
 	require.Equal(t, got.Targets, back.Targets)
 }
 
-func TestServicesTellWhereTheyAreBalanced(t *testing.T) {
+func TestServicesReportWhereTheyAreLoadBalanced(t *testing.T) {
 	s := newScene(t)
 	service := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
@@ -276,7 +276,7 @@ func TestServicesTellWhereTheyAreBalanced(t *testing.T) {
 		},
 	}
 	key := object.Ref{Kind: object.KindService, Namespace: "shop", Name: "web"}
-	before := s.agreed()
+	before := s.synced()
 	got, settled := s.world(before).Service(key, report.Service{})
 	require.Empty(t, got.Balanced)
 	require.True(t, settled)
@@ -284,14 +284,14 @@ func TestServicesTellWhereTheyAreBalanced(t *testing.T) {
 	got, settled = s.world(before).Service(key, report.Service{})
 	require.Empty(t, got.Balanced, "not written yet")
 	require.False(t, settled)
-	w := s.world(s.agreed())
+	w := s.world(s.synced())
 	got, settled = w.Service(key, report.Service{})
 	require.True(t, settled)
 	require.Equal(t, []report.Note{{Reason: report.ReasonLoadBalanced, Message: "ovn load balances tcp/10.96.0.1:80"}}, got.Notes(report.Service{}))
 	again, _ := w.Service(key, got)
 	require.Empty(t, again.Notes(got))
-	lagging := s.agreed()
+	lagging := s.synced()
 	lagging.Stale = true
 	again, _ = s.world(lagging).Service(key, got)
-	require.Equal(t, got, again, "what was told stands")
+	require.Equal(t, got, again, "what was reported stays")
 }

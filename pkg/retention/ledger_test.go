@@ -39,7 +39,7 @@ func ref(kind string, name string) object.Ref {
 	return object.Ref{Kind: kind, Namespace: "shop", Name: name}
 }
 
-// refs are so many policies called p0, p1 and so on.
+// refs returns the objects p<from> to p<to-1> of a kind.
 func refs(kind string, from, to int) []object.Ref {
 	var out []object.Ref
 	for i := from; i < to; i++ {
@@ -65,7 +65,7 @@ func (s *stage) take(changes ...source.Change) []object.Ref {
 	}, true)
 }
 
-// pass lets time go by, and what is due be judged.
+// pass lets time pass, and judges what is due.
 func (s *stage) pass(d time.Duration) {
 	end := s.now.Add(d)
 	for {
@@ -97,7 +97,7 @@ func (s *stage) gone(deleted bool, all ...object.Ref) []source.Change {
 	return changes
 }
 
-// lose takes away what then is missing, and waits until it is judged.
+// lose removes objects that are then missing, and waits until that is judged.
 func (s *stage) lose(all ...object.Ref) {
 	s.take(s.gone(false, all...)...)
 	s.pass(2 * time.Second)

@@ -44,14 +44,14 @@ func TestReportedStatusStandsUntilACNFWasAsked(t *testing.T) {
 	require.Equal(t, v1alpha1.InSync, p.restarted("a", "b").Pods[0].State)
 
 	p.problems = []object.Problem{{Ref: object.Ref{Kind: "Mwan3Rule", Namespace: "site", Name: "web"}, Message: "odd"}}
-	require.Equal(t, status.ReasonNotAccepted, ready(p.restarted()).Reason, "what is known of the object itself is told")
+	require.Equal(t, status.ReasonNotAccepted, ready(p.restarted()).Reason, "what is known of the object itself is reported")
 	p.problems = nil
 
 	p.change(func(b *intent.Builder) { b.SetUnknown(intent.AreaDevices) })
 	require.Equal(t, v1alpha1.Applying, p.restarted().State, "nothing is written now")
 }
 
-func TestWhatWasSaidOfAnotherPodOrGenerationDoesNotStand(t *testing.T) {
+func TestTheStatusOfAnotherPodOrGenerationDoesNotStand(t *testing.T) {
 	for name, change := range map[string]func(*place){
 		"edited":          func(p *place) { p.edit(); p.translate() },
 		"other address":   func(p *place) { p.cnfIs("b", func(g *intent.CNF) { g.Addr = netip.MustParseAddr("10.9.9.9") }) },

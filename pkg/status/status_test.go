@@ -69,7 +69,7 @@ func (p *place) cnfIs(name string, change func(*intent.CNF)) {
 	p.change(func(b *intent.Builder) { b.PutCNF(&g) })
 }
 
-// translate has the snapshot hold the rule as it is.
+// translate puts the rule as it is into the snapshot.
 func (p *place) translate() {
 	origin := intent.Origin{Kind: "Mwan3Rule", Namespace: "site", Name: "web"}
 	p.change(func(b *intent.Builder) {
@@ -80,7 +80,7 @@ func (p *place) translate() {
 	})
 }
 
-// reach has the target of a pod agree with the snapshot.
+// reach brings the target of a pod in sync with the snapshot.
 func (p *place) reach(name string) {
 	p.loops[intent.CNFID("site/"+name)] = status.Loop{Revision: p.snapshot.Revision()}
 }
@@ -91,7 +91,7 @@ func (p *place) edit() {
 	p.rule.ResourceVersion += "1"
 }
 
-// remove has the API ask for the rule's deletion.
+// remove requests the rule's deletion.
 func (p *place) remove() {
 	p.edit()
 	p.rule.DeletionTimestamp = &later
@@ -102,7 +102,7 @@ func (p *place) world() *status.World {
 	return status.NewWorld(status.Facts{Snapshot: p.snapshot, Loops: p.loops, Problems: p.problems, Now: p.now})
 }
 
-// write judges the rule and lets it say so.
+// write judges the rule and writes its status.
 func (p *place) write() *v1alpha1.SdewanStatus {
 	p.Helper()
 	v, ok := p.world().Of(p.rule)
@@ -118,7 +118,7 @@ func ready(s *v1alpha1.SdewanStatus) metav1.Condition { return s.Conditions[1] }
 
 const finalizer = "rule.finalizers.sdewan.akraino.org"
 
-func TestAllPodsHoldIt(t *testing.T) {
+func TestAllPodsHaveIt(t *testing.T) {
 	p := newPlace(t, "b", "a")
 	s := p.write()
 	require.Equal(t, v1alpha1.InSync, s.State)
@@ -135,7 +135,7 @@ func TestAllPodsHoldIt(t *testing.T) {
 	require.Equal(t, []string{finalizer}, p.rule.Finalizers)
 }
 
-func TestTheTimeOfAgreementStandsUntilItEnds(t *testing.T) {
+func TestTheTimeOfTheConditionStandsUntilItChanges(t *testing.T) {
 	p := newPlace(t, "a")
 	first := *p.write()
 	p.now = later
@@ -160,7 +160,7 @@ func TestTheTimeOfAgreementStandsUntilItEnds(t *testing.T) {
 	require.EqualValues(t, 2, s.AppliedGeneration)
 }
 
-func TestAChangeOfOthersIsNoneOfIts(t *testing.T) {
+func TestForeignChangesAreNotItsOwn(t *testing.T) {
 	p := newPlace(t, "a")
 	other := intent.Origin{Kind: "Mwan3Rule", Namespace: "site", Name: "web2"}
 	p.change(func(b *intent.Builder) {
@@ -177,7 +177,7 @@ func TestWhatTheSnapshotDoesNotKnowYetIsNotJudged(t *testing.T) {
 	p = newPlace(t, "a")
 	p.rule.DeletionTimestamp = &later
 	_, ok = p.world().Of(p.rule)
-	require.False(t, ok, "nobody has been told to take it away yet")
+	require.False(t, ok, "no target has been asked to remove it yet")
 	_, ok = p.world().Of(&v1alpha1.CNFStatus{})
 	require.False(t, ok)
 }
@@ -208,7 +208,7 @@ func TestWhyItIsNotInSync(t *testing.T) {
 		{"a pod cannot be reached", func(p *place) {
 			p.loops["site/b"] = status.Loop{Trouble: "connection refused", Stale: true}
 		}, v1alpha1.Applying, status.ReasonTrouble, "pod b: connection refused"},
-		{"a pod that held it has been out of reach for long", func(p *place) {
+		{"a pod that had it has been out of reach for long", func(p *place) {
 			p.loops["site/b"] = status.Loop{Revision: p.snapshot.Revision(), Trouble: "no answer", Stale: true}
 		}, v1alpha1.Applying, status.ReasonTrouble, "pod b: no answer"},
 		{"a pod does not take it", func(p *place) {
@@ -267,7 +267,7 @@ func TestALeavingPodIsNotWaitedFor(t *testing.T) {
 	require.Len(t, s.Pods, 1)
 }
 
-func TestAnObjectGoesWhenNoPodHoldsIt(t *testing.T) {
+func TestAnObjectGoesWhenNoPodHasIt(t *testing.T) {
 	p := newPlace(t, "a", "b")
 	p.write()
 	p.cnfIs("b", func(g *intent.CNF) { g.Ready = false })
@@ -281,7 +281,7 @@ func TestAnObjectGoesWhenNoPodHoldsIt(t *testing.T) {
 
 	p.cnfIs("b", func(g *intent.CNF) { g.Ready = true })
 	p.reach("a")
-	require.Equal(t, []string{finalizer}, p.rule.Finalizers, "what it holds is not known before it was read back")
+	require.Equal(t, []string{finalizer}, p.rule.Finalizers, "what the pod has is unknown until it is read back")
 	p.write()
 	require.Equal(t, []string{finalizer}, p.rule.Finalizers)
 	p.reach("b")
@@ -290,7 +290,7 @@ func TestAnObjectGoesWhenNoPodHoldsIt(t *testing.T) {
 	require.Equal(t, []string{"others.example.org"}, p.rule.Finalizers)
 }
 
-func TestADeviceThatKeepsWhatIsToGoHoldsItBack(t *testing.T) {
+func TestADeviceThatKeepsAnObjectDelaysItsDeletion(t *testing.T) {
 	p := newPlace(t, "a")
 	p.write()
 	p.remove()
@@ -394,7 +394,7 @@ func TestASecretInTheOpenIsWarnedAbout(t *testing.T) {
 	require.NotContains(t, s.Conditions[0].Message, "hush")
 }
 
-func TestNotesAreToldOnce(t *testing.T) {
+func TestNotesAreRecordedOnce(t *testing.T) {
 	p := newPlace(t, "a")
 	v, _ := p.world().Of(p.rule)
 	require.Equal(t, []status.Note{{Reason: "Applied", Message: "all pods of the CNF have it: a"}}, v.Notes)

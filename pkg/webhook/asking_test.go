@@ -8,7 +8,7 @@ import (
 	"github.com/netloom/netloom/pkg/webhook"
 )
 
-// TestNothingIsAskedWhileJudging holds that what is known is enough to answer with, whatever is reviewed.
+// TestNothingIsAskedWhileJudging checks that reviews are answered without a request to the API server.
 func TestNothingIsAskedWhileJudging(t *testing.T) {
 	const (
 		workload = `{apiVersion: apps/v1, kind: Deployment, metadata: {namespace: default, name: second, labels: {sdewanPurpose: cnf1}}}`

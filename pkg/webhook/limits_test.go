@@ -17,8 +17,8 @@ import (
 	"github.com/netloom/netloom/pkg/webhook"
 )
 
-// TestWordsOfAStrangerAreNoLabels holds that who may send anything cannot fill the memory with metrics, or the log.
-func TestWordsOfAStrangerAreNoLabels(t *testing.T) {
+// TestRequestsCannotMakeLabels checks that requests cannot fill the memory with metrics, or the log.
+func TestRequestsCannotMakeLabels(t *testing.T) {
 	fed(t, deny(), func(t *testing.T, r *rig) {
 		for i := range 100 {
 			q := request(t, strings.Repeat("é", 100_000), "mwan3policies", "", policyText)
@@ -33,7 +33,7 @@ func TestWordsOfAStrangerAreNoLabels(t *testing.T) {
 	})
 }
 
-// hanging is a body that does not end before it is told to.
+// hanging is a body that does not end before it is released.
 type hanging struct{ end chan struct{} }
 
 // Read waits.

@@ -53,7 +53,7 @@ func TestConfigurationAsksOfWhatIsServed(t *testing.T) {
 		require.Equal(t, want[w.Name].path, *w.ClientConfig.Service.Path)
 		require.Equal(t, want[w.Name].policy, *w.FailurePolicy, w.Name)
 		require.Equal(t, "kubernetes.io/metadata.name", w.NamespaceSelector.MatchExpressions[0].Key)
-		require.Equal(t, []string{"kube-system", "netloom-system"}, w.NamespaceSelector.MatchExpressions[0].Values, "what mends is never locked out")
+		require.Equal(t, []string{"kube-system", "netloom-system"}, w.NamespaceSelector.MatchExpressions[0].Values, "what repairs the cluster is never locked out")
 		if rule := w.Rules[0]; rule.APIGroups[0] == v1alpha1.Group {
 			require.Equal(t, plurals, rule.Resources, w.Name)
 		}

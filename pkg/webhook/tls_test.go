@@ -28,7 +28,7 @@ import (
 	"github.com/netloom/netloom/pkg/webhook"
 )
 
-// selfSigned is a certificate for 127.0.0.1, and those who trust it.
+// selfSigned returns a certificate for 127.0.0.1, and a pool that trusts it.
 func selfSigned(t *testing.T) (*tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -45,7 +45,7 @@ func selfSigned(t *testing.T) (*tls.Certificate, *x509.CertPool) {
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}, pool
 }
 
-// TestServeAnswersOverTLSAndFinishes asks a running server over TLS, tells it to stop, and is still answered until it has.
+// TestServeAnswersOverTLSAndFinishes asks a running server over TLS, stops it, and is still answered until it has ended.
 func TestServeAnswersOverTLSAndFinishes(t *testing.T) {
 	cert, pool := selfSigned(t)
 	log := logrus.New()

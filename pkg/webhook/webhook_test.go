@@ -174,7 +174,7 @@ func (r *rig) post(t *testing.T, path, kind string, body io.Reader) (*admissionv
 	return review.Response, w.Code
 }
 
-// verdict spells a response: allowed, or the refusal, and what was warned of.
+// verdict formats a response: allowed, or the refusal, and the warnings.
 func (r *rig) verdict(t *testing.T, path string, request *admissionv1.AdmissionRequest) string {
 	t.Helper()
 	response, code := r.send(t, path, request)

@@ -42,7 +42,7 @@ func (s *source) Rows(_ context.Context, kind, namespace, name string) []webui.T
 	return nil
 }
 
-// stateOf is what objects mean.
+// stateOf returns the state of objects.
 func stateOf(t testing.TB, objects []runtime.Object) query.State {
 	t.Helper()
 	tr := translator.New(translator.Options{})
@@ -56,7 +56,7 @@ func stateOf(t testing.TB, objects []runtime.Object) query.State {
 	return state
 }
 
-// shop is the state of testdata/shop.yaml, with a target that agrees.
+// shop is the state of testdata/shop.yaml, with a target in sync.
 func shop(t testing.TB) *source {
 	t.Helper()
 	text, err := os.ReadFile("testdata/shop.yaml")

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAnswers holds the JSON that scripts rely on: names stay.
+// TestAnswers compares the JSON that scripts rely on: names stay.
 func TestAnswers(t *testing.T) {
 	s := serve(shop(t))
 	for _, tc := range []struct {
@@ -27,19 +27,19 @@ func TestAnswers(t *testing.T) {
 		{"policies-by-name", "policies?q=UNF", http.StatusOK},
 		{"policy", "policies/shop/db", http.StatusOK},
 		{"policy-with-a-problem", "policies/shop/unfinished", http.StatusOK},
-		{"policy-that-is-none", "policies/shop/nobody", http.StatusNotFound},
+		{"unknown-policy", "policies/shop/missing", http.StatusNotFound},
 		{"rows", "policies/shop/db/rows", http.StatusOK},
 		{"targets", "targets", http.StatusOK},
 		{"why", "why?from=tools/shell&to=shop/db-0&port=http/80", http.StatusBadRequest},
 		{"why-denied", "why?from=tools/shell&to=shop/db-0&port=tcp/5432", http.StatusOK},
 		{"why-of-a-service", "why?from=shop/web-*&to=svc/shop/db", http.StatusOK},
-		{"why-of-nobody", "why?from=tools/shel&to=shop/db-0&port=80", http.StatusNotFound},
+		{"why-of-an-unknown-pod", "why?from=tools/shel&to=shop/db-0&port=80", http.StatusNotFound},
 		{"why-of-nothing", "why?from=tools/shell", http.StatusBadRequest},
 		{"names", "names?q=shop/&end=to", http.StatusOK},
-		{"a-port-that-is-none", "matrix?port=http/80", http.StatusBadRequest},
-		{"labels-that-are-none", "matrix?fromLabels=%3D%3D", http.StatusBadRequest},
-		{"a-namespace-that-is-none", "matrix?from=attic", http.StatusNotFound},
-		{"a-path-that-is-none", "nothing", http.StatusNotFound},
+		{"invalid-port", "matrix?port=http/80", http.StatusBadRequest},
+		{"invalid-labels", "matrix?fromLabels=%3D%3D", http.StatusBadRequest},
+		{"unknown-namespace", "matrix?from=attic", http.StatusNotFound},
+		{"unknown-path", "nothing", http.StatusNotFound},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := s.get(t, "/api/v1/"+tc.path)

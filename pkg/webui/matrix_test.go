@@ -28,7 +28,7 @@ func (s *server) matrix(t testing.TB, query string) (m webui.Matrix, bytes int) 
 	return m, bytes
 }
 
-// TestTenThousandPodsFitAnAnswer sees classes, not pods, in the matrix, and few bytes.
+// TestTenThousandPodsFitAnAnswer checks that the matrix has classes, not pods, and few bytes.
 func TestTenThousandPodsFitAnAnswer(t *testing.T) {
 	s := serve(clusterOf(t, policygen.Workload(10_000)))
 	m, bytes := s.matrix(t, "")
@@ -134,7 +134,7 @@ func requireCell(t *testing.T, s *source, from, to, port string, got webui.CellV
 	}
 }
 
-// BenchmarkMatrix answers for 10,000 pods and 2,000 policies, from a state that nobody asked about yet.
+// BenchmarkMatrix answers for 10,000 pods and 2,000 policies, from a state that was not asked about yet.
 func BenchmarkMatrix(b *testing.B) {
 	source := clusterOf(b, policygen.Workload(10_000))
 	s := serve(source)

@@ -56,22 +56,22 @@ func (s *server) open(t *testing.T, last string) (*stream, func()) {
 	return w, func() { cancel(); <-done }
 }
 
-func told(kind webui.EventKind, text string) webui.Event {
+func eventOf(kind webui.EventKind, text string) webui.Event {
 	return webui.Event{At: moment, Kind: kind, Revision: 7, Text: text}
 }
 
 func TestEventsAreStreamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(&source{})
-		s.feed.Add(told(webui.SnapshotPublished, "before"))
+		s.feed.Add(eventOf(webui.SnapshotPublished, "before"))
 		w, end := s.open(t, "")
 		defer end()
 		require.Equal(t, "text/event-stream", w.header.Get("Content-Type"))
 		id := s.feed.Epoch() + "-"
 		require.Equal(t, "retry: 2000\n\nid: "+id+"1\nevent: snapshot\n"+
 			`data: {"id":1,"at":"2025-03-01T12:00:00Z","kind":"snapshot","revision":7,"text":"before"}`+"\n\n", w.String())
-		s.feed.Add(told(webui.ProblemAppeared, "one"))
-		s.feed.Add(told(webui.ProblemCleared, "two"))
+		s.feed.Add(eventOf(webui.ProblemAppeared, "one"))
+		s.feed.Add(eventOf(webui.ProblemCleared, "two"))
 		synctest.Wait()
 		require.NotContains(t, w.String(), "one", "batches have a pause between them")
 		time.Sleep(time.Second)
@@ -89,7 +89,7 @@ func TestABrokenStreamGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(&source{})
 		for _, text := range []string{"one", "two", "three"} {
-			s.feed.Add(told(webui.PlanApplied, text))
+			s.feed.Add(eventOf(webui.PlanApplied, text))
 		}
 		w, end := s.open(t, s.feed.Epoch()+"-2")
 		require.NotContains(t, w.String(), `"two"`)
@@ -97,7 +97,7 @@ func TestABrokenStreamGoesOn(t *testing.T) {
 		end()
 		for _, last := range []string{"otherprocess-2", "nonsense", s.feed.Epoch() + "-x"} {
 			w, end = s.open(t, last)
-			require.Contains(t, w.String(), `"one"`, "who saw another process is told everything")
+			require.Contains(t, w.String(), `"one"`, "a client of another process gets everything")
 			end()
 		}
 	})
@@ -106,9 +106,9 @@ func TestABrokenStreamGoesOn(t *testing.T) {
 func TestTheFeedForgets(t *testing.T) {
 	f := webui.NewFeed(moment)
 	for range 1000 {
-		f.Add(told(webui.SnapshotPublished, "x"))
+		f.Add(eventOf(webui.SnapshotPublished, "x"))
 	}
-	list, news := f.After(0)
+	list, more := f.After(0)
 	require.LessOrEqual(t, len(list), 256)
 	require.Greater(t, len(list), 100)
 	require.Equal(t, uint64(1000), list[len(list)-1].ID)
@@ -116,8 +116,8 @@ func TestTheFeedForgets(t *testing.T) {
 	require.Len(t, list, 2)
 	list, _ = f.After(1000)
 	require.Empty(t, list)
-	f.Add(told(webui.SnapshotPublished, "x"))
-	<-news
+	f.Add(eventOf(webui.SnapshotPublished, "x"))
+	<-more
 }
 
 func TestStreamsAreBounded(t *testing.T) {

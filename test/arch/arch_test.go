@@ -24,7 +24,7 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// TestReadLeavesOutWhatTheGoCommandPassesBy sees other modules, testdata and hidden directories left out.
+// TestReadLeavesOutWhatTheGoCommandPassesBy checks that other modules, testdata and hidden directories are skipped.
 func TestReadLeavesOutWhatTheGoCommandPassesBy(t *testing.T) {
 	tree := fstest.MapFS{}
 	for _, p := range []string{
@@ -138,14 +138,14 @@ func TestImports(t *testing.T) {
 		{"controllers share no translator", "pkg/controller/events.go", netloom + "translator", notAllowed},
 		{"the daemon knows everything", "pkg/daemon/daemon.go", netloom + "pkg/reconcile", ""},
 		{"the daemon is made of no tests", "pkg/daemon/daemon.go", netloom + "test/oracle", "only tests import"},
-		{"settings belong to nobody", "pkg/setting/value.go", netloom + "pkg/config", notAllowed},
+		{"settings belong to no package", "pkg/setting/value.go", netloom + "pkg/config", notAllowed},
 		{"settings know no backend", "pkg/config/settings.go", netloom + "backends/ovn", notAllowed},
 		{"a backend has settings of its own", "backends/ovn/settings.go", netloom + "pkg/setting", ""},
 		{"the command starts the daemon", "cmd/netloom/run.go", netloom + "pkg/daemon", ""},
-		{"nobody else does", "pkg/metrics/metrics.go", netloom + "pkg/daemon", "only cmd imports the daemon"},
+		{"no other package does", "pkg/metrics/metrics.go", netloom + "pkg/daemon", "only cmd imports the daemon"},
 		{"not even a test", "test/bench/bench_test.go", netloom + "pkg/daemon/demo", "only cmd imports the daemon"},
 		{"but the daemon's own", "pkg/daemon/daemon_test.go", netloom + "pkg/daemon", ""},
-		{"nobody imports a command", "test/bench/rig.go", netloom + "cmd/netloom", "nothing imports a command"},
+		{"no package imports a command", "test/bench/rig.go", netloom + "cmd/netloom", "nothing imports a command"},
 		{"the oracle knows the API", "test/oracle/judge.go", "k8s.io/api/networking/v1", ""},
 		{"the oracle knows nothing of netloom", "test/oracle/judge.go", netloom + "pkg/intent", notAllowed},
 		{"nor do its tests", "test/oracle/judge_test.go", netloom + "translator", notAllowed},
@@ -191,7 +191,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// requireFault expects one fault that holds want, or none when want is "".
+// requireFault expects one fault that contains want, or none when want is "".
 func requireFault(t *testing.T, want string, source arch.Source) {
 	t.Helper()
 	faults := arch.Check([]arch.Source{source})
@@ -204,8 +204,8 @@ func requireFault(t *testing.T, want string, source arch.Source) {
 	require.True(t, strings.HasPrefix(faults[0].String(), source.Path+":"))
 }
 
-// TestReleaseHoldsNoTestPackages follows imports from the commands.
-func TestReleaseHoldsNoTestPackages(t *testing.T) {
+// TestReleaseHasNoTestPackages follows imports from the commands.
+func TestReleaseHasNoTestPackages(t *testing.T) {
 	command := arch.Source{Path: "cmd/netloom/main.go", Text: []byte("// Command netloom starts.\n" +
 		strings.TrimPrefix(file("main", netloom+"pkg/daemon"), "// Package main is an example.\n"))}
 	daemon := arch.Source{Path: "pkg/daemon/embedded.go", Text: []byte(file("daemon", netloom+"pkg/ovsdb/ovsdbtest"))}

@@ -84,7 +84,7 @@ func (c *checker) source(s Source) {
 	c.tlsConfigs(f)
 	c.describe(f)
 	if name := strings.TrimSuffix(f.Name.Name, "_test"); slices.Contains(emptyNames, name) {
-		c.fault(f.path, f.line(f.Name), "package %s: the name says nothing; name it after what it holds", name)
+		c.fault(f.path, f.line(f.Name), "package %s: the name says nothing; name it after what it contains", name)
 	}
 	if lines := bytes.Count(s.Text, []byte("\n")); lines > maxLines && !f.test && !ast.IsGenerated(parsed) {
 		c.fault(f.path, 1, "%d lines are more than %d: there is a second noun in it", lines, maxLines)

@@ -12,7 +12,7 @@ import (
 	"github.com/netloom/netloom/test/policygen"
 )
 
-// BenchmarkClaim measures what it costs that the database checks each transaction against the newest claim: a label flip
+// BenchmarkClaim measures the cost of checking each transaction against the newest claim in the database: a label flip
 // of a pod among 1,000 by an instance that claimed its database, by one that did not, and the bare operations. They take
 // turns, each with a database of its own, so that whatever else the machine does hits all.
 func BenchmarkClaim(b *testing.B) {
@@ -35,7 +35,7 @@ func BenchmarkClaim(b *testing.B) {
 	var claimed, unclaimed, bare []time.Duration
 	for i := 0; b.Loop(); i++ {
 		for _, pod := range pods {
-			if i%2 == 0 { // who comes first pays for caches that the others left cold
+			if i%2 == 0 { // the first one pays for caches that the others left cold
 				claimed = append(claimed, flip(b, with, pod))
 			}
 			unclaimed = append(unclaimed, flip(b, without, pod))

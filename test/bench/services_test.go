@@ -13,7 +13,7 @@ import (
 	"github.com/netloom/netloom/test/policygen"
 )
 
-// TestEndpointBudget holds an endpoint that leaves a Service, and comes back, to one transaction that touches one row,
+// TestEndpointBudget limits an endpoint that leaves a Service, and comes back, to one transaction that touches one row,
 // with a hundred Services as with ten thousand.
 func TestEndpointBudget(t *testing.T) {
 	few, many := endpointCost(t, 100), endpointCost(t, 10000)
@@ -26,7 +26,7 @@ func TestEndpointBudget(t *testing.T) {
 // effort is what a change costs a database.
 type effort struct{ transactions, rows, bytes int }
 
-// endpointCost is what is written for an endpoint that leaves one of so many Services and comes back.
+// endpointCost is what is written for an endpoint that leaves one of many Services and comes back.
 func endpointCost(t *testing.T, services int) effort {
 	t.Helper()
 	cluster := policygen.Services(services)

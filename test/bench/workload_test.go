@@ -15,7 +15,7 @@ import (
 
 func portUUID(name string) string { return uuid.NewSHA1(uuid.NameSpaceOID, []byte(name)).String() }
 
-// TestWorkloadBudget holds W(1000) to the rows and transactions that it may take. The bounds are far below what other
+// TestWorkloadBudget limits W(1000) to the rows and transactions that it may take. The bounds are far below what other
 // controllers need for it: 683 ACLs in 729 transactions are the fewest measured elsewhere.
 func TestWorkloadBudget(t *testing.T) {
 	server, err := inmem.NewServer(schema.NB2303())

@@ -53,7 +53,7 @@ func TestTheKeyboardIsEnough(t *testing.T) {
 	visible := func() {
 		t.Helper()
 		style := eval[string](p, `getComputedStyle(document.activeElement).outlineStyle + ' ' + getComputedStyle(document.activeElement).outlineWidth`)
-		require.Equal(t, "solid 3px", style, "who has the focus is seen: %s", focused())
+		require.Equal(t, "solid 3px", style, "the focus is visible: %s", focused())
 	}
 	p.press(kb.Tab)
 	require.Equal(t, "#main", focused(), "the first stop skips the head")
@@ -143,7 +143,7 @@ func TestAWideMatrixKeepsItsHeadsInSight(t *testing.T) {
 		const inside = (e) => { const a = e.getBoundingClientRect(), b = document.querySelector('.scroll').getBoundingClientRect(); return a.left >= b.left - 1 && a.right <= b.right + 1 && a.top >= b.top - 1; };
 		const cell = document.activeElement, row = cell.parentElement;
 		return cell.dataset.key === 'ns19 → (outside)' && inside(cell) && inside(row.firstElementChild) && inside(document.querySelector('.grid thead th:last-child'));
-	})()`), "the cell and both its heads are to be seen")
+	})()`), "the cell and both its heads are visible")
 }
 
 func TestThePageFollowsChanges(t *testing.T) {
@@ -211,7 +211,7 @@ type axValue struct {
 	Value string `json:"value"`
 }
 
-func TestWhoCannotSeeThePageIsToldWhatIsWhat(t *testing.T) {
+func TestScreenReadersGetNamesAndRoles(t *testing.T) {
 	p := openTab(t, startDemo(t))
 	for _, view := range []string{"matrix", "matrix?from=shop&to=shop", "why?from=shop/web-0&to=shop/db-0&port=5432", "policy/shop/db", "targets", "policies", "events"} {
 		p.do(chromedp.Evaluate(`location.hash = '#/`+view+`'`, nil))

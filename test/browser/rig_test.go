@@ -82,7 +82,7 @@ func startDemo(t *testing.T) *demo {
 	}
 	require.NotEmpty(t, d.url, "the demo says where its page is")
 	go func() {
-		for lines.Scan() { // so that it is never held up
+		for lines.Scan() { // so that it never blocks
 		}
 	}()
 	return d
@@ -111,7 +111,7 @@ type tab struct {
 	asked  []string // URLs
 }
 
-// openTab opens the demo's page. At the end of the test nothing may have been wrong on it, and nobody else been asked.
+// openTab opens the demo's page. At the end of the test it must have no errors, and have sent requests only to the daemon.
 func openTab(t *testing.T, d *demo, actions ...chromedp.Action) *tab {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
@@ -167,7 +167,7 @@ func (p *tab) do(actions ...chromedp.Action) {
 	defer cancel()
 	for _, action := range actions {
 		err := chromedp.Run(ctx, action)
-		// The page may draw an element anew between its look-up and the action on it: the action has not begun then.
+		// The page may redraw an element between its look-up and the action on it: the action has not begun then.
 		for err != nil && strings.Contains(err.Error(), "Could not find node with given id") {
 			err = chromedp.Run(ctx, action)
 		}
@@ -175,7 +175,7 @@ func (p *tab) do(actions ...chromedp.Action) {
 	}
 }
 
-// text is what an element says.
+// text returns the text of an element.
 func (p *tab) text(selector string) string {
 	p.t.Helper()
 	var text string
@@ -205,7 +205,7 @@ func (p *tab) press(keys ...string) {
 	}
 }
 
-// shot keeps a picture of what is to be seen, where pictures are asked for.
+// shot saves a screenshot, if screenshots are asked for.
 func (p *tab) shot(name string) {
 	p.t.Helper()
 	var picture []byte
@@ -244,7 +244,7 @@ func smaller(t *testing.T, picture []byte) []byte {
 	return out.Bytes()
 }
 
-// forgive takes back what the browser says of a path that was meant to fail.
+// forgive ignores what the browser reports of a path that is expected to fail.
 func (p *tab) forgive(path string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

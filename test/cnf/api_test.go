@@ -92,7 +92,7 @@ func TestTheServerWaitsForFinalizers(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, o.GetDeletionTimestamp())
 	require.EqualValues(t, 2, o.GetGeneration(), "to go is another generation")
-	require.NoError(t, c.Delete(t.Context(), "r", metav1.DeleteOptions{}), "it may be said again")
+	require.NoError(t, c.Delete(t.Context(), "r", metav1.DeleteOptions{}), "it may be deleted again")
 
 	o.SetFinalizers(append(o.GetFinalizers(), "late"))
 	_, err = c.Update(t.Context(), o, metav1.UpdateOptions{})
@@ -104,7 +104,7 @@ func TestTheServerWaitsForFinalizers(t *testing.T) {
 	require.True(t, apierrors.IsNotFound(c.Delete(t.Context(), "r", metav1.DeleteOptions{})))
 }
 
-func TestTheServerTellsWatchersWhatTheyMissed(t *testing.T) {
+func TestTheServerSendsWatchersWhatTheyMissed(t *testing.T) {
 	a := NewAPI()
 	c := resource(a)
 	require.NoError(t, a.Apply(rule("one")))
@@ -133,7 +133,7 @@ func TestTheServerTellsWatchersWhatTheyMissed(t *testing.T) {
 	w.Stop()
 }
 
-func TestTheServerSpeaksToTypedClientsToo(t *testing.T) {
+func TestTheServerSupportsTypedClients(t *testing.T) {
 	a := NewAPI()
 	require.NoError(t, a.Apply(secret("default", "s", map[string]string{"password": "x"})))
 	kube := a.Kubernetes()

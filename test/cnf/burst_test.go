@@ -15,7 +15,7 @@ import (
 	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
 
-// settle lets everything come to rest.
+// settle waits until everything has settled.
 func settle() { time.Sleep(rest) }
 
 // site is a CNF with a policy, zones, and rules: as many of mwan3 and of the firewall as half says.
@@ -129,7 +129,7 @@ func TestABurstOfChangesIsOneReload(t *testing.T) {
 					require.GreaterOrEqual(t, got.writes-got.reloads, changes)
 					require.LessOrEqual(t, got.reads, changes)
 				}
-				require.Less(t, time.Since(began), Interval, "nothing of it was the next read-back's")
+				require.Less(t, time.Since(began), Interval, "it did not wait for the next read-back")
 			})
 		})
 	}
@@ -190,7 +190,7 @@ func TestAnHourOfReports(t *testing.T) {
 	})
 }
 
-// TestAHangingDeviceDelaysNoOther measures when devices hold a new rule while one of them hangs, and while none does.
+// TestAHangingDeviceDelaysNoOther measures when devices have a new rule while one of them hangs, and while none does.
 func TestAHangingDeviceDelaysNoOther(t *testing.T) {
 	took := map[bool]time.Duration{}
 	for _, hangs := range []bool{false, true} {

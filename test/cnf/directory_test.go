@@ -15,7 +15,7 @@ import (
 	"github.com/netloom/netloom/pkg/manifest"
 )
 
-// still is a directory that nobody changes, and that is not watched: the clock of a bubble stands while a file is waited for.
+// still is a directory that does not change, and that is not watched: the clock of a bubble stands while a file is waited for.
 type still struct{ *manifest.Directory }
 
 // Run does nothing until ctx ends.

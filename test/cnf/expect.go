@@ -71,12 +71,12 @@ func (s *stage) same(words []string) error {
 		if r == nil {
 			return errWords
 		}
-		text := strings.Join(held(r.device.Export()), "\n") + r.device.Kernel()
+		text := strings.Join(managedSections(r.device.Export()), "\n") + r.device.Kernel()
 		if first == "" {
 			first = text
 		}
 		if text != first {
-			return fmt.Errorf("%s holds\n%s\n%s holds\n%s", words[0], first, pod, text)
+			return fmt.Errorf("%s has\n%s\n%s has\n%s", words[0], first, pod, text)
 		}
 	}
 	return nil
@@ -90,7 +90,7 @@ func (s *stage) asBooted(words []string) error {
 			return errWords
 		}
 		if now := r.device.Export(); now != r.booted || r.device.Kernel() != "" {
-			return fmt.Errorf("%s held\n%s\nand holds\n%s\n%s", pod, r.booted, now, r.device.Kernel())
+			return fmt.Errorf("%s had\n%s\nand has\n%s\n%s", pod, r.booted, now, r.device.Kernel())
 		}
 	}
 	return nil

@@ -20,9 +20,9 @@ import (
 	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
 
-var update = flag.Bool("update", false, "rewrite the files of what devices hold")
+var update = flag.Bool("update", false, "rewrite the golden files of devices")
 
-// refused are upstream's samples that a server does not admit, nor a device take.
+// refused are upstream's samples that both servers and devices reject.
 var refused = []string{"cnfnat"}
 
 // manifests are upstream's samples and those of testdata/kinds, by name.
@@ -53,10 +53,10 @@ func read(t *testing.T, file string) []*unstructured.Unstructured {
 	return list
 }
 
-// TestEveryKindGoesRoundTrip applies each manifest to an API with a device: the device holds what the file beside it says,
-// the status says so, nothing is written once more, by the same controller or by another; an edit of a field gets to the
-// device, what somebody deletes or changes there comes back within an interval, and when it is deleted the device holds
-// what it held before.
+// TestEveryKindGoesRoundTrip applies each manifest to an API with a device: the device has what the file beside it says,
+// the status says so, nothing is written again, by the same controller or by another; an edit of a field gets to the
+// device, what is deleted or changed there comes back within an interval, and when it is deleted the device has
+// what it had before.
 func TestEveryKindGoesRoundTrip(t *testing.T) {
 	seen := map[string]bool{}
 	for name, o := range manifests(t) {
@@ -127,8 +127,8 @@ func block(what string) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: what, Bytes: bytes.Repeat([]byte("netloom"), 60)}))
 }
 
-// unswitched is what a device holds, without the switches of ipsec for the whole device. A peer sets them by its type, and
-// nothing in the interface of the device sets them back.
+// unswitched is the configuration of a device without the switches of ipsec for the whole device. A peer sets them by its
+// type, and nothing in the interface of the device sets them back.
 func unswitched(text string) string {
 	lines := strings.Split(text, "\n")
 	return strings.Join(slices.DeleteFunc(lines, func(line string) bool {
@@ -151,7 +151,7 @@ func added(before, after string) string {
 	return strings.Join(out, "\n\n") + "\n"
 }
 
-// compare holds text against a file.
+// compare compares text with a file.
 func compare(t *testing.T, file, text string) {
 	t.Helper()
 	if *update {

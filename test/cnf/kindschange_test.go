@@ -40,19 +40,19 @@ func edits() map[string]map[string]any {
 	}
 }
 
-// subject is a resource that is on a device, and what it makes of it.
+// subject is a resource that is on a device, and its objects there.
 type subject struct {
 	t       *testing.T
 	st      *stage
 	object  *unstructured.Unstructured
 	device  *simulator.Device
-	client  *openwrt.Client // of somebody else
-	before  string          // what the device held without it
+	client  *openwrt.Client // another client
+	before  string          // what the device had without it
 	had     []openwrt.Object
 	applied string // what it adds
 }
 
-// newSubject is for a resource that is in sync; before and had are what the device held without it.
+// newSubject is for a resource that is in sync; before and had are what the device had without it.
 func newSubject(t *testing.T, st *stage, o *unstructured.Unstructured, client *openwrt.Client, before string, had []openwrt.Object) *subject {
 	t.Helper()
 	s := &subject{t: t, st: st, object: o, device: st.cluster.devices.of("default/cnf-1").device, client: client, before: before, had: had}
@@ -70,14 +70,14 @@ func stranger(t *testing.T, d *simulator.Device) *openwrt.Client {
 	return c
 }
 
-// adds is what the device holds because of the resource, in whatever order.
+// adds is what the device has because of the resource, in any order.
 func (s *subject) adds() string {
 	parts := strings.Split(strings.ReplaceAll(strings.TrimSpace(added(s.before, s.device.Export()+s.device.Kernel())), "\n\n", "\n"), "\n")
 	slices.Sort(parts)
 	return strings.Join(parts, "\n")
 }
 
-// kept lists what a device keeps, as its interface tells.
+// kept lists what a device keeps, as its interface reports it.
 func kept(t *testing.T, c *openwrt.Client) []openwrt.Object {
 	t.Helper()
 	var out []openwrt.Object
@@ -115,7 +115,7 @@ func take(o openwrt.Object) (openwrt.Kind, openwrt.Object) {
 	return kind, plain
 }
 
-// inSync demands that the resource is in sync and the device is left alone.
+// inSync requires that the resource is in sync and the device is left alone.
 func (s *subject) inSync() {
 	s.t.Helper()
 	name := s.object.GetNamespace() + "/" + s.object.GetName()
@@ -163,20 +163,20 @@ func (s *subject) drift(other []openwrt.Object) {
 		kind, plain := take(o)
 		require.NoError(s.t, s.client.Delete(s.t.Context(), kind, plain.Name()))
 	}
-	repaired("deleted by somebody")
+	repaired("deleted by another client")
 	for _, o := range other {
 		kind, plain := take(o)
-		if plain["authentication_method"] == "pubkey" { // who reads it gets no certificates to write
+		if plain["authentication_method"] == "pubkey" { // certificates cannot be read, and so not be written back
 			return
 		}
 		_, err := s.client.Put(s.t.Context(), kind, plain)
 		require.NoError(s.t, err)
 	}
-	repaired("changed by somebody")
+	repaired("changed by another client")
 	require.Contains(s.t, s.st.cluster.log.page.String(), "was changed by someone else")
 }
 
-// requireReads demands that a device was only read since its record was emptied; services may have been reloaded.
+// requireReads requires that a device was only read since its record was emptied; services may have been reloaded.
 func requireReads(t *testing.T, d *simulator.Device) {
 	t.Helper()
 	for _, r := range d.Requests() {

@@ -21,7 +21,7 @@ import (
 	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
 
-// planted are the secrets of this test, by where they come in. Each says so itself.
+// planted are the secrets of this test, by where they come in. Each contains its source.
 var planted = map[string]string{
 	"account":     "planted-password",
 	"new account": "planted-newpassword",
@@ -31,7 +31,7 @@ var planted = map[string]string{
 	"certificate": "plantedkeyincertificate",
 }
 
-// private is a planted private key as a Secret holds it, and inBase64 as an object does.
+// private is a planted private key as in a Secret, and inBase64 as in an object.
 func private(name string) string {
 	return "-----BEGIN PRIVATE KEY-----\n" + planted[name] + "\n-----END PRIVATE KEY-----\n"
 }
@@ -116,8 +116,8 @@ func sprint(v any) string {
 	return string(raw)
 }
 
-// TestPlantedSecretsComeOutNowhere lets secrets come in wherever they can, at the most talkative log level, while devices
-// fail in every way they know. Then it looks for them in all that netloom tells: the log, events, what it writes into
+// TestPlantedSecretsComeOutNowhere plants secrets wherever it can, at the most verbose log level, while devices
+// fail in every way they can. Then it looks for them in all output of netloom: the log, events, what it writes into
 // objects, metrics and every page.
 func TestPlantedSecretsComeOutNowhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -156,12 +156,12 @@ func TestPlantedSecretsComeOutNowhere(t *testing.T) {
 					require.NoError(t, device.SetStatus(module, report))
 				}
 			}},
-			{"it does so no more", func() { // it would tell a password that is no longer one
+			{"it does so no more", func() { // it would reveal a password that is no longer one
 				require.NoError(t, device.SetStatus("ipsec", "[]"))
 				require.NoError(t, device.SetStatus("wan", "{}"))
 			}},
-			{"the password is another", func() { device.SetPassword(planted["new account"]) }},
-			{"the Secret says so too", func() {
+			{"the password changes", func() { device.SetPassword(planted["new account"]) }},
+			{"so does the Secret", func() {
 				require.NoError(t, c.Apply(secret("edge", "cnf-account", map[string]string{"password": planted["new account"]})))
 			}},
 			{"Secrets may not be read", func() { c.API.Forbid("secrets", true); c.Stop(); c.Start() }},
@@ -210,7 +210,7 @@ var pages = []string{
 	"/debug/pprof/heap?debug=1", "/debug/pprof/goroutine?debug=2",
 }
 
-// look holds everything that netloom has said against every secret.
+// look searches everything that netloom has written for every secret.
 func (l *leaks) look(when string) {
 	l.t.Helper()
 	said := map[string]string{"the log": l.cluster.log.page.String()}
@@ -224,7 +224,7 @@ func (l *leaks) look(when string) {
 				continue
 			}
 			written := o.DeepCopy().Object
-			delete(written, "spec") // somebody else wrote it
+			delete(written, "spec") // written by another client
 			said[resource+" "+o.GetName()] = sprint(written)
 		}
 	}

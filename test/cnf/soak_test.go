@@ -21,7 +21,7 @@ var (
 )
 
 // TestSoak changes resources at random while devices, replicas, the API and the controller fail. When all is well again,
-// every replica holds what a new device gets from the same resources, and every status says so.
+// every replica has what a new device gets from the same resources, and every status says so.
 func TestSoak(t *testing.T) {
 	seed := *soakSeed
 	t.Logf("-cnf.seed=%d", seed)
@@ -48,7 +48,7 @@ func TestSoak(t *testing.T) {
 		time.Sleep(time.Minute)
 		fresh = map[string]string{}
 		for _, r := range c.devices.all() {
-			fresh[r.namespace] = strings.Join(held(r.device.Export()), "\n")
+			fresh[r.namespace] = strings.Join(managedSections(r.device.Export()), "\n")
 		}
 	})
 	for key, text := range devices {

@@ -15,7 +15,7 @@ import (
 	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
 
-// soak is a cluster with a source of chance.
+// soak is a cluster with a source of randomness.
 type soak struct {
 	t       *testing.T
 	rand    *rand.Rand
@@ -24,7 +24,7 @@ type soak struct {
 	apiDown bool
 }
 
-// resourceText is a resource as a person would apply it.
+// resourceText is a resource as a user would apply it.
 type resourceText struct{ text string }
 
 func newSoak(t *testing.T, seed uint64) *soak {
@@ -40,7 +40,7 @@ func newSoak(t *testing.T, seed uint64) *soak {
 	return s
 }
 
-// run plays the rounds and then waits until all has come to rest.
+// run plays the rounds and then waits until all is settled.
 func (s *soak) run() {
 	s.t.Helper()
 	for range *soakRounds {
@@ -123,10 +123,10 @@ func (s *soak) some(i int, kind string) string {
 	return s.pick(names...)
 }
 
-// net is a prefix, another one nearly each time.
+// net is a prefix, almost always another one.
 func (s *soak) net() string { return fmt.Sprintf("10.%d.%d.0/24", s.rand.IntN(250), s.rand.IntN(250)) }
 
-// spec is what a resource of a kind may say.
+// spec returns a random spec of a kind.
 func (s *soak) spec(i int, kind string) map[string]any {
 	switch kind {
 	case "FirewallZone":
@@ -164,7 +164,7 @@ func (s *soak) spec(i int, kind string) map[string]any {
 	}
 }
 
-// peer is what an IpsecSite or IpsecHost may say.
+// peer returns a random IpsecSite or IpsecHost.
 func (s *soak) peer(i int, kind string) map[string]any {
 	proposal := s.some(i, "IpsecProposal")
 	local := "local_subnet"
@@ -187,7 +187,7 @@ func (s *soak) peer(i int, kind string) map[string]any {
 	}
 }
 
-// harm lets something go wrong.
+// harm makes something fail.
 func (s *soak) harm() {
 	all := s.cluster.devices.all()
 	r := all[s.rand.IntN(len(all))]
@@ -206,7 +206,7 @@ func (s *soak) harm() {
 	case 5:
 		d.FailAfter(s.rand.IntN(20))
 	case 6:
-		r.restarted() // and nobody is told
+		r.restarted() // without an event
 	case 7:
 		d.ExpireSessions()
 	case 8:
@@ -236,7 +236,7 @@ func (s *soak) turn(r *replica, what string) {
 	require.NoError(s.t, s.cluster.devices.turn(r, what))
 }
 
-// mend lets nothing be wrong any more.
+// mend ends all faults.
 func (s *soak) mend() {
 	s.cluster.API.Down(false)
 	s.cluster.API.Conflict(0)
@@ -249,7 +249,7 @@ func (s *soak) mend() {
 	}
 }
 
-// untangle deletes what refers to something that is not there or goes, until nothing does.
+// untangle deletes what refers to something that is missing or being deleted, until nothing does.
 func (s *soak) untangle() {
 	for range 3 {
 		for i := range *soakFunctions {
@@ -298,7 +298,7 @@ func references(o *unstructured.Unstructured) []string {
 	return out
 }
 
-// judge wants every resource in sync, every replica of a function alike, and nothing twice or without what it refers to.
+// judge requires every resource in sync, all replicas of a CNF alike, and no duplicates or dangling references.
 func (s *soak) judge() {
 	s.t.Helper()
 	st := &stage{cluster: s.cluster}
@@ -319,16 +319,16 @@ func (s *soak) judge() {
 	}
 }
 
-// state is what the devices hold, by pod.
+// state is the configuration of the devices, by pod.
 func (s *soak) state() map[string]string {
 	out := map[string]string{}
 	for _, r := range s.cluster.devices.all() {
-		out[r.key()] = strings.Join(held(r.device.Export()), "\n")
+		out[r.key()] = strings.Join(managedSections(r.device.Export()), "\n")
 	}
 	return out
 }
 
-// resources are all resources as a person would apply them.
+// resources returns all resources as a user would apply them.
 func (s *soak) resources() []resourceText {
 	var out []resourceText
 	for i := range *soakFunctions {

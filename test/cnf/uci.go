@@ -76,8 +76,8 @@ func (s *section) has(option, value string) bool {
 	return slices.Contains(s.options[option], value)
 }
 
-// held lists the sections of managed packages as text, sorted.
-func held(export string) []string {
+// managedSections lists the sections of managed packages as text, sorted.
+func managedSections(export string) []string {
 	var out []string
 	for _, s := range sections(export) {
 		if slices.Contains(managed, s.pkg) {

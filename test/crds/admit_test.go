@@ -87,7 +87,7 @@ func TestDefaults(t *testing.T) {
 		{"a DNAT is a DNAT", "firewalldnat", `{}`, "target", "DNAT"},
 		{"a route is in the main table", "cnfroute", `{table: null}`, "table", "default"},
 		{"a rule looks up the main table", "cnfrouterule", `{table: null}`, "table", "main"},
-		{"what is said stays", "cnfrouterule", `{table: "40"}`, "table", "40"},
+		{"a given value stays", "cnfrouterule", `{table: "40"}`, "table", "40"},
 		{"empty stays empty", "cnfroute", `{table: ""}`, "table", ""},
 	}
 	for _, tc := range tests {

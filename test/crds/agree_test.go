@@ -40,7 +40,7 @@ func faultyFields(faults []string) []string {
 	var all []string
 	for _, f := range faults {
 		path, _, _ := strings.Cut(f, ": ")
-		if strings.HasPrefix(path, "spec") { // "<nil>" says once more what another fault says
+		if strings.HasPrefix(path, "spec") { // "<nil>" repeats another fault
 			all = append(all, path)
 		}
 	}
@@ -48,7 +48,7 @@ func faultyFields(faults []string) []string {
 	return slices.Compact(all)
 }
 
-// requireAgreement has an API server's code and netloom's find fault with the same fields of o.
+// requireAgreement requires an API server's code and netloom's to find faults with the same fields of o.
 func requireAgreement(t *testing.T, server map[string]*crds.Definition, ours map[string]*crdschema.Definition, o map[string]any) {
 	t.Helper()
 	kind, _ := o["kind"].(string)
@@ -62,8 +62,8 @@ func requireAgreement(t *testing.T, server map[string]*crds.Definition, ours map
 	require.Equal(t, faultyFields(want), faultyFields(got), "server: %s\nnetloom: %s\n%s", want, got, text)
 }
 
-// TestNetloomAgreesWithAServer holds netloom's reading of the schemas against an API server's, for samples and mistakes.
-func TestNetloomAgreesWithAServer(t *testing.T) {
+// TestNetloomMatchesAServer compares netloom's validation of the schemas with an API server's, for samples and mistakes.
+func TestNetloomMatchesAServer(t *testing.T) {
 	server, ours := loadAll(t), definitions(t)
 	require.Len(t, ours, len(server))
 	files, err := filepath.Glob(samples + "/*.yaml")
@@ -76,8 +76,8 @@ func TestNetloomAgreesWithAServer(t *testing.T) {
 	}
 }
 
-// TestNetloomAgreesWithAServerAboutAnything does so for samples with fields made up.
-func TestNetloomAgreesWithAServerAboutAnything(t *testing.T) {
+// TestNetloomMatchesAServerOnAnything does so for samples with random fields.
+func TestNetloomMatchesAServerOnAnything(t *testing.T) {
 	t.Logf("-seed %d", *seed)
 	random := rand.New(rand.NewPCG(*seed, 0))
 	server, ours := loadAll(t), definitions(t)

@@ -93,7 +93,7 @@ func TestDefinitionsPassTheServersOwnRules(t *testing.T) {
 	}
 }
 
-func TestDefinitionsAgreeWithTheTypes(t *testing.T) {
+func TestDefinitionsMatchTheTypes(t *testing.T) {
 	all := load(t)
 	require.Len(t, all, len(v1alpha1.Resources()))
 	taken := map[string]string{}
@@ -192,7 +192,7 @@ func TestEveryFieldIsDescribed(t *testing.T) {
 	}
 }
 
-// described asks for a description of s and all below it. Metadata is described by the server.
+// described requires a description of s and all below it. Metadata is described by the server.
 func described(t *testing.T, path string, s apiextensionsv1.JSONSchemaProps) {
 	t.Helper()
 	require.True(t, s.Description != "" || strings.HasSuffix(path, ".metadata"), path)

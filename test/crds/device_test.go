@@ -58,7 +58,7 @@ func post(t *testing.T, d *simulator.Device, path string, body []byte) (int, str
 	return answer.StatusCode, string(text)
 }
 
-// takes says whether a device keeps an object, and what it answers. What it only misses now is no refusal.
+// takes reports whether a device keeps an object, and its answer. A missing reference is not a refusal.
 func takes(t *testing.T, o map[string]any) (bool, string) {
 	t.Helper()
 	kind, _ := o["kind"].(string)
@@ -154,7 +154,7 @@ func TestDeviceTakesWhatPasses(t *testing.T) {
 	}
 }
 
-// secret says whether something of a spec is in a Secret.
+// secret reports whether something of a spec is in a Secret.
 func secret(spec map[string]any) bool {
 	for k := range spec {
 		if strings.HasSuffix(k, "_secret") {
@@ -164,13 +164,13 @@ func secret(spec map[string]any) bool {
 	return false
 }
 
-// taken are the mistakes that a device takes, with the reason why the schemas do not.
+// taken are the mistakes that a device accepts, with the reason why the schemas do not.
 func taken() map[string]string {
 	const (
 		upstream  = "upstream's schemas refuse it"
 		useless   = "it does nothing, or not what it says"
 		dangerous = "it would end the value in a command or a file"
-		ambiguous = "it says two things"
+		ambiguous = "it contradicts itself"
 		later     = "the device looks names up, and this one can never exist"
 	)
 	return map[string]string{
@@ -189,9 +189,9 @@ func taken() map[string]string {
 		"a forwarding from nowhere":           useless,
 		"a forwarding to nowhere":             useless,
 		"no kind of translation":              useless,
-		"a type that means another":           useless,
+		"a type in the wrong case":            useless,
 		"no peer":                             useless,
-		"a mark that is none":                 useless,
+		"an invalid mark":                     useless,
 		"a certificate that is not in base64": useless,
 		"a private key that is not in base64": useless,
 		"a mark with a command in it":         dangerous,
@@ -207,7 +207,7 @@ func taken() map[string]string {
 		"a network without name":              later,
 		"a zone that cannot exist":            later,
 		"a zone by a sign":                    later,
-		"an interface that is none":           later,
+		"an invalid interface":                later,
 		"an interface by address":             later,
 	}
 }

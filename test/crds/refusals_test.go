@@ -64,10 +64,10 @@ func mistakes() []mistake {
 		{"port 0", "mwan3rule", `{src_port: "0"}`, `spec.src_port: Invalid value: "0": ` + port},
 		{"a port too many", "mwan3rule", `{dest_port: "65536"}`, `spec.dest_port: Invalid value: "65536": ` + port},
 		{"a negative port", "mwan3rule", `{dest_port: "-1"}`, `spec.dest_port: Invalid value: "-1": ` + port},
-		{"a port that is no number", "mwan3rule", `{dest_port: 1a}`, `spec.dest_port: Invalid value: "1a": ` + port},
+		{"a port that is not a number", "mwan3rule", `{dest_port: 1a}`, `spec.dest_port: Invalid value: "1a": ` + port},
 		{"a port by name", "mwan3rule", `{dest_port: https}`, `spec.dest_port: Invalid value: "https": ` + port},
 		{
-			"a port that is no text", "mwan3rule", `{dest_port: 80}`,
+			"a port that is not a string", "mwan3rule", `{dest_port: 80}`,
 			`spec.dest_port: Invalid value: "integer": spec.dest_port in body must be of type string: "integer"`,
 		},
 		{
@@ -96,7 +96,7 @@ func mistakes() []mistake {
 			"a masqueraded source that is none", "firewallzone", `{masq_src: ["!10.0.0.0/8", "!!10.0.0.0/8"]}`,
 			`spec.masq_src[1]: Invalid value: "!!10.0.0.0/8": ` + "must be an IPv4 address or prefix, optionally with a leading !",
 		},
-		{"a subnet that is none", "firewallzone", `{subnet: [lan]}`, `spec.subnet[0]: Invalid value: "lan": ` + address},
+		{"an invalid subnet", "firewallzone", `{subnet: [lan]}`, `spec.subnet[0]: Invalid value: "lan": ` + address},
 
 		{
 			"a zone that cannot exist", "firewallrule", `{src: Zone_Of_The_LAN}`,
@@ -117,7 +117,7 @@ func mistakes() []mistake {
 			`spec.target: Unsupported value: "LOG": supported values: "", "ACCEPT", "REJECT", "DROP", "MARK", "NOTRACK"`,
 		},
 		{
-			"a hardware address that is none", "firewallrule", `{src_mac: "00:16:3e:00:00"}`,
+			"an invalid hardware address", "firewallrule", `{src_mac: "00:16:3e:00:00"}`,
 			`spec.src_mac: Invalid value: "00:16:3e:00:00": ` + "must be six pairs of hexadecimal digits, such as 00:16:3e:00:00:01",
 		},
 
@@ -127,7 +127,7 @@ func mistakes() []mistake {
 			`spec.src: Invalid value: "": spec.src in body should be at least 1 chars long`,
 		},
 		{
-			"an interface that is none", "networkfirewallrule", `{dest: "#source"}`,
+			"an invalid interface", "networkfirewallrule", `{dest: "#source"}`,
 			`spec.dest: Invalid value: "#source": ` + "must be an interface such as net1, #default, or # and an IPv4 address",
 		},
 		{"no target", "networkfirewallrule", `{target: null}`, "spec.target: Required value: target is required"},
@@ -152,7 +152,7 @@ func mistakes() []mistake {
 			"DNAT that says SNAT", "firewalldnat", `{target: SNAT}`,
 			`spec.target: Unsupported value: "SNAT": supported values: "", "DNAT"`,
 		},
-		{"a protocol of nobody", "firewalldnat", `{proto: gre}`, `spec.proto: Unsupported value: "gre": supported values: "", "tcp", ` +
+		{"an unknown protocol", "firewalldnat", `{proto: gre}`, `spec.proto: Unsupported value: "gre": supported values: "", "tcp", ` +
 			`"udp", "tcpudp", "udplite", "icmp", "esp", "ah", "sctp", "all"`},
 		{
 			"a forwarding from nowhere", "firewallforwarding", `{src: ""}`,
@@ -219,7 +219,7 @@ func mistakes() []mistake {
 			`spec.authentication_method: Unsupported value: "": supported values: "psk", "pubkey"`,
 		},
 		{
-			"a type that means another", "ipsecsite", `{type: vti-based}`,
+			"a type in the wrong case", "ipsecsite", `{type: vti-based}`,
 			`spec.type: Unsupported value: "vti-based": supported values: "", "VTI-based", "policy-based"`,
 		},
 		{"no peer", "ipsecsite", `{remote: ""}`, `spec.remote: Invalid value: "": spec.remote in body should be at least 1 chars long`},
@@ -250,7 +250,7 @@ func mistakes() []mistake {
 			`spec.local_identifier: Invalid value: "a\"b": ` + "must be a single line without quotation marks",
 		},
 		{
-			"a mark that is none", "ipsechost", `{connections: [{name: a, conn_type: tunnel, mode: start, mark: x}]}`,
+			"an invalid mark", "ipsechost", `{connections: [{name: a, conn_type: tunnel, mode: start, mark: x}]}`,
 			`spec.connections[0].mark: Invalid value: "x": ` + "must be a mark such as 42, 0x2a/0xff or %unique",
 		},
 
@@ -305,7 +305,7 @@ func mistakes() []mistake {
 			"a name with a command in it", "cnfservice", `{fullname: "a;reboot"}`,
 			`spec.fullname: Invalid value: "a;reboot": ` + "must be a DNS name or an IPv4 address",
 		},
-		{"a port of the service that is none", "cnfservice", `{dport: http}`, `spec.dport: Invalid value: "http": ` + port},
+		{"an invalid port of the service", "cnfservice", `{dport: http}`, `spec.dport: Invalid value: "http": ` + port},
 		{
 			"a service without any port", "cnfservice", `{port: "", dport: ""}`,
 			"spec.port: Required value: requires port or dport: without a port, every packet addressed to the CNF would go to the service",
@@ -343,7 +343,7 @@ func TestMistakesAreRefused(t *testing.T) {
 	})
 }
 
-// unusual is what is right and looks wrong: a sample with something changed in its spec.
+// unusual is what is valid and looks wrong: a sample with something changed in its spec.
 type unusual struct{ name, sample, spec string }
 
 func unusuals() []unusual {

@@ -13,7 +13,7 @@ import (
 	"github.com/netloom/netloom/translator"
 )
 
-// translated is what the translator makes of an object that no server has looked at: how many intents that CNFs can be given,
+// translated is the translator's result for an object that no server has validated: how many intents that CNFs can be given,
 // and its problems. It is false for one that cannot even be read.
 func translated(t *testing.T, o map[string]any) (intents int, problems []string, readable bool) {
 	t.Helper()
@@ -38,8 +38,8 @@ func translated(t *testing.T, o map[string]any) (intents int, problems []string,
 	return intents, problems, true
 }
 
-// TestTranslatorRefusesMistakes holds the translator to what the schemas refuse: manifests in a directory have met no
-// server.
+// TestTranslatorRefusesMistakes checks that the translator refuses what the schemas refuse: manifests in a directory have
+// met no server.
 func TestTranslatorRefusesMistakes(t *testing.T) {
 	// What the translator cannot see, because an absent key and an empty one are the same to it.
 	same := map[string]bool{
@@ -64,7 +64,7 @@ func TestTranslatorRefusesMistakes(t *testing.T) {
 	}
 }
 
-// TestTranslatorTakesWhatPasses holds the translator to what the schemas take.
+// TestTranslatorTakesWhatPasses checks that the translator accepts what the schemas accept.
 func TestTranslatorTakesWhatPasses(t *testing.T) {
 	// Names that are not Services need DNS.
 	unresolved := map[string]bool{"a hub": true, "a service by address": true, "a name with a dot at its end": true}

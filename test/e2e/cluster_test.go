@@ -129,7 +129,7 @@ func nodeAddrs(c *oracle.Cluster) []netip.Addr {
 	return all
 }
 
-// ends lists the addresses of a family from and to which probes go: every live pod's, every node's, and two of nobody.
+// ends lists the addresses of a family from and to which probes go: every live pod's, every node's, and two unused ones.
 func ends(c *oracle.Cluster, v6 bool) (pods, world []oracle.End) {
 	for _, p := range live(c) {
 		for _, ip := range p.Status.PodIPs {
@@ -138,11 +138,11 @@ func ends(c *oracle.Cluster, v6 bool) (pods, world []oracle.End) {
 			}
 		}
 	}
-	strangers := []netip.Addr{netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("192.168.7.7")}
+	outsiders := []netip.Addr{netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("192.168.7.7")}
 	if v6 {
-		strangers = []netip.Addr{netip.MustParseAddr("2001:db8::7"), netip.MustParseAddr("fc00:7::7")}
+		outsiders = []netip.Addr{netip.MustParseAddr("2001:db8::7"), netip.MustParseAddr("fc00:7::7")}
 	}
-	for _, a := range append(nodeAddrs(c), strangers...) {
+	for _, a := range append(nodeAddrs(c), outsiders...) {
 		if a.Is6() == v6 {
 			world = append(world, oracle.End{Addr: a})
 		}

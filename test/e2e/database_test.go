@@ -14,7 +14,7 @@ import (
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 )
 
-// TestForeignRows lets netloom come and go in a database that somebody else uses, and checks that every row of theirs is
+// TestForeignRows lets netloom come and go in a database that another client uses, and checks that every row of theirs is
 // as it was and none of netloom's is left.
 func TestForeignRows(t *testing.T) {
 	dir := gather(t, "testdata/base", "testdata/verdicts/sums")
@@ -56,7 +56,7 @@ func TestDrift(t *testing.T) {
 		name   string
 		damage []string
 	}{
-		{"an ACL says something else", []string{"set", "ACL", first("ACL", "_uuid"), `match="ip"`}},
+		{"an ACL matches something else", []string{"set", "ACL", first("ACL", "_uuid"), `match="ip"`}},
 		{"an ACL does something else", []string{"set", "ACL", first("ACL", "_uuid"), "action=allow", "priority=7"}},
 		{"the ACLs of a group are gone", []string{"clear", "Port_Group", group(), "acls"}},
 		{"the ports of a group are gone", []string{"clear", "Port_Group", group(), "ports"}},
@@ -92,7 +92,7 @@ func TestPortAppearsLater(t *testing.T) {
 			lab.Sync()
 			return lab.Trace(probe) == ovnlab.Drop
 		})
-		require.True(t, agreesWith(t, dir, lab.NBUnix()))
+		require.True(t, isInSync(t, dir, lab.NBUnix()))
 		lab.NBCtl("lsp-del", "shop_web")
 	}
 }

@@ -52,7 +52,7 @@ func edits(t *testing.T) []edit {
 			"a block instead of a selector", file, base,
 			one(web, `{ipBlock: {cidr: 10.244.1.0/24}}, {ipBlock: {cidr: "fd00:10:1::/64"}}`, portFresh),
 		},
-		{"everybody instead of a selector", file, base, policySpec("  podSelector: {matchLabels: {app: web}}\n  ingress: [{ports: [" + portFresh + "]}]\n")},
+		{"any source instead of a selector", file, base, policySpec("  podSelector: {matchLabels: {app: web}}\n  ingress: [{ports: [" + portFresh + "]}]\n")},
 		{"another selector for the same subject", file, base, one("tier: front", client, portFresh)},
 		{"names instead of numbers", file, base, one(web, client, "{port: steady}, {port: steady-udp, protocol: UDP}, {port: 81}")},
 		{

@@ -18,7 +18,7 @@ import (
 	"github.com/netloom/netloom/test/policygen"
 )
 
-// The dual-stack policy whose cost is measured: so many pods of the subject on this chassis, so many peers elsewhere.
+// The dual-stack policy whose cost is measured: pods of the subject on this chassis, and peers elsewhere.
 const (
 	subjects = 20
 	peers    = 100
@@ -147,19 +147,19 @@ func shapes() []shape {
 			name:  "ranges and ports beside each other",
 			rules: `[{from: [{podSelector: {}}], ports: [{port: 80}, {port: 8000, endPort: 8100}]}, {ports: [{port: 53, protocol: UDP}, {port: 54, protocol: UDP}]}]`, most: 700,
 		},
-		{name: "everybody", rules: `[{}]`},
-		{name: "everybody and a port", rules: `[{ports: [{port: 80}]}]`},
+		{name: "any source", rules: `[{}]`},
+		{name: "any source and a port", rules: `[{ports: [{port: 80}]}]`},
 		{name: "a block", rules: `[{from: [{ipBlock: {cidr: 10.0.0.0/8}}]}]`},
 		{name: "a block without parts of it", rules: `[{from: [{ipBlock: {cidr: 10.0.0.0/8, except: [10.96.0.0/12, 10.1.2.0/24]}}], ports: [{port: 80}]}]`},
 		{name: "a block of IPv6 without a part of it", rules: `[{from: [{ipBlock: {cidr: "fd00::/8", except: ["fd00:10:1::/48"]}}], ports: [{port: 80}]}]`},
 		{name: "the internet without private networks", rules: `[{from: [{ipBlock: {cidr: 0.0.0.0/0, except: [10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16]}}]}]`, most: 110},
 		{name: "egress to a selector and a port", rules: `[{to: [` + remote + `], ports: [{port: 80}]}]`, to: true, most: 500},
-		{name: "egress to DNS of everybody", rules: `[{ports: [{port: 53, protocol: UDP}, {port: 53}]}]`, to: true},
+		{name: "egress to any DNS server", rules: `[{ports: [{port: 53, protocol: UDP}, {port: 53}]}]`, to: true},
 		{name: "egress to the internet and three ports", rules: `[{to: [{ipBlock: {cidr: 0.0.0.0/0, except: [10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16]}}], ports: [{port: 80}, {port: 443}, {port: 8443}]}]`, to: true},
 	}
 }
 
-// requireEstimate holds what netloom expects the policies of dir to cost a node against a count.
+// requireEstimate compares what netloom expects the policies of dir to cost a node with a count.
 func requireEstimate(t *testing.T, dir, nb, node string, counted int, flags ...string) (estimate int) {
 	t.Helper()
 	args := append([]string{"plan", "-f", dir, "--ovn-nb", nb, "-o", "json"}, flags...)

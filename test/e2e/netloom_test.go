@@ -58,7 +58,7 @@ func binary(tb testing.TB) string {
 
 // Exit codes of netloom apply.
 const (
-	agrees   = 0
+	inSync   = 0
 	problems = 1
 	differs  = 2
 )
@@ -81,18 +81,18 @@ func apply(tb testing.TB, dir, nb string, more ...string) (code int, output stri
 	return 0, string(out)
 }
 
-// mustApply makes the database agree with dir.
+// mustApply brings the database in sync with dir.
 func mustApply(tb testing.TB, dir, nb string, more ...string) {
 	tb.Helper()
 	code, out := apply(tb, dir, nb, more...)
-	require.Equal(tb, agrees, code, "netloom apply:\n%s", out)
+	require.Equal(tb, inSync, code, "netloom apply:\n%s", out)
 }
 
-// agreesWith says whether the database is as dir wants it.
-func agreesWith(tb testing.TB, dir, nb string) bool {
+// isInSync reports whether the database is in sync with dir.
+func isInSync(tb testing.TB, dir, nb string) bool {
 	tb.Helper()
 	code, _ := apply(tb, dir, nb, "--dry-run")
-	return code == agrees
+	return code == inSync
 }
 
 // start runs the daemon and waits until it is ready.

@@ -41,21 +41,21 @@ func TestPackets(t *testing.T) {
 		{"ingress denied by port", "client", "web", "tcp", closed, ovnlab.Timeout},
 		{"ingress denied by protocol", "client", "web", "udp", old, ovnlab.Timeout},
 		{"ingress denied by peer", "far", "web", "tcp", old, ovnlab.Timeout},
-		{"replies to the isolated", "web", "client", "tcp", closed, ovnlab.Answered},
-		{"replies to the isolated over UDP", "web", "client", "udp", closed, ovnlab.Answered},
-		{"replies to the isolated who is alone on its switch", "far", "client", "tcp", closed, ovnlab.Answered},
-		{"replies to the isolated who is alone on its switch over UDP", "far", "client", "udp", closed, ovnlab.Answered},
+		{"replies to an isolated pod", "web", "client", "tcp", closed, ovnlab.Answered},
+		{"replies to an isolated pod over UDP", "web", "client", "udp", closed, ovnlab.Answered},
+		{"replies to an isolated pod that is alone on its switch", "far", "client", "tcp", closed, ovnlab.Answered},
+		{"replies to an isolated pod that is alone on its switch over UDP", "far", "client", "udp", closed, ovnlab.Answered},
 		{"ingress denied without any rule", "client", "far", "tcp", old, ovnlab.Timeout},
 		{"egress allowed", "out", "client", "tcp", old, ovnlab.Answered},
 		{"egress allowed over UDP", "out", "client", "udp", steady, ovnlab.Answered},
 		{"egress denied by port", "out", "client", "tcp", fresh, ovnlab.Timeout},
 		{"egress allowed by one end, ingress denied by the other", "out", "web", "tcp", old, ovnlab.Timeout},
-		{"replies of the isolated", "client", "out", "tcp", closed, ovnlab.Answered},
+		{"replies of an isolated pod", "client", "out", "tcp", closed, ovnlab.Answered},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) { s.expect(t, tc.want, tc.from, tc.to, tc.protocol, tc.port) })
 	}
-	t.Run("nodes and strangers", func(t *testing.T) {
+	t.Run("nodes and outsiders", func(t *testing.T) {
 		world, web, out := s.hosts[ovnlab.World], s.hosts["web"], s.hosts["out"]
 		own := addrsOf("172.18.0.1", "fc00:18::1")
 		other := addrsOf("172.18.0.2", "fc00:18::2")
@@ -65,9 +65,9 @@ func TestPackets(t *testing.T) {
 			s.expectAddrs(t, ovnlab.Answered, world, own[i], to, "tcp")
 			s.expectAddrs(t, ovnlab.Answered, world, own[i], to, "udp")
 			s.expectAddrs(t, ovnlab.Timeout, world, other[i], to, "tcp")
-			s.expectAddrs(t, ovnlab.Timeout, world, strangers[i], to, "tcp")
-			s.expectAddrs(t, ovnlab.Answered, out, out.Addr(v6), netip.AddrPortFrom(strangers[i], steady), "tcp")
-			s.expectAddrs(t, ovnlab.Timeout, out, out.Addr(v6), netip.AddrPortFrom(strangers[i], old), "tcp")
+			s.expectAddrs(t, ovnlab.Timeout, world, outsiders[i], to, "tcp")
+			s.expectAddrs(t, ovnlab.Answered, out, out.Addr(v6), netip.AddrPortFrom(outsiders[i], steady), "tcp")
+			s.expectAddrs(t, ovnlab.Timeout, out, out.Addr(v6), netip.AddrPortFrom(outsiders[i], old), "tcp")
 			s.expectAddrs(t, ovnlab.Timeout, out, out.Addr(v6), netip.AddrPortFrom(own[i], steady), "tcp")
 		}
 	})

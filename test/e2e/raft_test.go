@@ -50,7 +50,7 @@ func (c *clustered) more(t *testing.T) int {
 
 var numberPattern = regexp.MustCompile(`\b\d{5}\b`)
 
-// written lists the numbered ports that ACLs in the database speak of.
+// written lists the numbered ports that ACLs in the database match.
 func (c *clustered) written(t *testing.T) map[int]bool {
 	t.Helper()
 	ports := map[int]bool{}
@@ -92,9 +92,9 @@ func (c *clustered) outage(t *testing.T, take func(leader int)) {
 // complete waits until everything that was ever added is written, and nothing else.
 func (c *clustered) complete(t *testing.T) {
 	t.Helper()
-	ovnlab.Eventually(t, patience, "the database agrees with the manifests", func() bool {
+	ovnlab.Eventually(t, patience, "the database is in sync with the manifests", func() bool {
 		running(t, c.daemon)
-		return agreesWith(t, c.dir, c.raft.Endpoints())
+		return isInSync(t, c.dir, c.raft.Endpoints())
 	})
 	want := map[int]bool{}
 	for n := range c.policies {

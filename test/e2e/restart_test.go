@@ -30,7 +30,7 @@ func TestKilled(t *testing.T) {
 	w := s.watch(t)
 	daemon.Kill()
 	w.check(t)
-	// Nobody follows the manifests now: what was in force stays in force.
+	// Without a daemon, what was in force stays in force.
 	s.flip(t, 1)
 	w.turns(t, 20)
 	s.expect(t, ovnlab.Answered, "client", "web", "tcp", old)
@@ -60,7 +60,7 @@ func TestDatabaseRestarted(t *testing.T) {
 	stop := []func(){s.lab.StopDB, s.lab.KillDB, s.lab.StopDB}
 	for turn, end := range stop {
 		end()
-		opens, closes := s.flip(t, turn+1) // while there is nobody to tell
+		opens, closes := s.flip(t, turn+1) // while no database listens
 		w.turns(t, 10)
 		running(t, daemon)
 		s.lab.StartDB()

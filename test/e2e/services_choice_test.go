@@ -61,7 +61,7 @@ func TestServiceChoice(t *testing.T) {
 	node := func(name string) string { return "hints: {forNodes: [{name: " + name + "}]}" }
 	const unready = "conditions: {ready: false, serving: false, terminating: false}"
 	put(t, m.dir, "chosen.yaml", strings.Join([]string{
-		// Hints against where the endpoints are: who goes by nodes or takes any endpoint is found out.
+		// Hints contradict where the endpoints are, to expose a choice by node or of any endpoint.
 		m.chosen("21", "trafficDistribution: PreferClose", [2]string{"web-1", zone("east")}, [2]string{"web-2", zone("west")}, [2]string{"web-3", zone("east")}),
 		m.chosen("22", "trafficDistribution: PreferSameNode", [2]string{"web-1", node("n2")}, [2]string{"web-3", node("n1")}),
 		m.chosen("23", "trafficDistribution: PreferClose", [2]string{"web-1", zone("east")}, [2]string{"web-2", ""}, [2]string{"web-3", zone("west")}),
@@ -86,7 +86,7 @@ func TestServiceChoice(t *testing.T) {
 	t.Run("a client is forgotten after a second", func(t *testing.T) { m.forgets(t, vip("26")) })
 }
 
-// forgets asks, waits until the chassis has forgotten the client, and asks again, until somebody else answers.
+// forgets asks, waits until the chassis has forgotten the client, and asks again, until another backend answers.
 func (m *mall) forgets(t *testing.T, to [2]string) {
 	t.Helper()
 	host := m.hosts["client"]
@@ -101,7 +101,7 @@ func (m *mall) forgets(t *testing.T, to [2]string) {
 				got, outcome, err := host.Ask(t.Context(), protocol, host.Addr(i == 1), at, 200*time.Millisecond)
 				require.NoError(t, err)
 				by = podOf(got.By)
-				// Where a second has passed already, asking again has the client remembered again.
+				// Where a second has passed already, asking again refreshes the entry of the client.
 				return outcome == ovnlab.Answered && m.nodes["n1"].Learned() > 0
 			})
 			answered[by] = true

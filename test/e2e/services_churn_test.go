@@ -54,9 +54,9 @@ func TestServiceChurn(t *testing.T) {
 	put(t, m.dir, "churned.yaml", churned(m, "web-1", "web-2", "web-3"))
 	daemon := start(t, m.dir, m.lab.NBUnix())
 	settle := func() {
-		ovnlab.Eventually(t, patience, "the database agrees with the manifests", func() bool {
+		ovnlab.Eventually(t, patience, "the database is in sync with the manifests", func() bool {
 			running(t, daemon)
-			return agreesWith(t, m.dir, m.lab.NBUnix())
+			return isInSync(t, m.dir, m.lab.NBUnix())
 		})
 		m.chassis.SyncHV()
 	}
@@ -73,7 +73,7 @@ func TestServiceChurn(t *testing.T) {
 		c.turns(t, 10)
 		put(t, m.dir, "churned.yaml", churned(m, left...))
 		settle()
-		c.turns(t, 3) // who was on the way there has arrived
+		c.turns(t, 3) // packets on the way there have arrived
 		m.closes(gone)
 		c.turns(t, 10)
 		for _, conn := range sockets {
@@ -92,7 +92,7 @@ func TestServiceChurn(t *testing.T) {
 	m.visits(t, []visit{{name: "all three are back", from: "client", to: vip("20"), port: 80, want: ovnlab.Answered, by: []string{"web-1", "web-2", "web-3"}}})
 }
 
-// sockets are clients of UDP, one of each family, whom a pod has answered.
+// sockets are clients of UDP, one of each family, that a pod has answered.
 func (m *mall) sockets(t *testing.T, pod string) []net.Conn {
 	t.Helper()
 	var all []net.Conn
@@ -115,7 +115,7 @@ func (m *mall) sockets(t *testing.T, pod string) []net.Conn {
 	return all
 }
 
-// closes makes a pod refuse everybody who comes anew.
+// closes makes a pod refuse new clients.
 func (m *mall) closes(pod string) {
 	for _, s := range m.greets[pod] {
 		s.Close()
@@ -142,7 +142,7 @@ type customers struct {
 	cancel context.CancelFunc
 }
 
-// lost is how long a client waits before it takes a packet for lost. A switch may lose some while backends change. TCP
+// lost is how long a client waits before it considers a packet lost. A switch may lose some while backends change. TCP
 // sends again on its own; a client of UDP has to, as resolvers do.
 const (
 	lost    = 900 * time.Millisecond
@@ -190,7 +190,7 @@ func (m *mall) customers(t *testing.T) *customers {
 	return c
 }
 
-// answered makes an error of what is no answer.
+// answered returns an error for anything but an answer.
 func answered(_ ovnlab.Greeting, o ovnlab.Outcome, err error) error {
 	if err == nil && o != ovnlab.Answered {
 		return errors.New(o.String())

@@ -13,9 +13,9 @@ import (
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 )
 
-// TestForeignBalancers lets services come and go beside load balancers, groups and variables of somebody else, who has an
-// address that a service wants, and checks that all of theirs is as it was and nothing is left.
-func TestForeignBalancers(t *testing.T) {
+// TestForeignLoadBalancers lets services come and go beside load balancers, groups and variables of another client, which
+// has an address that a service wants, and checks that all of theirs is as it was and nothing is left.
+func TestForeignLoadBalancers(t *testing.T) {
 	dir := gather(t, "testdata/services")
 	cluster := load(t, dir)
 	lab := ovnlab.Start(t)
@@ -25,8 +25,8 @@ func TestForeignBalancers(t *testing.T) {
 		"create", "Chassis_Template_Var", "chassis=n1", "variables:theirs=x")
 	before := lab.Dump()
 	code, out := apply(t, dir, lab.NBUnix())
-	require.Contains(t, []int{agrees, problems}, code, out)
-	require.Contains(t, out, "theirs", "who has the address of a service is not told")
+	require.Contains(t, []int{inSync, problems}, code, out)
+	require.Contains(t, out, "theirs", "the conflict of a service is not reported")
 	with := lab.Dump()
 	require.NotEqual(t, before, with)
 	lab.Sync()
@@ -36,7 +36,7 @@ func TestForeignBalancers(t *testing.T) {
 	require.Len(t, got.Backends, 1)
 	require.Equal(t, "10.244.1.22:9", got.Backends[0].String(), "the address is still theirs")
 	got = tracer.Balance(ovnlab.Flow{Src: netip.MustParseAddr("10.244.1.11"), Dst: netip.MustParseAddr("10.96.0.1"), Protocol: "udp", Port: 80})
-	require.Len(t, got.Backends, 3, "nobody else has it with UDP")
+	require.Len(t, got.Backends, 3, "no other row has it with UDP")
 
 	require.NoError(t, os.Remove(filepath.Join(dir, "services", "services.yaml")))
 	require.NoError(t, os.Remove(filepath.Join(dir, "services", "policies.yaml")))
@@ -44,8 +44,8 @@ func TestForeignBalancers(t *testing.T) {
 	require.Equal(t, before, lab.Dump())
 }
 
-// TestBalancerDrift damages what netloom wrote for services and checks that the next run restores it row for row.
-func TestBalancerDrift(t *testing.T) {
+// TestLoadBalancerDrift damages what netloom wrote for services and checks that the next run restores it row for row.
+func TestLoadBalancerDrift(t *testing.T) {
 	dir := gather(t, "testdata/services")
 	cluster := load(t, dir)
 	lab := ovnlab.Start(t)

@@ -23,7 +23,7 @@ func TestServiceGateways(t *testing.T) {
 	m.visits(t, []visit{
 		{name: "one of three", from: "world-n1", to: vip("1"), port: 80, want: ovnlab.Answered, by: []string{"web-1", "web-2", "web-3"}},
 		{name: "no backend is refused at once", from: "world-n2", to: vip("3"), port: 80, want: ovnlab.Refused},
-		{name: "a backend that nobody may reach", from: "world-n1", to: vip("4"), port: 80, want: ovnlab.Timeout},
+		{name: "a backend that no client may reach", from: "world-n1", to: vip("4"), port: 80, want: ovnlab.Timeout},
 		{name: "not in the source ranges", from: "world-n1", to: [2]string{"198.51.100.9", "2001:db8:9::9"}, port: 80, want: ovnlab.Timeout},
 		{name: "an external address", from: "world-n2", to: [2]string{"198.51.100.11", "2001:db8:9::11"}, port: 80, want: ovnlab.Answered, by: []string{"web-2"}},
 		{name: "the backend of the node, an external address", from: "world-n1", to: outer, port: 80, want: ovnlab.Answered, by: []string{"web-1"}},
@@ -39,7 +39,7 @@ func TestServiceGateways(t *testing.T) {
 		{name: "the port of a node without a backend, for a pod", from: "far", to: first, port: 30013, want: ovnlab.Timeout},
 		{name: "the cluster address of a service whose outside is of one node", from: "far", to: vip("12"), port: 80, want: ovnlab.Answered, by: []string{"web-1", "web-3"}},
 	})
-	// A router that hides who asks does not do so where the service wants to see him.
+	// A router that rewrites the client's address does not do so where the service wants to see it.
 	for _, node := range []string{"n1", "n2"} {
 		m.lab.NBCtl("set", "Logical_Router", "GR_"+node, "options:lb_force_snat_ip=router_ip")
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 )
 
-// TestServicePackets sends real packets to what netloom apply makes of a directory with Services, slices and policies.
+// TestServicePackets sends real packets to the rows that netloom apply writes for Services, slices and policies.
 func TestServicePackets(t *testing.T) {
 	m := newMall(t)
 	mustApply(t, m.dir, m.lab.NBUnix())
@@ -21,16 +21,16 @@ func TestServicePackets(t *testing.T) {
 		{name: "one of three", from: "client", to: vip("1"), port: 80, want: ovnlab.Answered, by: []string{"web-1", "web-2", "web-3"}},
 		{name: "from another switch", from: "far", to: vip("1"), port: 80, want: ovnlab.Answered, by: []string{"web-1", "web-2", "web-3"}},
 		{name: "from outside", from: ovnlab.World, to: vip("1"), port: 80, want: ovnlab.Answered, by: []string{"web-1", "web-2", "web-3"}},
-		{name: "a port that is none", from: "client", to: vip("1"), port: 81, want: ovnlab.Timeout},
+		{name: "a port without a frontend", from: "client", to: vip("1"), port: 81, want: ovnlab.Timeout},
 		{name: "no backend is refused at once", from: "client", to: vip("3"), port: 80, want: ovnlab.Refused},
-		{name: "no backend is refused at once to a pod that may reach nobody", from: "locked", to: vip("3"), port: 80, want: ovnlab.Refused},
-		{name: "a backend that nobody may reach", from: "client", to: vip("4"), port: 80, want: ovnlab.Timeout},
-		{name: "a client that may reach nobody", from: "locked", to: vip("1"), port: 80, want: ovnlab.Timeout},
+		{name: "no backend is refused at once to a pod without egress", from: "locked", to: vip("3"), port: 80, want: ovnlab.Refused},
+		{name: "a backend that no client may reach", from: "client", to: vip("4"), port: 80, want: ovnlab.Timeout},
+		{name: "a client without egress", from: "locked", to: vip("1"), port: 80, want: ovnlab.Timeout},
 		{name: "itself", from: "web-1", to: vip("5"), port: 80, want: ovnlab.Answered, by: []string{"web-1"}, hairpin: true},
-		{name: "itself, though it may reach nobody and nobody it", from: "locked", to: vip("4"), port: 80, want: ovnlab.Answered, by: []string{"locked"}, hairpin: true},
-		{name: "from who is in the source ranges", from: "client", to: [2]string{"198.51.100.9", "2001:db8:9::9"}, port: 80, want: ovnlab.Answered, by: []string{"web-1"}},
+		{name: "itself, though isolated in both directions", from: "locked", to: vip("4"), port: 80, want: ovnlab.Answered, by: []string{"locked"}, hairpin: true},
+		{name: "from a pod in the source ranges", from: "client", to: [2]string{"198.51.100.9", "2001:db8:9::9"}, port: 80, want: ovnlab.Answered, by: []string{"web-1"}},
 		{name: "from outside in the source ranges", from: ovnlab.World, to: [2]string{"198.51.100.9", "2001:db8:9::9"}, port: 80, want: ovnlab.Answered, by: []string{"web-1"}},
-		{name: "from who is not in the source ranges", from: "far", to: [2]string{"198.51.100.9", "2001:db8:9::9"}, port: 80, want: ovnlab.Timeout},
+		{name: "from a pod that is not in the source ranges", from: "far", to: [2]string{"198.51.100.9", "2001:db8:9::9"}, port: 80, want: ovnlab.Timeout},
 		{name: "source ranges are for load balancer addresses only", from: "far", to: vip("9"), port: 80, want: ovnlab.Answered, by: []string{"web-1"}},
 		{name: "a node's port", from: "far", to: [2]string{"172.18.0.1", "fc00:18::1"}, port: 30080, want: ovnlab.Answered, by: []string{"web-2"}},
 		{name: "another node's port", from: "far", to: [2]string{"172.18.0.2", "fc00:18::2"}, port: 30080, want: ovnlab.Answered, by: []string{"web-2"}},
@@ -60,12 +60,12 @@ func (m *mall) onlyNames(t *testing.T) {
 		{name: "a node's port", from: "app", to: [2]string{"172.18.0.1", "fc00:18::1"}, port: 30080, want: ovnlab.Timeout},
 		{name: "a pod on the same switch", from: "app", to: m.both("web-1"), port: 8080, want: ovnlab.Timeout},
 		{name: "a pod on another switch", from: "app", to: m.both("far"), port: 53, want: ovnlab.Timeout},
-		{name: "the world", from: "app", to: [2]string{strangers[0].String(), strangers[1].String()}, port: 53, want: ovnlab.Timeout},
-		{name: "somebody else may", from: "client", protocol: "tcp", to: [2]string{strangers[0].String(), strangers[1].String()}, port: 53, want: ovnlab.Answered, by: []string{ovnlab.World}},
+		{name: "the world", from: "app", to: [2]string{outsiders[0].String(), outsiders[1].String()}, port: 53, want: ovnlab.Timeout},
+		{name: "another pod may", from: "client", protocol: "tcp", to: [2]string{outsiders[0].String(), outsiders[1].String()}, port: 53, want: ovnlab.Answered, by: []string{ovnlab.World}},
 	})
 }
 
-// sticks asks many times and fails when anybody but the first who answered, one of pool, answers.
+// sticks asks many times and fails when any answer is from another backend than the first, which is one of pool.
 func (m *mall) sticks(t *testing.T, to [2]string, pool ...string) {
 	t.Helper()
 	host := m.hosts["client"]

@@ -46,7 +46,7 @@ func list(t *testing.T, lab *ovnlab.Lab, table string) []row {
 	return rows
 }
 
-// text is a column that holds a string or is empty.
+// text is a column that is a string or empty.
 func (r row) text(column string) string {
 	s, _ := r[column].(string)
 	return s
@@ -65,7 +65,7 @@ func (r row) references(column string) []string {
 	return all
 }
 
-// pairs are those of a column that holds a map, written as ["map", [[K, V], ...]].
+// pairs returns the pairs of a map column, written as ["map", [[K, V], ...]].
 func (r row) pairs(column string) map[string]string {
 	all := map[string]string{}
 	for _, p := range r[column].([]any)[1].([]any) {
@@ -104,7 +104,7 @@ func readTemplates(t *testing.T, lab *ovnlab.Lab) *templates {
 	return all
 }
 
-// backends are those that a packet is sent to on a chassis by what a switch or router has, sorted; ok is false when
+// backends returns those that a packet is sent to on a chassis by the rows of a switch or router, sorted; ok is false when
 // nothing there differs by chassis for it. An undefined variable fails the test.
 func (all *templates) backends(t *testing.T, host, chassis string, f ovnlab.Flow) (found []netip.AddrPort, ok bool) {
 	t.Helper()

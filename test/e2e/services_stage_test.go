@@ -46,7 +46,7 @@ func newMall(t *testing.T) *mall {
 	for _, node := range []string{"n1", "n2"} {
 		chassis := m.lab.StartNode(node)
 		m.chassis, m.nodes[node] = chassis, chassis
-		for _, h := range chassis.Bind(strangers[:], mallNodes[node]...) {
+		for _, h := range chassis.Bind(outsiders[:], mallNodes[node]...) {
 			name := podOf(h.Name())
 			m.hosts[name] = h
 			for _, protocol := range []string{"tcp", "udp"} {
@@ -56,7 +56,7 @@ func newMall(t *testing.T) *mall {
 			}
 		}
 	}
-	// The first packet between two chassis is lost while one asks who the other is.
+	// The first packet between two chassis is lost while ARP resolves the other.
 	_, outcome, err := m.hosts["client"].Ask(t.Context(), "tcp", m.hosts["client"].Addr(false),
 		netip.AddrPortFrom(m.hosts["far"].Addr(false), 8080), 10*time.Second)
 	require.NoError(t, err)
@@ -72,8 +72,8 @@ type visit struct {
 	port     uint16
 	protocol string // "" is TCP and UDP
 	want     ovnlab.Outcome
-	by       []string // who answers, one or the other
-	hairpin  bool     // who answers is who asks, and sees an address that stands for him
+	by       []string // the hosts that answer, one or the other
+	hairpin  bool     // the client answers itself, and sees an address that stands for it
 }
 
 // hairpins stand for a pod that reaches itself through a service.
@@ -103,16 +103,16 @@ func (m *mall) visits(t *testing.T, all []visit) {
 	}
 }
 
-// tries is how often a client asks at most until everybody of a pool has answered; one of three is missed by all of them
+// tries is how often a client asks at most until all of a pool have answered; one of three is missed by all of them
 // once in ten million runs.
 const tries = 40
 
-// visit asks over a family, 0 for IPv4 and 1 for IPv6, until everybody who should has answered. Anybody else is an error.
+// visit asks over a family, 0 for IPv4 and 1 for IPv6, until all that should have answered. Any other answer is an error.
 func (m *mall) visit(ctx context.Context, v *visit, protocol string, family int) error {
 	host := m.hosts[v.from]
 	src, to := host.Addr(family == 1), netip.AddrPortFrom(netip.MustParseAddr(v.to[family]), v.port)
 	if v.from == ovnlab.World {
-		src = strangers[family]
+		src = outsiders[family]
 	}
 	within := 10 * time.Second
 	if v.want == ovnlab.Timeout {

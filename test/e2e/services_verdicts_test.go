@@ -17,7 +17,7 @@ import (
 	"github.com/netloom/netloom/test/policygen"
 )
 
-// With these a packet from a pod is balanced on its switch and one from the world on the router, which is a gateway.
+// With these a packet from a pod is load-balanced on its switch and one from the world on the router, which is a gateway.
 var gatewayFlags = []string{"--ovn-lb-switches", "!" + ovnlab.WorldSwitch, "--ovn-lb-routers", "lr"}
 
 // TestServiceVerdicts compares what ovn-trace says of packets to Services with what the oracle says.
@@ -33,7 +33,7 @@ func TestServiceVerdicts(t *testing.T) {
 	require.True(t, compareServices(t, lab, cluster, serviceFlows(cluster)))
 
 	code, out := apply(t, dir, lab.NBUnix(), append([]string{"--dry-run"}, gatewayFlags...)...)
-	require.Equal(t, agrees, code, "the second plan is not empty:\n%s", out)
+	require.Equal(t, inSync, code, "the second plan is not empty:\n%s", out)
 	mustApply(t, dir, lab.NBUnix(), gatewayFlags...)
 	require.Equal(t, settled, lab.Dump(), "the second run wrote something")
 }
@@ -55,7 +55,7 @@ func vips(c *oracle.Cluster) []netip.Addr {
 	return all
 }
 
-// serviceFlows go from everybody to every port of every Service.
+// serviceFlows go from every end to every port of every Service.
 func serviceFlows(c *oracle.Cluster) []oracle.Flow {
 	var flows []oracle.Flow
 	asked := map[oracle.Flow]bool{}
@@ -119,7 +119,7 @@ func compareServices(t *testing.T, lab *ovnlab.Lab, cluster *oracle.Cluster, flo
 	var others []oracle.Flow
 	for _, f := range flows {
 		want := frozen.Allowed(f)
-		if j.net.Edge(f.Src.Addr) {
+		if j.net.Reserved(f.Src.Addr) {
 			continue
 		}
 		if want.Service == "" {
@@ -144,7 +144,7 @@ func asked(f oracle.Flow) ovnlab.Flow {
 	return ovnlab.Flow{Src: f.Src.Addr, Dst: f.Dst.Addr, Protocol: strings.ToLower(string(f.Protocol)), Port: uint16(f.Port)}
 }
 
-// judge compares one flow: from whom a backend is chosen, and what becomes of the packet at each of them.
+// judge compares one flow: which backends may be chosen, and what happens to the packet at each of them.
 func (j *serviceJudge) judge(t *testing.T, f oracle.Flow, want oracle.Verdict) (what, fault string) {
 	t.Helper()
 	flow := asked(f)
@@ -168,8 +168,8 @@ func (j *serviceJudge) judge(t *testing.T, f oracle.Flow, want oracle.Verdict) (
 		wanted = append(wanted, at)
 		all, none, self = all && b.Allowed, none && !b.Allowed, self || b.Addr == flow.Src
 		direct := ovnlab.Flow{Src: flow.Src, Dst: b.Addr, Protocol: flow.Protocol, Port: at.Port()}
-		if _, frontend := j.templates.backends(t, host, f.Node, direct); !frontend && !j.agrees(direct, b.Allowed) {
-			return "faulty", fmt.Sprintf("policies at %s are against the oracle", at)
+		if _, frontend := j.templates.backends(t, host, f.Node, direct); !frontend && !j.matches(direct, b.Allowed) {
+			return "faulty", fmt.Sprintf("policies at %s contradict the oracle", at)
 		}
 	}
 	switch {
@@ -197,7 +197,7 @@ func (j *serviceJudge) judge(t *testing.T, f oracle.Flow, want oracle.Verdict) (
 		return "by chassis", ""
 	case got.Learned:
 		return "with affinity", ""
-	case self: // ovn-trace does not know who a packet that comes back seems to be from
+	case self: // ovn-trace does not know the source of a packet that comes back
 		return "to oneself too", ""
 	case all && got.Delivered == "":
 		return "faulty", "dropped"
@@ -249,8 +249,8 @@ func TestGeneratedServices(t *testing.T) {
 		lab.NBCtl("set", "Logical_Router", "lr", "options:chassis=gateway")
 		for range 2 {
 			code, out := apply(t, dir, lab.NBUnix(), gatewayFlags...)
-			// Services may claim what others have, and networks that are not there.
-			require.Contains(t, []int{agrees, problems}, code, out)
+			// Services may want what others have, and networks that are not there.
+			require.Contains(t, []int{inSync, problems}, code, out)
 		}
 		lab.Sync()
 		if !compareServices(t, lab, cluster, flows) {
@@ -272,20 +272,20 @@ func sharesNodePort(s *corev1.Service) bool {
 	return false
 }
 
-// toEndpoints are flows to every endpoint of a slice, whoever holds its address: some are of no pod, and have to be
+// toEndpoints are flows to every endpoint of a slice, whichever pod has its address: some are of no pod, and have to be
 // reached too.
 func toEndpoints(c *oracle.Cluster) []oracle.Flow {
-	held := map[netip.Addr]bool{}
+	used := map[netip.Addr]bool{}
 	for _, p := range live(c) {
 		for _, ip := range p.Status.PodIPs {
-			held[netip.MustParseAddr(ip.IP)] = true
+			used[netip.MustParseAddr(ip.IP)] = true
 		}
 	}
 	var flows []oracle.Flow
 	for _, s := range c.Slices {
 		for i := range s.Endpoints {
 			for _, text := range s.Endpoints[i].Addresses {
-				if a, err := netip.ParseAddr(text); err == nil && !held[a] {
+				if a, err := netip.ParseAddr(text); err == nil && !used[a] {
 					flows = append(flows, oracle.Flow{Src: oracle.End{Addr: a}, Dst: oracle.End{Addr: a}})
 				}
 			}

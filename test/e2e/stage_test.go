@@ -34,8 +34,8 @@ type stage struct {
 	closed  []*ovnlab.Server        // on web
 }
 
-// strangers are addresses outside the cluster that the world answers for, like the nodes'.
-var strangers = [2]netip.Addr{netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7")}
+// outsiders are addresses outside the cluster that the world answers for, like the nodes'.
+var outsiders = [2]netip.Addr{netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7")}
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
@@ -46,7 +46,7 @@ func newStage(t *testing.T) *stage {
 	t.Cleanup(func() { require.Empty(t, s.lab.Complaints(), "OVN cannot read what was written") })
 	s.chassis = s.lab.StartChassis()
 	names := []string{"client", "far", "out", "web"}
-	hosts := s.chassis.Bind(append(nodeAddrs(cluster), strangers[:]...), "e2e_client", "e2e_far", "e2e_out", "e2e_web", ovnlab.World)
+	hosts := s.chassis.Bind(append(nodeAddrs(cluster), outsiders[:]...), "e2e_client", "e2e_far", "e2e_out", "e2e_web", ovnlab.World)
 	for i, name := range append(names, ovnlab.World) {
 		s.hosts[name] = hosts[i]
 		for _, protocol := range []string{"tcp", "udp"} {
@@ -61,12 +61,12 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// settle waits until the database agrees with the manifests and the chassis has the flows for it.
+// settle waits until the database is in sync with the manifests and the chassis has the flows for it.
 func (s *stage) settle(t *testing.T, daemon *ovnlab.Process) {
 	t.Helper()
-	ovnlab.Eventually(t, patience, "the database agrees with the manifests", func() bool {
+	ovnlab.Eventually(t, patience, "the database is in sync with the manifests", func() bool {
 		running(t, daemon)
-		return agreesWith(t, s.dir, s.lab.NBUnix())
+		return isInSync(t, s.dir, s.lab.NBUnix())
 	})
 	s.chassis.SyncHV()
 }
@@ -178,7 +178,7 @@ func (w *watch) check(t *testing.T) {
 		}
 	}
 	report("a connection that every version allows failed", w.always, ovnlab.Answered)
-	report("a connection that every version denies ended otherwise than in silence", w.never, ovnlab.Timeout)
+	report("a connection that every version denies did not time out", w.never, ovnlab.Timeout)
 	for _, s := range w.stage.closed {
 		if n := s.Received(); n > 0 {
 			t.Errorf("the port that every version denies received %d packets", n)

@@ -48,7 +48,7 @@ func judge(t *testing.T, dir string) {
 	compare(t, lab, cluster)
 
 	code, out = apply(t, dir, lab.NBUnix(), "--dry-run")
-	require.Equal(t, agrees, code, "the second plan is not empty:\n%s", out)
+	require.Equal(t, inSync, code, "the second plan is not empty:\n%s", out)
 	mustApply(t, dir, lab.NBUnix())
 	require.Equal(t, settled, lab.Dump(), "the second run wrote something")
 }
@@ -59,7 +59,7 @@ type probe struct {
 	port     int32
 }
 
-// probes are those that any rule of the policies could tell apart: each number that a policy or a pod names with its
+// probes are those that any rule of the policies could distinguish: each number that a policy or a pod names with its
 // neighbours, in every protocol, and ICMP.
 func probes(c *oracle.Cluster) []probe {
 	numbers := []int32{22}

@@ -13,7 +13,7 @@ import (
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 )
 
-// TestChartRuns runs what the chart makes, without Services, under rights that hold none for them.
+// TestChartRuns runs what the chart renders, without Services, and without rights to them.
 func TestChartRuns(t *testing.T) {
 	kube, ovn := startKube(t), startOVN(t)
 	kube.Apply(nodes + namespaces + `{apiVersion: v1, kind: Namespace, metadata: {name: chart}}`)
@@ -25,7 +25,7 @@ func TestChartRuns(t *testing.T) {
 	require.True(t, w.netloom.Alive())
 	w.peopled()
 	kube.Apply(policies + "---" + service)
-	w.agree()
+	w.converge()
 	require.Zero(t, ovn.Rows("Load_Balancer"))
 	w.classicEndpoints()
 	for _, r := range kube.Audit("system:serviceaccount:chart:netloom") {
@@ -33,7 +33,7 @@ func TestChartRuns(t *testing.T) {
 	}
 }
 
-// classicEndpoints has the chart balance by the Endpoints of before, with the rights that it gives for that.
+// classicEndpoints makes the chart load balance by Endpoints, with the rights that it gives for that.
 func (w *world) classicEndpoints() {
 	w.t.Helper()
 	objects := helm(w.t, "chart", map[string]any{"ovn-nb": []any{w.ovn.NBTCP()}, "endpoints-api": "endpoints"}, nil)
@@ -58,5 +58,5 @@ func (w *world) classicEndpoints() {
 	})
 	watch := slices.DeleteFunc(rights, func(r right) bool { return r.verb != "watch" })
 	require.Len(w.t, watch, 2)
-	require.Empty(w.t, unused(w.kube, "system:serviceaccount:chart:netloom", watch), "nobody uses them")
+	require.Empty(w.t, unused(w.kube, "system:serviceaccount:chart:netloom", watch), "unused")
 }

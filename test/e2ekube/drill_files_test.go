@@ -37,7 +37,7 @@ type filesDrill struct {
 
 // TestDrillDirectory takes the policies out of a directory, all at once and file by file. Below the share of files that may be
 // missing their pods open; beyond it no pod that a policy isolates is open in any committed state, and a new policy is enforced
-// meanwhile, until somebody approves exactly what is missing.
+// meanwhile, until exactly what is missing is approved.
 func TestDrillDirectory(t *testing.T) {
 	f := newFilesDrill(t)
 	f.goneAtOnce()
@@ -118,7 +118,7 @@ func (f *filesDrill) goneAtOnce() {
 	f.witness.check()
 }
 
-// goneSlowly removes policy after policy and waits each time what becomes of it: the first are removed, up to the share that
+// goneSlowly removes policy after policy and waits for the effect each time: the first are removed, up to the share that
 // may be missing, and the others are kept until that is approved.
 func (f *filesDrill) goneSlowly() {
 	f.t.Log("one policy goes after the other, slowly")
@@ -126,7 +126,7 @@ func (f *filesDrill) goneSlowly() {
 	for _, p := range f.load.cluster.Policies {
 		of := f.podsOf(p)
 		before := f.kept()
-		if before.Digest == "" { // it may be let go, or be the first that is kept
+		if before.Digest == "" { // it may be released, or be the first that is kept
 			f.witness.release(of...)
 		}
 		f.remove(policyFile(p))
@@ -137,7 +137,7 @@ func (f *filesDrill) goneSlowly() {
 			return len(now.Objects) > len(before.Objects) || f.opened(p)
 		})
 		if len(now.Objects) == len(before.Objects) {
-			require.Empty(f.t, now.Objects, "nothing is let go once something is kept")
+			require.Empty(f.t, now.Objects, "nothing is released once something is kept")
 			let++
 			continue
 		}
@@ -200,7 +200,7 @@ func (f *filesDrill) packetsOf(p *networkingv1.NetworkPolicy) map[string]nbtrace
 	return all
 }
 
-// opened says whether a pod of a policy is open.
+// opened reports whether a pod of a policy is open.
 func (f *filesDrill) opened(p *networkingv1.NetworkPolicy) bool {
 	for _, packet := range f.packetsOf(p) {
 		if f.witness.allows(packet) {
@@ -247,7 +247,7 @@ func (f *filesDrill) enforced(object string, packet nbtrace.Packet, change func(
 	f.t.Logf("%-45s %v", object, f.witness.enforced(name).Sub(began))
 }
 
-// ask asks netloom, as somebody on its machine does.
+// ask sends a request to netloom from its own machine.
 func (f *filesDrill) ask(method, path string) (string, error) {
 	f.t.Helper()
 	request, err := http.NewRequestWithContext(f.t.Context(), method, "http://"+f.debug+path, http.NoBody)

@@ -154,7 +154,7 @@ func (w *witness) take(c nbwatch.Change) {
 	}
 }
 
-// close has a packet be denied in every state from now on; from the first state on that denies it, where the newest does not.
+// close requires that a packet is denied in every state from now on, or from the first state on that denies it.
 func (w *witness) close(name string, p nbtrace.Packet) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -193,7 +193,7 @@ func (w *witness) enforced(name string) time.Time {
 	return w.since[name]
 }
 
-// allows says whether the newest state allows a packet.
+// allows reports whether the newest state allows a packet.
 func (w *witness) allows(p nbtrace.Packet) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -222,7 +222,7 @@ func (w *witness) check() {
 	require.Empty(w.t, strings.Join(w.wrong[:min(len(w.wrong), 10)], "\n"), "in %d committed states", w.states)
 }
 
-// protect holds the isolated pods of teams closed.
+// protect requires that the isolated pods of teams stay closed.
 func (w *witness) protect(from, to int) {
 	for k := from; k < to; k++ {
 		for i := range podsOfATeam {

@@ -21,7 +21,7 @@ import (
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
 )
 
-// drillSettings leave nothing to a read-back of everything, and the Lease with whoever has it while the API server is away.
+// drillSettings avoid read-backs of everything, and leave the Lease with its holder while the API server is away.
 const drillSettings = "drift-interval: 1h\nleader-elect-lease-duration: 2m\nleader-elect-renew-deadline: 1m\n"
 
 // drill is a cluster whose objects go missing.
@@ -61,7 +61,7 @@ func newDrill(t *testing.T) *drill {
 	return d
 }
 
-// run starts netloom from its Deployment, and waits until the database agrees with it.
+// run starts netloom from its Deployment, and waits until the database is in sync with it.
 func (d *drill) run(env ...string) {
 	d.t.Helper()
 	d.netloom = run(d.t, d.kube, home, "netloom", append(env, d.line.Env())...)
@@ -119,7 +119,7 @@ func (d *drill) mended(resources ...string) {
 	d.witness.check()
 }
 
-// emptyRelist has all policies go while netloom sleeps and the API server forgets how: the list that follows has nothing but
+// emptyRelist deletes all policies while netloom sleeps and the API server loses its history: the list that follows has only
 // a new one.
 func (d *drill) emptyRelist() {
 	d.t.Log("a list has none of the policies any more")
@@ -255,7 +255,7 @@ func (d *drill) enforced(object string, packet nbtrace.Packet, change func() (ve
 	all := d.times.of("drill")
 	c := all[len(all)-1]
 	ovnlab.Eventually(d.t, patience, "the API server's watch delivers "+object, func() bool { return d.times.delivered(c) })
-	d.t.Logf("%-45s %v; the API server's watch %v", object, d.witness.enforced(name).Sub(c.sent), c.told.Sub(c.sent))
+	d.t.Logf("%-45s %v; the API server's watch %v", object, d.witness.enforced(name).Sub(c.sent), c.watched.Sub(c.sent))
 }
 
 // keptObjects is what netloom approve lists.
@@ -273,7 +273,7 @@ func (d *drill) kept() keptObjects {
 	return kept
 }
 
-// awaitKept waits until so many objects are kept, which netloom says of itself.
+// awaitKept waits until netloom reports this many kept objects.
 func (d *drill) awaitKept(n int) {
 	d.t.Helper()
 	ovnlab.Eventually(d.t, patience, fmt.Sprintf("%d objects are kept", n), func() bool {

@@ -57,7 +57,7 @@ var buildOnce = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	log.SetOutput(io.Discard) // the loader of charts tells of each link
+	log.SetOutput(io.Discard) // the loader of charts logs each link
 	code := m.Run()
 	if bin, err := buildOnce(); err == nil && *netloomFlag == "" {
 		_ = os.Remove(bin)
@@ -73,13 +73,13 @@ func startKube(t *testing.T, features ...string) *kubelab.Lab {
 	return kubelab.Start(t, kubelab.Options{Program: program, Features: features})
 }
 
-// central renders the overlay of that name as a person would use it: from an overlay of his own, with his own settings.
+// central renders the overlay of that name as a user would: from an overlay of their own, with their own settings.
 func central(t *testing.T, components ...string) (render func(settings string) []*unstructured.Unstructured) {
 	t.Helper()
 	return overlay(t, "central", components...)
 }
 
-// overlay renders an overlay as a person would use it.
+// overlay renders an overlay as a user would.
 func overlay(t *testing.T, name string, components ...string) (render func(settings string) []*unstructured.Unstructured) {
 	t.Helper()
 	return func(settings string) []*unstructured.Unstructured {
@@ -106,7 +106,7 @@ func overlay(t *testing.T, name string, components ...string) (render func(setti
 	}
 }
 
-// shortLease has what a leader that was killed leaves behind run out soon.
+// shortLease makes the Lease of a killed leader expire soon.
 const shortLease = "leader-elect-lease-duration: 5s\nleader-elect-renew-deadline: 4s\nleader-elect-retry-period: 500ms\n"
 
 // settingsFor point netloom at the database of a lab, and at the ports as the lab names them.
@@ -114,7 +114,7 @@ func settingsFor(ovn *ovnlab.Lab) string {
 	return fmt.Sprintf("ovn-nb: [%q]\novn-lb-switches: \"!%s\"\nretry-max: 1s\nlog-level: debug\n%s", ovn.NBTCP(), ovnlab.WorldSwitch, shortLease)
 }
 
-// run runs the one container of a Deployment that the API server holds.
+// run runs the one container of a Deployment in the API server.
 func run(t *testing.T, kube *kubelab.Lab, namespace, name string, env ...string) *kubelab.Pod {
 	t.Helper()
 	deployment, err := kube.Client().AppsV1().Deployments(namespace).Get(t.Context(), name, metav1.GetOptions{})
@@ -138,7 +138,7 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// install applies the overlay and runs what it says.
+// install applies the overlay and runs its pods.
 func install(t *testing.T, kube *kubelab.Lab, ovn *ovnlab.Lab) *kubelab.Pod {
 	t.Helper()
 	kube.ApplyObjects(central(t)(settingsFor(ovn)))
@@ -147,7 +147,7 @@ func install(t *testing.T, kube *kubelab.Lab, ovn *ovnlab.Lab) *kubelab.Pod {
 	return p
 }
 
-// requireNothingForbidden holds that netloom never asked for what it may not have.
+// requireNothingForbidden checks that netloom never asked for what it has no right to.
 func requireNothingForbidden(t *testing.T, kube *kubelab.Lab) {
 	t.Helper()
 	requests := kube.Audit(account)

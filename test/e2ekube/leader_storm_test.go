@@ -31,7 +31,7 @@ type storm struct {
 // stormHands is how many requests of a storm are under way at a time.
 const stormHands = 16
 
-// storm begins to make so many changes a second. end has to be called.
+// storm starts to make rate changes a second. end has to be called.
 func (w *world) storm(rate int) *storm {
 	ctx, cancel := context.WithCancel(w.t.Context())
 	s := &storm{w: w, cancel: cancel, began: time.Now(), turns: make(chan int, rate)}
@@ -62,7 +62,7 @@ func (w *world) storm(rate int) *storm {
 	return s
 }
 
-// end stops the changes and tells how many there were.
+// end stops the changes and returns how many there were.
 func (s *storm) end() {
 	s.w.t.Helper()
 	s.cancel()

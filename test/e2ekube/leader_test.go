@@ -22,7 +22,7 @@ import (
 const (
 	shortDuration = 5 * time.Second
 	shortRetry    = 500 * time.Millisecond
-	// slack is what a busy machine may add.
+	// slack allows for a busy machine.
 	slack = 10 * time.Second
 )
 
@@ -59,7 +59,7 @@ func newReplicas(t *testing.T, settings string) *replicas {
 	return r
 }
 
-// claim is the number of the newest claim on the database, and who made it.
+// claim returns the number and the holder of the newest claim on the database.
 func (r *replicas) claim() (number int, holder string) {
 	r.t.Helper()
 	found := regexp.MustCompile(`"?netloom-claim:netloom"?="(\d+) ([^"]*)"`).FindStringSubmatch(r.ovn.NBCtl("get", "NB_Global", ".", "external_ids"))
@@ -69,7 +69,7 @@ func (r *replicas) claim() (number int, holder string) {
 	return number, found[2]
 }
 
-// awaitClaim waits until the database was claimed so often, last by a pod, and says how long that took.
+// awaitClaim waits for the given number of claims on the database, the last by a pod, and returns how long that took.
 func (r *replicas) awaitClaim(want int, pod string) time.Duration {
 	r.t.Helper()
 	began := time.Now()
@@ -81,8 +81,8 @@ func (r *replicas) awaitClaim(want int, pod string) time.Duration {
 	return time.Since(began)
 }
 
-// requireOneWriter holds by the database's own log that nobody wrote after the next one had claimed, and that everybody
-// who claimed wrote.
+// requireOneWriter checks in the database's own log that no instance wrote after the next one had claimed, and that every
+// instance that claimed wrote.
 func (r *replicas) requireOneWriter(claims int) {
 	r.t.Helper()
 	ours := regexp.MustCompile(`^netloom netloom (\S+) (claims|claim) (\d+)$`)
@@ -113,12 +113,12 @@ func (r *replicas) requireOneWriter(claims int) {
 }
 
 // TestLeaderIsKilled kills the leader in the middle of 200 changes a second. The other replica takes over within the Lease,
-// the rows come to be what the objects say, and the database's log shows that never two of them wrote.
+// the rows follow the objects again, and the database's log shows that there was never more than one writer.
 func TestLeaderIsKilled(t *testing.T) {
 	r := newReplicas(t, shortLease)
 	r.peopled()
 	r.kube.Apply(policies)
-	r.agree()
+	r.converge()
 
 	s := r.storm(200)
 	time.Sleep(3 * time.Second) // of changes
@@ -130,7 +130,7 @@ func TestLeaderIsKilled(t *testing.T) {
 	time.Sleep(3 * time.Second)
 	s.end()
 	r.awaitReadiness("ok\n")
-	r.agree()
+	r.converge()
 	r.requireNothingToDo()
 
 	t.Log("the first comes back and stands by")
@@ -140,7 +140,7 @@ func TestLeaderIsKilled(t *testing.T) {
 	require.NoError(t, err)
 	require.Regexp(t, `^ok\nstandby: netloom-1_\w+ leads\n$`, answer)
 	r.kube.Apply(webReaches("5432"))
-	r.agree()
+	r.converge()
 	r.requireOneWriter(2)
 }
 
@@ -150,7 +150,7 @@ func TestLeaderSleeps(t *testing.T) {
 	r := newReplicas(t, shortLease)
 	r.peopled()
 	r.kube.Apply(policies)
-	r.agree()
+	r.converge()
 
 	s := r.storm(100)
 	time.Sleep(time.Second) // of changes
@@ -166,7 +166,7 @@ func TestLeaderSleeps(t *testing.T) {
 	})
 	time.Sleep(time.Second)
 	s.end()
-	r.agree()
+	r.converge()
 	r.requireNothingToDo()
 	t.Logf("the sleeper was refused %d times", strings.Count(r.pods[0].Log(), "another instance has claimed the target: claim 2"))
 	r.requireOneWriter(2)
@@ -176,7 +176,7 @@ func TestLeaderSleeps(t *testing.T) {
 	r.netloom = r.pods[0]
 	r.awaitClaim(3, "netloom-0")
 	r.kube.Apply(webReaches("5432"))
-	r.agree()
+	r.converge()
 	r.requireNothingToDo()
 	r.requireOneWriter(3)
 }
@@ -186,14 +186,14 @@ func TestLeaderStops(t *testing.T) {
 	r := newReplicas(t, "")
 	r.peopled()
 	r.kube.Apply(policies)
-	r.agree()
+	r.converge()
 	r.end()
 	r.netloom = r.pods[1]
 	took := r.awaitClaim(2, "netloom-1")
 	t.Logf("takeover after %s", took.Round(10*time.Millisecond))
 	require.Less(t, took, 10*time.Second, "the Lease would be good for 15")
 	r.kube.Apply(webReaches("5432"))
-	r.agree()
+	r.converge()
 	r.requireNothingToDo()
 	r.requireOneWriter(2)
 }

@@ -56,14 +56,14 @@ spec:
     schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, x-kubernetes-preserve-unknown-fields: true}}}}
 `
 
-// everything are values that switch on all that the chart can make.
+// everything are values that enable all that the chart can make.
 var everything = map[string]any{
 	"serviceMonitor": map[string]any{"enabled": true}, "prometheusRule": map[string]any{"enabled": true},
 	"dashboard": map[string]any{"enabled": true}, "podLabels": map[string]any{"a": "b"}, "podAnnotations": map[string]any{"c": "d"},
 	"imagePullSecrets": []any{map[string]any{"name": "registry"}},
 }
 
-// helm renders the chart with settings, and values besides.
+// helm renders the chart with settings and other values.
 func helm(t *testing.T, namespace string, settings map[string]any, values map[string]any) []*unstructured.Unstructured {
 	t.Helper()
 	all := map[string]any{"config": settings}
@@ -84,10 +84,10 @@ func TestManifests(t *testing.T) {
 	awaitKinds(t, kube)
 	tryDefinitions(t, kube)
 	nb := map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}}
-	told := map[string]any{"ovn-nb": nb["ovn-nb"], "policy-status": true, "policy-events": true}
+	feedback := map[string]any{"ovn-nb": nb["ovn-nb"], "policy-status": true, "policy-events": true}
 	guarded := map[string]any{"ovn-nb": nb["ovn-nb"], "listen-tls": "self", "listen-auth": "kubernetes"}
 	all := map[string]any{"sdewan": true}
-	for _, some := range []map[string]any{told, guarded} {
+	for _, some := range []map[string]any{feedback, guarded} {
 		maps.Copy(all, some)
 	}
 	plain, err := deployment.Kustomize(deployDir + "/overlays/central")
@@ -100,7 +100,7 @@ func TestManifests(t *testing.T) {
 		{"the overlay with secure metrics", home, central(t, "monitoring", "secure-metrics")("ovn-nb: [tcp:127.0.0.1:6641]\n")},
 		{"the chart", "chart", helm(t, "chart", nb, nil)},
 		{"the chart with secure metrics", "chart", helm(t, "chart", guarded, map[string]any{"serviceMonitor": everything["serviceMonitor"]})},
-		{"the chart with feedback", "chart", helm(t, "chart", told, nil)},
+		{"the chart with feedback", "chart", helm(t, "chart", feedback, nil)},
 		{"the chart with SD-WAN alone", "chart", helm(t, "chart", map[string]any{"sdewan": true}, nil)},
 		{"the chart with everything", "chart", helm(t, "chart", all, everything)},
 		{"the zones with everything but admission", home, overlay(t, "zone", "feedback", "monitoring", "secure-metrics")(zoneSettings)},
@@ -120,7 +120,7 @@ func TestManifests(t *testing.T) {
 			require.Equal(t, withoutStatus(before), withoutStatus(after), "%s: %s %s", tc.name, o.GetKind(), o.GetName())
 		}
 		awaitPods(t, kube, tc)
-		for _, o := range hooks { // nobody answers here
+		for _, o := range hooks { // there is no webhook here
 			require.NoError(t, kube.Client().AdmissionregistrationV1().ValidatingWebhookConfigurations().Delete(t.Context(), o.GetName(), metav1.DeleteOptions{}))
 		}
 	}
@@ -142,7 +142,7 @@ func tryDefinitions(t *testing.T, kube *kubelab.Lab) {
 	}
 }
 
-// awaitPods waits until pods as the workloads of a case have them now were made, which means that they were admitted.
+// awaitPods waits until the pods of the workloads of a case have been created, which means that they were admitted.
 func awaitPods(t *testing.T, kube *kubelab.Lab, tc manifestCase) {
 	t.Helper()
 	workloads := 0
@@ -170,7 +170,7 @@ type manifestCase struct {
 	objects   []*unstructured.Unstructured
 }
 
-// split sets the objects of a kind apart.
+// split separates the objects of a kind.
 func split(objects []*unstructured.Unstructured, kind string) (of, others []*unstructured.Unstructured) {
 	for _, o := range objects {
 		if o.GetKind() == kind {
@@ -201,15 +201,15 @@ func awaitKinds(t *testing.T, kube *kubelab.Lab) {
 	})
 }
 
-// TestChartIsTheOverlay holds that the chart and the overlay run the same container with the same rights.
+// TestChartIsTheOverlay checks that the chart and the overlay run the same container with the same rights.
 func TestChartIsTheOverlay(t *testing.T) {
 	overlay := central(t)("ovn-nb: [tcp:127.0.0.1:6641]\n")
 	objects := helm(t, home, map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}}, nil)
 	require.Equal(t, rightsOf(t, overlay), rightsOf(t, objects))
 	sdwan := map[string]any{"sdewan": true}
 	require.Equal(t, rightsOf(t, central(t, "sdewan")("sdewan: true\n")), rightsOf(t, helm(t, home, sdwan, nil)))
-	told := map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}, "policy-status": true, "policy-events": true}
-	require.Equal(t, rightsOf(t, central(t, "feedback")("ovn-nb: [tcp:127.0.0.1:6641]\n")), rightsOf(t, helm(t, home, told, nil)))
+	feedback := map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}, "policy-status": true, "policy-events": true}
+	require.Equal(t, rightsOf(t, central(t, "feedback")("ovn-nb: [tcp:127.0.0.1:6641]\n")), rightsOf(t, helm(t, home, feedback, nil)))
 
 	a, b := deploymentOf(t, overlay), deploymentOf(t, objects)
 	settings := a.Template.Spec.Volumes[0].ConfigMap.Name
@@ -228,7 +228,7 @@ func TestChartIsTheOverlay(t *testing.T) {
 	}
 }
 
-// TestALeaseMayBeNamedAsANumber holds that what looks like a number stays a name.
+// TestALeaseMayBeNamedAsANumber checks that a name that looks like a number stays a string.
 func TestALeaseMayBeNamedAsANumber(t *testing.T) {
 	objects := helm(t, home, map[string]any{"ovn-nb": "tcp:127.0.0.1:6641", "leader-elect-name": "123"}, nil)
 	rules := deployment.Find(objects, "Role", "netloom-leader").Object["rules"].([]any)
@@ -252,7 +252,7 @@ func resourcesOf(rights []right) []string {
 	return all
 }
 
-// TestChartRefuses lists values that the schema of the chart does not let pass.
+// TestChartRefuses lists values that the schema of the chart rejects.
 func TestChartRefuses(t *testing.T) {
 	nb := map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}}
 	with := func(mode string, settings ...string) map[string]any {
@@ -270,7 +270,7 @@ func TestChartRefuses(t *testing.T) {
 		"a setting misspelt":        {map[string]any{"config": map[string]any{"ovn-nb": "tcp:127.0.0.1:6641", "onwer": "x"}}, "onwer"},
 		"two that write":            {map[string]any{"config": nb, "leaderElection": false}, "replicas: expected 1 without leaderElection"},
 		"a value misspelt":          {map[string]any{"config": nb, "imagee": map[string]any{}}, "imagee"},
-		"a truth that is none":      {map[string]any{"config": nb, "dashboard": map[string]any{"enabled": "perhaps"}}, "enabled"},
+		"an invalid boolean":        {map[string]any{"config": nb, "dashboard": map[string]any{"enabled": "perhaps"}}, "enabled"},
 		"reviews in zones":          {map[string]any{"config": nb, "mode": "zone", "webhook": admitting("daemon", nil)["webhook"]}, "webhook.mode: expected own"},
 		"what the chart decides":    {map[string]any{"config": map[string]any{"ovn-nb": "tcp:127.0.0.1:6641", "kubeconfig": "x"}}, "kubeconfig"},
 		"CNFs in zones":             {with("zone", "sdewan", "true"), "config.sdewan: expected false with mode zone"},
@@ -291,7 +291,7 @@ func TestChartRefuses(t *testing.T) {
 	}
 }
 
-// TestImageIsWhatPodsRun holds the Dockerfile against the container that the manifests describe.
+// TestImageIsWhatPodsRun compares the Dockerfile with the container in the manifests.
 func TestImageIsWhatPodsRun(t *testing.T) {
 	raw, err := os.ReadFile(root + "/deploy/Dockerfile")
 	require.NoError(t, err)
@@ -312,7 +312,7 @@ func TestImageIsWhatPodsRun(t *testing.T) {
 	require.Empty(t, inside.Capabilities.Add)
 }
 
-// TestImageHasItsSources holds that what the program is built from is not kept from the build of the image.
+// TestImageHasItsSources checks that all sources of the program are part of the build context of the image.
 func TestImageHasItsSources(t *testing.T) {
 	raw, err := os.ReadFile(root + "/deploy/Dockerfile.dockerignore")
 	require.NoError(t, err)
@@ -335,7 +335,7 @@ func TestImageHasItsSources(t *testing.T) {
 	}
 }
 
-// TestMonitoringNamesMetrics holds that the dashboard and the alerts ask for metrics that there are.
+// TestMonitoringNamesMetrics checks that the dashboard and the alerts use metrics that exist.
 func TestMonitoringNamesMetrics(t *testing.T) {
 	raw, err := os.ReadFile(root + "/docs/operations.md")
 	require.NoError(t, err)

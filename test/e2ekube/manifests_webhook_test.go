@@ -50,8 +50,8 @@ func webhookManifests(t *testing.T) []manifestCase {
 	}
 }
 
-// TestChartAdmitsAsTheComponents holds that the chart and the components have the same asked, by the same containers with the
-// same rights.
+// TestChartAdmitsAsTheComponents checks that the chart and the components validate the same requests, with the same
+// containers and the same rights.
 func TestChartAdmitsAsTheComponents(t *testing.T) {
 	settings, nb := "ovn-nb: [tcp:127.0.0.1:6641]\n", map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}}
 	for mode, component := range map[string]string{"own": "webhook", "daemon": "webhook-in-daemon"} {
@@ -80,9 +80,9 @@ func TestChartAdmitsAsTheComponents(t *testing.T) {
 	require.Equal(t, a.Replicas, b.Replicas)
 }
 
-// TestNobodyIsLockedOut holds that no way to install admission asks about the namespaces that mend it, and that what the chart
-// is told of exemptions reaches the configuration and the process alike.
-func TestNobodyIsLockedOut(t *testing.T) {
+// TestRecoveryIsNeverLockedOut checks that no way to install admission covers the namespaces needed to repair it, and that
+// exemptions in the chart's values reach both the configuration and the process.
+func TestRecoveryIsNeverLockedOut(t *testing.T) {
 	for _, tc := range webhookManifests(t) {
 		for _, h := range hooksOf(t, tc.objects) {
 			require.Contains(t, h.NamespaceSelector.MatchExpressions, metav1.LabelSelectorRequirement{
@@ -102,7 +102,7 @@ func TestNobodyIsLockedOut(t *testing.T) {
 	require.Equal(t, "chart/webhook", deployment.Find(objects, "ValidatingWebhookConfiguration", "netloom-webhook").GetAnnotations()["cert-manager.io/inject-ca-from"])
 	require.False(t, slices.ContainsFunc(rightsOf(t, objects), func(r right) bool {
 		return r.resource == "secrets" || strings.HasPrefix(r.resource, "validatingwebhook")
-	}), "a certificate of somebody else takes no rights")
+	}), "a certificate from a Secret needs no rights")
 	env := map[string]string{}
 	for _, e := range webhookDeployment(t, objects).Template.Spec.Containers[0].Env {
 		env[e.Name] = e.Value
@@ -115,11 +115,11 @@ func TestNobodyIsLockedOut(t *testing.T) {
 	off := map[string]any{"ovn-nb": "tcp:127.0.0.1:6641", "webhook-dependencies": "off", "webhook-duplicate-cnf": "off", "webhook-network-policies": "off"}
 	resources := resourcesOf(rightsOfRole(t, helm(t, "chart", off, admitting("own", fromSecret)), "netloom-webhook"))
 	slices.Sort(resources)
-	require.Equal(t, []string{"clusterrolebindings", "clusterroles", "rolebindings", "roles"}, slices.Compact(resources), "what is off takes no rights")
+	require.Equal(t, []string{"clusterrolebindings", "clusterroles", "rolebindings", "roles"}, slices.Compact(resources), "what is off needs no rights")
 }
 
-// TestWhatRefusesFailsClosed holds that what may refuse SD-WAN objects refuses them while nobody answers, and that those who
-// clean up and netloom itself are not in its way then.
+// TestWhatRefusesFailsClosed checks that webhooks that may refuse SD-WAN objects fail closed, and that those who clean up,
+// and netloom itself, are exempt then.
 func TestWhatRefusesFailsClosed(t *testing.T) {
 	sdewan := func(objects []*unstructured.Unstructured) admissionregistrationv1.ValidatingWebhook {
 		hooks := hooksOf(t, objects)

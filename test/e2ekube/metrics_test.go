@@ -19,7 +19,7 @@ import (
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
 )
 
-// readers are Prometheus, who is bound to the role that the manifests ship, and somebody else.
+// readers are Prometheus, which is bound to the role that the manifests ship, and an account without it.
 const readers = `
 {apiVersion: v1, kind: Namespace, metadata: {name: monitoring}}
 ---
@@ -34,8 +34,8 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: netloom-
 subjects: [{kind: ServiceAccount, name: prometheus, namespace: monitoring}]
 `
 
-// TestSecureMetrics runs netloom as the component secure-metrics has it, and holds who may read what. The rights that it
-// needs for that are used, and without one of them nobody gets in.
+// TestSecureMetrics runs netloom as the component secure-metrics does, and checks who may read what. The rights that it
+// needs for that are used, and without one of them every request is refused.
 func TestSecureMetrics(t *testing.T) {
 	kube, ovn := startKube(t), startOVN(t)
 	objects := central(t, "secure-metrics")(settingsFor(ovn))
@@ -51,12 +51,12 @@ func TestSecureMetrics(t *testing.T) {
 		name, path, token string
 		want              int
 	}{
-		{"nobody", "/metrics", "", http.StatusUnauthorized},
-		{"nobody knows the token", "/metrics", prometheus + "x", http.StatusUnauthorized},
+		{"no token", "/metrics", "", http.StatusUnauthorized},
+		{"an unknown token", "/metrics", prometheus + "x", http.StatusUnauthorized},
 		{"no right", "/metrics", other, http.StatusForbidden},
 		{"the right", "/metrics", prometheus, http.StatusOK},
 		{"no more than the right", "/debug/manifests", prometheus, http.StatusForbidden},
-		{"nor pages that there are none of", "/x", prometheus, http.StatusForbidden},
+		{"nor pages that do not exist", "/x", prometheus, http.StatusForbidden},
 		{"an administrator's pages", "/debug/plan", "", http.StatusUnauthorized},
 	} {
 		status, body, err := p.Ask(corev1.URISchemeHTTPS, tc.path, tc.token)
@@ -65,7 +65,7 @@ func TestSecureMetrics(t *testing.T) {
 		require.Equal(t, tc.want == http.StatusOK, strings.Contains(body, "netloom_build_info"), tc.name)
 	}
 	if status, _, err := p.Ask(corev1.URISchemeHTTP, "/metrics", prometheus); err == nil { // or it hangs up first
-		require.Equal(t, http.StatusBadRequest, status, "in clear nothing is answered")
+		require.Equal(t, http.StatusBadRequest, status, "plain HTTP is not answered")
 	}
 	requireNothingForbidden(t, kube)
 
@@ -76,7 +76,7 @@ func TestSecureMetrics(t *testing.T) {
 	w := &world{t: t, kube: kube, ovn: ovn, netloom: p}
 	for _, r := range rights {
 		require.True(t, slices.ContainsFunc(kube.Audit(account), func(q kubelab.Request) bool { return r.uses(q) && q.GrantedBy == r.role }),
-			"nobody uses %+v", r)
+			"%+v is not used", r)
 		giveBack := w.take(r)
 		w.awaitAnswer(http.StatusInternalServerError)
 		w.awaitMissed(r)
@@ -88,7 +88,7 @@ func TestSecureMetrics(t *testing.T) {
 	require.NoError(t, kube.Client().RbacV1().ClusterRoleBindings().Delete(t.Context(), "prometheus-netloom", metav1.DeleteOptions{}))
 	w.awaitAnswer(http.StatusForbidden)
 	began := time.Now()
-	ovnlab.Eventually(t, 2*time.Minute, "who was known is forgotten", func() bool {
+	ovnlab.Eventually(t, 2*time.Minute, "cached answers expire", func() bool {
 		status, _, err := p.Ask(corev1.URISchemeHTTPS, "/metrics", prometheus)
 		return err == nil && status == http.StatusForbidden
 	})

@@ -14,20 +14,20 @@ import (
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 )
 
-// TestAPIServerGoes kills the API server under netloom, and netloom while there is none: what was written stays as it is,
-// and what changed is caught up with.
+// TestAPIServerGoes kills the API server under netloom, and netloom while there is none: what was written stays, and
+// changes are caught up with.
 func TestAPIServerGoes(t *testing.T) {
 	w := newWorld(t)
 	w.peopled()
 	w.kube.Apply(policies + "---" + service)
-	w.agree()
-	w.balances("web", web, web2)
+	w.converge()
+	w.loadBalances("web", web, web2)
 	settled := w.ovn.Dump()
 
 	t.Log("the server is killed")
 	w.kube.KillAPI()
 	for range 20 {
-		require.True(t, w.netloom.Ready(), "it stands by what it knows")
+		require.True(t, w.netloom.Ready(), "it keeps its state")
 		require.Equal(t, settled, w.ovn.Dump(), "nothing is deleted, nothing added")
 		time.Sleep(100 * time.Millisecond) // while watches are tried again
 	}
@@ -46,17 +46,17 @@ func TestAPIServerGoes(t *testing.T) {
 	w.netloom.AwaitReady()
 	require.Equal(t, settled, w.ovn.Dump(), "nothing had to be written")
 	w.kube.Apply(webReaches("5432"))
-	w.agree()
+	w.converge()
 	require.False(t, w.connects(web, api, 80))
 }
 
-// TestWatchesMiss lets netloom sleep while objects go and the server forgets what has been: watches cannot go on from
-// where they were, and everything has to be listed anew.
+// TestWatchesMiss suspends netloom while objects are deleted and the server loses its history: watches cannot continue from
+// where they were, and everything has to be listed again.
 func TestWatchesMiss(t *testing.T) {
 	w := newWorld(t)
 	w.peopled()
 	w.kube.Apply(policies + "---" + service)
-	w.agree()
+	w.converge()
 
 	require.NoError(t, w.netloom.Signal(syscall.SIGSTOP))
 	w.kube.KillAPI()
@@ -70,11 +70,11 @@ func TestWatchesMiss(t *testing.T) {
 	ovnlab.Eventually(t, patience, "the load balancer of the service that went is gone", func() bool {
 		return !strings.Contains(w.ovn.NBCtl("--bare", "--columns=external_ids", "list", "Load_Balancer"), "shop")
 	})
-	w.agree()
+	w.converge()
 	require.NotEqual(t, before, w.ovn.Dump())
 }
 
-// awaitProblem waits until netloom says that something is wrong with a resource.
+// awaitProblem waits until netloom reports a problem with a resource.
 func (w *world) awaitProblem(resource string) {
 	w.t.Helper()
 	ovnlab.Eventually(w.t, patience, "netloom notices that it cannot watch "+resource, func() bool {

@@ -14,7 +14,7 @@ import (
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 )
 
-// policies of the shop: nothing but what is said, and the prober looks at everybody's http.
+// policies of the shop: only what is listed is allowed, and the prober may reach http of every pod.
 const policies = `
 apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
@@ -81,10 +81,10 @@ spec:
 func TestPolicies(t *testing.T) {
 	w := newWorld(t)
 	open := w.peopled()
-	require.Zero(t, w.ovn.Rows("ACL"), "nobody is isolated yet")
+	require.Zero(t, w.ovn.Rows("ACL"), "no pod is isolated yet")
 
 	w.kube.Apply(policies)
-	require.Less(t, w.agree(), open)
+	require.Less(t, w.converge(), open)
 	require.Positive(t, w.ovn.Rows("ACL"))
 	require.True(t, w.connects(web, api, 80))
 	require.False(t, w.connects(web, api, 5432), "the other port")
@@ -93,65 +93,65 @@ func TestPolicies(t *testing.T) {
 
 	t.Log("a field of a policy changes, and changes back")
 	w.kube.Apply(webReaches("5432"))
-	w.agree()
+	w.converge()
 	require.False(t, w.connects(web, api, 80))
 	w.kube.Apply(webReaches("80"))
-	w.agree()
+	w.converge()
 	require.True(t, w.connects(web, api, 80))
 
 	t.Log("a pod is relabelled")
 	w.kube.Apply(api.manifest("app: former-api"))
-	w.agree()
+	w.converge()
 	require.False(t, w.connects(web, api, 80))
 	w.kube.Apply(api.manifest("app: api"))
-	w.agree()
+	w.converge()
 	require.True(t, w.connects(web, api, 80))
 
 	t.Log("a pod finishes, and another takes its name and address")
 	w.status(api, "Succeeded")
 	ovnlab.Eventually(t, patience, "the finished pod has left its groups", func() bool { return !w.grouped(api) })
-	w.agree()
+	w.converge()
 	w.remove(api)
 	w.create(api, "app: api")
-	w.agree()
+	w.converge()
 	require.True(t, w.grouped(api))
 
 	t.Log("a pod is deleted, and comes back")
 	w.remove(web)
 	ovnlab.Eventually(t, patience, "the pod has left its groups", func() bool { return !w.grouped(web) })
-	w.agree()
+	w.converge()
 	w.create(web, "app: web")
-	w.agree()
+	w.converge()
 	require.True(t, w.connects(web, api, 80))
 
 	t.Log("a policy is deleted")
 	require.NoError(t, w.kube.Client().NetworkingV1().NetworkPolicies("shop").Delete(t.Context(), "watched", metav1.DeleteOptions{}))
-	w.agree()
+	w.converge()
 	require.False(t, w.connects(prober, db, 80))
 
 	t.Log("a namespace is deleted by its controller")
 	w.deleteNamespace(t.Context(), "shop")
 	ovnlab.Eventually(t, patience, "its policies leave no row", func() bool { return w.ovn.Rows("ACL") == 0 && w.ovn.Rows("Port_Group") == 0 })
-	w.agree()
+	w.converge()
 }
 
-// peopled gives every place its pod and waits until all may talk to all.
+// peopled creates the pod of every place and waits until all may connect to all.
 func (w *world) peopled() (allowed int) {
 	w.t.Helper()
 	for p, labels := range map[pod]string{web: "app: web", web2: "app: web", api: "app: api", db: "app: db", prober: "app: prober"} {
 		w.create(p, labels)
 	}
-	return w.agree()
+	return w.converge()
 }
 
-// grouped says whether the port of a pod is in any port group.
+// grouped reports whether the port of a pod is in any port group.
 func (w *world) grouped(p pod) bool {
 	w.t.Helper()
 	uuid := w.ovn.NBCtl("--bare", "--no-headings", "--columns=_uuid", "find", "Logical_Switch_Port", "name="+p.port())
 	return strings.TrimSpace(w.ovn.NBCtl("--bare", "--no-headings", "--columns=name", "find", "Port_Group", "ports{>=}"+strings.TrimSpace(uuid))) != ""
 }
 
-// deleteNamespace deletes a namespace and waits until its controller has emptied it. Pods are taken away as a kubelet
+// deleteNamespace deletes a namespace and waits until its controller has emptied it. Pods are removed as a kubelet
 // would.
 func (w *world) deleteNamespace(ctx context.Context, name string) {
 	w.t.Helper()

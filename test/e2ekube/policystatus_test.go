@@ -25,8 +25,8 @@ import (
 // feedbackRole is the role of the component.
 const feedbackRole = "netloom-feedback"
 
-// TestPolicyStatus asks whether policies are enforced as people do, of a netloom that has the rights of the component for it
-// and no other: each is used, and each is missed.
+// TestPolicyStatus checks whether policies are enforced as users do, with a netloom that has only the rights of the
+// component for it: each is used, and each is missed.
 func TestPolicyStatus(t *testing.T) {
 	w := &world{t: t, kube: startKube(t, "WatchList=false"), ovn: startOVN(t)}
 	w.kube.Apply(nodes + namespaces)
@@ -36,7 +36,7 @@ func TestPolicyStatus(t *testing.T) {
 	w.netloom.AwaitReady()
 	w.peopled()
 	w.kube.Apply(policies + "---" + service)
-	w.agree()
+	w.converge()
 
 	t.Log("the CRD is missing, and comes")
 	w.awaitReadiness("degraded: PolicyStatus objects cannot be read")
@@ -80,7 +80,7 @@ func TestPolicyStatus(t *testing.T) {
 	delete(after, "web")
 	require.Equal(t, before, after)
 
-	t.Log("what somebody deletes comes back, and goes with its policy")
+	t.Log("a deleted status comes back, and goes with its policy")
 	require.NoError(t, w.statuses().Delete(t.Context(), "db", metav1.DeleteOptions{}))
 	w.awaitRow("db", "True", 1)
 	require.NoError(t, w.kube.Client().NetworkingV1().NetworkPolicies("shop").Delete(t.Context(), "watched", metav1.DeleteOptions{}))
@@ -114,15 +114,15 @@ func (w *world) enforcedOnceWritten() {
 	s = w.policyStatus("web")
 	require.False(w.t, s.Status.Targets[0].Since.Before(since))
 	require.Greater(w.t, s.Status.Targets[0].Revision, revision)
-	w.agree()
+	w.converge()
 	require.False(w.t, w.connects(web, api, 80))
 	w.awaitEvent("NetworkPolicy/web", corev1.EventTypeNormal, "Enforced", fmt.Sprintf("generation %d is enforced by ovn", old+1))
 }
 
-// problemsAreNamed has a policy that cannot be understood whole.
+// problemsAreNamed uses a policy of which a part is invalid.
 func (w *world) problemsAreNamed() {
 	w.t.Helper()
-	w.t.Log("a policy cannot be understood whole")
+	w.t.Log("a part of a policy is invalid")
 	const field = "metadata.annotations[netloom.io/acl-logging]"
 	faulty := strings.Replace(webReaches("5432"), "name: web}", `name: web, annotations: {netloom.io/acl-logging: nonsense}}`, 1)
 	for range 2 { // which is one Event, counted up
@@ -137,7 +137,7 @@ func (w *world) problemsAreNamed() {
 	w.awaitEvent("NetworkPolicy/web", corev1.EventTypeWarning, "Problem", field+": ")
 }
 
-// feedbackRightsAreNeeded holds that each right of the role is used, and takes each away: that is told, and nothing goes.
+// feedbackRightsAreNeeded checks that each right of the role is used, and takes each away: that is reported, and no rows go.
 func (w *world) feedbackRightsAreNeeded() {
 	w.t.Helper()
 	rights := rightsOfRole(w.t, central(w.t, "feedback")(settingsFor(w.ovn)), feedbackRole)
@@ -145,7 +145,7 @@ func (w *world) feedbackRightsAreNeeded() {
 	settled := w.ovn.Dump()
 	for _, r := range rights {
 		if r.verb != "create" || r.group == "" { // a patch that makes an object is no request of its own
-			ovnlab.Eventually(w.t, patience, fmt.Sprintf("somebody uses %+v", r), func() bool { return w.used(r) })
+			ovnlab.Eventually(w.t, patience, fmt.Sprintf("%+v is used", r), func() bool { return w.used(r) })
 		}
 	}
 	edits := 9000
@@ -161,7 +161,7 @@ func (w *world) feedbackRightsAreNeeded() {
 	for _, tc := range []struct {
 		right
 		trigger func()
-		told    string // in readiness
+		message string // in readiness
 	}{
 		{right{group: group, resource: "policystatuses", verb: "list"}, restart, "degraded: PolicyStatus objects cannot be read"},
 		{right{group: group, resource: "policystatuses", verb: "watch"}, restart, "degraded: PolicyStatus objects cannot be read"},
@@ -180,11 +180,11 @@ func (w *world) feedbackRightsAreNeeded() {
 		if tc.verb != "create" || tc.group == "" {
 			w.awaitMissed(tc.right)
 		}
-		w.awaitReadiness(tc.told)
+		w.awaitReadiness(tc.message)
 		require.GreaterOrEqual(w.t, len(w.rows()), had-1, "nothing is deleted, but by the test")
 		require.Equal(w.t, countRows(settled), countRows(w.ovn.Dump()))
 		giveBack()
-		if tc.resource == "events" { // it is told until the same has been tried again
+		if tc.resource == "events" { // it is reported until the same has been tried again
 			tc.trigger()
 		}
 		edit()
@@ -275,7 +275,7 @@ func (w *world) awaitRow(name, enforced string, generation int64) {
 	})
 }
 
-// awaitEvent waits until people were told of a policy or a Service.
+// awaitEvent waits for an Event of a policy or a Service.
 func (w *world) awaitEvent(object, kind, reason, message string) {
 	w.t.Helper()
 	ovnlab.Eventually(w.t, patience, reason+" of "+object+": "+message, func() bool {

@@ -19,7 +19,7 @@ import (
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
 )
 
-// auditedRights are those that a test holds to be used and takes away.
+// auditedRights are those that a test checks to be used and takes away.
 func auditedRights(t *testing.T) []right {
 	t.Helper()
 	const settings = "ovn-nb: [tcp:127.0.0.1:6641]\n"
@@ -65,7 +65,7 @@ func shippedRoles(t *testing.T) map[string][]*unstructured.Unstructured {
 	return all
 }
 
-// TestEveryRightIsAudited holds that nothing in deploy/ gives a right that no test takes away. It takes no API server.
+// TestEveryRightIsAudited checks that nothing in deploy/ gives a right that no test takes away. It needs no API server.
 func TestEveryRightIsAudited(t *testing.T) {
 	audited := auditedRights(t)
 	pages, empty := map[string][]string{}, map[string]bool{}

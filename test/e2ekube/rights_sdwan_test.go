@@ -18,7 +18,7 @@ import (
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
 )
 
-// furtherKinds has an object of each kind that the examples have none of.
+// furtherKinds has an object of each kind that the examples lack.
 const furtherKinds = `
 {kind: FirewallSNAT, metadata: {name: one}, spec: {src: office, src_ip: 172.16.0.2, src_dip: 203.0.113.9, dest: internet, proto: tcp}}
 ---
@@ -55,7 +55,7 @@ func sdwanRights(t *testing.T, match func(right) bool) []right {
 	return rights
 }
 
-// like says whether a right is for one verb on objects of SD-WAN, or on a part of them, other than CNFStatus.
+// like reports whether a right is for one verb on objects of SD-WAN, or on a part of them, other than CNFStatus.
 func like(verb, part string) func(right) bool {
 	return func(r right) bool {
 		kind, of, _ := strings.Cut(r.resource, "/")
@@ -68,7 +68,7 @@ func exactly(group, resource, verb string) func(right) bool {
 	return func(r right) bool { return r.group == group && r.resource == resource && r.verb == verb }
 }
 
-// sdwanRights holds that each right of the roles for SD-WAN is used, on each kind, and that each is felt when it is missing:
+// sdwanRights checks that each right of the roles for SD-WAN is used, on each kind, and has an effect when it is missing:
 // netloom asks in vain, says what it cannot do, deletes nothing, and goes on by itself. As no kind waits for another, the same
 // right is taken for all kinds at once, and missed for each of them.
 func (w *world) sdwanRights() {
@@ -85,9 +85,9 @@ func (w *world) sdwanRights() {
 	w.restart()
 	w.awaitMissed(watch...)
 	w.awaitProblem("firewallrules")
-	t.Log("reading anew, as nobody told of a change")
+	t.Log("reading again, without any event of a change")
 	w.behindItsBack(func() bool { return len(w.unused(changing)) == 0 })
-	t.Log("reading anew")
+	t.Log("reading again")
 	giveBackGet := w.take(changing...)
 	w.behindItsBack(func() bool { return len(missing(w.kube, account, changing)) == 0 })
 	w.awaitReadiness("degraded: when it last tried, netloom was not allowed to get ")
@@ -95,7 +95,7 @@ func (w *world) sdwanRights() {
 	giveBack()
 	w.awaitReadiness("ok\n")
 
-	require.Empty(t, w.unused(slices.DeleteFunc(slices.Clone(all), exactly("", "events", "patch"))), "nobody uses them")
+	require.Empty(t, w.unused(slices.DeleteFunc(slices.Clone(all), exactly("", "events", "patch"))), "unused")
 	w.sameTwice(func() bool { return w.used(sdwanRights(t, exactly("", "events", "patch"))[0]) })
 	for _, q := range w.kube.Audit(account) {
 		require.False(t, q.Resource == "secrets" && (q.Verb != "get" || q.Name == ""), "Secrets by their names only: %+v", q)
@@ -105,7 +105,7 @@ func (w *world) sdwanRights() {
 	t.Log("listing")
 	list := slices.Concat(sdwanRights(t, like("list", "")), sdwanRights(t, exactly(v1alpha1.Group, "cnfstatuses", "list")))
 	w.without(list, w.restart, "cannot be read, so that settings of CNFs stay as they are")
-	require.Equal(t, finalizers, w.finalizers(), "nothing was let go")
+	require.Equal(t, finalizers, w.finalizers(), "nothing was released")
 
 	t.Log("writing finalizers")
 	w.without(sdwanRights(t, like("patch", "")), w.takeFinalizers, "degraded: when it last tried, netloom was not allowed to patch firewallrules: ")
@@ -143,7 +143,7 @@ func (w *world) without(rights []right, trigger func(), says string) {
 // unused are those of rights that netloom has not made use of.
 func (w *world) unused(rights []right) []right { return unused(w.kube, account, rights) }
 
-// restart starts netloom anew; one that is stopped gives the Lease back.
+// restart restarts netloom; one that is stopped gives the Lease back.
 func (w *world) restart() {
 	w.netloom.Stop()
 	w.netloom.Restart()
@@ -162,7 +162,7 @@ func (w *world) eachKind() {
 	ovnlab.Eventually(w.t, patience, "each kind has a status", func() bool { return len(w.unused(sdwanRights(w.t, like("patch", "status")))) == 0 })
 }
 
-// sdwanKinds are the resources of SD-WAN that CNFs hold.
+// sdwanKinds are the resources of SD-WAN that CNFs have.
 func sdwanKinds() []string {
 	var all []string
 	for _, r := range v1alpha1.Resources() {
@@ -208,7 +208,7 @@ func (w *world) merge(patch string) {
 
 func (w *world) takeFinalizers() { w.merge(`{"metadata": {"finalizers": null}}`) }
 
-// bounce has the CNF be for something else for a while, which changes the status of all objects.
+// bounce gives the CNF another purpose for a while, which changes the status of all objects.
 func (w *world) bounce() {
 	w.t.Helper()
 	purpose := func(is string, until func(state string) bool) {
@@ -223,10 +223,10 @@ func (w *world) bounce() {
 	purpose("branch", func(state string) bool { return state == "In Sync" })
 }
 
-// behindItsBack changes objects and what becomes of them until something has come of it.
+// behindItsBack changes objects and their results until one of the changes takes effect.
 func (w *world) behindItsBack(until func() bool) {
 	w.t.Helper()
-	ovnlab.Eventually(w.t, patience, "changes are come upon by writing", func() bool {
+	ovnlab.Eventually(w.t, patience, "changes are noticed by writing", func() bool {
 		w.merge(`{"metadata": {"annotations": {"seen": null}}}`)
 		w.merge(`{"metadata": {"annotations": {"seen": "no"}}}`)
 		w.bounce()
@@ -248,12 +248,12 @@ func (w *world) forgetReports() {
 		DeleteCollection(w.t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
 }
 
-// sameTwice has the same happen again and again, which is one Event that counts.
+// sameTwice repeats the same Event, which is counted.
 func (w *world) sameTwice(until func() bool) {
 	w.t.Helper()
 	ovnlab.Eventually(w.t, patience, "an Event is counted up", func() bool {
 		w.kube.Apply(strings.Replace(sdwanRule("25"), "src: office", "src: nowhere", 1))
-		ovnlab.Eventually(w.t, patience, "a zone that is not there is told", func() bool { return w.ruleState() != "In Sync" })
+		ovnlab.Eventually(w.t, patience, "a missing zone is reported", func() bool { return w.ruleState() != "In Sync" })
 		w.kube.Apply(sdwanRule("25"))
 		ovnlab.Eventually(w.t, patience, "it is in sync again", func() bool { return w.ruleState() == "In Sync" })
 		return until()

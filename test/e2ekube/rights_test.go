@@ -142,7 +142,7 @@ func shrink(t *testing.T, kube *kubelab.Lab, namespace, role string, gone []righ
 	return func() { set(func([]rbacv1.PolicyRule) []rbacv1.PolicyRule { return before }) }
 }
 
-// may says whether the server would let a service account of the manifests use a right.
+// may reports whether the server would let a service account of the manifests use a right.
 func may(t *testing.T, kube *kubelab.Lab, user string, r right) bool {
 	t.Helper()
 	resource, subresource, _ := strings.Cut(r.resource, "/")
@@ -185,12 +185,12 @@ func TestRights(t *testing.T) {
 	w := freeWorld(t, "WatchList=false")
 	w.peopled()
 	w.kube.Apply(policies + "---" + service)
-	w.agree()
-	w.balances("web", web, web2)
+	w.converge()
+	w.loadBalances("web", web, web2)
 	settled := w.ovn.Dump()
 	rights := rightsOf(t, central(t)(settingsFor(w.ovn)))
 	requireNothingForbidden(t, w.kube)
-	require.Empty(t, unused(w.kube, account, rights), "nobody uses them")
+	require.Empty(t, unused(w.kube, account, rights), "unused")
 	t.Logf("%d rights, %d kinds of requests", len(rights), len(w.kube.Audit(account)))
 
 	for _, r := range rights {

@@ -18,7 +18,7 @@ import (
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
 )
 
-// TestWebhookRights holds that each right of the roles for admission is used, and that each is felt when it is missing: the
+// TestWebhookRights checks that each right of the roles for admission is used, and has an effect when it is missing: the
 // webhook asks in vain, says what it lacks, refuses what it cannot judge, and goes on by itself. What is listed and watched is
 // independent of each other, so that is taken at once and missed one by one.
 func TestWebhookRights(t *testing.T) {
@@ -82,7 +82,7 @@ func TestWebhookRights(t *testing.T) {
 	a.bucketsOfNetloom()
 }
 
-// bucketsOfNetloom holds that netloom may write in every bucket by its role where a server knows no matchConditions.
+// bucketsOfNetloom checks that netloom may write in every bucket by its role where a server knows no matchConditions.
 func (a *admission) bucketsOfNetloom() {
 	t := a.t
 	hooks := a.kube.Client().AdmissionregistrationV1().ValidatingWebhookConfigurations()
@@ -102,7 +102,7 @@ func (a *admission) bucketsOfNetloom() {
 	})
 }
 
-// restart starts the webhook anew and waits for what it says of itself.
+// restart restarts the webhook and waits for its readiness.
 func (a *admission) restart(says string) {
 	a.t.Helper()
 	a.pod.Kill()
@@ -132,7 +132,7 @@ func (a *admission) forget() {
 	require.NoError(a.t, a.kube.Client().CoreV1().Secrets(home).Delete(a.t.Context(), "netloom-webhook", metav1.DeleteOptions{}))
 }
 
-// distrust has the API server trust nobody.
+// distrust makes the API server trust no authority.
 func (a *admission) distrust() {
 	a.t.Helper()
 	hooks := a.kube.Client().AdmissionregistrationV1().ValidatingWebhookConfigurations()
@@ -162,7 +162,7 @@ func TestReplicasShareACertificate(t *testing.T) {
 	secret, err := a.kube.Client().CoreV1().Secrets(home).Get(t.Context(), "netloom-webhook", metav1.GetOptions{})
 	require.NoError(t, err)
 	require.Equal(t, 1, strings.Count(string(secret.Data["ca.crt"]), "BEGIN CERTIFICATE"), "one authority")
-	ovnlab.Eventually(t, patience, "both serve what the Secret holds", func() bool {
+	ovnlab.Eventually(t, patience, "both serve the certificate of the Secret", func() bool {
 		return slices.Equal(a.served(a.reviews, secret.Data["ca.crt"]), a.served(other, secret.Data["ca.crt"]))
 	})
 	for _, h := range a.hooks() {
@@ -197,7 +197,7 @@ func (a *admission) hooks() []admissionregistrationv1.ValidatingWebhook {
 	return c.Webhooks
 }
 
-// served is the certificate that is served at an address to those who trust authorities.
+// served is the certificate that is served at an address to clients that trust authorities.
 func (a *admission) served(address string, authorities []byte) []byte {
 	a.t.Helper()
 	roots := x509.NewCertPool()

@@ -24,13 +24,13 @@ import (
 
 // TestControlPlaneDies kills etcd and the API server in the middle of changes, twice, the second time with netloom. While
 // they are away not a row changes; afterwards the changes go on, and at the end the rows are what the objects say. What
-// belongs to policies that nobody touched is never taken away, not for a moment.
+// belongs to policies that were not edited is never taken away, not for a moment.
 func TestControlPlaneDies(t *testing.T) {
 	w := newWorld(t)
 	rows := w.record()
 	w.peopled()
 	w.kube.Apply(policies)
-	w.agree()
+	w.converge()
 	settled := rows.there()
 	require.NotEmpty(t, settled)
 
@@ -52,8 +52,8 @@ func TestControlPlaneDies(t *testing.T) {
 	}
 	churn.end()
 	w.netloom.AwaitReady()
-	w.kube.Apply(webReaches("5432")) // which is told after all that was before
-	w.agree()
+	w.kube.Apply(webReaches("5432")) // which is delivered after everything before it
+	w.converge()
 	require.False(t, w.connects(web, api, 80))
 	w.requireKept(settled, rows.since(0))
 	w.requireNothingToDo()
@@ -71,7 +71,7 @@ func TestWatchesSuffer(t *testing.T) {
 	rows := w.record()
 	w.peopled()
 	w.kube.Apply(policies)
-	w.agree()
+	w.converge()
 
 	t.Log("the line is cut until etcd and the API server have forgotten what netloom saw last")
 	before := w.settle(rows)
@@ -85,22 +85,22 @@ func TestWatchesSuffer(t *testing.T) {
 	w.requireGone(last)
 	require.Empty(t, rows.since(before))
 	line.Mend()
-	w.agree()
+	w.converge()
 	require.NotEmpty(t, rows.since(before))
 	for _, c := range rows.since(before) {
 		stale := c.ExternalIDs["netloom.io/name"] == "watched" || strings.Contains(c.ExternalIDs["netloom.io/title"], "purpose=monitoring") ||
 			strings.Contains(c.ExternalIDs["netloom.io/title"], "port http at 80 in namespace shop") // the pods that it is about
-		require.True(t, c.Verb == nbwatch.Modified || c.Verb == nbwatch.Deleted && stale, "nobody has touched what this is of: %s", c)
+		require.True(t, c.Verb == nbwatch.Modified || c.Verb == nbwatch.Deleted && stale, "its policy was not edited: %s", c)
 	}
 
-	t.Log("connections are silent for ever and never end")
+	t.Log("connections stay silent and never end")
 	calls := line.Accepted()
 	line.Freeze()
 	require.Positive(t, line.Frozen())
 	began := time.Now()
 	w.kube.Apply(webReaches("5432"))
 	w.create(web2, "app: web")
-	w.agree()
+	w.converge()
 	t.Logf("netloom noticed within %s", time.Since(began).Round(time.Millisecond))
 	require.Greater(t, line.Accepted(), calls, "netloom has called again")
 	require.False(t, w.connects(web, api, 80))
@@ -113,8 +113,8 @@ func TestWatchesSuffer(t *testing.T) {
 	churn.await(60)
 	churn.end()
 	began = time.Now()
-	w.kube.Apply(webReaches("80")) // which is told after all that was before
-	w.agree()
+	w.kube.Apply(webReaches("80")) // which is delivered after everything before it
+	w.converge()
 	require.True(t, w.connects(web, api, 80))
 	t.Logf("netloom was %s behind, and has called again %d times", time.Since(began).Round(time.Millisecond), line.Accepted()-calls)
 	line.Slow(0)
@@ -122,12 +122,12 @@ func TestWatchesSuffer(t *testing.T) {
 	requireNothingForbidden(t, w.kube)
 }
 
-// requireKept holds that of the settled rows none went but those of the policy that the test edits.
+// requireKept checks that of the settled rows only those of the policy that the test edits are gone.
 func (w *world) requireKept(settled map[string]bool, changes []nbwatch.Change) {
 	w.t.Helper()
 	for _, c := range changes {
 		gone := c.Verb == nbwatch.Deleted && settled[c.UUID] && c.ExternalIDs["netloom.io/name"] != "web"
-		require.False(w.t, gone, "nobody has touched what this is of: %s", c)
+		require.False(w.t, gone, "its policy was not edited: %s", c)
 	}
 }
 
@@ -139,7 +139,7 @@ func (w *world) version() string {
 	return list.ResourceVersion
 }
 
-// requireGone holds that nobody can go on watching from a version, and so from an older one.
+// requireGone checks that no watch can continue from a version, and so from an older one.
 func (w *world) requireGone(version string) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
@@ -167,7 +167,7 @@ func (w *world) requireNothingToDo() {
 	})
 }
 
-// recorder keeps what becomes of rows.
+// recorder records what happens to rows.
 type recorder struct {
 	mu      sync.Mutex
 	changes []nbwatch.Change
@@ -225,7 +225,7 @@ func (r *recorder) there() map[string]bool {
 	return rows
 }
 
-// churn writes one change after the other, and does not mind when nobody takes them.
+// churn writes one change after the other, and ignores failures.
 type churn struct {
 	w       *world
 	cancel  context.CancelFunc

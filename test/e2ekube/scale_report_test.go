@@ -28,14 +28,14 @@ type report struct {
 	text            []string
 }
 
-// memory notes what netloom holds.
+// memory notes netloom's memory.
 func (r *report) memory(t *testing.T, when string, netloom *kubelab.Pod) {
 	t.Helper()
 	r.memories = append(r.memories, fmt.Sprintf("| %s | %s | %s | %s | %s |", when, mib(statusOf(netloom.PID(), "VmRSS")), mib(peakOf(netloom.PID())),
 		mib(gaugeOf(t, netloom, "go_memstats_heap_alloc_bytes")), mib(gaugeOf(t, netloom, "go_memstats_heap_inuse_bytes"))))
 }
 
-// data notes how large that is which netloom has read, and what others make of it.
+// data notes the size of the data that netloom has read, and the memory of other programs.
 func (r *report) data(t *testing.T, kube *kubelab.Lab, db *ovsdbtest.Process) {
 	t.Helper()
 	client := kube.Client().Discovery().RESTClient()
@@ -50,7 +50,7 @@ func (r *report) data(t *testing.T, kube *kubelab.Lab, db *ovsdbtest.Process) {
 	r.text = append(r.text, fmt.Sprintf("Data: %d pods of %d bytes and %d policies of %d bytes as JSON; a list of both is %s as JSON and %s as protobuf.",
 		r.pods, sizes["podsjson"]/int64(r.pods), r.policies, sizes["policiesjson"]/int64(r.policies),
 		mib(sizes["podsjson"]+sizes["policiesjson"]), mib(sizes["podsobuf"]+sizes["policiesobuf"])),
-		fmt.Sprintf("Beside netloom: kube-apiserver holds %s, ovsdb-server %s.", mib(statusOf(kube.APIServer().PID(), "VmRSS")), mib(db.RSS())))
+		fmt.Sprintf("Beside netloom: kube-apiserver uses %s, ovsdb-server %s.", mib(statusOf(kube.APIServer().PID(), "VmRSS")), mib(db.RSS())))
 }
 
 // load notes how netloom kept up while everything was created.
@@ -63,19 +63,19 @@ func (r *report) load(began, created, synced time.Time, cpu float64, all []*chan
 
 // changes notes the times of one kind of change.
 func (r *report) changes(kind string, all []*change) {
-	var answered, told, committed, between []time.Duration
+	var answered, watched, committed, between []time.Duration
 	for _, c := range all {
 		answered = append(answered, c.answered.Sub(c.sent))
 		committed = append(committed, c.committed.Sub(c.sent))
-		if !c.told.IsZero() {
-			told = append(told, c.told.Sub(c.sent))
-			between = append(between, c.committed.Sub(c.told))
+		if !c.watched.IsZero() {
+			watched = append(watched, c.watched.Sub(c.sent))
+			between = append(between, c.committed.Sub(c.watched))
 		}
 	}
 	watch, ratio := "– | –", "–"
-	if len(told) > 0 {
-		watch = millis(quantile(told, 0.5)) + " | " + millis(quantile(told, 0.99))
-		ratio = fmt.Sprintf("%.1f | %s | %s", quantile(committed, 0.5).Seconds()/quantile(told, 0.5).Seconds(), millis(quantile(between, 0.5)), millis(quantile(between, 0.99)))
+	if len(watched) > 0 {
+		watch = millis(quantile(watched, 0.5)) + " | " + millis(quantile(watched, 0.99))
+		ratio = fmt.Sprintf("%.1f | %s | %s", quantile(committed, 0.5).Seconds()/quantile(watched, 0.5).Seconds(), millis(quantile(between, 0.5)), millis(quantile(between, 0.99)))
 	} else {
 		ratio += " | – | –"
 	}
@@ -141,7 +141,7 @@ func cpuOf(t *testing.T, pid int) float64 {
 	t.Helper()
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	require.NoError(t, err)
-	_, rest, ok := strings.Cut(string(raw), ") ") // behind the name, which may hold anything
+	_, rest, ok := strings.Cut(string(raw), ") ") // behind the name, which may contain anything
 	require.True(t, ok)
 	fields := strings.Fields(rest)
 	require.Greater(t, len(fields), 12)
@@ -152,7 +152,7 @@ func cpuOf(t *testing.T, pid int) float64 {
 	return float64(user+system) / ticks
 }
 
-// peakOf is the most memory that a process has held.
+// peakOf is the peak memory of a process.
 func peakOf(pid int) int64 { return statusOf(pid, "VmHWM") }
 
 // statusOf reads a size from /proc, 0 where it cannot be learned.

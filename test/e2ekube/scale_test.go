@@ -33,7 +33,7 @@ var (
 // scalePatience is how long netloom may take to catch up with anything.
 const scalePatience = 5 * time.Minute
 
-// scale is a cluster of many objects, and the witnesses of what becomes of them.
+// scale is a cluster of many objects, and the witnesses of their effects.
 type scale struct {
 	t       *testing.T
 	kube    *kubelab.Lab
@@ -47,8 +47,8 @@ type scale struct {
 }
 
 // TestScale loads a cluster through the API server while netloom follows, changes single objects, then many at once, and
-// tells how long each change took from the request to the committed row, beside how long the API server took to tell a
-// plain watch of it. At the end a plan must find nothing left to do, and netloom must have stayed within the memory that
+// prints how long each change took from the request to the committed row, beside how long the API server took to deliver it
+// to a plain watch. At the end a plan must find nothing left to do, and netloom must have stayed within the memory that
 // its Deployment allows.
 //
 // The database is a real ovsdb-server with the schema of the installed OVN; northd does not run.
@@ -179,7 +179,7 @@ func (s *scale) burst() {
 	s.settle("after the burst")
 }
 
-// requireNothingToDo asks the program, as a person would, what would have to be written.
+// requireNothingToDo asks the program for a plan, as a user would.
 func (s *scale) requireNothingToDo() {
 	s.t.Helper()
 	program, err := buildOnce()
@@ -212,7 +212,7 @@ func (s *scale) startOver() {
 	s.profile("started")
 }
 
-// awaitWriter waits until netloom leads and the database agrees with it.
+// awaitWriter waits until netloom leads and the database is in sync with it.
 func (s *scale) awaitWriter() {
 	s.t.Helper()
 	ovnlab.Eventually(s.t, scalePatience, "netloom is ready, and no standby", func() bool {

@@ -24,19 +24,19 @@ import (
 type change struct {
 	sent      time.Time
 	answered  time.Time
-	told      time.Time // the plain watch had the event; zero while nobody watched
-	committed time.Time // the database told of a row with the change's mark
+	watched   time.Time // the plain watch had the event; zero without a watch
+	committed time.Time // the database reported a row with the change's mark
 	version   string    // of the object, by the answer
 	event     string    // by the event
 }
 
 // stopwatch takes the times of changes that are under way. A change carries a mark that no other has: an address that its
-// rows will hold, or the object's own name for rows that name it.
+// rows will have, or the object's own name for rows that name it.
 type stopwatch struct {
 	mu      sync.Mutex
 	kinds   map[string][]*change
 	marks   map[string]*change // not committed yet
-	objects map[string]*change // not told yet
+	objects map[string]*change // not delivered yet
 	rows    int                // changes of rows so far
 }
 
@@ -121,16 +121,16 @@ func (s *stopwatch) event(e watch.Event, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c := s.objects[key(o)]; c != nil {
-		c.told, c.event = at, o.GetResourceVersion()
+		c.watched, c.event = at, o.GetResourceVersion()
 		delete(s.objects, key(o))
 	}
 }
 
-// delivered says whether the plain watch had the event of a change.
+// delivered reports whether the plain watch had the event of a change.
 func (s *stopwatch) delivered(c *change) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return !c.told.IsZero()
+	return !c.watched.IsZero()
 }
 
 // await waits until every change of these kinds is committed.
@@ -146,7 +146,7 @@ func (s *stopwatch) await(t *testing.T, netloom *kubelab.Pod, kinds ...string) {
 	})
 }
 
-// of are the changes of a kind, for those who read them when all is over.
+// of returns the changes of a kind, for use after all is over.
 func (s *stopwatch) of(kind string) []*change {
 	s.mu.Lock()
 	defer s.mu.Unlock()

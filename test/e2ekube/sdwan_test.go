@@ -45,7 +45,7 @@ func TestSDWAN(t *testing.T) {
 	require.Greater(t, len(names), 5)
 	t.Logf("%d objects are in sync", len(names))
 
-	t.Log("an object is deleted, and goes when the device does not hold it any more")
+	t.Log("an object is deleted, and goes once the device has removed it")
 	rule := w.sdwan("firewallrules")
 	require.NoError(t, rule.Delete(t.Context(), "no-mail-from-desks", metav1.DeleteOptions{}))
 	ovnlab.Eventually(t, patience, "the finalizer is taken away", func() bool {
@@ -75,20 +75,20 @@ func newSDWAN(t *testing.T) (*world, []*unstructured.Unstructured) {
 	return w, w.sdwanExamples(address)
 }
 
-// withoutDefinitions has netloom run before the kinds of SD-WAN are known, and has them come: that is told, all else goes on,
-// and nothing of it goes.
+// withoutDefinitions runs netloom before the kinds of SD-WAN are defined, and then defines them: that is reported, all else
+// goes on, and nothing is deleted.
 func (w *world) withoutDefinitions() {
 	w.t.Helper()
-	const told = "cannot be read, so that settings of CNFs stay as they are"
-	w.awaitReadiness(told)
+	const degraded = "cannot be read, so that settings of CNFs stay as they are"
+	w.awaitReadiness(degraded)
 	open := w.peopled()
 	w.kube.Apply(policies)
-	require.Less(w.t, w.agree(), open)
+	require.Less(w.t, w.converge(), open)
 	settled := w.ovn.Dump()
 	w.end()
 	w.netloom.Restart()
-	w.awaitReadiness(told)
-	require.True(w.t, w.netloom.Ready(), "that is no reason to be out of order")
+	w.awaitReadiness(degraded)
+	require.True(w.t, w.netloom.Ready(), "netloom is still ready")
 	require.Equal(w.t, settled, w.ovn.Dump())
 	w.t.Log("the definitions come")
 	w.installDefinitions()
@@ -151,7 +151,7 @@ func (w *world) sdwanExamples(address string) []*unstructured.Unstructured {
 	return all
 }
 
-// inSync waits until all objects that are for a device say that it holds them, and names them.
+// inSync waits until all objects that are for a device report it, and name it.
 func (w *world) inSync(objects []*unstructured.Unstructured) []string {
 	w.t.Helper()
 	var names []string
@@ -181,7 +181,7 @@ func (w *world) inSync(objects []*unstructured.Unstructured) []string {
 	return names
 }
 
-// ruleState is how the rule of the examples stands.
+// ruleState is the state of the rule of the examples.
 func (w *world) ruleState() string {
 	w.t.Helper()
 	got, err := w.sdwan("firewallrules").Get(w.t.Context(), "no-mail-from-desks", metav1.GetOptions{})
@@ -206,7 +206,7 @@ spec: {src: office, dest: internet, proto: tcp, dest_port: "` + port + `", targe
 `
 }
 
-// used says whether netloom has used a right.
+// used reports whether netloom has used a right.
 func (w *world) used(r right) bool {
 	w.t.Helper()
 	return slices.ContainsFunc(w.kube.Audit(account), func(q kubelab.Request) bool { return r.uses(q) && !q.Forbidden })

@@ -61,7 +61,7 @@ status:
 `
 
 // TestSecretsOfSomeNamespaces narrows the chart's right to read Secrets to one namespace. A CNF there is configured as
-// before; one elsewhere says what netloom may not read, and what its device holds stays.
+// before; one elsewhere reports what netloom may not read, and the configuration of its device stays.
 func TestSecretsOfSomeNamespaces(t *testing.T) {
 	w := &world{t: t, kube: startKube(t)}
 	w.kube.Apply(nodes + sdwanNamespaces + `{apiVersion: v1, kind: Namespace, metadata: {name: ` + home + `}}`)
@@ -77,8 +77,8 @@ func TestSecretsOfSomeNamespaces(t *testing.T) {
 	requireNothingForbidden(t, w.kube)
 
 	t.Log("Secrets of one namespace")
-	held := far.Export()
-	require.Contains(t, held, "config zone")
+	before := far.Export()
+	require.Contains(t, before, "config zone")
 	w.release("edge")
 	w.restart()
 	w.zone("edge", "second")
@@ -98,13 +98,13 @@ func TestSecretsOfSomeNamespaces(t *testing.T) {
 		time.Sleep(100 * time.Millisecond) // while those of both are read every second
 	}
 	require.Contains(t, sdwan.Export(), "config zone")
-	require.Equal(t, held, far.Export(), "nothing is deleted, nothing added")
+	require.Equal(t, before, far.Export(), "nothing is deleted, nothing added")
 
 	t.Log("an object that is deleted stays while its device cannot be asked")
 	zones := w.kube.Objects().Resource(v1alpha1.GroupVersion.WithResource("firewallzones")).Namespace("far")
 	require.NoError(t, zones.Delete(t.Context(), "first", metav1.DeleteOptions{}))
 	w.awaitZone("far", "first", "Being delete", refusal)
-	require.Equal(t, held, far.Export())
+	require.Equal(t, before, far.Export())
 	w.requireSecretsForbiddenIn("far")
 
 	t.Log("those of the other too")
@@ -185,7 +185,7 @@ func (w *world) awaitZone(namespace, name, state, message string) {
 	})
 }
 
-// requireSecretsForbiddenIn holds that Secrets of one namespace are all that netloom has asked for in vain.
+// requireSecretsForbiddenIn checks that netloom has asked in vain only for the Secrets of one namespace.
 func (w *world) requireSecretsForbiddenIn(namespace string) {
 	w.t.Helper()
 	forbidden := 0

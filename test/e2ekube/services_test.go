@@ -30,26 +30,26 @@ func TestServices(t *testing.T) {
 	w := newWorld(t)
 	w.peopled()
 	w.kube.Apply(service)
-	w.balances("web", web, web2)
+	w.loadBalances("web", web, web2)
 
 	t.Log("an endpoint that is not ready goes")
 	w.status(web2, "Pending")
-	w.balances("web", web)
+	w.loadBalances("web", web)
 
 	t.Log("and the last one, so that clients are refused")
 	w.remove(web)
-	w.balances("web")
+	w.loadBalances("web")
 	w.status(web2, "Running")
-	w.balances("web", web2)
+	w.loadBalances("web", web2)
 
 	t.Log("policies look at the backend behind the address")
 	w.kube.Apply(policies)
-	w.agree()
+	w.converge()
 	got := w.ask("web", prober)
 	require.Equal(t, web2.port(), got[0].Delivered, "the prober may look at http of the shop")
 	for _, b := range w.ask("web", db) {
 		require.Equal(t, []netip.AddrPort{netip.AddrPortFrom(web2.addr(b.Backends[0].Addr().Is6()), 80)}, b.Backends)
-		require.Empty(t, b.Delivered, "nobody else may")
+		require.Empty(t, b.Delivered, "no other pod may")
 	}
 
 	t.Log("a service is deleted")
@@ -76,9 +76,9 @@ func (w *world) ask(name string, from pod) []ovnlab.Balanced {
 	return all
 }
 
-// balances waits until packets to every address of a service go to the http ports of the places, or are refused when there
-// is none.
-func (w *world) balances(name string, to ...pod) {
+// loadBalances waits until packets to every address of a service go to the http ports of the places, or are refused when
+// there is none.
+func (w *world) loadBalances(name string, to ...pod) {
 	w.t.Helper()
 	var got []ovnlab.Balanced
 	wrong := ""

@@ -30,7 +30,7 @@ const (
 )
 
 // TestTenant creates the most expensive objects that the API server accepts in one namespace, touches them again and again
-// so that they are translated each time, and holds what new policies of another namespace cost meanwhile against what they
+// so that they are translated each time, and compares the cost of new policies of another namespace meanwhile with their
 // cost before. Latencies are printed; the assertion is on processor time, which a busy machine does not change.
 func TestTenant(t *testing.T) {
 	s := newScale(t)

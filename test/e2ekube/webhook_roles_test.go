@@ -4,7 +4,7 @@ package e2ekube_test
 
 import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-// permissions are the article's roles and those that ICN SD-EWAN ships, with people who are bound to them. Everybody but
+// permissions are the article's roles and those that ICN SD-EWAN ships, with users who are bound to them. Everyone but
 // writer may write SD-WAN objects as far as RBAC goes.
 const permissions = `
 {apiVersion: v1, kind: Namespace, metadata: {name: shop}}

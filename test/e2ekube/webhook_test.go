@@ -70,7 +70,7 @@ func raiseAdmission(t *testing.T, component string, features ...string) *admissi
 	return a
 }
 
-// callAt has the API server call an address.
+// callAt makes the API server call an address.
 func (a *admission) callAt(address string) {
 	a.t.Helper()
 	_, port, err := net.SplitHostPort(address)
@@ -106,7 +106,7 @@ func (a *admission) replica(deployment string, n int, reviews string, env ...str
 	return pod
 }
 
-// awaitAsked waits until the API server has what is written judged.
+// awaitAsked waits until the API server has writes reviewed.
 func (a *admission) awaitAsked() {
 	a.t.Helper()
 	nobody := a.as("nobody")
@@ -147,14 +147,14 @@ func (a *admission) resourceOf(client dynamic.Interface, o *unstructured.Unstruc
 	return client.Resource(schema.GroupVersionResource{Group: gvk.Group, Version: gvk.Version, Resource: plural}).Namespace(o.GetNamespace())
 }
 
-// create tries to create an object, and keeps nothing of it.
+// create tries to create an object, as a dry run.
 func (a *admission) create(client dynamic.Interface, o *unstructured.Unstructured) error {
 	_, err := a.resourceOf(client, o).Create(a.t.Context(), o, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	return err
 }
 
-// TestPermissions asks a real API server for every example of the article on permissions by label, and for what surrounds
-// them. It keeps nothing: reviews of dry runs are reviews.
+// TestPermissions asks a real API server for every example of the article on permissions by label, and for related
+// cases. It stores nothing: reviews of dry runs are reviews.
 func TestPermissions(t *testing.T) {
 	a := newAdmission(t)
 	const rules, policies, zones = "mwan3rules", "mwan3policies", "firewallzones"
@@ -248,7 +248,7 @@ func TestPermissions(t *testing.T) {
 		require.False(t, r.Forbidden, "forbidden: %+v", r)
 	}
 	a.outage()
-	a.toldOtherwise()
+	a.configuredOtherwise()
 }
 
 // make has an administrator create an object for good.
@@ -268,7 +268,7 @@ func (a *admission) move(client dynamic.Interface, o *unstructured.Unstructured,
 	return err
 }
 
-// narrows asks for what somebody may do who has the article's role and no other: what its rules give, in the buckets that its
+// narrows checks what a user may do who has the article's role and no other: what its rules give, in the buckets that its
 // annotation names.
 func (a *admission) narrows() {
 	t, writer := a.t, a.as("writer")
@@ -318,7 +318,7 @@ func (a *admission) others() {
 	require.Contains(t, strings.Join(a.warnings, "\n"), "spec.podSelector: selects no pod at present")
 }
 
-// outage takes the webhook away: writes are refused, but not of kube-system, nor of those who mend and clean up.
+// outage takes the webhook away: writes are refused, but not of kube-system, nor those that repair and clean up.
 func (a *admission) outage() {
 	t := a.t
 	a.kube.Apply(`{apiVersion: v1, kind: Namespace, metadata: {name: doomed}}`)

@@ -45,7 +45,7 @@ func tiedObjects(t *testing.T) map[string]*unstructured.Unstructured {
 	return all
 }
 
-// said is the refusal of a write, or what was warned of.
+// said is the refusal of a write, or its warnings.
 func (a *admission) said(err error) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -57,7 +57,7 @@ func (a *admission) said(err error) string {
 	return text
 }
 
-// needs asks for what goes while it is needed and for what refers to nothing. It is refused or warned of, as was set.
+// needs checks deletions of what is in use, and references to nothing. They are refused or warned of, as configured.
 func (a *admission) needs(client dynamic.Interface, refused bool) {
 	t := a.t
 	t.Helper()
@@ -87,7 +87,7 @@ func (a *admission) needs(client dynamic.Interface, refused bool) {
 	}
 }
 
-// validates asks for what is judged of objects that need each other, and of NetworkPolicies.
+// validates checks the validation of objects that need each other, and of NetworkPolicies.
 func (a *admission) validates() {
 	t := a.t
 	counted := pod{"default", "counted", "10.244.1.77", "fd00:244:1::77", "node-a"}
@@ -105,7 +105,7 @@ func (a *admission) validates() {
 		"servers of today refuse it themselves, before they ask")
 }
 
-// advice is what is said of a policy with a rule.
+// advice returns the warnings about a policy with a rule.
 func (a *admission) advice(rule string) string {
 	a.t.Helper()
 	policy := kubelab.Parse(a.t, `{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {namespace: default, name: p},
@@ -113,9 +113,9 @@ func (a *admission) advice(rule string) string {
 	return a.said(a.create(a.as("bob"), policy[0]))
 }
 
-// toldOtherwise runs a webhook that exempts a group of one's own, has a bucket for what is in none, refuses what refers to
-// nothing and tells of every policy that costs anything.
-func (a *admission) toldOtherwise() {
+// configuredOtherwise runs a webhook that exempts another group, has a bucket for objects without one, refuses references to
+// nothing and reports every policy that costs anything.
+func (a *admission) configuredOtherwise() {
 	t := a.t
 	plain, basic := bucketed("mwan3rules", "default", "x", ""), bucketed("mwan3rules", "default", "x", "basic")
 	require.Error(t, a.create(a.as("bob", "crew"), basic))

@@ -59,7 +59,7 @@ type world struct {
 	netloom *kubelab.Pod
 }
 
-// newWorld installs netloom. It may not ask for anything that it has no right to until the test ends.
+// newWorld installs netloom. Until the test ends, it may not ask for anything that it has no right to.
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := freeWorld(t)
@@ -113,7 +113,7 @@ metadata: {name: watch, labels: {purpose: monitoring}}
 ---
 `
 
-// create applies a pod and does for its status what a kubelet would.
+// create applies a pod and sets its status as a kubelet would.
 func (w *world) create(p pod, labels string) {
 	w.t.Helper()
 	w.kube.Apply(p.manifest(labels))
@@ -148,14 +148,14 @@ status:
 `, p.namespace, p.name, phase, p.v4, p.v4, p.v6, map[bool]string{true: "True", false: "False"}[phase == "Running"]))
 }
 
-// remove deletes a pod as it goes when no kubelet has to be waited for.
+// remove deletes a pod without waiting for a kubelet.
 func (w *world) remove(p pod) {
 	w.t.Helper()
 	now := int64(0)
 	require.NoError(w.t, w.kube.Client().CoreV1().Pods(p.namespace).Delete(w.t.Context(), p.name, metav1.DeleteOptions{GracePeriodSeconds: &now}))
 }
 
-// cluster is what the API server holds, for the oracle.
+// cluster is the content of the API server, for the oracle.
 func (w *world) cluster() *oracle.Cluster {
 	w.t.Helper()
 	ctx, opts, client := w.t.Context(), metav1.ListOptions{}, w.kube.Client()
@@ -186,7 +186,7 @@ func pointers[T any](items []T) []*T {
 	return all
 }
 
-// flows are those between the places of pods that are there, and from and to somebody else.
+// flows are those between the places of existing pods, and from and to an outside address.
 func flows(c *oracle.Cluster) []oracle.Flow {
 	var all []oracle.Flow
 	for _, v6 := range []bool{false, true} {
@@ -212,7 +212,7 @@ func flows(c *oracle.Cluster) []oracle.Flow {
 	return all
 }
 
-// differences are the flows that OVN treats otherwise than the oracle says.
+// differences are the flows that OVN treats differently than the oracle.
 func (w *world) differences() (wrong []string, allowed, asked int) {
 	w.t.Helper()
 	cluster := w.cluster()
@@ -238,8 +238,8 @@ func flowOf(f oracle.Flow) ovnlab.Flow {
 	return ovnlab.Flow{Src: f.Src.Addr, Dst: f.Dst.Addr, Protocol: strings.ToLower(string(f.Protocol)), Port: uint16(f.Port)}
 }
 
-// agree waits until OVN treats every flow as the oracle says of what the API server holds, and says how many are allowed.
-func (w *world) agree() (allowed int) {
+// converge waits until OVN treats every flow of the cluster as the oracle does, and returns how many are allowed.
+func (w *world) converge() (allowed int) {
 	w.t.Helper()
 	var wrong []string
 	var asked int
@@ -256,7 +256,7 @@ func (w *world) agree() (allowed int) {
 	return allowed
 }
 
-// connects says whether OVN delivers a TCP packet from one place to another, in both families alike.
+// connects reports whether OVN delivers a TCP packet from one place to another, in both families alike.
 func (w *world) connects(from, to pod, port uint16) bool {
 	w.t.Helper()
 	v4 := w.ovn.Trace(ovnlab.Flow{Src: from.addr(false), Dst: to.addr(false), Protocol: "tcp", Port: port})

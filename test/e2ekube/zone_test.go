@@ -126,7 +126,7 @@ func (z *zone) acls(policy string) int {
 	return len(strings.Fields(z.ovn.NBCtl("--bare", "--no-headings", "--columns=_uuid", "find", "ACL", `external_ids:"netloom.io/name"=`+policy)))
 }
 
-// subjects are the names of the ports that groups hold.
+// subjects are the names of the ports in groups.
 func (z *zone) subjects() []string {
 	var names []string
 	for _, uuid := range z.list("Port_Group", "ports") {
@@ -139,7 +139,7 @@ func (z *zone) subjects() []string {
 // zones are the nodes of a cluster.
 type zones map[string]*zone
 
-// differences are the flows that the OVNs together treat otherwise than the oracle says: that of the source's node has to
+// differences are the flows that the OVNs together treat differently than the oracle: that of the source's node has to
 // let a packet out, and that of the destination's node has to let it in.
 func (zs zones) differences(t *testing.T, cluster *oracle.Cluster) (wrong []string, allowed, across int) {
 	t.Helper()
@@ -186,8 +186,8 @@ func (zs zones) differences(t *testing.T, cluster *oracle.Cluster) (wrong []stri
 	return wrong, allowed, across
 }
 
-// agree waits until the OVNs together treat every flow as the oracle says.
-func (zs zones) agree(t *testing.T, w *world) (allowed int) {
+// converge waits until the OVNs together treat every flow as the oracle does.
+func (zs zones) converge(t *testing.T, w *world) (allowed int) {
 	t.Helper()
 	var wrong []string
 	var across int
@@ -258,7 +258,7 @@ func TestZones(t *testing.T) {
 
 	// The umask of most programs takes from the group what it needs to connect.
 	for _, z := range zs {
-		ovnlab.Eventually(t, patience, "it is told that the socket is out of reach", func() bool {
+		ovnlab.Eventually(t, patience, "the unreachable socket is reported", func() bool {
 			z.netloom.Running()
 			return strings.Contains(z.netloom.Log(), "permission denied")
 		})
@@ -271,9 +271,9 @@ func TestZones(t *testing.T) {
 	for p, labels := range map[pod]string{web: "app: web", web2: "app: web", api: "app: api", db: "app: db", prober: ""} {
 		w.create(p, labels)
 	}
-	open := zs.agree(t, w)
+	open := zs.converge(t, w)
 	kube.Apply(zonePolicies)
-	require.Less(t, zs.agree(t, w), open)
+	require.Less(t, zs.converge(t, w), open)
 	require.Equal(t, []string{"shop_api", "shop_web"}, a.subjects())
 	require.Equal(t, []string{"shop_db", "shop_web2"}, b.subjects())
 	require.Zero(t, a.acls("db"), "db is on the other node")
@@ -286,27 +286,27 @@ func TestZones(t *testing.T) {
 	}
 	require.Contains(t, b.list("Address_Set", "addresses"), api.v4)
 
-	w.zonesTell(zs)
+	w.zonesReport(zs)
 
 	w.remove(api)
 	ovnlab.Eventually(t, patience, "api is gone", func() bool { return a.acls("api") == 0 })
 	require.Equal(t, []string{"shop_web"}, a.subjects())
 	w.create(moved, "app: api")
-	zs.agree(t, w)
+	zs.converge(t, w)
 	require.Equal(t, []string{"shop_api", "shop_db", "shop_web2"}, b.subjects())
 	require.NotZero(t, b.acls("api"))
 	require.Contains(t, b.list("Address_Set", "addresses"), moved.v4)
 	require.NotContains(t, b.list("Address_Set", "addresses"), api.v4)
 
-	a.ovn.KillDB() // one node's trouble is no other's
+	a.ovn.KillDB() // a failure of one node does not affect another
 	require.NoError(t, kube.Client().NetworkingV1().NetworkPolicies("shop").Delete(t.Context(), "db", metav1.DeleteOptions{}))
 	ovnlab.Eventually(t, patience, "the other node goes on", func() bool { return b.acls("db") == 0 })
 	a.netloom.Running()
 }
 
-// zonesTell holds that both write into the same PolicyStatus, and that the rights of the overlay are used. Events are none:
-// each node would tell of every policy.
-func (w *world) zonesTell(zs zones) {
+// zonesReport checks that both write into the same PolicyStatus, and that the rights of the overlay are used. There are no
+// Events: each node would report every policy.
+func (w *world) zonesReport(zs zones) {
 	t := w.t
 	t.Helper()
 	w.netloom = zs["node-a"].netloom
@@ -322,10 +322,10 @@ func (w *world) zonesTell(zs zones) {
 	rights := slices.DeleteFunc(rightsOf(t, overlay(t, "zone", "feedback")(zoneSettings)), func(r right) bool {
 		return r.resource == "events" || r.resource == "policystatuses" && r.verb == "create" // which is part of a patch
 	})
-	require.Empty(t, unused(w.kube, account, rights), "nobody uses them")
+	require.Empty(t, unused(w.kube, account, rights), "unused")
 }
 
-// TestChartForZones has the chart make a pod for each node.
+// TestChartForZones renders the chart with a pod for each node.
 func TestChartForZones(t *testing.T) {
 	kube := startKube(t)
 	kube.Apply(zoneNodes + `

@@ -18,7 +18,7 @@ import (
 	"github.com/netloom/netloom/translator/budget"
 )
 
-// list is one list that an object of the API can hold.
+// list is one list that an object of the API can contain.
 type list struct {
 	name string
 	// most is how long the list can be: as many elements as the API allows, as fit in an object of 1.5 MiB, or as are within
@@ -29,7 +29,7 @@ type list struct {
 	beyond int
 }
 
-// TestNoListGrowsFasterThanItsLength takes every list that an object can hold from the object to the rows of a database,
+// TestNoListGrowsFasterThanItsLength takes every list that an object can contain from the object to the rows of a database,
 // shortens it and takes the object away again.
 func TestNoListGrowsFasterThanItsLength(t *testing.T) {
 	backend := connect(t)

@@ -89,7 +89,7 @@ func policyLists() []list {
 				}),
 			})
 		}, 0},
-		{"names of ports that nobody declares", 2000, func(n int) []any {
+		{"names of ports that no pod declares", 2000, func(n int) []any {
 			return egress(networkingv1.NetworkPolicyEgressRule{Ports: each(n, name)})
 		}, 60_000},
 		{"names of ports", 1000, func(n int) []any {
@@ -167,11 +167,11 @@ func selectorLists() []list {
 			objects := policy(networkingv1.NetworkPolicySpec{PodSelector: ls, Ingress: []networkingv1.NetworkPolicyIngressRule{{
 				From: []networkingv1.NetworkPolicyPeer{{PodSelector: &ls, NamespaceSelector: &ls}},
 			}}})
-			held := map[string]string{"k0": "v0"}
+			many := map[string]string{"k0": "v0"}
 			for i := 1; i < n; i++ {
-				held[key(i)] = "a"
+				many[key(i)] = "a"
 			}
-			return append(objects, pod("labelled", held))
+			return append(objects, pod("labelled", many))
 		}, 5 * most}
 	}
 	return []list{
@@ -297,7 +297,7 @@ func service(n int) *corev1.Service {
 	}
 }
 
-// slice is a slice of service with so many ports and endpoints.
+// slice is a slice of service with that many ports and endpoints.
 func slice(name string, ports, endpoints int) *discoveryv1.EndpointSlice {
 	return &discoveryv1.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{

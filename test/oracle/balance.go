@@ -73,7 +73,7 @@ func (z *Frozen) choose(f Flow, fe *frontend, all []endpoint) []endpoint {
 
 // local reports whether the traffic policy for f is Local. The internal one applies to cluster IPs, the external one to
 // all other frontends. Traffic from within the cluster to an external or load balancer IP always gets the semantics of
-// Cluster; a node port depends on the node, whoever the sender is.
+// Cluster; a node port depends on the node, for any sender.
 func (z *Frozen) local(f Flow, fe *frontend) bool {
 	spec := &fe.service.Spec
 	external := spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
@@ -109,14 +109,14 @@ func (z *Frozen) hinted(all []endpoint, node string) []endpoint {
 	if node == "" {
 		return nil
 	}
-	if list := meant(all, node, func(e *endpoint) []string { return e.forNodes }); len(list) > 0 {
+	if list := hintedFor(all, node, func(e *endpoint) []string { return e.forNodes }); len(list) > 0 {
 		return list
 	}
-	return meant(all, z.zones[node], func(e *endpoint) []string { return e.forZones })
+	return hintedFor(all, z.zones[node], func(e *endpoint) []string { return e.forZones })
 }
 
-// meant lists the ready endpoints whose hints contain name, or none unless every ready endpoint has hints.
-func meant(all []endpoint, name string, hints func(*endpoint) []string) []endpoint {
+// hintedFor lists the ready endpoints whose hints contain name, or none unless every ready endpoint has hints.
+func hintedFor(all []endpoint, name string, hints func(*endpoint) []string) []endpoint {
 	var list []endpoint
 	for i := range all {
 		e := &all[i]

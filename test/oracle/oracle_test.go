@@ -7,7 +7,7 @@ import (
 	"github.com/netloom/netloom/test/oracle"
 )
 
-// row is one clause of the API: policies by "namespace/name", a change to the cluster, and what then holds.
+// row is one clause of the API: policies by "namespace/name", a change to the cluster, and the result.
 type row struct {
 	name     string
 	policies map[string]string
@@ -93,7 +93,7 @@ func TestIsolation(t *testing.T) {
 			"red/one": `{podSelector: {}}`, "red/two": `{podSelector: {}}`,
 		}, change: func(_ *testing.T, c *oracle.Cluster) { c.Policies = c.Policies[:1] }, want: `
 			blue/a red/a tcp/80 ingress`},
-		{name: "08 a selector without a match selects and admits nobody", policies: map[string]string{
+		{name: "08 a selector without a match selects and admits no pod", policies: map[string]string{
 			"red/subject": `{podSelector: {matchLabels: {app: none}}}`,
 			"blue/peer":   `{podSelector: {}, ingress: [{from: [{podSelector: {matchLabels: {app: none}}}]}]}`,
 		}, want: `
@@ -118,7 +118,7 @@ func TestPeers(t *testing.T) {
 			blue/c red/a tcp/80 allow
 			red/b red/a tcp/80 allow
 			red/s1 red/a tcp/80 ingress`},
-		{name: "10 namespaceSelector {} is every pod, from [] is everybody", policies: map[string]string{
+		{name: "10 namespaceSelector {} is every pod, from [] is every source", policies: map[string]string{
 			"red/pods": `{podSelector: {matchLabels: {app: b}}, ingress: [{from: [{namespaceSelector: {}}]}]}`,
 			"red/all":  `{podSelector: {matchLabels: {app: s}}, ingress: [{from: []}]}`,
 		}, want: `
@@ -141,7 +141,7 @@ func TestPeers(t *testing.T) {
 			red/b blue/a tcp/80 allow
 			red/a blue/a tcp/80 ingress
 			blue/c blue/a tcp/80 ingress`},
-		{name: "12 a peer without selectors means nobody, namespaceSelector alone all its pods", policies: map[string]string{
+		{name: "12 a peer without selectors matches nothing, namespaceSelector alone all its pods", policies: map[string]string{
 			"red/nobody": `{podSelector: {matchLabels: {app: a}}, ingress: [{from: [{}]}]}`,
 			"red/ns":     `{podSelector: {matchLabels: {app: b}}, ingress: [{from: [{namespaceSelector: {matchLabels: {team: blue}}}]}]}`,
 		}, want: `
@@ -160,7 +160,7 @@ func TestPeers(t *testing.T) {
 			red/a red/s1 tcp/443 ingress
 			red/b red/s1 tcp/443 allow
 			red/b red/s1 tcp/80 ingress`},
-		{name: "a malformed peer or requirement admits nobody", policies: map[string]string{
+		{name: "a malformed peer or requirement admits nothing", policies: map[string]string{
 			"red/a": `{podSelector: {matchLabels: {app: a}}, ingress: [{from: [{ipBlock: {cidr: 0.0.0.0/0}, podSelector: {}}]}]}`,
 			"red/b": `{podSelector: {matchLabels: {app: b}}, ingress: [{from: [{podSelector: {matchExpressions: [{key: app, operator: Near, values: [a]}]}}]}]}`,
 			"red/s": `{podSelector: {matchLabels: {app: s}}, ingress: [{from: [{podSelector: {matchExpressions: [{key: app, operator: NotIn}]}}]}]}`,
@@ -219,7 +219,7 @@ func TestIPBlock(t *testing.T) {
 			blue/a/6 red/b/6 tcp/80 ingress
 			blue/a red/s1 tcp/80 allow
 			red/a red/s1 tcp/80 ingress`},
-		{name: "a block that cannot be read admits nobody", policies: map[string]string{
+		{name: "a block that cannot be read admits nothing", policies: map[string]string{
 			"red/cidr":   `{podSelector: {matchLabels: {app: a}}, ingress: [{from: [{ipBlock: {cidr: 10.244.0.0}}]}]}`,
 			"red/except": `{podSelector: {matchLabels: {app: b}}, ingress: [{from: [{ipBlock: {cidr: 0.0.0.0/0, except: [nonsense]}}]}]}`,
 		}, want: `

@@ -148,7 +148,7 @@ func TestLife(t *testing.T) {
 			blue/a red/new tcp/80 allow`,
 		},
 		{
-			name: "32 a pod without an address is nobody", policies: fromB,
+			name: "32 a pod without an address matches nothing", policies: fromB,
 			change: func(t *testing.T, c *oracle.Cluster) {
 				t.Helper()
 				find(t, c, "red/b").Status = corev1.PodStatus{Phase: corev1.PodPending}
@@ -201,7 +201,7 @@ func TestLife(t *testing.T) {
 func TestNodesAndOutside(t *testing.T) {
 	deny := map[string]string{"red/p": `{podSelector: {}, policyTypes: [Ingress, Egress]}`}
 	run(t, []row{
-		{name: "39 a pod's own node always reaches it, other nodes do not, and egress is not meant", policies: deny, want: `
+		{name: "39 a pod's own node always reaches it, other nodes do not, and egress is not affected", policies: deny, want: `
 			10.0.1.1 red/a tcp/10250 allow
 			fd00:1::1 red/a/6 icmp/ allow
 			10.0.1.2 red/a tcp/10250 ingress
@@ -217,7 +217,7 @@ func TestNodesAndOutside(t *testing.T) {
 			red/h red/b tcp/80 ingress
 			red/h red/a tcp/80 allow
 			red/h red/s2 tcp/80 allow`},
-		{name: "41, 42 policies speak of the pod behind a service and of its own port", policies: map[string]string{
+		{name: "41, 42 policies apply to the pod behind a service and its own port", policies: map[string]string{
 			"blue/p": `{podSelector: {}, policyTypes: [Egress], egress: [{to: [{namespaceSelector: {}}], ports: [{port: 8080}]}]}`,
 		}, want: `
 			blue/a 10.96.0.10 tcp/8080 egress
@@ -248,7 +248,7 @@ func TestNodesAndOutside(t *testing.T) {
 		}, want: `
 			red/a red/b tcp/80 allow
 			10.244.1.10 red/b tcp/80 allow`},
-		{name: "an end without a pod is whoever holds the address", policies: deny, want: `
+		{name: "an end without a pod is any pod with the address", policies: deny, want: `
 			192.0.2.1 10.244.1.10 tcp/80 ingress
 			10.244.1.10 192.0.2.1 tcp/80 egress`},
 	})

@@ -18,15 +18,15 @@ func selects(s *metav1.LabelSelector, labels map[string]string) bool {
 		}
 	}
 	for i := range s.MatchExpressions {
-		if !holds(&s.MatchExpressions[i], labels) {
+		if !meets(&s.MatchExpressions[i], labels) {
 			return false
 		}
 	}
 	return true
 }
 
-// holds reports whether labels meet one requirement. NotIn and DoesNotExist are met by objects without the key.
-func holds(r *metav1.LabelSelectorRequirement, labels map[string]string) bool {
+// meets reports whether labels meet one requirement. NotIn and DoesNotExist are met by objects without the key.
+func meets(r *metav1.LabelSelectorRequirement, labels map[string]string) bool {
 	got, ok := labels[r.Key]
 	switch r.Operator {
 	case metav1.LabelSelectorOpIn:

@@ -57,7 +57,7 @@ func frontends(c *Cluster) map[frontendKey]frontend {
 		}
 		for i := range s.Spec.Ports {
 			p := &s.Spec.Ports[i]
-			claim := func(a netip.Addr, number int32, k kind, node string) {
+			add := func(a netip.Addr, number int32, k kind, node string) {
 				key := frontendKey{network(s), a, protocolOf(p.Protocol), number}
 				was, taken := all[key]
 				place := frontendKey{"", a, key.protocol, number}
@@ -74,7 +74,7 @@ func frontends(c *Cluster) map[frontendKey]frontend {
 					all[key] = was
 				}
 			}
-			expose(c, s, p, claim)
+			expose(c, s, p, add)
 		}
 	}
 	return all
@@ -84,13 +84,13 @@ func frontends(c *Cluster) map[frontendKey]frontend {
 func once(k kind) bool { return k == clusterIP || k == nodePort }
 
 // expose lists every address at which a port of s is available.
-func expose(c *Cluster, s *corev1.Service, p *corev1.ServicePort, claim func(netip.Addr, int32, kind, string)) {
+func expose(c *Cluster, s *corev1.Service, p *corev1.ServicePort, add func(netip.Addr, int32, kind, string)) {
 	for _, a := range clusterIPs(s) {
-		claim(a, p.Port, clusterIP, "")
+		add(a, p.Port, clusterIP, "")
 	}
 	for _, text := range s.Spec.ExternalIPs {
 		if a, ok := parseAddr(text); ok {
-			claim(a, p.Port, externalIP, "")
+			add(a, p.Port, externalIP, "")
 		}
 	}
 	if s.Spec.Type == corev1.ServiceTypeLoadBalancer {
@@ -98,7 +98,7 @@ func expose(c *Cluster, s *corev1.Service, p *corev1.ServicePort, claim func(net
 			// In mode Proxy traffic arrives with another destination.
 			proxied := in.IPMode != nil && *in.IPMode == corev1.LoadBalancerIPModeProxy
 			if a, ok := parseAddr(in.IP); ok && !proxied {
-				claim(a, p.Port, loadBalancerIP, "")
+				add(a, p.Port, loadBalancerIP, "")
 			}
 		}
 	}
@@ -110,7 +110,7 @@ func expose(c *Cluster, s *corev1.Service, p *corev1.ServicePort, claim func(net
 	byName := func(a, b *corev1.Node) int { return cmp.Compare(a.Name, b.Name) }
 	for _, n := range slices.SortedFunc(slices.Values(c.Nodes), byName) {
 		for _, a := range nodeAddrs(n) {
-			claim(a, p.NodePort, nodePort, n.Name)
+			add(a, p.NodePort, nodePort, n.Name)
 		}
 	}
 }

@@ -169,7 +169,7 @@ func TestFrontends(t *testing.T) {
 			blue/a 192.0.2.10 tcp/80 10.244.1.81:8080 10.244.1.82:8080`,
 		},
 		{
-			name: "a type that has no node ports or balancer does not get them from left-over fields",
+			name: "a type without node ports or load balancer does not get them from left-over fields",
 			services: map[string]string{"red/web": `{spec: {type: ClusterIP, clusterIP: 10.96.0.1, ports: [{port: 80, nodePort: 30080}]},
 				status: {loadBalancer: {ingress: [{ip: 192.0.2.8}]}}}`},
 			slices: both,
@@ -195,7 +195,7 @@ func TestFrontends(t *testing.T) {
 			blue/a 10.96.0.5 tcp/80 direct`,
 		},
 		{
-			name: "the older of two claims wins, then the name; empty or not",
+			name: "the older of two Services wins, then the name; empty or not",
 			services: map[string]string{
 				"red/z":  `{spec: {clusterIP: 10.96.0.1, externalIPs: [192.0.2.1], ports: [{port: 80}]}}`,
 				"red/a":  `{spec: {clusterIP: 10.96.0.2, externalIPs: [192.0.2.1, 192.0.2.2], ports: [{port: 80}, {name: x, port: 81}]}}`,
@@ -248,7 +248,7 @@ func TestFrontends(t *testing.T) {
 			blue/c 192.0.2.8 tcp/80 drop`,
 		},
 		{
-			name: "source ranges are for load balancer IPs, whoever sends",
+			name: "source ranges are for load balancer IPs, for any sender",
 			services: map[string]string{"red/web": `{spec: {type: LoadBalancer, clusterIP: 10.96.0.1, externalIPs: [192.0.2.7], loadBalancerSourceRanges: [10.244.2.0/28, nonsense],
 				ports: [{port: 80, nodePort: 30080}]}, status: {loadBalancer: {ingress: [{ip: 192.0.2.8}]}}}`},
 			slices: map[string]string{"red/web/1": `{ports: [{port: 8080}], endpoints: [{addresses: [10.244.1.81]}]}`},
@@ -278,14 +278,14 @@ func TestEndpoints(t *testing.T) {
 			want: `blue/a 10.96.0.1 tcp/80 10.0.0.4:1`,
 		},
 		{
-			name:     "what is said of readiness is disregarded where not ready addresses are published",
+			name:     "readiness is ignored where not ready addresses are published",
 			services: map[string]string{"red/web": `{spec: {clusterIP: 10.96.0.1, publishNotReadyAddresses: true, ports: [{port: 80}]}}`},
 			slices: map[string]string{"red/web/1": `{ports: [{port: 1}], endpoints: [{addresses: [10.0.0.3], conditions: {ready: false, serving: false}},
 				{addresses: [10.0.0.4], conditions: {ready: false, terminating: true}}]}`},
 			want: `blue/a 10.96.0.1 tcp/80 10.0.0.3:1 10.0.0.4:1`,
 		},
 		{
-			name: "neither ready nor draining is nobody", services: services,
+			name: "neither ready nor draining is not an endpoint", services: services,
 			slices: map[string]string{"red/web/1": `{ports: [{port: 1}], endpoints: [{addresses: [10.0.0.3], conditions: {ready: false}}]}`},
 			want:   `blue/a 10.96.0.1 tcp/80 refuse`,
 		},
@@ -299,7 +299,7 @@ func TestEndpoints(t *testing.T) {
 			want: `blue/a 10.96.0.1 tcp/80 10.0.0.1:1 10.0.0.1:2 10.0.0.2:1`,
 		},
 		{
-			name: "ports without a number, of another name or protocol are none; headless slices neither", services: services,
+			name: "ports without a number, of another name or protocol do not count; headless slices neither", services: services,
 			slices: map[string]string{
 				"red/web/1": `{ports: [{}, {name: x, port: 1}, {port: 2, protocol: UDP}], endpoints: [{addresses: [10.0.0.1]}]}`,
 				"red/web/2": `{metadata: {labels: {service.kubernetes.io/headless: ""}}, ports: [{port: 1}], endpoints: [{addresses: [10.0.0.1]}]}`,
@@ -407,7 +407,7 @@ func TestHints(t *testing.T) {
 			blue/a 10.0.1.2 tcp/30080 10.0.0.1:1 10.0.0.2:1`,
 		},
 		{
-			name: "one endpoint without a hint and they mean nothing", services: services,
+			name: "one endpoint without a hint and they are ignored", services: services,
 			slices: map[string]string{"red/web/1": `{ports: [{port: 1}], endpoints: [{addresses: [10.0.0.1], hints: {forZones: [{name: east}]}}, {addresses: [10.0.0.2]}]}`},
 			want:   `blue/a 10.96.0.1 tcp/80 10.0.0.1:1 10.0.0.2:1`,
 		},
@@ -421,7 +421,7 @@ func TestHints(t *testing.T) {
 			blue/a@n3 10.96.0.1 tcp/80 10.0.0.2:1`,
 		},
 		{
-			name:     "a policy Local knows no hints",
+			name:     "a policy Local ignores hints",
 			services: map[string]string{"red/web": `{spec: {clusterIP: 10.96.0.1, internalTrafficPolicy: Local, ports: [{port: 80}]}}`},
 			slices: map[string]string{"red/web/1": `{ports: [{port: 1}], endpoints: [{addresses: [10.0.0.1], nodeName: n1, hints: {forNodes: [{name: n2}]}},
 				{addresses: [10.0.0.2], nodeName: n2, hints: {forNodes: [{name: n1}]}}]}`},

@@ -87,12 +87,12 @@ func (g *generator) setAddrs(p *corev1.Pod, addrs []netip.Addr) {
 // freshAddrs is addresses for a live pod: mostly ones that no live pod has, preferably of a finished pod; occasionally
 // those of another one.
 func (g *generator) freshAddrs(node int) []netip.Addr {
-	held := map[netip.Addr]bool{}
+	used := map[netip.Addr]bool{}
 	var left []netip.Addr
 	for _, p := range g.c.Pods {
 		if onPodNetwork(p) {
 			for _, a := range podAddrs(p) {
-				held[a] = true
+				used[a] = true
 			}
 		} else if !p.Spec.HostNetwork {
 			left = append(left, podAddrs(p)...)
@@ -114,7 +114,7 @@ func (g *generator) freshAddrs(node int) []netip.Addr {
 				a = old
 			}
 		}
-		for i := 102 + len(g.c.Pods); held[a] && !g.chance(3); i++ {
+		for i := 102 + len(g.c.Pods); used[a] && !g.chance(3); i++ {
 			a = podAddr(node, i, family.v4)
 		}
 		addrs = append(addrs, a)

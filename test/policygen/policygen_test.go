@@ -120,14 +120,14 @@ func TestEveryClauseOccurs(t *testing.T) {
 			for _, p := range c.Policies {
 				features(p, found)
 			}
-			held := map[string]bool{}
+			used := map[string]bool{}
 			for _, p := range c.Pods {
 				finished := p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 				pods["host network"] = pods["host network"] || p.Spec.HostNetwork
 				pods["no address"] = pods["no address"] || p.Status.PodIP == ""
 				pods["two addresses"] = pods["two addresses"] || len(p.Status.PodIPs) == 2
-				pods["address used again"] = pods["address used again"] || finished && held[p.Status.PodIP]
-				held[p.Status.PodIP] = true
+				pods["address used again"] = pods["address used again"] || finished && used[p.Status.PodIP]
+				used[p.Status.PodIP] = true
 			}
 		}
 		require.Len(t, pods, 4)

@@ -11,7 +11,7 @@ import (
 	"github.com/netloom/netloom/test/oracle"
 )
 
-// Probes makes n flows worth testing: between pods, nodes and addresses outside, at the edges of the blocks and port
+// Probes makes n flows worth testing: between pods, nodes and addresses outside, at both ends of the blocks and port
 // ranges that the policies name. Both ends are of one family. An end names a pod exactly if it is a live pod of the pod
 // network; a pod on the host network is an address of its node. If there are Services, many flows go to their frontends
 // or to similar addresses, and every flow has a node where it enters. Nil means that no two ends exist.
@@ -74,7 +74,7 @@ func Probes(c *oracle.Cluster, rng *rand.Rand, n int) []oracle.Flow {
 	return flows
 }
 
-// otherAddrs is addresses that do not, or may not, belong to a live pod: nodes, finished pods, the edges of every block.
+// otherAddrs is addresses that do not, or may not, belong to a live pod: nodes, finished pods, both ends of every block.
 func otherAddrs(c *oracle.Cluster) []netip.Addr {
 	var addrs []netip.Addr
 	for _, n := range c.Nodes {

@@ -94,7 +94,7 @@ func (g *generator) clusterIPs(s *corev1.Service) {
 	}
 	for _, v4 := range families {
 		i := 1 + g.rng.IntN(250)
-		for !g.chance(4) && g.claimed(serviceAddr(i, v4)) {
+		for !g.chance(4) && g.taken(serviceAddr(i, v4)) {
 			i++
 		}
 		s.Spec.ClusterIPs = append(s.Spec.ClusterIPs, serviceAddr(i, v4))
@@ -119,7 +119,7 @@ func serviceAddr(i int, v4 bool) string {
 	return fmt.Sprintf("fd00:96::%x", i)
 }
 
-func (g *generator) claimed(ip string) bool {
+func (g *generator) taken(ip string) bool {
 	return slices.ContainsFunc(g.c.Services, func(s *corev1.Service) bool { return slices.Contains(s.Spec.ClusterIPs, ip) })
 }
 

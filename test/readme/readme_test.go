@@ -34,7 +34,7 @@ func commands(t *testing.T) []string {
 }
 
 // TestCommands runs every command of the README, in order, against a database of its own. What would not end by itself
-// is asked whether it is up and then told to end; what would run this very test is only looked up.
+// is checked to be up and then ended; what would run this very test is only looked up.
 func TestCommands(t *testing.T) {
 	server, err := inmem.NewServer(schema.NB2303())
 	require.NoError(t, err)
@@ -89,7 +89,7 @@ func shell(t *testing.T, env []string, line string) string {
 	return string(out)
 }
 
-// kubeconfig points to an API server that nobody runs: the daemon then waits for it and says so.
+// kubeconfig points to an API server that does not run: the daemon then waits for it and says so.
 func kubeconfig(t *testing.T) string {
 	path := filepath.Join(t.TempDir(), "kubeconfig")
 	require.NoError(t, os.WriteFile(path, []byte(`apiVersion: v1

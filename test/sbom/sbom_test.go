@@ -37,7 +37,7 @@ func built(t *testing.T) (content []byte, modules map[string]string) {
 	return content, modules
 }
 
-// TestEveryModuleIsListed holds the bill of the program against what `go version -m` says of it.
+// TestEveryModuleIsListed compares the bill of the program with the output of `go version -m`.
 func TestEveryModuleIsListed(t *testing.T) {
 	content, modules := built(t)
 	info, err := buildinfo.Read(bytes.NewReader(content))
@@ -73,8 +73,8 @@ func TestEveryModuleIsListed(t *testing.T) {
 	require.Regexp(t, `^\{"bomFormat":"CycloneDX","specVersion":"1\.6","serialNumber":"urn:uuid:[0-9a-f-]{36}","version":1,`, string(one))
 }
 
-// TestTheImageHoldsTheProgramAlone lets the bill of the program be that of the image.
-func TestTheImageHoldsTheProgramAlone(t *testing.T) {
+// TestTheImageContainsTheProgramAlone checks that the bill of the program is that of the image.
+func TestTheImageContainsTheProgramAlone(t *testing.T) {
 	text, err := os.ReadFile("../../deploy/Dockerfile")
 	require.NoError(t, err)
 	_, last, found := strings.Cut(string(text), "\nFROM scratch\n")
@@ -84,7 +84,7 @@ func TestTheImageHoldsTheProgramAlone(t *testing.T) {
 	require.Regexp(t, `^COPY --from=\S+ \S*netloom /netloom$`, copies[0])
 }
 
-func TestWhatIsNoProgramIsRefused(t *testing.T) {
+func TestOtherFilesAreRefused(t *testing.T) {
 	require.ErrorContains(t, run(nil), "expected one program")
 	require.ErrorContains(t, run([]string{"main.go"}), "main.go: ")
 }

@@ -42,7 +42,7 @@
 //
 // FROM and TO are pods NS/NAME or addresses, PORTS are like tcp/80 or icmp; each may be a list separated by commas. Pods
 // are probed at every address of the families that both ends have. A flow enters at the node of the sending pod; for an
-// address the node can be given: ADDRESS@NODE. A Service means its cluster IPs and one of its ports, by name or number.
+// address the node can be given: ADDRESS@NODE. A Service stands for its cluster IPs and one of its ports, by name or number.
 //
 // OUTCOME is allow or deny. For a frontend of a Service, these cover every backend that the flow may be sent on to; some
 // means that policies allow only some of them, refuse that there is no backend at all, drop that there is none for this

@@ -57,24 +57,24 @@ func generated(t *testing.T, p *process, seed uint64) {
 		p.write(t, manifests(t, c))
 		p.translate(t, false)
 		p.reconcile(t)
-		judge, held := p.cluster(t), map[netip.Addr]int{}
+		judge, owners := p.cluster(t), map[netip.Addr]int{}
 		for _, e := range p.endpoints() {
 			for _, a := range e.Addrs {
-				held[a]++
+				owners[a]++
 				ever[a] = true
 			}
 		}
 		for _, f := range policygen.Probes(c, rng, 150) {
 			if !known(c, f.Node) || f.Src.Addr == f.Dst.Addr {
-				continue // what nobody knows the way of, and what never comes to the network
+				continue // flows with an unknown way in, and those that never reach the network
 			}
 			want, native := ofOracle(judge.Allowed(f)), ofRows(p.target.Verdict(t, intentFlow(f)))
-			// A target remembers who held an address, and knows of one holder.
-			vague := func(c choice) bool { return held[c.at.Addr()] != 1 && ever[c.at.Addr()] }
+			// A target remembers which endpoint had an address, and only one of them.
+			vague := func(c choice) bool { return owners[c.at.Addr()] != 1 && ever[c.at.Addr()] }
 			if slices.ContainsFunc(want.choices, vague) {
 				continue
 			}
-			if want.agrees(native) || p.excuses(judge.Allowed(f), want, native) {
+			if want.matches(native) || p.excuses(judge.Allowed(f), want, native) {
 				continue
 			}
 			text, err := policygen.YAML(c)
@@ -88,10 +88,10 @@ func generated(t *testing.T, p *process, seed uint64) {
 	}
 }
 
-// excuses says whether the backend told that it leaves the Service out, and lets nobody in whom the oracle keeps out.
+// excuses reports whether the backend skips the Service, and admits no flow that the oracle denies.
 func (p *process) excuses(v oracle.Verdict, want, native judgement) bool {
-	told := func(skip string) bool { return v.Service != "" && strings.Contains(skip, "Service/"+v.Service+" ") }
-	if !slices.ContainsFunc(p.skips, told) {
+	skipped := func(skip string) bool { return v.Service != "" && strings.Contains(skip, "Service/"+v.Service+" ") }
+	if !slices.ContainsFunc(p.skips, skipped) {
 		return false
 	}
 	for _, c := range native.choices {
@@ -102,7 +102,7 @@ func (p *process) excuses(v oracle.Verdict, want, native judgement) bool {
 	return true
 }
 
-// known says whether a node is in the cluster. Rows have no opinion on where flows enter that nobody knows of.
+// known reports whether a node is in the cluster. Rows decide nothing about flows that enter at an unknown node.
 func known(c *oracle.Cluster, node string) bool {
 	return slices.ContainsFunc(c.Nodes, func(n *corev1.Node) bool { return n.Name == node })
 }

@@ -135,8 +135,8 @@ func ofRows(v backendtest.Verdict) judgement {
 	return balanced(choices)
 }
 
-// agrees reports whether native, the result of rows, matches j. Rows do not show why a flow is dropped.
-func (j judgement) agrees(native judgement) bool {
+// matches reports whether native, the result of rows, is that of j. Rows do not show why a flow is dropped.
+func (j judgement) matches(native judgement) bool {
 	if j.outcome == drop {
 		j.outcome = deny
 	}
@@ -173,7 +173,7 @@ type via struct {
 	denied bool
 }
 
-// vias reads [!]POD|ADDRESS[:PORT],... where ! marks those that policies deny. A pod means its address of the flow's
+// vias reads [!]POD|ADDRESS[:PORT],... where ! marks those that policies deny. A pod stands for its address of the flow's
 // family.
 func (st *stage) vias(list string) ([]via, error) {
 	var all []via
@@ -192,11 +192,11 @@ func (st *stage) vias(list string) ([]via, error) {
 					return nil, fmt.Errorf("%q is no port", port)
 				}
 			}
-			held, err := sites(name, st.pods)
+			ends, err := sites(name, st.pods)
 			if err != nil {
 				return nil, err
 			}
-			for _, s := range held {
+			for _, s := range ends {
 				v.addrs = append(v.addrs, s.Addr)
 			}
 		}

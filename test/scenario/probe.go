@@ -147,8 +147,8 @@ func sites(end string, pods map[string]*corev1.Pod) ([]site, error) {
 	text, node, _ := strings.Cut(end, "@")
 	if a, err := netip.ParseAddr(text); err == nil {
 		for name, p := range pods {
-			for _, held := range podSites(p) {
-				if held.Addr == a && held.Key != (object.Key{}) {
+			for _, own := range podSites(p) {
+				if own.Addr == a && own.Key != (object.Key{}) {
 					return nil, fmt.Errorf("%s is pod %s: probe it by name", a, name)
 				}
 			}

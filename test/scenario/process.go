@@ -129,7 +129,7 @@ func (p *process) reconcile(t *testing.T) {
 func (p *process) reconcileFailing(t *testing.T, n int) {
 	t.Helper()
 	for try := 0; ; try++ {
-		require.Less(t, try, 10, "the target never agrees")
+		require.Less(t, try, 10, "the target never converges")
 		plan, err := p.backend.Plan(t.Context(), p.snapshot, p.reached)
 		require.NoError(t, err)
 		if plan.Resync {

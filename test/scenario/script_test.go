@@ -43,7 +43,7 @@ func TestFaultyScriptsAreRefused(t *testing.T) {
 		{name: "service of an odd port", content: "# x\nservice red/web :80\n", wantErr: "[NAME=]NUMBER[:NODEPORT]/PROTOCOL"},
 		{name: "service of an odd node port", content: "# x\nservice red/web :80:x/TCP\n", wantErr: "[NAME=]NUMBER[:NODEPORT]/PROTOCOL"},
 		{name: "affinity that is no number", content: "# x\nservice red/web affinity=long\n", wantErr: "invalid syntax"},
-		{name: "endpoints of nobody", content: pods + "endpoints red/web red/z\n", wantErr: "neither a pod"},
+		{name: "endpoints of an unknown pod", content: pods + "endpoints red/web red/z\n", wantErr: "neither a pod"},
 		{name: "endpoints of an odd port", content: pods + "endpoints red/web :80\n", wantErr: "[NAME=]NUMBER/PROTOCOL"},
 		{name: "endpoints of an odd condition", content: pods + "endpoints red/web red/a!tired\n", wantErr: "expected notready"},
 		{name: "endpoints without a namespace", content: pods + "endpoints web red/a\n", wantErr: "expected namespace/service"},
@@ -52,7 +52,7 @@ func TestFaultyScriptsAreRefused(t *testing.T) {
 			"probe red/a -> red/web:81 allow\n", wantErr: "expected FROM"},
 		{name: "probe of a service of another family", content: pods + "service red/web fd00:96::1 :80/TCP\n" +
 			"probe red/a -> red/web:80 allow\n", wantErr: "no address family"},
-		{name: "probe by way of nobody", content: pods + "probe red/a -> red/b tcp/80 allow via red/z\n", wantErr: "neither a pod"},
+		{name: "probe by way of an unknown pod", content: pods + "probe red/a -> red/b tcp/80 allow via red/z\n", wantErr: "neither a pod"},
 		{name: "fault that is no number", content: pods + "fault x\n", wantErr: "number of a write"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -74,7 +74,7 @@ func (z zones) live(t *testing.T, b Backend, c *oracle.Cluster, seed uint64) {
 		compared := 0
 		for _, f := range policygen.Probes(c, rng, 150) {
 			if z[f.Node] == nil || !known(c, f.Node) || f.Src.Addr == f.Dst.Addr || len(homes[f.Src.Addr]) > 1 {
-				continue // who sends, and from where, is not known
+				continue // the sender and its node are unknown
 			}
 			want := ofOracle(judge.Allowed(f))
 			vague := func(c choice) bool { return len(homes[c.at.Addr()]) != 1 }
@@ -82,7 +82,7 @@ func (z zones) live(t *testing.T, b Backend, c *oracle.Cluster, seed uint64) {
 				continue
 			}
 			native := z.judge(t, intentFlow(f), homes)
-			if p := z[f.Node]; want.agrees(native) || p.excuses(judge.Allowed(f), want, native) {
+			if p := z[f.Node]; want.matches(native) || p.excuses(judge.Allowed(f), want, native) {
 				compared++
 				continue
 			}
@@ -98,8 +98,8 @@ func (z zones) live(t *testing.T, b Backend, c *oracle.Cluster, seed uint64) {
 	}
 }
 
-// judge follows a flow from the node where it enters to the node of whoever gets it. There it comes from somebody who is
-// known by the address alone.
+// judge follows a flow from the node where it enters to the node of its receiver, where the sender is only known by its
+// address.
 func (z zones) judge(t *testing.T, f intent.Flow, homes map[netip.Addr][]intent.Endpoint) judgement {
 	t.Helper()
 	elsewhere := func(to netip.AddrPort) bool { // whether to's node keeps it out

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// check has the script look at this package, by a database.
+// check runs the script on this package, with a database.
 func check(t *testing.T, database string) (status int, said string) {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "govulncheck")

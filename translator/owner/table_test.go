@@ -29,5 +29,5 @@ func TestTheFirstOwns(t *testing.T) {
 	require.Equal(t, 1, table.Len())
 	table.Remove(80, "b")
 	require.Empty(t, table.Remove(80, "c"))
-	require.Zero(t, table.Len(), "what nobody asks for is forgotten")
+	require.Zero(t, table.Len(), "what is not asked for is forgotten")
 }

@@ -123,7 +123,7 @@ func harms() []harm {
 			r.Fields["comment"] = "by hand"
 			return change
 		}},
-		{"a balancer is deleted", "balancer", func(*memory.Row) verb { return vanish }},
+		{"a load balancer is deleted", "balancer", func(*memory.Row) verb { return vanish }},
 		{"a balancer appears", "balancer", func(r *memory.Row) verb {
 			r.Name = "by hand"
 			return appear
@@ -140,11 +140,11 @@ func harms() []harm {
 		{"a VIP admits everybody", "balancer", func(r *memory.Row) verb {
 			return changeMap(r, "denied", func(m map[string]string, vip string) { delete(m, vip) })
 		}},
-		{"a balancer forgets its affinity", "balancer", func(r *memory.Row) verb {
+		{"a load balancer loses its affinity", "balancer", func(r *memory.Row) verb {
 			delete(r.Fields, "affinity")
 			return change
 		}},
-		{"a balancer serves another network", "balancer", func(r *memory.Row) verb {
+		{"a load balancer serves another network", "balancer", func(r *memory.Row) verb {
 			r.Fields["network"] = "elsewhere"
 			return change
 		}},

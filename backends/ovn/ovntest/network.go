@@ -47,7 +47,7 @@ func byNode() []network {
 }
 
 // loadBalancing puts load balancers on all switches and routers but the uplinks. For green nothing is configured, which
-// means the router of that name and the switches that are connected to it.
+// selects the router of that name and the switches that are connected to it.
 func (g *Target) loadBalancing() ovn.LoadBalancing {
 	var switches, routers []string
 	for _, n := range g.networks {

@@ -13,8 +13,8 @@ import (
 	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
 )
 
-// TestAPolicySaysOnWhichPodsItIsNotEnforced holds that a policy is looked at when ports of its pods come and go, which changes no
-// set, and when pods without a port come to it.
+// TestAPolicySaysOnWhichPodsItIsNotEnforced checks that a policy is judged again when ports of its pods come and go, which
+// changes no set, and when it comes to select pods without a port.
 func TestAPolicySaysOnWhichPodsItIsNotEnforced(t *testing.T) {
 	atDesk(t, func(d *desk) {
 		selects := func(app string) func(*networkingv1.NetworkPolicy) {
@@ -26,7 +26,7 @@ func TestAPolicySaysOnWhichPodsItIsNotEnforced(t *testing.T) {
 		d.policy("api", 1, 80, selects("api"))
 		d.start()
 		require.Equal(t, "True Enforced 1", d.says("db"))
-		d.told()
+		d.recorded()
 
 		round := func() { // a plan, as when a logical port comes or goes
 			d.loop.Wake()
@@ -39,25 +39,25 @@ func TestAPolicySaysOnWhichPodsItIsNotEnforced(t *testing.T) {
 		require.EqualValues(t, 1, d.status("db").Status.Targets[0].MissingSubjects)
 		require.Equal(t, []string{
 			"Warning PodsWithoutPort ovn: 0 of 1 selected pods are enforced; not enforced: shop/db-0 (no logical port db-0)",
-		}, d.told())
+		}, d.recorded())
 
 		d.source.Put(pipelinetest.Pod("db-0", "api", "n1", "10.0.0.1")) // from one policy to another
 		d.after(time.Second)
 		require.Equal(t, "True Enforced 1", d.says("db"))
 		require.Equal(t, "False PodsWithoutPort 1", d.says("api"))
-		d.told()
+		d.recorded()
 
 		d.backend.lacks()
 		round()
 		require.Equal(t, "True Enforced 1", d.says("api"))
-		require.Equal(t, []string{"Normal Enforced generation 1 is enforced by ovn"}, d.told())
+		require.Equal(t, []string{"Normal Enforced generation 1 is enforced by ovn"}, d.recorded())
 		d.writes()
 		d.after(time.Hour)
 		require.Empty(t, d.writes())
 	})
 }
 
-// missing are so many pods without a port.
+// missing returns pods without a port.
 func missing(names ...string) backends.Gaps {
 	var gaps []backends.Gap
 	for _, name := range names {

@@ -13,10 +13,10 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// remembering is a target that holds something for objects that no snapshot has, until they need not be kept any more.
+// remembering is a target that has rows of objects that are in no snapshot, until they need not be kept any more.
 type remembering struct {
 	*faulty
-	holds []object.Ref
+	knows []object.Ref
 	keeps map[object.Ref]bool
 }
 
@@ -33,7 +33,7 @@ func (r *remembering) Plan(ctx context.Context, want *intent.Snapshot, since int
 		return p, err
 	}
 	p.Objects = map[string]int{}
-	for _, o := range r.holds {
+	for _, o := range r.knows {
 		p.Objects[o.Kind]++
 		if r.keeps[o] {
 			p.Kept = append(p.Kept, o)
@@ -48,17 +48,17 @@ func (r *remembering) Plan(ctx context.Context, want *intent.Snapshot, since int
 func TestEventsOfWhatATargetKeeps(t *testing.T) {
 	atDesk(t, func(d *desk) {
 		d.guard.MaxDeleteFraction, d.guard.MinDeleteGuard = 0.5, 1
-		d.holds = []object.Ref{
+		d.knows = []object.Ref{
 			{Kind: backends.KindPort, Name: "shop_db-0"},
 			{Kind: object.KindNetworkPolicy, Namespace: "shop", Name: "gone"},
 			{Kind: object.KindService, Namespace: "shop", Name: "gone"},
 		}
 		d.start()
 		message := "Warning Kept it has been missing from the source since netloom started: target ovn keeps its configuration until it is back or its removal is approved"
-		require.Equal(t, []string{message, message}, d.told(), "of the policy and of the Service, once each")
+		require.Equal(t, []string{message, message}, d.recorded(), "of the policy and of the Service, once each")
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		require.Empty(t, d.told())
+		require.Empty(t, d.recorded())
 	})
 }
 
@@ -75,7 +75,7 @@ func TestThePolicyStatusOfAPolicyThatATargetKeepsSaysSo(t *testing.T) {
 		lost := object.Ref{Kind: object.KindNetworkPolicy, Namespace: "shop", Name: "db"}
 		d.source.PutAs(lost, nil)
 		d.source.Again()
-		d.holds = []object.Ref{lost, {Kind: object.KindNetworkPolicy, Namespace: "shop", Name: "gone"}}
+		d.knows = []object.Ref{lost, {Kind: object.KindNetworkPolicy, Namespace: "shop", Name: "gone"}}
 		d.start()
 		require.Equal(t, "Unknown Kept 3", d.says("db"))
 		s := d.status("db")

@@ -32,7 +32,7 @@ func (d *desk) first() {
 	d.policy("db", 1, 80)
 }
 
-func TestANodeThatSaysNothingEnforcesNothing(t *testing.T) {
+func TestANodeThatHasNotReportedEnforcesNothing(t *testing.T) {
 	atDesk(t, func(d *desk) {
 		d.first()
 		other := d.second(errDown)
@@ -53,7 +53,7 @@ func TestANodeThatSaysNothingEnforcesNothing(t *testing.T) {
 	})
 }
 
-func TestWhatNodesSaidOfAnotherPolicyOfTheNameHasNoSay(t *testing.T) {
+func TestReportsOnAnEarlierPolicyOfTheNameDoNotCount(t *testing.T) {
 	atDesk(t, func(d *desk) {
 		d.first()
 		other := d.second(nil)
@@ -82,7 +82,7 @@ func TestWhatNodesSaidOfAnotherPolicyOfTheNameHasNoSay(t *testing.T) {
 	})
 }
 
-func TestANodeThatIsGoneHasNoSay(t *testing.T) {
+func TestANodeThatIsGoneDoesNotCount(t *testing.T) {
 	atDesk(t, func(d *desk) {
 		d.first()
 		other := d.second(nil)
@@ -120,7 +120,7 @@ func (s *hanging) Plan(ctx context.Context, want *intent.Snapshot, since intent.
 	return s.Backend.Plan(ctx, want, since)
 }
 
-func TestWhatWasToldWhileARoundHungIsToldAnew(t *testing.T) {
+func TestWhatHappenedWhileARoundHungIsReportedAgain(t *testing.T) {
 	atDesk(t, func(d *desk) {
 		d.policy("db", 1, 80)
 		d.start()
@@ -157,7 +157,7 @@ func TestWhatIsWrongInAnObjectIsNotTakenOver(t *testing.T) {
 	}
 }
 
-func TestAProblemThatAnotherDidNotSeeIsTold(t *testing.T) {
+func TestAProblemThatAnotherNodeDidNotSeeIsReported(t *testing.T) {
 	for _, node := range []string{"", "n1"} {
 		atDesk(t, func(d *desk) {
 			d.source.Put(nodeNamed("n1"))

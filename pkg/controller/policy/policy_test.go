@@ -49,7 +49,7 @@ func TestAPolicySaysWhetherItIsEnforced(t *testing.T) {
 		d.policy("db", 2, 81)
 		d.after(time.Second)
 		require.Equal(t, "True Enforced 2", d.says("db"))
-		require.Equal(t, []string{"db status by netloom"}, d.writes(), "one write: it was written before anybody looked")
+		require.Equal(t, []string{"db status by netloom"}, d.writes(), "one write: it was written before the first status")
 	})
 }
 
@@ -66,8 +66,8 @@ func TestAChangedPolicyIsEnforcedOnceItIsWritten(t *testing.T) {
 		require.EqualValues(t, 2, d.status("db").Status.ObservedGeneration)
 		require.EqualValues(t, 1, d.status("db").Status.Targets[0].Generation)
 		require.Contains(t, d.status("db").Status.Targets[0].Message, "connection refused")
-		require.Equal(t, "True Enforced 1", d.says("other"), "it is in force as long as nobody knows better")
-		require.Equal(t, []string{"db status by netloom"}, d.writes(), "however often it was tried")
+		require.Equal(t, "True Enforced 1", d.says("other"), "it is in force until known otherwise")
+		require.Equal(t, []string{"db status by netloom"}, d.writes(), "one write for all attempts")
 
 		d.after(policy.StaleAfter)
 		require.Equal(t, "Unknown Unreachable 1", d.says("other"))
@@ -86,13 +86,13 @@ func TestARestartWritesNothing(t *testing.T) {
 		d.after(time.Minute)
 		before := d.status("db")
 		d.writes()
-		d.told()
+		d.recorded()
 		d.stop()
 		d.source.Again()
 		d.start()
 		d.after(time.Minute)
 		require.Empty(t, d.writes())
-		require.Empty(t, d.told())
+		require.Empty(t, d.recorded())
 		require.Equal(t, before, d.status("db"))
 
 		d.stop()
@@ -100,11 +100,11 @@ func TestARestartWritesNothing(t *testing.T) {
 		d.source.Again()
 		d.start()
 		require.Equal(t, "True Enforced 2", d.says("db"))
-		require.Equal(t, []string{"Normal Translated generation 2 is translated", "Normal Enforced generation 2 is enforced by ovn"}, d.told())
+		require.Equal(t, []string{"Normal Translated generation 2 is translated", "Normal Enforced generation 2 is enforced by ovn"}, d.recorded())
 	})
 }
 
-func TestSizesAreToldOnceInAWhile(t *testing.T) {
+func TestSizesAreReportedOnceInAWhile(t *testing.T) {
 	atDesk(t, func(d *desk) {
 		for i := range 20 {
 			d.policy(fmt.Sprintf("db-%d", i), 1, 80+i)
@@ -115,7 +115,7 @@ func TestSizesAreToldOnceInAWhile(t *testing.T) {
 		for i := range 400 { // 40 s
 			d.source.Put(podAt(fmt.Sprintf("web-%d", 1+i), "web", fmt.Sprintf("10.0.%d.%d", 1+i/200, 1+i%200)))
 			d.after(100 * time.Millisecond)
-			o := d.status("db-0") // which somebody touches all the time
+			o := d.status("db-0") // edited all the time
 			o.Labels, o.ResourceVersion = map[string]string{"touched": fmt.Sprint(i)}, fmt.Sprintf("t%d", i)
 			d.put(o)
 		}
@@ -153,11 +153,11 @@ func TestAThousandPoliciesDoNotFloodTheServer(t *testing.T) {
 		require.InDelta(t, 2*policies, seen, 1, "two for each, and one for the edit if it was not its first")
 		d.after(time.Hour)
 		require.Empty(t, d.writes())
-		require.LessOrEqual(t, len(d.told()), 2, "what was there at the start is no news")
+		require.LessOrEqual(t, len(d.recorded()), 2, "what was there at the start has no events")
 	})
 }
 
-func TestNothingIsSaidBeforeATargetHasAnswered(t *testing.T) {
+func TestNothingIsReportedBeforeATargetHasAnswered(t *testing.T) {
 	atDesk(t, func(d *desk) {
 		d.policy("db", 1, 80)
 		d.start()
@@ -213,7 +213,7 @@ func TestAPolicyOfTheSameNameIsAnother(t *testing.T) {
 	})
 }
 
-func TestWhatSomebodyElseWritesIsWrittenOver(t *testing.T) {
+func TestForeignChangesAreOverwritten(t *testing.T) {
 	atDesk(t, func(d *desk) {
 		d.policy("db", 1, 80)
 		d.start()
@@ -254,8 +254,8 @@ func TestARightThatIsMissingDegrades(t *testing.T) {
 				require.NotEmpty(t, d.rows.Rows("netloom"), "policies are enforced all the same")
 				require.Nil(t, d.status("db"))
 				d.policy("db", 2, 81)
-				d.after(35 * time.Second) // a write that is not allowed holds up what comes after it
-				require.Contains(t, d.told(), "Normal Enforced generation 2 is enforced by ovn")
+				d.after(35 * time.Second) // a forbidden write delays what comes after it
+				require.Contains(t, d.recorded(), "Normal Enforced generation 2 is enforced by ovn")
 				tries := 0
 				d.fail(func(a clienttesting.Action) error {
 					tries++
@@ -273,7 +273,7 @@ func TestARightThatIsMissingDegrades(t *testing.T) {
 	}
 }
 
-func TestPolicyEventsAreToldOnce(t *testing.T) {
+func TestPolicyEventsAreRecordedOnce(t *testing.T) {
 	atDesk(t, func(d *desk) {
 		faulty := func(p *networkingv1.NetworkPolicy) {
 			p.Annotations = map[string]string{"netloom.io/acl-logging": "nonsense"}
@@ -281,9 +281,9 @@ func TestPolicyEventsAreToldOnce(t *testing.T) {
 		d.policy("db", 1, 80)
 		d.policy("odd", 1, 80, faulty)
 		d.start()
-		told := d.told()
-		require.Len(t, told, 1, "of what was there at the start its problems alone")
-		require.Contains(t, told[0], "Warning Problem metadata.annotations[netloom.io/acl-logging]: ")
+		recorded := d.recorded()
+		require.Len(t, recorded, 1, "of what was there at the start, only its problems")
+		require.Contains(t, recorded[0], "Warning Problem metadata.annotations[netloom.io/acl-logging]: ")
 		require.Equal(t, "False Problem 1", d.says("odd"))
 		require.Equal(t, "metadata.annotations[netloom.io/acl-logging]", d.status("odd").Status.Problems[0].Field)
 
@@ -292,19 +292,19 @@ func TestPolicyEventsAreToldOnce(t *testing.T) {
 		require.Equal(t, "True Enforced 1", d.says("odd"))
 		d.policy("odd", 1, 80, faulty)
 		d.after(2 * time.Second)
-		require.Len(t, d.told(), 1)
+		require.Len(t, d.recorded(), 1)
 		d.policy("db", 2, 81)
 		d.policy("new", 1, 80)
 		d.after(2 * time.Second)
 		require.ElementsMatch(t, []string{
 			"Normal Translated generation 2 is translated", "Normal Enforced generation 2 is enforced by ovn",
 			"Normal Translated generation 1 is translated", "Normal Enforced generation 1 is enforced by ovn",
-		}, d.told())
+		}, d.recorded())
 		d.backend.set(errDown)
 		d.after(10 * time.Minute)
 		d.backend.set(nil)
 		d.after(10 * time.Minute)
-		require.Empty(t, d.told())
+		require.Empty(t, d.recorded())
 	})
 }
 
@@ -324,9 +324,9 @@ func TestEventsNeedNoPolicyStatus(t *testing.T) {
 		require.ElementsMatch(t, []string{
 			"Normal Translated generation 1 is translated", "Normal Enforced generation 1 is enforced by ovn",
 			"Normal LoadBalanced ovn load balances tcp/10.96.0.1:80",
-		}, d.told())
+		}, d.recorded())
 		d.after(time.Hour)
-		require.Empty(t, d.told())
+		require.Empty(t, d.recorded())
 		require.Empty(t, d.writes())
 	})
 }
@@ -352,7 +352,7 @@ func TestTheNetloomsOfNodesWriteOneObject(t *testing.T) {
 		require.Equal(t, "2/2", s.EnforcedTargets)
 		d.writes()
 		d.after(time.Hour)
-		require.Empty(t, d.writes(), "they do not quarrel")
+		require.Empty(t, d.writes(), "they do not overwrite each other")
 
 		other.backend.set(errDown)
 		d.policy("db", 2, 81)

@@ -58,12 +58,12 @@ type desk struct {
 	made    *policy.Controller
 	stop    func()       // ends what start began, and waits for it
 	broken  error        // of the backend, from the start
-	holds   []object.Ref // for which the target holds something at the start; see remembering
+	knows   []object.Ref // those that the target has rows of at the start; see remembering
 
 	api *applied
 }
 
-// applied is what a server keeps of what is applied: who owns which targets, and a version for all objects.
+// applied stores what is applied, as a server does: who owns which targets, and a version for all objects.
 type applied struct {
 	mu      sync.Mutex
 	version int
@@ -72,7 +72,7 @@ type applied struct {
 	fails   func(clienttesting.Action) error
 }
 
-// faulty is a backend that fails when it is told to.
+// faulty is a backend that fails on demand.
 type faulty struct {
 	backends.Backend
 	mu    sync.Mutex
@@ -88,7 +88,7 @@ func (f *faulty) Coverage() (backends.Coverage, bool) {
 	return f.coverage, true
 }
 
-// lacks has the target find none of some pods from its next plan on.
+// lacks makes the target miss some pods from its next plan on.
 func (f *faulty) lacks(pods ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -173,8 +173,8 @@ func (d *desk) start() {
 	log := pipelinetest.Log(d.T)
 	d.backend = &faulty{Backend: memory.New(d.rows, "netloom"), err: d.broken}
 	var backend backends.Backend = d.backend
-	if d.holds != nil {
-		backend = &remembering{faulty: d.backend, holds: d.holds}
+	if d.knows != nil {
+		backend = &remembering{faulty: d.backend, knows: d.knows}
 	}
 	state := &state{source: d.source, pipeline: pipeline.New(d.source, translator.Options{Node: d.node}, log), coverage: coverage.NewWatch(metrics.New(), log), backend: backend}
 	opts := policy.Options{State: state, Node: d.node, Events: d.events, Metrics: metrics.New(), Log: log}
@@ -254,7 +254,7 @@ func (d *desk) policy(name string, generation int64, port int, change ...func(*n
 	d.source.Put(p)
 }
 
-// status is what the object of a policy says; nil where there is none.
+// status is the status of a policy's object; nil if there is none.
 func (d *desk) status(name string) *v1alpha1.PolicyStatus {
 	d.Helper()
 	o, err := d.client.Tracker().Get(policyStatuses, "shop", name)
@@ -284,7 +284,7 @@ func (d *desk) says(name string) string {
 	return "no condition"
 }
 
-// writes takes what was asked for since the last call.
+// writes returns the requests since the last call.
 func (d *desk) writes() []string {
 	d.api.mu.Lock()
 	defer d.api.mu.Unlock()
@@ -293,8 +293,8 @@ func (d *desk) writes() []string {
 	return out
 }
 
-// told takes the Events that were made since the last call.
-func (d *desk) told() []string {
+// recorded returns the Events since the last call.
+func (d *desk) recorded() []string {
 	var out []string
 	for {
 		select {
@@ -380,7 +380,7 @@ func (d *desk) patch(a clienttesting.Action) (bool, runtime.Object, error) {
 	return true, now.DeepCopy(), nil
 }
 
-// merge has the status of an object be what a manager applies of it.
+// merge sets the status of an object to what a manager applies of it.
 func (a *applied) merge(name, manager string, now, want *unstructured.Unstructured) {
 	had, _, _ := unstructured.NestedMap(now.Object, "status")
 	wanted, _, _ := unstructured.NestedMap(want.Object, "status")
@@ -423,7 +423,7 @@ func (a *applied) merge(name, manager string, now, want *unstructured.Unstructur
 // newRows is an empty target.
 func newRows() *memory.Target { return memory.NewTarget() }
 
-// put has an object be as somebody else writes it.
+// put stores an object as another client writes it.
 func (d *desk) put(o *v1alpha1.PolicyStatus) {
 	d.Helper()
 	o.APIVersion, o.Kind = v1alpha1.GroupVersion.String(), v1alpha1.KindPolicyStatus

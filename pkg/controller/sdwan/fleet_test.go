@@ -20,15 +20,15 @@ import (
 	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
 
-func TestEachPodThatIsReadyHoldsEverything(t *testing.T) {
+func TestEachReadyPodGetsEverything(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		a, b := r.CNF("cnf-0", "10.0.0.1"), r.CNF("cnf-1", "10.0.0.2")
 		c := r.CNF("cnf-2", "10.0.0.3", sdwantest.NotReady)
 		r.Apply(sdwantest.Policy("both"))
 		r.Apply(sdwantest.Rule("web", "10.1.0.0/24"))
 		r.start()
-		require.Equal(t, 1, sdwantest.Holds(a, "10.1.0.0/24"))
-		require.Equal(t, 1, sdwantest.Holds(b, "10.1.0.0/24"))
+		require.Equal(t, 1, sdwantest.RulesTo(a, "10.1.0.0/24"))
+		require.Equal(t, 1, sdwantest.RulesTo(b, "10.1.0.0/24"))
 		require.Empty(t, c.Requests(), "a pod that is not ready is left alone")
 		require.InDelta(t, 2, r.Metric("netloom_cnfs", "managed"), 0)
 		require.InDelta(t, 1, r.Metric("netloom_cnfs", "not ready"), 0)
@@ -37,7 +37,7 @@ func TestEachPodThatIsReadyHoldsEverything(t *testing.T) {
 		r.Pod("cnf-2", "10.0.0.3")
 		r.Pod("cnf-1", "10.0.0.2", sdwantest.NotReady)
 		r.After(2 * time.Second)
-		require.Equal(t, 1, sdwantest.Holds(c, "10.1.0.0/24"))
+		require.Equal(t, 1, sdwantest.RulesTo(c, "10.1.0.0/24"))
 		b.Reset()
 		r.After(5 * time.Minute)
 		require.Empty(t, b.Requests())
@@ -45,7 +45,7 @@ func TestEachPodThatIsReadyHoldsEverything(t *testing.T) {
 	})
 }
 
-func TestAPodThatIsAnotherGetsATargetAnew(t *testing.T) {
+func TestAReplacedPodGetsANewTarget(t *testing.T) {
 	for name, change := range map[string]func(*rig){
 		"its container was restarted": func(r *rig) {
 			r.Devices["10.0.0.1"].Restart()
@@ -76,12 +76,12 @@ func TestAPodThatIsAnotherGetsATargetAnew(t *testing.T) {
 				r.After(2 * time.Second)
 				require.EqualValues(t, 2, made.Load())
 				if name == "its purpose" {
-					require.Zero(t, sdwantest.Holds(r.Devices["10.0.0.1"], "10.1.0.0/24"))
+					require.Zero(t, sdwantest.RulesTo(r.Devices["10.0.0.1"], "10.1.0.0/24"))
 					return
 				}
 				for addr, d := range r.Devices {
 					if addr == "10.0.0.9" || len(r.Devices) == 1 {
-						require.Equal(t, 1, sdwantest.Holds(d, "10.1.0.0/24"))
+						require.Equal(t, 1, sdwantest.RulesTo(d, "10.1.0.0/24"))
 					}
 				}
 			})
@@ -99,7 +99,7 @@ func (r *rig) countTargets() *atomic.Int32 {
 	return made
 }
 
-func TestWhatDoesNotMatterStartsNothingAnew(t *testing.T) {
+func TestWhatDoesNotMatterRestartsNothing(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		made := r.countTargets()
 		r.CNF("cnf-0", "10.0.0.1")
@@ -118,13 +118,13 @@ func TestAPodThatForgetsUnnoticedGetsEverythingWithinAnInterval(t *testing.T) {
 		r.start()
 		d.Restart()
 		r.After(30 * time.Second)
-		require.Equal(t, 1, sdwantest.Holds(d, "10.1.0.0/24"))
+		require.Equal(t, 1, sdwantest.RulesTo(d, "10.1.0.0/24"))
 		require.Contains(t, r.Recorded(), "Warning DriftRepaired the configuration was changed by someone else; ")
 		require.InDelta(t, 3, r.Metric("netloom_drift_found_total", "openwrt/site/cnf-0"), 0, "policy, rule and reload")
 	})
 }
 
-func TestAHangingPodDelaysNobody(t *testing.T) {
+func TestAHangingPodDelaysNoOther(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		a, b := r.CNF("cnf-0", "10.0.0.1"), r.CNF("cnf-1", "10.0.0.2")
 		r.Apply(sdwantest.Policy("both"))
@@ -133,14 +133,14 @@ func TestAHangingPodDelaysNobody(t *testing.T) {
 		r.After(35 * time.Second) // it hangs in a read-back
 		r.Apply(sdwantest.Rule("web", "10.1.0.0/24"))
 		r.After(time.Second)
-		require.Equal(t, 1, sdwantest.Holds(b, "10.1.0.0/24"))
+		require.Equal(t, 1, sdwantest.RulesTo(b, "10.1.0.0/24"))
 		c := r.CNF("cnf-2", "10.0.0.3")
 		r.Pod("cnf-0", "10.0.0.1", sdwantest.Restarted) // the old target is waited for
 		r.After(time.Second)
-		require.Equal(t, 1, sdwantest.Holds(c, "10.1.0.0/24"))
+		require.Equal(t, 1, sdwantest.RulesTo(c, "10.1.0.0/24"))
 		a.Resume()
 		r.After(35 * time.Second)
-		require.Equal(t, 1, sdwantest.Holds(a, "10.1.0.0/24"))
+		require.Equal(t, 1, sdwantest.RulesTo(a, "10.1.0.0/24"))
 	})
 }
 
@@ -177,7 +177,7 @@ func TestWithoutACertificateAPodIsLeftAloneUnlessHTTPIsAllowed(t *testing.T) {
 
 func certified(p *corev1.Pod) { p.Labels["cnf-cert-secret"] = "tls" }
 
-func TestACertificateIsHeldAgainstTheSecretAndFollowsIt(t *testing.T) {
+func TestACertificateIsCheckedAgainstTheSecretAndFollowsIt(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		secure := func() *simulator.Device {
 			d, err := simulator.New(simulator.Options{TLS: true, NoLeak: true, Names: []string{"10-0-0-1.site.pod.cluster.local"}})
@@ -195,16 +195,16 @@ func TestACertificateIsHeldAgainstTheSecretAndFollowsIt(t *testing.T) {
 		require.Contains(t, r.Rule("web").Status.Message, "there is no such Secret")
 		r.SetSecret("tls", "ca.crt", string(before.CA()))
 		r.After(time.Minute)
-		require.Equal(t, 1, sdwantest.Holds(before, "10.1.0.0/24"), r.Rule("web").Status.Message)
+		require.Equal(t, 1, sdwantest.RulesTo(before, "10.1.0.0/24"), r.Rule("web").Status.Message)
 
 		before.Drop()
 		r.Place("10.0.0.1", after)
 		r.After(2 * time.Minute)
-		require.Zero(t, sdwantest.Holds(after, "10.1.0.0/24"), "another CA signed it")
+		require.Zero(t, sdwantest.RulesTo(after, "10.1.0.0/24"), "another CA signed it")
 		require.Equal(t, v1alpha1.Applying, r.Rule("web").Status.State)
 		r.SetSecret("tls", "ca.crt", string(after.CA()))
 		r.After(time.Minute)
-		require.Equal(t, 1, sdwantest.Holds(after, "10.1.0.0/24"))
+		require.Equal(t, 1, sdwantest.RulesTo(after, "10.1.0.0/24"))
 		require.Equal(t, v1alpha1.InSync, r.Rule("web").Status.State)
 	})
 }
@@ -222,7 +222,7 @@ func TestAPasswordIsReadAtEachLogin(t *testing.T) {
 		require.Contains(t, r.Rule("web").Status.Message, "the device rejects the login")
 		r.SetSecret("account", "password", simulator.DefaultPassword)
 		r.After(time.Minute)
-		require.Equal(t, 1, sdwantest.Holds(d, "10.1.0.0/24"))
+		require.Equal(t, 1, sdwantest.RulesTo(d, "10.1.0.0/24"))
 	})
 }
 
@@ -254,7 +254,7 @@ func TestATargetThatCannotBeMadeIsTriedAgain(t *testing.T) {
 		require.Equal(t, "pod cnf-0: no backend", r.Rule("web").Status.Message)
 		mended.Store(true)
 		r.After(time.Minute)
-		require.Equal(t, 1, sdwantest.Holds(d, "10.1.0.0/24"))
+		require.Equal(t, 1, sdwantest.RulesTo(d, "10.1.0.0/24"))
 	})
 }
 

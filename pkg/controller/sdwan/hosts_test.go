@@ -40,7 +40,7 @@ func TestNamesAreLookedUpOverAndOver(t *testing.T) {
 		require.Equal(t, "192.0.2.8", r.service().SIP)
 		r.DNS(errors.New("no server answers"), name)
 		r.After(2 * time.Minute)
-		require.Equal(t, "192.0.2.8", r.service().SIP, "what DNS said before stands")
+		require.Equal(t, "192.0.2.8", r.service().SIP, "the previous answer of DNS stays")
 		require.Positive(t, r.Metric("netloom_host_lookups_total", "failed"))
 		r.DNS(nil, name)
 		r.After(33 * time.Second)
@@ -54,11 +54,11 @@ func TestNamesAreLookedUpOverAndOver(t *testing.T) {
 		r.After(time.Minute)
 		before := r.Metric("netloom_host_lookups_total", "")
 		r.After(time.Hour)
-		require.InDelta(t, before, r.Metric("netloom_host_lookups_total", ""), 0, "nobody wants it any more")
+		require.InDelta(t, before, r.Metric("netloom_host_lookups_total", ""), 0, "it is not needed any more")
 	})
 }
 
-// What an earlier process made of names must not go only because DNS has not answered this one yet. All else goes on.
+// What an earlier process made of names must not be removed only because DNS has not answered this one yet.
 func TestWhatWasMadeOfNamesStaysUntilDNSAnswers(t *testing.T) {
 	const name = "shop.example.org"
 	dead := errors.New("no server answers")
@@ -70,7 +70,7 @@ func TestWhatWasMadeOfNamesStaysUntilDNSAnswers(t *testing.T) {
 		{"DNS never answers", func(*rig) {}, true},
 		{"DNS answers as before at last", func(r *rig) { r.DNS(nil, name, "192.0.2.7") }, true},
 		{"the name does not exist any more", func(r *rig) { r.DNS(nil, name) }, false},
-		{"the name means something else", func(r *rig) { r.DNS(nil, name, "192.0.2.8") }, false},
+		{"the name has another address", func(r *rig) { r.DNS(nil, name, "192.0.2.8") }, false},
 		{"its object goes", func(r *rig) { r.Remove("CNFService", "shop") }, false},
 	} {
 		t.Run(tc.title, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestWhatWasMadeOfNamesStaysUntilDNSAnswers(t *testing.T) {
 				r.start()
 				r.After(10 * time.Minute)
 				require.Contains(t, device.Kernel(), "192.0.2.7:8080", "DNS has not said that it is gone")
-				require.Contains(t, device.Kernel(), "10.9.9.9:8080", "one name does not hold up the others")
+				require.Contains(t, device.Kernel(), "10.9.9.9:8080", "one name does not delay the others")
 				require.Contains(t, r.service().Message, "has not been looked up yet")
 
 				tc.answer(r)

@@ -108,7 +108,7 @@ func TestAReportIsBoundedAndShowsNoSecret(t *testing.T) {
 		require.NoError(t, d.SetStatus("ipsec", `{"InitConnection":"fail","details":[{"up":"0","connecting":"0"}]}`))
 		r.After(time.Minute)
 		require.InDelta(t, 0, r.Metric("netloom_tunnels_complete", ""), 0)
-		require.Empty(t, d.Actions(), "a tunnel that is down is nobody's order to restart the others")
+		require.Empty(t, d.Actions(), "a tunnel that is down does not restart the others")
 	})
 }
 

@@ -78,7 +78,7 @@ func (r *rig) prepare() {
 	}
 }
 
-// background runs something until it is told to end, and waits for it then.
+// background runs something until it is asked to end, and then waits for it.
 func (r *rig) background(run ...func(context.Context) error) (end func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 	var group errgroup.Group

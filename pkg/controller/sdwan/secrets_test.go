@@ -19,7 +19,7 @@ import (
 	"github.com/netloom/netloom/pkg/source/kube"
 )
 
-// TestSecretsAreRefusedByNamespace reads Secrets where some namespaces are open: what one answers says nothing of the other.
+// TestSecretsAreRefusedByNamespace reads Secrets where some namespaces may be read: one answer says nothing of the others.
 func TestSecretsAreRefusedByNamespace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r controller.Refusals
@@ -37,7 +37,7 @@ func TestSecretsAreRefusedByNamespace(t *testing.T) {
 		require.True(t, apierrors.IsForbidden(err))
 		_, err = secrets.Secret(t.Context(), "edge", "key")
 		require.NoError(t, err)
-		require.Equal(t, []string{far}, r.Degraded(), "what may be read elsewhere is no right there")
+		require.Equal(t, []string{far}, r.Degraded(), "the right in one namespace is not one in another")
 
 		time.Sleep(3*time.Hour - 1)
 		require.Len(t, r.Degraded(), 1)
@@ -45,13 +45,13 @@ func TestSecretsAreRefusedByNamespace(t *testing.T) {
 		time.Sleep(3*time.Hour - 1)
 		require.Len(t, r.Degraded(), 1, "it was asked again")
 		time.Sleep(time.Nanosecond)
-		require.Empty(t, r.Degraded(), "nobody asks any more")
+		require.Empty(t, r.Degraded(), "it is not needed any more")
 
 		_, _ = secrets.Secret(t.Context(), "far", "key")
 		require.Len(t, r.Degraded(), 1)
 		closed["far"] = false
 		_, err = secrets.Secret(t.Context(), "far", "key")
 		require.ErrorIs(t, err, source.ErrNoSecret)
-		require.Empty(t, r.Degraded(), "that there is none can be told by who may look alone")
+		require.Empty(t, r.Degraded(), "only a client with the right can know that there is none")
 	})
 }

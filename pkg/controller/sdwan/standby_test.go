@@ -37,7 +37,7 @@ func TestAStandbyKeepsNoWork(t *testing.T) {
 			r.Apply(sdwantest.Rule("web", dst))
 			r.term()
 			r.After(3 * time.Second)
-			require.Equal(t, 1, sdwantest.Holds(d, dst), "run %d", run)
+			require.Equal(t, 1, sdwantest.RulesTo(d, dst), "run %d", run)
 			require.Equal(t, v1alpha1.InSync, r.Rule("web").Status.State, "run %d", run)
 			require.Equal(t, "cnf-0", r.Rule("web").Status.Pods[0].Name)
 			r.Pod("cnf-0", "10.0.0.1", sdwantest.NotReady)

@@ -12,8 +12,8 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// A process that starts has asked no CNF yet. What was said before stands until it has.
-func TestARestartTakesNothingBack(t *testing.T) {
+// A process that starts has asked no CNF yet. The reported status stays until it has.
+func TestARestartResetsNoStatus(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.CNF("cnf-0", "10.0.0.1")
 		b := r.CNF("cnf-1", "10.0.0.2")
@@ -35,7 +35,7 @@ func TestARestartTakesNothingBack(t *testing.T) {
 			b.Delay(delay)
 			r.Writes()
 			r.start()
-			require.Empty(t, r.Writes(), "while nobody has been asked")
+			require.Empty(t, r.Writes(), "while no CNF has been asked")
 			r.After(2 * time.Minute)
 			require.Empty(t, r.Writes(), "nothing has changed")
 		}
@@ -44,7 +44,7 @@ func TestARestartTakesNothingBack(t *testing.T) {
 		r.stop()
 		r.Pod("cnf-1", "10.0.0.2", sdwantest.NotReady)
 		r.start()
-		require.Equal(t, "pod cnf-1: the pod is not ready", r.Rule("web").Status.Message, "what is known is told")
+		require.Equal(t, "pod cnf-1: the pod is not ready", r.Rule("web").Status.Message, "what is known is reported")
 		r.Pod("cnf-1", "10.0.0.2")
 		r.After(2 * time.Second)
 		require.Equal(t, v1alpha1.InSync, r.Rule("web").Status.State)
@@ -53,7 +53,7 @@ func TestARestartTakesNothingBack(t *testing.T) {
 		r.Apply(sdwantest.Rule("web", "10.3.0.0/24"))
 		b.Delay(2 * time.Second)
 		r.start()
-		require.Equal(t, v1alpha1.Applying, r.Rule("web").Status.State, "it was said of another generation")
+		require.Equal(t, v1alpha1.Applying, r.Rule("web").Status.State, "it was reported of another generation")
 		b.Delay(0)
 		r.After(time.Minute)
 		require.Equal(t, v1alpha1.InSync, r.Rule("web").Status.State)
@@ -73,8 +73,8 @@ func TestACNFThatDoesNotAnswerAfterARestartIsReported(t *testing.T) {
 	})
 }
 
-// A pod that starts anew while the process runs has been asked before: it may have forgotten everything.
-func TestAPodThatStartsAnewTakesBackWhatWasSaid(t *testing.T) {
+// A pod that starts again while the process runs has been asked before: it may have lost everything.
+func TestARestartedPodResetsTheStatus(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		a := r.CNF("cnf-0", "10.0.0.1")
 		r.Apply(sdwantest.Policy("both"))
@@ -87,8 +87,8 @@ func TestAPodThatStartsAnewTakesBackWhatWasSaid(t *testing.T) {
 	})
 }
 
-// That a pod starts anew before the process has asked it at all is no different.
-func TestAPodThatStartsAnewBeforeItWasAskedTakesBackWhatWasSaid(t *testing.T) {
+// It makes no difference if a pod starts again before the process has asked it at all.
+func TestAPodRestartedBeforeItWasAskedResetsTheStatus(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		a := r.CNF("cnf-0", "10.0.0.1")
 		r.Apply(sdwantest.Policy("both"))

@@ -52,7 +52,7 @@ func TestAnObjectSaysHowFarItHasCome(t *testing.T) {
 	})
 }
 
-func TestAPodThatIsNotReadyTakesBackWhatWasSaid(t *testing.T) {
+func TestAPodThatIsNotReadyResetsTheStatus(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.CNF("cnf-0", "10.0.0.1")
 		d := r.CNF("cnf-1", "10.0.0.2")
@@ -75,7 +75,7 @@ func TestAPodThatIsNotReadyTakesBackWhatWasSaid(t *testing.T) {
 		r.Pod("cnf-1", "10.0.0.2")
 		r.After(3 * time.Second)
 		require.Nil(t, r.Rule("web"))
-		require.Zero(t, sdwantest.Holds(d, "10.1.0.0/24"))
+		require.Zero(t, sdwantest.RulesTo(d, "10.1.0.0/24"))
 	})
 }
 
@@ -91,7 +91,7 @@ func TestWithoutANetworkFunctionThereIsNothingToKeepAnObject(t *testing.T) {
 	})
 }
 
-func TestWhatADeviceRefusesIsTold(t *testing.T) {
+func TestWhatADeviceRefusesIsReported(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.CNF("cnf-0", "10.0.0.1")
 		r.Apply(sdwantest.Rule("web", "10.1.0.0/24")) // of a policy that is not there
@@ -107,7 +107,7 @@ func TestWhatADeviceRefusesIsTold(t *testing.T) {
 	})
 }
 
-func TestWhatCannotBeUnderstoodIsTold(t *testing.T) {
+func TestWhatCannotBeUnderstoodIsReported(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.CNF("cnf-0", "10.0.0.1")
 		r.Apply(sdwantest.Policy("both"))
@@ -123,7 +123,7 @@ func TestWhatCannotBeUnderstoodIsTold(t *testing.T) {
 	})
 }
 
-func TestAWriteThatComesTooLateIsDoneAnew(t *testing.T) {
+func TestAWriteThatComesTooLateIsRepeated(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.CNF("cnf-0", "10.0.0.1")
 		r.Apply(sdwantest.Policy("both"))
@@ -164,7 +164,7 @@ func TestWhatTheSourceHasNotDeliveredYetIsKnown(t *testing.T) {
 	})
 }
 
-func TestSomebodyElsesWriteStands(t *testing.T) {
+func TestForeignChangesStay(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.CNF("cnf-0", "10.0.0.1")
 		r.Apply(sdwantest.Policy("both"))
@@ -194,7 +194,7 @@ func TestWithoutThePermissionToWriteAllElseGoesOn(t *testing.T) {
 		r.Apply(sdwantest.Policy("both"))
 		r.Apply(sdwantest.Rule("web", "10.1.0.0/24"))
 		r.start()
-		require.Equal(t, 1, sdwantest.Holds(d, "10.1.0.0/24"))
+		require.Equal(t, 1, sdwantest.RulesTo(d, "10.1.0.0/24"))
 		require.Positive(t, r.Metric("netloom_status_writes_total", "forbidden"))
 		before := tries.Load()
 		r.After(time.Hour)
@@ -205,7 +205,7 @@ func TestWithoutThePermissionToWriteAllElseGoesOn(t *testing.T) {
 	})
 }
 
-func TestAnAPIThatHangsHoldsUpNoPod(t *testing.T) {
+func TestAnAPIThatHangsDelaysNoPod(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		d := r.CNF("cnf-0", "10.0.0.1")
 		r.Fail(func(clienttesting.PatchAction) error {
@@ -216,7 +216,7 @@ func TestAnAPIThatHangsHoldsUpNoPod(t *testing.T) {
 		r.start()
 		r.Apply(sdwantest.Rule("web", "10.1.0.0/24"))
 		r.After(2 * time.Second)
-		require.Equal(t, 1, sdwantest.Holds(d, "10.1.0.0/24"))
+		require.Equal(t, 1, sdwantest.RulesTo(d, "10.1.0.0/24"))
 	})
 }
 
@@ -229,7 +229,7 @@ func TestADirectoryIsNotWrittenTo(t *testing.T) {
 		r.Apply(sdwantest.Rule("web", "10.1.0.0/24"))
 		r.start()
 		r.After(time.Minute)
-		require.Equal(t, 1, sdwantest.Holds(d, "10.1.0.0/24"))
+		require.Equal(t, 1, sdwantest.RulesTo(d, "10.1.0.0/24"))
 		require.Empty(t, r.Writes())
 		require.Empty(t, r.Client.Actions())
 	})
@@ -291,12 +291,12 @@ func TestWhatTheAPIDeletesIsDeletedHoweverMuchItIs(t *testing.T) {
 			r.Apply(sdwantest.Rule("web-"+strings.Repeat("x", i+1), "10.1.0.0/24"))
 		}
 		r.start()
-		require.Equal(t, 30, sdwantest.Holds(r.Devices["10.0.0.1"], "10.1.0.0/24"))
+		require.Equal(t, 30, sdwantest.RulesTo(r.Devices["10.0.0.1"], "10.1.0.0/24"))
 		for i := range 30 {
 			r.Remove("Mwan3Rule", "web-"+strings.Repeat("x", i+1))
 		}
 		r.After(5 * time.Second)
-		require.Zero(t, sdwantest.Holds(r.Devices["10.0.0.1"], "10.1.0.0/24"))
+		require.Zero(t, sdwantest.RulesTo(r.Devices["10.0.0.1"], "10.1.0.0/24"))
 		require.Nil(t, r.Rule("web-x"))
 	})
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
-func TestOnceShowsWhatTheDeviceHolds(t *testing.T) {
+func TestOnceShowsTheConfigurationOfTheDevice(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	var out bytes.Buffer
 	require.NoError(t, Run(t.Context(), Options{Once: true}, &out, testLog(t)))
@@ -66,7 +66,7 @@ func TestADeviceThatStartsEmptyGetsAllOfItAgain(t *testing.T) {
 	require.NoError(t, stop())
 }
 
-// TestADeviceThatForgetsInSilence kills the simulated device and starts it empty without telling anybody: within one interval
+// TestADeviceThatForgetsInSilence kills the simulated device and starts it empty without any event: within one interval
 // everything is back.
 func TestADeviceThatForgetsInSilence(t *testing.T) {
 	functions := newDevices()
@@ -83,7 +83,7 @@ func TestADeviceThatForgetsInSilence(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- branch.Run(ctx) }()
 	require.NoError(t, e.first(ctx))
-	require.Empty(t, e.changes, "what is shown is not told again")
+	require.Empty(t, e.changes, "what is shown is not printed again")
 
 	device := onlyOne(t, branch, functions)
 	before := device.Export()

@@ -22,20 +22,20 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
 )
 
-// screen is what a demo prints on. Who waits for a text is told of every write.
+// screen is what a demo prints on. Every write wakes those who wait for a text.
 type screen struct {
 	mu   sync.Mutex
 	text bytes.Buffer
-	news chan struct{}
+	woke chan struct{}
 }
 
-func newScreen() *screen { return &screen{news: make(chan struct{}, 1)} }
+func newScreen() *screen { return &screen{woke: make(chan struct{}, 1)} }
 
 func (s *screen) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	select {
-	case s.news <- struct{}{}:
+	case s.woke <- struct{}{}:
 	default:
 	}
 	return s.text.Write(b)
@@ -53,7 +53,7 @@ func (s *screen) await(t *testing.T, from int, want string) {
 	limit := time.After(patience)
 	for !strings.Contains(s.String()[from:], want) {
 		select {
-		case <-s.news:
+		case <-s.woke:
 		case <-limit:
 			require.Contains(t, s.String()[from:], want)
 		}
@@ -142,13 +142,13 @@ func TestAnAnswerThatWasNotExpectedFails(t *testing.T) {
 
 func TestProbesThatCannotBeAsked(t *testing.T) {
 	for _, tc := range []struct{ name, line, want string }{
-		{"a pod that is not there", "shop/web-0 -> shop/nobody tcp/80 deny", "shop/nobody is no pod, service, node or address known here"},
-		{"a service that is not there", "shop/web-0 -> svc/shop/nobody tcp/80 deny", "svc/shop/nobody is no pod, service, node or address known here"},
+		{"a pod that is not there", "shop/web-0 -> shop/missing tcp/80 deny", "shop/missing is no pod, service, node or address known here"},
+		{"a service that is not there", "shop/web-0 -> svc/shop/missing tcp/80 deny", "svc/shop/missing is no pod, service, node or address known here"},
 		{"no family in common", "203.0.113.7 -> 2001:db8::7 tcp/80 deny", "the ends have no address family in common"},
 		{"too few words", "shop/web-0 shop/db-0 tcp/80", `"shop/web-0 shop/db-0 tcp/80": expected FROM -> TO PROTOCOL/PORT allow|deny|refuse`},
-		{"a protocol that is none", "a -> b http/80 deny", `"http/80": expected a protocol and port such as tcp/80`},
-		{"a port that is none", "a -> b tcp/99999 deny", `"tcp/99999": expected a protocol and port such as tcp/80`},
-		{"an answer that is none", "a -> b tcp/80 maybe", `"maybe": expected allow, deny or refuse`},
+		{"an invalid protocol", "a -> b http/80 deny", `"http/80": expected a protocol and port such as tcp/80`},
+		{"an invalid port", "a -> b tcp/99999 deny", `"tcp/99999": expected a protocol and port such as tcp/80`},
+		{"an invalid answer", "a -> b tcp/80 maybe", `"maybe": expected allow, deny or refuse`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := copyOfExamples(t)
@@ -202,7 +202,7 @@ func TestAnEditIsShownWithItsRows(t *testing.T) {
 	shows("and another is edited", "pods.yaml", "labels: {app: old}", "labels: {app: web}",
 		"+10.244.2.10", "/shop/policies.yaml: document 1: NetworkPolicy/shop/default-deny: spec.policyTypes[0]: ")
 
-	require.NoError(t, stop(), "who presses Ctrl-C did nothing wrong")
+	require.NoError(t, stop(), "Ctrl-C is not a failure")
 }
 
 func TestTheFirstPlanIsShownThoughWrittenBeforeTheDemoConnected(t *testing.T) {
@@ -237,7 +237,7 @@ func TestTheFirstPlanIsShownThoughWrittenBeforeTheDemoConnected(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
-func TestASlowPrinterHoldsUpNobody(t *testing.T) {
+func TestASlowPrinterDelaysNothing(t *testing.T) {
 	s := &show{changes: make(chan change, 2)}
 	for range 5 {
 		s.Applied("ovn", &backends.Plan{}, 0)

@@ -31,8 +31,8 @@ func TestTheDemoSaysWhereItsPageIs(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
-func TestWhoLooksOnceIsGivenNoPage(t *testing.T) {
+func TestADemoThatRunsOnceHasNoPage(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, Run(t.Context(), Options{Once: true, UIListen: "an address that is none"}, &out, testLog(t)))
+	require.NoError(t, Run(t.Context(), Options{Once: true, UIListen: "an invalid address"}, &out, testLog(t)))
 	require.NotContains(t, out.String(), "web page")
 }

@@ -85,7 +85,7 @@ func (l *Leases) Holders() []string {
 	return slices.Clone(l.state.holders)
 }
 
-// Edit changes the Lease as a person would.
+// Edit changes the Lease as a user would.
 func (l *Leases) Edit(t *testing.T, change func(*coordinationv1.LeaseSpec)) {
 	t.Helper()
 	all := l.Client().Leases(Namespace)

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestChecks asks what the device takes, oddities included.
+// TestChecks checks which values the device accepts, oddities included.
 func TestChecks(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -60,7 +60,7 @@ func TestCertificateIsDecodedTwice(t *testing.T) {
 	require.Empty(t, decodeBase64("Y"))
 }
 
-// TestEncode holds strings against the device's spelling of them.
+// TestEncode compares strings with the device's spelling of them.
 func TestEncode(t *testing.T) {
 	spelled := string(encode(object{"a": "\"\\\n\t\r\x01ä", "b": []string{"x/y"}}))
 	require.Equal(t, []string{`{"b":["x\/y"],"a":"\"\\\n\t\r\u0001ä"}`}, []string{spelled}, "byte for byte")

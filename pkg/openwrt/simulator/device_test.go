@@ -31,7 +31,7 @@ func talk(t *testing.T, d *simulator.Device, request string) string {
 	require.NoError(t, err)
 	defer func() { _ = nc.Close() }() // the answer was read
 	require.NoError(t, nc.SetDeadline(time.Now().Add(10*time.Second)))
-	go func() { _, _ = io.WriteString(nc, request) }() // the answer tells
+	go func() { _, _ = io.WriteString(nc, request) }() // the answer shows whether it arrived
 	out, err := io.ReadAll(nc)
 	require.NoError(t, err)
 	return string(out)
@@ -53,7 +53,7 @@ func ask(t *testing.T, d *simulator.Device, method, path, body string) (status, 
 	return status, answer
 }
 
-// must asks and wants success.
+// must sends a request and requires success.
 func must(t *testing.T, d *simulator.Device, method, path, body string) string {
 	t.Helper()
 	status, answer := ask(t, d, method, path, body)
@@ -72,7 +72,7 @@ const (
 		`{"name":"connA","conn_type":"tunnel","mode":"start","if_id":"7","remote_subnet":"192.168.1.1/24"}]}`
 )
 
-// TestBytes holds whole exchanges against the bytes that go over the wire.
+// TestBytes compares whole exchanges with the bytes on the wire.
 func TestBytes(t *testing.T) {
 	d := newDevice(t, simulator.Options{})
 	const always = "Connection: close\r\nTransfer-Encoding: chunked\r\nCache-Control: no-cache\r\nExpires: 0\r\n"
@@ -96,7 +96,7 @@ func TestBytes(t *testing.T) {
 			`{"message":"Field[policy] checked failed: invalid policy [Policy[nix] is not definied]"}`,
 		},
 		{
-			"a body without a length is none",
+			"a body without a length is ignored",
 			"POST /cgi-bin/luci/sdewan/mwan3/v1/rules HTTP/1.1\r\nHost: d\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n" +
 				"c\r\n{\"name\":\"r\"}\r\n0\r\n\r\n",
 			"HTTP/1.1 400 Body parse error: unexpected end of data\r\n" + always + "Content-Type: text/plain\r\n",
@@ -139,7 +139,7 @@ func TestAnswers(t *testing.T) {
 		{"slashes are escaped", "POST", "firewall/v1/rules", `{"name":"r2","src_ip":"10.0.0.0/8"}`, 201, `{"src_ip":"10.0.0.0\/8","name":"r2"}`},
 		{"a number is no port", "POST", "firewall/v1/rules", `{"name":"r","src_port":80}`, 400, `{"message":"Field[src_port] checked failed: invalid src_port"}`},
 		{"any port from 1 is one", "POST", "firewall/v1/rules", `{"name":"r3","src_port":"700000"}`, 201, `{"src_port":"700000","name":"r3"}`},
-		{"an empty list is none", "POST", "firewall/v1/zones", `{"name":"z","network":[]}`, 400, `{"message":"Field[network] checked failed: invalid network [Not an array]"}`},
+		{"an empty list is not a list", "POST", "firewall/v1/zones", `{"name":"z","network":[]}`, 400, `{"message":"Field[network] checked failed: invalid network [Not an array]"}`},
 		{"a text for a list is lost", "POST", "firewall/v1/zones", `{"name":"z","network":"net0"}`, 201, `{"name":"z"}`},
 		{"an unknown network", "POST", "firewall/v1/zones", `{"name":"z","network":["x"]}`, 400, `{"message":"Field[network] checked failed: invalid network [Interface[x] is not definied]"}`},
 		{"no IPv6", "POST", "firewall/v1/rules", `{"name":"r","src_ip":"fd00::1"}`, 400, `{"message":"Field[src_ip] checked failed: invalid src_ip"}`},
@@ -173,15 +173,15 @@ func TestAnswers(t *testing.T) {
 		{"a used proposal", "DELETE", "ipsec/v1/proposals/prop1", "", 400, `{"message":"proposal prop1 is used"}`},
 		{"success is text", "DELETE", "mwan3/v1/rules/r0", "", 200, `{"message":"success"}`},
 		{"nat to an unknown interface", "POST", "nat/v1/nats", `{"name":"n","src":"x"}`, 428, `{"message":"Field[src] checked failed: invalid src"}`},
-		{"nat to an address that nobody has", "POST", "nat/v1/nats", `{"name":"n","target":"SNAT","dest":"#source","src_dip":"9.9.9.9"}`, 428, `{"message":"ip not found on all interfaces"}`},
+		{"nat to an unknown address", "POST", "nat/v1/nats", `{"name":"n","target":"SNAT","dest":"#source","src_dip":"9.9.9.9"}`, 428, `{"message":"ip not found on all interfaces"}`},
 		{"masquerading needs dest", "POST", "nat/v1/nats", `{"name":"n","target":"MASQUERADE"}`, 400, `{"message":"dest is required for SNAT MASQUERADE"}`},
-		{"a rule between interfaces tells them", "POST", "networkfirewall/v1/rules", `{"name":"n","src":"#default","dest":"#172.16.70.39","target":"DROP"}`, 201, `{"target":"DROP","src_val":"net1","src":"#default","name":"n","dest_val":"net0","dest":"#172.16.70.39"}`},
+		{"a rule between interfaces reports them", "POST", "networkfirewall/v1/rules", `{"name":"n","src":"#default","dest":"#172.16.70.39","target":"DROP"}`, 201, `{"target":"DROP","src_val":"net1","src":"#default","name":"n","dest_val":"net0","dest":"#172.16.70.39"}`},
 		{"and wants them to be there", "POST", "networkfirewall/v1/rules", `{"name":"n","src":"x","target":"DROP"}`, 428, `{"message":"Field[src] checked failed: Invalid interface"}`},
 		{"and breaks without one", "POST", "networkfirewall/v1/rules", `{"name":"n","target":"DROP"}`, 500, ""},
-		{"a route tells its interface", "POST", "route/v1/routes", `{"name":"r","dst":"192.167.23.0/24","gw":"172.16.44.11","dev":"#default","table":"cnf"}`, 201, `{"table":"cnf","name":"r","gw":"172.16.44.11","dst":"192.167.23.0\/24","dev_val":"net1","dev":"#default"}`},
+		{"a route reports its interface", "POST", "route/v1/routes", `{"name":"r","dst":"192.167.23.0/24","gw":"172.16.44.11","dev":"#default","table":"cnf"}`, 201, `{"table":"cnf","name":"r","gw":"172.16.44.11","dst":"192.167.23.0\/24","dev_val":"net1","dev":"#default"}`},
 		{"and wants it to be there", "POST", "route/v1/routes", `{"name":"r","dst":"default","dev":"x"}`, 428, `{"message":"Field[dev] checked failed: Invalid interface"}`},
 		{"a rule of routing has a flag", "POST", "rule/v1/rules", `{"name":"r","src":"192.167.24.0/24","flag":true,"prio":"888","table":"40","fwmark":"0x110"}`, 201, `{"table":"40","src":"192.167.24.0\/24","prio":"888","name":"r","fwmark":"0x110","flag":true}`},
-		{"even when nobody gave one", "POST", "rule/v1/rules", `{"name":"r"}`, 201, `{"name":"r","flag":false}`},
+		{"even when none was given", "POST", "rule/v1/rules", `{"name":"r"}`, 201, `{"name":"r","flag":false}`},
 		{"an application is addresses", "POST", "application/v1/applications", `{"name":"a","iplist":"10.1.1.1,10.1.1.2"}`, 201, `{"name":"a","iplist":"10.1.1.1,10.1.1.2"}`},
 		{"without masks", "POST", "application/v1/applications", `{"name":"a","iplist":"10.1.1.0/24"}`, 400, `{"message":"Field[iplist] checked failed: Invalid IP Address"}`},
 		{"services", "GET", "v1/services", "", 200, `{"services":["mwan3","firewall","ipsec"]}`},
@@ -215,7 +215,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestListenAndClose sees a device on a real port.
+// TestListenAndClose runs a device on a real port.
 func TestListenAndClose(t *testing.T) {
 	d := newDevice(t, simulator.Options{})
 	require.NoError(t, d.Start("127.0.0.1:0"))

@@ -138,7 +138,7 @@ func TestAnonymousObjectsPileUp(t *testing.T) {
 		"a put leaves one, at the end")
 }
 
-// TestPutLosesObjects sees a put end between its halves.
+// TestPutLosesObjects makes a put fail between its halves.
 func TestPutLosesObjects(t *testing.T) {
 	d := newDevice(t, simulator.Options{})
 	fill(t, d)
@@ -168,7 +168,7 @@ func TestHalfBuiltRemote(t *testing.T) {
 	require.Contains(t, status, "404", "one without leaves nothing")
 }
 
-// TestBrokenScriptsLeaveGhosts sees a section appear with the next write to its package.
+// TestBrokenScriptsLeaveGhosts checks that a section appears with the next write to its package.
 func TestBrokenScriptsLeaveGhosts(t *testing.T) {
 	d := newDevice(t, simulator.Options{})
 	status, _ := ask(t, d, "POST", "networkfirewall/v1/rules", `{"name":"ghost","src":"net0"}`)
@@ -218,10 +218,10 @@ func TestImpossibleCommandsGoUnnoticed(t *testing.T) {
 	require.Equal(t, "iptables -t nat -A PREROUTING -p tcp -j DNAT --to-destination 10.0.0.1\n"+
 		"iptables -t nat -A PREROUTING -p udp -j DNAT --to-destination 10.0.0.1\n", d.Kernel())
 	must(t, d, "POST", "application/v1/applications", `{"name":"a-b","iplist":"10.1.1.1"}`)
-	require.Contains(t, d.Kernel(), "ip rule add from 10.1.1.1 lookup 40", "nobody can delete it any more")
+	require.Contains(t, d.Kernel(), "ip rule add from 10.1.1.1 lookup 40", "it cannot be deleted any more")
 }
 
-// TestPlaceInAChain counts the rules that the service has there: a hook for people and one for each zone.
+// TestPlaceInAChain counts the rules that the service puts there: a hook for custom rules and one for each zone.
 func TestPlaceInAChain(t *testing.T) {
 	d := newDevice(t, simulator.Options{})
 	must(t, d, "POST", "firewall/v1/zones", zoneLAN)
@@ -269,12 +269,12 @@ func TestLogin(t *testing.T) {
 	require.Equal(t, "403 Forbidden", status)
 	wrong := "luci_username=root&luci_password=x"
 	require.Contains(t, talk(t, d, fmt.Sprintf("POST /cgi-bin/luci/ HTTP/1.0\r\nHost: d\r\nCookie: sysauth=%s\r\nContent-Type: %s\r\n"+
-		"Connection: close\r\nContent-Length: %d\r\n\r\n%s", token[:32], form, len(wrong), wrong)), "200 OK", "who has a session needs no password")
+		"Connection: close\r\nContent-Length: %d\r\n\r\n%s", token[:32], form, len(wrong), wrong)), "200 OK", "with a session no password is needed")
 	require.Contains(t, with("/cgi-bin/luci/admin/logout"), "302 Found")
 	require.Contains(t, with(base+"v1/services"), "403 Forbidden")
 }
 
-// TestCommands holds objects against the commands that the device runs for them.
+// TestCommands compares objects with the commands that the device runs for them.
 func TestCommands(t *testing.T) {
 	for _, tc := range []struct{ name, path, body, want string }{
 		{"tcp and udp", "networkfirewall/v1/rules", `"src":"net0","dest":"net1","proto":"tcpudp","dest_port":"53","target":"ACCEPT"`, "iptables -t filter -A FORWARD -i net0 -o net1 -p tcp --dport 53 -j ACCEPT\niptables -t filter -A FORWARD -i net0 -o net1 -p udp --dport 53 -j ACCEPT\n"},

@@ -23,7 +23,7 @@ func packet(in, src, dst, proto string, port uint16) simulator.Packet {
 	}
 }
 
-// TestTrace asks what becomes of packets, given objects that are made on a device with the zones lan and wan.
+// TestTrace traces packets, given objects that are made on a device with the zones lan and wan.
 func TestTrace(t *testing.T) {
 	type made [][2]string
 	rule := func(fields string) [2]string { return [2]string{"firewall/v1/rules", `{"name":"r",` + fields + `}`} }
@@ -50,19 +50,19 @@ func TestTrace(t *testing.T) {
 		{"a rule without protocol means tcp and udp", made{forwarding, rule(`"src":"lan","dest":"wan","target":"DROP"`)}, packet("net0", pod, outside, "icmp", 0), simulator.Accept, "net1", ours1, "", 0, nil},
 		{"a rule without target rejects", made{forwarding, rule(`"src":"lan","dest":"wan"`)}, out, simulator.Reject, "net1", "", "", 0, nil},
 		{"the first rule decides", made{rule(`"src":"lan","dest":"wan","target":"ACCEPT"`), rule(`"src":"lan","dest":"wan","target":"DROP"`)}, out, simulator.Accept, "net1", ours1, "", 0, nil},
-		{"a rule without dest is about the device", made{rule(`"src":"lan","target":"ACCEPT"`)}, out, simulator.Reject, "net1", "", "", 0, nil},
+		{"a rule without dest applies to the device", made{rule(`"src":"lan","target":"ACCEPT"`)}, out, simulator.Reject, "net1", "", "", 0, nil},
 		{"a source that does not fit", made{rule(`"src":"lan","dest":"wan","src_ip":"172.16.70.0/30","target":"ACCEPT"`)}, out, simulator.Reject, "net1", "", "", 0, nil},
 		{"a rule with more than is modelled", made{rule(`"src":"lan","dest":"wan","extra":"-m time --kerneltz","target":"ACCEPT"`)}, out, simulator.Reject, "net1", "", "", 0, nil},
 		{"lan takes packets for the device", nil, packet("net0", pod, ours, "tcp", 22), simulator.Accept, "", "", "", 0, []string{"zone lan: input"}},
 		{"wan does not", nil, packet("net1", outside, ours1, "tcp", 22), simulator.Reject, "", "", "", 0, []string{"zone wan: input"}},
-		{"unless a rule lets it", made{rule(`"src":"wan","dest_port":"22","target":"ACCEPT"`)}, packet("net1", outside, ours1, "tcp", 22), simulator.Accept, "", "", "", 0, nil},
+		{"unless a rule accepts it", made{rule(`"src":"wan","dest_port":"22","target":"ACCEPT"`)}, packet("net1", outside, ours1, "tcp", 22), simulator.Accept, "", "", "", 0, nil},
 		{"an interface without a zone has the defaults", nil, packet("net2", peer, "10.10.20.15", "tcp", 22), simulator.Accept, "", "", "", 0, []string{"defaults: input"}},
 		{"and is not forwarded", nil, packet("net2", peer, outside, "tcp", 22), simulator.Reject, "net1", "", "", 0, nil},
 		{"what the device sends may go", nil, packet("", ours1, outside, "tcp", 22), simulator.Accept, "net1", ours1, "", 0, []string{"zone wan: output", "zone wan: masquerade"}},
 		{"a redirect needs no forwarding", made{redirect(`"src":"wan","src_dip":"10.10.10.15","src_dport":"80","dest":"lan","dest_ip":"172.16.70.5","dest_port":"8080","target":"DNAT"`)}, packet("net1", outside, ours1, "tcp", 80), simulator.Accept, "net0", "", pod, 8080, []string{"redirect x", "zone wan: translated"}},
 		{"a redirect elsewhere changes nothing", made{redirect(`"src":"wan","src_dport":"81","dest":"lan","dest_ip":"172.16.70.5","target":"DNAT"`)}, packet("net1", outside, ours1, "tcp", 80), simulator.Reject, "", "", "", 0, nil},
 		{"a redirect of another zone changes nothing", made{redirect(`"src":"lan","src_dport":"80","dest_ip":"172.16.70.5","target":"DNAT"`)}, packet("net1", outside, ours1, "tcp", 80), simulator.Reject, "", "", "", 0, nil},
-		{"a rule about another zone is not about the device", made{rule(`"src":"wan","dest":"lan","target":"ACCEPT"`)}, packet("net1", outside, ours1, "tcp", 22), simulator.Reject, "", "", "", 0, nil},
+		{"a rule for another zone does not apply to the device", made{rule(`"src":"wan","dest":"lan","target":"ACCEPT"`)}, packet("net1", outside, ours1, "tcp", 22), simulator.Reject, "", "", "", 0, nil},
 		{"a redirect to the device itself", made{redirect(`"src":"wan","src_dport":"80","dest_port":"8080","target":"DNAT"`)}, packet("net1", outside, ours1, "tcp", 80), simulator.Accept, "", "", "", 8080, []string{"redirect x", "zone wan: translated"}},
 		{"the same at once is not let in", made{{"nat/v1/nats", `{"name":"n","proto":"tcp","src_dport":"80","dest_port":"8080","target":"DNAT"}`}}, packet("net1", outside, ours1, "tcp", 80), simulator.Reject, "", "", "", 8080, nil},
 		{"the longest route decides", made{{"route/v1/routes", `{"name":"a","dst":"8.8.0.0/16","dev":"net2"}`}, {"route/v1/routes", `{"name":"b","dst":"8.8.8.0/24","dev":"net0"}`}, {"route/v1/routes", `{"name":"c","dst":"8.0.0.0/8","dev":"net2"}`}}, packet("", ours1, outside, "tcp", 80), simulator.Accept, "net0", "", "", 0, nil},
@@ -126,7 +126,7 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// TestTraceWaitsForReload sees what is written take effect when its service is reloaded.
+// TestTraceWaitsForReload checks that changes take effect when their service is reloaded.
 func TestTraceWaitsForReload(t *testing.T) {
 	d := newDevice(t, simulator.Options{})
 	in := packet("net1", outside, ours1, "tcp", 22)
@@ -143,7 +143,7 @@ func TestTraceWaitsForReload(t *testing.T) {
 	must(t, d, "PUT", "v1/service/firewall", `{"action":"restart"}`)
 	require.Equal(t, simulator.Accept, d.Trace(through).Verdict)
 
-	// A rule made at once stands behind those of the service until the service starts anew.
+	// A rule made at once is behind those of the service until the service restarts.
 	must(t, d, "POST", "networkfirewall/v1/rules", `{"name":"n","src":"net1","target":"ACCEPT"}`)
 	require.Equal(t, simulator.Reject, d.Trace(in).Verdict)
 	must(t, d, "PUT", "v1/service/firewall", `{"action":"restart"}`)
@@ -154,7 +154,7 @@ func TestTraceWaitsForReload(t *testing.T) {
 	require.Equal(t, simulator.Accept, d.Trace(in).Verdict)
 }
 
-// TestTraceSpreads sees a policy use the interfaces of the lowest metric through which something is reached.
+// TestTraceSpreads checks that a policy uses the interfaces of the lowest metric that have a route.
 func TestTraceSpreads(t *testing.T) {
 	d := newDevice(t, simulator.Options{})
 	must(t, d, "POST", "mwan3/v1/policies", `{"name":"p","members":[{"interface":"net2","metric":"2","weight":"1"},`+

@@ -26,8 +26,8 @@ var seed = flag.Uint64("seed", 1, "seed of the random transactions")
 
 const database = "OVN_Northbound"
 
-// TestServerIsLikeOVSDBServer runs the same random transactions on both and compares every result, what every table
-// holds, and what monitors were told.
+// TestServerIsLikeOVSDBServer runs the same random transactions on both and compares every result, the content of every
+// table, and the updates of monitors.
 func TestServerIsLikeOVSDBServer(t *testing.T) {
 	t.Logf("-seed=%d", *seed)
 	total := make(map[string]int)
@@ -39,7 +39,7 @@ func TestServerIsLikeOVSDBServer(t *testing.T) {
 	require.Greater(t, total["notifications"], 500)
 }
 
-// compare starts both servers anew and runs some hundred transactions.
+// compare starts new servers and runs some hundred transactions on both.
 func compare(t *testing.T, g *generator, total map[string]int) {
 	t.Helper()
 	server, err := inmem.NewServer(schema.NB2303())
@@ -64,9 +64,9 @@ func compare(t *testing.T, g *generator, total map[string]int) {
 			return
 		}
 		require.Equal(t, tables, dump(t, ours), "after transaction %d: %s", i, text)
-		news := expected()
-		require.Equal(t, news, heard(), "monitors after transaction %d: %s", i, text)
-		total["notifications"] += len(news)
+		updates := expected()
+		require.Equal(t, updates, heard(), "monitors after transaction %d: %s", i, text)
+		total["notifications"] += len(updates)
 		for _, r := range want {
 			result, _ := r.(map[string]any)
 			total[fmt.Sprint(result["error"])]++
@@ -74,7 +74,7 @@ func compare(t *testing.T, g *generator, total map[string]int) {
 	}
 }
 
-// dangles says whether a port group holds a port that is not there. ovsdb-server 3.1 leaves it there when the group is
+// dangles reports whether a port group has a port that does not exist. ovsdb-server 3.1 leaves it there when the group is
 // changed in the same transaction in which the port is collected. This server does not follow it in that.
 func dangles(results []any) bool {
 	ports := make(map[string]bool)
@@ -88,8 +88,8 @@ func dangles(results []any) bool {
 		ports[uuids.FindStringSubmatch(line)[1]] = true
 	}
 	for _, line := range rows(slices.Index(tables, "Port_Group")) {
-		_, held, _ := strings.Cut(line, `"ports":`)
-		for _, match := range uuids.FindAllStringSubmatch(held, -1) {
+		_, members, _ := strings.Cut(line, `"ports":`)
+		for _, match := range uuids.FindAllStringSubmatch(members, -1) {
 			if !ports[match[1]] {
 				return true
 			}
@@ -106,7 +106,7 @@ func dial(t *testing.T, endpoint string) *ovsdbtest.Raw {
 	return raw
 }
 
-// watch monitors every table in both ways. What it returns tells what was heard since it was called last.
+// watch monitors every table in both ways. The returned function returns the updates since its last call.
 func watch(t *testing.T, endpoint string) func() map[string]any {
 	t.Helper()
 	raw := dial(t, endpoint)
@@ -131,7 +131,7 @@ func watch(t *testing.T, endpoint string) func() map[string]any {
 	require.NoError(t, err)
 	return func() map[string]any {
 		clear(heard)
-		for range 2 { // the real server may answer the first before it tells the news
+		for range 2 { // the real server may answer the first before it sends the update
 			_, err := raw.Call("echo")
 			require.NoError(t, err)
 		}
@@ -178,8 +178,8 @@ func call(t *testing.T, raw *ovsdbtest.Raw, ops []any) []any {
 	return results
 }
 
-// forgive makes an error like the expected one where an operation has several values: the real server looks at them in
-// the order of a hash, and reports the first that is at fault.
+// forgive accepts another error than the expected one where an operation has several values: the real server checks them
+// in the order of a hash, and reports the first invalid one.
 func forgive(ops, want, got []any) {
 	for i := range min(len(ops), len(want), len(got)) {
 		op, _ := ops[i].(map[string]any)
@@ -380,7 +380,7 @@ func (g *generator) mutations(table string) []any {
 	return all
 }
 
-// family is rows that hold together: a parent and a child that only lives by it.
+// family is rows that belong together: a parent and a child that exists only as long as it.
 func (g *generator) family() []any {
 	pair := [][3]string{
 		{"Port_Group", "ACL", "acls"}, {"Logical_Switch", "Logical_Switch_Port", "ports"}, {"Meter", "Meter_Band", "bands"},

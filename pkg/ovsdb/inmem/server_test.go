@@ -87,7 +87,7 @@ func TestReferences(t *testing.T) {
 	require.Equal(t, "referential integrity violation", results[1].Error)
 	_, err = server.Transact(ovsdb.Operation{Op: "delete", Table: "Port_Group", Where: where(groupID)})
 	require.NoError(t, err)
-	require.Empty(t, server.Dump("ACL"), "a row that nobody references is collected")
+	require.Empty(t, server.Dump("ACL"), "a row without references is collected")
 }
 
 func TestNewerSchemaHasMore(t *testing.T) {

@@ -2,7 +2,7 @@
 
 package inmem_test
 
-// wait makes op one that looks whether rows are as expected. It often is about what is in the database, or about nothing.
+// wait makes op wait for rows to be as expected: often rows of the database, or no rows at all.
 func (g *generator) wait(op map[string]any, table string) {
 	op["op"], op["where"], op["timeout"], op["until"] = "wait", g.where(table), 0, g.mostly("=", "==", "!=", "==")
 	names := append(sorted(g.cells(table)), "_uuid")

@@ -12,7 +12,7 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb/nbtrace"
 )
 
-// balanced is the rows of rows with load balancers, and ports that hold addresses: a 10.0.0.1 and fd00::1, b 10.0.0.2 and
+// balanced is the rows of rows with load balancers, and ports with addresses: a 10.0.0.1 and fd00::1, b 10.0.0.2 and
 // fd00::2, c 10.0.0.3. The row "lb" is on s1 directly, "grouped" through a group on s1 and the router r, "tpl" and "tpl6"
 // on s1.
 func balanced(acls ...nbtrace.ACL) nbtrace.Rows {
@@ -52,7 +52,7 @@ func balanced(acls ...nbtrace.ACL) nbtrace.Rows {
 	return r
 }
 
-func TestBalancing(t *testing.T) {
+func TestLoadBalancing(t *testing.T) {
 	for _, tc := range []struct {
 		name, packet, chassis, router string
 		want                          string
@@ -117,7 +117,7 @@ func spellBalanced(b *nbtrace.Balanced) string {
 	return text
 }
 
-func TestPoliciesOfBalancedPackets(t *testing.T) {
+func TestPoliciesOfLoadBalancedPackets(t *testing.T) {
 	for _, tc := range []struct {
 		name, packet string
 		acls         []string
@@ -201,7 +201,7 @@ func TestPoliciesOfBalancedPackets(t *testing.T) {
 	}
 }
 
-func TestRouterBalancesAfterTheSwitch(t *testing.T) {
+func TestRouterLoadBalancesAfterTheSwitch(t *testing.T) {
 	tracer, err := nbtrace.New(balanced(
 		acl("0", "from-lport+lb 0.1 drop : inport == @g1 && ip4.dst == 10.96.0.1"),
 		acl("1", "from-lport+lb 0.2 allow : inport == @g1 && udp.dst == 53"),
@@ -215,7 +215,7 @@ func TestRouterBalancesAfterTheSwitch(t *testing.T) {
 	require.False(t, r.Allowed)
 }
 
-func TestHolderOfABackendMayBeTold(t *testing.T) {
+func TestPortOfABackendMayBeGiven(t *testing.T) {
 	tracer, err := nbtrace.New(balanced(acl("0", "to-lport 0.1 drop : outport == @g2 && ip")))
 	require.NoError(t, err)
 	p := packet(t, "d> 10.0.0.9 10.96.0.1 udp 53")
@@ -225,7 +225,7 @@ func TestHolderOfABackendMayBeTold(t *testing.T) {
 	require.False(t, tracer.Trace(p).Allowed)
 }
 
-func TestBalancingTracksConnections(t *testing.T) {
+func TestLoadBalancingTracksConnections(t *testing.T) {
 	with := balanced(acl("0", "to-lport 0.5 drop : ip"))
 	without := rows(with.ACLs...)
 	const neighbour = "b>a fd00::2 fd00::1 icmp6 135"

@@ -17,17 +17,17 @@ import (
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 )
 
-// TestBalancingAgreesWithOVN compares what becomes of packets to VIPs with what a real OVN does, under random ACLs that
+// TestLoadBalancingMatchesOVN compares the results for packets to VIPs with those of a real OVN, under random ACLs that
 // know VIPs and backends. Every VIP has one backend at most, as ovn-trace chooses one by chance. It knows neither the
 // source of a packet that comes back to its sender nor templates: those are not compared.
-func TestBalancingAgreesWithOVN(t *testing.T) {
+func TestLoadBalancingMatchesOVN(t *testing.T) {
 	s := *seed
 	t.Logf("-seed=%d", s)
 	rng := rand.New(rand.NewPCG(s, 2))
 	network, ports := crossing(t)
 	lab := ovnlab.Start(t)
 	lab.Install(network)
-	lab.NBCtl("set", "Logical_Router", "lr", "options:chassis=ch0") // else it does not balance
+	lab.NBCtl("set", "Logical_Router", "lr", "options:chassis=ch0") // else it does no load balancing
 	lab.NBCtl("pg-add", "all", "a", "b", "c", "d")
 	outcomes := map[string]int{}
 	for range 6 {
@@ -59,7 +59,7 @@ func TestBalancingAgreesWithOVN(t *testing.T) {
 	require.GreaterOrEqual(t, len(outcomes), 6, "%v", outcomes)
 }
 
-// becomes spells a result as traceBalanced does.
+// becomes formats a result as traceBalanced does.
 func becomes(r nbtrace.Result) string {
 	switch b := r.Balanced; {
 	case b != nil && b.Outcome == nbtrace.Refused:
@@ -261,8 +261,8 @@ func TestHairpinSkipsAStageInOVN(t *testing.T) {
 	require.Equal(t, "dropped", traceBalanced(t, lab, "a", p))
 }
 
-// TestSwitchBalancesBeforeTheRouterInOVN sends packets in through a switch and a router that both have the VIP.
-func TestSwitchBalancesBeforeTheRouterInOVN(t *testing.T) {
+// TestSwitchLoadBalancesBeforeTheRouterInOVN sends packets in through a switch and a router that both have the VIP.
+func TestSwitchLoadBalancesBeforeTheRouterInOVN(t *testing.T) {
 	network, ports := crossing(t)
 	lab := ovnlab.Start(t)
 	lab.Install(network)

@@ -19,8 +19,8 @@ import (
 
 var seed = flag.Uint64("seed", 1, "seed of the random ACLs and load balancers")
 
-// TestAgreesWithOVN compares verdicts on random ACLs with those of a real OVN.
-func TestAgreesWithOVN(t *testing.T) {
+// TestMatchesOVN compares verdicts on random ACLs with those of a real OVN.
+func TestMatchesOVN(t *testing.T) {
 	s := *seed
 	t.Logf("-seed=%d", s)
 	rng := rand.New(rand.NewPCG(s, 1))

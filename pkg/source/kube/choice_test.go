@@ -67,7 +67,7 @@ func asked(client *fake.Clientset) map[string]bool {
 	return got
 }
 
-// unknown is what an API says of what it does not serve.
+// unknown is the error of an API for what it does not serve.
 func unknown() error {
 	return apierrors.NewGenericServerResponse(http.StatusNotFound, "list", discoveryv1.Resource("endpointslices"), "", "404 page not found", 0, true)
 }
@@ -298,7 +298,7 @@ func TestEndpointsThatChange(t *testing.T) {
 	var dirty []object.Ref
 	mark := func(refs ...object.Ref) { dirty = append(dirty, refs...) }
 	handler := k.handler(mark, mark)
-	told := func(do func()) []object.Ref {
+	marked := func(do func()) []object.Ref {
 		t.Helper()
 		dirty = nil
 		do()
@@ -306,28 +306,28 @@ func TestEndpointsThatChange(t *testing.T) {
 	}
 	four, six := sliceNamed("endpoints/web/0-ipv4"), sliceNamed("endpoints/web/0-ipv6")
 	both := classic("web", "1", "10.0.0.1", "fd00::1")
-	require.Equal(t, []object.Ref{four, six}, told(func() { handler.OnAdd(both, true) }))
+	require.Equal(t, []object.Ref{four, six}, marked(func() { handler.OnAdd(both, true) }))
 	before, _ := k.get(six)
 
 	leader := classic("web", "2", "10.0.0.1", "fd00::1")
 	leader.Annotations = map[string]string{"control-plane.alpha.kubernetes.io/leader": "x"}
 	row(object.KindEndpoints).Trim(leader)
-	require.Empty(t, told(func() { handler.OnUpdate(both, leader) }), "nothing that matters changed")
+	require.Empty(t, marked(func() { handler.OnUpdate(both, leader) }), "nothing that matters changed")
 
 	edited := classic("web", "3", "10.0.0.2", "fd00::1")
-	require.Equal(t, []object.Ref{four}, told(func() { handler.OnUpdate(leader, edited) }))
+	require.Equal(t, []object.Ref{four}, marked(func() { handler.OnUpdate(leader, edited) }))
 	after, ok := k.get(six)
 	require.True(t, ok)
 	require.Same(t, before, after)
 
 	single := classic("web", "4", "10.0.0.2")
-	require.Equal(t, []object.Ref{six}, told(func() { handler.OnUpdate(edited, single) }))
+	require.Equal(t, []object.Ref{six}, marked(func() { handler.OnUpdate(edited, single) }))
 	_, ok = k.get(six)
 	require.False(t, ok)
 
-	require.Equal(t, []object.Ref{four}, told(func() { handler.OnDelete(cache.DeletedFinalStateUnknown{Key: "shop/web"}) }))
+	require.Equal(t, []object.Ref{four}, marked(func() { handler.OnDelete(cache.DeletedFinalStateUnknown{Key: "shop/web"}) }))
 	require.Empty(t, k.slices)
 	require.Empty(t, k.made)
 	handler.OnAdd(both, false)
-	require.Equal(t, []object.Ref{four, six}, told(func() { handler.OnDelete(both) }))
+	require.Equal(t, []object.Ref{four, six}, marked(func() { handler.OnDelete(both) }))
 }

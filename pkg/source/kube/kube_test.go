@@ -170,7 +170,7 @@ func forbidden(resource string) error {
 	return apierrors.NewForbidden(corev1.Resource(resource), "", errors.New("no role"))
 }
 
-// TestAGenerationOfAPolicyMatters although nothing else differs: what happened in between went unseen, and people wait for
+// TestAGenerationOfAPolicyMatters although nothing else differs: what happened in between went unseen, and users wait for
 // the generation to be enforced.
 func TestAGenerationOfAPolicyMatters(t *testing.T) {
 	k := New(fake.NewClientset(), Options{}, quiet())
@@ -284,7 +284,7 @@ func awaitChange(t *testing.T, s source.Source, want ...source.Change) {
 	require.Equal(t, want, got)
 }
 
-func TestADeletedPodIsToldApartFromAMissingOne(t *testing.T) {
+func TestADeletedPodIsDistinguishedFromAMissingOne(t *testing.T) {
 	client := fake.NewClientset()
 	watcher := apiwatch.NewFake()
 	lists := make(chan []corev1.Pod, 4)

@@ -16,7 +16,7 @@ import (
 	"github.com/netloom/netloom/pkg/source/sourcetest"
 )
 
-// TestRealClientsAreRefused sees kinds unavailable with clients as they are: those stream their lists, and fall back.
+// TestRealClientsAreRefused checks that kinds are unavailable with real clients, which stream their lists and fall back.
 func TestRealClientsAreRefused(t *testing.T) {
 	var locked atomic.Bool
 	locked.Store(true)

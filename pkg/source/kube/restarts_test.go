@@ -12,7 +12,7 @@ import (
 	"github.com/netloom/netloom/pkg/source/sourcetest"
 )
 
-// TestRestartsMatterAtCNFsOnly keeps what every pod does all day from being a change.
+// TestRestartsMatterAtCNFsOnly checks that what every pod does all day is not a change.
 func TestRestartsMatterAtCNFsOnly(t *testing.T) {
 	for _, tc := range []struct {
 		name   string

@@ -106,7 +106,7 @@ func TestUpdatesOfSDWANResourcesThatMatter(t *testing.T) {
 		want   bool
 	}{
 		{"another revision", func(u *unstructured.Unstructured) { u.SetResourceVersion("2") }, false},
-		{"who wrote it", func(u *unstructured.Unstructured) { u.SetManagedFields(nil) }, false},
+		{"its managed fields", func(u *unstructured.Unstructured) { u.SetManagedFields(nil) }, false},
 		{"another generation", func(u *unstructured.Unstructured) { u.SetGeneration(2) }, true},
 		{"on its way out", func(u *unstructured.Unstructured) {
 			now := metav1.Now()
@@ -135,7 +135,7 @@ func TestUpdatesOfSDWANResourcesThatMatter(t *testing.T) {
 				synctest.Wait()
 				require.Equal(t, tc.want, len(k.Drain()) == 1)
 				o, _ := k.Get(lanZone)
-				require.Equal(t, changed.GetResourceVersion(), o.(source.Object).GetResourceVersion(), "the newest revision is at hand")
+				require.Equal(t, changed.GetResourceVersion(), o.(source.Object).GetResourceVersion(), "the newest revision is returned")
 			})
 		})
 	}

@@ -93,7 +93,7 @@ func TestSecretThatIsRefusedIsAskedForAgain(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestManyWhoAskShareOneAnswer(t *testing.T) {
+func TestConcurrentReadersShareOneAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset(branchSecret("one"))
 		client.PrependReactor("get", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) {
@@ -116,8 +116,8 @@ func TestManyWhoAskShareOneAnswer(t *testing.T) {
 	})
 }
 
-// TestWhoGivesUpCostsOthersNothing ends the time of the one who asks; those who wait with it ask themselves.
-func TestWhoGivesUpCostsOthersNothing(t *testing.T) {
+// TestAnEndedReaderCostsOthersNothing ends the context of the reader that asks; those that wait with it ask themselves.
+func TestAnEndedReaderCostsOthersNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset(branchSecret("one"))
 		ctx, cancel := context.WithCancel(t.Context())
@@ -149,7 +149,7 @@ func TestWhoGivesUpCostsOthersNothing(t *testing.T) {
 	})
 }
 
-func TestAnswersNobodyWantsAreForgotten(t *testing.T) {
+func TestUnusedAnswersAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := NewSecrets(fake.NewClientset(), time.Minute)
 		for _, name := range []string{"a", "b", "c"} {

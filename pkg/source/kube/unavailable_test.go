@@ -94,19 +94,19 @@ func TestUnavailableKinds(t *testing.T) {
 				require.True(t, k.Synced())
 				require.Empty(t, k.Unavailable())
 				require.Empty(t, k.Problems())
-				require.Len(t, append(before, k.Drain()...), 3, "each object is told of once")
+				require.Len(t, append(before, k.Drain()...), 3, "each object is reported once")
 				select {
 				case <-k.Wake():
 				default:
-					require.Fail(t, "nobody was woken")
+					require.Fail(t, "the reader was not woken")
 				}
 			})
 		})
 	}
 }
 
-// TestUnavailableUntilAllIsTold sees no moment at which a kind is no longer withheld and an object of it still untold.
-func TestUnavailableUntilAllIsTold(t *testing.T) {
+// TestUnavailableUntilAllIsDelivered checks that a kind does not become available before all its objects are delivered.
+func TestUnavailableUntilAllIsDelivered(t *testing.T) {
 	client := kubefake.NewClientset(clusterService("1"))
 	no := &refusal{}
 	no.set(forbidden("services"))
@@ -123,8 +123,8 @@ func TestUnavailableUntilAllIsTold(t *testing.T) {
 	require.Contains(t, k.Drain(), webService)
 }
 
-// TestRightLostLaterWithholdsNothing keeps what was read once.
-func TestRightLostLaterWithholdsNothing(t *testing.T) {
+// TestARightLostLaterMakesNothingUnavailable checks that what was read once stays.
+func TestARightLostLaterMakesNothingUnavailable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sdwan := sdwanClient(t, zone("lan", "1"))
 		k := New(kubefake.NewClientset(), Options{SDWAN: sdwan}, quiet())

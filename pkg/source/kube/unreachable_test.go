@@ -12,8 +12,8 @@ import (
 	"github.com/netloom/netloom/pkg/source/sourcetest"
 )
 
-// TestUnreachableServerIsAProblem uses a real client: informers ask a real server for streamed lists, and try again without
-// a word where nobody answers. Endpoints are asked for only once it is known that there are no slices.
+// TestUnreachableServerIsAProblem uses a real client: informers ask a server for streamed lists, and retry silently when
+// there is no answer. Endpoints are asked for only once it is known that there are no slices.
 func TestUnreachableServerIsAProblem(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()

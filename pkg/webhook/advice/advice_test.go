@@ -52,11 +52,11 @@ func TestAdvise(t *testing.T) {
 			spec: `{podSelector: {matchLabels: {app: db}}, ingress: [{from: [{podSelector: {matchLabels: {app: api}}}], ports: [{port: web}]}]}`,
 		},
 		{
-			name: "a policy for everybody that allows nothing",
+			name: "a policy for all pods that allows nothing",
 			spec: `{podSelector: {}, policyTypes: [Ingress, Egress]}`,
 		},
 		{
-			name: "selects nobody, and so no named port is missed",
+			name: "selects no pod, and so no named port is missed",
 			spec: `{podSelector: {matchLabels: {app: bd}}, ingress: [{ports: [{port: web}]}]}`,
 			want: []string{"spec.podSelector: selects no pod at present"},
 		},
@@ -75,7 +75,7 @@ func TestAdvise(t *testing.T) {
 			want: []string{`spec.egress[0].ports[1].port: no pod of the peers declares a port "sql" at present`},
 		},
 		{
-			name: "peers that nobody is",
+			name: "peers without pods",
 			spec: `{podSelector: {matchLabels: {app: db}}, ingress: [
 				{from: [{podSelector: {matchLabels: {app: ipa}}}]},
 				{from: [{podSelector: {matchLabels: {app: ipa}}}, {ipBlock: {cidr: 10.0.0.0/8}}]},
@@ -93,7 +93,7 @@ func TestAdvise(t *testing.T) {
 			},
 		},
 		{
-			name: "what the translator makes nothing of",
+			name: "what the translator leaves out",
 			spec: `{podSelector: {matchLabels: {app: db}}, ingress: [{from: [{ipBlock: {cidr: nonsense}}]}]}`,
 			want: []string{`spec.ingress[0].from[0].ipBlock.cidr: "nonsense" is not a CIDR such as 10.0.0.0/8 or 2001:db8::/32; the element matches nothing`},
 		},
@@ -131,7 +131,7 @@ func TestAtMostSoMuchIsSaid(t *testing.T) {
 	np := policy(t, `{podSelector: {}}`)
 	for range 30 {
 		np.Spec.Ingress = append(np.Spec.Ingress, networkingv1.NetworkPolicyIngressRule{From: []networkingv1.NetworkPolicyPeer{{
-			PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "nobody"}},
+			PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "none"}},
 		}}})
 	}
 	got := adviser(t, 0).Advise(np)

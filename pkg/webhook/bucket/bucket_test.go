@@ -56,10 +56,10 @@ func cluster(t *testing.T, policy bucket.Policy) *bucket.Grants {
 	bind("default", "Role", "other", user, "stray") // there is no such Role in default
 	bind("other", "Role", "other", user, "other")
 	bind("other", "ClusterRole", "allow-intent", user, "local")
-	bind("default", "Role", "create-intent", account, "homeless") // of the binding's own namespace
+	bind("default", "Role", "create-intent", account, "nameless") // of the binding's own namespace
 	bind("", "ClusterRole", "allow-intent", user, "global")
 	bind("", "ClusterRole", "allow-intent", group, "everywhere")
-	bind("", "ClusterRole", "allow-intent", account, "lost") // without a namespace it is nobody
+	bind("", "ClusterRole", "allow-intent", account, "lost") // without a namespace it matches no one
 	bind("", "ClusterRole", "sdewan-manager-role", account, "sdewan-system/manager")
 	bind("", "Role", "wild", user, "odd")
 	bind("default", "Role", "create-intent", user, "both")
@@ -79,7 +79,7 @@ func in(name string) map[string]string {
 func TestDecide(t *testing.T) {
 	const rules, policies = "mwan3rules", "mwan3policies"
 	masters, garbage := "system:masters", "system:serviceaccount:kube-system:generic-garbage-collector"
-	test, nobody := "system:serviceaccount:default:test", "system:serviceaccount:default:nobody"
+	test, unbound := "system:serviceaccount:default:test", "system:serviceaccount:default:unbound"
 	// buckets is one bucket, or those before and after an update: "basic > app-intent".
 	for i, tc := range []struct {
 		name, user, groups, resource, namespace, buckets string
@@ -101,11 +101,11 @@ func TestDecide(t *testing.T) {
 		{"the article: the platform's objects are not ONAP's", "onap", "", "firewallrules", "default", "basic", false},
 		{"the article: a service account", test, "", rules, "default", "app-intent", true},
 		{"a service account with a bucket of others", test, "", rules, "default", "basic", false},
-		{"a service account that nothing binds", nobody, "", rules, "default", "app-intent", false},
+		{"a service account that nothing binds", unbound, "", rules, "default", "app-intent", false},
 		{"a service account of that name elsewhere", "system:serviceaccount:other:test", "", rules, "default", "app-intent", false},
 		{"a user called like a service account", "test", "", rules, "default", "app-intent", false},
-		{"a service account without a namespace is the binding's", "system:serviceaccount:default:homeless", "", policies, "default", "app-intent", true},
-		{"a service account without any namespace is nobody", "system:serviceaccount:default:lost", "", rules, "default", "app-intent", false},
+		{"a service account without a namespace is the binding's", "system:serviceaccount:default:nameless", "", policies, "default", "app-intent", true},
+		{"a service account without any namespace matches no one", "system:serviceaccount:default:lost", "", rules, "default", "app-intent", false},
 		{"a group", "ann", "system:authenticated operators", rules, "default", "app-intent", true},
 		{"a group with a bucket of others", "ann", "operators", rules, "default", "basic", false},
 		{"a user called like a group", "operators", "", rules, "default", "app-intent", false},
@@ -116,7 +116,7 @@ func TestDecide(t *testing.T) {
 		{"a ClusterRoleBinding, a star in the resource", "global", "", "firewallforwardings", "anywhere", "app-intent", true},
 		{"a ClusterRoleBinding, a star in the resource, another bucket", "global", "", "firewallsnats", "anywhere", "basic", false},
 		{"networkfirewallrules do not begin with firewall", "global", "", "networkfirewallrules", "anywhere", "app-intent", false},
-		{"a ClusterRoleBinding of a Role is none", "odd", "", rules, "default", "app-intent", false},
+		{"a ClusterRoleBinding of a Role does not count", "odd", "", rules, "default", "app-intent", false},
 		{"a RoleBinding of a ClusterRole counts in its namespace", "local", "", rules, "other", "app-intent", true},
 		{"a RoleBinding of a ClusterRole counts nowhere else", "local", "", rules, "default", "app-intent", false},
 		{"a Role is looked for in the binding's namespace", "stray", "", rules, "default", "app-intent", false},
@@ -128,10 +128,10 @@ func TestDecide(t *testing.T) {
 		{"applications too", "questions", "", "sdewanapplications", "default", "basic", true},
 		{"applications too, another bucket", "questions", "", "sdewanapplications", "default", "app-intent", false},
 		{"a role without the annotation", "plain", "", rules, "default", "app-intent", false},
-		{"a role whose annotation is no JSON", "broken", "", rules, "default", "app-intent", false},
+		{"a role whose annotation is not JSON", "broken", "", rules, "default", "app-intent", false},
 		{"a role that is not there", "missing", "", rules, "default", "app-intent", false},
-		{"somebody whom nothing binds", "bob", "system:authenticated", rules, "default", "app-intent", false},
-		{"nobody", "", "", rules, "default", "app-intent", false},
+		{"a user without a binding", "bob", "system:authenticated", rules, "default", "app-intent", false},
+		{"an empty user", "", "", rules, "default", "app-intent", false},
 		{"an object in no bucket", "bob", "system:authenticated", rules, "default", "", true},
 		{"an update within a bucket", "onap", "", rules, "default", "app-intent > app-intent", true},
 		{"an update between one's buckets", "onap", "", rules, "default", "app-intent > k8s-service", true},
@@ -172,7 +172,7 @@ func TestDefaultBucketIsThatOfObjectsWithoutLabel(t *testing.T) {
 	require.True(t, ask("creator", in("")).Allowed)
 	require.False(t, ask("bob", in("")).Allowed)
 	require.False(t, ask("creator", in(""), in("basic")).Allowed)
-	require.False(t, ask("admin", in("")).Allowed, "nobody is exempt here")
+	require.False(t, ask("admin", in("")).Allowed, "no group is exempt here")
 	require.True(t, ask("creator", nil, in("app-intent")).Allowed)
 }
 
@@ -219,7 +219,7 @@ func TestGrantsFollowChanges(t *testing.T) {
 	require.False(t, allowed("bob"))
 }
 
-// TestAnswerDependsOnStateAlone puts and removes at random and compares with Grants that were only told the end.
+// TestAnswerDependsOnStateAlone puts and removes at random and compares with Grants that only got the final state.
 func TestAnswerDependsOnStateAlone(t *testing.T) {
 	for seed := range uint64(30) {
 		random := rand.New(rand.NewPCG(seed, 1))

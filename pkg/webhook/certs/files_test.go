@@ -13,7 +13,7 @@ import (
 	"github.com/netloom/netloom/pkg/webhook/certs"
 )
 
-// pem is a certificate with its key, as somebody else would write them.
+// pem is a certificate with its key, as another program would write them.
 func pem(t *testing.T) (cert, key []byte) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -35,7 +35,7 @@ func TestFilesAreReadAgainWhenTheyChange(t *testing.T) {
 	write := func(name string, text []byte) {
 		t.Helper()
 		require.NoError(t, os.WriteFile(name, text, 0o600))
-		age -= time.Minute // file systems tell time in steps
+		age -= time.Minute // timestamps of file systems are coarse
 		require.NoError(t, os.Chtimes(name, time.Time{}, time.Now().Add(-age)))
 	}
 	f := certs.NewFiles(certFile, keyFile, quiet())

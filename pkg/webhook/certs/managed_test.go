@@ -73,7 +73,7 @@ func api() *fake.Clientset {
 	return client
 }
 
-// trusted are the authorities that the API server was told, which must be the same for every webhook.
+// trusted returns the authorities in the API server's configuration, which must be the same for every webhook.
 func trusted(t *testing.T, client *fake.Clientset) []byte {
 	t.Helper()
 	c, err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), "netloom", metav1.GetOptions{})
@@ -82,7 +82,7 @@ func trusted(t *testing.T, client *fake.Clientset) []byte {
 	return c.Webhooks[0].ClientConfig.CABundle
 }
 
-// accepts says whether a client with those authorities accepts what is served, now.
+// accepts reports whether a client with those authorities accepts the present certificate.
 func accepts(authorities []byte, c *tls.Certificate) error {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(authorities)
@@ -110,8 +110,8 @@ func start(t *testing.T, client *fake.Clientset, opts certs.Options) (*certs.Man
 	}
 }
 
-// TestNoMomentWithoutTrust has three replicas come and go through many renewals. The API server hears of new authorities
-// late. Whatever any of them serves, it accepts.
+// TestNoMomentWithoutTrust runs three replicas through many renewals. The API server learns of new authorities
+// late, but accepts whatever any of them serves.
 func TestNoMomentWithoutTrust(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := api()
@@ -135,7 +135,7 @@ func TestNoMomentWithoutTrust(t *testing.T) {
 				require.NoError(t, accepts(now, c), "hour %d", hour)
 				serials[c.Leaf.SerialNumber.String()] = true
 			}
-			if hour%100 == 50 { // one starts anew at any point of a renewal
+			if hour%100 == 50 { // one restarts at any point of a renewal
 				stopFirst()
 				first, stopFirst = start(t, client, options())
 				synctest.Wait()
@@ -171,12 +171,12 @@ func TestRenewalWaitsUntilItsAuthorityIsTrusted(t *testing.T) {
 	})
 }
 
-func TestWhatIsUnusableIsMadeAnew(t *testing.T) {
+func TestWhatIsUnusableIsReplaced(t *testing.T) {
 	for name, spoil := range map[string]func(*corev1.Secret){
 		"a key of another certificate": func(s *corev1.Secret) { s.Data["tls.key"] = []byte("nonsense") },
 		"no authority":                 func(s *corev1.Secret) { delete(s.Data, "ca.crt") },
 		"nothing at all":               func(s *corev1.Secret) { s.Data = nil },
-		"an authority that is none":    func(s *corev1.Secret) { s.Data["ca.crt"] = []byte("nonsense") },
+		"an invalid authority":         func(s *corev1.Secret) { s.Data["ca.crt"] = []byte("nonsense") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -233,7 +233,7 @@ func TestForeignSecretIsLeftAlone(t *testing.T) {
 	})
 }
 
-func TestSomebodyTakesTheAuthorityAway(t *testing.T) {
+func TestARemovedAuthorityIsRestored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := api()
 		m, stop := start(t, client, options())
@@ -251,8 +251,8 @@ func TestSomebodyTakesTheAuthorityAway(t *testing.T) {
 	})
 }
 
-// TestSecretHoldsNoKeyOfAnAuthority looks for anything that could sign.
-func TestSecretHoldsNoKeyOfAnAuthority(t *testing.T) {
+// TestSecretHasNoKeyOfAnAuthority looks for anything that could sign.
+func TestSecretHasNoKeyOfAnAuthority(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := api()
 		_, stop := start(t, client, options())

@@ -253,7 +253,7 @@ func TestOneWorkloadForAPurpose(t *testing.T) {
 	require.Len(t, x.CheckWorkload(come), 1, "the label comes later")
 	require.False(t, x.CheckWorkload(come)[0].Old)
 	same := consistency.Change{Kind: "Deployment", Old: deployment(meta("b", "cnf1")), New: deployment(meta("b", "cnf1"))}
-	require.True(t, x.CheckWorkload(same)[0].Old, "it was there before anybody checked")
+	require.True(t, x.CheckWorkload(same)[0].Old, "it was there before the first check")
 	changed := consistency.Change{Kind: "Deployment", Old: deployment(meta("b", "cnf1")), New: deployment(meta("b", "cnf2"))}
 	require.Equal(t, []string{"immutable-label Label 'sdewanPurpose' is immutable"}, texts(x.CheckWorkload(changed)))
 	require.Empty(t, x.CheckWorkload(consistency.Change{Kind: "Deployment", Old: deployment(meta("b", "cnf1"))}))
@@ -265,7 +265,7 @@ func TestOneWorkloadForAPurpose(t *testing.T) {
 	require.Equal(t, none, create("Deployment", meta("b", "cnf1")))
 }
 
-// TestIndexDependsOnStateAlone puts and removes at random and compares with an index that was only told the end.
+// TestIndexDependsOnStateAlone puts and removes at random and compares with an index that only got the final state.
 func TestIndexDependsOnStateAlone(t *testing.T) {
 	names := []string{"a", "b", "c"}
 	for seed := range uint64(50) {

@@ -11,7 +11,7 @@ import (
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 )
 
-// TestBalance holds the tracer against load balancers written by hand.
+// TestBalance compares the tracer with load balancers written by hand.
 func TestBalance(t *testing.T) {
 	lab := ovnlab.Start(t)
 	lab.Install(layout(t))

@@ -12,7 +12,7 @@ import (
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 )
 
-// TestPackets holds real packets against ACLs written by hand.
+// TestPackets checks real packets against ACLs written by hand.
 func TestPackets(t *testing.T) {
 	lab := ovnlab.Start(t)
 	lab.Install(layout(t))
@@ -52,8 +52,8 @@ func TestPackets(t *testing.T) {
 		{"routed, allowed", c, b, "tcp", 80, ovnlab.Answered},
 		{"routed, dropped", c, b, "tcp", 81, ovnlab.Timeout},
 		{"routed, rejected", a, c, "tcp", 80, ovnlab.Refused},
-		{"replies of the isolated", b, a, "tcp", 81, ovnlab.Answered},
-		{"nobody listens", b, a, "tcp", 9, ovnlab.Refused},
+		{"replies of an isolated port", b, a, "tcp", 81, ovnlab.Answered},
+		{"no listener", b, a, "tcp", 9, ovnlab.Refused},
 		{"from the world", world, b, "tcp", 80, ovnlab.Answered},
 		{"from the world, dropped", world, b, "tcp", 81, ovnlab.Timeout},
 		{"to the world", b, world, "udp", 80, ovnlab.Answered},

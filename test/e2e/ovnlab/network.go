@@ -65,7 +65,7 @@ func NewNetwork(ports []Port, world []netip.Addr) (*Network, error) {
 		p := &Port{Name: ports[i].Name, Addrs: ports[i].Addrs, mac: fmt.Sprintf("0a:01:00:00:%02x:%02x", i>>8&0xff, i&0xff)}
 		for _, a := range p.Addrs {
 			if o := n.byAddr[a]; o != nil {
-				return nil, fmt.Errorf("ports %s and %s both hold %s", o.Name, p.Name, a)
+				return nil, fmt.Errorf("ports %s and %s both have %s", o.Name, p.Name, a)
 			}
 			n.byAddr[a] = p
 		}
@@ -98,8 +98,8 @@ func (n *Network) Unroutable(f Flow) bool {
 	return n.Edge(f.Src) || n.Edge(f.Dst) || n.portAt(f.Src) == n.portAt(f.Dst)
 }
 
-// Edge reports whether a is the network or the broadcast address of one of the router's own networks.
-func (n *Network) Edge(a netip.Addr) bool {
+// Reserved reports whether a is the network or the broadcast address of one of the router's own networks.
+func (n *Network) Reserved(a netip.Addr) bool {
 	for _, s := range n.segments {
 		for _, p := range s.prefixes {
 			if last := a.As16()[15]; a.Is4() && p.Contains(a) && (last == 0 || last == 0xff) {

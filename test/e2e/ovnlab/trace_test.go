@@ -31,7 +31,7 @@ func layout(tb testing.TB) *ovnlab.Network {
 	return n
 }
 
-// TestTrace holds the tracer against ACLs written by hand, so that a verdict of it can be believed.
+// TestTrace compares the tracer with ACLs written by hand, so that its verdicts can be trusted.
 func TestTrace(t *testing.T) {
 	lab := ovnlab.Start(t)
 	lab.Install(layout(t))
@@ -61,8 +61,8 @@ func TestTrace(t *testing.T) {
 		{"same switch, family without a rule", "fd00:1::1", "fd00:1::2", "tcp", 80, ovnlab.Drop},
 		{"same switch, SCTP over IPv6", "fd00:1::1", "fd00:1::2", "sctp", 3868, ovnlab.Allow},
 		{"routed, dropped", "10.0.2.1", "10.0.1.2", "tcp", 80, ovnlab.Drop},
-		{"routed, nobody isolated", "10.0.2.1", "10.0.1.1", "tcp", 80, ovnlab.Allow},
-		{"routed over IPv6, nobody isolated", "fd00:2::1", "fd00:1::1", "sctp", 1, ovnlab.Allow},
+		{"routed, no port isolated", "10.0.2.1", "10.0.1.1", "tcp", 80, ovnlab.Allow},
+		{"routed over IPv6, no port isolated", "fd00:2::1", "fd00:1::1", "sctp", 1, ovnlab.Allow},
 		{"routed, UDP allowed", "10.0.1.1", "10.0.2.1", "udp", 53, ovnlab.Allow},
 		{"routed, UDP over IPv6 allowed", "fd00:1::1", "fd00:2::1", "udp", 53, ovnlab.Allow},
 		{"routed, ICMP allowed", "10.0.1.1", "10.0.2.1", "icmp", 0, ovnlab.Allow},

@@ -49,7 +49,7 @@ func run(ctx context.Context, s settings) (err error) {
 		}
 	}()
 	p := raise(stage, s)
-	p.tell(s.out)
+	p.print(s.out)
 	<-ctx.Done()
 	_, _ = fmt.Fprintln(s.out, "\nTaking everything down.")
 	return nil

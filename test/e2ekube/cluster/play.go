@@ -164,8 +164,8 @@ func freeAddress(s *stage) string {
 	return l.Addr().String()
 }
 
-// tell prints all addresses.
-func (p *play) tell(out io.Writer) {
+// print prints all addresses.
+func (p *play) print(out io.Writer) {
 	_, _ = fmt.Fprintf(out, `A cluster is up: the API server of Kubernetes, OVN, the examples, and netloom as deploy/ installs it.
 
   export KUBECONFIG=%s

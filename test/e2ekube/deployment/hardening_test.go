@@ -30,7 +30,7 @@ func renderings(t *testing.T) []rendering {
 	components := names(t, kustomizeDir+"/components")
 	for _, overlay := range names(t, kustomizeDir+"/overlays") {
 		components := slices.DeleteFunc(slices.Clone(components), func(c string) bool {
-			return overlay == "zone" && (c == "sdewan" || c == "webhook-in-daemon") // these are no work for every node
+			return overlay == "zone" && (c == "sdewan" || c == "webhook-in-daemon") // these do not run on every node
 		})
 		combinations := [][]string{nil, uppermost(t, components)}
 		for _, c := range components {
@@ -135,7 +135,7 @@ func podOf(t *testing.T, o *unstructured.Unstructured) *corev1.PodSpec {
 	return &spec
 }
 
-// TestPodsAreHardened holds every pod that deploy/ can make against what a hardened one is.
+// TestPodsAreHardened checks every pod that deploy/ can make against the rules for hardened pods.
 func TestPodsAreHardened(t *testing.T) {
 	seen := 0
 	for _, r := range renderings(t) {
@@ -154,10 +154,10 @@ func TestPodsAreHardened(t *testing.T) {
 	require.Greater(t, seen, 10)
 }
 
-// softSpots lists what is not hard about a pod.
+// softSpots lists what is not hardened about a pod.
 func softSpots(spec *corev1.PodSpec) []string {
 	var faults []string
-	hold := func(good bool, format string, args ...any) {
+	check := func(good bool, format string, args ...any) {
 		if !good {
 			faults = append(faults, fmt.Sprintf(format, args...))
 		}
@@ -166,16 +166,16 @@ func softSpots(spec *corev1.PodSpec) []string {
 	if s == nil {
 		s = &corev1.PodSecurityContext{}
 	}
-	hold(isTrue(s.RunAsNonRoot), "runAsNonRoot is not true")
-	hold(s.RunAsUser != nil && *s.RunAsUser > 0 && s.RunAsGroup != nil && *s.RunAsGroup > 0, "it names no user and group other than root")
-	hold(s.SeccompProfile != nil && s.SeccompProfile.Type == corev1.SeccompProfileTypeRuntimeDefault, "its seccomp profile is not that of the runtime")
-	hold(!spec.HostPID && !spec.HostIPC, "it sees other processes of the host")
-	hold(spec.ServiceAccountName != "" && spec.ServiceAccountName != "default", "it has no service account of its own")
-	hold(spec.AutomountServiceAccountToken != nil, "whether it gets a token is left to its service account")
-	hold(spec.EnableServiceLinks != nil && !*spec.EnableServiceLinks, "its environment lists all Services")
+	check(isTrue(s.RunAsNonRoot), "runAsNonRoot is not true")
+	check(s.RunAsUser != nil && *s.RunAsUser > 0 && s.RunAsGroup != nil && *s.RunAsGroup > 0, "it names no user and group other than root")
+	check(s.SeccompProfile != nil && s.SeccompProfile.Type == corev1.SeccompProfileTypeRuntimeDefault, "its seccomp profile is not that of the runtime")
+	check(!spec.HostPID && !spec.HostIPC, "it sees other processes of the host")
+	check(spec.ServiceAccountName != "" && spec.ServiceAccountName != "default", "it has no service account of its own")
+	check(spec.AutomountServiceAccountToken != nil, "whether it gets a token is left to its service account")
+	check(spec.EnableServiceLinks != nil && !*spec.EnableServiceLinks, "its environment lists all Services")
 	for i := range spec.Volumes {
 		v := &spec.Volumes[i]
-		hold(v.ConfigMap != nil || v.Secret != nil || v.EmptyDir != nil || v.Projected != nil || readOnlyHost(spec, v),
+		check(v.ConfigMap != nil || v.Secret != nil || v.EmptyDir != nil || v.Projected != nil || readOnlyHost(spec, v),
 			"volume %s is of a kind that is not expected", v.Name)
 	}
 	for i := range spec.InitContainers {
@@ -184,14 +184,13 @@ func softSpots(spec *corev1.PodSpec) []string {
 	for i := range spec.Containers {
 		c := &spec.Containers[i]
 		faults = append(faults, softContainer(c)...)
-		hold(c.LivenessProbe != nil, "container %s has no liveness probe", c.Name)
-		hold(c.ReadinessProbe != nil, "container %s has no readiness probe", c.Name)
+		check(c.LivenessProbe != nil, "container %s has no liveness probe", c.Name)
+		check(c.ReadinessProbe != nil, "container %s has no readiness probe", c.Name)
 	}
 	return faults
 }
 
-// readOnlyHost says whether a volume is a directory of the host that no container may write to: sockets can be talked to all
-// the same.
+// readOnlyHost reports whether a volume is a directory of the host that no container may write to: sockets still work.
 func readOnlyHost(spec *corev1.PodSpec, v *corev1.Volume) bool {
 	if v.HostPath == nil {
 		return false
@@ -208,7 +207,7 @@ func readOnlyHost(spec *corev1.PodSpec, v *corev1.Volume) bool {
 
 func softContainer(c *corev1.Container) []string {
 	var faults []string
-	hold := func(good bool, what string) {
+	check := func(good bool, what string) {
 		if !good {
 			faults = append(faults, "container "+c.Name+": "+what)
 		}
@@ -217,25 +216,25 @@ func softContainer(c *corev1.Container) []string {
 	if s == nil {
 		s = &corev1.SecurityContext{}
 	}
-	hold(s.AllowPrivilegeEscalation != nil && !*s.AllowPrivilegeEscalation, "privileges can escalate")
-	hold(isTrue(s.ReadOnlyRootFilesystem), "its root can be written")
-	hold(!isTrue(s.Privileged), "it is privileged")
-	hold(s.Capabilities != nil && len(s.Capabilities.Drop) == 1 && s.Capabilities.Drop[0] == "ALL", "capabilities are not dropped")
-	hold(s.Capabilities == nil || len(s.Capabilities.Add) == 0, "capabilities are added")
-	hold(s.RunAsUser == nil || *s.RunAsUser > 0, "it runs as root")
-	hold(s.RunAsNonRoot == nil || *s.RunAsNonRoot, "it may run as root")
-	hold(s.SeccompProfile == nil || s.SeccompProfile.Type == corev1.SeccompProfileTypeRuntimeDefault, "its seccomp profile is not that of the runtime")
-	hold(!c.Resources.Requests.Cpu().IsZero() && !c.Resources.Requests.Memory().IsZero(), "it requests no processor time or no memory")
-	hold(!c.Resources.Limits.Memory().IsZero(), "its memory has no limit")
+	check(s.AllowPrivilegeEscalation != nil && !*s.AllowPrivilegeEscalation, "privileges can escalate")
+	check(isTrue(s.ReadOnlyRootFilesystem), "its root can be written")
+	check(!isTrue(s.Privileged), "it is privileged")
+	check(s.Capabilities != nil && len(s.Capabilities.Drop) == 1 && s.Capabilities.Drop[0] == "ALL", "capabilities are not dropped")
+	check(s.Capabilities == nil || len(s.Capabilities.Add) == 0, "capabilities are added")
+	check(s.RunAsUser == nil || *s.RunAsUser > 0, "it runs as root")
+	check(s.RunAsNonRoot == nil || *s.RunAsNonRoot, "it may run as root")
+	check(s.SeccompProfile == nil || s.SeccompProfile.Type == corev1.SeccompProfileTypeRuntimeDefault, "its seccomp profile is not that of the runtime")
+	check(!c.Resources.Requests.Cpu().IsZero() && !c.Resources.Requests.Memory().IsZero(), "it requests no processor time or no memory")
+	check(!c.Resources.Limits.Memory().IsZero(), "its memory has no limit")
 	for _, e := range c.Env {
-		hold(e.ValueFrom == nil || e.ValueFrom.SecretKeyRef == nil, "a Secret is in its environment")
+		check(e.ValueFrom == nil || e.ValueFrom.SecretKeyRef == nil, "a Secret is in its environment")
 	}
 	return faults
 }
 
 func isTrue(b *bool) bool { return b != nil && *b }
 
-// TestSoftSpotsAreSeen takes one thing at a time away from a pod that is hard.
+// TestSoftSpotsAreSeen removes one property at a time from a hardened pod.
 func TestSoftSpotsAreSeen(t *testing.T) {
 	hard := podOf(t, Find(composed(t, "central"), "Deployment", "netloom"))
 	require.NotNil(t, hard)
@@ -280,7 +279,7 @@ func TestSoftSpotsAreSeen(t *testing.T) {
 	}
 }
 
-// TestSecureMetrics holds what the component and the chart's settings switch on, and that both say the same.
+// TestSecureMetrics checks what the component and the chart's settings enable, and that they are equal.
 func TestSecureMetrics(t *testing.T) {
 	values := map[string]any{
 		"config": secure(map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}}), "serviceMonitor": map[string]any{"enabled": true},

@@ -43,8 +43,8 @@ func TestRecipeForACertificate(t *testing.T) {
 		}
 		require.Equal(t, "files", settings["NETLOOM_LISTEN_TLS"], overlay)
 		require.Equal(t, "kubernetes", settings["NETLOOM_LISTEN_AUTH"], overlay)
-		holdsFile(t, pod, settings["NETLOOM_LISTEN_CERT"], "netloom-listen", "tls.crt")
-		holdsFile(t, pod, settings["NETLOOM_LISTEN_KEY"], "netloom-listen", "tls.key")
+		requireFile(t, pod, settings["NETLOOM_LISTEN_CERT"], "netloom-listen", "tls.crt")
+		requireFile(t, pod, settings["NETLOOM_LISTEN_KEY"], "netloom-listen", "tls.key")
 		endpoints, _, err := unstructured.NestedSlice(Find(objects, "ServiceMonitor", "netloom").Object, "spec", "endpoints")
 		require.NoError(t, err)
 		require.Equal(t, map[string]any{
@@ -53,16 +53,16 @@ func TestRecipeForACertificate(t *testing.T) {
 	}
 }
 
-// TestEveryPodFindsTheKeysOfItsDatabase holds that the Secret for ssl endpoints is where the README says, and may be read.
+// TestEveryPodFindsTheKeysOfItsDatabase checks that the Secret for ssl endpoints is where the README says, and readable.
 func TestEveryPodFindsTheKeysOfItsDatabase(t *testing.T) {
 	for overlay, kind := range map[string]string{"central": "Deployment", "zone": "DaemonSet"} {
 		pod := podOf(t, Find(composed(t, overlay), kind, "netloom"))
-		holdsFile(t, pod, "/etc/netloom/tls/ca.crt", "netloom-ovn-tls", "ca.crt")
+		requireFile(t, pod, "/etc/netloom/tls/ca.crt", "netloom-ovn-tls", "ca.crt")
 	}
 }
 
-// holdsFile requires that a file of a pod is a key of a Secret, which the group of the pod can read.
-func holdsFile(t *testing.T, pod *corev1.PodSpec, file, secret, key string) {
+// requireFile requires that a file of a pod is a key of a Secret, which the group of the pod can read.
+func requireFile(t *testing.T, pod *corev1.PodSpec, file, secret, key string) {
 	t.Helper()
 	for _, m := range pod.Containers[0].VolumeMounts {
 		if filepath.Join(m.MountPath, key) != file {
@@ -82,14 +82,14 @@ func holdsFile(t *testing.T, pod *corev1.PodSpec, file, secret, key string) {
 	require.Fail(t, "nothing is mounted there", file)
 }
 
-// TestNotesSayHowItIsServed holds that what a person is told to type fits how requests are answered.
+// TestNotesSayHowItIsServed checks that the commands in the notes fit how requests are served.
 func TestNotesSayHowItIsServed(t *testing.T) {
 	settings := map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}}
 	notes, err := HelmNotes(chart, "netloom", "chart", map[string]any{"config": secure(settings)})
 	require.NoError(t, err)
 	require.Contains(t, notes, "deployment/netloom 8082\n")
 	require.Contains(t, notes, "\n  curl localhost:8082/readyz ")
-	require.Contains(t, notes, "\n  curl localhost:8082/debug/problems ", "on loopback nobody needs a token")
+	require.Contains(t, notes, "\n  curl localhost:8082/debug/problems ", "no token is needed on loopback")
 	settings = map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}, "debug-listen": "127.0.0.1:9999"}
 	notes, err = HelmNotes(chart, "netloom", "chart", map[string]any{"config": settings})
 	require.NoError(t, err)

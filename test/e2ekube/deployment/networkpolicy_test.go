@@ -21,8 +21,8 @@ func policyOf(t *testing.T, objects []*unstructured.Unstructured) *networkingv1.
 	return &p.Spec
 }
 
-// TestNetworkPolicyOfNetloom compares the component with the chart: both select the pods of netloom and of its webhook, and open
-// every port of theirs but that of the debug endpoints.
+// TestNetworkPolicyOfNetloom compares the component with the chart: both select the pods of netloom and of its webhook, and
+// open every port of theirs but that of the debug endpoints.
 func TestNetworkPolicyOfNetloom(t *testing.T) {
 	kustomized := composed(t, "central", "webhook", "network-policy")
 	charted, err := Helm(chart, "netloom", "netloom-system", map[string]any{

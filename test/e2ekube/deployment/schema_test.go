@@ -17,7 +17,7 @@ import (
 
 const chart = "../../../deploy/helm/netloom"
 
-var update = flag.Bool("update", false, "rewrite what the schema of the chart says of the settings")
+var update = flag.Bool("update", false, "rewrite the settings in the schema of the chart")
 
 // fixed are the settings that the chart decides itself.
 var fixed = []string{
@@ -26,7 +26,7 @@ var fixed = []string{
 	"webhook-configuration", "webhook-exempt-group", "webhook-exempt-user",
 }
 
-// TestSchemaKnowsEverySetting holds the schema of the chart against the settings that there are.
+// TestSchemaKnowsEverySetting compares the schema of the chart with the settings that exist.
 func TestSchemaKnowsEverySetting(t *testing.T) {
 	path := filepath.Join(chart, "values.schema.json")
 	raw, err := os.ReadFile(path)
@@ -54,7 +54,7 @@ func TestSchemaKnowsEverySetting(t *testing.T) {
 	require.Equal(t, string(want), string(got), "go test ./deployment -update rewrites it")
 }
 
-// property is the schema of a setting. What is a number or a truth may be written as a text, as in the environment.
+// property is the schema of a setting. A number or a boolean may be written as a string, as in the environment.
 func property(s *setting.Setting) map[string]any {
 	p := map[string]any{"description": s.Usage + "."}
 	switch s.Kind {

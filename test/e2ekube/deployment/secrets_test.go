@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// TestRecipeForSecretsOfSomeNamespaces renders the overlay that the README shows, and holds it against what the chart makes.
+// TestRecipeForSecretsOfSomeNamespaces renders the overlay that the README shows, and compares it with the chart.
 func TestRecipeForSecretsOfSomeNamespaces(t *testing.T) {
 	readme, err := os.ReadFile("../../../deploy/README.md")
 	require.NoError(t, err)

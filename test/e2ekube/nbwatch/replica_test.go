@@ -12,7 +12,7 @@ import (
 	"github.com/netloom/netloom/test/e2ekube/nbwatch"
 )
 
-// TestReplica holds that a copy has the rows of each committed state: values, sets and maps that change, and rows that go.
+// TestReplica checks that a copy has the rows of each committed state: values, sets and maps that change, and rows that go.
 func TestReplica(t *testing.T) {
 	endpoint := "unix:" + t.TempDir() + "/nb.sock"
 	server, err := inmem.NewServer(schema.NB2303())

@@ -12,7 +12,7 @@ import (
 	"github.com/netloom/netloom/test/e2ekube/nbwatch"
 )
 
-// TestWatch holds a watch to a server: what was there before is known and not told, and each transaction is one update.
+// TestWatch runs a watch against a server: existing rows are remembered but not reported, and each transaction is one update.
 func TestWatch(t *testing.T) {
 	endpoint := "unix:" + t.TempDir() + "/nb.sock"
 	server, err := inmem.NewServer(schema.NB2303())
@@ -58,7 +58,7 @@ func TestWatch(t *testing.T) {
 	require.NoError(t, w.Close())
 }
 
-// TestWatchSaysWhyItEnded holds that a server that goes is told, and that a table nobody has is refused.
+// TestWatchSaysWhyItEnded checks that the end of a server is reported, and that an unknown table is refused.
 func TestWatchSaysWhyItEnded(t *testing.T) {
 	endpoint := "unix:" + t.TempDir() + "/nb.sock"
 	server, err := inmem.NewServer(schema.NB2303())

@@ -211,7 +211,7 @@ func Policy(name string) *v1alpha1.Mwan3Policy {
 	}
 }
 
-// DNS sets the addresses of a name; without any, it does not exist. With silent, DNS does not answer for names without addresses.
+// DNS sets the addresses of a name; without any, it does not exist. With silent, DNS does not answer for such names.
 func (r *Site) DNS(silent error, name string, addrs ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -235,8 +235,8 @@ func (r *Site) Recorded() string {
 	}
 }
 
-// Holds counts the rules of a device for a destination.
-func Holds(d *simulator.Device, dst string) int {
+// RulesTo counts the rules of a device for a destination.
+func RulesTo(d *simulator.Device, dst string) int {
 	return strings.Count(d.Export("mwan3"), "option dest_ip '"+dst+"'")
 }
 
