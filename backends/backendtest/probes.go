@@ -90,7 +90,7 @@ func frontendProbes(states []*State, parties []party) []intent.Flow {
 // Unclear are frontends with a backend whose address may belong to several endpoints; they are not probed.
 func frontendFlows(states []*State) (list []intent.Flow, unclear map[intent.Flow]bool) {
 	unclear = make(map[intent.Flow]bool)
-	held := endpointsByAddr(states)
+	all := endpointsByAddr(states)
 	for _, s := range states {
 		here := endpointsByAddr([]*State{s})
 		for i := range s.LoadBalancers {
@@ -122,7 +122,7 @@ func frontendFlows(states []*State) (list []intent.Flow, unclear map[intent.Flow
 
 // endpointsByAddr lists the endpoints that have each address.
 func endpointsByAddr(states []*State) map[netip.Addr]map[object.Key]bool {
-	held := make(map[netip.Addr]map[object.Key]bool)
+	keys := make(map[netip.Addr]map[object.Key]bool)
 	for _, s := range states {
 		for _, e := range s.Endpoints {
 			for _, a := range e.Addrs {
