@@ -212,8 +212,8 @@ func (j *serviceJudge) judge(t *testing.T, f oracle.Flow, want oracle.Verdict) (
 	}
 }
 
-// agrees asks what becomes of a flow straight to a backend, unless the network cannot say.
-func (j *serviceJudge) agrees(f ovnlab.Flow, allowed bool) bool {
+// matches asks what becomes of a flow straight to a backend, unless the network cannot say.
+func (j *serviceJudge) matches(f ovnlab.Flow, allowed bool) bool {
 	if j.net.Unroutable(f) {
 		return true
 	}

@@ -95,7 +95,7 @@ func NewNetwork(ports []Port, world []netip.Addr) (*Network, error) {
 // Unroutable reports whether the network cannot carry f, whatever the policies are: the router drops packets from and to Edge
 // addresses, and a host's packets to itself are not sent.
 func (n *Network) Unroutable(f Flow) bool {
-	return n.Reserved(f.Src) || n.Edge(f.Dst) || n.portAt(f.Src) == n.portAt(f.Dst)
+	return n.Reserved(f.Src) || n.Reserved(f.Dst) || n.portAt(f.Src) == n.portAt(f.Dst)
 }
 
 // Reserved reports whether a is the network or the broadcast address of one of the router's own networks.
