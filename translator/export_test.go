@@ -7,4 +7,4 @@ func Empty(t *Translator) bool {
 }
 
 // Answers counts the DNS names of which t remembers addresses.
-func Answers(t *Translator) int { return t.sdwan.Answers() }
+func Answers(t *Translator) int { return t.hosts.Answers() }

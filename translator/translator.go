@@ -7,6 +7,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	policyv1alpha1 "sigs.k8s.io/network-policy-api/apis/v1alpha1"
+	"sigs.k8s.io/network-policy-api/apis/v1alpha2"
 
 	"github.com/netloom/netloom/labelcache"
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
@@ -15,6 +18,7 @@ import (
 	"github.com/netloom/netloom/translator/budget"
 	"github.com/netloom/netloom/translator/dirty"
 	"github.com/netloom/netloom/translator/field"
+	"github.com/netloom/netloom/translator/host"
 	"github.com/netloom/netloom/translator/policy"
 	"github.com/netloom/netloom/translator/sdwan"
 	"github.com/netloom/netloom/translator/service"
@@ -46,6 +50,7 @@ type Translator struct {
 	problems field.Problems
 	pods     podTable
 	sets     *sets.Table
+	hosts    *host.Table
 	policies *policy.Table
 	services *service.Table
 	sdwan    *sdwan.Table
@@ -72,9 +77,10 @@ func New(opts Options) *Translator {
 		snapshot: intent.NewSnapshot(),
 	}
 	t.sets = sets.NewTable(t.cache, t.dirty, opts.Cluster, opts.Node)
-	t.policies = policy.NewTable(t.source, opts.Budget, t.sets, t.dirty, t.problems)
+	t.hosts = host.NewTable()
+	t.policies = policy.NewTable(t.source, opts.Budget, t.sets, t.hosts, t.dirty, t.problems)
 	t.services = service.NewTable(t.source, opts.Budget, t.dirty, t.problems)
-	t.sdwan = sdwan.NewTable(t.source, opts.SDWAN, t.sets, t.dirty, t.problems)
+	t.sdwan = sdwan.NewTable(t.source, opts.SDWAN, t.sets, t.hosts, t.dirty, t.problems)
 	return t
 }
 
@@ -90,8 +96,9 @@ func (t *Translator) Put(o any) error {
 	case *corev1.Node:
 		t.policies.PutNode(o)
 		t.services.PutNode(o.Name, policy.NodeOf(o, &field.Faults{})) // problems are reported when it is translated
-	case *networkingv1.NetworkPolicy:
-		t.policies.PutPolicy(o)
+	case *networkingv1.NetworkPolicy, *v1alpha2.ClusterNetworkPolicy, *policyv1alpha1.AdminNetworkPolicy,
+		*policyv1alpha1.BaselineAdminNetworkPolicy:
+		t.policies.PutPolicy(o.(metav1.Object))
 	case *corev1.Service:
 		t.services.Put(o)
 		t.sdwan.PutService(o)
@@ -99,8 +106,8 @@ func (t *Translator) Put(o any) error {
 		t.services.PutSlice(o)
 	default:
 		if !t.sdwan.Put(o) {
-			return fmt.Errorf("%T is not translated: expected a Pod, Namespace, Node, NetworkPolicy, Service, EndpointSlice "+
-				"or a resource of %s", o, v1alpha1.GroupVersion)
+			return fmt.Errorf("%T is not translated: expected a Pod, Namespace, Node, Service, EndpointSlice, NetworkPolicy, "+
+				"a cluster-wide policy or a resource of %s", o, v1alpha1.GroupVersion)
 		}
 	}
 	return nil
@@ -125,7 +132,8 @@ func (t *Translator) Remove(kind, namespace, name string) {
 		t.sdwan.RemoveService(ref)
 	case object.KindEndpointSlice:
 		t.services.RemoveSlice(ref)
-	case object.KindNetworkPolicy:
+	case object.KindNetworkPolicy, object.KindClusterNetworkPolicy, object.KindAdminNetworkPolicy,
+		object.KindBaselineAdminNetworkPolicy:
 		t.policies.Remove(ref)
 	default:
 		t.sdwan.Remove(ref)
@@ -149,10 +157,15 @@ func (t *Translator) Policy(namespace, name string) *networkingv1.NetworkPolicy 
 func (t *Translator) SetUnknown(areas intent.Areas) { t.sdwan.SetUnknown(areas) }
 
 // Hosts lists the DNS names that objects name and the API does not know, sorted, as of the last Snapshot. As long as a
-// name has not been set with SetHost, what depends on it is a Problem, and Unknown in the snapshot: CNFs keep what they
-// may have of it.
-func (t *Translator) Hosts() []string { return t.sdwan.Hosts() }
+// name has not been set with SetHost, what depends on it is a Problem: a rule of a cluster-wide policy accepts nothing for it,
+// and in the snapshot it is Unknown for CNFs, which keep what they may have of it.
+func (t *Translator) Hosts() []string { return t.hosts.Names() }
 
 // SetHost sets the addresses of a DNS name of Hosts; none means that it does not resolve. A name that was never in
 // Hosts is ignored.
-func (t *Translator) SetHost(name string, addrs []netip.Addr) { t.sdwan.SetHost(name, addrs) }
+func (t *Translator) SetHost(name string, addrs []netip.Addr) {
+	if t.hosts.Set(name, addrs) {
+		t.sdwan.HostChanged(name)
+		t.policies.HostChanged(name)
+	}
+}

@@ -36,9 +36,13 @@ type Verdict struct {
 
 // Decision is one direction of a verdict. The zero value denies.
 type Decision struct {
-	Isolated bool      // some policy isolates the subject in this direction
-	Allowed  bool      // not isolated, or some rule allows
-	By       []RuleRef // the rules that allow, or, if denied, the isolating policies (Rule -1)
+	Allowed bool
+	Tier    Tier // that decided; of no meaning if By is empty
+	// By are the rules that decided or, if the isolation of the subject did, the isolating policies (Rule -1). It is empty if
+	// no tier decided, and the connection is allowed.
+	By       []RuleRef
+	Isolated bool      // the evaluation came to TierNetworkPolicy, and some policy isolates the subject there
+	Passed   []RuleRef // the rules that passed it on to a later tier, in order
 }
 
 // RuleRef refers to a rule of a policy.
@@ -64,50 +68,104 @@ func (s *Snapshot) judge(f Flow) Verdict {
 		return Verdict{Allowed: true, Egress: open, Ingress: open}
 	}
 	v := Verdict{
-		Egress:  s.decide(Egress, f.Src, f.Dst.Addr, f),
-		Ingress: s.decide(Ingress, f.Dst, f.Src.Addr, f),
+		Egress:  s.decide(&side{Flow: f, direction: Egress, subject: f.Src, peer: f.Dst.Addr}),
+		Ingress: s.decide(&side{Flow: f, direction: Ingress, subject: f.Dst, peer: f.Src.Addr}),
 	}
 	v.Allowed = v.Egress.Allowed && v.Ingress.Allowed
 	return v
 }
 
-func (s *Snapshot) decide(d Direction, subject Party, peer netip.Addr, f Flow) Decision {
-	var isolating, allowing []RuleRef
+// side is one direction of a flow: the end that policies select, and the other.
+type side struct {
+	Flow
+
+	direction Direction
+	subject   Party
+	peer      netip.Addr
+}
+
+// decide asks one tier after the other.
+func (s *Snapshot) decide(f *side) Decision {
+	var d Decision
+	for _, tier := range Tiers() {
+		decided := false
+		if tier == TierNetworkPolicy {
+			decided = s.decideByIsolation(f, &d)
+		} else {
+			decided = s.decideInOrder(tier, f, &d)
+		}
+		if decided {
+			d.Tier = tier
+			return d
+		}
+	}
+	d.Allowed = true
+	return d
+}
+
+// decideInOrder applies the first rule of a tier that matches. It returns false if none decides.
+func (s *Snapshot) decideInOrder(tier Tier, f *side, d *Decision) bool {
+	for p := range s.Ranked(tier) {
+		if p.Direction != f.direction || !s.Set(p.Subject).selects(f.subject) {
+			continue
+		}
+		for i := range p.Rules {
+			r := &p.Rules[i]
+			if !s.matches(r, f) {
+				continue
+			}
+			if r.Action == Pass && tier.Ordered() {
+				d.Passed = append(d.Passed, RuleRef{p.ID, i})
+				return false
+			}
+			d.By, d.Allowed = []RuleRef{{p.ID, i}}, r.Action == Allow
+			return true
+		}
+	}
+	return false
+}
+
+// decideByIsolation applies all rules of TierNetworkPolicy. It returns false if none decides and the subject is not isolated.
+func (s *Snapshot) decideByIsolation(f *side, d *Decision) bool {
+	var isolating, allowing, denying []RuleRef
 	for p := range s.Policies() {
-		if p.Direction != d || !s.Set(p.Subject).selects(subject) {
+		if p.Tier != TierNetworkPolicy || p.Direction != f.direction || !s.Set(p.Subject).selects(f.subject) {
 			continue
 		}
 		if p.Isolates {
 			isolating = append(isolating, RuleRef{p.ID, -1})
 		}
 		for i := range p.Rules {
-			if s.admits(&p.Rules[i], subject, peer, f) {
+			switch r := &p.Rules[i]; {
+			case !s.matches(r, f):
+			case r.Action == Allow:
 				allowing = append(allowing, RuleRef{p.ID, i})
+			default:
+				denying = append(denying, RuleRef{p.ID, i})
 			}
 		}
 	}
+	d.Isolated = len(isolating) > 0
 	switch {
-	case len(isolating) == 0:
-		return Decision{Allowed: true}
+	case len(denying) > 0:
+		d.By = denying
 	case len(allowing) > 0:
-		return Decision{Isolated: true, Allowed: true, By: allowing}
+		d.By, d.Allowed = allowing, true
 	default:
-		return Decision{Isolated: true, By: isolating}
+		d.By = isolating
 	}
+	return len(d.By) > 0
 }
 
-func (s *Snapshot) admits(r *Rule, subject Party, peer netip.Addr, f Flow) bool {
-	if r.Action != Allow || !r.Ports.Has(f.Protocol, f.Port) {
-		return false
-	}
-	if r.Subject != "" && !s.Set(r.Subject).selects(subject) {
+func (s *Snapshot) matches(r *Rule, f *side) bool {
+	if !r.Ports.Has(f.Protocol, f.Port) || r.Subject != "" && !s.Set(r.Subject).selects(f.subject) {
 		return false
 	}
 	switch r.Peer.Kind {
 	case PeerAny:
 		return true
 	case PeerSet:
-		return s.Set(r.Peer.Set).Contains(peer)
+		return s.Set(r.Peer.Set).Contains(f.peer)
 	case PeerNone:
 	}
 	return false

@@ -29,7 +29,7 @@ func world() *Snapshot {
 	toSet := func(id SetID) Peer { return Peer{Kind: PeerSet, Set: id} }
 	b.PutPolicy(&Policy{ID: "in", Subject: "db", Isolates: true, Rules: []Rule{
 		{Action: Allow, Peer: toSet("web"), Ports: tcp(5432)},
-		{Action: Deny, Peer: Peer{Kind: PeerAny}, Ports: Ports{Any: true}},
+		{Action: Deny, Peer: Peer{Kind: PeerAny}, Ports: tcp(23)},
 		{Action: Allow, Peer: Peer{Kind: PeerNone}, Ports: Ports{Any: true}},
 		{Action: Allow, Peer: toSet("web"), Ports: Ports{}},
 		{Action: Allow, Peer: toSet("gone"), Ports: Ports{Any: true}},
@@ -63,17 +63,21 @@ func TestEvaluate(t *testing.T) {
 	}{
 		{"both ends allow, each rule is named", web, db, TCP, 5432, Verdict{
 			Allowed: true,
-			Egress:  Decision{true, true, []RuleRef{{"out", 0}}},
-			Ingress: Decision{true, true, []RuleRef{{"in", 0}, {"in2", 1}}},
+			Egress:  Decision{Isolated: true, Allowed: true, By: []RuleRef{{"out", 0}}},
+			Ingress: Decision{Isolated: true, Allowed: true, By: []RuleRef{{"in", 0}, {"in2", 1}}},
 		}},
 		{"the other port", web, db, TCP, 5433, Verdict{Egress: Decision{Isolated: true, By: []RuleRef{{"out", -1}}}, Ingress: denied}},
-		{"the source allows alone", web, db, UDP, 53, Verdict{Egress: Decision{true, true, []RuleRef{{"out", 1}}}, Ingress: denied}},
-		{"any source to an isolated endpoint", party("", "198.51.100.1"), db, TCP, 5432, Verdict{Egress: open, Ingress: denied}},
-		{"a prefix allows, and so may policies that do not isolate", party("", "192.0.2.9"), db, TCP, 22, Verdict{
-			Allowed: true, Egress: open, Ingress: Decision{true, true, []RuleRef{{"in2", 0}, {"node", 0}}},
+		{"the source allows alone", web, db, UDP, 53, Verdict{Egress: Decision{Isolated: true, Allowed: true, By: []RuleRef{{"out", 1}}}, Ingress: denied}},
+		{"a stranger to the isolated", party("", "198.51.100.1"), db, TCP, 5432, Verdict{Egress: open, Ingress: denied}},
+		{"a prefix allows, and who does not isolate adds", party("", "192.0.2.9"), db, TCP, 22, Verdict{
+			Allowed: true, Egress: open, Ingress: Decision{Isolated: true, Allowed: true, By: []RuleRef{{"in2", 0}, {"node", 0}}},
+		}},
+		{"a denial wins", web, db, TCP, 23, Verdict{
+			Egress:  Decision{Isolated: true, By: []RuleRef{{"out", -1}}},
+			Ingress: Decision{Isolated: true, By: []RuleRef{{"in", 1}}},
 		}},
 		{"any is ICMP too", party("", "192.0.2.9"), db, ICMP, 0, Verdict{
-			Allowed: true, Egress: open, Ingress: Decision{true, true, []RuleRef{{"in2", 0}}},
+			Allowed: true, Egress: open, Ingress: Decision{Isolated: true, Allowed: true, By: []RuleRef{{"in2", 0}}},
 		}},
 		{"a policy without subjects", db, party("", "198.51.100.1"), TCP, 1, Verdict{Allowed: true, Egress: open, Ingress: open}},
 		{"the other family of the same endpoint", party("web", "fd00::2"), party("", "2001:db8::1"), TCP, 80, Verdict{

@@ -62,10 +62,12 @@ func (d Direction) String() string {
 // Action is what a rule does with traffic that it matches. The zero value denies.
 type Action uint8
 
-// Deny drops silently; Allow admits the connection with its replies and related traffic.
+// Deny drops silently; Allow admits the connection with its replies and related traffic; Pass skips the rest of the tier.
+// Of the tiers, only TierAdmin and TierBaseline have rules that pass; elsewhere Pass denies.
 const (
 	Deny Action = iota
 	Allow
+	Pass
 )
 
 // String returns the action's lower-case name.
@@ -75,30 +77,35 @@ func (a Action) String() string {
 		return "allow"
 	case Deny:
 		return "deny"
+	case Pass:
+		return "pass"
 	default:
 		return fmt.Sprintf("action(%d)", uint8(a))
 	}
 }
 
-// Policy is what one source object specifies for the endpoints that it selects, in one direction.
-//
-// Policies add up: a connection is admitted in a direction if the subject is isolated by none, or if a rule of any of
-// them allows it.
+// Policy is what one source object specifies for the endpoints that it selects, in one direction. Its tier specifies how
+// it combines with others.
 type Policy struct {
 	ID        PolicyID
 	Origin    Origin
 	Direction Direction
+	Tier      Tier
+	Priority  uint16 // within TierAdmin and TierBaseline, lowest first; ignored in other tiers
 	Subject   SetID
-	Isolates  bool // what no rule of any policy allows is denied for the subject, whose members are in IsolatedSet
-	Rules     []Rule
-	Log       Logging
+	// Isolates denies what no rule of the tier allows for the subject, whose members are in IsolatedSet. Only policies of
+	// TierNetworkPolicy isolate.
+	Isolates bool
+	Rules    []Rule // in order, which matters in TierAdmin and TierBaseline only
+	Log      Logging
 	// CNFs names the CNFs that enforce the policy too, on traffic that crosses them; zero for none.
 	CNFs Scope
 }
 
-// Rule is one thing a policy allows. The zero value matches nothing.
+// Rule is what a policy does with some traffic. The zero value matches nothing.
 type Rule struct {
 	Path    string // its field in the source object, such as "spec.ingress[0]"
+	Name    string // the name that the source object gives it; "" if none
 	Action  Action
 	Subject SetID // narrows the policy's subject, as a named port does; "" keeps it
 	Peer    Peer

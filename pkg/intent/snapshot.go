@@ -13,6 +13,7 @@ type Snapshot struct {
 	families  Families
 	sets      *iradix.Tree[*Set]
 	policies  *iradix.Tree[*Policy]
+	ranked    *iradix.Tree[*Policy] // those that are not of TierNetworkPolicy, by Policy.rank
 	balancers balancers
 	nodes     *iradix.Tree[*Node]
 	devices   deviceTable
@@ -24,8 +25,8 @@ type Snapshot struct {
 // NewSnapshot returns the empty snapshot, of revision zero: nothing is isolated.
 func NewSnapshot() *Snapshot {
 	return &Snapshot{
-		sets: iradix.New[*Set](), policies: iradix.New[*Policy](), balancers: newBalancers(), nodes: iradix.New[*Node](),
-		devices: newDevices(),
+		sets: iradix.New[*Set](), policies: iradix.New[*Policy](), ranked: iradix.New[*Policy](), balancers: newBalancers(),
+		nodes: iradix.New[*Node](), devices: newDevices(),
 	}
 }
 
@@ -63,6 +64,24 @@ func (s *Snapshot) Sets() iter.Seq[*Set] { return values(s.sets) }
 // Policies yields every policy, ordered by ID.
 func (s *Snapshot) Policies() iter.Seq[*Policy] { return values(s.policies) }
 
+// Ranked yields the policies of a tier in order of precedence, see Policy.Compare. It yields none of TierNetworkPolicy, which
+// has no such order.
+func (s *Snapshot) Ranked(t Tier) iter.Seq[*Policy] {
+	return func(yield func(*Policy) bool) {
+		s.ranked.Root().WalkPrefix([]byte{byte(t)}, func(_ []byte, p *Policy) bool { return !yield(p) })
+	}
+}
+
+// Tiered reports whether some policy is of TierAdmin or TierBaseline.
+func (s *Snapshot) Tiered() bool {
+	for _, t := range []Tier{TierAdmin, TierBaseline} {
+		for range s.Ranked(t) {
+			return true
+		}
+	}
+	return false
+}
+
 func values[T any](t *iradix.Tree[T]) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		t.Root().Walk(func(_ []byte, v T) bool { return !yield(v) })
@@ -91,6 +110,7 @@ type Builder struct {
 	families  Families
 	sets      *iradix.Txn[*Set]
 	policies  *iradix.Txn[*Policy]
+	ranked    *iradix.Txn[*Policy]
 	balancers *balancersTxn
 	nodes     *iradix.Txn[*Node]
 	devices   *devicesTxn
@@ -101,7 +121,7 @@ type Builder struct {
 // Next starts the successor of s.
 func (s *Snapshot) Next() *Builder {
 	return &Builder{
-		from: s, families: s.families, sets: s.sets.Txn(), policies: s.policies.Txn(),
+		from: s, families: s.families, sets: s.sets.Txn(), policies: s.policies.Txn(), ranked: s.ranked.Txn(),
 		balancers: s.balancers.txn(), nodes: s.nodes.Txn(), devices: s.devices.txn(), unknown: s.unknown,
 	}
 }
@@ -140,14 +160,26 @@ func (b *Builder) UpdateMembers(m Members, delta SetDelta) {
 
 // PutPolicy adds a policy or rewrites the one of the same ID.
 func (b *Builder) PutPolicy(p *Policy) {
-	b.policies.Insert([]byte(p.ID), p)
+	if old, had := b.policies.Insert([]byte(p.ID), p); had {
+		b.unrank(old)
+	}
+	if p.Tier != TierNetworkPolicy {
+		b.ranked.Insert(p.rank(), p)
+	}
 	b.change.Policies = append(b.change.Policies, p.ID)
 }
 
 // DropPolicy removes a policy, if it is there.
 func (b *Builder) DropPolicy(id PolicyID) {
-	if _, ok := b.policies.Delete([]byte(id)); ok {
+	if old, had := b.policies.Delete([]byte(id)); had {
+		b.unrank(old)
 		b.change.Policies = append(b.change.Policies, id)
+	}
+}
+
+func (b *Builder) unrank(p *Policy) {
+	if p.Tier != TierNetworkPolicy {
+		b.ranked.Delete(p.rank())
 	}
 }
 
@@ -175,6 +207,7 @@ func (b *Builder) Commit() *Snapshot {
 		families:  b.families,
 		sets:      b.sets.Commit(),
 		policies:  b.policies.Commit(),
+		ranked:    b.ranked.Commit(),
 		balancers: b.balancers.commit(),
 		nodes:     b.nodes.Commit(),
 		devices:   b.devices.commit(),

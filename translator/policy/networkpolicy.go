@@ -12,18 +12,13 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/translator/budget"
 	"github.com/netloom/netloom/translator/field"
-	"github.com/netloom/netloom/translator/sets"
 )
 
-// translation is one NetworkPolicy being translated to intents.
-type translation struct {
-	*Table
-	field.Faults
-	np       *networkingv1.NetworkPolicy
-	subject  labelcache.Selection
-	out      result
-	account  *budget.Account
-	ruleRefs sets.Refs // the sets of rules; not the subject, and none that is retained only for its numbers
+// networkPolicy is a NetworkPolicy being translated to intents.
+type networkPolicy struct {
+	translation
+
+	np *networkingv1.NetworkPolicy
 }
 
 // rule is an ingress or egress rule: they differ only in the name of their peers' field.
@@ -36,9 +31,7 @@ type rule struct {
 
 // translatePolicy turns a NetworkPolicy into one intent per direction that it isolates.
 func (t *Table) translatePolicy(np *networkingv1.NetworkPolicy) (*result, []object.Problem) {
-	p := &translation{
-		Table: t, Faults: field.Faults{Of: t.source.Origin(object.KindNetworkPolicy, np)}, np: np, account: t.budget.Open(),
-	}
+	p := &networkPolicy{translation: t.translation(object.KindNetworkPolicy, np), np: np}
 	selector, err := p.selector(&np.Spec.PodSelector)
 	readable := err == nil
 	if !readable {
@@ -46,6 +39,7 @@ func (t *Table) translatePolicy(np *networkingv1.NetworkPolicy) (*result, []obje
 		selector = labels.Everything()
 	}
 	p.subject = labelcache.Selection{Cluster: t.source.Cluster, Namespace: np.Namespace, Pods: selector}
+	p.subjectValues = valuesIn(&np.Spec.PodSelector)
 	subject := labelcache.NewTerm(p.subject)
 	logging := p.logging()
 	scope, _ := t.source.LabelledScope(np, &p.Faults)
@@ -70,7 +64,7 @@ func (t *Table) translatePolicy(np *networkingv1.NetworkPolicy) (*result, []obje
 }
 
 // translateRules translates the rules of a direction until there are none left or the budget is used up.
-func (p *translation) translateRules(d intent.Direction) []intent.Rule {
+func (p *networkPolicy) translateRules(d intent.Direction) []intent.Rule {
 	count := len(p.np.Spec.Ingress)
 	if d == intent.Egress {
 		count = len(p.np.Spec.Egress)
@@ -88,20 +82,9 @@ func (p *translation) translateRules(d intent.Direction) []intent.Rule {
 	return rules
 }
 
-// dropRules drops all rules. What the numbers of named ports depend on is still watched: with fewer of them the policy may
-// be within its budget again.
-func (p *translation) dropRules() {
-	for _, policy := range p.out.policies {
-		policy.Rules = nil
-	}
-	p.sets.Drop(&p.ruleRefs)
-}
-
-func (p *translation) retain(spec sets.Spec) intent.SetID { return p.sets.Retain(&p.ruleRefs, spec) }
-
 // directions returns the effective policy types: if the list is empty, Ingress always and Egress if there is an egress
 // rule (NetworkPolicySpec.policyTypes). An unknown type may mean either.
-func (p *translation) directions() []intent.Direction {
+func (p *networkPolicy) directions() []intent.Direction {
 	types := p.np.Spec.PolicyTypes
 	if len(types) == 0 {
 		types = []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}
@@ -139,42 +122,16 @@ func rulesOf(np *networkingv1.NetworkPolicy, d intent.Direction) []rule {
 	return rules
 }
 
-// translateRule returns one rule for all numeric ports, and one more for each number that a named port resolves to.
-func (p *translation) translateRule(d intent.Direction, r rule) []intent.Rule {
+func (p *networkPolicy) translateRule(d intent.Direction, r rule) []intent.Rule {
 	peers := p.parsePeers(r)
 	ports := p.parsePorts(r)
 	if p.account.Err() != nil {
 		return nil
 	}
-	var rules []intent.Rule
-	if ports.numeric.Any || len(ports.numeric.Ranges) > 0 {
-		rules = append(rules, intent.Rule{
-			Path: r.path, Action: intent.Allow, Peer: p.peer(peers.all), Ports: ports.numeric,
-		})
-	}
-	for _, name := range ports.named {
-		if d == intent.Ingress {
-			rules = append(rules, p.namedIngress(r.path, peers, name)...)
-		} else {
-			rules = append(rules, p.namedEgress(r.path, peers, name)...)
-		}
-	}
-	return slices.DeleteFunc(rules, func(r intent.Rule) bool { return r.Peer.Kind == intent.PeerNone })
+	return p.rules(d, intent.Rule{Path: r.path, Action: intent.Allow}, peers, ports)
 }
 
-// peer returns the peer for spec; nil means any.
-func (p *translation) peer(spec *sets.Spec) intent.Peer {
-	switch {
-	case spec == nil:
-		return intent.Peer{Kind: intent.PeerAny}
-	case spec.Empty():
-		return intent.Peer{}
-	default:
-		return intent.Peer{Kind: intent.PeerSet, Set: p.retain(*spec)}
-	}
-}
-
-func (p *translation) logging() intent.Logging {
+func (p *networkPolicy) logging() intent.Logging {
 	ns := p.namespaces[p.np.Namespace]
 	var base intent.Logging
 	if ns != nil {

@@ -40,7 +40,7 @@ func NodeOf(node *corev1.Node, faults *field.Faults) *intent.Node {
 }
 
 // translateNode allows a node to reach the pods that run on it, whatever policies say: traffic from the pod's local
-// node is always admitted (NetworkPolicySpec.ingress), such as probes of the kubelet. If nothing is isolated, there is
+// node is always admitted (NetworkPolicySpec.ingress), such as probes of the kubelet. If no policy denies ingress, there is
 // nothing to admit. If there is an own node, others have no pods that are subjects, and no flow enters at them.
 func (t *Table) translateNode(node *corev1.Node) (*result, []object.Problem) {
 	faults := field.Faults{Of: t.source.Origin(object.KindNode, node)}
@@ -49,9 +49,11 @@ func (t *Table) translateNode(node *corev1.Node) (*result, []object.Problem) {
 		return &result{}, faults.List
 	}
 	out := &result{node: NodeOf(node, &faults)}
-	t.sets.Gate(&out.refs, intent.IsolatedIngress)
+	if t.guards.denying == 0 {
+		t.sets.Gate(&out.refs, intent.IsolatedIngress)
+	}
 	addrs := nodePrefixes(node, out.node.Addrs, &faults)
-	if t.isolating == 0 || len(addrs) == 0 {
+	if t.guards == (guards{}) || len(addrs) == 0 {
 		return out, faults.List
 	}
 	pods := sets.Spec{Terms: []labelcache.Term{
@@ -60,7 +62,8 @@ func (t *Table) translateNode(node *corev1.Node) (*result, []object.Problem) {
 	subject := t.sets.Retain(&out.refs, pods)
 	peer := t.sets.Retain(&out.refs, sets.Spec{Prefixes: addrs})
 	out.policies = []*intent.Policy{{
-		ID: intent.NewPolicyID(faults.Of, intent.Ingress), Origin: faults.Of, Direction: intent.Ingress, Subject: subject,
+		ID: intent.NewPolicyID(faults.Of, intent.Ingress), Origin: faults.Of, Direction: intent.Ingress,
+		Tier: intent.TierSystem, Subject: subject,
 		Rules: []intent.Rule{{
 			Path: "status.addresses", Action: intent.Allow,
 			Peer: intent.Peer{Kind: intent.PeerSet, Set: peer}, Ports: intent.Ports{Any: true},

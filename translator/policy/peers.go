@@ -36,7 +36,7 @@ func (l *peerList) union() *sets.Spec {
 }
 
 // parsePeers parses the peers of a rule. An element that cannot be understood is reported and matches nothing.
-func (p *translation) parsePeers(r rule) peerList {
+func (p *networkPolicy) parsePeers(r rule) peerList {
 	if len(r.peers) == 0 {
 		return peerList{anyone: true}
 	}
@@ -71,7 +71,7 @@ func (p *translation) parsePeers(r rule) peerList {
 
 // parseSelectors parses a podSelector, a namespaceSelector or both, which must then both match. Without a
 // namespaceSelector, only the policy's own namespace is selected.
-func (p *translation) parseSelectors(path string, peer *networkingv1.NetworkPolicyPeer) (labelcache.Selection, bool) {
+func (p *networkPolicy) parseSelectors(path string, peer *networkingv1.NetworkPolicyPeer) (labelcache.Selection, bool) {
 	s := labelcache.Selection{Cluster: p.source.Cluster}
 	if !p.account.Spend(budget.Selectors, 1) {
 		return s, false
@@ -120,7 +120,7 @@ func valuesIn(ls *metav1.LabelSelector) int {
 }
 
 // parseBlock returns the prefixes that remain of an ipBlock's cidr without its excepts.
-func (p *translation) parseBlock(path string, b *networkingv1.IPBlock) []netip.Prefix {
+func (p *networkPolicy) parseBlock(path string, b *networkingv1.IPBlock) []netip.Prefix {
 	block, err := field.ParsePrefix(b.CIDR)
 	if err != nil {
 		p.Add(path+".cidr", "%v; the element matches nothing", err)

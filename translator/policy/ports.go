@@ -21,7 +21,7 @@ type portList struct {
 
 // parsePorts parses the ports of a rule. No port at all means every protocol and port; an element that cannot be
 // understood is reported and matches nothing.
-func (p *translation) parsePorts(r rule) portList {
+func (p *networkPolicy) parsePorts(r rule) portList {
 	if len(r.ports) == 0 {
 		return portList{numeric: intent.Ports{Any: true}}
 	}
@@ -52,7 +52,7 @@ func (p *translation) parsePorts(r rule) portList {
 	return list
 }
 
-func (p *translation) checkNamed(path string, port *networkingv1.NetworkPolicyPort) bool {
+func (p *networkPolicy) checkNamed(path string, port *networkingv1.NetworkPolicyPort) bool {
 	switch {
 	case port.Port.StrVal == "":
 		p.Add(path+".port", "expected a port name that is not empty; the element matches nothing")
@@ -65,7 +65,7 @@ func (p *translation) checkNamed(path string, port *networkingv1.NetworkPolicyPo
 }
 
 // parseRange parses port and endPort, both inclusive. Without a port, it is every port of the protocol.
-func (p *translation) parseRange(path string, port *networkingv1.NetworkPolicyPort) (first, last uint16, ok bool) {
+func (p *networkPolicy) parseRange(path string, port *networkingv1.NetworkPolicyPort) (first, last uint16, ok bool) {
 	if port.Port == nil {
 		if port.EndPort != nil {
 			p.Add(path+".endPort", "needs a port; the element matches nothing")
@@ -90,11 +90,11 @@ func (p *translation) parseRange(path string, port *networkingv1.NetworkPolicyPo
 
 // namedIngress resolves a named port on the pods that the policy selects: one rule for each number, for those of them
 // that declare the name with that number.
-func (p *translation) namedIngress(path string, peers peerList, name labelcache.PortMatch) []intent.Rule {
+func (p *translation) namedIngress(like intent.Rule, peers peerList, name labelcache.PortMatch) []intent.Rule {
 	if peers.all != nil && peers.all.Empty() {
 		return nil // no peer matches: there is no need to know the subjects
 	}
-	cost := resolution{selectors: 1, values: valuesIn(&p.np.Spec.PodSelector)}
+	cost := resolution{selectors: 1, values: p.subjectValues}
 	if !p.resolve(cost, 1) {
 		return nil
 	}
@@ -106,33 +106,29 @@ func (p *translation) namedIngress(path string, peers peerList, name labelcache.
 	var rules []intent.Rule
 	for _, n := range numbers {
 		name.Number = n
-		rules = append(rules, intent.Rule{
-			Path: path, Action: intent.Allow,
-			Subject: p.retain(p.sets.Subjects(withPort(subject, name))),
-			Peer:    p.peer(peers.all),
-			Ports:   exactly(name),
-		})
+		like.Subject, like.Peer, like.Ports = p.retain(p.sets.Subjects(withPort(subject, name))), p.peer(peers.all), exactly(name)
+		rules = append(rules, like)
 	}
 	return rules
 }
 
 // namedEgress resolves a named port on the peers: one rule for each number, towards those of them that declare the name
 // with that number. Addresses outside the cluster have no names; an ipBlock selects the pods inside it.
-func (p *translation) namedEgress(path string, peers peerList, name labelcache.PortMatch) []intent.Rule {
+func (p *translation) namedEgress(like intent.Rule, peers peerList, name labelcache.PortMatch) []intent.Rule {
 	selections := peers.selections
 	if peers.anyone {
 		selections = []labelcache.Selection{{Cluster: p.source.Cluster}}
 	}
-	rules := p.namedEgressTo(path, sets.Spec{}, selections, peers.values, name)
+	rules := p.namedEgressTo(like, sets.Spec{}, selections, peers.values, name)
 	if len(peers.prefixes) > 0 {
 		everyPod := []labelcache.Selection{{Cluster: p.source.Cluster}}
-		rules = append(rules, p.namedEgressTo(path, sets.Spec{Within: peers.prefixes}, everyPod, 0, name)...)
+		rules = append(rules, p.namedEgressTo(like, sets.Spec{Within: peers.prefixes}, everyPod, 0, name)...)
 	}
 	return rules
 }
 
 func (p *translation) namedEgressTo(
-	path string, spec sets.Spec, selections []labelcache.Selection, values int, name labelcache.PortMatch,
+	like intent.Rule, spec sets.Spec, selections []labelcache.Selection, values int, name labelcache.PortMatch,
 ) []intent.Rule {
 	cost := resolution{selectors: len(selections), values: values, prefixes: len(spec.Within)}
 	if len(selections) == 0 || !p.resolve(cost, 1) {
@@ -146,7 +142,8 @@ func (p *translation) namedEgressTo(
 	for _, n := range numbers {
 		name.Number = n
 		spec.Terms = withPort(selections, name)
-		rules = append(rules, intent.Rule{Path: path, Action: intent.Allow, Peer: p.peer(&spec), Ports: exactly(name)})
+		like.Peer, like.Ports = p.peer(&spec), exactly(name)
+		rules = append(rules, like)
 	}
 	return rules
 }

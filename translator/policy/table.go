@@ -1,7 +1,9 @@
 package policy
 
 import (
+	"fmt"
 	"reflect"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -12,6 +14,7 @@ import (
 	"github.com/netloom/netloom/translator/budget"
 	"github.com/netloom/netloom/translator/dirty"
 	"github.com/netloom/netloom/translator/field"
+	"github.com/netloom/netloom/translator/host"
 	"github.com/netloom/netloom/translator/sets"
 )
 
@@ -20,13 +23,16 @@ type Table struct {
 	source     field.Source
 	budget     budget.Limits
 	sets       *sets.Table
+	hosts      *host.Table
 	dirty      *dirty.Queue
 	problems   field.Problems
 	objects    map[object.Ref]metav1.Object // policies and nodes
 	namespaces map[string]*corev1.Namespace
 	translated map[object.Ref]*result
 	nodes      map[object.Ref]bool
-	isolating  int // results that isolate ingress
+	withNodes  map[object.Ref]bool            // policies that name nodes as peers
+	withHost   map[string]map[object.Ref]bool // policies that name a DNS name as peer
+	guards     guards
 }
 
 // result is what one object became.
@@ -34,16 +40,29 @@ type result struct {
 	policies []*intent.Policy
 	node     *intent.Node // of a node
 	refs     sets.Refs
+	denies   [2]bool  // a rule denies, by direction
+	nodes    bool     // it depends on the labels and addresses of nodes
+	hosts    []string // the DNS names that it depends on, each once
+}
+
+// guards counts the results that may deny ingress, which a node has to be exempted from.
+type guards struct {
+	isolating int // that isolate
+	denying   int // with a rule that denies
 }
 
 // NewTable makes an empty table.
-func NewTable(source field.Source, limits budget.Limits, s *sets.Table, queue *dirty.Queue, problems field.Problems) *Table {
+func NewTable(
+	source field.Source, limits budget.Limits, s *sets.Table, hosts *host.Table, queue *dirty.Queue, problems field.Problems,
+) *Table {
 	return &Table{
-		source: source, budget: limits, sets: s, dirty: queue, problems: problems,
+		source: source, budget: limits, sets: s, hosts: hosts, dirty: queue, problems: problems,
 		objects:    map[object.Ref]metav1.Object{},
 		namespaces: map[string]*corev1.Namespace{},
 		translated: map[object.Ref]*result{},
 		nodes:      map[object.Ref]bool{},
+		withNodes:  map[object.Ref]bool{},
+		withHost:   map[string]map[object.Ref]bool{},
 	}
 }
 
@@ -53,9 +72,17 @@ func (t *Table) Policy(namespace, name string) *networkingv1.NetworkPolicy {
 	return np
 }
 
-// PutPolicy adds or replaces a policy.
-func (t *Table) PutPolicy(np *networkingv1.NetworkPolicy) {
-	t.put(object.Ref{Kind: object.KindNetworkPolicy, Namespace: np.Namespace, Name: np.Name}, np)
+// PutPolicy adds or replaces a NetworkPolicy or a cluster-wide policy. It panics on an object of another kind.
+func (t *Table) PutPolicy(o metav1.Object) {
+	kind := object.KindNetworkPolicy
+	if _, namespaced := o.(*networkingv1.NetworkPolicy); !namespaced {
+		form, ok := clusterFormOf(o)
+		if !ok {
+			panic(fmt.Sprintf("policy: %T is no policy", o))
+		}
+		kind = form.kind
+	}
+	t.put(object.Ref{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName()}, o)
 }
 
 // HasNode reports whether there is a node of that name.
@@ -66,17 +93,24 @@ func (t *Table) HasNode(name string) bool {
 // PutNode adds or replaces a node.
 func (t *Table) PutNode(node *corev1.Node) {
 	ref := object.Ref{Kind: object.KindNode, Name: node.Name}
+	old, _ := t.objects[ref].(*corev1.Node)
+	t.nodeChanged(old, node)
 	t.nodes[ref] = true
 	t.put(ref, node)
 }
 
 func (t *Table) put(ref object.Ref, o metav1.Object) {
 	t.objects[ref] = o
-	t.dirty.Add(dirty.Policies, ref)
+	t.markDirty(ref)
 }
+
+func (t *Table) markDirty(ref object.Ref) { t.dirty.Add(dirty.Policies, ref) }
 
 // Remove removes a policy or a node.
 func (t *Table) Remove(ref object.Ref) {
+	if node, ok := t.objects[ref].(*corev1.Node); ok {
+		t.nodeChanged(node, nil)
+	}
 	delete(t.objects, ref)
 	delete(t.nodes, ref)
 	t.dirty.Add(dirty.Policies, ref)
@@ -112,13 +146,13 @@ func (t *Table) relog(namespace string) {
 
 // Translate translates what is dirty.
 func (t *Table) Translate(next *intent.Builder) {
-	wasIsolating := t.isolating > 0
+	was := t.guards.some()
 	for t.dirty.Len(dirty.Policies) > 0 {
 		for _, ref := range t.dirty.Take(dirty.Policies, object.Ref.Compare) {
 			t.translate(ref, next)
 		}
-		if isolating := t.isolating > 0; isolating != wasIsolating {
-			wasIsolating = isolating
+		if now := t.guards.some(); now != was {
+			was = now
 			for ref := range t.nodes {
 				t.dirty.Add(dirty.Policies, ref)
 			}
@@ -135,6 +169,11 @@ func (t *Table) translate(ref object.Ref, next *intent.Builder) {
 		now, faults = t.translatePolicy(o)
 	case *corev1.Node:
 		now, faults = t.translateNode(o)
+	case nil:
+	default:
+		if form, ok := clusterFormOf(o); ok {
+			now, faults = t.translateCluster(form)
+		}
 	}
 	t.problems.Set(ref, faults)
 	if now == nil {
@@ -143,7 +182,9 @@ func (t *Table) translate(ref object.Ref, next *intent.Builder) {
 		t.translated[ref] = now
 	}
 	t.sets.Replace(ref, old.setRefs(), now.setRefs())
-	t.isolating += now.isolatesIngress() - old.isolatesIngress()
+	t.guards.count(old, -1)
+	t.guards.count(now, 1)
+	t.follow(ref, old, now)
 	t.dirty.Add(dirty.Settlement, ref)
 	putNode(next, old, now)
 }
@@ -156,12 +197,50 @@ func (r *result) setRefs() *sets.Refs {
 	return &r.refs
 }
 
-// isolatesIngress returns 1 for a result that isolates ingress, otherwise 0.
-func (r *result) isolatesIngress() int {
-	if r != nil && r.refs.Isolates(intent.Ingress) {
-		return 1
+// count adds or removes a result; nil counts for nothing.
+func (g *guards) count(r *result, by int) {
+	if r == nil {
+		return
 	}
-	return 0
+	if r.refs.Isolates(intent.Ingress) {
+		g.isolating += by
+	}
+	if r.denies[intent.Ingress] {
+		g.denying += by
+	}
+}
+
+// some reports which of the counts are not zero.
+func (g *guards) some() [2]bool { return [2]bool{g.isolating > 0, g.denying > 0} }
+
+// follow records which nodes and DNS names a policy depends on, besides its own object.
+func (t *Table) follow(ref object.Ref, old, now *result) {
+	if now != nil && now.nodes {
+		t.withNodes[ref] = true
+	} else {
+		delete(t.withNodes, ref)
+	}
+	if now != nil {
+		for _, name := range now.hosts {
+			if t.withHost[name] == nil {
+				t.withHost[name] = map[object.Ref]bool{}
+			}
+			t.withHost[name][ref] = true
+			t.hosts.Use(name)
+		}
+	}
+	if old == nil {
+		return
+	}
+	for _, name := range old.hosts {
+		if now == nil || !slices.Contains(now.hosts, name) {
+			delete(t.withHost[name], ref)
+		}
+		if len(t.withHost[name]) == 0 {
+			delete(t.withHost, name)
+		}
+		t.hosts.Release(name)
+	}
 }
 
 func putNode(next *intent.Builder, old, now *result) {
@@ -208,5 +287,5 @@ func (t *Table) settle(ref object.Ref, next *intent.Builder, was *intent.Snapsho
 
 // Len counts what the table keeps.
 func (t *Table) Len() int {
-	return len(t.objects) + len(t.namespaces) + len(t.translated) + len(t.nodes)
+	return len(t.objects) + len(t.namespaces) + len(t.translated) + len(t.nodes) + len(t.withNodes) + len(t.withHost)
 }

@@ -1,7 +1,6 @@
 package sdwan
 
 import (
-	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -19,55 +18,8 @@ const kindHost = "Host"
 // clusterDomains are what may follow <service>.<namespace> in the DNS name of a Service.
 var clusterDomains = [...]string{".svc.cluster.local", ".svc"}
 
-// keptAnswers is for how many names that no object uses any more the answers of DNS are kept.
-const keptAnswers = 1000
-
-// hostTable holds the DNS names that objects use, and the answers of DNS. An answer is kept after its name is no longer
-// used, since the resolver does not repeat an answer.
-type hostTable struct {
-	wanted  map[string]bool
-	answers map[string][]netip.Addr // of IPv4, in order; no entry for a name that was not looked up
-}
-
-func newHostTable() hostTable {
-	return hostTable{wanted: map[string]bool{}, answers: map[string][]netip.Addr{}}
-}
-
-func (t *hostTable) want(name string) { t.wanted[name] = true }
-
-func (t *hostTable) unwant(name string) {
-	delete(t.wanted, name)
-	if len(t.answers) > len(t.wanted)+keptAnswers {
-		maps.DeleteFunc(t.answers, func(name string, _ []netip.Addr) bool { return !t.wanted[name] })
-	}
-}
-
-// SetHost sets the addresses of a DNS name of Hosts; none means that it does not resolve. A name that was never in Hosts is
-// ignored.
-func (t *Table) SetHost(name string, addrs []netip.Addr) {
-	was, known := t.hosts.answers[name]
-	if !known && !t.hosts.wanted[name] {
-		return
-	}
-	var now []netip.Addr
-	for _, a := range addrs {
-		if a = a.Unmap(); a.Is4() {
-			now = append(now, a)
-		}
-	}
-	slices.SortFunc(now, netip.Addr.Compare)
-	now = slices.Compact(now)
-	if known && slices.Equal(was, now) {
-		return
-	}
-	t.hosts.answers[name] = now
-	t.touch(object.Ref{Kind: kindHost, Name: name})
-}
-
-// Hosts lists the DNS names that objects use and the API does not know, sorted, as of the last Snapshot. As long as a name
-// has not been set with SetHost, what depends on it is a Problem, and Unknown in the snapshot: CNFs keep what they may have
-// of it.
-func (t *Table) Hosts() []string { return slices.Sorted(maps.Keys(t.hosts.wanted)) }
+// HostChanged has the objects that use a DNS name translated again.
+func (t *Table) HostChanged(name string) { t.touch(object.Ref{Kind: kindHost, Name: name}) }
 
 // resolve finds the IPv4 addresses of a name, in order: of a Service that is known, and otherwise from DNS. If there
 // are none, the result is empty and this is reported.
@@ -148,7 +100,8 @@ func clusterIPv4(o *corev1.Service) netip.Addr {
 func (e *translation) lookUp(path, name string) []netip.Addr {
 	key := object.Ref{Kind: kindHost, Name: name}
 	e.look(key)
-	addrs, known := e.hosts.answers[name]
+	answer, known := e.hosts.Addrs(name)
+	addrs := slices.DeleteFunc(slices.Clone(answer), netip.Addr.Is6)
 	switch {
 	case !known:
 		e.open = true

@@ -14,6 +14,7 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/translator/dirty"
 	"github.com/netloom/netloom/translator/field"
+	"github.com/netloom/netloom/translator/host"
 	"github.com/netloom/netloom/translator/owner"
 	"github.com/netloom/netloom/translator/sets"
 )
@@ -29,7 +30,7 @@ type Table struct {
 	services   map[object.Ref]*corev1.Service
 	translated map[object.Ref]*result
 	lookers    map[object.Ref]map[object.Ref]bool // objects that depend on an object or a host, whether or not it exists
-	hosts      hostTable
+	hosts      *host.Table
 	ports      *owner.Table[port, claimant]
 	devices    deviceTable
 	unknown    intent.Areas // that are unavailable
@@ -45,14 +46,16 @@ type result struct {
 }
 
 // NewTable makes an empty table.
-func NewTable(source field.Source, opts Options, s *sets.Table, queue *dirty.Queue, problems field.Problems) *Table {
+func NewTable(
+	source field.Source, opts Options, s *sets.Table, hosts *host.Table, queue *dirty.Queue, problems field.Problems,
+) *Table {
 	return &Table{
 		source: source, options: opts, sets: s, dirty: queue, problems: problems,
 		objects:    map[object.Ref]metav1.Object{},
 		services:   map[object.Ref]*corev1.Service{},
 		translated: map[object.Ref]*result{},
 		lookers:    map[object.Ref]map[object.Ref]bool{},
-		hosts:      newHostTable(),
+		hosts:      hosts,
 		ports:      owner.NewTable[port](claimant.compare),
 		devices:    newDeviceTable(),
 	}
@@ -85,7 +88,7 @@ func (t *Table) add(looker, at object.Ref) {
 	if t.lookers[at] == nil {
 		t.lookers[at] = map[object.Ref]bool{}
 		if at.Kind == kindHost {
-			t.hosts.want(at.Name)
+			t.hosts.Use(at.Name)
 		}
 	}
 	t.lookers[at][looker] = true
@@ -97,7 +100,7 @@ func (t *Table) drop(looker, at object.Ref) {
 	if len(t.lookers[at]) == 0 {
 		delete(t.lookers, at)
 		if at.Kind == kindHost {
-			t.hosts.unwant(at.Name)
+			t.hosts.Release(at.Name)
 		}
 	}
 }
@@ -220,9 +223,6 @@ func compareRank(a, b object.Ref) int {
 // Len counts what the table keeps for objects.
 func (t *Table) Len() int {
 	d := &t.devices
-	return len(t.objects) + len(t.services) + len(t.translated) + len(t.lookers) + len(t.hosts.wanted) + t.ports.Len() +
+	return len(t.objects) + len(t.services) + len(t.translated) + len(t.lookers) + t.ports.Len() +
 		len(d.byRef) + len(d.scopes) + len(d.removed)
 }
-
-// Answers counts the DNS names whose addresses are kept.
-func (t *Table) Answers() int { return len(t.hosts.answers) }

@@ -1,0 +1,231 @@
+package intent
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// MaxRaised is how many rules may take the place of one rule that passes, see Lowering.
+const MaxRaised = 50_000
+
+// lowering is one direction being lowered.
+type lowering struct {
+	from      *Snapshot
+	direction Direction
+	later     []*Policy // of the tiers after TierAdmin, in the order of evaluation
+	limit     int
+	meets     map[SetID]meetOf
+	overflown map[RuleRef]bool
+}
+
+// meetOf is the sets whose intersection a set is.
+type meetOf struct {
+	ids     []SetID
+	subject bool
+}
+
+// box is the traffic that a rule matches: of endpoints in all subjects, with addresses in all peers. No peer is any.
+type box struct {
+	subjects, peers []SetID
+	nobody          bool // it matches nothing
+	ports           Ports
+}
+
+// lower returns the policies that take the place of those that pass in a direction.
+//
+// The first match of plain ordered rules decides, so what a rule passes must be decided right there. In place of the rule are
+// those of the later tiers, narrowed to the traffic that it matches, and a last one that allows it.
+func (l *lowering) lower() []*Policy {
+	admin := l.ranked(TierAdmin)
+	decides := make([]bool, len(admin)) // some rule after this policy's does
+	for i := len(admin) - 2; i >= 0; i-- {
+		decides[i] = decides[i+1] || slices.ContainsFunc(admin[i+1].Rules, func(r Rule) bool { return r.Action != Pass })
+	}
+	var out []*Policy
+	for i, p := range admin {
+		passes := func(r Rule) bool { return r.Action == Pass }
+		if !slices.ContainsFunc(p.Rules, passes) {
+			continue
+		}
+		lowered := *p
+		lowered.Rules = nil
+		for j := range p.Rules {
+			switch {
+			case p.Rules[j].Action != Pass:
+				lowered.Rules = append(lowered.Rules, p.Rules[j])
+			case decides[i] || slices.ContainsFunc(p.Rules[j+1:], func(r Rule) bool { return r.Action != Pass }):
+				lowered.Rules = append(lowered.Rules, l.raise(p, j)...)
+			}
+		}
+		out = append(out, &lowered)
+	}
+	return out
+}
+
+func (l *lowering) ranked(t Tier) []*Policy {
+	var out []*Policy
+	for p := range l.from.Ranked(t) {
+		if p.Direction == l.direction {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// laterTiers lists the policies that decide on what passes TierAdmin.
+func (l *lowering) laterTiers() []*Policy {
+	if l.later == nil {
+		for p := range l.from.Policies() {
+			if p.Tier == TierNetworkPolicy && p.Direction == l.direction {
+				l.later = append(l.later, p)
+			}
+		}
+		l.later = append(l.later, l.ranked(TierBaseline)...)
+	}
+	return l.later
+}
+
+// raise returns the rules in place of the i-th rule of a policy. If there would be too many, it is one that denies.
+func (l *lowering) raise(p *Policy, i int) []Rule {
+	passed := boxOf(p, &p.Rules[i])
+	like := Rule{Path: p.Rules[i].Path, Name: p.Rules[i].Name}
+	var denied, allowed, baseline []Rule
+	for _, q := range l.laterTiers() {
+		for j := range q.Rules {
+			r, ok := l.rule(like, passed.and(boxOf(q, &q.Rules[j])))
+			if !ok {
+				continue
+			}
+			r.Action = q.Rules[j].Action
+			switch {
+			case q.Tier == TierBaseline:
+				if r.Action == Pass {
+					r.Action = Allow
+				}
+				baseline = append(baseline, r)
+			case r.Action == Allow:
+				allowed = append(allowed, r)
+			default:
+				r.Action = Deny
+				denied = append(denied, r)
+			}
+		}
+		if len(denied)+len(allowed)+len(baseline) > l.limit {
+			l.overflown[RuleRef{p.ID, i}] = true
+			rule, _ := l.rule(like, passed)
+			return []Rule{rule}
+		}
+	}
+	out := append(denied, distinct(allowed)...)
+	isolated := IsolatedSet(l.direction)
+	if r, ok := l.rule(like, passed.and(box{subjects: []SetID{isolated}, ports: Ports{Any: true}})); ok && l.from.Set(isolated) != nil {
+		out = append(out, r)
+	}
+	out = append(out, baseline...)
+	if r, ok := l.rule(like, passed); ok {
+		r.Action = Allow
+		out = append(out, r)
+	}
+	return out
+}
+
+// distinct drops repeated rules. Their order does not matter.
+func distinct(rules []Rule) []Rule {
+	type peers struct {
+		subject SetID
+		peer    Peer
+	}
+	byPeers := map[peers][]Rule{}
+	return slices.DeleteFunc(rules, func(r Rule) bool {
+		key := peers{r.Subject, r.Peer}
+		twice := slices.ContainsFunc(byPeers[key], func(o Rule) bool {
+			return o.Ports.Any == r.Ports.Any && slices.Equal(o.Ports.Ranges, r.Ports.Ranges)
+		})
+		byPeers[key] = append(byPeers[key], r)
+		return twice
+	})
+}
+
+// boxOf returns what a rule of a policy matches.
+func boxOf(p *Policy, r *Rule) box {
+	b := box{subjects: []SetID{p.Subject}, ports: r.Ports}
+	if r.Subject != "" {
+		b.subjects = append(b.subjects, r.Subject)
+	}
+	switch r.Peer.Kind {
+	case PeerAnyone:
+	case PeerSet:
+		b.peers = []SetID{r.Peer.Set}
+	case PeerNobody:
+		b.nobody = true
+	default:
+		b.nobody = true
+	}
+	return b
+}
+
+// and returns what both match.
+func (b box) and(o box) box {
+	return box{
+		subjects: union(b.subjects, o.subjects), peers: union(b.peers, o.peers), nobody: b.nobody || o.nobody,
+		ports: b.ports.intersect(o.ports),
+	}
+}
+
+// union returns the IDs in either list, sorted.
+func union(a, b []SetID) []SetID {
+	out := slices.Concat(a, b)
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// rule returns a rule that matches a box; false if nothing does.
+func (l *lowering) rule(like Rule, b box) (Rule, bool) {
+	if b.nobody || !b.ports.Any && len(b.ports.Ranges) == 0 {
+		return Rule{}, false
+	}
+	like.Subject, like.Ports, like.Peer = l.set(b.subjects, true), b.ports, Peer{Kind: PeerAnyone}
+	if len(b.peers) > 0 {
+		like.Peer = Peer{Kind: PeerSet, Set: l.set(b.peers, false)}
+	}
+	return like, true
+}
+
+// set returns the intersection of sets.
+func (l *lowering) set(ids []SetID, subject bool) SetID {
+	ids = union(ids, nil)
+	if len(ids) == 1 {
+		return ids[0]
+	}
+	id := meetID(ids, subject)
+	l.meets[id] = meetOf{ids, subject}
+	return id
+}
+
+// intersect returns the ports in both.
+func (p Ports) intersect(o Ports) Ports {
+	switch {
+	case p.Any:
+		return o
+	case o.Any:
+		return p
+	}
+	var out []PortRange
+	for _, a := range p.Ranges {
+		for _, b := range o.Ranges {
+			if first, last := max(a.First, b.First), min(a.Last, b.Last); a.Protocol == b.Protocol && first <= last {
+				out = append(out, PortRange{a.Protocol, first, last})
+			}
+		}
+	}
+	return Ports{Ranges: MergePorts(out)}
+}
+
+// Overflows lists the rules that pass and were lowered to one that denies, because more than a limit of rules would have been
+// needed, in order.
+func (l *Lowering) Overflows() []RuleRef {
+	return slices.SortedFunc(maps.Keys(l.overflown), func(a, b RuleRef) int {
+		return cmp.Or(cmp.Compare(a.Policy, b.Policy), cmp.Compare(a.Rule, b.Rule))
+	})
+}

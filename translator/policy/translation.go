@@ -1,0 +1,70 @@
+package policy
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/netloom/netloom/labelcache"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/translator/budget"
+	"github.com/netloom/netloom/translator/field"
+	"github.com/netloom/netloom/translator/sets"
+)
+
+// translation is one policy of any kind being translated to intents.
+type translation struct {
+	*Table
+	field.Faults
+
+	subject       labelcache.Selection
+	subjectValues int // number of values that it compares with
+	out           result
+	account       *budget.Account
+	ruleRefs      sets.Refs // the sets of rules; not the subject, and none that is retained only for its numbers
+}
+
+func (t *Table) translation(kind string, o metav1.Object) translation {
+	return translation{Table: t, Faults: field.Faults{Of: t.source.Origin(kind, o)}, account: t.budget.Open()}
+}
+
+// rules returns one rule for all numeric ports, and one more for each number that a named port resolves to. Like is what they
+// have in common.
+func (p *translation) rules(d intent.Direction, like intent.Rule, peers peerList, ports portList) []intent.Rule {
+	var rules []intent.Rule
+	if ports.numeric.Any || len(ports.numeric.Ranges) > 0 {
+		like.Peer, like.Ports = p.peer(peers.all), ports.numeric
+		rules = append(rules, like)
+	}
+	for _, name := range ports.named {
+		if d == intent.Ingress {
+			rules = append(rules, p.namedIngress(like, peers, name)...)
+		} else {
+			rules = append(rules, p.namedEgress(like, peers, name)...)
+		}
+	}
+	return slices.DeleteFunc(rules, func(r intent.Rule) bool { return r.Peer.Kind == intent.PeerNone })
+}
+
+// peer returns the peer for spec; nil is any.
+func (p *translation) peer(spec *sets.Spec) intent.Peer {
+	switch {
+	case spec == nil:
+		return intent.Peer{Kind: intent.PeerAny}
+	case spec.Empty():
+		return intent.Peer{}
+	default:
+		return intent.Peer{Kind: intent.PeerSet, Set: p.retain(*spec)}
+	}
+}
+
+func (p *translation) retain(spec sets.Spec) intent.SetID { return p.sets.Retain(&p.ruleRefs, spec) }
+
+// dropRules drops all rules. What the numbers of named ports depend on is still watched: with fewer of them the policy may
+// be within its budget again.
+func (p *translation) dropRules() {
+	for _, policy := range p.out.policies {
+		policy.Rules = nil
+	}
+	p.sets.Drop(&p.ruleRefs)
+}
