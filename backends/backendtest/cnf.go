@@ -50,9 +50,12 @@ func (c *contract) see(s *State) *State {
 			}
 		}
 	}
-	seen.Policies = slices.Clone(s.Policies)
-	for i := range seen.Policies {
-		seen.Policies[i].CNFs = c.cnf.CNF().Scope
+	seen.Policies = nil
+	for _, p := range s.Policies {
+		if !p.Tier.Ordered() { // no others are for CNFs
+			p.CNFs, p.Tier = c.cnf.CNF().Scope, intent.TierNetworkPolicy
+			seen.Policies = append(seen.Policies, p)
+		}
 	}
 	return &seen
 }

@@ -17,6 +17,10 @@ func (w *World) addPolicy() {
 		w.allowNode(d)
 		return
 	}
+	if w.rng.IntN(4) == 0 {
+		w.addClusterPolicy(d)
+		return
+	}
 	o := intent.Origin{Kind: "NetworkPolicy", Namespace: pick(w.rng, namespaces()), Name: fmt.Sprintf("np-%d", w.written)}
 	switch w.rng.IntN(6) {
 	case 0:
@@ -31,6 +35,23 @@ func (w *World) addPolicy() {
 	w.policies = append(w.policies, w.policy(id, o, d))
 }
 
+// addClusterPolicy writes a new policy of an ordered tier. Others often have the same priority.
+func (w *World) addClusterPolicy(d intent.Direction) {
+	o := intent.Origin{Kind: "ClusterNetworkPolicy", Name: fmt.Sprintf("cnp-%d", w.written)}
+	p := w.policy(intent.NewPolicyID(o, d), o, d)
+	p.Tier, p.Priority, p.Isolates = intent.TierAdmin, pick(w.rng, []uint16{0, 5, 5, 6, 1000}), false
+	if w.rng.IntN(3) == 0 {
+		p.Tier = intent.TierBaseline
+	}
+	if w.rng.IntN(3) == 0 {
+		p.Subject = w.set(peerList{terms: []term{{}}})
+	}
+	for i := range p.Rules {
+		p.Rules[i].Action = pick(w.rng, []intent.Action{intent.Allow, intent.Deny, intent.Pass})
+	}
+	w.policies = append(w.policies, p)
+}
+
 // allowNode writes the policy that lets a node reach its own pods. It isolates none.
 func (w *World) allowNode(d intent.Direction) {
 	n := w.rng.IntN(len(nodes()))
@@ -41,7 +62,7 @@ func (w *World) allowNode(d intent.Direction) {
 	}
 	address := netip.PrefixFrom(nodeAddrs()[n], 32)
 	w.policies = append(w.policies, intent.Policy{
-		ID: id, Origin: o, Direction: d,
+		ID: id, Origin: o, Direction: d, Tier: intent.TierSystem,
 		Subject: w.set(peerList{terms: []term{{node: nodes()[n]}}}),
 		Rules: []intent.Rule{{
 			Path: "status.addresses", Action: intent.Allow, Ports: intent.Ports{Any: true},

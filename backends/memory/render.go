@@ -32,8 +32,8 @@ func renderSet(set *intent.Set) []Row {
 	}}}
 }
 
-// renderPolicy renders a policy as rows for the rules that allow something, and one for its denials if they are logged.
-// What has no row is not allowed; the skips list what the policy asked for beyond that.
+// renderPolicy renders a policy as rows for its rules, and one for its denials if they are logged. What has no row is not allowed;
+// the skips list what the policy asked for beyond that.
 func renderPolicy(p *intent.Policy) ([]Row, []backends.Skip) {
 	if p == nil {
 		return nil, nil
@@ -42,7 +42,7 @@ func renderPolicy(p *intent.Policy) ([]Row, []backends.Skip) {
 	var skips []backends.Skip
 	for i := range p.Rules {
 		r := &p.Rules[i]
-		fields, err := renderRule(p, r)
+		fields, err := renderRule(p, i)
 		if err != nil {
 			skips = append(skips, backends.Skip{Intent: string(p.ID), Reason: fmt.Sprintf("%s: %v", r.Path, err)})
 		}
@@ -61,13 +61,10 @@ func renderPolicy(p *intent.Policy) ([]Row, []backends.Skip) {
 	return rows, skips
 }
 
-// renderRule returns the fields of a rule's row, nil if the rule cannot allow anything.
-func renderRule(p *intent.Policy, r *intent.Rule) (backends.Fields, error) {
-	switch r.Action {
-	case intent.Allow:
-	case intent.Deny:
-		return nil, nil
-	default:
+// renderRule returns the fields of the row for the i-th rule of a policy, nil if the rule cannot match anything.
+func renderRule(p *intent.Policy, i int) (backends.Fields, error) {
+	r := &p.Rules[i]
+	if r.Action > intent.Pass {
 		return nil, fmt.Errorf("unknown action %d", uint8(r.Action))
 	}
 	peer, set := "", ""
@@ -89,6 +86,9 @@ func renderRule(p *intent.Policy, r *intent.Rule) (backends.Fields, error) {
 		return nil, nil
 	}
 	return backends.Fields{
+		"tier":      p.Tier.String(),
+		"order":     fmt.Sprintf("%05d %q %q %05d", p.Priority, p.Origin.Name, p.Origin.Kind, i),
+		"action":    r.Action.String(),
 		"direction": p.Direction.String(),
 		"subject":   setName(p.Subject),
 		"narrowed":  setName(r.Subject),

@@ -3,6 +3,7 @@ package memory
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -49,8 +50,10 @@ func (t *Target) passes(f intent.Flow) bool {
 		t.admits(intent.Egress, f.Src, f.Dst.Addr, f) && t.admits(intent.Ingress, f.Dst, f.Src.Addr, f)
 }
 
+// admits applies the tiers to one direction of a flow, in order, until one decides.
 func (t *Target) admits(d intent.Direction, subject intent.Party, peer netip.Addr, f intent.Flow) bool {
 	isolated := false
+	matching := map[string][]Row{} // by tier
 	for _, rows := range t.rows {
 		for k, r := range rows {
 			if r.text("direction") != d.String() || !selects(rows, r.text("subject"), subject) {
@@ -61,12 +64,33 @@ func (t *Target) admits(d intent.Direction, subject intent.Party, peer netip.Add
 				isolated = true
 			case kindRule:
 				if matches(rows, r, subject, peer, f) {
-					return true
+					matching[r.text("tier")] = append(matching[r.text("tier")], r)
 				}
 			}
 		}
 	}
-	return !isolated
+	for _, tier := range intent.Tiers() {
+		rules := matching[tier.String()]
+		if tier == intent.TierNetworkPolicy {
+			if len(rules) > 0 || isolated {
+				return allAllow(rules)
+			}
+			continue
+		}
+		if len(rules) == 0 {
+			continue
+		}
+		first := slices.MinFunc(rules, func(a, b Row) int { return strings.Compare(a.text("order"), b.text("order")) })
+		if action := first.text("action"); action != intent.Pass.String() || !tier.Ordered() {
+			return action == intent.Allow.String()
+		}
+	}
+	return true
+}
+
+// allAllow reports whether there are rules, all of which allow.
+func allAllow(rules []Row) bool {
+	return len(rules) > 0 && !slices.ContainsFunc(rules, func(r Row) bool { return r.text("action") != intent.Allow.String() })
 }
 
 func matches(rows map[id]Row, r Row, subject intent.Party, peer netip.Addr, f intent.Flow) bool {

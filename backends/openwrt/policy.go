@@ -20,13 +20,14 @@ import (
 //     isolates the packet's subject, another that some rule allows the packet.
 //   - Rules of the filter drop packets to or from an isolated address that lack the bit that allows them. They match the
 //     address again: while the service reloads, the filter is there a moment before the marks.
+//   - What a rule denies although others allow it is dropped, and has a bit of its own for the next point.
 //   - Rules that a person wrote to accept packets would be evaluated before those that happen to come after them. They
 //     are made to match the bits too: see guarded.
 //
 // Packets of a known connection do not reach the rules of zones, so replies pass.
 
 // policyMask holds the bits for policies. It does not overlap with the bits of mwan3 (0x3F00) and the usual marks of ipsec.
-const policyMask uint32 = 0x0F000000
+const policyMask uint32 = 0x1F000000
 
 // maxAllowing is how many rules for what policies allow one device may have. A device takes about 50 ms to write one.
 const maxAllowing = 2000
@@ -65,7 +66,11 @@ func policyRules(
 		}
 	}
 	for _, a := range w.affordable(allowances) {
-		w.allow(a)
+		if a.denies {
+			w.deny(a)
+		} else {
+			w.allow(a)
+		}
 	}
 	return w.done()
 }
@@ -86,10 +91,13 @@ func guarded(r openwrt.FirewallRule) openwrt.FirewallRule {
 	return r
 }
 
-// policyBits are the bits of a packet's mark by direction.
-type policyBits struct{ isolated, allowed [2]uint32 }
+// policyBits are the bits of a packet's mark, by direction where it matters.
+type policyBits struct {
+	isolated, allowed [2]uint32
+	denied            uint32
+}
 
-// policyBitsIn takes the four lowest bits of a mask, which must have at least four.
+// policyBitsIn takes the five lowest bits of a mask, which must have at least five.
 func policyBitsIn(mask uint32) policyBits {
 	next := func() uint32 {
 		bit := uint32(1) << bits.TrailingZeros32(mask)
@@ -100,12 +108,14 @@ func policyBitsIn(mask uint32) policyBits {
 	for _, d := range intent.Directions() {
 		b.isolated[d], b.allowed[d] = next(), next()
 	}
+	b.denied = next()
 	return b
 }
 
-// guard returns, as arguments of iptables, the condition that a packet is allowed in every direction in which it is isolated.
+// guard returns, as arguments of iptables, the condition that a packet is allowed in every direction in which it is isolated,
+// and is not denied.
 func (b policyBits) guard() string {
-	var words []string
+	words := []string{fmt.Sprintf("-m mark ! --mark %#x/%#x", b.denied, b.denied)}
 	for _, d := range intent.Directions() {
 		words = append(words, fmt.Sprintf("-m mark ! --mark %#x/%#x", b.isolated[d], b.isolated[d]|b.allowed[d]))
 	}

@@ -49,9 +49,11 @@ func subjects(s *intent.Snapshot, p *intent.Policy, r *intent.Rule) []netip.Addr
 	})
 }
 
-// allowance is what one rule of a policy allows, as far as it is for isolated addresses. An invalid peer is any.
+// allowance is what one rule of a policy allows, as far as it is for isolated addresses, or what it denies. An invalid peer is
+// any.
 type allowance struct {
 	policy          *intent.Policy
+	denies          bool
 	subjects, peers []netip.Prefix
 	ports           []portMatch
 }
@@ -62,12 +64,9 @@ func (w *policyWriter) allowances(
 ) (list []*allowance) {
 	for i := range p.Rules {
 		r := &p.Rules[i]
-		if r.Action == intent.Deny {
-			continue // this happens anyway
-		}
 		ports, why := portMatches(r.Ports)
 		switch {
-		case r.Action != intent.Allow:
+		case r.Action > intent.Allow:
 			why = fmt.Sprintf("no action %s", r.Action)
 		case r.Peer.Kind > intent.PeerAny:
 			why = fmt.Sprintf("no kind %d of peer", r.Peer.Kind)
@@ -76,8 +75,13 @@ func (w *policyWriter) allowances(
 			w.skip(p, "%s allows nothing: the device supports %s", r.Path, why)
 			continue
 		}
-		isolatedOnes := slices.DeleteFunc(subjects(s, p, r), func(a netip.Addr) bool { return isolated[a] == nil })
-		list = append(list, &allowance{policy: p, subjects: hosts(isolatedOnes), peers: peerPrefixes(s, r.Peer), ports: ports})
+		a := &allowance{policy: p, denies: r.Action == intent.Deny, peers: peerPrefixes(s, r.Peer), ports: ports}
+		addrs := subjects(s, p, r)
+		if !a.denies {
+			addrs = slices.DeleteFunc(addrs, func(a netip.Addr) bool { return isolated[a] == nil })
+		}
+		a.subjects = hosts(addrs)
+		list = append(list, a)
 	}
 	return list
 }
@@ -164,6 +168,18 @@ func (w *policyWriter) isolate(d intent.Direction, isolated map[netip.Addr][]*in
 // allow marks what an allowance allows.
 func (w *policyWriter) allow(a *allowance) {
 	a.each(func(t traffic) { w.mark(t, "allow", w.bits.allowed[t.direction], a.policy) })
+}
+
+// deny drops what a rule denies, and marks it for rules that a person wrote to accept it.
+func (w *policyWriter) deny(a *allowance) {
+	a.each(func(t traffic) {
+		w.mark(t, "refuse", w.bits.denied, a.policy)
+		for _, z := range w.crossed {
+			r := t.rule(z)
+			r.Target = "DROP"
+			w.add(r, t.title("refuse"), a.policy)
+		}
+	})
 }
 
 // mark adds rules that set a bit in the mark of some traffic.

@@ -27,11 +27,13 @@ func (e *Explainer) DecidingRows(
 		case ref.Rule >= 0:
 			rule := ruleFor(&p.Rules[ref.Rule], f.Protocol)
 			g.subject = subjectOf(p, &rule)
-			r.allow(g, p, &rule)
+			r.rule(g, p, &rule, r.placeOf(p, ref.Rule))
 		case p.Log.Deny != intent.SeverityNone:
 			r.logDrops(g, p)
 		}
-		out = append(out, g.deciding(func(acl *nb.Row) bool { return !strings.Contains(acl.Match(), otherFamily) })...)
+		out = append(out, g.deciding(func(acl *nb.Row) bool {
+			return !strings.Contains(acl.Match(), otherFamily) && acl.ExternalIDs()[nb.KeyName] != ""
+		})...)
 	}
 	if len(out) == 0 && len(by) > 0 && by[0].Rule < 0 {
 		g := newGroup(intent.IsolatedSet(d))

@@ -58,20 +58,44 @@ func (p *planner) collect(changes []intent.Change) {
 		}
 	}
 	for id := range p.changed {
-		for _, policy := range []*intent.Policy{p.m.policies[id], p.r.want.Policy(id)} {
-			if policy != nil {
-				for _, s := range subjectsOf(policy) {
-					subjects[s] = true
-				}
-			}
-		}
+		p.again(subjects, id)
 	}
+	p.collectMoved(subjects)
 	comesOrGoes := p.m.loadBalancers.Empty() != (p.r.want.LoadBalancerCount() == 0)
 	if p.r.unavailable == nil && comesOrGoes && p.r.want.Set(intent.IsolatedIngress) != nil {
 		subjects[intent.IsolatedIngress] = true // it has the ACLs by which pods reach themselves through load balancers
 	}
 	for s := range subjects {
 		p.groups[s] = p.r.group(s, p.m.policiesOf(s, p.r, p.changed))
+	}
+}
+
+// again adds the subjects that a policy had, and those that it has.
+func (p *planner) again(subjects map[intent.SetID]bool, id intent.PolicyID) {
+	for _, policy := range []*intent.Policy{p.m.policies[id], p.r.want.Policy(id)} {
+		if policy != nil {
+			for _, s := range subjectsOf(policy) {
+				subjects[s] = true
+			}
+		}
+	}
+}
+
+// collectMoved adds the subjects of policies that did not change, but whose rules have other places now because of policies that
+// did.
+func (p *planner) collectMoved(subjects map[intent.SetID]bool) {
+	ordered := func(policy *intent.Policy) bool { return policy != nil && policy.Tier.Ordered() }
+	some := false
+	for id := range p.changed {
+		some = some || ordered(p.m.policies[id]) || ordered(p.r.want.Policy(id))
+	}
+	if !some {
+		return
+	}
+	for id, places := range p.r.places() {
+		if !slices.Equal(places, p.m.places[id]) {
+			p.again(subjects, id)
+		}
 	}
 }
 
@@ -214,6 +238,9 @@ func (p *planner) commit() {
 		for _, id := range w.sets {
 			p.m.memberships.add(name, w.endpoint, id)
 		}
+	}
+	if p.r.placed != nil {
+		p.m.places = p.r.placed
 	}
 	p.m.revision = p.r.want.Revision()
 }

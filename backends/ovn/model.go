@@ -17,6 +17,7 @@ type model struct {
 	rows        int    // how many rows are ours
 	policies    map[intent.PolicyID]*intent.Policy
 	bySubject   map[intent.SetID]map[intent.PolicyID]bool
+	places      map[intent.PolicyID][]place // of the rules of policies in ordered tiers
 	groups      map[intent.SetID]*group
 	peers       map[addressSetRef]int // how many groups refer to an address set
 	meters      map[uint32]int        // and to a meter
@@ -101,6 +102,7 @@ func (m *model) size() int {
 
 // render renders every row for policies, and sets the corresponding model.
 func (m *model) render(r *renderer) nb.Rows {
+	m.places = r.places()
 	subjects := map[intent.SetID]bool{intent.IsolatedIngress: true, intent.IsolatedEgress: true}
 	for p := range r.want.Policies() {
 		m.putPolicy(p.ID, p)

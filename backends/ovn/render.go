@@ -14,12 +14,14 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
-// ACL priorities within OVN's 0 to 32767. Isolation drops with the lowest priority, then come logged drops of policies,
-// what rules allow, and address resolution with the highest.
+// ACL priorities of TierNetworkPolicy, within OVN's 0 to 32767. Isolation drops with the lowest priority, then come logged drops
+// of policies, what rules allow, what rules deny, and address resolution, which nothing else matches. See band for the other
+// tiers.
 const (
 	priorityDrop       = 1000
 	priorityLoggedDrop = 1001
 	priorityAllow      = 1002
+	priorityDeny       = 1003
 	priorityResolution = 1003
 )
 
@@ -40,8 +42,9 @@ type renderer struct {
 	// unavailable is what the database has for load balancers while they are unavailable; nil while they are available.
 	unavailable *unavailable
 
-	skips []backends.Skip                                    // what could not be expressed, collected while rendering
-	rules map[*intent.Policy]map[intent.SetID][]*intent.Rule // see rulesOf; nil until needed
+	skips  []backends.Skip                           // what could not be expressed, collected while rendering
+	rules  map[*intent.Policy]map[intent.SetID][]int // see rulesOf; nil until needed
+	placed map[intent.PolicyID][]place               // see places; nil until needed
 }
 
 // group renders the ACLs of policies on the group of subject; nil if there are none.
@@ -56,13 +59,13 @@ func (r *renderer) group(subject intent.SetID, policies []*intent.Policy) *group
 		if p.Isolates && p.Subject == subject && p.Log.Deny != intent.SeverityNone {
 			r.logDrops(g, p)
 		}
-		for _, rule := range r.rulesOf(p)[subject] {
-			if reason := inexpressible(rule); reason != "" {
-				r.skips = append(r.skips, backends.Skip{Intent: string(p.ID), Reason: rule.Path + ": " + reason})
-				continue
+		for _, i := range r.rulesOf(p)[subject] {
+			rule, reason := r.failsClosed(p, i)
+			if reason != "" {
+				r.skip(p, p.Rules[i].Path, reason)
 			}
-			if rule.Action == intent.Allow {
-				r.allow(g, p, rule)
+			if rule != nil {
+				r.rule(g, p, rule, r.placeOf(p, i))
 			}
 		}
 	}
@@ -73,27 +76,27 @@ func (r *renderer) group(subject intent.SetID, policies []*intent.Policy) *group
 	return g
 }
 
-// rulesOf returns the rules of p by subject, always including the policy's own subject. They are grouped once for each
+// rulesOf returns the rules of p, by their index, by subject, always including the policy's own subject. They are grouped once for each
 // policy, as there may be as many subjects as rules.
-func (r *renderer) rulesOf(p *intent.Policy) map[intent.SetID][]*intent.Rule {
+func (r *renderer) rulesOf(p *intent.Policy) map[intent.SetID][]int {
 	if rules := r.rules[p]; rules != nil {
 		return rules
 	}
-	rules := map[intent.SetID][]*intent.Rule{p.Subject: nil}
+	rules := map[intent.SetID][]int{p.Subject: nil}
 	for i := range p.Rules {
-		rule := &p.Rules[i]
-		rules[subjectOf(p, rule)] = append(rules[subjectOf(p, rule)], rule)
+		subject := subjectOf(p, &p.Rules[i])
+		rules[subject] = append(rules[subject], i)
 	}
 	if r.rules == nil {
-		r.rules = map[*intent.Policy]map[intent.SetID][]*intent.Rule{}
+		r.rules = map[*intent.Policy]map[intent.SetID][]int{}
 	}
 	r.rules[p] = rules
 	return rules
 }
 
-// inexpressible describes the part of a rule that OVN has no match for, "" if there is none. Such a rule allows nothing.
+// inexpressible describes the part of a rule that OVN has no match for, "" if there is none.
 func inexpressible(rule *intent.Rule) string {
-	if rule.Action > intent.Allow {
+	if rule.Action > intent.Pass {
 		return fmt.Sprintf("%s has no ACL action", rule.Action)
 	}
 	if rule.Peer.Kind > intent.PeerAny {
@@ -111,9 +114,7 @@ func inexpressible(rule *intent.Rule) string {
 	return ""
 }
 
-// isolate returns the default deny of a direction. The second ACL lets ARP pass whatever a drop matches, and has
-// connections tracked on every switch with a port in the group: OVN tracks none on a switch without an allow-related
-// ACL, and would drop replies and neighbor discovery there.
+// isolate returns the default deny of a direction.
 func (r *renderer) isolate(g *group, d intent.Direction) {
 	subject := subjectMatch(d, r.names.PortGroup(g.subject))
 	origin := map[string]string{nb.KeyDirection: d.String()}
@@ -121,13 +122,21 @@ func (r *renderer) isolate(g *group, d intent.Direction) {
 		Direction: d, Priority: priorityDrop, Action: nb.ActionDrop, Match: subject + " && ip",
 		Name: "netloom default deny " + d.String(), IDs: origin, Origin: nb.OriginDeny + d.String(),
 	})
-	r.add(g, nb.ACL{
-		Direction: d, Priority: priorityResolution, Action: nb.ActionAllow, Match: subject + " && " + resolution,
-		Name: "netloom neighbours " + d.String(), IDs: origin, Origin: nb.OriginResolution + d.String(),
-	})
+	r.neighbours(g, d)
 	if d == intent.Ingress {
 		r.hairpin(g, subject)
 	}
+}
+
+// neighbours lets ARP pass whatever a drop matches, and has connections tracked on every switch with a port in the group: OVN
+// tracks none on a switch without an allow-related ACL, and would drop replies and neighbor discovery there.
+func (r *renderer) neighbours(g *group, d intent.Direction) {
+	r.add(g, nb.ACL{
+		Direction: d, Priority: priorityResolution, Action: nb.ActionAllow,
+		Match: subjectMatch(d, r.names.PortGroup(g.subject)) + " && " + resolution,
+		Name:  "netloom neighbours " + d.String(), IDs: map[string]string{nb.KeyDirection: d.String()},
+		Origin: nb.OriginResolution + d.String(),
+	})
 }
 
 // hairpin allows a pod to reach itself through a load balancer, if there is one. OVN gives such packets a source of their
@@ -142,11 +151,15 @@ func (r *renderer) hairpin(g *group, subject string) {
 	if !some {
 		return
 	}
+	r.hairpinAt(g, subject, place{priority: priorityAllow})
+}
+
+func (r *renderer) hairpinAt(g *group, subject string, at place) {
 	origin := nb.OriginHairpin + intent.Ingress.String()
 	for _, a := range r.hairpins {
 		f := intent.FamilyOf(a)
 		r.add(g, nb.ACL{
-			Direction: intent.Ingress, Priority: priorityAllow, Action: nb.ActionAllow,
+			Direction: intent.Ingress, Tier: at.tier, Priority: at.priority, Action: nb.ActionAllow,
 			Match: fmt.Sprintf("%s && flags.loopback == 1 && %s == %s", subject, nb.AddressField(f, "src"), a),
 			Name:  "netloom own service " + nb.FamilyName(f),
 			IDs:   map[string]string{nb.KeyDirection: intent.Ingress.String(), nb.KeyTitle: origin}, Origin: origin,
@@ -165,10 +178,36 @@ func (r *renderer) logDrops(g *group, p *intent.Policy) {
 	})
 }
 
-// allow renders a rule: one ACL for each family of its peer and each protocol of its ports.
-func (r *renderer) allow(g *group, p *intent.Policy, rule *intent.Rule) {
+// rule renders a rule: one ACL for each family of its peer and each protocol of its ports. What denies leaves address resolution
+// alone, and the connections of a pod with itself, as isolation does.
+func (r *renderer) rule(g *group, p *intent.Policy, rule *intent.Rule, at place) {
 	subject := subjectMatch(p.Direction, r.names.PortGroup(g.subject))
-	for _, peer := range peerMatches(r.names, r.want, p.Direction, rule.Peer) {
+	action, severity := actionOf(p.Tier, rule.Action), p.Log.Deny
+	switch action {
+	case nb.ActionAllow:
+		severity = p.Log.Allow
+	case nb.ActionPass:
+		severity = intent.SeverityNone
+	case nb.ActionDrop:
+		r.neighbours(g, p.Direction)
+		if p.Direction == intent.Ingress && p.Tier.Ordered() {
+			r.hairpinAt(g, subject, r.topPlace(p.Tier))
+		}
+	}
+	for _, match := range r.matches(g, subject, p.Direction, rule) {
+		r.add(g, nb.ACL{
+			Direction: p.Direction, Tier: at.tier, Priority: at.priority, Action: action, Match: match,
+			Severity: severity, Rate: cmp.Or(p.Log.Rate, r.rate),
+			Name: nb.RuleName(p.Origin, nb.ShortRule(rule.Path)), IDs: nb.OriginIDs(p.Origin, p.Direction, rule.Path),
+			Origin: p.Origin.String() + " " + rule.Path,
+		})
+	}
+}
+
+// matches returns the match expressions of a rule, and notes the address sets that they refer to.
+func (r *renderer) matches(g *group, subject string, d intent.Direction, rule *intent.Rule) []string {
+	var out []string
+	for _, peer := range peerMatches(r.names, r.want, d, rule.Peer) {
 		if peer.set != "" {
 			g.peers[addressSetRef{peer.set, peer.family}] = true
 		}
@@ -182,14 +221,10 @@ func (r *renderer) allow(g *group, p *intent.Policy, rule *intent.Rule) {
 			if len(terms) == 1 {
 				terms = append(terms, "ip")
 			}
-			r.add(g, nb.ACL{
-				Direction: p.Direction, Priority: priorityAllow, Action: nb.ActionAllow, Match: strings.Join(terms, " && "),
-				Severity: p.Log.Allow, Rate: cmp.Or(p.Log.Rate, r.rate),
-				Name: nb.RuleName(p.Origin, nb.ShortRule(rule.Path)), IDs: nb.OriginIDs(p.Origin, p.Direction, rule.Path),
-				Origin: p.Origin.String() + " " + rule.Path,
-			})
+			out = append(out, strings.Join(terms, " && "))
 		}
 	}
+	return out
 }
 
 // add puts an ACL into the group. Equal rules of several policies share the row, which names every one of them.

@@ -154,10 +154,10 @@ func boxOf(p *Policy, r *Rule) box {
 		b.subjects = append(b.subjects, r.Subject)
 	}
 	switch r.Peer.Kind {
-	case PeerAnyone:
+	case PeerAny:
 	case PeerSet:
 		b.peers = []SetID{r.Peer.Set}
-	case PeerNobody:
+	case PeerNone:
 		b.nobody = true
 	default:
 		b.nobody = true
@@ -185,7 +185,7 @@ func (l *lowering) rule(like Rule, b box) (Rule, bool) {
 	if b.nobody || !b.ports.Any && len(b.ports.Ranges) == 0 {
 		return Rule{}, false
 	}
-	like.Subject, like.Ports, like.Peer = l.set(b.subjects, true), b.ports, Peer{Kind: PeerAnyone}
+	like.Subject, like.Ports, like.Peer = l.set(b.subjects, true), b.ports, Peer{Kind: PeerAny}
 	if len(b.peers) > 0 {
 		like.Peer = Peer{Kind: PeerSet, Set: l.set(b.peers, false)}
 	}

@@ -1,6 +1,7 @@
 package nb
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"strings"
@@ -10,10 +11,11 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
-// The actions of ACLs: drop silently, and allow including replies.
+// The actions of ACLs: drop silently, allow including replies, and go on with the next tier.
 const (
 	ActionAllow = "allow-related"
 	ActionDrop  = "drop"
+	ActionPass  = "pass"
 )
 
 // aclTier is the tier of ACLs if the schema has tiers, between those for administrators and for cluster-wide defaults, as
@@ -23,6 +25,7 @@ const aclTier = 2
 // ACL is an ACL before it has a row.
 type ACL struct {
 	Direction intent.Direction
+	Tier      int // if the schema has tiers; 0 is that of NetworkPolicies
 	Priority  int
 	Action    string
 	Match     string
@@ -36,9 +39,11 @@ type ACL struct {
 
 // UUID returns the row's UUID. An ACL is identified by what it does, and on what.
 func (a *ACL) UUID(n Namer, on string) string {
-	return n.UUID(TableACL, strings.Join([]string{
-		on, a.Direction.String(), fmt.Sprint(a.Priority), a.Action, a.Match, a.Severity.String(), fmt.Sprint(a.Rate),
-	}, "|"))
+	parts := []string{on, a.Direction.String(), fmt.Sprint(a.Priority), a.Action, a.Match, a.Severity.String(), fmt.Sprint(a.Rate)}
+	if a.Tier != 0 {
+		parts = append(parts, fmt.Sprint(a.Tier))
+	}
+	return n.UUID(TableACL, strings.Join(parts, "|"))
 }
 
 // Metered reports whether a meter limits the log lines.
@@ -52,7 +57,7 @@ func (a *ACL) Row(n Namer, known ovsdb.Schema, uuid, unit string) *Row {
 	fields := backends.Fields{
 		"action": a.Action, "direction": "to-lport", "priority": a.Priority, "match": a.Match, "name": a.Name,
 		"options": map[string]string{}, ColumnExternalIDs: ids,
-		"log": a.Severity != intent.SeverityNone, "severity": a.Severity.String(), "meter": "", "tier": aclTier,
+		"log": a.Severity != intent.SeverityNone, "severity": a.Severity.String(), "meter": "", "tier": cmp.Or(a.Tier, aclTier),
 	}
 	if a.Direction == intent.Egress {
 		fields["direction"] = "from-lport"
