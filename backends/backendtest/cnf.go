@@ -50,14 +50,20 @@ func (c *contract) see(s *State) *State {
 			}
 		}
 	}
-	seen.Policies = nil
+	seen.Policies = PoliciesFor(s, c.cnf.CNF().Scope)
+	return &seen
+}
+
+// PoliciesFor returns the policies of s as CNFs of a scope may have them: none of an ordered tier.
+func PoliciesFor(s *State, scope intent.Scope) []intent.Policy {
+	var out []intent.Policy
 	for _, p := range s.Policies {
-		if !p.Tier.Ordered() { // no others are for CNFs
-			p.CNFs, p.Tier = c.cnf.CNF().Scope, intent.TierNetworkPolicy
-			seen.Policies = append(seen.Policies, p)
+		if !p.Tier.Ordered() {
+			p.CNFs, p.Tier = scope, intent.TierNetworkPolicy
+			out = append(out, p)
 		}
 	}
-	return &seen
+	return out
 }
 
 // probes returns those of Probes that the target can judge.

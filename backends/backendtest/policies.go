@@ -35,10 +35,17 @@ func (w *World) addPolicy() {
 	w.policies = append(w.policies, w.policy(id, o, d))
 }
 
-// addClusterPolicy writes a new policy of an ordered tier. Others often have the same priority.
+// addClusterPolicy writes a new policy of an ordered tier.
 func (w *World) addClusterPolicy(d intent.Direction) {
-	o := intent.Origin{Kind: "ClusterNetworkPolicy", Name: fmt.Sprintf("cnp-%d", w.written)}
-	p := w.policy(intent.NewPolicyID(o, d), o, d)
+	o := intent.Origin{Kind: clusterKind, Name: fmt.Sprintf("cnp-%d", w.written)}
+	w.policies = append(w.policies, w.policy(intent.NewPolicyID(o, d), o, d))
+}
+
+// clusterKind is the kind of object whose policies are of ordered tiers.
+const clusterKind = "ClusterNetworkPolicy"
+
+// rank makes p a policy of an ordered tier. Others often have the same priority.
+func (w *World) rank(p *intent.Policy) {
 	p.Tier, p.Priority, p.Isolates = intent.TierAdmin, pick(w.rng, []uint16{0, 5, 5, 6, 1000}), false
 	if w.rng.IntN(3) == 0 {
 		p.Tier = intent.TierBaseline
@@ -49,7 +56,6 @@ func (w *World) addClusterPolicy(d intent.Direction) {
 	for i := range p.Rules {
 		p.Rules[i].Action = pick(w.rng, []intent.Action{intent.Allow, intent.Deny, intent.Pass})
 	}
-	w.policies = append(w.policies, p)
 }
 
 // allowNode writes the policy that lets a node reach its own pods. It isolates none.
@@ -85,6 +91,9 @@ func (w *World) policy(id intent.PolicyID, o intent.Origin, d intent.Direction) 
 	}
 	for i := range w.rng.IntN(4) {
 		p.Rules = append(p.Rules, w.rule(d, i, subject))
+	}
+	if o.Kind == clusterKind {
+		w.rank(&p)
 	}
 	if w.rng.IntN(5) == 0 {
 		p.Log = intent.Logging{

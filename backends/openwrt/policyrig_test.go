@@ -136,6 +136,7 @@ func cnfFlows(s *backendtest.State) []intent.Flow {
 func cnfState(s *backendtest.State) *backendtest.State {
 	alone := *s
 	alone.LoadBalancers, alone.Nodes = nil, nil
+	alone.Policies = backendtest.PoliciesFor(s, intent.Scope{})
 	return &alone
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/ovn/internal/nb"
+	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
@@ -44,6 +45,8 @@ type Backend struct {
 	fence         fence
 	loadBalancers loadBalancers
 	watch         watch
+
+	lowering *intent.Lowering // for a target without tiers
 
 	model   *model   // nil if it is not known what the target has
 	pending *pending // what the last plan would turn the model into
@@ -92,6 +95,7 @@ func New(client *ovsdb.Client, opts Options) (*Backend, error) {
 		fence:         newFence(client, opts.Owner, log),
 		loadBalancers: loadBalancers{names: names, settings: settings},
 		watch:         watch{client: client, names: names, log: log},
+		lowering:      intent.NewLowering(intent.MaxRaised),
 		moved:         map[string][]string{},
 	}, nil
 }

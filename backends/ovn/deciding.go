@@ -14,6 +14,14 @@ import (
 func (e *Explainer) DecidingRows(
 	want *intent.Snapshot, f *intent.Flow, d intent.Direction, by []intent.RuleRef,
 ) []backends.DecidingRow {
+	if !hasTiers(e.schema) && want.Tiered() {
+		want = intent.Lower(want, intent.MaxRaised)
+		v := want.Evaluate(*f)
+		by = v.Egress.By
+		if d == intent.Ingress {
+			by = v.Ingress.By
+		}
+	}
 	r := &renderer{names: e.names, rate: e.naming.Rate, want: want, schema: e.schema}
 	otherFamily := " ip6."
 	if intent.FamilyOf(f.Dst.Addr) == intent.IPv6 {

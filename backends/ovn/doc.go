@@ -15,6 +15,14 @@
 // The rows are in a Load_Balancer_Group that the switches and routers of their network refer to. If the backends of a
 // frontend depend on the node, its value is a template variable, which has its own value on each chassis.
 //
+// # Tiers
+//
+// Admin and baseline policies are ACLs of tiers 1 and 3 where the schema has tiers (OVN 23.06 and later), between which
+// NetworkPolicies have tier 2, and pass on with the action pass. Elsewhere their ACLs have priorities above and below those of
+// NetworkPolicies, and what passes is lowered (intent.Lowering): rules of the later tiers are repeated above, narrowed to what
+// passes. The rules of a policy keep their ACL priorities whatever others do, unless these have the same policy priority or there
+// are very many rules: see band. Denials never apply to ARP, nor to a pod that reaches itself through a load balancer.
+//
 // # Stages of a plan
 //
 // Plan reads the database (observe, loadbalancers), renders policies (render) and load balancers (internal/lb), keeps what

@@ -27,6 +27,11 @@ func (b *Backend) Plan(ctx context.Context, want *intent.Snapshot, since intent.
 	b.pending = nil
 	var plan *backends.Plan
 	var err error
+	var skips []backends.Skip
+	if !hasTiers(b.client.Schema()) {
+		want = b.lowering.Next(want)
+		skips = overflows(b.lowering)
+	}
 	if changes, ok := b.changesSince(want, since); ok {
 		plan, err = b.planChanges(ctx, want, changes)
 	} else {
@@ -35,7 +40,18 @@ func (b *Backend) Plan(ctx context.Context, want *intent.Snapshot, since intent.
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
+	plan.Skips = append(plan.Skips, skips...)
 	return plan, nil
+}
+
+// overflows reports the rules that would pass too much for a target without tiers.
+func overflows(l *intent.Lowering) []backends.Skip {
+	var out []backends.Skip
+	for _, o := range l.Overflows() {
+		out = append(out, backends.Skip{Intent: string(o.Policy), Reason: fmt.Sprintf(
+			"%s: without ACL tiers, what it passes needs more than %d rules; it denies instead", o.Path, intent.MaxRaised)})
+	}
+	return out
 }
 
 // changesSince lists the changes to handle if the model is known. It returns false if everything has to be read back.

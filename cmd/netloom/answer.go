@@ -121,20 +121,35 @@ func (w *answerWriter) sides(indent string, egress, ingress *query.Side) {
 		switch {
 		case s.Itself:
 			w.line("%ssource and destination are the same, so that policies do not apply", head)
-		case len(s.IsolatedBy) == 0:
-			w.line("%sno policy selects it", head)
+		case len(s.AllowedBy) > 0:
+			w.line("%s%s%s", head, tierOf(s.Side, "Accept"), some(s.AllowedBy, query.Rule.String))
+		case len(s.DeniedBy) > 0:
+			w.line("%s%s%s", head, tierOf(s.Side, "Deny"), some(s.DeniedBy, query.Rule.String))
+		case s.Verdict == query.Allow && len(s.PassedBy) > 0:
+			w.line("%sno other policy decides", head)
 		case s.Verdict == query.Allow:
-			w.line("%s%s", head, some(s.AllowedBy, query.Rule.String))
+			w.line("%sno policy selects it", head)
 		default:
 			w.line("%sno rule of %s", head, some(s.IsolatedBy, func(p string) string { return p }))
 			for _, r := range s.NearMisses[:min(len(s.NearMisses), shownRules)] {
 				w.line("%s         almost matched: %s %s", indent, r, r.Reason)
 			}
 		}
+		for _, r := range s.PassedBy {
+			w.line("%s         passed by %s", indent, r)
+		}
 		for _, r := range s.Rows[:min(len(s.Rows), shownRules)] {
 			w.line("%s         row     %s %s  %s", indent, r.Table, r.Name, w.palette.dim(r.UUID))
 		}
 	}
+}
+
+// tierOf names the tier in which a cluster-wide policy decides, and what it does.
+func tierOf(s *query.Side, action string) string {
+	if s.Tier == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s tier: %s by ", s.Tier, action)
 }
 
 // change writes what would have to change for the opposite verdict.

@@ -68,107 +68,11 @@ func (s *Snapshot) judge(f Flow) Verdict {
 		return Verdict{Allowed: true, Egress: open, Ingress: open}
 	}
 	v := Verdict{
-		Egress:  s.decide(&side{Flow: f, direction: Egress, subject: f.Src, peer: f.Dst.Addr}),
-		Ingress: s.decide(&side{Flow: f, direction: Ingress, subject: f.Dst, peer: f.Src.Addr}),
+		Egress:  s.decide(sideOf(f, Egress), s.ofTier),
+		Ingress: s.decide(sideOf(f, Ingress), s.ofTier),
 	}
 	v.Allowed = v.Egress.Allowed && v.Ingress.Allowed
 	return v
-}
-
-// side is one direction of a flow: the end that policies select, and the other.
-type side struct {
-	Flow
-
-	direction Direction
-	subject   Party
-	peer      netip.Addr
-}
-
-// decide asks one tier after the other.
-func (s *Snapshot) decide(f *side) Decision {
-	var d Decision
-	for _, tier := range Tiers() {
-		decided := false
-		if tier == TierNetworkPolicy {
-			decided = s.decideByIsolation(f, &d)
-		} else {
-			decided = s.decideInOrder(tier, f, &d)
-		}
-		if decided {
-			d.Tier = tier
-			return d
-		}
-	}
-	d.Allowed = true
-	return d
-}
-
-// decideInOrder applies the first rule of a tier that matches. It returns false if none decides.
-func (s *Snapshot) decideInOrder(tier Tier, f *side, d *Decision) bool {
-	for p := range s.Ranked(tier) {
-		if p.Direction != f.direction || !s.Set(p.Subject).selects(f.subject) {
-			continue
-		}
-		for i := range p.Rules {
-			r := &p.Rules[i]
-			if !s.matches(r, f) {
-				continue
-			}
-			if r.Action == Pass && tier.Ordered() {
-				d.Passed = append(d.Passed, RuleRef{p.ID, i})
-				return false
-			}
-			d.By, d.Allowed = []RuleRef{{p.ID, i}}, r.Action == Allow
-			return true
-		}
-	}
-	return false
-}
-
-// decideByIsolation applies all rules of TierNetworkPolicy. It returns false if none decides and the subject is not isolated.
-func (s *Snapshot) decideByIsolation(f *side, d *Decision) bool {
-	var isolating, allowing, denying []RuleRef
-	for p := range s.Policies() {
-		if p.Tier != TierNetworkPolicy || p.Direction != f.direction || !s.Set(p.Subject).selects(f.subject) {
-			continue
-		}
-		if p.Isolates {
-			isolating = append(isolating, RuleRef{p.ID, -1})
-		}
-		for i := range p.Rules {
-			switch r := &p.Rules[i]; {
-			case !s.matches(r, f):
-			case r.Action == Allow:
-				allowing = append(allowing, RuleRef{p.ID, i})
-			default:
-				denying = append(denying, RuleRef{p.ID, i})
-			}
-		}
-	}
-	d.Isolated = len(isolating) > 0
-	switch {
-	case len(denying) > 0:
-		d.By = denying
-	case len(allowing) > 0:
-		d.By, d.Allowed = allowing, true
-	default:
-		d.By = isolating
-	}
-	return len(d.By) > 0
-}
-
-func (s *Snapshot) matches(r *Rule, f *side) bool {
-	if !r.Ports.Has(f.Protocol, f.Port) || r.Subject != "" && !s.Set(r.Subject).selects(f.subject) {
-		return false
-	}
-	switch r.Peer.Kind {
-	case PeerAny:
-		return true
-	case PeerSet:
-		return s.Set(r.Peer.Set).Contains(f.peer)
-	case PeerNone:
-	}
-	return false
 }
 
 // selects reports whether p is a member: by its key, or by its address if it has none.

@@ -16,7 +16,7 @@ type lowering struct {
 	later     []*Policy // of the tiers after TierAdmin, in the order of evaluation
 	limit     int
 	meets     map[SetID]meetOf
-	overflown map[RuleRef]bool
+	overflows map[Overflow]bool
 }
 
 // meetOf is the sets whose intersection a set is.
@@ -112,7 +112,7 @@ func (l *lowering) raise(p *Policy, i int) []Rule {
 			}
 		}
 		if len(denied)+len(allowed)+len(baseline) > l.limit {
-			l.overflown[RuleRef{p.ID, i}] = true
+			l.overflows[Overflow{p.ID, like.Path}] = true
 			rule, _ := l.rule(like, passed)
 			return []Rule{rule}
 		}
@@ -222,10 +222,15 @@ func (p Ports) intersect(o Ports) Ports {
 	return Ports{Ranges: MergePorts(out)}
 }
 
-// Overflows lists the rules that pass and were lowered to one that denies, because more than a limit of rules would have been
-// needed, in order.
-func (l *Lowering) Overflows() []RuleRef {
-	return slices.SortedFunc(maps.Keys(l.overflown), func(a, b RuleRef) int {
-		return cmp.Or(cmp.Compare(a.Policy, b.Policy), cmp.Compare(a.Rule, b.Rule))
+// Overflow is a rule that passes and was lowered to one that denies, because more than a limit of rules would have been needed.
+type Overflow struct {
+	Policy PolicyID
+	Path   string
+}
+
+// Overflows lists the rules of the last snapshot that deny instead of passing, in order.
+func (l *Lowering) Overflows() []Overflow {
+	return slices.SortedFunc(maps.Keys(l.overflows), func(a, b Overflow) int {
+		return cmp.Or(cmp.Compare(a.Policy, b.Policy), cmp.Compare(a.Path, b.Path))
 	})
 }

@@ -119,3 +119,26 @@ func TestPoliciesOfOneTierHaveOneOrder(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatPassesTooMuchDenies(t *testing.T) {
+	s := tiered(
+		&Policy{Tier: TierAdmin, Origin: Origin{Name: "a"}, Rules: []Rule{{
+			Path: "spec.ingress[0]", Action: Pass, Peer: Peer{Kind: PeerSet, Set: "web"}, Ports: Ports{Ranges: []PortRange{{TCP, 80, 80}}},
+		}, rule(Deny, 443)}},
+		&Policy{Rules: []Rule{rule(Allow, 80), rule(Allow, 80, 81)}},
+	)
+	flow := func(port uint16) Flow {
+		return Flow{Src: party("web", "10.0.0.2"), Dst: party("db", "10.0.0.1"), Protocol: TCP, Port: port}
+	}
+	for limit, allowed := range map[int]bool{1: false, 2: true} {
+		l := NewLowering(limit)
+		low := l.Next(s)
+		require.Equal(t, allowed, low.Evaluate(flow(80)).Allowed)
+		require.True(t, low.Evaluate(flow(81)).Allowed, "only what would pass is denied")
+		if allowed {
+			require.Empty(t, l.Overflows())
+		} else {
+			require.Equal(t, []Overflow{{"admin/a", "spec.ingress[0]"}}, l.Overflows())
+		}
+	}
+}

@@ -29,6 +29,8 @@ func (inv *Inventory) change(c *connection, egress, ingress *Side) []string {
 		switch {
 		case egress.Verdict == Allow && ingress.Verdict == Allow:
 			lines = append(lines, closing(side.Side, d, side.subject, what))
+		case side.Verdict == Deny && len(side.DeniedBy) > 0:
+			lines = append(lines, fmt.Sprintf("%s of %s: allow or pass it in a rule before %s", d, side.subject, some(side.DeniedBy)))
 		case side.Verdict == Deny:
 			policies := append(slices.Clone(side.IsolatedBy), "another policy that selects it")
 			lines = append(lines, fmt.Sprintf("%s of %s: add a rule %s in %s", d, side.subject, what, joinOr(policies)))
@@ -39,7 +41,7 @@ func (inv *Inventory) change(c *connection, egress, ingress *Side) []string {
 
 // closing describes how a direction that allows a connection could deny it.
 func closing(s *Side, direction, subject, what string) string {
-	if len(s.IsolatedBy) == 0 {
+	if len(s.AllowedBy) == 0 {
 		return fmt.Sprintf("%s of %s: add a policy that selects it and has no rule %s",
 			direction, subject, what)
 	}
@@ -50,10 +52,22 @@ func closing(s *Side, direction, subject, what string) string {
 		}
 		rules[i] = r.String()
 	}
+	if s.Tier != "" {
+		return fmt.Sprintf("%s of %s: deny it in a rule before %s", direction, subject, joinAnd(rules))
+	}
 	if len(rules) == 1 {
 		return fmt.Sprintf("%s of %s: remove %s", direction, subject, rules[0])
 	}
 	return fmt.Sprintf("%s of %s: remove all of %s", direction, subject, joinAnd(rules))
+}
+
+// some formats rules as alternatives.
+func some(rules []Rule) string {
+	texts := make([]string, len(rules))
+	for i, r := range rules {
+		texts[i] = r.String()
+	}
+	return joinAnd(texts)
 }
 
 // changeOfService lists what would have to change for a service to send a flow on.

@@ -108,15 +108,7 @@ func (inv *Inventory) verdict(f *intent.Flow, looked *int) Verdict {
 // lets reports whether the policies of one end let a connection pass.
 func (inv *Inventory) lets(d intent.Direction, c *connection, looked *int) bool {
 	subject, _ := c.parties(d)
-	isolated := false
-	for _, p := range inv.policiesOf(d, subject) {
-		*looked++
-		isolated = isolated || p.Isolates
-		for i := range p.Rules {
-			if inv.match(&p.Rules[i], d, c).all() {
-				return true
-			}
-		}
-	}
-	return !isolated
+	policies := inv.policiesOf(d, subject)
+	*looked += len(policies)
+	return inv.state.Snapshot.Decide(c.Flow, d, policies).Allowed
 }

@@ -139,6 +139,9 @@ func spellWanted(v oracle.Verdict) []string {
 			out = append(out, why)
 		}
 	}
+	if node := "ingress: allowed by its own node"; slices.Contains(out, node) { // before any policy
+		out = slices.DeleteFunc(out, func(why string) bool { return strings.HasPrefix(why, "ingress: allowed by ") && why != node })
+	}
 	slices.Sort(out)
 	return out
 }

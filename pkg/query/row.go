@@ -16,7 +16,7 @@ type RowNamer func(f *intent.Flow, d intent.Direction, by []intent.RuleRef) []Ro
 
 // rowsOf names the rows of a decision, none if they were not requested or nothing isolates.
 func (c *connection) rowsOf(d intent.Direction, decision intent.Decision) []Row {
-	if c.rows == nil || !decision.Isolated {
+	if c.rows == nil || len(decision.By) == 0 {
 		return nil
 	}
 	return c.rows(&c.Flow, d, decision.By)

@@ -12,9 +12,13 @@ import (
 // Side is the verdict of the policies at one end of a connection: the source for egress, the destination for ingress.
 type Side struct {
 	Verdict Verdict `json:"verdict"`
-	// IsolatedBy are the policies that select the end in this direction; without any, everything is allowed.
+	// Tier is the tier of cluster-wide policies that decides: admin or baseline; "" if none of the two does.
+	Tier string `json:"tier,omitempty"`
+	// IsolatedBy are the NetworkPolicies that select the end in this direction, if the evaluation comes to them.
 	IsolatedBy []string `json:"isolatedBy,omitempty"`
 	AllowedBy  []Rule   `json:"allowedBy,omitempty"` // the rules that allow it
+	DeniedBy   []Rule   `json:"deniedBy,omitempty"`  // the rules that deny it; none if isolation does
+	PassedBy   []Rule   `json:"passedBy,omitempty"`  // the rules of earlier tiers that pass it on
 	// NearMisses are the rules that match except for one condition.
 	NearMisses []Rule `json:"nearMisses,omitempty"`
 	// Rows are the rows by which a data plane decides, if requested: see Where.
@@ -27,12 +31,18 @@ type Side struct {
 type Rule struct {
 	Policy string `json:"policy"` // such as NetworkPolicy/shop/db
 	Path   string `json:"path"`   // such as spec.ingress[0]
+	Name   string `json:"name,omitempty"`
 	// Reason is why the rule does not allow the connection, such as "only allows tcp/80"; "" if it does.
 	Reason string `json:"reason,omitempty"`
 }
 
-// String formats r as NetworkPolicy/shop/db spec.ingress[0].
-func (r Rule) String() string { return r.Policy + " " + r.Path }
+// String formats r as NetworkPolicy/shop/db spec.ingress[0], followed by its name in quotes if it has one.
+func (r Rule) String() string {
+	if r.Name == "" {
+		return r.Policy + " " + r.Path
+	}
+	return fmt.Sprintf("%s %s %q", r.Policy, r.Path, r.Name)
+}
 
 // connection is a flow that policies evaluate, with the displayed names of its ends.
 type connection struct {
@@ -58,44 +68,62 @@ func (inv *Inventory) sides(c *connection, egress, ingress intent.Decision) (*Si
 }
 
 func (inv *Inventory) side(d intent.Direction, c *connection, decision intent.Decision) *Side {
-	s := &Side{Verdict: verdictOf(decision.Allowed)}
-	if !decision.Isolated {
+	s := &Side{Verdict: verdictOf(decision.Allowed), PassedBy: inv.rules(decision.Passed)}
+	subject, _ := c.parties(d)
+	policies := inv.policiesOf(d, subject)
+	if len(decision.By) == 0 || decision.Tier == intent.TierSystem && !slices.ContainsFunc(policies, mayDeny) {
 		return s
 	}
-	subject, _ := c.parties(d)
 	s.Rows = c.rowsOf(d, decision)
-	policies := inv.policiesOf(d, subject)
+	if decision.Tier.Ordered() {
+		s.Tier = decision.Tier.String()
+	}
 	for _, p := range policies {
-		if p.Isolates {
+		if p.Isolates && (decision.Isolated || decision.Tier == intent.TierSystem) {
 			s.IsolatedBy = append(s.IsolatedBy, p.Origin.String())
 		}
 	}
-	if decision.Allowed {
-		for _, ref := range decision.By {
-			p := inv.state.Snapshot.Policy(ref.Policy)
-			s.addAllowing(Rule{Policy: p.Origin.String(), Path: p.Rules[ref.Rule].Path})
-		}
-		return s
+	switch {
+	case decision.Allowed:
+		s.AllowedBy = inv.rules(decision.By)
+	case decision.By[0].Rule >= 0:
+		s.DeniedBy = inv.rules(decision.By)
+	default:
+		s.NearMisses = inv.nearMisses(policies, d, c)
 	}
-	for _, p := range policies {
-		if !p.Isolates {
-			continue // a node's access to its own pods is not a near miss
-		}
-		for i := range p.Rules {
-			if reason := inv.misses(&p.Rules[i], d, c); reason != "" {
-				s.NearMisses = append(s.NearMisses, Rule{Policy: p.Origin.String(), Path: p.Rules[i].Path, Reason: reason})
-			}
-		}
-	}
-	s.NearMisses = mergeNearMisses(s.NearMisses)
 	return s
 }
 
-// addAllowing adds a rule once, even if it was translated to several.
-func (s *Side) addAllowing(r Rule) {
-	if !slices.Contains(s.AllowedBy, r) {
-		s.AllowedBy = append(s.AllowedBy, r)
+// mayDeny reports whether a policy may deny anything at all.
+func mayDeny(p *intent.Policy) bool { return p.Tier != intent.TierSystem }
+
+// rules names rules, each once, even if it was translated to several.
+func (inv *Inventory) rules(refs []intent.RuleRef) []Rule {
+	var out []Rule
+	for _, ref := range refs {
+		p := inv.state.Snapshot.Policy(ref.Policy)
+		r := Rule{Policy: p.Origin.String(), Path: p.Rules[ref.Rule].Path, Name: p.Rules[ref.Rule].Name}
+		if !slices.Contains(out, r) {
+			out = append(out, r)
+		}
 	}
+	return out
+}
+
+// nearMisses lists the rules of isolating policies that match except for one condition.
+func (inv *Inventory) nearMisses(policies []*intent.Policy, d intent.Direction, c *connection) []Rule {
+	var out []Rule
+	for _, p := range policies {
+		if !p.Isolates {
+			continue
+		}
+		for i := range p.Rules {
+			if reason := inv.misses(&p.Rules[i], d, c); reason != "" {
+				out = append(out, Rule{Policy: p.Origin.String(), Path: p.Rules[i].Path, Reason: reason})
+			}
+		}
+	}
+	return mergeNearMisses(out)
 }
 
 // matching is which parts of a rule match a connection.

@@ -5,11 +5,13 @@ const module = "github.com/netloom/netloom/"
 
 // Libraries that several rooms share.
 const (
-	logrus   = "github.com/sirupsen/logrus"
-	libovsdb = "github.com/ovn-kubernetes/libovsdb/ovsdb"
-	uuid     = "github.com/google/uuid"
-	testify  = "github.com/stretchr/testify/..."
-	yaml     = "sigs.k8s.io/yaml"
+	logrus = "github.com/sirupsen/logrus"
+	// policyAPI is the API of cluster-wide policies.
+	policyAPI = "sigs.k8s.io/network-policy-api/apis/..."
+	libovsdb  = "github.com/ovn-kubernetes/libovsdb/ovsdb"
+	uuid      = "github.com/google/uuid"
+	testify   = "github.com/stretchr/testify/..."
+	yaml      = "sigs.k8s.io/yaml"
 )
 
 // everything is the list of a room that may import whatever the doors allow.
@@ -38,7 +40,9 @@ var rooms = []room{
 	}},
 	{dir: "translator", pure: true, may: []string{
 		"labelcache", "pkg/intent", "pkg/object", "pkg/apis/...", "translator/...", "k8s.io/api/...", "k8s.io/apimachinery/...",
+		policyAPI,
 	}},
+	{dir: "translator/host", pure: true},
 	{dir: "translator/budget", pure: true},
 	{dir: "translator/dirty", pure: true, may: []string{"pkg/object"}},
 	{dir: "translator/field", pure: true, may: []string{
@@ -47,16 +51,16 @@ var rooms = []room{
 	{dir: "translator/owner", pure: true, may: []string{"k8s.io/apimachinery/..."}},
 	{dir: "translator/sets", pure: true, may: []string{"labelcache", "pkg/intent", "pkg/object", "translator/dirty"}},
 	{dir: "translator/policy", pure: true, may: []string{
-		"labelcache", "pkg/intent", "pkg/object", "translator/budget", "translator/dirty", "translator/field", "translator/sets",
-		"k8s.io/api/...", "k8s.io/apimachinery/...",
+		"labelcache", "pkg/intent", "pkg/object", "translator/budget", "translator/dirty", "translator/field", "translator/host",
+		"translator/sets", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI,
 	}},
 	{dir: "translator/service", pure: true, may: []string{
 		"pkg/intent", "pkg/object", "translator/budget", "translator/dirty", "translator/field", "translator/owner",
 		"k8s.io/api/...", "k8s.io/apimachinery/...",
 	}},
 	{dir: "translator/sdwan", pure: true, may: []string{
-		"labelcache", "pkg/intent", "pkg/object", "pkg/apis/...", "translator/dirty", "translator/field", "translator/owner",
-		"translator/sets", "k8s.io/api/...", "k8s.io/apimachinery/...",
+		"labelcache", "pkg/intent", "pkg/object", "pkg/apis/...", "translator/dirty", "translator/field", "translator/host",
+		"translator/owner", "translator/sets", "k8s.io/api/...", "k8s.io/apimachinery/...",
 	}},
 
 	{dir: "backends", may: []string{"pkg/intent", "pkg/object", "github.com/hashicorp/go-immutable-radix/v2"}},
@@ -183,7 +187,7 @@ var rooms = []room{
 	{dir: "pkg/daemon/...", may: everything},
 
 	{dir: "test/arch", tests: []string{testify}},
-	{dir: "test/oracle", may: []string{"k8s.io/api/...", "k8s.io/apimachinery/..."}, tests: []string{testify, yaml}},
+	{dir: "test/oracle", may: []string{"k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI}, tests: []string{testify, yaml}},
 	{dir: "test/...", may: everything},
 }
 

@@ -1,0 +1,264 @@
+package intent
+
+import (
+	"maps"
+	"slices"
+
+	iradix "github.com/hashicorp/go-immutable-radix/v2"
+)
+
+// Lowering follows snapshots with rules that pass by equal ones without, for targets whose rules can only allow or deny. It is not
+// safe for concurrent use.
+//
+// A lowered snapshot has the revision, and for each revision the changes, of the one it stands for. Its cost depends on what
+// changed, except that every rule that passes is lowered again when a policy changes.
+type Lowering struct {
+	limit     int
+	from, out *Snapshot // the last ones; nil before the first
+	passed    bool      // something passes in from
+	meets     map[SetID]meetOf
+	byPart    map[SetID]map[SetID]bool // the intersections of which a set is a part
+	overflows map[Overflow]bool
+}
+
+// NewLowering starts without a snapshot. In place of one rule that passes there are at most limit rules; where more would be
+// needed it denies, see Overflows.
+func NewLowering(limit int) *Lowering { return &Lowering{limit: limit} }
+
+// Lower returns a snapshot that gives the same verdicts as want and has no rule that passes.
+func Lower(want *Snapshot, limit int) *Snapshot { return NewLowering(limit).Next(want) }
+
+// Next returns the lowered form of want. If nothing passes, that is want itself.
+func (l *Lowering) Next(want *Snapshot) *Snapshot {
+	if l.from == want {
+		return l.out
+	}
+	var changes []Change
+	known := false
+	if l.from != nil {
+		changes, known = want.Since(l.from.revision)
+	}
+	passed := l.passed
+	l.passed = passes(want)
+	switch {
+	case !passed && !l.passed:
+		l.out, l.overflows = want, nil
+	case known && passed && l.passed:
+		l.step(want, changes)
+	default:
+		l.begin(want)
+	}
+	l.from = want
+	return l.out
+}
+
+// passes reports whether some rule passes.
+func passes(s *Snapshot) bool {
+	for p := range s.Ranked(TierAdmin) {
+		if slices.ContainsFunc(p.Rules, func(r Rule) bool { return r.Action == Pass }) {
+			return true
+		}
+	}
+	return false
+}
+
+// begin lowers a snapshot without regard to earlier ones, whose changes the result does not know.
+func (l *Lowering) begin(want *Snapshot) {
+	l.meets, l.byPart = map[SetID]meetOf{}, map[SetID]map[SetID]bool{}
+	out := *want
+	out.log, out.weight = nil, 0
+	n := &lowered{Lowering: l, want: want, sets: out.sets.Txn(), policies: out.policies.Txn(), ranked: out.ranked.Txn()}
+	n.lower()
+	n.derive(nil)
+	out.sets, out.policies, out.ranked = n.sets.Commit(), n.policies.Commit(), n.ranked.Commit()
+	l.out = &out
+}
+
+// step lowers what changed.
+func (l *Lowering) step(want *Snapshot, changes []Change) {
+	n := &lowered{
+		Lowering: l, want: want, sets: l.out.sets.Txn(), policies: l.out.policies.Txn(), ranked: l.out.ranked.Txn(),
+	}
+	policies := n.copy(changes)
+	if policies {
+		n.lower()
+	}
+	n.derive(changes)
+	out := *want
+	out.sets, out.policies, out.ranked = n.sets.Commit(), n.policies.Commit(), n.ranked.Commit()
+	out.log, out.weight = l.out.log, l.out.weight
+	for i, c := range changes {
+		if i == len(changes)-1 {
+			c.Policies = slices.Concat(c.Policies, n.change.Policies)
+			c.Sets = slices.Concat(c.Sets, n.change.Sets)
+			c.Members = slices.Concat(c.Members, n.change.Members)
+		}
+		out.log, out.weight = remember(out.log, out.weight, c)
+	}
+	l.out = &out
+}
+
+// lowered is a lowered snapshot being made.
+type lowered struct {
+	*Lowering
+
+	want     *Snapshot
+	sets     *iradix.Txn[*Set]
+	policies *iradix.Txn[*Policy]
+	ranked   *iradix.Txn[*Policy]
+	change   Change // beyond those of want
+}
+
+// copy takes over what changed in want, and reports whether policies did, or the sets of isolated endpoints came or went.
+func (n *lowered) copy(changes []Change) (policies bool) {
+	for i := range changes {
+		c := &changes[i]
+		for _, id := range c.Sets {
+			n.copySet(id)
+			policies = policies || id == IsolatedIngress || id == IsolatedEgress
+		}
+		for j := range c.Members {
+			n.copySet(c.Members[j].ID)
+		}
+		for _, id := range c.Policies {
+			n.put(id, n.want.Policy(id))
+			policies = true
+		}
+	}
+	return policies
+}
+
+func (n *lowered) copySet(id SetID) {
+	if set := n.want.Set(id); set != nil {
+		n.sets.Insert([]byte(id), set)
+	} else {
+		n.sets.Delete([]byte(id))
+	}
+}
+
+// put sets a policy; nil removes it.
+func (n *lowered) put(id PolicyID, p *Policy) {
+	if old, had := n.policies.Get([]byte(id)); had {
+		n.policies.Delete([]byte(id))
+		if old.Tier != TierNetworkPolicy {
+			n.ranked.Delete(old.rank())
+		}
+	}
+	if p == nil {
+		return
+	}
+	n.policies.Insert([]byte(id), p)
+	if p.Tier != TierNetworkPolicy {
+		n.ranked.Insert(p.rank(), p)
+	}
+}
+
+// lower lowers every policy that passes, and finds out which intersections there are now.
+func (n *lowered) lower() {
+	meets := map[SetID]meetOf{}
+	n.overflows = map[Overflow]bool{}
+	for _, d := range Directions() {
+		l := &lowering{from: n.want, direction: d, limit: n.limit, meets: meets, overflows: n.overflows}
+		for _, p := range l.lower() {
+			old, _ := n.policies.Get([]byte(p.ID))
+			if old == nil || !samePolicy(old, p) {
+				n.change.Policies = append(n.change.Policies, p.ID)
+			}
+			n.put(p.ID, p)
+		}
+	}
+	for id, m := range n.meets {
+		if _, stays := meets[id]; !stays {
+			n.sets.Delete([]byte(id))
+			n.change.Sets = append(n.change.Sets, id)
+			for _, part := range m.ids {
+				delete(n.byPart[part], id)
+			}
+		}
+	}
+	for id, m := range meets {
+		if _, had := n.meets[id]; had {
+			continue
+		}
+		n.change.Sets = append(n.change.Sets, id)
+		for _, part := range m.ids {
+			if n.byPart[part] == nil {
+				n.byPart[part] = map[SetID]bool{}
+			}
+			n.byPart[part][id] = true
+		}
+	}
+	slices.Sort(n.change.Sets)
+	n.meets = meets
+}
+
+// derive makes the intersections that are new or whose parts changed.
+func (n *lowered) derive(changes []Change) {
+	touched := map[SetID]*touchedMembers{}
+	fresh := map[SetID]bool{}
+	for _, id := range n.change.Sets {
+		fresh[id] = true
+	}
+	for i := range changes {
+		for j := range changes[i].Members {
+			d := &changes[i].Members[j]
+			for id := range n.byPart[d.ID] {
+				if touched[id] == nil {
+					touched[id] = newTouchedMembers()
+				}
+				touched[id].add(d)
+			}
+		}
+		for _, part := range changes[i].Sets { // a set that went and came back may have any members
+			for id := range n.byPart[part] {
+				if !fresh[id] {
+					fresh[id] = true
+					n.change.Sets = append(n.change.Sets, id)
+				}
+			}
+		}
+	}
+	for id := range fresh {
+		if m, exists := n.meets[id]; exists {
+			n.sets.Insert([]byte(id), n.meet(id, m))
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(touched)) {
+		m, exists := n.meets[id]
+		if fresh[id] || !exists {
+			continue
+		}
+		old, _ := n.sets.Get([]byte(id))
+		now := n.meet(id, m)
+		n.sets.Insert([]byte(id), now)
+		was, wasMeet := old.Members.(meet)
+		is, isMeet := now.Members.(meet)
+		if !wasMeet || !isMeet {
+			continue
+		}
+		delta := was.change(id, is, touched[id])
+		if len(delta.Joined)+len(delta.Left)+len(delta.AddrsAdded)+len(delta.AddrsRemoved) > 0 {
+			n.change.Members = append(n.change.Members, delta)
+		}
+	}
+}
+
+// meet returns an intersection of sets as they are now. One that does not exist is empty.
+func (n *lowered) meet(id SetID, m meetOf) *Set {
+	parts := make([]*Set, len(m.ids))
+	for i, part := range m.ids {
+		if parts[i] = n.want.Set(part); parts[i] == nil {
+			parts[i] = &Set{ID: part}
+		}
+	}
+	return newMeet(id, parts, m.subject)
+}
+
+// samePolicy reports whether two policies have the same rules and the same place among others.
+func samePolicy(a, b *Policy) bool {
+	return a.Tier == b.Tier && a.Priority == b.Priority && a.Subject == b.Subject && a.Log == b.Log && a.CNFs == b.CNFs &&
+		a.Origin == b.Origin && slices.EqualFunc(a.Rules, b.Rules, func(a, b Rule) bool {
+		return a.Path == b.Path && a.Name == b.Name && a.Action == b.Action && a.Subject == b.Subject && a.Peer == b.Peer &&
+			a.Ports.Any == b.Ports.Any && slices.Equal(a.Ports.Ranges, b.Ports.Ranges)
+	})
+}
