@@ -92,19 +92,22 @@ func (s secrets) message(code int, body []byte) string {
 	return text
 }
 
-// cause is the line of a script's error output with the reason, without the position.
+// cause is the line of a script's error output with the reason, without the position: the first one, or the one after the
+// web server's announcement.
 func cause(text string) string {
 	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		if strings.HasPrefix(line, "The called action terminated") && i+1 < len(lines) {
-			_, why, found := strings.Cut(lines[i+1], ".lua:")
-			if found {
-				return strings.TrimSpace(why)
-			}
-			return lines[i+1]
+	line := lines[0]
+	for i := range lines {
+		if strings.HasPrefix(lines[i], "The called action terminated") && i+1 < len(lines) {
+			line = lines[i+1]
+			break
 		}
 	}
-	return lines[0]
+	_, why, found := strings.Cut(line, ".lua:")
+	if !found {
+		return line
+	}
+	return strings.TrimSpace(strings.TrimPrefix(strings.TrimLeft(why, "0123456789"), ":"))
 }
 
 // hideIn replaces secrets in a decoded JSON value.

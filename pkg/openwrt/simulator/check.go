@@ -3,76 +3,111 @@ package simulator
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// check checks a value of a body. ok is the result, detail may explain it, and died means that the script aborted on it.
-type check func(d *Device, v any) (ok bool, detail string, died bool)
+// check checks a value of a body. A nil value stands for the items of a text where a list belongs.
+type check func(d *Device, v any) finding
+
+// finding is the result of a check. The zero value rejects.
+type finding struct {
+	ok     bool
+	died   bool   // the script aborted
+	detail string // explains a rejection
+	value  any    // replaces the value, unless it is nil
+}
 
 // oneOf accepts one of some texts. Numbers are not text.
 func oneOf(texts ...string) check {
-	return func(_ *Device, v any) (bool, string, bool) {
+	return func(_ *Device, v any) finding {
 		s, isText := v.(string)
-		if !isText {
-			return false, "", false
-		}
-		for _, t := range texts {
-			if s == t {
-				return true, "", false
-			}
-		}
-		return false, "", false
+		return finding{ok: isText && slices.Contains(texts, s)}
 	}
 }
 
 // above accepts text with a whole number greater than limit, in any notation of the device's language.
 func above(limit float64) check {
-	return func(_ *Device, v any) (bool, string, bool) {
+	return func(_ *Device, v any) finding {
 		s, isText := v.(string)
 		n, ok := number(s)
-		return isText && ok && n == math.Floor(n) && n > limit, "", false
+		return finding{ok: isText && ok && n == math.Floor(n) && n > limit}
 	}
 }
 
 // textual applies a test to text. Numbers are read as text, anything else aborts the script.
 func textual(test func(string) bool) check {
-	return func(_ *Device, v any) (bool, string, bool) {
+	return func(_ *Device, v any) finding {
 		s, ok := asText(v)
-		if !ok {
-			return false, "", true
-		}
-		return test(s), "", false
+		return finding{ok: ok && test(s), died: !ok}
 	}
 }
 
-// exactly accepts one of words or what other accepts.
+// prefix accepts an address, optionally with a mask of 0 to 32. An address alone loses the slashes around it.
+func prefix(_ *Device, v any) finding {
+	s, ok := asText(v)
+	f := finding{ok: ok && isPrefix(s), died: !ok}
+	if halves := parts(s, "/"); f.ok && len(halves) == 1 {
+		f.value = halves[0]
+	}
+	return f
+}
+
+// exactly accepts one of words or what other accepts, as it is.
 func exactly(other check, words ...string) check {
 	word := oneOf(words...)
-	return func(d *Device, v any) (bool, string, bool) {
-		if ok, _, _ := word(d, v); ok {
-			return true, "", false
+	return func(d *Device, v any) finding {
+		if word(d, v).ok {
+			return finding{ok: true}
 		}
-		return other(d, v)
+		f := other(d, v)
+		f.value, f.detail = nil, ""
+		return f
 	}
 }
 
-// known accepts the name of something that exists; kind is its name in the detail, "" for no detail.
+// known accepts the name of something that exists; kind is its name in the detail.
 func known(kind string, exists func(*Device, string) bool) check {
-	return func(d *Device, v any) (bool, string, bool) {
+	return func(d *Device, v any) finding {
 		s, ok := asText(v)
 		if !ok {
-			return false, "", true
+			return finding{died: true}
 		}
 		if _, isText := v.(string); isText && exists(d, s) {
-			return true, "", false
+			return finding{ok: true}
 		}
-		if kind == "" {
-			return false, "", false
-		}
-		return false, kind + "[" + s + "] is not definied", false
+		return finding{detail: kind + "[" + s + "] is not definied"}
 	}
 }
+
+// sectionOf accepts the name of any section of a package, and any value that is not text: asked for a section that is not a
+// text, the device returns the whole package.
+func sectionOf(kind, pkg string) check {
+	name := known(kind, func(d *Device, name string) bool { return d.section(pkg, name) != nil })
+	return func(d *Device, v any) finding {
+		if _, isText := v.(string); !isText && !d.pkg(pkg).missing {
+			return finding{ok: true}
+		}
+		return name(d, v)
+	}
+}
+
+// mark accepts hexadecimal text of at most ten characters.
+func mark(_ *Device, v any) finding {
+	s, ok := asText(v)
+	switch {
+	case !ok:
+		return finding{died: true}
+	case !isHex(s):
+		return finding{detail: "not a number"}
+	case len(s) > longestMark:
+		return finding{detail: "too large"}
+	}
+	return finding{ok: true}
+}
+
+const longestMark = 10
 
 // asText returns text, or a number as text.
 func asText(v any) (string, bool) {
@@ -145,10 +180,10 @@ func isMAC(s string) bool {
 	return len(pairs) == 6
 }
 
-// isMark accepts hexadecimal text of at most ten characters.
-func isMark(s string) bool {
-	_, err := strconv.ParseUint(strings.TrimPrefix(strings.ToLower(s), "0x"), 16, 64)
-	return err == nil && len(s) <= 10
+// isHex accepts hexadecimal text of any length.
+func isHex(s string) bool {
+	digits := strings.TrimPrefix(strings.ToLower(s), "0x")
+	return digits != "" && strings.Trim(digits, "0123456789abcdef") == ""
 }
 
 // icmpTypes are the names of ICMP types that both firewall modules accept.

@@ -17,7 +17,7 @@ func TestChecks(t *testing.T) {
 		dies  []any
 	}{
 		{
-			"addresses and prefixes", textual(isPrefix),
+			"addresses and prefixes", prefix,
 			[]any{"1.2.3.4", "255.255.255.255", "0.0.0.0/0", "10.0.0.0/32", "010.1.1.1", "1..2.3.4", "1.2.3.4/", "1.2.3.4/0x10"},
 			[]any{"256.1.1.1", "1.2.3", "1.2.3.4.5", "1.2.3.500", "1.2.3.aa", "1.2.3.-4", "1.2.3.4/33", "1.2.3.4/-1", "1.2.3.4/8/8", "fd00::1", "1.2.3.4-1.2.3.9", json.Number("42")},
 			[]any{true, []any{}, map[string]any{}},
@@ -30,7 +30,7 @@ func TestChecks(t *testing.T) {
 			[]any{"0", "-1", "1a", "1.5", "", "1:2", "1-2", "1_0", json.Number("80"), true},
 			nil,
 		},
-		{"marks", textual(isMark), []any{"0x110", "ff", "0xFFFFFFFF"}, []any{"0x", "xyz", "0x1/0xff", "0x100000000"}, nil},
+		{"marks", mark, []any{"0x110", "ff", "0xFFFFFFFF", json.Number("5")}, []any{"0x", "xyz", "0x1/0xff", "0x100000000"}, nil},
 		{"flags", oneOf("0", "1"), []any{"0", "1"}, []any{"2", json.Number("1"), true}, nil},
 		{"types of ICMP", oneOf(icmpTypes()...), []any{"echo-request", "TOS-host-redirect"}, []any{"8", "address-mask-request"}, nil},
 		{"ciphers", oneOf(ciphers()...), []any{"aes256gcm128", "camellia192ctr", "null", "chacha20poly1305"}, []any{"aes512", "des"}, nil},
@@ -38,26 +38,28 @@ func TestChecks(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			for _, v := range tc.yes {
-				ok, _, died := tc.check(nil, v)
-				require.True(t, ok && !died, "%v", v)
+				f := tc.check(nil, v)
+				require.True(t, f.ok && !f.died, "%v", v)
 			}
 			for _, v := range tc.no {
-				ok, _, died := tc.check(nil, v)
-				require.False(t, ok || died, "%v", v)
+				f := tc.check(nil, v)
+				require.False(t, f.ok || f.died, "%v", v)
 			}
 			for _, v := range tc.dies {
-				_, _, died := tc.check(nil, v)
-				require.True(t, died, "%v", v)
+				require.True(t, tc.check(nil, v).died, "%v", v)
 			}
 		})
 	}
 }
 
-func TestCertificateIsDecodedTwice(t *testing.T) {
-	require.Equal(t, "abc", decodeBase64("YWJj"))
-	require.Equal(t, "abc", decodeBase64("-Y\nW-J j="), "what is no base64 is passed over")
-	require.Equal(t, "ab", decodeBase64("YWI="))
-	require.Empty(t, decodeBase64("Y"))
+func TestBase64(t *testing.T) {
+	require.Equal(t, "abc", unbase64("YWJj"))
+	require.Equal(t, "abc", unbase64("-Y\nW-J j"), "other characters are skipped")
+	require.Equal(t, "ab", unbase64("YWI="))
+	require.Equal(t, "a", unbase64("YQ=="))
+	require.Equal(t, "aabc", unbase64("YQ==YWJj"))
+	require.Equal(t, "abc", unbase64("YWJjYWI"), "less than four characters are nothing")
+	require.Empty(t, unbase64("a"))
 }
 
 // TestEncode compares strings with the device's spelling of them.

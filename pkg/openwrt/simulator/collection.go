@@ -2,20 +2,22 @@ package simulator
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
 // field is one field of a kind of object: its checks, and the option that stores it.
 type field struct {
 	name    string
-	option  string  // "" is name
-	check   check   // of a single value; nil for none
-	item    check   // of each item of a list; nil if the field is not a list
-	items   []field // of objects within a list
-	list    bool    // read back as a list even if it is stored as an option
-	message string  // of an error answer
-	code    string  // of an error answer, "" for 400
-	without string  // the default value
+	option  string             // "" is name
+	check   check              // of a single value; nil for none
+	item    check              // of each item of a list; nil if the field is not a list
+	items   []field            // of objects within a list
+	list    bool               // read back as a list even if it is stored as an option
+	message string             // of an error answer
+	code    string             // of an error answer, "" for 400
+	without string             // the default value
+	save    func(v any) string // what is stored of a value, which the object has as it was sent; nil stores it as text
 }
 
 // collection is one kind of object on the device.
@@ -23,13 +25,14 @@ type collection struct {
 	module, plural, singular string
 	pkg, typ                 string // UCI package and type of section
 	named                    bool   // sections carry the object's name
+	creates                  bool   // a missing package is created by every request
 	fields                   []field
-	whole                    func(*Device, object) *refusal              // checks across fields
-	create                   func(*Device, *collection, object) *refusal // nil stores the fields in one section
-	load                     func(*Device, *collection, *section) object // nil reads the fields of one section
-	used                     func(*Device, string) bool                  // rejects a DELETE, but not a PUT
-	gone                     func(*Device, *tx, object)                  // what else is deleted with an object
-	script                   string                                      // named in script errors
+	whole                    func(*Device, object) *refusal                          // checks across fields
+	create                   func(*Device, *collection, object) *refusal             // nil stores the fields in one section
+	load                     func(*Device, *collection, *section) (object, *refusal) // nil reads the fields of one section
+	used                     func(*Device, string) bool                              // rejects a DELETE, but not a PUT
+	gone                     func(*Device, *tx, object) *refusal                     // what else is deleted with an object, first
+	script                   string                                                  // named in script errors
 }
 
 // validate copies the known fields of src that have a value. Nothing is required, whatever the device's table says.
@@ -66,24 +69,35 @@ func validate(d *Device, script string, fields []field, src any) (object, *refus
 
 // judge checks one present value and returns what is stored of it, nil for nothing.
 func (f *field) judge(d *Device, script string, v any) (any, *refusal) {
-	if f.item == nil && f.items == nil {
-		if f.check != nil {
-			ok, detail, died := f.check(d, v)
-			if died {
-				return nil, fault(script, "bad argument #1 to '"+f.name+"' (string expected)")
-			}
-			if !ok {
-				return nil, f.refusal(detail)
-			}
-		}
-		return plain(v), nil
+	if f.item != nil || f.items != nil {
+		return f.judgeList(d, script, v)
 	}
+	if f.check != nil {
+		found := f.check(d, v)
+		if no := f.rejected(script, found); no != nil {
+			return nil, no
+		}
+		if found.value != nil {
+			v = found.value
+		}
+	}
+	if f.save != nil {
+		return v, nil
+	}
+	return plain(v), nil
+}
+
+// judgeList checks a list and each of its items. The device's lists end before the first null.
+func (f *field) judgeList(d *Device, script string, v any) (any, *refusal) {
 	if _, isText := v.(string); isText && f.items == nil {
-		return nil, nil // a bare text passes as a list, and nothing of it is stored
+		return nil, f.rejected(script, f.item(d, nil)) // the items of a text are nothing, and nothing is stored
 	}
 	list, isList := v.([]any)
 	if _, isObject := v.(map[string]any); !isList && !isObject {
 		return nil, fault(script, "attempt to get length of local 'src' (a "+kindOf(v)+" value)")
+	}
+	if end := slices.Index(list, nil); end >= 0 {
+		list = list[:end]
 	}
 	if len(list) == 0 {
 		return nil, f.refusal("Not an array")
@@ -93,18 +107,30 @@ func (f *field) judge(d *Device, script string, v any) (any, *refusal) {
 	}
 	texts := make([]string, 0, len(list))
 	for _, item := range list {
-		ok, detail, died := f.item(d, item)
-		if died {
-			return nil, fault(script, "bad argument #1 to '"+f.name+"' (string expected)")
+		found := f.item(d, item)
+		if no := f.rejected(script, found); no != nil {
+			return nil, no
 		}
-		if !ok {
-			return nil, f.refusal(detail)
+		if found.value != nil {
+			item = found.value
 		}
-		if s, isText := asText(item); isText {
+		if s, isText := plain(item).(string); isText {
 			texts = append(texts, s)
 		}
 	}
 	return texts, nil
+}
+
+// rejected is the answer to the result of a check, nil if it accepts.
+func (f *field) rejected(script string, found finding) *refusal {
+	switch {
+	case found.died:
+		return fault(script, "bad argument #1 to '"+f.name+"' (string expected)")
+	case !found.ok:
+		return f.refusal(found.detail)
+	default:
+		return nil
+	}
 }
 
 func (f *field) judgeObjects(d *Device, script string, list []any) (any, *refusal) {
@@ -180,7 +206,11 @@ func keep(s *section, fields []field, o object, withName bool) {
 		if option == "" {
 			option = f.name
 		}
-		switch v := o[f.name].(type) {
+		value := o[f.name]
+		if value != nil && f.save != nil {
+			value = f.save(value)
+		}
+		switch v := value.(type) {
 		case string:
 			s.set(option, v)
 		case []string:

@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -30,6 +31,12 @@ type Options struct {
 	Interfaces []Interface
 	// NoMWANInterfaces leaves the interfaces out of mwan3, as newer deployments do: then no policy can be created.
 	NoMWANInterfaces bool
+	// MessageLimit is the size in bytes beyond which reading a package ends the device's configuration daemon; 0 is 1 MiB.
+	MessageLimit int
+	// Patience is how long a device without that daemon takes for an answer, which then is empty; 0 is 30 seconds.
+	Patience time.Duration
+	// Respawn is how long after its end the daemon runs again, and until when every request fails; 0 is 5 seconds.
+	Respawn time.Duration
 	// NoLeak keeps the status of ipsec out of the header block, as a fixed device would.
 	NoLeak bool
 }
@@ -50,8 +57,12 @@ type Device struct {
 	mu       sync.Mutex
 	packages map[string]*pkg
 	running  map[string][]*section // by service: the sections it read at its last start; absent if it is stopped
-	files    map[string]string     // certificates by path
+	files    map[string]string     // certificates and keys by path
 	kernel   *kernel
+	daemon   daemon
+
+	strongSwan strongSwan
+
 	serial   int
 	sessions map[string]bool
 	modules  map[string]string // status set by SetStatus
@@ -67,9 +78,9 @@ type Device struct {
 
 // New makes a device that has just booted. It does not listen: see Start and Dial.
 func New(opts Options) (*Device, error) {
-	if opts.Password == "" {
-		opts.Password = DefaultPassword
-	}
+	opts.Password = cmp.Or(opts.Password, DefaultPassword)
+	opts.MessageLimit = cmp.Or(opts.MessageLimit, messageLimit)
+	opts.Patience, opts.Respawn = cmp.Or(opts.Patience, daemonPatience), cmp.Or(opts.Respawn, respawnInterval)
 	if opts.Interfaces == nil {
 		opts.Interfaces = []Interface{
 			{Name: "net0", Address: netip.MustParsePrefix("172.16.70.39/24")},
@@ -157,7 +168,7 @@ func (d *Device) newKernel() { d.kernel = &kernel{chains: map[string][]chainRule
 
 // boot writes the configuration that a container starts with and starts the services.
 func (d *Device) boot() {
-	d.packages, d.running = map[string]*pkg{}, map[string][]*section{}
+	d.packages, d.running, d.daemon = map[string]*pkg{}, map[string][]*section{}, daemon{}
 	d.files, d.sessions, d.modules = map[string]string{}, map[string]bool{}, map[string]string{}
 	network, mwan3 := d.begin("network"), d.begin("mwan3")
 	mwan3.add("globals", "globals", true).set("mmx_mask", "0x3F00")
@@ -183,7 +194,7 @@ func (d *Device) boot() {
 	firewall.add("include", "", false).set("path", "/etc/firewall.user")
 	firewall.commit()
 	ipsec := d.begin("ipsec")
-	ipsec.add("ipsec", "", false).setList("interface", []string{"wan"})
+	ipsec.add("ipsec", "", false).set("debug", "1")
 	ipsec.commit()
 	for _, service := range services() {
 		d.reload(service)
@@ -207,6 +218,11 @@ func (d *Device) iface(name string) *Interface {
 	}
 	return nil
 }
+
+// hasLink reports whether the pod has an interface of that name, the loopback interface included.
+func (d *Device) hasLink(name string) bool { return name == loopback || d.iface(name) != nil }
+
+const loopback = "lo"
 
 // ifaceOf is the interface with an address, "" for none.
 func (d *Device) ifaceOf(address string) string {
@@ -262,51 +278,6 @@ func (d *Device) Kernel() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.kernel.text()
-}
-
-// AddSection writes a section, bypassing the API, as a person with a shell would. The values are text or lists of text;
-// name is "" for an anonymous section. It takes effect when its service is reloaded.
-func (d *Device) AddSection(pkg, typ, name string, values map[string]any) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	t := d.begin(pkg)
-	if name != "" && (!isSectionName(name) || t.exists(name)) {
-		return fmt.Errorf("section %s of %s: not a name, or taken", name, pkg)
-	}
-	s := t.add(typ, name, name != "")
-	for _, option := range slices.Sorted(maps.Keys(values)) {
-		switch v := values[option].(type) {
-		case string:
-			s.set(option, v)
-		case []string:
-			s.setList(option, v)
-		default:
-			return fmt.Errorf("option %s: a %T is neither text nor a list of texts", option, v)
-		}
-	}
-	t.commit()
-	return nil
-}
-
-// RemoveSection deletes the sections of a type that have name as section name or as option name, bypassing the API. It
-// returns how many there were.
-func (d *Device) RemoveSection(pkg, typ, name string) int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	t := d.begin(pkg)
-	before := len(t.work)
-	t.remove(func(s *section) bool { return s.typ == typ && s.called(name) })
-	t.commit()
-	return before - len(t.work)
-}
-
-// SetDown sets whether mwan3 considers an interface unreachable.
-func (d *Device) SetDown(iface string, down bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if i := d.iface(iface); i != nil {
-		i.Down = down
-	}
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }

@@ -130,16 +130,23 @@ func (d *Device) pause() bool {
 		case hung != nil:
 			<-hung
 			continue
-		case delay > 0:
-			timer := time.NewTimer(delay)
-			defer timer.Stop()
-			select {
-			case <-timer.C:
-			case <-d.done:
-				return false
-			}
 		}
+		return d.wait(delay)
+	}
+}
+
+// wait returns false if the device is closed meanwhile.
+func (d *Device) wait(long time.Duration) bool {
+	if long <= 0 {
 		return true
+	}
+	timer := time.NewTimer(long)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-d.done:
+		return false
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 func (f *flight) sections(typ string) []*section {
 	var out []*section
 	for _, s := range f.d.running[firewallName] {
-		if s.typ != typ {
+		if s.typ != typ || s.text("enabled") == "0" {
 			continue
 		}
 		_, modelled := parseExtra(s.text("extra"))

@@ -12,8 +12,7 @@ const (
 func firewallCollections() []*collection {
 	policy := oneOf("ACCEPT", "REJECT", "DROP")
 	flag, family := oneOf("0", "1"), oneOf("ipv4", "ipv6", "any")
-	zone := known("Zone", func(d *Device, name string) bool { return d.pkg(firewallName).find("zone", name) != nil })
-	network := known("Interface", func(d *Device, name string) bool { return d.pkg("network").byID(name) != nil })
+	zone := known("Zone", func(d *Device, name string) bool { return d.find(firewallName, "zone", name) != nil })
 	of := func(plural, singular string, fields ...field) *collection {
 		return &collection{
 			module: firewallName, plural: plural, singular: singular, pkg: firewallName, typ: singular, script: "firewall_rest",
@@ -21,7 +20,7 @@ func firewallCollections() []*collection {
 		}
 	}
 	zones := of("zones", "zone",
-		field{name: "network", item: network, message: "invalid network"},
+		field{name: "network", item: sectionOf("Interface", "network"), message: "invalid network"},
 		field{name: "masq", check: flag, message: "invalid masq"},
 		field{name: "masq_src", item: textual(isNegatable), message: "invalid masq_src"},
 		field{name: "masq_dest", item: textual(isNegatable), message: "invalid masq_dest"},
@@ -31,25 +30,19 @@ func firewallCollections() []*collection {
 		field{name: "forward", check: policy, message: "invalid forward"},
 		field{name: "output", check: policy, message: "invalid output"},
 		field{name: "family", check: family, message: "invalid family"},
-		field{name: "subnet", item: textual(isPrefix), message: "invalid subnet"},
+		field{name: "subnet", item: prefix, message: "invalid subnet"},
 		field{name: "extra_src"}, field{name: "etra_dest"}, // the device's spelling
 	)
 	zones.fields[0] = field{name: "name", check: zoneName, message: "invalid zone name"}
 	zones.used = zoneUsed
-	redirects := of("redirects", "redirect", append(matchFields(zone),
-		field{name: "src_dip", check: textual(isPrefix), message: "invalid src_dip"},
-		field{name: "src_dport", check: above(0), message: "invalid src_port"}, // the message is the device's
+	translated := follow(matchFields(zone), "src_ip", field{name: "src_dip", check: prefix, message: "invalid src_dip"})
+	translated = follow(translated, "src_port", field{name: "src_dport", check: above(0), message: "invalid src_port"}) // the device's message
+	redirects := of("redirects", "redirect", append(translated,
 		field{name: "target", check: oneOf("DNAT", "SNAT"), message: "invalid target"},
 		field{name: "family", check: family, message: "invalid family"},
 	)...)
 	redirects.whole = redirectWhole
-	rules := of("rules", "rule", append(matchFields(zone),
-		field{name: "icmp_type", item: oneOf(append(icmpTypes(), "address-mask-request ")...), list: true, message: "invalid icmp_type"},
-		field{name: "target", check: oneOf("ACCEPT", "REJECT", "DROP", "MARK", "NOTRACK"), message: "invalid target"},
-		field{name: "set_mark"}, field{name: "set_xmark"},
-		field{name: "family", check: family, message: "invalid family"},
-		field{name: "extra"},
-	)...)
+	rules := of("rules", "rule", ruleFields(zone, "address-mask-request ")...)
 	rules.whole = markWhole
 	forwardings := of("forwardings", "forwarding",
 		field{name: "src", check: zone, message: "invalid src"},
@@ -63,35 +56,52 @@ func firewallCollections() []*collection {
 func matchFields(place check) []field {
 	return []field{
 		{name: "src", check: place, message: "invalid src"},
-		{name: "src_ip", check: textual(isPrefix), message: "invalid src_ip"},
+		{name: "src_ip", check: prefix, message: "invalid src_ip"},
 		{name: "src_mac", check: textual(isMAC), message: "invalid src_mac"},
 		{name: "src_port", check: above(0), message: "invalid src_port"},
 		{name: "proto", check: protocols(), message: "invalid proto"},
 		{name: "dest", check: place, message: "invalid dest"},
-		{name: "dest_ip", check: textual(isPrefix), message: "invalid dest_ip"},
+		{name: "dest_ip", check: prefix, message: "invalid dest_ip"},
 		{name: "dest_port", check: above(0), message: "invalid dest_port"},
 		{name: "mark"},
 	}
+}
+
+// ruleFields are the fields of rules. mask is the module's spelling of a type of ICMP.
+func ruleFields(place check, mask string) []field {
+	types := oneOf(append(icmpTypes(), mask)...)
+	return append(follow(matchFields(place), "proto", field{name: "icmp_type", item: types, list: true, message: "invalid icmp_type"}),
+		field{name: "target", check: oneOf("ACCEPT", "REJECT", "DROP", "MARK", "NOTRACK"), message: "invalid target"},
+		field{name: "set_mark"}, field{name: "set_xmark"},
+		field{name: "family", check: oneOf("ipv4", "ipv6", "any"), message: "invalid family"},
+		field{name: "extra"},
+	)
+}
+
+// follow adds a field after the one of that name. The order is that of the checks.
+func follow(fields []field, name string, f field) []field {
+	i := slices.IndexFunc(fields, func(f field) bool { return f.name == name })
+	return slices.Insert(fields, i+1, f)
 }
 
 func protocols() check {
 	return oneOf("tcp", "udp", "tcpudp", "udplite", "icmp", "esp", "ah", "sctp", "all")
 }
 
-func zoneName(_ *Device, v any) (bool, string, bool) {
+func zoneName(_ *Device, v any) finding {
 	s, ok := asText(v)
-	if !ok {
-		return false, "", true
+	switch {
+	case !ok:
+		return finding{died: true}
+	case len(s) > longestZone:
+		return finding{detail: nameTooLong}
 	}
-	if len(s) > longestZone {
-		return false, nameTooLong, false
-	}
-	return true, "", false
+	return finding{ok: true}
 }
 
 func zoneUsed(d *Device, name string) bool {
-	return slices.ContainsFunc(d.pkg(firewallName).sections, func(s *section) bool {
-		return slices.Contains([]string{"rule", "forwarding", "redirect"}, s.typ) && (s.text("src") == name || s.text("dest") == name)
+	return slices.ContainsFunc(d.ofType(firewallName, "rule", "forwarding", "redirect"), func(s *section) bool {
+		return s.text("src") == name || s.text("dest") == name
 	})
 }
 

@@ -16,7 +16,15 @@ const greeting = `{"message":"sdewan restful API service v1"}`
 func (d *Device) handle(req *http.Request, body []byte) answer {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	a := d.dispatch(req, body)
+	var a answer
+	if d.runs() {
+		a = d.dispatch(req, body)
+	} else {
+		a = wrong(fault("utils", "attempt to index a nil value")) // nothing works without the configuration daemon
+	}
+	if d.daemon.lost {
+		a.after, d.daemon.lost = d.opts.Patience, false
+	}
 	path, _, _ := strings.Cut(req.RequestURI, "?")
 	d.record.note(Request{Method: req.Method, Path: path, Code: a.code, Login: isLogin(path)}, a.cut)
 	return a
@@ -148,6 +156,9 @@ func (d *Device) collection(c *collection, req *http.Request, body []byte, raw [
 	if raw[collectionParts-1] != c.plural {
 		return wrong(fault("utils", "attempt to index field '?' (a nil value)")) // a query is mistaken for part of the name
 	}
+	if c.creates {
+		d.pkg(c.pkg).missing = false
+	}
 	name := raw[len(raw)-1]
 	if req.Method == http.MethodGet {
 		if len(raw) == collectionParts {
@@ -189,7 +200,7 @@ func decodeBody(req *http.Request, body []byte) (any, *answer) {
 		return nil, &a
 	}
 	if src == nil {
-		return nil, &answer{code: 200, reason: "OK", headers: []string{"Content-Type: text/html; charset=utf-8"}}
+		return nil, &answer{code: 200, reason: "OK", headers: []string{"Content-Type: text/html"}}
 	}
 	return src, nil
 }

@@ -35,6 +35,12 @@ func decode(body []byte) (any, *refusal) {
 	case err != nil:
 		return nil, refuse(400, "Body parse error: unexpected character")
 	}
+	switch v.(type) {
+	case nil, bool, json.Number:
+		if dec.InputOffset() == int64(len(body)) { // the parser waits for the character after it
+			return nil, refuse(400, "Body parse error: unexpected end of data")
+		}
+	}
 	return v, nil
 }
 

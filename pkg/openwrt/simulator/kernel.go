@@ -18,7 +18,7 @@ const (
 // kernel is the state of a pod's kernel that the device's scripts write. It outlives the device's container.
 type kernel struct {
 	chains map[string][]chainRule
-	rules  []ipRule
+	rules  []ipRule // by preference, without those of every pod
 	routes []ipRoute
 }
 
@@ -124,63 +124,6 @@ func (k *kernel) restartService() {
 		rest := slices.DeleteFunc(k.chains[chain], func(r chainRule) bool { return r.service })
 		k.chains[chain] = append(rest, chainRule{service: true})
 	}
-}
-
-// ipRule is a routing rule: it selects the table for packets.
-type ipRule struct {
-	not      bool
-	prio     string // "" for the place before the last one that was added without a priority
-	src, dst string
-	mark     string
-	table    string
-}
-
-func (r ipRule) String() string {
-	var b strings.Builder
-	if r.not {
-		b.WriteString("not ")
-	}
-	for _, part := range [][2]string{{"prio", r.prio}, {"from", r.src}, {"to", r.dst}, {"lookup", r.table}, {"fwmark", r.mark}} {
-		if part[1] != "" {
-			b.WriteString(part[0] + " " + part[1] + " ")
-		}
-	}
-	return strings.TrimSpace(b.String())
-}
-
-// ipRoute is a route in one table.
-type ipRoute struct {
-	table, dst, via, dev, src string
-}
-
-func (r ipRoute) String() string {
-	var b strings.Builder
-	for _, part := range [][2]string{{"table", r.table}, {"", r.dst}, {"via", r.via}, {"dev", r.dev}, {"src", r.src}} {
-		if part[1] != "" {
-			b.WriteString(strings.TrimSpace(part[0]+" "+part[1]) + " ")
-		}
-	}
-	return strings.TrimSpace(b.String())
-}
-
-func (k *kernel) addRule(r ipRule) {
-	if !slices.Contains(k.rules, r) { // the kernel rejects a duplicate
-		k.rules = append(k.rules, r)
-	}
-}
-
-func (k *kernel) deleteIPRule(r ipRule) {
-	k.rules = slices.DeleteFunc(k.rules, func(old ipRule) bool { return old == r })
-}
-
-func (k *kernel) addRoute(r ipRoute) {
-	if !slices.ContainsFunc(k.routes, func(old ipRoute) bool { return old.table == r.table && old.dst == r.dst }) {
-		k.routes = append(k.routes, r)
-	}
-}
-
-func (k *kernel) deleteRoute(r ipRoute) {
-	k.routes = slices.DeleteFunc(k.routes, func(old ipRoute) bool { return old == r })
 }
 
 // text prints the state in order, without the service's own rules.

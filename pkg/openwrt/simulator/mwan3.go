@@ -4,21 +4,20 @@ import "slices"
 
 // mwan3Collections are policies and rules of mwan3.
 func mwan3Collections() []*collection {
-	inMWAN3 := func(d *Device, name string) bool { return d.pkg("mwan3").byID(name) != nil }
 	return []*collection{
 		{
 			module: "mwan3", plural: "policies", singular: "policy", pkg: "mwan3", typ: "policy", named: true, script: "mwan3_rest",
-			fields: []field{{name: "name"}, {name: "members", items: memberFields(inMWAN3), message: "Incorrect policy member"}},
+			fields: []field{{name: "name"}, {name: "members", items: memberFields(), message: "Incorrect policy member"}},
 			create: createPolicy, load: loadPolicy, used: policyUsed, gone: dropMembers,
 		},
 		{
 			module: "mwan3", plural: "rules", singular: "rule", pkg: "mwan3", typ: "rule", named: true, script: "mwan3_rest",
 			fields: []field{
 				{name: "name"},
-				{name: "policy", option: "use_policy", check: known("Policy", inMWAN3), message: "invalid policy"},
-				{name: "src_ip", check: textual(isPrefix), message: "invalid ip address"},
+				{name: "policy", option: "use_policy", check: sectionOf("Policy", "mwan3"), message: "invalid policy"},
+				{name: "src_ip", check: prefix, message: "invalid ip address"},
 				{name: "src_port", check: above(0), message: "invalid src_port"},
-				{name: "dest_ip", check: textual(isPrefix), message: "invalid ip address"},
+				{name: "dest_ip", check: prefix, message: "invalid ip address"},
 				{name: "dest_port", check: above(0), message: "invalid dest_port"},
 				{name: "proto", check: oneOf("tcp", "udp", "icmp", "all"), message: "wrong proto"},
 				{name: "family", check: oneOf("ipv4", "ipv6", "all"), message: "wrong family"},
@@ -29,9 +28,9 @@ func mwan3Collections() []*collection {
 	}
 }
 
-func memberFields(inMWAN3 func(*Device, string) bool) []field {
+func memberFields() []field {
 	return []field{
-		{name: "interface", check: known("Interface", inMWAN3), message: "invalid interface"},
+		{name: "interface", check: sectionOf("Interface", "mwan3"), message: "invalid interface"},
 		{name: "metric", check: above(0), message: "metric should be greater than 0"},
 		{name: "weight", check: above(0), message: "weight should be greater than 0"},
 	}
@@ -60,34 +59,34 @@ func createPolicy(d *Device, c *collection, o object) *refusal {
 		names = append(names, id)
 	}
 	for i, m := range members {
-		keep(t.add("member", names[i], true), memberFields(nil), m, false)
+		keep(t.add("member", names[i], true), memberFields(), m, false)
 	}
 	t.add(c.typ, name, true).setList("use_member", names)
 	t.commit()
 	return nil
 }
 
-func loadPolicy(d *Device, _ *collection, s *section) object {
-	kept := s.option("use_member")
-	if kept == nil {
-		return nil
+func loadPolicy(d *Device, c *collection, s *section) (object, *refusal) {
+	if s.option("use_member") == nil {
+		return nil, fault(c.script, "attempt to get length of local 'members' (a nil value)")
 	}
 	members := []object{}
 	for _, id := range s.items("use_member") {
-		if m := d.pkg("mwan3").byID(id); m != nil {
-			members = append(members, read(m, memberFields(nil)))
+		if m := d.section("mwan3", id); m != nil {
+			members = append(members, read(m, memberFields()))
 		}
 	}
-	return object{"name": s.id, "members": members}
+	return object{"name": s.id, "members": members}, nil
 }
 
 func policyUsed(d *Device, name string) bool {
-	return slices.ContainsFunc(d.pkg("mwan3").ofType("rule"), func(s *section) bool { return s.text("use_policy") == name })
+	return slices.ContainsFunc(d.ofType("mwan3", "rule"), func(s *section) bool { return s.text("use_policy") == name })
 }
 
-func dropMembers(_ *Device, t *tx, o object) {
+func dropMembers(_ *Device, t *tx, o object) *refusal {
 	members, _ := o["members"].([]object)
 	t.remove(func(s *section) bool {
 		return slices.ContainsFunc(members, func(m object) bool { return m.text("name") == s.id })
 	})
+	return nil
 }

@@ -2,19 +2,19 @@ package simulator
 
 // natCollections is the module nat: rules of iptables, made at once.
 func natCollections() []*collection {
-	place := exactly(known("", func(d *Device, name string) bool { return d.iface(name) != nil }), "#default", "#source")
+	place := exactly(known("Interface", (*Device).hasLink), "#default", "#source")
 	return []*collection{{
-		module: "nat", plural: "nats", singular: "nat", pkg: "firewall-nat", typ: "nat", script: "nat_rest",
+		module: "nat", plural: "nats", singular: "nat", pkg: "firewall-nat", typ: "nat", creates: true, script: "nat_rest",
 		fields: []field{
 			{name: "name"},
 			{name: "src", check: place, message: "invalid src", code: "428"},
-			{name: "src_ip", check: textual(isPrefix), message: "invalid src_ip"},
-			{name: "src_dip", check: textual(isPrefix), message: "invalid src_dip"},
+			{name: "src_ip", check: prefix, message: "invalid src_ip"},
+			{name: "src_dip", check: prefix, message: "invalid src_dip"},
 			{name: "src_port", check: above(0), message: "invalid src_port"},
 			{name: "src_dport", check: above(0), message: "invalid src_port"}, // the message is the device's
 			{name: "proto", check: protocols(), message: "invalid proto"},
 			{name: "dest", check: place, message: "invalid dest", code: "428"},
-			{name: "dest_ip", check: textual(isPrefix), message: "invalid dest_ip"},
+			{name: "dest_ip", check: prefix, message: "invalid dest_ip"},
 			{name: "dest_port", check: above(0), message: "invalid dest_port"},
 			{name: "target", check: oneOf("DNAT", "SNAT", "MASQUERADE"), message: "invalid target"},
 			{name: "index", check: above(-1), message: "invalid index"},
@@ -31,7 +31,10 @@ func natCollections() []*collection {
 				return nil
 			})
 		},
-		gone: func(d *Device, _ *tx, o object) { d.kernel.deleteRule(d.natRule(o)) },
+		gone: func(d *Device, _ *tx, o object) *refusal {
+			d.kernel.deleteRule(d.natRule(o))
+			return nil
+		},
 	}}
 }
 

@@ -5,17 +5,11 @@ import "strings"
 // networkFirewallCollections is the module networkfirewall: rules of iptables between interfaces, made at once.
 func networkFirewallCollections() []*collection {
 	const script = "fw_rest"
-	fields := append([]field{{name: "name"}}, matchFields(nil)...)
+	fields := follow(ruleFields(nil, "address-mask-request"), "src", field{name: "src_val"})
+	fields = follow(fields, "dest", field{name: "dest_val"})
 	return []*collection{{
-		module: "networkfirewall", plural: "rules", singular: "rule", pkg: "firewall-rule", typ: "rule", script: script,
-		fields: append(fields,
-			field{name: "src_val"}, field{name: "dest_val"},
-			field{name: "icmp_type", item: oneOf(append(icmpTypes(), "address-mask-request")...), list: true, message: "invalid icmp_type"},
-			field{name: "target", check: oneOf("ACCEPT", "REJECT", "DROP", "MARK", "NOTRACK"), message: "invalid target"},
-			field{name: "set_mark"}, field{name: "set_xmark"},
-			field{name: "family", check: oneOf("ipv4", "ipv6", "any"), message: "invalid family"},
-			field{name: "extra"},
-		),
+		module: "networkfirewall", plural: "rules", singular: "rule", pkg: "firewall-rule", typ: "rule", creates: true, script: script,
+		fields: append([]field{{name: "name"}}, fields...),
 		whole: func(d *Device, o object) *refusal {
 			if no := markWhole(d, o); no != nil {
 				return no
@@ -28,7 +22,7 @@ func networkFirewallCollections() []*collection {
 					continue
 				}
 				name := d.place(o.text(end), "")
-				if d.iface(name) == nil {
+				if !d.hasLink(name) {
 					return refuse(428, "Field[%s] checked failed: Invalid interface", end)
 				}
 				o[end+"_val"] = name
@@ -37,30 +31,35 @@ func networkFirewallCollections() []*collection {
 		},
 		create: func(d *Device, c *collection, o object) *refusal {
 			return c.section(d, o, func(o object) *refusal {
-				if !o.has("target") {
-					return fault(script, "attempt to concatenate local 'target' (a nil value)")
-				}
-				if o.text("proto") == "icmp" && !o.has("icmp_type") {
-					return fault(script, "attempt to get length of local 'icmp_type' (a nil value)")
-				}
-				chain, rules := networkRules(o)
+				chain, rules, no := networkRules(script, o)
 				for _, r := range rules {
 					d.kernel.appendRule(chain, r)
 				}
-				return nil
+				return no
 			})
 		},
-		gone: func(d *Device, _ *tx, o object) {
-			chain, rules := networkRules(o)
+		gone: func(d *Device, _ *tx, o object) *refusal {
+			chain, rules, no := networkRules(script, o)
 			for _, r := range rules {
 				d.kernel.deleteRule(chain, r)
 			}
+			return no
 		},
 	}}
 }
 
-// networkRules are the rules for an object, and their chain.
-func networkRules(o object) (string, []chainRule) {
+// networkRules are the rules for an object, and their chain. The script reads the field extra and does not use it, and it
+// aborts on an object that lacks what every command needs.
+func networkRules(script string, o object) (string, []chainRule, *refusal) {
+	for _, name := range []string{"src_val", "target"} {
+		if !o.has(name) {
+			return "", nil, fault(script, "attempt to concatenate local '"+name+"' (a nil value)")
+		}
+	}
+	types, typed := o["icmp_type"].([]string)
+	if o.text("proto") == "icmp" && !typed {
+		return "", nil, fault(script, "attempt to get length of local 'icmp_type' (a nil value)")
+	}
 	chain := filterIn
 	r := chainRule{
 		in: o.text("src_val"), src: o.text("src_ip"), dst: o.text("dest_ip"), mac: o.text("src_mac"), mark: o.text("mark"),
@@ -76,7 +75,7 @@ func networkRules(o object) (string, []chainRule) {
 		chain, r.out = filterFw, o.text("dest_val")
 	}
 	if r.target == "NOTRACK" {
-		return chain, nil // only possible in a table that the script does not use
+		return chain, nil, nil // only possible in a table that the script does not use
 	}
 	var rules []chainRule
 	switch proto := o.text("proto"); proto {
@@ -91,7 +90,6 @@ func networkRules(o object) (string, []chainRule) {
 			}
 		}
 	case "icmp":
-		types, _ := o["icmp_type"].([]string)
 		for _, t := range types {
 			r.proto, r.icmp = proto, t
 			rules = append(rules, r)
@@ -100,5 +98,5 @@ func networkRules(o object) (string, []chainRule) {
 		r.proto = proto
 		rules = append(rules, r)
 	}
-	return chain, rules
+	return chain, rules, nil
 }

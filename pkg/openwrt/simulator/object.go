@@ -7,7 +7,7 @@ import "strings"
 // list answers GET of a collection.
 func (c *collection) list(d *Device) (any, *refusal) {
 	all := []object{}
-	for _, s := range d.pkg(c.pkg).ofType(c.typ) {
+	for _, s := range d.ofType(c.pkg, c.typ) {
 		o, no := c.object(d, s)
 		if no != nil {
 			return nil, no
@@ -19,7 +19,7 @@ func (c *collection) list(d *Device) (any, *refusal) {
 
 // get is the object of that name, nil if there is none.
 func (c *collection) get(d *Device, name string) (object, *refusal) {
-	s := d.pkg(c.pkg).find(c.typ, name)
+	s := d.find(c.pkg, c.typ, name)
 	if s == nil {
 		return nil, nil
 	}
@@ -29,11 +29,7 @@ func (c *collection) get(d *Device, name string) (object, *refusal) {
 // object reads one section.
 func (c *collection) object(d *Device, s *section) (object, *refusal) {
 	if c.load != nil {
-		o := c.load(d, c, s)
-		if o == nil {
-			return nil, fault("utils", "bad argument #1 to 'write' (string expected, got nil)")
-		}
-		return o, nil
+		return c.load(d, c, s)
 	}
 	return read(s, c.fields), nil
 }
@@ -106,6 +102,9 @@ func (c *collection) check(d *Device, body any) (object, *refusal) {
 
 // store creates an object.
 func (c *collection) store(d *Device, o object) *refusal {
+	if d.daemon.lost || d.pkg(c.pkg).missing {
+		return fault(c.script, "bad argument #2 to 'set' (string expected, got nil)") // no section could be made
+	}
 	if c.create != nil {
 		return c.create(d, c, o)
 	}
@@ -147,7 +146,9 @@ func (c *collection) drop(d *Device, name string, careful bool) *refusal {
 	}
 	t := d.begin(c.pkg)
 	if c.gone != nil {
-		c.gone(d, t, o)
+		if no := c.gone(d, t, o); no != nil {
+			return no
+		}
 	}
 	t.remove(func(s *section) bool { return s.typ == c.typ && s.called(name) })
 	t.commit()

@@ -48,6 +48,19 @@ func (d *Device) Actions() []Action {
 	return slices.Clone(d.record.actions)
 }
 
+// Reloads counts the starts, restarts and reloads of a service since the last Reset.
+func (d *Device) Reloads(service string) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n := 0
+	for _, a := range d.record.actions {
+		if a.Service == service && a.Verb != "stop" {
+			n++
+		}
+	}
+	return n
+}
+
 // Connections counts the connections that clients made since the last Reset.
 func (d *Device) Connections() int {
 	d.mu.Lock()

@@ -16,12 +16,9 @@ func refuse(code int, format string, args ...any) *refusal {
 
 // fault is the answer of a script that aborts: its interpreter's message and a trace, as plain text.
 func fault(file, message string) *refusal {
-	return &refusal{code: 500, raw: true, text: "/usr/lib/lua/luci/dispatcher.lua:491: Failed to execute call dispatcher target.\n" +
-		"The called action terminated with an exception:\n" +
-		"/usr/lib/lua/luci/controller/rest_v1/" + file + ".lua: " + message + "\n" +
-		"stack traceback:\n\t[C]: in function 'assert'\n" +
-		"\t/usr/lib/lua/luci/dispatcher.lua:491: in function 'dispatch'\n" +
-		"\t/usr/lib/lua/luci/dispatcher.lua:123: in function </usr/lib/lua/luci/dispatcher.lua:122>\n"}
+	where := "/usr/lib/lua/luci/controller/rest_v1/" + file + ".lua"
+	return &refusal{code: 500, raw: true, text: where + ":28: " + message +
+		"\nstack traceback:\n\t[C]: in function 'assert'\n\t" + where + ":28: in function <" + where + ":20>\n\t(tail call): ?"}
 }
 
 // died reports whether the script aborted.

@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -14,10 +15,10 @@ func routeCollections() []*collection { return []*collection{routes(), routeRule
 func routes() *collection {
 	const script = "route_rest"
 	return &collection{
-		module: "route", plural: "routes", singular: "route", pkg: "route-cnf", typ: "route", script: script,
+		module: "route", plural: "routes", singular: "route", pkg: "route-cnf", typ: "route", creates: true, script: script,
 		fields: []field{
 			{name: "name"},
-			{name: "dst", check: exactly(textual(isPrefix), "default"), message: "Invalid Destination IP Address"},
+			{name: "dst", check: exactly(prefix, "default"), message: "Invalid Destination IP Address"},
 			{name: "src", check: textual(isAddress), message: "Invalid Source IP Address"},
 			{name: "gw", check: textual(isAddress), message: "Invalid Gateway IP Address"},
 			{name: "dev"},
@@ -29,7 +30,7 @@ func routes() *collection {
 				return fault(script, "bad argument #1 to 'find' (string expected, got nil)")
 			}
 			dev := d.place(o.text("dev"), "")
-			if d.iface(dev) == nil {
+			if !d.hasLink(dev) {
 				return refuse(428, "Field[dev] checked failed: Invalid interface")
 			}
 			o["dev_val"] = dev
@@ -37,43 +38,47 @@ func routes() *collection {
 		},
 		create: func(d *Device, c *collection, o object) *refusal {
 			return c.section(d, o, func(o object) *refusal {
-				if !o.has("dst") {
-					return fault(script, "attempt to concatenate local 'dst' (a nil value)")
+				r, no := ipRouteOf(script, o)
+				if no == nil {
+					d.addRoute(r)
 				}
-				d.kernel.addRoute(ipRouteOf(o))
-				return nil
+				return no
 			})
 		},
-		gone: func(d *Device, _ *tx, o object) { d.kernel.deleteRoute(ipRouteOf(o)) },
+		gone: func(d *Device, _ *tx, o object) *refusal {
+			r, no := ipRouteOf(script, o)
+			d.kernel.deleteRoute(r)
+			return no
+		},
 	}
 }
 
-func ipRouteOf(o object) ipRoute {
+// ipRouteOf is the route for an object. The script aborts on an object that lacks what every command needs.
+func ipRouteOf(script string, o object) (ipRoute, *refusal) {
+	for _, name := range []string{"dst", "dev_val"} {
+		if !o.has(name) {
+			return ipRoute{}, fault(script, "attempt to concatenate local '"+name+"' (a nil value)")
+		}
+	}
 	r := ipRoute{dst: o.text("dst"), via: o.text("gw"), dev: o.text("dev_val"), src: o.text("src")}
 	if o.text("table") == "cnf" {
 		r.table = cnfTable
 	}
-	return r
+	return r, nil
 }
 
 func routeRules() *collection {
-	named := oneOf("main", "local", "default")
-	table := func(d *Device, v any) (bool, string, bool) {
-		if ok, _, _ := named(d, v); ok {
-			return true, "", false
-		}
-		return above(0)(d, v)
-	}
+	table := exactly(above(0), "main", "local", "default")
 	return &collection{
-		module: "rule", plural: "rules", singular: "rule", pkg: "rule-cnf", typ: "rule", script: "rule_rest",
+		module: "rule", plural: "rules", singular: "rule", pkg: "rule-cnf", typ: "rule", creates: true, script: "rule_rest",
 		fields: []field{
 			{name: "name"},
-			{name: "src", check: textual(isPrefix), message: "Invalid Source IP Address"},
-			{name: "dst", check: textual(isPrefix), message: "Invalid Destination IP Address"},
-			{name: "prio", check: above(0), message: "Invalid prio"},
-			{name: "table", check: table, message: "Bad route table"},
-			{name: "fwmark", check: textual(isMark), message: "Invalid fwmark"},
-			{name: "flag"},
+			{name: "src", check: prefix, message: "Invalid Source IP Address"},
+			{name: "dst", check: prefix, message: "Invalid Destination IP Address"},
+			{name: "prio", check: above(0), message: "Invalid Prioroty"},
+			{name: "table", check: table, message: "Invalid Table"},
+			{name: "fwmark", check: mark, message: "Invalid fwmark"},
+			{name: "flag", save: func(v any) string { return strconv.FormatBool(v == true) }},
 		},
 		create: func(d *Device, c *collection, o object) *refusal {
 			return c.section(d, o, func(o object) *refusal {
@@ -81,19 +86,23 @@ func routeRules() *collection {
 				return nil
 			})
 		},
-		load: func(_ *Device, c *collection, s *section) object {
+		load: func(_ *Device, c *collection, s *section) (object, *refusal) {
 			o := read(s, c.fields)
-			o["flag"] = isTrue(s.text("flag")) // the only value that is not text
-			return o
+			o["flag"] = s.text("flag") == "true" // the only value that is not text
+			return o, nil
 		},
-		gone: func(d *Device, _ *tx, o object) { d.kernel.deleteIPRule(ipRuleOf(o)) },
+		gone: func(d *Device, _ *tx, o object) *refusal {
+			d.kernel.deleteIPRule(ipRuleOf(o))
+			return nil
+		},
 	}
 }
 
+// ipRuleOf is the rule for an object. A flag that was sent as the text true is stored as false, and the command that makes the
+// rule takes it as true.
 func ipRuleOf(o object) ipRule {
-	not, _ := o["flag"].(bool)
 	r := ipRule{
-		not: not || isTrue(o.text("flag")), prio: o.text("prio"), src: o.text("src"), dst: o.text("dst"),
+		not: o["flag"] == true || o.text("flag") == "true", prio: o.text("prio"), src: o.text("src"), dst: o.text("dst"),
 		table: o.text("table"), mark: o.text("fwmark"),
 	}
 	if r.table == "" {
@@ -110,11 +119,11 @@ func applications() *collection {
 		return !slices.ContainsFunc(list, func(one string) bool { return !isAddress(one) })
 	}
 	return &collection{
-		module: "application", plural: "applications", singular: "application", pkg: "app-cnf", typ: "rule", named: true,
+		module: "application", plural: "applications", singular: "application", pkg: "app-cnf", typ: "rule", creates: true, named: true,
 		script: "app_rest",
 		fields: []field{
 			{name: "name"},
-			{name: "iplist", option: "src", check: textual(addresses), message: "Invalid IP Address"},
+			{name: "iplist", option: "src", check: textual(addresses), message: "Invalid Source IP Address"},
 		},
 		create: func(d *Device, c *collection, o object) *refusal {
 			return c.section(d, o, func(o object) *refusal {
@@ -124,10 +133,11 @@ func applications() *collection {
 				return nil
 			})
 		},
-		gone: func(d *Device, _ *tx, o object) {
+		gone: func(d *Device, _ *tx, o object) *refusal {
 			for _, ip := range words(o.text("iplist")) {
 				d.kernel.deleteIPRule(ipRule{src: ip, table: cnfTable})
 			}
+			return nil
 		},
 	}
 }

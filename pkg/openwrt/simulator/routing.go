@@ -1,7 +1,6 @@
 package simulator
 
 import (
-	"cmp"
 	"net/netip"
 	"slices"
 )
@@ -11,30 +10,30 @@ const mwanPriority = 2001
 
 // route finds the outgoing interface. It returns false if there is none.
 func (f *flight) route() bool {
-	rules := f.rulesInOrder()
-	early := slices.IndexFunc(rules, func(r ipRule) bool { return r.prio != "" && atoi(r.prio) >= mwanPriority })
-	if early < 0 {
-		early = len(rules)
-	}
-	if f.byRules(rules[:early]) {
+	early, late := f.splitRules()
+	if f.byRules(early) {
 		return true
 	}
 	if decided, found := f.byPolicy(); decided {
 		return found
 	}
-	if f.byRules(rules[early:]) || f.byTable("main") {
+	if f.byRules(late) || f.byTable("main") {
 		return true
 	}
 	f.step("no route")
 	return false
 }
 
-// rulesInOrder sorts as the kernel does: a rule without a priority goes before all existing ones.
-func (f *flight) rulesInOrder() []ipRule {
-	rules := slices.Clone(f.d.kernel.rules)
-	slices.Reverse(rules)
-	slices.SortStableFunc(rules, func(a, b ipRule) int { return cmp.Compare(atoi(a.prio), atoi(b.prio)) })
-	return rules
+// splitRules are the rules before and after those of mwan3. A rule without a priority goes before all that exist.
+func (f *flight) splitRules() (early, late []ipRule) {
+	for _, r := range f.d.kernel.rules {
+		if r.prio == "" || r.preference < mwanPriority {
+			early = append(early, r)
+		} else {
+			late = append(late, r)
+		}
+	}
+	return early, late
 }
 
 func (f *flight) byRules(rules []ipRule) bool {
@@ -60,19 +59,12 @@ func (f *flight) byTable(table string) bool {
 			length, out = bits, dev
 		}
 	}
-	for _, r := range f.d.kernel.routes {
-		if (r.table == table || r.table == "" && table == "main") && prefixCovers(r.dst, f.Dst) {
-			try(bitsOf(r.dst), r.dev)
-		}
-	}
 	if table == "main" {
-		for _, i := range f.d.opts.Interfaces {
-			if i.Address.Masked().Contains(f.Dst) {
-				try(i.Address.Bits(), i.Name)
-			}
-			if i.Default {
-				try(0, i.Name)
-			}
+		table = ""
+	}
+	for _, r := range f.d.routes(table) {
+		if prefixCovers(r.dst, f.Dst) {
+			try(bitsOf(r.dst), r.dev)
 		}
 	}
 	if length < 0 {

@@ -21,13 +21,14 @@ type answer struct {
 	headers []string // whole lines
 	leak    []string // lines that a script printed into the header block
 	body    []byte
-	cut     bool // end the connection instead of answering
+	after   time.Duration // how long it takes
+	cut     bool          // end the connection instead of answering
 }
 
 // html is an HTML page.
 func html(code int, reason, text string, headers ...string) answer {
 	return answer{
-		code: code, reason: reason, headers: append(headers, "Content-Type: text/html; charset=utf-8"),
+		code: code, reason: reason, headers: append(headers, "Content-Type: text/html"),
 		body: []byte("<!DOCTYPE html>\n<html><head><title>" + text + "</title></head><body><h1>" + text + "</h1></body></html>\n"),
 	}
 }
@@ -89,7 +90,7 @@ func (d *Device) speak(nc net.Conn) {
 			return
 		}
 		a := d.handle(req, body)
-		if a.cut {
+		if !d.wait(a.after) || a.cut {
 			return
 		}
 		_, err = nc.Write(a.wire(req))

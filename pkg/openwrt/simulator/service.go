@@ -43,7 +43,7 @@ func (d *Device) service(req *http.Request, body []byte, raw []string) answer {
 		}
 		d.record.actions = append(d.record.actions, Action{Service: raw[5], Verb: action})
 		if action == "stop" {
-			delete(d.running, raw[5])
+			d.stop(raw[5])
 		} else {
 			d.reload(raw[5])
 		}
@@ -54,7 +54,17 @@ func (d *Device) service(req *http.Request, body []byte, raw []string) answer {
 // reload applies the current package of a service.
 func (d *Device) reload(service string) {
 	d.running[service] = d.pkg(service).sections
-	if service == firewallName {
+	switch service {
+	case firewallName:
 		d.kernel.restartService()
+	case "ipsec":
+		d.loadStrongSwan()
+	}
+}
+
+func (d *Device) stop(service string) {
+	delete(d.running, service)
+	if service == "ipsec" {
+		d.strongSwan = strongSwan{}
 	}
 }

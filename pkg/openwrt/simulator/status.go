@@ -121,50 +121,79 @@ func (d *Device) ipsecStatus() object {
 	return o
 }
 
+// routeStatus lists the routes of the tables that every pod has, and of those that a routing rule looks up by number.
 func (d *Device) routeStatus() object {
-	tables := map[string][]object{"main": {}}
+	out := object{"default": object{"item": []object{}}}
+	var local []object
 	for _, f := range d.opts.Interfaces {
-		if f.Default {
-			tables["main"] = append(tables["main"], object{"destination": "default", "device": f.Name})
-		}
-		tables["main"] = append(tables["main"], object{
-			"destination": f.Address.Masked().String(), "device": f.Name, "proto": "kernel", "scope": "link", "src": f.Address.Addr().String(),
-		})
+		a := f.Address.Addr().String()
+		local = append(local, object{"destination": "local", "device": f.Name, "proto": "kernel", "scope": "host", "src": a})
 	}
-	for _, r := range d.kernel.routes {
-		table, o := r.table, object{"destination": r.dst, "device": r.dev}
-		if table == "" {
-			table = "main"
+	out["local"] = object{"item": local}
+	list := func(table string) object {
+		items := []object{}
+		for _, r := range d.routes(table) {
+			items = append(items, r.status())
 		}
-		if r.via != "" {
-			o["gateway"] = r.via
-		}
-		tables[table] = append(tables[table], o)
+		return object{"item": items}
 	}
-	out := object{}
-	for name, items := range tables {
-		out[name] = object{"item": items}
+	out["main"] = list("")
+	for _, r := range d.kernel.rules {
+		if !slices.Contains(namedTables(), r.table) {
+			out[r.table] = list(r.table)
+		}
 	}
 	return out
 }
 
-func (d *Device) ruleStatus() []object {
-	list := []object{{"src": "all", "prio": "0", "table": "local", "not": "false"}}
-	for i, r := range d.kernel.rules {
-		o := object{"src": "all", "prio": itoa(32765 - i), "table": r.table, "not": "false"}
-		for name, value := range map[string]string{"src": r.src, "dst": r.dst, "prio": r.prio, "fwmark": r.mark} {
-			if value != "" {
-				o[name] = value
-			}
-		}
-		if r.not {
-			o["not"] = "true"
-		}
-		list = append(list, o)
+// status is a route as the kernel shows it.
+func (r ipRoute) status() object {
+	o := object{"destination": r.dst, "device": r.dev}
+	if p, ok := r.destination(); ok && p.IsSingleIP() {
+		o["destination"] = p.Addr().String()
+	} else if ok && p.Bits() == 0 {
+		o["destination"] = "default"
 	}
-	return append(list,
-		object{"src": "all", "prio": "32766", "table": "main", "not": "false"},
-		object{"src": "all", "prio": "32767", "table": "default", "not": "false"})
+	switch {
+	case r.via != "":
+		o["gateway"] = r.via
+	default:
+		o["scope"] = "link"
+	}
+	if r.own {
+		o["proto"] = "kernel"
+	}
+	if r.src != "" {
+		o["src"] = r.src
+	}
+	return o
+}
+
+func (d *Device) ruleStatus() []object {
+	own := func(preference int, table string) object {
+		return object{"src": "all", "prio": itoa(preference), "table": table, "not": "false"}
+	}
+	list := []object{own(0, "local")}
+	for _, r := range d.kernel.rules {
+		list = append(list, r.status())
+	}
+	return append(list, own(mainPreference, "main"), own(defaultPreference, "default"))
+}
+
+// status is a rule as the kernel shows it.
+func (r ipRule) status() object {
+	o := object{"src": "all", "prio": fmt.Sprint(r.preference), "table": r.table, "not": fmt.Sprint(r.not)}
+	for name, text := range map[string]string{"src": r.src, "dst": r.dst} {
+		if p := selector(text); p.IsSingleIP() {
+			o[name] = p.Addr().String()
+		} else if p.IsValid() {
+			o[name] = p.String()
+		}
+	}
+	if mark := readUint(r.mark); mark != 0 {
+		o["fwmark"] = fmt.Sprintf("%#x", mark)
+	}
+	return o
 }
 
 func (d *Device) wanStatus() object {

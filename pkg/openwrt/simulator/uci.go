@@ -87,6 +87,7 @@ func (s *section) called(name string) bool {
 type pkg struct {
 	name     string
 	sections []*section
+	missing  bool       // there is no file
 	staged   []*section // left behind by an aborted request; they appear with the next commit
 }
 
@@ -116,11 +117,11 @@ func (p *pkg) find(typ, name string) *section {
 	return nil
 }
 
-// ofType lists the sections of a type in order.
-func (p *pkg) ofType(typ string) []*section {
+// ofType lists the sections of some types in order.
+func (p *pkg) ofType(types ...string) []*section {
 	var out []*section
 	for _, s := range p.sections {
-		if s.typ == typ {
+		if slices.Contains(types, s.typ) {
 			out = append(out, s)
 		}
 	}
