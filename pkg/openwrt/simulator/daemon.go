@@ -12,8 +12,8 @@ const (
 
 // daemon is the configuration daemon. It sends a package as one message, and ends when that is too long.
 type daemon struct {
-	died time.Time // zero while it runs
-	lost bool      // during the current request
+	respawn *time.Timer // nil while it runs
+	lost    bool        // during the current request
 }
 
 // whole asks the daemon for a whole package. It returns false if there is no answer.
@@ -24,25 +24,24 @@ func (d *Device) whole(p *pkg) bool {
 	if p.size() <= d.opts.MessageLimit {
 		return true
 	}
-	d.daemon = daemon{died: time.Now(), lost: true}
+	d.daemon = daemon{respawn: time.AfterFunc(d.opts.Respawn, d.Respawn), lost: true}
 	clear(d.sessions) // they were the daemon's
 	return false
-}
-
-// runs reports whether the daemon runs, and starts it again when it is time.
-func (d *Device) runs() bool {
-	if !d.daemon.died.IsZero() && time.Since(d.daemon.died) < d.opts.Respawn {
-		return false
-	}
-	d.daemon = daemon{}
-	return true
 }
 
 // Respawn starts the configuration daemon again at once, if it has ended.
 func (d *Device) Respawn() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.daemon = daemon{}
+	d.respawn()
+}
+
+// respawn needs d.mu.
+func (d *Device) respawn() {
+	if d.daemon.respawn != nil {
+		d.daemon.respawn.Stop()
+		d.daemon.respawn = nil
+	}
 }
 
 // PackageSize is the size in bytes of a package as a message of the configuration daemon.

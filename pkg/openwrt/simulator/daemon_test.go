@@ -2,6 +2,8 @@ package simulator_test
 
 import (
 	"fmt"
+	"io"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,18 +35,21 @@ func TestPackageBeyondOneMessage(t *testing.T) {
 		must(t, d, "GET", "firewall/v1/rules/named", "") // the daemon sends one section alone
 		require.Zero(t, time.Since(begin))
 
-		late := make(chan string)
-		go func() {
-			_, _, answer := send(t, d, exchange{Method: "GET", Path: "sdewan/firewall/v1/rules"})
-			late <- answer
-		}()
+		nc, err := d.Dial(t.Context(), "tcp", "device")
+		require.NoError(t, err)
+		_, err = io.WriteString(nc, "GET "+base+"firewall/v1/rules HTTP/1.0\r\nHost: d\r\nConnection: close\r\n\r\n")
+		require.NoError(t, err)
 		synctest.Wait()
 		requireStatus(t, d, "500", "GET", "mwan3/v1/policies", "")
 		requireStatus(t, d, "500", "GET", "v1/services", "")
 		requireStatus(t, d, "500", "POST", "mwan3/v1/policies", policy)
 		time.Sleep(5 * time.Second)
+		synctest.Wait()
 		must(t, d, "GET", "mwan3/v1/policies", "")
-		require.JSONEq(t, `{"rules":[]}`, <-late, "as if there were none")
+		late, err := io.ReadAll(nc)
+		require.NoError(t, err)
+		require.True(t, strings.HasPrefix(string(late), "HTTP/1.1 200 OK\r\n"), "%s", late)
+		require.True(t, strings.HasSuffix(string(late), "\r\n\r\n"+`{"rules":[]}`), "as if there were none: %s", late)
 		require.Equal(t, 30*time.Second, time.Since(begin))
 	})
 }

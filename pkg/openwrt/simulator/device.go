@@ -154,6 +154,7 @@ func (d *Device) Close() {
 		close(d.done)
 	}
 	d.closed = true
+	d.respawn()
 	if d.listener != nil {
 		_ = d.listener.Close() // a listener that cannot be closed is of no use any more
 	}
@@ -168,7 +169,8 @@ func (d *Device) newKernel() { d.kernel = &kernel{chains: map[string][]chainRule
 
 // boot writes the configuration that a container starts with and starts the services.
 func (d *Device) boot() {
-	d.packages, d.running, d.daemon = map[string]*pkg{}, map[string][]*section{}, daemon{}
+	d.respawn()
+	d.packages, d.running = map[string]*pkg{}, map[string][]*section{}
 	d.files, d.sessions, d.modules = map[string]string{}, map[string]bool{}, map[string]string{}
 	network, mwan3 := d.begin("network"), d.begin("mwan3")
 	mwan3.add("globals", "globals", true).set("mmx_mask", "0x3F00")

@@ -8,6 +8,8 @@ import (
 	"github.com/netloom/netloom/pkg/openwrt/simulator"
 )
 
+const remoteOnly = `{"name":"hub","authentication_method":"psk","pre_shared_key":"k"}`
+
 // TestOneOddSectionFailsTheList writes sections by hand that the scripts cannot read.
 func TestOneOddSectionFailsTheList(t *testing.T) {
 	for _, tc := range []struct {
@@ -16,10 +18,7 @@ func TestOneOddSectionFailsTheList(t *testing.T) {
 		odd                    map[string]any
 	}{
 		{"a policy without members", "mwan3/v1/policies", "balance1", policy, "mwan3", "policy", map[string]any{"last_resort": "default"}},
-		{
-			"a remote with a list of certificates", "ipsec/v1/remotes", "hub", `{"name":"hub","authentication_method":"psk","pre_shared_key":"k"}`,
-			"ipsec", "remote", map[string]any{"local_public_cert": []string{"/a.pem"}},
-		},
+		{"a remote with a list of certificates", "ipsec/v1/remotes", "hub", remoteOnly, "ipsec", "remote", map[string]any{"local_public_cert": []string{"/a.pem"}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			d := newDevice(t, simulator.Options{})

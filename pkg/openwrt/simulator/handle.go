@@ -17,7 +17,7 @@ func (d *Device) handle(req *http.Request, body []byte) answer {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var a answer
-	if d.runs() {
+	if d.daemon.respawn == nil {
 		a = d.dispatch(req, body)
 	} else {
 		a = wrong(fault("utils", "attempt to index a nil value")) // nothing works without the configuration daemon
