@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/sirupsen/logrus"
 	"golang.org/x/sync/errgroup"
@@ -16,6 +17,7 @@ import (
 	"github.com/netloom/netloom/pkg/controller/sdwan"
 	"github.com/netloom/netloom/pkg/coverage"
 	"github.com/netloom/netloom/pkg/election"
+	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/metrics"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/pipeline"
@@ -45,7 +47,8 @@ type Daemon struct {
 	door     *serving.Door      // accepts requests
 	election *election.Election // nil if this is the only instance that writes
 
-	watchers []func(pipeline.Published) // see OnPublish
+	watchers []func(pipeline.Published)      // see OnPublish
+	staged   atomic.Pointer[intent.Snapshot] // the last snapshot that has been through all stages: targets get this one
 	keptMu   sync.Mutex
 	reported retention.Kept // the last kept objects that were logged
 }
@@ -127,7 +130,7 @@ func (d *Daemon) add(target *builtin.Target) {
 	if t.fence = d.fence(t); t.fence != nil {
 		opts.Observer = reconcile.Observers{&d.observe, t.fence}
 	}
-	t.loop = reconcile.New(target.Backend, d.pipeline.Latest, opts)
+	t.loop = reconcile.New(target.Backend, d.staged.Load, opts)
 	if d.election == nil {
 		d.metrics.Target(target.Name)
 		if d.opts.Force {

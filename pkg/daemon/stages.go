@@ -92,8 +92,9 @@ func (d *Daemon) awaitPorts(names []string) {
 	}
 }
 
-// wake triggers the loops of the targets.
-func (d *Daemon) wake(pipeline.Published) {
+// wake has the loops of the targets sync the snapshot. Until now a loop that its backend woke has synced the one before.
+func (d *Daemon) wake(p pipeline.Published) {
+	d.staged.Store(p.Snapshot)
 	for _, t := range d.targets {
 		t.loop.Wake()
 	}

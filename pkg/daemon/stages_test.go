@@ -7,6 +7,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/controller/policy"
 	"github.com/netloom/netloom/pkg/controller/sdwan"
+	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/webui/live"
 )
@@ -25,4 +26,17 @@ func TestStagesAreInOrder(t *testing.T) {
 	require.Equal(t, []string{
 		"metrics and log", "web page", "logical ports of the embedded database", "SD-WAN", "reports on policies", "watcher", "targets",
 	}, names(d))
+}
+
+// TestTargetsGetASnapshotLast checks that a loop that its backend wakes does not sync a snapshot that is not through the stages
+// before, which give pods their logical ports.
+func TestTargetsGetASnapshotLast(t *testing.T) {
+	d := &Daemon{}
+	snapshot, early := intent.NewSnapshot(), true
+	d.OnPublish(func(pipeline.Published) { early = d.staged.Load() != nil })
+	for _, s := range d.stages()[1:] {
+		s.take(pipeline.Published{Snapshot: snapshot})
+	}
+	require.False(t, early)
+	require.Same(t, snapshot, d.staged.Load())
 }
