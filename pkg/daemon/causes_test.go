@@ -85,6 +85,7 @@ func TestReadinessNamesWhyADatabaseCannotBeUsed(t *testing.T) {
 		{"a server that asks for a certificate", demanding, ovsdb.TLSFiles{CA: ca.file}, "certificate required"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel() // most of it is pauses between attempts
 			opts := newSilentPlace(t).options()
 			opts.Target.OVN.Endpoints, opts.Target.OVN.TLS = []string{tc.endpoint}, tc.files
 			requireCause(t, opts, tc.endpoint, tc.want)
@@ -116,6 +117,7 @@ func TestReadinessNamesWhyAnAPIServerCannotBeUsed(t *testing.T) {
 		{"a right that is missing", refusing(http.StatusForbidden, "Forbidden"), ca, "Forbidden"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel() // most of it is pauses between attempts
 			opts := newSilentPlace(t).options()
 			opts.Manifests, opts.Kubeconfig = "", filepath.Join(t.TempDir(), "kubeconfig")
 			opts.Target.OVN.Endpoints = []string{ovn.Embedded}
