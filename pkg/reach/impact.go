@@ -37,8 +37,7 @@ func (c *Class) outside() bool { return c.Places[0].Standing.IsValid() }
 
 // differs reports whether the policies of the class in a direction differ in the second state.
 func (c *Class) differs(d intent.Direction) bool {
-	a, b := &c.views[0], &c.views[1]
-	return a.bound[d] != b.bound[d] || !a.any[d].Equal(b.any[d]) || !maps.EqualFunc(a.peers[d], b.peers[d], Traffic.Equal)
+	return !c.views[0].sides[d].equal(&c.views[1].sides[d])
 }
 
 // moved reports whether the class is in different sets in the second state.

@@ -3,6 +3,7 @@ package reach
 import (
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"maps"
 	"net/netip"
 	"slices"
@@ -22,6 +23,10 @@ type index struct {
 	byAddr     map[netip.Addr][]intent.SetID
 	prefixed   []prefixed // the prefixes of peers
 	ofSubjects map[intent.SetID][]*intent.Policy
+	around     map[intent.SetID]bool // the peers that lists name
+	places     map[string]int        // by which of those contain a place: view.place
+	lists      map[string]*ordered   // by key
+	denying    bool                  // the system tier has rules that deny
 }
 
 // prefixed is a list of prefixes with the sets that have it: rules often name the same blocks.
@@ -34,6 +39,10 @@ func newIndex(s *intent.Snapshot) *index {
 	x := &index{
 		snapshot: s, number: map[intent.SetID]int{}, bySubject: map[object.Key][]intent.SetID{},
 		byAddr: map[netip.Addr][]intent.SetID{}, ofSubjects: map[intent.SetID][]*intent.Policy{},
+		around: map[intent.SetID]bool{}, places: map[string]int{}, lists: map[string]*ordered{},
+	}
+	for p := range s.Ranked(intent.TierSystem) {
+		x.denying = x.denying || slices.ContainsFunc(p.Rules, func(r intent.Rule) bool { return r.Action != intent.Allow })
 	}
 	subjects, peers := map[intent.SetID]bool{}, map[intent.SetID]bool{}
 	for p := range s.Policies() {
@@ -45,6 +54,9 @@ func newIndex(s *intent.Snapshot) *index {
 			}
 			if r := &p.Rules[i]; r.Peer.Kind == intent.PeerSet {
 				peers[r.Peer.Set] = true
+				if p.Tier.Ordered() || p.Tier == intent.TierSystem && x.denying {
+					x.around[r.Peer.Set] = true
+				}
 			}
 		}
 	}
@@ -118,37 +130,118 @@ func (x *index) mark(b []byte, p intent.Party) []byte {
 	return b
 }
 
-// view collects what the policies of p's subjects allow.
+// view collects what the policies of p's subjects say.
 func (x *index) view(p intent.Party) view {
 	v := view{sets: map[intent.SetID]bool{}}
+	var at []byte
 	for _, id := range x.peersOf(p) {
 		v.sets[id] = true
+		if x.around[id] {
+			at = binary.AppendUvarint(at, uint64(x.number[id])) //nolint:gosec // an index
+		}
 	}
+	place, known := x.places[string(at)]
+	if !known {
+		place = len(x.places)
+		x.places[string(at)] = place
+	}
+	v.place = place
 	subjects := x.subjectsOf(p)
+	var around []*intent.Policy
 	for _, id := range subjects {
 		for _, policy := range x.ofSubjects[id] {
-			v.add(policy, subjects)
+			if policy.Tier == intent.TierNetworkPolicy {
+				v.sides[policy.Direction].add(policy, subjects)
+			} else {
+				around = append(around, policy)
+			}
 		}
+	}
+	x.surround(&v, around, subjects)
+	for d := range v.sides {
+		v.sides[d].simplify()
 	}
 	return v
 }
 
-func (v *view) add(p *intent.Policy, subjects []intent.SetID) {
-	v.bound[p.Direction] = v.bound[p.Direction] || p.Isolates
-	for i := range p.Rules {
-		r := &p.Rules[i]
-		if r.Action != intent.Allow || r.Subject != "" && !slices.Contains(subjects, r.Subject) {
-			continue
+// add adds the rules of a NetworkPolicy.
+func (s *side) add(p *intent.Policy, subjects []intent.SetID) {
+	s.bound = s.bound || p.Isolates
+	for r := range stepsOf(p, subjects) {
+		if r.action == intent.Allow {
+			s.allow.add(r.set, r.ports)
+		} else {
+			s.deny.add(r.set, r.ports)
 		}
-		switch r.Peer.Kind {
-		case intent.PeerAny:
-			v.any[p.Direction] = v.any[p.Direction].Union(trafficOf(r.Ports))
-		case intent.PeerSet:
-			if v.peers[p.Direction] == nil {
-				v.peers[p.Direction] = map[intent.SetID]Traffic{}
+	}
+}
+
+// surround adds the policies of other tiers.
+func (x *index) surround(v *view, policies []*intent.Policy, subjects []intent.SetID) {
+	if len(policies) == 0 {
+		return
+	}
+	slices.SortFunc(policies, (*intent.Policy).Compare)
+	var steps [2][]step
+	for _, t := range intent.Tiers() {
+		for _, p := range policies {
+			switch d := p.Direction; {
+			case p.Tier != t:
+			case t == intent.TierSystem && !x.denying:
+				for r := range stepsOf(p, subjects) {
+					v.sides[d].always.add(r.set, r.ports)
+				}
+			default:
+				steps[d] = slices.AppendSeq(steps[d], stepsOf(p, subjects))
 			}
-			v.peers[p.Direction][r.Peer.Set] = v.peers[p.Direction][r.Peer.Set].Union(trafficOf(r.Ports))
-		case intent.PeerNone:
+		}
+	}
+	for d := range steps {
+		if len(steps[d]) > 0 {
+			v.sides[d].around = x.list(steps[d])
+		}
+	}
+}
+
+// simplify makes one union of what is allowed if no rule denies.
+func (s *side) simplify() {
+	if s.around != nil || !s.deny.empty() {
+		return
+	}
+	s.allow.add("", s.always.any)
+	for set, t := range s.always.peers {
+		s.allow.add(set, t)
+	}
+	s.always = rules{}
+}
+
+// list returns the list with these steps, the same for the same steps.
+func (x *index) list(steps []step) *ordered {
+	key := keyOf(steps)
+	o := x.lists[key]
+	if o == nil {
+		o = &ordered{steps: steps, key: key}
+		x.lists[key] = o
+	}
+	return o
+}
+
+// stepsOf yields the rules of a policy that match anything, for an endpoint of some subjects.
+func stepsOf(p *intent.Policy, subjects []intent.SetID) iter.Seq[step] {
+	return func(yield func(step) bool) {
+		for i := range p.Rules {
+			r := &p.Rules[i]
+			s := step{tier: p.Tier, action: r.Action, ports: trafficOf(r.Ports)}
+			switch {
+			case r.Peer.Kind == intent.PeerAny:
+			case r.Peer.Kind == intent.PeerSet && r.Peer.Set != "":
+				s.set = r.Peer.Set
+			default:
+				continue
+			}
+			if !s.ports.Empty() && (r.Subject == "" || slices.Contains(subjects, r.Subject)) && !yield(s) {
+				return
+			}
 		}
 	}
 }

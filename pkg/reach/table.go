@@ -23,24 +23,29 @@ type Table struct {
 	both            [][]int        // by two kinds: the number of what they have in common, from 1; 0 is not computed yet
 	egressOf        map[int][]int  // by mark of a destination: what each egress profile allows to it
 	merged          map[string]int // unions of kinds that a peer in several sets has
+	around          map[*outcome]surroundings
+	none, all       int // the numbers of no traffic and of all
 }
 
 // half is one direction: what the policies of some classes, the subjects, allow to or from others, the peers.
 type half struct {
 	direction intent.Direction
-	profile   []int   // by subject: its index among those that differ
-	views     []*view // one for each profile
-	mark      []int   // by peer: its index among those that are in different sets
-	sets      []map[intent.SetID]bool
+	profile   []int                  // by subject: its index among those that differ
+	views     []*view                // one for each profile
+	mark      []int                  // by peer: its index among those that are in different sets
+	peers     []*view                // one for each mark
 	marked    map[intent.SetID][]int // the marks of the peers in a set
 }
 
 // NewTable prepares the table of two lists of classes under the n-th snapshot.
 func NewTable(n int, from, to []*Class) *Table {
-	return &Table{
+	t := &Table{
 		from: from, to: to, egress: newHalf(intent.Egress, n, from, to), ingress: newHalf(intent.Ingress, n, to, from),
 		numbers: map[string]int{}, egressOf: map[int][]int{}, merged: map[string]int{},
+		around: map[*outcome]surroundings{},
 	}
+	t.none, t.all = t.number(Traffic{}), t.number(All())
+	return t
 }
 
 // Kind is the traffic of a number in a column.
@@ -65,12 +70,26 @@ func (t *Table) Column(j int, reuse []int) []int {
 // ingressRow is what a view admits from each mark.
 func (t *Table) ingressRow(v *view) []int {
 	h := t.ingress
-	row := slices.Repeat([]int{t.base(v, h.direction)}, len(h.sets))
-	if !v.bound[h.direction] {
+	s := &v.sides[h.direction]
+	if s.open() {
+		return slices.Repeat([]int{t.all}, len(h.peers))
+	}
+	row := t.unions(h, &s.allow)
+	if s.union() {
 		return row
 	}
-	for _, set := range slices.Sorted(maps.Keys(v.peers[h.direction])) {
-		kind := t.number(v.peers[h.direction][set])
+	deny, always := t.unions(h, &s.deny), t.unions(h, &s.always)
+	for m := range row {
+		row[m] = t.combine(s, h.peers[m], row[m], deny[m], always[m])
+	}
+	return row
+}
+
+// unions is the union of rules for each mark.
+func (t *Table) unions(h *half, r *rules) []int {
+	row := slices.Repeat([]int{t.number(r.any)}, len(h.peers))
+	for _, set := range slices.Sorted(maps.Keys(r.peers)) {
+		kind := t.number(r.peers[set])
 		for _, m := range h.marked[set] {
 			row[m] = t.union(row[m], kind)
 		}
@@ -86,26 +105,63 @@ func (t *Table) egressColumn(mark int) []int {
 	h := t.egress
 	column := make([]int, len(h.views))
 	for p, v := range h.views {
-		column[p] = t.base(v, h.direction)
-		if !v.bound[h.direction] {
+		s, peer := &v.sides[h.direction], h.peers[mark]
+		if s.open() {
+			column[p] = t.all
 			continue
 		}
-		for set, traffic := range v.peers[h.direction] {
-			if h.sets[mark][set] {
-				column[p] = t.union(column[p], t.number(traffic))
-			}
+		if s.union() {
+			column[p] = t.with(&s.allow, peer)
+			continue
 		}
+		column[p] = t.combine(s, peer, t.with(&s.allow, peer), t.with(&s.deny, peer), t.with(&s.always, peer))
 	}
 	t.egressOf[mark] = column
 	return column
 }
 
-// base is what a view allows to a peer that is in none of the sets that it names.
-func (t *Table) base(v *view, d intent.Direction) int {
-	if !v.bound[d] {
-		return t.number(All())
+// with is the union of rules for a peer.
+func (t *Table) with(r *rules, peer *view) int {
+	out := t.number(r.any)
+	for set, traffic := range r.peers {
+		if peer.sets[set] {
+			out = t.union(out, t.number(traffic))
+		}
 	}
-	return t.number(v.any[d])
+	return out
+}
+
+// combine is view.allows, in numbers, for what rules say about a peer.
+func (t *Table) combine(s *side, peer *view, allow, deny, always int) int {
+	out, around := allow, surroundings{baseline: t.all}
+	if s.around != nil {
+		around = t.surroundingsOf(s.around.outcomeFor(peer))
+	}
+	if !s.bound {
+		out = t.union(out, around.baseline)
+	}
+	if deny != t.none {
+		out = t.common(out, t.number(t.kinds[deny].complement()))
+	}
+	if s.around != nil {
+		out = t.union(t.common(out, around.rest), around.allowed)
+	}
+	if always != t.none {
+		out = t.union(out, always)
+	}
+	return out
+}
+
+// surroundings is an outcome in numbers.
+type surroundings struct{ allowed, rest, baseline int }
+
+func (t *Table) surroundingsOf(o *outcome) surroundings {
+	known, ok := t.around[o]
+	if !ok {
+		known = surroundings{t.number(o.allowed), t.number(o.rest), t.number(o.baseline)}
+		t.around[o] = known
+	}
+	return known
 }
 
 // number finds the number of a traffic, and assigns one the first time.
@@ -157,31 +213,29 @@ func newHalf(d intent.Direction, n int, subjects, peers []*Class) *half {
 	profiles, named := map[string]int{}, map[intent.SetID]bool{}
 	for _, c := range subjects {
 		v := &c.views[n]
-		key := v.key(d)
+		key := v.sides[d].key()
 		p, known := profiles[key]
 		if !known {
 			p = len(h.views)
 			profiles[key], h.views = p, append(h.views, v)
-			for set := range v.peers[d] {
-				named[set] = true
-			}
+			v.sides[d].name(named)
 		}
 		h.profile = append(h.profile, p)
 	}
 	marks := map[string]int{}
 	for _, c := range peers {
-		in := map[intent.SetID]bool{}
+		var sets []intent.SetID
 		for set := range c.views[n].sets {
 			if named[set] {
-				in[set] = true
+				sets = append(sets, set)
 			}
 		}
-		sets := slices.Sorted(maps.Keys(in))
+		slices.Sort(sets)
 		key := fmt.Sprintf("%q", sets)
 		m, known := marks[key]
 		if !known {
-			m = len(h.sets)
-			marks[key], h.sets = m, append(h.sets, in)
+			m = len(h.peers)
+			marks[key], h.peers = m, append(h.peers, &c.views[n])
 			for _, set := range sets {
 				h.marked[set] = append(h.marked[set], m)
 			}
@@ -191,15 +245,35 @@ func newHalf(d intent.Direction, n int, subjects, peers []*Class) *half {
 	return h
 }
 
-// key identifies what views allow in a direction.
-func (v *view) key(d intent.Direction) string {
-	if !v.bound[d] {
+// name adds the sets that the rules of a side name as peers.
+func (s *side) name(sets map[intent.SetID]bool) {
+	for _, r := range []*rules{&s.allow, &s.deny, &s.always} {
+		for set := range r.peers {
+			sets[set] = true
+		}
+	}
+	if s.around != nil {
+		for i := range s.around.steps {
+			sets[s.around.steps[i].set] = true
+		}
+	}
+}
+
+// key identifies what sides allow.
+func (s *side) key() string {
+	if s.open() {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString("bound " + v.any[d].key())
-	for _, set := range slices.Sorted(maps.Keys(v.peers[d])) {
-		fmt.Fprintf(&b, " %q %s", set, v.peers[d][set].key())
+	fmt.Fprint(&b, s.bound)
+	for _, r := range []*rules{&s.allow, &s.deny, &s.always} {
+		b.WriteString(" any " + r.any.key())
+		for _, set := range slices.Sorted(maps.Keys(r.peers)) {
+			fmt.Fprintf(&b, " %q %s", set, r.peers[set].key())
+		}
+	}
+	if s.around != nil {
+		fmt.Fprintf(&b, " around %p", s.around) // the same for the same steps
 	}
 	return b.String()
 }
