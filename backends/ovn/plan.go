@@ -49,7 +49,7 @@ func overflows(l *intent.Lowering) []backends.Skip {
 	var out []backends.Skip
 	for _, o := range l.Overflows() {
 		out = append(out, backends.Skip{Intent: string(o.Policy), Reason: fmt.Sprintf(
-			"%s: without ACL tiers, what it passes needs more than %d rules; it denies instead", o.Path, intent.MaxRaised)})
+			"%s: without ACL tiers, what cluster-wide policies pass needs more than %d rules; this rule denies instead", o.Path, intent.MaxRaised)})
 	}
 	return out
 }

@@ -6,15 +6,15 @@ import (
 	"slices"
 )
 
-// MaxRaised is how many rules may take the place of one rule that passes, see Lowering.
-const MaxRaised = 50_000
+// MaxRaised is how many rules may take the place of all rules that pass in one direction, see Lowering.
+const MaxRaised = 20_000
 
 // lowering is one direction being lowered.
 type lowering struct {
 	from      *Snapshot
 	direction Direction
 	later     []*Policy // of the tiers after TierAdmin, in the order of evaluation
-	limit     int
+	left      int       // how many rules may still be raised
 	meets     map[SetID]meetOf
 	overflows map[Overflow]bool
 }
@@ -86,7 +86,8 @@ func (l *lowering) laterTiers() []*Policy {
 	return l.later
 }
 
-// raise returns the rules in place of the i-th rule of a policy. If there would be too many, it is one that denies.
+// raise returns the rules in place of the i-th rule of a policy. If there would be too many, it is one that denies, and so it is for
+// all rules of less precedence.
 func (l *lowering) raise(p *Policy, i int) []Rule {
 	passed := boxOf(p, &p.Rules[i])
 	like := Rule{Path: p.Rules[i].Path, Name: p.Rules[i].Name}
@@ -111,12 +112,14 @@ func (l *lowering) raise(p *Policy, i int) []Rule {
 				denied = append(denied, r)
 			}
 		}
-		if len(denied)+len(allowed)+len(baseline) > l.limit {
+		if len(denied)+len(allowed)+len(baseline) > l.left {
+			l.left = 0 // nor is there enough for rules of less precedence
 			l.overflows[Overflow{p.ID, like.Path}] = true
 			rule, _ := l.rule(like, passed)
 			return []Rule{rule}
 		}
 	}
+	l.left -= len(denied) + len(allowed) + len(baseline)
 	out := append(denied, distinct(allowed)...)
 	isolated := IsolatedSet(l.direction)
 	if r, ok := l.rule(like, passed.and(box{subjects: []SetID{isolated}, ports: Ports{Any: true}})); ok && l.from.Set(isolated) != nil {

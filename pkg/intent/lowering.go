@@ -21,8 +21,8 @@ type Lowering struct {
 	overflows map[Overflow]bool
 }
 
-// NewLowering starts without a snapshot. In place of one rule that passes there are at most limit rules; where more would be
-// needed it denies, see Overflows.
+// NewLowering starts without a snapshot. In place of all rules that pass in one direction there are at most limit rules. Where more
+// would be needed, those of least precedence deny instead, see Overflows.
 func NewLowering(limit int) *Lowering { return &Lowering{limit: limit} }
 
 // Lower returns a snapshot that gives the same verdicts as want and has no rule that passes.
@@ -158,7 +158,7 @@ func (n *lowered) lower() {
 	meets := map[SetID]meetOf{}
 	n.overflows = map[Overflow]bool{}
 	for _, d := range Directions() {
-		l := &lowering{from: n.want, direction: d, limit: n.limit, meets: meets, overflows: n.overflows}
+		l := &lowering{from: n.want, direction: d, left: n.limit, meets: meets, overflows: n.overflows}
 		for _, p := range l.lower() {
 			old, _ := n.policies.Get([]byte(p.ID))
 			if old == nil || !samePolicy(old, p) {
