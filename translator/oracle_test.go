@@ -40,6 +40,9 @@ func TestAgreesWithOracle(t *testing.T) {
 		if (seed+i)%2 == 1 {
 			size.Services, size.Nodes = 8, 3
 		}
+		if (seed+i)%4 < 3 {
+			size.Cluster = 7
+		}
 		cluster := policygen.Generate(seed+i, size)
 		rng := policygen.NewRand(seed + i)
 		tr := translator.New(translator.Options{})
@@ -73,6 +76,10 @@ func feed(t *testing.T, tr *translator.Translator, before map[key]any, c *oracle
 			tr.Remove(k.kind, k.namespace, k.name)
 		}
 	}
+	tr.Snapshot() // which names are looked up depends on it
+	for _, name := range tr.Hosts() {
+		tr.SetHost(name, c.Answers[name])
+	}
 	return now
 }
 
@@ -81,6 +88,15 @@ func objectsOf(c *oracle.Cluster) map[key]any {
 	all := map[key]any{}
 	for _, o := range c.Policies {
 		all[key{object.KindNetworkPolicy, o.Namespace, o.Name}] = o.DeepCopy()
+	}
+	for _, o := range c.ClusterPolicies {
+		all[key{object.KindClusterNetworkPolicy, "", o.Name}] = o.DeepCopy()
+	}
+	for _, o := range c.AdminPolicies {
+		all[key{object.KindAdminNetworkPolicy, "", o.Name}] = o.DeepCopy()
+	}
+	for _, o := range c.BaselinePolicies {
+		all[key{object.KindBaselineAdminNetworkPolicy, "", o.Name}] = o.DeepCopy()
 	}
 	for _, o := range c.Pods {
 		all[key{object.KindPod, o.Namespace, o.Name}] = o.DeepCopy()

@@ -6,6 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	"sigs.k8s.io/network-policy-api/apis/v1alpha1"
+	"sigs.k8s.io/network-policy-api/apis/v1alpha2"
 )
 
 // Cluster is the objects that decide which connections are allowed. Order does not matter, except that it decides the
@@ -15,10 +17,17 @@ type Cluster struct {
 	Namespaces []*corev1.Namespace
 	Nodes      []*corev1.Node
 	Policies   []*networkingv1.NetworkPolicy
-	Services   []*corev1.Service
-	Slices     []*discoveryv1.EndpointSlice
+	// Cluster-wide policies of the three kinds.
+	ClusterPolicies  []*v1alpha2.ClusterNetworkPolicy
+	AdminPolicies    []*v1alpha1.AdminNetworkPolicy
+	BaselinePolicies []*v1alpha1.BaselineAdminNetworkPolicy
+
+	Services []*corev1.Service
+	Slices   []*discoveryv1.EndpointSlice
 	// Endpoints apply to Services without slices.
 	Endpoints []*corev1.Endpoints //nolint:staticcheck // SA1019: clusters still have them.
+	// Answers are those of DNS, by names in lower case without a final dot. A name without an answer has no address.
+	Answers map[string][]netip.Addr
 }
 
 // ICMP represents every protocol that no port entry of a NetworkPolicy can name.
@@ -86,6 +95,8 @@ func (c *Cluster) Freeze() *Frozen {
 		nodes:      map[string][]netip.Addr{},
 		policies:   map[string][]*networkingv1.NetworkPolicy{},
 		zones:      map[string]string{},
+		nodeList:   c.Nodes,
+		answers:    c.Answers,
 	}
 	for _, p := range c.Pods {
 		if !onPodNetwork(p) {
@@ -107,6 +118,7 @@ func (c *Cluster) Freeze() *Frozen {
 	for _, p := range c.Policies {
 		z.policies[p.Namespace] = append(z.policies[p.Namespace], p)
 	}
+	z.readClusterPolicies(c)
 	z.slices = slicesByService(c)
 	z.frontends = frontends(c)
 	return z

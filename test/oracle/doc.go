@@ -1,5 +1,5 @@
-// Package oracle evaluates flows against a set of NetworkPolicies and Services, following the wording of the Kubernetes
-// API documentation and nothing else.
+// Package oracle evaluates flows against a set of NetworkPolicies, cluster-wide policies and Services, following the wording
+// of the Kubernetes API documentation and nothing else.
 //
 // The translator and the backends are tested against it, so it shares no code with them: it imports the API types and the
 // standard library, matches selectors itself, and prefers plain loops to speed. For many questions about one state of a
@@ -9,6 +9,12 @@
 // exceptions, which implementations have in common: a pod may always connect to itself by its own address, and pods on
 // the host network are never the subject of a policy. Anything that the API server refuses (an unknown operator, a peer
 // with both an ipBlock and a selector, an endPort without a port, an invalid CIDR) matches nothing.
+//
+// Cluster-wide policies of one tier and priority are ordered by name, then kind; a BaselineAdminNetworkPolicy comes after all
+// others of its tier. A pod's own node reaches it whatever they say. What the types say about a peer that cannot be
+// understood applies to everything in a rule: one that accepts matches nothing, one that denies or passes denies everything,
+// and so does one with an unknown action. If the subject or the tier cannot be understood, what the policy denies or passes
+// is denied for every pod. A priority that does not exist is the nearest that does.
 //
 // A flow to a frontend of a Service goes to one of several backends, and which one is not known: the verdict lists them
 // all, with the decision of the policies on each. If the documentation of Services does not define something, kube-proxy

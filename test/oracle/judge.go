@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	"sigs.k8s.io/network-policy-api/apis/v1alpha2"
 )
 
 // Frozen is a cluster at one moment, ready for many questions.
@@ -19,8 +20,12 @@ type Frozen struct {
 	nodes      map[string][]netip.Addr
 	policies   map[string][]*networkingv1.NetworkPolicy // by namespace
 	zones      map[string]string                        // of nodes
-	slices     map[string][]*discoveryv1.EndpointSlice  // by namespace/name of their Service
-	frontends  map[frontendKey]frontend
+	nodeList   []*corev1.Node
+	answers    map[string][]netip.Addr // of DNS
+
+	clusterPolicies []*clusterPolicy                        // in order
+	slices          map[string][]*discoveryv1.EndpointSlice // by namespace/name of their Service
+	frontends       map[frontendKey]frontend
 }
 
 // rule is an ingress or egress rule: both have peers and ports.
@@ -54,38 +59,63 @@ func (z *Frozen) judge(f Flow) Verdict {
 	return v
 }
 
-// direction evaluates one direction of f: no policy isolates the subject, or the source is the subject's own node, or at
-// least one rule of the policies that select the subject matches.
+// direction evaluates one direction of f. The subject's own node is always admitted. Then come the admin tier, the
+// NetworkPolicies, which decide for the pods that they isolate, and the baseline tier. What none of them decides is allowed.
 func (z *Frozen) direction(d networkingv1.PolicyType, f Flow) (allowed bool, why []string) {
 	name, subject, peer := "ingress", f.Dst, f.Src
 	if d == networkingv1.PolicyTypeEgress {
 		name, subject, peer = "egress", f.Src, f.Dst
 	}
-	var isolating, allowing []string
-	for _, pod := range z.pods(subject) {
+	pods := z.pods(subject)
+	ownNode := func(pod *corev1.Pod) bool { return slices.Contains(z.nodes[pod.Spec.NodeName], peer.Addr) }
+	isolating, allowing := z.networkPolicies(d, name, pods, peer.Addr, f)
+	if d == networkingv1.PolicyTypeIngress && slices.ContainsFunc(pods, ownNode) {
+		if len(isolating) == 0 && !z.inAnyTier(d, pods) {
+			return true, []string{name + ": not isolated"}
+		}
+		return true, []string{name + ": from the pod's own node"}
+	}
+	allowed, decided, tier := z.inTier(v1alpha2.AdminTier, d, pods, peer.Addr, f)
+	if tier != "" {
+		why = append(why, name+": "+tier)
+	}
+	if decided {
+		return allowed, why
+	}
+	switch {
+	case len(allowing) > 0 && len(isolating) > 0:
+		return true, append(why, allowing...)
+	case len(isolating) > 0:
+		return false, append(why, isolating...)
+	}
+	allowed, decided, tier = z.inTier(v1alpha2.BaselineTier, d, pods, peer.Addr, f)
+	if tier != "" {
+		why = append(why, name+": "+tier)
+	}
+	if decided {
+		return allowed, why
+	}
+	return true, append(why, name+": not isolated")
+}
+
+// networkPolicies lists the NetworkPolicies that isolate the subject in a direction, and their rules that match.
+func (z *Frozen) networkPolicies(d networkingv1.PolicyType, name string, pods []*corev1.Pod, peer netip.Addr, f Flow) (
+	isolating, allowing []string,
+) {
+	for _, pod := range pods {
 		for _, p := range z.policies[pod.Namespace] {
 			if !slices.Contains(policyTypes(p), d) || !selects(&p.Spec.PodSelector, pod.Labels) {
 				continue
 			}
 			isolating = append(isolating, fmt.Sprintf("%s: isolated by %s/%s", name, p.Namespace, p.Name))
 			for i, r := range rules(p, d) {
-				if z.matches(d, p.Namespace, &r, pod, peer.Addr, f) {
+				if z.matches(d, p.Namespace, &r, pod, peer, f) {
 					allowing = append(allowing, fmt.Sprintf("%s: allowed by %s/%s spec.%s[%d]", name, p.Namespace, p.Name, name, i))
 				}
 			}
 		}
-		if d == networkingv1.PolicyTypeIngress && slices.Contains(z.nodes[pod.Spec.NodeName], peer.Addr) {
-			allowing = append(allowing, name+": from the pod's own node")
-		}
 	}
-	switch {
-	case len(isolating) == 0:
-		return true, []string{name + ": not isolated"}
-	case len(allowing) > 0:
-		return true, allowing
-	default:
-		return false, isolating
-	}
+	return isolating, allowing
 }
 
 // pods lists the pods that policies see at one end of a flow.

@@ -30,8 +30,10 @@ type Size struct {
 	Families                          Families
 	// Services is the number of Services with their EndpointSlices. Zero is none: then nodes have no zones either.
 	Services int
+	// Cluster is the number of cluster-wide policies. Zero is none: then nodes have no labels for them, and DNS no answers.
+	Cluster int
 	// Odd adds what a current API server refuses but files and old objects may contain: IPv4 octets with leading zeros,
-	// empty peers and ranges, exceptions as large as their block.
+	// empty peers and ranges, exceptions as large as their block; of cluster-wide policies what cannot be understood at all.
 	Odd bool
 }
 
@@ -84,6 +86,7 @@ func Generate(seed uint64, size Size) *oracle.Cluster {
 		ns := g.c.Namespaces[g.rng.IntN(len(g.c.Namespaces))].Name
 		g.serve(ns, fmt.Sprintf("svc-%d", i))
 	}
+	g.clusterPolicies(size.Cluster)
 	return g.c
 }
 

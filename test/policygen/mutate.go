@@ -24,7 +24,7 @@ const (
 // Change is one change of a cluster.
 type Change struct {
 	Verb   Verb
-	Kind   string        // Pod, Namespace, Node, NetworkPolicy, Service or EndpointSlice
+	Kind   string        // such as Pod, or KindDNS
 	Object metav1.Object // as it is now, or as it was before its deletion
 	What   string        // a description, such as "relabel"
 }
@@ -34,7 +34,8 @@ func (c Change) String() string {
 	return fmt.Sprintf("%s %s/%s %s (%s)", c.Kind, c.Object.GetNamespace(), c.Object.GetName(), c.Verb, c.What)
 }
 
-// Mutate makes one random change to c and returns it; Services and their slices change only if there are some. Objects
+// Mutate makes one random change to c and returns it; Services and their slices change only if there are some,
+// cluster-wide policies and DNS only if c was generated with them. Objects
 // are replaced, never modified, so the old ones stay as they were.
 func Mutate(c *oracle.Cluster, rng *rand.Rand) Change {
 	g := &generator{rng: rng, c: c, families: familiesOf(c)}
@@ -45,6 +46,9 @@ func Mutate(c *oracle.Cluster, rng *rand.Rand) Change {
 	}
 	if len(c.Services)+len(c.Slices) > 0 {
 		moves = append(moves, g.serviceMoves()...)
+	}
+	if c.Answers != nil {
+		moves = append(moves, g.clusterMoves()...)
 	}
 	for {
 		if change, ok := pick(g, moves)(); ok {

@@ -86,23 +86,36 @@ func otherAddrs(c *oracle.Cluster) []netip.Addr {
 	for _, s := range []string{"192.0.2.1", "10.244.0.200", "10.1.2.3", "2001:db8::1", "fd00:10::ffff", "2600::1"} {
 		addrs = append(addrs, netip.MustParseAddr(s))
 	}
+	around := func(s string) {
+		prefix, err := netip.ParsePrefix(s)
+		if err != nil {
+			return
+		}
+		first, last := prefix.Masked().Addr(), lastOf(prefix)
+		for _, a := range []netip.Addr{first.Prev(), first, last, last.Next()} {
+			if usable(a) {
+				addrs = append(addrs, a)
+			}
+		}
+	}
 	eachPeer(c, func(p networkingv1.NetworkPolicyPeer) {
 		if p.IPBlock == nil {
 			return
 		}
 		for _, s := range append([]string{p.IPBlock.CIDR}, p.IPBlock.Except...) {
-			prefix, err := netip.ParsePrefix(s)
-			if err != nil {
-				continue
-			}
-			first, last := prefix.Masked().Addr(), lastOf(prefix)
-			for _, a := range []netip.Addr{first.Prev(), first, last, last.Next()} {
-				if usable(a) {
-					addrs = append(addrs, a)
-				}
-			}
+			around(s)
 		}
 	})
+	for _, s := range clusterNetworks(c) {
+		around(s)
+	}
+	for _, name := range []string{"db.example.com", "api.example.com"} {
+		for _, a := range c.Answers[name] {
+			if usable(a) {
+				addrs = append(addrs, a)
+			}
+		}
+	}
 	return addrs
 }
 
@@ -165,6 +178,9 @@ func interestingPorts(c *oracle.Cluster) []int32 {
 		for _, r := range p.Spec.Egress {
 			ports(r.Ports)
 		}
+	}
+	for _, n := range clusterPorts(c) {
+		around(n)
 	}
 	for _, p := range c.Pods {
 		for _, list := range [][]corev1.Container{p.Spec.Containers, p.Spec.InitContainers} {

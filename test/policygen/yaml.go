@@ -9,18 +9,24 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/network-policy-api/apis/v1alpha1"
+	"sigs.k8s.io/network-policy-api/apis/v1alpha2"
 	"sigs.k8s.io/yaml"
 
 	"github.com/netloom/netloom/test/oracle"
 )
 
-// Objects copies the objects of a cluster, each with its kind: namespaces, nodes, pods, policies, Services, slices.
+// Objects copies the objects of a cluster, each with its kind: namespaces, nodes, pods, policies, cluster-wide policies,
+// Services, slices.
 func Objects(c *oracle.Cluster) []runtime.Object {
 	var all []runtime.Object
 	all = copied(all, c.Namespaces, corev1.SchemeGroupVersion.WithKind("Namespace"))
 	all = copied(all, c.Nodes, corev1.SchemeGroupVersion.WithKind("Node"))
 	all = copied(all, c.Pods, corev1.SchemeGroupVersion.WithKind("Pod"))
 	all = copied(all, c.Policies, networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"))
+	all = copied(all, c.ClusterPolicies, schema.GroupVersion(v1alpha2.GroupVersion).WithKind("ClusterNetworkPolicy"))
+	all = copied(all, c.AdminPolicies, schema.GroupVersion(v1alpha1.GroupVersion).WithKind("AdminNetworkPolicy"))
+	all = copied(all, c.BaselinePolicies, schema.GroupVersion(v1alpha1.GroupVersion).WithKind("BaselineAdminNetworkPolicy"))
 	all = copied(all, c.Services, corev1.SchemeGroupVersion.WithKind("Service"))
 	return copied(all, c.Slices, discoveryv1.SchemeGroupVersion.WithKind("EndpointSlice"))
 }

@@ -29,8 +29,8 @@ type clusterRule struct {
 	action    string
 	peerField string // "from" or "to"
 	peers     []v1alpha2.ClusterNetworkPolicyEgressPeer
-	portField string // "protocols" or "ports"
-	ports     []v1alpha2.ClusterNetworkPolicyProtocol
+	portField string                                  // "protocols" or "ports"
+	ports     []v1alpha2.ClusterNetworkPolicyProtocol // nil for any
 }
 
 // The names of actions. ClusterNetworkPolicies accept, the older kinds allow.
@@ -40,9 +40,6 @@ const (
 	actionDeny   = string(v1alpha2.ClusterNetworkPolicyRuleActionDeny)
 	actionPass   = string(v1alpha2.ClusterNetworkPolicyRuleActionPass)
 )
-
-// afterAll is a priority after all that ClusterNetworkPolicies may have. A BaselineAdminNetworkPolicy has none of its own.
-const afterAll = maxPriority + 1
 
 // clusterFormOf returns the common form of a policy; false if o is of another kind.
 func clusterFormOf(o metav1.Object) (*clusterForm, bool) {
@@ -97,7 +94,7 @@ func formOfAdmin(o *v1alpha1.AdminNetworkPolicy) *clusterForm {
 
 func formOfBaseline(o *v1alpha1.BaselineAdminNetworkPolicy) *clusterForm {
 	f := &clusterForm{
-		object: o, kind: object.KindBaselineAdminNetworkPolicy, tier: v1alpha2.BaselineTier, priority: afterAll,
+		object: o, kind: object.KindBaselineAdminNetworkPolicy, tier: v1alpha2.BaselineTier,
 		subject: subjectOf(&o.Spec.Subject),
 	}
 	for i := range o.Spec.Ingress {
@@ -171,7 +168,7 @@ func protocolsOf(ports *[]v1alpha1.AdminNetworkPolicyPort) []v1alpha2.ClusterNet
 	if ports == nil {
 		return nil
 	}
-	var out []v1alpha2.ClusterNetworkPolicyProtocol
+	out := []v1alpha2.ClusterNetworkPolicyProtocol{}
 	for i := range *ports {
 		p := &(*ports)[i]
 		var protocol v1alpha2.ClusterNetworkPolicyProtocol
@@ -184,7 +181,13 @@ func protocolsOf(ports *[]v1alpha1.AdminNetworkPolicyPort) []v1alpha2.ClusterNet
 		if p.NamedPort != nil {
 			protocol.DestinationNamedPort = *p.NamedPort
 		}
-		if p.PortNumber != nil && p.PortRange != nil {
+		fields := 0
+		for _, set := range []bool{p.PortNumber != nil, p.PortRange != nil, p.NamedPort != nil} {
+			if set {
+				fields++
+			}
+		}
+		if fields != 1 {
 			protocol = v1alpha2.ClusterNetworkPolicyProtocol{}
 		}
 		out = append(out, protocol)

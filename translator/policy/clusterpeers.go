@@ -150,7 +150,7 @@ func (p *clusterPolicy) nodePeer(ls *metav1.LabelSelector) ([]netip.Prefix, erro
 		if !ok || !selector.Matches(labels.Set(node.Labels)) {
 			continue
 		}
-		for _, a := range statusAddrs(node, &field.Faults{}) { // problems are those of the node
+		for _, a := range peerAddrs(node) {
 			out = append(out, netip.PrefixFrom(a, a.BitLen()))
 		}
 	}
@@ -158,10 +158,23 @@ func (p *clusterPolicy) nodePeer(ls *metav1.LabelSelector) ([]netip.Prefix, erro
 	return slices.Compact(out), nil
 }
 
+// peerAddrs returns the addresses of a node as a peer, in order: all that its status lists, of any type. Names are not
+// resolved.
+func peerAddrs(node *corev1.Node) []netip.Addr {
+	var out []netip.Addr
+	for _, na := range node.Status.Addresses {
+		if a, err := field.ParseAddr(na.Address); err == nil { // problems are those of the node
+			out = append(out, a)
+		}
+	}
+	slices.SortFunc(out, netip.Addr.Compare)
+	return slices.Compact(out)
+}
+
 // nodeChanged has the policies with nodes as peers translated again if what they see of a node differs.
 func (t *Table) nodeChanged(old, now *corev1.Node) {
 	if old != nil && now != nil && labels.Equals(old.Labels, now.Labels) &&
-		slices.Equal(statusAddrs(old, &field.Faults{}), statusAddrs(now, &field.Faults{})) {
+		slices.Equal(peerAddrs(old), peerAddrs(now)) {
 		return
 	}
 	for ref := range t.withNodes {

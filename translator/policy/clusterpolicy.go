@@ -14,6 +14,9 @@ import (
 // maxPriority is the largest priority of a policy (ClusterNetworkPolicySpec.priority).
 const maxPriority = 1000
 
+// afterAll is a priority after all that ClusterNetworkPolicies may have. A BaselineAdminNetworkPolicy has none of its own.
+const afterAll = maxPriority + 1
+
 // clusterPolicy is a cluster-wide policy being translated to intents.
 type clusterPolicy struct {
 	translation
@@ -88,10 +91,13 @@ func (p *clusterPolicy) tier() intent.Tier {
 
 func (p *clusterPolicy) priority() uint16 {
 	n := p.form.priority
-	if n < 0 || n > maxPriority && p.form.kind != object.KindBaselineAdminNetworkPolicy {
+	if p.form.kind == object.KindBaselineAdminNetworkPolicy {
+		return afterAll
+	}
+	if n < 0 || n > maxPriority {
 		p.Add("spec.priority", "%d: expected 0 to %d; the nearest of these applies", n, maxPriority)
 	}
-	return uint16(min(max(n, 0), afterAll)) //nolint:gosec // within 0 to 1001
+	return uint16(min(max(n, 0), maxPriority)) //nolint:gosec // within 0 to 1000
 }
 
 // translateRules translates the rules of a direction until the budget is used up.
@@ -110,9 +116,9 @@ func (p *clusterPolicy) translateRules(d intent.Direction) []intent.Rule {
 }
 
 func (p *clusterPolicy) translateRule(d intent.Direction, r *clusterRule) []intent.Rule {
-	action, ok := r.does()
+	action, ok := p.does(r)
 	if !ok {
-		p.Add(r.path+".action", "%q: expected %s, Deny or Pass; the rule denies everything", r.action, p.acceptWord())
+		p.Add(r.path+".action", "%q: expected %s; the rule denies everything", r.action, p.actionWords())
 	}
 	peers, peersOK := p.parsePeers(r, action)
 	ports, portsOK := p.parsePorts(r, action)
@@ -127,19 +133,27 @@ func (p *clusterPolicy) translateRule(d intent.Direction, r *clusterRule) []inte
 	return p.rules(d, intent.Rule{Path: r.path, Name: r.name, Action: action}, peers, ports)
 }
 
-// does returns what a rule does, and whether its action is known. An unknown one is treated like Deny, whose rules fail closed
-// widest.
-func (r *clusterRule) does() (intent.Action, bool) {
-	switch r.action {
-	case actionAccept, actionAllow:
+// does returns what a rule does, and whether its kind has such an action. An unknown one is treated like Deny, whose rules fail
+// closed widest.
+func (p *clusterPolicy) does(r *clusterRule) (intent.Action, bool) {
+	switch {
+	case r.action == p.acceptWord():
 		return intent.Allow, true
-	case actionDeny:
+	case r.action == actionDeny:
 		return intent.Deny, true
-	case actionPass:
+	case r.action == actionPass && p.form.kind != object.KindBaselineAdminNetworkPolicy:
 		return intent.Pass, true
 	default:
 		return intent.Deny, false
 	}
+}
+
+// actionWords lists the actions of the kind of policy.
+func (p *clusterPolicy) actionWords() string {
+	if p.form.kind == object.KindBaselineAdminNetworkPolicy {
+		return p.acceptWord() + " or Deny"
+	}
+	return p.acceptWord() + ", Deny or Pass"
 }
 
 // acceptWord is what the kind of policy calls the action that accepts.
@@ -168,7 +182,7 @@ func (p *clusterPolicy) close() {
 	for _, policy := range p.out.policies {
 		for i := range p.form.rules[policy.Direction] {
 			r := &p.form.rules[policy.Direction][i]
-			action, _ := r.does()
+			action, _ := p.does(r)
 			policy.Rules = append(policy.Rules, closed(r, action)...)
 		}
 		p.out.denies[policy.Direction] = p.out.denies[policy.Direction] || denies(policy.Rules)

@@ -12,8 +12,12 @@ import (
 
 // parsePorts parses the protocols of a rule. It returns false if one of them cannot be understood, which is reported.
 func (p *clusterPolicy) parsePorts(r *clusterRule, action intent.Action) (portList, bool) {
-	if len(r.ports) == 0 {
+	switch {
+	case r.ports == nil:
 		return portList{numeric: intent.Ports{Any: true}}, true
+	case len(r.ports) == 0:
+		p.Add(r.path+"."+r.portField, "expected at least one element, or no such field; the rule %s", outcome(action))
+		return portList{}, false
 	}
 	var list portList
 	ok := true
