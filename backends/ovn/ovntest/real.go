@@ -3,11 +3,16 @@ package ovntest
 import (
 	"context"
 	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/ovsdb"
 	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
 )
@@ -74,4 +79,19 @@ func upTo(ops []backends.Op, groups int) []backends.Op {
 		}
 	}
 	return ops
+}
+
+// Convert changes the schema of a running real server, as an upgrade of OVN does. Clients reconnect.
+func (g *Target) Convert(t testing.TB, schema []byte) {
+	t.Helper()
+	real, ok := g.server.(*realServer)
+	require.True(t, ok, "only a real server converts its database")
+	file := filepath.Join(t.TempDir(), "new.ovsschema")
+	require.NoError(t, os.WriteFile(file, schema, 0o600))
+	out, err := exec.CommandContext(t.Context(), "ovsdb-client", "convert", real.Addr(), file).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	g.traced = -1
+	for _, c := range append([]*ovsdb.Client{g.admin}, g.clients...) {
+		require.Eventually(t, func() bool { return c.Connected() && c.Schema().HasColumn("ACL", "tier") }, patience, time.Millisecond)
+	}
 }
