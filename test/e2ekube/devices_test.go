@@ -154,6 +154,7 @@ func TestDevicesInTrouble(t *testing.T) {
 			w.awaitEvents("far", "FirewallZone", "Trouble", 1)
 			w.awaitEvents("far", "FirewallZone", "Deleting", 1)
 			w.awaitZone("far", removed, "Being delete", "")
+			w.awaitReport(first, "Not Available")
 			w.killLeader(pods)
 			w.awaitZone("far", removed, "Being delete", "")
 		}
@@ -166,7 +167,33 @@ func TestDevicesInTrouble(t *testing.T) {
 		w.requireAlike(first, second)
 		w.requireReports(first, second)
 	}
+	t.Log("netloom restarts, and writes nothing")
+	for _, b := range []*branch{first, second} {
+		b.device.Reset()
+	}
+	w.restart()
+	ovnlab.Eventually(t, patience, "both devices are read back", func() bool {
+		w.netloom.Running()
+		return reads(t, first.device) > 2*kindsOfDevice && reads(t, second.device) > 2*kindsOfDevice
+	})
 	requireNothingForbidden(t, w.kube)
+}
+
+// kindsOfDevice is how many lists a device is read back by.
+const kindsOfDevice = 13
+
+// reads counts the requests that a device got. There must be no writes and no reloads among them.
+func reads(t *testing.T, d *simulator.Device) int {
+	t.Helper()
+	require.Empty(t, d.Actions())
+	n := 0
+	for _, q := range d.Requests() {
+		if !q.Login {
+			require.Equal(t, "GET", q.Method, "%+v", q)
+			n++
+		}
+	}
+	return n
 }
 
 // branch applies a pod of the CNF with a device behind it.
@@ -332,22 +359,36 @@ func holding(d *simulator.Device) []string {
 // requireReports waits until the CNFStatus of the cluster shows what both pods report of themselves.
 func (w *world) requireReports(want ...*branch) {
 	w.t.Helper()
-	statuses := w.kube.Objects().Resource(v1alpha1.GroupVersion.WithResource("cnfstatuses")).Namespace("sdewan-system")
 	ovnlab.Eventually(w.t, patience, "both pods report", func() bool {
-		w.netloom.Running()
-		got, err := statuses.Get(w.t.Context(), "cnf-status", metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			return false
-		}
-		require.NoError(w.t, err)
-		var s v1alpha1.CNFStatus
-		require.NoError(w.t, runtime.DefaultUnstructuredConverter.FromUnstructured(got.Object, &s))
-		reports := map[string]v1alpha1.CNFInformation{}
-		for _, i := range s.Status.Information {
-			reports[i.Name] = i
-		}
-		return !slices.ContainsFunc(want, func(b *branch) bool { return !reportsOf(w.t, reports[b.pod], b) }) && len(reports) == len(want)
+		reports := w.reports()
+		return len(reports) == len(want) &&
+			!slices.ContainsFunc(want, func(b *branch) bool { return !reportsOf(w.t, reports[b.pod], b) })
 	})
+}
+
+// awaitReport waits until the CNFStatus shows this text as the report of a pod.
+func (w *world) awaitReport(b *branch, want string) {
+	w.t.Helper()
+	ovnlab.Eventually(w.t, patience, b.pod+" is "+want, func() bool { return w.reports()[b.pod].Status == want })
+}
+
+// reports are those of the CNFStatus of the cluster, by pod.
+func (w *world) reports() map[string]v1alpha1.CNFInformation {
+	w.t.Helper()
+	w.netloom.Running()
+	reports := map[string]v1alpha1.CNFInformation{}
+	statuses := w.kube.Objects().Resource(v1alpha1.GroupVersion.WithResource("cnfstatuses")).Namespace("sdewan-system")
+	got, err := statuses.Get(w.t.Context(), "cnf-status", metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return reports
+	}
+	require.NoError(w.t, err)
+	var s v1alpha1.CNFStatus
+	require.NoError(w.t, runtime.DefaultUnstructuredConverter.FromUnstructured(got.Object, &s))
+	for _, i := range s.Status.Information {
+		reports[i.Name] = i
+	}
+	return reports
 }
 
 // reportsOf reports whether this is what a pod says of itself: every module, with its interfaces and the rule in its kernel.
