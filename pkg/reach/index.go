@@ -231,7 +231,7 @@ func stepsOf(p *intent.Policy, subjects []intent.SetID) iter.Seq[step] {
 	return func(yield func(step) bool) {
 		for i := range p.Rules {
 			r := &p.Rules[i]
-			s := step{tier: p.Tier, action: r.Action, ports: trafficOf(r.Ports)}
+			s := step{tier: p.Tier, action: r.Action, ports: TrafficOf(r.Ports)}
 			switch {
 			case r.Peer.Kind == intent.PeerAny:
 			case r.Peer.Kind == intent.PeerSet && r.Peer.Set != "":

@@ -27,8 +27,8 @@ func All() Traffic {
 	return t
 }
 
-// trafficOf is what the ports of a rule cover.
-func trafficOf(p intent.Ports) Traffic {
+// TrafficOf returns what the ports of a rule cover.
+func TrafficOf(p intent.Ports) Traffic {
 	if p.Any {
 		return All()
 	}

@@ -24,8 +24,8 @@ func TestTraffic(t *testing.T) {
 	require.Equal(t, "tcp/80", low.Intersect(web).String())
 	require.True(t, All().Equal(Traffic{}.complement()))
 	require.True(t, All().complement().Empty())
-	require.Equal(t, "tcp", trafficOf(intent.Ports{Ranges: []intent.PortRange{tcp(0, 65535)}}).String())
-	require.True(t, trafficOf(intent.Ports{Any: true}).Has(intent.ICMP, 0))
+	require.Equal(t, "tcp", TrafficOf(intent.Ports{Ranges: []intent.PortRange{tcp(0, 65535)}}).String())
+	require.True(t, TrafficOf(intent.Ports{Any: true}).Has(intent.ICMP, 0))
 	require.False(t, low.Has(intent.ICMP, 0))
 	require.Equal(t, "tcp/80, other protocols", Traffic{Ranges: web.Ranges, Other: true}.String())
 }

@@ -103,6 +103,7 @@ var rooms = []room{
 		"k8s.io/apiextensions-apiserver/pkg/...", "k8s.io/apimachinery/...", "k8s.io/apiserver/pkg/apis/cel", yaml,
 	}},
 	{dir: "deploy/crds"},
+	{dir: "pkg/precedence", pure: true, may: []string{"pkg/intent", "pkg/object", "pkg/reach"}},
 	{dir: "pkg/reach", pure: true, may: []string{"pkg/intent", "pkg/object"}},
 	{dir: "pkg/reconcile", may: []string{"backends", "pkg/intent", "pkg/object", logrus}},
 	{dir: "pkg/retention", may: []string{"backends", "pkg/object", "pkg/source", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/runtime"}},
@@ -144,8 +145,8 @@ var rooms = []room{
 		"pkg/apis/...", "k8s.io/api/core/v1", "k8s.io/apimachinery/...", "k8s.io/client-go/...",
 	}},
 	{dir: "pkg/query", pure: true, may: []string{
-		"labelcache", "pkg/intent", "pkg/object", "pkg/reach", "k8s.io/api/...", "k8s.io/apimachinery/...",
-		"sigs.k8s.io/json", yaml,
+		"labelcache", "pkg/intent", "pkg/object", "pkg/precedence", "pkg/reach", "k8s.io/api/...", "k8s.io/apimachinery/...",
+		"sigs.k8s.io/json", policyAPI, yaml,
 	}},
 	{dir: "pkg/webui", may: []string{
 		"labelcache", "pkg/httpbody", "pkg/intent", "pkg/object", "pkg/query", "pkg/reach", "k8s.io/apimachinery/pkg/labels",
@@ -155,7 +156,7 @@ var rooms = []room{
 		"k8s.io/apimachinery/...", "github.com/prometheus/client_golang/...", logrus,
 	}},
 	{dir: "pkg/webhook/advice", pure: true, may: []string{
-		"backends", "pkg/intent", "pkg/object", "translator", "k8s.io/api/...", "k8s.io/apimachinery/...",
+		"backends", "pkg/intent", "pkg/object", "pkg/precedence", "translator", "k8s.io/api/...", "k8s.io/apimachinery/...",
 	}},
 	{dir: "pkg/webhook/bucket", pure: true, may: []string{"pkg/apis/...", "k8s.io/api/..."}},
 	{dir: "pkg/webhook/certs", may: []string{"k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/kubernetes", logrus}},
