@@ -5,8 +5,9 @@
 // lists. Kinds that netloom does not know are ignored.
 //
 // What the API server would do with the manifests is done here: fields unknown to the type and fields given twice are
-// faults, values are validated, defaults are filled in; SD-WAN resources are validated by the definitions in deploy/crds,
-// where "" means the default, and manifests of the older group sdewan.akraino.org are read as those of the newer. Beyond
+// faults, values are validated, defaults are filled in; SD-WAN resources and cluster-wide policies are validated by their
+// definitions in deploy/crds, where "" means the default, and pkg/apis/clusterpolicy, and manifests of the older group
+// sdewan.akraino.org are read as those of the newer. Beyond
 // that, a namespace that objects live in but no manifest declares exists with the one label that the API server sets,
 // kubernetes.io/metadata.name; a pod with an address and no phase is running, and a running one is ready, unless it says
 // otherwise; and a file's documents are numbered from 1. Nothing is allocated: a service without a cluster IP gets none, and
@@ -30,7 +31,8 @@
 //
 // None of this survives a restart. A faulty policy without a good version since the start gets a stand-in, so that its
 // pods are not open: the stand-in isolates the pods that the document selects, or every pod of its namespace if that
-// cannot be read, and allows nothing. Any other faulty document, and one whose kind, namespace and name cannot even be read,
+// cannot be read, and allows nothing. That of a cluster-wide policy has no rules that accept; its rules that deny or pass
+// apply as far as they can be read, and deny everything otherwise, for every pod if the subject cannot be read. Any other faulty document, and one whose kind, namespace and name cannot even be read,
 // then declares nothing. Services and slices get no stand-in: without them nothing opens.
 //
 // # Secrets

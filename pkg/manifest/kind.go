@@ -29,8 +29,8 @@ var kinds = sync.OnceValue(func() map[string]*kind {
 	all := map[string]*kind{}
 	for _, r := range source.Resources() {
 		k := coreKinds()[r.Kind]
-		if r.SDWAN {
-			k.complete, k.validate = func(source.Object) {}, validateSDWAN
+		if r.Custom {
+			k.complete, k.validate = completeCustom, validateCustom(r.Namespaced)
 			k.schema = func(raw json.RawMessage) field.ErrorList { return validateSchema(r.Kind, raw) }
 		}
 		k.Resource = r

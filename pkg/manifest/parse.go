@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 	kjson "sigs.k8s.io/json"
+	policyv1alpha2 "sigs.k8s.io/network-policy-api/apis/v1alpha2"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/object"
@@ -178,8 +179,11 @@ func (r *reading) typed(is metav1.TypeMeta, path string) bool {
 func (r *reading) isUnrecognized(version schema.GroupVersion, kind string) bool {
 	_, served := kindOf(kind)
 	served = served && r.opts.wants(kind)
-	if isSDWANGroup(version.Group) {
+	switch {
+	case isSDWANGroup(version.Group):
 		return served || version != v1alpha1.GroupVersion || !source.IsSDWAN(kind)
+	case version.Group == policyv1alpha2.GroupName:
+		return served || strings.HasSuffix(kind, "NetworkPolicy") && !object.IsClusterPolicy(kind)
 	}
 	return scheme.Scheme.IsVersionRegistered(version) && (!scheme.Scheme.Recognizes(version.WithKind(kind)) || served)
 }
@@ -233,7 +237,7 @@ func (r *reading) resource(row *kind, raw, metadata json.RawMessage, path string
 	}
 	if r.rejected != "" {
 		r.fault(ref, path, r.rejected)
-		r.faulty(ref, raw)
+		r.faulty(row, ref, raw)
 		return
 	}
 	o := row.New()
@@ -259,7 +263,7 @@ func (r *reading) resource(row *kind, raw, metadata json.RawMessage, path string
 		for _, f := range faults {
 			r.fault(ref, f.field, f.message)
 		}
-		r.faulty(ref, raw)
+		r.faulty(row, ref, raw)
 		return
 	}
 	row.Trim(o)
@@ -271,9 +275,9 @@ func (r *reading) declare(ref object.Ref, o source.Object) {
 }
 
 // faulty declares an object that cannot be accepted.
-func (r *reading) faulty(ref object.Ref, raw json.RawMessage) {
+func (r *reading) faulty(row *kind, ref object.Ref, raw json.RawMessage) {
 	r.manifest.entries = append(r.manifest.entries,
-		entry{ref: ref, document: r.document, standIn: newStandIn(ref, raw, r.rejected)})
+		entry{ref: ref, document: r.document, standIn: newStandIn(row, ref, raw, r.rejected)})
 }
 
 // identify finds out which object is declared, whatever else is wrong with it. A name that no object can have does not

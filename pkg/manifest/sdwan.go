@@ -2,58 +2,11 @@ package manifest
 
 import (
 	"encoding/json"
-	"io/fs"
-	"sync"
 
-	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/netloom/netloom/deploy/crds"
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
-	"github.com/netloom/netloom/pkg/crdschema"
-	"github.com/netloom/netloom/pkg/source"
 )
-
-func validateSDWAN(o source.Object) field.ErrorList {
-	return apivalidation.ValidateObjectMetaAccessor(o, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
-}
-
-// sdwanDefinitions are the schemas by which an API server admits the kinds. They are read once, when the first object is
-// validated.
-var sdwanDefinitions = sync.OnceValues(func() (map[string]*crdschema.Definition, error) {
-	all := map[string]*crdschema.Definition{}
-	files, err := fs.Glob(crds.Definitions, "*.yaml")
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range files {
-		text, err := fs.ReadFile(crds.Definitions, name)
-		if err != nil {
-			return nil, err
-		}
-		d, err := crdschema.Parse(text)
-		if err != nil {
-			return nil, err
-		}
-		all[d.Kind] = d
-	}
-	return all, nil
-})
-
-// validateSchema validates an object, as written, against the schema of its kind.
-func validateSchema(kind string, raw json.RawMessage) field.ErrorList {
-	all, err := sdwanDefinitions()
-	if err != nil {
-		return field.ErrorList{field.InternalError(nil, err)}
-	}
-	var written map[string]any
-	if err := utiljson.Unmarshal(raw, &written); err != nil {
-		return field.ErrorList{field.InternalError(nil, err)}
-	}
-	return all[kind].Validate(written)
-}
 
 // oldGroupVersion is the one in some manifests of the design document.
 var oldGroupVersion = schema.GroupVersion{Group: "sdewan.akraino.org", Version: v1alpha1.Version}

@@ -16,10 +16,10 @@ import (
 	"github.com/netloom/netloom/pkg/source"
 )
 
-// standIn replaces a faulty policy while no good version of it is known: the pods it isolates as far as they can be
-// determined, rather too many than too few, and no rules.
+// standIn replaces a faulty policy while no good version of it is known. That of a NetworkPolicy isolates the pods that the
+// document selects as far as they can be determined, rather too many than too few, and has no rules.
 type standIn struct {
-	policy *networkingv1.NetworkPolicy
+	policy source.Object
 	effect string // what it does, to be added to the faults of the document
 }
 
@@ -40,10 +40,13 @@ const (
 	duplicateField = "duplicate field"
 )
 
-// newStandIn makes the stand-in of a faulty document; nil if objects of its kind isolate no pods. The text is why the
-// document is rejected as a whole, if it is.
-func newStandIn(ref object.Ref, raw json.RawMessage, rejected string) *standIn {
-	if ref.Kind != object.KindNetworkPolicy {
+// newStandIn makes the stand-in of a faulty document; nil if objects of its kind deny nothing. The text is why the document
+// is rejected as a whole, if it is.
+func newStandIn(row *kind, ref object.Ref, raw json.RawMessage, rejected string) *standIn {
+	switch {
+	case object.IsClusterPolicy(ref.Kind):
+		return newClusterStandIn(row, ref, raw, rejected)
+	case ref.Kind != object.KindNetworkPolicy:
 		return nil
 	}
 	p := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name}}

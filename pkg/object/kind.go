@@ -13,3 +13,11 @@ const (
 	KindPod                        = "Pod"
 	KindService                    = "Service"
 )
+
+// IsClusterPolicy reports whether a kind is one of the cluster-wide policies.
+func IsClusterPolicy(kind string) bool {
+	return kind == KindClusterNetworkPolicy || kind == KindAdminNetworkPolicy || kind == KindBaselineAdminNetworkPolicy
+}
+
+// IsPolicy reports whether objects of a kind decide which connections are allowed.
+func IsPolicy(kind string) bool { return kind == KindNetworkPolicy || IsClusterPolicy(kind) }

@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	policyv1alpha1 "sigs.k8s.io/network-policy-api/apis/v1alpha1"
+	policyv1alpha2 "sigs.k8s.io/network-policy-api/apis/v1alpha2"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/object"
@@ -29,7 +31,8 @@ type Resource struct {
 	Version    schema.GroupVersion
 	Plural     string // its name in API paths
 	Namespaced bool
-	SDWAN      bool          // it is read through the dynamic client
+	SDWAN      bool          // it is an SD-WAN resource
+	Custom     bool          // a CRD defines it: an API may lack it, and the dynamic client reads it
 	Metadata   bool          // only its metadata is read
 	Label      string        // that selects objects; "" selects all
 	New        func() Object // an empty object
@@ -60,11 +63,35 @@ func Resources() []Resource {
 		row(object.KindEndpointSlice, discoveryv1.SchemeGroupVersion, "endpointslices", trimSlice),
 		row(object.KindEndpoints, corev1.SchemeGroupVersion, "endpoints", trimEndpoints),
 	}
+	rows = append(rows, clusterPolicies()...)
 	for _, r := range v1alpha1.Resources() {
 		rows = append(rows, Resource{
-			Kind: r.Kind, Version: v1alpha1.GroupVersion, Plural: r.Plural, Namespaced: true, SDWAN: true,
+			Kind: r.Kind, Version: v1alpha1.GroupVersion, Plural: r.Plural, Namespaced: true, SDWAN: true, Custom: true,
 			New: func() Object { return r.New() }, Trim: trimWritten,
 		})
+	}
+	return rows
+}
+
+// clusterPolicies lists the kinds of cluster-wide policies. Their status is not kept: nothing is made from it.
+func clusterPolicies() []Resource {
+	v1, v2 := schema.GroupVersion(policyv1alpha1.GroupVersion), schema.GroupVersion(policyv1alpha2.GroupVersion)
+	rows := []Resource{
+		row(object.KindClusterNetworkPolicy, v2, "clusternetworkpolicies", func(p *policyv1alpha2.ClusterNetworkPolicy) {
+			trimWritten(p)
+			p.Status = policyv1alpha2.ClusterNetworkPolicyStatus{}
+		}),
+		row(object.KindAdminNetworkPolicy, v1, "adminnetworkpolicies", func(p *policyv1alpha1.AdminNetworkPolicy) {
+			trimWritten(p)
+			p.Status = policyv1alpha1.AdminNetworkPolicyStatus{}
+		}),
+		row(object.KindBaselineAdminNetworkPolicy, v1, "baselineadminnetworkpolicies", func(p *policyv1alpha1.BaselineAdminNetworkPolicy) {
+			trimWritten(p)
+			p.Status = policyv1alpha1.BaselineAdminNetworkPolicyStatus{}
+		}),
+	}
+	for i := range rows {
+		rows[i].Namespaced, rows[i].Custom = false, true
 	}
 	return rows
 }

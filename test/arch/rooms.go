@@ -89,14 +89,14 @@ var rooms = []room{
 	{dir: "pkg/tungsten/...", may: []string{"pkg/tungsten/...", uuid, logrus}},
 
 	{dir: "pkg/apis/...", may: []string{"pkg/apis/...", "k8s.io/api/...", "k8s.io/apimachinery/..."}},
-	{dir: "pkg/source", may: []string{"pkg/apis/...", "pkg/object", "k8s.io/api/...", "k8s.io/apimachinery/..."}},
+	{dir: "pkg/source", may: []string{"pkg/apis/...", "pkg/object", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI}},
 	{dir: "pkg/source/kube", may: []string{
 		"pkg/apis/...", "pkg/cause", "pkg/object", "pkg/source", "k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/...",
 		"github.com/go-logr/logr", logrus,
 	}},
 	{dir: "pkg/source/sourcetest", may: []string{"pkg/source", "k8s.io/api/...", "k8s.io/apimachinery/...", testify}},
 	{dir: "pkg/manifest", may: []string{
-		"pkg/apis/...", "pkg/crdschema", "pkg/object", "pkg/source", "deploy/crds", "k8s.io/api/...", "k8s.io/apimachinery/...",
+		"pkg/apis/...", "pkg/crdschema", "pkg/object", "pkg/source", "deploy/crds", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI,
 		"k8s.io/client-go/kubernetes/scheme", "sigs.k8s.io/json", yaml, "go.yaml.in/yaml/v3", "github.com/fsnotify/fsnotify", logrus,
 	}},
 	{dir: "pkg/crdschema", may: []string{
@@ -111,7 +111,7 @@ var rooms = []room{
 		"labelcache", "pkg/intent", "pkg/manifest", "pkg/object", "pkg/retention", "pkg/source", "translator", "k8s.io/apimachinery/pkg/api/meta", logrus,
 	}},
 	{dir: "pkg/pipeline/pipelinetest", may: []string{
-		"pkg/intent", "pkg/object", "pkg/source", "k8s.io/api/...", "k8s.io/apimachinery/...", logrus,
+		"pkg/intent", "pkg/object", "pkg/source", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI, logrus,
 	}},
 	{dir: "pkg/metrics", may: []string{
 		"backends", "pkg/intent", "pkg/object", "pkg/reconcile", "pkg/version", "github.com/prometheus/client_golang/...",

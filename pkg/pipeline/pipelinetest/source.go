@@ -16,6 +16,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	policyv1alpha1 "sigs.k8s.io/network-policy-api/apis/v1alpha1"
+	policyv1alpha2 "sigs.k8s.io/network-policy-api/apis/v1alpha2"
 
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
@@ -225,6 +227,12 @@ func RefOf(o runtime.Object) object.Ref {
 		return object.Ref{Kind: object.KindEndpointSlice, Namespace: o.Namespace, Name: o.Name}
 	case *corev1.Secret:
 		return object.Ref{Kind: "Secret", Namespace: o.Namespace, Name: o.Name}
+	case *policyv1alpha2.ClusterNetworkPolicy:
+		return object.Ref{Kind: object.KindClusterNetworkPolicy, Name: o.Name}
+	case *policyv1alpha1.AdminNetworkPolicy:
+		return object.Ref{Kind: object.KindAdminNetworkPolicy, Name: o.Name}
+	case *policyv1alpha1.BaselineAdminNetworkPolicy:
+		return object.Ref{Kind: object.KindBaselineAdminNetworkPolicy, Name: o.Name}
 	default:
 		return object.Ref{}
 	}
