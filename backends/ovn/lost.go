@@ -194,11 +194,29 @@ func (l *lost) keepMembers(h *nb.Row) {
 	if len(acls) == 0 {
 		return
 	}
+	acls = united(acls, l.keepExempt(h))
 	if w := l.want[h.UUID]; w != nil {
 		w.Sets["acls"] = united(w.Sets["acls"], acls)
 		return
 	}
 	l.want.Put(withSets(h, map[string][]string{"ports": h.Sets["ports"], "acls": acls}))
+}
+
+// keepExempt keeps the ACLs of a group that have no object: they exempt from its other ACLs what no policy is about, such as
+// the resolution of neighbours. It returns those that it adds.
+func (l *lost) keepExempt(h *nb.Row) []string {
+	var added []string
+	for _, uuid := range h.Sets["acls"] {
+		acl := l.have[uuid]
+		if acl == nil || l.want[uuid] != nil {
+			continue
+		}
+		if _, some := objectOf(acl); !some {
+			l.want[uuid] = acl
+			added = append(added, uuid)
+		}
+	}
+	return added
 }
 
 // keepLoadBalancerGroups keeps load balancers in their groups.

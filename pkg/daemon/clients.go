@@ -63,7 +63,11 @@ func newSource(opts *Options, log logrus.FieldLogger) (source.Source, *clients, 
 		return nil, nil, fmt.Errorf("connect to Kubernetes: %w", err)
 	}
 	c := &clients{config: config, core: client}
-	read := kube.Options{Options: opts.Read, Server: config.Host}
+	custom, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, nil, fmt.Errorf("connect to Kubernetes: %w", err)
+	}
+	read := kube.Options{Options: opts.Read, Server: config.Host, ClusterPolicies: custom}
 	if opts.SDWAN.Enabled {
 		if err := c.connect(&opts.SDWAN); err != nil {
 			return nil, nil, err

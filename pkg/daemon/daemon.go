@@ -44,6 +44,7 @@ type Daemon struct {
 	clients  *clients           // nil if nothing is read from a Kubernetes API
 	webhook  *admission         // nil if no admission reviews are answered
 	policies *policy.Controller // nil if policies are not reported on
+	unlisted func(string) bool  // reports whether a kind has not been listed since the start; nil if all are
 	door     *serving.Door      // accepts requests
 	election *election.Election // nil if this is the only instance that writes
 
@@ -69,10 +70,14 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
+	var unlisted func(string) bool
+	if lister, ok := source.(interface{ Unlisted(kind string) bool }); ok {
+		unlisted = lister.Unlisted
+	}
 	source = retention.NewSource(source, retention.Options{
 		Fraction: opts.Reconcile.MaxDeleteFraction, Least: cmp.Or(opts.Reconcile.MinDeleteGuard, reconcile.DefaultMinDeleteGuard),
 	})
-	d := &Daemon{opts: opts, log: log, source: source, clients: clients, metrics: metrics.New()}
+	d := &Daemon{opts: opts, log: log, source: source, clients: clients, metrics: metrics.New(), unlisted: unlisted}
 	d.pipeline = pipeline.New(source, opts.translation(), log)
 	d.coverage = coverage.NewWatch(d.metrics, log)
 	d.observe = reconcile.Observers{d.metrics, d.coverage, &keptObserver{report: d.reportKept}}

@@ -20,6 +20,9 @@ func (d *Daemon) loopOptions() reconcile.Options {
 		_, known := d.source.Get(ref)
 		return known
 	}
+	opts.Unlisted = func(kind string) bool {
+		return d.unlisted != nil && object.IsClusterPolicy(kind) && d.unlisted(kind)
+	}
 	opts.Unreadable = func() bool { return pipeline.Unreadable(d.pipeline.Problems()) }
 	return opts
 }

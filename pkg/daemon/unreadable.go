@@ -34,9 +34,16 @@ func unreadable(problems []object.Problem) []string {
 	return lines
 }
 
-// unchanged lists what stays as it is because kinds cannot be read, one line for each area.
+// unchanged lists what stays as it is because kinds cannot be read, one line for each area, and one for cluster-wide
+// policies.
 func unchanged(kinds []string) []string {
 	var lines []string
+	add := func(missing []string, what string) {
+		if len(missing) > 0 {
+			lines = append(lines, fmt.Sprintf("degraded: %s cannot be read, so that %s stay as they are", strings.Join(missing, ", "), what))
+		}
+	}
+	add(slices.DeleteFunc(slices.Clone(kinds), func(kind string) bool { return !object.IsClusterPolicy(kind) }), "such policies")
 	for _, a := range []struct {
 		area intent.Areas
 		what string
@@ -44,10 +51,7 @@ func unchanged(kinds []string) []string {
 		{intent.AreaBalancers, "load balancers"},
 		{intent.AreaDevices, "settings of CNFs"},
 	} {
-		missing := slices.DeleteFunc(slices.Clone(kinds), func(kind string) bool { return pipeline.AreaOf(kind) != a.area })
-		if len(missing) > 0 {
-			lines = append(lines, fmt.Sprintf("degraded: %s cannot be read, so that %s stay as they are", strings.Join(missing, ", "), a.what))
-		}
+		add(slices.DeleteFunc(slices.Clone(kinds), func(kind string) bool { return pipeline.AreaOf(kind) != a.area }), a.what)
 	}
 	return lines
 }

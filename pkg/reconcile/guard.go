@@ -14,15 +14,19 @@ import (
 const forceFor = 5 * time.Minute
 
 // Suspicious lists the objects that a plan from a read-back removes from the target, if they are too many to have been
-// deleted while netloom was not running, or if part of the source cannot be read; nil if they are few.
+// deleted while netloom was not running, or if part of the source cannot be read; nil if they are few. Those of kinds that
+// have not been listed are always among them.
 func (o Options) Suspicious(p *backends.Plan) []object.Ref {
 	o = o.withDefaults()
-	var lost []object.Ref
+	var lost, unlisted []object.Ref
 	count := map[string]int{}
 	for _, ref := range p.Lost {
 		if o.Known == nil || !o.Known(ref) {
 			lost = append(lost, ref)
 			count[ref.Kind]++
+			if o.Unlisted != nil && o.Unlisted(ref.Kind) {
+				unlisted = append(unlisted, ref)
+			}
 		}
 	}
 	if o.Unreadable != nil && o.Unreadable() {
@@ -34,7 +38,7 @@ func (o Options) Suspicious(p *backends.Plan) []object.Ref {
 			return lost
 		}
 	}
-	return nil
+	return unlisted
 }
 
 // guard checks the first plan of a run. If it would remove too much, guard has the backend keep that and returns false, because

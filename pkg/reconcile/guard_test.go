@@ -224,3 +224,22 @@ func TestSkipsFollowTheIntentsThatCauseThem(t *testing.T) {
 		require.Empty(t, s.loop.Status().Skips)
 	})
 }
+
+// TestKindsThatHaveNotBeenListed checks that nothing of such a kind counts as deleted, however few objects are missing.
+func TestKindsThatHaveNotBeenListed(t *testing.T) {
+	opts := guarded()
+	opts.MaxDeleteFraction = 1
+	opts.Unlisted = func(kind string) bool { return kind == "row" }
+	play(t, opts, func(t *testing.T, s *scene) {
+		s.target.stray("old")
+		s.put("new")
+		s.wake()
+		require.Equal(t, []string{"new", "old"}, s.target.names())
+		require.Equal(t, rowsNamed("old"), s.loop.Status().Kept)
+		s.put("old")
+		s.wake()
+		s.drop("old")
+		s.wake()
+		require.Equal(t, []string{"new"}, s.target.names())
+	})
+}

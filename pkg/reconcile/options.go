@@ -46,6 +46,9 @@ type Options struct {
 	// Unreadable reports whether part of the source cannot be read, so that any object may be declared there: then all
 	// objects that are missing when a run begins are kept, however few. Nil is never.
 	Unreadable func() bool
+	// Unlisted reports whether objects of a kind have not been listed since the start: then all of that kind that are
+	// missing when a run begins are kept. Nil is never.
+	Unlisted func(kind string) bool
 
 	Log      logrus.FieldLogger // nil discards
 	Observer Observer           // nil means none

@@ -35,6 +35,7 @@ type Source struct {
 	failures map[string]failure            // of kinds
 	garbled  map[object.Ref]object.Problem // objects that do not fit their type
 	refused  map[string]bool               // kinds that the API would not list, and has not listed since
+	absent   map[string]bool               // those of them that the API does not have, and need not have
 	running  bool
 	chosen   bool   // it is known which of the two kinds endpoints are read from
 	unused   string // the other of these two kinds; "" if there is none, or it is not known yet
@@ -65,18 +66,19 @@ func New(client kubernetes.Interface, opts Options, log logrus.FieldLogger) *Sou
 		failures:  map[string]failure{},
 		garbled:   map[object.Ref]object.Problem{},
 		refused:   map[string]bool{},
+		absent:    map[string]bool{},
 	}
-	c := clients{Interface: client, sdwan: opts.SDWAN, metadata: opts.Metadata}
+	c := clients{Interface: client, sdwan: opts.SDWAN, policies: opts.ClusterPolicies, metadata: opts.Metadata}
 	rows := source.Resources()
 	if opts.Kinds != nil {
 		rows = append(rows, source.ReviewResources()...)
 	}
 	for _, r := range rows {
-		if !opts.Wants(r.Kind) || r.SDWAN && opts.SDWAN == nil {
+		if !opts.Wants(r.Kind) || r.Custom && c.custom(&r) == nil {
 			continue
 		}
 		example := runtime.Object(r.New())
-		if r.SDWAN {
+		if r.Custom {
 			example = untyped(&r)
 		}
 		lw := cache.ToListWatcherWithWatchListSemantics(k.noticing(&r, c.listWatch(&r)), c.of(&r))
@@ -152,6 +154,7 @@ func (k *Source) await(ctx context.Context, r *kindInformer) {
 	}
 	k.mu.Lock()
 	delete(k.refused, r.Kind)
+	delete(k.absent, r.Kind)
 	k.mu.Unlock()
 	k.log.WithField("resource", r.String()).Debug("cluster objects read")
 	k.Ring()
@@ -209,7 +212,7 @@ func (k *Source) handler(r *source.Resource) cache.ResourceEventHandler {
 		UpdateFunc: func(before, after any) {
 			b, ok1 := before.(source.Object)
 			a, ok2 := after.(source.Object)
-			if !ok1 || !ok2 || !source.Equal(b, a) || (r.SDWAN || r.Kind == object.KindNetworkPolicy) && a.GetGeneration() != b.GetGeneration() {
+			if !ok1 || !ok2 || !source.Equal(b, a) || (r.SDWAN || object.IsPolicy(r.Kind)) && a.GetGeneration() != b.GetGeneration() {
 				mark(after)
 			}
 		},
@@ -222,8 +225,21 @@ func (k *Source) failed(r *source.Resource, err error) {
 	if k.server != "" {
 		p.Message = "API server " + k.server + ": " + p.Message
 	}
+	lacks := k.lacks(r, err)
 	k.mu.Lock()
 	k.refuse(r, err)
+	if lacks && k.isUnavailable(r.Kind) {
+		isNew := !k.absent[r.Kind]
+		k.absent[r.Kind] = true
+		delete(k.failures, r.Kind)
+		k.mu.Unlock()
+		if isNew {
+			k.log.WithField("resource", r.String()).Debug("the API does not have this kind")
+			k.Ring()
+		}
+		return
+	}
+	delete(k.absent, r.Kind)
 	if !k.isUnavailable(r.Kind) {
 		p.Unread = object.UnreadResource
 	} else {

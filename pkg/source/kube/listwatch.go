@@ -19,19 +19,28 @@ import (
 type clients struct {
 	kubernetes.Interface
 	sdwan    dynamic.Interface // nil to read no SD-WAN kinds
+	policies dynamic.Interface // nil to read no cluster-wide policies
 	metadata metadata.Interface
 }
 
 // of returns the client that reads a kind.
 func (c clients) of(r *source.Resource) any {
 	switch {
-	case r.SDWAN:
-		return c.sdwan
+	case r.Custom:
+		return c.custom(r)
 	case r.Metadata:
 		return c.metadata
 	default:
 		return c.Interface
 	}
+}
+
+// custom returns the client that reads a kind that a CRD defines; nil if the kind is not read.
+func (c clients) custom(r *source.Resource) dynamic.Interface {
+	if r.SDWAN {
+		return c.sdwan
+	}
+	return c.policies
 }
 
 // listWatch lists and watches the objects of one kind in all namespaces.
@@ -59,7 +68,7 @@ func (c clients) listWatch(r *source.Resource) *cache.ListWatch {
 	case "ClusterRoleBinding":
 		return listWatch(c.RbacV1().ClusterRoleBindings())
 	default:
-		return listWatch(c.sdwan.Resource(r.GroupVersionResource()).Namespace(metav1.NamespaceAll))
+		return listWatch(c.custom(r).Resource(r.GroupVersionResource()).Namespace(metav1.NamespaceAll))
 	}
 }
 

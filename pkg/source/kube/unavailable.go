@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/source"
@@ -12,7 +13,25 @@ import (
 // isOptional reports whether the source syncs without a kind that the API refuses. Without policies, pods, namespaces and
 // nodes, all other objects are misleading.
 func isOptional(r *source.Resource) bool {
-	return r.SDWAN || r.Kind == object.KindService || r.Kind == object.KindEndpointSlice || r.Kind == object.KindEndpoints
+	return r.Custom || r.Kind == object.KindService || r.Kind == object.KindEndpointSlice || r.Kind == object.KindEndpoints
+}
+
+// lacks reports whether an error means that the API does not have a kind that it need not have. A client without the
+// permission to list a kind is refused whether it exists or not; then discovery decides, which is open to all.
+func (k *Source) lacks(r *source.Resource, err error) bool {
+	switch {
+	case !object.IsClusterPolicy(r.Kind):
+		return false
+	case apierrors.IsNotFound(err):
+		return true
+	case !apierrors.IsForbidden(err):
+		return false
+	}
+	found, err := k.client.Discovery().ServerResourcesForGroupVersion(r.Version.String())
+	if err != nil {
+		return apierrors.IsNotFound(err)
+	}
+	return !slices.ContainsFunc(found.APIResources, func(f metav1.APIResource) bool { return f.Name == r.Plural })
 }
 
 // refuse records that the API does not list a resource because the permission or the definition is missing. An API that
@@ -42,13 +61,17 @@ func (k *Source) waitsFor(kind string) bool {
 	return !k.isUnavailable(kind)
 }
 
-// Unavailable lists the kinds that the API has refused since the start.
+// Unlisted reports whether a kind is to be read and has not been listed since the start, so that nothing is known about which
+// of its objects exist.
+func (k *Source) Unlisted(kind string) bool { return k.Reads(kind) && !k.Listed(kind) }
+
+// Unavailable lists the kinds that the API has refused since the start, except cluster-wide policies that it does not have.
 func (k *Source) Unavailable() []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	var all []string
 	for kind := range k.refused {
-		if !k.isUnavailable(kind) {
+		if !k.isUnavailable(kind) || k.absent[kind] {
 			continue
 		}
 		if kind == object.KindEndpoints {
