@@ -3,6 +3,7 @@ package policygen
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/network-policy-api/apis/v1alpha2"
@@ -153,11 +154,11 @@ func (g *generator) egressPeer(anything, domains bool) v1alpha2.ClusterNetworkPo
 		p.Nodes = &nodes
 	case k == 5 && (domains || g.oddly(30)):
 		for range 1 + g.rng.IntN(2) {
-			p.DomainNames = append(p.DomainNames, v1alpha2.DomainName(pick(g, domainNames())))
+			p.DomainNames = appendNew(p.DomainNames, v1alpha2.DomainName(pick(g, domainNames())))
 		}
 	default:
 		for range 1 + g.rng.IntN(3) {
-			p.Networks = append(p.Networks, v1alpha2.CIDR(g.spell(g.prefix())))
+			p.Networks = appendNew(p.Networks, v1alpha2.CIDR(g.spell(g.prefix())))
 		}
 		if g.oddly(5) {
 			p.Networks = append(p.Networks, pick(g, []v1alpha2.CIDR{"10.0.0.0", "10.0.0.0/40", "everything"}))
@@ -167,6 +168,14 @@ func (g *generator) egressPeer(anything, domains bool) v1alpha2.ClusterNetworkPo
 		p.Networks = append(p.Networks, "10.244.0.0/16")
 	}
 	return p
+}
+
+// appendNew appends to a list that may have nothing twice.
+func appendNew[T comparable](to []T, item T) []T {
+	if slices.Contains(to, item) {
+		return to
+	}
+	return append(to, item)
 }
 
 // protocolMatches makes a list of protocols: absent or up to three that may overlap.

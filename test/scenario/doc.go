@@ -4,21 +4,22 @@
 // per line, then the manifests it applies, each under a line like "-- web.yaml --". The steps:
 //
 //	namespace NAME [KEY=VALUE ...]       a namespace with these labels is created or replaced
-//	node NAME [WORD ...]                 a node; the words are addresses, external=ADDRESS and zone=ZONE
+//	node NAME [WORD ...]                 a node; the words are addresses, external=ADDRESS, zone=ZONE and labels KEY=VALUE
 //	pod NS/NAME [WORD ...]               a pod; the words are labels KEY=VALUE, addresses, @NODE, :PORT=NUMBER/PROTOCOL
 //	                                     for a named port, hostnetwork, terminating, and a phase when it is not Running
 //	service NS/NAME [WORD ...]           a Service: see below
 //	endpoints NS/SERVICE[/SLICE] [WORD ...]
 //	                                     the content of slices: see below
 //	apply FILE ...                       every document of the files is created or replaced, at once: NetworkPolicies,
-//	                                     Services, EndpointSlices and Endpoints
+//	                                     cluster-wide policies, Services, EndpointSlices and Endpoints
+//	resolve NAME [ADDRESS ...]           DNS answers a name with these addresses from now on
 //	label pod|namespace NAME KEY=VALUE KEY-
 //	address NS/NAME [ADDRESS ...]        the pod has these addresses now
 //	finish NS/NAME [PHASE]               the pod has ended, by default Succeeded, and keeps its addresses
-//	delete policy|pod|namespace|node|service|slice|endpoints NAME
+//	delete policy|cnp|anp|banp|pod|namespace|node|service|slice|endpoints NAME
 //	restart                              every process restarts; the target keeps its rows
 //	fault N                              on the way to the next state, the N-th write fails
-//	writes N                             the last step took that many write transactions
+//	writes N [on BACKEND]                the last step took that many write transactions, on backends with names like that
 //	problem TEXT                         the state has a problem that contains the text
 //	skip TEXT                            some backend cannot express all of the state; the reason contains the text
 //	rows TEXT                            the rows of the target contain the text

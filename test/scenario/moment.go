@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,10 +18,12 @@ import (
 // moment is the state after a step that changed something, and the expectations of it.
 type moment struct {
 	step     script.Step
-	objects  map[object.Ref][]byte // manifests
-	restart  bool                  // the processes restart before this state
-	fault    int                   // the write that fails before this state; 0 is none
-	writes   int                   // expected write transactions up to this state; -1 is any number
+	objects  map[object.Ref][]byte   // manifests
+	answers  map[string][]netip.Addr // of DNS
+	restart  bool                    // the processes restart before this state
+	fault    int                     // the write that fails before this state; 0 is none
+	writes   int                     // expected write transactions up to this state; -1 is any number
+	writesOn string                  // the first letters of the backends to which that applies
 	problems []string
 	skips    []string
 	rows     []string
@@ -36,6 +39,7 @@ func (m *moment) checked() bool {
 type stage struct {
 	script     *script.Script
 	objects    map[object.Ref][]byte
+	answers    map[string][]netip.Addr      // of DNS, replaced by each change
 	pods       map[string]*corev1.Pod       // by namespace/name
 	namespaces map[string]*corev1.Namespace // by name
 	services   map[string]*corev1.Service   // by namespace/name
@@ -93,11 +97,12 @@ func (st *stage) expect(s script.Step) error {
 	rest := strings.TrimSpace(strings.TrimPrefix(s.Text, s.Words[0]))
 	switch s.Words[0] {
 	case "writes":
-		n, err := strconv.Atoi(strings.Join(s.Words[1:], " "))
+		number, backend, _ := strings.Cut(rest, " on ")
+		n, err := strconv.Atoi(number)
 		if err != nil || n < 0 {
-			return s.Errorf("expected a number")
+			return s.Errorf("expected a number, or NUMBER on BACKEND")
 		}
-		m.writes = n
+		m.writes, m.writesOn = n, backend
 	case "problem":
 		m.problems = append(m.problems, rest)
 	case "skip":
@@ -116,7 +121,7 @@ func (st *stage) expect(s script.Step) error {
 
 // enter makes the current state a moment.
 func (st *stage) enter(s script.Step) *moment {
-	m := &moment{step: s, objects: maps.Clone(st.objects), fault: st.fault, writes: -1}
+	m := &moment{step: s, objects: maps.Clone(st.objects), answers: st.answers, fault: st.fault, writes: -1}
 	st.fault = 0
 	st.moments = append(st.moments, m)
 	return m
@@ -141,6 +146,8 @@ func (st *stage) change(verb string, args []string) error {
 		return st.editPod(verb, args[0], args[1:])
 	case "label":
 		return st.label(args)
+	case "resolve":
+		return st.resolve(args)
 	case "delete":
 		return st.remove(args)
 	case "apply":
@@ -172,8 +179,9 @@ func (st *stage) apply(file string) error {
 		if err := yaml.Unmarshal([]byte(doc), &is); err != nil {
 			return err
 		}
-		if !slices.Contains(applied(), is.Kind) || is.Metadata.Name == "" || is.Metadata.Namespace == "" {
-			return fmt.Errorf("file %q: expected objects of %v with namespace and name", file, applied())
+		namespaced := is.Metadata.Namespace != ""
+		if !slices.Contains(applied(), is.Kind) || is.Metadata.Name == "" || namespaced == slices.Contains(clusterWide(), is.Kind) {
+			return fmt.Errorf("file %q: expected objects of %v with name, and namespace if they have one", file, applied())
 		}
 		if is.Kind == object.KindService {
 			s := &corev1.Service{}
@@ -195,20 +203,26 @@ const kindEndpoints string = "Endpoints"
 
 // applied are the kinds that files may contain.
 func applied() []string {
-	return []string{object.KindNetworkPolicy, object.KindService, object.KindEndpointSlice, kindEndpoints}
+	return append(clusterWide(), object.KindNetworkPolicy, object.KindService, object.KindEndpointSlice, kindEndpoints)
+}
+
+// clusterWide are the kinds of policies without a namespace.
+func clusterWide() []string {
+	return []string{object.KindClusterNetworkPolicy, object.KindAdminNetworkPolicy, object.KindBaselineAdminNetworkPolicy}
 }
 
 // remove deletes an existing object.
 func (st *stage) remove(args []string) error {
 	kinds := map[string]string{
 		"policy": object.KindNetworkPolicy, "pod": object.KindPod, "namespace": object.KindNamespace, "node": object.KindNode,
-		"service": object.KindService, "slice": object.KindEndpointSlice,
+		"service": object.KindService, "slice": object.KindEndpointSlice, "cnp": object.KindClusterNetworkPolicy,
+		"anp": object.KindAdminNetworkPolicy, "banp": object.KindBaselineAdminNetworkPolicy,
 	}
 	if len(args) == 2 && args[0] == "endpoints" {
 		return st.removeEndpoints(args[1])
 	}
 	if len(args) != 2 || kinds[args[0]] == "" {
-		return fmt.Errorf("expected policy, pod, namespace, node, service, slice or endpoints and a name")
+		return fmt.Errorf("expected policy, cnp, anp, banp, pod, namespace, node, service, slice or endpoints and a name")
 	}
 	ref := object.Ref{Kind: kinds[args[0]], Name: args[1]}
 	if ns, name, ok := strings.Cut(args[1], "/"); ok {

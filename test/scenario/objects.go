@@ -42,11 +42,14 @@ func (st *stage) putNamespace(name string, words []string) error {
 func (st *stage) putNode(name string, words []string) error {
 	n := &corev1.Node{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: object.KindNode},
-		ObjectMeta: metav1.ObjectMeta{Name: name},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}},
 	}
 	for _, w := range words {
 		if zone, ok := strings.CutPrefix(w, "zone="); ok {
-			n.Labels = map[string]string{corev1.LabelTopologyZone: zone}
+			n.Labels[corev1.LabelTopologyZone] = zone
+			continue
+		}
+		if !strings.HasPrefix(w, "external=") && relabel(n.Labels, w) {
 			continue
 		}
 		a := corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: w}
@@ -208,4 +211,22 @@ func (st *stage) editPod(verb, name string, words []string) error {
 	}
 	p.Status.Phase = corev1.PodRunning
 	return st.keepPod(p)
+}
+
+// resolve sets the answer of DNS for a name; no address means that it has none.
+func (st *stage) resolve(args []string) error {
+	var addrs []netip.Addr
+	for _, w := range args[1:] {
+		a, err := netip.ParseAddr(w)
+		if err != nil {
+			return err
+		}
+		addrs = append(addrs, a)
+	}
+	st.answers = maps.Clone(st.answers)
+	if st.answers == nil {
+		st.answers = map[string][]netip.Addr{}
+	}
+	st.answers[args[0]] = addrs
+	return nil
 }

@@ -15,6 +15,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	"sigs.k8s.io/network-policy-api/apis/v1alpha1"
+	"sigs.k8s.io/network-policy-api/apis/v1alpha2"
 	"sigs.k8s.io/yaml"
 
 	"github.com/netloom/netloom/backends"
@@ -33,8 +35,9 @@ const owner = "scenario"
 type process struct {
 	dir     string
 	target  backendtest.Target
-	node    string                // whose pods are subjects and have ports; "" is every node
-	written map[object.Ref]string // the content of the directory
+	node    string                  // whose pods are subjects and have ports; "" is every node
+	written map[object.Ref]string   // the content of the directory
+	answers map[string][]netip.Addr // of DNS
 
 	source   *manifest.Directory
 	made     *translator.Translator
@@ -113,6 +116,10 @@ func (p *process) translate(t *testing.T, again bool) {
 		} else {
 			p.made.Remove(r.Kind, r.Namespace, r.Name)
 		}
+	}
+	p.made.Snapshot() // finds out which names are in use
+	for _, name := range p.made.Hosts() {
+		p.made.SetHost(name, p.answers[name])
 	}
 	p.snapshot = p.made.Snapshot()
 	p.target.Prepare(t, p.endpoints(), slices.Collect(p.snapshot.Nodes()))
@@ -197,7 +204,7 @@ func (p *process) endpoints() []intent.Endpoint {
 // cluster is the objects in the source, for the oracle.
 func (p *process) cluster(t *testing.T) *oracle.Frozen {
 	t.Helper()
-	var c oracle.Cluster
+	c := oracle.Cluster{Answers: p.answers}
 	for _, r := range p.source.Refs() {
 		o, _ := p.source.Get(r)
 		switch o := o.(type) {
@@ -209,6 +216,12 @@ func (p *process) cluster(t *testing.T) *oracle.Frozen {
 			c.Nodes = append(c.Nodes, o)
 		case *networkingv1.NetworkPolicy:
 			c.Policies = append(c.Policies, o)
+		case *v1alpha2.ClusterNetworkPolicy:
+			c.ClusterPolicies = append(c.ClusterPolicies, o)
+		case *v1alpha1.AdminNetworkPolicy:
+			c.AdminPolicies = append(c.AdminPolicies, o)
+		case *v1alpha1.BaselineAdminNetworkPolicy:
+			c.BaselinePolicies = append(c.BaselinePolicies, o)
 		case *corev1.Service:
 			c.Services = append(c.Services, o)
 		case *discoveryv1.EndpointSlice:

@@ -53,7 +53,8 @@ func Run(t *testing.T, dir string, backends ...Backend) {
 				t.Run(b.Name, func(t *testing.T) {
 					missed--
 					r := &run{
-						title: s.Title, moments: moments, fresh: b.Fresh, few: b.Few, dumps: make([]*string, len(moments)), skipped: skipped,
+						title: s.Title, backend: b.Name, moments: moments, fresh: b.Fresh, few: b.Few,
+						dumps: make([]*string, len(moments)), skipped: skipped,
 					}
 					for _, m := range moments {
 						r.problematic = r.problematic || len(m.problems) > 0
@@ -76,6 +77,7 @@ func Run(t *testing.T, dir string, backends ...Backend) {
 // run is one script on one backend.
 type run struct {
 	title       string
+	backend     string // its name
 	moments     []*moment
 	fresh       backendtest.Factory
 	few         bool      // as in Backend
