@@ -73,7 +73,7 @@ func (k *kernel) addRule(r ipRule) {
 		r.preference = k.nextPreference()
 	} else {
 		r.preference = readUint(r.prio)
-		if slices.ContainsFunc(k.rules, func(old ipRule) bool { return old.preference == r.preference && old.same(r) }) {
+		if slices.ContainsFunc(k.rules, r.duplicates) {
 			return
 		}
 	}
@@ -96,10 +96,16 @@ func (k *kernel) nextPreference() uint32 {
 	return first - 1
 }
 
-// same compares what the kernel compares, without the preference.
-func (r ipRule) same(other ipRule) bool {
-	return r.not == other.not && r.table == other.table && selector(r.src) == selector(other.src) && selector(r.dst) == selector(other.dst) &&
-		readUint(r.mark) == readUint(other.mark)
+// duplicates reports whether the kernel rejects r while it has old: as for a deletion it compares only the networks that r
+// names, and not whether a rule is inverted.
+func (r ipRule) duplicates(old ipRule) bool {
+	return r.preference == old.preference && r.table == old.table && r.names(old) && readUint(r.mark) == readUint(old.mark)
+}
+
+// names reports whether old has the networks that r names.
+func (r ipRule) names(old ipRule) bool {
+	named := func(want, got netip.Prefix) bool { return !want.IsValid() || want == got }
+	return named(selector(r.src), selector(old.src)) && named(selector(r.dst), selector(old.dst))
 }
 
 // selector is the network of a rule, the zero one if it matches every address.
@@ -117,10 +123,9 @@ func (k *kernel) deleteIPRule(r ipRule) {
 	if !r.possible() {
 		return
 	}
-	named := func(want, got string) bool { return !selector(want).IsValid() || selector(want) == selector(got) }
 	i := slices.IndexFunc(k.rules, func(old ipRule) bool {
-		return r.table == old.table && named(r.src, old.src) && named(r.dst, old.dst) &&
-			(readUint(r.mark) == 0 || readUint(r.mark) == readUint(old.mark)) && (r.prio == "" || readUint(r.prio) == old.preference)
+		return r.table == old.table && r.names(old) && (readUint(r.mark) == 0 || readUint(r.mark) == readUint(old.mark)) &&
+			(r.prio == "" || readUint(r.prio) == old.preference)
 	})
 	if i >= 0 {
 		k.rules = slices.Delete(k.rules, i, i+1)

@@ -107,6 +107,21 @@ func TestRulesAreDeletedByWhatTheyName(t *testing.T) {
 	require.Empty(t, d.Kernel(), "the other one matches as well")
 }
 
+// TestDuplicateRules makes rules of one priority that the kernel takes for the same.
+func TestDuplicateRules(t *testing.T) {
+	d := newDevice(t, simulator.Options{})
+	add := func(fields string) {
+		must(t, d, "POST", "rule/v1/rules", `{"name":"r","prio":"7","table":"40",`+fields+`}`)
+	}
+	add(`"src":"10.1.1.1"`)
+	add(`"src":"10.1.1.1/32","flag":true`) // an inverted one is no other
+	add(`"fwmark":""`)                     // nor is one for any source
+	require.Equal(t, "ip rule add prio 7 from 10.1.1.1 lookup 40\n", d.Kernel())
+	add(`"src":"10.1.1.1","fwmark":"0x1"`)
+	add(`"src":"10.1.1.1","dst":"10.2.2.2"`)
+	require.Equal(t, 3, strings.Count(d.Kernel(), "\n"), d.Kernel())
+}
+
 // TestTextAsFlag sends the flag of a rule as text: it is stored as false, and the kernel's rule is inverted.
 func TestTextAsFlag(t *testing.T) {
 	d := newDevice(t, simulator.Options{})

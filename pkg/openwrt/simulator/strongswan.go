@@ -169,9 +169,10 @@ func (s *strongSwan) read(line string, files map[string]string) error {
 }
 
 // readSecret reads a pre-shared key: up to the second quote, up to a blank, or in base64 after 0s and in hexadecimal after 0x.
+// After a blank a # begins a comment, and so there is no key.
 func readSecret(text string) (string, error) {
 	text = strings.TrimLeft(text, " \t")
-	if text == "" {
+	if text == "" || text[0] == '#' {
 		return "", errors.New("missing secret")
 	}
 	if text[0] == '"' || text[0] == '\'' {

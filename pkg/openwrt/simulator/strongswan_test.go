@@ -51,7 +51,8 @@ func TestKeyIsWrittenAsItIs(t *testing.T) {
 		{"a line end loses every later key", "two\nlines", "two", false},
 		{"base64", "0s" + base64.StdEncoding.EncodeToString([]byte(`"two words`)), `"two words`, true},
 		{"hexadecimal", "0x6162", "ab", true},
-		{"a sign that starts comments elsewhere", "#key", "#key", true},
+		{"a comment loses every later key", "#key", "", false},
+		{"no comment", "k#ey", "k#ey", true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			d := newDevice(t, simulator.Options{})
