@@ -192,6 +192,7 @@ func taken() map[string]string {
 		"a type in the wrong case":            useless,
 		"no peer":                             useless,
 		"an invalid mark":                     useless,
+		"extra between interfaces":            useless,
 		"a certificate that is not in base64": useless,
 		"a private key that is not in base64": useless,
 		"a mark with a command in it":         dangerous,

@@ -133,6 +133,14 @@ func mistakes() []mistake {
 		{"no target", "networkfirewallrule", `{target: null}`, "spec.target: Required value: target is required"},
 		{"icmp without type", "networkfirewallrule", `{icmp_type: null}`, "spec.icmp_type: Required value: proto icmp requires icmp_type, such as any"},
 		{
+			"extra between interfaces", "networkfirewallrule", `{extra: -m x}`,
+			"spec.extra: Forbidden: the device ignores extra between interfaces, so that the rule would match more packets than it should",
+		},
+		{
+			"an ICMP type that the device has only between interfaces", "firewallrule", `{proto: icmp, icmp_type: [address-mask-request]}`,
+			"spec.icmp_type: Invalid value: the device does not support address-mask-request between zones",
+		},
+		{
 			"MARK without mark between interfaces", "networkfirewallrule", `{target: MARK}`,
 			"spec.set_mark: Required value: target MARK requires set_mark or set_xmark",
 		},

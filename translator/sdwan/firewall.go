@@ -22,6 +22,10 @@ const icmpTypes = " address-mask-reply any communication-prohibited destination-
 	" TOS-host-redirect TOS-host-unreachable TOS-network-redirect TOS-network-unreachable ttl-exceeded" +
 	" ttl-zero-during-reassembly ttl-zero-during-transit "
 
+// addressMaskRequest is another, which the device supports only between interfaces: between zones it expects a blank after it,
+// which it removes from what it gets.
+const addressMaskRequest = "address-mask-request"
+
 // bothPorts is the protocol that the firewall assumes if a rule between zones names none.
 const bothPorts = "tcpudp"
 
@@ -105,7 +109,7 @@ func (e *translation) readForwarding(s *v1alpha1.FirewallForwardingSpec) {
 }
 
 func (e *translation) readFirewallRule(s *v1alpha1.FirewallRuleSpec) {
-	r := e.packetRule(&s.PacketRule)
+	r := e.packetRule(&s.PacketRule, icmpTypes)
 	if r.match.Protocol == "" {
 		r.match.Protocol = bothPorts
 	}
@@ -119,10 +123,13 @@ func (e *translation) readNetworkFirewallRule(s *v1alpha1.NetworkFirewallRuleSpe
 	e.need("spec.src", s.Src != "", "the interface that packets come in by")
 	e.need("spec.target", s.Target != "", "the action for matching packets")
 	e.need("spec.icmp_type", s.Proto != "icmp" || len(s.ICMPType) > 0, "ICMP types, such as any, for proto icmp")
-	r := e.packetRule(&s.PacketRule)
+	if s.Extra != "" {
+		e.refuse("spec.extra", "the device ignores it between interfaces, so that the rule would match more packets than it should")
+	}
+	r := e.packetRule(&s.PacketRule, icmpTypes+addressMaskRequest+" ")
 	e.is(&intent.LinkRule{
 		From: e.link("spec.src", string(s.Src)), To: e.link("spec.dest", string(s.Dest)),
-		Match: r.match, Decides: r.decides, SetMark: r.setMark, XorMark: r.xorMark, Raw: s.Extra,
+		Match: r.match, Decides: r.decides, SetMark: r.setMark, XorMark: r.xorMark,
 	})
 }
 
@@ -133,7 +140,7 @@ type packetRule struct {
 	setMark, xorMark string
 }
 
-func (e *translation) packetRule(s *v1alpha1.PacketRule) packetRule {
+func (e *translation) packetRule(s *v1alpha1.PacketRule, icmpTypes string) packetRule {
 	target := e.word("spec.target", string(s.Target), "ACCEPT", "REJECT", "DROP", "MARK", "NOTRACK")
 	e.need("spec.set_mark", target != "MARK" || s.SetMark != "" || s.SetXMark != "", "set_mark or set_xmark with target MARK")
 	for i, name := range s.ICMPType {

@@ -2,6 +2,7 @@ package sdwan
 
 import (
 	"fmt"
+	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -81,12 +82,15 @@ func (e *translation) readRoute(s *v1alpha1.CNFRouteSpec) {
 	e.is(r)
 }
 
+// maxUint32 is the highest priority, table and mark of the kernel, which ignores a rule with a higher one.
+const maxUint32 = 1<<32 - 1
+
 func (e *translation) readRouteRule(s *v1alpha1.CNFRouteRuleSpec) {
 	r := &intent.RouteRule{
 		Src:      e.prefix("spec.src", string(s.Src)),
 		Dst:      e.prefix("spec.dst", string(s.Dst)),
 		Not:      s.Not,
-		Priority: e.positive("spec.prio", string(s.Prio)),
+		Priority: e.number("spec.prio", string(s.Prio), 1, maxUint32, "a positive integer up to 4294967295"),
 		Mark:     e.text("spec.fwmark", s.FWMark, fwmarkPattern, "a mark such as 16 or 0x10"),
 		Table:    s.Table,
 	}
@@ -95,7 +99,10 @@ func (e *translation) readRouteRule(s *v1alpha1.CNFRouteRuleSpec) {
 		r.Table = intent.TableMain
 	case "local", "default":
 	default:
-		e.number("spec.table", s.Table, 1, maxPositive, "main, local, default or a positive integer")
+		e.number("spec.table", s.Table, 1, maxUint32, "main, local, default or a positive integer up to 4294967295")
+	}
+	if n, err := strconv.ParseUint(r.Mark, 0, 64); err == nil && n > maxUint32 {
+		e.refuse("spec.fwmark", "%q: expected at most 32 bits", r.Mark)
 	}
 	e.is(r)
 }

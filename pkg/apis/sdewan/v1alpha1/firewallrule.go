@@ -34,7 +34,10 @@ type FirewallRuleList struct {
 	Items []FirewallRule `json:"items"`
 }
 
-// FirewallRuleSpec defines which packets a rule matches, and what happens to them.
+// FirewallRuleSpec defines which packets a rule matches, and what happens to them. Between zones, the device has
+// address-mask-request with a trailing space and therefore never accepts it.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.icmp_type) || self.icmp_type.all(t, t != 'address-mask-request')",message="the device does not support address-mask-request between zones",fieldPath=.icmp_type
 type FirewallRuleSpec struct {
 	// Ignored: an object is identified by metadata.name. Upstream overwrites this field with it.
 	// +optional
@@ -105,7 +108,8 @@ type PacketRule struct {
 	// +optional
 	Family Family `json:"family,omitempty"`
 
-	// Additional arguments of iptables, not validated. Empty means none.
+	// Additional arguments of iptables, not validated. Empty means none. Not for NetworkFirewallRule, where the device ignores
+	// them.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Extra string `json:"extra,omitempty"`

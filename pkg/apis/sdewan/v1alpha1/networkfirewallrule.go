@@ -37,10 +37,12 @@ type NetworkFirewallRuleList struct {
 
 // NetworkFirewallRuleSpec defines which packets a rule matches, and what happens to them.
 //
-// The device fails on a rule without src, without target, or with proto icmp and no icmp_type, after applying half of it.
+// The device fails on a rule without src, without target, or with proto icmp and no icmp_type, after applying half of it. It
+// ignores extra.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.target) && size(self.target) > 0",message="target is required",reason=FieldValueRequired,fieldPath=.target
 // +kubebuilder:validation:XValidation:rule="!has(self.proto) || self.proto != 'icmp' || (has(self.icmp_type) && size(self.icmp_type) > 0)",message="proto icmp requires icmp_type, such as any",reason=FieldValueRequired,fieldPath=.icmp_type
+// +kubebuilder:validation:XValidation:rule="!has(self.extra) || size(self.extra) == 0",message="the device ignores extra between interfaces, so that the rule would match more packets than it should",reason=FieldValueForbidden,fieldPath=.extra
 type NetworkFirewallRuleSpec struct {
 	// Ignored: an object is identified by metadata.name. Upstream overwrites this field with it.
 	// +optional

@@ -71,10 +71,9 @@ type Target string
 // +kubebuilder:validation:Enum="";ACCEPT;REJECT;DROP
 type ZonePolicy string
 
-// ICMPType is OpenWRT's name of an ICMP message type. address-mask-request is missing: one of the device's two firewalls has it
-// with a trailing space and therefore never accepts it.
+// ICMPType is OpenWRT's name of an ICMP message type.
 //
-// +kubebuilder:validation:Enum=address-mask-reply;any;communication-prohibited;destination-unreachable;echo-reply;echo-request;fragmentation-needed;host-precedence-violation;host-prohibited;host-redirect;host-unknown;host-unreachable;ip-header-bad;network-prohibited;network-redirect;network-unknown;network-unreachable;parameter-problem;ping;pong;port-unreachable;precedence-cutoff;protocol-unreachable;redirect;required-option-missing;router-advertisement;router-solicitation;source-quench;source-route-failed;time-exceeded;timestamp-reply;timestamp-request;TOS-host-redirect;TOS-host-unreachable;TOS-network-redirect;TOS-network-unreachable;ttl-exceeded;ttl-zero-during-reassembly;ttl-zero-during-transit
+// +kubebuilder:validation:Enum=address-mask-reply;address-mask-request;any;communication-prohibited;destination-unreachable;echo-reply;echo-request;fragmentation-needed;host-precedence-violation;host-prohibited;host-redirect;host-unknown;host-unreachable;ip-header-bad;network-prohibited;network-redirect;network-unknown;network-unreachable;parameter-problem;ping;pong;port-unreachable;precedence-cutoff;protocol-unreachable;redirect;required-option-missing;router-advertisement;router-solicitation;source-quench;source-route-failed;time-exceeded;timestamp-reply;timestamp-request;TOS-host-redirect;TOS-host-unreachable;TOS-network-redirect;TOS-network-unreachable;ttl-exceeded;ttl-zero-during-reassembly;ttl-zero-during-transit
 type ICMPType string
 
 // Reference is the name of another object: metadata.name of an object in the same namespace, or the name of a manually
