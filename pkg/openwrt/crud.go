@@ -6,15 +6,20 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 )
 
+// promptly is how soon a device returns nothing if it has nothing. Without its daemon it returns nothing after half a minute.
+const promptly = 5 * time.Second
+
 // List reads every object of a kind, canonical, in the device's order. If Kind.Named is false, several may have the same
-// name.
+// name. An empty list that took long is no answer.
 func (c *Client) List(ctx context.Context, k Kind) ([]Object, error) {
 	s, err := c.spec(k)
 	if err != nil {
 		return nil, err
 	}
+	began := time.Now()
 	a, err := c.call(ctx, request{method: http.MethodGet, path: s.path(), limit: c.opts.MaxAnswer}, c.opts.Timeout, nil)
 	if err != nil {
 		return nil, err
@@ -22,13 +27,16 @@ func (c *Client) List(ctx context.Context, k Kind) ([]Object, error) {
 	var all map[string]json.RawMessage
 	var raw []json.RawMessage
 	if json.Unmarshal(a.body, &all) != nil || json.Unmarshal(all[s.collection], &raw) != nil || raw == nil {
-		return nil, fmt.Errorf("GET %s: %w", s.path(), errNotJSON)
+		return nil, fmt.Errorf("GET %s: %w", s.path(), ErrUnexpected)
+	}
+	if len(raw) == 0 && time.Since(began) > promptly {
+		return nil, fmt.Errorf("GET %s: an empty list after a long time: %w", s.path(), ErrNoAnswer)
 	}
 	out := make([]Object, 0, len(raw))
 	for _, one := range raw {
 		o, err := parse(s, one)
 		if err != nil || o == nil {
-			return nil, fmt.Errorf("GET %s: %w", s.path(), errNotJSON)
+			return nil, fmt.Errorf("GET %s: %w", s.path(), ErrUnexpected)
 		}
 		out = append(out, o)
 	}
@@ -48,7 +56,7 @@ func (c *Client) Get(ctx context.Context, k Kind, name string) (Object, error) {
 	}
 	o, err := parse(s, a.body)
 	if err != nil || o == nil {
-		return nil, fmt.Errorf("GET %s: %w", path, errNotJSON)
+		return nil, fmt.Errorf("GET %s: %w", path, ErrUnexpected)
 	}
 	return o, nil
 }

@@ -31,8 +31,8 @@
 // sent.
 //
 // It decodes certificates once too often when it returns them, so the result is garbage, in one case made from a private key: the
-// client keeps a Digest of it. This shows whether there is a certificate, and whether the returned value has changed. A
-// certificate that is too short breaks every response about its remote, and the list of all remotes.
+// client keeps a Digest of it. This shows whether there is a certificate, how many, and whether the returned value has changed.
+// Of a list of certificates it deletes only the first: WithdrawnParts overwrites the others. A certificate that is too short breaks every response about its remote, and the list of all remotes.
 //
 // It prints the remotes of ipsec, with their keys in cleartext, into the headers of status responses. Go's HTTP client rejects such
 // a response and quotes it in its error. So the client reads these responses itself, drops header lines unread, and returns no

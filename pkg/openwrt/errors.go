@@ -21,10 +21,11 @@ var (
 	ErrNoAnswer = errors.New("no response in time")
 	// ErrTooLarge means that an answer is longer than the client accepts.
 	ErrTooLarge = errors.New("response too large")
+	// ErrUnexpected means that an answer of success is not what the request asks for.
+	ErrUnexpected = errors.New("unexpected response")
 
 	errEnded   = errors.New("the connection ended")
 	errNotHTTP = errors.New("the response is not HTTP") // does not quote the answer: it may contain keys
-	errNotJSON = errors.New("unexpected response")
 )
 
 // StatusError is an answer other than success. Its message is the device's, shortened and without secrets.

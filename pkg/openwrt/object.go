@@ -3,8 +3,6 @@ package openwrt
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -31,15 +29,6 @@ func (s Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(redacted)) }
 
 // MarshalText hides s.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
-
-// Digest replaces a value that cannot be read back as it was written: the digest of what the device returns instead. It
-// changes when the value does, and reveals nothing else.
-type Digest string
-
-func digest(shown string) Digest {
-	sum := sha256.Sum256([]byte(shown))
-	return Digest("sha256:" + hex.EncodeToString(sum[:]))
-}
 
 // Name is the field name, "" if there is none.
 func (o Object) Name() string {
@@ -255,7 +244,7 @@ func parse(s spec, raw json.RawMessage) (Object, error) {
 	dec.UseNumber()
 	var o map[string]any
 	if err := dec.Decode(&o); err != nil {
-		return nil, errNotJSON
+		return nil, ErrUnexpected
 	}
 	if o == nil {
 		return nil, nil

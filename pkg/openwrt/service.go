@@ -28,7 +28,7 @@ func (c *Client) Services(ctx context.Context) ([]string, error) {
 	}
 	var answer struct{ Services []string }
 	if json.Unmarshal(a.body, &answer) != nil {
-		return nil, fmt.Errorf("GET %s: %w", path, errNotJSON)
+		return nil, fmt.Errorf("GET %s: %w", path, ErrUnexpected)
 	}
 	return answer.Services, nil
 }

@@ -36,7 +36,7 @@ func (c *Client) Status(ctx context.Context) ([]Module, error) {
 	}
 	var raw []json.RawMessage
 	if json.Unmarshal(a.body, &raw) != nil {
-		return nil, fmt.Errorf("GET %s: %w", path, errNotJSON)
+		return nil, fmt.Errorf("GET %s: %w", path, ErrUnexpected)
 	}
 	out := make([]Module, 0, len(raw))
 	for _, one := range raw {
@@ -96,11 +96,11 @@ func (c *Client) module(raw []byte) (Module, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	if dec.Decode(&answer) != nil || answer.Name == "" {
-		return Module{}, errNotJSON
+		return Module{}, ErrUnexpected
 	}
 	status, err := json.Marshal(c.current().secrets.hideIn(answer.Status))
 	if err != nil {
-		return Module{}, errNotJSON
+		return Module{}, ErrUnexpected
 	}
 	return Module{Name: answer.Name, Status: status}, nil
 }
