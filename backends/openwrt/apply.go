@@ -34,11 +34,10 @@ func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
 	}
 	pending := b.pending
 	b.pending, b.model = nil, nil
-	w := &writer{b: b, plan: p}
+	w := &writer{b: b, plan: p, aborted: map[string]int{}, unnoted: map[string]bool{}, waits: map[string]bool{}, written: map[key]bool{}}
 	if err := w.all(ctx); err != nil {
 		return fmt.Errorf("apply: %w", err)
 	}
-	b.begun = true
 	p.Skips = inOrder(p.Skips)
 	if pending != nil && pending.plan == p {
 		pending.model.skips = p.Skips
@@ -49,10 +48,16 @@ func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
 
 // writer applies one plan.
 type writer struct {
-	b    *Backend
-	plan *backends.Plan
-	have *inventory
-	run  *pending
+	b       *Backend
+	plan    *backends.Plan
+	have    *inventory
+	run     *pending
+	aborted map[string]int  // how often in a row scripts of the device aborted, by module
+	unnoted map[string]bool // notes that cannot be left, and are done without
+	errs    []error         // what went wrong without ending Apply
+	written map[key]bool
+	kernel  bool            // something was written of what the device reports from the kernel
+	waits   map[string]bool // services of which nothing is written, because no note could be left
 }
 
 // all applies every op, stage by stage. What the device rejects because of the order is retried once at the end of its
@@ -66,7 +71,7 @@ func (w *writer) all(ctx context.Context) error {
 	for i := range w.plan.Ops {
 		if s := stepOf(&w.plan.Ops[i]); s.clear {
 			w.use(s)
-			if err := w.remove(ctx, s); err != nil {
+			if err := w.remove(ctx, s); err != nil && !refuses(err) && !openwrt.IsFault(err) {
 				return fmt.Errorf("clear %s: %w", s.key, reached(err))
 			}
 		}
@@ -85,7 +90,10 @@ func (w *writer) all(ctx context.Context) error {
 		}
 		from = to
 	}
-	return nil
+	if err := w.verify(ctx); err != nil {
+		return err
+	}
+	return errors.Join(w.errs...)
 }
 
 // stage applies the ops of one stage, and returns those that may succeed in another order; none if it is the last attempt.
@@ -96,18 +104,31 @@ func (w *writer) stage(ctx context.Context, ops []backends.Op, last bool) (again
 		}
 		s := stepOf(&ops[i])
 		w.use(s)
+		if w.gaveUp(s) || s.stage != reload && w.waits[s.service()] {
+			continue
+		}
 		err := w.do(ctx, s)
 		switch {
 		case err == nil:
 			w.settle(s)
+			w.succeeded(s)
 		case !last && (openwrt.IsDependencyMissing(err) || openwrt.IsInUse(err)):
 			again = append(again, ops[i])
+		case s.stage == reload && answered(err):
+			w.fail(&ops[i], err) // the other services are reloaded all the same
+		case isNote(err) && answered(err):
+			w.fail(&ops[i], err)
+			w.waits[s.service()] = true
 		case s.stage != reload && refuses(err):
 			if err := w.mend(ctx, s, err); err != nil {
 				return nil, err
 			}
+		case s.stage != reload && openwrt.IsFault(err) && !isNote(err):
+			if err := w.abort(ctx, &ops[i], s, err); err != nil {
+				return nil, err
+			}
 		default:
-			return nil, errors.Join(fmt.Errorf("%s %s %s: %w", ops[i].Verb, ops[i].Kind, ops[i].Name, reached(err)), w.rescue(ctx, s, err))
+			return nil, errors.Join(append(w.errs, fmt.Errorf("%s %s %s: %w", ops[i].Verb, ops[i].Kind, ops[i].Name, reached(err)))...)
 		}
 	}
 	return again, nil
@@ -119,98 +140,13 @@ func (w *writer) do(ctx context.Context, s *step) error {
 	switch {
 	case s.stage == reload:
 		return w.reload(ctx, s)
+	case s.surplus != nil:
+		return w.removeSurplus(ctx, s)
 	case s.want == nil:
 		return w.remove(ctx, s)
 	default:
 		return w.put(ctx, s)
 	}
-}
-
-// remove deletes the object of a name. Deleting a note has no effect on a service.
-func (w *writer) remove(ctx context.Context, s *step) error {
-	note := s.key.kind == openwrt.Proposals && w.b.names.note(s.key.name)
-	if note && w.run.left[s.key.name] {
-		return nil
-	}
-	if !note {
-		if err := w.begin(ctx, s.service()); err != nil {
-			return err
-		}
-	}
-	if err := w.b.client.Delete(ctx, s.key.kind, s.key.name); err != nil && !openwrt.IsNotFound(err) {
-		return err
-	}
-	if note {
-		delete(w.have.notes, s.key.name)
-		return nil
-	}
-	delete(w.have.objects, s.key)
-	w.run.wrote[s.service()] = true
-	return nil
-}
-
-// put writes an object, unless something that it refers to is missing.
-func (w *writer) put(ctx context.Context, s *step) error {
-	for _, need := range s.want.needs {
-		if r, refused := w.b.refused[need]; refused && w.have.objects[need] == nil {
-			return &needError{need, r.reason}
-		}
-	}
-	if err := w.begin(ctx, s.service()); err != nil {
-		return err
-	}
-	kept, err := w.b.client.Put(ctx, s.key.kind, s.want.object)
-	if err != nil {
-		return err
-	}
-	w.have.objects[s.key] = &deviceObject{object: kept, sent: s.want.object, copies: 1, as: s.want}
-	w.run.wrote[s.service()] = true
-	if written := sealed(s.want.object); written != "" {
-		return w.leaveNote(ctx, w.b.names.seal(s.key.name, written, shown(kept)))
-	}
-	return nil
-}
-
-// begin leaves a note that a service has to reload, before anything is written: if this process ends before it reloads
-// the service, the next one finds the note.
-func (w *writer) begin(ctx context.Context, service string) error {
-	if service == "" {
-		return nil
-	}
-	return w.leaveNote(ctx, w.b.names.pending(service))
-}
-
-func (w *writer) leaveNote(ctx context.Context, name string) error {
-	w.run.left[name] = true
-	if w.have.notes[name] {
-		return nil
-	}
-	_, err := w.b.client.Put(ctx, openwrt.Proposals, openwrt.ObjectOf(openwrt.Proposal{Name: name}))
-	if err != nil {
-		return &noteError{err}
-	}
-	w.have.notes[name] = true
-	return nil
-}
-
-// reload reloads a service, if anything was written for it, and removes the note.
-func (w *writer) reload(ctx context.Context, s *step) error {
-	service := s.key.name
-	if s.must || w.run.wrote[service] {
-		if err := w.b.client.Act(ctx, service, openwrt.Reload); err != nil {
-			return err
-		}
-		w.run.wrote[service] = false
-	}
-	name := w.b.names.pending(service)
-	if !w.have.notes[name] {
-		return nil
-	}
-	if err := w.b.client.Delete(ctx, openwrt.Proposals, name); err != nil && !openwrt.IsNotFound(err) {
-		return err
-	}
-	delete(w.have.notes, name)
-	return nil
 }
 
 // settle forgets that the device rejected an object before.
@@ -224,6 +160,7 @@ func (w *writer) settle(s *step) {
 // refuse records that the device rejects an object, or does not delete one. If it was rejected because another object
 // is missing, this is not remembered: the next plan checks whether that object exists.
 func (w *writer) refuse(s *step, reason string, remember bool) {
+	before := w.b.refused[s.key].reason
 	w.settle(s)
 	if remember {
 		r := refusal{reason: reason}
@@ -236,9 +173,11 @@ func (w *writer) refuse(s *step, reason string, remember bool) {
 	if !slices.Contains(w.plan.Skips, skip) {
 		w.plan.Skips = append(w.plan.Skips, skip)
 	}
-	w.b.opts.Log.WithFields(logrus.Fields{
-		"cnf": string(w.b.opts.CNF), "intent": s.intent, "object": s.key.String(), "reason": reason,
-	}).Warn("the device rejects an object")
+	if before != reason { // it is retried at each read-back
+		w.b.opts.Log.WithFields(logrus.Fields{
+			"cnf": string(w.b.opts.CNF), "intent": s.intent, "object": s.key.String(), "reason": reason,
+		}).Warn("the device rejects an object")
+	}
 }
 
 // service returns the service that a step concerns, "" if it takes effect at once or not at all.

@@ -46,8 +46,17 @@ type Backend struct {
 	model   *model   // nil if it is not known what is on the device
 	pending *pending // what the last plan would turn the model into
 	refused map[key]refusal
-	keep    map[object.Ref]bool                    // see Keep
-	begun   bool                                   // something was applied since New
+	keep    map[object.Ref]bool // see Keep
+	// What records on the device say, for when they cannot be left there: services that have to be reloaded, and the certificates
+	// that this process wrote.
+	owes  map[string]bool
+	seals map[key]string
+	// faulted has the objects on which scripts of the device aborted last time, with digests of what was written.
+	faulted map[key]string
+	absent  map[key]string          // what the kernel lacked when it was last read
+	rests   map[string]*rest        // modules that are not read for a while
+	known   map[openwrt.Kind]string // an object of each kind that was on the device
+	memory  *memory
 	seen    map[intent.SecretRef][sha256.Size]byte // digests of the last content of Secrets; nil before they were read
 }
 
@@ -88,7 +97,10 @@ func New(client *openwrt.Client, opts Options) (*Backend, error) {
 		log.SetOutput(io.Discard)
 		opts.Log = log
 	}
-	return &Backend{client: client, opts: opts, names: newNamer(opts.Owner), refused: map[key]refusal{}}, nil
+	return &Backend{
+		client: client, opts: opts, names: newNamer(opts.Owner), refused: map[key]refusal{}, owes: map[string]bool{},
+		seals: map[key]string{}, faulted: map[key]string{}, rests: map[string]*rest{}, known: map[openwrt.Kind]string{},
+	}, nil
 }
 
 // Close implements backends.Backend. It does not close the client.
@@ -147,11 +159,25 @@ func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot, g *intent.
 		return nil, fmt.Errorf("plan: %w", err)
 	}
 	var err error
-	if next.have, err = observe(ctx, b.client, b.names, next.resources.mentions); err != nil {
+	if next.have, err = b.observe(ctx, next.resources); err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
 	next.policies = renderPolicies(want, next.enforced, next.resources, next.have.zones, b.names)
-	plan := b.compare(next, want, true)
+	next.withoutZones()
+	if err := b.readItems(ctx, next); err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	memory := b.remembers(g.Run)
+	found, err := b.inspect(ctx, next.have)
+	if err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	before := b.absent
+	next.have.absent, b.absent = found.absent, found.absent
+	forgotten := memory.forgotten(next.have)
+	lost := maps.Clone(memory.objects)
+	memory.update(next.have, forgotten)
+	plan := b.compare(next, want, func(c *comparison) { c.repairs(found, forgotten, lost, before) })
 	return b.propose(plan, next), nil
 }
 
@@ -198,17 +224,23 @@ func (b *Backend) enforces(p *intent.Policy, g *intent.CNF) bool {
 	return p.CNFs == g.Scope && p.CNFs != intent.Scope{}
 }
 
-// compare makes a plan for what m asks for. A full one is made from read-back, and retries what the device rejected.
-func (b *Backend) compare(m *model, want *intent.Snapshot, full bool) *backends.Plan {
+// compare makes a plan for what m asks for. A full one is made from read-back, and retries what the device rejected; repairs
+// adds to it what read-back found in the kernel. It is nil for a plan of changes.
+func (b *Backend) compare(m *model, want *intent.Snapshot, repairs func(*comparison)) *backends.Plan {
+	full := repairs != nil
 	all := newDesired()
 	all.keep, all.gone, all.retain, all.present = m.resources.keep, m.resources.gone, m.resources.retain, m.resources.present
 	maps.Copy(all.objects, m.resources.objects)
 	maps.Copy(all.objects, m.policies.objects)
-	c := &comparison{want: all, have: m.have, names: b.names, refused: b.refused}
+	c := &comparison{want: all, have: m.have, names: b.names, refused: b.refused, seals: b.seals}
 	if full {
 		c.refused = nil
 	}
 	c.diff(b.keep)
+	if full {
+		repairs(c)
+		c.order()
+	}
 	run := &pending{model: m, wrote: map[string]bool{}, left: map[string]bool{}}
 	again := map[key]bool{} // what was rejected, and what needs it
 	for i := range c.ops {
@@ -228,7 +260,7 @@ func (b *Backend) compare(m *model, want *intent.Snapshot, full bool) *backends.
 	if full {
 		c.describe(plan)
 	}
-	plan.Skips = inOrder(slices.Concat(m.resources.skips, m.policies.skips, c.skips))
+	plan.Skips = inOrder(slices.Concat(m.resources.skips, m.policies.skips, c.skips, m.have.skips(), m.have.absentSkips(all, c.ops...), b.memory.skips()))
 	m.revision, m.skips = want.Revision(), plan.Skips
 	run.plan = plan
 	return plan
@@ -242,23 +274,18 @@ func inOrder(skips []backends.Skip) []backends.Skip {
 	return slices.Compact(skips)
 }
 
-// reloads lists the services that have to be reloaded: those for which something is written, those with a note that
-// something was written without a reload, and, with the first writes of a process, all that have our objects.
+// reloads lists the services that have to be reloaded: those for which something is written, and those for which something was
+// written without a reload, as a note or this process remembers.
 func (b *Backend) reloads(ops []backends.Op, have *inventory, run *pending) []backends.Op {
 	services, must := map[string]bool{}, map[string]bool{}
 	for i := range ops {
 		services[stepOf(&ops[i]).service()] = true
 	}
-	for k := range have.objects {
-		if len(ops) > 0 && !b.begun {
-			must[k.kind.Service()] = true
-		}
-	}
 	var out []backends.Op
 	seen := map[string]bool{"": true}
 	for _, kind := range openwrt.Kinds() {
 		s := kind.Service()
-		must[s] = must[s] || have.notes[b.names.pending(s)]
+		must[s] = have.notes[b.names.pending(s)] || b.owes[s]
 		if seen[s] || !services[s] && !must[s] {
 			continue
 		}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/netloom/netloom/backends"
@@ -27,6 +26,9 @@ type step struct {
 	stage stage
 	key   key
 	want  *wanted // nil for a deletion
+	// surplus is what a deletion stores first, without effect, so that the device then deletes it in the kernel; nil if the
+	// device has the object.
+	surplus openwrt.Object
 	// intent is what to name if the device rejects the op; for a deletion without an intent, the object itself.
 	intent string
 	clear  bool // another object takes its place in the kernel: delete it before anything is written
@@ -40,6 +42,7 @@ type comparison struct {
 	have    *inventory
 	names   namer
 	refused map[key]refusal // what the device rejected, and is not retried now
+	seals   map[key]string  // what notes of certificates would say, as far as this process left them
 	ops     []backends.Op
 	skips   []backends.Skip
 	missing map[key]string // what will be missing, and why
@@ -51,6 +54,7 @@ type comparison struct {
 // diff lists what has to be written, without reloads, in a safe order. Lost objects that are in keep stay.
 func (c *comparison) diff(keep map[object.Ref]bool) {
 	c.missing = map[key]string{}
+	c.have.startCounting()
 	for k := range c.want.keep {
 		if c.have.objects[k] == nil {
 			c.missing[k] = "it cannot be written now"
@@ -63,6 +67,11 @@ func (c *comparison) diff(keep map[object.Ref]bool) {
 	for _, k := range sorted(c.have.objects) {
 		if c.unwanted(k) && !c.stays[k] {
 			c.remove(k)
+		}
+	}
+	for _, k := range sorted(c.want.gone) {
+		if why := c.have.unreadable(k); why != "" {
+			c.skips = append(c.skips, backends.Skip{Intent: c.want.gone[k], Reason: why})
 		}
 	}
 	c.staleNotes()
@@ -81,6 +90,10 @@ func (c *comparison) object(w *wanted) {
 			return
 		}
 	}
+	if why := c.have.unreadable(w.key); why != "" {
+		c.leaveOut(w, why)
+		return
+	}
 	have := c.have.objects[w.key]
 	if have != nil && have.as == w {
 		return
@@ -94,6 +107,10 @@ func (c *comparison) object(w *wanted) {
 		op.Verb, op.After = backends.Create, fields(w.object)
 	} else if op.Before, op.After = c.changes(w, have); len(op.Before)+len(op.After) == 0 {
 		have.as = w
+		return
+	}
+	if why := c.have.tooMuch(w); why != "" {
+		c.leaveOut(w, why)
 		return
 	}
 	op.Native = &step{stage: place, key: w.key, want: w, intent: w.intent}
@@ -142,7 +159,11 @@ func (c *comparison) sealedAs(w *wanted, have *deviceObject) bool {
 		return true
 	}
 	written := sealed(w.object)
-	return written == "" || c.have.notes[c.names.seal(w.name, written, shown(have.object))]
+	if written == "" {
+		return true
+	}
+	seal := c.names.seal(w.name, written, shown(have.object))
+	return c.have.notes[seal] || c.seals[w.key] == seal
 }
 
 // remove deletes an object that no intent wants any more.
@@ -165,6 +186,9 @@ func (c *comparison) remove(k key) {
 // known what a remote should be, its notes are not known either.
 func (c *comparison) staleNotes() {
 	known := map[string]bool{}
+	if c.have.unlisted(openwrt.Remotes) || c.have.unlisted(openwrt.Proposals) {
+		return
+	}
 	for k := range c.stays {
 		if k.kind == openwrt.Remotes {
 			return
@@ -181,6 +205,9 @@ func (c *comparison) staleNotes() {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.have.notes)) {
+		if n, remote, ok := c.names.partsIn(name); ok {
+			c.leftover(n, remote)
+		}
 		if !known[name] && strings.HasPrefix(name, c.names.mark+"_seal_") {
 			c.ops = append(c.ops, backends.Op{
 				Verb: backends.Delete, Kind: openwrt.Proposals.String(), Name: name, Before: backends.Fields{"note": "of certificates"},
@@ -189,6 +216,21 @@ func (c *comparison) staleNotes() {
 			})
 		}
 	}
+}
+
+// leftover deletes the certificates of a remote that was deleted by others.
+func (c *comparison) leftover(n parts, remote string) {
+	k := key{openwrt.Remotes, remote}
+	if c.have.objects[k] != nil || c.want.objects[k] != nil || c.want.keep[k] {
+		return
+	}
+	blank := openwrt.Remote{Name: remote, Enabled: "0", Authentication: "pubkey"}
+	blank.PublicCert, blank.SharedCA = openwrt.WithdrawnParts(n[0]), openwrt.WithdrawnParts(n[2])
+	blank.PrivateKey = openwrt.Secret(openwrt.WithdrawnParts(n[1]))
+	c.ops = append(c.ops, backends.Op{
+		Verb: backends.Delete, Kind: k.kind.String(), Name: k.name, Before: backends.Fields{"files": "left over"},
+		Native: &step{stage: sweep, key: k, surplus: openwrt.ObjectOf(blank), intent: k.String()},
+	})
 }
 
 // handOver has those objects deleted first whose place in the kernel another object takes.
@@ -234,9 +276,7 @@ func (s *step) rank() int {
 	if s.want == nil {
 		return 0
 	}
-	index, _ := s.want.object["index"].(string)
-	n, _ := strconv.Atoi(index)
-	return n
+	return placeOf(s.want.object)
 }
 
 func stepOf(op *backends.Op) *step {

@@ -31,16 +31,19 @@
 // rules and the addresses of applications) are deleted first, so that another object can take their place; in between, packets
 // take another path. If two intents need the same place, the first by ID gets it.
 //
-// The services mwan3, firewall and ipsec use their configuration only after they have read it: each is reloaded once, at the
-// end, however much was written. The action is always reload. For firewall it keeps connections and replaces the rules at once;
-// for the other two the device treats it as a restart. Before the first write for a service another kind of record is left, and
-// removed after the reload, so that if a process dies in between, the next one reloads the service. The first plan of a process
-// that writes anything reloads every service in which it owns objects.
+// The services mwan3, firewall and ipsec use their configuration only after they have read it: each that was written is reloaded
+// once, at the end, however much was written. The action is always reload. For firewall it keeps connections and replaces the
+// rules at once; for the other two the device treats it as a restart. Before the first write for a service another kind of record
+// is left, and removed after the reload, so that if a process dies in between, the next one reloads the service. If the device
+// takes no records, everything is written without.
+//
+// Of a remote's certificates the device deletes only the first, and strongSwan trusts every file of a CA. Before a remote has fewer
+// than now, or goes, all its files are overwritten, which is checked; see withdrawal.
 //
 // A write moves an object behind all others of its kind. The order of objects of one kind is therefore undefined: firewall rules,
 // mwan3 rules, and rules and translations between interfaces. The rules for policies do not depend on order. The Place of a
 // translation counts at the moment when it is written, and several are written in the order of their places. If the chain is
-// shorter than that, the device silently inserts nothing.
+// shorter than that, the device silently inserts nothing: a place that is not certain to exist is a skip.
 //
 // # What is atomic
 //
@@ -48,9 +51,10 @@
 // restored; if the connection breaks in between, the new one is written once more; partial objects are removed. Only certificates
 // that another process wrote cannot be restored, and the skip then says that they are lost.
 //
-// An object that the device rejects does not stop the others. It becomes a skip, in the plan that was applied and in those that
-// follow, and is retried at each read-back or when it changes. Objects that need it wait with it. An object that is rejected
-// because another is missing is retried once at the end. Any other error ends Apply, and the next plan reads everything back.
+// An object that the device rejects, or on which its scripts abort twice in a row, does not stop the others. It becomes a skip, in
+// the plan that was applied and in those that follow, and is retried at each read-back or when it changes. Objects that need it
+// wait with it. An object that is rejected because another is missing is retried once at the end. Any other error ends Apply, and
+// the next plan reads everything back.
 //
 // # What cannot be expressed
 //
@@ -59,7 +63,19 @@
 // places that it ignores. Strings that a shell on the device would interpret, and control characters. Connections have no if_id.
 // Each of these is a skip.
 //
-// The type of a tunnel sets a switch for the whole device, which stays when the tunnel is deleted. Rules between interfaces stay
-// in the kernel when the container of the device restarts and loses its configuration: they then exist twice, and one of the two
-// stays until the pod is deleted. The same happens if someone else creates two such objects with one name.
+// The type of a tunnel sets a switch for the whole device, which stays when the tunnel is deleted.
+//
+// # What cannot be read
+//
+// A kind that the device does not list is a skip: its objects are read one by one, and what nobody wants any more stays. A package
+// whose lists do not arrive is left alone for some plans, because each attempt may end a daemon of the device; its size is limited
+// in advance. An empty list counts only if an object that was there, or is wanted, does not exist either.
+//
+// # The kernel
+//
+// It keeps what the device forgets when its container restarts. Routes and routing rules are compared with it after each write and
+// at each read-back, and what this process caused there is removed if nothing wants it any more: the device stores an object that
+// the kernel has already, which changes nothing, and then deletes it, which removes exactly that. Translations between interfaces
+// are not reported: each is drained before it is created, by an object whose place does not exist. Rules between interfaces are
+// neither reported nor can a copy be removed: one stays until the pod is deleted, which is a skip if this process has seen it.
 package openwrt

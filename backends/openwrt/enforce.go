@@ -36,13 +36,13 @@ func renderPolicies(want *intent.Snapshot, enforced []*intent.Policy, resources 
 	rules, skips := policyRules(want, enforced, append(slices.Compact(zones), every.Name), names)
 	out.skips = skips
 	if len(rules) > 0 {
-		w := &wanted{key: key{openwrt.Zones, every.Name}, intent: rules[0].intent, origin: rules[0].origin}
+		w := &wanted{key: key{openwrt.Zones, every.Name}, intent: rules[0].intent, origin: rules[0].origin, denies: true}
 		w.object = openwrt.ObjectOf(every)
 		out.objects[w.key] = w
 	}
 	for i := range rules {
 		r := &rules[i]
-		w := &wanted{key: key{openwrt.FirewallRules, r.rule.Name}, intent: r.intent, origin: r.origin}
+		w := &wanted{key: key{openwrt.FirewallRules, r.rule.Name}, intent: r.intent, origin: r.origin, denies: r.denies}
 		w.object = openwrt.ObjectOf(r.rule)
 		if out.objects[w.key] != nil || resources.objects[w.key] != nil {
 			out.skips = append(out.skips, backends.Skip{Intent: r.intent, Reason: w.String() + ": two rules have the same name"})

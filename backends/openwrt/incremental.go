@@ -55,7 +55,7 @@ func (b *Backend) planChanges(
 		b.model = nil // an adopted object was not read back, or belongs to others again
 		return &backends.Plan{Revision: want.Revision(), Resync: true}, nil
 	}
-	plan := b.compare(&next, want, false)
+	plan := b.compare(&next, want, nil)
 	if forgets(m.skips, plan.Skips, changes) {
 		b.model = nil // a plan of changes does not notice that an unchanged intent is no longer skipped
 		return &backends.Plan{Revision: want.Revision(), Resync: true}, nil

@@ -1,9 +1,11 @@
 package openwrt
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/openwrt"
@@ -48,7 +50,7 @@ func (*renderer) linkRule(w *wanted, s *intent.LinkRule) (openwrt.Resource, erro
 	f, errVerdict := decide(s.Decides, s.SetMark, s.XorMark)
 	f.Name, f.Src, f.Dest = w.name, src, dst
 	f.SrcIP, f.DestIP, f.SrcPort, f.DestPort, f.Proto = c.src, c.dst, c.srcPort, c.dstPort, c.proto
-	f.SrcMAC, f.ICMPType, f.Mark, f.Extra, f.Family = s.Match.SrcMAC, s.Match.ICMPTypes, s.Match.Mark, s.Raw, c.family
+	f.SrcMAC, f.ICMPType, f.Mark, f.Family = s.Match.SrcMAC, s.Match.ICMPTypes, s.Match.Mark, c.family
 	var errRest error
 	switch {
 	case src == "" || s.From.Source || s.To.Source:
@@ -63,9 +65,11 @@ func (*renderer) linkRule(w *wanted, s *intent.LinkRule) (openwrt.Resource, erro
 		errRest = errors.New("ICMP types: the device ignores them unless the protocol is icmp")
 	case s.Match.Family == intent.IPv6:
 		errRest = errors.New("the device does not support such rules for IPv6")
+	case s.Raw != "":
+		errRest = errors.New("further conditions: the device ignores them between interfaces")
 	}
 	return openwrt.NetworkRule(f), errors.Join(errSrc, errDst, errMatch, errVerdict, errRest,
-		markWord("mark", s.Match.Mark), rawWord("further conditions", s.Raw))
+		markWord("mark", s.Match.Mark))
 }
 
 // portedLinks returns the protocols for which iptables matches ports.
@@ -124,4 +128,45 @@ func (*renderer) linkNAT(w *wanted, s *intent.LinkNAT) (openwrt.Resource, error)
 		errRest = fmt.Errorf("position %d: expected a number from 1", s.Place)
 	}
 	return n, errors.Join(errSrc, errDst, errMatch, errAddr, errKind, errRest, without(&s.Match))
+}
+
+// leaveOutOfChain skips the translations whose place may not exist: the device inserts nothing then, and reports success. What is
+// certain to be in a chain is one rule of the firewall service, and what is written before.
+func (r *renderer) leaveOutOfChain(intents []*intent.DeviceIntent) {
+	chains := map[string][]*intent.DeviceIntent{}
+	for _, e := range intents {
+		if w := r.out.from[e]; w != nil && w.kind == openwrt.NATs {
+			chain := "POSTROUTING"
+			if textIn(w.object, "target") == "DNAT" {
+				chain = "PREROUTING"
+			}
+			chains[chain] = append(chains[chain], e)
+		}
+	}
+	for chain, list := range chains {
+		slices.SortStableFunc(list, func(a, b *intent.DeviceIntent) int {
+			x, y := r.out.from[a], r.out.from[b]
+			return cmp.Or(cmp.Compare(placeOf(x.object), placeOf(y.object)), x.key.compare(y.key))
+		})
+		there := 1
+		for _, e := range list {
+			w := r.out.from[e]
+			if place := placeOf(w.object); place > there+1 {
+				delete(r.out.objects, w.key)
+				delete(r.out.from, e)
+				delete(r.placed, e.ID)
+				r.failed[e.ID] = "it has no place"
+				r.skip(e, fmt.Sprintf("position %d: the device inserts nothing beyond the end of %s, where only %d rules are certain to be",
+					place, chain, there))
+				continue
+			}
+			there++
+		}
+	}
+}
+
+// placeOf returns the place of a translation in its chain; 0 for its end.
+func placeOf(o openwrt.Object) int {
+	n, _ := strconv.Atoi(textIn(o, "index"))
+	return n
 }

@@ -17,7 +17,7 @@ var _ backends.Keeper = (*device.Backend)(nil)
 // TestAllThatIsLostIsKept restarts against a source that has nothing, then gets back one object.
 func TestAllThatIsLostIsKept(t *testing.T) {
 	r := newRig(t)
-	e := r.fill()
+	e := r.fill(t)
 	r.reconcile(t)
 	whole := dump(t, r)
 	r.restart(t, "a")

@@ -150,14 +150,3 @@ func markWord(field, text string) error {
 	}
 	return nil
 }
-
-// shellMeta lists the characters that a shell would not pass on unchanged.
-const shellMeta = "`;|&$<>\\\"'(){}[]*?~#"
-
-// rawWord returns an error unless text can be passed to the device's own tool, which gets it through a shell.
-func rawWord(field, text string) error {
-	if strings.ContainsAny(text, shellMeta) {
-		return fmt.Errorf("%s: contains characters that a shell on the device would interpret", field)
-	}
-	return nil
-}

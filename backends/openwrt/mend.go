@@ -38,7 +38,7 @@ func refuses(err error) bool {
 	switch {
 	case errors.As(err, &note):
 		return false
-	case errors.As(err, &need), errors.As(err, &name), openwrt.IsLoss(err):
+	case errors.As(err, &need), errors.As(err, &name), openwrt.IsLoss(err), errors.Is(err, errNotWithdrawn):
 		return true
 	default:
 		return errors.As(err, &status) && status.Code >= 400 && status.Code < 500
@@ -69,6 +69,9 @@ func (w *writer) putBack(ctx context.Context, s *step) (lost bool, err error) {
 	if openwrt.IsNotFound(err) {
 		now, err = nil, nil
 	}
+	if openwrt.IsFault(err) {
+		return w.have.objects[s.key] != nil, nil // nobody knows
+	}
 	if err != nil {
 		return false, fmt.Errorf("check %s after it was rejected: %w", s.key, reached(err))
 	}
@@ -77,7 +80,7 @@ func (w *writer) putBack(ctx context.Context, s *step) (lost bool, err error) {
 	case before == nil && now == nil:
 		return false, nil
 	case before == nil: // part of it is there
-		if err := w.b.client.Delete(ctx, s.key.kind, s.key.name); err != nil && !openwrt.IsNotFound(err) {
+		if err := w.b.client.Delete(ctx, s.key.kind, s.key.name); err != nil && !answered(err) {
 			return false, fmt.Errorf("remove the remains of %s: %w", s.key, reached(err))
 		}
 		return false, nil
@@ -95,33 +98,18 @@ func (w *writer) putBack(ctx context.Context, s *step) (lost bool, err error) {
 		delete(w.have.objects, s.key)
 		return true, nil
 	}
-	w.run.wrote[s.service()] = true
+	w.wrote(s.service())
 	kept, err := w.b.client.Put(ctx, s.key.kind, old)
 	switch {
 	case err == nil:
 		w.have.objects[s.key] = &deviceObject{object: kept, sent: before.sent, copies: 1}
 		return false, nil
-	case refuses(err):
+	case refuses(err), openwrt.IsFault(err):
 		delete(w.have.objects, s.key)
 		return true, nil
 	default:
 		return false, fmt.Errorf("restore %s: %w", s.key, reached(err))
 	}
-}
-
-// rescue writes an object once more if the connection broke after the device had deleted the previous one. Its error
-// means that this failed too; the error that led here is reported in any case.
-func (w *writer) rescue(ctx context.Context, s *step, cause error) error {
-	if s.want == nil || s.stage != place || !openwrt.IsFault(cause) || w.have.objects[s.key] == nil {
-		return nil
-	}
-	if _, err := w.b.client.Get(ctx, s.key.kind, s.key.name); !openwrt.IsNotFound(err) {
-		return nil
-	}
-	if _, err := w.b.client.Put(ctx, s.key.kind, s.want.object); err != nil {
-		return fmt.Errorf("write %s again: %w", s.key, err)
-	}
-	return nil
 }
 
 // reached marks an error that does not depend on the request: the device was not reached, or did not answer.

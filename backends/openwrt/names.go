@@ -3,6 +3,7 @@ package openwrt
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -108,9 +109,32 @@ func (n namer) seal(remote, written, shown string) string {
 	return n.mark + "_seal_" + digits(sealDigits, n.owner, remote, written, shown)
 }
 
+// parts names the note that a remote has or had that many files with certificates and keys.
+func (n namer) parts(of parts, remote string) string {
+	return fmt.Sprintf("%s_parts_%d_%d_%d_%s", n.mark, of[0], of[1], of[2], remote)
+}
+
+// partsIn parses the name of such a note.
+func (n namer) partsIn(note string) (of parts, remote string, ok bool) {
+	rest, ok := strings.CutPrefix(note, n.mark+"_parts_")
+	words := strings.SplitN(rest, "_", len(of)+1)
+	if !ok || len(words) <= len(of) {
+		return parts{}, "", false
+	}
+	for i := range of {
+		count, err := strconv.Atoi(words[i])
+		if err != nil || count < 0 {
+			return parts{}, "", false
+		}
+		of[i] = min(count, mostParts)
+	}
+	return of, words[len(of)], true
+}
+
 // note reports whether name is that of a note of the owner.
 func (n namer) note(name string) bool {
-	return strings.HasPrefix(name, n.mark+"_pending_") || strings.HasPrefix(name, n.mark+"_seal_")
+	return strings.HasPrefix(name, n.mark+"_pending_") || strings.HasPrefix(name, n.mark+"_seal_") ||
+		strings.HasPrefix(name, n.mark+"_parts_")
 }
 
 // word returns text without characters that a name cannot have, shortened to what people need.

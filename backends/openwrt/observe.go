@@ -2,8 +2,8 @@ package openwrt
 
 import (
 	"context"
-	"slices"
 
+	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/openwrt"
 )
@@ -21,31 +21,29 @@ type inventory struct {
 	objects map[key]*deviceObject // ours, and those that intents adopt
 	zones   []string              // names of the zones that are not ours
 	notes   map[string]bool       // by name
+	// What could not be read: kinds that the device does not list, objects, and modules that are not asked, each with the reason.
+	kinds   map[openwrt.Kind]string
+	unread  map[key]string
+	resting map[string]string
+	sizes   map[string]measure // of everything that is listed, by module
+	added   map[string]measure // by the plan that is being made
+	// others are the objects of others that stand for routes and routing rules.
+	others map[openwrt.Kind][]openwrt.Object
+	absent map[key]string // ours that the kernel does not have, and why that may be
+	unseen string         // why it is not known what the kernel has
 }
 
-// observe reads back every kind. Adopted reports whether an object is ours although others made it.
-func observe(ctx context.Context, client *openwrt.Client, names namer, adopted func(key) bool) (*inventory, error) {
-	h := &inventory{objects: map[key]*deviceObject{}, notes: map[string]bool{}}
-	lacking := 0
-	for _, kind := range openwrt.Kinds() {
-		all, err := client.List(ctx, kind)
-		if openwrt.IsNotFound(err) && lacking < len(openwrt.Kinds())-1 {
-			lacking++
-			continue // a device without that module has nothing there, and rejects what is written
-		}
-		if err != nil {
-			return nil, reached(err)
-		}
-		for _, o := range all {
-			h.note(key{kind, o.Name()}, o, names, adopted)
-		}
+func newInventory() *inventory {
+	return &inventory{
+		objects: map[key]*deviceObject{}, notes: map[string]bool{}, kinds: map[openwrt.Kind]string{}, unread: map[key]string{},
+		resting: map[string]string{}, sizes: map[string]measure{}, added: map[string]measure{},
+		others: map[openwrt.Kind][]openwrt.Object{}, absent: map[key]string{},
 	}
-	slices.Sort(h.zones)
-	h.zones = slices.Compact(h.zones)
-	return h, nil
 }
 
+// note takes in an object of a list. Adopted reports whether it is ours although others made it.
 func (h *inventory) note(k key, o openwrt.Object, names namer, adopted func(key) bool) {
+	h.sizes[k.module()] = h.sizes[k.module()].plus(sizeOf(o))
 	switch {
 	case k.kind == openwrt.Proposals && names.note(k.name):
 		h.notes[k.name] = true
@@ -57,7 +55,29 @@ func (h *inventory) note(k key, o openwrt.Object, names namer, adopted func(key)
 		h.objects[k] = &deviceObject{object: o, copies: 1}
 	case k.kind == openwrt.Zones && k.name != "" && !isPolicyZone(o):
 		h.zones = append(h.zones, k.name)
+	case inKernel(k.kind):
+		h.others[k.kind] = append(h.others[k.kind], o)
 	}
+}
+
+// unlisted reports whether the device did not list a kind: it may have objects of ours that are not known.
+func (h *inventory) unlisted(kind openwrt.Kind) bool { return h.kinds[kind] != "" }
+
+// unreadable returns why it is not known whether the device has an object; "" if it is known.
+func (h *inventory) unreadable(k key) string {
+	if why := h.resting[k.module()]; why != "" {
+		return why
+	}
+	return h.unread[k]
+}
+
+// skips reports the kinds that are not listed. What is wanted of them may still be there.
+func (h *inventory) skips() []backends.Skip {
+	var out []backends.Skip
+	for kind, why := range h.kinds {
+		out = append(out, backends.Skip{Intent: kind.String(), Reason: why + "; what is no longer wanted of this kind stays"})
+	}
+	return out
 }
 
 // readSecrets resolves the Secrets that the tunnels of a scope refer to. One that cannot be resolved is in the result

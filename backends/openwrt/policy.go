@@ -37,6 +37,7 @@ type policyRule struct {
 	rule   openwrt.FirewallRule // its Name is made by namer.object for openwrt.FirewallRules
 	intent string               // the ID of the policy to name if the device rejects the rule; any if it is for several
 	origin string               // the source objects, for display
+	denies bool                 // without it, something that a policy denies may pass
 }
 
 // policyRules returns the rules that enforce policies, by name, in order. Zones are all zones of the device: our own and
@@ -112,6 +113,15 @@ func policyBitsIn(mask uint32) policyBits {
 	return b
 }
 
+// isolates reports whether a rule marks packets as isolated or denied.
+func (b policyBits) isolates(r openwrt.FirewallRule) bool {
+	closing := append(b.isolated[:], b.denied)
+	return slices.ContainsFunc(closing, func(bit uint32) bool { return r.SetXMark == settingBit(bit) })
+}
+
+// settingBit formats a bit that is set in the mark of packets.
+func settingBit(bit uint32) string { return fmt.Sprintf("%#x/%#x", bit, bit) }
+
 // guard returns, as arguments of iptables, the condition that a packet is allowed in every direction in which it is isolated,
 // and is not denied.
 func (b policyBits) guard() string {
@@ -160,7 +170,7 @@ func (w *policyWriter) add(r openwrt.FirewallRule, readable string, policies ...
 	r.Name = w.names.object(openwrt.FirewallRules, fmt.Sprintf("policies %v", content), readable)
 	known := w.rules[r.Name]
 	if known == nil {
-		known = &policyRule{rule: r, intent: string(policies[0].ID)}
+		known = &policyRule{rule: r, intent: string(policies[0].ID), denies: r.Target == "DROP" || w.bits.isolates(r)}
 		w.rules[r.Name], w.origins[r.Name] = known, make(map[string]bool)
 	}
 	for _, p := range policies {

@@ -186,7 +186,7 @@ func (w *policyWriter) deny(a *allowance) {
 func (w *policyWriter) mark(t traffic, verb string, bit uint32, policies ...*intent.Policy) {
 	for _, z := range w.marked {
 		r := t.rule(z)
-		r.Target, r.SetXMark = "MARK", fmt.Sprintf("%#x/%#x", bit, bit)
+		r.Target, r.SetXMark = "MARK", settingBit(bit)
 		w.add(r, t.title(verb), policies...)
 	}
 }

@@ -21,6 +21,7 @@ type wanted struct {
 	origin    string         // the source object, for display
 	needs     []key          // what it refers to
 	exclusive []string       // what no other object can have
+	denies    bool           // without it, something would be open
 }
 
 // desired is what should be on the device. It is immutable once it is made.
@@ -83,6 +84,7 @@ func render(
 	for _, e := range intents { // a kind refers only to those before it
 		r.add(e)
 	}
+	r.leaveOutOfChain(intents)
 	return r.out
 }
 

@@ -2,6 +2,7 @@ package openwrt_test
 
 import (
 	"net/netip"
+	"testing"
 
 	"github.com/netloom/netloom/pkg/intent"
 )
@@ -117,11 +118,11 @@ func (e *everything) list() []*intent.DeviceIntent {
 }
 
 // fill puts everything into the rig, with the Secrets and the set that it refers to.
-func (r *rig) fill() *everything {
+func (r *rig) fill(t testing.TB) *everything {
 	e := newEverything()
 	r.secrets[pskRef] = []byte("test_key\n")
 	r.secrets[certRef("tls.crt")] = []byte(testPEM + testPEM)
-	r.secrets[certRef("tls.key")] = []byte("-----BEGIN PRIVATE KEY-----\nc2VjcmV0IHByaXZhdGUga2V5IQ==\n-----END PRIVATE KEY-----\n")
+	r.secrets[certRef("tls.key")] = []byte(file(t, "rsa.key"))
 	r.secrets[certRef("ca.crt")] = []byte(testPEM)
 	r.set("pods", "172.16.70.8", "172.16.70.7", "fd00::7")
 	r.set("fewer", "172.16.70.8")

@@ -14,7 +14,7 @@ import (
 // What an explanation shows is what a plan writes, except where Secrets are needed.
 func TestSectionsAreWhatAPlanWrites(t *testing.T) {
 	r := newRig(t)
-	everything := r.fill()
+	everything := r.fill(t)
 	written := map[string]string{} // name by kind and origin
 	plan := r.reconcile(t)
 	for i := range plan.Ops {

@@ -1,8 +1,6 @@
 package openwrt
 
 import (
-	"encoding/base64"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,9 +8,6 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/openwrt"
 )
-
-// shortestCertificate is how many bytes a certificate must have: a shorter file breaks every answer about its remote.
-const shortestCertificate = 4
 
 func (*renderer) proposal(w *wanted, s *intent.Proposal) (openwrt.Resource, error) {
 	return openwrt.Proposal{Name: w.name, Encryption: s.Encryption, Hash: s.Hash, DHGroup: s.DHGroup}, nil
@@ -25,7 +20,8 @@ func (r *renderer) tunnel(w *wanted, s *intent.Tunnel) (openwrt.Resource, error)
 	var err, errForce error
 	t.CryptoProposal, err = r.proposals(w, s.Proposals)
 	t.ForceProposal, errForce = toggle(s.ForceProposals)
-	if err = errors.Join(err, errForce); err != nil {
+	psk := s.Authentication == intent.PreSharedKey
+	if err = errors.Join(err, errForce, identifierWords(s.Remote, s.LocalID, s.RemoteID, psk)); err != nil {
 		return nil, err
 	}
 	for i := range s.Connections {
@@ -38,16 +34,16 @@ func (r *renderer) tunnel(w *wanted, s *intent.Tunnel) (openwrt.Resource, error)
 	switch s.Authentication {
 	case intent.PreSharedKey:
 		t.Authentication = "psk"
-		key, err := r.secretValue("pre-shared key", s.Key)
+		key, err := r.preSharedKey(s.Key)
 		t.PreSharedKey = openwrt.Secret(key)
 		return t, err
 	case intent.PublicKey:
 		t.Authentication = "pubkey"
 		var private string
 		var errs [3]error
-		t.PublicCert, errs[0] = r.certificate("certificate", s.Certificate)
-		private, errs[1] = r.certificate("private key", s.PrivateKey)
-		t.SharedCA, errs[2] = r.certificate("CA", s.CA)
+		t.PublicCert, errs[0] = r.certificate("certificate", s.Certificate, nil)
+		private, errs[1] = r.certificate("private key", s.PrivateKey, onePrivateKey)
+		t.SharedCA, errs[2] = r.certificate("CA", s.CA, nil)
 		t.PrivateKey = openwrt.Secret(private)
 		return t, errors.Join(errs[:]...)
 	default:
@@ -85,10 +81,24 @@ func (r *renderer) connection(w *wanted, s *intent.Connection) (openwrt.Connecti
 	return c, errors.Join(err, markWord("mark", s.Mark))
 }
 
-// secretValue returns a secret in clear. If it is in a Secret that could not be read, the error is an *errKeep.
+// preSharedKey returns a key as the device can write it.
+func (r *renderer) preSharedKey(v intent.SecretValue) (string, error) {
+	const field = "pre-shared key"
+	key, err := r.secretValue(field, v)
+	if err != nil {
+		return "", err
+	}
+	word, err := keyWord(field, key)
+	if err != nil && v.Value == "" {
+		return "", &errKeep{fmt.Sprintf("%v, in Secret %s/%s, key %s", err, v.From.Namespace, v.From.Name, v.From.Key)}
+	}
+	return word, err
+}
+
+// secretValue returns a secret in clear, without blanks around it. If it is in a Secret that could not be read, the error is an *errKeep.
 func (r *renderer) secretValue(field string, v intent.SecretValue) (string, error) {
-	if v.Value != "" {
-		return string(v.Value), nil
+	if text := strings.TrimSpace(string(v.Value)); text != "" {
+		return text, nil
 	}
 	if v.From == (intent.SecretRef{}) {
 		return "", fmt.Errorf("%s: not set", field)
@@ -102,73 +112,4 @@ func (r *renderer) secretValue(field string, v intent.SecretValue) (string, erro
 	default:
 		return strings.TrimSpace(string(s.value)), nil
 	}
-}
-
-// certificate renders a certificate or key as the device reads it: base64 of PEM, several joined by three underscores.
-func (r *renderer) certificate(field string, v intent.SecretValue) (string, error) {
-	text, err := r.secretValue(field, v)
-	if err != nil {
-		return "", err
-	}
-	if v.Value == "" {
-		if text = fromPEM(text); text == "" {
-			return "", &errKeep{fmt.Sprintf("%s: Secret %s/%s, key %s: not PEM", field, v.From.Namespace, v.From.Name, v.From.Key)}
-		}
-		return text, nil
-	}
-	for _, one := range strings.Split(text, "___") {
-		raw, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(one), ""))
-		if err != nil || len(raw) < shortestCertificate {
-			return "", fmt.Errorf("%s: not base64 of PEM, several joined by three underscores", field)
-		}
-	}
-	return strings.Join(strings.Fields(text), ""), nil
-}
-
-// fromPEM returns each block of PEM in text as base64, joined by three underscores; "" when there is none.
-func fromPEM(text string) string {
-	var out []string
-	for rest := []byte(text); ; {
-		var block *pem.Block
-		if block, rest = pem.Decode(rest); block == nil {
-			return strings.Join(out, "___")
-		}
-		out = append(out, base64.StdEncoding.EncodeToString(pem.EncodeToMemory(block)))
-	}
-}
-
-// sealed returns a digest of what was written into the fields that cannot be read back, "" if nothing was.
-func sealed(o openwrt.Object) string {
-	var words []string
-	for _, field := range writeOnlyFields() {
-		switch v := o[field].(type) {
-		case string:
-			words = append(words, field, v)
-		case openwrt.Secret:
-			words = append(words, field, string(v))
-		}
-	}
-	if len(words) == 0 {
-		return ""
-	}
-	return digits(sealDigits, words...)
-}
-
-// shown returns a digest of what the device shows in those fields, "" if it shows nothing.
-func shown(o openwrt.Object) string {
-	var words []string
-	for _, field := range writeOnlyFields() {
-		if d, ok := o[field].(openwrt.Digest); ok {
-			words = append(words, field, string(d))
-		}
-	}
-	if len(words) == 0 {
-		return ""
-	}
-	return digits(sealDigits, words...)
-}
-
-// writeOnlyFields returns the fields of a remote that the device does not show as they were written.
-func writeOnlyFields() []string {
-	return []string{"local_public_cert", "local_private_cert", "shared_ca"}
 }

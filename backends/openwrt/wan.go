@@ -3,6 +3,7 @@ package openwrt
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/netloom/netloom/pkg/intent"
@@ -75,8 +76,12 @@ func (*renderer) routeRule(w *wanted, s *intent.RouteRule) (openwrt.Resource, er
 	src, errSrc := prefixWord("source", s.Src)
 	dst, errDst := prefixWord("destination", s.Dst)
 	var errRest error
-	if s.Priority < 0 {
-		errRest = fmt.Errorf("priority %d: expected a number from 1", s.Priority)
+	const most = 1<<32 - 1 // the kernel does not take more, which the device does not notice
+	if n, err := strconv.ParseUint(s.Table, 10, 64); err == nil && n > most || errors.Is(err, strconv.ErrRange) {
+		errRest = fmt.Errorf("table %s: expected at most %d", s.Table, most)
+	}
+	if s.Priority < 0 || s.Priority > most {
+		errRest = fmt.Errorf("priority %d: expected a number from 1 to %d", s.Priority, most)
 	}
 	return openwrt.RouteRule{
 		Name: w.name, Src: src, Dst: dst, Prio: number(s.Priority), Table: s.Table, FWMark: s.Mark, Not: s.Not,

@@ -98,6 +98,7 @@ func (r *renderer) firewallRule(w *wanted, s *intent.FirewallRule) (openwrt.Reso
 	f.Name, f.Src, f.Dest = w.name, src, dst
 	f.SrcIP, f.DestIP, f.SrcPort, f.DestPort, f.Proto, f.Family = c.src, c.dst, c.srcPort, c.dstPort, c.proto, c.family
 	f.SrcMAC, f.ICMPType, f.Mark, f.Extra = s.Match.SrcMAC, s.Match.ICMPTypes, s.Match.Mark, s.Raw
+	w.denies = s.Decides == intent.Drop || s.Decides == intent.Reject
 	rule := openwrt.FirewallRule(f)
 	if r.guard {
 		rule = guarded(rule)

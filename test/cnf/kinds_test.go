@@ -84,7 +84,7 @@ func roundTrip(t *testing.T, name string, o *unstructured.Unstructured) {
 		},
 	}, 1))
 	require.NoError(t, c.Apply(read(t, "testdata/cluster.yaml")...))
-	require.NoError(t, c.Apply(secret("default", "site-cert", map[string]string{"tls.crt": block("CERTIFICATE"), "tls.key": block("PRIVATE KEY"), "ca.crt": block("CERTIFICATE")})))
+	require.NoError(t, c.Apply(secret("default", "site-cert", map[string]string{"tls.crt": block("CERTIFICATE"), "tls.key": privateKey(t), "ca.crt": block("CERTIFICATE")})))
 	for _, need := range read(t, "testdata/needs.yaml") {
 		if need.GetName() != o.GetName() || need.GetKind() != o.GetKind() {
 			need.SetLabels(map[string]string{v1alpha1.LabelPurpose: purpose})
@@ -122,7 +122,15 @@ func roundTrip(t *testing.T, name string, o *unstructured.Unstructured) {
 	require.Equal(t, unswitched(before), unswitched(device.Export()+device.Kernel()))
 }
 
-// block is PEM that looks like a certificate or a key, and is long enough for the device.
+// privateKey is a key that the device loads.
+func privateKey(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/rsa.key")
+	require.NoError(t, err)
+	return string(text)
+}
+
+// block is PEM that looks like a certificate, and is long enough for the device.
 func block(what string) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: what, Bytes: bytes.Repeat([]byte("netloom"), 60)}))
 }

@@ -97,7 +97,7 @@ func (s *subject) own() []openwrt.Object {
 	s.t.Helper()
 	list := slices.DeleteFunc(kept(s.t, s.client), func(o openwrt.Object) bool {
 		return slices.ContainsFunc(s.had, func(h openwrt.Object) bool { return h["kind"] == o["kind"] && h.Name() == o.Name() }) ||
-			strings.Contains(o.Name(), "_seal_")
+			strings.Contains(o.Name(), "_seal_") || strings.Contains(o.Name(), "_parts_")
 	})
 	slices.Reverse(list)
 	return list

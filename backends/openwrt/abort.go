@@ -1,0 +1,101 @@
+package openwrt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/openwrt"
+)
+
+// The scripts of the device abort, and it answers 500, if it is broken for a moment, but also, each time, for one package that
+// cannot be read and for one object that they cannot handle. So the first time is an error, after which everything is read
+// back, and the second time is a rejection of that object. Either way the others are written.
+
+// mostAborted is after how many aborted requests in a row the rest of a module is left for later.
+const mostAborted = 3
+
+// mostErrors is how many such errors Apply returns.
+const mostErrors = 5
+
+// answered reports whether an error is an answer of the device: other requests may succeed.
+func answered(err error) bool {
+	var status *openwrt.StatusError
+	return errors.As(err, &status) || openwrt.IsLoss(err)
+}
+
+func isNote(err error) bool {
+	var note *noteError
+	return errors.As(err, &note)
+}
+
+// repeated reports whether the device has aborted on the same object before, and records that it did now.
+func (w *writer) repeated(k key, o openwrt.Object) bool {
+	of := ""
+	if o != nil {
+		of = digestOf(o)
+	}
+	before, again := w.b.faulted[k]
+	w.b.faulted[k] = of
+	return again && before == of
+}
+
+// abort handles an op on which a script of the device aborted.
+func (w *writer) abort(ctx context.Context, op *backends.Op, s *step, cause error) error {
+	w.aborted[s.key.module()]++
+	var object openwrt.Object
+	if s.want != nil {
+		object = s.want.object
+	}
+	if w.repeated(s.key, object) {
+		return w.mend(ctx, s, cause)
+	}
+	w.fail(op, cause)
+	rescued, err := w.rescue(ctx, s)
+	if err == nil && !rescued {
+		w.refuse(s, cause.Error(), true) // what needs it waits
+	}
+	return err
+}
+
+// rescue writes an object once more if the device has deleted the previous one. It reports whether that succeeded.
+func (w *writer) rescue(ctx context.Context, s *step) (bool, error) {
+	if s.want == nil || w.have.objects[s.key] == nil {
+		return false, nil
+	}
+	if _, err := w.b.client.Get(ctx, s.key.kind, s.key.name); !openwrt.IsNotFound(err) {
+		return false, nil
+	}
+	w.wrote(s.service())
+	_, err := w.b.client.Put(ctx, s.key.kind, s.want.object)
+	if err != nil && !answered(err) {
+		return false, fmt.Errorf("write %s again: %w", s.key, reached(err))
+	}
+	return err == nil, nil
+}
+
+// gaveUp reports whether an op is left for later, because the device aborts on whatever is sent for its module.
+func (w *writer) gaveUp(s *step) bool {
+	module := s.key.module()
+	if s.stage == reload || w.aborted[module] < mostAborted {
+		return false
+	}
+	w.refuse(s, fmt.Sprintf("not written: the device aborts on other objects of %s, see them", module), true)
+	return true
+}
+
+// succeeded records that the device handled an op.
+func (w *writer) succeeded(s *step) {
+	if s.stage != reload {
+		delete(w.b.faulted, s.key)
+		delete(w.aborted, s.key.module())
+	}
+}
+
+// fail records an error that does not end Apply.
+func (w *writer) fail(op *backends.Op, err error) {
+	if len(w.errs) < mostErrors {
+		w.errs = append(w.errs, fmt.Errorf("%s %s %s: %w", op.Verb, op.Kind, op.Name, err))
+	}
+}

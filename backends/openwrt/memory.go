@@ -1,0 +1,89 @@
+package openwrt
+
+import (
+	"strings"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/openwrt"
+)
+
+// When the container of a CNF restarts, the device forgets everything, but the kernel of the pod does not. What this process
+// wrote is all that is known of it then.
+
+// memory is what this process knows to have caused in the kernel of a pod.
+type memory struct {
+	pod    string
+	caused *caused
+	// objects are the translations and rules between interfaces that were on the device when it was last read or written. The
+	// device reports nothing of what the kernel has of them.
+	objects map[key]openwrt.Object
+	strays  map[key]string // what the kernel keeps, and nothing removes
+}
+
+// caused are the routes and routing rules that objects of ours stand or stood for.
+type caused struct {
+	rules  map[kernelRule]bool
+	routes map[kernelRoute]bool
+}
+
+func newMemory() *memory {
+	return &memory{
+		caused:  &caused{rules: map[kernelRule]bool{}, routes: map[kernelRoute]bool{}},
+		objects: map[key]openwrt.Object{}, strays: map[key]string{},
+	}
+}
+
+// Succeed implements backends.Successor.
+func (b *Backend) Succeed(before backends.Backend) {
+	if old, ok := before.(*Backend); ok {
+		b.memory = old.memory
+	}
+}
+
+// remembers begins to use the memory for a run of a pod; that of another pod is dropped.
+func (b *Backend) remembers(run string) *memory {
+	pod, _, _ := strings.Cut(run, " ")
+	if b.memory == nil || b.memory.pod != pod {
+		b.memory = newMemory()
+		b.memory.pod = pod
+	}
+	return b.memory
+}
+
+// isLink reports whether objects of a kind are commands of iptables.
+func isLink(kind openwrt.Kind) bool { return kind == openwrt.NATs || kind == openwrt.NetworkRules }
+
+// forgotten lists the objects that a device had and does not list any more, although this process did not delete them.
+func (m *memory) forgotten(h *inventory) []key {
+	var out []key
+	for _, k := range sorted(m.objects) {
+		if h.objects[k] == nil && !h.unlisted(k.kind) && h.unreadable(k) == "" {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// update takes in what a device lists. For rules between interfaces that it has forgotten, nothing can be done.
+func (m *memory) update(h *inventory, forgotten []key) {
+	for _, k := range forgotten {
+		if k.kind == openwrt.NetworkRules {
+			m.strays[k] = "the device lost it, and cannot delete it in the kernel any more: if it is still there, it stays until the pod is deleted"
+			delete(m.objects, k)
+		}
+	}
+	for k, have := range h.objects {
+		if isLink(k.kind) {
+			m.objects[k] = have.object
+		}
+	}
+}
+
+// skips reports what the kernel keeps.
+func (m *memory) skips() []backends.Skip {
+	var out []backends.Skip
+	for k, why := range m.strays {
+		out = append(out, backends.Skip{Intent: k.String(), Reason: why})
+	}
+	return out
+}

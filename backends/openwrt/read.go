@@ -1,0 +1,243 @@
+package openwrt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/openwrt"
+)
+
+// One section that the device's scripts cannot read makes them abort on the list of its kind, and a package that is too large
+// ends a daemon at each read. So a kind that is not listed is unavailable: its objects are read one by one where that works,
+// and everything else goes on.
+
+// mostItems is how many objects of one kind are read one by one.
+const mostItems = 64
+
+// rest is how long a module is not read: for left plans, then twice as long if that did not help. A module that was late once has
+// a rest of no plans: that may have been a device that hung for a moment.
+type rest struct{ left, last int }
+
+// longestRest is the most plans from read-back for which a module is not read.
+const longestRest = 32
+
+const restReason = "not read for now: the device did not return the list in time, as it does when a package is too large for it"
+
+// observe reads back every kind. Want are the objects of intents, some of which are ours although others made them.
+func (b *Backend) observe(ctx context.Context, want *desired) (*inventory, error) {
+	h := newInventory()
+	lacking, broken := 0, false
+	var fault error
+	for _, kind := range openwrt.Kinds() {
+		module := key{kind: kind}.module()
+		if r := b.rests[module]; r != nil && r.left > 0 {
+			h.resting[module], h.kinds[kind] = restReason, restReason
+			continue
+		}
+		all, err := b.client.List(ctx, kind)
+		if err == nil && len(all) == 0 {
+			err = b.believe(ctx, kind, want)
+		}
+		switch {
+		case err == nil:
+			for _, o := range all {
+				h.note(key{kind, o.Name()}, o, b.names, want.mentions)
+			}
+			b.remember(kind, h)
+		case openwrt.IsNotFound(err):
+			lacking++ // a device without that module has nothing there, and rejects what is written
+			if lacking == len(openwrt.Kinds()) {
+				return nil, err
+			}
+		case errors.Is(err, errFalseList):
+			b.leaveAlone(module)
+			h.resting[module], h.kinds[kind], broken = restReason, restReason, true
+		case openwrt.IsFault(err) && broken:
+			return nil, err // nothing works until the daemon is back
+		case openwrt.IsFault(err), errors.Is(err, openwrt.ErrUnexpected):
+			fault = err
+			h.kinds[kind] = "cannot be listed: " + err.Error()
+		case errors.Is(err, openwrt.ErrNoAnswer) && ctx.Err() == nil:
+			if err := b.slow(ctx, module, err); err != nil {
+				return nil, err
+			}
+			h.resting[module], h.kinds[kind] = restReason, restReason
+		default:
+			return nil, reached(err)
+		}
+	}
+	if len(h.kinds)+lacking == len(openwrt.Kinds()) && fault != nil {
+		return nil, fault // nothing works
+	}
+	b.countRests(h)
+	slices.Sort(h.zones)
+	h.zones = slices.Compact(h.zones)
+	return h, nil
+}
+
+// leaveAlone has a module not read for some plans.
+func (b *Backend) leaveAlone(module string) {
+	r := b.rests[module]
+	if r == nil {
+		r = &rest{last: 1}
+		b.rests[module] = r
+	}
+	r.last = min(2*r.last, longestRest)
+	r.left = r.last + 1 // that plan counts too
+}
+
+// countRests counts a plan in which some modules were not read.
+func (b *Backend) countRests(h *inventory) {
+	for module, r := range b.rests {
+		if h.resting[module] == "" { // it was read
+			delete(b.rests, module)
+			continue
+		}
+		r.left--
+	}
+}
+
+// slow handles a list that did not arrive. If the device answers something else, even with an error, and this happens twice in a
+// row, the fault is that of the module, which is then left alone for a while: each attempt may end a daemon of the device.
+func (b *Backend) slow(ctx context.Context, module string, cause error) error {
+	_, err := b.client.Services(ctx)
+	if err != nil && !answered(err) {
+		return reached(cause)
+	}
+	if b.rests[module] == nil {
+		b.rests[module] = &rest{last: 1}
+		return reached(cause)
+	}
+	b.leaveAlone(module)
+	if err != nil {
+		return fmt.Errorf("%w; and then: %w", cause, err)
+	}
+	return nil
+}
+
+// errFalseList means that a list is empty although there are objects, or may be.
+var errFalseList = errors.New("the device returned an empty list, but has objects")
+
+// believe checks an empty list: a device whose daemon has ended returns one. An object that was there or is wanted settles it.
+func (b *Backend) believe(ctx context.Context, kind openwrt.Kind, want *desired) error {
+	name := b.known[kind]
+	if name == "" {
+		if keys := want.of(kind); len(keys) > 0 {
+			name = keys[0].name
+		}
+	}
+	if name == "" {
+		return nil
+	}
+	_, err := b.client.Get(ctx, kind, name)
+	switch {
+	case openwrt.IsNotFound(err):
+		delete(b.known, kind)
+		return nil
+	case err == nil, openwrt.IsFault(err), errors.Is(err, openwrt.ErrNoAnswer) && ctx.Err() == nil:
+		return errFalseList
+	default:
+		return err
+	}
+}
+
+// remember records an object of a kind, to ask for when a list is empty.
+func (b *Backend) remember(kind openwrt.Kind, h *inventory) {
+	for k := range h.objects {
+		if k.kind == kind && (b.known[kind] == "" || k.name < b.known[kind]) {
+			b.known[kind] = k.name
+		}
+	}
+}
+
+// of lists the objects of a kind that intents have or had, in order.
+func (w *desired) of(kind openwrt.Kind) []key {
+	var out []key
+	for _, list := range [][]key{sorted(w.objects), sorted(w.keep), sorted(w.gone)} {
+		for _, k := range list {
+			if k.kind == kind {
+				out = append(out, k)
+			}
+		}
+	}
+	slices.SortFunc(out, key.compare)
+	return slices.Compact(out)
+}
+
+// readItems reads one by one what is wanted of the kinds that the device does not list, and the notes that may be there.
+func (b *Backend) readItems(ctx context.Context, m *model) error {
+	h := m.have
+	for _, kind := range openwrt.Kinds() {
+		if !h.unlisted(kind) || h.resting[key{kind: kind}.module()] != "" {
+			continue
+		}
+		wanted := slices.Concat(m.resources.of(kind), m.policies.of(kind))
+		for i, k := range wanted {
+			if i >= mostItems {
+				h.unread[k] = h.kinds[kind]
+				continue
+			}
+			if err := b.readItem(ctx, h, k); err != nil {
+				return err
+			}
+		}
+	}
+	if h.unlisted(openwrt.Proposals) && h.resting[key{kind: openwrt.Proposals}.module()] == "" {
+		return b.readNotes(ctx, m)
+	}
+	return nil
+}
+
+func (b *Backend) readItem(ctx context.Context, h *inventory, k key) error {
+	o, err := b.client.Get(ctx, k.kind, k.name)
+	switch {
+	case err == nil:
+		h.note(k, o, b.names, func(key) bool { return true })
+		return nil
+	case openwrt.IsNotFound(err):
+		return nil
+	case openwrt.IsFault(err), errors.Is(err, openwrt.ErrUnexpected):
+		h.unread[k] = "the device cannot read it: " + err.Error()
+		return nil
+	default:
+		return reached(err)
+	}
+}
+
+// readNotes reads the notes that matter.
+func (b *Backend) readNotes(ctx context.Context, m *model) error {
+	names := map[string]bool{}
+	for _, kind := range openwrt.Kinds() {
+		if s := kind.Service(); s != "" {
+			names[b.names.pending(s)] = true
+		}
+	}
+	for k, w := range m.resources.objects {
+		if have := m.have.objects[k]; have != nil && sealed(w.object) != "" {
+			names[b.names.seal(k.name, sealed(w.object), shown(have.object))] = true
+		}
+	}
+	for name := range names {
+		if err := b.readItem(ctx, m.have, key{openwrt.Proposals, name}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withoutZones reports that the zones of the device are not known, if policies need them. The rules of policies that are there
+// then stay.
+func (m *model) withoutZones() {
+	if len(m.enforced) == 0 || !m.have.unlisted(openwrt.Zones) {
+		return
+	}
+	m.resources.retain[openwrt.FirewallRules] = true
+	for _, p := range m.enforced {
+		m.policies.skips = append(m.policies.skips, backends.Skip{
+			Intent: string(p.ID), Reason: "the zones of the device cannot be listed, so that it does not apply to those made by hand",
+		})
+	}
+}

@@ -1,0 +1,202 @@
+package openwrt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/openwrt"
+)
+
+// impossiblePlace is a place that no chain has: the device stores a translation with it, and iptables adds none.
+const impossiblePlace = "2147483647"
+
+// inKernel reports whether the device reports what the kernel has of a kind.
+func inKernel(kind openwrt.Kind) bool { return kindsByObject()[kind].places != nil }
+
+// readKernel asks what the kernel has, as far as it concerns what is held or was caused; nil if nothing does, or if the device
+// cannot say.
+func (b *Backend) readKernel(ctx context.Context, h *inventory) (*kernel, error) {
+	rules, routes := len(b.memory.caused.rules) > 0, len(b.memory.caused.routes) > 0
+	for k := range h.objects {
+		routes = routes || k.kind == openwrt.Routes
+		rules = rules || inKernel(k.kind) && k.kind != openwrt.Routes
+	}
+	out := &kernel{}
+	h.unseen = ""
+	for _, part := range []struct {
+		module string
+		needed bool
+		read   func(openwrt.Module)
+	}{
+		{"rule", rules, func(m openwrt.Module) { out.rules = readRules(m.Status) }},
+		{"route", routes, func(m openwrt.Module) { out.readRoutes(m.Status) }},
+	} {
+		if !part.needed {
+			continue
+		}
+		m, err := b.client.ModuleStatus(ctx, part.module)
+		switch {
+		case err == nil:
+			part.read(m)
+		case answered(err), errors.Is(err, openwrt.ErrUnexpected), errors.Is(err, openwrt.ErrNoAnswer) && ctx.Err() == nil:
+			h.unseen = fmt.Sprintf("what the kernel has is not known: %v", err)
+		default:
+			return nil, reached(err)
+		}
+	}
+	return out, nil
+}
+
+// inspect compares the kernel with what is held, and makes ops that repair it.
+func (b *Backend) inspect(ctx context.Context, h *inventory) (findings, error) {
+	k, err := b.readKernel(ctx, h)
+	if err != nil {
+		return findings{}, err
+	}
+	return k.compare(h.objects, h.others, b.memory.caused, b.names), nil
+}
+
+// repairs makes ops from what was found in the kernel, and from what the device has forgotten.
+func (c *comparison) repairs(f findings, forgotten []key, lost map[key]openwrt.Object, before map[key]string) {
+	planned := map[key]bool{}
+	for i := range c.ops {
+		planned[stepOf(&c.ops[i]).key] = true
+	}
+	for _, k := range sorted(f.absent) {
+		w := c.want.objects[k]
+		if w == nil || planned[k] {
+			continue
+		}
+		c.ops = append(c.ops, backends.Op{
+			Verb: backends.Update, Kind: k.kind.String(), Name: k.name, Origin: w.origin,
+			Before: backends.Fields{"kernel": "missing"}, After: backends.Fields{"kernel": "present"}, Again: before[k] != "",
+			Native: &step{stage: place, key: k, want: w, intent: w.intent},
+		})
+	}
+	remove := func(when stage, kind openwrt.Kind, o openwrt.Object) {
+		c.ops = append(c.ops, backends.Op{
+			Verb: backends.Delete, Kind: kind.String(), Name: o.Name(), Before: backends.Fields{"kernel": "left over"},
+			Native: &step{stage: when, key: key{kind, o.Name()}, surplus: o, intent: key{kind, o.Name()}.String()},
+		})
+	}
+	for _, o := range f.surplus {
+		remove(release, surplusKind(o), o)
+	}
+	for _, k := range forgotten {
+		if k.kind == openwrt.NATs {
+			remove(release, k.kind, withoutPlace(lost[k]))
+		}
+	}
+}
+
+// surplusKind returns the kind of an object in findings.
+func surplusKind(o openwrt.Object) openwrt.Kind {
+	if _, isRoute := o["dev"]; isRoute {
+		return openwrt.Routes
+	}
+	return openwrt.RouteRules
+}
+
+// withoutPlace returns a translation that the device stores without effect.
+func withoutPlace(o openwrt.Object) openwrt.Object {
+	out := openwrt.Object{}
+	for f, v := range o {
+		out[f] = v
+	}
+	out["index"] = impossiblePlace
+	return out
+}
+
+// drain removes from the kernel what an object stands for, once: the device stores the object without effect, because the kernel
+// has it already or because its place does not exist, and then deletes it.
+func (w *writer) drain(ctx context.Context, kind openwrt.Kind, o openwrt.Object) error {
+	if _, err := w.b.client.Put(ctx, kind, o); err != nil {
+		return fmt.Errorf("remove what is left of it: %w", err)
+	}
+	if err := w.b.client.Delete(ctx, kind, o.Name()); err != nil && !openwrt.IsNotFound(err) {
+		return fmt.Errorf("remove what is left of it: %w", err)
+	}
+	return nil
+}
+
+// removeSurplus removes what the device does not list and what objects of ours left behind.
+func (w *writer) removeSurplus(ctx context.Context, s *step) error {
+	if s.key.kind == openwrt.Remotes {
+		if err := w.begin(ctx, s.service()); err != nil {
+			return err
+		}
+		w.wrote(s.service())
+		if err := w.drain(ctx, s.key.kind, s.surplus); err != nil {
+			return err
+		}
+		return w.forgetParts(ctx, s.key.name, "")
+	}
+	w.kernel = true
+	delete(w.b.memory.objects, s.key)
+	return w.drain(ctx, s.key.kind, s.surplus)
+}
+
+// verify checks that the kernel has what was written, and once more after repairing what can be repaired.
+func (w *writer) verify(ctx context.Context) error {
+	if !w.kernel || w.have == nil {
+		return nil
+	}
+	for repaired := false; ; repaired = true {
+		f, err := w.b.inspect(ctx, w.have)
+		if err != nil {
+			return err
+		}
+		w.have.absent, w.b.absent = f.absent, f.absent
+		missing := slices.DeleteFunc(sorted(f.absent), func(k key) bool { return w.written[k] && len(f.surplus) == 0 })
+		if repaired || len(missing)+len(f.surplus) == 0 {
+			w.reportAbsent()
+			return nil
+		}
+		for _, o := range f.surplus {
+			if err := w.drain(ctx, surplusKind(o), o); err != nil && !answered(err) {
+				return err
+			}
+		}
+		for _, k := range missing {
+			if as := w.have.objects[k].as; as != nil {
+				if _, err := w.b.client.Put(ctx, k.kind, as.object); err != nil && !answered(err) {
+					return err
+				}
+			}
+		}
+	}
+}
+
+// reportAbsent adds skips for what the kernel lacks.
+func (w *writer) reportAbsent() {
+	for _, skip := range w.have.absentSkips(nil) {
+		if !slices.Contains(w.plan.Skips, skip) {
+			w.plan.Skips = append(w.plan.Skips, skip)
+		}
+	}
+}
+
+// absentSkips reports what the kernel lacks, except what is about to be written again. Want has the intents of objects that were
+// not written by this process.
+func (h *inventory) absentSkips(want *desired, ops ...backends.Op) []backends.Skip {
+	var out []backends.Skip
+	for k, why := range h.absent {
+		if slices.ContainsFunc(ops, func(op backends.Op) bool { return stepOf(&op).key == k }) {
+			continue
+		}
+		of := k.String()
+		if have := h.objects[k]; have != nil && have.as != nil {
+			of = have.as.intent
+		} else if want != nil && want.objects[k] != nil {
+			of = want.objects[k].intent
+		}
+		out = append(out, backends.Skip{Intent: of, Reason: why})
+	}
+	if h.unseen != "" {
+		out = append(out, backends.Skip{Intent: "kernel", Reason: h.unseen})
+	}
+	return out
+}

@@ -1,0 +1,202 @@
+package openwrt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/netloom/netloom/pkg/openwrt"
+)
+
+// remove deletes the object of a name. Deleting a note has no effect on a service.
+func (w *writer) remove(ctx context.Context, s *step) error {
+	note := s.key.kind == openwrt.Proposals && w.b.names.note(s.key.name)
+	if note && w.run.left[s.key.name] {
+		return nil
+	}
+	if !note {
+		if err := w.begin(ctx, s.service()); err != nil {
+			return err
+		}
+		if err := w.withdraw(ctx, s.key, parts{}); err != nil {
+			return err
+		}
+	}
+	if err := w.b.client.Delete(ctx, s.key.kind, s.key.name); err != nil && !openwrt.IsNotFound(err) {
+		return err
+	}
+	if note {
+		delete(w.have.notes, s.key.name)
+		return nil
+	}
+	w.have.grow(s.key, w.have.objects[s.key], nil)
+	delete(w.have.objects, s.key)
+	delete(w.have.absent, s.key)
+	delete(w.b.memory.objects, s.key)
+	w.kernel = w.kernel || inKernel(s.key.kind)
+	w.wrote(s.service())
+	if s.key.kind == openwrt.Remotes {
+		return w.forgetParts(ctx, s.key.name, "")
+	}
+	return nil
+}
+
+// put writes an object, unless something that it refers to is missing.
+func (w *writer) put(ctx context.Context, s *step) error {
+	for _, need := range s.want.needs {
+		if r, refused := w.b.refused[need]; refused && w.have.objects[need] == nil {
+			return &needError{need, r.reason}
+		}
+	}
+	if err := w.begin(ctx, s.service()); err != nil {
+		return err
+	}
+	has, note := partsIn(s.want.object), ""
+	if err := w.withdraw(ctx, s.key, has); err != nil {
+		return err
+	}
+	if has != (parts{}) {
+		note = w.b.names.parts(has, s.key.name)
+		if err := w.leaveNote(ctx, note); err != nil {
+			return err
+		}
+	}
+	if s.key.kind == openwrt.NATs && w.have.objects[s.key] == nil {
+		if err := w.drain(ctx, s.key.kind, withoutPlace(s.want.object)); err != nil {
+			return err
+		}
+	}
+	kept, err := w.b.client.Put(ctx, s.key.kind, s.want.object)
+	if err != nil {
+		return err
+	}
+	w.kernel, w.written[s.key] = w.kernel || inKernel(s.key.kind), true
+	if isLink(s.key.kind) {
+		w.b.memory.objects[s.key] = kept
+	}
+	now := &deviceObject{object: kept, sent: s.want.object, copies: 1, as: s.want}
+	w.have.grow(s.key, w.have.objects[s.key], now)
+	w.have.objects[s.key] = now
+	w.wrote(s.service())
+	if s.key.kind == openwrt.Remotes {
+		if err := w.forgetParts(ctx, s.key.name, note); err != nil {
+			return err
+		}
+	}
+	written := sealed(s.want.object)
+	if written == "" {
+		return nil
+	}
+	seal := w.b.names.seal(s.key.name, written, shown(kept))
+	err = w.leaveNote(ctx, seal)
+	if err == nil {
+		w.b.seals[s.key] = seal
+	}
+	return err
+}
+
+// wrote records that a service has to be reloaded.
+func (w *writer) wrote(service string) {
+	if service != "" {
+		w.run.wrote[service] = true
+		w.b.owes[service] = true
+	}
+}
+
+// errNotWithdrawn means that the device shows something else than what certificates were overwritten with.
+var errNotWithdrawn = errors.New("its certificates could not be overwritten, and the device would go on trusting them; nothing else was written")
+
+// withdraw overwrites the certificates of a remote that would stay on the device after it gets those in next.
+func (w *writer) withdraw(ctx context.Context, k key, next parts) error {
+	if k.kind != openwrt.Remotes {
+		return nil
+	}
+	blank := withdrawal(k.name, w.have.partsOf(w.b.names, k.name), next)
+	if blank == nil {
+		return nil
+	}
+	w.wrote(k.kind.Service())
+	kept, err := w.b.client.Put(ctx, k.kind, blank)
+	switch {
+	case err != nil:
+		return fmt.Errorf("overwrite its certificates: %w", err)
+	case !isWithdrawn(kept):
+		return errNotWithdrawn
+	default:
+		return nil
+	}
+}
+
+// forgetParts removes the notes of how many certificates a remote had, except the one that is right.
+func (w *writer) forgetParts(ctx context.Context, remote, except string) error {
+	for _, note := range slices.Sorted(maps.Keys(w.have.notes)) {
+		_, of, ok := w.b.names.partsIn(note)
+		if !ok || of != remote || note == except {
+			continue
+		}
+		if err := w.b.client.Delete(ctx, openwrt.Proposals, note); err != nil && !answered(err) {
+			return err
+		}
+		delete(w.have.notes, note)
+	}
+	return nil
+}
+
+// begin leaves a note that a service has to reload, before anything is written: if this process ends before it reloads
+// the service, the next one finds the note.
+func (w *writer) begin(ctx context.Context, service string) error {
+	if service == "" {
+		return nil
+	}
+	return w.leaveNote(ctx, w.b.names.pending(service))
+}
+
+// leaveNote leaves a note. If the device rejects it twice in a row, everything goes on without it: then only this process knows
+// what it would have said.
+func (w *writer) leaveNote(ctx context.Context, name string) error {
+	w.run.left[name] = true
+	if w.have.notes[name] || w.unnoted[name] {
+		return nil
+	}
+	note := openwrt.ObjectOf(openwrt.Proposal{Name: name})
+	_, err := w.b.client.Put(ctx, openwrt.Proposals, note)
+	k := key{openwrt.Proposals, name}
+	switch {
+	case err == nil:
+		w.have.notes[name] = true
+		delete(w.b.faulted, k)
+		return nil
+	case answered(err) && w.repeated(k, note):
+		w.unnoted[name] = true
+		w.b.opts.Log.WithFields(logrus.Fields{"cnf": string(w.b.opts.CNF), "reason": err.Error()}).
+			Warn("the device does not take a record of what it has not loaded yet")
+		return nil
+	default:
+		return &noteError{err}
+	}
+}
+
+// reload reloads a service, if anything was written for it, and removes the note.
+func (w *writer) reload(ctx context.Context, s *step) error {
+	service := s.key.name
+	if s.must || w.run.wrote[service] {
+		if err := w.b.client.Act(ctx, service, openwrt.Reload); err != nil {
+			return err
+		}
+		w.run.wrote[service] = false
+		delete(w.b.owes, service)
+	}
+	name := w.b.names.pending(service)
+	if !w.have.notes[name] {
+		return nil
+	}
+	if err := w.b.client.Delete(ctx, openwrt.Proposals, name); err != nil && !openwrt.IsNotFound(err) {
+		return err
+	}
+	delete(w.have.notes, name)
+	return nil
+}
