@@ -50,12 +50,14 @@ type Controller struct {
 	hosts    *hosts
 	statuses *statuses // nil if no status is written
 	reports  *reports  // nil if no reports are collected
+	log      logrus.FieldLogger
+	problems []object.Problem // that were logged, because no status is written; only the goroutine of the pipeline uses it
 }
 
 // New makes a controller. Published has to be called for each snapshot, Resolve and Run to do its work.
 func New(opts Options, env Environment) *Controller {
 	opts = opts.withDefaults()
-	c := &Controller{hosts: newHosts(opts, env)}
+	c := &Controller{hosts: newHosts(opts, env), log: env.Log}
 	c.fleet = newFleet(opts, env)
 	c.fleet.latest = func() *intent.Snapshot {
 		if !c.hosts.Settled() {
@@ -86,6 +88,10 @@ func (c *Controller) Published(p *pipeline.Published, hosts []string) {
 	}
 	if c.statuses != nil {
 		c.statuses.Published(p)
+	} else {
+		problems := problemsOf(p.Problems)
+		logProblems(c.log, c.problems, problems)
+		c.problems = problems
 	}
 	c.fleet.Wake()
 }

@@ -26,6 +26,8 @@ type deviceLoop struct {
 	cancel context.CancelFunc
 	done   chan struct{} // closed once it has ended
 	log    logrus.FieldLogger
+	quiet  quiet
+	last   backends.Backend // of the last target; nil before there was one
 
 	mu     sync.Mutex
 	loop   *reconcile.Loop // nil while there is no target
@@ -46,7 +48,7 @@ func (f *fleet) start(ctx context.Context, c *intent.CNF, before *deviceLoop) *d
 		defer close(d.done)
 		if before != nil {
 			<-before.done
-			d.synced = before.synced
+			d.synced, d.last = before.synced, before.last
 		}
 		d.run(ctx)
 	})
@@ -104,6 +106,10 @@ func (d *deviceLoop) serve(ctx context.Context, device Device) error {
 	if err != nil {
 		return errors.Join(err, target.Backend.Close())
 	}
+	if heir, ok := target.Backend.(backends.Successor); ok && d.last != nil {
+		heir.Succeed(d.last)
+	}
+	d.last = target.Backend
 	opts := d.fleet.env.Loops
 	opts.Target, opts.Observer = device.Target, reconcile.Observers{d.fleet.env.Observer, &deviceObserver{loop: d}}
 	if d.wasSynced() {
@@ -113,6 +119,7 @@ func (d *deviceLoop) serve(ctx context.Context, device Device) error {
 	d.set(loop, client)
 	defer d.fleet.env.KeptChanged()
 	defer d.set(nil, nil)
+	defer d.quiet.Stop()
 
 	inner, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
@@ -174,7 +181,7 @@ func (d *deviceLoop) untilCAChanges(ctx context.Context, before []byte) {
 // wake signals that there is a new snapshot.
 func (d *deviceLoop) wake() {
 	if loop, _ := d.now(); loop != nil {
-		loop.Wake()
+		d.quiet.Wake(loop.Wake)
 	}
 }
 
@@ -229,8 +236,11 @@ type deviceObserver struct {
 	drift int             // operations that repair drift and are not written yet
 }
 
-// Applied reports drift that is repaired.
-func (o *deviceObserver) Applied(string, *backends.Plan, time.Duration) {
+// Applied reports drift that is repaired, and reloads.
+func (o *deviceObserver) Applied(_ string, p *backends.Plan, _ time.Duration) {
+	if slices.ContainsFunc(p.Ops, func(op backends.Op) bool { return op.Verb == backends.Reload }) {
+		o.loop.quiet.Reloaded()
+	}
 	if o.drift > 0 {
 		o.loop.fleet.drifted(o.loop.cnf, o.drift)
 	}
@@ -251,6 +261,9 @@ func (o *deviceObserver) Converged(string, intent.Revision, int) {
 	o.loop.noteSync()
 	skips := o.loop.state().Skips
 	all := !o.good || !slices.Equal(o.skips, skips)
+	if o.loop.fleet.opts.Dynamic == nil {
+		logSkips(o.loop.log, o.skips, skips)
+	}
 	o.good, o.skips = true, skips
 	o.loop.report(all)
 }

@@ -43,12 +43,12 @@ func inBubble(t *testing.T, f func(*rig)) {
 	})
 }
 
-// start runs a pipeline and a controller, and lets a moment pass.
+// start runs a pipeline and a controller, and lets the quiet period after the first reload pass.
 func (r *rig) start() {
 	r.Helper()
 	r.prepare()
 	r.term()
-	r.After(3 * time.Second)
+	r.After(6 * time.Second)
 }
 
 // prepare runs a pipeline, and a controller on standby.
