@@ -146,10 +146,8 @@ func (t *Translator) Problems() []object.Problem { return t.problems.All() }
 // View returns the view of the label cache at the last snapshot.
 func (t *Translator) View() labelcache.View { return t.sets.View() }
 
-// Policy returns a NetworkPolicy as it was last put; nil if there is none. It must not be changed.
-func (t *Translator) Policy(namespace, name string) *networkingv1.NetworkPolicy {
-	return t.policies.Policy(namespace, name)
-}
+// Policy returns a policy of any kind as it was last put; false if there is none. It must not be changed.
+func (t *Translator) Policy(ref object.Ref) (metav1.Object, bool) { return t.policies.Policy(ref) }
 
 // SetUnknown sets the areas that are unavailable because their sources could not be read, for the next snapshot. Without load
 // balancers, that is Services, devices are unavailable too if they are made from Services, and names of Services are resolved

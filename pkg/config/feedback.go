@@ -10,9 +10,9 @@ type Feedback struct {
 
 func (c *Config) feedbackSettings() []setting.Setting {
 	return []setting.Setting{
-		setting.Bool("policy-status", "false", "write a PolicyStatus for each NetworkPolicy that shows whether it is enforced, and at which generation; requires its CRD and permission to write it",
+		setting.Bool("policy-status", "false", "write a PolicyStatus for each NetworkPolicy, and conditions of each cluster-wide policy, that show whether it is enforced, and at which generation; requires the CRD and permission to write them",
 			&c.Feedback.PolicyStatus),
-		setting.Bool("policy-events", "false", "create Events for NetworkPolicies and Services",
+		setting.Bool("policy-events", "false", "create Events for NetworkPolicies, cluster-wide policies and Services",
 			&c.Feedback.Events),
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -14,12 +14,13 @@ import (
 	"github.com/netloom/netloom/pkg/controller"
 	"github.com/netloom/netloom/pkg/controller/policy"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
-// Feedback configures how NetworkPolicies and Services are reported on. The zero value reports nothing.
+// Feedback configures how policies and Services are reported on. The zero value reports nothing.
 type Feedback struct {
-	PolicyStatus bool // writes a PolicyStatus for each NetworkPolicy
-	Events       bool // makes Events of NetworkPolicies and Services
+	PolicyStatus bool // writes a PolicyStatus for each NetworkPolicy, and conditions of cluster-wide policies
+	Events       bool // makes Events of policies and Services
 
 	Dynamic  dynamic.Interface    // writes PolicyStatus objects; New makes one if it reads from an API
 	Recorder record.EventRecorder // New makes one if it reads from an API
@@ -92,9 +93,9 @@ type policyState struct{ *Daemon }
 // Latest returns the newest snapshot.
 func (s policyState) Latest() *intent.Snapshot { return s.pipeline.Latest() }
 
-// Policy returns a NetworkPolicy as last translated.
-func (s policyState) Policy(namespace, name string) *networkingv1.NetworkPolicy {
-	return s.pipeline.Translator().Policy(namespace, name)
+// Policy returns a policy as last translated.
+func (s policyState) Policy(ref object.Ref) (metav1.Object, bool) {
+	return s.pipeline.Translator().Policy(ref)
 }
 
 // Targets lists the targets as they are now.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,8 +41,9 @@ const (
 	shownText     = 1024 // bytes of a message
 )
 
-// Policy is a NetworkPolicy as last translated.
+// Policy is a policy as last translated.
 type Policy struct {
+	Kind            string // "" is NetworkPolicy
 	Namespace, Name string
 	Generation      int64
 	UID             types.UID
@@ -49,7 +51,7 @@ type Policy struct {
 
 // Key returns the reference of p.
 func (p Policy) Key() object.Ref {
-	return object.Ref{Kind: object.KindNetworkPolicy, Namespace: p.Namespace, Name: p.Name}
+	return object.Ref{Kind: cmp.Or(p.Kind, object.KindNetworkPolicy), Namespace: p.Namespace, Name: p.Name}
 }
 
 // Status returns the new status of p, given its present one: the targets of w are worked out again, those of others are
@@ -104,7 +106,7 @@ func (w *World) intentsOf(p Policy) []*intent.Policy {
 
 // ids returns the IDs that the intents of a policy have or had.
 func (w *World) ids(p Policy) [2]intent.PolicyID {
-	origin := intent.Origin{Cluster: w.Cluster, Kind: object.KindNetworkPolicy, Namespace: p.Namespace, Name: p.Name}
+	origin := intent.Origin{Cluster: w.Cluster, Kind: p.Key().Kind, Namespace: p.Namespace, Name: p.Name}
 	var out [2]intent.PolicyID
 	for i, d := range intent.Directions() {
 		out[i] = intent.NewPolicyID(origin, d)

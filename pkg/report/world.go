@@ -79,6 +79,13 @@ func newTarget(t Target, s *intent.Snapshot) target {
 	return out
 }
 
+// Alone returns w without the other nodes: a status of it only covers the targets of w.
+func (w *World) Alone() *World {
+	out := *w
+	out.Nodes = nil
+	return &out
+}
+
 // Pending reports whether it is too early to report anything, because some target has not been read and may still answer
 // soon.
 func (w *World) Pending() bool {

@@ -66,10 +66,10 @@ func NewTable(
 	}
 }
 
-// Policy returns a NetworkPolicy as it was last put; nil if there is none.
-func (t *Table) Policy(namespace, name string) *networkingv1.NetworkPolicy {
-	np, _ := t.objects[object.Ref{Kind: object.KindNetworkPolicy, Namespace: namespace, Name: name}].(*networkingv1.NetworkPolicy)
-	return np
+// Policy returns a policy of any kind as it was last put; false if there is none.
+func (t *Table) Policy(ref object.Ref) (metav1.Object, bool) {
+	o, ok := t.objects[ref]
+	return o, ok && object.IsPolicy(ref.Kind)
 }
 
 // PutPolicy adds or replaces a NetworkPolicy or a cluster-wide policy. It panics on an object of another kind.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/sirupsen/logrus"
 	"golang.org/x/sync/errgroup"
-	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
@@ -42,8 +41,8 @@ type State interface {
 	Latest() *intent.Snapshot
 	// Object returns an object of the source; false if there is none.
 	Object(ref object.Ref) (runtime.Object, bool)
-	// Policy returns a NetworkPolicy as last translated; nil if there is none. Only Published calls it.
-	Policy(namespace, name string) *networkingv1.NetworkPolicy
+	// Policy returns a policy as last translated; false if there is none. Only Published calls it.
+	Policy(ref object.Ref) (metav1.Object, bool)
 	// Targets lists the targets as they are now.
 	Targets() []Target
 }
@@ -54,18 +53,19 @@ type Options struct {
 	Cluster string // of the snapshot's origins
 	Node    string // of this netloom, if each node has one; "" means the only one
 
-	Client  dynamic.Interface    // writes PolicyStatus objects; nil writes none
+	Client  dynamic.Interface    // writes PolicyStatus objects and conditions of cluster-wide policies; nil writes none
 	Events  record.EventRecorder // nil makes no Events
 	Refused *controller.Refusals // of Events; nil records none
 	Metrics *metrics.Metrics
 	Log     logrus.FieldLogger
 }
 
-// Controller reports the state of NetworkPolicies and Services. Make it with New; a nil Controller reports nothing.
+// Controller reports the state of policies and Services. Make it with New; a nil Controller reports nothing.
 type Controller struct {
 	*tracker
 	opts    Options
-	objects *objects // nil writes no PolicyStatus
+	objects *objects    // nil writes no PolicyStatus
+	cluster *conditions // of cluster-wide policies; nil writes none
 	retries workqueue.TypedRateLimiter[object.Ref]
 
 	// Only Run's goroutine uses these.
@@ -85,6 +85,7 @@ func New(opts Options) *Controller {
 	c := &Controller{tracker: newTracker(opts.State, opts.Node != ""), opts: opts}
 	if opts.Client != nil {
 		c.objects = newObjects(opts.Client, opts.Node, opts.Metrics, c.tracker, opts.Log)
+		c.cluster = &conditions{client: opts.Client, node: opts.Node, limit: c.objects.limit, metrics: opts.Metrics}
 	}
 	return c
 }
@@ -100,6 +101,7 @@ func (c *Controller) Degraded() []string {
 	lines := c.opts.Refused.Degraded()
 	if c.objects != nil {
 		lines = append(lines, c.objects.degraded()...)
+		lines = append(lines, c.cluster.degraded()...)
 	}
 	return lines
 }
@@ -226,7 +228,7 @@ func (c *Controller) lookAtSizes() {
 // retry queues a write again after an error. An error that affects all objects delays all of them. It returns false if ctx
 // ended.
 func (c *Controller) retry(ctx context.Context, q *queue, ref object.Ref, err error) bool {
-	all := concernsAll(err)
+	all := concernsAll(err) && !object.IsClusterPolicy(ref.Kind) // they need permissions of their own
 	if all && c.pause == 0 || !all && c.retries.NumRequeues(ref) == 0 {
 		c.opts.Log.WithError(err).WithField("object", ref.String()).Warn("status of a policy cannot be written, trying again")
 	}

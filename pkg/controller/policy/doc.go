@@ -1,5 +1,6 @@
-// Package policy reports the state of NetworkPolicies and Services: it writes a PolicyStatus for each NetworkPolicy, and
-// creates Events for both.
+// Package policy reports the state of policies and Services: it writes a PolicyStatus for each NetworkPolicy, the conditions
+// Accepted and Enforced into the status of each cluster-wide policy, and creates Events for all of them. If each node has a
+// netloom, the types of conditions end in the node's name, as each node reports on its own targets.
 //
 // A tracker finds out which objects a new snapshot, a round of a loop or another writer of a PolicyStatus may affect, and
 // adds them to a work queue. One worker takes them from there, and compares the result of pkg/report for each in the

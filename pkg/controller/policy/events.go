@@ -9,11 +9,14 @@ import (
 	"github.com/netloom/netloom/pkg/report"
 )
 
-// event creates an Event for a NetworkPolicy or a Service.
+// event creates an Event for a policy or a Service.
 func (c *Controller) event(key object.Ref, uid string, n report.Note) {
 	of := &corev1.ObjectReference{
 		APIVersion: networkingv1.SchemeGroupVersion.String(), Kind: key.Kind, Namespace: key.Namespace, Name: key.Name,
 		UID: types.UID(uid),
+	}
+	if version, ok := clusterVersions()[key.Kind]; ok {
+		of.APIVersion = version.GroupVersion().String()
 	}
 	if key.Kind == object.KindService {
 		of.APIVersion = corev1.SchemeGroupVersion.String()

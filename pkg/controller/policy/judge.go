@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/netloom/netloom/pkg/apis/netloom/v1alpha1"
@@ -18,7 +19,8 @@ type reported struct {
 	status  *v1alpha1.PolicyStatusStatus
 	view    *v1alpha1.PolicyStatusStatus // the status that this netloom made for the policy when its object was last up to date
 	service report.Service
-	sets    []intent.SetID // whose sizes were reported
+	written []metav1.Condition // of a cluster-wide policy, as last read or written
+	sets    []intent.SetID     // whose sizes were reported
 }
 
 // judge reports what has changed for an object.
@@ -39,6 +41,9 @@ func (c *Controller) judge(ctx context.Context, world *report.World, key object.
 	if key.Kind == object.KindService {
 		c.judgeService(world, key, is, was)
 		return nil
+	}
+	if object.IsClusterPolicy(key.Kind) {
+		return c.judgeCluster(ctx, world.Alone(), key, is, was)
 	}
 	return c.judgePolicy(ctx, world, key, is, was)
 }

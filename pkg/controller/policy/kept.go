@@ -18,7 +18,7 @@ func (c *Controller) Kept(all []retention.KeptObject) {
 	now := map[object.Ref]string{}
 	for _, k := range all {
 		switch {
-		case k.Target == "" || k.Kind != object.KindNetworkPolicy && k.Kind != object.KindService:
+		case k.Target == "" || !isReported(k.Kind):
 		case now[k.Ref()] == "":
 			now[k.Ref()] = k.Message()
 		default:

@@ -217,8 +217,8 @@ func (s *state) Latest() *intent.Snapshot { return s.pipeline.Latest() }
 
 func (s *state) Object(ref object.Ref) (runtime.Object, bool) { return s.source.Get(ref) }
 
-func (s *state) Policy(namespace, name string) *networkingv1.NetworkPolicy {
-	return s.pipeline.Translator().Policy(namespace, name)
+func (s *state) Policy(ref object.Ref) (metav1.Object, bool) {
+	return s.pipeline.Translator().Policy(ref)
 }
 
 func (s *state) Targets() []policy.Target {

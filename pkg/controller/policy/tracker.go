@@ -118,7 +118,7 @@ func (t *tracker) Published(p pipeline.Published) {
 // takeChange queues the objects that a change of the snapshot affects. The lock is held.
 func (t *tracker) takeChange(c *intent.Change, now, before *intent.Snapshot) {
 	for _, id := range c.Policies {
-		if p := cmp.Or(now.Policy(id), before.Policy(id)); p != nil && p.Origin.Kind == object.KindNetworkPolicy {
+		if p := cmp.Or(now.Policy(id), before.Policy(id)); p != nil && object.IsPolicy(p.Origin.Kind) {
 			t.addFirst(p.Origin.Ref())
 		}
 	}
@@ -151,12 +151,12 @@ func (t *tracker) takeNode(ref object.Ref) bool {
 // take records an object that may have changed; first is true for the first snapshot. The lock is held.
 func (t *tracker) take(ref object.Ref, first bool) {
 	var o metav1.Object
-	switch ref.Kind {
-	case object.KindNetworkPolicy:
-		if p := t.state.Policy(ref.Namespace, ref.Name); p != nil {
+	switch {
+	case object.IsPolicy(ref.Kind):
+		if p, ok := t.state.Policy(ref); ok {
 			o = p
 		}
-	case object.KindService:
+	case ref.Kind == object.KindService:
 		found, _ := t.state.Object(ref)
 		o, _ = found.(metav1.Object)
 	default:
@@ -309,9 +309,12 @@ func (t *tracker) facts() (problems []object.Problem, nodes []string) {
 	return t.faults, slices.Sorted(maps.Keys(t.nodes))
 }
 
-// problemsOf lists the problems of NetworkPolicies and Services among all. What could not be read has no status.
+// isReported reports whether objects of a kind are reported on.
+func isReported(kind string) bool { return object.IsPolicy(kind) || kind == object.KindService }
+
+// problemsOf lists the problems of policies and Services among all. What could not be read has no status.
 func problemsOf(all []object.Problem) []object.Problem {
 	return slices.DeleteFunc(slices.Clone(all), func(p object.Problem) bool {
-		return p.Place != (object.Place{}) || p.Ref.Kind != object.KindNetworkPolicy && p.Ref.Kind != object.KindService
+		return p.Place != (object.Place{}) || !isReported(p.Ref.Kind)
 	})
 }
