@@ -18,6 +18,9 @@ func (b *Backend) CountRows(want *intent.Snapshot, of intent.Origin) int {
 // PolicyRows implements backends.Explainer. The rows are ACLs, by rule. Isolation itself is a row that all policies
 // share, and is not included.
 func (e *Explainer) PolicyRows(want *intent.Snapshot, of intent.Origin) []backends.PolicyRow {
+	if !hasTiers(e.schema) && want.Tiered() {
+		want = intent.Lower(want, intent.MaxRaised)
+	}
 	r := &renderer{names: e.names, want: want, schema: e.schema}
 	sizes := map[string]int{}
 	var out []backends.PolicyRow

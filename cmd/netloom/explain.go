@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,19 +16,25 @@ import (
 func newExplain() *cobra.Command {
 	var namespace string
 	cmd := &cobra.Command{
-		Use:   "explain -f DIR KIND/NAMESPACE/NAME",
+		Use:   "explain -f DIR KIND/[NAMESPACE/]NAME",
 		Short: "Explain the effect of a policy, a pod, a Service or an SD-WAN resource",
 		Long: `Explain an object:
 
-  NetworkPolicy     the pods that it isolates, and what each rule allows
-  pod               the policies that isolate it, what can reach it, and what it can reach
-  Service           the endpoints behind each of its addresses, for each node if they differ
-  SD-WAN resource   the devices that it applies to, its configuration on each, and its status
+  NetworkPolicy         the pods that it isolates, and what each rule allows
+  cluster-wide policy   its tier and priority, the pods that it applies to, and what each rule does
+  pod                   the policies that select it in order of evaluation, what can reach it, and what it can reach
+  Service               the endpoints behind each of its addresses, for each node if they differ
+  SD-WAN resource       the devices that it applies to, its configuration on each, and its status
 
-KIND is networkpolicy (netpol), pod, service (svc), or an SD-WAN kind such as mwan3rule. To find out which objects a row of
-the database comes from, use "explain row".`,
+For a policy, also show the rules that have no effect because rules with precedence decide before them, and policies of the
+same tier and priority that contradict it.
+
+KIND is networkpolicy (netpol), clusternetworkpolicy (cnp), adminnetworkpolicy (anp), baselineadminnetworkpolicy (banp), pod,
+service (svc), or an SD-WAN kind such as mwan3rule. To find out which objects a row of the database comes from, use
+"explain row".`,
 		Example: `  netloom explain -f examples pod/shop/api-0
   netloom explain -f examples netpol/shop/db -o yaml
+  netloom explain -f policies cnp/lockdown
   netloom explain -f deploy/examples/sdwan mwan3rule/edge/web`,
 		Args: cobra.ArbitraryArgs,
 	}
@@ -36,7 +43,8 @@ the database comes from, use "explain row".`,
 	output := bindOutput(cmd, "table", "json", "yaml")
 	cmd.Flags().StringVarP(&namespace, "namespace", "n", "", "namespace of an object without one")
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		names := manifests.names(cmd, "", query.KindPolicy, query.KindPod, query.KindService)
+		kinds := append(query.ClusterPolicyKinds(), query.KindPolicy, query.KindPod, query.KindService)
+		names := manifests.names(cmd, "", kinds...)
 		names = append(names, manifests.sdwanNames(cmd)...)
 		return startingWith(typed, names), cobra.ShellCompDirectiveNoFileComp
 	}
@@ -60,8 +68,8 @@ the database comes from, use "explain row".`,
 		if e.SDWAN != nil {
 			full.Sections = sdwanSections(inv, e.SDWAN)
 		}
-		if e.Policy != nil {
-			if full.Rows, err = policyRows(inv, e.Policy.Name); err != nil {
+		if policy := cmp.Or(e.Policy, e.Cluster); policy != nil {
+			if full.Rows, err = policyRows(inv, policy); err != nil {
 				return err
 			}
 		}
@@ -82,6 +90,8 @@ func explanationText(e *query.Explanation, i palette) string {
 	switch {
 	case e.Policy != nil:
 		w.policy(e.Policy)
+	case e.Cluster != nil:
+		w.clusterPolicy(e.Cluster)
 	case e.Pod != nil:
 		w.pod(e.Pod)
 	case e.Service != nil:
@@ -101,6 +111,7 @@ func (w *answerWriter) problems(list []object.Problem) {
 func (w *answerWriter) policy(p *query.PolicyExplanation) {
 	w.line("%s", w.palette.bold("networkpolicy "+p.Name))
 	w.problems(p.Problems)
+	w.findings(p.Findings)
 	for i := range p.Directions {
 		d := &p.Directions[i]
 		w.line("")
@@ -124,6 +135,52 @@ func (w *answerWriter) policy(p *query.PolicyExplanation) {
 		}
 		_, _ = w.WriteString(rules.text("  ", w.palette)) // it never fails
 	}
+}
+
+func (w *answerWriter) findings(list []string) {
+	for _, f := range list {
+		w.line("%s %s", w.palette.odd("note:"), f)
+	}
+}
+
+func (w *answerWriter) clusterPolicy(p *query.PolicyExplanation) {
+	w.line("%s", w.palette.bold(strings.ToLower(p.Kind)+" "+p.Name))
+	if p.Tier != "" {
+		w.line("  %s", placeText(p.Tier, p.Priority))
+	}
+	w.problems(p.Problems)
+	w.findings(p.Findings)
+	for i := range p.Directions {
+		d := &p.Directions[i]
+		w.line("")
+		w.line("%s: applies to %s", d.Direction, membersText(&d.Subject))
+		if d.Log != nil {
+			w.line("  logs     %s", logText(d.Log))
+		}
+		if len(d.Rules) == 0 {
+			w.line("  matches nothing")
+			continue
+		}
+		peers := map[bool]string{true: "FROM", false: "TO"}[d.Direction == "ingress"]
+		rules := table{head: []string{"RULE", "NAME", "ACTION", "PORTS", peers}}
+		for k := range d.Rules {
+			r := &d.Rules[k]
+			text := membersText(&r.Peers)
+			if r.Subject != nil {
+				text += ", for " + membersText(r.Subject)
+			}
+			rules.add(r.Path, r.Name, r.Action, strings.Join(r.Ports, ", "), text)
+		}
+		_, _ = w.WriteString(rules.text("  ", w.palette)) // it never fails
+	}
+}
+
+// placeText formats a tier and the priority in it, if there is one.
+func placeText(tier string, priority *uint16) string {
+	if priority == nil {
+		return "tier " + tier
+	}
+	return fmt.Sprintf("tier %s, priority %d", tier, *priority)
 }
 
 func logText(l *query.LoggingIntent) string {
@@ -194,6 +251,12 @@ func (w *answerWriter) podSide(direction, peers string, s *query.PodSide) {
 	} else {
 		w.line("%s: isolated by %s", direction, some(s.IsolatedBy, strings.Clone))
 	}
+	w.clusterPolicies("before NetworkPolicies, tier admin:", s.Admin)
+	if len(s.IsolatedBy) == 0 {
+		w.clusterPolicies("after NetworkPolicies, tier baseline:", s.Baseline)
+	} else {
+		w.clusterPolicies("not evaluated because it is isolated, tier baseline:", s.Baseline)
+	}
 	if len(s.Reach) == 0 {
 		w.line("  allows nothing")
 		return
@@ -219,6 +282,19 @@ func (w *answerWriter) podSide(direction, peers string, s *query.PodSide) {
 		rows.add(r.Ports, text, by)
 	}
 	_, _ = w.WriteString(rows.text("  ", w.palette)) // it never fails
+}
+
+// clusterPolicies lists policies in the order of evaluation.
+func (w *answerWriter) clusterPolicies(what string, list []query.ClusterPolicy) {
+	if len(list) == 0 {
+		return
+	}
+	w.line("  %s %s", what, some(list, func(p query.ClusterPolicy) string {
+		if p.Priority == nil {
+			return p.Policy
+		}
+		return fmt.Sprintf("%s (%d)", p.Policy, *p.Priority)
+	}))
 }
 
 // shownFrontends is how many addresses of a service are shown.

@@ -1,10 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/builtin"
@@ -29,16 +29,15 @@ type explained struct {
 }
 
 // policyRows are the ACLs of a policy in a database of OVN 23.03.
-func policyRows(inv *query.Inventory, name string) ([]backends.PolicyRow, error) {
+func policyRows(inv *query.Inventory, of *query.PolicyExplanation) ([]backends.PolicyRow, error) {
 	explainer, err := builtin.NewExplainer(defaultOwner, defaultRate)
 	if err != nil {
 		return nil, err
 	}
-	namespace, name, _ := strings.Cut(name, "/")
+	kind := cmp.Or(of.Kind, object.KindNetworkPolicy)
 	for p := range inv.Snapshot().Policies() {
-		o := p.Origin
-		if o.Kind == object.KindNetworkPolicy && o.Namespace == namespace && o.Name == name {
-			return explainer.PolicyRows(inv.Snapshot(), o), nil
+		if ref := p.Origin.Ref(); ref.Kind == kind && ref.NamespacedName() == of.Name {
+			return explainer.PolicyRows(inv.Snapshot(), p.Origin), nil
 		}
 	}
 	return nil, nil

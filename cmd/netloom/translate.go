@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -91,6 +93,9 @@ func translationText(d *query.Intents, i palette) string {
 	policies := table{head: []string{"POLICY", "DIRECTION", "PODS", "PORTS", "PEERS"}}
 	for n := range d.Policies {
 		p := &d.Policies[n]
+		if p.Priority != nil {
+			continue
+		}
 		pods := 0
 		if s := sets[p.Subject]; s != nil {
 			pods = len(s.Members)
@@ -123,7 +128,7 @@ func translationText(d *query.Intents, i palette) string {
 		}
 	}
 	var parts []string
-	for _, t := range append([]*table{&policies, &balancers}, sdwanTables(d)...) {
+	for _, t := range append([]*table{orderedTable(d, sets), &policies, &balancers}, sdwanTables(d)...) {
 		if len(t.rows) > 0 {
 			parts = append(parts, t.text("", i))
 		}
@@ -132,6 +137,44 @@ func translationText(d *query.Intents, i palette) string {
 		return "no policies and no Services: everything is allowed\n"
 	}
 	return strings.Join(parts, "\n")
+}
+
+// orderedTable has a line for each rule of cluster-wide policies, in the order of evaluation.
+func orderedTable(d *query.Intents, sets map[string]*query.SetIntent) *table {
+	t := &table{head: []string{"TIER", "PRIORITY", "POLICY", "DIRECTION", "PODS", "ACTION", "PORTS", "PEERS"}}
+	var policies []*query.PolicyIntent
+	for n := range d.Policies {
+		if d.Policies[n].Priority != nil {
+			policies = append(policies, &d.Policies[n])
+		}
+	}
+	slices.SortStableFunc(policies, func(a, b *query.PolicyIntent) int {
+		kind, name, _ := strings.Cut(a.Origin, "/")
+		otherKind, otherName, _ := strings.Cut(b.Origin, "/")
+		return cmp.Or(
+			strings.Compare(a.Tier, b.Tier), cmp.Compare(*a.Priority, *b.Priority), strings.Compare(name, otherName),
+			strings.Compare(kind, otherKind),
+		)
+	})
+	for _, p := range policies {
+		pods := 0
+		if s := sets[p.Subject]; s != nil {
+			pods = len(s.Members)
+		}
+		tier, priority, origin, direction, count := p.Tier, strconv.Itoa(int(*p.Priority)), p.Origin, p.Direction, strconv.Itoa(pods)
+		if len(p.Rules) == 0 {
+			t.add(tier, priority, origin, direction, count, "none", "none", "none")
+		}
+		for k := range p.Rules {
+			r := &p.Rules[k]
+			if s := sets[r.Subject]; s != nil {
+				count = fmt.Sprintf("%d of %d", len(s.Members), pods)
+			}
+			t.add(tier, priority, origin, direction, count, r.Action, strings.Join(r.Ports, ", "), peerTitle(sets, r.Peer))
+			tier, priority, origin, direction, count = "", "", "", "", ""
+		}
+	}
+	return t
 }
 
 func peerTitle(sets map[string]*query.SetIntent, peer string) string {

@@ -37,7 +37,7 @@ func (inv *Inventory) ends(text, namespace string) ([]end, error) {
 	}
 	kind, rest := KindPod, text
 	if word, after, ok := strings.Cut(text, "/"); ok {
-		if k, known := kindOf(word); known && (strings.Contains(after, "/") || k == KindNode || namespace != "") {
+		if k, known := kindOf(word); known && (strings.Contains(after, "/") || k == KindNode || k.objectKind() != "" || namespace != "") {
 			kind, rest = k, after
 		}
 	}
@@ -45,7 +45,7 @@ func (inv *Inventory) ends(text, namespace string) ([]end, error) {
 		e, err := inv.node(rest)
 		return []end{e}, err
 	}
-	if kind == KindPolicy {
+	if kind == KindPolicy || kind.objectKind() != "" {
 		return nil, fmt.Errorf("%s: a policy cannot be an end of a connection: expected a pod, a Service, a node or an address", text)
 	}
 	if !strings.Contains(rest, "/") {

@@ -13,6 +13,7 @@ import (
 // Explanation is everything that is known about one object. One of the pointers is set.
 type Explanation struct {
 	Policy  *PolicyExplanation  `json:"networkPolicy,omitempty"`
+	Cluster *PolicyExplanation  `json:"clusterPolicy,omitempty"` // of a cluster-wide policy
 	Pod     *PodExplanation     `json:"pod,omitempty"`
 	Service *ServiceExplanation `json:"service,omitempty"`
 	SDWAN   *SDWANExplanation   `json:"sdwan,omitempty"` // of an SD-WAN object
@@ -21,7 +22,7 @@ type Explanation struct {
 }
 
 // Explain explains KIND/NAMESPACE/NAME: a policy, a pod, a service or an SD-WAN object; the namespace defaults to the
-// given one. It fails if there is no such object.
+// given one. A cluster-wide policy is KIND/NAME. It fails if there is no such object.
 func (inv *Inventory) Explain(text, namespace string) (Explanation, error) {
 	e, err := inv.explain(text, namespace)
 	if err != nil {
@@ -33,6 +34,12 @@ func (inv *Inventory) Explain(text, namespace string) (Explanation, error) {
 
 func (inv *Inventory) explain(text, namespace string) (Explanation, error) {
 	parts := strings.Split(text, "/")
+	if kind, ok := kindOf(parts[0]); ok && kind.objectKind() != "" && len(parts) == 2 {
+		if !inv.cluster[kind.objectKind()][parts[1]] {
+			return Explanation{}, notFound(kind, parts[1], inv.Names(kind))
+		}
+		return Explanation{Cluster: inv.explainPolicy(object.Ref{Kind: kind.objectKind(), Name: parts[1]})}, nil
+	}
 	if len(parts) == 2 && namespace != "" {
 		parts = []string{parts[0], namespace, parts[1]}
 	}
@@ -40,9 +47,9 @@ func (inv *Inventory) explain(text, namespace string) (Explanation, error) {
 	if sdwan := inv.sdwanKind(parts[0]); sdwan != "" && len(parts) == 3 {
 		return inv.explainSDWAN(sdwan, parts[1]+"/"+parts[2])
 	}
-	if !ok || len(parts) != 3 || kind == KindNode {
-		return Explanation{}, fmt.Errorf("%q: expected networkpolicy/NAMESPACE/NAME, pod/NAMESPACE/NAME, service/NAMESPACE/NAME"+
-			" or an existing SD-WAN object%s", text, nearOnly(text, inv.everyName()))
+	if !ok || len(parts) != 3 || kind == KindNode || kind.objectKind() != "" {
+		return Explanation{}, fmt.Errorf("%q: expected networkpolicy/NAMESPACE/NAME, pod/NAMESPACE/NAME, service/NAMESPACE/NAME,"+
+			" clusternetworkpolicy/NAME or an existing SD-WAN object%s", text, nearOnly(text, inv.everyName()))
 	}
 	name := parts[1] + "/" + parts[2]
 	if !slices.Contains(inv.Names(kind), name) {
@@ -54,12 +61,12 @@ func (inv *Inventory) explain(text, namespace string) (Explanation, error) {
 	}
 	switch kind {
 	case KindPolicy:
-		return Explanation{Policy: inv.explainPolicy(name)}, nil
+		return Explanation{Policy: inv.explainPolicy(object.Ref{Kind: object.KindNetworkPolicy, Namespace: parts[1], Name: parts[2]})}, nil
 	case KindPod:
 		return Explanation{Pod: inv.explainPod(name)}, nil
 	case KindService:
 		return Explanation{Service: inv.explainService(name)}, nil
-	case KindNode, kindAddress:
+	case KindNode, KindClusterPolicy, KindAdminPolicy, KindBaselinePolicy, kindAddress:
 	}
 	return Explanation{}, nil
 }
@@ -67,7 +74,7 @@ func (inv *Inventory) explain(text, namespace string) (Explanation, error) {
 // everyName lists all objects that can be explained.
 func (inv *Inventory) everyName() []string {
 	var all []string
-	for _, k := range []Kind{KindPolicy, KindPod, KindService} {
+	for _, k := range append(ClusterPolicyKinds(), KindPolicy, KindPod, KindService) {
 		for _, n := range inv.Names(k) {
 			all = append(all, string(k)+"/"+n)
 		}

@@ -32,10 +32,20 @@ type PodExplanation struct {
 
 // PodSide is one direction of a pod's traffic.
 type PodSide struct {
-	IsolatedBy []string `json:"isolatedBy,omitempty"` // the policies that select it; without any, it is open
+	IsolatedBy []string `json:"isolatedBy,omitempty"` // the NetworkPolicies that select it; without any, other tiers decide
+	// Admin are the cluster-wide policies that select it and are evaluated before NetworkPolicies, Baseline those after, in the order
+	// of evaluation.
+	Admin    []ClusterPolicy `json:"admin,omitempty"`
+	Baseline []ClusterPolicy `json:"baseline,omitempty"`
 	// Reach are the ends with which traffic passes, considering both their policies and those of the pod. All others are
 	// cut off.
 	Reach []Reach `json:"reach"`
+}
+
+// ClusterPolicy is a cluster-wide policy and its place in its tier.
+type ClusterPolicy struct {
+	Policy   string  `json:"policy"`             // such as ClusterNetworkPolicy/lockdown
+	Priority *uint16 `json:"priority,omitempty"` // none for a BaselineAdminNetworkPolicy, which comes last
 }
 
 // Reach is a set of ends that the same traffic passes to, or from.
@@ -43,7 +53,7 @@ type Reach struct {
 	Group
 	Nodes  []string `json:"nodes,omitempty"`
 	Ports  string   `json:"ports"`            // in words, such as "tcp/80, udp/53" or "everything"
-	By     []Rule   `json:"by,omitempty"`     // the pod's own rules for these ends
+	By     []Rule   `json:"by,omitempty"`     // the pod's own rules for these ends, in order of evaluation
 	Family string   `json:"family,omitempty"` // ipv4 or ipv6 if it applies to one of them only
 
 	traffic reach.Traffic
@@ -127,6 +137,7 @@ func (r *reacher) side(d intent.Direction) *PodSide {
 			out.IsolatedBy = append(out.IsolatedBy, p.Origin.String())
 		}
 	}
+	out.Admin, out.Baseline = r.clusterPolicies(d, intent.TierAdmin), r.clusterPolicies(d, intent.TierBaseline)
 	families := 0
 	for _, family := range []intent.Families{intent.IPv4, intent.IPv6} {
 		own, addr := r.own(family)
@@ -141,6 +152,36 @@ func (r *reacher) side(d intent.Direction) *PodSide {
 		}
 	}
 	out.settle(families)
+	return out
+}
+
+// clusterPolicies lists the cluster-wide policies of a tier that select the pod, in the order of evaluation.
+func (r *reacher) clusterPolicies(d intent.Direction, t intent.Tier) []ClusterPolicy {
+	var out []ClusterPolicy
+	for _, p := range r.inOrder(d) {
+		if p.Tier == t {
+			_, priority := tierOf(p)
+			out = append(out, ClusterPolicy{p.Origin.String(), priority})
+		}
+	}
+	return out
+}
+
+// inOrder lists the policies that select the pod in the order of evaluation: NetworkPolicies by ID, others by precedence.
+func (r *reacher) inOrder(d intent.Direction) []*intent.Policy {
+	var out []*intent.Policy
+	of := r.inv.policiesOf(d, intent.Party{Key: r.e.Key})
+	for _, t := range intent.Tiers() {
+		first := len(out)
+		for _, p := range of {
+			if p.Tier == t {
+				out = append(out, p)
+			}
+		}
+		if t.Ordered() {
+			slices.SortFunc(out[first:], (*intent.Policy).Compare)
+		}
+	}
 	return out
 }
 
@@ -180,7 +221,7 @@ func (r *reacher) between(d intent.Direction, own *reach.Class, addr netip.Addr,
 	return out, true
 }
 
-// rulesFor are the pod's own rules for a peer, whatever the port.
+// rulesFor are the pod's own rules for a peer, whatever the port. If the pod is isolated, the baseline tier does not decide.
 func (r *reacher) rulesFor(d intent.Direction, own, peer netip.Addr) []Rule {
 	me, other := intent.Party{Key: r.e.Key, Addr: own}, intent.Party{Addr: peer}
 	c := &connection{Flow: intent.Flow{Src: me, Dst: other}}
@@ -188,16 +229,29 @@ func (r *reacher) rulesFor(d intent.Direction, own, peer netip.Addr) []Rule {
 		c.Src, c.Dst = other, me
 	}
 	var out []Rule
-	for _, p := range r.inv.policiesOf(d, me) {
+	policies := r.inOrder(d)
+	isolated := slices.ContainsFunc(policies, func(p *intent.Policy) bool { return p.Isolates })
+	for _, p := range policies {
+		if p.Tier == intent.TierBaseline && isolated {
+			continue
+		}
 		for i := range p.Rules {
 			m := r.inv.match(&p.Rules[i], d, c)
-			rule := Rule{Policy: p.Origin.String(), Path: p.Rules[i].Path}
+			rule := Rule{Policy: p.Origin.String(), Path: p.Rules[i].Path, Name: p.Rules[i].Name, Action: actionText(p.Rules[i].Action)}
 			if m.subject && m.peer && !slices.Contains(out, rule) {
 				out = append(out, rule)
 			}
 		}
 	}
 	return out
+}
+
+// actionText names an action that does not allow.
+func actionText(a intent.Action) string {
+	if a == intent.Allow {
+		return ""
+	}
+	return a.String()
 }
 
 // add merges ends of one family that the same traffic passes to, by the same rules.

@@ -127,8 +127,8 @@ func TestExplainInfersTheKind(t *testing.T) {
 	inv := query.NewInventory(examples(t))
 	for _, tc := range []struct{ text, err string }{
 		{"pod/shop/api", "pod shop/api: not found; did you mean shop/api-0 or shop/api-1?"},
-		{"policy/shop/web", `"policy/shop/web": expected networkpolicy/NAMESPACE/NAME, pod/NAMESPACE/NAME, service/NAMESPACE/NAME or an existing SD-WAN object; did you mean networkpolicy/shop/web or service/shop/web?`},
-		{"node/node-a", `"node/node-a": expected networkpolicy/NAMESPACE/NAME, pod/NAMESPACE/NAME, service/NAMESPACE/NAME or an existing SD-WAN object`},
+		{"policy/shop/web", `"policy/shop/web": expected networkpolicy/NAMESPACE/NAME, pod/NAMESPACE/NAME, service/NAMESPACE/NAME, clusternetworkpolicy/NAME or an existing SD-WAN object; did you mean networkpolicy/shop/web or service/shop/web?`},
+		{"node/node-a", `"node/node-a": expected networkpolicy/NAMESPACE/NAME, pod/NAMESPACE/NAME, service/NAMESPACE/NAME, clusternetworkpolicy/NAME or an existing SD-WAN object`},
 		{"svc/shop/dbs", "service shop/dbs: not found; did you mean shop/db?"},
 	} {
 		_, err := inv.Explain(tc.text, "")

@@ -34,7 +34,9 @@ type PolicyIntent struct {
 	ID        string         `json:"id"`
 	Origin    string         `json:"origin"` // such as NetworkPolicy/shop/db
 	Direction string         `json:"direction"`
-	Subject   string         `json:"subject"` // ID of a set
+	Tier      string         `json:"tier,omitempty"`     // system, admin or baseline; "" is that of NetworkPolicies
+	Priority  *uint16        `json:"priority,omitempty"` // in the tier admin or baseline, lowest first
+	Subject   string         `json:"subject"`            // ID of a set
 	Isolates  bool           `json:"isolates"`
 	Log       *LoggingIntent `json:"log,omitempty"`
 	Rules     []RuleIntent   `json:"rules,omitempty"`
@@ -47,9 +49,10 @@ type LoggingIntent struct {
 	Rate  uint32 `json:"rate,omitempty"`
 }
 
-// RuleIntent is one thing that a policy allows.
+// RuleIntent is a rule of a policy. Their order matters in the tiers admin and baseline.
 type RuleIntent struct {
 	Path    string   `json:"path"` // its path in the object
+	Name    string   `json:"name,omitempty"`
 	Action  string   `json:"action"`
 	Subject string   `json:"subject,omitempty"` // ID of a set that narrows the policy's subject
 	Peer    string   `json:"peer"`              // ID of a set, any or none
@@ -126,13 +129,21 @@ func policyIntent(p *intent.Policy) PolicyIntent {
 		ID: string(p.ID), Origin: p.Origin.String(), Direction: p.Direction.String(), Subject: string(p.Subject),
 		Isolates: p.Isolates,
 	}
+	if p.Tier != intent.TierNetworkPolicy {
+		d.Tier = p.Tier.String()
+	}
+	if p.Tier.Ordered() {
+		priority := p.Priority
+		d.Priority = &priority
+	}
 	if p.Log != (intent.Logging{}) {
 		d.Log = &LoggingIntent{Allow: p.Log.Allow.String(), Deny: p.Log.Deny.String(), Rate: p.Log.Rate}
 	}
 	for i := range p.Rules {
 		r := &p.Rules[i]
 		d.Rules = append(d.Rules, RuleIntent{
-			Path: r.Path, Action: r.Action.String(), Subject: string(r.Subject), Peer: peerText(r.Peer), Ports: r.Ports.Strings(),
+			Path: r.Path, Name: r.Name, Action: r.Action.String(), Subject: string(r.Subject), Peer: peerText(r.Peer),
+			Ports: r.Ports.Strings(),
 		})
 	}
 	return d

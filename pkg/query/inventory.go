@@ -25,6 +25,7 @@ type Inventory struct {
 	balancers map[string][]*intent.LoadBalancer // by namespace/name of their service
 	nodes     map[string][]netip.Addr
 	nodeOf    map[netip.Addr]string
+	cluster   map[string]map[string]bool         // by kind: the names of cluster-wide policies
 	subjects  [2]map[object.Key][]*intent.Policy // by direction: the policies that select an endpoint
 }
 
@@ -39,6 +40,7 @@ func NewInventory(state State) *Inventory {
 		balancers: map[string][]*intent.LoadBalancer{},
 		nodes:     map[string][]netip.Addr{},
 		nodeOf:    map[netip.Addr]string{},
+		cluster:   map[string]map[string]bool{},
 	}
 	for e := range state.View.Endpoints() {
 		inv.endpoints = append(inv.endpoints, e)
@@ -68,6 +70,7 @@ func (inv *Inventory) fileObjects() {
 	for _, s := range inv.state.Objects.Services {
 		inv.services[s.Namespace+"/"+s.Name] = s
 	}
+	inv.fileClusterPolicies()
 	nodes := slices.Clone(inv.state.Objects.Nodes)
 	slices.SortFunc(nodes, func(a, b *corev1.Node) int { return cmp.Compare(a.Name, b.Name) })
 	for _, n := range nodes {
@@ -78,6 +81,22 @@ func (inv *Inventory) fileObjects() {
 				inv.nodeOf[a] = n.Name
 			}
 		}
+	}
+}
+
+// fileClusterPolicies finds the names of cluster-wide policies: of the objects, and of those whose policies are in force.
+func (inv *Inventory) fileClusterPolicies() {
+	refs := slices.Clone(inv.state.Objects.Cluster)
+	for _, t := range []intent.Tier{intent.TierAdmin, intent.TierBaseline} {
+		for p := range inv.state.Snapshot.Ranked(t) {
+			refs = append(refs, p.Origin.Ref())
+		}
+	}
+	for _, ref := range refs {
+		if inv.cluster[ref.Kind] == nil {
+			inv.cluster[ref.Kind] = map[string]bool{}
+		}
+		inv.cluster[ref.Kind][ref.Name] = true
 	}
 }
 
@@ -120,8 +139,8 @@ func (inv *Inventory) key(namespace, name string) object.Key {
 	return object.Key{Cluster: inv.state.Cluster, Namespace: namespace, Name: name}
 }
 
-// Names lists the names of a kind of object, sorted: pods, policies and services as namespace/name, nodes by name. An
-// unknown kind has no names.
+// Names lists the names of a kind of object, sorted: pods, policies and services as namespace/name, nodes and cluster-wide policies
+// by name. An unknown kind has no names.
 func (inv *Inventory) Names(kind Kind) []string {
 	switch kind {
 	case KindPod:
@@ -139,6 +158,8 @@ func (inv *Inventory) Names(kind Kind) []string {
 		return sortedKeys(names)
 	case KindNode:
 		return sortedKeys(inv.nodes)
+	case KindClusterPolicy, KindAdminPolicy, KindBaselinePolicy:
+		return sortedKeys(inv.cluster[kind.objectKind()])
 	case kindAddress:
 	}
 	return nil

@@ -32,16 +32,22 @@ type Rule struct {
 	Policy string `json:"policy"` // such as NetworkPolicy/shop/db
 	Path   string `json:"path"`   // such as spec.ingress[0]
 	Name   string `json:"name,omitempty"`
+	Action string `json:"action,omitempty"` // deny or pass, among rules that may also allow
 	// Reason is why the rule does not allow the connection, such as "only allows tcp/80"; "" if it does.
 	Reason string `json:"reason,omitempty"`
 }
 
-// String formats r as NetworkPolicy/shop/db spec.ingress[0], followed by its name in quotes if it has one.
+// String formats r as NetworkPolicy/shop/db spec.ingress[0], followed by its name in quotes and its action in parentheses if it has
+// any.
 func (r Rule) String() string {
-	if r.Name == "" {
-		return r.Policy + " " + r.Path
+	text := r.Policy + " " + r.Path
+	if r.Name != "" {
+		text += fmt.Sprintf(" %q", r.Name)
 	}
-	return fmt.Sprintf("%s %s %q", r.Policy, r.Path, r.Name)
+	if r.Action != "" {
+		text += " (" + r.Action + ")"
+	}
+	return text
 }
 
 // connection is a flow that policies evaluate, with the displayed names of its ends.
@@ -133,9 +139,6 @@ func (m matching) all() bool { return m.subject && m.peer && m.ports }
 
 // match compares a connection with a rule of a policy that selects the subject.
 func (inv *Inventory) match(r *intent.Rule, d intent.Direction, c *connection) matching {
-	if r.Action != intent.Allow {
-		return matching{}
-	}
 	s := inv.state.Snapshot
 	subject, peer := c.parties(d)
 	m := matching{ports: r.Ports.Has(c.Protocol, c.Port), subject: r.Subject == "" || selects(s.Set(r.Subject), subject)}
@@ -152,6 +155,9 @@ func (inv *Inventory) match(r *intent.Rule, d intent.Direction, c *connection) m
 // misses returns why a rule does not match, if there is exactly one reason. A named port that the subject has under another
 // number, or not at all, is not a reason.
 func (inv *Inventory) misses(r *intent.Rule, d intent.Direction, c *connection) string {
+	if r.Action != intent.Allow {
+		return ""
+	}
 	name := c.to
 	if d == intent.Ingress {
 		name = c.from

@@ -3,6 +3,8 @@ package query
 import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	"sigs.k8s.io/network-policy-api/apis/v1alpha1"
+	"sigs.k8s.io/network-policy-api/apis/v1alpha2"
 
 	"github.com/netloom/netloom/labelcache"
 	"github.com/netloom/netloom/pkg/intent"
@@ -24,6 +26,7 @@ type Objects struct {
 	Nodes    []*corev1.Node
 	Policies []*networkingv1.NetworkPolicy
 	Services []*corev1.Service
+	Cluster  []object.Ref // the cluster-wide policies
 	SDWAN    []SDWANObject
 }
 
@@ -38,8 +41,8 @@ type SDWANObject struct {
 func (o *SDWANObject) String() string { return o.Kind + "/" + o.Namespace + "/" + o.Name }
 
 // Add adds an object if it is of a kind that questions may name, and reports whether it is.
-func (o *Objects) Add(object any) bool {
-	switch v := object.(type) {
+func (o *Objects) Add(added any) bool {
+	switch v := added.(type) {
 	case SDWANObject:
 		o.SDWAN = append(o.SDWAN, v)
 	case *corev1.Pod:
@@ -50,6 +53,12 @@ func (o *Objects) Add(object any) bool {
 		o.Services = append(o.Services, v)
 	case *networkingv1.NetworkPolicy:
 		o.Policies = append(o.Policies, v)
+	case *v1alpha2.ClusterNetworkPolicy:
+		o.Cluster = append(o.Cluster, object.Ref{Kind: object.KindClusterNetworkPolicy, Name: v.Name})
+	case *v1alpha1.AdminNetworkPolicy:
+		o.Cluster = append(o.Cluster, object.Ref{Kind: object.KindAdminNetworkPolicy, Name: v.Name})
+	case *v1alpha1.BaselineAdminNetworkPolicy:
+		o.Cluster = append(o.Cluster, object.Ref{Kind: object.KindBaselineAdminNetworkPolicy, Name: v.Name})
 	default:
 		return false
 	}
