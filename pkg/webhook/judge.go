@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/webhook/advice"
 	"github.com/netloom/netloom/pkg/webhook/bucket"
 	"github.com/netloom/netloom/pkg/webhook/consistency"
 )
@@ -102,10 +103,13 @@ func (s *Server) judgeObject(r *admissionv1.AdmissionRequest) (answer, error) {
 	return s.answerTo(found), nil // the label has a webhook of its own
 }
 
-// judgePolicy warns the author of a NetworkPolicy about likely mistakes. It refuses nothing.
+// judgePolicy warns the author of a NetworkPolicy or a cluster-wide policy about likely mistakes. It refuses nothing.
 func (s *Server) judgePolicy(r *admissionv1.AdmissionRequest) (answer, error) {
 	if len(r.Object.Raw) == 0 || s.adviser == nil {
 		return answer{}, nil
+	}
+	if policy := advice.NewClusterPolicy(r.Kind.Kind); policy != nil {
+		return s.judgeClusterPolicy(r, policy)
 	}
 	var before, after networkingv1.NetworkPolicy
 	if err := json.Unmarshal(r.Object.Raw, &after); err != nil {
@@ -121,6 +125,25 @@ func (s *Server) judgePolicy(r *admissionv1.AdmissionRequest) (answer, error) {
 	}
 	after.Namespace = r.Namespace
 	return answer{warnings: s.adviser.Advise(&after)}, nil
+}
+
+// judgeClusterPolicy is judgePolicy for cluster-wide policies; after is an empty one of the kind.
+func (s *Server) judgeClusterPolicy(r *admissionv1.AdmissionRequest, after metav1.Object) (answer, error) {
+	var was, is struct {
+		Spec any `json:"spec"`
+	}
+	if err := errors.Join(json.Unmarshal(r.Object.Raw, &is), json.Unmarshal(r.Object.Raw, after)); err != nil {
+		return answer{}, fmt.Errorf("object: %w", err)
+	}
+	if len(r.OldObject.Raw) > 0 {
+		if err := json.Unmarshal(r.OldObject.Raw, &was); err != nil {
+			return answer{}, fmt.Errorf("oldObject: %w", err)
+		}
+		if reflect.DeepEqual(was, is) {
+			return answer{}, nil
+		}
+	}
+	return answer{warnings: s.adviser.AdviseCluster(r.Kind.Kind, after)}, nil
 }
 
 // judgeRole warns the author of a role if its annotation cannot be read. It refuses nothing.

@@ -40,6 +40,7 @@ func TestConfigurationAsksOfWhatIsServed(t *testing.T) {
 		"validate-cnf.netloom.io":            {webhook.PathWorkload, admissionregistrationv1.Fail},
 		"validate-sdewan.netloom.io":         {webhook.PathObject, admissionregistrationv1.Ignore},
 		"warn-networkpolicy.netloom.io":      {webhook.PathPolicy, admissionregistrationv1.Ignore},
+		"warn-clusterpolicy.netloom.io":      {webhook.PathPolicy, admissionregistrationv1.Ignore},
 		"warn-role.netloom.io":               {webhook.PathRole, admissionregistrationv1.Ignore},
 	}
 	require.Equal(t, "netloom-webhook", c.Name, "it is what the role lets be changed")

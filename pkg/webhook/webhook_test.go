@@ -442,6 +442,16 @@ func TestWarnings(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, "allowed", ask("", policy))
 
+		const lockdown = `{apiVersion: policy.networking.k8s.io/v1alpha2, kind: ClusterNetworkPolicy, metadata: {name: l, labels: {x: LABEL}}, spec: {tier: Admin, priority: 1,
+			subject: {namespaces: {}}, egress: [{action: Deny, to: [{pods: {namespaceSelector: {}, podSelector: {matchLabels: {app: ipa}}}}]}, {action: Deny, to: [{nodes: {}}]},
+			{action: Accept, to: [{domainNames: [example.org]}]}, {action: Deny, to: []}]}}`
+		askCluster := func(before, after string) string {
+			return r.verdict(t, webhook.PathPolicy, request(t, "ann", "clusternetworkpolicies", before, after))
+		}
+		require.Equal(t, "allowed | spec.egress[3].to: expected at least one peer; the rule denies everything | spec.subject: selects no pod at present | spec.egress[0].to: matches nothing at present",
+			askCluster("", lockdown))
+		require.Equal(t, "allowed", askCluster(strings.Replace(lockdown, "LABEL", "z", 1), lockdown), "the spec is the same")
+
 		const role = `{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {namespace: default, name: r, annotations: {sdewan-bucket-type-permission: '{"a" ["b"]}'}}}`
 		require.Contains(t, r.verdict(t, webhook.PathRole, request(t, "ann", "roles", "", role)), "allowed | metadata.annotations[sdewan-bucket-type-permission]: invalid character")
 	})

@@ -156,7 +156,7 @@ var rooms = []room{
 		"k8s.io/apimachinery/...", "github.com/prometheus/client_golang/...", logrus,
 	}},
 	{dir: "pkg/webhook/advice", pure: true, may: []string{
-		"backends", "pkg/intent", "pkg/object", "pkg/precedence", "translator", "k8s.io/api/...", "k8s.io/apimachinery/...",
+		"backends", "pkg/intent", "pkg/object", "pkg/precedence", "translator", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI,
 	}},
 	{dir: "pkg/webhook/bucket", pure: true, may: []string{"pkg/apis/...", "k8s.io/api/..."}},
 	{dir: "pkg/webhook/certs", may: []string{"k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/kubernetes", logrus}},

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/netloom/netloom/backends"
@@ -63,7 +64,7 @@ func (a *Adviser) Advise(np *networkingv1.NetworkPolicy) []string {
 		a.t.Remove(object.KindNetworkPolicy, np.Namespace, np.Name)
 		a.t.Snapshot()
 	}()
-	policies, problems, s := a.translate(np)
+	policies, problems, s := a.translate(object.KindNetworkPolicy, np)
 	var out []string
 	for _, p := range problems {
 		out = append(out, p.Field+": "+p.Message)
@@ -75,20 +76,24 @@ func (a *Adviser) Advise(np *networkingv1.NetworkPolicy) []string {
 	}
 	out = append(out, peers(policies, s)...)
 	out = append(out, blocks(np)...)
-	out = append(out, a.cost(policies, s)...)
+	return atMost(append(out, a.cost(policies, s)...))
+}
+
+// atMost shortens a list of warnings.
+func atMost(out []string) []string {
 	if len(out) > most {
 		out = append(out[:most], fmt.Sprintf("and %d more", len(out)-most))
 	}
 	return out
 }
 
-// translate returns the intents and problems of a policy, given the present pods.
-func (a *Adviser) translate(np *networkingv1.NetworkPolicy) ([]*intent.Policy, []object.Problem, *intent.Snapshot) {
+// translate returns the intents and problems of a policy of a kind, given the present pods.
+func (a *Adviser) translate(kind string, np metav1.Object) ([]*intent.Policy, []object.Problem, *intent.Snapshot) {
 	if a.t.Put(np) != nil {
 		return nil, nil, a.t.Snapshot() // it accepts every policy
 	}
 	s := a.t.Snapshot()
-	ref := object.Ref{Kind: object.KindNetworkPolicy, Namespace: np.Namespace, Name: np.Name}
+	ref := object.Ref{Kind: kind, Namespace: np.GetNamespace(), Name: np.GetName()}
 	var policies []*intent.Policy
 	for p := range s.Policies() {
 		if p.Origin.Ref() == ref {
@@ -129,7 +134,7 @@ func (a *Adviser) ports(np *networkingv1.NetworkPolicy) []string {
 		spec.PodSelector = np.Spec.PodSelector
 		alone := &networkingv1.NetworkPolicy{Spec: spec}
 		alone.Namespace, alone.Name = np.Namespace, np.Name
-		policies, problems, _ := a.translate(alone)
+		policies, problems, _ := a.translate(object.KindNetworkPolicy, alone)
 		if len(problems) == 0 && !slices.ContainsFunc(policies, func(p *intent.Policy) bool { return len(p.Rules) > 0 }) {
 			out = append(out, fmt.Sprintf("%s.port: no %s declares a port %q at present", path, who, port.Port.StrVal))
 		}

@@ -1,4 +1,4 @@
-// Package advice predicts what a NetworkPolicy would do, and warns about what its author may not have meant.
+// Package advice predicts what a NetworkPolicy or a cluster-wide policy would do, and warns about what its author may not have meant.
 //
 // It keeps a translator with the pods and namespaces of a cluster, adds the policy, looks at the result, and removes it
 // again. So its warnings about selectors, ports and blocks match what netloom would do, at the cost of one policy change.
