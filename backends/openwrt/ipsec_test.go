@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/openwrt"
 )
 
 // file reads a key or certificate for tests.
@@ -254,4 +255,34 @@ func TestPrivateKeys(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestLeftoverCertificates are those of a tunnel that others deleted: they are overwritten once nothing wants the tunnel.
+func TestLeftoverCertificates(t *testing.T) {
+	r, site, _ := certified(t)
+	name := r.object(t, openwrt.Remotes, "_a").Name()
+	require.NoError(t, r.client.Delete(t.Context(), openwrt.Remotes, name))
+	r.restart(t, "a")
+	r.drop(site)
+	r.reconcile(t)
+	require.Empty(t, trusted(r))
+	require.NotContains(t, r.device.Export("ipsec"), "_parts_")
+	r.requireSettled(t)
+}
+
+// TestWithdrawalWithoutARecord has a device that lost the record of how many certificates there are.
+func TestWithdrawalWithoutARecord(t *testing.T) {
+	r, _, _ := certified(t)
+	all, err := r.client.List(t.Context(), openwrt.Proposals)
+	require.NoError(t, err)
+	for _, o := range all {
+		if strings.Contains(o.Name(), "_parts_") {
+			require.NoError(t, r.client.Delete(t.Context(), openwrt.Proposals, o.Name()))
+		}
+	}
+	r.restart(t, "a")
+	r.secrets[certRef("ca.crt")] = []byte(file(t, "ca1.crt"))
+	require.Empty(t, r.reconcile(t).Skips)
+	require.Equal(t, []string{"first CA"}, trusted(r))
+	r.requireSettled(t)
 }

@@ -317,3 +317,21 @@ func TestKernelThatIsNotReported(t *testing.T) {
 	require.Empty(t, p.Ops)
 	require.Len(t, p.Skips, 1)
 }
+
+// TestTranslationsAfterARestartOfBoth has the container and the process restart: a translation that is still wanted is there once.
+func TestTranslationsAfterARestartOfBoth(t *testing.T) {
+	r := newRig(t)
+	nat := of("CNFNAT", "n", &intent.LinkNAT{Translation: intent.Translation{
+		Kind: intent.DestinationNAT, Addr: addr("10.0.0.7"), Match: intent.Match{Protocol: "tcp"},
+	}})
+	r.put(nat)
+	r.reconcile(t)
+	r.device.Restart()
+	r.restart(t, "a")
+	r.reconcile(t)
+	require.Equal(t, 1, linesOf(r, "10.0.0.7"), r.device.Kernel())
+	r.requireSettled(t)
+	r.drop(nat)
+	r.reconcile(t)
+	require.Empty(t, r.device.Kernel())
+}
