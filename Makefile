@@ -90,8 +90,12 @@ vet: ## Run go vet, with and without the end-to-end tests
 crds: ## Validate deploy/crds and the manifests of users with the code of an API server
 	$(GO) test -C test/crds ./...
 
+.PHONY: conformance
+conformance: ## Run the conformance suite of the network policy API on rows, without a cluster
+	$(GO) test -C test/conformance ./...
+
 .PHONY: check
-check: build vet lint arch verify test crds ## Run every check that a pull request must pass
+check: build vet lint arch verify test crds conformance ## Run every check that a pull request must pass
 
 ##: thorough tests
 
