@@ -60,9 +60,15 @@ func (inv *Inventory) explainPolicy(of object.Ref) *PolicyExplanation {
 		}
 		out.Directions = append(out.Directions, d)
 	}
-	report := precedence.Of(s, of, precedence.Budget)
-	out.Findings = report.Messages(s)
+	out.Findings = inv.Findings(of)
 	return out
+}
+
+// Findings describes the rules of a policy that have no effect because others decide before them, and its contradictions to
+// policies of the same priority.
+func (inv *Inventory) Findings(of object.Ref) []string {
+	report := precedence.Of(inv.state.Snapshot, of, precedence.Budget)
+	return report.Messages(inv.state.Snapshot)
 }
 
 // tierOf returns the tier of a cluster-wide policy and its priority; none for other policies. A BaselineAdminNetworkPolicy has no

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 
 	"github.com/netloom/netloom/pkg/httpbody"
-	"github.com/netloom/netloom/pkg/object"
 )
 
 // Options configures a Handler.
@@ -36,16 +35,18 @@ func New(opts Options) *Handler {
 		h.mux.Handle(path, asset)
 	}
 	for path, answer := range map[string]func(*http.Request, *board) (any, error){
-		"overview":                    h.overview,
-		"matrix":                      h.matrix,
-		"policies":                    h.policies,
-		"policies/{namespace}/{name}": h.policy,
-		"why":                         h.why,
-		"names":                       h.names,
+		"overview":                       h.overview,
+		"matrix":                         h.matrix,
+		"policies":                       h.policies,
+		"policies/{namespace}/{name}":    h.policy,
+		"cluster-policies/{kind}/{name}": h.policy,
+		"why":                            h.why,
+		"names":                          h.names,
 	} {
 		h.mux.HandleFunc("/api/v1/"+path, h.ofState(answer))
 	}
 	h.mux.HandleFunc("/api/v1/policies/{namespace}/{name}/rows", h.rows)
+	h.mux.HandleFunc("/api/v1/cluster-policies/{kind}/{name}/rows", h.rows)
 	h.mux.HandleFunc("/api/v1/targets", h.targets)
 	h.mux.HandleFunc("/api/v1/events", h.events)
 	h.mux.HandleFunc("/api/v1/", func(w http.ResponseWriter, r *http.Request) {
@@ -116,6 +117,7 @@ func (h *Handler) targets(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *Handler) rows(w http.ResponseWriter, r *http.Request) {
-	list := h.opts.Source.Rows(r.Context(), object.KindNetworkPolicy, r.PathValue("namespace"), r.PathValue("name"))
+	ref := refOf(r)
+	list := h.opts.Source.Rows(r.Context(), ref.Kind, ref.Namespace, ref.Name)
 	send(w, r, http.StatusOK, map[string]any{"targets": list})
 }

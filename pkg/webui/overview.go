@@ -34,7 +34,7 @@ func (h *Handler) overview(_ *http.Request, b *board) (any, error) {
 	s := &b.state
 	out := &Overview{
 		Cluster: s.Cluster, Revision: s.Snapshot.Revision(), Number: s.Number, At: s.At, Pods: s.View.EndpointCount(),
-		Policies: len(s.Objects.Policies), Sets: s.Snapshot.SetCount(), Services: len(s.Objects.Services),
+		Policies: len(b.policyList()), Sets: s.Snapshot.SetCount(), Services: len(s.Objects.Services),
 		Problems: []object.Problem{}, Unknown: query.Unknown(s.Snapshot),
 	}
 	for range s.Snapshot.CNFs() {

@@ -1,6 +1,7 @@
 package webui
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -20,9 +21,12 @@ const (
 
 // PolicyLine is a policy in a list.
 type PolicyLine struct {
-	Namespace  string   `json:"namespace"`
+	Kind       string   `json:"kind,omitempty"` // of a cluster-wide policy, such as ClusterNetworkPolicy
+	Namespace  string   `json:"namespace"`      // "" for a cluster-wide policy
 	Name       string   `json:"name"`
-	Directions []string `json:"directions,omitempty"` // those it isolates in
+	Tier       string   `json:"tier,omitempty"`       // of a cluster-wide policy: admin or baseline
+	Priority   *uint16  `json:"priority,omitempty"`   // within the tier
+	Directions []string `json:"directions,omitempty"` // those it isolates in or, if it is cluster-wide, has rules for
 	Pods       int      `json:"pods"`                 // that it selects
 	Rules      int      `json:"rules"`
 	Problems   int      `json:"problems,omitempty"`
@@ -33,7 +37,8 @@ type PolicyPage struct {
 	Revision intent.Revision  `json:"revision"`
 	Object   string           `json:"object"` // such as NetworkPolicy/shop/db
 	Intents  []PolicyIntent   `json:"intents"`
-	Sets     []Set            `json:"sets"` // those in the intents, by ID
+	Sets     []Set            `json:"sets"`               // those in the intents, by ID
+	Findings []string         `json:"findings,omitempty"` // rules without effect, and contradictions to other policies
 	Problems []object.Problem `json:"problems"`
 }
 
@@ -41,7 +46,9 @@ type PolicyPage struct {
 type PolicyIntent struct {
 	ID        string       `json:"id"`
 	Direction string       `json:"direction"`
-	Subject   string       `json:"subject"` // ID of a set
+	Tier      string       `json:"tier,omitempty"`     // of a cluster-wide policy: admin or baseline
+	Priority  *uint16      `json:"priority,omitempty"` // within the tier
+	Subject   string       `json:"subject"`            // ID of a set
 	Isolates  bool         `json:"isolates"`
 	Rules     []PolicyRule `json:"rules"`
 	MoreRules int          `json:"moreRules,omitempty"`
@@ -49,9 +56,10 @@ type PolicyIntent struct {
 	LogDeny   string       `json:"logDeny,omitempty"`
 }
 
-// PolicyRule is one thing that a policy allows.
+// PolicyRule is a rule of a policy.
 type PolicyRule struct {
 	Path    string   `json:"path"` // such as spec.ingress[0]
+	Name    string   `json:"name,omitempty"`
 	Action  string   `json:"action"`
 	Subject string   `json:"subject,omitempty"` // ID of a set that narrows the policy's
 	Peer    string   `json:"peer"`              // ID of a set, any or none
@@ -76,7 +84,7 @@ func (h *Handler) policies(r *http.Request, b *board) (any, error) {
 	text := strings.ToLower(strings.TrimSpace(q.Get("q")))
 	found := []PolicyLine{}
 	for i := range list {
-		name := list[i].Namespace + "/" + list[i].Name
+		name := list[i].ref().NamespacedName()
 		if (q.Get("namespace") == "" || q.Get("namespace") == list[i].Namespace) && strings.Contains(strings.ToLower(name), text) {
 			found = append(found, list[i])
 		}
@@ -85,51 +93,98 @@ func (h *Handler) policies(r *http.Request, b *board) (any, error) {
 	return map[string]any{"policies": shown, "morePolicies": more, "revision": b.state.Snapshot.Revision()}, nil
 }
 
-// listPolicies lists all policies, including those without intents, ordered by name.
+// ref names the policy.
+func (l *PolicyLine) ref() object.Ref {
+	return object.Ref{Kind: cmp.Or(l.Kind, object.KindNetworkPolicy), Namespace: l.Namespace, Name: l.Name}
+}
+
+// listPolicies lists all policies, including those without intents: cluster-wide ones in the order of evaluation, then
+// NetworkPolicies by name.
 func (b *board) listPolicies() []PolicyLine {
-	lines := map[string]*PolicyLine{}
-	line := func(namespace, name string) *PolicyLine {
-		key := namespace + "/" + name
-		if lines[key] == nil {
-			lines[key] = &PolicyLine{Namespace: namespace, Name: name}
+	lines := map[object.Ref]*PolicyLine{}
+	line := func(ref object.Ref) *PolicyLine {
+		if lines[ref] == nil {
+			lines[ref] = &PolicyLine{Namespace: ref.Namespace, Name: ref.Name}
+			if ref.Kind != object.KindNetworkPolicy {
+				lines[ref].Kind = ref.Kind
+			}
 		}
-		return lines[key]
+		return lines[ref]
 	}
 	for _, p := range b.state.Objects.Policies {
-		line(p.Namespace, p.Name)
+		line(object.Ref{Kind: object.KindNetworkPolicy, Namespace: p.Namespace, Name: p.Name})
+	}
+	for _, ref := range b.state.Objects.Cluster {
+		line(ref)
 	}
 	s := b.state.Snapshot
 	for p := range s.Policies() {
-		if p.Origin.Kind != object.KindNetworkPolicy {
+		if p.Origin.Kind != object.KindNetworkPolicy && !p.Tier.Ordered() {
 			continue
 		}
-		l := line(p.Origin.Namespace, p.Origin.Name)
+		l := line(p.Origin.Ref())
+		l.Tier, l.Priority = placeOf(p)
 		l.Directions = append(l.Directions, p.Direction.String())
 		l.Pods = max(l.Pods, s.Set(p.Subject).Len())
 		l.Rules += len(p.Rules)
 	}
 	for _, p := range b.state.Problems {
-		if l := lines[p.Ref.NamespacedName()]; l != nil && p.Ref.Kind == object.KindNetworkPolicy {
+		if l := lines[p.Ref]; l != nil {
 			l.Problems++
 		}
 	}
 	out := make([]PolicyLine, 0, len(lines))
-	for _, key := range sortedKeys(lines) {
-		slices.Sort(lines[key].Directions)
-		out = append(out, *lines[key])
+	for _, l := range lines {
+		slices.Sort(l.Directions)
+		out = append(out, *l)
 	}
+	slices.SortFunc(out, comparePolicies)
 	return out
 }
 
+// comparePolicies orders cluster-wide policies by tier and precedence, before NetworkPolicies.
+func comparePolicies(a, b PolicyLine) int {
+	if (a.Kind == "") != (b.Kind == "") {
+		return cmp.Compare(b.Kind, a.Kind)
+	}
+	priority := func(l *PolicyLine) uint16 {
+		if l.Priority == nil {
+			return 0
+		}
+		return *l.Priority
+	}
+	return cmp.Or(
+		cmp.Compare(a.Tier, b.Tier), cmp.Compare(priority(&a), priority(&b)), cmp.Compare(a.ref().NamespacedName(), b.ref().NamespacedName()),
+		cmp.Compare(a.Kind, b.Kind),
+	)
+}
+
+// placeOf returns the tier and priority of a cluster-wide policy; none for others.
+func placeOf(p *intent.Policy) (string, *uint16) {
+	if !p.Tier.Ordered() {
+		return "", nil
+	}
+	priority := p.Priority
+	return p.Tier.String(), &priority
+}
+
+// refOf names the policy in the path of a request: of a kind if that has one, else a NetworkPolicy.
+func refOf(r *http.Request) object.Ref {
+	return object.Ref{
+		Kind: cmp.Or(r.PathValue("kind"), object.KindNetworkPolicy), Namespace: r.PathValue("namespace"), Name: r.PathValue("name"),
+	}
+}
+
 func (h *Handler) policy(r *http.Request, b *board) (any, error) {
-	ref := object.Ref{Kind: object.KindNetworkPolicy, Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}
+	ref := refOf(r)
 	page := &PolicyPage{
 		Revision: b.state.Snapshot.Revision(), Object: ref.Path(),
 		Intents: []PolicyIntent{}, Sets: []Set{}, Problems: []object.Problem{},
 	}
-	if !slices.ContainsFunc(b.policyList(), func(l PolicyLine) bool { return l.Namespace == ref.Namespace && l.Name == ref.Name }) {
+	if !slices.ContainsFunc(b.policyList(), func(l PolicyLine) bool { return l.ref() == ref }) {
 		return nil, fmt.Errorf("%s: %w", page.Object, query.ErrNotFound)
 	}
+	page.Findings = b.inventory().Findings(ref)
 	used := map[string]intent.SetID{}
 	for p := range b.state.Snapshot.Policies() {
 		if p.Origin.Ref() == ref {
@@ -159,6 +214,7 @@ func policyIntent(p *intent.Policy, used map[string]intent.SetID) PolicyIntent {
 		ID: string(p.ID), Direction: p.Direction.String(), Subject: note(p.Subject), Isolates: p.Isolates,
 		LogAllow: p.Log.Allow.String(), LogDeny: p.Log.Deny.String(), Rules: []PolicyRule{},
 	}
+	out.Tier, out.Priority = placeOf(p)
 	rules, more := cut(p.Rules, maxRules)
 	out.MoreRules = more
 	for i := range rules {
@@ -172,7 +228,7 @@ func policyIntent(p *intent.Policy, used map[string]intent.SetID) PolicyIntent {
 		case intent.PeerNone:
 		}
 		out.Rules = append(out.Rules, PolicyRule{
-			Path: r.Path, Action: r.Action.String(), Subject: note(r.Subject), Peer: peer, Ports: r.Ports.Strings(),
+			Path: r.Path, Name: r.Name, Action: r.Action.String(), Subject: note(r.Subject), Peer: peer, Ports: r.Ports.Strings(),
 		})
 	}
 	return out

@@ -133,7 +133,7 @@ var rooms = []room{
 	}},
 	{dir: "pkg/webui/live", may: []string{
 		"backends", "pkg/intent", "pkg/object", "pkg/pipeline", "pkg/query", "pkg/reconcile", "pkg/webui", "k8s.io/api/...",
-		"k8s.io/apimachinery/pkg/runtime",
+		"k8s.io/apimachinery/pkg/runtime", policyAPI,
 	}},
 	{dir: "pkg/coverage", may: []string{"backends", "pkg/intent", "pkg/metrics", "pkg/reconcile", logrus}},
 	{dir: "pkg/controller/policy", may: []string{

@@ -13,6 +13,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/network-policy-api/apis/v1alpha1"
+	"sigs.k8s.io/network-policy-api/apis/v1alpha2"
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
@@ -131,7 +133,8 @@ func (p *Page) announce(published pipeline.Published, before, now []object.Probl
 // named reports whether queries may name an object.
 func named(object runtime.Object) bool {
 	switch object.(type) {
-	case *corev1.Pod, *corev1.Node, *corev1.Service, *networkingv1.NetworkPolicy:
+	case *corev1.Pod, *corev1.Node, *corev1.Service, *networkingv1.NetworkPolicy, *v1alpha2.ClusterNetworkPolicy,
+		*v1alpha1.AdminNetworkPolicy, *v1alpha1.BaselineAdminNetworkPolicy:
 		return true
 	default:
 		return false

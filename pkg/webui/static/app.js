@@ -5,13 +5,13 @@ import { count, fault, h } from './dom.js';
 import { follow, paced } from './live.js';
 import { events } from './events.js';
 import { matrix } from './matrix.js';
-import { policies, policy } from './policy.js';
+import { clusterpolicy, policies, policy } from './policy.js';
 import { targets, unprotected } from './targets.js';
 import { why } from './why.js';
 
 // A view takes the element to fill, the parts of the path behind its name and the parameters. It returns its title and
 // refresh, which asks the server again.
-const views = { matrix, policies, policy, why, targets, events };
+const views = { matrix, policies, policy, clusterpolicy, why, targets, events };
 
 const main = document.getElementById('main');
 let shown = null;
@@ -40,7 +40,7 @@ async function show() {
   document.title = view.title + ' – netloom';
   for (const link of document.querySelectorAll('header nav a')) {
     const to = link.getAttribute('href').slice(2);
-    if (to === name || to === 'policies' && name === 'policy') link.setAttribute('aria-current', 'page');
+    if (to === name || to === 'policies' && (name === 'policy' || name === 'clusterpolicy')) link.setAttribute('aria-current', 'page');
     else link.removeAttribute('aria-current');
   }
   main.replaceChildren(title, root);

@@ -20,8 +20,12 @@ export function href(path, parameters) {
 }
 
 // object is a link to a source object's page, where it has one.
+const clusterKinds = ['ClusterNetworkPolicy', 'AdminNetworkPolicy', 'BaselineAdminNetworkPolicy'];
+
 export function object(name) {
   const parts = name.split('/');
+  const kind = parts.find((p) => clusterKinds.includes(p));
+  if (kind && parts.indexOf(kind) === parts.length - 2) return h('a', { href: href(['clusterpolicy', kind, encodeURIComponent(parts.at(-1))].join('/')) }, name);
   const at = parts.indexOf('NetworkPolicy');
   if (at < 0 || parts.length < at + 3) return name;
   return h('a', { href: href(['policy', ...parts.slice(at + 1).map(encodeURIComponent)].join('/')) }, name);

@@ -22,8 +22,8 @@ export function policies(root, _, parameters) {
     refresh: async () => {
       const [{ policies: list, morePolicies }, overview] = await Promise.all([get('policies', { q }), get('overview')]);
       replace(out,
-        table('Policies', ['Policy', 'Isolates for', 'Pods', 'Rules', 'Problems'], list.map((p) => [
-          h('a', { href: page(p) }, p.namespace + '/' + p.name), (p.directions ?? []).join(', ') || '–', String(p.pods), String(p.rules),
+        table('Policies', ['Policy', 'Tier', 'Directions', 'Pods', 'Rules', 'Problems'], list.map((p) => [
+          h('a', { href: page(p) }, (p.kind ?? p.namespace) + '/' + p.name), tier(p) || 'NetworkPolicy', (p.directions ?? []).join(', ') || '–', String(p.pods), String(p.rules),
           p.problems ? h('strong', { class: 'denied' }, String(p.problems)) : 'none'])),
         !list.length && h('p', {}, 'No policy has this name.'),
         morePolicies > 0 && h('p', { class: 'note' }, `and ${morePolicies} more: search by name`),
@@ -33,16 +33,29 @@ export function policies(root, _, parameters) {
   };
 }
 
+// tier describes the place of a cluster-wide policy; '' for others.
+function tier(p) {
+  return p.tier ? p.tier + (p.kind === 'BaselineAdminNetworkPolicy' || p.priority === undefined ? '' : `, priority ${p.priority}`) : '';
+}
+
 function page(p) {
+  if (p.kind) return href(['clusterpolicy', p.kind, encodeURIComponent(p.name)].join('/'));
   return href(['policy', encodeURIComponent(p.namespace), encodeURIComponent(p.name)].join('/'));
 }
 
 export function policy(root, [namespace, name]) {
-  const path = ['policies', encodeURIComponent(namespace), encodeURIComponent(name)].join('/');
+  return details(root, `NetworkPolicy ${namespace}/${name}`, ['policies', encodeURIComponent(namespace), encodeURIComponent(name)].join('/'));
+}
+
+export function clusterpolicy(root, [kind, name]) {
+  return details(root, `${kind} ${name}`, ['cluster-policies', encodeURIComponent(kind), encodeURIComponent(name)].join('/'));
+}
+
+function details(root, title, path) {
   const out = h('div'), rows = h('div');
   root.append(out, rows);
   return {
-    title: `NetworkPolicy ${namespace}/${name}`,
+    title,
     failed: (error) => replace(out, fault(error)),
     refresh: async () => {
       const [p, { targets }] = await Promise.all([get(path), get('targets')]);
@@ -58,15 +71,17 @@ function said(p) {
   const called = (id) => titles[id] ? `${titles[id].title} (${size(titles[id])})` : id;
   return [
     h('h2', {}, 'Problems'), problems(p.problems),
+    p.findings?.length > 0 && [h('h2', {}, 'Rules without effect, and contradictions'), h('ul', {}, p.findings.map((f) => h('li', {}, f)))],
     h('h2', {}, 'Rules'),
     !p.intents.length && h('p', {}, 'None: the policy has no intents.'),
     p.intents.map((i) => h('section', { class: 'card', 'aria-label': i.direction },
       h('h3', {}, i.direction),
-      h('p', {}, i.isolates ? 'Isolates ' : 'Applies to ', h('strong', {}, called(i.subject)), ', and allows ',
+      i.tier && h('p', {}, `Tier ${tier({ ...i, kind: p.object.split('/')[0] })}. Its first rule that matches decides.`),
+      h('p', {}, i.isolates ? 'Isolates ' : 'Applies to ', h('strong', {}, called(i.subject)), i.tier ? ', and decides on ' : ', and allows ',
         i.rules.length ? `traffic that matches ${count(i.rules.length + (i.moreRules ?? 0), 'rule')}.` : 'nothing.',
         i.logAllow ? ` Logs allowed traffic (${i.logAllow}).` : '', i.logDeny ? ` Logs denied traffic (${i.logDeny}).` : ''),
-      i.rules.length > 0 && table(`${i.direction} rules`, ['Rule', i.direction === 'ingress' ? 'From' : 'To', 'Ports'], i.rules.map((r) => [
-        h('code', {}, r.path), [called(r.peer), r.subject ? `, for ${called(r.subject)}` : ''], r.ports.join(', ')])),
+      i.rules.length > 0 && table(`${i.direction} rules`, ['Rule', 'Action', i.direction === 'ingress' ? 'From' : 'To', 'Ports'], i.rules.map((r) => [
+        [h('code', {}, r.path), r.name ? ` ${r.name}` : ''], r.action, [called(r.peer), r.subject ? `, for ${called(r.subject)}` : ''], r.ports.join(', ')])),
       i.moreRules > 0 && h('p', { class: 'note' }, `and ${i.moreRules} more`))),
   ];
 }

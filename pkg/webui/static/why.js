@@ -80,10 +80,13 @@ function side(title, s) {
     h('p', {}, verdict(s.verdict), ' ', title),
     h('ul', {},
       s.itself && h('li', {}, 'source and destination are the same, so that policies do not apply'),
-      !s.itself && !s.isolatedBy?.length && h('li', {}, 'no policy selects it: everything is allowed'),
+      !s.itself && !s.isolatedBy?.length && !s.tier && !s.passedBy?.length && h('li', {}, 'no policy selects it: everything is allowed'),
       s.isolatedBy?.length > 0 && h('li', {}, 'isolated by ', separated(s.isolatedBy.map(object))),
-      s.allowedBy?.map((r) => h('li', {}, 'allowed by ', object(r.policy), ' ', h('code', {}, r.path))),
-      s.verdict === 'deny' && !s.allowedBy?.length && h('li', {}, 'no rule allows it'),
+      s.tier && h('li', {}, `tier ${s.tier} decides`),
+      s.passedBy?.map((r) => h('li', {}, 'passed by ', object(r.policy), ' ', h('code', {}, r.path), r.name ? ' ' + r.name : '')),
+      s.deniedBy?.map((r) => h('li', {}, 'denied by ', object(r.policy), ' ', h('code', {}, r.path), r.name ? ' ' + r.name : '')),
+      s.allowedBy?.map((r) => h('li', {}, 'allowed by ', object(r.policy), ' ', h('code', {}, r.path), r.name ? ' ' + r.name : '')),
+      s.verdict === 'deny' && !s.allowedBy?.length && !s.deniedBy?.length && h('li', {}, 'no rule allows it'),
       s.nearMisses?.map((r) => h('li', {}, 'almost matched: ', object(r.policy), ' ', h('code', {}, r.path), ' ', r.reason))));
 }
 
