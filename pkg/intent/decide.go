@@ -39,16 +39,19 @@ func (s *Snapshot) ofTier(t Tier) iter.Seq[*Policy] {
 // Decide returns the decision of one direction of a flow between two parties, from policies that include all that select the
 // subject, in any order.
 func (s *Snapshot) Decide(f Flow, d Direction, among []*Policy) Decision {
-	byTier := map[Tier][]*Policy{}
-	for _, p := range among {
-		byTier[p.Tier] = append(byTier[p.Tier], p)
-	}
-	for t, policies := range byTier {
-		if t.Ordered() {
-			slices.SortFunc(policies, (*Policy).Compare)
+	of := func(t Tier) iter.Seq[*Policy] {
+		return func(yield func(*Policy) bool) {
+			for _, p := range among {
+				if p.Tier == t && !yield(p) {
+					return
+				}
+			}
 		}
 	}
-	return s.decide(sideOf(f, d), func(t Tier) iter.Seq[*Policy] { return slices.Values(byTier[t]) })
+	if slices.ContainsFunc(among, func(p *Policy) bool { return p.Tier.Ordered() }) {
+		among = slices.SortedFunc(slices.Values(among), (*Policy).Compare)
+	}
+	return s.decide(sideOf(f, d), of)
 }
 
 // decide asks one tier after the other.
