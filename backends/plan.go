@@ -120,4 +120,6 @@ type Op struct {
 type Skip struct {
 	Intent string `json:"intent"` // the ID of a policy, set, load balancer or device intent
 	Reason string `json:"reason"`
+	// InEffect means that the intent is in effect nevertheless: the reason is only to be reported.
+	InEffect bool `json:"inEffect,omitempty"`
 }

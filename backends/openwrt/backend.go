@@ -260,7 +260,7 @@ func (b *Backend) compare(m *model, want *intent.Snapshot, repairs func(*compari
 	if full {
 		c.describe(plan)
 	}
-	plan.Skips = inOrder(slices.Concat(m.resources.skips, m.policies.skips, c.skips, m.have.skips(), m.have.absentSkips(all, c.ops...), b.memory.skips()))
+	plan.Skips = inOrder(slices.Concat(m.resources.skips, m.policies.skips, c.skips, m.have.skips(), m.have.absentSkips(all, c.ops...), b.memory.skips(all)))
 	m.revision, m.skips = want.Revision(), plan.Skips
 	run.plan = plan
 	return plan

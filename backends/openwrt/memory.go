@@ -79,11 +79,15 @@ func (m *memory) update(h *inventory, forgotten []key) {
 	}
 }
 
-// skips reports what the kernel keeps.
-func (m *memory) skips() []backends.Skip {
+// skips reports what the kernel keeps, with the intents in want that it is kept of: they are in effect.
+func (m *memory) skips(want *desired) []backends.Skip {
 	var out []backends.Skip
 	for k, why := range m.strays {
-		out = append(out, backends.Skip{Intent: k.String(), Reason: why})
+		skip := backends.Skip{Intent: k.String(), Reason: why}
+		if w := want.objects[k]; w != nil {
+			skip.Intent, skip.InEffect = w.intent, true
+		}
+		out = append(out, skip)
 	}
 	return out
 }

@@ -135,6 +135,17 @@ func TestAllPodsHaveIt(t *testing.T) {
 	require.Equal(t, []string{finalizer}, p.rule.Finalizers)
 }
 
+func TestAPodReportsOnWhatIsInEffect(t *testing.T) {
+	p := newPlace(t, "a")
+	p.loops["site/a"] = status.Loop{Revision: p.snapshot.Revision(), Skips: []backends.Skip{
+		{Intent: "site/cnf/Mwan3Rule/site/web", Reason: "a copy of it stays", InEffect: true},
+	}}
+	s := p.write()
+	require.True(t, s.InSync)
+	require.Equal(t, "a copy of it stays", s.Pods[0].Message)
+	require.Equal(t, v1alpha1.InSync, s.Pods[0].State)
+}
+
 func TestTheTimeOfTheConditionStandsUntilItChanges(t *testing.T) {
 	p := newPlace(t, "a")
 	first := *p.write()

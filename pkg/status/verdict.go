@@ -205,7 +205,7 @@ func (w *World) pod(o Object, g *cnf, s *standing, base intent.DeviceIntentID, l
 	case !leaving && len(s.intents) == 0:
 		p.Message, why = "nothing of the object is known yet", ReasonWriting
 	default:
-		p.State = v1alpha1.InSync
+		p.State, p.Message = v1alpha1.InSync, g.remark(s.intents)
 	}
 	return p, why
 }

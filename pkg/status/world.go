@@ -53,6 +53,8 @@ type cnf struct {
 	unread bool
 	behind intent.Touched    // what changed since its loop was last in sync
 	skips  map[string]string // reasons by intent
+	// remarks are on intents that are in effect.
+	remarks map[string]string
 }
 
 // NewWorld makes a World of facts.
@@ -73,8 +75,12 @@ func NewWorld(f Facts) *World {
 }
 
 func newCNF(g *intent.CNF, loop Loop, s *intent.Snapshot) *cnf {
-	out := &cnf{CNF: g, loop: loop, skips: map[string]string{}}
+	out := &cnf{CNF: g, loop: loop, skips: map[string]string{}, remarks: map[string]string{}}
 	for _, skip := range loop.Skips {
+		if skip.InEffect {
+			out.remarks[skip.Intent] = skip.Reason
+			continue
+		}
 		out.skips[skip.Intent] = skip.Reason
 	}
 	if s.Unknown().Has(intent.AreaDevices) { // its loop cannot be in sync with more than that
@@ -110,9 +116,14 @@ func (g *cnf) lacking(base intent.DeviceIntentID, of []*intent.DeviceIntent) boo
 }
 
 // refused returns why the CNF does not accept one of the intents of an object; "" if it accepts all.
-func (g *cnf) refused(of []*intent.DeviceIntent) string {
+func (g *cnf) refused(of []*intent.DeviceIntent) string { return firstReason(g.skips, of) }
+
+// remark returns what there is to report on an object that the CNF has; "" if nothing.
+func (g *cnf) remark(of []*intent.DeviceIntent) string { return firstReason(g.remarks, of) }
+
+func firstReason(reasons map[string]string, of []*intent.DeviceIntent) string {
 	for _, e := range of {
-		if reason, ok := g.skips[string(e.ID)]; ok {
+		if reason, ok := reasons[string(e.ID)]; ok {
 			return reason
 		}
 	}
