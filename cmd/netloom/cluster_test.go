@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -74,4 +75,28 @@ func TestImpactOfAClusterWidePolicy(t *testing.T) {
 	got := netloom(t, "impact", "-f", guarded, "--without", "clusternetworkpolicy/lockdown")
 	require.Equal(t, exitDifference, got.code, got.errout)
 	require.Regexp(t, `(?m)shop/db .*shop/web.*tcp/22`, got.out)
+}
+
+// TestRowsOfAClusterWidePolicyLeadToIt asks a database for the row of a rule.
+func TestRowsOfAClusterWidePolicyLeadToIt(t *testing.T) {
+	server := database(t)
+	require.NoError(t, server.AddPort("sw", "shop_web", nil))
+	require.NoError(t, server.AddPort("sw", "shop_db", nil))
+	nb := []string{"--ovn-nb", server.Addr()}
+	got := netloom(t, append([]string{"apply", "--manifests", guardedDir(t)}, nb...)...)
+	require.Equal(t, exitOK, got.code, got.errout)
+	got = netloom(t, append([]string{"explain", "row", "lockdown egress[0]"}, nb...)...)
+	require.Equal(t, exitOK, got.code, got.errout)
+	require.Regexp(t, `(?m)^ACL lockdown egress\[0\]  [0-9a-f-]{36}$`, got.out)
+	require.Contains(t, got.out, "\n  needed by ClusterNetworkPolicy/lockdown spec.egress[0]\n    action: drop\n")
+}
+
+// guardedDir is a directory with guarded alone.
+func guardedDir(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(guarded)
+	require.NoError(t, err)
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "shop.yaml"), text, 0o600))
+	return dir
 }
