@@ -1,6 +1,7 @@
 package reach_test
 
 import (
+	"maps"
 	"math/rand/v2"
 	"net/netip"
 	"slices"
@@ -24,6 +25,10 @@ func translate(t testing.TB, c *oracle.Cluster) *intent.Snapshot {
 	tr := translator.New(translator.Options{})
 	for _, o := range policygen.Objects(c) {
 		require.NoError(t, tr.Put(o))
+	}
+	tr.Snapshot() // which names are looked up depends on it
+	for _, name := range tr.Hosts() {
+		tr.SetHost(name, c.Answers[name])
 	}
 	return tr.Snapshot()
 }
@@ -56,7 +61,7 @@ func ports() []uint16 {
 
 func TestTrafficIsWhatEvaluateSays(t *testing.T) {
 	for seed := range uint64(25) {
-		c := policygen.Generate(seed, policygen.Size{})
+		c := policygen.Generate(seed, policygen.Size{Cluster: int(seed%2) * 8})
 		s := translate(t, c)
 		classes := reach.Classify(placesOf(c, s), s)
 		for _, from := range classes {
@@ -97,12 +102,14 @@ func endOf(p reach.Place) oracle.End {
 func TestImpactIsTheDifference(t *testing.T) {
 	changed := 0
 	for seed := range uint64(150) {
-		c := policygen.Generate(seed, policygen.Size{})
+		c := policygen.Generate(seed, policygen.Size{Cluster: int(seed%2) * 8})
 		before := translate(t, c)
 		rng := policygen.NewRand(seed)
 		edited := *c // objects are replaced, never written to
 		edited.Policies, edited.Pods = slices.Clone(c.Policies), slices.Clone(c.Pods)
 		edited.Namespaces, edited.Nodes = slices.Clone(c.Namespaces), slices.Clone(c.Nodes)
+		edited.ClusterPolicies, edited.AdminPolicies = slices.Clone(c.ClusterPolicies), slices.Clone(c.AdminPolicies)
+		edited.BaselinePolicies, edited.Answers = slices.Clone(c.BaselinePolicies), maps.Clone(c.Answers)
 		policygen.Mutate(&edited, rng)
 		after := translate(t, &edited)
 		places := placesOf(c, before, after)
