@@ -26,7 +26,7 @@ func (p *Page) target(t *Target) webui.Target {
 		out.Error = s.Err.Error()
 	}
 	for _, skip := range s.Skips {
-		out.Skips = append(out.Skips, webui.Skip(skip))
+		out.Skips = append(out.Skips, webui.Skip{Intent: skip.Intent, Reason: skip.Reason})
 	}
 	if c := t.Coverage; c != nil {
 		out.Coverage = &webui.Coverage{Selected: c.Selected, Enforced: c.Enforced(), Kept: c.Kept + c.Held, Faults: c.Faults()}
