@@ -60,6 +60,13 @@ func TestPolicyStatus(t *testing.T) {
 	require.Positive(t, s.Status.Targets[0].Revision)
 	require.WithinDuration(t, time.Now(), s.Status.Targets[0].Since.Time, 2*patience)
 
+	t.Log("the CRDs of cluster-wide policies are missing, and come")
+	w.defineClusterPolicies()
+	w.kube.Apply(onePolicyOfEachKind)
+	w.awaitClusterPolicies()
+	w.kube.Apply(strings.ReplaceAll(onePolicyOfEachKind, "such", "team"))
+	w.awaitClusterPolicies()
+
 	w.enforcedOnceWritten()
 	w.problemsAreNamed()
 	w.awaitEvent("Service/web", corev1.EventTypeNormal, "LoadBalanced", "ovn load balances tcp/")
@@ -141,7 +148,7 @@ func (w *world) problemsAreNamed() {
 func (w *world) feedbackRightsAreNeeded() {
 	w.t.Helper()
 	rights := rightsOfRole(w.t, central(w.t, "feedback")(settingsFor(w.ovn)), feedbackRole)
-	require.Len(w.t, rights, 7)
+	require.Len(w.t, rights, 13)
 	settled := w.ovn.Dump()
 	for _, r := range rights {
 		if r.verb != "create" || r.group == "" { // a patch that makes an object is no request of its own
@@ -168,6 +175,14 @@ func (w *world) feedbackRightsAreNeeded() {
 		{right{group: group, resource: "policystatuses/status", verb: "patch"}, edit, "degraded: PolicyStatus objects cannot be written"},
 		{right{group: group, resource: "policystatuses", verb: "patch"}, w.dropStatus, "degraded: PolicyStatus objects cannot be written"},
 		{right{group: group, resource: "policystatuses", verb: "create"}, w.dropStatus, "degraded: PolicyStatus objects cannot be written"},
+		{
+			right{group: clusterPolicyGroup, resource: "clusternetworkpolicies/status", verb: "patch"},
+			func() {
+				edits++
+				w.kube.Apply(strings.ReplaceAll(onePolicyOfEachKind, "such", fmt.Sprint("team-", edits)))
+			},
+			"degraded: conditions of cluster-wide policies cannot be written",
+		},
 		{right{group: "", resource: "events", verb: "create"}, edit, "not allowed to create events"},
 		{right{group: "", resource: "events", verb: "patch"}, w.problemsAreNamed, "not allowed to patch events"},
 	} {

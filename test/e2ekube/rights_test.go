@@ -187,6 +187,10 @@ func TestRights(t *testing.T) {
 	w.kube.Apply(policies + "---" + service)
 	w.converge()
 	w.loadBalances("web", web, web2)
+	w.defineClusterPolicies()
+	ovnlab.Eventually(t, patience, "the new kinds are watched", func() bool {
+		return len(unused(w.kube, account, rightsOf(t, central(t)(settingsFor(w.ovn))))) == 0
+	})
 	settled := w.ovn.Dump()
 	rights := rightsOf(t, central(t)(settingsFor(w.ovn)))
 	requireNothingForbidden(t, w.kube)
@@ -203,10 +207,11 @@ func TestRights(t *testing.T) {
 		w.awaitMissed(r)
 		if r.verb == "list" {
 			w.awaitProblem(r.resource)
-			w.awaitReadiness(map[string]string{
-				"netloom-policies": "the source has not synced",
-				"netloom-services": "degraded: ",
-			}[r.role])
+			said := map[string]string{"netloom-policies": "the source has not synced", "netloom-services": "degraded: "}[r.role]
+			if r.group == clusterPolicyGroup {
+				said = "degraded: "
+			}
+			w.awaitReadiness(said)
 		}
 		if r.verb == "watch" {
 			w.awaitReadiness("degraded: " + r.resource)

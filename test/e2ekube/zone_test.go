@@ -250,6 +250,8 @@ func TestZones(t *testing.T) {
 	kube.Apply(string(definition))
 	a, b := startZone(t, "node-a", web, api), startZone(t, "node-b", web2, db, prober, moved)
 	zs, w := zones{"node-a": a, "node-b": b}, &world{t: t, kube: kube}
+	w.defineClusterPolicies()
+	kube.Apply(onePolicyOfEachKind)
 	set := installZones(t, kube)
 	for _, z := range zs {
 		z.run(t, kube, set)
