@@ -1,6 +1,7 @@
 package ovn
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/netloom/netloom/backends"
@@ -8,26 +9,41 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// coverage holds the endpoints that policies isolate, and those of them that have no logical port.
+// coverage holds the endpoints that policies isolate or deny something, and those of them that have no logical port.
 type coverage struct {
-	isolated map[object.Key]directions // those with an address
-	kept     map[object.Key]bool       // those of them that have no logical port but kept ones
-	portless backends.Gaps             // if everything was counted: isolated endpoints without a logical port, with or without an address
-	now      backends.Coverage
+	governing map[intent.SetID]bool // the sets of such endpoints
+	governed  map[object.Key]int    // those with an address, and how many of the sets they are in; never 0
+	kept      map[object.Key]bool   // those of them that have no logical port but kept ones
+	portless  backends.Gaps         // if everything was counted: governed endpoints without a logical port, with or without an address
+	now       backends.Coverage
 }
 
-// directions is a set of directions; zero means none.
-type directions uint8
+// governing returns the sets of the endpoints that policies isolate, and of those that rules of ordered tiers deny something.
+func governing(want *intent.Snapshot) map[intent.SetID]bool {
+	out := map[intent.SetID]bool{}
+	for _, d := range intent.Directions() {
+		out[intent.IsolatedSet(d)] = true
+	}
+	for _, t := range intent.Tiers() {
+		if !t.Ordered() {
+			continue
+		}
+		for p := range want.Ranked(t) {
+			if slices.ContainsFunc(p.Rules, func(r intent.Rule) bool { return r.Action == intent.Deny }) {
+				out[p.Subject] = true
+			}
+		}
+	}
+	return out
+}
 
-func directionOf(d intent.Direction) directions { return 1 << d }
-
-// coverageOf checks all endpoints that a snapshot isolates.
+// coverageOf checks all endpoints that policies of a snapshot govern.
 func coverageOf(want *intent.Snapshot, ports portFinder) *coverage {
-	c := &coverage{isolated: map[object.Key]directions{}, kept: map[object.Key]bool{}}
+	c := &coverage{governing: governing(want), governed: map[object.Key]int{}, kept: map[object.Key]bool{}}
 	var all []backends.Gap
 	portless := map[object.Key]bool{}
-	for _, d := range intent.Directions() {
-		set := want.Set(intent.IsolatedSet(d))
+	for id := range c.governing {
+		set := want.Set(id)
 		if set == nil || set.Members == nil {
 			continue
 		}
@@ -36,36 +52,36 @@ func coverageOf(want *intent.Snapshot, ports portFinder) *coverage {
 				portless[e.Key], all = true, append(all, gap)
 			}
 			if len(e.Addrs) > 0 {
-				c.isolated[e.Key] |= directionOf(d)
+				c.governed[e.Key]++
 			}
 		}
 	}
-	missing := slices.DeleteFunc(slices.Clone(all), func(g backends.Gap) bool { return c.isolated[g.Endpoint] == 0 })
+	missing := slices.DeleteFunc(slices.Clone(all), func(g backends.Gap) bool { return c.governed[g.Endpoint] == 0 })
 	for k := range ports.kept {
-		if c.isolated[k] != 0 && ports.onlyKept(k) {
+		if c.governed[k] != 0 && ports.onlyKept(k) {
 			c.kept[k] = true
 		}
 	}
 	c.portless = backends.Gaps{}.With(all, nil)
 	c.now = backends.Coverage{
-		Selected: len(c.isolated), Missing: backends.Gaps{}.With(missing, nil), Kept: len(c.kept),
+		Selected: len(c.governed), Missing: backends.Gaps{}.With(missing, nil), Kept: len(c.kept),
 	}
 	return c
 }
 
 // coverageStep is what changes turn a coverage into.
 type coverageStep struct {
-	touched map[object.Key]directions // those that may be isolated otherwise than before
-	full    *coverage                 // instead of touched: everything was counted again
+	touched map[object.Key]int // those that may be in another number of governing sets than before
+	full    *coverage          // instead of touched: everything was counted again
 	now     backends.Coverage
 }
 
 // step computes the effect of changes and of ports that appeared or disappeared on c, without changing c. The cost
 // depends on what changed.
 func (c *coverage) step(want *intent.Snapshot, changes []intent.Change, moved []object.Key, ports portFinder) *coverageStep {
-	s := &coverageStep{touched: map[object.Key]directions{}, now: c.now}
+	s := &coverageStep{touched: map[object.Key]int{}, now: c.now}
 	for i := range changes {
-		if slices.ContainsFunc(changes[i].Sets, isolates) {
+		if c.outdated(want, &changes[i]) {
 			s.full = coverageOf(want, ports)
 			s.now.Selected, s.now.Missing, s.now.Kept = s.full.now.Selected, s.full.now.Missing, s.full.now.Kept
 			return s.settle()
@@ -75,14 +91,14 @@ func (c *coverage) step(want *intent.Snapshot, changes []intent.Change, moved []
 		}
 	}
 	for _, k := range moved {
-		if _, ok := s.touched[k]; !ok && c.isolated[k] != 0 {
-			s.touched[k] = c.isolated[k]
+		if _, ok := s.touched[k]; !ok && c.governed[k] != 0 {
+			s.touched[k] = c.governed[k]
 		}
 	}
 	var missing []backends.Gap
 	var found []object.Key
 	for k, is := range s.touched {
-		s.now.Selected += one(is != 0) - one(c.isolated[k] != 0)
+		s.now.Selected += one(is != 0) - one(c.governed[k] != 0)
 		s.now.Kept += one(is != 0 && ports.onlyKept(k)) - one(c.kept[k])
 		gap, lacks := ports.gap(k)
 		switch had := c.now.Missing.Has(k); {
@@ -111,32 +127,33 @@ func (s *coverageStep) settle() *coverageStep {
 	return s
 }
 
-func isolates(id intent.SetID) bool {
-	return id == intent.IsolatedIngress || id == intent.IsolatedEgress
+// outdated reports whether other sets govern after a change, or a set that does has other members than changes report.
+func (c *coverage) outdated(want *intent.Snapshot, change *intent.Change) bool {
+	if slices.ContainsFunc(change.Sets, func(id intent.SetID) bool { return c.governing[id] }) {
+		return true
+	}
+	ordered := want.Tiered() || len(c.governing) > len(intent.Directions())
+	return ordered && len(change.Policies) > 0 && !maps.Equal(governing(want), c.governing)
 }
 
-// take records which endpoints joined and left an isolated set. One that got an address is in both, as it was and as it is.
-func (c *coverage) take(touched map[object.Key]directions, delta *intent.SetDelta) {
-	for _, d := range intent.Directions() {
-		if delta.ID != intent.IsolatedSet(d) {
-			continue
-		}
-		at := func(k object.Key) directions {
-			if is, ok := touched[k]; ok {
-				return is
+// take records which endpoints joined and left a governing set. One that got an address is in both, as it was and as it is.
+func (c *coverage) take(touched map[object.Key]int, delta *intent.SetDelta) {
+	if !c.governing[delta.ID] {
+		return
+	}
+	count := func(list []intent.Endpoint, by int) {
+		for i := range list {
+			e := &list[i]
+			if _, ok := touched[e.Key]; !ok {
+				touched[e.Key] = c.governed[e.Key]
 			}
-			return c.isolated[k]
-		}
-		for i := range delta.Left {
-			k := delta.Left[i].Key
-			touched[k] = at(k) &^ directionOf(d)
-		}
-		for i := range delta.Joined {
-			if e := &delta.Joined[i]; len(e.Addrs) > 0 {
-				touched[e.Key] = at(e.Key) | directionOf(d)
+			if len(e.Addrs) > 0 {
+				touched[e.Key] += by
 			}
 		}
 	}
+	count(delta.Left, -1)
+	count(delta.Joined, 1)
 }
 
 // commit applies a step to c.
@@ -146,10 +163,10 @@ func (c *coverage) commit(s *coverageStep, ports portFinder) {
 		s.touched = nil
 	}
 	for k, is := range s.touched {
-		delete(c.isolated, k)
+		delete(c.governed, k)
 		delete(c.kept, k)
 		if is != 0 {
-			c.isolated[k] = is
+			c.governed[k] = is
 		}
 		if is != 0 && ports.onlyKept(k) {
 			c.kept[k] = true
