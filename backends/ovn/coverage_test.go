@@ -48,6 +48,20 @@ func (r *rig) restart(t testing.TB, ports string, change func(*ovn.Options)) {
 
 // TestCoverageFollowsChanges compares the running counts with those of a new process.
 func TestCoverageFollowsChanges(t *testing.T) {
+	t.Run("of a NetworkPolicy", func(t *testing.T) { requireCoverage(t, func(*intent.Policy) {}) })
+	t.Run("of a cluster-wide policy", func(t *testing.T) {
+		requireCoverage(t, func(p *intent.Policy) {
+			p.Tier, p.Isolates = intent.TierAdmin, false
+			for i := range p.Rules {
+				p.Rules[i].Action = intent.Deny
+			}
+		})
+	})
+}
+
+// requireCoverage goes through changes with a policy of some form.
+func requireCoverage(t *testing.T, form func(*intent.Policy)) {
+	t.Helper()
 	r := newRig(t, "ovn-kubernetes")
 	_, ok := backends.CoverageOf(r.backend)
 	require.False(t, ok, "nothing was planned yet")
@@ -75,6 +89,9 @@ func TestCoverageFollowsChanges(t *testing.T) {
 				step.do()
 			}
 			state, selected := shop(step.members...), len(step.members)
+			for i := range state.Policies {
+				form(&state.Policies[i])
+			}
 			if len(step.members) == 0 {
 				state.Sets, state.Policies = nil, nil
 			}
