@@ -19,9 +19,13 @@ const factor = 4
 // fit into a cache that the smaller one fits into, in particular with a busy neighbor; and well below that of n².
 const most = 11
 
-// attempts is how often each size is measured, the larger one only until its cost is low enough. The minimum counts:
-// noise never makes work cheaper.
-const attempts = 6
+// attempts is how often the smaller size is measured, and patience how often the larger one, but only until its cost is low
+// enough. The minimum counts: noise never makes work cheaper. The larger size gets more attempts, since a busy neighbor that takes
+// its cache away may stay for a while.
+const (
+	attempts = 6
+	patience = 24
+)
 
 // NearlyLinear fails the test if work of size 4n costs more than 11 times the CPU time of work of size n, or
 // allocates more than 11 times the bytes. n must be large enough for the work to take a millisecond or more. Prepare returns
@@ -35,7 +39,7 @@ func NearlyLinear(t testing.TB, n int, prepare func(n int) (work func())) {
 	for range attempts {
 		small = small.orLess(measure(t, n, prepare))
 	}
-	for range attempts {
+	for range patience {
 		large = large.orLess(measure(t, factor*n, prepare))
 		if inTime, inBytes := ratios(small, large); inTime <= most && inBytes <= most {
 			break
