@@ -110,7 +110,7 @@ func TestTheNumbersOfAPortGrowWithTheirPods(t *testing.T) {
 
 // TestAPodGrowsWithItsLabels has terms within one label of a namespace each, and for one label of a pod each.
 func TestAPodGrowsWithItsLabels(t *testing.T) {
-	growth.NearlyLinear(t, 2000, func(n int) func() {
+	growth.NearlyLinear(t, 4000, func(n int) func() {
 		c := labelcache.New()
 		carried := map[string]string{}
 		for _, k := range numbered("k", n) {
