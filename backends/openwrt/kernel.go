@@ -188,24 +188,22 @@ func tableName(text string) string {
 
 // rulesOf returns the routing rules that an object stands for.
 func rulesOf(kind openwrt.Kind, o openwrt.Object) []kernelRule {
-	switch kind {
-	case openwrt.RouteRules:
+	if kind == openwrt.RouteRules {
 		not, _ := o["flag"].(bool)
 		prio, _ := strconv.ParseUint(textIn(o, "prio"), 10, 64)
 		return []kernelRule{{
 			prio, not, prefixName(textIn(o, "src")), prefixName(textIn(o, "dst")), markName(textIn(o, "fwmark")), tableName(textIn(o, "table")),
 		}}
-	case openwrt.Applications:
-		var out []kernelRule
+	}
+	var out []kernelRule
+	if kind == openwrt.Applications {
 		for a := range strings.SplitSeq(textIn(o, "iplist"), ",") {
 			if a != "" {
 				out = append(out, kernelRule{src: a, table: cnfTable})
 			}
 		}
-		return out
-	default:
-		return nil
 	}
+	return out
 }
 
 // routeOf returns the route that an object stands for.

@@ -146,7 +146,7 @@ func (r *renderer) leaveOutOfChain(intents []*intent.DeviceIntent) {
 	for chain, list := range chains {
 		slices.SortStableFunc(list, func(a, b *intent.DeviceIntent) int {
 			x, y := r.out.from[a], r.out.from[b]
-			return cmp.Or(cmp.Compare(placeOf(x.object), placeOf(y.object)), x.key.compare(y.key))
+			return cmp.Or(cmp.Compare(placeOf(x.object), placeOf(y.object)), x.compare(y.key))
 		})
 		there := 1
 		for _, e := range list {

@@ -132,8 +132,8 @@ func (c *coverage) outdated(want *intent.Snapshot, change *intent.Change) bool {
 	if slices.ContainsFunc(change.Sets, func(id intent.SetID) bool { return c.governing[id] }) {
 		return true
 	}
-	ordered := want.Tiered() || len(c.governing) > len(intent.Directions())
-	return ordered && len(change.Policies) > 0 && !maps.Equal(governing(want), c.governing)
+	const always = 2 // the sets of isolated endpoints
+	return (want.Tiered() || len(c.governing) > always) && len(change.Policies) > 0 && !maps.Equal(governing(want), c.governing)
 }
 
 // take records which endpoints joined and left a governing set. One that got an address is in both, as it was and as it is.

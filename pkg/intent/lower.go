@@ -120,7 +120,7 @@ func (l *lowering) raise(p *Policy, i int) []Rule {
 		}
 	}
 	l.left -= len(denied) + len(allowed) + len(baseline)
-	out := append(denied, distinct(allowed)...)
+	out := slices.Concat(denied, distinct(allowed))
 	isolated := IsolatedSet(l.direction)
 	if r, ok := l.rule(like, passed.and(box{subjects: []SetID{isolated}, ports: Ports{Any: true}})); ok && l.from.Set(isolated) != nil {
 		out = append(out, r)

@@ -33,8 +33,10 @@ func (r *Report) Messages(s *intent.Snapshot) []string {
 
 // Of analyzes the policies of one object in a snapshot, within a budget of comparisons.
 func Of(s *intent.Snapshot, of object.Ref, budget int) Report {
-	a := &analysis{snapshot: s, left: budget, members: map[subject][]object.Key{}, all: map[intent.SetID][]netip.Addr{},
-		known: map[relation]bool{}}
+	a := &analysis{
+		snapshot: s, left: budget, members: map[subject][]object.Key{}, all: map[intent.SetID][]netip.Addr{},
+		known: map[relation]bool{},
+	}
 	var out Report
 	for p := range s.Policies() {
 		if p.Origin.Ref() == of && p.Tier != intent.TierSystem {

@@ -46,8 +46,10 @@ func policy(name string, tier intent.Tier, priority uint16, subject intent.SetID
 	if tier == intent.TierNetworkPolicy {
 		o.Kind, o.Namespace = object.KindNetworkPolicy, "shop"
 	}
-	p := &intent.Policy{ID: intent.NewPolicyID(o, intent.Ingress), Origin: o, Tier: tier, Priority: priority, Subject: subject,
-		Isolates: tier == intent.TierNetworkPolicy}
+	p := &intent.Policy{
+		ID: intent.NewPolicyID(o, intent.Ingress), Origin: o, Tier: tier, Priority: priority, Subject: subject,
+		Isolates: tier == intent.TierNetworkPolicy,
+	}
 	for i, text := range rules {
 		f := strings.Fields(text)
 		r := intent.Rule{Path: fmt.Sprintf("spec.ingress[%d]", i), Peer: intent.Peer{Kind: intent.PeerSet, Set: intent.SetID(f[1])}}
@@ -152,7 +154,8 @@ func TestNetworkPoliciesAreOverridden(t *testing.T) {
 		{"all is denied", "ingress: has no effect at present: what it matches is decided before by ClusterNetworkPolicy/a spec.ingress[0]", []string{"deny any any"}},
 		{
 			"a rule is decided, isolation stays",
-			"spec.ingress[0] never matches at present: what it matches is decided before by ClusterNetworkPolicy/a spec.ingress[0]", []string{"allow db any"},
+			"spec.ingress[0] never matches at present: what it matches is decided before by ClusterNetworkPolicy/a spec.ingress[0]",
+			[]string{"allow db any"},
 		},
 		{"it is passed to", "", []string{"pass any any", "deny any any"}},
 	} {

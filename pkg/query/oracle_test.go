@@ -142,7 +142,8 @@ func spellWanted(v oracle.Verdict) []string {
 		why = strings.ReplaceAll(why, "Baseline tier: ", "baseline tier: ")
 		why = strings.ReplaceAll(why, "Admin tier: ", "admin tier: ")
 		if side, rule, passed := strings.Cut(why, " tier: Pass by "); passed {
-			why = side[:strings.Index(side, ":")] + ": Pass by " + rule
+			direction, _, _ := strings.Cut(side, ":")
+			why = direction + ": Pass by " + rule
 		}
 		if !slices.Contains(out, why) {
 			out = append(out, why)

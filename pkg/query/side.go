@@ -135,8 +135,6 @@ func (inv *Inventory) nearMisses(policies []*intent.Policy, d intent.Direction, 
 // matching is which parts of a rule match a connection.
 type matching struct{ subject, peer, ports bool }
 
-func (m matching) all() bool { return m.subject && m.peer && m.ports }
-
 // match compares a connection with a rule of a policy that selects the subject.
 func (inv *Inventory) match(r *intent.Rule, d intent.Direction, c *connection) matching {
 	s := inv.state.Snapshot

@@ -34,7 +34,7 @@ func platformPolicies(n int) []*v1alpha2.ClusterNetworkPolicy {
 	var out []*v1alpha2.ClusterNetworkPolicy
 	for i := range n {
 		p := &v1alpha2.ClusterNetworkPolicy{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("platform-%03d", i)}}
-		p.Spec.Tier, p.Spec.Priority = v1alpha2.AdminTier, int32(5*i) //nolint:gosec // a few hundred
+		p.Spec.Tier, p.Spec.Priority = v1alpha2.AdminTier, int32(5*i)
 		p.Spec.Subject.Pods = &v1alpha2.NamespacedPod{
 			NamespaceSelector: *team(i), PodSelector: metav1.LabelSelector{MatchLabels: map[string]string{"app": fmt.Sprintf("a%d", i/5)}},
 		}
@@ -49,7 +49,7 @@ func platformPolicies(n int) []*v1alpha2.ClusterNetworkPolicy {
 				From:   []v1alpha2.ClusterNetworkPolicyIngressPeer{{Namespaces: team(i)}},
 			})
 		}
-		from(v1alpha2.ClusterNetworkPolicyRuleActionAccept, team(4), 9100+int32(i%20)) //nolint:gosec // below 20
+		from(v1alpha2.ClusterNetworkPolicyRuleActionAccept, team(4), 9100+int32(i%20))
 		from(v1alpha2.ClusterNetworkPolicyRuleActionDeny, team(i+1), 22)
 		out = append(out, p)
 	}

@@ -63,7 +63,8 @@ func TestTiers(t *testing.T) {
 		}, []string{"red/a blue/c tcp/80 egress", "red/a/6 blue/c/6 icmp egress", "red/a red/b tcp/80 allow", "blue/a blue/c tcp/80 allow"}},
 		{"an admin accept overrides isolation in its direction only", [][2]string{
 			{"cnp x", adminRed + "egress: [{action: Accept, " + toBlue + "}]}"},
-			{"np red/closed", isolation}, {"np blue/closed", isolation},
+			{"np red/closed", isolation},
+			{"np blue/closed", isolation},
 		}, []string{"red/a blue/c tcp/80 ingress", "red/a red/b tcp/80 deny"}},
 		{"pass leaves the tier: to NetworkPolicies, then to the baseline", [][2]string{
 			{"cnp a", "{tier: Admin, priority: 1, subject: {namespaces: {}}, ingress: [{action: Pass, " + anyone + "}, {action: Deny, " + anyone + "}]}"},

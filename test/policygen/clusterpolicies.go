@@ -118,9 +118,10 @@ func (g *generator) podPeer() (*metav1.LabelSelector, *v1alpha2.NamespacedPod) {
 		}}
 	}
 	pods := &v1alpha2.NamespacedPod{NamespaceSelector: namespaces, PodSelector: g.clusterSelector(podAlphabet())}
-	switch {
-	case g.oddly(3):
+	if g.oddly(3) {
 		return nil, nil
+	}
+	switch {
 	case g.oddly(3):
 		return &namespaces, pods
 	case g.chance(45):
@@ -219,9 +220,10 @@ func (g *generator) protocolMatch() v1alpha2.ClusterNetworkPolicyProtocol {
 func (g *generator) portMatch() *v1alpha2.Port {
 	number := pick(g, portNumbers())
 	end := number + pick(g, []int32{1, 2, 27, 400, 30000})
-	switch {
-	case g.oddly(4):
+	if g.oddly(4) {
 		return pick(g, []*v1alpha2.Port{nil, {}, {Number: -1}, {Number: 65536}})
+	}
+	switch {
 	case g.oddly(4):
 		return &v1alpha2.Port{Range: &v1alpha2.PortRange{Start: end, End: number}}
 	case g.oddly(2):

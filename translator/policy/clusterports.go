@@ -96,5 +96,5 @@ func spanOf(protocol intent.Protocol, port *v1alpha2.Port) (intent.PortRange, er
 	if first < 1 || last > 65535 || first > last {
 		return intent.PortRange{}, fmt.Errorf("destinationPort: %d to %d: expected 1 to 65535, in this order", first, last)
 	}
-	return intent.PortRange{Protocol: protocol, First: uint16(first), Last: uint16(last)}, nil
+	return intent.PortRange{Protocol: protocol, First: uint16(first), Last: uint16(last)}, nil //nolint:gosec // checked above
 }

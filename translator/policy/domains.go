@@ -28,7 +28,7 @@ func (p *clusterPolicy) domainPeer(path string, names []v1alpha2.DomainName) []n
 		if !slices.Contains(p.out.hosts, name) {
 			p.out.hosts = append(p.out.hosts, name)
 		}
-		addrs, known := p.Table.hosts.Addrs(name)
+		addrs, known := p.hosts.Addrs(name)
 		switch {
 		case !known:
 			p.Add(path+".domainNames", "%s has not been looked up yet; it matches nothing", name)

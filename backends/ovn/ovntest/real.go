@@ -84,11 +84,11 @@ func upTo(ops []backends.Op, groups int) []backends.Op {
 // Convert changes the schema of a running real server, as an upgrade of OVN does. Clients reconnect.
 func (g *Target) Convert(t testing.TB, schema []byte) {
 	t.Helper()
-	real, ok := g.server.(*realServer)
+	server, ok := g.server.(*realServer)
 	require.True(t, ok, "only a real server converts its database")
 	file := filepath.Join(t.TempDir(), "new.ovsschema")
 	require.NoError(t, os.WriteFile(file, schema, 0o600))
-	out, err := exec.CommandContext(t.Context(), "ovsdb-client", "convert", real.Addr(), file).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "ovsdb-client", "convert", server.Addr(), file).CombinedOutput() //nolint:gosec // an address and a file of the test
 	require.NoError(t, err, "%s", out)
 	g.traced = -1
 	for _, c := range append([]*ovsdb.Client{g.admin}, g.clients...) {
