@@ -66,8 +66,8 @@ demo: build ## Run the real daemon over examples/ and an embedded database (ARGS
 	@$(BIN) demo $(ARGS)
 
 .PHONY: test
-test: ## Run every test that needs nothing but Go
-	$(GO) test ./...
+test: ## Run every test that needs nothing but Go (three packages at once: some wait more than they work)
+	$(GO) test -p 3 ./...
 
 .PHONY: lint
 lint: $(LINT) ## Run the linters pinned in test/tools

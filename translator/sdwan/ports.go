@@ -18,15 +18,15 @@ type port struct {
 	number   uint16
 }
 
-// claimant is an object that asks for a port: a resource takes precedence over a Service that has the port by its label,
+// candidate is an object that asks for a port: a resource takes precedence over a Service that has the port by its label,
 // then an older one over a younger.
-type claimant struct {
+type candidate struct {
 	ref     object.Ref
 	created metav1.Time
 }
 
-func (c claimant) compare(o claimant) int {
-	rule := func(c claimant) int {
+func (c candidate) compare(o candidate) int {
+	rule := func(c candidate) int {
 		if c.ref.Kind == kindServiceRule {
 			return 1
 		}
@@ -42,7 +42,7 @@ func (c claimant) compare(o claimant) int {
 // asked is a port that an object asks for.
 type asked struct {
 	port
-	by claimant
+	by candidate
 }
 
 // reown has an object ask for the ports in now instead of those in was. It returns the others that ask for a port whose
@@ -72,13 +72,13 @@ func (t *Table) reown(was, now []asked) []object.Ref {
 	return rivals
 }
 
-// claim reports whether a port is the object's own, and adds a fault if another has it. An object that is being deleted
-// claims nothing.
-func (e *translation) claim(path string, of port) bool {
+// take reports whether a port is the object's own, and adds a fault if another has it. An object that is being deleted
+// takes nothing.
+func (e *translation) take(path string, of port) bool {
 	if e.gone {
 		return true
 	}
-	own := asked{of, claimant{e.ref, e.object.GetCreationTimestamp()}}
+	own := asked{of, candidate{e.ref, e.object.GetCreationTimestamp()}}
 	if slices.Contains(e.out.asks, own) {
 		e.Add(path, "%s/%d is already used; it is ignored here", of.protocol, of.number)
 		return false

@@ -72,7 +72,7 @@ func (t *Table) translateServiceRule(ref object.Ref, o *corev1.Service) (*result
 		}
 		number, ok := e.PortNumber(path+".port", p.Port)
 		word := strings.ToLower(proto.String())
-		if !ok || !e.claim(path, port{scope, word, number}) {
+		if !ok || !e.take(path, port{scope, word, number}) {
 			continue
 		}
 		e.parts = append(e.parts, part{fmt.Sprintf("%s/%d", word, number), &intent.LinkNAT{Translation: intent.Translation{

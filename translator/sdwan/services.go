@@ -28,7 +28,7 @@ func (e *translation) readService(s *v1alpha1.CNFServiceSpec) {
 	if to == 0 {
 		to = from
 	}
-	if !e.claim("spec.port", port{e.scope, tcp, from}) {
+	if !e.take("spec.port", port{e.scope, tcp, from}) {
 		return
 	}
 	if addrs := e.resolve("spec.fullname", string(s.FullName)); len(addrs) > 0 {

@@ -31,7 +31,7 @@ type Table struct {
 	translated map[object.Ref]*result
 	lookers    map[object.Ref]map[object.Ref]bool // objects that depend on an object or a host, whether or not it exists
 	hosts      *host.Table
-	ports      *owner.Table[port, claimant]
+	ports      *owner.Table[port, candidate]
 	devices    deviceTable
 	unknown    intent.Areas // that are unavailable
 }
@@ -56,7 +56,7 @@ func NewTable(
 		translated: map[object.Ref]*result{},
 		lookers:    map[object.Ref]map[object.Ref]bool{},
 		hosts:      hosts,
-		ports:      owner.NewTable[port](claimant.compare),
+		ports:      owner.NewTable[port](candidate.compare),
 		devices:    newDeviceTable(),
 	}
 }

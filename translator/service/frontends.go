@@ -65,15 +65,15 @@ func (t *Table) frontends(s *service) translation {
 	tr.expose()
 	if err := tr.account.Err(); err != nil {
 		tr.List = tr.List[:faults] // the others are found again
-		tr.claim(err)
+		tr.reserve(err)
 	}
 	tr.collapse()
 	return tr
 }
 
-// claim lists the frontends of a Service beyond its budget, without backends, as many as are within it. They are not
+// reserve lists the frontends of a Service beyond its budget, without backends, as many as are within it. They are not
 // written, but the Service still owns them: otherwise a younger Service would get its traffic.
-func (s *translation) claim(because error) {
+func (s *translation) reserve(because error) {
 	s.over, s.out, s.account = true, nil, s.budget.Open()
 	s.expose()
 	s.Add("spec", "%v; it has no load balancer", because)

@@ -23,7 +23,7 @@ import (
 var clusterPolicies = schema.GroupVersionResource{Group: "policy.networking.k8s.io", Version: "v1alpha2", Resource: "clusternetworkpolicies"}
 
 // clusterPolicy puts a cluster-wide policy of a generation, which denies everything in one direction, in the source and in the API.
-func (d *desk) clusterPolicy(generation int64, change ...func(*v1alpha2.ClusterNetworkPolicy)) {
+func (d *rig) clusterPolicy(generation int64, change ...func(*v1alpha2.ClusterNetworkPolicy)) {
 	d.Helper()
 	everything := metav1.LabelSelector{}
 	p := &v1alpha2.ClusterNetworkPolicy{
@@ -54,7 +54,7 @@ func (d *desk) clusterPolicy(generation int64, change ...func(*v1alpha2.ClusterN
 }
 
 // patchCluster applies conditions on the server's side.
-func (d *desk) patchCluster(a clienttesting.Action) (bool, runtime.Object, error) {
+func (d *rig) patchCluster(a clienttesting.Action) (bool, runtime.Object, error) {
 	d.api.mu.Lock()
 	defer d.api.mu.Unlock()
 	if d.api.fails != nil {
@@ -97,7 +97,7 @@ func (d *desk) patchCluster(a clienttesting.Action) (bool, runtime.Object, error
 }
 
 // conditions returns the conditions in the status of the cluster-wide policy, in short.
-func (d *desk) conditions() []string {
+func (d *rig) conditions() []string {
 	d.Helper()
 	o, err := d.client.Tracker().Get(clusterPolicies, "", "lockdown")
 	require.NoError(d, err)
@@ -115,7 +115,7 @@ func (d *desk) conditions() []string {
 const byAnother = "Ready True Other <nil>"
 
 func TestConditionsOfClusterWidePolicies(t *testing.T) {
-	atDesk(t, func(d *desk) {
+	withRig(t, func(d *rig) {
 		d.clusterPolicy(3)
 		d.start()
 		require.Equal(t, []string{"Accepted True Understood 3", "Enforced True Enforced 3", byAnother}, d.conditions())
@@ -152,7 +152,7 @@ func TestConditionsOfClusterWidePolicies(t *testing.T) {
 func TestConditionsThatCannotBeWritten(t *testing.T) {
 	for _, verb := range []string{"get", "patch"} {
 		t.Run(verb, func(t *testing.T) {
-			atDesk(t, func(d *desk) {
+			withRig(t, func(d *rig) {
 				d.fail(func(a clienttesting.Action) error {
 					if a.GetResource() == clusterPolicies && a.GetVerb() == verb {
 						return apierrors.NewForbidden(clusterPolicies.GroupResource(), "lockdown", errors.New("no role"))
@@ -181,7 +181,7 @@ func TestConditionsThatCannotBeWritten(t *testing.T) {
 
 // TestConditionsOfEachNode checks that the netloom of a node writes under its own types.
 func TestConditionsOfEachNode(t *testing.T) {
-	atDesk(t, func(d *desk) {
+	withRig(t, func(d *rig) {
 		d.node = "n1"
 		d.source.Put(nodeNamed("n1"), nodeNamed("n2"))
 		d.clusterPolicy(3)

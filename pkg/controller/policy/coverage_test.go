@@ -16,7 +16,7 @@ import (
 // TestAPolicySaysOnWhichPodsItIsNotEnforced checks that a policy is judged again when ports of its pods come and go, which
 // changes no set, and when it comes to select pods without a port.
 func TestAPolicySaysOnWhichPodsItIsNotEnforced(t *testing.T) {
-	atDesk(t, func(d *desk) {
+	withRig(t, func(d *rig) {
 		selects := func(app string) func(*networkingv1.NetworkPolicy) {
 			return func(p *networkingv1.NetworkPolicy) {
 				p.Spec.PodSelector = metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}

@@ -46,7 +46,7 @@ func (r *remembering) Plan(ctx context.Context, want *intent.Snapshot, since int
 
 // TestEventsOfWhatATargetKeeps starts beside a target that knows a policy and a Service that the source does not have.
 func TestEventsOfWhatATargetKeeps(t *testing.T) {
-	atDesk(t, func(d *desk) {
+	withRig(t, func(d *rig) {
 		d.guard.MaxDeleteFraction, d.guard.MinDeleteGuard = 0.5, 1
 		d.knows = []object.Ref{
 			{Kind: backends.KindPort, Name: "shop_db-0"},
@@ -65,7 +65,7 @@ func TestEventsOfWhatATargetKeeps(t *testing.T) {
 // TestThePolicyStatusOfAPolicyThatATargetKeepsSaysSo restarts without a policy whose PolicyStatus is still there, as when it
 // may not be read any more.
 func TestThePolicyStatusOfAPolicyThatATargetKeepsSaysSo(t *testing.T) {
-	atDesk(t, func(d *desk) {
+	withRig(t, func(d *rig) {
 		d.guard.MaxDeleteFraction, d.guard.MinDeleteGuard = 0.5, 1
 		d.policy("db", 3, 80)
 		d.start()

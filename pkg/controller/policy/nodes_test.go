@@ -17,8 +17,8 @@ import (
 )
 
 // second is the netloom of node n2, where d is that of n1. Its target may be broken from the start.
-func (d *desk) second(broken error) *desk {
-	other := &desk{T: d.T, source: pipelinetest.New(), client: d.client, events: d.events, rows: newRows(), api: d.api, guard: d.guard}
+func (d *rig) second(broken error) *rig {
+	other := &rig{T: d.T, source: pipelinetest.New(), client: d.client, events: d.events, rows: newRows(), api: d.api, guard: d.guard}
 	other.source.Put(pipelinetest.Namespace("shop"), nodeNamed("n1"), nodeNamed("n2"), podAt("db-0", "db", "10.0.0.1"), pipelinetest.Pod("db-1", "db", "n2", "10.0.0.3"))
 	other.source.Sync()
 	other.node, other.broken = "n2", broken
@@ -26,14 +26,14 @@ func (d *desk) second(broken error) *desk {
 }
 
 // first makes d the netloom of node n1, of two.
-func (d *desk) first() {
+func (d *rig) first() {
 	d.source.Put(nodeNamed("n1"), nodeNamed("n2"), pipelinetest.Pod("db-1", "db", "n2", "10.0.0.3"))
 	d.node = "n1"
 	d.policy("db", 1, 80)
 }
 
 func TestANodeThatHasNotReportedEnforcesNothing(t *testing.T) {
-	atDesk(t, func(d *desk) {
+	withRig(t, func(d *rig) {
 		d.first()
 		other := d.second(errDown)
 		other.policy("db", 1, 80)
@@ -54,7 +54,7 @@ func TestANodeThatHasNotReportedEnforcesNothing(t *testing.T) {
 }
 
 func TestReportsOnAnEarlierPolicyOfTheNameDoNotCount(t *testing.T) {
-	atDesk(t, func(d *desk) {
+	withRig(t, func(d *rig) {
 		d.first()
 		other := d.second(nil)
 		other.policy("db", 1, 80)
@@ -83,7 +83,7 @@ func TestReportsOnAnEarlierPolicyOfTheNameDoNotCount(t *testing.T) {
 }
 
 func TestANodeThatIsGoneDoesNotCount(t *testing.T) {
-	atDesk(t, func(d *desk) {
+	withRig(t, func(d *rig) {
 		d.first()
 		other := d.second(nil)
 		other.policy("db", 1, 80)
@@ -121,7 +121,7 @@ func (s *hanging) Plan(ctx context.Context, want *intent.Snapshot, since intent.
 }
 
 func TestWhatHappenedWhileARoundHungIsReportedAgain(t *testing.T) {
-	atDesk(t, func(d *desk) {
+	withRig(t, func(d *rig) {
 		d.policy("db", 1, 80)
 		d.start()
 		hangs := &hanging{Backend: d.backend.Backend}
@@ -138,7 +138,7 @@ func TestWhatHappenedWhileARoundHungIsReportedAgain(t *testing.T) {
 
 func TestWhatIsWrongInAnObjectIsNotTakenOver(t *testing.T) {
 	for _, node := range []string{"", "n1"} {
-		atDesk(t, func(d *desk) {
+		withRig(t, func(d *rig) {
 			d.source.Put(nodeNamed("n1"))
 			d.node = node
 			d.policy("db", 1, 80)
@@ -159,7 +159,7 @@ func TestWhatIsWrongInAnObjectIsNotTakenOver(t *testing.T) {
 
 func TestAProblemThatAnotherNodeDidNotSeeIsReported(t *testing.T) {
 	for _, node := range []string{"", "n1"} {
-		atDesk(t, func(d *desk) {
+		withRig(t, func(d *rig) {
 			d.source.Put(nodeNamed("n1"))
 			d.node = node
 			d.policy("db", 1, 80, func(p *networkingv1.NetworkPolicy) {

@@ -30,7 +30,7 @@ func portNumber(n int) *intstr.IntOrString {
 var errDown = fmt.Errorf("dial: connection refused: %w", backends.ErrUnreachable)
 
 func TestAPolicySaysWhetherItIsEnforced(t *testing.T) {
-	atDesk(t, func(d *desk) {
+	withRig(t, func(d *rig) {
 		d.policy("db", 1, 80)
 		d.start()
 		require.Equal(t, "True Enforced 1", d.says("db"))
@@ -54,7 +54,7 @@ func TestAPolicySaysWhetherItIsEnforced(t *testing.T) {
 }
 
 func TestAChangedPolicyIsEnforcedOnceItIsWritten(t *testing.T) {
-	atDesk(t, func(d *desk) {
+	withRig(t, func(d *rig) {
 		d.policy("db", 1, 80)
 		d.policy("other", 1, 80)
 		d.start()
@@ -80,7 +80,7 @@ func TestAChangedPolicyIsEnforcedOnceItIsWritten(t *testing.T) {
 }
 
 func TestARestartWritesNothing(t *testing.T) {
-	atDesk(t, func(d *desk) {
+	withRig(t, func(d *rig) {
 		d.policy("db", 1, 80)
 		d.start()
 		d.after(time.Minute)
@@ -105,7 +105,7 @@ func TestARestartWritesNothing(t *testing.T) {
 }
 
 func TestSizesAreReportedOnceInAWhile(t *testing.T) {
-	atDesk(t, func(d *desk) {
+	withRig(t, func(d *rig) {
 		for i := range 20 {
 			d.policy(fmt.Sprintf("db-%d", i), 1, 80+i)
 		}
@@ -132,7 +132,7 @@ func TestSizesAreReportedOnceInAWhile(t *testing.T) {
 }
 
 func TestAThousandPoliciesDoNotFloodTheServer(t *testing.T) {
-	atDesk(t, func(d *desk) {
+	withRig(t, func(d *rig) {
 		const policies = 1000
 		for i := range policies {
 			d.policy(fmt.Sprintf("p-%d", i), 1, 1000+i)
@@ -158,7 +158,7 @@ func TestAThousandPoliciesDoNotFloodTheServer(t *testing.T) {
 }
 
 func TestNothingIsReportedBeforeATargetHasAnswered(t *testing.T) {
-	atDesk(t, func(d *desk) {
+	withRig(t, func(d *rig) {
 		d.policy("db", 1, 80)
 		d.start()
 		d.stop()
@@ -178,7 +178,7 @@ func TestNothingIsReportedBeforeATargetHasAnswered(t *testing.T) {
 }
 
 func TestADeletedStatusComesBack(t *testing.T) {
-	atDesk(t, func(d *desk) {
+	withRig(t, func(d *rig) {
 		d.policy("db", 1, 80)
 		d.start()
 		since := d.status("db").Status.Targets[0].Since
@@ -199,7 +199,7 @@ func TestADeletedStatusComesBack(t *testing.T) {
 }
 
 func TestAPolicyOfTheSameNameIsAnother(t *testing.T) {
-	atDesk(t, func(d *desk) {
+	withRig(t, func(d *rig) {
 		d.policy("db", 7, 80)
 		d.start()
 		require.Equal(t, "True Enforced 7", d.says("db"))
@@ -214,7 +214,7 @@ func TestAPolicyOfTheSameNameIsAnother(t *testing.T) {
 }
 
 func TestForeignChangesAreOverwritten(t *testing.T) {
-	atDesk(t, func(d *desk) {
+	withRig(t, func(d *rig) {
 		d.policy("db", 1, 80)
 		d.start()
 		o := d.status("db")
@@ -245,7 +245,7 @@ func TestARightThatIsMissingDegrades(t *testing.T) {
 		}, "degraded: PolicyStatus objects cannot be read, so that none is written: "},
 	} {
 		t.Run(what, func(t *testing.T) {
-			atDesk(t, func(d *desk) {
+			withRig(t, func(d *rig) {
 				d.policy("db", 1, 80)
 				d.fail(tc.fails)
 				d.start()
@@ -274,7 +274,7 @@ func TestARightThatIsMissingDegrades(t *testing.T) {
 }
 
 func TestPolicyEventsAreRecordedOnce(t *testing.T) {
-	atDesk(t, func(d *desk) {
+	withRig(t, func(d *rig) {
 		faulty := func(p *networkingv1.NetworkPolicy) {
 			p.Annotations = map[string]string{"netloom.io/acl-logging": "nonsense"}
 		}
@@ -309,7 +309,7 @@ func TestPolicyEventsAreRecordedOnce(t *testing.T) {
 }
 
 func TestEventsNeedNoPolicyStatus(t *testing.T) {
-	atDesk(t, func(d *desk) {
+	withRig(t, func(d *rig) {
 		d.mute = true
 		d.start()
 		d.policy("db", 1, 80)
@@ -332,7 +332,7 @@ func TestEventsNeedNoPolicyStatus(t *testing.T) {
 }
 
 func TestTheNetloomsOfNodesWriteOneObject(t *testing.T) {
-	atDesk(t, func(d *desk) {
+	withRig(t, func(d *rig) {
 		d.source.Put(nodeNamed("n1"), nodeNamed("n2"))
 		d.policy("db", 1, 80)
 		d.node = "n1"

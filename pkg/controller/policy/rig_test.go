@@ -43,8 +43,8 @@ import (
 	"github.com/netloom/netloom/translator"
 )
 
-// desk is a cluster with policies, an API with PolicyStatus objects, a target, and the controller between them.
-type desk struct {
+// rig is a cluster with policies, an API with PolicyStatus objects, a target, and the controller between them.
+type rig struct {
 	*testing.T
 	source  *pipelinetest.Source
 	client  *dynamicfake.FakeDynamicClient
@@ -117,8 +117,8 @@ func (f *faulty) Plan(ctx context.Context, want *intent.Snapshot, since intent.R
 
 var policyStatuses = v1alpha1.GroupVersion.WithResource(v1alpha1.PluralPolicyStatus)
 
-func newDesk(t *testing.T) *desk {
-	d := &desk{
+func newRig(t *testing.T) *rig {
+	d := &rig{
 		T: t, source: pipelinetest.New(), events: record.NewFakeRecorder(10_000), rows: memory.NewTarget(),
 		client: dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
 			policyStatuses: v1alpha1.KindPolicyStatus + "List",
@@ -154,10 +154,10 @@ func newDesk(t *testing.T) *desk {
 	return d
 }
 
-// atDesk runs f with a desk, where time passes when nothing else can happen.
-func atDesk(t *testing.T, f func(*desk)) {
+// withRig runs f with a rig, where time passes when nothing else can happen.
+func withRig(t *testing.T, f func(*rig)) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t)
+		d := newRig(t)
 		defer func() {
 			if d.stop != nil {
 				d.stop()
@@ -168,7 +168,7 @@ func atDesk(t *testing.T, f func(*desk)) {
 }
 
 // start runs a pipeline, a loop and the controller, and lets a moment pass.
-func (d *desk) start() {
+func (d *rig) start() {
 	d.Helper()
 	log := pipelinetest.Log(d.T)
 	d.backend = &faulty{Backend: memory.New(d.rows, "netloom"), err: d.broken}
@@ -238,13 +238,13 @@ func (k *keeping) Converged(string, intent.Revision, int) {
 }
 
 // after lets time pass.
-func (*desk) after(t time.Duration) {
+func (*rig) after(t time.Duration) {
 	time.Sleep(t)
 	synctest.Wait()
 }
 
 // policy puts a policy of a generation, with the port that it opens.
-func (d *desk) policy(name string, generation int64, port int, change ...func(*networkingv1.NetworkPolicy)) {
+func (d *rig) policy(name string, generation int64, port int, change ...func(*networkingv1.NetworkPolicy)) {
 	p := pipelinetest.Policy(name, "web", "db")
 	p.Namespace, p.Generation, p.UID = "shop", generation, types.UID("uid-of-"+name)
 	p.Spec.Ingress[0].Ports = []networkingv1.NetworkPolicyPort{{Port: portNumber(port)}}
@@ -255,7 +255,7 @@ func (d *desk) policy(name string, generation int64, port int, change ...func(*n
 }
 
 // status is the status of a policy's object; nil if there is none.
-func (d *desk) status(name string) *v1alpha1.PolicyStatus {
+func (d *rig) status(name string) *v1alpha1.PolicyStatus {
 	d.Helper()
 	o, err := d.client.Tracker().Get(policyStatuses, "shop", name)
 	if apierrors.IsNotFound(err) {
@@ -270,7 +270,7 @@ func (d *desk) status(name string) *v1alpha1.PolicyStatus {
 }
 
 // says is the condition Enforced of a policy and the generation that is, in short.
-func (d *desk) says(name string) string {
+func (d *rig) says(name string) string {
 	d.Helper()
 	s := d.status(name)
 	if s == nil {
@@ -285,7 +285,7 @@ func (d *desk) says(name string) string {
 }
 
 // writes returns the requests since the last call.
-func (d *desk) writes() []string {
+func (d *rig) writes() []string {
 	d.api.mu.Lock()
 	defer d.api.mu.Unlock()
 	out := d.api.patches
@@ -294,7 +294,7 @@ func (d *desk) writes() []string {
 }
 
 // recorded returns the Events since the last call.
-func (d *desk) recorded() []string {
+func (d *rig) recorded() []string {
 	var out []string
 	for {
 		select {
@@ -306,19 +306,19 @@ func (d *desk) recorded() []string {
 	}
 }
 
-func (d *desk) fail(f func(clienttesting.Action) error) {
+func (d *rig) fail(f func(clienttesting.Action) error) {
 	d.api.mu.Lock()
 	defer d.api.mu.Unlock()
 	d.api.fails = f
 }
 
 // ready is what readiness says.
-func (d *desk) ready() string {
+func (d *rig) ready() string {
 	return strings.Join(append([]string{"ok"}, d.made.Degraded()...), "\n") + "\n"
 }
 
 // remove deletes the object of a policy, as the garbage collector does.
-func (d *desk) remove(name string) {
+func (d *rig) remove(name string) {
 	d.Helper()
 	require.NoError(d, d.client.Tracker().Delete(policyStatuses, "shop", name))
 	d.api.mu.Lock()
@@ -328,7 +328,7 @@ func (d *desk) remove(name string) {
 
 // patch applies on the server's side, as far as a PolicyStatus needs it: each manager owns its targets, and the manager
 // called netloom all else. What changes nothing leaves the version.
-func (d *desk) patch(a clienttesting.Action) (bool, runtime.Object, error) {
+func (d *rig) patch(a clienttesting.Action) (bool, runtime.Object, error) {
 	p, ok := a.(clienttesting.PatchActionImpl)
 	if !ok || p.GetPatchType() != types.ApplyPatchType {
 		return true, nil, errors.New("expected what is applied")
@@ -424,7 +424,7 @@ func (a *applied) merge(name, manager string, now, want *unstructured.Unstructur
 func newRows() *memory.Target { return memory.NewTarget() }
 
 // put stores an object as another client writes it.
-func (d *desk) put(o *v1alpha1.PolicyStatus) {
+func (d *rig) put(o *v1alpha1.PolicyStatus) {
 	d.Helper()
 	o.APIVersion, o.Kind = v1alpha1.GroupVersion.String(), v1alpha1.KindPolicyStatus
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
