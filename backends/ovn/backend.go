@@ -47,6 +47,7 @@ type Backend struct {
 	watch         watch
 
 	lowering *intent.Lowering // for a target without tiers
+	counter  counter
 
 	model   *model   // nil if it is not known what the target has
 	pending *pending // what the last plan would turn the model into

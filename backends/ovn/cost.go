@@ -26,9 +26,7 @@ const sharedFlows = 35
 // conjunctive match costs their sum plus one, otherwise their product. Measured on OVN 23.03 over 96 shapes, exact on
 // all.
 func (e *Explainer) Estimate(want *intent.Snapshot) backends.Estimate {
-	if !hasTiers(e.schema) {
-		want = intent.Lower(want, intent.MaxRaised)
-	}
+	want = e.asRendered(want)
 	hairpins := [2]netip.Addr{netip.IPv4Unspecified(), netip.IPv6Unspecified()} // which ones makes no difference
 	r := &renderer{names: e.names, want: want, schema: e.schema, hairpins: hairpins}
 	bySubject := map[intent.SetID][]*intent.Policy{intent.IsolatedIngress: nil, intent.IsolatedEgress: nil}

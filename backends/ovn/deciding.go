@@ -14,8 +14,8 @@ import (
 func (e *Explainer) DecidingRows(
 	want *intent.Snapshot, f *intent.Flow, d intent.Direction, by []intent.RuleRef,
 ) []backends.DecidingRow {
-	if !hasTiers(e.schema) && want.Tiered() {
-		want = intent.Lower(want, intent.MaxRaised)
+	if rendered := e.asRendered(want); rendered != want {
+		want = rendered
 		v := want.Evaluate(*f)
 		by = v.Egress.By
 		if d == intent.Ingress {

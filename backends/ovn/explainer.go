@@ -1,7 +1,10 @@
 package ovn
 
 import (
+	"sync"
+
 	"github.com/netloom/netloom/backends/ovn/internal/nb"
+	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
@@ -16,6 +19,40 @@ type Explainer struct {
 	schema ovsdb.Schema
 	naming Naming
 	names  nb.Namer
+
+	mu            sync.Mutex
+	from, lowered *intent.Snapshot // the last snapshot that was lowered, and its lowered form
+}
+
+// counter is the Explainer by which rows are counted, for the schema of one connection. The zero value has none yet.
+type counter struct {
+	mu        sync.Mutex
+	epoch     uint64
+	explainer *Explainer
+}
+
+// explainer returns the Explainer for the database. It may be called by any goroutine.
+func (b *Backend) explainer() *Explainer {
+	c := &b.counter
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if epoch := b.client.Epoch(); c.explainer == nil || c.epoch != epoch {
+		c.epoch, c.explainer = epoch, NewExplainer(b.client.Schema(), Naming{Owner: b.names.Owner})
+	}
+	return c.explainer
+}
+
+// asRendered returns the snapshot that is rendered for want: without tiers in the schema, its lowered form.
+func (e *Explainer) asRendered(want *intent.Snapshot) *intent.Snapshot {
+	if hasTiers(e.schema) {
+		return want
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.from != want {
+		e.from, e.lowered = want, intent.Lower(want, intent.MaxRaised)
+	}
+	return e.lowered
 }
 
 // NewExplainer returns an Explainer for databases with that schema.

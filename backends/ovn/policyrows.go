@@ -12,15 +12,13 @@ import (
 
 // CountRows implements backends.RowCounter. It counts ACLs.
 func (b *Backend) CountRows(want *intent.Snapshot, of intent.Origin) int {
-	return len(NewExplainer(b.client.Schema(), Naming{Owner: b.names.Owner}).PolicyRows(want, of))
+	return len(b.explainer().PolicyRows(want, of))
 }
 
 // PolicyRows implements backends.Explainer. The rows are ACLs, by rule. Isolation itself is a row that all policies
 // share, and is not included.
 func (e *Explainer) PolicyRows(want *intent.Snapshot, of intent.Origin) []backends.PolicyRow {
-	if !hasTiers(e.schema) && want.Tiered() {
-		want = intent.Lower(want, intent.MaxRaised)
-	}
+	want = e.asRendered(want)
 	r := &renderer{names: e.names, want: want, schema: e.schema}
 	sizes := map[string]int{}
 	var out []backends.PolicyRow
