@@ -42,7 +42,7 @@ func eachSeed(t *testing.T, n int, judge func(*testing.T, uint64)) {
 
 func judgeSeed(t *testing.T, seed uint64) {
 	t.Helper()
-	size := policygen.Size{Cluster: 8 * int(seed%2)} //nolint:gosec // 0 or 8
+	size := policygen.Size{Cluster: 8 * int(seed%2)}
 	cluster := policygen.Generate(seed, size)
 	dropTwins(cluster)
 	rng := policygen.NewRand(seed)
