@@ -65,6 +65,9 @@ func readResponse(in *bufio.Reader, limit int64) (reply, error) {
 		if err != nil {
 			return reply{}, err
 		}
+		if chunked && strings.HasPrefix(line, "HTTP/1.0 ") { // its framing is faulty, by RFC 9112, section 6.1
+			return reply{}, errNotHTTP
+		}
 		if code < 200 { // an interim answer
 			continue
 		}
