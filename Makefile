@@ -65,6 +65,9 @@ build: ## Build bin/netloom
 demo: build ## Run the real daemon over examples/ and an embedded database (ARGS=--once)
 	@$(BIN) demo $(ARGS)
 
+# A test lives for seconds, and with a larger heap it spends a fourth less of them on collecting garbage.
+test race soak: export GOGC ?= 400
+
 .PHONY: test
 test: ## Run every test that needs nothing but Go (three packages at once: some wait more than they work)
 	$(GO) test -p 3 ./...
