@@ -40,6 +40,9 @@ BENCH_ROOMS := ./labelcache/... ./translator/... ./pkg/manifest ./pkg/ovsdb/nbtr
 CONTRACT_ROOMS := ./backends/memory ./backends/ovn ./backends/openwrt
 E2E_ROOMS   := ./test/e2e/... ./pkg/ovsdb/... ./backends/...
 
+# An OVN with tiers, beside the installed one.
+TIERED      := .cache/ovn-trixie
+
 # A Kubernetes control plane in one program. What it is made of names the place where it is kept.
 KUBE        := v1.36.3
 KUBEAPI     := .cache/kubeapi-$(firstword $(shell cat test/kubeapi/go.mod test/kubeapi/go.sum test/kubeapi/*.go | sha256sum | cut -c1-12))/kubeapi
@@ -141,6 +144,14 @@ bench-kube: $(KUBEAPI) ## Run the benchmarks on a real API server and ovsdb-serv
 .PHONY: e2e
 e2e: ## Run the tests on a real OVN (root, OVN and Open vSwitch installed)
 	$(GO) test -tags e2e -count=1 -p 1 -timeout 30m $(E2E_ROOMS)
+
+.PHONY: e2e-tiers
+e2e-tiers: $(TIERED) ## Run those of cluster-wide policies on OVN 25.03, which has tiers (root; downloads it)
+	PATH=$(CURDIR)/$(TIERED)/bin:$$PATH $(GO) test -tags e2e -count=1 -v -timeout 10m \
+		-run '^(TestGenerated|TestClusterPolicyPackets|TestRepliesPassADenyThatIsAlone)$$' ./test/e2e -tiers -seeds 12
+
+$(TIERED):
+	test/e2e/ovnlab/unpack trixie $@
 
 .PHONY: kubeapi
 kubeapi: $(KUBEAPI) ## Build kube-apiserver, its controllers and etcd for the tests (ten minutes the first time, then cached)

@@ -67,10 +67,41 @@ func edits(t *testing.T) []edit {
 	}
 }
 
+// clusterEdits are edits of cluster-wide policies. The web policy stays as the last of edits left it, until the last one.
+func clusterEdits() []edit {
+	const (
+		file      = "cluster.yaml"
+		accept    = "{action: Accept, from: [" + clients + "], protocols: "
+		deny      = "{action: Deny, from: [" + everyone + "]"
+		steady    = accept + "[{tcp: {destinationPort: {number: 7000}}}, {udp: {destinationPort: {number: 7000}}}]}, "
+		openOld   = steady + accept + "[{tcp: {destinationPort: {number: 80}}}]}, "
+		openFresh = steady + accept + "[{tcp: {destinationPort: {number: 81}}}]}, "
+		denyOld   = deny + ", protocols: [{tcp: {destinationPort: {number: 80}}}]}"
+		denyFresh = deny + ", protocols: [{tcp: {destinationPort: {number: 81}}}]}"
+		denyAll   = deny + "}"
+	)
+	swapped := func(first, second int) string {
+		return clusterPolicy("a", "Admin", first, "app: web", "ingress: ["+openOld+denyFresh+"]") + "---\n" +
+			clusterPolicy("b", "Admin", second, "app: web", "ingress: ["+openFresh+denyOld+"]")
+	}
+	flipped := clusterPolicy("a", "Admin", 10, "app: web", "ingress: ["+openOld+denyFresh+"]")
+	moved := func(subject string) string {
+		return clusterPolicy("a", "Admin", 10, subject, "ingress: ["+openFresh+denyOld+"]")
+	}
+	passed := clusterPolicy("pass", "Admin", 0, "app: web", "ingress: [{action: Pass, from: ["+clients+"]}, "+denyAll+"]") + "---\n" +
+		clusterPolicy("base", "Baseline", 10, "app: web", "ingress: ["+openOld+denyAll+"]")
+	return []edit{
+		{"two priorities are swapped", file, swapped(10, 20), swapped(20, 10)},
+		{"actions flip", file, flipped, clusterPolicy("a", "Admin", 10, "app: web", "ingress: ["+openFresh+denyOld+"]")},
+		{"the subject changes", file, moved("app: nothing"), moved("app: web")},
+		{"a NetworkPolicy appears under a rule that passes", "web-policy.yaml", passed, passed + "---\n" + webPolicy(fresh)},
+	}
+}
+
 // TestEdit rewrites policies while clients connect in a loop, and checks that no version in between was ever in force.
 func TestEdit(t *testing.T) {
 	s := newStage(t)
-	all := edits(t)
+	all := append(edits(t), clusterEdits()...)
 	// The twin that takes over when the subject moves is in force from the start.
 	put(t, s.dir, "twin.yaml", strings.ReplaceAll(one("app: new", "{podSelector: {matchLabels: {app: client}}}",
 		"{port: 7000}, {port: 7000, protocol: UDP}, {port: 81}"), "name: web}", "name: twin}"))

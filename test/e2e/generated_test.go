@@ -22,14 +22,31 @@ import (
 var (
 	seedFlag  = flag.Uint64("seed", 1, "first seed of the generated clusters")
 	seedsFlag = flag.Int("seeds", 25, "how many generated clusters to judge")
+	tiersFlag = flag.Bool("tiers", false, "fail if the OVN that is tested has no tiers for ACLs")
 )
+
+// startLab starts a control plane of the OVN to test.
+func startLab(t *testing.T) *ovnlab.Lab {
+	t.Helper()
+	lab := ovnlab.Start(t)
+	if *tiersFlag {
+		require.True(t, lab.HasTiers(), "this OVN has no tiers: is another one first in PATH?")
+	}
+	return lab
+}
 
 // probesEach is how many flows are asked about in every generated cluster.
 const probesEach = 600
 
 // TestGenerated judges clusters that a seed makes up, each with two generations of policies: the second is applied over
 // the first.
-func TestGenerated(t *testing.T) { eachSeed(t, *seedsFlag, judgeSeed) }
+func TestGenerated(t *testing.T) {
+	tiered := 0
+	eachSeed(t, *seedsFlag, func(t *testing.T, seed uint64) { tiered += judgeSeed(t, seed) })
+	if *tiersFlag {
+		require.Positive(t, tiered, "no ACL is in a tier of cluster-wide policies")
+	}
+}
 
 // eachSeed runs judge for n seeds.
 func eachSeed(t *testing.T, n int, judge func(*testing.T, uint64)) {
@@ -40,7 +57,8 @@ func eachSeed(t *testing.T, n int, judge func(*testing.T, uint64)) {
 	}
 }
 
-func judgeSeed(t *testing.T, seed uint64) {
+// judgeSeed returns how many ACLs of the cluster are in tiers of cluster-wide policies.
+func judgeSeed(t *testing.T, seed uint64) (tiered int) {
 	t.Helper()
 	size := policygen.Size{Cluster: 8 * int(seed%2)}
 	cluster := policygen.Generate(seed, size)
@@ -64,7 +82,7 @@ func judgeSeed(t *testing.T, seed uint64) {
 		put(t, dir, "cluster.yaml", string(text))
 		flows := policygen.Probes(cluster, rng, probesEach)
 		if lab == nil {
-			lab = ovnlab.Start(t)
+			lab = startLab(t)
 		}
 		n := generatedNetwork(t, cluster, flows)
 		lab.Install(n)
@@ -80,7 +98,11 @@ func judgeSeed(t *testing.T, seed uint64) {
 		require.Equal(t, inSync, code, "the second plan is not empty:\n%s", out)
 		mustApply(t, dir, lab.NBUnix())
 		require.Equal(t, settled, lab.Dump(), "the second run wrote something")
+		if lab.HasTiers() {
+			tiered += lab.Rows("ACL") - lab.RowsWhere("ACL", "tier=0")
+		}
 	}
+	return tiered
 }
 
 // dropNames replaces DNS names in cluster-wide policies by a network: apply looks nothing up.

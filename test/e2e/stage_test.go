@@ -41,7 +41,7 @@ func newStage(t *testing.T) *stage {
 	t.Helper()
 	s := &stage{dir: gather(t, "testdata/packets") + "/packets", hosts: map[string]*ovnlab.Host{}}
 	cluster := load(t, s.dir)
-	s.lab = ovnlab.Start(t)
+	s.lab = startLab(t)
 	s.lab.Install(network(t, cluster))
 	t.Cleanup(func() { require.Empty(t, s.lab.Complaints(), "OVN cannot read what was written") })
 	s.chassis = s.lab.StartChassis()

@@ -6,17 +6,28 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// Schemas of the installed OVN and Open vSwitch.
+// Schemas of OVN and Open vSwitch, below the share directory of their programs.
 const (
-	nbSchema  = "/usr/share/ovn/ovn-nb.ovsschema"
-	sbSchema  = "/usr/share/ovn/ovn-sb.ovsschema"
-	ovsSchema = "/usr/share/openvswitch/vswitch.ovsschema"
+	nbSchema  = "ovn/ovn-nb.ovsschema"
+	sbSchema  = "ovn/ovn-sb.ovsschema"
+	ovsSchema = "openvswitch/vswitch.ovsschema"
 )
+
+// shared returns the path of a file in the share directory of the programs that are tested.
+func shared(tb testing.TB, name string) string {
+	tb.Helper()
+	program, err := exec.LookPath("ovn-northd")
+	if err != nil {
+		tb.Fatalf("find %s: %v", name, err)
+	}
+	return filepath.Join(filepath.Dir(program), "../share", name)
+}
 
 // Lab is an OVN control plane: the Northbound and Southbound databases in one ovsdb-server, and northd.
 // Its methods fail the test on any error, so they belong to the test's own goroutine.
@@ -59,11 +70,14 @@ func scratch(tb testing.TB) string {
 	return dir
 }
 
+// searchPath is where programs are looked for: where the test itself finds them, and where the system has its own.
+func searchPath() string { return os.Getenv("PATH") + ":/usr/sbin:/usr/bin:/sbin:/bin" }
+
 // environment makes every OVN and OVS program use dir.
 func environment(dir string) []string {
 	sock := "unix:" + filepath.Join(dir, "ovn.sock")
 	return []string{
-		"PATH=/usr/sbin:/usr/bin:/sbin:/bin:" + os.Getenv("PATH"),
+		"PATH=" + searchPath(),
 		"OVS_RUNDIR=" + dir, "OVN_RUNDIR=" + dir, "OVS_DBDIR=" + dir, "OVN_DBDIR=" + dir,
 		"OVS_LOGDIR=" + dir, "OVN_LOGDIR=" + dir, "OVN_NB_DB=" + sock, "OVN_SB_DB=" + sock,
 	}
@@ -107,7 +121,13 @@ func (l *Lab) run(argv ...string) string {
 
 func (l *Lab) ovsdbTool(verb, db, schema string) {
 	l.tb.Helper()
-	l.run("ovsdb-tool", verb, l.path(db), schema)
+	l.run("ovsdb-tool", verb, l.path(db), shared(l.tb, schema))
+}
+
+// HasTiers reports whether the OVN that is tested has tiers for ACLs.
+func (l *Lab) HasTiers() bool {
+	l.tb.Helper()
+	return strings.Contains(l.run("ovsdb-client", "list-columns", l.NBUnix(), "OVN_Northbound", "ACL"), "tier")
 }
 
 // NBUnix is the Northbound database's address on a unix socket.
@@ -149,6 +169,12 @@ func (l *Lab) Dump() string {
 func (l *Lab) Rows(table string) int {
 	l.tb.Helper()
 	return rowCount(l.NBCtl("--bare", "--no-headings", "--columns=_uuid", "list", table))
+}
+
+// RowsWhere counts the rows of a Northbound table that meet a condition of ovn-nbctl find.
+func (l *Lab) RowsWhere(table, condition string) int {
+	l.tb.Helper()
+	return rowCount(l.NBCtl("--bare", "--no-headings", "--columns=_uuid", "find", table, condition))
 }
 
 // RunProgram executes any program with the lab's environment and returns what it printed.

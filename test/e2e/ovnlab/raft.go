@@ -39,7 +39,7 @@ func StartRaft(tb testing.TB) *Raft {
 	first := fmt.Sprintf("tcp:127.0.0.1:%d", freePort(tb))
 	for i := range members {
 		m := &member{name: fmt.Sprintf("nb%d", i), client: freePort(tb)}
-		argv := []string{"ovsdb-tool", "create-cluster", r.path(m.name + ".db"), nbSchema, first}
+		argv := []string{"ovsdb-tool", "create-cluster", r.path(m.name + ".db"), shared(tb, nbSchema), first}
 		if i > 0 {
 			own := fmt.Sprintf("tcp:127.0.0.1:%d", freePort(tb))
 			argv = []string{"ovsdb-tool", "join-cluster", r.path(m.name + ".db"), "OVN_Northbound", own, first}
