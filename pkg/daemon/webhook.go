@@ -19,10 +19,10 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/netloom/netloom/backends/builtin"
+	"github.com/netloom/netloom/pkg/lint"
 	"github.com/netloom/netloom/pkg/source"
 	"github.com/netloom/netloom/pkg/source/kube"
 	"github.com/netloom/netloom/pkg/webhook"
-	"github.com/netloom/netloom/pkg/webhook/advice"
 	"github.com/netloom/netloom/pkg/webhook/certs"
 )
 
@@ -102,7 +102,7 @@ func newAdmission(shared *kube.Source, opts Webhook, log logrus.FieldLogger) (*a
 		if err != nil {
 			return nil, fmt.Errorf("the schema that comes with netloom: %w", err)
 		}
-		opts.Advice = &advice.Options{MaxFlows: opts.MaxFlows, Explainer: explainer}
+		opts.Advice = &lint.Costs{MaxFlows: opts.MaxFlows, Explainer: explainer}
 	}
 	var sources []webhook.Source
 	kinds := opts.Kinds()

@@ -2,7 +2,7 @@ package precedence
 
 import (
 	"cmp"
-	"net/netip"
+	"iter"
 	"slices"
 
 	"github.com/netloom/netloom/pkg/intent"
@@ -33,10 +33,7 @@ func (r *Report) Messages(s *intent.Snapshot) []string {
 
 // Of analyzes the policies of one object in a snapshot, within a budget of comparisons.
 func Of(s *intent.Snapshot, of object.Ref, budget int) Report {
-	a := &analysis{
-		snapshot: s, left: budget, members: map[subject][]object.Key{}, all: map[intent.SetID][]netip.Addr{},
-		known: map[relation]bool{},
-	}
+	a := newAnalysis(s, budget)
 	var out Report
 	for p := range s.Policies() {
 		if p.Origin.Ref() == of && p.Tier != intent.TierSystem {
@@ -88,13 +85,8 @@ func (a *analysis) policy(p *intent.Policy) []Finding {
 		isolation.of = p
 		note("", "", []*rule{isolation})
 	}
-	for i := 0; i < len(p.Rules); {
-		var same []*rule // a rule of the object is several if a named port has several numbers
-		first := &p.Rules[i]
-		for ; i < len(p.Rules) && p.Rules[i].Path == first.Path; i++ {
-			same = append(same, &rule{&p.Rules[i], p, i})
-		}
-		note(first.Path, first.Name, same)
+	for same := range rulesOf(p) {
+		note(same[0].Path, same[0].Name, same)
 		if p.Tier.Ordered() {
 			before = append(before, same...)
 		}
@@ -104,6 +96,22 @@ func (a *analysis) policy(p *intent.Policy) []Finding {
 		out = []Finding{{Kind: Overridden, Direction: p.Direction, Policy: p.ID, By: distinct(others)}}
 	}
 	return append(out, a.contradictions(p)...)
+}
+
+// rulesOf yields the rules of a policy, those together that one rule of the object became: several if a named port has several
+// numbers.
+func rulesOf(p *intent.Policy) iter.Seq[[]*rule] {
+	return func(yield func([]*rule) bool) {
+		for i := 0; i < len(p.Rules); {
+			var same []*rule
+			for path := p.Rules[i].Path; i < len(p.Rules) && p.Rules[i].Path == path; i++ {
+				same = append(same, &rule{&p.Rules[i], p, i})
+			}
+			if !yield(same) {
+				return
+			}
+		}
+	}
 }
 
 func distinct(refs []intent.RuleRef) []intent.RuleRef {

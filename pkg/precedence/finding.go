@@ -50,14 +50,7 @@ const shown = 3
 
 // Message describes the finding in the snapshot that it was made in.
 func (f *Finding) Message(s *intent.Snapshot) string {
-	by := make([]string, 0, shown)
-	for _, ref := range f.By[:min(len(f.By), shown)] {
-		by = append(by, ruleText(s, ref))
-	}
-	if more := len(f.By) - shown; more > 0 {
-		by = append(by, fmt.Sprintf("%d more", more))
-	}
-	rules := strings.Join(by, ", ")
+	rules := RulesText(s, f.By)
 	switch f.Kind {
 	case Overridden:
 		return fmt.Sprintf("%s: has no effect at present: what it matches is decided before by %s", f.Direction, rules)
@@ -66,6 +59,18 @@ func (f *Finding) Message(s *intent.Snapshot) string {
 	case Covered:
 	}
 	return fmt.Sprintf("%s never matches at present: what it matches is decided before by %s", f.rule(), rules)
+}
+
+// RulesText names the first few of some rules.
+func RulesText(s *intent.Snapshot, refs []intent.RuleRef) string {
+	texts := make([]string, 0, shown)
+	for _, ref := range refs[:min(len(refs), shown)] {
+		texts = append(texts, ruleText(s, ref))
+	}
+	if more := len(refs) - shown; more > 0 {
+		texts = append(texts, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(texts, ", ")
 }
 
 func (f *Finding) rule() string {

@@ -17,6 +17,13 @@ type analysis struct {
 	known      map[relation]bool
 }
 
+func newAnalysis(s *intent.Snapshot, budget int) analysis {
+	return analysis{
+		snapshot: s, left: budget, members: map[subject][]object.Key{}, all: map[intent.SetID][]netip.Addr{},
+		known: map[relation]bool{},
+	}
+}
+
 // subject is the sets whose common members a rule applies to; "" is every endpoint.
 type subject [2]intent.SetID
 

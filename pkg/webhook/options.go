@@ -4,7 +4,7 @@ import (
 	"crypto/tls"
 	"time"
 
-	"github.com/netloom/netloom/pkg/webhook/advice"
+	"github.com/netloom/netloom/pkg/lint"
 	"github.com/netloom/netloom/pkg/webhook/bucket"
 	"github.com/netloom/netloom/pkg/webhook/consistency"
 )
@@ -33,5 +33,5 @@ type Options struct {
 
 	Bucket bucket.Policy              // who may write what; exempt users are not checked at all
 	Checks map[consistency.Check]Mode // a check that is not in it is off
-	Advice *advice.Options            // nil gives none, and reads no pods
+	Advice *lint.Costs                // nil gives none, and reads no pods
 }

@@ -34,10 +34,10 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/lint"
 	"github.com/netloom/netloom/pkg/source"
 	"github.com/netloom/netloom/pkg/source/kube"
 	"github.com/netloom/netloom/pkg/webhook"
-	"github.com/netloom/netloom/pkg/webhook/advice"
 	"github.com/netloom/netloom/pkg/webhook/bucket"
 	"github.com/netloom/netloom/pkg/webhook/consistency"
 )
@@ -94,7 +94,7 @@ func newRig(t *testing.T, checks map[consistency.Check]webhook.Mode) *rig {
 	opts := webhook.Options{
 		Certificate: func() (*tls.Certificate, error) { return &tls.Certificate{}, nil },
 		Bucket:      bucket.Policy{ExemptUsers: bucket.DefaultExemptUsers(), ExemptGroups: bucket.DefaultExemptGroups()},
-		Checks:      checks, Advice: &advice.Options{},
+		Checks:      checks, Advice: &lint.Costs{},
 	}
 	r.source = kube.New(r.kube, kube.Options{Options: source.Options{Kinds: opts.Kinds()}, SDWAN: r.dynamic, Metadata: r.meta}, log)
 	server, err := webhook.New([]webhook.Source{r.source}, opts, log)

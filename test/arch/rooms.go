@@ -104,6 +104,10 @@ var rooms = []room{
 	}},
 	{dir: "deploy/crds"},
 	{dir: "pkg/precedence", pure: true, may: []string{"pkg/intent", "pkg/object", "pkg/reach"}},
+	{dir: "pkg/lint", pure: true, may: []string{
+		"backends", "labelcache", "pkg/intent", "pkg/object", "pkg/precedence", "translator", "k8s.io/api/...", "k8s.io/apimachinery/...",
+	}},
+	{dir: "pkg/audit", pure: true, may: []string{"labelcache", "pkg/intent", "pkg/object", "pkg/reach", "k8s.io/api/...", "k8s.io/apimachinery/..."}},
 	{dir: "pkg/reach", pure: true, may: []string{"pkg/intent", "pkg/object"}},
 	{dir: "pkg/reconcile", may: []string{"backends", "pkg/intent", "pkg/object", logrus}},
 	{dir: "pkg/retention", may: []string{"backends", "pkg/object", "pkg/source", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/runtime"}},
@@ -152,11 +156,11 @@ var rooms = []room{
 		"labelcache", "pkg/httpbody", "pkg/intent", "pkg/object", "pkg/query", "pkg/reach", "k8s.io/apimachinery/pkg/labels",
 	}},
 	{dir: "pkg/webhook", may: []string{
-		"pkg/apis/...", "pkg/object", "pkg/source", "pkg/webhook/...", "k8s.io/api/...",
+		"pkg/apis/...", "pkg/lint", "pkg/object", "pkg/source", "pkg/webhook/...", "k8s.io/api/...",
 		"k8s.io/apimachinery/...", "github.com/prometheus/client_golang/...", logrus,
 	}},
 	{dir: "pkg/webhook/advice", pure: true, may: []string{
-		"backends", "pkg/intent", "pkg/object", "pkg/precedence", "translator", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI,
+		"pkg/lint", "pkg/object", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI,
 	}},
 	{dir: "pkg/webhook/bucket", pure: true, may: []string{"pkg/apis/...", "k8s.io/api/..."}},
 	{dir: "pkg/webhook/certs", may: []string{"k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/kubernetes", logrus}},

@@ -98,7 +98,7 @@ func (a *admission) validates() {
 	a.needs(a.as("bob"), false)
 
 	ovnlab.Eventually(t, patience, "the pod is known", func() bool { return a.advice("ports: [{port: http}]") == "" })
-	require.Equal(t, `spec.ingress[0].ports[0].port: no selected pod declares a port "htpp" at present`, a.advice("ports: [{port: htpp}]"))
+	require.Equal(t, `spec.ingress[0].ports[0].port: no selected pod declares a port "htpp" at present; did you mean "http"?`, a.advice("ports: [{port: htpp}]"))
 	require.Equal(t, "spec.ingress[0].from[0].ipBlock.except: leaves nothing of 10.2.0.0/24",
 		a.advice("from: [{ipBlock: {cidr: 10.2.0.0/24, except: [10.2.0.0/25, 10.2.0.128/25]}}]"))
 	require.Contains(t, a.advice("from: [{ipBlock: {cidr: 10.2.0.0/24, except: [10.3.0.0/25]}}]"), "must be a strict subset of",

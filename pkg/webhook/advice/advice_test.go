@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/netloom/netloom/backends/builtin"
+	"github.com/netloom/netloom/pkg/lint"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/webhook/advice"
 )
@@ -28,7 +29,7 @@ func adviser(t *testing.T, maxFlows int) *advice.Adviser {
 	t.Helper()
 	explainer, err := builtin.NewExplainer("advice", 0)
 	require.NoError(t, err)
-	a := advice.New(advice.Options{MaxFlows: maxFlows, Explainer: explainer})
+	a := advice.New(lint.Costs{MaxFlows: maxFlows, Explainer: explainer})
 	require.NoError(t, a.Put(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop", Labels: map[string]string{"team": "shop"}}}))
 	require.NoError(t, a.Put(pod("db-0", "db", "10.0.0.1")))
 	require.NoError(t, a.Put(pod("api-0", "api", "10.0.0.2")))
@@ -58,14 +59,14 @@ func TestAdvise(t *testing.T) {
 		{
 			name: "selects no pod, and so no named port is missed",
 			spec: `{podSelector: {matchLabels: {app: bd}}, ingress: [{ports: [{port: web}]}]}`,
-			want: []string{"spec.podSelector: selects no pod at present"},
+			want: []string{"spec.podSelector: selects no pod at present; did you mean app=db?"},
 		},
 		{
 			name: "a port that no selected pod declares",
 			spec: `{podSelector: {matchLabels: {app: db}}, ingress: [{ports: [{port: web}, {port: wbe}, {port: web, protocol: UDP}]}]}`,
 			want: []string{
-				`spec.ingress[0].ports[1].port: no selected pod declares a port "wbe" at present`,
-				`spec.ingress[0].ports[2].port: no selected pod declares a port "web" at present`,
+				`spec.ingress[0].ports[1].port: no selected pod declares a port "wbe" at present; did you mean "web"?`,
+				`spec.ingress[0].ports[2].port: no selected pod declares a port "web" at present; it is declared with another protocol`,
 			},
 		},
 		{
@@ -77,10 +78,14 @@ func TestAdvise(t *testing.T) {
 		{
 			name: "peers without pods",
 			spec: `{podSelector: {matchLabels: {app: db}}, ingress: [
-				{from: [{podSelector: {matchLabels: {app: ipa}}}]},
-				{from: [{podSelector: {matchLabels: {app: ipa}}}, {ipBlock: {cidr: 10.0.0.0/8}}]},
-				{from: [{namespaceSelector: {matchLabels: {team: pohs}}}]}]}`,
-			want: []string{"spec.ingress[0].from: matches nothing at present", "spec.ingress[2].from: matches nothing at present"},
+				{from: [{podSelector: {matchLabels: {app: aip}}}]},
+				{from: [{podSelector: {matchLabels: {app: aip}}}, {ipBlock: {cidr: 10.0.0.0/8}}]},
+				{from: [{namespaceSelector: {matchLabels: {team: shpo}}}]}]}`,
+			want: []string{
+				"spec.ingress[0].from[0]: matches no pod at present; did you mean app=api?",
+				"spec.ingress[1].from[0]: matches no pod at present; did you mean app=api?",
+				"spec.ingress[2].from[0]: matches no pod at present; did you mean team=shop?",
+			},
 		},
 		{
 			name: "excepts outside, and excepts that leave nothing",
@@ -88,7 +93,7 @@ func TestAdvise(t *testing.T) {
 				{ipBlock: {cidr: 10.0.0.0/8, except: [192.168.0.0/16, 10.1.0.0/16]}},
 				{ipBlock: {cidr: 10.2.0.0/24, except: [10.2.0.0/25, 10.2.0.128/25]}}]}]}`,
 			want: []string{
-				"spec.ingress[0].from[0].ipBlock.except[0]: 192.168.0.0/16 is outside of 10.0.0.0/8 and takes nothing away",
+				"spec.ingress[0].from[0].ipBlock.except[0]: 192.168.0.0/16 is outside of 10.0.0.0/8 and excludes nothing",
 				"spec.ingress[0].from[1].ipBlock.except: leaves nothing of 10.2.0.0/24",
 			},
 		},
@@ -104,6 +109,16 @@ func TestAdvise(t *testing.T) {
 			require.Equal(t, tc.want, a.Advise(policy(t, tc.spec)), "nothing stays of it")
 		})
 	}
+}
+
+func TestAnAnnotationAcceptsFindings(t *testing.T) {
+	a := adviser(t, 1000)
+	np := policy(t, `{podSelector: {matchLabels: {app: later}}, ingress: [{from: [{ipBlock: {cidr: x}}]}]}`)
+	np.Annotations = map[string]string{lint.IgnoreAnnotation: "selects-nothing its pods come next week\nnot-understood errors stay\nno-dns"}
+	require.Equal(t, []string{
+		`spec.ingress[0].from[0].ipBlock.cidr: "x" is not a CIDR such as 10.0.0.0/8 or 2001:db8::/32; the element matches nothing`,
+		"metadata.annotations: no-dns: expected a reason after the rule",
+	}, a.Advise(np))
 }
 
 func TestAdviceFollowsPods(t *testing.T) {
@@ -140,7 +155,7 @@ func TestAtMostSoMuchIsSaid(t *testing.T) {
 }
 
 func BenchmarkAdvise(b *testing.B) {
-	a := advice.New(advice.Options{})
+	a := advice.New(lint.Costs{})
 	for i := range 10000 {
 		if err := a.Put(pod(fmt.Sprint("p", i), fmt.Sprint("app", i%100), fmt.Sprintf("10.%d.%d.1", i/250, i%250))); err != nil {
 			b.Fatal(err)

@@ -1,0 +1,141 @@
+package lint
+
+import "slices"
+
+// The rules.
+const (
+	NotUnderstood       = "not-understood"
+	SelectsNothing      = "selects-nothing"
+	PeerMatchesNothing  = "peer-matches-nothing"
+	UnknownPort         = "unknown-port"
+	ExceptOutside       = "except-outside"
+	EmptyBlock          = "empty-block"
+	ClusterIPBlock      = "cluster-ip-block"
+	FlowCost            = "flow-cost"
+	AllowFromAnywhere   = "allow-from-anywhere"
+	OpenToWorld         = "open-to-world"
+	NoDNS               = "no-dns"
+	RedundantPolicy     = "redundant-policy"
+	RedundantRule       = "redundant-rule"
+	UnreachableRule     = "unreachable-rule"
+	OverriddenPolicy    = "overridden-policy"
+	SamePriority        = "same-priority"
+	UnisolatedNamespace = "unisolated-namespace"
+	UnisolatedPods      = "unisolated-pods"
+	UnisolatedEgress    = "unisolated-egress"
+	UnusedIgnore        = "unused-ignore"
+	InvalidIgnore       = "invalid-ignore"
+)
+
+// Rule is one kind of mistake.
+type Rule struct {
+	ID       string   `json:"id"`
+	Severity Severity `json:"severity"`
+	Doc      string   `json:"doc"`    // what is wrong, and why it matters
+	Remedy   string   `json:"remedy"` // what to do
+}
+
+// Rules lists all rules, in the order of documentation.
+func Rules() []Rule {
+	return []Rule{
+		{
+			NotUnderstood, Error, "A manifest, or a field of it, cannot be understood. Such a field allows nothing, so traffic may be denied.",
+			"Correct the field.",
+		},
+		{
+			SelectsNothing, Warning, "A policy selects no pod, so it protects nothing. Often a label is misspelled.",
+			"Compare the selector with the labels of the pods, or remove the policy.",
+		},
+		{
+			PeerMatchesNothing, Warning, "A selector of a peer matches no pod, so the element allows nothing. Often a label is misspelled, or a " +
+				"namespaceSelector is missing: without one, only pods in the policy's own namespace match.",
+			"Compare the selectors with the labels of the pods and namespaces.",
+		},
+		{
+			UnknownPort, Warning, "No pod declares a container port with this name and protocol, so the element allows nothing.",
+			"Use the name of a container port, not that of a Service's port, or a number.",
+		},
+		{
+			ExceptOutside, Warning, "An except is outside of its block and excludes nothing.",
+			"Correct the network, or remove the except.",
+		},
+		{
+			EmptyBlock, Warning, "The excepts of a block exclude all of it, so the element allows nothing.",
+			"Correct the networks, or remove the element.",
+		},
+		{
+			ClusterIPBlock, Warning, "An ipBlock contains the cluster IP of a Service and no pod. Policies apply to the pods behind a Service, " +
+				"after its address has been translated, so the block does not allow the Service.",
+			"Select the pods behind the Service with a podSelector.",
+		},
+		{
+			FlowCost, Warning, "A policy costs a node more OpenFlow flows than the limit.",
+			"Use fewer ports and peers, or ranges in place of lists.",
+		},
+		{
+			AllowFromAnywhere, Warning, "A rule for ingress names no source: it admits every pod and every address, also from outside the cluster.",
+			"Name the sources in from. If everyone is meant, say so with an ignore and a reason.",
+		},
+		{
+			OpenToWorld, Info, "A rule for ingress admits most addresses outside the cluster by an ipBlock.",
+			"Name the networks that need access. If the world is meant, say so with an ignore and a reason.",
+		},
+		{
+			NoDNS, Warning, "Pods are isolated for egress and no rule allows DNS (UDP port 53), so they cannot resolve names. Usually an " +
+				"egress rule for DNS was forgotten.",
+			"Add an egress rule to the DNS pods with UDP and TCP port 53.",
+		},
+		{
+			RedundantPolicy, Warning, "Without this policy every verdict is the same at present: other policies with the same or a wider " +
+				"selector isolate the same pods and allow the same. A policy that allows nothing is not reported, since it states a default.",
+			"Remove the policy, or keep only what the others do not have.",
+		},
+		{
+			RedundantRule, Info, "Without this rule every verdict is the same at present: other rules allow the same.",
+			"Remove the rule.",
+		},
+		{
+			UnreachableRule, Warning, "A rule never matches at present, because rules with precedence decide before it.",
+			"Move the rule before those, or remove it.",
+		},
+		{
+			OverriddenPolicy, Warning, "A policy has no effect in a direction at present, because policies with precedence decide before it.",
+			"Change the priorities, or remove the policy.",
+		},
+		{
+			SamePriority, Warning, "Two policies of the same tier and priority do different things with the same traffic, so that only their " +
+				"names decide.",
+			"Give them different priorities.",
+		},
+		{
+			UnisolatedNamespace, Warning, "No policy isolates any pod of a namespace: every pod and every address that is routed there can reach them.",
+			"Add a NetworkPolicy that selects all pods of the namespace and allows nothing, then policies for what is needed.",
+		},
+		{
+			UnisolatedPods, Warning, "Other pods of the namespace are isolated for ingress, but these are not: everyone can reach them.",
+			"Add a policy for them, or one that selects all pods of the namespace.",
+		},
+		{
+			UnisolatedEgress, Info, "Pods of the namespace can connect to everything.",
+			"Add a policy for egress that allows what the pods need.",
+		},
+		{
+			UnusedIgnore, Warning, "An ignore matches no finding, or names a rule that does not exist.",
+			"Remove it, or correct the name of the rule.",
+		},
+		{
+			InvalidIgnore, Warning, "An ignore names no rule or gives no reason, so it is not applied.",
+			"Write the rule and a reason: # netloom:ignore RULE REASON.",
+		},
+	}
+}
+
+// ruleOf returns the rule with an ID; false if there is none.
+func ruleOf(id string) (Rule, bool) {
+	all := Rules()
+	i := slices.IndexFunc(all, func(r Rule) bool { return r.ID == id })
+	if i < 0 {
+		return Rule{}, false
+	}
+	return all[i], true
+}
