@@ -26,10 +26,15 @@ func World(s *intent.Snapshot, p intent.Peer) (anywhere, most bool) {
 		if set == nil {
 			return false, false
 		}
-		return false, share(set.Prefixes, true) >= worldIPv4 || share(set.Prefixes, false) >= worldIPv6
+		return false, IsMost(set.Prefixes)
 	case intent.PeerNone:
 	}
 	return false, false
+}
+
+// IsMost reports whether disjoint prefixes contain most addresses of a family.
+func IsMost(prefixes []netip.Prefix) bool {
+	return share(prefixes, true) >= worldIPv4 || share(prefixes, false) >= worldIPv6
 }
 
 // share is the part of all addresses of a family that disjoint prefixes contain.
