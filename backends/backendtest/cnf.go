@@ -34,6 +34,11 @@ func cnfOf(t *testing.T, fresh Factory) CNF {
 
 // see returns the part of s that the target can express.
 func (c *contract) see(s *State) *State {
+	if c.stepwise {
+		seen := *s
+		seen.LoadBalancers, seen.Endpoints = nil, alone(s.Endpoints)
+		return &seen
+	}
 	if c.cnf == nil {
 		return s
 	}

@@ -30,6 +30,8 @@ type contract struct {
 	fresh Factory
 	seeds []uint64
 	cnf   CNF // the target as a CNF; nil if it is not one
+
+	stepwise bool // the target has no transactions, see Stepwise
 }
 
 // each runs f with every seed and a history of n states.

@@ -151,6 +151,7 @@ func (c *contract) failsAt(
 	target.Prepare(t, after.Endpoints, after.nodes())
 	will := Advance(was, after)
 	p := l.plan(t, will)
+	mayDrop := l.mayDrop(p)
 	wrong(target, k)
 	failure := l.backend.Apply(t.Context(), p)
 	wrong(target, 0)
@@ -159,7 +160,7 @@ func (c *contract) failsAt(
 		return false
 	}
 	require.Empty(t, target.Dangling(t), "after write %d failed", k)
-	between(t, target, was, will, l.skips, c.some(c.probes(before, after), k))
+	between(t, target, was, will, l.skips, c.some(c.probes(before, after), k), mayDrop)
 	switch (k + len(after.Policies)) % 3 { // how it continues
 	case 0: // a loop that assumes the target is as after the last success: refused or correct
 	case 1: // one that reads back

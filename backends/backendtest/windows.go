@@ -48,10 +48,11 @@ func (c *contract) cross(t *testing.T, l *loop, was *intent.Snapshot, before, af
 	will := Advance(was, after)
 	p := l.plan(t, will)
 	flows := c.probes(before, after)
+	mayDrop := l.mayDrop(p)
 	for i, part := range groups(p) {
 		require.NoError(t, l.backend.Apply(t.Context(), part))
 		require.Empty(t, l.target.Dangling(t), "after group %d", i)
-		between(t, l.target, was, will, l.skips, c.some(flows, i))
+		between(t, l.target, was, will, l.skips, c.some(flows, i), mayDrop)
 	}
 	judge(t, l.target, will, l.skips, c.probes(after))
 	l.reached = 0 // to a backend, part of a plan may look like a plan that failed
@@ -81,6 +82,11 @@ func (c *contract) churn(t *testing.T) {
 		require.NotEmpty(t, p.Ops)
 		if c.cnf != nil {
 			require.Less(t, len(p.Ops), p.Owned/8, "an event costs what is owned")
+			require.Equal(t, c.scratch(t, s), target.DumpOwner(t, "a"))
+			continue
+		}
+		if c.stepwise {
+			stepwiseChurn(t, p, budget)
 			require.Equal(t, c.scratch(t, s), target.DumpOwner(t, "a"))
 			continue
 		}

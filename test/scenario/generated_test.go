@@ -15,6 +15,7 @@ import (
 	"github.com/netloom/netloom/backends/backendtest"
 	"github.com/netloom/netloom/backends/memory/memorytest"
 	"github.com/netloom/netloom/backends/ovn/ovntest"
+	"github.com/netloom/netloom/backends/tungsten/tungstentest"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
@@ -39,18 +40,23 @@ func TestGeneratedClusters(t *testing.T) {
 		{Name: "memory", Fresh: memorytest.New},
 		{Name: "OVN 23.03", Fresh: ovn(schema.NB2303())},
 		{Name: "OVN 25.03", Fresh: ovn(schema.NB2503())},
+		{Name: "Tungsten Fabric", Fresh: tungstentest.New, Policies: true},
 	} {
 		t.Run(b.Name, func(t *testing.T) {
 			for i := range uint64(*clusters) {
-				generated(t, newProcess(t, b.Fresh(t)), seed+i)
+				generated(t, newProcess(t, b.Fresh(t)), seed+i, b.Policies)
 			}
 		})
 	}
 }
 
-func generated(t *testing.T, p *process, seed uint64) {
+func generated(t *testing.T, p *process, seed uint64, policies bool) {
 	t.Helper()
-	c := policygen.Generate(seed, policygen.Size{Services: 6, Nodes: 3, Cluster: 6 * int(seed%3)})
+	size := policygen.Size{Services: 6, Nodes: 3, Cluster: 6 * int(seed%3)}
+	if policies {
+		size.Services = 0
+	}
+	c := policygen.Generate(seed, size)
 	rng := policygen.NewRand(seed)
 	ever := map[netip.Addr]bool{}
 	for step := range 6 {
@@ -78,7 +84,7 @@ func generated(t *testing.T, p *process, seed uint64) {
 			if slices.ContainsFunc(want.choices, vague) {
 				continue
 			}
-			if want.matches(native) || p.excuses(judge.Allowed(f), want, native) {
+			if want.matches(native) || p.excuses(judge.Allowed(f), want, native) || policies && p.lacksPorts(intentFlow(f), native) {
 				continue
 			}
 			text, err := policygen.YAML(c)

@@ -9,6 +9,7 @@ import (
 	"github.com/netloom/netloom/backends/backendtest"
 	"github.com/netloom/netloom/backends/memory/memorytest"
 	"github.com/netloom/netloom/backends/ovn/ovntest"
+	"github.com/netloom/netloom/backends/tungsten/tungstentest"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
 	"github.com/netloom/netloom/test/scenario"
 )
@@ -21,6 +22,7 @@ func TestScenarios(t *testing.T) {
 		scenario.Backend{Name: "memory", Fresh: memorytest.New},
 		scenario.Backend{Name: "OVN 23.03", Fresh: ovn(schema.NB2303())},
 		scenario.Backend{Name: "OVN 25.03, with tiers", Fresh: ovn(schema.NB2503()), Few: true},
+		scenario.Backend{Name: "Tungsten Fabric", Fresh: tungstentest.New, Policies: true},
 		scenario.Backend{Name: "OVN without template variables", Scripts: "service-*", Few: true, Fresh: func(t testing.TB) backendtest.Target {
 			return ovntest.NewByNode(t, older(t))
 		}},

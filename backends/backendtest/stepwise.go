@@ -1,0 +1,65 @@
+package backendtest
+
+import (
+	"net/netip"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// Stepwise is a target without transactions: each op is a request of its own, and each state between two requests is judged. The
+// contract does not require what such a target cannot do:
+//
+//   - It gives an address to one endpoint only, so no two endpoints have the same one.
+//   - One event may take several writes, but each is a Mutate of one value, and there are no more of them than values that change.
+//   - A plan that opens some connections and closes others may close first. It then opens nothing that both states deny, as any
+//     plan, but may drop for a moment what both states allow by different rules.
+//   - It has no load balancers, which its backend reports.
+type Stepwise interface {
+	// MayDrop reports whether a plan of a backend, not yet applied, closes first.
+	MayDrop(b backends.Backend, p *backends.Plan) bool
+}
+
+// alone returns endpoints of which no two have an address in common: the first keeps it.
+func alone(endpoints []intent.Endpoint) []intent.Endpoint {
+	out := slices.Clone(endpoints)
+	taken := map[netip.Addr]bool{}
+	for i := range out {
+		out[i].Addrs = nil
+		for _, a := range endpoints[i].Addrs {
+			if !taken[a] {
+				taken[a] = true
+				out[i].Addrs = append(out[i].Addrs, a)
+			}
+		}
+	}
+	return out
+}
+
+// mayDrop reports whether a plan of l may drop for a moment what both states allow.
+func (l *loop) mayDrop(p *backends.Plan) bool {
+	s, is := l.target.(Stepwise)
+	return is && s.MayDrop(l.backend, p)
+}
+
+// stepwiseChurn checks the plan for members that joined and left: each op adds or removes one value.
+func stepwiseChurn(t *testing.T, p *backends.Plan, budget int) {
+	t.Helper()
+	require.LessOrEqual(t, len(p.Ops), budget, "more is written than what joined and left")
+	for i := range p.Ops {
+		op := &p.Ops[i]
+		require.Equal(t, backends.Mutate, op.Verb, "%s %q", op.Kind, op.Name)
+		values := 0
+		for _, fields := range []backends.Fields{op.Before, op.After} {
+			for _, v := range fields {
+				list, _ := v.([]string)
+				values += len(list)
+			}
+		}
+		require.Equal(t, 1, values, "%s %q", op.Kind, op.Name)
+	}
+}

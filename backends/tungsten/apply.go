@@ -1,0 +1,81 @@
+package tungsten
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/tungsten"
+)
+
+var (
+	errForeign = errors.New("not a plan of this backend")
+	errNoTagID = errors.New("the controller has no tag ID left; what needs the tag is denied from the next plan on")
+)
+
+// Apply implements backends.Backend: one request for each op.
+func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
+	pending := b.pending
+	b.pending = nil
+	if p.Empty() {
+		return ctx.Err()
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("apply: %w", err)
+	}
+	reached := b.model
+	b.model = nil // until everything is written
+	for i := range p.Ops {
+		op := &p.Ops[i]
+		if err := ctx.Err(); err != nil {
+			if i == 0 {
+				b.model = reached
+			}
+			return fmt.Errorf("apply: %w", err)
+		}
+		w, ok := op.Native.(write)
+		if !ok {
+			return fmt.Errorf("apply %s %s: %w", op.Kind, op.Name, errForeign)
+		}
+		if err := b.send(ctx, w); err != nil {
+			return fmt.Errorf("apply: %s %s %s: %w", op.Verb, op.Kind, op.Name, err)
+		}
+	}
+	if pending != nil && pending.plan.Revision == p.Revision && len(pending.plan.Ops) == len(p.Ops) {
+		pending.commit()
+	}
+	return nil
+}
+
+// send sends one request. What is gone already need not be removed.
+func (b *Backend) send(ctx context.Context, w write) error {
+	var err error
+	switch {
+	case w.create != nil:
+		_, err = b.api.Create(ctx, w.create)
+		if tungsten.IsExhausted(err) && w.create.Kind == tungsten.KindTag {
+			b.refused[w.create.Name()] = true
+			b.retry = false
+			return fmt.Errorf("%w: %w", errNoTagID, err)
+		}
+	case w.update != nil:
+		err = b.api.Update(ctx, w.update.kind, w.update.uuid, w.update.fields)
+	case w.delete != nil:
+		err = b.api.Delete(ctx, w.delete.Kind, w.delete.UUID)
+		if tungsten.IsNotFound(err) {
+			return nil
+		}
+	case w.add != nil:
+		err = b.api.AddRef(ctx, *w.add)
+	case w.remove != nil:
+		err = b.api.RemoveRef(ctx, *w.remove)
+		if tungsten.IsNotFound(err) {
+			return nil // with the object that had it
+		}
+	}
+	if tungsten.IsDraft(err) {
+		return fmt.Errorf("%w: %w", ErrDraft, err)
+	}
+	return err
+}

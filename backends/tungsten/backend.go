@@ -1,0 +1,91 @@
+package tungsten
+
+import (
+	"fmt"
+	"regexp"
+	"sync/atomic"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
+)
+
+// Options are the owner of a backend's objects and how it finds the interfaces of pods.
+type Options struct {
+	// Owner distinguishes clusters that share a controller: 1 to 32 characters of a-z, 0-9 and dash.
+	Owner string
+	// Clusters are the names under which kube-manager annotates interfaces, and the clusters of endpoints that they stand for. Nil
+	// takes every interface of a pod for one of the only, unnamed cluster if its annotation names no cluster or DefaultCluster.
+	Clusters map[string]string
+}
+
+// DefaultCluster is the name that kube-manager gives to a cluster by default.
+const DefaultCluster = "k8s"
+
+// Backend keeps the policies of one owner on one controller in sync with a snapshot. Create it with New.
+type Backend struct {
+	api      API
+	names    namer
+	clusters map[string]string
+
+	lowering   *intent.Lowering
+	interfaces interfaces
+
+	model   *model   // nil if it is not known what the target has
+	pending *pending // what the last plan would turn the model into
+	keep    map[object.Ref]bool
+	refused map[string]bool // tags that the controller had no ID for
+	retry   bool            // try them again
+	// published is the coverage of the last plan, for every goroutine; nil before the first.
+	published atomic.Pointer[backends.Coverage]
+}
+
+var ownerPattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$`)
+
+// New makes the backend of the controller that api talks to.
+func New(api API, opts Options) (*Backend, error) {
+	if !ownerPattern.MatchString(opts.Owner) {
+		return nil, fmt.Errorf("owner %q: expected 1 to 32 of a-z, 0-9 and, inside, dash", opts.Owner)
+	}
+	if opts.Clusters == nil {
+		opts.Clusters = map[string]string{"": "", DefaultCluster: ""}
+	}
+	return &Backend{
+		api: api, names: namer{opts.Owner}, clusters: opts.Clusters, lowering: intent.NewLowering(maxOrdered / 2),
+		interfaces: newInterfaces(), refused: map[string]bool{},
+	}, nil
+}
+
+// Close implements backends.Backend. The client stays open.
+func (b *Backend) Close() error { return nil }
+
+// Keep implements backends.Keeper.
+func (b *Backend) Keep(objects []object.Ref) {
+	b.keep = make(map[object.Ref]bool, len(objects))
+	for _, o := range objects {
+		b.keep[o] = true
+	}
+}
+
+// Coverage implements backends.Coverer.
+func (b *Backend) Coverage() (backends.Coverage, bool) {
+	if c := b.published.Load(); c != nil {
+		return *c, true
+	}
+	return backends.Coverage{}, false
+}
+
+// ClosesFirst reports whether a plan of this backend, not yet applied, has to close before it opens: then it may drop for a moment
+// what both states allow by different rules.
+func (b *Backend) ClosesFirst(p *backends.Plan) bool {
+	return b.pending != nil && b.pending.plan.Revision == p.Revision && b.pending.closesFirst
+}
+
+// retried returns the tags that are known to have no ID. At every read-back that is not caused by such a tag they are tried again.
+func (b *Backend) retried() map[string]bool {
+	if b.retry {
+		b.refused = map[string]bool{}
+	}
+	b.retry = true
+	return b.refused
+}

@@ -1,0 +1,126 @@
+package tungsten
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/tungsten"
+)
+
+// interfaces notes which interfaces may have changed since they were last read. Observe may be called by any goroutine.
+type interfaces struct {
+	state *interfaceState
+	wake  chan struct{}
+}
+
+type interfaceState struct {
+	mu    sync.Mutex
+	dirty map[string]bool // UUIDs
+	all   bool            // any of them
+}
+
+// maxDirty is how many interfaces are noted one by one.
+const maxDirty = 5000
+
+func newInterfaces() interfaces {
+	return interfaces{state: &interfaceState{dirty: map[string]bool{}}, wake: make(chan struct{}, 1)}
+}
+
+// Watched is what Observe needs the events of.
+func Watched() []tungsten.Watched {
+	return []tungsten.Watched{{Kind: tungsten.KindInterface, Fields: portFields()}}
+}
+
+// Wake implements backends.Waker: interfaces of pods appeared, disappeared or changed.
+func (b *Backend) Wake() <-chan struct{} { return b.interfaces.wake }
+
+// Observe takes an event of the change stream of Watched. After a list, as at each connection, every interface is read again.
+func (b *Backend) Observe(e tungsten.Event) {
+	if e.Kind != tungsten.KindInterface {
+		return
+	}
+	b.interfaces.state.note(e)
+	select {
+	case b.interfaces.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (s *interfaceState) note(e tungsten.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, o := range e.Objects {
+		s.dirty[o.UUID] = true
+	}
+	s.all = s.all || e.Type == tungsten.EventInit || len(s.dirty) > maxDirty
+}
+
+// begin forgets what was noted: everything is about to be read.
+func (i *interfaces) begin() { i.take() }
+
+// take returns what was noted, and forgets it.
+func (i *interfaces) take() (dirty []string, all bool) {
+	i.state.mu.Lock()
+	defer i.state.mu.Unlock()
+	dirty, all = slices.Sorted(maps.Keys(i.state.dirty)), i.state.all
+	i.state.dirty, i.state.all = map[string]bool{}, false
+	return dirty, all
+}
+
+// restore notes again what take returned.
+func (i *interfaces) restore(dirty []string, all bool) {
+	i.state.mu.Lock()
+	defer i.state.mu.Unlock()
+	for _, id := range dirty {
+		i.state.dirty[id] = true
+	}
+	i.state.all = i.state.all || all
+}
+
+// reread brings a model's interfaces up to date, and returns the endpoints of those that differ.
+func (b *Backend) reread(ctx context.Context, m *model) ([]object.Key, error) {
+	dirty, all := b.interfaces.take()
+	if len(dirty) == 0 && !all {
+		return nil, nil
+	}
+	q := tungsten.Query{Fields: portFields(), UUIDs: dirty}
+	if all {
+		q.UUIDs = nil
+	}
+	list, err := b.api.List(ctx, tungsten.KindInterface, q)
+	if err != nil {
+		b.interfaces.restore(dirty, all)
+		return nil, unreachable(err)
+	}
+	if all {
+		dirty = slices.Sorted(maps.Keys(m.ports.byUUID))
+	}
+	touched := map[object.Key]bool{}
+	seen := map[string]bool{}
+	for _, o := range list {
+		p, old := portOf(b.names, b.clusters, o), m.ports.byUUID[o.UUID]
+		if p == nil {
+			continue
+		}
+		seen[o.UUID] = true
+		if old != nil && old.key == p.key && maps.Equal(old.tags, p.tags) {
+			continue
+		}
+		if old != nil {
+			touched[old.key] = true
+		}
+		touched[p.key] = true
+		m.ports.put(p)
+	}
+	for _, id := range dirty {
+		if !seen[id] {
+			if old := m.ports.remove(id); old != nil {
+				touched[old.key] = true
+			}
+		}
+	}
+	return slices.SortedFunc(maps.Keys(touched), object.Key.Compare), nil
+}

@@ -1,0 +1,148 @@
+package tungsten
+
+import (
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/tungsten"
+)
+
+// phase is when an op is written. Between two writes the target is judged by packets, so each phase may only open or only close.
+type phase int
+
+const (
+	createTag phase = iota // what nothing refers to yet
+	createGroup
+	createRule
+	createPolicy
+	fillPolicy
+	createSet
+	addUnused    // tags that no rule refers to yet
+	addAllow     // opens
+	removeAllow  // closes
+	addDeny      // closes
+	removeDeny   // opens
+	addCover     // closes
+	removeCover  // opens
+	tightenOrder // closes
+	replaceOrder // opens after tightenOrder; by itself it replaces a list at once
+	removeUnused // tags that no rule refers to any more
+	deleteSet
+	deletePolicy
+	deleteRule
+	deleteGroup
+	deleteTag
+)
+
+// openFirst is the order of phases in which nothing is dropped that both states allow. It opens nothing that both states deny as
+// long as no connection is opened in one direction and closed in the other.
+func openFirst() []phase {
+	return []phase{
+		createTag, createGroup, createRule, createPolicy, fillPolicy, createSet, addUnused,
+		addAllow, addDeny, addCover, replaceOrder, removeCover, removeDeny, removeAllow,
+		removeUnused, deleteSet, deletePolicy, deleteRule, deleteGroup, deleteTag,
+	}
+}
+
+// closeFirst is the order in which nothing is ever opened that both states deny: first everything that closes, then everything
+// that opens. In between, connections may be dropped that both states allow by different rules.
+func closeFirst() []phase {
+	return []phase{
+		createTag, createGroup, createRule, createPolicy, fillPolicy, createSet, addUnused,
+		addDeny, addCover, tightenOrder, removeAllow,
+		addAllow, replaceOrder, removeDeny, removeCover,
+		removeUnused, deleteSet, deletePolicy, deleteRule, deleteGroup, deleteTag,
+	}
+}
+
+// creation is the phase in which objects of a kind are created and repaired.
+func creation(kind tungsten.Kind) phase {
+	return map[tungsten.Kind]phase{
+		tungsten.KindTag: createTag, tungsten.KindAddressGroup: createGroup, tungsten.KindFirewallRule: createRule,
+		tungsten.KindFirewallPolicy: createPolicy, tungsten.KindApplicationPolicySet: createSet,
+	}[kind]
+}
+
+// deletion is the phase in which objects of a kind are deleted.
+func deletion(kind tungsten.Kind) phase {
+	return map[tungsten.Kind]phase{
+		tungsten.KindTag: deleteTag, tungsten.KindAddressGroup: deleteGroup, tungsten.KindFirewallRule: deleteRule,
+		tungsten.KindFirewallPolicy: deletePolicy, tungsten.KindApplicationPolicySet: deleteSet,
+	}[kind]
+}
+
+// write is one request. Exactly one of its fields is set.
+type write struct {
+	create *tungsten.Object
+	update *update
+	delete *tungsten.Object
+	add    *tungsten.Link
+	remove *tungsten.Link
+}
+
+type update struct {
+	kind   tungsten.Kind
+	uuid   string
+	fields tungsten.Fields
+}
+
+// planned is an op with its phase.
+type planned struct {
+	phase phase
+	op    backends.Op
+}
+
+// shown returns fields for display.
+func shown(f tungsten.Fields) backends.Fields {
+	out := backends.Fields{}
+	for name, raw := range f {
+		out[name] = string(raw)
+	}
+	return out
+}
+
+func originOf(o *tungsten.Object) string {
+	if of := o.Annotations.Get(annotationOrigin); of != "" {
+		return of
+	}
+	return o.Annotations.Get(annotationFor)
+}
+
+// createOf creates an object.
+func createOf(p phase, o *tungsten.Object) (planned, error) {
+	fields, err := tungsten.Diff(&tungsten.Object{Kind: o.Kind}, o)
+	return planned{p, backends.Op{
+		Verb: backends.Create, Kind: string(o.Kind), Name: o.Name(), After: shown(fields), Origin: originOf(o), Native: write{create: o},
+	}}, err
+}
+
+// deleteOf deletes an object.
+func deleteOf(p phase, o *tungsten.Object) planned {
+	return planned{p, backends.Op{
+		Verb: backends.Delete, Kind: string(o.Kind), Name: o.Name(), Before: backends.Fields{"uuid": o.UUID}, Origin: originOf(o),
+		Native: write{delete: o},
+	}}
+}
+
+// updateOf rewrites the fields in which two states of an object differ; false if there are none.
+func updateOf(p phase, have, want *tungsten.Object) (planned, bool, error) {
+	after, err := tungsten.Diff(have, want)
+	if err != nil || len(after) == 0 {
+		return planned{}, false, err
+	}
+	before, err := tungsten.Diff(want, have)
+	return planned{p, backends.Op{
+		Verb: backends.Update, Kind: string(want.Kind), Name: want.Name(), Before: shown(before), After: shown(after),
+		Origin: originOf(want), Native: write{update: &update{want.Kind, have.UUID, after}},
+	}}, true, err
+}
+
+// linkOf adds or removes one reference of an object, and displays it by the name of what it refers to.
+func linkOf(p phase, from *tungsten.Object, l tungsten.Link, shownAs, origin string, add bool) planned {
+	op := backends.Op{Verb: backends.Mutate, Kind: string(from.Kind), Name: from.Name(), Origin: origin}
+	fields := backends.Fields{l.To.RefField(): []string{shownAs}}
+	if add {
+		op.After, op.Native = fields, write{add: &l}
+	} else {
+		op.Before, op.Native = fields, write{remove: &l}
+	}
+	return planned{p, op}
+}

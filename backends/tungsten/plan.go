@@ -1,0 +1,192 @@
+package tungsten
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/tungsten"
+)
+
+// model is what the target has, as of the last plan that was applied completely.
+type model struct {
+	revision  intent.Revision
+	rendering *rendering
+	objects   map[string]*tungsten.Object // those of rendering, and what is kept
+	ports     *ports
+	tags      wanted
+}
+
+// pending is the effect of the last plan.
+type pending struct {
+	plan   *backends.Plan
+	commit func()
+	// closesFirst is whether the plan may drop for a moment what both states allow.
+	closesFirst bool
+}
+
+// Plan implements backends.Backend.
+func (b *Backend) Plan(ctx context.Context, want *intent.Snapshot, since intent.Revision) (*backends.Plan, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	b.pending = nil
+	lowered := b.lowering.Next(want)
+	plan := &backends.Plan{Revision: want.Revision(), Full: since == 0}
+	var err error
+	if since == 0 {
+		err = b.planAll(ctx, plan, lowered)
+	} else {
+		err = b.planChanges(ctx, plan, lowered, since)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	if !plan.Resync {
+		plan.Skips = append(slices.Clip(plan.Skips), b.skips(want, since)...)
+	}
+	return plan, nil
+}
+
+// planAll reads back everything, renders everything and compares.
+func (b *Backend) planAll(ctx context.Context, plan *backends.Plan, want *intent.Snapshot) error {
+	b.interfaces.begin()
+	have, found, err := observe(ctx, b.api, b.names, b.clusters)
+	if err != nil {
+		b.model = nil
+		return err
+	}
+	b.refused = b.retried()
+	r := render(b.names, want, b.refused)
+	tags := r.members()
+	plan.Owned, plan.Skips = len(have), r.skips
+	next := &model{revision: want.Revision(), rendering: r, objects: r.objects, ports: found, tags: tags}
+	l := &lost{names: b.names, keep: b.keep, have: have, ports: found, next: next}
+	l.run(want)
+	l.describe(plan)
+	c := &comparison{
+		names: b.names, have: have, want: next.objects, haveUsage: usageOf(b.names, have), wantUsage: usageOf(b.names, next.objects),
+	}
+	b.cover(want, next)
+	return b.compare(plan, c, next)
+}
+
+// planChanges plans from what changed after the last plan that was applied.
+func (b *Backend) planChanges(ctx context.Context, plan *backends.Plan, want *intent.Snapshot, since intent.Revision) error {
+	m := b.model
+	changes, known := want.Since(since)
+	if !known || m == nil || m.revision != since || len(b.keep) > 0 {
+		plan.Resync = true
+		return nil
+	}
+	moved, err := b.reread(ctx, m)
+	if err != nil {
+		return err
+	}
+	plan.Owned = len(m.objects)
+	c := &comparison{
+		names: b.names, have: m.objects, want: m.objects, haveUsage: m.rendering.usage, wantUsage: m.rendering.usage,
+	}
+	plan.Skips = m.rendering.skips
+	next := *m
+	next.revision = want.Revision()
+	touched, only := m.rendering.onlyMembers(changes)
+	if !only {
+		next.rendering = render(b.names, want, b.refused)
+		next.objects, next.tags = next.rendering.objects, next.rendering.members()
+		plan.Skips = next.rendering.skips
+		c.want, c.wantUsage = next.objects, next.rendering.usage
+		b.cover(want, &next)
+		return b.compare(plan, c, &next)
+	}
+	next.rendering = m.rendering.at(want)
+	tags := make(wanted, len(touched)+len(moved))
+	for k, bare := range touched {
+		tags[k] = m.rendering.tagsOf(want, k, bare)
+	}
+	for _, k := range moved {
+		if _, known := tags[k]; !known {
+			tags[k] = m.tags[k]
+		}
+	}
+	if len(tags) > 0 {
+		b.cover(want, &next)
+	}
+	c.bare = touched
+	c.findBasic()
+	c.interfaces(m.ports.of(tags), tags)
+	return b.propose(plan, c, &next, tags)
+}
+
+// compare compares everything.
+func (b *Backend) compare(plan *backends.Plan, c *comparison, next *model) error {
+	all := next.ports.sorted()
+	c.findBasic()
+	c.isolatedTags(all, next.tags)
+	if err := c.objects(); err != nil {
+		return err
+	}
+	c.interfaces(all, next.tags)
+	return b.propose(plan, c, next, nil)
+}
+
+// propose orders the ops and remembers their effect. Tags are those that changed of next; nil if next has them already.
+func (b *Backend) propose(plan *backends.Plan, c *comparison, next *model, tags wanted) error {
+	opening := c.opensFirst()
+	if err := c.regroups(opening); err != nil {
+		return err
+	}
+	plan.Ops = arrange(c.ops, opening)
+	b.pending = &pending{plan: plan, closesFirst: !opening, commit: func() {
+		for _, m := range c.moves {
+			if m.gain {
+				m.port.tags[m.tag] = true
+			} else {
+				delete(m.port.tags, m.tag)
+			}
+		}
+		for k, bare := range c.bare {
+			if delete(next.rendering.bare, k); bare {
+				next.rendering.bare[k] = true
+			}
+		}
+		for k, of := range tags {
+			if next.tags[k] = of; len(of) == 0 {
+				delete(next.tags, k)
+			}
+		}
+		b.model = next
+	}}
+	if plan.Empty() {
+		b.pending.commit()
+		b.pending = nil
+	}
+	return nil
+}
+
+// arrange orders ops by phase, each a request of its own.
+func arrange(ops []planned, opening bool) []backends.Op {
+	order := closeFirst()
+	if opening {
+		order = openFirst()
+	}
+	rank := map[phase]int{}
+	for i, p := range order {
+		rank[p] = i + 1
+	}
+	ops = slices.DeleteFunc(ops, func(o planned) bool { return rank[o.phase] == 0 })
+	slices.SortStableFunc(ops, func(a, b planned) int {
+		return cmp.Or(
+			cmp.Compare(rank[a.phase], rank[b.phase]), cmp.Compare(a.op.Kind, b.op.Kind), cmp.Compare(a.op.Name, b.op.Name),
+		)
+	})
+	out := make([]backends.Op, 0, len(ops))
+	for i := range ops {
+		ops[i].op.Group = i
+		out = append(out, ops[i].op)
+	}
+	return out
+}

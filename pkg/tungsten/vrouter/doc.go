@@ -1,0 +1,23 @@
+// Package vrouter is a model of the data plane of Tungsten Fabric: it computes, from nothing but objects of the configuration,
+// whether the vrouter agents let the first packet of a connection pass. It knows no intents.
+//
+// # What is modelled
+//
+// Every interface has up to two lists of firewall policies. The first consists of the policies of the global application policy
+// set that applies to all applications, then of those of each set that shares a tag with the interface, in the order of the IDs
+// of the tags. The second consists of the policies of the sets that share a tag of the type neutron_fwaas. Both must pass, at the
+// interface of the source and at that of the destination. An empty list passes everything; one that is not empty ends in deny.
+// Policies and rules are in the order of their sequences, compared as text; of two with the same sequence one is lost.
+//
+// Each list is evaluated with both ends of the packet. The tags of an end are those of the interface that has its address in the
+// virtual network of the other end, or in any network if only one interface has it; addresses outside have none. An interface
+// inherits the tags of its virtual machine, virtual network and project: of one type the nearest wins.
+//
+// The agent's peculiarities are modelled as well: an address group skips labels of ID 0, an unknown address group matches any
+// address, SCTP packets have the port 0, a rule without an action never matches.
+//
+// # What is not
+//
+// Network policies, security groups, mirroring, link-local services, the exceptions for gateways and for multicast, and address
+// translation. How a Service is translated, and which list sees which address, is unverified on a real vrouter.
+package vrouter
