@@ -148,6 +148,28 @@ func (db *database) setRefs(o *object, kind string, refs map[string]any) {
 	}
 }
 
+// setRef adds one reference, or changes its attribute.
+func (db *database) setRef(o *object, kind, uuid string, attr any) {
+	if o.refs[kind] == nil {
+		db.setRefs(o, kind, map[string]any{uuid: attr})
+		return
+	}
+	o.refs[kind][uuid] = attr
+	db.link(o, kind, uuid)
+}
+
+// dropRef removes one reference.
+func (db *database) dropRef(o *object, kind, uuid string) {
+	if _, ok := o.refs[kind][uuid]; !ok {
+		return
+	}
+	db.unlink(o, kind, uuid)
+	delete(o.refs[kind], uuid)
+	if len(o.refs[kind]) == 0 {
+		delete(o.refs, kind)
+	}
+}
+
 // link enters a reference into the index of its target.
 func (db *database) link(o *object, kind, uuid string) {
 	if target := db.byUUID[uuid]; target != nil && target.kind.name == kind {

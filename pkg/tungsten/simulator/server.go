@@ -172,6 +172,13 @@ func (s *Server) Vanish(uuid string) bool {
 	return true
 }
 
+// TakeTagIDs takes the next n IDs of a type's values, as if there were that many tags.
+func (s *Server) TakeTagIDs(typeName string, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.db.tagIDs.of(typeName).next += n
+}
+
 // commit tells observers and change streams what a write changed. s.mu is locked for writing.
 func (s *Server) commit() {
 	changes := s.db.changes

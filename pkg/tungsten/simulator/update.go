@@ -149,13 +149,8 @@ func (db *database) delete(o *object) {
 
 // updateRef adds or removes one reference.
 func (db *database) updateRef(o *object, kind, uuid string, add bool, attr any) *refusal {
-	refs := maps.Clone(o.refs[kind])
-	if refs == nil {
-		refs = make(map[string]any)
-	}
 	if !add {
-		delete(refs, uuid)
-		db.setRefs(o, kind, refs)
+		db.dropRef(o, kind, uuid)
 		db.touch(o)
 		return nil
 	}
@@ -173,13 +168,14 @@ func (db *database) updateRef(o *object, kind, uuid string, add bool, attr any) 
 	if kind == scopedRef(o.kind) && target.scoped() && !o.scoped() {
 		return outOfScope(o, target)
 	}
-	refs[uuid] = attr
-	if kind == "tag" {
+	if kind == "tag" && !(o.kind.name != "address-group" && multiple(target.text("tag_type_name"))) {
+		refs := map[string]any{uuid: nil}
+		maps.Copy(refs, o.refs[kind])
 		if bad := db.checkTags(o, refs); bad != nil {
 			return bad
 		}
 	}
-	db.setRefs(o, kind, refs)
+	db.setRef(o, kind, uuid, attr)
 	db.touch(o)
 	return nil
 }
