@@ -110,7 +110,9 @@ func newAdmission(shared *kube.Source, opts Webhook, log logrus.FieldLogger) (*a
 		sources = append(sources, shared.NewReader())
 		kinds = slices.DeleteFunc(kinds, shared.Reads)
 	}
-	a.source = kube.New(c.Kubernetes, kube.Options{Options: source.Options{Kinds: kinds}, SDWAN: c.Dynamic, Metadata: c.Metadata}, log)
+	a.source = kube.New(c.Kubernetes, kube.Options{
+		Options: source.Options{Kinds: kinds}, SDWAN: c.Dynamic, ClusterPolicies: c.Dynamic, Metadata: c.Metadata,
+	}, log)
 	var err error
 	a.server, err = webhook.New(append(sources, a.source), opts.Options, log)
 	return a, err

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/netloom/netloom/labelcache"
 	"github.com/netloom/netloom/pkg/intent"
@@ -103,17 +104,17 @@ func (r *run) collect() {
 	r.out.Policies = len(r.objects)
 }
 
-// single judges every policy alone.
+// single judges every policy alone; order compares them.
 func (r *run) single() {
 	checker := NewChecker(r.opts.Costs)
 	for _, n := range r.Namespaces {
-		r.put(checker, n, "Namespace "+n.Name)
+		r.put(checker, object.KindNamespace, n)
 	}
 	for _, p := range r.Pods {
-		r.put(checker, p, "Pod "+p.Namespace+"/"+p.Name)
+		r.put(checker, object.KindPod, p)
 	}
 	for _, np := range r.Policies {
-		for _, f := range checker.Policy(np) {
+		for _, f := range checker.Policy(np).Findings {
 			if f.Rule != NotUnderstood { // it is among the problems, with its place
 				r.add(f)
 			}
@@ -126,9 +127,9 @@ func (r *run) single() {
 	}
 }
 
-func (r *run) put(c *Checker, o any, name string) {
-	if err := c.Put(o); err != nil {
-		r.skip("%s: %v", name, err)
+func (r *run) put(c *Checker, kind string, o metav1.Object) {
+	if err := c.Put(kind, o); err != nil {
+		r.skip("%s %s: %v", kind, strings.TrimPrefix(o.GetNamespace()+"/"+o.GetName(), "/"), err)
 	}
 }
 

@@ -29,9 +29,9 @@ func (f *Finding) Compare(o *Finding) int {
 	)
 }
 
-// Text formats the field and the message.
+// Text formats the field and the message, which may begin with it.
 func (f *Finding) Text() string {
-	if f.Field == "" {
+	if f.Field == "" || strings.HasPrefix(f.Message, f.Field+" ") {
 		return f.Message
 	}
 	return f.Field + ": " + f.Message

@@ -21,7 +21,7 @@ func (r *run) order() {
 	for _, x := range r.objects {
 		report := precedence.Of(r.Snapshot, x.ref, budget)
 		for i := range report.Findings {
-			r.add(r.ordered(x.ref, &report.Findings[i]))
+			r.add(orderFinding(r.Snapshot, x.ref, &report.Findings[i]))
 		}
 		if report.Incomplete {
 			cut = append(cut, x.ref.Path())
@@ -32,7 +32,7 @@ func (r *run) order() {
 	}
 }
 
-func (r *run) ordered(ref object.Ref, f *precedence.Finding) Finding {
+func orderFinding(s *intent.Snapshot, ref object.Ref, f *precedence.Finding) Finding {
 	rule, field := UnreachableRule, f.Path
 	switch f.Kind {
 	case precedence.Overridden:
@@ -41,17 +41,17 @@ func (r *run) ordered(ref object.Ref, f *precedence.Finding) Finding {
 		rule = SamePriority
 	case precedence.Covered:
 	}
-	out := newFinding(rule, ref, field, f.Message(r.Snapshot))
-	out.By = r.objectsOf(f.By, ref)
+	out := newFinding(rule, ref, field, f.Message(s))
+	out.By = objectsOf(s, f.By, ref)
 	return out
 }
 
 // objectsOf lists the objects of some rules other than one, each once, in the order of the rules.
-func (r *run) objectsOf(rules []intent.RuleRef, except object.Ref) []object.Ref {
+func objectsOf(s *intent.Snapshot, rules []intent.RuleRef, except object.Ref) []object.Ref {
 	var out []object.Ref
 	seen := map[object.Ref]bool{except: true}
 	for _, by := range rules {
-		if p := r.Snapshot.Policy(by.Policy); p != nil && !seen[p.Origin.Ref()] {
+		if p := s.Policy(by.Policy); p != nil && !seen[p.Origin.Ref()] {
 			seen[p.Origin.Ref()] = true
 			out = append(out, p.Origin.Ref())
 		}

@@ -48,7 +48,7 @@ func (r *run) redundancy() {
 		for _, covered := range pruner.Rules(ref, wider.than(np)) {
 			f := newFinding(RedundantRule, ref, covered.Path,
 				fmt.Sprintf("without it every verdict is the same at present: %s allow the same", precedence.RulesText(r.Snapshot, covered.By)))
-			f.By = r.objectsOf(covered.By, ref)
+			f.By = objectsOf(r.Snapshot, covered.By, ref)
 			r.add(f)
 		}
 	}

@@ -22,6 +22,8 @@ type Source interface {
 	Reads(kind string) bool
 	// Listed reports whether a following Drain returns the last of those objects of a kind that existed at the start.
 	Listed(kind string) bool
+	// Absent reports whether the API does not have a kind, and need not have it.
+	Absent(kind string) bool
 	// Failure returns why a kind cannot be listed or watched at present; nil if it can.
 	Failure(kind string) error
 }
@@ -79,6 +81,9 @@ func (s *Server) drain(from Source, feeds map[string]*feed) {
 			s.update(from, ref)
 		}
 	}
+	if s.adviser != nil {
+		s.adviser.Prepare() // before it counts as ready
+	}
 	for _, f := range listed {
 		f.known.Store(true)
 	}
@@ -109,7 +114,7 @@ func (f *feed) log(log logrus.FieldLogger) {
 func (f *feed) missing() string {
 	err := f.from.Failure(f.Kind)
 	switch {
-	case f.known.Load(), f.optional && (apierrors.IsForbidden(err) || apierrors.IsNotFound(err)):
+	case f.known.Load(), f.from.Absent(f.Kind), f.optional && (apierrors.IsForbidden(err) || apierrors.IsNotFound(err)):
 		return ""
 	case err == nil:
 		return f.Plural + " have not been listed"
@@ -126,6 +131,8 @@ func (f *feed) degraded() string {
 		return ""
 	case f.known.Load():
 		return "degraded: " + f.Plural + " may have changed since they were listed: " + err.Error()
+	case object.IsPolicy(f.Kind):
+		return "degraded: policies are not compared with " + f.Plural + ": " + err.Error()
 	case f.optional:
 		return "degraded: references to " + f.Plural + " are not checked: " + err.Error()
 	default:

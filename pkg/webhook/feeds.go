@@ -2,12 +2,14 @@ package webhook
 
 import (
 	"fmt"
+	"slices"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/source"
+	"github.com/netloom/netloom/pkg/webhook/advice"
 	"github.com/netloom/netloom/pkg/webhook/consistency"
 )
 
@@ -21,7 +23,7 @@ func (o *Options) needs() map[string][]string {
 		needs[PathWorkload] = []string{"Deployment", "StatefulSet", "DaemonSet"}
 	}
 	if o.Advice != nil {
-		needs[PathPolicy] = []string{object.KindPod, object.KindNamespace}
+		needs[PathPolicy] = advice.Kinds()
 	}
 	return needs
 }
@@ -52,7 +54,7 @@ func newFeed(kind string, sources []Source) (*feed, error) {
 	r, _ := source.ResourceOf(kind)
 	for _, from := range sources {
 		if from.Reads(kind) {
-			return &feed{Resource: r, from: from, optional: r.SDWAN}, nil
+			return &feed{Resource: r, from: from, optional: r.SDWAN || object.IsPolicy(kind)}, nil
 		}
 	}
 	return nil, fmt.Errorf("no source of admission reviews reads %s", kind)
@@ -78,10 +80,12 @@ func (s *Server) update(from Source, ref object.Ref) {
 			err = s.grants.PutRole(ref.Namespace, ref.Name, m.GetAnnotations())
 		case "Deployment", "StatefulSet", "DaemonSet":
 			s.index.PutWorkload(ref.Kind, m)
-		case object.KindPod, object.KindNamespace:
-			err = s.adviser.Put(m)
 		default:
-			s.index.Put(ref.Kind, m)
+			if slices.Contains(advice.Kinds(), ref.Kind) {
+				err = s.adviser.Put(ref.Kind, m)
+			} else {
+				s.index.Put(ref.Kind, m)
+			}
 		}
 	}
 	if err != nil {
@@ -96,9 +100,11 @@ func (s *Server) remove(ref object.Ref) {
 		s.grants.RemoveRole(ref.Namespace, ref.Name)
 	case "RoleBinding", "ClusterRoleBinding":
 		s.grants.RemoveBinding(ref.Namespace, ref.Name)
-	case object.KindPod, object.KindNamespace:
-		s.adviser.Remove(ref.Kind, ref.Namespace, ref.Name)
 	default:
-		s.index.Remove(ref)
+		if slices.Contains(advice.Kinds(), ref.Kind) {
+			s.adviser.Remove(ref)
+		} else {
+			s.index.Remove(ref)
+		}
 	}
 }

@@ -78,6 +78,8 @@ func TestRoleLetsEverythingBeListedThatIsKept(t *testing.T) {
 		"rbac.authorization.k8s.io":    {"clusterrolebindings", "clusterroles", "rolebindings", "roles"},
 		"apps":                         {"daemonsets", "deployments", "statefulsets"},
 		"":                             {"namespaces", "pods"},
+		"networking.k8s.io":            {"networkpolicies"},
+		"policy.networking.k8s.io":     {"adminnetworkpolicies", "baselineadminnetworkpolicies", "clusternetworkpolicies"},
 		"admissionregistration.k8s.io": {"validatingwebhookconfigurations"},
 	}
 	for _, kind := range consistency.Kinds() {
@@ -90,5 +92,5 @@ func TestRoleLetsEverythingBeListedThatIsKept(t *testing.T) {
 		got[rule.APIGroups[0]] = rule.Resources
 	}
 	require.Equal(t, want, got)
-	require.Equal(t, []string{"netloom-webhook"}, role.Rules[4].ResourceNames)
+	require.Equal(t, []string{"netloom-webhook"}, role.Rules[6].ResourceNames)
 }

@@ -68,6 +68,11 @@ func newRig(t *testing.T, checks map[consistency.Check]webhook.Mode) *rig {
 	for _, r := range v1alpha1.Resources() {
 		lists[v1alpha1.GroupVersion.WithResource(r.Plural)] = r.Kind + "List"
 	}
+	for _, r := range source.Resources() {
+		if r.Custom {
+			lists[r.GroupVersionResource()] = r.Kind + "List"
+		}
+	}
 	role := &metav1.PartialObjectMetadata{
 		TypeMeta: metav1.TypeMeta{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "Role"},
 		ObjectMeta: metav1.ObjectMeta{
@@ -96,7 +101,7 @@ func newRig(t *testing.T, checks map[consistency.Check]webhook.Mode) *rig {
 		Bucket:      bucket.Policy{ExemptUsers: bucket.DefaultExemptUsers(), ExemptGroups: bucket.DefaultExemptGroups()},
 		Checks:      checks, Advice: &lint.Costs{},
 	}
-	r.source = kube.New(r.kube, kube.Options{Options: source.Options{Kinds: opts.Kinds()}, SDWAN: r.dynamic, Metadata: r.meta}, log)
+	r.source = kube.New(r.kube, kube.Options{Options: source.Options{Kinds: opts.Kinds()}, SDWAN: r.dynamic, ClusterPolicies: r.dynamic, Metadata: r.meta}, log)
 	server, err := webhook.New([]webhook.Source{r.source}, opts, log)
 	require.NoError(t, err)
 	r.Server = server
@@ -343,7 +348,9 @@ func TestDependencies(t *testing.T) {
 	t.Run("off", func(t *testing.T) {
 		fed(t, nil, func(t *testing.T, r *rig) {
 			require.Equal(t, "allowed", r.verdict(t, webhook.PathObject, request(t, "ann", "mwan3rules", "", other)))
-			require.Empty(t, r.dynamic.Actions(), "nothing is read for it")
+			for _, action := range r.dynamic.Actions() {
+				require.NotEqual(t, v1alpha1.Group, action.GetResource().Group, "nothing is read for it")
+			}
 		})
 	})
 }
@@ -465,5 +472,60 @@ func TestMetricsAndLog(t *testing.T) {
 		require.Contains(t, text, `netloom_admission_requests_total{operation="CREATE",path="/validate-sdewan-bucket-permission",result="allowed"} 1`)
 		require.Contains(t, text, `netloom_admission_requests_total{operation="CREATE",path="/validate-sdewan-bucket-permission",result="denied"} 1`)
 		require.Contains(t, r.log.String(), "user=bob")
+	})
+}
+
+// TestPoliciesAreComparedWithThoseThatExist has one kind of policies that the API does not have, one that may not be listed, and one
+// that is created while the server runs.
+func TestPoliciesAreComparedWithThoseThatExist(t *testing.T) {
+	const (
+		existing = `{apiVersion: policy.networking.k8s.io/v1alpha2, kind: ClusterNetworkPolicy, metadata: {name: lockdown},
+			spec: {tier: Admin, priority: 1, subject: {namespaces: {}}, ingress: [{action: Deny, from: [{namespaces: {}}]}]}}`
+		other = `{apiVersion: policy.networking.k8s.io/v1alpha2, kind: ClusterNetworkPolicy, metadata: {name: other},
+			spec: {tier: Admin, priority: 2, subject: {namespaces: {}}, ingress: [{action: Accept, from: [{namespaces: {}}]}]}}`
+	)
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, nil)
+		_, err := r.kube.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}, metav1.CreateOptions{})
+		require.NoError(t, err)
+		web := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Status: corev1.PodStatus{PodIP: "10.0.0.1"}}
+		_, err = r.kube.CoreV1().Pods("default").Create(t.Context(), web, metav1.CreateOptions{})
+		require.NoError(t, err)
+		refuse := func(plural string, err error) {
+			r.dynamic.PrependReactor("list", plural, func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, err })
+		}
+		refuse("adminnetworkpolicies", apierrors.NewNotFound(schema.GroupResource{Resource: "adminnetworkpolicies"}, ""))
+		baseline := schema.GroupResource{Group: "policy.networking.k8s.io", Resource: "baselineadminnetworkpolicies"}
+		r.kube.Resources = []*metav1.APIResourceList{{
+			GroupVersion: "policy.networking.k8s.io/v1alpha1", APIResources: []metav1.APIResource{{Name: baseline.Resource}},
+		}}
+		refuse(baseline.Resource, apierrors.NewForbidden(baseline, "", errors.New("no right")))
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			r.feed(t.Context())
+		}()
+		t.Cleanup(func() { <-done })
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		code, text := get(t, r.Health(), "/readyz")
+		require.Equal(t, http.StatusOK, code, text)
+		require.Equal(t, "ok\ndegraded: policies are not compared with baselineadminnetworkpolicies: "+
+			"baselineadminnetworkpolicies.policy.networking.k8s.io is forbidden: no right\n", text)
+
+		ask := func() string {
+			return r.verdict(t, webhook.PathPolicy, request(t, "ann", "clusternetworkpolicies", "", other))
+		}
+		require.Equal(t, "allowed", ask())
+		policies := r.dynamic.Resource(schema.GroupVersionResource{
+			Group: "policy.networking.k8s.io", Version: "v1alpha2", Resource: "clusternetworkpolicies",
+		})
+		_, err = policies.Create(t.Context(), object(t, existing), metav1.CreateOptions{})
+		require.NoError(t, err)
+		synctest.Wait()
+		require.Equal(t, "allowed | spec: ingress: has no effect at present: what it matches is decided before by ClusterNetworkPolicy/lockdown spec.ingress[0]", ask())
+		require.NoError(t, policies.Delete(t.Context(), "lockdown", metav1.DeleteOptions{}))
+		synctest.Wait()
+		require.Equal(t, "allowed", ask())
 	})
 }

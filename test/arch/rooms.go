@@ -109,6 +109,7 @@ var rooms = []room{
 	{dir: "pkg/precedence", pure: true, may: []string{"pkg/intent", "pkg/object", "pkg/reach"}},
 	{dir: "pkg/lint", pure: true, may: []string{
 		"backends", "labelcache", "pkg/intent", "pkg/object", "pkg/precedence", "translator", "k8s.io/api/...", "k8s.io/apimachinery/...",
+		policyAPI,
 	}},
 	{dir: "pkg/audit", pure: true, may: []string{"labelcache", "pkg/intent", "pkg/lint", "pkg/object", "pkg/reach"}},
 	{dir: "pkg/reach", pure: true, may: []string{"pkg/intent", "pkg/object"}},

@@ -60,7 +60,9 @@ func newAdmission(t *testing.T, features ...string) *admission {
 func raiseAdmission(t *testing.T, component string, features ...string) *admission {
 	t.Helper()
 	a := &admission{t: t, kube: startKube(t, features...), reviews: freeAddress(t)}
-	(&world{t: t, kube: a.kube}).installDefinitions()
+	w := &world{t: t, kube: a.kube}
+	w.installDefinitions()
+	w.defineClusterPolicies()
 	a.kube.Apply(permissions)
 	hooks, others := split(central(t, component)("ovn-nb: [tcp:127.0.0.1:6641]\n"), "ValidatingWebhookConfiguration")
 	a.kube.ApplyObjects(others)

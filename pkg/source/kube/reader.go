@@ -32,6 +32,13 @@ func (k *Source) Listed(kind string) bool {
 	return ok && running && r.handler.HasSynced()
 }
 
+// Absent reports whether the API does not have a kind, and need not have it.
+func (k *Source) Absent(kind string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.absent[kind]
+}
+
 // Failure returns why a kind cannot be listed or watched at present, in the words of the API if it refuses; nil if it can.
 func (k *Source) Failure(kind string) error {
 	k.mu.Lock()

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	policyv1alpha2 "sigs.k8s.io/network-policy-api/apis/v1alpha2"
 	"sigs.k8s.io/yaml"
 
 	"github.com/netloom/netloom/backends/builtin"
@@ -30,9 +31,9 @@ func adviser(t *testing.T, maxFlows int) *advice.Adviser {
 	explainer, err := builtin.NewExplainer("advice", 0)
 	require.NoError(t, err)
 	a := advice.New(lint.Costs{MaxFlows: maxFlows, Explainer: explainer})
-	require.NoError(t, a.Put(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop", Labels: map[string]string{"team": "shop"}}}))
-	require.NoError(t, a.Put(pod("db-0", "db", "10.0.0.1")))
-	require.NoError(t, a.Put(pod("api-0", "api", "10.0.0.2")))
+	require.NoError(t, a.Put(object.KindNamespace, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop", Labels: map[string]string{"team": "shop"}}}))
+	require.NoError(t, a.Put(object.KindPod, pod("db-0", "db", "10.0.0.1")))
+	require.NoError(t, a.Put(object.KindPod, pod("api-0", "api", "10.0.0.2")))
 	return a
 }
 
@@ -125,9 +126,9 @@ func TestAdviceFollowsPods(t *testing.T) {
 	a := adviser(t, 0)
 	np := policy(t, `{podSelector: {matchLabels: {app: new}}}`)
 	require.Len(t, a.Advise(np), 1)
-	require.NoError(t, a.Put(pod("new-0", "new", "10.0.0.3")))
+	require.NoError(t, a.Put(object.KindPod, pod("new-0", "new", "10.0.0.3")))
 	require.Empty(t, a.Advise(np))
-	a.Remove(object.KindPod, "shop", "new-0")
+	a.Remove(object.Ref{Kind: object.KindPod, Namespace: "shop", Name: "new-0"})
 	require.Len(t, a.Advise(np), 1)
 }
 
@@ -135,7 +136,7 @@ func TestCostIsThatOfTheNodeThatBearsMost(t *testing.T) {
 	const spec = `{podSelector: {matchLabels: {app: db}}, ingress: [{from: [{podSelector: {matchLabels: {app: many}}}], ports: [{port: 80, endPort: 90}]}]}`
 	a := adviser(t, 50)
 	for i := range 200 {
-		require.NoError(t, a.Put(pod(fmt.Sprint("many-", i), "many", fmt.Sprintf("10.1.0.%d", i+1))))
+		require.NoError(t, a.Put(object.KindPod, pod(fmt.Sprint("many-", i), "many", fmt.Sprintf("10.1.0.%d", i+1))))
 	}
 	got := a.Advise(policy(t, spec))
 	require.Len(t, got, 1)
@@ -154,17 +155,135 @@ func TestAtMostSoMuchIsSaid(t *testing.T) {
 	require.Equal(t, "and 20 more", got[10])
 }
 
-func BenchmarkAdvise(b *testing.B) {
+// clusterPolicy returns a ClusterNetworkPolicy of the Admin tier, or another tier that its spec names.
+func clusterPolicy(t testing.TB, name string, priority int, spec string) *policyv1alpha2.ClusterNetworkPolicy {
+	t.Helper()
+	p := &policyv1alpha2.ClusterNetworkPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	p.Spec.Tier, p.Spec.Priority = policyv1alpha2.AdminTier, int32(priority)
+	require.NoError(t, yaml.UnmarshalStrict([]byte(spec), &p.Spec))
+	return p
+}
+
+const (
+	lockdown = `{subject: {namespaces: {}}, ingress: [{name: no-ssh, action: Deny, from: [{namespaces: {}}],
+		protocols: [{tcp: {destinationPort: {number: 22}}}]}], egress: [{name: none, action: Deny, to: [{networks: ["0.0.0.0/0", "::/0"]}]}]}`
+	fromAPI = `from: [{pods: {namespaceSelector: {}, podSelector: {matchLabels: {app: api}}}}]`
+)
+
+func TestAdviceAboutPrecedence(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		priority int
+		spec     string
+		want     []string
+	}{
+		{
+			name: "a rule of its own", priority: 2,
+			spec: `{subject: {namespaces: {}}, ingress: [{action: Accept, ` + fromAPI + `}]}`,
+		},
+		{
+			name: "a rule after one that decides", priority: 2,
+			spec: `{subject: {namespaces: {}}, ingress: [{name: ssh, action: Accept, ` + fromAPI + `, protocols: [{tcp: {destinationPort: {number: 22}}}]},
+				{action: Accept, ` + fromAPI + `}]}`,
+			want: []string{`spec.ingress[0] "ssh" never matches at present: what it matches is decided before by ClusterNetworkPolicy/lockdown spec.ingress[0] "no-ssh"`},
+		},
+		{
+			name: "a policy after one that decides", priority: 2,
+			spec: `{subject: {namespaces: {}}, egress: [{action: Accept, to: [{namespaces: {}}]}]}`,
+			want: []string{`spec: egress: has no effect at present: what it matches is decided before by ClusterNetworkPolicy/lockdown spec.egress[0] "none"`},
+		},
+		{
+			name: "what the adviser does not know may have an effect", priority: 2,
+			spec: `{subject: {namespaces: {}}, egress: [{action: Accept, to: [{namespaces: {}}]}, {action: Accept, to: [{nodes: {}}]}]}`,
+		},
+		{
+			name: "another action at the same priority", priority: 1,
+			spec: `{subject: {namespaces: {}}, ingress: [{action: Accept, ` + fromAPI + `}]}`,
+			want: []string{`spec.ingress[0] contradicts ClusterNetworkPolicy/lockdown spec.ingress[0] "no-ssh" of the same priority: their names decide which comes first`},
+		},
+		{
+			name: "before the one that decides", priority: 0,
+			spec: `{subject: {namespaces: {}}, ingress: [{action: Accept, ` + fromAPI + `, protocols: [{tcp: {destinationPort: {number: 22}}}]}]}`,
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			a := adviser(t, 0)
+			require.NoError(t, a.Put(object.KindClusterNetworkPolicy, clusterPolicy(t, "lockdown", 1, lockdown)))
+			p := clusterPolicy(t, "new", tc.priority, tc.spec)
+			require.Equal(t, tc.want, a.AdviseCluster(object.KindClusterNetworkPolicy, p))
+			require.Equal(t, tc.want, a.AdviseCluster(object.KindClusterNetworkPolicy, p), "nothing stays of it")
+		})
+	}
+}
+
+// TestAdviceAboutANetworkPolicyBelowADeny also edits the policies that exist: the adviser compares with the others as they are, and
+// with none that was only tried.
+func TestAdviceAboutANetworkPolicyBelowADeny(t *testing.T) {
+	const spec = `{podSelector: {}, policyTypes: [Egress], egress: [{ports: [{port: 53, protocol: UDP}]}]}`
+	overridden := []string{`spec: egress: has no effect at present: what it matches is decided before by ClusterNetworkPolicy/lockdown spec.egress[0] "none"`}
+	a := adviser(t, 0)
+	deny, np := clusterPolicy(t, "lockdown", 1, lockdown), policy(t, spec)
+	require.Empty(t, a.AdviseCluster(object.KindClusterNetworkPolicy, deny))
+	require.Empty(t, a.Advise(np), "the other was only tried")
+	require.NoError(t, a.Put(object.KindClusterNetworkPolicy, deny))
+	require.Equal(t, overridden, a.Advise(np))
+	require.NoError(t, a.Put(object.KindNetworkPolicy, np))
+	require.Empty(t, a.AdviseCluster(object.KindClusterNetworkPolicy, clusterPolicy(t, "lockdown", 1, `{subject: {namespaces: {}}}`)))
+	require.Equal(t, overridden, a.Advise(np), "what exists is back after a try")
+	base := clusterPolicy(t, "base", 1, `{tier: Baseline, subject: {namespaces: {}}, egress: [{action: Deny, to: [{namespaces: {}}]}]}`)
+	require.Len(t, a.AdviseCluster(object.KindClusterNetworkPolicy, base), 1)
+	a.Remove(object.Ref{Kind: object.KindClusterNetworkPolicy, Name: "lockdown"})
+	require.Empty(t, a.Advise(np))
+	require.Equal(t, []string{"spec: egress: has no effect at present: what it matches is decided before by the isolation of its pods by NetworkPolicies"},
+		a.AdviseCluster(object.KindClusterNetworkPolicy, base), "the NetworkPolicy is still there")
+}
+
+// large returns an adviser with many pods, and many policies of both kinds; each of those that are cluster-wide has subjects of its own.
+func large(t testing.TB, pods, policies int) *advice.Adviser {
+	t.Helper()
 	a := advice.New(lint.Costs{})
-	for i := range 10000 {
-		if err := a.Put(pod(fmt.Sprint("p", i), fmt.Sprint("app", i%100), fmt.Sprintf("10.%d.%d.1", i/250, i%250))); err != nil {
-			b.Fatal(err)
-		}
+	require.NoError(t, a.Put(object.KindNamespace, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}))
+	for i := range pods {
+		p := pod(fmt.Sprint("p", i), fmt.Sprint("app", i%100), fmt.Sprintf("10.%d.%d.1", i/250, i%250))
+		require.NoError(t, a.Put(object.KindPod, p))
 	}
-	np := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "p"}}
+	for i := range policies {
+		np := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: fmt.Sprint("p", i)}}
+		np.Spec.PodSelector.MatchLabels = map[string]string{"app": fmt.Sprint("app", i%100)}
+		require.NoError(t, a.Put(object.KindNetworkPolicy, np))
+		cnp := clusterPolicy(t, fmt.Sprint("p", i), i, fmt.Sprintf(`{subject: {namespaces: {matchExpressions: [{key: team, operator: NotIn, values: [t%d]}]}}, ingress: [
+			{action: Deny, from: [{pods: {namespaceSelector: {}, podSelector: {matchLabels: {app: app%d}}}}], protocols: [{tcp: {destinationPort: {number: %d}}}]},
+			{action: Accept, from: [{namespaces: {}}], protocols: [{udp: {destinationPort: {number: %d}}}]}]}`, i, i%100, i+1, i+1))
+		require.NoError(t, a.Put(object.KindClusterNetworkPolicy, cnp))
+	}
+	return a
+}
+
+// all selects every pod, and has rules that nothing decides before.
+const all = `{subject: {namespaces: {}}, ingress: [{action: Deny, from: [{namespaces: {}}]}]}`
+
+// TestComparisonsAreLimited compares a policy with ever more others: it gives up, and says so.
+func TestComparisonsAreLimited(t *testing.T) {
+	require.Empty(t, large(t, 500, 20).AdviseCluster(object.KindClusterNetworkPolicy, clusterPolicy(t, "new", 1000, all)))
+	got := large(t, 2000, 500).AdviseCluster(object.KindClusterNetworkPolicy, clusterPolicy(t, "new", 1000, all))
+	require.Equal(t, []string{"spec: not compared with all other policies: there are too many rules, or pods, to compare"}, got)
+}
+
+// BenchmarkAdvise advises in a cluster of 10,000 pods, 1,000 NetworkPolicies and 1,000 cluster-wide policies.
+func BenchmarkAdvise(b *testing.B) {
+	a := large(b, 10000, 1000)
+	np := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "new"}}
 	np.Spec.PodSelector.MatchLabels = map[string]string{"app": "app7"}
-	a.Advise(np)
-	for b.Loop() {
-		a.Advise(np)
-	}
+	a.Advise(np) // translates all others
+	b.Run("NetworkPolicy", func(b *testing.B) {
+		for b.Loop() {
+			a.Advise(np)
+		}
+	})
+	cnp := clusterPolicy(b, "new", 1000, all)
+	b.Run("ClusterNetworkPolicy", func(b *testing.B) {
+		for b.Loop() {
+			a.AdviseCluster(object.KindClusterNetworkPolicy, cnp)
+		}
+	})
 }

@@ -14,28 +14,37 @@ import (
 // most is how many warnings one policy gets.
 const most = 10
 
-// Adviser holds the pods and namespaces that policies are judged by. New makes one. All methods are safe for concurrent
-// use.
+// Adviser holds the objects that policies are judged by. New makes one. All methods are safe for concurrent use.
 type Adviser struct {
 	mu      sync.Mutex
 	checker *lint.Checker
 }
 
-// New makes an Adviser that knows no pods.
+// New makes an Adviser that knows no objects.
 func New(costs lint.Costs) *Adviser { return &Adviser{checker: lint.NewChecker(costs)} }
 
-// Put adds or replaces a Pod or a Namespace.
-func (a *Adviser) Put(object any) error {
+// Kinds lists the kinds of objects that an Adviser holds.
+func Kinds() []string { return lint.CheckerKinds() }
+
+// Put adds or replaces an object of one of Kinds.
+func (a *Adviser) Put(kind string, o metav1.Object) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.checker.Put(object)
+	return a.checker.Put(kind, o)
 }
 
-// Remove removes a Pod or a Namespace.
-func (a *Adviser) Remove(kind, namespace, name string) {
+// Remove removes an object of one of Kinds.
+func (a *Adviser) Remove(ref object.Ref) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.checker.Remove(kind, namespace, name)
+	a.checker.Remove(ref)
+}
+
+// Prepare translates what changed, so that the next review need not wait for that.
+func (a *Adviser) Prepare() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.checker.Prepare()
 }
 
 // Advise lists what the author of a policy may not have meant. It keeps nothing of the policy.
@@ -53,13 +62,16 @@ func (a *Adviser) AdviseCluster(kind string, o metav1.Object) []string {
 }
 
 // warnings formats what the annotation of a policy does not accept of some findings, and what is wrong with the annotation.
-func warnings(ref object.Ref, o metav1.Object, found []lint.Finding) []string {
+func warnings(ref object.Ref, o metav1.Object, judged lint.Judgment) []string {
 	ignores, faults := lint.IgnoresOf(ref, o.GetAnnotations(), object.Place{})
 	var out []string
-	for _, f := range append(lint.Accept(found, ignores), faults...) {
+	for _, f := range append(lint.Accept(judged.Findings, ignores), faults...) {
 		if f.Ignored == "" {
 			out = append(out, f.Text())
 		}
+	}
+	if judged.Incomplete {
+		out = append(out, "spec: not compared with all other policies: there are too many rules, or pods, to compare")
 	}
 	if len(out) > most {
 		out = append(out[:most], fmt.Sprintf("and %d more", len(out)-most))
