@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/network-policy-api/apis/v1alpha2"
 
 	"github.com/netloom/netloom/labelcache"
+	ovnkubernetes "github.com/netloom/netloom/pkg/apis/ovnkubernetes/v1"
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
@@ -99,6 +100,8 @@ func (t *Translator) Put(o any) error {
 	case *networkingv1.NetworkPolicy, *v1alpha2.ClusterNetworkPolicy, *policyv1alpha1.AdminNetworkPolicy,
 		*policyv1alpha1.BaselineAdminNetworkPolicy:
 		t.policies.PutPolicy(o.(metav1.Object))
+	case *ovnkubernetes.EgressFirewall:
+		// Only questions are answered from it: no target enforces it.
 	case *corev1.Service:
 		t.services.Put(o)
 		t.sdwan.PutService(o)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/netloom/netloom/deploy/crds"
 	"github.com/netloom/netloom/pkg/apis/clusterpolicy"
+	ovnkubernetes "github.com/netloom/netloom/pkg/apis/ovnkubernetes/v1"
 	"github.com/netloom/netloom/pkg/crdschema"
 	"github.com/netloom/netloom/pkg/source"
 )
@@ -65,7 +66,7 @@ func validateCustom(namespaced bool) func(source.Object) field.ErrorList {
 // object is validated.
 var definitions = sync.OnceValues(func() (map[string]*crdschema.Definition, error) {
 	all := map[string]*crdschema.Definition{}
-	for _, dir := range []embed.FS{crds.Definitions, clusterpolicy.Definitions} {
+	for _, dir := range []embed.FS{crds.Definitions, clusterpolicy.Definitions, ovnkubernetes.Definitions} {
 		files, err := fs.Glob(dir, "*.yaml")
 		if err != nil {
 			return nil, err

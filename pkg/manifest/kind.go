@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"encoding/json"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -24,10 +25,10 @@ func kindOf(name string) (*kind, bool) {
 	return k, ok
 }
 
-// kinds are those that can be read from manifests, by name: all that sources deliver, and Secrets.
+// kinds are those that can be read from manifests, by name: all that sources deliver, those for questions, and Secrets.
 var kinds = sync.OnceValue(func() map[string]*kind {
 	all := map[string]*kind{}
-	for _, r := range source.Resources() {
+	for _, r := range slices.Concat(source.Resources(), source.QuestionResources()) {
 		k := coreKinds()[r.Kind]
 		if r.Custom {
 			k.complete, k.validate = completeCustom, validateCustom(r.Namespaced)

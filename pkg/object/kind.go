@@ -5,6 +5,7 @@ const (
 	KindAdminNetworkPolicy         = "AdminNetworkPolicy"
 	KindBaselineAdminNetworkPolicy = "BaselineAdminNetworkPolicy"
 	KindClusterNetworkPolicy       = "ClusterNetworkPolicy"
+	KindEgressFirewall             = "EgressFirewall" // of ovn-kubernetes; only read to answer questions
 	KindEndpoints                  = "Endpoints"
 	KindEndpointSlice              = "EndpointSlice"
 	KindNamespace                  = "Namespace"

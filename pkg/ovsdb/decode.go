@@ -32,14 +32,19 @@ func parseResults(raw json.RawMessage) ([]ovsdb.OperationResult, error) {
 			r.Rows = make([]ovsdb.Row, len(w.Rows))
 		}
 		for j, row := range w.Rows {
-			for column, value := range row {
-				row[column] = fromWire(value)
-			}
-			r.Rows[j] = row
+			r.Rows[j] = RowFromWire(row)
 		}
 		results[i] = r
 	}
 	return results, nil
+}
+
+// RowFromWire reads a row as RFC 7047 writes it. It changes row.
+func RowFromWire(row map[string]any) ovsdb.Row {
+	for column, value := range row {
+		row[column] = fromWire(value)
+	}
+	return row
 }
 
 // fromWire turns the arrays that encode references, sets and maps into ovsdb.UUID, OvsSet and OvsMap. Anything else stays

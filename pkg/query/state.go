@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/network-policy-api/apis/v1alpha2"
 
 	"github.com/netloom/netloom/labelcache"
+	ovnkubernetes "github.com/netloom/netloom/pkg/apis/ovnkubernetes/v1"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 )
@@ -27,7 +28,9 @@ type Objects struct {
 	Policies []*networkingv1.NetworkPolicy
 	Services []*corev1.Service
 	Cluster  []object.Ref // the cluster-wide policies
-	SDWAN    []SDWANObject
+	// Firewalls are those of ovn-kubernetes. They are not part of the snapshot.
+	Firewalls []*ovnkubernetes.EgressFirewall
+	SDWAN     []SDWANObject
 }
 
 // SDWANObject is an SD-WAN object.
@@ -53,6 +56,8 @@ func (o *Objects) Add(added any) bool {
 		o.Services = append(o.Services, v)
 	case *networkingv1.NetworkPolicy:
 		o.Policies = append(o.Policies, v)
+	case *ovnkubernetes.EgressFirewall:
+		o.Firewalls = append(o.Firewalls, v)
 	case *v1alpha2.ClusterNetworkPolicy:
 		o.Cluster = append(o.Cluster, object.Ref{Kind: object.KindClusterNetworkPolicy, Name: v.Name})
 	case *v1alpha1.AdminNetworkPolicy:

@@ -50,15 +50,20 @@ func PlacesOf(endpoints []intent.Endpoint) []Place {
 // all of a family, an address in it that no narrower one contains. A prefix that narrower ones fill has none. Addresses
 // for which taken returns true, such as those of endpoints, are not outside and are skipped.
 func Outside(taken func(netip.Addr) bool, snapshots ...*intent.Snapshot) []Place {
+	var named []netip.Prefix
+	for _, s := range snapshots {
+		named = append(named, Prefixes(s)...)
+	}
+	return OutsideOf(taken, named)
+}
+
+// OutsideOf is Outside for a list of prefixes.
+func OutsideOf(taken func(netip.Addr) bool, named []netip.Prefix) []Place {
 	found := map[netip.Prefix]bool{
 		netip.PrefixFrom(netip.IPv4Unspecified(), 0): true, netip.PrefixFrom(netip.IPv6Unspecified(), 0): true,
 	}
-	for _, s := range snapshots {
-		for set := range s.Sets() {
-			for _, p := range slices.Concat(set.Prefixes, set.Within) {
-				found[p] = true
-			}
-		}
+	for _, p := range named {
+		found[p] = true
 	}
 	all := slices.SortedFunc(maps.Keys(found), intent.ComparePrefixes)
 	var out []Place

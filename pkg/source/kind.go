@@ -15,6 +15,7 @@ import (
 	policyv1alpha1 "sigs.k8s.io/network-policy-api/apis/v1alpha1"
 	policyv1alpha2 "sigs.k8s.io/network-policy-api/apis/v1alpha2"
 
+	ovnkubernetes "github.com/netloom/netloom/pkg/apis/ovnkubernetes/v1"
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/object"
 )
@@ -96,6 +97,17 @@ func clusterPolicies() []Resource {
 	return rows
 }
 
+// QuestionResources lists further kinds, which no target enforces: they are only needed to answer questions. A source of an
+// API delivers them only if Options.Kinds names them.
+func QuestionResources() []Resource {
+	r := row(object.KindEgressFirewall, ovnkubernetes.GroupVersion, "egressfirewalls", func(f *ovnkubernetes.EgressFirewall) {
+		trimWritten(f)
+		f.Status = ovnkubernetes.EgressFirewallStatus{}
+	})
+	r.Custom = true
+	return []Resource{r}
+}
+
 // ReviewResources lists further kinds, needed to answer admission reviews. A source delivers them only if Options.Kinds
 // names them.
 func ReviewResources() []Resource {
@@ -133,7 +145,7 @@ func row[T Object](kind string, version schema.GroupVersion, plural string, trim
 
 // ResourceOf finds the row of a kind.
 func ResourceOf(kind string) (Resource, bool) {
-	rows := append(Resources(), ReviewResources()...)
+	rows := slices.Concat(Resources(), QuestionResources(), ReviewResources())
 	at := slices.IndexFunc(rows, func(r Resource) bool { return r.Kind == kind })
 	if at < 0 {
 		return Resource{}, false

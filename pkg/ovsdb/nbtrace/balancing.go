@@ -151,12 +151,8 @@ func portsByAddr(ports []Port) map[netip.Addr]string {
 	sorted := slices.SortedFunc(slices.Values(ports), func(a, b Port) int { return strings.Compare(a.Name, b.Name) })
 	m := map[netip.Addr]string{}
 	for _, port := range sorted {
-		for _, text := range port.Addresses {
-			for word := range strings.FieldsSeq(text) {
-				if a, err := netip.ParseAddr(word); err == nil {
-					m[a] = port.Name
-				}
-			}
+		for _, a := range port.IPs() {
+			m[a] = port.Name
 		}
 	}
 	return m

@@ -8,100 +8,40 @@ import (
 )
 
 // matcher reports whether a packet matches.
-type matcher func(*view) bool
+type matcher func(*view) truth
 
 // world is the groups and sets that matches refer to.
 type world struct {
-	groups map[string]map[string]bool // port group name to its ports
-	sets   map[string]*addressIndex
-	fields map[string]*field
-}
-
-// addressIndex finds whether an address is in a set, without walking the set.
-type addressIndex struct {
-	addrs    map[netip.Addr]bool
-	prefixes map[netip.Prefix]bool
-	bits4    []int // the prefix lengths in use, longest first
-	bits6    []int
-}
-
-func newAddressIndex(addresses []string) (*addressIndex, error) {
-	x := &addressIndex{addrs: map[netip.Addr]bool{}, prefixes: map[netip.Prefix]bool{}}
-	for _, s := range addresses {
-		p, ok := parsePrefix(s)
-		switch {
-		case !ok:
-			return x, fmt.Errorf("%q is no address", s)
-		case p.IsSingleIP():
-			x.addrs[p.Addr()] = true
-		default:
-			x.add(p)
-		}
-	}
-	return x, nil
-}
-
-func (x *addressIndex) add(p netip.Prefix) {
-	x.prefixes[p] = true
-	bits := &x.bits6
-	if p.Addr().Is4() {
-		bits = &x.bits4
-	}
-	if !slices.Contains(*bits, p.Bits()) {
-		*bits = append(*bits, p.Bits())
-		slices.SortFunc(*bits, func(a, b int) int { return cmp.Compare(b, a) })
-	}
-}
-
-// has reports whether a is in the set.
-func (x *addressIndex) has(a netip.Addr) bool {
-	if x.addrs[a] {
-		return true
-	}
-	bits := x.bits6
-	if a.Is4() {
-		bits = x.bits4
-	}
-	for _, n := range bits {
-		if p, err := a.Prefix(n); err == nil && x.prefixes[p] {
-			return true
-		}
-	}
-	return false
-}
-
-func (x *addressIndex) empty() bool { return len(x.addrs) == 0 && len(x.prefixes) == 0 }
-
-// holdsOther reports whether the set has an address of the other family.
-func (x *addressIndex) holdsOther(ip4 bool) bool {
-	for a := range x.addrs {
-		if a.Is4() != ip4 {
-			return true
-		}
-	}
-	return ip4 && len(x.bits6) > 0 || !ip4 && len(x.bits4) > 0
+	groups  map[string]map[string]bool // port group name to its ports
+	sets    map[string]*addressIndex
+	unclear map[string]bool // names of sets whose addresses cannot be read
+	fields  map[string]*field
 }
 
 // compile resolves the names of an expression. A name that does not exist is an error, as in ovn-controller.
 func (w *world) compile(n node) (matcher, error) {
 	switch n := n.(type) {
 	case boolean:
-		return func(*view) bool { return bool(n) }, nil
+		return func(*view) truth { return truthOf(bool(n)) }, nil
 	case predicate:
 		return n.field.holds, nil
 	case *comparison:
 		return w.compileComparison(n)
+	case *bits:
+		return compileBits(n), nil
+	case unclear:
+		return func(*view) truth { return maybe }, nil
 	case all:
-		return w.compileParts(n, false)
+		return w.compileParts(n, no)
 	case anyOf:
-		return w.compileParts(n, true)
+		return w.compileParts(n, yes)
 	default:
 		return nil, fmt.Errorf("unknown kind of expression %T", n)
 	}
 }
 
 // compileParts stops at the first part whose result is stop.
-func (w *world) compileParts(parts []node, stop bool) (matcher, error) {
+func (w *world) compileParts(parts []node, stop truth) (matcher, error) {
 	matchers := make([]matcher, len(parts))
 	for i, p := range parts {
 		m, err := w.compile(p)
@@ -110,13 +50,18 @@ func (w *world) compileParts(parts []node, stop bool) (matcher, error) {
 		}
 		matchers[i] = m
 	}
-	return func(v *view) bool {
+	return func(v *view) truth {
+		result := -stop
 		for _, m := range matchers {
-			if m(v) == stop {
+			t := m(v)
+			if t == stop {
 				return stop
 			}
+			if t == maybe {
+				result = maybe
+			}
 		}
-		return !stop
+		return result
 	}, nil
 }
 
@@ -129,23 +74,25 @@ func (w *world) compileComparison(c *comparison) (matcher, error) {
 	case fieldIPv4, fieldIPv6:
 		m, err = w.compareAddress(c)
 	case fieldNumber:
-		m = compareNumber(c)
-	case fieldPredicate:
+		m = compareNumber(c.op, c.values, c.field.number)
+	case fieldPredicate, fieldUnclear:
 		err = fmt.Errorf("%s is not compared", c.field.name)
 	}
 	if err != nil || c.field.holds == nil {
 		return m, err
 	}
 	if w.comparesNothing(c) {
-		return func(*view) bool { return c.op == "!=" }, nil
+		return func(*view) truth { return truthOf(c.op == "!=") }, nil
 	}
-	return func(v *view) bool { return c.field.holds(v) && m(v) }, nil
+	return func(v *view) truth { return c.field.holds(v).and(m(v)) }, nil
 }
 
 // comparesNothing reports whether c has only empty sets to compare with. OVN replaces such a comparison by 0 or 1 before
 // it adds the prerequisites of the field: `ip4.src != $empty' matches IPv6 too.
 func (w *world) comparesNothing(c *comparison) bool {
-	return !slices.ContainsFunc(c.values, func(v value) bool { return v.kind != valueSet || !w.sets[v.set].empty() })
+	return !slices.ContainsFunc(c.values, func(v value) bool {
+		return v.kind != valueSet || w.unclear[v.set] || !w.sets[v.set].empty()
+	})
 }
 
 func (w *world) comparePort(c *comparison) (matcher, error) {
@@ -153,9 +100,9 @@ func (w *world) comparePort(c *comparison) (matcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(v *view) bool {
+	return func(v *view) truth {
 		port := c.field.port(v)
-		return port != "" && ports[port]
+		return truthOf(port != "" && ports[port])
 	}, nil
 }
 
@@ -186,12 +133,15 @@ func (w *world) ports(c *comparison) (map[string]bool, error) {
 func (w *world) compareAddress(c *comparison) (matcher, error) {
 	if c.op != "==" && c.op != "!=" {
 		limit := c.values[0].prefix.Addr()
-		return func(v *view) bool { return ordered(c.op, c.field.addr(v).Compare(limit)) }, nil
+		return func(v *view) truth { return truthOf(ordered(c.op, c.field.addr(v).Compare(limit))) }, nil
 	}
-	inline := &addressIndex{addrs: map[netip.Addr]bool{}, prefixes: map[netip.Prefix]bool{}}
+	inline := newAddresses()
 	sets := []*addressIndex{inline}
+	unread := no
 	for _, v := range c.values {
 		switch {
+		case v.kind == valueSet && w.unclear[v.set]:
+			unread = maybe
 		case v.kind == valueSet:
 			set, ok := w.sets[v.set]
 			if !ok {
@@ -207,23 +157,88 @@ func (w *world) compareAddress(c *comparison) (matcher, error) {
 			inline.add(v.prefix)
 		}
 	}
-	equal := c.op == "=="
-	return func(v *view) bool {
+	sign := yes
+	if c.op == "!=" {
+		sign = no
+	}
+	return func(v *view) truth {
 		a := c.field.addr(v)
-		return slices.ContainsFunc(sets, func(x *addressIndex) bool { return x.has(a) }) == equal
+		if slices.ContainsFunc(sets, func(x *addressIndex) bool { return x.has(a) }) {
+			return sign
+		}
+		return sign * unread
 	}, nil
 }
 
-func compareNumber(c *comparison) matcher {
-	if c.op == "==" || c.op == "!=" {
-		equal := c.op == "=="
-		return func(v *view) bool {
-			n := c.field.number(v)
-			return slices.ContainsFunc(c.values, func(x value) bool { return x.number == n }) == equal
+// compareNumber compares a number, which may be one of several.
+func compareNumber(op string, values []value, get func(*view) (lowest, highest uint64)) matcher {
+	if op == "==" || op == "!=" {
+		sign := yes
+		if op == "!=" {
+			sign = no
+		}
+		return func(v *view) truth {
+			low, high := get(v)
+			result := no
+			for i := range values {
+				result = max(result, values[i].equals(low, high))
+			}
+			return sign * result
 		}
 	}
-	limit := c.values[0].number
-	return func(v *view) bool { return ordered(c.op, cmp.Compare(c.field.number(v), limit)) }
+	limit := values[0].number
+	return func(v *view) truth {
+		low, high := get(v)
+		first, last := ordered(op, cmp.Compare(low, limit)), ordered(op, cmp.Compare(high, limit))
+		if first != last {
+			return maybe
+		}
+		return truthOf(first)
+	}
+}
+
+// equals compares a number from low to high with v.
+func (v *value) equals(low, high uint64) truth {
+	switch {
+	case low == high:
+		return truthOf(low&v.mask == v.number)
+	case v.mask == wholeNumber && (v.number < low || v.number > high):
+		return no
+	}
+	return maybe
+}
+
+// compileBits compares some bits of a field.
+func compileBits(b *bits) matcher {
+	whole := wholeNumber >> (63 - (b.last - b.first))
+	m := compareNumber(b.op, b.values, func(v *view) (uint64, uint64) {
+		if b.field.typ == fieldNumber {
+			low, high := b.field.number(v)
+			if low != high {
+				return 0, whole
+			}
+			return low >> b.first & whole, low >> b.first & whole
+		}
+		n := bitsOf(b.field.addr(v), b.first) & whole
+		return n, n
+	})
+	if b.field.holds == nil {
+		return m
+	}
+	return func(v *view) truth { return b.field.holds(v).and(m(v)) }
+}
+
+// bitsOf is the 64 bits of an address from the one numbered first, which counts from the lowest.
+func bitsOf(a netip.Addr, first int) uint64 {
+	var n uint64
+	bytes := a.AsSlice()
+	for i := range 64 {
+		at := first + i
+		if index := len(bytes) - 1 - at/8; index >= 0 && bytes[index]>>(at%8)&1 == 1 {
+			n |= 1 << i
+		}
+	}
+	return n
 }
 
 // ordered reports whether a comparison with the result c satisfies op.

@@ -16,10 +16,15 @@
 // rejects. A VIP that two rows have is reported as an error, and so is what OVN 23.03 refuses or fails on. IPv4 loopback
 // and IPv6 link-local addresses belong to no port: backends there have none.
 //
+// What OVN may understand and this package does not, such as an unknown field, makes the parts of a match unknown that contain
+// it. Where such a part may decide, the verdict is Unknown, which counts as denied; it is never a guess. A source port that a
+// packet does not name is one of the ephemeral ports. A port group is also two address sets, "$group_ip4" and "$group_ip6".
+// A packet that leaves a switch for a router or the outside, or comes from there, is evaluated at that port of the switch
+// too, unless it is load-balanced.
+//
+// A Judge answers for all destination ports at once, and ReadDump reads rows from a file.
+//
 // Not modelled are: replies (ask about the first packet of a connection), the SNAT of a router for load-balanced packets
-// (lb_force_snat_ip), health checks and affinity of load balancers, where a packet to a VIP without a backend ends up,
-// ACLs on packets that a router port sends or receives, allow-stateless overriding stateful ACLs, default_acl_drop, and
-// the address sets that OVN derives from port groups ("$group_ip4"): list them as address sets. The expression language
-// lacks subfields, masked integers, integers in place of addresses, words compared with 0 or 1, and the fields that no
-// policy uses; they are reported as errors.
+// (lb_force_snat_ip), health checks and affinity of load balancers, and where a packet to a VIP without a backend ends up. The
+// expression language lacks integers in place of addresses, words compared with 0 or 1, and the fields that no policy uses.
 package nbtrace

@@ -30,6 +30,16 @@ type (
 		op     string
 		values []value
 	}
+	// bits relates some bits of a field to constants, like comparison.
+	bits struct {
+		field  *field
+		first  int // the lowest bit, counted from 0
+		last   int
+		op     string
+		values []value
+	}
+	// unclear is a part that OVN may accept and this package cannot evaluate.
+	unclear struct{ text string }
 	// all is &&, anyOf is ||; both have at least two parts.
 	all   []node
 	anyOf []node
@@ -38,12 +48,16 @@ type (
 // value is a constant: exactly the member that fits the comparison's field is set.
 type value struct {
 	number uint64
+	mask   uint64 // of number: the bits that count
 	prefix netip.Prefix
 	text   string
 	set    string // name of an address set
 	group  string // name of a port group
 	kind   valueKind
 }
+
+// wholeNumber is the mask of a number without one.
+const wholeNumber = ^uint64(0)
 
 type valueKind uint8
 
@@ -58,6 +72,9 @@ const (
 func (v value) String() string {
 	switch v.kind {
 	case valueNumber:
+		if v.mask != wholeNumber {
+			return strconv.FormatUint(v.number, 10) + "/" + strconv.FormatUint(v.mask, 10)
+		}
 		return strconv.FormatUint(v.number, 10)
 	case valuePrefix:
 		if v.prefix.IsSingleIP() {
@@ -84,15 +101,27 @@ func (b boolean) format(bool) string {
 
 func (p predicate) format(bool) string { return p.field.name }
 
-func (c *comparison) format(bool) string {
-	if len(c.values) == 1 {
-		return fmt.Sprintf("%s %s %s", c.field.name, c.op, c.values[0])
+func (c *comparison) format(bool) string { return formatComparison(c.field.name, c.op, c.values) }
+
+func (b *bits) format(bool) string {
+	name := fmt.Sprintf("%s[%d..%d]", b.field.name, b.first, b.last)
+	if b.first == b.last {
+		name = fmt.Sprintf("%s[%d]", b.field.name, b.first)
 	}
-	words := make([]string, len(c.values))
-	for i, v := range c.values {
+	return formatComparison(name, b.op, b.values)
+}
+
+func (u unclear) format(bool) string { return u.text }
+
+func formatComparison(name, op string, values []value) string {
+	if len(values) == 1 {
+		return fmt.Sprintf("%s %s %s", name, op, values[0])
+	}
+	words := make([]string, len(values))
+	for i, v := range values {
 		words[i] = v.String()
 	}
-	return fmt.Sprintf("%s %s {%s}", c.field.name, c.op, strings.Join(words, ", "))
+	return fmt.Sprintf("%s %s {%s}", name, op, strings.Join(words, ", "))
 }
 
 func (a all) format(nested bool) string   { return join(a, " && ", nested) }

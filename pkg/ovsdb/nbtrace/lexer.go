@@ -17,13 +17,14 @@ func (e *SyntaxError) Error() string { return fmt.Sprintf("column %d: %s", e.Off
 type kind uint8
 
 const (
-	tokenEnd    kind = iota
-	tokenSymbol      // an operator or bracket
-	tokenName        // a field or predicate
-	tokenNumber      // an integer, an address or a prefix, unparsed
-	tokenString      // text is unquoted
-	tokenSet         // $name: text is the name
-	tokenGroup       // @name: text is the name
+	tokenEnd      kind = iota
+	tokenSymbol        // an operator or bracket
+	tokenName          // a field or predicate
+	tokenNumber        // an integer, an address or a prefix, unparsed
+	tokenString        // text is unquoted
+	tokenSet           // $name: text is the name
+	tokenGroup         // @name: text is the name
+	tokenTemplate      // ^name: text is the name of a variable of the chassis
 )
 
 type token struct {
@@ -41,6 +42,8 @@ func (t token) String() string {
 		return "$" + t.text
 	case tokenGroup:
 		return "@" + t.text
+	case tokenTemplate:
+		return "^" + t.text
 	case tokenString:
 		return fmt.Sprintf("%q", t.text)
 	case tokenSymbol, tokenName, tokenNumber:
@@ -52,7 +55,7 @@ func (t token) String() string {
 
 // symbols lists the symbols in the order in which they are tried: longer ones first.
 func symbols() []string {
-	return []string{"&&", "||", "==", "!=", "<=", ">=", "<", ">", "!", "(", ")", "{", "}", ","}
+	return []string{"&&", "||", "==", "!=", "<=", ">=", "<", ">", "!", "(", ")", "{", "}", "[", "]", ","}
 }
 
 // lex splits a match into tokens; the last one is the end.
@@ -81,15 +84,12 @@ func next(s string, i int) (token, int, error) {
 	case c == '"':
 		text, n, err := quoted(s, i)
 		return token{tokenString, text, i}, n, err
-	case c == '$' || c == '@':
+	case c == '$' || c == '@' || c == '^':
 		n := span(s[i+1:], isNameByte)
 		if n == 0 || isDigit(s[i+1]) {
 			return token{}, 0, &SyntaxError{i, fmt.Sprintf("%c wants a name", c)}
 		}
-		k := tokenSet
-		if c == '@' {
-			k = tokenGroup
-		}
+		k := map[byte]kind{'$': tokenSet, '@': tokenGroup, '^': tokenTemplate}[c]
 		return token{k, s[i+1 : i+1+n], i}, n + 1, nil
 	case isNameByte(c) || c == ':':
 		return word(s, i), len(word(s, i).text), nil

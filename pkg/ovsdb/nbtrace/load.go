@@ -20,7 +20,7 @@ type Selecter interface {
 // have are empty. The tables are read one after another: concurrent changes may be seen in part.
 func Load(ctx context.Context, db Selecter) (Rows, error) {
 	var rows Rows
-	for _, t := range slices.Concat(policyTables(&rows), balancerTables(&rows)) {
+	for _, t := range tables(&rows) {
 		if t.late && !db.Schema().Has(t.name) {
 			continue
 		}
@@ -33,6 +33,11 @@ func Load(ctx context.Context, db Selecter) (Rows, error) {
 		}
 	}
 	return rows, nil
+}
+
+// tables lists all tables, in the order in which they have to be read.
+func tables(rows *Rows) []table {
+	return slices.Concat(policyTables(rows), balancerTables(rows), otherTables(rows))
 }
 
 // table is what is read of a table, and its destination.
@@ -48,8 +53,8 @@ func policyTables(rows *Rows) []table {
 	portNames := map[string]string{}
 	uuids := ovsdb.Strings
 	return []table{
-		{name: "Logical_Switch_Port", columns: []string{"name", "addresses", "dynamic_addresses"}, take: func(r libovsdb.Row) {
-			p := Port{Name: ovsdb.String(r["name"])}
+		{name: "Logical_Switch_Port", columns: []string{"name", "type", "addresses", "dynamic_addresses", "external_ids"}, take: func(r libovsdb.Row) {
+			p := Port{Name: ovsdb.String(r["name"]), Type: ovsdb.String(r["type"]), ExternalIDs: ovsdb.StringMap(r["external_ids"])}
 			p.Addresses = append(ovsdb.Strings(r["addresses"]), ovsdb.Strings(r["dynamic_addresses"])...)
 			rows.Ports = append(rows.Ports, p)
 			portNames[ovsdb.String(r["_uuid"])] = p.Name
@@ -60,9 +65,10 @@ func policyTables(rows *Rows) []table {
 				LoadBalancers: uuids(r["load_balancer"]), LoadBalancerGroups: uuids(r["load_balancer_group"]),
 			})
 		}},
-		{name: "Port_Group", columns: []string{"name", "ports", "acls"}, take: func(r libovsdb.Row) {
+		{name: "Port_Group", columns: []string{"name", "ports", "acls", "external_ids"}, take: func(r libovsdb.Row) {
 			rows.PortGroups = append(rows.PortGroups, PortGroup{
 				Name: ovsdb.String(r["name"]), Ports: named(portNames, r["ports"]), ACLs: uuids(r["acls"]),
+				ExternalIDs: ovsdb.StringMap(r["external_ids"]),
 			})
 		}},
 		{name: "Address_Set", columns: []string{"name", "addresses"}, take: func(r libovsdb.Row) {
@@ -104,6 +110,18 @@ func balancerTables(rows *Rows) []table {
 			rows.TemplateVars = append(rows.TemplateVars, TemplateVars{
 				Chassis: ovsdb.String(r["chassis"]), Variables: ovsdb.StringMap(r["variables"]),
 			})
+		}},
+	}
+}
+
+// otherTables lists the tables for what neither ACLs nor load balancers have.
+func otherTables(rows *Rows) []table {
+	return []table{
+		{late: true, name: "Logical_Router_Port", columns: []string{"networks"}, take: func(r libovsdb.Row) {
+			rows.RouterNetworks = append(rows.RouterNetworks, ovsdb.Strings(r["networks"])...)
+		}},
+		{late: true, name: "NB_Global", columns: []string{"options"}, take: func(r libovsdb.Row) {
+			rows.Options = ovsdb.StringMap(r["options"])
 		}},
 	}
 }

@@ -5,7 +5,8 @@ import "net/netip"
 // Packet is the first packet of a connection, as its sender sends it.
 type Packet struct {
 	// Inport and Outport are logical switch ports. The stages of an empty one are skipped: the packet comes from, or goes
-	// to, a router or the outside. A load-balanced packet goes to the ports of its backends instead of Outport.
+	// to, a router or the outside, through the ports of a switch to routers and the outside. A load-balanced packet goes to
+	// the ports of its backends instead of Outport.
 	Inport, Outport string
 	// Router is the logical router that the packet crosses after the switch of Inport, or through which it enters; "" is
 	// none. Its load balancers apply if those of the switch do not.
@@ -16,8 +17,8 @@ type Packet struct {
 	PortOf func(netip.Addr) string
 
 	Src, Dst netip.Addr
-	Protocol uint8 // IP protocol number
-	SrcPort  uint16
+	Protocol uint8  // IP protocol number
+	SrcPort  uint16 // 0 is one of the ephemeral ports, it is not known which
 	DstPort  uint16
 	ICMPType uint8 // with protocol 1 and 58
 	ARP      bool  // an ARP packet: no IP at all, whatever the addresses say
@@ -36,6 +37,9 @@ const (
 	Allow   Verdict = "allow"
 	Drop    Verdict = "drop"
 	Reject  Verdict = "reject" // denies, and says so to the sender
+	// Unknown means that the ACLs contain something that this package does not know and that may decide. It counts as
+	// denied; Step.ACL is the ACL in question.
+	Unknown Verdict = "unknown"
 )
 
 // Allows reports whether v lets a packet pass.

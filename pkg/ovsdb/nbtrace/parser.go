@@ -2,7 +2,6 @@ package nbtrace
 
 import (
 	"fmt"
-	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,14 +13,19 @@ const maxDepth = 100
 // Parse reads a match. It supports the language of ovn-sb(5) as far as doc.go describes, and refuses what OVN refuses:
 // mixed && and || without parentheses, negated nominal fields, constants that do not fit their field. The error is a
 // *SyntaxError. It does not check whether the groups and sets exist.
-func Parse(match string) (*Expr, error) { return parse(match, vocabulary()) }
+func Parse(match string) (*Expr, error) { return parse(match, vocabulary(), false) }
 
-func parse(match string, fields map[string]*field) (*Expr, error) {
+// parse reads a match. If it is lenient, what OVN may understand and this package does not becomes an unclear part instead
+// of an error.
+func parse(match string, fields map[string]*field, lenient bool) (*Expr, error) {
 	tokens, err := lex(match)
 	if err != nil {
 		return nil, err
 	}
-	p := &parser{tokens: tokens, fields: fields}
+	if lenient && slices.ContainsFunc(tokens, func(t token) bool { return t.kind == tokenTemplate }) {
+		return &Expr{unclear{match}}, nil // each chassis reads something else
+	}
+	p := &parser{tokens: tokens, fields: fields, lenient: lenient}
 	root, err := p.expression()
 	if err != nil {
 		return nil, err
@@ -38,6 +42,8 @@ type parser struct {
 	depth  int
 	not    bool // inside an odd number of negations
 	fields map[string]*field
+
+	lenient bool
 }
 
 func (p *parser) peek() token { return p.tokens[p.pos] }
@@ -158,6 +164,9 @@ func (p *parser) field() (*field, token, error) {
 		return nil, t, p.unexpected("field name")
 	}
 	f := p.fields[t.text]
+	if f == nil && p.lenient {
+		f = &field{name: t.text, typ: fieldUnclear}
+	}
 	if f == nil {
 		return nil, t, &SyntaxError{t.at, fmt.Sprintf("unknown field %s", t.text)}
 	}
@@ -171,14 +180,21 @@ func (p *parser) fieldFirst() (n node, atomic bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	if f.typ == fieldPredicate {
-		switch {
-		case isRelation(p.peek()):
-			return nil, false, &SyntaxError{p.peek().at, fmt.Sprintf("%s is a word of its own and not compared", f.name)}
-		case p.not:
-			return nil, false, &SyntaxError{at.at, "nominal predicate " + f.name + " may not be negated"}
-		}
-		return predicate{f}, true, nil
+	sub, err := p.subfield()
+	if err != nil {
+		return nil, false, err
+	}
+	switch {
+	case f.typ == fieldUnclear:
+		return p.unclear(f)
+	case f.typ == fieldPredicate && sub == nil && !isRelation(p.peek()):
+		n, err = p.word(f, at)
+		return n, true, err
+	case f.bit && sub == nil && !isRelation(p.peek()):
+		n, err = p.compare(f, nil, at, "==", []token{{kind: tokenNumber, text: "1"}})
+		return n, true, err
+	case f.typ == fieldPredicate && !p.lenient:
+		return nil, false, &SyntaxError{p.peek().at, fmt.Sprintf("%s is a word of its own and not compared", f.name)}
 	}
 	op, ok := p.accept(relations()...)
 	if !ok {
@@ -188,8 +204,63 @@ func (p *parser) fieldFirst() (n node, atomic bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	n, err = p.compare(f, at, op, constants)
+	n, err = p.compare(f, sub, at, op, constants)
 	return n, false, err
+}
+
+// word is a predicate alone.
+func (p *parser) word(f *field, at token) (node, error) {
+	if !p.not {
+		return predicate{f}, nil
+	}
+	return p.orUnclear(nil, &SyntaxError{at.at, "nominal predicate " + f.name + " may not be negated"}, f)
+}
+
+// orUnclear replaces an error by an unclear part if the parser is lenient.
+func (p *parser) orUnclear(n node, err error, f *field) (node, error) {
+	if err != nil && p.lenient {
+		return unclear{f.name}, nil
+	}
+	return n, err
+}
+
+// unclear reads what may follow an unknown field: arguments, or a relation with constants.
+func (p *parser) unclear(f *field) (n node, atomic bool, err error) {
+	if _, ok := p.accept("("); ok {
+		for {
+			if t := p.take(); t.kind == tokenEnd {
+				return nil, false, p.unexpected("`)'")
+			} else if t.kind == tokenSymbol && t.text == ")" {
+				return unclear{f.name}, true, nil
+			}
+		}
+	}
+	if _, ok := p.accept(relations()...); !ok {
+		return unclear{f.name}, true, nil
+	}
+	_, err = p.constants()
+	return unclear{f.name}, false, err
+}
+
+// subfield reads "[bit]" or "[low..high]"; nil if there is none.
+func (p *parser) subfield() (*[2]int, error) {
+	if _, ok := p.accept("["); !ok {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	t := p.take()
+	low, high, ranged := strings.Cut(t.text, "..")
+	if !ranged {
+		high = low
+	}
+	first, err := strconv.Atoi(low)
+	last, err2 := strconv.Atoi(high)
+	if err != nil || err2 != nil || t.kind != tokenNumber || first < 0 || last < first {
+		return nil, &SyntaxError{t.at, "expected [bit] or [low..high]"}
+	}
+	if _, ok := p.accept("]"); !ok {
+		return nil, p.unexpected("`]'")
+	}
+	return &[2]int{first, last}, nil
 }
 
 // constantFirst reads "constants relation field", and "constant < field < constant".
@@ -206,10 +277,11 @@ func (p *parser) constantFirst() (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.typ == fieldPredicate {
-		return nil, &SyntaxError{at.at, fmt.Sprintf("%s is a word of its own and not compared", f.name)}
+	sub, err := p.subfield()
+	if err != nil {
+		return nil, err
 	}
-	low, err := p.compare(f, at, mirrored(op), left)
+	low, err := p.compare(f, sub, at, mirrored(op), left)
 	if err != nil {
 		return nil, err
 	}
@@ -225,7 +297,7 @@ func (p *parser) constantFirst() (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	high, err := p.compare(f, at, op2, right)
+	high, err := p.compare(f, sub, at, op2, right)
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +308,7 @@ func (p *parser) constantFirst() (node, error) {
 func (p *parser) constants() ([]token, error) {
 	constant := func() (token, error) {
 		switch p.peek().kind {
-		case tokenNumber, tokenString, tokenSet, tokenGroup:
+		case tokenNumber, tokenString, tokenSet, tokenGroup, tokenTemplate:
 			return p.take(), nil
 		case tokenEnd, tokenSymbol, tokenName:
 		}
@@ -260,101 +332,44 @@ func (p *parser) constants() ([]token, error) {
 	}
 }
 
-// compare makes a comparison, inverted under a negation.
-func (p *parser) compare(f *field, at token, op string, constants []token) (node, error) {
+// compare makes a comparison of a field or of some bits of it, inverted under a negation.
+func (p *parser) compare(f *field, sub *[2]int, at token, op string, constants []token) (node, error) {
 	if p.not {
 		op = opposite(op)
 	}
-	if f.exact && op != "==" {
+	n, err := comparisonOf(f, sub, at, op, constants)
+	return p.orUnclear(n, err, f)
+}
+
+func comparisonOf(f *field, sub *[2]int, at token, op string, constants []token) (node, error) {
+	switch {
+	case f.typ == fieldPredicate:
+		return nil, &SyntaxError{at.at, fmt.Sprintf("%s is a word of its own and not compared", f.name)}
+	case f.exact && op != "==":
 		return nil, &SyntaxError{at.at, fmt.Sprintf("nominal field %s may only be tested for equality (taking enclosing `!' operators into account)", f.name)}
 	}
-	c := &comparison{field: f, op: op}
+	of := f
+	if sub != nil {
+		if of = f.part(sub); of == nil {
+			return nil, &SyntaxError{at.at, fmt.Sprintf("%s has no bits %d to %d to compare", f.name, sub[0], sub[1])}
+		}
+	}
+	var values []value
 	for _, t := range constants {
-		v, err := constantFor(f, t)
+		v, err := constantFor(of, t)
 		if err != nil {
 			return nil, err
 		}
-		c.values = append(c.values, v)
+		values = append(values, v)
 	}
 	if op != "==" && op != "!=" {
-		v := c.values[0]
-		if len(c.values) > 1 || v.kind == valueSet || (v.kind == valuePrefix && !v.prefix.IsSingleIP()) {
+		v := values[0]
+		if len(values) > 1 || v.kind == valueSet || v.kind == valueNumber && v.mask != wholeNumber || v.kind == valuePrefix && !v.prefix.IsSingleIP() {
 			return nil, &SyntaxError{constants[0].at, "only == and != may be used with sets and masked constants"}
 		}
 	}
-	return c, nil
-}
-
-// constantFor reads a constant as one of f.
-func constantFor(f *field, t token) (value, error) {
-	wrong := &SyntaxError{t.at, fmt.Sprintf("%s does not fit field %s", t, f.name)}
-	switch {
-	case t.kind == tokenString && f.typ == fieldPort:
-		return value{kind: valueText, text: t.text}, nil
-	case t.kind == tokenGroup && f.typ == fieldPort:
-		return value{kind: valueGroup, group: t.text}, nil
-	case t.kind == tokenSet && (f.typ == fieldIPv4 || f.typ == fieldIPv6):
-		return value{kind: valueSet, set: t.text}, nil
-	case t.kind == tokenNumber && f.typ == fieldNumber:
-		n, err := strconv.ParseUint(t.text, 0, 64)
-		if err != nil || n > f.limit || strings.Contains(t.text, "_") || (len(t.text) > 1 && t.text[0] == '0' && t.text[1] != 'x') {
-			return value{}, wrong
-		}
-		return value{kind: valueNumber, number: n}, nil
-	case t.kind == tokenNumber && (f.typ == fieldIPv4 || f.typ == fieldIPv6):
-		prefix, ok := parsePrefix(t.text)
-		if !ok || prefix.Addr().Is4() != (f.typ == fieldIPv4) {
-			return value{}, wrong
-		}
-		return value{kind: valuePrefix, prefix: prefix}, nil
-	default:
-		return value{}, wrong
+	if sub != nil {
+		return &bits{field: f, first: sub[0], last: sub[1], op: op, values: values}, nil
 	}
-}
-
-// parsePrefix reads an address with an optional length or mask. Host bits are cut off.
-func parsePrefix(s string) (netip.Prefix, bool) {
-	host, mask, masked := strings.Cut(s, "/")
-	a, err := netip.ParseAddr(host)
-	if err != nil || a.Is4In6() {
-		return netip.Prefix{}, false
-	}
-	bits := a.BitLen()
-	if masked {
-		if bits, err = strconv.Atoi(mask); err != nil {
-			m, err := netip.ParseAddr(mask)
-			if err != nil || m.BitLen() != a.BitLen() {
-				return netip.Prefix{}, false
-			}
-			if bits = leadingOnes(m); bits < 0 {
-				return netip.Prefix{}, false
-			}
-		}
-	}
-	prefix, err := a.Prefix(bits)
-	return prefix, err == nil
-}
-
-// leadingOnes is the length of a netmask, -1 when it has ones behind a zero.
-func leadingOnes(mask netip.Addr) int {
-	n, ended := 0, false
-	for _, b := range mask.AsSlice() {
-		for bit := byte(0x80); bit != 0; bit >>= 1 {
-			switch {
-			case b&bit == 0:
-				ended = true
-			case ended:
-				return -1
-			default:
-				n++
-			}
-		}
-	}
-	return n
-}
-
-func relations() []string { return []string{"==", "!=", "<=", ">=", "<", ">"} }
-
-func isRelation(t token) bool {
-	return t.kind == tokenSymbol && slices.Contains(relations(), t.text)
+	return &comparison{field: f, op: op, values: values}, nil
 }

@@ -1,5 +1,10 @@
 package nbtrace
 
+import (
+	"net/netip"
+	"strings"
+)
+
 // Rows is the part of a Northbound database that decides on packets, wherever it was read from.
 type Rows struct {
 	ACLs               []ACL
@@ -7,10 +12,12 @@ type Rows struct {
 	AddressSets        []AddressSet
 	Switches           []Switch
 	Routers            []Router
-	Ports              []Port // used only to look up addresses
+	Ports              []Port
 	LoadBalancers      []LoadBalancer
 	LoadBalancerGroups []LoadBalancerGroup
 	TemplateVars       []TemplateVars
+	RouterNetworks     []string          // addresses of router ports with their prefix lengths
+	Options            map[string]string // of NB_Global; only default_acl_drop is used
 }
 
 // ACL is a row of the ACL table.
@@ -28,9 +35,10 @@ type ACL struct {
 
 // PortGroup is a row of the Port_Group table.
 type PortGroup struct {
-	Name  string
-	Ports []string // names of logical switch ports
-	ACLs  []string // UUIDs
+	Name        string
+	Ports       []string // names of logical switch ports
+	ACLs        []string // UUIDs
+	ExternalIDs map[string]string
 }
 
 // AddressSet is a row of the Address_Set table.
@@ -57,8 +65,26 @@ type Router struct {
 
 // Port is a row of the Logical_Switch_Port table.
 type Port struct {
-	Name      string
-	Addresses []string // MAC and IP addresses, several in one string; anything else is skipped
+	Name        string
+	Type        string   // "" is a pod or VM
+	Addresses   []string // MAC and IP addresses, several in one string; anything else is skipped
+	ExternalIDs map[string]string
+}
+
+// uplink reports whether packets leave the switch, and come to it, through p.
+func (p *Port) uplink() bool { return p.Type == "router" || p.Type == "localnet" }
+
+// IPs lists the IP addresses of p.
+func (p *Port) IPs() []netip.Addr {
+	var out []netip.Addr
+	for _, text := range p.Addresses {
+		for word := range strings.FieldsSeq(text) {
+			if a, err := netip.ParseAddr(word); err == nil {
+				out = append(out, a)
+			}
+		}
+	}
+	return out
 }
 
 // LoadBalancer is a row of the Load_Balancer table.

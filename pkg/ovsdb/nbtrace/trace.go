@@ -24,9 +24,23 @@ func (t *Tracer) Trace(p Packet) Result {
 			return t.sendOn(&p, egress, b, func(*Packet, *Backend) Step { return egress })
 		}
 	}
+	if egress.Verdict.Allows() && p.Inport != "" {
+		egress = stricter(egress, t.depart(&p))
+	}
 	r := Result{Egress: egress, Ingress: t.arrive(&p, p.Outport)}
+	if r.Ingress.Verdict.Allows() && p.Outport != "" {
+		r.Ingress = stricter(r.Ingress, t.enter(&p))
+	}
 	r.Allowed = r.Egress.Verdict.Allows() && r.Ingress.Verdict.Allows()
 	return r
+}
+
+// stricter is the second of two steps if it denies, or if only it has an ACL; otherwise the first.
+func stricter(first, second Step) Step {
+	if !second.Verdict.Allows() || first.ACL == nil && second.ACL != nil {
+		return second
+	}
+	return first
 }
 
 // afterLB runs the stage after load balancing, unless the one before it has dropped the packet.
@@ -38,6 +52,47 @@ func (t *Tracer) afterLB(p *Packet, before Step) Step {
 		return after
 	}
 	return before
+}
+
+// depart runs the stage to-lport of the switch that a packet leaves for a router or the outside: ACLs that do not name the
+// output port apply there too.
+func (t *Tracer) depart(p *Packet) Step {
+	sw, ok := t.switchOf[p.Inport]
+	if !ok || p.Outport != "" && t.switchOf[p.Outport] == sw {
+		return Step{Verdict: Skipped}
+	}
+	return t.across(sw, func(uplink string) Step { return t.stage(stageTo, uplink, newView(p, p.Inport, uplink)) })
+}
+
+// enter runs the stages from-lport of the switch to which a packet comes from a router or the outside.
+func (t *Tracer) enter(p *Packet) Step {
+	sw, ok := t.switchOf[p.Outport]
+	if !ok || p.Inport != "" && t.switchOf[p.Inport] == sw {
+		return Step{Verdict: Skipped}
+	}
+	return t.across(sw, func(uplink string) Step {
+		v := newView(p, uplink, "")
+		before := t.stage(stageFrom, uplink, v)
+		if !before.Verdict.Allows() {
+			return before
+		}
+		return stricter(before, t.stage(stageFromAfterLB, uplink, v))
+	})
+}
+
+// across evaluates a packet at each uplink of a switch. It is not known through which the packet goes.
+func (t *Tracer) across(sw string, evaluate func(uplink string) Step) Step {
+	result := Step{Verdict: Skipped}
+	for i, uplink := range t.uplinks[sw] {
+		step := evaluate(uplink)
+		switch {
+		case i == 0:
+			result = step
+		case step.Verdict.Allows() != result.Verdict.Allows():
+			return Step{Verdict: Unknown, ACL: step.ACL, Priority: step.Priority}
+		}
+	}
+	return result
 }
 
 // arrive runs the stage of the switch from which a packet leaves.
@@ -99,99 +154,4 @@ func (t *Tracer) portAt(p *Packet, a netip.Addr) string {
 		return p.PortOf(a)
 	}
 	return t.portOf[a]
-}
-
-// stage runs one stage at one port: tier by tier, the first rule that matches decides, unless it passes to the next
-// tier.
-func (t *Tracer) stage(stage int, port string, v *view) Step {
-	sw, ok := t.switchOf[port]
-	if !ok {
-		return Step{}
-	}
-	if t.stateful[sw] && v.unblocked() {
-		return Step{Verdict: Allow}
-	}
-	rules := merged{t.byPort[stage][port], t.bySwitch[stage][sw]}
-	passed := -1 // the last tier that was left by a pass
-	for r := rules.next(); r != nil; r = rules.next() {
-		if r.acl.Tier <= passed || !r.match(v) {
-			continue
-		}
-		step := Step{Verdict: verdict(r.acl.Action), ACL: &r.acl, Priority: r.acl.Priority}
-		for rules.levelWith(r) {
-			tie := rules.next()
-			if !tie.match(v) || verdict(tie.acl.Action) == step.Verdict {
-				continue
-			}
-			step.Ambiguous = true
-			if severity(tie.acl.Action) > severity(step.ACL.Action) {
-				step.Verdict, step.ACL = verdict(tie.acl.Action), &tie.acl
-			}
-		}
-		if step.ACL.Action != "pass" {
-			return step
-		}
-		passed = r.acl.Tier
-	}
-	return Step{Verdict: Default}
-}
-
-// verdict is the verdict of an action. Pass has none.
-func verdict(action string) Verdict {
-	switch action {
-	case "drop":
-		return Drop
-	case "reject":
-		return Reject
-	case "pass":
-		return Default
-	default:
-		return Allow
-	}
-}
-
-// severity ranks actions: of two that OVN may choose between, the denying one is reported.
-func severity(action string) int {
-	switch action {
-	case "drop":
-		return 3
-	case "reject":
-		return 2
-	case "pass":
-		return 1
-	default:
-		return 0
-	}
-}
-
-// merged yields two sorted lists as one.
-type merged struct{ a, b []*rule }
-
-// first is the list whose rule is next; nil is the end.
-func (m *merged) first() *[]*rule {
-	switch {
-	case len(m.a) == 0 && len(m.b) == 0:
-		return nil
-	case len(m.b) == 0 || (len(m.a) > 0 && compareRules(m.a[0], m.b[0]) <= 0):
-		return &m.a
-	default:
-		return &m.b
-	}
-}
-
-// next takes the next rule; nil is the end.
-func (m *merged) next() *rule {
-	list := m.first()
-	if list == nil {
-		return nil
-	}
-	r := (*list)[0]
-	*list = (*list)[1:]
-	return r
-}
-
-// levelWith reports whether the next rule has the tier and priority of r.
-func (m *merged) levelWith(r *rule) bool {
-	list := m.first()
-	return list != nil && (*list)[0].acl.Tier == r.acl.Tier && (*list)[0].acl.Priority == r.acl.Priority
 }

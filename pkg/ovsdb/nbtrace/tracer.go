@@ -17,6 +17,11 @@ type Tracer struct {
 	byPort   [stages]map[string][]*rule
 	bySwitch [stages]map[string][]*rule
 	stateful map[string]bool // switches that track connections
+	// stateless are the switches with ACLs of the action allow-stateless, by stage.
+	stateless [stages]map[string]bool
+	uplinks   map[string][]string // by switch: its ports to routers and the outside
+	drops     bool                // what no ACL decides is dropped, on switches with ACLs
+	sight
 	balancing
 	portOf map[netip.Addr]string // what Rows.Ports says
 }
@@ -49,18 +54,28 @@ type rule struct {
 	stage  int
 	groups []string        // port groups it refers to
 	only   map[string]bool // ports outside of which it cannot match; nil means no limit
+	looks  looks           // what of a packet it depends on
 }
 
 // New reads rows. The tracer is usable even if the error is not nil: the error lists the rows that are invalid, as
 // *ACLError for ACLs and as *BalancerError for load balancers, and the tracer skips them, as OVN does.
 func New(rows Rows) (*Tracer, error) {
-	t := &Tracer{switchOf: map[string]string{}, stateful: map[string]bool{}}
+	t := &Tracer{
+		switchOf: map[string]string{}, stateful: map[string]bool{}, uplinks: map[string][]string{},
+		drops: rows.Options["default_acl_drop"] == "true", sight: newSight(),
+	}
 	for i := range stages {
-		t.byPort[i], t.bySwitch[i] = map[string][]*rule{}, map[string][]*rule{}
+		t.byPort[i], t.bySwitch[i], t.stateless[i] = map[string][]*rule{}, map[string][]*rule{}, map[string]bool{}
 	}
 	for _, sw := range rows.Switches {
 		for _, p := range sw.Ports {
 			t.switchOf[p] = sw.Name
+		}
+	}
+	for i := range rows.Ports {
+		if p := &rows.Ports[i]; p.uplink() {
+			sw := t.switchOf[p.Name]
+			t.uplinks[sw] = append(t.uplinks[sw], p.Name)
 		}
 	}
 	t.portOf = portsByAddr(rows.Ports)
@@ -74,6 +89,7 @@ func New(rows Rows) (*Tracer, error) {
 		}
 		rules[r.acl.UUID] = r
 	}
+	t.index(w, rules)
 	t.place(rows, rules)
 	faults = append(faults, t.balance(rows)...)
 	for i := range stages {
@@ -85,27 +101,6 @@ func New(rows Rows) (*Tracer, error) {
 		}
 	}
 	return t, errors.Join(faults...)
-}
-
-func newWorld(rows Rows) (*world, []error) {
-	var faults []error
-	w := &world{groups: map[string]map[string]bool{}, sets: map[string]*addressIndex{}, fields: vocabulary()}
-	for _, g := range rows.PortGroups {
-		ports := map[string]bool{}
-		for _, p := range g.Ports {
-			ports[p] = true
-		}
-		w.groups[g.Name] = ports
-	}
-	for _, s := range rows.AddressSets {
-		x, err := newAddressIndex(s.Addresses)
-		if err != nil {
-			faults = append(faults, fmt.Errorf("address set %s: %w", s.Name, err))
-			continue
-		}
-		w.sets[s.Name] = x
-	}
-	return w, faults
 }
 
 // rule parses one ACL.
@@ -123,14 +118,14 @@ func (w *world) rule(acl ACL) (*rule, error) {
 	if !slices.Contains([]string{"allow", "allow-related", "allow-stateless", "drop", "reject", "pass"}, acl.Action) {
 		return nil, fmt.Errorf("unknown action %q", acl.Action)
 	}
-	e, err := parse(acl.Match, w.fields)
+	e, err := parse(acl.Match, w.fields, true)
 	if err != nil {
 		return nil, err
 	}
 	if r.match, err = w.compile(e.root); err != nil {
 		return nil, err
 	}
-	r.groups = groupsIn(e.root)
+	r.groups, r.looks.root = groupsIn(e.root), e.root
 	r.only = w.required(e.root, portField)
 	return r, nil
 }
@@ -165,8 +160,11 @@ func (t *Tracer) place(rows Rows, rules map[string]*rule) {
 	}
 	for uuid, r := range rules {
 		for sw := range on[uuid] {
-			if r.acl.Action == "allow-related" {
+			switch r.acl.Action {
+			case "allow-related":
 				t.stateful[sw] = true
+			case "allow-stateless":
+				t.stateless[r.stage][sw] = true
 			}
 			// A group without a port on a switch does not exist there, and its name voids the ACL.
 			if slices.ContainsFunc(r.groups, func(g string) bool { return !present[g][sw] }) {

@@ -1,0 +1,18 @@
+package verify
+
+import (
+	"fmt"
+
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// Covers reports whether a finding is about a protocol and port, such as tcp/80.
+func Covers(f *Finding, probe string) bool {
+	for _, p := range []intent.Protocol{intent.TCP, intent.UDP, intent.SCTP} {
+		var port uint16
+		if n, _ := fmt.Sscanf(probe, p.String()+"/%d", &port); n == 1 {
+			return f.traffic.Has(p, port)
+		}
+	}
+	return false
+}
