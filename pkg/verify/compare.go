@@ -64,7 +64,7 @@ func Compare(state *query.State, rows *nbtrace.Rows) *Report {
 
 // readFaults takes note of rows that nobody can evaluate.
 func (c *comparison) readFaults(err error) {
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // the parts are wanted, not a cause
+	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
 		return
 	}

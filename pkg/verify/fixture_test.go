@@ -131,7 +131,7 @@ func (p *probes) expand(t *testing.T, text string) []string {
 				break
 			}
 		}
-		head, ports, protocol := line, "", ""
+		var head, ports, protocol string
 		if at := strings.LastIndex(line, " all probed "); at > 0 {
 			head, protocol = line[:at], line[at+len(" all probed "):]
 		} else {
