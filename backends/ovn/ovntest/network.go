@@ -102,10 +102,14 @@ func (n *network) rows() []libovsdb.Operation {
 	return ops
 }
 
-// Verdict judges a flow from the rows in the database.
+// Verdict judges a flow from the rows in the database. Replies to what they allow have to pass.
 func (g *Target) Verdict(t testing.TB, f intent.Flow) backendtest.Verdict {
-	r := g.tracer(t, f.Network).Trace(g.packet(f))
+	tracer, p := g.tracer(t, f.Network), g.packet(f)
+	r := tracer.Trace(p)
 	v := backendtest.Verdict{Allowed: r.Allowed}
+	if r.Allowed {
+		require.True(t, tracer.RepliesPass(p), "replies are dropped: %+v", f)
+	}
 	if r.Balanced == nil {
 		return v
 	}

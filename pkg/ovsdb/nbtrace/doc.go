@@ -22,9 +22,12 @@
 // A packet that leaves a switch for a router or the outside, or comes from there, is evaluated at that port of the switch
 // too, unless it is load-balanced.
 //
+// Replies pass a switch that tracks connections, and are packets like any other elsewhere (RepliesPass); Trace is about the first
+// packet of a connection.
+//
 // A Judge answers for all destination ports at once, and ReadDump reads rows from a file.
 //
-// Not modelled are: replies (ask about the first packet of a connection), the SNAT of a router for load-balanced packets
-// (lb_force_snat_ip), health checks and affinity of load balancers, and where a packet to a VIP without a backend ends up. The
-// expression language lacks integers in place of addresses, words compared with 0 or 1, and the fields that no policy uses.
+// Not modelled are: the SNAT of a router for load-balanced packets (lb_force_snat_ip), health checks and affinity of load balancers,
+// and where a packet to a VIP without a backend ends up. The expression language lacks integers in place of addresses, words
+// compared with 0 or 1, and the fields that no policy uses.
 package nbtrace

@@ -252,3 +252,34 @@ func TestFaultyRowsAreReportedAndLeftOut(t *testing.T) {
 	got := tracer.Trace(packet(t, "b>a 10.0.0.2 10.0.0.1 tcp 80"))
 	require.Equal(t, "drop good", spell(got.Ingress))
 }
+
+func TestRepliesPass(t *testing.T) {
+	deny := "from-lport+lb 1.1000 drop : inport == @g1 && ip4"
+	for _, tc := range []struct {
+		name   string
+		acls   []string
+		packet string
+		want   bool
+	}{
+		{"no ACL", nil, "b>a 10.0.0.2 10.0.0.1 tcp 80", true},
+		{"a switch without tracking drops what it would drop of a new connection", []string{deny}, "b>a 10.0.0.2 10.0.0.1 tcp 80", false},
+		{"in the other direction nothing is denied", []string{"to-lport 1.1000 drop : outport == @g1 && tcp.dst == 81"}, "b>a 10.0.0.2 10.0.0.1 tcp 80", true},
+		{"the port of the sender", []string{"to-lport 1.1000 drop : outport == @g1 && tcp.dst == 40000"}, "a>b 10.0.0.1 10.0.0.2 tcp 80", false},
+		{"a switch with tracking", []string{deny, "to-lport 2.1 allow-related : outport == @g1 && arp"}, "b>a 10.0.0.2 10.0.0.1 tcp 80", true},
+		{"tracking on both switches", []string{deny, "to-lport 2.1 allow-related : outport == @g1 && arp"}, "d>a 10.1.0.2 10.0.0.1 udp 80", true},
+		{"echo", []string{"from-lport 1.1000 drop : inport == @g1 && icmp4.type == 0"}, "b>a 10.0.0.2 10.0.0.1 icmp", false},
+		{"what does not arrive has no replies", []string{"to-lport 1.1000 drop : outport == @g1 && ip"}, "b>a 10.0.0.2 10.0.0.1 tcp 80", false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var acls []nbtrace.ACL
+			for i, spec := range tc.acls {
+				acls = append(acls, acl(fmt.Sprint("u", i), spec))
+			}
+			tracer, err := nbtrace.New(rows(acls...))
+			require.NoError(t, err)
+			p := packet(t, tc.packet)
+			p.SrcPort = 40000
+			require.Equal(t, tc.want, tracer.RepliesPass(p))
+		})
+	}
+}
