@@ -159,6 +159,11 @@ var rooms = []room{
 		"labelcache", "pkg/apis/...", "pkg/intent", "pkg/object", "pkg/precedence", "pkg/reach", "k8s.io/api/...", "k8s.io/apimachinery/...",
 		"sigs.k8s.io/json", policyAPI, yaml,
 	}},
+	{dir: "pkg/acllog"},
+	{dir: "pkg/observe", may: []string{"pkg/acllog", "pkg/intent", "pkg/query"}},
+	{dir: "pkg/suggest", pure: true, may: []string{
+		"labelcache", "pkg/intent", "pkg/object", "pkg/query", "pkg/reach", "k8s.io/api/...", "k8s.io/apimachinery/...",
+	}},
 	{dir: "pkg/webui", may: []string{
 		"labelcache", "pkg/httpbody", "pkg/intent", "pkg/object", "pkg/query", "pkg/reach", "k8s.io/apimachinery/pkg/labels",
 	}},
