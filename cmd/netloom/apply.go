@@ -9,7 +9,6 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/builtin"
-	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/offline"
@@ -19,38 +18,40 @@ import (
 
 func newApply() *cobra.Command {
 	var dryRun bool
-	var output, digest string
+	var digest string
+	var output *outputFlag
 	var strict *strictFlag
+	var manifests *manifestsFlag
 	cmd := &cobra.Command{
-		Use:   "apply --manifests DIR --ovn-nb ADDR",
+		Use:   "apply -f DIR --ovn-nb ADDR",
 		Short: "Sync a database with a directory of manifests once",
 		Long: `Read a directory of manifests (Namespaces, Pods with their status, Nodes, NetworkPolicies, Services), sync the database with
 it, and read it back to verify the result. Running apply again writes nothing.
 
-Exit with 0 if the database is in sync, and with 1 if it is not or if a manifest has a problem: every problem is printed,
+Exit with 0 if the database is in sync, with 1 if that fails, and with 3 if a manifest has a problem: every problem is printed,
 and the valid part is in force. With --dry-run, print the plan and write nothing; exit with 2 if there are differences.
 
 An empty directory looks like one whose objects were deleted. If too many objects that have rows in the database are missing
-from the directory, keep those rows, write everything else, and exit with 1. To remove exactly those rows, use --approve
+from the directory, keep those rows, write everything else, and exit with 3. To remove exactly those rows, use --approve
 with the printed digest; to remove the rows of all missing objects, use --force.` + coverageHelp,
-		Example: `  netloom apply --manifests ./policies --ovn-nb unix:/var/run/ovn/ovnnb_db.sock --dry-run
-  netloom apply --manifests ./policies --ovn-nb unix:/var/run/ovn/ovnnb_db.sock`,
+		Example: `  netloom apply -f ./policies --ovn-nb unix:/var/run/ovn/ovnnb_db.sock --dry-run
+  netloom apply -f ./policies --ovn-nb unix:/var/run/ovn/ovnnb_db.sock`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := loadConfig(cmd)
 			if err != nil {
 				return err
 			}
-			return apply(cmd, cfg, dryRun, output, digest, strict)
+			return apply(cmd, cfg, manifests, dryRun, output, digest, strict)
 		},
 	}
 	bindConfig(cmd)
 	hideDaemonFlags(cmd.Flags())
+	manifests = bindManifests(cmd)
 	strict = bindStrict(cmd)
+	output = bindOutput(cmd, formTable, formJSON, formYAML)
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print the plan and write nothing; exit with 2 if there are differences")
-	cmd.Flags().StringVarP(&output, "output", "o", "table", "output format of the plan: table, json or yaml")
 	bindDigest(cmd, &digest)
-	complete(cmd, "output", "table", "json", "yaml")
 	return cmd
 }
 
@@ -80,32 +81,29 @@ func hideFlags(flags *pflag.FlagSet, names ...string) {
 	}
 }
 
-func apply(cmd *cobra.Command, cfg *configuration, dryRun bool, output, digest string, strict *strictFlag) error {
-	if err := checkApply(cfg, output); err != nil {
+func apply(
+	cmd *cobra.Command, cfg *configuration, manifests *manifestsFlag, dryRun bool, output *outputFlag, digest string, strict *strictFlag,
+) error {
+	if err := errors.Join(checkApply(cfg, manifests), output.check()); err != nil {
 		return err
 	}
 	log := quietLog(cmd, cfg)
-	done := progress(cmd, "reading")
-	want, problems, err := daemon.ReadOnce(cmd.Context(), optionsOf(cfg), log)
-	done()
+	want, problems, err := readOnce(cmd, cfg, manifests, optionsOf(cfg), log)
 	if err != nil {
 		return err
-	}
-	for _, p := range problems {
-		cmd.PrintErrln("problem:", p)
 	}
 	settings := optionsOf(cfg).Target
 	settings.Log = log
 	var applied offline.Applied
 	if dryRun {
-		done = progress(cmd, "planning")
+		done := progress(cmd, "planning")
 		applied.Planned, err = offline.DryRun(cmd.Context(), settings, want)
 		done()
 	} else {
 		applied, err = applyOnce(cmd, cfg, settings, want, problems, digest)
 	}
 	if applied.Plan != nil {
-		err = errors.Join(err, printPlan(cmd, applied.Plan, output))
+		err = errors.Join(err, printPlan(cmd, applied.Plan, output.form))
 	}
 	unprotected := strict.judge(cmd, applied.Coverage)
 	switch {
@@ -114,25 +112,22 @@ func apply(cmd *cobra.Command, cfg *configuration, dryRun bool, output, digest s
 	case applied.Kept.Digest != "":
 		return keptError(cmd, applied.Kept)
 	case len(problems) > 0:
-		return &exitError{exitProblems, fmt.Sprintf("%d problems in %s", len(problems), cfg.Manifests)}
+		return doubtOf(problems)
 	case unprotected != nil:
 		return unprotected
 	case dryRun && !applied.Plan.Empty():
-		return &exitError{code: exitDifference}
+		return differs()
 	}
 	return nil
 }
 
-func checkApply(cfg *configuration, output string) error {
+func checkApply(cfg *configuration, manifests *manifestsFlag) error {
 	var faults []error
-	if cfg.Manifests == "" {
-		faults = append(faults, errors.New("--manifests: expected a directory"))
+	if cfg.Manifests == "" && !manifests.fromFiles() {
+		faults = append(faults, errors.New("-f: expected a directory of manifests, a file, or - for standard input"))
 	}
 	if cfg.target.OVN.Embedded() {
 		faults = append(faults, errors.New("--ovn-nb: expected the address of a database; an embedded one only lasts as long as the command"))
-	}
-	if output != "table" && output != "json" && output != "yaml" {
-		faults = append(faults, fmt.Errorf("--output: %q: expected table, json or yaml", output))
 	}
 	return errors.Join(faults...)
 }
@@ -155,7 +150,7 @@ func keptError(cmd *cobra.Command, kept retention.Kept) error {
 	for _, k := range kept.Objects {
 		cmd.PrintErrln("kept:", k)
 	}
-	return &exitError{exitProblems, fmt.Sprintf("%s missing from the source: their rows were kept, everything else was written; "+
+	return &exitError{exitCannotTell, fmt.Sprintf("%s missing from the source: their rows were kept, everything else was written; "+
 		"to remove them, use --approve %s", counted(len(kept.Objects), "object"), kept.Digest)}
 }
 
@@ -164,5 +159,5 @@ func printPlan(cmd *cobra.Command, plan *backends.Plan, output string) error {
 	if output == "table" {
 		return plan.Write(out, bool(paletteFor(out)))
 	}
-	return printData(out, output, plan)
+	return printData(out, output, "Plan", plan)
 }

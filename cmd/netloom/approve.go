@@ -53,7 +53,7 @@ func approve(cmd *cobra.Command, live *liveFlag, args []string, form string) err
 		return fmt.Errorf("--server: the answer is not a list of objects: %w", err)
 	}
 	if form != "table" {
-		return printData(cmd.OutOrStdout(), form, kept)
+		return printData(cmd.OutOrStdout(), form, "KeptObjects", kept)
 	}
 	out := cmd.OutOrStdout()
 	for _, k := range kept.Objects {

@@ -54,7 +54,7 @@ endpoints: []
 			for _, object := range tc.wantNone {
 				require.NotContains(t, got.errout, object)
 			}
-			require.Equal(t, len(tc.want) > 0, got.code == exitProblems, got.errout)
+			require.Equal(t, len(tc.want) > 0, got.code == exitCannotTell, got.errout)
 		})
 	}
 }

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 
 	"github.com/spf13/cobra"
-
-	"github.com/netloom/netloom/pkg/daemon"
 )
 
 func newDrift() *cobra.Command {
@@ -19,8 +16,8 @@ func newDrift() *cobra.Command {
 a repair would write: a created row is missing in the database, an updated one was changed there, a deleted one is no
 longer wanted. Rows of other owners are ignored.
 
-Exit with 0 if the database is in sync, with 2 if it is not, and with 1 on an error. With --repair, write the differences,
-and exit with 0 on success.` + coverageHelp,
+Exit with 0 if the database is in sync, with 2 if it is not, with 3 if a manifest has a problem, and with 1 on an error. With
+--repair, write the differences, and exit with 0 on success.` + coverageHelp,
 		Example: `  netloom drift -f ./policies --ovn-nb unix:/var/run/ovn/ovnnb_db.sock
   netloom drift --kubeconfig ~/.kube/config --ovn-nb tcp:10.0.0.1:6641 --repair`,
 		Args: cobra.NoArgs,
@@ -37,39 +34,32 @@ and exit with 0 on success.` + coverageHelp,
 		if err := errors.Join(err, output.check()); err != nil {
 			return err
 		}
-		cfg.Manifests = cmp.Or(manifests.path, cfg.Manifests)
-		return drift(cmd, cfg, repair, output.form, digest, strict)
+		return drift(cmd, cfg, manifests, repair, output.form, digest, strict)
 	}
 	return cmd
 }
 
-func drift(cmd *cobra.Command, cfg *configuration, repair bool, form, digest string, strict *strictFlag) error {
+func drift(
+	cmd *cobra.Command, cfg *configuration, manifests *manifestsFlag, repair bool, form, digest string, strict *strictFlag,
+) error {
 	if !repair {
-		report, err := makePlan(cmd, cfg, &statesFlag{manifests: &manifestsFlag{}})
+		report, err := makePlan(cmd, cfg, &statesFlag{manifests: manifests})
 		if err != nil {
 			return err
 		}
 		err = printPlan(cmd, report.Plan, form)
-		if err == nil && !report.Plan.Empty() {
-			err = &exitError{code: exitDifference}
-		}
-		return cmp.Or(strict.judge(cmd, report.Coverage), err)
+		return worst(err, report.doubt, strict.judge(cmd, report.Coverage), verdictOfPlan(report.Plan))
 	}
 	if err := checkTarget(cfg); err != nil {
 		return err
 	}
 	log := quietLog(cmd, cfg)
 	opts := optionsOf(cfg)
-	done := progress(cmd, "comparing")
-	want, problems, err := daemon.ReadOnce(cmd.Context(), opts, log)
-	done()
-	for _, p := range problems {
-		cmd.PrintErrln("problem:", p)
-	}
+	opts.Target.Log = log
+	want, problems, err := readOnce(cmd, cfg, manifests, opts, log)
 	if err != nil {
 		return err
 	}
-	opts.Target.Log = log
 	applied, err := applyOnce(cmd, cfg, opts.Target, want, problems, digest)
 	if applied.Plan != nil {
 		err = errors.Join(err, printPlan(cmd, applied.Plan, form))
@@ -78,5 +68,5 @@ func drift(cmd *cobra.Command, cfg *configuration, repair bool, form, digest str
 	if err == nil && applied.Kept.Digest != "" {
 		return keptError(cmd, applied.Kept)
 	}
-	return cmp.Or(err, unprotected)
+	return worst(err, doubtOf(problems), unprotected)
 }

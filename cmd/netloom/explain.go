@@ -14,7 +14,6 @@ import (
 )
 
 func newExplain() *cobra.Command {
-	var namespace string
 	cmd := &cobra.Command{
 		Use:   "explain -f DIR KIND/[NAMESPACE/]NAME",
 		Short: "Explain the effect of a policy, a pod, a Service or an SD-WAN resource",
@@ -41,7 +40,6 @@ service (svc), or an SD-WAN kind such as mwan3rule. To find out which objects a 
 	cmd.AddCommand(newExplainRow())
 	manifests := bindSources(cmd)
 	output := bindOutput(cmd, "table", "json", "yaml")
-	cmd.Flags().StringVarP(&namespace, "namespace", "n", "", "namespace of an object without one")
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		kinds := append(query.ClusterPolicyKinds(), query.KindPolicy, query.KindPod, query.KindService)
 		names := manifests.names(cmd, "", kinds...)
@@ -50,17 +48,17 @@ service (svc), or an SD-WAN kind such as mwan3rule. To find out which objects a 
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var err error
-		if len(args) != 1 {
+		if len(args) == 0 || len(args) > 2 {
 			err = errors.New("expected an object, such as pod/shop/web-0 or networkpolicy/shop/db")
 		}
 		if err := errors.Join(err, output.check()); err != nil {
 			return err
 		}
-		inv, err := manifests.ask(cmd)
+		inv, state, err := manifests.ask(cmd)
 		if err != nil {
 			return err
 		}
-		e, err := inv.Explain(args[0], namespace)
+		e, err := inv.Explain(strings.Join(args, "/"), manifests.namespace)
 		if err != nil {
 			return err
 		}
@@ -75,11 +73,11 @@ service (svc), or an SD-WAN kind such as mwan3rule. To find out which objects a 
 		}
 		out := cmd.OutOrStdout()
 		if output.form != "table" {
-			return printData(out, output.form, full)
+			return worst(printData(out, output.form, "Explanation", full), certain(&state))
 		}
 		_, err = fmt.Fprint(out, explanationText(&e, paletteFor(out))+rowsText(full.Rows, paletteFor(out))+
 			sectionsText(full.Sections, paletteFor(out)))
-		return err
+		return worst(err, certain(&state))
 	}
 	return cmd
 }

@@ -45,7 +45,7 @@ func TestExplain(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := netloom(t, append([]string{"explain"}, tc.args...)...)
-			require.Equal(t, exitOK, got.code, got.errout)
+			require.Equal(t, exitDone, got.code, got.errout)
 			for _, want := range tc.want {
 				require.Contains(t, got.out, want)
 			}
@@ -68,7 +68,7 @@ func TestExplainAsData(t *testing.T) {
 
 func TestExplainSaysWhatIsWrongWithItsCall(t *testing.T) {
 	got := netloom(t, "explain", "-f", exampleDir, "pod/shop/api")
-	require.Equal(t, exitProblems, got.code)
+	require.Equal(t, exitFailed, got.code)
 	require.Equal(t, "netloom: pod shop/api: not found; did you mean shop/api-0 or shop/api-1?\n", got.errout)
 	got = netloom(t, "explain", "-f", exampleDir, "-o", "xml")
 	require.Equal(t, "netloom: expected an object, such as pod/shop/web-0 or networkpolicy/shop/db\n"+
@@ -80,7 +80,7 @@ func TestExplainSaysWhatIsWrongWithItsCall(t *testing.T) {
 func TestExplainReportsProblems(t *testing.T) {
 	dir := faultyManifests(t)
 	got := netloom(t, "explain", "-f", dir, "netpol/shop/db-client-a")
-	require.Equal(t, exitOK, got.code)
+	require.Equal(t, exitCannotTell, got.code)
 	require.Contains(t, got.out, "networkpolicy shop/db-client-a\nproblem: "+filepath.Join(dir, "policies.yaml")+":9: ")
 	require.Contains(t, got.out, "isolates pods app=db in namespace shop: none at present\n  allows nothing\n")
 }

@@ -49,7 +49,7 @@ it. The database contains this information: no manifests are read.`,
 		}
 		out := cmd.OutOrStdout()
 		if output.form != "table" {
-			return printData(out, output.form, trails)
+			return printData(out, output.form, "RowOrigins", trails)
 		}
 		w := &answerWriter{palette: paletteFor(out)}
 		for i := range trails {

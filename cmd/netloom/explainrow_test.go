@@ -14,7 +14,7 @@ func TestEveryRowLeadsToItsOrigin(t *testing.T) {
 	server := database(t)
 	require.NoError(t, server.AddSwitch("node-a"))
 	nb := []string{"--ovn-nb", server.Addr()}
-	require.Equal(t, exitOK, netloom(t, append([]string{"apply", "--manifests", exampleDir}, nb...)...).code)
+	require.Equal(t, exitDone, netloom(t, append([]string{"apply", "--manifests", exampleDir}, nb...)...).code)
 
 	plan := netloom(t, append([]string{"apply", "--dry-run", "--force", "--manifests", t.TempDir(), "-o", "json"}, nb...)...)
 	var deletions struct {
@@ -28,10 +28,10 @@ func TestEveryRowLeadsToItsOrigin(t *testing.T) {
 		}
 		kinds[op.Kind] = true
 		got := netloom(t, append([]string{"explain", "row", op.Name, "-o", "json"}, nb...)...)
-		require.Equal(t, exitOK, got.code, got.errout)
-		var trails []backends.Trail
+		require.Equal(t, exitDone, got.code, got.errout)
+		var trails struct{ Items []backends.Trail }
 		require.NoError(t, json.Unmarshal([]byte(got.out), &trails))
-		for _, trail := range trails {
+		for _, trail := range trails.Items {
 			require.Equal(t, op.Name, trail.Name)
 			require.NotEmpty(t, trail.Origins, "%+v", trail)
 			byUUID := netloom(t, append([]string{"explain", "row", trail.UUID[:13], "-o", "json"}, nb...)...)
@@ -53,12 +53,12 @@ func TestEveryRowLeadsToItsOrigin(t *testing.T) {
 	}
 
 	got := netloom(t, append([]string{"explain", "row", "shop/db ingress[0]"}, nb...)...)
-	require.Equal(t, exitOK, got.code, got.errout)
+	require.Equal(t, exitDone, got.code, got.errout)
 	require.Regexp(t, `(?m)^ACL shop/db ingress\[0\]  [0-9a-f-]{36}$`, got.out)
 	require.Contains(t, got.out, "\n  needed by NetworkPolicy/shop/db spec.ingress[0]\n    action: allow-related\n")
 
 	got = netloom(t, append([]string{"explain", "row", "nothing"}, nb...)...)
-	require.Equal(t, exitProblems, got.code)
+	require.Equal(t, exitFailed, got.code)
 	require.Contains(t, got.errout, `nothing is called "nothing", and no UUID begins like that`)
 	got = netloom(t, append([]string{"explain", "row"}, nb...)...)
 	require.Contains(t, got.errout, "expected the UUID of a row")

@@ -18,7 +18,8 @@ func newImpact() *cobra.Command {
 port. The first state is -f. In the second state, the objects of --with are replaced or added, and those of --without are
 removed. Alternatively, set the two states with --from and --to. Pods that no policy distinguishes are listed together.
 
-Exit with 0 if no verdict changes, with 2 if some do, and with 1 on an error.`,
+Exit with 0 if no verdict changes, with 2 if some do, with 3 if there is no pod to compare or the manifests have problems, and
+with 1 on an error.`,
 		Example: `  netloom impact -f examples --without networkpolicy/shop/db-from-api
   netloom impact -f policies --with changed.yaml
   netloom impact --from main/policies --to branch/policies -o json`,
@@ -36,24 +37,30 @@ Exit with 0 if no verdict changes, with 2 if some do, and with 1 on an error.`,
 		if err != nil {
 			return err
 		}
-		for _, p := range after.Problems {
-			cmd.PrintErrln("problem:", p)
-		}
+		printReading(cmd, &after)
 		done := progress(cmd, "comparing")
 		impact := query.Compare(before, after)
 		done()
 		out := cmd.OutOrStdout()
 		if output.form != "table" {
-			err = printData(out, output.form, impact)
+			err = printData(out, output.form, "Impact", impact)
 		} else {
 			_, err = fmt.Fprint(out, impactText(&impact, paletteFor(out)))
 		}
-		if err == nil && len(impact.Changes) > 0 {
-			return &exitError{code: exitDifference}
-		}
-		return err
+		return worst(err, certain(&before, &after), verdictOfImpact(&impact))
 	}
 	return cmd
+}
+
+// verdictOfImpact is the error for an impact: that nothing was compared, or that something changes.
+func verdictOfImpact(impact *query.Impact) error {
+	switch {
+	case impact.Pods == 0:
+		return cannotTell("no pod is in both states: nothing was compared")
+	case len(impact.Changes) > 0:
+		return differs()
+	}
+	return nil
 }
 
 // statesFlag is two states of the manifests.
@@ -82,16 +89,14 @@ func (f *statesFlag) edited() bool {
 func (f *statesFlag) load(cmd *cobra.Command) (before, after query.State, err error) {
 	edited := len(f.with)+len(f.without) > 0
 	switch {
-	case f.from != "" && f.to != "" && f.manifests.path == "" && !edited:
-		if before, err = (&manifestsFlag{path: f.from, node: f.manifests.node}).load(cmd); err != nil {
+	case f.from != "" && f.to != "" && !f.manifests.fromFiles() && !edited:
+		if before, err = f.manifests.at(f.from).load(cmd); err != nil {
 			return before, after, err
 		}
-		after, err = (&manifestsFlag{path: f.to, node: f.manifests.node}).load(cmd)
+		after, err = f.manifests.at(f.to).load(cmd)
 		return before, after, err
 	case f.from != "" || f.to != "":
 		return before, after, errors.New("--from and --to must be used together, and without -f, --with and --without")
-	case f.manifests.path == "-":
-		return before, after, errors.New("-f: standard input can only be read once: expected a directory or a file")
 	case !edited:
 		return before, after, errors.New("expected a change: --with FILE, --without KIND/NAMESPACE/NAME, or --from and --to")
 	}

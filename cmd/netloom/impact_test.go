@@ -36,21 +36,21 @@ func TestImpact(t *testing.T) {
 		{
 			"a policy that goes",
 			[]string{"-f", exampleDir, "--without", "networkpolicy/shop/db"},
-			exitDifference,
+			exitDiffers,
 			"- shop/api-0, shop/api-1 -> shop/db-0: tcp/5432\n",
 			"",
 		},
 		{
 			"a policy that changes",
 			[]string{"-f", exampleDir, "--with", changed},
-			exitDifference,
+			exitDiffers,
 			"+ kube-system/coredns-0, monitoring/prometheus-0 -> shop/db-0: tcp/5432, tcp/8000-8010\n",
 			"",
 		},
 		{
 			"the outside",
 			[]string{"-f", exampleDir, "--without", "networkpolicy/shop/web"},
-			exitDifference,
+			exitDiffers,
 			"- shop/web-0, shop/web-1 -> shop/api-0: tcp/9000\n- shop/web-0, shop/web-1 -> shop/api-1: tcp/9001\n" +
 				"- outside 0.0.0.0/0 except 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, ::/0 except fc00::/7" +
 				" -> shop/web-0, shop/web-1: tcp/8080\n",
@@ -59,27 +59,27 @@ func TestImpact(t *testing.T) {
 		{
 			"nothing",
 			[]string{"--from", exampleDir, "--to", exampleDir},
-			exitOK,
+			exitDone,
 			"no connection of 7 pods changes\n", "",
 		},
 		{
 			"a pod that goes",
 			[]string{"-f", exampleDir, "--without", "pod/shop/web-1"},
-			exitOK,
+			exitDone,
 			"no connection of 6 pods changes\nnot compared (removed): shop/web-1\n", "",
 		},
-		{"no change", []string{"-f", exampleDir}, exitProblems, "", "expected a change: --with FILE"},
-		{"one end", []string{"--from", exampleDir}, exitProblems, "", "--from and --to must be used together"},
+		{"no change", []string{"-f", exampleDir}, exitFailed, "", "expected a change: --with FILE"},
+		{"one end", []string{"--from", exampleDir}, exitFailed, "", "--from and --to must be used together"},
 		{
 			"an object that is not declared",
 			[]string{"-f", exampleDir, "--without", "networkpolicy/shop/dbb"},
-			exitProblems, "",
+			exitFailed, "",
 			"NetworkPolicy shop/dbb cannot be removed: no manifest declares it",
 		},
 		{
 			"no object",
 			[]string{"-f", exampleDir, "--without", "db"},
-			exitProblems, "",
+			exitFailed, "",
 			"expected one of networkpolicy, pod",
 		},
 	} {
@@ -92,7 +92,7 @@ func TestImpact(t *testing.T) {
 	}
 	t.Run("as data", func(t *testing.T) {
 		answer := netloom(t, "impact", "-f", exampleDir, "--without", "networkpolicy/shop/allow-dns", "-o", "json")
-		require.Equal(t, exitDifference, answer.code)
+		require.Equal(t, exitDiffers, answer.code)
 		var got query.Impact
 		require.NoError(t, json.Unmarshal([]byte(answer.out), &got))
 		require.Equal(t, query.Impact{Pods: 7, Changes: []query.Effect{{

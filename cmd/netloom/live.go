@@ -36,7 +36,7 @@ type liveFlag struct{ server, kubeconfig, context string }
 func (f *liveFlag) bindLive(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.server, "server", "", "read objects from a running daemon at its debug-listen address; auto finds the daemon in the cluster of --kubeconfig")
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig file of a cluster to read instead of manifests; as a kubectl plugin, default KUBECONFIG or ~/.kube/config")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig file of a cluster to read instead of manifests (default KUBECONFIG; as a kubectl plugin, also ~/.kube/config)")
 	flags.StringVar(&f.context, "context", "", "context of the kubeconfig file; default: the current context")
 }
 
@@ -45,7 +45,7 @@ func isPlugin() bool { return strings.HasPrefix(filepath.Base(os.Args[0]), plugi
 
 // given reports whether a daemon or a cluster is selected.
 func (f *liveFlag) given() bool {
-	return f.server != "" || f.kubeconfig != "" || f.context != "" || isPlugin()
+	return f.server != "" || f.kubeconfig != "" || f.context != "" || isPlugin() || os.Getenv(clientcmd.RecommendedConfigPathEnvVar) != ""
 }
 
 // file is the selected kubeconfig.
@@ -54,6 +54,29 @@ func (f *liveFlag) file() string {
 		return f.kubeconfig
 	}
 	return clientcmd.NewDefaultClientConfigLoadingRules().GetDefaultFilename()
+}
+
+// defaultKubeconfig is the kubeconfig file that kubectl uses; "" in a pod, and if there is none.
+func defaultKubeconfig() string {
+	if os.Getenv("KUBERNETES_SERVICE_HOST") != "" && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
+		return ""
+	}
+	path := clientcmd.NewDefaultClientConfigLoadingRules().GetDefaultFilename()
+	if _, err := os.Stat(path); err != nil {
+		return ""
+	}
+	return path
+}
+
+// contextNamespace is the namespace of the selected context; "" if it has none.
+func (f *liveFlag) contextNamespace() string {
+	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: f.file()}
+	overrides := &clientcmd.ConfigOverrides{CurrentContext: f.context}
+	namespace, _, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides).Namespace()
+	if err != nil {
+		return ""
+	}
+	return namespace
 }
 
 // fetch lists the objects of a daemon or a cluster as manifests.

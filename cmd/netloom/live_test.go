@@ -67,7 +67,7 @@ func TestAnswersOfADaemonAreThoseOfItsManifests(t *testing.T) {
 	}
 	t.Run("no answer", func(t *testing.T) {
 		got := netloom(t, "probe", "--server", "127.0.0.1:1", "shop/web-0->shop/db-0:5432")
-		require.Equal(t, exitProblems, got.code)
+		require.Equal(t, exitFailed, got.code)
 		require.Contains(t, got.errout, "--server auto or kubectl port-forward")
 	})
 	t.Run("two sources", func(t *testing.T) {
@@ -167,6 +167,6 @@ func TestAsAPluginOfKubectl(t *testing.T) {
 	require.Contains(t, netloom(t, "probe", "--help").out, "\n  kubectl netloom probe ")
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	got := netloom(t, "probe", "shop/web-0->shop/db-0:5432")
-	require.Equal(t, exitProblems, got.code)
+	require.Equal(t, exitFailed, got.code)
 	require.Contains(t, got.errout, "none", "it looks for the cluster that kubectl would")
 }

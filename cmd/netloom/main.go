@@ -6,57 +6,28 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
-// The exit codes that scripts can use.
-const (
-	exitOK         = 0
-	exitProblems   = 1 // there are problems, all of which were printed
-	exitDifference = 2 // a dry run found something to write, a probe something that is not allowed
-	exitFaulty     = 3 // translate found invalid manifests
-	// exitUnprotected means that policies select pods that the database does not have: all of them, or with --strict
-	// some.
-	exitUnprotected = 4
-)
+func main() { os.Exit(interruptible(context.Background(), os.Args[1:])) }
 
-// exitError ends the process with a code. An empty message has already been printed.
-type exitError struct {
-	code    int
-	message string
-}
+// run executes a command line and returns the exit code.
+func run(ctx context.Context, args []string) int { return execute(ctx, newRoot(), args) }
 
-func (e *exitError) Error() string { return e.message }
-
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:])
-	stop()
-	os.Exit(code)
-}
-
-// run executes the command line and returns the exit code.
-func run(ctx context.Context, args []string) int {
-	root := newRoot()
+func execute(ctx context.Context, root *cobra.Command, args []string) int {
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
-		return exitOK
-	}
-	code := exitProblems
-	if exit := (*exitError)(nil); errors.As(err, &exit) {
-		code = exit.code
+		return exitDone
 	}
 	if text := err.Error(); text != "" {
 		_, _ = fmt.Fprintln(os.Stderr, "netloom:", text)
 	}
-	return code
+	return codeOf(err)
 }
 
 func newRoot() *cobra.Command {
@@ -68,7 +39,7 @@ and keeps an OVN Northbound database in sync with them: port groups, address set
 changes rows that it owns.
 
   netloom demo                                        try it, without installing anything
-  netloom apply --manifests DIR --ovn-nb ADDR         sync a database once
+  netloom apply -f DIR --ovn-nb ADDR         sync a database once
   netloom run --ovn-nb ADDR                           keep a database in sync, from inside a cluster`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -77,9 +48,18 @@ changes rows that it owns.
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl netloom"}
 	}
 	root.AddCommand(
-		newDemo(), newRun(), newApply(), newApprove(),
+		runsUntilInterrupted(newDemo()), runsUntilInterrupted(newRun()), newApply(), newApprove(),
 		newTranslate(), newProbe(), newTest(), newExplain(), newImpact(), newPlan(), newDrift(),
-		newWebhook(), newDeviceSim(), newVersion(),
+		runsUntilInterrupted(newWebhook()), runsUntilInterrupted(newDeviceSim()), newVersion(),
 	)
+	root.SetGlobalNormalizationFunc(flagName)
 	return root
+}
+
+// flagName gives a flag with two names one: the setting kube-context is the flag --context of kubectl.
+func flagName(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	if name == "kube-context" {
+		name = "context"
+	}
+	return pflag.NormalizedName(name)
 }

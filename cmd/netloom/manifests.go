@@ -3,12 +3,14 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/netloom/netloom/pkg/manifest"
 	"github.com/netloom/netloom/pkg/offline"
 	"github.com/netloom/netloom/pkg/query"
 	"github.com/netloom/netloom/pkg/source"
@@ -16,21 +18,30 @@ import (
 
 // manifestsFlag selects the manifests for a question.
 type manifestsFlag struct {
-	path string
+	paths     []string
+	kustomize []string
+	ignore    []string
+	namespace string
 	liveFlag
+	stdin   []byte // once read
 	fetched []byte // of a daemon or a cluster, once requested
 	node    string // whose pods are subjects; "" means every node
 }
 
-// bindManifests adds the flag -f to a command.
+// bindManifests adds the flags that select manifests to a command.
 func bindManifests(cmd *cobra.Command) *manifestsFlag {
 	f := &manifestsFlag{}
-	cmd.Flags().StringVarP(&f.path, "filename", "f", "", "directory of manifests, a file, or - for standard input")
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&f.paths, "filename", "f", nil, "directory of manifests, a file, a pattern, or - for standard input; may be repeated")
+	flags.StringArrayVarP(&f.kustomize, "kustomize", "k", nil, "directory with a kustomization to build; may be repeated")
+	flags.StringArrayVar(&f.ignore, "ignore", nil, "pattern of files not to read, or a kind that answers need not include; may be repeated")
+	flags.StringVarP(&f.namespace, "namespace", "n", "", "namespace of objects and names without one")
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json") // it fails only for a flag that does not exist
+	_ = cmd.MarkFlagDirname("kustomize")
 	return f
 }
 
-// bindSources adds -f and the flags of bindLive to a command.
+// bindSources adds the flags of bindManifests and of bindLive to a command.
 func bindSources(cmd *cobra.Command) *manifestsFlag {
 	f := bindManifests(cmd)
 	f.bindLive(cmd)
@@ -38,35 +49,69 @@ func bindSources(cmd *cobra.Command) *manifestsFlag {
 	return f
 }
 
+// fromFiles reports whether files are selected.
+func (f *manifestsFlag) fromFiles() bool { return len(f.paths)+len(f.kustomize) > 0 }
+
+// at selects another directory or file in place of those that f selects, for the same question.
+func (f *manifestsFlag) at(path string) *manifestsFlag {
+	return &manifestsFlag{paths: []string{path}, ignore: f.ignore, namespace: f.namespace, node: f.node}
+}
+
+// title names what is read, for messages.
+func (f *manifestsFlag) title() string {
+	if !f.fromFiles() {
+		return "the cluster"
+	}
+	return strings.Join(slices.Concat(f.paths, f.kustomize), ", ")
+}
+
 // source returns what to read.
 func (f *manifestsFlag) source(cmd *cobra.Command) (offline.Manifests, error) {
+	out := offline.Manifests{Kustomize: f.kustomize, Ignore: f.ignore, Namespace: f.namespace}
+	out.Translator.Node = f.node
 	switch {
-	case f.path != "" && (f.server != "" || f.kubeconfig != ""):
-		return offline.Manifests{}, errors.New("-f, --server and --kubeconfig: expected only one of them")
-	case f.path != "":
-		return offline.Manifests{Path: f.path, Stdin: cmd.InOrStdin()}, nil
+	case f.fromFiles() && (f.server != "" || f.kubeconfig != ""):
+		return out, errors.New("-f, -k, --server and --kubeconfig: expected only one of them")
+	case f.fromFiles():
+		out.Paths = f.paths
+		return out, f.readStdin(cmd, &out)
 	case !f.given():
-		return offline.Manifests{}, errors.New("-f: expected a directory of manifests, a file, or - for standard input;" +
-			" or use --server for a running daemon, --kubeconfig for a cluster")
+		return out, errors.New("-f: expected a directory of manifests, a file, or - for standard input;" +
+			" or use -k for a kustomization, --server for a running daemon, --kubeconfig for a cluster")
 	}
 	if f.fetched == nil {
 		var err error
 		if f.fetched, err = f.fetch(cmd); err != nil {
-			return offline.Manifests{}, err
+			return out, err
 		}
 	}
-	return offline.Manifests{Path: "-", Stdin: bytes.NewReader(f.fetched), MaxFile: math.MaxInt64 - 1}, nil
+	if f.namespace == "" && (f.server == "" || f.server == autoServer) {
+		f.namespace = f.contextNamespace()
+	}
+	out.Paths, out.Live, out.Namespace = []string{"-"}, true, ""
+	out.Stdin, out.MaxFile = bytes.NewReader(f.fetched), math.MaxInt64-1
+	return out, nil
+}
+
+// readStdin reads the standard input, once for all states that a command compares.
+func (f *manifestsFlag) readStdin(cmd *cobra.Command, out *offline.Manifests) error {
+	if !slices.Contains(f.paths, "-") {
+		return nil
+	}
+	if f.stdin == nil {
+		defer progress(cmd, "reading")()
+		var err error
+		if f.stdin, err = manifest.Read(cmd.InOrStdin(), 0); err != nil {
+			return fmt.Errorf("read manifests: stdin: %w", err)
+		}
+	}
+	out.Stdin = bytes.NewReader(f.stdin)
+	return nil
 }
 
 // load reads and translates the manifests.
 func (f *manifestsFlag) load(cmd *cobra.Command) (query.State, error) {
-	opts, err := f.source(cmd)
-	if err != nil {
-		return query.State{}, err
-	}
-	opts.Translator.Node = f.node
-	defer progress(cmd, "reading")()
-	return offline.Load(opts)
+	return f.edited(cmd, nil, nil)
 }
 
 // edited is load with objects replaced by those of the same name in further files and directories, and without some,
@@ -76,7 +121,7 @@ func (f *manifestsFlag) edited(cmd *cobra.Command, with, without []string) (quer
 	if err != nil {
 		return query.State{}, err
 	}
-	opts.Over, opts.Translator.Node = with, f.node
+	opts.Over = with
 	for _, name := range without {
 		ref, err := source.ParseRef(name)
 		if err != nil {
@@ -88,45 +133,78 @@ func (f *manifestsFlag) edited(cmd *cobra.Command, with, without []string) (quer
 	return offline.Load(opts)
 }
 
-// ask is load with all problems printed on the error stream: invalid objects affect every answer.
-func (f *manifestsFlag) ask(cmd *cobra.Command) (*query.Inventory, error) {
+// ask is load with all problems and what was left out printed on the error stream: it affects every answer. Once the answer is printed,
+// the command returns worst(…, certain(state)).
+func (f *manifestsFlag) ask(cmd *cobra.Command) (*query.Inventory, query.State, error) {
 	state, err := f.load(cmd)
 	if err != nil {
-		return nil, err
+		return nil, state, err
 	}
-	for _, p := range state.Problems {
-		cmd.PrintErrln("problem:", p)
-	}
+	printReading(cmd, &state)
 	inv := query.NewInventory(state)
 	for _, what := range inv.Unknown() {
 		cmd.PrintErrln("note:", what)
 	}
-	return inv, nil
+	return inv, state, nil
+}
+
+// printReading prints the problems of a state and what was left out of it on the error stream.
+func printReading(cmd *cobra.Command, state *query.State) {
+	for _, p := range state.Problems {
+		cmd.PrintErrln("problem:", p)
+	}
+	if state.Reading == nil {
+		return
+	}
+	for _, what := range state.Reading.Notes() {
+		cmd.PrintErrln("note:", what)
+	}
+}
+
+// certain is the error for an answer about states that is not certain; nil if it is.
+func certain(states ...*query.State) error {
+	var doubts []string
+	for _, s := range states {
+		for _, d := range s.Doubts() {
+			if !slices.Contains(doubts, d) {
+				doubts = append(doubts, d)
+			}
+		}
+	}
+	if len(doubts) == 0 {
+		return nil
+	}
+	return cannotTell("%s", strings.Join(doubts, "; "))
 }
 
 // sdwanNames lists the SD-WAN resources for shell completion.
 func (f *manifestsFlag) sdwanNames(cmd *cobra.Command) []string {
-	if f.path == "" || f.path == "-" {
+	inv := f.quietly(cmd)
+	if inv == nil {
+		return nil
+	}
+	return inv.SDWANNames()
+}
+
+// quietly loads for shell completion; nil if that fails or would need standard input.
+func (f *manifestsFlag) quietly(cmd *cobra.Command) *query.Inventory {
+	if slices.Contains(f.paths, "-") {
 		return nil
 	}
 	state, err := f.load(cmd)
 	if err != nil {
 		return nil
 	}
-	return query.NewInventory(state).SDWANNames()
+	return query.NewInventory(state)
 }
 
 // names lists the completions: the objects of some kinds in the manifests on the command line so far, each with its kind.
 // The objects of kind plain are listed without it; "" means none.
 func (f *manifestsFlag) names(cmd *cobra.Command, plain query.Kind, kinds ...query.Kind) []string {
-	if f.path == "" || f.path == "-" {
+	inv := f.quietly(cmd)
+	if inv == nil {
 		return nil
 	}
-	state, err := f.load(cmd)
-	if err != nil {
-		return nil
-	}
-	inv := query.NewInventory(state)
 	var all []string
 	for _, k := range kinds {
 		for _, n := range inv.Names(k) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,7 +10,21 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/util/jsonpath"
 	"sigs.k8s.io/yaml"
+)
+
+// answerVersion is the apiVersion of what commands print as JSON and YAML.
+const answerVersion = "cli.netloom.io/v1alpha1"
+
+// The forms of output. Every command with a table also prints JSON, YAML and fields of them.
+const (
+	formTable = "table"
+	formWide  = "wide"
+	formJSON  = "json"
+	formYAML  = "yaml"
+
+	jsonpathForm = "jsonpath="
 )
 
 // outputFlag is the output format of a command.
@@ -18,10 +33,15 @@ type outputFlag struct {
 	forms []string
 }
 
-// bindOutput adds the flag -o to a command. The first format is the default.
+// bindOutput adds the flag -o to a command. The first format is the default. Commands that print JSON also print its fields, by
+// jsonpath=TEMPLATE.
 func bindOutput(cmd *cobra.Command, forms ...string) *outputFlag {
 	f := &outputFlag{forms: forms}
-	cmd.Flags().StringVarP(&f.form, "output", "o", forms[0], "output format: "+f.list())
+	help := f.list()
+	if slices.Contains(forms, formJSON) {
+		help += ", or jsonpath=TEMPLATE"
+	}
+	cmd.Flags().StringVarP(&f.form, "output", "o", forms[0], "output format: "+help)
 	complete(cmd, "output", forms...)
 	return f
 }
@@ -32,25 +52,102 @@ func (f *outputFlag) list() string {
 }
 
 func (f *outputFlag) check() error {
+	if template, ok := strings.CutPrefix(f.form, jsonpathForm); ok && slices.Contains(f.forms, formJSON) {
+		if _, err := parsePath(template); err != nil {
+			return fmt.Errorf("--output: %w", err)
+		}
+		return nil
+	}
 	if !slices.Contains(f.forms, f.form) {
 		return fmt.Errorf("--output: %q: expected %s", f.form, f.list())
 	}
 	return nil
 }
 
-// printData prints an answer as JSON or YAML, with the same names.
-func printData(w io.Writer, form string, answer any) error {
-	text, err := json.MarshalIndent(answer, "", "  ")
+func parsePath(template string) (*jsonpath.JSONPath, error) {
+	p := jsonpath.New("output").AllowMissingKeys(true)
+	return p, p.Parse(template)
+}
+
+// printData prints an answer as JSON or YAML, with the same names, or some of its fields. The kind tells answers apart; a list becomes
+// its items.
+func printData(w io.Writer, form, kind string, answer any) error {
+	text, err := document(kind, answer)
 	if err != nil {
 		return err
 	}
-	text = append(text, '\n')
-	if form == "yaml" {
+	if template, ok := strings.CutPrefix(form, jsonpathForm); ok {
+		return printPath(w, template, text)
+	}
+	if form == formYAML {
 		if text, err = yaml.JSONToYAML(text); err != nil {
 			return err
 		}
 	}
 	_, err = w.Write(text)
+	return err
+}
+
+// printJSON prints a report whose format is somebody else's.
+func printJSON(w io.Writer, report any) error {
+	text, err := plainJSON(report)
+	if err == nil {
+		_, err = w.Write(text)
+	}
+	return err
+}
+
+// document is an answer in JSON as an object with an apiVersion and a kind.
+func document(kind string, answer any) ([]byte, error) {
+	text, err := plainJSON(answer)
+	if err != nil {
+		return nil, err
+	}
+	if len(text) == 0 || text[0] != '{' {
+		if text, err = plainJSON(struct {
+			Items any `json:"items"`
+		}{answer}); err != nil {
+			return nil, err
+		}
+	}
+	head, err := plainJSON(struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+	}{answerVersion, kind})
+	if err != nil {
+		return nil, err
+	}
+	head, text = bytes.TrimSuffix(head, []byte("\n}\n")), bytes.TrimPrefix(text, []byte("{"))
+	if !bytes.Equal(text, []byte("}\n")) {
+		head = append(head, ',')
+	}
+	return append(head, text...), nil
+}
+
+// plainJSON is indented JSON in which "<", ">" and "&" are themselves: it is for people and scripts, not for HTML.
+func plainJSON(v any) ([]byte, error) {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err := e.Encode(v)
+	return out.Bytes(), err
+}
+
+// printPath prints the fields of a document that a template selects, as kubectl does.
+func printPath(w io.Writer, template string, text []byte) error {
+	p, err := parsePath(template)
+	if err != nil {
+		return fmt.Errorf("--output: %w", err)
+	}
+	var data any
+	if err := json.Unmarshal(text, &data); err != nil {
+		return err
+	}
+	if err := p.Execute(w, data); err != nil {
+		return fmt.Errorf("--output: %w", err)
+	}
+	_, err = io.WriteString(w, "\n")
 	return err
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/netloom/netloom/pkg/config"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/offline"
 )
 
@@ -30,7 +31,7 @@ needed: the plan is the difference between two states of the manifests.
 With --server, show the plans of a running daemon, for its database and for each SD-WAN device. The daemon reads the devices
 one after the other. Plans for devices are only available with --server.
 
-Exit with 0 if there is nothing to write, with 2 if there is, and with 1 on an error.` + coverageHelp,
+Exit with 0 if there is nothing to write, with 2 if there is, with 3 if the manifests have problems, and with 1 on an error.` + coverageHelp,
 		Example: `  netloom plan -f ./policies --ovn-nb unix:/var/run/ovn/ovnnb_db.sock
   netloom plan --kubeconfig ~/.kube/config --ovn-nb tcp:10.0.0.1:6641
   netloom plan -f examples --without networkpolicy/shop/db
@@ -64,7 +65,7 @@ Exit with 0 if there is nothing to write, with 2 if there is, and with 1 on an e
 			return err
 		}
 		err = report.print(cmd, output.form)
-		return cmp.Or(strict.judge(cmd, report.Coverage), err)
+		return worst(strict.judge(cmd, report.Coverage), err)
 	}
 	return cmd
 }
@@ -87,6 +88,7 @@ type planReport struct {
 	Before *cost `json:"before,omitempty"`
 	// Coverage is which of the selected pods the database has; nil without a database.
 	Coverage *backends.Report `json:"coverage,omitempty"`
+	doubt    error            // that the plan is incomplete; nil if it is not
 }
 
 // cost is the cost of a state's policies in a data plane.
@@ -99,29 +101,48 @@ func makePlan(cmd *cobra.Command, cfg *configuration, states *statesFlag) (*plan
 	if states.edited() {
 		return planBetween(cmd, cfg, states)
 	}
-	cfg.Manifests = cmp.Or(states.manifests.path, cfg.Manifests)
 	if err := checkTarget(cfg); err != nil {
 		return nil, err
 	}
 	log := quietLog(cmd, cfg)
 	opts := optionsOf(cfg)
-	done := progress(cmd, "reading")
-	want, problems, err := daemon.ReadOnce(cmd.Context(), opts, log)
-	done()
-	for _, p := range problems {
-		cmd.PrintErrln("problem:", p)
-	}
+	opts.Target.Log = log
+	want, problems, err := readOnce(cmd, cfg, states.manifests, opts, log)
 	if err != nil {
 		return nil, err
 	}
-	opts.Target.Log = log
 	defer progress(cmd, "planning")()
 	planned, err := offline.DryRun(cmd.Context(), opts.Target, want)
 	if err != nil {
 		return nil, err
 	}
 	c, err := costOf(want)
-	return &planReport{Plan: planned.Plan, Cost: c, Coverage: planned.Coverage}, err
+	return &planReport{Plan: planned.Plan, Cost: c, Coverage: planned.Coverage, doubt: doubtOf(problems)}, err
+}
+
+// readOnce reads and translates what the flags or the settings select, and prints its problems.
+func readOnce(
+	cmd *cobra.Command, cfg *configuration, manifests *manifestsFlag, opts daemon.Options, log logrus.FieldLogger,
+) (*intent.Snapshot, []object.Problem, error) {
+	defer progress(cmd, "reading")()
+	switch {
+	case manifests.fromFiles():
+		files, err := manifests.source(cmd)
+		if err != nil {
+			return nil, nil, err
+		}
+		files.MaxFile = cfg.MaxManifestSize
+		if opts.Source, err = offline.Source(files, opts.Read); err != nil {
+			return nil, nil, err
+		}
+	case opts.Manifests == "" && opts.Kubeconfig == "":
+		opts.Kubeconfig = defaultKubeconfig()
+	}
+	want, problems, err := daemon.ReadOnce(cmd.Context(), opts, log)
+	for _, p := range problems {
+		cmd.PrintErrln("problem:", p)
+	}
+	return want, problems, err
 }
 
 // checkTarget returns an error if the settings for a database are incomplete.
@@ -146,9 +167,7 @@ func planBetween(cmd *cobra.Command, cfg *configuration, states *statesFlag) (*p
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range after.Problems {
-		cmd.PrintErrln("problem:", p)
-	}
+	printReading(cmd, &after)
 	settings := optionsOf(cfg).Target
 	settings.Log = quietLog(cmd, cfg)
 	defer progress(cmd, "planning")()
@@ -158,7 +177,7 @@ func planBetween(cmd *cobra.Command, cfg *configuration, states *statesFlag) (*p
 	}
 	was, err := costOf(before.Snapshot)
 	now, err2 := costOf(after.Snapshot)
-	return &planReport{Plan: plan, Cost: now, Before: &was}, errors.Join(err, err2)
+	return &planReport{Plan: plan, Cost: now, Before: &was, doubt: certain(&before, &after)}, errors.Join(err, err2)
 }
 
 // costOf estimates for OVN 23.03; newer versions differ little.
@@ -175,14 +194,27 @@ func (r *planReport) print(cmd *cobra.Command, form string) error {
 	out := cmd.OutOrStdout()
 	var err error
 	if form != "table" {
-		err = printData(out, form, r)
+		err = printData(out, form, "PlanReport", r)
 	} else if err = r.Plan.Write(out, bool(paletteFor(out))); err == nil {
 		_, err = fmt.Fprintln(out, r.costText())
 	}
-	if err == nil && !r.Plan.Empty() {
-		return &exitError{code: exitDifference}
+	return worst(err, r.doubt, verdictOfPlan(r.Plan))
+}
+
+// verdictOfPlan is the error for a plan: that it has something to write.
+func verdictOfPlan(p *backends.Plan) error {
+	if p.Empty() {
+		return nil
 	}
-	return err
+	return differs()
+}
+
+// doubtOf is the error for an answer about objects with problems; nil if there are none.
+func doubtOf(problems []object.Problem) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	return cannotTell("%s", counted(len(problems), "problem"))
 }
 
 // costText formats the cost: the node with the highest one, and what changes there.

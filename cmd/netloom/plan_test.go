@@ -16,7 +16,7 @@ func TestPlan(t *testing.T) {
 	write(t, dir, "policies.yaml", policies(2))
 	args := []string{"plan", "-f", dir, "--ovn-nb", server.Addr()}
 	got := netloom(t, args...)
-	require.Equal(t, exitDifference, got.code, got.errout)
+	require.Equal(t, exitDiffers, got.code, got.errout)
 	require.Empty(t, got.errout)
 	require.Contains(t, got.out, "+ ACL shop/db-client-a ingress[0]  (NetworkPolicy/shop/db-client-a spec.ingress[0])\n")
 	require.Regexp(t, `\ncost: 4 ACLs, about \d+ flows on an unnamed node\n$`, got.out)
@@ -24,19 +24,19 @@ func TestPlan(t *testing.T) {
 
 	var report planReport
 	got = netloom(t, append(args, "-o", "json")...)
-	require.Equal(t, exitDifference, got.code)
+	require.Equal(t, exitDiffers, got.code)
 	require.NoError(t, json.Unmarshal([]byte(got.out), &report))
 	require.NotEmpty(t, report.Plan.Ops)
 	require.Equal(t, 4, report.Cost.ACLs)
 	require.Nil(t, report.Before)
 
-	require.Equal(t, exitOK, netloom(t, "apply", "--manifests", dir, "--ovn-nb", server.Addr()).code)
+	require.Equal(t, exitDone, netloom(t, "apply", "--manifests", dir, "--ovn-nb", server.Addr()).code)
 	got = netloom(t, args...)
-	require.Equal(t, exitOK, got.code)
+	require.Equal(t, exitDone, got.code)
 	require.True(t, strings.HasPrefix(got.out, "nothing to do\ncost: 4 ACLs"), got.out)
 
 	got = netloom(t, "plan", "-f", dir)
-	require.Equal(t, exitProblems, got.code)
+	require.Equal(t, exitFailed, got.code)
 	require.Contains(t, got.errout, "ovn-nb")
 }
 
@@ -44,13 +44,13 @@ func TestPlanBetweenTwoStates(t *testing.T) {
 	dir := manifests(t)
 	write(t, dir, "policies.yaml", policies(2))
 	got := netloom(t, "plan", "-f", dir, "--without", "networkpolicy/shop/db-client-a")
-	require.Equal(t, exitDifference, got.code, got.errout)
+	require.Equal(t, exitDiffers, got.code, got.errout)
 	require.Regexp(t, `(?s)- ACL shop/db-client-a ingress\[0\]  .*\ncost: 3 ACLs \(-1\), about \d+ flows \(-\d\) on`, got.out)
 	require.NotContains(t, got.out, "+ ", "all else stays")
 	require.NotContains(t, got.out, "client-b")
 
 	got = netloom(t, "plan", "--from", dir, "--to", dir)
-	require.Equal(t, exitOK, got.code, got.errout)
+	require.Equal(t, exitDone, got.code, got.errout)
 	require.Regexp(t, `^nothing to do\ncost: 4 ACLs \(\+0\)`, got.out)
 }
 
@@ -59,7 +59,7 @@ func TestPlanBetweenTwoDirectories(t *testing.T) {
 	write(t, before, "policies.yaml", policies(2))
 	write(t, after, "policies.yaml", strings.Replace(strings.Replace(policies(2), "port: 5432", "port: 6000", 1), "client-b", "client-z", 3))
 	got := netloom(t, "plan", "--from", before, "--to", after)
-	require.Equal(t, exitDifference, got.code, got.errout)
+	require.Equal(t, exitDiffers, got.code, got.errout)
 	require.Empty(t, got.errout)
 	require.Contains(t, got.out, "- ACL shop/db-client-b ingress[0]  (NetworkPolicy/shop/db-client-b spec.ingress[0])\n")
 	require.Contains(t, got.out, "+ ACL shop/db-client-z ingress[0]  (NetworkPolicy/shop/db-client-z spec.ingress[0])\n")
@@ -70,7 +70,7 @@ func TestPlanBetweenTwoDirectories(t *testing.T) {
 
 	// The second directory in the place of the first comes beside what it does not name.
 	got = netloom(t, "plan", "-f", before, "--with", after)
-	require.Equal(t, exitDifference, got.code, got.errout)
+	require.Equal(t, exitDiffers, got.code, got.errout)
 	require.Contains(t, got.out, "+ ACL shop/db-client-z ingress[0]")
 	require.NotContains(t, got.out, "ACL shop/db-client-b ", "it stays")
 	require.Regexp(t, `\ncost: 5 ACLs \(\+1\)`, got.out)
@@ -80,8 +80,8 @@ func TestDrift(t *testing.T) {
 	dir, server := manifests(t), database(t)
 	write(t, dir, "policies.yaml", policies(2))
 	args := []string{"drift", "-f", dir, "--ovn-nb", server.Addr()}
-	require.Equal(t, exitOK, netloom(t, "apply", "--manifests", dir, "--ovn-nb", server.Addr()).code)
-	require.Equal(t, outcome{exitOK, "nothing to do\n", ""}, netloom(t, args...))
+	require.Equal(t, exitDone, netloom(t, "apply", "--manifests", dir, "--ovn-nb", server.Addr()).code)
+	require.Equal(t, outcome{exitDone, "nothing to do\n", ""}, netloom(t, args...))
 	healthy := server.Dump()
 
 	_, err := server.Transact(libovsdb.Operation{
@@ -96,14 +96,14 @@ func TestDrift(t *testing.T) {
 	harmed := server.Dump()
 
 	got := netloom(t, args...)
-	require.Equal(t, exitDifference, got.code, got.errout)
+	require.Equal(t, exitDiffers, got.code, got.errout)
 	require.Contains(t, got.out, "    action: allow → drop\n")
 	require.Contains(t, got.out, "    addresses: +10.244.0.10 -10.9.9.9\n")
 	require.Equal(t, harmed, server.Dump(), "without --repair nothing is written")
 
 	got = netloom(t, append(args, "--repair")...)
-	require.Equal(t, exitOK, got.code, got.errout)
+	require.Equal(t, exitDone, got.code, got.errout)
 	require.Contains(t, got.out, "    action: allow → drop\n")
 	require.Equal(t, healthy, server.Dump())
-	require.Equal(t, outcome{exitOK, "nothing to do\n", ""}, netloom(t, args...))
+	require.Equal(t, outcome{exitDone, "nothing to do\n", ""}, netloom(t, args...))
 }

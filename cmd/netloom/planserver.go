@@ -38,17 +38,17 @@ func planOfServer(cmd *cobra.Command, server, form string, strict *strictFlag) e
 	if form == "table" {
 		err = plans.Write(out, bool(paletteFor(out)))
 	} else {
-		err = printData(out, form, plans)
+		err = printData(out, form, "Plans", plans)
 	}
 	switch {
 	case err != nil:
 		return err
 	case unknown > 0:
-		return &exitError{exitProblems, fmt.Sprintf("cannot plan for %s of %d", counted(unknown, "target"), len(plans.Targets))}
+		return cannotTell("no plan for %s of %d", counted(unknown, "target"), len(plans.Targets))
 	case unprotected != nil:
 		return unprotected
 	case !plans.Empty():
-		return &exitError{code: exitDifference}
+		return differs()
 	}
 	return nil
 }

@@ -21,18 +21,18 @@ func TestPlanOfADaemon(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	got := netloom(t, "plan", "--server", server.URL)
-	require.Equal(t, exitDifference, got.code, got.errout)
+	require.Equal(t, exitDiffers, got.code, got.errout)
 	require.Equal(t, "ovn:\n~ Address_Set a\n    addresses: 10.0.0.1 10.0.0.2 → –\n    external_ids: – → k=v\n"+
 		"1 operation in 1 transaction: update Address_Set ×1\n", got.out)
 
 	answer = `{"targets":[{"target":"openwrt/site/cnf-0","error":"no route"},{"target":"ovn","plan":{"ops":[]}}]}`
 	got = netloom(t, "plan", "--server", server.URL)
-	require.Equal(t, exitProblems, got.code)
+	require.Equal(t, exitCannotTell, got.code)
 	require.Equal(t, "openwrt/site/cnf-0:\nerror: no route\novn:\nnothing to do\n", got.out)
-	require.Contains(t, got.errout, "cannot plan for 1 target of 2")
+	require.Contains(t, got.errout, "cannot tell: no plan for 1 target of 2")
 
 	answer = `{"targets":[{"target":"ovn","plan":{"ops":[]}}]}`
-	require.Equal(t, exitOK, netloom(t, "plan", "--server", server.URL, "-o", "json").code)
+	require.Equal(t, exitDone, netloom(t, "plan", "--server", server.URL, "-o", "json").code)
 	require.Contains(t, netloom(t, "plan", "--server", server.URL, "-f", "x").errout, "expected only one of them")
 	answer = `<html>`
 	require.Contains(t, netloom(t, "plan", "--server", server.URL).errout, "not a list of plans")

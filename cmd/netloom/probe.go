@@ -34,8 +34,8 @@ udp/53, sctp/9999, icmp, or tcp/NAME for a named port of the destination. Quote 
 
 -o wide also shows the OVN rows that decide, for use with "explain row"; JSON and YAML always include them.
 
-Exit with 0 if everything is allowed, with 2 if something is not, and with 1 on an error. With --expect, exit with 0 if
-every verdict is the expected one.`,
+Exit with 0 if everything is allowed, with 2 if something is not, with 3 if the manifests have problems, and with 1 on an
+error. With --expect, exit with 0 if every verdict is the expected one.`,
 		Example: `  netloom probe -f examples 'shop/web-0->shop/db-0:tcp/5432'
   netloom probe -f examples -n shop 'web-*->api-0:tcp/api' '203.0.113.7->web-0:80'
   netloom probe -f examples --from shop/web-0 --to shop/db-0 --port 5432 --expect deny`,
@@ -44,7 +44,6 @@ every verdict is the expected one.`,
 	manifests := bindSources(cmd)
 	output := bindOutput(cmd, "table", "wide", "json", "yaml")
 	flags := cmd.Flags()
-	flags.StringVarP(&opts.where.Namespace, "namespace", "n", "", "namespace of pods and Services without one")
 	flags.StringVar(&opts.where.Node, "node", "", "node where connections from outside enter the network")
 	flags.StringVar(&opts.where.Network, "network", "", "logical network of the connection (default: that of the Service, or the default network)")
 	flags.StringVar(&opts.from, "from", "", "source, instead of SRC")
@@ -60,11 +59,12 @@ every verdict is the expected one.`,
 		if err := errors.Join(err, output.check()); err != nil {
 			return err
 		}
-		inv, err := manifests.ask(cmd)
+		inv, state, err := manifests.ask(cmd)
 		if err != nil {
 			return err
 		}
-		return probe(cmd, inv, questions, opts, output.form)
+		opts.where.Namespace = manifests.namespace
+		return worst(probe(cmd, inv, questions, opts, output.form), certain(&state))
 	}
 	return cmd
 }
@@ -140,7 +140,7 @@ func probe(cmd *cobra.Command, inv *query.Inventory, questions []query.Question,
 	}
 	out := cmd.OutOrStdout()
 	if form != "table" && form != "wide" {
-		if err := printData(out, form, report); err != nil {
+		if err := printData(out, form, "Probe", report); err != nil {
 			return err
 		}
 	} else if _, err := fmt.Fprint(out, answersText(report.Answers, paletteFor(out))); err != nil {
@@ -150,9 +150,9 @@ func probe(cmd *cobra.Command, inv *query.Inventory, questions []query.Question,
 	case others == 0:
 		return nil
 	case o.expect == "":
-		return &exitError{code: exitDifference}
+		return differs()
 	default:
-		return &exitError{exitDifference, fmt.Sprintf("%d of %d verdicts are not %s", others, len(report.Answers), o.expect)}
+		return &exitError{exitDiffers, fmt.Sprintf("%d of %d verdicts are not %s", others, len(report.Answers), o.expect)}
 	}
 }
 

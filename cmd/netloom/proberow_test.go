@@ -16,7 +16,7 @@ func TestProbeNamesTheRowsThatDecide(t *testing.T) {
 	server := database(t)
 	require.NoError(t, server.AddSwitch("node-a"))
 	nb := []string{"--ovn-nb", server.Addr()}
-	require.Equal(t, exitOK, netloom(t, append([]string{"apply", "--manifests", exampleDir}, nb...)...).code)
+	require.Equal(t, exitDone, netloom(t, append([]string{"apply", "--manifests", exampleDir}, nb...)...).code)
 
 	got := netloom(t, "probe", "-f", exampleDir, "-o", "json",
 		"*/*->*/*:tcp/9000", "*/*->*/*:tcp/5432", "*/*->*/*:icmp", "203.0.113.7->shop/web-0:8080", "node/node-b->shop/db-0:5432",
@@ -54,7 +54,7 @@ func TestProbeNamesTheRowsThatDecide(t *testing.T) {
 	require.Greater(t, len(known), 10)
 
 	wide := netloom(t, "probe", "-f", exampleDir, "-o", "wide", "shop/api-0->shop/db-0:5432")
-	require.Equal(t, exitOK, wide.code, wide.errout)
+	require.Equal(t, exitDone, wide.code, wide.errout)
 	uuid := regexp.MustCompile(`row     ACL shop/db ingress\[0\]  ([0-9a-f-]{36})\n`).FindStringSubmatch(wide.out)
 	require.Len(t, uuid, 2, wide.out)
 	require.Contains(t, netloom(t, append([]string{"explain", "row", uuid[1]}, nb...)...).out,
@@ -69,10 +69,10 @@ func trailOfRow(t *testing.T, known map[string]backends.Trail, uuid string, nb [
 		return trail
 	}
 	got := netloom(t, append([]string{"explain", "row", uuid, "-o", "json"}, nb...)...)
-	require.Equal(t, exitOK, got.code, got.errout)
-	var trails []backends.Trail
+	require.Equal(t, exitDone, got.code, got.errout)
+	var trails struct{ Items []backends.Trail }
 	require.NoError(t, json.Unmarshal([]byte(got.out), &trails))
-	require.Len(t, trails, 1)
-	known[uuid] = trails[0]
-	return trails[0]
+	require.Len(t, trails.Items, 1)
+	known[uuid] = trails.Items[0]
+	return trails.Items[0]
 }

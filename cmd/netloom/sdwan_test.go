@@ -10,7 +10,7 @@ import (
 
 func TestExplainAnSDWANResource(t *testing.T) {
 	got := netloom(t, "explain", "-f", sdwanDir, "mwan3rule/edge/web")
-	require.Equal(t, exitOK, got.code, got.errout)
+	require.Equal(t, exitDone, got.code, got.errout)
 	require.Regexp(t, `(?m)^on openwrt/edge/cnf-0$`, got.out)
 	require.Regexp(t, `(?m)^  mwan3/rules noftn[0-9a-z]{10}$`, got.out)
 	require.Contains(t, got.out, "    timeout: 300\n")
@@ -30,7 +30,7 @@ func TestAnswersSayWhatCannotBeRead(t *testing.T) {
 		{"probe", "shop/web-0->10.96.0.1:tcp/80"}, {"explain", "pod/shop/web-0"}, {"translate"},
 	} {
 		got := netloom(t, append(args, "-f", file)...)
-		require.Equal(t, exitOK, got.code, got.errout)
+		require.Equal(t, exitDone, got.code, got.errout)
 		require.Contains(t, got.errout, "note: Services cannot be read: ", args)
 		require.Contains(t, got.errout, "note: SD-WAN objects cannot be read: ", args)
 	}

@@ -69,7 +69,7 @@ func TestPlanIsColouredOnATerminal(t *testing.T) {
 	write(t, after, "policies.yaml", policies(1))
 	args := []string{"plan", "--from", before, "--to", after}
 	code, seen := onTerminal(t, args...)
-	require.Equal(t, exitDifference, code, seen)
+	require.Equal(t, exitDiffers, code, seen)
 	require.Contains(t, seen, "\x1b[31m- ACL shop/db-client-b ingress[0]  (NetworkPolicy/shop/db-client-b spec.ingress[0])\x1b[0m\r\n")
 	require.NotContains(t, netloom(t, args...).out, "\x1b[", "a file is no terminal")
 
@@ -108,7 +108,7 @@ func TestLongOperationsShowProgress(t *testing.T) {
 				hangUp()
 				_ = (<-accepted).Close()
 			}, append([]string{"apply", "--manifests", exampleDir, "--ovn-nb", "unix:" + mute.Addr().String()}, args...)...)
-			require.Equal(t, exitProblems, code)
+			require.Equal(t, exitFailed, code)
 			require.Contains(t, seen, name+" … 1s")
 		})
 	}

@@ -26,7 +26,7 @@ func newTest() *cobra.Command {
 		Long: `Check expectations, such as "the web tier reaches the API", against the policies of a directory of manifests, a daemon or a
 cluster, and explain those that fail. docs/commands/test.md describes the file of expectations.
 
-Exit with 0 if all are met, and with 1 if one is not or cannot be evaluated.`,
+Exit with 0 if all are met, with 2 if one is not, and with 3 if one cannot be evaluated or the manifests have problems.`,
 		Example: `  netloom test -f examples examples/expectations.yaml
   netloom test -f policies -o junit tests/*.yaml > report.xml`,
 		Args: cobra.ArbitraryArgs,
@@ -39,28 +39,47 @@ Exit with 0 if all are met, and with 1 if one is not or cannot be evaluated.`,
 		if err := errors.Join(err, output.check()); err != nil {
 			return err
 		}
-		inv, err := manifests.ask(cmd)
+		inv, state, err := manifests.ask(cmd)
 		if err != nil {
 			return err
 		}
 		all := make([]checked, 0, len(files))
-		failed, count := 0, 0
+		failed, unknown, count := 0, 0, 0
 		done := progress(cmd, "judging")
 		for i, file := range files {
 			results := inv.Check(file)
 			all = append(all, checked{args[i], results})
-			failed, count = failed+results.Failed, count+len(results.Results)
+			failed, unknown, count = failed+results.Failed, unknown+unevaluated(&results), count+len(results.Results)
 		}
 		done()
 		if err := printChecked(cmd.OutOrStdout(), output.form, all, quiet); err != nil {
 			return err
 		}
-		if failed > 0 {
-			return &exitError{exitProblems, fmt.Sprintf("%d of %d expectations are not met", failed, count)}
-		}
-		return nil
+		return worst(certain(&state), verdictOfTests(failed, unknown, count))
 	}
 	return cmd
+}
+
+// verdictOfTests is the error for expectations of which some failed, and some of those because they cannot be evaluated.
+func verdictOfTests(failed, unknown, count int) error {
+	switch {
+	case unknown > 0:
+		return cannotTell("of %d expectations, %d cannot be evaluated and %d are not met", count, unknown, failed-unknown)
+	case failed > 0:
+		return &exitError{exitDiffers, fmt.Sprintf("%d of %d expectations are not met", failed, count)}
+	}
+	return nil
+}
+
+// unevaluated counts the expectations that cannot be evaluated.
+func unevaluated(r *query.Results) int {
+	n := 0
+	for i := range r.Results {
+		if r.Results[i].Error != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // readExpectations reads every file and reports all errors in them.
@@ -95,7 +114,7 @@ func printChecked(w io.Writer, form string, all []checked, quiet bool) error {
 	case "junit":
 		return writeJUnit(w, suitesOf(all))
 	default:
-		return printData(w, form, struct {
+		return printData(w, form, "TestReport", struct {
 			Files []checked `json:"files"`
 		}{all})
 	}

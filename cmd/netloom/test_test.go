@@ -18,7 +18,7 @@ import (
 func TestTest(t *testing.T) {
 	good := filepath.Join(exampleDir, "expectations.yaml")
 	got := netloom(t, "test", "-f", exampleDir, good)
-	require.Equal(t, exitOK, got.code, got.out)
+	require.Equal(t, exitDone, got.code, got.out)
 	require.Empty(t, got.errout, "expectations beside manifests are no problem")
 	require.Contains(t, got.out, "pass  only the API reaches the database\n")
 	require.Contains(t, got.out, "7 passed, 0 failed, 62 connections checked\n")
@@ -32,8 +32,8 @@ expectations:
 - {name: is right, from: shop/web-0, to: shop/db-0, ports: 5432, expect: deny}
 `)
 	got = netloom(t, "test", "-f", exampleDir, good, bad)
-	require.Equal(t, exitProblems, got.code)
-	require.Equal(t, "netloom: 2 of 10 expectations are not met\n", got.errout)
+	require.Equal(t, exitCannotTell, got.code)
+	require.Equal(t, "netloom: cannot tell: of 10 expectations, 1 cannot be evaluated and 1 are not met\n", got.errout)
 	require.Contains(t, got.out, `FAIL  is <wrong>
       shop/api-0 -> shop/db-0 5432 deny
       expected deny, but not in 1 of 1 answer:
@@ -64,7 +64,7 @@ func TestTestSaysAllThatIsWrongWithItsFiles(t *testing.T) {
 	write(t, dir, "a.yaml", "expectations: [{from: a/b, to: c/d, ports: 80, expect: maybe, because: I say so}]")
 	write(t, dir, "b.yaml", "a: [b")
 	got := netloom(t, "test", "-f", exampleDir, filepath.Join(dir, "a.yaml"), filepath.Join(dir, "b.yaml"), filepath.Join(dir, "c.yaml"))
-	require.Equal(t, exitProblems, got.code)
+	require.Equal(t, exitFailed, got.code)
 	for _, want := range []string{
 		`a.yaml: unknown field "expectations[0].because"`, `a.yaml: expectations[0].expect: "maybe": expected allow, deny or refuse`,
 		"b.yaml: yaml: line 1: ", "c.yaml: no such file",

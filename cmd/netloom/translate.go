@@ -19,73 +19,73 @@ import (
 type translation struct {
 	Intents  query.Intents    `json:"intents"`
 	Problems []object.Problem `json:"problems"`
+	Read     *query.Reading   `json:"read,omitempty"`
 }
 
 func newTranslate() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "translate -f DIR|FILE|-",
+		Use:   "translate [-f] DIR|FILE|-",
 		Short: "Show what manifests mean, and their problems",
 		Long: `Show what manifests mean for the network: the pods that each policy isolates and what its rules allow, the endpoints behind
 the addresses of each Service, the SD-WAN devices and their configuration, and every problem with its file and line. For the
 CI of a repository of policies, -o sarif and -o junit report only the problems. Secrets in resources are never shown.
 
-Exit with 0 if there are no problems, with 3 if there are, and with 1 if nothing can be read.`,
+Exit with 0 if there are no problems, with 3 if there are or if there is nothing to translate, and with 1 on an error.`,
 		Example: `  netloom translate -f policies
   kubectl get networkpolicies,pods,namespaces -A -o yaml | netloom translate -f -
   netloom translate -f policies -o sarif > netloom.sarif`,
-		Args: cobra.NoArgs,
+		Args: cobra.ArbitraryArgs,
 	}
 	manifests := bindSources(cmd)
 	output := bindOutput(cmd, "table", "yaml", "json", "sarif", "junit")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := output.check(); err != nil {
 			return err
 		}
+		manifests.paths = append(manifests.paths, args...)
 		state, err := manifests.load(cmd)
 		if err != nil {
 			return err
 		}
-		t := translation{Intents: query.IntentsOf(state.Snapshot), Problems: state.Problems}
+		t := translation{Intents: query.IntentsOf(state.Snapshot), Problems: state.Problems, Read: state.Reading}
 		if t.Problems == nil {
 			t.Problems = []object.Problem{}
 		}
+		if t.Read.Live || len(t.Read.Notes()) == 0 {
+			t.Read = nil
+		}
 		if output.form == "table" {
-			for _, p := range t.Problems {
-				cmd.PrintErrln("problem:", p)
-			}
+			printReading(cmd, &state)
 			for _, what := range t.Intents.Unknown {
 				cmd.PrintErrln("note:", what)
 			}
 		}
-		if err := printTranslation(cmd.OutOrStdout(), output.form, manifests.path, &t); err != nil {
+		if err := printTranslation(cmd.OutOrStdout(), output.form, manifests.title(), &t, state.View.EndpointCount()); err != nil {
 			return err
 		}
-		if n := len(t.Problems); n > 0 {
-			return &exitError{exitFaulty, counted(n, "problem") + " in " + manifests.path}
-		}
-		return nil
+		return certain(&state)
 	}
 	return cmd
 }
 
-func printTranslation(w io.Writer, form, path string, t *translation) error {
+func printTranslation(w io.Writer, form, path string, t *translation, pods int) error {
 	switch form {
 	case "table":
-		_, err := fmt.Fprint(w, translationText(&t.Intents, paletteFor(w)))
+		_, err := fmt.Fprint(w, translationText(&t.Intents, pods, paletteFor(w)))
 		return err
 	case "sarif":
-		return printData(w, "json", sarifOf(t.Problems))
+		return printJSON(w, sarifOf(t.Problems))
 	case "junit":
 		return writeJUnit(w, []junitSuite{suiteOfProblems(path, t.Problems)})
 	case "yaml", "json":
-		return printData(w, form, t)
+		return printData(w, form, "Translation", t)
 	default:
 		return errors.New("unknown output format: " + form)
 	}
 }
 
 // translationText formats intents: a line for each rule, and for each frontend.
-func translationText(d *query.Intents, i palette) string {
+func translationText(d *query.Intents, endpoints int, i palette) string {
 	sets := map[string]*query.SetIntent{}
 	for n := range d.Sets {
 		sets[d.Sets[n].ID] = &d.Sets[n]
@@ -134,9 +134,17 @@ func translationText(d *query.Intents, i palette) string {
 		}
 	}
 	if len(parts) == 0 {
-		return "no policies and no Services: everything is allowed\n"
+		return nothingText(endpoints)
 	}
 	return strings.Join(parts, "\n")
+}
+
+// nothingText is the translation of manifests without policies and Services. That everything is allowed can only be said of what was read.
+func nothingText(pods int) string {
+	if pods == 0 {
+		return "no policies, no Services and no pods\n"
+	}
+	return fmt.Sprintf("no policies and no Services: nothing restricts the connections of %s\n", counted(pods, "pod"))
 }
 
 // orderedTable has a line for each rule of cluster-wide policies, in the order of evaluation.

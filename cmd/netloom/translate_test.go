@@ -16,7 +16,7 @@ import (
 
 func TestTranslate(t *testing.T) {
 	got := netloom(t, "translate", "-f", exampleDir)
-	require.Equal(t, exitOK, got.code)
+	require.Equal(t, exitDone, got.code)
 	require.Empty(t, got.errout)
 	require.Regexp(t, `(?m)^NetworkPolicy/shop/db +ingress +1 +tcp/5432 +pods app=api in namespace shop \(2\)$`, got.out)
 	require.Regexp(t, `(?m)^NetworkPolicy/shop/default-deny +egress +5 +none +none$`, got.out)
@@ -30,9 +30,9 @@ func TestTranslate(t *testing.T) {
 	require.Len(t, fromJSON.Intents.Policies, 11)
 	require.NotNil(t, fromJSON.Problems)
 
-	require.Equal(t, "no policies and no Services: everything is allowed\n", netloom(t, "translate", "-f", t.TempDir()).out)
+	require.Equal(t, "no policies, no Services and no pods\n", netloom(t, "translate", "-f", t.TempDir()).out)
 	got = netloom(t, "translate", "-f", filepath.Join(t.TempDir(), "none"))
-	require.Equal(t, exitProblems, got.code)
+	require.Equal(t, exitFailed, got.code)
 	got = netloom(t, "translate", "-f", exampleDir, "-o", "xml")
 	require.Equal(t, "netloom: --output: \"xml\": expected table, yaml, json, sarif or junit\n", got.errout)
 }
@@ -41,7 +41,7 @@ const sdwanDir = "../../deploy/examples/sdwan"
 
 func TestTranslateShowsCNFsAndTheirDeviceIntents(t *testing.T) {
 	got := netloom(t, "translate", "-f", sdwanDir)
-	require.Equal(t, exitOK, got.code, got.errout)
+	require.Equal(t, exitDone, got.code, got.errout)
 	require.Regexp(t, `(?m)^openwrt/edge/cnf-0 +edge/branch +Pod +10.244.1.60 +ready$`, got.out)
 	require.Regexp(t, `(?m)^FirewallForwarding/edge/office-to-internet +edge/branch +forwarding +`+
 		`from=FirewallZone/edge/office to=FirewallZone/edge/internet$`, got.out)
@@ -72,7 +72,7 @@ func TestTranslateReadsServicesFromAStream(t *testing.T) {
 	os.Stdin = in
 	defer func() { os.Stdin = before }()
 	got := netloom(t, "translate", "-f", "-")
-	require.Equal(t, exitOK, got.code, got.errout)
+	require.Equal(t, exitDone, got.code, got.errout)
 	require.Regexp(t, `(?m)^Service/shop/db +cluster +tcp/10.96.0.10:5432 +10.0.0.2:15432, 10.0.0.3:15432$`, got.out)
 	require.Regexp(t, `(?m)^ +cluster +tcp/10.96.0.10:8080 +none$`, got.out)
 }
@@ -98,16 +98,16 @@ spec: {podSelector: {}}
 func TestTranslateReportsProblems(t *testing.T) {
 	dir := faultyManifests(t)
 	got := netloom(t, "translate", "-f", dir)
-	require.Equal(t, exitFaulty, got.code)
+	require.Equal(t, exitCannotTell, got.code)
 	require.Contains(t, got.errout, "problem: "+filepath.Join(dir, "policies.yaml")+":9: NetworkPolicy/shop/db-client-a: spec.ingress[0].ports[0].port: ")
 	require.Contains(t, got.errout, "problem: "+filepath.Join(dir, "torn.yaml")+":")
 	require.Contains(t, got.errout, "problem: "+filepath.Join(dir, "logged.yaml")+":6: NetworkPolicy/shop/loud: metadata.annotations")
-	require.Contains(t, got.errout, "netloom: 3 problems in "+dir+"\n")
+	require.Contains(t, got.errout, "netloom: cannot tell: 3 problems\n")
 	require.Contains(t, got.out, "NetworkPolicy/shop/db-client-b", "the rest is shown")
 
 	got = netloom(t, "translate", "-f", dir, "-o", "json")
-	require.Equal(t, exitFaulty, got.code)
-	require.Equal(t, "netloom: 3 problems in "+dir+"\n", got.errout, "they are part of the data")
+	require.Equal(t, exitCannotTell, got.code)
+	require.Equal(t, "netloom: cannot tell: 3 problems\n", got.errout, "they are part of the data")
 	var data translation
 	require.NoError(t, json.Unmarshal([]byte(got.out), &data))
 	require.Len(t, data.Problems, 3)
@@ -116,7 +116,7 @@ func TestTranslateReportsProblems(t *testing.T) {
 func TestSARIF(t *testing.T) {
 	dir := faultyManifests(t)
 	got := netloom(t, "translate", "-f", dir, "-o", "sarif")
-	require.Equal(t, exitFaulty, got.code)
+	require.Equal(t, exitCannotTell, got.code)
 	var log sarifLog
 	require.NoError(t, json.Unmarshal([]byte(got.out), &log))
 	require.Equal(t, "2.1.0", log.Version)
@@ -135,7 +135,7 @@ func TestSARIF(t *testing.T) {
 	require.Regexp(t, `^file:///.*/a%20b/logged\.yaml$`, logged.Locations[0].Physical.Artifact.URI)
 
 	clean := netloom(t, "translate", "-f", exampleDir, "-o", "sarif")
-	require.Equal(t, exitOK, clean.code)
+	require.Equal(t, exitDone, clean.code)
 	require.Contains(t, clean.out, `"results": []`, "no results are a list too")
 	require.Equal(t, "policies/a%20b.yaml", uriOf(filepath.Join("policies", "a b.yaml")))
 	require.Empty(t, sarifOf([]object.Problem{{Message: "lost"}}).Runs[0].Results[0].Locations)

@@ -21,7 +21,7 @@ func newVersion() *cobra.Command {
 		}
 		out := cmd.OutOrStdout()
 		if output.form != "table" {
-			return printData(out, output.form, version.Current())
+			return printData(out, output.form, "Version", version.Current())
 		}
 		_, err := fmt.Fprintln(out, version.Current())
 		return err

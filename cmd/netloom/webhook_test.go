@@ -20,7 +20,7 @@ func TestWebhookNamesMissingSettings(t *testing.T) {
 		"netloom: webhook-listen (flag --listen): \"\": expected [HOST]:PORT\n":                                                                 append(own, "--listen", ""),
 	} {
 		got := netloom(t, append([]string{"webhook"}, args...)...)
-		require.Equal(t, exitProblems, got.code)
+		require.Equal(t, exitFailed, got.code)
 		require.Equal(t, want, got.errout)
 	}
 }
@@ -36,7 +36,7 @@ func TestRunTakesTheSettingsOfTheWebhook(t *testing.T) {
 	require.Equal(t, "netloom: webhook-max-flows (flag --webhook-max-flows):"+want, got.errout)
 
 	got = netloom(t, "run", "--config", file, "--check-config")
-	require.Equal(t, exitOK, got.code, "what answers nothing needs nothing")
+	require.Equal(t, exitDone, got.code, "what answers nothing needs nothing")
 	got = netloom(t, "run", "--config", file, "--manifests", ".", "--webhook-listen", ":9443", "--webhook-tls-service", "a/b", "--check-config")
 	require.Equal(t, "netloom: webhook-listen (flag --webhook-listen): cannot be combined with manifests (flag --manifests): "+
 		"reviews come from a Kubernetes API\n", got.errout)

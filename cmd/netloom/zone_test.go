@@ -36,18 +36,18 @@ func TestPlanOfOneNode(t *testing.T) {
 	write(t, dir, "all.yaml", zonePods)
 	require.NoError(t, server.AddPort("sw", "shop_here", nil))
 	got := netloom(t, "plan", "-f", dir, "--ovn-nb", server.Addr(), "--zone-node", "n1")
-	require.Equal(t, exitDifference, got.code, got.errout)
+	require.Equal(t, exitDiffers, got.code, got.errout)
 	require.Contains(t, got.out, "shop/for-here")
 	require.NotContains(t, got.out, "shop/for-there")
 
 	got = netloom(t, "plan", "-f", dir, "--without", "networkpolicy/shop/for-there", "--zone-node", "n1")
-	require.Equal(t, exitOK, got.code, got.errout)
+	require.Equal(t, exitDone, got.code, got.errout)
 	got = netloom(t, "plan", "-f", dir, "--without", "networkpolicy/shop/for-there", "--zone-node", "n2")
-	require.Equal(t, exitDifference, got.code, got.errout)
+	require.Equal(t, exitDiffers, got.code, got.errout)
 	require.Contains(t, got.out, "- ACL shop/for-there ingress[0]")
 
 	got = netloom(t, "apply", "--manifests", dir, "--ovn-nb", server.Addr(), "--zone-node", "n3")
-	require.Equal(t, exitProblems, got.code)
+	require.Equal(t, exitCannotTell, got.code)
 	require.Contains(t, got.errout, "Node/n3: there is no such node and no pod on it")
 }
 
@@ -62,7 +62,7 @@ func TestQuestionsAreForAllNodes(t *testing.T) {
 		{"impact", "-f", dir, "--without", "networkpolicy/shop/for-there"},
 	} {
 		got := netloom(t, append(args, "--zone-node", "n1")...)
-		require.Equal(t, exitProblems, got.code, args)
+		require.Equal(t, exitFailed, got.code, args)
 		require.Contains(t, got.errout, "--zone-node", args)
 		require.Contains(t, got.errout, "the answer covers all nodes", args)
 	}

@@ -54,7 +54,7 @@ func TestManifestsOfAClusterReadAsTheCluster(t *testing.T) {
 	opts := daemon.Options{Source: kube.New(client, kube.Options{}, testLog(t))}
 	list, err := daemon.ManifestsOnce(t.Context(), opts, testLog(t))
 	require.NoError(t, err)
-	state, err := offline.Load(offline.Manifests{Path: "-", Stdin: bytes.NewReader(list)})
+	state, err := offline.Load(offline.Manifests{Paths: []string{"-"}, Stdin: bytes.NewReader(list)})
 	require.NoError(t, err)
 	require.Empty(t, state.Problems)
 	require.Len(t, state.Objects.Pods, 2)

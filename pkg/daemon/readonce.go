@@ -52,6 +52,9 @@ func translateOnce(ctx context.Context, opts Options, log logrus.FieldLogger) (*
 		p.Step()
 		return p
 	}
+	if opts.Source != nil && opts.Source.Synced() {
+		return step(opts.Source), nil
+	}
 	if opts.Manifests != "" && opts.Source == nil {
 		source, err := manifest.LoadDirectory(opts.Manifests, manifest.Options{Options: opts.Read, MaxFile: opts.MaxManifest}, log)
 		if err != nil {

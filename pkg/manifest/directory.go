@@ -50,6 +50,7 @@ type Directory struct {
 	force    map[object.Ref]settled
 	given    map[object.Ref]settled // force, with Endpoints as the slices they are delivered as
 	problems []object.Problem
+	foreign  map[string]int // objects of kinds that are not delivered, by kind
 	synced   bool
 }
 
@@ -192,7 +193,7 @@ func (d *Directory) scan(watcher *fsnotify.Watcher) time.Duration {
 func (d *Directory) read(observe func(dir string), patient bool) *tree {
 	d.reading.Lock()
 	defer d.reading.Unlock()
-	t, now := walk(d.dir, observe), time.Now()
+	t, now := walk(d.dir, d.opts.Ignore, observe), time.Now()
 	files := make(map[string]*manifest, len(t.files))
 	for _, path := range t.files {
 		content, err := ReadFile(path, d.opts.MaxFile)
@@ -237,10 +238,12 @@ func within(path, dir string) bool {
 // update puts the content of the files in force and notifies the reader.
 func (d *Directory) update(files map[string]*manifest, unreadable map[string]error) {
 	force, faults := settle(d.force, files)
-	foreign := 0
+	foreign := map[string]int{}
 	for _, m := range files {
 		faults = append(faults, m.faults...)
-		foreign += m.foreign
+		for kind, n := range m.foreign {
+			foreign[kind] += n
+		}
 	}
 	for path, err := range unreadable {
 		faults = append(faults, object.Problem{Place: object.Place{Path: path}, Message: err.Error(), Unread: object.UnreadFile})
@@ -253,7 +256,7 @@ func (d *Directory) update(files map[string]*manifest, unreadable map[string]err
 
 	d.mu.Lock()
 	isNew := !d.synced || !slices.Equal(d.problems, problems)
-	d.files, d.force, d.given, d.problems, d.synced = files, force, given, problems, true
+	d.files, d.force, d.given, d.problems, d.foreign, d.synced = files, force, given, problems, foreign, true
 	d.Mark(dirty...) // before anyone can see that d is synced
 	d.MarkDeleted(derived...)
 	d.mu.Unlock()
@@ -262,7 +265,7 @@ func (d *Directory) update(files map[string]*manifest, unreadable map[string]err
 	}
 	if isNew || len(dirty)+len(derived) > 0 {
 		d.log.WithFields(logrus.Fields{
-			"files": len(files), "objects": len(given), "ignored": foreign,
+			"files": len(files), "objects": len(given), "ignored": len(foreign),
 			"changed": len(dirty) + len(derived), "problems": len(problems),
 		}).Debug("manifests read")
 	}
@@ -298,6 +301,27 @@ func (d *Directory) Refs() []object.Ref {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return slices.SortedFunc(maps.Keys(d.given), object.Ref.Compare)
+}
+
+// Files returns how many files are read.
+func (d *Directory) Files() int {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return len(d.files)
+}
+
+// Ignored counts the objects of kinds that are not delivered, by kind.
+func (d *Directory) Ignored() map[string]int {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return maps.Clone(d.foreign)
+}
+
+// Empty reports whether nothing is declared: no object, not even a faulty one.
+func (d *Directory) Empty() bool {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return len(d.given) == 0
 }
 
 // Unavailable is always empty: in a readable directory every kind can be read.

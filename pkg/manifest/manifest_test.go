@@ -193,49 +193,51 @@ func TestWhichObjectsAFileDeclares(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		content string
-		foreign int
+		foreign map[string]int
 		want    []string
 	}{
-		{"nothing but a comment", "# later\n", 0, nil},
+		{"nothing but a comment", "# later\n", map[string]int{}, nil},
 		{
 			"documents, numbered from 1",
 			"# head\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n---\n# none\n--- # third\n" +
 				"apiVersion: v1\nkind: Namespace\nmetadata: {name: b}\n...\n# tail\n",
-			0,
+			map[string]int{},
 			[]string{"1 Namespace a", "3 Namespace b"},
 		},
 		{
 			"lines that end in CRLF, behind a byte order mark",
 			"\xef\xbb\xbf---\r\napiVersion: v1\r\nkind: Namespace\r\nmetadata: {name: a}\r\n---\r\napiVersion: v1\r\nkind: Node\r\nmetadata: {name: b}\r\n",
-			0,
+			map[string]int{},
 			[]string{"1 Namespace a", "2 Node b"},
 		},
 		{
 			"dashes within text", "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: a\n  annotations:\n    x: |\n      ---\n      b\n",
-			0,
+			map[string]int{},
 			[]string{"1 Namespace a"},
 		},
 		{
 			"a stream of JSON values", `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"a"}}` + "\n" +
-				`{"apiVersion":"v1","kind":"Node","metadata":{"name":"b"}}`, 0, []string{"1 Namespace a", "2 Node b"},
+				`{"apiVersion":"v1","kind":"Node","metadata":{"name":"b"}}`, map[string]int{}, []string{"1 Namespace a", "2 Node b"},
 		},
-		{"YAML that looks like JSON", "{apiVersion: v1, kind: Namespace, metadata: {name: a}}", 0, []string{"1 Namespace a"}},
+		{"YAML that looks like JSON", "{apiVersion: v1, kind: Namespace, metadata: {name: a}}", map[string]int{}, []string{"1 Namespace a"}},
 		{
 			"lists, one within the other", "apiVersion: v1\nkind: List\nmetadata: {resourceVersion: \"\"}\nitems:\n" +
 				"- {apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Pod, metadata: {name: a}}]}\n" +
-				"- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n", 1, []string{"1 Pod default/a"},
+				"- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n", map[string]int{"ConfigMap": 1}, []string{"1 Pod default/a"},
 		},
 		{
 			"lists of one kind, whose items need not name it",
 			"apiVersion: v1\nkind: PodList\nitems: [{metadata: {name: a, namespace: x}}]\n---\n" +
 				"apiVersion: networking.k8s.io/v1\nkind: NetworkPolicyList\nitems: [{metadata: {name: b}, spec: {podSelector: {}}}]\n",
-			0,
+			map[string]int{},
 			[]string{"1 Pod x/a", "2 NetworkPolicy default/b"},
 		},
 		{
 			"kinds of no concern, known or not",
 			"apiVersion: apps/v1\nkind: Deployment\n---\napiVersion: projectcalico.org/v3\nkind: NetworkPolicy\n---\n" +
-				"apiVersion: v1\nkind: ConfigMap\nmetadata: 17\n", 3, nil,
+				"apiVersion: v1\nkind: ConfigMap\nmetadata: 17\n",
+			map[string]int{"Deployment": 1, "NetworkPolicy": 1, "ConfigMap": 1},
+			nil,
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

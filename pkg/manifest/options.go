@@ -11,6 +11,11 @@ type Options struct {
 	// MaxFile is how long a file may be, in bytes; 0 is DefaultMaxFile. A longer one is a problem and is not read; what it
 	// declared before stays in force.
 	MaxFile int64
+	// Ignore are patterns of files and directories that are not read: see path/filepath.Match. A pattern is compared with each
+	// name on the way, and with the path from the directory that is read.
+	Ignore []string
+	// Namespace is that of objects without one; "" is default.
+	Namespace string
 }
 
 // DefaultMaxFile is how long a manifest file may be unless set otherwise, in bytes. Parsing one takes about five times as

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -29,10 +30,11 @@ type manifest struct {
 	sum     [sha256.Size]byte
 	entries []entry
 	faults  []object.Problem
-	opaque  bool // the file declares nothing, or part of it does not even identify its object
-	size    int  // of the content, in bytes
-	ended   bool // the content ends with a line break
-	foreign int  // objects of kinds that sources do not deliver
+	opaque  bool           // the file declares nothing, or part of it does not even identify its object
+	size    int            // of the content, in bytes
+	ended   bool           // the content ends with a line break
+	foreign map[string]int // objects of kinds that sources do not deliver, by kind
+	own     bool           // it has documents of netloom itself, such as expectations
 }
 
 // entry is one object that a file declares.
@@ -43,12 +45,17 @@ type entry struct {
 	standIn  *standIn      // for a faulty policy
 }
 
+// ownGroup is the API group of netloom's own files, such as expectations, and of what it reports.
+const ownGroup = "netloom.io"
+
 // maxNesting bounds lists within lists.
 const maxNesting = 8
 
 // parseManifest reads a file's content, of the kinds that opts select.
 func parseManifest(path string, content []byte, opts Options) *manifest {
-	m := &manifest{path: path, sum: sha256.Sum256(content), size: len(content), ended: bytes.HasSuffix(content, []byte("\n"))}
+	m := &manifest{
+		path: path, sum: sha256.Sum256(content), size: len(content), ended: bytes.HasSuffix(content, []byte("\n")), foreign: map[string]int{},
+	}
 	text, err := decodeText(content)
 	if err != nil {
 		r := reading{manifest: m, opts: opts}
@@ -68,7 +75,7 @@ func parseManifest(path string, content []byte, opts Options) *manifest {
 			r.object(raw, "", metav1.TypeMeta{}, 0)
 		}
 	}
-	if len(m.entries) == 0 && m.foreign == 0 && len(m.faults) == 0 {
+	if len(m.entries) == 0 && len(m.foreign) == 0 && !m.own && len(m.faults) == 0 {
 		m.opaque = true // editors and shells empty a file before they write it
 	}
 	slices.SortFunc(m.faults, object.Problem.Compare)
@@ -154,7 +161,11 @@ func (r *reading) object(raw json.RawMessage, path string, usual metav1.TypeMeta
 		r.lost(join(path, "kind"), fmt.Sprintf("no matches for kind %q in version %q", is.Kind, is.APIVersion))
 		return
 	}
-	r.manifest.foreign++
+	if version.Group != ownGroup {
+		r.manifest.foreign[is.Kind]++
+	} else {
+		r.manifest.own = true
+	}
 }
 
 // typed checks that an object gives its type. Files for kustomize need not.
@@ -228,7 +239,7 @@ func (r *reading) list(raw json.RawMessage, path string, item metav1.TypeMeta, d
 
 // resource reads an object of a kind that is delivered.
 func (r *reading) resource(row *kind, raw, metadata json.RawMessage, path string) {
-	ref, faults := identify(row, metadata, join(path, "metadata"))
+	ref, faults := r.identify(row, metadata, join(path, "metadata"))
 	if len(faults) > 0 {
 		for _, f := range faults {
 			r.lost(f.field, f.message)
@@ -247,7 +258,7 @@ func (r *reading) resource(row *kind, raw, metadata json.RawMessage, path string
 	}
 	if len(faults) == 0 {
 		if row.Namespaced && o.GetNamespace() == "" {
-			o.SetNamespace(metav1.NamespaceDefault)
+			o.SetNamespace(ref.Namespace)
 		}
 		row.complete(o)
 		wrong := row.validate(o)
@@ -282,7 +293,7 @@ func (r *reading) faulty(row *kind, ref object.Ref, raw json.RawMessage) {
 
 // identify finds out which object is declared, whatever else is wrong with it. A name that no object can have does not
 // identify one.
-func identify(row *kind, metadata json.RawMessage, path string) (object.Ref, []mismatch) {
+func (r *reading) identify(row *kind, metadata json.RawMessage, path string) (object.Ref, []mismatch) {
 	var named struct {
 		Name      string `json:"name"`
 		Namespace string `json:"namespace"`
@@ -294,7 +305,7 @@ func identify(row *kind, metadata json.RawMessage, path string) (object.Ref, []m
 	}
 	ref := object.Ref{Kind: row.Kind, Namespace: named.Namespace, Name: named.Name}
 	if row.Namespaced && ref.Namespace == "" {
-		ref.Namespace = metav1.NamespaceDefault
+		ref.Namespace = cmp.Or(r.opts.Namespace, metav1.NamespaceDefault)
 	}
 	o := row.New()
 	o.SetName(ref.Name)

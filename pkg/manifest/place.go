@@ -1,6 +1,9 @@
 package manifest
 
 import (
+	"maps"
+	"path/filepath"
+
 	"github.com/sirupsen/logrus"
 
 	"github.com/netloom/netloom/pkg/object"
@@ -9,8 +12,34 @@ import (
 // Load reads the content of one file, or of a stream called path, in place of a whole directory. The source it returns is
 // synced and does not change: see LoadDirectory.
 func Load(path string, content []byte, opts Options, log logrus.FieldLogger) *Directory {
-	d := NewDirectory(path, opts, log)
-	d.update(map[string]*manifest{path: parseManifest(path, content, opts)}, nil)
+	return LoadAll(nil, map[string][]byte{path: content}, opts, log)
+}
+
+// LoadAll reads directories and the content of files or streams, by path, as if all were in one directory. The source it returns is
+// synced and does not change. A directory that cannot be read is a Problem.
+func LoadAll(dirs []string, contents map[string][]byte, opts Options, log logrus.FieldLogger) *Directory {
+	d := NewDirectory("", opts, log)
+	files, faults := map[string]*manifest{}, map[string]error{}
+	for path, content := range contents {
+		files[path] = parseManifest(path, content, opts)
+	}
+	for _, dir := range dirs {
+		t := walk(filepath.Clean(dir), opts.Ignore, func(string) {})
+		maps.Copy(faults, t.faults)
+		for _, path := range t.files {
+			if files[path] != nil {
+				continue
+			}
+			content, err := ReadFile(path, opts.MaxFile)
+			if err != nil {
+				faults[path] = err
+				continue
+			}
+			files[path] = parseManifest(path, content, opts)
+		}
+		maps.DeleteFunc(faults, func(path string, _ error) bool { return t.dangling[path] })
+	}
+	d.update(files, faults)
 	return d
 }
 

@@ -2,12 +2,16 @@ package manifest
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 )
+
+// maxVisited bounds how many entries one walk looks at. Links that lead to the same directory on several paths multiply them.
+const maxVisited = 1 << 18
 
 // maxLinks bounds how many symbolic links one path may lead through, as the kernel does.
 const maxLinks = 40
@@ -20,15 +24,19 @@ type tree struct {
 	faults  map[string]error // what could not be read, by path
 	observe func(dir string) // called with each directory before it is listed, so that no change is missed
 
+	root    string
+	ignore  []string // patterns: see Options
+	visited int      // entries so far
+
 	// dangling are the faults that are broken links and may never have been about a manifest.
 	dangling map[string]bool
 }
 
 // walk finds the manifests below root, through symbolic links, in a stable order.
-func walk(root string, observe func(dir string)) *tree {
+func walk(root string, ignore []string, observe func(dir string)) *tree {
 	t := &tree{
 		dirs: map[string]bool{}, real: map[string]bool{}, faults: map[string]error{}, dangling: map[string]bool{},
-		observe: observe,
+		observe: observe, root: root, ignore: ignore,
 	}
 	t.directory(root, nil)
 	return t
@@ -58,12 +66,47 @@ func (t *tree) directory(path string, above []string) {
 		t.unreadable(path, err, above)
 		return
 	}
+	if isChart(entries) {
+		t.faults[path] = errChart
+		return
+	}
 	above = append(slices.Clip(above), place)
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), ".") {
-			t.entry(filepath.Join(path, e.Name()), e, above)
+		if strings.HasPrefix(e.Name(), ".") || t.ignored(filepath.Join(path, e.Name())) {
+			continue
 		}
+		if t.visited++; t.visited > maxVisited {
+			t.faults[t.root] = fmt.Errorf("the directory has more than %d entries, through all its links: name a smaller one", maxVisited)
+			return
+		}
+		t.entry(filepath.Join(path, e.Name()), e, above)
 	}
+}
+
+// errChart is the fault of a directory whose files are templates.
+var errChart = errors.New("a Helm chart cannot be read as it is: render it, such as with helm template, and read the result")
+
+// isChart reports whether a directory is a Helm chart.
+func isChart(entries []fs.DirEntry) bool {
+	chart, templates := false, false
+	for _, e := range entries {
+		chart = chart || e.Name() == "Chart.yaml"
+		templates = templates || e.Name() == "templates"
+	}
+	return chart && templates
+}
+
+// ignored reports whether a pattern matches the name of an entry, or its path below the root.
+func (t *tree) ignored(path string) bool {
+	below, err := filepath.Rel(t.root, path)
+	if err != nil {
+		below = path
+	}
+	return slices.ContainsFunc(t.ignore, func(pattern string) bool {
+		name, _ := filepath.Match(pattern, filepath.Base(path)) // patterns are valid: see ValidPattern
+		whole, _ := filepath.Match(filepath.Clean(pattern), below)
+		return name || whole
+	})
 }
 
 // unreadable records that a directory cannot be read, unless it has just gone since its parent was listed.

@@ -1,14 +1,11 @@
 package offline
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 
-	"github.com/sirupsen/logrus"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
@@ -17,17 +14,26 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/query"
+	"github.com/netloom/netloom/pkg/source"
 	"github.com/netloom/netloom/pkg/status"
 	"github.com/netloom/netloom/translator"
 )
 
 // Manifests selects what Load reads.
 type Manifests struct {
-	Path  string    // a directory of manifests, a file, or "-" for Stdin
-	Stdin io.Reader // with "-" only
+	Paths     []string  // directories, files, patterns of their names, or "-" for Stdin
+	Kustomize []string  // directories with a kustomization to build
+	Stdin     io.Reader // with "-" only
+	// Live means that Stdin lists everything in a cluster, so that nothing has to stand for anything.
+	Live bool
+	// Ignore are patterns of files that are not read: see manifest.Options. The name of a kind means that its objects need not be read
+	// for an answer to be certain.
+	Ignore []string
+	// Namespace is that of objects without one; "" is default.
+	Namespace string
 	// MaxFile is how long a file or the standard input may be, in bytes; 0 is manifest.DefaultMaxFile.
 	MaxFile int64
-	// Over are further directories and files, whose objects replace or extend those of Path; if several have the same
+	// Over are further directories and files, whose objects replace or extend those of Paths; if several have the same
 	// object, the last counts.
 	Over []string
 	// Without are objects to leave out, wherever they are declared. One that is not declared is an error.
@@ -43,7 +49,7 @@ func Load(opts Manifests) (query.State, error) {
 	if err != nil {
 		return query.State{}, err
 	}
-	state := query.State{Cluster: opts.Translator.Cluster}
+	state := query.State{Cluster: opts.Translator.Cluster, Reading: m.reading(&opts)}
 	t := translator.New(opts.Translator)
 	t.SetUnknown(m.unknown())
 	for _, ref := range slices.SortedFunc(maps.Keys(m.force), object.Ref.Compare) {
@@ -73,27 +79,33 @@ func Load(opts Manifests) (query.State, error) {
 type manifests struct {
 	sources []*manifest.Directory
 	force   map[object.Ref]*manifest.Directory // by object: the directory it is in force from
+	empty   []string                           // layers that declare nothing
 	content map[string][]byte                  // of the files that were read whole, by path
 }
 
 func readManifests(opts Manifests) (*manifests, error) {
 	m := &manifests{force: map[object.Ref]*manifest.Directory{}, content: map[string][]byte{}}
-	for _, path := range append([]string{opts.Path}, opts.Over...) {
-		layer := Manifests{Path: path, Stdin: opts.Stdin, MaxFile: opts.MaxFile}
-		content, err := layer.content()
+	layers := []Manifests{opts}
+	for _, path := range opts.Over {
+		layer := opts
+		layer.Paths, layer.Kustomize = []string{path}, nil
+		layers = append(layers, layer)
+	}
+	for i := range layers {
+		in, err := layers[i].input()
 		if err != nil {
 			return nil, err
 		}
-		maps.Copy(m.content, content)
-		source, err := readLayer(layer, content)
-		if err != nil {
-			return nil, err
+		maps.Copy(m.content, in.content)
+		layer := in.load(&opts, source.Options{})
+		m.sources = append(m.sources, layer)
+		if layer.Empty() {
+			m.empty = append(m.empty, layers[i].title())
 		}
-		m.sources = append(m.sources, source)
-		for _, ref := range source.Refs() {
+		for _, ref := range layer.Refs() {
 			// A namespace that only exists because objects are in it does not replace one that is declared.
-			if _, declared := source.Place(ref); declared || m.force[ref] == nil {
-				m.force[ref] = source
+			if _, declared := layer.Place(ref); declared || m.force[ref] == nil {
+				m.force[ref] = layer
 			}
 		}
 	}
@@ -104,6 +116,29 @@ func readManifests(opts Manifests) (*manifests, error) {
 		delete(m.force, ref)
 	}
 	return m, nil
+}
+
+// reading reports what was read.
+func (m *manifests) reading(opts *Manifests) *query.Reading {
+	r := &query.Reading{Objects: map[string]int{}, Ignored: map[string]int{}, Live: opts.Live, Empty: m.empty}
+	for _, source := range m.sources {
+		r.Files += source.Files()
+		for kind, n := range source.Ignored() {
+			r.Ignored[kind] += n
+		}
+	}
+	for ref := range m.force {
+		if m.place(ref) != (object.Place{}) {
+			r.Objects[ref.Kind]++
+		}
+	}
+	for kind := range r.Ignored {
+		if query.JudgesConnections(kind) && !slices.Contains(opts.Ignore, kind) {
+			r.Unjudged = append(r.Unjudged, kind)
+		}
+	}
+	slices.Sort(r.Unjudged)
+	return r
 }
 
 // unknown returns the areas that the files declare as unreadable.
@@ -136,48 +171,6 @@ func (m *manifests) place(ref object.Ref) object.Place {
 		}
 	}
 	return object.Place{}
-}
-
-// streamName is the path of the standard input.
-const streamName = "stdin"
-
-// content returns the content of a file or the standard input; nil for a directory.
-func (o *Manifests) content() (map[string][]byte, error) {
-	path := o.Path
-	var content []byte
-	switch path {
-	case "":
-		return nil, errors.New("expected a directory of manifests, a file, or - for the standard input")
-	case "-":
-		path = streamName
-		var err error
-		if content, err = manifest.Read(o.Stdin, o.MaxFile); err != nil {
-			return nil, fmt.Errorf("read manifests: %s: %w", path, err)
-		}
-	default:
-		info, err := os.Stat(path)
-		if err == nil && !info.IsDir() {
-			if content, err = manifest.ReadFile(path, o.MaxFile); err != nil {
-				return nil, fmt.Errorf("read manifests: %s: %w", path, err)
-			}
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read manifests: %w", err)
-		}
-		if info.IsDir() {
-			return nil, nil
-		}
-	}
-	return map[string][]byte{path: content}, nil
-}
-
-func readLayer(opts Manifests, content map[string][]byte) (*manifest.Directory, error) {
-	quiet := logrus.New()
-	quiet.SetOutput(io.Discard) // faults are among the problems
-	for path, text := range content {
-		return manifest.Load(path, text, manifest.Options{MaxFile: opts.MaxFile}, quiet), nil
-	}
-	return manifest.LoadDirectory(opts.Path, manifest.Options{MaxFile: opts.MaxFile}, quiet)
 }
 
 // findLines finds the lines of problems in their files, as far as these can still be read.

@@ -37,11 +37,11 @@ func TestLoad(t *testing.T) {
 		opts  offline.Manifests
 		place object.Place
 	}{
-		{"a directory", offline.Manifests{Path: dir}, object.Place{Path: file, Document: 2, Line: 13}},
-		{"a file", offline.Manifests{Path: file}, object.Place{Path: file, Document: 2, Line: 13}},
+		{"a directory", offline.Manifests{Paths: []string{dir}}, object.Place{Path: file, Document: 2, Line: 13}},
+		{"a file", offline.Manifests{Paths: []string{file}}, object.Place{Path: file, Document: 2, Line: 13}},
 		{
 			"a stream",
-			offline.Manifests{Path: "-", Stdin: strings.NewReader(offlineManifests)},
+			offline.Manifests{Paths: []string{"-"}, Stdin: strings.NewReader(offlineManifests)},
 			object.Place{Path: "stdin", Document: 2, Line: 13},
 		},
 	} {
@@ -61,7 +61,7 @@ func TestLoad(t *testing.T) {
 		})
 	}
 	for _, path := range []string{"", filepath.Join(dir, "none")} {
-		_, err := offline.Load(offline.Manifests{Path: path})
+		_, err := offline.Load(offline.Manifests{Paths: []string{path}})
 		require.Error(t, err)
 	}
 }
@@ -70,10 +70,10 @@ func TestLongFilesAreRefused(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "all.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(offlineManifests), 0o600))
 	limit := int64(len(offlineManifests)) - 1
-	_, err := offline.Load(offline.Manifests{Path: file, MaxFile: limit})
+	_, err := offline.Load(offline.Manifests{Paths: []string{file}, MaxFile: limit})
 	require.EqualError(t, err, fmt.Sprintf("read manifests: %s: the file has %d bytes, the limit is %d", file, limit+1, limit))
-	_, err = offline.Load(offline.Manifests{Path: "-", Stdin: strings.NewReader(offlineManifests), MaxFile: limit})
+	_, err = offline.Load(offline.Manifests{Paths: []string{"-"}, Stdin: strings.NewReader(offlineManifests), MaxFile: limit})
 	require.EqualError(t, err, fmt.Sprintf("read manifests: stdin: there are more bytes than the limit of %d", limit))
-	_, err = offline.Load(offline.Manifests{Path: file, MaxFile: limit + 1})
+	_, err = offline.Load(offline.Manifests{Paths: []string{file}, MaxFile: limit + 1})
 	require.NoError(t, err)
 }

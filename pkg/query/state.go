@@ -19,6 +19,7 @@ type State struct {
 	View     labelcache.View // the endpoints that the snapshot was made with
 	Objects  Objects
 	Problems []object.Problem // errors in the objects, in order
+	Reading  *Reading         // what the objects were read from; nil if they come from a running daemon
 }
 
 // Objects are those of a cluster that questions may name, in any order.

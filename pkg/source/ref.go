@@ -7,9 +7,22 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// ParseRef reads kind/namespace/name or, for a cluster-scoped kind, kind/name. The case of the kind does not matter.
+// shortNames are kubectl's short names of kinds.
+func shortNames() map[string]string {
+	return map[string]string{
+		"netpol": object.KindNetworkPolicy, "np": object.KindNetworkPolicy, "po": object.KindPod, "svc": object.KindService,
+		"ns": object.KindNamespace, "no": object.KindNode, "ep": object.KindEndpoints, "cnp": object.KindClusterNetworkPolicy,
+		"anp": object.KindAdminNetworkPolicy, "banp": object.KindBaselineAdminNetworkPolicy,
+	}
+}
+
+// ParseRef reads kind/namespace/name or, for a cluster-scoped kind, kind/name. The case of the kind does not matter, and it may be
+// one of kubectl's short names.
 func ParseRef(s string) (object.Ref, error) {
 	kind, name, _ := strings.Cut(s, "/")
+	if long, ok := shortNames()[strings.ToLower(kind)]; ok {
+		kind = long
+	}
 	kinds := make([]string, 0, len(Resources()))
 	for _, r := range Resources() {
 		kinds = append(kinds, strings.ToLower(r.Kind))

@@ -102,6 +102,7 @@ var rooms = []room{
 		"pkg/apis/...", "pkg/crdschema", "pkg/object", "pkg/source", "deploy/crds", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI,
 		"k8s.io/client-go/kubernetes/scheme", "sigs.k8s.io/json", yaml, "go.yaml.in/yaml/v3", "github.com/fsnotify/fsnotify", logrus,
 	}},
+	{dir: "pkg/manifest/kustomization", may: []string{"sigs.k8s.io/kustomize/api/...", "sigs.k8s.io/kustomize/kyaml/filesys", yaml}},
 	{dir: "pkg/crdschema", may: []string{
 		"k8s.io/apiextensions-apiserver/pkg/...", "k8s.io/apimachinery/...", "k8s.io/apiserver/pkg/apis/cel", yaml,
 	}},
@@ -196,8 +197,8 @@ var rooms = []room{
 	{dir: "pkg/httpauth", may: []string{"k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/kubernetes", logrus}},
 	{dir: "pkg/httpbody"},
 	{dir: "pkg/offline", may: []string{
-		"backends", "backends/builtin", "pkg/apis/...", "pkg/intent", "pkg/manifest", "pkg/object", "pkg/ovsdb", "pkg/pipeline", "pkg/query",
-		"pkg/reconcile", "pkg/retention", "pkg/source/kube", "pkg/status", "translator", "k8s.io/api/...", "k8s.io/apimachinery/...",
+		"backends", "backends/builtin", "pkg/apis/...", "pkg/intent", "pkg/manifest/...", "pkg/object", "pkg/ovsdb", "pkg/pipeline", "pkg/query",
+		"pkg/reconcile", "pkg/retention", "pkg/source", "pkg/source/kube", "pkg/status", "translator", "k8s.io/api/...", "k8s.io/apimachinery/...",
 		"k8s.io/client-go/...", logrus,
 	}},
 	{dir: "pkg/version"},

@@ -59,7 +59,7 @@ func binary(tb testing.TB) string {
 // Exit codes of netloom apply.
 const (
 	inSync   = 0
-	problems = 1
+	problems = 3
 	differs  = 2
 )
 

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	servedPods = `
+apiVersion: v1
+kind: Pod
+metadata: {name: web-0, namespace: shop, labels: {app: web}}
+status: {podIP: 10.244.0.10}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: db-0, namespace: shop, labels: {app: db}}
+status: {podIP: 10.244.0.20}
+`
+	denyDatabase = `
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: db, namespace: shop}
+spec: {podSelector: {matchLabels: {app: db}}}
+`
+	met = `
+apiVersion: netloom.io/v1alpha1
+kind: Expectations
+expectations:
+- {from: shop/web-0, to: shop/db-0, ports: [tcp/5432], expect: allow}
+`
+)
+
+// TestExitCodes runs every command that answers on input that it can answer, with the other answer, and on input from which nobody can tell.
+func TestExitCodes(t *testing.T) {
+	t.Setenv("KUBECONFIG", "")
+	dir := t.TempDir()
+	path := func(name, text string) string {
+		write(t, dir, name, text)
+		return filepath.Join(dir, name)
+	}
+	good, denied := path("good.yaml", servedPods), path("denied.yaml", servedPods+"---"+denyDatabase)
+	policy, broken := path("policy.yaml", denyDatabase), path("broken.yaml", servedPods+"---\na: [b\n")
+	pending := path("pending.yaml", servedPods+"---\napiVersion: v1\nkind: Pod\nmetadata: {name: new, namespace: shop}\nstatus: {phase: Pending}\n")
+	cilium := path("cilium.yaml", servedPods+"---\napiVersion: cilium.io/v2\nkind: CiliumNetworkPolicy\nmetadata: {name: x}\n")
+	comment, empty := path("comment.yaml", "# later\n"), t.TempDir()
+	expected := path("expected.yaml", met)
+	connection := "shop/web-0->shop/db-0:5432"
+	server := database(t)
+	target := []string{"--ovn-nb", server.Addr()}
+
+	for _, tc := range []struct {
+		name string
+		args []string
+		want int
+	}{
+		{"translate what is valid", []string{"translate", good}, exitDone},
+		{"translate an empty directory", []string{"translate", "-f", empty}, exitCannotTell},
+		{"translate a comment", []string{"translate", comment}, exitCannotTell},
+		{"translate a torn file", []string{"translate", broken}, exitCannotTell},
+		{"translate a policy of another kind", []string{"translate", cilium}, exitCannotTell},
+		{"translate without that kind", []string{"translate", cilium, "--ignore", "CiliumNetworkPolicy"}, exitDone},
+		{"translate nothing", []string{"translate"}, exitFailed},
+		{"translate what does not exist", []string{"translate", filepath.Join(dir, "no.yaml")}, exitFailed},
+
+		{"probe what is allowed", []string{"probe", "-f", good, connection}, exitDone},
+		{"probe what is denied", []string{"probe", "-f", denied, connection}, exitDiffers},
+		{"probe beside a torn file", []string{"probe", "-f", broken, connection}, exitCannotTell},
+		{"probe what is denied beside a torn file", []string{"probe", "-f", denied, "-f", broken, connection}, exitCannotTell},
+		{"probe beside a pod without an address", []string{"probe", "-f", pending, connection}, exitCannotTell},
+		{"probe beside a policy of another kind", []string{"probe", "-f", cilium, connection}, exitCannotTell},
+		{"probe a pod that does not exist", []string{"probe", "-f", good, "shop/web-0->shop/none:80"}, exitFailed},
+
+		{"explain a pod", []string{"explain", "-f", good, "pod", "shop/web-0"}, exitDone},
+		{"explain beside a torn file", []string{"explain", "-f", broken, "pod/shop/web-0"}, exitCannotTell},
+		{"explain what does not exist", []string{"explain", "-f", good, "pod/shop/none"}, exitFailed},
+		{"explain an unknown row", append([]string{"explain", "row", "00000000"}, target...), exitFailed},
+
+		{"test what is met", []string{"test", "-f", good, expected}, exitDone},
+		{"test what is not met", []string{"test", "-f", denied, expected}, exitDiffers},
+		{"test beside a torn file", []string{"test", "-f", broken, expected}, exitCannotTell},
+		{"test what cannot be evaluated", []string{"test", "-f", policy, expected}, exitCannotTell},
+
+		{"impact of nothing", []string{"impact", "--from", good, "--to", good}, exitDone},
+		{"impact of a policy", []string{"impact", "-f", good, "--with", policy}, exitDiffers},
+		{"impact over no pods", []string{"impact", "-f", policy, "--without", "netpol/shop/db"}, exitCannotTell},
+		{"impact of a torn file", []string{"impact", "-f", good, "--with", broken}, exitCannotTell},
+		{"impact of a comment", []string{"impact", "-f", good, "--with", comment}, exitCannotTell},
+		{"impact of an empty directory", []string{"impact", "-f", good, "--with", empty}, exitCannotTell},
+		{"impact beside a pod without an address", []string{"impact", "-f", pending, "--with", pending}, exitCannotTell},
+		{"impact without a change", []string{"impact", "-f", good}, exitFailed},
+
+		{"plan between equal states", []string{"plan", "--from", good, "--to", good}, exitDone},
+		{"plan between states", []string{"plan", "-f", good, "--with", policy}, exitDiffers},
+		{"plan of a torn file", []string{"plan", "-f", good, "--with", broken}, exitCannotTell},
+		{"plan for a database", append([]string{"plan", "-f", denied}, target...), exitDiffers},
+		{"plan for a database from a torn file", append([]string{"plan", "-f", broken}, target...), exitCannotTell},
+		{"plan for a database in sync", append([]string{"plan", "-f", good}, target...), exitDone},
+
+		{"drift of nothing", append([]string{"drift", "-f", good}, target...), exitDone},
+		{"drift of a policy", append([]string{"drift", "-f", denied}, target...), exitDiffers},
+		{"drift from a torn file", append([]string{"drift", "-f", broken}, target...), exitCannotTell},
+		{"apply, planned", append([]string{"apply", "-f", denied, "--dry-run"}, target...), exitDiffers},
+		{"apply a torn file", append([]string{"apply", "-f", broken}, target...), exitCannotTell},
+		{"apply", append([]string{"apply", "-f", good}, target...), exitDone},
+
+		{"approve without a daemon", []string{"approve", "--server", "127.0.0.1:1"}, exitFailed},
+		{"version", []string{"version"}, exitDone},
+		{"an unknown command", []string{"frobnicate"}, exitFailed},
+		{"an unknown flag", []string{"probe", "--frobnicate"}, exitFailed},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := netloom(t, tc.args...)
+			require.Equal(t, tc.want, got.code, "%s\n%s", got.out, got.errout)
+			if tc.want == exitFailed || tc.want == exitCannotTell {
+				require.Contains(t, got.errout, "netloom: ", "the reason is printed")
+			}
+		})
+	}
+}
