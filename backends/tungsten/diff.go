@@ -311,7 +311,6 @@ func (c *comparison) phaseOf(p *port, name, id string, gain bool) phase {
 		c.live.cover(c.names, name, false)
 		return removeCover
 	case gain && !c.haveUsage.has(id):
-		c.live.unused(id, p.key)
 		return addUnused
 	case !gain && !c.wantUsage.has(id):
 		return removeUnused

@@ -80,9 +80,6 @@ func (e *effects) cover(names namer, name string, gain bool) {
 	}
 }
 
-// unused records that an interface gains a tag that only new rules use.
-func (e *effects) unused(id string, k object.Key) { e.note(&e.joins, id, k) }
-
 // tag records that an interface gains or loses a tag that rules use.
 func (e *effects) tag(c *comparison, p *port, name, id string, gain bool) {
 	for _, d := range intent.Directions() {

@@ -27,7 +27,7 @@ func (l *lost) run(want *intent.Snapshot) {
 	l.objects, l.gone, l.kept = map[string]map[object.Ref]bool{}, map[object.Ref]bool{}, map[object.Ref]bool{}
 	present := map[string]bool{}
 	for p := range want.Policies() {
-		present[note(p.Origin.Ref().String())] = true
+		present[p.Origin.Ref().Path()] = true
 	}
 	stays := map[string]bool{} // UUIDs of rules
 	for _, id := range slices.Sorted(maps.Keys(l.have)) {
@@ -36,23 +36,16 @@ func (l *lost) run(want *intent.Snapshot) {
 		if o.Kind != tungsten.KindFirewallRule || text == "" {
 			continue
 		}
-		ref := refOf(text)
+		var ref object.Ref
+		if err := ref.UnmarshalText([]byte(text)); err != nil {
+			continue // someone changed it: the rule is repaired or swept
+		}
 		if l.add(ref); !present[text] && l.loses(ref) {
 			stays[id] = true
 		}
 	}
 	l.keepRules(stays)
 	l.keepPorts()
-}
-
-// refOf reads what object.Ref.String writes.
-func refOf(text string) object.Ref {
-	parts := strings.Split(text, "/")
-	ref := object.Ref{Kind: parts[0], Name: parts[len(parts)-1]}
-	if len(parts) > 2 {
-		ref.Namespace = parts[1]
-	}
-	return ref
 }
 
 func (l *lost) add(ref object.Ref) {

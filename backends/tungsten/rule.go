@@ -182,7 +182,7 @@ func (r *rendering) native(p *intent.Policy, i int, allows bool, subject, peer e
 	}
 	o := r.object(tungsten.KindFirewallRule, name, string(p.ID))
 	notes := o.Annotations.Map()
-	notes[annotationOrigin], notes[annotationRule] = note(p.Origin.Ref().String()), note(p.Rules[i].Path)
+	notes[annotationOrigin], notes[annotationRule] = p.Origin.Ref().Path(), note(p.Rules[i].Path)
 	o.Annotations = tungsten.NewAnnotations(notes)
 	fill(o, p.Direction, subject, peer, s, allows)
 	return name

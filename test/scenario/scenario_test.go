@@ -29,6 +29,14 @@ func TestScenarios(t *testing.T) {
 	)
 }
 
+// TestKubeManagersDefects has a script for each defect of kube-manager's translation, by its name.
+func TestKubeManagersDefects(t *testing.T) {
+	scenario.Run(t, "kubemanager",
+		scenario.Backend{Name: "memory", Fresh: memorytest.New, Few: true},
+		scenario.Backend{Name: "Tungsten Fabric", Fresh: tungstentest.New, Policies: true},
+	)
+}
+
 // older is a schema of before groups of load balancers and template variables: what is served by node is on the switches
 // and routers of the nodes then.
 func older(t testing.TB) []byte {
