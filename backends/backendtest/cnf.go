@@ -105,9 +105,9 @@ func (c *contract) some(flows []intent.Flow, n int) []intent.Flow {
 	return out
 }
 
-// following returns which write fails after the k-th did: the next one or a later one.
+// following returns which write fails after the k-th did: the next one or a later one, if there are many.
 func (c *contract) following(k int) int {
-	if c.cnf == nil || k < fewerWrites {
+	if c.cnf == nil && !c.stepwise || k < fewerWrites {
 		return k + 1
 	}
 	return k + k*k/fewerWrites

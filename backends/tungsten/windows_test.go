@@ -247,7 +247,7 @@ func TestWindows(t *testing.T) {
 // TestWindowsOfNetworkPolicies takes random walks through clusters with NetworkPolicies alone, where most plans open first.
 func TestWindowsOfNetworkPolicies(t *testing.T) {
 	opening, closing := 0, 0
-	for seed := uint64(1); seed <= 12; seed++ {
+	for seed := uint64(1); seed <= 6; seed++ {
 		states := backendtest.History(seed, 10)
 		for i, s := range states {
 			plain := *s

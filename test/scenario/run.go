@@ -22,7 +22,7 @@ type Backend struct {
 	Name    string
 	Fresh   backendtest.Factory
 	Scripts string // the names of its scripts, as a pattern of path.Match; "" means all
-	Few     bool   // take two roads: another, similar backend takes them all
+	Few     bool   // take two roads: another, similar backend takes them all, or each takes many requests
 	// Policies leaves out the scripts with Services, which the backend skips; accepts that SCTP with ports, which it cannot express,
 	// is denied and reported; and leaves open how many writes a change takes, as there are no transactions.
 	Policies bool

@@ -1,7 +1,9 @@
-// Package tungstentest makes a controller in the process a target under test: verdicts come from a model of the vrouter.
+// Package tungstentest makes a simulated controller a target under test. The backend reaches it through the real client; verdicts
+// come from a model of the vrouter that sees nothing but the objects of the simulator.
 package tungstentest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -17,28 +19,143 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/tungsten"
+	"github.com/netloom/netloom/pkg/tungsten/simulator"
 	"github.com/netloom/netloom/pkg/tungsten/vrouter"
 )
 
 // Target is a controller with what the contract needs.
 type Target struct {
-	store   *store
-	network *vrouter.Network
-	version int // of the store that network was made of
-	foreign string
+	Server *simulator.Server
+	// Client is what tests read and change the configuration with, behind every backend's back.
+	Client   *tungsten.Client
+	counted  *counted
+	backends []*backend.Backend
+	objects  map[string]*tungsten.Object // by UUID, as observed
+	network  *vrouter.Network            // nil if objects have changed
+	foreign  string
 }
 
 // New makes a target without policies.
-func New(testing.TB) backendtest.Target {
-	return &Target{store: newStore(), version: -1}
+func New(t testing.TB) backendtest.Target {
+	t.Helper()
+	return NewTarget(t)
+}
+
+// NewTarget makes a target with no policies.
+func NewTarget(tb testing.TB) *Target {
+	tb.Helper()
+	s := simulator.New(simulator.Options{})
+	tb.Cleanup(s.Close)
+	t := &Target{Server: s, Client: client(tb, s), objects: map[string]*tungsten.Object{}}
+	t.counted = &counted{API: client(tb, s), target: t, calls: map[string]int{}}
+	for _, kind := range []tungsten.Kind{tungsten.KindProject, tungsten.KindVirtualNetwork, tungsten.KindApplicationPolicySet, tungsten.KindTagType} {
+		for _, raw := range s.Objects(string(kind)) {
+			t.see(simulator.Change{Kind: string(kind), Object: raw})
+		}
+	}
+	s.Observe(func(changes []simulator.Change) {
+		for _, c := range changes {
+			t.see(c)
+		}
+	})
+	return t
+}
+
+func client(tb testing.TB, s *simulator.Server) *tungsten.Client {
+	tb.Helper()
+	c, err := tungsten.New(tungsten.Options{URLs: []string{"http://controller:8082"}, Dial: s.Dial})
+	require.NoError(tb, err)
+	tb.Cleanup(c.Close)
+	return c
+}
+
+// see notes a change, as an agent learns of it.
+func (t *Target) see(c simulator.Change) {
+	t.network = nil
+	if c.Object == nil {
+		if o := t.objects[c.UUID]; o != nil {
+			delete(t.objects, c.UUID)
+			t.notify(tungsten.EventDelete, &tungsten.Object{Kind: o.Kind, UUID: o.UUID})
+		}
+		return
+	}
+	o := &tungsten.Object{Kind: tungsten.Kind(c.Kind)}
+	if err := json.Unmarshal(c.Object, o); err != nil {
+		panic(fmt.Sprintf("the simulator shows a %s that the client cannot read: %v", c.Kind, err))
+	}
+	t.objects[o.UUID] = o
+	t.notify(tungsten.EventUpdate, o)
+}
+
+// notify sends the backends what they would receive from a change stream.
+func (t *Target) notify(event tungsten.EventType, o *tungsten.Object) {
+	for _, b := range t.backends {
+		b.Observe(tungsten.Event{Type: event, Kind: o.Kind, Objects: []*tungsten.Object{o}})
+	}
+}
+
+// counted counts the requests of backends, and lets writes fail.
+type counted struct {
+	backend.API
+
+	target *Target
+	writes int
+	calls  map[string]int // by verb and kind
+}
+
+func (c *counted) done(what string, kind tungsten.Kind, err error) error {
+	c.calls[what+" "+string(kind)]++
+	if err == nil {
+		c.writes++
+	}
+	return err
+}
+
+// List implements backend.API.
+func (c *counted) List(ctx context.Context, kind tungsten.Kind, q tungsten.Query) ([]*tungsten.Object, error) {
+	c.calls["list "+string(kind)]++
+	return c.API.List(ctx, kind, q)
+}
+
+// Create implements backend.API.
+func (c *counted) Create(ctx context.Context, o *tungsten.Object) (string, error) {
+	id, err := c.API.Create(ctx, o)
+	return id, c.done("create", o.Kind, err)
+}
+
+// Update implements backend.API.
+func (c *counted) Update(ctx context.Context, kind tungsten.Kind, uuid string, fields tungsten.Fields) error {
+	return c.done("update", kind, c.API.Update(ctx, kind, uuid, fields))
+}
+
+// Delete implements backend.API.
+func (c *counted) Delete(ctx context.Context, kind tungsten.Kind, uuid string) error {
+	return c.done("delete", kind, c.API.Delete(ctx, kind, uuid))
+}
+
+// AddRef implements backend.API.
+func (c *counted) AddRef(ctx context.Context, l tungsten.Link) error {
+	return c.done("add", l.To, c.API.AddRef(ctx, l))
+}
+
+// RemoveRef implements backend.API.
+func (c *counted) RemoveRef(ctx context.Context, l tungsten.Link) error {
+	return c.done("remove", l.To, c.API.RemoveRef(ctx, l))
+}
+
+// Calls returns how many requests of each kind backends have sent since the last call, such as "create tag".
+func (t *Target) Calls() map[string]int {
+	out := t.counted.calls
+	t.counted.calls = map[string]int{}
+	return out
 }
 
 // Open makes a backend.
 func (t *Target) Open(tb testing.TB, owner string) backends.Backend {
 	tb.Helper()
-	b, err := backend.New(t.store, backend.Options{Owner: owner})
+	b, err := backend.New(t.counted, backend.Options{Owner: owner})
 	require.NoError(tb, err)
-	t.store.watch = append(t.store.watch, b.Observe)
+	t.backends = append(t.backends, b)
 	return b
 }
 
@@ -48,37 +165,48 @@ func (t *Target) MayDrop(b backends.Backend, p *backends.Plan) bool {
 	return ok && of.ClosesFirst(p)
 }
 
-func portUUID(k object.Key) string {
+// PortUUID is the UUID of the interface of an endpoint.
+func PortUUID(k object.Key) string {
 	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(k.String())).String()
 }
 
+// podNetwork is the virtual network of all pods.
+var podNetwork = []string{"default-domain", "default-project", "default-virtual-network"} //nolint:gochecknoglobals // a constant list
+
 // Prepare makes the interfaces of endpoints as kube-manager does.
-func (t *Target) Prepare(_ testing.TB, endpoints []intent.Endpoint, _ []*intent.Node) {
+func (t *Target) Prepare(tb testing.TB, endpoints []intent.Endpoint, _ []*intent.Node) {
+	tb.Helper()
 	for _, e := range endpoints {
-		id := portUUID(e.Key)
-		if t.store.objects[id] == nil {
-			t.store.put(&tungsten.Object{
-				Kind: tungsten.KindInterface, UUID: id, FQName: []string{"default-domain", "k8s-" + e.Key.Namespace, e.Key.Name + "__" + id},
-				VirtualNetworkRefs: []tungsten.Ref{{UUID: "pods"}},
-				Annotations: tungsten.NewAnnotations(map[string]string{
-					"kind": "Pod", "namespace": e.Key.Namespace, "name": e.Key.Name, "owner": "k8s", "index": "0/1", "cluster": "k8s",
-				}),
-			})
+		id := PortUUID(e.Key)
+		if t.objects[id] != nil {
+			continue
 		}
+		t.create(tb, &tungsten.Object{
+			Kind: tungsten.KindInterface, UUID: id, ParentType: tungsten.KindProject,
+			FQName:             []string{"default-domain", "default-project", e.Key.Name + "__" + id},
+			VirtualNetworkRefs: []tungsten.Ref{tungsten.RefTo(podNetwork...)},
+			Annotations: tungsten.NewAnnotations(map[string]string{
+				"kind": "Pod", "namespace": e.Key.Namespace, "name": e.Key.Name, "owner": "k8s", "index": "0/1", "cluster": "k8s",
+			}),
+		})
 	}
+}
+
+func (t *Target) create(tb testing.TB, o *tungsten.Object) {
+	tb.Helper()
+	_, err := t.Client.Create(tb.Context(), o)
+	require.NoError(tb, err)
 }
 
 // Verdict judges a flow by the model of the vrouter.
 func (t *Target) Verdict(_ testing.TB, f intent.Flow) backendtest.Verdict {
-	t.store.mu.Lock()
-	if t.version != t.store.version {
-		t.network, t.version = vrouter.New(t.store.all()), t.store.version
+	if t.network == nil {
+		t.network = vrouter.New(t.sorted())
 	}
-	t.store.mu.Unlock()
 	party := func(p intent.Party) vrouter.Party {
 		out := vrouter.Party{Addr: p.Addr}
 		if p.Key != (object.Key{}) {
-			out.Interface = portUUID(p.Key)
+			out.Interface = PortUUID(p.Key)
 		}
 		return out
 	}
@@ -86,6 +214,16 @@ func (t *Target) Verdict(_ testing.TB, f intent.Flow) backendtest.Verdict {
 		Src: party(f.Src), Dst: party(f.Dst), Protocol: uint8(f.Protocol), SourcePort: 40000, Port: f.Port,
 	})
 	return backendtest.Verdict{Allowed: v.Allowed || f.Src.Addr == f.Dst.Addr}
+}
+
+// sorted lists all objects by UUID.
+func (t *Target) sorted() []*tungsten.Object {
+	out := make([]*tungsten.Object, 0, len(t.objects))
+	for _, o := range t.objects {
+		out = append(out, o)
+	}
+	slices.SortFunc(out, func(a, b *tungsten.Object) int { return strings.Compare(a.UUID, b.UUID) })
+	return out
 }
 
 // Dump formats what the owners have written.
@@ -102,10 +240,8 @@ func (t *Target) DumpOwner(tb testing.TB, owner string) string {
 
 func (t *Target) dump(tb testing.TB, part string) string {
 	tb.Helper()
-	t.store.mu.Lock()
-	defer t.store.mu.Unlock()
 	var lines []string
-	for _, o := range t.store.all() {
+	for _, o := range t.objects {
 		switch {
 		case o.Kind == tungsten.KindInterface:
 			var tags []string
@@ -130,18 +266,16 @@ func (t *Target) dump(tb testing.TB, part string) string {
 	return strings.Join(lines, "\n")
 }
 
-// AddForeign adds objects of others: tags, a policy set, and tags of an interface.
+// AddForeign adds objects of others: a tag, an address group, and an interface with the tag.
 func (t *Target) AddForeign(tb testing.TB) {
 	tb.Helper()
-	tag := &tungsten.Object{Kind: tungsten.KindTag, UUID: "foreign-tag", FQName: []string{"label=netloom"}, TagTypeName: "label", TagValue: "netloom"}
-	require.NoError(tb, t.store.number(tag))
-	t.store.put(tag)
-	t.store.put(&tungsten.Object{
-		Kind: tungsten.KindAddressGroup, UUID: "foreign-group", FQName: []string{"default-policy-management", "netloom-by-hand"},
+	t.create(tb, &tungsten.Object{Kind: tungsten.KindTag, FQName: []string{"label=netloom"}, TagTypeName: "label", TagValue: "netloom"})
+	t.create(tb, &tungsten.Object{
+		Kind: tungsten.KindAddressGroup, FQName: []string{"default-policy-management", "netloom-by-hand"}, ParentType: tungsten.KindPolicyManagement,
 	})
-	t.store.put(&tungsten.Object{
-		Kind: tungsten.KindInterface, UUID: "foreign-port", FQName: []string{"default-domain", "admin", "vm"},
-		TagRefs: []tungsten.Ref{{To: tag.FQName, UUID: tag.UUID}},
+	t.create(tb, &tungsten.Object{
+		Kind: tungsten.KindInterface, FQName: []string{"default-domain", "default-project", "by-hand"}, ParentType: tungsten.KindProject,
+		VirtualNetworkRefs: []tungsten.Ref{tungsten.RefTo(podNetwork...)}, TagRefs: []tungsten.Ref{tungsten.RefTo("label=netloom")},
 	})
 	t.foreign = t.others(tb)
 }
@@ -149,8 +283,8 @@ func (t *Target) AddForeign(tb testing.TB) {
 func (t *Target) others(tb testing.TB) string {
 	tb.Helper()
 	var lines []string
-	for _, o := range t.store.all() {
-		if strings.HasPrefix(o.UUID, "foreign-") {
+	for _, o := range t.sorted() {
+		if slices.Contains([]string{"label=netloom", "netloom-by-hand", "by-hand"}, o.Name()) {
 			raw, err := json.Marshal(o)
 			require.NoError(tb, err)
 			lines = append(lines, string(raw))
@@ -165,22 +299,39 @@ func (t *Target) ForeignIntact(tb testing.TB) bool {
 	return t.foreign == t.others(tb)
 }
 
-// FailAt makes a write fail.
-func (t *Target) FailAt(k int) { t.store.failAt = k }
+// FailAt makes a write fail without a trace.
+func (t *Target) FailAt(k int) { t.failAt(k, simulator.Fail) }
 
 // LoseAt loses the answer to a write.
-func (t *Target) LoseAt(k int) { t.store.loseAt = k }
+func (t *Target) LoseAt(k int) { t.failAt(k, simulator.FailAfter) }
 
-// Writes counts writes.
-func (t *Target) Writes(testing.TB) int { return t.store.writes }
+func (t *Target) failAt(k int, fault simulator.Fault) {
+	if k <= 0 {
+		t.Server.Inject(nil)
+		return
+	}
+	left := k
+	t.Server.Inject(func(c simulator.Call) simulator.Fault {
+		if !c.Write {
+			return simulator.NoFault
+		}
+		if left--; left == 0 {
+			return fault
+		}
+		return simulator.NoFault
+	})
+}
+
+// Writes counts the successful writes of backends.
+func (t *Target) Writes(testing.TB) int { return t.counted.writes }
 
 // Dangling lists references to what is missing.
 func (t *Target) Dangling(testing.TB) []string {
 	var out []string
-	for _, o := range t.store.all() {
-		for _, refs := range refsOf(o) {
-			for _, ref := range *refs {
-				if ref.Dangling() {
+	for _, o := range t.sorted() {
+		for _, refs := range [][]tungsten.Ref{o.TagRefs, o.FirewallRuleRefs, o.FirewallPolicyRefs, o.AddressGroupRefs} {
+			for _, ref := range refs {
+				if t.objects[ref.UUID] == nil {
 					out = append(out, o.Name()+" refers to "+ref.UUID)
 				}
 			}
