@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,11 +16,13 @@ import (
 	"github.com/netloom/netloom/backends/memory"
 	device "github.com/netloom/netloom/backends/openwrt"
 	"github.com/netloom/netloom/backends/ovn"
+	controller "github.com/netloom/netloom/backends/tungsten"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/openwrt"
 	"github.com/netloom/netloom/pkg/ovsdb"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
 	"github.com/netloom/netloom/pkg/setting"
+	"github.com/netloom/netloom/pkg/tungsten"
 )
 
 // Target is a backend and what has to run alongside it.
@@ -36,7 +39,9 @@ type Target struct {
 // Settings is all that constructors may ask for.
 type Settings struct {
 	Owner string
-	Log   logrus.FieldLogger
+	// Cluster is the name of the cluster in the keys of endpoints; "" if there is only one.
+	Cluster string
+	Log     logrus.FieldLogger
 	// MaxDeleteFraction is that of reconcile.Options: the share of what protects pods that may be deleted at once while as
 	// many pods are not found. 0 means none, 1 all.
 	MaxDeleteFraction float64
@@ -44,6 +49,7 @@ type Settings struct {
 	ReadOnly bool
 	OVN      ovn.Settings
 	OpenWRT  OpenWRTSettings
+	Tungsten controller.Settings
 }
 
 // OpenWRTSettings are the settings of the backend openwrt: which CNF, and how to talk to it.
@@ -66,8 +72,12 @@ type registration struct {
 	group func(*Settings) setting.Group
 }
 
-// OVN is the name of the backend of OVN Northbound databases.
-const OVN = "ovn"
+const (
+	// OVN is the name of the backend of OVN Northbound databases.
+	OVN = "ovn"
+	// Tungsten is the name of the backend of Tungsten Fabric controllers.
+	Tungsten = "tungsten"
+)
 
 // registrations lists the backends by name. A new backend is one line here.
 func registrations() map[string]registration {
@@ -75,6 +85,7 @@ func registrations() map[string]registration {
 		"memory":  {construct: newMemory},
 		"openwrt": {construct: newOpenWRT},
 		OVN:       {construct: newOVN, group: func(s *Settings) setting.Group { return s.OVN.Group() }},
+		Tungsten:  {construct: newTungsten, group: func(s *Settings) setting.Group { return s.Tungsten.Group() }},
 	}
 }
 
@@ -100,7 +111,7 @@ func (s *Settings) Groups() []setting.Group {
 }
 
 // ErrNoTarget is wrapped in the error of Configured if the settings ask for no target at all.
-var ErrNoTarget = errors.New("no target is configured: expected the endpoints of a database")
+var ErrNoTarget = errors.New("no target is configured: expected the endpoints of a database or the servers of a controller")
 
 // Configured makes the targets for policies that the settings ask for, ordered by name; at least one, or the error is
 // ErrNoTarget. If one cannot be made, those made before are closed.
@@ -190,6 +201,29 @@ func newOpenWRT(s Settings) (*Target, error) {
 	}
 	return &Target{Name: "openwrt", Backend: backend, Run: func(ctx context.Context) error {
 		<-ctx.Done()
+		client.Close()
+		return nil
+	}}, nil
+}
+
+func newTungsten(s Settings) (*Target, error) {
+	opts, err := s.Tungsten.Client()
+	if err != nil {
+		return nil, err
+	}
+	opts.Log = s.Log
+	client, err := tungsten.New(opts)
+	if err != nil {
+		return nil, err
+	}
+	backend, err := controller.New(client, controller.Options{
+		Owner: s.Owner, Clusters: map[string]string{cmp.Or(s.Tungsten.ClusterName, controller.DefaultCluster): s.Cluster},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Target{Name: Tungsten, Backend: backend, Run: func(ctx context.Context) error {
+		_ = client.Watch(ctx, controller.Watched(), backend.Observe) // ends with ctx only
 		client.Close()
 		return nil
 	}}, nil

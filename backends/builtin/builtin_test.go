@@ -12,6 +12,7 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/backends/ovn"
+	"github.com/netloom/netloom/backends/tungsten"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/openwrt"
 )
@@ -19,9 +20,12 @@ import (
 func settings(change func(*builtin.Settings)) builtin.Settings {
 	log := logrus.New()
 	log.SetLevel(logrus.PanicLevel)
-	s := builtin.Settings{Owner: "netloom", Log: log, OVN: ovn.Settings{
-		Endpoints: []string{"unix:/nowhere/nb.sock"}, PortNames: "ovn-kubernetes",
-	}, OpenWRT: builtin.OpenWRTSettings{Client: openwrt.Options{URL: "http://192.0.2.1"}, CNF: "shop/cnf-0"}}
+	s := builtin.Settings{
+		Owner: "netloom", Log: log, OVN: ovn.Settings{
+			Endpoints: []string{"unix:/nowhere/nb.sock"}, PortNames: "ovn-kubernetes",
+		}, OpenWRT: builtin.OpenWRTSettings{Client: openwrt.Options{URL: "http://192.0.2.1"}, CNF: "shop/cnf-0"},
+		Tungsten: tungsten.Settings{Servers: []string{"http://192.0.2.1:8082"}},
+	}
 	if change != nil {
 		change(&s)
 	}
@@ -29,7 +33,7 @@ func settings(change func(*builtin.Settings)) builtin.Settings {
 }
 
 func TestEveryBackendCanBeMade(t *testing.T) {
-	require.Equal(t, []string{"memory", "openwrt", "ovn"}, slices.Sorted(maps.Keys(builtin.Constructors())))
+	require.Equal(t, []string{"memory", "openwrt", "ovn", "tungsten"}, slices.Sorted(maps.Keys(builtin.Constructors())))
 	for name := range builtin.Constructors() {
 		target, err := builtin.New(name, settings(nil))
 		require.NoError(t, err)
@@ -46,7 +50,7 @@ func TestWhoCanBeClaimed(t *testing.T) {
 		require.NoError(t, err)
 		_, claimers[name] = target.Backend.(backends.Claimer)
 	}
-	require.Equal(t, map[string]bool{"memory": true, "openwrt": false, "ovn": true}, claimers)
+	require.Equal(t, map[string]bool{"memory": true, "openwrt": false, "ovn": true, "tungsten": false}, claimers)
 }
 
 func TestTargetsAreThoseThatSettingsAskFor(t *testing.T) {
@@ -60,9 +64,9 @@ func TestTargetsAreThoseThatSettingsAskFor(t *testing.T) {
 		}
 		return out
 	}
-	require.Equal(t, []string{"ovn"}, names(settings(nil)), "CNFs get their targets later, and nothing asks for memory")
+	require.Equal(t, []string{"ovn", "tungsten"}, names(settings(nil)), "CNFs get their targets later, and nothing asks for memory")
 
-	_, err := builtin.Configured(settings(func(s *builtin.Settings) { s.OVN.Endpoints = nil }))
+	_, err := builtin.Configured(settings(func(s *builtin.Settings) { s.OVN.Endpoints, s.Tungsten.Servers = nil, nil }))
 	require.ErrorIs(t, err, builtin.ErrNoTarget)
 	_, err = builtin.Configured(settings(func(s *builtin.Settings) { s.OVN.PortNames = "{what}" }))
 	require.ErrorContains(t, err, "{what}")
@@ -123,7 +127,7 @@ func TestSettingsThatAreNone(t *testing.T) {
 		change        func(*builtin.Settings)
 		want          string
 	}{
-		{"a backend that is not compiled in", "iptables", nil, `backend "iptables": expected one of memory, openwrt, ovn`},
+		{"a backend that is not compiled in", "iptables", nil, `backend "iptables": expected one of memory, openwrt, ovn, tungsten`},
 		{"an owner", "ovn", func(s *builtin.Settings) { s.Owner = "" }, `owner ""`},
 		{"no endpoints", "ovn", func(s *builtin.Settings) { s.OVN.Endpoints = nil }, "endpoint"},
 		{"port names", "ovn", func(s *builtin.Settings) { s.OVN.PortNames = "{what}" }, "{what}"},

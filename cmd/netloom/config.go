@@ -30,7 +30,7 @@ func loadConfig(cmd *cobra.Command) (*configuration, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg.target.Owner, cfg.target.MaxDeleteFraction = cfg.Owner, cfg.MaxDeleteFraction
+	cfg.target.Owner, cfg.target.Cluster, cfg.target.MaxDeleteFraction = cfg.Owner, cfg.Cluster, cfg.MaxDeleteFraction
 	return cfg, nil
 }
 

@@ -154,7 +154,7 @@ func (c *Config) contradictions(bad map[string]bool, backends []setting.Group) [
 		}
 	}
 	c.backendContradictions(backends, fault)
-	c.zoneContradictions(bad, fault)
+	c.zoneContradictions(bad, backends, fault)
 	c.feedbackContradictions(bad, fault)
 	if c.SDWAN.ServicePurpose != "" && c.SDWAN.ServiceRules != ServiceRulesAll {
 		fault("sdewan-service-purpose", "needs sdewan-service-rules all")

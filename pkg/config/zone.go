@@ -12,11 +12,16 @@ func (c *Config) zoneNode() setting.Setting {
 
 // zoneContradictions finds settings that do not work for one node: such a netloom knows only part of the effect of
 // policies, and there is one on every node.
-func (c *Config) zoneContradictions(bad map[string]bool, fault func(key, reason string)) {
+func (c *Config) zoneContradictions(bad map[string]bool, backends []setting.Group, fault func(key, reason string)) {
 	if c.ZoneNode == "" || bad["zone-node"] {
 		return
 	}
 	together := "cannot be combined with zone-node (" + c.origins["zone-node"].String() + "): "
+	for _, group := range backends {
+		if group.Shared && group.Configured() {
+			fault(group.Settings[0].Key, together+"every node's netloom would write to the same target")
+		}
+	}
 	if c.SDWAN.Enabled {
 		fault("sdewan", together+"every node's netloom would write to every CNF; run a separate one for them without ovn-nb")
 	}

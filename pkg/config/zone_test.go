@@ -18,6 +18,7 @@ func TestZoneNode(t *testing.T) {
 	require.Equal(t, "ip-10-0-0-1.example", c.ZoneNode)
 	for args, want := range map[string]string{
 		"--sdewan":                    "sdewan (flag --sdewan): cannot be combined with zone-node (environment NETLOOM_ZONE_NODE): every",
+		"--tungsten http://c:8082":    "tungsten (flag --tungsten): cannot be combined with zone-node (environment NETLOOM_ZONE_NODE): every",
 		"--leader-elect":              "leader-elect (flag --leader-elect): cannot be combined with zone-node",
 		"--policy-events":             "policy-events (flag --policy-events): cannot be combined with zone-node",
 		"--ui-listen 127.0.0.1:8081":  "ui-listen (flag --ui-listen): cannot be combined with zone-node",

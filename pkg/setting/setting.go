@@ -83,4 +83,6 @@ type Group struct {
 	Required string
 	// Configured reports whether the values ask for a target of the backend; nil if the group belongs to none.
 	Configured func() bool
+	// Shared means that all nodes of a cluster have the same target, which the instances for single nodes cannot share.
+	Shared bool
 }

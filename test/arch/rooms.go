@@ -80,7 +80,7 @@ var rooms = []room{
 		"backends", "backends/backendtest", "backends/ovn", "pkg/intent", "pkg/object", "pkg/ovsdb/...", libovsdb, uuid, testify,
 	}},
 	{dir: "backends/openwrt", may: []string{"backends", "pkg/intent", "pkg/object", "pkg/openwrt", logrus}},
-	{dir: "backends/tungsten", may: []string{"backends", "pkg/intent", "pkg/object", "pkg/tungsten", uuid}},
+	{dir: "backends/tungsten", may: []string{"backends", "pkg/intent", "pkg/object", "pkg/setting", "pkg/tungsten", uuid}},
 	{dir: "backends/tungsten/tungstentest", may: []string{
 		"backends", "backends/backendtest", "backends/tungsten", "pkg/intent", "pkg/object", "pkg/tungsten/...", uuid, testify,
 	}},
