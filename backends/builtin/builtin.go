@@ -52,6 +52,18 @@ type Settings struct {
 	Tungsten controller.Settings
 }
 
+// Embedded lists the flags of the targets that run within the process.
+func (s *Settings) Embedded() []string {
+	var out []string
+	for flag, embedded := range map[string]bool{"--ovn-nb": s.OVN.Embedded(), "--tungsten": s.Tungsten.Embedded()} {
+		if embedded {
+			out = append(out, flag)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 // OpenWRTSettings are the settings of the backend openwrt: which CNF, and how to talk to it.
 type OpenWRTSettings struct {
 	Client openwrt.Options

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/netloom/netloom/pkg/setting"
@@ -27,6 +28,13 @@ type Settings struct {
 	ClusterName   string // under which kube-manager annotates the interfaces of the cluster's pods
 }
 
+// Embedded is the only element of Settings.Servers for a controller within the process. The code that runs the controller replaces
+// it.
+const Embedded = "embedded"
+
+// Embedded reports whether the controller runs within the process.
+func (s *Settings) Embedded() bool { return len(s.Servers) == 1 && s.Servers[0] == Embedded }
+
 // Configured reports whether there is a controller to write to.
 func (s *Settings) Configured() bool { return len(s.Servers) > 0 }
 
@@ -38,8 +46,7 @@ func (s *Settings) Group() setting.Group {
 func (s *Settings) list() []setting.Setting {
 	const server = "http://HOST:PORT or https://HOST:PORT"
 	return []setting.Setting{
-		setting.List("tungsten", "", "configuration servers of the Tungsten Fabric controller", server+", separated by commas", isServer,
-			&s.Servers),
+		s.servers(server),
 		setting.Text("tungsten-ca-cert", "", "file with CA certificates to verify the servers and Keystone; default: those of the system",
 			&s.CA),
 		setting.Text("tungsten-cert", "", "client certificate file for the servers",
@@ -63,6 +70,15 @@ func (s *Settings) list() []setting.Setting {
 		setting.Text("tungsten-cluster-name", DefaultCluster, "name of the cluster in the configuration of its kube-manager, by which the interfaces of its pods are found",
 			&s.ClusterName),
 	}
+}
+
+func (s *Settings) servers(form string) setting.Setting {
+	list := setting.List("tungsten", "",
+		"configuration servers of the Tungsten Fabric controller, or "+Embedded+" for a simulated controller in memory",
+		form+", separated by commas, or "+Embedded, func(v string) bool { return v == Embedded || isServer(v) }, &s.Servers)
+	set := list.Set
+	list.Set = func(v string) bool { return set(v) && (len(s.Servers) <= 1 || !slices.Contains(s.Servers, Embedded)) }
+	return list
 }
 
 // conflicts reports what is missing to connect.

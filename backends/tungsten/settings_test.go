@@ -53,10 +53,10 @@ func TestContradictions(t *testing.T) {
 
 func TestServersAreURLs(t *testing.T) {
 	set := new(tungsten.Settings).Group().Settings[0].Set
-	for _, bad := range []string{"controller:8082", "ftp://c", "http://", "http://user:pw@c:8082", "http://c:8082/path", "http://c?x", "http://a:1,"} {
+	for _, bad := range []string{"controller:8082", "ftp://c", "http://", "http://user:pw@c:8082", "http://c:8082/path", "http://c?x", "http://a:1,", "embedded,http://a:1"} {
 		require.False(t, set(bad), bad)
 	}
-	for _, good := range []string{"http://c", "https://10.0.0.1:8082/", "http://a:8082,http://b:8082", ""} {
+	for _, good := range []string{"http://c", "https://10.0.0.1:8082/", "http://a:8082,http://b:8082", "embedded", ""} {
 		require.True(t, set(good), good)
 	}
 }

@@ -126,8 +126,8 @@ func checkApply(cfg *configuration, manifests *manifestsFlag) error {
 	if cfg.Manifests == "" && !manifests.fromFiles() {
 		faults = append(faults, errors.New("-f: expected a directory of manifests, a file, or - for standard input"))
 	}
-	if cfg.target.OVN.Embedded() {
-		faults = append(faults, errors.New("--ovn-nb: expected the address of a database; an embedded one only lasts as long as the command"))
+	for _, flag := range cfg.target.Embedded() {
+		faults = append(faults, fmt.Errorf("%s: expected an address; what is embedded only lasts as long as the command", flag))
 	}
 	return errors.Join(faults...)
 }

@@ -254,7 +254,7 @@ func TestApplySaysAllThatIsWrongWithItsCall(t *testing.T) {
 	got := netloom(t, "apply", "--ovn-nb", "embedded", "-o", "xml")
 	require.Equal(t, exitFailed, got.code)
 	require.Equal(t, "netloom: -f: expected a directory of manifests, a file, or - for standard input\n"+
-		"--ovn-nb: expected the address of a database; an embedded one only lasts as long as the command\n"+
+		"--ovn-nb: expected an address; what is embedded only lasts as long as the command\n"+
 		"--output: \"xml\": expected table, json or yaml\n", got.errout)
 	require.Empty(t, got.out)
 

@@ -51,7 +51,7 @@ Exit with 0 if there is nothing to write, with 2 if there is, with 3 if the mani
 			}
 			return planOfServer(cmd, *server, output.form, strict)
 		}
-		if states.edited() && !cmd.Flags().Changed("ovn-nb") {
+		if states.edited() && !cmd.Flags().Changed("ovn-nb") && !cmd.Flags().Changed("tungsten") {
 			if err := cmd.Flags().Set("ovn-nb", ovn.Embedded); err != nil {
 				return err
 			}
@@ -72,7 +72,7 @@ Exit with 0 if there is nothing to write, with 2 if there is, with 3 if the mani
 
 // aloneWithServer returns an error about flags that cannot be combined with --server.
 func aloneWithServer(cmd *cobra.Command) error {
-	for _, name := range []string{"filename", "with", "without", "from", "to", "ovn-nb", "kubeconfig", "manifests"} {
+	for _, name := range []string{"filename", "with", "without", "from", "to", "ovn-nb", "tungsten", "kubeconfig", "manifests"} {
 		if cmd.Flags().Changed(name) {
 			return fmt.Errorf("--server and --%s: expected only one of them", name)
 		}
@@ -83,8 +83,8 @@ func aloneWithServer(cmd *cobra.Command) error {
 // planReport is the output of plan.
 type planReport struct {
 	Plan *backends.Plan `json:"plan"`
-	// Cost is that of the wanted state, Before that of the first of two.
-	Cost   cost  `json:"cost"`
+	// Cost is that of the wanted state, Before that of the first of two; nil unless the target is a database of OVN.
+	Cost   *cost `json:"cost,omitempty"`
 	Before *cost `json:"before,omitempty"`
 	// Coverage is which of the selected pods the database has; nil without a database.
 	Coverage *backends.Report `json:"coverage,omitempty"`
@@ -116,7 +116,7 @@ func makePlan(cmd *cobra.Command, cfg *configuration, states *statesFlag) (*plan
 	if err != nil {
 		return nil, err
 	}
-	c, err := costOf(want)
+	c, err := costIn(cfg, want)
 	return &planReport{Plan: planned.Plan, Cost: c, Coverage: planned.Coverage, doubt: doubtOf(problems)}, err
 }
 
@@ -147,8 +147,8 @@ func readOnce(
 
 // checkTarget returns an error if the settings for a database are incomplete.
 func checkTarget(cfg *configuration) error {
-	if cfg.target.OVN.Embedded() {
-		return errors.New("--ovn-nb: expected the address of a database, or two states with -f and --with, or with --from and --to")
+	for _, flag := range cfg.target.Embedded() {
+		return fmt.Errorf("%s: expected an address, or two states with -f and --with, or with --from and --to", flag)
 	}
 	return nil
 }
@@ -175,9 +175,18 @@ func planBetween(cmd *cobra.Command, cfg *configuration, states *statesFlag) (*p
 	if err != nil {
 		return nil, err
 	}
-	was, err := costOf(before.Snapshot)
-	now, err2 := costOf(after.Snapshot)
-	return &planReport{Plan: plan, Cost: now, Before: &was, doubt: certain(&before, &after)}, errors.Join(err, err2)
+	was, err := costIn(cfg, before.Snapshot)
+	now, err2 := costIn(cfg, after.Snapshot)
+	return &planReport{Plan: plan, Cost: now, Before: was, doubt: certain(&before, &after)}, errors.Join(err, err2)
+}
+
+// costIn estimates the cost in the data plane of the target, if it is one of OVN.
+func costIn(cfg *configuration, s *intent.Snapshot) (*cost, error) {
+	if cfg.target.Tungsten.Configured() {
+		return nil, nil //nolint:nilnil // nil is no cost
+	}
+	c, err := costOf(s)
+	return &c, err
 }
 
 // costOf estimates for OVN 23.03; newer versions differ little.
@@ -195,7 +204,7 @@ func (r *planReport) print(cmd *cobra.Command, form string) error {
 	var err error
 	if form != "table" {
 		err = printData(out, form, "PlanReport", r)
-	} else if err = r.Plan.Write(out, bool(paletteFor(out))); err == nil {
+	} else if err = r.Plan.Write(out, bool(paletteFor(out))); err == nil && r.Cost != nil {
 		_, err = fmt.Fprintln(out, r.costText())
 	}
 	return worst(err, r.doubt, verdictOfPlan(r.Plan))

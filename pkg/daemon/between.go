@@ -13,15 +13,38 @@ import (
 	"github.com/netloom/netloom/pkg/reconcile"
 )
 
-// PlanBetween returns the plan that takes a database from one state to another. The database is an embedded one with a
-// logical port for every pod.
+// podSeeder plays the part of a network plugin in an embedded target.
+type podSeeder interface {
+	seedPod(ref object.Ref, pod *corev1.Pod) error
+	Close()
+}
+
+// embedFor starts an embedded target for the pods of a cluster: a controller if the settings name one, else a database.
+func embedFor(ctx context.Context, settings *builtin.Settings, cluster string) (podSeeder, error) {
+	if settings.Tungsten.Configured() {
+		fabric, err := StartEmbeddedController(ctx, settings.Tungsten.ClusterName)
+		if err != nil {
+			return nil, err
+		}
+		settings.OVN.Endpoints, settings.Tungsten.Servers = nil, []string{fabric.URL()}
+		return fabric, nil
+	}
+	embedded, err := StartEmbedded(settings.OVN.PortNames, cluster)
+	if err != nil {
+		return nil, err
+	}
+	settings.OVN.Endpoints = []string{embedded.Address()}
+	return embedded, nil
+}
+
+// PlanBetween returns the plan that takes a target from one state to another. The target is an embedded one with a port for every
+// pod.
 func PlanBetween(ctx context.Context, settings builtin.Settings, before, after query.State) (*backends.Plan, error) {
-	embedded, err := StartEmbedded(settings.OVN.PortNames, before.Cluster)
+	embedded, err := embedFor(ctx, &settings, before.Cluster)
 	if err != nil {
 		return nil, err
 	}
 	defer embedded.Close()
-	settings.OVN.Endpoints = []string{embedded.Address()}
 	for _, pod := range append(append([]*corev1.Pod(nil), before.Objects.Pods...), after.Objects.Pods...) {
 		ref := object.Ref{Kind: object.KindPod, Namespace: pod.Namespace, Name: pod.Name}
 		if err := embedded.seedPod(ref, pod); err != nil {

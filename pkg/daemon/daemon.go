@@ -36,6 +36,7 @@ type Daemon struct {
 	pipeline *pipeline.Pipeline
 	metrics  *metrics.Metrics
 	embedded *Embedded
+	fabric   *EmbeddedController
 	targets  []*running
 	observe  reconcile.Observers
 	coverage *coverage.Watch    // of one of them
@@ -146,8 +147,24 @@ func (d *Daemon) add(target *builtin.Target) {
 	d.targets = append(d.targets, t)
 }
 
-// embed starts the embedded database if the options select it.
-func (d *Daemon) embed() error {
+// embed starts the embedded targets that the options select.
+func (d *Daemon) embed() error { return cmp.Or(d.embedDatabase(), d.embedController()) }
+
+func (d *Daemon) embedController() error {
+	if !d.opts.Target.Tungsten.Embedded() {
+		return nil
+	}
+	fabric, err := StartEmbeddedController(context.Background(), d.opts.Target.Tungsten.ClusterName)
+	if err != nil {
+		return err
+	}
+	d.fabric = fabric
+	d.opts.Target.Tungsten.Servers = []string{fabric.URL()}
+	d.log.WithField("url", fabric.URL()).Info("embedded Tungsten Fabric controller is up")
+	return nil
+}
+
+func (d *Daemon) embedDatabase() error {
 	if !d.opts.Target.OVN.Embedded() {
 		return nil
 	}
@@ -174,6 +191,9 @@ func (d *Daemon) Observe(o reconcile.Observer) { d.observe = append(d.observe, o
 // DatabaseAddress lists the endpoints of the OVN target, those of the embedded database if there is one.
 func (d *Daemon) DatabaseAddress() []string { return d.opts.Target.OVN.Endpoints }
 
+// ControllerURLs lists the servers of the Tungsten Fabric target, that of the embedded controller if there is one.
+func (d *Daemon) ControllerURLs() []string { return d.opts.Target.Tungsten.Servers }
+
 // Close ends what New started. Targets stay as they are.
 func (d *Daemon) Close() {
 	for _, t := range d.targets {
@@ -183,6 +203,9 @@ func (d *Daemon) Close() {
 	}
 	if d.embedded != nil {
 		d.embedded.Close()
+	}
+	if d.fabric != nil {
+		d.fabric.Close()
 	}
 	d.opts.Feedback.close()
 	d.clients.close()

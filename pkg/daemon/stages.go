@@ -27,6 +27,9 @@ func (d *Daemon) stages() []stage {
 	if d.embedded != nil {
 		out = append(out, stage{"logical ports of the embedded database", d.seed})
 	}
+	if d.fabric != nil {
+		out = append(out, stage{"interfaces of the embedded controller", d.seedController})
+	}
 	if d.sdwan != nil {
 		out = append(out, stage{"SD-WAN", func(p pipeline.Published) { d.sdwan.Published(&p, d.pipeline.Translator().Hosts()) }})
 	}
@@ -74,6 +77,13 @@ func (d *Daemon) seed(p pipeline.Published) {
 		d.log.WithError(err).Error("embedded database: logical ports are missing")
 	}
 	d.awaitPorts(d.embedded.Ports())
+}
+
+// seedController gives pods interfaces in the embedded controller. Its backend hears of those that its first read misses.
+func (d *Daemon) seedController(p pipeline.Published) {
+	if err := d.fabric.Seed(d.source, p.Events); err != nil {
+		d.log.WithError(err).Error("embedded controller: interfaces are missing")
+	}
 }
 
 // awaitPorts waits briefly until targets have seen existing logical ports, so that the next plan is complete.

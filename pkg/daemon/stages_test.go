@@ -21,10 +21,10 @@ func TestStagesAreInOrder(t *testing.T) {
 		return out
 	}
 	require.Equal(t, []string{"metrics and log", "targets"}, names(&Daemon{}))
-	d := &Daemon{page: &page{Page: &live.Page{}}, embedded: &Embedded{}, sdwan: &sdwan.Controller{}, policies: policy.New(policy.Options{})}
+	d := &Daemon{page: &page{Page: &live.Page{}}, embedded: &Embedded{}, fabric: &EmbeddedController{}, sdwan: &sdwan.Controller{}, policies: policy.New(policy.Options{})}
 	d.OnPublish(func(pipeline.Published) {})
 	require.Equal(t, []string{
-		"metrics and log", "web page", "logical ports of the embedded database", "SD-WAN", "reports on policies", "watcher", "targets",
+		"metrics and log", "web page", "logical ports of the embedded database", "interfaces of the embedded controller", "SD-WAN", "reports on policies", "watcher", "targets",
 	}, names(d))
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -218,4 +219,28 @@ func TestGrowth(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestPodsHaveInterfaces(t *testing.T) {
+	c := newCaller(t)
+	web := simulator.Pod{
+		Cluster: "k8s", Namespace: "shop", Name: "web-0", UID: "aaaaaaaa-0000-0000-0000-000000000001",
+		Addrs: []netip.Addr{netip.MustParseAddr("10.244.0.5"), netip.MustParseAddr("fd00::5")},
+	}
+	require.NoError(t, c.s.AddPod(web))
+	require.Error(t, c.s.AddPod(web), "it is there already")
+	other := web
+	other.Name, other.UID = "web-1", "aaaaaaaa-0000-0000-0000-000000000002"
+	require.ErrorContains(t, c.s.AddPod(other), "already in use")
+	require.Len(t, c.s.Objects("instance-ip"), 2)
+	status, text := c.do(http.MethodGet, "/virtual-machine-interfaces?back_ref_id="+web.UID+"&fields=annotations", "")
+	require.Equal(t, http.StatusOK, status)
+	require.Contains(t, text, `{"key":"index","value":"0/1"}`)
+	c.s.RemovePod(web.UID)
+	c.s.RemovePod(web.UID)
+	c.s.RemovePod(other.UID)
+	for _, kind := range []string{"virtual-machine", "virtual-machine-interface", "instance-ip"} {
+		require.Empty(t, c.s.Objects(kind), kind)
+	}
+	require.NoError(t, c.s.AddPod(web))
 }

@@ -168,7 +168,7 @@ func (db *database) updateRef(o *object, kind, uuid string, add bool, attr any) 
 	if kind == scopedRef(o.kind) && target.scoped() && !o.scoped() {
 		return outOfScope(o, target)
 	}
-	if kind == "tag" && !(o.kind.name != "address-group" && multiple(target.text("tag_type_name"))) {
+	if kind == "tag" && (o.kind.name == "address-group" || !multiple(target.text("tag_type_name"))) {
 		refs := map[string]any{uuid: nil}
 		maps.Copy(refs, o.refs[kind])
 		if bad := db.checkTags(o, refs); bad != nil {
