@@ -53,16 +53,21 @@ func (s *Server) addPod(p Pod) error {
 	id := newUUID()
 	name := append(append([]string{}, project.fqName...), p.Name+"__"+id)
 	if _, err := s.make("virtual-machine-interface", dict{
-		{"fq_name", anys(name)}, {"uuid", id}, {"parent_type", "project"},
+		{"fq_name", anys(name)},
+		{"uuid", id},
+		{"parent_type", "project"},
 		{"annotations", notes("project", project.name(), "index", "0/1", "network", "default")},
-		{"virtual_network_refs", refTo(network.fqName)}, {"virtual_machine_refs", refTo([]string{machine})},
+		{"virtual_network_refs", refTo(network.fqName)},
+		{"virtual_machine_refs", refTo([]string{machine})},
 	}); err != nil {
 		return err
 	}
 	for _, addr := range p.Addrs {
 		if _, err := s.make("instance-ip", dict{
-			{"fq_name", anys([]string{p.Name + "__" + newUUID()})}, {"instance_ip_address", addr.String()},
-			{"virtual_network_refs", refTo(network.fqName)}, {"virtual_machine_interface_refs", refTo(name)},
+			{"fq_name", anys([]string{p.Name + "__" + newUUID()})},
+			{"instance_ip_address", addr.String()},
+			{"virtual_network_refs", refTo(network.fqName)},
+			{"virtual_machine_interface_refs", refTo(name)},
 		}); err != nil {
 			return err
 		}
@@ -129,7 +134,8 @@ func (s *Server) podNetwork(cluster string) (*object, error) {
 		subnets = append(subnets, dict{{"subnet", dict{{"ip_prefix", all}, {"ip_prefix_len", number(0)}}}})
 	}
 	return s.make("virtual-network", dict{
-		{"fq_name", anys(name)}, {"parent_type", "project"},
+		{"fq_name", anys(name)},
+		{"parent_type", "project"},
 		{"network_ipam_refs", []any{dict{{"to", anys(ipam)}, {"attr", dict{{"ipam_subnets", subnets}}}}}},
 	})
 }
