@@ -106,6 +106,13 @@ func TestExitCodes(t *testing.T) {
 		{"apply a torn file", append([]string{"apply", "-f", broken}, target...), exitCannotTell},
 		{"apply", append([]string{"apply", "-f", good}, target...), exitDone},
 
+		{"verify a database in sync", append([]string{"verify", "-f", good}, target...), exitDone},
+		{"verify a database without a policy", append([]string{"verify", "-f", denied}, target...), exitDiffers},
+		{"verify from a torn file", append([]string{"verify", "-f", broken}, target...), exitCannotTell},
+		{"verify without pods", append([]string{"verify", "-f", policy}, target...), exitCannotTell},
+		{"verify without a database", []string{"verify", "-f", good, "--ovn-nb", "unix:" + filepath.Join(dir, "none")}, exitFailed},
+		{"verify a dump that does not exist", []string{"verify", "-f", good, "--nb-dump", filepath.Join(dir, "none")}, exitFailed},
+
 		{"approve without a daemon", []string{"approve", "--server", "127.0.0.1:1"}, exitFailed},
 		{"version", []string{"version"}, exitDone},
 		{"an unknown command", []string{"frobnicate"}, exitFailed},

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
-	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/manifest"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/pipeline"
@@ -51,7 +50,8 @@ func Load(opts Manifests) (query.State, error) {
 	}
 	state := query.State{Cluster: opts.Translator.Cluster, Reading: m.reading(&opts)}
 	t := translator.New(opts.Translator)
-	t.SetUnknown(m.unknown())
+	state.Unavailable = m.unavailable()
+	t.SetUnknown(pipeline.UnknownAreas(state.Unavailable))
 	for _, ref := range slices.SortedFunc(maps.Keys(m.force), object.Ref.Compare) {
 		o, ok := m.force[ref].Get(ref)
 		if !ok {
@@ -141,12 +141,14 @@ func (m *manifests) reading(opts *Manifests) *query.Reading {
 	return r
 }
 
-// unknown returns the areas that the files declare as unreadable.
-func (m *manifests) unknown() (areas intent.Areas) {
+// unavailable lists the kinds that the files declare as unreadable.
+func (m *manifests) unavailable() []string {
+	var kinds []string
 	for _, content := range m.content {
-		areas |= pipeline.UnknownAreas(manifest.UnavailableOf(content))
+		kinds = append(kinds, manifest.UnavailableOf(content)...)
 	}
-	return areas
+	slices.Sort(kinds)
+	return slices.Compact(kinds)
 }
 
 // addObject adds an object of a kind that queries may name.

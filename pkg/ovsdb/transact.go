@@ -73,18 +73,56 @@ func (c *Client) Select(ctx context.Context, table string, where []ovsdb.Conditi
 	if !s.schema.Has(table) {
 		return nil, fmt.Errorf("select from %s: no such table in schema %s", table, s.schema.Version)
 	}
-	op := ovsdb.Operation{Op: ovsdb.OperationSelect, Table: table, Where: where}
-	if len(columns) > 0 {
-		op.Columns = []string{"_uuid"}
-		for _, column := range columns {
-			if s.schema.HasColumn(table, column) && !slices.Contains(op.Columns, column) {
-				op.Columns = append(op.Columns, column)
-			}
-		}
-	}
+	op := s.schema.selecting(table, columns)
+	op.Where = where
 	results, err := c.transact(ctx, s, []ovsdb.Operation{op}, selectWeight)
 	if err != nil {
 		return nil, fmt.Errorf("select from %s: %w", table, err)
 	}
 	return results[0].Rows, nil
+}
+
+// selecting is the operation that reads a table, without the columns that the server lacks.
+func (s Schema) selecting(table string, columns []string) ovsdb.Operation {
+	op := ovsdb.Operation{Op: ovsdb.OperationSelect, Table: table}
+	if len(columns) > 0 {
+		op.Columns = []string{"_uuid"}
+		for _, column := range columns {
+			if s.HasColumn(table, column) && !slices.Contains(op.Columns, column) {
+				op.Columns = append(op.Columns, column)
+			}
+		}
+	}
+	return op
+}
+
+// Columns is columns of a table to read.
+type Columns struct {
+	Table string
+	Names []string // none are all
+}
+
+// SelectTogether reads every row of some tables at one moment, in the order of the argument. Tables that the server lacks
+// have no rows; so do columns.
+func (c *Client) SelectTogether(ctx context.Context, reads []Columns) ([][]ovsdb.Row, error) {
+	s := c.current()
+	if s == nil {
+		return nil, c.NotConnected()
+	}
+	var ops []ovsdb.Operation
+	var at []int
+	for i, r := range reads {
+		if s.schema.Has(r.Table) {
+			ops, at = append(ops, s.schema.selecting(r.Table, r.Names)), append(at, i)
+		}
+	}
+	results, err := c.transact(ctx, s, ops, int64(len(ops))*selectWeight)
+	if err != nil {
+		return nil, fmt.Errorf("select: %w", err)
+	}
+	out := make([][]ovsdb.Row, len(reads))
+	for i, n := range at {
+		out[n] = results[i].Rows
+	}
+	return out, nil
 }

@@ -19,6 +19,8 @@ type State struct {
 	View     labelcache.View // the endpoints that the snapshot was made with
 	Objects  Objects
 	Problems []object.Problem // errors in the objects, in order
+	// Unavailable lists the kinds that could not be read, sorted: their absence does not mean that there are no objects.
+	Unavailable []string
 	Reading  *Reading         // what the objects were read from; nil if they come from a running daemon
 }
 

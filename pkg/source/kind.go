@@ -98,7 +98,7 @@ func clusterPolicies() []Resource {
 }
 
 // QuestionResources lists further kinds, which no target enforces: they are only needed to answer questions. A source of an
-// API delivers them only if Options.Kinds names them.
+// API delivers them only with Options.Questions.
 func QuestionResources() []Resource {
 	r := row(object.KindEgressFirewall, ovnkubernetes.GroupVersion, "egressfirewalls", func(f *ovnkubernetes.EgressFirewall) {
 		trimWritten(f)

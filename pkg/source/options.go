@@ -9,6 +9,7 @@ import (
 // Options restricts what a source delivers. The zero value delivers everything.
 type Options struct {
 	Kinds      []string     // nil means every kind of Resources, and Secrets in directories
+	Questions  bool         // adds those of QuestionResources from an API
 	NoServices bool         // leaves out services and their endpoints
 	Endpoints  EndpointsAPI // zero is EndpointsAuto
 }

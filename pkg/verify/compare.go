@@ -29,6 +29,7 @@ type comparison struct {
 	groups    []*group
 	halves    map[*nbtrace.Span]*half
 	ports     reach.Traffic // everything that is judged
+	dual      bool          // pods have addresses of both families
 	report    *Report
 	found     findings
 }
@@ -41,9 +42,14 @@ func Compare(state *query.State, rows *nbtrace.Rows) *Report {
 	c := &comparison{
 		state: state, tracer: tracer, judge: nbtrace.NewJudge(tracer), origins: newOrigins(rows),
 		firewalls: map[string]*firewall{}, blockSet: map[netip.Prefix]bool{}, portOf: map[object.Key]string{},
-		halves: map[*nbtrace.Span]*half{}, ports: ports, report: newReport(), found: findings{byReason: map[string][]*Finding{}},
+		halves: map[*nbtrace.Span]*half{}, ports: ports, dual: state.Snapshot.Families() == intent.IPv4|intent.IPv6, report: newReport(), found: findings{byReason: map[string][]*Finding{}},
 	}
 	c.readFaults(faults)
+	for _, kind := range state.Unavailable {
+		if object.IsPolicy(kind) || kind == object.KindEgressFirewall {
+			c.report.Unknown = append(c.report.Unknown, fmt.Sprintf("objects of kind %s cannot be read", kind))
+		}
+	}
 	endpoints := slices.Collect(state.View.Endpoints())
 	c.network = newNetwork(state, endpoints, rows)
 	pods := c.locate(endpoints, rows.Ports)

@@ -207,7 +207,12 @@ func (f *findings) merge(c *comparison) []*Finding {
 			byPolicies[key] = append(byPolicies[key], finding)
 		}
 		for _, list := range byPolicies {
-			out = append(out, joinEnds(list)...)
+			for _, finding := range joinEnds(list) {
+				if !c.dual {
+					finding.Family = ""
+				}
+				out = append(out, finding)
+			}
 		}
 	}
 	slices.SortFunc(out, func(a, b *Finding) int {

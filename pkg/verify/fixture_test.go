@@ -32,7 +32,7 @@ func open(tb testing.TB, name string) io.Reader {
 // load reads a cluster and a database of it as a controller wrote it.
 func load(tb testing.TB, controller, database string) (*query.State, *nbtrace.Rows) {
 	tb.Helper()
-	state, err := offline.Load(offline.Manifests{Path: "-", Stdin: open(tb, controller+"/cluster.yaml.gz")})
+	state, err := offline.Load(offline.Manifests{Paths: []string{"-"}, Stdin: open(tb, controller+"/cluster.yaml.gz")})
 	require.NoError(tb, err)
 	rows, err := nbtrace.ReadDump(open(tb, controller+"/"+database+".json.gz"))
 	require.NoError(tb, err)

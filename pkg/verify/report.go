@@ -1,6 +1,8 @@
 package verify
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 )
@@ -54,6 +56,16 @@ func (r *Report) Conclusive() bool { return len(r.Unknown) == 0 }
 
 // Agrees reports whether rows and policies agree, without doubt.
 func (r *Report) Agrees() bool { return r.Conclusive() && r.Opens+r.Closes == 0 }
+
+// Digest identifies what r found: reports with equal digests have the same findings and doubts.
+func (r *Report) Digest() string {
+	h := sha256.New()
+	for _, f := range r.Findings {
+		_, _ = fmt.Fprintln(h, f.Effect, f.From, f.To, f.Traffic, f.Family, f.ACLs, f.Policies)
+	}
+	_, _ = fmt.Fprintln(h, r.Opens, r.Closes, r.Pods, r.Unknown, r.Invalid)
+	return hex.EncodeToString(h.Sum(nil))
+}
 
 func (r *Report) unknownACL(why string) {
 	if !r.acls[why] {

@@ -156,6 +156,7 @@ var rooms = []room{
 	{dir: "pkg/verify", pure: true, may: []string{
 		"labelcache", "pkg/apis/...", "pkg/intent", "pkg/object", "pkg/ovsdb/nbtrace", "pkg/query", "pkg/reach",
 	}},
+	{dir: "pkg/sentinel", may: []string{"pkg/verify", "github.com/prometheus/client_golang/...", logrus}},
 	{dir: "pkg/query", pure: true, may: []string{
 		"labelcache", "pkg/apis/...", "pkg/intent", "pkg/object", "pkg/precedence", "pkg/reach", "k8s.io/api/...", "k8s.io/apimachinery/...",
 		"sigs.k8s.io/json", policyAPI, yaml,
@@ -197,7 +198,7 @@ var rooms = []room{
 	{dir: "pkg/httpauth", may: []string{"k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/kubernetes", logrus}},
 	{dir: "pkg/httpbody"},
 	{dir: "pkg/offline", may: []string{
-		"backends", "backends/builtin", "pkg/apis/...", "pkg/intent", "pkg/manifest/...", "pkg/object", "pkg/ovsdb", "pkg/pipeline", "pkg/query",
+		"backends", "backends/builtin", "pkg/apis/...", "pkg/intent", "pkg/manifest/...", "pkg/object", "pkg/ovsdb", "pkg/ovsdb/nbtrace", "pkg/pipeline", "pkg/query",
 		"pkg/reconcile", "pkg/retention", "pkg/source", "pkg/source/kube", "pkg/status", "translator", "k8s.io/api/...", "k8s.io/apimachinery/...",
 		"k8s.io/client-go/...", logrus,
 	}},

@@ -16,10 +16,36 @@ type Selecter interface {
 	Select(ctx context.Context, table string, where []libovsdb.Condition, columns ...string) ([]libovsdb.Row, error)
 }
 
+// together reads several tables at one moment, as ovsdb.Client does.
+type together interface {
+	SelectTogether(ctx context.Context, reads []ovsdb.Columns) ([][]libovsdb.Row, error)
+}
+
 // Load reads the rows that decide on packets from a database, whatever their owner. Tables that an older schema does not
-// have are empty. The tables are read one after another: concurrent changes may be seen in part.
+// have are empty. Unless db can read them at one moment, the tables are read one after another: concurrent changes may be
+// seen in part.
 func Load(ctx context.Context, db Selecter) (Rows, error) {
 	var rows Rows
+	if at, ok := db.(together); ok {
+		all := tables(&rows)
+		reads := make([]ovsdb.Columns, len(all))
+		for i, t := range all {
+			reads[i] = ovsdb.Columns{Table: t.name, Names: t.columns}
+		}
+		found, err := at.SelectTogether(ctx, reads)
+		if err != nil {
+			return Rows{}, fmt.Errorf("read the database: %w", err)
+		}
+		for i, t := range all {
+			if !t.late && !db.Schema().Has(t.name) {
+				return Rows{}, fmt.Errorf("read the database: no table %s: expected OVN_Northbound", t.name)
+			}
+			for _, r := range found[i] {
+				t.take(r)
+			}
+		}
+		return rows, nil
+	}
 	for _, t := range tables(&rows) {
 		if t.late && !db.Schema().Has(t.name) {
 			continue

@@ -70,6 +70,9 @@ func New(client kubernetes.Interface, opts Options, log logrus.FieldLogger) *Sou
 	}
 	c := clients{Interface: client, sdwan: opts.SDWAN, policies: opts.ClusterPolicies, metadata: opts.Metadata}
 	rows := source.Resources()
+	if opts.Questions {
+		rows = append(rows, source.QuestionResources()...)
+	}
 	if opts.Kinds != nil {
 		rows = append(rows, source.ReviewResources()...)
 	}

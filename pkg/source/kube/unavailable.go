@@ -20,7 +20,7 @@ func isOptional(r *source.Resource) bool {
 // permission to list a kind is refused whether it exists or not; then discovery decides, which is open to all.
 func (k *Source) lacks(r *source.Resource, err error) bool {
 	switch {
-	case !object.IsClusterPolicy(r.Kind):
+	case !object.IsClusterPolicy(r.Kind) && r.Kind != object.KindEgressFirewall:
 		return false
 	case apierrors.IsNotFound(err):
 		return true
