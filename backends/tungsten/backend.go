@@ -29,6 +29,7 @@ type Backend struct {
 	clusters map[string]string
 
 	lowering   *intent.Lowering
+	explainer  *Explainer
 	interfaces interfaces
 
 	model   *model   // nil if it is not known what the target has
@@ -51,8 +52,8 @@ func New(api API, opts Options) (*Backend, error) {
 		opts.Clusters = map[string]string{"": "", DefaultCluster: ""}
 	}
 	return &Backend{
-		api: api, names: namer{opts.Owner}, clusters: opts.Clusters, lowering: intent.NewLowering(maxOrdered / 2),
-		interfaces: newInterfaces(), refused: map[string]bool{},
+		api: api, names: namer{opts.Owner}, clusters: opts.Clusters, lowering: intent.NewLowering(maxRaised),
+		explainer: NewExplainer(opts.Owner), interfaces: newInterfaces(), refused: map[string]bool{},
 	}, nil
 }
 

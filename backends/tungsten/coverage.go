@@ -51,7 +51,7 @@ func (b *Backend) skips(want *intent.Snapshot, since intent.Revision) []backends
 	}
 	for _, o := range b.lowering.Overflows() {
 		out = append(out, backends.Skip{Intent: string(o.Policy), Reason: fmt.Sprintf(
-			"%s: what cluster-wide policies pass needs more than %d rules; this rule denies instead", o.Path, maxOrdered/2)})
+			"%s: what cluster-wide policies pass needs more than %d rules; this rule denies instead", o.Path, maxRaised)})
 	}
 	return out
 }

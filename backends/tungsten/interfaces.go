@@ -16,17 +16,20 @@ type interfaces struct {
 	wake  chan struct{}
 }
 
+// events are the last events of interfaces, by UUID; nil for one of which no more is known than that it changed.
+type events map[string]*tungsten.Object
+
 type interfaceState struct {
 	mu    sync.Mutex
-	dirty map[string]bool // UUIDs
-	all   bool            // any of them
+	dirty events
+	all   bool // any of them
 }
 
 // maxDirty is how many interfaces are noted one by one.
 const maxDirty = 5000
 
 func newInterfaces() interfaces {
-	return interfaces{state: &interfaceState{dirty: map[string]bool{}}, wake: make(chan struct{}, 1)}
+	return interfaces{state: &interfaceState{dirty: events{}}, wake: make(chan struct{}, 1)}
 }
 
 // Watched is what Observe needs the events of.
@@ -53,7 +56,9 @@ func (s *interfaceState) note(e tungsten.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, o := range e.Objects {
-		s.dirty[o.UUID] = true
+		if s.dirty[o.UUID] = o; e.Type == tungsten.EventDelete {
+			s.dirty[o.UUID] = nil
+		}
 	}
 	s.all = s.all || e.Type == tungsten.EventInit || len(s.dirty) > maxDirty
 }
@@ -62,27 +67,45 @@ func (s *interfaceState) note(e tungsten.Event) {
 func (i *interfaces) begin() { i.take() }
 
 // take returns what was noted, and forgets it.
-func (i *interfaces) take() (dirty []string, all bool) {
+func (i *interfaces) take() (dirty events, all bool) {
 	i.state.mu.Lock()
 	defer i.state.mu.Unlock()
-	dirty, all = slices.Sorted(maps.Keys(i.state.dirty)), i.state.all
-	i.state.dirty, i.state.all = map[string]bool{}, false
+	dirty, all = i.state.dirty, i.state.all
+	i.state.dirty, i.state.all = events{}, false
 	return dirty, all
 }
 
 // restore notes again what take returned.
-func (i *interfaces) restore(dirty []string, all bool) {
+func (i *interfaces) restore(dirty events, all bool) {
 	i.state.mu.Lock()
 	defer i.state.mu.Unlock()
-	for _, id := range dirty {
-		i.state.dirty[id] = true
+	for id := range dirty {
+		i.state.dirty[id] = nil
 	}
 	i.state.all = i.state.all || all
 }
 
+// unknown lists the interfaces whose last event shows something else than a model has. Own writes cause events, too.
+func (b *Backend) unknown(dirty events, m *model) []string {
+	var out []string
+	for id, o := range dirty {
+		old := m.ports.byUUID[id]
+		if o != nil {
+			switch p := portOf(b.names, b.clusters, o); {
+			case p == nil && old == nil, p != nil && old != nil && p.key == old.key && maps.Equal(p.tags, old.tags):
+				continue
+			}
+		}
+		out = append(out, id)
+	}
+	slices.Sort(out)
+	return out
+}
+
 // reread brings a model's interfaces up to date, and returns the endpoints of those that differ.
 func (b *Backend) reread(ctx context.Context, m *model) ([]object.Key, error) {
-	dirty, all := b.interfaces.take()
+	events, all := b.interfaces.take()
+	dirty := b.unknown(events, m)
 	if len(dirty) == 0 && !all {
 		return nil, nil
 	}
@@ -92,7 +115,7 @@ func (b *Backend) reread(ctx context.Context, m *model) ([]object.Key, error) {
 	}
 	list, err := b.api.List(ctx, tungsten.KindInterface, q)
 	if err != nil {
-		b.interfaces.restore(dirty, all)
+		b.interfaces.restore(events, all)
 		return nil, unreachable(err)
 	}
 	if all {

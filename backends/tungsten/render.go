@@ -38,6 +38,9 @@ func (s stage) ordered() bool { return s == stageAdmin || s == stageBaseline }
 // the server limits to about 1 MB.
 const maxOrdered = 4000
 
+// maxRaised is how many rules may take the place of those that pass, see intent.Lowering.
+const maxRaised = maxOrdered / 2
+
 // use is a tag and a set whose members have it.
 type use struct {
 	tag  string
@@ -64,10 +67,7 @@ type rendering struct {
 
 // render renders a snapshot in which no rule of the admin tier passes.
 func render(names namer, want *intent.Snapshot, refused map[string]bool) *rendering {
-	r := &rendering{
-		names: names, want: want, refused: refused, objects: map[string]*tungsten.Object{}, used: map[use]bool{},
-		listed: map[intent.SetID]bool{}, governed: map[intent.SetID]bool{},
-	}
+	r := newRendering(names, want, refused)
 	for _, d := range intent.Directions() {
 		r.direction(d)
 	}
@@ -79,6 +79,14 @@ func render(names namer, want *intent.Snapshot, refused map[string]bool) *render
 	}
 	r.usage = usageOf(names, r.objects)
 	return r
+}
+
+// newRendering returns a rendering without objects.
+func newRendering(names namer, want *intent.Snapshot, refused map[string]bool) *rendering {
+	return &rendering{
+		names: names, want: want, refused: refused, objects: map[string]*tungsten.Object{}, used: map[use]bool{},
+		listed: map[intent.SetID]bool{}, governed: map[intent.SetID]bool{},
+	}
 }
 
 // direction renders the policy set of a direction.

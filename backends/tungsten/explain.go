@@ -1,0 +1,175 @@
+package tungsten
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/tungsten"
+)
+
+// Explainer explains which firewall rules policies become, without querying a controller. Any goroutine may use it.
+type Explainer struct {
+	names namer
+
+	mu            sync.Mutex
+	from, lowered *intent.Snapshot // the last snapshot that was lowered, and its lowered form
+}
+
+// NewExplainer returns an Explainer for the objects of an owner.
+func NewExplainer(owner string) *Explainer { return &Explainer{names: namer{owner}} }
+
+// asRendered returns the snapshot that is rendered for want.
+func (e *Explainer) asRendered(want *intent.Snapshot) *intent.Snapshot {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.from != want {
+		e.from, e.lowered = want, intent.Lower(want, maxRaised)
+	}
+	return e.lowered
+}
+
+// rulesOf renders the rules of one policy.
+func (r *rendering) rulesOf(p *intent.Policy, counts func(i int) bool) []*tungsten.Object {
+	var out []*tungsten.Object
+	for i := range p.Rules {
+		allows := p.Rules[i].Action == intent.Allow || p.Rules[i].Action == intent.Pass && p.Tier == intent.TierBaseline
+		if p.Tier == intent.TierSystem && !allows || !counts(i) {
+			continue
+		}
+		for _, name := range r.rule(p, i, allows) {
+			if o := r.objects[r.names.uuid(tungsten.KindFirewallRule, name)]; !slices.Contains(out, o) {
+				out = append(out, o)
+			}
+		}
+	}
+	return out
+}
+
+// PolicyRows implements backends.Explainer. The rows are firewall rules, by rule. Isolation itself is a rule that all policies
+// share, and is not included. A vrouter has no flows before there are connections, so none are counted.
+func (e *Explainer) PolicyRows(want *intent.Snapshot, of intent.Origin) []backends.PolicyRow {
+	want = e.asRendered(want)
+	r := newRendering(e.names, want, nil)
+	var out []backends.PolicyRow
+	for p := range want.Policies() {
+		if p.Origin != of {
+			continue
+		}
+		for _, o := range r.rulesOf(p, func(int) bool { return true }) {
+			out = append(out, backends.PolicyRow{
+				Rule: o.Annotations.Get(annotationRule), Name: o.Name(), Priority: int(stageOf(p, o)), Action: o.ActionList.SimpleAction,
+				Match: r.match(o), Flows: map[string]int{},
+			})
+		}
+	}
+	slices.SortFunc(out, func(a, b backends.PolicyRow) int {
+		return cmp.Or(cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Match, b.Match), cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+// stageOf returns the stage of a rule of a policy.
+func stageOf(p *intent.Policy, rule *tungsten.Object) stage {
+	switch {
+	case p.Tier == intent.TierSystem:
+		return stageSystem
+	case p.Tier == intent.TierAdmin:
+		return stageAdmin
+	case p.Tier == intent.TierBaseline:
+		return stageBaseline
+	case passes(rule):
+		return stageAllow
+	default:
+		return stageDeny
+	}
+}
+
+// match describes what a rule matches, with the sets that tags and address groups stand for.
+func (r *rendering) match(o *tungsten.Object) string {
+	ports := ""
+	if p := o.Service.DstPorts; p.Start != 0 || p.End != maxPort {
+		ports = fmt.Sprintf(" %d-%d", p.Start, p.End)
+	}
+	return fmt.Sprintf("%s > %s %s%s", r.end(o.Endpoint1), r.end(o.Endpoint2), o.Service.Protocol, ports)
+}
+
+func (r *rendering) end(e *tungsten.Endpoint) string {
+	var parts []string
+	for _, t := range e.Tags {
+		tag := strings.TrimPrefix(t, "global:")
+		for _, u := range r.uses {
+			if u.tag == tag {
+				parts = append(parts, "["+r.title(u.set)+"]")
+				break
+			}
+		}
+	}
+	switch {
+	case e.AddressGroup != "":
+		_, name, _ := strings.Cut(e.AddressGroup, ":")
+		if g := r.objects[r.names.uuid(tungsten.KindAddressGroup, name)]; g != nil {
+			return "[" + g.Annotations.Get(annotationFor) + "]"
+		}
+		return name
+	case len(parts) > 0:
+		return strings.Join(parts, " and ")
+	default:
+		return "any"
+	}
+}
+
+// DecidingRows implements backends.Explainer.
+func (e *Explainer) DecidingRows(
+	want *intent.Snapshot, f *intent.Flow, d intent.Direction, by []intent.RuleRef,
+) []backends.DecidingRow {
+	if lowered := e.asRendered(want); lowered != want {
+		want = lowered
+		v := want.Evaluate(*f)
+		if by = v.Egress.By; d == intent.Ingress {
+			by = v.Ingress.By
+		}
+	}
+	r := newRendering(e.names, want, nil)
+	var out []backends.DecidingRow
+	for _, ref := range by {
+		p := want.Policy(ref.Policy)
+		switch {
+		case ref.Rule < 0:
+			o := r.objects[r.fixed(d, stageIsolation, endpoint{tags: []string{r.names.isolatedTag(d)}}, false).UUID]
+			out = append(out, deciding(o, p.Origin.String()+" isolation"))
+		default:
+			for _, o := range r.rulesOf(p, func(i int) bool { return i == ref.Rule }) {
+				out = append(out, deciding(o, p.Origin.String()+" "+p.Rules[ref.Rule].Path))
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b backends.DecidingRow) int {
+		return cmp.Or(cmp.Compare(a.For, b.For), cmp.Compare(a.UUID, b.UUID))
+	})
+	return slices.Compact(out)
+}
+
+func deciding(o *tungsten.Object, what string) backends.DecidingRow {
+	return backends.DecidingRow{Table: string(o.Kind), Name: o.Name(), UUID: o.UUID, For: what}
+}
+
+// Estimate implements backends.Explainer. It counts firewall rules.
+func (e *Explainer) Estimate(want *intent.Snapshot) backends.Estimate {
+	n := 0
+	for _, o := range render(e.names, e.asRendered(want), nil).objects {
+		if o.Kind == tungsten.KindFirewallRule {
+			n++
+		}
+	}
+	return backends.Estimate{ACLs: n, Flows: map[string]int{}}
+}
+
+// CountRows implements backends.RowCounter. It counts firewall rules.
+func (b *Backend) CountRows(want *intent.Snapshot, of intent.Origin) int {
+	return len(b.explainer.PolicyRows(want, of))
+}
