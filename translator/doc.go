@@ -6,7 +6,8 @@
 // one that has seen every change.
 //
 // Pods and namespaces go into a label cache, which keeps the sets; a change of theirs never causes a policy to be
-// translated again, with one exception: a named port that resolves to a number for the first time, or no longer.
+// translated again, with two exceptions: a named port that resolves to a number for the first time, or no longer, and a rule that
+// passes, when other namespaces are selected by its policy.
 //
 // The work is done by three domains that do not know each other: package policy makes policies of NetworkPolicies and nodes,
 // package service load balancers of Services, and package sdwan device intents of SD-WAN resources. Each holds the objects that

@@ -93,6 +93,9 @@ func (l *lowering) raise(p *Policy, i int) []Rule {
 	like := Rule{Path: p.Rules[i].Path, Name: p.Rules[i].Name}
 	var denied, allowed, baseline []Rule
 	for _, q := range l.laterTiers() {
+		if areApart(p, q) {
+			continue
+		}
 		for j := range q.Rules {
 			r, ok := l.rule(like, passed.and(boxOf(q, &q.Rules[j])))
 			if !ok {
@@ -131,6 +134,21 @@ func (l *lowering) raise(p *Policy, i int) []Rule {
 		out = append(out, r)
 	}
 	return out
+}
+
+// areApart reports whether two policies never apply to the same endpoint, since no namespace has members of both subjects.
+func areApart(p, q *Policy) bool {
+	if p.Namespaces == nil || q.Namespaces == nil {
+		return false
+	}
+	few, many := p.Namespaces, q.Namespaces
+	if len(few) > len(many) {
+		few, many = many, few
+	}
+	return !slices.ContainsFunc(few, func(ns string) bool {
+		_, shared := slices.BinarySearch(many, ns)
+		return shared
+	})
 }
 
 // distinct drops repeated rules. Their order does not matter.

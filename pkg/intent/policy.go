@@ -93,6 +93,9 @@ type Policy struct {
 	Tier      Tier
 	Priority  uint16 // within TierAdmin and TierBaseline, lowest first; ignored in other tiers
 	Subject   SetID
+	// Namespaces are those that the members of Subject are in, sorted; nil means that they may be in any. They tell policies apart
+	// that never apply to the same endpoint, whichever there are.
+	Namespaces []string
 	// Isolates denies what no rule of the tier allows for the subject, whose members are in IsolatedSet. Only policies of
 	// TierNetworkPolicy isolate.
 	Isolates bool

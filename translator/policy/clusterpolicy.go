@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/network-policy-api/apis/v1alpha2"
 
@@ -47,6 +49,9 @@ func (t *Table) translateCluster(form *clusterForm) (*result, []object.Problem) 
 		}
 		p.sets.Gate(&p.out.refs, policy.Subject)
 		policy.Rules = p.translateRules(d)
+		if slices.ContainsFunc(policy.Rules, func(r intent.Rule) bool { return r.Action == intent.Pass }) {
+			policy.Namespaces = p.subjectNamespaces()
+		}
 		p.out.policies = append(p.out.policies, policy)
 		p.out.denies[d] = p.out.denies[d] || denies(policy.Rules)
 	}
@@ -73,6 +78,30 @@ func (p *clusterPolicy) readSubject() {
 		return
 	}
 	p.subject, p.subjectValues, p.readable = selection, peerValues(s.Namespaces, s.Pods), true
+}
+
+// maxSubjectNamespaces is how many namespaces a policy lists for its subject.
+const maxSubjectNamespaces = 1000
+
+// subjectNamespaces returns the namespaces that the subject selects, for the policies that pass something on: only what may apply to
+// the same pods has to be considered where they do. It is nil if these are all, or too many to list. The policy is translated again
+// when they change.
+func (p *clusterPolicy) subjectNamespaces() []string {
+	if p.subject.Namespaces.Empty() {
+		return nil
+	}
+	p.out.namespaces = p.subject.Namespaces
+	names := []string{}
+	for name, ns := range p.namespaces {
+		if p.subject.Namespaces.Matches(labels.Set(ns.Labels)) {
+			names = append(names, name)
+		}
+	}
+	if len(names) > maxSubjectNamespaces {
+		return nil
+	}
+	slices.Sort(names)
+	return names
 }
 
 // tier returns the tier. One that is unknown may come before all others, and accepts and passes nothing.

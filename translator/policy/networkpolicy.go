@@ -46,7 +46,8 @@ func (t *Table) translatePolicy(np *networkingv1.NetworkPolicy) (*result, []obje
 	for _, d := range p.directions() {
 		policy := &intent.Policy{
 			ID: intent.NewPolicyID(p.Of, d), Origin: p.Of, Direction: d, Isolates: true, Log: logging,
-			Subject: p.sets.Retain(&p.out.refs, p.sets.Subjects([]labelcache.Term{subject})), CNFs: scope,
+			Namespaces: []string{np.Namespace},
+			Subject:    p.sets.Retain(&p.out.refs, p.sets.Subjects([]labelcache.Term{subject})), CNFs: scope,
 		}
 		p.sets.Gate(&p.out.refs, policy.Subject)
 		if readable {

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
@@ -31,6 +32,7 @@ type Table struct {
 	translated map[object.Ref]*result
 	nodes      map[object.Ref]bool
 	withNodes  map[object.Ref]bool            // policies that name nodes as peers
+	selecting  map[object.Ref]bool            // policies that depend on which namespaces they select
 	withHost   map[string]map[object.Ref]bool // policies that name a DNS name as peer
 	guards     guards
 }
@@ -43,6 +45,8 @@ type result struct {
 	denies   [2]bool  // a rule denies, by direction
 	nodes    bool     // it depends on the labels and addresses of nodes
 	hosts    []string // the DNS names that it depends on, each once
+	// namespaces is the selector by which the policies list namespaces; nil if they do not.
+	namespaces labels.Selector
 }
 
 // guards counts the results that may deny ingress, which a node has to be exempted from.
@@ -62,6 +66,7 @@ func NewTable(
 		translated: map[object.Ref]*result{},
 		nodes:      map[object.Ref]bool{},
 		withNodes:  map[object.Ref]bool{},
+		selecting:  map[object.Ref]bool{},
 		withHost:   map[string]map[object.Ref]bool{},
 	}
 }
@@ -120,6 +125,7 @@ func (t *Table) Remove(ref object.Ref) {
 func (t *Table) PutNamespace(ns *corev1.Namespace) {
 	old := t.namespaces[ns.Name]
 	t.namespaces[ns.Name] = ns
+	t.namespaceChanged(old, ns)
 	if old == nil || !sameLogging(old.Annotations, ns.Annotations) {
 		t.relog(ns.Name)
 	}
@@ -130,9 +136,24 @@ func (t *Table) PutNamespace(ns *corev1.Namespace) {
 
 // RemoveNamespace removes a namespace.
 func (t *Table) RemoveNamespace(name string) {
+	t.namespaceChanged(t.namespaces[name], nil)
 	delete(t.namespaces, name)
 	t.problems.Set(object.Ref{Kind: object.KindNamespace, Name: name}, nil)
 	t.relog(name)
+}
+
+// namespaceChanged has the policies translated again that list a namespace now and did not before, or no longer do.
+func (t *Table) namespaceChanged(old, now *corev1.Namespace) {
+	if old != nil && now != nil && labels.Equals(old.Labels, now.Labels) {
+		return
+	}
+	for ref := range t.selecting {
+		s := t.translated[ref].namespaces
+		lists := func(ns *corev1.Namespace) bool { return ns != nil && s.Matches(labels.Set(ns.Labels)) }
+		if lists(old) != lists(now) {
+			t.markDirty(ref)
+		}
+	}
 }
 
 // relog has the policies of a namespace translated again, because what they log may have changed.
@@ -213,12 +234,17 @@ func (g *guards) count(r *result, by int) {
 // some reports which of the counts are not zero.
 func (g *guards) some() [2]bool { return [2]bool{g.isolating > 0, g.denying > 0} }
 
-// follow records which nodes and DNS names a policy depends on, besides its own object.
+// follow records which nodes, namespaces and DNS names a policy depends on, besides its own object.
 func (t *Table) follow(ref object.Ref, old, now *result) {
 	if now != nil && now.nodes {
 		t.withNodes[ref] = true
 	} else {
 		delete(t.withNodes, ref)
+	}
+	if now != nil && now.namespaces != nil {
+		t.selecting[ref] = true
+	} else {
+		delete(t.selecting, ref)
 	}
 	if now != nil {
 		for _, name := range now.hosts {
@@ -287,5 +313,6 @@ func (t *Table) settle(ref object.Ref, next *intent.Builder, was *intent.Snapsho
 
 // Len counts what the table keeps.
 func (t *Table) Len() int {
-	return len(t.objects) + len(t.namespaces) + len(t.translated) + len(t.nodes) + len(t.withNodes) + len(t.withHost)
+	return len(t.objects) + len(t.namespaces) + len(t.translated) + len(t.nodes) + len(t.withNodes) + len(t.selecting) +
+		len(t.withHost)
 }
