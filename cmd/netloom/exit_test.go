@@ -47,6 +47,7 @@ func TestExitCodes(t *testing.T) {
 	cilium := path("cilium.yaml", servedPods+"---\napiVersion: cilium.io/v2\nkind: CiliumNetworkPolicy\nmetadata: {name: x}\n")
 	comment, empty := path("comment.yaml", "# later\n"), t.TempDir()
 	expected := path("expected.yaml", met)
+	log := path("acl.log", deniedLine)
 	connection := "shop/web-0->shop/db-0:5432"
 	server := database(t)
 	target := []string{"--ovn-nb", server.Addr()}
@@ -114,6 +115,18 @@ func TestExitCodes(t *testing.T) {
 		{"verify a dump that does not exist", []string{"verify", "-f", good, "--nb-dump", filepath.Join(dir, "none")}, exitFailed},
 
 		{"approve without a daemon", []string{"approve", "--server", "127.0.0.1:1"}, exitFailed},
+		{"observe a log", []string{"observe", "-f", good, log}, exitDone},
+		{"observe a log without such lines", []string{"observe", "-f", good, comment}, exitCannotTell},
+		{"observe beside a torn file", []string{"observe", "-f", broken, log}, exitCannotTell},
+		{"observe a log that does not exist", []string{"observe", "-f", good, filepath.Join(dir, "no.log")}, exitFailed},
+		{"observe no log", []string{"observe", "-f", good}, exitFailed},
+
+		{"suggest for what is denied", []string{"suggest", "-f", denied, connection}, exitDone},
+		{"suggest for what is allowed", []string{"suggest", "-f", good, connection}, exitDone},
+		{"suggest for what no policy can allow", []string{"suggest", "-f", denied, "shop/web-0->shop/db-0:icmp"}, exitDiffers},
+		{"suggest beside a torn file", []string{"suggest", "-f", broken, connection}, exitCannotTell},
+		{"suggest for nothing", []string{"suggest", "-f", good}, exitFailed},
+
 		{"version", []string{"version"}, exitDone},
 		{"an unknown command", []string{"frobnicate"}, exitFailed},
 		{"an unknown flag", []string{"probe", "--frobnicate"}, exitFailed},

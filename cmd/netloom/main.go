@@ -50,6 +50,7 @@ changes rows that it owns.
 	root.AddCommand(
 		runsUntilInterrupted(newDemo()), runsUntilInterrupted(newRun()), newApply(), newApprove(),
 		newTranslate(), newProbe(), newTest(), newExplain(), newImpact(), newPlan(), newDrift(), newVerify(),
+		runsUntilInterrupted(newObserve()), newSuggest(),
 		runsUntilInterrupted(newWebhook()), runsUntilInterrupted(newDeviceSim()), newVersion(),
 	)
 	root.SetGlobalNormalizationFunc(flagName)

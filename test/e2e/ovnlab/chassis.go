@@ -197,6 +197,9 @@ func (h *Host) configure(c *Chassis, extra []netip.Addr) {
 	}
 }
 
+// ControllerLog is the path of ovn-controller's log.
+func (c *Chassis) ControllerLog() string { return c.controller.log }
+
 // StopController stops ovn-controller; the flows it installed stay.
 func (c *Chassis) StopController() { c.controller.Stop() }
 

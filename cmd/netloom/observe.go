@@ -1,0 +1,330 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/netloom/netloom/backends/ovn"
+	"github.com/netloom/netloom/pkg/acllog"
+	"github.com/netloom/netloom/pkg/observe"
+	"github.com/netloom/netloom/pkg/query"
+)
+
+// observeOptions is the command line of observe.
+type observeOptions struct {
+	last    time.Duration
+	follow  bool
+	verdict string
+}
+
+func newObserve() *cobra.Command {
+	opts := &observeOptions{}
+	cmd := &cobra.Command{
+		Use:   "observe -f DIR LOG...",
+		Short: "Show which connections ACL logs say were denied or allowed, and by which policy",
+		Long: `Read the log of ovn-controller and show the connections that logged ACLs allowed or denied: from which pod to which, by which
+rule of which policy, how often, and what it would take to allow them. Policies are logged if they have the annotation
+netloom.io/acl-logging. The names that ovn-kubernetes and kube-ovn give to ACLs are known too.
+
+LOG is a file or - for standard input, such as that of "journalctl -o short -u ovn-controller" or "kubectl logs". Times are
+those of the log: the last hour is the one before its newest line. Pods and policies are read once; addresses that no pod has
+are shown as they are. At most 4096 connections are told apart, 256 of each pod, and the others counted together.
+
+With --follow, print each connection when it is first seen, follow the files through rotation until interrupted, and print
+all of them at the end.
+
+Exit with 0 if the answer is complete, with 3 if it is not or if there is none, and with 1 on an error.`,
+		Example: `  netloom observe -f examples docs/commands/ovn-controller.log
+  journalctl -o short -u ovn-controller | netloom observe --kubeconfig ~/.kube/config -
+  netloom observe -f policies --follow /var/log/ovn/ovn-controller.log`,
+		Args: cobra.MinimumNArgs(1),
+	}
+	manifests := bindSources(cmd)
+	output := bindOutput(cmd, formTable, formJSON, formYAML)
+	flags := cmd.Flags()
+	flags.DurationVar(&opts.last, "last", time.Hour, "how far back from the newest line to count, at least 12s")
+	flags.BoolVar(&opts.follow, "follow", false, "follow the files until interrupted")
+	flags.StringVar(&opts.verdict, "verdict", "all", "which connections to show: denied, allowed or all")
+	complete(cmd, "verdict", string(observe.Denied), string(observe.Allowed), "all")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := errors.Join(opts.check(args), output.check()); err != nil {
+			return err
+		}
+		inv, state, err := manifests.ask(cmd)
+		if err != nil {
+			return err
+		}
+		return worst(opts.run(cmd, inv, args, output.form), certain(&state))
+	}
+	return cmd
+}
+
+func (o *observeOptions) check(logs []string) error {
+	var faults []error
+	switch o.verdict {
+	case string(observe.Denied), string(observe.Allowed), "all":
+	default:
+		faults = append(faults, fmt.Errorf("--verdict: %q: expected denied, allowed or all", o.verdict))
+	}
+	if o.last < 12*time.Second {
+		faults = append(faults, fmt.Errorf("--last: %s: expected at least 12s", o.last))
+	}
+	for _, path := range logs {
+		if path == "-" && len(logs) > 1 {
+			faults = append(faults, errors.New("-: standard input cannot be combined with files"))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func (o *observeOptions) run(cmd *cobra.Command, inv *query.Inventory, logs []string, form string) error {
+	w := newWatcher(inv, o.last)
+	out := cmd.OutOrStdout()
+	if o.follow && form == formTable {
+		w.fresh = func(k *observe.Key, at time.Time) {
+			if o.shows(k) {
+				_, _ = fmt.Fprintf(out, "%s  %s\n", at.Format(time.TimeOnly), flowText(k))
+			}
+		}
+	}
+	if err := w.readAll(cmd, logs, o.follow); err != nil {
+		return err
+	}
+	report := o.report(inv, w.table.Report(time.Time{}))
+	if w.entries == 0 {
+		return cannotTell("no line of the log is one that ovn-controller writes for a logged ACL")
+	}
+	if form != formTable {
+		return printData(out, form, "Observation", report)
+	}
+	_, err := io.WriteString(out, reportText(report, o.last, paletteFor(out)))
+	return err
+}
+
+func (o *observeOptions) shows(k *observe.Key) bool {
+	return o.verdict == "all" || o.verdict == string(k.Verdict)
+}
+
+// watcher counts the lines of logs. Its table is safe for concurrent use; the rest is guarded by mu.
+type watcher struct {
+	guide *observe.Guide
+	table *observe.Table
+	fresh func(k *observe.Key, at time.Time) // called for each new flow, unless it is nil
+
+	mu      sync.Mutex
+	entries int
+	long    int // lines that were too long
+}
+
+func newWatcher(inv *query.Inventory, last time.Duration) *watcher {
+	return &watcher{guide: observe.NewGuide(inv, ovn.LogNames(inv.Snapshot())), table: observe.NewTable(last)}
+}
+
+func (w *watcher) line(line []byte) {
+	now := time.Now()
+	e, ok := acllog.Parse(string(line), now)
+	if !ok {
+		return
+	}
+	k, ok := w.guide.Key(&e)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.entries++
+	if ok && w.table.Add(k, e.At, now) && w.fresh != nil {
+		w.fresh(&k, e.At)
+	}
+}
+
+// readAll reads logs to their end, or follows them until the command is interrupted.
+func (w *watcher) readAll(cmd *cobra.Command, logs []string, follow bool) error {
+	group, ctx := errgroup.WithContext(cmd.Context())
+	for _, path := range logs {
+		group.Go(func() error {
+			if follow && path != "-" {
+				return acllog.Follow(ctx, path, w.line)
+			}
+			return w.read(ctx, cmd, path)
+		})
+	}
+	err := group.Wait()
+	if w.long > 0 {
+		cmd.PrintErrf("note: %s skipped, longer than %d bytes\n", counted(w.long, "line"), acllog.MaxLine)
+	}
+	if follow && errors.Is(err, context.Canceled) {
+		return nil // interrupted: that is how it ends
+	}
+	return err
+}
+
+func (w *watcher) read(ctx context.Context, cmd *cobra.Command, path string) error {
+	in := cmd.InOrStdin()
+	if path != "-" {
+		f, err := os.Open(path) //nolint:gosec // G304: the path is on the command line.
+		if err != nil {
+			return fmt.Errorf("read the log: %w", err)
+		}
+		defer func() { _ = f.Close() }() // it is only read
+		in = f
+	}
+	long, err := acllog.Read(ctx, in, w.line)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.long += long
+	if err != nil {
+		return fmt.Errorf("read the log %s: %w", path, err)
+	}
+	return nil
+}
+
+// observation is what observe prints.
+type observation struct {
+	Until time.Time         `json:"until"` // the newest line
+	Flows []observedFlow    `json:"flows"`
+	Other map[string]uint64 `json:"other,omitempty"` // entries of further flows, by verdict
+}
+
+// observedFlow is a connection in a log.
+type observedFlow struct {
+	From    string        `json:"from"`
+	To      string        `json:"to"`
+	Port    string        `json:"port"`
+	Verdict string        `json:"verdict"`
+	Policy  string        `json:"policy,omitempty"`
+	Rule    string        `json:"rule,omitempty"`
+	ACL     string        `json:"acl,omitempty"`
+	Count   uint64        `json:"count"`
+	First   time.Time     `json:"first"`
+	Last    time.Time     `json:"last"`
+	Now     query.Verdict `json:"now,omitempty"`    // of the policies as they are
+	Change  []string      `json:"change,omitempty"` // what it would take to allow a denied connection
+
+	key observe.Key
+}
+
+// maxChanges is for how many flows the policies are asked what would have to change.
+const maxChanges = 200
+
+// report completes a report of the log with what the policies say now.
+func (o *observeOptions) report(inv *query.Inventory, r observe.Report) *observation {
+	out := &observation{Until: r.Until, Flows: []observedFlow{}, Other: map[string]uint64{}}
+	for i := range r.Flows {
+		f := &r.Flows[i]
+		if !o.shows(&f.Key) {
+			continue
+		}
+		shown := observedFlow{
+			From: f.From, To: f.To, Port: f.Port, Verdict: string(f.Verdict), Policy: f.Policy, Rule: f.Rule, ACL: f.ACL,
+			Count: f.Count, First: f.First, Last: f.Last, key: f.Key,
+		}
+		if len(out.Flows) < maxChanges {
+			answers, err := inv.Probe(questionOf(&f.Key), query.Where{})
+			if err == nil && len(answers) == 1 {
+				shown.Now = answers[0].Verdict
+				if f.Verdict == observe.Denied && shown.Now != query.Allow {
+					shown.Change = answers[0].Flows[0].Change
+				}
+			}
+		}
+		out.Flows = append(out.Flows, shown)
+	}
+	for v, n := range r.Other {
+		if o.verdict == "all" || o.verdict == string(v) {
+			out.Other[string(v)] = n
+		}
+	}
+	return out
+}
+
+// questionOf asks the policies about a flow.
+func questionOf(k *observe.Key) query.Question {
+	port := k.Port
+	if strings.HasPrefix(port, "icmp") {
+		port = "icmp"
+	}
+	return query.Question{From: k.From, To: k.To, Port: port}
+}
+
+// flowText formats a flow in a line.
+func flowText(k *observe.Key) string {
+	return fmt.Sprintf("%s  %s -> %s %s, by %s", k.Verdict, k.From, k.To, k.Port, causeText(k))
+}
+
+// causeText names what decided about a flow.
+func causeText(k *observe.Key) string {
+	switch {
+	case k.Policy == "" && k.ACL == "":
+		return "an ACL without a name"
+	case k.Policy == "":
+		return fmt.Sprintf("ACL %q, which no policy is known to have", k.ACL)
+	case k.Rule == observe.Isolation:
+		return "default deny of " + k.Policy
+	default:
+		return k.Policy + " " + k.Rule
+	}
+}
+
+// reportText formats a report as text.
+func reportText(r *observation, last time.Duration, i palette) string {
+	w := &answerWriter{palette: i}
+	for _, verdict := range []observe.Verdict{observe.Denied, observe.Allowed} {
+		head := false
+		for n := range r.Flows {
+			f := &r.Flows[n]
+			if f.key.Verdict != verdict {
+				continue
+			}
+			if !head {
+				w.line("%s", i.bold(fmt.Sprintf("%s in the last %s, until %s:", verdict, spanText(last), r.Until.UTC().Format(time.RFC3339))))
+				head = true
+			}
+			w.line("  %s -> %s %s, by %s, %s", f.From, f.To, f.Port, causeText(&f.key), timesText(f.Count))
+			switch {
+			case f.Now == query.Allow && verdict == observe.Denied:
+				w.line("    %s", i.dim("the policies allow it now"))
+			case len(f.Change) > 0:
+				w.line("    %s", i.dim("it would take:"))
+				for _, c := range f.Change {
+					w.line("      - %s", c)
+				}
+			}
+		}
+		if n := r.Other[string(verdict)]; n > 0 {
+			w.line("  %s connections for which there was no room, %s", i.dim("other"), timesText(n))
+		}
+	}
+	if w.Len() == 0 {
+		w.line("no such connection in the last %s of the log", spanText(last))
+	}
+	return w.String()
+}
+
+func timesText(n uint64) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// spanText formats a duration without its zero parts.
+func spanText(d time.Duration) string {
+	if d == time.Hour {
+		return "hour"
+	}
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}

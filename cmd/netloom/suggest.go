@@ -1,0 +1,197 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	networkingv1 "k8s.io/api/networking/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/netloom/netloom/pkg/observe"
+	"github.com/netloom/netloom/pkg/query"
+	"github.com/netloom/netloom/pkg/suggest"
+)
+
+// suggestOptions is the command line of suggest.
+type suggestOptions struct {
+	logs   []string
+	last   time.Duration
+	beyond bool
+}
+
+func newSuggest() *cobra.Command {
+	opts := &suggestOptions{}
+	cmd := &cobra.Command{
+		Use:   "suggest -f DIR 'SRC->DST:tcp/80'...",
+		Short: "Write the least NetworkPolicies that allow a connection",
+		Long: `Write the NetworkPolicies that are missing for some connections, named as for "netloom probe", or for everything that an ACL
+log says was denied. Each policy selects the pods in question, by labels that no other pod has where there are such labels, and
+allows only the ports in question, only in the directions that deny them.
+
+What the policies change is proved for all pairs of pods, all addresses outside and all ports. If they would open or close
+anything else, because pods have the same labels, nothing is written unless --beyond is set.
+
+Exit with 0 if the policies were written or nothing is missing, with 2 if they would change more than asked or if no
+NetworkPolicy can allow a connection, with 3 if the manifests have problems, and with 1 on an error.`,
+		Example: `  netloom suggest -f examples 'shop/web-0->shop/db-0:tcp/5432'
+  netloom suggest -f examples --log docs/commands/ovn-controller.log
+  netloom suggest --kubeconfig ~/.kube/config 'shop/web-*->shop/db-0:5432' | kubectl apply -f -`,
+		Args: cobra.ArbitraryArgs,
+	}
+	manifests := bindSources(cmd)
+	output := bindOutput(cmd, formYAML, formJSON)
+	flags := cmd.Flags()
+	flags.StringArrayVar(&opts.logs, "log", nil, "log of ovn-controller, or - for standard input; may be repeated")
+	flags.DurationVar(&opts.last, "last", time.Hour, "how far back from the newest line of the log")
+	flags.BoolVar(&opts.beyond, "beyond", false, "write the policies even if they open or close more than asked")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		err := output.check()
+		if len(args)+len(opts.logs) == 0 {
+			err = errors.Join(err, errors.New("expected a connection, such as 'shop/web-0->shop/db-0:tcp/5432', or --log"))
+		}
+		if err != nil {
+			return err
+		}
+		return opts.run(cmd, manifests, args, output.form)
+	}
+	return cmd
+}
+
+func (o *suggestOptions) run(cmd *cobra.Command, manifests *manifestsFlag, args []string, form string) error {
+	inv, state, err := manifests.ask(cmd)
+	if err != nil {
+		return err
+	}
+	wanted, err := o.connections(cmd, inv, manifests.namespace, args)
+	if err != nil {
+		return err
+	}
+	s, err := suggest.For(state, wanted, func(policies []*networkingv1.NetworkPolicy) (query.State, error) {
+		return withPolicies(cmd, manifests, policies)
+	})
+	if err != nil {
+		return err
+	}
+	return worst(o.print(cmd, s, form), certain(&state))
+}
+
+// connections lists those of the command line and those that were denied according to the logs.
+func (o *suggestOptions) connections(cmd *cobra.Command, inv *query.Inventory, namespace string, args []string) ([]query.Connection, error) {
+	var out []query.Connection
+	var faults []error
+	for _, text := range args {
+		q, err := query.ParseQuestion(text)
+		if err == nil {
+			var list []query.Connection
+			list, err = inv.Connections(q, query.Where{Namespace: namespace})
+			out = append(out, list...)
+		}
+		faults = append(faults, err)
+	}
+	if err := errors.Join(faults...); err != nil || len(o.logs) == 0 {
+		return out, err
+	}
+	w := newWatcher(inv, o.last)
+	if err := w.readAll(cmd, o.logs, false); err != nil {
+		return nil, err
+	}
+	report := w.table.Report(time.Time{})
+	for i := range report.Flows {
+		f := &report.Flows[i]
+		if f.Verdict != observe.Denied {
+			continue
+		}
+		list, err := inv.Connections(questionOf(&f.Key), query.Where{})
+		if err != nil {
+			cmd.PrintErrln("note: not considered:", err)
+		}
+		out = append(out, list...)
+	}
+	if n := report.Other[observe.Denied]; n > 0 {
+		cmd.PrintErrf("note: %d lines of the log are about connections that are not considered: there are too many different ones\n", n)
+	}
+	return out, nil
+}
+
+// withPolicies reads the manifests again, with further policies.
+func withPolicies(cmd *cobra.Command, manifests *manifestsFlag, policies []*networkingv1.NetworkPolicy) (query.State, error) {
+	dir, err := os.MkdirTemp("", "netloom-suggest-")
+	if err != nil {
+		return query.State{}, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // what is left of it is a small file
+	text, err := policiesText(policies)
+	if err != nil {
+		return query.State{}, err
+	}
+	path := filepath.Join(dir, "suggested.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		return query.State{}, err
+	}
+	return manifests.edited(cmd, []string{path}, nil)
+}
+
+// policiesText formats policies as a stream of manifests, without the fields that only an API server sets.
+func policiesText(policies []*networkingv1.NetworkPolicy) (string, error) {
+	var b strings.Builder
+	for i, p := range policies {
+		text, err := yaml.Marshal(map[string]any{
+			"apiVersion": p.APIVersion, "kind": p.Kind,
+			"metadata": map[string]string{"name": p.Name, "namespace": p.Namespace}, "spec": p.Spec,
+		})
+		if err != nil {
+			return "", fmt.Errorf("format NetworkPolicy %s/%s: %w", p.Namespace, p.Name, err)
+		}
+		if i > 0 {
+			b.WriteString("---\n")
+		}
+		b.Write(text)
+	}
+	return b.String(), nil
+}
+
+func (o *suggestOptions) print(cmd *cobra.Command, s *suggest.Suggestion, form string) error {
+	for _, r := range s.Refused {
+		cmd.PrintErrf("note: %s: %s\n", r.Connection, r.Reason)
+	}
+	for _, e := range s.Beyond {
+		if e.Opened != "" {
+			cmd.PrintErrf("note: also opens %s -> %s: %s\n", e.From, e.To, e.Opened)
+		}
+		if e.Closed != "" {
+			cmd.PrintErrf("note: also closes %s -> %s: %s\n", e.From, e.To, e.Closed)
+		}
+	}
+	if s.More > 0 {
+		cmd.PrintErrf("note: and %d more\n", s.More)
+	}
+	refused := len(s.Beyond) > 0 && !o.beyond
+	out := cmd.OutOrStdout()
+	var err error
+	switch {
+	case form == formJSON:
+		err = printData(out, form, "Suggestion", s)
+	case len(s.Policies) == 0:
+		cmd.PrintErrf("note: %s allowed already, nothing to write\n", counted(s.Already, "connection"))
+	case !refused:
+		var text string
+		if text, err = policiesText(s.Policies); err == nil {
+			_, err = fmt.Fprint(out, text)
+		}
+	}
+	switch {
+	case err != nil:
+		return err
+	case refused:
+		return &exitError{exitDiffers, "labels cannot tell these pods apart: the policies would change more than asked; use --beyond to write them anyway"}
+	case len(s.Refused) > 0:
+		return differs()
+	default:
+		return nil
+	}
+}
