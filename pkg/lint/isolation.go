@@ -69,11 +69,11 @@ func (r *run) isolation() {
 			continue
 		case n > 0:
 			r.add(newFinding(UnisolatedPods, ref, "",
-				fmt.Sprintf("%d of %s are not isolated for ingress: %s", n, podCount(all), listed(open[intent.Ingress]))))
+				fmt.Sprintf("not isolated for ingress, %d of %s: %s", n, podCount(all), listed(open[intent.Ingress]))))
 		}
 		if n := len(open[intent.Egress]); n > 0 {
 			r.add(newFinding(UnisolatedEgress, ref, "",
-				fmt.Sprintf("%d of %s are not isolated for egress: %s", n, podCount(all), listed(open[intent.Egress]))))
+				fmt.Sprintf("not isolated for egress, %d of %s: %s", n, podCount(all), listed(open[intent.Egress]))))
 		}
 	}
 }

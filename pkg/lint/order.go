@@ -2,6 +2,7 @@ package lint
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
@@ -41,7 +42,7 @@ func orderFinding(s *intent.Snapshot, ref object.Ref, f *precedence.Finding) Fin
 		rule = SamePriority
 	case precedence.Covered:
 	}
-	out := newFinding(rule, ref, field, f.Message(s))
+	out := newFinding(rule, ref, field, strings.TrimPrefix(f.Message(s), f.Path+" "))
 	out.By = objectsOf(s, f.By, ref)
 	return out
 }

@@ -102,10 +102,10 @@ func TestClusterRules(t *testing.T) {
 			"Namespace/kube-system  unisolated-namespace: no policy isolates a pod of this namespace, which has 1 pod",
 		}},
 		{"a pod without policies", lint.UnisolatedPods, []string{`a {podSelector: {matchLabels: {app: db}}, ingress: []}`}, []string{
-			"Namespace/shop  unisolated-pods: 1 of 2 pods are not isolated for ingress: api-0",
+			"Namespace/shop  unisolated-pods: not isolated for ingress, 1 of 2 pods: api-0",
 		}},
 		{"open egress", lint.UnisolatedEgress, []string{`a {podSelector: {}, ingress: []}`}, []string{
-			"Namespace/shop  unisolated-egress: 2 of 2 pods are not isolated for egress: api-0, db-0",
+			"Namespace/shop  unisolated-egress: not isolated for egress, 2 of 2 pods: api-0, db-0",
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -172,10 +172,10 @@ func TestPrecedence(t *testing.T) {
 		{action: Accept, from: [{namespaces: {}}]}]}`)
 	clusterPolicy(t, c, "second", `{tier: Admin, priority: 2, subject: {namespaces: {matchLabels: {team: nobody}}}, ingress: [{action: Accept, from: [{namespaces: {}}]}]}`)
 	require.Equal(t, []string{
-		"ClusterNetworkPolicy/first spec.ingress[1] unreachable-rule: spec.ingress[1] never matches at present: what it matches is decided before by " +
+		"ClusterNetworkPolicy/first spec.ingress[1] unreachable-rule: never matches at present: what it matches is decided before by " +
 			"ClusterNetworkPolicy/first spec.ingress[0]",
 		"ClusterNetworkPolicy/second spec.subject selects-nothing: selects no pod at present",
-		"NetworkPolicy/shop/a spec.ingress[0] unreachable-rule: spec.ingress[0] never matches at present: what it matches is decided before by " +
+		"NetworkPolicy/shop/a spec.ingress[0] unreachable-rule: never matches at present: what it matches is decided before by " +
 			"ClusterNetworkPolicy/first spec.ingress[0] [ClusterNetworkPolicy/first]",
 	}, found(t, c, lint.UnreachableRule, lint.OverriddenPolicy, lint.SelectsNothing))
 	require.Empty(t, found(t, c, lint.UnisolatedNamespace), "a cluster-wide policy protects them")

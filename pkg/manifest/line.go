@@ -19,17 +19,37 @@ func Line(content []byte, document int, field, message string) int {
 			return n
 		}
 	}
-	for _, d := range splitDocuments(content) {
-		if d.number != document {
-			continue
-		}
-		var root yaml.Node
-		if d.json || yaml.Unmarshal(d.data, &root) != nil || len(root.Content) == 0 {
-			return d.line + 1
-		}
-		return d.line + lineOf(root.Content[0], field)
+	return NewLines(content).Of(document, field)
+}
+
+// Lines finds the lines of many fields of one file: it splits the file once, and parses a document again only after another one was
+// asked about. It is not safe for concurrent use.
+type Lines struct {
+	documents []document
+	number    int        // of the document that was parsed last
+	root      *yaml.Node // its root; nil if it has no fields
+}
+
+// NewLines prepares the content of a file.
+func NewLines(content []byte) *Lines { return &Lines{documents: splitDocuments(content)} }
+
+// Of is the line of a field, as Line returns it.
+func (l *Lines) Of(document int, field string) int {
+	if document < 1 || document > len(l.documents) {
+		return 0
 	}
-	return 0
+	d := &l.documents[document-1] // they are numbered from 1
+	if l.number != document {
+		var node yaml.Node
+		l.number, l.root = document, nil
+		if !d.json && yaml.Unmarshal(d.data, &node) == nil && len(node.Content) > 0 {
+			l.root = node.Content[0]
+		}
+	}
+	if l.root == nil {
+		return d.line + 1
+	}
+	return d.line + lineOf(l.root, field)
 }
 
 // fieldStep is a key or an index of a field's path.

@@ -48,6 +48,11 @@ func Load(opts Manifests) (query.State, error) {
 	if err != nil {
 		return query.State{}, err
 	}
+	return m.state(opts), nil
+}
+
+// state translates the objects.
+func (m *manifests) state(opts Manifests) query.State {
 	state := query.State{Cluster: opts.Translator.Cluster, Reading: m.reading(&opts)}
 	t := translator.New(opts.Translator)
 	state.Unavailable = m.unavailable()
@@ -72,7 +77,7 @@ func Load(opts Manifests) (query.State, error) {
 	}
 	findLines(state.Problems, m.content, opts.MaxFile)
 	slices.SortFunc(state.Problems, object.Problem.Compare)
-	return state, nil
+	return state
 }
 
 // manifests are the objects of several directories and files.
