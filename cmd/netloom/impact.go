@@ -18,19 +18,25 @@ func newImpact() *cobra.Command {
 port. The first state is -f. In the second state, the objects of --with are replaced or added, and those of --without are
 removed. Alternatively, set the two states with --from and --to. Pods that no policy distinguishes are listed together.
 
+For a pull request, -o markdown prints a comment, and --fail-on says which changes count: docs/ci.md has ready jobs.
+
 Exit with 0 if no verdict changes, with 2 if some do, with 3 if there is no pod to compare or the manifests have problems, and
 with 1 on an error.`,
 		Example: `  netloom impact -f examples --without networkpolicy/shop/db-from-api
   netloom impact -f policies --with changed.yaml
-  netloom impact --from main/policies --to branch/policies -o json`,
+  netloom impact --from main/policies --to branch/policies -o json
+  netloom impact --from main/policies --to branch/policies -o markdown --fail-on opened`,
 		Args: cobra.NoArgs,
 	}
 	states := bindStates(cmd)
 	states.manifests.bindLive(cmd)
 	refuseZone(cmd)
-	output := bindOutput(cmd, "table", "json", "yaml")
+	output := bindOutput(cmd, formTable, formJSON, formYAML, formMarkdown)
+	failOn := failOnAny
+	cmd.Flags().StringVar(&failOn, "fail-on", failOnAny, "exit with 2 if connections are opened, closed, or any of both; or never")
+	complete(cmd, "fail-on", failOnOpened, failOnClosed, failOnAny, never)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := output.check(); err != nil {
+		if err := worst(output.check(), checkFailOn(failOn)); err != nil {
 			return err
 		}
 		before, after, err := states.load(cmd)
@@ -42,23 +48,44 @@ with 1 on an error.`,
 		impact := query.Compare(before, after)
 		done()
 		out := cmd.OutOrStdout()
-		if output.form != "table" {
-			err = printData(out, output.form, "Impact", impact)
-		} else {
+		switch output.form {
+		case formTable:
 			_, err = fmt.Fprint(out, impactText(&impact, paletteFor(out)))
+		case formMarkdown:
+			_, err = fmt.Fprint(out, impactMarkdown(&impact, doubtsOf(&before, &after)))
+		default:
+			err = printData(out, output.form, "Impact", impact)
 		}
-		return worst(err, certain(&before, &after), verdictOfImpact(&impact))
+		return worst(err, certain(&before, &after), verdictOfImpact(&impact, failOn))
 	}
 	return cmd
 }
 
-// verdictOfImpact is the error for an impact: that nothing was compared, or that something changes.
-func verdictOfImpact(impact *query.Impact) error {
-	switch {
-	case impact.Pods == 0:
+// What --fail-on of impact accepts, besides never.
+const (
+	failOnOpened = "opened"
+	failOnClosed = "closed"
+	failOnAny    = "any"
+)
+
+func checkFailOn(failOn string) error {
+	switch failOn {
+	case failOnOpened, failOnClosed, failOnAny, never:
+		return nil
+	}
+	return fmt.Errorf("--fail-on: %q: expected opened, closed, any or never", failOn)
+}
+
+// verdictOfImpact is the error for an impact: that nothing was compared, or that something changes which counts.
+func verdictOfImpact(impact *query.Impact, failOn string) error {
+	if impact.Pods == 0 {
 		return cannotTell("no pod is in both states: nothing was compared")
-	case len(impact.Changes) > 0:
-		return differs()
+	}
+	for i := range impact.Changes {
+		e := &impact.Changes[i]
+		if failOn == failOnAny || failOn == failOnOpened && e.Opened != "" || failOn == failOnClosed && e.Closed != "" {
+			return differs()
+		}
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ pods to judge by or the manifests have problems, and with 1 on an error.`,
 		Args: cobra.ArbitraryArgs,
 	}
 	manifests := bindSources(cmd)
-	output := bindOutput(cmd, formTable, formWide, formJSON, formYAML, "sarif")
+	output := bindOutput(cmd, formTable, formWide, formJSON, formYAML, formSARIF)
 	flags := cmd.Flags()
 	flags.StringArrayVar(&opts.skip, "skip", nil, "rule not to look for; may be repeated")
 	flags.StringVar(&opts.failOn, "fail-on", lint.Warning.String(), "exit with 2 from this severity on: info, warning, error or never")
@@ -104,7 +104,7 @@ func runLint(cmd *cobra.Command, manifests *manifestsFlag, form string, o *lintO
 	switch form {
 	case formTable, formWide:
 		_, err = fmt.Fprint(out, lintText(&report, form == formWide, paletteFor(out)))
-	case "sarif":
+	case formSARIF:
 		err = printJSON(out, sarifOfLint(report.Findings))
 	default:
 		err = printData(out, form, "LintReport", report)

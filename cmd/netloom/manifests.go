@@ -163,6 +163,15 @@ func printReading(cmd *cobra.Command, state *query.State) {
 
 // certain is the error for an answer about states that is not certain; nil if it is.
 func certain(states ...*query.State) error {
+	doubts := doubtsOf(states...)
+	if len(doubts) == 0 {
+		return nil
+	}
+	return cannotTell("%s", strings.Join(doubts, "; "))
+}
+
+// doubtsOf lists why an answer about states is not certain, each reason once.
+func doubtsOf(states ...*query.State) []string {
 	var doubts []string
 	for _, s := range states {
 		for _, d := range s.Doubts() {
@@ -171,10 +180,7 @@ func certain(states ...*query.State) error {
 			}
 		}
 	}
-	if len(doubts) == 0 {
-		return nil
-	}
-	return cannotTell("%s", strings.Join(doubts, "; "))
+	return doubts
 }
 
 // sdwanNames lists the SD-WAN resources for shell completion.

@@ -24,6 +24,11 @@ const (
 	formJSON  = "json"
 	formYAML  = "yaml"
 
+	formMarkdown = "markdown"
+	formSARIF    = "sarif"
+	formCSV      = "csv"
+	formHTML     = "html"
+
 	jsonpathForm = "jsonpath="
 )
 
