@@ -93,6 +93,22 @@ func TestExitCodes(t *testing.T) {
 		{"impact beside a pod without an address", []string{"impact", "-f", pending, "--with", pending}, exitCannotTell},
 		{"impact without a change", []string{"impact", "-f", good}, exitFailed},
 
+		{"impact that does not count", []string{"impact", "-f", good, "--with", policy, "--fail-on", "opened"}, exitDone},
+
+		{"lint without a finding that counts", []string{"lint", "-f", denied, "--fail-on", "never"}, exitDone},
+		{"lint with a finding", []string{"lint", "-f", good}, exitDiffers},
+		{"lint a torn file", []string{"lint", "-f", broken}, exitCannotTell},
+		{"lint without pods", []string{"lint", "-f", policy}, exitCannotTell},
+		{"lint an empty directory", []string{"lint", "-f", empty}, exitCannotTell},
+		{"lint beside a policy of another kind", []string{"lint", "-f", cilium, "--fail-on", "never"}, exitCannotTell},
+		{"lint what does not exist", []string{"lint", "-f", filepath.Join(dir, "no.yaml")}, exitFailed},
+
+		{"audit", []string{"audit", "-f", denied}, exitDone},
+		{"audit a torn file", []string{"audit", "-f", broken}, exitCannotTell},
+		{"audit without pods", []string{"audit", "-f", policy}, exitCannotTell},
+		{"audit beside a pod without an address", []string{"audit", "-f", pending}, exitCannotTell},
+		{"audit since nothing", []string{"audit", "-f", good, "--since", filepath.Join(dir, "no.json")}, exitFailed},
+
 		{"plan between equal states", []string{"plan", "--from", good, "--to", good}, exitDone},
 		{"plan between states", []string{"plan", "-f", good, "--with", policy}, exitDiffers},
 		{"plan of a torn file", []string{"plan", "-f", good, "--with", broken}, exitCannotTell},

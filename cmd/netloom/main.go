@@ -51,7 +51,7 @@ changes rows that it owns.
 		runsUntilInterrupted(newDemo()), runsUntilInterrupted(newRun()), newApply(), newApprove(),
 		newTranslate(), newProbe(), newTest(), newExplain(), newImpact(), newPlan(), newDrift(), newVerify(),
 		runsUntilInterrupted(newObserve()), newSuggest(),
-		newLint(),
+		newLint(), newAudit(),
 		runsUntilInterrupted(newWebhook()), runsUntilInterrupted(newDeviceSim()), newVersion(),
 	)
 	root.SetGlobalNormalizationFunc(flagName)

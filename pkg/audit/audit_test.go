@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/netloom/netloom/pkg/audit"
 	"github.com/netloom/netloom/pkg/object"
@@ -194,4 +196,33 @@ func TestManyNamespacesAreCut(t *testing.T) {
 	require.Len(t, r.Namespaces, 250)
 	require.Equal(t, audit.World, r.Pods[0].FromWorld.Scope)
 	require.Equal(t, "everything", r.Pods[0].FromWorld.Traffic)
+}
+
+// TestWhatTheWorldCanUse admits an office to more ports than everyone: only what most can use is open to the world.
+func TestWhatTheWorldCanUse(t *testing.T) {
+	for _, tc := range []struct{ name, rules, want string }{
+		{"everyone and an office", `[{from: [{ipBlock: {cidr: 0.0.0.0/0}}], ports: [{port: 443}]}, {from: [{ipBlock: {cidr: 192.0.2.0/24}}], ports: [{port: 22}]}]`, "world: tcp/443"},
+		{"two halves", `[{from: [{ipBlock: {cidr: 0.0.0.0/1}}], ports: [{port: 443}, {port: 80}]}, {from: [{ipBlock: {cidr: 128.0.0.0/2}}], ports: [{port: 443}]}]`, "world: tcp/80, tcp/443"},
+		{"an office", `[{from: [{ipBlock: {cidr: 192.0.2.0/24}}], ports: [{port: 22}]}]`, "networks: tcp/22"},
+		{"two networks", `[{from: [{ipBlock: {cidr: 64.0.0.0/2}}], ports: [{port: 80}]}, {from: [{ipBlock: {cidr: 128.0.0.0/2}}], ports: [{port: 443}, {port: 80}]}]`, "world: tcp/80"},
+		{"nobody", `[]`, "none: "},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p := &corev1.Pod{}
+			p.Namespace, p.Name, p.Status.Phase, p.Spec.NodeName = "shop", "a", corev1.PodRunning, "n"
+			p.Status.PodIP, p.Status.PodIPs = "10.0.0.1", []corev1.PodIP{{IP: "10.0.0.1"}}
+			n := &corev1.Node{}
+			n.Name, n.Status.Addresses = "n", []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.9.0.1"}}
+			np := &networkingv1.NetworkPolicy{}
+			np.Namespace, np.Name = "shop", "p"
+			require.NoError(t, yaml.UnmarshalStrict([]byte("{podSelector: {}, policyTypes: [Ingress], ingress: "+tc.rules+"}"), &np.Spec))
+			ns := &corev1.Namespace{}
+			ns.Name = "shop"
+			r := audit.Of(stateOf(t, &oracle.Cluster{
+				Pods: []*corev1.Pod{p}, Nodes: []*corev1.Node{n}, Namespaces: []*corev1.Namespace{ns}, Policies: []*networkingv1.NetworkPolicy{np},
+			}, nil))
+			require.Equal(t, tc.want, string(r.Pods[0].FromWorld.Scope)+": "+r.Pods[0].FromWorld.Traffic)
+			require.Equal(t, audit.World, r.Pods[0].ToWorld.Scope)
+		})
+	}
 }

@@ -44,7 +44,7 @@ type Pod struct {
 	ToWorld   Access `json:"toWorld"`
 }
 
-// Access is what passes between a pod and addresses outside the cluster.
+// Access is what passes between a pod and addresses outside the cluster, other than those of nodes, which always reach their own pods.
 type Access struct {
 	Scope   Scope  `json:"scope"`
 	Traffic string `json:"traffic,omitempty"` // protocols and ports; "" if Scope is None

@@ -116,9 +116,10 @@ func (a *auditor) podsOf(c *reach.Class, do func(*Pod)) {
 
 // outside finds out what passes between pods and addresses outside.
 func (a *auditor) outside() {
-	standings := make([][]netip.Prefix, len(a.world))
+	nodes := a.nodes()
+	standings := make([][]netip.Prefix, len(a.world)) // of each class; none of nodes
 	for i, c := range a.world {
-		standings[i] = reach.Standings(a.places, c.Places)
+		standings[i] = reach.Standings(a.places, slices.DeleteFunc(slices.Clone(c.Places), func(p reach.Place) bool { return nodes[p.Standing] }))
 	}
 	from, to := reach.NewTable(0, a.world, a.inside), reach.NewTable(0, a.inside, a.world)
 	var column []int
@@ -140,26 +141,60 @@ func (a *auditor) outside() {
 	}
 }
 
-// accessOf is the access to or from classes outside with some kinds of traffic. If it is most of the world, Traffic is that of all
-// of it together.
-func accessOf(table *reach.Table, kinds []int, standings [][]netip.Prefix) Access {
-	var traffic reach.Traffic
-	var prefixes []netip.Prefix
-	for i, kind := range kinds {
-		if kind == reach.NoTraffic || table.Kind(kind).Empty() {
-			continue
+// nodes lists the addresses of nodes, which always reach their own pods.
+func (a *auditor) nodes() map[netip.Prefix]bool {
+	out := map[netip.Prefix]bool{}
+	for p := range a.Snapshot.Ranked(intent.TierSystem) {
+		for i := range p.Rules {
+			if set := a.Snapshot.Set(p.Rules[i].Peer.Set); set != nil {
+				for _, prefix := range set.Prefixes {
+					out[prefix] = true
+				}
+			}
 		}
-		traffic = traffic.Union(table.Kind(kind))
-		prefixes = append(prefixes, standings[i]...)
 	}
-	switch {
-	case traffic.Empty():
+	return out
+}
+
+// maxKinds is how many kinds of traffic are looked at to tell what most of the world can use: those with most addresses.
+const maxKinds = 64
+
+// accessOf is the access to or from classes outside with some kinds of traffic. If most of the world has access, Traffic is what most
+// of it can use.
+func accessOf(table *reach.Table, kinds []int, standings [][]netip.Prefix) Access {
+	var all, world reach.Traffic
+	prefixes := map[int][]netip.Prefix{} // by kind
+	for i, kind := range kinds {
+		if kind != reach.NoTraffic && !table.Kind(kind).Empty() && len(standings[i]) > 0 {
+			all = all.Union(table.Kind(kind))
+			prefixes[kind] = append(prefixes[kind], standings[i]...)
+		}
+	}
+	if all.Empty() {
 		return Access{Scope: None}
-	case lint.IsMost(intent.MergePrefixes(prefixes)):
-		return Access{World, traffic.String()}
-	default:
-		return Access{Networks, traffic.String()}
 	}
+	order := slices.Sorted(maps.Keys(prefixes))
+	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(weight(prefixes[y]), weight(prefixes[x])) })
+	for _, kind := range order[:min(len(order), maxKinds)] {
+		var with []netip.Prefix // with at least this traffic
+		for other, list := range prefixes {
+			if table.Kind(kind).Minus(table.Kind(other)).Empty() {
+				with = append(with, list...)
+			}
+		}
+		if lint.IsMost(with) {
+			world = world.Union(table.Kind(kind))
+		}
+	}
+	if !world.Empty() {
+		return Access{World, world.String()}
+	}
+	return Access{Networks, all.String()}
+}
+
+// weight is the larger share of a family's addresses.
+func weight(prefixes []netip.Prefix) float64 {
+	return max(lint.Share(prefixes, true), lint.Share(prefixes, false))
 }
 
 // add adds the access of another address of the same pod.

@@ -2,7 +2,6 @@ package lint
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
@@ -42,7 +41,7 @@ func orderFinding(s *intent.Snapshot, ref object.Ref, f *precedence.Finding) Fin
 		rule = SamePriority
 	case precedence.Covered:
 	}
-	out := newFinding(rule, ref, field, strings.TrimPrefix(f.Message(s), f.Path+" "))
+	out := newFinding(rule, ref, field, f.Message(s))
 	out.By = objectsOf(s, f.By, ref)
 	return out
 }

@@ -172,10 +172,10 @@ func TestPrecedence(t *testing.T) {
 		{action: Accept, from: [{namespaces: {}}]}]}`)
 	clusterPolicy(t, c, "second", `{tier: Admin, priority: 2, subject: {namespaces: {matchLabels: {team: nobody}}}, ingress: [{action: Accept, from: [{namespaces: {}}]}]}`)
 	require.Equal(t, []string{
-		"ClusterNetworkPolicy/first spec.ingress[1] unreachable-rule: never matches at present: what it matches is decided before by " +
+		"ClusterNetworkPolicy/first spec.ingress[1] unreachable-rule: spec.ingress[1] never matches at present: what it matches is decided before by " +
 			"ClusterNetworkPolicy/first spec.ingress[0]",
 		"ClusterNetworkPolicy/second spec.subject selects-nothing: selects no pod at present",
-		"NetworkPolicy/shop/a spec.ingress[0] unreachable-rule: never matches at present: what it matches is decided before by " +
+		"NetworkPolicy/shop/a spec.ingress[0] unreachable-rule: spec.ingress[0] never matches at present: what it matches is decided before by " +
 			"ClusterNetworkPolicy/first spec.ingress[0] [ClusterNetworkPolicy/first]",
 	}, found(t, c, lint.UnreachableRule, lint.OverriddenPolicy, lint.SelectsNothing))
 	require.Empty(t, found(t, c, lint.UnisolatedNamespace), "a cluster-wide policy protects them")

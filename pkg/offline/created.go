@@ -1,0 +1,25 @@
+package offline
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/query"
+)
+
+// LoadCreated is Load that also returns when the policies were created, as far as they say.
+func LoadCreated(opts Manifests) (query.State, map[object.Ref]metav1.Time, error) {
+	m, err := readManifests(opts)
+	if err != nil {
+		return query.State{}, nil, err
+	}
+	created := map[object.Ref]metav1.Time{}
+	for _, kind := range judged() {
+		for _, o := range m.objects(kind) {
+			if t := o.GetCreationTimestamp(); !t.IsZero() {
+				created[object.Ref{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName()}] = t
+			}
+		}
+	}
+	return m.state(opts), created, nil
+}
