@@ -194,24 +194,39 @@ func TestGitHubAction(t *testing.T) {
 		summary string
 	}{
 		{
-			"nothing that counts", map[string]string{"README": "x"}, map[string]string{"fail-on": "any", "lint-fail-on": "error"},
-			map[string]int{impact: 0, lint: 0, "impact.result=same": 0}, "No connection changes (2 pods compared).",
+			"nothing that counts",
+			map[string]string{"README": "x"},
+			map[string]string{"fail-on": "any", "lint-fail-on": "error"},
+			map[string]int{impact: 0, lint: 0, "impact.result=same": 0},
+			"No connection changes (2 pods compared).",
 		},
 		{
-			"a port is opened", map[string]string{"manifests/policy.yaml": opened}, map[string]string{"fail-on": "opened", "lint-fail-on": "error"},
-			map[string]int{impact: 2, lint: 0, "impact.result=differs": 0}, "**1 opened, 0 closed** (2 pods compared).",
+			"a port is opened",
+			map[string]string{"manifests/policy.yaml": opened},
+			map[string]string{"fail-on": "opened", "lint-fail-on": "error"},
+			map[string]int{impact: 2, lint: 0, "impact.result=differs": 0},
+			"**1 opened, 0 closed** (2 pods compared).",
 		},
 		{
-			"which does not count", map[string]string{"manifests/policy.yaml": opened}, map[string]string{"fail-on": "closed", "lint-fail-on": "error"},
-			map[string]int{impact: 0, lint: 0}, "| shop/db, shop/web | shop/db, shop/web | IPv4: tcp/81 |",
+			"which does not count",
+			map[string]string{"manifests/policy.yaml": opened},
+			map[string]string{"fail-on": "closed", "lint-fail-on": "error"},
+			map[string]int{impact: 0, lint: 0},
+			"| shop/db, shop/web | shop/db, shop/web | IPv4: tcp/81 |",
 		},
 		{
-			"a finding", map[string]string{"manifests/policy.yaml": strings.Replace(ciPolicy, "podSelector: {}", "podSelector: {matchLabels: {app: wbe}}", 1)},
-			map[string]string{"fail-on": "never"}, map[string]int{impact: 0, lint: 2}, "opened",
+			"a finding",
+			map[string]string{"manifests/policy.yaml": strings.Replace(ciPolicy, "podSelector: {}", "podSelector: {matchLabels: {app: wbe}}", 1)},
+			map[string]string{"fail-on": "never"},
+			map[string]int{impact: 0, lint: 2},
+			"opened",
 		},
 		{
-			"a file that cannot be read", map[string]string{"manifests/policy.yaml": "kind: {"}, map[string]string{"lint-fail-on": "never"},
-			map[string]int{impact: 3, lint: 3, "impact.result=cannot-tell": 0}, "> **Incomplete:** ",
+			"a file that cannot be read",
+			map[string]string{"manifests/policy.yaml": "kind: {"},
+			map[string]string{"lint-fail-on": "never"},
+			map[string]int{impact: 3, lint: 3, "impact.result=cannot-tell": 0},
+			"> **Incomplete:** ",
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

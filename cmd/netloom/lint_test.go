@@ -49,16 +49,24 @@ func TestLintExitCodes(t *testing.T) {
 		out           string
 	}{
 		{"nothing", guardedPod, nil, exitDone, "no finding; 1 policy judged by 1 pod\n"},
-		{"a warning", policy("", open), nil, exitDiffers,
-			"a.yaml:14: warning: NetworkPolicy/shop/x: spec.ingress[0]: admits every pod and every address to any of 1 pod [allow-from-anywhere]\n1 warning; 2 policies judged by 1 pod\n"},
+		{
+			"a warning", policy("", open), nil, exitDiffers,
+			"a.yaml:14: warning: NetworkPolicy/shop/x: spec.ingress[0]: admits every pod and every address to any of 1 pod [allow-from-anywhere]\n1 warning; 2 policies judged by 1 pod\n",
+		},
 		{"a warning below the limit", policy("", open), []string{"--fail-on", "error"}, exitDone, "a.yaml:14: warning"},
 		{"never", policy("", open), []string{"--fail-on", "never"}, exitDone, "a.yaml:14: warning"},
 		{"a rule that is left out", policy("", open), []string{"--skip", lint.AllowFromAnywhere}, exitDone, "no finding"},
 		{"ignored with a reason", policy("# netloom:ignore allow-from-anywhere it is public\n", open), nil, exitDone, "1 ignored; 2 policies"},
-		{"ignored without one", policy("# netloom:ignore allow-from-anywhere\n", open), nil, exitDiffers,
-			"a.yaml:11: warning: allow-from-anywhere: expected a reason after the rule [invalid-ignore]\n"},
-		{"an ignore that ignores nothing", policy("# netloom:ignore no-dns it has none\n", open), []string{"--skip", lint.AllowFromAnywhere}, exitDiffers,
-			"a.yaml:11: warning: no-dns: there is no such finding here [unused-ignore]\n"},
+		{
+			"ignored without one", policy("# netloom:ignore allow-from-anywhere\n", open), nil, exitDiffers,
+			"a.yaml:11: warning: allow-from-anywhere: expected a reason after the rule [invalid-ignore]\n",
+		},
+		{
+			"an ignore that ignores nothing", policy("# netloom:ignore no-dns it has none\n", open),
+			[]string{"--skip", lint.AllowFromAnywhere},
+			exitDiffers,
+			"a.yaml:11: warning: no-dns: there is no such finding here [unused-ignore]\n",
+		},
 		{"by an annotation", strings.Replace(policy("", open), "name: x, namespace: shop}",
 			"name: x, namespace: shop, annotations: {netloom.io/lint-ignore: allow-from-anywhere it is public}}", 1), nil, exitDone, "1 ignored"},
 		{"a problem", policy("", `{podSelector: {}, ingress: [{from: [{ipBlock: {cidr: x}}]}]}`), []string{"--fail-on", "never"}, exitCannotTell, "[not-understood]\n"},
