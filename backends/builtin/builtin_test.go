@@ -91,7 +91,9 @@ func TestOptionalInterfaces(t *testing.T) {
 			can[name] = append(can[name], "read rows")
 		}
 	}
-	require.Equal(t, map[string][]string{"ovn": {"trace rows", "count rows", "find ports", "read rows"}}, can)
+	require.Equal(t, map[string][]string{
+		"ovn": {"trace rows", "count rows", "find ports", "read rows"}, "tungsten": {"trace rows", "count rows", "read rows"},
+	}, can)
 }
 
 func TestMemoryIsThereAtOnce(t *testing.T) {

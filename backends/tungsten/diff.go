@@ -2,6 +2,7 @@ package tungsten
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -87,6 +88,9 @@ func (c *comparison) change(have, want *tungsten.Object) error {
 }
 
 func (c *comparison) update(p phase, have, want *tungsten.Object) error {
+	if reflect.DeepEqual(have, want) {
+		return nil
+	}
 	op, differs, err := updateOf(p, have, want)
 	if differs {
 		c.ops = append(c.ops, op)

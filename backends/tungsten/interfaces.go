@@ -26,7 +26,7 @@ type interfaceState struct {
 }
 
 // maxDirty is how many interfaces are noted one by one.
-const maxDirty = 5000
+const maxDirty = 100_000
 
 func newInterfaces() interfaces {
 	return interfaces{state: &interfaceState{dirty: events{}}, wake: make(chan struct{}, 1)}
