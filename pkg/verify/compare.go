@@ -160,11 +160,13 @@ func (c *comparison) compare(from, to *group) {
 	expected, allowed, unclear, undefined := c.ports, c.ports, reach.Traffic{}, reach.Traffic{}
 	judge := func(d intent.Direction, wants reach.Traffic, h *half) {
 		p.wants[d], p.rows[d] = wants, h
-		expected, allowed = expected.Intersect(wants), allowed.Intersect(h.allowed)
-		unclear = unclear.Union(h.unknown)
+		expected, allowed = c.both(expected, wants), c.both(allowed, h.allowed)
+		if !h.unknown.Empty() {
+			unclear = unclear.Union(h.unknown)
+		}
 	}
 	if from.end.Port != "" {
-		wants := from.class.Side(0, intent.Egress, to.class).Intersect(c.ports)
+		wants := c.both(from.class.Side(0, intent.Egress, to.class), c.ports)
 		if from.firewall != nil && to.outside() {
 			if to.inside {
 				c.report.NotJudged.Inside++
@@ -177,7 +179,7 @@ func (c *comparison) compare(from, to *group) {
 		judge(intent.Egress, wants, c.halfOf(c.judge.Egress(&from.end, &to.end)))
 	}
 	if to.end.Port != "" {
-		judge(intent.Ingress, to.class.Side(0, intent.Ingress, from.class).Intersect(c.ports), c.halfOf(c.judge.Ingress(&from.end, &to.end)))
+		judge(intent.Ingress, c.both(to.class.Side(0, intent.Ingress, from.class), c.ports), c.halfOf(c.judge.Ingress(&from.end, &to.end)))
 	}
 	if expected.Equal(allowed) && unclear.Empty() && undefined.Empty() {
 		return
@@ -196,6 +198,17 @@ func (c *comparison) compare(from, to *group) {
 	}
 	c.found.add(c, &p, Opens, allowed.Minus(expected).Intersect(judged))
 	c.found.add(c, &p, Closes, expected.Minus(allowed).Intersect(judged))
+}
+
+// both is what two kinds of traffic have in common, of what is judged. Most often one of them is everything.
+func (c *comparison) both(a, b reach.Traffic) reach.Traffic {
+	switch {
+	case slices.Equal(a.Ranges, c.ports.Ranges):
+		return reach.Traffic{Ranges: b.Ranges}
+	case slices.Equal(b.Ranges, c.ports.Ranges):
+		return reach.Traffic{Ranges: a.Ranges}
+	}
+	return a.Intersect(b)
 }
 
 // unclear takes note of connections of which the rows do not say whether they pass.

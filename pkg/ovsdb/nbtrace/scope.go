@@ -2,7 +2,6 @@ package nbtrace
 
 import (
 	"encoding/binary"
-	"fmt"
 	"slices"
 )
 
@@ -18,6 +17,7 @@ type Span struct {
 type Judge struct {
 	tracer *Tracer
 	scopes [2]map[string]*scope
+	known  [2]map[*End]*scope
 }
 
 // scope is the rules that may apply at a port in one direction.
@@ -29,10 +29,11 @@ type scope struct {
 
 // NewJudge makes a judge of the rows of t.
 func NewJudge(t *Tracer) *Judge {
-	return &Judge{tracer: t, scopes: [2]map[string]*scope{{}, {}}}
+	return &Judge{tracer: t, scopes: [2]map[string]*scope{{}, {}}, known: [2]map[*End]*scope{{}, {}}}
 }
 
-// Egress lists the verdicts of the port from, which must be one, for TCP, UDP and SCTP, in order and without gaps.
+// Egress lists the verdicts of the port from, which must be one, for TCP, UDP and SCTP, in order and without gaps. Neither end
+// may change afterwards.
 func (j *Judge) Egress(from, to *End) []Span {
 	return j.scope(0, from).judge(from, to, func(protocol uint8, port uint16) Step {
 		p := Packet{Inport: from.Port, Outport: to.Port, Src: from.Addr, Dst: to.Addr, Protocol: protocol, DstPort: port}
@@ -58,6 +59,15 @@ func (j *Judge) Ingress(from, to *End) []Span {
 
 // scope finds the rules that may apply at the port of an end.
 func (j *Judge) scope(direction int, own *End) *scope {
+	if s := j.known[direction][own]; s != nil {
+		return s
+	}
+	s := j.findScope(direction, own)
+	j.known[direction][own] = s
+	return s
+}
+
+func (j *Judge) findScope(direction int, own *End) *scope {
 	t := j.tracer
 	key := own.sw + "\x00" + string(spell(nil, t.ports[own.Port]))
 	if s := j.scopes[direction][key]; s != nil {
@@ -93,7 +103,13 @@ func (j *Judge) scope(direction int, own *End) *scope {
 
 // judge returns the spans between two ends, evaluating them if no ends like these were judged before.
 func (s *scope) judge(own, peer *End, evaluate func(protocol uint8, port uint16) Step) []Span {
-	key := fmt.Appendf(nil, "%t %t ", own.sw == peer.sw && peer.Port != "", own.Addr.Is4())
+	key := make([]byte, 2, 64)
+	if own.sw == peer.sw && peer.Port != "" {
+		key[0] = 1
+	}
+	if own.Addr.Is4() {
+		key[1] = 1
+	}
 	key = s.view(key, own)
 	key = s.view(key, peer)
 	if spans, known := s.spans[string(key)]; known {
