@@ -87,7 +87,7 @@ func TestClusterRules(t *testing.T) {
 		}, []string{"NetworkPolicy/shop/a spec.ingress[0].from open-to-world: admits most addresses outside the cluster to any of 2 pods"}},
 		{"a network", lint.OpenToWorld, []string{`a {podSelector: {}, ingress: [{from: [{ipBlock: {cidr: 10.0.0.0/8}}]}]}`}, nil},
 		{"egress without DNS", lint.NoDNS, []string{
-			`a {podSelector: {matchLabels: {app: db}}, policyTypes: [Egress]}`,
+			`z {podSelector: {matchLabels: {app: db}}, policyTypes: [Egress]}`,
 			`b {podSelector: {}, policyTypes: [Egress], egress: [{ports: [{port: 443}]}]}`,
 		}, []string{"NetworkPolicy/shop/b spec no-dns: isolates 2 pods for egress, and no policy allows DNS (udp/53): shop/api-0, shop/db-0"}},
 		{"DNS for one of them", lint.NoDNS, []string{

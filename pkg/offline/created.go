@@ -15,7 +15,7 @@ func LoadCreated(opts Manifests) (query.State, map[object.Ref]metav1.Time, error
 	}
 	created := map[object.Ref]metav1.Time{}
 	for _, kind := range judged() {
-		for _, o := range m.objects(kind) {
+		for _, o := range m.declared(kind) {
 			if t := o.GetCreationTimestamp(); !t.IsZero() {
 				created[object.Ref{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName()}] = t
 			}

@@ -25,7 +25,7 @@ func Lint(opts Manifests, options lint.Options) (lint.Report, query.State, error
 		Snapshot: state.Snapshot, View: state.View, Pods: state.Objects.Pods, Policies: state.Objects.Policies,
 		Services: state.Objects.Services, Problems: state.Problems,
 	}
-	for _, o := range m.objects(object.KindNamespace) {
+	for _, o := range m.declared(object.KindNamespace) {
 		if n, ok := o.(*corev1.Namespace); ok {
 			cluster.Namespaces = append(cluster.Namespaces, n)
 		}
@@ -54,8 +54,8 @@ func Lint(opts Manifests, options lint.Options) (lint.Report, query.State, error
 	return report, state, nil
 }
 
-// objects lists the objects in force of some kinds, by reference.
-func (m *manifests) objects(kinds ...string) []metav1.Object {
+// declared lists the objects in force of some kinds, by reference.
+func (m *manifests) declared(kinds ...string) []metav1.Object {
 	var out []metav1.Object
 	for _, ref := range slices.SortedFunc(maps.Keys(m.force), object.Ref.Compare) {
 		if !slices.Contains(kinds, ref.Kind) {
@@ -90,7 +90,7 @@ func (m *manifests) ignores(limit int64, located func(path string, lines *manife
 		}
 	}
 	for _, kind := range judged() {
-		for _, o := range m.objects(kind) {
+		for _, o := range m.declared(kind) {
 			ref := object.Ref{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName()}
 			if o.GetAnnotations()[lint.IgnoreAnnotation] != "" {
 				byRef[ref] = o
