@@ -14,6 +14,7 @@ import (
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/source"
 	"github.com/netloom/netloom/pkg/source/kube"
@@ -89,4 +90,20 @@ func TestClusterWidePoliciesWhoseDefinitionIsGone(t *testing.T) {
 	r = begin(clusterPolicyAPI(t)) // there is nothing to lose
 	_, body = r.get("/readyz")
 	require.Equal(t, "ok\n", body)
+}
+
+// TestReadingOnceWithoutADefinition reads a cluster without the CRDs of two kinds, as commands do that read it once: these kinds are
+// not waited for, and are no problem.
+func TestReadingOnceWithoutADefinition(t *testing.T) {
+	api := clusterPolicyAPI(t, lockdown())
+	for _, absent := range []string{"adminnetworkpolicies", "baselineadminnetworkpolicies"} {
+		api.PrependReactor("list", absent, func(a clienttesting.Action) (bool, runtime.Object, error) {
+			return true, nil, apierrors.NewNotFound(a.GetResource().GroupResource(), "")
+		})
+	}
+	opts := daemon.Options{Source: kube.New(shop(), kube.Options{ClusterPolicies: api}, testLog(t))}
+	want, problems, err := daemon.ReadOnce(t.Context(), opts, testLog(t))
+	require.NoError(t, err)
+	require.Empty(t, problems)
+	require.True(t, want.Tiered(), "the kind that exists is read")
 }

@@ -141,10 +141,21 @@ func freeAddress(t *testing.T) string {
 // install applies the overlay and runs its pods.
 func install(t *testing.T, kube *kubelab.Lab, ovn *ovnlab.Lab) *kubelab.Pod {
 	t.Helper()
-	kube.ApplyObjects(central(t)(settingsFor(ovn)))
+	objects := central(t)(settingsFor(ovn))
+	kube.ApplyObjects(objects)
+	awaitRoles(t, kube, objects)
 	p := run(t, kube, home, "netloom")
 	p.AwaitReady()
 	return p
+}
+
+// awaitRoles waits until the server lets netloom do what the roles of manifests allow: it learns of a role a moment after it has
+// accepted it.
+func awaitRoles(t *testing.T, kube *kubelab.Lab, objects []*unstructured.Unstructured) {
+	t.Helper()
+	for _, r := range rightsOf(t, objects) {
+		ovnlab.Eventually(t, patience, fmt.Sprintf("the server knows %+v", r), func() bool { return may(t, kube, account, r) })
+	}
 }
 
 // requireNothingForbidden checks that netloom never asked for what it has no right to.

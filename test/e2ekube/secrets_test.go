@@ -123,9 +123,15 @@ func (w *world) release(namespaces ...any) {
 	settings := map[string]any{"sdewan": true, "sdewan-interval": "1s", "retry-max": "1s", "log-level": "debug"}
 	objects := helm(w.t, home, settings, map[string]any{"sdewan": map[string]any{"secretNamespaces": namespaces}})
 	w.kube.ApplyObjects(objects)
-	if len(namespaces) == 0 {
-		return
+	if len(namespaces) > 0 {
+		w.dropSecretsEverywhere()
 	}
+	awaitRoles(w.t, w.kube, objects)
+}
+
+// dropSecretsEverywhere deletes the right to read the Secrets of all namespaces.
+func (w *world) dropSecretsEverywhere() {
+	w.t.Helper()
 	roles := w.kube.Client().RbacV1()
 	for _, err := range []error{
 		roles.ClusterRoleBindings().Delete(w.t.Context(), "netloom-sdewan-secrets", metav1.DeleteOptions{}),
@@ -135,10 +141,6 @@ func (w *world) release(namespaces ...any) {
 	}
 	everywhere := right{resource: "secrets", verb: "get"}
 	ovnlab.Eventually(w.t, patience, "the server knows", func() bool { return !may(w.t, w.kube, account, everywhere) })
-	for _, namespace := range namespaces {
-		there := right{resource: "secrets", verb: "get", namespace: namespace.(string)}
-		ovnlab.Eventually(w.t, patience, "the server knows", func() bool { return may(w.t, w.kube, account, there) })
-	}
 }
 
 // cnfWithSecrets applies a CNF whose Secrets netloom needs, with a device behind it.
