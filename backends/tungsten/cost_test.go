@@ -27,6 +27,20 @@ func TestGrowthOfCalls(t *testing.T) {
 	require.InDelta(t, perPolicy, float64(calls[320]-calls[80])/240, 0.1)
 }
 
+// TestGrowthOfPlans counts the operations for 100, 1,000 and 10,000 policies without applying them.
+func TestGrowthOfPlans(t *testing.T) {
+	r := newRig(t, tungstentest.NewTarget(t), "a")
+	ops := map[int]int{}
+	for _, n := range []int{100, 1000, 10_000} {
+		p, err := r.backend.Plan(t.Context(), shops(n, 0).Snapshot(), 0)
+		require.NoError(t, err)
+		ops[n] = len(p.Ops)
+	}
+	t.Log(ops)
+	const refs = 2 * 2000 // of the two policies for rules that allow, which carry their first references themselves
+	require.Equal(t, (ops[1000]-ops[100])*10, ops[10_000]-ops[1000]-(2*10_000-refs), "for each rule one reference more")
+}
+
 // TestCallsOfALabel flips a label of a pod, changes nothing, and restarts.
 func TestCallsOfALabel(t *testing.T) {
 	target := tungstentest.NewTarget(t)
